@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -47,13 +48,18 @@ ROOT = Path(__file__).resolve().parents[1]
 FLOORS = {  # 'Class.attribute' -> the row of the document's table; two of one row are not held together either
     name: floor for floor, row in enumerate(rows_of(LOCKS)) for name in row
 }
-SITES = {  # file and line that makes it -> 'Class.attribute'
-    (str(path.relative_to(ROOT)), line): name
-    for path in product_files()
-    for line, name in lock_lines(ast.parse(path.read_text()))
-    if name in FLOORS
-}
 LET_GO_ELSEWHERE = {"Asides._free"}  # by the thread that was begun
+
+
+@cache
+def sites() -> dict[tuple[str, int], str]:
+    """File and line that makes it -> 'Class.attribute'; not read while tests are collected, which each worker does."""
+    return {
+        (str(path.relative_to(ROOT)), line): name
+        for path in product_files()
+        for line, name in lock_lines(ast.parse(path.read_text()))
+        if name in FLOORS
+    }
 
 
 class Watch:
@@ -111,7 +117,7 @@ def _site() -> str | None:
     """Which of our locks is made here."""
     frame = sys._getframe(2)
     path = Path(frame.f_code.co_filename)
-    return SITES.get((str(path.relative_to(ROOT)), frame.f_lineno)) if path.is_relative_to(ROOT) else None
+    return sites().get((str(path.relative_to(ROOT)), frame.f_lineno)) if path.is_relative_to(ROOT) else None
 
 
 @pytest.fixture
@@ -170,7 +176,7 @@ def test_no_thread_takes_a_lock_above_one_that_it_holds(
     pairs |= {("Book._lock", "Writer._changed"), ("AgentIntake._locks", "Writer._changed")}
     assert pairs | {("Fleet._lock", "Database._idle")} <= watch.pairs, "the watch sees pairs at all"
     assert {(held, taken) for held, taken in watch.pairs if FLOORS[held] >= FLOORS[taken]} == set()
-    assert set(SITES.values()) - watch.seen == set(), "each lock of the table is taken above"
+    assert set(sites().values()) - watch.seen == set(), "each lock of the table is taken above"
 
 
 def runs_come_and_go(core: Core) -> Run:
@@ -244,4 +250,4 @@ def a_page_reads_the_lake(store: Store, settings: Settings, run: Run, monkeypatc
 
 
 def test_two_locks_of_one_file_are_told_apart() -> None:
-    assert {"Supervisor._lock", "Supervisor._making"} <= set(SITES.values())
+    assert {"Supervisor._lock", "Supervisor._making"} <= set(sites().values())

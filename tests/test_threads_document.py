@@ -25,12 +25,16 @@ def called(node: ast.AST) -> str:
     if not isinstance(node, ast.Call):
         return ""
     if isinstance(node.func, ast.Attribute):
-        return "" if ast.unparse(node.func.value) == "asyncio" else node.func.attr
+        is_of_asyncio = isinstance(node.func.value, ast.Name) and node.func.value.id == "asyncio"
+        return "" if is_of_asyncio else node.func.attr
     return node.func.id if isinstance(node.func, ast.Name) else ""
 
 
 def lock_lines(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """The line and the 'Class.attribute' of each that is kept in one; of another 'line N', which no document has."""
+    made = [node for node in ast.walk(tree) if called(node) in LOCK_TYPES]
+    if not made:  # in most files
+        return
     kept = dict[ast.AST, str]()
     for owner in (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)):
         for one in ast.walk(owner):
@@ -40,9 +44,8 @@ def lock_lines(tree: ast.Module) -> Iterator[tuple[int, str]]:
             for target in targets:
                 if isinstance(target, ast.Attribute):
                     kept |= dict.fromkeys(ast.walk(one), f"{owner.name}.{target.attr}")
-    for node in ast.walk(tree):
-        if called(node) in LOCK_TYPES:
-            yield node.lineno, kept.get(node, f"line {node.lineno}")  # type: ignore[attr-defined]
+    for node in made:
+        yield node.lineno, kept.get(node, f"line {node.lineno}")  # type: ignore[attr-defined]
 
 
 def locks_in(tree: ast.Module) -> Iterator[str]:

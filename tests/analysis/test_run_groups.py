@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from scipy import stats
+import scipy
 
 from analysis.marks import Point, single, together
 from analysis.run_groups import run_groups
@@ -16,7 +16,7 @@ ALONE: dict[str, frozenset[str]] = {}
 def test_the_mean_and_interval_are_those_of_the_logs() -> None:
     (group,) = run_groups({"a": ["g"], "b": ["g"], "c": ["g"]}, {"a": 100.0, "b": 110.0, "c": 104.0}, ALONE)
     logs = [math.log(value) for value in (100.0, 110.0, 104.0)]
-    low, high = stats.t.interval(0.95, 2, loc=sum(logs) / 3, scale=stats.sem(logs))
+    low, high = scipy.stats.t.interval(0.95, 2, loc=sum(logs) / 3, scale=scipy.stats.sem(logs))
     assert group.mean == pytest.approx(math.exp(sum(logs) / 3))
     assert group.interval == pytest.approx((math.exp(low), math.exp(high)))
 

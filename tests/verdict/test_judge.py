@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy
 
 from analysis.verdict import Answer, Earlier, Judgement, earlier_of, interval_of_ratio, judge, judge_arms
 from tests.verdict.sides import around
@@ -18,14 +18,14 @@ SPEEDS_5 = [101.0, 99.0, 100.5, 99.7, 100.1]
 
 def welch(a: list[float], b: list[float], level: float) -> tuple[float, float]:
     """scipy's interval of the ratio b over a."""
-    ci = stats.ttest_ind(np.log(b), np.log(a), equal_var=False).confidence_interval(level)
+    ci = scipy.stats.ttest_ind(np.log(b), np.log(a), equal_var=False).confidence_interval(level)
     return math.exp(ci.low), math.exp(ci.high)
 
 
 def test_the_interval_is_welchs_on_logs() -> None:
     found = judge(BASELINE, FASTER)
-    oracle = stats.ttest_ind(np.log(FASTER), np.log(BASELINE), equal_var=False)
-    assert found.ratio == pytest.approx(stats.gmean(FASTER) / stats.gmean(BASELINE), rel=1e-12)
+    oracle = scipy.stats.ttest_ind(np.log(FASTER), np.log(BASELINE), equal_var=False)
+    assert found.ratio == pytest.approx(scipy.stats.gmean(FASTER) / scipy.stats.gmean(BASELINE), rel=1e-12)
     assert found.interval == pytest.approx(welch(BASELINE, FASTER, 0.95), rel=1e-10)
     assert found.equivalence == pytest.approx(welch(BASELINE, FASTER, 0.90), rel=1e-10)
     assert found.df == pytest.approx(oracle.df, rel=1e-12)
@@ -37,11 +37,11 @@ def test_the_interval_is_welchs_on_logs() -> None:
 def test_unequal_repeats_take_each_sides_own_t() -> None:
     few, many = BASELINE[:2], SPEEDS_5
     parts = [np.log(side).var(ddof=1) / len(side) for side in (few, many)]
-    t = np.dot(parts, stats.t.ppf(0.975, [1, 4])) / sum(parts)
-    middle = math.log(stats.gmean(many) / stats.gmean(few))
+    t = np.dot(parts, scipy.stats.t.ppf(0.975, [1, 4])) / sum(parts)
+    middle = math.log(scipy.stats.gmean(many) / scipy.stats.gmean(few))
     half = t * math.sqrt(sum(parts))
     assert judge(few, many).interval == pytest.approx((math.exp(middle - half), math.exp(middle + half)), rel=1e-10)
-    assert judge(few, many).df == pytest.approx(stats.ttest_ind(np.log(few), np.log(many), equal_var=False).df)
+    assert judge(few, many).df == pytest.approx(scipy.stats.ttest_ind(np.log(few), np.log(many), equal_var=False).df)
     assert judge(few, many).replicates == (2, 5)
 
 
@@ -77,7 +77,7 @@ def test_the_margin_decides_what_matters() -> None:
 def test_an_interval_must_lie_beyond_the_margin_and_a_same_one_within(up: bool) -> None:
     """Just beyond and just short of it, on both sides of 1."""
     baseline, sd = around(1.0, 0.01, 5), 0.01
-    half = {level: stats.t.ppf(level, 8) * sd * math.sqrt(2 / 5) for level in (0.975, 0.95)}
+    half = {level: scipy.stats.t.ppf(level, 8) * sd * math.sqrt(2 / 5) for level in (0.975, 0.95)}
 
     def answer(log_ratio: float, margin: float = 0.03) -> Answer:
         return judge(baseline, around(math.exp(log_ratio if up else -log_ratio), sd, 5), margin=margin).answer
@@ -132,7 +132,7 @@ def test_values_all_alike_have_no_spread_to_judge_by() -> None:
 
 def test_earlier_repeats_serve_two_sides_seen_once() -> None:
     found = judge([100.0], [110.0], earlier=Earlier(0.02, 6))
-    half = stats.t.ppf(0.975, 6) * 0.02 * math.sqrt(2)
+    half = scipy.stats.t.ppf(0.975, 6) * 0.02 * math.sqrt(2)
     assert found.interval == pytest.approx((1.1 * math.exp(-half), 1.1 * math.exp(half)), rel=1e-10)
     assert (found.df, found.sd_source) == (pytest.approx(6), "earlier")
     assert found.sd_log == pytest.approx(0.02)
@@ -145,8 +145,8 @@ def test_earlier_repeats_serve_only_the_side_without_a_spread() -> None:
     found = judge(BASELINE, [110.0], earlier=earlier)
     own = np.log(BASELINE).var(ddof=1)
     parts = (own / 3, 0.02**2)
-    half = np.dot(parts, stats.t.ppf(0.975, [2, 6])) / math.sqrt(sum(parts))
-    middle = math.log(110 / stats.gmean(BASELINE))
+    half = np.dot(parts, scipy.stats.t.ppf(0.975, [2, 6])) / math.sqrt(sum(parts))
+    middle = math.log(110 / scipy.stats.gmean(BASELINE))
     assert found.interval == pytest.approx((math.exp(middle - half), math.exp(middle + half)), rel=1e-10)
     assert found.sd_log == pytest.approx(math.sqrt((own + 0.02**2) / 2))
     assert found.sd_source == "earlier"

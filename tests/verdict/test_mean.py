@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy
 
 from analysis.verdict.mean import interval_of_mean, mean_of
 from analysis.verdict.spread_ratio import f_quantile, sd_ratio_interval
@@ -23,7 +23,7 @@ def test_the_mean_is_geometric_but_where_a_value_is_no_speed() -> None:
 
 def test_the_interval_is_students_on_the_logs() -> None:
     logs = np.log(VALUES)
-    low, high = stats.t.interval(0.95, 2, loc=logs.mean(), scale=stats.sem(logs))
+    low, high = scipy.stats.t.interval(0.95, 2, loc=logs.mean(), scale=scipy.stats.sem(logs))
     assert interval_of_mean(VALUES) == pytest.approx((math.exp(low), math.exp(high)), rel=1e-9)
     two = interval_of_mean(VALUES[:2])
     assert two is not None and two[0] < 99.0 < 101.0 < two[1]
@@ -38,8 +38,8 @@ def test_without_a_spread_there_is_no_interval() -> None:
 @pytest.mark.parametrize("level", [0.8, 0.95])
 def test_the_interval_of_a_ratio_of_spreads_is_that_of_f(df: int, other: int, level: float) -> None:
     for p in (0.01, 0.5, 0.9):
-        assert f_quantile(p, df, other) == pytest.approx(stats.f.ppf(p, df, other), rel=1e-9)
-    low, high = stats.f.interval(level, df, other)
+        assert f_quantile(p, df, other) == pytest.approx(scipy.stats.f.ppf(p, df, other), rel=1e-9)
+    low, high = scipy.stats.f.interval(level, df, other)
     assert sd_ratio_interval(2.0, df, other, level) == pytest.approx(
         (2 / math.sqrt(high), 2 / math.sqrt(low)), rel=1e-9
     )

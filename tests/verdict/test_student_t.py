@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy
 
 from analysis.verdict.student_t import cdf, quantile, tail_beyond
 
@@ -18,18 +18,18 @@ PS = [0.001, 0.025, 0.3, 0.5, 0.6, 0.8, 0.95, 0.975, 0.9975, 0.999999]
 @pytest.mark.parametrize("df", DFS)
 def test_the_distribution_agrees_with_scipy(df: float) -> None:
     signed = [*TS, *(-t for t in TS)]
-    assert [cdf(t, df) for t in signed] == pytest.approx(stats.t.cdf(signed, df), abs=1e-11, rel=1e-10)
+    assert [cdf(t, df) for t in signed] == pytest.approx(scipy.stats.t.cdf(signed, df), abs=1e-11, rel=1e-10)
 
 
 @pytest.mark.parametrize("df", DFS)
 def test_a_small_tail_agrees_with_scipy_in_its_leading_digits(df: float) -> None:
-    ours, theirs = [tail_beyond(t, df) for t in TS], stats.t.sf(TS, df)
+    ours, theirs = [tail_beyond(t, df) for t in TS], scipy.stats.t.sf(TS, df)
     assert ours == pytest.approx(theirs, rel=1e-10, abs=0)
 
 
 @pytest.mark.parametrize("df", DFS)
 def test_the_quantile_agrees_with_scipy(df: float) -> None:
-    assert [quantile(p, df) for p in PS] == pytest.approx(stats.t.ppf(PS, df), rel=1e-10, abs=1e-10)
+    assert [quantile(p, df) for p in PS] == pytest.approx(scipy.stats.t.ppf(PS, df), rel=1e-10, abs=1e-10)
 
 
 @pytest.mark.parametrize("df", [1.0, 1.5, 7.3, 240.0, 1e6])
