@@ -186,9 +186,19 @@ def _hot_rows(cursor: duckdb.DuckDBPyConnection, files: SealedFiles) -> dict[str
     try:
         if _sealed_files(cursor) != files:
             return None
-        return {table: cursor.execute(f"FROM raw.{table}").to_arrow_table() for table in PUBLISHED_TABLES}
+        tables = sorted(filled_tables(cursor) & set(PUBLISHED_TABLES))
+        return {table: cursor.execute(f"FROM raw.{table}").to_arrow_table() for table in tables}
     finally:
         roll_back(cursor)
+
+
+def filled_tables(cursor: duckdb.DuckDBPyConnection) -> set[str]:
+    """The tables that may have rows: DuckDB's size counts those that are deleted too, and misses none.
+
+    Of some forty tables most have none, and a question to each takes half of the time of a small store.
+    """
+    sizes = "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'raw' AND estimated_size > 0"
+    return {name for (name,) in cursor.execute(sizes).fetchall()}
 
 
 def _fill(path: Path, rows: Mapping[str, pa.Table]) -> None:
@@ -196,7 +206,7 @@ def _fill(path: Path, rows: Mapping[str, pa.Table]) -> None:
     with duckdb.connect(str(path), config={"threads": 1}) as made:
         made.begin()
         for table, content in rows.items():
-            if not content.num_rows:  # of some forty tables most are: half of the time of a small store
+            if not content.num_rows:  # all that it had are deleted
                 continue
             made.register("incoming", content)
             made.execute(f"INSERT INTO raw.{table} FROM incoming")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import stat
 import threading
 import time
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from unittest.mock import Mock
 
 import duckdb
@@ -14,6 +16,7 @@ import pytest
 from domain import Config, Run
 from samples import Batch, Event
 from settings import Settings
+from storage.database import Database
 from storage.files import publish
 from storage.store import Store
 
@@ -53,6 +56,29 @@ def test_closing_publishes_the_last_rows(settings: Settings) -> None:
     store.write(events("r1", 0, 3))
     store.close()
     assert published(settings, "SELECT count(*) FROM events") == [(3,)]
+
+
+def test_a_table_that_has_rows_is_asked_for_them_and_an_empty_one_is_not(
+    settings: Settings, store: Store, tmp_path: Path
+) -> None:
+    """Of rows in the file and of those that only its log has."""
+    store.save_run(make_run("r1", NOW))
+    for number in range(2):
+        store.write(events("r1", number, 1)).result()
+    left = Settings(data_dir=tmp_path / "left")
+    left.data_dir.mkdir()
+    for path in settings.data_dir.glob("store.duckdb*"):  # as a kill -9 now would leave it
+        shutil.copy(path, left.data_dir)
+    assert left.store_path.with_name("store.duckdb.wal").stat().st_size
+    store.close()
+    for place in (left, settings):
+        database = Database(place.store_path)
+        with database.cursor() as cursor:
+            tables = publish.filled_tables(cursor)
+            counts = {name: cursor.execute(f"SELECT count(*) FROM raw.{name}").fetchone() for name in tables}
+            assert tables & set(publish.PUBLISHED_TABLES) == {"runs", "events", "commits"}
+        assert (counts["runs"], counts["events"]) == ((1,), (2,))
+        database.close()
 
 
 def test_the_published_file_has_the_views_macros_and_comments_of_the_store(settings: Settings, store: Store) -> None:
