@@ -214,19 +214,21 @@ def test_a_view_of_gigabytes_reads_only_the_end(tmp_path: Path, monkeypatch: pyt
 
 def test_any_place_of_a_log_is_read_whole_line_by_whole_line(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
-    line = len(b"line 00000\n")
-    log.write_bytes(b"".join(b"line %05d\n" % number for number in range(50_000)))
-    view, size = LogTailView(log, "other"), 50_000 * line
-    assert [one["text"] for one in view.lines(2, 0)] == ["line 00000", "line 00001"]
+    texts = [f"line {number:0100}" for number in range(5_000)]
+    log.write_text("".join(f"{text}\n" for text in texts))
+    line, view = len(texts[0]) + 1, LogTailView(log, "other")
+    size = len(texts) * line
+    assert size > 2 * WINDOW_BYTES
+    assert [one["text"] for one in view.lines(2, 0)] == texts[:2]
     assert view.place == (0, 2 * line, size)
-    assert [one["text"] for one in view.lines(2, 2 * line)] == ["line 00002", "line 00003"], "on from there"
-    assert [one["text"] for one in view.lines(2, 2 * line + 1)] == ["line 00003", "line 00004"], "no half line"
-    assert [one["text"] for one in view.lines(9, size - line)] == ["line 49999"]
+    assert [one["text"] for one in view.lines(2, 2 * line)] == texts[2:4], "on from there"
+    assert [one["text"] for one in view.lines(2, 2 * line + 1)] == texts[3:5], "no half line"
+    assert [one["text"] for one in view.lines(9, size - line)] == texts[-1:]
     assert view.place == (size - line, size, size)
-    assert view.lines(2, size) == [] and [one["text"] for one in view.lines(1)] == ["line 49999"]
+    assert view.lines(2, size) == [] and [one["text"] for one in view.lines(1)] == texts[-1:]
     seen, since = [], 0
     while since < size:
-        seen += [one["at"] for one in view.lines(400, since)]
+        seen += [one["at"] for one in view.lines(40, since)]
         assert view.place
         since = view.place.end
     assert seen == list(range(0, size, line)), "each line once, none left out"

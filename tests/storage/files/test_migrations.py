@@ -12,6 +12,7 @@ import pytest
 from domain import Config, Run
 from samples import Batch, Event
 from settings import Settings
+from storage import catalog
 from storage.catalog import HERE, define_views, migrate
 from storage.rows import TIME_COLUMNS
 from storage.store import Store
@@ -80,12 +81,20 @@ def columns_now(empty_store: Path) -> list[tuple[object, ...]]:
 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_a_store_of_each_earlier_schema_opens_with_its_data(
-    settings: Settings, tmp_path: Path, number: int, columns_now: list[tuple[object, ...]]
+    settings: Settings,
+    tmp_path: Path,
+    number: int,
+    columns_now: list[tuple[object, ...]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A row in every table there was, one of them sealed under that schema, and all of them readable afterwards.
 
-    Its tables and views are then those of a new store, so that the oldest answers for all that no view of them fails.
+    Its tables are then those of a new store, so that the oldest answers for all that their views are, and do not fail:
+    making them would take half of the time of each.
     """
+    is_oldest = number == NUMBERS[0]
+    if not is_oldest:
+        monkeypatch.setattr(catalog, "VIEWS", ())
     tables = store_of_schema(settings, tmp_path, number)
     store = Store.open(settings, clock=lambda: NOW + timedelta(hours=1))
     applied = store.query("SELECT number FROM raw.migrations ORDER BY number")["number"].to_pylist()
@@ -97,8 +106,9 @@ def test_a_store_of_each_earlier_schema_opens_with_its_data(
         rows = store.query(f"SELECT run_id FROM {table} ORDER BY ALL")["run_id"].to_pylist()
         assert rows == (["old", "old"] if table == "events" else ["old"] * (table in tables))
     assert {"runs", "tail_positions", *TIME_COLUMNS} - tables <= LATER
-    assert [tuple(row.values()) for row in store.query(COLUMNS).to_pylist()] == columns_now
-    if number == NUMBERS[0]:
+    columns = [tuple(row.values()) for row in store.query(COLUMNS).to_pylist()]
+    assert {column for column in columns_now if is_oldest or column[0] == "raw"} <= set(columns) <= set(columns_now)
+    if is_oldest:
         store.seal()
         views = store.query("SELECT view_name FROM duckdb_views() WHERE NOT internal AND schema_name = 'main'")
         for view in views["view_name"].to_pylist():
