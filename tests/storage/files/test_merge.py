@@ -42,11 +42,13 @@ def run_of(number: int, ended_at: datetime | None = NOW) -> Run:
     return Run.model_validate(fields | {"ended_at": ended_at} | state)
 
 
+def events_of(number: int, first: int = 0) -> list[Event]:
+    return [Event(f"r{number}", NOW + timedelta(seconds=i), "state", str(i)) for i in range(first, first + EVENTS)]
+
+
 def give(store: Store, number: int, first: int = 0) -> None:
     """So many events of a run, sealed as a part of its own."""
-    run_id = f"r{number}"
-    rows = (Event(run_id, NOW + timedelta(seconds=i), "state", str(i)) for i in range(first, first + EVENTS))
-    store.write(Batch(tuple(rows))).result()
+    store.write(Batch(tuple(events_of(number, first)))).result()
     assert store.seal() == 1
 
 
@@ -54,9 +56,9 @@ def give(store: Store, number: int, first: int = 0) -> None:
 def opened(settings: Settings) -> Iterator[Store]:
     """Six ended runs, each in a sealed file of its own."""
     store = Store.open(settings, lambda: NOW + timedelta(hours=1))
-    for number in range(RUNS):
-        store.save_run(run_of(number))
-        give(store, number)
+    store.queue_runs([run_of(number) for number in range(RUNS)])
+    store.write(Batch(tuple(event for number in range(RUNS) for event in events_of(number)))).result()
+    assert store.seal() == RUNS
     yield store
     store.close()
 
