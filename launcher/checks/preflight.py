@@ -19,7 +19,7 @@ from launcher.checks.addresses import default_base_url
 from launcher.processes.runtimes import ContainerBackend, backend_of
 from machine.ports import describe_busy_port, host_and_port, is_port_free
 
-CONTAINERS_S = 4.0  # for all that a container runtime is asked before a launch
+CONTAINERS_S = 4.0  # for all that a container runtime is asked before a start
 
 
 class LaunchRefusedError(PitwallError):
@@ -184,19 +184,19 @@ def check_port(port: int, host: str | None, live: Sequence[Run]) -> None:
         raise LaunchRefusedError(f"{describe_busy_port(port)}{watched} Stop that, or choose another port.")
 
 
-def check_containers(requests: Sequence[LaunchRequest]) -> list[str | None]:
+def check_containers(requests: Sequence[LaunchRequest], within_s: float = CONTAINERS_S) -> list[str | None]:
     """The names of containers here must be free; for each request what is not known of that: a limit was passed.
 
-    Who launches waits for the answers, so all of them have CONTAINERS_S, less than the 5 s in which a launch is
-    answered. Nothing is lost by a name that a slow runtime would have called taken: it refuses to start the container,
-    and the run fails with its sentence. A runtime that passed a limit is not asked again.
+    Who launches waits for the answers, so all of them come within these seconds. Nothing is lost by a name that a
+    slow runtime would have called taken: it refuses to start the container, and the run fails with its sentence. A
+    runtime that passed a limit is not asked again.
     """
     unknown: list[str | None] = []
-    deadline_s, passed = time.monotonic() + CONTAINERS_S, list[str]()
+    deadline_s, passed = time.monotonic() + within_s, list[str]()
     for request in requests:
         backend = backend_of(request.config, "", request.on_host is None, passed.append)
-        within_s = max(round(deadline_s - time.monotonic(), 1), 0.1)
-        if not passed and (obstacle := backend.obstacle(request.config.argv, within_s)):
+        left_s = max(round(deadline_s - time.monotonic(), 1), 0.1)
+        if not passed and (obstacle := backend.obstacle(request.config.argv, left_s)):
             raise LaunchRefusedError(obstacle)
         is_asked = isinstance(backend, ContainerBackend) and backend.is_here
         unknown.append(passed[0] if passed and is_asked else None)

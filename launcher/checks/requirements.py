@@ -27,7 +27,7 @@ from launcher.checks.preflight import (
     port_of,
     several_words,
 )
-from launcher.processes.containers import TOOLS, has_image
+from launcher.processes.containers import TOOLS, Images
 from launcher.runs.provenance import GpusNow
 
 GIB = 2**30
@@ -55,19 +55,27 @@ def gpu_facts(now: GpusNow) -> GpuFacts:
     return GpuFacts([Gpu(**{name: gpu.get(name) for name in Gpu._fields}) for gpu in now.gpus], now.reason)
 
 
-def find_lacks(config: Config, needs: Needs, facts: GpuFacts, cwd: Path, live: Sequence[Run] = ()) -> list[str]:
+def find_lacks(
+    config: Config,
+    needs: Needs,
+    facts: GpuFacts,
+    cwd: Path,
+    live: Sequence[Run] = (),
+    images: Images | None = None,
+) -> list[str]:
     """One sentence for each reason for which the launch will fail; nothing is said where it cannot be known.
 
-    `live` are Pitwall's own runs: the port of one that it launched is waited for in the queue.
+    `live` are Pitwall's own runs: the port of one that it launched is waited for in the queue. `images`: for who looks
+    for doubts too, so that a runtime is asked once.
     """
     try:
         named = name_files(config, os.environ, cwd)
     except LaunchRefusedError as refusal:
         return [str(refusal)]
-    return [*_software(named, cwd), *_port(config, live), *_gpus(config, needs, facts)]
+    return [*_software(named, cwd, images or Images()), *_port(config, live), *_gpus(config, needs, facts)]
 
 
-def find_doubts(config: Config, needs: Needs, facts: GpuFacts, cwd: Path) -> list[str]:
+def find_doubts(config: Config, needs: Needs, facts: GpuFacts, cwd: Path, images: Images | None = None) -> list[str]:
     """What may make the launch fail or wait, one sentence each."""
     named = config
     with suppress(LaunchRefusedError):  # that it matches too many files is shown as a lack
@@ -75,7 +83,7 @@ def find_doubts(config: Config, needs: Needs, facts: GpuFacts, cwd: Path) -> lis
     filled = expand_config(named, os.environ).config
     doubts = [*_memory(needs, facts), *_free_memory(config, facts)]
     if config.launcher in CONTAINER_LAUNCHERS:
-        return [*_image(filled), *doubts]
+        return [*_image(filled, images or Images()), *doubts]
     return [*_patterns(config, cwd), *_files(filled, cwd), *doubts]
 
 
@@ -101,7 +109,7 @@ def is_hub_name(model: str | None) -> bool:
     return bool(model and re.fullmatch(r"\w[\w.-]*/[\w.-]+(?<!\.gguf)", model))
 
 
-def _software(config: Config, cwd: Path) -> Iterator[str]:
+def _software(config: Config, cwd: Path, images: Images) -> Iterator[str]:
     found = expand_config(config, os.environ)
     filled = found.config
     for name in found.missing:
@@ -112,7 +120,7 @@ def _software(config: Config, cwd: Path) -> Iterator[str]:
             check_executable(filled, cwd)
             check_model(LaunchRequest(filled), cwd)
             if config.launcher in CONTAINER_LAUNCHERS:
-                yield from _container(filled, Path(filled.argv[0]).name)
+                yield from _container(filled, Path(filled.argv[0]).name, images)
     except LaunchRefusedError as refusal:
         yield str(refusal)
 
@@ -130,9 +138,9 @@ def _port(config: Config, live: Sequence[Run]) -> Iterator[str]:
         yield str(refusal)
 
 
-def _image(config: Config) -> Iterator[str]:
+def _image(config: Config, images: Images) -> Iterator[str]:
     tool, passed = Path(config.argv[0]).name if config.argv else "", list[str]()
-    if tool in TOOLS and config.image and has_image(tool, config.image, passed.append) is False:
+    if tool in TOOLS and config.image and images.has(tool, config.image, passed.append) is False:
         yield f"The image {config.image} is not on this machine: {tool} will try to pull it."
     yield from passed
 
@@ -152,9 +160,9 @@ def _files(config: Config, cwd: Path) -> Iterator[str]:
             yield f"The command names the file {path}, which does not exist."
 
 
-def _container(config: Config, tool: str) -> Iterator[str]:
+def _container(config: Config, tool: str, images: Images) -> Iterator[str]:
     passed = list[str]()  # is shown as a doubt
-    if config.image and has_image(tool, config.image, passed.append) is None and not passed:
+    if config.image and images.has(tool, config.image, passed.append) is None and not passed:
         yield f"{tool} does not answer: is its service running, and may this user speak to it?"
     volumes = [volume.split(":") for volume in config.volumes]
     given = {parts[1]: in_full(parts[0]) for parts in volumes if len(parts) > 1 and parts[0][:1] in "/~."}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -54,16 +55,29 @@ def containers_of(tool: str, passed: Passed = unheard) -> list[Container]:
     return [read_inspection(tool, one) for one in json.loads(inspected)] if inspected else []
 
 
-def has_image(tool: str, image: str, passed: Passed = unheard) -> bool | None:
-    """Whether the tool has this image here; None where the tool does not answer, or passes a limit."""
-    limits = list[str]()
-    if ask([tool, "version"], passed=limits.append) is not None:
-        found = ask([tool, "image", "inspect", image], passed=limits.append)
-        if not limits:
-            return found is not None
-    for words in limits:
-        passed(words)
-    return None
+class Images:
+    """What the runtimes here say of images: each is asked once, and all have these seconds together."""
+
+    def __init__(self, within_s: float = TIMEOUT_S) -> None:
+        self._deadline_s = time.monotonic() + within_s
+        self._said: dict[tuple[str, str], tuple[bool | None, list[str]]] = {}
+
+    def has(self, tool: str, image: str, passed: Passed = unheard) -> bool | None:
+        """Whether the tool has this image here; None where the tool does not answer, or passes a limit."""
+        if (tool, image) not in self._said:
+            limits = list[str]()
+            found = None
+            if self._ask(limits, tool, "version") is not None:
+                found = self._ask(limits, tool, "image", "inspect", image) is not None
+            self._said[tool, image] = None if limits else found, limits
+        answer, limits = self._said[tool, image]
+        for words in limits:
+            passed(words)
+        return answer
+
+    def _ask(self, limits: list[str], *argv: str) -> str | None:
+        left_s = max(round(self._deadline_s - time.monotonic(), 1), 0.1)
+        return ask(argv, left_s, passed=limits.append)
 
 
 def ask(

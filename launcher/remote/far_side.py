@@ -22,6 +22,7 @@ from pydantic import ValidationError
 from domain import Machine, Run
 from errors import PitwallError
 from launcher.checks.file_patterns import with_files_named
+from launcher.checks.machine_check import check_here
 from launcher.checks.preflight import (
     LaunchRefusedError,
     LaunchRequest,
@@ -30,7 +31,6 @@ from launcher.checks.preflight import (
     port_of,
     working_directory,
 )
-from launcher.checks.requirements import find_doubts, find_lacks, find_unknowns, gpu_facts
 from launcher.processes.descendants import DescendantRecord
 from launcher.processes.process import ProcessSpec, ProcessStatus, look_at, processes_of, start_shim, write_spec
 from launcher.processes.runtimes import backend_of
@@ -214,12 +214,8 @@ class FarSide:
 
     # --- before a start ---------------------------------------------------------------------------------------------
     def _check(self, order: Check) -> dict[str, Any]:
-        facts, cwd = gpu_facts(self._gpus()), Path(order.cwd or Path.cwd()).expanduser()
-        return {
-            "lacks": find_lacks(order.config, order.needs, facts, cwd),
-            "doubts": find_doubts(order.config, order.needs, facts, cwd),
-            "unknown": find_unknowns(order.config, order.needs, facts),
-        }
+        cwd = Path(order.cwd or Path.cwd()).expanduser()
+        return check_here(order.config, order.needs, self._gpus, cwd).model_dump(mode="json")
 
     def _say(self, **fields: Any) -> None:
         self._write(line_of(fields))

@@ -27,10 +27,10 @@ from machine.identity import machine_at
 from machine.regular_file import pinned
 
 T = TypeVar("T")
-STORE_S = 4.0  # for all that the store is asked for a run, or for all runs of a batch
-MORE_S = 0.9  # after that, for each further run of it that is checked, made or laid down
+ANSWER_S = 4.0  # for all that a launch waits for: its paths, a container runtime, the store; for other buttons too
+LEFT_S = 0.5  # of it, for the runtime and for the store each, however late what came before has answered
+MORE_S = 0.9  # after that, for what is made of the store's answer; of a batch for each further run
 SETTLE_S = 0.5  # at least, until what was made is stored
-PATHS_S = 4.0
 SILENT = "The store does not answer now, so nothing was started or changed: try again in a moment."
 HOLD_FOLLOWS = "The disk does not answer now: the queue is paused, or goes on, as soon as it does."
 NO_PATHS = "A disk or mount that the command names does not answer: nothing was started."
@@ -55,9 +55,11 @@ class RunMaker:
 
     def launch(self, requests: Sequence[LaunchRequest], in_queue: bool, batch_id: str | None) -> list[Run]:
         """Record runs, all or none; raises LaunchRefusedError."""
-        requests = self._checked(requests)
-        unknown = [None] * len(requests) if in_queue else check_containers(requests)
-        deadline_s = time.monotonic() + STORE_S
+        deadline_s = time.monotonic() + ANSWER_S
+        requests = self._checked(requests, deadline_s)
+        deadline_s = max(deadline_s, time.monotonic() + 2 * LEFT_S)  # the paths of a batch may have taken longer
+        within_s = deadline_s - LEFT_S - time.monotonic()
+        unknown = [None] * len(requests) if in_queue else check_containers(requests, within_s)
         with self._turn(deadline_s):
             runs = self._make(requests, in_queue, batch_id, deadline_s)
         for run, words in zip(runs, unknown, strict=True):
@@ -72,8 +74,8 @@ class RunMaker:
             run = self._live.stored(run_id)
             return batch_of(run), repeats_of(run, times, self._store.runs_of_batch(batch_of(run)))
 
-        deadline_s = time.monotonic() + STORE_S
-        self._checked(self._by(deadline_s, asked)[1][:1])
+        deadline_s = time.monotonic() + ANSWER_S
+        self._checked(self._by(deadline_s, asked)[1][:1], deadline_s)
         with self._turn(deadline_s):
             batch_id, requests = self._by(deadline_s, asked)
             return self._make(requests, True, batch_id, deadline_s)
@@ -91,13 +93,13 @@ class RunMaker:
 
         unknown: what is not known of its container, in sentences, because a limit was passed.
         """
+        deadline_s = time.monotonic() + ANSWER_S
         base_url = base_url.rstrip("/")
-        log_path = self._pinned(log_path) if log_path else None
+        log_path = self._pinned(log_path, deadline_s) if log_path else None
         port_of(base_url)
-        if not self._live.at(base_url) and not accepts_connections(base_url):
+        if not self._live.at(base_url) and not self._is_answered(base_url, deadline_s):
             raise LaunchRefusedError(f"Nothing answers at {base_url}.")
         machine = self._site.machine if pid is not None else machine_at(base_url, self._site.machine)
-        deadline_s = time.monotonic() + STORE_S
         with self._turn(deadline_s):
             if same := self._live.at(base_url):
                 return same
@@ -110,6 +112,14 @@ class RunMaker:
         self._warn(run, unknown)
         return run
 
+    def _is_answered(self, base_url: str, deadline_s: float) -> bool:
+        """Whether something listens there; what is not known in time is taken for a server that is too busy."""
+        try:
+            wait_s = max(deadline_s - LEFT_S - time.monotonic(), 0.0)
+            return self._asides.ask(lambda: accepts_connections(base_url), wait_s)
+        except TimeoutError:
+            return True
+
     def _warn(self, run: Run, sentences: Iterable[str]) -> None:
         for words in sentences:
             self._deps.recorder.note(run.id, "warning", words)
@@ -117,13 +127,13 @@ class RunMaker:
     def hold_queue(self, is_on_hold: bool) -> None:
         """Keep that the queue is paused, or goes on, then do so; raises OSError, or SilentStoreError: it follows."""
         try:
-            self._asides.ask(lambda: self._live.queue.hold(is_on_hold), STORE_S)
+            self._asides.ask(lambda: self._live.queue.hold(is_on_hold), ANSWER_S)
         except TimeoutError:
             raise SilentStoreError(HOLD_FOLLOWS) from None
 
     def ask(self, question: Callable[[], T]) -> T:
         """Ask the store one thing; raises SilentStoreError where it does not answer, though the question goes on."""
-        return self._by(time.monotonic() + STORE_S, question)
+        return self._by(time.monotonic() + ANSWER_S, question)
 
     def _by(self, deadline_s: float, question: Callable[[], T]) -> T:
         try:
@@ -134,7 +144,7 @@ class RunMaker:
     def _each(self, pieces: Iterable[T], deadline_s: float, undo: Callable[[], object] = lambda: None) -> list[T]:
         """What is made of each run of a batch: it asks no store, but a disk may hang."""
         try:
-            return self._asides.each(pieces, max(deadline_s - time.monotonic(), MORE_S), MORE_S, undo)
+            return self._asides.each(pieces, max(deadline_s - time.monotonic(), 0.0), MORE_S, undo)
         except TimeoutError:
             raise SilentStoreError(SILENT) from None
 
@@ -158,7 +168,10 @@ class RunMaker:
             if in_queue:
                 promised, place = [], self._live.queue.next_place(self._live.runs())
         known = self._by(deadline_s, lambda: self._known(requests))
+        deadline_s = max(deadline_s, time.monotonic() + MORE_S)
         made = self._each(make_runs(requests, place, promised, known, self._site), deadline_s)
+        if len(made) > 1:
+            deadline_s = max(deadline_s, time.monotonic() + MORE_S)
         made = [run.model_copy(update={"batch_id": batch_id}) for run in made]
         pairs = zip(made, requests, strict=True)
         laid_down = (new_supervised(run, one, self._deps, self._site.hosts) for run, one in pairs)
@@ -177,7 +190,7 @@ class RunMaker:
             known.add(run)
         return known
 
-    def _checked(self, requests: Sequence[LaunchRequest]) -> list[LaunchRequest]:
+    def _checked(self, requests: Sequence[LaunchRequest], deadline_s: float) -> list[LaunchRequest]:
         """The requests with the files that their patterns match; raises LaunchRefusedError. No lock is held."""
 
         def looked(request: LaunchRequest) -> LaunchRequest:
@@ -186,13 +199,14 @@ class RunMaker:
             return named
 
         try:
-            return self._asides.each(map(looked, requests), PATHS_S, MORE_S)
+            wait_s = max(deadline_s - 2 * LEFT_S - time.monotonic(), LEFT_S)
+            return self._asides.each(map(looked, requests), wait_s, MORE_S)
         except TimeoutError:
             raise LaunchRefusedError(NO_PATHS) from None
 
-    def _pinned(self, log_path: Path) -> Path:
+    def _pinned(self, log_path: Path, deadline_s: float) -> Path:
         try:
-            return self._asides.ask(lambda: pinned(log_path), PATHS_S)
+            return self._asides.ask(lambda: pinned(log_path), deadline_s - 2 * LEFT_S - time.monotonic())
         except TimeoutError:
             raise LaunchRefusedError(NO_LOG.format(log_path)) from None
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
 from pathlib import Path
 
 import streamlit as st
@@ -12,9 +10,7 @@ from analysis.comparison.config_diff import differing_fields
 from collectors.machine.gpu_now import look_at_gpus
 from commands.presets import Needs, PresetError, save_preset
 from domain import Config
-from launcher.checks.file_patterns import name_files
-from launcher.checks.preflight import LaunchRefusedError
-from launcher.checks.requirements import find_doubts, find_lacks, find_unknowns, gpu_facts
+from launcher.checks.machine_check import check_here, files_named
 from launcher.remote.orders import Lacks
 from storage.store import Store
 from web import audit, markup
@@ -36,8 +32,7 @@ def exact_command() -> None:
     config = draft.current().config
     if config is None:
         return
-    with suppress(LaunchRefusedError):  # what this machine lacks says why
-        config = config if chosen_host() else name_files(config, os.environ, Path.cwd())
+    config = config if chosen_host() else files_named(config, Path.cwd())
     st.markdown("**This will run**")
     st.code(draft.text_of(config), language="bash", wrap_lines=True)
 
@@ -59,12 +54,7 @@ def lacks() -> None:
 @st.cache_data(ttl=LOOKED_S, show_spinner=False)
 def _look(config: str, needs: str) -> Lacks:
     stated, wanted, here = Config.model_validate_json(config), Needs.model_validate_json(needs), Path.cwd()
-    facts = gpu_facts(look_at_gpus())
-    return Lacks(
-        lacks=tuple(find_lacks(stated, wanted, facts, here, services().supervisor.live_runs())),
-        doubts=tuple(find_doubts(stated, wanted, facts, here)),
-        unknown=tuple(find_unknowns(stated, wanted, facts)),
-    )
+    return check_here(stated, wanted, look_at_gpus, here, services().supervisor.live_runs())
 
 
 def changes() -> None:

@@ -14,7 +14,7 @@ from commands.explain import explain
 from commands.presets import SHIPPED, Needs, read_preset
 from domain import Config, Run, Speculation, new_run_id, utc_now
 from launcher.checks.requirements import GIB, Gpu, GpuFacts, find_doubts, find_lacks, find_unknowns
-from launcher.processes.containers import has_image
+from launcher.processes.containers import Images
 from tests.ports import free_ports
 
 NONE = GpuFacts(reason="no NVIDIA driver on this machine")
@@ -42,9 +42,9 @@ def test_a_variable_without_value_is_told() -> None:
 
 
 def test_podman_is_asked_for_the_image() -> None:
-    if has_image("podman", "localhost/none:1") is None:
+    if Images().has("podman", "localhost/none:1") is None:
         pytest.skip("podman does not answer here")
-    assert has_image("podman", "localhost/none:1") is False
+    assert Images().has("podman", "localhost/none:1") is False
     paste = "podman run -v /no/such/models:/m localhost/vllm/none:1 --model /m/x --port 80"
     said = lacks(paste)
     pull = "The image localhost/vllm/none:1 is not on this machine: podman will try to pull it."
@@ -53,10 +53,10 @@ def test_podman_is_asked_for_the_image() -> None:
 
 
 def test_a_tool_that_is_not_there_is_not_asked() -> None:
-    assert has_image("no-such-tool", "x") is None
+    assert Images().has("no-such-tool", "x") is None
 
 
-@pytest.mark.skipif(has_image("podman", "x") is None, reason="podman does not answer here")
+@pytest.mark.skipif(Images().has("podman", "x") is None, reason="podman does not answer here")
 def test_a_model_is_looked_for_where_the_volume_leads(tmp_path: Path) -> None:
     start = f"podman run -v {tmp_path}:/m -v /empty vllm/x:1 --port 80"
     assert f"The model /m/a would be {tmp_path}/a on this machine, which does not exist." in lacks(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -135,7 +137,6 @@ def test_a_path_that_hangs_refuses_its_own_launch_alone(
     supervisor: Supervisor, store: DictStore, hang: Hang, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(preflight, "is_there", hang.within(preflight.is_there))
-    monkeypatch.setattr(making, "PATHS_S", 2.0)
     hang.word = "/mnt/away/model"
     bad = request_for()
     bad = LaunchRequest(bad.config.model_copy(update={"model": hang.word}))
@@ -165,6 +166,30 @@ def test_a_container_runtime_that_hangs_holds_up_its_own_launch_alone(
         hang.is_over.set()
 
 
+def test_all_that_a_launch_waits_for_shares_one_deadline(
+    supervisor: Supervisor, store: DictStore, hang: Hang, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its paths answer just in time, its container runtime never does, and the store not in what is left."""
+
+    def late(path: Path) -> bool:
+        time.sleep(2.5)
+        return path.exists()
+
+    (runtime := tmp_path / "podman").write_text("#!/bin/sh\nexec sleep 600 # FAKE: a runtime that hangs\n")
+    runtime.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(preflight, "is_there", late)
+    monkeypatch.setattr(store, "runs", hang.within(store.runs))
+    monkeypatch.setattr(store, "names_like", hang.within(store.names_like))
+    hang.word = "("
+    config = Config(argv=("podman", "run", "--name", "taken", "image", "--port", "1"), port=1, launcher="podman")
+    begun_s = time.monotonic()
+    with pytest.raises(SilentStoreError, match="nothing was started"):
+        soon(lambda: supervisor.launch(LaunchRequest(config)))
+    assert hang.is_met.is_set()
+    assert time.monotonic() - begun_s < 2 * making.ANSWER_S, "each by a clock of its own, it is 10.5 s"
+
+
 def test_a_data_folder_that_hangs_refuses_a_launch_and_a_pause_and_holds_up_no_other_button(
     supervisor: Supervisor, store: DictStore, hang: Hang, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -173,7 +198,7 @@ def test_a_data_folder_that_hangs_refuses_a_launch_and_a_pause_and_holds_up_no_o
     wait_for_state(store, run.id, RunState.READY)
     supervisor.hold_queue(True)
     (waits,) = supervisor.launch_batch([request_for()], one_after_the_other=True)
-    monkeypatch.setattr(making, "STORE_S", 0.5)
+    monkeypatch.setattr(making, "ANSWER_S", 0.5)
     monkeypatch.setattr(making, "new_supervised", hang.within(making.new_supervised))
     monkeypatch.setattr(queue, "write_json", hang.within(queue.write_json))
     hang.word = "a"  # whatever is written

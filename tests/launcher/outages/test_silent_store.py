@@ -61,7 +61,7 @@ def test_who_needs_the_store_is_refused_and_a_server_is_stopped_meanwhile(
     wait_for_state(store, before.id, RunState.FINISHED)
     run = supervisor.launch(request_for())
     wait_for_state(store, run.id, RunState.READY)
-    monkeypatch.setattr(making, "STORE_S", 2.0)
+    monkeypatch.setattr(making, "ANSWER_S", 2.0)
     other = socket.create_server(("127.0.0.1", 0))
     ways: dict[str, Callable[[], object]] = {
         "launch": lambda: supervisor.launch(request_for()),
@@ -95,8 +95,8 @@ def test_who_needs_the_store_is_refused_and_a_server_is_stopped_meanwhile(
 def test_the_refusal_comes_within_five_seconds_and_the_next_launch_does_not_wait_longer(
     store: DictStore, supervisor: Supervisor, pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert making.STORE_S + max(making.SETTLE_S, making.MORE_S) < 5.0
-    monkeypatch.setattr(making, "STORE_S", 2.0)
+    assert making.ANSWER_S + max(making.SETTLE_S, making.MORE_S) < 5.0
+    monkeypatch.setattr(making, "ANSWER_S", 2.0)
     silence = Silence(store, monkeypatch)
     begun_s = time.monotonic()
     both = [pool.submit(supervisor.launch, request_for()) for _ in range(2)]
@@ -112,7 +112,7 @@ def test_the_refusal_comes_within_five_seconds_and_the_next_launch_does_not_wait
 def test_a_batch_is_refused_as_a_whole_as_soon_as_a_single_run(
     silent: str, store: DictStore, supervisor: Supervisor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(making, "STORE_S", 2.0)
+    monkeypatch.setattr(making, "ANSWER_S", 2.0)
     monkeypatch.setattr(making, "check_alone", lambda request: None)  # which takes seconds on a busy machine
     silence = Silence(store, monkeypatch, (silent,))
     begun_s = time.monotonic()
@@ -136,7 +136,7 @@ def test_a_batch_whose_folders_are_not_made_in_time_is_withdrawn(
     store: DictStore, supervisor: Supervisor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The disk hangs at the folder before the last: those that were made do not stay either."""
-    monkeypatch.setattr(making, "STORE_S", 2.0)
+    monkeypatch.setattr(making, "ANSWER_S", 2.0)
     is_over, laid, real = threading.Event(), list[str](), making.new_supervised
 
     def hanging(run: Run, *given: Any) -> LaunchedRun:
@@ -161,7 +161,7 @@ def test_a_real_store_that_is_opened_anew_refuses_a_batch(
     tmp_path: Path, pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its file waits for a reader that does not end, and every other question for the file."""
-    monkeypatch.setattr(making, "STORE_S", 2.0)
+    monkeypatch.setattr(making, "ANSWER_S", 2.0)
     monkeypatch.setattr(making, "check_alone", lambda request: None)
     with opened_core(Settings(data_dir=tmp_path / "data")) as core:
         with core.store._database.cursor():

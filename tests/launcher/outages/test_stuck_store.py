@@ -112,7 +112,7 @@ def test_a_run_whose_end_is_not_stored_yet_is_renamed_after_it(
     store.is_stuck = True
     supervisor.stop(run.id)
     wait_for(lambda: not supervisor.live_runs())
-    monkeypatch.setattr(making, "STORE_S", 1.0)
+    monkeypatch.setattr(making, "ANSWER_S", 1.0)
     assert timed(lambda: supervisor.rename(run.id, "other")) < ANSWER_S
     with pytest.raises(making.SilentStoreError):
         supervisor.repeat(run.id, 1)
