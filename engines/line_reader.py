@@ -13,13 +13,14 @@ from typing import ClassVar, Literal, NamedTuple
 from domain import JsonValue
 from engines.base import Line, LogEvent, LogReading, Mark, ParsedSample, StartupFact
 from engines.line_filter import LineFilter
-from engines.lines import LineSplitter
+from engines.lines import KEPT_BYTES, LineSplitter
 
 Merge = Literal["rank0", "rank0_sum", "list", "each", "min", "max", "sum", "first", "last"]
 _MOST_CAUSES = 5
 _MOST_VALUES = 256  # of one key, over ranks and repetitions
 _MOST_RUNS = 16
 READY = "ready"
+CUT = "Line {} of the log is longer than {} KiB, the most that is read of one: the middle of such lines is not."
 _MOST_HELD = 256  # processes with a sample that waits
 _RANK_NUMBERS = re.compile(r"(?:[A-Z]P|rank ?=?|RANK |[-_])(\d{1,9})", re.ASCII)
 
@@ -128,6 +129,7 @@ class LineReader:
         self.causes = Causes()
         self.version: str | None = None
         self._reported_version: str | None = None
+        self._is_cut_noted = False
 
     def read_line(self, line: Line) -> Iterable[LogEvent]:
         """The events of this line; never raises."""
@@ -138,7 +140,7 @@ class LineReader:
         events: list[LogEvent] = []
         for line in self._lines.feed(data):
             events.extend(self.read_line(line))
-        return events
+        return events + self._note_cut()
 
     def release_held(self) -> list[LogEvent]:
         """Gives out what is held, for a log that has fallen silent; a late second line then stands for itself."""
@@ -151,7 +153,7 @@ class LineReader:
         events: list[LogEvent] = []
         for line in self._lines.close():
             events.extend(self.read_line(line))
-        return events + self.release_held()
+        return events + self._note_cut() + self.release_held()
 
     def settled_offset(self) -> int:
         """All events of lines that start before this byte have been given out: none of them is held."""
@@ -167,6 +169,14 @@ class LineReader:
     def derive(self, startup: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         """What follows from the merged facts of one start."""
         return {}
+
+    def _note_cut(self) -> list[LogEvent]:
+        """A warning, once, where a line was longer than what is kept of one."""
+        if self._lines.first_cut is None or self._is_cut_noted:
+            return []
+        self._is_cut_noted = True
+        number, offset = self._lines.first_cut
+        return [Mark(number, offset, "warning", CUT.format(number, KEPT_BYTES >> 10))]
 
     def _facts(self) -> dict[str, JsonValue]:
         merged = self._startup.merged()

@@ -40,6 +40,7 @@ class LineSplitter:
         self._partial_size = 0
         self._number = 1
         self.offset = 0  # where the line that is not complete yet starts
+        self.first_cut: tuple[int, int] | None = None  # number and offset of the first line of which not all is kept
 
     def feed(self, data: bytes) -> Iterator[Line]:
         """The lines that `data` completes; the generator must be used up before the next call."""
@@ -62,6 +63,8 @@ class LineSplitter:
     def close(self) -> Iterator[Line]:
         """The line that has no LF yet, if there is one."""
         raw, size, offset = bytes(self._partial), self._partial_size, self.offset
+        if size > KEPT_BYTES and self.first_cut is None:
+            self.first_cut = self._number, offset
         self._partial.clear()
         self._partial_size = 0
         self.offset += size
@@ -71,6 +74,8 @@ class LineSplitter:
                 yield from read_lines(_shorten(raw, size), self._number, offset)
 
     def _complete_lines(self, data: bytes, begin: int, end: int) -> Iterator[Line]:
+        if self.first_cut is None and (start := _find_long(data, begin, end)) is not None:
+            self.first_cut = self._number + data.count(b"\n", begin, start), self.offset - begin + start
         selected, count = self._select(data, begin, end)
         offset = self.offset - begin
         for index, start, stop, is_routine in selected:
@@ -89,6 +94,16 @@ class LineSplitter:
         self._partial += data
         if len(self._partial) > KEPT_BYTES:
             del self._partial[_HALF:-_HALF]
+
+
+def _find_long(data: bytes, begin: int, end: int) -> int | None:
+    """Where the first line starts of which the middle is not kept."""
+    while end - begin > KEPT_BYTES:
+        last = data.rfind(b"\n", begin, begin + KEPT_BYTES + 1)
+        if last < 0:
+            return begin
+        begin = last + 1
+    return None
 
 
 def _shorten(raw: bytes, size: int) -> bytes:

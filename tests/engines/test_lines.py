@@ -184,6 +184,16 @@ def test_of_a_huge_line_its_ends_are_kept() -> None:
         assert (lines[1].text, lines[1].offset) == ("next", len(data) - 5)
 
 
+@pytest.mark.parametrize("chunk", [None, 1_000, 70_000])
+def test_the_first_line_that_is_cut_is_known(chunk: int | None) -> None:
+    longest = b"x" * KEPT_BYTES
+    splitter = LineSplitter(LineFilter(re.compile(b"needle")))
+    data = b"short\n" + longest + b"\ny" + longest + b"\nz" + longest + b"\n"
+    for start in range(0, len(data), chunk or len(data)):
+        list(splitter.feed(data[start : start + (chunk or len(data))]))
+    assert splitter.first_cut == (3, 7 + KEPT_BYTES)
+
+
 PARTS = st.one_of(
     st.sampled_from([text.encode() for text, _, _ in PREFIXED.values()]),
     st.sampled_from([b"\n", b"\r", b"\r\n", b"{", b"}", b"(", b"\x1b[0m", b"[0;0m", b"INFO 05-20 01:43:25 [a.py:1] "]),

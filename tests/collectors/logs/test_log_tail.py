@@ -88,6 +88,16 @@ def test_the_cut_of_the_bytes_makes_no_difference(cuts: list[int]) -> None:
     assert pieces == [*one.feed(whole, run, NOW), *one.close(run, NOW)]
 
 
+def test_that_a_line_was_cut_is_told_once_with_the_limit(make_run: Callable[..., Run]) -> None:
+    reader = LogReader(BY_NAME["vllm"].log)  # type: ignore[arg-type]
+    data = b"short\n" + 2 * (b"x" * 100_000 + b"\n")
+    placed = [*reader.feed(data[:50_000], make_run(), NOW), *reader.feed(data[50_000:], make_run(), NOW)]
+    placed += reader.close(make_run(), NOW)
+    ((offset, told),) = placed
+    assert isinstance(told, Event) and (told.kind, told.line, told.offset, offset) == ("warning", 2, 6, 6)
+    assert told.text.startswith("Line 2 of the log is longer than 64 KiB, the most that is read of one: ")
+
+
 def test_a_repeated_warning_is_told_once(make_run: Callable[..., Run]) -> None:
     line = b"[2026-11-20 19:09:11] Cuda graph is disabled because of using torch native attention backend\n"
     reader = log_reader(make_run("sglang"))
