@@ -64,11 +64,14 @@ def check_command(request: LaunchRequest) -> None:
     _check_given(request)
 
 
-def check_machine(request: LaunchRequest) -> None:
-    """Check on this machine a command whose words were checked elsewhere; raises LaunchRefusedError."""
+def check_machine(request: LaunchRequest) -> list[str]:
+    """Check on this machine a command whose words were checked elsewhere; raises LaunchRefusedError.
+
+    What is not known because a container runtime passed a limit, in sentences.
+    """
     _check_place(request)
     check_port(port_of(answering_url(request)), request.config.host, [])
-    check_containers([request])
+    return [words for words in check_containers([request]) if words]
 
 
 def _check_words(request: LaunchRequest) -> None:

@@ -23,7 +23,7 @@ GPU_WAIT_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class StopReport:
-    """What stopping did, in words; and in whole sentences what it could not do."""
+    """What stopping did, in words, with the limits that were passed; and in whole sentences what it could not do."""
 
     actions: tuple[str, ...] = ()
     leftovers: tuple[str, ...] = ()

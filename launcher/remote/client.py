@@ -41,6 +41,8 @@ OTHER_MACHINE = (
     "`./pitwall host add {0} {1}` adds it again."
 )
 EARLIER = "What an earlier run has left on {} is ended first."
+MOST_PASSED = 20  # sentences of limits that are kept of one run
+LOG_FULL = "The log here has {:,} MiB, the most that is kept of a server on another machine: what follows is not."
 ENDED_BY_US = "its connection was silent for too long"
 
 T = TypeVar("T")
@@ -216,6 +218,8 @@ class Client:
                     self._know(exit=Exit.model_validate(value))
                 case "about":
                     self._note_about(About.model_validate(value))
+                case "passed":
+                    self._note_passed(as_sentence(value))
                 case "refused":
                     self._refused(as_sentence(value))
         return None
@@ -227,6 +231,11 @@ class Client:
             self._know(trouble=OTHER_MACHINE.format(self._asked.host.label, self._asked.host.target))
         else:
             self._know(about=about)
+
+    def _note_passed(self, words: str) -> None:
+        passed = self._known.passed
+        if words not in passed and len(passed) < MOST_PASSED:
+            self._know(passed=(*passed, words))
 
     def _refused(self, words: str) -> None:
         if not self._known.has_begun:
@@ -247,6 +256,8 @@ class Client:
             written = _when_there_is_room(partial(os.write, self._log, data))
             self._copied += written
             data = data[written:]
+        if data:
+            self._note_passed(LOG_FULL.format(MOST_LOG_BYTES >> 20))
 
     def _know(self, **news: object) -> None:
         known = self._known.model_copy(update=news)

@@ -124,7 +124,8 @@ class FarSide:
         run, cwd = order.run.model_copy(update=here), Path(order.cwd) if order.cwd else None
         request = LaunchRequest(run.config, base_url=run.base_url, cwd=cwd, makes_model=order.makes_model)
         request = expanded(with_files_named(request))
-        check_machine(request)
+        for limit in check_machine(request):
+            self._say(passed=limit)
         config = request.config
         words = backend_of(config, run.id).words(config.argv)
         port = port_of(run.base_url) if run.base_url else None

@@ -39,6 +39,7 @@ class Known(BaseModel):
     server: Server | None = None
     exit: Exit | None = None
     about: About | None = None
+    passed: tuple[str, ...] = ()  # what is not known, or not kept, because a limit was passed
 
 
 def write_asked(directory: Path, asked: Asked) -> None:

@@ -71,6 +71,8 @@ class RemoteRun(LaunchedRun):
             self._server_pid = known.server.pid
             words = SERVER.format(known.server.pid, self.run.on_host)
             self.deps.recorder.note(self.run.id, "state", words, state=self.run.state.value)
+        for words in known.passed:
+            self._notes.passed(self.run.id, words)
         if known.trouble != self._trouble:
             self._trouble = known.trouble
             words = known.trouble or ANSWERS.format(self.run.on_host)

@@ -30,7 +30,8 @@ BROKE_OFF: Stopped = (StopReport(leftovers=("Stopping it broke off: what is left
 def stop_everything(run: Run, grace_s: float, gpus: Callable[[], GpusNow]) -> Stopped:
     """Workload first, so that its requests end as cancelled and not as broken; a container before its client."""
     assert run.base_url and run.run_dir
-    directory, backend = Path(run.run_dir), backend_of(run.config, run.id)
+    limits = list[str]()
+    directory, backend = Path(run.run_dir), backend_of(run.config, run.id, passed=limits.append)
     workload = stop_clients(directory)
     pids = {process.pid for process in processes_of(directory)} | _left_pids(directory)
     contained, facts = backend.end(grace_s)
@@ -38,7 +39,7 @@ def stop_everything(run: Run, grace_s: float, gpus: Callable[[], GpusNow]) -> St
     late, late_facts = backend.end(0.0)  # what the client still made meanwhile
     memory = see_gpu_memory(pids, lambda: gpus().memory_by_pid)
     port = () if is_left_alone(directory) else see_port(port_of(run.base_url), run.config.host)
-    free = StopReport(leftovers=(*port, *memory))
+    free = StopReport(tuple(limits), (*port, *memory))
     return join([workload, contained, client, late, free]), facts or late_facts
 
 

@@ -13,9 +13,13 @@ from typing import Any
 import pytest
 
 from domain import Config, Machine, Run
+from launcher.processes import containers
 from launcher.processes.process import shim_process
+from launcher.remote import client
 from launcher.remote.far_side import KEPT_S, OTHER_VERSION, WAS_STOPPED, FarSide
+from launcher.remote.hosts import Host
 from launcher.remote.orders import Follow, Start
+from launcher.remote.records import Asked, read_known, write_asked
 from launcher.remote.wire import GONE, Frame, Frames
 from launcher.runs.provenance import NotAsked
 from tests.launcher.remote.sshd import kill_all
@@ -136,6 +140,41 @@ def test_what_is_forgotten_is_gone_but_for_its_mark_and_in_the_end_that_too(tmp_
     os.utime(mark, (mark.stat().st_mtime - 2 * KEPT_S,) * 2)
     ask(tmp_path, {**FORGET, "run_id": "another"})
     assert not mark.parent.exists()
+
+
+def test_what_passed_a_limit_before_a_start_and_at_the_stop_is_said_with_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """FAKE: a podman that prints without an end when it is asked about containers; it runs the command itself."""
+    script = '#!/bin/sh\ncase "$1" in\ncontainer | ps) exec yes ;;\nrun) while [ "$1" != image:1 ]; do shift; done\n'
+    (podman := tmp_path / "podman").write_text(script + 'shift; exec "$@" ;;\nesac\nexit 1\n')
+    podman.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(containers, "MOST_BYTES", 1 << 20)
+    order = start_order()
+    config = order["run"]["config"]
+    config["argv"] = ["podman", "run", "--name", "mine", "image:1", *config["argv"]]
+    config["launcher"], config["image"] = "podman", "image:1"
+    asking = Asking(tmp_path, order)
+    wait_for(lambda: asking.told("server"))
+    much = "is not known: it printed more than 1 MiB, the most that is read of it."
+    assert asking.told("passed") == f"What `podman container inspect mine` says {much}"
+    stopped = ask(tmp_path, STOP).told("answer")
+    asking.cut()
+    assert [words for words in stopped["actions"] if words.startswith("What `podman ps") and words.endswith(much)]
+
+
+def test_a_log_that_passed_its_limit_is_said_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "MOST_LOG_BYTES", 2 << 20)
+    run = Run.model_validate(start_order()["run"])
+    host = Host(label="gpu-box", target="box")
+    write_asked(tmp_path, Asked(host=host, run=run, cwd=None, makes_model=False, forward=None, secret_names=()))
+    with (tmp_path / "server.log").open("wb") as log:
+        following = client.Client(tmp_path, log.fileno())
+        for _ in range(5):
+            following._take(Frame({}, b"x" * (1 << 20)))
+    said = "The log here has 2 MiB, the most that is kept of a server on another machine: what follows is not."
+    assert read_known(tmp_path).passed == (said,) and (tmp_path / "server.log").stat().st_size == 2 << 20
 
 
 def test_a_run_that_is_not_there_is_told(tmp_path: Path) -> None:

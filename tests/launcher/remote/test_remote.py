@@ -16,6 +16,7 @@ import pytest
 
 from domain import Config, Run, RunState, WorkloadSpec
 from launcher.checks.preflight import LaunchRefusedError, LaunchRequest
+from launcher.remote.records import read_known, write_known
 from launcher.runs.left_servers import LeftServers
 from launcher.runs.supervisor import Supervisor
 from machine.ports import is_port_free
@@ -68,6 +69,11 @@ def test_a_server_is_launched_followed_and_stopped(launching: Supervisor, store:
     assert "hello from the server plain" in log_of(ready)
     known = wait_for(lambda: (now := store.run(run.id)) and "host" in (now.provenance or {}) and now)
     assert known.on_host == "gpu-box" and known.provenance["words"][0] == sys.executable
+    directory = Path(str(ready.run_dir))
+    write_known(
+        directory, read_known(directory).model_copy(update={"passed": ("It passed a limit.",)})
+    )  # as its client
+    wait_for(lambda: [one for one in store.events if (one.run_id, one.text) == (run.id, "It passed a limit.")])
     launching.stop(run.id)
     ended = wait_for_state(store, run.id, *OVER)
     assert (ended.state, ended.cause, ended.exit_signal) == (RunState.FINISHED, None, signal.SIGTERM)
