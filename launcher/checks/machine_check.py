@@ -19,7 +19,7 @@ from machine.asides import Asides
 CHECK_S = 4.0
 RUNTIME_S = 3.0  # of it, for all that a container runtime is asked
 NO_ANSWER = "an answer within {:g} s: {} does not come back"
-_CHECKS = Asides("check", 64)
+_CHECKS = Asides("check", 1024)
 
 
 def files_named(config: Config, cwd: Path) -> Config:

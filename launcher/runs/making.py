@@ -51,7 +51,7 @@ class RunMaker:
     _site: Site
     _making: threading.RLock
     _lock: threading.RLock
-    _asides: Asides = field(default_factory=lambda: Asides("making", 64))
+    _asides: Asides = field(default_factory=lambda: Asides("making", 1024))
 
     def launch(self, requests: Sequence[LaunchRequest], in_queue: bool, batch_id: str | None) -> list[Run]:
         """Record runs, all or none; raises LaunchRefusedError."""

@@ -78,7 +78,7 @@ class Supervisor:
             explain_failure,
             gpus,
             save_machine,
-            Asides("look", 32),
+            Asides("look", 1024),
             self._ticker.wake,
         )
         self._live = LiveRuns(store, self._deps, runs_dir, machine)
