@@ -7,18 +7,15 @@ from functools import cache
 from pathlib import Path
 
 HOUSE = Path(__file__).resolve().parents[1]
+MEASURED = "storage/ask/questions/measured"
 # All that the numbers of a run's report and of its line are made of, folders whole.
 SOURCES = (
     "reasons.py",
     "storage/views",
     "storage/ask/queries.py",
-    "storage/ask/questions/acceptance.sql",
-    "storage/ask/questions/load_speeds.sql",
-    "storage/ask/questions/printed_speeds.sql",
-    "storage/ask/questions/request_totals.sql",
-    "storage/ask/questions/windows.sql",
-    *(f"storage/ask/questions/{name}.sql" for name in ("run_peaks", "preemptions", "conditions", "gpu_conditions")),
-    *(f"storage/ask/questions/{name}.sql" for name in ("loads", "load_phases", "load_requests", "load_counters")),
+    "storage/ask/questions/loads",
+    "storage/ask/questions/machines",
+    *(f"{MEASURED}/{name}.sql" for name in ("acceptance", "preemptions", "printed_speeds", "run_peaks", "windows")),
     "storage/ask/condition_queries.py",
     "storage/ask/load_queries.py",
     "analysis/acceptance.py",

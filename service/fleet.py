@@ -14,9 +14,8 @@ import pyarrow as pa
 from domain import Run
 from reports.arms.comparison import MOST_EARLIER
 from settings import Settings
-from storage.ask import run_queries
+from storage.ask import run_queries, sample_queries
 from storage.ask.queries import Asked
-from storage.rows import TIME_COLUMNS
 from storage.store import Store
 
 if TYPE_CHECKING:  # without a lake nothing of it is loaded
@@ -121,11 +120,10 @@ class Fleet:
         copied.having |= {run_id: now[run_id] for run_id in fresh}
 
     def _samples_here(self, run_ids: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
-        for table in TIME_COLUMNS if run_ids else ():
-            yield table, self._store.query(f"FROM {table}_of($run_ids)", {"run_ids": list(run_ids)})
+        return sample_queries.samples_of(self._store, run_ids)
 
     def _definitions(self) -> pa.Table:
-        return self._store.query("FROM raw.metric_definitions")
+        return sample_queries.metric_definitions(self._store)
 
     def _with_reader(self, ask: Callable[[LakeReader], Answer]) -> Answer:
         """One answer; a connection that fails is given up, and the next question opens another."""

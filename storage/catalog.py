@@ -18,8 +18,8 @@ from storage.rows import TIME_COLUMNS
 
 HERE = Path(__file__).parent
 ENGINES = "engines/*"
-# The files of views/ in the order in which they are loaded: each uses what those before it define. The sample tables
-# come between the terms and the rest.
+# The files of views/ and its folders in the order in which they are loaded: each uses what those before it define. The
+# sample tables come between the terms and the rest.
 TERMS = ("terms", "earlier_reasons")
 VIEWS = (
     "scrapes", ENGINES, "progress",  # what moved between two looks, engine by engine
@@ -137,7 +137,7 @@ def _load(connection: duckdb.DuckDBPyConnection, name: str) -> None:
 
 def _texts(name: str) -> list[str]:
     """What the files of this name say; after those of the engines, what joins them."""
-    texts = [path.read_text() for path in sorted((HERE / "views").glob(f"{name}.sql"))]
+    texts = [path.read_text() for path in sorted((HERE / "views").rglob(f"{name}.sql"))]
     return [*texts, engine_views_sql(HERE / "views" / "engines")] if name == ENGINES else texts
 
 

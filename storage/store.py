@@ -16,7 +16,7 @@ from domain import AdoptedPoint, AuditEntry, Machine, Run, RunState, Share, Stud
 from notes import Gotcha, RunNote
 from samples import AgentPosition, Batch, TailPosition
 from settings import Settings
-from storage.ask import run_queries
+from storage.ask import run_queries, study_queries
 from storage.database import Database
 from storage.files.deleted import RunBin
 from storage.files.lost import LostFile, look_deeply, look_quickly, read_lost_files
@@ -38,7 +38,6 @@ from storage.records import (
     note_table,
     share_of,
     share_table,
-    study_of,
     study_table,
 )
 from storage.rows import run_of, run_table, tables_of
@@ -180,8 +179,7 @@ class Store:
 
     def studies(self) -> list[Study]:
         """All studies, the newest first."""
-        rows = self.query("SELECT * FROM raw.studies ORDER BY created_at DESC, id").to_pylist()
-        return [study_of(row) for row in rows]
+        return study_queries.studies(self)
 
     def adopt(self, point: AdoptedPoint, entries: Iterable[AuditEntry]) -> None:
         """Add an operating point, with what the audit says of it, in one transaction; durable when it returns."""

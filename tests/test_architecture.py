@@ -71,8 +71,20 @@ MAY_NAME_AN_ENGINE = {
 
 
 MOST_FILES = 17  # of Python in one folder: more of them are several trades beside each other
+MOST_FILES_OF_ALL = 20
+MAY_BE_FULL = {
+    "docs/decisions": "numbered, and read by number",
+    "storage/migrations": "likewise",
+    "web/static/live": "the modules of one component, which import one another",
+}
 MOST_LINES = 300
 MOST_SQL_LINES = 5  # of a statement in Python: a longer one is a .sql file
+STATEMENT = re.compile(r"\s*(SELECT|INSERT INTO|CREATE|DELETE FROM|WITH|FROM|UPDATE|COPY|MERGE INTO|PRAGMA) +[\w*{($]")
+MAY_HOLD_SQL = {
+    "collectors/imports/results/tools/evalscope.py": "the SQLite file of another tool",
+    "collectors/nodes/spool.py": "the agent's own SQLite file, on a machine that has no store",
+    "web/sql/sql_page.py": "the example that the SQL page begins with",
+}
 SQL = re.compile(r"\s*(SELECT|INSERT|CREATE|DELETE|WITH|FROM|UPDATE|COPY|MERGE)\b")
 
 
@@ -136,6 +148,27 @@ def test_no_folder_is_a_drawer() -> None:
     sizes = Counter(str(path.parent.relative_to(ROOT)) for path in [*product_files(), *others])
     full = {folder: size for folder, size in sizes.items() if size > MOST_FILES}
     assert full == {}, "find the trades in it, and give each a folder"
+
+
+def test_no_folder_of_other_files_is_a_drawer_either() -> None:
+    """Statements, documents, scripts of pages, data."""
+    folders = (ROOT / name for name in (*RANK, "presets", "tests", "benchmarks", "scripts", "docs"))
+    files = (path.relative_to(ROOT) for folder in folders for path in folder.rglob("*") if path.is_file())
+    sizes = Counter(str(path.parent) for path in files if not {"node_modules", "__pycache__"} & {*path.parts})
+    full = {folder for folder, size in sizes.items() if size > MOST_FILES_OF_ALL}
+    assert full - set(MAY_BE_FULL) == set(), "find the subjects in it, and give each a folder"
+
+
+def test_sql_stands_in_storage_only() -> None:
+    """How the store is asked is one room's business; the others call a function that says what is asked."""
+    asking = {
+        str(path.relative_to(ROOT))
+        for path in product_files()
+        if room_of(path) != "storage"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant | ast.JoinedStr) and STATEMENT.match(text_of(node))
+    }
+    assert asking == set(MAY_HOLD_SQL), "make it a question in storage/ask"
 
 
 def test_nothing_below_web_takes_the_name_of_a_room() -> None:

@@ -1,4 +1,4 @@
-"""Whether two arms may be ranked. docs/comparability.md has the table; each row is a pure function of the pair."""
+"""Whether two arms may be ranked. docs/answers/comparability.md has the table; each row is a pure function."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ STANDINGS = {
     "matters": Standing.MATTERS,
     "unknown": Standing.UNKNOWN,
 }
-MOST_LATE = 0.10  # of an answer's time, see docs/starvation.md
+MOST_LATE = 0.10  # of an answer's time, see docs/answers/starvation.md
 NOTED_LATE = 0.02
 WORSE = ("same", "warns", "unknown", "matters")
 Judge = Callable[[Sequence[Conditions], Sequence[Conditions]], conditions.Standing]

@@ -19,7 +19,7 @@ SW_THERMAL = 0x20
 HW_THERMAL = 0x40
 HW_POWER_BRAKE = 0x80
 HARDWARE = HW_SLOWDOWN | SW_THERMAL | HW_THERMAL | HW_POWER_BRAKE
-# Measured with benchmarks/starvation.py, see docs/starvation.md.
+# Measured with benchmarks/starvation.py, see docs/answers/starvation.md.
 # From which difference of two runs on they are unlike, and from which value on a run is held back.
 OTHERS_CORES = 0.5  # mean cores in use by everybody else; our client and collectors take less
 UNLIKE: Mapping[str, float] = {"starvation_ratio": 0.15, "throttled_ratio": 0.02, "steal_ratio": 0.02}

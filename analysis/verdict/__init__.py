@@ -1,4 +1,4 @@
-"""The statistics of a verdict: pure functions from replicates to an answer. docs/statistics.md explains them."""
+"""The statistics of a verdict: pure functions from replicates to an answer. See docs/answers/statistics.md."""
 
 from analysis.verdict.difference import interval_of_ratio
 from analysis.verdict.judgement import Answer, Judgement, judge, judge_arms

@@ -79,7 +79,7 @@ def _check_file(file: Path) -> Answer:
 
 def schema(arguments: argparse.Namespace) -> Answer:
     """docs/schema.md: the views of this Pitwall, whatever the data folder holds."""
-    from storage.ask.schema import describe_new_store
+    from storage.ask.free_sql.schema import describe_new_store
 
     text = describe_new_store()
     return Answer(text, {"markdown": text})

@@ -75,10 +75,9 @@ def _run_ids(store: Published, named: list[str], study: Study | None) -> tuple[l
 
 
 def _study(store: Published, study_id: str) -> Study | None:
-    from storage.records import study_of
+    from storage.ask.study_queries import studies
 
-    rows = store.query("SELECT * FROM raw.studies WHERE id = $id", {"id": study_id}).to_pylist()
-    return study_of(rows[0]) if rows else None
+    return next((study for study in studies(store) if study.id == study_id), None)
 
 
 def _asking(arguments: argparse.Namespace) -> Asking | None:

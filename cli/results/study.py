@@ -87,11 +87,12 @@ def _read(arguments: argparse.Namespace) -> StudyPlan:
 def list_studies(arguments: argparse.Namespace) -> int:
     """Print the studies of the published file by their ids; raises StoreError when there is none."""
     from settings import load_settings
+    from storage.ask.study_queries import study_outcomes
+    from storage.published import Published
     from storage.published_query import published_query
 
     with published_query(load_settings().published_path) as query:
-        rows = query("SELECT study_id, title, question, state, answer, winner, runs FROM studies ORDER BY study_id", {})
-    found = rows.to_pylist()
+        found = study_outcomes(Published(query))
     if arguments.json:
         print(json.dumps(found))
     else:
@@ -150,16 +151,17 @@ class _Owner:
 
 def _studies(settings: Settings, store: Any) -> list[Study]:
     """From the store that is ours, else from the published file; none while that is not there yet."""
+    from storage.ask.study_queries import studies
     from storage.database import StoreError
+    from storage.published import Published
     from storage.published_query import published_query
-    from storage.records import study_of
 
     if store is not None:
         found: list[Study] = store.studies()
         return found
     try:
         with published_query(settings.published_path) as query:
-            return [study_of(row) for row in query("SELECT * FROM raw.studies", {}).to_pylist()]
+            return studies(Published(query))
     except StoreError:
         return []
 

@@ -126,11 +126,12 @@ def _seen(settings: Settings, study_id: str, names: list[str]) -> tuple[StudyPla
 
 
 def _published(settings: Settings) -> list[Study]:
+    from storage.ask.study_queries import studies
+    from storage.published import Published
     from storage.published_query import published_query
-    from storage.records import study_of
 
     with published_query(settings.published_path) as query:
-        return [study_of(row) for row in query("SELECT * FROM raw.studies", {}).to_pylist()]
+        return studies(Published(query))
 
 
 def _plan_of(studies: list[Study], study_id: str) -> StudyPlan:

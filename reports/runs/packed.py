@@ -24,7 +24,7 @@ EXACT = ConfigDict(ser_json_inf_nan="constants")
 OF_EVIDENCE = (
     "reports/runs/evidence.py",
     "storage/ask/live_queries.py",
-    *(f"storage/ask/questions/{name}.sql" for name in ("collector_errors", "crosschecks", "silences", "sources")),
+    "storage/ask/questions/sources",
 )
 
 

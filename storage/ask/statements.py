@@ -1,4 +1,4 @@
-"""The questions as SQL: one file each in questions/, named as the function that asks it."""
+"""The questions as SQL: one file each in questions/, by subject, named as the function that asks it."""
 
 from __future__ import annotations
 
@@ -11,4 +11,5 @@ HERE = Path(__file__).parent / "questions"
 @cache
 def statement(name: str) -> str:
     """The text of a question, its parameters as $names."""
-    return (HERE / f"{name}.sql").read_text()
+    (path,) = HERE.glob(f"*/{name}.sql")
+    return path.read_text()

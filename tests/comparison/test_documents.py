@@ -1,4 +1,4 @@
-"""docs/comparability.md and docs/statistics.md name what the code knows, all of it and nothing else."""
+"""docs/answers/comparability.md and docs/answers/statistics.md name what the code knows, all of it and nothing else."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from analysis.verdict.replicates import FEWEST_EARLIER_DF
 from web.compare.answer.guard_words import STANDINGS, TITLES
 
 DOCS = Path(__file__).parents[2] / "docs"
-COMPARABILITY = (DOCS / "comparability.md").read_text()
-STATISTICS = (DOCS / "statistics.md").read_text()
+COMPARABILITY = (DOCS / "answers" / "comparability.md").read_text()
+STATISTICS = (DOCS / "answers" / "statistics.md").read_text()
 ROW = re.compile(r"^\| (?P<title>[^|`]+) `(?P<code>\w+)` \|(?P<rest>.*)$", re.MULTILINE)
 ROWS = {found["code"]: found for found in ROW.finditer(COMPARABILITY)}
 
@@ -72,7 +72,7 @@ def test_figures_of_the_statistics_are_those_of_the_code() -> None:
 
 
 def test_the_measured_thresholds_of_starvation_are_those_of_the_code() -> None:
-    said = (DOCS / "starvation.md").read_text()
+    said = (DOCS / "answers" / "starvation.md").read_text()
     for name, most in conditions.UNLIKE.items():
         assert f"| `{name}` | more than {most:.2f} apart | above {conditions.HIGH[name]:.2f} |" in said
     assert f"more than {conditions.UNLIKE_RAN} times apart" in said.replace("is more than", "more than")

@@ -21,9 +21,9 @@ from reports.arms.facts import facts_of
 from reports.runs.run_report import report_on
 from service.fleet import Fleet
 from service.this_machine import this_machine
+from storage.ask.free_sql.schema import CONTRACT
 from storage.ask.machine_queries import machines
 from storage.ask.run_queries import RunFilter, find_runs, run_choices
-from storage.ask.schema import CONTRACT
 from storage.lake.config import S3, LakeConfig, LakeError, read_config
 from storage.lake.connection import opened_lake
 from storage.lake.lake_reader import opened_reader

@@ -1,4 +1,4 @@
-"""The worked numbers of docs/physics.md are those that the functions give."""
+"""The worked numbers of docs/answers/physics.md are those that the functions give."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reference.gpus import find_gpu
 from tests.physics.models import GIB
 from tests.physics.test_kv import BATCHED, FP8, GEMMA
 
-DOCUMENT = (Path(__file__).resolve().parents[2] / "docs" / "physics.md").read_text()
+DOCUMENT = (Path(__file__).resolve().parents[2] / "docs" / "answers" / "physics.md").read_text()
 POOL = block_pool(GEMMA, FP8)
 BLOCKS = POOL.blocks_in(55.22 * GIB)
 OLD, NEW = Printed.BLOCKS_OVER_GROUPS, Printed.REQUESTS_TIMES_CONTEXT

@@ -29,8 +29,8 @@ SOURCES = (
     "analysis/runs/conditions.py",
     "engines/definitions.py",
     "storage/ask/live_queries.py",
-    *(f"storage/ask/questions/{name}_points.sql" for name in ("engine", "host", "gpu")),
-    "storage/ask/questions/server_latency.sql",
+    "storage/ask/questions/over_time",
+    "storage/ask/questions/measured/server_latency.sql",
     *(f"web/live/{name}.py" for name in ("course", "ended", "live_series", "live_tiles", "point_reader")),
     "web/words.py",
 )

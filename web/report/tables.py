@@ -13,7 +13,7 @@ from analysis.comparison.compare import Comparison
 from analysis.comparison.replicates import Ratio
 from reports.arms.comparison import named
 from reports.arms.report_data import ReportData
-from storage.ask.formats import as_csv, as_parquet
+from storage.ask.free_sql.formats import as_csv, as_parquet
 from storage.sandbox.job import Answer
 from web.compare.answer.guard_words import STANDINGS, TITLES, row_words
 from web.compare.answer.sentence import sentence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from storage.ask.schema import macro_columns, read_views, views_version
+from storage.ask.free_sql.schema import macro_columns, read_views, views_version
 from storage.published_query import Query
 
 _macros: dict[str, Mapping[str, Sequence[str]]] = {}  # by the version of the views: binding them all takes a while

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from storage.ask.formats import FORMATS
+from storage.ask.free_sql.formats import FORMATS
 from storage.sandbox.job import Answer
 from web import markup
 from web.fleet import ALL, SCOPE

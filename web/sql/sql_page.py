@@ -8,8 +8,8 @@ from typing import Any
 
 import streamlit as st
 
-from storage.ask.saved_queries import SavedQueries
-from storage.ask.schema import read_macros, read_views
+from storage.ask.free_sql.saved_queries import SavedQueries
+from storage.ask.free_sql.schema import read_macros, read_views
 from storage.sandbox.job import Answer, SqlRefusedError
 from web import audit, markup
 from web.access.roles import current_session_id

@@ -19,7 +19,7 @@ from launcher.runs.supervisor import Supervisor
 from machine.private_files import close_to_others, private_folder
 from samples import Batch, HostSample
 from settings import Settings
-from storage.ask.saved_queries import SavedQueries
+from storage.ask.free_sql.saved_queries import SavedQueries
 from storage.store import Store
 from tests.launcher.servers import DictStore, request_for, wait_for_state
 from workloads.process.prepare import prepare_workload

@@ -8,7 +8,7 @@ import io
 import pyarrow as pa
 import pytest
 
-from storage.ask.formats import as_csv
+from storage.ask.free_sql.formats import as_csv
 from storage.sandbox.job import Answer
 
 

@@ -26,6 +26,8 @@ from storage.ask import (
     queries,
     run_fields,
     run_queries,
+    sample_queries,
+    study_queries,
 )
 from storage.ask.explore_queries import METRICS, RESULT, Metric, View, ask_view, explore_sql
 from storage.ask.queries import Asked
@@ -36,7 +38,7 @@ from tests.storage.ask.test_list_costs import OF_ALL_RUNS
 
 MODULES = (
     condition_queries, explore_queries, known_queries, live_queries, load_queries, machine_queries, node_queries,
-    note_queries, queries, run_fields, run_queries,
+    note_queries, queries, run_fields, run_queries, sample_queries, study_queries,
 )  # fmt: skip
 SINCE = dict.fromkeys(ASKED, NOW + timedelta(seconds=5))
 OF_THESE = {  # what takes run ids -> the same of all runs
@@ -82,6 +84,7 @@ QUESTIONS: Mapping[str, Callable[[Asked], object]] = {
     "conditions": lambda store: condition_queries.conditions(
         store, [Span(run_id, NOW + timedelta(seconds=5), NOW + timedelta(seconds=25)) for run_id in ASKED]
     ),
+    "samples_of": lambda store: list(sample_queries.samples_of(store, ASKED)),
     "nodes": lambda store: node_queries.nodes(store, ASKED),
     "notes": lambda store: note_queries.notes(store, ASKED),
     "note_versions": lambda store: note_queries.note_versions(store, ASKED),
@@ -101,6 +104,7 @@ IN_VAIN = {"crosschecks": 2}  # merged files in which others have what is llama.
 WITHOUT_SAMPLES = {"runs_of", "compatibility"}  # what is stored once a run
 TABLES = {
     "rows_stored": len(TIME_COLUMNS),
+    "samples_of": len(TIME_COLUMNS),
     "run_peaks": 2,
     "ask_view": 3,
 }  # where a question is about more than a table or two

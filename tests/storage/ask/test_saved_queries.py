@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from storage.ask.free_sql.saved_queries import MOST_SHOWN_CHARACTERS, MOST_WORDS, SavedQueries, SavedQuery
 from storage.ask.literals import literal, with_values
-from storage.ask.saved_queries import MOST_SHOWN_CHARACTERS, MOST_WORDS, SavedQueries, SavedQuery
 
 
 def test_what_is_saved_is_read_listed_replaced_and_deleted(tmp_path: Path) -> None:

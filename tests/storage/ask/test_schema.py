@@ -10,7 +10,7 @@ import pytest
 
 from cli.main import main
 from settings import Settings
-from storage.ask.schema import CONTRACT, describe_schema, macro_columns, read_macros
+from storage.ask.free_sql.schema import CONTRACT, describe_schema, macro_columns, read_macros
 from storage.catalog import attached
 from storage.published_query import Params, count_views, published_query
 from storage.store import Store

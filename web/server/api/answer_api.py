@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from storage.ask.formats import FORMATS, csv_parts
+from storage.ask.free_sql.formats import FORMATS, csv_parts
 from storage.sandbox.client import Sandbox
 from storage.sandbox.job import Answer, SqlRefusedError
 from web.access.roles import MEMBERS, ROLE_KEY, Role

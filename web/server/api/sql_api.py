@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from storage.ask.formats import FORMATS
+from storage.ask.free_sql.formats import FORMATS
 from storage.sandbox.job import Answer, Fault, SqlRefusedError
 
 Ask = Callable[[str], Answer]

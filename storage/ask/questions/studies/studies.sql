@@ -1,0 +1,1 @@
+SELECT * FROM raw.studies ORDER BY created_at DESC, id
