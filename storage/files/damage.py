@@ -40,9 +40,12 @@ def way_out(settings: Settings) -> str:
     """What to do, and what is in the copy that it would use."""
     published = settings.published_path
     rows = count_published(published)
+    try:
+        written = datetime.fromtimestamp(published.stat().st_mtime, UTC)
+    except FileNotFoundError:  # it went while its rows were counted
+        rows = None
     if rows is None:
         return NO_COPY
-    written = datetime.fromtimestamp(published.stat().st_mtime, UTC)
     return (
         f"`./pitwall check --repair` sets it aside and makes it anew from the published copy of "
         f"{written:%Y-%m-%d %H:%M:%S} UTC, which has {rows:,} rows beside the sealed files."

@@ -21,6 +21,7 @@ from settings import Settings
 from storage.ask.literals import quoted
 from storage.catalog import name_sealed_files
 from storage.database import Database, StoreError
+from storage.files.checksums import INTACT, ChecksumRound, Written
 from storage.files.deleted import RunBin
 from storage.files.lost import Look, LostFile, look_deeply, look_quickly, note_lost_files, read_lost_files
 from storage.files.manifest import ORPHAN_AGE_S, new_path, record_part, remove_orphans, settle_on_disk
@@ -80,6 +81,7 @@ class Sealer:
         self._deleted = deleted
         self._tick_lock = threading.Lock()  # two at once would take the same rows, and the same name for their file
         self._closing = threading.Event()
+        self._checksums = ChecksumRound(self._parquet_dir, self._closing.is_set)
         self._thread = threading.Thread(target=self._run, name="store-sealer", daemon=True)
 
     def start(self) -> None:
@@ -110,6 +112,7 @@ class Sealer:
         self.seal_due()
         self.merge_due(beside_runs=False)
         self.purge_due()
+        self.compare_checksums()
         if ticks % SWEPT_AFTER == 0:
             self._deleted.apply_rule()
             self.remove_orphans()
@@ -180,10 +183,26 @@ class Sealer:
 
         Reading all of them takes a while on a large store, so that is done every ten minutes at most.
         """
-        if type(failure) not in READ_FAILURES or self.note_lost() or time.monotonic() < self._read_whole_from_s:
+        if type(failure) not in READ_FAILURES:
             return
-        self._read_whole_from_s = time.monotonic() + READ_WHOLE_EVERY_S
-        self.note_lost(look_deeply)
+        with self._tick_lock:  # a second question that met the file waits here until the first one's look is over
+            has_changed = self._note_lost(look_quickly)
+            if not has_changed and time.monotonic() >= self._read_whole_from_s:
+                has_changed = self._note_lost(look_deeply)
+                self._read_whole_from_s = time.monotonic() + READ_WHOLE_EVERY_S
+        if has_changed:
+            self._sealed()
+
+    def compare_checksums(self) -> bool:
+        """Leave out those of the next sealed files that are not as they were written; whether there are any."""
+        changed = self._checksums.changed(self._intact)
+        return bool(changed) and self.note_lost(
+            lambda file: (look_deeply if file.path in changed else look_quickly)(file)
+        )
+
+    def _intact(self) -> list[Written]:
+        with self._database.cursor() as cursor:
+            return [Written(*row) for row in cursor.execute(INTACT).fetchall()]
 
     def _note_lost(self, look: Look) -> bool:
         try:
@@ -191,9 +210,11 @@ class Sealer:
                 has_changed = note_lost_files(cursor, self._parquet_dir, look)
                 if has_changed:
                     name_sealed_files(cursor, self._parquet_dir)
-                    self.lost = read_lost_files(lambda sql, params=None: cursor.execute(sql).to_arrow_table())
+                    lost = read_lost_files(lambda sql, params=None: cursor.execute(sql).to_arrow_table())
         except (duckdb.Error, StoreError):
             return False
+        if has_changed:  # who sees it asks with the views that were defined by then
+            self.lost = lost
         return has_changed
 
     def _due(self, now: datetime) -> list[Portion]:

@@ -6,18 +6,25 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from cli.main import main
 from domain import Config, Run
 from samples import Batch, Event
 from settings import Settings
+from storage.files import damage
 from storage.files.damage import DamagedStoreError
+from storage.files.lost import Recorded, look_deeply
 from storage.files.repair import repair
 from storage.store import Store
 
@@ -134,6 +141,80 @@ def test_a_file_that_is_broken_inside_is_left_out_once_a_question_meets_it(seale
         assert counts(store) == {"r1": 1, "r2": 20}
     finally:
         store.close()
+
+
+def test_two_questions_that_meet_a_broken_file_at_once_are_both_answered(
+    sealed: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = file_of(sealed, "r1")
+    content = bytearray(path.read_bytes())
+    content[40:100] = bytes(255 - one for one in content[40:100])
+    path.write_bytes(content)
+    store = Store.open(sealed)
+    sealer, have_met, look_after = store._sealer, threading.Barrier(2), store._sealer.look_after
+
+    def together(failure: duckdb.Error) -> None:
+        have_met.wait(60)
+        look_after(failure)
+
+    def slowly(file: Recorded) -> str | None:
+        time.sleep(0.3)
+        return look_deeply(file)
+
+    monkeypatch.setattr(sealer, "look_after", together)
+    monkeypatch.setattr("storage.files.seal.look_deeply", slowly)
+    try:
+        with ThreadPoolExecutor() as pool:
+            asked = [pool.submit(store.query, "FROM events ORDER BY ALL") for _ in range(2)]
+            assert [one.result(60).num_rows for one in asked] == [20, 20], "those of the other run"
+    finally:
+        store.close()
+
+
+def silently_changed(path: Path) -> bytes:
+    """The file with one bit changed so that it is read without an error and says something else."""
+    content, rows = path.read_bytes(), pq.read_table(path)
+    for at in range(4, len(content)):
+        changed = content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
+        try:
+            read = pq.ParquetFile(pa.BufferReader(changed)).read()
+            if read.num_rows == rows.num_rows and read.schema == rows.schema and not read.equals(rows):
+                return changed
+        except (OSError, pa.ArrowException, ValueError):
+            continue
+    raise AssertionError("every change shows itself")
+
+
+def test_a_file_that_decodes_to_something_else_is_found_by_its_checksum(
+    sealed: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store.open(sealed)
+    try:
+        assert not store._sealer.compare_checksums()
+        path = file_of(sealed, "r1")
+        path.write_bytes(silently_changed(path))
+        assert counts(store)["r2"] == 20 and not store.health().lost, "nobody sees it"
+        assert not store._sealer.compare_checksums(), "once a day"
+        monkeypatch.setattr("storage.files.checksums.ROUND_S", 0.0)
+        monkeypatch.setattr("storage.files.checksums.BYTES_A_TURN", 1)
+        store._sealer._checksums._next_from_s = 0.0
+        assert [store._sealer.compare_checksums() for _ in range(3)] == [True, False, False], "one file at a time"
+        (lost,) = store.health().lost
+        assert lost.run_id == "r1" and lost.reason.startswith("the file is damaged: ")
+        assert counts(store) == {"r2": 20}
+    finally:
+        store.close()
+
+
+def test_a_copy_that_goes_while_the_way_out_is_looked_for_is_no_copy(
+    sealed: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def counted(path: Path) -> int:
+        path.unlink(missing_ok=True)
+        return 7
+
+    monkeypatch.setattr(damage, "count_published", counted)
+    assert damage.way_out(sealed) == damage.NO_COPY
 
 
 def test_what_is_wrong_with_a_question_costs_no_reading_of_files(
