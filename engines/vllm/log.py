@@ -208,7 +208,10 @@ def _ratio(percent: float | None) -> float | None:
 
 
 def _acceptance_rate(fields: Mapping[str, JsonValue]) -> float | None:
-    """From the counts where there are drafts, since the printed rate is rounded; else as printed, else unknown."""
+    """From the counts where there are drafts, since the printed rate is rounded; else as printed, else unknown.
+
+    The formula is that of `analysis.acceptance`, which stands above the engines.
+    """
     if fields.get("drafted_tokens"):
         return float(fields["accepted_tokens"]) / float(fields["drafted_tokens"])
     if "drafted_tokens" in fields:

@@ -58,8 +58,8 @@ class _Straight(connect):
 
 
 @dataclass(eq=False)
-class _Lane:
-    """One run that is carried."""
+class _RelayedRun:
+    """One run, its watchers and the task that carries its frames."""
 
     peer: Peer
     run_id: str
@@ -85,7 +85,7 @@ class Elsewhere:
         self._found: dict[str, list[RemoteRun]] = {}
         self._states: dict[str, PeerState] = {}
         self._seen: dict[str, tuple[Peer, RemoteRun]] = {}  # by run id, where and as it was seen last
-        self._lanes: dict[str, _Lane] = {}
+        self._relayed: dict[str, _RelayedRun] = {}
         self._lookers: dict[Peer, asyncio.Task[None]] = {}
         self._threads = ThreadPoolExecutor(MOST_PEERS, thread_name_prefix="peer-look")
         self._watching: asyncio.Task[None] | None = None
@@ -95,7 +95,7 @@ class Elsewhere:
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        tasks = [self._watching, *self._lookers.values(), *(lane.task for lane in self._lanes.values())]
+        tasks = [self._watching, *self._lookers.values(), *(relayed.task for relayed in self._relayed.values())]
         for task in tasks:
             if task is not None:
                 task.cancel()
@@ -123,22 +123,22 @@ class Elsewhere:
 
     def join(self, run_id: str, watcher: Watcher) -> None:
         """Carry this run for one more; a snapshot comes first."""
-        lane = self._lanes.get(run_id)
-        if lane is None:
-            lane = self._lanes[run_id] = _Lane(self._seen[run_id][0], run_id)
-            lane.task = asyncio.create_task(self._carry(lane), name=f"relay-{run_id}")
-        lane.waiting.add(watcher)
-        lane.again.set()
+        relayed = self._relayed.get(run_id)
+        if relayed is None:
+            relayed = self._relayed[run_id] = _RelayedRun(self._seen[run_id][0], run_id)
+            relayed.task = asyncio.create_task(self._carry(relayed), name=f"relay-{run_id}")
+        relayed.waiting.add(watcher)
+        relayed.again.set()
 
     def leave(self, watcher: Watcher) -> None:
         """What nobody watches is carried no longer."""
-        for lane in list(self._lanes.values()):
-            lane.watchers.discard(watcher)
-            lane.waiting.discard(watcher)
-            if not lane.watchers | lane.waiting:
-                del self._lanes[lane.run_id]
-                if lane.task:
-                    lane.task.cancel()
+        for relayed in list(self._relayed.values()):
+            relayed.watchers.discard(watcher)
+            relayed.waiting.discard(watcher)
+            if not relayed.watchers | relayed.waiting:
+                del self._relayed[relayed.run_id]
+                if relayed.task:
+                    relayed.task.cancel()
 
     async def _watch(self) -> None:
         """A looker for each peer that is confirmed, and none for others."""
@@ -155,11 +155,11 @@ class Elsewhere:
         self._found.pop(peer.name, None)
         self._states.pop(peer.name, None)
         self._seen = {run_id: seen for run_id, seen in self._seen.items() if seen[0] != peer}
-        for lane in [lane for lane in self._lanes.values() if lane.peer == peer]:
-            del self._lanes[lane.run_id]
-            if lane.task:
-                lane.task.cancel()
-            lane.offer(_away(self._clock(), lane.run_id, f"{peer.name} is no longer watched"), "away")
+        for relayed in [relayed for relayed in self._relayed.values() if relayed.peer == peer]:
+            del self._relayed[relayed.run_id]
+            if relayed.task:
+                relayed.task.cancel()
+            relayed.offer(_away(self._clock(), relayed.run_id, f"{peer.name} is no longer watched"), "away")
 
     async def _look_on(self, peer: Peer) -> None:
         while True:
@@ -186,28 +186,28 @@ class Elsewhere:
         before = [(run_id, seen) for run_id, seen in self._seen.items() if run_id not in named]
         self._seen = dict([*before, *named.items()][-MOST_SEEN:])
 
-    async def _carry(self, lane: _Lane) -> None:
+    async def _carry(self, relayed: _RelayedRun) -> None:
         pause_s, longest_s = PAUSES_S
         while True:
-            lane.again.clear()
+            relayed.again.clear()
             try:
-                async with self._opened(lane) as socket:
+                async with self._opened(relayed) as socket:
                     await socket.send("{}")
-                    while text := await _next(socket, lane):
+                    while text := await _next(socket, relayed):
                         pause_s = PAUSES_S[0]
-                        if kind := _kind_of_run(text, lane.run_id):
-                            lane.offer(_believed(text), kind)
+                        if kind := _kind_of_run(text, relayed.run_id):
+                            relayed.offer(_believed(text), kind)
                 continue  # somebody has joined
             except (OSError, TimeoutError, WebSocketException, _StrangeError) as trouble:
-                reason = f"{lane.peer.name}: {_words(trouble)}"
-            lane.offer(_away(self._clock(), lane.run_id, reason), "away")
+                reason = f"{relayed.peer.name}: {_words(trouble)}"
+            relayed.offer(_away(self._clock(), relayed.run_id, reason), "away")
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(lane.again.wait(), pause_s)
+                await asyncio.wait_for(relayed.again.wait(), pause_s)
             pause_s = min(pause_s * 2, longest_s)
 
-    def _opened(self, lane: _Lane) -> connect:
-        peer = lane.peer
-        address = f"{peer.url}/api/live?run={quote(lane.run_id)}".replace("http", "ws", 1)
+    def _opened(self, relayed: _RelayedRun) -> connect:
+        peer = relayed.peer
+        address = f"{peer.url}/api/live?run={quote(relayed.run_id)}".replace("http", "ws", 1)
         return _Straight(
             address,
             additional_headers={"Authorization": f"Bearer {peer.token}"},
@@ -219,9 +219,9 @@ class Elsewhere:
         )
 
 
-async def _next(socket: ClientConnection, lane: _Lane) -> str:
+async def _next(socket: ClientConnection, relayed: _RelayedRun) -> str:
     """The next frame; '' once somebody has joined. Raises TimeoutError where none comes."""
-    coming, joined = asyncio.ensure_future(socket.recv()), asyncio.ensure_future(lane.again.wait())
+    coming, joined = asyncio.ensure_future(socket.recv()), asyncio.ensure_future(relayed.again.wait())
     try:
         await asyncio.wait({coming, joined}, timeout=SILENT_S, return_when=asyncio.FIRST_COMPLETED)
         if joined.done():
