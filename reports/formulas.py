@@ -15,7 +15,7 @@ SOURCES = (
     "storage/ask/queries.py",
     "storage/ask/questions/loads",
     "storage/ask/questions/machines",
-    *(f"{MEASURED}/{name}.sql" for name in ("acceptance", "preemptions", "printed_speeds", "run_peaks", "windows")),
+    *(f"{MEASURED}/{name}.sql" for name in ("preemptions", "printed_speeds", "run_peaks", "wholes")),
     "storage/ask/condition_queries.py",
     "storage/ask/load_queries.py",
     "analysis/acceptance.py",

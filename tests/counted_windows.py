@@ -18,6 +18,6 @@ class CountedWindows:
         self.asked: list[list[str]] = []
 
     def query(self, sql: str, params: Mapping[str, Any] | None = None) -> pa.Table:
-        if "run_windows($window_s" in sql and params:
+        if "$window_s" in sql and params:
             self.asked.append(list(params["run_ids"]))
         return self._store.query(sql, params)

@@ -19,6 +19,7 @@ from storage.ask.queries import Asked
 
 Known = TypeVar("Known")
 AboutRun = TypeVar("AboutRun", bound=RunReport | Evidence)
+Make = Callable[[Asked, Sequence[Run]], Mapping[str, Known]]
 Stage = tuple[str, datetime | None, datetime | None]
 MOST_WINDOWS = 100_000  # of the reports that are kept: about 50 MB
 MOST_EVIDENCE = 1_000  # runs
@@ -33,7 +34,7 @@ class OfEnded(Generic[Known]):
 
     def __init__(
         self,
-        make: Callable[[Asked, Sequence[Run]], Mapping[str, Known]],
+        make: Make[Known],
         most: int,
         weigh: Callable[[Known], int] = lambda known: 1,
         shelf: Shelf[Known] | None = None,
@@ -63,22 +64,25 @@ class OfEnded(Generic[Known]):
             self._under_way.append(changed)
         try:
             missing = [run for run in runs if run.id not in found]
-            made = self._found_or_made(store, missing) if missing else {}
+            made = self._found_or_made(store, missing, self._make) if missing else {}
             self._keep(missing, made, changed)
         finally:
             with self._lock:
                 self._under_way = [one for one in self._under_way if one is not changed]
         return {**found, **made}
 
-    def prepare(self, store: Asked, runs: Sequence[Run]) -> Mapping[str, Known]:
-        """What is known of these runs, which have ended, on the disk before anybody asks; memory stays as it is."""
-        return self._found_or_made(store, runs)
+    def prepare(self, store: Asked, runs: Sequence[Run], make: Make[Known] | None = None) -> Mapping[str, Known]:
+        """What is known of these runs, which have ended, on the disk before anybody asks; memory stays as it is.
 
-    def _found_or_made(self, store: Asked, runs: Sequence[Run]) -> Mapping[str, Known]:
+        make: computes the same of those of which nothing is kept, and something beside it.
+        """
+        return self._found_or_made(store, runs, make or self._make)
+
+    def _found_or_made(self, store: Asked, runs: Sequence[Run], make: Make[Known]) -> Mapping[str, Known]:
         """Computed here, or by whoever computes it already, who is waited for; with the error that was met there."""
         mine, others = self._claimed(runs)
         try:
-            made = self._from_disk_or_made(store, [run for run in runs if run.id in mine]) if mine else {}
+            made = self._from_disk_or_made(store, [run for run in runs if run.id in mine], make) if mine else {}
             for run_id, claim in mine.items():
                 claim.set_result(made[run_id])
         except BaseException as error:
@@ -102,15 +106,15 @@ class OfEnded(Generic[Known]):
                     mine[run.id] = self._computing[key] = Future()
         return mine, others
 
-    def _from_disk_or_made(self, store: Asked, runs: Sequence[Run]) -> Mapping[str, Known]:
+    def _from_disk_or_made(self, store: Asked, runs: Sequence[Run], make: Make[Known]) -> Mapping[str, Known]:
         """As it lies on the disk, else computed now and put there."""
         if self._shelf is None:
-            return self._make(store, runs)
+            return make(store, runs)
         bases = self._shelf.bases(store, runs)
         kept = {run.id: self._shelf.get(run, bases[run.id]) for run in runs}
         found = {run_id: known for run_id, known in kept.items() if known is not None}
         missing = [run for run in runs if run.id not in found]
-        made = self._make(store, missing) if missing else {}
+        made = make(store, missing) if missing else {}
         for run in missing:
             self._shelf.put(run, bases[run.id], made[run.id])
         return {**found, **made}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis.runs.printed import PrintedSpeed, most_printed
@@ -49,15 +49,21 @@ def engine_title_of(name: str) -> str:
 
 def report_on(store: queries.Asked, runs: Sequence[Run]) -> list[RunReport]:
     """The report of each run, in the order given; one query a kind for all runs."""
+    return reports_of(store, runs, queries.wholes(store, [run.id for run in runs], PEAK_WINDOW_S))
+
+
+def reports_of(store: queries.Asked, runs: Sequence[Run], told: Mapping[str, queries.Whole]) -> list[RunReport]:
+    """The report of each run, of which all that its counters say has been asked, in windows of PEAK_WINDOW_S."""
     ids = [run.id for run in runs]
-    windows = queries.windows(store, ids, PEAK_WINDOW_S)
-    acceptance = queries.acceptance(store, ids)
     requests = queries.request_totals(store, ids)
-    printed = queries.printed_speeds(store, [run_id for run_id in ids if _may_print(windows[run_id])])
+    printed = queries.printed_speeds(store, [run_id for run_id in ids if _may_print(told[run_id].windows)])
     return [
-        RunReport(run, its, summarize(its), acceptance[run.id], requests[run.id], most_printed(printed.get(run.id, ())))
-        for run, its in zip(runs, map(windows.__getitem__, ids), strict=True)
-    ]
+        RunReport(
+            run, its.windows, summarize(its.windows), its.acceptance, requests[run.id],
+            most_printed(printed.get(run.id, ())),
+        )
+        for run, its in zip(runs, map(told.__getitem__, ids), strict=True)
+    ]  # fmt: skip
 
 
 def _may_print(windows: Sequence[Window]) -> bool:

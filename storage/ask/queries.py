@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from analysis.runs.printed import PrintedSpeed
 from analysis.runs.windows import Window
@@ -60,6 +61,14 @@ class Silence(NamedTuple):
     lost_intervals: int = 0  # of which not even the sum is known: a restart lies in them, or may
 
 
+class Whole(NamedTuple):
+    """What is told of all of a run; `points` as live_queries.engine_points has them, where they were asked for."""
+
+    windows: list[Window]
+    acceptance: Acceptance
+    points: pa.Table
+
+
 class RequestTotals(NamedTuple):
     """Our own load on a run, warm-up left out."""
 
@@ -98,6 +107,8 @@ class StartupRow(NamedTuple):
     line: int | None
 
 
+OF_WINDOWS = ["run_id", "windows"]
+NOT_OF_POINTS = ["kind", "windows", "drafted", "acceptance_rate"]
 NO_LENGTH = {"counter": Code.DRAFTS_NOT_COUNTED, "log": Code.DRAFTS_NOT_LOGGED}
 
 
@@ -123,12 +134,34 @@ def printed_speeds(store: Asked, run_ids: Sequence[str]) -> dict[str, list[Print
 def acceptance(store: Asked, run_ids: Sequence[str]) -> dict[str, Acceptance]:
     """Acceptance of each run over all its life, from one source: the engine's counters, else its log."""
     found = {run_id: Acceptance(reason=Reason(Code.NO_DRAFT_TOLD)) for run_id in run_ids}
-    for row in _rows(store, "acceptance", run_ids=run_ids):
-        length = row["acceptance_length"]
-        why = Reason(Code.NO_DRAFT_MADE if row["drafted"] == 0 else NO_LENGTH[row["source"]])
-        known = length, row["acceptance_rate"], row["per_position"], row["definition"]
-        found[row["run_id"]] = Acceptance(*known, reason=why if length is None else None)
-    return found
+    return found | {row["run_id"]: read_acceptance(row) for row in _rows(store, "acceptance", run_ids=run_ids)}
+
+
+def read_acceptance(row: Mapping[str, Any]) -> Acceptance:
+    """Of a row of the question, with the reason where it tells no length."""
+    length = row["acceptance_length"]
+    why = Reason(Code.NO_DRAFT_MADE if row["drafted"] == 0 else NO_LENGTH[row["source"]])
+    known = length, row["acceptance_rate"], row["per_position"], row["definition"]
+    return Acceptance(*known, reason=why if length is None else None)
+
+
+def wholes(store: Asked, run_ids: Sequence[str], window_s: float, with_points: bool = False) -> dict[str, Whole]:
+    """What windows, acceptance and live_queries.engine_points say of each run, by its id; counters are read once."""
+    asked = {"run_ids": list(run_ids), "window_s": window_s, "with_points": with_points}
+    rows = store.query(statement("wholes"), asked)
+    told = {kind: rows.filter(pc.equal(rows["kind"], kind)) for kind in ("windows", "acceptance", "points")}
+    windows = {row["run_id"]: _windows(row["windows"]) for row in told["windows"].select(OF_WINDOWS).to_pylist()}
+    acceptance = {row["run_id"]: read_acceptance(row) for row in told["acceptance"].to_pylist()}
+    points = told["points"].drop_columns(NOT_OF_POINTS)
+    unknown = Acceptance(reason=Reason(Code.NO_DRAFT_TOLD))
+    return {
+        run_id: Whole(
+            windows.get(run_id, []),
+            acceptance.get(run_id, unknown),
+            points.filter(pc.equal(points["run_id"], run_id)),
+        )
+        for run_id in run_ids
+    }
 
 
 def sources(store: Asked, run_ids: Sequence[str]) -> dict[str, list[SourceRow]]:
@@ -222,6 +255,10 @@ def recent_speed(store: Asked, run_ids: Sequence[str], seconds: float) -> dict[s
     for row in _rows(store, "recent_speed", run_ids=run_ids, seconds=seconds):
         found[row["run_id"]].append(row["decode_tps"])
     return found
+
+
+def _windows(rows: Sequence[dict[str, Any]]) -> list[Window]:
+    return [Window(**{name: value for name, value in row.items() if name != "run_id"}) for row in rows]
 
 
 def _rows(store: Asked, question: str, run_ids: Sequence[str], **params: Any) -> list[dict[str, Any]]:

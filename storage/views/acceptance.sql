@@ -1,14 +1,15 @@
 -- Acceptance of each run over all its life, of each of its sources: ratios of sums. Where nothing of what was drafted
 -- got accepted the length is 1, however many drafts that were. Drafts made while nobody looked count: counters go on.
 
-CREATE OR REPLACE MACRO acceptance_of(run_ids) AS TABLE
+-- counted_rows: the name of what `counted` says of all of these runs.
+CREATE OR REPLACE MACRO acceptance_in(counted_rows, run_ids) AS TABLE
 WITH sums AS (
     SELECT
         run_id, definition, 'counter' AS source, sum_of_all(drafts) AS drafts, sum(accepted) AS accepted,
         sum_of_all(draft_tokens) AS draft_tokens,
         CASE WHEN count(*) FILTER (accepted_per_pos IS NULL AND accepted > 0) = 0
             THEN add_lists(list(accepted_per_pos)) END AS accepted_per_pos
-    FROM counted(NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, run_ids) WHERE is_counted AND accepted IS NOT NULL GROUP BY ALL
+    FROM query_table(counted_rows) WHERE is_counted AND accepted IS NOT NULL GROUP BY ALL
     UNION ALL
     SELECT
         run_id, definition, 'log', sum_of_all(drafts), sum(accepted), sum_of_all(draft_tokens),
@@ -21,6 +22,20 @@ SELECT
     acceptance_rate_of(accepted, draft_tokens) AS acceptance_rate,
     per_position_of(accepted_per_pos, drafts) AS per_position
 FROM sums;
+
+CREATE OR REPLACE MACRO acceptance_of(run_ids) AS TABLE
+WITH counted_now AS (
+    FROM counted(NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, run_ids)
+)
+FROM acceptance_in('counted_now', run_ids);
+
+-- Of one source: the engine's counters, else its log. One that tells the length goes before one that does not, and one
+-- that saw drafts before one that saw none.
+CREATE OR REPLACE MACRO best_acceptance_in(counted_rows, run_ids) AS TABLE
+FROM acceptance_in(counted_rows, run_ids)
+QUALIFY row_number() OVER (
+    PARTITION BY run_id ORDER BY acceptance_length IS NULL, coalesce(drafted, 0) = 0, source, definition
+) = 1;
 
 -- What each run's counters say of all of it that they saw. `unseen_s` are seconds between two looks that were too far
 -- apart, or did not fit each other: their tokens are in the sums, for counters go on, but not in any rate of a window.

@@ -8,7 +8,8 @@ WITH looked AS (
 )
 FROM engine_scraped('looked');
 
-CREATE OR REPLACE MACRO counter_progress(since, until, run_ids) AS TABLE
+-- counted_rows: the name of what `counted` says, where somebody has it.
+CREATE OR REPLACE MACRO progress_in(counted_rows) AS TABLE
 SELECT
     run_id, 'counter' AS source, definition, engine_index, ts, mono_s, dt_s,
     unbroken.*,
@@ -23,8 +24,14 @@ FROM (
             'prompt_tokens': prompt_tokens, 'preemptions': preemptions, 'activity': activity
         } END AS unbroken,
         *
-    FROM counted(since, until, run_ids)
+    FROM query_table(counted_rows)
 );
+
+CREATE OR REPLACE MACRO counter_progress(since, until, run_ids) AS TABLE
+WITH counted_now AS (
+    FROM counted(since, until, run_ids)
+)
+FROM progress_in('counted_now');
 
 CREATE OR REPLACE MACRO progress_since(since, until, run_ids) AS TABLE
 FROM counter_progress(since, until, run_ids) UNION ALL BY NAME FROM slot_progress(since, until, run_ids);

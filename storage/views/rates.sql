@@ -1,14 +1,14 @@
 -- Rates and acceptance of what was counted: ratios of summed increments, over one interval or over a window.
 
 -- w: seconds of a window aligned on the moment the run got ready, or null for the intervals as they were measured.
--- by_rank: one row per engine rank, or one per run.
-CREATE OR REPLACE MACRO engine_rates(w, by_rank, since, until, run_ids) AS TABLE
+-- by_rank: one row per engine rank, or one per run. progress: the name of what `progress_since` says.
+CREATE OR REPLACE MACRO rates_in(progress, w, by_rank, since, until, run_ids) AS TABLE
 WITH placed AS (
     SELECT
         p.*,
         CASE WHEN by_rank THEN p.engine_index END AS rank,
         epoch(p.ts) - epoch(coalesce(r.ready_at, r.started_at, r.created_at)) AS since_ready_s
-    FROM progress_since(since, until, run_ids) p LEFT JOIN stored_runs(run_ids) r ON r.id = p.run_id
+    FROM query_table(progress) p LEFT JOIN stored_runs(run_ids) r ON r.id = p.run_id
     -- No interval ends at a look that lacks a rank (no dt_s), and none of its own at one where a rank is new (0).
     WHERE CASE WHEN w IS NULL THEN NOT by_rank OR dt_s IS NULL OR dt_s > 0 ELSE dt_s >= 0 END
 ), scrapes AS (
@@ -75,3 +75,9 @@ SELECT
     decode_tokens, decode_s, steps, decode_steps, drafts, accepted, streams
 FROM measured
 WHERE is_within(ts, since, until);
+
+CREATE OR REPLACE MACRO engine_rates(w, by_rank, since, until, run_ids) AS TABLE
+WITH progress_now AS (
+    FROM progress_since(since, until, run_ids)
+)
+FROM rates_in('progress_now', w, by_rank, since, until, run_ids);

@@ -16,3 +16,25 @@ FROM engine_rates(w, true, NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, run_ids);
 
 CREATE OR REPLACE MACRO run_windows(w, run_ids := NULL) AS TABLE
 FROM engine_rates(w, false, NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, run_ids);
+
+-- Of windows by that name, those of one definition a run that tells decoding from other work, its log last.
+CREATE OR REPLACE MACRO told_windows_in(cut_windows) AS TABLE
+WITH known AS (
+    SELECT *, coalesce(decode_s, covered_s) AS known_s FROM query_table(cut_windows) WHERE since_ready_s > 0
+), best AS (
+    SELECT run_id, arg_max(definition, (source <> 'log', told)) AS definition
+    FROM (SELECT run_id, source, definition, count(activity) AS told FROM known GROUP BY ALL)
+    WHERE told > 0 GROUP BY run_id
+)
+SELECT run_id, since_ready_s, window_s, known_s AS dt_s, decode_tokens AS tokens, decode_steps AS steps,
+    decode_tps, tokens_per_step, steps_per_s, acceptance_length, activity, definition, requests_running,
+    streams, drafts, accepted,
+    source = 'log' OR known_s >= 0.9 * window_s AS is_whole
+FROM known SEMI JOIN best USING (run_id, definition)
+WHERE known_s IS NOT NULL;
+
+-- What is drawn over time of samples by that name; t in epoch seconds.
+CREATE OR REPLACE MACRO points_in(samples_shown) AS TABLE
+SELECT run_id, ts, epoch(ts) AS t, source, definition, decode_tps, tokens_per_step, steps_per_s,
+    acceptance_length, per_position, requests_running, requests_waiting, kv_usage_ratio, activity, reason
+FROM query_table(samples_shown);

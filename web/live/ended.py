@@ -13,9 +13,9 @@ import numpy as np
 from domain import Run
 from reports.formulas import formulas
 from reports.runs.ended import EndedReports, OfEnded
-from reports.runs.run_report import report_on
+from reports.runs.run_report import PEAK_WINDOW_S, RunReport, reports_of
 from reports.runs.shelf import Files, Form, Shelf
-from storage.ask.queries import Asked, server_latency
+from storage.ask.queries import Asked, Whole, server_latency, wholes
 from web.live.course import Course, StandsFor
 from web.live.live_series import courses_of, thinned
 from web.live.live_tiles import latency_tiles, measured_tiles, per_position, positions_of_whole, verdict_tiles
@@ -96,10 +96,18 @@ def wholes_of(store: Asked, runs: Sequence[Run], reports: EndedReports | None = 
     if not runs:
         return {}
     ids = [run.id for run in runs]
-    points = PointReader().read(store, dict.fromkeys(ids, Moments()))
+    told: dict[str, Whole] = {}
+
+    def make(asked: Asked, unknown: Sequence[Run]) -> dict[str, RunReport]:
+        told.update(wholes(asked, [run.id for run in unknown], PEAK_WINDOW_S, with_points=True))
+        return {one.run.id: one for one in reports_of(asked, unknown, told)}
+
+    known = reports.prepare(store, runs, make) if reports else make(store, runs)
+    engine_points = {run_id: one.points for run_id, one in told.items()}
+    points = PointReader().read(store, dict.fromkeys(ids, Moments()), engine_points=engine_points)
     latencies = server_latency(store, ids)
     made = {}
-    for report in reports.prepare(store, runs).values() if reports else report_on(store, runs):
+    for report in known.values():
         run_id = report.run.id
         its, courses = points[run_id], courses_of(points[run_id])
         means = {row["metric"]: row["mean_ms"] for row in latencies[run_id]}

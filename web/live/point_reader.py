@@ -28,10 +28,20 @@ class PointReader:
     def __init__(self) -> None:
         self._counted: set[str] = set()
 
-    def read(self, store: Asked, since: Mapping[str, Moments], until: datetime | None = None) -> dict[str, Points]:
-        """What there is of each of these runs after its moments and not after `until`."""
-        ask = live_queries
-        engine = ask.engine_points(store, {run_id: one.engine for run_id, one in since.items()}, until)
+    def read(
+        self,
+        store: Asked,
+        since: Mapping[str, Moments],
+        until: datetime | None = None,
+        engine_points: Mapping[str, pa.Table] | None = None,
+    ) -> dict[str, Points]:
+        """What there is of each of these runs after its moments and not after `until`.
+
+        engine_points: of runs of which somebody has asked what their engines showed.
+        """
+        ask, asked = live_queries, engine_points or {}
+        wanted = {run_id: one.engine for run_id, one in since.items() if run_id not in asked}
+        engine = {**asked, **ask.engine_points(store, wanted, until)}
         host = ask.host_points(store, {run_id: one.host for run_id, one in since.items()}, until)
         gpu = ask.gpu_points(store, {run_id: one.gpu for run_id, one in since.items()}, until)
         return {

@@ -54,6 +54,7 @@ OF_THESE = {  # what takes run ids -> the same of all runs
 }
 QUESTIONS: Mapping[str, Callable[[Asked], object]] = {
     "windows": lambda store: queries.windows(store, ASKED, 2.0),
+    "wholes": lambda store: queries.wholes(store, ASKED, 2.0, with_points=True),
     "printed_speeds": lambda store: queries.printed_speeds(store, ASKED),
     "acceptance": lambda store: queries.acceptance(store, ASKED),
     "sources": lambda store: queries.sources(store, ASKED),
@@ -137,12 +138,13 @@ def many(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_a_question_costs_the_same_among_more_runs(
+def test_a_question_costs_no_more_among_more_runs(
     request: pytest.FixtureRequest, name: str, few: dict[str, Cost], many: dict[str, Cost]
 ) -> None:
     if name in ABOUT_OTHERS:
         few, many = ({name: found[name]._replace(runs=0)} for found in (few, many))
-    assert many[name]._replace(files=0) == few[name]._replace(files=0)
+    # Fewer rows where DuckDB sees that two parts of a question read the same merged file.
+    assert many[name].rows <= few[name].rows and many[name].runs == few[name].runs
     # A merged file of runs between the first and the last that are asked about may be opened in vain.
     in_vain = 0.5 * few[name].files + IN_VAIN.get(name, 0) if "merged" in request.node.name else 0
     assert many[name].files <= few[name].files + in_vain

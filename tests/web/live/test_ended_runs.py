@@ -37,7 +37,7 @@ class Counted:
         self.meanwhile: Callable[[], None] = lambda: None
 
     def query(self, sql: str, params: Mapping[str, Any] | None = None) -> pa.Table:
-        if "run_samples_since" in sql:
+        if "points_in(" in sql:
             self.of_points += 1
             self.meanwhile()
         return self._store.query(sql, params)
