@@ -7,6 +7,7 @@ import { addressOf, keepSearch, readAddress } from "./address.js";
 import { TimeChart } from "./charts.js";
 import { Closer } from "./closer.js";
 import { element, setText } from "./format.js";
+import { Paced } from "./paced.js";
 import { loadPlotly } from "./plotly.js";
 import { PositionChart } from "./position_chart.js";
 import { Theme } from "./theme.js";
@@ -55,6 +56,7 @@ export class Board {
     this.closer = new Closer(data.base, this, () => this.onStyle());
     this.charts = specs.map((spec) => new TimeChart(spec, this));
     this.positions = hooks.isLive ? [new PositionChart(this)] : [];
+    this.moving = new Paced((/** @type {TimeChart} */ chart) => chart.moveAxis());
     this.allCharts = [...this.charts.slice(0, 2), ...this.positions, ...this.charts.slice(2)];
     this.chartGrid.append(...this.allCharts.map((chart) => chart.frame.root));
     this.seeing = new IntersectionObserver((entries) => entries.forEach((entry) => this.#see(entry)), { rootMargin: "200px" });
@@ -118,6 +120,7 @@ export class Board {
 
   close() {
     this.closer.close();
+    this.moving.drop();
     removeEventListener("popstate", this.returning);
     clearTimeout(this.#drawing ?? undefined);
     cancelAnimationFrame(this.#pointing ?? 0);
@@ -133,7 +136,7 @@ export class Board {
     this.remember();
     this.toolbar.refresh();
     this.closer.look(range);
-    if (range) this.charts.forEach((chart) => chart.moveAxis());
+    if (range) this.moving.ask(this.charts);
     else this.onStyle(); // without the details
     this.onMoment(this.view.moment);
   }
