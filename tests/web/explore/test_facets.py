@@ -10,6 +10,7 @@ from web.explore import facets
 from web.explore.choices import DISTRIBUTION, HEAT, LINE, SCATTER, Chosen
 from web.explore.facets import MOST_FACETS, panels
 from web.explore.figures import figure_of
+from web.explore.heat_colors import inked
 from web.explore.heat_figure import heat_of
 
 TITLES = {"stream": "Stream, tok/s", "k": "Draft length k", "model": "Model", "": ""}
@@ -82,7 +83,8 @@ def test_small_heat_maps_have_the_same_places_and_one_scale_of_colours() -> None
     assert (first["z"], second["z"]) == ([[None, None], [None, 3.0]], [[9.0, None], [None, 5.0]])
     assert {one["coloraxis"] for one in (first, second)} == {"coloraxis"}
     assert "colorscale" in figure["layout"]["coloraxis"] and "colorscale" not in first
-    assert second["text"][0][0] == "9.00" and second["hovertext"][0][0] == "9.00<br>1 start", "there is no room for it"
+    assert second["hovertext"][0][0] == "9.00<br>1 start"
+    assert second["text"][0][0] == inked("9.00", 9.0, 3.0, 9.0), "there is no room for the starts; one scale for all"
     assert second["customdata"][0][0] == ['["0", "bf16", "b"]'], "and its place says which map"
 
 

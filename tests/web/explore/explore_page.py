@@ -1,0 +1,33 @@
+"""Explore opened on the stored runs, and what it shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from streamlit.testing.v1 import AppTest
+
+from tests.web.app_page import page_at, still_charts
+
+PAGE = str(Path(__file__).resolve().parents[3] / "pages" / "explore.py")
+OF_ALL = "Warm single, then 2, 4, 8 at once"  # the load of all runs
+TTFT, OUTPUT = "results.ttft_ms.median", "results.output_tps.mean"
+
+
+def page(**params: str | list[str]) -> AppTest:
+    return page_at(PAGE, **params)
+
+
+def figure(at: AppTest) -> dict[str, Any]:
+    (drawn,) = still_charts(at)
+    found: dict[str, Any] = drawn["figure"]
+    return found
+
+
+def said(at: AppTest) -> str:
+    html = " ".join(str(one.proto.body) for one in at.get("html"))
+    return (" ".join(str(one.value) for one in (*at.caption, *at.info)) + html).replace("\\", "")
+
+
+def points(at: AppTest) -> dict[str, int]:
+    return {trace["name"]: len(trace["customdata"]) for trace in figure(at)["data"]}

@@ -1,0 +1,67 @@
+"""Which runs Explore shows: its filters, how they are told, and the address that keeps them."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.web.explore.explore_page import figure, page, points, said
+
+pytestmark = pytest.mark.usefixtures("store")
+
+
+def test_the_address_restores_a_view_and_an_unknown_choice_is_passed_over() -> None:
+    at = page(draw="line", y="peak", x="nonsense", engine="nobody", tag="x")
+    assert at.selectbox(key="explore-y").value == "peak" and at.selectbox(key="explore-x").value == "k"
+
+
+def test_beside_the_fold_of_the_filters_is_how_many_are_in_use_and_it_is_open_then() -> None:
+    at = page()
+    assert in_use(at) == ("", False)
+    at = page(find="bold", engine=["vllm", "nobody"], started="nonsense", state="nobody")
+    assert in_use(at) == ("2 filters in use", True)
+    at.text_input(key="explore-find").set_value("").run()
+    assert in_use(at) == ("1 filter in use", True), "told at once"
+    at.multiselect(key="explore-engine").set_value([]).run()
+    assert in_use(at) == ("", True), "who has taken it out may choose another"
+
+
+def in_use(at: AppTest) -> tuple[str, bool]:
+    fold = next(one for one in at.expander if one.label == "Which runs")
+    return next((one.value for one in at.caption if one.value.endswith("in use")), ""), fold.proto.expanded
+
+
+def test_the_filter_of_another_field_is_there_when_it_is_asked_for_and_while_it_is_in_use() -> None:
+    at = page()
+    assert {"explore-k", "explore-quantization"} <= {box.key for box in at.multiselect}, "the usual ones are"
+    assert "explore-memory_share" not in {box.key for box in at.multiselect}
+    choice = at.selectbox(key="explore-field")
+    assert (choice.label, choice.options) == ("Another field", ["choose one", "Share of GPU memory", "Prefix caching"])
+    choice.set_value("memory_share").run()
+    at.multiselect(key="explore-memory_share").set_value(["0.85"]).run()
+    assert at.query_params["memory_share"] in ("0.85", ["0.85"]) and "6 of 6 runs are drawn" in said(at)
+    at.selectbox(key="explore-field").set_value("prefix_caching").run()
+    assert "explore-prefix_caching" in {box.key for box in at.multiselect}
+    box = at.multiselect(key="explore-memory_share")
+    assert box.value == ["0.85"], "it is in use, so it stays"
+    box.set_value([]).run()
+    assert "memory_share" not in at.query_params and "20 runs are drawn" in said(at)
+    at.run()
+    assert "explore-memory_share" not in {box.key for box in at.multiselect}, "no longer in use"
+
+
+def test_the_address_restores_the_filter_of_another_field() -> None:
+    at = page(prefix_caching="off", memory_share=["0.9", "nonsense"], color="prefix_caching", x="memory_share")
+    assert at.multiselect(key="explore-prefix_caching").value == ["off"]
+    assert at.multiselect(key="explore-memory_share").value == ["0.9"]
+    assert in_use(at) == ("2 filters in use", True) and points(at) == {"off": 6}
+    assert set(figure(at)["data"][0]["x"]) == {0.9}
+
+
+def test_a_view_of_nothing_says_so() -> None:
+    assert "No run is like that." in said(page(find="no such run"))
+    assert "no run of these has both numbers" in said(page(y="weights"))
+
+
+def test_a_nul_in_the_address_is_no_part_of_a_text() -> None:
+    assert "20 runs are drawn" in said(page(find="\0"))

@@ -1,0 +1,99 @@
+"""The questions of Explore: what it shows as SQL gives the very points, of the runs that its filters let through."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import pyarrow as pa
+import pytest
+
+from machine.run_with_timeout import run_bounded
+from settings import Settings
+from storage.ask.explore_queries import (
+    METRICS,
+    POINT_FIELDS,
+    Metric,
+    View,
+    ask_view,
+    explore_sql,
+    ids_found,
+    result_metrics,
+)
+from storage.ask.run_fields import FIELDS
+from storage.ask.run_queries import RunFilter
+from storage.sandbox.client import Sandbox
+from storage.store import Store
+from tests.web.explore.explore_page import TTFT, page, said
+
+pytestmark = pytest.mark.usefixtures("store")
+
+
+def views_of(metrics: Mapping[str, Metric]) -> list[View]:
+    """Each metric, each field and each of a point somewhere."""
+    fields = (*FIELDS, "arm", "started")
+    views = [View(y, x, color) for y, x, color in zip(metrics, reversed(metrics), fields, strict=False)]
+    views += [View("stream", "k", "", field) for field in fields]
+    views += [View(TTFT, field, field, field) for field in POINT_FIELDS]
+    return [*views, View(TTFT, TTFT), View("stream", "concurrency")]
+
+
+def test_the_page_asks_by_ids_for_what_the_shown_question_gives(store: Store) -> None:
+    metrics = {**METRICS, **result_metrics(store, None)}
+    wanted = RunFilter(words=("k=2",), engines=("vllm",), states=("finished",))
+    ids = ids_found(store, wanted)
+    assert ids and len(ids) == 6
+    for view in views_of(metrics):
+        of_ids = ask_view(store, explore_sql(wanted, view, metrics, of_ids=True), ids)
+        assert of_ids == ask_view(store, explore_sql(wanted, view, metrics)), view
+
+
+def several_in_one(questions: Sequence[str], most: int) -> Iterator[str]:
+    """Statements with the rows of so many questions each: a sandboxed process takes a third of a second to come up."""
+    for start in range(0, len(questions), most):
+        some = questions[start : start + most]
+        yield "SELECT " + ", ".join(f"(SELECT list(v) FROM (\n{sql}\n) v) AS q{at}" for at, sql in enumerate(some))
+
+
+def test_the_sql_of_a_view_gives_its_points_on_the_sql_page(folder: tuple[Store, Settings]) -> None:
+    store, settings = folder
+    metrics = {**METRICS, **result_metrics(store, None)}
+    wanted = RunFilter(words=("k=2",), engines=("vllm",), states=("finished",))
+    questions = [explore_sql(wanted, view, metrics) for view in views_of(metrics)]
+    sandbox = Sandbox(settings, run_bounded)
+    for sql in (*questions[:: len(questions) // 3], *several_in_one(questions, 12)):
+        assert sandbox.ask(sql).table.to_pylist() == store.query(sql).to_pylist()
+    rows = store.query(explore_sql(wanted, View("stream", "k", "quantization"), metrics)).to_pylist()
+    assert {row["x"] for row in rows} == {2} and len(rows) == 6 and None not in {row["y"] for row in rows}
+
+
+def test_the_list_of_metrics_is_of_the_runs_that_are_shown_and_what_is_chosen_stays(store: Store) -> None:
+    with_line = ids_found(store, RunFilter(words=("k=2",)))
+    without = ids_found(store, RunFilter(words=("start",), states=("failed",)))
+    assert with_line and TTFT in result_metrics(store, with_line) and without and result_metrics(store, without) == {}
+    every = result_metrics(store, None)
+    assert result_metrics(store, without, ["stream", TTFT, "results.no.such"]) == {TTFT: every[TTFT]}
+    axis = page(state="failed", y=TTFT).selectbox(key="explore-y")
+    assert axis.value == TTFT and [one for one in axis.options if one.startswith(("ttft", "output_tps"))] == [
+        every[TTFT].title
+    ]
+
+
+def test_many_runs_are_not_asked_by_their_ids(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("storage.ask.explore_queries.MOST_IDS", 5)
+    assert ids_found(store, RunFilter(words=("k=2",))) is None
+    assert "20 runs are drawn" in said(page())
+
+
+def test_a_quote_in_a_filter_stays_a_text(store: Store) -> None:
+    sql = explore_sql(RunFilter(words=("' or 1=1 --",)), View("stream", "k"), METRICS)
+    assert store.query(sql).num_rows == 0
+
+
+def test_a_number_that_is_not_finite_is_not_known(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = ask_view(store, explore_sql(RunFilter(words=("k=2",)), View("stream", "k"), METRICS))
+    odd = [{**row, "y": math.nan if place == 0 else math.inf} for place, row in enumerate(rows[:2])]
+    table = pa.Table.from_pylist([*odd, *rows[2:]])
+    monkeypatch.setattr(type(store), "query", lambda *_: table)
+    told = ask_view(store, "SELECT")
+    assert [row["y"] is None for row in told] == [True, True, False, False, False, False]
