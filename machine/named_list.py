@@ -19,6 +19,7 @@ from pydantic import BaseModel, TypeAdapter
 from domain import AuditEntry
 from errors import PitwallError
 from machine.private_files import write_private
+from machine.regular_file import NotRegularError, opened, pinned
 from machine.shared_file import locked
 
 Entry = TypeVar("Entry", bound=BaseModel)
@@ -98,12 +99,13 @@ class NamedList(Generic[Entry]):
 
     def _read(self) -> _Content[Entry]:
         try:
-            held = dict(json.loads(self._path.read_bytes()))
+            with opened(pinned(self._path)) as file:
+                held = dict(json.loads(file.read()))
             entries = self._entries.validate_python(held.get(self._kind.key, []))
             return _Content(entries, _audit_entries.validate_python(held.get(UNTOLD, [])))
         except FileNotFoundError:
             return _Content([], [])
-        except (ValueError, TypeError):  # of pydantic too
+        except (ValueError, TypeError, RuntimeError, NotRegularError):  # of pydantic too
             raise self._kind.refusal(self._kind.no_list.format(self._path)) from None
 
     def _write(self, entries: list[Entry], untold: list[AuditEntry]) -> None:

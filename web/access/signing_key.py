@@ -7,9 +7,11 @@ import secrets
 from pathlib import Path
 
 from machine.private_files import private_folder
+from machine.regular_file import NotRegularError, opened, pinned
 from settings import SettingsError
 
 KEY_BYTES = 32
+ANEW = "delete it to have a new one made (everybody signs in again)."
 
 
 def load_secret(path: Path) -> bytes:
@@ -19,9 +21,7 @@ def load_secret(path: Path) -> bytes:
     """
     secret = _kept(path, secrets.token_bytes(KEY_BYTES))
     if len(secret) < KEY_BYTES:
-        raise SettingsError(
-            f"{path} is not a signing key: delete it to have a new one made (everybody signs in again)."
-        )
+        raise SettingsError(f"{path} is not a signing key: {ANEW}")
     return secret
 
 
@@ -32,7 +32,10 @@ def _kept(path: Path, fresh: bytes) -> bytes:
             _make(path, fresh)
         if path.stat().st_mode & 0o077:
             path.chmod(0o600)
-        return path.read_bytes()
+        with opened(pinned(path)) as file:
+            return file.read()
+    except (RuntimeError, NotRegularError) as error:
+        raise SettingsError(f"{error}: {ANEW}") from error
     except OSError as error:
         raise SettingsError(f"{path} can be neither read nor made: {error.strerror}.") from error
 

@@ -24,6 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from domain import AuditEntry, utc_now
 from errors import PitwallError
 from machine.private_files import write_private
+from machine.regular_file import NotRegularError, opened, pinned
 from machine.shared_file import Signature, locked, signature
 from web.access.sessions import MemberRole
 
@@ -252,8 +253,9 @@ def _digest_of(text: str) -> str:
 
 def _read(path: Path) -> _Book:
     try:
-        return _Book.model_validate_json(path.read_bytes())
+        with opened(pinned(path)) as file:
+            return _Book.model_validate_json(file.read())
     except FileNotFoundError:
         return _Book()
-    except ValidationError:
+    except (RuntimeError, NotRegularError, ValidationError):
         raise TokenError(f"{path} is no list of tokens: delete it, and all of them have ended.") from None

@@ -77,6 +77,13 @@ def test_a_spoilt_book_offers_no_host_and_is_not_written_over(tmp_path: Path, te
     assert (tmp_path / "hosts.json").read_text() == text
 
 
+def test_a_pipe_in_the_place_of_the_book_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "hosts.json")
+    assert HostBook(tmp_path / "hosts.json").all() == []
+    with pytest.raises(HostError, match="no list of hosts"):
+        HostBook(tmp_path / "hosts.json").add(Host(label="b", target="two"))
+
+
 @pytest.mark.parametrize(
     ("said", "sentence"),
     [

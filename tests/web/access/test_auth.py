@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import logging
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -210,6 +211,10 @@ def test_the_secret_is_made_once_for_its_owner_alone(tmp_path: Path, monkeypatch
     assert path.stat().st_mode & 0o777 == 0o600
     path.write_bytes(b"short")
     with pytest.raises(SettingsError, match="delete it"):
+        load_secret(path)
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(SettingsError, match=r"a pipe.*delete it"):  # not waited for
         load_secret(path)
 
 

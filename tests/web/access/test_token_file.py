@@ -119,6 +119,11 @@ def test_a_file_that_is_none_opens_nothing_and_is_not_written_over(book: TokenBo
     with pytest.raises(TokenError, match="delete it"):
         made(book, Scope.SQL)
     assert settings.tokens_path.read_text() == "{"
+    settings.tokens_path.unlink()
+    os.mkfifo(settings.tokens_path)
+    assert book.find(text) is None, "a pipe is not waited for"
+    with pytest.raises(TokenError, match="delete it"):
+        made(book, Scope.SQL)
 
 
 def test_the_one_token_of_an_older_pitwall_goes_on_once(book: TokenBook, settings: Settings, clock: Clock) -> None:
