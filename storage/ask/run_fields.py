@@ -72,7 +72,7 @@ USUAL = ("version", "model", "quantization", "kv", "method", "k", "context", "tp
 # Those that are filtered by when somebody asks for them.
 FURTHER = (
     *("dtype", "draft_model", "pp", "dp", "memory_share", "step_tokens", "prefix_caching", "chunked_prefill", "eager"),
-    *("tool_parser", "reasoning_parser", "gpus", "image", "launcher"),
+    *("tool_parser", "reasoning_parser", "gpus", "image", "launcher", "env", "flags"),
 )
 FILTERED = USUAL + FURTHER  # in RunFilter.fields
 STATEMENT = """
@@ -86,17 +86,29 @@ FROM (
 
 def has_one_of(name: str, values: Sequence[str]) -> str:
     """Whether `r` has one of these texts in this field, as SQL; 'not stated' is one of them."""
-    return f"{_text_of(name)} IN ({', '.join(map(quoted, values))})"
+    among = ", ".join(map(quoted, values))
+    return f"list_has_any({_texts_of(name)}, [{among}])" if FIELDS[name].is_list else f"{_text_of(name)} IN ({among})"
 
 
 def field_lists() -> str:
     """Columns of a SELECT over `r`: what its rows have in each field of FILTERED."""
-    return ", ".join(f"list(DISTINCT {_text_of(name)}) AS {as_name(name)}" for name in FILTERED)
+    return ", ".join(f"{_all_texts(name)} AS {as_name(name)}" for name in FILTERED)
 
 
 def fields_that_differ(row: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """Of a row of these columns: each field with more than one text, in order."""
     return {name: tuple(sorted(row[name], key=_place)) for name in FILTERED if len(row[name] or ()) > 1}
+
+
+def _all_texts(name: str) -> str:
+    is_list = FIELDS[name].is_list
+    return f"list_distinct(flatten(list({_texts_of(name)})))" if is_list else f"list(DISTINCT {_text_of(name)})"
+
+
+def _texts_of(name: str) -> str:
+    """Of a field that is a list."""
+    sql = f"({FIELDS[name].sql})"
+    return f"CASE WHEN len({sql}) > 0 THEN {sql} ELSE [{quoted(NOT_STATED)}] END"
 
 
 def _text_of(name: str) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from domain import Config, Run, RunState, Speculation
 from settings import Settings
-from storage.ask.run_fields import FIELDS, field_values
+from storage.ask.run_fields import FIELDS, NOT_STATED, field_values
+from storage.ask.run_queries import RunFilter, find_runs, run_choices
 from storage.store import Store
 from tests.many_runs import BEGAN
 
@@ -84,3 +86,25 @@ def test_what_is_not_stated_is_not_off(store: Store) -> None:
     assert field_values(store, asked, "eager") == {"none": ["not stated"], "off": ["off"], "on": ["on"]}
     assert field_values(store, asked, "env")["on"] == ["A=<secret>", "B=2"]
     assert field_values(store, asked, "env")["off"] == ["not stated"]
+
+
+def test_runs_are_filtered_by_each_environment_variable_and_flag_with_its_value(tmp_path: Path) -> None:
+    store = Store.open(Settings(data_dir=tmp_path / "data"))
+    configs = {
+        "one": Config(env={"A": "it's", "B": "2"}, unknown_flags=("--x 1", "--y")),
+        "two": Config(env={"B": "2"}, unknown_flags=("--y",)),
+        "none": Config(),
+    }
+    for run_id, config in configs.items():
+        store.save_run(run_of(run_id, config))
+    offered = run_choices(store).fields
+    assert offered["env"] == ("A=it's", "B=2", NOT_STATED) and offered["flags"] == ("--x 1", "--y", NOT_STATED)
+
+    def found(field: str, *values: str) -> set[str]:
+        return {run.id for run in find_runs(store, RunFilter(fields=((field, values),)), 9)}
+
+    assert found("env", "B=2") == {"one", "two"} and found("env", "A=it's", NOT_STATED) == {"one", "none"}
+    assert (
+        found("flags", "--x 1") == {"one"} and found("flags", NOT_STATED) == {"none"} and found("flags", "--z") == set()
+    )
+    store.close()
