@@ -43,3 +43,17 @@ test("in a narrow place a map has no scale of colours beside it, which would tak
   assert.deepEqual([within(map, 360).layout.coloraxis, within(map, 900).layout], [{ colorscale: "Cividis", showscale: false }, map.layout]);
   assert.deepEqual(within({ data: [], layout: { height: 280 } }, 360).layout, { height: 280 });
 });
+
+test("the numbers of a map are as large as its cells have room for: their markup takes none", () => {
+  const told = '<span style="color:#ffffff">150<br>3 starts</span>';
+  const size = (columns, width, layout = {}) => {
+    const map = { type: "heatmap", x: Array(columns).fill("4"), y: ["a", "b"], z: [[7]], text: [[told, ""]] };
+    return within({ data: [map], layout: { height: 520, ...layout } }, width).data[0].textfont.size;
+  };
+  assert.deepEqual([size(4, 1200), size(4, 366), size(12, 366)], [12, 12, 7], "no smaller, it could not be read");
+  assert.equal(size(4, 500, { xaxis: { domain: [0, 0.5] } }), 10, "of a small one");
+  assert.equal(size(4, 366, { margin: { l: 140 } }), 11, "beside long names");
+  assert.equal(size(2, 500, { height: 130, margin: { t: 40, b: 40 } }), 9, "nor higher than its row");
+  const points = { data: [point("a", undefined, true)], layout: { height: 520 } };
+  assert.equal(within(points, 366).data[0], points.data[0]);
+});

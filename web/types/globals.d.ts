@@ -35,7 +35,7 @@ declare namespace Plotly {
   interface Layout {
     xaxis: Axis;
     yaxis: Axis;
-    margin?: { l?: number; b?: number };
+    margin?: { l?: number; t?: number; b?: number };
     [setting: string]: unknown;
   }
 

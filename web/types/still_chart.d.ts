@@ -23,6 +23,10 @@ export interface StillTrace {
   z?: (number | null)[][];
   customdata?: string[][] | string[][][]; // what each point, or each cell of a map, says when it is pressed
   hovertext?: string[] | string[][]; // of each point, or of each cell
+  text?: string[] | string[][]; // likewise
+  textfont?: { size?: number };
+  xaxis?: string; // "x2" of the second of small charts
+  yaxis?: string;
   error_x?: Spread;
   error_y?: Spread;
   showlegend?: boolean;

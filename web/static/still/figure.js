@@ -6,6 +6,10 @@
 import { csvText } from "../live/chart_files.js";
 
 const NARROW_PX = 600;
+const INK_PX = { least: 7, most: 12 };
+const OF_LETTER = { width: 0.6, height: 1.3 }; // of the size of its ink
+const BESIDE_PX = 80; // a map's names and edges, unless the layout says more
+const SCALE_PX = 100;
 
 /**
  * The figure in the colours of the ground that is shown; it comes in those of the light one.
@@ -26,14 +30,46 @@ export function onGround(figure, palette, ground) {
 
 /**
  * The figure where it has this many pixels: in a narrow place the scale of its colours would take half of a map, whose
- * cells say their numbers.
+ * cells say their numbers, as large as there is room.
  * @param {Figure} figure
  * @param {number} width
  * @returns {Figure}
  */
 export function within({ data, layout }, width) {
   const { coloraxis } = layout;
-  return { data, layout: coloraxis && width < NARROW_PX ? { ...layout, coloraxis: { ...coloraxis, showscale: false } } : layout };
+  const isNarrow = width < NARROW_PX;
+  const besides = Math.max(BESIDE_PX, layout.margin?.l ?? 0) + (coloraxis && !isNarrow ? SCALE_PX : 0);
+  return {
+    data: data.map((trace) => (trace.z ? { ...trace, textfont: { size: inkSize(trace, layout, width - besides) } } : trace)),
+    layout: coloraxis && isNarrow ? { ...layout, coloraxis: { ...coloraxis, showscale: false } } : layout,
+  };
+}
+
+/**
+ * The size at which the texts of a map fit its cells; Plotly's own counts the letters of their markup.
+ * @param {StillTrace} trace
+ * @param {Figure["layout"]} layout
+ * @param {number} width of all maps
+ */
+function inkSize({ x = [], y = [], text = [], xaxis = "x", yaxis = "y" }, layout, width) {
+  const lines = /** @type {string[][]} */ (text).flat().map((one) => one.replaceAll(/<(?!br>)[^>]*>/g, "").split("<br>"));
+  const longest = Math.max(1, ...lines.flat().map((line) => line.length));
+  const most = Math.max(1, ...lines.map((some) => some.length));
+  const height = layout.height - (layout.margin?.t ?? BESIDE_PX / 2) - (layout.margin?.b ?? BESIDE_PX);
+  const across = (width * shareOf(layout, xaxis)) / x.length / longest / OF_LETTER.width;
+  const down = (height * shareOf(layout, yaxis)) / y.length / most / OF_LETTER.height;
+  return Math.max(INK_PX.least, Math.min(INK_PX.most, Math.floor(Math.min(across, down))));
+}
+
+/**
+ * What an axis has of the whole.
+ * @param {Figure["layout"]} layout
+ * @param {string} name "x2"
+ */
+function shareOf(layout, name) {
+  const axis = /** @type {{ domain?: [number, number] } | undefined} */ (/** @type {Record<string, unknown>} */ (layout)[`${name[0]}axis${name.slice(1)}`]);
+  const [from, to] = axis?.domain ?? [0, 1];
+  return to - from;
 }
 
 /**
