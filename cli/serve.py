@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from pathlib import Path
@@ -29,6 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"Pitwall cannot start: {busy} Choose another with PITWALL_PORT.", file=sys.stderr)
         return REFUSED
     os.chdir(ROOT)
+    gc.disable()  # importing makes little garbage and much to look through; web/server/warm_up.py turns it on again
     from web.server.listener import serve
 
     serve(settings.host, settings.port, settings.base_path)

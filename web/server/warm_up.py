@@ -9,8 +9,9 @@ HEAVY = ("pandas", "plotly.graph_objects", "pyarrow", "web.charts", "web.live.co
 
 
 def import_and_freeze() -> None:
-    """Import the heavy libraries, then hide what never dies from Streamlit's collection after every script run."""
+    """Import the heavy libraries, then hide what never dies from the collections: Streamlit makes one a script run."""
     for name in HEAVY:
         importlib.import_module(name)
     gc.collect()
     gc.freeze()
+    gc.enable()
