@@ -38,6 +38,7 @@ class Pitwall:
     base_path: str = ""
     out_name: str = "pitwall.out"  # beside the data folder
     command: tuple[str, ...] = (sys.executable, str(ROOT / "pitwall"), "run")
+    _answers: dict[tuple[str, int, int], list[tuple[Any, ...]]] = field(default_factory=dict)
 
     @property
     def url(self) -> str:
@@ -92,9 +93,13 @@ class Pitwall:
         return self.process.wait(timeout_s)
 
     def sql(self, query: str) -> list[tuple[Any, ...]]:
-        """What another process reads of the published file."""
-        with duckdb.connect(str(self.data / "monitor.duckdb"), read_only=True) as connection:
-            return connection.sql(query).fetchall()
+        """What another process reads of the published file, which is not asked the same again before it is replaced."""
+        file = self.data / "monitor.duckdb"
+        asked = query, file.stat().st_ino, file.stat().st_mtime_ns
+        if asked not in self._answers:
+            with duckdb.connect(str(file), read_only=True) as connection:
+                self._answers[asked] = connection.sql(query).fetchall()
+        return self._answers[asked]
 
     def states(self) -> dict[str, str]:
         return {str(name): str(state) for name, state in self.sql("SELECT name, state FROM runs")}
