@@ -77,6 +77,7 @@ class LogReading(NamedTuple):
     version: str | None
     startup: dict[str, JsonValue]
     errors: list[str]  # causes a person should be shown first, the true cause before its echoes
+    has_died: bool = False  # the engine itself says so: no server goes on after that, whatever it exits with
 
 
 class LogParser(Protocol):

@@ -164,7 +164,11 @@ class LineReader:
         startup = self._facts()
         if self._earlier:
             startup["runs"] = [*self._earlier, dict(startup)]
-        return LogReading(self.ENGINE, self.version, startup, self.causes.ordered())
+        return LogReading(self.ENGINE, self.version, startup, self.causes.ordered(), self.has_died())
+
+    def has_died(self) -> bool:
+        """Whether the engine has said of itself that it is dead."""
+        return False
 
     def derive(self, startup: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         """What follows from the merged facts of one start."""

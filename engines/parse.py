@@ -37,6 +37,7 @@ def parse_file(path: Path, engines: Iterable[Engine], out: TextIO) -> None:
         "engine": engine.name if engine else None,
         "warnings": [{"line": line, "text": text} for text, line in warnings.items()],
     }
+    del rest["has_died"]  # is for who knows how the server exited
     out.write(_as_json(rest)[1:] + "\n")
 
 

@@ -14,8 +14,12 @@ from redaction import mask_text
 _CHUNK_BYTES = 1 << 20
 
 
-def failure_of(run: Run) -> tuple[str, str | None] | None:
-    """The cause in one sentence and the line that shows it; None when the log names none or cannot be read."""
+def failure_of(run: Run, exit_code: int | None = None) -> tuple[str, str | None] | None:
+    """The cause in one sentence and the line that shows it; None when the log names none or cannot be read.
+
+    A server that exited with 0 has failed only where its engine says of itself that it died: vLLM shuts down in order
+    then. Other errors in its log it has survived.
+    """
     engine = BY_NAME.get(run.config.engine)
     if engine is None or engine.log is None or run.log_path is None:
         return None
@@ -24,7 +28,10 @@ def failure_of(run: Run) -> tuple[str, str | None] | None:
         marks = _failures(Path(run.log_path), parser)
     except (OSError, NotRegularError):
         return None
-    return first_cause(parser.reading().errors, {mark.text: mark.evidence for mark in reversed(marks)})
+    reading = parser.reading()
+    if exit_code == 0 and not reading.has_died:
+        return None
+    return first_cause(reading.errors, {mark.text: mark.evidence for mark in reversed(marks)})
 
 
 def first_cause(errors: Sequence[str], evidence: Mapping[str, str | None]) -> tuple[str, str | None] | None:

@@ -58,6 +58,7 @@ _SENTENCES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"illegal memory access", "A CUDA kernel accessed memory that is not its own (illegal memory access)."),
         (r"CUDA error: (.{1,100})", r"A CUDA call failed: \1."),
         (r"Killed|oom-kill|SIGKILL", "The server was killed from outside (the kernel does so when memory runs out)."),
+        (r"engine core exited unexpectedly", "The engine's own process (EngineCore) died without saying why."),
         (r"[Ww]orker proc(?:ess)? (\S+) died unexpectedly", r"The worker process \1 died without saying why."),
     )
 )

@@ -25,8 +25,10 @@ _ECHOES = re.compile(
     r"Background loop (?:is stopped|has errored)|EOFError|BrokenPipeError|ConnectionResetError|"
     r"cancelled|shm_broadcast|TimeoutError: (?:RPC call|Timed out)",
 )
+# What vLLM says when a process that it cannot do without is gone. It shuts down then, and exits with 0.
+_DEAD = re.compile(r"EngineDeadError|engine core exited unexpectedly|[Ww]orker proc \S+ died unexpectedly")
 _REPORTS = re.compile(
-    r"EngineCore (?:failed to start|encountered a fatal error)|EngineCore hit an exception|"
+    r"EngineCore (?:failed to start|encountered a fatal error)|EngineCore hit an exception|engine core exited|"
     r"[Ww]orker proc \S+ died unexpectedly|Worker \S+ (?:pid \d+ )?died, exit code|died unexpectedly|"
     r"WorkerProc (?:failed to start|hit an exception)|Engine (?:loop|core) .{0,20}(?:died|dead)"
 )
@@ -66,12 +68,14 @@ IN_ANY_CONTEXT = "|".join(p.pattern for p in (_REPORTS, _KILLED, _ARGUMENTS, _SE
 _CHAINED = re.compile(r"During handling of the above exception|The above exception was the direct cause")
 _FARTHEST = 20  # lines between an announcement and its traceback, others' lines in between
 FAILURE_LEVELS = ("ERROR", "CRITICAL", "FATAL")
+LOUD = (*FAILURE_LEVELS, "WARNING")
 
 
 class _Traits(NamedTuple):
     """What a text says by itself, whoever prints it."""
 
     is_shutdown: bool
+    is_dead: bool
     is_request_talk: bool
     is_chained: bool
     starts_traceback: bool
@@ -85,6 +89,7 @@ def _traits(text: str) -> _Traits:
     is_exception = found is not None and found["name"] not in _NO_FAILURE
     return _Traits(
         is_shutdown=_SHUTDOWN.search(text) is not None,
+        is_dead=_DEAD.search(text) is not None,
         is_request_talk=_REQUEST_TALK.search(text) is not None,
         is_chained=_CHAINED.search(text) is not None,
         starts_traceback=text.startswith("Traceback (most"),
@@ -110,11 +115,12 @@ class FailureReader:
         self._request_talk: dict[str | None, int] = {}  # process -> the line it began in
         self._is_serving = False
         self._is_stopping = False
+        self.has_died = False  # by its own words
 
     def start(self) -> None:
         """A new start: what the one before was doing is over."""
         self._request_talk.clear()
-        self._is_serving = self._is_stopping = False
+        self._is_serving = self._is_stopping = self.has_died = False
 
     def served(self) -> None:
         """The server answers: from now on a traceback of the API server is a request's, unless it is known as fatal."""
@@ -124,6 +130,10 @@ class FailureReader:
         """The failure that the line names; None for a request's own, and for everything once the server shuts down."""
         text = line.text.strip()
         traits = _traits(text)
+        if traits.is_dead and not self._is_stopping and line.level in LOUD:
+            self.has_died = True
+            if traits.is_shutdown:  # it is both: what ended the server, and the first words of its end
+                return _failure(REPORT, text)
         self._is_stopping = self._is_stopping or traits.is_shutdown
         if self._is_stopping or line.level not in (*FAILURE_LEVELS, None):
             return None

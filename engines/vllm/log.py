@@ -76,10 +76,13 @@ class _Reader(LineReader):
         if _REQUEST_TEXT.match(text):
             return []
         if line.level == "WARNING":
-            return self._read_warning(line)
+            return self._read_warning(line) or self._read_failure(line)
         if line.level in FAILURE_LEVELS:
             return self._read_failure(line)
         return self._read_startup(line) or self._read_failure(line)
+
+    def has_died(self) -> bool:
+        return self._failures.has_died
 
     def derive(self, startup_facts: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         return startup.derive(startup_facts, self.version)

@@ -22,7 +22,7 @@ from launcher.runs.provenance import GpusNow, NotAsked
 from launcher.runs.recorder import RunRecorder, RunStore
 from launcher.runs.recorders import Recorders
 from launcher.runs.supervised_runs.attached_run import Watch
-from launcher.runs.supervised_runs.dependencies import Dependencies
+from launcher.runs.supervised_runs.dependencies import Dependencies, ExplainFailure
 from launcher.runs.supervised_runs.launched_run import LaunchedRun
 from launcher.runs.supervised_runs.run_loads import check_can_load
 from launcher.runs.ticker import TICK_S, Ticker
@@ -43,9 +43,9 @@ class Supervisor:
     Each change of state is handed to the store (`store.queue_runs`) and reported (`events`; a run that is over to
     `ended` too). Do not call it from within these. Who changes a run waits for the store a moment at most, without a
     lock. `prepare_workload(run, directory)` returns the argv of the run's load generator;
-    `explain_failure(run)` a better cause than the exit code, with the log line that shows it; `gpus()` what the driver
-    says now: frozen with each run, and asked at its end whether the memory was let go. `hosts` are the machines on
-    which it may launch by ssh; `save_machine(machine)` takes what one of them says that it is.
+    `explain_failure(run, exit_code)` a better cause than the exit code, with the log line that shows it; `gpus()` what
+    the driver says now: frozen with each run, and asked at its end whether the memory was let go. `hosts` are the
+    machines on which it may launch by ssh; `save_machine(machine)` takes what one of them says that it is.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Supervisor:
         mono_s: Callable[[], float] = time.monotonic,
         machine: str | None = None,
         prepare_workload: Callable[[Run, Path], list[str]] | None = None,
-        explain_failure: Callable[[Run], tuple[str, str | None] | None] = lambda run: None,
+        explain_failure: ExplainFailure = lambda run, exit_code: None,
         gpus: Callable[[], GpusNow] = NotAsked,
         stop_grace_s: float = 30.0,
         hosts: HostBook | None = None,

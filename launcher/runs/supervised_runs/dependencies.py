@@ -12,6 +12,9 @@ from launcher.runs.provenance import GpusNow
 from launcher.runs.recorder import RunRecorder
 from machine.asides import Asides
 
+# Of a run and its exit status, as far as it is known: a cause, and the line of the log that shows it.
+ExplainFailure = Callable[[Run, int | None], tuple[str, str | None] | None]
+
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
@@ -22,7 +25,7 @@ class Dependencies:
     pool: Executor  # for what may take its time: probes and stops
     stop_grace_s: float
     prepare_workload: Callable[[Run, Path], list[str]] | None
-    explain_failure: Callable[[Run], tuple[str, str | None] | None]
+    explain_failure: ExplainFailure
     gpus: Callable[[], GpusNow]
     save_machine: Callable[[Machine], object]  # what another machine says that it is
     looks: Asides  # at files that may hang

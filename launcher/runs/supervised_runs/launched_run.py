@@ -192,11 +192,11 @@ class LaunchedRun(LaunchedLoads):
         cause, line = last.cause or (words, last_line)
         self.end(cause, cause_line=line)
 
-    def _read_last_words(self) -> LastWords | None:
+    def _read_last_words(self, exit_code: int | None = None) -> LastWords | None:
         """None while its log is read."""
         run = self.run
         read = self._last_words.take(
-            run, lambda: LastWords(self._log_tail(), self._attempt(lambda: self.deps.explain_failure(run)))
+            run, lambda: LastWords(self._log_tail(), self._attempt(lambda: self.deps.explain_failure(run, exit_code)))
         )
         return LastWords([], None) if read is None and self._last_words.hangs else read
 
@@ -275,11 +275,11 @@ class LaunchedRun(LaunchedLoads):
     # --- the end ----------------------------------------------------------------------------------------------------
     def _server_ended(self, end: ProcessExit, was_started: bool) -> None:
         is_starting = self.run.state is RunState.STARTING
-        if end.exit_code == 0 and not is_starting:
-            return self.end(note="The server ended by itself.")
-        last = self._read_last_words()
+        last = self._read_last_words(end.exit_code)
         if last is None:
             return None
+        if end.exit_code == 0 and not is_starting and last.cause is None:
+            return self.end(note="The server ended by itself.")
         words = server_words(self.backend, end, last.tail)
         return self._fail(words.rstrip(".") + " before it was ready." if is_starting and was_started else words, last)
 

@@ -55,3 +55,12 @@ def test_a_log_that_names_no_cause(tmp_path: Path) -> None:
     (tmp_path / "server.log").write_text("(APIServer pid=7) INFO:     Shutting down\n")
     assert failure_of(run_of("vllm", tmp_path / "server.log")) is None
     assert failure_of(run_of("vllm", tmp_path / "gone.log")) is None
+
+
+def test_a_server_that_exited_with_0_has_failed_where_its_engine_died(tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    survived = f"(APIServer pid=7) INFO:     Application startup complete.\n{CORE}{OUT_OF_MEMORY}\n"
+    log.write_text(survived)
+    assert failure_of(run_of("vllm", log)) and failure_of(run_of("vllm", log), exit_code=0) is None
+    log.write_text(f"{survived}{CORE}vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue.\n")
+    assert failure_of(run_of("vllm", log), exit_code=0) == failure_of(run_of("vllm", log))

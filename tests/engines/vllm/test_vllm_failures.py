@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engines.base import Mark
 from engines.vllm.log import _Reader
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "vllm"
@@ -207,3 +208,43 @@ def test_capture_of_an_unknown_flag(read_log) -> None:
     log = read_log("vllm", (FIXTURES / "0.32-unknown-flag.log").read_bytes())
     assert log.reading.errors == ["vllm: error: unrecognized arguments: --max-num-seqz 8"]
     assert log.marks("failure") == ["vLLM does not know these arguments: --max-num-seqz 8."]
+
+
+# vLLM 0.32 on the CPU, its EngineCore killed with signal 9: the API server shuts down in order and exits with 0.
+KILLED_CORE = (
+    f"{READY}(APIServer pid=1) WARNING 11-26 04:40:30 [core_client.py:817] [shutdown] MPClient: engine core exited "
+    "unexpectedly; starting cleanup\n"
+    "(APIServer pid=1) INFO 11-26 04:40:30 [core_client.py:770] [shutdown] MPClient: start timeout=default\n"
+    "(APIServer pid=1) ERROR 11-26 04:40:30 [async_llm.py:906] AsyncLLM output_handler failed.\n"
+    f"(APIServer pid=1) ERROR 11-26 04:40:30 [async_llm.py:906] {DEAD}\nINFO:     Shutting down\n"
+)
+# The same, its worker killed: the engine core is told so, and ends the server.
+KILLED_WORKER = (
+    f"{READY}(EngineCore pid=2) ERROR 11-26 04:42:22 [multiproc_executor.py:315] Worker proc VllmWorker-0 died "
+    "unexpectedly (exit code: None), shutting down executor.\n"
+    "(EngineCore pid=2) INFO 11-26 04:42:22 [multiproc_executor.py:479] [shutdown] Executor: waiting for worker exit\n"
+)
+ORDERED = (
+    f"{READY}(APIServer pid=1) INFO 11-26 04:40:29 [launcher.py:99] [shutdown] APIServer: trigger received "
+    "signal=SIGTERM\n" + KILLED_CORE.removeprefix(READY)
+)
+REFUSED_ONE = (
+    f"{READY}(APIServer pid=1) ERROR 11-26 04:40:29 [serving.py:9] ValueError: too long.\nINFO:     Shutting down\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("log", "sentence"),
+    [
+        (KILLED_CORE, "The engine's own process (EngineCore) died without saying why."),
+        (KILLED_WORKER, "The worker process VllmWorker-0 died without saying why."),
+        (ORDERED, None),
+        (REFUSED_ONE, None),
+    ],
+)
+def test_an_engine_that_died_is_told_from_a_server_that_was_ended(log: str, sentence: str | None) -> None:
+    reader = _Reader()
+    marks = [*reader.feed(log.encode()), *reader.close()]
+    told = [mark.text for mark in marks if isinstance(mark, Mark) and mark.kind == "failure"]
+    assert told[:1] == ([sentence] if sentence else [])
+    assert reader.reading().has_died is (sentence is not None)

@@ -99,7 +99,7 @@ def test_a_log_that_hangs_at_the_end_costs_the_last_words_alone(
     monkeypatch.setattr(launched_run, "LONG_LOG_S", 1.0)
     if what == "the last lines":
         monkeypatch.setattr(launched_run, "log_tail", hang.within(launched_run.log_tail))
-    supervisor = make_supervisor(explain_failure=hang.within(lambda run: None))
+    supervisor = make_supervisor(explain_failure=hang.within(lambda run, exit_code: None))
     hang.word = "server.log"
     bad = supervisor.launch(request_for("exits"))
     assert hang.is_met.wait(60)

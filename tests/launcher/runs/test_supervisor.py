@@ -71,7 +71,7 @@ def test_a_server_that_exits_at_once_fails_with_its_code_and_the_tail_of_its_log
 
 
 def test_the_log_may_explain_a_failure_better(make_supervisor: Callable[..., Supervisor], store: DictStore) -> None:
-    supervisor = make_supervisor(explain_failure=lambda run: ("Out of memory.", "it all went wrong"))
+    supervisor = make_supervisor(explain_failure=lambda run, exit_code: ("Out of memory.", "it all went wrong"))
     ended = wait_for_state(store, supervisor.launch(request_for("exits")).id, *FINAL)
     assert (ended.cause, ended.cause_line) == ("Out of memory.", "it all went wrong")
 
@@ -120,6 +120,19 @@ def test_a_server_that_dies_is_noticed(supervisor: Supervisor, store: DictStore,
     ended = wait_for_state(store, run.id, *FINAL)
     assert ended.state is state and ended.exit_code == int(kind == "leaves-badly")
     assert (ended.cause or ended.note) in ("The server exited with code 1.", "The server ended by itself.")
+
+
+def test_a_server_that_exits_with_0_has_failed_where_its_log_says_that_its_engine_died(
+    make_supervisor: Callable[..., Supervisor], store: DictStore
+) -> None:
+    said = "The engine core died.", "engine core exited unexpectedly"
+    supervisor = make_supervisor(explain_failure=lambda run, exit_code: said if exit_code == 0 else None)
+    run = supervisor.launch(request_for("leaves"))
+    wait_for_state(store, run.id, RunState.READY)
+    with pytest.raises(httpx.TransportError):
+        httpx.get(f"{run.base_url}/leave")
+    ended = wait_for_state(store, run.id, *FINAL)
+    assert (ended.state, ended.exit_code, ended.cause) == (RunState.FAILED, 0, said[0])
 
 
 def test_killed_by_the_kernel_is_said_so(supervisor: Supervisor, store: DictStore) -> None:
