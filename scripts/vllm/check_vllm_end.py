@@ -19,6 +19,7 @@ from typing import NamedTuple
 import httpx
 import psutil
 
+from collectors.logs.failure_cause import failure_of
 from demo.presets import free_ports
 from domain import Config, Run, RunState
 from launcher.checks.preflight import LaunchRequest
@@ -61,7 +62,7 @@ VICTIMS: dict[str, Victim] = {
 @contextmanager
 def launching(scratch: Path) -> Iterator[tuple[Supervisor, Store]]:
     store = Store.open(Settings(data_dir=scratch / "data"))
-    supervisor = Supervisor(store, scratch / "data" / "runs", events=store.write)
+    supervisor = Supervisor(store, scratch / "data" / "runs", events=store.write, explain_failure=failure_of)
     supervisor.start()
     try:
         yield supervisor, store
