@@ -60,10 +60,11 @@ _REQUEST_TALK = re.compile(
     r"Exception in ASGI application|Error (?:in|while|with) .{0,60}(?:request|prompt|input|chat|tool|stream)|"
     r"Exception in thread|Exception ignored in|Task exception was never retrieved|Error in preprocessing"
 )
-_SHUTDOWN = re.compile(
-    r"\[shutdown\]|Shutting down|[Rr]eceived SIG(?:TERM|INT)|signal=SIG(?:TERM|INT)|"
+_ORDERED = re.compile(
+    r"shutdown triggered|Shutting down|[Rr]eceived SIG(?:TERM|INT)|signal=SIG(?:TERM|INT)|"
     r"KeyboardInterrupt|Gracefully stopping"
 )
+_SHUTDOWN = re.compile(rf"\[shutdown\]|{_ORDERED.pattern}")
 IN_ANY_CONTEXT = "|".join(p.pattern for p in (_REPORTS, _KILLED, _ARGUMENTS, _SENTENCE, _ECHOES, _FATAL, _SHUTDOWN))
 _CHAINED = re.compile(r"During handling of the above exception|The above exception was the direct cause")
 _FARTHEST = 20  # lines between an announcement and its traceback, others' lines in between
@@ -75,6 +76,7 @@ class _Traits(NamedTuple):
     """What a text says by itself, whoever prints it."""
 
     is_shutdown: bool
+    is_ordered: bool  # a shutdown that somebody wanted, and not the engine's own after a death
     is_dead: bool
     is_request_talk: bool
     is_chained: bool
@@ -89,6 +91,7 @@ def _traits(text: str) -> _Traits:
     is_exception = found is not None and found["name"] not in _NO_FAILURE
     return _Traits(
         is_shutdown=_SHUTDOWN.search(text) is not None,
+        is_ordered=_ORDERED.search(text) is not None,
         is_dead=_DEAD.search(text) is not None,
         is_request_talk=_REQUEST_TALK.search(text) is not None,
         is_chained=_CHAINED.search(text) is not None,
@@ -115,12 +118,13 @@ class FailureReader:
         self._request_talk: dict[str | None, int] = {}  # process -> the line it began in
         self._is_serving = False
         self._is_stopping = False
+        self._is_ordered = False
         self.has_died = False  # by its own words
 
     def start(self) -> None:
         """A new start: what the one before was doing is over."""
         self._request_talk.clear()
-        self._is_serving = self._is_stopping = self.has_died = False
+        self._is_serving = self._is_stopping = self._is_ordered = self.has_died = False
 
     def served(self) -> None:
         """The server answers: from now on a traceback of the API server is a request's, unless it is known as fatal."""
@@ -130,10 +134,11 @@ class FailureReader:
         """The failure that the line names; None for a request's own, and for everything once the server shuts down."""
         text = line.text.strip()
         traits = _traits(text)
-        if traits.is_dead and not self._is_stopping and line.level in LOUD:
+        self._is_ordered = self._is_ordered or traits.is_ordered
+        if traits.is_dead and not self._is_ordered and line.level in LOUD:
             self.has_died = True
-            if traits.is_shutdown:  # it is both: what ended the server, and the first words of its end
-                return _failure(REPORT, text)
+            if self._is_stopping or traits.is_shutdown:  # it may notice only while it already shuts down for that
+                return None if traits.rank is None else _failure(traits.rank, text)
         self._is_stopping = self._is_stopping or traits.is_shutdown
         if self._is_stopping or line.level not in (*FAILURE_LEVELS, None):
             return None

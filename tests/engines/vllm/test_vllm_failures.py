@@ -218,6 +218,11 @@ KILLED_CORE = (
     "(APIServer pid=1) ERROR 11-26 04:40:30 [async_llm.py:906] AsyncLLM output_handler failed.\n"
     f"(APIServer pid=1) ERROR 11-26 04:40:30 [async_llm.py:906] {DEAD}\nINFO:     Shutting down\n"
 )
+# The same another time: it notices while it already shuts down.
+KILLED_CORE_LATE = (
+    f"{READY}(APIServer pid=1) INFO 11-26 04:52:31 [utils.py:628] [shutdown] Process manager: send sigterm to process "
+    "EngineCore\n" + KILLED_CORE.removeprefix(READY)
+)
 # The same, its worker killed: the engine core is told so, and ends the server.
 KILLED_WORKER = (
     f"{READY}(EngineCore pid=2) ERROR 11-26 04:42:22 [multiproc_executor.py:315] Worker proc VllmWorker-0 died "
@@ -228,6 +233,10 @@ ORDERED = (
     f"{READY}(APIServer pid=1) INFO 11-26 04:40:29 [launcher.py:99] [shutdown] APIServer: trigger received "
     "signal=SIGTERM\n" + KILLED_CORE.removeprefix(READY)
 )
+ORDERED_LATE = (
+    f"{READY}(APIServer pid=1) INFO 11-26 04:55:23 [launcher.py:254] [shutdown] API server: shutdown triggered\n"
+    + KILLED_CORE_LATE.removeprefix(READY)
+)
 REFUSED_ONE = (
     f"{READY}(APIServer pid=1) ERROR 11-26 04:40:29 [serving.py:9] ValueError: too long.\nINFO:     Shutting down\n"
 )
@@ -236,9 +245,11 @@ REFUSED_ONE = (
 @pytest.mark.parametrize(
     ("log", "sentence"),
     [
+        (KILLED_CORE_LATE, "The engine's own process (EngineCore) died without saying why."),
         (KILLED_CORE, "The engine's own process (EngineCore) died without saying why."),
         (KILLED_WORKER, "The worker process VllmWorker-0 died without saying why."),
         (ORDERED, None),
+        (ORDERED_LATE, None),
         (REFUSED_ONE, None),
     ],
 )
