@@ -24,6 +24,8 @@ from web.server.assets import assets_url
 pytestmark = pytest.mark.browser
 ROOT = Path(__file__).resolve().parents[3]
 DESKTOP: ViewportSize = {"width": 1400, "height": 1000}
+RANGES = """[...document.querySelectorAll('.lv-plot')].map((plot) => plot._fullLayout?.xaxis)
+  .filter((axis) => axis?.tickmode === 'array').map((axis) => axis.range)"""
 DECODE = "document.querySelector('.lv-wide .lv-plot')"
 DRAWN = "() => document.querySelector('.lv-wide .lv-plot .main-svg') !== null"
 
@@ -121,8 +123,7 @@ def wait_for_ticks(page: Page) -> None:
 
 
 def ranges(page: Page) -> list[list[float]]:
-    plots = "[...document.querySelectorAll('.lv-plot')].map((plot) => plot._fullLayout?.xaxis)"
-    return page.evaluate(f"{plots}.filter((axis) => axis?.tickmode === 'array').map((axis) => axis.range)")
+    return page.evaluate(RANGES)
 
 
 def drag_zoom(page: Page) -> None:
@@ -139,10 +140,9 @@ def test_zoom_and_nodes_survive_ticks_and_reruns(page: Page, harness: Harness) -
     following = ranges(page)[0]
     drag_zoom(page)
     expect(page.get_by_role("button", name="Follow again")).to_be_visible()
+    page.wait_for_function(f"() => new Set({RANGES}.map(String)).size === 1")  # the others follow in the next frames
     chosen = ranges(page)
-    assert len(chosen) >= 3
-    assert chosen[0] != following
-    assert all(one == chosen[0] for one in chosen), "all charts have one time axis"
+    assert len(chosen) >= 3 and chosen[0] != following
     page.evaluate(f"window.plotBefore = {DECODE}; window.svgBefore = {DECODE}.querySelector('.main-svg')")
     wait_for_ticks(page)
     page.get_by_role("button", name="Rerun").click()
