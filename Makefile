@@ -43,8 +43,8 @@ check: $(VENV)/.dev node_modules/.installed
 	$(READ)
 	$(BIN)/pytest -n 2 --dist loadfile -m "not engine and not browser and not podman and not ssh and not long and not slow and not lake"
 
-# One process collects first, and so compiles the tests for both: more of them would take a sixth more CPU on two
-# cores, and be done no sooner. The programs that read the code run meanwhile.
+# One process collects first, and so compiles the tests for the three: a fourth took more CPU on two cores, and they
+# were done no sooner. The programs that read the code run meanwhile.
 IN_TEST := not long and not slow and not lake
 test: $(VENV)/.dev node_modules/.installed
 	$(MAKE) --no-print-directory --jobs 2 run-tests read-code
@@ -52,7 +52,7 @@ test: $(VENV)/.dev node_modules/.installed
 run-tests:
 	PITWALL_BROWSER="$$($(BIN)/python scripts/find_browser.py)" && export PITWALL_BROWSER && \
 	$(BIN)/pytest -qq --collect-only -m "$(IN_TEST)" | tail -n 1 && \
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=15 -m "$(IN_TEST)"
+	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --durations=15 -m "$(IN_TEST)"
 
 read-code:
 	$(READ)
