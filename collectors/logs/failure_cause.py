@@ -17,8 +17,8 @@ _CHUNK_BYTES = 1 << 20
 def failure_of(run: Run, exit_code: int | None = None) -> tuple[str, str | None] | None:
     """The cause in one sentence and the line that shows it; None when the log names none or cannot be read.
 
-    A server that exited with 0 has failed only where its engine says of itself that it died: vLLM shuts down in order
-    then. Other errors in its log it has survived.
+    A server that was ready and exited with 0 has failed only where its engine says of itself that it died: vLLM shuts
+    down in order then. Other errors in its log it has survived.
     """
     engine = BY_NAME.get(run.config.engine)
     if engine is None or engine.log is None or run.log_path is None:

@@ -127,8 +127,11 @@ class FailureReader:
         self._is_serving = self._is_stopping = self._is_ordered = self.has_died = False
 
     def served(self) -> None:
-        """The server answers: from now on a traceback of the API server is a request's, unless it is known as fatal."""
-        self._is_serving = True
+        """The server answers: from now on a traceback of the API server is a request's, unless it is known as fatal.
+
+        A death that was told before was then the words of a request.
+        """
+        self._is_serving, self.has_died = True, False
 
     def read(self, line: Line) -> LogFailure | None:
         """The failure that the line names; None for a request's own, and for everything once the server shuts down."""

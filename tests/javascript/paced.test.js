@@ -53,6 +53,21 @@ test("under a hand that goes on moving each gets its turn", () => {
   assert.equal(seen.join(""), "abcabca");
 });
 
+test("one that fails in a frame holds up none that is asked for later", () => {
+  const { turns, done, state, frame } = paced(20);
+  const { work } = turns;
+  turns.ask(["a", "b", "c"]);
+  turns.work = () => {
+    throw new Error("broken for this test");
+  };
+  assert.throws(frame);
+  turns.work = work;
+  done.length = 0;
+  turns.ask(["d"]);
+  assert.deepEqual([done.splice(0).join(""), state.next === null], ["c", false]);
+  assert.equal(frame(), "d");
+});
+
 test("what is not wanted any more is not done", () => {
   const { turns, done, frame } = paced(20);
   turns.ask(["a", "b", "c"]);

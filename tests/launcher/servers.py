@@ -25,6 +25,8 @@ if kind == "exits":
     print("it all went wrong", flush=True)
     print('INFO:     127.0.0.1:40404 - "GET /metrics HTTP/1.1" 200 OK', flush=True)  # no evidence of anything
     sys.exit(3)
+if kind == "exits-well":
+    sys.exit(0)
 if kind == "never-ready":
     time.sleep(600)
 if kind.startswith("gated:"):  # listens once that file is there

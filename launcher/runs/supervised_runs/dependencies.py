@@ -12,7 +12,7 @@ from launcher.runs.provenance import GpusNow
 from launcher.runs.recorder import RunRecorder
 from machine.asides import Asides
 
-# Of a run and its exit status, as far as it is known: a cause, and the line of the log that shows it.
+# Of a run and the exit status of a server that was ready: a cause, and the line of the log that shows it.
 ExplainFailure = Callable[[Run, int | None], tuple[str, str | None] | None]
 
 

@@ -275,7 +275,7 @@ class LaunchedRun(LaunchedLoads):
     # --- the end ----------------------------------------------------------------------------------------------------
     def _server_ended(self, end: ProcessExit, was_started: bool) -> None:
         is_starting = self.run.state is RunState.STARTING
-        last = self._read_last_words(end.exit_code)
+        last = self._read_last_words(None if is_starting else end.exit_code)
         if last is None:
             return None
         if end.exit_code == 0 and not is_starting and last.cause is None:

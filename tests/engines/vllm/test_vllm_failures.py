@@ -242,6 +242,22 @@ REFUSED_ONE = (
 )
 
 
+STATS = (
+    "(APIServer pid=1) INFO 11-26 04:41:00 [loggers.py:273] Engine 000: Avg prompt throughput: 0.0 tokens/s, Avg "
+    "generation throughput: 10.0 tokens/s, Running: 1 reqs, Waiting: 0 reqs, GPU KV cache usage: 0.1%, Prefix cache "
+    "hit rate: 0.0%\n"
+)
+
+
+def test_a_server_that_goes_on_has_not_died_whatever_a_request_made_it_say() -> None:
+    said = f"{READY}(APIServer pid=1) ERROR 11-26 04:40:30 [serving.py:9] {DEAD}\n"
+    for log, has_died in ((said, True), (said + STATS, False), (STATS + said, True)):
+        reader = _Reader()
+        reader.feed(log.encode())
+        reader.close()
+        assert reader.reading().has_died is has_died
+
+
 @pytest.mark.parametrize(
     ("log", "sentence"),
     [

@@ -76,6 +76,15 @@ def test_the_log_may_explain_a_failure_better(make_supervisor: Callable[..., Sup
     assert (ended.cause, ended.cause_line) == ("Out of memory.", "it all went wrong")
 
 
+def test_a_server_that_exits_with_0_before_it_is_ready_has_the_cause_that_its_log_gives(
+    make_supervisor: Callable[..., Supervisor], store: DictStore
+) -> None:
+    said = "No such model.", "no such model"
+    supervisor = make_supervisor(explain_failure=lambda run, exit_code: said if exit_code is None else None)
+    ended = wait_for_state(store, supervisor.launch(request_for("exits-well")).id, *FINAL)
+    assert (ended.state, ended.exit_code, ended.cause) == (RunState.FAILED, 0, said[0])
+
+
 def test_a_server_that_never_gets_ready_fails_and_names_its_phase(supervisor: Supervisor, store: DictStore) -> None:
     run = supervisor.launch(request_for("never-ready", ready_timeout_s=3.0))
     wait_for_state(store, run.id, RunState.STARTING)

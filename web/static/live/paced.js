@@ -39,6 +39,11 @@ export class Paced {
     this.#waiting.clear();
   }
 
+  #next() {
+    this.#hasFrame = false; // also where the work of this frame fails
+    this.#turn();
+  }
+
   #turn() {
     const begun = this.clock.now();
     for (const item of this.#waiting) {
@@ -47,6 +52,6 @@ export class Paced {
       if (this.clock.now() - begun >= BUDGET_MS) break;
     }
     this.#hasFrame = this.#waiting.size > 0;
-    if (this.#hasFrame) this.clock.frame(() => this.#turn());
+    if (this.#hasFrame) this.clock.frame(() => this.#next());
   }
 }
