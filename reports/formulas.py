@@ -18,7 +18,7 @@ SOURCES = (
     *(f"{MEASURED}/{name}.sql" for name in ("preemptions", "printed_speeds", "run_peaks", "wholes")),
     "storage/ask/condition_queries.py",
     "storage/ask/load_queries.py",
-    "analysis/acceptance.py",
+    "engines/acceptance.py",
     "analysis/comparison/replicates.py",
     "analysis/evidence/loads.py",
     "analysis/runs/condition_sums.py",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from statistics import median
 
-from analysis.acceptance import acceptance_rate_of
+from engines.acceptance import acceptance_rate_of
 from load_records import RequestRecord
 from reasons import Code, Reason
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from analysis.acceptance import acceptance_length_of
+from engines.acceptance import acceptance_length_of
 from reasons import Code, Reason
 
 Floats = npt.NDArray[np.float64]

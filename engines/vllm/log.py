@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from domain import JsonValue
+from engines.acceptance import acceptance_rate_of
 from engines.base import Line, LogEvent, LogParser, ParsedSample
 from engines.line_filter import LineFilter, Routine
 from engines.line_reader import LineReader, mark, sample_on
@@ -211,14 +212,9 @@ def _ratio(percent: float | None) -> float | None:
 
 
 def _acceptance_rate(fields: Mapping[str, JsonValue]) -> float | None:
-    """From the counts where there are drafts, since the printed rate is rounded; else as printed, else unknown.
-
-    The formula is that of `analysis.acceptance`, which stands above the engines.
-    """
-    if fields.get("drafted_tokens"):
-        return float(fields["accepted_tokens"]) / float(fields["drafted_tokens"])
+    """From the counts where they are printed, since the printed rate is rounded; else as printed, else unknown."""
     if "drafted_tokens" in fields:
-        return None
+        return acceptance_rate_of(fields["accepted_tokens"], fields["drafted_tokens"])
     if "draft_accept_rate" in fields:
         return float(fields["draft_accept_rate"])
     return _ratio(fields.get("draft_accept_rate_pct"))

@@ -71,7 +71,7 @@ CREATE OR REPLACE MACRO add_lists(lists) AS
     list_transform(range(1, list_max(list_transform(lists, lambda l: len(l))) + 1),
         lambda i: list_sum(list_transform(lists, lambda l: l[i])));
 
--- The home of acceptance in SQL (analysis/acceptance.py has it for chosen windows and requests): ratios of sums over an
+-- The home of acceptance in SQL (engines/acceptance.py has it for chosen windows and requests): ratios of sums over an
 -- interval, a window or a run. The bonus token is in the length, and the share of each position is of all drafts.
 CREATE OR REPLACE MACRO acceptance_length_of(accepted, drafts) AS 1 + ratio(accepted, drafts);
 CREATE OR REPLACE MACRO acceptance_rate_of(accepted, draft_tokens) AS ratio(accepted, draft_tokens);
