@@ -34,8 +34,8 @@ from web.runs.page.server_log import LINES
 
 BLOCK_MB = 50
 GAPS = """
-SELECT max(epoch(gap)), count(*) FROM (
-    SELECT ts - lag(ts) OVER (ORDER BY ts) AS gap FROM host_samples
+SELECT max(epoch(gap)), count(gap) / sum(epoch(gap)), epoch(now() - max(ts)) FROM (
+    SELECT ts, ts - lag(ts) OVER (ORDER BY ts) AS gap FROM host_samples
     WHERE run_id = '{run}' AND ts BETWEEN '{began}'::TIMESTAMPTZ AND '{ended}'::TIMESTAMPTZ)
 """
 
@@ -70,11 +70,12 @@ def measure(words: str, pitwall: Pitwall, run_id: str, seconds: float) -> None:
     """One row of the table."""
     began = datetime.now(UTC)
     found = asyncio.run(ages(pitwall, run_id, seconds))
-    time.sleep(5)  # until the last of it is published
-    gap_s, count = pitwall.sql(GAPS.format(run=run_id, began=began.isoformat(), ended=datetime.now(UTC).isoformat()))[0]
+    time.sleep(5)  # until it is published
+    asked = GAPS.format(run=run_id, began=began.isoformat(), ended=datetime.now(UTC).isoformat())
+    gap_s, per_s, published_s = pitwall.sql(asked)[0]
     p95 = statistics.quantiles(found, n=20)[-1]
     cells = f"{statistics.median(found):.2f} s | {p95:.2f} s | {max(found):.2f} s | {gap_s:.2f} s"
-    print(f"| {words} | {cells} | {count / (seconds + 5):.2f}/s |", flush=True)
+    print(f"| {words} | {cells} | {per_s:.2f}/s | {published_s:.1f} s |", flush=True)
 
 
 def main() -> None:
@@ -89,8 +90,8 @@ def main() -> None:
             other, small = servers.run_ids
             pitwall = Pitwall(settings.data_dir, free_ports(1)[0])
             pitwall.start()
-            print("| while | age of a push p50 | p95 | worst | longest gap between samples | samples |")
-            print("|---|---|---|---|---|---|")
+            print("| while | age of a push p50 | p95 | worst | longest gap | samples | age of the published file |")
+            print("|---|---|---|---|---|---|---|")
             measure("nothing else happens", pitwall, other, seconds)
             pitwall.terminate(60)
             run = attach_to(settings, small, large)

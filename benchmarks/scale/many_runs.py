@@ -6,6 +6,7 @@ A few runs of an idealised engine are copied, each an hour earlier than the one 
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -54,13 +55,14 @@ TIMES = ("created_at", "started_at", "ready_at", "ended_at")
 
 
 def fill(folder: Path, count: int) -> None:
-    """Make a store of so many runs in `folder`/data."""
-    source, originals = _templates(folder / "source")
+    """Make a store of so many runs in `folder`/data, or bring the one that is there to so many."""
     store = Store.open(Settings(data_dir=folder / "data"))
+    there = len(store.runs())
+    source, originals = _templates(folder / f"source-{there}")
     with duckdb.connect(config={"threads": 1}) as connection:
         for table in TABLES:
             connection.register(table, source.query(f"FROM raw.{table}"))
-        for first in range(0, count, AT_A_TIME):
+        for first in range(there, count, AT_A_TIME):
             copies = [_copy(originals, number) for number in range(first, min(first + AT_A_TIME, count))]
             store.take_sealed([run for _, run in copies], _drafts(connection, copies, folder / str(first)))
     source.close()
@@ -113,6 +115,7 @@ def _drafts(
     ]
     connection.execute("CREATE OR REPLACE TABLE copies (id TEXT, original TEXT, by_s DOUBLE, ready_at TIMESTAMPTZ)")
     connection.executemany("INSERT INTO copies VALUES (?, ?, ?, ?)", rows)
+    shutil.rmtree(folder, ignore_errors=True)  # of a filling that was cut off here
     folder.mkdir()
     return [draft for table in TABLES for draft in _of_table(connection, table, folder / table)]
 

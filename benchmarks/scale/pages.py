@@ -2,9 +2,9 @@
 
     python -m benchmarks.scale.pages [--runs 1000] [--folder DIR] [--turns 15] [--viewers 50]
 
-A folder that holds the store already is used as it is, else it is filled (benchmarks/scale/many_runs.py). First the
-questions of each page are asked in this process; then a whole Pitwall is started on the store, and its pages and its
-push are asked over the wire, by one and by many at once.
+A folder that holds fewer runs is filled first (benchmarks/scale/many_runs.py); of one that holds more, all are used.
+First the questions of each page are asked in this process; then a whole Pitwall is started on the store, and its pages
+and its push are asked over the wire, by one and by many at once.
 """
 
 from __future__ import annotations
@@ -146,10 +146,9 @@ def main() -> int:
     said = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder: Path = said.folder or Path(name)
-        if not (folder / "data").exists():
-            begun = time.perf_counter()
-            fill(folder, said.runs)
-            print(f"{said.runs:,} runs were made in {time.perf_counter() - begun:.0f} s")
+        begun = time.perf_counter()
+        fill(folder, said.runs)
+        print(f"{said.runs:,} runs are there after {time.perf_counter() - begun:.0f} s")
         runs = measure_questions(folder / "data", said.turns)
         measure_served(folder / "data", runs, said.turns, said.viewers)
     print(f"\nload average {os.getloadavg()[0]:.1f}")
