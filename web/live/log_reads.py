@@ -19,6 +19,7 @@ from domain import Run
 
 WAIT_S = 1.0  # for all of one turn
 LOG_LINES = 200
+MOST_KEPT = 200  # logs that are read on from where they were left; those that were not asked for longest are forgotten
 HANGS = "its log does not answer: what it lies on may hang"
 
 
@@ -79,14 +80,17 @@ class LogReads:
         with self._lock:
             begun = {run.id: self._begin(run, (since or {}).get(run.id)) for run in runs if run.log_path}
             deadline = time.monotonic() + self._wait_s
-            return {run_id: self._end(run_id, is_new, deadline) for run_id, is_new in begun.items()}
+            ends = {run_id: self._end(run_id, is_new, deadline) for run_id, is_new in begun.items()}
+            self._forget(len(begun))
+            return ends
 
     def _begin(self, run: Run, since: int | None) -> bool:
         """Start to read, unless the last reading hangs; whether it was started."""
-        reading = self._readings.get(run.id)
+        reading = self._readings.pop(run.id, None)
         if reading is None:
-            reading = self._readings[run.id] = _Reading(self._view(run), self._limit)
+            reading = _Reading(self._view(run), self._limit)
             reading.is_done.set()
+        self._readings[run.id] = reading  # the last of them
         if not reading.is_done.is_set():
             return False
         reading.is_done.clear()
@@ -99,3 +103,9 @@ class LogReads:
         reading = self._readings[run_id]
         is_read = is_new and reading.is_done.wait(max(deadline - time.monotonic(), 0.0))
         return reading.end if is_read else LogEnd([], HANGS)
+
+    def _forget(self, asked: int) -> None:
+        """The oldest beyond the most that are kept; never one that hangs, whose log would get another thread."""
+        done = [run_id for run_id, reading in self._readings.items() if reading.is_done.is_set()]
+        for run_id in done[: max(len(self._readings) - max(MOST_KEPT, asked), 0)]:
+            del self._readings[run_id]

@@ -18,7 +18,7 @@ from machine.identity import machine_id
 from samples import Batch, CounterSample, GpuSample, LatencySample, LogSample
 from settings import Settings
 from storage.store import Store
-from web.live.log_reads import HANGS, LogReads
+from web.live.log_reads import HANGS, LogReads, View
 from web.live.log_reads import view_of as real_view
 from web.live.protocol import encode
 from web.live.reader import Cursor, StoreReader
@@ -174,6 +174,24 @@ def test_however_many_logs_hang_one_that_does_not_is_shown(store: Store, tmp_pat
     over.set()
     assert [line["text"] for line in found.pop("good").lines] == ["one"]
     assert [end.why for end in found.values()] == 200 * [HANGS]
+
+
+def test_logs_that_nobody_asks_for_are_forgotten_but_not_one_that_hangs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("web.live.log_reads.MOST_KEPT", 3)
+    (tmp_path / "log").write_text("one\n")
+    over, opened = threading.Event(), list[str]()
+
+    def view(run: Run) -> View:
+        opened.append(run.id)
+        return Hanging(over) if run.id == "bad" else real_view(run)
+
+    reads, names = LogReads(view, wait_s=0.2), ["bad", "a", "b", "c", "d"]
+    for name in [*names, "d", "c", "b", "a", "bad"]:
+        reads.ends([run_with(name, tmp_path / "log")])
+    over.set()
+    assert opened == [*names, "b", "a"], "two and the one that hangs are kept"
 
 
 def test_a_pipe_in_place_of_a_log_is_told(store: Store, tmp_path: Path) -> None:
