@@ -10,11 +10,10 @@ from streamlit.delta_generator import DeltaGenerator
 
 from storage.ask.explore_queries import ARM, METRICS, POINT_FIELDS, STARTED, Metric, View
 from storage.ask.run_fields import FIELDS
-from web.charts import is_phone
 from web.kept import choose_one, choose_segment, fold, kept_one
 
 PAGE = "explore"
-WIDTH_PX, ON_PHONE_PX = 230, 164  # there two stand side by side
+WIDTH_PX = 230  # less where the window is narrow, as the style sheet has it
 SCATTER, LINE, DISTRIBUTION, HEAT = "scatter", "line", "distribution", "heat"
 KINDS = {SCATTER: "Points", LINE: "Line over a field", DISTRIBUTION: "Distribution", HEAT: "Heat map"}
 RUNS, ARMS = "run", "arm"
@@ -37,20 +36,20 @@ class Chosen:
 
 def choose(results: Mapping[str, Metric]) -> Chosen:
     """The widgets, in two rows."""
-    kind, width = _segments("draw", KINDS, SCATTER), ON_PHONE_PX if is_phone() else WIDTH_PX
+    kind = _segments("draw", KINDS, SCATTER)
     metrics = {name: metric.title for name, metric in {**METRICS, **results}.items()}
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        y = choose_one("Colour of a cell" if kind == HEAT else "Y axis", "y", PAGE, metrics, "stream", width)
+    with st.container(horizontal=True, vertical_alignment="bottom", key="explore-axes"):
+        y = choose_one("Colour of a cell" if kind == HEAT else "Y axis", "y", PAGE, metrics, "stream", WIDTH_PX)
         fields = _fields(y in results)
         across = {**fields, **metrics} if kind == SCATTER else fields
-        x = choose_one("X axis", "x", PAGE, across, "k", width)
+        x = choose_one("X axis", "x", PAGE, across, "k", WIDTH_PX)
         colors = fields if x not in results else _fields(True)
         nothing = {} if kind == HEAT else {"": "one"}
         label = "Rows" if kind == HEAT else "Colour"
-        color = choose_one(label, "color", PAGE, {**nothing, **colors}, "quantization", width)
+        color = choose_one(label, "color", PAGE, {**nothing, **colors}, "quantization", WIDTH_PX)
         facets = {"": "one chart", **colors}
-        facet = choose_one("Small charts by", "facet", PAGE, facets, "", width)
-        each = choose_one("Points", "each", PAGE, EACH, RUNS, width) if kind == SCATTER else RUNS
+        facet = choose_one("Small charts by", "facet", PAGE, facets, "", WIDTH_PX)
+        each = choose_one("Points", "each", PAGE, EACH, RUNS, WIDTH_PX) if kind == SCATTER else RUNS
     return Chosen(kind, View(y, x, color, facet), each == ARMS, {**fields, **colors, **metrics})
 
 
