@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from analysis.comparison.arms import Arm, arm_key
@@ -12,6 +14,7 @@ from tests.comparison.hand_made import arm as hand_arm
 from tests.comparison.hand_made import faster, load, run, streams
 from tests.comparison.ideal_engine import SERVED
 from web.compare.answer.sentence import detail, sentence
+from web.compare.answer.short_answer import short_answer
 
 
 def arm(name: str, *startups_s: float) -> Arm:
@@ -42,6 +45,34 @@ def test_each_answer_has_its_sentence(other: tuple[float, ...], said: str) -> No
     assert sentence(found, {}).startswith(said), sentence(found, {})
     told = detail(found)
     assert told and f"{len(other)} start" in told
+
+
+@pytest.mark.parametrize(
+    ("others", "said"),
+    [
+        ([(5.0, 5.02, 4.98)], "B 0.50× A in start-up time"),
+        ([(20.0, 20.1, 19.9)], "B 2.00× A in start-up time"),
+        ([(10.0, 10.03, 9.97)], "B and A are the same within 2 %"),
+        ([(10.25, 10.3, 10.35)], "B and A differ, by how much is not clear"),
+        ([(8.0, 14.0, 11.0)], "not known yet whether B and A differ"),
+        ([(20.0,)], "B 2.00× A in start-up time, too few starts to claim it"),
+        ([(8.0, 8.02, 7.98), (20.0, 20.1, 19.9), (5.0, 5.02, 4.98), (2.0,)], "D 0.50× A in start-up time"),
+        ([(20.0, 20.1, 19.9), (30.0, 30.1, 29.9)], "none is better than A"),
+        ([(20.0, 20.1, 19.9), (8.0, 14.0, 11.0)], "compare them"),
+        ([], "compare them"),
+    ],
+)
+def test_a_link_to_the_comparison_says_its_answer(others: list[tuple[float, ...]], said: str) -> None:
+    arms = [arm("A", *STEADY), *(arm(name, *each) for name, each in zip("BCDE", others, strict=False))]
+    assert short_answer(compare_arms(arms, parse_objective("startup_s")) if others else []) == said
+
+
+def test_a_link_to_what_is_not_ranked_says_so() -> None:
+    nothing = RunFacts("C-0", "C", SERVED)
+    assert short_answer([answer(arm("A", *STEADY), Arm(arm_key(nothing), (nothing,)))]) == "compare them"
+    other = RunFacts("B-0", "B", replace(SERVED, model="org/other"), startup_s=5.0)
+    refused = answer(arm("A", *STEADY), Arm(arm_key(other), (other,)))
+    assert refused.refused and short_answer([refused]) == "B is not ranked against A"
 
 
 def test_a_value_that_is_missing_is_told_with_its_reason() -> None:

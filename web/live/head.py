@@ -7,8 +7,12 @@ from collections.abc import Sequence
 import streamlit as st
 
 from domain import Run, RunState
+from reports.arms.comparison import comparison_of
 from web import places
 from web.actions import is_member, stop_buttons
+from web.compare.answer.short_answer import short_answer
+from web.compare.kept_reports import windows_on
+from web.context import services
 from web.guided_demo.tour import follow_demo, in_order_of_answer
 from web.live.next_runs import batch_mates, next_of_batch
 from web.markup import markdown_text
@@ -52,12 +56,18 @@ def _to_answer(shown: Sequence[Run], mates: Sequence[Run]) -> None:
     comparable = [run for run in everyone if run.state is not RunState.FAILED]
     is_done = all(has_ended(run) for run in everyone)
     if len(comparable) > 1:
-        ids = [run.id for run in in_order_of_answer(comparable)]
-        _link("Done: compare them" if is_done else "Compare", places.COMPARE, ids[:MOST_COMPARED], is_done)
+        compared = in_order_of_answer(comparable)[:MOST_COMPARED]
+        words = f"Done: {markdown_text(_answer(compared))}" if is_done else "Compare"
+        _link(words, places.COMPARE, [run.id for run in compared], is_done)
     elif comparable and is_done:
         (run,) = comparable
         whose = "its result" if len(everyone) == 1 else f"the result of {markdown_text(run.name)}"
         _link(f"Done: see {whose}", places.RUN, [run.id], is_done)
+
+
+def _answer(runs: Sequence[Run]) -> str:
+    """What Compare will say of these runs, in a few words."""
+    return short_answer(comparison_of(services().store, runs, windows_of=windows_on).answers)
 
 
 def _link(words: str, page: str, ids: list[str], is_done: bool) -> None:

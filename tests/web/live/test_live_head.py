@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from domain import Config, Run, RunState
+from reports.runs.ended import EndedReports
 from settings import Settings
 from storage.store import Store
+from tests.comparison.ideal_engine import IdealEngine, repeats
+from tests.comparison.stored.test_store_to_answer import SMALL, stored
 from tests.web.runs.test_physics_panel import NOW
 from web import places
 from workloads.process.job import Progress, write_progress
@@ -38,7 +43,8 @@ class Link(NamedTuple):
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     settings = Settings(data_dir=tmp_path / "data")
     opened = Store.open(settings)
-    monkeypatch.setattr("web.context._provided", [SimpleNamespace(store=opened, settings=settings, fleet=None)])
+    provided = SimpleNamespace(store=opened, settings=settings, fleet=None, reports=EndedReports())
+    monkeypatch.setattr("web.context._provided", [provided])
     for room in ("web.actions", "web.visible"):
         monkeypatch.setattr(f"{room}.current_role", lambda: "operator")
     monkeypatch.setattr("web.live.head.share_button", lambda *_: None)
@@ -88,8 +94,17 @@ def stands_out(at: AppTest) -> bool:
 def test_at_the_end_two_runs_are_to_be_compared(store: Store, links: list[Link]) -> None:
     ids = [a_run(store, name, RunState.FINISHED) for name in ("a", "b")]
     at = live(*ids)
-    assert links == [Link("Done: compare them", places.COMPARE, ids)]
+    assert links == [Link("Done: b is not ranked against a", places.COMPARE, ids)]
     assert stands_out(at)
+
+
+def test_at_the_end_the_link_says_the_answer(store: Store, links: list[Link]) -> None:
+    engines = {k: IdealEngine(0.02, drafts=k, start_sd=0.005) for k in (2, 0)}
+    made = {k: repeats(engine, "ladder", 2, np.random.default_rng(k), **SMALL) for k, engine in engines.items()}
+    ids = [stored(store, facts, k, k + n).id for k, each in made.items() for n, facts in enumerate(each)]
+    live(*ids)
+    assert len(links) == 1 and re.fullmatch(r"Done: k 2 1\\\.\d\d× k 0", links[0].words), links
+    assert links[0].runs == [*ids[2:], *ids[:2]]
 
 
 def test_until_then_the_link_is_as_quiet_as_others(store: Store, links: list[Link]) -> None:
