@@ -26,8 +26,10 @@ from storage.store import Store
 pytestmark = pytest.mark.publishes
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
+# DuckDB takes a program without a file for somebody's shell, and draws its progress among what the program prints.
 WRITER = """
-import sys, threading, time
+import __main__, sys, threading, time
+__main__.__file__ = "writer"
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from domain import Config, Run
