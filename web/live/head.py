@@ -10,7 +10,7 @@ from domain import Run, RunState
 from reports.arms.comparison import comparison_of
 from web import places
 from web.actions import is_member, stop_buttons
-from web.compare.answer.short_answer import short_answer
+from web.compare.answer.short_answer import LOOK, short_answer
 from web.compare.kept_reports import windows_on
 from web.context import services
 from web.guided_demo.tour import follow_demo, in_order_of_answer
@@ -24,6 +24,7 @@ from web.sharing.share_dialog import share_button
 KEY = "live-runs"
 PROMPT = "Runs to watch; finished ones are overlaid on the live ones"
 MOST_COMPARED = 24
+KEPT_S = 60  # the answer about runs that have ended, for all who look at them
 
 
 def live_head(runs: Sequence[Run], default: Sequence[str]) -> Picked:
@@ -57,7 +58,7 @@ def _to_answer(shown: Sequence[Run], mates: Sequence[Run]) -> None:
     is_done = all(has_ended(run) for run in everyone)
     if len(comparable) > 1:
         compared = in_order_of_answer(comparable)[:MOST_COMPARED]
-        words = f"Done: {markdown_text(_answer(compared))}" if is_done else "Compare"
+        words = f"Done: {_in_short(compared)}" if is_done else "Compare"
         _link(words, places.COMPARE, [run.id for run in compared], is_done)
     elif comparable and is_done:
         (run,) = comparable
@@ -65,9 +66,16 @@ def _to_answer(shown: Sequence[Run], mates: Sequence[Run]) -> None:
         _link(f"Done: see {whose}", places.RUN, [run.id], is_done)
 
 
-def _answer(runs: Sequence[Run]) -> str:
-    """What Compare will say of these runs, in a few words."""
-    return short_answer(comparison_of(services().store, runs, windows_of=windows_on).answers)
+def _in_short(runs: Sequence[Run]) -> str:
+    """What Compare will say of these runs; while a server goes on, its last requests may not be stored yet."""
+    if not all(run.state.is_final for run in runs):
+        return LOOK
+    return markdown_text(_answer(runs, [(run.id, run.name) for run in runs]))
+
+
+@st.cache_data(ttl=KEPT_S, max_entries=100, show_spinner=False)
+def _answer(_runs: Sequence[Run], kept_by: Sequence[tuple[str, str]]) -> str:
+    return short_answer(comparison_of(services().store, _runs, windows_of=windows_on).answers)
 
 
 def _link(words: str, page: str, ids: list[str], is_done: bool) -> None:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from domain import Config, Run, RunState
@@ -43,6 +44,7 @@ class Link(NamedTuple):
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     settings = Settings(data_dir=tmp_path / "data")
     opened = Store.open(settings)
+    st.cache_data.clear()
     provided = SimpleNamespace(store=opened, settings=settings, fleet=None, reports=EndedReports())
     monkeypatch.setattr("web.context._provided", [provided])
     for room in ("web.actions", "web.visible"):
@@ -105,6 +107,14 @@ def test_at_the_end_the_link_says_the_answer(store: Store, links: list[Link]) ->
     live(*ids)
     assert len(links) == 1 and re.fullmatch(r"Done: k 2 1\\\.\d\d× k 0", links[0].words), links
     assert links[0].runs == [*ids[2:], *ids[:2]]
+
+
+def test_while_a_server_goes_on_the_link_says_no_answer(store: Store, links: list[Link], tmp_path: Path) -> None:
+    (tmp_path / "workload").mkdir()
+    done = Progress(run_id="a", workload="w", state="done", total=1, updated_at="x")
+    write_progress(tmp_path / "workload" / PROGRESS_FILE, done)
+    live(a_run(store, "a", RunState.READY, tmp_path), a_run(store, "b", RunState.FINISHED))
+    assert [one.words for one in links] == ["Done: compare them"]
 
 
 def test_until_then_the_link_is_as_quiet_as_others(store: Store, links: list[Link]) -> None:
