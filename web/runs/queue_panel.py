@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import streamlit as st
 
@@ -18,11 +18,10 @@ from web.theme import duration
 KNOWN_RUNS = 200  # the newest, from which the time still to go is estimated
 
 
+@st.fragment
 def queue() -> None:
     """Nothing at all while no run waits and none that came from the queue is under way."""
-    supervisor = services().supervisor
-    waiting = [run for run in supervisor.queued_runs() if run.queue_position is not None]
-    under_way = [run for run in supervisor.live_runs() if run.queue_position is not None]
+    supervisor, (waiting, under_way) = services().supervisor, _of_queue()
     if not waiting and not under_way and not supervisor.is_queue_on_hold:
         return
     st.subheader("Queue")
@@ -31,6 +30,21 @@ def queue() -> None:
         _controls(waiting, under_way, supervisor.is_queue_on_hold)
     for at, run in enumerate(waiting):
         _row(waiting, at, run)
+
+
+def queue_stands() -> Hashable:
+    """Another value once the queue has to be drawn anew: a row for each run that waits is dear to draw."""
+    waiting, under_way = _of_queue()
+    ids = tuple(run.id for run in waiting)
+    return ids, tuple((run.id, run.state) for run in under_way), services().supervisor.is_queue_on_hold
+
+
+def _of_queue() -> tuple[list[Run], list[Run]]:
+    """The runs that wait, and those under way that came from the queue."""
+    supervisor = services().supervisor
+    found = supervisor.queued_runs(), supervisor.live_runs()
+    waiting, under_way = ([run for run in runs if run.queue_position is not None] for runs in found)
+    return waiting, under_way
 
 
 def _summary(waiting: Sequence[Run], under_way: Sequence[Run], is_on_hold: bool) -> str:

@@ -33,8 +33,9 @@ NOTHING = "nothing decoded in the last two minutes"
 
 def live_cards(runs: Sequence[Run]) -> str:
     """A card a run: how it stands, how fast it decodes now, and the last two minutes as a line."""
-    recent = _recent_speed(services().store, [run.id for run in runs])
-    return _grid(_live_card(run, recent[run.id]) for run in runs)
+    begun = [run.id for run in runs if run.state is not RunState.QUEUED]
+    recent = _recent_speed(services().store, begun) if begun else {}
+    return _grid(_live_card(run, recent.get(run.id, ())) for run in runs)
 
 
 def _recent_speed(store: Store, run_ids: Sequence[str]) -> Mapping[str, Sequence[float | None]]:
