@@ -79,6 +79,7 @@ def sign_in(client: httpx.Client, access: Access) -> str:
 def test_a_sign_in_lasts_a_week_after_its_last_use(
     client: httpx.Client, access: Access, clock: Clock, book: SessionBook
 ) -> None:
+    assert timedelta(days=7) == UNUSED_FOR
     sign_in(client, access)
     for _ in range(3):
         clock.now += UNUSED_FOR - timedelta(seconds=1)

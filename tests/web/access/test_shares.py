@@ -28,7 +28,7 @@ from tests.report.test_study_report import study_of_drafts
 from tests.web.standing_clock import Clock
 from web.access.access_rules import access_for
 from web.access.auth import LINK_IS_OVER, AuthMiddleware
-from web.access.expiring_socket import SocketUntil
+from web.access.expiring_socket import INSTALLED_AT, SocketUntil
 from web.access.roles import ROLE_KEY, SHARE_KEY
 from web.access.sessions import SessionBook
 from web.access.shares import ShareBook, share_url
@@ -36,6 +36,7 @@ from web.access.tokens import TokenBook
 
 SECRET = b"a secret of more than enough length"
 WEEK = timedelta(days=7)
+ROOT = Path(__file__).resolve().parents[3]
 Serve = Callable[[Any], AbstractContextManager[str]]
 
 
@@ -49,6 +50,13 @@ async def echo(websocket: WebSocket) -> None:
     await websocket.accept()
     async for text in websocket.iter_text():
         await websocket.send_text(text)
+
+
+async def tell_its_place(websocket: WebSocket) -> None:
+    """As Streamlit does in its first message."""
+    await websocket.accept()
+    await websocket.send_bytes(b"\x0a" + INSTALLED_AT + b"/app.py")
+    await websocket.receive()
 
 
 @pytest.fixture
@@ -77,6 +85,7 @@ def client(serve: Serve, book: ShareBook, tmp_path: Path) -> Iterator[httpx.Clie
     routes = [
         Route("/{rest:path}", tell, methods=["GET", "POST", "PUT"]),
         *(WebSocketRoute(path, echo) for path in ("/ws/live", "/ws/other")),
+        WebSocketRoute("/_stcore/stream", tell_its_place),
     ]
     app = Starlette(
         routes=routes,
@@ -123,6 +132,14 @@ def test_a_viewer_passes_named_routes_only_and_changes_nothing(client: httpx.Cli
         connect(f"ws://{client.base_url.netloc.decode()}/ws/other", additional_headers=cookie),
     ):
         pass
+
+
+def test_a_viewer_is_not_told_where_pitwall_is_installed(client: httpx.Client, book: ShareBook) -> None:
+    follow(client, book, book.make(["a"], "live", WEEK, "operator"))
+    cookie = {"cookie": "; ".join(f"{name}={value}" for name, value in client.cookies.items())}
+    with connect(f"ws://{client.base_url.netloc.decode()}/_stcore/stream", additional_headers=cookie) as socket:
+        place = str(ROOT).encode()
+        assert socket.recv(timeout=20) == b"\x0a" + b"." * len(place) + b"/app.py", "of the same length"
 
 
 def test_a_link_to_a_study_shows_the_runs_that_it_gets_later_and_ends_as_others_do(
