@@ -104,6 +104,8 @@ def test_a_placeholder_is_a_secret_in_its_own_place_alone() -> None:
     config = explain("vllm serve m --api-key vllm").config
     assert config and (config.engine, config.executable) == ("vllm", "vllm")
     assert config.argv == ("vllm", "serve", "m", "--api-key", MASK)
+    config = explain("llama-server -m m.gguf --api-key llamacpp").config
+    assert config and (config.engine, config.argv[-1]) == ("llamacpp", MASK), "long enough to be one, and no secret"
 
 
 def test_a_place_without_its_secret_is_named() -> None:
