@@ -47,6 +47,11 @@ def test_what_is_wrong_is_a_sentence(store: StoreHealth, live: list[Freshness], 
     assert words in said
 
 
+@pytest.mark.parametrize("behind", ["waiting_s", "unpublished_s"])
+def test_what_is_not_durable_or_published_in_time_is_not_fresh(behind: str) -> None:
+    assert is_fresh(replace(WELL, **{behind: BEHIND_S - 1})) and not is_fresh(replace(WELL, **{behind: BEHIND_S}))
+
+
 def test_everybody_sees_numbers_and_no_path() -> None:
     bad = replace(WELL, ok=False, detail="/secret/path is full", lost=(LOST,), waiting_s=BEHIND_S)
     body = health_fields(bad, [Freshness("r1", {"log": 7}, ["gpu"])])
