@@ -5,8 +5,8 @@ Every way has an end, so that a test that fails ends too.
 
 from __future__ import annotations
 
-import gzip
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -81,7 +81,10 @@ def large(server: HostileServer, handler: BaseHTTPRequestHandler) -> None:
 
 
 def bomb(server: HostileServer, handler: BaseHTTPRequestHandler) -> None:
-    packed = gzip.compress(bytes(FUSE_BYTES), 1)
+    """256 MiB of nothing, whose end never comes; each block is packed alone, so that one stands for all."""
+    packer = zlib.compressobj(1, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
+    first, block = (packer.compress(bytes(MIB)) + packer.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
+    packed = first + block * (FUSE_BYTES // MIB - 1)
     head(handler, Content_Encoding="gzip", Content_Length=str(len(packed)))
     server.send(handler, packed)
 
