@@ -5,13 +5,17 @@ from __future__ import annotations
 import socket
 import sys
 from collections.abc import Sequence
+from contextlib import closing
+from itertools import islice
 from pathlib import Path
+from random import sample
 from typing import NamedTuple
 
 from commands.explain import read_argv
 from demo.model import DEMO, Shape, model_files
 from domain import Config, Speculation
 
+PORTS = range(61_000, 65_536)  # beyond net.ipv4.ip_local_port_range, which is 32768 to 60999 unless set
 CONTEXT_TOKENS = 8192  # of all slots together
 SLOTS = 2
 DRAFT_TOKENS = 4
@@ -61,12 +65,17 @@ def demo_config(
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of the loopback that nobody listens on now; all held at once, so that no two are the same."""
-    probes = [socket.socket() for _ in range(count)]
-    try:
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [probe.getsockname()[1] for probe in probes]
-    finally:
-        for probe in probes:
-            probe.close()
+    """Ports of the loopback that nobody listens on now, no two the same.
+
+    None that Linux gives to a connection meanwhile: the servers of a queue start minutes later.
+    """
+    return list(islice(filter(_is_free, sample(PORTS, len(PORTS))), count))
+
+
+def _is_free(port: int) -> bool:
+    with closing(socket.socket()) as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True

@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from demo import presets
 from demo.model import TINY, ModelFiles, model_files
 from demo.presets import demo_configs
 from tests.demo_engine import ROOT, DemoServer, is_healthy, running_demo, wait_until
@@ -126,3 +127,14 @@ def test_the_three_configurations_start_from_an_empty_folder(tmp_path: Path) -> 
     finally:
         process.terminate()
         assert process.wait(30) == 0
+
+
+def test_a_port_of_the_demo_is_free_and_none_that_a_connection_may_get(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its servers start minutes after their ports were chosen."""
+    assert not set(presets.PORTS) & set(range(32768, 61000)), "what Linux gives unless it is set otherwise"
+    (port,) = free_ports(1)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", port))
+        monkeypatch.setattr(presets, "PORTS", [port])
+        assert presets.free_ports(1) == []
+    assert presets.free_ports(1) == [port]
