@@ -103,7 +103,7 @@ def test_a_preset_is_saved_listed_and_a_broken_one_is_told_with_its_line(page: P
     save = page.get_by_role("button", name="Save", exact=True)
     fill_until(page.get_by_label("Name of the preset"), "Mine", save)
     press(save)
-    wait_until(lambda: (pitwall.data / "presets/mine.toml").exists(), 20)
+    wait_until(lambda: (pitwall.data / "presets/mine.toml").exists(), 60)
     saved = (pitwall.data / "presets/mine.toml").read_text()
     assert "sk-very-secret" not in saved and "max_model_len = 16384" in saved
     (pitwall.data / "presets/broken.toml").write_text('name = "b"\n[config]\nport = "8000"\n')

@@ -28,8 +28,8 @@ from web.guided_demo.start import REPEATS
 from workloads import REGISTRY
 from workloads.process.prepare import COMMAND_LINE
 
-pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(1200)]
-DEMO_S = 1000.0  # on a machine that has much else to do
+pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(2700)]
+DEMO_S = 2400.0  # 16 minutes for 7 of 9 starts were seen where 25 processes shared two cores
 ARMS = ["Demo: no speculation", "Demo: draft model", "Demo: n-gram"]
 NAMES = [f"{name} #{repeat}" for repeat in range(1, REPEATS + 1) for name in ARMS]
 REQUESTS = 3  # of one start, its warm-up among them
@@ -119,8 +119,9 @@ def test_killed_at_random_moments_it_takes_everything_back(browser: Browser, pit
 
 
 def test_all_three_finish_with_every_request_and_log_line_counted_once(pitwall: Pitwall) -> None:
-    wait_until(lambda: set(pitwall.states().values()) == {"finished"}, DEMO_S, every_s=1.0)
-    wait_until(lambda: len(pitwall.sql("SELECT 1 FROM requests")) == len(NAMES) * REQUESTS, 20)
+    wait_until(lambda: set(pitwall.states().values()) <= {"finished", "failed"}, DEMO_S, every_s=1.0)
+    assert pitwall.sql("SELECT name, cause FROM runs WHERE state <> 'finished'") == []
+    wait_until(lambda: len(pitwall.sql("SELECT 1 FROM requests")) == len(NAMES) * REQUESTS, 60)
     rows = pitwall.sql(
         "SELECT count(*), count(DISTINCT request_id), count(error_kind), sum(completion_tokens) FROM requests"
     )

@@ -63,7 +63,7 @@ def proxied(tmp_path: Path) -> Iterator[tuple[Pitwall, str]]:
     pitwall.start()
     nginx = subprocess.Popen([str(NGINX), "-e", str(tmp_path / "error.log"), "-c", str(config)])
     try:
-        wait_until((tmp_path / "pid").exists, 20)
+        wait_until((tmp_path / "pid").exists, 60)
         yield pitwall, public
     finally:
         nginx.terminate()

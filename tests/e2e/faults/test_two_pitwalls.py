@@ -18,5 +18,5 @@ def test_the_second_is_refused_with_a_clear_word(pitwall: Pitwall) -> None:
     words = f"Another Pitwall (pid {pitwall.process.pid}) uses this store: {pitwall.data}."
     assert f"Pitwall cannot start: {words}" in second.said
     assert second.process
-    wait_until(lambda: second.process.poll() is not None, 20)
+    wait_until(lambda: second.process.poll() is not None, 60)
     assert pitwall.is_up(), "the first goes on"

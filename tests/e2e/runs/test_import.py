@@ -27,8 +27,8 @@ def test_the_command_hands_over_to_the_pitwall_that_runs(pitwall: Pitwall) -> No
     done = command(pitwall.data, "import", str(LOGS / "vllm/0.32-ngram.log"), str(ROOT / "Makefile"))
     assert "is the run vLLM, tiny, ngram k=4" in done.stdout
     assert (done.returncode, done.stderr.count("no line that only a known engine writes")) == (1, 1)
-    wait_until(lambda: pitwall.states() == {"vLLM, tiny, ngram k=4": "finished"}, 20)
-    wait_until(lambda: pitwall.sql("SELECT 1 FROM log_samples WHERE ts_source = 'stamp'"), 20)
+    wait_until(lambda: pitwall.states() == {"vLLM, tiny, ngram k=4": "finished"}, 60)
+    wait_until(lambda: pitwall.sql("SELECT 1 FROM log_samples WHERE ts_source = 'stamp'"), 60)
 
 
 def test_a_dropped_file_is_a_run_and_comes_out_as_a_bundle(page: Page, pitwall: Pitwall, tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_results_come_onto_a_run_that_is_named(page: Page, pitwall: Pitwall) -> 
         page.get_by_text("result.jsonl brought 29 results, 16 requests, 1 phase of sglang.bench_serving to")
     ).to_be_visible()
     loads = f"SELECT count(*) FROM loads WHERE run_id = '{run_id}'"
-    wait_until(lambda: pitwall.sql(loads) == [(2,)], 20)
+    wait_until(lambda: pitwall.sql(loads) == [(2,)], 60)
     press(page.get_by_role("link", name="Open the run"))
     expect(page.get_by_text("what llama-benchy measured")).to_be_visible()
 

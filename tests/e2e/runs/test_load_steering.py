@@ -50,7 +50,7 @@ def test_a_load_is_followed_paused_gone_on_with_and_cancelled(page: Page, pitwal
     assert pitwall.sql("SELECT note, cause, exit_code FROM runs") == [(LOAD_CANCELLED, None, 0)]
     (measured,) = pitwall.sql(MEASURED)
     assert 2 <= measured[0] < 8
-    wait_until(lambda: pitwall.sql(FAILED) == [("cancelled",)], 20)
+    wait_until(lambda: pitwall.sql(FAILED) == [("cancelled",)], 60)
     assert pitwall.sql("SELECT 1 FROM engine_samples WHERE decode_tps > 0 AND activity = 'active' LIMIT 1")
     expect(page.get_by_text(LOAD_CANCELLED).first).to_be_visible()
     expect(page.get_by_text("to go")).to_have_count(0)

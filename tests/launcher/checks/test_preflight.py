@@ -108,7 +108,8 @@ def test_a_variable_of_several_flags_is_refused_where_a_shell_would_split_it(
     supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EXTRA_ARGS", "--seed 1 --max-model-len 2048")
-    config = Config(argv=(*server_argv(9), "$EXTRA_ARGS"), port=free_ports(1)[0])
+    (port,) = free_ports(1)
+    config = Config(argv=(*server_argv(port), "$EXTRA_ARGS"), port=port)
     with pytest.raises(LaunchRefusedError, match=r"\$EXTRA_ARGS holds several words"):
         supervisor.launch(LaunchRequest(config))
 
@@ -121,7 +122,8 @@ def test_what_is_run_is_expanded_and_what_is_stored_is_as_written(
     monkeypatch.setenv("MY_SECRET_TOKEN", "sesame-sesame")
     words = ("~/m.gguf", "$WHERE/m.gguf", "${UNSET_HERE:-8}")
     env = {"WHERE": "~", "HF_TOKEN": "$MY_SECRET_TOKEN", "PATH": "$PATH"}
-    config = Config(argv=(*server_argv(9), *words), model="~/m.gguf", env=env, port=free_ports(1)[0])
+    (port,) = free_ports(1)
+    config = Config(argv=(*server_argv(port), *words), model="~/m.gguf", env=env, port=port)
     run = supervisor.launch(LaunchRequest(config))
     assert run.config.argv[-3:] == words and run.config.env == env and run.config.model == "~/m.gguf"
     spec = read_spec(Path(run.run_dir or ""))

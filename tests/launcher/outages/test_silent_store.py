@@ -118,7 +118,7 @@ def test_a_batch_is_refused_as_a_whole_as_soon_as_a_single_run(
     begun_s = time.monotonic()
     try:
         with pytest.raises(SilentStoreError, match="nothing was started"):
-            supervisor.launch_batch([request_for(port=9)] * SWEEP, one_after_the_other=True)
+            supervisor.launch_batch([request_for()] * SWEEP, one_after_the_other=True)
         took_s = time.monotonic() - begun_s
     finally:
         silence.is_over.set()
@@ -127,7 +127,7 @@ def test_a_batch_is_refused_as_a_whole_as_soon_as_a_single_run(
     assert store.saved == [] and supervisor.queued_runs() == [] == supervisor.live_runs()
     assert list((tmp_path / "runs").glob("*/spec.json")) == []
     supervisor.hold_queue(True)
-    made = supervisor.launch_batch([request_for(port=9)] * 2, one_after_the_other=True)
+    made = supervisor.launch_batch([request_for()] * 2, one_after_the_other=True)
     assert [run.name for run in made] == ["plain", "plain (2)"]
     assert len(list((tmp_path / "runs").glob("*/spec.json"))) == 2
 
@@ -148,7 +148,7 @@ def test_a_batch_whose_folders_are_not_made_in_time_is_withdrawn(
     with monkeypatch.context() as patched:
         patched.setattr(making, "new_supervised", hanging)
         with pytest.raises(SilentStoreError, match="nothing was started"):
-            supervisor.launch_batch([request_for(port=9)] * SWEEP, one_after_the_other=True)
+            supervisor.launch_batch([request_for()] * SWEEP, one_after_the_other=True)
         assert 0 < len(list((tmp_path / "runs").glob("*/spec.json"))) < SWEEP
         is_over.set()
         wait_for(lambda: not is_making())
@@ -169,7 +169,7 @@ def test_a_real_store_that_is_opened_anew_refuses_a_batch(
             wait_for(lambda: core.store._database._reopening)
             begun_s = time.monotonic()
             with pytest.raises(SilentStoreError):
-                core.supervisor.launch_batch([request_for(port=9)] * SWEEP, one_after_the_other=True)
+                core.supervisor.launch_batch([request_for()] * SWEEP, one_after_the_other=True)
             took_s = time.monotonic() - begun_s
         reopening.result(60)
         assert took_s < LATE_S
