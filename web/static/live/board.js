@@ -15,6 +15,7 @@ import { Toolbar } from "./toolbar.js";
 import { View } from "./view.js";
 
 const DRAW_MS = 200;
+export const MANY = 4; // runs: more stand closer together
 
 function afterPaint() {
   return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
@@ -102,7 +103,7 @@ export class Board {
   watch(models) {
     this.#models = models;
     this.view.hide([...this.view.hidden], this.models());
-    this.root.classList.toggle("lv-many", models.size > 4);
+    this.root.classList.toggle("lv-many", models.size > MANY);
     this.allCharts.forEach((chart) => chart.frame.readout.replaceChildren());
   }
 

@@ -2,7 +2,7 @@
 
 /** @import { Changes, LiveData } from "../../types/live_page.js" */
 
-import { Board } from "./board.js";
+import { Board, MANY } from "./board.js";
 import { CHARTS } from "./charts.js";
 import { Feed } from "./feed.js";
 import { element } from "./format.js";
@@ -49,6 +49,8 @@ class LivePage {
     this.causes = element("div", "lv-causes");
     this.laneRow = element("div", "lv-lanes");
     this.logRow = element("div", "lv-logs");
+    this.laneRow.setAttribute("role", "group");
+    this.laneRow.setAttribute("aria-label", "Numbers of each run");
     this.board = new Board(root, data, CHARTS, { isLive: true, refresh: () => this.#refreshRuns(), point: (x) => this.#markLogs(x) });
     const { toolbar, chartGrid, absences } = this.board;
     root.append(this.strip.root, this.causes, toolbar.root, chartGrid, absences, this.laneRow, this.logRow);
@@ -88,6 +90,7 @@ class LivePage {
     this.#logs = new Map(board.models().map((model) => [model.id, new LogTail(board, model, data.names[model.id] ?? model.id)]));
     this.#chips.forEach((chip, id) => chip.picks.offer([id], board));
     this.strip.show(this.#chips.values());
+    this.laneRow.tabIndex = this.#lanes.size > MANY ? 0 : -1; // on a phone they stand beside each other, and keys move them
     this.laneRow.replaceChildren(...[...this.#lanes.values()].map((lane) => lane.root));
     this.causes.replaceChildren(...[...this.#lanes.values()].map((lane) => lane.cause));
     this.logRow.replaceChildren(...[...this.#logs.values()].map((log) => log.root));
