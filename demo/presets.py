@@ -69,10 +69,11 @@ def free_ports(count: int) -> list[int]:
 
     None that Linux gives to a connection meanwhile: the servers of a queue start minutes later.
     """
-    return list(islice(filter(_is_free, sample(PORTS, len(PORTS))), count))
+    return list(islice(filter(is_free, sample(PORTS, len(PORTS))), count))
 
 
-def _is_free(port: int) -> bool:
+def is_free(port: int) -> bool:
+    """Whether nobody listens on it at the loopback."""
     with closing(socket.socket()) as probe:
         try:
             probe.bind(("127.0.0.1", port))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import socket
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing
 from fcntl import LOCK_EX, LOCK_NB, lockf
 from itertools import chain, islice
 from pathlib import Path
 from random import randrange
+
+from demo.presets import is_free
 
 PORTS = range(12_000, 32_000)  # below those that Linux gives by itself, from 32768 on
 TAKEN = Path(tempfile.gettempdir()) / f"pitwall-test-ports-{os.getuid()}"
@@ -30,17 +30,8 @@ def _free() -> Iterator[int]:
                 lockf(taken, LOCK_EX | LOCK_NB, 1, port)
             except OSError:  # another process of tests has it
                 continue
-            if _nobody_listens(port):
+            if is_free(port):
                 yield port
-
-
-def _nobody_listens(port: int) -> bool:
-    with closing(socket.socket()) as probe:
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-        return True
 
 
 _FREE = _free()

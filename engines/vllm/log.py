@@ -214,7 +214,7 @@ def _ratio(percent: float | None) -> float | None:
 def _acceptance_rate(fields: Mapping[str, JsonValue]) -> float | None:
     """From the counts where they are printed, since the printed rate is rounded; else as printed, else unknown."""
     if "drafted_tokens" in fields:
-        return acceptance_rate_of(fields["accepted_tokens"], fields["drafted_tokens"])
+        return acceptance_rate_of(fields.get("accepted_tokens"), fields["drafted_tokens"])
     if "draft_accept_rate" in fields:
         return float(fields["draft_accept_rate"])
     return _ratio(fields.get("draft_accept_rate_pct"))

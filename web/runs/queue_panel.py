@@ -35,8 +35,8 @@ def queue() -> None:
 def queue_stands() -> Hashable:
     """Another value once the queue has to be drawn anew: a row for each run that waits is dear to draw."""
     waiting, under_way = _of_queue()
-    ids = tuple(run.id for run in waiting)
-    return ids, tuple((run.id, run.state) for run in under_way), services().supervisor.is_queue_on_hold
+    shown = tuple((run.id, run.name, run.state) for run in [*waiting, *under_way])
+    return shown, services().supervisor.is_queue_on_hold
 
 
 def _of_queue() -> tuple[list[Run], list[Run]]:

@@ -28,8 +28,10 @@ def test_it_is_drawn_anew_when_what_it_shows_is_another(monkeypatch: pytest.Monk
     stood.append(queue_stands())
     waiting.reverse()
     stood.append(queue_stands())
+    waiting[0] = waiting[0].model_copy(update={"name": "renamed elsewhere"})
+    stood.append(queue_stands())
     waiting.pop()
     stood.append(queue_stands())
     supervisor.is_queue_on_hold = True
     stood.append(queue_stands())
-    assert len(set(stood)) == len(stood) == 5
+    assert len(set(stood)) == len(stood) == 6
