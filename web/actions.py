@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from threading import Event, Lock
+from typing import ParamSpec
 
 import streamlit as st
 
@@ -13,6 +15,8 @@ from web import audit
 from web.access.roles import EDITORS, MEMBERS, current_role
 from web.context import services
 from web.markup import markdown_text
+
+Args = ParamSpec("Args")
 
 
 def is_operator() -> bool:
@@ -48,6 +52,23 @@ def require_member() -> None:
         raise PermissionError("A guest of a link may not do this.")
 
 
+def once(act: Callable[Args, None]) -> Callable[Args, None]:
+    """What one press of a button does, and not again before the button is drawn anew.
+
+    Streamlit runs a press and the tick of a fragment in two threads that share what was pressed: now and then both find
+    the press. The second one waits for the first, and tries it where that failed.
+    """
+    turn, done = Lock(), Event()
+
+    def act_once(*args: Args.args, **kwargs: Args.kwargs) -> None:
+        with turn:
+            if not done.is_set():
+                act(*args, **kwargs)
+                done.set()
+
+    return act_once
+
+
 @contextmanager
 def refusal_as_toast() -> Iterator[None]:
     """Say why the launcher refuses what a button asks for, such as while the store does not answer."""
@@ -65,7 +86,7 @@ def stop_buttons(runs: Sequence[Run]) -> None:
     with st.popover("Stop", key="stop-some") if len(stoppable) > 1 else st.container(width="content"):
         for run in stoppable:
             word = "Stop watching" if run.kind == "attached" else "Cancel" if run.state == "queued" else "Stop"
-            st.button(f"{word} {markdown_text(run.name)}", key=f"stop-{run.id}", on_click=_stop, args=(run.id,))
+            st.button(f"{word} {markdown_text(run.name)}", key=f"stop-{run.id}", on_click=once(_stop), args=(run.id,))
 
 
 def _stop(run_id: str) -> None:

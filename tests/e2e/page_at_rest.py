@@ -52,7 +52,7 @@ def waiting_for_ever(patience: str) -> Callable[[Route], None]:
     """
 
     def serve(route: Route) -> None:
-        answer = route.fetch()
+        answer = route.fetch(max_retries=3)  # uvicorn may close a kept connection at that moment
         assert patience in answer.text()
         route.fulfill(response=answer, body=answer.text().replace(patience, "const GIVE_UP_MS = 2 ** 30;"))
 

@@ -1,0 +1,46 @@
+"""What a press of a button does is done once, though Streamlit's threads may both find the press."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+
+from tests.conftest import PATIENCE_MS
+from web.actions import once
+
+
+def test_two_threads_that_find_one_press_act_once() -> None:
+    both, acts = Barrier(2, timeout=PATIENCE_MS / 1000), list[str]()
+
+    def act(run_id: str) -> None:
+        acts.append(run_id)
+
+    pressed = once(act)
+
+    def find(run_id: str) -> list[str]:
+        both.wait()
+        pressed(run_id)
+        return list(acts)
+
+    with ThreadPoolExecutor(2) as threads:
+        seen = list(threads.map(find, ["run-1", "run-1"]))
+    assert seen == [["run-1"], ["run-1"]]
+
+
+def test_an_act_that_was_ended_is_tried_by_the_other_thread_and_a_button_drawn_anew_acts_again() -> None:
+    acts = []
+
+    def act() -> None:
+        acts.append(len(acts))
+        if len(acts) == 1:
+            raise RuntimeError("the page went away")
+
+    pressed = once(act)
+    with pytest.raises(RuntimeError, match="went away"):
+        pressed()
+    for _ in range(2):
+        pressed()
+    once(act)()
+    assert acts == [0, 1, 2]
