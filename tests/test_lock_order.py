@@ -37,6 +37,7 @@ from tests.test_architecture import product_files
 from tests.test_threads_document import LOCK_TYPES, LOCKS, lock_lines, rows_of
 from web.access.sessions import SessionBook
 from web.access.tokens import Scope, TokenBook
+from web.actions import Once
 from web.live.hub import LiveHub
 from web.live.log_reads import LogReads
 from web.live.reader import StoreReader
@@ -191,7 +192,7 @@ def runs_come_and_go(core: Core) -> Run:
     store.seal()
     store.publish()
     store.look_for_lost_files()
-    supervisor.stop(run.id)
+    Once(supervisor.stop)(run.id)
     wait_for(lambda: ended(store, run))
     supervisor.skip(queued[1].id)
     supervisor.stop(queued[1].id)

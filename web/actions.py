@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from threading import Event, Lock
-from typing import ParamSpec
+from typing import Generic, ParamSpec
 
 import streamlit as st
 
@@ -52,21 +52,23 @@ def require_member() -> None:
         raise PermissionError("A guest of a link may not do this.")
 
 
-def once(act: Callable[Args, None]) -> Callable[Args, None]:
+class Once(Generic[Args]):
     """What one press of a button does, and not again before the button is drawn anew.
 
     Streamlit runs a press and the tick of a fragment in two threads that share what was pressed: now and then both find
     the press. The second one waits for the first, and tries it where that failed.
     """
-    turn, done = Lock(), Event()
 
-    def act_once(*args: Args.args, **kwargs: Args.kwargs) -> None:
-        with turn:
-            if not done.is_set():
-                act(*args, **kwargs)
-                done.set()
+    def __init__(self, act: Callable[Args, None]) -> None:
+        self._act = act
+        self._turn = threading.Lock()
+        self._is_done = False
 
-    return act_once
+    def __call__(self, *args: Args.args, **kwargs: Args.kwargs) -> None:
+        with self._turn:
+            if not self._is_done:
+                self._act(*args, **kwargs)
+                self._is_done = True
 
 
 @contextmanager
@@ -86,7 +88,7 @@ def stop_buttons(runs: Sequence[Run]) -> None:
     with st.popover("Stop", key="stop-some") if len(stoppable) > 1 else st.container(width="content"):
         for run in stoppable:
             word = "Stop watching" if run.kind == "attached" else "Cancel" if run.state == "queued" else "Stop"
-            st.button(f"{word} {markdown_text(run.name)}", key=f"stop-{run.id}", on_click=once(_stop), args=(run.id,))
+            st.button(f"{word} {markdown_text(run.name)}", key=f"stop-{run.id}", on_click=Once(_stop), args=(run.id,))
 
 
 def _stop(run_id: str) -> None:

@@ -14,7 +14,7 @@ from notes import SavedView
 from storage.ask.note_queries import saved_views
 from web import audit
 from web.access.roles import current_person
-from web.actions import is_editor, is_member, once, require_editor
+from web.actions import Once, is_editor, is_member, require_editor
 from web.context import services
 from web.kept import address_button
 from web.markup import markdown_text
@@ -35,7 +35,7 @@ def view_list(page: Page) -> None:
         _keep_form(page)
         for view in views:
             label = f"Remove {markdown_text(view.name)}"
-            st.button(label, key=f"{page}-view-{view.name}", on_click=once(_remove), args=(view,), type="tertiary")
+            st.button(label, key=f"{page}-view-{view.name}", on_click=Once(_remove), args=(view,), type="tertiary")
 
 
 def _keep_form(page: Page) -> None:

@@ -8,7 +8,7 @@ from threading import Barrier
 import pytest
 
 from tests.conftest import PATIENCE_MS
-from web.actions import once
+from web.actions import Once
 
 
 def test_two_threads_that_find_one_press_act_once() -> None:
@@ -17,7 +17,7 @@ def test_two_threads_that_find_one_press_act_once() -> None:
     def act(run_id: str) -> None:
         acts.append(run_id)
 
-    pressed = once(act)
+    pressed = Once(act)
 
     def find(run_id: str) -> list[str]:
         both.wait()
@@ -37,10 +37,10 @@ def test_an_act_that_was_ended_is_tried_by_the_other_thread_and_a_button_drawn_a
         if len(acts) == 1:
             raise RuntimeError("the page went away")
 
-    pressed = once(act)
+    pressed = Once(act)
     with pytest.raises(RuntimeError, match="went away"):
         pressed()
     for _ in range(2):
         pressed()
-    once(act)()
+    Once(act)()
     assert acts == [0, 1, 2]

@@ -16,7 +16,7 @@ from storage.ask.machine_queries import MachineRow
 from storage.ask.queries import Asked
 from web import audit, markup
 from web.access.roles import current_person
-from web.actions import is_member, is_operator, once, require_operator
+from web.actions import Once, is_member, is_operator, require_operator
 from web.context import services
 from web.kept import fold
 from web.live.elsewhere.peer_look import PeerState
@@ -58,7 +58,7 @@ def _states() -> None:
         with st.container(horizontal=True):
             for peer in peers:
                 label = f"Remove {markdown_text(peer.name)}"
-                st.button(label, key=f"remove-peer-{peer.name}", on_click=once(remove), args=(peer.name,))
+                st.button(label, key=f"remove-peer-{peer.name}", on_click=Once(remove), args=(peer.name,))
 
 
 def _row(peer: Peer, state: PeerState | None) -> list[str]:

@@ -10,7 +10,7 @@ from commands.sweep import estimate
 from domain import WATCH, Run
 from launcher.runs.resource_claims import gpus_of, span_s
 from web import audit
-from web.actions import is_operator, once, refusal_as_toast, require_operator
+from web.actions import Once, is_operator, refusal_as_toast, require_operator
 from web.context import services
 from web.markup import markdown_text
 from web.theme import duration
@@ -74,12 +74,12 @@ def _time_to_go(waiting: Sequence[Run]) -> str:
 def _controls(waiting: Sequence[Run], under_way: Sequence[Run], is_on_hold: bool) -> None:
     with st.container(horizontal=True):
         word = "Go on with the queue" if is_on_hold else "Pause the queue"
-        st.button(word, key="queue-hold", on_click=once(_hold), args=(not is_on_hold,))
+        st.button(word, key="queue-hold", on_click=Once(_hold), args=(not is_on_hold,))
         for run in under_way:
-            st.button(f"Skip {markdown_text(run.name)}", key=f"skip-{run.id}", on_click=once(_skip), args=(run.id,))
+            st.button(f"Skip {markdown_text(run.name)}", key=f"skip-{run.id}", on_click=Once(_skip), args=(run.id,))
         if waiting:
             ids = [run.id for run in waiting]
-            st.button("Cancel all that wait", key="queue-cancel", on_click=once(_cancel), args=(ids,))
+            st.button("Cancel all that wait", key="queue-cancel", on_click=Once(_cancel), args=(ids,))
 
 
 def _row(waiting: Sequence[Run], at: int, run: Run) -> None:
@@ -93,10 +93,10 @@ def _row(waiting: Sequence[Run], at: int, run: Run) -> None:
         earlier = [*rest[: max(at - 1, 0)], run.id, *rest[max(at - 1, 0) :]]
         name = markdown_text(run.name)
         st.button(
-            "First", key=f"first-{run.id}", on_click=once(_reorder), args=([run.id],), disabled=at == 0, help=name
+            "First", key=f"first-{run.id}", on_click=Once(_reorder), args=([run.id],), disabled=at == 0, help=name
         )
-        st.button("Earlier", key=f"up-{run.id}", on_click=once(_reorder), args=(earlier,), disabled=at == 0, help=name)
-        st.button("Cancel", key=f"cancel-{run.id}", on_click=once(_cancel), args=([run.id],), help=name)
+        st.button("Earlier", key=f"up-{run.id}", on_click=Once(_reorder), args=(earlier,), disabled=at == 0, help=name)
+        st.button("Cancel", key=f"cancel-{run.id}", on_click=Once(_cancel), args=([run.id],), help=name)
 
 
 def _place(run: Run) -> str:

@@ -7,7 +7,7 @@ import streamlit as st
 from web import audit
 from web.access.roles import current_session_id, person
 from web.access.sessions import Session
-from web.actions import once, require_operator
+from web.actions import Once, require_operator
 from web.context import services
 from web.markup import markdown_text
 from web.moments import in_utc, moment
@@ -22,8 +22,8 @@ def session_list() -> None:
         with st.container(horizontal=True, vertical_alignment="center", key=f"session-{session.id[:12]}"):
             st.markdown(_described(session, is_ours), help=_in_utc(session))
             label = "Sign out here" if is_ours else "Sign out"
-            st.button(label, key=f"sign-out-{session.id[:12]}", on_click=once(_end), args=(session,))
-    st.button("Sign out everywhere", on_click=once(_end_all), help="This browser too; the links above stay open.")
+            st.button(label, key=f"sign-out-{session.id[:12]}", on_click=Once(_end), args=(session,))
+    st.button("Sign out everywhere", on_click=Once(_end_all), help="This browser too; the links above stay open.")
 
 
 def own_sign_in() -> None:
@@ -33,7 +33,7 @@ def own_sign_in() -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center", key="own-sign-in"):
         st.caption(f"You are signed in as {markdown_text(person(ours.role, ours.name))}.")
-        st.button("Sign out", key="sign-out-own", on_click=once(_leave), args=(ours,))
+        st.button("Sign out", key="sign-out-own", on_click=Once(_leave), args=(ours,))
 
 
 def _leave(session: Session) -> None:

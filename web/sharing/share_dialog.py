@@ -13,7 +13,7 @@ from settings import Settings
 from web import audit, places
 from web.access.access_rules import LOOPBACK_NAMES
 from web.access.roles import current_person
-from web.actions import is_operator, once, require_operator
+from web.actions import Once, is_operator, require_operator
 from web.context import services
 from web.markup import markdown_text
 from web.moments import in_utc, moment, utc_moment
@@ -111,7 +111,7 @@ def share_list(shares: Sequence[Share]) -> None:
     for share in open_ones:
         with st.container(horizontal=True, vertical_alignment="center", key=f"link-{share.id}"):
             st.markdown(_described(share), help=in_utc(made=share.created_at, until=share.expires_at))
-            st.button("Revoke", key=f"revoke-{share.id}", on_click=once(_revoke), args=(share.id,))
+            st.button("Revoke", key=f"revoke-{share.id}", on_click=Once(_revoke), args=(share.id,))
             with st.popover("Link"):
                 st.code(book.link(share), language=None, wrap_lines=True)
 

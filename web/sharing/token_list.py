@@ -11,7 +11,7 @@ from errors import PitwallError
 from redaction import mask_text
 from web.access.roles import current_session_id
 from web.access.tokens import MOST_DAYS, SIGN_IN_AS, ApiToken, Scope
-from web.actions import once, require_operator
+from web.actions import Once, require_operator
 from web.context import services
 from web.markup import markdown_text
 from web.moments import in_utc, moment
@@ -35,7 +35,7 @@ def token_list() -> None:
         if token.why_over(now) is None:
             with st.container(horizontal=True, vertical_alignment="center", key=f"token-{token.id}"):
                 st.markdown(_described(token), help=_in_utc(token))
-                st.button("Revoke", key=f"revoke-token-{token.id}", on_click=once(_revoke), args=(token.id,))
+                st.button("Revoke", key=f"revoke-token-{token.id}", on_click=Once(_revoke), args=(token.id,))
     if st.button("Make a token", key="make-token"):
         _dialog()
 

@@ -13,7 +13,7 @@ from storage.ask.free_sql.schema import read_macros, read_views
 from storage.sandbox.job import Answer, SqlRefusedError
 from web import audit, markup
 from web.access.roles import current_session_id
-from web.actions import is_editor, once, require_editor, require_member
+from web.actions import Once, is_editor, require_editor, require_member
 from web.context import services
 from web.fleet import ALL, SCOPE, SCOPES
 from web.kept import address_button, choose_one, fold, say
@@ -68,7 +68,7 @@ def editor() -> None:
         st.button("Explain", on_click=_run, args=(EXPLAIN,), icon=":material/account_tree:", help="How it is answered")
         if is_editor():
             st.text_input("Name", key=NAME, placeholder="a name to save it under", label_visibility="collapsed")
-            st.button("Save", on_click=once(_save))
+            st.button("Save", on_click=Once(_save))
 
 
 def _run(before: str = "") -> None:
@@ -173,7 +173,7 @@ def saved() -> None:
             label = markdown_text(name)
             st.button(label, key=f"open-{name}", type="tertiary", on_click=_open, args=(name,), width="content")
             if is_editor():
-                st.button("Delete", key=f"delete-{name}", on_click=once(_delete), args=(name,), type="tertiary")
+                st.button("Delete", key=f"delete-{name}", on_click=Once(_delete), args=(name,), type="tertiary")
 
 
 def _open(name: str) -> None:

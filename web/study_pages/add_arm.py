@@ -13,7 +13,7 @@ from commands.study_file import ArmText, StudyFileError, StudyPlan
 from domain import Study
 from launcher.remote.hosts import HostBook
 from web import audit
-from web.actions import once, require_operator
+from web.actions import Once, require_operator
 from web.context import services
 from web.launch.host_choice import HERE
 from web.markup import markdown_text
@@ -36,7 +36,7 @@ def add_arm(study: Study, plan: StudyPlan) -> None:
             return
         new = ", ".join(arm.name for arm in changed.arms[len(plan.arms) :])
         st.caption(markdown_text(f"From the next round on: {new}. Each starts twice before it is held against others."))
-        st.button("Add", type="primary", key=f"add-{study.id}", on_click=once(_add), args=(study.id, change, new))
+        st.button("Add", type="primary", key=f"add-{study.id}", on_click=Once(_add), args=(study.id, change, new))
 
 
 def _values(study: Study, plan: StudyPlan) -> Change | None:

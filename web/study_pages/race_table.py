@@ -12,7 +12,7 @@ from domain import Run, Study
 from reports.arms.report_data import asking_of
 from storage.ask.run_queries import runs_of_batch
 from web import audit, markup, places
-from web.actions import is_member, is_operator, once, require_operator
+from web.actions import Once, is_member, is_operator, require_operator
 from web.compare.asking import DECLARED
 from web.context import services
 from web.markup import markdown_text
@@ -114,8 +114,8 @@ def _buttons(study: Study, finished: Sequence[Run]) -> None:
             report_button(finished, f"study-{study.id}", study=study)
         if study.state != "ended" and is_operator():
             word, state = ("Pause after this round", "paused") if study.state == "running" else ("Go on", "running")
-            st.button(word, key=f"study-{study.id}", on_click=once(_set), args=(study.id, state))
-            st.button("End it now", key=f"study-end-{study.id}", on_click=once(_end), args=(study.id,))
+            st.button(word, key=f"study-{study.id}", on_click=Once(_set), args=(study.id, state))
+            st.button("End it now", key=f"study-end-{study.id}", on_click=Once(_end), args=(study.id,))
 
 
 def _set(study_id: str, state: str) -> None:

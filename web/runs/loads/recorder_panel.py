@@ -17,7 +17,7 @@ from launcher.processes.process import look_at
 from launcher.runs.supervised_runs.run_recorders import LOG, is_recorder_open, newest_recorder
 from redaction import SERVER_API_KEY
 from web import audit
-from web.actions import is_operator, once, require_operator
+from web.actions import Once, is_operator, require_operator
 from web.context import services
 from web.kept import fold
 from web.markup import markdown_text
@@ -74,7 +74,7 @@ def _state(run: Run) -> None:
     if own:
         st.markdown(_open_words(read_status(own)) if is_open else _closed_words(own))
     if is_open:
-        st.button("Close the recorder", key=f"close-recorder-{run.id}", on_click=once(_close), args=(run.id,))
+        st.button("Close the recorder", key=f"close-recorder-{run.id}", on_click=Once(_close), args=(run.id,))
     elif st.button("Open a recorder", key=f"open-recorder-{run.id}"):
         _dialog(run)
 

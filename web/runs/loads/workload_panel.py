@@ -14,7 +14,7 @@ import streamlit as st
 from domain import Run, RunState
 from launcher.processes.workload_signals import Order
 from web import audit
-from web.actions import is_editor, once, require_editor
+from web.actions import Once, is_editor, require_editor
 from web.context import services
 from web.markup import markdown_text
 from web.runs.loads.load_progress import IS_PAUSED, load_under_way
@@ -67,11 +67,11 @@ def _bar(run: Run, progress: Progress) -> None:
     word, order = ("Go on with", Order.GO_ON) if progress.state == IS_PAUSED else ("Pause", Order.PAUSE)
     with st.container(horizontal=True):
         if not tool_of(progress.workload):  # which cannot be held up
-            st.button(f"{word} the load of {name}", key=f"load-{run.id}", on_click=once(_steer), args=(run.id, order))
+            st.button(f"{word} the load of {name}", key=f"load-{run.id}", on_click=Once(_steer), args=(run.id, order))
         st.button(
             f"Cancel the load of {name}",
             key=f"load-cancel-{run.id}",
-            on_click=once(_steer),
+            on_click=Once(_steer),
             args=(run.id, Order.CANCEL),
             help="What is measured stays; requests under way are recorded as cancelled.",
         )

@@ -13,7 +13,7 @@ from notes import RunNote
 from storage.ask.note_queries import note_versions, notes
 from storage.ask.run_queries import run_choices
 from web import markup
-from web.actions import is_editor, once
+from web.actions import Once, is_editor
 from web.context import services
 from web.markup import markdown_text
 from web.moments import WriteMoment, moment_html
@@ -69,7 +69,7 @@ def _star(run: Run, note: RunNote) -> None:
     st.button(
         "\u2605 Starred" if note.is_starred else "\u2606 Star",
         key="star-run",
-        on_click=once(set_star),
+        on_click=Once(set_star),
         args=(run, not note.is_starred),
         help="A star keeps a run from being deleted by a retention rule, and Runs can show the starred ones alone.",
     )

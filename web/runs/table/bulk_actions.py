@@ -11,7 +11,7 @@ from analysis.note_changes import refusal
 from domain import Run
 from notes import RunNote
 from web import places
-from web.actions import is_editor, once
+from web.actions import Once, is_editor
 from web.context import services
 from web.markup import markdown_text
 from web.runs.remarks.annotate import annotate
@@ -50,7 +50,7 @@ def _switch(field: str, words: tuple[str, str], notes: Sequence[RunNote], key: s
     is_set = bool(notes) and all(getattr(note, field) for note in notes)
     ids = [note.run_id for note in notes]
     word, args = words[is_set], (ids, field, not is_set)
-    st.button(word, disabled=not ids, key=f"bulk-{field}-{key}", on_click=once(_set), args=args)
+    st.button(word, disabled=not ids, key=f"bulk-{field}-{key}", on_click=Once(_set), args=args)
 
 
 def _set(run_ids: Sequence[str], field: str, value: bool) -> None:

@@ -9,7 +9,7 @@ import streamlit as st
 from domain import Run
 from web import places
 from web.access.roles import current_person
-from web.actions import is_operator, once, require_operator
+from web.actions import Once, is_operator, require_operator
 from web.context import services
 from web.kept import fold
 from web.markup import markdown_text
@@ -61,7 +61,7 @@ def deleted_runs() -> None:
     if not waiting:
         return
     with fold(f"Deleted runs: {len(waiting)}", "deleted", "runs"):
-        st.button("Bring all back", on_click=once(_bring_back), args=([one.run.id for one in waiting],))
+        st.button("Bring all back", on_click=Once(_bring_back), args=([one.run.id for one in waiting],))
         for one in waiting:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(
@@ -69,7 +69,7 @@ def deleted_runs() -> None:
                     f"gone for good after {moment(one.goes_at)}",
                     help=in_utc(deleted=one.deleted_at, gone_after=one.goes_at),
                 )
-                st.button("Bring back", key=f"back-{one.run.id}", on_click=once(_bring_back), args=([one.run.id],))
+                st.button("Bring back", key=f"back-{one.run.id}", on_click=Once(_bring_back), args=([one.run.id],))
 
 
 def _bring_back(run_ids: Sequence[str]) -> None:
