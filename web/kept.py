@@ -13,11 +13,11 @@ from typing import Any, Generic, Literal, TypeVar
 import streamlit as st
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
-from web.server.assets import STATIC
+from web.server.assets import STATIC, assets_url
 
 Value = TypeVar("Value")
 FOLD = "fold"  # of the address: the sections that are open
-_goes = st.components.v2.component("pitwall_go_to", js=(STATIC / "go_to.js").read_text())
+_goes = st.components.v2.component("pitwall_go_to", js=(STATIC / "component_loader.js").read_text())
 
 
 @dataclass(frozen=True)
@@ -165,10 +165,12 @@ def say(params: Mapping[str, Sequence[str]], stays: Collection[str] = ()) -> Non
 def go_to(address: str, replaces: bool = False) -> None:
     """Lead the browser to an address of ours, such as 'run?run=a'; Back leads to this page as it is.
 
-    replaces: Back passes this page over, which would only lead on again. The script goes on until the browser asks.
+    replaces: Back passes this page over, which would only lead on again. The script goes on to its end first.
     """
+    base = st.get_option("server.baseUrlPath").strip("/")
+    module = {"assets": assets_url(f"/{base}" if base else ""), "module": "go_to.js"}
     with st.container(key="unseen-go-to"):  # takes no room: web/static/pitwall.css
-        _goes(key=f"go-to-{address}", data={"address": address, "replaces": replaces})
+        _goes(key=f"go-to-{address}", data={"address": address, "replaces": replaces} | module)
 
 
 def choose_one(

@@ -1,13 +1,33 @@
 // Leads to another page as a link does, so that Back finds the page that was left as its own address says it.
-// Streamlit's way there adds an entry of the page left under the new page's query first.
+// Streamlit's way there adds an entry of the page left under the new page's query first; and so it does where it hears of
+// a further run of that page's script after the address has changed: the script comes to rest first.
+
+import { SCRIPT_HAS_RUN } from "./streamlit_dom.js";
+
+const LOOK_EVERY_MS = 50;
+const LOOKS_AT_REST = 2; // between a script and its next run it rests for a moment
+const GIVE_UP_MS = 10_000;
 
 /** @param {ComponentArgs<{ address: string, replaces: boolean }>} component */
-export default function ({ data }) {
-  setTimeout(() => {
-    const target = new URL(data.address, location.href);
-    if (target.href === location.href) return; // the script has told it again before it was left
-    if (data.replaces) history.replaceState({}, "", target);
-    else history.pushState({}, "", target);
-    dispatchEvent(new PopStateEvent("popstate")); // Streamlit follows the address as after the browser's Back
-  });
+export function mount({ data }) {
+  const target = new URL(data.address, location.href);
+  const [from, began] = [location.href, performance.now()];
+  let rests = 0;
+  const look = () => {
+    if (location.href !== from) return; // somebody has gone elsewhere, or the script has told it twice
+    rests = document.querySelector(SCRIPT_HAS_RUN) ? rests + 1 : 0;
+    if (rests >= LOOKS_AT_REST || performance.now() - began > GIVE_UP_MS) lead(target, data.replaces);
+    else setTimeout(look, LOOK_EVERY_MS);
+  };
+  if (target.href !== from) setTimeout(look);
+}
+
+/**
+ * @param {URL} target
+ * @param {boolean} replaces
+ */
+function lead(target, replaces) {
+  if (replaces) history.replaceState({}, "", target);
+  else history.pushState({}, "", target);
+  dispatchEvent(new PopStateEvent("popstate")); // Streamlit follows the address as after the browser's Back
 }

@@ -1,0 +1,60 @@
+// The address changes once the page's script is at rest, and not where somebody has gone elsewhere by then.
+
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, test } from "node:test";
+
+import { mount } from "../../web/static/go_to.js";
+
+const FROM = "http://pitwall.test/";
+let timers, went, isAtRest;
+
+beforeEach(() => {
+  timers = [];
+  went = [];
+  isAtRest = false;
+  const goes = (word) => (_state, _title, url) => went.push(`${word} ${url}`);
+  Object.assign(globalThis, {
+    location: { href: FROM },
+    document: { querySelector: () => (isAtRest ? {} : null) },
+    history: { pushState: goes("push"), replaceState: goes("replace") },
+    dispatchEvent: () => undefined,
+    PopStateEvent: class {},
+  });
+  globalThis.realTimeout ??= globalThis.setTimeout;
+  globalThis.setTimeout = (call) => timers.push(call);
+});
+
+afterEach(() => {
+  globalThis.setTimeout = globalThis.realTimeout;
+});
+
+/** @param {boolean} rests whether the script is at rest by then */
+function look(rests) {
+  isAtRest = rests;
+  for (const call of timers.splice(0)) call();
+  return went.join(", ");
+}
+
+const go = (address, replaces = false) => mount({ data: { address, replaces } });
+
+test("it waits for the script, and for the run that begins at once after it", () => {
+  go("live?run=a");
+  const seen = [look(false), look(true), look(false), look(true), look(true)];
+  assert.deepEqual(seen, ["", "", "", "", `push ${FROM}live?run=a`]);
+  assert.equal(timers.length, 0);
+});
+
+test("where Back is to pass the page over its address is replaced", () => {
+  go("compare?run=a", true);
+  look(true);
+  assert.equal(look(true), `replace ${FROM}compare?run=a`);
+});
+
+test("somebody who has gone elsewhere stays there, and an address that is there is not gone to", () => {
+  go("live?run=a");
+  look(true);
+  globalThis.location.href = `${FROM}runs`;
+  assert.equal(look(true), "");
+  go("runs");
+  assert.equal(timers.length, 0);
+});
