@@ -14,7 +14,7 @@ beforeEach(() => {
   isAtRest = false;
   const goes = (word) => (_state, _title, url) => went.push(`${word} ${url}`);
   Object.assign(globalThis, {
-    location: { href: FROM },
+    location: new URL(FROM),
     document: { querySelector: () => (isAtRest ? {} : null) },
     history: { pushState: goes("push"), replaceState: goes("replace") },
     dispatchEvent: () => undefined,
@@ -50,11 +50,33 @@ test("where Back is to pass the page over its address is replaced", () => {
   assert.equal(look(true), `replace ${FROM}compare?run=a`);
 });
 
-test("somebody who has gone elsewhere stays there, and an address that is there is not gone to", () => {
+test("somebody who has gone elsewhere stays there", () => {
   go("live?run=a");
   look(true);
   globalThis.location.href = `${FROM}runs`;
   assert.equal(look(true), "");
-  go("runs");
   assert.equal(timers.length, 0);
+});
+
+test("a page that only writes its own address is left all the same, once", () => {
+  go("live?run=a");
+  go("live?run=a");
+  look(true);
+  globalThis.location.href = `${FROM}?fold=queue`;
+  globalThis.history.pushState = (_state, _title, url) => {
+    went.push(String(url));
+    globalThis.location.href = url.href;
+  };
+  assert.equal(look(true), `${FROM}live?run=a`);
+});
+
+test("a script that never rests is left after ten seconds", (context) => {
+  let now = 0;
+  context.mock.method(performance, "now", () => now);
+  go("live?run=a");
+  const seen = [look(false)];
+  now = 9_900;
+  seen.push(look(false));
+  now = 10_100;
+  assert.deepEqual([...seen, look(false)], ["", "", `push ${FROM}live?run=a`]);
 });

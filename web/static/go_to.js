@@ -11,15 +11,15 @@ const GIVE_UP_MS = 10_000;
 /** @param {ComponentArgs<{ address: string, replaces: boolean }>} component */
 export function mount({ data }) {
   const target = new URL(data.address, location.href);
-  const [from, began] = [location.href, performance.now()];
+  const [from, began] = [location.pathname, performance.now()];
   let rests = 0;
   const look = () => {
-    if (location.href !== from) return; // somebody has gone elsewhere, or the script has told it twice
+    if (location.pathname !== from || location.href === target.href) return; // gone elsewhere, or there
     rests = document.querySelector(SCRIPT_HAS_RUN) ? rests + 1 : 0;
     if (rests >= LOOKS_AT_REST || performance.now() - began > GIVE_UP_MS) lead(target, data.replaces);
     else setTimeout(look, LOOK_EVERY_MS);
   };
-  if (target.href !== from) setTimeout(look);
+  setTimeout(look);
 }
 
 /**
