@@ -1,6 +1,6 @@
 // Leads to another page as a link does, so that Back finds the page that was left as its own address says it.
-// Streamlit's way there adds an entry of the page left under the new page's query first; and so it does where it hears of
-// a further run of that page's script after the address has changed: the script comes to rest first.
+// Streamlit's way there adds an entry of the page left under the new page's query first; and so it does where it hears
+// of a further run of that page's script after the address has changed: the script comes to rest first.
 
 import { SCRIPT_HAS_RUN } from "./streamlit_dom.js";
 
