@@ -129,7 +129,12 @@ def test_a_server_that_starts_again_is_not_ready_yet(read_log) -> None:
 
 @pytest.mark.parametrize("engine", ["vllm", "sglang", "trtllm"])
 @pytest.mark.parametrize("name", ["RuntimeError", "torch.distributed.DistBackendError"])
-def test_a_last_line_that_names_nccl_is_a_failure_without_its_traceback(engine: str, name: str, read_log) -> None:
+@pytest.mark.parametrize("is_ready", [False, True], ids=["starting", "serving"])
+def test_a_last_line_that_names_nccl_is_a_failure_without_its_traceback(
+    engine: str, name: str, is_ready: bool, read_log
+) -> None:
+    """Of a server that serves, too, whose other exceptions are a request's own."""
     line = f"{name}: NCCL error: unhandled system error (run with NCCL_DEBUG=INFO for details)"
-    log = read_log(engine, STARTED + line + "\n")
+    ready = "INFO:     Application startup complete.\n" if is_ready else ""
+    log = read_log(engine, STARTED + ready + line + "\n")
     assert log.reading.errors == [line] and len(log.marks("failure")) == 1
