@@ -13,7 +13,7 @@ READ = $(BIN)/ruff format --check -q . && $(BIN)/ruff check -q . && $(MYPY) && $
 # Modules are compiled once, not by each of the thousand processes that the tests start.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run install check format test run-tests read-code test-long first-minute test-podman test-vllm test-ray test-tools test-gpu test-lake soak mutation sql-editor clean
+.PHONY: run install check format test run-tests read-code test-pages test-long first-minute test-podman test-vllm test-ray test-tools test-gpu test-lake soak mutation sql-editor clean
 
 $(VENV)/.run: requirements.txt requirements-demo.txt constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -37,35 +37,42 @@ run: install
 format: $(VENV)/.dev
 	$(BIN)/ruff check -q --fix .
 	$(BIN)/ruff format -q .
+	$(BIN)/python -m scripts.write_engine_docs
+	$(BIN)/python -m scripts.write_metric_docs
 
-# A module stays on one worker; in `make test` four at a time, since many of them wait for servers.
+# One worker per core, and one more since many tests wait for servers; a module stays on one worker.
+WORKERS ?= $(shell $(PYTHON) -c "import os; print(len(os.sched_getaffinity(0)) + 1)")
+PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadfile
+FIND_BROWSER = PITWALL_BROWSER="$$($(BIN)/python scripts/find_browser.py)" && export PITWALL_BROWSER
+
 check: $(VENV)/.dev node_modules/.installed
 	$(READ)
-	$(BIN)/pytest -n 2 --dist loadfile -m "not engine and not browser and not podman and not ssh and not long and not slow and not lake"
+	$(PYTEST) -m "not engine and not browser and not podman and not ssh and not wide and not long and not slow and not lake"
 
-# One process collects first, and so compiles the tests for the three: a fourth took more CPU on two cores, and they
-# were done no sooner. The programs that read the code run meanwhile.
-IN_TEST := not long and not slow and not lake
+# What a change can break, in eight minutes on two cores. One process collects first, and so compiles the tests for all
+# workers. The programs that read the code run meanwhile.
+IN_TEST := not pages and not wide and not long and not slow and not lake
 test: $(VENV)/.dev node_modules/.installed
 	$(MAKE) --no-print-directory --jobs 2 run-tests read-code
 
 run-tests:
-	PITWALL_BROWSER="$$($(BIN)/python scripts/find_browser.py)" && export PITWALL_BROWSER && \
-	$(BIN)/pytest -qq --collect-only -m "$(IN_TEST)" | tail -n 1 && \
-	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --durations=15 -m "$(IN_TEST)"
+	$(FIND_BROWSER) && $(BIN)/pytest -qq --collect-only -m "$(IN_TEST)" | tail -n 1 && \
+	$(PYTEST) --no-loadscope-reorder --durations=15 -m "$(IN_TEST)"
 
 read-code:
 	$(READ)
 
+# The long looks: what pages show and do in a real browser, and what many draws say of one thing. CI runs them after `make test`.
+test-pages: $(VENV)/.dev
+	$(FIND_BROWSER) && $(PYTEST) --no-loadscope-reorder --durations=15 -m "(pages or wide) and not long and not slow and not lake"
+
 # What takes a minute each: every load on a real server from the page, whole studies, stepped clocks, a storm of containers.
 test-long: $(VENV)/.dev
-	PITWALL_BROWSER="$$($(BIN)/python scripts/find_browser.py)" && export PITWALL_BROWSER && \
-	$(BIN)/pytest -n 2 --dist loadfile --durations=15 -m "long and not lake"
+	$(FIND_BROWSER) && $(BIN)/pytest -n 2 --dist loadfile --durations=15 -m "long and not lake"
 
 # The demo at its full length, from the start of Pitwall to its answer; how long that took stands at the end, unjudged.
 first-minute: $(VENV)/.dev
-	PITWALL_BROWSER="$$($(BIN)/python scripts/find_browser.py)" && export PITWALL_BROWSER && \
-	$(BIN)/pytest -q -m long tests/e2e/test_whole_demo.py
+	$(FIND_BROWSER) && $(BIN)/pytest -q -m long tests/e2e/test_whole_demo.py
 
 # Servers in real containers; needs podman, asks no registry.
 test-podman: $(VENV)/.dev
@@ -75,7 +82,7 @@ test-podman: $(VENV)/.dev
 # PITWALL_LAKE_KILLS: how many shippers are ended with SIGKILL (200 unless set).
 test-lake: $(VENV)/.dev
 	$(BIN)/python -m pip install -q --disable-pip-version-check -r requirements-lake.txt -r requirements-lake-dev.txt
-	$(BIN)/pytest -m lake tests/lake
+	$(BIN)/pytest -m lake tests/storage/lake
 
 # The long versions: minutes to hours, numbers for benchmarks/README.md; and first what `make test-long` runs, so that no
 # test but those of the lake is left out of both `make test` and this. 500 kill -9s are among them: 340 of a whole Pitwall

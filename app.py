@@ -1,6 +1,6 @@
-"""Pitwall, composed: the store, the launcher, the collectors and the pages, opened and closed together.
+"""Composition of the application: the store, the launcher, the collectors and the pages, opened and closed together.
 
-`./pitwall run` serves it; nobody imports it, for a second import would be a second owner of the store.
+`./pitwall run` serves it. Nothing imports it, because a second import would be a second owner of the store.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from launcher.remote.hosts import HostBook
 from machine.private_files import close_to_others
 from machine.run_with_timeout import run_bounded
 from redaction import KNOWN, is_secret_name
+from reports.cache.run_cache import EvidenceCache, ReportCache
 from reports.health import health_fields, is_fresh
-from reports.runs.ended import EndedEvidence, EndedReports
 from service.agents import AgentIntake
-from service.closing import Opened
+from service.closing import ClosingStack
 from service.core import opened_core
 from service.fleet import Fleet
 from settings import VERSION, SettingsError, load_settings
 from storage.database import StoreError
-from storage.files.known import KnownFiles
+from storage.files.report_files import ReportFiles
 from storage.sandbox.client import Sandbox
 from storage.sandbox.lake.client import LakeSandbox
 from storage.store import Store
@@ -37,13 +37,13 @@ from web.access.sessions import SessionBook
 from web.access.shares import ShareBook, share_url
 from web.access.sign_in_config import SignInError, read_sign_in
 from web.access.signing_key import load_secret
-from web.access.tokens import TokenBook, TokenError
+from web.access.tokens import TokenBook
 from web.context import Services, provide, services
 from web.guided_demo.welcome import welcome
-from web.live.elsewhere.peers import PeerBook
-from web.live.elsewhere.relay import Elsewhere
-from web.live.ended import EndedRuns
+from web.live.finished_charts import FinishedCharts
 from web.live.hub import LiveHub
+from web.live.peers.peers import PeerBook
+from web.live.peers.relay import PeerRelay
 from web.live.reader import StoreReader
 from web.runs.table.run_cards import first_cards
 from web.server.api.agent_api import agent_routes
@@ -51,17 +51,17 @@ from web.server.api.answer_api import answer_route
 from web.server.api.live_api import live_routes
 from web.server.api.report_api import report_route
 from web.server.api.series_api import series_route
-from web.server.api.sql_api import OF_LAKE, sql_route
+from web.server.api.sql_api import LAKE_PATH, sql_route
 from web.server.first_look import FirstLook
 from web.server.page_start import PageStart
 from web.server.routes import build_routes
 from web.server.shell_audit import keep_recording
 from web.server.sign_in import sign_in_routes
 from web.server.warm_up import import_and_freeze
-from web.sql.asked import AskedBook
+from web.sql.history import QueryHistory
 
 try:
-    settings = load_settings().at(st.get_option("server.address"), st.get_option("server.port"))
+    settings = load_settings().with_address(st.get_option("server.address"), st.get_option("server.port"))
     secret = load_secret(settings.secret_path)
     provider = read_sign_in(settings.sign_in_path)
 except (SettingsError, SignInError) as error:
@@ -72,25 +72,25 @@ access = access_for(settings, secret)
 shares = ShareBook(access.secret, share_url(settings))
 tokens = TokenBook(settings.tokens_path)
 sessions = SessionBook(settings.sessions_path, is_token_open=tokens.is_open)
-asked = AskedBook(settings.asked_path, sessions.is_open)
-elsewhere = Elsewhere(PeerBook(settings.peers_path))
-kept = KnownFiles(settings.runs_dir)
-reports, evidence = EndedReports(kept), EndedEvidence(kept)
-ended = EndedRuns(kept, reports)
+query_history = QueryHistory(settings.query_history_path, sessions.is_open)
+watched_peers = PeerRelay(PeerBook(settings.peers_path))
+report_files = ReportFiles(settings.runs_dir)
+reports, evidence = ReportCache(report_files), EvidenceCache(report_files)
+finished_runs = FinishedCharts(report_files, reports)
 hub = LiveHub(
-    StoreReader(lambda: services().store, ended=ended),
+    StoreReader(lambda: services().store, finished=finished_runs),
     is_storing=lambda: services().store.health().is_storing,
-    elsewhere=elsewhere,
+    peer_relay=watched_peers,
 )
 sandbox, lake_sandbox = Sandbox(settings, run_bounded), LakeSandbox(settings, run_bounded)
 
 
 @contextmanager
-def opened() -> Iterator[Services]:
-    """Everything that lives as long as Pitwall does, opened in order and closed in reverse."""
+def opened_services() -> Iterator[Services]:
+    """Open everything that lives as long as Pitwall, in order, and close it in reverse."""
     with (
-        opened_core(settings, prepare, reports, [ended.prepare, evidence.prepare]) as core,
-        Opened() as later,
+        opened_core(settings, prepare, reports, [finished_runs.prepare, evidence.prepare]) as core,
+        ClosingStack() as later,
     ):
         fleet = Fleet(settings, core.store)
         later.close_later("the connection to the lake", fleet.close)
@@ -105,10 +105,10 @@ def opened() -> Iterator[Services]:
             tokens,
             sandbox,
             AgentIntake(core.store, core.clock.utc),
-            elsewhere,
+            watched_peers,
             reports,
             evidence,
-            asked,
+            query_history,
             shipping=core.shipping,
             fleet=fleet,
             lake_sandbox=lake_sandbox,
@@ -117,33 +117,33 @@ def opened() -> Iterator[Services]:
 
 
 def prepare(store: Store) -> None:
-    """Before the first commit."""
-    store.on_commit(ended.committed)
-    store.on_commit(reports.committed)
-    store.on_commit(evidence.committed)
+    """Connect the caches and the live hub to the store before its first commit."""
+    store.on_commit(finished_runs.invalidate)
+    store.on_commit(reports.invalidate)
+    store.on_commit(evidence.invalidate)
     store.on_commit(hub.on_commit)
     shares.load(store)
 
 
 @asynccontextmanager
 async def lifespan(app: st.App) -> AsyncIterator[None]:
-    """Start with the process, end with SIGTERM; servers that we launched live on."""
+    """Start with the process, end with SIGTERM; launched servers stay running."""
     import_and_freeze()
     try:
         close_data_folder()
-        with opened() as ours:
-            take_over_api_token()
-            async with elsewhere, hub, recorded_audit(ours.store):
-                provide(ours)
+        with opened_services() as running_services:
+            async with watched_peers, hub, recorded_audit(running_services.store):
+                provide(running_services)
                 sys.stdout.write(f"Open {access.url}/?token={access.token}\n")
                 sys.stdout.flush()
                 yield
                 provide(None)
-                if left := len(ours.supervisor.live_runs()):  # at once: a disk that hangs may cut the closing short
-                    sys.stdout.write(f"{left} server(s) left running; the next start takes them back.\n")
+                # Printed before closing, which a hanging disk may cut short.
+                if live_run_count := len(running_services.supervisor.live_runs()):
+                    sys.stdout.write(f"{live_run_count} server(s) left running; the next start takes them over.\n")
                     sys.stdout.flush()
     except StoreError as error:
-        # Raised from here, it would come out as the traceback of a bug; nothing is open yet that wants closing.
+        # Raised from here, it would be reported as the traceback of a bug; nothing is open yet that needs closing.
         sys.stderr.write(f"Pitwall cannot start: {error}\n")
         sys.stderr.flush()
         os._exit(1)
@@ -151,8 +151,8 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def recorded_audit(store: Store) -> AsyncIterator[None]:
-    """The audit hears of the tokens, peers and hosts that a shell has made or removed."""
-    books = [book.record_audit for book in (tokens, elsewhere.peers, HostBook(settings.hosts_path))]
+    """Copy audit entries of tokens, peers and hosts that the CLI made or removed into the store."""
+    books = [book.record_audit for book in (tokens, watched_peers.peers, HostBook(settings.hosts_path))]
     recording = asyncio.create_task(keep_recording(books, store.record), name="shell-audit")
     try:
         yield
@@ -160,38 +160,30 @@ async def recorded_audit(store: Store) -> AsyncIterator[None]:
         recording.cancel()
 
 
-def take_over_api_token() -> None:
-    """The one token of an older Pitwall goes on to read SQL, for a while."""
-    try:
-        token = tokens.take_over(settings.api_token_path)
-    except (OSError, TokenError) as error:
-        sys.stderr.write(f"The token in {settings.api_token_path} opens nothing: {error}\n")
-        return
-    if token:
-        until = f"{token.expires_at:%Y-%m-%d}"
-        sys.stdout.write(f"{settings.api_token_path} reads SQL until {until}; `./pitwall token make` makes others.\n")
-
-
 def close_data_folder() -> None:
-    """What an older Pitwall, or another umask, left open to other users of this machine is closed, and said."""
-    if changed := close_to_others(settings.data_dir, settings.own_names):
-        sys.stdout.write(f"{changed} files and folders of {settings.data_dir} were open to other users: closed.\n")
+    """Close files that another umask left open to other users of this machine, and report it."""
+    if changed := close_to_others(settings.data_dir, settings.data_file_names):
+        sys.stdout.write(
+            f"{changed} files and folders in {settings.data_dir} were open to other users; Pitwall closed them.\n"
+        )
     if settings.data_dir.stat().st_mode & 0o077:
-        sys.stdout.write(f"{settings.data_dir} holds other things too and was left open; Pitwall's own are closed.\n")
+        sys.stdout.write(
+            f"{settings.data_dir} also holds other files and stays open; Pitwall's own files are closed.\n"
+        )
 
 
 def count_live_runs() -> int:
-    """How many runs have, or may have, a server now, on `/healthz`."""
+    """Count the runs that have, or may have, a server now, for `/healthz`."""
     return len(services().supervisor.live_runs())
 
 
 def is_well() -> bool:
-    """Whether what was given to the store is durable and published in time; `/healthz` answers 503 where not."""
+    """Whether data is stored durably and published in time; `/healthz` answers 503 if not."""
     return is_fresh(services().store.health())
 
 
 def health() -> dict[str, Any]:
-    """Ages, sizes and run ids for `/healthz`, which is open to all; no path and no name."""
+    """Return ages, sizes and run ids for `/healthz`, which is public: no path and no name."""
     return health_fields(services().store.health(), services().freshness())
 
 
@@ -206,10 +198,10 @@ app = st.App(
     routes=[
         *build_routes(hub, count_live_runs, VERSION, base_path, is_well, health),
         report_route(base_path),
-        series_route(ended, base_path),
+        series_route(finished_runs, base_path),
         answer_route(base_path),
         sql_route(sandbox.ask, base_path),
-        sql_route(lake_sandbox.ask, base_path, OF_LAKE),
+        sql_route(lake_sandbox.ask, base_path, LAKE_PATH),
         *live_routes(hub, lambda: services().supervisor.live_runs(), base_path),
         *agent_routes(lambda: services().intake, base_path),
         *sign_in,
@@ -226,8 +218,8 @@ app = st.App(
         Middleware(PageStart, base_path=base_path),
         Middleware(
             FirstLook,
-            look=lambda run_ids: first_cards(services().store, run_ids, reports),
-            welcome=lambda: welcome(services().store),
+            render_cards=lambda run_ids: first_cards(services().store, run_ids, reports),
+            render_welcome=lambda: welcome(services().store),
             base_path=base_path,
         ),
     ],

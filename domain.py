@@ -1,8 +1,8 @@
-"""What Pitwall speaks of: a Config, a Run of it, and who may see it.
+"""Core domain types: Config, Run, Study, Share, Machine, adopted points and audit entries.
 
-Its samples are in samples.py, what its loads left in load_records.py, what people write of it in notes.py.
+A run's samples are in samples.py, its load results in load_records.py, people's notes in notes.py.
 
-Every room imports this one and it imports none. Conventions that hold everywhere:
+Every package imports this module and it imports none. Conventions that hold everywhere:
 unknown is None (never 0 or -1); times are aware UTC datetimes; names carry their units.
 """
 
@@ -22,8 +22,21 @@ from pydantic import BaseModel, ConfigDict, Field
 JsonValue = Any
 
 
+UNKNOWN_MACHINE = "unknown-"
+
+
+def unknown_machine_id(run_id: str) -> str:
+    """Return the machine id of a run whose machine is not known: two unknown machines are not the same one."""
+    return f"{UNKNOWN_MACHINE}{run_id}"
+
+
+def is_unknown_machine(machine_id: str) -> bool:
+    """Whether this id stands for a machine that is not known."""
+    return machine_id.startswith(UNKNOWN_MACHINE)
+
+
 class RunState(StrEnum):
-    """Where a run is in its life; FINISHED and FAILED are final."""
+    """State of a run's life cycle; FINISHED and FAILED are final."""
 
     QUEUED = "queued"
     STARTING = "starting"
@@ -39,26 +52,27 @@ class RunState(StrEnum):
 
     @property
     def is_live(self) -> bool:
-        """Has, or may have, a server process."""
+        """Whether the run has, or may have, a server process."""
         return not self.is_final and self is not RunState.QUEUED
 
 
-NOT_OVER = tuple(state for state in RunState if not state.is_final)
+CANCELLED = "cancelled"  # see Run.shown_state
+OPEN_STATES = tuple(state for state in RunState if not state.is_final)
 
 
-class Source(StrEnum):
-    """Who said a number."""
+class MeasurementSource(StrEnum):
+    """Where a number came from."""
 
     COUNTER = "counter"  # the engine's cumulative counters on /metrics
     SLOTS = "slots"  # llama.cpp's /slots
     LOG = "log"  # a line of the server's log
-    CLIENT = "client"  # our own load generator
+    CLIENT = "client"  # Pitwall's load generator
 
 
 class Speculation(BaseModel):
-    """Speculative decoding as configured; `num_tokens` keeps the engine's own meaning of it.
+    """Speculative decoding as configured; `num_tokens` keeps the engine's own meaning.
 
-    `method` None: not stated, the engine finds it out. `options` are the other keys of its configuration, as stated.
+    `method` None: not stated, the engine detects it. `options` are the other keys of its configuration, as stated.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -69,10 +83,10 @@ class Speculation(BaseModel):
 
 
 class Config(BaseModel):
-    """One launchable configuration in the field's terms; absent means not stated, never a guess.
+    """One launchable configuration in engine-neutral terms; absent means not stated, never a guess.
 
     The key names are those of the command reading (`./pitwall explain`).
-    `argv` is what is (or was) run, word for word; the typed fields are the reading of it.
+    `argv` is the command line, word for word; the typed fields are its reading.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -110,15 +124,15 @@ class Config(BaseModel):
 
     @property
     def fingerprint(self) -> str:
-        """12 hex digits that are equal when two configs would serve alike (address and spelling aside)."""
+        """12 hex digits, equal for two configs that serve alike (address and spelling aside)."""
         spelling = {"argv", "host", "port", "served_model_name", "volumes"}
-        stated = self.model_dump(mode="json", exclude=spelling, exclude_none=True)
+        stated_fields = self.model_dump(mode="json", exclude=spelling, exclude_none=True)
         if self.speculative and not self.speculative.options:
-            del stated["speculative"]["options"]  # fingerprints are older than it
-        return hashlib.sha256(json.dumps(stated, sort_keys=True).encode()).hexdigest()[:12]
+            del stated_fields["speculative"]["options"]  # stored fingerprints predate this field
+        return hashlib.sha256(json.dumps(stated_fields, sort_keys=True).encode()).hexdigest()[:12]
 
 
-TOLD_FACTS = {  # what a log says of its server's start -> the name under which its run keeps it
+STARTUP_FACTS = {  # key of a startup fact in the log -> key in Run.told
     "engine_version": "engine_version",
     "speculative_method": "speculative_method",
     "speculative_algorithm": "speculative_method",
@@ -127,7 +141,7 @@ TOLD_FACTS = {  # what a log says of its server's start -> the name under which 
 
 
 class WorkloadSpec(BaseModel):
-    """What load a run is put under; runs are comparable only where `name` and `prompt_set_hash` agree."""
+    """The load that a run is put under; runs are comparable only if `name` and `prompt_set_hash` agree."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     name: str
@@ -135,26 +149,26 @@ class WorkloadSpec(BaseModel):
     params: dict[str, JsonValue] = Field(default_factory=dict)
 
 
-WATCH = WorkloadSpec(name="watch")  # no load of ours: the run is what its user's own clients do
+WATCH = WorkloadSpec(name="watch")  # no Pitwall load: the user's own clients drive the server
 
 
 class Run(BaseModel):
-    """One life of one server under one Config, from the queue to its end; immutable, replaced by `model_copy`."""
+    """One server under one Config, from the queue to its end; immutable, replaced by `model_copy`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     id: str
     name: str
-    color: int  # index into web.theme.RUN_COLORS, given when the run is made and kept
+    color: int  # index into web.theme.RUN_COLORS, assigned at creation and never changed
     kind: Literal["launched", "attached", "imported"] = "launched"
     state: RunState = RunState.QUEUED
-    phase: str | None = None  # what it is doing while STARTING: 'loading weights 34 %'
+    phase: str | None = None  # progress while STARTING: 'loading weights 34 %'
     config: Config
     workload: WorkloadSpec | None = None
-    later_workloads: tuple[WorkloadSpec, ...] = ()  # that follow it on the same server, one after the other
+    later_workloads: tuple[WorkloadSpec, ...] = ()  # run after `workload` on the same server, one by one
     batch_id: str | None = None  # runs launched together
-    arm: str | None = None  # of a study: whose repeat it is, whatever its configuration
-    round: int | None = None  # which repeat of its configuration within the batch it is, from 1
-    round_seed: int | None = None  # what the order of the batch's rounds was drawn from; see launcher.runs.rounds
+    arm: str | None = None  # the study's arm that this run repeats, whatever its configuration
+    round: int | None = None  # repeat number of its configuration within the batch, from 1
+    round_seed: int | None = None  # seed of the order of the batch's rounds; see launcher.runs.rounds
     queue_position: float | None = None  # order within the queue; None: starts at once
     stop_when_done: bool = True  # stop the server when its workload has ended
     machine_id: str  # runs of one machine compete; see the guard
@@ -163,11 +177,9 @@ class Run(BaseModel):
     base_url: str | None = None
     ready_path: str | None = None
     ready_timeout_s: float = 600.0
-    pid: int | None = None  # the server, with its birth so that a reused pid is never mistaken for it
-    pid_birth_s: float | None = (
-        None  # seconds after the boot, which no step of the clock moves; see machine.process_start
-    )
-    pid_started_at: float | None = None  # seconds since the epoch, as the clock stood then
+    pid: int | None = None  # of the server; with its birth, so that a reused pid is never mistaken for it
+    pid_birth_s: float | None = None  # seconds after boot, immune to clock steps; see machine.process_start
+    pid_started_at: float | None = None  # seconds since the epoch, by the clock at that time
     created_at: datetime
     started_at: datetime | None = None
     ready_at: datetime | None = None
@@ -177,58 +189,64 @@ class Run(BaseModel):
     cause: str | None = None  # one sentence, for FAILED
     cause_line: str | None = None  # the log line that is the evidence
     note: str | None = None
-    provenance: dict[str, JsonValue] | None = None  # what it ran on, frozen at its start; see launcher.runs.provenance
-    told: dict[str, JsonValue] | None = None  # what its log says of its start, by the names in TOLD_FACTS
+    provenance: dict[str, JsonValue] | None = None  # hardware and software at start; see launcher.checks.provenance
+    told: dict[str, JsonValue] | None = None  # startup facts from its log, by the values of STARTUP_FACTS
+
+    @property
+    def shown_state(self) -> str:
+        """The state that people see: a run that was cancelled before its start is stored as 'finished'."""
+        has_ended_unstarted = self.ended_at is not None and self.started_at is None and self.kind == "launched"
+        return CANCELLED if has_ended_unstarted and self.state is RunState.FINISHED else self.state.value
 
     @property
     def workloads(self) -> tuple[WorkloadSpec, ...]:
-        """All that it was launched with, in the order in which they run."""
+        """All workloads that it was launched with, in running order."""
         return (*((self.workload,) if self.workload else ()), *self.later_workloads)
 
     @property
     def workload_names(self) -> str | None:
-        """'five-prompts, ladder'; None of one that was launched with none."""
-        return ", ".join(one.name for one in self.workloads) or None
+        """Comma-separated workload names such as 'five-prompts, ladder'; None if there are none."""
+        return ", ".join(workload.name for workload in self.workloads) or None
 
     @property
     def on_host(self) -> str | None:
-        """The label of the host on which Pitwall started it by ssh; None: on its own machine."""
+        """Label of the host on which Pitwall started it by ssh; None: Pitwall's own machine."""
         return (self.provenance or {}).get("on_host")
 
     def with_fact(self, key: str, value: JsonValue) -> Run:
-        """The run with one more fact that its log states; itself where this is known, or none that a run keeps."""
-        name, known = TOLD_FACTS.get(key), self.told or {}
-        if name is None or known.get(name) == value:
+        """Return the run with one more startup fact; itself if the fact is already known or is not kept."""
+        name, facts = STARTUP_FACTS.get(key), self.told or {}
+        if name is None or facts.get(name) == value:
             return self
-        return self.model_copy(update={"told": {**known, name: value}})
+        return self.model_copy(update={"told": {**facts, name: value}})
 
 
 def utc_now() -> datetime:
-    """The time, aware of its zone."""
+    """Return the current time as an aware UTC datetime."""
     return datetime.now(UTC)
 
 
 def new_run_id(now: datetime, token: str | None = None) -> str:
-    """An id that sorts by time and fits a URL: '20261120-205312-345-7kq2' (UTC, milliseconds, random)."""
+    """Return an id that sorts by time and fits a URL: '20261120-205312-345-7kq2' (UTC, milliseconds, random)."""
     tail = token or "".join(secrets.choice("23456789abcdefghjkmnpqrstuvwxyz") for _ in range(4))
     stamp = now.astimezone(UTC)
     return f"{stamp:%Y%m%d-%H%M%S}-{stamp.microsecond // 1000:03d}-{tail}"
 
 
 class Share(BaseModel):
-    """A view-only link to some runs or a study, as the store keeps it: what it opens and how long, never its token."""
+    """A view-only link to some runs or a study, as the store keeps it; its token is never stored."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     id: str
     run_ids: tuple[str, ...]
-    page: str  # which page the link opens: 'live' | 'compare' | 'replay' | 'run' | 'studies' | 'report'
+    page: str  # the page that the link opens: 'live' | 'compare' | 'replay' | 'run' | 'studies' | 'report'
     created_at: datetime
-    created_by: str  # the role that made it
+    created_by: str  # role of its creator
     expires_at: datetime
     revoked_at: datetime | None = None
-    note: str | None = None  # for whom, in the maker's words
-    study_id: str | None = None  # of a study, with all its runs, later ones too
-    query: str | None = None  # what the address says beside the runs: how they are compared
+    note: str | None = None  # the creator's words on its recipient
+    study_id: str | None = None  # set for a study link, which opens all its runs, later ones included
+    query: str | None = None  # the rest of the URL query: how the runs are compared
 
     def is_open(self, now: datetime) -> bool:
         """Whether the link still opens anything."""
@@ -236,7 +254,7 @@ class Share(BaseModel):
 
 
 class Study(BaseModel):
-    """A question that several runs are to answer, as the store keeps it; its runs have its id as their batch."""
+    """A question that several runs answer, as the store keeps it; its id is the runs' batch id."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     id: str
@@ -261,34 +279,34 @@ class Machine:
     cores: int | None
     memory_bytes: int | None
     gpus: Sequence[Mapping[str, JsonValue]]
-    gpus_reason: str | None  # why there is none
+    gpus_reason: str | None  # why there are none
     driver_version: str | None
     cuda_version: str | None
     seen_at: datetime
-    url: str | None = None  # under which others reach the Pitwall there, where that is set
-    told_by: str | None = None  # the machine whose Pitwall reports it; None: an older one did
+    url: str | None = None  # at which others reach the Pitwall there, if set
+    told_by: str | None = None  # id of the machine whose Pitwall reports it; None: not recorded
 
 
 class AdoptedPoint(BaseModel):
-    """An operating point that somebody adopted, with its evidence; kept as it was, a later one may supersede it."""
+    """An operating point that somebody adopted, with its evidence; never changed, a later one may supersede it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     id: str
     name: str  # of the arm
-    purpose: str | None = None  # what it is for
+    purpose: str | None = None
     reason: str
     config: Config
     workload: WorkloadSpec | None = None
     run_ids: tuple[str, ...]  # the evidence
-    adopted_by: str  # as they called themselves
+    adopted_by: str  # the name that they entered
     role: str
     adopted_at: datetime
-    supersedes: str | None = None  # id of the point whose place it took
+    supersedes: str | None = None  # id of the point that it replaced
 
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """One change that somebody made, to one run or to none."""
+    """One change that somebody made, to one run or to no run in particular."""
 
     ts: datetime
     role: str

@@ -1,4 +1,4 @@
-"""What a load left behind, ours or that of another tool: its requests, phases, counters, results and checks.
+"""Records of a load, by Pitwall or by another tool: requests, phases, counters, results and checks.
 
 The conventions are those of domain.py: unknown is None, times are aware UTC datetimes, names carry their units.
 """
@@ -13,7 +13,7 @@ from domain import JsonValue
 
 @dataclass(frozen=True, slots=True)
 class RequestRecord:
-    """One request of our own workload, measured in the load generator's process, tokens counted (not chunks)."""
+    """One request of a Pitwall workload, measured in the load generator's process; tokens are counted, not chunks."""
 
     run_id: str
     request_id: str
@@ -24,7 +24,7 @@ class RequestRecord:
     concurrency: int
     sent_at: datetime
     ttft_ms: float | None = None  # sent -> first token
-    decode_ms: float | None = None  # first token -> the event that ends the answer, whether it shows text or not
+    decode_ms: float | None = None  # first token -> the event that ends the answer, with or without text
     total_ms: float | None = None  # sent -> end of stream
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -40,41 +40,41 @@ class RequestRecord:
     sampling: dict[str, JsonValue] = field(default_factory=dict)
     extra: dict[str, JsonValue] = field(default_factory=dict)
     load_id: str | None = None
-    phase_index: int | None = None  # of the plan, from 0, the warm-up among them
-    sequence: int | None = None  # its place among the requests of its phase, from 0
+    phase_index: int | None = None  # in the plan, from 0, the warm-up included
+    sequence: int | None = None  # index among the requests of its phase, from 0
     since_phase_s: float | None = None  # from the beginning of its phase to its sending, monotonic
-    segment: int | None = None  # the stretch between two looks at the counters that it lies in: LoadCounters
-    chunk_us: list[int] | None = None  # microseconds from one piece of the answer to the next; the first from sending
-    chunk_tokens: list[int] | None = None  # tokens of each piece by the server's own count; None where it gives none
+    segment: int | None = None  # index of its interval between two counter readings: LoadCounters
+    chunk_us: list[int] | None = None  # microseconds between chunks of the answer; the first since sending
+    chunk_tokens: list[int] | None = None  # tokens of each chunk by the server's count; None if it reports none
 
 
-LENGTH_REASON = "length_reason"  # of a request's `extra`: why its prompt is only about as long as was asked for
-CUT_SHORT = "cut_short"  # among the parameters of a load whose tool was ended before it was through
-DRIVEN = "driven"  # likewise, where Pitwall ran the tool: what a person set of it
+LENGTH_REASON = "length_reason"  # in a request's `extra`: why its prompt has only about the requested length
+CUT_SHORT = "cut_short"  # in the parameters of a load whose tool was stopped early
+DRIVER_OPTIONS = "driven"  # likewise, if Pitwall ran the tool: the options that a person set
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What a load was asked to do, written when it begins; what came of it are its phases and requests."""
+    """Plan of a load, written when it begins; its outcome is in its phases and requests."""
 
     run_id: str
     load_id: str
-    ts: datetime  # when it began; of a declared one, when it was declared
-    tool: str  # 'pitwall'; 'declared': an owner's word about a run measured elsewhere; else whose file or command
+    ts: datetime  # when it began; of a declared load, when it was declared
+    tool: str  # 'pitwall'; 'declared': entered by an owner for a run measured elsewhere; else the tool's name
     workload: str
     tool_version: str | None = None
     prompt_set_hash: str | None = None
     params: dict[str, JsonValue] = field(default_factory=dict)
-    planned_requests: int | None = None  # that are measured
-    planned_phases: int | None = None  # the warm-up among them
-    source_name: str | None = None  # the file that it was imported from; None: a load of our own
+    planned_requests: int | None = None  # measured ones
+    planned_phases: int | None = None  # the warm-up included
+    source_name: str | None = None  # the imported file; None: a Pitwall load
     source_sha256: str | None = None  # of that file
-    command: list[str] | None = None  # argv of the tool, where we drove one
+    command: list[str] | None = None  # argv of the tool, if Pitwall ran it
 
 
 @dataclass(frozen=True, slots=True)
 class LoadPhase:
-    """One phase of a load as it went, written at its end; one that was broken off is not complete."""
+    """One phase of a load, written at its end; an interrupted phase is not complete."""
 
     run_id: str
     load_id: str
@@ -88,15 +88,15 @@ class LoadPhase:
     paused_s: float
     planned_requests: int
     is_complete: bool
-    client_cpu_s: float | None = None  # CPU seconds that the load generator used meanwhile
-    client_processes: int | None = None  # over which it was spread by then
+    client_cpu_s: float | None = None  # CPU seconds of the load generator during the phase
+    client_processes: int | None = None  # number of processes that it used by then
 
 
 @dataclass(frozen=True, slots=True)
 class LoadCounters:
-    """The engine's counters as the load generator read them while none of its requests was in flight.
+    """The engine's counters, read by the load generator while none of its requests was in flight.
 
-    Those numbered n stand before the requests of segment n and after those of segment n - 1.
+    Reading n lies before the requests of segment n and after those of segment n - 1.
     """
 
     run_id: str
@@ -111,39 +111,39 @@ class LoadCounters:
     drafts_total: float | None = None
     draft_tokens_total: float | None = None
     accepted_tokens_total: float | None = None
-    requests_running: float | None = None  # whoever else's
+    requests_running: float | None = None  # of other clients
     accepted_per_pos_total: list[float] | None = None  # index 0 = first draft position
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One statistic of one metric at one measured point, in our names and units, by whoever's definition it is.
+    """One statistic of one metric at one measured point, in Pitwall's names and units, by the tool's definition.
 
     `metric`: output_tps, decode_tps, prompt_tps, request_tps, ttft_ms, tpot_ms, itl_ms, e2e_ms, acceptance_length, ...
-    `statistic`: mean, median, min, max, p50 .. p99, total; 'stated' where a text does not say.
+    `statistic`: mean, median, min, max, p50 .. p99, total; 'stated' if a text does not name it.
     """
 
     run_id: str
     load_id: str
     ts: datetime
-    point: str  # as people read it: 'pp2048 tg128 d0 c1', 'class Code', '8 at once'
+    point: str  # readable: 'pp2048 tg128 d0 c1', 'class Code', '8 at once'
     metric: str
     statistic: str
     unit: str
     definition: str  # 'pitwall', 'llama-benchy 0.4.0', ...
     value: float | None = None  # None only with a reason
-    n: int | None = None  # values that it was made of
-    sd: float | None = None  # of these, ddof 1
+    n: int | None = None  # number of values
+    sd: float | None = None  # of these values, ddof 1
     concurrency: int | None = None
-    prompt_tokens: int | None = None  # asked for, of one request
+    prompt_tokens: int | None = None  # requested, per request
     output_tokens: int | None = None
     depth_tokens: int | None = None  # in the context before the prompt
-    reason: str | None = None  # codes: why value or sd is None, or what is to be known of it
+    reason: str | None = None  # codes: why value or sd is None, or a caveat
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
-    """One case of a suite that a server passes or not: of tool calls, of what it sees."""
+class SuiteCheck:
+    """One case of a pass-or-fail suite, of tool calls or of vision."""
 
     run_id: str
     load_id: str
@@ -151,31 +151,31 @@ class Check:
     suite: str
     case_name: str
     mode: str  # 'streaming', 'whole', ...
-    is_pass: bool | None = None  # None: it could not be tried, and `why` says what was in the way
+    is_pass: bool | None = None  # None: it could not be tried, `why` has the obstacle
     why: str | None = None
-    exchange: dict[str, JsonValue] = field(default_factory=dict)  # request and answer, cut to a bound
+    exchange: dict[str, JsonValue] = field(default_factory=dict)  # request and answer, truncated to a limit
 
 
-VERDICTS = {True: "pass", False: "fail", None: "not tried"}  # of a check, as people read them
+VERDICTS = {True: "pass", False: "fail", None: "not tried"}  # labels of Check.is_pass
 
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """How many items of a task were answered right; two are comparable where task, filter and protocol are the same."""
+    """Number of correct items of a task; two are comparable if task, filter and protocol are the same."""
 
     run_id: str
     load_id: str
     ts: datetime
     task: str
-    filter: str  # how the answer is taken out of the text; 'none' where there is no choice
+    filter: str  # how the answer is extracted from the text; 'none' if there is no choice
     metric: str  # 'exact_match', 'acc', ...
-    correct: int | None = None  # None where items have shares of a point
-    n: int | None = None  # items that were scored; errors are not
+    correct: int | None = None  # None if items score fractions
+    n: int | None = None  # scored items, without errors
     value: float | None = None  # 0..1
-    low: float | None = None  # Wilson, 95 %; None where items have shares of a point
+    low: float | None = None  # Wilson, 95 %; None if items score fractions
     high: float | None = None
-    stderr: float | None = None  # as the tool gives it
-    protocol_hash: str | None = None  # equal where items, prompts and sampling are
+    stderr: float | None = None  # as the tool reports it
+    protocol_hash: str | None = None  # equal if items, prompts and sampling are equal
     protocol: dict[str, JsonValue] = field(default_factory=dict)
     version: str | None = None  # of the task
     reason: str | None = None  # codes: why value is None, or how many items were errors
@@ -193,7 +193,7 @@ class AccuracyItem:
     item_hash: str
     item_id: str
     score: float | None = None  # 0..1; None: an error
-    is_error: bool = False  # no answer came, which is not a wrong one
+    is_error: bool = False  # no answer arrived, which is not a wrong answer
     why: str | None = None
     target: str | None = None
     answer: str | None = None

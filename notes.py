@@ -1,6 +1,6 @@
-"""What people write down beside the measurements: notes on runs, gotchas, saved views.
+"""Entries that people write: notes on runs, gotchas, saved views.
 
-A note is one version: a new one replaces all of it, and no version is changed.
+Each entry is one version: a new version replaces all of it, and no version is changed.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Rating = Annotated[int, Field(ge=1, le=5)] | None  # 1 poor, 5 excellent; None: not given
+Rating = Annotated[int, Field(ge=1, le=5)] | None  # 1 poor, 5 excellent; None: not rated
 
 
 Tag = Annotated[str, Field(min_length=1, max_length=40)]
 
 
 class RunNote(BaseModel):
-    """What people say of a run, as one version of it; a new version replaces all of it, and no version is changed."""
+    """One version of the note on a run."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     run_id: str
-    version: int = 0  # 0: nobody has said anything yet
+    version: int = 0  # 0: nothing written yet
     written_at: datetime | None = None
     role: str | None = None
-    name: str | None = Field(default=None, min_length=1, max_length=120)  # given to the run; None: it kept its own
+    name: str | None = Field(default=None, min_length=1, max_length=120)  # new name of the run; None: unchanged
     text: str = Field(default="", max_length=20_000)  # Markdown
     tags: tuple[Tag, ...] = Field(default=(), max_length=20)
     is_starred: bool = False
@@ -36,19 +36,19 @@ class RunNote(BaseModel):
 
 
 class NoteEdit(BaseModel):
-    """A change of a note as a command hands it in; None: this stays as it is."""
+    """A command's change of a note; None leaves a field unchanged."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     text: str | None = Field(default=None, max_length=20_000)
-    tags: tuple[Tag, ...] = Field(default=(), max_length=20)  # put on
+    tags: tuple[Tag, ...] = Field(default=(), max_length=20)  # tags to add
     tags_taken_off: tuple[Tag, ...] = Field(default=(), max_length=100)
     is_starred: bool | None = None
-    ratings: dict[Literal["agentic_feel", "coding", "language"], Rating] = {}  # null: taken back
+    ratings: dict[Literal["agentic_feel", "coding", "language"], Rating] = {}  # null: withdraw the rating
     impression: str | None = Field(default=None, max_length=300)
 
 
 class Gotcha(BaseModel):
-    """A failure that somebody met with a configuration, and what helps; a version of it as `RunNote` has them."""
+    """A failure that somebody met with a configuration, and its workaround; versioned like `RunNote`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     id: str
@@ -57,16 +57,16 @@ class Gotcha(BaseModel):
     role: str | None = None
     engine: str
     cause: str | None = Field(default=None, max_length=2_000)  # of a failed run; numbers and paths in it may differ
-    flag: str | None = Field(default=None, min_length=2, max_length=200)  # of the command, or NAME=value of a variable
+    flag: str | None = Field(default=None, min_length=2, max_length=200)  # of the command, or NAME=value for a variable
     failure: str = Field(min_length=1, max_length=500)
     workaround: str = Field(min_length=1, max_length=4_000)  # Markdown
     link: str | None = Field(default=None, max_length=2_000, pattern=r"^https?://[^\s/]\S*$")
-    run_id: str | None = None  # at which it was written
+    run_id: str | None = None  # of the run at which it was written
     is_withdrawn: bool = False
 
 
 class SavedView(BaseModel):
-    """What a page showed, kept under a name: the query of its address; a version of it as `RunNote` has them."""
+    """A page's URL query saved under a name; versioned like `RunNote`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     page: Literal["runs", "explore"]

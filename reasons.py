@@ -1,7 +1,7 @@
-"""Why something is not known or not compared: a code with its values; `web/words.py` has the words.
+"""Reasons why something is unknown or not compared: a code with its values; `web/words.py` has the sentences.
 
-Rooms below the pages give reasons in this form, so that a page, the command line and a test can each tell them apart
-without reading a sentence.
+Packages below the pages report reasons in this form, so that pages, the command line and tests can tell them apart
+without parsing a sentence.
 """
 
 from __future__ import annotations
@@ -14,12 +14,16 @@ from urllib.parse import quote, unquote
 
 
 class Code(StrEnum):
-    """What a reason is; in brackets the runs and values that it comes with."""
+    """Reason codes; the comments name the values that come with a code."""
 
     # about one run's speed
     NO_WINDOW = "no_window"
     TOO_FEW_WINDOWS = "too_few_windows"  # active, windows, fewest
+    CONCURRENCY_UNKNOWN = "concurrency_unknown"
+    SELDOM_ALONE = "seldom_alone"  # windows, fewest, together: other numbers of concurrent requests
     NOT_COMPUTED = "not_computed"
+    NOT_RECORDED = "not_recorded"
+    NOT_LOGGED = "not_logged"
     NO_STEP_COUNTED = "no_step_counted"
     NO_STEP_COUNTER = "no_step_counter"
     STEPS_MISSING = "steps_missing"  # missing, active
@@ -28,6 +32,7 @@ class Code(StrEnum):
     NO_DRAFT_TOLD = "no_draft_told"
     DRAFTS_NOT_COUNTED = "drafts_not_counted"
     DRAFTS_NOT_LOGGED = "drafts_not_logged"
+    DRAFT_TOKENS_UNKNOWN = "draft_tokens_unknown"
     # about a speed's factors
     REQUESTS_LEFT_OUT = "requests_left_out"
     PHASE_NOT_ENDED = "phase_not_ended"
@@ -36,6 +41,7 @@ class Code(StrEnum):
     # about one load's value of an objective
     NO_REQUEST_OF_KIND = "no_request_of_kind"  # concurrency
     NO_STEADY_PART = "no_steady_part"  # concurrency
+    TOO_FEW_CHUNKS = "too_few_chunks"  # requests, fewest
     TOO_FEW_REQUESTS = "too_few_requests"  # requests, fewest
     TOKENS_DIFFER = "tokens_differ"
     NO_ENERGY = "no_energy"
@@ -49,8 +55,9 @@ class Code(StrEnum):
     NO_USERS_HELD = "no_users_held"
     NO_KV_CAPACITY = "no_kv_capacity"
     NO_ACCURACY = "no_accuracy"
+    NO_ITEM_PAIRS = "no_item_pairs"
     TOO_FEW_STARTS = "too_few_starts"  # starts, fewest
-    # about what a formula of analysis.physics would give
+    # about the result of a formula of analysis.physics
     INPUTS_UNKNOWN = "inputs_unknown"  # inputs: their names
     MODEL_NOT_HERE = "model_not_here"
     CONFIG_NOT_READ = "config_not_read"  # why
@@ -58,7 +65,7 @@ class Code(StrEnum):
     NO_SPECULATION = "no_speculation"
     TOO_FEW_FOR_BANDS = "too_few_for_bands"  # windows, fewest
     PHASES_OVERLAP = "phases_overlap"  # phases_s, total_s
-    # in a column of a view, about one interval between two looks at a server
+    # in a column of a view, about one interval between two readings of a server
     COUNTER_RESET = "counter_reset"
     NO_ANSWER = "no_answer"  # seconds
     TOO_MANY_TOKENS_A_STEP = "too_many_tokens_a_step"  # tokens, most
@@ -78,10 +85,10 @@ class Code(StrEnum):
     REQUEST_NOT_THROUGHOUT = "request_not_throughout"
     LOG_TELLS_NO_WINDOW = "log_tells_no_window"
     LOG_COUNTS_NO_STEPS = "log_counts_no_steps"
-    # about a result: why it or its sd is not known, or what is to be known of it
+    # about a result: why it or its sd is unknown, or a caveat
     FILE_SAYS_NULL = "file_says_null"
     IMPOSSIBLE_NUMBER = "impossible_number"
-    NOT_A_NUMBER = "not_a_number"  # text: the beginning of what the file holds instead
+    NOT_A_NUMBER = "not_a_number"  # text: the beginning of the file's value
     SD_COUNT_NOT_TOLD = "sd_count_not_told"
     SPREAD_COUNT_NOT_TOLD = "spread_count_not_told"  # spread
     SD_OF_ONE_VALUE = "sd_of_one_value"
@@ -109,7 +116,7 @@ class Code(StrEnum):
     NO_ITEM_SCORED = "no_item_scored"
     ERRORS_MAY_COUNT_RIGHT = "errors_may_count_right"
     NOT_SCORED_YET = "not_scored_yet"  # items, errors
-    # about a quantity that a definition does not give
+    # about a quantity that a definition does not provide
     CLIENT_SEES_NO_STEPS = "client_sees_no_steps"
     CLIENT_NOT_TOLD = "client_not_told"
     CLIENT_KNOWS_OWN_REQUESTS = "client_knows_own_requests"
@@ -134,7 +141,7 @@ class Code(StrEnum):
     MACHINE_NOT_TOLD = "machine_not_told"
     NO_GPU_SAMPLED = "no_gpu_sampled"
     GPUS_NOT_LOOKED_AT = "gpus_not_looked_at"
-    # about the conditions of a stretch of a run
+    # about the conditions in an interval of a run
     COLUMN_NOT_RECORDED = "column_not_recorded"
     NO_GPU_LOOKED_AT_WITHIN = "no_gpu_looked_at_within"
     TOO_FEW_SAMPLES_WITHIN = "too_few_samples_within"  # samples, span_s
@@ -144,7 +151,7 @@ class Code(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One reason; `run_ids` are the runs that it is about, in the order of the words."""
+    """One reason; `run_ids` are the runs concerned, in the order in which the sentence names them."""
 
     code: Code
     run_ids: tuple[str, ...] = ()
@@ -152,20 +159,20 @@ class Reason:
 
 
 def write_reasons(reasons: Iterable[Reason]) -> str | None:
-    """Reasons as a column holds them: 'values_missing present=2 wanted=3; sd_of_one_value'; None where there is none.
+    """Return reasons in column form: 'values_missing present=2 wanted=3; sd_of_one_value'; None if there are none.
 
-    Whatever is not a plain character in a value is percent-encoded: a foreign file may have said it.
+    Values are percent-encoded, because they may come from a foreign file.
     """
-    return "; ".join(map(_written, reasons)) or None
+    return "; ".join(map(_write_reason, reasons)) or None
 
 
-def _written(reason: Reason) -> str:
+def _write_reason(reason: Reason) -> str:
     values = {name: quote(str(value), safe="", errors="replace") for name, value in reason.values.items()}
     return " ".join([reason.code, *(f"{name}={value}" for name, value in values.items())])
 
 
 def read_reason(text: str) -> Reason:
-    """One reason as a column holds it: 'no_answer seconds=7.6'."""
+    """Parse one reason in column form: 'no_answer seconds=7.6'."""
     code, *values = text.split()
-    named = (value.split("=", 1) for value in values)
-    return Reason(Code(code), values={name: unquote(value) for name, value in named})
+    pairs = (value.split("=", 1) for value in values)
+    return Reason(Code(code), values={name: unquote(value) for name, value in pairs})

@@ -1,4 +1,4 @@
-"""The one list of what is a secret, by name, by shape and by value: for commands, logs, bundles and pages alike."""
+"""The only definition of a secret, by name, shape and value: for commands, logs, bundles and pages alike."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # the shim of a server needs a name of this module, and no pydantic for as long as the server lives
+if TYPE_CHECKING:  # the server's shim imports this module and must not load pydantic
     from domain import JsonValue
 
 MASK = "<secret>"
 HIDDEN_PREFIX = "PITWALL_SECRET_"
 SERVER_API_KEY = "SERVER_API_KEY"  # the variable in which a workload finds the key of its server
-SHORTEST_VALUE = 8  # characters; a shorter value is a secret in its own place alone
+SHORTEST_VALUE = 8  # characters; a shorter value is masked only in its own field
 
 Span = tuple[int, int]
 
@@ -27,7 +27,7 @@ _SECRET_FLAG = re.compile(
     re.IGNORECASE,
 )
 _REFERENCE = re.compile(r"\$(\w+|\{\w+(:?[-?+=][^}]*)?\}|env:\w+)$|%\w+%$")
-_SAYS_NOTHING = re.compile(r"(?:none|null|true|false|yes|no|on|off|\d{1,6}|\*+)$", re.IGNORECASE)
+_HARMLESS_VALUE = re.compile(r"(?:none|null|true|false|yes|no|on|off|\d{1,6}|\*+)$", re.IGNORECASE)
 _SWITCH = re.compile(r"(?:true|false|yes|no|on|off|[01])$", re.IGNORECASE)
 _PLACEHOLDERS = frozenset({"empty", "none", "null", "dummy", "changeme", "your-key", "not-needed", "no-key-required"})
 
@@ -36,15 +36,15 @@ _SHAPES = re.compile(
     r"gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{22,}|glpat-[\w-]{20,}|pwt_[\w-]{40,}|xox[abeprs]-[\w-]{10,}|wandb_v1_\w{20,}|"
     r"eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,})|(?<=hooks\.slack\.com/services/)[\w/]{20,}|(?<=Bearer )[\w.~+/-]{8,}=*"
 )
-_SAYS = r"""['"]?\s*[:=]\s*\[?['"]?"""
+_ASSIGNMENT = r"""['"]?\s*[:=]\s*\[?['"]?"""
 _VALUE = r"""(?P<value>[^\s'",;&\])}]+)"""
 _TEXT_TOKENS = ("BOS", "EOS", "EOT", "PAD", "UNK", "SEP", "CLS", "MASK", "STOP", "IMAGE")  # 'EOS_TOKEN' is no secret
 _NO_TEXT_TOKEN = "".join(f"(?<!{name}_)" for name in _TEXT_TOKENS)
-_PLACES = (
-    re.compile(rf"(?<![a-z]){_NO_TEXT_TOKEN}{_SECRET_ENDING}{_SAYS}{_VALUE}"),
+_SECRET_PATTERNS = (
+    re.compile(rf"(?<![a-z]){_NO_TEXT_TOKEN}{_SECRET_ENDING}{_ASSIGNMENT}{_VALUE}"),
     re.compile(
         r"(?:api[-_]?key|access[-_]key(?:[-_]id)?|secret[-_]key|(?:hf|auth|access|refresh|bearer)[-_]token|"
-        rf"_secret|password|passwd|passphrase){_SAYS}{_VALUE}",
+        rf"_secret|password|passwd|passphrase){_ASSIGNMENT}{_VALUE}",
         re.IGNORECASE,
     ),
     re.compile(
@@ -61,7 +61,7 @@ _PLACES = (
 )
 
 
-_HINTS = ("key", "token", "secret", "pass", "auth", "pw", "credential", "://", "sig")  # one is in every place above
+_HINTS = ("key", "token", "secret", "pass", "auth", "pw", "credential", "://", "sig")  # every pattern needs one
 
 
 def is_secret_name(name: str, value: str = "") -> bool:
@@ -75,58 +75,58 @@ def is_secret_flag(flag: str) -> bool:
 
 
 def is_reference(value: str) -> bool:
-    """Whether a value is masked or only points at a secret kept elsewhere ('$HF_TOKEN', '${KEY:-}', '%KEY%')."""
+    """Whether a value is masked or only refers to a secret stored elsewhere ('$HF_TOKEN', '${KEY:-}', '%KEY%')."""
     return value in ("", MASK) or bool(_REFERENCE.fullmatch(value) and not _SHAPES.search(value))
 
 
 def is_distinctive(value: str) -> bool:
-    """Whether a secret's value gives it away wherever it stands: a placeholder or a short word does not."""
+    """Whether a secret's value can be searched for in any text: a placeholder or a short word cannot."""
     return len(value) >= SHORTEST_VALUE and value.lower() not in _PLACEHOLDERS and not is_reference(value)
 
 
 class KnownSecrets:
-    """The values that this process knows to be secret, held in memory alone; any thread may ask or add."""
+    """Values that this process knows to be secret, in memory only; thread-safe."""
 
     def __init__(self) -> None:
         self._values: frozenset[str] = frozenset()
         self._pattern: re.Pattern[str] | None = None
 
     def add(self, values: Iterable[str]) -> None:
-        """Mask these wherever they appear from now on."""
+        """Mask these values in every text from now on."""
         values = self._values.union(filter(is_distinctive, values))
         if values != self._values:
-            self._values, self._pattern = values, any_of(values)
+            self._values, self._pattern = values, pattern_of_values(values)
 
     def spans(self, text: str) -> list[Span]:
-        """Where they stand in a text."""
+        """Return their positions in a text."""
         return [match.span() for match in self._pattern.finditer(text)] if self._pattern else []
 
 
 KNOWN = KnownSecrets()
 
 
-def any_of(values: Iterable[str]) -> re.Pattern[str] | None:
-    """A pattern of the values, the longest first; None for no value."""
+def pattern_of_values(values: Iterable[str]) -> re.Pattern[str] | None:
+    """Return a pattern of the values, the longest first; None if there are no values."""
     words = sorted(values, key=len, reverse=True)
     return re.compile("|".join(map(re.escape, words))) if words else None
 
 
 def secret_spans(text: str, secrets: Iterable[str] = ()) -> list[Span]:
-    """Where secrets stand in a text, as (start, end), in order: known ones, given ones, and what looks like one."""
+    """Return the (start, end) of secrets in a text, in order: known values, given values, and secret-like text."""
     spans = [*KNOWN.spans(text), *(match.span() for match in _SHAPES.finditer(text))]
-    if pattern := any_of(filter(is_distinctive, secrets)):
+    if pattern := pattern_of_values(filter(is_distinctive, secrets)):
         spans += [match.span() for match in pattern.finditer(text)]
     lowered = text.lower()
-    for place in _PLACES if any(hint in lowered for hint in _HINTS) else ():
-        for match in place.finditer(text):
+    for pattern in _SECRET_PATTERNS if any(hint in lowered for hint in _HINTS) else ():
+        for match in pattern.finditer(text):
             group = "value" if match["value"] else "bare"
-            if not (_SAYS_NOTHING.match(match[group]) or is_reference(match[group])):
+            if not (_HARMLESS_VALUE.match(match[group]) or is_reference(match[group])):
                 spans.append(match.span(group))
     return merge_spans(spans)
 
 
 def merge_spans(spans: Iterable[Span]) -> list[Span]:
-    """The spans in order, overlapping ones as one."""
+    """Return the spans in order, overlapping ones merged."""
     merged: list[Span] = []
     for start, end in sorted(spans):
         if merged and start < merged[-1][1]:
@@ -137,14 +137,14 @@ def merge_spans(spans: Iterable[Span]) -> list[Span]:
 
 
 def mask_text(text: str, secrets: Iterable[str] = ()) -> str:
-    """Text without known and given secrets, and without what looks like one ('api_key: x', '--api-key x')."""
+    """Mask known and given secrets and secret-like text ('api_key: x', '--api-key x')."""
     for start, end in reversed(secret_spans(text, secrets)):
         text = text[:start] + MASK + text[end:]
     return text
 
 
 def mask_json(value: JsonValue, name: str = "") -> JsonValue:
-    """JSON without secrets: known by the name that a value stands under, or by what its text looks like."""
+    """Mask secrets in JSON, recognised by the key of a value or by the look of its text."""
     if isinstance(value, dict):
         return {key: mask_json(item, str(key)) for key, item in value.items()}
     if isinstance(value, list | tuple):

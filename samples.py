@@ -1,4 +1,4 @@
-"""The samples that a run leaves behind, as collectors make them and the store keeps them.
+"""Samples of a run, as collectors produce them and the store keeps them.
 
 The conventions are those of domain.py: unknown is None, times are aware UTC datetimes, names carry their units.
 """
@@ -10,14 +10,14 @@ from datetime import datetime
 from typing import get_args
 
 from domain import JsonValue
-from load_records import Accuracy, AccuracyItem, Check, Load, LoadCounters, LoadPhase, RequestRecord, Result
+from load_records import Accuracy, AccuracyItem, Load, LoadCounters, LoadPhase, RequestRecord, Result, SuiteCheck
 
 
 @dataclass(frozen=True, slots=True)
 class CounterSample:
-    """One engine's (one DP rank's) counters as /metrics gave them: raw, cumulative, undivided.
+    """One engine's (one DP rank's) counters from /metrics: raw, cumulative, undivided.
 
-    A name the engine does not export is None. `definition` says whose names they are
+    A counter that the engine does not export is None. `definition` names the source of the names
     ('vllm.counter', 'vllm.v0.counter', 'sglang.counter', 'llamacpp.counter').
     """
 
@@ -32,7 +32,7 @@ class CounterSample:
     decode_tokens_total: float | None = None  # SGLang realtime_tokens_total{mode="decode"}
     decode_seconds_total: float | None = None  # llama.cpp tokens_predicted_seconds_total
     decode_calls_total: float | None = None  # llama.cpp n_decode_total
-    prompt_tokens_total: float | None = None  # computed ones
+    prompt_tokens_total: float | None = None  # computed, without cached ones
     prompt_tokens_cached_total: float | None = None
     drafts_total: float | None = None
     draft_tokens_total: float | None = None
@@ -42,15 +42,15 @@ class CounterSample:
     requests_running: float | None = None
     requests_waiting: float | None = None
     kv_usage_ratio: float | None = None  # 0..1
-    accept_length_gauge: float | None = None  # as the engine states it
+    accept_length_gauge: float | None = None  # as the engine reports it
     accept_rate_gauge: float | None = None
     generation_tps_gauge: float | None = None
-    process_start_s: float | None = None  # since the epoch, as the server says it of its own process
+    process_start_s: float | None = None  # since the epoch, as the server reports it
 
 
 @dataclass(frozen=True, slots=True)
 class LatencySample:
-    """One latency histogram of the server's own, of all its requests, as /metrics gave it: cumulative."""
+    """One cumulative latency histogram from /metrics, over all requests of the server."""
 
     run_id: str
     ts: datetime
@@ -58,14 +58,14 @@ class LatencySample:
     definition: str  # 'vllm.histogram'
     metric: str  # 'ttft_ms' | 'itl_ms' | 'tpot_ms' | 'e2e_ms'
     engine_index: int = 0
-    upper_ms: list[float] | None = None  # upper bounds of the buckets but the last, which has none
-    counts: list[float] | None = None  # up to each bound; the last one counts all
+    upper_ms: list[float] | None = None  # upper bounds of all buckets but the last, which is unbounded
+    counts: list[float] | None = None  # cumulative, per bound; the last one counts all requests
     sum_ms: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SlotSample:
-    """One llama.cpp slot as /slots showed it."""
+    """One llama.cpp slot from /slots."""
 
     run_id: str
     ts: datetime
@@ -74,25 +74,25 @@ class SlotSample:
     task: int | None
     is_processing: bool
     n_decoded: int | None
-    n_tokens: int | None  # tokens the slot holds: prompt and generated
+    n_tokens: int | None  # tokens in the slot: prompt and generated
     n_ctx: int | None
     decode_calls_total: float | None = None  # n_decode_total of the scrape just before, for tokens per step
 
 
 @dataclass(frozen=True, slots=True)
 class LogSample:
-    """What one stats line of the log printed, in the engine's own definition."""
+    """Values of one stats line of the log, in the engine's own definition."""
 
     run_id: str
     ts: datetime
-    offset: int  # byte offset of the line: with run_id the identity of the sample
+    offset: int  # byte offset of the line; with run_id, the sample's identity
     line: int
     definition: str  # 'vllm.log', 'sglang.log', 'llamacpp.log', ...
-    ts_source: str = "read"  # 'stamp' or 'elapsed': the line says its time; 'near': the line before does; else read
+    ts_source: str = "read"  # 'stamp', 'elapsed': from the line; 'near': from the line before; else time of reading
     engine_index: int = 0
     rank: str | None = None
     kind: str | None = None  # SGLang: decode | prefill
-    window_s: float | None = None  # where the line states it
+    window_s: float | None = None  # if the line states it
     generation_tps: float | None = None
     prompt_tps: float | None = None
     requests_running: float | None = None
@@ -109,7 +109,7 @@ class LogSample:
 
 @dataclass(frozen=True, slots=True)
 class GpuSample:
-    """One GPU at one moment; a value the driver does not give is None and named in `unknown` with its reason."""
+    """One GPU at one moment; a value that the driver does not report is None, with its reason in `unknown`."""
 
     run_id: str | None  # None: the machine's GPU, no run in particular
     ts: datetime
@@ -129,23 +129,23 @@ class GpuSample:
     memory_used_bytes: int | None = None
     memory_total_bytes: int | None = None
     memory_kind: str | None = None  # 'dedicated' | 'unified'
-    process_memory_bytes: int | None = None  # of the run's own processes
+    process_memory_bytes: int | None = None  # of the run's processes
     temperature_c: float | None = None
     memory_temperature_c: float | None = None
-    throttle_reasons: int | None = None  # NVML clocks event reasons, the raw bits
+    throttle_reasons: int | None = None  # NVML clocks event reasons, raw bits
     unknown: dict[str, str] = field(default_factory=dict)
-    other_memory_bytes: int | None = None  # of all other processes that compute on this GPU
-    other_utilization_ratio: float | None = None  # 0..1, share of time the others' kernels ran
-    # Of a machine that an agent samples: `ts` is Pitwall's time, and its own was so much behind; None: Pitwall's own.
+    other_memory_bytes: int | None = None  # of all other compute processes on this GPU
+    other_utilization_ratio: float | None = None  # 0..1, share of time in which their kernels ran
+    # If an agent sampled it: `ts` is Pitwall's time, and the agent's clock was this far behind; None: no agent.
     clock_offset_s: float | None = None
-    clock_uncertainty_s: float | None = None  # half of the round trip by which it was found, and drift since
+    clock_uncertainty_s: float | None = None  # half of the measuring round trip, plus drift since
 
 
 @dataclass(frozen=True, slots=True)
 class HostSample:
-    """CPU and memory of a run's process tree and of the machine it is on.
+    """CPU and memory of a run's process tree and of its machine.
 
-    What is not known is None; where that is the kernel's doing, `unknown` names it with its reason.
+    Unknown values are None; `unknown` has the reason for those that the kernel does not report.
     """
 
     run_id: str
@@ -161,25 +161,25 @@ class HostSample:
     host_cores: int | None = None
     host_memory_used_bytes: int | None = None
     host_memory_total_bytes: int | None = None
-    # Cumulative: what the machine gave the tree, and what it gave everybody. Only their increments mean something.
+    # Cumulative, of the tree and of the whole machine: only their increments mean something.
     scheduled_seconds_total: float | None = None  # of all threads of the tree, on a CPU
     runnable_wait_seconds_total: float | None = None  # of all threads of the tree, ready to run and waiting for a CPU
-    throttled_seconds_total: float | None = None  # its control groups held back by their CPU limits, a CPU each
+    throttled_seconds_total: float | None = None  # CPU seconds denied by the limits of its control groups
     throttled_periods_total: int | None = None
     host_cpu_seconds_total: float | None = None  # of all cores: busy, idle and stolen
-    host_busy_seconds_total: float | None = None  # used by anybody here, the tree included
-    host_steal_seconds_total: float | None = None  # wanted here, and given to another machine by the hypervisor
+    host_busy_seconds_total: float | None = None  # used by any process, the tree included
+    host_steal_seconds_total: float | None = None  # given to another virtual machine by the hypervisor
     unknown: dict[str, str] = field(default_factory=dict)
-    clock_offset_s: float | None = None  # as of a GpuSample
+    clock_offset_s: float | None = None  # as in GpuSample
     clock_uncertainty_s: float | None = None
 
 
-REFUSED = "refused"  # the kind of an event: results of a load were not taken in
+REFUSED = "refused"  # event kind: results of a load were not accepted
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened to a run: a state change, a start-up fact, a warning, a cause, an outage."""
+    """An event of a run: a state change, a start-up fact, a warning, a failure cause, an outage."""
 
     run_id: str
     ts: datetime
@@ -192,7 +192,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class CollectorHealth:
-    """How one collector's last tick for one run went; stored when it changes and once a minute."""
+    """Result of a collector's last tick for one run; stored when it changes and once a minute."""
 
     run_id: str | None
     ts: datetime
@@ -214,22 +214,22 @@ Sample = (
     | LoadPhase
     | LoadCounters
     | Result
-    | Check
+    | SuiteCheck
     | Accuracy
     | AccuracyItem
     | Event
     | CollectorHealth
 )
 
-MOST = 2.0**53  # from here on a double no longer counts one by one; at a million tokens a second, after 285 years
-# The fields that may be unknown; the other values of a sample are JSON, where storage leaves out the same.
-UNKNOWABLE = {kind: tuple(f.name for f in fields(kind) if f.default is None) for kind in get_args(Sample)}
-BELOW_ZERO = {"temperature_c", "memory_temperature_c", "clock_offset_s"}  # of those, the ones that may be
+LARGEST_COUNT = 2.0**53  # the last count that a double increments exactly: at a million tokens/s, after 285 years
+# The fields that may be unknown; the other values of a sample are JSON, in which storage drops the same values.
+OPTIONAL_FIELDS = {kind: tuple(f.name for f in fields(kind) if f.default is None) for kind in get_args(Sample)}
+SIGNED_FIELDS = {"temperature_c", "memory_temperature_c", "clock_offset_s"}  # of those, the ones that may be negative
 
 
 @dataclass(frozen=True, slots=True)
 class TailPosition:
-    """How far a file has been taken in; committed in the transaction of the samples it produced."""
+    """Read position in a file; committed in the transaction of the samples that it produced."""
 
     run_id: str
     path: str
@@ -240,20 +240,20 @@ class TailPosition:
 
 @dataclass(frozen=True, slots=True)
 class AgentPosition:
-    """How far what an agent on another machine sends has been taken in; committed with the samples, as a file's is."""
+    """Read position in the batches of an agent on another machine; committed with the samples."""
 
     run_id: str
     agent_id: str
     machine_id: str
     host_name: str
     number: int  # of its last batch
-    thinned: int  # batches that it left out, for its buffer was full
+    thinned: int  # batches that it dropped because its buffer was full
     seen_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Samples (and the positions they bring us to) that are committed together or not at all."""
+    """Samples, and the read positions after them, that are committed together or not at all."""
 
     samples: tuple[Sample, ...] = ()
     positions: tuple[TailPosition | AgentPosition, ...] = ()

@@ -1,4 +1,4 @@
-"""Where Pitwall keeps its things and where it listens, read once from the environment."""
+"""Pitwall's settings, read once from the environment: the data folder, its files and the address."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ PLAIN_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)*/?")
 
 
 def default_data_dir() -> Path:
-    """The user's data directory after the XDG base directory specification."""
+    """Return the user's data directory by the XDG base directory specification."""
     base = os.environ.get("XDG_DATA_HOME")
     return (Path(base) if base else Path.home() / ".local/share") / "pitwall"
 
 
 class Settings(BaseSettings):
-    """Validated settings; a wrong value is a clear error at start, never a surprise later."""
+    """Validated settings; a wrong value is an error at start."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, env_ignore_empty=True, frozen=True, extra="forbid", populate_by_name=True
@@ -34,28 +34,28 @@ class Settings(BaseSettings):
     data_dir: Path = Field(default_factory=default_data_dir, validation_alias=DATA_VARIABLE)
     host: str = "127.0.0.1"
     port: int = Field(default=8501, ge=1, le=65535)
-    public_url: HttpUrl | None = None  # how others reach us, behind a reverse proxy
+    public_url: HttpUrl | None = None  # address for others, behind a reverse proxy
 
     @field_validator("data_dir")
     @classmethod
-    def _whole_path(cls, path: Path) -> Path:
+    def _absolute_path(cls, path: Path) -> Path:
         return path.expanduser().absolute()
 
     @field_validator("public_url")
     @classmethod
     def _plain_path(cls, url: HttpUrl | None) -> HttpUrl | None:
-        """Links are made by adding to it, and its path is served: nothing may follow it, and it must not begin anew."""
+        """Refuse a query, a fragment or an unusual path: links append to the URL and its path is served."""
         if url and (url.query or url.fragment or not PLAIN_PATH.fullmatch(url.path or "")):
             raise ValueError("it must end with a plain path or with none, such as https://gpu.example/pitwall")
         return url
 
-    def at(self, host: str | None, port: int) -> Settings:
-        """The same settings for the address that the server really listens on."""
+    def with_address(self, host: str | None, port: int) -> Settings:
+        """Return the same settings with the address on which the server really listens."""
         return self.model_copy(update={"host": host or self.host, "port": port})
 
     @property
     def url(self) -> str:
-        """What to open in a browser on this machine, or from elsewhere where PITWALL_PUBLIC_URL says how."""
+        """Address to open in a browser: PITWALL_PUBLIC_URL if set, else the address on this machine."""
         if self.public_url:
             return str(self.public_url).rstrip("/")
         host = "127.0.0.1" if self.host in ("0.0.0.0", "::") else self.host
@@ -63,22 +63,22 @@ class Settings(BaseSettings):
 
     @property
     def published_url(self) -> str | None:
-        """Under which other machines reach us, where that is set."""
+        """Address at which other machines reach this Pitwall, if set."""
         return self.url if self.public_url else None
 
     @property
     def base_path(self) -> str:
-        """Below which path everything is served: that of the public URL, as '/pitwall'; '' for none."""
+        """Path prefix of everything served: that of the public URL, such as '/pitwall'; '' for none."""
         return str((self.public_url and self.public_url.path) or "").rstrip("/")
 
     @property
     def store_path(self) -> Path:
-        """The owner's own file: locked while Pitwall runs."""
+        """Pitwall's own database file, locked while Pitwall runs."""
         return self.data_dir / "store.duckdb"
 
     @property
     def published_path(self) -> Path:
-        """The read-only file for everybody else."""
+        """The database file that other programs read."""
         return self.data_dir / "monitor.duckdb"
 
     @property
@@ -96,32 +96,32 @@ class Settings(BaseSettings):
 
     @property
     def loads_dir(self) -> Path:
-        """Loads that the user kept under a name."""
+        """Loads that the user saved under a name."""
         return self.data_dir / "loads"
 
     @property
     def prices_path(self) -> Path:
-        """What an hour of a machine and a kWh cost, as its user entered it."""
+        """Prices of a machine hour and a kWh, as the user entered them."""
         return self.data_dir / "prices.toml"
 
     @property
     def sign_in_path(self) -> Path:
-        """The team's OpenID provider and who may come in as what; see web.access.sign_in_config."""
+        """The team's OpenID provider and the roles of its users; see web.access.sign_in_config."""
         return self.data_dir / "sign-in.toml"
 
     @property
     def lake_path(self) -> Path:
-        """Where the lake is that this Pitwall ships to, with its keys; see storage.lake."""
+        """Address and keys of the lake that this Pitwall ships to; see storage.lake."""
         return self.data_dir / "lake.toml"
 
     @property
     def owner_path(self) -> Path:
-        """The id of this data folder, under which it ships."""
+        """The id of this data folder, which labels the data that it ships."""
         return self.data_dir / "pitwall.id"
 
     @property
     def agent_dir(self) -> Path:
-        """What an agent on this machine has not sent yet, a file a run."""
+        """Batches that an agent on this machine has not sent yet, one file per run."""
         return self.data_dir / "agent"
 
     @property
@@ -130,42 +130,42 @@ class Settings(BaseSettings):
 
     @property
     def sessions_path(self) -> Path:
-        """The browsers that are signed in."""
+        """Signed-in browsers."""
         return self.data_dir / "sessions.json"
 
     @property
-    def asked_path(self) -> Path:
-        """What the browsers that are signed in have asked on the SQL page."""
+    def query_history_path(self) -> Path:
+        """SQL page history of signed-in browsers."""
         return self.data_dir / "asked.json"
 
     @property
     def tokens_path(self) -> Path:
-        """The tokens of programs, as hashes."""
+        """Hashes of the API tokens."""
         return self.data_dir / "tokens.json"
 
     @property
     def peers_path(self) -> Path:
-        """Other Pitwalls whose live runs are watched here, with tokens of theirs; see web.live.elsewhere.peers."""
+        """Other Pitwalls whose live runs are watched here, with their tokens; see web.live.peers.peers."""
         return self.data_dir / "peers.json"
 
     @property
     def hosts_path(self) -> Path:
-        """The machines on which servers may be started by ssh; see launcher.remote.hosts."""
+        """Machines on which servers may be started by ssh; see launcher.remote.hosts."""
         return self.data_dir / "hosts.json"
 
     @property
     def shims_dir(self) -> Path:
-        """The runs of other Pitwalls whose servers were started on this machine, a folder each."""
+        """Runs of other Pitwalls whose servers were started on this machine, one folder each."""
         return self.data_dir / "shims"
 
     @property
     def api_token_path(self) -> Path:
-        """Where an older Pitwall kept its one token, and its owner may keep one; see web.access.tokens."""
+        """Where the documents have the owner keep a token for programs; Pitwall only keeps it closed to others."""
         return self.data_dir / "api.token"
 
     @property
-    def own_names(self) -> tuple[str, ...]:
-        """What Pitwall keeps in the data folder, by name; the folder may hold other things of its user's."""
+    def data_file_names(self) -> tuple[str, ...]:
+        """Names of Pitwall's files in the data folder, which may hold other files of the user."""
         stores = [f"{path.name}{end}" for path in (self.store_path, self.published_path) for end in ("", ".wal")]
         folders = (
             self.runs_dir,
@@ -186,7 +186,7 @@ class Settings(BaseSettings):
             self.hosts_path,
             self.hosts_path.with_suffix(".lock"),
             self.sessions_path,
-            self.asked_path,
+            self.query_history_path,
             self.prices_path,
             self.lake_path,
             self.sign_in_path,
@@ -200,15 +200,15 @@ class Settings(BaseSettings):
 
 
 class SettingsError(PitwallError):
-    """A variable of the environment, or a file of the data folder, that cannot be used, in one sentence."""
+    """An environment variable, or a file of the data folder, that cannot be used, in one sentence."""
 
 
 def load_settings() -> Settings:
-    """Settings from the PITWALL_ variables; raises SettingsError that names the one which cannot be used."""
+    """Read settings from the PITWALL_ variables; raises SettingsError that names an unusable variable."""
     try:
         return Settings()
     except ValidationError as error:
-        first = error.errors()[0]
-        name = ENVIRONMENT_NAMES.get(str(first["loc"][0]), str(first["loc"][0]))
-        why = first["msg"].removeprefix("Value error, ").lower()
-        raise SettingsError(f"{name} is {first['input']!r}: {why}.") from None
+        first_error = error.errors()[0]
+        name = ENVIRONMENT_NAMES.get(str(first_error["loc"][0]), str(first_error["loc"][0]))
+        message = first_error["msg"].removeprefix("Value error, ").lower()
+        raise SettingsError(f"{name} is {first_error['input']!r}: {message}.") from None

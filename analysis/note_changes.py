@@ -1,4 +1,4 @@
-"""What a change of a note does, and what it did in words."""
+"""Edits of run notes and their descriptions for the audit."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from pydantic import ValidationError
 
 from notes import NoteEdit, RunNote
 
-RATED = {"agentic_feel": "Agentic feel", "coding": "Coding", "language": "Language"}
+RATING_TITLES = {"agentic_feel": "Agentic feel", "coding": "Coding", "language": "Language"}
 
 
-def edited(note: RunNote, edit: NoteEdit) -> RunNote:
-    """A note after an edit; what the edit does not name stays. Doing it twice is doing it once."""
-    said = {"text": edit.text, "is_starred": edit.is_starred, "impression": edit.impression}
+def apply_edit(note: RunNote, edit: NoteEdit) -> RunNote:
+    """Return the note after an edit; fields that the edit leaves out stay. Idempotent."""
+    replacements = {"text": edit.text, "is_starred": edit.is_starred, "impression": edit.impression}
     tags = [tag for tag in dict.fromkeys([*note.tags, *edit.tags]) if tag not in edit.tags_taken_off]
-    named = {name: value for name, value in said.items() if value is not None}
-    return note.model_copy(update=named | edit.ratings | {"tags": tuple(tags)})
+    changes = {name: value for name, value in replacements.items() if value is not None}
+    return note.model_copy(update=changes | edit.ratings | {"tags": tuple(tags)})
 
 
 def changes_between(before: RunNote, after: RunNote) -> Iterator[tuple[str, str]]:
-    """What was done, as the audit calls it, and a word about it."""
+    """Yield each change as an audit action with a short detail."""
     if after.name != before.name:
         yield "rename", f"to {after.name}"
     if after.is_starred != before.is_starred:
@@ -29,18 +29,20 @@ def changes_between(before: RunNote, after: RunNote) -> Iterator[tuple[str, str]
         yield ("archive" if after.is_archived else "unarchive"), ""
     if after.tags != before.tags:
         yield "tag", ", ".join(after.tags) or "no tags"
-    if rated(after) != rated(before) or after.impression != before.impression:
-        yield "rate", ", ".join(rated(after)) or after.impression or "no verdict"
+    if rating_labels(after) != rating_labels(before) or after.impression != before.impression:
+        yield "rate", ", ".join(rating_labels(after)) or after.impression or "no verdict"
     if after.text != before.text:
         yield "note", f"version {after.version}"
 
 
-def rated(note: RunNote) -> list[str]:
-    """The ratings that were given: 'Coding 4/5'."""
-    return [f"{title} {given}/5" for name, title in RATED.items() if (given := getattr(note, name)) is not None]
+def rating_labels(note: RunNote) -> list[str]:
+    """Return the ratings as labels such as 'Coding 4/5'."""
+    return [
+        f"{title} {rating}/5" for name, title in RATING_TITLES.items() if (rating := getattr(note, name)) is not None
+    ]
 
 
-def refusal(error: ValidationError) -> str:
-    """Why a note was not taken: 'tags: String should have at most 40 characters.'"""
-    first = error.errors()[0]
-    return f"{first['loc'][0]}: {first['msg']}."
+def refusal_text(error: ValidationError) -> str:
+    """Return why a note was refused: 'tags: String should have at most 40 characters.'"""
+    first_error = error.errors()[0]
+    return f"{first_error['loc'][0]}: {first_error['msg']}."

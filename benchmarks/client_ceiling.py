@@ -1,8 +1,8 @@
-"""How fast the load generator's client can read streams, beside a C client that only reads, and httpx: all in one run.
+"""Reading speed of the load generator's client, compared with a C client that only reads and with httpx, in one run.
 
 `python -m benchmarks.client_ceiling [SECONDS]`. A stub server in a process of its own sends one event of 230 bytes at a
-time to 1, 64 and 256 streams, paced as real servers do, and stamps each with the clock. Told are CPU seconds of the
-client's process and the delay from the stamp to the reading, p50 and p99. The stub is a stand-in: it makes no tokens.
+time to 1, 64 and 256 streams, paced like a real server, with a time stamp in each. Printed are the CPU seconds of the
+client's process and the delay from the stamp to the read, p50 and p99. The stub generates no tokens.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from analysis.evidence.measure import quantile
 from demo.presets import free_ports
 from machine.cpu_wait import cpu_wait
 from workloads.requests.answer_stream import StreamReading
-from workloads.requests.sending import Call, open_session, read_stream
+from workloads.requests.sending import PostCall, open_session, read_stream
 
 PACES: Mapping[int, float] = {1: 200.0, 64: 30.0, 256: 8.0}  # streams -> events a second of each
 SECONDS = 8.0
@@ -35,7 +35,7 @@ BODY = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "model": "stand-i
 
 
 class Reading(NamedTuple):
-    """What one client did: delays in microseconds."""
+    """Result of one client: delays in microseconds."""
 
     events: int
     cpu_s: float
@@ -44,7 +44,7 @@ class Reading(NamedTuple):
 
 
 class StampedReading(StreamReading):
-    """The product's own reading, which also notes when each event was sent."""
+    """The product's reader, which also records when each event was sent."""
 
     __slots__ = ("delays_us",)
 
@@ -60,9 +60,9 @@ class StampedReading(StreamReading):
 
 
 def event(number: int) -> bytes:
-    said = {"t": time.monotonic_ns(), **BODY, "choices": [{"index": 0, "delta": {"content": " word"}}]}
-    said["usage"] = {"prompt_tokens": 9, "completion_tokens": number}
-    data = b"data: " + json.dumps(said).encode() + b"\n\n"
+    fields = {"t": time.monotonic_ns(), **BODY, "choices": [{"index": 0, "delta": {"content": " word"}}]}
+    fields["usage"] = {"prompt_tokens": 9, "completion_tokens": number}
+    data = b"data: " + json.dumps(fields).encode() + b"\n\n"
     return f"{len(data):x}\r\n".encode() + data + b"\r\n"
 
 
@@ -75,8 +75,8 @@ async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, rat
     for number in range(1, int(rate * seconds) + 1):
         await asyncio.sleep(max(0.0, began_s + number / rate - asyncio.get_running_loop().time()))
         writer.write(event(number))
-    done = b'data: {"choices":[{"delta":{},"finish_reason":"length"}]}\n\ndata: [DONE]\n\n'
-    writer.write(f"{len(done):x}\r\n".encode() + done + b"\r\n0\r\n\r\n")
+    last_events = b'data: {"choices":[{"delta":{},"finish_reason":"length"}]}\n\ndata: [DONE]\n\n'
+    writer.write(f"{len(last_events):x}\r\n".encode() + last_events + b"\r\n0\r\n\r\n")
     await writer.drain()
     writer.close()
 
@@ -109,15 +109,15 @@ async def read_ours(port: int, streams: int) -> Reading:
     url, began_s = f"http://127.0.0.1:{port}/v1/chat/completions", time.process_time()
     async with open_session() as session:
         with cpu_wait() as waited_s:
-            calls = [Call(url, {}, {}, one, 60.0, time.monotonic, waited_s) for one in readings]
+            calls = [PostCall(url, {}, {}, reading, 60.0, time.monotonic, waited_s) for reading in readings]
             await asyncio.gather(*(read_stream(session, call) for call in calls))
     used_s = time.process_time() - began_s
-    delays = [delay for one in readings for delay in one.delays_us]
+    delays = [delay for reading in readings for delay in reading.delays_us]
     return Reading(len(delays), used_s, quantile(delays, 0.5), quantile(delays, 0.99))
 
 
 async def read_with_httpx(port: int, streams: int) -> Reading:
-    """The same reading behind httpx, the peer."""
+    """Read the same streams with httpx, for comparison."""
     readings = [StampedReading() for _ in range(streams)]
     began_s = time.process_time()
     limits = httpx.Limits(max_keepalive_connections=0, max_connections=None)
@@ -131,22 +131,21 @@ async def read_with_httpx(port: int, streams: int) -> Reading:
 
         await asyncio.gather(*map(read, readings))
     used_s = time.process_time() - began_s
-    delays = [delay for one in readings for delay in one.delays_us]
+    delays = [delay for measured in readings for delay in measured.delays_us]
     return Reading(len(delays), used_s, quantile(delays, 0.5), quantile(delays, 0.99))
 
 
 def read_in_c(binary: Path, port: int, streams: int) -> Reading:
-    said = subprocess.run([str(binary), str(port), str(streams)], capture_output=True, text=True, check=True).stdout
-    events, cpu_s, p50_us, p99_us = said.split()
+    output = subprocess.run([str(binary), str(port), str(streams)], capture_output=True, text=True, check=True).stdout
+    events, cpu_s, p50_us, p99_us = output.split()
     return Reading(int(events), float(cpu_s), float(p50_us), float(p99_us))
 
 
-def row(name: str, streams: int, one: Reading) -> str:
-    per_event = one.cpu_s / one.events * 1e6
-    rate = one.events / one.cpu_s
-    return (
-        f"| {streams} | {name} | {one.events:,} | {per_event:.1f} | {rate:,.0f} | {one.p50_us:.0f} | {one.p99_us:.0f} |"
-    )
+def row(name: str, streams: int, reading: Reading) -> str:
+    per_event = reading.cpu_s / reading.events * 1e6
+    rate = reading.events / reading.cpu_s
+    delays = f"{reading.p50_us:.0f} | {reading.p99_us:.0f}"
+    return f"| {streams} | {name} | {reading.events:,} | {per_event:.1f} | {rate:,.0f} | {delays} |"
 
 
 def main() -> None:

@@ -1,9 +1,9 @@
-"""What a load costs, and what it loses, spread over one, two and four client processes.
+"""Cost and losses of a load spread over one, two and four client processes.
 
-`python -m benchmarks.client_processes [SECONDS]`. A whole load generator, as the Run page starts it, puts 256 streams
-at once on a stub server in a process of its own, which sends 60 events a second to each: more than one client process
-may read before a load says so of itself. Told are the events that came, the CPU seconds of all client processes by
-the load's own phase, and how long the answers took against what the stub's pace gives. The stub makes no tokens.
+`python -m benchmarks.client_processes [SECONDS]`. A complete load generator, started as on the Run page, opens 256
+streams to a stub server in a process of its own, which sends 60 events per second to each: more than one client process
+can read without the load's own warning. Printed are the received events, the CPU seconds of all client processes from
+the load's phase, and the answers' durations compared with the stub's pace. The stub generates no tokens.
 """
 
 from __future__ import annotations
@@ -47,28 +47,28 @@ def serve(port: int, seconds: float) -> None:
 
 
 def load(folder: Path, port: int, seconds: float, processes: int) -> tuple[list[RequestRecord], LoadPhase]:
-    """The measured requests of a load, and its phase; exits where it failed."""
+    """Return the measured requests of a load, and its phase; exits if it failed."""
     folder.mkdir()
     out, spec = folder / "requests.jsonl", folder / "spec.json"
     params = {"concurrency": STREAMS, "requests": STREAMS, "prompt_tokens": 16, "warmup_requests": 1,
               "output_tokens": int(EVENTS_S * seconds)}  # fmt: skip
-    said = {"run_id": "r", "base_url": f"http://127.0.0.1:{port}", "engine": "vllm", "workload": "traffic",
+    spec_fields = {"run_id": "r", "base_url": f"http://127.0.0.1:{port}", "engine": "vllm", "workload": "traffic",
             "params": params, "out": str(out), "progress": str(folder / "progress.json"),
             "client_processes": processes}  # fmt: skip
-    spec.write_text(json.dumps(said))
-    done = subprocess.run([sys.executable, str(COMMAND_LINE), "load", str(spec)], stderr=subprocess.PIPE, text=True)
-    if done.returncode:
-        sys.exit(done.stderr)
+    spec.write_text(json.dumps(spec_fields))
+    process = subprocess.run([sys.executable, str(COMMAND_LINE), "load", str(spec)], stderr=subprocess.PIPE, text=True)
+    if process.returncode:
+        sys.exit(process.stderr)
     lines = [parse_line(line) for line in out.read_text().splitlines()]
     phases = [line for line in lines if isinstance(line, LoadPhase) and line.kind == "measure"]
     return [line for line in lines if isinstance(line, RequestRecord) and line.phase == "measure"], phases[-1]
 
 
 def row(requests: list[RequestRecord], phase: LoadPhase, seconds: float) -> str:
-    events = sum(one.chunks or 0 for one in requests)
-    late = [(one.total_ms or 0.0) / 1000 - seconds for one in requests]
+    events = sum(request.chunks or 0 for request in requests)
+    late = [(request.total_ms or 0.0) / 1000 - seconds for request in requests]
     used_s = phase.client_cpu_s or 0.0
-    ended = sum(one.error_kind is None for one in requests)
+    ended = sum(request.error_kind is None for request in requests)
     return (
         f"| {phase.client_processes} | {ended} of {STREAMS} | {events:,} | {used_s:.1f} | {events / used_s:,.0f} "
         f"| {used_s / phase.duration_s / (phase.client_processes or 1):.0%} | {quantile(late, 0.5) * 1e3:.0f} "

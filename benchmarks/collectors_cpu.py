@@ -1,4 +1,4 @@
-"""What collecting costs: CPU of the loop for 1 and 8 runs at 1 Hz, against a server that answers a real /metrics.
+"""CPU cost of collecting from 1 and 8 runs at 1 Hz, with a server that answers a real /metrics.
 
 `python benchmarks/collectors_cpu.py [--seconds 30]` prints a table. The body served is one captured from vLLM 0.32 with
 two engines (999 lines), its second engine's lines repeated for two more: 1,739 lines. Server and log writers are
@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from collectors.loop import CollectorLoop
 from collectors.standard import standard_collectors
 from domain import Config, Run, RunState
-from machine.process_start import birth_s
+from machine.process_start import process_start_s
 from samples import Batch
 
 CAPTURE = Path(__file__).with_name("vllm-0.32-dp2-metrics.txt.gz")
@@ -46,7 +46,7 @@ def metrics_body() -> bytes:
 
 
 def serve() -> None:
-    """Answer /metrics on a port that is printed."""
+    """Serve /metrics on a port that it prints."""
     body = metrics_body()
 
     class Handler(BaseHTTPRequestHandler):
@@ -66,7 +66,7 @@ def serve() -> None:
 
 
 def write_logs(folder: Path, runs: int, lines_per_s: int) -> None:
-    """Append to each run's log, one line in ten a stats line, each line its own write as a server does it."""
+    """Append to each run's log, one line in ten a stats line, with one write per line as a server does."""
     files = [(folder / f"{number}.log").open("ab", buffering=0) for number in range(runs)]
     for count in range(sys.maxsize):
         line = LOG_LINE.format(now=datetime.now(UTC)) if count % 10 == 0 else REQUEST_LINE
@@ -97,7 +97,7 @@ def make_run(number: int, server: subprocess.Popen[str], port: str, folder: Path
         log_path=str(folder / f"{number}.log"),
         run_dir=str(folder),
         pid=server.pid,
-        pid_birth_s=birth_s(server.pid),
+        pid_birth_s=process_start_s(server.pid),
         created_at=datetime.now(UTC),
     )
 

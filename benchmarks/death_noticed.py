@@ -1,10 +1,10 @@
-"""How long it takes until the store says that a server which was killed -9 is gone.
+"""Time from a server's death by signal 9 until the store records it.
 
     python -m benchmarks.death_noticed [deaths of each kind]
 
-A server as a bare process, one in a podman container (its first process is killed, not the client) where podman is
-installed, and one that Pitwall only watches. From the kill until the run is no longer ready in the store, durably; and
-until everything of it is cleared away and it has its cause.
+Servers: a bare process; one in a podman container, if podman is installed (its first process is killed, not the
+client); and one that Pitwall only watches. Measured from the kill until the run is durably no longer ready in the
+store, and until all its processes are gone and the run has its cause.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from tests.launcher.servers import request_for, server_argv, wait_for
 Start = Callable[[Supervisor, ExitStack], Run]
 
 
-def as_process(supervisor: Supervisor, ours: ExitStack) -> Run:
+def as_process(supervisor: Supervisor, resources: ExitStack) -> Run:
     return supervisor.launch(request_for())
 
 
-def as_container(supervisor: Supervisor, ours: ExitStack) -> Run:
+def as_container(supervisor: Supervisor, resources: ExitStack) -> Run:
     return supervisor.launch(request("localhost/pitwall-bare"))
 
 
-def watched(supervisor: Supervisor, ours: ExitStack) -> Run:
+def watched(supervisor: Supervisor, resources: ExitStack) -> Run:
     (port,) = free_ports(1)
-    server = ours.enter_context(
+    server = resources.enter_context(
         subprocess.Popen(server_argv(port), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     )
     base_url = f"http://127.0.0.1:{port}"
@@ -51,17 +51,21 @@ def watched(supervisor: Supervisor, ours: ExitStack) -> Run:
 
 
 def die(store: Store, supervisor: Supervisor, start: Start) -> tuple[float, float]:
-    """Seconds from the kill until it is noticed, and until the run is over."""
-    with ExitStack() as ours:
-        run_id = start(supervisor, ours).id
-        run = wait_for(lambda: (found := store.run(run_id)) and found.state is RunState.READY and found, 120)
+    """Return the seconds from the kill until it is noticed, and until the run has ended."""
+    with ExitStack() as resources:
+        run_id = start(supervisor, resources).id
+        run = wait_for(lambda: (stored := store.run(run_id)) and stored.state is RunState.READY and stored, 120)
         if start is as_container:
-            run = wait_for(lambda: (found := store.run(run_id)) and "container" in (found.provenance or {}) and found)
+            run = wait_for(
+                lambda: (
+                    (stored_run := store.run(run_id)) and "container" in (stored_run.provenance or {}) and stored_run
+                )
+            )
         psutil.Process(run.pid).kill()
         killed_at = time.monotonic()
-        seen = [until(lambda state: state is not RunState.READY, store, run_id) - killed_at]
-        seen.append(until(lambda state: state.is_final, store, run_id) - killed_at)
-    return seen[0], seen[1]
+        noticed_s = [until(lambda state: state is not RunState.READY, store, run_id) - killed_at]
+        noticed_s.append(until(lambda state: state.is_final, store, run_id) - killed_at)
+    return noticed_s[0], noticed_s[1]
 
 
 def until(is_so: Callable[[RunState], bool], store: Store, run_id: str) -> float:
@@ -83,11 +87,11 @@ def pitwall(folder: Path) -> Iterator[tuple[Store, Supervisor]]:
 def main() -> None:
     deaths = int(sys.argv[1]) if len(sys.argv) > 1 else 20
     kinds: dict[str, Start] = {"process": as_process, "watched, pid known": watched}
-    with tempfile.TemporaryDirectory() as folder, ExitStack() as ours:
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as resources:
         if shutil.which("podman"):
-            ours.enter_context(bare_image(Path(folder)))
+            resources.enter_context(bare_image(Path(folder)))
             kinds["podman container"] = as_container
-        store, supervisor = ours.enter_context(pitwall(Path(folder) / "data"))
+        store, supervisor = resources.enter_context(pitwall(Path(folder) / "data"))
         print("| server | deaths | noticed after: median | worst | over after: median | worst |")
         print("|---|---|---|---|---|---|")
         for kind, start in kinds.items():

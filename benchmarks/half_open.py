@@ -1,7 +1,8 @@
-"""What half-open sockets cost a Pitwall that may open 1,024 files: `.venv/bin/python -m benchmarks.half_open`.
+"""Effect of half-open sockets on a Pitwall limited to 1,024 files: `.venv/bin/python -m benchmarks.half_open`.
 
-One attached run, scraped once a second; each phase lasts as long. In the second, as many sockets as said are held, each
-with half a request; one that Pitwall closes is opened anew. All of it on loopback, bounded in count and time.
+One attached run is scraped once a second; all phases have the same length. In the second phase the given number of
+sockets is held open, each with half a request, and reopened when Pitwall closes one. Loopback only, bounded in count
+and time.
 """
 
 from __future__ import annotations
@@ -31,21 +32,21 @@ FEW_FILES = ("prlimit", "--nofile=1024:1024")
 
 
 def hold(port: int, count: int, stop: threading.Event, opened: list[int]) -> None:
-    """Keep so many half-open sockets until told to stop."""
-    with selectors.DefaultSelector() as held:
+    """Keep this many half-open sockets until told to stop."""
+    with selectors.DefaultSelector() as selector:
         while not stop.is_set():
-            while len(held.get_map()) < count and not stop.is_set():
-                held.register(half_a_request(port), selectors.EVENT_READ)
+            while len(selector.get_map()) < count and not stop.is_set():
+                selector.register(half_a_request(port), selectors.EVENT_READ)
                 opened.append(1)
-            for key, _ in held.select(0.05):
-                held.unregister(key.fileobj)
+            for key, _ in selector.select(0.05):
+                selector.unregister(key.fileobj)
                 key.fileobj.close()  # type: ignore[union-attr]
-        for key in list(held.get_map().values()):
+        for key in list(selector.get_map().values()):
             key.fileobj.close()  # type: ignore[union-attr]
 
 
 def phase(pitwall: Pitwall, run_id: str, seconds: float) -> str:
-    """Answer times of /healthz, pushes and samples of so many seconds, as cells of a table."""
+    """Return answer times of /healthz, pushes and samples over these seconds, as table cells."""
     assert pitwall.process
     process, took, files, pushes = psutil.Process(pitwall.process.pid), [], [], []
     cookie = httpx.get(f"{pitwall.url}/?token={pitwall.token}").headers["set-cookie"].split(";")[0]
@@ -67,15 +68,15 @@ def phase(pitwall: Pitwall, run_id: str, seconds: float) -> str:
         samples = pitwall.sql("SELECT count(*) FROM counter_samples")[0][0] - before
     p50, p95 = statistics.median(took), statistics.quantiles(took, n=20)[-1]
     rates = f"{samples / lasted:.2f}/s | {sum(pushes) / lasted:.2f}/s"
-    used = (sum(process.cpu_times()[:2]) - cpu) / lasted
-    return f"{p50:.0f} ms | {p95:.0f} ms | {max(took):.0f} ms | {rates} | {max(files)} | {used:.0%}"
+    cpu_share = (sum(process.cpu_times()[:2]) - cpu) / lasted
+    return f"{p50:.0f} ms | {p95:.0f} ms | {max(took):.0f} ms | {rates} | {max(files)} | {cpu_share:.0%}"
 
 
 def main() -> None:
-    words = argparse.ArgumentParser(description=__doc__)
-    words.add_argument("--sockets", type=int, default=2000)
-    words.add_argument("--seconds", type=float, default=30)
-    said = words.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sockets", type=int, default=2000)
+    parser.add_argument("--seconds", type=float, default=30)
+    arguments = parser.parse_args()
     raise_open_file_limit()
     with tempfile.TemporaryDirectory() as folder:
         command = (*FEW_FILES, sys.executable, str(ROOT / "pitwall"), "run")
@@ -84,11 +85,11 @@ def main() -> None:
             pitwall.start()
             print("| half-open sockets | /healthz p50 | p95 | worst | samples | pushes | open files, most | CPU |")
             print("|---|---|---|---|---|---|---|---|")
-            print(f"| 0 | {phase(pitwall, servers.run_ids[0], said.seconds)} |", flush=True)
+            print(f"| 0 | {phase(pitwall, servers.run_ids[0], arguments.seconds)} |", flush=True)
             stop, opened = threading.Event(), []
-            holder = threading.Thread(target=hold, args=(pitwall.port, said.sockets, stop, opened))
+            holder = threading.Thread(target=hold, args=(pitwall.port, arguments.sockets, stop, opened))
             holder.start()
-            print(f"| {said.sockets:,} | {phase(pitwall, servers.run_ids[0], said.seconds)} |")
+            print(f"| {arguments.sockets:,} | {phase(pitwall, servers.run_ids[0], arguments.seconds)} |")
             stop.set()
             holder.join()
             print(f"\n{len(opened):,} sockets were opened in all.")

@@ -1,7 +1,7 @@
-"""What a look at a server's process tree costs, by the number of its threads.
+"""CPU cost of scanning a server's process tree, by its number of threads.
 
-`python -m benchmarks.host_tick [10 100 300 1000]` prints CPU milliseconds a tick: of the whole host collector, and of
-the threads' waits alone. The server is a process whose threads wake up ten times a second.
+`python -m benchmarks.host_tick [10 100 300 1000]` prints CPU milliseconds per tick: of the whole host collector, and
+of reading the threads' waits only. The server is a process whose threads wake up ten times a second.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TICKS = 50
 
 
 def cpu_ms(tick: Callable[[], object]) -> float:
-    """CPU time of one tick, the mean of many."""
+    """Return the mean CPU time of one tick."""
     tick()
     began = time.process_time()
     for _ in range(TICKS):
@@ -50,8 +50,11 @@ def measure(threads: int) -> str:
             created_at=datetime.now(UTC), pid=server.pid, pid_birth_s=process_start_s(server.pid),
         )  # fmt: skip
         collector, times = HostCollector("m"), ThreadTimes()
-        whole, alone = cpu_ms(lambda: list(collector.collect(run))), cpu_ms(lambda: times.look([server.pid], 0.0))
-        return f"| {threads} | {whole:.2f} ms | {alone:.2f} ms | {whole / 10:.2f} % |"
+        collector_ms, waits_ms = (
+            cpu_ms(lambda: list(collector.collect(run))),
+            cpu_ms(lambda: times.read([server.pid], 0.0)),
+        )
+        return f"| {threads} | {collector_ms:.2f} ms | {waits_ms:.2f} ms | {collector_ms / 10:.2f} % |"
     finally:
         server.kill()
         server.wait()

@@ -1,9 +1,9 @@
-"""What a log of gigabytes costs the other runs: `.venv/bin/python -m benchmarks.large_log [GIGABYTES] [SECONDS]`.
+"""Effect of a log of gigabytes on other runs: `.venv/bin/python -m benchmarks.large_log [GIGABYTES] [SECONDS]`.
 
-The log is made of vLLM's own lines (benchmarks/parse_log.py), one in ten a stats line. A run that is sampled once a
-second is watched before the large one is taken in and meanwhile; how old its newest point is when it reaches a viewer
-of Live; then how long the Run page's own code takes with the large log, at several places of it. The log is one block
-of 50 MB again and again. It is deleted afterwards. Loopback only.
+The log consists of vLLM's lines (benchmarks/parse_log.py), one in ten a stats line, as repeated blocks of 50 MB. A run
+sampled once a second is watched before and while the large log is read: how old is its newest point when it reaches a
+viewer of Live? Then the Run page's code is timed at several positions of the large log, which is deleted afterwards.
+Loopback only.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ def make_log(path: Path, gigabytes: float) -> None:
 
 
 async def ages(pitwall: Pitwall, run_id: str, seconds: float) -> list[float]:
-    """How old the newest point of each push is, in seconds."""
+    """Return the age of the newest point of each push, in seconds."""
     cookie = httpx.get(f"{pitwall.url}/?token={pitwall.token}").headers["set-cookie"].split(";")[0]
     address = f"{pitwall.url.replace('http', 'ws')}/ws/live?run={run_id}"
-    found: list[float] = []
+    ages_s: list[float] = []
     async with connect(address, additional_headers={"cookie": cookie}, max_size=None) as live:
         await live.send("{}")
         end = time.monotonic() + seconds
@@ -62,20 +62,20 @@ async def ages(pitwall: Pitwall, run_id: str, seconds: float) -> list[float]:
             message = json.loads(await asyncio.wait_for(live.recv(), 120))
             series = (message.get("series") or {}).get("server_rss_bytes")
             if message["type"] == "delta" and series:
-                found.append(time.time() - series["t"][-1])
-    return found
+                ages_s.append(time.time() - series["t"][-1])
+    return ages_s
 
 
-def measure(words: str, pitwall: Pitwall, run_id: str, seconds: float) -> None:
-    """One row of the table."""
+def measure(title: str, pitwall: Pitwall, run_id: str, seconds: float) -> None:
+    """Print one row of the table."""
     began = datetime.now(UTC)
-    found = asyncio.run(ages(pitwall, run_id, seconds))
+    ages_s = asyncio.run(ages(pitwall, run_id, seconds))
     time.sleep(5)  # until it is published
-    asked = GAPS.format(run=run_id, began=began.isoformat(), ended=datetime.now(UTC).isoformat())
-    gap_s, per_s, published_s = pitwall.sql(asked)[0]
-    p95 = statistics.quantiles(found, n=20)[-1]
-    cells = f"{statistics.median(found):.2f} s | {p95:.2f} s | {max(found):.2f} s | {gap_s:.2f} s"
-    print(f"| {words} | {cells} | {per_s:.2f}/s | {published_s:.1f} s |", flush=True)
+    sql = GAPS.format(run=run_id, began=began.isoformat(), ended=datetime.now(UTC).isoformat())
+    gap_s, per_s, published_s = pitwall.sql(sql)[0]
+    p95 = statistics.quantiles(ages_s, n=20)[-1]
+    cells = f"{statistics.median(ages_s):.2f} s | {p95:.2f} s | {max(ages_s):.2f} s | {gap_s:.2f} s"
+    print(f"| {title} | {cells} | {per_s:.2f}/s | {published_s:.1f} s |", flush=True)
 
 
 def main() -> None:
@@ -87,24 +87,24 @@ def main() -> None:
         make_log(large, gigabytes)
         settings = Settings(data_dir=root / "data")
         with StandIns(settings, root / "logs", count=2, lines_per_s=1) as servers:
-            other, small = servers.run_ids
+            other_id, small = servers.run_ids
             pitwall = Pitwall(settings.data_dir, free_ports(1)[0])
             pitwall.start()
             print("| while | age of a push p50 | p95 | worst | longest gap | samples | age of the published file |")
             print("|---|---|---|---|---|---|---|")
-            measure("nothing else happens", pitwall, other, seconds)
+            measure("nothing else happens", pitwall, other_id, seconds)
             pitwall.terminate(60)
             run = attach_to(settings, small, large)
             pitwall.start()
-            measure(f"{gigabytes:g} GB are taken in", pitwall, other, seconds)
-            done = pitwall.sql(f"SELECT max(\"offset\") FROM log_samples WHERE run_id = '{small}'")[0][0] or 0
-            print(f"\n{done / 10**9:.2f} GB were taken in by then.\n")
+            measure(f"{gigabytes:g} GB are taken in", pitwall, other_id, seconds)
+            last_offset = pitwall.sql(f"SELECT max(\"offset\") FROM log_samples WHERE run_id = '{small}'")[0][0] or 0
+            print(f"\n{last_offset / 10**9:.2f} GB were taken in by then.\n")
             pitwall.end_everything()
             pages(run, large)
 
 
 def attach_to(settings: Settings, run_id: str, log: Path) -> Run:
-    """The run has this log from now on."""
+    """Attach this log to the run."""
     store = Store.open(settings)
     run = store.run(run_id)
     assert run
@@ -115,19 +115,19 @@ def attach_to(settings: Settings, run_id: str, log: Path) -> Run:
 
 
 def pages(run: Run, large: Path) -> None:
-    """The piece of the log that the Run page shows, at its end and elsewhere; each view is new and has read nothing."""
+    """Time the part of the log that the Run page shows, at its end and elsewhere, each in a new view."""
     size = large.stat().st_size
     print(f"| place in {size / 10**9:.2f} GB | read for the Run page, median of 5 | worst |")
     print("|---|---|---|")
-    for words, share in (("its end", None), ("its beginning", 0.0), ("a third", 1 / 3), ("half", 0.5), ("99 %", 0.99)):
+    for title, share in (("its end", None), ("its beginning", 0.0), ("a third", 1 / 3), ("half", 0.5), ("99 %", 0.99)):
         times = [read_s(run, None if share is None else int(size * share)) for _ in range(5)]
-        print(f"| {words} | {statistics.median(times) * 1000:.0f} ms | {max(times) * 1000:.0f} ms |")
+        print(f"| {title} | {statistics.median(times) * 1000:.0f} ms | {max(times) * 1000:.0f} ms |")
 
 
 def read_s(run: Run, since: int | None) -> float:
     began = time.perf_counter()
     piece = LogReads(limit=LINES).ends([run], {run.id: since})[run.id]
-    assert markup.log_lines(piece.lines) and piece.lines, piece.why
+    assert markup.log_lines(piece.lines) and piece.lines, piece.problem
     return time.perf_counter() - began
 
 

@@ -1,10 +1,10 @@
-"""What watching costs: server CPU at 0, 1 and 20 live viewers, and a log line written -> its point in the browser.
+"""Cost of live viewers: server CPU with 0, 1 and 20 of them, and latency from a log line to its point in the browser.
 
 `python benchmarks/live_viewers.py [--lines 60] [--seconds 15] [--browser /usr/bin/chromium]` prints a table.
 Pitwall itself (app.py: real store, collectors, access check, hub) runs as a process of its own and watches an attached
-server. That server is a stand-in: it answers /health, and this process writes its log in vLLM's words, a throughput
-line and the speculation line after it in one write. A viewer is a WebSocket that reads what the Live page would; the
-latency is taken in one real Chromium on the same clock, when Plotly's data has the value.
+server. That server is a stand-in: it answers /health, and this process writes its log in vLLM's format, a throughput
+line and the speculation line after it in one write. A viewer is a WebSocket that reads what the Live page reads; the
+latency is measured in a real Chromium on the same clock, when Plotly's data has the value.
 """
 
 from __future__ import annotations
@@ -69,9 +69,9 @@ class Healthy(BaseHTTPRequestHandler):
 
 
 def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def attach_run(settings: Settings, base_url: str, log: Path) -> str:
@@ -84,12 +84,12 @@ def attach_run(settings: Settings, base_url: str, log: Path) -> str:
 
 @contextlib.contextmanager
 def pitwall(settings: Settings) -> Iterator[tuple[psutil.Process, str]]:
-    """app.py as a process, and the URL that it prints."""
+    """Run app.py as a process, and yield the URL that it prints."""
     env = os.environ | {"PITWALL_DATA": str(settings.data_dir), "PITWALL_PORT": str(settings.port)}
     command = [sys.executable, "pitwall", "run"]
     with subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
-        url = next(found[1] for line in process.stdout if (found := re.search(r"Open (\S+)", line)))
+        url = next(match[1] for line in process.stdout if (match := re.search(r"Open (\S+)", line)))
         try:
             yield psutil.Process(process.pid), url
         finally:
@@ -98,7 +98,7 @@ def pitwall(settings: Settings) -> Iterator[tuple[psutil.Process, str]]:
 
 
 def write_lines(log: Path, stop: threading.Event) -> None:
-    """A stats line a second, for the CPU part."""
+    """Write one stats line per second, for the CPU measurement."""
     while not stop.wait(1):
         with log.open("a") as file:
             file.write(LINE.format(now=datetime.now(UTC), speed=random.uniform(90, 110)))
@@ -112,7 +112,7 @@ async def watch(address: str, run_id: str, cookie: str, received: list[int]) -> 
 
 
 async def cpu_with(viewers: int, seconds: float, server: psutil.Process, url: str, run_id: str) -> tuple[float, float]:
-    """Server CPU as a share of one core, and bytes a second to each viewer."""
+    """Return server CPU as a share of one core, and bytes per second to each viewer."""
     answer = httpx.get(url)
     cookie = answer.headers["set-cookie"].split(";")[0]
     address = url.split("/?")[0].replace("http", "ws")
@@ -122,16 +122,16 @@ async def cpu_with(viewers: int, seconds: float, server: psutil.Process, url: st
     received.clear()
     before, began = sum(server.cpu_times()[:2]), time.monotonic()
     await asyncio.sleep(seconds)
-    used, lasted = sum(server.cpu_times()[:2]) - before, time.monotonic() - began
+    cpu_s, lasted = sum(server.cpu_times()[:2]) - before, time.monotonic() - began
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-    return used / lasted, sum(received) / lasted / max(viewers, 1)
+    return cpu_s / lasted, sum(received) / lasted / max(viewers, 1)
 
 
 def latencies_ms(url: str, run_id: str, log: Path, count: int, browser_path: str) -> list[float]:
-    """From the write of each line to its value in the chart of a real browser."""
-    written: dict[float, float] = {}
+    """Return the latency from the write of each line to its value in the chart of a real browser."""
+    written_at: dict[float, float] = {}
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox", "--disable-gpu"])
         page = browser.new_page(viewport={"width": 1400, "height": 1000})
@@ -142,12 +142,12 @@ def latencies_ms(url: str, run_id: str, log: Path, count: int, browser_path: str
             speed = round(200 + number / 10, 1)
             with log.open("a") as file:
                 file.write(LINE.format(now=datetime.now(UTC), speed=speed))
-            written[speed] = time.time() * 1000
+            written_at[speed] = time.time() * 1000
             page.wait_for_timeout(random.uniform(1000, 1400))
         page.wait_for_timeout(2000)
-        seen = {float(speed): at for speed, at in page.evaluate("window.seen").items() if speed != "null"}
+        seen_at = {float(speed): at for speed, at in page.evaluate("window.seen").items() if speed != "null"}
         browser.close()
-    return sorted(seen[speed] - at for speed, at in written.items() if speed in seen)
+    return sorted(seen_at[speed] - at for speed, at in written_at.items() if speed in seen_at)
 
 
 def measure(lines: int, seconds: float, browser: str, folder: Path) -> None:
@@ -166,10 +166,10 @@ def measure(lines: int, seconds: float, browser: str, folder: Path) -> None:
             cpu, rate = asyncio.run(cpu_with(viewers, seconds, process, url, run_id))
             print(f"| {viewers} | {cpu:.1%} | {rate:,.0f} B/s |", flush=True)
         stop.set()
-        taken = latencies_ms(url, run_id, log, lines, browser)
-        p95 = statistics.quantiles(taken, n=20)[-1]
-        print(f"\nLog line written to its point in the browser, {len(taken)} of {lines} lines seen:")
-        print(f"p50 {statistics.median(taken):.0f} ms, p95 {p95:.0f} ms, worst {taken[-1]:.0f} ms")
+        latencies = latencies_ms(url, run_id, log, lines, browser)
+        p95 = statistics.quantiles(latencies, n=20)[-1]
+        print(f"\nLog line written to its point in the browser, {len(latencies)} of {lines} lines seen:")
+        print(f"p50 {statistics.median(latencies):.0f} ms, p95 {p95:.0f} ms, worst {latencies[-1]:.0f} ms")
     server.shutdown()
 
 
@@ -178,9 +178,9 @@ def main() -> None:
     parser.add_argument("--lines", type=int, default=60)
     parser.add_argument("--seconds", type=float, default=15)
     parser.add_argument("--browser", default=os.environ.get("PITWALL_BROWSER", "/usr/bin/chromium"))
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        measure(given.lines, given.seconds, given.browser, Path(folder))
+        measure(arguments.lines, arguments.seconds, arguments.browser, Path(folder))
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ PARAMETERS = (
 
 
 def request_lines(stamp: str, i: int) -> Iterator[str]:
-    """Nine lines: in one block of three a refused request with its traceback, in the others three that were served."""
+    """Return nine lines: in one block of three a refused request with its traceback, else three served requests."""
     if i % 3 == 0:
         head = f"{API}ERROR {stamp} [serving_chat.py:251] "
         yield head + "Error in preprocessing prompt inputs"
@@ -65,18 +65,18 @@ def request_lines(stamp: str, i: int) -> Iterator[str]:
 def write_log(path: Path, size_bytes: int) -> tuple[int, int]:
     """Writes a log of about this size; returns its numbers of lines and of stats lines."""
     start = datetime(2026, 1, 1, tzinfo=UTC)
-    written = count = 0
+    byte_count = count = 0
     with path.open("w") as file:
-        while written < size_bytes:
+        while byte_count < size_bytes:
             stamp = f"{start + timedelta(seconds=10 * count):%m-%d %H:%M:%S}"
             block = "\n".join((stats_line(stamp, count), *request_lines(stamp, count))) + "\n"
-            written += file.write(block)
+            byte_count += file.write(block)
             count += 1
     return count * 10, count
 
 
 def measure(command: list[str], out: Path) -> tuple[float, float]:
-    """Seconds of wall time and of CPU."""
+    """Return seconds of wall time and of CPU."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     with out.open("wb") as file:
         subprocess.run(command, stdout=file, check=True, cwd=ROOT)
@@ -85,7 +85,7 @@ def measure(command: list[str], out: Path) -> tuple[float, float]:
 
 
 def best(command: list[str], out: Path) -> tuple[float, float]:
-    """The least wall time and the least CPU time of three, for machines that do other work too."""
+    """Return the least wall time and the least CPU time of three, for busy machines."""
     turns = [measure(command, out) for _ in range(3)]
     return min(wall for wall, _ in turns), min(cpu for _, cpu in turns)
 

@@ -1,10 +1,10 @@
-"""What Compare's questions about two runs cost among 10 stored runs, and among many.
+"""Cost of Compare's queries about two runs with 10 stored runs, and with many.
 
     python -m benchmarks.questions_at_scale [runs]
 
-Every run is synthetic and alike: ten minutes of a vLLM server's counters once a second, its log every ten seconds, 50
-requests; all runs have ended and are sealed but the last eight, which still go on. The two that are asked about are one
-of each.
+All runs are synthetic and equal: ten minutes of a vLLM server's counters once a second, its log every ten seconds, 50
+requests. All have ended and are sealed except the last eight, which are live. The queries are about one run of each
+kind.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from domain import Config, Run
 from load_records import RequestRecord
 from samples import Batch, CounterSample, LogSample, Sample
 from settings import Settings
-from storage.ask import load_queries, queries
+from storage.queries import load_queries, run_data
 from storage.store import Store
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
@@ -31,17 +31,17 @@ LIVE = 8
 TURNS = 7
 FEW = 10
 QUESTIONS: Mapping[str, Callable[[Store, list[str]], object]] = {
-    "windows of 2 s": lambda store, ids: queries.windows(store, ids, 2.0),
-    "acceptance": queries.acceptance,
-    "log against counters": queries.crosschecks,
-    "sources": queries.sources,
-    "requests": queries.request_totals,
+    "windows of 2 s": lambda store, ids: run_data.windows(store, ids, 2.0),
+    "acceptance": run_data.acceptance,
+    "log against counters": run_data.crosschecks,
+    "sources": run_data.sources,
+    "requests": run_data.request_totals,
     "loads": load_queries.loads,
 }
 
 
 def samples_of(run_id: str) -> Iterator[Sample]:
-    """A server that decodes one request at 100 tok/s in 50 steps/s."""
+    """Yield samples of a server that decodes one request at 100 tok/s in 50 steps/s."""
     for second in range(SECONDS):
         ts, n = NOW + timedelta(seconds=second + 1), float(second)
         yield CounterSample(
@@ -59,7 +59,7 @@ def samples_of(run_id: str) -> Iterator[Sample]:
 
 
 def stored(folder: Path, runs: int) -> Store:
-    """A store with so many runs, of which the last eight still go on."""
+    """Return a store with this many runs, of which the last eight are live."""
     store = Store.open(Settings(data_dir=folder), clock=lambda: NOW + timedelta(seconds=SECONDS + 120))
     for number in range(runs):
         run_id = f"run-{number:04}"
@@ -75,9 +75,9 @@ def stored(folder: Path, runs: int) -> Store:
 
 
 def milliseconds(ask: Callable[[], object]) -> float:
-    begun = time.perf_counter()
+    began_s = time.perf_counter()
     ask()
-    return (time.perf_counter() - begun) * 1e3
+    return (time.perf_counter() - began_s) * 1e3
 
 
 def main(runs: int) -> None:
@@ -87,12 +87,12 @@ def main(runs: int) -> None:
         print("|---|---|---|---|")
         sums = dict.fromkeys(stores, 0.0)
         for name, ask in QUESTIONS.items():
-            taken: dict[int, list[float]] = {count: [] for count in stores}
+            durations: dict[int, list[float]] = {count: [] for count in stores}
             for _ in range(TURNS):  # in turns, for what else the machine does changes too
                 for count, store in stores.items():
                     ids = ["run-0000", f"run-{count - 1:04}"]
-                    taken[count].append(milliseconds(lambda: ask(store, ids)))  # noqa: B023
-            middle = {count: statistics.median(found) for count, found in taken.items()}
+                    durations[count].append(milliseconds(lambda: ask(store, ids)))  # noqa: B023
+            middle = {count: statistics.median(values) for count, values in durations.items()}
             sums = {count: sums[count] + middle[count] for count in stores}
             print(_row(name, middle[FEW], middle[runs]))
         print(_row("all of them", sums[FEW], sums[runs]))

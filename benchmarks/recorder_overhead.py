@@ -1,9 +1,8 @@
-"""What the recorder adds to a request: the same stream directly and through it, one after the other, in one run.
+"""Overhead of the recorder: the same stream directly and through it, one after the other, in one run.
 
 `python -m benchmarks.recorder_overhead [REQUESTS]`. A stub server in a process of its own answers with 50 events, 5 ms
-apart, each stamped with the clock; the recorder is a process of its own too. Told are the time to the first event, the
-delay of an event from its stamp to the client, and both without the recorder. The stub is a stand-in: it makes no
-tokens.
+apart, each with a time stamp; the recorder is a process of its own too. Printed are the time to the first event, the
+delay of an event from its stamp to the client, and both without the recorder. The stub generates no tokens.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ import aiohttp
 from analysis.evidence.measure import quantile
 from demo.presets import free_ports
 from machine.ports import is_port_free
-from workloads.recording.recorder_job import RecorderAsk
+from workloads.recording.recorder_job import RecorderOptions
 from workloads.recording.serve import Recording, record
 from workloads.requests.sending import open_session
 
@@ -34,28 +33,28 @@ ASK = {"model": "m", "messages": [{"role": "user", "content": "word " * 200}], "
 ROUNDS = ("directly", "through the recorder")
 
 
-class Seen(NamedTuple):
-    """What one client saw of its request, in milliseconds."""
+class RequestTiming(NamedTuple):
+    """Timing of one request as its client saw it, in milliseconds."""
 
     first_ms: float
     delays_ms: list[float]
 
 
 def event(text: str, finish: str | None = None) -> bytes:
-    said = {"t": time.monotonic(), "choices": [{"delta": {"content": text}, "finish_reason": finish}]}
-    data = b"data: " + json.dumps(said).encode() + b"\n\n"
+    fields = {"t": time.monotonic(), "choices": [{"delta": {"content": text}, "finish_reason": finish}]}
+    data = b"data: " + json.dumps(fields).encode() + b"\n\n"
     return f"{len(data):x}\r\n".encode() + data + b"\r\n"
 
 
 async def head_of(reader: asyncio.StreamReader) -> bytes:
-    """Empty where the client has gone."""
+    """Read the request's head; empty if the client is gone."""
     with suppress(asyncio.IncompleteReadError, ConnectionResetError):
         return await reader.readuntil(b"\r\n\r\n")
     return b""
 
 
 async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """As usual servers do, it keeps the connection of a client that keeps it."""
+    """Answer requests, keeping the connection open as usual servers do."""
     while head := await head_of(reader):
         await reader.readexactly(int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0]))
         writer.write(HEAD)
@@ -79,21 +78,21 @@ def stub(port: int) -> None:
 
 
 def recorder(upstream: int, port: int, folder: Path) -> None:
-    said = folder / "said"
+    output_path = folder / "said"
     out = folder / "workload" / "requests.jsonl"
     url = f"http://127.0.0.1:{upstream}"
-    asyncio.run(record(Recording("r", url, out, RecorderAsk(), port), None, lambda words: _write(said, words)))
+    asyncio.run(record(Recording("r", url, out, RecorderOptions(), port), None, lambda text: _write(output_path, text)))
 
 
-def _write(path: Path, words: str) -> None:
+def _write(path: Path, text: str) -> None:
     partial = path.with_suffix(".partial")
-    partial.write_text(words)
+    partial.write_text(text)
     partial.replace(path)
 
 
 @contextmanager
-def running(work: Callable[..., None], *words: object) -> Iterator[None]:
-    process = multiprocessing.get_context("spawn").Process(target=work, args=words)
+def running(work: Callable[..., None], *arguments: object) -> Iterator[None]:
+    process = multiprocessing.get_context("spawn").Process(target=work, args=arguments)
     process.start()
     try:
         yield
@@ -102,7 +101,7 @@ def running(work: Callable[..., None], *words: object) -> Iterator[None]:
         process.join()
 
 
-async def ask(session: aiohttp.ClientSession, url: str, token: str) -> Seen:
+async def ask(session: aiohttp.ClientSession, url: str, token: str) -> RequestTiming:
     began_s = time.monotonic()
     delays: list[float] = []
     first_ms = 0.0
@@ -113,25 +112,28 @@ async def ask(session: aiohttp.ClientSession, url: str, token: str) -> Seen:
             if line.startswith(b"data: "):
                 first_ms = first_ms or (now_s - began_s) * 1000
                 delays.append((now_s - json.loads(line[6:])["t"]) * 1000)
-    return Seen(first_ms, delays)
+    return RequestTiming(first_ms, delays)
 
 
-async def measure(urls: tuple[str, str], token: str, requests: int) -> tuple[list[Seen], list[Seen]]:
-    """In turn, so that what the machine does meanwhile hits both."""
-    seen: tuple[list[Seen], list[Seen]] = ([], [])
+async def measure(urls: tuple[str, str], token: str, requests: int) -> tuple[list[RequestTiming], list[RequestTiming]]:
+    """Measure both in turn, so that other load on the machine affects both."""
+    sightings: tuple[list[RequestTiming], list[RequestTiming]] = ([], [])
     async with open_session() as session:
         for number in range(requests + 2):
-            for place, url in enumerate(urls):
-                one = await ask(session, url, token)
+            for index, url in enumerate(urls):
+                sighting = await ask(session, url, token)
                 if number >= 2:  # the first ones warm up
-                    seen[place].append(one)
-    return seen
+                    sightings[index].append(sighting)
+    return sightings
 
 
-def row(name: str, seen: list[Seen]) -> str:
-    first, delays = [one.first_ms for one in seen], [delay for one in seen for delay in one.delays_ms]
-    shown = [quantile(values, share) for values in (first, delays) for share in (0.1, 0.5, 0.99)]
-    return f"| {name} | {len(seen)} | " + " | ".join(f"{value:.2f}" for value in shown) + " |"
+def row(name: str, sightings: list[RequestTiming]) -> str:
+    first, delays = (
+        [sighting.first_ms for sighting in sightings],
+        [delay for sighting in sightings for delay in sighting.delays_ms],
+    )
+    cells = [quantile(values, share) for values in (first, delays) for share in (0.1, 0.5, 0.99)]
+    return f"| {name} | {len(sightings)} | " + " | ".join(f"{value:.2f}" for value in cells) + " |"
 
 
 def main(requests: int) -> None:
@@ -141,17 +143,17 @@ def main(requests: int) -> None:
         running(stub, upstream),
         running(recorder, upstream, port, Path(folder)),
     ):
-        said = Path(folder) / "said"
-        while not said.exists() or is_port_free(upstream):
+        output_path = Path(folder) / "said"
+        while not output_path.exists() or is_port_free(upstream):
             time.sleep(0.05)
-        token = said.read_text().split("once: ")[1].split()[0]
+        token = output_path.read_text().split("once: ")[1].split()[0]
         urls = (f"http://127.0.0.1:{upstream}", f"http://127.0.0.1:{port}")
-        seen = asyncio.run(measure(urls, token, requests))
+        sightings = asyncio.run(measure(urls, token, requests))
     print("| | requests | first event p10, ms | p50 | p99 | delay of an event p10, ms | p50 | p99 |")
     print("|---|---|---|---|---|---|---|---|")
-    for name, ones in zip(ROUNDS, seen, strict=True):
-        print(row(name, ones))
-    later = [through.first_ms - directly.first_ms for directly, through in zip(*seen, strict=True)]
+    for name, group in zip(ROUNDS, sightings, strict=True):
+        print(row(name, group))
+    later = [through.first_ms - directly.first_ms for directly, through in zip(*sightings, strict=True)]
     print(
         f"\nThe first event through it, against that of the request just before: {quantile(later, 0.5):+.2f} ms at p50."
     )

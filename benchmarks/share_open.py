@@ -1,10 +1,10 @@
-"""How long a shared link takes to open: a fresh browser profile, from the click to the first number and what follows.
+"""Opening time of a shared link in a fresh browser profile, from the click to the first number and beyond.
 
 `python -m benchmarks.share_open [--turns 10]` prints a table. Pitwall (app.py) runs as a process of its own and watches
-a real llama.cpp server that generates all the while; every turn is a new profile, without cookies or cache. The first
-number is painted with the page's HTML (web/server/first_look.py); the live ones are pushed. CPU time is Chromium's up
-to the live numbers: on a loaded machine it says more than the clock. Beside each visit a page of Streamlit alone is
-opened, one that shows a number and nothing else.
+a real llama.cpp server that generates continuously; every turn uses a new profile, without cookies or cache. The first
+number is part of the page's HTML (web/server/first_look.py); the live ones are pushed. CPU time is Chromium's up to the
+live numbers: on a loaded machine it is more reliable than the clock. Next to each visit a plain Streamlit page with a
+single number is opened.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ HEAD = "| visit | first number | live numbers | charts | CPU | bare Streamlit: n
 
 
 class Turn(NamedTuple):
-    """Seconds since the click, and seconds of Chromium's CPU up to the live numbers."""
+    """Seconds since the click, and Chromium's CPU seconds up to the live numbers."""
 
     first_s: float
     live_s: float
@@ -63,7 +63,7 @@ class Turn(NamedTuple):
 
 @contextmanager
 def generating(base_url: str) -> Iterator[None]:
-    """Keep the server at work meanwhile."""
+    """Keep the server generating."""
     enough = Event()
 
     def work() -> None:
@@ -80,7 +80,7 @@ def generating(base_url: str) -> Iterator[None]:
 
 
 def seed(settings: Settings, base_url: str, log: Path, url: str) -> str:
-    """A run that watches the server, and a link that shows it."""
+    """Create a run that watches the server, and a link to it."""
     now = datetime.now(UTC)
     run = Run(
         id=new_run_id(now), name="Shared", color=0, kind="attached", state=RunState.READY, machine_id=machine_id(),
@@ -97,24 +97,24 @@ def seed(settings: Settings, base_url: str, log: Path, url: str) -> str:
 
 
 def chromium_cpu_s() -> float:
-    """User and system time of the browser's processes that are alive."""
+    """Return user and system time of the browser's living processes."""
     total_s = 0.0
-    for one in psutil.Process().children(recursive=True):
+    for process in psutil.Process().children(recursive=True):
         with suppress(psutil.NoSuchProcess):  # of the profile before
-            total_s += sum(one.cpu_times()[:2]) if "chrom" in one.name() else 0.0
+            total_s += sum(process.cpu_times()[:2]) if "chrom" in process.name() else 0.0
     return total_s
 
 
 @dataclass(frozen=True)
 class Visit:
-    """A page in a profile of its own."""
+    """Page in a profile of its own."""
 
     page: Page
     clicked_s: float
     cpu_before_s: float
 
     def seconds_until(self, holds: str) -> float:
-        """Wait until the page says so; seconds since the click."""
+        """Wait until the page shows it; return the seconds since the click."""
         self.page.wait_for_function(holds, polling=20, timeout=PATIENCE_MS)
         return time.monotonic() - self.clicked_s
 
@@ -132,17 +132,21 @@ def opened(browser: Browser, url: str) -> Iterator[Visit]:
 
 
 def visit(browser: Browser, link: str, bare_url: str) -> Turn:
-    """One visit of each, one after the other."""
+    """Visit both pages, one after the other."""
     with opened(browser, bare_url) as bare:
         bare_s, bare_cpu_s = bare.seconds_until(NUMBER), bare.cpu_s()
-    with opened(browser, link) as ours:
-        first_s, live_s, cpu_s = ours.seconds_until(FIRST), ours.seconds_until(NUMBER), ours.cpu_s()
-        return Turn(first_s, live_s, ours.seconds_until(CHARTS), cpu_s, bare_s, bare_cpu_s)
+    with opened(browser, link) as pitwall_page:
+        first_s, live_s, cpu_s = (
+            pitwall_page.seconds_until(FIRST),
+            pitwall_page.seconds_until(NUMBER),
+            pitwall_page.cpu_s(),
+        )
+        return Turn(first_s, live_s, pitwall_page.seconds_until(CHARTS), cpu_s, bare_s, bare_cpu_s)
 
 
 @contextmanager
 def bare_streamlit(folder: Path) -> Iterator[str]:
-    """The URL of a Streamlit that shows one number."""
+    """Yield the URL of a Streamlit page that shows one number."""
     script, port = folder / "bare.py", free_ports(1)[0]
     script.write_text("import streamlit as st\nst.html('<p class=\"lv-speed\">42</p>')\n")
     argv = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port)]
@@ -163,7 +167,7 @@ def is_up(port: int) -> bool:
 
 
 def measure(folder: Path, turns: int) -> list[Turn]:
-    """The visits, the first one that Pitwall has after its start included."""
+    """Return the visits, including the first one after Pitwall's start."""
     model = make_model(folder / "model", TINY)
     argv = ["-m", str(model.target), "-md", str(model.draft), "-np", "1", "-c", "4096"]
     pitwall = Pitwall(folder / "data", free_ports(1)[0])
@@ -181,8 +185,8 @@ def measure(folder: Path, turns: int) -> list[Turn]:
 
 def row(name: str, turns: list[Turn]) -> str:
     medians = [statistics.median(column) for column in zip(*turns, strict=True)]
-    ratio = statistics.median(one.first_s / one.bare_s for one in turns)
-    return f"| {name} | {' | '.join(f'{one:.2f} s' for one in medians)} | {ratio:.2f} |\n"
+    ratio = statistics.median(turn.first_s / turn.bare_s for turn in turns)
+    return f"| {name} | {' | '.join(f'{median:.2f} s' for median in medians)} | {ratio:.2f} |\n"
 
 
 def main() -> int:

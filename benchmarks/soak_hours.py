@@ -1,10 +1,10 @@
-"""Whether Pitwall stays as it is for hours: 8 live runs, a viewer, a reader of the published file; memory over time.
+"""Soak test over hours: 8 live runs, a viewer, a reader of the published file; memory over time.
 
 `python -m benchmarks.soak_hours [--hours 2] [--lines FILE]` prints a line every 30 s and, at the end, the growth and
-the counts; it fails when a row is missing or there twice, or anything was refused. Everything is real: app.py as a
-process of its own takes back 8 llama.cpp servers that were launched under its shims (the demo's smallest model), each
-is sent a short request every few seconds, a WebSocket reads what the Live page would, and this process opens the
-published file every ten seconds. All of it runs at nice 10.
+the counts; it fails if a row is missing or duplicated, or anything was refused. Everything is real: app.py as a process
+of its own adopts 8 llama.cpp servers launched under its shims (the demo's smallest model), each gets a short request
+every few seconds, a WebSocket reads what the Live page reads, and this process opens the published file every ten
+seconds. Everything runs at nice 10.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from websockets.exceptions import ConnectionClosed
 from demo.model import TINY, make_model
 from demo.presets import demo_config, free_ports
 from domain import Run, RunState
-from launcher.checks.preflight import LaunchRequest
+from launcher.checks.launch_request import LaunchRequest
 from launcher.runs.supervisor import Supervisor
 from settings import Settings
 from storage.store import Store
@@ -62,7 +62,7 @@ GROWING = ("counter_samples", "host_samples", "log_samples", "slot_samples", "ev
 
 @dataclass(frozen=True)
 class Line:
-    """How things stood at one moment."""
+    """State at one time."""
 
     hours: float
     rss_mib: float
@@ -82,15 +82,15 @@ class Line:
 
 
 def launched_runs(data: Path) -> list[Run]:
-    """Real servers under their shims, launched as Pitwall does it and left running."""
+    """Launch real servers under their shims, as Pitwall does, and leave them running."""
     store = Store.open(Settings(data_dir=data))
     supervisor = Supervisor(store, data / "runs", events=store.write)
     supervisor.start()
     target = make_model(data / "demo", TINY).target
     try:
         for number, port in enumerate(free_ports(RUNS)):
-            one = demo_config(f"Soak {number}", target, port, [], None)
-            supervisor.launch(LaunchRequest(one.config, name=one.name))
+            config = demo_config(f"Soak {number}", target, port, [], None)
+            supervisor.launch(LaunchRequest(config.config, name=config.name))
         wait_until(lambda: {run.state for run in store.runs()} == {RunState.READY}, 120)
         return store.runs()
     finally:
@@ -99,7 +99,7 @@ def launched_runs(data: Path) -> list[Run]:
 
 
 def keep_asking(base_url: str, stop: threading.Event, counts: Counter[str]) -> None:
-    """A short request every few seconds."""
+    """Send a short request every few seconds."""
     with httpx.Client(base_url=base_url, timeout=60) as client:
         while not stop.wait(REQUEST_EVERY_S):
             body = {"prompt": f"Lap {time.time()}:", "n_predict": 48}
@@ -111,7 +111,7 @@ def keep_asking(base_url: str, stop: threading.Event, counts: Counter[str]) -> N
 
 
 def keep_watching(pitwall: Pitwall, run_ids: list[str], stop: threading.Event, counts: Counter[str]) -> None:
-    """All runs on one WebSocket, as the Live page has them."""
+    """Read all runs on one WebSocket, as the Live page does."""
 
     async def watch() -> None:
         cookie = httpx.get(f"{pitwall.url}/?token={pitwall.token}").headers["set-cookie"].split(";")[0]
@@ -130,7 +130,7 @@ def keep_watching(pitwall: Pitwall, run_ids: list[str], stop: threading.Event, c
 
 
 def keep_reading(pitwall: Pitwall, stop: threading.Event, counts: Counter[str]) -> None:
-    """Rows of the published file may only become more."""
+    """Check that the rows of the published file never decrease."""
     before: dict[str, int] = {}
     sql = " UNION ALL ".join(f"SELECT '{table}', count(*) FROM {table}" for table in GROWING)
     while not stop.wait(READ_EVERY_S):
@@ -145,7 +145,7 @@ def keep_reading(pitwall: Pitwall, stop: threading.Event, counts: Counter[str]) 
 
 
 def guard(task: Callable[[], None], counts: Counter[str]) -> None:
-    """A thread that dies would look like one with nothing to report."""
+    """Report a thread's exception: a dead thread would look like one with nothing to report."""
     try:
         task()
     except BaseException as error:
@@ -185,14 +185,14 @@ def look(pitwall: psutil.Process, data: Path, counts: Counter[str], hours: float
 
 
 def look_for(hours: float, process: psutil.Process, data: Path, counts: Counter[str]) -> Iterator[Line]:
-    begun = last = time.monotonic()
-    used = sum(process.cpu_times()[:2])
-    while last - begun < hours * 3600:
+    began_s = last = time.monotonic()
+    used_s = sum(process.cpu_times()[:2])
+    while last - began_s < hours * 3600:
         time.sleep(min(LINE_EVERY_S, hours * 3600))
         now, now_used = time.monotonic(), sum(process.cpu_times()[:2])
         with contextlib.suppress(FileNotFoundError, psutil.NoSuchProcess):  # a file or a child that just went
-            yield look(process, data, counts, (now - begun) / 3600, (now_used - used) / (now - last))
-        last, used = now, now_used
+            yield look(process, data, counts, (now - began_s) / 3600, (now_used - used_s) / (now - last))
+        last, used_s = now, now_used
 
 
 def say(text: str, out: TextIO) -> None:
@@ -200,11 +200,13 @@ def say(text: str, out: TextIO) -> None:
 
 
 def growth(lines: list[Line], name: str, since_h: float) -> float:
-    """MiB an hour since then, by least squares."""
-    kept = [line for line in lines if line.hours >= since_h]
-    if len(kept) < 2:
+    """Return the growth in MiB per hour since then, by least squares."""
+    recent = [line for line in lines if line.hours >= since_h]
+    if len(recent) < 2:
         return math.nan
-    return statistics.linear_regression([one.hours for one in kept], [getattr(one, name) for one in kept]).slope
+    return statistics.linear_regression(
+        [point.hours for point in recent], [getattr(point, name) for point in recent]
+    ).slope
 
 
 def say_memory(lines: list[Line], out: TextIO) -> None:
@@ -218,23 +220,32 @@ def say_memory(lines: list[Line], out: TextIO) -> None:
 
 
 def say_counts(pitwall: Pitwall, runs: list[Run], hours: float, out: TextIO) -> int:
-    """Every look once a second, each once; every line of the log once. How many rows are wrong."""
+    """Check that there is one reading per second and each log line once; return the number of wrong rows."""
     say("| run | looks | expected | twice | gaps | longest gap, s | log samples | in the log | not the same |", out)
     wrong = 0
     for run in runs:
         looks, twice, gaps, longest_s = pitwall.sql(LOOKS.format(run_id=run.id, gap_s=GAP_S))[0]
         lines = f"SELECT line FROM log_samples WHERE run_id = '{run.id}'"
         stored = Counter(line for (line,) in pitwall.sql(lines))
-        written = Counter(sample["line"] for sample in parsed_log(Path(str(run.log_path)))["samples"])
-        other = (stored - written).total() + (written - stored).total()
-        rows = (looks, round(hours * 3600), twice, gaps, f"{longest_s:.1f}", stored.total(), written.total(), other)
+        written_counts = Counter(sample["line"] for sample in parsed_log(Path(str(run.log_path)))["samples"])
+        differing = (stored - written_counts).total() + (written_counts - stored).total()
+        rows = (
+            looks,
+            round(hours * 3600),
+            twice,
+            gaps,
+            f"{longest_s:.1f}",
+            stored.total(),
+            written_counts.total(),
+            differing,
+        )
         say("| " + " | ".join(map(str, (run.name, *rows))) + " |", out)
-        wrong += twice + other
+        wrong += twice + differing
     return wrong
 
 
 def soak(hours: float, folder: Path, out: TextIO) -> int:
-    """How many rows were wrong and how many faults there were."""
+    """Run the test; return the number of wrong rows and of faults."""
     data, counts, stop = folder / "data", Counter[str](), threading.Event()
     pitwall = Pitwall(data, free_ports(1)[0])
     try:
@@ -268,11 +279,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--hours", type=float, default=2.0)
     parser.add_argument("--lines", type=argparse.FileType("w"), default=sys.stdout)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     os.nice(10)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with tempfile.TemporaryDirectory(prefix="pitwall-soak-") as folder:
-        wrong = soak(given.hours, Path(folder), given.lines)
+        wrong = soak(arguments.hours, Path(folder), arguments.lines)
     sys.exit(1 if wrong else 0)
 
 

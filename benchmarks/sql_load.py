@@ -1,9 +1,9 @@
-"""How much the store's commits are held up while SQL that wants everything is being answered.
+"""Delay of the store's commits while expensive SQL queries are being answered.
 
     python -m benchmarks.sql_load [seconds]
 
-The writer takes 2,000 rows a second, in turns alone and while eight threads send resource bombs to the sandbox without
-a pause. The ratio of the two says what an attack costs those who watch.
+The writer takes 2,000 rows per second, alternately alone and while eight threads send resource bombs to the sandbox
+without a pause. The ratio of the two is the cost of an attack for viewers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from benchmarks.store_write import PACED_BATCHES_PER_S, batches, paced
 from machine.run_with_timeout import run_bounded
 from settings import Settings
 from storage.sandbox.client import Sandbox
-from storage.sandbox.job import Limits, SqlRefusedError
+from storage.sandbox.job import SandboxLimits, SqlRefusedError
 from storage.store import Store
 
 ATTACKERS = 8
@@ -36,7 +36,7 @@ BOMBS = (
     "SELECT list(range) FROM range(1000000000)",
     "SELECT count(*) FROM counter_samples a, counter_samples b, counter_samples c WHERE hash(a, b, c) = 7",
 )
-LIMITS = Limits(seconds=5.0)
+LIMITS = SandboxLimits(seconds=5.0)
 
 
 def attack(sandbox: Sandbox, ended: threading.Event, answers: Counter[str]) -> None:
@@ -52,19 +52,19 @@ def attack(sandbox: Sandbox, ended: threading.Event, answers: Counter[str]) -> N
 
 @contextmanager
 def attacked(sandbox: Sandbox, answers: Counter[str]) -> Iterator[None]:
-    """Bombs from all sides until the block is left."""
+    """Send bombs from all threads until the block is left."""
     ended = threading.Event()
     attackers = [threading.Thread(target=attack, args=(sandbox, ended, answers)) for _ in range(ATTACKERS)]
-    for one in attackers:
-        one.start()
+    for attacker in attackers:
+        attacker.start()
     yield
     ended.set()
-    for one in attackers:
-        one.join()
+    for attacker in attackers:
+        attacker.join()
 
 
 def main(seconds: float) -> None:
-    given = batches(int(seconds / TURNS * PACED_BATCHES_PER_S))
+    batch_list = batches(int(seconds / TURNS * PACED_BATCHES_PER_S))
     quiet: list[float] = []
     loud: list[float] = []
     answers: Counter[str] = Counter()
@@ -73,17 +73,17 @@ def main(seconds: float) -> None:
         store = Store.open(settings)
         sandbox = Sandbox(settings, run_bounded, LIMITS)
         for _ in range(TURNS):  # in turns, for what else the machine does changes too
-            quiet += paced(store, given)
+            quiet += paced(store, batch_list)
             with attacked(sandbox, answers):
-                loud += paced(store, given)
+                loud += paced(store, batch_list)
         store.close()
     print("| rows/s | commit alone: p50 | p99 | attacked: p50 | p99 | ratio p50 | p99 | attacks |")
     print("|---|---|---|---|---|---|---|---|")
     before, after = np.percentile(quiet, [50, 99]), np.percentile(loud, [50, 99])
     times = " | ".join(f"{value:.0f} ms" for value in (*before, *after))
     ratios = " | ".join(f"{value:.2f}" for value in after / before)
-    words = ", ".join(f"{count} {fault}" for fault, count in answers.most_common())
-    print(f"| 2,000 | {times} | {ratios} | {words} |")
+    fault_text = ", ".join(f"{count} {fault}" for fault, count in answers.most_common())
+    print(f"| 2,000 | {times} | {ratios} | {fault_text} |")
     print(f"\nload average {os.getloadavg()[0]:.0f}")
 
 

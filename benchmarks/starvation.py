@@ -1,14 +1,13 @@
-"""What a busy host does to a measured server: its threads' wait for a CPU, and its speed, quiet and beside burners.
+"""Effect of a busy host on a measured server: its threads' wait for a CPU, and its speed, with and without burners.
 
-`python -m benchmarks.starvation [--tries 3] [--burners 0 1 2 4] [--quota 0.5]` prints a line a run and a table. The
-demo's plain and n-gram servers (llama.cpp) are put under the demo's load by Pitwall's own client, launched by the
-supervisor and looked at by the standard collectors, all on this machine. A burner is a process that only computes. Each
-try takes every arrangement once, so that what drifts falls on all alike. Other work on the machine is waited out as far
-as `--patience` allows, and is shown with each run; a run without burners that it fell upon is left out of the table.
-Where it does not end, `--favoured undisturbed` (as root, control groups v1) gives all processes of runs without burners
-256 times the usual weight: others have what they leave, and they compete among themselves alone; `--favoured all` does
-so for runs with burners too, burners and all. `--quota` also runs the servers in a control group that may use so many
-CPUs.
+`python -m benchmarks.starvation [--tries 3] [--burners 0 1 2 4] [--quota 0.5]` prints one line per run and a table. The
+demo's plain and n-gram servers (llama.cpp) get the demo's load from Pitwall's client; they are launched by the
+supervisor and observed by the standard collectors, all on this machine. A burner is a process that only computes. Each
+try runs every arrangement once, so that drift affects all equally. Other work on the machine is waited for as long as
+`--patience` allows, and is shown with each run; a disturbed run without burners is left out of the table. If the other
+work does not end, `--favoured undisturbed` (as root, control groups v1) gives all processes of runs without burners 256
+times the usual weight, so that they compete only among themselves; `--favoured all` also does so for runs with burners,
+including the burners. `--quota` also runs the servers in a control group limited to this many CPUs.
 """
 
 from __future__ import annotations
@@ -34,11 +33,11 @@ from collectors.loop import CollectorLoop
 from collectors.standard import standard_collectors
 from demo.presets import DemoConfig, demo_configs
 from domain import Run
-from launcher.checks.preflight import LaunchRequest
+from launcher.checks.launch_request import LaunchRequest
 from launcher.runs.supervisor import Supervisor
 from machine.identity import machine_id
 from settings import Settings
-from storage.ask.condition_queries import conditions
+from storage.queries.condition_queries import conditions
 from storage.store import Store
 from workloads import spec_for
 from workloads.process.prepare import prepare_workload
@@ -53,7 +52,7 @@ LOAD = {"requests": 8, "tokens": 250, "warmup_tokens": 16}
 
 
 class Arrangement(NamedTuple):
-    """Which server, beside how many burners, with how many CPUs allowed (None: no limit)."""
+    """Server, number of burners, and number of allowed CPUs (None: no limit)."""
 
     config: str
     burners: int
@@ -64,8 +63,8 @@ class Arrangement(NamedTuple):
         return f"{self.config.removeprefix('Demo: ')}, {self.burners} burners{limit}"
 
 
-class Seen(NamedTuple):
-    """One run: how busy others kept the machine around it, its conditions and its decode tokens a second."""
+class MeasuredRun(NamedTuple):
+    """One run: the load of other processes around it, its conditions and its decode tok/s."""
 
     load_average: float
     busy_around: float  # share of all cores before it or after it, whichever is higher
@@ -80,7 +79,7 @@ class Seen(NamedTuple):
 
 @contextmanager
 def burning(count: int) -> Iterator[None]:
-    """Each in a session of its own, as another person's job is: the scheduler shares cores between sessions."""
+    """Run burners, each in its own session like another user's job: the scheduler shares cores between sessions."""
     started = [subprocess.Popen([sys.executable, "-c", BURNER], start_new_session=True) for _ in range(count)]
     try:
         yield
@@ -92,40 +91,40 @@ def burning(count: int) -> Iterator[None]:
 
 @contextmanager
 def limited(run: Run, cpus: float | None, supervisor: Supervisor) -> Iterator[None]:
-    """The server's processes in a control group of their own while the run goes on."""
+    """Keep the server's processes in their own control group during the run."""
     if cpus is None:
         yield
         return
     GROUP.mkdir(exist_ok=True)
     (GROUP / "cpu.cfs_period_us").write_text("100000")
     (GROUP / "cpu.cfs_quota_us").write_text(str(round(cpus * 100000)))
-    while (pid := next((one.pid for one in supervisor.live_runs() if one.id == run.id), None)) is None:
+    while (pid := next((live_run.pid for live_run in supervisor.live_runs() if live_run.id == run.id), None)) is None:
         time.sleep(0.05)
     (GROUP / "cgroup.procs").write_text(str(pid))
     yield
 
 
 @contextmanager
-def favoured(wanted: bool) -> Iterator[None]:
-    """This process, and what it starts meanwhile, in a group whose weight leaves others what it does not want."""
-    if wanted:
+def favoured(is_favoured: bool) -> Iterator[None]:
+    """Put this process and its new children into a group with a high weight."""
+    if is_favoured:
         FAVOURED.mkdir(exist_ok=True)
         (FAVOURED / "cpu.shares").write_text(str(MOST_SHARES))
         (FAVOURED / "cgroup.procs").write_text(str(os.getpid()))
     try:
         yield
     finally:
-        if wanted:
+        if is_favoured:
             (FAVOURED.parent / "cgroup.procs").write_text(str(os.getpid()))
 
 
 def busy_ratio(seconds: float) -> float:
-    """Share of all cores in use over the next seconds."""
+    """Return the share of all cores in use over the next seconds."""
     return float(psutil.cpu_percent(interval=seconds)) / 100
 
 
 def quiet(patience_s: float) -> float:
-    """Wait until others leave the machine alone; the share they use at last."""
+    """Wait until other processes leave the machine idle; return the share that they use in the end."""
     began = time.monotonic()
     while (busy := busy_ratio(LOOK_S)) > QUIET_RATIO and time.monotonic() - began < patience_s:
         continue
@@ -133,79 +132,90 @@ def quiet(patience_s: float) -> float:
 
 
 def measure(
-    store: Store, supervisor: Supervisor, demo: DemoConfig, asked: Arrangement, patience_s: float, is_favoured: bool
-) -> Seen:
+    store: Store,
+    supervisor: Supervisor,
+    demo: DemoConfig,
+    arrangement: Arrangement,
+    patience_s: float,
+    is_favoured: bool,
+) -> MeasuredRun:
     busy, load_average = quiet(0.0 if is_favoured else patience_s), os.getloadavg()[0]
-    with favoured(is_favoured), burning(asked.burners):
-        request = LaunchRequest(demo.config, name=str(asked), workload=spec_for("demo-stream", LOAD), makes_model=True)
+    with favoured(is_favoured), burning(arrangement.burners):
+        request = LaunchRequest(
+            demo.config, name=str(arrangement), workload=spec_for("demo-stream", LOAD), makes_model=True
+        )
         run = supervisor.launch(request)
-        with limited(run, asked.quota, supervisor):
+        with limited(run, arrangement.quota, supervisor):
             while not (ended := store.run(run.id)) or not ended.state.is_final:
                 time.sleep(0.2)
     busy = max(busy, busy_ratio(LOOK_S))
     if ended.cause:
-        raise SystemExit(f"{asked}: {ended.cause}")
+        raise SystemExit(f"{arrangement}: {ended.cause}")
     rows = store.query(
         "SELECT sent_at, total_ms, completion_tokens, decode_ms FROM requests "
         "WHERE run_id = $run AND phase = 'measure' AND error_kind IS NULL ORDER BY sent_at",
         {"run": run.id},
     ).to_pylist()
     ends = [row["sent_at"] + timedelta(milliseconds=row["total_ms"]) for row in rows]
-    (found,) = conditions(store, [Span(run.id, rows[0]["sent_at"], max(ends))])
+    (run_conditions,) = conditions(store, [Span(run.id, rows[0]["sent_at"], max(ends))])
     speed = sum(row["completion_tokens"] - 1 for row in rows) / sum(row["decode_ms"] for row in rows) * 1000
-    return Seen(load_average, busy, is_favoured, found, speed)
+    return MeasuredRun(load_average, busy, is_favoured, run_conditions, speed)
 
 
 def try_until_quiet(
-    store: Store, supervisor: Supervisor, demo: DemoConfig, asked: Arrangement, patience_s: float, is_favoured: bool
-) -> Seen:
-    """Runs, each printed, until others left one alone or patience is out; the last of them."""
+    store: Store,
+    supervisor: Supervisor,
+    demo: DemoConfig,
+    arrangement: Arrangement,
+    patience_s: float,
+    is_favoured: bool,
+) -> MeasuredRun:
+    """Repeat and print runs until one is undisturbed or patience runs out; return the last one."""
     began = time.monotonic()
     while True:
-        seen = measure(store, supervisor, demo, asked, patience_s, is_favoured)
-        print(line(asked, seen), flush=True)
-        if seen.was_left_alone or asked.burners or time.monotonic() - began > patience_s:
-            return seen
+        measured = measure(store, supervisor, demo, arrangement, patience_s, is_favoured)
+        print(line(arrangement, measured), flush=True)
+        if measured.was_left_alone or arrangement.burners or time.monotonic() - began > patience_s:
+            return measured
 
 
-def line(asked: Arrangement, seen: Seen) -> str:
-    its = seen.conditions
+def line(arrangement: Arrangement, measured: MeasuredRun) -> str:
+    run_conditions = measured.conditions
     ratios = (
-        its.starvation_ratio,
-        its.throttled_ratio,
-        its.steal_ratio,
-        its.host_busy_ratio,
+        run_conditions.starvation_ratio,
+        run_conditions.throttled_ratio,
+        run_conditions.steal_ratio,
+        run_conditions.host_busy_ratio,
     )
     shares = " | ".join("unknown" if ratio is None else f"{ratio:.1%}" for ratio in ratios)
-    cores = f"{its.own_cores or 0:.2f} | {its.other_cores or 0:.2f}"
-    return (
-        f"| {asked} | {seen.load_average:.2f} | {seen.busy_around:.0%} | {shares} | {cores} | {seen.decode_tps:.0f} |"
-    )
+    cores = f"{run_conditions.own_cores or 0:.2f} | {run_conditions.other_cores or 0:.2f}"
+    others = f"{measured.load_average:.2f} | {measured.busy_around:.0%}"
+    return f"| {arrangement} | {others} | {shares} | {cores} | {measured.decode_tps:.0f} |"
 
 
-def summary(asked: Arrangement, runs: Sequence[Seen]) -> str:
+def summary(arrangement: Arrangement, runs: Sequence[MeasuredRun]) -> str:
     def spread(values: Sequence[float | None], form: str) -> str:
-        known = [value for value in values if value is not None]
-        if not known:
+        known_values = [value for value in values if value is not None]
+        if not known_values:
             return "unknown"
-        return f"{statistics.median(known):{form}} ({min(known):{form}} to {max(known):{form}})"
+        return f"{statistics.median(known_values):{form}} ({min(known_values):{form}} to {max(known_values):{form}})"
 
     if not runs:
-        return f"| {asked} | none was left alone by others |"
+        return f"| {arrangement} | none was left alone by others |"
     columns = [
-        spread([one.conditions.starvation_ratio for one in runs], ".1%"),
-        spread([one.conditions.throttled_ratio for one in runs], ".1%"),
-        spread([one.conditions.steal_ratio for one in runs], ".2%"),
-        spread([one.conditions.host_busy_ratio for one in runs], ".0%"),
-        spread([one.decode_tps for one in runs], ".0f"),
-        spread([one.busy_around for one in runs], ".0%"),
+        spread([measured.conditions.starvation_ratio for measured in runs], ".1%"),
+        spread([measured.conditions.throttled_ratio for measured in runs], ".1%"),
+        spread([measured.conditions.steal_ratio for measured in runs], ".2%"),
+        spread([measured.conditions.host_busy_ratio for measured in runs], ".0%"),
+        spread([measured.decode_tps for measured in runs], ".0f"),
+        spread([measured.busy_around for measured in runs], ".0%"),
     ]
-    return f"| {asked} | {len(runs)} | " + " | ".join(columns) + " |"
+    return f"| {arrangement} | {len(runs)} | " + " | ".join(columns) + " |"
 
 
 @contextmanager
 def own_pitwall(folder: Path) -> Iterator[tuple[Store, Supervisor]]:
-    """Store, supervisor and collectors as Pitwall composes them; no server is left at the end."""
+    """Compose store, supervisor and collectors as Pitwall does; no server is left at the end."""
     store = Store.open(Settings(data_dir=folder))
     supervisor = Supervisor(store, folder / "runs", events=store.write, prepare_workload=prepare_workload)
     loop = CollectorLoop(store.write, supervisor.live_runs, standard_collectors(machine_id(), store.tail_position))
@@ -226,23 +236,27 @@ def main() -> None:
     parser.add_argument("--quota", type=float)
     parser.add_argument("--favoured", choices=("undisturbed", "all"))
     parser.add_argument("--patience", type=float, default=60.0, help="seconds to wait for a quiet machine")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    found: dict[Arrangement, list[Seen]] = {}
+    runs_by_arrangement: dict[Arrangement, list[MeasuredRun]] = {}
     with tempfile.TemporaryDirectory() as name, own_pitwall(Path(name)) as (store, supervisor):
-        demos = {one.name: one for one in demo_configs(Path(name)) if "draft" not in one.name}
-        arrangements = [Arrangement(name, burners) for burners in given.burners for name in demos]
-        if given.quota:
-            arrangements += [Arrangement(name, 0, given.quota) for name in demos]
+        demos = {config.name: config for config in demo_configs(Path(name)) if "draft" not in config.name}
+        arrangements = [Arrangement(name, burners) for burners in arguments.burners for name in demos]
+        if arguments.quota:
+            arrangements += [Arrangement(name, 0, arguments.quota) for name in demos]
         print("| arrangement | load | busy around | starved | throttled | stolen | host busy | own | others | tok/s |")
-        for asked in arrangements * given.tries:
-            is_favoured = not asked.quota and (given.favoured == "all" or bool(given.favoured and not asked.burners))
-            seen = try_until_quiet(store, supervisor, demos[asked.config], asked, given.patience, is_favoured)
-            found.setdefault(asked, []).append(seen)
+        for arrangement in arrangements * arguments.tries:
+            is_favoured = not arrangement.quota and (
+                arguments.favoured == "all" or bool(arguments.favoured and not arrangement.burners)
+            )
+            measured = try_until_quiet(
+                store, supervisor, demos[arrangement.config], arrangement, arguments.patience, is_favoured
+            )
+            runs_by_arrangement.setdefault(arrangement, []).append(measured)
     print("\n| server and burners | runs | starved | throttled | stolen | host busy | decode tok/s | busy around |")
     print("|---|---|---|---|---|---|---|---|")
-    for asked, runs in found.items():
-        print(summary(asked, [run for run in runs if run.was_left_alone or asked.burners]))
+    for arrangement, runs in runs_by_arrangement.items():
+        print(summary(arrangement, [run for run in runs if run.was_left_alone or arrangement.burners]))
 
 
 if __name__ == "__main__":

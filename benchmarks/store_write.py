@@ -1,4 +1,4 @@
-"""How many rows a second the store's writer takes, and how long a commit takes at 2,000 rows/s while others read.
+"""Throughput of the store's writer in rows per second, and commit times at 2,000 rows/s with concurrent readers.
 
     python -m benchmarks.store_write [seconds]
 
@@ -31,7 +31,7 @@ PACED_BATCHES_PER_S = 10  # 2,000 rows/s
 
 
 def batches(count: int) -> list[Batch]:
-    """Counters of 8 runs as they come from the collectors."""
+    """Return counters of 8 runs as they come from the collectors."""
     return [Batch(tuple(sample(f"run-{i % 8}", n) for i in range(ROWS_PER_BATCH))) for n in range(count)]
 
 
@@ -49,58 +49,58 @@ def sample(run_id: str, n: int) -> CounterSample:
     )
 
 
-def flat_out(store: Store, given: list[Batch]) -> float:
-    """Rows a second with as much given as the store accepts."""
-    begun = time.perf_counter()
-    for future in [store.write(batch) for batch in given]:
+def flat_out(store: Store, batch_list: list[Batch]) -> float:
+    """Return rows per second with as many rows as the store accepts."""
+    began_s = time.perf_counter()
+    for future in [store.write(batch) for batch in batch_list]:
         future.result()
-    return len(given) * ROWS_PER_BATCH / (time.perf_counter() - begun)
+    return len(batch_list) * ROWS_PER_BATCH / (time.perf_counter() - began_s)
 
 
-def bare_duckdb(path: Path, given: list[Batch]) -> float:
-    """Rows a second of an INSERT ... SELECT from the same Arrow tables, one transaction a batch."""
+def bare_duckdb(path: Path, batch_list: list[Batch]) -> float:
+    """Return rows per second of INSERT ... SELECT from the same Arrow tables, one transaction per batch."""
     with duckdb.connect(str(path)) as connection:
         migrate(connection)
         connection.execute("SELECT ?", [1])  # the first parameter of a process imports pandas
-        begun = time.perf_counter()
-        for batch in given:
+        began_s = time.perf_counter()
+        for batch in batch_list:
             connection.register("incoming", tables_of(batch.samples)["counter_samples"])
             connection.execute("INSERT INTO raw.counter_samples SELECT * FROM incoming")
-        return len(given) * ROWS_PER_BATCH / (time.perf_counter() - begun)
+        return len(batch_list) * ROWS_PER_BATCH / (time.perf_counter() - began_s)
 
 
-def paced(store: Store, given: list[Batch]) -> list[float]:
-    """Milliseconds from `write` to durable for each batch, at 2,000 rows a second."""
+def paced(store: Store, batch_list: list[Batch]) -> list[float]:
+    """Return the milliseconds from `write` to durable for each batch, at 2,000 rows per second."""
     waits: list[float] = []
-    begun = time.perf_counter()
-    for number, batch in enumerate(given):
-        time.sleep(max(0.0, begun + number / PACED_BATCHES_PER_S - time.perf_counter()))
-        asked = time.perf_counter()
+    began_s = time.perf_counter()
+    for number, batch in enumerate(batch_list):
+        time.sleep(max(0.0, began_s + number / PACED_BATCHES_PER_S - time.perf_counter()))
+        asked_s = time.perf_counter()
         last = store.write(batch)
-        last.add_done_callback(_noting(waits, asked))
+        last.add_done_callback(_noting(waits, asked_s))
     last.result()
     return waits
 
 
-def _noting(waits: list[float], asked: float) -> Callable[[Future[None]], None]:
-    return lambda _done: waits.append((time.perf_counter() - asked) * 1e3)
+def _noting(waits: list[float], asked_s: float) -> Callable[[Future[None]], None]:
+    return lambda _future: waits.append((time.perf_counter() - asked_s) * 1e3)
 
 
 def main(seconds: float) -> None:
-    given = batches(int(seconds * PACED_BATCHES_PER_S))
+    batch_list = batches(int(seconds * PACED_BATCHES_PER_S))
     with tempfile.TemporaryDirectory() as folder:
-        bare = bare_duckdb(Path(folder) / "bare.duckdb", given)
+        bare = bare_duckdb(Path(folder) / "bare.duckdb", batch_list)
         store = Store.open(Settings(data_dir=Path(folder) / "flat"))
-        flat = flat_out(store, given)
+        flat = flat_out(store, batch_list)
         store.close()
         store = Store.open(Settings(data_dir=Path(folder) / "paced"))
-        used, begun = time.process_time(), time.perf_counter()
-        waits = paced(store, given)
-        cpu = (time.process_time() - used) / (time.perf_counter() - begun)
+        cpu_s, began_s = time.process_time(), time.perf_counter()
+        waits = paced(store, batch_list)
+        cpu = (time.process_time() - cpu_s) / (time.perf_counter() - began_s)
         published_ms = store.health().publish_ms
         store.close()
     p50, p99 = np.percentile(waits, [50, 99])
-    rows = len(given) * ROWS_PER_BATCH
+    rows = len(batch_list) * ROWS_PER_BATCH
     print("| rows | bare DuckDB | writer | ratio | at 2,000 rows/s: commit p50 | p99 | CPU | last publish |")
     print("|---|---|---|---|---|---|---|---|")
     speeds = f"{bare:,.0f} rows/s | {flat:,.0f} rows/s | {flat / bare:.2f}"

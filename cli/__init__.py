@@ -1,1 +1,1 @@
-"""The command line: one file a group of commands; each composes rooms as app.py does, and nothing imports it."""
+"""The command line: one file per group of commands; each composes packages as app.py does, and nothing imports it."""

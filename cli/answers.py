@@ -1,4 +1,4 @@
-"""Commands that end with one answer: words for a person, or with `--json` one object for a program."""
+"""Commands that end with one answer: text for a person, or with `--json` one object for a program."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ def add_command(
     commands: argparse._SubParsersAction[argparse.ArgumentParser],
     name: str,
     answer: Callable[[argparse.Namespace], Answer],
-    words: str,
+    help_text: str,
 ) -> argparse.ArgumentParser:
-    """A command that prints what `answer` gives; what that raises is the caller's."""
-    command = commands.add_parser(name, help=words, description=words)
+    """Add a command that prints the result of `answer`; its exceptions reach the caller."""
+    command = commands.add_parser(name, help=help_text, description=help_text)
     command.add_argument("--json", action="store_true", help="print one JSON object")
     command.set_defaults(run=_print, answer=answer)
     return command
 
 
-def who() -> str:
-    """Who changes something, for the audit."""
+def audit_user() -> str:
+    """Return the current user, for the audit."""
     return f"{getpass.getuser()}, in a shell"
 
 

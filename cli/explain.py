@@ -1,4 +1,4 @@
-"""`./pitwall explain FILE`: a pasted launch command as one JSON object."""
+"""`./pitwall explain FILE`: prints a pasted launch command as one JSON object."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import argparse
 import json
 
 from cli.exit_status import DONE, REFUSED
-from cli.foreign_file import read_given
+from cli.foreign_file import read_bounded_file
 
 MOST_BYTES = 1 << 20
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `pitwall explain` and its argument to the parser."""
-    words = "read a pasted launch command and print the configuration that it says as JSON"
-    command = commands.add_parser("explain", help=words, description=words)
-    command.add_argument("file", metavar="FILE", help="a file with the paste, or - for standard input")
+    help_text = "read a pasted launch command and print its configuration as JSON"
+    command = commands.add_parser("explain", help=help_text, description=help_text)
+    command.add_argument("file", metavar="FILE", help="file with the pasted command, or - for standard input")
     command.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """REFUSED when no server command is in the paste; raises OSError, PitwallError for a file that is not read."""
+    """Return REFUSED if the paste has no server command; raises OSError, PitwallError for an unreadable file."""
     from commands.explain import explain
 
     explanation = explain(read_paste(arguments.file))
@@ -29,5 +29,5 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def read_paste(file: str) -> str:
-    """The paste as text; bytes that are no UTF-8 become replacement characters."""
-    return read_given(file, MOST_BYTES).decode("utf-8", errors="replace")
+    """Return the paste as text; invalid UTF-8 becomes replacement characters."""
+    return read_bounded_file(file, MOST_BYTES).decode("utf-8", errors="replace")

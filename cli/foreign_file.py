@@ -1,4 +1,4 @@
-"""Files that the command line is given: of a bounded size, and regular ones, for a pipe or a device may have no end."""
+"""Reads files named on the command line: regular ones of limited size, because a pipe or a device may be endless."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ STANDARD_INPUT = "-"
 
 
 class TooLargeError(PitwallError):
-    """A file is larger than any of its kind; the message is one sentence."""
+    """A file exceeds the size limit of its kind; the message is one sentence."""
 
 
-def read_given(file: str | Path, most_bytes: int) -> bytes:
-    """All of it, '-' for standard input, which may be a pipe; raises TooLargeError, NotRegularError, OSError."""
-    from machine.regular_file import opened, pinned
+def read_bounded_file(file: str | Path, most_bytes: int) -> bytes:
+    """Read a whole file, '-' for standard input, which may be a pipe.
+
+    Raises TooLargeError, NotRegularError, OSError.
+    """
+    from machine.regular_file import open_regular, pin_path
 
     if str(file) == STANDARD_INPUT:
         data = sys.stdin.buffer.read(most_bytes + 1)
     else:
-        with opened(pinned(Path(file))) as given:
-            data = given.read(most_bytes + 1)
+        with open_regular(pin_path(Path(file))) as opened:
+            data = opened.read(most_bytes + 1)
     if len(data) > most_bytes:
         name = "Standard input" if str(file) == STANDARD_INPUT else file
-        raise TooLargeError(f"{name} is larger than {most_bytes >> 20} MiB, the most that is read of it.")
+        raise TooLargeError(f"{name} is larger than the limit of {most_bytes >> 20} MiB.")
     return data

@@ -38,14 +38,14 @@ GROUPS = (
     lake,
     hardware,
 )
-INTERRUPTED = 130  # as a shell says it of SIGINT
+INTERRUPTED = 130  # shells report SIGINT so
 
 
 def parser() -> argparse.ArgumentParser:
-    """All commands with all their options; nothing heavy is imported for it."""
+    """Return the parser for all commands, without heavy imports."""
     top = argparse.ArgumentParser(
         prog="./pitwall",
-        description="Launch, watch and compare LLM inference servers. The data folder is that of PITWALL_DATA.",
+        description="Launch, watch and compare LLM inference servers. PITWALL_DATA names the data folder.",
         epilog=STATUSES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -56,7 +56,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str]) -> int:
-    """The exit status of one command."""
+    """Run one command and return its exit status."""
     arguments = parser().parse_args(argv)
     if arguments.command != "run":
         leave_pandas_out()
@@ -67,7 +67,7 @@ def main(argv: Sequence[str]) -> int:
     except PitwallError as error:
         return _say(str(error), REFUSED)
     except BrokenPipeError:
-        sys.stderr.close()  # the reader has gone, head(1) for one; nothing can be said to it
+        sys.stderr.close()  # the reader, such as head(1), has closed the pipe
         return REFUSED
     except OSError as error:
         return _say(f"{error.filename or arguments.command}: {error.strerror or error}.", CANNOT_READ)

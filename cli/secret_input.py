@@ -1,4 +1,4 @@
-"""A token for a command: from standard input, a closed file or the environment, never from an argument."""
+"""Reads a token for a command: from standard input, a private file or the environment, never from an argument."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ SHORTEST = 20
 
 
 class NoTokenError(PitwallError):
-    """There is none that may be used, in one sentence."""
+    """No usable token was given; the message is one sentence."""
 
 
 def read_token(file: str | None, variable: str) -> str:
-    """`file`: '-' for standard input; None: the variable, which is taken out. Raises NoTokenError, OSError."""
+    """Read a token; raises NoTokenError, OSError. file: '-' for standard input; None: the variable, then removed."""
     if file == "-":
         return _checked(sys.stdin.readline(MOST_BYTES), variable)
     if file is None:
         return _checked(os.environ.pop(variable, ""), variable)
-    from machine.regular_file import opened, pinned
+    from machine.regular_file import open_regular, pin_path
 
-    with opened(pinned(Path(file))) as given:
-        if stat.S_IMODE(os.fstat(given.fileno()).st_mode) & 0o077:
-            raise NoTokenError(f"{file} may be read by others: chmod 600 it.")
-        return _checked(given.read(MOST_BYTES).decode("ascii", "replace"), variable)
+    with open_regular(pin_path(Path(file))) as opened:
+        if stat.S_IMODE(os.fstat(opened.fileno()).st_mode) & 0o077:
+            raise NoTokenError(f"{file} is readable by other users: run chmod 600 on it.")
+        return _checked(opened.read(MOST_BYTES).decode("ascii", "replace"), variable)
 
 
 def _checked(text: str, variable: str) -> str:
     token = text.strip()
     if not (token.isascii() and token.isprintable() and len(token) >= SHORTEST) or " " in token:
-        raise NoTokenError(f"There is no token: say --token-file FILE, --token-file - or set {variable}.")
+        raise NoTokenError(f"There is no valid token: use --token-file FILE or --token-file -, or set {variable}.")
     return token

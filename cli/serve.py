@@ -1,4 +1,4 @@
-"""`./pitwall run`: check that Pitwall can start, then serve it."""
+"""`./pitwall run`: checks that Pitwall can start, then serves it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `pitwall run` to the parser."""
-    words = "serve the pages (what `make run` starts); PITWALL_HOST, PITWALL_PORT and PITWALL_DATA say where"
-    commands.add_parser("run", help=words, description=words).set_defaults(run=run)
+    help_text = "serve the pages, as `make run` does; PITWALL_HOST, PITWALL_PORT and PITWALL_DATA set address and data"
+    commands.add_parser("run", help=help_text, description=help_text).set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"Pitwall cannot start: {busy} Choose another with PITWALL_PORT.", file=sys.stderr)
         return REFUSED
     os.chdir(ROOT)
-    gc.disable()  # importing makes little garbage and much to look through; web/server/warm_up.py turns it on again
+    gc.disable()  # imports create little garbage but many objects to scan; web/server/warm_up.py turns it on again
     from web.server.listener import serve
 
     serve(settings.host, settings.port, settings.base_path)

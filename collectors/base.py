@@ -1,4 +1,4 @@
-"""The interface between the loop and a collector."""
+"""Interface between the collection loop and a collector."""
 
 from __future__ import annotations
 
@@ -15,63 +15,63 @@ from errors import PitwallError
 from samples import Batch, TailPosition
 
 Sink = Callable[[Batch], Future[None] | None]
-Positions = Callable[[str, str], TailPosition | None]  # (run id, path) -> how far the store has it
+Positions = Callable[[str, str], TailPosition | None]  # (run id, path) -> position that the store has committed
 
 
 class CollectorError(PitwallError):
-    """A tick that could not be made, in one sentence; the loop reports it when it begins and when it is over."""
+    """A tick failed; the message is one sentence. The loop reports when the failure begins and when it ends."""
 
     event_kind: ClassVar[str] = "collector"
 
 
 class UnavailableError(CollectorError):
-    """There is nothing of the kind to collect here; looked for again once a minute."""
+    """The source does not exist here; it is tried again once a minute."""
 
 
 class OutageError(CollectorError):
-    """What answered before does not answer now: a gap in the samples."""
+    """A source that answered before does not answer now: a gap in the samples."""
 
     event_kind: ClassVar[str] = "outage"
 
 
 class UnreadableError(CollectorError):
-    """It answers, with something that is not what was asked for."""
+    """The source answers with unexpected content."""
 
 
 class IncompleteError(CollectorError):
-    """What there is was collected, and a part of it is not known here."""
+    """The tick was collected, but some of its values cannot be measured here."""
 
 
 @dataclass(frozen=True)
 class Clock:
-    """Wall time and CLOCK_MONOTONIC, given so that a test can set them."""
+    """Wall time and CLOCK_MONOTONIC, passed in so that a test can set them."""
 
     utc: Callable[[], datetime] = utc_now
     mono_s: Callable[[], float] = time.monotonic
-    ahead_s: Callable[[], float] = lambda: 0.0  # of the machine's clock, by which servers stamp their logs
+    ahead_s: Callable[[], float] = lambda: 0.0  # of `utc` relative to the machine's clock, the one of server logs
 
 
 class Collector(Protocol):
-    """One source of samples. The loop calls it for one run from one thread at a time, for several runs at once."""
+    """A source of samples. The loop calls it from one thread per run, for several runs at the same time."""
 
     name: str
     period_s: float
 
     def collect(self, run: Run) -> Iterable[Batch]:
-        """One tick, in as many batches as it takes; raises CollectorError. Any other exception is logged as a bug."""
+        """Collect one tick in one or more batches; raises CollectorError. Any other exception is logged as a bug."""
         ...
 
     def finish(self, run: Run) -> Iterable[Batch]:
-        """The last tick of a run that has ended or is let go: what is left to take in."""
+        """Collect what remains of a run that has ended or is no longer watched."""
         return ()
 
     def forget(self, run_id: str) -> None:
-        """Let go of what is held for a run; a next tick starts from what the store has."""
+        """Drop the state of a run; a later tick starts from what the store has."""
 
     def unread_bytes(self, run_id: str) -> int | None:
-        """How far a file of the run is ahead of what was read of it; None where none is followed."""
+        """Return the unread bytes of the run's file; None if no file is followed."""
         return None
 
     def paths(self, run: Run) -> Sequence[Path]:
-        """Files whose coming or going brings the next tick forward."""
+        """Return the files whose creation or deletion triggers the next tick at once."""
         return ()

@@ -1,4 +1,4 @@
-"""The collection loop for all live runs: it starts, schedules, watches and ends the workers."""
+"""Collection loop for all live runs: starts, monitors and ends the workers."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ HANG_S = 30.0
 
 
 class Freshness(NamedTuple):
-    """How far the collecting of one run is."""
+    """Progress of the collectors of one run."""
 
     run_id: str
-    unread_bytes: dict[str, int]  # by collector: how far its file is ahead of what was read
-    hanging: list[str]  # the collectors that do not come back
+    unread_bytes: dict[str, int]  # by collector, of its file
+    hanging: list[str]  # collectors whose tick does not return
 
 
 def _freshness(run_id: str, workers: Sequence[Worker], hanging: Collection[Worker]) -> Freshness:
     unread = {worker.collector.name: worker.collector.unread_bytes(run_id) for worker in workers}
-    known = {name: size for name, size in unread.items() if size is not None}
-    return Freshness(run_id, known, [worker.collector.name for worker in workers if worker in hanging])
+    unread_by_collector = {name: size for name, size in unread.items() if size is not None}
+    return Freshness(run_id, unread_by_collector, [worker.collector.name for worker in workers if worker in hanging])
 
 
 class CollectorLoop:
@@ -39,14 +39,14 @@ class CollectorLoop:
         live_runs: Callable[[], Sequence[Run]],
         collectors: Sequence[Collector],
         clock: Clock | None = None,
-        look_every_s: float = 0.5,
+        update_every_s: float = 0.5,
     ) -> None:
-        """`live_runs` is asked every `look_every_s` seconds; a run that is no longer in it gets its last ticks."""
+        """`live_runs` is called every `update_every_s` seconds; a run that it no longer lists gets its last ticks."""
         self._sink = sink
         self._live_runs = live_runs
         self._collectors = tuple(collectors)
         self._clock = clock or Clock()
-        self._look_every_s = look_every_s
+        self._look_every_s = update_every_s
         self._workers: dict[str, list[Worker]] = {}
         self._leaving: dict[str, list[Worker]] = {}
         self._finished: set[str] = set()
@@ -57,11 +57,11 @@ class CollectorLoop:
         self._thread = threading.Thread(target=self._work, name="collect", daemon=True)
 
     def start(self) -> None:
-        """Begin; returns at once."""
+        """Start the loop's thread; returns at once."""
         self._thread.start()
 
     def stop(self, timeout_s: float = 5.0) -> list[str]:
-        """End all workers without last ticks, for the runs go on; the names of those that did not come back in time."""
+        """End all workers without last ticks, since the runs continue; returns the collectors still running."""
         self._stopping.set()
         deadline = self._clock.mono_s() + timeout_s
         if self._thread.is_alive():
@@ -77,9 +77,9 @@ class CollectorLoop:
         return stuck
 
     def end(self, run: Run) -> None:
-        """Have a run's last ticks made (logs and requests to their end, a last scrape), once; returns at once.
+        """Start a run's last ticks (logs and requests to their end, a last scrape), once; returns at once.
 
-        A run that was never seen live, for it failed at once or ended while Pitwall was away, is taken in too.
+        This includes a run that was never seen live because it failed at once or ended while Pitwall was not running.
         """
         with self._lock:
             if run.id in self._finished or run.id in self._leaving:
@@ -92,29 +92,29 @@ class CollectorLoop:
                     worker.start()
 
     def freshness(self) -> list[Freshness]:
-        """How far the collecting of each live run is; takes no lock that a hanging collector could hold."""
+        """Return the progress of each live run; takes no lock that a hanging collector could hold."""
         groups = {**self._leaving, **self._workers}
         return [_freshness(run_id, workers, self._hanging) for run_id, workers in groups.items()]
 
     def finish(self, run: Run, timeout_s: float = 30.0) -> bool:
-        """`end`, and wait until everything is in the store; False if that takes longer."""
+        """Call `end` and wait until everything is stored; returns False after the timeout."""
         self.end(run)
         workers = self._leaving.get(run.id, [])
         deadline = self._clock.mono_s() + timeout_s
-        done = all(worker.join(max(deadline - self._clock.mono_s(), 0.0)) for worker in workers)
+        have_all_ended = all(worker.join(max(deadline - self._clock.mono_s(), 0.0)) for worker in workers)
         self._sweep()
-        return done
+        return have_all_ended
 
     def _work(self) -> None:
         while not self._stopping.is_set():
             try:
-                self._look(self._live_runs())
-            except Exception:  # whoever lists the runs may fail once; those already watched go on
+                self._update_workers(self._live_runs())
+            except Exception:  # listing the runs may fail once; existing workers continue
                 LOG.exception("the live runs could not be listed")
             self._sweep()
             self._stopping.wait(self._look_every_s)
 
-    def _look(self, runs: Iterable[Run]) -> None:
+    def _update_workers(self, runs: Iterable[Run]) -> None:
         live = {run.id: run for run in runs}
         hanging: list[tuple[Worker, float]] = []
         with self._lock:
@@ -122,12 +122,12 @@ class CollectorLoop:
                 self.end(workers[0].run)
             for run in live.values():
                 if run.id not in self._finished and run.id not in self._leaving:
-                    hanging += self._keep(run)
-        for worker, seconds in hanging:  # without the lock: a store that takes nothing would hold it
+                    hanging += self._collect_run(run)
+        for worker, seconds in hanging:  # without the lock: a blocked store would hold it
             worker.report_hang(seconds)
 
-    def _keep(self, run: Run) -> list[tuple[Worker, float]]:
-        """Have a run collected; the workers that have begun to hang, with the seconds that they do."""
+    def _collect_run(self, run: Run) -> list[tuple[Worker, float]]:
+        """Start or update a run's workers; returns those that have begun to hang, with their seconds."""
         if run.id not in self._workers:
             self._workers[run.id] = self._new_workers(run)
             for worker in self._workers[run.id]:
@@ -140,7 +140,7 @@ class CollectorLoop:
         return [Worker(collector, run, self._sink, self._clock, self._waker) for collector in self._collectors]
 
     def _new_hang_s(self, worker: Worker) -> float | None:
-        """How long a worker has hung that was not known to hang; None for the others."""
+        """Return the seconds of a hang that was not reported yet; None otherwise."""
         since = worker.busy_since
         seconds = 0.0 if since is None else self._clock.mono_s() - since
         if seconds < HANG_S:
@@ -152,7 +152,7 @@ class CollectorLoop:
         return seconds
 
     def _sweep(self) -> None:
-        """Workers that have made their last ticks need no memory."""
+        """Drop the workers that have made their last ticks."""
         with self._lock:
             for run_id in [r for r, workers in self._leaving.items() if all(worker.join(0.0) for worker in workers)]:
                 self._hanging.difference_update(self._leaving.pop(run_id))

@@ -1,4 +1,4 @@
-"""The collectors of a Pitwall on this machine."""
+"""List of the collectors that Pitwall runs on this machine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def standard_collectors(
     api_key_of: Callable[[str], str | None] = lambda run_id: None,
     clock: Clock | None = None,
 ) -> list[Collector]:
-    """All of them; a new one is one entry here. In a module of its own, for `./pitwall gpus` needs few."""
+    """Return all collectors. They have a module of their own because `./pitwall gpus` imports only a few."""
     table = ProcessTable()
     return [
         EndpointCollector(api_key_of=api_key_of, clock=clock),

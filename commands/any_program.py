@@ -1,4 +1,4 @@
-"""Reads a command whose engine a person names, because nothing in it does: a script, a wrapper, any program."""
+"""Reads a command whose engine is named by the user: a script, a wrapper, any program."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from domain import Config
 _PORT = re.compile(r"(?:^|\s)(?:--port|-p)[=\s]+(\d{1,5})(?:\s|$)")
 
 
-def as_it_is(command: str, engine: str) -> Config | None:
-    """Its words split as a shell would and never given to one; None where they cannot be distinguished."""
+def split_command(command: str, engine: str) -> Config | None:
+    """Split the command as a shell would, without running it; None if it cannot be split."""
     try:
         words = shlex.split(command.replace("\\\n", " "))
     except ValueError:

@@ -1,4 +1,4 @@
-"""`explain(text)`: reads a pasted launch command as a Config, and lists everything that was left out or changed."""
+"""Reads a pasted launch command as a Config, and lists everything left out or changed."""
 
 from __future__ import annotations
 
@@ -20,20 +20,21 @@ from commands.quoting import without_marks
 from commands.secrets import distinctive, mask_argv, take_secrets
 from domain import Config, JsonValue
 from engines import BY_NAME, ENGINES
-from engines.base import Engine, Reading
+from engines.base import CommandReading, Engine
+from engines.forced_acceptance import forced_sentence
 from redaction import is_reference, mask_text
 
-LONGEST_PASTE = 1_000_000  # characters
-LONGEST_NOTE = 200  # characters
+MAX_PASTE = 1_000_000  # characters
+MAX_NOTE = 200  # characters
 _TITLES = [engine.title for engine in ENGINES if engine.commands]
 _TAG_VERSION = re.compile(r":v(\d+(?:\.\d+)+(?:\.?post\d+|rc\d+)?)(?:$|[-_.])")
 _PROGRAM_PATH = re.compile(r"\s*(?:[A-Za-z_]\w*=\S*\s+)*(?P<path>(?:/|~/|\.{1,2}/)[^\s;&|<>()'\"]+)(?=\s|$)")
 _PROGRAMS = {word for invocation in INVOCATIONS.values() for word in invocation.first_words}
-_UNSAYABLE = {"argv", "engine_version", "sampling", "options"}  # not part of the command reading's key names
+_EXCLUDED_FIELDS = {"argv", "engine_version", "sampling", "options"}  # not part of the command reading's key names
 
 
 class Explanation(BaseModel):
-    """What a paste says; with `refused` set, `config` is at most a draft that the user has to confirm."""
+    """The reading of a paste; if `refused` is set, `config` is at most a draft that the user must confirm."""
 
     config: Config | None = None
     refused: str | None = None  # one sentence
@@ -45,19 +46,19 @@ class Explanation(BaseModel):
     secret_names: list[str] = Field(default_factory=list)  # variables and flags whose literal value was masked
 
     def as_json(self) -> dict[str, JsonValue]:
-        """The reading in the key names of Config, then the notes; what is not stated is null."""
-        stated: dict[str, Any] = self.config.model_dump(mode="json", exclude=_UNSAYABLE) if self.config else {}
-        if stated.get("engine") == "other":
-            stated["engine"] = None
-        if stated.get("speculative"):
-            stated["speculative"] = {
-                name: v for name, v in stated["speculative"].items() if v is not None and name not in _UNSAYABLE
+        """Return the reading under Config's key names, and the notes; unstated values are null."""
+        fields: dict[str, Any] = self.config.model_dump(mode="json", exclude=_EXCLUDED_FIELDS) if self.config else {}
+        if fields.get("engine") == "other":
+            fields["engine"] = None
+        if fields.get("speculative"):
+            fields["speculative"] = {
+                name: v for name, v in fields["speculative"].items() if v is not None and name not in _EXCLUDED_FIELDS
             }
-        return {key: _unmarked(value) for key, value in stated.items()} | self.model_dump(exclude={"config"})
+        return {key: _unmarked(value) for key, value in fields.items()} | self.model_dump(exclude={"config"})
 
 
 def _unmarked(value: JsonValue) -> JsonValue:
-    """A value as its writer meant it."""
+    """A value without quoting marks."""
     if isinstance(value, dict):
         return {key: _unmarked(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -66,14 +67,14 @@ def _unmarked(value: JsonValue) -> JsonValue:
 
 
 def explain(text: str) -> Explanation:
-    """Read a paste; never raises, nothing of it is evaluated, and no secret of it is in the answer."""
+    """Read a paste; never raises, evaluates nothing, and returns no secrets."""
     return explain_with_secrets(text)[0]
 
 
 def explain_with_secrets(text: str) -> tuple[Explanation, dict[str, str]]:
-    """The same, and the literal secrets by their place: for the launch alone, never to be stored or shown."""
-    if len(text) > LONGEST_PASTE:
-        return Explanation(refused=f"The paste is longer than {LONGEST_PASTE} characters: too long for a command."), {}
+    """Read a paste, and return its literal secrets by place: only for the launch, never to be stored or shown."""
+    if len(text) > MAX_PASTE:
+        return Explanation(refused=f"The paste is longer than {MAX_PASTE} characters, too long for a command."), {}
     notes = Notes()
     try:
         candidate, variables = find_candidate(text, notes)
@@ -89,34 +90,37 @@ def explain_with_secrets(text: str) -> tuple[Explanation, dict[str, str]]:
 
 
 def _no_server(text: str) -> str:
-    """Why nothing was found: a program named by its path that is none we know is likely misspelled."""
+    """Why no server was found; an unknown program given by its path is probably misspelled."""
     titles = ", ".join(_TITLES)
-    named = _PROGRAM_PATH.match(text)
-    if named is None or basename(named["path"]) in SHELLS:
-        return f"No command of a server we know ({titles}) was found in the paste."
-    alike = get_close_matches(basename(named["path"]), sorted(_PROGRAMS), n=1)
-    hint = f" Is {alike[0]} meant?" if alike else ""
-    return f"{mask_text(named['path'])} is no server we know ({titles}): is its path spelled right?{hint}"
+    path_match = _PROGRAM_PATH.match(text)
+    if path_match is None or basename(path_match["path"]) in SHELLS:
+        return f"No command of a known server ({titles}) was found in the paste."
+    close_matches = get_close_matches(basename(path_match["path"]), sorted(_PROGRAMS), n=1)
+    hint = f" Did you mean {close_matches[0]}?" if close_matches else ""
+    return f"{mask_text(path_match['path'])} is not a known server ({titles}): check the spelling of its path.{hint}"
 
 
 def _read_candidate(candidate: Candidate, variables: Variables, notes: Notes) -> Explanation:
     notes.launcher_flags += candidate.launcher_flags
     engine = BY_NAME[candidate.server.engine] if candidate.server else None
     env = {name: variables.expand_text(value) for name, value in candidate.env.items()} if _reads_env(engine) else {}
-    reading = Reading()
+    reading = CommandReading()
     if candidate.server and engine and engine.commands:
         reading = engine.commands.read_command(candidate.server.args, env)
     notes.warnings += [text for text in reading.warnings if text not in notes.warnings]
-    refused = candidate.torn
+    refused = candidate.truncation
     if engine is None:
         image = candidate.container.image if candidate.container else None
-        known = f"{', '.join(_TITLES[:-1])} and {_TITLES[-1]}"
-        refused = f"The engine is not one we know (image {image}): {known} are read."
-    return Explanation(config=build_config(candidate, engine, reading, notes), refused=refused)
+        titles = f"{', '.join(_TITLES[:-1])} and {_TITLES[-1]}"
+        refused = f"The engine is unknown (image {image}); supported are {titles}."
+    config = build_config(candidate, engine, reading, notes)
+    if engine and engine.forced_acceptance and (switch := engine.forced_acceptance(config)):
+        notes.add(notes.warnings, forced_sentence(switch))
+    return Explanation(config=config, refused=refused)
 
 
 def read_argv(argv: Sequence[str], env: Mapping[str, str]) -> Config | None:
-    """The words of a command and its environment as a Config; None if no known engine is in them."""
+    """Read the words of a command and its environment as a Config; None without a known engine."""
     notes = Notes()
     variables = Variables(notes)
     candidate = read_words([arg(word) for word in argv], variables, notes)
@@ -131,8 +135,8 @@ def _reads_env(engine: Engine | None) -> bool:
     return engine is not None and engine.invocation is not None and engine.invocation.reads_env
 
 
-def build_config(candidate: Candidate, engine: Engine | None, reading: Reading, notes: Notes) -> Config:
-    """The typed configuration; literal secrets still stand in it."""
+def build_config(candidate: Candidate, engine: Engine | None, reading: CommandReading, notes: Notes) -> Config:
+    """The typed configuration, still with literal secrets."""
     container, server = candidate.container, candidate.server
     fields = dict(reading.fields)
     fields["port"] = server_port(candidate, engine, fields.get("port"), notes)
@@ -158,7 +162,7 @@ def build_config(candidate: Candidate, engine: Engine | None, reading: Reading, 
 
 
 def server_port(candidate: Candidate, engine: Engine | None, port: int | None, notes: Notes) -> int | None:
-    """The port that clients use: the published one of a container, else the server's own if it is stated."""
+    """Return the port for clients: the published one of a container, else the server's own, if stated."""
     container = candidate.container
     if not container or not container.ports or container.is_on_host_network:
         return port
@@ -178,21 +182,23 @@ def _warn_of_gpus(gpus: str | None, tensor_parallel: int | None, notes: Notes) -
 
 
 def _masked(explanation: Explanation, notes: Notes, secrets: set[str]) -> Explanation:
-    """With the notes, and with every secret value masked wherever it stands in them."""
-    known = distinctive(secrets)
-    masked = {kind: [_mask(text, known) for text in texts] for kind, texts in vars(notes).items()}
-    masked["left_out"] = [shorten(text) for text in masked["left_out"]]  # only now: half a secret is not recognised
-    refused = explanation.refused and mask_text(explanation.refused, known)
+    """The explanation with its notes, every secret value masked."""
+    known_values = distinctive(secrets)
+    masked = {kind: [_mask(text, known_values) for text in texts] for kind, texts in vars(notes).items()}
+    masked["left_out"] = [
+        shorten(text) for text in masked["left_out"]
+    ]  # after masking, because half a secret is not recognised
+    refused = explanation.refused and mask_text(explanation.refused, known_values)
     return explanation.model_copy(update={**masked, "refused": refused})
 
 
 def shorten(text: str) -> str:
     """The text, cut to LONGEST_NOTE characters."""
-    return text if len(text) <= LONGEST_NOTE else text[:LONGEST_NOTE] + " …"
+    return text if len(text) <= MAX_NOTE else text[:MAX_NOTE] + " …"
 
 
-def _mask(text: str, known: list[str]) -> str:
+def _mask(text: str, known_values: list[str]) -> str:
     tail = text.partition("=")[2] or text
     if tail.startswith("$") and is_reference(tail):
         return text
-    return mask_text(" ".join(mask_argv(text.split(" "), known)), known)
+    return mask_text(" ".join(mask_argv(text.split(" "), known_values)), known_values)

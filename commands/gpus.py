@@ -12,10 +12,10 @@ _DEVICE = re.compile(r"device=|[\w.]+/gpu=")
 
 
 def stated_gpus(config: Config) -> frozenset[str]:
-    """The GPU numbers or UUIDs that a config names; none where it names nothing, all, or only a count.
+    """Return the GPU indices or UUIDs named by a config; empty if it names none, all, or only a count.
 
-    Read are CUDA_VISIBLE_DEVICES, NVIDIA_VISIBLE_DEVICES, `--gpus device=` and `--device vendor/gpu=`.
-    A count ('--gpus 2', a tensor parallel size) does not say which.
+    Reads CUDA_VISIBLE_DEVICES, NVIDIA_VISIBLE_DEVICES, `--gpus device=` and `--device vendor/gpu=`. A count
+    ('--gpus 2', a tensor parallel size) does not say which GPUs.
     """
     listed = [config.env[name] for name in GPU_VARIABLES if name in config.env]
     text = (config.gpus or next(iter(listed), "")).strip("\"'")

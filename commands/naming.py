@@ -1,4 +1,4 @@
-"""Names and colours of new runs."""
+"""Chooses names and colours of new runs."""
 
 from __future__ import annotations
 
@@ -6,79 +6,80 @@ from collections.abc import Collection, Iterable
 from pathlib import PurePosixPath
 from typing import Protocol
 
-from domain import NOT_OVER, Config, Run, RunState
+from analysis.comparison.model_names import weights_name
+from domain import OPEN_STATES, Config, Run, RunState
 from engines import BY_NAME
 
 COLOR_COUNT = 8
 
 
 class RunBook(Protocol):
-    """What names and colours need of the store."""
+    """The store as used for names and colours."""
 
     def runs(self, states: Iterable[RunState] | None = None, limit: int | None = None) -> Iterable[Run]:
-        """Runs, the newest first; all of them unless states or a limit are given."""
+        """Return runs, newest first; all of them without states or a limit."""
         ...
 
     def names_like(self, names: Collection[str]) -> Collection[str]:
-        """The names of runs that are one of these or numbered on from it: 'name (2)'."""
+        """Return the names of runs that equal one of these or extend it by a number: 'name (2)'."""
         ...
 
 
-class KnownRuns:
-    """The runs that new ones must differ from: all by the name; by the colour those not over, and the latest seven."""
+class RunNaming:
+    """Chooses names that differ from all runs, and colours that differ from live runs and the latest seven."""
 
     def __init__(self, store: RunBook) -> None:
         self._store = store
-        latest = (*store.runs(NOT_OVER), *store.runs(limit=COLOR_COUNT - 1))
+        latest = (*store.runs(OPEN_STATES), *store.runs(limit=COLOR_COUNT - 1))
         self._runs = {run.id: run for run in latest}
-        self._asked: set[str] = set()
-        self._taken: set[str] = set()  # of what was asked, what runs are called
+        self._checked_names: set[str] = set()
+        self._taken_names: set[str] = set()  # the checked names that runs have
 
     def add(self, run: Run) -> None:
-        """Distinguish further ones from this too, which is not stored yet."""
+        """Include a run that is not stored yet."""
         self._runs[run.id] = run
 
     @property
     def live(self) -> list[Run]:
-        """Those that are not over."""
+        """The live runs."""
         return [run for run in self._runs.values() if not run.state.is_final]
 
     def choose_color(self) -> int:
-        """The smallest index that none of them has; the least recent one's if all are taken."""
+        """Return the smallest unused colour index; if all are used, that of the least recent run."""
         newest_first = sorted(self._runs.values(), key=lambda run: run.created_at, reverse=True)
-        taken = [run.color for run in newest_first if not run.state.is_final]
-        taken += [run.color for run in newest_first[: COLOR_COUNT - 1]]
-        free = [color for color in range(COLOR_COUNT) if color not in taken]
-        return free[0] if free else taken[-1]
+        used_colors = [run.color for run in newest_first if not run.state.is_final]
+        used_colors += [run.color for run in newest_first[: COLOR_COUNT - 1]]
+        free = [color for color in range(COLOR_COUNT) if color not in used_colors]
+        return free[0] if free else used_colors[-1]
 
-    def ask_names(self, names: Collection[str]) -> None:
-        """Ask which of these are taken, in one question for all that will be chosen."""
-        different = set(names)  # those of a batch are often the same
-        self._taken |= set(self._store.names_like(different))
-        self._asked |= different
+    def check_names(self, names: Collection[str]) -> None:
+        """Check which of these names are taken, in one query."""
+        distinct_names = set(names)  # those of a batch are often the same
+        self._taken_names |= set(self._store.names_like(distinct_names))
+        self._checked_names |= distinct_names
 
-    def choose_name(self, config: Config, wanted: str | None) -> str:
-        """The wanted name, or one made of engine, model and speculation; numbered when it is taken."""
-        name = wanted_name(config, wanted)
-        if name not in self._asked:
-            self.ask_names([name])
-        taken = {*self._taken, *(run.name for run in self._runs.values())}
+    def choose_name(self, config: Config, requested: str | None) -> str:
+        """Return the requested name, or one from engine, model and speculation; numbered if it is taken."""
+        name = requested_name(config, requested)
+        if name not in self._checked_names:
+            self.check_names([name])
+        used_names = {*self._taken_names, *(run.name for run in self._runs.values())}
         number, unique = 1, name
-        while unique in taken:
+        while unique in used_names:
             number += 1
             unique = f"{name} ({number})"
         return unique
 
 
-def wanted_name(config: Config, wanted: str | None) -> str:
-    """What a run is to be called where that is not taken."""
-    return (wanted or "").strip() or describe(config)
+def requested_name(config: Config, requested: str | None) -> str:
+    """Return the name of a run if it is not taken."""
+    return (requested or "").strip() or describe(config)
 
 
 def describe(config: Config) -> str:
-    """'vLLM, Qwen3-32B, mtp k=3'."""
+    """Describe a config in one line, with its weights: 'vLLM, Qwen3-32B-FP8, mtp k=3'."""
     engine = BY_NAME.get(config.engine)
-    model = config.served_model_name or (PurePosixPath(config.model.rstrip("/")).name if config.model else None)
+    model = weights_name(config.model) if config.model else config.served_model_name
     executable = PurePosixPath(config.argv[0]).name if config.argv and not model else None
     speculation = config.speculative
     drafting = None

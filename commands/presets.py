@@ -34,25 +34,25 @@ _SYNTAX = re.compile(r"(?P<what>.*) \(at line (?P<line>\d+), column \d+\)$")
 
 
 class PresetError(PitwallError):
-    """A preset that cannot be read or written; the message is one sentence."""
+    """A preset cannot be read or written; the message is one sentence."""
 
 
 class Needs(BaseModel):
-    """What a machine must have for a preset, beyond what its command names."""
+    """The hardware requirements of a preset beyond its command."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    gpu: str | None = None  # what it was published on, in words
+    gpu: str | None = None  # GPU it was published on, as text
     gpu_count: int = 0
-    compute_capability: str | None = None  # the least, as '12.0'
-    gpu_memory_gib: float | None = None  # the least, a GPU
+    compute_capability: str | None = None  # minimum, such as '12.0'
+    gpu_memory_gib: float | None = None  # minimum per GPU
 
 
 class Preset(BaseModel):
-    """One configuration to start from.
+    """A configuration to start from.
 
-    `frame` holds the words around the fields: the runtime's own flags, a script before the server.
-    `inferred` and `required` give a reason by field or flag: not stated by the source but chosen, and left for the
-    user to state.
+    `frame`: the words around the fields, such as flags of the container runtime or a script before the server.
+    `inferred` and `required`: a reason by field or flag, for values chosen because the source states none, and for
+    values that the user must enter.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -70,7 +70,7 @@ class Preset(BaseModel):
     def _names_fields(cls, reasons: dict[str, str]) -> dict[str, str]:
         for name in reasons:
             if not name.startswith("--") and name.split(".")[0] not in Config.model_fields:
-                raise ValueError(f"{name!r} is no field of a configuration")
+                raise ValueError(f"{name!r} is not a field of a configuration")
         return reasons
 
     @property
@@ -80,16 +80,16 @@ class Preset(BaseModel):
         return framed.model_copy(update={"argv": tuple(command_of(framed))})
 
 
-class Shelf(NamedTuple):
-    """The presets of some folders by their file's stem, and what is wrong with the files that are none."""
+class PresetCollection(NamedTuple):
+    """The presets of some folders by file stem, and the problems of invalid files."""
 
     presets: dict[str, Preset]
     problems: list[str]
 
 
 def read_preset(path: Path) -> Preset:
-    """One file; raises PresetError that names the file, the line and what is wrong."""
-    if path.exists() and not path.is_file():  # a pipe would be waited for
+    """Read one file; raises PresetError with file, line and problem."""
+    if path.exists() and not path.is_file():  # reading a pipe would block
         raise PresetError(f"{path}: it is not a regular file.")
     try:
         text = path.read_text(encoding="utf-8")
@@ -99,16 +99,16 @@ def read_preset(path: Path) -> Preset:
     except UnicodeDecodeError as error:
         raise PresetError(f"{path}: it is not UTF-8 text.") from error
     except tomllib.TOMLDecodeError as error:
-        found = _SYNTAX.match(str(error))
-        where = f"{path}:{found['line']}" if found else str(path)
-        raise PresetError(f"{where}: this is not TOML: {found['what'] if found else error}.") from error
+        match = _SYNTAX.match(str(error))
+        position = f"{path}:{match['line']}" if match else str(path)
+        raise PresetError(f"{position}: this is not TOML: {match['what'] if match else error}.") from error
     except ValidationError as error:
         first = error.errors()[0]
         location = [str(part) for part in first["loc"]]
-        raise PresetError(f"{path}:{line_of(text, location)}: {_what_is_wrong(first, location)}.") from error
+        raise PresetError(f"{path}:{line_of(text, location)}: {_problem(first, location)}.") from error
 
 
-def _what_is_wrong(error: Mapping[str, Any], location: Sequence[str]) -> str:
+def _problem(error: Mapping[str, Any], location: Sequence[str]) -> str:
     key = ".".join(location)
     kind = error["type"]
     if kind == "missing":
@@ -121,8 +121,8 @@ def _what_is_wrong(error: Mapping[str, Any], location: Sequence[str]) -> str:
 
 
 def line_of(text: str, location: Sequence[str]) -> int:
-    """The line where a key stands (1-based), else that of the nearest table around it, else 1."""
-    wanted = list(location)
+    """Return the line of a key (from 1), else that of the nearest enclosing table, else 1."""
+    target = list(location)
     table: list[str] = []
     best_length, best_line = 0, 1
     for number, line in enumerate(text.splitlines(), 1):
@@ -130,7 +130,7 @@ def line_of(text: str, location: Sequence[str]) -> int:
         if header:
             table = header[1].split(".")
         path = table if header else [*table, *_key_parts(key[1])] if key else []
-        if len(path) > best_length and path == wanted[: len(path)]:
+        if len(path) > best_length and path == target[: len(path)]:
             best_length, best_line = len(path), number
     return best_line
 
@@ -139,32 +139,32 @@ def _key_parts(key: str) -> list[str]:
     return [key[1:-1]] if key[0] in "\"'" else key.split(".")
 
 
-def read_presets(folders: Iterable[Path]) -> Shelf:
-    """Every preset of the folders; a later folder's file wins over an earlier one's of the same name."""
-    shelf = Shelf({}, [])
+def read_presets(folders: Iterable[Path]) -> PresetCollection:
+    """Read all presets of the folders; a file in a later folder replaces one with the same name."""
+    collection = PresetCollection({}, [])
     for path in [path for folder in folders for path in sorted(folder.glob("*.toml"))]:
         try:
-            shelf.presets[path.stem] = read_preset(path)
+            collection.presets[path.stem] = read_preset(path)
         except PresetError as problem:
-            shelf.problems.append(str(problem))
-    return shelf
+            collection.problems.append(str(problem))
+    return collection
 
 
 def preset_text(preset: Preset) -> str:
-    """The preset as a file holds it; what is not stated is left out."""
-    stated = preset.model_dump(mode="json", exclude_defaults=True)
-    return tomli_w.dumps({key: value for key, value in stated.items() if key == "config" or value})
+    """Return the preset as TOML, without unstated values."""
+    fields = preset.model_dump(mode="json", exclude_defaults=True)
+    return tomli_w.dumps({key: value for key, value in fields.items() if key == "config" or value})
 
 
 def preset_of(name: str, config: Config) -> Preset:
-    """A preset of a configuration and its words; its secrets are masked in it, as everywhere."""
+    """Return a preset of a configuration and its words, with secrets masked."""
     config, _ = take_secrets(config)
-    stated = config.model_dump(exclude_none=True, exclude={"argv"})
-    return Preset(name=name, frame=list(config.argv), config=Config.model_validate(stated))
+    fields = config.model_dump(exclude_none=True, exclude={"argv"})
+    return Preset(name=name, frame=list(config.argv), config=Config.model_validate(fields))
 
 
 def save_preset(folder: Path, name: str, config: Config) -> Path:
-    """Write a new preset; raises PresetError where the name is empty or taken, or the folder cannot be written."""
+    """Write a new preset; raises PresetError if the name is empty or taken, or the folder cannot be written."""
     stem = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
     if not stem:
         raise PresetError("A preset needs a name with letters or digits in it.")
@@ -173,9 +173,9 @@ def save_preset(folder: Path, name: str, config: Config) -> Path:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         partial.write_text(preset_text(preset_of(name, config)), encoding="utf-8")
-        path.hardlink_to(partial)  # there whole or not at all, and never over another
+        path.hardlink_to(partial)  # atomic, and never replaces another file
     except FileExistsError as error:
-        raise PresetError(f"There is a preset of this name already ({path}): give another name.") from error
+        raise PresetError(f"A preset with this name already exists ({path}): choose another name.") from error
     except OSError as error:
         raise PresetError(f"The preset cannot be written: {error.strerror} ({path}).") from error
     finally:

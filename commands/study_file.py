@@ -14,57 +14,59 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from analysis.evidence.objectives import UnknownObjectiveError, parse_objective
 from analysis.study.proposal import OptunaMissingError
-from commands.any_program import as_it_is
+from commands.any_program import split_command
 from commands.explain import explain
-from commands.study_vary import MOST_ARMS, MOST_IN_GRID, Vary, varied
+from commands.study_vary import MAX_GRID_SETTINGS, MOST_ARMS, Vary, vary_config
 from commands.study_workloads import Name, WorkloadText, titles
 from commands.write import CommandError
 from domain import Config, JsonValue
 from errors import PitwallError
 
-MOST_BYTES = 1 << 20
-ACCURACY = "accuracy"  # the objective of a tool that counts right answers; of 'measure' alone
-USERS_HELD = "users_held"  # the objective of 'load': a result of the workload 'knee', not of single requests
+MAX_BYTES = 1 << 20
+ACCURACY = "accuracy"  # objective of tools that count correct answers; only for 'measure'
+USERS_HELD = "users_held"  # objective of 'load': a result of the workload 'knee', not of single requests
 MOST_WORKLOADS = 4
 MOST_SETTINGS = 6
 Question = Literal["which", "value", "load", "upgrade", "measure"]
 
 
 class StudyFileError(PitwallError):
-    """The file of a study cannot be used; the message is one sentence that names the place."""
+    """A study file is invalid; the message is one sentence with the location."""
 
 
 class Budget(BaseModel):
-    """When to stop without an answer."""
+    """The limits at which a study stops without an answer."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     runs: int = Field(default=40, ge=2, le=1000)  # server starts
-    rounds: int = Field(default=10, ge=2, le=10)  # more looks would not hold what the level promises
-    trials: int | None = Field(default=None, ge=4, le=500)  # of combinations that are proposed; None: half of the runs
+    rounds: int = Field(default=10, ge=2, le=10)  # the confidence level is not valid for more rounds
+    trials: int | None = Field(default=None, ge=4, le=500)  # number of proposed combinations; None: half of the runs
     hours: float | None = Field(default=None, gt=0.0, le=24 * 30)
 
 
 class ArmText(BaseModel):
-    """One arm as the file says it."""
+    """One arm as written in the file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     name: Name
     command: str = Field(min_length=1, max_length=65_536)
-    engine: str | None = None  # where the command does not say
+    engine: str | None = None  # if the command does not show it
     base_url: str | None = None
     env: dict[str, str] = Field(default_factory=dict)
-    host: str | None = Field(default=None, pattern=r"^[\w.-]{1,40}$")  # as `./pitwall host list` calls it; None: here
+    host: str | None = Field(
+        default=None, pattern=r"^[\w.-]{1,40}$"
+    )  # name from `./pitwall host list`; None: this machine
 
 
 class StudyFile(BaseModel):
-    """The file as it stands."""
+    """A study file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     question: Question
     title: str | None = Field(default=None, max_length=200)
     smallest_difference: float = Field(default=0.02, gt=0.0, lt=1.0)
-    objective: str | None = None  # None: what the workload is for
-    seed: int = Field(default=1, ge=-(1 << 63), lt=1 << 63)  # as the store keeps it with each run
+    objective: str | None = None  # None: the workload's default
+    seed: int = Field(default=1, ge=-(1 << 63), lt=1 << 63)  # range of the store's column
     ready_timeout_s: float = Field(default=600.0, gt=0.0, allow_inf_nan=False)
     budget: Budget = Budget()
     arm: list[ArmText] = Field(min_length=1, max_length=MOST_ARMS)
@@ -73,44 +75,44 @@ class StudyFile(BaseModel):
 
     @model_validator(mode="after")
     def fits_its_question(self) -> StudyFile:
-        """Refuse arms, settings and workloads that the question does not take; raises ValueError, for pydantic."""
-        names = [one.name for one in self.arm]
+        """Refuse arms, settings and workloads that do not fit the question; raises ValueError, for pydantic."""
+        names = [arm.name for arm in self.arm]
         if len(set(names)) < len(names):
-            raise ValueError("two arms have one name")
+            raise ValueError("two arms have the same name")
         if self.question == "value" and not (len(self.arm) == 1 and self.vary):
-            raise ValueError("'value' takes one arm, and [[vary]] with a field and its values")
+            raise ValueError("'value' needs one arm, and [[vary]] with a field and its values")
         if self.question != "value" and self.vary:
-            raise ValueError("[[vary]] belongs to the question 'value'")
-        if len(self.vary) > MOST_IN_GRID and len(self.workload) > 1:
-            raise ValueError("more than two [[vary]] take one workload")
+            raise ValueError("[[vary]] requires the question 'value'")
+        if len(self.vary) > MAX_GRID_SETTINGS and len(self.workload) > 1:
+            raise ValueError("with more than two [[vary]] only one workload is allowed")
         titles(self.workload)
         if self.question == "load" and len(self.workload) > 1:
-            raise ValueError("'load' takes one workload, 'knee'")
+            raise ValueError("'load' needs exactly one workload, 'knee'")
         objective = self.workload[0].objective or self.objective or USERS_HELD
         if self.question == "load" and objective == USERS_HELD and self.workload[0].name != "knee":
-            raise ValueError("'load' takes the workload 'knee', which searches how many users a server holds")
+            raise ValueError("'load' needs the workload 'knee', which finds how many users a server can hold")
         if self.question == "upgrade" and len(self.arm) != 2:
-            raise ValueError("'upgrade' takes two arms: before and after")
+            raise ValueError("'upgrade' needs two arms: before and after")
         if self.question == "measure" and len(self.arm) != 1:
-            raise ValueError("'measure' takes one arm")
+            raise ValueError("'measure' needs exactly one arm")
         if self.question in ("which", "load") and len(self.arm) < 2:
-            raise ValueError(f"{self.question!r} takes two arms or more")
+            raise ValueError(f"{self.question!r} needs at least two arms")
         return self
 
 
 class StudyArm(BaseModel):
-    """One arm, read."""
+    """One parsed arm."""
 
     model_config = ConfigDict(frozen=True)
     name: str
     config: Config
     base_url: str | None = None
-    host: str | None = None  # on which its server is started by ssh
-    choice: tuple[int, ...] = ()  # of a proposed combination: which value of each setting, from 0
+    host: str | None = None  # machine on which its server is started by ssh
+    choice: tuple[int, ...] = ()  # of a proposed combination: index of each setting's value, from 0
 
 
 class StudyPlan(BaseModel):
-    """What a study does: kept as it is, so that another start of Pitwall goes on with it."""
+    """The plan of a study, stored so that it continues after a restart of Pitwall."""
 
     model_config = ConfigDict(frozen=True)
     question: Question
@@ -123,18 +125,18 @@ class StudyPlan(BaseModel):
     arms: tuple[StudyArm, ...]
     workload: str
     params: dict[str, JsonValue]
-    label: str | None = None  # what its workload is called, where that is not its name
-    vary: tuple[Vary, ...] = ()  # of the question 'value': what its arms differ in
+    label: str | None = None  # title of its workload, if it is not the name
+    vary: tuple[Vary, ...] = ()  # for the question 'value': the varied settings
     more_workloads: tuple[WorkloadText, ...] = ()
-    notes: tuple[str, ...] = ()  # of a recipe: what is done otherwise than it says
+    notes: tuple[str, ...] = ()  # deviations from a recipe
 
-    def under_each(self) -> list[StudyPlan]:
-        """A plan for each workload, which knows what it is called."""
+    def per_workload(self) -> list[StudyPlan]:
+        """Return a plan for each workload, with the workload's title."""
         names = titles(self._workloads)
         first = self.model_copy(update={"label": names[0], "more_workloads": ()})
         more = zip(names[1:], self.more_workloads, strict=True)
-        others = [{"label": n, "workload": m.name, "params": m.params, "objective": m.objective} for n, m in more]
-        return [first, *(first.model_copy(update=one) for one in others)]
+        updates = [{"label": n, "workload": m.name, "params": m.params, "objective": m.objective} for n, m in more]
+        return [first, *(first.model_copy(update=update) for update in updates)]
 
     @property
     def _workloads(self) -> list[WorkloadText]:
@@ -142,21 +144,21 @@ class StudyPlan(BaseModel):
 
     @property
     def workload_title(self) -> str:
-        """What the workload of a plan for one is called."""
+        """The title of the workload of a single-workload plan."""
         return self.label or self.workload
 
     @property
-    def is_proposed(self) -> bool:  # one by one, its combinations
-        return len(self.vary) > MOST_IN_GRID
+    def is_proposed(self) -> bool:  # whether Optuna proposes its combinations one by one
+        return len(self.vary) > MAX_GRID_SETTINGS
 
     @property
     def trials(self) -> int:
-        """Combinations that start, where they are proposed."""
+        """The number of combinations to start, if they are proposed."""
         return min(self.budget.trials or max(4, self.budget.runs // 2), self.combinations)
 
     @property
     def combinations(self) -> int:
-        return math.prod(len(one.values) for one in self.vary)
+        return math.prod(len(setting.values) for setting in self.vary)
 
     @property
     def workload_names(self) -> str:
@@ -164,14 +166,14 @@ class StudyPlan(BaseModel):
 
 
 class ArmsFile(BaseModel):
-    """Arms alone, for a study that goes on."""
+    """Additional arms for a running study."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     arm: list[ArmText] = Field(min_length=1, max_length=MOST_ARMS)
 
 
 def read_arms(path: Path) -> list[ArmText]:
-    """The arms of a file that has nothing else; raises StudyFileError, or OSError."""
+    """Read the arms of a file with nothing else; raises StudyFileError or OSError."""
     try:
         return ArmsFile.model_validate(_toml(text_of_file(path), path.stem)).arm
     except ValidationError as error:
@@ -179,13 +181,13 @@ def read_arms(path: Path) -> list[ArmText]:
 
 
 def text_of_file(path: Path) -> str:
-    """Bounded, of a regular file, for a pipe or a device may have no end; raises StudyFileError, or OSError."""
+    """Read a regular file up to a limit, because pipes and devices may be endless; raises StudyFileError or OSError."""
     with open(path, "rb", opener=_without_waiting) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise StudyFileError(f"{path.name} is not a regular file: it is no study.")
-        data = file.read(MOST_BYTES + 1)
-    if len(data) > MOST_BYTES:
-        raise StudyFileError(f"{path.name} is larger than 1 MiB: it is no study.")
+            raise StudyFileError(f"{path.name} is not a regular file.")
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise StudyFileError(f"{path.name} is larger than the 1 MiB limit for study files.")
     return data.decode(errors="replace")
 
 
@@ -194,7 +196,7 @@ def _without_waiting(path: str, flags: int) -> int:
 
 
 def study_of_text(text: str, name: str) -> StudyPlan:
-    """Read and check the text of a file; raises StudyFileError."""
+    """Read and check the text of a study file; raises StudyFileError."""
     try:
         return plan_of(StudyFile.model_validate(_toml(text, name)), name)
     except ValidationError as error:
@@ -211,63 +213,72 @@ def _toml(text: str, name: str) -> dict[str, object]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise StudyFileError(f"{name} is no TOML: {error}.") from error
+        raise StudyFileError(f"{name} is not valid TOML: {error}.") from error
     except (ValueError, RecursionError):  # a number of thousands of digits, lists in lists in lists
-        raise StudyFileError(f"{name} cannot be read: a number is too long, or values are nested too deeply.") from None
+        raise StudyFileError(
+            f"{name} cannot be read: it has a number that is too long, or values nested too deeply."
+        ) from None
 
 
-def plan_of(given: StudyFile, name: str) -> StudyPlan:
-    """The plan of a file; raises StudyFileError for a command that cannot be read."""
-    arms, vary = [arm_of(one) for one in given.arm], list[Vary]()
-    if given.vary:
-        arms, vary = _varied(arms[0], given.vary)
-    workload, *more = given.workload
-    for objective in (given.objective, *(one.objective for one in given.workload)):
-        _check_objective(objective, given.question)
+def plan_of(study_file: StudyFile, name: str) -> StudyPlan:
+    """Return the plan of a file; raises StudyFileError for a command that cannot be read."""
+    arms, vary = [arm_of(arm_text) for arm_text in study_file.arm], list[Vary]()
+    if study_file.vary:
+        arms, vary = _varied(arms[0], study_file.vary)
+    workload, *more = study_file.workload
+    for objective in (study_file.objective, *(workload_text.objective for workload_text in study_file.workload)):
+        _check_objective(objective, study_file.question)
     return StudyPlan(
-        question=given.question,
-        title=given.title or name,
-        margin=given.smallest_difference,
-        objective=workload.objective or given.objective or (USERS_HELD if given.question == "load" else None),
-        seed=given.seed,
-        ready_timeout_s=given.ready_timeout_s,
-        budget=given.budget,
+        question=study_file.question,
+        title=study_file.title or name,
+        margin=study_file.smallest_difference,
+        objective=workload.objective or study_file.objective or (USERS_HELD if study_file.question == "load" else None),
+        seed=study_file.seed,
+        ready_timeout_s=study_file.ready_timeout_s,
+        budget=study_file.budget,
         arms=tuple(arms),
         workload=workload.name,
         params=workload.params,
         label=workload.label,
         vary=tuple(vary),
-        more_workloads=tuple(one.model_copy(update={"objective": one.objective or given.objective}) for one in more),
+        more_workloads=tuple(
+            extra_workload.model_copy(update={"objective": extra_workload.objective or study_file.objective})
+            for extra_workload in more
+        ),
     )
 
 
 def _check_objective(name: str | None, question: Question) -> None:
-    of_results = {USERS_HELD: "load", ACCURACY: "measure"}
-    if name is not None and of_results.get(name) != question:
+    result_objectives = {USERS_HELD: "load", ACCURACY: "measure"}
+    if name is not None and result_objectives.get(name) != question:
         try:
             parse_objective(name)
         except UnknownObjectiveError as error:
             raise StudyFileError(str(error)) from error
 
 
-def arm_of(given: ArmText) -> StudyArm:
-    """The arm of its text; raises StudyFileError for a command that cannot be read."""
-    read = explain(given.command)
-    config = read.config or (as_it_is(given.command, given.engine) if given.engine else None)
-    if config is None or (read.refused and not given.engine):
-        raise StudyFileError(f"The command of arm {given.name!r} cannot be read: {read.refused or 'no server in it'}")
+def arm_of(arm_text: ArmText) -> StudyArm:
+    """Parse an arm; raises StudyFileError for a command that cannot be read."""
+    explanation = explain(arm_text.command)
+    config = explanation.config or (split_command(arm_text.command, arm_text.engine) if arm_text.engine else None)
+    if config is None or (explanation.refused and not arm_text.engine):
+        raise StudyFileError(
+            f"The command of arm {arm_text.name!r} cannot be read: {explanation.refused or 'no server in it'}"
+        )
     update: Mapping[str, object] = {
-        **({"engine": given.engine} if given.engine else {}),
-        **({"env": {**config.env, **given.env}} if given.env else {}),
+        **({"engine": arm_text.engine} if arm_text.engine else {}),
+        **({"env": {**config.env, **arm_text.env}} if arm_text.env else {}),
     }
-    return StudyArm(name=given.name, config=config.model_copy(update=update), base_url=given.base_url, host=given.host)
+    return StudyArm(
+        name=arm_text.name, config=config.model_copy(update=update), base_url=arm_text.base_url, host=arm_text.host
+    )
 
 
 def _varied(base: StudyArm, vary: list[Vary]) -> tuple[list[StudyArm], list[Vary]]:
     try:
-        variants, in_full = varied(base.config, vary)
+        variants, full_settings = vary_config(base.config, vary)
     except CommandError as error:
         raise StudyFileError(f"The values cannot be tried: {error}") from error
     except OptunaMissingError as error:
         raise StudyFileError(str(error)) from error
-    return [base.model_copy(update=one._asdict()) for one in variants], in_full
+    return [base.model_copy(update=variant._asdict()) for variant in variants], full_settings

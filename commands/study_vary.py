@@ -1,4 +1,4 @@
-"""What a study of a setting varies: the arms that the values of one, two or more fields make."""
+"""The varied settings of a study: arms from the values of one, two or more fields."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from commands.write import CommandError
 from domain import Config, JsonValue
 
 MOST_ARMS = 32
-MOST_IN_GRID = 2  # more settings are proposed, not all combined
+MAX_GRID_SETTINGS = 2  # with more settings, combinations are proposed instead
 
 
 class Vary(BaseModel):
-    """A field of the one arm, and the values that are tried: a list, or as on the page Sweep, '0..4, 8'."""
+    """A field of the arm and its values: a list, or text as on the page Sweep, '0..4, 8'."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     field: str = Field(min_length=1, max_length=80)
@@ -24,43 +24,46 @@ class Vary(BaseModel):
     most_step_gain: float | None = Field(default=None, gt=1.0)  # assumed; see analysis.study.prediction
 
 
-class Variant(NamedTuple):
-    """One combination of values; `choice`: of a proposed one, which value of each setting, from 0."""
+class StudyVariant(NamedTuple):
+    """One combination of values; `choice`: for a proposed one, the index of each setting's value, from 0."""
 
     name: str
     config: Config
     choice: tuple[int, ...] = ()
 
 
-def varied(base: Config, vary: list[Vary]) -> tuple[list[Variant], list[Vary]]:
-    """Each value, or combination of two fields' values, of more the first; and what is varied, by our names, in full.
+def vary_config(base: Config, vary: list[Vary]) -> tuple[list[StudyVariant], list[Vary]]:
+    """Return the variants and the completed settings: all combinations of up to two fields, else only the first.
 
-    Raises CommandError for values that cannot be tried, OptunaMissingError where more fields need it.
+    Raises CommandError for invalid values, OptunaMissingError if more fields need it.
     """
-    in_full = [_in_full(one, base) for one in vary]
-    if len(in_full) > MOST_IN_GRID:
-        return [_first_choice(base, in_full)], in_full
-    variants = sweep_configs(base, [Axis(one.field, tuple(one.values)) for one in in_full])
-    names = [one.name for one in variants]
+    full_settings = [_completed(setting, base) for setting in vary]
+    if len(full_settings) > MAX_GRID_SETTINGS:
+        return [_first_choice(base, full_settings)], full_settings
+    variants = sweep_configs(base, [Axis(setting.field, tuple(setting.values)) for setting in full_settings])
+    names = [variant.name for variant in variants]
     if not 2 <= len(set(names)) == len(names) <= MOST_ARMS:
         raise CommandError(f"[[vary]] takes 2 to {MOST_ARMS} values that differ, not {', '.join(names)[:200]}.")
-    return [Variant(one.name, one.config) for one in variants], in_full
+    return [StudyVariant(variant.name, variant.config) for variant in variants], full_settings
 
 
-def _first_choice(base: Config, in_full: list[Vary]) -> Variant:
-    """The first value of each setting; every other one is said once, so that what cannot be is refused now."""
+def _first_choice(base: Config, full_settings: list[Vary]) -> StudyVariant:
+    """The variant with the first value of each setting; every other value is tried once, to refuse invalid ones now."""
     check_installed()
-    found: list[Variant] = []
-    for one_varied in in_full:
-        if len(one_varied.values) < 2:
-            raise CommandError(f"[[vary]] of {one_varied.field} has one value.")
-        axes = [Axis(one.field, tuple(one.values if one is one_varied else one.values[:1])) for one in in_full]
+    variants: list[StudyVariant] = []
+    for varied_setting in full_settings:
+        if len(varied_setting.values) < 2:
+            raise CommandError(f"[[vary]] of {varied_setting.field} has a single value.")
+        axes = [
+            Axis(setting.field, tuple(setting.values if setting is varied_setting else setting.values[:1]))
+            for setting in full_settings
+        ]
         first, *_ = sweep_configs(base, axes)
-        found.append(Variant(first.name, first.config, (0,) * len(in_full)))
-    return found[0]
+        variants.append(StudyVariant(first.name, first.config, (0,) * len(full_settings)))
+    return variants[0]
 
 
-def _in_full(vary: Vary, config: Config) -> Vary:
+def _completed(vary: Vary, config: Config) -> Vary:
     field = field_named(vary.field, config)
     values = read_values(field, vary.values) if isinstance(vary.values, str) else checked_values(field, vary.values)
     return vary.model_copy(update={"field": field, "values": list(values)})

@@ -1,4 +1,4 @@
-"""The workloads of a study's file, and what distinguishes them: a label, or the name and the params that differ."""
+"""The workloads of a study file and their titles: a label, or the name and the params that differ."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from domain import JsonValue
 
-MOST_SHOWN = 40  # characters of a param's value within a title
+MAX_VALUE_CHARACTERS = 40  # of a param's value in a title
 
 
 def _readable(name: str) -> str:
-    """A name stands in tables, terminals and reports; raises ValueError, for pydantic."""
+    """Check that a name can be shown in tables, terminals and reports; raises ValueError, for pydantic."""
     if not (name.isprintable() and name.strip()):
-        raise ValueError("a name has characters that can be seen, and no line breaks")
+        raise ValueError("a name needs visible characters and must not contain line breaks")
     return name
 
 
@@ -25,41 +25,43 @@ Name = Annotated[str, Field(min_length=1, max_length=80), AfterValidator(_readab
 
 
 class WorkloadText(BaseModel):
-    """A load, and by what it is judged where that is not what it is for."""
+    """A workload, and its objective if it is not the default."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     name: Name
-    label: Name | None = None  # what it is called, beside others of its name
+    label: Name | None = None  # title, to distinguish workloads with the same name
     params: dict[str, JsonValue] = Field(default_factory=dict)
     objective: str | None = None
 
 
 def titles(workloads: Sequence[WorkloadText]) -> list[str]:
-    """What each is called: 'ladder', 'grid (prompt_tokens [512])'; raises ValueError where two are called alike."""
-    if alike := _twice([f"{one.name} {json.dumps(one.params, sort_keys=True)}" for one in workloads]):
-        raise ValueError(f"two workloads are alike: {alike[:200]}")
-    found = [_title(one, workloads) for one in workloads]
-    if twice := _twice(found):
-        raise ValueError(f"two workloads are called {twice!r}: give each a label")
-    return found
+    """Return the title of each: 'ladder', 'grid (prompt_tokens [512])'; raises ValueError for duplicates."""
+    if duplicate := _first_duplicate(
+        [f"{workload.name} {json.dumps(workload.params, sort_keys=True)}" for workload in workloads]
+    ):
+        raise ValueError(f"two workloads are identical: {duplicate[:200]}")
+    all_titles = [_title(workload, workloads) for workload in workloads]
+    if duplicate_title := _first_duplicate(all_titles):
+        raise ValueError(f"two workloads have the title {duplicate_title!r}: give each a label")
+    return all_titles
 
 
-def _title(mine: WorkloadText, workloads: Sequence[WorkloadText]) -> str:
-    about = ", ".join(_differing(mine, workloads))
-    return mine.label or (f"{mine.name} ({about})" if about else mine.name)
+def _title(workload: WorkloadText, workloads: Sequence[WorkloadText]) -> str:
+    differences = ", ".join(_differing(workload, workloads))
+    return workload.label or (f"{workload.name} ({differences})" if differences else workload.name)
 
 
-def _differing(mine: WorkloadText, workloads: Sequence[WorkloadText]) -> Iterator[str]:
-    """Its own params that another workload of its name has not, or not so."""
-    others = [one for one in workloads if one.name == mine.name]
-    for name, value in mine.params.items():
-        if any(name not in one.params or one.params[name] != value for one in others):
-            yield f"{name} {_shown(value)}"
+def _differing(workload: WorkloadText, workloads: Sequence[WorkloadText]) -> Iterator[str]:
+    """The params that another workload with the same name lacks or sets differently."""
+    namesakes = [candidate for candidate in workloads if candidate.name == workload.name]
+    for name, value in workload.params.items():
+        if any(name not in namesake.params or namesake.params[name] != value for namesake in namesakes):
+            yield f"{name} {_value_text(value)}"
 
 
-def _shown(value: JsonValue) -> str:
-    return (value if isinstance(value, str) else json.dumps(value))[:MOST_SHOWN]
+def _value_text(value: JsonValue) -> str:
+    return (value if isinstance(value, str) else json.dumps(value))[:MAX_VALUE_CHARACTERS]
 
 
-def _twice(names: Sequence[str]) -> str | None:
+def _first_duplicate(names: Sequence[str]) -> str | None:
     return next((name for name, count in Counter(names).items() if count > 1), None)

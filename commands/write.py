@@ -1,4 +1,4 @@
-"""Writes a Config back as a command: as argv to run, and as shell text to copy."""
+"""Writes a Config as a command: as argv to run, and as shell text to copy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from commands.edit import reword_args
 from commands.explain import read_argv
-from commands.paste.containers import Container, find_runtime, port_pair, read_container
+from commands.paste.containers import ContainerCommand, find_runtime, port_pair, read_container
 from commands.paste.servers import SCRIPTS, basename, find_server
 from commands.paste.variables import arg
 from commands.quoting import pattern_pieces, without_expansion_marks
@@ -28,48 +28,48 @@ _BARE_WORD = re.compile(r"[\w@%+=:,./~-]+")
 
 
 class CommandError(PitwallError):
-    """A configuration, or a change of one, that no command can say; the message is for the user."""
+    """No command can express a configuration or its change; the message is for the user."""
 
 
 def command_of(config: Config) -> list[str]:
-    """The argv that starts this config: its own words while they still say it, edited where they do not.
+    """Return the argv that starts this config: its own words, edited if they no longer match the fields.
 
-    Without words of its own it is written from the fields. Masked secrets stay '<secret>'; `env` of a process is not
-    part of it. Raises CommandError for an engine without a command line of its own and no words to fall back on.
+    Without words it is written from the fields. Masked secrets stay '<secret>'; a process's `env` is not included.
+    Raises CommandError for a config without words whose engine has no known command line.
     """
     engine = BY_NAME.get(config.engine)
-    if config.argv and (engine is None or not engine.commands or _still_says(config)):
+    if config.argv and (engine is None or not engine.commands or _words_match(config)):
         return list(config.argv)
     if engine is None or not engine.commands:
         raise CommandError(f"There is no command to write for engine {config.engine!r}.")
     if config.executable and basename(config.executable) in SCRIPTS:
         return list(config.argv) or [config.executable]
-    if config.argv and (edited := _edited(config)):
+    if config.argv and (edited := _edited_words(config)):
         return edited
     if config.launcher in RUNTIMES and config.image:
         return _container_command(config, engine.commands.write_command(_in_container(config)))
     return [*_wrapper(config), *engine.commands.write_command(config)]
 
 
-def _still_says(config: Config) -> bool:
-    """Whether the config's own words read as the config; references in its texts count as equal."""
-    read = _read_words(config)
-    if read is None:
+def _words_match(config: Config) -> bool:
+    """Whether the config's words still read as the config; references in texts count as equal."""
+    own_config = _read_words(config)
+    if own_config is None:
         return False
-    loose = {"argv": (), "engine_version": None}
+    ignored = {"argv": (), "engine_version": None}
     for name in ("volumes", "env"):
         if "$" in str(getattr(config, name)):
-            loose[name] = type(getattr(config, name))()
-    return read.model_copy(update=loose) == config.model_copy(update=loose)
+            ignored[name] = type(getattr(config, name))()
+    return own_config.model_copy(update=ignored) == config.model_copy(update=ignored)
 
 
 def _read_words(config: Config) -> Config | None:
-    """What the config's own words say; the environment of a container stands in them."""
+    """The config read from its own words; a container's environment is among them."""
     return read_argv(config.argv, {} if config.launcher in RUNTIMES else config.env)
 
 
-def _edited(config: Config) -> list[str] | None:
-    """The config's own words with only what changed said anew; None where that cannot be done."""
+def _edited_words(config: Config) -> list[str] | None:
+    """The config's words with only changed fields rewritten; None if that is not possible."""
     old = _read_words(config)
     container = _container_of(config)
     server = find_server([arg(word) for word in config.argv]) if container is None else None
@@ -78,16 +78,16 @@ def _edited(config: Config) -> list[str] | None:
         return None
     head = list(config.argv[: len(config.argv) - len(args)])
     if container:
-        old = old.model_copy(update={"port": config.port})  # the runtime's matter, not the server's
+        old = old.model_copy(update={"port": config.port})  # belongs to the container runtime, not to the server
         start = head.index(str(container.image))
         head = [*_runtime_words(config), str(config.image), *head[start + 1 :]]
     elif config.executable and server and server.executable:
         head[len(server.prefix)] = config.executable
     words = head + reword_args(args, old, config)
-    return words if _still_says(config.model_copy(update={"argv": tuple(words)})) else None
+    return words if _words_match(config.model_copy(update={"argv": tuple(words)})) else None
 
 
-def _server_args(container: Container) -> list[str]:
+def _server_args(container: ContainerCommand) -> list[str]:
     server = find_server(container.args)
     return server.args if server else [word.text for word in container.args]
 
@@ -109,7 +109,7 @@ def _container_command(config: Config, server: Sequence[str]) -> list[str]:
 
 
 def _started_by_image(config: Config) -> Sequence[str]:
-    """The words that the image starts by itself; none where the config names an executable."""
+    """The words that the image starts by itself; empty if the config names an executable."""
     invocation = BY_NAME[config.engine].invocation
     if config.executable or invocation is None:
         return ()
@@ -117,7 +117,7 @@ def _started_by_image(config: Config) -> Sequence[str]:
 
 
 def _runtime_words(config: Config) -> list[str]:
-    """`podman run ...` up to the image; what the config's own words say to the runtime and no field holds is kept."""
+    """`podman run ...` up to the image; runtime flags without a field are kept from the config's words."""
     container = _container_of(config)
     flags = [word for text in (container.flags if container else []) for word in words_of_flag(text)]
     words = [RUNTIMES[config.launcher], "run", *flags]
@@ -135,13 +135,13 @@ def _runtime_words(config: Config) -> list[str]:
     return words
 
 
-def _container_of(config: Config) -> Container | None:
+def _container_of(config: Config) -> ContainerCommand | None:
     words = [arg(word) for word in config.argv]
     return read_container(words) if find_runtime(words) else None
 
 
-def _published(config: Config, container: Container | None) -> list[str]:
-    """The port mappings of the config's own words with the port it has now, else one of its own."""
+def _published(config: Config, container: ContainerCommand | None) -> list[str]:
+    """The port mappings of the config's words with the current port, else a new mapping."""
     if not config.port or (container and container.is_on_host_network):
         return []
     old = _read_words(config)
@@ -162,10 +162,10 @@ def _gpu_flags(gpus: str) -> list[str]:
 
 
 def shell_text(argv: Sequence[str], env: Mapping[str, str] | None = None) -> str:
-    """The command as text for a POSIX shell, a flag to a line; masked secrets become references ('$HF_TOKEN')."""
+    """Return the command as POSIX shell text, one flag per line; masked secrets become references ('$HF_TOKEN')."""
     words = as_references(argv)
-    named = [word.partition("=") for word in as_references(as_words(env or {}))]
-    prefix = [f"{name}={_quote(value)}" for name, _, value in named]
+    assignments = [word.partition("=") for word in as_references(as_words(env or {}))]
+    prefix = [f"{name}={_quote(value)}" for name, _, value in assignments]
     lines = [" ".join(prefix)] if prefix else []
     start = next((i for i, word in enumerate(words) if word.startswith("-")), len(words))
     lines.append(" ".join(map(_quote, words[:start])))
@@ -178,30 +178,32 @@ def shell_text(argv: Sequence[str], env: Mapping[str, str] | None = None) -> str
 
 
 def _quote(word: str) -> str:
-    """A word in the quotes it needs; references and file patterns in it stay such."""
+    """A word with the quotes it needs; references and file patterns stay active."""
     pieces = pattern_pieces(word)
-    return "".join(piece if at % 2 else _quote_piece(piece) for at, piece in enumerate(pieces) if piece or word == "")
+    return "".join(
+        piece if index % 2 else _quote_piece(piece) for index, piece in enumerate(pieces) if piece or word == ""
+    )
 
 
 def _quote_piece(word: str) -> str:
     if _BARE_WORD.fullmatch(word):
         return word
-    if home := _HOME.match(word):  # within quotes it would be no home
+    if home := _HOME.match(word):  # not expanded within quotes
         return home[0] + (_quote_piece(word[home.end() :]) if home.end() < len(word) else "")
     if not _REFERENCE.search(word):
-        said = without_expansion_marks(word)
-        return "$'" + _UNSEEN.sub(_by_code, said) + "'" if _CONTROL.search(said) else shlex.quote(said)
+        literal = without_expansion_marks(word)
+        return "$'" + _UNSEEN.sub(_by_code, literal) + "'" if _CONTROL.search(literal) else shlex.quote(literal)
     return '"' + _IN_DOUBLE.sub(_escape, word) + '"'
 
 
 def _by_code(match: re.Match[str]) -> str:
-    """A control character, which no terminal passes on, by its number; a quote or a backslash escaped."""
+    """A control character, which terminals do not pass on, as its code; a quote or backslash escaped."""
     code = ord(match[0])
     return f"\\u{code:04x}" if code > 0x7F else f"\\{code:03o}" if _CONTROL.match(match[0]) else "\\" + match[0]
 
 
 def _escape(match: re.Match[str]) -> str:
-    """What stands in double quotes for a piece of a word: a `$` and what marks it are written alike in both."""
+    """The replacement inside double quotes; a `$` and its marks stay unchanged."""
     if match["tilde"]:
         return "\\" * (len(match["tilde"]) // 2 * 2)
     return match["dollar"] or "\\" + match[0]

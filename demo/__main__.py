@@ -15,7 +15,7 @@ from demo.server import CannotServeError, add_serve_flags, make_demo_model, serv
 
 
 def main() -> int:
-    """Do what the command line says; the exit status is 1, with a sentence, where it cannot be done."""
+    """Run the command line; the exit status is 1, with a message, if it cannot be done."""
     if sys.argv[1:2] == ["paced"]:
         return paced.main(sys.argv[2:])
     parser = argparse.ArgumentParser(prog="python -m demo", description=__doc__)

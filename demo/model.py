@@ -1,7 +1,7 @@
 """Makes the demo's model files: a deep random target and a shallow draft that is the target's first layers.
 
-The target's later layers change little, so the draft often guesses right: speculation can win here,
-as it can with a trained pair, and it can lose too. Nothing about the outcome is put in by hand.
+The target's later layers change little, so the draft is often right: speculation can win here, as with a trained pair,
+and it can lose too. The outcome is not built in.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
     Weights = dict[str, np.ndarray]
 
-FORMAT_VERSION = 1  # raise it when the same shape must give other files
+FORMAT_VERSION = 1  # raise it when the same shape must produce different files
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What the pair of models is made of; equal shapes give equal files."""
+    """Hyperparameters of the two models; equal shapes produce equal files."""
 
     layers: int = 14
     draft_layers: int = 1
@@ -37,8 +37,8 @@ class Shape:
     ff_width: int = 1024
     heads: int = 6
     context_tokens: int = 8192
-    later_scale: float = 0.01  # how much a layer after the draft's changes the text
-    logit_std: float = 5.0  # how sure the model is of its next word
+    later_scale: float = 0.01  # weight of the layers that the draft does not have
+    logit_std: float = 5.0  # higher: more confident in the next word
     seed: int = 7
 
 
@@ -47,26 +47,26 @@ TINY = Shape(layers=2, width=64, ff_width=128, heads=2)
 
 
 class ModelFiles(NamedTuple):
-    """The GGUF files of the demo: the model that is served, and the draft model that speculates for it."""
+    """GGUF files of the demo: the served model and its draft model."""
 
     target: Path
     draft: Path
 
 
 def model_files(folder: Path, shape: Shape = DEMO) -> ModelFiles:
-    """Where the files of this shape lie in `folder`, whether they have been made or not."""
+    """Return the paths of this shape's files in `folder`, whether they exist or not."""
     identity = json.dumps([FORMAT_VERSION, asdict(shape), build_vocabulary()])
     digest = hashlib.sha256(identity.encode()).hexdigest()[:10]
     return ModelFiles(folder / f"demo-target-{digest}.gguf", folder / f"demo-draft-{digest}.gguf")
 
 
 def shape_of(path: Path) -> Shape | None:
-    """The shape whose file would have this name, or None: then it is not one of ours."""
+    """Return the shape whose file would have this name, or None if it is not a demo file."""
     return next((shape for shape in (DEMO, TINY) if path in model_files(path.parent, shape)), None)
 
 
 def make_model(folder: Path, shape: Shape = DEMO) -> ModelFiles:
-    """Make whichever of the two files is missing; safe when two processes do it at once.
+    """Create both files unless they exist; safe when two processes do it at once.
 
     Raises OSError when the folder cannot be written, ModuleNotFoundError without gguf and numpy.
     """
@@ -82,7 +82,7 @@ def make_model(folder: Path, shape: Shape = DEMO) -> ModelFiles:
 
 
 def random_weights(shape: Shape, vocabulary: Vocabulary) -> Weights:
-    """All tensors of the target by their GGUF names, float32, output features first.
+    """Return all tensors of the target by GGUF name, float32, shape (output features, input features).
 
     Feature 0 is a constant that no layer writes to: the output head uses it to rule out everything but words.
     """
@@ -100,8 +100,8 @@ def random_weights(shape: Shape, vocabulary: Vocabulary) -> Weights:
     head[:, 0] = -50.0
     head[vocabulary.written_ids] = matrix(len(vocabulary.written_ids), shape.width, shape.logit_std / shape.width**0.5)
     head[vocabulary.written_ids, 0] = 0.0
-    ones = np.ones(shape.width, np.float32)
-    weights = {"token_embd.weight": embedding, "output_norm.weight": ones, "output.weight": head}
+    unit_norm = np.ones(shape.width, np.float32)
+    weights = {"token_embd.weight": embedding, "output_norm.weight": unit_norm, "output.weight": head}
     for layer in range(shape.layers):
         scale = 1.0 if layer < shape.draft_layers else shape.later_scale
         weights |= {f"blk.{layer}.{name}": tensor for name, tensor in layer_weights(shape, scale, matrix).items()}
@@ -109,7 +109,7 @@ def random_weights(shape: Shape, vocabulary: Vocabulary) -> Weights:
 
 
 def layer_weights(shape: Shape, scale: float, matrix: Callable[[int, int, float], np.ndarray]) -> Weights:
-    """One layer's tensors; `scale` weighs what the layer adds to the stream, and feature 0 it leaves alone."""
+    """Return one layer's tensors; `scale` weighs its contribution to the residual stream; feature 0 is unchanged."""
     import numpy as np
 
     width, ff_width = shape.width, shape.ff_width
@@ -132,9 +132,9 @@ def write_gguf(
     vocabulary: Vocabulary,
     weight_type: GGMLQuantizationType | None = None,
 ) -> None:
-    """Write the first `layers` layers as one GGUF file, whole or not at all (renamed when done).
+    """Write the first `layers` layers as one GGUF file, atomically (renamed when complete).
 
-    weight_type: of the matrices, 8-bit unless given; the norms stay at 32 bits.
+    weight_type: of the matrices, Q8_0 by default; the norms stay at 32 bits.
     """
     from gguf import GGMLQuantizationType, GGUFWriter, LlamaFileType, quantize
 
@@ -161,7 +161,7 @@ def write_gguf(
 
 
 def describe_shape(writer: GGUFWriter, shape: Shape, layers: int) -> None:
-    """The hyperparameters under the names of GGUF's llama architecture."""
+    """Write the hyperparameters under the names of GGUF's llama architecture."""
     writer.add_block_count(layers)
     writer.add_context_length(shape.context_tokens)
     writer.add_embedding_length(shape.width)
@@ -173,7 +173,7 @@ def describe_shape(writer: GGUFWriter, shape: Shape, layers: int) -> None:
 
 
 def describe_vocabulary(writer: GGUFWriter, vocabulary: Vocabulary) -> None:
-    """The byte-level tokenizer, its special tokens and the chat template."""
+    """Write the byte-level tokenizer, its special tokens and the chat template."""
     from gguf import TokenType
 
     size, specials = len(vocabulary.tokens), len(SPECIALS)

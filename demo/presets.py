@@ -1,4 +1,4 @@
-"""The demo's configurations: one model served without speculation, with a draft model, and with n-gram drafts."""
+"""Configurations of the demo: one model served without speculation, with a draft model, and with n-gram drafts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from commands.explain import read_argv
 from demo.model import DEMO, Shape, model_files
 from domain import Config, Speculation
 
-PORTS = range(61_000, 65_536)  # beyond net.ipv4.ip_local_port_range, which is 32768 to 60999 unless set
+PORTS = range(61_000, 65_536)  # beyond net.ipv4.ip_local_port_range, by default 32768 to 60999
 CONTEXT_TOKENS = 8192  # of all slots together
 SLOTS = 2
 DRAFT_TOKENS = 4
@@ -24,7 +24,7 @@ NGRAM_TOKENS = 6
 
 
 class DemoConfig(NamedTuple):
-    """One of the demo's configurations with its name, and the command that serves it."""
+    """One demo configuration with its name and the command that serves it."""
 
     name: str
     config: Config
@@ -32,7 +32,7 @@ class DemoConfig(NamedTuple):
 
 
 def demo_configs(data_dir: Path, ports: Sequence[int] | None = None, shape: Shape = DEMO) -> list[DemoConfig]:
-    """The configurations, each on a port of its own (free ones unless given); the server makes the model files."""
+    """Return the configurations, each on its own port (free ports by default); the server makes the model files."""
     target, draft = model_files(data_dir / "demo", shape)
     drafting = ["-md", str(draft), "--draft-max", str(DRAFT_TOKENS)]
     repeating = ["--spec-type", "ngram-simple"]
@@ -44,17 +44,17 @@ def demo_configs(data_dir: Path, ports: Sequence[int] | None = None, shape: Shap
         ("Demo: draft model", drafting, draft_model),
         ("Demo: n-gram", repeating, ngram),
     ]
-    chosen = list(ports or free_ports(len(kinds)))
+    selected_ports = list(ports or free_ports(len(kinds)))
     return [
         demo_config(name, target, port, flags, speculation)
-        for (name, flags, speculation), port in zip(kinds, chosen, strict=True)
+        for (name, flags, speculation), port in zip(kinds, selected_ports, strict=True)
     ]
 
 
 def demo_config(
     name: str, target: Path, port: int, flags: Sequence[str], speculation: Speculation | None
 ) -> DemoConfig:
-    """One configuration: its command line, and the reading of it."""
+    """Return one configuration, parsed from its command line."""
     argv = (sys.executable, "-m", "demo", "serve", "-m", str(target), *flags, "--host", "127.0.0.1", "--port")
     argv += (str(port), "-c", str(CONTEXT_TOKENS), "-np", str(SLOTS), "-t", "1", "--alias", "demo")
     argv += ("--metrics", "--slots")
@@ -65,15 +65,15 @@ def demo_config(
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of the loopback that nobody listens on now, no two the same.
+    """Return distinct loopback ports on which nothing listens now.
 
-    None that Linux gives to a connection meanwhile: the servers of a queue start minutes later.
+    They lie outside Linux's range for outgoing connections, because the servers of a queue start minutes later.
     """
     return list(islice(filter(is_free, sample(PORTS, len(PORTS))), count))
 
 
 def is_free(port: int) -> bool:
-    """Whether nobody listens on it at the loopback."""
+    """Return whether nothing listens on this loopback port."""
     with closing(socket.socket()) as probe:
         try:
             probe.bind(("127.0.0.1", port))

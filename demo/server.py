@@ -1,4 +1,4 @@
-"""The demo engine's server: llama.cpp's own HTTP server, inside this process, with llama-server's flags."""
+"""Server of the demo engine: llama.cpp's own HTTP server, inside this process, with llama-server's flags."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ NOT_INSTALLED = "the demo engine is not installed: run 'pip install -r requireme
 
 
 class CannotServeError(PitwallError):
-    """Why the server cannot start, in one sentence for the user."""
+    """The server cannot start; the message is one sentence for the user."""
 
 
 def add_serve_flags(parser: argparse.ArgumentParser) -> None:
-    """The flags of llama-server that the demo engine takes, under the same names."""
+    """Add the flags of llama-server that the demo engine takes, under the same names."""
     parser.add_argument("-m", "--model", type=Path, required=True)
     parser.add_argument("-md", "--model-draft", "--spec-draft-model", type=Path)
     parser.add_argument("--draft-max", "--spec-draft-n-max", type=int, default=4)
@@ -44,9 +44,9 @@ def add_serve_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def serve(flags: argparse.Namespace) -> None:
-    """Serve until SIGTERM or SIGINT; raises CannotServeError for what the user can mend."""
-    ending = {signal.SIGTERM, signal.SIGINT}
-    signal.pthread_sigmask(signal.SIG_BLOCK, ending)  # held until the start is over; llama.cpp's threads never take one
+    """Serve until SIGTERM or SIGINT; raises CannotServeError for what the user can fix."""
+    stop_signals = {signal.SIGTERM, signal.SIGINT}
+    signal.pthread_sigmask(signal.SIG_BLOCK, stop_signals)  # during startup; llama.cpp's threads inherit the mask
     provide_files(flags)
     check_port(flags.host, flags.port)
     try:
@@ -57,12 +57,12 @@ def serve(flags: argparse.Namespace) -> None:
         server = xllamacpp.Server(server_params(flags))
     except RuntimeError as refusal:
         raise CannotServeError(f"llama.cpp could not start with {flags.model}: {refusal}") from refusal
-    signal.sigwait(ending)
+    signal.sigwait(stop_signals)
     del server
 
 
 def provide_files(flags: argparse.Namespace) -> None:
-    """Make the demo's own model where its file is named but not there yet; refuse any other absent file."""
+    """Create the demo's model files if they are missing; refuse any other missing file."""
     for flag, path in (("-m", flags.model), ("-md", flags.model_draft)):
         if path is None or path.is_file():
             continue
@@ -74,7 +74,7 @@ def provide_files(flags: argparse.Namespace) -> None:
 
 
 def make_demo_model(folder: Path, shape: Shape) -> ModelFiles:
-    """`make_model`, with what the user can mend explained in a sentence."""
+    """Call `make_model`; raises CannotServeError for what the user can fix."""
     try:
         return make_model(folder, shape)
     except ModuleNotFoundError as missing:
@@ -94,7 +94,7 @@ def check_port(host: str, port: int) -> None:
 
 
 def server_params(flags: argparse.Namespace) -> CommonParams:
-    """The flags as llama.cpp's own parameters."""
+    """Return the flags as llama.cpp's own parameters."""
     import xllamacpp
 
     params = xllamacpp.CommonParams()
@@ -115,7 +115,7 @@ def server_params(flags: argparse.Namespace) -> CommonParams:
 
 
 def set_speculation(params: CommonParams, flags: argparse.Namespace) -> None:
-    """Draft model (as soon as one is given) or n-gram; both may be on, as in llama-server."""
+    """Set speculation by draft model or n-gram; a draft model is set even with an n-gram type, as in llama-server."""
     import xllamacpp
 
     names = [flags.spec_type or ("draft-simple" if flags.model_draft else "none")]

@@ -1,4 +1,4 @@
-"""The demo model's vocabulary: every byte, so that any prompt can be read, and a few words, so that it writes words."""
+"""Vocabulary of the demo model: every byte, so that it reads any prompt, and a few words, so that it writes words."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Vocabulary(NamedTuple):
 
 
 def byte_letters() -> list[str]:
-    """The letter that stands for each byte in a byte-level vocabulary (the mapping of GPT-2's tokenizer)."""
+    """Return the letter for each byte in a byte-level vocabulary (the mapping of GPT-2's tokenizer)."""
     plain = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
     hidden = [byte for byte in range(256) if byte not in plain]
     letters = {byte: chr(byte) for byte in plain} | {byte: chr(256 + n) for n, byte in enumerate(hidden)}
@@ -44,7 +44,7 @@ def byte_letters() -> list[str]:
 
 
 def build_vocabulary() -> Vocabulary:
-    """Bytes, then the prefixes that lead to each ' word', then the specials; each merge adds one letter to a prefix."""
+    """Return bytes, the prefixes of each ' word', then the special tokens; each merge adds one letter to a prefix."""
     tokens = byte_letters()
     merges: dict[str, str] = {}
     for word in WORDS:
@@ -52,5 +52,5 @@ def build_vocabulary() -> Vocabulary:
         for end in range(2, len(spelled) + 1):
             merges.setdefault(spelled[:end], f"{spelled[: end - 1]} {spelled[end - 1]}")
     tokens += list(merges)
-    written = [tokens.index(text) for text in (*PUNCTUATION, *("Ġ" + word for word in WORDS))]
-    return Vocabulary([*tokens, *SPECIALS], list(merges.values()), sorted(set(written)))
+    written_ids = [tokens.index(text) for text in (*PUNCTUATION, *("Ġ" + word for word in WORDS))]
+    return Vocabulary([*tokens, *SPECIALS], list(merges.values()), sorted(set(written_ids)))

@@ -1,4 +1,4 @@
-"""The engines that Pitwall supports; a new one is one package and one entry here."""
+"""Registry of supported engines; a new one is one package and one entry here."""
 
 from __future__ import annotations
 
@@ -13,6 +13,13 @@ ENGINES: tuple[Engine, ...] = (VLLM, SGLANG, LLAMACPP, TRTLLM)
 BY_NAME: dict[str, Engine] = {engine.name: engine for engine in ENGINES}
 
 
+def max_acceptance_length(engine_name: str, draft_tokens: int | None) -> int | None:
+    """Return the most tokens that a verified draft can yield, by what the engine's setting of draft tokens counts."""
+    engine = BY_NAME.get(engine_name)
+    is_bonus_included = engine is not None and engine.draft_tokens_include_bonus
+    return draft_tokens + (not is_bonus_included) if draft_tokens else None
+
+
 def all_definitions() -> tuple[MetricDefinition, ...]:
-    """What every metric means under every definition id, the client's own among them."""
+    """Return the definition of every metric under every definition id, including the client's."""
     return (*(row for engine in ENGINES for row in engine.definitions), *CLIENT)

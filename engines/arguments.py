@@ -17,23 +17,23 @@ _CONSTANTS: Mapping[str, bool | None] = {"True": True, "False": False, "None": N
 
 
 def argument_name(flag: str) -> str:
-    """'--max-model-len' as it is called in the program: 'max_model_len'."""
+    """Return the program's name for a flag: 'max_model_len' for '--max-model-len'."""
     return flag.removeprefix("--").replace("-", "_")
 
 
-def read_pairs(text: str, wanted: Collection[str]) -> dict[str, JsonValue]:
-    """The wanted ones of 'name=value' or \"'name': value\" pairs; of several the first, what is None left out."""
-    found: dict[str, JsonValue] = {}
+def read_pairs(text: str, names: Collection[str]) -> dict[str, JsonValue]:
+    """Return the named ones of 'name=value' or \"'name': value\" pairs; the first of each name, without None."""
+    values: dict[str, JsonValue] = {}
     for pair in _PAIR.finditer(text):
         quoted = next((pair[group] for group in ("single", "double", "first") if pair[group] is not None), None)
         value = _CONSTANTS.get(pair["bare"], pair["bare"]) if quoted is None else quoted
-        if pair["name"] in wanted and value is not None:
-            found.setdefault(pair["name"], value)
-    return found
+        if pair["name"] in names and value is not None:
+            values.setdefault(pair["name"], value)
+    return values
 
 
 def read_dict(text: str) -> dict[str, JsonValue] | None:
-    """A Python dict of plain values as it was printed; None for anything else, a cut one for example."""
+    """Parse a printed Python dict of plain values; None for anything else, such as a truncated one."""
     try:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
@@ -41,8 +41,8 @@ def read_dict(text: str) -> dict[str, JsonValue] | None:
     return value if isinstance(value, dict) and all(isinstance(key, str) for key in value) else None
 
 
-def words_of(arguments: Mapping[str, JsonValue]) -> list[str]:
-    """The flags that state these arguments: '--no-…' for False, JSON for a dict, nothing for None."""
+def to_argv(arguments: Mapping[str, JsonValue]) -> list[str]:
+    """Return the flags that state these arguments: '--no-…' for False, JSON for a dict, nothing for None."""
     words: list[str] = []
     for name, value in arguments.items():
         flag = name.replace("_", "-")
@@ -53,5 +53,5 @@ def words_of(arguments: Mapping[str, JsonValue]) -> list[str]:
         elif isinstance(value, dict):
             words += [f"--{flag}", json.dumps(value, separators=(",", ":"), default=str)]
         else:
-            words += [f"--{flag}", *(str(one) for one in (value if isinstance(value, list | tuple) else [value]))]
+            words += [f"--{flag}", *(str(item) for item in (value if isinstance(value, list | tuple) else [value]))]
     return words

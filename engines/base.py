@@ -1,7 +1,7 @@
-"""The interface between Pitwall and an engine: what a package under engines/ must provide, and its types.
+"""Interface between Pitwall and an engine: the parts that a package under engines/ provides, and their types.
 
-A fourth engine is one package that provides an `Engine`, one entry in `engines.ENGINES`, and its fixtures.
-Engine packages import domain, samples, the codes of analysis and this module, nothing else of Pitwall.
+A new engine is one package that provides an `Engine`, one entry in `engines.ENGINES`, and its fixtures.
+Engine packages import domain, samples, reasons and modules of engines/, nothing else of Pitwall.
 """
 
 from __future__ import annotations
@@ -14,24 +14,26 @@ from typing import Literal, NamedTuple, Protocol
 
 from domain import Config, JsonValue
 from engines.flag_table import FlagTable
+from engines.forced_acceptance import ForcedAcceptance
+from engines.node_commands import NodeCommand
 from reasons import Code
 from samples import CounterSample, LatencySample, LogSample, SlotSample
 
 
 # --- logs -----------------------------------------------------------------------------------------------------------
-class Line(NamedTuple):
-    """One log line, split on LF only, with everything around the message taken off.
+class ParsedLine(NamedTuple):
+    """One log line, split on LF only, with everything around the message removed.
 
-    `number` is 1-based, `offset` the byte where the line starts. `text` is the message without ANSI codes,
-    process, container or logger prefixes; `raw` the decoded line (invalid UTF-8 replaced, cut at a sane length).
+    `number` is 1-based, `offset` the byte at which the line starts. `text` is the message without ANSI codes and
+    without process, container or logger prefixes; `raw` is the decoded line (invalid UTF-8 replaced, length limited).
     """
 
     number: int
     offset: int
     text: str
     raw: str
-    stamp: datetime | None = None  # aware if the line says its zone, else the server's local time; see place_year
-    elapsed_s: float | None = None  # llama.cpp's clock: since the process started
+    stamp: datetime | None = None  # aware if the line states its zone, else the server's local time; see place_year
+    elapsed_s: float | None = None  # llama.cpp's clock: since process start
     process: str | None = None  # 'EngineCore_DP0', 'Worker_TP1', ...
     level: str | None = None
 
@@ -47,7 +49,7 @@ class ParsedSample(NamedTuple):
 
 
 class StartupFact(NamedTuple):
-    """One fact the log states once, in the key names of the parser's JSON; for ranks the usable value wins."""
+    """One start-up fact in the key names of the parser's JSON; of several ranks the usable value wins."""
 
     line: int
     offset: int
@@ -56,8 +58,8 @@ class StartupFact(NamedTuple):
     stamp: datetime | None = None
 
 
-class Mark(NamedTuple):
-    """A line that matters to a reader, and why; that of a sample does without one."""
+class LogMark(NamedTuple):
+    """A line that matters to a reader, and why; sample lines need no mark."""
 
     line: int
     offset: int
@@ -67,44 +69,44 @@ class Mark(NamedTuple):
     evidence: str | None = None  # the line itself, for failures and warnings
 
 
-LogEvent = ParsedSample | StartupFact | Mark
+LogEvent = ParsedSample | StartupFact | LogMark
 
 
 class LogReading(NamedTuple):
-    """Everything a whole log says, beside its samples."""
+    """Content of a complete log, except its samples."""
 
     engine: str
     version: str | None
     startup: dict[str, JsonValue]
-    errors: list[str]  # causes a person should be shown first, the true cause before its echoes
-    has_died: bool = False  # the engine itself says so: no server goes on after that, whatever it exits with
+    errors: list[str]  # failure causes, the true cause before its echoes
+    has_died: bool = False  # reported by the engine itself; final, whatever the exit code
 
 
 class LogParser(Protocol):
-    """A streaming reading of one log: bytes in as they come, events out; never raises on any input.
+    """Streaming parser of one log: bytes in as they come, events out; never raises on any input.
 
-    The events do not depend on how the bytes were cut. An event whose line may still change
-    (a vLLM Engine line that waits for its SpecDecoding line) is held until it cannot.
+    The events do not depend on the chunk boundaries. An event that a later line may still change (a vLLM Engine line
+    that waits for its SpecDecoding line) is held until it is final.
     """
 
     def feed(self, data: bytes) -> list[LogEvent]:
-        """Take the next bytes of the log, cut anywhere; the events that can change no more."""
+        """Take the next bytes of the log, cut anywhere, and return the events that became final."""
         ...
 
     def close(self) -> list[LogEvent]:
-        """The events of a last line without LF, and those still held."""
+        """Return the events of a last line without LF, and those still held."""
         ...
 
     def release_held(self) -> list[LogEvent]:
-        """The events still held, for a log that has fallen silent (a second without bytes is enough)."""
+        """Return the events still held, for a silent log (one second without bytes is enough)."""
         ...
 
     def settled_offset(self) -> int:
-        """All events of lines that start before this byte have been given out."""
+        """Return the offset before which all lines' events have been returned."""
         ...
 
     def reading(self) -> LogReading:
-        """What is known so far."""
+        """Return the reading so far."""
         ...
 
 
@@ -119,7 +121,7 @@ class MetricPoint(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scrape:
-    """One tick at a server's endpoints, with the clock readings taken when the answer came."""
+    """One poll of a server's endpoints, with the clock readings at the time of the answer."""
 
     run_id: str
     ts: datetime
@@ -129,7 +131,7 @@ class Scrape:
 
 
 class MetricDefinition(NamedTuple):
-    """What a derived quantity means under a definition id, or why it is unknown there."""
+    """Meaning of a derived quantity under a definition id, or the reason why it is unknown there."""
 
     definition: str  # 'vllm.counter'
     metric: str  # 'steps_per_s'
@@ -140,110 +142,110 @@ class MetricDefinition(NamedTuple):
 # --- tokenizers -----------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class TokenizerApi:
-    """How a server's /tokenize and /detokenize speak; answers hold 'tokens', or the text."""
+    """Fields of a server's /tokenize and /detokenize; answers hold 'tokens', or the text."""
 
     text_field: str
-    special_field: str  # whether the tokens that a prompt begins with are added
-    template_path: str | None = None  # makes a prompt of messages; None: /tokenize takes messages itself
-    answer_field: str | None = None  # that /detokenize answers with; None: `text_field`
+    special_field: str  # flag that adds the special tokens at the beginning of a prompt
+    template_path: str | None = None  # turns messages into a prompt; None: /tokenize accepts messages
+    answer_field: str | None = None  # of the answer of /detokenize; None: `text_field`
 
 
 # --- command lines --------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """The engine's part of a command line, read: Config fields it states, and what could not be placed."""
+class CommandReading:
+    """Reading of the engine's part of a command line: stated Config fields, and the unplaced remainder."""
 
     fields: dict[str, JsonValue] = field(default_factory=dict)  # Config keys, 'speculative' as a dict
     unknown_flags: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)  # typos with the nearest flag, leftovers
+    warnings: list[str] = field(default_factory=list)  # typos with the nearest flag, leftover words
 
 
 @dataclass(frozen=True)
 class Invocation:
-    """engines/<name>/invocation.py: how its server is started, and what a command, text or image that does so holds."""
+    """engines/<name>/invocation.py: recognises commands, texts and images that start the engine's server."""
 
-    is_server: Callable[[str, Sequence[str], int], bool]  # a program's name, all words, and where those after it begin
-    first_words: tuple[str, ...]  # with which a line of text is a command of it, and no prose
-    in_text: str  # such a command's start anywhere in a text, as a regular expression
-    image_name: re.Pattern[str]  # found in the names of its images
-    modules: tuple[str, ...] = ()  # of python -m
-    files: tuple[str, ...] = ()  # the same as the ends of paths
-    scripts: tuple[str, ...] = ()  # that start it their own way
-    image_command: tuple[str, ...] | None = None  # what its images start by themselves; empty: nothing, None: unknown
-    image_words: tuple[str, ...] = ()  # by which an image that holds more is told to serve
-    reads_env: bool = False  # variables can state what its flags state
+    is_server: Callable[[str, Sequence[str], int], bool]  # program name, all words, index after the program
+    first_words: tuple[str, ...]  # mark a line of text as a command, not prose
+    text_pattern: str  # regular expression for the beginning of such a command in a text
+    image_name: re.Pattern[str]  # searched in image names
+    modules: tuple[str, ...] = ()  # for python -m
+    files: tuple[str, ...] = ()  # the same as path endings
+    scripts: tuple[str, ...] = ()  # launch scripts
+    image_command: tuple[str, ...] | None = None  # entry point of its images; empty: none, None: unknown
+    image_words: tuple[str, ...] = ()  # tell a multi-purpose image to serve
+    reads_env: bool = False  # environment variables can state its flags
 
 
 def serves(name: str) -> Callable[[str, Sequence[str], int], bool]:
-    """The `is_server` of an engine whose server is `name serve ...`."""
+    """Return the `is_server` of an engine whose server is `name serve ...`."""
     return lambda program, words, after: program == name and words[after : after + 1] == ["serve"]
 
 
 # --- the engine -----------------------------------------------------------------------------------------------------
 class LogGrammar(Protocol):
-    """engines/<name>/log.py: a module is such a part."""
+    """engines/<name>/log.py, a module as implementation."""
 
     def recognises(self, text: str) -> bool:
         """Whether this log text is this engine's."""
         ...
 
     def log_parser(self) -> LogParser:
-        """A parser for one log, to be fed from its first byte."""
+        """Return a parser for one log, to be fed from its first byte."""
         ...
 
     def log_sample(self, run_id: str, sample: ParsedSample, ts: datetime, ts_source: str) -> LogSample:
-        """A parsed line in the store's terms, its numbers converted to the common units."""
+        """Return a parsed line as the store's sample, with its numbers in the common units."""
         ...
 
 
 class ArgumentLines(Protocol):
-    """engines/<name>/arguments.py: where its log says how it was started."""
+    """engines/<name>/arguments.py: reads the server's start arguments from its log."""
 
-    NEEDLES: re.Pattern[bytes]  # lines without it state nothing; re2's syntax
+    NEEDLES: re.Pattern[bytes]  # other lines state no arguments; RE2 syntax
 
     def read_arguments(self, texts: Sequence[str]) -> list[str]:
-        """The words of a command (for `read_command`) that would say what these lines state; empty for nothing."""
+        """Return the words of a command (for `read_command`) that these lines state; empty if none."""
         ...
 
 
 class CounterMap(Protocol):
-    """engines/<name>/counters.py: what its endpoints export and what that means."""
+    """engines/<name>/counters.py: maps the exported metrics to samples."""
 
-    METRIC_PREFIXES: tuple[str, ...]  # how its exposed names start: ('vllm:',)
+    METRIC_PREFIXES: tuple[str, ...]  # of its exposed names: ('vllm:',)
     METRIC_NAMES: frozenset[str]  # the only /metrics names worth parsing
 
     def counter_samples(self, scrape: Scrape) -> list[CounterSample]:
-        """One raw cumulative sample per engine or DP rank."""
+        """Return one raw cumulative sample per engine or DP rank."""
         ...
 
     def slot_samples(self, scrape: Scrape) -> list[SlotSample]:
-        """One sample per slot of the server; empty for an engine that does not report slots."""
+        """Return one sample per slot of the server; empty for an engine without slots."""
         ...
 
-    HISTOGRAM_NAMES: frozenset[str]  # of its latency histograms; looked at more seldom
+    HISTOGRAM_NAMES: frozenset[str]  # of its latency histograms, which are read less often
 
     def latency_samples(self, scrape: Scrape) -> list[LatencySample]:
-        """The latency histograms, as far as it has them, one a rank."""
+        """Return the available latency histograms, one sample per rank."""
         ...
 
 
 class CommandLine(Protocol):
-    """engines/<name>/flags.py: its flags, read and written."""
+    """engines/<name>/flags.py: reads and writes the engine's flags."""
 
     TABLE: FlagTable
 
-    def read_command(self, argv: Sequence[str], env: Mapping[str, str]) -> Reading:
-        """The words after the executable (the model among them), as Config fields."""
+    def read_command(self, argv: Sequence[str], env: Mapping[str, str]) -> CommandReading:
+        """Read the words after the executable (including the model) as Config fields."""
         ...
 
     def write_command(self, config: Config) -> list[str]:
-        """The argv (executable first) that says this config, unknown flags kept."""
+        """Return the argv (executable first) for this config, including unknown flags."""
         ...
 
 
 @dataclass(frozen=True)
 class Engine:
-    """Everything Pitwall knows of one engine; a part it lacks is None."""
+    """Everything that Pitwall knows about one engine; a missing part is None."""
 
     name: str  # 'vllm'
     title: str  # 'vLLM'
@@ -251,39 +253,42 @@ class Engine:
     ready_path: str  # answers 200 when requests can be served
     metrics_path: str | None
     slots_path: str | None = None
-    switches: Mapping[str, str] = field(default_factory=dict)  # a path above -> the flag without which it is off
-    counters_off_flag: str | None = None  # with it, metrics_path answers and exports no counters
-    owned_by: str | None = None  # the owner of the models that its /v1/models lists
-    version_paths: tuple[tuple[str, str], ...] = ()  # where it states its version, and under which key
-    is_known_by_version: bool = False  # nobody else answers there
-    packages: tuple[str, ...] = ()  # the Python packages that it may have come in
-    sampling_flags: tuple[str, ...] = ()  # how its command sets sampling for requests that say nothing of it
-    rare_sampling_flags: tuple[str, ...] = ()  # likewise; no form has a field for them
-    tokenizer: TokenizerApi | None = None  # None: its server cuts no text for us
-    takes_ignore_eos: bool = False  # in a request, beyond the standard
-    request_extras: Mapping[str, JsonValue] = field(default_factory=dict)  # what makes a stream report its token counts
-    stream_options: Mapping[str, JsonValue] = field(default_factory=dict)  # the same, said among these
-    effective_names: Mapping[str, str] = field(default_factory=dict)  # start-up fact -> the Config field it is here
-    claims_memory_share: bool = False  # it refuses to start where gpu_memory_fraction of all memory is not free
+    switches: Mapping[str, str] = field(default_factory=dict)  # endpoint path -> flag that enables it
+    counters_off_flag: str | None = None  # with it, metrics_path answers without counters
+    owned_by: str | None = None  # owner of the models in its /v1/models
+    version_paths: tuple[tuple[str, str], ...] = ()  # (path, key) of its version
+    is_known_by_version: bool = False  # no other engine answers there
+    packages: tuple[str, ...] = ()  # Python packages that may contain it
+    sampling_flags: tuple[str, ...] = ()  # set default sampling for requests
+    rare_sampling_flags: tuple[str, ...] = ()  # likewise, without a field in forms
+    tokenizer: TokenizerApi | None = None  # None: its server offers no tokenization
+    takes_ignore_eos: bool = False  # non-standard request field
+    request_extras: Mapping[str, JsonValue] = field(default_factory=dict)  # make a stream report token counts
+    stream_options: Mapping[str, JsonValue] = field(default_factory=dict)  # likewise, inside stream_options
+    effective_names: Mapping[str, str] = field(default_factory=dict)  # start-up fact -> Config field
+    claims_memory_share: bool = False  # refuses to start unless gpu_memory_fraction of all memory is free
+    draft_tokens_include_bonus: bool = False  # the setting of draft tokens counts the target model's own token too
+    forced_acceptance: ForcedAcceptance | None = None  # the switch by which a configuration forces acceptance
     definitions: tuple[MetricDefinition, ...] = ()  # of its counters and its log
     log: LogGrammar | None = None
     counters: CounterMap | None = None
     commands: CommandLine | None = None
     arguments: ArgumentLines | None = None
     invocation: Invocation | None = None
+    node_commands: Callable[[Sequence[str]], list[NodeCommand]] | None = None  # for its other machines
 
     def sampling_flag(self, name: str) -> str | None:
-        """Which of its sampling flags a word of its command is, under any of their names; None: none of them."""
-        known = self.commands.TABLE.find(name)[0] if self.commands else None
-        names = {name, *(known.names if known else ())}
+        """Return the sampling flag that a word of its command means, under any name; None if it is no such flag."""
+        table_flag = self.commands.TABLE.find(name)[0] if self.commands else None
+        names = {name, *(table_flag.names if table_flag else ())}
         return next((flag for flag in (*self.sampling_flags, *self.rare_sampling_flags) if flag in names), None)
 
     def sampling_variable(self, name: str) -> str | None:
-        """Which of these an environment variable stands for."""
+        """Return the sampling flag that an environment variable stands for; None if it is none."""
         flags = self.commands.TABLE.by_name.values() if self.commands else ()
         return next((self.sampling_flag(flag.names[0]) for flag in flags if flag.env == name), None)
 
 
 def first_match(engines: Iterable[Engine], text: str) -> Engine | None:
-    """The first engine whose log grammar recognises the text."""
+    """Return the first engine whose log grammar recognises the text."""
     return next((engine for engine in engines if engine.log and engine.log.recognises(text)), None)

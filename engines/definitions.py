@@ -1,4 +1,4 @@
-"""The derived quantities that every definition id defines: each by its formula, or by the reason why it is unknown."""
+"""Derived quantities under every definition id: each with its formula, or with the reason why it is unknown."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ METRICS = (
 def define(
     definition: str, formulas: Mapping[str, str], null_reasons: Mapping[str, Code]
 ) -> tuple[MetricDefinition, ...]:
-    """A row per metric; raises ValueError when one is left out, said twice or not a metric."""
+    """Return one row per metric; raises ValueError if one is missing, repeated or unknown."""
     if sorted([*formulas, *null_reasons]) != sorted(METRICS):
-        raise ValueError(f"{definition} must say each of {', '.join(METRICS)} once")
+        raise ValueError(f"{definition} must define each of {', '.join(METRICS)} once")
     return tuple(MetricDefinition(definition, m, formulas.get(m), null_reasons.get(m)) for m in METRICS)
 
 
@@ -34,7 +34,7 @@ CLIENT = define(
     "client.requests",
     {
         "decode_tps": "per request (completion tokens − 1) / (last token − first token)",
-        "acceptance_rate": "accepted / drafted tokens of the request, where the server states both",
+        "acceptance_rate": "accepted / drafted tokens of the request, if the server reports both",
     },
     {
         "tokens_per_step": Code.CLIENT_SEES_NO_STEPS,
@@ -48,7 +48,7 @@ CLIENT = define(
     },
 )
 
-# What a decode rate measures under each definition id; runs are ranked only where these are equal.
+# Meaning of a decode rate under each definition id; runs are ranked only if these are equal.
 OVER_TIME = "decode tokens over wall time, from the engine's own counts"
 MEASURES: dict[str, str] = {
     "vllm.counter": OVER_TIME,

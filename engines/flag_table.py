@@ -1,4 +1,4 @@
-"""An engine's flags: their names, how many words each takes, and how a command line is split by them."""
+"""An engine's flags: their names and numbers of values, and splitting a command line by them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 Takes = Literal["switch", "value", "optional", "many"]
-TYPO_SCORE = 0.8  # difflib ratio from which a flag is called a likely misspelling of another
+TYPO_SCORE = 0.8  # difflib ratio from which a flag counts as a likely misspelling
 _NUMBER = re.compile(r"-\d+(\.\d+)?$")
 _BOOLEANS = frozenset({"true", "false", "True", "False"})
 _CHOICES = frozenset({"on", "off", "auto", "0", "1", "enabled", "disabled"}) | _BOOLEANS
 
 
 class Flag(NamedTuple):
-    """One flag under all its names; `env` is the variable that says the same."""
+    """One flag with all its names; `env` is the equivalent environment variable."""
 
     names: tuple[str, ...]
     takes: Takes
@@ -26,7 +26,7 @@ class Flag(NamedTuple):
 
 
 class Item(NamedTuple):
-    """A flag of a command line with its values, or a word of its own (`name` is then empty)."""
+    """A flag of a command line with its values, or a single word (`name` is then empty)."""
 
     name: str
     words: tuple[str, ...]
@@ -36,27 +36,27 @@ class Item(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The shell words joined by one blank."""
+        """The shell words joined by blanks."""
         return " ".join(self.words)
 
 
 def is_flag(word: str) -> bool:
-    """Whether a word is written as a flag: '-c', '--port', but not '-', '-1' or a word with blanks."""
+    """Whether a word looks like a flag: '-c', '--port', but not '-', '-1' or a word with blanks."""
     return len(word) > 1 and word[0] == "-" and not _NUMBER.match(word) and not re.search(r"^[^=]*\s", word)
 
 
 def words_of_flag(text: str) -> list[str]:
-    """A flag and its value, written as one text, as the words they are: '--x=a b' is one."""
+    """Split a flag and its value, written as one text, into words: '--x=a b' is one word."""
     name, blank, value = text.partition(" ")
     return [name, value] if blank and "=" not in name else [text]
 
 
 @dataclass(frozen=True)
 class FlagTable:
-    """The flags of one engine, read from its `flag_names.txt` when first needed.
+    """The flags of one engine, read from its `flag_names.txt` on first use.
 
-    `spell` brings a name into the table's spelling; `preferred` are the names that win over others when an
-    abbreviation fits several: versions that had fewer flags took it.
+    `spell` converts a name to the table's spelling; `preferred` names win if an abbreviation fits several flags,
+    because older versions with fewer flags accepted it.
     """
 
     path: Path
@@ -67,17 +67,17 @@ class FlagTable:
 
     @cached_property
     def by_name(self) -> dict[str, Flag]:
-        found: dict[str, Flag] = {}
+        flags: dict[str, Flag] = {}
         for row in self.path.read_text().splitlines():
-            takes, *rest = row.split()
-            names = tuple(word for word in rest if word.startswith("-"))
-            env = next((word for word in rest if not word.startswith("-")), None)
-            found.update(dict.fromkeys(names, Flag(names, takes, env)))  # type: ignore[arg-type]
-        return found
+            takes, *words = row.split()
+            names = tuple(word for word in words if word.startswith("-"))
+            env = next((word for word in words if not word.startswith("-")), None)
+            flags.update(dict.fromkeys(names, Flag(names, takes, env)))  # type: ignore[arg-type]
+        return flags
 
     @lru_cache(maxsize=1024)  # noqa: B019 - tables live as long as the program
     def find(self, name: str) -> tuple[Flag | None, bool]:
-        """The flag of this name, and whether it is said with '--no-'."""
+        """Return the flag of this name, and whether it is negated with '--no-'."""
         spelled = self.spell(name)
         base = spelled.partition(".")[0]  # --speculative-config.method
         for candidate in dict.fromkeys((spelled, base)):
@@ -91,21 +91,21 @@ class FlagTable:
     def _abbreviated(self, spelled: str) -> Flag | None:
         if not self.abbreviates or not spelled.startswith("--") or len(spelled) < 4:
             return None
-        meant = {flag.names[0]: flag for name, flag in self.by_name.items() if name.startswith(spelled)}
-        wanted = [flag for flag in meant.values() if self.preferred.intersection(flag.names)]
-        flags = list(meant.values()) if len(meant) == 1 else wanted
+        candidates = {flag.names[0]: flag for name, flag in self.by_name.items() if name.startswith(spelled)}
+        preferred = [flag for flag in candidates.values() if self.preferred.intersection(flag.names)]
+        flags = list(candidates.values()) if len(candidates) == 1 else preferred
         return flags[0] if len(flags) == 1 else None
 
     @lru_cache(maxsize=256)  # noqa: B019 - tables live as long as the program
     def nearest(self, name: str) -> str | None:
-        """The flag that an unknown name most likely means."""
+        """Return the flag that an unknown name most likely means."""
         if len(name) < 5:
             return None
         close = get_close_matches(self.spell(name), self.by_name, n=1, cutoff=TYPO_SCORE)
         return close[0] if close else None
 
     def split(self, argv: Sequence[str]) -> Iterator[Item]:
-        """The words after the executable as flags with their values and words that stand alone."""
+        """Yield the words after the executable as flags with their values and as single words."""
         position = 0
         while position < len(argv):
             item = self._item(argv, position)

@@ -1,4 +1,4 @@
-"""A server's own latency histograms in Prometheus form: cumulative counts up to each bound since its start."""
+"""A server's latency histograms in Prometheus form: cumulative counts per bound since its start."""
 
 from __future__ import annotations
 
@@ -6,26 +6,30 @@ import math
 from collections.abc import Mapping, Sequence
 
 from engines.base import MetricPoint, Scrape
-from engines.points import Points, small_number
+from engines.points import ScrapePoints, small_number
 from samples import LatencySample
 
 MS_PER_S = 1000.0
 BUCKET, SUM = "_bucket", "_sum"
-Names = Mapping[str, tuple[str, ...]]  # 'ttft_ms' -> the histogram's exposed names, the newer one first; in seconds
+HistogramNames = Mapping[
+    str, tuple[str, ...]
+]  # 'ttft_ms' -> the histogram's exposed names, the newer one first; in seconds
 
 
-def histogram_names(histograms: Names) -> frozenset[str]:
-    """The exposed names that these histograms are read from."""
+def histogram_names(histograms: HistogramNames) -> frozenset[str]:
+    """Return the exposed names from which these histograms are read."""
     return frozenset(f"{name}{end}" for names in histograms.values() for name in names for end in (BUCKET, SUM))
 
 
-def histogram_samples(scrape: Scrape, definition: str, histograms: Names, rank_label: str) -> list[LatencySample]:
-    """A sample for each histogram and rank that the scrape has whole."""
+def histogram_samples(
+    scrape: Scrape, definition: str, histograms: HistogramNames, rank_label: str
+) -> list[LatencySample]:
+    """Return a sample for each histogram and rank that the scrape contains completely."""
     ranks: dict[int, list[MetricPoint]] = {}
     for point in scrape.points:
         ranks.setdefault(small_number(point.labels.get(rank_label, "")) or 0, []).append(point)
     samples = [
-        _sample(scrape, definition, metric, names, rank, Points(points))
+        _sample(scrape, definition, metric, names, rank, ScrapePoints(points))
         for rank, points in sorted(ranks.items())
         for metric, names in histograms.items()
     ]
@@ -33,11 +37,11 @@ def histogram_samples(scrape: Scrape, definition: str, histograms: Names, rank_l
 
 
 def _sample(
-    scrape: Scrape, definition: str, metric: str, names: Sequence[str], rank: int, points: Points
+    scrape: Scrape, definition: str, metric: str, names: Sequence[str], rank: int, points: ScrapePoints
 ) -> LatencySample | None:
-    """One histogram, summed over what it is split by (the model, streaming or not); None where it is not there."""
+    """Return one histogram, summed over its labels (the model, streaming or not); None if it is missing."""
     counts: dict[float, float] = {}
-    for point in points.named(*(f"{name}{BUCKET}" for name in names)):
+    for point in points.find(*(f"{name}{BUCKET}" for name in names)):
         bound = _bound(point.labels.get("le", ""))
         if bound is not None:
             counts[bound] = counts.get(bound, 0.0) + point.value

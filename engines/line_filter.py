@@ -1,6 +1,6 @@
-"""A grammar's filter of log lines: most lines are irrelevant to it and are never decoded.
+"""A grammar's filter of log lines: most lines are irrelevant and are never decoded.
 
-The patterns are RE2's, which has no look-around.
+The patterns use RE2 syntax, without look-around.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from typing import NamedTuple
 
 
 class Routine(NamedTuple):
-    """Lines in which `like` is found and `unlike` is not: there are times when they mean nothing to a grammar."""
+    """Lines that match `like` and not `unlike`: at times they mean nothing to a grammar."""
 
     like: re.Pattern[bytes]
     unlike: re.Pattern[bytes]
 
 
 class LineFilter(NamedTuple):
-    """What a grammar says of the lines it wants.
+    """The lines that a grammar reads.
 
-    `noise`: what meaningless lines start with, whatever they hold. `needles`: bytes without which a line means
-    nothing; None: every line is wanted. `routine`: lines that mean nothing while the grammar says so.
+    `noise`: beginnings of meaningless lines. `needles`: a line without a match means nothing; None: every line is read.
+    `routine`: lines that mean nothing while the grammar skips them.
     """
 
     needles: re.Pattern[bytes] | None = None

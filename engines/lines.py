@@ -1,7 +1,7 @@
-"""Splits the bytes of a log into `Line`s at LF, numbers them and strips the prefixes from each message.
+"""Splits the bytes of a log into `ParsedLine`s at LF, numbers them and strips the prefixes from each message.
 
-Only LF ends a line. Within one, CR redraws it: of a progress bar the last drawing counts, and a record
-that another process wrote behind the bar is a line of its own with the same number and offset.
+Only LF ends a line. A CR within it redraws it: of a progress bar the last drawing counts, and a record that another
+process wrote after the bar becomes a line of its own with the same number and offset.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from engines.base import Line
+from engines.base import ParsedLine
 from engines.line_filter import LineFilter
-from engines.prefixes import Peeled, find_glued_record, read_yearless_stamp, strip_ansi, strip_prefixes
+from engines.prefixes import StrippedText, find_glued_record, read_yearless_stamp, strip_ansi, strip_prefixes
 
-KEPT_BYTES = 1 << 16  # of a longer line the first and the last half of this are kept
+KEPT_BYTES = 1 << 16  # of a longer line, the first and the last half of this are kept
 _HALF = KEPT_BYTES // 2
 _SEAM = b" ... "
 _PLAIN = re.compile(
@@ -26,11 +26,10 @@ _BAR = re.compile(r"\d{1,3}%(?:\||\s+Completed\s*\||\s*\[)")
 
 
 class LineSplitter:
-    """Turns chunks into lines; the result does not depend on where the chunks were cut.
+    """Turns chunks into lines; the result does not depend on the chunk boundaries.
 
-    Only lines that pass the filter are given out, though all are counted: a grammar that needs one line in ten never
-    pays for the other nine. While `skips_routine` is set, which may change from one line to the next, the
-    routine ones are not given out either.
+    All lines are counted, but only lines that pass the filter are yielded, so a grammar that needs one line in ten does
+    not pay for the others. While `skips_routine` is set, which may change between lines, routine lines are skipped too.
     """
 
     def __init__(self, line_filter: LineFilter | None = None) -> None:
@@ -39,11 +38,11 @@ class LineSplitter:
         self._partial = bytearray()
         self._partial_size = 0
         self._number = 1
-        self.offset = 0  # where the line that is not complete yet starts
-        self.first_cut: tuple[int, int] | None = None  # number and offset of the first line of which not all is kept
+        self.offset = 0  # start of the incomplete line
+        self.first_truncated: tuple[int, int] | None = None  # number and offset of the first truncated line
 
-    def feed(self, data: bytes) -> Iterator[Line]:
-        """The lines that `data` completes; the generator must be used up before the next call."""
+    def feed(self, data: bytes) -> Iterator[ParsedLine]:
+        """Yield the lines that `data` completes; the generator must be exhausted before the next call."""
         start = 0
         if self._partial_size:
             first = data.find(b"\n")
@@ -60,11 +59,11 @@ class LineSplitter:
             yield from self._complete_lines(data, start, end)
         self._keep_partial(data[max(start, end) :])
 
-    def close(self) -> Iterator[Line]:
-        """The line that has no LF yet, if there is one."""
+    def close(self) -> Iterator[ParsedLine]:
+        """Yield the line that has no LF yet, if there is one."""
         raw, size, offset = bytes(self._partial), self._partial_size, self.offset
-        if size > KEPT_BYTES and self.first_cut is None:
-            self.first_cut = self._number, offset
+        if size > KEPT_BYTES and self.first_truncated is None:
+            self.first_truncated = self._number, offset
         self._partial.clear()
         self._partial_size = 0
         self.offset += size
@@ -73,9 +72,9 @@ class LineSplitter:
             if not (is_routine and self.skips_routine):
                 yield from read_lines(_shorten(raw, size), self._number, offset)
 
-    def _complete_lines(self, data: bytes, begin: int, end: int) -> Iterator[Line]:
-        if self.first_cut is None and (start := _find_long(data, begin, end)) is not None:
-            self.first_cut = self._number + data.count(b"\n", begin, start), self.offset - begin + start
+    def _complete_lines(self, data: bytes, begin: int, end: int) -> Iterator[ParsedLine]:
+        if self.first_truncated is None and (start := _find_long(data, begin, end)) is not None:
+            self.first_truncated = self._number + data.count(b"\n", begin, start), self.offset - begin + start
         selected, count = self._select(data, begin, end)
         offset = self.offset - begin
         for index, start, stop, is_routine in selected:
@@ -85,7 +84,7 @@ class LineSplitter:
         self.offset += end - begin
 
     def _select(self, data: bytes, begin: int, end: int) -> tuple[Iterable[tuple[int, int, int, bool]], int]:
-        from engines.sifting import select_lines  # here, for Arrow's 80 MB are for those who read logs
+        from engines.line_selection import select_lines  # lazy: only log readers need Arrow's 80 MB
 
         return select_lines(data, begin, end, self._filter)
 
@@ -97,7 +96,7 @@ class LineSplitter:
 
 
 def _find_long(data: bytes, begin: int, end: int) -> int | None:
-    """Where the first line starts of which the middle is not kept."""
+    """Return the start of the first line that exceeds the length limit; None if there is none."""
     while end - begin > KEPT_BYTES:
         last = data.rfind(b"\n", begin, begin + KEPT_BYTES + 1)
         if last < 0:
@@ -107,55 +106,55 @@ def _find_long(data: bytes, begin: int, end: int) -> int | None:
 
 
 def _shorten(raw: bytes, size: int) -> bytes:
-    """The line itself, or of a long one its two ends; `raw` may already be only those."""
+    """Return the line, or the two ends of a long one; `raw` may already be truncated."""
     return raw if size <= KEPT_BYTES else raw[:_HALF] + _SEAM + raw[-_HALF:]
 
 
-def read_lines(raw: bytes, number: int, offset: int) -> Iterable[Line]:
-    """The line or lines that stand between two LFs; at least one, unless a bar is all there is before a CR."""
-    whole = raw.decode("utf-8", "replace").rstrip("\r")
-    plain = read_plain(whole, number, offset)
-    return (plain,) if plain is not None else _read_with_prefixes(whole, number, offset)
+def read_lines(raw: bytes, number: int, offset: int) -> Iterable[ParsedLine]:
+    """Return the line or lines between two LFs; at least one, unless there is only a bar before a CR."""
+    text = raw.decode("utf-8", "replace").rstrip("\r")
+    plain = read_plain(text, number, offset)
+    return (plain,) if plain is not None else _read_with_prefixes(text, number, offset)
 
 
-def read_plain(whole: str, number: int, offset: int) -> Line | None:
-    """The line behind the commonest prefix, as `strip_prefixes` would read it; None if it has another."""
-    found = _PLAIN.match(whole)
-    if found is None:
+def read_plain(raw_text: str, number: int, offset: int) -> ParsedLine | None:
+    """Read a line with the most common prefix, equivalently to `strip_prefixes`; None if it has another prefix."""
+    match = _PLAIN.match(raw_text)
+    if match is None:
         return None
-    text = whole[found.end() :]
+    text = raw_text[match.end() :]
     if "[" in text or "\r" in text or "\x1b" in text:
         return None
-    process, level, stamp = found.groups()
-    return Line(number, offset, text, whole, read_yearless_stamp(stamp), None, process, level)
+    process, level, stamp = match.groups()
+    return ParsedLine(number, offset, text, raw_text, read_yearless_stamp(stamp), None, process, level)
 
 
-def _read_with_prefixes(whole: str, number: int, offset: int) -> Iterator[Line]:
-    segments = [s for s in strip_ansi(whole).split("\r") if s.strip()] or [""]
+def _read_with_prefixes(text: str, number: int, offset: int) -> Iterator[ParsedLine]:
+    segments = [s for s in strip_ansi(text).split("\r") if s.strip()] or [""]
     process = None
     for index, segment in enumerate(segments):
         is_last = index == len(segments) - 1
         for stripped in _records(segment):
             process = stripped.process or process
             if (is_last or not _BAR.search(stripped.text)) and (stripped.text or len(segments) == 1):
-                yield _line(stripped, process, whole, number, offset)
+                yield _line(stripped, process, text, number, offset)
 
 
-def _records(segment: str) -> Iterator[Peeled]:
-    """The segment's message, or what was drawn without an end of line and the record glued behind it."""
-    whole = strip_prefixes(segment)
-    for text in whole.text.splitlines() if whole.is_multiline else [whole.text]:
-        stripped = strip_prefixes(text, whole) if whole.is_multiline else whole
-        cut = find_glued_record(stripped)
-        if cut is None:
+def _records(segment: str) -> Iterator[StrippedText]:
+    """Yield the segment's message, or an unterminated print and the record glued to it."""
+    message = strip_prefixes(segment)
+    for text in message.text.splitlines() if message.is_multiline else [message.text]:
+        stripped = strip_prefixes(text, message) if message.is_multiline else message
+        glued_at = find_glued_record(stripped)
+        if glued_at is None:
             yield stripped
         else:
-            yield replace(stripped, text=stripped.text[:cut].rstrip())
-            yield strip_prefixes(stripped.text[cut:], stripped)
+            yield replace(stripped, text=stripped.text[:glued_at].rstrip())
+            yield strip_prefixes(stripped.text[glued_at:], stripped)
 
 
-def _line(stripped: Peeled, process: str | None, raw: str, number: int, offset: int) -> Line:
-    return Line(
+def _line(stripped: StrippedText, process: str | None, raw: str, number: int, offset: int) -> ParsedLine:
+    return ParsedLine(
         number=number,
         offset=offset,
         text=stripped.text,

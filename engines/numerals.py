@@ -1,4 +1,4 @@
-"""Patterns of the numbers in logs; int() and float() accept whatever they match."""
+"""Patterns of numbers in logs; int() and float() accept every match."""
 
 COUNT = r"[0-9]{1,15}(?![0-9])"
 NUMBER = r"-?[0-9]{1,15}(?:\.[0-9]{1,20})?(?![0-9])"

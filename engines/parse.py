@@ -1,4 +1,4 @@
-"""Parses a whole log file to one JSON object on a stream, in constant memory."""
+"""Parses a log file into one JSON object on a stream, in constant memory."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import BinaryIO, TextIO
 import orjson
 
 from domain import JsonValue
-from engines.base import Engine, LogEvent, LogGrammar, LogParser, LogReading, Mark, ParsedSample, first_match
-from machine.regular_file import opened, pinned
+from engines.base import Engine, LogEvent, LogGrammar, LogMark, LogParser, LogReading, ParsedSample, first_match
+from machine.regular_file import open_regular, pin_path
 
 _CHUNK_BYTES = 1 << 22
 _MOST_WARNINGS = 50
@@ -18,13 +18,13 @@ _UNKNOWN = LogReading("", None, {}, [])
 
 
 def parse_file(path: Path, engines: Iterable[Engine], out: TextIO) -> None:
-    """Writes {"samples", "warnings", "engine", "version", "startup", "errors"}.
+    """Write {"samples", "warnings", "engine", "version", "startup", "errors"}.
 
     Raises OSError if the file cannot be read, NotRegularError for a pipe or a device.
 
-    `engines` are those to choose from by the text; "engine" is null when none of them recognises it.
+    `engines` are the candidates for the text; "engine" is null if none of them recognises it.
     """
-    with opened(pinned(path)) as file:
+    with open_regular(pin_path(path)) as file:
         engine = recognise(file, tuple(engines))
         file.seek(0)
         warnings: dict[str, int] = {}
@@ -33,16 +33,16 @@ def parse_file(path: Path, engines: Iterable[Engine], out: TextIO) -> None:
         if engine is not None and engine.log is not None:
             reading = _write_samples(file, engine.log, out, warnings)
         out.write("],")
-    rest = reading._asdict() | {
+    summary = reading._asdict() | {
         "engine": engine.name if engine else None,
         "warnings": [{"line": line, "text": text} for text, line in warnings.items()],
     }
-    del rest["has_died"]  # is for who knows how the server exited
-    out.write(_as_json(rest)[1:] + "\n")
+    del summary["has_died"]  # only useful together with the server's exit code
+    out.write(_as_json(summary)[1:] + "\n")
 
 
 def recognise(file: BinaryIO, engines: tuple[Engine, ...]) -> Engine | None:
-    """The engine whose log this is, looked for from the start on until one is found."""
+    """Return the engine whose log this is, searching from the start; None if no engine recognises it."""
     if len(engines) == 1:
         return engines[0]
     tail = b""
@@ -62,7 +62,7 @@ def _write_samples(file: BinaryIO, grammar: LogGrammar, out: TextIO, warnings: d
         for event in events:
             if isinstance(event, ParsedSample):
                 samples.append({"line": event.line, **event.fields})
-            elif isinstance(event, Mark) and event.kind == "warning" and len(warnings) < _MOST_WARNINGS:
+            elif isinstance(event, LogMark) and event.kind == "warning" and len(warnings) < _MOST_WARNINGS:
                 warnings.setdefault(event.text, event.line)
         if samples:
             out.write(separator + _as_json(samples)[1:-1])

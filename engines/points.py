@@ -1,4 +1,4 @@
-"""The points of one scrape, looked up by name and label; all engines' counters are read through it."""
+"""Lookup of one scrape's points by name and label, used by the counters of all engines."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from engines.base import MetricPoint
 MOST_POSITIONS = 1024  # of a draft
 
 
-class Points:
-    """Points by name, as they were exposed."""
+class ScrapePoints:
+    """The points of one scrape, by exposed name."""
 
     def __init__(self, points: Iterable[MetricPoint]) -> None:
         self._by_name: dict[str, list[MetricPoint]] = {}
@@ -24,28 +24,30 @@ class Points:
     def __contains__(self, name: str) -> bool:
         return name in self._by_name
 
-    def named(self, *names: str, **labels: str) -> list[MetricPoint]:
-        """The points of the first of these names that is there, with these label values."""
-        found = next((self._by_name[name] for name in names if name in self._by_name), [])
-        return [p for p in found if all(p.labels.get(key) == value for key, value in labels.items())]
+    def find(self, *names: str, **labels: str) -> list[MetricPoint]:
+        """Return the points of the first of these names that exists, with these label values."""
+        points = next((self._by_name[name] for name in names if name in self._by_name), [])
+        return [p for p in points if all(p.labels.get(key) == value for key, value in labels.items())]
 
     def total(self, *names: str, **labels: str) -> float | None:
-        """Their sum: one counter may be split over labels (the model, streaming or not).
+        """Return their sum, since one counter may be split over labels (the model, streaming or not).
 
-        None where one of them is NaN, which is how an exporter says that it does not know.
+        None if there are none, or if one of them is NaN, an exporter's mark for unknown.
         """
-        found = self.named(*names, **labels)
-        total = sum(p.value for p in found) if found else math.nan
+        points = self.find(*names, **labels)
+        total = sum(p.value for p in points) if points else math.nan
         return None if math.isnan(total) else total
 
     def by_position(self, *names: str, **labels: str) -> list[float] | None:
-        """The values of label `position` 0, 1, 2, ... in this order; what is no position of a draft is left out."""
-        places = ((small_number(p.labels.get("position", "")), p.value) for p in self.named(*names, **labels))
-        found = {place: value for place, value in places if place is not None and place < MOST_POSITIONS}
-        return [found.get(i, 0.0) for i in range(max(found) + 1)] if found else None
+        """Return the values of label `position` 0, 1, 2, ... in order, without invalid positions."""
+        positions = ((small_number(p.labels.get("position", "")), p.value) for p in self.find(*names, **labels))
+        values = {
+            position: value for position, value in positions if position is not None and position < MOST_POSITIONS
+        }
+        return [values.get(i, 0.0) for i in range(max(values) + 1)] if values else None
 
     def label_values(self, label: str) -> list[str]:
-        """Every value this label has anywhere, numbers in their order."""
+        """Return every value of this label, numbers in numeric order."""
         return sorted({p.labels[label] for p in self if label in p.labels}, key=_number_first)
 
     def __iter__(self) -> Iterator[MetricPoint]:
@@ -53,7 +55,7 @@ class Points:
 
 
 def small_number(label: str) -> int | None:
-    """A label that is a number which engines, ranks and positions are counted by; None for another."""
+    """Parse a label that counts engines, ranks or positions; None for any other text."""
     return int(label) if label.isdecimal() and len(label) < 7 else None
 
 

@@ -1,4 +1,4 @@
-"""Strips whatever precedes a log message, one prefix after another, in any order and depth.
+"""Strips everything that precedes a log message, one prefix after another, in any order and depth.
 
 Known: docker compose and pod names, RFC 3339, syslog and journald heads, Kubernetes CRI streams, Ray and vLLM
 process names, ranks and stages, JSON records, and the record heads of the engines and of Python's logging.
@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from domain import JsonValue
 
-YEARLESS = 1904  # the year of a stamp that states none (vLLM's), a leap year so that every date exists
+YEARLESS = 1904  # year of a stamp without one (vLLM's), a leap year so that every date exists
 _DEEPEST = 12  # prefixes on one line
 
 _STAMP = r"(?P<stamp>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)"
@@ -62,7 +62,7 @@ _HEADS = (
 )
 _GLUED = re.compile(re.sub(r"\?P<\w+>", "?:", _HEADS))
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[()][0-9A-B]|\x1b\][^\x07]*\x07|(?<!\w)\[(?:\d{1,3};)*\d{1,3}m")
-_HAS_ANSI = re.compile(r"\x1b|\[(?:\d;)?0m")  # a paste may have lost the ESC of its codes
+_HAS_ANSI = re.compile(r"\x1b|\[(?:\d;)?0m")  # pasted text may have lost the ESC of its codes
 _MESSAGE_KEYS = ("message", "msg", "log", "MESSAGE", "textPayload", "text", "event")
 _STAMP_KEYS = ("asctime", "timestamp", "@timestamp", "time", "ts")
 _LEVEL_KEYS = ("levelname", "level", "severity")
@@ -70,8 +70,8 @@ _TRACE_KEYS = ("exc_info", "exc_text", "exception", "stack_info")
 
 
 @dataclass(frozen=True, slots=True)
-class Peeled:
-    """A message and what its prefixes said; `is_record` when an engine's or logger's own head was among them."""
+class StrippedText:
+    """A message and the content of its prefixes; `is_record` if one was an engine's or logger's record head."""
 
     text: str
     stamp: datetime | None = None
@@ -82,66 +82,66 @@ class Peeled:
 
     @property
     def is_multiline(self) -> bool:
-        """A JSON record can hold several lines in one."""
+        """Whether the message has several lines, which a JSON record allows."""
         return "\n" in self.text or "\r" in self.text
 
 
-_NOTHING = Peeled("")
+_EMPTY = StrippedText("")
 
 
-def strip_prefixes(text: str, around: Peeled | None = None) -> Peeled:
-    """Takes every known prefix off; of several stamps one that says its zone counts, else the innermost.
+def strip_prefixes(text: str, enclosing: StrippedText | None = None) -> StrippedText:
+    """Strip every known prefix; of several stamps one with a zone counts, else the innermost.
 
-    Behind a record head only another head or a process name is a prefix: the rest is the message.
+    After a record head only another head or a process name is a prefix: the rest is the message.
 
-    What the prefixes leave unsaid is taken from `around`, the record that the text stands in.
+    `enclosing`, the record that contains the text, provides what the prefixes do not state.
     """
-    state = _Peeling(text, around)
+    state = _PrefixStripper(text, enclosing)
     for _ in range(_DEEPEST):
-        if not state.take_one():
+        if not state.strip_one():
             break
     return state.result()
 
 
 def strip_ansi(text: str) -> str:
-    """The text without colours and cursor movements."""
+    """Return the text without colours and cursor movements."""
     return _ANSI.sub("", text) if _HAS_ANSI.search(text) else text
 
 
-def find_glued_record(stripped: Peeled) -> int | None:
-    """Where in the text a record starts that was written behind a print without an end of line.
+def find_glued_record(stripped: StrippedText) -> int | None:
+    """Return the start of a record that follows a print without an end of line; None if there is none.
 
-    A record behind a record is not looked for: no process writes so, it is a paste whose wrapping is lost.
+    A record after a record is ignored: no process writes that, it is pasted text with lost line breaks.
     """
     if stripped.is_record:
         return None
-    found = _GLUED.search(stripped.text, 1)
-    return found.start() if found else None
+    match = _GLUED.search(stripped.text, 1)
+    return match.start() if match else None
 
 
-class _Peeling:
-    def __init__(self, text: str, around: Peeled | None) -> None:
+class _PrefixStripper:
+    def __init__(self, text: str, enclosing: StrippedText | None) -> None:
         self.text = text
-        self.around = around or _NOTHING
-        self.found: dict[str, str] = {}
-        self.stamp: datetime | None = self.around.stamp
-        self.elapsed_s: float | None = self.around.elapsed_s
+        self.enclosing = enclosing or _EMPTY
+        self.groups: dict[str, str] = {}
+        self.stamp: datetime | None = self.enclosing.stamp
+        self.elapsed_s: float | None = self.enclosing.elapsed_s
         self.is_record = False
 
-    def take_one(self) -> bool:
+    def strip_one(self) -> bool:
         first = self.text[:1]
         if first.isspace() or first in "\"'`":
             bare = self.text.lstrip(" \t\"'`")
             return self._cut(len(self.text) - len(bare)) if bare[:1] and self._matches(bare) else False
         if first == "{":
-            return not self.is_record and self._take_json()
+            return not self.is_record and self._strip_json()
         for pattern, is_record in _patterns_for(first):
             may_follow = is_record or first == "(" or not self.is_record
-            found = pattern.match(self.text) if may_follow else None
-            if found and found.end():
-                self._note(found.groupdict())
+            match = pattern.match(self.text) if may_follow else None
+            if match and match.end():
+                self._note(match.groupdict())
                 self.is_record = self.is_record or is_record
-                return self._cut(found.end())
+                return self._cut(match.end())
         return False
 
     def _matches(self, text: str) -> bool:
@@ -154,24 +154,24 @@ class _Peeling:
     def _note(self, groups: Mapping[str, str | None]) -> None:
         for key, value in groups.items():
             if value and value.strip():
-                self.found[key] = value.strip()
+                self.groups[key] = value.strip()
                 if key in _STAMP_READERS:
-                    self._stamp_is(_STAMP_READERS[key](value))
+                    self._set_stamp(_STAMP_READERS[key](value))
 
-    def _stamp_is(self, stamp: datetime | None) -> None:
+    def _set_stamp(self, stamp: datetime | None) -> None:
         outer = self.stamp
         if stamp is None or (outer is not None and outer.tzinfo is not None and stamp.tzinfo is None):
             return
         self.stamp = place_year(stamp, outer) if outer is not None and outer.year != YEARLESS else stamp
 
-    def _take_json(self) -> bool:
+    def _strip_json(self) -> bool:
         record = _json_object(self.text)
         message = _first_text(record, _MESSAGE_KEYS)
         if message is None:
             return False
         groups = {"level": _first_text(record, _LEVEL_KEYS), "process": _first_text(record, ("processName",))}
         self._note(groups)
-        self._stamp_is(read_stamp(_first_text(record, _STAMP_KEYS) or ""))
+        self._set_stamp(read_stamp(_first_text(record, _STAMP_KEYS) or ""))
         ticks = record.get("time")
         if record.get("type") == "log" and isinstance(ticks, int):  # llama.cpp: microseconds since its start
             self.elapsed_s = ticks / 1e6
@@ -179,15 +179,15 @@ class _Peeling:
         self.text = strip_ansi(message).strip("\r\n") + (f"\n{trace}" if trace else "")
         return True
 
-    def result(self) -> Peeled:
-        elapsed = self.found.get("elapsed")
-        level = self.found.get("level")
-        return Peeled(
+    def result(self) -> StrippedText:
+        elapsed = self.groups.get("elapsed")
+        level = self.groups.get("level")
+        return StrippedText(
             text=self.text,
             stamp=self.stamp,
             elapsed_s=_read_elapsed(elapsed) if elapsed else self.elapsed_s,
-            process=self.found.get("process") or self.found.get("rank") or self.around.process,
-            level=level.upper() if level else self.around.level,
+            process=self.groups.get("process") or self.groups.get("rank") or self.enclosing.process,
+            level=level.upper() if level else self.enclosing.level,
             is_record=self.is_record,
         )
 
@@ -212,11 +212,11 @@ def _first_text(record: Mapping[str, JsonValue], keys: tuple[str, ...]) -> str |
 
 @lru_cache(maxsize=256)
 def read_stamp(text: str) -> datetime | None:
-    """An ISO-like or vLLM ('MM-DD HH:MM:SS') stamp; aware if it says its zone; None if it is none or impossible."""
-    found = _PARTS.match(text.strip())
-    if found is None:
+    """Parse an ISO-like or vLLM ('MM-DD HH:MM:SS') stamp; aware if it states its zone; None if it is invalid."""
+    match = _PARTS.match(text.strip())
+    if match is None:
         return None
-    year, month, day, hour, minute, second, fraction, zone = found.groups()
+    year, month, day, hour, minute, second, fraction, zone = match.groups()
     micro = int((fraction or "0")[:6].ljust(6, "0"))
     try:
         naive = datetime(int(year or YEARLESS), int(month), int(day), int(hour), int(minute), int(second), micro)
@@ -226,7 +226,7 @@ def read_stamp(text: str) -> datetime | None:
 
 
 def read_yearless_stamp(text: str) -> datetime | None:
-    """What `read_stamp` makes of 'MM-DD HH:MM:SS', five times as fast."""
+    """Parse 'MM-DD HH:MM:SS' like `read_stamp`, five times as fast."""
     try:
         return datetime.fromisoformat(f"{YEARLESS}-{text}")
     except ValueError:
@@ -270,7 +270,7 @@ def _read_elapsed(text: str) -> float:
 
 
 def place_year(stamp: datetime, near: datetime) -> datetime:
-    """A stamp without a year in the year that brings it closest to `near`, read in `near`'s zone; others unchanged."""
+    """Return a stamp without a year in the year closest to `near`, in `near`'s zone; other stamps unchanged."""
     if stamp.year != YEARLESS:
         return stamp
     local = near.replace(tzinfo=None)

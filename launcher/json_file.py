@@ -1,4 +1,4 @@
-"""Small JSON files that are replaced atomically: a reader never sees half of one."""
+"""Writes small JSON files atomically, so that a reader never sees a partial one."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Requests to a server that is not ours: no answer is larger, longer or more tightly packed than we are ready for.
+"""HTTP client for servers that Pitwall does not control: bounds the time, size and unpacked size of every response.
 
-httpx bounds the silence between two bytes and nothing else: a byte a second goes on for ever, a body without an end
-into memory. Here one request has one deadline, from the look-up of the name to the last byte, and a most of bytes.
-httpcore, which httpx stands on, lets every read of the socket be bounded.
+httpx limits only the silence between two bytes, so a server that sends one byte a second is read forever and an
+endless body fills the memory. Here each request has one deadline, from the name look-up to the last byte, and a
+maximum number of bytes. httpcore, on which httpx is built, allows a limit on every read of the socket.
 """
 
 from __future__ import annotations
@@ -23,37 +23,37 @@ import httpx
 
 from domain import JsonValue
 from errors import PitwallError
-from machine.asides import Asides
+from machine.detached_calls import DetachedCalls
 
-HEAD_BYTES = 256 << 10  # of status line and headers, beside the body
-ASKED = {"User-Agent": "pitwall", "Accept": "*/*", "Accept-Encoding": "identity"}
-GZIP_OR_ZLIB = 47  # zlib's window bits that find out by the header
-LOOKUPS = Asides("name-of-server", 32)  # of names in the network, which nothing can break off
-DROPPED = (httpcore.RemoteProtocolError, httpcore.ReadError, httpcore.WriteError)
+HEAD_BYTES = 256 << 10  # allowed for the status line and headers, in addition to the body
+DEFAULT_HEADERS = {"User-Agent": "pitwall", "Accept": "*/*", "Accept-Encoding": "identity"}
+GZIP_OR_ZLIB = 47  # zlib window bits that detect the format from the header
+NAME_LOOKUPS = DetachedCalls("name-of-server", 32)  # getaddrinfo cannot be interrupted
+DROPPED_CONNECTION = (httpcore.RemoteProtocolError, httpcore.ReadError, httpcore.WriteError)
 
 
 class ReadLimits(NamedTuple):
-    """What one answer may take: bytes of the body, unpacked, and seconds from the request to its last byte."""
+    """Limits of one response: bytes of the unpacked body, and seconds from the request to its last byte."""
 
     body_bytes: int
     total_s: float
 
 
 class NoAnswerError(PitwallError):
-    """Nothing came back; the message says why in a few words."""
+    """No response arrived; the message gives the reason in a few words."""
 
 
 class NoAnswerInTimeError(NoAnswerError):
-    """Nothing came back in time."""
+    """No response arrived in time."""
 
 
 class BadAnswerError(PitwallError):
-    """An answer that is not taken, for it passes a limit or is not packed as it says; one sentence without a stop."""
+    """A response that exceeds a limit or does not match its content encoding; one sentence without a full stop."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """Status and body; a redirect is an answer like any other, for it is not followed."""
+class HttpAnswer:
+    """Status and body of a response; redirects are returned, not followed."""
 
     status_code: int
     reason_phrase: str
@@ -64,16 +64,16 @@ class Answer:
         return self.status_code == 200
 
     def json(self) -> JsonValue:
-        """Raises ValueError for what is no JSON, or none that a server of ours would write."""
+        """Parse the body; raises ValueError if it is not JSON or is nested too deeply."""
         try:
-            found: JsonValue = json.loads(self.content)
+            value: JsonValue = json.loads(self.content)
         except RecursionError:
             raise ValueError("it is nested too deeply") from None
-        return found
+        return value
 
 
 class BoundedHttp:
-    """One server, asked by one thread at a time; the connection is kept between two requests."""
+    """Client of one server, for one thread at a time; the connection stays open between requests."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class BoundedHttp:
         silence_s: float = 3.0,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        """`connect_s` and `silence_s` bound one wait; raises httpx.InvalidURL only when it is asked."""
+        """`connect_s` and `silence_s` limit single waits; an invalid URL raises httpx.InvalidURL on first use."""
         self.headers = dict(headers or {})
         self._base_url = base_url
         self._waits = {"connect": connect_s, "read": silence_s, "write": silence_s, "pool": silence_s}
@@ -92,50 +92,53 @@ class BoundedHttp:
             max_connections=1, network_backend=_BoundedBackend(self._allowance), keepalive_expiry=30.0, ssl_context=tls
         )
 
-    def get(self, path: str, limits: ReadLimits) -> Answer:
-        """Raises NoAnswerError, BadAnswerError, or httpx.InvalidURL. A kept connection that ended is made anew once."""
-        return self._ask("GET", path, limits, None)
+    def get(self, path: str, limits: ReadLimits) -> HttpAnswer:
+        """Send a GET; retries once on a connection that was dropped.
 
-    def post(self, path: str, body: bytes, limits: ReadLimits) -> Answer:
-        """As `get`, so the body may come twice: for what may be said again."""
-        return self._ask("POST", path, limits, body)
+        Raises NoAnswerError, BadAnswerError or httpx.InvalidURL.
+        """
+        return self._request("GET", path, limits, None)
 
-    def _ask(self, method: str, path: str, limits: ReadLimits, body: bytes | None) -> Answer:
-        self._allowance.begin(limits)
+    def post(self, path: str, body: bytes, limits: ReadLimits) -> HttpAnswer:
+        """Send a POST as `get` does: the retry may deliver the body twice, so only for idempotent requests."""
+        return self._request("POST", path, limits, body)
+
+    def _request(self, method: str, path: str, limits: ReadLimits, body: bytes | None) -> HttpAnswer:
+        self._allowance.start(limits)
         try:
             try:
-                return self._once(method, path, limits, body)
-            except DROPPED:
-                return self._once(method, path, limits, body)
+                return self._request_once(method, path, limits, body)
+            except DROPPED_CONNECTION:
+                return self._request_once(method, path, limits, body)
         except httpcore.TimeoutException:
-            if not self._allowance.has_begun:
+            if not self._allowance.has_received:
                 raise NoAnswerInTimeError("no answer in time") from None
             raise BadAnswerError(self._too_slow(path, limits)) from None
         except (httpcore.NetworkError, httpcore.ProtocolError, OSError) as problem:
-            raise NoAnswerError(_words(problem)) from None
+            raise NoAnswerError(_short_reason(problem)) from None
         except _TooMuchError:
             raise BadAnswerError(_too_large(path, limits)) from None
 
     def close(self) -> None:
-        """Close the connection that is kept between two requests."""
+        """Close the connection."""
         self._pool.close()
 
-    def _once(self, method: str, path: str, limits: ReadLimits, sent: bytes | None) -> Answer:
+    def _request_once(self, method: str, path: str, limits: ReadLimits, request_body: bytes | None) -> HttpAnswer:
         url = httpx.URL(f"{self._base_url}{path}")
         target = httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
-        headers = [*ASKED.items(), *self.headers.items()]
-        if sent is not None:
-            headers += [("Content-Type", "application/json"), ("Content-Length", str(len(sent)))]
+        headers = [*DEFAULT_HEADERS.items(), *self.headers.items()]
+        if request_body is not None:
+            headers += [("Content-Type", "application/json"), ("Content-Length", str(len(request_body)))]
         waits = {"timeout": self._waits}
-        with self._pool.stream(method, target, headers=headers, content=sent, extensions=waits) as answer:
-            body = _unpacked(answer.iter_stream(), _packing(answer, path), limits.body_bytes, path)
+        with self._pool.stream(method, target, headers=headers, content=request_body, extensions=waits) as answer:
+            content = _decompress(answer.iter_stream(), _content_encoding(answer, path), limits.body_bytes, path)
             phrase = answer.extensions.get("reason_phrase", b"").decode("ascii", "replace")
-            return Answer(answer.status, phrase, body)
+            return HttpAnswer(answer.status, phrase, content)
 
     def _too_slow(self, path: str, limits: ReadLimits) -> str:
-        if self._allowance.left_s() > 0:
-            return f"{path or 'the answer'} stops before its end: {self._waits['read']:g} s without a byte"
-        return f"{path or 'the answer'} is not whole after {limits.total_s:g} s, the longest that is waited for it"
+        if self._allowance.remaining_s() > 0:
+            return f"{path or 'the answer'} stopped before its end: no byte for {self._waits['read']:g} s"
+        return f"{path or 'the answer'} was not complete within the limit of {limits.total_s:g} s"
 
 
 class _TooMuchError(Exception):
@@ -143,38 +146,38 @@ class _TooMuchError(Exception):
 
 
 class _Allowance:
-    """What is left of one request's time and bytes."""
+    """Remaining time and bytes of one request."""
 
     def __init__(self) -> None:
-        self._deadline = 0.0
-        self._left_bytes = 0
-        self.has_begun = False  # whether a byte of the answer has come
+        self._deadline_s = 0.0
+        self._remaining_bytes = 0
+        self.has_received = False  # a byte of the response has arrived
 
-    def begin(self, limits: ReadLimits) -> None:
-        self._deadline = time.monotonic() + limits.total_s
-        self._left_bytes = limits.body_bytes + HEAD_BYTES
-        self.has_begun = False
+    def start(self, limits: ReadLimits) -> None:
+        self._deadline_s = time.monotonic() + limits.total_s
+        self._remaining_bytes = limits.body_bytes + HEAD_BYTES
+        self.has_received = False
 
-    def left_s(self) -> float:
-        return self._deadline - time.monotonic()
+    def remaining_s(self) -> float:
+        return self._deadline_s - time.monotonic()
 
-    def wait_s(self, wanted_s: float | None) -> float:
-        """How long one wait may last; raises httpcore.ReadTimeout when the time is over."""
-        left = self.left_s()
-        if left <= 0:
+    def wait_s(self, timeout_s: float | None) -> float:
+        """Return the seconds that one wait may last; raises httpcore.ReadTimeout after the deadline."""
+        remaining = self.remaining_s()
+        if remaining <= 0:
             raise httpcore.ReadTimeout("the deadline of the request has passed")
-        return left if wanted_s is None else min(wanted_s, left)
+        return remaining if timeout_s is None else min(timeout_s, remaining)
 
     def take(self, data: bytes) -> bytes:
-        self.has_begun = self.has_begun or bool(data)
-        self._left_bytes -= len(data)
-        if self._left_bytes < 0:
+        self.has_received = self.has_received or bool(data)
+        self._remaining_bytes -= len(data)
+        if self._remaining_bytes < 0:
             raise _TooMuchError
         return data
 
 
 class _BoundedBackend(httpcore.NetworkBackend):
-    """httpcore's own sockets, whose every wait is within the allowance."""
+    """httpcore's sockets with every wait limited by the allowance."""
 
     def __init__(self, allowance: _Allowance) -> None:
         self._inner = httpcore.SyncBackend()
@@ -188,13 +191,13 @@ class _BoundedBackend(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.NetworkStream:
-        *others, last = _addresses_of(host, port, self._allowance.wait_s(None))
-        for address in others:
+        *earlier_addresses, last_address = _addresses_of(host, port, self._allowance.wait_s(None))
+        for address in earlier_addresses:
             with suppress(httpcore.NetworkError, httpcore.ConnectTimeout):
-                return self._connected(address, port, timeout, local_address, socket_options)
-        return self._connected(last, port, timeout, local_address, socket_options)
+                return self._connect(address, port, timeout, local_address, socket_options)
+        return self._connect(last_address, port, timeout, local_address, socket_options)
 
-    def _connected(
+    def _connect(
         self,
         address: str,
         port: int,
@@ -208,16 +211,18 @@ class _BoundedBackend(httpcore.NetworkBackend):
 
 
 def _addresses_of(host: str, port: int, wait_s: float) -> list[str]:
-    """Where a host may be reached, at least one; raises httpcore.ConnectError, or ConnectTimeout for a slow look-up."""
+    """Return the host's addresses, at least one; raises httpcore.ConnectError, or ConnectTimeout for a slow look-up."""
     with suppress(ValueError):
         return [str(ip_address(host))]
     try:
-        found = LOOKUPS.ask(lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM), wait_s)
+        address_infos = NAME_LOOKUPS.call_within(
+            lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM), wait_s
+        )
     except TimeoutError:
         raise httpcore.ConnectTimeout(f"the name {host} was not looked up in time") from None
     except OSError as problem:
         raise httpcore.ConnectError(str(problem)) from problem
-    return list(dict.fromkeys(str(place[0]) for *_, place in found))
+    return list(dict.fromkeys(str(socket_address[0]) for *_, socket_address in address_infos))
 
 
 class _BoundedStream(httpcore.NetworkStream):
@@ -244,36 +249,36 @@ class _BoundedStream(httpcore.NetworkStream):
         return self._inner.get_extra_info(info)
 
 
-def _packing(answer: httpcore.Response, path: str) -> str:
-    """'' or 'gzip', though we ask for none; raises BadAnswerError for another."""
-    said = b",".join(value for name, value in answer.headers if name.lower() == b"content-encoding")
-    packing = said.decode("ascii", "replace").strip().lower()
-    if packing in ("", "identity"):
+def _content_encoding(answer: httpcore.Response, path: str) -> str:
+    """Return '' or 'gzip', which some servers send unasked; raises BadAnswerError for another encoding."""
+    header = b",".join(value for name, value in answer.headers if name.lower() == b"content-encoding")
+    encoding = header.decode("ascii", "replace").strip().lower()
+    if encoding in ("", "identity"):
         return ""
-    if packing in ("gzip", "x-gzip", "deflate"):
+    if encoding in ("gzip", "x-gzip", "deflate"):
         return "gzip"
-    raise BadAnswerError(f"{path or 'the answer'} is packed as {packing[:40]!r}, which was not asked for")
+    raise BadAnswerError(f"{path or 'the answer'} has the content encoding {encoding[:40]!r}, which was not requested")
 
 
-def _unpacked(chunks: Iterable[bytes], packing: str, most: int, path: str) -> bytes:
-    """The body; raises _TooMuchError before more than `most` bytes of it are in memory."""
-    decoder = zlib.decompressobj(GZIP_OR_ZLIB) if packing else None
+def _decompress(chunks: Iterable[bytes], encoding: str, max_bytes: int, path: str) -> bytes:
+    """Return the unpacked body; raises _TooMuchError once it exceeds `max_bytes`, before more is in memory."""
+    decoder = zlib.decompressobj(GZIP_OR_ZLIB) if encoding else None
     body = bytearray()
     for chunk in chunks:
         try:
-            body += decoder.decompress(chunk, most + 1 - len(body)) if decoder else chunk
+            body += decoder.decompress(chunk, max_bytes + 1 - len(body)) if decoder else chunk
         except zlib.error as problem:
-            raise BadAnswerError(f"{path or 'the answer'} is not packed as it says: {problem}") from None
-        if len(body) > most:
+            raise BadAnswerError(f"{path or 'the answer'} does not match its content encoding: {problem}") from None
+        if len(body) > max_bytes:
             raise _TooMuchError
     return bytes(body)
 
 
 def _too_large(path: str, limits: ReadLimits) -> str:
     size = f"{limits.body_bytes >> 20} MiB" if limits.body_bytes >= 1 << 20 else f"{limits.body_bytes >> 10} KiB"
-    return f"{path or 'the answer'} is larger than {size}, the most that is read of it"
+    return f"{path or 'the answer'} is larger than the limit of {size}"
 
 
-def _words(problem: Exception) -> str:
+def _short_reason(problem: Exception) -> str:
     text = str(problem)
     return "connection refused" if "refused" in text.lower() else text or type(problem).__name__

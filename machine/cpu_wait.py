@@ -1,4 +1,4 @@
-"""How long a thread was kept from the CPU, as the kernel's scheduler counts it."""
+"""Time that a thread waited for a CPU, from the kernel's scheduler statistics."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-SCHEDSTAT = "/proc/thread-self/schedstat"  # ns on a CPU, ns ready to run and waiting for one, time slices
+SCHEDSTAT = "/proc/thread-self/schedstat"  # ns on a CPU, ns runnable but waiting for one, number of time slices
 
 
 @contextmanager
 def cpu_wait(path: str = SCHEDSTAT) -> Iterator[Callable[[], float | None]]:
-    """What gives the seconds that this thread has waited for a CPU so far; None where the kernel does not."""
+    """Yield a function that returns this thread's CPU wait so far in seconds; None if the kernel does not count it."""
     try:
         file = os.open(path, os.O_RDONLY)
     except OSError:

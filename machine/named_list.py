@@ -1,7 +1,7 @@
-"""Entries by name in one private file of JSON, read at each use: a shell may change it meanwhile.
+"""Named entries in one private JSON file, read again at each use because a CLI process may change it.
 
-A shell cannot write to the store's audit, which one process owns: what it reports stays in the file, written with the
-change that it reports, until that process has taken it.
+A CLI process cannot write to the store's audit, which one process owns. Its audit entries are therefore written to the
+same file together with the change, and stay there until that process has copied them.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from pydantic import BaseModel, TypeAdapter
 from domain import AuditEntry
 from errors import PitwallError
 from machine.private_files import write_private
-from machine.regular_file import NotRegularError, opened, pinned
-from machine.shared_file import locked
+from machine.regular_file import NotRegularError, open_regular, pin_path
+from machine.shared_file import file_lock
 
 Entry = TypeVar("Entry", bound=BaseModel)
 Record = Callable[[Iterable[AuditEntry]], Future[None]]
@@ -30,86 +30,86 @@ _log = logging.getLogger(__name__)
 
 
 class _Content(NamedTuple, Generic[Entry]):
-    """What the file holds; `untold`: changes that the store's audit does not have yet."""
+    """Content of the file; `unreported`: changes that the store's audit does not have yet."""
 
     entries: list[Entry]
-    untold: list[AuditEntry]
+    unreported: list[AuditEntry]
 
 
 @dataclass(frozen=True)
-class Kind(Generic[Entry]):
-    """What such a file holds, and the words in which a person reads of it."""
+class EntryListKind(Generic[Entry]):
+    """Entry type, limits and messages of one such file."""
 
     entry: type[Entry]
-    key: str  # of the one object in the file
+    key: str  # of the list in the file's JSON object
     name: str  # the field that names an entry
-    most: int
+    max_entries: int
     refusal: type[PitwallError]
-    none_known: str  # to the log, where the file is none
-    no_list: str  # with the path
-    too_many: str
+    unreadable_message: str  # logged when the file cannot be read
+    invalid_message: str  # formatted with the path
+    too_many: str  # formatted with `max_entries`
 
 
 class NamedList(Generic[Entry]):
-    """A file of mode 0600; whoever changes it is alone meanwhile."""
+    """List in a file of mode 0600; changes hold the file's lock."""
 
-    def __init__(self, path: Path, kind: Kind[Entry]) -> None:
+    def __init__(self, path: Path, kind: EntryListKind[Entry]) -> None:
         self._path, self._kind = path, kind
         self._entries: TypeAdapter[list[Entry]] = TypeAdapter(list[kind.entry])  # type: ignore[name-defined]
 
     def all(self) -> list[Entry]:
-        """In the order in which they were kept; none where the file is none, which is logged."""
+        """Return the entries in the order in which they were added; if the file is invalid, log it and return none."""
         try:
             return self._read().entries
         except (OSError, self._kind.refusal) as error:
-            _log.warning("%s: %s", self._kind.none_known, error)
+            _log.warning("%s: %s", self._kind.unreadable_message, error)
             return []
 
     def keep(self, entry: Entry, audit: AuditEntry | None = None) -> None:
-        """Keep an entry, in place of one of its name; `audit`: its entry there. Raises the kind's refusal, OSError."""
-        with locked(self._path):
-            known = self._read()
-            others = [one for one in known.entries if self._name(one) != self._name(entry)]
-            if len(others) >= self._kind.most:
-                raise self._kind.refusal(self._kind.too_many.format(self._kind.most))
-            self._write([*others, entry], [*known.untold, *([audit] if audit else [])])
+        """Add an entry or replace the one of its name, with its audit entry. Raises the kind's refusal, OSError."""
+        with file_lock(self._path):
+            content = self._read()
+            other_entries = [existing for existing in content.entries if self._name(existing) != self._name(entry)]
+            if len(other_entries) >= self._kind.max_entries:
+                raise self._kind.refusal(self._kind.too_many.format(self._kind.max_entries))
+            self._write([*other_entries, entry], [*content.unreported, *([audit] if audit else [])])
 
     def drop(self, name: str, missing: str, audit: Callable[[Entry], AuditEntry] | None = None) -> Entry:
-        """Keep it no longer. Raises the kind's refusal, with `missing`, for a name that none has; OSError."""
-        with locked(self._path):
-            known = self._read()
-            gone = next((one for one in known.entries if self._name(one) == name), None)
-            if gone is None:
+        """Remove and return an entry. Raises the kind's refusal (for an unknown name: `missing`), OSError."""
+        with file_lock(self._path):
+            content = self._read()
+            removed = next((existing for existing in content.entries if self._name(existing) == name), None)
+            if removed is None:
                 raise self._kind.refusal(missing)
-            left = [one for one in known.entries if one is not gone]
-            self._write(left, [*known.untold, *([audit(gone)] if audit else [])])
-        return gone
+            remaining = [existing for existing in content.entries if existing is not removed]
+            self._write(remaining, [*content.unreported, *([audit(removed)] if audit else [])])
+        return removed
 
     def record_audit(self, record: Record) -> None:
-        """Give the store's audit what it lacks; raises PitwallError, OSError."""
-        if not (news := self._read().untold):
+        """Copy unreported changes to the store's audit; raises PitwallError, OSError."""
+        if not (reported := self._read().unreported):
             return
-        record(news).result()  # durable, before the file forgets it; without the lock, for it may take long
-        with locked(self._path):
-            known = self._read()
-            self._write(known.entries, known.untold[len(news) :])
+        record(reported).result()  # stored durably before they leave the file; without the lock, since it may take long
+        with file_lock(self._path):
+            content = self._read()
+            self._write(content.entries, content.unreported[len(reported) :])
 
     def _name(self, entry: Entry) -> str:
         return str(getattr(entry, self._kind.name))
 
     def _read(self) -> _Content[Entry]:
         try:
-            with opened(pinned(self._path)) as file:
-                held = dict(json.loads(file.read()))
-            entries = self._entries.validate_python(held.get(self._kind.key, []))
-            return _Content(entries, _audit_entries.validate_python(held.get(UNTOLD, [])))
+            with open_regular(pin_path(self._path)) as file:
+                document = dict(json.loads(file.read()))
+            entries = self._entries.validate_python(document.get(self._kind.key, []))
+            return _Content(entries, _audit_entries.validate_python(document.get(UNTOLD, [])))
         except FileNotFoundError:
             return _Content([], [])
         except (ValueError, TypeError, RuntimeError, NotRegularError):  # of pydantic too
-            raise self._kind.refusal(self._kind.no_list.format(self._path)) from None
+            raise self._kind.refusal(self._kind.invalid_message.format(self._path)) from None
 
-    def _write(self, entries: list[Entry], untold: list[AuditEntry]) -> None:
-        held: dict[str, object] = {self._kind.key: self._entries.dump_python(entries, mode="json")}
-        if untold:
-            held[UNTOLD] = _audit_entries.dump_python(untold, mode="json")
-        write_private(self._path, json.dumps(held, indent=1).encode())
+    def _write(self, entries: list[Entry], unreported: list[AuditEntry]) -> None:
+        document: dict[str, object] = {self._kind.key: self._entries.dump_python(entries, mode="json")}
+        if unreported:
+            document[UNTOLD] = _audit_entries.dump_python(unreported, mode="json")
+        write_private(self._path, json.dumps(document, indent=1).encode())

@@ -1,4 +1,4 @@
-"""Whether a TCP port is free, and who has it."""
+"""State and owner of TCP ports, and the addresses in server URLs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 def host_and_port(url: str) -> tuple[str, int]:
-    """Where a URL leads; raises ValueError when it is none of http(s)."""
+    """Return host and port of a URL; raises ValueError if it is not an http(s) URL."""
     parts = urlsplit(url)
     port = DEFAULT_PORTS.get(parts.scheme) if parts.port is None else parts.port
     if parts.scheme not in DEFAULT_PORTS or not port or not parts.hostname or " " in parts.hostname:
@@ -22,19 +22,19 @@ def host_and_port(url: str) -> tuple[str, int]:
 
 
 def server_at(url: str) -> tuple[str, int, str]:
-    """What two URLs of one server have in common, whichever name of this machine they use."""
+    """Return a key that is equal for all URLs of one server, whichever name of this machine they use."""
     host, port = host_and_port(url)
     return dial_host(host), port, urlsplit(url).path.rstrip("/")
 
 
 def dial_host(host: str | None) -> str:
-    """The address under which a server bound to `host` is reached from this machine."""
+    """Return the address that reaches a server bound to `host` from this machine."""
     bare = (host or "").strip("[]")
     return "127.0.0.1" if bare in ("", "0.0.0.0", "localhost", "::") else bare
 
 
 def is_port_free(port: int, host: str | None = None) -> bool:
-    """Whether a server could listen on the port; closed connections that still linger do not count."""
+    """Return whether a server could listen on the port; closed connections in TIME_WAIT do not count."""
     address = dial_host(host)
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
@@ -48,7 +48,7 @@ def is_port_free(port: int, host: str | None = None) -> bool:
 
 
 def describe_listener(port: int) -> str | None:
-    """'llama-server (pid 4711)', or None if the system does not say who listens there."""
+    """Return 'llama-server (pid 4711)', or None if the system does not tell who listens on the port."""
     with suppress(psutil.Error, OSError):
         for connection in psutil.net_connections(kind="tcp"):
             if connection.status == psutil.CONN_LISTEN and connection.laddr.port == port and connection.pid:
@@ -57,6 +57,6 @@ def describe_listener(port: int) -> str | None:
 
 
 def describe_busy_port(port: int) -> str:
-    """One sentence about a port that is taken."""
+    """Return one sentence about a port that is in use."""
     owner = describe_listener(port)
     return f"Port {port} is in use by {owner}." if owner else f"Port {port} is in use by another process."

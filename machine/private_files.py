@@ -1,7 +1,7 @@
-"""Files and folders that their owner alone can read.
+"""Files and folders that only their owner can read.
 
-Modes are set on our own files, and the umask is left alone: the servers that we launch inherit it, and what they write
-(a model cache that others share) is not ours to close.
+Modes are set on Pitwall's own files; the umask stays unchanged, because launched servers inherit it and what they
+write (a shared model cache) must stay readable.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ FOLDER_MODE, FILE_MODE = 0o700, 0o600
 
 
 def private_folder(path: Path) -> Path:
-    """The folder, made where there is none; those that are missing above it are made likewise. Raises OSError."""
+    """Create the folder and its missing parents as private folders; returns it. Raises OSError."""
     if path.is_dir():
         return path
     private_folder(path.parent)
     try:
-        path.mkdir(mode=FOLDER_MODE, exist_ok=True)  # another process may make it at the same moment
+        path.mkdir(mode=FOLDER_MODE, exist_ok=True)  # another process may create it at the same moment
     except FileExistsError:
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)) from None
     return path
 
 
 def write_private(path: Path, content: bytes, is_durable: bool = True) -> None:
-    """Write a file whole or not at all; raises OSError. is_durable: False where a crash of the machine may undo it."""
+    """Write a file atomically; raises OSError. is_durable: False if a crash of the machine may undo it."""
     private_folder(path.parent)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
@@ -45,19 +45,19 @@ def write_private(path: Path, content: bytes, is_durable: bool = True) -> None:
 
 
 def make_private(path: Path) -> None:
-    """Close a file or folder that somebody else has made for us, where it is there. Raises OSError."""
+    """Make a file or folder that another library created private, if it exists. Raises OSError."""
     with suppress(FileNotFoundError):
         path.chmod(FOLDER_MODE if path.is_dir() else FILE_MODE)
 
 
 def close_to_others(folder: Path, names: Iterable[str]) -> int:
-    """Take all rights of others from the named entries of a folder and what is below them; how many had any.
+    """Remove the rights of others from these entries of a folder and all below; returns how many had any.
 
-    Links are not followed. The folder itself is closed where it holds nothing else. Raises OSError.
+    Links are not followed. The folder itself is closed too if it holds nothing else. Raises OSError.
     """
-    ours = set(names)
-    paths = [path for name in sorted(ours) for path in _tree(folder / name)]
-    if all(entry.name in ours or entry.name.startswith(".") for entry in folder.iterdir()):
+    own_names = set(names)
+    paths = [path for name in sorted(own_names) for path in _tree(folder / name)]
+    if all(entry.name in own_names or entry.name.startswith(".") for entry in folder.iterdir()):
         paths.append(folder)
     return sum(_close(path) for path in paths)
 
@@ -70,7 +70,7 @@ def _tree(top: Path) -> Iterator[Path]:
 
 
 def _close(path: Path) -> bool:
-    """Whether it was open to others; what is a link, gone meanwhile or another user's stays."""
+    """Return whether it was open to others; links, deleted files and other users' files are skipped."""
     with suppress(FileNotFoundError, PermissionError):
         mode = path.lstat().st_mode
         if not stat.S_ISLNK(mode) and mode & 0o077:

@@ -1,6 +1,6 @@
-"""When a process was started, by the one clock that nobody can set: seconds after the boot.
+"""Start times of processes in seconds after the boot, a clock that nobody can set.
 
-Start times since the epoch shift with every step of the machine's clock, those of living processes included.
+Start times since the epoch shift with every step of the machine's clock, even for running processes.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from pathlib import Path
 
 import psutil
 
-SAME_START_S = 0.005  # half a clock tick: births are whole ticks
+SAME_START_S = 0.005  # half a clock tick: start times are whole ticks
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
-_PPID, _STARTTIME = 1, 19  # of the fields after the process's name, see proc_pid_stat(5)
+_PPID, _STARTTIME = 1, 19  # indices of the fields after the process name, see proc_pid_stat(5)
 
 
 def process_start_s(pid: int) -> float:
-    """Seconds between the boot and the start of this process; raises psutil.NoSuchProcess."""
+    """Return the seconds between the boot and the start of this process; raises psutil.NoSuchProcess."""
     return int(_stat_of(pid)[_STARTTIME]) / _TICKS_PER_S
 
 
 def parent_pid(pid: int) -> int:
-    """The pid of the process that is its parent now; raises psutil.NoSuchProcess."""
+    """Return the pid of the current parent process; raises psutil.NoSuchProcess."""
     return int(_stat_of(pid)[_PPID])
 
 
@@ -35,15 +35,15 @@ def _stat_of(pid: int) -> list[str]:
 
 
 def started_at_boot_s(pid: int, after_boot_s: float) -> bool:
-    """Whether the process with this number now is the one that was born then; raises psutil.NoSuchProcess."""
+    """Return whether the process that has this pid now started at that time; raises psutil.NoSuchProcess."""
     return abs(process_start_s(pid) - after_boot_s) < SAME_START_S
 
 
 def all_processes() -> Iterator[psutil.Process]:
-    """Every process of this machine, the lowest pid first.
+    """Yield every process of this machine, lowest pid first.
 
-    Not psutil.process_iter: it keeps what an earlier call found, so that a process whose pid was another's then is
-    taken for that one, which has ended (psutil 7.2.2, `process_iter` and `Process.is_running`).
+    Not psutil.process_iter: it caches Process objects between calls, so a new process with a reused pid is taken for
+    the ended one (psutil 7.2.2, `process_iter` and `Process.is_running`).
     """
     for pid in psutil.pids():
         try:
@@ -54,7 +54,7 @@ def all_processes() -> Iterator[psutil.Process]:
 
 
 def same_process(pid: int | None, start_s: float | None) -> psutil.Process | None:
-    """The living process with this pid and start; None if it is gone, a zombie, or the pid is another's now."""
+    """Return the running process with this pid and start; None if it has ended, is a zombie, or the pid was reused."""
     if pid is None or start_s is None:
         return None
     try:

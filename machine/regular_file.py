@@ -1,8 +1,8 @@
-"""Files that others write, opened so that nothing but a regular file is ever read.
+"""Opens files that others write so that only a regular file is ever read.
 
-open() of a FIFO waits for a writer for ever, a device has no end, and a name in somebody's folder may lead anywhere
-tomorrow. So a name is resolved once, when it is given (`pinned`), and from then on no link is followed, of a file or of
-a folder on the way to it. Only the way to a folder of our own may lead over links: whoever set it up made them.
+open() of a FIFO waits forever for a writer, a device has no end, and a name in someone else's folder may later point
+anywhere. So a path is resolved once, when the user enters it (`pin_path`); from then on no symbolic link is followed,
+neither the file nor a folder on the way. Only the path to Pitwall's own folder may contain links, set up by its owner.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ KINDS = {
 }
 
 
-OWN_FOLDERS: dict[Path, Path] = {}  # as it was named -> where it is
+OWN_FOLDERS: dict[Path, Path] = {}  # path as configured -> resolved path
 
 _FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class NotRegularError(PitwallError):
-    """What the path names is no regular file; the message is 'PATH is a device, not a regular file'."""
+    """The path is not a regular file; the message is 'PATH is a device, not a regular file'."""
 
 
-def pinned(path: Path) -> Path:
-    """The path with its links resolved now: what it is opened by from here on."""
+def pin_path(path: Path) -> Path:
+    """Return the path with its links resolved now, by which it is opened from then on."""
     return path.resolve()
 
 
 def follow_own(folder: Path) -> None:
-    """The links on the way to this folder, which is ours, are followed; others below it are not."""
+    """Allow links on the path to this folder, which is Pitwall's own; links below it are not followed."""
     OWN_FOLDERS[folder] = folder.resolve()
 
 
 def open_descriptor(path: Path) -> int:
-    """A descriptor to read from, never waited for; raises NotRegularError, or OSError as open() does."""
+    """Return a descriptor to read from without blocking; raises NotRegularError, or OSError as open() does."""
     try:
         return _open(path)
     except OSError as problem:
-        problem.filename = str(path)  # not the one name of it at which the walk ended
+        problem.filename = str(path)  # not just the path component where the walk ended
         raise
 
 
@@ -61,7 +61,7 @@ def _open(path: Path) -> int:
         flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY
         descriptor = os.open(name, flags, dir_fd=folder)
     try:
-        _check(path, os.fstat(descriptor))  # it may have been swapped between the look and the opening
+        _check(path, os.fstat(descriptor))  # it may have been replaced between the check and the open
     except NotRegularError:
         os.close(descriptor)
         raise
@@ -69,21 +69,21 @@ def _open(path: Path) -> int:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
-    """The file to read from; raises as `open_descriptor` does."""
+def open_regular(path: Path) -> Iterator[BinaryIO]:
+    """Open the file for reading; raises as `open_descriptor` does."""
     with open(open_descriptor(path), "rb") as file:  # a descriptor, not a path
         yield file
 
 
 @contextmanager
 def _folder_of(path: Path) -> Iterator[int]:
-    """The folder that the path names, walked one name at a time."""
-    named = path.parent
-    own = next((own for own in OWN_FOLDERS if named.is_relative_to(own)), None)
-    real = OWN_FOLDERS[own] / named.relative_to(own) if own else named
-    folder = os.open(real.anchor or ".", _FOLDER)
+    """Open the path's folder, walking one component at a time."""
+    folder_path = path.parent
+    own_folder = next((folder_key for folder_key in OWN_FOLDERS if folder_path.is_relative_to(folder_key)), None)
+    real_path = OWN_FOLDERS[own_folder] / folder_path.relative_to(own_folder) if own_folder else folder_path
+    folder = os.open(real_path.anchor or ".", _FOLDER)
     try:
-        for name in real.relative_to(real.anchor).parts:
+        for name in real_path.relative_to(real_path.anchor).parts:
             inner = _step(path, name, folder)
             os.close(folder)
             folder = inner
@@ -101,7 +101,7 @@ def _step(path: Path, name: str, folder: int) -> int:
         raise
 
 
-def _check(path: Path, found: os.stat_result) -> None:
-    kind = KINDS.get(stat.S_IFMT(found.st_mode))
+def _check(path: Path, status: os.stat_result) -> None:
+    kind = KINDS.get(stat.S_IFMT(status.st_mode))
     if kind:
         raise NotRegularError(f"{path} is {kind}, not a regular file")

@@ -1,4 +1,4 @@
-"""A process that is asked one thing and answers, or is killed when its time is up or it says too much."""
+"""Runs a process once and reads its output; kills it when it runs too long or prints too much."""
 
 from __future__ import annotations
 
@@ -15,104 +15,99 @@ from errors import PitwallError
 
 
 class PassedLimitError(PitwallError):
-    """A process was ended because it passed a limit; the message names the limit, without a stop."""
+    """A process was ended because it passed a limit; the message names the limit, without a full stop."""
 
 
-class Ended(NamedTuple):
-    """How it ended; `returncode` None: it was killed because its time was up, negative: the signal that ended it."""
+class ProcessOutput(NamedTuple):
+    """Exit status and output; `returncode` None: killed at a limit, negative: ended by that signal."""
 
     returncode: int | None
     stdout: bytes
     stderr: bytes
 
 
-def run_bounded(argv: Sequence[str], cwd: Path, environ: Mapping[str, str], stdin: bytes, timeout_s: float) -> Ended:
-    """Run a process to its end with this environment and no other; raises OSError when it cannot be started."""
+def run_bounded(
+    argv: Sequence[str], cwd: Path, environ: Mapping[str, str], stdin: bytes, timeout_s: float
+) -> ProcessOutput:
+    """Run a process to its end with exactly this environment; raises OSError if it cannot start."""
     try:
-        done = subprocess.run(
+        completed = subprocess.run(
             list(argv), cwd=cwd, env=dict(environ), input=stdin, capture_output=True, timeout=timeout_s, check=False
         )
     except subprocess.TimeoutExpired:
-        return Ended(None, b"", b"")
-    return Ended(done.returncode, done.stdout, done.stderr)
+        return ProcessOutput(None, b"", b"")
+    return ProcessOutput(completed.returncode, completed.stdout, completed.stderr)
 
 
 def read_bounded(
-    argv: Sequence[str], timeout_s: float, most_bytes: int, environ: Mapping[str, str] | None = None
+    argv: Sequence[str], timeout_s: float, max_bytes: int, environ: Mapping[str, str] | None = None
 ) -> bytes | None:
-    """What a process prints, None where it fails; PassedLimitError where it takes longer or prints more, OSError where
-    it cannot start.
+    """Return what a process prints, None if it fails.
+
+    Raises PassedLimitError if it runs longer or prints more, OSError if it cannot start.
     """
     deadline = time.monotonic() + timeout_s
     with subprocess.Popen(
         argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environ
     ) as process:
         try:
-            printed = _printed(process, deadline, most_bytes)
+            output = _read_output(process, deadline, max_bytes)
             returncode = process.wait(max(deadline - time.monotonic(), 0.0))
         except subprocess.TimeoutExpired:
             raise PassedLimitError(f"it took longer than {timeout_s:g} s") from None
         finally:
             process.kill()
-    return printed if returncode == 0 else None
+    return output if returncode == 0 else None
 
 
-class Output(NamedTuple):
-    """What a process said within its bounds; `returncode` None: it was killed because time or bytes were spent."""
+def ask_bounded(argv: Sequence[str], stdin: bytes, timeout_s: float, max_bytes: int) -> ProcessOutput:
+    """Run a process with this standard input; raises OSError if it cannot start.
 
-    returncode: int | None
-    stdout: bytes
-    stderr: bytes
-
-
-def ask_bounded(argv: Sequence[str], stdin: bytes, timeout_s: float, most_bytes: int) -> Output:
-    """Ask a process one thing on its standard input; raises OSError when it cannot start.
-
-    Both outputs together may hold `most_bytes`; what was said before the bound is given.
+    Both outputs together may hold `max_bytes`; what was printed before a limit is returned.
     """
     deadline = time.monotonic() + timeout_s
-    with tempfile.TemporaryFile() as question:  # a pipe that nobody reads would hold us up
+    with tempfile.TemporaryFile() as question:  # writing to a pipe that nobody reads would block
         question.write(stdin)
         question.seek(0)
         with subprocess.Popen(argv, stdin=question, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             assert process.stdout and process.stderr
-            said = {process.stdout: bytearray(), process.stderr: bytearray()}
+            outputs = {process.stdout: bytearray(), process.stderr: bytearray()}
             try:
-                _hear(said, deadline, most_bytes)
+                _read_outputs(outputs, deadline, max_bytes)
                 returncode: int | None = process.wait(max(deadline - time.monotonic(), 0.0))
             except subprocess.TimeoutExpired:
                 returncode = None
             finally:
                 process.kill()
-    return Output(returncode, bytes(said[process.stdout]), bytes(said[process.stderr]))
+    return ProcessOutput(returncode, bytes(outputs[process.stdout]), bytes(outputs[process.stderr]))
 
 
-def _hear(said: Mapping[IO[bytes], bytearray], deadline: float, most_bytes: int) -> None:
-    """Read both outputs to their ends; raises TimeoutExpired when the time or the bytes are spent."""
+def _read_outputs(outputs: Mapping[IO[bytes], bytearray], deadline: float, max_bytes: int) -> None:
+    """Read both outputs to their ends; raises TimeoutExpired when a limit on time or bytes is passed."""
     with selectors.DefaultSelector() as waiting:
-        for stream in said:
+        for stream in outputs:
             waiting.register(stream, selectors.EVENT_READ)
         while waiting.get_map():
             for key, _ in waiting.select(max(deadline - time.monotonic(), 0.0)):
                 data = os.read(key.fd, 1 << 16)
-                said[key.fileobj].extend(data)  # type: ignore[index]
+                outputs[key.fileobj].extend(data)  # type: ignore[index]
                 if not data:
                     waiting.unregister(key.fileobj)
-            if time.monotonic() >= deadline or sum(map(len, said.values())) > most_bytes:
+            if time.monotonic() >= deadline or sum(map(len, outputs.values())) > max_bytes:
                 raise subprocess.TimeoutExpired("", 0.0)
 
 
-def _printed(process: subprocess.Popen[bytes], deadline: float, most_bytes: int) -> bytes:
-    """All of its output; raises TimeoutExpired when the time is spent, PassedLimitError when the bytes are."""
+def _read_output(process: subprocess.Popen[bytes], deadline: float, max_bytes: int) -> bytes:
+    """Return the complete output; raises TimeoutExpired after the deadline, PassedLimitError beyond `max_bytes`."""
     assert process.stdout
-    printed = bytearray()
+    output = bytearray()
     with selectors.DefaultSelector() as waiting:
         waiting.register(process.stdout, selectors.EVENT_READ)
         while waiting.select(max(deadline - time.monotonic(), 0.0)):
             data = os.read(process.stdout.fileno(), 1 << 16)
             if not data:
-                return bytes(printed)
-            printed += data
-            if len(printed) > most_bytes:
-                raise PassedLimitError(f"it printed more than {most_bytes >> 20} MiB, the most that is read of it")
+                return bytes(output)
+            output += data
+            if len(output) > max_bytes:
+                raise PassedLimitError(f"it printed more than the limit of {max_bytes >> 20} MiB")
     raise subprocess.TimeoutExpired(process.args, 0.0)

@@ -1,4 +1,4 @@
-"""A TOML file that holds secrets: its owner's alone, checked, and described without a value of it."""
+"""Reads a TOML file of secrets: readable by its owner only, validated, its values never shown in errors."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pydantic import BaseModel, ValidationError
 from errors import PitwallError
 
 Model = TypeVar("Model", bound=BaseModel)
-FOLDER = "folder"  # in the context of the model's validation: where the file lies, for the paths that it names
+FOLDER = "folder"  # key in the validation context: the file's folder, the base of relative paths in the file
 
 
 def read_secrets(path: Path, model: type[Model], error: type[PitwallError]) -> Model | None:
-    """The file's; None without one. Raises `error` for one that others may read, or that is wrong.
+    """Return the file's content; None without a file. Raises `error` if others may read the file or it is invalid.
 
-    It names what is wrong, never a value: that may be a secret.
+    The message names the invalid key, never a value, which may be a secret.
     """
     try:
         text, mode = path.read_text(encoding="utf-8"), path.stat().st_mode
@@ -26,12 +26,12 @@ def read_secrets(path: Path, model: type[Model], error: type[PitwallError]) -> M
     except (OSError, UnicodeDecodeError):
         raise error(f"{path} cannot be read.") from None
     if mode & 0o077:
-        raise error(f"{path} holds secrets and may be read by others: `chmod 600 {path}`.")
+        raise error(f"{path} holds secrets but is readable by other users: run `chmod 600 {path}`.")
     try:
         return model.model_validate(tomllib.loads(text), context={FOLDER: path.parent.absolute()})
     except tomllib.TOMLDecodeError:
-        raise error(f"{path} is no TOML.") from None
-    except ValidationError as wrong:
-        first = wrong.errors(include_input=False)[0]
-        name = ".".join(str(part) for part in first["loc"])
-        raise error(f"{path}: {name} is wrong: {first['msg'].lower()}.") from None
+        raise error(f"{path} is not valid TOML.") from None
+    except ValidationError as invalid:
+        first = invalid.errors(include_input=False)[0]
+        name = ".".join(str(key) for key in first["loc"])
+        raise error(f"{path}: {name} is invalid: {first['msg'].lower()}.") from None

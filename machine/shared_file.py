@@ -1,4 +1,4 @@
-"""A small file that several processes of one user change: alone while they do, and known to have changed."""
+"""Locking and change detection for a small file that several processes of one user write."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ Signature = tuple[int, int, int]
 
 
 def signature(path: Path) -> Signature | None:
-    """What differs once the file was written anew; None where there is none."""
+    """Return a value that changes whenever the file is replaced; None without a file."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_ino, found.st_mtime_ns, found.st_size
+    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """No other process that asks here changes the file meanwhile; raises OSError."""
+def file_lock(path: Path) -> Iterator[None]:
+    """Hold the file's lock, which every process that changes the file takes; raises OSError."""
     private_folder(path.parent)
     handle = os.open(path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, FILE_MODE)
     try:

@@ -1,13 +1,16 @@
-"""Compare: which configuration is faster, by how much, because of what, and whether that may be said."""
+"""The Compare page: which configuration is faster, by how much, why, and whether the runs are comparable."""
 
 from __future__ import annotations
 
 import streamlit as st
 
+from reports.arms.collapsed_arms import collapsed_arms
+from reports.arms.comparison import arm_names_by_run
 from web.actions import is_member
+from web.compare.answer.accuracy_table import accuracy_section
 from web.compare.answer.report_notes import report_notes
 from web.compare.arms.adopt import adopt_form, adopted_notes
-from web.compare.arms.arms_head import head_and_runs, show_arms
+from web.compare.arms.arms_head import arms_and_selection, show_arms
 from web.compare.arms.config_table import config_table
 from web.compare.arms.more_repeats import offer_more_repeats
 from web.compare.arms.repeats_panel import (
@@ -18,96 +21,110 @@ from web.compare.arms.repeats_panel import (
     show_earlier,
     workload_picker,
 )
-from web.compare.asking import address_of_asking, answered, asked_by_address
-from web.compare.comparison import evidence_table
+from web.compare.arms.split_words import split_notes
+from web.compare.cached_reports import evidence_on, reports_on
 from web.compare.compatibility_table import compatibility_section
-from web.compare.kept_reports import evidence_on, reports_on
+from web.compare.run_tiles import evidence_table
 from web.compare.server_rows import server_latencies
-from web.compare.sheet import all_numbers, as_its_arm, colors_of, decision_sheet
+from web.compare.sheet import all_numbers, colors_of, decision_sheet, in_arm_color, numbers_of_arms
 from web.compare.sources.published import published_group
-from web.compare.sources.shown_sql import show_the_sql
+from web.compare.sources.sql_popover import show_the_sql
+from web.compare.url_params import asking_from_address, asking_query, compare_runs
 from web.compare.viewpoints.viewpoint_section import viewpoint_section
-from web.fleet import asked_about, away_ids, away_runs, link_to_others, newest_of_all
-from web.kept import fold
-from web.live.component import course_plot
+from web.fleet import away_ids, away_runs, link_to_home_pages, newest_fleet_runs, store_for_runs
+from web.live.component import show_run_charts
+from web.loop_words import loop_notes
 from web.machines.machine_titles import machine_titles
 from web.markup import markdown_text
-from web.picker import newest_together, nothing_yet, sync_address
-from web.places import show_title
-from web.replay.choice import replay_link
-from web.report.button import report_button
+from web.page_paths import show_title
+from web.picker import no_runs_yet, proposed_runs, sync_address
+from web.publish.published_section import published_section
+from web.replay.controls import show_replay_link
 from web.sharing.bundle_button import bundle_button
-from web.sharing.share_dialog import share_button
-from web.visible import visible_runs
+from web.sharing.report_button import report_button
+from web.sharing.share_dialog import show_share_button
+from web.url_state import url_expander
+from web.visibility import visible_runs
 
 NEWEST = 200
 SPEED_CHARTS = ("decode", "tokens", "steps")
-MOST = 24  # runs: eight arms of three starts each
+MAX_RUNS = 24  # runs: eight arms of three starts each
 
 runs = visible_runs(NEWEST, st.query_params.get_all("run"))
-if away := away_runs(st.query_params.get_all("run")):  # where some of another machine are asked for, all are offered
-    known = {run.id for run in runs}
-    others = {run.id: run for run in [*away, *newest_of_all(NEWEST)] if run.id not in known}
-    runs = [*runs, *others.values()]
-# What does not speculate comes first: it is the baseline that speculation is held against.
-default = [run.id for run in sorted(newest_together(runs), key=lambda run: run.config.speculative is not None)]
-head, picked = head_and_runs(runs, default[:MOST], MOST)
+if away := away_runs(
+    st.query_params.get_all("run")
+):  # if any run is of another machine, those of all machines are offered
+    known_ids = {run.id for run in runs}
+    other_runs = {run.id: run for run in [*away, *newest_fleet_runs(NEWEST)] if run.id not in known_ids}
+    runs = [*runs, *other_runs.values()]
+# Runs without speculation come first: they are the baseline for speculation.
+default = [run.id for run in sorted(proposed_runs(runs), key=lambda run: run.config.speculative is not None)]
+head, picked = arms_and_selection(runs, default[:MAX_RUNS], MAX_RUNS)
 sync_address(picked)
 if len(picked.runs) < 2:
     if runs or not is_member():
-        st.info("Pick two or more runs. The first is the baseline the others are held against.")
+        st.info("Pick two or more runs. The first is the baseline that the others are compared with.")
     else:
-        nothing_yet("Two or more runs are compared here: which is faster, by how much, and why.")
+        no_runs_yet("This page compares two or more runs: which is faster, by how much, and why.")
     compatibility_section()
     published_group()
     st.stop()
 
-asking, problems = asked_by_address()
-asked = asked_about(picked.runs, with_earlier=True)
-report, not_shared = answered(asked, picked.runs, asking)
+asking, problems = asking_from_address()
+store = store_for_runs(picked.runs, with_earlier=True)
+report, not_shared = compare_runs(store, picked.runs, asking)
 for problem in [*problems, *not_shared]:
     st.warning(markdown_text(problem))
 ids = [run.id for run in picked.runs]
 show_title([arm.name for arm in report.arms], "Compare", " vs ")
 if not report.arms:
-    st.info("The address leaves out every run: nothing is left to compare.")
+    st.info("This link leaves out every run, so there is nothing to compare.")
     st.stop()
 colors = colors_of(report, picked.runs)
-show_arms(head, report, colors, ids)
+reports = [in_arm_color(run_report, report, colors) for run_report in reports_on(store, picked.runs)]
+collapsed = collapsed_arms(report.arms, reports)
+show_arms(head, report, colors, ids, collapsed)
 for note in report_notes(report):
     st.caption(markdown_text(note))
+for note in loop_notes(report.arms, collapsed):
+    st.warning(markdown_text(note), icon=":material/loop:")
 adopted_notes(picked.runs)
 if report.answers:
-    decision_sheet(report, asking, colors)
+    decision_sheet(report, colors)
     show_earlier(report)
 else:
-    st.info("These runs repeat one configuration: pick one of another to compare them with.")
+    st.info("These runs all have the same configuration. Pick a run with another one to compare them with.")
 with st.container(horizontal=True, vertical_alignment="bottom"):
     objective_picker(report)
     workload_picker(report)
     margin_input(report)
     settings_panel(report, asking, {run.id: run.name for run in picked.runs})
     if not away_ids(picked.runs):
-        share_button(picked.runs, "compare", address_of_asking())
+        show_share_button(picked.runs, "compare", asking_query())
         bundle_button(picked.runs, "compare")
         report_button(picked.runs, "compare", asking)
-        adopt_form(report.arms, picked.runs)
+        adopt_form(report, picked.runs)
         show_the_sql(ids)
-    replay_link([arm.runs[0].run_id for arm in report.arms])
+    show_replay_link([arm.runs[0].run_id for arm in report.arms])
 if ids_away := away_ids(picked.runs):
-    link_to_others([run for run in picked.runs if run.id in ids_away])
+    link_to_home_pages([run for run in picked.runs if run.id in ids_away])
 elif is_member():
     offer_repeats(report, picked.runs)
     offer_more_repeats(report)
-reports = [as_its_arm(one, report, colors) for one in reports_on(asked, picked.runs)]
-all_numbers(asked, report, reports, colors)
-server_latencies(asked, report.arms, colors)
-viewpoint_section(report, asking, picked.runs, colors)
-st.subheader("What differs in the configuration")
+numbers = numbers_of_arms(store, report, reports)
+all_numbers(store, report, numbers, colors)
+accuracies = accuracy_section(store, report, colors)
+published_section(store, report, numbers, accuracies)
+server_latencies(store, report.arms, colors)
+viewpoint_section(report, picked.runs, colors)
+st.subheader("Configuration differences")
+for note in split_notes(report.arms):
+    st.caption(markdown_text(note))
 st.html(config_table(report.arms, colors))
-with fold("What the numbers rest on, run by run", "evidence", "compare"):
-    st.html(evidence_table(reports, evidence_on(asked, picked.runs), machine_titles(asked)))
+with url_expander("Evidence for the numbers, run by run", "evidence", "compare"):
+    st.html(evidence_table(reports, evidence_on(store, picked.runs), machine_titles(store)))
 st.subheader("Over time since ready")
-course_plot(picked.runs, {one.run.id: one.run.color for one in reports}, SPEED_CHARTS)
+run_colors = {run_report.run.id: run_report.run.color for run_report in reports}
+show_run_charts(picked.runs, run_colors, arm_names_by_run(report.arms, picked.runs), SPEED_CHARTS)
 compatibility_section()
 published_group()

@@ -1,16 +1,16 @@
-"""Shared: what a viewer may see, for whoever opens the bare address."""
+"""The Shared page: the runs and study of a shared link, as its guests' start page."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from web import markup
-from web.moments import moment_html
-from web.visible import current_share, visible_runs
+from web.times import time_html
+from web.visibility import current_share, visible_runs
 
 share = current_share()
 if share is None:
-    st.info("The link that brought you here is over: ask whoever sent it for a new one.")
+    st.info("This link has expired. Ask the person who sent it for a new one.")
     st.stop()
 
 runs = visible_runs(newest=len(share.run_ids))
@@ -19,19 +19,19 @@ rows = [
     [
         f'{markup.swatch(run.color)}<a href="{markup.run_link("run", [run.id])}" target="_self">'
         f"{markup.text(run.name)}</a>",
-        markup.text(run.state),
+        markup.text(run.shown_state),
     ]
     for run in runs
 ]
 study = (
-    f'<p><a href="studies?study={markup.text(share.study_id)}" target="_self">The study, as it stands</a> · '
+    f'<p><a href="studies?study={markup.text(share.study_id)}" target="_self">The study</a> · '
     f'<a href="report?study={markup.text(share.study_id)}" target="_self">Its report</a></p>'
     if share.study_id
     else ""
 )
 st.html(
     '<h1 class="pw-title">Shared runs</h1>'
-    f'<p class="pw-lead pw-muted">To look at, until {moment_html(share.expires_at)}.</p>'
+    f'<p class="pw-lead pw-muted">Read-only, until {time_html(share.expires_at)}.</p>'
     f"{study}{markup.table(['run', 'state'], rows)}"
     f"<p>{markup.live_link(ids)}"
     + (f' · <a href="{markup.run_link("compare", ids)}" target="_self">Compare</a>' if len(ids) > 1 else "")

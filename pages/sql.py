@@ -1,24 +1,24 @@
-"""SQL: one SELECT over everything that is published, its rows as a table, a chart or a file."""
+"""The SQL page: one SELECT over the public views, with its rows as a table, a chart or a file."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from web.actions import is_member
-from web.places import show_title
+from web.page_paths import show_title
 from web.sql import sql_page
 
 if not is_member():
-    st.info("A link that was shared shows its runs alone.")
+    st.info("A shared link shows only its own runs.")
     st.stop()
 
-sql_page.take_address()
+sql_page.load_address()
 show_title([name] if (name := st.query_params.get("query")) else [], "SQL")
-left, right = st.columns([3, 1])
-with left:
-    sql_page.editor()
-    sql_page.answer()
-with right:
-    sql_page.saved()
-    sql_page.history()
-    sql_page.schema()
+editor_column, side_column = st.columns([3, 1])
+with editor_column:
+    sql_page.show_editor()
+    sql_page.show_answer()
+with side_column:
+    sql_page.show_saved()
+    sql_page.show_history()
+    sql_page.show_schema()

@@ -1,4 +1,4 @@
-"""GPUs that are on sale: memory bandwidth and size as their maker prints them, each with its source."""
+"""GPU models with memory bandwidth and size as their maker publishes them, each with its source."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import NamedTuple
 GPUS = Path(__file__).parent / "gpus.toml"
 
 
-class Gpu(NamedTuple):
-    """One model; decimal GB and GB/s."""
+class GpuModel(NamedTuple):
+    """One GPU model; decimal GB and GB/s."""
 
     match: str
     title: str
@@ -21,13 +21,13 @@ class Gpu(NamedTuple):
 
 
 @cache
-def load_gpus() -> tuple[Gpu, ...]:
-    """All of them, in the file's order."""
+def load_gpus() -> tuple[GpuModel, ...]:
+    """Return all GPU models in the file's order."""
     rows = tomllib.loads(GPUS.read_text(encoding="utf-8"))["gpu"]
-    return tuple(Gpu(**row) for row in rows)
+    return tuple(GpuModel(**row) for row in rows)
 
 
-def find_gpu(name: str) -> Gpu | None:
-    """The GPU that a driver's name means; None where the table has none of it."""
-    found = [gpu for gpu in load_gpus() if gpu.match.lower() in name.lower()]
-    return max(found, key=lambda gpu: len(gpu.match), default=None)
+def find_gpu(name: str) -> GpuModel | None:
+    """Return the GPU model with the longest match in the driver's name; None if the table lacks it."""
+    matching_gpus = [gpu for gpu in load_gpus() if gpu.match.lower() in name.lower()]
+    return max(matching_gpus, key=lambda gpu: len(gpu.match), default=None)

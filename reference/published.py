@@ -1,4 +1,4 @@
-"""Configurations and numbers that others published: data with source and line, never measured here, never ranked."""
+"""Configurations and numbers published by others: data with source and line, never measured here, never ranked."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DIMENSIONS = {
     "category": "{}",
     "versus": "over {}",
 }
-WORDS = {
+METRIC_WORDS = {
     "accept": "acceptance",
     "gen": "generation",
     "tps": "speed",
@@ -54,7 +54,7 @@ UNIT_ENDINGS = ("_ms", "_mb", "_s")
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class PublishedSource:
     """One published document."""
 
     id: str
@@ -70,14 +70,14 @@ class Number:
     metric: str
     value: str
     unit: str
-    bound: str  # 'above', 'at least', 'below', 'about' or '': how the source hedges it
-    conditions: Mapping[str, str]  # of DIMENSIONS
+    bound: str  # 'above', 'at least', 'below', 'about' or '': the source's hedge
+    conditions: Mapping[str, str]  # keys from DIMENSIONS
     line: int
-    definition: str | None = None  # what the metric means in that engine and version, where it is known
+    definition: str | None = None  # of the metric in that engine and version, if known
 
     @property
     def unit_words(self) -> str:
-        """The unit as a reader knows it: '876,000 tokens', '11.57 at once'."""
+        """The unit in words, as in '876,000 tokens' or '11.57 at once'."""
         return UNITS.get(self.unit, self.unit)
 
     @property
@@ -86,33 +86,33 @@ class Number:
         metric = self.metric
         for ending in UNIT_ENDINGS:
             metric = metric.removesuffix(ending)
-        words = " ".join(WORDS.get(word, word) for word in metric.split("_"))
+        words = " ".join(METRIC_WORDS.get(word, word) for word in metric.split("_"))
         return words[:1].upper() + words[1:]
 
     @property
     def condition(self) -> str:
-        """Under what it was measured: '4 at once, 128 generated'; empty where the source does not say."""
+        """The measurement conditions, as in '4 at once, 128 generated'; empty if the source states none."""
         return ", ".join(DIMENSIONS[name].format(value) for name, value in self.conditions.items())
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
-    """One configuration of a source, as stated there, with every number printed of it."""
+class PublishedConfig:
+    """One configuration as its source states it, with every number printed for it."""
 
     id: str
-    source: Source
+    source: PublishedSource
     label: str
     hardware: str
     fields: Mapping[str, tuple[str, int]]  # name -> value and line
     numbers: tuple[Number, ...]
 
     def find(self, *metrics: str) -> Number | None:
-        """The first number of the first of these metrics that the source prints."""
+        """Return the first number of the first of these metrics that the source prints."""
         return next((number for metric in metrics for number in self.numbers if number.metric == metric), None)
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class PublishedCommand:
     """A launch command that a source prints in full, and the preset that generates it."""
 
     id: str
@@ -124,46 +124,50 @@ class Command:
 
 
 def load_sources() -> list[dict[str, Any]]:
-    """The documents: id, title, sha256."""
+    """Return the documents: id, title, sha256."""
     return _json("sources.json")
 
 
 @cache
-def load_published() -> dict[str, Published]:
-    """Every configuration by its id, in the order of the sources."""
-    sources = {one["id"]: Source(**one) for one in load_sources()}
+def load_published() -> dict[str, PublishedConfig]:
+    """Return every configuration by id, in the order of the sources."""
+    sources = {source["id"]: PublishedSource(**source) for source in load_sources()}
     numbers: dict[str, list[Number]] = {}
     for row in _rows("measurements.csv"):
         numbers.setdefault(row["config"], []).append(_number(row))
-    found: dict[str, Published] = {}
+    configs: dict[str, PublishedConfig] = {}
     for row in _rows("configurations.csv"):
         key = row["config"]
-        if key not in found:
-            of_it = tuple(numbers.get(key, ()))
-            found[key] = Published(key, sources[row["source"]], row["label"], row["hardware"], {}, of_it)
-        fields = found[key].fields
+        if key not in configs:
+            config_numbers = tuple(numbers.get(key, ()))
+            configs[key] = PublishedConfig(
+                key, sources[row["source"]], row["label"], row["hardware"], {}, config_numbers
+            )
+        fields = configs[key].fields
         assert isinstance(fields, dict)
         fields[row["field"]] = (row["value"], int(row["line"]))
-    return found
+    return configs
 
 
 @cache
 def numbers_by_id() -> dict[str, Number]:
-    """Every number by the id of its row."""
+    """Return every number by the id of its row."""
     return {row["id"]: _number(row) for row in _rows("measurements.csv")}
 
 
 @cache
-def load_commands() -> tuple[Command, ...]:
-    """The launch commands that the sources print in full."""
-    return tuple(Command(**{**one, "lines": tuple(one["lines"])}) for one in _json("commands.json"))
+def load_commands() -> tuple[PublishedCommand, ...]:
+    """Return the launch commands that the sources print in full."""
+    return tuple(
+        PublishedCommand(**{**command, "lines": tuple(command["lines"])}) for command in _json("commands.json")
+    )
 
 
 def _number(row: Mapping[str, str]) -> Number:
     conditions = {name: row[name] for name in DIMENSIONS if row[name]}
     bound = BOUNDS[row["comparator"]] or ("about" if row["approximate"] else "")
-    first = row["id"], row["metric"], row["value"], row["unit"], bound, conditions, int(row["line"])
-    return Number(*first, row["definition"] or None)
+    fields = row["id"], row["metric"], row["value"], row["unit"], bound, conditions, int(row["line"])
+    return Number(*fields, row["definition"] or None)
 
 
 def _rows(name: str) -> Iterator[dict[str, str]]:
@@ -172,5 +176,5 @@ def _rows(name: str) -> Iterator[dict[str, str]]:
 
 
 def _json(name: str) -> list[dict[str, Any]]:
-    answer: list[dict[str, Any]] = json.loads((FOLDER / name).read_text(encoding="utf-8"))
-    return answer
+    rows: list[dict[str, Any]] = json.loads((FOLDER / name).read_text(encoding="utf-8"))
+    return rows

@@ -1,1 +1,1 @@
-"""What is known of a run: the store's answers and the analysis put together, without a browser."""
+"""Reports on runs, comparisons and studies: combines the store's rows with the analysis, without a browser."""

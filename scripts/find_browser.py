@@ -1,8 +1,8 @@
 """Print the path of a Chromium that the browser tests can use, installing one if there is none.
 
 Order: PITWALL_BROWSER, an installed headless shell (the same Chromium without its window, for a third less CPU a
-page), an installed Chrome or Chromium, playwright's own download; when root, Debian's shell or its Chromium.
-Exit 1 with one sentence when none can be had: the browser tests are never skipped.
+page), an installed Chrome or Chromium, playwright's own download; as root, Debian's shell or its Chromium.
+Exit 1 with one sentence if there is none: the browser tests are never skipped.
 """
 
 from __future__ import annotations
@@ -19,20 +19,22 @@ BRIEFLY = ("-o", "Acquire::Retries=0", "-o", "Acquire::http::Timeout=10")  # wit
 
 
 def named() -> str | None:
-    """The browser that PITWALL_BROWSER names."""
+    """Return the browser that PITWALL_BROWSER names."""
     path = os.environ.get("PITWALL_BROWSER")
     return path if path and Path(path).exists() else None
 
 
 def installed() -> str | None:
-    """A browser that is there already, with everything that users have."""
+    """Return an installed browser."""
     return named() or next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
 def playwrights_own() -> str | None:
-    """Playwright's own browser, downloaded if it can be."""
-    done = subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], capture_output=True, check=False)
-    if done.returncode:
+    """Return Playwright's own browser, downloaded if possible."""
+    process = subprocess.run(
+        [sys.executable, "-m", "playwright", "install", "chromium"], capture_output=True, check=False
+    )
+    if process.returncode:
         return None
     from playwright.sync_api import sync_playwright
 
@@ -42,11 +44,11 @@ def playwrights_own() -> str | None:
 
 
 def debians(package: str) -> str | None:
-    """One of Debian's packages, where we are root and apt-get is there."""
+    """Install one of Debian's packages, as root with apt-get."""
     if os.geteuid() != 0 or not shutil.which("apt-get"):
         return None
-    for words in (["update"], ["install", "-y", package]):
-        subprocess.run(["apt-get", "-qq", *BRIEFLY, *words], stdout=subprocess.DEVNULL, check=False)
+    for arguments in (["update"], ["install", "-y", package]):
+        subprocess.run(["apt-get", "-qq", *BRIEFLY, *arguments], stdout=subprocess.DEVNULL, check=False)
     return shutil.which(package)
 
 

@@ -37,27 +37,29 @@ PLATFORM_COPIES = ("@typescript/typescript-", "@esbuild/")  # one of these is in
 
 
 def licence_of(name: str) -> str:
-    """The licence expression, else the classifiers', else the first line of the licence field."""
-    found = metadata(name)
-    stated = found.get("License-Expression")
-    classified = [c.rsplit(" :: ", 1)[-1] for c in found.get_all("Classifier") or [] if c.startswith("License ::")]
-    if not (stated or classified) and found.get_all("License-File"):
+    """Return the licence expression, else the classifiers', else the first line of the licence field."""
+    package = metadata(name)
+    expression = package.get("License-Expression")
+    classified = [c.rsplit(" :: ", 1)[-1] for c in package.get_all("Classifier") or [] if c.startswith("License ::")]
+    if not (expression or classified) and package.get_all("License-File"):
         return _title_of(name)
-    short = (found.get("License") or "").strip().splitlines()
-    return stated or ", ".join(classified) or (short[0][:60] if short else "not stated")
+    short = (package.get("License") or "").strip().splitlines()
+    return expression or ", ".join(classified) or (short[0][:60] if short else "not stated")
 
 
 def _title_of(name: str) -> str:
-    """The first line of the licence file that a package ships, where its metadata states nothing."""
+    """Return the first line of a package's licence file, for metadata without a licence."""
     paths = [path for path in files(name) or [] if path.name.upper().startswith("LICENSE")]
     return paths[0].read_text().strip().splitlines()[0] if paths else "not stated"
 
 
 def node_packages(folder: Path) -> list[tuple[str, str, str]]:
-    """Name, version and licence of what the package-lock.json of a folder pins."""
+    """Yield name, version and licence of the packages pinned in a folder's package-lock.json."""
     pinned = json.loads((folder / "package-lock.json").read_text())["packages"]
     rows = [
-        (path.rpartition("node_modules/")[2], one["version"], one["license"]) for path, one in pinned.items() if path
+        (path.rpartition("node_modules/")[2], package["version"], package["license"])
+        for path, package in pinned.items()
+        if path
     ]
     return sorted({row for row in rows if not row[0].startswith(PLATFORM_COPIES)})
 

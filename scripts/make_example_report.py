@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 from demo.presets import demo_configs
-from launcher.checks.preflight import LaunchRequest
+from launcher.checks.launch_request import LaunchRequest
 from scripts.whole_pitwall import ROOT, put_in_queue, runs_by_arm, work_off
 from web.guided_demo.start import PARAMS, REPEATS, WORKLOAD
 from workloads import spec_for
@@ -24,26 +24,26 @@ MOST_BYTES = 1_500_000
 
 
 def run_demo(data: Path) -> None:
-    """What the demo's button starts, without a browser."""
+    """Run what the demo's button starts, without a browser."""
     workload = spec_for(WORKLOAD, PARAMS)
     requests = [
-        LaunchRequest(config=one.config, name=one.name, workload=workload, makes_model=True)
-        for one in demo_configs(data)
+        LaunchRequest(config=config.config, name=config.name, workload=workload, makes_model=True)
+        for config in demo_configs(data)
     ]
     put_in_queue(data, requests, REPEATS)
     work_off(data, LIMIT_S)
 
 
 def write_report(data: Path) -> None:
-    """The baseline is what does not speculate, as Compare proposes it."""
+    """Write the report; the baseline does not speculate, as Compare proposes."""
     arms = runs_by_arm(data)
-    names = [one.name for one in demo_configs(data)]
+    names = [config.name for config in demo_configs(data)]
     argv = [sys.executable, str(ROOT / "pitwall"), "report", *(run for name in names for run in arms[name])]
     env = os.environ | {"PITWALL_DATA": str(data)}
     subprocess.run([*argv, "--html", str(TARGET), "--by", "scripts/make_example_report.py"], env=env, check=True)
     text = TARGET.read_text()
-    for place, shown in ((str(data), "/home/user/pitwall-data"), (str(ROOT), "/home/user/pitwall")):
-        text = text.replace(place, shown)
+    for folder, replacement in ((str(data), "/home/user/pitwall-data"), (str(ROOT), "/home/user/pitwall")):
+        text = text.replace(folder, replacement)
     TARGET.write_text(text)
     if len(text.encode()) > MOST_BYTES:
         sys.exit(f"{TARGET} has more than {MOST_BYTES:,} bytes.")

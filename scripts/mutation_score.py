@@ -1,6 +1,6 @@
-"""Say how many mutants the last `mutmut run` killed, of each file and of all; exit 1 below the percentage given.
+"""Print how many mutants the last `mutmut run` killed, per file and in total; exit 1 below the given percentage.
 
-python scripts/mutation_score.py 90. A mutant that loops for ever counts as killed.
+python scripts/mutation_score.py 90. A mutant that loops forever counts as killed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def main() -> int:
 
 
 def score_of(meta: Path) -> tuple[int, int]:
-    """(killed, all) mutants of one file."""
+    """Return (killed, all) mutants of one file."""
     codes = json.loads(meta.read_text())["exit_code_by_key"].values()
     return sum(status_by_exit_code[code] in KILLED for code in codes), len(codes)
 

@@ -1,7 +1,7 @@
-"""What a load did, counted anew from its requests.jsonl: for a check of Compare, with which it shares no line.
+"""Independent recount of a load from its requests.jsonl, to check Compare; it shares no code with it.
 
-Only the raw times and counts are read: when each request was sent, when each piece of its stream came and how many
-tokens it held, and the server's counters between the stretches.
+Only raw times and counts are read: when each request was sent, when each piece of its stream arrived and how many
+tokens it had, and the server's counters between the segments.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ Line = dict[str, Any]
 NEEDED = 0.9  # of the requests that were asked for at once
 
 
-class Counted(NamedTuple):
-    """What the server's counters gained over some requests, and the tokens that their streams held meanwhile."""
+class StepCounts(NamedTuple):
+    """Increase of the server's counters over some requests, and the tokens in their streams."""
 
     requests: int
     tokens: int
@@ -35,34 +35,34 @@ class Counted(NamedTuple):
 
     @property
     def accepted_per_step(self) -> float:
-        """One token a step and what was accepted beside it: steps with a draft, times what each of them accepted."""
-        each = self.accepted / self.drafts if self.drafts else 0.0
-        return 1 + each * self.drafted_share
+        """Return tokens per step: one, plus the share of steps with a draft times their accepted tokens."""
+        accepted_per_draft = self.accepted / self.drafts if self.drafts else 0.0
+        return 1 + accepted_per_draft * self.drafted_share
 
     @property
     def drafted_share(self) -> float:
-        """The share of its steps that have a draft."""
+        """Return the share of steps with a draft."""
         return self.drafts / self.steps
 
     @property
     def most_cut_share(self) -> float:
-        """The most tokens that may be cut, as a share: a draft may reach past its answer's end, which is not sent."""
+        """Return the largest share of tokens that may be cut, since a draft may extend past the end of its answer."""
         longest = math.ceil(self.drafted / self.drafts) if self.drafts else 0
         return longest * self.requests / self.tokens
 
 
 class Recount(NamedTuple):
-    """One run: tok/s by class of prompts, one at a time, and of the requests that ran side by side."""
+    """One run: tok/s by prompt class, one request at a time, and of concurrent requests."""
 
     decode_tps: dict[str, float]
     steady_tps: float  # while nearly all of them were in flight
     steady_per_piece: float  # tokens, meanwhile
-    classes: dict[str, Counted]
-    together: Counted
+    classes: dict[str, StepCounts]
+    together: StepCounts
 
 
 def recount(path: Path) -> Recount:
-    """Count one load of five prompts again, by its raw records."""
+    """Recount one load of five prompts from its raw records."""
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     requests = [line for line in lines if "record" not in line and line["phase"] == "measure"]
     if bad := [line["request_id"] for line in requests if line["error_kind"] or not line["chunk_tokens"]]:
@@ -70,35 +70,35 @@ def recount(path: Path) -> Recount:
     alone, together = ([r for r in requests if (r["concurrency"] > 1) is many] for many in (False, True))
     by_class = grouped(alone)
     return Recount(
-        {name: decode_tps(its) for name, its in by_class.items()},
+        {name: decode_tps(class_requests) for name, class_requests in by_class.items()},
         *steady(together),
-        {name: counted(lines, its) for name, its in by_class.items()},
+        {name: counted(lines, class_requests) for name, class_requests in by_class.items()},
         counted(lines, together, with_firsts=True),
     )
 
 
 def grouped(requests: Iterable[Line]) -> dict[str, list[Line]]:
-    found: dict[str, list[Line]] = defaultdict(list)
+    by_class: dict[str, list[Line]] = defaultdict(list)
     for request in requests:
-        found[request["prompt_class"]].append(request)
-    return found
+        by_class[request["prompt_class"]].append(request)
+    return by_class
 
 
 def decode_tps(requests: list[Line]) -> float:
-    """Tokens behind the first piece of each stream over the time behind it."""
+    """Return the tokens after the first piece of each stream divided by their time."""
     tokens = sum(sum(request["chunk_tokens"][1:]) for request in requests)
     return 1e6 * tokens / sum(sum(request["chunk_us"][1:]) for request in requests)
 
 
 def steady(requests: list[Line]) -> tuple[float, float]:
-    """Tokens that came while nine tenths of the requests were in flight: a second, and a piece."""
+    """Return tokens per second, and per piece, while nine tenths of the requests were in flight."""
     full = [(a, b) for a, b in pairwise(sorted(moments(requests))) if running(requests, (a + b) / 2)]
     counts = [n for r in requests for at_s, n in arrivals(r) if any(a < at_s <= b for a, b in full)]
     return sum(counts) / sum(b - a for a, b in full), sum(counts) / len(counts)
 
 
 def moments(requests: list[Line]) -> set[float]:
-    """When a request began or ended, in seconds of the phase."""
+    """Return when requests began or ended, in seconds of the phase."""
     return {at_s for request in requests for at_s in lasted(request)}
 
 
@@ -109,32 +109,32 @@ def lasted(request: Line) -> tuple[float, float]:
 
 def running(requests: list[Line], at_s: float) -> bool:
     """Whether enough of them were in flight."""
-    asked: int = requests[0]["concurrency"]
-    return sum(from_s < at_s < to_s for from_s, to_s in map(lasted, requests)) >= NEEDED * asked
+    concurrency: int = requests[0]["concurrency"]
+    return sum(from_s < at_s < to_s for from_s, to_s in map(lasted, requests)) >= NEEDED * concurrency
 
 
 def arrivals(request: Line) -> list[tuple[float, int]]:
-    """(second of the phase, tokens) of each piece."""
-    at_us, found = 0, []
+    """Return (second of the phase, tokens) of each piece."""
+    at_us, arrivals_found = 0, []
     for gap_us, tokens in zip(request["chunk_us"], request["chunk_tokens"], strict=True):
         at_us += gap_us
-        found.append((request["since_phase_s"] + at_us / 1e6, tokens))
-    return found
+        arrivals_found.append((request["since_phase_s"] + at_us / 1e6, tokens))
+    return arrivals_found
 
 
-def counted(lines: list[Line], requests: list[Line], *, with_firsts: bool = False) -> Counted:
-    """The counters read just after the stretches of these requests, less those just before.
+def counted(lines: list[Line], requests: list[Line], *, with_firsts: bool = False) -> StepCounts:
+    """Return the counters read just after the segments of these requests, minus those just before.
 
     with_firsts: the step that gave a request its first token is one of its steps.
     """
     left_out = 0 if with_firsts else len(requests)
-    read = {one["segment"]: one for one in lines if one.get("record") == "load_counters"}
+    read = {line["segment"]: line for line in lines if line.get("record") == "load_counters"}
     pairs = [(read[n], read[n + 1]) for n in {request["segment"] for request in requests}]
 
     def gained(name: str) -> float:
         return float(sum((after[name] or 0) - (before[name] or 0) for before, after in pairs))
 
-    return Counted(
+    return StepCounts(
         len(requests),
         sum(sum(request["chunk_tokens"]) for request in requests) - left_out,
         sum(len(request["chunk_tokens"]) for request in requests) - left_out,
@@ -146,6 +146,6 @@ def counted(lines: list[Line], requests: list[Line], *, with_firsts: bool = Fals
 
 
 def middle(values: Iterable[float]) -> float:
-    """The geometric mean."""
+    """Return the geometric mean."""
     logs = [math.log(value) for value in values]
     return math.exp(sum(logs) / len(logs))

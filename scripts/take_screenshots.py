@@ -23,14 +23,14 @@ LIVE_MS = 500  # on quick cores the third run ends, and Live goes on to the next
 
 
 def picture(page: Page, name: str, height: int, settle_ms: int = SETTLE_MS) -> None:
-    """One picture of the page as it is."""
+    """Take one picture of the page."""
     page.set_viewport_size({"width": 1400, "height": height})
     page.wait_for_timeout(settle_ms)
     page.screenshot(path=str(PICTURES / f"{name}.png"))
 
 
 def take(pitwall: Pitwall, page: Page) -> None:
-    """Press the demo's button, and look at it live and at its end."""
+    """Press the demo's button, and take pictures during and after the demo."""
     page.goto(f"{pitwall.url}/?token={pitwall.token}")
     page.get_by_role("button", name="Run the demo").click()
     page.wait_for_url(re.compile(r"/live\?run="))

@@ -1,4 +1,4 @@
-"""A whole Pitwall that works off a queue of server starts, and what its command line answers of them: for checks."""
+"""Whole Pitwall that processes a queue of server starts, and its command line's answers about them, for checks."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Any
 
 from demo.presets import free_ports
 from domain import RunState
-from launcher.checks.preflight import LaunchRequest
-from launcher.runs.rounds import new_seed, repeated
+from launcher.checks.launch_request import LaunchRequest
+from launcher.runs.rounds import new_seed, repeat_requests
 from launcher.runs.supervisor import Supervisor
 from settings import Settings
 from storage.store import Store
@@ -28,7 +28,7 @@ LOOK_EVERY_S = 5.0  # seldom: what is measured meanwhile should not notice
 
 @contextmanager
 def supervising(data: Path) -> Iterator[Supervisor]:
-    """A supervisor that does not tick, while no Pitwall runs."""
+    """Yield a supervisor that does not tick, while no Pitwall is running."""
     store = Store.open(Settings(data_dir=data))
     supervisor = Supervisor(store, data / "runs", events=store.write)
     supervisor.adopt_all()
@@ -40,13 +40,13 @@ def supervising(data: Path) -> Iterator[Supervisor]:
 
 
 def put_in_queue(data: Path, requests: Sequence[LaunchRequest], repeats: int) -> None:
-    """Rounds of one start each, as the Launch page lays them down."""
+    """Queue rounds of one start each, as the Launch page does."""
     with supervising(data) as supervisor:
-        supervisor.launch_batch(repeated(requests, repeats, new_seed()), one_after_the_other=True)
+        supervisor.launch_batch(repeat_requests(requests, repeats, new_seed()), one_after_the_other=True)
 
 
 def work_off(data: Path, limit_s: float, look_every_s: float = LOOK_EVERY_S) -> None:
-    """A Pitwall of its own takes the queue up and is ended when all is over; no server is left, whatever happens."""
+    """Let a Pitwall process the queue, and end it afterwards; no server is left in any case."""
     pitwall = Pitwall(data, free_ports(1)[0])
     try:
         pitwall.start()
@@ -67,18 +67,18 @@ def are_over(pitwall: Pitwall) -> bool:
 
 
 def compare(data: Path, runs: Sequence[str], objective: str) -> dict[str, Any]:
-    """What the command line answers of these runs."""
+    """Return the command line's comparison of these runs."""
     argv = [sys.executable, str(ROOT / "pitwall"), "compare", *runs, "--json"]
     env = os.environ | {"PITWALL_DATA": str(data)}
-    done = subprocess.run([*argv, "--objective", objective], env=env, capture_output=True, text=True, check=True)
-    answer: dict[str, Any] = json.loads(done.stdout)
+    process = subprocess.run([*argv, "--objective", objective], env=env, capture_output=True, text=True, check=True)
+    answer: dict[str, Any] = json.loads(process.stdout)
     return answer
 
 
 def runs_by_arm(data: Path, left_out: Collection[str] = ()) -> dict[str, list[str]]:
-    """Ids of the runs by their name without the number of the repeat, sorted by it."""
-    found: dict[str, list[str]] = {}
+    """Return run ids by name without the repeat's number, sorted by it."""
+    ids_by_name: dict[str, list[str]] = {}
     for run_id, name in Pitwall(data, 0).sql("SELECT run_id, name FROM runs ORDER BY name"):
         if name not in left_out:
-            found.setdefault(name.partition(" #")[0], []).append(run_id)
-    return found
+            ids_by_name.setdefault(name.partition(" #")[0], []).append(run_id)
+    return ids_by_name

@@ -1,4 +1,4 @@
-"""Parts that were opened one after the other, closed in reverse."""
+"""Closes opened services in reverse order."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from contextlib import ExitStack
 LOG = logging.getLogger(__name__)
 
 
-class Opened(ExitStack):
-    """What was opened so far; left, also by an error half-way, it closes all of it, what was opened last first."""
+class ClosingStack(ExitStack):
+    """An exit stack that closes all opened services, last opened first, even after an error."""
 
     def close_later(self, name: str, close: Callable[..., object], *args: object) -> None:
-        """Close this part in its turn; one that fails is said in the log and keeps no other open."""
+        """Register a service to close; an error is logged and does not affect the others."""
         self.callback(self._closed, name, close, *args)
 
     @staticmethod
@@ -21,4 +21,4 @@ class Opened(ExitStack):
         try:
             close(*args)
         except Exception:
-            LOG.exception("%s could not be closed; the rest is", name)
+            LOG.exception("%s could not be closed", name)

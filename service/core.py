@@ -1,6 +1,6 @@
-"""Opens and closes together what works without a page: store, launcher, collectors, inbox and studies.
+"""Opens and closes all services without a user interface: store, launcher, collectors, inbox and studies.
 
-`./pitwall run` and `./pitwall study run` share it.
+Shared by `./pitwall run` and `./pitwall study run`.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from collectors.forward_clock import forward_clock
 from collectors.imports.inbox import inbox_folder
 from collectors.logs.failure_cause import failure_of
 from collectors.loop import CollectorLoop
-from collectors.machine.gpu_now import look_at_gpus
+from collectors.machine.gpu_status import read_gpu_status
 from collectors.standard import standard_collectors
 from engines import all_definitions
 from launcher.remote.hosts import HostBook
 from launcher.runs.supervisor import Supervisor
 from machine.identity import machine_id
 from machine.regular_file import follow_own
-from reports.runs.ended import EndedReports
+from reports.cache.run_cache import ReportCache
 from samples import Batch, Event
-from service.closing import Opened
+from service.closing import ClosingStack
 from service.inbox import inbox_of
 from service.lake_shipping import LakeShipping
 from service.run_lines import Prepare, RunLineKeeper
@@ -37,9 +37,9 @@ from workloads import spec_for
 from workloads.process.prepare import prepare_workload
 
 STOP_TIMEOUT_S = 2.0
-INBOX_TIMEOUT_S = 0.5  # an import that takes longer goes on at the next start
+INBOX_TIMEOUT_S = 0.5  # a longer import continues at the next start
 STUDIES_TIMEOUT_S = 1.0
-SHIPPING_TIMEOUT_S = 0.5  # a commit that takes longer is looked up by the next start
+SHIPPING_TIMEOUT_S = 0.5  # the next start looks up the outcome of a longer commit
 
 
 @dataclass(frozen=True)
@@ -58,49 +58,49 @@ class Core:
 def opened_core(
     settings: Settings,
     prepare: Callable[[Store], None] = lambda store: None,
-    reports: EndedReports | None = None,
-    drawn: Sequence[Prepare] = (),
+    reports: ReportCache | None = None,
+    preparations: Sequence[Prepare] = (),
 ) -> Iterator[Core]:
-    """Open everything in order, close it in reverse; `prepare(store)` is called before anything works.
+    """Open everything in order, close it in reverse; `prepare(store)` is called before any service starts.
 
-    A part that cannot be opened raises what it raises, and those before it are closed.
-
-    reports, drawn: what is known of runs that have ended, kept for those who ask later.
-    Raises StoreError, StoreInUseError where another Pitwall owns the store.
+    reports, preparations: caches of ended runs to fill in the background. Raises StoreError, StoreInUseError if another
+    process owns the store, and the errors of services; services opened before are closed.
     """
     follow_own(settings.data_dir)
-    with Opened() as opened:
+    with ClosingStack() as stack:
         store = Store.open(settings)
-        opened.close_later("the store", store.close)
+        stack.close_later("the store", store.close)
         store.set_definitions(all_definitions())
         prepare(store)
         record_this_machine(store, settings.published_url)
         clock = forward_clock()
-        supervisor, loop = _runs_at_work(store, settings, clock, opened)
-        _at_work("the inbox", inbox_of(store, settings), opened, INBOX_TIMEOUT_S)
-        _at_work("the keeper of run lines", RunLineKeeper(store, reports, drawn), opened)
+        supervisor, loop = _start_runs(store, settings, clock, stack)
+        _start("the inbox", inbox_of(store, settings), stack, INBOX_TIMEOUT_S)
+        _start("the keeper of run lines", RunLineKeeper(store, reports, preparations), stack)
         studies = StudyRunner(store, supervisor, inbox_folder(settings.data_dir), spec_for)
-        _at_work("the studies", studies, opened, STUDIES_TIMEOUT_S)
+        _start("the studies", studies, stack, STUDIES_TIMEOUT_S)
         shipping = LakeShipping(settings, store)
-        _at_work("the shipping to the lake", shipping, opened, SHIPPING_TIMEOUT_S)
+        _start("the shipping to the lake", shipping, stack, SHIPPING_TIMEOUT_S)
         yield Core(store, supervisor, loop, studies, shipping, clock)
 
 
-class _Part(Protocol):
+class _Service(Protocol):
     def start(self) -> None: ...
 
     @property
     def close(self) -> Callable[..., None]: ...
 
 
-def _at_work(name: str, part: _Part, opened: Opened, *timeout_s: float) -> None:
-    """Start a part, and close it before what was started earlier."""
-    part.start()
-    opened.close_later(name, part.close, *timeout_s)
+def _start(name: str, service: _Service, stack: ClosingStack, *timeout_s: float) -> None:
+    """Start a service, and register it for closing."""
+    service.start()
+    stack.close_later(name, service.close, *timeout_s)
 
 
-def _runs_at_work(store: Store, settings: Settings, clock: Clock, opened: Opened) -> tuple[Supervisor, CollectorLoop]:
-    """What launches and what collects; runs that are under way are taken up before anything is looked at."""
+def _start_runs(
+    store: Store, settings: Settings, clock: Clock, stack: ClosingStack
+) -> tuple[Supervisor, CollectorLoop]:
+    """Start the launcher and the collectors; live runs are adopted first."""
     supervisor = Supervisor(
         store,
         settings.runs_dir,
@@ -109,26 +109,26 @@ def _runs_at_work(store: Store, settings: Settings, clock: Clock, opened: Opened
         clock=clock.utc,
         prepare_workload=prepare_workload,
         explain_failure=failure_of,
-        gpus=look_at_gpus,
+        gpus=read_gpu_status,
         hosts=HostBook(settings.hosts_path),
         save_machine=store.save_machine,
     )
     loop = CollectorLoop(
-        lambda batch: take(store, supervisor, batch),
+        lambda batch: store_batch(store, supervisor, batch),
         supervisor.live_runs,
         standard_collectors(machine_id(), store.tail_position, supervisor.api_key, clock),
         clock,
     )
-    opened.close_later("the collectors", loop.stop, STOP_TIMEOUT_S)
-    opened.close_later("the launcher", supervisor.close)
-    supervisor.adopt_all()  # both may have threads from now on
+    stack.close_later("the collectors", loop.stop, STOP_TIMEOUT_S)
+    stack.close_later("the launcher", supervisor.close)
+    supervisor.adopt_all()  # before either starts threads
     loop.start()
     supervisor.start()
     return supervisor, loop
 
 
-def take(store: Store, supervisor: Supervisor, batch: Batch) -> Future[None]:
-    """What the collectors bring goes to the store; the phase and the facts of a log, to the run that starts."""
+def store_batch(store: Store, supervisor: Supervisor, batch: Batch) -> Future[None]:
+    """Write collected samples to the store, and report phases and startup facts to the starting run."""
     for event in batch.samples:
         if isinstance(event, Event) and event.kind == "phase":
             supervisor.set_phase(event.run_id, event.text)

@@ -1,10 +1,10 @@
-"""Processes the inbox of a store; its owner does so, a running Pitwall or a command where none runs."""
+"""The inbox of a store, processed by its owner: a running Pitwall, or a command if none runs."""
 
 from __future__ import annotations
 
 from pydantic import ValidationError
 
-from analysis.note_changes import changes_between, edited, refusal
+from analysis.note_changes import apply_edit, changes_between, refusal_text
 from collectors.imports.inbox import Inbox, NoteJob, inbox_folder
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.log_import import LogImporter
@@ -18,7 +18,7 @@ from storage.transfer.bundle_import import import_bundle
 
 
 def inbox_of(store: Store, settings: Settings) -> Inbox:
-    """Not at work yet."""
+    """Return the inbox, not started yet."""
     return Inbox(
         inbox_folder(settings.data_dir),
         LogImporter(store, settings.runs_dir, utc_now),
@@ -30,20 +30,26 @@ def inbox_of(store: Store, settings: Settings) -> Inbox:
 
 
 def take_note(store: Store, job: NoteJob) -> tuple[RunNote, str]:
-    """What is said of the run now, and what was done in a sentence; raises ImportRefusedError."""
+    """Apply a note job; return the note and a sentence about the change. Raises ImportRefusedError."""
     run = store.run(job.run)
     if run is None:
         raise ImportRefusedError(f"There is no run {job.run} in this data folder.")
-    done: list[str] = []
+    changes_made: list[str] = []
 
-    def audited(before: RunNote, after: RunNote) -> list[AuditEntry]:
+    def audit_entries(before: RunNote, after: RunNote) -> list[AuditEntry]:
         changes = list(changes_between(before, after))
-        done.extend(" ".join(filter(None, change)) for change in changes)
+        changes_made.extend(" ".join(filter(None, change)) for change in changes)
         return [AuditEntry(job.said_at, job.by, action, run.id, detail) for action, detail in changes]
 
     try:
-        note = store.notes.take(run.id, lambda said: edited(said, job.edit), job.said_at, audited)
+        note = store.notes.apply_once(
+            run.id, lambda note_before: apply_edit(note_before, job.edit), job.said_at, audit_entries
+        )
     except ValidationError as error:
-        raise ImportRefusedError(refusal(error)) from error
-    what = f"version {note.version}: {', '.join(done)}" if done else f"version {note.version} says so already"
-    return note, f"{run.name} ({run.id}), {what}."
+        raise ImportRefusedError(refusal_text(error)) from error
+    outcome = (
+        f"version {note.version}: {', '.join(changes_made)}"
+        if changes_made
+        else f"version {note.version} already says so"
+    )
+    return note, f"{run.name} ({run.id}), {outcome}."

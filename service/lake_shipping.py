@@ -1,4 +1,4 @@
-"""The thread that ships sealed files to a configured lake; nothing waits for it."""
+"""The thread that ships sealed files to a configured lake in the background."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from redaction import mask_text
 from settings import Settings
 from storage.store import Store
 
-if TYPE_CHECKING:  # without a lake nothing of it is loaded
+if TYPE_CHECKING:  # loaded only with a lake
     from storage.lake.config import LakeConfig
     from storage.lake.ship import Shipper
 
 LOG = logging.getLogger(__name__)
-EVERY_S = 60.0
+SHIP_INTERVAL_S = 60.0
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 5.0, 300.0  # after a failure, twice as long each time
 
 
@@ -36,13 +36,13 @@ class ShippingState:
     waiting_parts: int | None = None
     waiting_runs: int | None = None
     failure: str | None = None
-    in_clear: tuple[str, ...] = ()  # a sentence for each way to the lake that is not encrypted
+    in_clear: tuple[str, ...] = ()  # a warning per unencrypted connection to the lake
 
 
 class LakeShipping:
-    """Ships once a minute, with back-off after failures, without giving up; the backlog is the store's own files."""
+    """Ships once a minute and retries after failures with back-off; the backlog is the store's own files."""
 
-    def __init__(self, settings: Settings, store: Store, every_s: float = EVERY_S) -> None:
+    def __init__(self, settings: Settings, store: Store, every_s: float = SHIP_INTERVAL_S) -> None:
         self.state = ShippingState()
         self._settings = settings
         self._store = store
@@ -53,11 +53,11 @@ class LakeShipping:
         self._thread = threading.Thread(target=self._run, name="lake-shipper", daemon=True)
 
     def start(self) -> None:
-        """Begin to ship in a thread; without a configured lake it looks for one once a minute."""
+        """Start shipping in a thread; without a lake it checks for a configuration once a minute."""
         self._thread.start()
 
     def close(self, timeout_s: float) -> None:
-        """End after the commit under way; one that hangs ends with the process, and is looked up by the next."""
+        """End after the current commit; a hanging commit ends with the process, and the next one looks it up."""
         self._closing.set()
         self._thread.join(timeout_s)
 
@@ -70,38 +70,38 @@ class LakeShipping:
         if not self._failures:
             return self._every_s
         longest = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** (self._failures - 1))
-        return longest * random.uniform(0.5, 1.0)  # boxes that lost one lake do not come back at once
+        return longest * random.uniform(0.5, 1.0)  # machines that lost the lake do not retry all at once
 
     def tick(self) -> None:
-        """One try; whatever goes wrong is in `state.failure` and costs this thread alone."""
+        """Try once; errors go to `state.failure` and affect only this thread."""
         try:
             self._ship()
             self._failures = 0
         except PitwallError as error:
             self._note_failure(str(error))
         except Exception as error:
-            LOG.exception("shipping to the lake broke off")
-            self._note_failure(f"an error of ours: {type(error).__name__}")
+            LOG.exception("shipping to the lake failed")
+            self._note_failure(f"internal error: {type(error).__name__}")
 
-    def _note_failure(self, why: str) -> None:
+    def _note_failure(self, reason: str) -> None:
         self._failures += 1
-        self._note(failure=why, last_try_at=utc_now())
+        self._note(failure=reason, last_try_at=utc_now())
 
     def _ship(self) -> None:
-        shipper = self._prepared()
-        if shipper is None:
+        prepared = self._configured_shipper()
+        if prepared is None:
             return
-        config, ship = shipper
+        config, shipper = prepared
         from storage.lake.connection import opened_lake
 
-        if ship.has_work():
+        if shipper.has_work():
             with opened_lake(config) as connection:
                 while not self._closing.is_set():
-                    done = ship.ship(connection)
-                    if not (done.parts or done.records):
+                    result = shipper.ship(connection)
+                    if not (result.parts or result.records):
                         break
-                    self._note_shipped(done.parts, done.rows)
-        waiting = ship.waiting()
+                    self._note_shipped(result.parts, result.rows)
+        waiting = shipper.waiting()
         runs = len({part.run_id for part in waiting})
         self._note(failure=None, last_try_at=utc_now(), waiting_parts=len(waiting), waiting_runs=runs)
 
@@ -113,18 +113,18 @@ class LakeShipping:
             shipped_rows=before.shipped_rows + rows,
         )
 
-    def _prepared(self) -> tuple[LakeConfig, Shipper] | None:
-        """The shipper of the lake that is configured now; None where none is."""
+    def _configured_shipper(self) -> tuple[LakeConfig, Shipper] | None:
+        """The shipper of the configured lake; None without one."""
         if not self._settings.lake_path.exists():
             self._shipper, self.state = None, ShippingState()
             return None
-        from storage.lake.config import needed_config
+        from storage.lake.config import required_config
         from storage.lake.owner import owner_id
         from storage.lake.ship import Shipper
         from storage.lake.tls import in_clear
 
         self._note(is_configured=True)
-        config = needed_config(self._settings)
+        config = required_config(self._settings)
         self._note(in_clear=tuple(in_clear(config)))
         if self._shipper is None or self._shipper[0] != config:
             folder = self._settings.parquet_dir.absolute()

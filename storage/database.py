@@ -1,6 +1,6 @@
-"""The store's file: its one owner, cursors on it, and reopening it after DuckDB has invalidated the database.
+"""The store's file: its single owner, cursors, and reopening after DuckDB has invalidated the database.
 
-While it cannot be reopened for writing (a disk that has turned read-only), it is open for reading.
+While it cannot be reopened for writing (such as on a read-only disk), it is open for reading.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import duckdb
 
 from errors import PitwallError
 
-# What is not checkpointed yet is in memory, four times as large as in the log: at DuckDB's own 16 MB some 50 MiB. And a
-# monitor must not take the 80 % of the machine that DuckDB would, beside a server that wants them.
+# Data that is not checkpointed is in memory, at four times its size in the log: about 50 MiB at DuckDB's default of
+# 16 MB. DuckDB's default memory limit of 80 % is too much for a monitor beside a server.
 OWNERS_LIMITS = "SET GLOBAL checkpoint_threshold = '4MB'; SET GLOBAL memory_limit = '2GB'"
 
 
 class StoreError(PitwallError):
-    """The store cannot do what was asked; the message is one sentence for a person."""
+    """A store operation failed; the message is one sentence for the user."""
 
 
 class StoreInUseError(StoreError):
@@ -29,7 +29,7 @@ class StoreInUseError(StoreError):
 
 
 def connect(path: Path, read_only: bool = False) -> duckdb.DuckDBPyConnection:
-    """A connection that speaks UTC; raises StoreError when the file cannot be opened."""
+    """Open a connection in UTC; raises StoreError if the file cannot be opened."""
     try:
         connection = duckdb.connect(str(path), read_only=read_only)
     except duckdb.Error as error:
@@ -48,11 +48,11 @@ def _refusal(path: Path, text: str) -> StoreError:
 
 
 class Database:
-    """One open file and its cursors; every cursor is left before the file is opened anew."""
+    """One open file and its cursors; the file is reopened only after every cursor has been closed."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        # Of all rows but samples of runs that go on: another one after each transaction, before anybody hears of it.
+        # Covers all rows except samples of live runs; increased with each transaction, before any callback.
         self.version = 0
         self._connection = connect(path)
         self._refusal: str | None = None  # why nothing can be written now
@@ -62,7 +62,7 @@ class Database:
 
     @contextmanager
     def cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A connection of the caller's own, closed when left; safe from any thread. StoreError if there is none."""
+        """A cursor for the caller, closed when left; thread-safe. Raises StoreError if the store is closed."""
         with self._idle:
             self._idle.wait_for(lambda: not self._reopening)
             try:
@@ -82,7 +82,7 @@ class Database:
     def transaction(self, is_sampling: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
         """A cursor in a transaction: committed when left, rolled back by an exception. StoreError as `reopen`.
 
-        is_sampling: it adds samples of runs that go on, and changes nothing else.
+        is_sampling: it only adds samples of live runs.
         """
         with self.cursor() as cursor:
             if self._refusal:
@@ -99,10 +99,10 @@ class Database:
                     self.version += not is_sampling
 
     def reopen(self) -> None:
-        """Open the file anew, which replays what was committed; needed after a fatal error of DuckDB's, and to have
-        back what it keeps as long as the file is open.
+        """Reopen the file, which replays committed data; needed after a fatal DuckDB error, and to free memory that
+        DuckDB keeps as long as the file is open.
 
-        Raises StoreError when it cannot be written: it is open for reading then, if that is possible.
+        Raises StoreError if it cannot be written: it is then open for reading, if possible.
         """
         with self._idle:
             self._reopening = True
@@ -123,14 +123,14 @@ class Database:
             raise
 
     def close(self) -> None:
-        """Close the file once every cursor has been left; waits for that without a limit."""
+        """Close the file after every cursor has been closed; waits without a limit."""
         with self._idle:
             self._idle.wait_for(lambda: self._cursors == 0)
             self._connection.close()
 
 
 def roll_back(cursor: duckdb.DuckDBPyConnection) -> None:
-    """End the transaction if one is open: a commit, failed or not, has ended it, and a database given up has none."""
+    """End the transaction if one is open: any commit, even a failed one, ends it, and so does a fatal error."""
     try:
         cursor.rollback()
     except (duckdb.TransactionException, duckdb.FatalException):

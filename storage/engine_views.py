@@ -1,7 +1,7 @@
-"""The parts that engines have of the shared views, joined under names that no engine is in.
+"""Macros that combine the engine-specific parts of the shared views under engine-neutral names.
 
-An engine's file in `views/engines/` defines a part as `<engine>_<part>`, or leaves it out; the shared views read
-`engine_<part>`. So another engine is another file there.
+An engine's file in `views/engines/` defines a part as `<engine>_<part>` or omits it; the shared views read
+`engine_<part>`. Adding an engine means adding a file there.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-ROWS = {  # part -> its parameters; the rows of all engines
+ROWS = {  # part -> parameters; a union of the rows of all engines
     "scraped": "looks",
     "crosscheck": "run_ids",
 }
-VALUES = {  # likewise; the value of the one engine that has one, each being null of the others
+VALUES = {  # part -> parameters; the value of the run's engine, null from all others
     "line_activity": "kind, kind_before, broken, tokens",
     "line_tokens_per_step": "definition, kind, mean_length, speculates",
     "line_has_window": "definition, generation_tps",
@@ -24,7 +24,7 @@ VALUES = {  # likewise; the value of the one engine that has one, each being nul
 
 
 def engine_views_sql(folder: Path) -> str:
-    """The macros `engine_<part>`, of the parts that the files of a folder define."""
+    """The macros `engine_<part>` over the parts defined by the files of a folder."""
     texts = {path.stem: path.read_text() for path in sorted(folder.glob("*.sql"))}
     return "".join([_rows(texts, *part) for part in ROWS.items()] + [_value(texts, *part) for part in VALUES.items()])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from storage.files.lost import LostFile
+from storage.files.lost_files import LostFile
 from storage.files.publish import Publisher
 from storage.files.seal import Sealer
 from storage.writer import Writer
@@ -12,22 +12,22 @@ from storage.writer import Writer
 
 @dataclass(frozen=True, slots=True)
 class StoreHealth:
-    """Whether all is well with the store; `detail` says in words what is not."""
+    """The state of the store; `detail` describes a failure."""
 
     ok: bool
-    is_storing: bool  # what is given to it becomes durable; else it waits in memory
+    is_storing: bool  # submitted rows become durable; otherwise they wait in memory
     detail: str | None
     pending_rows: int
-    publish_ms: float | None  # how long the last publishing took
-    waiting_s: float = 0.0  # since when something waits to become durable
+    publish_ms: float | None  # duration of the last publish
+    waiting_s: float = 0.0  # age of the oldest row that is not durable
     last_commit_age_s: float | None = None
-    unpublished_s: float = 0.0  # since when the published file lacks something
+    unpublished_s: float = 0.0  # age of the oldest change missing from the published file
     published_age_s: float | None = None
-    lost: tuple[LostFile, ...] = ()  # sealed files that are left out
+    lost_files: tuple[LostFile, ...] = ()  # sealed files that the views leave out
 
 
 def health_of(writer: Writer, publisher: Publisher, sealer: Sealer) -> StoreHealth:
-    """How the store is, as its three threads report it."""
+    """Return the store's health as reported by its three threads."""
     unwritten = writer.failure
     failure = unwritten or publisher.failure or sealer.failure
     return StoreHealth(
@@ -40,5 +40,5 @@ def health_of(writer: Writer, publisher: Publisher, sealer: Sealer) -> StoreHeal
         last_commit_age_s=writer.last_commit_age_s,
         unpublished_s=publisher.behind_s,
         published_age_s=publisher.age_s,
-        lost=tuple(sealer.lost),
+        lost_files=tuple(sealer.lost_files),
     )

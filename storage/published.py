@@ -9,18 +9,18 @@ import duckdb
 import pyarrow as pa
 
 from storage.database import StoreError
-from storage.published_query import Query
+from storage.published_query import QueryFunction
 
 
-class Published:
-    """Answers `storage.ask`'s questions from an open published file."""
+class PublishedStore:
+    """Runs the queries of `storage.queries` on an open published file."""
 
-    def __init__(self, query: Query) -> None:
+    def __init__(self, query: QueryFunction) -> None:
         self._query = query
 
     def query(self, sql: str, params: Mapping[str, Any] | None = None) -> pa.Table:
-        """Raises StoreError where the file was written by a Pitwall that did not have what is asked for."""
+        """Return the rows; raises StoreError if an older Pitwall wrote the file without the requested views."""
         try:
             return self._query(sql, params)
         except duckdb.CatalogException as error:
-            raise StoreError("The published file is of an older Pitwall: start this one once.") from error
+            raise StoreError("An older Pitwall wrote the published file: start this version once.") from error

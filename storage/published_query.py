@@ -1,4 +1,4 @@
-"""Queries on the published file, from any process; the owner uses `Store.query` in the same way."""
+"""Queries on the published file from any process; the owner uses `Store.query` in the same way."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ import pyarrow as pa
 from storage.database import StoreError
 
 Params = Sequence[Any] | Mapping[str, Any]
-ASKING_FAILURES = (duckdb.Error, StoreError)  # what a question may raise
+QUERY_FAILURES = (duckdb.Error, StoreError)  # raised by a query
 
 
-class Query(Protocol):
-    """Anything that answers a statement with a table: a Store's `query`, or the published file's."""
+class QueryFunction(Protocol):
+    """Runs a statement and returns a table: a Store's `query`, or that of the published file."""
 
     def __call__(self, sql: str, params: Params | None = None) -> pa.Table: ...
 
 
-def count_views(query: Query) -> dict[str, int]:
-    """View -> its rows, each read with all its columns: a missing or cut file shows itself."""
+def count_views(query: QueryFunction) -> dict[str, int]:
+    """Return the row count of each view, reading all columns to detect missing or truncated files."""
     names = query("SELECT view_name FROM duckdb_views() WHERE NOT internal AND schema_name = 'main' ORDER BY 1")
     return {name: len(query(f"SELECT hash(COLUMNS(*)) FROM {name}")) for name in names["view_name"].to_pylist()}
 
 
 @contextmanager
-def published_query(path: Path) -> Iterator[Query]:
-    """Ask the published file as it is now; raises StoreError when there is none."""
+def published_query(path: Path) -> Iterator[QueryFunction]:
+    """Open the current published file; raises StoreError if there is none."""
     if not path.exists():
         raise StoreError(f"There is no published file at {path}: is this the data folder, and has Pitwall run?")
     with duckdb.connect(str(path), read_only=True) as connection:

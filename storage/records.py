@@ -109,7 +109,7 @@ def machine_table(machine: Machine) -> pa.Table:
 
 
 def label_table(machine_id: str, label: str | None, at: datetime) -> pa.Table:
-    """What a person calls a machine, as one row."""
+    """A machine's label as one row."""
     row = {"machine_id": machine_id, "label": label, "labelled_at": at}
     return pa.Table.from_pylist([row], LABEL_SCHEMA)
 

@@ -12,7 +12,7 @@ from typing import Any, get_args, get_type_hints
 import pyarrow as pa
 
 from domain import Run
-from load_records import Accuracy, AccuracyItem, Check, Load, LoadCounters, LoadPhase, RequestRecord, Result
+from load_records import Accuracy, AccuracyItem, Load, LoadCounters, LoadPhase, RequestRecord, Result, SuiteCheck
 from samples import (
     AgentPosition,
     CollectorHealth,
@@ -39,7 +39,7 @@ SAMPLE_TABLES: Mapping[type[Sample], str] = {
     LoadPhase: "load_phases",
     LoadCounters: "load_counters",
     Result: "results",
-    Check: "checks",
+    SuiteCheck: "checks",
     Accuracy: "accuracy",
     AccuracyItem: "accuracy_items",
     Event: "events",
@@ -59,12 +59,12 @@ UNSIGNED: Mapping[str, pa.DataType] = {"inode": pa.uint64()}  # overlay file sys
 
 
 def _arrow_type(hint: Any) -> pa.DataType:
-    """The Arrow type of a field; dicts and lists of texts become JSON, `X | None` is X (every column may be null)."""
-    known = [arm for arm in (get_args(hint) or (hint,)) if arm is not type(None)]
-    lists = [LISTS[arm] for arm in known if arm in LISTS]
+    """The Arrow type of a field; dicts and lists of strings become JSON, `X | None` becomes X: columns are nullable."""
+    types = [arm for arm in (get_args(hint) or (hint,)) if arm is not type(None)]
+    lists = [LISTS[arm] for arm in types if arm in LISTS]
     if lists:
         return lists[0]
-    return ARROW_TYPES.get(known[0], pa.string())
+    return ARROW_TYPES.get(types[0], pa.string())
 
 
 def _arrow_schema(row_type: type[Any]) -> pa.Schema:
@@ -77,7 +77,7 @@ ARROW_SCHEMAS: Mapping[type[Any], pa.Schema] = {row_type: _arrow_schema(row_type
 
 
 def _finite(value: Any) -> Any:
-    """JSON has no NaN and no infinity: both are unknown."""
+    """The value with NaN and infinities as None, which JSON lacks."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
@@ -90,7 +90,7 @@ def _json_text(value: Any) -> str:
 
 
 def _column(values: list[Any], kind: pa.DataType) -> pa.Array:
-    """One column; what a log or a server sent may hold lone surrogates, which no UTF-8 column can."""
+    """One column; lone surrogates from logs or servers are replaced, because UTF-8 cannot hold them."""
     if not pa.types.is_string(kind):
         return pa.array(values, kind)
     texts = [_json_text(value) if isinstance(value, dict | list) else value for value in values]
@@ -98,7 +98,7 @@ def _column(values: list[Any], kind: pa.DataType) -> pa.Array:
 
 
 def arrow_table(row_type: type[Any], rows: Iterable[Any]) -> pa.Table:
-    """Rows of one type as a table; raises TypeError, ValueError or pa.ArrowInvalid on a value of a wrong type."""
+    """Rows of one type as a table; raises TypeError, ValueError or pa.ArrowInvalid for a value of the wrong type."""
     schema, listed = ARROW_SCHEMAS[row_type], list(rows)
     columns = [
         _column([getattr(row, name) for row in listed], kind)
@@ -108,7 +108,7 @@ def arrow_table(row_type: type[Any], rows: Iterable[Any]) -> pa.Table:
 
 
 def tables_of(rows: Iterable[Any]) -> dict[str, pa.Table]:
-    """Mixed rows grouped by the raw table they belong to."""
+    """Rows of mixed types, grouped by raw table."""
     groups: dict[type[Any], list[Any]] = {}
     for row in rows:
         groups.setdefault(type(row), []).append(row)
@@ -122,7 +122,7 @@ def _run_schema() -> pa.Schema:
 
 
 RUN_SCHEMA = _run_schema()
-JSON_OF_RUN = ("config", "workload", "later_workloads", "provenance", "told")
+JSON_FIELDS = ("config", "workload", "later_workloads", "provenance", "told")
 
 
 def run_table(run: Run) -> pa.Table:
@@ -130,7 +130,7 @@ def run_table(run: Run) -> pa.Table:
     record = run.model_dump() | {
         "config": run.config.model_dump(mode="json"),
         "workload": run.workload and run.workload.model_dump(mode="json"),
-        "later_workloads": [one.model_dump(mode="json") for one in run.later_workloads] or None,
+        "later_workloads": [workload.model_dump(mode="json") for workload in run.later_workloads] or None,
         "state": run.state.value,
         "fingerprint": run.config.fingerprint,
     }
@@ -140,6 +140,6 @@ def run_table(run: Run) -> pa.Table:
 
 def run_of(record: Mapping[str, Any]) -> Run:
     """The run that a row of raw.runs holds."""
-    given = {name: record[name] for name in Run.model_fields}
-    decoded = {key: json.loads(given[key]) for key in JSON_OF_RUN if given[key] is not None}
-    return Run.model_validate(given | {"later_workloads": ()} | decoded)
+    values = {name: record[name] for name in Run.model_fields}
+    decoded = {key: json.loads(values[key]) for key in JSON_FIELDS if values[key] is not None}
+    return Run.model_validate(values | {"later_workloads": ()} | decoded)

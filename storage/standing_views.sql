@@ -1,5 +1,5 @@
--- What stands in the catalog, as one checksum. Names alone: DuckDB words a text otherwise once it has read it from the
--- file.
+-- The views and macros in the catalog as one checksum. Names only, because DuckDB rewrites view texts when it reads
+-- them from the file.
 SELECT md5(string_agg(text, chr(10) ORDER BY text)) FROM (
     SELECT concat_ws(' ', table_name, column_name, data_type, comment) AS text
     FROM duckdb_columns() WHERE NOT internal AND schema_name = 'main'

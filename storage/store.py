@@ -1,4 +1,4 @@
-"""The store: the single owner of everything Pitwall has recorded."""
+"""The store: the single owner of all recorded data."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from domain import AdoptedPoint, AuditEntry, Machine, Run, RunState, Share, Stud
 from notes import Gotcha, RunNote
 from samples import AgentPosition, Batch, TailPosition
 from settings import Settings
-from storage.ask import run_queries, study_queries
+from storage.caches.live_run_ids import LiveRunIds
+from storage.caches.query_cache import QueryCache
+from storage.caches.run_lines import RunLineCache
 from storage.database import Database
-from storage.files.deleted import RunBin
-from storage.files.lost import LostFile, look_deeply, look_quickly, read_lost_files
+from storage.files.deletions import RunBin
+from storage.files.lost_files import LostFile, check_content, check_ends, read_lost_files
 from storage.files.publish import Publisher
 from storage.files.seal import SealedDraft, Sealer
 from storage.health import StoreHealth, health_of
-from storage.lists.answers import SharedAnswers
-from storage.lists.kept_lines import KeptLines
-from storage.lists.live_runs import LiveRuns
 from storage.opening import open_database
 from storage.people import GotchaBook, NoteBook, ViewBook
+from storage.queries import run_queries, study_queries
 from storage.records import (
     adopted_of,
     adopted_table,
@@ -41,13 +41,13 @@ from storage.records import (
     study_table,
 )
 from storage.rows import run_of, run_table, tables_of
-from storage.writer import CommitCallback, Pending, Writer, replace_rows
+from storage.writer import CommitCallback, PendingWrite, Writer, replace_rows
 
-NEVER_WAITS = frozenset({"events", "collector_health"})  # a few rows a minute, and how anybody learns of the trouble
+NEVER_WAITS = frozenset({"events", "collector_health"})  # a few rows per minute, and they report the problem
 
 
 class Definition(Protocol):
-    """What a metric means under a definition id (engines.base.MetricDefinition has this shape)."""
+    """The meaning of a metric under a definition id (implemented by engines.base.MetricDefinition)."""
 
     @property
     def definition(self) -> str: ...
@@ -60,7 +60,7 @@ class Definition(Protocol):
 
 
 class Store:
-    """Everything below the data folder; safe from any thread, opened by one process at a time."""
+    """All data below the data folder; thread-safe, opened by one process at a time."""
 
     def __init__(self, settings: Settings, database: Database, clock: Callable[[], datetime]) -> None:
         self._database = database
@@ -73,15 +73,15 @@ class Store:
         self._publisher = Publisher(settings, database)
         self.bin = RunBin(settings, database, self, clock, self._publisher.changed)
         self._sealer = Sealer(settings, database, clock, self._publisher.changed, self.bin)
-        self.answers = SharedAnswers(lambda: database.version)
-        self._lines = KeptLines(self._writer.submit, self.query)
-        self._live = LiveRuns(self.query)
+        self.query_cache = QueryCache(lambda: database.version)
+        self._run_lines = RunLineCache(self._writer.submit, self.query)
+        self._live_ids = LiveRunIds(self.query)
 
     @classmethod
     def open(cls, settings: Settings, clock: Callable[[], datetime] = utc_now) -> Self:
-        """Open or make the store in `settings.data_dir`.
+        """Open or create the store in `settings.data_dir`.
 
-        Raises StoreError when it is in use, newer, unreadable or cannot be written.
+        Raises StoreError if it is in use, newer than this version, unreadable or read-only.
         """
         with ExitStack() as opened:
             store = cls(settings, opened.enter_context(closing(open_database(settings))), clock)
@@ -90,193 +90,197 @@ class Store:
         return store
 
     def _start(self, opened: ExitStack) -> None:
-        self._sealer.lost = read_lost_files(self.query)
+        self._sealer.lost_files = read_lost_files(self.query)
         self._publisher.try_publish()
         self._writer.on_commit(self._publisher.changed)
-        self._writer.on_commit(self._lines.committed)
-        for part in (self._publisher, self._writer, self._sealer):  # the last commit is published too
-            part.start()
-            opened.callback(part.close)
+        self._writer.on_commit(self._run_lines.on_committed)
+        for service in (
+            self._publisher,
+            self._writer,
+            self._sealer,
+        ):  # closed in reverse, so the last commit is published
+            service.start()
+            opened.callback(service.close)
 
     def close(self) -> None:
-        """Commit what is queued, publish a last time and close the file; what fails is raised when all is closed."""
+        """Commit queued rows, publish once more and close the file; errors are raised after everything is closed."""
         self._opened.close()
 
     def publish(self) -> None:
-        """Publish now; this happens automatically every 2 s when something changed."""
+        """Publish now; happens automatically at most every 2 s after changes."""
         self._publisher.publish()
 
     def seal(self) -> int:
-        """Seal now what is due, as happens automatically twice a minute; returns the number of files written."""
+        """Seal due rows now, as happens automatically twice a minute; returns the number of files written."""
         return self._sealer.seal_due()
 
     def purge(self) -> int:
-        """Remove the runs that were deleted a day ago, as happens automatically; returns their number."""
+        """Remove runs deleted more than a day ago, as happens automatically; returns their number."""
         return self._sealer.purge_due()
 
     def merge(self) -> int:
-        """Merge small sealed files of ended runs, as happens automatically while no run is live; returns the number."""
+        """Merge small sealed files of ended runs, as happens automatically while no run is live; returns a count."""
         return self._sealer.merge_due()
 
     def write(self, batch: Batch) -> Future[None]:
-        """Queue samples and positions, which are committed together; the future is done when they are durable.
+        """Queue samples and positions for one commit; the future is done when they are durable.
 
-        Blocks while too much is queued (a full disk), except for batches of events and health only, so that stopping a
-        server is never delayed. Raises at once on a value of a wrong type.
+        Blocks while too many rows are queued (as with a full disk), except for batches with only events and health, so
+        that stopping a server is never delayed. Raises at once on a value of the wrong type.
         """
         tables = tables_of([*batch.samples, *batch.positions])
         run_ids = frozenset(s.run_id for s in batch.samples if s.run_id is not None)
         is_bulk = not tables.keys() <= NEVER_WAITS
-        is_sampling = self._live.only_sampled(tables.keys(), run_ids)
-        tables |= self._lines.forgetting(run_ids)
-        return self._writer.submit(Pending(tables, run_ids, is_bulk=is_bulk, is_sampling=is_sampling))
+        is_sampling = self._live_ids.is_sampling_only(tables.keys(), run_ids)
+        tables |= self._run_lines.invalidate(run_ids)
+        return self._writer.submit(PendingWrite(tables, run_ids, is_bulk=is_bulk, is_sampling=is_sampling))
 
     def save_run(self, run: Run, timeout_s: float | None = None) -> None:
-        """As `queue_runs`, durable when it returns; raises TimeoutError where that takes longer: it stays queued."""
+        """As `queue_runs`, but durable on return; raises TimeoutError if it takes longer, and the run stays queued."""
         self.queue_runs([run]).result(timeout_s)
 
     def queue_runs(self, runs: Sequence[Run]) -> Future[None]:
-        """Queue the states of different runs, committed together after all before; done when durable. Never blocks."""
-        table = pa.concat_tables([run_table(self._live.noted(run)) for run in runs])
-        return self._writer.submit(Pending({"runs": table}, frozenset(run.id for run in runs), urgent=True))
+        """Queue the states of different runs for one commit, after all earlier rows; never blocks."""
+        table = pa.concat_tables([run_table(self._live_ids.track(run)) for run in runs])
+        return self._writer.submit(PendingWrite({"runs": table}, frozenset(run.id for run in runs), is_urgent=True))
 
     def save_run_with(self, run: Run, batch: Batch) -> Future[None]:
-        """Queue the state of a run and samples of it, committed together; raises at once on a value of a wrong type."""
-        tables = {"runs": run_table(self._live.noted(run)), **tables_of([*batch.samples, *batch.positions])}
-        return self._writer.submit(Pending(tables, frozenset([run.id]), is_bulk=True))
+        """Queue a run's state and samples for one commit; raises at once on a value of the wrong type."""
+        tables = {"runs": run_table(self._live_ids.track(run)), **tables_of([*batch.samples, *batch.positions])}
+        return self._writer.submit(PendingWrite(tables, frozenset([run.id]), is_bulk=True))
 
     def runs_of_source(self, sha256: str) -> list[str]:
-        """The ids of the runs whose loads were imported from this file."""
+        """Return the ids of the runs whose loads were imported from this file."""
         return run_queries.runs_of_source(self, sha256)
 
     def set_definitions(self, definitions: Iterable[Definition]) -> None:
-        """Replace what the metrics mean under the given definition ids; shown by the view metric_definitions."""
+        """Replace the meanings of metrics under these definition ids; shown in the view metric_definitions."""
         columns = ("definition", "metric", "formula", "null_reason")
         rows = [{name: getattr(row, name) for name in columns} for row in definitions]
         table = pa.Table.from_pylist(rows, pa.schema([(name, pa.string()) for name in columns]))
-        self._writer.submit(Pending({"metric_definitions": table}, frozenset(), urgent=True)).result()
+        self._writer.submit(PendingWrite({"metric_definitions": table}, frozenset(), is_urgent=True)).result()
 
     def save_share(self, share: Share) -> None:
-        """Store a share as it now stands; durable when it returns."""
-        self._writer.submit(Pending({"shares": share_table(share)}, frozenset(), urgent=True)).result()
+        """Store the current state of a share; durable on return."""
+        self._writer.submit(PendingWrite({"shares": share_table(share)}, frozenset(), is_urgent=True)).result()
 
     def save_study(self, study: Study) -> None:
-        """Store a study as it now stands; durable when it returns."""
-        self._writer.submit(Pending({"studies": study_table(study)}, frozenset(), urgent=True)).result()
+        """Store the current state of a study; durable on return."""
+        self._writer.submit(PendingWrite({"studies": study_table(study)}, frozenset(), is_urgent=True)).result()
 
-    def keep_run_lines(self, lines: Iterable[tuple[Run, RunLine]], formulas: str, asked_s: float) -> None:
-        """Keep what these formulas say of runs, by the rows that were there at `asked_s` of the monotonic clock."""
-        self._lines.keep(lines, formulas, asked_s)
+    def cache_run_lines(self, lines: Iterable[tuple[Run, RunLine]], formulas: str, read_s: float) -> None:
+        """Cache run lines computed by these formulas from the rows present at `read_s` (monotonic clock)."""
+        self._run_lines.add(lines, formulas, read_s)
 
     def save_machine(self, machine: Machine) -> Future[None]:
-        """Queue what a machine now is; the future is done when it is durable."""
-        return self._writer.submit(Pending({"machines": machine_table(machine)}, frozenset()))
+        """Queue the current state of a machine; the future is done when it is durable."""
+        return self._writer.submit(PendingWrite({"machines": machine_table(machine)}, frozenset()))
 
     def label_machine(self, machine_id: str, label: str | None) -> None:
-        """Set or remove a machine's label; durable when it returns."""
+        """Set or remove a machine's label; durable on return."""
         table = label_table(machine_id, label, self._clock())
-        self._writer.submit(Pending({"machine_labels": table}, frozenset(), urgent=True)).result()
+        self._writer.submit(PendingWrite({"machine_labels": table}, frozenset(), is_urgent=True)).result()
 
     def studies(self) -> list[Study]:
-        """All studies, the newest first."""
+        """Return all studies, newest first."""
         return study_queries.studies(self)
 
     def adopt(self, point: AdoptedPoint, entries: Iterable[AuditEntry]) -> None:
-        """Add an operating point, with what the audit says of it, in one transaction; durable when it returns."""
+        """Add an operating point and its audit entries in one transaction; durable on return."""
         tables = {"adopted": adopted_table(point), "audit": audit_table(entries)}
-        self._writer.submit(Pending(tables, frozenset(), urgent=True)).result()
+        self._writer.submit(PendingWrite(tables, frozenset(), is_urgent=True)).result()
 
     def adopted(self) -> list[AdoptedPoint]:
-        """All that were ever adopted, the newest first."""
+        """Return all points ever adopted, newest first."""
         rows = self.query("SELECT * FROM raw.adopted ORDER BY adopted_at DESC, id DESC").to_pylist()
         return [adopted_of(row) for row in rows]
 
     def shares(self) -> list[Share]:
-        """All shares that were ever made, the newest first."""
+        """Return all shares ever created, newest first."""
         rows = self.query("SELECT * FROM raw.shares ORDER BY created_at DESC, id").to_pylist()
         return [share_of(row) for row in rows]
 
     def audit(self, newest: int) -> list[AuditEntry]:
-        """The newest audit entries, the newest first."""
+        """Return the newest audit entries, newest first."""
         rows = self.query("SELECT * FROM raw.audit ORDER BY ts DESC LIMIT ?", [newest]).to_pylist()
         return [AuditEntry(**row) for row in rows]
 
     def record(self, entries: Iterable[AuditEntry]) -> Future[None]:
-        """Queue what somebody did for the audit; the future is done when it is durable."""
-        return self._writer.submit(Pending({"audit": audit_table(entries)}, frozenset()))
+        """Queue audit entries; the future is done when they are durable."""
+        return self._writer.submit(PendingWrite({"audit": audit_table(entries)}, frozenset()))
 
-    def take_sealed(
+    def adopt_runs(
         self,
         runs: Sequence[Run],
         drafts: Sequence[SealedDraft],
         notes: Sequence[RunNote] = (),
         gotchas: Sequence[Gotcha] = (),
     ) -> None:
-        """Take another Pitwall's runs with what people say; the samples lie in Parquet files, which are moved."""
+        """Add runs of another Pitwall with their notes and gotchas; the Parquet files with the samples are moved."""
         if not runs:
             return
-        with self._sealer.held_off(), self._database.transaction() as cursor:
-            self._sealer.take(cursor, drafts)
+        with self._sealer.paused(), self._database.transaction() as cursor:
+            self._sealer.add_drafts(cursor, drafts)
             for run in runs:
                 replace_rows(cursor, "runs", run_table(run))
                 cursor.execute("INSERT INTO raw.foreign_runs VALUES (?, ?)", [run.id, self._clock()])
             replace_rows(cursor, "run_notes", note_table(notes))
             replace_rows(cursor, "gotchas", gotcha_table(gotchas))
-        touched = frozenset(run.id for run in runs)
-        self._lines.committed(touched)
-        self._publisher.changed(touched)
+        run_ids = frozenset(run.id for run in runs)
+        self._run_lines.on_committed(run_ids)
+        self._publisher.changed(run_ids)
 
     def run(self, run_id: str) -> Run | None:
-        """The run of this id as it was committed last; None where no run has it."""
+        """Return the last committed state of the run with this id, or None."""
         return next(iter(self._runs("WHERE id = ?", [run_id])), None)
 
     def runs_of(self, run_ids: Sequence[str]) -> list[Run]:
-        """The runs that have these ids, in their order."""
+        """Return the runs with these ids, in their order."""
         return run_queries.runs_of(self, run_ids)
 
     def runs(self, states: Iterable[RunState] | None = None, limit: int | None = None) -> list[Run]:
-        """Runs, the newest first; all of them unless states or a limit are given."""
+        """Return runs, newest first; all of them without states or a limit."""
         where, params = ("", []) if states is None else ("WHERE list_contains(?, state)", [[str(s) for s in states]])
         return self._runs(f"{where} ORDER BY id DESC LIMIT ?", [*params, limit])
 
     def runs_of_batch(self, batch_id: str) -> list[Run]:
-        """The runs that were launched together, in the order of their making."""
+        """Return the runs launched together, in the order of their creation."""
         return run_queries.runs_of_batch(self, batch_id)
 
     def names_like(self, names: Collection[str]) -> list[str]:
-        """The names of runs that are one of these or numbered on from it."""
+        """Return the names of runs that equal one of these or extend it by a number."""
         return run_queries.names_like(self, names)
 
     def log_paths(self) -> dict[str, str]:
-        """Where the logs of runs are, by the run, the newest first."""
+        """Return the log path of each run by its id, newest first."""
         return run_queries.log_paths(self)
 
     def _runs(self, clause: str, params: Sequence[Any]) -> list[Run]:
         return [run_of(record) for record in self.query(f"SELECT * FROM raw.runs {clause}", params).to_pylist()]
 
     def tail_position(self, run_id: str, path: str) -> TailPosition | None:
-        """How far a file had been taken in when its last samples were committed."""
+        """Return the position in a file as of the last committed samples."""
         sql = "SELECT * FROM raw.tail_positions WHERE run_id = ? AND path = ?"
         return next((TailPosition(**row) for row in self.query(sql, [run_id, path]).to_pylist()), None)
 
     def agent_position(self, run_id: str, agent_id: str) -> AgentPosition | None:
-        """How far what an agent sends was taken in when its last samples were committed."""
+        """Return the position in an agent's data as of the last committed samples."""
         sql = "SELECT * FROM raw.agents WHERE run_id = ? AND agent_id = ?"
         return next((AgentPosition(**row) for row in self.query(sql, [run_id, agent_id]).to_pylist()), None)
 
     def count_agents(self, run_id: str) -> int:
-        """How many agents have sent samples of a run."""
+        """Return the number of agents that have sent samples of a run."""
         return int(self.query("SELECT count(*) AS n FROM raw.agents WHERE run_id = ?", [run_id])["n"][0].as_py())
 
     def query(self, sql: str, params: Sequence[Any] | Mapping[str, Any] | None = None) -> pa.Table:
-        """The rows a statement gives, on a cursor of its own; times come in UTC. Raises duckdb.Error."""
-        lost = self._sealer.lost
+        """Return the rows of a statement; times are in UTC. Raises duckdb.Error."""
+        lost_before = self._sealer.lost_files
         try:
             return self._query(sql, params)
         except duckdb.Error as failure:
-            # A sealed file may have gone since the start, or be broken inside: without it the rest can be read.
-            self._sealer.look_after(failure)
-            if self._sealer.lost == lost:
+            # A sealed file may be missing or damaged since the start; without it the rest can be read.
+            self._sealer.handle_read_failure(failure)
+            if self._sealer.lost_files == lost_before:
                 raise
         return self._query(sql, params)
 
@@ -285,14 +289,14 @@ class Store:
             return cursor.execute(sql, params).to_arrow_table()
 
     def look_for_lost_files(self, deeply: bool = False) -> list[LostFile]:
-        """Look at every sealed file, leave out those that are missing or broken, and give them by run."""
-        self._sealer.note_lost(look_deeply if deeply else look_quickly)
-        return self._sealer.lost
+        """Check every sealed file, leave out missing or damaged ones, and return them by run."""
+        self._sealer.record_lost(check_content if deeply else check_ends)
+        return self._sealer.lost_files
 
     def on_commit(self, callback: CommitCallback) -> None:
-        """Call back after each commit with the ids of the runs it touched; on the writer's thread, so be quick."""
+        """Register a callback for each commit, with the ids of its runs; runs on the writer's thread, so be quick."""
         self._writer.on_commit(callback)
 
     def health(self) -> StoreHealth:
-        """Whether rows are stored and published, what failed last, and how long what waits has waited."""
+        """Return whether rows are stored and published, the last failure, and the age of waiting rows."""
         return health_of(self._writer, self._publisher, self._sealer)

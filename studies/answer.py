@@ -1,4 +1,4 @@
-"""What a study answers, as `./pitwall study run --json` prints it."""
+"""Builds the answer of a study, as printed by `./pitwall study run --json`."""
 
 from __future__ import annotations
 
@@ -7,156 +7,171 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from analysis.guard import RowCode
-from analysis.study import ArmState, End
+from analysis.study import ArmState, RaceEnd
 from analysis.verdict.mean import interval_of_mean, mean_of
 from commands.study_file import StudyPlan
 from domain import JsonValue
-from reports.studies.study import StudyStanding, next_arms, starts_by_arm
-from studies.several import together
-from studies.systems import of_several_machines
+from reports.studies.study import StudyStatus, next_arms, starts_by_arm
+from studies.several import combine_answers
+from studies.systems import machine_warnings
 
-OF_THE_MACHINE = (RowCode.STARVATION, RowCode.CLIENT, RowCode.NEIGHBOURS)
+MACHINE_ROWS = (RowCode.STARVATION, RowCode.CLIENT, RowCode.NEIGHBOURS)
 
 
-def answer_of(plan: StudyPlan, standings: Sequence[StudyStanding]) -> dict[str, JsonValue]:
-    """As far as it is known: `answer` is null while the study goes on."""
-    return _whole(plan, standings, [], None, is_over=False)
+def answer_of(plan: StudyPlan, statuses: Sequence[StudyStatus]) -> dict[str, JsonValue]:
+    """The answer so far; `answer` is null while the study runs."""
+    return _build_answer(plan, statuses, [], None, is_over=False)
 
 
 def ended_answer(
-    plan: StudyPlan, standings: Sequence[StudyStanding], reasons: Sequence[str], end: End | None = None
+    plan: StudyPlan, statuses: Sequence[StudyStatus], reasons: Sequence[str], end: RaceEnd | None = None
 ) -> dict[str, JsonValue]:
-    """The answer at the end; without one that the race gives, it is not known."""
-    return _whole(plan, standings, reasons, end, is_over=True)
+    """The final answer; 'unknown' if the race has no result."""
+    return _build_answer(plan, statuses, reasons, end, is_over=True)
 
 
-def _whole(
-    plan: StudyPlan, standings: Sequence[StudyStanding], reasons: Sequence[str], end: End | None, is_over: bool
+def _build_answer(
+    plan: StudyPlan, statuses: Sequence[StudyStatus], reasons: Sequence[str], end: RaceEnd | None, is_over: bool
 ) -> dict[str, JsonValue]:
-    """The answer under the one workload; under several, what they agree on, with the answer of each beside it."""
-    parts, reasons = plan.under_each(), [*plan.notes, *reasons]
+    """The answer under a single workload; under several, their common answer with the answer of each."""
+    parts, reasons = plan.per_workload(), [*plan.notes, *reasons]
     answers = [
-        _answer(part, one, end or one.race.end or End.UNKNOWN if is_over else one.race.end)
-        for part, one in zip(parts, standings, strict=True)
+        _answer(part, status, end or status.race.end or RaceEnd.UNKNOWN if is_over else status.race.end)
+        for part, status in zip(parts, statuses, strict=True)
     ]
     if len(answers) == 1:
-        whole = answers[0] if is_over else answers[0] | {"answer": None, "winner": None}
-        return whole | {"reasons": [*reasons, *answers[0]["reasons"]]}
-    whole = together([part.workload_title for part in parts], answers, starts_by_arm(standings), reasons, is_over)
-    return whole | {"starts_left": None if is_over else _starts_left(plan, standings, whole["runs"])}
+        answer = answers[0] if is_over else answers[0] | {"answer": None, "winner": None}
+        return answer | {"reasons": [*reasons, *answers[0]["reasons"]]}
+    answer = combine_answers(
+        [part.workload_title for part in parts], answers, starts_by_arm(statuses), reasons, is_over
+    )
+    return answer | {"starts_left": None if is_over else _starts_left(plan, statuses, answer["runs"])}
 
 
-def _starts_left(plan: StudyPlan, standings: Sequence[StudyStanding], done: int) -> list[int] | None:
-    """The starts left for all workloads together, which share each start: the rounds that the slowest of them takes."""
-    going = [one for one in standings if one.race.end is None and one.left is not None and one.race.next_arms]
-    if not going:
+def _starts_left(plan: StudyPlan, statuses: Sequence[StudyStatus], started: int) -> list[int] | None:
+    """The starts left for all workloads, which share each start: the rounds of the slowest workload."""
+    undecided = [
+        status
+        for status in statuses
+        if status.race.end is None and status.remaining is not None and status.race.next_arms
+    ]
+    if not undecided:
         return None
-    spare, arms = max(0, plan.budget.runs - done), len(next_arms(standings))
-    rounds = max(math.ceil(one.left.high / len(one.race.next_arms)) for one in going if one.left)
-    return [min(spare, max(one.left.low for one in going if one.left)), min(spare, rounds * arms)]
+    budget_left, arms = max(0, plan.budget.runs - started), len(next_arms(statuses))
+    rounds = max(
+        math.ceil(status.remaining.high / len(status.race.next_arms)) for status in undecided if status.remaining
+    )
+    return [
+        min(budget_left, max(status.remaining.low for status in undecided if status.remaining)),
+        min(budget_left, rounds * arms),
+    ]
 
 
-def _answer(plan: StudyPlan, standing: StudyStanding, end: End | None) -> dict[str, JsonValue]:
+def _answer(plan: StudyPlan, status: StudyStatus, end: RaceEnd | None) -> dict[str, JsonValue]:
     arms: list[JsonValue] = [
         {
             "name": seat.name,
-            "runs": len(standing.runs[seat.name]),
+            "runs": len(status.runs[seat.name]),
             "state": seat.state.value,
             "ratio": seat.ratio,
             "interval": None if seat.interval is None else list(seat.interval),
-            "values": list(standing.values.get(seat.name, ())),
-            **_means(plan, standing.values.get(seat.name, ())),
-            "cause": standing.causes.get(seat.name),
-            "predicted": _predicted(standing, seat.name),
+            "values": list(status.values.get(seat.name, ())),
+            **_means(plan, status.values.get(seat.name, ())),
+            "cause": status.causes.get(seat.name),
+            "predicted": _predicted(status, seat.name),
         }
-        for seat in standing.race.seats
+        for seat in status.race.seats
     ]
     return {
         "answer": None if end is None else end.value,
-        "winner": standing.race.leader if end is End.WINNER else None,
-        "leader": standing.race.leader,
-        "objective": standing.objective or None,
+        "winner": status.race.leader if end is RaceEnd.WINNER else None,
+        "leader": status.race.leader,
+        "objective": status.objective or None,
         "arms": arms,
-        "runs": standing.starts,
-        "starts_left": None if end or standing.left is None else list(standing.left),
+        "runs": status.starts,
+        "starts_left": None if end or status.remaining is None else list(status.remaining),
         "unranked": [
-            {"arms": [*pair], "rows": [row.code.value for row in rows]} for pair, rows in standing.refused.items()
+            {"arms": [*pair], "rows": [row.code.value for row in rows]} for pair, rows in status.refused.items()
         ],
-        "reasons": _reasons(plan, standing, end),
+        "reasons": _reasons(plan, status, end),
     }
 
 
 def _means(plan: StudyPlan, values: Sequence[float]) -> dict[str, JsonValue]:
-    """Where nothing is held against anything: the mean of the starts and its 95 % interval."""
+    """For 'measure' only: the mean of the starts and its 95 % interval."""
     if plan.question != "measure":
         return {}
     interval = interval_of_mean(values)
     return {"mean": mean_of(values), "mean_interval": None if interval is None else list(interval)}
 
 
-def _reasons(plan: StudyPlan, standing: StudyStanding, end: End | None) -> list[JsonValue]:
-    """What stands behind the answer, in sentences."""
+def _reasons(plan: StudyPlan, status: StudyStatus, end: RaceEnd | None) -> list[JsonValue]:
+    """The reasons for the answer, as sentences."""
     margin = f"{plan.margin:.3g}"
-    away = [seat.name for seat in standing.race.seats if seat.state is ArmState.PREDICTED]
-    said: list[JsonValue] = [*of_several_machines(standing.runs)]
-    if end is End.WINNER:
-        others = "Every other arm that started" if away else "Every other arm"
-        others = "Every other arm that raced" if plan.is_proposed else others
-        said.append(f"{others} is slower than {standing.race.leader}, by intervals that hold for every look.")
-    left = [seat.name for seat in standing.race.seats if seat.state in (ArmState.RACING, ArmState.RESTING)]
-    if end is End.SAME:
-        said.append(f"{', '.join(left)} differ by less than {margin} of their value: the difference does not matter.")
-    if end is End.UNKNOWN and len(left) == 1:
-        said.append(f"Only {left[0]} runs: there is nothing to hold it against.")
-    elif end is End.UNKNOWN and not standing.refused:
-        said.append(_unknown(standing))
+    predicted_arms = [seat.name for seat in status.race.seats if seat.state is ArmState.PREDICTED]
+    reasons: list[JsonValue] = [*machine_warnings(status.runs)]
+    if end is RaceEnd.WINNER:
+        losers = "Every other arm that started" if predicted_arms else "Every other arm"
+        losers = "Every other arm that raced" if plan.is_proposed else losers
+        reasons.append(f"{losers} is slower than {status.race.leader}, by intervals that are valid at every check.")
+    remaining = [seat.name for seat in status.race.seats if seat.state in (ArmState.RACING, ArmState.RESTING)]
+    if end is RaceEnd.SAME:
+        reasons.append(
+            f"{', '.join(remaining)} differ by less than {margin} of their value: the difference does not matter."
+        )
+    if end is RaceEnd.UNKNOWN and len(remaining) == 1:
+        reasons.append(f"Only {remaining[0]} runs: there is nothing to compare it with.")
+    elif end is RaceEnd.UNKNOWN and not status.refused:
+        reasons.append(_unknown(status))
     if plan.is_proposed:
-        tried = sum(bool(its) for its in standing.runs.values())
-        said.append(
-            f"{tried} of {plan.combinations} combinations started, by what Optuna proposed; the best of them, and the "
-            "first, raced by further starts. Of the others nothing is proven."
+        started = sum(bool(runs) for runs in status.runs.values())
+        reasons.append(
+            f"{started} of {plan.combinations} combinations proposed by Optuna were started; the best of them and the "
+            "first raced with further starts. Nothing is proven about the others."
         )
-    said += [f"{name} was not started. {predicted_words(name, standing)}" for name in away]
-    said += [f"{name} is out: {cause}" for name, cause in standing.causes.items()]
-    for (one, other), rows in standing.refused.items():
-        said.append(
-            f"{one} and {other} may not be ranked: {', '.join(row.code.value.replace('_', ' ') for row in rows)}."
+    reasons += [f"{name} was not started. {prediction_text(name, status)}" for name in predicted_arms]
+    reasons += [f"{name} is out: {cause}" for name, cause in status.causes.items()]
+    for (first, second), rows in status.refused.items():
+        reasons.append(
+            f"{first} and {second} may not be ranked: {', '.join(row.code.value.replace('_', ' ') for row in rows)}."
         )
-    if any(row.code in OF_THE_MACHINE for rows in standing.refused.values() for row in rows):
-        said.append("Other work kept the servers, or our client, from the machine: a quiet one would tell.")
-    return said
+    if any(row.code in MACHINE_ROWS for rows in status.refused.values() for row in rows):
+        reasons.append(
+            "Other work on the machine slowed the servers or Pitwall's client: repeat this on an idle machine."
+        )
+    return reasons
 
 
-def _unknown(standing: StudyStanding) -> str:
-    """Why the arms that are left are not told apart, where no guard refused it."""
-    if standing.race.leader is None:
-        return "Not every arm has two starts with a value: nothing can be said of their spread."
-    return "The starts of the arms that are left differ too much among themselves: more starts would tell."
+def _unknown(status: StudyStatus) -> str:
+    """Why the remaining arms cannot be distinguished, if no guard refused the ranking."""
+    if status.race.leader is None:
+        return "Not every arm has two starts with a value, so their spread is unknown."
+    return "The starts of the remaining arms vary too much; more starts may decide."
 
 
-def _predicted(standing: StudyStanding, name: str) -> JsonValue:
-    """What other arms' runs say of an arm, as values and ratios to the first one; None where they say nothing."""
-    predicted = standing.predicted.get(name)
+def _predicted(status: StudyStatus, name: str) -> JsonValue:
+    """The prediction for an arm from other arms' runs, as values and ratios to the first arm; None if there is none."""
+    predicted = status.predicted.get(name)
     if predicted is None:
         return None
-    first = standing.values.get(standing.race.seats[0].name)
+    first = status.values.get(status.race.seats[0].name)
     base = fmean(first) if first else None
-    between = [predicted.low, predicted.high]
-    ratios = [None if base is None or one is None else one / base for one in between]
+    bounds = [predicted.low, predicted.high]
+    ratios = [None if base is None or bound is None else bound / base for bound in bounds]
     return {
-        "interval": between,
+        "interval": bounds,
         "ratio": ratios,
         "requests": predicted.requests,
-        "why": predicted_words(name, standing),
+        "why": prediction_text(name, status),
     }
 
 
-def predicted_words(name: str, standing: StudyStanding) -> str:
-    """Where it lies, and whose runs say so."""
-    predicted = standing.predicted[name]
+def prediction_text(name: str, status: StudyStatus) -> str:
+    """The prediction for an arm, and the runs that it is based on."""
+    predicted = status.predicted[name]
     if predicted.requests is not None:
         share = f"{predicted.requests:.2f} of one request of its full length"
-        return f"Predicted: by the run of {predicted.requests_by}, its KV cache would hold {share}."
+        return f"Predicted from the run of {predicted.requests_by}: its KV cache would hold {share}."
     sides = (("at least", predicted.low, predicted.low_by), ("at most", predicted.high, predicted.high_by))
     bounds = [f"{words} {value:.3g} by the run of {by}" for words, value, by in sides if value is not None]
-    return f"Predicted, not measured: {standing.objective} is {' and '.join(bounds)}."
+    return f"Predicted, not measured: {status.objective} is {' and '.join(bounds)}."

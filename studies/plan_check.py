@@ -1,4 +1,4 @@
-"""What a study's own file does not say: whether this Pitwall has its workloads, and knows its machines."""
+"""Checks a study's plan against this installation: its workloads and machines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from commands.study_file import StudyPlan
 from domain import JsonValue, WorkloadSpec
 from errors import PitwallError
 from launcher.remote.hosts import HostBook
-from reports.studies.parts import alike
+from reports.studies.parts import why_indistinguishable
 from workloads import REGISTRY, spec_for
 from workloads.texts.prompt_file import PlanError
 
@@ -18,20 +18,20 @@ SpecFor = Callable[[str, Mapping[str, JsonValue]], WorkloadSpec]
 
 
 class UnknownLoadError(PitwallError):
-    """The workload of a plan is none, its parameters are not its own, or its prompts cannot be read."""
+    """A plan has an unknown workload, invalid parameters or unreadable prompts."""
 
 
 def check_plan(plan: StudyPlan, book: HostBook) -> None:
-    """Raises UnknownLoadError, and HostError for a machine that nobody has added."""
-    load_specs(plan.under_each(), spec_for)
+    """Raise UnknownLoadError for an invalid workload, and HostError for an unknown machine."""
+    load_specs(plan.per_workload(), spec_for)
     for host in dict.fromkeys(arm.host for arm in plan.arms if arm.host):
-        book.host(host)
+        book.find(host)
 
 
 def load_specs(parts: Sequence[StudyPlan], spec_for: SpecFor) -> list[WorkloadSpec]:
-    """The load of each part of a plan, all told apart; raises UnknownLoadError."""
-    if same := alike(parts):
-        raise UnknownLoadError(same)
+    """Return the workload spec of each part of a plan; raises UnknownLoadError for invalid or identical workloads."""
+    if duplicates := why_indistinguishable(parts):
+        raise UnknownLoadError(duplicates)
     return [_spec(part, spec_for) for part in parts]
 
 
@@ -39,10 +39,10 @@ def _spec(part: StudyPlan, spec_for: SpecFor) -> WorkloadSpec:
     try:
         return spec_for(part.workload, part.params)
     except KeyError:
-        known = ", ".join(REGISTRY)
-        raise UnknownLoadError(f"There is no workload {part.workload!r}: it is one of {known}.") from None
+        names = ", ".join(REGISTRY)
+        raise UnknownLoadError(f"There is no workload {part.workload!r}; the workloads are {names}.") from None
     except ValidationError as error:
-        place, words = ".".join(map(str, error.errors()[0]["loc"])), error.errors()[0]["msg"]
-        raise UnknownLoadError(f"The workload {part.workload} cannot be, {place}: {words}.") from error
+        location, message = ".".join(map(str, error.errors()[0]["loc"])), error.errors()[0]["msg"]
+        raise UnknownLoadError(f"The workload {part.workload} is invalid: {location}: {message}.") from error
     except PlanError as error:
         raise UnknownLoadError(str(error)) from error

@@ -13,7 +13,12 @@ from samples import Batch, Event
 from storage.store import Store
 
 BEGAN = datetime(2026, 11, 20, 12, tzinfo=UTC)
-PROVENANCE = {"gpus": [], "model": {"name": "m", "files": {"config.json": {"sha256": "abc"}}}, "package": "vllm 0.33.0"}
+WEIGHTS = {"files": 1, "bytes": 9, "sha256_of_headers": "h", "sha256_of_samples": "s"}
+PROVENANCE = {
+    "gpus": [],
+    "model": {"name": "m", "files": {"config.json": {"sha256": "abc"}}, "weights": WEIGHTS},
+    "package": "vllm 0.33.0",
+}
 STARTS = 3
 HOSTILE = "<b>bold</b> $x$ [link](http://x)"
 

@@ -29,7 +29,7 @@ def found(capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().out.strip()
 
 
-def test_the_shell_comes_before_the_whole_browser_and_a_named_one_before_both(
+def test_browser_order_is_named_shell_whole(
     programs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     whole = program(programs, "chromium")
@@ -42,7 +42,7 @@ def test_the_shell_comes_before_the_whole_browser_and_a_named_one_before_both(
     assert found(capsys) == named
 
 
-def test_nothing_is_installed_where_a_browser_is_there(
+def test_existing_browser_installs_nothing(
     programs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     whole = program(programs, "chromium")

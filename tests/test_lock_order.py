@@ -23,16 +23,16 @@ from domain import Config, Run, RunState
 from machine.private_files import write_private
 from machine.run_with_timeout import run_bounded
 from notes import Gotcha, SavedView
-from reports.runs.ended import EndedReports
+from reports.cache.run_cache import ReportCache
 from service.agents import AgentIntake
 from service.core import Core, opened_core
 from service.fleet import Fleet
 from settings import Settings
 from storage.sandbox.client import Sandbox
 from storage.store import Store
-from tests.agents.conftest import NOW, batch, message
+from tests.collectors.agents.conftest import NOW, batch, message
 from tests.launcher.servers import marked, request_for, wait_for
-from tests.study.test_study_run import study
+from tests.studies.test_study_run import study
 from tests.test_architecture import product_files
 from tests.test_threads_document import LOCK_TYPES, LOCKS, lock_lines, rows_of
 from web.access.sessions import SessionBook
@@ -41,7 +41,7 @@ from web.actions import Once
 from web.live.hub import LiveHub
 from web.live.log_reads import LogReads
 from web.live.reader import StoreReader
-from web.sql.asked import AskedBook, Question
+from web.sql.history import HistoryEntry, QueryHistory
 
 pytestmark = pytest.mark.publishes
 
@@ -49,7 +49,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FLOORS = {  # 'Class.attribute' -> the row of the document's table; two of one row are not held together either
     name: floor for floor, row in enumerate(rows_of(LOCKS)) for name in row
 }
-LET_GO_ELSEWHERE = {"Asides._free"}  # by the thread that was begun
+LET_GO_ELSEWHERE = {"DetachedCalls._free"}  # by the thread that was begun
 
 
 @cache
@@ -145,11 +145,11 @@ def settings(tmp_path: Path) -> Settings:
 
 @pytest.fixture
 def core(watch: Watch, settings: Settings) -> Iterator[Core]:
-    reports = EndedReports()
+    reports = ReportCache()
 
     def prepare(store: Store) -> None:
         store.on_commit(LiveHub(StoreReader(lambda: store)).on_commit)
-        store.on_commit(reports.committed)
+        store.on_commit(reports.invalidate)
 
     with opened_core(settings, prepare, reports) as core:
         yield core
@@ -164,7 +164,7 @@ def ended(store: Store, run: Run) -> bool:
     return known is not None and known.state.is_final
 
 
-def test_no_thread_takes_a_lock_above_one_that_it_holds(
+def test_locks_are_taken_in_order(
     watch: Watch, core: Core, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = runs_come_and_go(core)
@@ -173,7 +173,7 @@ def test_no_thread_takes_a_lock_above_one_that_it_holds(
     an_agent_sends(core)
     pages_ask(core.store, settings, run)
     a_page_reads_the_lake(core.store, settings, run, monkeypatch)
-    pairs = {("Supervisor._lock", "Writer._changed"), ("StudyRunner._lock", "Supervisor._making")}
+    pairs = {("Supervisor._lock", "Writer._changed"), ("StudyRunner._lock", "Supervisor._factory_lock")}
     pairs |= {("Book._lock", "Writer._changed"), ("AgentIntake._locks", "Writer._changed")}
     assert pairs | {("Fleet._lock", "Database._idle")} <= watch.pairs, "the watch sees pairs at all"
     assert {(held, taken) for held, taken in watch.pairs if FLOORS[held] >= FLOORS[taken]} == set()
@@ -212,22 +212,22 @@ def a_study_goes_on(core: Core, folder: Path) -> None:
 
 def people_write(store: Store) -> None:
     store.notes.change([run.id for run in store.runs()], "operator", lambda note: note.model_copy(update={"text": "x"}))
-    store.gotchas.keep(Gotcha(id="g", engine="vllm", flag="--x", failure="f", workaround="w"), "operator")
-    store.saved_views.keep(SavedView(page="runs", name="v", query=""), "operator")
+    store.gotchas.save(Gotcha(id="g", engine="vllm", flag="--x", failure="f", workaround="w"), "operator")
+    store.saved_views.save(SavedView(page="runs", name="v", query=""), "operator")
 
 
 def an_agent_sends(core: Core) -> None:
     """Of a run on another machine."""
     made = Run(id="r1", name="r", color=0, config=Config(), machine_id="head", created_at=NOW, state=RunState.RUNNING)
     core.store.save_run(made)
-    assert AgentIntake(core.store, core.clock.utc).take("r1", message(batch(1))).number == 1
+    assert AgentIntake(core.store, core.clock.utc).store_message("r1", message(batch(1))).number == 1
 
 
 def pages_ask(store: Store, settings: Settings, run: Run) -> None:
     assert Sandbox(settings, run_bounded).ask("SELECT 1 AS one").table.num_rows == 1
-    assert store.answers.of("runs", lambda: len(store.runs()))
+    assert store.query_cache.get("runs", lambda: len(store.runs()))
     assert LogReads().ends([run])[run.id]
-    AskedBook().add("browser", Question("SELECT 1", NOW, "1 row"))
+    QueryHistory().add("browser", HistoryEntry("SELECT 1", NOW, "1 row"))
     tokens = TokenBook(settings.tokens_path)
     kept, text = tokens.make([Scope.SQL], None, timedelta(days=1), "", "operator")
     assert tokens.find(text) == kept
@@ -247,8 +247,8 @@ def a_page_reads_the_lake(store: Store, settings: Settings, run: Run, monkeypatc
 
     monkeypatch.setattr("storage.lake.lake_reader.opened_reader", opened)
     with closing(Fleet(settings, store)) as fleet:
-        assert fleet.asked_about([run.id, "away"]).query("FROM runs").num_rows > 0
+        assert fleet.queryable_for([run.id, "away"]).query("FROM runs").num_rows > 0
 
 
 def test_two_locks_of_one_file_are_told_apart() -> None:
-    assert {"Supervisor._lock", "Supervisor._making"} <= set(sites().values())
+    assert {"Supervisor._lock", "Supervisor._factory_lock"} <= set(sites().values())

@@ -36,7 +36,7 @@ def imported(path: Path) -> set[str]:
     }
 
 
-def test_what_the_mutants_tests_import_is_copied_beside_them() -> None:
+def test_mutants_get_the_imports_of_their_tests() -> None:
     left, seen = list(selected()), set[Path]()
     assert len(left) > 20
     while left:

@@ -22,7 +22,7 @@ def locked(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 @FOLDERS
-def test_every_package_is_pinned_by_its_content_and_no_registry_is_named(folder: Path) -> None:
+def test_packages_pinned_by_content_no_registry(folder: Path) -> None:
     packages = locked(folder)
     assert len(packages) > 10
     assert [path for path, one in packages.items() if not one.get("integrity") or "resolved" in one] == []
@@ -36,7 +36,7 @@ def test_what_is_asked_for_is_exact(folder: Path) -> None:
     assert folder == EDITOR or "dependencies" not in told, "nothing else of Node.js is shipped"
 
 
-def test_the_served_editor_was_bundled_from_what_is_here() -> None:
+def test_served_editor_matches_local_sources() -> None:
     digest = hashlib.sha256(
         (EDITOR / "entry.js").read_bytes() + (EDITOR / "package-lock.json").read_bytes()
     ).hexdigest()
@@ -44,7 +44,7 @@ def test_the_served_editor_was_bundled_from_what_is_here() -> None:
         assert digest in bundle.readline(), "run: make sql-editor"
 
 
-def test_every_shipped_package_has_its_licence_beside_it() -> None:
+def test_shipped_packages_have_their_licences() -> None:
     texts = (SERVED / "LICENSE.txt").read_text()
     shipped = {path.removeprefix("node_modules/"): one for path, one in locked(EDITOR).items() if not one.get("dev")}
     assert {one["license"] for one in shipped.values()} == {"MIT"}

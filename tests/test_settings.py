@@ -16,7 +16,7 @@ def test_the_environment_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert (settings.data_dir, settings.port, settings.url) == (tmp_path, 9000, "http://127.0.0.1:9000")
 
 
-def test_loopback_and_the_user_s_data_folder_are_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loopback_and_user_folder_are_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("XDG_DATA_HOME", "PITWALL_DATA", "PITWALL_HOST"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", "/home/driver")
@@ -38,12 +38,12 @@ def test_a_wrong_value_is_named(name: str, value: str, monkeypatch: pytest.Monke
     ("public_url", "base_path"),
     [(None, ""), ("https://gpu.example", ""), ("https://gpu.example/pitwall/", "/pitwall"), ("http://a/b/c", "/b/c")],
 )
-def test_the_path_of_the_public_address_is_the_one_that_is_served(public_url: str | None, base_path: str) -> None:
+def test_public_address_path_is_served(public_url: str | None, base_path: str) -> None:
     assert Settings.model_validate({"public_url": public_url}).base_path == base_path
 
 
 @pytest.mark.parametrize("rest", ["/pit?x=1", "/pit#f", "//evil.example/", "/a b", "/%2f%2fevil.example", "/a//b"])
-def test_a_public_address_that_is_not_plain_is_refused(rest: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_complex_public_address_is_refused(rest: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PITWALL_PUBLIC_URL", f"https://gpu.example{rest}")
     with pytest.raises(SettingsError, match=r"^PITWALL_PUBLIC_URL is .*: it must end with a plain path"):
         load_settings()

@@ -17,7 +17,7 @@ OURS, LOCKS, OTHERS = (
     "Threads and locks of other processes",
 )
 LOCK_TYPES = {"Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore"}
-NAMED_FROM_OUTSIDE = {"Ticker": 1, "Asides": 0}  # their threads have the name that they are given, at this place
+NAMED_FROM_OUTSIDE = {"Ticker": 1, "DetachedCalls": 0}  # their threads have the name that they are given, at this place
 
 
 def called(node: ast.AST) -> str:

@@ -1,4 +1,4 @@
-"""Writing down who changed what; every action of a page ends here."""
+"""Records page actions in the audit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from web.context import services
 
 
 def record(action: str, run_ids: Sequence[str] = (), detail: str = "") -> None:
-    """Note that whoever looks at the page has done `action` to these runs, or to none."""
-    now, who = datetime.now(UTC), current_person()
-    touched: Sequence[str | None] = run_ids or [None]
-    services().store.record([AuditEntry(now, who, action, run_id, detail) for run_id in touched])
+    """Record that the viewer did `action` to these runs, or to none."""
+    recorded_at, person = datetime.now(UTC), current_person()
+    audited_ids: Sequence[str | None] = run_ids or [None]
+    services().store.record([AuditEntry(recorded_at, person, action, run_id, detail) for run_id in audited_ids])

@@ -1,4 +1,4 @@
-"""The charts that have no time axis, a Streamlit component of web/static/still."""
+"""Charts without a live time axis, drawn by the Streamlit component of web/static/still."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from zlib import crc32
 import plotly.graph_objects as go
 import streamlit as st
 
-from web.server.assets import STATIC, assets_url
+from web.assets import STATIC, assets_url
 from web.theme import DOUBT, EXCLUDED, FAILURE, GRID, MUTED, RUN_COLORS, TEXT, Ground
 
-DRAWN_ON: Ground = "light"  # figures come in its colours; the browser puts in those of the ground that it shows
+DRAWN_GROUND: Ground = "light"  # figures use its colours; the browser replaces them by those of its theme
 HEIGHT_PX = 280
-OF_BASIC = {"scatter", "bar"}  # what the smallest bundle of plotly.js draws
+BASIC_TRACE_TYPES = {"scatter", "bar"}  # those of the smallest plotly.js bundle
 PALETTE = {
     "runs": RUN_COLORS,
     "text": TEXT,
@@ -34,25 +34,25 @@ _component = st.components.v2.component(
 
 
 def ground() -> Ground:
-    """The ground the browser shows this page on."""
+    """The theme of the viewer's browser."""
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
 def is_phone() -> bool:
-    """Whether the browser says that it is one."""
+    """Whether the browser identifies itself as a phone."""
     return "Mobi" in (st.context.headers.get("User-Agent") or "")
 
 
 def styled(figure: go.Figure, x: Mapping[str, object], legend: bool) -> go.Figure:
-    """The look of all still charts; `x` is what Plotly gets for the horizontal axis."""
-    axis = {"gridcolor": GRID[DRAWN_ON], "zeroline": False, "color": MUTED[DRAWN_ON], "automargin": True}
+    """Apply the common layout of still charts; `x` are Plotly's options of the horizontal axis."""
+    axis = {"gridcolor": GRID[DRAWN_GROUND], "zeroline": False, "color": MUTED[DRAWN_GROUND], "automargin": True}
     figure.update_layout(
         template="none",
         height=HEIGHT_PX,
         margin={"l": 44, "r": 12, "t": 12, "b": 40},
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
-        font={"color": MUTED[DRAWN_ON], "size": 12},
+        font={"color": MUTED[DRAWN_GROUND], "size": 12},
         xaxis={**axis, **x},
         yaxis={**axis, "rangemode": "tozero"},
         showlegend=legend,
@@ -62,33 +62,33 @@ def styled(figure: go.Figure, x: Mapping[str, object], legend: bool) -> go.Figur
     return figure
 
 
-def still_chart(figure: go.Figure, title: str, key: str, about: str = "", opens: bool = False) -> list[str]:
-    """Show the chart; where its points open something, what the one pressed just now says of itself.
+def still_chart(figure: go.Figure, title: str, key: str, accessible_name: str = "", opens: bool = False) -> list[str]:
+    """Show the chart; if `opens`, return the custom data of the point that was just pressed.
 
-    `about` is its accessible name, the title where none is given. A figure with maps or boxes loads a fuller plotly.js.
+    accessible_name: defaults to the title. A figure with heat maps or boxes loads a larger plotly.js bundle.
     """
     base = st.get_option("server.baseUrlPath").strip("/")
-    drawn = json.loads(figure.update_layout(uirevision=title).to_json())
-    drawn["layout"].pop("template", None)
-    answered = _component(
+    figure_json = json.loads(figure.update_layout(uirevision=title).to_json())
+    figure_json["layout"].pop("template", None)
+    state = _component(
         key=key,
         data={
             "assets": assets_url(f"/{base}" if base else ""),
             "module": "still/still.js",
-            "name": f"{key}-{crc32(title.encode()):08x}",  # what is zoomed into is of these axes alone
+            "name": f"{key}-{crc32(title.encode()):08x}",  # a zoom is kept only for the same axes
             "title": title,
-            "about": about or title,
+            "about": accessible_name or title,
             "file": "pitwall-" + re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-"),
-            "figure": drawn,
-            "bundle": "basic" if {one["type"] for one in drawn["data"]} <= OF_BASIC else "cartesian",
+            "figure": figure_json,
+            "bundle": "basic" if {trace["type"] for trace in figure_json["data"]} <= BASIC_TRACE_TYPES else "cartesian",
             "opens": opens,
             "palette": PALETTE,
         },
-        on_pressed_change=lambda: None,  # without it nothing is reported
+        on_pressed_change=lambda: None,  # without a callback the value is not reported
     )
-    return [str(one) for one in getattr(answered, "pressed", None) or ()]
+    return [str(point) for point in getattr(state, "pressed", None) or ()]
 
 
 def plain(name: str) -> str:
-    """Plotly reads a little markup in texts: a run's name has none."""
+    """Escape a text for Plotly, which reads a little markup."""
     return name.replace("&", "&amp;").replace("<", "&lt;")

@@ -1,13 +1,14 @@
-"""What the pages reach: the one set of services that app.py composed for this process."""
+"""The services of this process, as app.py composed them, for the pages to use."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from collectors.loop import Freshness
 from launcher.runs.supervisor import Supervisor
-from reports.runs.ended import EndedEvidence, EndedReports
+from reports.cache.run_cache import EvidenceCache, ReportCache
 from service.agents import AgentIntake
 from service.fleet import Fleet
 from service.lake_shipping import LakeShipping
@@ -19,14 +20,14 @@ from studies.runner import StudyRunner
 from web.access.sessions import SessionBook
 from web.access.shares import ShareBook
 from web.access.tokens import TokenBook
-from web.live.elsewhere.relay import Elsewhere
 from web.live.hub import LiveHub
-from web.sql.asked import AskedBook
+from web.live.peers.relay import PeerRelay
+from web.sql.history import QueryHistory
 
 
 @dataclass(frozen=True)
 class Services:
-    """The owners of everything live; made once by app.py and never by a page."""
+    """Everything that lives as long as the process; created once by app.py, never by a page."""
 
     settings: Settings
     store: Store
@@ -38,28 +39,39 @@ class Services:
     tokens: TokenBook
     sandbox: Sandbox
     intake: AgentIntake
-    elsewhere: Elsewhere
-    reports: EndedReports
-    evidence: EndedEvidence
-    asked: AskedBook = field(default_factory=AskedBook)
+    peer_relay: PeerRelay
+    reports: ReportCache
+    evidence: EvidenceCache
+    sql_history: QueryHistory = field(default_factory=QueryHistory)
     shipping: LakeShipping | None = None
     fleet: Fleet | None = None  # other machines' runs
-    lake_sandbox: LakeSandbox | None = None  # SQL over them
-    freshness: Callable[[], Sequence[Freshness]] = tuple  # of the collecting of each live run
+    lake_sandbox: LakeSandbox | None = None  # SQL over those
+    freshness: Callable[[], Sequence[Freshness]] = tuple  # of each live run's collection
 
 
 _provided: list[Services] = []
 
 
 def provide(services: Services | None) -> None:
-    """Set the services of this process, or take them away at its end."""
+    """Set the services of this process, or remove them at its end."""
     _provided.clear()
     if services is not None:
         _provided.append(services)
 
 
+@contextmanager
+def provided_services(services: Services) -> Iterator[None]:
+    """Set the services for a `with` block and restore the previous ones after it, such as in a test."""
+    previous = list(_provided)
+    _provided[:] = [services]
+    try:
+        yield
+    finally:
+        _provided[:] = previous
+
+
 def services() -> Services:
-    """The services; a page that runs without app.py gets a plain error."""
+    """Return the services. Raises RuntimeError if a page runs without app.py."""
     if not _provided:
-        raise RuntimeError("Pitwall's services are not up: start it with `make run` or `./pitwall run`")
+        raise RuntimeError("Pitwall's services are not running: start Pitwall with `make run` or `./pitwall run`")
     return _provided[0]

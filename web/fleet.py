@@ -1,4 +1,4 @@
-"""Runs of other machines on the pages, where a lake is configured; for the operator."""
+"""Runs of other machines on the pages, read from a configured lake; for the operator only."""
 
 from __future__ import annotations
 
@@ -9,44 +9,44 @@ import streamlit as st
 
 from domain import Run
 from errors import PitwallError
-from storage.ask import run_queries
-from storage.ask.machine_queries import machines
-from storage.ask.queries import Asked
-from storage.ask.run_queries import RunFilter
+from storage.queries import run_queries
+from storage.queries.machine_queries import machines
+from storage.queries.run_data import Queryable
+from storage.queries.run_queries import RunFilter
 from web.actions import is_operator
 from web.context import services
 from web.markup import markdown_text
 
 SCOPE, ALL = "machines", "all"
-OF_ANOTHER = (
-    "Of another machine, read from the lake: it is repeated, shared and annotated on the Pitwall that measured it."
+OTHER_MACHINE_NOTE = (
+    "From another machine, read from the lake: repeat, share and annotate it on the Pitwall that measured it."
 )
 SCOPES = {"mine": "This Pitwall", ALL: "All machines"}
 
 
-def reads_fleet() -> bool:
-    """Whether whoever looks may see other machines' runs."""
+def can_read_fleet() -> bool:
+    """Whether the viewer may see other machines' runs."""
     fleet = services().fleet
     return is_operator() and fleet is not None and fleet.is_configured
 
 
-def asked_about(runs: Sequence[Run], with_earlier: bool = False) -> Asked:
-    """What answers about these runs: this store, or a copy from the lake; the page stops where it does not answer."""
+def store_for_runs(runs: Sequence[Run], with_earlier: bool = False) -> Queryable:
+    """Return the store to query for these runs: this store or a copy from the lake; stop the page if that fails."""
     fleet = services().fleet
-    if fleet is None or not reads_fleet():
+    if fleet is None or not can_read_fleet():
         return services().store
     try:
-        return fleet.asked_about([run.id for run in runs], with_earlier)
+        return fleet.queryable_for([run.id for run in runs], with_earlier)
     except PitwallError as error:
         st.error(f"The lake does not answer: {markdown_text(str(error))}")
         st.stop()
 
 
 def away_runs(run_ids: Sequence[str]) -> list[Run]:
-    """Those of these runs that this store does not have; none, and a sentence, where the lake does not answer."""
+    """Return those of these runs that this store lacks; none, with a warning, if the lake does not answer."""
     fleet = services().fleet
-    away = _not_here(run_ids)
-    if fleet is None or not away or not reads_fleet():
+    away = _missing_ids(run_ids)
+    if fleet is None or not away or not can_read_fleet():
         return []
     try:
         return fleet.runs_of(away)
@@ -55,19 +55,19 @@ def away_runs(run_ids: Sequence[str]) -> list[Run]:
         return []
 
 
-def link_to_others(runs: Sequence[Run]) -> None:
-    """That these runs are other machines', with a link to each on its own Pitwall where that has given its address."""
-    st.caption(OF_ANOTHER)
+def link_to_home_pages(runs: Sequence[Run]) -> None:
+    """Say that these runs are from other machines, with links to their own Pitwalls if those reported an address."""
+    st.caption(OTHER_MACHINE_NOTE)
     with st.container(horizontal=True):
         for run in runs:
-            if address := home_of(run, _urls()):
+            if address := home_url(run, _urls()):
                 st.link_button(f"{markdown_text(run.name)} on its own Pitwall", address, type="tertiary")
 
 
-def home_of(run: Run, urls: Mapping[str, str]) -> str | None:
-    """The run's page on the Pitwall that measured it; None where that is not known to be the one of its machine.
+def home_url(run: Run, urls: Mapping[str, str]) -> str | None:
+    """Return the run's page on the Pitwall that measured it; None unless that is known to be its machine's.
 
-    A run that was attached, or launched by ssh, may belong to the Pitwall of another machine.
+    A run that was attached, or launched over ssh, may belong to the Pitwall of another machine.
     """
     url = urls.get(run.machine_id, "")
     if run.kind != "launched" or run.on_host or urlsplit(url).scheme not in ("http", "https"):
@@ -76,7 +76,7 @@ def home_of(run: Run, urls: Mapping[str, str]) -> str | None:
 
 
 def _urls() -> dict[str, str]:
-    """Machine id -> the address that the Pitwall there reported; none where the lake does not answer."""
+    """Return machine id -> URL reported by its Pitwall; none if the lake does not answer."""
     fleet = services().fleet
     try:
         return {row.machine_id: row.url for row in machines(fleet) if row.url} if fleet else {}
@@ -85,45 +85,49 @@ def _urls() -> dict[str, str]:
 
 
 def away_ids(runs: Sequence[Run]) -> set[str]:
-    """The ids of those of the runs that this store does not have."""
-    return set(_not_here([run.id for run in runs])) if reads_fleet() else set()
+    """Return the ids of those runs that this store lacks."""
+    return set(_missing_ids([run.id for run in runs])) if can_read_fleet() else set()
 
 
-def _not_here(run_ids: Sequence[str]) -> list[str]:
-    here = {run.id for run in services().store.runs_of(run_ids)}
-    return [run_id for run_id in run_ids if run_id not in here]
+def _missing_ids(run_ids: Sequence[str]) -> list[str]:
+    local_ids = {run.id for run in services().store.runs_of(run_ids)}
+    return [run_id for run_id in run_ids if run_id not in local_ids]
 
 
-def newest_of_all(most: int) -> list[Run]:
-    """The newest runs of all machines that have ended; none where the lake does not answer."""
+def newest_fleet_runs(max_runs: int) -> list[Run]:
+    """Return the newest ended runs of all machines; none, with a warning, if the lake does not answer."""
     fleet = services().fleet
     try:
-        return run_queries.find_runs(fleet, RunFilter(), most) if fleet else []
+        return run_queries.find_runs(fleet, RunFilter(), max_runs) if fleet else []
     except PitwallError as error:
         st.warning(f"The lake does not answer: {markdown_text(str(error))}")
         return []
 
 
-def scope_asked() -> Asked:
-    """Whose runs a list shows: this store's or all machines', by a switch where there is a lake; in the address."""
+def choose_scope() -> Queryable:
+    """Return the store that a list shows: this one or that of all machines, by a switch kept in the URL."""
     fleet = services().fleet
-    if fleet is None or not reads_fleet():
+    if fleet is None or not can_read_fleet():
         return services().store
-    now = st.query_params.get(SCOPE, "mine")
-    chosen = st.segmented_control(
-        "Runs of", list(SCOPES), default=now if now in SCOPES else "mine", format_func=SCOPES.__getitem__, key="scope"
+    current_scope = st.query_params.get(SCOPE, "mine")
+    selected = st.segmented_control(
+        "Runs of",
+        list(SCOPES),
+        default=current_scope if current_scope in SCOPES else "mine",
+        format_func=SCOPES.__getitem__,
+        key="scope",
     )
-    if chosen != ALL:
+    if selected != ALL:
         st.query_params.pop(SCOPE, None)
         return services().store
     st.query_params[SCOPE] = ALL
     return fleet if _answers(fleet) else services().store
 
 
-def _answers(fleet: Asked) -> bool:
+def _answers(fleet: Queryable) -> bool:
     try:
         run_queries.run_choices(fleet)
     except PitwallError as error:
-        st.warning(f"The lake does not answer, so these are this Pitwall's runs: {markdown_text(str(error))}")
+        st.warning(f"The lake does not answer; only this Pitwall's runs are listed: {markdown_text(str(error))}")
         return False
     return True

@@ -1,4 +1,4 @@
-"""Small pieces of HTML for the pages; every text that came from outside goes through `text` first."""
+"""Small pieces of HTML for the pages; every text from outside is escaped by `text` first."""
 
 from __future__ import annotations
 
@@ -10,122 +10,123 @@ from urllib.parse import urlencode
 from collectors.logs.log_view import ViewLine
 from web.theme import DASH, byte_size, run_color
 
-MOST_UNKNOWN = 8  # titles that are named in full; more are folded
+MOST_UNKNOWN = 8  # titles that are listed openly; more are folded
 
 
 def text(value: object) -> str:
-    """Any text as text: nothing in it is ever markup."""
+    """Escape any value for HTML, quotes included."""
     return escape(str(value), quote=True)
 
 
-def markdown_text(words: str) -> str:
-    """Foreign words where Streamlit reads markdown: nothing in them is markup."""
-    return "".join(f"\\{c}" if c in r"\`*_{}[]()#+-.!|<>~$:" else c for c in words)
+def markdown_text(text_value: str) -> str:
+    """Escape a text from outside for Streamlit's Markdown."""
+    return "".join(f"\\{c}" if c in r"\`*_{}[]()#+-.!|<>~$:" else c for c in text_value)
 
 
 def swatch(color: int) -> str:
-    """The run's colour as a small square, right on both grounds."""
+    """The run's colour as a small square, in the light and the dark theme."""
     return f'<span class="pw-swatch" aria-hidden="true" style="background:{run_css_color(color)}"></span>'
 
 
 def run_css_color(color: int) -> str:
-    """The run's colour for CSS; the browser takes the one of its ground."""
+    """The run's colour for CSS; the browser picks that of its theme."""
     return f"light-dark({run_color(color, 'light')}, {run_color(color, 'dark')})"
 
 
-def chips(words: Iterable[str]) -> str:
-    """A small label for each of the words, which need not be markup yet."""
-    return "".join(f'<span class="pw-chip">{text(word)}</span>' for word in words)
+def chips(labels: Iterable[str]) -> str:
+    """A small tag for each label; labels are escaped here."""
+    return "".join(f'<span class="pw-chip">{text(label)}</span>' for label in labels)
 
 
 def run_link(page: str, run_ids: Sequence[str]) -> str:
-    """The address of a page for these runs: '/compare?run=a&run=b'."""
+    """The URL of a page for these runs: 'compare?run=a&run=b'."""
     return f"{page}?{urlencode([('run', run_id) for run_id in run_ids])}"
 
 
 def live_link(run_ids: Sequence[str]) -> str:
-    """Where these runs, or the one there is, are watched."""
-    words = "Watch side by side" if len(run_ids) > 1 else "Live view"
-    return f'<a href="{run_link("live", run_ids)}" target="_self">{words}</a>'
+    """A link to the Live page of one or several runs."""
+    label = "Watch side by side" if len(run_ids) > 1 else "Live view"
+    return f'<a href="{run_link("live", run_ids)}" target="_self">{label}</a>'
 
 
 def number(value: str, unit: str = "", why: str | None = None) -> str:
-    """A number with its unit small beside it; a dash says on hover why it is one."""
+    """A number with its unit in small type; an unknown one is a dash that gives the reason on hover."""
     if value == DASH and why:
         return hint(DASH, why)
     return f"{text(value)} <small>{text(unit)}</small>" if unit and value != DASH else text(value)
 
 
-def set_apart(shown: str) -> str:
-    """A number that is nobody's measurement, grey and hatched; the words beside it must say so, too."""
-    return f'<span class="pw-apart">{shown}</span>'
+def unmeasured(cell: str) -> str:
+    """A number that was not measured, grey and hatched; the text beside it must say so too."""
+    return f'<span class="pw-apart">{cell}</span>'
 
 
-def hint(word: str, meaning: str | None) -> str:
-    """A word that says on hover what it means."""
-    return f'<abbr title="{text(meaning)}">{text(word)}</abbr>' if meaning else text(word)
+def hint(term: str, meaning: str | None) -> str:
+    """A term that explains itself on hover."""
+    return f'<abbr title="{text(meaning)}">{text(term)}</abbr>' if meaning else text(term)
 
 
 def field(key: str) -> str:
-    """The name of a configured field; flags that no field is made for are the other ones."""
+    """The name of a configuration field; flags without a field of their own are 'other flags'."""
     return text("other flags" if key == "unknown_flags" else key)
 
 
 def setting(key: str, value: object) -> str:
-    """A configured value as a person writes it: sizes in binary units, the words of a list one after the other."""
+    """A configured value as a person writes it: sizes in binary units, lists separated by spaces."""
     if value is None:
         return '<span class="pw-muted">not stated</span>'
     if isinstance(value, list):
-        return text(" ".join(str(one) for one in value))
+        return text(" ".join(str(item) for item in value))
     return text(byte_size(float(str(value))) if key.endswith("bytes") else value)
 
 
-def named(name: str, color: int) -> str:
-    """A run's name with its colour."""
+def colored_name(name: str, color: int) -> str:
+    """A name with a colour square."""
     return f'{swatch(color)}<span class="pw-name">{text(name)}</span>'
 
 
 def tiles(cells: Iterable[tuple[str, str]]) -> str:
-    """Numbers large with their label small below; label and value are markup already."""
+    """Large numbers with small labels; `cells` are pairs of label and value, both markup."""
     boxes = "".join(f"<div><dt>{label}</dt><dd>{value}</dd></div>" for label, value in cells)
     return f'<dl class="pw-tiles">{boxes}</dl>'
 
 
-def unknown(missing: Iterable[tuple[str, str | None]]) -> str:
-    """'Not known: Steps per second, Tokens per step (the log has no step counter).'; many are folded. Empty of none.
+def unknown_numbers(missing: Iterable[tuple[str, str | None]]) -> str:
+    """'Not known: Steps per second, Tokens per step (the log has no step counter).'; many are folded, none is ''.
 
-    missing: title and reason of each. A title's own comma would read as the end of it.
+    missing: pairs of title and reason. Commas inside titles are removed, since commas separate titles.
     """
     by_reason: dict[str, list[str]] = {}
     for title, reason in missing:
         by_reason.setdefault(reason or "no reason given", []).append(title.replace(", ", " "))
-    words = text("; ".join(f"{', '.join(titles)} ({reason})" for reason, titles in by_reason.items()))
+    reasons = text("; ".join(f"{', '.join(titles)} ({reason})" for reason, titles in by_reason.items()))
     count = sum(map(len, by_reason.values()))
     if count > MOST_UNKNOWN:
-        return f'<details class="pw-unknown"><summary>{count} numbers are not known</summary><p>{words}.</p></details>'
-    return f'<p class="pw-unknown">Not known: {words}.</p>' if words else ""
+        return (
+            f'<details class="pw-unknown"><summary>{count} numbers are not known</summary><p>{reasons}.</p></details>'
+        )
+    return f'<p class="pw-unknown">Not known: {reasons}.</p>' if reasons else ""
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], wraps: bool = False, is_numeric: bool = False) -> str:
-    """A table of heads and cells that are markup already, its first column a row's name.
+    """A table whose heads and cells are markup; the first column names the row.
 
-    Numbers stand on one line, to the right with `is_numeric`, and it scrolls sideways where it is too wide; texts wrap
-    with `wraps`.
+    is_numeric: cells are right-aligned and do not wrap. wraps: texts wrap. A table that is too wide scrolls sideways.
     """
-    heads = "".join(f'<th scope="col">{one}</th>' for one in head)
+    heads = "".join(f'<th scope="col">{title}</th>' for title in head)
     body = "".join(_row(*row) for row in rows)
-    kind = "pw-table" + " pw-wraps" * wraps + " pw-numeric" * is_numeric
+    css_class = "pw-table" + " pw-wraps" * wraps + " pw-numeric" * is_numeric
     columns = f' style="--pw-columns:{len(head) - 1}"' if is_numeric else ""  # each has room for a number
-    return _wrapped(f'<table class="{kind}"{columns}><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>')
+    return _wrapped(f'<table class="{css_class}"{columns}><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>')
 
 
 def _wrapped(table: str) -> str:
     return f'<div class="pw-table-wrap" tabindex="0" role="region" aria-label="table">{table}</div>'
 
 
-def preformatted(words: str, label: str) -> str:
-    """Text that keeps its lines and spaces; it scrolls sideways where it is too wide, by the keyboard too."""
-    return f'<pre class="pw-pre" tabindex="0" role="region" aria-label="{text(label)}">{text(words)}</pre>'
+def preformatted(content: str, label: str) -> str:
+    """Text with its line breaks and spaces; if too wide it scrolls sideways, by keyboard too."""
+    return f'<pre class="pw-pre" tabindex="0" role="region" aria-label="{text(label)}">{text(content)}</pre>'
 
 
 def _row(name: str, *cells: str) -> str:
@@ -133,8 +134,8 @@ def _row(name: str, *cells: str) -> str:
 
 
 def stacked_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table that on a phone puts each row's cells below its name, each with its head; roles keep it a table there."""
-    heads = "".join(f'<th scope="col" role="columnheader">{one}</th>' for one in head)
+    """A table that on a phone stacks each row's cells with their heads; ARIA roles keep it a table there."""
+    heads = "".join(f'<th scope="col" role="columnheader">{title}</th>' for title in head)
     body = "".join(_stacked_row(head, *row) for row in rows)
     return _wrapped(
         f'<table class="pw-table pw-stacks" role="table"><thead role="rowgroup"><tr role="row">{heads}</tr></thead>'
@@ -143,13 +144,15 @@ def stacked_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _stacked_row(head: Sequence[str], name: str, *cells: str) -> str:
-    """An empty cell takes no line of its own."""
-    rest = "".join(f'<td role="cell" data-head="{one}">{cell}</td>' for one, cell in zip(head[1:], cells, strict=True))
-    return f'<tr role="row"><th scope="row" role="rowheader">{name}</th>{rest}</tr>'
+    """Empty cells take no line (pitwall.css)."""
+    data_cells = "".join(
+        f'<td role="cell" data-head="{title}">{cell}</td>' for title, cell in zip(head[1:], cells, strict=True)
+    )
+    return f'<tr role="row"><th scope="row" role="rowheader">{name}</th>{data_cells}</tr>'
 
 
 def log_lines(lines: Iterable[ViewLine]) -> str:
-    """A log tail with its marked lines; `lines` as the log view gives them."""
+    """Log lines with their marks, as the log view returns them."""
     spans = (
         f'<div class="pw-mark-{text(row.get("kind") or "none")}">{text(row["text"])}</div>' for row in lines
     )  # fmt: skip
@@ -157,11 +160,11 @@ def log_lines(lines: Iterable[ViewLine]) -> str:
 
 
 def sparkline(values: Sequence[float | None], color: str, width: int = 220, height: int = 34) -> str:
-    """A small line of a series as an image, for Streamlit lets no drawing through; gaps stay gaps."""
-    known = [v for v in values if v is not None]
-    if len(known) < 2:
+    """A small line chart as an image, since Streamlit removes inline SVG; None is drawn as a gap."""
+    known_values = [v for v in values if v is not None]
+    if len(known_values) < 2:
         return f'<div style="height:{height}px"></div>'
-    top, step = max(known) or 1.0, width / (len(values) - 1)
+    top, step = max(known_values) or 1.0, width / (len(values) - 1)
     parts, pen = [], "M"
     for i, value in enumerate(values):
         if value is None:
@@ -175,6 +178,6 @@ def sparkline(values: Sequence[float | None], color: str, width: int = 220, heig
 
 
 def svg_url(attributes: str, body: str) -> str:
-    """A drawing as the address of an image."""
+    """An SVG drawing as a data URL."""
     svg = f'<svg xmlns="http://www.w3.org/2000/svg" {attributes}>{body}</svg>'
     return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()

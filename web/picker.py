@@ -1,4 +1,4 @@
-"""Which runs a page shows: the address bar is the view, and the picker writes it."""
+"""The run picker: selects the runs that a page shows, in step with the URL."""
 
 from __future__ import annotations
 
@@ -12,139 +12,141 @@ import streamlit as st
 
 from domain import Run
 from errors import PitwallError
-from web import places
+from web import page_paths
 from web.actions import is_member, is_operator
+from web.assets import STATIC
 from web.context import services
 from web.fleet import away_ids
-from web.kept import Widget, choose_some
 from web.markup import markdown_text
-from web.moments import SECONDS, moment
 from web.runs.table.run_listing import titles_of
-from web.server.assets import STATIC
-from web.theme import DASH, colors_apart
+from web.theme import DASH, distinct_colors
+from web.times import SECONDS, format_time
+from web.url_state import Widget, choose_some
 
-_proposes = st.components.v2.component("pitwall_proposed_runs", js=(STATIC / "proposed_runs.js").read_text())
+_proposed_runs = st.components.v2.component("pitwall_proposed_runs", js=(STATIC / "proposed_runs.js").read_text())
 PROPOSED = 3
-TAIL = 4  # of an id: what tells apart those of one moment
+ID_TAIL = 4  # characters of an id that distinguish runs of the same second
 
 
 @dataclass(frozen=True)
-class Picked:
-    """The runs the address names, in its order, no two of a colour, and the ids in it that no run has."""
+class RunSelection:
+    """The runs named by the URL, in its order and in distinct colours, and the ids in it that match no run."""
 
     runs: list[Run]
-    unknown: list[str]
-    proposed_by: str | None = None  # the key of the picker, where the address names none of them yet
+    unknown_ids: list[str]
+    picker_key: str | None = None  # set if the runs are only proposed: the URL names none of them yet
 
 
-def labels(runs: Sequence[Run], machines: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Each run as one line of a list, by its id: its name, when and where; the end of its id where these are alike.
+def run_labels(runs: Sequence[Run], machines: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return a label per run id: name, start time and machine, plus the end of the id if these are equal.
 
-    `machines` are those to name, by id. Nothing that changes: a browser names what it has picked by these words, and
-    would lose it.
+    machines: id -> title of the machines to name. A label must not change over time: a browser identifies its
+    selection by it.
     """
-    named = machines or {}
-    words = {
-        run.id: f"{run.name} {DASH} {moment(_started(run), SECONDS)}"
-        + (f" {DASH} {named[run.machine_id]}" if run.machine_id in named else "")
+    titles = machines or {}
+    labels = {
+        run.id: f"{run.name} {DASH} {format_time(_started(run), SECONDS)}"
+        + (f" {DASH} {titles[run.machine_id]}" if run.machine_id in titles else "")
         for run in runs
     }
-    times = Counter(words.values())
-    return {run_id: line if times[line] == 1 else f"{line} {run_id[-TAIL:]}" for run_id, line in words.items()}
+    counts = Counter(labels.values())
+    return {run_id: label if counts[label] == 1 else f"{label} {run_id[-ID_TAIL:]}" for run_id, label in labels.items()}
 
 
 def _started(run: Run) -> datetime:
-    """When a run was made; for an imported log, when its server started, since the import says nothing of the run."""
+    """When a run was created; for an imported log, when its server started."""
     return (run.started_at or run.created_at) if run.kind == "imported" else run.created_at
 
 
-def pick_runs(runs: Sequence[Run], default: Sequence[str], prompt: str, key: str, most: int = 8) -> Picked:
-    """A picker over `runs`, in step with `?run=...&run=...`; without any in the address, `default` is shown."""
+def pick_runs(runs: Sequence[Run], default: Sequence[str], prompt: str, key: str, max_runs: int = 8) -> RunSelection:
+    """A picker over `runs`, in step with `?run=...&run=...`; `default` is shown if the URL names none."""
     by_id = {run.id: run for run in runs}
-    named = list(dict.fromkeys(st.query_params.get_all("run")))
-    unknown = [run_id for run_id in named if run_id not in by_id]
-    if len(by_id) == 1 and not unknown and not is_member():  # whoever may see one run has nothing to pick
-        return Picked(list(runs), [])
+    url_ids = list(dict.fromkeys(st.query_params.get_all("run")))
+    unknown_ids = [run_id for run_id in url_ids if run_id not in by_id]
+    if len(by_id) == 1 and not unknown_ids and not is_member():  # a guest who may see one run has nothing to pick
+        return RunSelection(list(runs), [])
     if not by_id:
-        return Picked([], unknown)
-    meant = ([run_id for run_id in named if run_id in by_id] or ([] if named else list(default)))[:most]
+        return RunSelection([], unknown_ids)
+    valid_ids = ([run_id for run_id in url_ids if run_id in by_id] or ([] if url_ids else list(default)))[:max_runs]
     widget = Widget(key)
-    begun = widget.begin(meant, lambda ids: by_id.keys() >= set(ids))
-    chosen = _choose(runs, prompt, widget, begun, most)
-    is_proposed = not named and chosen == meant
-    if chosen != named and not unknown and not is_proposed:
-        st.query_params["run"] = chosen
-    widget.wrote(meant if unknown else chosen)
-    return Picked(_apart([by_id[run_id] for run_id in chosen]), unknown, key if is_proposed else None)
+    initial_ids = widget.begin(valid_ids, lambda ids: by_id.keys() >= set(ids))
+    selected_ids = _choose(runs, prompt, widget, initial_ids, max_runs)
+    is_proposed = not url_ids and selected_ids == valid_ids
+    if selected_ids != url_ids and not unknown_ids and not is_proposed:
+        st.query_params["run"] = selected_ids
+    widget.set_url_value(valid_ids if unknown_ids else selected_ids)
+    return RunSelection(
+        _with_distinct_colors([by_id[run_id] for run_id in selected_ids]), unknown_ids, key if is_proposed else None
+    )
 
 
-def _choose(runs: Sequence[Run], prompt: str, widget: Widget, begun: list[str], most: int) -> list[str]:
+def _choose(runs: Sequence[Run], prompt: str, widget: Widget, initial_ids: list[str], max_runs: int) -> list[str]:
     machines = _titles(runs)
-    named = machines if len(machines) > 1 else {}
-    wanted = _machines_wanted(runs, named, widget.name)
-    picked = [*begun, *st.session_state.get(widget.key, [])]
+    titles = machines if len(machines) > 1 else {}
+    machine_ids = _choose_machines(runs, titles, widget.name)
+    selected_ids = [*initial_ids, *st.session_state.get(widget.key, [])]
     return st.multiselect(
         prompt,
-        [run.id for run in runs if not wanted or run.machine_id in wanted or run.id in picked],
-        begun,
-        format_func=labels(runs, named).__getitem__,
+        [run.id for run in runs if not machine_ids or run.machine_id in machine_ids or run.id in selected_ids],
+        initial_ids,
+        format_func=run_labels(runs, titles).__getitem__,
         key=widget.key,
-        max_selections=most,
+        max_selections=max_runs,
         placeholder=prompt,
     )
 
 
 def _titles(runs: Sequence[Run]) -> Mapping[str, str]:
-    """Machine id -> its title; of machines that only the lake knows, as it names them where it answers."""
-    own, fleet = titles_of(services().store), services().fleet
+    """Return machine id -> title; for machines that only the lake knows, the lake's titles if it answers."""
+    local_titles, fleet = titles_of(services().store), services().fleet
     if fleet is None or not away_ids(runs):
-        return own
-    with suppress(PitwallError):  # the page that asked for these runs has said so
-        return {**titles_of(fleet), **own}
-    return own
+        return local_titles
+    with suppress(PitwallError):  # the page has already reported it
+        return {**titles_of(fleet), **local_titles}
+    return local_titles
 
 
-def _machines_wanted(runs: Sequence[Run], machines: Mapping[str, str], key: str) -> list[str]:
-    """A filter where the runs are of several machines; empty: all. What is picked already stays."""
-    offered = {run.machine_id: machines[run.machine_id] for run in runs if run.machine_id in machines}
-    return choose_some("Machine", "machine", key, offered, "all") if len(offered) > 1 else []
+def _choose_machines(runs: Sequence[Run], machines: Mapping[str, str], page: str) -> list[str]:
+    """A filter by machine if the runs are of several; empty: all. Selected runs stay listed."""
+    options = {run.machine_id: machines[run.machine_id] for run in runs if run.machine_id in machines}
+    return choose_some("Machine", "machine", page, options, "all") if len(options) > 1 else []
 
 
-def newest_together(runs: Sequence[Run]) -> list[Run]:
-    """What is proposed: the finished runs of the batch that started last, else the three that did, in their order."""
+def proposed_runs(runs: Sequence[Run]) -> list[Run]:
+    """Return the finished runs of the batch that started last, or else the last three, in order of their start."""
     finished = sorted(
-        (run for run in runs if run.state == "finished"), key=lambda run: run.started_at or run.created_at
+        (run for run in runs if run.shown_state == "finished"), key=lambda run: run.started_at or run.created_at
     )
     batch = [run for run in finished if run.batch_id and run.batch_id == finished[-1].batch_id]
     return batch if len(batch) > 1 else finished[-PROPOSED:]
 
 
-def _apart(runs: Sequence[Run]) -> list[Run]:
-    colors = colors_apart([run.color for run in runs])
+def _with_distinct_colors(runs: Sequence[Run]) -> list[Run]:
+    colors = distinct_colors([run.color for run in runs])
     return [run.model_copy(update={"color": color}) for run, color in zip(runs, colors, strict=True)]
 
 
-def sync_address(picked: Picked) -> None:
-    """Have the browser's address name what is proposed, without an entry in its history; say which ids no run has.
+def sync_address(selection: RunSelection) -> None:
+    """Put the proposed runs into the browser's URL, without a history entry, and warn about unknown ids.
 
-    Not where the picker is: what is in a closed popover is not in the browser.
+    Call it outside the picker's popover: content of a closed popover does not reach the browser.
     """
-    if picked.proposed_by and picked.runs:
-        named = {"page": picked.proposed_by.partition("-")[0], "runs": [run.id for run in picked.runs]}
+    if selection.picker_key and selection.runs:
+        proposal = {"page": selection.picker_key.partition("-")[0], "runs": [run.id for run in selection.runs]}
         with st.container(key="unseen-proposed"):  # takes no room: web/static/pitwall.css
-            _proposes(key=f"{picked.proposed_by}-proposed", data=named)
-    for run_id in picked.unknown:
+            _proposed_runs(key=f"{selection.picker_key}-proposed", data=proposal)
+    for run_id in selection.unknown_ids:
         st.warning(
-            f"No run has the id {markdown_text(run_id)}. It may belong to another Pitwall, or the link was cut short."
+            f"No run has the id {markdown_text(run_id)}. It may belong to another Pitwall, or the link is incomplete."
         )
 
 
-def nothing_yet(here: str) -> None:
-    """What a member sees in place of runs while there are none; `here` is a sentence that says what the page is for."""
+def no_runs_yet(purpose: str) -> None:
+    """Show a member that there are no runs yet; `purpose` is a sentence that says what the page is for."""
     if not is_operator():
-        st.info(f"Nothing has run yet. {here}")
+        st.info(f"Nothing has run yet. {purpose}")
         return
-    st.info(f"Nothing has run yet. {here} Start the demo on the Runs page, or launch a server of your own.")
+    st.info(f"Nothing has run yet. {purpose} Start the demo on the Runs page, or launch your own server.")
     with st.container(horizontal=True):
-        st.page_link(places.RUNS, label="Run the demo")
-        st.page_link(places.LAUNCH, label="Launch your own engine")
+        st.page_link(page_paths.RUNS, label="Run the demo")
+        st.page_link(page_paths.LAUNCH, label="Launch your own engine")

@@ -1,4 +1,4 @@
-"""Markdown that people write, as HTML: without raw HTML, without images, with links to http and https alone."""
+"""Renders people's Markdown as HTML, without raw HTML or images and with http and https links only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 
-LINKED = ("http", "https")
+LINK_SCHEMES = ("http", "https")
 
 
 def is_web_link(address: str) -> bool:
@@ -21,34 +21,34 @@ def is_web_link(address: str) -> bool:
         parts = urlsplit(address)
     except ValueError:
         return False
-    return parts.scheme in LINKED and bool(parts.netloc)
+    return parts.scheme in LINK_SCHEMES and bool(parts.netloc)
 
 
-class _Reader(MarkdownIt):
+class _SafeMarkdown(MarkdownIt):
     def validateLink(self, url: str) -> bool:
         return is_web_link(url)
 
 
-def _link_open(shown: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
+def _link_open(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
     tokens[index].attrs |= {"target": "_blank", "rel": "noopener noreferrer nofollow"}
-    return shown.renderToken(tokens, index, options, env)
+    return renderer.renderToken(tokens, index, options, env)
 
 
-def _reader() -> MarkdownIt:
-    reader = _Reader("commonmark", {"html": False, "breaks": True}).enable("table").disable("image")
-    reader.add_render_rule("link_open", _link_open)
-    return reader
+def _make_renderer() -> MarkdownIt:
+    renderer = _SafeMarkdown("commonmark", {"html": False, "breaks": True}).enable("table").disable("image")
+    renderer.add_render_rule("link_open", _link_open)
+    return renderer
 
 
-_READER = _reader()
+_RENDERER = _make_renderer()
 
 
-def parsed(text: str) -> list[Token]:
-    """The text as it was read: HTML and images are text in it, and so are links to elsewhere."""
-    return _READER.parse(text)
+def parse_tokens(text: str) -> list[Token]:
+    """Parse the text; HTML, images and other links remain plain text."""
+    return _RENDERER.parse(text)
 
 
 @lru_cache(maxsize=256)
 def safe_html(text: str) -> str:
-    """The text as HTML that needs no further escaping."""
-    return str(_READER.render(text))
+    """Render the text as HTML that needs no further escaping."""
+    return str(_RENDERER.render(text))

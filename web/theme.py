@@ -1,4 +1,4 @@
-"""Colours and number forms of every page: one colour per run, grey for excluded, amber for doubt, red for failure."""
+"""Colours and number formats of every page: one colour per run, grey for excluded, amber for doubt, red for failure."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ GRID: dict[Ground, str] = {"light": "#E3E7EB", "dark": "#262D35"}
 EXCLUDED: dict[Ground, str] = {"light": "#A7B0B9", "dark": "#4C5661"}
 DOUBT: dict[Ground, str] = {"light": "#8A5A00", "dark": "#F2B84B"}
 FAILURE: dict[Ground, str] = {"light": "#B3261E", "dark": "#FF8A80"}
-DASH = "\u2013"  # how an unknown is shown, its reason beside it
+DASH = "\u2013"  # stands for an unknown value
 
 
 def run_color(index: int, ground: Ground) -> str:
-    """The colour of the run with this colour index on that ground."""
+    """Return the run colour of this index in that theme."""
     palette = RUN_COLORS[ground]
     return palette[index % len(palette)]
 
 
-def colors_apart(wanted: Sequence[int]) -> list[int]:
-    """The colour of each of some runs that are shown together: its own, or the first free one where another has it."""
+def distinct_colors(preferred: Sequence[int]) -> list[int]:
+    """Return a colour index for each of several runs shown together: the preferred one, or the first free one."""
     count = len(RUN_COLORS["light"])
-    given: list[int] = []
-    for color in (one % count for one in wanted):
-        taken = {*given, *(one % count for one in wanted)}
-        given.append(color if color not in given else next((c for c in range(count) if c not in taken), color))
-    return given
+    assigned: list[int] = []
+    for color in (index % count for index in preferred):
+        reserved = {*assigned, *(index % count for index in preferred)}
+        assigned.append(color if color not in assigned else next((c for c in range(count) if c not in reserved), color))
+    return assigned
 
 
 def three_digits(value: float | None) -> str:
-    """A number to three significant digits without an exponent, a dash for the unknown: 107, 25.0, 4.28, 0.0312."""
+    """Format to three significant digits without an exponent, a dash if unknown: 107, 25.0, 4.28, 0.0312."""
     if value is None or value != value:
         return DASH
     if value == 0:
@@ -53,26 +53,26 @@ def three_digits(value: float | None) -> str:
     return f"{value:.{digits}f}"
 
 
-def times(ratio: float) -> str:
-    """A ratio to three significant digits, zeros too: '1.00x', '0.999x', '12.3x', '1,230x'."""
+def format_ratio(ratio: float) -> str:
+    """Format a ratio to three significant digits, with zeros: '1.00x', '0.999x', '12.3x', '1,230x'."""
     return f"{ratio:,.0f}x" if abs(ratio) >= 99.95 else f"{ratio:#.3g}x"
 
 
 def duration(seconds: float | None) -> str:
-    """Seconds as a person says them: '0.45 s', '14 s', '2:14', '1:02:14'."""
+    """Format seconds for people: '0.45 s', '14 s', '2:14', '1:02:14'."""
     if seconds is None or seconds != seconds:
         return DASH
     if seconds < 10:
         return f"{seconds:.2g} s"
     if seconds < 60:
         return f"{seconds:.0f} s"
-    minutes, rest = divmod(int(seconds), 60)
+    minutes, seconds_left = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+    return f"{hours}:{minutes:02d}:{seconds_left:02d}" if hours else f"{minutes}:{seconds_left:02d}"
 
 
 def byte_size(value: float | None) -> str:
-    """Bytes in binary units: '237 KiB', '18.5 GiB'."""
+    """Format bytes in binary units: '237 KiB', '18.5 GiB'."""
     if value is None:
         return DASH
     for unit in ("B", "KiB", "MiB", "GiB"):

@@ -1,4 +1,4 @@
-"""The loads that Pitwall can put a server under, by name."""
+"""Registry of the loads that Pitwall can send to a server, by name."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from domain import WATCH, JsonValue, WorkloadSpec
 from workloads.plan import Workload
-from workloads.process.driven import drive_params, tool_of
+from workloads.process.external_tools import drive_params, tool_of
 from workloads.shapes.five_prompts import FIVE_PROMPTS
 from workloads.shapes.grid import GRID
 from workloads.shapes.knee import KNEE
@@ -23,7 +23,7 @@ REGISTRY: dict[str, Workload] = {workload.name: workload for workload in ALL}
 
 
 def spec_for(name: str, params: Mapping[str, JsonValue] | None = None) -> WorkloadSpec:
-    """The spec of a workload with these parameters, defaults filled in.
+    """Return the spec of a workload with these parameters and defaults.
 
     Raises KeyError for an unknown name and pydantic's ValidationError for a wrong parameter.
     """
@@ -33,7 +33,7 @@ def spec_for(name: str, params: Mapping[str, JsonValue] | None = None) -> Worklo
 
 
 def full_params(name: str, params: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Parameters with the defaults, as spec_for records them, without planning anything; raises as it does."""
+    """Return the parameters with defaults, as spec_for records them, without planning; raises as it does."""
     if tool_of(name):
         return drive_params(params).model_dump(mode="json")
-    return REGISTRY[name].checked(params).model_dump(mode="json")
+    return REGISTRY[name].validate_params(params).model_dump(mode="json")

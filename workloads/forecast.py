@@ -8,37 +8,37 @@ from dataclasses import dataclass
 
 from domain import JsonValue
 from workloads import REGISTRY
+from workloads.natural_text import CHARS_PER_TOKEN
 from workloads.plan import AS_THEY_ARRIVE, Phase, PlannedRequest
-from workloads.texts.natural_text import CHARACTERS_A_TOKEN
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What a plan will send; for an adaptive workload, what it begins with."""
+    """Requests, tokens and time of a plan; of an adaptive workload only its first phases."""
 
     requests: int
     warmup_requests: int
     output_tokens: int  # at most
-    longest_tokens: int  # prompt and answer of the longest request, about
-    seconds: float  # at least, if every stream went at `stream_tps` whatever runs beside it
+    longest_tokens: int  # prompt and answer of the longest request, approximately
+    seconds: float  # at least, if every stream decodes at `stream_tps` regardless of concurrency
     stream_tps: float
     is_adaptive: bool
 
 
 def forecast(workload: str, params: Mapping[str, JsonValue], stream_tps: float) -> Forecast:
-    """Raises pydantic's ValidationError, or PlanError, as planning does."""
-    known = REGISTRY[workload]
-    plan = known.plan(params)
+    """Forecast a workload; raises pydantic's ValidationError, or PlanError, as planning does."""
+    registered = REGISTRY[workload]
+    plan = registered.plan(params)
     warmup = sum(len(phase.requests) for phase in plan if phase.kind == "warmup")
     requests = [request for phase in plan for request in phase.requests]
     return Forecast(
         len(requests) - warmup,
         warmup,
         sum(request.max_tokens for request in requests),
-        max(map(tokens_of, requests), default=0),
+        max(map(max_tokens_of, requests), default=0),
         sum(_seconds(phase, stream_tps) for phase in plan),
         stream_tps,
-        known.is_adaptive,
+        registered.is_adaptive,
     )
 
 
@@ -50,8 +50,8 @@ def _seconds(phase: Phase, stream_tps: float) -> float:
     return min(max(busy_s, last_s), phase.limit_s or busy_s + last_s)
 
 
-def tokens_of(request: PlannedRequest) -> int:
-    """Tokens of its prompt and its longest answer: as asked, or about, by the length of its text."""
-    drawn = [one.tokens for one in (request.context, request.drawn) if one]
+def max_tokens_of(request: PlannedRequest) -> int:
+    """Return the tokens of prompt and longest answer; prompts without a token length are estimated from their text."""
+    seeded_tokens = [text.tokens for text in (request.context, request.seeded_prompt) if text]
     texts = [request.prompt, *(json.dumps(dict(message)) for message in request.messages)]
-    return sum(drawn) + round(sum(map(len, texts)) / CHARACTERS_A_TOKEN) + request.max_tokens
+    return sum(seeded_tokens) + round(sum(map(len, texts)) / CHARS_PER_TOKEN) + request.max_tokens

@@ -1,4 +1,4 @@
-"""What a workload is: a plan of requests in phases, and the parameters it is made from."""
+"""Definition of a workload: its parameters, and the plan of requests in phases built from them."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from domain import JsonValue, WorkloadSpec
 from load_records import RequestRecord, Result
+from workloads.natural_text import GRAMMAR, SeededText
 from workloads.requests.exchange import Exchange
-from workloads.texts.natural_text import GRAMMAR, DrawnText
 
-MOST_SEGMENTS = 64  # of a phase: each costs a look at the counters
-AS_THEY_ARRIVE = 0  # the concurrency of a phase whose requests are sent by a clock, however many run
+MAX_SEGMENTS = 64  # per phase: each costs a reading of the counters
+AS_THEY_ARRIVE = 0  # concurrency of a phase whose requests are sent at fixed times, however many are running
 Endpoint = Literal["chat", "completions"]
 PhaseKind = Literal["warmup", "measure"]
 Message = Mapping[str, JsonValue]
 
 
 class Params(BaseModel):
-    """What every workload lets its user choose; a workload adds its own fields to these."""
+    """Parameters of every workload; a workload adds its own fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     endpoint: Endpoint = "chat"
@@ -34,68 +34,68 @@ class Params(BaseModel):
     top_p: float | None = Field(default=None, gt=0.0, le=1.0)  # None: not sent
     top_k: int | None = Field(default=None, ge=0)
     min_p: float | None = Field(default=None, ge=0.0, le=1.0)
-    prefix_cache: Literal["as it is", "cold"] = "as it is"  # cold: every prompt begins with words of its own
+    prefix_cache: Literal["as it is", "cold"] = "as it is"  # cold: every prompt begins with unique words
 
-    def sampled(self, max_tokens: int, temperature: float, ignore_eos: bool) -> dict[str, JsonValue]:
-        """What a request asks for beside its text; left to the server, only how long the answer is."""
+    def sampling_for(self, max_tokens: int, temperature: float, ignore_eos: bool) -> dict[str, JsonValue]:
+        """Return a request's sampling fields; only the answer's length if sampling is left to the server."""
         length: dict[str, JsonValue] = {"max_tokens": max_tokens, "ignore_eos": ignore_eos}
         if self.sampling == "left to the server":
             return length
-        chosen = {"top_p": self.top_p, "top_k": self.top_k, "min_p": self.min_p}
-        stated = {name: value for name, value in chosen.items() if value is not None}
-        return length | {"temperature": temperature, "seed": self.seed} | stated
+        optional = {"top_p": self.top_p, "top_k": self.top_k, "min_p": self.min_p}
+        stated_values = {name: value for name, value in optional.items() if value is not None}
+        return length | {"temperature": temperature, "seed": self.seed} | stated_values
 
 
-class Verdict(NamedTuple):
-    """What became of a case; `is_pass` is None where it could not be tried."""
+class CaseVerdict(NamedTuple):
+    """Result of a case; `is_pass` is None if it could not be tested."""
 
     is_pass: bool | None
     why: str | None = None
 
 
 class Case(Protocol):
-    """One case of a suite of checks: pure functions of what was exchanged so far, oldest first, at least one."""
+    """A case of a suite of checks: pure functions of its exchanges so far, oldest first, at least one."""
 
     @property
     def suite(self) -> str:
-        """The title of the suite that the case belongs to: 'tool calls'."""
+        """Title of the suite: 'tool calls'."""
         ...
 
     @property
     def name(self) -> str:
-        """What it checks, as results show it."""
+        """Name of the case in results."""
         ...
 
     @property
     def mode(self) -> str:
-        """'streaming' or 'whole': how its answers are sent."""
+        """How answers are sent: 'streaming' or 'whole'."""
         ...
 
-    def follow(self, went: Sequence[Exchange]) -> PlannedRequest | None:
-        """The next request that the answers ask for; None: the case is over."""
+    def follow(self, exchanges: Sequence[Exchange]) -> PlannedRequest | None:
+        """Return the next request that the answers require; None: the case is complete."""
 
-    def judge(self, went: Sequence[Exchange], reasoning_parser: str | None) -> Verdict:
-        """`reasoning_parser` is the one that the server's command names."""
+    def judge(self, exchanges: Sequence[Exchange], reasoning_parser: str | None) -> CaseVerdict:
+        """Judge the exchanges; `reasoning_parser` is from the server's command."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedRequest:
-    """One request before it is sent; `sampling` holds max_tokens, temperature, seed and ignore_eos as they are sent."""
+    """A request before it is sent; `sampling`: max_tokens, temperature, seed and ignore_eos as sent."""
 
     prompt_class: str
     prompt: str
     sampling: Mapping[str, JsonValue]
-    messages: tuple[Message, ...] = ()  # of a chat with a history, in place of the prompt
+    messages: tuple[Message, ...] = ()  # of a chat with a history; replaces the prompt
     tools: tuple[Message, ...] = ()
-    context: DrawnText | None = None  # before the prompt
-    drawn: DrawnText | None = None  # the prompt, where it is written from a seed
-    fitted: str | None = None  # context and prompt, cut by the server's tokenizer to the tokens that are wanted
-    sent_after_s: float | None = None  # by the phase's clock; None: as soon as a stream is free
-    think_s: float = 0.0  # waited in its stream before it is sent
-    thread: int | None = None  # those of one thread follow each other in one stream
-    facts: Mapping[str, JsonValue] = field(default_factory=dict)  # kept with its record
+    context: SeededText | None = None  # precedes the prompt
+    seeded_prompt: SeededText | None = None  # replaces `prompt`
+    fitted_text: str | None = None  # context and prompt, cut to their token lengths by the server's tokenizer
+    sent_after_s: float | None = None  # since the start of the phase; None: as soon as a stream is free
+    think_s: float = 0.0  # pause of its stream before it is sent
+    thread: int | None = None  # requests of a thread are sent one after another in one stream
+    facts: Mapping[str, JsonValue] = field(default_factory=dict)  # stored with its record
     is_streamed: bool = True
-    case: Case | None = None  # of a suite of checks, whose first request it is
+    case: Case | None = None  # the case that this request starts
 
     @property
     def max_tokens(self) -> int:
@@ -103,40 +103,45 @@ class PlannedRequest:
 
     @property
     def text(self) -> str:
-        """What is sent as the prompt."""
-        if self.fitted is not None:
-            return self.fitted
-        return "\n\n".join([*(one.about() for one in (self.context, self.drawn) if one), *filter(None, [self.prompt])])
+        """Prompt as it is sent."""
+        if self.fitted_text is not None:
+            return self.fitted_text
+        return "\n\n".join(
+            [
+                *(text.approximate_text() for text in (self.context, self.seeded_prompt) if text),
+                *filter(None, [self.prompt]),
+            ]
+        )
 
     @property
     def prompt_hash(self) -> str:
-        more = self._beyond_prompt()
-        said = json.dumps([self.prompt, more], sort_keys=True) if more else self.prompt
-        return hashlib.sha256(said.encode()).hexdigest()[:16]
+        additions = self._additions()
+        content = json.dumps([self.prompt, additions], sort_keys=True) if additions else self.prompt
+        return hashlib.sha256(content.encode()).hexdigest()[:16]
 
-    def as_planned(self) -> list[JsonValue]:
-        """All that makes it another request than the next one."""
-        more = self._beyond_prompt()
-        return [self.prompt_class, self.prompt, dict(self.sampling), *([more] if more else [])]
+    def hash_content(self) -> list[JsonValue]:
+        """Return everything that distinguishes this request from others."""
+        additions = self._additions()
+        return [self.prompt_class, self.prompt, dict(self.sampling), *([additions] if additions else [])]
 
-    def _beyond_prompt(self) -> dict[str, JsonValue]:
-        given = {
+    def _additions(self) -> dict[str, JsonValue]:
+        fields = {
             "messages": [dict(message) for message in self.messages],
             "tools": [dict(tool) for tool in self.tools],
             "context": list(self.context or ()),
-            "drawn": [GRAMMAR, *self.drawn] if self.drawn else None,
+            "drawn": [GRAMMAR, *self.seeded_prompt] if self.seeded_prompt else None,
             "sent_after_s": self.sent_after_s,
             "think_s": self.think_s,
             "is_whole": not self.is_streamed,
         }
-        return {name: value for name, value in given.items() if value}
+        return {name: value for name, value in fields.items() if value}
 
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """Requests that are sent in order by `concurrency` streams, each taking the next one when its last has ended.
+    """Requests sent in order by `concurrency` streams, each of which sends the next one when its last has ended.
 
-    With `concurrency` AS_THEY_ARRIVE each is sent at its own time. After `limit_s` no more are sent.
+    With `concurrency` AS_THEY_ARRIVE each request is sent at its own time. After `limit_s` no more are sent.
     """
 
     title: str
@@ -146,44 +151,46 @@ class Phase:
     limit_s: float | None = None
 
     def segments(self) -> list[tuple[PlannedRequest, ...]]:
-        """The stretches between which nothing is in flight, so that counters can be read for each alone.
+        """Return the segments between which nothing is in flight, so that counters can be read for each separately.
 
-        One after the other, requests of one class in a row are a stretch; side by side, the whole phase is.
+        In a sequential phase, consecutive requests of one class form a segment; a concurrent phase is one segment.
         """
         if self.concurrency != 1:
             return [self.requests]
         by_class = [tuple(group) for _, group in groupby(self.requests, key=lambda request: request.prompt_class)]
-        return by_class if len(by_class) <= MOST_SEGMENTS else [self.requests]
+        return by_class if len(by_class) <= MAX_SEGMENTS else [self.requests]
 
 
 Plan = list[Phase]
 Numbered = tuple[int, PlannedRequest]
 
 
-def by_thread(requests: Iterator[Numbered]) -> Iterator[list[Numbered]]:
-    """What a stream takes at a time: the requests of a thread together, any other alone."""
-    for _, group in groupby(requests, key=lambda one: one[1].thread if one[1].thread is not None else f"#{one[0]}"):
+def group_by_thread(requests: Iterator[Numbered]) -> Iterator[list[Numbered]]:
+    """Yield what a stream takes at a time: all requests of a thread, or a single one without a thread."""
+    for _, group in groupby(
+        requests, key=lambda numbered: numbered[1].thread if numbered[1].thread is not None else f"#{numbered[0]}"
+    ):
         yield list(group)
 
 
-def no_further(params: Params, records: Sequence[RequestRecord]) -> Phase | None:
-    """Most workloads end with their plan."""
+def no_next_phase(params: Params, records: Sequence[RequestRecord]) -> Phase | None:
+    """Return None: most workloads end with their plan."""
     return None
 
 
-def nothing_more(params: Params, load_id: str, now: datetime, records: Sequence[RequestRecord]) -> Sequence[Result]:
-    """Most workloads have no result beyond those of their requests."""
+def no_results(params: Params, load_id: str, now: datetime, records: Sequence[RequestRecord]) -> Sequence[Result]:
+    """Return nothing: most workloads have no results beyond those of their requests."""
     return ()
 
 
 @dataclass(frozen=True)
 class Workload:
-    """One entry of the registry: what the Launch page shows, and the plan that the runner goes through.
+    """Entry of the registry: texts for the Launch page, and the plan that the runner executes.
 
-    Methods take the user's parameters as a mapping, missing ones at their defaults;
-    they raise pydantic's ValidationError for an unknown or wrong one, and PlanError where a file cannot be used.
-    `further(params, records)` gives the phase that follows from what has been measured, once the plan is through;
-    `conclude(params, load_id, now, records)` what the whole load was for.
+    Methods take the user's parameters as a mapping; missing ones get their defaults. They raise pydantic's
+    ValidationError for an unknown or wrong parameter, and PlanError if a file cannot be used.
+    `next_phase(params, records)` returns the phase that follows from the measurements after the plan;
+    `conclude(params, load_id, now, records)` returns the results of the whole load.
     """
 
     name: str
@@ -191,35 +198,40 @@ class Workload:
     summary: str
     params_type: type[Params]
     build: Callable[..., Plan]
-    further: Callable[..., Phase | None] = no_further
-    conclude: Callable[..., Sequence[Result]] = nothing_more
-    has_cases: bool = False  # whose answers may ask for more requests
+    next_phase: Callable[..., Phase | None] = no_next_phase
+    conclude: Callable[..., Sequence[Result]] = no_results
+    has_cases: bool = False  # answers may require further requests
 
     @property
     def is_adaptive(self) -> bool:
-        """Whether how many requests it sends depends on what it measures."""
-        return self.has_cases or self.further is not no_further
+        """Whether the number of requests depends on the measurements."""
+        return self.has_cases or self.next_phase is not no_next_phase
 
-    def checked(self, params: Mapping[str, JsonValue]) -> Params:
-        """The parameters as this workload takes them; raises ValidationError."""
+    def validate_params(self, params: Mapping[str, JsonValue]) -> Params:
+        """Return the parsed parameters; raises ValidationError."""
         return self.params_type.model_validate(params)
 
     def plan(self, params: Mapping[str, JsonValue]) -> Plan:
-        """The plan that these parameters make; raises ValidationError."""
-        return self.build(self.checked(params))
+        """Return the plan for these parameters; raises ValidationError."""
+        return self.build(self.validate_params(params))
 
     def prompt_set_hash(self, params: Mapping[str, JsonValue]) -> str:
-        """16 hex digits over the endpoint and everything planned: texts, order, concurrency, sampling, limits."""
-        checked = self.checked(params)
+        """Return 16 hex digits over endpoint and plan: texts, order, concurrency, sampling, limits."""
+        valid_params = self.validate_params(params)
         phases = [
-            [p.kind, p.concurrency, [r.as_planned() for r in p.requests], *([p.limit_s] if p.limit_s else [])]
-            for p in self.build(checked)
+            [
+                phase.kind,
+                phase.concurrency,
+                [request.hash_content() for request in phase.requests],
+                *([phase.limit_s] if phase.limit_s else []),
+            ]
+            for phase in self.build(valid_params)
         ]
-        cold = [checked.prefix_cache] if checked.prefix_cache == "cold" else []
-        said = json.dumps([checked.endpoint, phases, *cold], sort_keys=True)
-        return hashlib.sha256(said.encode()).hexdigest()[:16]
+        cache_setting = [valid_params.prefix_cache] if valid_params.prefix_cache == "cold" else []
+        content = json.dumps([valid_params.endpoint, phases, *cache_setting], sort_keys=True)
+        return hashlib.sha256(content.encode()).hexdigest()[:16]
 
     def spec(self, params: Mapping[str, JsonValue]) -> WorkloadSpec:
-        """The workload as a run records it: every parameter spelled out."""
-        checked = self.checked(params).model_dump(mode="json")
-        return WorkloadSpec(name=self.name, prompt_set_hash=self.prompt_set_hash(checked), params=checked)
+        """Return the workload as a run records it, with every parameter."""
+        valid_params = self.validate_params(params).model_dump(mode="json")
+        return WorkloadSpec(name=self.name, prompt_set_hash=self.prompt_set_hash(valid_params), params=valid_params)

@@ -1,1 +1,1 @@
-"""Whether what is claimed follows from the numbers beside it: recomputed from rows, never typed in."""
+"""Checks of published claims against the numbers printed with them: recomputed from rows, never typed in."""

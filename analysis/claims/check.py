@@ -1,4 +1,4 @@
-"""One check of a published statement: which numbers go in, what comes out, and whether it is what was stated."""
+"""Checks of published statements: input numbers, recomputed numbers, and whether they agree with the statement."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """One published number or field with what a formula may want to know beside it."""
+class CheckInput:
+    """One published number or field with the context that a formula may need."""
 
     id: str
     text: str  # as printed
@@ -20,7 +20,7 @@ class Cell:
 
     @property
     def value(self) -> float:
-        """ValueError where it is no number."""
+        """The text as a number; ValueError if it is none."""
         return float(self.text)
 
     @property
@@ -31,49 +31,49 @@ class Cell:
             return self.text
 
 
-class Given(NamedTuple):
-    """What a formula works on."""
+class FormulaInput(NamedTuple):
+    """Input of a formula."""
 
-    groups: Sequence[Sequence[Cell]]
-    stated: Sequence[float]
+    groups: Sequence[Sequence[CheckInput]]
+    stated_values: Sequence[float]
     tolerance: float
     model_config: Mapping[str, Any] | None = None
-    parts: Mapping[str, frozenset[str]] = {}  # numbers of a document by its part
+    parts: Mapping[str, frozenset[str]] = {}  # numbers of a document by section
 
 
-class Outcome(NamedTuple):
-    """What came out; `agrees` None: the numbers fit several readings, and none is named."""
+class CheckOutcome(NamedTuple):
+    """Result of a check; `agrees` None: the numbers fit several readings, and the document names none."""
 
     recomputed: tuple[float, ...]
     agrees: bool | None
 
 
-Formula = Callable[[Given], Outcome]
+Formula = Callable[[FormulaInput], CheckOutcome]
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class ClaimCheck:
     """A check as a reference row states it.
 
-    meaning: what it means where it does not agree; a template in which i0, r0 and s0 stand for the first input, the
-    first number that came out, the first that was stated. No number is typed into it.
+    meaning: explanation of a disagreement; a template in which i0, r0 and s0 are the first input, the first recomputed
+    and the first stated number. It contains no literal number.
     """
 
     id: str
     source: str
     line: int
     formula: str
-    given: Given
+    formula_input: FormulaInput
     meaning: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedClaim:
     """A check and its outcome."""
 
-    check: Check
-    outcome: Outcome
-    inputs: tuple[str, ...] = field(default=())  # ids of the rows that went in
+    check: ClaimCheck
+    outcome: CheckOutcome
+    inputs: tuple[str, ...] = field(default=())  # ids of the input rows
 
     @property
     def is_contradiction(self) -> bool:
@@ -81,33 +81,39 @@ class Checked:
 
     @property
     def words(self) -> str:
-        """What it means, with the numbers that went in and came out."""
-        cells = [cell for group in self.check.given.groups for cell in group]
-        parts = {
+        """The explanation with its numbers filled in."""
+        cells = [cell for group in self.check.formula_input.groups for cell in group]
+        values_by_prefix = {
             "i": [cell.number_or_text for cell in cells],
             "r": self.outcome.recomputed,
-            "s": self.check.given.stated,
+            "s": self.check.formula_input.stated_values,
         }
         return self.check.meaning.format(
-            **{f"{name}{place}": value for name, values in parts.items() for place, value in enumerate(values)}
+            **{
+                f"{name}{index}": value
+                for name, values in values_by_prefix.items()
+                for index, value in enumerate(values)
+            }
         )
 
 
-def run_check(check: Check, formulas: Mapping[str, Formula]) -> Checked:
-    """KeyError where no formula has that name."""
-    outcome = formulas[check.formula](check.given)
+def run_check(check: ClaimCheck, formulas: Mapping[str, Formula]) -> CheckedClaim:
+    """Run a check; KeyError if no formula has that name."""
+    outcome = formulas[check.formula](check.formula_input)
     rounded = tuple(round(value, 3) for value in outcome.recomputed)
-    ids = tuple(cell.id for group in check.given.groups for cell in group)
-    return Checked(check, Outcome(rounded, outcome.agrees), ids)
+    ids = tuple(cell.id for group in check.formula_input.groups for cell in group)
+    return CheckedClaim(check, CheckOutcome(rounded, outcome.agrees), ids)
 
 
-def each(given: Given, formula: Callable[[Sequence[float]], float]) -> tuple[float, ...]:
-    """The formula of each group's numbers."""
-    return tuple(formula([cell.value for cell in group]) for group in given.groups)
+def per_group(inputs: FormulaInput, formula: Callable[[Sequence[float]], float]) -> tuple[float, ...]:
+    """Apply the formula to each group's numbers."""
+    return tuple(formula([cell.value for cell in group]) for group in inputs.groups)
 
 
-def as_stated(given: Given, recomputed: Sequence[float]) -> Outcome:
-    """Agrees where all are within the tolerance of what was stated; one statement may be about several numbers."""
-    stated = list(given.stated) * (len(recomputed) if len(given.stated) == 1 else 1)
-    pairs = zip(recomputed, stated, strict=True)
-    return Outcome(tuple(recomputed), all(abs(one - other) <= given.tolerance + 1e-9 for one, other in pairs))
+def compare_stated(inputs: FormulaInput, recomputed: Sequence[float]) -> CheckOutcome:
+    """Agree if all are within the tolerance of the stated values; one stated value may cover several numbers."""
+    stated_values = list(inputs.stated_values) * (len(recomputed) if len(inputs.stated_values) == 1 else 1)
+    pairs = zip(recomputed, stated_values, strict=True)
+    return CheckOutcome(
+        tuple(recomputed), all(abs(value - stated_value) <= inputs.tolerance + 1e-9 for value, stated_value in pairs)
+    )

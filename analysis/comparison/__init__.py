@@ -1,1 +1,1 @@
-"""The comparison of arms: what makes an arm and a start, how arms differ, and the answer about two."""
+"""Grouping of runs into arms and server starts, and differences between arms."""

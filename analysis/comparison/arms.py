@@ -1,35 +1,39 @@
-"""An arm is one configuration under one workload; its repeats are runs, as a rule a server start each.
+"""Arms: one configuration under one workload; its repeats are runs, usually one server start each.
 
-Two runs are of one arm when everything that is known to matter is equal. Where something is not known of one of them (a
-model that was not on the disk yet when its first server started) they are of one arm only within one machine and by the
-identical command, for an unknown is never equal to another unknown.
+Two runs belong to one arm if everything known to matter is equal; `arm_differences` names what is not.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from analysis.comparison.facts import RunFacts, Served
-from analysis.comparison.model_names import base_name
+from analysis.comparison.arm_differences import (
+    IDENTITY_FIELDS,
+    STRICT_FIELDS,
+    RunSignature,
+    differences_between,
+    signature_of,
+    unknown_of,
+    workload_of,
+)
+from analysis.comparison.arm_names import REPEAT_NUMBER, name_arms
+from analysis.comparison.facts import RunFacts, ServerSetup
 from analysis.comparison.starts import starts_of
-
-NUMBERED = re.compile(r" #\d+$")  # as repeats are named
-NEEDED = ("model_files", "engine_version", "gpus")  # without these two runs are held together by their command alone
 
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """Repeats of one configuration under one workload, the first by time first."""
+    """Repeats of one configuration under one workload, in order of time."""
 
     key: str  # 12 hex digits, equal for repeats
     runs: tuple[RunFacts, ...]
-    unknown: tuple[str, ...] = ()  # what is not known of it, so that its command stands for it
-    left_out: Mapping[str, str] = field(default_factory=dict)  # run id -> the reason that a person gave
+    unknown: tuple[str, ...] = ()  # unknown facts, which its machine, model path and executable imply
+    left_out: Mapping[str, str] = field(default_factory=dict)  # run id -> a person's reason
+    title: str | None = None  # told apart from the other arms of the comparison; None: it stands alone
 
     @property
     def id(self) -> str:
@@ -37,122 +41,114 @@ class Arm:
 
     @property
     def starts(self) -> tuple[RunFacts, ...]:
-        """Its server starts, which are what is counted: runs that met one process are put together."""
+        """Its server starts, the unit of counting: runs on the same process are merged."""
         return starts_of(self.runs)
 
     @property
     def name(self) -> str:
-        """That of its first run, without the number of the repeat."""
-        return NUMBERED.sub("", self.runs[0].name)
+        """Its title among other arms, else the name of its first run, without the repeat number."""
+        return self.title or REPEAT_NUMBER.sub("", self.runs[0].name)
+
+
+class DeclaredRepeat(NamedTuple):
+    """A run that its owner counts as a repeat of another one's arm, with the reason."""
+
+    target_id: str
+    reason: str
 
 
 def arms_of(
-    runs: Sequence[RunFacts], apart: Collection[str] = (), left_out: Mapping[str, str] | None = None
+    runs: Sequence[RunFacts],
+    separate_ids: Collection[str] = (),
+    left_out: Mapping[str, str] | None = None,
+    joined: Mapping[str, DeclaredRepeat] | None = None,
 ) -> list[Arm]:
-    """The arms of these runs in the order in which each is first met.
+    """Group runs into arms, in the order of their first runs.
 
-    apart: ids of runs that are arms of their own, taken out of the one they would be of. left_out: run id -> why it
-    does not count; an arm of which all are left out is none.
+    separate_ids: ids of runs that form arms of their own. left_out: run id -> why it does not count; an arm whose runs
+    are all left out is dropped. joined: by run id, those that count as repeats of another run's arm.
     """
-    out = left_out or {}
-    groups = [[run] for run in runs if run.run_id in apart]
-    groups += _grouped([run for run in runs if run.run_id not in apart])
-    first = {run.run_id: place for place, run in enumerate(runs)}
-    groups.sort(key=lambda group: min(first[run.run_id] for run in group))
-    return [_arm(group, out) for group in groups if any(run.run_id not in out for run in group)]
+    reasons = left_out or {}
+    groups = [[run] for run in runs if run.run_id in separate_ids]
+    groups += _group_repeats([run for run in runs if run.run_id not in separate_ids])
+    groups = _join_declared(groups, joined or {})
+    positions = {run.run_id: position for position, run in enumerate(runs)}
+    groups.sort(key=lambda group: min(positions[run.run_id] for run in group))
+    arms = [_arm(group, reasons) for group in groups if any(run.run_id not in reasons for run in group)]
+    titles = name_arms([arm.runs[0] for arm in arms])
+    return [
+        replace(arm, title=title, key=_distinct_key(arm, arms[:index]))
+        for index, (arm, title) in enumerate(zip(arms, titles, strict=True))
+    ]
 
 
-def _arm(group: Sequence[RunFacts], out: Mapping[str, str]) -> Arm:
-    kept = sorted((run for run in group if run.run_id not in out), key=_when)
-    unknown = dict.fromkeys(name for run in kept for name in unknown_of(run.served))
-    said = {run.run_id: out[run.run_id] for run in group if run.run_id in out}
-    return Arm(arm_key(min(kept, key=_gaps)), tuple(kept), tuple(unknown), said)
+def _join_declared(groups: Sequence[list[RunFacts]], joined: Mapping[str, DeclaredRepeat]) -> list[list[RunFacts]]:
+    """Move each declared repeat to the group of its target; one whose target is not among the runs stays."""
+    moved = [list(group) for group in groups]
+    for run_id, repeat in joined.items():
+        source = next((group for group in moved if any(run.run_id == run_id for run in group)), None)
+        target = next((group for group in moved if any(run.run_id == repeat.target_id for run in group)), None)
+        if source is not None and target is not None and source is not target:
+            run = next(run for run in source if run.run_id == run_id)
+            source.remove(run)
+            target.append(run)
+    return [group for group in moved if group]
 
 
-def _grouped(runs: Sequence[RunFacts]) -> list[list[RunFacts]]:
-    """Those of which most is known first: a run with gaps joins the one group that it fits, or is alone."""
-    groups: list[list[_Known]] = []
-    for run in sorted(map(_known, runs), key=lambda one: len(one.unknown)):
-        fitting = [group for group in groups if all(_is_repeat(run, other) for other in group)]
+def _distinct_key(arm: Arm, earlier_arms: Sequence[Arm]) -> str:
+    """Return the arm's key; another one if an earlier arm has it, from which a person or its log separates it."""
+    if all(arm.key != earlier.key for earlier in earlier_arms):
+        return arm.key
+    return hashlib.sha256(f"{arm.key} {arm.id}".encode()).hexdigest()[:12]
+
+
+def _arm(group: Sequence[RunFacts], reasons: Mapping[str, str]) -> Arm:
+    counted_runs = sorted((run for run in group if run.run_id not in reasons), key=_start_order)
+    unknown = dict.fromkeys(name for run in counted_runs for name in unknown_of(run.served))
+    left_out = {run.run_id: reasons[run.run_id] for run in group if run.run_id in reasons}
+    return Arm(arm_key(min(counted_runs, key=_gap_count)), tuple(counted_runs), tuple(unknown), left_out)
+
+
+def _group_repeats(runs: Sequence[RunFacts]) -> list[list[RunFacts]]:
+    """Group the runs with the fewest unknowns first: a run with gaps joins the only group that it fits, or is alone."""
+    groups: list[list[RunSignature]] = []
+    for signature in sorted(map(signature_of, runs), key=lambda signature: len(signature.unknown)):
+        fitting = [group for group in groups if all(_is_repeat(signature, member) for member in group)]
         if len(fitting) == 1:
-            fitting[0].append(run)
+            fitting[0].append(signature)
         else:
-            groups.append([run])
-    return [[one.run for one in group] for group in groups]
+            groups.append([signature])
+    return [[signature.run for signature in group] for group in groups]
 
 
-class _Known(NamedTuple):
-    """A run with what it is held against others by: a run of a long list is held against hundreds."""
-
-    run: RunFacts
-    identity: Mapping[str, Any]
-    workload: list[Any]
-    unknown: tuple[str, ...]
+def is_repeat(first: RunFacts, second: RunFacts) -> bool:
+    """Whether two runs belong to one arm: no known fact differs, and unknown ones are shown to be equal otherwise."""
+    return _is_repeat(signature_of(first), signature_of(second))
 
 
-def _known(run: RunFacts) -> _Known:
-    return _Known(run, identity_of(run.served), workload_of(run), unknown_of(run.served))
-
-
-def is_repeat(one: RunFacts, other: RunFacts) -> bool:
-    """Whether two runs are of one arm: nothing known is unlike, and for what is not known the command stands."""
-    return _is_repeat(_known(one), _known(other))
-
-
-def _is_repeat(one: _Known, other: _Known) -> bool:
-    a, b = one.identity, other.identity
-    if one.workload != other.workload:
-        return False
-    if any(a[name] != b[name] for name in a if name not in NEEDED or None not in (a[name], b[name])):
-        return False
-    if not (one.unknown or other.unknown):
-        return True
-    mine, theirs = one.run.served, other.run.served
-    if not mine.command:  # and nothing stands for it
-        return False
-    return (mine.machine_id, mine.command) == (theirs.machine_id, theirs.command)
+def _is_repeat(first: RunSignature, second: RunSignature) -> bool:
+    return next(differences_between(first, second), None) is None
 
 
 def arm_key(run: RunFacts) -> str:
-    """12 hex digits over what it served and the load that it was put under, for a program to tell arms apart."""
-    by_command = [run.served.machine_id, run.served.command] if unknown_of(run.served) else []
-    said = json.dumps([identity_of(run.served), workload_of(run), by_command], sort_keys=True, default=str)
-    return hashlib.sha256(said.encode()).hexdigest()[:12]
+    """Return 12 hex digits over the run's setup and loads, by which programs tell arms apart."""
+    served = run.served
+    unknown = unknown_of(served)
+    implying = [served.machine_id, served.model, served.command[:1]] if unknown else []
+    implying += [served.command] if "configuration" in unknown else []
+    key_json = json.dumps([identity_of(served), workload_of(run), implying], sort_keys=True, default=str)
+    return hashlib.sha256(key_json.encode()).hexdigest()[:12]
 
 
-def identity_of(served: Served) -> dict[str, Any]:
-    """What makes two servers alike. Settings in effect count, however the command spelled them."""
-    return {
-        "engine": served.engine,
-        "engine_version": served.engine_version,
-        "image": served.image,
-        "model": base_name(served.model) if served.model else None,
-        "model_files": served.model_files,
-        "gpus": served.gpus,
-        "settings": dict(served.settings),
-    }
+def identity_of(served: ServerSetup) -> dict[str, Any]:
+    """Return the facts that make two servers equal. Effective settings count, however the command spells them."""
+    facts = {name: getattr(served, name) for name in (*STRICT_FIELDS, *IDENTITY_FIELDS)}
+    return {**facts, "settings": dict(served.settings)}
 
 
-def unknown_of(served: Served) -> tuple[str, ...]:
-    """What is not known of a server and would have to be for its repeats on another machine to count."""
-    missing = [name for name in NEEDED if getattr(served, name) is None]
-    if served.image:
-        missing = [name for name in missing if name != "engine_version"]  # an image by its digest names it
-    return (*missing, *(() if served.is_configuration_known else ("configuration",)))
-
-
-def workload_of(run: RunFacts) -> list[Any]:
-    """The loads that a run was put under, by what was asked; those of an older Pitwall by name."""
-    asked = [
-        [load.asked.workload, load.asked.prompt_set_hash, dict(load.asked.params)] if load.asked else [run.workload]
-        for load in run.loads
-    ]
-    return sorted({json.dumps(one, sort_keys=True) for one in asked} or {json.dumps([run.workload])})
-
-
-def _gaps(run: RunFacts) -> int:
+def _gap_count(run: RunFacts) -> int:
     return len(unknown_of(run.served))
 
 
-def _when(run: RunFacts) -> tuple[float, str]:
+def _start_order(run: RunFacts) -> tuple[float, str]:
     return (run.began_at.timestamp() if run.began_at else 0.0, run.run_id)

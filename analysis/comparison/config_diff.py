@@ -1,35 +1,39 @@
-"""What differs between configurations: only that is shown, and names are made from it."""
+"""Differences between configurations, for display and for naming them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-ADDRESS_ONLY = frozenset({"argv", "port", "host", "served_model_name"})  # differ without the serving differing
+from analysis.comparison.model_names import weights_name
+
+MOST_EXTRA_LABELS = 3
+LONGEST_LABEL = 60  # characters
+ADDRESS_ONLY = frozenset({"argv", "port", "host", "served_model_name"})  # no effect on serving
 
 
-class Comparison(NamedTuple):
-    """How configurations differ, as far as they are known."""
+class SettingsDiff(NamedTuple):
+    """Differences between configurations, as far as they are known."""
 
-    rows: dict[str, list[Any]]  # field -> its value in each; None: not stated, or not known
-    unknown: list[int]  # the places of those of which no configuration is known
+    rows: dict[str, list[Any]]  # field -> its value in each; None: not stated or unknown
+    unknown: list[int]  # indexes of unknown configurations
 
     @property
     def is_same(self) -> bool:
-        """Whether all are known and none differs: nobody knows whether an unknown one is like another."""
+        """Whether all configurations are known and equal; an unknown one never counts as equal."""
         return not self.rows and not self.unknown
 
 
-def compare_settings(settings: Sequence[Mapping[str, Any]], unknown: Sequence[int]) -> Comparison:
-    """What differs between flat settings; at the places in `unknown`, what is not stated differs from nothing."""
-    keys = list(dict.fromkeys(key for one in settings for key in one))
-    rows = {key: [one.get(key) for one in settings] for key in keys}
+def compare_settings(settings: Sequence[Mapping[str, Any]], unknown: Sequence[int]) -> SettingsDiff:
+    """Compare flat settings; at the indexes in `unknown`, a missing value does not count as different."""
+    keys = list(dict.fromkeys(key for config in settings for key in config))
+    rows = {key: [config.get(key) for config in settings] for key in keys}
     differing = {
         key: values
         for key, values in rows.items()
-        if _differ([v for place, v in enumerate(values) if v is not None or place not in unknown])
+        if _differ([v for index, v in enumerate(values) if v is not None or index not in unknown])
     }
-    return Comparison(differing, list(unknown))
+    return SettingsDiff(differing, list(unknown))
 
 
 def _differ(values: Sequence[Any]) -> bool:
@@ -37,53 +41,90 @@ def _differ(values: Sequence[Any]) -> bool:
 
 
 def differing_fields(configs: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Field -> its value in each config, for the fields that are not equal in all; nested ones dotted."""
+    """Return field -> its value in each config, for fields that differ; nested names are dotted."""
     flat = [flatten(config) for config in configs]
-    keys = list(dict.fromkeys(key for one in flat for key in one))
-    rows = {key: [one.get(key) for one in flat] for key in keys if key.split(".")[0] not in ADDRESS_ONLY}
+    keys = list(dict.fromkeys(key for flat_config in flat for key in flat_config))
+    rows = {
+        key: [flat_config.get(key) for flat_config in flat] for key in keys if key.split(".")[0] not in ADDRESS_ONLY
+    }
     return {key: values for key, values in rows.items() if _differ(values)}
 
 
 def flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested mappings as dotted keys; empty and absent values left out."""
-    out: dict[str, Any] = {}
+    """Return nested mappings with dotted keys, without empty and absent values."""
+    flat: dict[str, Any] = {}
     for key, value in config.items():
         if isinstance(value, Mapping):
-            out.update(flatten(value, f"{prefix}{key}."))
+            flat.update(flatten(value, f"{prefix}{key}."))
         elif value not in (None, [], (), ""):
-            out[prefix + key] = value
-    return out
+            flat[prefix + key] = value
+    return flat
 
 
-def as_started(config: Mapping[str, Any], logged: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The configuration as far as it is stated, what it does not state filled in from what its server's log says."""
-    said = logged or {}
-    stated = config.get("speculative") or {}
-    drafting = {"method": said.get("speculative_method"), "num_tokens": said.get("speculative_num_tokens")}
-    is_known = drafting["method"] is not None
+def with_logged_facts(config: Mapping[str, Any], logged: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the configuration with unstated fields filled in from its server's log."""
+    facts = logged or {}
+    speculation = config.get("speculative") or {}
+    logged_speculation = {"method": facts.get("speculative_method"), "num_tokens": facts.get("speculative_num_tokens")}
+    is_logged = logged_speculation["method"] is not None
     return {
         **config,
-        "engine_version": config.get("engine_version") or said.get("engine_version"),
-        "speculative": {**stated, **{k: v for k, v in drafting.items() if stated.get(k) is None and v is not None}}
-        if stated or is_known
+        "engine_version": config.get("engine_version") or facts.get("engine_version"),
+        "speculative": {
+            **speculation,
+            **{k: v for k, v in logged_speculation.items() if speculation.get(k) is None and v is not None},
+        }
+        if speculation or is_logged
         else None,
     }
 
 
 def chips(config: Mapping[str, Any], engine_title: str) -> list[str]:
-    """The few words that tell a configuration apart at a glance: 'vLLM 0.21', 'NVFP4', 'KV fp8', 'mtp k=4', '262K'."""
+    """Return short labels of a configuration: 'vLLM 0.21', 'Qwen3-32B-NVFP4', 'KV fp8', 'mtp k=4', '262K'."""
     spec = config.get("speculative") or {}
     context = config.get("max_model_len")
     tp = config.get("tensor_parallel")
-    words = [
+    labels = [
         f"{engine_title} {config['engine_version']}" if config.get("engine_version") else engine_title,
+        weights_name(config["model"]) if config.get("model") else None,
         config.get("quantization"),
         f"KV {config['kv_cache_dtype']}" if config.get("kv_cache_dtype") else None,
         _speculation(spec),
         f"{context // 1024}K" if context and context >= 1024 else (f"{context} ctx" if context else None),
         f"TP {tp}" if tp and tp > 1 else None,
     ]
-    return [str(word) for word in words if word]
+    return [str(label) for label in labels if label]
+
+
+def distinct_chips(configs: Sequence[Mapping[str, Any]], engine_titles: Sequence[str]) -> list[list[str]]:
+    """Return the labels of several configurations; unlike ones with equal labels get the fields that differ as well."""
+    labels = [chips(config, title) for config, title in zip(configs, engine_titles, strict=True)]
+    members_by_labels: dict[tuple[str, ...], list[int]] = {}
+    for index, config_labels in enumerate(labels):
+        members_by_labels.setdefault(tuple(config_labels), []).append(index)
+    for members in members_by_labels.values():
+        fields = differing_fields([configs[index] for index in members]) if len(members) > 1 else {}
+        for field, values in sorted(fields.items())[:MOST_EXTRA_LABELS]:
+            for index, value in zip(members, _without_common(values), strict=True):
+                labels[index].append(_field_label(field, value))
+    return labels
+
+
+def _without_common(values: Sequence[Any]) -> list[Any]:
+    """Return the values; of lists, such as flags, only the items that not all of them have."""
+    lists = [value or [] for value in values]
+    if not all(isinstance(value, list) for value in lists):
+        return list(values)
+    return [[item for item in value if any(item not in items for items in lists)] for value in lists]
+
+
+def _field_label(field: str, value: Any) -> str:
+    """'max_num_seqs 8', 'env.X unset', '--flag 1', 'no more unknown flags'."""
+    if isinstance(value, list):
+        text = " ".join(map(str, value)) or f"no more {field.replace('_', ' ')}"
+    else:
+        text = f"{field} {'unset' if value is None else value}"
+    return text if len(text) <= LONGEST_LABEL else f"{text[: LONGEST_LABEL - 1]}\u2026"
 
 
 def _speculation(spec: Mapping[str, Any]) -> str | None:

@@ -1,4 +1,4 @@
-"""What must be known of a run before its speed is held against another's: what it served, on what, under which load."""
+"""Facts of a run that a comparison needs: its setup, hardware and loads."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class Neighbour(NamedTuple):
     """Another run whose server worked on the same machine while this one was measured."""
 
     run_id: str
-    shares_gpu: bool  # or the processors, where neither has a GPU of its own
-    load_id: str | None = None  # of the load that it was beside
+    shares_gpu: bool  # or the CPUs, if neither has a GPU
+    load_id: str | None = None  # the load of this run during which it worked
 
 
 class LogSpeed(NamedTuple):
-    """What the log of a run says of its decode speed: windows that hold decoding and nothing else."""
+    """Decode speed by the log of a run: windows of pure decoding."""
 
     decode_tps: float
     windows: int
@@ -30,19 +30,22 @@ class LogSpeed(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
-    """What a run served, with what, on what: its arm is made of it. None is not known."""
+class ServerSetup:
+    """Model, engine, settings and GPUs of a run's server, which define its arm. None: unknown."""
 
     engine: str
     machine_id: str
-    model: str | None = None  # as named
-    model_files: str | None = None  # a hash over what names its shape and weights
+    model: str | None = None  # as named in the command
+    model_files: str | None = None  # hash over the files that define its shape and weights
     engine_version: str | None = None
-    image: str | None = None  # with its digest where that is known
-    gpus: tuple[str, ...] | None = None  # names of the GPUs that it may use; empty: there are none
-    settings: Mapping[str, JsonValue] = field(default_factory=dict)  # in effect, dotted; no address, no spelling
-    command: tuple[str, ...] = ()  # its words without the address
+    image: str | None = None  # with its digest if known
+    gpus: tuple[str, ...] | None = None  # names of the GPUs that it may use; empty: no GPU
+    settings: Mapping[str, JsonValue] = field(default_factory=dict)  # effective, dotted; no address, no spelling
+    command: tuple[str, ...] = ()  # without the address
     is_configuration_known: bool = True
+    weights_gib: float | None = None  # memory of its weights in GiB, as its log reports it
+    kv_cache_tokens: int | None = None  # capacity of its KV cache in tokens, as its log reports it
+    forced_acceptance: str | None = None  # the switch that forces drafts to be accepted
     gpu_limits: Mapping[str, tuple[JsonValue, ...]] = field(
         default_factory=dict
     )  # what bounds its GPUs, each value once
@@ -50,25 +53,24 @@ class Served:
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """One run as a comparison sees it."""
+    """One run as input of a comparison."""
 
     run_id: str
     name: str
-    served: Served
+    served: ServerSetup
     state: str = "finished"
     kind: str = "launched"
-    workload: str | None = None  # as asked for when it was launched
+    workload: str | None = None  # requested at launch
     loads: tuple[LoadRecord, ...] = ()
-    conditions: tuple[Conditions, ...] = ()  # of each measured load; empty: nobody looked
-    startup_conditions: tuple[Conditions, ...] = ()  # from its launch until it was ready
+    conditions: tuple[Conditions, ...] = ()  # of each measured load; empty: not sampled
+    startup_conditions: tuple[Conditions, ...] = ()  # from launch to readiness
     neighbours: tuple[Neighbour, ...] = ()
     speculates: bool | None = None
     began_at: datetime | None = None
     startup_s: float | None = None
     log: LogSpeed | None = None
-    kv_cache_tokens: int | None = None  # as its log prints it
-    full_length_requests: float | None = None  # that fit at once, as its log states it
-    processes: frozenset[str] = frozenset()  # names of its server process: runs that share one met the same
+    full_length_requests: float | None = None  # that fit at once, according to its log
+    processes: frozenset[str] = frozenset()  # ids of its server process: runs that share one used the same server
 
     @property
     def is_over(self) -> bool:

@@ -1,4 +1,4 @@
-"""The values that are compared: one for each server start, with the factors and the classes they are made of."""
+"""Values that are compared: one per server start, with its factors and prompt classes."""
 
 from __future__ import annotations
 
@@ -6,131 +6,145 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analysis.comparison.facts import RunFacts
-from analysis.evidence.factors import Factors, geometric_mean
+from analysis.evidence.factors import SpeedFactors, geometric_mean
 from analysis.evidence.loads import LoadRecord, RequestKey, is_positive
-from analysis.evidence.measure import Measured, measure
-from analysis.evidence.objectives import Kind, Objective
+from analysis.evidence.measure import Measurement, measure
+from analysis.evidence.objectives import Objective, ObjectiveKind
 from analysis.runs.conditions import Conditions
-from analysis.verdict import interval_of_ratio
+from analysis.verdict import MARGIN, FactorEffect, Ratio, factor_effects
 from reasons import Code, Reason
 
-OF_THE_RUN = (Kind.STARTUP_S, Kind.LOG_TPS, Kind.TOKENS_PER_J)
-FACTOR_NAMES = ("tokens_per_step", "steps_per_s", "running")
+RUN_OBJECTIVES = (ObjectiveKind.STARTUP_S, ObjectiveKind.LOG_TPS, ObjectiveKind.TOKENS_PER_J)
 
 
 @dataclass(frozen=True, slots=True)
 class Replicate:
-    """One server start's value of the objective; None with the reason."""
+    """One server start's value of the objective; None with a reason."""
 
     run_id: str
     value: float | None
-    measured: tuple[Measured, ...] = ()
+    measured: tuple[Measurement, ...] = ()
     reason: Reason | None = None
 
     @property
-    def factors(self) -> Factors | None:
-        """The mean factors of all its loads; None where one has none."""
-        factors = [one.factors for one in self.measured if one.factors]
+    def factors(self) -> SpeedFactors | None:
+        """The mean factors of all its loads; None if one load lacks them."""
+        factors = [measurement.factors for measurement in self.measured if measurement.factors]
         return _mean(factors) if factors and len(factors) == len(self.measured) else None
 
 
 @dataclass(frozen=True, slots=True)
-class Ratio:
-    """Other over baseline, with its 95 % interval where there are repeats; the arms' own values beside it."""
-
-    name: str
-    ratio: float
-    values: tuple[float, float]
-    interval: tuple[float, float] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One class of prompts: its ratio and, where they are known, the factors of it."""
+class ClassComparison:
+    """One class of prompts: its ratio and, if known, the ratio's factors."""
 
     ratio: Ratio
-    factors: tuple[Ratio, ...] = ()
+    factors: tuple[FactorEffect, ...] = ()
 
 
-def replicate(run: RunFacts, objective: Objective, keys: frozenset[RequestKey]) -> Replicate:
-    """The value of one server start: the geometric mean over its loads, or a fact of the run itself."""
-    if objective.kind in OF_THE_RUN:
-        return _of_the_run(run, objective)
+def make_replicate(run: RunFacts, objective: Objective, keys: frozenset[RequestKey]) -> Replicate:
+    """Return the replicate of one server start: the geometric mean over its loads, or a fact of the run itself."""
+    if objective.kind in RUN_OBJECTIVES:
+        return _run_replicate(run, objective)
     if run.loads and not any(load.measured for load in run.loads):
         return Replicate(run.run_id, None, reason=Reason(Code.RESULTS_ALONE))
     measures = tuple(measure(load, objective, keys, run.speculates) for load in run.loads)
-    known = tuple(one for one in measures if is_positive(one.value))
-    if not known:
+    valued = tuple(measurement for measurement in measures if is_positive(measurement.value))
+    if not valued:
         return Replicate(run.run_id, None, measures, measures[0].reason if measures else Reason(Code.NO_LOAD))
-    return Replicate(run.run_id, geometric_mean([one.value or 0.0 for one in known]), known)
+    return Replicate(run.run_id, geometric_mean([measurement.value or 0.0 for measurement in valued]), valued)
 
 
-def _of_the_run(run: RunFacts, objective: Objective) -> Replicate:
-    if objective.kind is Kind.STARTUP_S:
+def _run_replicate(run: RunFacts, objective: Objective) -> Replicate:
+    if objective.kind is ObjectiveKind.STARTUP_S:
         value, reason = run.startup_s, Reason(Code.NOT_STARTED_BY_US)
-    elif objective.kind is Kind.LOG_TPS:
+    elif objective.kind is ObjectiveKind.LOG_TPS:
         value, reason = run.log and run.log.decode_tps, Reason(Code.NO_LOG_SPEED)
     else:
-        value, reason = tokens_per_j(run.loads, run.conditions), Reason(why_no_joules(run))
+        value, reason = tokens_per_j(run.loads, run.conditions), Reason(why_no_joules(run.loads))
     return Replicate(run.run_id, value) if is_positive(value) else Replicate(run.run_id, None, reason=reason)
 
 
-def why_no_joules(run: RunFacts) -> Code:
-    """Why there are no tokens per joule: the answers' tokens are not known, or their energy is not."""
-    is_measured = any(load.measured for load in run.loads)
-    return Code.NO_OUTPUT_TOKENS if is_measured and output_tokens(run.loads) is None else Code.NO_ENERGY
+def why_no_joules(loads: Sequence[LoadRecord]) -> Code:
+    """Return why tokens per joule are unknown: the output tokens or the energy."""
+    is_measured = any(load.measured for load in loads)
+    return Code.NO_OUTPUT_TOKENS if is_measured and output_tokens(loads) is None else Code.NO_ENERGY
 
 
 def tokens_per_j(loads: Sequence[LoadRecord], conditions: Sequence[Conditions]) -> float | None:
-    """Output tokens of the measured requests of a run over the energy of the stretches in which they ran."""
-    energies = [one.energy_j for one in conditions if one.energy_j is not None]
+    """Return a run's measured output tokens over the energy used while these requests ran."""
+    energies = [condition.energy_j for condition in conditions if condition.energy_j is not None]
     tokens = output_tokens(loads)
     measured = [load for load in loads if load.measured]
     return tokens / sum(energies) if tokens and len(energies) == len(measured) and sum(energies) > 0 else None
 
 
 def output_tokens(loads: Sequence[LoadRecord]) -> int | None:
-    """The output tokens of all measured requests; None where one that ended well does not state its own."""
-    counted = [r for load in loads for r in load.measured if r.completion_tokens is not None or r.error_kind is None]
-    counts = [r.completion_tokens for r in counted if r.completion_tokens is not None]
-    return sum(counts) if counts and len(counts) == len(counted) else None
+    """Return the output tokens of all measured requests; None if a successful one does not state its count."""
+    usable_requests = [
+        r for load in loads for r in load.measured if r.completion_tokens is not None or r.error_kind is None
+    ]
+    counts = [r.completion_tokens for r in usable_requests if r.completion_tokens is not None]
+    return sum(counts) if counts and len(counts) == len(usable_requests) else None
 
 
-def parts_of(sides: Sequence[Sequence[Replicate]]) -> tuple[Part, ...]:
-    """The classes that every replicate has, in the order of the first one."""
-    by_side = [[one.measured for one in side if one.value is not None] for side in sides]
-    each = [measured for side in by_side for run in side for measured in run]
-    names = [name for name in each[0].parts if all(name in one.parts for one in each)] if each else []
+def compare_classes(
+    sides: Sequence[Sequence[Replicate]], margin: float = MARGIN, comparisons: int = 1
+) -> tuple[ClassComparison, ...]:
+    """Compare the classes that every replicate has, in the order of the first one."""
+    by_side = [[replicate.measured for replicate in side if replicate.value is not None] for side in sides]
+    measurements = [measured for side in by_side for run in side for measured in run]
+    names = (
+        [
+            name
+            for name in measurements[0].values_by_class
+            if all(name in measurement.values_by_class for measurement in measurements)
+        ]
+        if measurements
+        else []
+    )
     return tuple(
-        Part(_ratio(name, [[geometric_mean([m.parts[name] for m in run]) for run in side] for side in by_side]), split)
+        ClassComparison(
+            Ratio.of_sides(
+                name, *([geometric_mean([m.values_by_class[name] for m in run]) for run in side] for side in by_side)
+            ),
+            factor_ratios([[_class_factors(run, name) for run in side] for side in by_side], margin, comparisons),
+        )
         for name in names
-        for split in [factor_ratios([[_class_factors(run, name) for run in side] for side in by_side])]
     )
 
 
-def _class_factors(measured: Sequence[Measured], name: str) -> Factors | None:
-    known = [one.part_factors[name] for one in measured if name in one.part_factors]
-    return _mean(known) if known and len(known) == len(measured) else None
+def _class_factors(measured: Sequence[Measurement], name: str) -> SpeedFactors | None:
+    class_factors = [
+        measurement.factors_by_class[name] for measurement in measured if name in measurement.factors_by_class
+    ]
+    return _mean(class_factors) if class_factors and len(class_factors) == len(measured) else None
 
 
-def factor_ratios(sides: Sequence[Sequence[Factors | None]]) -> tuple[Ratio, ...]:
-    """The factors whose product is the ratio; none where a replicate lacks them."""
-    known = [[one for one in side if one] for side in sides]
-    if not all(known) or [len(side) for side in known] != [len(side) for side in sides]:
+def factor_ratios(
+    sides: Sequence[Sequence[SpeedFactors | None]], margin: float = MARGIN, comparisons: int = 1
+) -> tuple[FactorEffect, ...]:
+    """Return the factors whose product is the ratio; empty if a replicate lacks them."""
+    complete_sides = [[factors for factors in side if factors] for side in sides]
+    if not all(complete_sides) or [len(side) for side in complete_sides] != [len(side) for side in sides]:
         return ()
-    names = [n for n in FACTOR_NAMES if all(getattr(one, n) is not None for side in known for one in side)]
-    return tuple(_ratio(name, [[getattr(one, name) for one in side] for side in known]) for name in names)
+    if any(factors.queueing is None for side in complete_sides for factors in side):
+        complete_sides = [[factors.without_queue for factors in side] for side in complete_sides]
+    fields = [
+        name
+        for name in SpeedFactors._fields
+        if all(getattr(factors, name) is not None for side in complete_sides for factors in side)
+    ]
+    names = {"decoding": "prefill" if "queueing" in fields else "first_token"}
+    values = [
+        [{names.get(name, name): getattr(factors, name) for name in fields} for factors in side]
+        for side in complete_sides
+    ]
+    return factor_effects(values, margin, comparisons)
 
 
-def _ratio(name: str, sides: Sequence[Sequence[float]]) -> Ratio:
-    first, second = (geometric_mean(side) for side in sides)
-    return Ratio(name, second / first, (first, second), interval_of_ratio(sides[0], sides[1]))
-
-
-def _mean(factors: Sequence[Factors]) -> Factors:
-    running = [one.running for one in factors if one.running is not None]
-    return Factors(
-        geometric_mean([one.tokens_per_step for one in factors]),
-        geometric_mean([one.steps_per_s for one in factors]),
-        geometric_mean(running) if len(running) == len(factors) else None,
-    )
+def _mean(factors: Sequence[SpeedFactors]) -> SpeedFactors:
+    if any(factor.queueing is None for factor in factors):
+        factors = [factor.without_queue for factor in factors]
+    columns = [[value for value in column if value is not None] for column in zip(*factors, strict=True)]
+    means = [geometric_mean(column) if len(column) == len(factors) else None for column in columns]
+    return SpeedFactors(means[0] or 0.0, means[1] or 0.0, *means[2:])

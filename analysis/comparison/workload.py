@@ -1,6 +1,6 @@
-"""The workload that a comparison is about. A server start may carry several loads, of several workloads.
+"""The workload that a comparison uses. A server start may have several loads of several workloads.
 
-A comparison takes of each run the loads of one workload, so that a further load of another takes nothing from it.
+A comparison uses only the loads of one workload of each run, so loads of other workloads do not affect it.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ NO_PARAMS: Mapping[str, JsonValue] = {}
 
 
 class WorkloadNotSharedError(PitwallError):
-    """A name that none of the workloads to choose from has."""
+    """A name that matches none of the available workloads."""
 
 
-class Workload(NamedTuple):
-    """What a load asked for: equal for loads whose values may be put together."""
+class WorkloadKey(NamedTuple):
+    """The plan of a load: equal for loads whose values may be combined."""
 
     name: str
     prompts: str | None  # hash of the texts, their order and their limits
@@ -34,9 +34,9 @@ class Workload(NamedTuple):
 
     @property
     def id(self) -> str:
-        """'ladder@3fa2b1': for an address or a command line."""
-        said = hashlib.sha256(f"{self.prompts} {self.params_json}".encode()).hexdigest()
-        return f"{self.name}@{said[:DIGITS]}"
+        """'ladder@3fa2b1', for URLs and the command line."""
+        digest = hashlib.sha256(f"{self.prompts} {self.params_json}".encode()).hexdigest()
+        return f"{self.name}@{digest[:DIGITS]}"
 
     @property
     def params(self) -> dict[str, JsonValue]:
@@ -44,67 +44,80 @@ class Workload(NamedTuple):
         return params
 
 
-def workload_of_load(load: LoadRecord, run: RunFacts) -> Workload:
-    """What was asked; of a load that an older Pitwall wrote, by the texts that were sent."""
-    if load.asked is None:
+def workload_of_load(load: LoadRecord, run: RunFacts) -> WorkloadKey:
+    """Return the key of a load's plan; for a load without a recorded plan, by the texts that were sent."""
+    return _workload_key(load, run.workload or "")
+
+
+def last_workload_loads(loads: Sequence[LoadRecord]) -> list[LoadRecord]:
+    """Return the loads of one run with the workload of the last one that measured a request; complete ones, if any."""
+    measured = [load for load in loads if load.measured]
+    matching = [load for load in measured if _workload_key(load) == _workload_key(measured[-1])]
+    return [load for load in matching if load.is_complete] or matching
+
+
+def _workload_key(load: LoadRecord, unplanned_name: str = "") -> WorkloadKey:
+    if load.plan is None:
         texts = json.dumps(sorted({request.prompt_hash or "" for request in load.measured}))
-        return Workload(run.workload or "", texts, "{}")
-    params = json.dumps(dict(load.asked.params), sort_keys=True)
-    return Workload(load.asked.workload, load.asked.prompt_set_hash, params)
+        return WorkloadKey(unplanned_name, texts, "{}")
+    params = json.dumps(dict(load.plan.params), sort_keys=True)
+    return WorkloadKey(load.plan.workload, load.plan.prompt_set_hash, params)
 
 
-def shared_workloads(runs: Sequence[RunFacts]) -> list[Workload]:
-    """Those that two of the runs or more were put under: the one of most runs first, then the one met first."""
-    counts = Counter(one for run in runs for one in dict.fromkeys(workload_of_load(load, run) for load in run.loads))
-    return [one for one, count in counts.most_common() if count > 1]
+def shared_workloads(runs: Sequence[RunFacts]) -> list[WorkloadKey]:
+    """Return the workloads of at least two of the runs: the most frequent first, then by first occurrence."""
+    counts = Counter(
+        workload for run in runs for workload in dict.fromkeys(workload_of_load(load, run) for load in run.loads)
+    )
+    return [workload for workload, count in counts.most_common() if count > 1]
 
 
-def find_workload(shared: Sequence[Workload], wanted: str | None) -> Workload | None:
-    """The one of this id or name, or the first where none is wanted; raises WorkloadNotSharedError."""
-    if wanted is None:
+def find_workload(shared: Sequence[WorkloadKey], id_or_name: str | None) -> WorkloadKey | None:
+    """Return the workload with this id or name, or the first for None; raises WorkloadNotSharedError."""
+    if id_or_name is None:
         return shared[0] if shared else None
-    found = next((one for one in shared if wanted in (one.id, one.name)), None)
-    if found is None:
-        ids = ", ".join(one.id for one in shared)
-        has = f"the runs share {ids}" if ids else "the runs share none"
-        raise WorkloadNotSharedError(f"No two of these runs were put under the workload {wanted[:80]!r}: {has}.")
-    return found
+    workload = next((candidate for candidate in shared if id_or_name in (candidate.id, candidate.name)), None)
+    if workload is None:
+        ids = ", ".join(candidate.id for candidate in shared)
+        shared_text = f"the runs share {ids}" if ids else "the runs share none"
+        raise WorkloadNotSharedError(f"No two of these runs have the workload {id_or_name[:80]!r}: {shared_text}.")
+    return workload
 
 
-def is_under(run: RunFacts, workload: Workload) -> bool:
-    """Whether the run was put under this workload, by a whole load or one that was broken off."""
+def has_workload(run: RunFacts, workload: WorkloadKey) -> bool:
+    """Whether the run has a load of this workload, complete or interrupted."""
     return any(workload_of_load(load, run) == workload for load in run.loads)
 
 
-def under(run: RunFacts, workload: Workload | None) -> RunFacts:
-    """The run with the loads of this workload alone; as it is where it has none of it.
+def restrict_to_workload(run: RunFacts, workload: WorkloadKey | None) -> RunFacts:
+    """Return the run with only the loads of this workload; unchanged if it has none.
 
-    A load that was broken off, or goes on, does not count beside a whole one.
+    Interrupted or running loads are dropped if there is a complete one.
     """
-    mine = [load for load in run.loads if workload_of_load(load, run) == workload]
-    kept = [load for load in mine if load.is_complete] or mine
-    return with_loads(run, kept) if kept else run
+    matching_loads = [load for load in run.loads if workload_of_load(load, run) == workload]
+    counted_loads = [load for load in matching_loads if load.is_complete] or matching_loads
+    return with_loads(run, counted_loads) if counted_loads else run
 
 
-def under_name(run: RunFacts, name: str, params: Mapping[str, JsonValue] = NO_PARAMS) -> RunFacts:
-    """The run with the loads of the workload of this name alone, and of these among its params, maybe none."""
-    asked = [(load, workload_of_load(load, run)) for load in run.loads]
-    return with_loads(run, [load for load, one in asked if one.name == name and has_params(one.params, params)])
+def restrict_to_name(run: RunFacts, name: str, params: Mapping[str, JsonValue] = NO_PARAMS) -> RunFacts:
+    """Return the run with only the loads of the workload of this name and with these params, possibly none."""
+    keyed_loads = [(load, workload_of_load(load, run)) for load in run.loads]
+    return with_loads(run, [load for load, key in keyed_loads if key.name == name and has_params(key.params, params)])
 
 
-def has_params(asked: Mapping[str, JsonValue], wanted: Mapping[str, JsonValue]) -> bool:
-    """Whether a load was asked for with all of these."""
-    return all(name in asked and asked[name] == value for name, value in wanted.items())
+def has_params(load_params: Mapping[str, JsonValue], required_params: Mapping[str, JsonValue]) -> bool:
+    """Whether a load's params contain all required ones."""
+    return all(name in load_params and load_params[name] == value for name, value in required_params.items())
 
 
-def with_loads(run: RunFacts, kept: Sequence[LoadRecord]) -> RunFacts:
-    """The run with these of its loads alone, and what was met under them."""
-    if len(kept) == len(run.loads):
+def with_loads(run: RunFacts, kept_loads: Sequence[LoadRecord]) -> RunFacts:
+    """Return the run with only these loads, and the conditions and neighbours during them."""
+    if len(kept_loads) == len(run.loads):
         return run
-    ids = {load.load_id for load in kept}
+    ids = {load.load_id for load in kept_loads}
     return replace(
         run,
-        loads=tuple(kept),
-        conditions=tuple(one for one in run.conditions if one.load_id in ids),
-        neighbours=tuple(one for one in run.neighbours if one.load_id in ids),
+        loads=tuple(kept_loads),
+        conditions=tuple(condition for condition in run.conditions if condition.load_id in ids),
+        neighbours=tuple(neighbour for neighbour in run.neighbours if neighbour.load_id in ids),
     )

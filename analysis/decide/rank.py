@@ -1,7 +1,8 @@
-"""The best arm of one viewpoint, its runner-up, the margin between them, and whether the evidence distinguishes them.
+"""Ranks the arms of one viewpoint: the best, its runner-up, their ratio, and whether the evidence separates them.
 
-An arm is best where it differs from every other ranked arm. The intervals hold for all pairs together, because the best
-is chosen by looking. Arms that it is not distinguished from tie with it.
+An arm is best if it differs from every other ranked arm. The intervals hold for all pairs jointly, because the best is
+selected from the data. Arms that cannot be distinguished from it tie with it; shares of items tie only if a test shows
+that they differ by less than the margin.
 """
 
 from __future__ import annotations
@@ -10,149 +11,236 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
-from analysis.decide.viewpoints import Evidence, View, Viewpoint
-from analysis.guard import Row
-from analysis.loads.accuracy import Interval
-from analysis.verdict import MARGIN, Answer, judge
+from analysis.decide.viewpoints import EvidenceKind, Viewpoint, ViewpointTerms
+from analysis.guard import GuardRow
+from analysis.loads.accuracy import ShareInterval
+from analysis.loads.paired_accuracy import PairedDifference, PairedItems, paired_difference
+from analysis.verdict import MARGIN, VerdictAnswer, judge
 from analysis.verdict.mean import mean_of
 from analysis.verdict.spread_ratio import sd_ratio_interval
 from reasons import Reason
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """What one arm shows from one viewpoint: a value a server start, one that is stated, or why there is none."""
+class RankCandidate:
+    """One arm from one viewpoint: one value per server start, one stated value, or the reason for none."""
 
     arm_id: str
     values: tuple[float, ...] = ()
     reason: Reason | None = None
-    label: str | None = None  # 'watched', 'imported': shown, and not ranked
-    share: Interval | None = None  # Evidence.SHARE
-    starts: int = 0  # Evidence.SCATTER: of the one value
+    label: str | None = None  # 'watched', 'imported': shown but not ranked
+    share: ShareInterval | None = None  # for EvidenceKind.SHARE
+    starts: int = 0  # for EvidenceKind.SCATTER: starts behind the one value
 
     @property
     def value(self) -> float | None:
-        """The geometric mean; of values that may be zero the mean."""
+        """The geometric mean; the arithmetic mean if a value is not positive."""
         return mean_of(self.values)
 
 
-class Outcome(StrEnum):
-    """What can be said from a viewpoint."""
+class RankingOutcome(StrEnum):
+    """Result of ranking the arms from a viewpoint."""
 
     BEST = "best"
     TIE = "tie"  # the evidence does not distinguish the best from others
-    SEEN_ONCE = "seen_once"  # a start each: seen, not shown
-    ALONE = "alone"  # one arm has a value that could be ranked
+    SEEN_ONCE = "seen_once"  # one start each: observed, not proven
+    ALONE = "alone"  # only one arm has a value that can be ranked
     NOT_RANKED = "not_ranked"  # the guard lets no two of them be ranked
+    UNDECIDED = "undecided"  # no test shows a difference, and none shows that it is within the margin
     NOT_KNOWN = "not_known"
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """One viewpoint over some arms. `ratio` is best over runner-up, of the quantity itself."""
+    """One viewpoint over several arms. `ratio` is best over runner-up, of the quantity itself.
+
+    `difference` is best minus runner-up on the same items, for a viewpoint of shares.
+    """
 
     viewpoint: Viewpoint
-    view: View
-    candidates: tuple[Candidate, ...]
-    outcome: Outcome
+    view: ViewpointTerms
+    candidates: tuple[RankCandidate, ...]
+    outcome: RankingOutcome
     best: str | None = None  # arm id
     runner_up: str | None = None
     ratio: float | None = None
     interval: tuple[float, float] | None = None
-    tied: tuple[str, ...] = ()  # arms that are not distinguished from the best
-    refused: tuple[tuple[str, tuple[Row, ...]], ...] = ()  # arms that the guard does not let be ranked, with its rows
+    tied: tuple[str, ...] = ()  # arms that cannot be distinguished from the best
+    refused: tuple[tuple[str, tuple[GuardRow, ...]], ...] = ()  # arms that the guard excludes, with its rows
+    difference: PairedDifference | None = None
 
 
-Refusals = Callable[[str, str], Sequence[Row]]  # the rows that forbid ranking the second arm against the first
+Refusals = Callable[[str, str], Sequence[GuardRow]]  # the rows that forbid ranking the second arm against the first
+PairsOf = Callable[[str, str], PairedItems | None]  # the items of two arms, the first as the baseline; None: no pairs
+
+
+def no_pairs(first: str, second: str) -> None:
+    """The pairs of arms whose items are not stored."""
 
 
 def rank(
-    viewpoint: Viewpoint, view: View, candidates: Sequence[Candidate], refusals: Refusals, margin: float = MARGIN
+    viewpoint: Viewpoint,
+    view: ViewpointTerms,
+    candidates: Sequence[RankCandidate],
+    refusals: Refusals,
+    margin: float = MARGIN,
+    pairs_of: PairsOf = no_pairs,
 ) -> Ranking:
-    """Rank the arms that may be ranked. margin: the smallest difference that matters, as a share."""
-    known = [one for one in candidates if one.value is not None and one.label is None]
-    ranked, refused = _comparable(view, known, refusals)
-    given = (viewpoint, view, tuple(candidates))
+    """Rank the arms that may be ranked.
+
+    margin: the smallest difference that matters, as a share; for shares of items 0.02 is 2 percentage points.
+    """
+    valued = [candidate for candidate in candidates if candidate.value is not None and candidate.label is None]
+    ranked, refused = _comparable(view, valued, refusals)
+    context = (viewpoint, view, tuple(candidates))
     if not ranked:
-        return Ranking(*given, Outcome.NOT_KNOWN, refused=refused)
-    best, *others = _ordered(view, ranked)
-    if not others:
-        return Ranking(*given, Outcome.NOT_RANKED if refused else Outcome.ALONE, best.arm_id, refused=refused)
-    pairs = len(ranked) * (len(ranked) - 1) // 2
-    apart = [_apart(view, best, other, margin, pairs) for other in others]
-    tied = tuple(other.arm_id for other, one in zip(others, apart, strict=True) if one.is_apart is not True)
-    is_unseen = any(one.is_apart is None for one in apart)
-    outcome = Outcome.BEST if not tied else Outcome.SEEN_ONCE if is_unseen else Outcome.TIE
-    first = apart[0]
-    return Ranking(*given, outcome, best.arm_id, others[0].arm_id, first.ratio, first.interval, tied, refused)
+        return Ranking(*context, RankingOutcome.NOT_KNOWN, refused=refused)
+    best, *rivals = _ordered(view, ranked)
+    if not rivals:
+        return Ranking(
+            *context, RankingOutcome.NOT_RANKED if refused else RankingOutcome.ALONE, best.arm_id, refused=refused
+        )
+    rules = _SeparationRules(margin, len(ranked) * (len(ranked) - 1) // 2)
+    separations = [_separate(view, best, rival, rules, pairs_of) for rival in rivals]
+    tied = tuple(
+        rival.arm_id
+        for rival, separation in zip(rivals, separations, strict=True)
+        if separation.outcome is not RankingOutcome.BEST
+    )
+    first, outcomes = separations[0], {separation.outcome for separation in separations}
+    return Ranking(
+        *context,
+        next(outcome for outcome in _WEAKEST_FIRST if outcome in outcomes),
+        best.arm_id,
+        rivals[0].arm_id,
+        first.ratio,
+        first.interval,
+        tied,
+        refused,
+        first.difference,
+    )
+
+
+_WEAKEST_FIRST = (RankingOutcome.SEEN_ONCE, RankingOutcome.UNDECIDED, RankingOutcome.TIE, RankingOutcome.BEST)
 
 
 def _comparable(
-    view: View, known: Sequence[Candidate], refusals: Refusals
-) -> tuple[list[Candidate], tuple[tuple[str, tuple[Row, ...]], ...]]:
-    """Those that may be held against the first that has a value, and of them those that may against the best."""
-    left, refused = _held_against(known[:1], known, view, refusals)
-    left, more = _held_against(_ordered(view, left)[:1], left, view, refusals)
-    return left, (*refused, *more)
+    view: ViewpointTerms, valued: Sequence[RankCandidate], refusals: Refusals
+) -> tuple[list[RankCandidate], tuple[tuple[str, tuple[GuardRow, ...]], ...]]:
+    """Return the arms comparable with the first that has a value, and among these those comparable with the best."""
+    comparable, refused = _check_against(valued[:1], valued, view, refusals)
+    comparable, further_refused = _check_against(_ordered(view, comparable)[:1], comparable, view, refusals)
+    return comparable, (*refused, *further_refused)
 
 
-def _held_against(
-    reference: Sequence[Candidate], known: Sequence[Candidate], view: View, refusals: Refusals
-) -> tuple[list[Candidate], list[tuple[str, tuple[Row, ...]]]]:
-    found = {
-        other.arm_id: tuple(row for row in refusals(one.arm_id, other.arm_id) if row.code in view.rows)
-        for one in reference
-        for other in known
-        if other is not one
+def _check_against(
+    reference: Sequence[RankCandidate], candidates: Sequence[RankCandidate], view: ViewpointTerms, refusals: Refusals
+) -> tuple[list[RankCandidate], list[tuple[str, tuple[GuardRow, ...]]]]:
+    refusing_rows = {
+        rival.arm_id: tuple(row for row in refusals(base.arm_id, rival.arm_id) if row.code in view.rows)
+        for base in reference
+        for rival in candidates
+        if rival is not base
     }
-    left = [one for one in known if not found.get(one.arm_id)]
-    return left, [(arm_id, rows) for arm_id, rows in found.items() if rows]
+    comparable = [candidate for candidate in candidates if not refusing_rows.get(candidate.arm_id)]
+    return comparable, [(arm_id, rows) for arm_id, rows in refusing_rows.items() if rows]
 
 
-def _ordered(view: View, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The best first; of equals the one that stands first."""
+def _ordered(view: ViewpointTerms, candidates: Sequence[RankCandidate]) -> list[RankCandidate]:
+    """Return the best first; equal candidates keep their order."""
     sign = -1.0 if view.higher_is_better else 1.0
-    return sorted(candidates, key=lambda one: sign * (one.value or 0.0))
+    return sorted(candidates, key=lambda candidate: sign * (candidate.value or 0.0))
+
+
+class _SeparationRules(NamedTuple):
+    """The margin as a share, and the number of pairs for which the intervals hold jointly."""
+
+    margin: float
+    pairs: int
+
+    @property
+    def level(self) -> float:
+        """The level of intervals, and one minus that of tests."""
+        return 1 - 0.05 / self.pairs
+
+    @property
+    def level_same(self) -> float:
+        """The level of the interval that lies within the margin if two arms tie: two one-sided tests at 5 %."""
+        return 1 - 0.10 / self.pairs
 
 
 @dataclass(frozen=True, slots=True)
-class _Apart:
-    """Whether the best is distinguished from another arm; None: one start each cannot show it."""
+class _Separation:
+    """What the evidence shows about the best and a rival: BEST, TIE, SEEN_ONCE or UNDECIDED."""
 
-    is_apart: bool | None
+    outcome: RankingOutcome
     ratio: float | None
     interval: tuple[float, float] | None = None
+    difference: PairedDifference | None = None
 
 
-def _apart(view: View, best: Candidate, other: Candidate, margin: float, pairs: int) -> _Apart:
-    ratio = best.value / other.value if best.value is not None and other.value else None
+def _separate(
+    view: ViewpointTerms, best: RankCandidate, rival: RankCandidate, rules: _SeparationRules, pairs_of: PairsOf
+) -> _Separation:
+    ratio = best.value / rival.value if best.value is not None and rival.value else None
     match view.evidence:
-        case Evidence.STATED:
-            is_apart = best.value != other.value if ratio is None else abs(math.log(ratio)) > math.log1p(margin)
-            return _Apart(is_apart, ratio)
-        case Evidence.SHARE:
-            return _Apart(bool(best.share and other.share and best.share.low > other.share.high), ratio)
-        case Evidence.SCATTER:
-            return _scatter(best, other, ratio, pairs)
-        case Evidence.STARTS:
-            return _starts(view, best, other, margin, pairs)
+        case EvidenceKind.STATED:
+            is_apart = best.value != rival.value if ratio is None else abs(math.log(ratio)) > math.log1p(rules.margin)
+            return _Separation(_best_or_tie(is_apart), ratio)
+        case EvidenceKind.SHARE:
+            return _separate_shares(best, rival, ratio, rules, pairs_of(rival.arm_id, best.arm_id))
+        case EvidenceKind.SCATTER:
+            return _separate_scatter(best, rival, ratio, rules)
+        case EvidenceKind.STARTS:
+            return _separate_starts(view, best, rival, rules)
 
 
-def _starts(view: View, best: Candidate, other: Candidate, margin: float, pairs: int) -> _Apart:
-    if min(*best.values, *other.values) <= 0:
-        return _Apart(None, None)
-    judged = judge(
-        other.values, best.values, higher_is_better=view.higher_is_better, margin=margin, comparisons=pairs
-    )  # fmt: skip
-    if judged.answer is Answer.SEEN_ONCE:
-        return _Apart(None, judged.ratio)
-    is_better = (judged.ratio > 1) == view.higher_is_better
-    return _Apart(judged.answer in (Answer.BETTER, Answer.DIFFERENT) and is_better, judged.ratio, judged.interval)
+def _best_or_tie(is_apart: bool) -> RankingOutcome:
+    return RankingOutcome.BEST if is_apart else RankingOutcome.TIE
 
 
-def _scatter(best: Candidate, other: Candidate, ratio: float | None, pairs: int) -> _Apart:
+def _separate_shares(
+    best: RankCandidate, rival: RankCandidate, ratio: float | None, rules: _SeparationRules, items: PairedItems | None
+) -> _Separation:
+    """Separate by the shared items; without any, only by Wilson's intervals that do not overlap, and never as a tie."""
+    if items is None:
+        is_apart = bool(best.share and rival.share and best.share.low > rival.share.high)
+        return _Separation(RankingOutcome.BEST if is_apart else RankingOutcome.UNDECIDED, ratio)
+    difference, narrow = paired_difference(items, rules.level), paired_difference(items, rules.level_same)
+    limit = 100 * rules.margin
+    outcome = RankingOutcome.UNDECIDED
+    if -limit < narrow.low and narrow.high < limit:
+        outcome = RankingOutcome.TIE
+    elif difference.points > 0 and difference.p_value <= 1 - rules.level:
+        outcome = RankingOutcome.BEST
+    return _Separation(outcome, ratio, difference=difference)
+
+
+def _separate_starts(
+    view: ViewpointTerms, best: RankCandidate, rival: RankCandidate, rules: _SeparationRules
+) -> _Separation:
+    if min(*best.values, *rival.values) <= 0:
+        return _Separation(RankingOutcome.SEEN_ONCE, None)
+    judgement = judge(
+        rival.values,
+        best.values,
+        higher_is_better=view.higher_is_better,
+        margin=rules.margin,
+        comparisons=rules.pairs,
+    )
+    if judgement.answer is VerdictAnswer.SEEN_ONCE:
+        return _Separation(RankingOutcome.SEEN_ONCE, judgement.ratio)
+    is_better = (judgement.ratio > 1) == view.higher_is_better
+    is_apart = judgement.answer in (VerdictAnswer.BETTER, VerdictAnswer.DIFFERENT) and is_better
+    return _Separation(_best_or_tie(is_apart), judgement.ratio, judgement.interval)
+
+
+def _separate_scatter(
+    best: RankCandidate, rival: RankCandidate, ratio: float | None, rules: _SeparationRules
+) -> _Separation:
     if ratio is None or best.value == 0:
-        return _Apart(False, ratio)
-    interval = sd_ratio_interval(ratio, best.starts - 1, other.starts - 1, 1 - 0.05 / pairs)
-    return _Apart(interval[1] < 1, ratio, interval)
+        return _Separation(RankingOutcome.TIE, ratio)
+    interval = sd_ratio_interval(ratio, best.starts - 1, rival.starts - 1, rules.level)
+    return _Separation(_best_or_tie(interval[1] < 1), ratio, interval)

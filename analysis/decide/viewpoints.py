@@ -1,4 +1,4 @@
-"""The viewpoints from which configurations are looked at: what each is, and what two arms must share for it."""
+"""Viewpoints on configurations: definition of each, and what two arms must share for it."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from analysis.guard import RowCode
+from analysis.metrics.registry import MetricId
 
 
-class Evidence(StrEnum):
-    """What a viewpoint's values are, and so by what they are distinguished."""
+class EvidenceKind(StrEnum):
+    """Kind of a viewpoint's values, which decides the test that distinguishes them."""
 
-    STARTS = "starts"  # one a server start: Welch's t
+    STARTS = "starts"  # one value per server start: Welch's t
     STATED = "stated"  # a fact of the configuration, without scatter
-    SHARE = "share"  # of items that were right: Wilson's intervals
-    SCATTER = "scatter"  # of the starts themselves: F
+    SHARE = "share"  # of correct items: McNemar's exact test on shared items, else Wilson's intervals
+    SCATTER = "scatter"  # standard deviation between starts: F
 
 
 class Viewpoint(StrEnum):
-    """In the order in which they are shown."""
+    """The viewpoints in display order."""
 
-    COMPARED = "compared"  # what the comparison is by
+    COMPARED = "compared"  # the comparison's own objective
     PEAK_P99 = "peak_p99"
     PEAK_MAXIMUM = "peak_maximum"
     TYPICAL = "typical"
@@ -38,55 +39,71 @@ class Viewpoint(StrEnum):
 
 
 ALL_ROWS = frozenset(RowCode)
-OF_THE_MODEL = frozenset({RowCode.MODEL, RowCode.SAMPLING})
-OF_THE_MACHINE = frozenset(
+QUALITY_ROWS = frozenset({RowCode.SAMPLING, RowCode.FORCED_ACCEPTANCE})
+MACHINE_ROWS = frozenset(
     {RowCode.HARDWARE, RowCode.GPU_LIMITS, RowCode.THROTTLING, RowCode.STARVATION, RowCode.CLIENT}
     | {RowCode.GPU_SHARED, RowCode.NEIGHBOURS}
 )
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """How a viewpoint is written and read; `rows` of the guard are those that may forbid it."""
+class ViewpointTerms:
+    """Title, unit, direction and meaning of a viewpoint; `rows` are the guard rows that can forbid it."""
 
     title: str
     unit: str
     higher_is_better: bool
     meaning: str
-    evidence: Evidence = Evidence.STARTS
+    evidence: EvidenceKind = EvidenceKind.STARTS
     rows: frozenset[RowCode] = ALL_ROWS
 
 
-WINDOWS = "whole 2 s windows of one request alone"
-VIEWS: Mapping[Viewpoint, View] = {
-    Viewpoint.PEAK_P99: View("Peak speed, p99", "tok/s", True, f"99th percentile of the {WINDOWS}"),
-    Viewpoint.PEAK_MAXIMUM: View("Peak speed, maximum", "tok/s", True, f"the highest of the {WINDOWS}"),
-    Viewpoint.TYPICAL: View("Typical decode speed", "tok/s", True, "median of the windows that hold decoding alone"),
-    Viewpoint.FLOOR: View("Floor", "tok/s", True, "10th percentile of these windows"),
-    Viewpoint.ACCEPTANCE: View(
+def _of_metric(metric: MetricId) -> ViewpointTerms:
+    definition = metric.definition
+    return ViewpointTerms(
+        metric.title, definition.unit, bool(definition.higher_is_better), definition.definition.removesuffix(".")
+    )
+
+
+VIEWS: Mapping[Viewpoint, ViewpointTerms] = {
+    Viewpoint.PEAK_P99: _of_metric(MetricId("peak_tps", 1)),
+    Viewpoint.PEAK_MAXIMUM: _of_metric(MetricId("maximum_tps", 1)),
+    Viewpoint.TYPICAL: _of_metric(MetricId("typical_tps", 1)),
+    Viewpoint.FLOOR: _of_metric(MetricId("floor_tps", 1)),
+    Viewpoint.ACCEPTANCE: ViewpointTerms(
         "Acceptance length",
         "tok/step",
         True,
-        "tokens per verified draft, its own token included; rates of other draft lengths do not compare",
-        rows=ALL_ROWS - OF_THE_MACHINE,
+        "tokens per verified draft, bonus token included; rates at other draft lengths are not comparable",
+        rows=ALL_ROWS - MACHINE_ROWS,
     ),
-    Viewpoint.TTFT: View("Time to first token", "ms", False, "median over the same requests, from sending"),
-    Viewpoint.LOAD_HELD: View("Load held", "users", True, "users at once within the limits of 'how many users'"),
-    Viewpoint.KV_CAPACITY: View(
+    Viewpoint.TTFT: ViewpointTerms("Time to first token", "ms", False, "median over the same requests, from sending"),
+    Viewpoint.LOAD_HELD: ViewpointTerms(
+        "Load held", "users", True, "users at once within the limits of 'how many users'"
+    ),
+    Viewpoint.KV_CAPACITY: ViewpointTerms(
         "KV capacity",
         "requests",
         True,
-        "requests that fit at once, of the longest length that is known of all",
-        Evidence.STATED,
+        "requests that fit at once, at the longest length known for all arms",
+        EvidenceKind.STATED,
         frozenset({RowCode.MODEL, RowCode.HARDWARE}),
     ),
-    Viewpoint.ENERGY: View("Energy", "J/token", False, "joules of its GPUs for an output token of our load"),
-    Viewpoint.COST: View("Cost", "per million tokens", False, "price of the machine at the speed of our load"),
-    Viewpoint.QUALITY: View(
-        "Quality", "%", True, "items answered right, of one task", Evidence.SHARE, OF_THE_MODEL - {RowCode.MODEL}
+    Viewpoint.ENERGY: ViewpointTerms(
+        "Energy", "J/token", False, "joules of its GPUs per output token of the Pitwall load"
     ),
-    Viewpoint.STABILITY: View(
-        "Stability", "%", False, "standard deviation between server starts, of what is compared", Evidence.SCATTER
+    Viewpoint.COST: ViewpointTerms(
+        "Cost", "per million tokens", False, "price of the machine at the speed of the Pitwall load"
     ),
-    Viewpoint.STARTUP: View("Start-up", "s", False, "from the start of the process to its readiness"),
+    Viewpoint.QUALITY: ViewpointTerms(
+        "Quality", "%", True, "items of one task answered correctly", EvidenceKind.SHARE, QUALITY_ROWS
+    ),
+    Viewpoint.STABILITY: ViewpointTerms(
+        "Stability",
+        "%",
+        False,
+        "standard deviation of the compared quantity between server starts",
+        EvidenceKind.SCATTER,
+    ),
+    Viewpoint.STARTUP: ViewpointTerms("Start-up", "s", False, "from process start to readiness"),
 }

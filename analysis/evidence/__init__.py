@@ -1,5 +1,5 @@
-"""What the client's records of a load say: of streams one after the other, of requests side by side, of each request.
+"""Evidence from the client's records of a load: sequential streams, concurrent requests, single requests.
 
-`loads` puts the records in order, `steady` finds the part of a phase that is under full load, `factors` splits a speed
-by the engine's counters, `objectives` says what a comparison is about, `measure` takes one load's value of it.
+`loads` orders the records, `steady` finds the part of a phase under full load, `factors` splits a speed by the engine's
+counters, `objectives` defines what a comparison measures, `measure` computes one load's value of it.
 """

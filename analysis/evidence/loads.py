@@ -1,9 +1,9 @@
-"""A load as its generator recorded it, and which of its requests are evidence."""
+"""Loads as their generator recorded them, and the requests that count as evidence."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import NamedTuple, TypeGuard
@@ -11,10 +11,11 @@ from typing import NamedTuple, TypeGuard
 from load_records import Load, LoadCounters, LoadPhase, RequestRecord
 
 MEASURED = "measure"
+FEWEST_CHUNKS = 4  # with fewer, the times show when an answer was sent, not how fast it was decoded
 
 
 class RequestKey(NamedTuple):
-    """What makes two requests of different loads the same one."""
+    """Identity of a request across loads."""
 
     phase_index: int
     sequence: int
@@ -23,118 +24,149 @@ class RequestKey(NamedTuple):
     prompt_hash: str | None
 
 
+class QueueReading(NamedTuple):
+    """The requests that a server ran and let wait, by one reading of its counters during a phase, over all ranks."""
+
+    phase_index: int
+    since_phase_s: float
+    running: float | None
+    waiting: float | None
+    process_start_s: float | None = None  # as the server states it, since the epoch
+
+
 @dataclass(frozen=True, slots=True)
 class LoadRecord:
-    """One load on one server start; `asked` is None where an older Pitwall wrote the requests alone."""
+    """One load on one server start; `plan` is None if only the requests are stored."""
 
     run_id: str
     load_id: str | None
-    asked: Load | None = None
+    plan: Load | None = None
     phases: tuple[LoadPhase, ...] = ()
     requests: tuple[RequestRecord, ...] = ()
     counters: tuple[LoadCounters, ...] = ()
+    queue: tuple[QueueReading, ...] = ()  # empty: the server has no such counters, or they were not asked for
 
     @property
     def measured(self) -> list[RequestRecord]:
-        """The requests that are evidence: all of the measured phases, failed ones among them."""
+        """The requests that are evidence: all of the measured phases, failed ones included."""
         return [request for request in self.requests if request.phase == MEASURED]
 
     @property
     def concurrencies(self) -> list[int]:
-        """The targets of its measured phases, lowest first."""
+        """The concurrency targets of its measured phases, lowest first."""
         return sorted({request.concurrency for request in self.measured})
 
     @property
     def is_complete(self) -> bool:
-        """Whether all that was planned was sent and ended, as far as the plan is known."""
+        """Whether all planned requests were sent and ended, as far as the plan is known."""
         return not self.unsent and all(phase.is_complete for phase in self.phases)
 
     @property
     def unsent(self) -> int | None:
-        """Measured requests that were planned and have not ended; None where the plan is not known."""
-        if self.asked is None or self.asked.planned_requests is None:
+        """Number of planned measured requests that have not ended; None if the plan is unknown."""
+        if self.plan is None or self.plan.planned_requests is None:
             return None
-        return max(0, self.asked.planned_requests - len(self.measured))
+        return max(0, self.plan.planned_requests - len(self.measured))
 
 
-def load_records(
+def build_load_records(
     run_id: str,
-    asked: Sequence[Load],
+    plans: Sequence[Load],
     phases: Sequence[LoadPhase],
     requests: Sequence[RequestRecord],
     counters: Sequence[LoadCounters],
+    queue: Mapping[str, Sequence[QueueReading]] | None = None,
 ) -> list[LoadRecord]:
-    """The loads of one run in the order in which they began; what was recorded before there were loads is one."""
-    begun = [load.load_id for load in sorted(asked, key=lambda load: load.ts)]
-    ids: dict[str | None, None] = dict.fromkeys([*begun, *(request.load_id for request in requests)])
-    plans: dict[str | None, Load] = {load.load_id: load for load in asked}
+    """Return the loads of one run in the order of their beginning; records without a load id form one load.
+
+    queue: readings by load id.
+    """
+    began_ids = [load.load_id for load in sorted(plans, key=lambda load: load.ts)]
+    ids: dict[str | None, None] = dict.fromkeys([*began_ids, *(request.load_id for request in requests)])
+    plan_by_id: dict[str | None, Load] = {load.load_id: load for load in plans}
     return [
         LoadRecord(
             run_id,
             load_id,
-            plans.get(load_id),
+            plan_by_id.get(load_id),
             tuple(sorted((p for p in phases if p.load_id == load_id), key=lambda p: p.phase_index)),
-            tuple(numbered([r for r in requests if r.load_id == load_id])),
+            tuple(number_requests([r for r in requests if r.load_id == load_id])),
             tuple(c for c in counters if c.load_id == load_id),
+            tuple((queue or {}).get(load_id or "", ())),
         )
         for load_id in ids
     ]
 
 
-def numbered(requests: Sequence[RequestRecord]) -> list[RequestRecord]:
-    """Requests by time; those of an older Pitwall get their phase and place from their order."""
+def number_requests(requests: Sequence[RequestRecord]) -> list[RequestRecord]:
+    """Sort requests by time; those without phase index and sequence get them from their order."""
     ordered = sorted(requests, key=lambda request: request.sent_at)
     if all(request.phase_index is not None for request in ordered):
         return ordered
-    placed: list[RequestRecord] = []
+    numbered_requests: list[RequestRecord] = []
     groups = groupby(ordered, key=lambda r: (r.phase, r.extra.get("phase_title"), r.concurrency))
     for index, (_, group) in enumerate(groups):
-        together = list(group)
-        began = together[0].sent_at
-        placed += [
+        phase_requests = list(group)
+        began = phase_requests[0].sent_at
+        numbered_requests += [
             replace(r, phase_index=index, sequence=n, since_phase_s=(r.sent_at - began).total_seconds())
-            for n, r in enumerate(together)
+            for n, r in enumerate(phase_requests)
         ]
-    return placed
+    return numbered_requests
 
 
 def key_of(request: RequestRecord) -> RequestKey:
-    """Its place in the plan, its concurrency and its prompt; phase and place are 0 where they were not recorded."""
-    place = (request.phase_index or 0, request.sequence or 0)
-    return RequestKey(*place, request.concurrency, request.prompt_class, request.prompt_hash)
+    """Return its position in the plan, concurrency and prompt; unrecorded phase and sequence are 0."""
+    position = (request.phase_index or 0, request.sequence or 0)
+    return RequestKey(*position, request.concurrency, request.prompt_class, request.prompt_hash)
 
 
 def is_whole(request: RequestRecord) -> bool:
-    """Whether it ended well and its tokens and times are known."""
-    known = (request.completion_tokens, request.total_ms, request.ttft_ms)
-    return request.error_kind is None and all(map(is_positive, known))
+    """Whether the request succeeded and its tokens and times are known."""
+    values = (request.completion_tokens, request.total_ms, request.ttft_ms)
+    return request.error_kind is None and all(map(is_positive, values))
 
 
 def is_positive(value: float | None) -> TypeGuard[float]:
-    """Whether it is a number that a speed can be made of: known, above zero and finite."""
+    """Whether the value is known, positive and finite."""
     return value is not None and 0 < value < math.inf
 
 
 def has_decoding(request: RequestRecord) -> bool:
-    """Whether a speed of decoding can be given of it: tokens after its first piece, and time for them."""
-    return is_whole(request) and decode_tokens(request) > 0 and is_positive(request.decode_ms)
+    """Whether the request has a decode speed: tokens after its first chunk, time for them, and enough chunks."""
+    return is_whole(request) and decode_tps(request) is not None
+
+
+def shows_rate(request: RequestRecord) -> bool:
+    """Whether the answer came in enough chunks to show a rate; a tool that counts none is trusted."""
+    return request.chunks is None or request.chunks >= FEWEST_CHUNKS
+
+
+def decode_tps(request: RequestRecord) -> float | None:
+    """Return tokens after the first chunk over the time since it arrived; None if unknown, failed or in few chunks."""
+    decode_ms, tokens = request.decode_ms, decode_tokens(request)
+    if request.error_kind or tokens <= 0 or not is_positive(decode_ms) or not shows_rate(request):
+        return None
+    return tokens / decode_ms * 1000
 
 
 def decode_tokens(request: RequestRecord) -> int:
-    """Tokens after the first piece, which is one token unless the server counted it otherwise."""
+    """Return the tokens after the first chunk, which is one token unless the server counted it otherwise."""
     return (request.completion_tokens or 0) - int(request.extra.get("first_chunk_tokens") or 1)
 
 
 def common_keys(
     loads: Iterable[LoadRecord], is_usable: Callable[[RequestRecord], bool] = is_whole
 ) -> frozenset[RequestKey]:
-    """The measured requests that are usable in every one of the loads: unless said otherwise, that ended well."""
+    """Return the keys of measured requests that are usable in every load; by default, successful ones."""
     sets = [{key_of(request) for request in load.measured if is_usable(request)} for load in loads]
     return frozenset(set.intersection(*sets)) if sets else frozenset()
 
 
-def matched(load: LoadRecord, keys: frozenset[RequestKey], concurrency: int | None = None) -> list[RequestRecord]:
-    """The load's requests among these keys, of one concurrency or of all."""
+def matching_requests(
+    load: LoadRecord, keys: frozenset[RequestKey], concurrency: int | None = None
+) -> list[RequestRecord]:
+    """Return the load's requests with these keys, at one concurrency or at all."""
     return [
         request
         for request in load.measured

@@ -1,36 +1,38 @@
-"""The steady part of a phase: while at least nine tenths of its target are in flight, by the client's own times.
+"""The steady part of a phase: while at least nine tenths of its target are in flight, by the client's times.
 
-Ramps, pauses and tails fall out by themselves. Prefill belongs to it: at more than one stream it never stops.
+This excludes ramps, pauses and tails. Prefill is included: with more than one stream it never stops.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise, repeat
 from typing import NamedTuple
 
 from load_records import RequestRecord
 
 FULL = 0.9  # of the target concurrency
-MOST_PIECES = 1000  # into which an answer is cut whose pieces were not recorded, however many tokens its server claims
+MOST_PIECES = 1000  # for an answer without recorded chunks, however many tokens its server claims
 
 
-class Stretch(NamedTuple):
-    """Seconds since the phase began."""
+class TimeSpan(NamedTuple):
+    """An interval in seconds since the phase began."""
 
     from_s: float
     to_s: float
 
 
-class Steady(NamedTuple):
-    """What came out during the steady part of a phase, or of several."""
+class SteadyOutput(NamedTuple):
+    """Output during the steady part of one or several phases."""
 
     tokens: float
-    pieces: int  # that these tokens came in
+    pieces: int  # chunks that carried these tokens
     seconds: float
-    in_flight_s: float  # of all its requests together
-    prefill_s: float  # likewise, before their first token
+    in_flight_s: float  # summed over its requests
+    prefill_s: float  # likewise, before their first chunk
+    first_tokens: float = 0.0  # of `tokens`, those of first chunks
+    first_pieces: int = 0  # of `pieces`, the first chunks
 
     @property
     def output_tps(self) -> float:
@@ -43,56 +45,73 @@ class Steady(NamedTuple):
 
     @property
     def prefill_share(self) -> float:
-        """The share of the requests' time in it that comes before their first token."""
+        """Share of the requests' time before their first token."""
         return self.prefill_s / self.in_flight_s
 
+    @property
+    def decode_s(self) -> float:
+        """Summed time of its requests after their first chunk."""
+        return self.in_flight_s - self.prefill_s
 
-class _Stretches:
-    """Stretches in order, with the seconds in them up to each, so that a long load is asked in no time."""
+    @property
+    def later_tokens(self) -> float:
+        """Tokens after the first chunks."""
+        return self.tokens - self.first_tokens
 
-    def __init__(self, stretches: Sequence[Stretch]) -> None:
-        self.stretches = stretches
-        self.begins = [one.from_s for one in stretches]
-        self.before_s = list(accumulate((one.to_s - one.from_s for one in stretches), initial=0.0))
+
+class _TimeSpans:
+    """Ordered time spans with cumulative seconds, for fast lookups in long loads."""
+
+    def __init__(self, spans: Sequence[TimeSpan]) -> None:
+        self.spans = spans
+        self.begins = [span.from_s for span in spans]
+        self.before_s = list(accumulate((span.to_s - span.from_s for span in spans), initial=0.0))
 
     @property
     def seconds(self) -> float:
         return self.before_s[-1]
 
-    def hold(self, at_s: float) -> bool:
-        """Whether the last stretch that begins before this moment has not ended."""
-        place = bisect_left(self.begins, at_s)
-        return place > 0 and at_s <= self.stretches[place - 1].to_s
+    def contains(self, at_s: float) -> bool:
+        """Whether this time lies in a span."""
+        index = bisect_left(self.begins, at_s)
+        return index > 0 and at_s <= self.spans[index - 1].to_s
 
-    def overlap_s(self, span: Stretch) -> float:
+    def overlap_s(self, span: TimeSpan) -> float:
         return self._until_s(span.to_s) - self._until_s(span.from_s)
 
     def _until_s(self, at_s: float) -> float:
-        place = bisect_left(self.begins, at_s)
-        if place == 0:
+        index = bisect_left(self.begins, at_s)
+        if index == 0:
             return 0.0
-        last = self.stretches[place - 1]
-        return self.before_s[place - 1] + min(at_s, last.to_s) - last.from_s
+        last = self.spans[index - 1]
+        return self.before_s[index - 1] + min(at_s, last.to_s) - last.from_s
 
 
-def steady_part(requests: Sequence[RequestRecord], concurrency: int) -> Steady | None:
-    """The steady part of one phase; None where it never was under full load, or no token came meanwhile."""
-    full = _Stretches(full_stretches(requests, concurrency))
-    counts = [count for r in requests for at_s, count in token_times(r) if full.hold(at_s)]
-    if full.seconds <= 0 or sum(counts) <= 0:
+def steady_output(requests: Sequence[RequestRecord], concurrency: int) -> SteadyOutput | None:
+    """Return the output of the steady part of one phase; None if it was never under full load or had no tokens."""
+    full = _TimeSpans(full_load_spans(requests, concurrency))
+    chunks = [
+        (count, is_first)
+        for r in requests
+        for is_first, (at_s, count) in zip(chain([True], repeat(False)), token_times(r), strict=False)
+        if full.contains(at_s)
+    ]
+    tokens = sum(count for count, _ in chunks)
+    if full.seconds <= 0 or tokens <= 0:
         return None
+    first_counts = [count for count, is_first in chunks if is_first]
     in_flight_s = sum(full.overlap_s(span) for r in requests if (span := _span(r)))
     prefill_s = sum(full.overlap_s(span) for r in requests if (span := _prefill(r)))
-    return Steady(sum(counts), len(counts), full.seconds, in_flight_s, prefill_s)
+    return SteadyOutput(tokens, len(chunks), full.seconds, in_flight_s, prefill_s, sum(first_counts), len(first_counts))
 
 
-def together(parts: Sequence[Steady]) -> Steady:
-    """The steady parts of several phases as one."""
-    return Steady(*map(sum, zip(*parts, strict=True)))
+def merge_outputs(outputs: Sequence[SteadyOutput]) -> SteadyOutput:
+    """Sum the steady outputs of several phases."""
+    return SteadyOutput(*map(sum, zip(*outputs, strict=True)))
 
 
-def full_stretches(requests: Sequence[RequestRecord], concurrency: int) -> list[Stretch]:
-    """When at least FULL of `concurrency` requests were in flight; failed ones count while they lasted."""
+def full_load_spans(requests: Sequence[RequestRecord], concurrency: int) -> list[TimeSpan]:
+    """Return the spans with at least FULL of `concurrency` requests in flight; failed ones count while they last."""
     steps: dict[float, int] = {}
     for span in filter(None, map(_span, requests)):
         steps[span.from_s] = steps.get(span.from_s, 0) + 1
@@ -100,18 +119,18 @@ def full_stretches(requests: Sequence[RequestRecord], concurrency: int) -> list[
     times = sorted(steps)
     running = accumulate(steps[at_s] for at_s in times)
     full = [
-        Stretch(a, b) for (a, b), count in zip(pairwise(times), running, strict=False) if count >= FULL * concurrency
+        TimeSpan(a, b) for (a, b), count in zip(pairwise(times), running, strict=False) if count >= FULL * concurrency
     ]
-    return list(_joined(full))
+    return list(_join_spans(full))
 
 
 def token_times(request: RequestRecord) -> Iterator[tuple[float, float]]:
-    """(seconds since the phase began, tokens) of each piece; its tokens evenly where the server counted none."""
+    """Yield (seconds since the phase began, tokens) per chunk; tokens are spread evenly if the server counted none."""
     tokens = request.completion_tokens
     span = _span(request)
     if not tokens or span is None or request.error_kind:
         return
-    distances_us: Sequence[float] = request.chunk_us or _even(request, min(tokens, MOST_PIECES))
+    distances_us: Sequence[float] = request.chunk_us or _even_chunks(request, min(tokens, MOST_PIECES))
     counts: Sequence[float] = request.chunk_tokens or []
     if len(counts) != len(distances_us):
         counts = [tokens / len(distances_us)] * len(distances_us)
@@ -119,31 +138,31 @@ def token_times(request: RequestRecord) -> Iterator[tuple[float, float]]:
         yield span.from_s + at_us / 1e6, count
 
 
-def _even(request: RequestRecord, pieces: int) -> list[float]:
-    """Distances of so many pieces, for a record without their times: the first as it came, the others evenly."""
-    first_us, others_us = ((ms or 0.0) * 1000 for ms in (request.ttft_ms, request.decode_ms))
-    return [first_us, *[others_us / max(1, pieces - 1)] * (pieces - 1)]
+def _even_chunks(request: RequestRecord, pieces: int) -> list[float]:
+    """Return chunk intervals in µs for a record without chunk times: the first as measured, the others evenly."""
+    first_us, later_us = ((ms or 0.0) * 1000 for ms in (request.ttft_ms, request.decode_ms))
+    return [first_us, *[later_us / max(1, pieces - 1)] * (pieces - 1)]
 
 
-def _span(request: RequestRecord) -> Stretch | None:
+def _span(request: RequestRecord) -> TimeSpan | None:
     if request.since_phase_s is None or request.total_ms is None:
         return None
-    return Stretch(request.since_phase_s, request.since_phase_s + request.total_ms / 1000)
+    return TimeSpan(request.since_phase_s, request.since_phase_s + request.total_ms / 1000)
 
 
-def _prefill(request: RequestRecord) -> Stretch | None:
+def _prefill(request: RequestRecord) -> TimeSpan | None:
     span = _span(request)
-    return span and Stretch(span.from_s, span.from_s + (request.ttft_ms or 0.0) / 1000)
+    return span and TimeSpan(span.from_s, span.from_s + (request.ttft_ms or 0.0) / 1000)
 
 
-def _joined(stretches: Sequence[Stretch]) -> Iterator[Stretch]:
-    open_one: Stretch | None = None
-    for one in stretches:
-        if open_one and one.from_s == open_one.to_s:
-            open_one = Stretch(open_one.from_s, one.to_s)
+def _join_spans(spans: Sequence[TimeSpan]) -> Iterator[TimeSpan]:
+    current: TimeSpan | None = None
+    for span in spans:
+        if current and span.from_s == current.to_s:
+            current = TimeSpan(current.from_s, span.to_s)
             continue
-        if open_one:
-            yield open_one
-        open_one = one
-    if open_one:
-        yield open_one
+        if current:
+            yield current
+        current = span
+    if current:
+        yield current

@@ -1,20 +1,24 @@
-"""Whether two arms may be ranked. docs/answers/comparability.md has the table; each row is a pure function."""
+"""The guard: decides whether two arms may be ranked.
+
+docs/answers/comparability.md has the table; each row is a pure function.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from analysis.evidence.objectives import Kind
-from analysis.guard import answers, configuration, gpu_limits, load, machine
-from analysis.guard.rows import DECLARABLE, Check, Pair, Row, RowCode, Standing
+from analysis.evidence.objectives import ObjectiveKind
+from analysis.guard import answers, configuration, forced_acceptance, gpu_limits, load, machine
+from analysis.guard.rows import DECLARABLE, ArmPair, GuardRow, RowCheck, RowCode, RowStatus
 
-CHECKS: Mapping[RowCode, Check] = {
+CHECKS: Mapping[RowCode, RowCheck] = {
     RowCode.MODEL: configuration.model,
     RowCode.ENGINE: configuration.engine,
     RowCode.QUANTIZATION: configuration.quantization,
     RowCode.KV_DTYPE: configuration.kv_dtype,
     RowCode.SETTINGS: configuration.settings,
     RowCode.SAMPLING: configuration.sampling,
+    RowCode.FORCED_ACCEPTANCE: forced_acceptance.forced_acceptance,
     RowCode.HARDWARE: configuration.hardware,
     RowCode.GPU_LIMITS: gpu_limits.limits,
     RowCode.WORKLOAD: load.workload,
@@ -25,6 +29,8 @@ CHECKS: Mapping[RowCode, Check] = {
     RowCode.WARMUP: load.warmup,
     RowCode.UNFINISHED: load.unfinished,
     RowCode.FAILED: load.failed,
+    RowCode.RESTARTS: load.restarts,
+    RowCode.STALLS: load.stalls,
     RowCode.LENGTHS: answers.lengths,
     RowCode.LOOPS: answers.loops,
     RowCode.THROTTLING: machine.throttling,
@@ -35,19 +41,20 @@ CHECKS: Mapping[RowCode, Check] = {
     RowCode.DEFINITION: load.definition,
 }
 
-# A server starts before its load: what was asked of it then, and what it answered, is no part of its start-up time.
-OF_A_LOAD = frozenset(code for code, check in CHECKS.items() if check.__module__ in (load.__name__, answers.__name__))
+# A server starts before its load, so these rows do not matter for start-up time.
+LOAD_MODULES = (load.__name__, answers.__name__, forced_acceptance.__name__)
+LOAD_ROWS = frozenset(code for code, check in CHECKS.items() if check.__module__ in LOAD_MODULES)
 
 
-def guard(pair: Pair) -> list[Row]:
-    """All rows of the table for this pair, in the order in which they are shown."""
-    skipped = OF_A_LOAD if pair.objective.kind is Kind.STARTUP_S else frozenset()
-    return [Row(c, Standing.SAME, {"not_needed": True}) if c in skipped else CHECKS[c](pair) for c in RowCode]
+def guard(pair: ArmPair) -> list[GuardRow]:
+    """Return all rows of the table for this pair, in display order."""
+    skipped = LOAD_ROWS if pair.objective.kind is ObjectiveKind.STARTUP_S else frozenset()
+    return [GuardRow(c, RowStatus.SAME, {"not_needed": True}) if c in skipped else CHECKS[c](pair) for c in RowCode]
 
 
-def refusals(rows: Sequence[Row]) -> list[Row]:
-    """Those that forbid a ranking."""
-    return [row for row in rows if row.standing is Standing.MATTERS]
+def refusals(rows: Sequence[GuardRow]) -> list[GuardRow]:
+    """Return the rows that forbid a ranking."""
+    return [row for row in rows if row.status is RowStatus.MATTERS]
 
 
-__all__ = ["CHECKS", "DECLARABLE", "Pair", "Row", "RowCode", "Standing", "guard", "refusals"]
+__all__ = ["CHECKS", "DECLARABLE", "ArmPair", "GuardRow", "RowCode", "RowStatus", "guard", "refusals"]

@@ -1,7 +1,8 @@
-"""One row of the guard: a thing that two arms may differ in, and how they stand to each other in it."""
+"""Rows of the guard: one aspect in which two arms may differ, and the status of that aspect."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -9,23 +10,26 @@ from typing import Any
 
 from analysis.comparison.arms import Arm
 from analysis.comparison.facts import RunFacts
-from analysis.evidence.loads import LoadRecord, RequestKey, matched
+from analysis.evidence.loads import LoadRecord, RequestKey, matching_requests
 from analysis.evidence.objectives import Objective
+from analysis.verdict.margin import MARGIN
 from load_records import RequestRecord
 
+EXPLAINED = 0.5  # share of a claimed difference, on the log scale, from which something else may explain it
 
-class Standing(StrEnum):
-    """How two arms stand to each other in one thing."""
+
+class RowStatus(StrEnum):
+    """Status of two arms in one aspect."""
 
     SAME = "same"
-    COMPARED = "compared"  # it differs and is what is compared
-    TOLD = "told"  # it differs, or is bad for both alike, and is noted beside the answer
-    MATTERS = "matters"  # it differs and matters: they are not ranked
+    COMPARED = "compared"  # differs and is the subject of the comparison
+    TOLD = "told"  # differs, or is equally bad for both, and is noted with the answer
+    MATTERS = "matters"  # differs and matters: the arms are not ranked
     UNKNOWN = "unknown"
 
 
 class RowCode(StrEnum):
-    """The rows in the order in which they are shown; the values of each are those of its function."""
+    """The rows in display order; each row's function defines its values."""
 
     MODEL = "model"
     ENGINE = "engine"
@@ -33,6 +37,7 @@ class RowCode(StrEnum):
     KV_DTYPE = "kv_dtype"
     SETTINGS = "settings"
     SAMPLING = "sampling"
+    FORCED_ACCEPTANCE = "forced_acceptance"
     HARDWARE = "hardware"
     GPU_LIMITS = "gpu_limits"
     WORKLOAD = "workload"
@@ -43,6 +48,8 @@ class RowCode(StrEnum):
     WARMUP = "warmup"
     UNFINISHED = "unfinished"
     FAILED = "failed"
+    RESTARTS = "restarts"
+    STALLS = "stalls"
     LENGTHS = "lengths"
     LOOPS = "loops"
     THROTTLING = "throttling"
@@ -53,70 +60,85 @@ class RowCode(StrEnum):
     DEFINITION = "definition"
 
 
-# A person may say that these are what is compared; failures, warm-up, loops and starvation can never be declared away.
+# A person may declare these as the subject of the comparison; failures, warm-up, loops, starvation and forced
+# acceptance never.
 DECLARABLE = frozenset({RowCode.MODEL, RowCode.SAMPLING, RowCode.HARDWARE, RowCode.GPU_LIMITS})
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A row with the values that its words are made of."""
+class GuardRow:
+    """A row with the values for its text."""
 
     code: RowCode
-    standing: Standing
+    status: RowStatus
     values: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """Two arms as the guard looks at them: `ratio` is other over baseline, None where neither could be measured."""
+class ArmPair:
+    """Two arms as the guard's input: `ratio` is contender over baseline, None if unmeasured."""
 
     baseline: Arm
-    other: Arm
+    contender: Arm
     objective: Objective
-    keys: frozenset[RequestKey] = frozenset()  # requests that all their loads share
+    keys: frozenset[RequestKey] = frozenset()  # of the requests that all their loads share
     ratio: float | None = None
     declared: frozenset[RowCode] = frozenset()
-    is_claimed: bool = False  # by their values alone they are distinguished
+    is_claimed: bool = False  # their values alone distinguish them
+    margin: float = MARGIN  # the smallest difference that matters
 
     @property
     def arms(self) -> tuple[Arm, Arm]:
-        return self.baseline, self.other
+        return self.baseline, self.contender
 
     @property
     def runs(self) -> list[RunFacts]:
-        return [*self.baseline.runs, *self.other.runs]
+        return [*self.baseline.runs, *self.contender.runs]
 
     @property
-    def is_other_faster(self) -> bool | None:
-        """None where the ratio is not known."""
+    def is_contender_faster(self) -> bool | None:
+        """Whether the contender is faster; None if the ratio is unknown."""
         if self.ratio is None:
             return None
         return (self.ratio > 1) == self.objective.terms.higher_is_better
 
+    def is_explained_by(self, effect_log: float) -> bool:
+        """Whether an effect on the ratio, as a logarithm, may explain half of a claimed difference or more.
+
+        Where nothing is claimed, an effect beyond the margin may hide a difference.
+        """
+        if abs(effect_log) <= math.log1p(self.margin):
+            return False
+        if not self.is_claimed or not self.ratio:
+            return True
+        return effect_log / math.log(self.ratio) >= EXPLAINED
+
     @property
     def slower_first(self) -> tuple[Arm, Arm]:
-        return (self.baseline, self.other) if self.is_other_faster else (self.other, self.baseline)
+        return (self.baseline, self.contender) if self.is_contender_faster else (self.contender, self.baseline)
 
 
-Check = Callable[[Pair], Row]
+RowCheck = Callable[[ArmPair], GuardRow]
 
 
 def loads_of(arm: Arm) -> list[LoadRecord]:
-    """Every load of the arm's runs, run by run."""
+    """Return every load of the arm's runs, run by run."""
     return [load for run in arm.runs for load in run.loads]
 
 
-def compared_requests(pair: Pair, arm: Arm) -> list[RequestRecord]:
-    """The arm's requests that both arms ended, at the objective's concurrency where it has one."""
-    return [r for load in loads_of(arm) for r in matched(load, pair.keys, pair.objective.at_once)]
+def compared_requests(pair: ArmPair, arm: Arm) -> list[RequestRecord]:
+    """Return the arm's requests that both arms completed, at the objective's concurrency if it has one."""
+    return [r for load in loads_of(arm) for r in matching_requests(load, pair.keys, pair.objective.at_once)]
 
 
-def each(pair: Pair, of: Callable[[RunFacts], Any]) -> tuple[list[Any], list[Any]]:
-    """A fact of the runs of both arms, each value once, in the order of the runs."""
-    first, second = (list(dict.fromkeys(of(run) for run in arm.runs)) for arm in pair.arms)
+def distinct_values(pair: ArmPair, fact_of: Callable[[RunFacts], Any]) -> tuple[list[Any], list[Any]]:
+    """Return the distinct values of a fact in the runs of each arm, in the order of the runs."""
+    first, second = (list(dict.fromkeys(fact_of(run) for run in arm.runs)) for arm in pair.arms)
     return first, second
 
 
-def differing(code: RowCode, pair: Pair, values: Mapping[str, Any], unless: Standing = Standing.MATTERS) -> Row:
-    """A row of things that differ: what is compared where a person said so."""
-    return Row(code, Standing.COMPARED if code in pair.declared else unless, values)
+def differing_row(
+    code: RowCode, pair: ArmPair, values: Mapping[str, Any], status: RowStatus = RowStatus.MATTERS
+) -> GuardRow:
+    """Return a row for a difference: COMPARED if a person declared it, else `status`."""
+    return GuardRow(code, RowStatus.COMPARED if code in pair.declared else status, values)

@@ -1,1 +1,1 @@
-"""What came of loads: rates of requests, results, accuracy, how many users a server holds."""
+"""Results of loads: request rates, result rows, accuracy, and the number of users a server sustains."""

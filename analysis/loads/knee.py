@@ -1,34 +1,34 @@
-"""How many users a server holds: the highest concurrency at which the limits still hold, found in few rungs."""
+"""Search for a server's capacity: the highest concurrency within the limits, found in few rungs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-FINENESS = 0.1  # the answer is known to within this share of itself
+FINENESS = 0.1  # relative precision of the answer
 
 
-def next_rung(tried: Mapping[int, bool], lowest: int, most: int) -> int | None:
-    """The concurrency to try next, given which of those tried held the limits; None when the knee is known.
+def next_rung(results: Mapping[int, bool], lowest: int, most: int) -> int | None:
+    """Return the next concurrency to try; None when the knee is known. results: concurrency -> within the limits.
 
-    It doubles until one fails, then halves the space between the highest that held and the lowest that failed above it.
+    It doubles until one fails, then bisects between the highest passed and the lowest failed above it.
     """
-    if not tried:
+    if not results:
         return lowest
-    held, failed = knee(tried), lowest_failure(tried)
-    if failed is None:
-        return min(max(tried) * 2, most) if max(tried) < most else None
-    if held is None:
-        return max(1, failed // 2) if failed > 1 else None
-    gap = failed - held
-    return held + gap // 2 if gap > max(1, FINENESS * held) else None
+    highest_passed, lowest_failed = knee(results), lowest_failure(results)
+    if lowest_failed is None:
+        return min(max(results) * 2, most) if max(results) < most else None
+    if highest_passed is None:
+        return max(1, lowest_failed // 2) if lowest_failed > 1 else None
+    gap = lowest_failed - highest_passed
+    return highest_passed + gap // 2 if gap > max(1, FINENESS * highest_passed) else None
 
 
-def lowest_failure(tried: Mapping[int, bool]) -> int | None:
-    """The lowest concurrency at which the limits did not hold; None where they always held."""
-    return min((rung for rung, holds in tried.items() if not holds), default=None)
+def lowest_failure(results: Mapping[int, bool]) -> int | None:
+    """Return the lowest concurrency that broke the limits; None if none did."""
+    return min((rung for rung, holds in results.items() if not holds), default=None)
 
 
-def knee(tried: Mapping[int, bool]) -> int | None:
-    """The highest concurrency below every failure; None where even the lowest failed."""
-    failed = lowest_failure(tried)
-    return max((rung for rung, holds in tried.items() if holds and (failed is None or rung < failed)), default=None)
+def knee(results: Mapping[int, bool]) -> int | None:
+    """Return the highest passed concurrency below every failure; None if even the lowest failed."""
+    failed = lowest_failure(results)
+    return max((rung for rung, holds in results.items() if holds and (failed is None or rung < failed)), default=None)

@@ -1,33 +1,44 @@
-"""The results of a load of ours as rows: one a point, metric and statistic, made of its requests."""
+"""Result rows of a Pitwall load, computed from its requests: one per point, metric and statistic."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import groupby
 from statistics import fmean, median, stdev
 from typing import NamedTuple
 
-from analysis.evidence.measure import per_token_ms, quantile
-from analysis.loads.requests import acceptance_rate, aggregates, decode_tps, end_to_end_tps, tokens_per_step
+from analysis.evidence.loads import decode_tokens, decode_tps
+from analysis.evidence.measure import (
+    by_phase,
+    per_token_ms,
+    prefill_tps,
+    prompt_tps,
+    quantile,
+    request_tps,
+    steady_output_of,
+)
+from analysis.loads.requests import acceptance_rate, aggregates, end_to_end_tps, tokens_per_step
 from load_records import RequestRecord, Result
 from reasons import Code
 
 DEFINITION = "pitwall"
-TAILS: Mapping[str, tuple[float, int]] = {"p95": (0.95, 20), "p99": (0.99, 100)}  # with so many requests and more
+POOLED = "pooled"  # tokens, or requests, of all requests together over their seconds: the value that Compare uses
+# Of a rate, in order of preference: Pitwall's own, then what other tools report; a percentile is no rate.
+STATISTICS = (POOLED, "mean", "total", "stated", "median")
+TAILS: Mapping[str, tuple[float, int]] = {"p95": (0.95, 20), "p99": (0.99, 100)}  # name -> (share, fewest requests)
 
 
-class Metric(NamedTuple):
-    """What is shown of each request, in its unit."""
+class RequestMetric(NamedTuple):
+    """A per-request metric with its unit."""
 
     name: str
     unit: str
-    of: Callable[[RequestRecord], float | None]
+    value_of: Callable[[RequestRecord], float | None]
     has_tail: bool = False
 
 
-class Point(NamedTuple):
-    """Where on the axes of a load its requests were measured."""
+class LoadPoint(NamedTuple):
+    """Position on the axes of a load at which requests were measured."""
 
     name: str
     concurrency: int
@@ -36,59 +47,53 @@ class Point(NamedTuple):
     depth_tokens: int | None = None
 
 
-def prompt_tps(record: RequestRecord) -> float | None:
-    """Computed prompt tokens over the time to the first token, that of sending and of the queue included."""
-    if record.error_kind or not record.prompt_tokens or not record.ttft_ms:
-        return None
-    computed = record.prompt_tokens - int(record.extra.get("cached_prompt_tokens") or 0)
-    return computed / record.ttft_ms * 1000 if computed > 0 else None
-
-
 METRICS = (
-    Metric("ttft_ms", "ms", lambda r: r.ttft_ms, has_tail=True),
-    Metric("tpot_ms", "ms", per_token_ms, has_tail=True),
-    Metric("e2e_ms", "ms", lambda r: r.total_ms, has_tail=True),
-    Metric("decode_tps", "tok/s", decode_tps),
-    Metric("e2e_tps", "tok/s", end_to_end_tps),
-    Metric("prompt_tps", "tok/s", prompt_tps),
-    Metric("tokens_per_step", "tokens", tokens_per_step),
-    Metric("acceptance_rate", "ratio", acceptance_rate),
-    Metric("completion_tokens", "tokens", lambda r: r.completion_tokens),
-    Metric("thinking_ratio", "ratio", lambda r: thinking_ratio(r)),
-    Metric("looped_ratio", "ratio", lambda r: (r.extra.get("collapse") or {}).get("looped_ratio")),
+    RequestMetric("ttft_ms", "ms", lambda r: r.ttft_ms, has_tail=True),
+    RequestMetric("tpot_ms", "ms", per_token_ms, has_tail=True),
+    RequestMetric("e2e_ms", "ms", lambda r: r.total_ms, has_tail=True),
+    RequestMetric("decode_tps", "tok/s", decode_tps),
+    RequestMetric("e2e_tps", "tok/s", end_to_end_tps),
+    RequestMetric("prompt_tps", "tok/s", prompt_tps),
+    RequestMetric("tokens_per_step", "tokens", tokens_per_step),
+    RequestMetric("acceptance_rate", "ratio", acceptance_rate),
+    RequestMetric("completion_tokens", "tokens", lambda r: r.completion_tokens),
+    RequestMetric("thinking_ratio", "ratio", lambda r: thinking_ratio(r)),
+    RequestMetric("looped_ratio", "ratio", lambda r: (r.extra.get("collapse") or {}).get("looped_ratio")),
 )
 
 
 def thinking_ratio(record: RequestRecord) -> float | None:
-    """Share of the answer's tokens that were thinking; None where neither the engine nor the stream reports it."""
+    """Return the share of thinking tokens in the answer; None if neither the engine nor the stream reports it."""
     thinking = record.extra.get("thinking_tokens")
     return int(thinking) / record.completion_tokens if thinking is not None and record.completion_tokens else None
 
 
 def results_of(load_id: str, now: datetime, records: Iterable[RequestRecord]) -> Iterator[Result]:
-    """The rows of a load, warm-up left out: by kind of prompt one at a time, by phase side by side."""
+    """Yield the rows of a load without its warm-up: sequential requests by kind of prompt, concurrent ones by phase."""
     measured = [record for record in records if record.phase == "measure"]
     ordered = sorted(measured, key=lambda r: (r.phase_index or 0, r.sequence or 0))
-    groups: dict[Point, list[RequestRecord]] = {}
+    groups: dict[LoadPoint, list[RequestRecord]] = {}
     for record in ordered:
         groups.setdefault(point_of(record), []).append(record)
-    for point, together in groups.items():
-        for row in _rows(point, together):
-            yield _result(together[0].run_id, load_id, now, point, row)
+    for point, point_records in groups.items():
+        for row in _rows(point, point_records):
+            yield _result(point_records[0].run_id, load_id, now, point, row)
 
 
-def point_of(record: RequestRecord) -> Point:
-    """By the axes of a grid, by the kind of prompt where requests went one at a time, else by the phase."""
+def point_of(record: RequestRecord) -> LoadPoint:
+    """Return the point on a grid's axes; else the kind of prompt for sequential requests, the phase for others."""
     extra = record.extra
     if "point" in extra:
         lengths = (extra.get(name) for name in ("prompt_tokens", "output_tokens", "depth_tokens"))
-        return Point(str(extra["point"]), record.concurrency, *(None if one is None else int(one) for one in lengths))
+        return LoadPoint(
+            str(extra["point"]), record.concurrency, *(None if length is None else int(length) for length in lengths)
+        )
     title = str(extra.get("phase_title") or "Requests")
-    return Point(record.prompt_class if record.concurrency == 1 else title, record.concurrency)
+    return LoadPoint(record.prompt_class if record.concurrency == 1 else title, record.concurrency)
 
 
-class Row(NamedTuple):
-    """One statistic of a metric over `n` values at one point; `sd` in its unit, `reason` where it has none."""
+class StatisticRow(NamedTuple):
+    """One statistic of a metric over `n` values at one point; `sd` in its unit, `reason` if unknown."""
 
     metric: str
     statistic: str
@@ -99,48 +104,68 @@ class Row(NamedTuple):
     reason: Code | None = None
 
 
-def _rows(point: Point, records: Sequence[RequestRecord]) -> Iterator[Row]:
-    whole = [record for record in records if record.error_kind is None]
-    yield Row("requests", "total", "requests", len(records), len(records))
-    yield Row("failed_requests", "total", "requests", len(records) - len(whole), len(records))
-    if judged := [verdict for record in whole if (verdict := (record.extra.get("collapse") or {}).get("verdict"))]:
-        yield Row("looping_requests", "total", "requests", judged.count("collapsed"), len(judged))
+def _rows(point: LoadPoint, records: Sequence[RequestRecord]) -> Iterator[StatisticRow]:
+    successful = [record for record in records if record.error_kind is None]
+    yield StatisticRow("requests", "total", "requests", len(records), len(records))
+    yield StatisticRow("failed_requests", "total", "requests", len(records) - len(successful), len(records))
+    if judged := [verdict for record in successful if (verdict := (record.extra.get("collapse") or {}).get("verdict"))]:
+        yield StatisticRow("looping_requests", "total", "requests", judged.count("collapsed"), len(judged))
     for metric in METRICS:
-        yield from _statistics(metric, [value for r in whole if (value := metric.of(r)) is not None])
+        yield from _statistics(metric, [value for r in successful if (value := metric.value_of(r)) is not None])
+    yield from _pooled_rates(point, records)
     if point.concurrency != 1:
-        yield from _together(records)
+        yield from _phase_rates(records)
 
 
-def _statistics(metric: Metric, values: Sequence[float]) -> Iterator[Row]:
+def _statistics(metric: RequestMetric, values: Sequence[float]) -> Iterator[StatisticRow]:
     if not values:
         return
     n = len(values)
     sd = stdev(values) if n > 1 else None
-    yield Row(metric.name, "mean", metric.unit, fmean(values), n, sd, None if n > 1 else Code.SD_OF_ONE_VALUE)
-    yield Row(metric.name, "median", metric.unit, median(values), n)
+    yield StatisticRow(metric.name, "mean", metric.unit, fmean(values), n, sd, None if n > 1 else Code.SD_OF_ONE_VALUE)
+    yield StatisticRow(metric.name, "median", metric.unit, median(values), n)
     for name, (share, fewest) in TAILS.items():
         if metric.has_tail and n >= fewest:
-            yield Row(metric.name, name, metric.unit, quantile(values, share), n)
+            yield StatisticRow(metric.name, name, metric.unit, quantile(values, share), n)
 
 
-def _together(records: Sequence[RequestRecord]) -> Iterator[Row]:
-    """What the server delivered; of phases of one title, of each for itself."""
-    phases = [list(group) for _, group in groupby(records, key=lambda record: record.phase_index)]
-    found = [aggregates(phase) for phase in phases]
-    rates = [one.wall_tps for one in found if one.wall_tps is not None]
-    sums = [one.sum_of_rates_tps for one in found if one.sum_of_rates_tps is not None]
-    per_s = [one.requests / one.wall_s for one in found if one.wall_s]
+def _pooled_rates(point: LoadPoint, records: Sequence[RequestRecord]) -> Iterator[StatisticRow]:
+    """Yield the rates over all requests of the point together, as Compare measures them."""
+    rated = [record for record in records if decode_tps(record) is not None]
+    if rated:
+        tps = sum(map(decode_tokens, rated)) / sum(record.decode_ms or 0.0 for record in rated) * 1000
+        yield StatisticRow("decode_tps", POOLED, "tok/s", tps, len(rated), _sd(map(decode_tps, rated)))
+    if (tps_of_prompts := prefill_tps(records)) is not None:
+        rates = [rate for record in records if (rate := prompt_tps(record)) is not None]
+        yield StatisticRow("prompt_tps", POOLED, "tok/s", tps_of_prompts, len(rates), _sd(rates))
+    if point.concurrency != 1 and (steady := steady_output_of(records, point.concurrency)):
+        yield StatisticRow("output_tps", POOLED, "tok/s", steady.output_tps, len(by_phase(records)))
+    if (rate := request_tps(records)) is not None:
+        yield StatisticRow("request_tps", POOLED, "requests/s", rate, len(by_phase(records)))
+
+
+def _sd(values: Iterable[float | None]) -> float | None:
+    known_values = [value for value in values if value is not None]
+    return stdev(known_values) if len(known_values) > 1 else None
+
+
+def _phase_rates(records: Sequence[RequestRecord]) -> Iterator[StatisticRow]:
+    """Yield the mean over the phases of the rates of each whole phase, ramps and tails included."""
+    phase_totals = [aggregates(phase) for phase in by_phase(records).values()]
+    rates = [totals.wall_tps for totals in phase_totals if totals.wall_tps is not None]
+    sums = [totals.sum_of_rates_tps for totals in phase_totals if totals.sum_of_rates_tps is not None]
+    per_s = [totals.requests / totals.wall_s for totals in phase_totals if totals.wall_s]
     for name, unit, values in (
         ("output_tps", "tok/s", rates), ("sum_of_rates_tps", "tok/s", sums), ("request_tps", "requests/s", per_s),
     ):  # fmt: skip
         if values:
             sd = stdev(values) if len(values) > 1 else None
-            yield Row(
+            yield StatisticRow(
                 name, "mean", unit, fmean(values), len(values), sd, None if sd is not None else Code.SD_OF_ONE_PHASE
             )
 
 
-def _result(run_id: str, load_id: str, now: datetime, point: Point, row: Row) -> Result:
+def _result(run_id: str, load_id: str, now: datetime, point: LoadPoint, row: StatisticRow) -> Result:
     return Result(
         run_id=run_id,
         load_id=load_id,

@@ -1,1 +1,1 @@
-"""What memory, bandwidth, speculation, energy and start-up allow: pure formulas, each with its source and caveats."""
+"""Limits set by memory, bandwidth, speculation, energy and start-up: pure formulas with sources and caveats."""

@@ -1,7 +1,7 @@
-"""Which layers of a model keep keys and values, and how many numbers each keeps of a token; read from its config.json.
+"""Attention layers of a model from its config.json: those that keep keys and values, and their numbers per token.
 
-Sources: the field names are those of Hugging Face transformers' model configurations. What is not given there is not
-guessed: a model whose layers are given in a way that is not read here is unknown, with the name of its type.
+Sources: the field names are those of Hugging Face transformers' model configurations. Nothing is guessed: a model whose
+layers are described in an unsupported way is unknown, with the name of its type.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from reasons import Code, Reason
 
-MOST, MOST_LAYERS = 1 << 31, 10_000  # of anything that a file counts; a file may say any number
+MOST, MOST_LAYERS = 1 << 31, 10_000  # limits on counts, because a file may contain any number
 FULL, SLIDING, STATE = "full", "sliding", "state"
 _KINDS = {
     **dict.fromkeys(("full_attention", "attention", "global", "*"), FULL),
@@ -22,7 +22,7 @@ _KINDS = {
 }
 _LISTS = ("layer_types", "layers_block_type", "hybrid_override_pattern")
 _UNREAD = ("mamba", "ssm", "linear_attn", "attn_type_list", "attn_layer_period", "hybrid_layer_pattern")
-_EVERY_NTH_FULL = {"gemma2": 2, "gemma3_text": 6, "gemma3": 6}  # where older configurations leave the pattern out
+_EVERY_NTH_FULL = {"gemma2": 2, "gemma3_text": 6, "gemma3": 6}  # for older configurations without the pattern
 SHAPE = (
     *("model_type", "num_hidden_layers", "n_layer", "num_attention_heads", "n_head", "num_key_value_heads"),
     *("num_kv_heads", "multi_query", "new_decoder_architecture", "hidden_size", "n_embd", "head_dim", "v_head_dim"),
@@ -38,40 +38,40 @@ SHAPE = (
 
 @dataclass(frozen=True, slots=True)
 class Layers:
-    """Layers that are alike; `numbers_per_head` are those of keys and values together, of one token in one layer."""
+    """Equal layers; `numbers_per_head` counts keys and values together, for one token in one layer."""
 
     count: int
     kv_heads: int
     numbers_per_head: int
-    window: int | None = None  # tokens that a layer keeps at most; None: all
-    is_split: bool = True  # tensor parallelism divides its heads; a latent (MLA) is kept whole on each rank
+    window: int | None = None  # most tokens that a layer keeps; None: all
+    is_split: bool = True  # tensor parallelism divides its heads; each rank keeps a full latent (MLA)
 
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """All layers that keep something of each token, and how many keep a state of constant size instead."""
+    """All layers with a KV cache, and the number of layers with a state of constant size instead."""
 
     layers: tuple[Layers, ...]
     state_layers: int = 0
     dtype: str | None = None
-    context: int | None = None  # the longest that the model was made for
+    context: int | None = None  # longest supported context
 
 
 def shape_of(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that give layers, heads and experts, and nothing else: enough for every formula here."""
+    """Return only the fields about layers, heads and experts, which all formulas here need."""
     fields = text_config(config)
-    unread = {name: True for name in fields if name.startswith(_UNREAD)}  # that its layers are given in another way
+    unread = {name: True for name in fields if name.startswith(_UNREAD)}  # marks an unsupported description of layers
     return unread | {name: fields[name] for name in SHAPE if fields.get(name) is not None}
 
 
 def text_config(config: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The part about the language model: of a model with images it stands by itself."""
+    """Return the language model's fields, which multimodal configurations nest."""
     inner = config.get("text_config") or config.get("llm_config")
     return {**config, **inner} if isinstance(inner, Mapping) else config
 
 
 def read_attention(config: Mapping[str, Any]) -> Attention | Reason:
-    """The layers of a model; a Reason where its config.json does not give them in a way that is read here."""
+    """Return a model's attention layers, or a Reason if its config.json describes them in an unsupported way."""
     fields = text_config(config)
     try:
         kinds = _kinds(fields)
@@ -96,7 +96,7 @@ def _layers(fields: Mapping[str, Any], kind: str, count: int, is_mixed: bool) ->
     values = _count(fields.get("v_head_dim") or size)
     if kind == SLIDING:
         return Layers(count, heads, size + values, _window(fields))
-    if is_mixed and fields.get("global_head_dim"):  # layers without a window have heads of their own
+    if is_mixed and fields.get("global_head_dim"):  # layers without a window have their own heads
         size = values = _count(fields["global_head_dim"])
         heads = _count(fields.get("num_global_key_value_heads") or heads)
     return Layers(count, heads, size + values)
@@ -124,7 +124,7 @@ def _window(fields: Mapping[str, Any]) -> int:
 
 
 def _count(value: Any) -> int:
-    """A number of layers, heads or tokens; ValueError of what can be none."""
+    """Return a number of layers, heads or tokens; ValueError if it is impossible."""
     count = int(value)
     if not 0 < count <= MOST:
         raise ValueError(f"{count} is no count.")
@@ -132,30 +132,32 @@ def _count(value: Any) -> int:
 
 
 def _kinds(fields: Mapping[str, Any]) -> list[str] | None:
-    """The kind of each layer that keeps keys and values of its own; None where it is given in another way."""
+    """Return the kind of each layer with its own keys and values; None for an unsupported description."""
     count = _count(fields.get("num_hidden_layers") or fields["n_layer"])
     if count > MOST_LAYERS:
         return None
     kinds = _listed(fields) or _by_pattern(fields, count)
     if kinds is None or len(kinds) != count:
         return None
-    shared = int(fields.get("num_kv_shared_layers") or 0)  # the last layers read what earlier ones keep
+    shared = int(fields.get("num_kv_shared_layers") or 0)  # the last layers reuse the cache of earlier ones
     return kinds[: count - shared]
 
 
 def _listed(fields: Mapping[str, Any]) -> list[str] | None:
-    named = next((fields[name] for name in _LISTS if fields.get(name)), None)
-    return None if named is None else [_KINDS[word] for word in named]
+    layer_names = next((fields[name] for name in _LISTS if fields.get(name)), None)
+    return None if layer_names is None else [_KINDS[layer_name] for layer_name in layer_names]
 
 
 def _by_pattern(fields: Mapping[str, Any], count: int) -> list[str] | None:
-    """Where no list names each layer: every nth is full, all are, or all slide."""
+    """Return the kinds without a list of layers: every nth is full, all are full, or all slide."""
     if interval := fields.get("full_attention_interval"):
         return _every(int(interval), count, STATE)
     if any(name.startswith(_UNREAD) for name in fields):
         return None
-    slides = fields.get("sliding_window") and fields.get("use_sliding_window", True) and not fields.get("kv_lora_rank")
-    if not slides:
+    has_window = (
+        fields.get("sliding_window") and fields.get("use_sliding_window", True) and not fields.get("kv_lora_rank")
+    )
+    if not has_window:
         return [FULL] * count
     every = fields.get("sliding_window_pattern") or _EVERY_NTH_FULL.get(str(fields.get("model_type")))
     if isinstance(every, int):
@@ -164,5 +166,5 @@ def _by_pattern(fields: Mapping[str, Any], count: int) -> list[str] | None:
     return [FULL] * min(first_full, count) + [SLIDING] * max(count - first_full, 0)
 
 
-def _every(interval: int, count: int, other: str) -> list[str]:
-    return [FULL if (i + 1) % interval == 0 else other for i in range(count)]
+def _every(interval: int, count: int, other_kind: str) -> list[str]:
+    return [FULL if (i + 1) % interval == 0 else other_kind for i in range(count)]

@@ -1,10 +1,10 @@
-"""Whether a run's acceptance has one band or two, and whether speed follows it.
+"""Detects whether a run's acceptance has one band or two, and whether speed follows it.
 
 Formula: one or two Gaussians are fitted to the acceptance length of active windows; two bands if the BIC falls by more
 than 6, the means are more than D = 2 apart (Ashman's D, `sqrt(2) * |m1 - m2| / sqrt(s1^2 + s2^2)`), the smaller has
-more than 10 % of the windows and there are at least 12. They are cut where both are as likely. Speed is told apart by
-acceptance where the bands' median steps/s differ by less than 5 % (Kass and Raftery 1995 for the BIC).
-Caveats: a window in which two texts mix lies between the bands and blurs them, so windows must be short; in 2000
+more than 10 % of the windows and there are at least 12. The cut is where both are equally likely. Acceptance explains
+the speed if the bands' median steps/s differ by less than 5 % (Kass and Raftery 1995 for the BIC).
+Caveats: a window that mixes two texts lies between the bands and blurs them, so windows must be short; in 2000
 simulated runs of one Gaussian a second band was found in 0.6 % at 12 windows and in 0.2 % at 16.
 """
 
@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from analysis.runs.windows import Window, active
+from analysis.runs.windows import Window, active_windows
 from reasons import Code, Reason
 
 FEWEST = 12
@@ -27,7 +27,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class Mixture(NamedTuple):
-    """Two Gaussians, the lower mean first, held against one."""
+    """Two Gaussians, the lower mean first, compared with one."""
 
     means: tuple[float, float]
     sds: tuple[float, float]
@@ -41,7 +41,7 @@ class Mixture(NamedTuple):
 
 
 class Band(NamedTuple):
-    """Windows of one band; medians, None where no window has one."""
+    """Windows of one band, with medians; None if no window has a value."""
 
     windows: int
     share: float
@@ -51,7 +51,7 @@ class Band(NamedTuple):
 
 
 class Bands(NamedTuple):
-    """One band, or two with the lower first; or a reason. `cause` of two: what speed follows."""
+    """One band, or two with the lower first, or a reason. `cause`: what the speed of two bands follows."""
 
     bands: tuple[Band, ...] = ()
     cause: Literal["acceptance", "steps", "unknown"] | None = None
@@ -59,48 +59,48 @@ class Bands(NamedTuple):
 
 
 def bands_of(windows: Sequence[Window]) -> Bands:
-    """The bands of a run's active windows whose drafts were counted."""
-    known = [w for w in active(windows) if w.acceptance_length is not None]
-    if not known:
+    """Return the bands of a run's active windows with counted drafts."""
+    counted = [w for w in active_windows(windows) if w.acceptance_length is not None]
+    if not counted:
         return Bands(reason=Reason(Code.NO_SPECULATION))
-    if len(known) < FEWEST:
-        return Bands(reason=Reason(Code.TOO_FEW_FOR_BANDS, values={"windows": len(known), "fewest": FEWEST}))
-    lengths = np.array([w.acceptance_length for w in known], dtype=np.float64)
+    if len(counted) < FEWEST:
+        return Bands(reason=Reason(Code.TOO_FEW_FOR_BANDS, values={"windows": len(counted), "fewest": FEWEST}))
+    lengths = np.array([w.acceptance_length for w in counted], dtype=np.float64)
     mixture = fit_two(lengths)
     if mixture is None or not mixture.is_two:
-        return Bands((_band(known, len(known)),))
+        return Bands((_band(counted, len(counted)),))
     is_upper = _upper(lengths, mixture)
-    lower, upper = ([w for w, up in zip(known, is_upper, strict=True) if bool(up) is side] for side in (False, True))
-    found = (_band(lower, len(known)), _band(upper, len(known)))
-    return Bands(found, cause_of([band.steps_per_s for band in found]))
+    lower, upper = ([w for w, up in zip(counted, is_upper, strict=True) if bool(up) is side] for side in (False, True))
+    bands = (_band(lower, len(counted)), _band(upper, len(counted)))
+    return Bands(bands, cause_of([band.steps_per_s for band in bands]))
 
 
 def cause_of(steps_per_s: Sequence[float | None]) -> Literal["acceptance", "steps", "unknown"]:
-    """'acceptance' where the rates of steps are alike, so that nothing else is left to tell the speeds apart."""
-    known = [one for one in steps_per_s if one is not None]
-    if len(known) < len(steps_per_s):
+    """Return 'acceptance' if the step rates are alike, so that only acceptance can explain the speeds."""
+    rates = [rate for rate in steps_per_s if rate is not None]
+    if len(rates) < len(steps_per_s):
         return "unknown"
-    return "acceptance" if max(known) - min(known) <= SAME_STEPS * max(known) else "steps"
+    return "acceptance" if max(rates) - min(rates) <= SAME_STEPS * max(rates) else "steps"
 
 
 def fit_two(values: Floats) -> Mixture | None:
-    """The likelier mixture of those that start at several cuts; None where all values are one."""
+    """Return the likeliest mixture over several starting cuts; None if all values are equal."""
     if np.ptp(values) == 0:
         return None
-    floor = max(float(np.ptp(values)) / 10, 1e-9)  # a few values that happen to be close are no band of their own
+    floor = max(float(np.ptp(values)) / 10, 1e-9)  # a few close values are no band
     starts = [np.quantile(values, cut) for cut in (0.2, 0.35, 0.5, 0.65, 0.8)]
     fits = [_expect_and_maximize(values, float(cut), floor) for cut in starts]
     likelihood, means, sds, weights = max(fits, key=lambda fit: fit[0])
-    one = _log_density(values, float(values.mean()), max(float(values.std()), floor)).sum()
-    gain = 2.0 * (likelihood - one) - 3.0 * np.log(len(values))
+    single_likelihood = _log_density(values, float(values.mean()), max(float(values.std()), floor)).sum()
+    gain = 2.0 * (likelihood - single_likelihood) - 3.0 * np.log(len(values))
     order = np.argsort(means)
     means, sds, weights = means[order], sds[order], weights[order]
-    apart = np.sqrt(2.0) * (means[1] - means[0]) / np.hypot(*sds)
-    return Mixture(_pair(means), _pair(sds), _pair(weights), float(gain), float(apart))
+    separation = np.sqrt(2.0) * (means[1] - means[0]) / np.hypot(*sds)
+    return Mixture(_pair(means), _pair(sds), _pair(weights), float(gain), float(separation))
 
 
 def _expect_and_maximize(values: Floats, cut: float, floor: float) -> tuple[float, Floats, Floats, Floats]:
-    """The likelihood, means, sds and weights that expectation and maximization end at from one cut."""
+    """Return likelihood, means, sds and weights after expectation-maximization from one cut."""
     upper = (values > cut).astype(np.float64)
     likelihood = -np.inf
     for _ in range(ITERATIONS):
@@ -123,7 +123,7 @@ def _log_density(values: Floats, mean: float, sd: float) -> Floats:
 
 
 def _upper(values: Floats, mixture: Mixture) -> npt.NDArray[np.bool_]:
-    """Which values are likelier in the upper band; none below the lower mean, however wide the upper one is."""
+    """Return a mask of values likelier in the upper band; never below the lower mean, however wide the upper one is."""
     logs = [
         np.log(mixture.weights[i]) + _log_density(values, mixture.means[i], mixture.sds[i]) for i in (0, 1)
     ]  # fmt: skip
@@ -139,8 +139,8 @@ def _band(windows: Sequence[Window], total: int) -> Band:
 
 
 def _median(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return float(np.median(known)) if known else None
+    known_values = [value for value in values if value is not None]
+    return float(np.median(known_values)) if known_values else None
 
 
 def _pair(values: Floats) -> tuple[float, float]:

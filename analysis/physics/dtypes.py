@@ -1,4 +1,4 @@
-"""Bytes that one stored number takes, by the name of its type."""
+"""Bytes per stored number, by data type name."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _BYTES = {
 
 
 def bytes_per_number(dtype: str | None, model_dtype: str | None = None) -> float | None:
-    """Bytes of one number; 'auto' and None are the model's own type. None of a name that is not known.
+    """Return the bytes of one number; 'auto' and None mean the model's type. None for an unknown name.
 
-    Scales of FP8 that are kept once a tensor are left out: they are too few to matter.
+    Per-tensor scales of FP8 are left out: they are too few to matter.
     """
     name = (dtype or "auto").lower().removeprefix("torch.")
     if name == "auto":

@@ -1,8 +1,8 @@
-"""Two pools of tokens, one for layers with a sliding window and one for the others.
+"""Hybrid KV cache of two token pools, one for layers with a sliding window and one for the others.
 
 Source: SGLang's `pool_configurator.HybridSWAPoolConfigurator` (read in 0.5.12 and 0.5.23) prints the tokens of both.
-Caveats: how many tokens of the second pool a request really holds depends on the window, the chunk and the cache's
-policy and is to be measured: the window alone is the least.
+Caveats: the tokens of the second pool that a request really holds depend on the window, the chunk and the cache policy
+and must be measured; the window is the minimum.
 """
 
 from __future__ import annotations
@@ -17,6 +17,6 @@ class HybridPool(NamedTuple):
     swa_tokens: int
 
     def requests(self, context_tokens: int, held_swa_tokens: int) -> float:
-        """Requests of this length that fit; each holds so many tokens of the pool of the sliding windows."""
-        held = min(held_swa_tokens, context_tokens)
-        return min(self.full_tokens / context_tokens, self.swa_tokens / held)
+        """Return the requests of this length that fit; each holds `held_swa_tokens` of the sliding-window pool."""
+        request_swa_tokens = min(held_swa_tokens, context_tokens)
+        return min(self.full_tokens / context_tokens, self.swa_tokens / request_swa_tokens)

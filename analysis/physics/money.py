@@ -1,9 +1,9 @@
-"""What tokens cost: energy, the part of it that idles, and money.
+"""Cost of tokens: energy, its idle share, and money.
 
 Formulas: idle share = power while nothing ran / mean power under load; cost of a million tokens =
 (price of an hour + kilowatts * price of a kWh) / tokens an hour * 10^6.
-Caveats: the energy is that of the GPUs alone, a machine takes more (fans, CPU, supply: often a third); a server that
-waits for requests costs its hour all the same, so the cost is that of a server that is as busy as this load made it.
+Caveats: the energy is that of the GPUs only, a machine uses more (fans, CPU, power supply: often a third); an idle
+server costs its hour too, so the cost is that of a server kept as busy as this load did.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ MILLION = 1e6
 
 
 def idle_share(idle_w: float, load_w: float) -> float:
-    """Power while no request ran, of the mean power under load."""
+    """Return power while no request ran over mean power under load."""
     return idle_w / load_w
 
 
 def cost_per_million(output_tps: float, price_per_hour: float, power_w: float, price_per_kwh: float) -> float:
-    """Money for a million output tokens at this speed, in the currency of the prices."""
-    a_second = price_per_hour / S_PER_H + power_w * price_per_kwh / J_PER_KWH
-    return a_second / output_tps * MILLION
+    """Return the cost of a million output tokens at this speed, in the currency of the prices."""
+    cost_per_second = price_per_hour / S_PER_H + power_w * price_per_kwh / J_PER_KWH
+    return cost_per_second / output_tps * MILLION

@@ -1,1 +1,1 @@
-"""What one run says of itself: its windows, its conditions, settings in effect, text that loops."""
+"""Analyses of one run: its windows, conditions, effective settings, and looping text."""

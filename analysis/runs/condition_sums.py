@@ -1,4 +1,4 @@
-"""From what moved within a stretch of a run to what is known of its conditions, each unknown with its reason."""
+"""Derives a run's conditions in an interval from counter increments; unknown values have a reason."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from typing import Any, NamedTuple
 from analysis.runs.conditions import HARDWARE, SW_POWER_CAP, Conditions, Span
 from reasons import Code, Reason
 
-UNCOVERED_S = 2.0  # that samples may leave of a stretch, or
-UNCOVERED_RATIO = 0.2  # this share of a longer one
+UNCOVERED_S = 2.0  # of an interval that samples may miss, or
+UNCOVERED_RATIO = 0.2  # this share of a longer interval
 NOT_RECORDED = Reason(Code.COLUMN_NOT_RECORDED)
 NO_GPU = Reason(Code.NO_GPU_LOOKED_AT_WITHIN)
-HOST_COLUMNS = {  # field -> the column of host_samples whose reason is its reason
+HOST_COLUMNS = {  # field -> column of host_samples that has its reason
     "starvation_ratio": "runnable_wait_seconds_total",
+    "wait_share": "runnable_wait_seconds_total",
     "throttled_ratio": "throttled_seconds_total",
     "steal_ratio": "host_steal_seconds_total",
     "host_busy_ratio": "host_busy_seconds_total",
     "own_cores": "cpu_seconds_total",
     "other_cores": "host_busy_seconds_total",
 }
-GPU_COLUMNS = {  # likewise of gpu_samples
+GPU_COLUMNS = {  # likewise, of gpu_samples
     "throttle_bits": "throttle_reasons",
     "hardware_throttled": "throttle_reasons",
     "power_capped": "throttle_reasons",
@@ -40,7 +41,7 @@ GPU_COLUMNS = {  # likewise of gpu_samples
 
 
 class HostSums(NamedTuple):
-    """Increments over one stretch, as `conditions.sql` gives them; seconds. None where nothing is known."""
+    """Increments over one interval, from `conditions.sql`, in seconds. None: unknown."""
 
     samples: int = 0
     first_at: datetime | None = None
@@ -57,7 +58,7 @@ class HostSums(NamedTuple):
 
 
 class GpuSums(NamedTuple):
-    """One GPU over one stretch, as `gpu_conditions.sql` gives it."""
+    """One GPU over one interval, from `gpu_conditions.sql`."""
 
     gpu_index: int
     samples: int
@@ -72,24 +73,27 @@ class GpuSums(NamedTuple):
     sm_clock_mhz: float | None = None
     sm_clock_max_mhz: float | None = None
     memory_clock_mhz: float | None = None
-    power_limits_w: Sequence[float] | None = None  # each once
+    power_limits_w: Sequence[float] | None = None  # distinct values
     other_memory_bytes: int | None = None
     other_utilization: float | None = None
-    other_utilization_before: float | None = None  # in the seconds before the stretch
+    other_utilization_before: float | None = None  # in the seconds before the interval
     unknown: Mapping[str, str] = {}
 
 
 def conditions_of(
     span: Span, host: HostSums | None, gpus: Sequence[GpuSums], silent: Mapping[str, str] | None = None
 ) -> Conditions:
-    """What is known of a stretch; `silent`: collector -> why it has nothing of the run."""
+    """Return the conditions in an interval; `silent`: collector -> why it has no samples of the run."""
     host, silent = host or HostSums(), silent or {}
-    of_host, of_gpus = _of_host(span, host), _of_gpus(span, gpus)
-    no_host = _gap(span, host) and (_said(silent, "host") or _gap(span, host))
-    no_gpu = _said(silent, "gpu") or NO_GPU
-    reasons = {name: no_host or _said(host.unknown, column) or NOT_RECORDED for name, column in HOST_COLUMNS.items()}
+    host_values, gpu_values = _host_values(span, host), _gpu_values(span, gpus)
+    no_host = _gap(span, host) and (_collector_reason(silent, "host") or _gap(span, host))
+    no_gpu = _collector_reason(silent, "gpu") or NO_GPU
+    reasons = {
+        name: no_host or _collector_reason(host.unknown, column) or NOT_RECORDED
+        for name, column in HOST_COLUMNS.items()
+    }
     reasons |= {name: _gpu_reason(span, gpus, column) or no_gpu for name, column in GPU_COLUMNS.items()}
-    values = of_host | of_gpus
+    values = host_values | gpu_values
     return Conditions(
         span.run_id,
         span.load_id,
@@ -101,13 +105,13 @@ def conditions_of(
     )
 
 
-def _said(sentences: Mapping[str, str], name: str) -> Reason | None:
-    """What a collector itself said."""
+def _collector_reason(sentences: Mapping[str, str], name: str) -> Reason | None:
+    """Return a collector's own message as a reason."""
     return Reason(Code.COLLECTOR_SAYS, values={"text": sentences[name]}) if name in sentences else None
 
 
 def _gap(span: Span, sums: HostSums | GpuSums) -> Reason | None:
-    """Why the samples do not stand for the stretch."""
+    """Return why the samples do not represent the interval; None if they do."""
     if sums.samples < 2 or sums.first_at is None or sums.last_at is None:
         return Reason(Code.TOO_FEW_SAMPLES_WITHIN, values={"samples": sums.samples, "span_s": span.seconds})
     seen_s = (min(sums.last_at, span.ended_at) - max(sums.first_at, span.began_at)).total_seconds()
@@ -116,13 +120,14 @@ def _gap(span: Span, sums: HostSums | GpuSums) -> Reason | None:
     return None
 
 
-def _of_host(span: Span, host: HostSums) -> dict[str, Any]:
+def _host_values(span: Span, host: HostSums) -> dict[str, Any]:
     if _gap(span, host):
         return {}
     others_s = None if host.busy_s is None or host.own_s is None else max(host.busy_s - host.own_s, 0.0)
     wanted_s = None if host.run_s is None or host.wait_s is None else host.run_s + host.wait_s
     return {
         "starvation_ratio": _ratio(host.wait_s, wanted_s),
+        "wait_share": _ratio(host.wait_s, host.covered_s),
         "throttled_ratio": _ratio(host.throttled_s, host.covered_s),
         "steal_ratio": _ratio(host.steal_s, host.all_s),
         "host_busy_ratio": _ratio(host.busy_s, host.all_s),
@@ -131,26 +136,26 @@ def _of_host(span: Span, host: HostSums) -> dict[str, Any]:
     }
 
 
-def _of_gpus(span: Span, gpus: Sequence[GpuSums]) -> dict[str, Any]:
-    seen = [gpu for gpu in gpus if not _gap(span, gpu)]
-    if not gpus or len(seen) < len(gpus):
+def _gpu_values(span: Span, gpus: Sequence[GpuSums]) -> dict[str, Any]:
+    covered_gpus = [gpu for gpu in gpus if not _gap(span, gpu)]
+    if not gpus or len(covered_gpus) < len(gpus):
         return {}
-    return _slowed(seen) | {
-        "sm_clock_mhz_median": _of_all(min, [gpu.sm_clock_mhz for gpu in seen]),
-        "sm_clock_ratio": _of_all(min, [_ratio(gpu.sm_clock_mhz, gpu.sm_clock_max_mhz) for gpu in seen]),
-        "memory_clock_mhz_median": _of_all(min, [gpu.memory_clock_mhz for gpu in seen]),
-        "power_limits_w": _of_all(_each_once, [gpu.power_limits_w for gpu in seen]),
-        "other_gpu_memory_bytes": _of_all(sum, [gpu.other_memory_bytes for gpu in seen]),
-        "other_gpu_utilization": _of_all(max, [_others_share(gpu) for gpu in seen]),
-        "energy_j": _of_all(math.fsum, [_energy_j(span, gpu) for gpu in seen]),
+    return _slowed(covered_gpus) | {
+        "sm_clock_mhz_median": _combine_known(min, [gpu.sm_clock_mhz for gpu in covered_gpus]),
+        "sm_clock_ratio": _combine_known(min, [_ratio(gpu.sm_clock_mhz, gpu.sm_clock_max_mhz) for gpu in covered_gpus]),
+        "memory_clock_mhz_median": _combine_known(min, [gpu.memory_clock_mhz for gpu in covered_gpus]),
+        "power_limits_w": _combine_known(_each_once, [gpu.power_limits_w for gpu in covered_gpus]),
+        "other_gpu_memory_bytes": _combine_known(sum, [gpu.other_memory_bytes for gpu in covered_gpus]),
+        "other_gpu_utilization": _combine_known(max, [_others_share(gpu) for gpu in covered_gpus]),
+        "energy_j": _combine_known(math.fsum, [_energy_j(span, gpu) for gpu in covered_gpus]),
     }
 
 
 def _slowed(gpus: Sequence[GpuSums]) -> dict[str, Any]:
-    """The reasons for which clocks were lowered: one GPU that was is enough to say so, all must be known to deny it."""
-    bits: int | None = _of_all(lambda each: reduce(or_, each), [gpu.throttle_bits for gpu in gpus])
-    known = reduce(or_, (gpu.throttle_bits or 0 for gpu in gpus))
-    by_hardware = True if known & HARDWARE else None if bits is None else False
+    """Return the throttle reasons: one throttled GPU is enough to assert it, all must be known to deny it."""
+    bits: int | None = _combine_known(lambda bits: reduce(or_, bits), [gpu.throttle_bits for gpu in gpus])
+    known_bits = reduce(or_, (gpu.throttle_bits or 0 for gpu in gpus))
+    by_hardware = True if known_bits & HARDWARE else None if bits is None else False
     return {
         "throttle_bits": bits,
         "hardware_throttled": by_hardware,
@@ -159,16 +164,16 @@ def _slowed(gpus: Sequence[GpuSums]) -> dict[str, Any]:
 
 
 def _energy_j(span: Span, gpu: GpuSums) -> float | None:
-    """By the GPU's own counter, else from its power; brought from the seconds between samples to those of the span."""
+    """Return the energy by the GPU's counter, else from its power, scaled from the sampled seconds to the interval."""
     joules = gpu.counted_j if gpu.counted_j is not None else gpu.drawn_j
     watts = _ratio(joules, gpu.covered_s)
     return None if watts is None else watts * span.seconds
 
 
 def _others_share(gpu: GpuSums) -> float | None:
-    """The driver gives each fifth of a second to one process: beside a busy server a small neighbour may show nothing.
+    """Return the GPU time share of other processes, the larger of during and just before the interval.
 
-    So what it did just before the load counts where that is more.
+    The driver attributes each fifth of a second to one process, so a small neighbour of a busy server may not show.
     """
     if gpu.other_utilization is None:
         return None
@@ -176,9 +181,9 @@ def _others_share(gpu: GpuSums) -> float | None:
 
 
 def _gpu_reason(span: Span, gpus: Sequence[GpuSums], column: str) -> Reason | None:
-    """The first reason that one of the GPUs has."""
+    """Return the first reason of any of the GPUs."""
     gaps = [gap for gpu in gpus if (gap := _gap(span, gpu))]
-    reasons = [why for gpu in gpus if (why := _said(gpu.unknown, column))]
+    reasons = [why for gpu in gpus if (why := _collector_reason(gpu.unknown, column))]
     return next(iter([*gaps, *reasons]), NOT_RECORDED if gpus else None)
 
 
@@ -186,10 +191,10 @@ def _each_once(limits_w: Sequence[Sequence[float]]) -> tuple[float, ...]:
     return tuple(sorted(set(chain.from_iterable(limits_w))))
 
 
-def _of_all(combine: Any, values: Sequence[Any]) -> Any:
-    """The values as one; None as soon as one of them is unknown."""
+def _combine_known(combine: Any, values: Sequence[Any]) -> Any:
+    """Combine the values; None if one of them is unknown."""
     return None if any(value is None for value in values) else combine(values)
 
 
-def _ratio(part: float | None, whole: float | None) -> float | None:
-    return None if part is None or not whole else part / whole
+def _ratio(part: float | None, total: float | None) -> float | None:
+    return None if part is None or not total else part / total

@@ -1,32 +1,39 @@
-"""What one row of the list of runs says of a run's speed."""
+"""The line of one finished run in the list of runs."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
+from analysis.runs.printed_speed import PrintedSpeed
 from reasons import Reason
 
 
 @dataclass(frozen=True, slots=True)
-class RunLine:
-    """The numbers of one row; None with `reason`."""
+class ToolStatement:
+    """A speed that another tool or a document states of a run, in its own definition and with all its digits."""
 
-    stream_tps: float | None  # by its loads: decode speed of one stream alone
-    output_tps: float | None  # and of all of them together
-    typical_tps: float | None
-    peak_tps: float | None
-    tokens_per_step: float | None
-    acceptance_length: float | None
-    reason: Reason | None
-    printed_tps: float | None = None  # as its log prints it, where none is measured: never ranked or sorted by
-    printed_lines: int | None = None  # that say so
-    printed_definition: str | None = None
-    # What Explore draws beside the speeds; unknown without a reason of their own.
-    acceptance_rate: float | None = None
-    tokens_per_j: float | None = None
-    gpu_power_w: float | None = None
-    server_cores: float | None = None
-    host_busy_ratio: float | None = None
-    kv_usage_peak_ratio: float | None = None
-    preemptions: float | None = None
-    gpu_memory_peak_gib: float | None = None
+    definition: str  # 'guidellm 0.7.1'
+    metric: str  # 'output_tps'
+    statistic: str  # 'mean'
+    value: float
+    unit: str
+    point: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunLine:
+    """The known numbers of a run by the key of their metric; an unknown speed has `reason`.
+
+    printed: the speed that its log prints, if none was measured; stated: the speed that a tool or document states.
+    Neither is ever ranked or sorted by.
+    """
+
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    reason: Reason | None = None
+    printed: PrintedSpeed | None = None
+    stated: ToolStatement | None = None
+
+    def __getitem__(self, name: str) -> float | None:
+        """The value of this metric; None if it is unknown."""
+        return self.numbers.get(name)

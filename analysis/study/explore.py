@@ -1,6 +1,6 @@
-"""A study of several settings at once: each proposed combination starts once, then the best of them race.
+"""Study of several settings at once: each proposed combination starts once, then the best of them race.
 
-The starts by which the racers were chosen do not count in the race: of many, the best once is partly lucky.
+The starts that selected the racers do not count in the race, because the best of many single starts is partly lucky.
 """
 
 from __future__ import annotations
@@ -8,24 +8,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-FINALISTS = 3  # beside the first arm, against which ratios are given
+FINALISTS = 3  # besides the first arm, the reference of ratios
 
 
 @dataclass(frozen=True, slots=True)
-class Explored:
-    """How far it is: at most one of `probe`, `wants_more` and `racers` says something."""
+class ExplorationStep:
+    """Next step of the exploration: at most one of `probe`, `wants_more` and `racers` is set."""
 
     probe: str | None = None  # the combination that starts next
-    wants_more: bool = False  # one has to be proposed
+    wants_more: bool = False  # another combination must be proposed
     racers: tuple[str, ...] = ()
 
 
-def explore(arms: Sequence[str], went: Mapping[str, float | None], trials: int) -> Explored:
-    """arms: in the order of their proposal. went: those that started -> the score of that start, None: it failed."""
-    if waiting := [name for name in arms if name not in went]:
-        return Explored(probe=waiting[0])
+def explore(arms: Sequence[str], scores: Mapping[str, float | None], trials: int) -> ExplorationStep:
+    """Return the next step. arms: in order of proposal. scores: started arm -> score of its start, None: failed."""
+    if waiting := [name for name in arms if name not in scores]:
+        return ExplorationStep(probe=waiting[0])
     if len(arms) < trials:
-        return Explored(wants_more=True)
-    scored = {name: score for name, score in went.items() if score is not None}
+        return ExplorationStep(wants_more=True)
+    scored = {name: score for name, score in scores.items() if score is not None}
     best = sorted(scored, key=lambda name: -scored[name])[:FINALISTS]
-    return Explored(racers=tuple(name for name in arms if name in best or (name == arms[0] and name in scored)))
+    return ExplorationStep(racers=tuple(name for name in arms if name in best or (name == arms[0] and name in scored)))

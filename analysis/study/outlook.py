@@ -1,4 +1,4 @@
-"""How many rounds a study probably has left: what its means and its spread would take if they stayed as they are."""
+"""Forecast of the remaining server starts of a study, from its current means and spread."""
 
 from __future__ import annotations
 
@@ -6,50 +6,54 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from analysis.study.race import FEWEST, LEVEL, TIE_LEVEL, ArmState, Field, Race
+from analysis.study.race import FEWEST, LEVEL, TIE_LEVEL, ArmState, Race, RaceValues
 from analysis.verdict.student_t import quantile
 
 
-class Left(NamedTuple):
-    """Server starts that are left, at least and at most."""
+class StartsLeft(NamedTuple):
+    """Remaining server starts, at least and at most."""
 
     low: int
     high: int
 
 
-def starts_left(race_now: Race, values: Mapping[str, Sequence[float]], margin: float, rounds: int, starts: int) -> Left:
-    """Between one more round and what it probably takes.
+def starts_left(
+    race_now: Race, values: Mapping[str, Sequence[float]], margin: float, rounds: int, starts: int
+) -> StartsLeft:
+    """Return the range from one more round to the probably needed number.
 
-    values: arm -> logarithms as `race` took them. rounds, starts: what the budget has left of each.
+    values: arm -> logarithms, as given to `race`. rounds, starts: the remaining budget.
     """
     if race_now.end is not None or not race_now.next_arms:
-        return Left(0, 0)
+        return StartsLeft(0, 0)
     missing = [FEWEST - len(values[name]) for name in race_now.next_arms]
     fewest = sum(max(1, count) for count in missing)
     if race_now.leader is None:
-        in_it = sum(seat.state is ArmState.RACING for seat in race_now.seats)
-        return Left(min(fewest, starts), min(starts, in_it * rounds))
-    done = FEWEST - max(missing)
-    needed = _starts_an_arm(race_now, values, margin, done + rounds) - done
+        racing_count = sum(seat.state is ArmState.RACING for seat in race_now.seats)
+        return StartsLeft(min(fewest, starts), min(starts, racing_count * rounds))
+    finished_rounds = FEWEST - max(missing)
+    needed = _starts_an_arm(race_now, values, margin, finished_rounds + rounds) - finished_rounds
     most = min(starts, len(race_now.next_arms) * max(1, needed))
-    return Left(min(fewest, most), most)
+    return StartsLeft(min(fewest, most), most)
 
 
-def _starts_an_arm(race_now: Race, values: Mapping[str, Sequence[float]], margin: float, most: int) -> int:
-    """Until every arm that goes on would be proven slower than the leader, or as good as it."""
-    field = Field({name: its for name, its in values.items() if len(its) >= FEWEST})
+def _starts_an_arm(race_now: Race, values: Mapping[str, Sequence[float]], margin: float, max_starts: int) -> int:
+    """Return the starts until every continuing arm would be proven slower than or equal to the leader."""
+    stats = RaceValues({name: logs for name, logs in values.items() if len(logs) >= FEWEST})
     leader = str(race_now.leader)
-    others = [name for name in race_now.next_arms if name != leader]
-    return max((_starts_of_pair(field, leader, name, margin, len(others), most) for name in others), default=most)
+    rivals = [name for name in race_now.next_arms if name != leader]
+    return max(
+        (_starts_of_pair(stats, leader, name, margin, len(rivals), max_starts) for name in rivals), default=max_starts
+    )
 
 
-def _starts_of_pair(field: Field, leader: str, name: str, margin: float, others: int, most: int) -> int:
-    apart = field.mean(leader) - field.mean(name)
-    room = math.log1p(margin) - apart
-    sd = math.sqrt(max(field.pooled_variance, field.least_sd**2))
-    for count in range(FEWEST, most):
-        error, df = sd * math.sqrt(2 / count), len(field.values) * (count - 1)
-        is_slower = quantile(1 - LEVEL / 2 / others, df) * error < apart
-        if is_slower or quantile(1 - TIE_LEVEL / others, df) * error < room:
+def _starts_of_pair(stats: RaceValues, leader: str, name: str, margin: float, rival_count: int, max_starts: int) -> int:
+    difference = stats.mean(leader) - stats.mean(name)
+    margin_left = math.log1p(margin) - difference
+    sd = math.sqrt(max(stats.pooled_variance, stats.least_sd**2))
+    for count in range(FEWEST, max_starts):
+        error, df = sd * math.sqrt(2 / count), len(stats.values) * (count - 1)
+        is_slower = quantile(1 - LEVEL / 2 / rival_count, df) * error < difference
+        if is_slower or quantile(1 - TIE_LEVEL / rival_count, df) * error < margin_left:
             return count
-    return most
+    return max_starts

@@ -1,6 +1,6 @@
-"""Which combination of several settings is tried next: Optuna's TPE, told all that was tried, anew at every look.
+"""Proposes the next combination of several settings by Optuna's TPE, rebuilt from all trials each time.
 
-Optuna is an extra and keeps nothing: what was tried stands in the store, so that whoever goes on proposes as before.
+Optuna is an optional dependency and keeps no state: the store has the trials, so a restart proposes the same.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 from errors import PitwallError
 
-NOT_INSTALLED = "More than two [[vary]] take Optuna, which is not installed: pip install -r requirements-optuna.txt."
-MOST_ASKED = 40  # before one is drawn that was not tried yet
-FEWEST_DRAWN = 4  # by chance, before TPE has anything to go by
-Choice = tuple[int, ...]  # which value of each setting, from 0
+NOT_INSTALLED = "More than two [[vary]] need Optuna, which is not installed: pip install -r requirements-optuna.txt."
+MAX_ASKS = 40  # before an untried combination is drawn at random
+MIN_RANDOM_TRIALS = 4  # random ones, before TPE has enough data
+ValueIndexes = tuple[int, ...]  # which value of each setting, from 0
 
 
 class OptunaMissingError(PitwallError):
@@ -26,67 +26,69 @@ class OptunaMissingError(PitwallError):
 
 
 class Setting(NamedTuple):
-    """How many values it has; whether they are numbers in their order, so that neighbours are alike."""
+    """Number of values of a setting, and whether they are ordered numbers, so that neighbours are similar."""
 
     values: int
     is_ordered: bool
 
 
 class Trial(NamedTuple):
-    """One combination that started: `score` is higher where better, None where it failed."""
+    """One started combination: a higher `score` is better, None: failed."""
 
-    choice: Choice
+    choice: ValueIndexes
     score: float | None
 
 
 def check_installed() -> None:
-    """Raises OptunaMissingError."""
+    """Raise OptunaMissingError if Optuna is missing."""
     if find_spec("optuna") is None:
         raise OptunaMissingError(NOT_INSTALLED)
 
 
-def propose(settings: Sequence[Setting], trials: Sequence[Trial], seed: int) -> Choice | None:
-    """A combination that was not tried; None where all were. Raises OptunaMissingError."""
+def propose_combination(settings: Sequence[Setting], trials: Sequence[Trial], seed: int) -> ValueIndexes | None:
+    """Return an untried combination; None if all were tried. Raises OptunaMissingError."""
     check_installed()
-    tried = {one.choice for one in trials}
-    if len(tried) >= math.prod(one.values for one in settings):
+    tried = {trial.choice for trial in trials}
+    if len(tried) >= math.prod(setting.values for setting in settings):
         return None
     study, distributions = _study(settings, trials, seed + len(tried))
     import optuna
 
-    for _ in range(MOST_ASKED):
-        asked = study.ask(distributions)
-        choice = tuple(asked.params[name] for name in distributions)
+    for _ in range(MAX_ASKS):
+        optuna_trial = study.ask(distributions)
+        choice = tuple(optuna_trial.params[name] for name in distributions)
         if choice not in tried:
             return choice
-        study.tell(asked, state=optuna.trial.TrialState.FAIL)
-    left = [one for one in itertools.product(*(range(one.values) for one in settings)) if one not in tried]
-    return random.Random(seed + len(tried)).choice(left)
+        study.tell(optuna_trial, state=optuna.trial.TrialState.FAIL)
+    untried = [
+        choice for choice in itertools.product(*(range(setting.values) for setting in settings)) if choice not in tried
+    ]
+    return random.Random(seed + len(tried)).choice(untried)
 
 
 def _study(settings: Sequence[Setting], trials: Sequence[Trial], seed: int) -> tuple[Any, dict[str, Any]]:
-    """A study of Optuna's with all trials in it; one that failed counts as the worst there was."""
+    """Return an Optuna study with all trials; a failed one counts as the worst score."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     distributions: dict[str, Any] = {
-        f"setting {place}": optuna.distributions.IntDistribution(0, one.values - 1)
-        if one.is_ordered
-        else optuna.distributions.CategoricalDistribution(tuple(range(one.values)))
-        for place, one in enumerate(settings)
+        f"setting {index}": optuna.distributions.IntDistribution(0, setting.values - 1)
+        if setting.is_ordered
+        else optuna.distributions.CategoricalDistribution(tuple(range(setting.values)))
+        for index, setting in enumerate(settings)
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        drawn = max(FEWEST_DRAWN, len(settings) + 1)
-        sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=drawn, multivariate=True)
+        random_trials = max(MIN_RANDOM_TRIALS, len(settings) + 1)
+        sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=random_trials, multivariate=True)
     study = optuna.create_study(direction="maximize", sampler=sampler)
-    worst = min((one.score for one in trials if one.score is not None), default=0.0)
+    worst = min((trial.score for trial in trials if trial.score is not None), default=0.0)
     study.add_trials(
         optuna.trial.create_trial(
-            params=dict(zip(distributions, one.choice, strict=True)),
+            params=dict(zip(distributions, trial.choice, strict=True)),
             distributions=distributions,
-            value=worst if one.score is None else one.score,
+            value=worst if trial.score is None else trial.score,
         )
-        for one in trials
+        for trial in trials
     )
     return study, distributions

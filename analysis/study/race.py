@@ -1,9 +1,10 @@
-"""A race of arms: after each round of one server start an arm, who is out, who rests, and whether the answer is known.
+"""Race of arms: after each round of one server start per arm, decides which arms continue and whether it is settled.
 
-Values are logarithms of replicates. The spread between starts is pooled over the arms; where the two arms that are held
-against each other scatter more than that, theirs counts. `LEVEL` is that of one look, Bonferroni over the arms: by
-simulation (benchmarks/simulations/study_simulation.py) ten looks at it name a wrong winner in fewer than 5 % of
-studies.
+Values are logarithms of replicates. An arm is out if it is slower than the leader, and beyond the smallest difference
+that matters. The spread between starts is pooled over the arms; if the two compared arms scatter more, their own spread
+counts, with the degrees of freedom of Welch's t. `LEVEL` and `BEYOND_LEVEL` are those of one look, Bonferroni over the
+arms: by simulation (benchmarks/simulations/study_simulation.py) ten looks name a wrong winner in fewer than 5 % of
+studies, also if one arm is 10 times as noisy.
 """
 
 from __future__ import annotations
@@ -17,35 +18,36 @@ from statistics import fmean
 
 from analysis.verdict.student_t import quantile
 
-LEVEL = 0.005  # two-sided, of one look
-TIE_LEVEL = 0.05  # one-sided, of one look: both bounds of every difference lie within the margin
-FEWEST = 2  # starts an arm, before anything is said
+LEVEL = 0.005  # two-sided, of one look: slower at all
+BEYOND_LEVEL = 0.1  # one-sided, of one look: slower by more than the margin
+TIE_LEVEL = 0.05  # one-sided, of one look: both bounds of every difference within the margin
+FEWEST = 2  # starts per arm before any conclusion
 
 
 class ArmState(StrEnum):
-    """How one arm stands in a race; only those racing or resting may still be best."""
+    """State of an arm in a race; only racing or resting arms may still be best."""
 
     RACING = "racing"
-    RESTING = "resting"  # it cannot beat the leader by the margin any more, and is not proven slower
-    OUT = "out"  # slower than the leader
-    PREDICTED = "predicted"  # it does not start: other arms' runs show that it cannot be best, or does not fit
-    TRIED = "tried"  # of many combinations, it started once and was not among the best
-    FAILED = "failed"  # its server does not start, or gives no value
+    RESTING = "resting"  # cannot beat the leader by the margin any more, but is not proven slower
+    OUT = "out"  # slower than the leader by more than the margin
+    PREDICTED = "predicted"  # not started: other arms' runs show that it cannot be best, or does not fit
+    TRIED = "tried"  # started once among many combinations and was not among the best
+    FAILED = "failed"  # its server does not start, or yields no value
 
 
-class End(StrEnum):
-    """What a race ends with: one arm that is best, arms that are the same, or why there is neither."""
+class RaceEnd(StrEnum):
+    """Result of a race: one best arm, equal arms, or why there is neither."""
 
     WINNER = "winner"
     SAME = "same"
     UNKNOWN = "unknown"
     FAILED = "failed"
-    MEASURED = "measured"  # one arm alone, as often as asked for
+    MEASURED = "measured"  # a single arm, as often as requested
 
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """How one arm stands; ratio and interval are to the first arm of the study, by the level of a look."""
+    """One arm's state; ratio and interval are relative to the study's first arm, at the level of one look."""
 
     name: str
     starts: int
@@ -56,27 +58,27 @@ class Seat:
 
 @dataclass(frozen=True, slots=True)
 class Race:
-    """Where a study stands after its last whole round."""
+    """State of a study after its last complete round."""
 
     seats: tuple[Seat, ...]
-    next_arms: tuple[str, ...]  # that start in the next round
+    next_arms: tuple[str, ...]  # starting in the next round
     leader: str | None = None
-    end: End | None = None  # None: it goes on
+    end: RaceEnd | None = None  # None: it continues
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
-    """The arms that have values, with what is computed of them once."""
+class RaceValues:
+    """Values of the arms with derived statistics."""
 
     values: Mapping[str, Sequence[float]]
-    least_sd: float = 0.0  # of one value, by how finely it is measured
+    least_sd: float = 0.0  # of one value, from its measurement resolution
 
     def mean(self, name: str) -> float:
-        """The mean of the logarithms of this arm's replicates."""
+        """Return the mean of the logarithms of this arm's replicates."""
         return fmean(self.values[name])
 
     def variance(self, name: str) -> float:
-        """The variance of one replicate of this arm, over n - 1; the arm needs two replicates."""
+        """Return the variance of one replicate of this arm, over n - 1; the arm needs two replicates."""
         return sum((value - self.mean(name)) ** 2 for value in self.values[name]) / (len(self.values[name]) - 1)
 
     @property
@@ -87,18 +89,28 @@ class Field:
     def pooled_variance(self) -> float:
         return sum(self.variance(name) * (len(self.values[name]) - 1) for name in self.values) / self.df
 
-    def error(self, one: str, other: str) -> float:
-        """Standard error of the difference of two arms' means."""
-        counts = len(self.values[one]), len(self.values[other])
+    def error(self, first: str, second: str) -> float:
+        """Return the standard error of the difference of two arms' means."""
+        counts = len(self.values[first]), len(self.values[second])
         pooled = self.pooled_variance * (1 / counts[0] + 1 / counts[1])
-        own = self.variance(one) / counts[0] + self.variance(other) / counts[1]
-        return math.sqrt(max(pooled, own, self.least_sd**2 * (1 / counts[0] + 1 / counts[1])))
+        separate = self.variance(first) / counts[0] + self.variance(second) / counts[1]
+        return math.sqrt(max(pooled, separate, self.least_sd**2 * (1 / counts[0] + 1 / counts[1])))
+
+    def half_length(self, first: str, second: str, p: float) -> float:
+        """Return t at this quantile times the error of the difference: pooled, or by the two arms alone if more.
+
+        Two arms whose noise is unlike have fewer degrees of freedom than all arms together.
+        """
+        terms = [(self.variance(name) / len(self.values[name]), len(self.values[name]) - 1) for name in (first, second)]
+        separate = sum(variance for variance, _ in terms)
+        df = separate**2 / sum(variance**2 / df for variance, df in terms) if separate > 0 else self.df
+        return max(quantile(p, self.df) * self.error(first, second), quantile(p, df) * math.sqrt(separate))
 
 
 def sd_of_starts(values: Mapping[str, Sequence[float]]) -> float | None:
-    """Between starts of one arm, pooled; None before any has two."""
-    field = Field({name: its for name, its in values.items() if len(its) > 1})
-    return math.sqrt(field.pooled_variance) if field.values else None
+    """Return the sd between starts of one arm, pooled; None until an arm has two."""
+    stats = RaceValues({name: logs for name, logs in values.items() if len(logs) > 1})
+    return math.sqrt(stats.pooled_variance) if stats.values else None
 
 
 def race(
@@ -107,88 +119,111 @@ def race(
     failed: Sequence[str] = (),
     refused: Sequence[tuple[str, str]] = (),
     least_sd: float = 0.0,
-    away: Collection[str] = (),
+    excluded: Collection[str] = (),
     tried: Collection[str] = (),
 ) -> Race:
     """Judge the rounds so far.
 
     values: arm -> logarithms of its replicates, higher is better, in the order of the study. margin: the smallest
-    difference that matters, as a share. failed: arms that cannot run. refused: pairs that may not be ranked against
-    each other, which therefore neither puts an arm out nor shows that two are the same. least_sd: of one value, where
-    it is only known in steps. away: arms that are predicted and do not start. tried: those that do not race.
+    difference that matters, as a share. failed: arms that cannot run. refused: pairs that must not be ranked against
+    each other, which neither eliminate an arm nor show equality. least_sd: of one value, if it is measured in steps.
+    excluded: predicted arms that do not start. tried: arms that do not race.
     """
     outside = (
         dict.fromkeys(tried, ArmState.TRIED)
-        | dict.fromkeys(away, ArmState.PREDICTED)
+        | dict.fromkeys(excluded, ArmState.PREDICTED)
         | dict.fromkeys(failed, ArmState.FAILED)
     )
-    racing = {name: list(its) for name, its in values.items() if name not in outside}
-    if len(racing) == 1 and failed and all(racing.values()):  # no further start has anything to be held against
+    racing = {name: list(logs) for name, logs in values.items() if name not in outside}
+    if len(racing) == 1 and failed and all(racing.values()):  # further starts have no rival
         seats = (Seat(n, len(v), outside.get(n, ArmState.RACING)) for n, v in values.items())
-        return Race(tuple(seats), (), next(iter(racing)), End.UNKNOWN)
-    if not racing or any(len(its) < FEWEST for its in racing.values()):
+        return Race(tuple(seats), (), next(iter(racing)), RaceEnd.UNKNOWN)
+    if not racing or any(len(logs) < FEWEST for logs in racing.values()):
         seats = (Seat(n, len(v), outside.get(n, ArmState.RACING)) for n, v in values.items())
-        waiting = tuple(name for name, its in racing.items() if len(its) < FEWEST)
-        return Race(tuple(seats), waiting, None, None if racing else End.FAILED)
-    field = Field(racing, least_sd)
+        waiting = tuple(name for name, logs in racing.items() if len(logs) < FEWEST)
+        return Race(tuple(seats), waiting, None, None if racing else RaceEnd.FAILED)
+    stats = RaceValues(racing, least_sd)
     barred = {frozenset(pair) for pair in refused}
-    bound = quantile(1 - LEVEL / 2 / max(1, len(racing) - 1), field.df)
-    leader = max(racing, key=field.mean)
-    out = {name for name in racing if name != leader and _is_slower(field, leader, name, bound, barred)}
-    left = [name for name in racing if name not in out]
+    bound = quantile(1 - LEVEL / 2 / max(1, len(racing) - 1), stats.df)
+    leader = max(racing, key=stats.mean)
+    beaten = {name for name in racing if name != leader and _is_slower(stats, leader, name, margin, barred)}
+    remaining = [name for name in racing if name not in beaten]
     return Race(
-        tuple(_seat(field, values, name, outside, out, leader, bound, margin) for name in values),
-        tuple(_next(field, left, leader, bound, margin)),
+        tuple(_seat(stats, values, name, outside, beaten, leader, bound, margin) for name in values),
+        tuple(_next_arms(stats, remaining, leader, bound, margin)),
         leader,
-        _end(field, left, margin, barred),
+        _find_end(stats, remaining, margin, barred),
     )
 
 
-def _is_slower(field: Field, leader: str, name: str, bound: float, barred: set[frozenset[str]]) -> bool:
-    apart = field.mean(leader) - field.mean(name)
-    return frozenset((leader, name)) not in barred and apart - bound * field.error(leader, name) > 0
-
-
-def _end(field: Field, left: Sequence[str], margin: float, barred: set[frozenset[str]]) -> End | None:
-    if len(left) == 1:
-        return End.WINNER if len(field.values) > 1 else None
-    pairs = list(combinations(left, 2))
-    bound = quantile(1 - TIE_LEVEL / len(pairs), field.df)
-    are_close = all(
-        abs(field.mean(one) - field.mean(other)) + bound * field.error(one, other) < math.log1p(margin)
-        for one, other in pairs
+def _is_slower(stats: RaceValues, leader: str, name: str, margin: float, barred: set[frozenset[str]]) -> bool:
+    """Whether an arm is proven slower than the leader, and by more than the margin."""
+    difference, rivals = stats.mean(leader) - stats.mean(name), max(1, len(stats.values) - 1)
+    if frozenset((leader, name)) in barred:
+        return False
+    is_slower = difference > stats.half_length(leader, name, 1 - LEVEL / 2 / rivals)
+    is_beyond = difference - quantile(1 - BEYOND_LEVEL / rivals, stats.df) * stats.error(leader, name) > math.log1p(
+        margin
     )
-    return End.SAME if are_close and not any(frozenset(pair) in barred for pair in pairs) else None
+    return is_slower and is_beyond
 
 
-def _next(field: Field, left: Sequence[str], leader: str, bound: float, margin: float) -> list[str]:
-    """The leader and who may still beat it; where nobody may, those that are not proven slower start again."""
-    may = [name for name in left if name == leader or _may_beat(field, name, leader, bound, margin)]
-    return may if len(may) > 1 else list(left)
+def _find_end(
+    stats: RaceValues, remaining: Sequence[str], margin: float, barred: set[frozenset[str]]
+) -> RaceEnd | None:
+    if len(remaining) == 1:
+        return RaceEnd.WINNER if len(stats.values) > 1 else None
+    has_barred_pair = any(frozenset(pair) in barred for pair in combinations(remaining, 2))
+    return RaceEnd.SAME if not has_barred_pair and _are_equal(stats, remaining, margin) else None
 
 
-def _may_beat(field: Field, name: str, leader: str, bound: float, margin: float) -> bool:
-    ahead = field.mean(name) - field.mean(leader)
-    return ahead + bound * field.error(name, leader) >= math.log1p(margin)
+def _are_equal(stats: RaceValues, names: Sequence[str], margin: float) -> bool:
+    """Whether every difference of these arms is proven to lie within the margin."""
+    pairs = list(combinations(names, 2))
+    bound = quantile(1 - TIE_LEVEL / len(pairs), stats.df)
+    return all(
+        abs(stats.mean(first) - stats.mean(second)) + bound * stats.error(first, second) < math.log1p(margin)
+        for first, second in pairs
+    )
+
+
+def _next_arms(stats: RaceValues, remaining: Sequence[str], leader: str, bound: float, margin: float) -> list[str]:
+    """Return the leader and the arms that may still beat it; if these are equal or none, the arms not proven slower."""
+    contenders = [name for name in remaining if name == leader or _may_beat(stats, name, leader, bound, margin)]
+    resting = [name for name in remaining if name not in contenders]
+    if len(contenders) > 1 and not (resting and _are_equal(stats, contenders, margin)):
+        return contenders
+    return resting if len(contenders) > 1 else list(remaining)
+
+
+def _may_beat(stats: RaceValues, name: str, leader: str, bound: float, margin: float) -> bool:
+    lead = stats.mean(name) - stats.mean(leader)
+    return lead + bound * stats.error(name, leader) >= math.log1p(margin)
 
 
 def _seat(
-    field: Field,
+    stats: RaceValues,
     values: Mapping[str, Sequence[float]],
     name: str,
     outside: Mapping[str, ArmState],
-    out: set[str],
+    beaten: set[str],
     leader: str,
     bound: float,
     margin: float,
 ) -> Seat:
     if name in outside:
         return Seat(name, len(values[name]), outside[name])
-    may_win = name == leader or _may_beat(field, name, leader, bound, margin)
-    state = ArmState.OUT if name in out else ArmState.RACING if may_win else ArmState.RESTING
+    may_win = name == leader or _may_beat(stats, name, leader, bound, margin)
+    state = ArmState.OUT if name in beaten else ArmState.RACING if may_win else ArmState.RESTING
     first = next(iter(values))
     if first in outside:
         return Seat(name, len(values[name]), state)
-    apart = field.mean(name) - field.mean(first)
-    half = 0.0 if name == first else bound * field.error(name, first)
-    return Seat(name, len(values[name]), state, math.exp(apart), (math.exp(apart - half), math.exp(apart + half)))
+    log_ratio = stats.mean(name) - stats.mean(first)
+    half_length = 0.0 if name == first else bound * stats.error(name, first)
+    return Seat(
+        name,
+        len(values[name]),
+        state,
+        math.exp(log_ratio),
+        (math.exp(log_ratio - half_length), math.exp(log_ratio + half_length)),
+    )

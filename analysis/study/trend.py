@@ -1,6 +1,6 @@
-"""The same configuration over the versions of its engine: what its server starts gave under each.
+"""Trend of one configuration over engine versions: the values of its server starts under each.
 
-It is shown and not judged: whether the last upgrade changed anything is said by the study's own starts, in turn.
+It is displayed but not judged: the study's own alternating starts decide whether the last upgrade changed anything.
 """
 
 from __future__ import annotations
@@ -9,49 +9,63 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from analysis.comparison.arms import workload_of
-from analysis.comparison.facts import RunFacts, Served
-from analysis.comparison.replicates import replicate
+from analysis.comparison.arm_differences import workload_of
+from analysis.comparison.facts import RunFacts, ServerSetup
+from analysis.comparison.replicates import make_replicate
 from analysis.evidence.measure import evidence_keys
 from analysis.evidence.objectives import Objective
 
 
-class OfVersion(NamedTuple):
-    """The starts under one version, by when the first of them began; `version` None is not known."""
+class VersionStarts(NamedTuple):
+    """The starts under one version, with the time of the first; `version` None: unknown."""
 
     version: str | None
     values: tuple[float, ...]
     first_at: datetime | None
 
 
-def over_versions(runs: Sequence[RunFacts], likes: Sequence[RunFacts], objective: Objective) -> list[OfVersion]:
-    """The values under each version of the runs that equal one of `likes` but for the version; first met, first listed.
+def starts_by_version(
+    runs: Sequence[RunFacts], references: Sequence[RunFacts], objective: Objective
+) -> list[VersionStarts]:
+    """Return the values per version of runs that equal one of `references` except for the version, oldest first.
 
-    A version under which no start has a value is left out.
+    A version without values is left out.
     """
-    alike = sorted((run for run in runs if any(is_same_but_for_version(run, one) for one in likes)), key=_began)
-    keys = evidence_keys([load for run in alike for load in run.loads if load.measured], objective)
-    found: dict[str | None, list[tuple[float, datetime | None]]] = {}
-    for run in alike:
-        value = replicate(run, objective, keys).value
+    matching_runs = sorted(
+        (run for run in runs if any(is_same_but_for_version(run, reference) for reference in references)),
+        key=_start_order,
+    )
+    keys = evidence_keys([load for run in matching_runs for load in run.loads if load.measured], objective)
+    values_by_version: dict[str | None, list[tuple[float, datetime | None]]] = {}
+    for run in matching_runs:
+        value = make_replicate(run, objective, keys).value
         if value is not None:
-            found.setdefault(run.served.image or run.served.engine_version, []).append((value, run.began_at))
-    return [OfVersion(version, tuple(value for value, _ in its), its[0][1]) for version, its in found.items()]
+            values_by_version.setdefault(run.served.image or run.served.engine_version, []).append(
+                (value, run.began_at)
+            )
+    return [
+        VersionStarts(version, tuple(value for value, _ in starts), starts[0][1])
+        for version, starts in values_by_version.items()
+    ]
 
 
-def is_same_but_for_version(one: RunFacts, other: RunFacts) -> bool:
-    """The same words on one machine under the same load; the program's path and the image are the version's."""
-    mine, theirs = one.served, other.served
-    is_one_place = (mine.machine_id, mine.engine, mine.gpus) == (theirs.machine_id, theirs.engine, theirs.gpus)
-    is_one_command = bool(mine.command) and _words(mine) == _words(theirs)
-    return is_one_place and is_one_command and workload_of(one) == workload_of(other)
+def is_same_but_for_version(first: RunFacts, second: RunFacts) -> bool:
+    """Whether command, machine and load are equal; the program's path and the image belong to the version."""
+    first_setup, second_setup = first.served, second.served
+    is_same_machine = (first_setup.machine_id, first_setup.engine, first_setup.gpus) == (
+        second_setup.machine_id,
+        second_setup.engine,
+        second_setup.gpus,
+    )
+    is_same_command = bool(first_setup.command) and _command_words(first_setup) == _command_words(second_setup)
+    return is_same_machine and is_same_command and workload_of(first) == workload_of(second)
 
 
-def _words(served: Served) -> list[str]:
-    """The words of its command, without the program and the image."""
+def _command_words(served: ServerSetup) -> list[str]:
+    """Return the words of its command, without the program and the image."""
     image = served.image or ""
     return [word for word in served.command[1:] if not (word == image or image.startswith(f"{word}@"))]
 
 
-def _began(run: RunFacts) -> tuple[float, str]:
+def _start_order(run: RunFacts) -> tuple[float, str]:
     return (run.began_at.timestamp() if run.began_at else 0.0, run.run_id)

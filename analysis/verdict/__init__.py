@@ -1,23 +1,31 @@
-"""The statistics of a verdict: pure functions from replicates to an answer. See docs/answers/statistics.md."""
+"""Statistics of a verdict: pure functions from replicates to an answer. See docs/answers/statistics.md."""
 
+from analysis.verdict.causes import CauseReading, FactorEffect, FactorFinding, factor_effects, read_causes
 from analysis.verdict.difference import interval_of_ratio
-from analysis.verdict.judgement import Answer, Judgement, judge, judge_arms
-from analysis.verdict.margin import MARGIN, UnknownMarginError, margin_words, parse_margin
+from analysis.verdict.judgement import Judgement, VerdictAnswer, judge, judge_arms
+from analysis.verdict.margin import MARGIN, UnknownMarginError, format_margin, parse_margin
+from analysis.verdict.ratio import Ratio
 from analysis.verdict.repeats import half_width, repeats_for_same
-from analysis.verdict.replicates import Earlier, earlier_of
+from analysis.verdict.replicates import EarlierSpread, pool_earlier_spread
 
 __all__ = [
     "MARGIN",
-    "Answer",
-    "Earlier",
+    "CauseReading",
+    "EarlierSpread",
+    "FactorEffect",
+    "FactorFinding",
     "Judgement",
+    "Ratio",
     "UnknownMarginError",
-    "earlier_of",
+    "VerdictAnswer",
+    "factor_effects",
+    "format_margin",
     "half_width",
     "interval_of_ratio",
     "judge",
     "judge_arms",
-    "margin_words",
     "parse_margin",
+    "pool_earlier_spread",
+    "read_causes",
     "repeats_for_same",
 ]

@@ -1,4 +1,4 @@
-"""The mean of one side's server starts and its interval, where nothing is compared."""
+"""The mean of one side's server starts and its interval, outside a comparison."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ LEVEL = 0.95
 
 
 def mean_of(values: Sequence[float]) -> float | None:
-    """The geometric mean; of values that may be zero the mean. None without any."""
+    """Return the geometric mean; the arithmetic mean if a value is not positive; None without values."""
     if len(values) < 2:
         return next(iter(values), None)
     return math.exp(fmean(map(math.log, values))) if min(values) > 0 else fmean(values)
 
 
 def interval_of_mean(values: Sequence[float]) -> tuple[float, float] | None:
-    """The 95 % interval of the starts' geometric mean, by Student's t; None where their spread is not known."""
+    """Return the 95 % interval of the starts' geometric mean, by Student's t; None if their spread is unknown."""
     if len(values) < 2 or min(values) <= 0:
         return None
     side = side_of(values)
     if side.spread is None:
         return None
-    half = quantile((1 + LEVEL) / 2, side.spread.df) * math.sqrt(side.spread.variance / side.count)
-    return math.exp(side.mean_log - half), math.exp(side.mean_log + half)
+    half_length = quantile((1 + LEVEL) / 2, side.spread.df) * math.sqrt(side.spread.variance / side.count)
+    return math.exp(side.mean_log - half_length), math.exp(side.mean_log + half_length)

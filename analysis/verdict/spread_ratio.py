@@ -1,4 +1,4 @@
-"""The interval of a ratio of two standard deviations: F, from the incomplete beta function."""
+"""The interval of a ratio of two standard deviations, by F from the incomplete beta function."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import math
 
 from analysis.verdict.student_t import incomplete_beta
 
-STEPS = 200  # halvings: far more than a float has digits
+STEPS = 200  # halvings, far more than a float has digits
 
 
 def sd_ratio_interval(ratio: float, df: int, other_df: int, level: float = 0.95) -> tuple[float, float]:
-    """The interval of one standard deviation over another, each with its degrees of freedom; both of normal values.
+    """Return the interval of one standard deviation over another of normal values, each with its degrees of freedom.
 
-    ValueError for degrees of freedom below 1 or a level that is none.
+    ValueError for degrees of freedom below 1 or an invalid level.
     """
     if min(df, other_df) < 1 or not 0 < level < 1:
         raise ValueError(f"Two spreads need 1 degree of freedom each and a level, not {df}, {other_df} and {level}.")
@@ -21,7 +21,7 @@ def sd_ratio_interval(ratio: float, df: int, other_df: int, level: float = 0.95)
 
 
 def f_quantile(p: float, df: float, other_df: float) -> float:
-    """The F with P(F' <= F) = p. By halving: F = y * other_df / (df * (1 - y)) with I_y(df/2, other_df/2) = p."""
+    """Return F with P(F' <= F) = p, by bisection: F = y * other_df / (df * (1 - y)) with I_y(df/2, other_df/2) = p."""
     low, high = 0.0, 1.0
     for _ in range(STEPS):
         middle = (low + high) / 2

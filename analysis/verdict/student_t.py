@@ -1,4 +1,4 @@
-"""Student's t distribution for any positive degrees of freedom, in plain Python: its tail and its quantile."""
+"""Student's t distribution for any positive degrees of freedom, in plain Python: tail and quantile."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ CLOSE_ENOUGH = 1e-13  # of the quantile: the next step is shorter than this shar
 
 
 def cdf(t: float, df: float) -> float:
-    """P(T <= t)."""
+    """Return P(T <= t)."""
     tail = tail_beyond(t, df)
     return 1.0 - tail if t > 0 else tail
 
 
 def tail_beyond(t: float, df: float) -> float:
-    """P(T > |t|): half of the regularised incomplete beta function, DLMF 8.17."""
+    """Return P(T > |t|): half of the regularised incomplete beta function, DLMF 8.17."""
     square = t * t
     return 0.5 * incomplete_beta(df / (df + square), square / (df + square), df / 2, 0.5)
 
 
 @lru_cache(maxsize=4096)
 def quantile(p: float, df: float) -> float:
-    """The t with P(T <= t) = p. ValueError unless 0 < p < 1 and df > 0."""
+    """Return t with P(T <= t) = p. ValueError unless 0 < p < 1 and df > 0."""
     if not (0 < p < 1 and df > 0):
         raise ValueError(f"Student's t needs 0 < p < 1 and df > 0, not p = {p} and df = {df}.")
     return _upper_quantile(1 - p, df) if p >= 0.5 else -_upper_quantile(p, df)
 
 
 def _upper_quantile(tail: float, df: float) -> float:
-    """Newton's way from the normal quantile, which is always too low: the tail is convex, so no step goes too far."""
+    """Iterate by Newton from the normal quantile, always too low: the tail is convex, so no step overshoots."""
     t = -NormalDist().inv_cdf(tail)
     while (step := (tail_beyond(t, df) - tail) / _density(t, df)) > CLOSE_ENOUGH * t:
         t += step
@@ -44,7 +44,7 @@ def _density(t: float, df: float) -> float:
 
 
 def incomplete_beta(x: float, y: float, a: float, b: float) -> float:
-    """The regularised I_x(a, b) with y = 1 - x, given apart because their difference would lose digits."""
+    """Return the regularised I_x(a, b); y = 1 - x is passed separately because the difference would lose digits."""
     if x > (a + 1) / (a + b + 2):  # the fraction converges fast on the other side
         return 1.0 - incomplete_beta(y, x, b, a)
     if x == 0:
@@ -54,11 +54,11 @@ def incomplete_beta(x: float, y: float, a: float, b: float) -> float:
 
 
 def _continued_fraction(x: float, a: float, b: float) -> float:
-    """1/(1 + d1/(1 + d2/(1 + ...))) of DLMF 8.17.22, by Lentz's method, its d of 8.17.23.
+    """Evaluate 1/(1 + d1/(1 + d2/(1 + ...))) of DLMF 8.17.22 by Lentz's method, with d of 8.17.23.
 
-    Most of a verdict's time goes by here, so the d come by twos in one loop and not from a function of their own.
+    A verdict spends most of its time here, so one loop computes the d in pairs without a function call.
     """
-    c, d, whole = 1.0, 0.0, 1.0
+    c, d, product = 1.0, 0.0, 1.0
     terms: tuple[float, ...] = (-(a + b) * x / (a + 1),)
     m = 0
     while True:
@@ -66,12 +66,12 @@ def _continued_fraction(x: float, a: float, b: float) -> float:
             d = 1.0 / (1.0 + term * d)
             c = 1.0 + term / c
             step = c * d
-            whole *= step
+            product *= step
             if abs(step - 1.0) < CONVERGED:
-                return 1.0 / whole
+                return 1.0 / product
         m += 1
-        place = a + 2 * m
-        terms = (m * (b - m) * x / ((place - 1) * place), -(a + m) * (a + b + m) * x / (place * (place + 1)))
+        index = a + 2 * m
+        terms = (m * (b - m) * x / ((index - 1) * index), -(a + m) * (a + b + m) * x / (index * (index + 1)))
 
 
 def _log_beta(a: float, b: float) -> float:

@@ -1,10 +1,10 @@
-"""What runs of 24 hours at one sample a second cost: the answers to `GET /series`, and panning them in Chromium.
+"""Cost of 24-hour runs at one sample per second: answers to `GET /series`, and panning in Chromium.
 
     python -m benchmarks.charts.day_at_1hz [--runs 8] [--turns 7]
 
-The rows are synthetic and come through the import of bundles: counters of vLLM, the host and a GPU. The browser's
-figures are Chromium's own, of the Performance domain of its DevTools protocol: a task's wall time, in which waits for a
-core count, and the thread's CPU time. Panning is with the mouse, as a person does it, and by Plotly's relayout.
+The rows are synthetic and imported as bundles: counters of vLLM, the host and a GPU. The browser's figures come from
+the Performance domain of Chromium's DevTools protocol: the wall time of tasks, including waits for a core, and the
+thread's CPU time. Panning is done with the mouse, as a person does it, and by Plotly's relayout.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from playwright.sync_api import CDPSession, Page, sync_playwright
 from domain import Config, Run, RunState
 from scripts.find_browser import installed
 from settings import Settings
-from storage.ask.literals import quoted
 from storage.files.seal import SealedDraft
+from storage.queries.literals import quoted
 from storage.store import Store
 from tests.e2e.conftest import signed_in
 from tests.e2e.pitwall_process import Pitwall
 from tests.ports import free_ports
-from web.live.ended import EndedRuns
+from web.live.finished_charts import FinishedCharts
 from web.live.reader import StoreReader
 
 SECONDS = 86_400
@@ -97,20 +97,20 @@ MOVES = {
 
 
 def filled(data: Path, folder: Path, count: int) -> list[str]:
-    """Take in so many runs; their ids."""
-    store, made = Store.open(Settings(data_dir=data)), []
+    """Import this many runs; return their ids."""
+    store, run_ids = Store.open(Settings(data_dir=data)), []
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         connection.execute(MOMENTS)
         for number in range(count):
             run = _run(number)
-            made.append(run.id)
+            run_ids.append(run.id)
             tables = {"counter_samples": COUNTERS, "host_samples": HOST, "gpu_samples": GPU}
-            store.take_sealed([run], [_draft(connection, run.id, number, *table, folder) for table in tables.items()])
+            store.adopt_runs([run], [_draft(connection, run.id, number, *table, folder) for table in tables.items()])
     while store.merge():
         pass
     store.close()
-    return made
+    return run_ids
 
 
 def _run(number: int) -> Run:
@@ -131,16 +131,16 @@ def _draft(
 
 
 def questions(store: Store, run_ids: list[str]) -> Mapping[str, Callable[[], object]]:
-    """What the charts ask: all of it, and stretches from the middle of the day."""
+    """Return the charts' queries: the whole day, and intervals from its middle."""
     reader, middle = StoreReader(lambda: store), BEGAN + timedelta(seconds=SECONDS / 2)
 
     def stretch(length: timedelta) -> Callable[[], object]:
-        return lambda: [reader.stretch(run_id, middle, middle + length) for run_id in run_ids]
+        return lambda: [reader.interval_series(run_id, middle, middle + length) for run_id in run_ids]
 
-    kept = StoreReader(lambda: store, ended=EndedRuns())
+    caching_reader = StoreReader(lambda: store, finished=FinishedCharts())
     return {
-        "the whole day, as if for the first time": lambda: reader.courses(run_ids),
-        "the whole day, again": lambda: kept.courses(run_ids),
+        "the whole day, as if for the first time": lambda: reader.chart_parts(run_ids),
+        "the whole day, again": lambda: caching_reader.chart_parts(run_ids),
     } | {name: stretch(length) for name, length in STRETCHES.items()}
 
 
@@ -148,41 +148,41 @@ def measure_server(data: Path, run_ids: list[str], turns: int) -> None:
     store = Store.open(Settings(data_dir=data))
     print(f"| asked of {len(run_ids)} runs | p50 | worst |\n|---|---|---|")
     for name, ask in questions(store, run_ids).items():
-        taken = [_seconds(ask) for _ in range(turns)]
-        print(f"| {name} | {statistics.median(taken) * 1e3:,.0f} ms | {max(taken) * 1e3:,.0f} ms |", flush=True)
+        durations = [_seconds(ask) for _ in range(turns)]
+        print(f"| {name} | {statistics.median(durations) * 1e3:,.0f} ms | {max(durations) * 1e3:,.0f} ms |", flush=True)
     store.close()
 
 
 def _seconds(ask: Callable[[], object]) -> float:
-    begun = time.perf_counter()
+    began_s = time.perf_counter()
     ask()
-    return time.perf_counter() - begun
+    return time.perf_counter() - began_s
 
 
 def measure_browser(data: Path, run_ids: Sequence[str]) -> None:
-    """Pan Live over these runs, and say what a frame takes of the main thread."""
+    """Pan Live over these runs, and print the main thread's time per frame."""
     pitwall = Pitwall(data, free_ports(1)[0])
     pitwall.start()
     try:
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=installed(), args=["--no-sandbox", "--disable-gpu"])
             page = signed_in(browser, pitwall, viewport={"width": 1400, "height": 900}).new_page()
-            begun = time.monotonic()
-            page.goto(f"{pitwall.url}/live?{'&'.join(f'run={one}' for one in run_ids)}")
+            began_s = time.monotonic()
+            page.goto(f"{pitwall.url}/live?{'&'.join(f'run={run_id}' for run_id in run_ids)}")
             page.wait_for_function(DRAWN % len(run_ids), timeout=PATIENCE_MS)
-            print(f"\ndrawn {time.monotonic() - begun:.1f} s after the link was opened\n")
+            print(f"\ndrawn {time.monotonic() - began_s:.1f} s after the link was opened\n")
             print("| panned | points drawn in it | main thread a frame | CPU of it | relayout p50 | p95 |")
             print("|---|---|---|---|---|---|")
             print(_dragged(page), flush=True)
-            for what, move in MOVES.items():
-                print(_panned(page, what, move), flush=True)
+            for title, move in MOVES.items():
+                print(_panned(page, title, move), flush=True)
             browser.close()
     finally:
         pitwall.end_everything()
 
 
 def _dragged(page: Page) -> str:
-    """Two rows: Shift held and the mouse drawn over the chart, and letting go of it, until all charts stand there."""
+    """Return two rows: dragging with Shift held, and releasing until all charts are updated."""
     cdp = page.context.new_cdp_session(page)
     cdp.send("Performance.enable")
     _drag(page, 10)
@@ -192,7 +192,7 @@ def _dragged(page: Page) -> str:
     stood, points = page.evaluate(STANDS_AT), page.evaluate(f"{WIDE}.data.reduce((sum, one) => sum + one.x.length, 0)")
     before = _metrics(cdp)
     _drag(page, FRAMES)
-    held = _metrics(cdp)
+    metrics_before = _metrics(cdp)
     page.mouse.up()
     page.keyboard.up("Shift")
     page.wait_for_function(ALL_STAND, timeout=PATIENCE_MS)
@@ -200,15 +200,15 @@ def _dragged(page: Page) -> str:
     cdp.detach()
     assert page.evaluate(STANDS_AT) != stood, "the mouse did not pan"
     return (
-        f"| one chart, with the mouse | {points:,} | {_ms(before, held, 'TaskDuration') / FRAMES:.1f} ms "
-        f"| {_ms(before, held, 'ThreadTime') / FRAMES:.1f} ms | | |\n"
-        f"| letting go of it, once | | {_ms(held, let_go, 'TaskDuration'):.0f} ms "
-        f"| {_ms(held, let_go, 'ThreadTime'):.0f} ms | | |"
+        f"| one chart, with the mouse | {points:,} | {_ms(before, metrics_before, 'TaskDuration') / FRAMES:.1f} ms "
+        f"| {_ms(before, metrics_before, 'ThreadTime') / FRAMES:.1f} ms | | |\n"
+        f"| letting go of it, once | | {_ms(metrics_before, let_go, 'TaskDuration'):.0f} ms "
+        f"| {_ms(metrics_before, let_go, 'ThreadTime'):.0f} ms | | |"
     )
 
 
 def _drag(page: Page, frames: int) -> None:
-    """To the left and half of it back, a step a frame; with Shift, Plotly pans where it else zooms."""
+    """Drag left and half way back, one step per frame; with Shift, Plotly pans instead of zooming."""
     box = page.locator(".lv-wide .nsewdrag").first.bounding_box()
     assert box is not None
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
@@ -224,8 +224,8 @@ def _ms(before: dict[str, float], after: dict[str, float], name: str) -> float:
     return (after[name] - before[name]) * 1e3
 
 
-def _panned(page: Page, what: str, move: str) -> str:
-    """A row: Chromium's own task time over the frames, of which the relayouts are shown beside it."""
+def _panned(page: Page, title: str, move: str) -> str:
+    """Return a row: Chromium's task time over the frames, and the part of the relayouts."""
     cdp = page.context.new_cdp_session(page)
     cdp.send("Performance.enable")
     page.evaluate(PAN % move, 10)  # what is compiled at the first is not panning
@@ -235,25 +235,25 @@ def _panned(page: Page, what: str, move: str) -> str:
     cdp.detach()
     took = sorted(measured["took"])
     return (
-        f"| {what} | {measured['points']:,} | {_ms(before, after, 'TaskDuration') / FRAMES:.1f} ms "
+        f"| {title} | {measured['points']:,} | {_ms(before, after, 'TaskDuration') / FRAMES:.1f} ms "
         f"| {_ms(before, after, 'ThreadTime') / FRAMES:.1f} ms "
         f"| {statistics.median(took):.1f} ms | {took[int(len(took) * 0.95)]:.1f} ms |"
     )
 
 
 def _metrics(cdp: CDPSession) -> dict[str, float]:
-    return {one["name"]: one["value"] for one in cdp.send("Performance.getMetrics")["metrics"]}
+    return {metric["name"]: metric["value"] for metric in cdp.send("Performance.getMetrics")["metrics"]}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--runs", type=int, default=8)
     parser.add_argument("--turns", type=int, default=7)
-    said = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        run_ids = filled(folder / "data", folder, said.runs)
-        measure_server(folder / "data", run_ids, said.turns)
+        run_ids = filled(folder / "data", folder, arguments.runs)
+        measure_server(folder / "data", run_ids, arguments.turns)
         measure_browser(folder / "data", run_ids)
         print(f"\nload average {os.getloadavg()[0]:.1f}")
     return 0

@@ -1,7 +1,7 @@
-"""A store of many runs that have ended, taken in through the import of bundles, for whoever measures what that costs.
+"""Store of many ended runs, imported as bundles, for benchmarks.
 
 A few runs of an idealised engine are copied, each an hour earlier than the one before: their loads and requests, and
-10,000 counter samples each, ten a second. Their sealed files are merged, and their lines kept.
+10,000 counter samples each, ten per second. Their sealed files are merged, and their lines are stored.
 """
 
 from __future__ import annotations
@@ -18,15 +18,14 @@ import numpy as np
 
 from domain import Run
 from load_records import Result
-from reports.formulas import formulas
-from reports.runs.run_line import compute_lines
+from reports.runs.run_line import compute_lines, line_version
 from samples import Batch
 from settings import Settings
-from storage.ask.literals import quoted
 from storage.files.seal import SealedDraft
+from storage.queries.literals import quoted
 from storage.store import Store
-from tests.comparison.ideal_engine import IdealEngine, repeats
-from tests.comparison.stored.test_store_to_answer import SMALL, stored
+from tests.analysis.comparison.ideal_engine import IdealEngine, repeats
+from tests.analysis.comparison.stored.test_store_to_answer import SMALL, stored
 
 TABLES = {
     "results": "ts",
@@ -55,22 +54,22 @@ TIMES = ("created_at", "started_at", "ready_at", "ended_at")
 
 
 def fill(folder: Path, count: int) -> None:
-    """Make a store of so many runs in `folder`/data, or bring the one that is there to so many."""
+    """Create a store of this many runs in `folder`/data, or extend the existing one to this many."""
     store = Store.open(Settings(data_dir=folder / "data"))
-    there = len(store.runs())
-    source, originals = _templates(folder / f"source-{there}")
+    run_count = len(store.runs())
+    source, originals = _templates(folder / f"source-{run_count}")
     with duckdb.connect(config={"threads": 1}) as connection:
         for table in TABLES:
             connection.register(table, source.query(f"FROM raw.{table}"))
-        for first in range(there, count, AT_A_TIME):
+        for first in range(run_count, count, AT_A_TIME):
             copies = [_copy(originals, number) for number in range(first, min(first + AT_A_TIME, count))]
-            store.take_sealed([run for _, run in copies], _drafts(connection, copies, folder / str(first)))
+            store.adopt_runs([run for _, run in copies], _drafts(connection, copies, folder / str(first)))
     source.close()
     store.close()
 
 
 def settle(data: Path) -> None:
-    """What is done in the background is done: files are merged, and what the list of runs says is kept."""
+    """Finish background work: merge files, and store the lines of the list of runs."""
     store = Store.open(Settings(data_dir=data))
     while store.merge():
         pass
@@ -79,27 +78,35 @@ def settle(data: Path) -> None:
 
 
 def spread(runs: Sequence[Run], most: int = ARMS, turn: int = 0) -> list[Run]:
-    """A run of each configuration, far apart in the store; each turn gives others."""
+    """Return a run of each configuration, far apart in the store, others in each turn."""
     apart = max(ARMS, len(runs) // most // ARMS * ARMS)
     return [runs[(k * apart + turn * ARMS + k) % len(runs)] for k in range(min(most, len(runs)))]
 
 
 def _templates(folder: Path) -> tuple[Store, list[Run]]:
-    """A store with one run of each of eight configurations."""
+    """Create a store with one run of each of eight configurations."""
     store, rng = Store.open(Settings(data_dir=folder)), np.random.default_rng(7)
-    made = []
+    templates = []
     for k in range(ARMS):
         (facts,) = repeats(IdealEngine(0.02, drafts=k, start_sd=0.005), "ladder", 1, rng, **SMALL)
-        made.append(stored(store, facts, k, k))
+        templates.append(stored(store, facts, k, k))
         result = Result(
-            made[-1].id, "l", made[-1].created_at, "Single", "decode_tps", "mean", "tok/s", "pitwall", 80.0 + k
+            templates[-1].id,
+            "l",
+            templates[-1].created_at,
+            "Single",
+            "decode_tps",
+            "mean",
+            "tok/s",
+            "pitwall",
+            80.0 + k,
         )
         store.write(Batch((replace(result, concurrency=1),))).result()
-    return store, made
+    return store, templates
 
 
 def _copy(originals: Sequence[Run], number: int) -> tuple[Run, Run]:
-    """A run, and one like it so many hours earlier."""
+    """Return a copy of a run that is this many hours earlier."""
     original = originals[number % len(originals)]
     moved = {name: getattr(original, name) - timedelta(hours=number) for name in TIMES}
     return original, original.model_copy(update={"id": f"run-{number:05}", "name": f"run {number}", **moved})
@@ -108,7 +115,7 @@ def _copy(originals: Sequence[Run], number: int) -> tuple[Run, Run]:
 def _drafts(
     connection: duckdb.DuckDBPyConnection, copies: Sequence[tuple[Run, Run]], folder: Path
 ) -> list[SealedDraft]:
-    """A file of each table for each of these copies."""
+    """Write one file per table for each of these copies."""
     rows = [
         (run.id, original.id, (run.created_at - original.created_at).total_seconds(), run.ready_at)
         for original, run in copies
@@ -123,16 +130,16 @@ def _drafts(
 def _of_table(connection: duckdb.DuckDBPyConnection, table: str, folder: Path) -> Iterator[SealedDraft]:
     at = TABLES[table]
     sql = OWN.replace("$table", table).replace("$at", at) + (COUNTERS if table == "counter_samples" else "")
-    written = connection.execute(f"COPY ({sql}) TO {quoted(str(folder))} ({WRITTEN})").fetchall()
-    for name, rows, *_ in written:
+    files = connection.execute(f"COPY ({sql}) TO {quoted(str(folder))} ({WRITTEN})").fetchall()
+    for name, rows, *_ in files:
         path = Path(name)
         yield SealedDraft(table, path.parent.name.removeprefix("run_id="), path, rows)
 
 
 def _keep_lines(store: Store) -> None:
-    """Compute one line for each of the eight configurations, and keep it for all its copies."""
+    """Compute one line for each of the eight configurations, and store it for all its copies."""
     runs, asked_s = store.runs(), time.monotonic()
     first = compute_lines(store, runs[:ARMS])
     of_k = {(run.config.speculative and run.config.speculative.num_tokens): first[run.id] for run in runs[:ARMS]}
     lines = [(run, of_k[run.config.speculative and run.config.speculative.num_tokens]) for run in runs]
-    store.keep_run_lines(lines, formulas(), asked_s)
+    store.cache_run_lines(lines, line_version(), asked_s)

@@ -1,10 +1,10 @@
-"""What Runs, Compare and Live wait for when many runs are stored, beside bare DuckDB on the same rows.
+"""Query times of Runs, Compare and Live with many stored runs, compared with plain DuckDB on the same rows.
 
     python -m benchmarks.scale.pages [--runs 1000] [--folder DIR] [--turns 15] [--viewers 50]
 
-A folder that holds fewer runs is filled first (benchmarks/scale/many_runs.py); of one that holds more, all are used.
-First the questions of each page are asked in this process; then a whole Pitwall is started on the store, and its pages
-and its push are asked over the wire, by one and by many at once.
+A folder with fewer runs is filled first (benchmarks/scale/many_runs.py); one with more is used completely. First the
+queries of each page run in this process; then a whole Pitwall is started on the store, and its pages and its push are
+requested over the network, by one viewer and by many at once.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from benchmarks.scale.many_runs import ARMS, TABLES, fill, settle, spread
 from benchmarks.scale.served import PUSHED, VIEWED, measure_served
 from domain import Run
 from reports.arms.comparison import comparison_of
-from reports.runs.ended import EndedEvidence, EndedReports
+from reports.cache.run_cache import EvidenceCache, ReportCache
 from reports.runs.run_line import lines_of
 from settings import Settings
-from storage.ask.literals import quoted
-from storage.ask.run_queries import RunFilter, find_runs, run_choices
-from storage.files.known import KnownFiles
+from storage.files.report_files import ReportFiles
+from storage.queries.literals import quoted
+from storage.queries.run_queries import RunFilter, find_runs, run_choices
 from storage.store import Store
-from web.live.ended import EndedRuns
+from web.live.finished_charts import FinishedCharts
 from web.live.reader import StoreReader
 
 SHOWN = 200
@@ -40,63 +40,66 @@ IN_FORCE = "SELECT DISTINCT coalesce(merged_path, path) AS file FROM raw.sealed_
 
 
 def runs_page(store: Store) -> None:
-    """What the Runs page asks at each click."""
+    """Run the queries of the Runs page at each click."""
     run_choices(store)
     lines_of(store, find_runs(store, RunFilter(order_by="stream"), SHOWN))
 
 
-def compare_page(store: Store, reports: EndedReports, runs: Sequence[Run]) -> None:
+def compare_page(store: Store, reports: ReportCache, runs: Sequence[Run]) -> None:
     comparison_of(store, runs)
-    reports.of(store, runs)
+    reports.get(store, runs)
 
 
 def bare(store: Store, data: Path, runs: Sequence[Run], tables: Sequence[str]) -> None:
-    """The rows that a page needs, by DuckDB alone from the same files: read, and nothing made of them."""
+    """Read the rows that a page needs with DuckDB alone from the same files, without processing them."""
     ids = ", ".join(quoted(run.id) for run in runs)
     with duckdb.connect() as connection:
         for table in tables:
-            found = store.query(IN_FORCE, [table])["file"].to_pylist()
-            files = [f"{data}/parquet/{file}" for file in found]
+            file_names = store.query(IN_FORCE, [table])["file"].to_pylist()
+            files = [f"{data}/parquet/{file}" for file in file_names]
             connection.execute(f"FROM read_parquet(?) WHERE run_id IN ({ids})", [files]).to_arrow_table()
 
 
 def prepare(store: Store, data: Path, runs: Sequence[Run], turns: int) -> None:
-    """What the background has computed of every run that has ended, of those that will be asked about."""
-    kept = KnownFiles(Settings(data_dir=data).runs_dir)
-    reports, begun = EndedReports(kept), time.process_time()
-    ended, evidence, asked = EndedRuns(kept, reports), EndedEvidence(kept), turns_asked(turns)
-    for turn in asked:
+    """Compute what the background has stored for every ended run, for the runs in use."""
+    report_files = ReportFiles(Settings(data_dir=data).runs_dir)
+    reports, began_s = ReportCache(report_files), time.process_time()
+    ended, evidence, selections = FinishedCharts(report_files, reports), EvidenceCache(report_files), turns_asked(turns)
+    for turn in selections:
         ended.prepare(store, spread(runs, turn=turn))
         evidence.prepare(store, spread(runs, turn=turn))
-    each_s = (time.process_time() - begun) / len(asked) / ARMS
+    each_s = (time.process_time() - began_s) / len(selections) / ARMS
     print(f"{each_s:.2f} CPU seconds a run to prepare what is kept of it\n")
 
 
 def turns_asked(turns: int) -> list[int]:
-    """Each turn asks about other runs: here, by the pages and by the push."""
+    """Return the runs of each turn, which differ: for the queries here, the pages and the push."""
     return [*range(4 * turns), VIEWED, *range(PUSHED, PUSHED + turns)]
 
 
 def p50_p95_cpu_ms(ask: Callable[[], object], turns: int) -> tuple[float, float, float]:
-    taken, cpu = [], time.process_time()
+    durations, cpu = [], time.process_time()
     for _ in range(turns):
-        begun = time.perf_counter()
+        began_s = time.perf_counter()
         ask()
-        taken.append((time.perf_counter() - begun) * 1e3)
-    return quantile(taken, 0.5), quantile(taken, 0.95), (time.process_time() - cpu) / turns * 1e3
+        durations.append((time.perf_counter() - began_s) * 1e3)
+    return quantile(durations, 0.5), quantile(durations, 0.95), (time.process_time() - cpu) / turns * 1e3
 
 
 def questions(store: Store, data: Path, runs: Sequence[Run]) -> Mapping[str, Callable[[], object]]:
-    """Each page's questions; of Compare and Live other runs each time, and Live's once more of the same runs."""
-    kept, turn = KnownFiles(Settings(data_dir=data).runs_dir), count()
-    reports = EndedReports(kept)
-    reader, anew = StoreReader(lambda: store, ended=EndedRuns(kept, reports)), StoreReader(lambda: store)
+    """Return each page's queries; Compare and Live use other runs each time, Live also the same ones again."""
+    report_files, turn = ReportFiles(Settings(data_dir=data).runs_dir), count()
+    reports = ReportCache(report_files)
+    reader, anew = (
+        StoreReader(lambda: store, finished=FinishedCharts(report_files, reports)),
+        StoreReader(lambda: store),
+    )
     same = [run.id for run in spread(runs, turn=0)]
     return {
         f"Runs page: filters, {SHOWN} runs by speed, their lines": lambda: runs_page(store),
         f"Compare of {ARMS} arms": lambda: compare_page(store, reports, spread(runs, turn=next(turn))),
         f"Compare of {ARMS} arms of which nothing is kept": lambda: compare_page(
-            store, EndedReports(), spread(runs, turn=next(turn))
+            store, ReportCache(), spread(runs, turn=next(turn))
         ),
         "bare DuckDB: such runs' rows read": lambda: bare(store, data, spread(runs, turn=next(turn)), list(TABLES)),
         f"Live of {ARMS} ghosts, not shown before": lambda: reader.snapshots(
@@ -114,25 +117,24 @@ def questions(store: Store, data: Path, runs: Sequence[Run]) -> Mapping[str, Cal
 
 
 def measure_questions(data: Path, turns: int) -> list[Run]:
-    """Print what the questions take in this process; all runs, the newest first."""
+    """Print the times of the queries in this process; all runs, newest first."""
     settle(data)
-    begun = time.perf_counter()
+    began_s = time.perf_counter()
     store = Store.open(Settings(data_dir=data))
-    opened_s = time.perf_counter() - begun
+    opened_s = time.perf_counter() - began_s
     (rows,) = store.query("SELECT sum(row_count)::BIGINT AS n FROM raw.sealed_files")["n"].to_pylist()
-    parts, files = store.query(
+    part_count, files = store.query(
         "SELECT count(*) AS n FROM raw.sealed_files UNION ALL "
         "SELECT count(DISTINCT coalesce(merged_path, path)) FROM raw.sealed_files"
     )["n"].to_pylist()
     runs = store.runs()
-    print(
-        f"{len(runs):,} runs, {rows:,} rows, {parts:,} parts in {files:,} files; the store opens in {opened_s:.1f} s\n"
-    )
+    size = f"{len(runs):,} runs, {rows:,} rows, {part_count:,} parts in {files:,} files"
+    print(f"{size}; the store opens in {opened_s:.1f} s\n")
     prepare(store, data, runs, turns)
     print("| asked in one process | p50 | p95 | CPU |\n|---|---|---|---|")
-    for what, ask in questions(store, data, runs).items():
+    for title, ask in questions(store, data, runs).items():
         middle, slow, cpu = p50_p95_cpu_ms(ask, turns)
-        print(f"| {what} | {middle:.0f} ms | {slow:.0f} ms | {cpu:.0f} ms |", flush=True)
+        print(f"| {title} | {middle:.0f} ms | {slow:.0f} ms | {cpu:.0f} ms |", flush=True)
     store.close()
     return runs
 
@@ -143,14 +145,14 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, help="where the store is, or is made and left")
     parser.add_argument("--turns", type=int, default=15)
     parser.add_argument("--viewers", type=int, default=50)
-    said = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        folder: Path = said.folder or Path(name)
-        begun = time.perf_counter()
-        fill(folder, said.runs)
-        print(f"{said.runs:,} runs are there after {time.perf_counter() - begun:.0f} s")
-        runs = measure_questions(folder / "data", said.turns)
-        measure_served(folder / "data", runs, said.turns, said.viewers)
+        folder: Path = arguments.folder or Path(name)
+        began_s = time.perf_counter()
+        fill(folder, arguments.runs)
+        print(f"{arguments.runs:,} runs are there after {time.perf_counter() - began_s:.0f} s")
+        runs = measure_questions(folder / "data", arguments.turns)
+        measure_served(folder / "data", runs, arguments.turns, arguments.viewers)
     print(f"\nload average {os.getloadavg()[0]:.1f}")
     return 0
 

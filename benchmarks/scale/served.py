@@ -1,4 +1,4 @@
-"""A whole Pitwall over a store of many runs: what its pages, its push and its viewers take, over the wire."""
+"""Response times of a whole Pitwall with many stored runs: its pages, its push and its viewers, over the network."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PUSHED, VIEWED = 100, 50  # the turns whose runs the push and the many viewers a
 
 
 class Peak:
-    """The most memory that a process was seen to hold."""
+    """Peak memory of a process."""
 
     def __init__(self, pid: int) -> None:
         self.bytes = 0
@@ -50,12 +50,12 @@ class Peak:
 
 
 def measure_served(data: Path, runs: Sequence[Run], turns: int, viewers: int) -> None:
-    """Print what a Pitwall on this store takes."""
+    """Print the times of a Pitwall on this store."""
     pitwall = Pitwall(data, free_ports(1)[0])
-    begun = time.perf_counter()
+    began_s = time.perf_counter()
     pitwall.start()
     try:
-        print(f"\nup {time.perf_counter() - begun:.1f} s after its start\n")
+        print(f"\nup {time.perf_counter() - began_s:.1f} s after its start\n")
         assert pitwall.process
         cookie = _cookie(pitwall)
         peak = Peak(pitwall.process.pid)
@@ -75,31 +75,31 @@ def _cookie(pitwall: Pitwall) -> str:
 
 
 def _measure_pages(pitwall: Pitwall, cookie: str, runs: Sequence[Run], turns: int) -> None:
-    """Whole pages as Streamlit answers them, and Live's push: of other runs each time."""
+    """Measure complete pages as Streamlit answers them, and Live's push, with other runs each time."""
     with by_hand(pitwall.url, cookie) as session:
-        known = pages(session.rerun())
+        page_names = pages(session.rerun())
 
-        def page(name: str, shown: Sequence[Run] = ()) -> None:
+        def page(name: str, runs_shown: Sequence[Run] = ()) -> None:
             session.rerun(
-                query=urlencode([("run", run.id) for run in shown]), page_hash=known.get(name, "")
+                query=urlencode([("run", run.id) for run in runs_shown]), page_hash=page_names.get(name, "")
             )  # the first
 
         print("| asked over the wire | p50 | p95 |\n|---|---|---|")
         _row("Runs page, whole", [_ms(lambda: page("runs")) for _ in range(turns)])
         of_runs = f"page of {ARMS} runs, others each time, whole"
         for name in ("compare", "live"):
-            taken = [_ms(partial(page, name, spread(runs, turn=turn))) for turn in range(turns)]
-            _row(f"{name.capitalize()} {of_runs}", taken)
-    shown = [spread(runs, turn=PUSHED + turn) for turn in range(turns)]
+            durations = [_ms(partial(page, name, spread(runs, turn=turn))) for turn in range(turns)]
+            _row(f"{name.capitalize()} {of_runs}", durations)
+    selections = [spread(runs, turn=PUSHED + turn) for turn in range(turns)]
     _row(
         f"Live's push of {ARMS} ghosts, others each time",
-        [_ms(lambda s=some: _watch(pitwall, cookie, s)) for some in shown],
+        [_ms(lambda s=some: _watch(pitwall, cookie, s)) for some in selections],
     )
-    _row("the same, shown before", [_ms(lambda: _watch(pitwall, cookie, shown[0])) for _ in range(turns)])
+    _row("the same, shown before", [_ms(lambda: _watch(pitwall, cookie, selections[0])) for _ in range(turns)])
 
 
 def _measure_viewers(pitwall: Pitwall, cookie: str, runs: Sequence[Run], viewers: int) -> None:
-    """All at once: each opens the Runs page, or Live of 8 ghosts."""
+    """Measure all viewers at once: each opens the Runs page, or Live with 8 ghosts."""
     ghosts = spread(runs, turn=VIEWED)
 
     def open_runs() -> None:
@@ -107,34 +107,35 @@ def _measure_viewers(pitwall: Pitwall, cookie: str, runs: Sequence[Run], viewers
             session.rerun()
 
     print(f"| {viewers} at once | p50 | p95 | worst |\n|---|---|---|---|")
-    asked: dict[str, Callable[[], None]] = {
+    requests: dict[str, Callable[[], None]] = {
         "each opens the Runs page": open_runs,
         f"each is pushed the same {ARMS} ghosts": partial(_watch, pitwall, cookie, ghosts),
     }
-    for what, ask in asked.items():
+    for title, ask in requests.items():
         with ThreadPoolExecutor(viewers) as pool:
-            taken = list(pool.map(_ms, [ask] * viewers))
-        print(f"| {what} | {quantile(taken, 0.5):.0f} ms | {quantile(taken, 0.95):.0f} ms | {max(taken):.0f} ms |")
+            durations = list(pool.map(_ms, [ask] * viewers))
+        p50_ms, p95_ms = quantile(durations, 0.5), quantile(durations, 0.95)
+        print(f"| {title} | {p50_ms:.0f} ms | {p95_ms:.0f} ms | {max(durations):.0f} ms |")
 
 
 def _watch(pitwall: Pitwall, cookie: str, runs: Sequence[Run]) -> None:
-    """Until all of these runs have been pushed."""
+    """Wait until all of these runs have been pushed."""
     query = urlencode([("run", run.id) for run in runs])
     address = f"{pitwall.url.replace('http', 'ws', 1)}/ws/live?{query}"
     with connect(address, additional_headers={"cookie": cookie}, max_size=None) as socket:
         socket.send("{}")
-        left = {run.id for run in runs}
-        while left:
+        waiting = {run.id for run in runs}
+        while waiting:
             message = json.loads(socket.recv(timeout=LIVE_WAIT_S))
             if message["type"] == "snapshot":
-                left.discard(message["run"])
+                waiting.discard(message["run"])
 
 
 def _ms(ask: Callable[[], None]) -> float:
-    begun = time.perf_counter()
+    began_s = time.perf_counter()
     ask()
-    return (time.perf_counter() - begun) * 1e3
+    return (time.perf_counter() - began_s) * 1e3
 
 
-def _row(what: str, taken: Sequence[float]) -> None:
-    print(f"| {what} | {quantile(taken, 0.5):.0f} ms | {quantile(taken, 0.95):.0f} ms |", flush=True)
+def _row(title: str, durations: Sequence[float]) -> None:
+    print(f"| {title} | {quantile(durations, 0.5):.0f} ms | {quantile(durations, 0.95):.0f} ms |", flush=True)

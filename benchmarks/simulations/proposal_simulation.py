@@ -1,8 +1,8 @@
-"""Studies of several settings where the truth is known: how near the best combination, after how many starts.
+"""Simulated studies of several settings with a known truth: distance to the best combination by number of starts.
 
 `python -m benchmarks.simulations.proposal_simulation 200`. Speeds are made up (a labelled stand-in: no server runs):
-each setting has a best value and loses a share for each step away from it, two of them together more, and a start
-differs from the next by 2 %. Held against a grid in its order and against combinations drawn by chance.
+each setting has a best value and loses a share for each step away from it, two of them together more, and starts differ
+by 2 %. The results are compared with a grid in its order and with random combinations.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import random
 import sys
 from statistics import median
 
-from analysis.study.proposal import Choice, Setting, Trial, propose
+from analysis.study.proposal import Setting, Trial, ValueIndexes, propose_combination
 
 SETTINGS = (Setting(5, True), Setting(4, True), Setting(4, True), Setting(3, False))  # 240 combinations
 NOISE = 0.02  # sd of the logarithm of one start
@@ -25,46 +25,46 @@ class Truth:
     """The logarithm of the speed of every combination."""
 
     def __init__(self, seed: int) -> None:
-        drawn = random.Random(seed)
-        self._best = tuple(drawn.randrange(one.values) for one in SETTINGS)
-        self._loss = tuple(drawn.uniform(0.04, 0.15) for _ in SETTINGS)
+        rng = random.Random(seed)
+        self._best = tuple(rng.randrange(setting.values) for setting in SETTINGS)
+        self._loss = tuple(rng.uniform(0.04, 0.15) for _ in SETTINGS)
         self._noise = random.Random(seed + 1)
         self.top = max(map(self.log_speed, combinations()))
 
-    def log_speed(self, choice: Choice) -> float:
+    def log_speed(self, choice: ValueIndexes) -> float:
         away = [
-            abs(at - best) if one.is_ordered else float(at != best)
-            for at, best, one in zip(choice, self._best, SETTINGS, strict=True)
+            abs(at - best) if setting.is_ordered else float(at != best)
+            for at, best, setting in zip(choice, self._best, SETTINGS, strict=True)
         ]
         alone = sum(loss * steps for loss, steps in zip(self._loss, away, strict=True))
         return math.log(1000.0) - alone - 0.03 * away[0] * away[1]
 
-    def start(self, choice: Choice) -> float:
+    def start(self, choice: ValueIndexes) -> float:
         return self.log_speed(choice) + self._noise.gauss(0.0, NOISE)
 
-    def is_near(self, choice: Choice) -> bool:
+    def is_near(self, choice: ValueIndexes) -> bool:
         return self.log_speed(choice) >= self.top + math.log(1 - NEAR)
 
 
-def combinations() -> list[Choice]:
-    return list(itertools.product(*(range(one.values) for one in SETTINGS)))
+def combinations() -> list[ValueIndexes]:
+    return list(itertools.product(*(range(setting.values) for setting in SETTINGS)))
 
 
 def starts_by_proposal(seed: int, most: int = MOST) -> int | None:
-    """Starts until one lies within `NEAR` of the best; None where `most` were not enough."""
+    """Return the starts until one is within `NEAR` of the best; None if `most` were not enough."""
     truth, trials = Truth(seed), [Trial((0,) * len(SETTINGS), 0.0)]
     trials[0] = Trial(trials[0].choice, truth.start(trials[0].choice))
     for count in range(1, most + 1):
         if truth.is_near(trials[-1].choice):
             return count
-        choice = propose(SETTINGS, trials, seed)
+        choice = propose_combination(SETTINGS, trials, seed)
         assert choice
         trials.append(Trial(choice, truth.start(choice)))
     return None
 
 
 def starts_by_order(seed: int, is_drawn: bool) -> int:
-    """The same of a grid in its order, or of combinations drawn without repeats."""
+    """Return the same for a grid in its order, or for combinations drawn without repeats."""
     truth, order = Truth(seed), combinations()
     if is_drawn:
         random.Random(seed + 2).shuffle(order)

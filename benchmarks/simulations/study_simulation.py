@@ -1,8 +1,8 @@
-"""What studies answer where the truth is known: wrong winners, ties, and server starts against a fixed design.
+"""Simulated studies with a known truth: wrong winners, ties, and server starts compared with a fixed design.
 
-`python -m benchmarks.simulations.study_simulation [TRIALS]`. Values are drawn, judged by the product's own race after
-every round. The fixed design gives every arm the fewest starts by which one look, Bonferroni over the arms at 5 %,
-names the best as often as the race does.
+`python -m benchmarks.simulations.study_simulation [TRIALS]`. Values are drawn and judged by the product's race after
+every round. The fixed design gives every arm the fewest starts with which a single test of the same claim (slower at
+5 %, and beyond the margin at the race's level, Bonferroni over the arms) names the best as often as the race does.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from analysis.study import End, race
+from analysis.study import RaceEnd, race
+from analysis.study.race import BEYOND_LEVEL
 from analysis.verdict.student_t import quantile
 
 ROUNDS = 10
@@ -25,6 +26,9 @@ CELLS: Mapping[str, tuple[Sequence[float], Sequence[float]]] = {  # true shares 
     "2 equal, 2 %": ((0, 0), (0.02,)),
     "2 equal, 3 %": ((0, 0), (0.03,)),
     "2 equal, one noisier": ((0, 0), (0.03, 0.01)),
+    "2 equal, one 10 times as noisy": ((0, 0), (0.01, 0.1)),
+    "2 equal, one 10 times as noisy, 3 %": ((0, 0), (0.003, 0.03)),
+    "2, 1 % apart, 0.5 %": ((0, -0.01), (0.005,)),
     "2, 3 % apart, 1 %": ((0, -0.03), (0.01,)),
     "4 equal, 1 %": ((0, 0, 0, 0), (0.01,)),
     "4 equal, 3 %": ((0, 0, 0, 0), (0.03,)),
@@ -52,57 +56,61 @@ class Tally:
     most_starts: int
 
 
-def simulate(truth: Sequence[float], sds: Sequence[float], trials: int, drawn: random.Random) -> Tally:
-    """Races of one cell."""
-    found = [one_race(truth, sds, drawn) for _ in range(trials)]
+def simulate(truth: Sequence[float], sds: Sequence[float], trials: int, rng: random.Random) -> Tally:
+    """Simulate the races of one cell."""
+    outcomes = [one_race(truth, sds, rng) for _ in range(trials)]
     best = max(truth)
     has_best = sum(value == best for value in truth) == 1
-    wrong = sum(end is End.WINNER and not (has_best and truth[leader] == best) for end, leader, _ in found)
+    wrong = sum(end is RaceEnd.WINNER and not (has_best and truth[leader] == best) for end, leader, _ in outcomes)
     return Tally(
         wrong / trials,
-        sum(end is End.WINNER for end, _, _ in found) / trials,
-        sum(end is End.SAME for end, _, _ in found) / trials,
-        sum(starts for _, _, starts in found) / trials,
-        max(starts for _, _, starts in found),
+        sum(end is RaceEnd.WINNER for end, _, _ in outcomes) / trials,
+        sum(end is RaceEnd.SAME for end, _, _ in outcomes) / trials,
+        sum(starts for _, _, starts in outcomes) / trials,
+        max(starts for _, _, starts in outcomes),
     )
 
 
-def one_race(truth: Sequence[float], sds: Sequence[float], drawn: random.Random) -> tuple[End | None, int, int]:
-    """How it ended, the leader, and the starts that it took."""
+def one_race(truth: Sequence[float], sds: Sequence[float], rng: random.Random) -> tuple[RaceEnd | None, int, int]:
+    """Return the end of one race, its leader, and its starts."""
     means = [math.log1p(share) for share in truth]
-    spread = [sds[place % len(sds)] for place in range(len(truth))]
-    values: dict[str, list[float]] = {str(place): [] for place in range(len(truth))}
-    going = list(values)
+    spread = [sds[index % len(sds)] for index in range(len(truth))]
+    values: dict[str, list[float]] = {str(index): [] for index in range(len(truth))}
+    racing = list(values)
     race_now = None
     for _ in range(ROUNDS):
-        for name in going:
-            values[name].append(drawn.gauss(means[int(name)], spread[int(name)]))
+        for name in racing:
+            values[name].append(rng.gauss(means[int(name)], spread[int(name)]))
         race_now = race(values, MARGIN)
         if race_now.end is not None:
             break
-        going = list(race_now.next_arms)
+        racing = list(race_now.next_arms)
     assert race_now is not None
     return race_now.end, int(race_now.leader or 0), sum(map(len, values.values()))
 
 
-def fixed_design(truth: Sequence[float], sd: float, power: float, trials: int, drawn: random.Random) -> int:
-    """Starts of all arms together, so that one look names the best with this power."""
-    means, best = [math.log1p(share) for share in truth], max(range(len(truth)), key=lambda place: truth[place])
+def fixed_design(truth: Sequence[float], sd: float, power: float, trials: int, rng: random.Random) -> int:
+    """Return the starts of all arms together with which a single test names the best with this power."""
+    means, best = [math.log1p(share) for share in truth], max(range(len(truth)), key=lambda index: truth[index])
     for count in range(2, 61):
-        bound = quantile(1 - 0.05 / 2 / (len(truth) - 1), len(truth) * (count - 1))
-        named = sum(_one_look(means, sd, count, bound, drawn) == best for _ in range(trials))
-        if named >= power * trials:
+        bounds = [
+            quantile(1 - level / (len(truth) - 1), len(truth) * (count - 1)) for level in (0.05 / 2, BEYOND_LEVEL)
+        ]
+        hits = sum(_one_look(means, sd, count, bounds, rng) == best for _ in range(trials))
+        if hits >= power * trials:
             return count * len(truth)
     return 61 * len(truth)
 
 
-def _one_look(means: Sequence[float], sd: float, count: int, bound: float, drawn: random.Random) -> int | None:
-    """The arm that one look names; its mean and its variance are drawn as what they are distributed like."""
-    seen = [drawn.gauss(mean, sd / math.sqrt(count)) for mean in means]
+def _one_look(means: Sequence[float], sd: float, count: int, bounds: Sequence[float], rng: random.Random) -> int | None:
+    """Return the arm that a single test names, with mean and variance drawn from their distributions."""
+    observed = [rng.gauss(mean, sd / math.sqrt(count)) for mean in means]
     df = len(means) * (count - 1)
-    spread = sd * math.sqrt(drawn.gammavariate(df / 2, 2) / df)
-    first, second = sorted(seen, reverse=True)[:2]
-    return seen.index(first) if first - second > bound * spread * math.sqrt(2 / count) else None
+    spread = sd * math.sqrt(rng.gammavariate(df / 2, 2) / df)
+    first, second = sorted(observed, reverse=True)[:2]
+    slower, beyond = (bound * spread * math.sqrt(2 / count) for bound in bounds)
+    is_best = first - second > max(slower, beyond + math.log1p(MARGIN))
+    return observed.index(first) if is_best else None
 
 
 def main() -> None:

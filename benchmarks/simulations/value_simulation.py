@@ -1,8 +1,8 @@
-"""Studies of the number of draft tokens where the truth is known: how often the best one is predicted away.
+"""Simulated studies of the number of draft tokens with a known truth: how often the best one is excluded by prediction.
 
-`python -m benchmarks.simulations.value_simulation [TRIALS]`. Texts are made token by token, drafted and verified with
-each k; a start counts its own accepted tokens over `TOKENS` tokens, and its steps take what the cell says, times its
-noise. What starts is chosen and judged by the product's own code.
+`python -m benchmarks.simulations.value_simulation [TRIALS]`. Texts are generated token by token, drafted and verified
+with each k; a start counts its accepted tokens over `TOKENS` tokens, and its steps take the cell's time times noise.
+The product's code chooses and judges the starts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from functools import cache
 from statistics import fmean
 from typing import NamedTuple
 
-from analysis.study import End, MeasuredK, choose_k, race, sd_of_starts
+from analysis.study import MeasuredK, RaceEnd, choose_k, race, sd_of_starts
 
 ROUNDS = 10
 MARGIN = 0.02
@@ -27,7 +27,7 @@ MANY, FEW = (1, 2, 3, 4, 6, 8), (0, 2, 4, 6)
 
 
 class Text(NamedTuple):
-    """How well its tokens are drafted: in easy stretches and in hard ones, which change by chance at each token."""
+    """Acceptance of drafts in easy and in hard parts of a text, which alternate at random tokens."""
 
     easy: float  # acceptance of a draft token, where those before it were accepted
     hard: float
@@ -54,17 +54,17 @@ COSTS: Mapping[str, Callable[[int], float]] = {  # time of a step over that with
 }
 
 
-class Counted(NamedTuple):
-    """What a server with this k counts over some tokens."""
+class DraftCounts(NamedTuple):
+    """Counts of a server with this k over some tokens."""
 
     tokens_per_step: float
     shares: tuple[float, ...]
 
 
 class Cell(NamedTuple):
-    """One truth: a text, what a step takes at each k, the values that are tried, and how far starts are apart."""
+    """One known truth: a text, the time of a step at each k, the tried values, and the spread of starts."""
 
-    words: str
+    title: str
     text: Text
     cost: Callable[[int], float]
     ks: Sequence[int]
@@ -83,98 +83,98 @@ class Tally:
     away: float
 
 
-def count(text: Text, k: int, tokens: int, drawn: random.Random) -> Counted:
+def count(text: Text, k: int, tokens: int, rng: random.Random) -> DraftCounts:
     """Verify drafts of k tokens through a text."""
-    reached, steps, made = [0] * k, 0, 0
-    is_easy = drawn.random() < 0.5
-    while made < tokens:
+    reached, steps, token_count = [0] * k, 0, 0
+    is_easy = rng.random() < 0.5
+    while token_count < tokens:
         steps += 1
-        accepted, is_easy = _step(text, k, is_easy, drawn)
-        for place in range(accepted):
-            reached[place] += 1
-        made += accepted + 1
-    return Counted(made / steps, tuple(one / steps for one in reached))
+        accepted, is_easy = _step(text, k, is_easy, rng)
+        for position in range(accepted):
+            reached[position] += 1
+        token_count += accepted + 1
+    return DraftCounts(token_count / steps, tuple(reach / steps for reach in reached))
 
 
-def _step(text: Text, k: int, is_easy: bool, drawn: random.Random) -> tuple[int, bool]:
+def _step(text: Text, k: int, is_easy: bool, rng: random.Random) -> tuple[int, bool]:
     accepted = 0
     while accepted < k:
         chance = (text.easy if is_easy else text.hard) * text.deeper**accepted
-        if drawn.random() >= chance:
+        if rng.random() >= chance:
             break
         accepted += 1
-        is_easy = _after(text, is_easy, drawn)
-    return accepted, _after(text, is_easy, drawn)
+        is_easy = _after(text, is_easy, rng)
+    return accepted, _after(text, is_easy, rng)
 
 
-def _after(text: Text, is_easy: bool, drawn: random.Random) -> bool:
-    return is_easy != (drawn.random() < 1 / max(2.0, text.stretch))
+def _after(text: Text, is_easy: bool, rng: random.Random) -> bool:
+    return is_easy != (rng.random() < 1 / max(2.0, text.stretch))
 
 
 @cache
-def counted(text: Text, k: int) -> tuple[Counted, ...]:
-    """What so many servers count."""
-    drawn = random.Random(f"{SEED} {text} {k}")
-    return tuple(count(text, k, TOKENS, drawn) for _ in range(SERVERS))
+def counted(text: Text, k: int) -> tuple[DraftCounts, ...]:
+    """Return the counts of this many servers."""
+    rng = random.Random(f"{SEED} {text} {k}")
+    return tuple(count(text, k, TOKENS, rng) for _ in range(SERVERS))
 
 
 def true_log_speed(cell: Cell, k: int) -> float:
-    return fmean(math.log(one.tokens_per_step / cell.cost(k)) for one in counted(cell.text, k))
+    return fmean(math.log(server.tokens_per_step / cell.cost(k)) for server in counted(cell.text, k))
 
 
-def start(cell: Cell, k: int, drawn: random.Random) -> MeasuredK:
-    """One server start."""
-    kept = drawn.choice(counted(cell.text, k))
-    speed = math.log(kept.tokens_per_step / cell.cost(k)) + drawn.gauss(0.0, cell.sd)
-    return MeasuredK(str(k), k, speed, (kept.shares,))
+def start(cell: Cell, k: int, rng: random.Random) -> MeasuredK:
+    """Simulate one server start."""
+    server = rng.choice(counted(cell.text, k))
+    speed = math.log(server.tokens_per_step / cell.cost(k)) + rng.gauss(0.0, cell.sd)
+    return MeasuredK(str(k), k, speed, (server.shares,))
 
 
 def study(
-    cell: Cell, drawn: random.Random, predicts: bool = True
-) -> tuple[End | None, str | None, int, tuple[str, ...]]:
-    """How it ended, its leader, the starts that it took, and the arms that were predicted away at its end."""
-    begun: dict[str, list[MeasuredK]] = {str(k): [] for k in cell.ks}
+    cell: Cell, rng: random.Random, predicts: bool = True
+) -> tuple[RaceEnd | None, str | None, int, tuple[str, ...]]:
+    """Return a study's end, its leader, its starts, and the arms excluded by prediction."""
+    starts_by_k: dict[str, list[MeasuredK]] = {str(k): [] for k in cell.ks}
     end, leader, away = None, None, tuple[str, ...]()
-    while end is None and max(map(len, begun.values())) < ROUNDS:
-        values = {name: [one.log_speed for one in its] for name, its in begun.items()}
-        measured = {name: _mean(its) for name, its in begun.items() if its}
+    while end is None and max(map(len, starts_by_k.values())) < ROUNDS:
+        values = {name: [server_start.log_speed for server_start in starts] for name, starts in starts_by_k.items()}
+        measured = {name: _mean(starts) for name, starts in starts_by_k.items() if starts}
         choice = choose_k({str(k): k for k in cell.ks}, measured, (), sd_of_starts(values)) if predicts else None
-        away = choice.away if choice else ()
-        race_now = race(values, MARGIN, away=away)
+        away = choice.excluded if choice else ()
+        race_now = race(values, MARGIN, excluded=away)
         end, leader = race_now.end, race_now.leader
         for name in [choice.probe] if choice and choice.probe else race_now.next_arms:
-            begun[name].append(start(cell, int(name), drawn))
-    return end, leader, sum(map(len, begun.values())), away
+            starts_by_k[name].append(start(cell, int(name), rng))
+    return end, leader, sum(map(len, starts_by_k.values())), away
 
 
 def _mean(starts: Sequence[MeasuredK]) -> MeasuredK:
     first = starts[0]
-    shares = tuple(share for one in starts for share in one.shares)
-    return MeasuredK(first.name, first.k, fmean(one.log_speed for one in starts), shares)
+    shares = tuple(share for start in starts for share in start.shares)
+    return MeasuredK(first.name, first.k, fmean(start.log_speed for start in starts), shares)
 
 
 def simulate(cell: Cell, trials: int, seed: int = SEED) -> Tally:
-    """Studies of one cell."""
-    drawn = random.Random(seed)
+    """Simulate the studies of one cell."""
+    rng = random.Random(seed)
     truth = {str(k): true_log_speed(cell, k) for k in cell.ks}
     best = max(truth, key=truth.__getitem__)
-    found = [study(cell, drawn) for _ in range(trials)]
-    plain = [study(cell, drawn, predicts=False) for _ in range(max(1, trials // 10))]
+    outcomes = [study(cell, rng) for _ in range(trials)]
+    plain = [study(cell, rng, predicts=False) for _ in range(max(1, trials // 10))]
     return Tally(
-        sum(best in away for *_, away in found) / trials,
-        sum(end is End.WINNER and leader != best for end, leader, *_ in found) / trials,
-        sum(end in (End.WINNER, End.SAME) for end, *_ in found) / trials,
-        fmean(starts for _, _, starts, _ in found),
+        sum(best in away for *_, away in outcomes) / trials,
+        sum(end is RaceEnd.WINNER and leader != best for end, leader, *_ in outcomes) / trials,
+        sum(end in (RaceEnd.WINNER, RaceEnd.SAME) for end, *_ in outcomes) / trials,
+        fmean(starts for _, _, starts, _ in outcomes),
         fmean(starts for _, _, starts, _ in plain),
-        fmean(len(away) for *_, away in found),
+        fmean(len(away) for *_, away in outcomes),
     )
 
 
 def cells() -> Iterator[Cell]:
-    for words, text in TEXTS.items():
+    for title, text in TEXTS.items():
         for cost_words, cost in COSTS.items():
             for ks, sd in ((MANY, 0.01), (MANY, 0.03), (FEW, 0.02)):
-                yield Cell(f"{words}; {cost_words}; k {', '.join(map(str, ks))}; {sd:.0%}", text, cost, ks, sd)
+                yield Cell(f"{title}; {cost_words}; k {', '.join(map(str, ks))}; {sd:.0%}", text, cost, ks, sd)
 
 
 def main() -> None:
@@ -186,9 +186,9 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|")
     for cell in cells():
         outcome = simulate(cell, trials)
-        shares = " | ".join(f"{one:.1%}" for one in (outcome.pruned_best, outcome.wrong, outcome.decided))
+        shares = " | ".join(f"{value:.1%}" for value in (outcome.pruned_best, outcome.wrong, outcome.decided))
         print(
-            f"| {cell.words} | {shares} | {outcome.starts:.1f} | {outcome.starts_of_race:.1f} | {outcome.away:.1f} |",
+            f"| {cell.title} | {shares} | {outcome.starts:.1f} | {outcome.starts_of_race:.1f} | {outcome.away:.1f} |",
             flush=True,
         )
 

@@ -1,10 +1,10 @@
-"""Does the verdict hold what it says? Simulated repeats with a known truth, judged by analysis/verdict.
+"""Coverage and error rates of the verdict: simulated repeats with a known truth, judged by analysis/verdict.
 
     python -m benchmarks.simulations.verdict_simulation [trials a cell, 10,000 if not given]
 
 A replicate is the mean of lognormal windows that follow an AR(1) process on the log scale, times the run's own factor.
-Thousands of trials are judged at once by an array copy of the product's rules, which takes its quantiles from the
-product; tests/verdict/test_simulation.py holds that the copy and `judge` give the same intervals and answers.
+Thousands of trials are judged at once by an array version of the product's rules, with the product's quantiles;
+tests/analysis/verdict/test_simulation.py checks that it and `judge` give the same intervals and answers.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ NOISIER = 3.0  # the noisier side's sd over the other's
 
 @dataclass(frozen=True)
 class Noise:
-    """What makes two replicates of one configuration differ."""
+    """Sources of variation between replicates of one configuration."""
 
     cv: float  # of one window
     lag1: float  # correlation of neighbouring windows' logs
@@ -51,7 +51,7 @@ class Noise:
         return self.cv**2 / self.windows * (1 + 2 * lags)
 
 
-NOISES = [Noise(*one) for one in product((0.03, 0.1, 0.5), (0.3, 0.8), (6, 40, 200), (0.0, 0.01, 0.03))]
+NOISES = [Noise(*parameters) for parameters in product((0.03, 0.1, 0.5), (0.3, 0.8), (6, 40, 200), (0.0, 0.01, 0.03))]
 
 
 def noise_of(total_sd: float, lag1: float, windows: int) -> Noise:
@@ -79,16 +79,16 @@ def expected_log(noise: Noise) -> float:
 
 
 def two_sides(seed: int, noise: Noise, sd_ratio: float, trials: int) -> tuple[Array, Array]:
-    """Logs of MOST_REPEATS replicates a side, whose true ratio is 1; the other side has the cell's noise."""
+    """Return logs of MOST_REPEATS replicates per side, with a true ratio of 1; one side has the cell's noise."""
     rng = np.random.default_rng(seed)
     quiet = noise.times(1 / sd_ratio)
-    a, b = (log_replicates(rng, one, (trials, MOST_REPEATS)) for one in (quiet, noise))
+    a, b = (log_replicates(rng, side, (trials, MOST_REPEATS)) for side in (quiet, noise))
     return (a, b) if sd_ratio == 1 else (a - expected_log(quiet), b - expected_log(noise))
 
 
 @dataclass(frozen=True)
-class Judged:
-    """Intervals on the log scale, of many trials."""
+class TrialIntervals:
+    """Intervals of many trials, on the log scale."""
 
     log_ratio: Array
     half: Array  # of the 95 % interval
@@ -134,17 +134,17 @@ def welch_half(a: Array, b: Array, level: float) -> Array:
 def quantile_table(p: float, least: int, most: int) -> tuple[Array, Array]:
     """Quantiles by the inverse of the degrees of freedom, rising."""
     inverse = np.linspace(1 / most, 1 / least, TABLE)
-    return inverse, np.array([quantile(p, 1 / one) for one in inverse])
+    return inverse, np.array([quantile(p, 1 / inverse_df) for inverse_df in inverse])
 
 
 def coverage_cells(
     trials: int, noises: Sequence[Noise] = NOISES, repeats: Sequence[tuple[int, int]] = EQUAL + UNEQUAL
-) -> Iterator[tuple[Noise, float, tuple[int, int], Judged]]:
+) -> Iterator[tuple[Noise, float, tuple[int, int], TrialIntervals]]:
     """Every noise, with like and unlike sides, at every number of repeats; the true ratio is 1."""
     for seed, (noise, sd_ratio) in enumerate(product(noises, (1.0, NOISIER))):
         a, b = two_sides(seed, noise, sd_ratio, trials)
         for n_a, n_b in repeats:
-            yield noise, sd_ratio, (n_a, n_b), Judged.of(a[:, :n_a], b[:, :n_b])
+            yield noise, sd_ratio, (n_a, n_b), TrialIntervals.of(a[:, :n_a], b[:, :n_b])
 
 
 def arms(seed: int, count: int, repeats: int, noisy: int | None, trials: int) -> Array:
@@ -156,19 +156,19 @@ def arms(seed: int, count: int, repeats: int, noisy: int | None, trials: int) ->
 
 
 def joint_coverage(logs: Array) -> float:
-    """How often all of the arms' intervals cover, by the product's rule."""
+    """Return how often all of the arms' intervals cover, by the product's rule."""
     count = logs.shape[1]
-    judged = [Judged.of(logs[:, 0], logs[:, arm], comparisons=count - 1) for arm in range(1, count)]
-    return float(np.mean(np.all([one.covered() for one in judged], axis=0)))
+    judged = [TrialIntervals.of(logs[:, 0], logs[:, arm], comparisons=count - 1) for arm in range(1, count)]
+    return float(np.mean(np.all([intervals.covered() for intervals in judged], axis=0)))
 
 
 def pooled_coverage(logs: Array, earlier_df: int = 0, seed: int = 0) -> float:
     """How often the 95 % interval of arm 1 covers with one sd for all arms, and earlier repeats of sd 2 % if asked."""
     trials, count, repeats = logs.shape
-    own = logs.var(2, ddof=1).mean(1) * count * (repeats - 1) if repeats > 1 else np.zeros(trials)
+    own_variance = logs.var(2, ddof=1).mean(1) * count * (repeats - 1) if repeats > 1 else np.zeros(trials)
     earlier = 0.02**2 * np.random.default_rng(seed).chisquare(earlier_df, trials) if earlier_df else np.zeros(trials)
     df = count * (repeats - 1) + earlier_df
-    half = quantile(0.975, df) * np.sqrt((own + earlier) / df * 2 / repeats)
+    half = quantile(0.975, df) * np.sqrt((own_variance + earlier) / df * 2 / repeats)
     return float(np.mean(np.abs(logs[:, 1].mean(1) - logs[:, 0].mean(1)) <= half))
 
 
@@ -178,38 +178,38 @@ def power_cells(trials: int, total_sd: float = 0.02) -> Iterator[tuple[str, int,
         noise = noise_of(total_sd, lag1, windows)
         for ratio, repeats in ((1.10, 3), (1.3, 3), (1.5, 2), (1.10, 5)):
             a, b = (side[:, :repeats] for side in two_sides(seed, noise, 1.0, trials))
-            yield f"better at {ratio}", repeats, noise, float(Judged.of(a, b).better(ratio).mean())
+            yield f"better at {ratio}", repeats, noise, float(TrialIntervals.of(a, b).better(ratio).mean())
 
 
 def same_power(repeats: int, trials: int, total_sd: float = 0.02) -> float:
-    """How often 'same' is claimed of two like arms."""
+    """Return how often 'same' is claimed for two equal arms."""
     a, b = total_sd * np.random.default_rng(5).standard_normal((2, trials, repeats))
-    return float(Judged.of(a, b).same(1.0).mean())
+    return float(TrialIntervals.of(a, b).same(1.0).mean())
 
 
 def typical_half_width(repeats: int, trials: int, total_sd: float = 0.02) -> float:
     a, b = total_sd * np.random.default_rng(6).standard_normal((2, trials, repeats))
-    return float(np.expm1(np.median(Judged.of(a, b).half)))
+    return float(np.expm1(np.median(TrialIntervals.of(a, b).half)))
 
 
 def print_coverage(trials: int) -> None:
     print(f"Coverage of the 95 % interval, {len(NOISES)} kinds of noise a row, {trials:,} trials a cell\n")
     print("| repeats | sd ratio | lowest | mean | highest | better or worse at 1.00 | better at 1.02 | same at 1.02 |")
     print("|---|---|---|---|---|---|---|---|")
-    rows: dict[tuple[tuple[int, int], float], list[Judged]] = {}
+    rows: dict[tuple[tuple[int, int], float], list[TrialIntervals]] = {}
     for _, sd_ratio, repeats, judged in coverage_cells(trials):
         rows.setdefault((repeats, sd_ratio), []).append(judged)
     for (repeats, sd_ratio), cells in sorted(rows.items(), key=lambda row: (row[0][0][0] != row[0][0][1], row[0])):
-        covered = [one.covered().mean() for one in cells]
-        worst = [max(of_one) for of_one in zip(*(_false_claims(one) for one in cells), strict=True)]
+        covered = [cell.covered().mean() for cell in cells]
+        worst = [max(of_one) for of_one in zip(*(_false_claims(cell) for cell in cells), strict=True)]
         figures = (min(covered), float(np.mean(covered)), max(covered), *worst)
         name = f"{repeats[0]} and {repeats[1]}"
-        print(f"| {name} | {sd_ratio:.0f} | " + " | ".join(f"{100 * one:.1f} %" for one in figures) + " |")
+        print(f"| {name} | {sd_ratio:.0f} | " + " | ".join(f"{100 * figure:.1f} %" for figure in figures) + " |")
 
 
-def _false_claims(judged: Judged) -> tuple[float, float, float]:
+def _false_claims(judged: TrialIntervals) -> tuple[float, float, float]:
     claims = judged.beyond(1.0), judged.better(1.02), judged.same(1.02)
-    return tuple(float(one.mean()) for one in claims)  # type: ignore[return-value]
+    return tuple(float(claim.mean()) for claim in claims)  # type: ignore[return-value]
 
 
 def print_welch_alone(trials: int) -> None:
@@ -221,7 +221,9 @@ def print_welch_alone(trials: int) -> None:
         a, b = two_sides(11, noise_of(0.02, 0.5, 40), sd_ratio, 10 * trials)
         a, b = a[:, :many], b[:, :few]
         covered = [np.mean(np.abs(b.mean(1) - a.mean(1)) <= half(a, b, 0.95)) for half in (welch_half, half_interval)]
-        print(f"| {many} and {few} | {sd_ratio:.0f} | " + " | ".join(f"{100 * one:.1f} %" for one in covered) + " |")
+        print(
+            f"| {many} and {few} | {sd_ratio:.0f} | " + " | ".join(f"{100 * share:.1f} %" for share in covered) + " |"
+        )
 
 
 def print_arms(trials: int) -> None:
@@ -232,8 +234,8 @@ def print_arms(trials: int) -> None:
     print("|---|---|---|---|---|---|---|")
     for seed, (count, repeats) in enumerate(product((2, 3, 4, 8), (2, 3, 5))):
         cases = [arms(seed, count, repeats, noisy, trials) for noisy in (None, 0, 1)]
-        figures = [joint_coverage(one) for one in cases] + [pooled_coverage(cases[0]), pooled_coverage(cases[2])]
-        print(f"| {count} | {repeats} | " + " | ".join(f"{100 * one:.1f} %" for one in figures) + " |")
+        figures = [joint_coverage(case) for case in cases] + [pooled_coverage(cases[0]), pooled_coverage(cases[2])]
+        print(f"| {count} | {repeats} | " + " | ".join(f"{100 * figure:.1f} %" for figure in figures) + " |")
 
 
 def print_earlier(trials: int) -> None:
@@ -243,7 +245,7 @@ def print_earlier(trials: int) -> None:
     for repeats, df in product((1, 2, 3), (6, 12, 30)):
         figures = [pooled_coverage(arms(9, 2, repeats, noisy, trials), df) for noisy in (None, 1)]
         use = "used, and told" if repeats == 1 else "not used"
-        print(f"| {repeats} | {df} | " + " | ".join(f"{100 * one:.1f} %" for one in figures) + f" | {use} |")
+        print(f"| {repeats} | {df} | " + " | ".join(f"{100 * figure:.1f} %" for figure in figures) + f" | {use} |")
 
 
 def print_power(trials: int) -> None:
@@ -259,7 +261,7 @@ def print_power(trials: int) -> None:
     print("\n| repeats | half-width said before | median in simulation |\n|---|---|---|")
     for repeats in (2, 3, 5, 10, 20):
         widths = half_width(0.02, repeats), typical_half_width(repeats, trials)
-        print(f"| {repeats} | " + " | ".join(f"{100 * one:.1f} %" for one in widths) + " |")
+        print(f"| {repeats} | " + " | ".join(f"{100 * width:.1f} %" for width in widths) + " |")
 
 
 def main() -> int:

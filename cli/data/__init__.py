@@ -1,1 +1,1 @@
-"""Commands about the data folder: import, check, export, backup, restore, the lake."""
+"""Commands for the data folder: import, check, export, backup, restore, the lake."""

@@ -11,54 +11,54 @@ if TYPE_CHECKING:
     from collectors.imports.inbox import Status
     from settings import Settings
 
-LOOK_EVERY_S = 0.2
-OWN_EVERY_S = 2.0  # how often it tries to own the store of a Pitwall that may have died
+POLL_S = 0.2
+RETRY_OWN_S = 2.0  # between attempts to own the store, since its Pitwall may have died
 
 
-class Owner:
+class InboxOwner:
     """Processes the inbox of a store that no other process owns."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._opened = ExitStack()
+        self._resources = ExitStack()
         self._owns = False
         self._tried_s = 0.0
 
-    def __enter__(self) -> Owner:
+    def __enter__(self) -> InboxOwner:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._opened.close()
+        self._resources.close()
 
     def try_to_own(self) -> None:
-        """Own the store if no Pitwall does; asked often, tried now and then. Raises StoreError if it is unusable."""
+        """Own the store if no Pitwall does, tried every RETRY_OWN_S; raises StoreError if it is unusable."""
         from storage.database import StoreInUseError
 
         now_s = time.monotonic()
-        if self._owns or (self._tried_s and now_s - self._tried_s < OWN_EVERY_S):
+        if self._owns or (self._tried_s and now_s - self._tried_s < RETRY_OWN_S):
             return
         self._tried_s = now_s
         try:
-            self._opened.enter_context(_inbox_at_work(self._settings))
+            self._resources.enter_context(_open_inbox(self._settings))
         except StoreInUseError:
             return
         self._owns = True
 
-    def outcome_of(self, job_id: str, look: Callable[[Status], None] = lambda status: None) -> Status:
-        """How a job ended, once it has; `look` is called with how far it is. Raises StoreError as `try_to_own` does."""
-        from collectors.imports.inbox import forget, inbox_folder, status_of
+    def wait_for_job(self, job_id: str, report_progress: Callable[[Status], None] = lambda status: None) -> Status:
+        """Wait for the end of a job and return its status; `report_progress` takes earlier ones. Raises StoreError."""
+        from collectors.imports.inbox import delete_status, inbox_folder, read_status
 
         folder = inbox_folder(self._settings.data_dir)
-        while not (status := status_of(folder, job_id)).is_over:
+        while not (status := read_status(folder, job_id)).is_over:
             self.try_to_own()
-            look(status)
-            time.sleep(LOOK_EVERY_S)
-        forget(folder, job_id)
+            report_progress(status)
+            time.sleep(POLL_S)
+        delete_status(folder, job_id)
         return status
 
 
 @contextmanager
-def _inbox_at_work(settings: Settings) -> Iterator[None]:
+def _open_inbox(settings: Settings) -> Iterator[None]:
     from service.inbox import inbox_of
     from storage.store import Store
 

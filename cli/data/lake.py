@@ -1,4 +1,4 @@
-"""`./pitwall lake init|status|ship|compact|check`: the store that several machines share, from the shell."""
+"""`./pitwall lake init|status|ship|compact|check`: manages the store that several machines share."""
 
 from __future__ import annotations
 
@@ -11,45 +11,47 @@ from cli.exit_status import DONE, REFUSED
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `pitwall lake init`, `status`, `ship`, `compact` and `check` to the parser."""
-    words = "ship finished runs to the store that several machines share, and keep it fit"
+    help_text = "ship finished runs to the store that several machines share, and maintain it"
     lake = commands.add_parser(
-        "lake", help=words, description=f"{words}. It is configured by lake.toml of the data folder."
+        "lake", help=help_text, description=f"{help_text}. It is configured in lake.toml in the data folder."
     )
     orders = lake.add_subparsers(dest="order", required=True, metavar="ORDER")
-    made = add_command(orders, "init", init, "make the lake's tables, or bring them up to date")
-    made.add_argument("--reader", metavar="ROLE", help="a PostgreSQL role that may read the lake from now on")
-    add_command(orders, "status", status, "say what is shipped, what waits, and how others attach the lake")
-    add_command(orders, "ship", ship, "ship what is sealed now; a running Pitwall does so by itself once a minute")
-    compacted = add_command(
-        orders, "compact", compact, "merge small files, forget old snapshots, delete what nobody names"
+    init_command = add_command(orders, "init", init, "create the lake's tables, or update them")
+    init_command.add_argument("--reader", metavar="ROLE", help="a PostgreSQL role that may read the lake from now on")
+    add_command(orders, "status", status, "print what is shipped, what is waiting, and how others attach the lake")
+    add_command(orders, "ship", ship, "ship everything that is sealed now; a running Pitwall does so once a minute")
+    compact_command = add_command(
+        orders, "compact", compact, "merge small files, drop old snapshots, delete unreferenced files"
     )
-    compacted.add_argument("--keep-days", type=float, default=7.0, metavar="N", help="of old snapshots (default: 7)")
-    add_command(orders, "check", check, "hold every table of the lake against its ledger")
+    compact_command.add_argument(
+        "--keep-days", type=float, default=7.0, metavar="N", help="how long to keep old snapshots (default: 7)"
+    )
+    add_command(orders, "check", check, "check every table of the lake against its ledger")
 
 
 def init(arguments: argparse.Namespace) -> Answer:
-    """Make the lake's tables, by those of the published file; raises LakeError, StoreError."""
+    """Create the lake's tables from those of the published file; raises LakeError, StoreError."""
     from settings import load_settings
-    from storage.lake.config import needed_config
+    from storage.lake.config import required_config
     from storage.lake.connection import errors_without_secrets, opened_lake
-    from storage.lake.layout import make_lake, wanted_columns
+    from storage.lake.layout import make_lake, required_columns
     from storage.published_query import published_query
 
     settings = load_settings()
-    config = needed_config(settings)
+    config = required_config(settings)
     with published_query(settings.published_path) as query:
-        wanted = wanted_columns(query)
+        columns = required_columns(query)
     with opened_lake(config) as connection, errors_without_secrets(config):
-        make_lake(connection, wanted, arguments.reader)
+        make_lake(connection, columns, arguments.reader)
     reader = f" {arguments.reader} may read it." if arguments.reader else ""
-    return Answer(f"The lake has {len(wanted)} tables.{reader}", {"tables": list(wanted)})
+    return Answer(f"The lake has {len(columns)} tables.{reader}", {"tables": list(columns)})
 
 
 def status(arguments: argparse.Namespace) -> Answer:
-    """What this data folder has shipped, what waits, and how others attach the lake; raises LakeError, StoreError."""
+    """Report what is shipped, what is waiting, and how others attach the lake; raises LakeError, StoreError."""
     from redaction import mask_text
     from settings import load_settings
-    from storage.lake.config import needed_config
+    from storage.lake.config import required_config
     from storage.lake.connection import errors_without_secrets, opened_lake
     from storage.lake.owner import owner_id
     from storage.lake.ship import Shipper
@@ -58,66 +60,68 @@ def status(arguments: argparse.Namespace) -> Answer:
     from storage.published_query import published_query
 
     settings = load_settings()
-    config, owner = needed_config(settings), owner_id(settings)
+    config, owner = required_config(settings), owner_id(settings)
     with (
         published_query(settings.published_path) as query,
         opened_lake(config, read_only=True) as connection,
         errors_without_secrets(config),
     ):
         shipper = Shipper(config, owner, query, settings.parquet_dir.absolute(), mask_text)
-        found = lake_status(connection, owner, shipper.look(connection))
+        report = lake_status(connection, owner, shipper.look(connection))
     statements = attach_statements(config)
-    last = f"{found.last_shipped_at:%Y-%m-%d %H:%M:%S} UTC" if found.last_shipped_at else "never"
+    last = f"{report.last_shipped_at:%Y-%m-%d %H:%M:%S} UTC" if report.last_shipped_at else "never"
     unencrypted = in_clear(config)
     lines = [
         *unencrypted,
-        f"This data folder ({owner}) has {found.runs:,} runs in the lake: {found.parts:,} parts, {found.rows:,} rows; "
-        f"the last commit: {last}.",
-        f"{found.waiting_parts:,} sealed parts of {found.waiting_runs:,} runs wait: {found.waiting_rows:,} rows.",
-        f"All data folders: {found.all_owners:,} with {found.all_runs:,} runs in {found.all_parts:,} parts.",
-        "Others read it in DuckDB, with a role and a key that may only read:",
+        f"This data folder ({owner}) has {report.runs:,} runs in the lake: "
+        f"{report.parts:,} parts, {report.rows:,} rows; the last commit: {last}.",
+        f"{report.waiting_parts:,} sealed parts of {report.waiting_runs:,} runs are waiting: "
+        f"{report.waiting_rows:,} rows.",
+        f"All data folders: {report.all_owners:,} with {report.all_runs:,} runs in {report.all_parts:,} parts.",
+        "Others read it in DuckDB, with a read-only role and key:",
         statements,
     ]
-    return Answer("\n".join(lines), asdict(found) | {"attach": statements, "in_clear": unencrypted})
+    return Answer("\n".join(lines), asdict(report) | {"attach": statements, "in_clear": unencrypted})
 
 
 def ship(arguments: argparse.Namespace) -> Answer:
-    """Ship until nothing waits, or another process does; raises LakeError, StoreError."""
+    """Ship until nothing is waiting, or another process ships; raises LakeError, StoreError."""
     from redaction import mask_text
     from settings import load_settings
-    from storage.lake.config import needed_config
+    from storage.lake.config import required_config
     from storage.lake.owner import owner_id
     from storage.lake.ship import Shipper, ship_all
     from storage.published_query import published_query
 
     settings = load_settings()
-    config = needed_config(settings)
+    config = required_config(settings)
     with published_query(settings.published_path) as query:
         shipper = Shipper(config, owner_id(settings), query, settings.parquet_dir.absolute(), mask_text)
-        done = ship_all(shipper, config)
-    text = f"Shipped {done.parts:,} parts with {done.rows:,} rows, and {done.records:,} records."
-    if not done.is_held:
-        text += " Another process ships for this data folder, or the lake is being compacted: it goes on."
-    return Answer(text, asdict(done))
+        result = ship_all(shipper, config)
+    text = f"Shipped {result.parts:,} parts with {result.rows:,} rows, and {result.records:,} records."
+    if not result.is_held:
+        text += " Another process is shipping for this data folder, or the lake is being compacted."
+    return Answer(text, asdict(result))
 
 
 def compact(arguments: argparse.Namespace) -> Answer:
     """Merge small files and delete old ones; raises LakeError."""
     from settings import load_settings
-    from storage.lake.config import needed_config
+    from storage.lake.config import required_config
     from storage.lake.upkeep import compact as compact_lake
 
-    done = compact_lake(needed_config(load_settings()), arguments.keep_days)
-    text = f"{done.files_before:,} files became {done.files_after:,}; {done.deleted:,} that nobody names were deleted."
-    return Answer(text, asdict(done))
+    result = compact_lake(required_config(load_settings()), arguments.keep_days)
+    merged = f"{result.files_before:,} files became {result.files_after:,}"
+    text = f"{merged}; {result.deleted:,} unreferenced files were deleted."
+    return Answer(text, asdict(result))
 
 
 def check(arguments: argparse.Namespace) -> Answer:
-    """A sentence for each thing that is wrong, REFUSED where there is one; raises LakeError."""
+    """Report each difference as a sentence, with REFUSED if there is one; raises LakeError."""
     from settings import load_settings
-    from storage.lake.config import needed_config
+    from storage.lake.config import required_config
     from storage.lake.upkeep import check_lake
 
-    found = check_lake(needed_config(load_settings()))
-    text = "\n".join(found) or "Every table of the lake is as its ledger says."
-    return Answer(text, {"found": found}, REFUSED if found else DONE)
+    problems = check_lake(required_config(load_settings()))
+    text = "\n".join(problems) or "Every table of the lake matches its ledger."
+    return Answer(text, {"found": problems}, REFUSED if problems else DONE)

@@ -1,1 +1,1 @@
-"""Commands that put a server under load, or record the load that others put it under."""
+"""Commands that put a server under load, or record the requests of other clients."""

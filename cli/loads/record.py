@@ -1,4 +1,4 @@
-"""`./pitwall record RUN`: a proxy to a run's server that records the requests of other clients."""
+"""`./pitwall record RUN`: runs a proxy to a run's server that records the requests of other clients."""
 
 from __future__ import annotations
 
@@ -17,49 +17,49 @@ if TYPE_CHECKING:
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `pitwall record` and its flags to the parser."""
-    words = "pass requests on to a run's server and record their latencies; their text only where that is asked for"
-    command = commands.add_parser("record", help=words, description=words)
-    command.add_argument("run_id", metavar="RUN", nargs="?", help="the id of a run whose server answers")
-    command.add_argument("--job", type=Path, metavar="JOB.json", help="in place of RUN; Pitwall starts this")
-    command.add_argument("--port", type=int, default=0, metavar="P", help="of 127.0.0.1; any free one unless set")
+    help_text = "forward requests to a run's server and record their latencies; their text only with --keep-text"
+    command = commands.add_parser("record", help=help_text, description=help_text)
+    command.add_argument("run_id", metavar="RUN", nargs="?", help="the id of a run with a ready server")
+    command.add_argument("--job", type=Path, metavar="JOB.json", help="instead of RUN; used by Pitwall")
+    command.add_argument("--port", type=int, default=0, metavar="P", help="port on 127.0.0.1 (default: any free one)")
     command.add_argument(
-        "--minutes", type=_minutes, default=60.0, metavar="N", help="ends after so long; 60 unless set"
+        "--minutes", type=_minutes, default=60.0, metavar="N", help="end after this time (default: 60)"
     )
-    command.add_argument("--keep-text", action="store_true", help="keep what was said, to be replayed as sessions")
+    command.add_argument("--keep-text", action="store_true", help="keep prompts and answers, for replay as sessions")
     command.set_defaults(run=run, refuse=command.error)
 
 
 def _minutes(word: str) -> float:
-    from workloads.recording.recorder_job import MOST_MINUTES
+    from workloads.recording.recorder_job import MAX_MINUTES
 
     minutes = float(word)
-    if not 0 < minutes <= MOST_MINUTES:
-        raise argparse.ArgumentTypeError(f"between 0 and {MOST_MINUTES}")
+    if not 0 < minutes <= MAX_MINUTES:
+        raise argparse.ArgumentTypeError(f"between 0 and {MAX_MINUTES}")
     return minutes
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """REFUSED with a sentence where its server does not answer; raises RecorderBusyError, StoreError, OSError."""
+    """Record; return REFUSED if the server is not ready. Raises RecorderBusyError, StoreError, OSError."""
     if (arguments.run_id is None) == (arguments.job is None):
-        arguments.refuse("say one RUN, or --job")
-    os.umask(0o077)  # what it writes is the data folder's
+        arguments.refuse("give one RUN, or --job")
+    os.umask(0o077)  # its files belong to the data folder
     if arguments.job:
         return _run_job(arguments.job)
-    from workloads.process.prepare import requests_of
-    from workloads.recording.recorder_job import RecorderAsk
+    from workloads.process.prepare import requests_file
+    from workloads.recording.recorder_job import RecorderOptions
     from workloads.recording.serve import Recording
 
-    found = _run_of(arguments.run_id)
-    if why := why_not(found, arguments.run_id):
-        print(why, file=sys.stderr)
+    target = _find_run(arguments.run_id)
+    if obstacle := recording_obstacle(target, arguments.run_id):
+        print(obstacle, file=sys.stderr)
         return REFUSED
-    assert found and found.base_url
-    ask = RecorderAsk(minutes=arguments.minutes, keeps_text=arguments.keep_text)
-    return _record(Recording(found.id, found.base_url, requests_of(found), ask, port=arguments.port))
+    assert target and target.base_url
+    options = RecorderOptions(minutes=arguments.minutes, keeps_text=arguments.keep_text)
+    return _record(Recording(target.id, target.base_url, requests_file(target), options, port=arguments.port))
 
 
 def _run_job(path: Path) -> int:
-    """As the job says, with the token that Pitwall has shown to the operator."""
+    """Record for a job of Pitwall, with the token that it showed to the operator."""
     from pydantic import ValidationError
 
     from workloads.recording.recorder_job import RECORDER_TOKEN, RecorderJob
@@ -80,28 +80,28 @@ def _record(recording: Recording) -> int:
     from redaction import SERVER_API_KEY
     from workloads.recording.serve import record
 
-    asyncio.run(record(recording, os.environ.get(SERVER_API_KEY), lambda words: print(words, flush=True)))
+    asyncio.run(record(recording, os.environ.get(SERVER_API_KEY), lambda text: print(text, flush=True)))
     return DONE
 
 
-def _run_of(run_id: str) -> Run | None:
+def _find_run(run_id: str) -> Run | None:
     from settings import load_settings
-    from storage.ask.run_queries import runs_of
-    from storage.published import Published
+    from storage.published import PublishedStore
     from storage.published_query import published_query
+    from storage.queries.run_queries import runs_of
 
     with published_query(load_settings().published_path) as query:
-        return next(iter(runs_of(Published(query), [run_id])), None)
+        return next(iter(runs_of(PublishedStore(query), [run_id])), None)
 
 
-def why_not(run: Run | None, run_id: str) -> str | None:
-    """The sentence that says why this run cannot be recorded; None where it can."""
+def recording_obstacle(run: Run | None, run_id: str) -> str | None:
+    """Return a sentence on why this run cannot be recorded; None if it can."""
     from domain import RunState
 
     if run is None:
         return f"There is no run {run_id}."
     if run.state not in (RunState.READY, RunState.RUNNING) or run.base_url is None:
-        return f"The server of run {run_id} does not answer: the run is {run.state.value}."
+        return f"The server of run {run_id} is not ready: the run is {run.state.value}."
     if run.run_dir is None:
-        return f"Run {run_id} has no folder yet: put a load on it once, then it can be recorded."
+        return f"Run {run_id} has no folder yet: start a load on it once, then it can be recorded."
     return None

@@ -1,1 +1,1 @@
-"""Commands about machines: their hardware, hosts for servers, other Pitwalls, agents."""
+"""Commands for machines: their hardware, hosts for servers, other Pitwalls, agents."""

@@ -1,4 +1,4 @@
-"""`./pitwall agent --run RUN --to URL`: send this machine's GPU and host samples to the Pitwall of a run."""
+"""`./pitwall agent --run RUN --to URL`: sends this machine's GPU and host samples to the Pitwall of a run."""
 
 from __future__ import annotations
 
@@ -19,64 +19,66 @@ BUFFER_MIB = 64
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `pitwall agent` and its flags to the parser."""
-    words = "send samples of this machine's GPUs and host to the Pitwall of a run that is spread over several machines"
-    command = commands.add_parser("agent", help=words, description=words)
-    command.add_argument("--run", dest="run_id", required=True, metavar="RUN", help="the id of the run")
-    command.add_argument("--to", required=True, metavar="URL", help="of its Pitwall: https, or http on this machine")
-    words = f"a file of mode 0600 with its token, - for standard input (default: the variable {TOKEN_VARIABLE})"
-    command.add_argument("--token-file", metavar="FILE", help=words)
-    words = "a process of the run here: it and its children are measured, and the GPUs that they use are the run's"
-    command.add_argument("--pid", type=int, metavar="PID", help=words)
+    help_text = "send samples of this machine's GPUs and host to the Pitwall of a run that spans several machines"
+    command = commands.add_parser("agent", help=help_text, description=help_text)
+    command.add_argument("--run", dest="run_id", required=True, metavar="RUN", help="a run's id")
+    command.add_argument(
+        "--to", required=True, metavar="URL", help="address of its Pitwall: https, or http on this machine"
+    )
+    help_text = f"file of mode 0600 with its token, - for standard input (default: the variable {TOKEN_VARIABLE})"
+    command.add_argument("--token-file", metavar="FILE", help=help_text)
+    help_text = "process of the run on this machine; it, its children and the GPUs that they use are measured"
+    command.add_argument("--pid", type=int, metavar="PID", help=help_text)
     command.add_argument("--gpus", metavar="LIST", help="numbers or UUIDs of the run's GPUs here (default: all)")
-    command.add_argument("--ca", type=Path, metavar="FILE", help="certificates to trust in place of the usual ones")
-    words = f"the most that is kept while the Pitwall does not answer (default: {BUFFER_MIB})"
-    command.add_argument("--buffer-mib", type=int, default=BUFFER_MIB, metavar="N", help=words)
+    command.add_argument("--ca", type=Path, metavar="FILE", help="certificates to trust instead of the system's")
+    help_text = f"largest buffer while the Pitwall does not answer (default: {BUFFER_MIB})"
+    command.add_argument("--buffer-mib", type=int, default=BUFFER_MIB, metavar="N", help=help_text)
     command.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """DONE when the run is over or on SIGINT or SIGTERM. Raises PitwallError, OSError."""
+    """Return DONE when the run has ended, or on SIGINT or SIGTERM. Raises PitwallError, OSError."""
+    from collectors.agents.agent import NodeSampler
+    from collectors.agents.link import checked_address
     from collectors.base import Clock
     from collectors.machine.nvml import NvmlProvider
-    from collectors.nodes.agent import NodeLook
-    from collectors.nodes.link import checked_address
 
     checked_address(arguments.to)
     token = read_token(arguments.token_file, TOKEN_VARIABLE)
-    looked_at = run_here(arguments.run_id, arguments.pid, arguments.gpus)
-    return work(arguments, token, looked_at, NodeLook(looked_at, NvmlProvider(), Clock(), say))
+    local_run = make_local_run(arguments.run_id, arguments.pid, arguments.gpus)
+    return send_samples(arguments, token, local_run, NodeSampler(local_run, NvmlProvider(), Clock(), say))
 
 
-def work(arguments: argparse.Namespace, token: str, looked_at: Run, look: object) -> int:
-    """Send what `look` gives until the run is over."""
+def send_samples(arguments: argparse.Namespace, token: str, local_run: Run, sampler: object) -> int:
+    """Send the readings of `sampler` until the run has ended."""
     import socket
 
-    from collectors.nodes.agent import Agent, Node
-    from collectors.nodes.link import Link
-    from collectors.nodes.spool import Spool
+    from collectors.agents.agent import Agent, NodeIdentity
+    from collectors.agents.link import Link
+    from collectors.agents.spool import Spool
     from machine.identity import boot_id
     from settings import load_settings
 
     path = load_settings().agent_dir / f"{arguments.run_id}.sqlite"
     spool = Spool(path, max(arguments.buffer_mib, 1) << 20)
     link = Link(arguments.to, token, arguments.run_id, spool.agent_id, arguments.ca)
-    node = Node(looked_at.machine_id, socket.gethostname(), boot_id())
-    agent = Agent(node, spool, link, look, say)  # type: ignore[arg-type]
+    node = NodeIdentity(local_run.machine_id, socket.gethostname(), boot_id())
+    agent = Agent(node, spool, link, sampler, say)  # type: ignore[arg-type]
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: agent.stop())
     say(f"Sending samples of {node.host_name} ({node.machine_id}) to {arguments.to}.")
     try:
         is_done = agent.work()
-        left = "" if spool.is_empty() else f" What is not sent yet waits in {path}; the next start sends it."
-        say("The run has ended, and everything is sent." if is_done else f"Stopped.{left}")
+        unsent = "" if spool.is_empty() else f" Unsent samples remain in {path}; the next start sends them."
+        say("The run has ended, and all samples were sent." if is_done else f"Stopped.{unsent}")
     finally:
         link.close()
         spool.close()
     return DONE
 
 
-def run_here(run_id: str, pid: int | None, gpus: str | None) -> Run:
-    """The run as this machine's collectors need to know it. Raises PitwallError."""
+def make_local_run(run_id: str, pid: int | None, gpus: str | None) -> Run:
+    """Return the run as this machine's collectors need it; raises PitwallError."""
     import re
 
     import psutil
@@ -87,9 +89,9 @@ def run_here(run_id: str, pid: int | None, gpus: str | None) -> Run:
     from machine.process_start import process_start_s
 
     if not re.fullmatch(r"[\w-]{1,64}", run_id, re.ASCII):
-        raise PitwallError(f"{run_id} is no id of a run.")
+        raise PitwallError(f"{run_id} is not a run id.")
     try:
-        born_s = None if pid is None else process_start_s(pid)
+        start_s = None if pid is None else process_start_s(pid)
     except psutil.NoSuchProcess:
         raise PitwallError(f"There is no process {pid}.") from None
     return Run(
@@ -99,11 +101,11 @@ def run_here(run_id: str, pid: int | None, gpus: str | None) -> Run:
         machine_id=machine_id(),
         config=Config(gpus=gpus),
         pid=pid,
-        pid_birth_s=born_s,
+        pid_birth_s=start_s,
         created_at=utc_now(),
     )
 
 
-def say(words: str) -> None:
-    """Print a line at once, also where the output is a file or a pipe."""
-    print(words, flush=True)
+def say(text: str) -> None:
+    """Print a line and flush it, since the output may be a file or a pipe."""
+    print(text, flush=True)

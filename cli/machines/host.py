@@ -1,4 +1,4 @@
-"""`./pitwall host add|list|remove`: the machines on which servers may be started by ssh."""
+"""`./pitwall host add|list|remove`: manages the machines on which servers may be started over ssh."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import getpass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cli.answers import Answer, add_command, who
+from cli.answers import Answer, add_command, audit_user
 
 if TYPE_CHECKING:
     from launcher.remote.hosts import Host, HostBook
@@ -15,27 +15,33 @@ if TYPE_CHECKING:
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `pitwall host add`, `list` and `remove` to the parser."""
-    words = "add, list and remove machines on which servers may be started by ssh"
-    host = commands.add_parser("host", help=words, description=words)
+    help_text = "add, list and remove machines on which servers may be started over ssh"
+    host = commands.add_parser("host", help=help_text, description=help_text)
     orders = host.add_subparsers(dest="order", required=True, metavar="ORDER")
-    added = add_command(orders, "add", add, "add one, once the Pitwall on it has answered")
-    added.add_argument("label", metavar="LABEL", help="as Launch calls it")
-    added.add_argument("target", metavar="HOST", help="what ssh is given: HOST, USER@HOST, or a name of ~/.ssh/config")
-    words = "the Pitwall checkout over there, from the home folder unless absolute (default: pitwall)"
-    added.add_argument("--folder", default="pitwall", metavar="PATH", help=words)
-    words = "where its servers are reached from here (default: through the ssh connection)"
-    added.add_argument("--address", metavar="NAME", help=words)
-    added.add_argument("--ssh-config", type=Path, metavar="FILE", help="for ssh -F, in place of ~/.ssh/config")
-    add_command(orders, "list", list_all, "print them")
-    removed = add_command(orders, "remove", remove, "start nothing on one any more")
-    removed.add_argument("label", metavar="LABEL")
+    add_command_parser = add_command(orders, "add", add, "add a host, once the Pitwall on it has answered")
+    add_command_parser.add_argument("label", metavar="LABEL", help="its name on the Launch page")
+    add_command_parser.add_argument(
+        "target", metavar="HOST", help="ssh destination: HOST, USER@HOST, or a name of ~/.ssh/config"
+    )
+    help_text = "Pitwall checkout on that machine, relative to the home folder (default: pitwall)"
+    add_command_parser.add_argument("--folder", default="pitwall", metavar="PATH", help=help_text)
+    help_text = "name or IP address by which its servers are reached (default: through the ssh connection)"
+    add_command_parser.add_argument("--address", metavar="NAME", help=help_text)
+    add_command_parser.add_argument(
+        "--ssh-config", type=Path, metavar="FILE", help="for ssh -F, instead of ~/.ssh/config"
+    )
+    add_command(orders, "list", list_all, "print the hosts")
+    remove_command_parser = add_command(
+        orders, "remove", remove, "remove a host; its running servers are still followed"
+    )
+    remove_command_parser.add_argument("label", metavar="LABEL")
 
 
 def add(arguments: argparse.Namespace) -> Answer:
-    """Raises HostError, OSError."""
+    """Add a host after querying it; raises HostError, OSError."""
     from domain import utc_now
-    from launcher.remote.asking import machine_of
     from launcher.remote.hosts import Host
+    from launcher.remote.remote_checks import read_machine
 
     host = Host(
         label=arguments.label,
@@ -46,27 +52,27 @@ def add(arguments: argparse.Namespace) -> Answer:
         added_by=getpass.getuser(),
         added_at=utc_now(),
     )
-    machine = machine_of(host)
+    machine = read_machine(host)
     host = host.model_copy(update={"machine_id": machine.id})
-    _book().add(host, who())
-    has = f"{machine.cores or '?'} cores, {len(machine.gpus)} GPU{'' if len(machine.gpus) == 1 else 's'}"
-    return Answer(f"Servers may be started on {host.label}: {machine.host_name}, {has}.", _as_json(host))
+    _book().add(host, audit_user())
+    hardware = f"{machine.cores or '?'} cores, {len(machine.gpus)} GPU{'' if len(machine.gpus) == 1 else 's'}"
+    return Answer(f"Servers may be started on {host.label}: {machine.host_name}, {hardware}.", _as_json(host))
 
 
 def list_all(arguments: argparse.Namespace) -> Answer:
-    """Every machine that was added, and how its servers are reached; none of them is asked anything."""
+    """List the hosts and how their servers are reached, without contacting them."""
     hosts = _book().all()
-    lines = [f"{one.label}: {one.target}, {one.folder}, servers reached {_way(one)}" for one in hosts]
-    return Answer("\n".join(lines) or "No other machine was added.", {"hosts": [_as_json(host) for host in hosts]})
+    lines = [f"{host.label}: {host.target}, {host.folder}, servers reached {_connection_text(host)}" for host in hosts]
+    return Answer("\n".join(lines) or "There are no hosts.", {"hosts": [_as_json(host) for host in hosts]})
 
 
 def remove(arguments: argparse.Namespace) -> Answer:
-    """Raises HostError."""
-    gone = _book().remove(arguments.label, who())
-    return Answer(f"Nothing is started on {gone.label} any more; what runs there is still followed.", _as_json(gone))
+    """Remove a host; raises HostError."""
+    host = _book().remove(arguments.label, audit_user())
+    return Answer(f"Removed {host.label}. Servers already running there are still followed.", _as_json(host))
 
 
-def _way(host: Host) -> str:
+def _connection_text(host: Host) -> str:
     return f"at {host.address}" if host.address else "through ssh"
 
 

@@ -1,1 +1,1 @@
-"""Commands about what was measured: comparisons, reports, studies, published claims, notes."""
+"""Commands for results: comparisons, reports, studies, published claims, notes."""

@@ -1,4 +1,4 @@
-"""`./pitwall compare RUN...`: the answer of the Compare page in a terminal."""
+"""`./pitwall compare RUN...`: prints the answer of the Compare page in a terminal."""
 
 from __future__ import annotations
 
@@ -9,22 +9,31 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cli.exit_status import DONE, REFUSED
+from cli.exit_status import DONE, NOT_COMPARABLE, NOT_KNOWN, REFUSED, WORSE
 from reasons import Reason, write_reasons
 
 if TYPE_CHECKING:
-    from analysis.comparison.compare import Comparison
-    from analysis.comparison.replicates import Ratio
-    from reports.arms.comparison import Asking, ComparisonReport
-    from reports.arms.viewpoints import Known
+    from analysis.compare_arms import ArmComparison
+    from analysis.verdict import FactorEffect, Ratio
+    from reports.arms.accuracy import AccuracyRow
+    from reports.arms.comparison import ComparisonOptions, ComparisonReport
+    from reports.arms.viewpoints import ViewpointInputs
     from web.compare.answer.part_table import Rungs
     from web.words import Names
 
 
+FAILURES = {"worse": WORSE, "not-comparable": NOT_COMPARABLE, "unknown": NOT_KNOWN}  # in order of precedence
+ANSWERS = {  # what `--json` calls them
+    "worse": {"worse"},
+    "not-comparable": {"not_comparable", "no_value"},
+    "unknown": {"unknown", "seen_once", "different"},
+}
+
+
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `pitwall compare` and its flags to the parser."""
-    words = "say which of some runs is faster, by how much, because of what, and whether that may be said"
-    command = commands.add_parser("compare", help=words, description=words)
+    help_text = "print which run is faster, by how much and why, and whether the runs are comparable"
+    command = commands.add_parser("compare", help=help_text, description=help_text)
     command.add_argument("runs", nargs="+", metavar="RUN", help="a run's id; repeats of one configuration are found")
     command.add_argument("--objective", metavar="NAME", help="what to compare by: decode_tps, output_tps@8, ttft_ms@1")
     command.add_argument(
@@ -32,136 +41,183 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         action="append",
         default=[],
         metavar="ROW",
-        help="model, sampling, hardware or gpu_limits: what is compared",
+        help="difference compared on purpose: model, sampling, hardware or gpu_limits",
     )
+    command.add_argument("--margin", metavar="SHARE", help="smallest relevant difference: '2%%' (default) or '0.02'")
     command.add_argument(
-        "--margin", metavar="SHARE", help="the smallest difference that matters: 2%% unless set, or 0.02"
+        "--claim", metavar="RATIO", help="check a claimed ratio to the baseline, such as 2x, against the measurement"
     )
-    command.add_argument("--claim", metavar="RATIO", help="say whether '2x' of the baseline is what was measured")
-    command.add_argument("--workload", metavar="NAME", help="whose loads are compared, where the runs share several")
+    command.add_argument("--workload", metavar="NAME", help="workload to compare, if the runs share several")
+    command.add_argument(
+        "--fail-if",
+        action="append",
+        default=[],
+        choices=list(FAILURES),
+        metavar="ANSWER",
+        help="exit with 4 if an arm is worse than the first, 5 if not-comparable, 3 if unknown; may be repeated",
+    )
     command.add_argument("--viewpoints", action="store_true", help="also the best by every viewpoint")
     command.add_argument("--json", action="store_true", help="print one JSON object")
     command.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """REFUSED with a sentence where an id, an objective or a row is not known; raises StoreError."""
-    from analysis.claims.own_runs import parse_claim
-    from reports.arms.comparison import comparison_of, rungs_of
-    from reports.arms.viewpoints import known_of
-    from settings import load_settings
-    from storage.ask.run_queries import runs_of
-    from storage.published import Published
-    from storage.published_query import published_query
+    """Print the comparison; return REFUSED with a sentence for an unknown id or a single arm. Raises PitwallError.
 
-    claimed = parse_claim(arguments.claim) if arguments.claim else None
+    With --fail-if, return the status of the first of these answers that an arm has.
+    """
+    from analysis.claims.own_runs import parse_claim
+    from reports.arms.accuracy import accuracy_rows, read_item_pairs
+    from reports.arms.comparison import comparison_of, rung_answers
+    from reports.arms.viewpoints import viewpoint_inputs
+    from settings import load_settings
+    from storage.published import PublishedStore
+    from storage.published_query import published_query
+    from storage.queries.load_queries import outcomes
+    from storage.queries.run_queries import runs_of
+
+    claimed_ratio = parse_claim(arguments.claim) if arguments.claim else None
     settings = load_settings()
     with published_query(settings.published_path) as query:
-        store = Published(query)
+        store = PublishedStore(query)
         runs = runs_of(store, arguments.runs)
         if unknown := [run_id for run_id in arguments.runs if run_id not in {run.id for run in runs}]:
             print(f"There is no run {', '.join(unknown)}.", file=sys.stderr)
             return REFUSED
-        asking = _asking(arguments)
-        report = comparison_of(store, runs, asking)
-        rungs = rungs_of(report, asking)
-        is_wanted = arguments.viewpoints and len(report.arms) > 1
-        known = known_of(store, report, runs, settings.prices_path, asking.declared) if is_wanted else None
+        options = _options(arguments)
+        report = comparison_of(store, runs, options)
+        rungs = rung_answers(report)
+        has_viewpoints = arguments.viewpoints and len(report.arms) > 1
+        inputs = viewpoint_inputs(store, report, runs, settings.prices_path) if has_viewpoints else None
+        load_outcomes = outcomes(store, [run.run_id for arm in report.arms for run in arm.runs])
+        accuracies = accuracy_rows(report, load_outcomes, read_item_pairs(store, report.arms, load_outcomes))
     if len(report.arms) < 2:
-        print("These runs repeat one configuration: comparing needs two.", file=sys.stderr)
+        print("These runs repeat one configuration: a comparison needs two.", file=sys.stderr)
         return REFUSED
-    views = viewpoints(known) if known else []
+    views = viewpoint_rows(inputs) if inputs else []
     if arguments.json:
-        print(json.dumps(as_json(report, rungs, claimed) | ({"viewpoints": views} if known else {}), allow_nan=False))
+        print(
+            json.dumps(
+                as_json(report, rungs, claimed_ratio)
+                | {"accuracy": _accuracy_fields(accuracies)}
+                | ({"viewpoints": views} if inputs else {}),
+                allow_nan=False,
+            )
+        )
     else:
-        print("\n\n".join([as_text(report, rungs, claimed), *(": ".join(_said(view)) for view in views)]))
-    return DONE
+        lines = [*_accuracy_lines(accuracies), *(": ".join(_view_text(view)) for view in views)]
+        print("\n\n".join([as_text(report, rungs, claimed_ratio), *lines]))
+    answers = {_answer_name(answer) for answer in report.answers}
+    return next((FAILURES[name] for name in FAILURES if name in arguments.fail_if and answers & ANSWERS[name]), DONE)
 
 
-def viewpoints(known: Known) -> list[dict[str, str]]:
-    """What Compare's table says, a row a viewpoint: its column -> the words."""
+def _accuracy_fields(rows: Sequence[AccuracyRow]) -> list[dict[str, Any]]:
+    """Return one object per task and arm with an accuracy, compared with the first arm's on the same items."""
+    from web.report_export.tables import accuracy_fields
+
+    return [
+        {"task": row.title, "other": comparison.arm.name} | accuracy_fields(comparison)
+        for row in rows
+        for comparison in row.comparisons.values()
+    ]
+
+
+def _accuracy_lines(rows: Sequence[AccuracyRow]) -> list[str]:
+    """Return 'Accuracy, mmlu_pro: B, -2.3 points (-2.9 to -1.7), ...' per task and arm."""
+    from web.compare.answer.accuracy_table import difference_text
+
+    return [
+        f"Accuracy, {row.title}: {comparison.arm.name}, {difference_text(comparison)}"
+        for row in rows
+        for comparison in row.comparisons.values()
+    ]
+
+
+def viewpoint_rows(inputs: ViewpointInputs) -> list[dict[str, str]]:
+    """Return the rows of Compare's viewpoint table, each as column -> text."""
     from reports.arms.viewpoints import rankings
     from web.compare.viewpoints.viewpoint_table import HEAD, viewpoint_lines
 
-    arms = {arm.id: arm.name for arm in known.arms}
-    lines = viewpoint_lines(rankings(known), arms)
+    arms = {arm.id: arm.name for arm in inputs.arms}
+    lines = viewpoint_lines(rankings(inputs), arms)
     return [dict(zip(HEAD, line[: len(HEAD)], strict=True)) for line in lines]
 
 
-def _said(view: dict[str, str]) -> tuple[str, str]:
-    """'Time to first token', 'A, 45 ms; runner-up B, 57 ms; ...': columns that say nothing are left out."""
-    title, best, *rest = view.items()
-    return title[1], "; ".join([best[1], *(f"{name.lower()} {words}" for name, words in rest if len(words) > 1)])
+def _view_text(view: dict[str, str]) -> tuple[str, str]:
+    """Return 'Time to first token', 'A, 45 ms; runner-up B, 57 ms; ...', without empty columns."""
+    title, best, *other_columns = view.items()
+    return title[1], "; ".join([best[1], *(f"{name.lower()} {text}" for name, text in other_columns if len(text) > 1)])
 
 
-def _asking(arguments: argparse.Namespace) -> Asking:
+def _options(arguments: argparse.Namespace) -> ComparisonOptions:
     from analysis.evidence.objectives import parse_objective
     from analysis.guard import DECLARABLE, RowCode
     from analysis.verdict import MARGIN, parse_margin
     from errors import PitwallError
-    from reports.arms.comparison import Asking
+    from reports.arms.comparison import ComparisonOptions
 
     names = {code.value: code for code in RowCode if code in DECLARABLE}
-    if wrong := [word for word in arguments.declare if word not in names]:
-        raise PitwallError(f"{wrong[0]!r} cannot be declared as what is compared: {', '.join(names)} can.")
+    if unknown_words := [word for word in arguments.declare if word not in names]:
+        raise PitwallError(f"{unknown_words[0]!r} cannot be declared: use one of {', '.join(names)}.")
     objective = parse_objective(arguments.objective) if arguments.objective else None
     margin = parse_margin(arguments.margin) if arguments.margin else MARGIN
     declared = frozenset(names[word] for word in arguments.declare)
-    return Asking(objective, declared, margin=margin, workload=arguments.workload)
+    return ComparisonOptions(objective, declared, margin=margin, workload=arguments.workload)
 
 
-def as_text(report: ComparisonReport, rungs: Rungs, claimed: float | None = None) -> str:
-    """A block an arm: the sentence, values, classes or rungs, factors, and the guard's rows that are not 'same'."""
-    from reports.arms.comparison import named
+def as_text(report: ComparisonReport, rungs: Rungs, claimed_ratio: float | None = None) -> str:
+    """Return one block per arm: sentence, values, classes or rungs, factors, and guard rows that are not 'same'."""
+    from reports.arms.comparison import run_names
     from web.compare.answer.report_notes import report_notes
-    from web.compare.sources.claim_words import claim_words
+    from web.compare.sources.claim_words import claim_text
 
-    names = named(report.arms)
+    names = run_names(report.arms)
     heads = [f"Compared by {report.objective.title}. {report.objective.terms.meaning}.", *report_notes(report)]
-    claims = [claim_words(claimed, answer) for answer in report.answers] if claimed else []
+    claims = [claim_text(claimed_ratio, answer) for answer in report.answers] if claimed_ratio else []
     return "\n\n".join([*heads, *(_block(n, answer, rungs, names) for n, answer in enumerate(report.answers)), *claims])
 
 
-def _block(place: int, answer: Comparison, rungs: Rungs, names: Names) -> str:
-    from analysis.guard import Standing
-    from web.compare.answer.guard_words import STANDINGS, TITLES, row_words
-    from web.compare.answer.sentence import detail, factor_words, left_out_words, sentence
+def _block(index: int, answer: ArmComparison, rungs: Rungs, names: Names) -> str:
+    from analysis.guard import RowStatus
+    from web.compare.answer.guard_words import STANDING_LABELS, TITLES, row_text
+    from web.compare.answer.sentence import answer_sentence, detail, excluded_requests_text, factor_text
 
-    lines = [sentence(answer, names), *filter(None, (detail(answer), left_out_words(answer)))]
+    lines = [answer_sentence(answer, names), *filter(None, (detail(answer), excluded_requests_text(answer)))]
     if answer.is_ranked:
-        lines += [f"  {part.ratio.name:<14} {_ratio_words(part.ratio)}" for part in answer.parts]
-        lines += [f"  {factor_words(factor, answer.margin)}" for factor in answer.factors]
-    lines += [f"  {rung[place].pair.objective.load_words:<14} {_rung_words(rung[place])}" for rung in rungs]
+        lines += [f"  {class_part.ratio.name:<14} {_ratio_text(class_part.ratio)}" for class_part in answer.classes]
+        lines += [f"  {factor_text(factor)}" for factor in answer.factors]
+    lines += [f"  {rung[index].pair.objective.load_label:<14} {_rung_text(rung[index])}" for rung in rungs]
     lines += [
-        f"  [{STANDINGS[row.standing]}] {TITLES[row.code]}: {row_words(row, names)}"
+        f"  [{STANDING_LABELS[row.status]}] {TITLES[row.code]}: {row_text(row, names)}"
         for row in answer.rows
-        if row.standing is not Standing.SAME
+        if row.status is not RowStatus.SAME
     ]
     return "\n".join(lines)
 
 
-def _rung_words(rung: Comparison) -> str:
+def _rung_text(rung: ArmComparison) -> str:
     from web.compare.answer.part_table import ranked_whole
 
-    whole = ranked_whole(rung)
-    return _ratio_words(whole.ratio) if whole else "not ranked" if rung.refused else "no value"
+    overall = ranked_whole(rung)
+    return _ratio_text(overall.ratio) if overall else "not ranked" if rung.refused else "no value"
 
 
-def _ratio_words(ratio: Ratio) -> str:
-    between = f" ({ratio.interval[0]:.2f}x to {ratio.interval[1]:.2f}x)" if ratio.interval else ""
-    return f"{ratio.ratio:.2f}x{between}"
+def _ratio_text(ratio: Ratio) -> str:
+    interval_text = f" ({ratio.interval[0]:.2f}x to {ratio.interval[1]:.2f}x)" if ratio.interval else ""
+    return f"{ratio.ratio:.2f}x{interval_text}"
 
 
-def as_json(report: ComparisonReport, rungs: Rungs, claimed: float | None = None) -> dict[str, Any]:
-    """What a program reads; ratios are other over baseline, 'not_comparable' has none."""
-    from reports.arms.comparison import named
+def as_json(report: ComparisonReport, rungs: Rungs, claimed_ratio: float | None = None) -> dict[str, Any]:
+    """Return the fields for `--json`; ratios are other over baseline, 'not_comparable' has none."""
+    from reports.arms.comparison import run_names
+    from web.compare.arms.split_words import split_notes
 
-    names = named(report.arms)
-    whole = {
+    names = run_names(report.arms)
+    fields = {
         "objective": report.objective.name,
-        "objectives": [one.name for one in report.objectives],
+        "objectives": [objective.name for objective in report.objectives],
         "workload": report.workload.id if report.workload else None,
-        "workloads": [one.id for one in report.workloads],
+        "workloads": [workload.id for workload in report.workloads],
         "margin": report.margin,
         "arms": [
             {
@@ -170,68 +226,84 @@ def as_json(report: ComparisonReport, rungs: Rungs, claimed: float | None = None
                 "runs": [run.run_id for run in arm.runs],
                 "starts": len(arm.starts),
                 "unknown": list(arm.unknown),
+                "splits": split_notes([report.arms[0], arm]) if arm is not report.arms[0] else [],
             }
             for arm in report.arms
         ],
-        "answers": [_answer(answer, names) | _claim(claimed, answer) for answer in report.answers],
+        "answers": [_answer(answer, names) | _claim(claimed_ratio, answer) for answer in report.answers],
         "rungs": [{"objective": rung[0].pair.objective.name, "answers": list(map(_rung, rung))} for rung in rungs],
         "earlier_runs": [run.run_id for run in report.earlier],
     }
-    plain: dict[str, Any] = _plain(whole)
+    plain: dict[str, Any] = _plain(fields)
     return plain
 
 
-def _answer(answer: Comparison, names: Names) -> dict[str, Any]:
-    from web.compare.answer.sentence import sentence, values_of
+def _answer(answer: ArmComparison, names: Names) -> dict[str, Any]:
+    from web.compare.answer.sentence import answer_sentence, replicate_values
 
-    judged = answer.judgement if answer.is_ranked else None
-    values = values_of(answer)
+    judgement = answer.judgement if answer.is_ranked else None
+    values = replicate_values(answer)
     return _rung(answer) | {
         "baseline": answer.pair.baseline.name,
-        "sentence": sentence(answer, names),
-        "more_repeats": judged.more_repeats if judged else None,
+        "sentence": answer_sentence(answer, names),
+        "more_repeats": judgement.more_repeats if judgement else None,
         "values": {"baseline": values[0], "other": values[1]},
-        "parts": [_one_ratio(part.ratio) | {"factors": _ratios(part.factors)} for part in answer.parts if judged],
-        "guard": [{"code": row.code, "standing": row.standing, "values": row.values} for row in answer.rows],
+        "parts": [
+            _one_ratio(class_part.ratio) | {"factors": _factors(class_part.factors)}
+            for class_part in answer.classes
+            if judgement
+        ],
+        "guard": [{"code": row.code, "standing": row.status, "values": row.values} for row in answer.rows],
         "left_out": dict(answer.left_out),
     }
 
 
-def _rung(answer: Comparison) -> dict[str, Any]:
-    """What is said at one concurrency; an answer says more."""
-    judged = answer.judgement if answer.is_ranked else None
+def _rung(answer: ArmComparison) -> dict[str, Any]:
+    """Return the fields of an answer at one concurrency, which `_answer` extends."""
+    judgement = answer.judgement if answer.is_ranked else None
     return {
-        "other": answer.pair.other.name,
-        "answer": judged.answer.value if judged else "not_comparable" if answer.refused else "no_value",
-        "ratio": judged.ratio if judged else None,
-        "interval": judged.interval if judged else None,
-        "factors": _ratios(answer.factors) if judged else [],
+        "other": answer.pair.contender.name,
+        "answer": _answer_name(answer),
+        "ratio": judgement.ratio if judgement else None,
+        "interval": judgement.interval if judgement else None,
+        "factors": _factors(answer.factors) if judgement else [],
     }
 
 
-def _claim(claimed: float | None, answer: Comparison) -> dict[str, Any]:
-    from analysis.claims.own_runs import claim_standing
+def _answer_name(answer: ArmComparison) -> str:
+    """Return 'better', 'worse', ..., or 'not_comparable' or 'no_value' for an arm that is not ranked."""
+    if answer.refused:
+        return "not_comparable"
+    return answer.judgement.answer.value if answer.judgement else "no_value"
 
-    if claimed is None:
+
+def _claim(claimed_ratio: float | None, answer: ArmComparison) -> dict[str, Any]:
+    from analysis.claims.own_runs import claim_status
+
+    if claimed_ratio is None:
         return {}
-    judged = answer.judgement if answer.is_ranked else None
-    return {"claim": claim_standing(claimed, judged, answer.margin).value if judged else None}
+    judgement = answer.judgement if answer.is_ranked else None
+    return {"claim": claim_status(claimed_ratio, judgement, answer.margin).value if judgement else None}
 
 
-def _ratios(ratios: Sequence[Ratio]) -> list[dict[str, Any]]:
-    return [_one_ratio(one) for one in ratios]
+def _factors(factors: Sequence[FactorEffect]) -> list[dict[str, Any]]:
+    return [
+        _one_ratio(factor)
+        | {"finding": factor.finding.value, "share": factor.share, "share_interval": factor.share_interval}
+        for factor in factors
+    ]
 
 
-def _one_ratio(one: Ratio) -> dict[str, Any]:
-    return {"name": one.name, "ratio": one.ratio, "interval": one.interval, "values": list(one.values)}
+def _one_ratio(ratio: Ratio) -> dict[str, Any]:
+    return {"name": ratio.name, "ratio": ratio.ratio, "interval": ratio.interval, "values": list(ratio.values)}
 
 
 def _plain(value: Any) -> Any:
-    """As JSON knows it; a ratio that is not finite is unknown."""
+    """Convert to JSON types; a number that is not finite becomes null."""
     if isinstance(value, Mapping):
-        return {str(name): _plain(one) for name, one in value.items()}
+        return {str(name): _plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     if isinstance(value, Reason):
         return write_reasons([value])
     if isinstance(value, float):

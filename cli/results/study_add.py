@@ -1,7 +1,7 @@
-"""`./pitwall study add STUDY`: add arms, or values of the varied setting, to a running study.
+"""`./pitwall study add STUDY`: adds arms, or values of the varied setting, to a running study.
 
 The owner of the store adds them: Pitwall, or a `study run`. If there is none, this command writes them itself and
-starts nothing.
+starts no server.
 """
 
 from __future__ import annotations
@@ -23,128 +23,132 @@ if TYPE_CHECKING:
     from domain import Study
     from settings import Settings
 
-    Read = Callable[[StudyPlan], Addition]
+    ReadAddition = Callable[[StudyPlan], Addition]
 
-LOOK_EVERY_S = 0.2
-OWN_EVERY_S = 2.0
-SEEN_WITHIN_S = 30.0  # what was taken stands in the published file after a few seconds
+POLL_S = 0.2
+RETRY_OWN_S = 2.0
+TAKEN_WITHIN_S = 30.0  # accepted arms reach the published file after a few seconds
 
 
 def add_to(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `add` and its flags to the actions of `pitwall study`."""
-    add = actions.add_parser("add", help="give a study that goes on an arm more, or a value")
+    add = actions.add_parser("add", help="add arms or values to a running or paused study")
     add.add_argument("study", metavar="STUDY", help="its id, as `study list` prints it")
-    what = add.add_mutually_exclusive_group(required=True)
-    what.add_argument("file", nargs="?", type=Path, metavar="FILE", help="TOML: [[arm]] alone, as in the study's file")
-    what.add_argument("--values", metavar="TEXT", help="of the setting that it varies: '3, 5..7'")
+    source = add.add_mutually_exclusive_group(required=True)
+    source.add_argument(
+        "file", nargs="?", type=Path, metavar="FILE", help="TOML with only [[arm]], as in the study's file"
+    )
+    source.add_argument("--values", metavar="TEXT", help="values of the setting that it varies: '3, 5..7'")
     add.add_argument("--json", action="store_true", help="print one JSON object")
     add.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """DONE when the study has them; raises StudyFileError where it cannot take them, StoreError, OSError."""
-    from commands.study_change import arms_more, values_more
+    """Add the arms; raises StudyFileError if the study cannot take them, StoreError, OSError."""
+    from commands.study_change import read_added_arms, read_added_values
     from commands.study_file import read_arms
     from settings import load_settings
 
-    given, values = read_arms(arguments.file) if arguments.file else [], arguments.values
-    read: Read = (lambda plan: arms_more(plan, given)) if given else (lambda plan: values_more(plan, values))
-    plan, added = _carry(load_settings(), arguments.study, read)
-    report = {"study_id": arguments.study, "added": added, "arms": [arm.name for arm in plan.arms]}
-    print(json.dumps(report) if arguments.json else f"From the next round on: {', '.join(added)}.")
+    arms, values = read_arms(arguments.file) if arguments.file else [], arguments.values
+    read_addition: ReadAddition = (
+        (lambda plan: read_added_arms(plan, arms)) if arms else (lambda plan: read_added_values(plan, values))
+    )
+    plan, names = _add(load_settings(), arguments.study, read_addition)
+    report = {"study_id": arguments.study, "added": names, "arms": [arm.name for arm in plan.arms]}
+    print(json.dumps(report) if arguments.json else f"Added from the next round on: {', '.join(names)}.")
     return DONE
 
 
-def _carry(settings: Settings, study_id: str, read: Read) -> tuple[StudyPlan, list[str]]:
-    """The plan with them, and their names: written where nobody owns the store, else handed in and waited for."""
+def _add(settings: Settings, study_id: str, read_addition: ReadAddition) -> tuple[StudyPlan, list[str]]:
+    """Return the extended plan and the new names; written if nobody owns the store, else submitted and awaited."""
     from collectors.imports.inbox import inbox_folder
     from commands.study_change import with_addition
     from domain import utc_now
-    from studies.hand_in import hand_in_addition
+    from studies.submissions import submit_addition
 
-    if mine := _written(settings, study_id, read):
-        return mine
-    plan = _plan_of(_published(settings), study_id)
-    more = read(plan)
-    with_addition(plan, more)  # what cannot be is refused here, in its own words
-    path = hand_in_addition(inbox_folder(settings.data_dir), study_id, more, _who(), utc_now())
+    if result := _write_as_owner(settings, study_id, read_addition):
+        return result
+    plan = _plan_of(_published_studies(settings), study_id)
+    addition = read_addition(plan)
+    with_addition(plan, addition)  # refuses an impossible addition with its reason
+    path = submit_addition(inbox_folder(settings.data_dir), study_id, addition, _audit_user(), utc_now())
     tried_s = time.monotonic()
     while path.exists():
-        time.sleep(LOOK_EVERY_S)
-        if time.monotonic() - tried_s > OWN_EVERY_S:  # whoever owned the store may have died
+        time.sleep(POLL_S)
+        if time.monotonic() - tried_s > RETRY_OWN_S:  # the owner of the store may have died
             tried_s = time.monotonic()
-            if mine := _written(settings, study_id, read, path):
-                return mine
-    return _seen(settings, study_id, [arm.name for arm in more.arms])
+            if result := _write_as_owner(settings, study_id, read_addition, path):
+                return result
+    return _wait_until_taken(settings, study_id, [arm.name for arm in addition.arms])
 
 
-def _written(
-    settings: Settings, study_id: str, read: Read, handed: Path | None = None
+def _write_as_owner(
+    settings: Settings, study_id: str, read_addition: ReadAddition, submitted: Path | None = None
 ) -> tuple[StudyPlan, list[str]] | None:
-    """By ourselves, which starts no server; None where somebody else owns the store."""
+    """Write the addition to the store, which starts no server; None if another process owns it."""
     from commands.study_change import with_addition
     from domain import utc_now
     from storage.database import StoreInUseError
     from storage.store import Store
-    from studies.hand_in import addition_entry
+    from studies.submissions import addition_entry
 
     try:
         store = Store.open(settings)
     except StoreInUseError:
         return None
     try:
-        study = _going(store.studies(), study_id)
+        study = _find_open_study(store.studies(), study_id)
         plan = _plan_of([study], study_id)
-        more = read(plan)
-        longer = with_addition(plan, more)
-        changes = {"plan": longer.model_dump(mode="json"), "updated_at": utc_now()}
+        addition = read_addition(plan)
+        extended = with_addition(plan, addition)
+        changes = {"plan": extended.model_dump(mode="json"), "updated_at": utc_now()}
         store.save_study(study.model_copy(update=changes))
-        store.record([addition_entry(study_id, more, _who(), utc_now())]).result()
-        if handed:  # last: it is refused where it is taken twice, and lost where it is thrown away too early
-            handed.unlink(missing_ok=True)
+        store.record([addition_entry(study_id, addition, _audit_user(), utc_now())]).result()
+        if submitted:  # last: taken twice it is refused, removed too early it is lost
+            submitted.unlink(missing_ok=True)
     finally:
         store.close()
-    return longer, [arm.name for arm in more.arms]
+    return extended, [arm.name for arm in addition.arms]
 
 
-def _who() -> str:
-    """For the audit."""
+def _audit_user() -> str:
+    """Return the current user, for the audit."""
     return f"{getpass.getuser()}, in a shell"
 
 
-def _seen(settings: Settings, study_id: str, names: list[str]) -> tuple[StudyPlan, list[str]]:
-    """When they stand in the published file; raises StudyFileError where the owner has refused them."""
+def _wait_until_taken(settings: Settings, study_id: str, names: list[str]) -> tuple[StudyPlan, list[str]]:
+    """Wait until the published file has the arms; raises StudyFileError if the owner has refused them."""
     from commands.study_file import StudyFileError
 
-    until_s = time.monotonic() + SEEN_WITHIN_S
-    while time.monotonic() < until_s:
-        plan = _plan_of(_published(settings), study_id)
+    deadline_s = time.monotonic() + TAKEN_WITHIN_S
+    while time.monotonic() < deadline_s:
+        plan = _plan_of(_published_studies(settings), study_id)
         if {arm.name for arm in plan.arms} >= set(names):
             return plan, names
-        time.sleep(LOOK_EVERY_S)
-    raise StudyFileError(f"The study {study_id} has not taken {', '.join(names)}: it was changed meanwhile.")
+        time.sleep(POLL_S)
+    raise StudyFileError(f"The study {study_id} did not accept {', '.join(names)}: it was changed in the meantime.")
 
 
-def _published(settings: Settings) -> list[Study]:
-    from storage.ask.study_queries import studies
-    from storage.published import Published
+def _published_studies(settings: Settings) -> list[Study]:
+    from storage.published import PublishedStore
     from storage.published_query import published_query
+    from storage.queries.study_queries import studies
 
     with published_query(settings.published_path) as query:
-        return studies(Published(query))
+        return studies(PublishedStore(query))
 
 
 def _plan_of(studies: list[Study], study_id: str) -> StudyPlan:
     from commands.study_file import StudyPlan
 
-    return StudyPlan.model_validate(_going(studies, study_id).plan)
+    return StudyPlan.model_validate(_find_open_study(studies, study_id).plan)
 
 
-def _going(studies: list[Study], study_id: str) -> Study:
-    """The study while it goes on or pauses; raises StudyFileError."""
+def _find_open_study(studies: list[Study], study_id: str) -> Study:
+    """Return the running or paused study; raises StudyFileError."""
     from commands.study_file import StudyFileError
 
-    found = next((one for one in studies if one.id == study_id), None)
-    if found is None or found.state == "ended":
-        raise StudyFileError(f"There is no study {study_id}." if found is None else f"The study {study_id} has ended.")
-    return found
+    study = next((candidate for candidate in studies if candidate.id == study_id), None)
+    if study is None or study.state == "ended":
+        raise StudyFileError(f"There is no study {study_id}." if study is None else f"The study {study_id} has ended.")
+    return study

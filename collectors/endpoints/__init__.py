@@ -1,1 +1,1 @@
-"""What serves at an address, and what its endpoints report: counters, slots, latencies."""
+"""Identification of servers, and readers of their endpoints: counters, slots, latencies."""

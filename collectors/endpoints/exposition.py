@@ -1,4 +1,4 @@
-"""The wanted lines of a /metrics body. A vLLM scrape has over a thousand, of which some twenty are read."""
+"""Parses selected metrics from a /metrics body: about twenty of the more than a thousand lines of vLLM."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from engines.base import MetricPoint
 
-MOST_POINTS = 20_000  # of the wanted lines: vLLM with 256 DP ranks has some 10,000
+MAX_POINTS = 20_000  # vLLM with 256 DP ranks has about 10,000 with the selected names
 
 
 @lru_cache(maxsize=16)
@@ -18,20 +18,20 @@ def _encoded(names: frozenset[str]) -> frozenset[bytes]:
     return frozenset(name.encode() for name in names)
 
 
-def read_points(body: bytes, names: frozenset[str], most: int = MOST_POINTS) -> list[MetricPoint]:
-    """The samples with these names; raises ValueError on a line that is not Prometheus' text format, or on too many.
+def read_points(body: bytes, names: frozenset[str], max_points: int = MAX_POINTS) -> list[MetricPoint]:
+    """Return the samples with these names; raises ValueError for invalid Prometheus text or too many samples.
 
-    Lines are dropped as bytes before the parser, which costs some 10 ms for a whole scrape, sees them.
+    Other lines are dropped as bytes before parsing, which would take about 10 ms for a whole scrape.
     """
-    wanted = _encoded(names)
-    lines = [ln for ln in io.BytesIO(body) if ln.partition(b"{")[0].partition(b" ")[0] in wanted]
-    if len(lines) > most:
-        raise ValueError(f"it has {len(lines):,} counters of this engine, more than {most:,}")
+    encoded_names = _encoded(names)
+    lines = [ln for ln in io.BytesIO(body) if ln.partition(b"{")[0].partition(b" ")[0] in encoded_names]
+    if len(lines) > max_points:
+        raise ValueError(f"it has {len(lines):,} counters of this engine, more than {max_points:,}")
     families = text_string_to_metric_families(b"".join(lines).decode("utf-8", "replace") + "\n")
     return [MetricPoint(s.name, s.labels, s.value) for family in families for s in family.samples]
 
 
 def has_prefix(body: bytes, prefixes: Iterable[str]) -> bool:
-    """Whether a sample or its HELP line starts so: a server that has served nothing yet exports HELP lines alone."""
+    """Return whether a sample, HELP or TYPE line has one of the prefixes; a fresh server exports HELP lines alone."""
     starts = tuple(form for p in prefixes for form in (p.encode(), b"# HELP " + p.encode(), b"# TYPE " + p.encode()))
     return any(body.startswith(start) or b"\n" + start in body for start in starts)

@@ -1,4 +1,4 @@
-"""When a log line was written."""
+"""Timestamps of log lines."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from domain import Run
 from engines.prefixes import YEARLESS
 
 CLOCK_SLACK = timedelta(minutes=1)
-LEAP_YEARS = 8  # the most years between two 29ths of February
+LEAP_YEARS = 8  # the longest gap between two 29ths of February, in years
 
 
 def line_time(stamp: datetime | None, elapsed_s: float | None, run: Run, now: datetime) -> tuple[datetime, str]:
-    """The time of a line (UTC) and how it is known: 'stamp', 'elapsed' or 'read'.
+    """Return the time of a line (UTC) and its source: 'stamp', 'elapsed' or 'read'.
 
-    A stamp without a zone is the server's local time: this machine's zone, or UTC as in most containers, whichever
-    falls between the process's start and now. An elapsed time counts from the start of the process.
+    A stamp without a time zone is local time of the server: this machine's zone, or UTC as in most containers,
+    whichever lies between the process's start and now. An elapsed time counts from the start of the process.
     """
-    began = _process_start(run)
+    start = _process_start(run)
     for candidate in _candidates(stamp, now):
-        if (began or candidate) - CLOCK_SLACK <= candidate <= now + CLOCK_SLACK:
+        if (start or candidate) - CLOCK_SLACK <= candidate <= now + CLOCK_SLACK:
             return candidate, "stamp"
     if elapsed_s is not None and run.pid_started_at is not None:
         return min(datetime.fromtimestamp(run.pid_started_at, UTC) + timedelta(seconds=elapsed_s), now), "elapsed"
@@ -28,7 +28,7 @@ def line_time(stamp: datetime | None, elapsed_s: float | None, run: Run, now: da
 
 
 def _process_start(run: Run) -> datetime | None:
-    """An attached server is older than its run, and its log may begin long before."""
+    """Return the start of the server; an attached server and its log are older than the run."""
     if run.pid_started_at is not None:
         return datetime.fromtimestamp(run.pid_started_at, UTC)
     return run.started_at if run.kind == "launched" else None
@@ -37,16 +37,16 @@ def _process_start(run: Run) -> datetime | None:
 def _candidates(stamp: datetime | None, now: datetime) -> Iterator[datetime]:
     if stamp is None:
         return
-    for dated in _dated(stamp, now):
-        if dated.tzinfo is not None:
-            yield dated.astimezone(UTC)
+    for dated_stamp in _with_years(stamp, now):
+        if dated_stamp.tzinfo is not None:
+            yield dated_stamp.astimezone(UTC)
         else:
-            yield dated.astimezone().astimezone(UTC)
-            yield dated.replace(tzinfo=UTC)
+            yield dated_stamp.astimezone().astimezone(UTC)
+            yield dated_stamp.replace(tzinfo=UTC)
 
 
-def _dated(stamp: datetime, now: datetime) -> Iterator[datetime]:
-    """The stamp, or where it states no year the stamp in each year that may be meant, the latest first."""
+def _with_years(stamp: datetime, now: datetime) -> Iterator[datetime]:
+    """Yield the stamp; if it has no year, the stamp in each possible year, latest first."""
     if stamp.year != YEARLESS:
         yield stamp
         return

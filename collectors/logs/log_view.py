@@ -1,48 +1,40 @@
-"""A section of a log for a page, read on demand: its last lines or those at a byte offset, important ones marked."""
+"""Section of a log for a page, read on demand: its last lines or those at a byte offset, important ones marked."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from datetime import datetime
 from itertools import accumulate
 from pathlib import Path
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
 
+from collectors.logs.log_marks import LIVE_MARKS, LineMark, mark_events
 from engines import BY_NAME
-from engines.access_log import is_look
-from engines.base import Mark, ParsedSample
+from engines.access_log import is_poll
 from engines.prefixes import strip_ansi
-from machine.regular_file import NotRegularError, opened
+from machine.regular_file import NotRegularError, open_regular
 from redaction import mask_text
 
 WINDOW_BYTES = 1 << 17
-LONGEST_LINE = 2000  # characters shown of one line
+MAX_LINE_CHARS = 2000  # per line
 
 
-class _Said(TypedDict):
-    kind: str | None
-    why: str | None  # one sentence, for warnings and failures
-    stamp: datetime | None  # as printed
-    elapsed_s: float | None
+NO_MARK = LineMark(kind=None, why=None, stamp=None, elapsed_s=None)
 
 
-NO_MARK = _Said(kind=None, why=None, stamp=None, elapsed_s=None)
+class ViewLine(LineMark):
+    """A line as a page shows it; the fields of a missing mark are None.
 
-
-class ViewLine(_Said):
-    """One line as a page shows it; what its mark says stays None where it has none.
-
-    `at` is the byte where it begins. It counts on where the file begins anew, so that a later line always has the
-    higher one; lines are not counted, which would mean to read the whole file.
+    `at` is the byte offset of the line. It continues across rotations, so that a later line always has a higher
+    offset; line numbers would require reading the whole file.
     """
 
     at: int
     text: str
 
 
-class Place(NamedTuple):
-    """Which bytes of the file the shown lines are, the last one excluded, and how long the file is."""
+class ByteRange(NamedTuple):
+    """Bytes of the file that the shown lines cover, end excluded, and the size of the file."""
 
     start: int
     end: int
@@ -50,80 +42,86 @@ class Place(NamedTuple):
 
 
 class LogTailView:
-    """The lines of one growing log; cheap to ask again, for only a changed file is read.
+    """Lines of one growing log; cheap to call again, since only a changed file is read.
 
-    A place is a byte, so that the middle of a file of gigabytes is as near as its end: nothing before it is read.
+    Positions are byte offsets, so that the middle of a file of gigabytes is read as fast as its end.
 
-    An access log's lines of looks at the server are left out: they keep their numbers, and stay in the file.
+    Access log lines of health checks and scrapes are left out; they stay in the file.
     """
 
     def __init__(self, path: Path, engine: str) -> None:
         self._path = path
         self._engine = BY_NAME.get(engine)
-        self._seen: tuple[int, int, int, int | None] | None = None  # inode, size, limit, place
-        self._shown: Place | None = None
-        self.place: Place | None = None  # of the lines that were asked for last
+        self._last_state: tuple[int, int, int, int | None, int] | None = None  # inode, size, limit, since, parsed bytes
+        self._last_range: ByteRange | None = None
+        self.shown_range: ByteRange | None = None  # of the lines returned last
         self._lines: list[ViewLine] = []
-        self._before = 0  # bytes of the files that were here before
-        self.why: str | None = None  # there are no lines, where that is not because there is no file
+        self._bytes_before = 0  # in earlier files of this path
+        self.problem: str | None = None  # reason why an existing file could not be read
 
     def lines(self, limit: int = 200, since: int | None = None) -> list[ViewLine]:
-        """At most `limit` lines and 128 KiB: the last ones, or those from the first that begins at byte `since` on.
+        """Return at most `limit` lines and 128 KiB: the last ones, or those that begin at or after byte `since`.
 
-        None of them when there is no file (yet), or it may not be read: `why` says so then.
+        Returns none if there is no file (yet) or it cannot be read; `problem` then has the reason.
         """
-        self.why = self.place = None
+        self.problem = self.shown_range = None
         try:
-            with opened(self._path) as file:
+            with open_regular(self._path) as file:
                 return self._read(file.fileno(), limit, since)
         except FileNotFoundError:
             return []
         except NotRegularError as problem:
-            self.why = str(problem)
+            self.problem = str(problem)
         except OSError as problem:
-            self.why = f"{self._path} cannot be read: {problem.strerror}"
+            self.problem = f"{self._path} cannot be read: {problem.strerror}"
         return []
 
     def _read(self, fd: int, limit: int, since: int | None) -> list[ViewLine]:
         stat = os.fstat(fd)
-        seen = (stat.st_ino, stat.st_size, limit, since)
-        if seen != self._seen:
-            if self._seen and (stat.st_ino != self._seen[0] or stat.st_size < self._seen[1]):
-                self._before += self._seen[1]
+        state = (stat.st_ino, stat.st_size, limit, since, LIVE_MARKS.parsed_to(str(self._path)))
+        if state != self._last_state:
+            if self._last_state and (stat.st_ino != self._last_state[0] or stat.st_size < self._last_state[1]):
+                self._bytes_before += self._last_state[1]
             start, window = _whole_lines(fd, stat.st_size, since)
-            marked = self._marked(window, self._before + start)
-            self._seen, self._lines = seen, marked[-limit:] if since is None else marked[:limit]
-            self._shown = _shown(marked, self._lines, self._before, Place(start, start + len(window), stat.st_size))
-        self.place = self._shown
+            window_lines = self._marked_lines(window, start)
+            self._last_state, self._lines = state, window_lines[-limit:] if since is None else window_lines[:limit]
+            self._last_range = _range_of(
+                window_lines, self._lines, self._bytes_before, ByteRange(start, start + len(window), stat.st_size)
+            )
+        self.shown_range = self._last_range
         return self._lines
 
-    def _marked(self, window: bytes, start: int) -> list[ViewLine]:
+    def _marked_lines(self, window: bytes, start: int) -> list[ViewLine]:
         raw = window.split(b"\n")
         if raw and not raw[-1]:
             raw.pop()
-        marks = self._marks(window)
-        begins = accumulate((len(text) + 1 for text in raw), initial=start)
-        kept = [
-            (number, at, text)
-            for number, (at, text) in enumerate(zip(begins, raw, strict=False), 1)
-            if not is_look(text.decode("utf-8", "replace"))
+        marks = self._marks(window, start)
+        offsets = accumulate((len(text) + 1 for text in raw), initial=start)
+        lines = [
+            (at, text) for at, text in zip(offsets, raw, strict=False) if not is_poll(text.decode("utf-8", "replace"))
         ]
-        return [ViewLine(at=at, text=_plain(text), **marks.get(number, NO_MARK)) for number, at, text in kept]
+        return [
+            ViewLine(at=self._bytes_before + at, text=_clean_text(text), **marks.get(at, NO_MARK)) for at, text in lines
+        ]
 
-    def _marks(self, window: bytes) -> dict[int, _Said]:
-        """By line number within the window; a fresh parser's, which marks each line by what it says itself."""
+    def _marks(self, window: bytes, start: int) -> Mapping[int, LineMark]:
+        """Return the marks by byte offset of the line.
+
+        Marks of a live log come from its collector; a section that it no longer keeps is parsed here.
+        """
         if self._engine is None or self._engine.log is None:
             return {}
+        marks = LIVE_MARKS.marks_between(str(self._path), start, start + len(window))
+        if marks is not None:
+            return marks
         parser = self._engine.log.log_parser()
         events = [*parser.feed(window), *parser.close()]
-        samples = {event.line: _of_sample(event) for event in events if isinstance(event, ParsedSample)}
-        times = {line: said["elapsed_s"] for line, said in samples.items()}
-        return samples | {event.line: _of_mark(event, times) for event in events if isinstance(event, Mark)}
+        return {start + offset: mark for offset, mark in mark_events(events).items()}
 
 
 def _whole_lines(fd: int, size: int, since: int | None) -> tuple[int, bytes]:
-    """Where the lines of a window begin, and the window without the lines that it cuts."""
-    # With the byte before, which shows whether a line begins there.
+    """Return the offset of the first complete line of a window, and the window's complete lines."""
+    # One byte earlier, which shows whether a line begins there.
     start = max(size - WINDOW_BYTES, 0) if since is None else max(min(since, size) - 1, 0)
     window = os.pread(fd, WINDOW_BYTES, start)
     cut = window.find(b"\n") + 1 if start or since == 1 else 0
@@ -131,27 +129,16 @@ def _whole_lines(fd: int, size: int, since: int | None) -> tuple[int, bytes]:
     return start + cut, window[cut : end if end > cut else len(window)]
 
 
-def _shown(marked: list[ViewLine], lines: list[ViewLine], before: int, window: Place) -> Place:
-    """The bytes of these lines of a window."""
-    if not lines or len(lines) == len(marked):
+def _range_of(window_lines: list[ViewLine], lines: list[ViewLine], bytes_before: int, window: ByteRange) -> ByteRange:
+    """Return the byte range of these lines of a window."""
+    if not lines or len(lines) == len(window_lines):
         return window
-    if lines[0] is marked[0]:
-        return window._replace(end=marked[len(lines)]["at"] - before)
-    return window._replace(start=lines[0]["at"] - before)
+    if lines[0] is window_lines[0]:
+        return window._replace(end=window_lines[len(lines)]["at"] - bytes_before)
+    return window._replace(start=lines[0]["at"] - bytes_before)
 
 
-def _of_sample(event: ParsedSample) -> _Said:
-    return _Said(kind="throughput", why=None, stamp=event.stamp, elapsed_s=event.elapsed_s)
-
-
-def _of_mark(event: Mark, elapsed_s: Mapping[int, float | None]) -> _Said:
-    why = event.text if event.kind in ("warning", "failure") else None
-    return _Said(
-        kind=event.kind, why=mask_text(why) if why else None, stamp=event.stamp, elapsed_s=elapsed_s.get(event.line)
-    )
-
-
-def _plain(raw: bytes) -> str:
-    """A line without colours or secrets, as the terminal would leave it after a progress bar's carriage returns."""
+def _clean_text(raw: bytes) -> str:
+    """Return a line without colours and secrets, as a terminal shows it after a progress bar's carriage returns."""
     text = strip_ansi(raw.decode("utf-8", "replace")).rstrip("\r")
-    return mask_text(text.rpartition("\r")[2][:LONGEST_LINE])
+    return mask_text(text.rpartition("\r")[2][:MAX_LINE_CHARS])

@@ -13,69 +13,69 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from collectors.base import Clock, Collector, Positions
-from collectors.logs.tail import FileTail, Gone, Grown, Replaced, Step
+from collectors.logs.tail import FileChange, FileGrowth, FileRemoval, FileReplacement, FileTail
 from domain import Run
 from samples import Batch, Event, Sample, TailPosition
 
-# A position that no sample came with is worth a commit only now and then; it saves work after a restart, no more.
+# A position without samples is committed only now and then; it merely saves work after a restart.
 POSITION_EVERY_BYTES = 1 << 16
 SILENT_AFTER_S = 1.0
-# Growth is found by looking, microseconds a time: hearing of every write costs a tenth of a core at 1,000 a second.
-# That a file appeared, was moved or deleted is reported (collectors.file_watch).
+# Growth is polled, at microseconds per poll: events for 1,000 writes per second would cost a tenth of a core.
+# Creation, move and deletion of a file are reported by events (collectors.file_watch).
 PERIOD_S = 0.2
 
 
-class Placed(NamedTuple):
-    """A sample and the byte where its line starts."""
+class PositionedSample(NamedTuple):
+    """A sample and the byte offset of its line."""
 
     offset: int
     sample: Sample
 
 
-class Reader(Protocol):
-    """Bytes in, samples out; their offsets and number must not depend on how the bytes were cut."""
+class SampleReader(Protocol):
+    """Converts bytes to samples; offsets and number of samples must not depend on how the bytes are split."""
 
-    def feed(self, data: bytes, run: Run, now: datetime) -> Iterable[Placed]:
-        """What the lines say that end within these bytes; `now` is when they were read."""
+    def feed(self, data: bytes, run: Run, now: datetime) -> Iterable[PositionedSample]:
+        """Return the samples of the lines that end within these bytes; `now` is when they were read."""
         ...
 
-    def idle(self, run: Run, now: datetime) -> Iterable[Placed]:
-        """The file has been silent for a while: what need not be held any longer."""
+    def idle(self, run: Run, now: datetime) -> Iterable[PositionedSample]:
+        """Return what was held back, after the file has not grown for a while."""
         ...
 
-    def close(self, run: Run, now: datetime) -> Iterable[Placed]:
-        """What a last line without LF says, and whatever was held."""
+    def close(self, run: Run, now: datetime) -> Iterable[PositionedSample]:
+        """Return the samples of a last line without LF, and everything held back."""
         ...
 
     def settled_offset(self) -> int:
-        """All samples of lines that start before this byte have been given out."""
+        """Return the offset before which all lines have produced their samples."""
         ...
 
 
 @dataclass(slots=True)
-class _Following:
+class _FollowedFile:
     tail: FileTail
-    reader: Reader
+    reader: SampleReader
     committed: int
-    grown_at: float | None = None  # monotonic seconds of the last bytes; None once their silence has been seen
-    read: int = 0  # bytes of this generation fed to the reader
-    held: list[Placed] = field(default_factory=list)
+    grown_at_s: float | None = None  # monotonic time of the last bytes; None once `idle` was called
+    read_bytes: int = 0  # bytes of this generation fed to the reader
+    pending: list[PositionedSample] = field(default_factory=list)
 
-    def release(self, placed: Iterable[Placed], settled: int) -> tuple[Sample, ...]:
-        """The samples a position of `settled` stands for: later ones would come twice after a restart."""
-        new = [*self.held, *(p for p in placed if p.offset >= self.committed)]
-        self.held = [p for p in new if p.offset >= settled]
-        return tuple(p.sample for p in new if p.offset < settled)
+    def release(self, new_samples: Iterable[PositionedSample], settled_offset: int) -> tuple[Sample, ...]:
+        """Return the samples before `settled_offset`; later ones would be stored twice after a restart."""
+        samples = [*self.pending, *(p for p in new_samples if p.offset >= self.committed)]
+        self.pending = [p for p in samples if p.offset >= settled_offset]
+        return tuple(p.sample for p in samples if p.offset < settled_offset)
 
 
 class FollowCollector(Collector):
-    """Follows one file per run through a reader."""
+    """Follows one file per run and converts it with a reader."""
 
     def __init__(
         self,
         name: str,
         path_of: Callable[[Run], Path | None],
-        reader_of: Callable[[Run], Reader],
+        reader_of: Callable[[Run], SampleReader],
         positions: Positions,
         clock: Clock | None = None,
         period_s: float = PERIOD_S,
@@ -86,90 +86,97 @@ class FollowCollector(Collector):
         self._reader_of = reader_of
         self._positions = positions
         self._clock = clock or Clock()
-        self._files: dict[str, _Following] = {}
+        self._files: dict[str, _FollowedFile] = {}
 
     def collect(self, run: Run) -> Iterator[Batch]:
-        """What the file has gained since the last tick."""
-        following = self._following(run)
-        if following is not None:
-            for step in following.tail.poll():
-                yield self._take(run, following, step)
-            yield self._settle(run, following)
+        """Read what the file has gained since the last tick."""
+        followed = self._follow(run)
+        if followed is not None:
+            for step in followed.tail.poll():
+                yield self._apply_change(run, followed, step)
+            yield self._release_idle(run, followed)
 
     def finish(self, run: Run) -> Iterator[Batch]:
-        """The file to its end, a last line without LF included."""
+        """Read the file to its end, including a last line without LF."""
         yield from self.collect(run)
-        following = self._files.get(run.id)
-        if following is not None and following.read:
-            placed = following.reader.close(run, self._clock.utc())
-            yield self._batch(run, following, placed, following.read, 1)
+        followed = self._files.get(run.id)
+        if followed is not None and followed.read_bytes:
+            samples = followed.reader.close(run, self._clock.utc())
+            yield self._batch(run, followed, samples, followed.read_bytes, 1)
 
     def forget(self, run_id: str) -> None:
-        """Close the run's file; a next tick reads it anew and gives out only what the store lacks."""
-        following = self._files.pop(run_id, None)
-        if following is not None:
-            following.tail.close()
+        """Close the run's file; a later tick reads it again and returns only what the store lacks."""
+        followed = self._files.pop(run_id, None)
+        if followed is not None:
+            followed.tail.close()
 
     def unread_bytes(self, run_id: str) -> int | None:
-        """How far behind the end of its file a run is read, in bytes; None where it has none."""
-        following = self._files.get(run_id)
-        return following.tail.unread_bytes if following else None
+        """Return the unread bytes of the run's file; None without a file."""
+        followed = self._files.get(run_id)
+        return followed.tail.unread_bytes if followed else None
 
     def paths(self, run: Run) -> Sequence[Path]:
-        """The one file that is followed for this run, if it has one."""
+        """Return the file that is followed for this run, if any."""
         path = self._path_of(run)
         return () if path is None else (path,)
 
-    def _following(self, run: Run) -> _Following | None:
+    def _follow(self, run: Run) -> _FollowedFile | None:
         path = self._path_of(run)
-        held = self._files.get(run.id)
-        if path is None or (held is not None and held.tail.path == path):
-            return held
+        followed = self._files.get(run.id)
+        if path is None or (followed is not None and followed.tail.path == path):
+            return followed
         self.forget(run.id)
-        known = self._positions(run.id, str(path))
-        following = _Following(FileTail(path, known), self._reader_of(run), known.offset if known else 0)
-        self._files[run.id] = following
-        return following
+        position = self._positions(run.id, str(path))
+        followed = _FollowedFile(FileTail(path, position), self._reader_of(run), position.offset if position else 0)
+        self._files[run.id] = followed
+        return followed
 
-    def _take(self, run: Run, following: _Following, step: Step) -> Batch:
-        match step:
-            case Grown(data):
-                following.read += len(data)
-                following.grown_at = self._clock.mono_s()
-                placed = following.reader.feed(data, run, self._clock.utc())
-                return self._batch(run, following, placed, following.reader.settled_offset(), POSITION_EVERY_BYTES)
-            case Replaced(reason):
-                return self._restart(run, following, reason)
-            case Gone():
-                text = f"{following.tail.path.name} is gone; what the server still writes into it is read on"
+    def _apply_change(self, run: Run, followed: _FollowedFile, change: FileChange) -> Batch:
+        match change:
+            case FileGrowth(data):
+                followed.read_bytes += len(data)
+                followed.grown_at_s = self._clock.mono_s()
+                samples = followed.reader.feed(data, run, self._clock.utc())
+                return self._batch(run, followed, samples, followed.reader.settled_offset(), POSITION_EVERY_BYTES)
+            case FileReplacement(reason):
+                return self._restart(run, followed, reason)
+            case FileRemoval():
+                text = f"{followed.tail.path.name} was deleted; reading continues from the open file"
                 return Batch(samples=(self._event(run, text),))
 
-    def _settle(self, run: Run, following: _Following) -> Batch:
-        """What the reader held for a next line that has not come."""
-        if following.grown_at is None or self._clock.mono_s() - following.grown_at < SILENT_AFTER_S:
+    def _release_idle(self, run: Run, followed: _FollowedFile) -> Batch:
+        """Store what the reader held back for a next line that has not come."""
+        if followed.grown_at_s is None or self._clock.mono_s() - followed.grown_at_s < SILENT_AFTER_S:
             return Batch()
-        following.grown_at = None
-        placed = following.reader.idle(run, self._clock.utc())
-        return self._batch(run, following, placed, following.reader.settled_offset(), POSITION_EVERY_BYTES)
+        followed.grown_at_s = None
+        samples = followed.reader.idle(run, self._clock.utc())
+        return self._batch(run, followed, samples, followed.reader.settled_offset(), POSITION_EVERY_BYTES)
 
-    def _restart(self, run: Run, following: _Following, reason: str) -> Batch:
-        last = following.release(following.reader.close(run, self._clock.utc()), following.read)
-        event = self._event(run, f"{following.tail.path.name} starts anew: {reason}")
-        following.reader, following.committed, following.read = self._reader_of(run), 0, 0
-        return Batch((*last, event), (self._position(run, following),))
+    def _restart(self, run: Run, followed: _FollowedFile, reason: str) -> Batch:
+        last_samples = followed.release(followed.reader.close(run, self._clock.utc()), followed.read_bytes)
+        event = self._event(run, f"{followed.tail.path.name} is read from its start again: {reason}")
+        followed.reader, followed.committed, followed.read_bytes = self._reader_of(run), 0, 0
+        return Batch((*last_samples, event), (self._position(run, followed),))
 
-    def _batch(self, run: Run, following: _Following, placed: Iterable[Placed], settled: int, least: int) -> Batch:
-        """The samples not yet in the store, with the position they bring it to."""
-        samples = following.release(placed, settled)
-        gained = settled - following.committed
-        if gained <= 0 or not (samples or gained >= least):
+    def _batch(
+        self,
+        run: Run,
+        followed: _FollowedFile,
+        new_samples: Iterable[PositionedSample],
+        settled_offset: int,
+        min_gained_bytes: int,
+    ) -> Batch:
+        """Return the samples that are not stored yet, with the position after them."""
+        samples = followed.release(new_samples, settled_offset)
+        gained_bytes = settled_offset - followed.committed
+        if gained_bytes <= 0 or not (samples or gained_bytes >= min_gained_bytes):
             return Batch()
-        following.committed = settled
-        return Batch(samples, (self._position(run, following),))
+        followed.committed = settled_offset
+        return Batch(samples, (self._position(run, followed),))
 
-    def _position(self, run: Run, following: _Following) -> TailPosition:
-        tail = following.tail
-        return TailPosition(run.id, str(tail.path), tail.generation, tail.inode, following.committed)
+    def _position(self, run: Run, followed: _FollowedFile) -> TailPosition:
+        tail = followed.tail
+        return TailPosition(run.id, str(tail.path), tail.generation, tail.inode, followed.committed)
 
     def _event(self, run: Run, text: str) -> Event:
         return Event(run_id=run.id, ts=self._clock.utc(), kind="outage", text=text, data={"collector": self.name})

@@ -1,1 +1,1 @@
-"""This machine while runs work on it: its GPUs, its CPUs, and the process trees of the runs."""
+"""Collectors for this machine: its GPUs, its CPUs, and the process trees of the runs."""

@@ -1,4 +1,4 @@
-"""How long the control groups of a process tree were held back by their CPU limits (CFS bandwidth, v2 and v1)."""
+"""CPU throttling of a process tree's control groups by their CPU limits (CFS bandwidth, cgroup v2 and v1)."""
 
 from __future__ import annotations
 
@@ -9,47 +9,47 @@ from typing import NamedTuple
 
 from collectors.machine.run_queue import PROC, NotMeasurableError
 
-NO_GROUP = "the server's control group is not seen from here"
-NO_LIMIT = "no control group of the server tells of a CPU limit"
+NO_GROUP = "the server's control group is not visible here"
+NO_LIMIT = "no control group of the server reports a CPU limit"
 
 
 class Mount(NamedTuple):
-    """A mounted hierarchy of control groups that may limit CPU."""
+    """A mounted control group hierarchy that may limit CPU."""
 
     folder: Path
-    root: str  # what of the hierarchy is mounted there
+    root: str  # the mounted subtree of the hierarchy
     is_v2: bool
 
 
-class Throttled(NamedTuple):
-    """Cumulative, summed over the groups and over the CPUs that they were held back on."""
+class Throttling(NamedTuple):
+    """Cumulative throttling, summed over groups and CPUs."""
 
     seconds: float
-    periods: int  # in which a group was held back
+    periods: int  # in which a group was throttled
 
 
 @dataclass(slots=True)
 class GroupTimes:
-    """The groups of one tree with their ancestors, a group found once for each process."""
+    """Control groups of one process tree and their ancestors, looked up once per process."""
 
     proc: Path = PROC
     _mounts: list[Mount] | None = None
-    _of_process: dict[int, tuple[Path, ...]] = field(default_factory=dict)
+    _files_by_pid: dict[int, tuple[Path, ...]] = field(default_factory=dict)
 
-    def look(self, pids: Iterable[int]) -> Throttled:
-        """The sums now; raises NotMeasurableError where no group says."""
-        living = set(pids)
-        self._of_process = {pid: self._of_process.get(pid) or self._files(pid) for pid in living}
-        files = {file for found in self._of_process.values() for file in found}
+    def read(self, pids: Iterable[int]) -> Throttling:
+        """Return the current sums; raises NotMeasurableError if no group reports them."""
+        current_pids = set(pids)
+        self._files_by_pid = {pid: self._files_by_pid.get(pid) or self._files(pid) for pid in current_pids}
+        files = {file for process_files in self._files_by_pid.values() for file in process_files}
         if not files:
             raise NotMeasurableError(NO_GROUP)
-        groups = [throttled for file in files if (throttled := _read(file))]
-        if not groups:
+        readings = [throttled for file in files if (throttled := _read(file))]
+        if not readings:
             raise NotMeasurableError(NO_LIMIT)
-        return Throttled(sum(one.seconds for one in groups), sum(one.periods for one in groups))
+        return Throttling(sum(reading.seconds for reading in readings), sum(reading.periods for reading in readings))
 
     def _files(self, pid: int) -> tuple[Path, ...]:
-        """cpu.stat of the process's group and of those around it: a limit of any of them holds it back."""
+        """Return cpu.stat of the process's group and its ancestors: a limit of any of them throttles the process."""
         if self._mounts is None:
             self._mounts = list(_mounts(self.proc / "self" / "mountinfo"))
         try:
@@ -60,16 +60,16 @@ class GroupTimes:
 
 
 def _mounts(path: Path) -> Iterator[Mount]:
-    """From mountinfo: 'id parent device root folder options - type source super-options'."""
+    """Parse mountinfo lines: 'id parent device root folder options - type source super-options'."""
     for line in path.read_text().splitlines() if path.exists() else ():
-        left, _, right = line.partition(" - ")
-        words, kind = left.split(), right.split()
-        if kind[0] == "cgroup2" or (kind[0] == "cgroup" and "cpu" in kind[2].split(",")):
-            yield Mount(Path(words[4]), words[3].rstrip("/"), kind[0] == "cgroup2")
+        mount_text, _, source_text = line.partition(" - ")
+        fields, source_fields = mount_text.split(), source_text.split()
+        if source_fields[0] == "cgroup2" or (source_fields[0] == "cgroup" and "cpu" in source_fields[2].split(",")):
+            yield Mount(Path(fields[4]), fields[3].rstrip("/"), source_fields[0] == "cgroup2")
 
 
 def _chain(line: str, mount: Mount) -> Iterator[Path]:
-    """'0::/a/b' (v2) or '2:cpu,cpuacct:/a/b' (v1), looked up under its mount: a/b, a and the mount itself."""
+    """Yield cpu.stat of '0::/a/b' (v2) or '2:cpu,cpuacct:/a/b' (v1) under its mount: a/b, a and the mount itself."""
     number, controllers, path = line.split(":", 2)
     is_same = number == "0" if mount.is_v2 else "cpu" in controllers.split(",")
     if not is_same or not path.startswith(mount.root) or "/.." in path:
@@ -80,14 +80,14 @@ def _chain(line: str, mount: Mount) -> Iterator[Path]:
             yield folder / "cpu.stat"
 
 
-def _read(path: Path) -> Throttled | None:
-    """What one group says; None where it has no limit's accounting."""
+def _read(path: Path) -> Throttling | None:
+    """Return one group's throttling; None if it has no CPU limit accounting."""
     try:
         stat = dict(line.split() for line in path.read_text().splitlines())
     except (OSError, ValueError):
         return None
     if "throttled_usec" in stat:
-        return Throttled(int(stat["throttled_usec"]) * 1e-6, int(stat["nr_throttled"]))
+        return Throttling(int(stat["throttled_usec"]) * 1e-6, int(stat["nr_throttled"]))
     if "throttled_time" in stat:
-        return Throttled(int(stat["throttled_time"]) * 1e-9, int(stat["nr_throttled"]))
+        return Throttling(int(stat["throttled_time"]) * 1e-9, int(stat["nr_throttled"]))
     return None

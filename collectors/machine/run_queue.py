@@ -1,4 +1,4 @@
-"""How long the threads of a process tree ran and waited for a CPU, as the kernel's scheduler counts it."""
+"""Time that the threads of a process tree ran and waited for a CPU, from the kernel's scheduler statistics."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from typing import NamedTuple
 from errors import PitwallError
 
 PROC = Path("/proc")
-MOST_THREADS = 4096  # what a look at a thread costs: benchmarks/README.md
-NO_SCHEDSTAT = "this kernel does not tell how long a thread waits for a CPU: it has no schedstat"
+MAX_THREADS = 4096  # cost per thread: benchmarks/README.md
+NO_SCHEDSTAT = "this kernel does not report how long a thread waits for a CPU: it has no schedstat"
 NOT_COUNTED = "this kernel does not count how long a thread waits for a CPU: its schedstat reads 0"
-NOT_ALLOWED = "how long the server's threads wait for a CPU may not be read by this user"
-SURE_RUN_S = 0.5  # a tree that has used so much CPU has a run time above 0
+NOT_ALLOWED = "this user may not read how long the server's threads wait for a CPU"
+SURE_RUN_S = 0.5  # a tree that has used this much CPU has a run time above 0
 NS = 1e-9
 Thread = tuple[int, int]  # process, thread
 
 
 class NotMeasurableError(PitwallError):
-    """What the kernel does not report, and why."""
+    """The kernel does not report a value; the message is the reason."""
 
 
-class Scheduled(NamedTuple):
-    """Seconds on a CPU, and seconds ready to run and waiting for one; cumulative, summed over threads."""
+class SchedulerTimes(NamedTuple):
+    """Seconds on a CPU and seconds runnable but waiting for one; cumulative, summed over threads."""
 
     run_s: float
     wait_s: float
@@ -33,52 +33,54 @@ class Scheduled(NamedTuple):
 
 @dataclass(slots=True)
 class ThreadTimes:
-    """What the threads of one tree were given. A thread that ended counts with the last value seen of it.
+    """Scheduler times of one process tree. A thread that has ended counts with its last reading.
 
-    The time of one that began and ended between two looks is not seen.
+    A thread that starts and ends between two readings is not counted.
     """
 
     proc: Path = PROC
-    _living: dict[Thread, tuple[int, int]] = field(default_factory=dict)  # (run, wait) in ns
+    _running: dict[Thread, tuple[int, int]] = field(default_factory=dict)  # (run, wait) in ns
     _ended: tuple[int, int] = (0, 0)
 
-    def look(self, pids: Iterable[int], cpu_s: float) -> Scheduled:
-        """The sums now; `cpu_s` is the CPU time of the same processes. Raises NotMeasurableError."""
+    def read(self, pids: Iterable[int], cpu_s: float) -> SchedulerTimes:
+        """Return the current sums; `cpu_s` is the CPU time of the same processes. Raises NotMeasurableError."""
         if not (self.proc / "self" / "schedstat").exists():
             raise NotMeasurableError(NO_SCHEDSTAT)
         try:
-            seen = dict(self._threads(pids))
+            current = dict(self._threads(pids))
         except PermissionError:
             raise NotMeasurableError(NOT_ALLOWED) from None
-        self._keep_ended(seen)
-        self._living = seen
-        run_ns, wait_ns = (sum(times) for times in zip(self._ended, *seen.values(), strict=True))
+        self._add_ended(current)
+        self._running = current
+        run_ns, wait_ns = (sum(times) for times in zip(self._ended, *current.values(), strict=True))
         if run_ns == 0 and cpu_s > SURE_RUN_S:
             raise NotMeasurableError(NOT_COUNTED)
-        return Scheduled(run_ns * NS, wait_ns * NS)
+        return SchedulerTimes(run_ns * NS, wait_ns * NS)
 
-    def _keep_ended(self, seen: dict[Thread, tuple[int, int]]) -> None:
-        """A thread whose run time fell is a new one with the number of an old one."""
-        over = [was for thread, was in self._living.items() if was[0] > seen.get(thread, (-1, 0))[0]]
-        run_ns, wait_ns = (sum(times) for times in zip(self._ended, *over, strict=True))
+    def _add_ended(self, current: dict[Thread, tuple[int, int]]) -> None:
+        """Add the times of ended threads; one whose run time fell is a new thread with a reused id."""
+        ended = [
+            previous for thread, previous in self._running.items() if previous[0] > current.get(thread, (-1, 0))[0]
+        ]
+        run_ns, wait_ns = (sum(times) for times in zip(self._ended, *ended, strict=True))
         self._ended = run_ns, wait_ns
 
     def _threads(self, pids: Iterable[int]) -> Iterator[tuple[Thread, tuple[int, int]]]:
         count = 0
         for pid in pids:
-            names = _names(f"{self.proc}/{pid}/task")
+            names = _thread_names(f"{self.proc}/{pid}/task")
             count += len(names)
-            if count > MOST_THREADS:
+            if count > MAX_THREADS:
                 raise NotMeasurableError(
-                    f"the server has more than {MOST_THREADS:,} threads: their waits are not added up"
+                    f"the server has more than {MAX_THREADS:,} threads: their waits are not summed"
                 )
             for name in names:
-                if times := _times(f"{self.proc}/{pid}/task/{name}/schedstat"):
+                if times := _thread_times(f"{self.proc}/{pid}/task/{name}/schedstat"):
                     yield (pid, int(name)), times
 
 
-def _names(folder: str) -> list[str]:
-    """The threads of a process; none once it has ended."""
+def _thread_names(folder: str) -> list[str]:
+    """Return the thread ids of a process; empty once it has ended."""
     try:
         with os.scandir(folder) as threads:
             return [thread.name for thread in threads]
@@ -86,8 +88,8 @@ def _names(folder: str) -> list[str]:
         return []
 
 
-def _times(path: str) -> tuple[int, int] | None:
-    """Run and wait of one thread; None once it has ended. Without Python's file objects, which cost twice as much."""
+def _thread_times(path: str) -> tuple[int, int] | None:
+    """Return run and wait of one thread in ns; None once it has ended. Python file objects would cost twice as much."""
     try:
         file = os.open(path, os.O_RDONLY)
     except (FileNotFoundError, ProcessLookupError):

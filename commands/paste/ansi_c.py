@@ -11,19 +11,19 @@ _PIECE = re.compile(
     re.DOTALL,
 )
 _LETTERS = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
-_THEMSELVES = "\\'\"?"
+_LITERAL_ESCAPES = "\\'\"?"
 
 
 def read_ansi_c(body: str) -> str:
-    """The text between the quotes with its escapes read; one that is none stays as it is written."""
-    return b"".join(map(_said, _PIECE.finditer(body))).decode(errors="replace")
+    """Decode the escapes between the quotes; invalid escapes stay as written."""
+    return b"".join(map(_decode, _PIECE.finditer(body))).decode(errors="replace")
 
 
-def _said(match: re.Match[str]) -> bytes:
+def _decode(match: re.Match[str]) -> bytes:
     if code := match["octal"] or match["byte"]:
         return bytes([int(code, 8 if match["octal"] else 16) & 0xFF])
     if code := match["short"] or match["long"]:
         return chr(min(int(code, 16), 0x10FFFF)).encode(errors="replace")
     if letter := match["letter"]:
-        return _LETTERS.get(letter, letter if letter in _THEMSELVES else match[0]).encode()
+        return _LETTERS.get(letter, letter if letter in _LITERAL_ESCAPES else match[0]).encode()
     return match["text"].encode(errors="surrogatepass")

@@ -1,4 +1,4 @@
-"""Bash's brace expansion (`{a,b}`, `{1..4}`) within limits."""
+"""Bash's brace expansion (`{a,b}`, `{1..4}`), with limits."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from commands.paste.shell import Part, Word
+from commands.paste.shell import Word, WordPart
 from errors import PitwallError
 
 MOST_WORDS = 5000  # of a whole paste
 MOST_CHARACTERS = 1_000_000
-DEEPEST = 50
+MAX_DEPTH = 50
 _NUMBERS = re.compile(r"([+-]?\d{1,19})\.\.([+-]?\d{1,19})(?:\.\.([+-]?\d{1,19}))?")
 _LETTERS = re.compile(r"([A-Za-z])\.\.([A-Za-z])(?:\.\.([+-]?\d{1,19}))?")
 
-Atoms = tuple[Part, ...]  # an unquoted character each, or a quoted piece or a reference
+Atoms = tuple[WordPart, ...]  # each is an unquoted character, a quoted piece or a reference
 
 
 class TooManyWordsError(PitwallError):
-    """Braces that stand for more words than a command has; the message names them."""
+    """Braces expand to too many words for a command; the message names them."""
 
 
 @dataclass
 class _Brace:
-    """One pair of braces: where its commas are, at its own level."""
+    """One pair of braces, with the positions of its own commas."""
 
     start: int
     end: int = -1
@@ -33,67 +33,69 @@ class _Brace:
 
 
 @dataclass
-class Braces:
-    """Expands the braces of one paste, whose words and characters it counts."""
+class BraceExpander:
+    """Expands the braces of one paste, and counts its words and characters."""
 
     words_left: int = MOST_WORDS
     characters_left: int = MOST_CHARACTERS
 
     def expand(self, words: Iterable[Word]) -> list[Word]:
-        """The words with each brace expression written out; raises TooManyWordsError."""
-        return [one for word in words for one in self._word(word)]
+        """Return the words with all braces expanded; raises TooManyWordsError."""
+        return [expanded for word in words for expanded in self._word(word)]
 
     def _word(self, word: Word) -> list[Word]:
         if not any("{" in part.text for part in word.parts if _is_bare(part)):
             return [word]
-        atoms = [atom for part in word.parts for atom in (map(Part, part.text) if _is_bare(part) else (part,))]
+        atoms = [atom for part in word.parts for atom in (map(WordPart, part.text) if _is_bare(part) else (part,))]
         pairs = {brace.start: brace for brace in _pairs(atoms)}
-        found = _Expansion(atoms, pairs, self, shorten(word.text)).between(0, len(atoms))
-        if len(found) > 1:
-            self.words_left -= len(found)
-            self.characters_left -= sum(map(len, found))
-        return [Word(_joined(one)) for one in found if one]
+        expansions = _BraceExpansion(atoms, pairs, self, shorten(word.text)).between(0, len(atoms))
+        if len(expansions) > 1:
+            self.words_left -= len(expansions)
+            self.characters_left -= sum(map(len, expansions))
+        return [Word(_merge_characters(atoms)) for atoms in expansions if atoms]
 
-    def check(self, words: int, characters: int, named: str) -> None:
-        """Raise TooManyWordsError where so many are not left."""
+    def check(self, words: int, characters: int, word_text: str) -> None:
+        """Raise TooManyWordsError if the remaining limits are exceeded."""
         if words > self.words_left or characters > self.characters_left:
-            raise TooManyWordsError(f"The braces in {named} stand for more words than a command can have")
+            raise TooManyWordsError(f"The braces in {word_text} expand to more words than a command can have")
 
 
 @dataclass
-class _Expansion:
-    """One word: `pairs` are its braces by where they open."""
+class _BraceExpansion:
+    """The expansion of one word; `pairs` are its braces by opening position."""
 
-    atoms: Sequence[Part]
+    atoms: Sequence[WordPart]
     pairs: dict[int, _Brace]
-    bounds: Braces
-    named: str
+    expander: BraceExpander
+    word_text: str
 
     def between(self, start: int, end: int, depth: int = 0) -> list[Atoms]:
-        """What the atoms from `start` up to `end` stand for."""
-        if depth > DEEPEST:
-            raise TooManyWordsError(f"The braces in {self.named} are nested more than {DEEPEST} deep")
-        found: list[Atoms] = [()]
-        at = literal = start
-        while at < end:
-            brace = self.pairs.get(at)
+        """Return the expansions of the atoms from `start` up to `end`."""
+        if depth > MAX_DEPTH:
+            raise TooManyWordsError(f"The braces in {self.word_text} are nested more than {MAX_DEPTH} deep")
+        results: list[Atoms] = [()]
+        position = literal = start
+        while position < end:
+            brace = self.pairs.get(position)
             choices = self._choices(brace, depth) if brace else None
             if brace and choices is not None:
-                found = self._each_with(self._each_with(found, [tuple(self.atoms[literal:at])]), choices)
-                at = literal = brace.end + 1
+                results = self._each_with(self._each_with(results, [tuple(self.atoms[literal:position])]), choices)
+                position = literal = brace.end + 1
             else:
-                at += 1
-        return self._each_with(found, [tuple(self.atoms[literal:end])])
+                position += 1
+        return self._each_with(results, [tuple(self.atoms[literal:end])])
 
     def _choices(self, brace: _Brace, depth: int) -> list[Atoms] | None:
-        """What one pair stands for; None for braces that are text."""
+        """The expansions of one pair of braces; None for literal braces."""
         if brace.commas:
             borders = [brace.start, *brace.commas, brace.end]
-            found: list[Atoms] = []
+            choices: list[Atoms] = []
             for before, after in pairwise(borders):
-                found += self.between(before + 1, after, depth + 1)
-                self.bounds.check(len(found), sum(map(len, found)) if len(found) < MOST_WORDS else 0, self.named)
-            return found
+                choices += self.between(before + 1, after, depth + 1)
+                self.expander.check(
+                    len(choices), sum(map(len, choices)) if len(choices) < MOST_WORDS else 0, self.word_text
+                )
+            return choices
         inner = self.atoms[brace.start + 1 : brace.end]
         if len(inner) > 60 or not all(map(_is_bare, inner)):
             return None
@@ -104,22 +106,22 @@ class _Expansion:
         match = numbers or letters
         if match is None:
             return None
-        read: Callable[[str], int] = int if numbers else ord
-        first, last = read(match[1]), read(match[2])
+        parse: Callable[[str], int] = int if numbers else ord
+        first, last = parse(match[1]), parse(match[2])
         step = abs(int(match[3] or 1)) or 1
-        self.bounds.check(abs(last - first) // step + 1, 0, self.named)
-        row = range(first, last + 1, step) if first <= last else range(first, last - 1, -step)
+        self.expander.check(abs(last - first) // step + 1, 0, self.word_text)
+        codes = range(first, last + 1, step) if first <= last else range(first, last - 1, -step)
         width = max(len(end) for end in match.groups()[:2]) if numbers and _is_padded(match) else 0
-        return [tuple(map(Part, f"{n:0{width}d}" if numbers else chr(n))) for n in row]
+        return [tuple(map(WordPart, f"{n:0{width}d}" if numbers else chr(n))) for n in codes]
 
     def _each_with(self, before: list[Atoms], after: list[Atoms]) -> list[Atoms]:
         characters = sum(map(len, before)) * len(after) + sum(map(len, after)) * len(before)
         if len(before) * len(after) > 1:
-            self.bounds.check(len(before) * len(after), characters, self.named)
-        return [one + other for one in before for other in after]
+            self.expander.check(len(before) * len(after), characters, self.word_text)
+        return [prefix + suffix for prefix in before for suffix in after]
 
 
-def _is_bare(part: Part) -> bool:
+def _is_bare(part: WordPart) -> bool:
     return not part.is_quoted and not part.is_reference
 
 
@@ -127,33 +129,33 @@ def _is_padded(match: re.Match[str]) -> bool:
     return any(re.match(r"[+-]?0\d", end) for end in match.groups()[:2])
 
 
-def _pairs(atoms: Sequence[Part]) -> list[_Brace]:
-    """The braces that are closed; a comma belongs to the innermost one around it."""
+def _pairs(atoms: Sequence[WordPart]) -> list[_Brace]:
+    """The closed braces; a comma belongs to the innermost one."""
     open_braces: list[_Brace] = []
     closed: list[_Brace] = []
-    for at, atom in enumerate(atoms):
+    for position, atom in enumerate(atoms):
         if not _is_bare(atom):
             continue
         if atom.text == "{":
-            open_braces.append(_Brace(at))
+            open_braces.append(_Brace(position))
         elif atom.text == "," and open_braces:
-            open_braces[-1].commas.append(at)
+            open_braces[-1].commas.append(position)
         elif atom.text == "}" and open_braces:
-            open_braces[-1].end = at
+            open_braces[-1].end = position
             closed.append(open_braces.pop())
     return closed
 
 
-def _joined(atoms: Atoms) -> Atoms:
-    """With characters that follow each other as one piece."""
-    parts: list[Part] = []
+def _merge_characters(atoms: Atoms) -> Atoms:
+    """The atoms with adjacent characters merged."""
+    parts: list[WordPart] = []
     letters: list[str] = []
     for atom in (*atoms, None):
         if atom is not None and _is_bare(atom):
             letters.append(atom.text)
             continue
         if letters:
-            parts.append(Part("".join(letters)))
+            parts.append(WordPart("".join(letters)))
             letters = []
         if atom is not None:
             parts.append(atom)
@@ -161,5 +163,5 @@ def _joined(atoms: Atoms) -> Atoms:
 
 
 def shorten(text: str) -> str:
-    """The text, cut so that it fits into a sentence."""
+    """Return the text, shortened for a sentence."""
     return text if len(text) <= 60 else text[:60] + " …"

@@ -6,13 +6,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from commands.paste.containers import Container, find_runtime, read_container
+from commands.paste.containers import ContainerCommand, find_runtime, read_container
 from commands.paste.notes import Notes
 from commands.paste.servers import (
     INVOCATIONS,
     NEVER_SERVE,
     SHELLS,
-    Server,
+    ServerCommand,
     basename,
     engine_of_flags,
     engine_of_image,
@@ -31,19 +31,19 @@ _PLAIN_WRAPPERS = frozenset({"nohup", "exec", "time", "env", "setsid", "command"
 
 @dataclass
 class Candidate:
-    """What is to be read as a configuration; `server` is None where the engine is not known."""
+    """A command to read as a configuration; `server` is None if the engine is unknown."""
 
     launcher: str
-    server: Server | None
+    server: ServerCommand | None
     env: dict[str, str] = field(default_factory=dict)  # as written
-    container: Container | None = None
-    argv: list[str] = field(default_factory=list)  # what would be run
+    container: ContainerCommand | None = None
+    argv: list[str] = field(default_factory=list)  # the words to run
     launcher_flags: list[str] = field(default_factory=list)
-    torn: str | None = None  # why its end is missing
+    truncation: str | None = None  # why its end is missing, if it is
 
 
-def in_container(container: Container, notes: Notes) -> Candidate:
-    """The server that a container runs: named by its words, else by its image, else by flags that only one has."""
+def in_container(container: ContainerCommand, notes: Notes) -> Candidate:
+    """Return the server in a container: from its words, else its image, else flags of a single engine."""
     launcher_flags = list(container.flags)
     server = find_server(container.args)
     if server:
@@ -52,7 +52,7 @@ def in_container(container: Container, notes: Notes) -> Candidate:
     texts = [word.text for word in container.args]
     engine = engine_of_image(container.image)
     if engine is None and container.image and (engine := engine_of_flags(texts)):
-        notes.add(notes.warnings, f"the image {container.image} names no engine we know; by its flags it is {engine}")
+        notes.add(notes.warnings, f"the image {container.image} names no known engine; its flags are those of {engine}")
     invocation = INVOCATIONS.get(engine) if engine else None
     if invocation and texts and texts[0] in invocation.image_words:
         launcher_flags.append(texts.pop(0))
@@ -60,51 +60,51 @@ def in_container(container: Container, notes: Notes) -> Candidate:
         return Candidate(container.launcher, None, dict(container.env), container, [], launcher_flags)
     executable = texts.pop(0) if texts and texts[0].endswith((".sh", ".py")) else None
     if invocation and invocation.image_command == () and texts and not executable:
-        text = f"{BY_NAME[engine].title}'s images have no entrypoint: flags alone would not start a server"
+        text = f"{BY_NAME[engine].title}'s images have no entrypoint: flags alone do not start a server"
         notes.add(notes.warnings, text)
     return Candidate(
-        container.launcher, Server(engine, executable, texts), dict(container.env), container, [], launcher_flags
+        container.launcher, ServerCommand(engine, executable, texts), dict(container.env), container, [], launcher_flags
     )
 
 
 def in_words(words: Sequence[Arg], notes: Notes) -> Candidate | None:
-    """The server in a command's words, in a container or not; None if there is none."""
+    """Return the server in a command's words, in a container or not; None if there is none."""
     if not words or basename(words[0].text) in NEVER_SERVE:
         return None
     if container := read_container(words):
         candidate = in_container(container, notes)
         position, _, _ = find_runtime(words) or (0, 0, "")
-        candidate.env = assigned(words[:position]) | candidate.env
+        candidate.env = read_assignments(words[:position]) | candidate.env
         candidate.argv = [word.text for word in words[position:]]
         return candidate
     server = find_server(words)
     if server:
         is_script = find_script(server.prefix) is not None
-        kept = [word.text for word in without_shell_words(server.prefix)]
+        wrapper_words = [word.text for word in without_shell_words(server.prefix)]
         return Candidate(
             "script" if is_script else "process",
             server,
-            assigned(server.prefix),
-            argv=[*kept, *server.start, *server.args],
+            read_assignments(server.prefix),
+            argv=[*wrapper_words, *server.start, *server.args],
             launcher_flags=wrapper_flags(server.prefix),
         )
     return in_launch_script(words)
 
 
 def in_launch_script(words: Sequence[Arg]) -> Candidate | None:
-    """A known launch script that names no server itself: its recipe decides the model."""
-    found = find_script(words)
-    if not found:
+    """Return a known launch script without a server command; its recipe determines the model."""
+    script = find_script(words)
+    if not script:
         return None
-    engine, position = found
+    engine, position = script
     texts = [word.text for word in words]
-    own, engine_args = split_recipe_options(texts[position + 1 :])
+    script_flags, engine_args = split_recipe_options(texts[position + 1 :])
     return Candidate(
         "script",
-        Server(engine, texts[position], engine_args),
-        assigned(words[:position]),
+        ServerCommand(engine, texts[position], engine_args),
+        read_assignments(words[:position]),
         argv=texts[position:],
-        launcher_flags=own,
+        launcher_flags=script_flags,
     )
 
 
@@ -122,8 +122,8 @@ _RECIPE_SWITCHES = frozenset({"--setup", "--solo", "-d", "--daemon", "--dry-run"
 
 
 def split_recipe_options(texts: Sequence[str]) -> tuple[list[str], list[str]]:
-    """A recipe script's own words, and what it hands to the engine in the engine's terms."""
-    own: list[str] = []
+    """Split a recipe script's arguments into its own words and engine flags."""
+    script_words: list[str] = []
     engine_args: list[str] = []
     at = 0
     while at < len(texts):
@@ -132,47 +132,47 @@ def split_recipe_options(texts: Sequence[str]) -> tuple[list[str], list[str]]:
         takes_next = not equals and following is not None and not following.startswith("-")
         at += 1
         if name == "--":
-            return own, [*engine_args, *texts[at:]]
+            return script_words, [*engine_args, *texts[at:]]
         if name in RECIPE_FLAGS and (equals or takes_next):
             engine_args += [RECIPE_FLAGS[name], value if equals else str(following)]
             at += not equals
         elif takes_next and name.startswith("-") and name not in _RECIPE_SWITCHES:
-            own.append(f"{name} {following}")
+            script_words.append(f"{name} {following}")
             at += 1
         else:
-            own.append(texts[at - 1])
-    return own, engine_args
+            script_words.append(texts[at - 1])
+    return script_words, engine_args
 
 
-def script_of(candidate: Candidate | None, words: Sequence[Arg]) -> str | None:
-    """The text of `bash -c '...'` that still has to be read for the server."""
+def unread_script(candidate: Candidate | None, words: Sequence[Arg]) -> str | None:
+    """Return the `bash -c '...'` script that still has to be searched for the server."""
     if candidate and candidate.server and candidate.server.executable:
         return None
-    own = candidate.container.args if candidate and candidate.container else words
-    inner = inner_script(own)
-    return inner[1] if inner else None if candidate else quoted_command(own)
+    args = candidate.container.args if candidate and candidate.container else words
+    inner = inner_script(args)
+    return inner[1] if inner else None if candidate else quoted_command(args)
 
 
-def assigned(words: Sequence[Arg]) -> dict[str, str]:
-    """NAME=value among wrapper words: `env A=1`, `sudo A=1`, `mpirun -x A=1`, `srun --export=ALL,A=1`."""
+def read_assignments(words: Sequence[Arg]) -> dict[str, str]:
+    """Return NAME=value among wrapper words: `env A=1`, `sudo A=1`, `mpirun -x A=1`, `srun --export=ALL,A=1`."""
     env: dict[str, str] = {}
     for word in words:
-        exported = _SRUN_EXPORT.match(word.raw)
-        for text in exported[1].split(",") if exported else [word.raw]:
+        export_match = _SRUN_EXPORT.match(word.raw)
+        for text in export_match[1].split(",") if export_match else [word.raw]:
             if match := _ASSIGNMENT.match(text):
                 env[match[1]] = match[2]
     return env
 
 
 def without_shell_words(prefix: Sequence[Arg]) -> list[Arg]:
-    """Wrapper words without those at their start that change nothing of what runs (`nohup`, `env A=1`)."""
-    at = 0
-    while at < len(prefix) and (_ASSIGNMENT.match(prefix[at].text) or prefix[at].text in _PLAIN_WRAPPERS):
-        at += 1
-    return list(prefix[at:])
+    """Drop leading wrapper words that do not change the command (`nohup`, `env A=1`)."""
+    start = 0
+    while start < len(prefix) and (_ASSIGNMENT.match(prefix[start].text) or prefix[start].text in _PLAIN_WRAPPERS):
+        start += 1
+    return list(prefix[start:])
 
 
 def wrapper_flags(prefix: Sequence[Arg]) -> list[str]:
-    """The words before a server's command as one launcher flag; none where there are none."""
+    """Return the words before a server's command as one launcher flag, if any."""
     text = " ".join(word.text for word in prefix)
     return [text] if text else []

@@ -1,4 +1,4 @@
-"""Undoes what copying does to a command: control characters, typography, mail quoting, prompts, lost newlines."""
+"""Repairs damage from copying a command: control characters, typography, mail quoting, prompts, lost newlines."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from commands.paste.notes import Notes, PasteRefusedError
 
-FlagTest = Callable[[str], str | None]  # how many words a flag of some engine takes, None if there is no such flag
+FlagTest = Callable[[str], str | None]  # the number of words a flag takes in any engine, None if unknown
 
 _ESCAPES = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[@-_]?)")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x9f]")
@@ -32,8 +32,8 @@ _PROMPT = re.compile(
     re.VERBOSE,
 )
 _ROOT_PROMPT = re.compile(r"^[ \t]*#[ \t]+(?=\S)", re.MULTILINE)
-_DEEPEST_QUOTE = 9  # '> > > ' of mails
-_LONGEST_COMMENTED = 2000  # characters of a line whose comment is worth looking for
+_MAX_QUOTE_DEPTH = 9  # '> > > ' of mails
+_MAX_COMMENT_LINE = 2000  # longer lines are not searched for a comment
 _FLAG_LINE = re.compile(r"\s*--?[A-Za-z]")
 _LINE_COMMENT = re.compile(r"(?:^|\s)#(?:\s[^'\"]*)?$")
 _CODE_SPAN = re.compile(
@@ -41,7 +41,7 @@ _CODE_SPAN = re.compile(
     r"|trtllm-serve|(?:docker|podman) run)\s[^`\n]*)`"
 )
 _WINDOWS = re.compile(r"\.exe\b|(?<![^\s'\"=])[A-Za-z]:\\\w")
-_BARE_BACKSLASH = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|\\(?=[\w.])")  # what stands in quotes is passed over
+_BARE_BACKSLASH = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|\\(?=[\w.])")  # text in quotes is skipped
 _FOREIGN_ASSIGNMENT = re.compile(
     r"^[ \t]*(?:\$env:|Environment=[\"']?|ENV[ \t]+)(\w+)[ \t]*=[ \t]*(.*?)[ \t]*$", re.MULTILINE
 )
@@ -53,30 +53,30 @@ _SERVER_LINE = re.compile(
 
 
 def clean(text: str, notes: Notes) -> str:
-    """The paste as a shell script or a YAML document; raises PasteRefusedError where nothing is left."""
+    """Return the paste as a shell script or YAML document; raises PasteRefusedError if nothing is left."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    for pattern, blank, what in (
+    for pattern, blank, note in (
         (_ESCAPES, "", "terminal escape sequences were removed"),
         (_CONTROLS, "", "control characters were removed"),
         (_INVISIBLE, "", "invisible characters (zero-width or direction marks) were removed"),
-        (_BLANKS, " ", "no-break spaces became blanks"),
+        (_BLANKS, " ", "no-break spaces were replaced by spaces"),
     ):
-        text = _replace(pattern, blank, text, what, notes)
+        text = _replace(pattern, blank, text, note, notes)
     if not text.strip():
-        raise PasteRefusedError("There is nothing to read: the paste is empty.")
+        raise PasteRefusedError("The paste is empty.")
     text = rewrite_foreign_syntax(straighten(unwrap_markdown(text, notes), notes))
     return strip_prompts(join_foreign_lines(text, notes))
 
 
-def _replace(pattern: re.Pattern[str], by: str, text: str, what: str, notes: Notes) -> str:
-    text, count = pattern.subn(by, text)
+def _replace(pattern: re.Pattern[str], replacement: str, text: str, note: str, notes: Notes) -> str:
+    text, count = pattern.subn(replacement, text)
     if count:
-        notes.add(notes.repaired, what)
+        notes.add(notes.repaired, note)
     return text
 
 
 def straighten(text: str, notes: Notes) -> str:
-    """Typographic quotes and dashes and HTML entities as they were typed."""
+    """Replace typographic quotes and dashes and HTML entities by the typed characters."""
     before = text
     for entity, character in _ENTITIES.items():
         text = text.replace(entity, character)
@@ -99,24 +99,24 @@ def _dash(match: re.Match[str]) -> str:
 
 
 def unwrap_markdown(text: str, notes: Notes) -> str:
-    """Without the '> ' of a quoted mail and the fences of a code block (then only what stands in the blocks)."""
+    """Remove the '> ' of quoted mail, and keep only the contents of fenced code blocks, if any."""
     lines = text.split("\n")
-    for _ in range(_DEEPEST_QUOTE):
+    for _ in range(_MAX_QUOTE_DEPTH):
         if not all(_QUOTED_LINE.match(line) for line in lines if line.strip()):
             break
         lines = [_QUOTED_LINE.sub("", line, count=1) for line in lines]
     fences = [i for i, line in enumerate(lines) if _FENCE.match(line)]
     if fences:
-        inside: list[str] = []
+        code_lines: list[str] = []
         for start, end in zip(fences[::2], [*fences[1::2], len(lines)], strict=False):
-            inside += [*lines[start + 1 : end], ""]
-        if any(line.strip() for line in inside):
-            outside = (
-                len([line for line in lines if line.strip()]) - len(fences) - len([x for x in inside if x.strip()])
+            code_lines += [*lines[start + 1 : end], ""]
+        if any(line.strip() for line in code_lines):
+            outside_count = (
+                len([line for line in lines if line.strip()]) - len(fences) - len([x for x in code_lines if x.strip()])
             )
-            if outside > 0:
+            if outside_count > 0:
                 notes.add(notes.left_out, "the text around the code block")
-            lines = inside
+            lines = code_lines
         else:
             lines = [line for line in lines if not _FENCE.match(line)]
     return "\n".join(_without_code_ticks(line) for line in lines)
@@ -129,21 +129,23 @@ def _without_code_ticks(line: str) -> str:
 
 
 def join_foreign_lines(text: str, notes: Notes) -> str:
-    """Continuations of PowerShell (`), CMD (^) and flattened pastes as the shell's backslash at the line's end."""
+    """Convert continuations of PowerShell (`), CMD (^) and flattened pastes to backslashes at line ends."""
     if re.search(r"(?:^|\s)`[ \t]*(?:\n|>>|-|$)", text):
         text = _replace(
             re.compile(r"(?<=\s)`[ \t]*(?:\n[ \t]*)?(?:>>[ \t]?)"), "\\\n", text, "PowerShell lines joined", notes
         )
         text = _replace(re.compile(r"(?<=\s)`(?:[ \t]*\n|[ \t]+(?=-))"), "\\\n", text, "PowerShell lines joined", notes)
     text = _replace(re.compile(r"(?<=\s)\^[ \t]*\n"), "\\\n", text, "CMD lines joined", notes)
-    text = _replace(re.compile(r"\\[ \t]+(?=\n|$)"), r"\\", text, "blanks after a backslash were removed", notes)
+    text = _replace(re.compile(r"\\[ \t]+(?=\n|$)"), r"\\", text, "spaces after a backslash were removed", notes)
     text = _replace(re.compile(r"\\[ \t]+#[^\n]*(?=\n)"), r"\\", text, "a comment after a backslash was removed", notes)
-    text = _replace(re.compile(r"(?<=\s)\\[ \t]+(?=\S)"), " ", text, "lost line ends after backslashes", notes)
+    text = _replace(
+        re.compile(r"(?<=\s)\\[ \t]+(?=\S)"), " ", text, "missing line breaks after backslashes were repaired", notes
+    )
     return re.sub(r"\\\n[ \t]*>{1,2}[ \t]", "\\\n", text)  # the shell's own prompt for a continued line
 
 
 def rewrite_foreign_syntax(text: str) -> str:
-    """Windows paths, PowerShell's `$env:A=`, a systemd unit's and a Dockerfile's lines in the POSIX shell's terms."""
+    """Convert Windows paths, PowerShell's `$env:A=`, and lines of systemd units and Dockerfiles to POSIX shell."""
     if _WINDOWS.search(text):
         text = _BARE_BACKSLASH.sub(lambda match: match[0] if match[0] != "\\" else "\\\\", text)
     text = _CODE_SPAN.sub(r"\n\1\n", text)
@@ -158,33 +160,33 @@ def _export_line(match: re.Match[str]) -> str:
 
 
 def strip_prompts(text: str) -> str:
-    """The text without the shell prompts that its lines begin with."""
+    """Remove shell prompts at line starts."""
     return "\n".join(line[match.end() :] if (match := _PROMPT.match(line)) else line for line in text.split("\n"))
 
 
 def uncomment(text: str) -> str:
-    """The text with '# ' taken for root's prompt instead of a comment."""
+    """Remove '# ' at line starts, as root's prompt instead of a comment."""
     return _ROOT_PROMPT.sub("", text)
 
 
 def join_lost_lines(text: str, takes: FlagTest, notes: Notes) -> str:
-    """Lines of a server's command that lost their backslash, were cut by a terminal's width, or hold a comment."""
+    """Join lines of a server's command that lost their backslash, were cut by the terminal, or contain a comment."""
     joined: list[str] = []
     is_inside = False  # of a server's command
     for line in text.split("\n"):
-        before = joined[-1] if joined else ""
-        is_continued = before.endswith("\\")
+        previous = joined[-1] if joined else ""
+        is_continued = previous.endswith("\\")
         if is_inside and line.lstrip().startswith("#") and (is_continued or not line.strip("# ")):
             notes.add(notes.left_out, line.strip().rstrip("\\").rstrip())
             continue
-        if is_inside and not is_continued and before.strip():
-            cut = _cut_between(before, line, takes)
-            if cut is not None:
-                joined[-1] = before.rstrip() + cut + line
-                notes.add(notes.repaired, f"a line cut in two at {before.split()[-1]} was rejoined")
+        if is_inside and not is_continued and previous.strip():
+            separator = _cut_between(previous, line, takes)
+            if separator is not None:
+                joined[-1] = previous.rstrip() + separator + line
+                notes.add(notes.repaired, f"a line cut in two at {previous.split()[-1]} was rejoined")
                 continue
             if _FLAG_LINE.match(line):
-                bare = _LINE_COMMENT.sub("", before) if len(before) < _LONGEST_COMMENTED else before
+                bare = _LINE_COMMENT.sub("", previous) if len(previous) < _MAX_COMMENT_LINE else previous
                 joined[-1] = bare.rstrip() + " \\"
                 notes.add(notes.repaired, "a missing backslash at a line's end was added")
                 is_continued = True
@@ -193,11 +195,11 @@ def join_lost_lines(text: str, takes: FlagTest, notes: Notes) -> str:
     return "\n".join(joined)
 
 
-def _cut_between(before: str, line: str, takes: FlagTest) -> str | None:
-    """What stood between two lines ('' or a blank) if the first ends in half a flag or a flag without its value."""
+def _cut_between(previous: str, line: str, takes: FlagTest) -> str | None:
+    """The lost separator ('' or a space) if the first line ends in half a flag or a flag without its value."""
     if line[:1].isspace() or not re.match(r"[\w./$'\"{=-]", line):
         return None
-    last, first = before.split()[-1], line.split(maxsplit=1)[0]
+    last, first = previous.split()[-1], line.split(maxsplit=1)[0]
     if not last.startswith("-") or first.startswith("-"):
         return None
     if takes(last) is None and takes((last + first).partition("=")[0]):

@@ -9,7 +9,7 @@ from commands.paste.servers import basename
 from commands.paste.variables import Arg
 
 RUNTIMES = {"docker": "docker", "podman": "podman", "nerdctl": "docker"}
-# Flags of `run` and `exec` that stand alone; every other one takes a value.
+# Flags of `run` and `exec` without a value; all others take one.
 SWITCHES = """
 --detach --interactive --tty --rm --privileged --init --read-only --no-healthcheck --oom-kill-disable --publish-all
 --quiet --replace --tls-verify --rmi --disable-content-trust --env-host --http-proxy --no-hosts --no-hostname --passwd
@@ -20,8 +20,8 @@ _SHORT_SWITCHES = frozenset("ditPq")
 
 
 @dataclass
-class Container:
-    """One container as its command or manifest states it; texts are as written, `ports` with variables put in."""
+class ContainerCommand:
+    """A container as stated by its command or manifest; texts as written, `ports` with variables expanded."""
 
     launcher: str
     image: str | None = None
@@ -32,65 +32,65 @@ class Container:
     args: list[Arg] = field(default_factory=list)  # after the image, the entrypoint before them
     has_entrypoint: bool = False
     is_on_host_network: bool = False
-    flags: list[str] = field(default_factory=list)  # for the runtime, of no field of ours
+    flags: list[str] = field(default_factory=list)  # for the runtime, without a field
     devices: list[str] = field(default_factory=list)
 
 
 def find_runtime(words: Sequence[Arg]) -> tuple[int, int, str] | None:
-    """Position of the runtime, of the first word after its `run` or `exec`, and which of the two."""
+    """Return the position of the runtime, of the first word after its `run` or `exec`, and the verb."""
     for position, word in enumerate(words):
         if basename(word.text) in RUNTIMES:
-            for at in range(position + 1, min(len(words), position + 6)):
-                if words[at].text in ("run", "create", "exec"):
-                    return position, at + 1, words[at].text
-                if words[at].text == "compose":
+            for index in range(position + 1, min(len(words), position + 6)):
+                if words[index].text in ("run", "create", "exec"):
+                    return position, index + 1, words[index].text
+                if words[index].text == "compose":
                     return None
     return None
 
 
-def read_container(words: Sequence[Arg]) -> Container | None:
-    """A `run` or `exec` command line; None if the words are none."""
-    found = find_runtime(words)
-    if not found:
+def read_container(words: Sequence[Arg]) -> ContainerCommand | None:
+    """Read a `run` or `exec` command line; None if the words are not one."""
+    runtime = find_runtime(words)
+    if not runtime:
         return None
-    position, start, verb = found
-    container = Container(RUNTIMES[basename(words[position].text)])
+    position, start, verb = runtime
+    container = ContainerCommand(RUNTIMES[basename(words[position].text)])
     if verb == "exec":
         container.flags.append(verb)
     entrypoint: Arg | None = None
-    rest = list(words[start:])
-    options = read_options(rest)
+    option_words = list(words[start:])
+    options = read_options(option_words)
     at = 0
     for name, value, length in options:
-        written = " ".join(word.raw for word in rest[at : at + length])
+        option_text = " ".join(word.raw for word in option_words[at : at + length])
         at += length
         if name == "--entrypoint" and value:
             entrypoint = value
             container.has_entrypoint = bool(value.text)
         else:
-            take_option(container, name, value, written)
-    target, after = (rest[at].text, rest[at + 1 :]) if at < len(rest) else (None, [])
+            take_option(container, name, value, option_text)
+    target, following = (option_words[at].text, option_words[at + 1 :]) if at < len(option_words) else (None, [])
     if verb == "exec":
         container.flags.append(target or "")
     else:
         container.image = target
-    container.args = ([entrypoint] if entrypoint and entrypoint.text else []) + after
+    container.args = ([entrypoint] if entrypoint and entrypoint.text else []) + following
     container.gpus = container.gpus or ",".join(container.devices) or None
     return container
 
 
 def read_options(words: Sequence[Arg]) -> Iterator[tuple[str, Arg | None, int]]:
-    """Each option with its value and the number of words it takes, up to the image."""
-    at = 0
-    while at < len(words) and words[at].text.startswith("-") and len(words[at].text) > 1:
-        name, value, length = _option(words, at)
-        at += length
+    """Yield each option with its value and number of words, up to the image."""
+    position = 0
+    while position < len(words) and words[position].text.startswith("-") and len(words[position].text) > 1:
+        name, value, length = _option(words, position)
+        position += length
         yield name, value, length
 
 
-def _option(words: Sequence[Arg], at: int) -> tuple[str, Arg | None, int]:
-    raw, text = words[at]
-    following = words[at + 1] if at + 1 < len(words) else None
+def _option(words: Sequence[Arg], position: int) -> tuple[str, Arg | None, int]:
+    raw, text = words[position]
+    following = words[position + 1] if position + 1 < len(words) else None
     name, equals, value = text.partition("=")
     if text.startswith("--"):
         if equals:
@@ -101,14 +101,14 @@ def _option(words: Sequence[Arg], at: int) -> tuple[str, Arg | None, int]:
         if letter not in _SHORT_SWITCHES:
             glued = letters[index + 1 :].removeprefix("=")
             if glued:
-                written = raw[1 + letters.index(letter) + 1 :].removeprefix("=") if raw != text else glued
-                return f"-{letter}", Arg(written, glued), 1
+                raw_value = raw[1 + letters.index(letter) + 1 :].removeprefix("=") if raw != text else glued
+                return f"-{letter}", Arg(raw_value, glued), 1
             return (f"-{letter}", following, 2) if following else (f"-{letter}", None, 1)
     return text, None, 1
 
 
-def take_option(container: Container, name: str, value: Arg | None, written: str) -> None:
-    """One option of the runtime into its place."""
+def take_option(container: ContainerCommand, name: str, value: Arg | None, option_text: str) -> None:
+    """Store one option of the runtime."""
     if name in ("-e", "--env") and value:
         take_env(container, value)
     elif name in ("-v", "--volume") and value:
@@ -123,38 +123,38 @@ def take_option(container: Container, name: str, value: Arg | None, written: str
         container.devices.append(value.raw)
     elif name in ("--network", "--net") and value and value.text == "host":
         container.is_on_host_network = True
-        container.flags.append(written)
+        container.flags.append(option_text)
     else:
-        container.flags.append(written)
+        container.flags.append(option_text)
 
 
-def take_env(container: Container, value: Arg) -> None:
-    """NAME=value; a NAME alone passes on the caller's own."""
+def take_env(container: ContainerCommand, value: Arg) -> None:
+    """Store NAME=value; NAME alone inherits the caller's value."""
     name, equals, text = value.raw.partition("=")
     container.env[name] = text if equals else f"${name}"
 
 
 def _mount(text: str) -> str:
-    stated = dict(part.partition("=")[::2] for part in text.split(","))
-    source = stated.get("source") or stated.get("src")
-    target = stated.get("target") or stated.get("destination") or stated.get("dst")
+    fields = dict(part.partition("=")[::2] for part in text.split(","))
+    source = fields.get("source") or fields.get("src")
+    target = fields.get("target") or fields.get("destination") or fields.get("dst")
     if not source or not target:
         return text
-    return f"{source}:{target}" + (":ro" if "readonly" in stated or "ro" in stated else "")
+    return f"{source}:{target}" + (":ro" if "readonly" in fields or "ro" in fields else "")
 
 
 def published_port(ports: Sequence[str], server_port: int | None, default_port: int | None) -> tuple[int | None, bool]:
-    """The host port that leads to the server, and whether a mapping misses it."""
-    wanted = server_port or default_port
+    """Return the host port of the server, and whether mappings exist but none leads to it."""
+    expected_port = server_port or default_port
     pairs = [pair for text in ports for pair in [port_pair(text)] if pair]
     for published, target in pairs:
-        if target == wanted or wanted is None:
+        if target == expected_port or expected_port is None:
             return published, False
     return None, bool(pairs)
 
 
 def port_pair(text: str) -> tuple[int | None, int] | None:
-    """'127.0.0.1:8001:8000/tcp' as (8001, 8000); a range counts by its first port; None if no number stands there."""
+    """Read '127.0.0.1:8001:8000/tcp' as (8001, 8000); of a range the first port; None without a number."""
     spec = text.strip().strip("\"'").partition("/")[0]
     parts = spec.rsplit(":", 2)
     target = _port(parts[-1])

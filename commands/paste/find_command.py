@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from commands.paste.braces import TooManyWordsError
-from commands.paste.candidates import Candidate, in_container, in_words, script_of
+from commands.paste.candidates import Candidate, in_container, in_words, unread_script
 from commands.paste.cleaning import clean, join_lost_lines, uncomment
 from commands.paste.manifests import looks_like_manifest, read_manifest
 from commands.paste.notes import Notes
@@ -14,7 +14,7 @@ from commands.paste.servers import takes_of
 from commands.paste.shell import Command, Word
 from commands.paste.variables import Arg, Variables
 
-DEEPEST_SCRIPT = 4  # bash -c within bash -c
+MAX_SCRIPT_DEPTH = 4  # bash -c within bash -c
 MOST_WORDS = 5000  # a command with more launches nothing
 RESERVED = frozenset({"{", "if", "then", "else", "elif", "do", "while", "until", "!", "eval"})
 CONDITIONS = frozenset({"[", "[[", "test", "(("})
@@ -22,52 +22,54 @@ EXPORTS = frozenset({"export", "declare", "typeset", "local", "readonly", "set"}
 
 
 def find_candidate(text: str, notes: Notes) -> tuple[Candidate | None, Variables]:
-    """The server command of a paste and the variables that it assigns; raises PasteRefusedError if it is empty."""
+    """Return the server command of a paste and its variables; raises PasteRefusedError if the paste is empty."""
     cleaned = clean(text, notes)
     body, heredocs = take_heredocs(cleaned)
     variables = Variables(notes)
     unknown: Candidate | None = None
     for attempt in dict.fromkeys((body, *heredocs, uncomment(body), only_servers(body))):
-        found = _read_text(attempt, variables, notes)
-        if found and found.server:
+        candidate = _read_text(attempt, variables, notes)
+        if candidate and candidate.server:
             if heredocs and attempt is body:
                 notes.add(notes.left_out, "the text of a heredoc")
-            return found, variables
-        unknown = unknown or found
+            return candidate, variables
+        unknown = unknown or candidate
     return unknown, variables
 
 
 def read_words(words: Sequence[Arg], variables: Variables, notes: Notes) -> Candidate | None:
-    """The server in the words of one command, that of a `bash -c` script in them included."""
+    """Return the server in the words of one command, including a `bash -c` script."""
     return _read_inner(in_words(words, notes), words, variables, notes, 0)
 
 
 def _read_text(text: str, variables: Variables, notes: Notes) -> Candidate | None:
     if looks_like_manifest(text):
-        containers = [in_container(found, notes) for found in read_manifest(text, variables, notes)]
+        containers = [in_container(container, notes) for container in read_manifest(text, variables, notes)]
         with_scripts = [
-            _read_inner(found, found.container.args, variables, notes, 0) for found in containers if found.container
+            _read_inner(candidate, candidate.container.args, variables, notes, 0)
+            for candidate in containers
+            if candidate.container
         ]
-        found = _choose(with_scripts, notes)
-        if found:
-            return found
+        selected = _choose(with_scripts, notes)
+        if selected:
+            return selected
     return ScriptReader(variables, notes).read(join_lost_lines(text, takes_of, notes))
 
 
 def _choose(candidates: Sequence[Candidate | None], notes: Notes) -> Candidate | None:
-    found = [candidate for candidate in candidates if candidate]
-    servers = [candidate for candidate in found if candidate.server]
+    candidates_found = [candidate for candidate in candidates if candidate]
+    servers = [candidate for candidate in candidates_found if candidate.server]
     if len(servers) > 1:
-        notes.add(notes.warnings, f"{len(servers)} servers stand in this paste; the first one is read")
-    return next(iter(servers or found), None)
+        notes.add(notes.warnings, f"{len(servers)} servers are in this paste; the first one is used")
+    return next(iter(servers or candidates_found), None)
 
 
 def _read_inner(
     candidate: Candidate | None, words: Sequence[Arg], variables: Variables, notes: Notes, depth: int
 ) -> Candidate | None:
-    """With the server of a `bash -c` script put in, where there is one."""
-    script = script_of(candidate, words)
-    if script is None or depth >= DEEPEST_SCRIPT:
+    """The candidate, with the server of its `bash -c` script, if any."""
+    script = unread_script(candidate, words)
+    if script is None or depth >= MAX_SCRIPT_DEPTH:
         return candidate
     inner_variables = Variables(
         notes, dict(variables.values), dict(variables.arrays), braces=variables.braces, secrets=variables.secrets
@@ -84,33 +86,33 @@ def _read_inner(
         return inner
     candidate.server, candidate.env = inner.server, env
     candidate.launcher_flags += inner.launcher_flags
-    candidate.torn = inner.torn
+    candidate.truncation = inner.truncation
     return candidate
 
 
 class ScriptReader:
-    """Walks a script's commands for the first server; what else it meets is named as left out."""
+    """Searches a script's commands for the first server; everything else is listed as left out."""
 
     def __init__(self, variables: Variables, notes: Notes, depth: int = 0) -> None:
         self.variables, self.notes, self.depth = variables, notes, depth
-        self.found: Candidate | None = None
+        self.candidate: Candidate | None = None
         self._unknown: Candidate | None = None
         self._text = ""
-        self._tail: tuple[int, int] | None = None  # what follows the server on its own line
+        self._tail_span: tuple[int, int] | None = None  # the rest of the server's line
         self._open_blocks = 0  # of `if`
-        self._was_condition = False  # the command before it was
+        self._follows_condition = False  # the command before it was
 
     def read(self, text: str) -> Candidate | None:
-        """The first server, else the first container of an engine that is not known."""
+        """Return the first server, else the first container with an unknown engine."""
         self._text = text
         for command in split_script(text, self.notes):
-            if self._tail and command.follows in ("\n", ""):
+            if self._tail_span and command.preceding_operator in ("\n", ""):
                 self._flush_tail()
-            self._take(command)
+            self._read_command(command)
         self._flush_tail()
-        return self.found or self._unknown
+        return self.candidate or self._unknown
 
-    def _take(self, command: Command) -> None:
+    def _read_command(self, command: Command) -> None:
         is_conditional = self._is_conditional(command)
         if command.array:
             self._assign_array(*command.array, is_conditional)
@@ -126,21 +128,21 @@ class ScriptReader:
         elif len(words) > MOST_WORDS:
             self._leave_out(command)
         elif words:
-            self._take_words(command, words, assignments)
-        elif not self.found:
+            self._read_words(command, words, assignments)
+        elif not self.candidate:
             for name, value in assignments:
                 self.variables.assign(name, value)
-        if words and words[0].text == ":" and not self.found:
+        if words and words[0].text == ":" and not self.candidate:
             for word in words[1:]:
                 self.variables.assign_default(word)
 
     def _is_conditional(self, command: Command) -> bool:
-        """Whether only a shell can tell if this command is run: `[[ ... ]] && it`, or within `if`."""
+        """Whether only a shell can tell if this command runs: `[[ ... ]] && command`, or within `if`."""
         first = next((word.text for word in command.words if word.text not in RESERVED), "")
         opening = next((word.text for word in command.words), "")
         self._open_blocks = max(0, self._open_blocks + (opening == "if") - (opening == "fi"))
-        after_condition = self._was_condition and command.follows in ("&&", "||")
-        self._was_condition = first in CONDITIONS or after_condition
+        after_condition = self._follows_condition and command.preceding_operator in ("&&", "||")
+        self._follows_condition = first in CONDITIONS or after_condition
         return after_condition or self._open_blocks > 0
 
     def _assign_array(self, name: str, words: Sequence[Word], is_conditional: bool) -> None:
@@ -152,7 +154,7 @@ class ScriptReader:
             self.variables.unknown_arrays.discard(name)
 
     def _export(self, words: Sequence[Word]) -> None:
-        if self.found:
+        if self.candidate:
             return
         for word in words[1:]:
             assignment = word.assignment
@@ -161,62 +163,62 @@ class ScriptReader:
             elif not word.text.startswith("-"):
                 self.variables.export(word.text, None)
 
-    def _take_words(self, command: Command, words: Sequence[Word], assignments: Sequence[tuple[str, Word]]) -> None:
-        noted, own = self.variables.notes, Notes()
-        self.variables.notes = own
-        before = dict(self.variables.values)
+    def _read_words(self, command: Command, words: Sequence[Word], assignments: Sequence[tuple[str, Word]]) -> None:
+        outer_notes, command_notes = self.variables.notes, Notes()
+        self.variables.notes = command_notes
+        values_before = dict(self.variables.values)
         for name, value in assignments:
             self.variables.assign(name, value)
         words, obstacle = self._braces_of(words)
         args = self.variables.expand_words(words)
-        candidate = _read_inner(in_words(args, own), args, self.variables, own, self.depth)
-        self.variables.notes = noted
-        if candidate and not self.found and candidate.server:
+        candidate = _read_inner(in_words(args, command_notes), args, self.variables, command_notes, self.depth)
+        self.variables.notes = outer_notes
+        if candidate and not self.candidate and candidate.server:
             candidate.env = {name: value.text for name, value in assignments} | candidate.env
-            self._accept(candidate, command, own)
+            self._accept(candidate, command, command_notes)
             if obstacle:
-                candidate.torn = candidate.torn or f"Line {command.line}: {obstacle}"
+                candidate.truncation = candidate.truncation or f"Line {command.line}: {obstacle}"
             return
-        self.variables.values = before
+        self.variables.values = values_before
         if candidate and candidate.server:
-            self.notes.add(self.notes.warnings, "two server commands stand in this paste; the first one is read")
+            self.notes.add(self.notes.warnings, "this paste has two server commands; the first one is used")
         self._unknown = self._unknown or candidate
         self._leave_out(command)
 
     def _braces_of(self, words: Sequence[Word]) -> tuple[Sequence[Word], str | None]:
-        """The words with their braces written out; as they are, and why, where these stand for too many."""
+        """The words with braces expanded; unchanged, with the reason, if there would be too many."""
         try:
             return self.variables.braces.expand(words), None
         except TooManyWordsError as error:
-            return words, f"{error}: please write out the ones that are meant."
+            return words, f"{error}: write them out."
 
-    def _accept(self, candidate: Candidate, command: Command, own: Notes) -> None:
-        self.found = candidate
+    def _accept(self, candidate: Candidate, command: Command, command_notes: Notes) -> None:
+        self.candidate = candidate
         candidate.env = self.variables.exported | candidate.env
         for kind in ("left_out", "repaired", "unresolved", "warnings"):
-            for text in getattr(own, kind):
+            for text in getattr(command_notes, kind):
                 self.notes.add(getattr(self.notes, kind), text)
         for redirection in command.redirections:
             leave_out(self.notes, redirection)
-        if command.torn:
+        if quote := command.unclosed_quote:
             last = command.words[-1].text if command.words else ""
-            candidate.torn = (
-                f"A {command.torn.quote} quote that opens in line {command.torn.line} at {last} is never closed: "
-                "what follows it cannot be read."
-            )
+            opening = f"The {quote.quote} quote opened in line {quote.line} at {last}"
+            candidate.truncation = f"{opening} is never closed, so the rest cannot be read."
             if candidate.server and candidate.server.args[-1:] == [last]:
                 candidate.server.args.pop()
 
     def _leave_out(self, command: Command) -> None:
-        if self.found and command.follows not in ("\n", ""):
+        if self.candidate and command.preceding_operator not in ("\n", ""):
             start = (
-                self._tail[0] if self._tail else command.start - (len(command.follows) if "|" in command.follows else 0)
+                self._tail_span[0]
+                if self._tail_span
+                else command.start - (len(command.preceding_operator) if "|" in command.preceding_operator else 0)
             )
-            self._tail = (start, command.end)
+            self._tail_span = (start, command.end)
         else:
             leave_out(self.notes, self._text[command.start : command.end])
 
     def _flush_tail(self) -> None:
-        if self._tail:
-            leave_out(self.notes, self._text[slice(*self._tail)])
-            self._tail = None
+        if self._tail_span:
+            leave_out(self.notes, self._text[slice(*self._tail_span)])
+            self._tail_span = None

@@ -1,4 +1,4 @@
-"""Reads the containers of Compose files and Kubernetes manifests; every scalar is kept as it was written."""
+"""Reads the containers of Compose files and Kubernetes manifests; every scalar is kept as written."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from commands.paste.containers import Container, port_pair
+from commands.paste.containers import ContainerCommand, port_pair
 from commands.paste.notes import Notes
 from commands.paste.shell import UnclosedQuoteError, Word, split_references, split_words
 from commands.paste.variables import Arg, Variables
@@ -25,42 +25,42 @@ _KEY = re.compile(
 _KUBERNETES_REFERENCE = re.compile(r"\$\(([A-Za-z_]\w*)\)")
 _COMMENT = re.compile(r"\s#.*$|^#.*$")
 _PLAIN_KEY = re.compile(r"[A-Za-z]\w*")
-_OF_AN_ITEM = frozenset({"value", "valueFrom", "mountPath", "protocol", "name"})
+_ITEM_KEYS = frozenset({"value", "valueFrom", "mountPath", "protocol", "name"})
 _FLAG_AND_VALUE = re.compile(r"(--?[A-Za-z][\w.-]*)[ \t]+(\S.*)", re.DOTALL)
 _PLAIN_DOLLAR = re.compile(r"\$\$(?=[A-Za-z_{])")
 _COMPOSE_KEYS = frozenset({"image", "command", "entrypoint"})
 
 
 def looks_like_manifest(text: str) -> bool:
-    """Whether at least two of the keys that a manifest of a server has stand at line starts."""
+    """Whether at least two keys of a server manifest are at line starts."""
     return len(set(_KEY.findall(text))) > 1
 
 
-def read_manifest(text: str, variables: Variables, notes: Notes) -> list[Container]:
-    """The containers of a YAML text in their order; none if it is no YAML."""
+def read_manifest(text: str, variables: Variables, notes: Notes) -> list[ContainerCommand]:
+    """Return the containers of a YAML text in order; none if it is not YAML."""
     if flat := read_flat_manifest(text, notes):
         return flat
     try:
         documents = [node for node in yaml.load_all(text, Loader=_LOADER) if isinstance(node, dict | list)]
     except (yaml.YAMLError, RecursionError, ValueError):
         return []
-    mappings = [found for document in documents for found in _mappings(document)]
+    mappings = [mapping for document in documents for mapping in _mappings(document)]
     services = [node["services"] for node in mappings if isinstance(node.get("services"), dict)]
     mappings = [_merged(node) for node in services[0].values() if isinstance(node, dict)] if services else mappings
     is_kubernetes = any("apiVersion" in node or "containers" in node for node in mappings)
-    found = []
+    containers = []
     for node in mappings:
         if is_kubernetes and isinstance(node.get("containers"), list):
-            found += [_kubernetes(item, notes) for item in node["containers"] if isinstance(item, dict)]
+            containers += [_kubernetes(item, notes) for item in node["containers"] if isinstance(item, dict)]
         elif not is_kubernetes and _COMPOSE_KEYS.intersection(node):
-            found.append(_compose(node, variables, notes))
+            containers.append(_compose(node, variables, notes))
     if is_kubernetes:
-        _publish(found, [node for node in mappings if "nodePort" in node])
-    return found
+        _publish(containers, [node for node in mappings if "nodePort" in node])
+    return containers
 
 
-def read_flat_manifest(text: str, notes: Notes) -> list[Container]:
-    """The one container of a Kubernetes manifest whose lines have lost their indentation; none for any other text."""
+def read_flat_manifest(text: str, notes: Notes) -> list[ContainerCommand]:
+    """Return the container of a Kubernetes manifest that has lost its indentation; none for any other text."""
     lines = [_COMMENT.sub("", line).strip() for line in text.splitlines()]
     if "containers:" not in lines or any(line.startswith((" ", "\t")) for line in text.splitlines()):
         return []
@@ -68,7 +68,7 @@ def read_flat_manifest(text: str, notes: Notes) -> list[Container]:
     section = ""
     for line in lines[lines.index("containers:") + 1 :]:
         key, colon, value = line.partition(":")
-        if colon and _PLAIN_KEY.fullmatch(key) and key not in _OF_AN_ITEM:
+        if colon and _PLAIN_KEY.fullmatch(key) and key not in _ITEM_KEYS:
             section = key
             sections.setdefault(section, [value.strip()] if value.strip() else [])
         elif section:
@@ -76,12 +76,12 @@ def read_flat_manifest(text: str, notes: Notes) -> list[Container]:
     node = {name: _flat_value(name, items) for name, items in sections.items() if items}
     if not isinstance(node.get("image"), str):
         return []
-    notes.add(notes.warnings, "the manifest has lost its indentation: it was read line by line")
+    notes.add(notes.warnings, "the manifest has lost its indentation and was read line by line")
     return [_kubernetes(node, notes)]
 
 
 def _flat_value(name: str, lines: list[str]) -> Any:
-    """A section's lines as YAML would have them: a text, or the items that begin with a dash."""
+    """A section's lines as a YAML value: a text, or the items that begin with a dash."""
     if not lines[0].startswith("-"):
         return _scalar(lines[0])
     if name in ("command", "args"):
@@ -99,23 +99,23 @@ def _scalar(text: str) -> str:
 
 
 def _mappings(root: Any) -> Iterator[dict[str, Any]]:
-    """Every mapping of a document, outer before inner, an aliased one once."""
-    waiting, seen = deque([root]), set[int]()
-    while waiting and len(seen) < MOST_NODES:
-        node = waiting.popleft()
-        if id(node) in seen:
+    """Every mapping of a document, outer before inner, aliases once."""
+    pending, visited_ids = deque([root]), set[int]()
+    while pending and len(visited_ids) < MOST_NODES:
+        node = pending.popleft()
+        if id(node) in visited_ids:
             continue
-        seen.add(id(node))
+        visited_ids.add(id(node))
         if isinstance(node, dict):
             merged = _merged(node)
             yield merged
-            waiting += [value for value in merged.values() if isinstance(value, dict | list)]
+            pending += [value for value in merged.values() if isinstance(value, dict | list)]
         else:
-            waiting += [value for value in node if isinstance(value, dict | list)]
+            pending += [value for value in node if isinstance(value, dict | list)]
 
 
 def _merged(node: dict[str, Any]) -> dict[str, Any]:
-    """A mapping with its `<<` put in, as YAML's merge key means."""
+    """A mapping with YAML's merge key `<<` applied."""
     base = node.get("<<")
     bases = [b for b in (base if isinstance(base, list) else [base]) if isinstance(b, dict)]
     merged: dict[str, Any] = {}
@@ -124,8 +124,8 @@ def _merged(node: dict[str, Any]) -> dict[str, Any]:
     return {**merged, **{key: value for key, value in node.items() if isinstance(key, str) and key != "<<"}}
 
 
-def _compose(node: dict[str, Any], variables: Variables, notes: Notes) -> Container:
-    container = Container("compose", image=_text(node.get("image"), variables) or None)
+def _compose(node: dict[str, Any], variables: Variables, notes: Notes) -> ContainerCommand:
+    container = ContainerCommand("compose", image=_text(node.get("image"), variables) or None)
     container.env = {name: _dollars(text) for name, text in _environment(node.get("environment")).items()}
     container.volumes = [_volume(item) for item in _list(node.get("volumes"))]
     container.ports = [variables.expand_text(port) for item in _list(node.get("ports")) if (port := _published(item))]
@@ -138,7 +138,7 @@ def _compose(node: dict[str, Any], variables: Variables, notes: Notes) -> Contai
 
 
 def _compose_words(value: Any, variables: Variables, notes: Notes) -> list[Arg]:
-    """`command:` or `entrypoint:`, a list of words or one shell-like text; `$$` is a plain dollar there."""
+    """The words of `command:` or `entrypoint:`, a list or shell-like text; `$$` is a literal dollar."""
     if isinstance(value, list):
         items = _split_items([item for item in value if isinstance(item, str)], notes)
         words = [Arg(item, variables.expand_text(item)) for item in items]
@@ -148,54 +148,54 @@ def _compose_words(value: Any, variables: Variables, notes: Notes) -> list[Arg]:
 
 
 def _dollars(text: str) -> str:
-    """`$$` as the plain dollar that it is in a compose file."""
+    """The text with Compose's `$$` as a literal dollar."""
     return _PLAIN_DOLLAR.sub(r"\\$", text).replace("$$", "$")
 
 
 def _split_items(items: list[str], notes: Notes) -> list[str]:
-    """The words of a list, an item that holds a flag and its value as two: its writer meant them so."""
+    """The words of a list; an item with a flag and its value becomes two words, as its author intended."""
     words: list[str] = []
     for item in items:
-        both = _FLAG_AND_VALUE.fullmatch(item)
-        words += [both[1], _scalar(both[2].strip())] if both else [item]
-        if both:
-            text = f"{both[1]} and its value stand in one list item: the server would be given them as a single word"
+        flag_match = _FLAG_AND_VALUE.fullmatch(item)
+        words += [flag_match[1], _scalar(flag_match[2].strip())] if flag_match else [item]
+        if flag_match:
+            text = f"{flag_match[1]} and its value are in one list item: the server would receive them as one word"
             notes.add(notes.warnings, text)
     return words
 
 
 def _shell_words(text: str, variables: Variables, notes: Notes, fills_quoted: bool = False) -> list[Arg]:
-    """The words of a shell-like text; `fills_quoted`: its references count within quotes too."""
+    """The words of a shell-like text; `fills_quoted`: references inside quotes are expanded too."""
     try:
         words = split_words(text)
-    except UnclosedQuoteError as torn:
-        notes.add(notes.warnings, f"a {torn.quote} quote in the manifest's command is never closed")
-        words = torn.command.words
+    except UnclosedQuoteError as error:
+        notes.add(notes.warnings, f"a {error.quote} quote in the manifest's command is never closed")
+        words = error.command.words
     return variables.expand_words(map(_with_quoted_references, words) if fills_quoted else words)
 
 
 def _with_quoted_references(word: Word) -> Word:
-    """The word as Compose reads it, which knows no quotes."""
+    """The word as read by Compose, which ignores quotes."""
     pieces = [[part] if part.is_reference else split_references(part.text) for part in word.parts]
     return Word(tuple(part for piece in pieces for part in piece))
 
 
-def _kubernetes(node: dict[str, Any], notes: Notes) -> Container:
+def _kubernetes(node: dict[str, Any], notes: Notes) -> ContainerCommand:
     node = _merged(node)
-    container = Container("kubernetes", image=node.get("image") if isinstance(node.get("image"), str) else None)
+    container = ContainerCommand("kubernetes", image=node.get("image") if isinstance(node.get("image"), str) else None)
     container.env = {
         name: text if text == MASK else as_literal(text) for name, text in _environment(node.get("env")).items()
     }
     command, args = _kubernetes_words(node.get("command")), _kubernetes_words(node.get("args"))
     container.has_entrypoint = bool(command)
     if len(command + args) == 1 and " " in (command + args)[0]:
-        notes.add(notes.warnings, "the whole command is one word: Kubernetes would look for a program of that name")
+        notes.add(notes.warnings, "the whole command is one word: Kubernetes would look for a program with that name")
         split = _shell_words((command + args)[0], Variables(notes), notes)
         container.args = split
     else:
-        known = {name: value for name, value in container.env.items() if "$" not in value}
+        known_env = {name: value for name, value in container.env.items() if "$" not in value}
         words = [as_literal(word) for word in _split_items(command + args, notes)]
-        container.args = [Arg(word, _substitute(word, known)) for word in words]
+        container.args = [Arg(word, _substitute(word, known_env)) for word in words]
     resources = node.get("resources")
     container.gpus = _gpu_count(_get_any(resources, "limits")) or _gpu_count(_get_any(resources, "requests"))
     container.ports = [f"{port}:{port}" for item in _list(node.get("ports")) if (port := _get(item, "containerPort"))]
@@ -210,20 +210,20 @@ def _substitute(word: str, env: dict[str, str]) -> str:
     return _KUBERNETES_REFERENCE.sub(lambda m: env.get(m[1], m[0]), word)
 
 
-def _publish(containers: list[Container], services: list[dict[str, Any]]) -> None:
-    """A Service's nodePort in the place of the container's own port."""
+def _publish(containers: list[ContainerCommand], services: list[dict[str, Any]]) -> None:
+    """Replace a container's port with a Service's nodePort."""
     for service in services:
         target = _get(service, "targetPort") or _get(service, "port") or ""
         for container in containers:
-            own = [pair[1] for port in container.ports if (pair := port_pair(port))]
-            if target.isdigit() and (int(target) in own or not own):
+            own_ports = [pair[1] for port in container.ports if (pair := port_pair(port))]
+            if target.isdigit() and (int(target) in own_ports or not own_ports):
                 container.ports = [f"{service['nodePort']}:{target}"]
-            elif not target.isdigit() and own:
-                container.ports = [f"{service['nodePort']}:{own[0]}"]
+            elif not target.isdigit() and own_ports:
+                container.ports = [f"{service['nodePort']}:{own_ports[0]}"]
 
 
 def _environment(value: Any) -> dict[str, str]:
-    """`environment:` as a mapping or a list, and Kubernetes' list of name and value."""
+    """The variables of `environment:` (mapping or list) or of Kubernetes' list of name and value."""
     if isinstance(value, dict):
         return {name: text for name, text in value.items() if isinstance(text, str)}
     env: dict[str, str] = {}
@@ -232,9 +232,9 @@ def _environment(value: Any) -> dict[str, str]:
             name, equals, text = item.partition("=")
             env[name] = text if equals else f"${name}"
         elif isinstance(item, dict) and isinstance(item.get("name"), str):
-            stated = item.get("value")
-            if isinstance(stated, str):
-                env[item["name"]] = stated
+            item_value = item.get("value")
+            if isinstance(item_value, str):
+                env[item["name"]] = item_value
             elif "secretKeyRef" in str(item.get("valueFrom")):
                 env[item["name"]] = MASK
     return env
@@ -254,13 +254,13 @@ def _published(item: Any) -> str | None:
 
 
 def _compose_gpus(node: dict[str, Any]) -> str | None:
-    """`deploy.resources.reservations.devices`, or the short `gpus:`."""
+    """The GPUs from `deploy.resources.reservations.devices` or `gpus:`."""
     if isinstance(node.get("gpus"), str):
         return str(node["gpus"])
-    found: Any = node
+    node_value: Any = node
     for key in ("deploy", "resources", "reservations"):
-        found = found.get(key) if isinstance(found, dict) else None
-    devices = _list(_get_any(found, "devices")) + _list(node.get("gpus"))
+        node_value = node_value.get(key) if isinstance(node_value, dict) else None
+    devices = _list(_get_any(node_value, "devices")) + _list(node.get("gpus"))
     for device in devices:
         ids = [text for text in _list(_get_any(device, "device_ids")) if isinstance(text, str)]
         if ids or _get(device, "count"):

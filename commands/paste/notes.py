@@ -1,4 +1,4 @@
-"""The notes that accompany a reading: what was left out, repaired or not resolved, and warnings."""
+"""Notes on reading a paste: left out, repaired and unresolved parts, and warnings."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from errors import PitwallError
 
 
 class PasteRefusedError(PitwallError):
-    """The paste cannot be read; the message is one sentence for the user."""
+    """A paste cannot be read; the message is one sentence for the user."""
 
 
 @dataclass
 class Notes:
-    """Everything found on the way, in the order it was found, each once."""
+    """The notes in the order found, without duplicates."""
 
-    left_out: list[str] = field(default_factory=list)  # commands and lines that are not the server's
+    left_out: list[str] = field(default_factory=list)  # commands and lines that do not belong to the server
     repaired: list[str] = field(default_factory=list)
-    unresolved: list[str] = field(default_factory=list)  # '$PORT', '<model>': to be filled in
+    unresolved: list[str] = field(default_factory=list)  # '$PORT', '<model>': for the user to fill in
     warnings: list[str] = field(default_factory=list)
     launcher_flags: list[str] = field(default_factory=list)  # of the wrapper or the container runtime
 
     @staticmethod
     def add(kind: list[str], text: str) -> None:
-        """Append the text to one of these lists, unless that list has it already."""
+        """Append the text to one of these lists, unless it is already there."""
         if text not in kind:
             kind.append(text)

@@ -25,7 +25,9 @@ curl wget git pip pip3 apt apt-get source . if then else elif fi for while do do
 kill pkill wait trap ulimit local readonly test [ [[ : ! true false huggingface-cli hf modprobe systemctl chmod chown
 start
 """
-_COMMAND_WORDS = frozenset(COMMAND_WORDS.split()).union(*(known.first_words for known in INVOCATIONS.values()))
+_COMMAND_WORDS = frozenset(COMMAND_WORDS.split()).union(
+    *(invocation.first_words for invocation in INVOCATIONS.values())
+)
 _PYTHON = re.compile(r"(python|pypy)[\d.]*$")
 _SERVER_IN_PROSE = re.compile(
     r"(?:^|[\s`:>$#%❯✗»])(?P<start>(?:[A-Z_]{3,}=\S+\s+)*(?:sudo\s+)?"
@@ -36,22 +38,22 @@ _PROSE_LEADS_IN = re.compile(r"[:>$#%❯✗»`]\s*$")
 
 
 def take_heredocs(text: str) -> tuple[str, list[str]]:
-    """The text without the bodies of its heredocs, and the bodies."""
-    kept, bodies, position = [], [], 0
+    """Split a text into the text without heredoc bodies, and the bodies."""
+    outer_parts, bodies, position = [], [], 0
     for _ in range(MOST_HEREDOCS):
         opening = _HEREDOC.search(text, position)
         if not opening:
             break
         closing = re.compile(rf"^[ \t]*{opening['end']}[ \t]*$", re.MULTILINE).search(text, opening.end())
-        kept.append(text[position : opening.end()])
+        outer_parts.append(text[position : opening.end()])
         body_end = closing.start() if closing else len(text)
         bodies.append(text[opening.end() : body_end])
         position = closing.end() if closing else len(text)
-    return "".join(kept) + text[position:], bodies
+    return "".join(outer_parts) + text[position:], bodies
 
 
 def split_script(text: str, notes: Notes) -> Iterator[Command]:
-    """The simple commands in their order: one with an open quote is `torn`."""
+    """Yield the simple commands in order; one with an open quote has `unclosed_quote` set."""
     position, line, count = 0, 1, 0
     while position < len(text) and count < MOST_COMMANDS:
         end = text.find("\n", position)
@@ -66,23 +68,23 @@ def split_script(text: str, notes: Notes) -> Iterator[Command]:
             for command in islice(lexer.commands(), MOST_COMMANDS):
                 yield command
                 count += 1
-        except UnclosedQuoteError as torn:
-            torn.command.torn = torn
-            yield torn.command
-            after = text.find("\n", torn.position)
-            position, line = (after + 1 if after >= 0 else len(text)), torn.line + 1
+        except UnclosedQuoteError as error:
+            error.command.unclosed_quote = error
+            yield error.command
+            line_end = text.find("\n", error.position)
+            position, line = (line_end + 1 if line_end >= 0 else len(text)), error.line + 1
             continue
         position, line = lexer.position, lexer.line
 
 
 def command_start(line: str) -> int | None:
-    """Where a line's command starts; None for prose, a log line or data."""
+    """Return the start of a line's command; None for prose, a log line or data."""
     first = _FIRST.search(line)
     if not first or _is_command_word(first[0]):
         return 0
-    named = _SERVER_IN_PROSE.search(line)
-    if named and _PROSE_LEADS_IN.search(line[: named.start("start")]):
-        return named.start("start")
+    server_match = _SERVER_IN_PROSE.search(line)
+    if server_match and _PROSE_LEADS_IN.search(line[: server_match.start("start")]):
+        return server_match.start("start")
     return None
 
 
@@ -97,14 +99,14 @@ def _is_command_word(word: str) -> bool:
 
 
 def only_servers(text: str) -> str:
-    """Each line from the server that starts in it on, if flags follow: `ps` listings, commands within prose."""
-    found = (SERVER_START.search(line) for line in text.split("\n"))
-    lines = [match.string[match.start() :] for match in found if match and " -" in match.string[match.end() - 1 :]]
+    """Return each line from its server command on, if flags follow: `ps` listings, commands in prose."""
+    matches = (SERVER_START.search(line) for line in text.split("\n"))
+    lines = [match.string[match.start() :] for match in matches if match and " -" in match.string[match.end() - 1 :]]
     return "\n".join(lines)
 
 
 def leave_out(notes: Notes, text: str) -> None:
-    """Name what was not taken in, a line each, and only so many of them."""
+    """List a part that was left out as one line, up to a limit."""
     short = " ".join(text.split())
     if not short or short.startswith("#"):
         return

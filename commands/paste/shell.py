@@ -1,4 +1,4 @@
-"""A lexer for POSIX shell words: it reads quotes, escapes, references, operators and redirections and runs nothing."""
+"""A lexer for POSIX shell words: reads quotes, escapes, references, operators and redirections, and runs nothing."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=")
 
 
 class UnclosedQuoteError(PitwallError):
-    """A quote that never ends; `command` holds the words before it, `line` is where it opens."""
+    """A quote is never closed; `command` has the words before it, `line` is its first line."""
 
     def __init__(self, quote: str, command: Command, line: int, position: int) -> None:
         super().__init__(quote)
         self.quote, self.command, self.line, self.position = quote, command, line, position
 
 
-class Part(NamedTuple):
-    """A piece of a word: text, or a reference as it was written ('$PORT', '${X:-d}', '$(date)')."""
+class WordPart(NamedTuple):
+    """A piece of a word: text, or a reference as written ('$PORT', '${X:-d}', '$(date)')."""
 
     text: str
     is_reference: bool = False
@@ -41,15 +41,15 @@ class Part(NamedTuple):
 class Word:
     """A shell word after quote removal."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[WordPart, ...]
 
     @cached_property
     def text(self) -> str:
         """The word with its references as written; a quoted `$` or `~` is marked (`commands.quoting`)."""
-        return self.filled_in(lambda part: part.text)
+        return self.fill_references(lambda part: part.text)
 
-    def filled_in(self, read: Callable[[Part], str]) -> str:
-        """The word with what `read` makes of its references."""
+    def fill_references(self, read: Callable[[WordPart], str]) -> str:
+        """Return the word with `read` applied to its references."""
         builder = WordBuilder()
         for part in self.parts:
             if part.is_reference:
@@ -62,24 +62,24 @@ class Word:
 
     @property
     def assignment(self) -> tuple[str, Word] | None:
-        """Name and value of 'NAME=value'; of 'NAME+=value' with what NAME holds in front."""
+        """Name and value of 'NAME=value'; for 'NAME+=value' the value starts with the old one."""
         first = self.parts[0] if self.parts else None
         match = _ASSIGNMENT.match(first.text) if first and not first.is_quoted and not first.is_reference else None
         if not first or not match:
             return None
-        rest = first.text[match.end() :]
-        before = (Part(f"${{{match[1]}:-}}", is_reference=True, is_quoted=True),) if match[2] else ()
-        return match[1], Word(before + ((Part(rest),) if rest else ()) + self.parts[1:])
+        value = first.text[match.end() :]
+        previous = (WordPart(f"${{{match[1]}:-}}", is_reference=True, is_quoted=True),) if match[2] else ()
+        return match[1], Word(previous + ((WordPart(value),) if value else ()) + self.parts[1:])
 
 
 def literal(text: str) -> Word:
-    """A word of plain text."""
-    return Word((Part(text, is_quoted=True),))
+    """Return a word of literal text."""
+    return Word((WordPart(text, is_quoted=True),))
 
 
 @dataclass(slots=True)
 class Command:
-    """One simple command: its words, what was redirected, the array it assigns, the operator that ends it."""
+    """One simple command: words, redirections, an array assignment and the operator that ends it."""
 
     line: int
     start: int
@@ -88,25 +88,25 @@ class Command:
     redirections: list[str] = field(default_factory=list)
     array: tuple[str, list[Word]] | None = None  # NAME=(...); NAME+=(...) starts with the old array
     ends_with: str = ""
-    torn: UnclosedQuoteError | None = None  # why its words end too early
-    follows: str = ""  # the operator before it
+    unclosed_quote: UnclosedQuoteError | None = None  # set if its words end early
+    preceding_operator: str = ""  # the operator before it
 
 
 class Lexer:
-    """Reads one physical line of a script, and as many more as its quotes and backslashes need."""
+    """Reads one line of a script, and further lines if its quotes and backslashes continue."""
 
     def __init__(self, text: str, position: int, line: int) -> None:
         self.text, self.position, self.line = text, position, line
 
     def commands(self) -> Iterator[Command]:
-        """The simple commands up to the end of the line; raises UnclosedQuoteError."""
-        follows = ""
+        """Yield the simple commands up to the end of the line; raises UnclosedQuoteError."""
+        operator = ""
         while True:
-            command = Command(self.line, self.position, follows=follows)
+            command = Command(self.line, self.position, preceding_operator=operator)
             self._read(command)
             yield command
-            follows = command.ends_with
-            if follows in ("\n", ""):
+            operator = command.ends_with
+            if operator in ("\n", ""):
                 return
 
     def _read(self, command: Command) -> None:
@@ -128,18 +128,18 @@ class Lexer:
                 command.ends_with = operator[0]
                 return
             else:
-                self._take_word(command)
+                self._read_word(command)
 
-    def _take_word(self, command: Command) -> None:
+    def _read_word(self, command: Command) -> None:
         start = self.position
         word = self._word(command)
-        following = _REDIRECT.match(self.text, self.position)
-        if following and self.text[start : self.position].isdigit() and not self._placeholder():  # 2>&1
-            self._redirect(command, following, word.text)
+        redirect = _REDIRECT.match(self.text, self.position)
+        if redirect and self.text[start : self.position].isdigit() and not self._placeholder():  # 2>&1
+            self._redirect(command, redirect, word.text)
         elif self._peek() == "(" and not command.words and (opening := _ASSIGNMENT.fullmatch(word.text)):
             self.position += 1
-            old = [Word((Part(f"${{{opening[1]}[@]}}", is_reference=True),))] if opening[2] else []
-            command.array = (opening[1], old + self._array(command))
+            old_items = [Word((WordPart(f"${{{opening[1]}[@]}}", is_reference=True),))] if opening[2] else []
+            command.array = (opening[1], old_items + self._array(command))
         else:
             command.words.append(word)
 
@@ -181,20 +181,20 @@ class Lexer:
                 return
 
     def _word(self, command: Command) -> Word:
-        parts: list[Part] = []
+        parts: list[WordPart] = []
         while True:
             char = self._peek()
             if plain := _PLAIN.match(self.text, self.position):
-                parts.append(Part(plain[0]))
+                parts.append(WordPart(plain[0]))
                 self.position = plain.end()
             elif placeholder := self._placeholder():
-                parts.append(Part(placeholder[0]))
+                parts.append(WordPart(placeholder[0]))
                 self.position = placeholder.end()
             elif char == "#" and parts:
-                parts.append(Part(char))
+                parts.append(WordPart(char))
                 self.position += 1
             elif char == "\\" and not self.text.startswith("\\\n", self.position):
-                parts.append(Part(self.text[self.position + 1 : self.position + 2], is_quoted=True))
+                parts.append(WordPart(self.text[self.position + 1 : self.position + 2], is_quoted=True))
                 self.position += 2
             elif char == "\\":
                 self.position += 2
@@ -203,7 +203,7 @@ class Lexer:
                 parts.append(self._single(command))
             elif self.text.startswith("$'", self.position):
                 parts.append(self._ansi_c(command))
-            elif self.text.startswith('$"', self.position):  # a text to be translated: there is no catalogue
+            elif self.text.startswith('$"', self.position):  # a translatable string; there are no translations
                 self.position += 1
             elif char == '"':
                 parts += self._double(command)
@@ -212,39 +212,39 @@ class Lexer:
             else:
                 return Word(tuple(parts))
 
-    def _single(self, command: Command) -> Part:
+    def _single(self, command: Command) -> WordPart:
         end = self.text.find("'", self.position + 1)
         if end < 0:
             raise UnclosedQuoteError("single", command, self.line, self.position)
         body = self.text[self.position + 1 : end]
         self.position = end + 1
         self.line += body.count("\n")
-        return Part(body, is_quoted=True)
+        return WordPart(body, is_quoted=True)
 
-    def _ansi_c(self, command: Command) -> Part:
-        """$'...': a single quote with the escapes of C."""
+    def _ansi_c(self, command: Command) -> WordPart:
+        """$'...': single quotes with C escapes."""
         match = ANSI_C.match(self.text, self.position)
         if match is None:
             raise UnclosedQuoteError("single", command, self.line, self.position)
         self.position = match.end()
         self.line += match[0].count("\n")
-        return Part(read_ansi_c(match["body"]), is_quoted=True)
+        return WordPart(read_ansi_c(match["body"]), is_quoted=True)
 
-    def _double(self, command: Command) -> list[Part]:
-        opened_at, start = self.line, self.position
-        parts = [Part("", is_quoted=True)]
+    def _double(self, command: Command) -> list[WordPart]:
+        start_line, start = self.line, self.position
+        parts = [WordPart("", is_quoted=True)]
         self.position += 1
         while (char := self._peek()) != '"':
             if char == "":
-                raise UnclosedQuoteError("double", command, opened_at, start)
+                raise UnclosedQuoteError("double", command, start_line, start)
             if plain := _IN_DOUBLE.match(self.text, self.position):
-                parts.append(Part(plain[0], is_quoted=True))
+                parts.append(WordPart(plain[0], is_quoted=True))
                 self.position = plain.end()
                 self.line += plain[0].count("\n")
             elif char == "\\":
                 escaped = self.text[self.position + 1 : self.position + 2]
-                kept = "" if escaped == "\n" else escaped if escaped in '$`"\\' else char + escaped
-                parts.append(Part(kept, is_quoted=True))
+                content = "" if escaped == "\n" else escaped if escaped in '$`"\\' else char + escaped
+                parts.append(WordPart(content, is_quoted=True))
                 self.position += 2
                 self.line += escaped == "\n"
             else:
@@ -252,16 +252,16 @@ class Lexer:
         self.position += 1
         return parts
 
-    def take_reference(self, is_quoted: bool) -> Part:
-        """The reference that starts here; a lone $ or ` is text."""
+    def take_reference(self, is_quoted: bool) -> WordPart:
+        """Read the reference that starts here; a lone $ or ` is text."""
         start = self.position
         end = reference_end(self.text, start)
         self.position = end
         body = self.text[start:end]
         self.line += body.count("\n")
         if len(body) == 1:
-            return Part(body, is_quoted=True)
-        return Part(body, is_reference=True, is_quoted=is_quoted)
+            return WordPart(body, is_quoted=True)
+        return WordPart(body, is_reference=True, is_quoted=is_quoted)
 
     def _placeholder(self) -> re.Match[str] | None:
         return _PLACEHOLDER.match(self.text, self.position)
@@ -269,24 +269,24 @@ class Lexer:
     def _peek(self) -> str:
         return self.text[self.position : self.position + 1]
 
-    def _find(self, wanted: str, start: int) -> int:
-        found = self.text.find(wanted, start)
-        return len(self.text) if found < 0 else found
+    def _find(self, text: str, start: int) -> int:
+        position = self.text.find(text, start)
+        return len(self.text) if position < 0 else position
 
 
 def split_words(text: str) -> list[Word]:
-    """The words of one command where line ends are mere blanks (compose's `command:`); raises UnclosedQuoteError."""
+    """Return the words of one command, with line ends as spaces (Compose's `command:`); raises UnclosedQuoteError."""
     lexer = Lexer(text.replace("\\\n", " ").replace("\n", " "), 0, 1)
     return [word for command in lexer.commands() for word in command.words]
 
 
-def split_references(text: str) -> Iterator[Part]:
-    """Text outside any quotes as plain pieces and references."""
+def split_references(text: str) -> Iterator[WordPart]:
+    """Split unquoted text into plain pieces and references."""
     lexer = Lexer(text, 0, 1)
     while lexer.position < len(text):
-        following = re.compile(r"[^$`]+").match(text, lexer.position)
-        if following:
-            yield Part(following[0])
-            lexer.position = following.end()
+        match = re.compile(r"[^$`]+").match(text, lexer.position)
+        if match:
+            yield WordPart(match[0])
+            lexer.position = match.end()
         else:
             yield lexer.take_reference(is_quoted=True)

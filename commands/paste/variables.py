@@ -1,4 +1,4 @@
-"""The variables of a paste: those that it assigns are substituted; other references stay as written."""
+"""The variables of a paste: assigned ones are substituted, other references stay as written."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from commands.paste.braces import Braces
+from commands.paste.braces import BraceExpander
 from commands.paste.notes import Notes
-from commands.paste.shell import Part, Word, split_references
+from commands.paste.shell import Word, WordPart, split_references
 from commands.secrets import values_of
 from redaction import is_secret_name
 
-LONGEST_VALUE = 20_000  # characters; a longer one stays a reference
-MOST_NESTED = 5  # defaults within defaults
+MAX_VALUE_LENGTH = 20_000  # characters; longer values stay references
+MAX_DEPTH = 5  # defaults within defaults
 _BRACED = re.compile(r"\$\{(\w+)(?:\[[@*]\])?(?:(:?[-=])(.*))?\}$", re.DOTALL)
 _BARE = re.compile(r"\$([A-Za-z_]\w*)$")
 _ARRAY = re.compile(r"\$\{(\w+)\[[@*]\]\}$")
@@ -24,79 +24,79 @@ _PLACEHOLDER = re.compile(r"<[A-Za-z][\w ./:-]*>")
 
 
 class Arg(NamedTuple):
-    """A word as it was written and as it reads with the paste's own variables put in."""
+    """A word as written, and with the paste's variables expanded."""
 
     raw: str
     text: str
 
 
 def arg(text: str) -> Arg:
-    """A word whose text is what was written."""
+    """Return a word whose expanded text equals its written text."""
     return Arg(text, text)
 
 
 def is_computed(text: str) -> bool:
-    """Whether a value would have to be computed by a shell: '$(date)', '$((1+1))'."""
+    """Whether a shell would have to compute the value: '$(date)', '$((1+1))'."""
     return bool(_COMPUTED.search(text))
 
 
 @dataclass
 class Variables:
-    """What the paste has assigned so far, and what of it is exported."""
+    """The variables assigned so far, and the exported ones among them."""
 
     notes: Notes
     values: dict[str, str] = field(default_factory=dict)
     arrays: dict[str, list[str]] = field(default_factory=dict)
     unknown_arrays: set[str] = field(default_factory=set)
     exported: dict[str, str] = field(default_factory=dict)  # as written
-    braces: Braces = field(default_factory=Braces)
-    secrets: set[str] = field(default_factory=set)  # values of secret names and flags, wherever they were met
+    braces: BraceExpander = field(default_factory=BraceExpander)
+    secrets: set[str] = field(default_factory=set)  # values of secret names and flags
 
     def assign(self, name: str, value: Word) -> None:
-        """Remember NAME=value; one that would have to be computed stays unknown."""
+        """Assign NAME=value; computed values stay unknown."""
         text = self.expand(value)
         if is_secret_name(name):
             self.secrets.add(text)
         refers_to_itself = re.search(rf"(?<!\\)\$\{{?{name}\b", text)
-        if is_computed(text) or refers_to_itself or len(text) > LONGEST_VALUE:
+        if is_computed(text) or refers_to_itself or len(text) > MAX_VALUE_LENGTH:
             self.values.pop(name, None)
         else:
             self.values[name] = text
 
     def assign_default(self, word: Word) -> None:
-        """What `: "${NAME:=value}"` does: NAME is assigned unless it has a value."""
+        """Apply `: "${NAME:=value}"`: assign NAME unless it has a value."""
         for part in word.parts:
             braced = _BRACED.match(part.text) if part.is_reference else None
             if braced and braced[2] in ("=", ":=") and braced[1] not in self.values:
-                self.assign(braced[1], Word((Part(self.expand_text(braced[3]), is_quoted=True),)))
+                self.assign(braced[1], Word((WordPart(self.expand_text(braced[3]), is_quoted=True),)))
 
     def forget(self, name: str) -> None:
-        """A name whose value depends on what only a shell can tell stays a reference."""
+        """Forget a name whose value only a shell can determine; it stays a reference."""
         self.values.pop(name, None)
         self.arrays.pop(name, None)
         self.unknown_arrays.add(name)
 
     def export(self, name: str, value: Word | None) -> None:
-        """Remember `export NAME=value` or `export NAME`."""
+        """Apply `export NAME=value` or `export NAME`."""
         if value is not None:
             self.assign(name, value)
-        written = value.text if value is not None else self.values.get(name)
-        if written is not None and not is_computed(written):
-            self.exported[name] = written
+        text = value.text if value is not None else self.values.get(name)
+        if text is not None and not is_computed(text):
+            self.exported[name] = text
 
     def expand(self, word: Word) -> str:
-        """The word as one text."""
-        return word.filled_in(self._expand_part)
+        """Return the expanded word as one text."""
+        return word.fill_references(self._expand_part)
 
     def expand_text(self, text: str, depth: int = 0) -> str:
-        """Text with references that stands outside the shell (YAML)."""
+        """Expand a text with references outside the shell (YAML)."""
         return "".join(self._expand_part(part, depth) for part in split_references(text))
 
     def expand_words(self, words: Iterable[Word]) -> list[Arg]:
-        """The words of a command; an unquoted variable that holds several words becomes several."""
-        found = [split for word in words for split in self._split(word)]
-        self.secrets.update(values_of([word.text for word in found]).values())
-        return found
+        """Expand the words of a command; an unquoted variable with several words becomes several words."""
+        args = [arg for word in words for arg in self._split(word)]
+        self.secrets.update(values_of([word.text for word in args]).values())
+        return args
 
     def _split(self, word: Word) -> Iterator[Arg]:
         if word.text in _ALL_PARAMETERS:
@@ -118,12 +118,12 @@ class Variables:
         else:
             yield Arg(word.text, text)
 
-    def value_of(self, reference: Part) -> str:
-        """What a reference stands for, as far as the paste says; nothing is noted."""
+    def value_of(self, reference: WordPart) -> str:
+        """Return the value of a reference, '' if unknown, without adding a note."""
         match = _BARE.match(reference.text) or _BRACED.match(reference.text)
         return self.values.get(match[1], "") if match else ""
 
-    def _expand_part(self, part: Part, depth: int = 0) -> str:
+    def _expand_part(self, part: WordPart, depth: int = 0) -> str:
         if not part.is_reference:
             return part.text
         bare, braced = _BARE.match(part.text), _BRACED.match(part.text)
@@ -132,6 +132,6 @@ class Variables:
             return self.values[match[1]]
         self.notes.add(self.notes.unresolved, part.text)
         has_default = braced is not None and braced[2] is not None
-        if braced and has_default and depth < MOST_NESTED:
+        if braced and has_default and depth < MAX_DEPTH:
             return self.expand_text(braced[3], depth + 1)
         return part.text

@@ -1,1 +1,1 @@
-"""Recipes of vLLM's perf-eval (YAML), read as studies. docs/studies.md names the source of the format."""
+"""Reads recipes of vLLM's perf-eval (YAML) as studies; docs/studies.md names the source of the format."""

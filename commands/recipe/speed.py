@@ -1,11 +1,11 @@
-"""The block `vllm_bench` of a recipe: a config as a load of Pitwall's, of the same lengths, number and concurrency."""
+"""The block `vllm_bench` of a recipe: each config as a Pitwall load with the same lengths, counts and concurrency."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from commands.recipe.lines import Entry, Remarks, whole
+from commands.recipe.lines import RecipeEntry, RecipeRemarks, whole_number
 from commands.study_workloads import WorkloadText
 from domain import JsonValue
 
@@ -14,130 +14,154 @@ UNUSED = ("speed_bench_dataset_subset", "speed_bench_category")
 FIELDS = {"name", "backend", "dataset", "repetitions", "args", *NEEDED, *UNUSED}
 ENDPOINTS = {None: "completions", "openai": "completions", "openai-chat": "chat"}
 SAMPLING = {"temperature": "temperature", "top-p": "top_p", "top-k": "top_k", "min-p": "min_p", "seed": "seed"}
-SILENT = ("disable-tqdm", "percentile-metrics", "metric-percentiles")  # they change what is printed
-TEXTS = "its texts are sentences of these lengths from a seed; random tokens would make drafts look worse than they are"
+OUTPUT_ONLY = ("disable-tqdm", "percentile-metrics", "metric-percentiles")  # they only change the output
+TEXT_NOTE = (
+    "its prompts are seeded sentences of these lengths; random tokens would make drafts look worse than they are"
+)
 
 
-class Point(NamedTuple):
-    """Some requests at one concurrency."""
+class RecipePoint(NamedTuple):
+    """A number of requests at one concurrency."""
 
     concurrency: int
     requests: int
 
     @property
-    def each(self) -> int | None:
-        """Requests of each stream, where that is a whole number."""
+    def requests_per_stream(self) -> int | None:
+        """Requests per stream; None if not a whole number."""
         return self.requests // self.concurrency if self.requests % self.concurrency == 0 else None
 
 
-def speed_loads(config: Entry, name: str, remarks: Remarks) -> list[WorkloadText]:
-    """The loads of one config; what cannot be expressed goes to the remarks, and then there are none."""
-    given: Mapping[str, Entry] = config.value
-    before = len(remarks.refused)
-    for key, entry in given.items():
+def speed_loads(config: RecipeEntry, name: str, remarks: RecipeRemarks) -> list[WorkloadText]:
+    """Return the loads of one config; none if something cannot be expressed, which goes to the remarks."""
+    fields: Mapping[str, RecipeEntry] = config.value
+    refused_before = len(remarks.refused)
+    for key, entry in fields.items():
         if key not in FIELDS:
             remarks.refuse(f"{name}.{key}", entry.line, "perf-eval knows no such field.")
     for key in NEEDED:
-        if key not in given:
+        if key not in fields:
             remarks.refuse(f"{name}.{key}", config.line, "it is missing.")
-    params = _shared(given, name, remarks)
-    if len(remarks.refused) > before:
+    params = _shared(fields, name, remarks)
+    if len(remarks.refused) > refused_before:
         return []
-    points = _points(given, name, remarks)
-    return _loads(points, given, name, params, remarks) if points else []
+    points = _points(fields, name, remarks)
+    return _loads(points, fields, name, params, remarks) if points else []
 
 
-def _shared(given: Mapping[str, Entry], name: str, remarks: Remarks) -> dict[str, JsonValue]:
-    """What holds at every concurrency: the endpoint and the sampling."""
+def _shared(fields: Mapping[str, RecipeEntry], name: str, remarks: RecipeRemarks) -> dict[str, JsonValue]:
+    """The parameters for every concurrency: endpoint and sampling."""
     params: dict[str, JsonValue] = {}
-    backend, dataset = given.get("backend"), given.get("dataset")
+    backend, dataset = fields.get("backend"), fields.get("dataset")
     if backend is not None and backend.value not in ENDPOINTS:
-        remarks.refuse(f"{name}.backend", backend.line, f"{backend.value!r} is none of openai, openai-chat.")
+        remarks.refuse(
+            f"{name}.backend", backend.line, f"{backend.value!r} is not supported; use openai or openai-chat."
+        )
     else:
         params["endpoint"] = ENDPOINTS[backend.value if backend else None]
     if dataset is not None and dataset.value != "random":
-        remarks.refuse(f"{name}.dataset", dataset.line, f"{dataset.value!r} is none that Pitwall has: random.")
+        remarks.refuse(f"{name}.dataset", dataset.line, f"{dataset.value!r} is not supported; use random.")
     elif dataset is not None:
-        remarks.note(f"{name}.dataset", dataset.line, TEXTS)
+        remarks.note(f"{name}.dataset", dataset.line, TEXT_NOTE)
     for key in UNUSED:
-        if key in given:
-            remarks.note(f"{name}.{key}", given[key].line, "the dataset 'random' does not use it.")
-    for key, entry in _args(given).items():
+        if key in fields:
+            remarks.note(f"{name}.{key}", fields[key].line, "the dataset 'random' does not use it.")
+    for key, entry in _args(fields).items():
         if key in SAMPLING:
             params[SAMPLING[key]] = entry.value
-        elif key in SILENT:
+        elif key in OUTPUT_ONLY:
             remarks.note(f"{name}.args.{key}", entry.line, "it changes what the tool prints, not the load.")
         elif key != "num-warmups":
             remarks.refuse(f"{name}.args.{key}", entry.line, "Pitwall's loads have no such setting.")
     return params
 
 
-def _args(given: Mapping[str, Entry]) -> dict[str, Entry]:
-    """By the flags' names, as perf-eval makes them."""
-    args = given.get("args")
-    named = args.value if args and isinstance(args.value, dict) else {}
-    return {key.lstrip("-").replace("_", "-"): entry for key, entry in named.items()}
+def _args(fields: Mapping[str, RecipeEntry]) -> dict[str, RecipeEntry]:
+    """The arguments by flag name, as derived by perf-eval."""
+    args = fields.get("args")
+    flags = args.value if args and isinstance(args.value, dict) else {}
+    return {key.lstrip("-").replace("_", "-"): entry for key, entry in flags.items()}
 
 
-def _points(given: Mapping[str, Entry], name: str, remarks: Remarks) -> list[Point]:
-    streams, prompts = given["max_concurrency"], given["num_prompts"]
-    at_once = [whole(one, f"{name}.max_concurrency") for one in _as_list(streams)]
-    counts = [whole(one, f"{name}.num_prompts") for one in _as_list(prompts)]
+def _points(fields: Mapping[str, RecipeEntry], name: str, remarks: RecipeRemarks) -> list[RecipePoint]:
+    streams, prompts = fields["max_concurrency"], fields["num_prompts"]
+    concurrencies = [whole_number(entry, f"{name}.max_concurrency") for entry in _as_list(streams)]
+    counts = [whole_number(entry, f"{name}.num_prompts") for entry in _as_list(prompts)]
     if len(counts) == 1 and not isinstance(prompts.value, list):
-        counts *= len(at_once)
-    if len(counts) != len(at_once) or not at_once:
-        remarks.refuse(f"{name}.num_prompts", prompts.line, "there are not as many as there are concurrencies.")
+        counts *= len(concurrencies)
+    if len(counts) != len(concurrencies) or not concurrencies:
+        remarks.refuse(f"{name}.num_prompts", prompts.line, "their number differs from the number of concurrencies.")
         return []
-    return [Point(*one) for one in zip(at_once, counts, strict=True)]
+    return [RecipePoint(*pair) for pair in zip(concurrencies, counts, strict=True)]
 
 
-def _as_list(entry: Entry) -> list[Entry]:
+def _as_list(entry: RecipeEntry) -> list[RecipeEntry]:
     return entry.value if isinstance(entry.value, list) else [entry]
 
 
 def _loads(
-    points: list[Point], given: Mapping[str, Entry], name: str, params: dict[str, JsonValue], remarks: Remarks
+    points: list[RecipePoint],
+    fields: Mapping[str, RecipeEntry],
+    name: str,
+    params: dict[str, JsonValue],
+    remarks: RecipeRemarks,
 ) -> list[WorkloadText]:
-    """A grid takes the points of as many requests a stream; one point that is left is traffic."""
-    warm = _args(given).get("num-warmups")
-    waves = None if warm is None else whole(warm, f"{name}.args.num_warmups", 0)
-    lengths = [whole(given[key], f"{name}.{key}") for key in ("input_len", "output_len")]
-    best = _commonest(points)
-    in_grid = [one for one in points if one.each is not None and one.each == best]
-    if len(points) == 1 and (best is None or waves != points[0].concurrency):
-        in_grid = []
-    left = [one for one in points if one not in in_grid]
-    if len(left) > 1:
-        words = ", ".join(f"{one.requests} at {one.concurrency}" for one in points)
+    """The loads of the points: a grid for those with the same number of requests per stream, traffic for one other."""
+    warmups = _args(fields).get("num-warmups")
+    waves = None if warmups is None else whole_number(warmups, f"{name}.args.num_warmups", 0)
+    lengths = [whole_number(fields[key], f"{name}.{key}") for key in ("input_len", "output_len")]
+    common_requests = _commonest(points)
+    grid_points = [
+        point
+        for point in points
+        if point.requests_per_stream is not None and point.requests_per_stream == common_requests
+    ]
+    if len(points) == 1 and (common_requests is None or waves != points[0].concurrency):
+        grid_points = []
+    other_points = [point for point in points if point not in grid_points]
+    if len(other_points) > 1:
+        counts = ", ".join(f"{point.requests} at {point.concurrency}" for point in points)
         remarks.refuse(
-            f"{name}.num_prompts", given["num_prompts"].line,
-            f"{words}: a study takes one number of requests a stream for all concurrencies but one.",
+            f"{name}.num_prompts", fields["num_prompts"].line,
+            f"{counts}: a study supports one number of requests per stream, except for one concurrency.",
         )  # fmt: skip
         return []
     loads = []
-    if in_grid:
-        if warm is None or any(waves != one.concurrency for one in in_grid):
-            line = (warm or given["max_concurrency"]).line
-            remarks.note(f"{name}.max_concurrency", line, "each concurrency is warmed up by one request a stream.")
-        at_once: list[JsonValue] = [one.concurrency for one in in_grid]
-        grid = {"prompt_tokens": [lengths[0]], "output_tokens": [lengths[1]], "concurrency": at_once, "repeats": best}
-        loads.append(_load("grid", params | grid, max(one.concurrency for one in in_grid)))
-    for one in left:
+    if grid_points:
+        if warmups is None or any(waves != point.concurrency for point in grid_points):
+            line = (warmups or fields["max_concurrency"]).line
+            remarks.note(f"{name}.max_concurrency", line, "each concurrency is warmed up with one request per stream.")
+        concurrencies: list[JsonValue] = [point.concurrency for point in grid_points]
+        grid = {
+            "prompt_tokens": [lengths[0]],
+            "output_tokens": [lengths[1]],
+            "concurrency": concurrencies,
+            "repeats": common_requests,
+        }
+        loads.append(_load("grid", params | grid, max(point.concurrency for point in grid_points)))
+    for point in other_points:
         if waves and waves > 1:
-            remarks.note(f"{name}.args.num_warmups", warm.line if warm else 0, "they are sent one after the other.")
-        counted = {"concurrency": one.concurrency, "requests": one.requests, "warmup_requests": waves or 0}
-        traffic = {"prompt_tokens": lengths[0], "output_tokens": lengths[1], **counted}
-        loads.append(_load("traffic", params | traffic, one.concurrency))
+            remarks.note(f"{name}.args.num_warmups", warmups.line if warmups else 0, "they are sent sequentially.")
+        totals = {"concurrency": point.concurrency, "requests": point.requests, "warmup_requests": waves or 0}
+        traffic = {"prompt_tokens": lengths[0], "output_tokens": lengths[1], **totals}
+        loads.append(_load("traffic", params | traffic, point.concurrency))
     return loads
 
 
-def _commonest(points: list[Point]) -> int | None:
-    """The number of requests a stream that most points have; of equals that of the most streams."""
-    known = [one for one in points if one.each]
-    most = max(known, key=lambda one: (sum(p.each == one.each for p in known), one.concurrency), default=None)
-    return most.each if most else None
+def _commonest(points: list[RecipePoint]) -> int | None:
+    """The most common number of requests per stream; for ties, that of the highest concurrency."""
+    whole_points = [point for point in points if point.requests_per_stream]
+    commonest = max(
+        whole_points,
+        key=lambda point: (
+            sum(p.requests_per_stream == point.requests_per_stream for p in whole_points),
+            point.concurrency,
+        ),
+        default=None,
+    )
+    return commonest.requests_per_stream if commonest else None
 
 
-def _load(kind: str, params: dict[str, JsonValue], at_once: int) -> WorkloadText:
-    objective = f"output_tps@{at_once}" if at_once > 1 else "decode_tps"
+def _load(kind: str, params: dict[str, JsonValue], concurrency: int) -> WorkloadText:
+    objective = f"output_tps@{concurrency}" if concurrency > 1 else "decode_tps"
     return WorkloadText(name=kind, params=params, objective=objective)

@@ -3,6 +3,7 @@
 from engines.base import Engine, TokenizerApi
 from engines.llamacpp import arguments, counters, flags, log
 from engines.llamacpp.definitions import DEFINITIONS
+from engines.llamacpp.forced_acceptance import forced_acceptance
 from engines.llamacpp.invocation import INVOCATION
 
 ENGINE = Engine(
@@ -22,6 +23,7 @@ ENGINE = Engine(
     definitions=DEFINITIONS,
     commands=flags,
     invocation=INVOCATION,
+    forced_acceptance=forced_acceptance,
     arguments=arguments,
     sampling_flags=("--temp", "--top-k", "--top-p", "--min-p", "--repeat-penalty", "--presence-penalty", "--seed"),
     rare_sampling_flags=(

@@ -1,4 +1,4 @@
-"""How llama.cpp was started, as far as its log lets it be read: it prints no arguments, only what they led to."""
+"""Start arguments of llama.cpp, inferred from its log: it prints no arguments, only their effects."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _FACTS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
 
 
 def read_arguments(texts: Sequence[str]) -> list[str]:
-    """The words that would lead to what the lines say; of each fact the first, which is the target model's."""
+    """Return the words that would cause these lines; the first of each fact, which is the target model's."""
     words: dict[str, str] = {}
     for text in texts:
         for pattern, flags in _FACTS:
-            found = pattern.search(text)
-            for flag, value in zip(flags, found.groups(), strict=True) if found else ():
+            match = pattern.search(text)
+            for flag, value in zip(flags, match.groups(), strict=True) if match else ():
                 words.setdefault(flag, value)
     return [word for pair in words.items() for word in pair]

@@ -1,6 +1,6 @@
-"""llama.cpp's /metrics (with --metrics) and /slots, mapped to raw samples.
+"""Maps llama.cpp's /metrics (with --metrics) and /slots to raw samples.
 
-The gauges `*_tokens_seconds` start anew at every scrape and are not read.
+The gauges `*_tokens_seconds` restart at every scrape and are not read.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Any
 
 from domain import JsonValue
 from engines.base import Scrape
-from engines.points import Points
+from engines.points import ScrapePoints
 from samples import CounterSample, LatencySample, SlotSample
 
 METRIC_PREFIXES: tuple[str, ...] = ("llamacpp:",)
@@ -35,8 +35,8 @@ HISTOGRAM_NAMES: frozenset[str] = frozenset()
 
 
 def counter_samples(scrape: Scrape) -> list[CounterSample]:
-    """One sample; its token and speculation counters move only when a request finishes."""
-    points = Points(scrape.points)
+    """Return one sample; its token and speculation counters move only when a request finishes."""
+    points = ScrapePoints(scrape.points)
     if not points:
         return []
     sums: dict[str, Any] = {field: points.total(name) for field, name in SUMS.items()}
@@ -53,14 +53,14 @@ def counter_samples(scrape: Scrape) -> list[CounterSample]:
 
 
 def latency_samples(scrape: Scrape) -> list[LatencySample]:
-    """None: llama.cpp has no histograms."""
+    """Return an empty list: llama.cpp has no histograms."""
     return []
 
 
 def slot_samples(scrape: Scrape) -> list[SlotSample]:
-    """One sample per slot; an idle slot's n_decoded is None, for the server sets it back at the request's end."""
+    """Return one sample per slot; an idle slot's n_decoded is None, because the server resets it after a request."""
     slots = scrape.slots if isinstance(scrape.slots, list) else []
-    calls = Points(scrape.points).total(DECODE_CALLS)
+    calls = ScrapePoints(scrape.points).total(DECODE_CALLS)
     return [_slot(scrape, slot, calls) for slot in slots if isinstance(slot, dict) and isinstance(slot.get("id"), int)]
 
 
@@ -73,24 +73,24 @@ def _slot(scrape: Scrape, slot: dict[str, Any], calls: float | None) -> SlotSamp
         slot=slot["id"],
         task=_task(slot.get("id_task")),
         is_processing=busy,
-        n_decoded=_decoded(slot.get("next_token")) if busy else None,
-        n_tokens=_whole(slot.get("n_prompt_tokens")),
-        n_ctx=_whole(slot.get("n_ctx")),
+        n_decoded=_decoded_tokens(slot.get("next_token")) if busy else None,
+        n_tokens=_integer(slot.get("n_prompt_tokens")),
+        n_ctx=_integer(slot.get("n_ctx")),
         decode_calls_total=calls,
     )
 
 
 def _task(value: JsonValue) -> int | None:
-    """Older servers say -1 for a slot that never had a task."""
-    task = _whole(value)
+    """Return the task id; older servers report -1 for a slot that never had a task."""
+    task = _integer(value)
     return task if task is not None and task >= 0 else None
 
 
-def _decoded(next_token: JsonValue) -> int | None:
-    """`next_token` is a list of one object since late 2025, before that the object itself."""
+def _decoded_tokens(next_token: JsonValue) -> int | None:
+    """Return n_decoded; `next_token` is a list of one object since late 2025, before that the object itself."""
     first = next_token[0] if isinstance(next_token, list) and next_token else next_token
-    return _whole(first.get("n_decoded")) if isinstance(first, dict) else None
+    return _integer(first.get("n_decoded")) if isinstance(first, dict) else None
 
 
-def _whole(value: JsonValue) -> int | None:
+def _integer(value: JsonValue) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,4 +1,4 @@
-"""What llama.cpp's numbers mean, by source."""
+"""Definitions of llama.cpp's numbers, by source."""
 
 from __future__ import annotations
 

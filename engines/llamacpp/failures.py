@@ -1,4 +1,4 @@
-"""What ends llama.cpp's server, what only follows from it, and warnings that matter."""
+"""Failures of llama.cpp's server, their consequences, and warnings that matter."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _RULES: tuple[tuple[re.Pattern[str], int | None, str], ...] = tuple(
         (
             r"^error: (?:invalid argument|unknown argument|argument)|error while handling argument",
             0,
-            "The server does not know a flag, or not its value.",
+            "The server does not know a flag or its value.",
         ),
         (r"couldn't bind (?:HTTP server )?socket|address already in use", 0, "The port is in use."),
         (
@@ -53,11 +53,6 @@ _RULES: tuple[tuple[re.Pattern[str], int | None, str], ...] = tuple(
             "The model cannot be loaded.",
         ),
         (r"exiting due to (?:model loading|HTTP server) error", 3, "The server gave up."),
-        (
-            r"synthetic speculative acceptance is enabled",
-            None,
-            "Draft acceptance is synthetic here: the output is not valid and the speed not real.",
-        ),
         (r"no usable GPU found", None, "No GPU is used: the layers stay on the CPU."),
         (r"Flash Attention was auto, set to disabled", None, "Flash attention is off: this model or device lacks it."),
         (
@@ -70,13 +65,13 @@ _RULES: tuple[tuple[re.Pattern[str], int | None, str], ...] = tuple(
             None,
             "A request does not fit the slot's context and was refused.",
         ),
-        (r"^srv +operator\(\): got exception: ", None, "A request failed, the server lives on."),
+        (r"^srv +operator\(\): got exception: ", None, "A request failed; the server keeps running."),
     )
 )
 
 
 def read_failure(text: str) -> LogFailure | None:
-    """What a message means for the run, or None."""
+    """Return the failure that a message reports, or None."""
     for pattern, rank, sentence in _RULES:
         if pattern.search(text):
             return LogFailure(rank, text, sentence if rank is None else f"{sentence} {text}")
@@ -84,11 +79,11 @@ def read_failure(text: str) -> LogFailure | None:
 
 
 def is_allocation_failure(text: str) -> bool:
-    """Whether a buffer could not be had: some are tried again with less, see `is_retry`."""
+    """Whether an allocation failed; some are retried with less memory, see `is_retry`."""
     failure = read_failure(text)
     return failure is not None and failure.sentence.startswith(_OUT_OF_MEMORY)
 
 
 def is_retry(text: str) -> bool:
-    """Whether what could not be allocated is tried again in another way."""
+    """Whether a failed allocation is retried in another way."""
     return _RETRIED.search(text) is not None

@@ -1,4 +1,4 @@
-"""llama.cpp's server: `llama-server -m FILE ...`, its LLAMA_ARG_* variables, and the ik_llama.cpp fork's flags."""
+"""llama.cpp's command line: `llama-server -m FILE ...`, LLAMA_ARG_* variables, and the ik_llama.cpp fork's flags."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from domain import Config
-from engines.base import Reading
-from engines.command_reading import Draft, Grammar, Key
+from engines.base import CommandReading
+from engines.command_reading import Grammar, Key, ReadingDraft
 from engines.flag_table import Flag, FlagTable, Item
 
 DEMO = ("-m", "demo", "serve")  # llama.cpp embedded, with the flags of llama-server
@@ -37,9 +37,9 @@ TABLE = FlagTable(
 GRAMMAR = Grammar(TABLE, KEYS)
 
 
-def read_command(argv: Sequence[str], env: Mapping[str, str]) -> Reading:
-    """The words after `llama-server` as Config fields; a flag wins over its LLAMA_ARG_* variable."""
-    draft = Draft()
+def read_command(argv: Sequence[str], env: Mapping[str, str]) -> CommandReading:
+    """Read the words after `llama-server` as Config fields; a flag wins over its LLAMA_ARG_* variable."""
+    draft = ReadingDraft()
     from_env = list(_items_of(env))
     items = [item for item in TABLE.split(argv) if item.words != ("serve",)]
     flags = [item for item in items if item.name]
@@ -54,7 +54,7 @@ def read_command(argv: Sequence[str], env: Mapping[str, str]) -> Reading:
 
 def _items_of(env: Mapping[str, str]) -> list[Item]:
     flags = {flag.env: flag for flag in TABLE.by_name.values() if flag.env}
-    flags |= {old: TABLE.by_name[name] for old, name in OLD_VARIABLES.items()}
+    flags |= {variable: TABLE.by_name[name] for variable, name in OLD_VARIABLES.items()}
     return [Item(name, (), (value,), flags[name]) for name, value in env.items() if _is_stated(flags.get(name))]
 
 
@@ -68,16 +68,16 @@ def _cache_flag(item: Item) -> str | None:
 
 
 def common_cache_type(items: Sequence[Item]) -> str | None:
-    """The KV cache's type where K and V are of one; None where they differ or one is not said."""
-    stated = {flag: item.values[0] for item in items if (flag := _cache_flag(item)) and item.values}
-    types = set(stated.values())
-    return types.pop() if len(stated) == len(CACHE_TYPES) and len(types) == 1 else None
+    """Return the KV cache's type if K and V have the same one; None if they differ or one is not stated."""
+    types_by_flag = {flag: item.values[0] for item in items if (flag := _cache_flag(item)) and item.values}
+    types = set(types_by_flag.values())
+    return types.pop() if len(types_by_flag) == len(CACHE_TYPES) and len(types) == 1 else None
 
 
 def write_command(config: Config) -> list[str]:
-    """`llama-server -m FILE ...`, or the demo's module where python is the executable.
+    """Return `llama-server -m FILE ...`, or the demo's module form if python is the executable.
 
-    A repository or an address is said with its own flag.
+    A repository or a URL gets its own flag.
     """
     words = [config.executable or "llama-server"]
     if Path(words[0]).name.startswith("python"):
@@ -94,7 +94,7 @@ def write_command(config: Config) -> list[str]:
 
 
 def model_flag(model: str, file_flag: str, repository_flag: str) -> str:
-    """Which flag names this model: 'org/name[:quant]' is a Hugging Face repository, the rest a file."""
+    """Return the flag for this model: 'org/name[:quant]' is a Hugging Face repository, anything else a file."""
     if model.startswith(("http://", "https://")) and file_flag == "--model":
         return "--model-url"
     is_repository = re.fullmatch(r"[\w.-]+/[\w.-]+(:[\w.-]+)?", model) and not model.endswith(".gguf")

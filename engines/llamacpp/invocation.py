@@ -1,4 +1,4 @@
-"""How llama.cpp's server is started."""
+"""Commands, modules and images that start llama.cpp's server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MODEL_FLAGS = ("-m", "--model", "-hf", "--hf-repo")
 
 
 def is_server(program: str, words: Sequence[str], after: int) -> bool:
-    """`llama-server ...` of whatever build, `llama serve ...`, or the old `server ...` where it is given a GGUF."""
+    """Whether this is `llama-server ...` of any build, `llama serve ...`, or the old `server ...` with a GGUF."""
     if program == "llama":
         return words[after : after + 1] == ["serve"]
     return program.startswith("llama-server") or (program == "server" and _names_gguf(words[after:]))
@@ -25,7 +25,7 @@ def _names_gguf(args: Sequence[str]) -> bool:
 INVOCATION = Invocation(
     is_server=is_server,
     first_words=("llama-server", "llama"),
-    in_text=r"llama-server(?:\.exe)?",
+    text_pattern=r"llama-server(?:\.exe)?",
     image_name=re.compile(r"llama[._-]?cpp|llama-server|llamacpp", re.IGNORECASE),
     modules=(DEMO[1],),
     image_command=("llama-server",),

@@ -1,4 +1,4 @@
-"""llama.cpp's log grammar: the block of a finished request in old builds, a line per field since June 2026, JSONL."""
+"""llama.cpp's log grammar: one block per finished request in old builds, one line per field since June 2026, JSONL."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from engines.base import Line, LogEvent, LogParser, ParsedSample
+from engines.base import LogEvent, LogParser, ParsedLine, ParsedSample
 from engines.line_filter import LineFilter
 from engines.line_reader import LineReader, mark, sample_on
 from engines.llamacpp.failures import is_allocation_failure, is_retry, read_failure
-from engines.llamacpp.startup import MERGES, VERSION, StartupFacts
+from engines.llamacpp.forced_acceptance import read_forced_acceptance
+from engines.llamacpp.startup import MERGES, VERSION, LlamacppStartup
 from engines.llamacpp.timings import (
     Fields,
     is_timing_tail,
@@ -24,7 +25,7 @@ from engines.llamacpp.timings import (
 from samples import LogSample
 
 DEFINITION = "llamacpp.log"
-RETRY = "A buffer did not fit in memory and was tried again without pipeline parallelism: it uses the GPUs in turn."
+RETRY = "A buffer did not fit in memory and was retried without pipeline parallelism: the GPUs work one after another."
 _SIGNS = re.compile(
     r"\bslot +(?:print_timing|release|launch_slot_|update_slots|load_model): id +\d|\bsrv +\w+: |\bllama_server\b|"
     r"\bllama_(?:model_load|context|kv_cache|perf_context)|\bggml_(?:cuda|backend|vulkan|metal)|"
@@ -54,15 +55,15 @@ def recognises(text: str) -> bool:
 
 
 def log_parser() -> LogParser:
-    """A parser for one log of llama.cpp's server, to be fed from its first byte."""
+    """Return a parser for one log of llama.cpp's server, to be fed from its first byte."""
     return LlamacppReader()
 
 
 def log_sample(run_id: str, sample: ParsedSample, ts: datetime, ts_source: str) -> LogSample:
-    """One finished request in the store's terms.
+    """Return one finished request as the store's sample.
 
-    tok/s is generated tokens over the time spent generating; the window is that time. A rate over one token or
-    none is None. Acceptance is strict: accepted over really drafted.
+    tok/s is generated tokens over generation time, which is also the window. A rate over at most one token is None.
+    Acceptance is strict: accepted over actually drafted.
     """
     fields = sample.fields
     is_valid = not fields.get("invalid")
@@ -91,7 +92,7 @@ def log_sample(run_id: str, sample: ParsedSample, ts: datetime, ts_source: str) 
 
 @dataclass
 class _Timing:
-    """A print that has begun: where, of whom, and what its lines said before the generation's."""
+    """An unfinished timing print: its offset, slot and task, and the prompt fields before the generation line."""
 
     offset: int
     owner: Fields
@@ -99,63 +100,65 @@ class _Timing:
 
 
 class LlamacppReader(LineReader):
-    """Reads one server's log, in order; a request's sample stands on its `eval time` line."""
+    """Reads one server's log, in order; a request's sample has the position of its `eval time` line."""
 
     ENGINE = "llamacpp"
-    SIEVE = LineFilter(_NEEDLES)
+    LINE_FILTER = LineFilter(_NEEDLES)
     MERGES = MERGES
 
     def __init__(self) -> None:
         super().__init__()
-        self._starting = StartupFacts()
+        self._starting = LlamacppStartup()
         self._is_ready = False
-        self._timing: _Timing | None = None  # the print whose lines are coming
+        self._timing: _Timing | None = None  # the unfinished print
         self._held_slot: str | None = None
-        self._refused: list[Line] = []  # allocations that failed, until it is known whether they are tried again
+        self._failed_allocations: list[ParsedLine] = []  # held until it is known whether they are retried
 
-    def read_line(self, line: Line) -> Iterable[LogEvent]:
-        """The line's events; a failed allocation waits, because one that is tried again is a warning and no failure."""
+    def read_line(self, line: ParsedLine) -> Iterable[LogEvent]:
+        """Return the line's events; a failed allocation waits, because a retried one is a warning, not a failure."""
         if is_retry(line.text):
-            self._refused.clear()
+            self._failed_allocations.clear()
             return [mark(line, "warning", RETRY, evidence=line.text)]
         if is_allocation_failure(line.text):
-            self._refused.append(line)
+            self._failed_allocations.append(line)
             return []
-        return [*self._refused_events(), *self._read(line)]
+        return [*self._allocation_events(), *self._read(line)]
 
-    def _read(self, line: Line) -> Iterable[LogEvent]:
+    def _read(self, line: ParsedLine) -> Iterable[LogEvent]:
         owner, body = split_head(line.text)
         timing = self._timing_events(line, owner, body)
         if timing is not None:
             return timing
         self._timing = None
-        if found := _RELEASED.match(line.text):
-            return self.release(found[1])
+        if match := _RELEASED.match(line.text):
+            return self.release(match[1])
         if "slots are idle" in line.text:
             return self.release_held()
         return [*self._startup_events(line), *self._failure_events(line)]
 
     def release_held(self) -> list[LogEvent]:
-        """The samples still held, and the failed allocations that were not tried again."""
-        return [*super().release_held(), *self._refused_events()]
+        """Return the samples still held, and the failed allocations that were not retried."""
+        return [*super().release_held(), *self._allocation_events()]
 
     def close(self) -> list[LogEvent]:
-        """The last events; a timing print whose generation line has not come gives no sample."""
+        """Return the last events; a timing print without its generation line yields no sample."""
         events = super().close()
         self._timing = None
         return events
 
-    def _refused_events(self) -> list[LogEvent]:
-        refused, self._refused = self._refused, []
-        return [event for line in refused for event in self._failure_events(line)]
+    def _allocation_events(self) -> list[LogEvent]:
+        failed, self._failed_allocations = self._failed_allocations, []
+        return [event for line in failed for event in self._failure_events(line)]
 
     def settled_offset(self) -> int:
-        """As any reader's, and not beyond a timing print or a failed allocation that waits for its next line."""
-        waiting = [line.offset for line in self._refused[:1]] + ([self._timing.offset] if self._timing else [])
+        """Return the settled offset, also before an unfinished timing print or a held failed allocation."""
+        waiting = [line.offset for line in self._failed_allocations[:1]] + (
+            [self._timing.offset] if self._timing else []
+        )
         return min([super().settled_offset(), *waiting])
 
-    def _timing_events(self, line: Line, owner: Fields, body: str) -> list[LogEvent] | None:
-        """The events of a line of a timing print; None if it is none."""
+    def _timing_events(self, line: ParsedLine, owner: Fields, body: str) -> list[LogEvent] | None:
+        """Return the events of a line of a timing print; None for any other line."""
         if (progress := read_progress(body)) is not None:
             return [mark(line, "throughput", progress)]
         if (prompt := read_prompt(body)) is not None:
@@ -167,11 +170,11 @@ class LlamacppReader(LineReader):
         if (draft := read_draft(body)) is not None:
             return self._draft(line, owner, draft)
         is_head = bool(owner) and not body
-        if is_head and self.held(_slot(owner)) is None:
+        if is_head and self.held_sample(_slot(owner)) is None:
             self._timing = _Timing(line.offset, owner)
         return [] if owner or is_timing_tail(body) else None
 
-    def _generation(self, line: Line, owner: Fields, generation: Fields) -> list[LogEvent]:
+    def _generation(self, line: ParsedLine, owner: Fields, generation: Fields) -> list[LogEvent]:
         timing = self._timing
         self._timing = None
         prompt = timing.prompt if timing and (not owner or owner == timing.owner) else {}
@@ -180,26 +183,26 @@ class LlamacppReader(LineReader):
         fields = {**owner, **prompt, **generation}
         return self.hold(self._held_slot, sample_on(line, fields))
 
-    def _draft(self, line: Line, owner: Fields, draft: Fields) -> list[LogEvent]:
+    def _draft(self, line: ParsedLine, owner: Fields, draft: Fields) -> list[LogEvent]:
         slot = _slot(owner) if owner else self._held_slot
-        held = self.held(slot)
-        if held is None:
+        sample = self.held_sample(slot)
+        if sample is None:
             return []
         self.release(slot)
-        whole = ParsedSample(held.line, held.offset, {**held.fields, **draft}, held.stamp, held.elapsed_s)
-        return [whole, mark(line, "acceptance", line.text)]
+        completed = ParsedSample(sample.line, sample.offset, {**sample.fields, **draft}, sample.stamp, sample.elapsed_s)
+        return [completed, mark(line, "acceptance", line.text)]
 
-    def _startup_events(self, line: Line) -> list[LogEvent]:
-        if self.version is None and (found := VERSION.search(line.text)):
-            self.version = f"b{found['build']}"
+    def _startup_events(self, line: ParsedLine) -> list[LogEvent]:
+        if self.version is None and (match := VERSION.search(line.text)):
+            self.version = f"b{match['build']}"
         facts = self._starting.read(line.text)
         if self._starting.is_ready and not self._is_ready:
             self._is_ready = True
             facts |= {"ready": True} | ({} if line.elapsed_s is None else {"time_to_ready_s": round(line.elapsed_s, 6)})
         phase = next((phase for pattern, phase in _PHASES if pattern.search(line.text)), None)
-        return self.note_start(line, facts, phase)
+        return self.note_start(line, facts, phase, read_forced_acceptance(line.text))
 
-    def _failure_events(self, line: Line) -> list[LogEvent]:
+    def _failure_events(self, line: ParsedLine) -> list[LogEvent]:
         return self.report(line, read_failure(line.text))
 
 

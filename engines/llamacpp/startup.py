@@ -1,4 +1,4 @@
-"""What llama.cpp's server says once: buffers, KV cache, slots, and what ends it before it serves."""
+"""Start-up facts of llama.cpp's server: buffers, KV cache, slots, readiness."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _FLASH = re.compile(r"Flash Attention was auto, set to (enabled|disabled)")
 VERSION = re.compile(r"(?:^|\s)(?:build(?:_info)?: +b?|version: +)(?P<build>\d{2,})\b")
 
 
-class StartupFacts:
-    """Reads the facts of one start; the buffers that follow 'loading draft model' are the drafter's."""
+class LlamacppStartup:
+    """Reads the facts of one start; buffers after 'loading draft model' are the drafter's."""
 
     def __init__(self) -> None:
         self._is_draft = False
@@ -42,26 +42,26 @@ class StartupFacts:
         self.is_listening = False
 
     def read(self, text: str) -> dict[str, JsonValue]:
-        """The facts that a message states, in the parser's key names."""
-        self._follow(text)
-        if found := _WEIGHTS.search(text):
-            return {"draft_load_gib" if self._is_draft else "model_load_gib": float(found["mib"]) / 1024}
-        if found := _KV_CACHE.search(text) or _OLD_KV_CACHE.search(text):
-            return {} if self._is_draft else self._kv_cache(found)
-        if found := _SLOTS.search(text):
-            return {"max_running_requests": int(found["slots"]), **_slot_context(text, int(found["slots"]))}
-        if found := _NEW_SLOT.search(text):
-            return {"context_len": int(found["context"])}
-        if found := _FLASH.search(text):
-            return {"flash_attention": found[1] == "enabled"}
+        """Return the facts that a message states, in the parser's key names."""
+        self._track_loading(text)
+        if match := _WEIGHTS.search(text):
+            return {"draft_load_gib" if self._is_draft else "model_load_gib": float(match["mib"]) / 1024}
+        if match := _KV_CACHE.search(text) or _OLD_KV_CACHE.search(text):
+            return {} if self._is_draft else self._kv_cache(match)
+        if match := _SLOTS.search(text):
+            return {"max_running_requests": int(match["slots"]), **_slot_context(text, int(match["slots"]))}
+        if match := _NEW_SLOT.search(text):
+            return {"context_len": int(match["context"])}
+        if match := _FLASH.search(text):
+            return {"flash_attention": match[1] == "enabled"}
         return {}
 
     @property
     def is_ready(self) -> bool:
-        """Listening alone is not: the server listens before its model is there. A router never loads one itself."""
+        """Whether the server listens with its model loaded; it listens before that. A router never loads a model."""
         return self.is_listening and (self.is_loaded or not self.is_loading)
 
-    def _follow(self, text: str) -> None:
+    def _track_loading(self, text: str) -> None:
         if "loading draft model" in text:
             self._is_draft = True
         elif "loading model '" in text or text.rstrip().endswith("loading model"):
@@ -74,17 +74,17 @@ class StartupFacts:
         if window := _WINDOW.search(text):
             self._is_window = window["non"] is None
 
-    def _kv_cache(self, found: re.Match[str]) -> dict[str, JsonValue]:
-        size = {"kv_cache_bytes": round(float(found["mib"]) * _MIB)}
-        if "cells" not in found.groupdict():
+    def _kv_cache(self, match: re.Match[str]) -> dict[str, JsonValue]:
+        size = {"kv_cache_bytes": round(float(match["mib"]) * _MIB)}
+        if "cells" not in match.groupdict():
             return size
-        tokens = int(found["cells"]) * int(found["streams"])  # without a unified cache each sequence has a stream
+        tokens = int(match["cells"]) * int(match["streams"])  # without a unified cache each sequence has its own stream
         return {**size, "swa_tokens" if self._is_window else "kv_cache_tokens": tokens}
 
 
 def _slot_context(text: str, slots: int) -> dict[str, JsonValue]:
-    found = _SLOT_CONTEXT.search(text)
-    if found is None:
+    match = _SLOT_CONTEXT.search(text)
+    if match is None:
         return {}
-    context = int(found["context"])
-    return {"context_len": context, "kv_cache_tokens": context if found["unified"] == "true" else context * slots}
+    context = int(match["context"])
+    return {"context_len": context, "kv_cache_tokens": context if match["unified"] == "true" else context * slots}

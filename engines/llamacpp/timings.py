@@ -1,4 +1,4 @@
-"""llama.cpp's request timings: one print per finished request, as a block of lines or as a line per field."""
+"""llama.cpp's request timings: one print per finished request, as a block of lines or as one line per field."""
 
 from __future__ import annotations
 
@@ -31,60 +31,64 @@ Fields = dict[str, JsonValue]
 
 
 def split_head(text: str) -> tuple[Fields, str]:
-    """Whose timing a line is ({} where it does not say) and what it says."""
+    """Return slot and task of a timing line ({} if it states none) and its message."""
     head = _HEAD.match(text)
     if head:
         return {"slot": int(head["slot"]), "task": int(head["task"])}, text[head.end() :].strip()
-    old = _OLD_HEAD.match(text)
-    if old:
+    old_head = _OLD_HEAD.match(text)
+    if old_head:
         tail = _OLD_TAIL.search(text)
-        return ({"slot": int(tail["slot"]), "task": int(tail["task"])} if tail else {}), text[old.end() :].strip()
+        return ({"slot": int(tail["slot"]), "task": int(tail["task"])} if tail else {}), text[old_head.end() :].strip()
     return {}, _ROUTER_PID.sub("", text).strip()
 
 
 def read_prompt(body: str) -> Fields | None:
-    """`prompt eval time`: the tokens that were computed, and tok/s."""
-    found = _RATE.match(body)
-    if found is None or found["kind"] != "prompt":
+    """Read `prompt eval time`: the computed tokens, and tok/s."""
+    match = _RATE.match(body)
+    if match is None or match["kind"] != "prompt":
         return None
-    return {"prompt_tokens": int(found["tokens"]), **_known(prompt_tps=_number(found["tps"]))}
+    return {"prompt_tokens": int(match["tokens"]), **_without_none(prompt_tps=_number(match["tps"]))}
 
 
 def read_generation(body: str) -> Fields | None:
-    """`eval time`: generated tokens and tok/s; `invalid` where the rate is one over a single token or none."""
-    found = _RATE.match(body)
-    if found is None or found["kind"] == "prompt":
+    """Read `eval time`: generated tokens and tok/s; `invalid` for a rate over at most one token."""
+    match = _RATE.match(body)
+    if match is None or match["kind"] == "prompt":
         return None
-    tokens, tps, ms = int(found["tokens"]), _number(found["tps"]), _number(found["ms"])
+    tokens, tps, ms = int(match["tokens"]), _number(match["tps"]), _number(match["ms"])
     is_invalid = tokens <= 1 or tps is None or not ms
-    return {"generated_tokens": tokens, **_known(generation_tps=tps), **({"invalid": True} if is_invalid else {})}
+    return {
+        "generated_tokens": tokens,
+        **_without_none(generation_tps=tps),
+        **({"invalid": True} if is_invalid else {}),
+    }
 
 
 def read_draft(body: str) -> Fields | None:
-    """`draft acceptance`: accepted over drafted, and in newer builds the mean length and the rate per position."""
-    found = _DRAFT.match(body)
-    if found is None:
+    """Read `draft acceptance`: accepted over drafted, and in newer builds mean length and rate per position."""
+    match = _DRAFT.match(body)
+    if match is None:
         return None
-    positions = [_number(p) for p in (found["positions"] or "").split(",") if p.strip()]
+    positions = [_number(p) for p in (match["positions"] or "").split(",") if p.strip()]
     return {
-        "accepted_tokens": int(found["accepted"]),
-        "drafted_tokens": int(found["drafted"]),
-        **_known(draft_accept_rate=_number(found["rate"]), accept_length=_number(found["length"])),
+        "accepted_tokens": int(match["accepted"]),
+        "drafted_tokens": int(match["drafted"]),
+        **_without_none(draft_accept_rate=_number(match["rate"]), accept_length=_number(match["length"])),
         **({"per_position": positions} if positions else {}),
     }
 
 
 def read_progress(body: str) -> str | None:
-    """What a request that is still running has done so far, as a sentence; cumulative, so no sample."""
-    found = _PROGRESS.match(body)
-    if found is None:
+    """Return the progress of a running request as a sentence; it is cumulative, so no sample."""
+    match = _PROGRESS.match(body)
+    if match is None:
         return None
-    recent = f", {found['recent_tps']} tok/s in the last 3 s" if found["recent_tps"] else ""
-    return f"{found['tokens']} tokens so far, {found['tps']} tok/s{recent}"
+    recent = f", {match['recent_tps']} tok/s in the last 3 s" if match["recent_tps"] else ""
+    return f"{match['tokens']} tokens so far, {match['tps']} tok/s{recent}"
 
 
 def is_timing_tail(body: str) -> bool:
-    """A line of the print that carries nothing of its own."""
+    """Whether this is a line of the print without further information."""
     return body.startswith(("total time =", "graphs reused =", "statistics "))
 
 
@@ -96,5 +100,5 @@ def _number(text: str | None) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _known(**values: JsonValue) -> Fields:
+def _without_none(**values: JsonValue) -> Fields:
     return {key: value for key, value in values.items() if value is not None}

@@ -3,7 +3,9 @@
 from engines.base import Engine, TokenizerApi
 from engines.sglang import arguments, counters, flags, log
 from engines.sglang.definitions import DEFINITIONS
+from engines.sglang.forced_acceptance import forced_acceptance
 from engines.sglang.invocation import INVOCATION
+from engines.sglang.nodes import node_commands
 
 ENGINE = Engine(
     name="sglang",
@@ -11,6 +13,7 @@ ENGINE = Engine(
     default_port=30000,
     ready_path="/health",
     metrics_path="/metrics",
+    draft_tokens_include_bonus=True,  # --speculative-num-draft-tokens: verified tokens of a step
     switches={"/metrics": "--enable-metrics"},
     owned_by="sglang",
     version_paths=(("/server_info", "version"), ("/get_server_info", "version")),
@@ -21,6 +24,8 @@ ENGINE = Engine(
     definitions=DEFINITIONS,
     commands=flags,
     invocation=INVOCATION,
+    node_commands=node_commands,
+    forced_acceptance=forced_acceptance,
     arguments=arguments,
     sampling_flags=("--sampling-defaults", "--preferred-sampling-params"),
     takes_ignore_eos=True,

@@ -1,4 +1,4 @@
-"""SGLang's /metrics (0.4 to 0.5.23, with --enable-metrics): per DP rank, from that rank's first TP worker."""
+"""Maps SGLang's /metrics (0.4 to 0.5.23, with --enable-metrics) to samples per DP rank, from its first TP worker."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from engines.base import MetricPoint, Scrape
 from engines.histograms import histogram_names, histogram_samples
-from engines.points import Points, small_number
+from engines.points import ScrapePoints, small_number
 from samples import CounterSample, LatencySample, SlotSample
 
 METRIC_PREFIXES: tuple[str, ...] = ("sglang:",)
@@ -44,39 +44,39 @@ HISTOGRAM_NAMES = histogram_names(HISTOGRAMS)
 
 
 def counter_samples(scrape: Scrape) -> list[CounterSample]:
-    """One sample per DP rank; what only the front end counts (first tokens, finished tokens) stands at rank 0."""
+    """Return one sample per DP rank; front-end counters (first tokens, finished tokens) belong to rank 0."""
     ranks: dict[int, list[MetricPoint]] = {}
     for point in scrape.points:
         ranks.setdefault(small_number(point.labels.get("dp_rank", "")) or 0, []).append(point)
-    return [_sample(scrape, rank, Points(_first_worker(points))) for rank, points in sorted(ranks.items())]
+    return [_sample(scrape, rank, ScrapePoints(_first_worker(points))) for rank, points in sorted(ranks.items())]
 
 
 def latency_samples(scrape: Scrape) -> list[LatencySample]:
-    """One sample per histogram, and per DP rank where it is split by it; the lowest worker speaks for all."""
-    whole = replace(scrape, points=_first_worker(list(scrape.points)))
-    return histogram_samples(whole, "sglang.histogram", HISTOGRAMS, "dp_rank")
+    """Return one sample per histogram, and per DP rank if split; the lowest worker represents all."""
+    first_workers = replace(scrape, points=_first_worker(list(scrape.points)))
+    return histogram_samples(first_workers, "sglang.histogram", HISTOGRAMS, "dp_rank")
 
 
 def slot_samples(scrape: Scrape) -> list[SlotSample]:
-    """None: SGLang has no slots."""
+    """Return an empty list: SGLang has no slots."""
     return []
 
 
 def _first_worker(points: list[MetricPoint]) -> list[MetricPoint]:
-    """TP and PP workers of one DP rank count the same tokens: the lowest speaks for all.
+    """Return the points of the lowest TP and PP worker of a DP rank, since all its workers count the same tokens.
 
     Under DP attention a rank's lowest TP worker is not 0. Points split by request priority repeat their total.
     """
-    whole = [p for p in points if not p.labels.get("priority")]
-    lowest = min((_worker(p) for p in whole if "tp_rank" in p.labels), default=None)
-    return [p for p in whole if "tp_rank" not in p.labels or _worker(p) == lowest]
+    unsplit = [p for p in points if not p.labels.get("priority")]
+    lowest = min((_worker(p) for p in unsplit if "tp_rank" in p.labels), default=None)
+    return [p for p in unsplit if "tp_rank" not in p.labels or _worker(p) == lowest]
 
 
 def _worker(point: MetricPoint) -> tuple[int, int]:
     return small_number(point.labels.get("pp_rank", "")) or 0, small_number(point.labels["tp_rank"]) or 0
 
 
-def _sample(scrape: Scrape, rank: int, points: Points) -> CounterSample:
+def _sample(scrape: Scrape, rank: int, points: ScrapePoints) -> CounterSample:
     sums: dict[str, Any] = {field: points.total(*names) for field, names in SUMS.items()}
     busy = bool(sums["requests_running"])
     length = (points.total(ACCEPT_LENGTH) or None) if busy else None
@@ -102,7 +102,7 @@ def _first_known(*values: float | None) -> float | None:
     return next((value for value in values if value is not None), None)
 
 
-def _kv_usage(points: Points) -> float | None:
-    """The fuller of the full and sliding-window pools; older versions state only the rounded whole."""
+def _kv_usage(points: ScrapePoints) -> float | None:
+    """Return the usage of the fuller pool (full or sliding-window); older versions state only a rounded total."""
     pools = [value for value in map(points.total, KV_POOLS) if value is not None]
     return max(pools) if pools else points.total(KV)

@@ -1,4 +1,4 @@
-"""What SGLang's numbers mean, by source."""
+"""Definitions of SGLang's numbers, by source."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ COUNTER = define(
     "sglang.counter",
     {
         "decode_tps": "Δ realtime_tokens_total{mode=decode} / Δ monotonic seconds (0.5.8 and later), no first tokens",
-        "tokens_per_step": "the acceptance length gauge where the run speculates (every step verifies), else 1",
-        "steps_per_s": "decode tok/s where the run does not speculate; else unknown: " + _NO_STEPS,
+        "tokens_per_step": "the acceptance length gauge if the run speculates (every step verifies), else 1",
+        "steps_per_s": "decode tok/s if the run does not speculate; else unknown: " + _NO_STEPS,
         "acceptance_length": "gauge of the last 40 steps, bonus token included; only while requests run",
         "acceptance_rate": "gauge (0.5.12 and later): (length − 1) / (configured draft tokens − 1); "
         "before, the bonus token was counted on both sides and it is not shown",

@@ -1,10 +1,10 @@
-"""What goes wrong in an SGLang log: true causes, echoes of them, requests that fail alone, warnings that matter."""
+"""Failures in an SGLang log: true causes, their echoes, single failed requests, warnings that matter."""
 
 from __future__ import annotations
 
 import re
 
-from engines.base import Line
+from engines.base import ParsedLine
 from engines.line_reader import LogFailure
 
 _TRACEBACK = "Traceback (most recent call last)"
@@ -27,6 +27,7 @@ _DIRECT_CAUSE = re.compile(
     r"[Pp]ort \d+ is (?:not available|already in use|occupied)"
 )
 _KILLED = re.compile(r"^(?:\S+: line \d+: +\d+ )?Killed\b|Out of memory: Killed process|\boom-kill(?:er)?:")
+_BARE_KEY = re.compile(r"KeyError: '[^' ]*'$")  # the exception raised in its place explains it
 _ECHO = re.compile(
     r"Received sigquit from a child proces|scheduler is dead\. |^Child process unexpectedly failed|"
     r"terminated with -?\d+$|^Subprocess \w+ .*(?:crashed|exited|died)"
@@ -38,14 +39,14 @@ _SENTENCES = (
     ),
     (
         re.compile(r"Not enough memory\. Please try to increase --mem-fraction-static"),
-        "No room is left for the KV cache.",
+        "No memory is left for the KV cache.",
     ),
     (re.compile(r"NCCL error"), "The communication between the GPUs (NCCL) failed."),
     (re.compile(r"out of memory", re.IGNORECASE), "The accelerator ran out of memory."),
     (re.compile(r"illegal memory access"), "A CUDA kernel read or wrote outside its memory."),
     (re.compile(r"unrecognized arguments"), "The server does not know a flag."),
     (re.compile(r"ddress already in use|[Pp]ort \d+ is"), "The port is in use."),
-    (re.compile(r"^Watchdog timeout"), "The scheduler hung, and its watchdog ended it."),
+    (re.compile(r"^Watchdog timeout"), "The scheduler hung and its watchdog stopped it."),
     (re.compile(r"[Kk]illed"), "The kernel killed the process, most likely for memory."),
 )
 _WARNINGS = (
@@ -60,7 +61,7 @@ _WARNINGS = (
     ),
     (
         re.compile(r"\b(?:NEXTN|EAGLE)\b.*\bFROZEN_KV_MTP\b"),
-        "The speculation asked for was promoted to FROZEN_KV_MTP: the drafter reads the target's KV cache.",
+        "The requested speculation was promoted to FROZEN_KV_MTP: the drafter reads the target's KV cache.",
     ),
     (
         re.compile(
@@ -71,57 +72,55 @@ _WARNINGS = (
     (re.compile(r"^Cuda graph is disabled"), "CUDA graphs are off: decoding pays for every kernel launch."),
     (
         re.compile(r"resource_tracker: There appear to be"),
-        "Processes ended without cleaning up, as when they are killed.",
+        "Processes ended without cleaning up, as after being killed.",
     ),
 )
 
 
-class FailureReader:
-    """Follows tracebacks and separates a server's end from a request's; before `is_ready` an uncaught one is fatal."""
+class SglangFailureReader:
+    """Tracks tracebacks and separates server failures from request failures; before `is_ready` all are fatal."""
 
     def __init__(self) -> None:
         self.is_ready = False
-        self._opened: Line | None = None  # where the traceback began whose exception has not come yet
+        self._traceback: ParsedLine | None = None  # start of the traceback whose exception has not come yet
         self._is_fatal = False
         self._request_failed = False
 
-    def read(self, line: Line) -> LogFailure | None:
-        """What the line says went wrong; None for any other, and within a traceback until its exception comes."""
-        if self._opened is not None and line.number - self._opened.number > _LONGEST_TRACEBACK:
-            self._opened = None
+    def read(self, line: ParsedLine) -> LogFailure | None:
+        """Return the failure that the line reports; None for other lines, and in a traceback until its exception."""
+        if self._traceback is not None and line.number - self._traceback.number > _LONGEST_TRACEBACK:
+            self._traceback = None
         if _TRACEBACK in line.text:
-            self._open(line)
+            self._open_traceback(line)
             return None
-        if self._opened is not None and _EXCEPTION.match(line.text):
-            self._opened = None
-            return None if line.text.startswith("KeyboardInterrupt") else self._name(line.text)
+        if self._traceback is not None and _EXCEPTION.match(line.text):
+            self._traceback = None
+            return None if line.text.startswith("KeyboardInterrupt") else self._name_failure(line.text)
         self._request_failed = self._request_failed or bool(_HARMLESS_HEADER.search(line.text))
         return _read_plain(line.text)
 
     def open_offset(self) -> int | None:
-        """Where the traceback starts whose exception has not come yet."""
-        return None if self._opened is None else self._opened.offset
+        """Return the offset of the traceback whose exception has not come yet; None if there is none."""
+        return None if self._traceback is None else self._traceback.offset
 
-    def close(self) -> tuple[Line, LogFailure] | None:
-        """The scheduler's exception, if the log ended inside its traceback."""
-        line, self._opened = self._opened, None
+    def close(self) -> tuple[ParsedLine, LogFailure] | None:
+        """Return the scheduler's exception if the log ended inside its traceback."""
+        line, self._traceback = self._traceback, None
         if line is None or "hit an exception" not in line.text:
             return None
-        return line, LogFailure(
-            0, "Scheduler hit an exception", "The scheduler failed; the log ends before it says why."
-        )
+        return line, LogFailure(0, "Scheduler hit an exception", "The scheduler failed; the log ends before the cause.")
 
-    def _open(self, line: Line) -> None:
+    def _open_traceback(self, line: ParsedLine) -> None:
         header = line.text.partition(_TRACEBACK)[0]
-        is_a_requests = self._request_failed or bool(_HARMLESS_HEADER.search(header))
-        self._opened = line
-        self._is_fatal = bool(_FATAL_HEADER.search(header)) or not (is_a_requests or self.is_ready)
+        is_of_request = self._request_failed or bool(_HARMLESS_HEADER.search(header))
+        self._traceback = line
+        self._is_fatal = bool(_FATAL_HEADER.search(header)) or not (is_of_request or self.is_ready)
         self._request_failed = False
 
-    def _name(self, text: str) -> LogFailure:
+    def _name_failure(self, text: str) -> LogFailure:
         if self._is_fatal:
-            return LogFailure(0, text.lstrip("`"), _sentence(text))
-        return LogFailure(None, text, f"A request failed, the server lives on: {text}")
+            return LogFailure(1 if _BARE_KEY.match(text) else 0, text.lstrip("`"), _sentence(text))
+        return LogFailure(None, text, f"A request failed; the server keeps running: {text}")
 
 
 def _read_plain(text: str) -> LogFailure | None:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from domain import Config
-from engines.base import Reading
-from engines.command_reading import Draft, Grammar, Key, read_model_words
+from engines.base import CommandReading
+from engines.command_reading import Grammar, Key, ReadingDraft, read_model_words
 from engines.flag_table import FlagTable
 
 MODULE = "sglang.launch_server"
@@ -33,15 +33,15 @@ KEYS: dict[str, Key] = {
     "--disable-cuda-graph": Key("enforce_eager", "true"),
     "--speculative-algorithm": Key("speculative.method"),
     "--speculative-draft-model-path": Key("speculative.model"),
-    "--speculative-num-draft-tokens": Key("speculative.num_tokens", "integer"),  # tokens verified per step
+    "--speculative-num-draft-tokens": Key("speculative.num_tokens", "integer"),  # verified tokens per step
 }
 TABLE = FlagTable(Path(__file__).with_name("flag_names.txt"), abbreviates=True, preferred=frozenset({*KEYS}))
 GRAMMAR = Grammar(TABLE, KEYS, has_suffixes=True)
 
 
-def read_command(argv: Sequence[str], env: Mapping[str, str]) -> Reading:
-    """The words after `-m sglang.launch_server` as Config fields; no environment variable states one."""
-    draft = Draft()
+def read_command(argv: Sequence[str], env: Mapping[str, str]) -> CommandReading:
+    """Read the words after `-m sglang.launch_server` as Config fields; environment variables state none."""
+    draft = ReadingDraft()
     items = list(TABLE.split(argv))
     GRAMMAR.read((item for item in items if item.name), draft)
     read_model_words([item for item in items if not item.name], draft)
@@ -49,8 +49,8 @@ def read_command(argv: Sequence[str], env: Mapping[str, str]) -> Reading:
 
 
 def write_command(config: Config) -> list[str]:
-    """`python3 -m sglang.launch_server --model-path ...`, or `sglang serve ...` where that is the executable."""
+    """Return `python3 -m sglang.launch_server --model-path ...`, or `sglang serve ...` if that is the executable."""
     executable = config.executable or "python3"
     start = ["-m", MODULE] if Path(executable).name.startswith("python") else ["serve"]
-    stated = config if config.enforce_eager else config.model_copy(update={"enforce_eager": None})
-    return [executable, *start, *GRAMMAR.write(stated)]
+    written_config = config if config.enforce_eager else config.model_copy(update={"enforce_eager": None})
+    return [executable, *start, *GRAMMAR.write(written_config)]

@@ -1,4 +1,4 @@
-"""How SGLang's server is started."""
+"""Commands, modules and images that start SGLang's server."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from engines.sglang.flags import MODULE
 INVOCATION = Invocation(
     is_server=serves("sglang"),
     first_words=("sglang",),
-    in_text=r"sglang\s+serve|python[\d.]*\s+-m\s+sglang[.\w]*",
+    text_pattern=r"sglang\s+serve|python[\d.]*\s+-m\s+sglang[.\w]*",
     image_name=re.compile(r"sglang", re.IGNORECASE),
     modules=(MODULE, "sglang_router.launch_server", "sglang.srt.server", "sglang.srt.entrypoints.http_server"),
     files=("sglang/launch_server.py",),

@@ -1,4 +1,4 @@
-"""SGLang's log grammar, releases 0.1 to 0.5: batch lines, start-up facts, failures."""
+"""SGLang's log grammar for releases 0.1 to 0.5: batch lines, start-up facts, failures."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from domain import JsonValue
-from engines.base import Line, LogEvent, LogParser, ParsedSample
+from engines.base import LogEvent, LogParser, ParsedLine, ParsedSample
 from engines.line_filter import LineFilter
 from engines.line_reader import LineReader, mark, sample_on
-from engines.sglang.failures import FailureReader
-from engines.sglang.startup import MERGES, StartupFacts
+from engines.sglang.failures import SglangFailureReader
+from engines.sglang.forced_acceptance import read_forced_acceptance
+from engines.sglang.startup import MERGES, SglangStartup
 from engines.sglang.stats import is_cut_short, read_stats
 from samples import LogSample
 
@@ -27,7 +28,7 @@ _NEEDLES = re.compile(
     rb"fired up|server_args|speculative|draft runner|startup timings|sglang|torch distributed|Init parallel|shards:|"
     rb"rror|xception|Traceback|sigquit|illed|emory|scheduler is dead|terminated|ddress already|Watchdog|[Pp]ort |"
     rb"all(?:s|ing) back|KV Cache|FROZEN_KV_MTP|sub-?optimal|scaling factors|resource_tracker|Fail|Subprocess|"
-    rb"Interrupt|Exit|OutOfRes"
+    rb"Interrupt|Exit|OutOfRes|SIMULATE_ACC|sampling params"
 )
 _VERSION = re.compile(r"\bsglang(?:\.__version__)?(?:: ?|==|=| version:? )v?(\d+\.\d+[\w.+-]*)", re.IGNORECASE)
 _PROGRESS = re.compile(r"(?P<what>shards|Capturing [\w ]+?)(?: \([^)]*\))?: *(?P<percent>\d+)%")
@@ -37,7 +38,7 @@ _PHASES = (
     (re.compile(r"^Load weight end"), "allocating the KV cache"),
     (re.compile(r"^Capture .*graph begin", re.IGNORECASE), "capturing graphs"),
 )
-_TORN_RANK = re.compile(r"^((?:[A-Z]{2}\d+ ?)+)\] ")  # of a record head that lost its bracket
+_TORN_RANK = re.compile(r"^((?:[A-Z]{2}\d+ ?)+)\] ")  # in a record head without its opening bracket
 _DP_RANK = re.compile(r"\bDP(\d{1,6})")
 _COLUMNS = {
     "generation_tps": "generation_tps",
@@ -50,21 +51,21 @@ _NOT_EXTRA = {*_COLUMNS, "type", "rank", "kv_cache_usage_pct"}
 
 
 def recognises(text: str) -> bool:
-    """Whether this is SGLang's log, or of a program that runs its scheduler."""
+    """Whether this is a log of SGLang or of a program that runs its scheduler."""
     return _SIGNS.search(text) is not None
 
 
 def log_parser() -> LogParser:
-    """A parser for one log of SGLang, to be fed from its first byte."""
+    """Return a parser for one log of SGLang, to be fed from its first byte."""
     return SglangReader()
 
 
 def log_sample(run_id: str, sample: ParsedSample, ts: datetime, ts_source: str) -> LogSample:
-    """A batch line in the store's terms.
+    """Return a batch line as the store's sample.
 
-    The strict acceptance rate is (accept_len - 1) / (draft tokens - 1): releases to 0.5.10 print accept_len / draft
-    tokens with the bonus token on both sides. It is None where the log has not stated the number of draft tokens.
-    The line does not say its window (40 decode steps of unknown length), so that is None too.
+    The strict acceptance rate is (accept_len - 1) / (draft tokens - 1): releases up to 0.5.10 print accept_len / draft
+    tokens with the bonus token on both sides. It is None if the log has not stated the number of draft tokens. The line
+    does not state its window (40 decode steps of unknown length), so that is None too.
     """
     fields = sample.fields
     rank = fields.get("rank")
@@ -88,7 +89,7 @@ def log_sample(run_id: str, sample: ParsedSample, ts: datetime, ts_source: str) 
 
 
 def strict_acceptance_rate(accept_length: float | None, draft_tokens: int | None) -> float | None:
-    """Accepted over drafted, 0..1; `draft_tokens` counts the bonus token as SGLang's flag does."""
+    """Return accepted over drafted, 0..1; `draft_tokens` includes the bonus token like SGLang's flag."""
     if accept_length is None or draft_tokens is None or draft_tokens < 2:
         return None
     return min(max((accept_length - 1) / (draft_tokens - 1), 0.0), 1.0)
@@ -98,70 +99,75 @@ class SglangReader(LineReader):
     """Reads one SGLang log, in order."""
 
     ENGINE = "sglang"
-    SIEVE = LineFilter(_NEEDLES)
+    LINE_FILTER = LineFilter(_NEEDLES)
     MERGES = MERGES
 
     def __init__(self) -> None:
         super().__init__()
-        self._starting = StartupFacts()
-        self._failures = FailureReader()
+        self._starting = SglangStartup()
+        self._failures = SglangFailureReader()
         self._draft_tokens: int | None = None
-        self._cut: Line | None = None  # the first half of a record that a terminal broke in two
+        self._first_half: ParsedLine | None = None  # of a record that a terminal split
 
-    def read_line(self, line: Line) -> Iterable[LogEvent]:
-        """The line's events; a record that a terminal broke in two is read as one."""
-        whole = self._rejoin(line)
-        if whole is not None:
-            return whole
+    def read_line(self, line: ParsedLine) -> Iterable[LogEvent]:
+        """Return the line's events; a record that a terminal split in two is read as one."""
+        joined_events = self._rejoin(line)
+        if joined_events is not None:
+            return joined_events
         fields = read_stats(line.text)
         if fields is not None:
             return [*self.release(None), *self._stats(line, fields)]
         return [*self.release(None), *self._startup_events(line), *self._failure_events(line)]
 
     def close(self) -> list[LogEvent]:
-        """The last events, the scheduler's exception among them where the log ends inside its traceback."""
+        """Return the last events, including the scheduler's exception if the log ends inside its traceback."""
         events = super().close()
         unnamed = self._failures.close()
         return events + (self.report(*unnamed) if unnamed else [])
 
     def settled_offset(self) -> int:
-        """As any reader's, and not beyond the start of a traceback whose exception has not come yet."""
+        """Return the settled offset, also before a traceback whose exception has not come yet."""
         settled, traceback = super().settled_offset(), self._failures.open_offset()
         return settled if traceback is None else min(settled, traceback)
 
-    def _rejoin(self, line: Line) -> list[LogEvent] | None:
-        """The events of a record whose second half this line is, if it is one."""
-        first, self._cut = self._cut, None
-        if first is None or self.held(None) is None or line.number != first.number + 1 or line.stamp is not None:
+    def _rejoin(self, line: ParsedLine) -> list[LogEvent] | None:
+        """Return the events of a record whose second half is this line; None if it is not."""
+        first_half, self._first_half = self._first_half, None
+        if (
+            first_half is None
+            or self.held_sample(None) is None
+            or line.number != first_half.number + 1
+            or line.stamp is not None
+        ):
             return None
-        joined = [read_stats(f"{first.text}{glue}{line.text}") or {} for glue in ("", " ")]
-        fullest = max(joined, key=len)
-        if len(fullest) <= len(read_stats(first.text) or {}):
+        candidates = [read_stats(f"{first_half.text}{glue}{line.text}") or {} for glue in ("", " ")]
+        fullest = max(candidates, key=len)
+        if len(fullest) <= len(read_stats(first_half.text) or {}):
             return None
         self.release(None)
-        return self._finished(first, fullest)
+        return self._finished(first_half, fullest)
 
-    def _stats(self, line: Line, fields: Mapping[str, JsonValue]) -> list[LogEvent]:
+    def _stats(self, line: ParsedLine, fields: Mapping[str, JsonValue]) -> list[LogEvent]:
         if not is_cut_short(fields):
             return self._finished(line, fields)
-        self._cut = line
+        self._first_half = line
         return self.hold(None, self._sample(line, fields))
 
-    def _finished(self, line: Line, fields: Mapping[str, JsonValue]) -> list[LogEvent]:
+    def _finished(self, line: ParsedLine, fields: Mapping[str, JsonValue]) -> list[LogEvent]:
         self._failures.is_ready = self._failures.is_ready or fields["type"] == "decode"
         events: list[LogEvent] = [self._sample(line, fields)]
         return [*events, mark(line, "acceptance", line.text)] if "accept_length" in fields else events
 
-    def _sample(self, line: Line, fields: Mapping[str, JsonValue]) -> ParsedSample:
+    def _sample(self, line: ParsedLine, fields: Mapping[str, JsonValue]) -> ParsedSample:
         return sample_on(line, {**fields, **self._context(line)})
 
-    def _context(self, line: Line) -> dict[str, JsonValue]:
-        torn = None if line.process else _TORN_RANK.search(line.text)
-        rank = torn[1] if torn else line.process
+    def _context(self, line: ParsedLine) -> dict[str, JsonValue]:
+        rank_match = None if line.process else _TORN_RANK.search(line.text)
+        rank = rank_match[1] if rank_match else line.process
         context = {"rank": rank, "num_spec_tokens": self._draft_tokens}
         return {key: value for key, value in context.items() if value is not None}
 
-    def _startup_events(self, line: Line) -> Iterable[LogEvent]:
+    def _startup_events(self, line: ParsedLine) -> Iterable[LogEvent]:
         if line.text.startswith("server_args="):
             self._begin_start()
         if self.version is None and (version := _VERSION.search(line.text)):
@@ -169,20 +175,20 @@ class SglangReader(LineReader):
         facts = self._starting.read(line.text, line.process)
         self._draft_tokens = facts.get("num_spec_tokens", self._draft_tokens)
         self._failures.is_ready = self._failures.is_ready or "ready" in facts
-        return self.note_start(line, facts, read_phase(line.text))
+        return self.note_start(line, facts, read_phase(line.text), read_forced_acceptance(line.text))
 
     def _begin_start(self) -> None:
-        """A server started again in the same log is neither ready nor known to draft."""
+        """Reset the state: a server restarted in the same log is neither ready nor known to draft."""
         self.begin_run()
-        self._starting, self._failures, self._draft_tokens = StartupFacts(), FailureReader(), None
+        self._starting, self._failures, self._draft_tokens = SglangStartup(), SglangFailureReader(), None
 
-    def _failure_events(self, line: Line) -> list[LogEvent]:
+    def _failure_events(self, line: ParsedLine) -> list[LogEvent]:
         return self.report(line, self._failures.read(line))
 
 
 def read_phase(text: str) -> str | None:
-    """What a starting server is doing: 'loading weights 34 %', 'capturing graphs'."""
-    if found := _PROGRESS.search(text):
-        what = "loading weights" if found["what"] == "shards" else "capturing graphs"
-        return f"{what} {found['percent']} %"
+    """Return the phase of a starting server: 'loading weights 34 %', 'capturing graphs'."""
+    if match := _PROGRESS.search(text):
+        activity = "loading weights" if match["what"] == "shards" else "capturing graphs"
+        return f"{activity} {match['percent']} %"
     return next((phase for pattern, phase in _PHASES if pattern.search(text)), None)

@@ -1,4 +1,4 @@
-"""What SGLang says once while it starts: weights, KV pools per rank, graphs, limits, speculation."""
+"""Start-up facts of SGLang: weights, KV pools per rank, graphs, limits, speculation."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from domain import JsonValue
+from engines.default_sampling import read_default_sampling
 from engines.line_reader import Merge
 from engines.numerals import COUNT, NUMBER
 
-# What SGLang prints as GB is GiB. Of several ranks: the largest memory, the slowest load, the smallest pool.
+# SGLang's 'GB' means GiB. Of several ranks: the largest memory, the slowest load, the smallest pool.
 MERGES: Mapping[str, Merge] = {
     "model_load_gib": "max",
     "model_load_s": "max",
@@ -45,15 +46,16 @@ _ARGUMENT = re.compile(
 _DRAFT_TOKENS_FLAG = re.compile(rf"--speculative-num-draft-tokens[ =]({COUNT})")
 _BLOCK_SIZE = re.compile(rf"Initialized \w+ draft runner\..*\bblock_size=({COUNT})")
 _STARTUP_TIMES = re.compile(rf"Engine startup timings \(s\): .*?scheduler_e2e=({NUMBER})")
+_SAMPLING = re.compile(r"Using default chat sampling params from model generation config: (?P<dict>\{[^{}]*\})")
 _NAMES = {"speculative_num_draft_tokens": "num_spec_tokens", "max_total_num_tokens": "kv_cache_tokens"}
 
 
-_MOST_RANKS = 1024  # a log can be made to name any number
+_MOST_RANKS = 1024  # a crafted log may name any number
 
 
 @dataclass
 class _Rank:
-    """How far one rank has come: the second model it loads is the drafter, as are the pools behind the first end."""
+    """Progress of one rank: its second model is the drafter, and so are the pools after the first pool end."""
 
     has_weights: bool = False
     has_pools: bool = False
@@ -61,43 +63,43 @@ class _Rank:
     full_is_next: bool = False
 
 
-class StartupFacts:
-    """Reads the facts of one start; remembers of each rank what distinguishes its target from its drafter."""
+class SglangStartup:
+    """Reads the facts of one start; tracks per rank whether facts are of the target or of the drafter."""
 
     def __init__(self) -> None:
         self._ranks: dict[str | None, _Rank] = {}
 
     def read(self, text: str, process: str | None) -> dict[str, JsonValue]:
-        """The facts that a message states, in the parser's key names."""
+        """Return the facts that a message states, in the parser's key names."""
         rank = self._ranks.get(process) or _Rank()
         if len(self._ranks) < _MOST_RANKS:
             self._ranks[process] = rank
-        if found := _WEIGHTS.search(text):
-            return _weights(found, rank)
-        if found := _POOL.search(text):
-            return _pool(found, rank)
-        if found := _SWA_TOKENS.search(text):
-            rank.swa_tokens = int(found["swa"])
-            return {"swa_tokens": int(found["swa"]), "kv_cache_tokens": int(found["full"])}
-        if found := _SWA_POOL.search(text):
-            tokens = {"swa_tokens": int(found["swa"]), "kv_cache_tokens": int(found["full"])}
-            return {} if rank.has_pools else {"swa_pool_gb": float(found["gb"]), **tokens}
+        if match := _WEIGHTS.search(text):
+            return _weights(match, rank)
+        if match := _POOL.search(text):
+            return _pool(match, rank)
+        if match := _SWA_TOKENS.search(text):
+            rank.swa_tokens = int(match["swa"])
+            return {"swa_tokens": int(match["swa"]), "kv_cache_tokens": int(match["full"])}
+        if match := _SWA_POOL.search(text):
+            tokens = {"swa_tokens": int(match["swa"]), "kv_cache_tokens": int(match["full"])}
+            return {} if rank.has_pools else {"swa_pool_gb": float(match["gb"]), **tokens}
         if text.startswith("Memory pool end"):
             rank.has_pools = True
             return {}
         return _single_fact(text)
 
 
-def _weights(found: re.Match[str], rank: _Rank) -> dict[str, JsonValue]:
+def _weights(match: re.Match[str], rank: _Rank) -> dict[str, JsonValue]:
     role = "draft" if rank.has_weights else "model"
     rank.has_weights = True
-    seconds = {f"{role}_load_s": float(found["s"])} if found["s"] else {}
-    return {f"{role}_load_gib": float(found["gb"]), **seconds}
+    seconds = {f"{role}_load_s": float(match["s"])} if match["s"] else {}
+    return {f"{role}_load_gib": float(match["gb"]), **seconds}
 
 
-def _pool(found: re.Match[str], rank: _Rank) -> dict[str, JsonValue]:
-    tokens = int(found["tokens"])
-    sizes = {"k_gb": found["k"], "v_gb": found["v"], "kv_gb": found["kv"]}
+def _pool(match: re.Match[str], rank: _Rank) -> dict[str, JsonValue]:
+    tokens = int(match["tokens"])
+    sizes = {"k_gb": match["k"], "v_gb": match["v"], "kv_gb": match["kv"]}
     pool: dict[str, JsonValue] = {"tokens": tokens, **{k: float(v) for k, v in sizes.items() if v}}
     role = _pool_role(tokens, rank)
     if role:
@@ -107,7 +109,7 @@ def _pool(found: re.Match[str], rank: _Rank) -> dict[str, JsonValue]:
 
 
 def _pool_role(tokens: int, rank: _Rank) -> str | None:
-    """None for the only pool of the target; of two, the sliding-window layers' comes first."""
+    """Return the pool's role; None for the target's only pool; of two, the sliding-window pool comes first."""
     if rank.has_pools:
         return "draft"
     if rank.swa_tokens is None:
@@ -119,29 +121,31 @@ def _pool_role(tokens: int, rank: _Rank) -> str | None:
 
 
 def _single_fact(text: str) -> dict[str, JsonValue]:
-    if found := _MAMBA.search(text):
-        return {"mamba_cache_size": int(found["size"])}
-    if found := _GRAPH.search(text):
-        return {"graph_capture_s": float(found["s"])}
+    if match := _MAMBA.search(text):
+        return {"mamba_cache_size": int(match["size"])}
+    if match := _GRAPH.search(text):
+        return {"graph_capture_s": float(match["s"])}
     if "max_total_num_tokens=" in text:
         return {_NAMES.get(key, key): int(value) for key, value in _LIMIT.findall(text)}
     if text.startswith("The server is fired up and ready to roll"):
         return {"ready": True}
-    if found := _AVAILABLE.search(text):
-        return {"available_kv_gib": float(found[1])}
-    if found := _KV_DTYPE.search(text):
-        return {"kv_cache_dtype": found[1]}
-    if found := _BLOCK_SIZE.search(text):
-        return {"num_spec_tokens": int(found[1])}
-    if found := _STARTUP_TIMES.search(text):
-        return {"engine_init_s": float(found[1])}
+    if match := _AVAILABLE.search(text):
+        return {"available_kv_gib": float(match[1])}
+    if match := _KV_DTYPE.search(text):
+        return {"kv_cache_dtype": match[1]}
+    if sampling := read_default_sampling(_SAMPLING, text):
+        return sampling
+    if match := _BLOCK_SIZE.search(text):
+        return {"num_spec_tokens": int(match[1])}
+    if match := _STARTUP_TIMES.search(text):
+        return {"engine_init_s": float(match[1])}
     return _arguments(text) if "server_args=" in text or "--speculative-num-draft-tokens" in text else {}
 
 
 def _arguments(text: str) -> dict[str, JsonValue]:
     facts: dict[str, JsonValue] = {}
-    for found in _ARGUMENT.finditer(text):
-        facts[_NAMES.get(found[1], found[1])] = found["text"] or int(found["n"])
+    for match in _ARGUMENT.finditer(text):
+        facts[_NAMES.get(match[1], match[1])] = match["text"] or int(match["n"])
     if flag := _DRAFT_TOKENS_FLAG.search(text):
         facts["num_spec_tokens"] = int(flag[1])
     return facts

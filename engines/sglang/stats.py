@@ -1,4 +1,4 @@
-"""SGLang's batch lines (`Decode batch`, `Prefill batch`) read as label and value pairs, whatever a release prints."""
+"""Reads SGLang's batch lines (`Decode batch`, `Prefill batch`) as label and value pairs, in any release's wording."""
 
 from __future__ import annotations
 
@@ -77,10 +77,10 @@ _LABELS: dict[str, tuple[str, Callable[[str], Any]]] = {
 
 
 def read_stats(text: str) -> dict[str, Any] | None:
-    """The fields of a batch line in the parser's key names, or None where the text is none.
+    """Return the fields of a batch line in the parser's key names; None for any other text.
 
-    Usages become per cent; a label this does not know, or a value that is no number, is left out.
-    `kv_cache_usage_pct` of a model with two pools is the fuller one's, as the scheduler itself counts it.
+    Usages become per cent; unknown labels and values that are not numbers are left out. `kv_cache_usage_pct` of a model
+    with two pools is that of the fuller one, as in SGLang's scheduler.
     """
     header = _HEADER.search(text)
     if header is None:
@@ -115,7 +115,7 @@ def _read_pairs(body: str) -> dict[str, Any]:
 
 
 def is_cut_short(fields: Mapping[str, Any]) -> bool:
-    """Whether a terminal broke the line before its end: #queue-req, or the graph that follows #pending-token."""
+    """Whether a terminal split the line before its last field: #queue-req, or the graph after #pending-token."""
     if "pending_tokens" in fields:
         return "graph" not in fields
     return "waiting" not in fields and ("new_seq" not in fields or "remaining_req" not in fields)

@@ -3,6 +3,7 @@
 from engines.base import Engine
 from engines.trtllm import flags, log
 from engines.trtllm.definitions import DEFINITIONS
+from engines.trtllm.forced_acceptance import forced_acceptance
 from engines.trtllm.invocation import INVOCATION
 
 ENGINE = Engine(
@@ -18,4 +19,5 @@ ENGINE = Engine(
     definitions=DEFINITIONS,
     commands=flags,
     invocation=INVOCATION,
+    forced_acceptance=forced_acceptance,
 )

@@ -1,4 +1,4 @@
-"""What TensorRT-LLM's iteration lines mean."""
+"""Definitions of the numbers in TensorRT-LLM's iteration lines."""
 
 from __future__ import annotations
 

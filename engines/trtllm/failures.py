@@ -1,4 +1,4 @@
-"""What ends a TensorRT-LLM server, and what only follows from it."""
+"""Failures of a TensorRT-LLM server and their consequences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ _RULES: tuple[tuple[re.Pattern[str], int, str], ...] = (
     (
         re.compile(r"Executor creation failed due to insufficient GPU memory\.?"),
         0,
-        "The accelerator's memory does not hold the executor.",
+        "The executor does not fit in the accelerator's memory.",
+    ),
+    (
+        re.compile(r"model type \S+ but Transformers does not recognize this architecture.*"),
+        0,
+        "The installed Transformers does not know the model's architecture.",
     ),
     (re.compile(r"The following component could not be created: .*"), 1, ""),
     (
@@ -39,11 +44,11 @@ _RULES: tuple[tuple[re.Pattern[str], int, str], ...] = (
 
 
 def read_failure(text: str, is_ready: bool) -> LogFailure | None:
-    """What a message means for the run; an exception of no known kind is a request's own, once the server is ready."""
+    """Return the failure that a message reports; once the server is ready, an unknown exception is a request's."""
     for pattern, rank, sentence in _RULES:
-        if found := pattern.search(text):
-            cause = found[0].strip()
+        if match := pattern.search(text):
+            cause = match[0].strip()
             if is_ready and rank == _ANY_EXCEPTION:
-                return LogFailure(None, cause, f"A request failed, the server lives on: {cause}")
+                return LogFailure(None, cause, f"A request failed; the server keeps running: {cause}")
             return LogFailure(rank, cause, f"{sentence} {cause}".strip())
     return None

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from domain import Config
-from engines.base import Reading
-from engines.command_reading import Draft, Grammar, Key, read_model_words
+from engines.base import CommandReading
+from engines.command_reading import Grammar, Key, ReadingDraft, read_model_words
 from engines.flag_table import FlagTable
 
 MODULE = "tensorrt_llm.commands.serve"
@@ -21,7 +21,7 @@ KEYS: dict[str, Key] = {
     "--max_seq_len": Key("max_model_len", "integer"),
     "--tp_size": Key("tensor_parallel", "integer"),
     "--pp_size": Key("pipeline_parallel", "integer"),
-    "--kv_cache_free_gpu_memory_fraction": Key("gpu_memory_fraction", "number"),  # of what is free after the weights
+    "--kv_cache_free_gpu_memory_fraction": Key("gpu_memory_fraction", "number"),  # of the memory free after the weights
     "--max_batch_size": Key("max_num_seqs", "integer"),
     "--max_num_tokens": Key("max_num_batched_tokens", "integer"),
     "--tool_parser": Key("tool_call_parser"),
@@ -35,9 +35,9 @@ TABLE = FlagTable(
 GRAMMAR = Grammar(TABLE, KEYS)
 
 
-def read_command(argv: Sequence[str], env: Mapping[str, str]) -> Reading:
-    """The words after `trtllm-serve` as Config fields; settings in its YAML file are not on the command."""
-    draft = Draft()
+def read_command(argv: Sequence[str], env: Mapping[str, str]) -> CommandReading:
+    """Read the words after `trtllm-serve` as Config fields; settings in its YAML file are not read."""
+    draft = ReadingDraft()
     items = list(TABLE.split(argv))
     GRAMMAR.read((item for item in items if item.name), draft)
     read_model_words([item for item in items if not item.name], draft)
@@ -50,13 +50,13 @@ def read_command(argv: Sequence[str], env: Mapping[str, str]) -> Reading:
 
 
 def write_command(config: Config) -> list[str]:
-    """`trtllm-serve MODEL --flag value ...`, or the module form where python is the executable."""
+    """Return `trtllm-serve MODEL --flag value ...`, or the module form if python is the executable."""
     executable = config.executable or "trtllm-serve"
     module = ["-m", MODULE] if Path(executable).name.startswith("python") else []
-    stated = config if config.chunked_prefill else config.model_copy(update={"chunked_prefill": None})
+    written_config = config if config.chunked_prefill else config.model_copy(update={"chunked_prefill": None})
     return [
         executable,
         *module,
         *([config.model] if config.model else []),
-        *GRAMMAR.write(stated, leave_out=("model",)),
+        *GRAMMAR.write(written_config, leave_out=("model",)),
     ]

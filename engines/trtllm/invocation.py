@@ -1,4 +1,4 @@
-"""How TensorRT-LLM's server is started."""
+"""Commands, modules and images that start TensorRT-LLM's server."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from engines.trtllm.flags import MODULE
 
 
 def is_server(program: str, words: Sequence[str], after: int) -> bool:
-    """`trtllm-serve ...`."""
+    """Whether this is `trtllm-serve ...`."""
     return program == "trtllm-serve"
 
 
 INVOCATION = Invocation(
     is_server=is_server,
     first_words=("trtllm-serve", "trtllm-llmapi-launch"),
-    in_text=r"trtllm-serve",
+    text_pattern=r"trtllm-serve",
     image_name=re.compile(r"tensor-?rt[_-]?llm|trt-?llm", re.IGNORECASE),
     modules=(MODULE,),
 )

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from domain import JsonValue
-from engines.base import Line, LogEvent, LogParser, ParsedSample
+from engines.base import LogEvent, LogParser, ParsedLine, ParsedSample
 from engines.line_filter import LineFilter
 from engines.line_reader import LineReader, sample_on
 from engines.numerals import COUNT, NUMBER
 from engines.trtllm.failures import read_failure
+from engines.trtllm.forced_acceptance import read_forced_acceptance
 from engines.trtllm.startup import read_fact
 from samples import LogSample
 
@@ -20,7 +21,7 @@ _SIGNS = re.compile(r"\[TRT-LLM\]|\[?TensorRT-LLM\]|\btrtllm-(?:serve|llmapi-lau
 _NEEDLES = re.compile(
     rb"iter = |KV cache|k/v cache|kv cache|per block|engine size|load time|Model init|version|startup complete|"
     rb"Started (?:GRPC|HTTP)|shards|rror|ERROR|\[E\]|xception|terminate|what\(\)|ssert|nsufficient|"
-    rb"could not be created|illed|emory|No such option"
+    rb"could not be created|illed|emory|No such option|FORCE_NUM_ACCEPTED"
 )
 _ITERATION = re.compile(rf"(?:^|\s)iter = (?P<iter>{COUNT}), (?=.*(?:(?:elapsed|step)_time|states) = )")
 _STATES = re.compile(r"states = \{[^}]*")
@@ -40,23 +41,23 @@ _PROGRESS = re.compile(rf"[Ll]oading .*shards: +({COUNT})%")
 
 
 def recognises(text: str) -> bool:
-    """Whether this is a log of TensorRT-LLM, its own server's or Triton's."""
+    """Whether this is a log of TensorRT-LLM, from its own server or from Triton."""
     return _SIGNS.search(text) is not None
 
 
 def log_parser() -> LogParser:
-    """A parser for one log of TensorRT-LLM, to be fed from its first byte."""
+    """Return a parser for one log of TensorRT-LLM, to be fed from its first byte."""
     return TrtllmReader()
 
 
 def read_iteration(text: str) -> dict[str, JsonValue] | None:
-    """One iteration line in the parser's key names; the step times of newer releases stay in ms as printed."""
-    found = _ITERATION.search(text)
-    if found is None:
+    """Read one iteration line in the parser's key names; step times of newer releases stay in ms as printed."""
+    match = _ITERATION.search(text)
+    if match is None:
         return None
-    fields: dict[str, JsonValue] = {"iter": int(found["iter"])}
-    states = _STATES.search(text, found.end())
-    for pair in _PAIR.finditer(text, found.end(), states.start() if states else len(text)):
+    fields: dict[str, JsonValue] = {"iter": int(match["iter"])}
+    states = _STATES.search(text, match.end())
+    for pair in _PAIR.finditer(text, match.end(), states.start() if states else len(text)):
         key = _NAMES.get(pair["key"])
         if key:
             fields[key] = int(float(pair["value"])) if key in _COUNTS else float(pair["value"])
@@ -66,9 +67,9 @@ def read_iteration(text: str) -> dict[str, JsonValue] | None:
 
 
 def log_sample(run_id: str, sample: ParsedSample, ts: datetime, ts_source: str) -> LogSample:
-    """An iteration in the store's terms; the window is the iteration.
+    """Return an iteration as the store's sample; the window is the iteration.
 
-    No tok/s: the line prints none, and its generation tokens count the padding of CUDA graphs and drafted tokens.
+    It has no tok/s: the line prints none, and its generation tokens include CUDA graph padding and drafted tokens.
     """
     fields = sample.fields
     usage, host_ms = fields.get("kv_cache_usage_pct"), fields.get("host_step_ms")
@@ -92,33 +93,34 @@ class TrtllmReader(LineReader):
     """Reads one TensorRT-LLM log, in order."""
 
     ENGINE = "trtllm"
-    SIEVE = LineFilter(_NEEDLES)
+    LINE_FILTER = LineFilter(_NEEDLES)
 
     def __init__(self) -> None:
         super().__init__()
         self._is_ready = False
 
-    def read_line(self, line: Line) -> Iterable[LogEvent]:
-        """The sample of an iteration line; of any other what it says of the start or of failures."""
+    def read_line(self, line: ParsedLine) -> Iterable[LogEvent]:
+        """Return the sample of an iteration line, or the start-up and failure events of any other line."""
         fields = read_iteration(line.text)
         if fields is not None:
             return [sample_on(line, fields)]
         return [*self._startup_events(line), *self._failure_events(line)]
 
     def derive(self, startup: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-        """Tokens from blocks, where the log gives only those."""
+        """Return the KV tokens computed from blocks, if the log states only blocks."""
         blocks, size = startup.get("kv_blocks"), startup.get("tokens_per_block")
         if blocks is None or size is None or "kv_cache_tokens" in startup:
             return {}
         return {"kv_cache_tokens": blocks * size}
 
-    def _startup_events(self, line: Line) -> list[LogEvent]:
+    def _startup_events(self, line: ParsedLine) -> list[LogEvent]:
         if self.version is None and (version := _VERSION.search(line.text)):
             self.version = version[1]
         facts = read_fact(line.text)
         self._is_ready = self._is_ready or "ready" in facts
         progress = _PROGRESS.search(line.text)
-        return self.note_start(line, facts, f"loading weights {progress[1]} %" if progress else None)
+        phase = f"loading weights {progress[1]} %" if progress else None
+        return self.note_start(line, facts, phase, read_forced_acceptance(line.text))
 
-    def _failure_events(self, line: Line) -> list[LogEvent]:
+    def _failure_events(self, line: ParsedLine) -> list[LogEvent]:
         return self.report(line, read_failure(line.text, self._is_ready))

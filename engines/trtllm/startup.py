@@ -1,4 +1,4 @@
-"""What TensorRT-LLM says once: the engine's size, the KV cache in the words of each release, readiness."""
+"""Start-up facts of TensorRT-LLM: engine size, KV cache in the wording of each release, readiness."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Fact]], ...] = (
 
 
 def read_fact(text: str) -> Fact:
-    """The facts a message states, in the parser's key names."""
+    """Return the facts that a message states, in the parser's key names."""
     for pattern, read in _RULES:
-        if found := pattern.search(text):
-            return read(found)
+        if match := pattern.search(text):
+            return read(match)
     return {}

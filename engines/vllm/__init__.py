@@ -3,7 +3,9 @@
 from engines.base import Engine, TokenizerApi
 from engines.vllm import arguments, counters, flags, log
 from engines.vllm.definitions import DEFINITIONS
+from engines.vllm.forced_acceptance import forced_acceptance
 from engines.vllm.invocation import INVOCATION
+from engines.vllm.nodes import node_commands
 
 ENGINE = Engine(
     name="vllm",
@@ -19,6 +21,8 @@ ENGINE = Engine(
     definitions=DEFINITIONS,
     commands=flags,
     invocation=INVOCATION,
+    node_commands=node_commands,
+    forced_acceptance=forced_acceptance,
     log=log,
     arguments=arguments,
     sampling_flags=("--override-generation-config", "--generation-config"),

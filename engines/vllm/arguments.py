@@ -1,5 +1,5 @@
-"""How vLLM was started, as its log says it: the arguments that are no defaults (0.9 on), all of them (before),
-or, where neither was kept, the engine's own configuration line."""
+"""Start arguments of vLLM from its log: the non-default arguments (since 0.9), all arguments (before), or the engine's
+configuration line if the log has neither."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from domain import JsonValue
-from engines.arguments import argument_name, read_dict, read_pairs, words_of
+from engines.arguments import argument_name, read_dict, read_pairs, to_argv
 from engines.vllm.flags import KEYS
 
 NEEDLES = re.compile(rb"non-default args: |args: Namespace\(|LLM engine \(v")
@@ -24,17 +24,17 @@ _ENGINE_NAMES = _NAMES & {
 
 
 def read_arguments(texts: Sequence[str]) -> list[str]:
-    """The words that the last start's arguments line states; empty when no line of `texts` states any."""
+    """Return the words that the last start's arguments line states; empty if no line of `texts` states any."""
     for reader in (_read_changed, _read_all, _read_engine):
-        found = [arguments for text in texts if (arguments := reader(text))]
-        if found:
-            return words_of(found[-1])
+        argument_lists = [arguments for text in texts if (arguments := reader(text))]
+        if argument_lists:
+            return to_argv(argument_lists[-1])
     return []
 
 
 def _read_changed(text: str) -> dict[str, JsonValue] | None:
-    found = _CHANGED.search(text)
-    arguments = read_dict(found["dict"]) if found else None
+    match = _CHANGED.search(text)
+    arguments = read_dict(match["dict"]) if match else None
     if arguments and "model_tag" in arguments:
         arguments.setdefault("model", arguments.pop("model_tag"))
         arguments.pop("model_tag", None)
@@ -42,28 +42,28 @@ def _read_changed(text: str) -> dict[str, JsonValue] | None:
 
 
 def _read_all(text: str) -> dict[str, JsonValue] | None:
-    found = _ALL.search(text)
-    if found is None:
+    match = _ALL.search(text)
+    if match is None:
         return None
     speculation = _SPECULATION.search(text)
-    stated = read_dict(speculation["dict"]) if speculation else None
-    return {**read_pairs(text[found.end() :], _NAMES), "speculative_config": stated}
+    speculation_config = read_dict(speculation["dict"]) if speculation else None
+    return {**read_pairs(text[match.end() :], _NAMES), "speculative_config": speculation_config}
 
 
 def _read_engine(text: str) -> dict[str, JsonValue] | None:
-    found = _ENGINE.search(text)
-    if found is None:
+    match = _ENGINE.search(text)
+    if match is None:
         return None
-    drafting = _ENGINE_SPECULATION.search(text)
+    speculation = _ENGINE_SPECULATION.search(text)
     plain = _ENGINE_SPECULATION.sub("", text)
-    arguments = read_pairs(plain[found.end() :], _ENGINE_NAMES)
+    arguments = read_pairs(plain[match.end() :], _ENGINE_NAMES)
     arguments["max_model_len"] = arguments.pop("max_seq_len", None)
-    if arguments.get("data_parallel_size") == "1":  # each engine of several says so of itself
+    if arguments.get("data_parallel_size") == "1":  # each of several engines reports itself as the only one
         del arguments["data_parallel_size"]
     if isinstance(arguments.get("dtype"), str):
         arguments["dtype"] = arguments["dtype"].removeprefix("torch.")
-    if drafting:
-        said = read_pairs(drafting["pairs"], {"method", "model", "num_spec_tokens"})
-        tokens = said.pop("num_spec_tokens", None)
-        arguments["speculative_config"] = said | ({"num_speculative_tokens": tokens} if tokens else {})
+    if speculation:
+        speculation_config = read_pairs(speculation["pairs"], {"method", "model", "num_spec_tokens"})
+        tokens = speculation_config.pop("num_spec_tokens", None)
+        arguments["speculative_config"] = speculation_config | ({"num_speculative_tokens": tokens} if tokens else {})
     return arguments

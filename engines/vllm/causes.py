@@ -1,4 +1,4 @@
-"""vLLM's own words for a failure -> one plain sentence with its numbers."""
+"""Translates vLLM's failure messages into one plain sentence with their numbers."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _SENTENCES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (
             r"max seq len \((\d+)\),? \(?([\d.]+) GiB KV cache is needed, which is larger than the available "
             r"KV cache memory \(([\d.]+) GiB\)\..*?estimated maximum model length is (\d+)",
-            r"The KV cache is too small for one request of \1 tokens: \2 GiB are needed, \3 GiB are there; "
+            r"The KV cache is too small for one request of \1 tokens: \2 GiB are needed, \3 GiB are available; "
             r"vLLM estimates that \4 tokens fit.",
         ),
         (
             r"max seq len \((\d+)\),? \(?([\d.]+) GiB KV cache is needed, which is larger than the available "
             r"KV cache memory \(([\d.]+) GiB\)",
-            r"The KV cache is too small for one request of \1 tokens: \2 GiB are needed, \3 GiB are there.",
+            r"The KV cache is too small for one request of \1 tokens: \2 GiB are needed, \3 GiB are available.",
         ),
         (
             r"max seq len \((\d+)\) is larger than the maximum number of tokens that can be stored "
@@ -25,12 +25,12 @@ _SENTENCES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         ),
         (
             r"No available memory for the cache blocks",
-            "No GPU memory is left for the KV cache: the weights and the working memory take all that was granted.",
+            "No GPU memory is left for the KV cache: weights and working memory use the whole budget.",
         ),
         (
             r"Free memory on device \S* ?\(([\d.]+)/([\d.]+) GiB\) on startup is less than desired GPU memory "
             r"utilization \(([\d.]+), ([\d.]+) GiB\)",
-            r"Only \1 of \2 GiB of GPU memory were free at the start, less than the \4 GiB asked for (\3 of all).",
+            r"Only \1 of \2 GiB of GPU memory were free at the start, less than the requested \4 GiB (\3 of all).",
         ),
         (
             r"(?:CUDA|HIP|XPU) out of memory.*?Tried to allocate ([\d.]+ \w+)",
@@ -44,7 +44,7 @@ _SENTENCES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         ),
         (
             r"GatedRepoError|access a gated repo",
-            "The model is gated: its terms must be accepted, and HF_TOKEN must be of an account that did.",
+            "The model is gated: accept its terms, and set HF_TOKEN to a token of that account.",
         ),
         (
             r"Errno 98|[Aa]ddress already in use",
@@ -55,19 +55,19 @@ _SENTENCES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             r"[Cc]an't pickle|cannot pickle|PicklingError",
             "The compiled model could not be pickled for the compile cache.",
         ),
-        (r"illegal memory access", "A CUDA kernel accessed memory that is not its own (illegal memory access)."),
+        (r"illegal memory access", "A CUDA kernel accessed memory outside its bounds (illegal memory access)."),
         (r"CUDA error: (.{1,100})", r"A CUDA call failed: \1."),
         (r"Killed|oom-kill|SIGKILL", "The server was killed from outside (the kernel does so when memory runs out)."),
-        (r"engine core exited unexpectedly", "The engine's own process (EngineCore) died without saying why."),
-        (r"[Ww]orker proc(?:ess)? (\S+) died unexpectedly", r"The worker process \1 died without saying why."),
+        (r"engine core exited unexpectedly", "The engine's process (EngineCore) died without stating a cause."),
+        (r"[Ww]orker proc(?:ess)? (\S+) died unexpectedly", r"The worker process \1 died without stating a cause."),
     )
 )
 
 
 def explain_cause(text: str) -> str:
-    """The plain sentence where the failure is a known one, else vLLM's own words."""
+    """Return the plain sentence for a known failure, else vLLM's own words."""
     for pattern, sentence in _SENTENCES:
-        found = pattern.search(text)
-        if found:
-            return found.expand(sentence)
+        match = pattern.search(text)
+        if match:
+            return match.expand(sentence)
     return text

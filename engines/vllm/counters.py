@@ -1,4 +1,4 @@
-"""vLLM's /metrics: the names of V0 and of V1 from 0.8 to 0.33, mapped to raw cumulative samples."""
+"""Maps vLLM's /metrics, V0 and V1 from 0.8 to 0.33, to raw cumulative samples."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from engines.base import Scrape
 from engines.histograms import histogram_names, histogram_samples
-from engines.points import Points, small_number
+from engines.points import ScrapePoints, small_number
 from samples import CounterSample, LatencySample, SlotSample
 
 METRIC_PREFIXES: tuple[str, ...] = ("vllm:",)
@@ -42,7 +42,7 @@ V1_ONLY = (
     "vllm:gpu_prefix_cache_queries_total",
     "vllm:gpu_prefix_cache_queries",
 )
-PROCESS_START = "process_start_time_seconds"  # of the API server, which lives and dies with its engines
+PROCESS_START = "process_start_time_seconds"  # of the API server, which starts and ends with its engines
 METRIC_NAMES = frozenset({PROCESS_START}) | frozenset(
     name for names in (*SUMS.values(), PER_POSITION, PROMPT_BY_SOURCE, PROMPT, V1_ONLY) for name in names
 )
@@ -58,9 +58,9 @@ HISTOGRAM_NAMES = histogram_names(HISTOGRAMS)
 
 
 def counter_samples(scrape: Scrape) -> list[CounterSample]:
-    """One sample per `engine` label (a DP rank); a server without that label is engine 0."""
-    points = Points(point for point in scrape.points if point.name != PROCESS_START)
-    started = Points(scrape.points).total(PROCESS_START)
+    """Return one sample per `engine` label (a DP rank); a server without that label is engine 0."""
+    points = ScrapePoints(point for point in scrape.points if point.name != PROCESS_START)
+    started = ScrapePoints(scrape.points).total(PROCESS_START)
     engines = points.label_values("engine")
     definition = "vllm.counter" if engines or any(name in points for name in V1_ONLY) else "vllm.v0.counter"
     if not engines:
@@ -69,12 +69,12 @@ def counter_samples(scrape: Scrape) -> list[CounterSample]:
 
 
 def latency_samples(scrape: Scrape) -> list[LatencySample]:
-    """One sample per histogram and `engine` label; itl_ms has one observation per request and step."""
+    """Return one sample per histogram and `engine` label; itl_ms has one observation per request and step."""
     return histogram_samples(scrape, "vllm.histogram", HISTOGRAMS, "engine")
 
 
 def slot_samples(scrape: Scrape) -> list[SlotSample]:
-    """None: vLLM has no slots."""
+    """Return an empty list: vLLM has no slots."""
     return []
 
 
@@ -84,7 +84,7 @@ def _numbered(engines: list[str]) -> list[tuple[int, str]]:
 
 
 def _sample(
-    scrape: Scrape, definition: str, points: Points, index: int, started: float | None, **labels: str
+    scrape: Scrape, definition: str, points: ScrapePoints, index: int, started: float | None, **labels: str
 ) -> CounterSample:
     sums: dict[str, Any] = {field: points.total(*names, **labels) for field, names in SUMS.items()}
     return CounterSample(
@@ -100,7 +100,7 @@ def _sample(
     )
 
 
-def _computed_prompt_tokens(points: Points, labels: dict[str, str]) -> float | None:
-    """Prompt tokens the GPU worked on; before 0.17 cached ones are in it, for no counter tells them apart."""
+def _computed_prompt_tokens(points: ScrapePoints, labels: dict[str, str]) -> float | None:
+    """Return the prompt tokens computed by the GPU; before 0.17 cached ones are included, as no counter splits them."""
     computed = points.total(*PROMPT_BY_SOURCE, source="local_compute", **labels)
     return computed if computed is not None else points.total(*PROMPT, **labels)

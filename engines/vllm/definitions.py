@@ -1,4 +1,4 @@
-"""What vLLM's numbers mean, by source."""
+"""Definitions of vLLM's numbers, by source."""
 
 from __future__ import annotations
 

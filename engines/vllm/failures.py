@@ -1,4 +1,4 @@
-"""Why a vLLM server failed: true causes, not their echoes, requests that were refused, or shutdowns."""
+"""Failure causes of a vLLM server, separated from their echoes, refused requests and shutdowns."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from engines.base import Line
+from engines.base import ParsedLine
 from engines.line_reader import LogFailure
 from engines.vllm.causes import explain_cause
 
-CAUSE, REPORT, ECHO = 0, 1, 2  # what failed; the engine saying that something did; the consequence of both
+CAUSE, REPORT, ECHO = 0, 1, 2  # the failure itself; the engine's report of a failure; a consequence of both
 _LONGEST = 500
 _MOST_PROCESSES = 1000
 
@@ -25,14 +25,14 @@ _ECHOES = re.compile(
     r"Background loop (?:is stopped|has errored)|EOFError|BrokenPipeError|ConnectionResetError|"
     r"cancelled|shm_broadcast|TimeoutError: (?:RPC call|Timed out)",
 )
-# What vLLM says when a process that it cannot do without is gone. It shuts down then, and exits with 0.
+# vLLM's messages when an essential process is gone. It then shuts down and exits with 0.
 _DEAD = re.compile(r"EngineDeadError|engine core exited unexpectedly|[Ww]orker proc \S+ died unexpectedly")
 _REPORTS = re.compile(
     r"EngineCore (?:failed to start|encountered a fatal error)|EngineCore hit an exception|engine core exited|"
     r"[Ww]orker proc \S+ died unexpectedly|Worker \S+ (?:pid \d+ )?died, exit code|died unexpectedly|"
     r"WorkerProc (?:failed to start|hit an exception)|Engine (?:loop|core) .{0,20}(?:died|dead)"
 )
-_ANNOUNCED = re.compile(r"ValidationError: \d+ validation errors? for ")  # the lines behind it say which
+_ANNOUNCED = re.compile(r"ValidationError: \d+ validation errors? for ")  # the next lines have the errors
 _FATAL = re.compile(
     r"CUDA out of memory|OutOfMemoryError|out of memory occurred when|CUDA error: |HIP error: |HIP out of memory|"
     r"No available memory for the cache blocks|KV cache is needed, which is larger|"
@@ -67,28 +67,28 @@ _ORDERED = re.compile(
 _SHUTDOWN = re.compile(rf"\[shutdown\]|{_ORDERED.pattern}")
 IN_ANY_CONTEXT = "|".join(p.pattern for p in (_REPORTS, _KILLED, _ARGUMENTS, _SENTENCE, _ECHOES, _FATAL, _SHUTDOWN))
 _CHAINED = re.compile(r"During handling of the above exception|The above exception was the direct cause")
-_FARTHEST = 20  # lines between an announcement and its traceback, others' lines in between
+_FARTHEST = 20  # lines between an announcement and its traceback, including other processes' lines
 FAILURE_LEVELS = ("ERROR", "CRITICAL", "FATAL")
-LOUD = (*FAILURE_LEVELS, "WARNING")
+NOTABLE_LEVELS = (*FAILURE_LEVELS, "WARNING")
 
 
 class _Traits(NamedTuple):
-    """What a text says by itself, whoever prints it."""
+    """Properties of a text, independent of the process that prints it."""
 
     is_shutdown: bool
-    is_ordered: bool  # a shutdown that somebody wanted, and not the engine's own after a death
+    is_ordered: bool  # a requested shutdown, not the engine's own after a death
     is_dead: bool
     is_request_talk: bool
     is_chained: bool
     starts_traceback: bool
     rank: int | None  # of a text that is a failure in any context
-    is_exception: bool  # a failure if the context is none of a request's
+    is_exception: bool  # a failure unless it belongs to a request
 
 
 @lru_cache(maxsize=1024)
 def _traits(text: str) -> _Traits:
-    found = _EXCEPTION.match(text)
-    is_exception = found is not None and found["name"] not in _NO_FAILURE
+    match = _EXCEPTION.match(text)
+    is_exception = match is not None and match["name"] not in _NO_FAILURE
     return _Traits(
         is_shutdown=_SHUTDOWN.search(text) is not None,
         is_ordered=_ORDERED.search(text) is not None,
@@ -111,36 +111,36 @@ def _rank(text: str, is_exception: bool) -> int | None:
     return CAUSE if is_exception and _FATAL.search(text) else None
 
 
-class FailureReader:
-    """Reads lines in order and says of each whether it names a failure; remembers, per process, what is being read."""
+class VllmFailureReader:
+    """Reads lines in order and detects failures; tracks per process whether a request's error is being printed."""
 
     def __init__(self) -> None:
         self._request_talk: dict[str | None, int] = {}  # process -> the line it began in
         self._is_serving = False
         self._is_stopping = False
         self._is_ordered = False
-        self.has_died = False  # by its own words
+        self.has_died = False  # reported by the engine
 
-    def start(self) -> None:
-        """A new start: what the one before was doing is over."""
+    def begin_start(self) -> None:
+        """Reset the state for a new start."""
         self._request_talk.clear()
         self._is_serving = self._is_stopping = self._is_ordered = self.has_died = False
 
-    def served(self) -> None:
-        """The server answers: from now on a traceback of the API server is a request's, unless it is known as fatal.
+    def note_serving(self) -> None:
+        """Note that the server answers: further tracebacks of the API server are requests', unless known as fatal.
 
-        A death that was told before was then the words of a request.
+        A death reported before was then a request's text.
         """
         self._is_serving, self.has_died = True, False
 
-    def read(self, line: Line) -> LogFailure | None:
-        """The failure that the line names; None for a request's own, and for everything once the server shuts down."""
+    def read(self, line: ParsedLine) -> LogFailure | None:
+        """Return the failure that the line reports; None for requests' failures, and for everything in a shutdown."""
         text = line.text.strip()
         traits = _traits(text)
         self._is_ordered = self._is_ordered or traits.is_ordered
-        if traits.is_dead and not self._is_ordered and line.level in LOUD:
+        if traits.is_dead and not self._is_ordered and line.level in NOTABLE_LEVELS:
             self.has_died = True
-            if self._is_stopping or traits.is_shutdown:  # it may notice only while it already shuts down for that
+            if self._is_stopping or traits.is_shutdown:  # the report may come during the shutdown that it causes
                 return None if traits.rank is None else _failure(traits.rank, text)
         self._is_stopping = self._is_stopping or traits.is_shutdown
         if self._is_stopping or line.level not in (*FAILURE_LEVELS, None):
@@ -148,26 +148,26 @@ class FailureReader:
         self._follow(line, traits)
         if traits.rank is not None:
             return _failure(traits.rank, text)
-        if traits.is_exception and self._is_anyones(line):
+        if traits.is_exception and self._is_server_failure(line):
             return _failure(REPORT if _ANNOUNCED.search(text) else CAUSE, text)
         return None
 
-    def _follow(self, line: Line, traits: _Traits) -> None:
-        """Keeps track of whose traceback the process is printing."""
-        talk = self._request_talk
+    def _follow(self, line: ParsedLine, traits: _Traits) -> None:
+        """Track whether the process is printing a request's traceback."""
+        talk_lines = self._request_talk
         if traits.is_request_talk or (line.level == "ERROR" and _REQUEST_FILES.search(line.raw)):
-            if len(talk) > _MOST_PROCESSES:
-                talk.clear()
-            talk[line.process] = line.number
-        elif traits.is_chained and line.process in talk:
-            talk[line.process] = line.number
-        elif traits.starts_traceback and line.number - talk.get(line.process, 0) <= _FARTHEST:
+            if len(talk_lines) > _MOST_PROCESSES:
+                talk_lines.clear()
+            talk_lines[line.process] = line.number
+        elif traits.is_chained and line.process in talk_lines:
+            talk_lines[line.process] = line.number
+        elif traits.starts_traceback and line.number - talk_lines.get(line.process, 0) <= _FARTHEST:
             return
         elif line.level == "ERROR" or traits.starts_traceback:
-            talk.pop(line.process, None)
+            talk_lines.pop(line.process, None)
 
-    def _is_anyones(self, line: Line) -> bool:
-        """Whether the exception is no request's: before serving everybody's counts, then only an engine's."""
+    def _is_server_failure(self, line: ParsedLine) -> bool:
+        """Whether the exception is the server's: before serving any process's counts, then only an engine's."""
         if line.process in self._request_talk:
             return False
         is_engine = line.process is not None and not line.process.lower().startswith("apiserver")

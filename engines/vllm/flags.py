@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from domain import Config, JsonValue
-from engines.base import Reading
-from engines.command_reading import Draft, Grammar, Key, read_integer, read_model_words
+from engines.base import CommandReading
+from engines.command_reading import Grammar, Key, ReadingDraft, read_integer, read_model_words
 from engines.flag_table import FlagTable, Item
 
 MODULE = "vllm.entrypoints.openai.api_server"
@@ -51,9 +51,9 @@ TABLE = FlagTable(
 GRAMMAR = Grammar(TABLE, KEYS, has_suffixes=True)
 
 
-def read_command(argv: Sequence[str], env: Mapping[str, str]) -> Reading:
-    """The words after `vllm` or `-m MODULE` as Config fields; no environment variable states one."""
-    draft = Draft()
+def read_command(argv: Sequence[str], env: Mapping[str, str]) -> CommandReading:
+    """Read the words after `vllm` or `-m MODULE` as Config fields; environment variables state none."""
+    draft = ReadingDraft()
     items = list(TABLE.split(argv))
     speculations = [item for item in items if is_speculation(item)]
     GRAMMAR.read((item for item in items if item.name and item not in speculations), draft)
@@ -64,36 +64,36 @@ def read_command(argv: Sequence[str], env: Mapping[str, str]) -> Reading:
 
 
 def is_speculation(item: Item) -> bool:
-    """Whether the flag is `--speculative-config`, as a whole or for one key of it."""
+    """Whether the flag is `--speculative-config`, complete or for one of its keys."""
     return item.flag is not None and SPECULATION in item.flag.names
 
 
-def read_speculation(item: Item, draft: Draft) -> None:
-    """`--speculative-config JSON`, or one key of it: `--speculative-config.method mtp`."""
+def read_speculation(item: Item, draft: ReadingDraft) -> None:
+    """Read `--speculative-config JSON`, or one of its keys: `--speculative-config.method mtp`."""
     value = item.values[0] if item.values else ""
     _, dot, key = item.name.partition(".")
     if dot:
-        given: JsonValue = {key.replace("-", "_"): _plain(value)}
+        config: JsonValue = {key.replace("-", "_"): _plain(value)}
     else:
         try:
-            given = json.loads(value)
+            config = json.loads(value)
         except (ValueError, RecursionError):
-            given = None
-    if not isinstance(given, dict):
+            config = None
+    if not isinstance(config, dict):
         draft.warnings.append(f"{item.name} is not a JSON object: {value!r}")
         draft.unknown_flags.append(item.text)
         return
     for name, path in JSON_KEYS.items():
-        if name in given:
-            draft.state(f"speculative.{path}", _read_key(path, given[name]))
-    options = {name: one for name, one in given.items() if name not in JSON_KEYS and one is not None}
+        if name in config:
+            draft.state(f"speculative.{path}", _read_key(path, config[name]))
+    options = {name: option for name, option in config.items() if name not in JSON_KEYS and option is not None}
     if options:
-        stated = draft.fields.get("speculative", {}).get("options", {})
-        draft.state("speculative.options", stated | options)
+        known_options = draft.fields.get("speculative", {}).get("options", {})
+        draft.state("speculative.options", known_options | options)
 
 
 def _plain(value: str) -> JsonValue:
-    """The value of a key that stands in a flag of its own, as it would stand in JSON."""
+    """Return the value of a dotted key's flag, parsed as JSON if possible."""
     try:
         return json.loads(value)
     except (ValueError, RecursionError):
@@ -109,15 +109,15 @@ def _read_key(path: str, value: JsonValue) -> JsonValue:
 
 
 def write_command(config: Config) -> list[str]:
-    """`vllm serve MODEL --flag value ...`, or the module form where python is the executable."""
+    """Return `vllm serve MODEL --flag value ...`, or the module form if python is the executable."""
     executable = config.executable or "vllm"
     flags = GRAMMAR.write(
         config, leave_out=("model", "speculative.method", "speculative.model", "speculative.num_tokens")
     )
     if config.speculative:
-        stated = config.speculative.model_dump(exclude_none=True)
-        said = {name: stated[path] for name, path in JSON_KEYS.items() if path in stated} | stated["options"]
-        flags += [SPECULATION, json.dumps(said, separators=(",", ":"))] if said else []
+        fields = config.speculative.model_dump(exclude_none=True)
+        json_config = {name: fields[path] for name, path in JSON_KEYS.items() if path in fields} | fields["options"]
+        flags += [SPECULATION, json.dumps(json_config, separators=(",", ":"))] if json_config else []
     if Path(executable).name.startswith("python"):
         return [executable, "-m", MODULE, *(["--model", config.model] if config.model else []), *flags]
     return [executable, "serve", *([config.model] if config.model else []), *flags]

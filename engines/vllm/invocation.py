@@ -1,4 +1,4 @@
-"""How vLLM's server is started."""
+"""Commands, modules and images that start vLLM's server."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from engines.vllm.flags import MODULE
 INVOCATION = Invocation(
     is_server=serves("vllm"),
     first_words=("vllm",),
-    in_text=r"vllm\s+serve|python[\d.]*\s+-m\s+vllm[.\w]*",
+    text_pattern=r"vllm\s+serve|python[\d.]*\s+-m\s+vllm[.\w]*",
     image_name=re.compile(r"vllm", re.IGNORECASE),
     modules=(MODULE, "vllm.entrypoints.api_server", "vllm.entrypoints.cli.main", "vllm"),
     files=("vllm/entrypoints/openai/api_server.py", "vllm/entrypoints/api_server.py"),

@@ -1,4 +1,4 @@
-"""vLLM's log, V0 (0.5) to V1 (0.33): periodic lines, start-up facts, phases, warnings, causes of failure."""
+"""vLLM's log grammar, V0 (0.5) to V1 (0.33): periodic lines, start-up facts, phases, warnings, failure causes."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from datetime import datetime, timedelta
 
 from domain import JsonValue
 from engines.acceptance import acceptance_rate_of
-from engines.base import Line, LogEvent, LogParser, ParsedSample
+from engines.base import LogEvent, LogParser, ParsedLine, ParsedSample
 from engines.line_filter import LineFilter, Routine
 from engines.line_reader import LineReader, mark, sample_on
 from engines.vllm import startup
-from engines.vllm.failures import FAILURE_LEVELS, IN_ANY_CONTEXT, FailureReader
+from engines.vllm.failures import FAILURE_LEVELS, IN_ANY_CONTEXT, VllmFailureReader
+from engines.vllm.forced_acceptance import read_forced_acceptance
 from engines.vllm.stats import Fields, read_diffusion, read_prefix_rates, read_speculation, read_stats
 from engines.vllm.warnings import read_warning
 from samples import LogSample
@@ -39,16 +40,16 @@ _NEEDLES = re.compile(
     rb"\[shutdown|Shutting|KeyboardI|Gracefully|The model's max|No available mem|To serve at|Free memory on|"
     rb"CUDA out| t(?:ook|akes) |KV [cC]ache (?:size|mem|is)|kv_cache_size|memory for KV|GiB for KV|Maximum conc|"
     rb"blocks: |blocks is: |Initializing a|version |backend|Resolved arch|Using max model|Starting |Started server|"
-    rb"compile_cache|Dynamo|Start compiling|Warming up|Profiling|Memory profiling",
+    rb"rejection_sample|sampling params|compile_cache|Dynamo|Start compiling|Warming up|Profiling|Memory profiling",
 )
-# What a request says of itself is its author's word: it never means anything, and it is most of a log that has it.
+# Request texts come from clients: they never mean anything, and they are most of a log that contains them.
 _REQUEST_TEXT = re.compile(r"(?:Received|Added) request |[\w.:\[\]]+ - \"[A-Z]+ /")
 _REQUEST_NOISE = re.compile(
     rb"\A(?:\(APIServer\w* pid=\d+\) )?INFO(?: \d\d-\d\d \d\d:\d\d:\d\d \[?[\w./]+:\d+\] (?:Received|Added) request |"
     rb":     [\w.:\[\]]+ - \"[A-Z]+ /)"
 )
-# An error that the API server logs while it serves is a request's, and `FailureReader` has no use for it, unless it
-# says what is a failure in any context. Only the plainest form: one record on the line, in ASCII.
+# Errors that the API server logs while serving belong to requests; `VllmFailureReader` ignores them, unless they are a
+# failure in any context. Only the plainest form: one record on the line, in ASCII.
 _ROUTINE = Routine(
     re.compile(
         rb"\A(?:\(APIServer\w* pid=\d+\) )?ERROR \d\d-\d\d \d\d:\d\d:\d\d \[[\w./]+:\d+\] [A-Z]?[a-z][ -Z\\-~]*\r?$"
@@ -57,18 +58,18 @@ _ROUTINE = Routine(
 )
 
 
-class _Reader(LineReader):
+class VllmReader(LineReader):
     ENGINE = "vllm"
     MERGES = startup.MERGES
-    SIEVE = LineFilter(_NEEDLES, _REQUEST_NOISE, _ROUTINE)
+    LINE_FILTER = LineFilter(_NEEDLES, _REQUEST_NOISE, _ROUTINE)
 
     def __init__(self) -> None:
         super().__init__()
-        self._failures = FailureReader()
+        self._failures = VllmFailureReader()
         self._warnings: set[str] = set()
         self._started: set[str | None] = set()
 
-    def read_line(self, line: Line) -> list[LogEvent]:
+    def read_line(self, line: ParsedLine) -> list[LogEvent]:
         text = line.text
         if "throughput: " in text or " metrics: " in text or text.startswith("Prefix cache"):
             events = self._read_sample(line)
@@ -77,7 +78,7 @@ class _Reader(LineReader):
         if _REQUEST_TEXT.match(text):
             return []
         if line.level == "WARNING":
-            return self._read_warning(line) or self._read_failure(line)
+            return self._read_warning(line) or self._read_failure(line) or self._read_sampling(line)
         if line.level in FAILURE_LEVELS:
             return self._read_failure(line)
         return self._read_startup(line) or self._read_failure(line)
@@ -89,7 +90,7 @@ class _Reader(LineReader):
         return startup.derive(startup_facts, self.version)
 
     # --- periodic lines ---------------------------------------------------------------------------------------------
-    def _read_sample(self, line: Line) -> list[LogEvent] | None:
+    def _read_sample(self, line: ParsedLine) -> list[LogEvent] | None:
         fields = read_stats(line.text)
         if fields is not None:
             self._serve()
@@ -97,33 +98,37 @@ class _Reader(LineReader):
         if (fields := read_prefix_rates(line.text)) is not None:
             return self._complete(line, fields, {})
         if (fields := read_speculation(line.text)) is not None:
-            own = fields if "emitted_tokens" in fields else None
-            events = [sample_on(line, own)] if own else self._complete(line, fields, {"spec_line": line.number})
+            own_fields = fields if "emitted_tokens" in fields else None
+            events = (
+                [sample_on(line, own_fields)]
+                if own_fields
+                else self._complete(line, fields, {"spec_line": line.number})
+            )
             return [*events, mark(line, "acceptance", line.text)]
         if (fields := read_diffusion(line.text)) is not None:
             return [*self._complete(line, fields, {}), mark(line, "acceptance", line.text)]
         return None
 
-    def _complete(self, line: Line, fields: Fields, where: Fields) -> list[LogEvent]:
-        """Adds a second line's fields to the stats line it belongs to, or lets it stand for itself."""
-        held = self.held(line.process)
+    def _complete(self, line: ParsedLine, fields: Fields, position_fields: Fields) -> list[LogEvent]:
+        """Add a second line's fields to its stats line, or make it a sample of its own."""
+        sample = self.held_sample(line.process)
         released = self.release(line.process)
-        if held is None or not _belongs(line, held) or any(key in held.fields for key in fields):
+        if sample is None or not _belongs(line, sample) or any(key in sample.fields for key in fields):
             return [*released, sample_on(line, fields)]
-        return [held._replace(fields={**held.fields, **where, **fields})]
+        return [sample._replace(fields={**sample.fields, **position_fields, **fields})]
 
-    # --- what is said once ------------------------------------------------------------------------------------------
-    def _read_warning(self, line: Line) -> list[LogEvent]:
+    # --- one-time lines ---------------------------------------------------------------------------------------------
+    def _read_warning(self, line: ParsedLine) -> list[LogEvent]:
         sentence = read_warning(line.text)
         if sentence is None or sentence in self._warnings or len(self._warnings) >= _MOST_WARNINGS:
             return []
         self._warnings.add(sentence)
         return [mark(line, "warning", sentence, evidence=line.text)]
 
-    def _read_failure(self, line: Line) -> list[LogEvent]:
+    def _read_failure(self, line: ParsedLine) -> list[LogEvent]:
         return self.report(line, self._failures.read(line))
 
-    def _read_startup(self, line: Line) -> list[LogEvent]:
+    def _read_startup(self, line: ParsedLine) -> list[LogEvent]:
         text = line.text
         if startup.is_start(text):
             self._begin_start(line)
@@ -131,40 +136,44 @@ class _Reader(LineReader):
         facts = dict(startup.read_facts(text))
         if "ready" in facts:
             self._serve()
-        return self.note_start(line, facts, startup.read_phase(text))
+        return self.note_start(line, facts, startup.read_phase(text), read_forced_acceptance(text))
 
-    def _begin_start(self, line: Line) -> None:
-        """A process that starts a second time begins another run; engine cores that start together do not."""
+    def _read_sampling(self, line: ParsedLine) -> list[LogEvent]:
+        sampling = startup.read_sampling(line.text)
+        return self.note_startup(line, sampling) if sampling else []
+
+    def _begin_start(self, line: ParsedLine) -> None:
+        """Begin another run if a process starts a second time; engine cores that start together do not."""
         if line.process in self._started or len(self._started) >= _MOST_PROCESSES:
             self.begin_run()
-            self._failures.start()
+            self._failures.begin_start()
             self.skip_routine(False)
             self._started.clear()
         self._started.add(line.process)
 
     def _serve(self) -> None:
-        self._failures.served()
+        self._failures.note_serving()
         self.skip_routine(True)
 
 
-def _belongs(line: Line, held: ParsedSample) -> bool:
-    """The two are written by one call: the same second, or a clock with a fraction that has hardly moved."""
-    if line.stamp is None or held.stamp is None:
-        return line.stamp is held.stamp and line.number == held.line + 1
-    if (line.stamp.tzinfo is None) != (held.stamp.tzinfo is None):
+def _belongs(line: ParsedLine, sample: ParsedSample) -> bool:
+    """Whether one call wrote both lines: in the same second, or within one second of a fractional clock."""
+    if line.stamp is None or sample.stamp is None:
+        return line.stamp is sample.stamp and line.number == sample.line + 1
+    if (line.stamp.tzinfo is None) != (sample.stamp.tzinfo is None):
         return False
-    has_fraction = bool(line.stamp.microsecond or held.stamp.microsecond)
-    return abs(line.stamp - held.stamp) <= timedelta(seconds=1 if has_fraction else 0)
+    has_fraction = bool(line.stamp.microsecond or sample.stamp.microsecond)
+    return abs(line.stamp - sample.stamp) <= timedelta(seconds=1 if has_fraction else 0)
 
 
 def recognises(text: str) -> bool:
-    """Whether this text holds a line that only vLLM writes."""
+    """Whether this text contains a line that only vLLM writes."""
     return _RECOGNISED.search(text) is not None
 
 
 def log_parser() -> LogParser:
-    """A parser for one log of vLLM, to be fed from its first byte."""
-    return _Reader()
+    """Return a parser for one log of vLLM, to be fed from its first byte."""
+    return VllmReader()
 
 
 _COLUMNS: Mapping[str, str] = {
@@ -182,16 +191,16 @@ _CONVERTED = ("engine", "kv_cache_usage_pct", "draft_accept_rate_pct", "draft_ac
 
 
 def log_sample(run_id: str, sample: ParsedSample, ts: datetime, ts_source: str) -> LogSample:
-    """The line in the store's terms: shares as ratios, the acceptance rate strict (accepted over drafted).
+    """Return the line as the store's sample: shares as ratios, the acceptance rate strict (accepted over drafted).
 
-    Its window is not printed: VLLM_LOG_STATS_INTERVAL, which only the distance of lines shows.
+    The window (VLLM_LOG_STATS_INTERVAL) is not printed; only the distance of lines shows it.
     """
     fields = sample.fields
-    known = {column: fields[key] for key, column in _COLUMNS.items() if key in fields}
+    columns = {column: fields[key] for key, column in _COLUMNS.items() if key in fields}
     is_cumulative = bool(fields.get("cumulative"))
     if is_cumulative:
-        known = {}  # running totals are no window's numbers: they stay in `extra`, as printed
-    taken = () if is_cumulative else (*_COLUMNS, *_CONVERTED)
+        columns = {}  # running totals belong to no window: they stay in `extra`, as printed
+    consumed = () if is_cumulative else (*_COLUMNS, *_CONVERTED)
     return LogSample(
         run_id=run_id,
         ts=ts,
@@ -202,8 +211,8 @@ def log_sample(run_id: str, sample: ParsedSample, ts: datetime, ts_source: str) 
         engine_index=int(fields.get("engine", 0)),
         kv_usage_ratio=_ratio(fields.get("kv_cache_usage_pct")),
         acceptance_rate=None if is_cumulative else _acceptance_rate(fields),
-        extra={key: value for key, value in fields.items() if key not in taken},
-        **known,
+        extra={key: value for key, value in fields.items() if key not in consumed},
+        **columns,
     )
 
 
@@ -212,7 +221,7 @@ def _ratio(percent: float | None) -> float | None:
 
 
 def _acceptance_rate(fields: Mapping[str, JsonValue]) -> float | None:
-    """From the counts where they are printed, since the printed rate is rounded; else as printed, else unknown."""
+    """Return the rate from the printed counts, since the printed rate is rounded; else as printed, else None."""
     if "drafted_tokens" in fields:
         return acceptance_rate_of(fields.get("accepted_tokens"), fields["drafted_tokens"])
     if "draft_accept_rate" in fields:

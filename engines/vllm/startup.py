@@ -1,4 +1,4 @@
-"""What vLLM states once while it starts: memory, times, KV capacity, configuration, and how far it has come."""
+"""Start-up facts of vLLM: memory, times, KV capacity, configuration, and start-up phases."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from domain import JsonValue
+from engines.default_sampling import read_default_sampling
 from engines.line_reader import Merge
 
 MERGES: Mapping[str, Merge] = {
@@ -31,9 +32,9 @@ def _int(text: str) -> int:
     return int(text.replace(",", ""))
 
 
-Reader = Callable[[str], JsonValue]
+ValueReader = Callable[[str], JsonValue]
 _N = r"-?(?:\d+\.)?\d+"
-_FACTS: tuple[re.Pattern[str], ...] = tuple(  # a group's name is the fact's key
+_FACTS: tuple[re.Pattern[str], ...] = tuple(  # group names are fact keys
     re.compile(pattern)
     for pattern in (
         rf"Loading model weights took (?P<model_load_gb>{_N}) GB",
@@ -67,7 +68,7 @@ _FACTS: tuple[re.Pattern[str], ...] = tuple(  # a group's name is the fact's key
     )
 )
 _COUNTS = ("num_gpu_blocks", "num_cpu_blocks", "kv_cache_tokens", "max_concurrency_context", "max_model_len")
-_READERS: Mapping[str, Reader] = {
+_READERS: Mapping[str, ValueReader] = {
     **dict.fromkeys(_COUNTS, _int),
     "ready": bool,
     "architectures": str,
@@ -75,7 +76,7 @@ _READERS: Mapping[str, Reader] = {
 }
 _EVERY_RANK = {"available_kv_gib": "available_kv_gib_per_rank", "kv_cache_tokens": "kv_cache_tokens_printed"}
 _CONFIG = re.compile(r"Initializing an? (?:V1 )?LLM engine \(v(?P<version>[^)\s]+)\) with config: ")
-_CONFIG_FACTS: Mapping[str, tuple[str, Reader]] = {
+_CONFIG_FACTS: Mapping[str, tuple[str, ValueReader]] = {
     "quantization": ("quantization", str),
     "dtype": ("dtype", str),
     "kv_cache_dtype": ("kv_cache_dtype", str),
@@ -86,6 +87,11 @@ _CONFIG_FACTS: Mapping[str, tuple[str, Reader]] = {
     "num_spec_tokens": ("num_spec_tokens", _int),
     "method": ("speculative_method", str),
 }
+# Since 0.14 one warning; before, a warning without the parameters and a line with them.
+_SAMPLING = re.compile(
+    r"(?:sampling parameters have been overridden by the model's .{1,80}?: `?|"
+    r"Using default (?:chat|completion) sampling params from model: )(?P<dict>\{[^{}]*\})"
+)
 _COUNT = re.compile(r"\d{1,18}")
 _CONFIG_PAIR = re.compile(r"\b(\w{4,24})=('?)([\w./-]+)\2")
 _VERSION = re.compile(r"(?:API server|\s)version v?(?P<version>\d+\.\d+[\w.+-]*)")
@@ -107,31 +113,37 @@ _PHASES: tuple[tuple[re.Pattern[str], str], ...] = (
 
 
 def read_facts(text: str) -> Iterator[tuple[str, JsonValue]]:
-    """The facts of one message, in the key names of the parser's JSON."""
+    """Yield the facts of one message, in the key names of the parser's JSON."""
     for pattern in _FACTS:
-        found = pattern.search(text)
-        for key, value in found.groupdict().items() if found else ():
+        match = pattern.search(text)
+        for key, value in match.groupdict().items() if match else ():
             if value is not None:
                 number = _READERS.get(key, float)(value)
                 yield key, number
                 if key in _EVERY_RANK:
                     yield _EVERY_RANK[key], number
     yield from _read_config(text)
+    yield from read_sampling(text).items()
 
 
 def _read_config(text: str) -> Iterator[tuple[str, JsonValue]]:
-    """What the engine's own line says; each engine of several words itself as the only one, which is left out."""
+    """Yield the facts of the engine's line, without data_parallel_size=1, which each of several engines prints."""
     head = _CONFIG.search(text)
     if head is None:
         return
-    known: set[str] = set()
+    seen_names: set[str] = set()
     for name, _, value in _CONFIG_PAIR.findall(text, head.end()):
         entry = _CONFIG_FACTS.get(name)
         if (name, value) == ("data_parallel_size", "1"):
             continue
-        if entry and name not in known and value != "None" and (entry[1] is str or _COUNT.fullmatch(value)):
-            known.add(name)
+        if entry and name not in seen_names and value != "None" and (entry[1] is str or _COUNT.fullmatch(value)):
+            seen_names.add(name)
             yield entry[0], entry[1](value)
+
+
+def read_sampling(text: str) -> dict[str, JsonValue]:
+    """Return the sampling parameters that the model's files set, as one fact; empty for other messages."""
+    return read_default_sampling(_SAMPLING, text)
 
 
 def is_start(text: str) -> bool:
@@ -140,23 +152,23 @@ def is_start(text: str) -> bool:
 
 
 def read_version(text: str) -> str | None:
-    """The version as the engine's own line, the banner or the API server prints it."""
-    found = _CONFIG.search(text) or _VERSION.search(text)
-    return found["version"].rstrip(".") if found else None
+    """Return the version as the engine's line, the banner or the API server prints it."""
+    match = _CONFIG.search(text) or _VERSION.search(text)
+    return match["version"].rstrip(".") if match else None
 
 
 def read_phase(text: str) -> str | None:
-    """What the start-up is at: 'loading weights 34 %', 'compiling'."""
+    """Return the start-up phase: 'loading weights 34 %', 'compiling'."""
     for pattern, phase in _PHASES:
-        found = pattern.search(text)
-        if found:
-            percent = found.groupdict().get("percent")
+        match = pattern.search(text)
+        if match:
+            percent = match.groupdict().get("percent")
             return f"{phase} {percent} %" if percent else phase
     return None
 
 
 def derive(startup: Mapping[str, JsonValue], version: str | None) -> dict[str, JsonValue]:
-    """What follows from the merged facts: the compile time, KV bytes, and what 'KV tokens' means in that version."""
+    """Derive facts from the merged ones: compile time, KV bytes, and the definition of 'KV tokens' in that version."""
     facts: dict[str, JsonValue] = {}
     if "compile_s" not in startup and "compile_passes_s" in startup:
         facts["compile_s"] = round(sum(startup["compile_passes_s"]), 2)
@@ -168,12 +180,12 @@ def derive(startup: Mapping[str, JsonValue], version: str | None) -> dict[str, J
 
 
 def kv_tokens_definition(version: str | None) -> str | None:
-    """How this version computes 'KV cache size: N tokens'; None where the version is not known.
+    """Return how this version computes 'KV cache size: N tokens'; None if the version is unknown.
 
-    Read from `_report_kv_cache_config` of the releases: it changed between 0.20.0 and 0.20.2.
+    Source: `_report_kv_cache_config` of the releases, which changed between 0.20.0 and 0.20.2.
     """
-    found = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", version or "")
-    if found is None or (found[1], found[2], found[3]) == ("0", "20", "1"):
+    match = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", version or "")
+    if match is None or (match[1], match[2], match[3]) == ("0", "20", "1"):
         return None
-    is_new = tuple(int(part or 0) for part in found.groups()) >= (0, 20, 2)
+    is_new = tuple(int(part or 0) for part in match.groups()) >= (0, 20, 2)
     return "max_concurrency * max_model_len" if is_new else "num_blocks // num_groups * min_block_size"

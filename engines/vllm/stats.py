@@ -1,4 +1,4 @@
-"""vLLM's periodic lines read as numbers: throughput (V0, V1, aggregated), speculation, diffusion."""
+"""Reads vLLM's periodic lines as numbers: throughput (V0, V1, aggregated), speculation, diffusion."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _KV_FETCH = re.compile(r"(\d{1,18}) waiting to start, (\d{1,18}) in progress, (\
 
 
 def _number(text: str) -> float | None:
-    """A number with what follows it in every release, so that of a torn line no half of one is read."""
-    found = _NUMBER.match(text)
-    return float(found[0].replace(",", "")) if found else None
+    """Parse a number with its usual following character, so that half a number of a truncated line is not read."""
+    match = _NUMBER.match(text)
+    return float(match[0].replace(",", "")) if match else None
 
 
 def _last_count(text: str) -> int | None:
-    found = _LAST_COUNT.match(text)
-    return int(found[1]) if found else None
+    match = _LAST_COUNT.match(text)
+    return int(match[1]) if match else None
 
 
 def _last_number(text: str) -> float | None:
-    found = _LAST_NUMBER.match(text)
-    return float(found[1]) if found else None
+    match = _LAST_NUMBER.match(text)
+    return float(match[1]) if match else None
 
 
 def _count(text: str) -> int | None:
@@ -87,7 +87,7 @@ _USUAL = re.compile(
 
 
 def read_stats(text: str) -> Fields | None:
-    """The periodic throughput line; None for any other text or one whose two rates cannot be read."""
+    """Read the periodic throughput line; None for any other text or if its two rates cannot be read."""
     usual = _USUAL.fullmatch(text)
     if usual:
         engine, prompt, generation, running, waiting, kv, hit = usual.groups()
@@ -123,7 +123,7 @@ def _read_any_stats(text: str) -> Fields | None:
 
 
 def _read_other_device(text: str, fields: Fields) -> None:
-    """V1 names the device that holds the KV cache ('XPU KV cache usage'); on a CPU that is the KV cache itself."""
+    """Read the KV usage of other devices, which V1 names ('XPU KV cache usage'); on a CPU it is the main KV cache."""
     if "cpu_kv_cache_usage_pct" in fields:
         fields["kv_cache_usage_pct"] = fields.pop("cpu_kv_cache_usage_pct")
     for label, value in _pairs(text):
@@ -132,25 +132,25 @@ def _read_other_device(text: str, fields: Fields) -> None:
 
 
 def read_prefix_rates(text: str) -> Fields | None:
-    """V0's line of its own: `Prefix cache hit rate: GPU: 59.26%, CPU: 0.00%`."""
-    found = _PREFIX_RATES.match(text)
-    if found is None:
+    """Read V0's separate line `Prefix cache hit rate: GPU: 59.26%, CPU: 0.00%`."""
+    match = _PREFIX_RATES.match(text)
+    if match is None:
         return None
-    return {"gpu_prefix_cache_hit_pct": float(found["gpu"]), "cpu_prefix_cache_hit_pct": float(found["cpu"])}
+    return {"gpu_prefix_cache_hit_pct": float(match["gpu"]), "cpu_prefix_cache_hit_pct": float(match["cpu"])}
 
 
 def read_speculation(text: str) -> Fields | None:
-    """`SpecDecoding metrics:` (one window, V1) or `Speculative metrics:` (V0: running totals, `cumulative`)."""
-    kind, _, rest = text.partition(" metrics: ")
+    """Read `SpecDecoding metrics:` (one window, V1) or `Speculative metrics:` (V0: running totals, `cumulative`)."""
+    kind, _, body = text.partition(" metrics: ")
     if kind not in ("SpecDecoding", "Speculative"):
         return None
     fields: Fields = {}
-    _read_pairs(rest, _SPECULATION, fields)
-    _read_draft_rate(rest, fields)
-    found = _PER_POSITION.search(rest)
-    if found:
-        rates = _RATE.findall(found["rates"])
-        if not rates or len(rates[-1]) == len(rates[0]):  # else the line is torn
+    _read_pairs(body, _SPECULATION, fields)
+    _read_draft_rate(body, fields)
+    match = _PER_POSITION.search(body)
+    if match:
+        rates = _RATE.findall(match["rates"])
+        if not rates or len(rates[-1]) == len(rates[0]):  # else the line is truncated
             fields["per_position"] = [float(rate) for rate in rates]
     if "emitted_tokens" in fields:
         fields["cumulative"] = True
@@ -158,23 +158,23 @@ def read_speculation(text: str) -> Fields | None:
 
 
 def _read_draft_rate(text: str, fields: Fields) -> None:
-    """`Draft acceptance rate: 0.791` is a fraction, `: 79.1%` per cent."""
+    """Read the draft acceptance rate: `0.791` is a fraction, `79.1%` per cent."""
     for label, value in _pairs(text):
         if label == "Draft acceptance rate" and (number := _number(value)) is not None:
             fields["draft_accept_rate_pct" if "%" in value else "draft_accept_rate"] = number
 
 
 def read_diffusion(text: str) -> Fields | None:
-    """`DiffusionDecoding metrics:` of diffusion language models."""
-    kind, _, rest = text.partition(" metrics: ")
+    """Read `DiffusionDecoding metrics:` of diffusion language models."""
+    kind, _, body = text.partition(" metrics: ")
     fields: Fields = {}
     if kind == "DiffusionDecoding":
-        _read_pairs(rest, _DIFFUSION, fields)
+        _read_pairs(body, _DIFFUSION, fields)
     return fields or None
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:
-    """Labels and values, each but the last with the comma that follows it."""
+    """Return labels and values, each but the last with the comma after it."""
     parts = text.replace(", ", ",\n").split("\n")
     return [(label.strip(), value) for label, colon, value in (part.partition(": ") for part in parts) if colon]
 

@@ -1,4 +1,4 @@
-"""The warnings of vLLM that a person who compares configurations must know of, each as one sentence."""
+"""Warnings of vLLM that matter for comparing configurations, each as one sentence."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ _LONGEST = 300
 
 
 def read_warning(text: str) -> str | None:
-    """One sentence for a message at level WARNING that matters; None for the others."""
+    """Return one sentence for a message at level WARNING that matters; None for others."""
     for pattern, sentence in _SENTENCES:
-        found = pattern.search(text)
-        if found:
-            return found.expand(sentence)
+        match = pattern.search(text)
+        if match:
+            return match.expand(sentence)
     return text[:_LONGEST] if _AS_PRINTED.search(text) else None

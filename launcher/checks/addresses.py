@@ -1,4 +1,4 @@
-"""Where a server of a config answers on this machine, as its engine has it; nothing is asked of it here."""
+"""Default address and readiness path of a server, from its configuration; nothing is requested from it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ ANY_ENGINE_READY_PATH = "/v1/models"
 
 
 def default_ready_path(config: Config) -> str:
-    """The engine's own readiness endpoint."""
+    """Return the engine's readiness path."""
     engine = BY_NAME.get(config.engine)
     return engine.ready_path if engine else ANY_ENGINE_READY_PATH
 
 
 def default_base_url(config: Config) -> str | None:
-    """Where a server of this config will answer on this machine; None when no port is known."""
+    """Return the URL of a server of this config on this machine; None if no port is known."""
     engine = BY_NAME.get(config.engine)
     port = config.port or (engine.default_port if engine else None)
     host = dial_host(config.host)

@@ -1,7 +1,7 @@
-"""Servers that run on this machine already, whoever started them: processes, and podman or docker containers.
+"""Discovers running servers on this machine, whoever started them: processes, and podman or docker containers.
 
-They are only read, never signalled. What cannot be seen is left out: another user's process, a docker daemon that
-does not answer.
+They are only read, never signalled. Invisible ones are left out: other users' processes, a docker daemon that does not
+answer.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from commands.secrets import distinctive, mask_argv, values_of
 from domain import Config
 from engines import BY_NAME
 from launcher.checks.addresses import default_base_url
-from launcher.processes.containers import Container, Passed, list_containers, unheard
+from launcher.processes.containers import ReportLimit, RunningContainer, ignore_limit, list_containers
 from launcher.processes.process import environ_of
 from launcher.processes.shim import MARKER
 from machine.ports import server_at
@@ -32,58 +32,63 @@ OUTPUTS = (2, 1)  # servers log to standard error, some to standard output
 
 @dataclass(frozen=True, slots=True)
 class FoundServer:
-    """One running server, with what the system reveals of it; secrets in `config` are masked."""
+    """One running server, as far as the system reveals it; secrets in `config` are masked."""
 
     engine: str
     model: str | None
     base_url: str | None
     pid: int | None
     started_at: datetime | None
-    log_path: Path | None  # where its output goes, if that is a file
+    log_path: Path | None  # file that its output goes to; None: not a file, or unknown
     container: str | None
-    metrics: bool | None  # whether /metrics is switched on; None where that is not known
-    run_id: str | None  # the run of ours that it is
+    metrics: bool | None  # whether /metrics is switched on; None: unknown
+    run_id: str | None  # the Pitwall run that started it
     config: Config
 
 
-def find_servers(passed: Passed = unheard) -> list[FoundServer]:
-    """Every server of an engine we know on this machine, containers first."""
+def find_servers(report_limit: ReportLimit = ignore_limit) -> list[FoundServer]:
+    """Return every server of a known engine on this machine, containers first."""
     processes = {process.pid: process for process in all_processes()}
     ports = listening_ports(processes.values())
     contained: set[int] = set()
-    found = []
-    for container in list_containers(passed):
-        inside = family(container.pid, processes)
-        contained.update(inside)
+    servers = []
+    for container in list_containers(report_limit):
+        container_pids = family(container.pid, processes)
+        contained.update(container_pids)
         config = read_command(container.argv)
         if config:
-            found.append(_in_container(container, config))
+            servers.append(_in_container(container, config))
     for pid in sorted(processes.keys() - contained):
         server = _as_process(processes[pid], processes, ports)
         if server:
-            found.append(server)
-    inner = {pid for one in found if one.container is None for pid in family(one.pid, processes) - {one.pid}}
-    return [one for one in found if one.container or one.pid not in inner]
+            servers.append(server)
+    child_pids = {
+        pid for server in servers if server.container is None for pid in family(server.pid, processes) - {server.pid}
+    }
+    return [server for server in servers if server.container or server.pid not in child_pids]
 
 
-def find_server_at(base_url: str, passed: Passed = unheard) -> FoundServer | None:
-    """The server that answers at this URL, if it is on this machine and visible to this user."""
-    wanted = server_at(base_url)
-    return next((one for one in find_servers(passed) if one.base_url and server_at(one.base_url) == wanted), None)
+def find_server_at(base_url: str, report_limit: ReportLimit = ignore_limit) -> FoundServer | None:
+    """Return the server that answers at this URL, if it is on this machine and visible to this user."""
+    address = server_at(base_url)
+    return next(
+        (server for server in find_servers(report_limit) if server.base_url and server_at(server.base_url) == address),
+        None,
+    )
 
 
 def read_command(argv: Sequence[str]) -> Config | None:
-    """The config that a running command states; None when it is not a server that we know."""
+    """Return the config of a running command; None if it is not a server of a known engine."""
     explanation = explain(shlex.join(plain_command(argv))) if argv else None
     config = explanation.config if explanation else None
     if config is None or config.engine not in BY_NAME:
         return None
-    known = distinctive(values_of(argv).values())
-    return config.model_copy(update={"launcher": "attach", "argv": tuple(mask_argv(argv, known))})
+    secret_values = distinctive(values_of(argv).values())
+    return config.model_copy(update={"launcher": "attach", "argv": tuple(mask_argv(argv, secret_values))})
 
 
 def plain_command(argv: Sequence[str]) -> list[str]:
-    """The command as a person would type it: no interpreter before an installed script."""
+    """Return the command as a person would type it, without an interpreter before an installed script."""
     words = list(argv)
     is_python = PurePath(words[0]).name.startswith("python")
     if is_python and len(words) > 1 and words[1].startswith("/") and not words[1].endswith(".py"):
@@ -92,7 +97,7 @@ def plain_command(argv: Sequence[str]) -> list[str]:
 
 
 def family(pid: int | None, processes: Mapping[int, psutil.Process]) -> set[int]:
-    """The process and all its descendants."""
+    """Return the pids of the process and all its descendants."""
     if pid is None or pid not in processes:
         return set()
     with suppress(psutil.Error):
@@ -101,7 +106,7 @@ def family(pid: int | None, processes: Mapping[int, psutil.Process]) -> set[int]
 
 
 def listening_ports(processes: Iterable[psutil.Process]) -> dict[int, set[int]]:
-    """Per process the TCP ports on which it listens."""
+    """Return pid -> TCP ports on which the process listens."""
     ports: dict[int, set[int]] = defaultdict(set)
     for process in processes:
         with suppress(psutil.Error, OSError):
@@ -133,7 +138,7 @@ def _as_process(
     return None
 
 
-def _in_container(container: Container, config: Config) -> FoundServer:
+def _in_container(container: RunningContainer, config: Config) -> FoundServer:
     port = config.port or BY_NAME[config.engine].default_port
     outside = container.published_port(port) if port else None
     return FoundServer(
@@ -151,16 +156,16 @@ def _in_container(container: Container, config: Config) -> FoundServer:
 
 
 def _base_url(config: Config, ports: set[int]) -> str | None:
-    """Where it answers: the port it states if it listens there or we cannot see, else the only one it listens on."""
-    stated = default_base_url(config)
+    """Return its URL: by the configured port if it listens there or its ports are unknown, else by its only port."""
+    stated_url = default_base_url(config)
     port = config.port or BY_NAME[config.engine].default_port
     if not ports or port in ports:
-        return stated
+        return stated_url
     return default_base_url(config.model_copy(update={"port": min(ports)})) if len(ports) == 1 else None
 
 
 def has_metrics(config: Config) -> bool | None:
-    """Whether the server was started with its /metrics on."""
+    """Whether the server was started with /metrics enabled; None if the engine has no counters there."""
     engine = BY_NAME[config.engine]
     if engine.metrics_path is None or engine.counters is None:
         return None
@@ -169,14 +174,14 @@ def has_metrics(config: Config) -> bool | None:
 
 
 def output_of(pid: int | None) -> Path | None:
-    """The file of this machine that the process with this pid writes its output to."""
+    """Return the file to which the process with this pid writes its output."""
     with suppress(psutil.NoSuchProcess):
         return output_file(psutil.Process(pid)) if pid is not None else None
     return None
 
 
 def output_file(process: psutil.Process) -> Path | None:
-    """The regular file that the process writes its output to."""
+    """Return the regular file to which the process writes its output; None if there is none."""
     with suppress(psutil.Error, OSError):
         open_files = {file.fd: file.path for file in process.open_files()}
         return next((Path(open_files[fd]) for fd in OUTPUTS if fd in open_files), None)

@@ -1,4 +1,4 @@
-"""What a machine lacks for a configuration, said before the launch: tools, images, paths, GPUs and their memory."""
+"""Requirements of a configuration that a machine may lack: tools, images, paths, GPUs and their memory."""
 
 from __future__ import annotations
 
@@ -14,28 +14,22 @@ from commands.gpus import CONTAINER_LAUNCHERS
 from commands.presets import Needs
 from domain import Config, Run
 from engines import BY_NAME
+from engines.forced_acceptance import forced_sentence
 from launcher.checks.addresses import default_base_url
-from launcher.checks.file_patterns import name_files, unmatched
-from launcher.checks.preflight import (
-    LaunchRefusedError,
-    LaunchRequest,
-    check_executable,
-    check_model,
-    check_port,
-    in_full,
-    is_there,
-    port_of,
-    several_words,
-)
-from launcher.processes.containers import TOOLS, Images
-from launcher.runs.provenance import GpusNow
+from launcher.checks.file_patterns import resolve_patterns, unmatched_patterns
+from launcher.checks.launch_request import LaunchRefusedError, port_of
+from launcher.checks.model_folder import containing_mount, mounted_folders, path_outside
+from launcher.checks.preflight import check_executable, check_model, check_port, path_exists
+from launcher.checks.prepared_launch import explain_several_words
+from launcher.checks.provenance import GpuSnapshot
+from launcher.processes.containers import TOOLS, ImageLookup
 
 GIB = 2**30
 _FILE = re.compile(r"(?:/|\./|\.\./)[^\s:,{}*?\[]*\.(?:json|jinja2?|ya?ml|txt|toml|gguf|grammar|gbnf)")
 
 
 class Gpu(NamedTuple):
-    """One GPU as its driver reports it; None where it does not."""
+    """One GPU as its driver reports it; None: not reported."""
 
     name: str | None = None
     compute_capability: str | None = None
@@ -44,15 +38,15 @@ class Gpu(NamedTuple):
 
 
 class GpuFacts(NamedTuple):
-    """The machine's GPUs, or why they are not known."""
+    """The machine's GPUs, or why they are unknown."""
 
     gpus: Sequence[Gpu] = ()
     reason: str | None = None
 
 
-def gpu_facts(now: GpusNow) -> GpuFacts:
-    """The GPUs as their driver reports them now."""
-    return GpuFacts([Gpu(**{name: gpu.get(name) for name in Gpu._fields}) for gpu in now.gpus], now.reason)
+def gpu_facts(snapshot: GpuSnapshot) -> GpuFacts:
+    """Return the GPUs as their driver reports them now."""
+    return GpuFacts([Gpu(**{name: gpu.get(name) for name in Gpu._fields}) for gpu in snapshot.gpus], snapshot.reason)
 
 
 def find_lacks(
@@ -61,66 +55,80 @@ def find_lacks(
     facts: GpuFacts,
     cwd: Path,
     live: Sequence[Run] = (),
-    images: Images | None = None,
+    images: ImageLookup | None = None,
 ) -> list[str]:
-    """One sentence for each reason for which the launch will fail; nothing is said where it cannot be known.
+    """Return one sentence for each reason why the launch will fail; unknowns are not reported.
 
-    `live` are Pitwall's own runs: the port of one that it launched is waited for in the queue. `images`: for who looks
-    for doubts too, so that a runtime is asked once.
+    `live`: Pitwall's live runs; the port of a launched one is no reason, because the queue waits for it. `images`:
+    shared with find_doubts, so that each runtime is queried once.
     """
     try:
-        named = name_files(config, os.environ, cwd)
+        resolved = resolve_patterns(config, os.environ, cwd)
     except LaunchRefusedError as refusal:
         return [str(refusal)]
-    return [*_software(named, cwd, images or Images()), *_port(config, live), *_gpus(config, needs, facts)]
+    return [*_software(resolved, cwd, images or ImageLookup()), *_port(config, live), *_gpus(config, needs, facts)]
 
 
-def find_doubts(config: Config, needs: Needs, facts: GpuFacts, cwd: Path, images: Images | None = None) -> list[str]:
-    """What may make the launch fail or wait, one sentence each."""
-    named = config
-    with suppress(LaunchRefusedError):  # that it matches too many files is shown as a lack
-        named = name_files(config, os.environ, cwd)
-    filled = expand_config(named, os.environ).config
-    doubts = [*_memory(needs, facts), *_free_memory(config, facts)]
+def find_doubts(
+    config: Config, needs: Needs, facts: GpuFacts, cwd: Path, images: ImageLookup | None = None
+) -> list[str]:
+    """Return one sentence for each reason why the launch may fail or wait."""
+    resolved = config
+    with suppress(LaunchRefusedError):  # find_lacks reports too many matches
+        resolved = resolve_patterns(config, os.environ, cwd)
+    expanded = expand_config(resolved, os.environ).config
+    doubts = [*_forced_acceptance(expanded), *_memory(needs, facts), *_free_memory(config, facts)]
     if config.launcher in CONTAINER_LAUNCHERS:
-        return [*_image(filled, images or Images()), *doubts]
-    return [*_patterns(config, cwd), *_files(filled, cwd), *doubts]
+        return [*_image(expanded, images or ImageLookup()), *doubts]
+    return [*_patterns(config, cwd), *_missing_files(expanded, cwd), *doubts]
 
 
 def find_unknowns(config: Config, needs: Needs, facts: GpuFacts) -> list[str]:
-    """What cannot be known before the start, one sentence each."""
+    """Return one sentence for each requirement that cannot be known before the start."""
     unknown = []
     if needs.gpu_count and needs.gpu_memory_gib is None:
-        unknown.append("How much GPU memory it needs is not stated.")
+        unknown.append("The preset does not state how much GPU memory it needs.")
     if needs.gpu_count and needs.compute_capability is None:
-        unknown.append("Which GPU architectures it runs on is not stated.")
+        unknown.append("The preset does not state on which GPU architectures it runs.")
     if any(gpu.memory_total_bytes is None for gpu in facts.gpus):
-        unknown.append("How much memory the GPU here has, its driver does not tell.")
+        unknown.append("The driver does not report how much memory the GPU has.")
     if config.launcher == "script":
-        unknown.append("What the script itself needs is not known.")
+        unknown.append("The script's own requirements are unknown.")
     drafter = config.speculative.model if config.speculative else None
     for model in filter(is_hub_name, (config.model, drafter)):
-        unknown.append(f"Whether {model} is on this machine is not looked up: the server downloads what it lacks.")
+        unknown.append(
+            f"Pitwall does not check whether {model} is on this machine: the server downloads missing files."
+        )
     return unknown
 
 
 def is_hub_name(model: str | None) -> bool:
-    """'organisation/name', and no path."""
+    """Whether the text is a hub name, 'organisation/name', and not a path."""
     return bool(model and re.fullmatch(r"\w[\w.-]*/[\w.-]+(?<!\.gguf)", model))
 
 
-def _software(config: Config, cwd: Path, images: Images) -> Iterator[str]:
-    found = expand_config(config, os.environ)
-    filled = found.config
-    for name in found.missing:
+def _forced_acceptance(config: Config) -> Iterator[str]:
+    """Yield what a switch means that this machine's environment or the configuration sets."""
+    engine = BY_NAME.get(config.engine)
+    if engine is None or engine.forced_acceptance is None:
+        return
+    inherited = {} if config.image else os.environ
+    if switch := engine.forced_acceptance(config.model_copy(update={"env": {**inherited, **config.env}})):
+        yield forced_sentence(switch)
+
+
+def _software(config: Config, cwd: Path, images: ImageLookup) -> Iterator[str]:
+    expansion = expand_config(config, os.environ)
+    expanded = expansion.config
+    for name in expansion.missing:
         yield f"The command refers to ${name}, which is not set."
-    yield from map(several_words, found.several)
+    yield from map(explain_several_words, expansion.multi_word_names)
     try:
-        if filled.argv:
-            check_executable(filled, cwd)
-            check_model(LaunchRequest(filled), cwd)
+        if expanded.argv:
+            check_executable(expanded, cwd)
+            check_model(expanded, cwd, {})
             if config.launcher in CONTAINER_LAUNCHERS:
-                yield from _container(filled, Path(filled.argv[0]).name, images)
+                yield from _container(expanded, Path(expanded.argv[0]).name, images)
     except LaunchRefusedError as refusal:
         yield str(refusal)
 
@@ -138,67 +146,67 @@ def _port(config: Config, live: Sequence[Run]) -> Iterator[str]:
         yield str(refusal)
 
 
-def _image(config: Config, images: Images) -> Iterator[str]:
-    tool, passed = Path(config.argv[0]).name if config.argv else "", list[str]()
-    if tool in TOOLS and config.image and images.has(tool, config.image, passed.append) is False:
+def _image(config: Config, images: ImageLookup) -> Iterator[str]:
+    tool, limits = Path(config.argv[0]).name if config.argv else "", list[str]()
+    if tool in TOOLS and config.image and images.has(tool, config.image, limits.append) is False:
         yield f"The image {config.image} is not on this machine: {tool} will try to pull it."
-    yield from passed
+    yield from limits
 
 
 def _patterns(config: Config, cwd: Path) -> Iterator[str]:
-    """File patterns of a command that match nothing, but for the model's, without which it fails for certain."""
-    for word, pattern in unmatched(config, os.environ, cwd):
+    """Yield doubts about file patterns that match nothing; one for the model is reported by find_lacks."""
+    for word, pattern in unmatched_patterns(config, os.environ, cwd):
         if word != config.model:
-            yield f"No file matches {pattern}, which is passed on as it stands."
+            yield f"No file matches {pattern}; it is passed on unchanged."
 
 
-def _files(config: Config, cwd: Path) -> Iterator[str]:
-    """Files that a command names beside its model: a chat template, a configuration."""
+def _missing_files(config: Config, cwd: Path) -> Iterator[str]:
+    """Yield doubts about missing files other than the model: a chat template, a configuration."""
     for word in config.argv[1:]:
         path = word.rpartition("=")[2] if word.startswith("-") else word
-        if _FILE.fullmatch(path) and path != config.model and not is_there(cwd / path):
+        if _FILE.fullmatch(path) and path != config.model and not path_exists(cwd / path):
             yield f"The command names the file {path}, which does not exist."
 
 
-def _container(config: Config, tool: str, images: Images) -> Iterator[str]:
-    passed = list[str]()  # is shown as a doubt
-    if config.image and images.has(tool, config.image, passed.append) is None and not passed:
-        yield f"{tool} does not answer: is its service running, and may this user speak to it?"
-    volumes = [volume.split(":") for volume in config.volumes]
-    given = {parts[1]: in_full(parts[0]) for parts in volumes if len(parts) > 1 and parts[0][:1] in "/~."}
-    for inside, outside in given.items():
-        if not is_there(outside):
-            yield f"The folder {outside}, which the container is to see as {inside}, does not exist."
+def _container(config: Config, tool: str, images: ImageLookup) -> Iterator[str]:
+    limits = list[str]()  # find_doubts reports them
+    if config.image and images.has(tool, config.image, limits.append) is None and not limits:
+        yield f"{tool} does not answer. Is its service running, and may this user access it?"
+    mounts = mounted_folders(config.volumes)
+    anonymous_volumes = [volume for volume in config.volumes if ":" not in volume]
+    for inside, outside in mounts.items():
+        if not path_exists(outside):
+            yield f"The folder {outside}, to be mounted in the container as {inside}, does not exist."
     drafter = config.speculative.model if config.speculative else None
     for model in (config.model, drafter):
         if model and model.startswith("/"):
-            yield from _model_in(model, given, [parts[0] for parts in volumes if len(parts) == 1])
+            yield from _model_in(model, mounts, anonymous_volumes)
 
 
-def _model_in(model: str, given: dict[str, Path], empty: Sequence[str]) -> Iterator[str]:
-    for inside, outside in given.items():
+def _model_in(model: str, mounts: dict[str, Path], anonymous_volumes: Sequence[str]) -> Iterator[str]:
+    mount, path = containing_mount(model, mounts), path_outside(model, mounts)
+    if mount is not None and path is not None:
+        if path_exists(mounts[mount]) and not path_exists(path):
+            yield f"The model {model} would be {path} on this machine, which does not exist."
+        return
+    for inside in anonymous_volumes:
         if model.startswith(inside.rstrip("/") + "/"):
-            path = outside / model.removeprefix(inside).lstrip("/")
-            if is_there(outside) and not is_there(path):
-                yield f"The model {model} would be {path} on this machine, which does not exist."
-            return
-    for inside in empty:
-        if model.startswith(inside.rstrip("/") + "/"):
-            yield f"The volume {inside} names no folder of this machine: it starts empty, without the model {model}."
+            volume = f"The volume {inside} is not backed by a folder on this machine"
+            yield f"{volume}: it starts empty, without the model {model}."
 
 
 def _gpus(config: Config, needs: Needs, facts: GpuFacts) -> Iterator[str]:
-    wanted = f"a GPU ({needs.gpu})" if needs.gpu else "a GPU"
+    description = f"a GPU ({needs.gpu})" if needs.gpu else "a GPU"
     if not facts.gpus:
         if needs.gpu_count or config.gpus:
-            yield f"It needs {wanted}, and here is none: {facts.reason or 'none was found'}."
+            yield f"It needs {description}, but there is none here: {facts.reason or 'none was found'}."
         return
     if len(facts.gpus) < needs.gpu_count:
-        yield f"It needs {needs.gpu_count} GPUs; here are {len(facts.gpus)}."
+        yield f"It needs {needs.gpu_count} GPUs; there are {len(facts.gpus)} here."
     best = max((_version(gpu.compute_capability) for gpu in facts.gpus if gpu.compute_capability), default=None)
     if needs.compute_capability and best and best < _version(needs.compute_capability):
-        held = ".".join(map(str, best))
-        yield f"It needs compute capability {needs.compute_capability} or newer; the GPU here has {held}."
+        newest = ".".join(map(str, best))
+        yield f"It needs compute capability {needs.compute_capability} or newer; the GPU here has {newest}."
 
 
 def _memory(needs: Needs, facts: GpuFacts) -> Iterator[str]:
@@ -208,17 +216,18 @@ def _memory(needs: Needs, facts: GpuFacts) -> Iterator[str]:
 
 
 def _free_memory(config: Config, facts: GpuFacts) -> Iterator[str]:
-    """Some engines refuse to start where less is free than the share of the whole memory that they are told to take."""
+    """Yield a doubt for engines that refuse to start if less memory is free than the configured share of the total."""
     engine, share = BY_NAME.get(config.engine), config.gpu_memory_fraction
     if engine is None or not engine.claims_memory_share or share is None or len(facts.gpus) != 1:
         return
     gpu = facts.gpus[0]
     if gpu.memory_total_bytes is None or gpu.memory_used_bytes is None:
         return
-    free, asked = gpu.memory_total_bytes - gpu.memory_used_bytes, share * gpu.memory_total_bytes
-    if free < asked:
-        yield f"It asks for {asked / GIB:.1f} GiB of GPU memory ({share:g} of all); {free / GIB:.1f} GiB are free now."
+    free, requested = gpu.memory_total_bytes - gpu.memory_used_bytes, share * gpu.memory_total_bytes
+    if free < requested:
+        demand = f"It asks for {requested / GIB:.1f} GiB of GPU memory ({share:g} of all)"
+        yield f"{demand}; {free / GIB:.1f} GiB are free now."
 
 
 def _version(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split("."))
+    return tuple(int(number) for number in text.split("."))

@@ -1,9 +1,9 @@
-"""The small process between Pitwall and a server: `python -m launcher.processes.shim RUN_DIR`.
+"""Small process between Pitwall and a server: `python -m launcher.processes.shim RUN_DIR`.
 
-It outlives Pitwall. It starts what RUN_DIR/spec.json says (`ProcessSpec`), writes shim.json (the pids) and
-descendants.json (every descendant of the server), waits, writes exit.json (exit code or signal), and ends what is
-left. Secrets reach it only through its own environment: in an argv word that holds `${PITWALL_SECRET_n}` the reference
-is replaced by the value from there, and the value is never written to disk.
+It outlives Pitwall. It starts the process of RUN_DIR/spec.json (`ProcessSpec`), writes shim.json (the pids) and
+descendants.json (every descendant of the server), waits, writes exit.json (exit code or signal), and ends leftover
+processes. Secrets reach it only through its own environment: `${PITWALL_SECRET_n}` in an argv word is replaced by the
+value from there, which is never written to disk.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ import psutil
 
 from launcher.json_file import write_json
 from launcher.processes.descendants import DescendantWatch, descendants
-from launcher.processes.ending import Ended, end_processes, signal_server
-from launcher.processes.following import Following
+from launcher.processes.end_processes import EndedProcess, end_processes, signal_server
+from launcher.processes.find_server import ScriptServerFinder
 from machine.identity import boot_id
 from machine.open_files import set_open_file_limit
 from machine.private_files import FILE_MODE
@@ -38,15 +38,15 @@ from machine.process_start import process_start_s
 from redaction import HIDDEN_PREFIX
 
 MARKER = "PITWALL_RUN_ID"  # in the environment of everything that a run starts
-SHIM_MARKER = "PITWALL_SHIM_OF"  # in the shim's own, so that it is never taken for a part of the server
+SHIM_MARKER = "PITWALL_SHIM_OF"  # in the shim's own environment, so that it is never taken for a part of the server
 LOOK_S = 0.1
-STUBBORN_S = 5.0  # between two tries to end what cannot be ended now
+STUBBORN_S = 5.0  # between two attempts to end processes that resist
 _PR_SET_CHILD_SUBREAPER = 36
 _HIDDEN = re.compile(r"\$\{(" + HIDDEN_PREFIX + r"\d+)\}")
 
 
 def write_exit(directory: Path, content: Mapping[str, Any]) -> None:
-    """Write exit.json; while the disk is full, wait for room, because nobody else knows the exit code."""
+    """Write exit.json; while the disk is full, wait for space, because nobody else knows the exit code."""
     while True:
         try:
             return write_json(directory / "exit.json", content)
@@ -57,7 +57,7 @@ def write_exit(directory: Path, content: Mapping[str, Any]) -> None:
 
 
 def describe_end(exit_code: int | None, cause: str | None = None) -> dict[str, Any]:
-    """What exit.json says; the code is negative for a signal, None where nothing was started."""
+    """Return the content of exit.json; `exit_code` is negative for a signal, None if nothing was started."""
     code, number = (exit_code, None) if exit_code is None or exit_code >= 0 else (None, -exit_code)
     ended_at = datetime.now(UTC).isoformat()
     return {"exit_code": code, "signal": number, "cause": cause, "ended_at": ended_at, "left": []}
@@ -70,31 +70,31 @@ def become_subreaper() -> None:
 
 
 def complete_argv(argv: Sequence[str], environ: Mapping[str, str]) -> list[str]:
-    """The argv with its hidden secrets put in."""
+    """Return the argv with its hidden secrets filled in."""
     return [_HIDDEN.sub(lambda m: environ.get(m[1], ""), word) for word in argv]
 
 
 def server_environ(spec: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, str]:
-    """What the server inherits: the shim's environment without Pitwall's own variables, the spec's, the marker."""
+    """Return the server's environment: the shim's without Pitwall's variables, plus the spec's and the marker."""
     inherited = {name: value for name, value in environ.items() if not name.startswith("PITWALL_")}
     return {**inherited, **spec["env"], MARKER: spec["marker"]}
 
 
 def explain_start(error: OSError, argv: Sequence[str], cwd: str) -> str:
-    """Why the server could not be started, in one sentence."""
+    """Return in one sentence why the server could not be started."""
     if not Path(cwd).is_dir():
         return f"The working directory {cwd} does not exist."
     if isinstance(error, FileNotFoundError):
         return f"The executable {argv[0]} was not found."
     if isinstance(error, PermissionError):
-        return f"{argv[0]} may not be executed (permission denied)."
+        return f"{argv[0]} is not executable (permission denied)."
     return f"{argv[0]} could not be started: {error.strerror}."
 
 
 def holds_directory(directory: Path) -> bool:
-    """Whether this shim is the one of its directory, for as long as it lives; waits for one that is about to end.
+    """Whether this shim owns its directory, for its lifetime; waits for another one that is about to end.
 
-    A Pitwall that is killed as it starts a shim leaves one that the next Pitwall cannot see yet, and starts another.
+    If a Pitwall is killed while it starts a shim, the next Pitwall cannot see that one yet and starts another.
     """
     lock = os.open(directory / "shim.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
     while True:
@@ -109,7 +109,7 @@ def holds_directory(directory: Path) -> bool:
 
 
 class Wakeups:
-    """Rests until a child ends or another signal comes."""
+    """Waits until a child ends or another signal arrives."""
 
     def __init__(self) -> None:
         self._read, write = os.pipe()
@@ -119,24 +119,24 @@ class Wakeups:
         signal.set_wakeup_fd(write, warn_on_full_buffer=False)
 
     def rest(self, seconds: float) -> None:
-        """Wait so many seconds at most; a signal that came before the call ends it at once."""
+        """Wait at most this many seconds; a signal that arrived before the call ends the wait immediately."""
         if select.select([self._read], [], [], seconds)[0]:
             os.read(self._read, 4096)
 
 
 class Shim:
-    """Starts one server, waits for its end and ends what it leaves; SIGTERM is passed on to the server's group."""
+    """Starts one server, waits for its end and ends leftover processes; SIGTERM is forwarded to the server's group."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._spec = json.loads((directory / "spec.json").read_text())
         self._watch = DescendantWatch(directory)
-        self._following = Following(self._spec.get("port"))
+        self._server_finder = ScriptServerFinder(self._spec.get("port"))
         self._server: psutil.Process | None = None
         self._was_told_to_end = False
 
     def run(self) -> None:
-        """Start the server, wait for its end, write exit.json, then end what it left unless spec.json says 'leave'."""
+        """Start the server, wait for its end, write exit.json, then end leftovers unless spec.json says 'leave'."""
         # Handlers, not SIG_IGN: an ignored signal would stay ignored in the server.
         signal.signal(signal.SIGINT, lambda *_: None)
         signal.signal(signal.SIGHUP, lambda *_: None)
@@ -150,9 +150,9 @@ class Shim:
             cause = explain_start(error, self._spec["argv"], self._spec["cwd"])
             return write_exit(self._directory, describe_end(None, cause))
         leftovers = self._spec.get("leftovers", "end")
-        code = self._hold(started.pid)
-        if leftovers == "follow" and code == 0 and (next_one := self._left_running()):
-            code = self._hold(next_one.pid, is_left=True)
+        code = self._wait_for(started.pid)
+        if leftovers == "follow" and code == 0 and (next_server := self._running_child()):
+            code = self._wait_for(next_server.pid, is_left=True)
         end = describe_end(code)
         write_exit(self._directory, end)
         if leftovers != "leave":
@@ -174,24 +174,28 @@ class Shim:
                 start_new_session=True,
             )
 
-    def _hold(self, server_pid: int, is_left: bool = False) -> int:
-        """Wait for the end of this child, or of the one that a script left and that turns out to be the server.
+    def _wait_for(self, server_pid: int, is_left: bool = False) -> int:
+        """Wait for the end of this child, or of a script's leftover child that turns out to be the server.
 
-        Its exit code, negative for a signal.
+        Return its exit code, negative for a signal.
         """
-        self._take_for_server(server_pid)
+        self._set_server(server_pid)
         while (code := self._reap(server_pid)) is None:
-            if self._watch.look() and not is_left:
-                self._following.note(server_pid, self._watch.seen)
-            if is_left and (listener := self._following.listener(self._watch.seen)) and listener.pid != server_pid:
+            if self._watch.update() and not is_left:
+                self._server_finder.note_helpers(server_pid, self._watch.last_seen)
+            if (
+                is_left
+                and (listener := self._server_finder.find_listener(self._watch.last_seen))
+                and listener.pid != server_pid
+            ):
                 server_pid = listener.pid
-                self._take_for_server(server_pid)
+                self._set_server(server_pid)
             self._wakeups.rest(LOOK_S)
         self._server = None
         return code
 
-    def _take_for_server(self, pid: int) -> None:
-        """Write down that this child is the server."""
+    def _set_server(self, pid: int) -> None:
+        """Record this child as the server."""
         self._server = psutil.Process(pid)
         with suppress(OSError):  # a full disk: the server is then found by its marker
             self._record()
@@ -199,7 +203,7 @@ class Shim:
             self._end_server()
 
     def _reap(self, server_pid: int | None = None) -> int | None:
-        """Reap whatever has ended; the exit code of the server if it is among them."""
+        """Reap all ended children; return the exit code of the server if it is among them."""
         code = None
         with suppress(ChildProcessError):
             while (ended := os.waitpid(-1, os.WNOHANG)) != (0, 0):
@@ -224,28 +228,28 @@ class Shim:
         if self._server:
             signal_server(self._server, signal.SIGTERM)
 
-    def _left_running(self) -> psutil.Process | None:
-        """The child that a script left running as it ended; None when there is none, or all is to end."""
-        left = [] if self._was_told_to_end else [p for p in self._living() if p.ppid() == os.getpid()]
-        return self._following.first_of(left)
+    def _running_child(self) -> psutil.Process | None:
+        """Return the child that an ended script left running; None if there is none, or the server was told to end."""
+        children = [] if self._was_told_to_end else [p for p in self._living() if p.ppid() == os.getpid()]
+        return self._server_finder.choose_oldest(children)
 
     def _living(self) -> list[psutil.Process]:
         self._reap()
         return descendants(psutil.Process())
 
     def _end_leftovers(self, end: dict[str, Any]) -> None:
-        """End what the server left and add it to its end; stay as long as anything of it lives."""
-        left: dict[int, Ended] = {}
+        """End leftover processes and add them to exit.json; stay until none of them lives."""
+        ended: dict[int, EndedProcess] = {}
         while self._living():
-            left |= {one.pid: one for one in end_processes(self._living)}
-            if left:
-                write_exit(self._directory, {**end, "left": [one._asdict() for one in left.values()]})
+            ended |= {process.pid: process for process in end_processes(self._living)}
+            if ended:
+                write_exit(self._directory, {**end, "left": [process._asdict() for process in ended.values()]})
             if self._living():
                 self._wakeups.rest(STUBBORN_S)
 
 
 def main(directory: Path) -> None:
-    """Be the shim of this directory, unless another one is already."""
+    """Run as the shim of this directory, unless it already has one."""
     if holds_directory(directory):
         Shim(directory).run()
 

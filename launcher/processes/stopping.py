@@ -1,4 +1,4 @@
-"""Stops what we started: SIGTERM, wait, SIGKILL, then check that no process is left."""
+"""Stops processes that Pitwall started: SIGTERM, wait, SIGKILL, then a check that none is left."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 import psutil
 
 from launcher.processes.descendants import is_living
-from launcher.processes.ending import LIMIT_S, POLL_S, Ended, end_processes, send_signal, signal_server
-from launcher.processes.process import look_at, processes_of, read_exit, server_process, shim_process
+from launcher.processes.end_processes import LIMIT_S, POLL_S, EndedProcess, end_processes, send_signal, signal_server
+from launcher.processes.process import process_status, processes_of, read_exit, server_process, shim_process
 from machine.ports import describe_busy_port, is_port_free
 
 KILL_WAIT_S = 5.0
@@ -23,7 +23,7 @@ GPU_WAIT_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class StopReport:
-    """What stopping did, in words, with the limits that were passed; and in whole sentences what it could not do."""
+    """Actions of a stop, including exceeded limits, as phrases; and what it could not release, as full sentences."""
 
     actions: tuple[str, ...] = ()
     leftovers: tuple[str, ...] = ()
@@ -34,7 +34,7 @@ class StopReport:
 
 
 def join(reports: Iterable[StopReport]) -> StopReport:
-    """The reports of several stops combined in order, without duplicates."""
+    """Combine the reports of several stops in order, without duplicates."""
     actions, leftovers = dict[str, None](), dict[str, None]()
     for report in reports:
         actions.update(dict.fromkeys(report.actions))
@@ -43,62 +43,62 @@ def join(reports: Iterable[StopReport]) -> StopReport:
 
 
 def stop_process(directory: Path, grace_s: float) -> StopReport:
-    """End the process of this directory with all it started: SIGTERM, `grace_s`, SIGKILL; blocks until it is over."""
-    if look_at(directory).state == "absent":
+    """End the process of this directory and its descendants: SIGTERM, `grace_s`, SIGKILL; blocks until they ended."""
+    if process_status(directory).state == "absent":
         return StopReport()
     actions = []
-    known = set(processes_of(directory))
-    if _ask_server(directory):
+    processes = set(processes_of(directory))
+    if _signal_server(directory):
         actions.append("asked the server to end (SIGTERM)")
         if not wait_until(lambda: server_process(directory) is None, grace_s):
-            actions.append(f"it had not ended after {grace_s:g} s")
+            actions.append(f"it was still running after {grace_s:g} s")
     killed = _kill_server(directory)
-    known.update(processes_of(directory))
-    wait_until(lambda: shim_process(directory) is None, SHIM_WAIT_S)  # it has the exit code to write and orphans to end
-    killed += end_processes(lambda: _living({*known, *processes_of(directory)}), settle_s=0.0)
+    processes.update(processes_of(directory))
+    wait_until(lambda: shim_process(directory) is None, SHIM_WAIT_S)  # it writes the exit code and ends orphans
+    killed += end_processes(lambda: _living({*processes, *processes_of(directory)}), settle_s=0.0)
     if killed:
-        actions.append(f"ended {_listed(killed)}")
-    if left := _left_behind(directory):
-        actions.append(f"the supervisor ended what the server had left behind: {_listed(left)}")
-    return StopReport(tuple(actions), _still_there({*known, *processes_of(directory)}))
+        actions.append(f"ended {_join_names(killed)}")
+    if leftovers := _ended_by_shim(directory):
+        actions.append(f"the supervisor ended processes that the server had left behind: {_join_names(leftovers)}")
+    return StopReport(tuple(actions), _describe_survivors({*processes, *processes_of(directory)}))
 
 
-def _kill_server(directory: Path) -> list[Ended]:
+def _kill_server(directory: Path) -> list[EndedProcess]:
     server = server_process(directory)
     return end_processes(lambda: _living([server]), settle_s=0.0, term_grace_s=0.0) if server else []
 
 
-def _left_behind(directory: Path) -> tuple[Ended, ...]:
+def _ended_by_shim(directory: Path) -> tuple[EndedProcess, ...]:
     end = read_exit(directory)
     return end.left if end else ()
 
 
-def _still_there(processes: Iterable[psutil.Process]) -> tuple[str, ...]:
+def _describe_survivors(processes: Iterable[psutil.Process]) -> tuple[str, ...]:
     living = _living(processes)
     names = ", ".join(f"pid {process.pid}" for process in sorted(living, key=lambda p: p.pid))
-    return (f"Still there: {names}, which could not be ended.",) if living else ()
+    return (f"These processes could not be ended: {names}.",) if living else ()
 
 
-def _listed(ended: Iterable[Ended]) -> str:
+def _join_names(ended: Iterable[EndedProcess]) -> str:
     return ", ".join(map(str, sorted(ended)))
 
 
-def wait_until(is_so: Callable[[], bool], timeout_s: float) -> bool:
-    """Look every 50 ms until it is so; False if it was not within the time."""
+def wait_until(condition: Callable[[], bool], timeout_s: float) -> bool:
+    """Check the condition every 50 ms; return False if it did not hold within the time."""
     deadline = time.monotonic() + timeout_s
-    while not is_so():
+    while not condition():
         if time.monotonic() > deadline:
             return False
         time.sleep(POLL_S)
     return True
 
 
-def _ask_server(directory: Path) -> bool:
-    status = look_at(directory)
-    if status.state == "starting":  # the shim keeps it in mind until there is a server
+def _signal_server(directory: Path) -> bool:
+    status = process_status(directory)
+    if status.state == "starting":  # the shim remembers it until there is a server
         if supervisor := shim_process(directory):
             send_signal(supervisor, signal.SIGTERM)
-        wait_until(lambda: look_at(directory).state != "starting", KILL_WAIT_S)
+        wait_until(lambda: process_status(directory).state != "starting", KILL_WAIT_S)
         return True
     server = server_process(directory)
     if server:
@@ -110,24 +110,27 @@ def _living(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
     return [process for process in processes if is_living(process)]
 
 
-def see_port(port: int, host: str | None) -> tuple[str, ...]:
-    """The sentence about a port that is still taken after a while; none when it is free."""
+def check_port_released(port: int, host: str | None) -> tuple[str, ...]:
+    """Return a sentence if the port is still taken after PORT_WAIT_S; empty if it is free."""
     return () if wait_until(lambda: is_port_free(port, host), PORT_WAIT_S) else (describe_busy_port(port),)
 
 
-def see_gpu_memory(pids: Collection[int], memory_by_pid: Callable[[], Mapping[int, int | None]]) -> tuple[str, ...]:
-    """The sentence about processes of a run that the driver still counts after a while; none when it counts none."""
-    held: dict[int, int | None] = {}
+def check_gpu_memory_released(
+    pids: Collection[int], memory_by_pid: Callable[[], Mapping[int, int | None]]
+) -> tuple[str, ...]:
+    """Return a sentence if the driver still counts GPU memory of a run's processes after GPU_WAIT_S; else empty."""
+    held_bytes: dict[int, int | None] = {}
 
     def is_free() -> bool:
-        held.clear()
-        held.update({pid: size for pid, size in memory_by_pid().items() if pid in pids})
-        return not held
+        held_bytes.clear()
+        held_bytes.update({pid: size for pid, size in memory_by_pid().items() if pid in pids})
+        return not held_bytes
 
     if wait_until(is_free, GPU_WAIT_S):
         return ()
-    return (f"GPU memory is still held for {', '.join(_held_words(pid, size) for pid, size in sorted(held.items()))}.",)
+    holders = ", ".join(_describe_memory(pid, size) for pid, size in sorted(held_bytes.items()))
+    return (f"GPU memory is still held for {holders}.",)
 
 
-def _held_words(pid: int, size: int | None) -> str:
+def _describe_memory(pid: int, size: int | None) -> str:
     return f"pid {pid}" + (f" ({size / 2**30:.1f} GiB)" if size is not None else "")

@@ -1,4 +1,4 @@
-"""Signals to a running load generator; whatever it is sent, it records every request that it has begun."""
+"""Signals to a running load generator, which records every request that it has begun in any case."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ import psutil
 from launcher.processes.process import server_process
 
 
-class Order(StrEnum):
-    """What a load generator understands once it has written its progress; earlier it would end by the signal."""
+class LoadSignal(StrEnum):
+    """Signals that a load generator handles once it has written its progress; earlier they would end it."""
 
     PAUSE = "pause"
     GO_ON = "go on"
     CANCEL = "cancel"
 
 
-SIGNALS = {Order.PAUSE: signal.SIGUSR1, Order.GO_ON: signal.SIGUSR2, Order.CANCEL: signal.SIGTERM}
+SIGNALS = {LoadSignal.PAUSE: signal.SIGUSR1, LoadSignal.GO_ON: signal.SIGUSR2, LoadSignal.CANCEL: signal.SIGTERM}
 
 
-def steer(directory: Path, order: Order) -> bool:
-    """Signal the load generator of this directory; False when it is gone."""
+def signal_load(directory: Path, load_signal: LoadSignal) -> bool:
+    """Signal the load generator of this directory; return False if it is gone."""
     process = server_process(directory)
     with suppress(psutil.NoSuchProcess):
         if process:
-            process.send_signal(SIGNALS[order])
+            process.send_signal(SIGNALS[load_signal])
             return True
     return False

@@ -1,6 +1,6 @@
-"""The one line that starts an agent on a host, for samples of a run there: in a shell of this machine.
+"""Builds the shell command that starts an agent on a host, from this machine, for samples of a run there.
 
-The token goes through the connection into the agent's standard input: it is in no argument and in no file.
+The token goes through the connection into the agent's standard input; it is in no argument and in no file.
 """
 
 from __future__ import annotations
@@ -13,30 +13,30 @@ from urllib.parse import urlsplit
 from launcher.remote.hosts import Host
 from machine.ports import host_and_port
 
-SERVER = "server process {} on {}"  # the event that names the server over there
-ABOVE = 10_000  # over there the port of a Pitwall of its own may be taken
+SERVER = "server process {} on {}"  # event that names the remote server
+ABOVE = 10_000  # offset of the remote port, since a Pitwall there may use the same one
 
 
-def server_pid(lines: Iterable[str]) -> int | None:
-    """The process that the last of a run's events names; None where none does."""
+def find_server_pid(lines: Iterable[str]) -> int | None:
+    """Return the pid in the last of a run's events that names one; None if there is none."""
     pattern = re.compile(SERVER.format(r"(\d+)", ".*"))
-    found = [match[1] for match in map(pattern.fullmatch, lines) if match]
-    return int(found[-1]) if found else None
+    pids = [match[1] for match in map(pattern.fullmatch, lines) if match]
+    return int(pids[-1]) if pids else None
 
 
 def agent_line(host: Host, run_id: str, url: str, pid: int | None) -> str:
-    """`url`: of this Pitwall. By https the agent goes there itself, else through the ssh connection."""
-    ssh, to = ["ssh", "-T"], url
+    """Return the command. url: of this Pitwall; the agent connects directly by https, else through ssh."""
+    ssh, destination = ["ssh", "-T"], url
     if host.ssh_config:
         ssh += ["-F", host.ssh_config]
     if urlsplit(url).scheme != "https":
-        name, port = host_and_port(url)
-        there = port + ABOVE if port + ABOVE < 1 << 16 else port - ABOVE
-        target = f"[{name}]" if ":" in name else name
-        ssh += ["-o", "ExitOnForwardFailure=yes", "-R", f"127.0.0.1:{there}:{target}:{port}"]
-        to = f"http://127.0.0.1:{there}{urlsplit(url).path}"
-    agent = ["./pitwall", "agent", "--run", run_id, "--to", to, "--token-file", "-"]
+        host_name, port = host_and_port(url)
+        remote_port = port + ABOVE if port + ABOVE < 1 << 16 else port - ABOVE
+        target = f"[{host_name}]" if ":" in host_name else host_name
+        ssh += ["-o", "ExitOnForwardFailure=yes", "-R", f"127.0.0.1:{remote_port}:{target}:{port}"]
+        destination = f"http://127.0.0.1:{remote_port}{urlsplit(url).path}"
+    agent = ["./pitwall", "agent", "--run", run_id, "--to", destination, "--token-file", "-"]
     agent += ["--pid", str(pid)] if pid else []
-    over_there = f"cd {shlex.quote(host.folder)} && {shlex.join(agent)}"
-    made = shlex.join(["./pitwall", "token", "make", "agent:write", "--run", run_id, "--days", "7"])
-    return f"{made} | {shlex.join([*ssh, '--', host.target, over_there])}"
+    remote_command = f"cd {shlex.quote(host.folder)} && {shlex.join(agent)}"
+    token_command = shlex.join(["./pitwall", "token", "make", "agent:write", "--run", run_id, "--days", "7"])
+    return f"{token_command} | {shlex.join([*ssh, '--', host.target, remote_command])}"

@@ -1,7 +1,7 @@
-"""The process here that stands for a server on another machine: `python -m launcher.remote.client RUN_DIR`.
+"""Local process that stands for a server on another machine: `python -m launcher.remote.client RUN_DIR`.
 
-It runs under a shim of this machine like any server. It starts the server on the other machine, copies the server's
-log to its own output byte for byte, keeps the forwarded port open, records what it hears (`records.Known`), and
+It runs under a local shim like any server. It starts the server on the other machine, copies the server's log to its
+own output byte for byte, keeps the forwarded port open, records the reported status (`records.RemoteStatus`), and
 reconnects for as long as the server may live. Nothing else waits for it.
 """
 
@@ -22,34 +22,34 @@ from typing import TypeVar
 import psutil
 from pydantic import ValidationError
 
+from launcher.processes.runtimes import leftovers_of
 from launcher.remote.hosts import HostError
-from launcher.remote.left_there import all_left, end_left
-from launcher.remote.orders import About, Exit, Follow, Server, Start
-from launcher.remote.records import read_asked, read_known, write_known
+from launcher.remote.orders import FollowOrder, RemoteExit, RemoteProvenance, RemoteServer, StartOrder
+from launcher.remote.orphans import end_orphan, read_orphan_notes
+from launcher.remote.records import read_remote_launch, read_remote_status, write_remote_status
 from launcher.remote.ssh import explain, ssh_argv
-from launcher.remote.wire import GONE, SILENCE_S, Frame, Frames, WireError, as_sentence, line_of
-from launcher.runs.new_run import leftovers_of
+from launcher.remote.wire import GONE, SILENCE_S, Frame, Frames, WireError, encode_line, truncate_refusal
 from machine.private_files import FILE_MODE
-from machine.run_with_timeout import Output
+from machine.run_with_timeout import ProcessOutput
 
 STDERR_BYTES = 16 << 10
-MOST_LOG_BYTES = 8 << 30  # of one run; what comes after it is not kept
-AGAIN_AFTER_S = (1.0, 2.0, 4.0, 8.0, 15.0)
-FIRST_WORD_S = 60.0  # until the first frame: a busy machine starts slowly, and looks at what it lacks before a start
+MOST_LOG_BYTES = 8 << 30  # of one run; later output is dropped
+RETRY_AFTER_S = (1.0, 2.0, 4.0, 8.0, 15.0)
+FIRST_FRAME_S = 60.0  # until the first frame: a busy machine starts slowly, and checks requirements before a start
 OTHER_MACHINE = (
-    "{0} tells that it is another machine than the one that was added, so what it runs on is not noted: if that is so, "
-    "`./pitwall host add {0} {1}` adds it again."
+    "{0} reports that it is a different machine than the one that was added, so the run's provenance is not recorded. "
+    "If this is correct, add it again: `./pitwall host add {0} {1}`."
 )
-EARLIER = "What an earlier run has left on {} is ended first."
-MOST_PASSED = 20  # sentences of limits that are kept of one run
-LOG_FULL = "The log here has {:,} MiB, the most that is kept of a server on another machine: what follows is not."
-ENDED_BY_US = "its connection was silent for too long"
+ENDING_ORPHAN = "Ending the server that an earlier run left on {} first."
+MOST_LIMIT_SENTENCES = 20  # kept of one run
+LOG_FULL = "The local log has reached {:,} MiB, the limit for a server on another machine: later output is dropped."
+SILENT = "its connection was silent for too long"
 
 T = TypeVar("T")
 
 
-class Connection:
-    """One ssh process, its frames and what it complains of."""
+class SshConnection:
+    """One ssh process, its frames and its error output."""
 
     def __init__(self, argv: list[str]) -> None:
         self._process = subprocess.Popen(
@@ -57,42 +57,42 @@ class Connection:
         )
         assert self._process.stdin and self._process.stdout and self._process.stderr
         self._stdin, self._stdout, self._stderr = self._process.stdin, self._process.stdout, self._process.stderr
-        self._frames, self._complaint, self._unsent = Frames(), bytearray(), b""
-        self._heard_at_s, self._has_spoken = time.monotonic(), False
-        self._waiting = selectors.DefaultSelector()
+        self._frames, self._stderr_tail, self._unsent = Frames(), bytearray(), b""
+        self._last_data_s, self._has_frames = time.monotonic(), False
+        self._selector = selectors.DefaultSelector()
         for stream in (self._stdout, self._stderr):
-            self._waiting.register(stream, selectors.EVENT_READ)
+            self._selector.register(stream, selectors.EVENT_READ)
 
     @property
     def is_greeted(self) -> bool:
         return self._frames.is_greeted
 
     def send(self, order: bytes) -> None:
-        """Put an order on its way, as fast as it is taken."""
+        """Send an order, without blocking."""
         self._unsent = order
         os.set_blocking(self._stdin.fileno(), False)
-        self._waiting.register(self._stdin, selectors.EVENT_WRITE)
+        self._selector.register(self._stdin, selectors.EVENT_WRITE)
 
-    def hear(self) -> list[Frame] | None:
-        """What has come meanwhile; None when the connection is over. Raises WireError."""
+    def receive_frames(self) -> list[Frame] | None:
+        """Return the frames received meanwhile; None when the connection is closed. Raises WireError."""
         frames = list[Frame]()
-        for key, _ in self._waiting.select(1.0):
+        for key, _ in self._selector.select(1.0):
             if key.fileobj is self._stdin:
                 self._send_more()
                 continue
             data = os.read(key.fd, 1 << 16)
             if key.fileobj is self._stderr:
-                self._complaint = (self._complaint + data)[-STDERR_BYTES:]
+                self._stderr_tail = (self._stderr_tail + data)[-STDERR_BYTES:]
                 if not data:
-                    self._waiting.unregister(self._stderr)
+                    self._selector.unregister(self._stderr)
             elif not data:
                 return None
             else:
-                self._heard_at_s = time.monotonic()
+                self._last_data_s = time.monotonic()
                 frames += self._frames.feed(data)
-        self._has_spoken = self._has_spoken or bool(frames)
-        if time.monotonic() - self._heard_at_s > (SILENCE_S if self._has_spoken else FIRST_WORD_S):
-            raise WireError(ENDED_BY_US)
+        self._has_frames = self._has_frames or bool(frames)
+        if time.monotonic() - self._last_data_s > (SILENCE_S if self._has_frames else FIRST_FRAME_S):
+            raise WireError(SILENT)
         return frames
 
     def _send_more(self) -> None:
@@ -103,171 +103,175 @@ class Connection:
         except BrokenPipeError:
             self._unsent = b""
         if not self._unsent:
-            self._waiting.unregister(self._stdin)
+            self._selector.unregister(self._stdin)
 
-    def close(self) -> Output:
-        """End it; what it said of itself."""
-        self._waiting.close()
+    def close(self) -> ProcessOutput:
+        """End the connection; return its exit status and error output."""
+        self._selector.close()
         self._stdin.close()
-        with suppress(subprocess.TimeoutExpired):  # its last words are worth a moment
+        with suppress(subprocess.TimeoutExpired):  # its last error output may still arrive
             self._process.wait(1.0)
         if (returncode := self._process.poll()) is None:
             self._process.kill()
         os.set_blocking(self._stderr.fileno(), False)
         with suppress(BlockingIOError, OSError):
-            self._complaint += os.read(self._stderr.fileno(), STDERR_BYTES)
+            self._stderr_tail += os.read(self._stderr.fileno(), STDERR_BYTES)
         self._process.wait()
         for stream in (self._stdout, self._stderr):
             stream.close()
-        return Output(returncode, b"", bytes(self._complaint))
+        return ProcessOutput(returncode, b"", bytes(self._stderr_tail))
 
 
-class Client:
+class RemoteClient:
     """Follows one run until it is over."""
 
     def __init__(self, directory: Path, log: int = 1) -> None:
         self._directory, self._log = directory, log
-        self._asked, self._known = read_asked(directory), read_known(directory)
-        self._copied = os.fstat(log).st_size
+        self._launch, self._status = read_remote_launch(directory), read_remote_status(directory)
+        self._copied_bytes = os.fstat(log).st_size
         self._failures = 0
 
     def run(self) -> int:
-        """The exit status: 0 when the server's end is known, 1 when it was never started."""
-        if not self._known.is_asked:
-            self._end_earlier()
+        """Return the exit status: 0 when the server's end is known, 1 when it was never started."""
+        if not self._status.is_asked:
+            self._end_orphans()
         while True:
             trouble = self._follow()
             if self._is_over():
                 return 0
-            if self._known.refusal:
+            if self._status.refusal:
                 return 1
-            if not self._known.is_asked:
-                self._know(refusal=trouble)
+            if not self._status.is_asked:
+                self._update_status(refusal=trouble)
                 return 1
-            self._know(trouble=trouble)
-            time.sleep(AGAIN_AFTER_S[min(self._failures, len(AGAIN_AFTER_S) - 1)])
+            self._update_status(trouble=trouble)
+            time.sleep(RETRY_AFTER_S[min(self._failures, len(RETRY_AFTER_S) - 1)])
             self._failures += 1
 
-    def _end_earlier(self) -> None:
-        """What earlier runs left on this host would be in the way of the start; a host that is away says so itself."""
-        runs_dir, host = self._directory.parent, self._asked.host
-        for left in all_left(runs_dir):
-            if left.host.target == host.target and left.remains is None:
-                self._know(trouble=EARLIER.format(host.label))
+    def _end_orphans(self) -> None:
+        """End servers that earlier runs left on this host, which could block the start; failures are ignored."""
+        runs_dir, host = self._directory.parent, self._launch.host
+        for note in read_orphan_notes(runs_dir):
+            if note.host.target == host.target and note.remains is None:
+                self._update_status(trouble=ENDING_ORPHAN.format(host.label))
                 with suppress(HostError, OSError):
-                    end_left(runs_dir, left)
+                    end_orphan(runs_dir, note)
 
     def _follow(self) -> str | None:
-        """One connection, to its end: why it ended, unless all is known by then."""
-        host = self._asked.host
+        """Follow one connection to its end; return why it ended."""
+        host = self._launch.host
         try:
-            connection = Connection(ssh_argv(host, self._asked.forward))
+            connection = SshConnection(ssh_argv(host, self._launch.forward))
         except OSError as error:
-            return f"ssh could not be started here: {error.strerror}."
-        words = None
+            return f"ssh could not be started on this machine: {error.strerror}."
+        problem = None
         try:
-            self._converse(connection)
+            self._exchange(connection)
         except (WireError, ValidationError) as error:
-            what = error if isinstance(error, WireError) else "its answer is not of this version"
-            words = f"{host.label} was not understood: {what}."
+            reason = error if isinstance(error, WireError) else "its answer is from another version"
+            problem = f"Pitwall did not understand {host.label}: {reason}."
         is_greeted, output = connection.is_greeted, connection.close()
-        return words or explain(host, output, is_greeted)
+        return problem or explain(host, output, is_greeted)
 
-    def _converse(self, connection: Connection) -> None:
-        is_asked = False
-        while (frames := connection.hear()) is not None:
-            if connection.is_greeted and not is_asked:
-                is_asked = True
+    def _exchange(self, connection: SshConnection) -> None:
+        is_order_sent = False
+        while (frames := connection.receive_frames()) is not None:
+            if connection.is_greeted and not is_order_sent:
+                is_order_sent = True
                 connection.send(self._order())
             for frame in frames:
-                self._take(frame)
-            if self._is_over() or self._known.refusal:
+                self._handle(frame)
+            if self._is_over() or self._status.refusal:
                 return
 
     def _order(self) -> bytes:
-        """To start it, as long as it is not known to have begun; then to follow it."""
-        follow = Follow(run_id=self._asked.run.id, offset=self._copied, wants_about=self._known.about is None)
-        if self._known.has_begun:
-            return line_of(follow.model_dump(mode="json"))
-        self._know(is_asked=True)
-        asked = self._asked
-        order = Start(
-            run=asked.run, cwd=asked.cwd, makes_model=asked.makes_model, secrets=self._secrets(), follow=follow
+        """Return the order to start the server while it is not known to have begun, later to follow it."""
+        follow = FollowOrder(
+            run_id=self._launch.run.id, offset=self._copied_bytes, wants_about=self._status.about is None
         )
-        return line_of(order.model_dump(mode="json"))
+        if self._status.has_begun:
+            return encode_line(follow.model_dump(mode="json"))
+        self._update_status(is_asked=True)
+        launch = self._launch
+        order = StartOrder(
+            run=launch.run, cwd=launch.cwd, makes_model=launch.makes_model, secrets=self._secrets(), follow=follow
+        )
+        return encode_line(order.model_dump(mode="json"))
 
     def _secrets(self) -> dict[str, str]:
-        """Those of the start, from the memory of the shim that holds us."""
+        """Return the secrets of the start, from the environment of the parent shim."""
         with suppress(psutil.Error, OSError):
-            held = psutil.Process(os.getppid()).environ()
-            return {name: held[name] for name in self._asked.secret_names if name in held}
+            environ = psutil.Process(os.getppid()).environ()
+            return {name: environ[name] for name in self._launch.secret_names if name in environ}
         return {}
 
-    def _take(self, frame: Frame) -> None:
-        """Raises ValidationError for what cannot be meant."""
+    def _handle(self, frame: Frame) -> None:
+        """Process one frame; raises ValidationError for invalid fields."""
         if frame.log:
             return self._copy(frame.log)
         for name, value in frame.fields.items():
             match name:
                 case "begun":
                     self._failures = 0
-                    self._know(has_begun=True, trouble=None)
+                    self._update_status(has_begun=True, trouble=None)
                 case "server":
-                    self._know(server=Server.model_validate(value))
+                    self._update_status(server=RemoteServer.model_validate(value))
                 case "exit":
-                    self._know(exit=Exit.model_validate(value))
+                    self._update_status(exit=RemoteExit.model_validate(value))
                 case "about":
-                    self._note_about(About.model_validate(value))
+                    self._note_about(RemoteProvenance.model_validate(value))
                 case "passed":
-                    self._note_passed(as_sentence(value))
+                    self._note_passed(truncate_refusal(value))
                 case "refused":
-                    self._refused(as_sentence(value))
+                    self._note_refusal(truncate_refusal(value))
         return None
 
-    def _note_about(self, about: About) -> None:
-        """Nothing is noted of a machine that is not the one that a person added: it may claim to be any."""
-        added = self._asked.host.machine_id
-        if added is not None and about.machine.id != added:
-            self._know(trouble=OTHER_MACHINE.format(self._asked.host.label, self._asked.host.target))
+    def _note_about(self, about: RemoteProvenance) -> None:
+        """Record the provenance only if it is of the machine that a person added; a host may claim to be any."""
+        expected_id = self._launch.host.machine_id
+        if expected_id is not None and about.machine.id != expected_id:
+            self._update_status(trouble=OTHER_MACHINE.format(self._launch.host.label, self._launch.host.target))
         else:
-            self._know(about=about)
+            self._update_status(about=about)
 
-    def _note_passed(self, words: str) -> None:
-        passed = self._known.passed
-        if words not in passed and len(passed) < MOST_PASSED:
-            self._know(passed=(*passed, words))
+    def _note_passed(self, sentence: str) -> None:
+        passed = self._status.passed
+        if sentence not in passed and len(passed) < MOST_LIMIT_SENTENCES:
+            self._update_status(passed=(*passed, sentence))
 
-    def _refused(self, words: str) -> None:
-        if not self._known.has_begun:
-            self._know(refusal=words)
-        elif words == GONE:
-            started_at = self._known.server.started_at if self._known.server else None
-            self._know(exit=Exit(exit_code=None, signal=None, cause=GONE, ended_at=None, started_at=started_at))
+    def _note_refusal(self, sentence: str) -> None:
+        if not self._status.has_begun:
+            self._update_status(refusal=sentence)
+        elif sentence == GONE:
+            started_at = self._status.server.started_at if self._status.server else None
+            self._update_status(
+                exit=RemoteExit(exit_code=None, signal=None, cause=GONE, ended_at=None, started_at=started_at)
+            )
 
     def _is_over(self) -> bool:
-        """A script that has left its server to itself may need the forwarded port still."""
-        end = self._known.exit
-        has_left = end is not None and end.exit_code == 0 and leftovers_of(self._asked.run.config) == "follow"
-        return end is not None and not (has_left and self._asked.forward)
+        """Whether the run is over; the server of an ended script may still need the forwarded port."""
+        end = self._status.exit
+        has_left = end is not None and end.exit_code == 0 and leftovers_of(self._launch.run.config) == "follow"
+        return end is not None and not (has_left and self._launch.forward)
 
     def _copy(self, data: bytes) -> None:
-        """Append to the log here."""
-        while data and self._copied < MOST_LOG_BYTES:
-            written = _when_there_is_room(partial(os.write, self._log, data))
-            self._copied += written
-            data = data[written:]
+        """Append to the local log, up to its limit."""
+        while data and self._copied_bytes < MOST_LOG_BYTES:
+            written_bytes = _retry_when_full(partial(os.write, self._log, data))
+            self._copied_bytes += written_bytes
+            data = data[written_bytes:]
         if data:
             self._note_passed(LOG_FULL.format(MOST_LOG_BYTES >> 20))
 
-    def _know(self, **news: object) -> None:
-        known = self._known.model_copy(update=news)
-        if known != self._known:
-            self._known = known
-            _when_there_is_room(lambda: write_known(self._directory, known))
+    def _update_status(self, **changes: object) -> None:
+        status = self._status.model_copy(update=changes)
+        if status != self._status:
+            self._status = status
+            _retry_when_full(lambda: write_remote_status(self._directory, status))
 
 
-def _when_there_is_room(write: Callable[[], T]) -> T:
-    """What it gives; a full disk is waited for, because nobody else knows what is to be written."""
+def _retry_when_full(write: Callable[[], T]) -> T:
+    """Return the result of `write`, retried while the disk is full, because nobody else has the data."""
     while True:
         try:
             return write()
@@ -278,11 +282,11 @@ def _when_there_is_room(write: Callable[[], T]) -> T:
 
 
 def main(directory: Path) -> int:
-    """Follow the run of this directory; nothing but the server's own bytes goes to its log."""
+    """Follow the run of this directory; only the server's own bytes go to its log."""
     (path := directory / "client.log").touch(FILE_MODE)
     with path.open("a") as log:
         os.dup2(log.fileno(), 2)
-    return Client(directory).run()
+    return RemoteClient(directory).run()
 
 
 if __name__ == "__main__":

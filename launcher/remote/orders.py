@@ -1,4 +1,4 @@
-"""What one Pitwall asks of the shim on another machine, and what it keeps of the answers; all checked on arrival."""
+"""Orders to the shim on another machine, and models of its answers; both are validated on arrival."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from domain import Config, JsonValue, Machine, Run
 
 RunId = Annotated[str, Field(pattern=r"^[0-9a-z][0-9a-z-]{0,63}$")]
 Text = Annotated[str, Field(max_length=4_000)]
-MOST_NAMED = 1_000
-Number = Annotated[int, Field(ge=-(2**31), lt=2**31)]  # as the store holds it
+MOST_ITEMS = 1_000
+Number = Annotated[int, Field(ge=-(2**31), lt=2**31)]  # range of the store's column
 
 
-class _Told(BaseModel):
+class _WireModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Follow(_Told):
-    """Send the log from this byte on, and what becomes of the server."""
+class FollowOrder(_WireModel):
+    """Send the log from this byte on, and the server's status."""
 
     order: Literal["follow"] = "follow"
     run_id: RunId
     offset: int = Field(ge=0)
-    wants_about: bool = False  # what it runs on, too
+    wants_about: bool = False  # the provenance, too
 
 
-class Start(_Told):
+class StartOrder(_WireModel):
     """Start the server of this run unless it was started or stopped, then follow it.
 
-    The config's words hold `${PITWALL_SECRET_n}` in place of secrets, which stand in `secrets` by name and are given to
-    the shim in its environment.
+    The config's words contain `${PITWALL_SECRET_n}` in place of secrets, which are in `secrets` by name and are passed
+    to the shim in its environment.
     """
 
     order: Literal["start"] = "start"
@@ -40,34 +40,34 @@ class Start(_Told):
     cwd: str | None
     makes_model: bool
     secrets: dict[str, str] = Field(repr=False)
-    follow: Follow
+    follow: FollowOrder
 
     @model_validator(mode="after")
     def _is_of_one_run(self) -> Self:
-        """The run's id names its folder, and is held against the same pattern by this."""
+        """Check that both ids agree: the run's id names its folder, and `follow.run_id` is checked by the pattern."""
         if self.run.id != self.follow.run_id:
-            raise ValueError("another run is followed than is started")
+            raise ValueError("the run to follow differs from the run to start")
         return self
 
 
-class Stop(_Told):
-    """End the server of this run with all that it started; it is not started after that."""
+class StopOrder(_WireModel):
+    """End the server of this run and its descendants; it is never started after that."""
 
     order: Literal["stop"] = "stop"
     run_id: RunId
     grace_s: float = Field(ge=0, le=3600)
-    is_left_alone: bool = False  # its script has left the server to itself: it is not ours to stop
+    is_left_alone: bool = False  # its script started the server elsewhere: Pitwall must not stop it
 
 
-class Forget(_Told):
+class ForgetOrder(_WireModel):
     """Remove the folder of a run that was stopped."""
 
     order: Literal["forget"] = "forget"
     run_id: RunId
 
 
-class Check(_Told):
-    """Say what the machine lacks for this configuration."""
+class CheckOrder(_WireModel):
+    """Report what the machine lacks for this configuration."""
 
     order: Literal["check"] = "check"
     config: Config
@@ -75,17 +75,21 @@ class Check(_Told):
     cwd: str | None = None
 
 
-class WhoAreYou(_Told):
-    """Say what the machine is."""
+class MachineOrder(_WireModel):
+    """Describe the machine."""
 
     order: Literal["machine"] = "machine"
 
 
-Order = Annotated[Start | Follow | Stop | Forget | Check | WhoAreYou, Field(discriminator="order")]
-ORDER: TypeAdapter[Start | Follow | Stop | Forget | Check | WhoAreYou] = TypeAdapter(Order)
+AnyOrder = Annotated[
+    StartOrder | FollowOrder | StopOrder | ForgetOrder | CheckOrder | MachineOrder, Field(discriminator="order")
+]
+ORDER: TypeAdapter[StartOrder | FollowOrder | StopOrder | ForgetOrder | CheckOrder | MachineOrder] = TypeAdapter(
+    AnyOrder
+)
 
 
-class LeftProcess(_Told):
+class LeftProcess(_WireModel):
     """One process that outlived the server and had to be ended."""
 
     pid: int
@@ -93,26 +97,26 @@ class LeftProcess(_Told):
     signal: Text
 
 
-class Exit(_Told):
-    """How the server ended, as its shim wrote it down."""
+class RemoteExit(_WireModel):
+    """End of the server, as its shim recorded it."""
 
     exit_code: Number | None
     signal: Number | None
     cause: Text | None
     ended_at: AwareDatetime | None
-    left: tuple[LeftProcess, ...] = Field(default=(), max_length=MOST_NAMED)
-    started_at: AwareDatetime | None = None  # None: there never was a server
+    left: tuple[LeftProcess, ...] = Field(default=(), max_length=MOST_ITEMS)
+    started_at: AwareDatetime | None = None  # None: the server never started
 
 
-class Server(_Told):
-    """The process of the server over there."""
+class RemoteServer(_WireModel):
+    """Process of the server on the other machine."""
 
     pid: Number
     started_at: AwareDatetime | None
 
 
-class About(_Told):
-    """What the machine is, and what the run was frozen with."""
+class RemoteProvenance(_WireModel):
+    """Description of the other machine, and the run's provenance there."""
 
     machine: Machine
     provenance: dict[str, JsonValue]
@@ -120,14 +124,14 @@ class About(_Told):
     @model_validator(mode="after")
     def _can_be_stored(self) -> Self:
         if not 0 <= (self.machine.cores or 0) < 2**31 or self.machine.seen_at.tzinfo is None:
-            raise ValueError("no such machine")
-        if "host" not in self.provenance:  # by it a run is known to be noted already
-            raise ValueError("no host")
+            raise ValueError("the machine's values are out of range")
+        if "host" not in self.provenance:  # it marks a run whose provenance is recorded
+            raise ValueError("the provenance has no host")
         return self
 
 
-class Container(_Told):
-    """The run's container before it was removed, in the fields of ContainerFacts."""
+class RemoteContainer(_WireModel):
+    """The run's container before its removal, with the fields of ContainerFacts."""
 
     tool: Text
     name: Text
@@ -144,17 +148,9 @@ class Container(_Told):
     pid_started_at: float | None
 
 
-class Stopped(_Told):
-    """What stopping did over there."""
+class RemoteStopReport(_WireModel):
+    """Result of stopping a run on the other machine."""
 
-    actions: tuple[Text, ...] = Field(max_length=MOST_NAMED)
-    leftovers: tuple[Text, ...] = Field(max_length=MOST_NAMED)
-    container: Container | None = None
-
-
-class Lacks(_Told):
-    """What was found out before a launch."""
-
-    lacks: tuple[Text, ...] = Field(max_length=MOST_NAMED)
-    doubts: tuple[Text, ...] = Field(max_length=MOST_NAMED)
-    unknown: tuple[Text, ...] = Field(max_length=MOST_NAMED)
+    actions: tuple[Text, ...] = Field(max_length=MOST_ITEMS)
+    leftovers: tuple[Text, ...] = Field(max_length=MOST_ITEMS)
+    container: RemoteContainer | None = None

@@ -1,4 +1,4 @@
-"""The records in the local run folder of a run on another machine: what was asked for, and what is known of it."""
+"""Records in the local folder of a run on another machine: the launch that was sent, and the reported status."""
 
 from __future__ import annotations
 
@@ -10,57 +10,57 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from domain import Run
 from launcher.json_file import write_json
 from launcher.remote.hosts import Host
-from launcher.remote.orders import About, Exit, Server
+from launcher.remote.orders import RemoteExit, RemoteProvenance, RemoteServer
 from machine.private_files import make_private, write_private
 
-ASKED_FILE, KNOWN_FILE = "remote.json", "far.json"
+LAUNCH_FILE, STATUS_FILE = "remote.json", "far.json"
 
 
-class Asked(BaseModel):
-    """The launch as it goes over; the host as it was then, whatever becomes of the list of hosts."""
+class RemoteLaunch(BaseModel):
+    """Launch as it is sent, with the host as recorded then, independent of later changes to the host book."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     host: Host
-    run: Run  # its words with places for secrets, its URL as seen over there
+    run: Run  # with placeholders for secrets, and its URL as seen on the host
     cwd: str | None
     makes_model: bool
-    forward: str | None  # what `ssh -L` takes; None: its servers are reached by the host's address
-    secret_names: tuple[str, ...]  # variables of the client's supervisor that go over
+    forward: str | None  # argument of `ssh -L`; None: the server is reached by the host's address
+    secret_names: tuple[str, ...]  # variables of the client's shim that are sent
 
 
-class Known(BaseModel):
-    """What the far side has reported so far."""
+class RemoteStatus(BaseModel):
+    """Status that the other machine has reported so far."""
 
     model_config = ConfigDict(extra="forbid")
     is_asked: bool = False  # the order may have arrived
-    has_begun: bool = False  # it has
+    has_begun: bool = False  # the order has arrived
     refusal: str | None = None  # why nothing was started
-    trouble: str | None = None  # why it is not followed now
-    server: Server | None = None
-    exit: Exit | None = None
-    about: About | None = None
-    passed: tuple[str, ...] = ()  # what is not known, or not kept, because a limit was passed
+    trouble: str | None = None  # why the run cannot be followed now
+    server: RemoteServer | None = None
+    exit: RemoteExit | None = None
+    about: RemoteProvenance | None = None
+    passed: tuple[str, ...] = ()  # sentences about exceeded limits
 
 
-def write_asked(directory: Path, asked: Asked) -> None:
-    """Raises OSError."""
-    write_private(directory / ASKED_FILE, asked.model_dump_json().encode())
+def write_remote_launch(directory: Path, remote_launch: RemoteLaunch) -> None:
+    """Write the launch; raises OSError."""
+    write_private(directory / LAUNCH_FILE, remote_launch.model_dump_json().encode())
 
 
-def read_asked(directory: Path) -> Asked:
-    """Raises OSError."""
-    return Asked.model_validate_json((directory / ASKED_FILE).read_bytes())
+def read_remote_launch(directory: Path) -> RemoteLaunch:
+    """Read the launch; raises OSError."""
+    return RemoteLaunch.model_validate_json((directory / LAUNCH_FILE).read_bytes())
 
 
-def write_known(directory: Path, known: Known) -> None:
-    """Whole or not at all. Raises OSError."""
-    write_json(directory / KNOWN_FILE, known.model_dump(mode="json"))
-    make_private(directory / KNOWN_FILE)
+def write_remote_status(directory: Path, status: RemoteStatus) -> None:
+    """Replace the status atomically; raises OSError."""
+    write_json(directory / STATUS_FILE, status.model_dump(mode="json"))
+    make_private(directory / STATUS_FILE)
 
 
-def read_known(directory: Path) -> Known:
-    """Nothing is known while there is no file."""
+def read_remote_status(directory: Path) -> RemoteStatus:
+    """Read the status; empty if there is no valid file."""
     try:
-        return Known.model_validate(json.loads((directory / KNOWN_FILE).read_bytes()))
+        return RemoteStatus.model_validate(json.loads((directory / STATUS_FILE).read_bytes()))
     except (FileNotFoundError, ValidationError):
-        return Known()
+        return RemoteStatus()

@@ -5,56 +5,62 @@ from __future__ import annotations
 from pathlib import Path
 
 from domain import Run
+from launcher.client_processes import stop_clients
 from launcher.processes.process import server_process
 from launcher.processes.stopping import StopReport, join, stop_process, wait_until
 from launcher.remote.hosts import HostError
-from launcher.remote.left_there import Left, forget_left, note_left, stop_there, tidy_there
-from launcher.remote.records import Asked, read_asked, read_known
-from launcher.runs.supervised_runs.run_loads import stop_clients
-from launcher.runs.supervised_runs.teardown import Stopped, is_left_alone
+from launcher.remote.orphans import (
+    OrphanNote,
+    delete_orphan_note,
+    remove_remote_folder,
+    stop_on_host,
+    write_orphan_note,
+)
+from launcher.remote.records import RemoteLaunch, read_remote_launch, read_remote_status
+from launcher.teardown import StopResult, is_left_alone
 
 LAST_LINES_S = 30.0
 CLIENT_GRACE_S = 2.0
 MAY_BE_LEFT = (
-    "Whether its server is left is not known: `./pitwall shim stop {0}` over there ends it, and Pitwall does when {1} "
+    "Its server may still be running: `./pitwall shim stop {0}` on that machine ends it, and Pitwall does so when {1} "
     "answers again. {2}"
 )
 
 
-def stop_remote(run: Run, grace_s: float) -> Stopped:
-    """End everything of a run on another machine; takes as long as that, and blocks nobody else."""
+def stop_remote(run: Run, grace_s: float) -> StopResult:
+    """End all processes of a run on another machine; blocks until they have ended."""
     assert run.run_dir
     directory = Path(run.run_dir)
-    asked = read_asked(directory)
+    launch = read_remote_launch(directory)
     workload = stop_clients(directory)
-    there = _stop_there(asked, directory, grace_s)
-    is_over = there is not None and there[0].is_clean
+    remote_result = _stop_on_host(launch, directory, grace_s)
+    is_over = remote_result is not None and remote_result[0].is_clean
     if is_over:
-        wait_until(lambda: _is_through(directory), LAST_LINES_S)
+        wait_until(lambda: _is_log_complete(directory), LAST_LINES_S)
     client = StopReport(leftovers=stop_process(directory, CLIENT_GRACE_S).leftovers)
-    if not is_over:  # what the client still began meanwhile
-        there = _stop_there(asked, directory, grace_s)
-    if there is None:
+    if not is_over:  # started by the client in the meantime
+        remote_result = _stop_on_host(launch, directory, grace_s)
+    if remote_result is None:
         return join([workload, client]), None
-    if there[0].is_clean:
-        tidy_there(asked.host, asked.run.id)
-    return join([workload, there[0], client]), there[1]
+    if remote_result[0].is_clean:
+        remove_remote_folder(launch.host, launch.run.id)
+    return join([workload, remote_result[0], client]), remote_result[1]
 
 
-def _stop_there(asked: Asked, directory: Path, grace_s: float) -> Stopped | None:
-    """What stopping it did; None where nothing was ever started, and the host may be away."""
-    if not read_known(directory).is_asked:
+def _stop_on_host(launch: RemoteLaunch, directory: Path, grace_s: float) -> StopResult | None:
+    """Stop the server on the host; None if nothing was ever started, so that the host need not answer."""
+    if not read_remote_status(directory).is_asked:
         return None
-    left = Left(host=asked.host, run_id=asked.run.id, is_left_alone=is_left_alone(directory))
+    note = OrphanNote(host=launch.host, run_id=launch.run.id, is_left_alone=is_left_alone(directory))
     try:
-        stopped = stop_there(left, grace_s)
+        result = stop_on_host(note, grace_s)
     except HostError as error:
-        note_left(directory.parent, left)
-        return StopReport(leftovers=(MAY_BE_LEFT.format(asked.run.id, asked.host.label, error),)), None
-    forget_left(directory.parent, asked.run.id)
-    return stopped
+        write_orphan_note(directory.parent, note)
+        return StopReport(leftovers=(MAY_BE_LEFT.format(launch.run.id, launch.host.label, error),)), None
+    delete_orphan_note(directory.parent, launch.run.id)
+    return result
 
 
-def _is_through(directory: Path) -> bool:
-    """Whether the last line of the log is here, or will never be."""
-    return read_known(directory).exit is not None or server_process(directory) is None
+def _is_log_complete(directory: Path) -> bool:
+    """Whether the last line of the log has arrived, or will never arrive."""
+    return read_remote_status(directory).exit is not None or server_process(directory) is None

@@ -1,8 +1,7 @@
-"""New runs: their record, and the files that their start needs."""
+"""Records and start files of new runs."""
 
 from __future__ import annotations
 
-import os
 import re
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,32 +9,31 @@ from typing import Any
 
 import psutil
 
-from commands.naming import KnownRuns
-from commands.paste.servers import SHELLS, basename
-from commands.secrets import find_api_key, hide_secrets, take_secrets
+from commands.naming import RunNaming
+from commands.secrets import find_api_key, take_secrets
 from domain import Config, Run, RunState, new_run_id
-from launcher.checks.addresses import default_base_url, default_ready_path
-from launcher.checks.preflight import LaunchRefusedError, LaunchRequest, port_of, working_directory
-from launcher.processes.process import Leftovers, ProcessSpec, write_spec
-from launcher.processes.runtimes import ContainerBackend, backend_of
+from launcher.checks.addresses import default_ready_path
+from launcher.checks.launch_request import LaunchRefusedError
+from launcher.checks.prepared_launch import PreparedLaunch
+from launcher.processes.process import SERVER_LOG, ProcessSpec, write_spec
+from launcher.processes.runtimes import leftovers_of
 from machine import open_files
 from machine.private_files import make_private, private_folder
 from machine.process_start import process_start_s
 from redaction import SERVER_API_KEY
 
-SERVER_LOG = "server.log"
 _VARIABLE = re.compile(r"[A-Za-z_]\w*")
 
 
-def new_run(request: LaunchRequest, runs_dir: Path, now: datetime, machine: str, known: KnownRuns) -> Run:
-    """The record of a run to be launched, its secrets masked."""
-    run_id = new_run_id(now)
+def new_run(launch: PreparedLaunch, runs_dir: Path, now: datetime, machine: str, naming: RunNaming) -> Run:
+    """Return the record of a run to launch, with masked secrets."""
+    run_id, request = new_run_id(now), launch.request
     config, _ = take_secrets(request.config)
     directory = runs_dir / run_id
     return Run(
         id=run_id,
-        name=known.choose_name(config, request.name),
-        color=known.choose_color(),
+        name=naming.choose_name(config, request.name),
+        color=naming.choose_color(),
         config=config,
         workload=request.workload,
         later_workloads=request.later_workloads,
@@ -46,20 +44,22 @@ def new_run(request: LaunchRequest, runs_dir: Path, now: datetime, machine: str,
         machine_id=machine,
         run_dir=str(directory),
         log_path=str(directory / SERVER_LOG),
-        base_url=(request.base_url or default_base_url(config) or "").rstrip("/"),
+        base_url=launch.base_url.rstrip("/"),
         ready_path=request.ready_path or default_ready_path(config),
         ready_timeout_s=request.ready_timeout_s,
         created_at=now,
     )
 
 
-def attached_run(base_url: str, config: Config, now: datetime, machine: str, known: KnownRuns, name: str | None) -> Run:
-    """The record of a server that runs already."""
+def new_attached_run(
+    base_url: str, config: Config, now: datetime, machine: str, naming: RunNaming, name: str | None
+) -> Run:
+    """Return the record of a server that is already running."""
     config, _ = take_secrets(config)
     return Run(
         id=new_run_id(now),
-        name=known.choose_name(config, name),
-        color=known.choose_color(),
+        name=naming.choose_name(config, name),
+        color=naming.choose_color(),
         kind="attached",
         state=RunState.STARTING,
         config=config,
@@ -71,42 +71,35 @@ def attached_run(base_url: str, config: Config, now: datetime, machine: str, kno
     )
 
 
-def lay_down(run: Run, request: LaunchRequest) -> dict[str, str]:
-    """Write the run's spec.json; the secrets that its start needs, by environment variable."""
+def write_start_files(run: Run, launch: PreparedLaunch) -> dict[str, str]:
+    """Write the run's spec.json; return the secrets that its start needs, by variable."""
     assert run.run_dir
-    words = backend_of(request.config, run.id).words(request.config.argv)
-    hidden = hide_secrets(words, request.config.env, request.secrets, os.environ)
+    hidden = launch.hide_secrets(run.id)
     directory = private_folder(Path(run.run_dir))
-    # The limit that the user's own shell gives: a server that needs more raises it by itself, as vLLM does.
+    # The limit of the user's shell: a server that needs more raises it itself, as vLLM does.
     spec = ProcessSpec(
         hidden.argv,
-        str(working_directory(request)),
+        str(launch.cwd),
         hidden.env,
-        leftovers=leftovers_of(request.config),
-        port=port_of(run.base_url) if run.base_url else None,
-        open_files=open_files.AT_START,
+        leftovers=leftovers_of(launch.config),
+        port=launch.port,
+        open_files=open_files.LIMIT_AT_START,
     )
     write_spec(spec, directory)
     make_private(directory / "spec.json")
-    variables = {name: value for name, value in request.secrets.items() if _VARIABLE.fullmatch(name)}
+    secrets = launch.request.secrets
+    variables = {name: value for name, value in secrets.items() if _VARIABLE.fullmatch(name)}
     api_key = find_api_key(hidden)
     return {**variables, **hidden.secrets, **({SERVER_API_KEY: api_key} if api_key else {})}
 
 
-def leftovers_of(config: Config) -> Leftovers:
-    """What becomes of what the first process leaves, see `ProcessSpec`."""
-    if isinstance(backend_of(config, ""), ContainerBackend):
-        return "leave"
-    return "follow" if basename(config.argv[0]) in SHELLS or config.launcher == "script" else "end"
-
-
-def identity(pid: int | None) -> dict[str, Any]:
-    """The fields of a Run that identify a process, not a later one of its pid; raises LaunchRefusedError if gone."""
+def process_identity(pid: int | None) -> dict[str, Any]:
+    """Return the Run fields that identify a process, unlike a later one with its pid; raises LaunchRefusedError."""
     if pid is None:
         return {}
     try:
         start_s, started_at = process_start_s(pid), psutil.Process(pid).create_time()
     except psutil.NoSuchProcess as error:
         raise LaunchRefusedError(f"There is no process {pid}.") from error
-    moment = datetime.fromtimestamp(started_at, UTC)
-    return {"pid": pid, "pid_birth_s": start_s, "pid_started_at": started_at, "started_at": moment}
+    start_time = datetime.fromtimestamp(started_at, UTC)
+    return {"pid": pid, "pid_birth_s": start_s, "pid_started_at": started_at, "started_at": start_time}

@@ -1,4 +1,4 @@
-"""What a page asks of recorders: to open one for a run, and to close it."""
+"""Request recorders of live runs, opened and closed from a page."""
 
 from __future__ import annotations
 
@@ -7,22 +7,26 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from launcher.checks.preflight import LaunchRefusedError
+from launcher.checks.launch_request import LaunchRefusedError
+from launcher.client_processes import close_recorder
 from launcher.processes.stopping import StopReport
-from launcher.runs.live_runs import LiveRuns
-from launcher.runs.supervised_runs.run_loads import words_of
-from launcher.runs.supervised_runs.run_recorders import NO_SERVER, Prepare, close_recorder
+from launcher.runs.live_runs import LiveRunRegistry
+from launcher.runs.supervised_runs.run_loads import describe_error
+from launcher.runs.supervised_runs.run_recorders import NO_SERVER, PrepareRecorder
 
 
 @dataclass(frozen=True, slots=True)
-class Recorders:
-    """The recorders of live runs; methods may be called from any thread."""
+class RequestRecorders:
+    """Opens and closes recorders in front of live servers; methods may be called from any thread."""
 
-    _live: LiveRuns
+    _live: LiveRunRegistry
     _changing: Callable[[], AbstractContextManager[None]]
 
-    def open(self, run_id: str, prepare: Prepare, secrets: Mapping[str, str]) -> Path:
-        """Its directory. `secrets` are given to it in its environment and stored nowhere; raises LaunchRefusedError."""
+    def open(self, run_id: str, prepare: PrepareRecorder, secrets: Mapping[str, str]) -> Path:
+        """Open a recorder and return its directory; raises LaunchRefusedError.
+
+        secrets: go into its environment and are never stored.
+        """
         with self._changing():
             supervised = self._live.get(run_id)
             if supervised is None:
@@ -30,9 +34,9 @@ class Recorders:
             try:
                 return supervised.open_recorder(prepare, secrets)
             except OSError as error:
-                raise LaunchRefusedError(f"The recorder could not be started: {words_of(error)}") from error
+                raise LaunchRefusedError(f"The recorder could not be started: {describe_error(error)}") from error
 
     def close(self, run_id: str) -> StopReport:
-        """End the newest one of a run that lives; blocks until it is over, and nobody else."""
+        """End the newest recorder of a live run; blocks until it has ended."""
         supervised = self._live.get(run_id)
         return close_recorder(supervised.loads.directory) if supervised else StopReport()

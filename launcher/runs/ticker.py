@@ -1,4 +1,4 @@
-"""A thread that does the same a few times a second, and at once when it is woken."""
+"""Thread that calls a function a few times per second, and immediately when it is woken."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TICK_S = 0.25
 
 
 class Ticker:
-    """Calls `tick` until it is closed; what one tick raises is logged, for every run depends on the next."""
+    """Calls `tick` until it is closed; an exception in one tick is logged, since every run depends on the next."""
 
     def __init__(self, tick: Callable[[], object], name: str) -> None:
         self._tick = tick
@@ -21,15 +21,15 @@ class Ticker:
         self._thread = threading.Thread(target=self._tick_until_closed, name=name, daemon=True)
 
     def start(self) -> None:
-        """Begin to tick."""
+        """Start the thread."""
         self._thread.start()
 
     def wake(self) -> None:
-        """Tick now."""
+        """Tick immediately."""
         self._wake.set()
 
     def close(self) -> None:
-        """End the thread after the tick that goes on."""
+        """End the thread after the current tick."""
         self.is_closing = True
         self._wake.set()
         if self._thread.is_alive():
@@ -40,6 +40,6 @@ class Ticker:
             try:
                 self._tick()
             except Exception:
-                LOG.exception("a tick of the %s broke off", self._name)
+                LOG.exception("a tick of the %s failed", self._name)
             self._wake.wait(TICK_S)
             self._wake.clear()

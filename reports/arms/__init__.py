@@ -1,1 +1,1 @@
-"""What is known of the arms of a comparison: facts of their runs, answers, viewpoints, claims."""
+"""Reports on the arms of a comparison: facts of their runs, answers, viewpoints, claims."""

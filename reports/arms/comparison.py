@@ -1,42 +1,50 @@
-"""The comparison of some runs, put together: arms, objective, answers, and the repeats that may be added."""
+"""Comparison of runs: arms, objective, answers, and the repeats that may be added."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from analysis.comparison.arms import Arm, arm_key, arms_of, is_repeat
-from analysis.comparison.compare import Comparison, available, compare_arms, pair_of, propose
+from analysis.compare_arms import ArmComparison, available_objectives, compare_arms, propose_objective
+from analysis.comparison.arms import Arm, DeclaredRepeat, arm_key, arms_of, is_repeat
 from analysis.comparison.facts import RunFacts
-from analysis.comparison.replicates import replicate
-from analysis.comparison.workload import Workload, find_workload, is_under, shared_workloads, under
+from analysis.comparison.replicates import make_replicate
+from analysis.comparison.workload import (
+    WorkloadKey,
+    find_workload,
+    has_workload,
+    restrict_to_workload,
+    shared_workloads,
+)
 from analysis.evidence.loads import common_keys
 from analysis.evidence.measure import evidence_keys
-from analysis.evidence.objectives import Kind, Objective
-from analysis.guard import Pair, RowCode, guard, refusals
-from analysis.guard.rows import Row, loads_of
+from analysis.evidence.objectives import Objective, ObjectiveKind
+from analysis.guard import ArmPair, RowCode, guard, refusals
+from analysis.guard.rows import GuardRow, loads_of
+from analysis.guard.starved_starts import StarvedStart, starved_starts
 from analysis.runs.conditions import Span
 from analysis.runs.windows import Window
-from analysis.verdict import MARGIN, Earlier, earlier_of
+from analysis.verdict import MARGIN, EarlierSpread, pool_earlier_spread
 from domain import Run
 from reports.arms.facts import WindowsOf, facts_of, stored_windows
 from reports.arms.other_loads import other_loads
-from storage.ask import run_queries
-from storage.ask.queries import Asked
+from storage.queries import run_queries
+from storage.queries.run_data import Queryable
 
-MOST_OFFERED = 12  # repeats that are looked at, the newest
-MOST_EARLIER = 24  # runs that are asked for the spread between starts
+MOST_OFFERED = 12  # newest likely repeats that are checked
+MOST_EARLIER = 24  # runs read for the spread between starts
 FEWEST_FOR_SPREAD = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
-    """What a person asked of a comparison beside the runs; an address holds it."""
+class ComparisonOptions:
+    """Options of a comparison besides the runs, as its URL holds them."""
 
-    objective: Objective | None = None  # None: what the workload proposes
+    objective: Objective | None = None  # None: the one that the workload proposes
     declared: frozenset[RowCode] = frozenset()
-    apart: frozenset[str] = frozenset()  # runs that are arms of their own
-    left_out: Mapping[str, str] = field(default_factory=dict)  # run id -> why it does not count
+    apart: frozenset[str] = frozenset()  # ids of runs that are arms of their own
+    left_out: Mapping[str, str] = field(default_factory=dict)  # run id -> reason for leaving it out
+    joined: Mapping[str, DeclaredRepeat] = field(default_factory=dict)  # by run id
     margin: float = MARGIN
     workload: str | None = None  # its id or name; None: the one that most of the runs share
 
@@ -47,147 +55,219 @@ class ComparisonReport:
 
     arms: tuple[Arm, ...]
     objective: Objective
-    objectives: tuple[Objective, ...]  # what they could be compared by
-    answers: tuple[Comparison, ...]  # each further arm against the first
-    earlier: tuple[RunFacts, ...] = ()  # whose repeats lent their spread
-    workload: Workload | None = None  # whose loads are compared; None: the runs share none
-    workloads: tuple[Workload, ...] = ()  # that they could be compared under
+    objectives: tuple[Objective, ...]  # available for this comparison
+    answers: tuple[ArmComparison, ...]  # each further arm against the first
+    earlier: tuple[RunFacts, ...] = ()  # earlier repeats whose spread was used
+    workload: WorkloadKey | None = None  # the one compared; None: the runs share none
+    workloads: tuple[WorkloadKey, ...] = ()  # shared by the runs
     margin: float = MARGIN
-    other_loads: Mapping[str, tuple[Span, ...]] = field(default_factory=dict)  # run id -> its loads not compared
+    without_workload: Mapping[str, str] = field(default_factory=dict)  # run id -> name: left out, they lack it
+    starved: tuple[StarvedStart, ...] = ()  # starts left out by rule: their threads waited for a CPU
+    other_loads: Mapping[str, tuple[Span, ...]] = field(
+        default_factory=dict
+    )  # run id -> its loads that are not compared
+    joined: Mapping[str, DeclaredRepeat] = field(default_factory=dict)  # by run id, as its owner declared
+    declared: frozenset[RowCode] = frozenset()  # guard rows that are compared on purpose
 
 
 def comparison_of(
-    store: Asked, runs: Sequence[Run], asking: Asking | None = None, windows_of: WindowsOf = stored_windows
+    store: Queryable,
+    runs: Sequence[Run],
+    options: ComparisonOptions | None = None,
+    windows_of: WindowsOf = stored_windows,
 ) -> ComparisonReport:
-    """The comparison of these runs; with a single arm there is nothing to answer, and its repeats are shown.
+    """Compare these runs; a single arm has no answers, only its repeats.
 
-    Raises WorkloadNotSharedError where the workload that is asked for is not shared.
+    Raises WorkloadNotSharedError if the runs do not share the requested workload.
     """
-    asked = asking or Asking()
+    choices = options or ComparisonOptions()
     facts = facts_of(store, runs, windows_of=windows_of)
     workloads = shared_workloads(facts)
-    workload = find_workload(workloads, asked.workload)
-    compared = [under(one, workload) for one in facts]
-    arms = arms_of(compared, asked.apart, asked.left_out)
-    objective = asked.objective or propose(arms)
+    workload = find_workload(workloads, choices.workload)
+    selected = _with_workload(facts, workload, choices)
+    selected_ids = {run_facts.run_id for run_facts in selected}
+    compared = [restrict_to_workload(run_facts, workload) for run_facts in selected]
+    arms = arms_of(compared, choices.apart, choices.left_out, choices.joined)
+    objective = choices.objective or propose_objective(arms)
+    starved = starved_starts(arms, choices.margin) if objective.kind is not ObjectiveKind.STARTUP_S else []
+    if starved:
+        starved_ids = frozenset[str]().union(*(start.run_ids for start in starved))
+        arms = arms_of(
+            [run for run in compared if run.run_id not in starved_ids], choices.apart, choices.left_out, choices.joined
+        )
     earlier, lent = _earlier(store, runs, arms, objective, workload, windows_of)
     answers = (
-        compare_arms(arms, objective, declared=asked.declared, margin=asked.margin, earlier=earlier)
+        compare_arms(arms, objective, declared=choices.declared, margin=choices.margin, earlier=earlier)
         if len(arms) > 1
         else []
     )
     return ComparisonReport(
         tuple(arms),
         objective,
-        tuple(available(arms)),
+        tuple(available_objectives(arms)),
         tuple(answers),
         lent,
         workload,
         tuple(workloads),
-        asked.margin,
-        {one.run_id: other_loads(one, its) for one, its in zip(facts, compared, strict=True)},
+        choices.margin,
+        {run_facts.run_id: run_facts.name for run_facts in facts if run_facts.run_id not in selected_ids},
+        tuple(starved),
+        {
+            run_facts.run_id: other_loads(run_facts, compared_facts)
+            for run_facts, compared_facts in zip(selected, compared, strict=True)
+        },
+        choices.joined,
+        choices.declared,
     )
 
 
-def ranked_by(report: ComparisonReport, objective: Objective | None) -> frozenset[str]:
-    """The ids of the arms that the guard lets be held against the first by this objective.
+def _with_workload(
+    facts: Sequence[RunFacts], workload: WorkloadKey | None, choices: ComparisonOptions
+) -> Sequence[RunFacts]:
+    """Return the runs that have the compared workload; all runs if those with it are fewer than two arms.
 
-    objective: None for a number that belongs to none, which is held to what the loads are compared by.
+    A start-up time is one whatever the load.
     """
-    asked = objective or of_the_loads(report)
-    if asked == report.objective:
-        return frozenset(answer.pair.other.id for answer in report.answers if answer.is_ranked)
-    declared = report.answers[0].pair.declared if report.answers else frozenset()
-    pairs = [pair_of((report.arms[0], arm), asked, margin=report.margin, declared=declared) for arm in report.arms[1:]]
-    return frozenset(pair.other.id for pair in pairs if not refusals(guard(pair)))
+    if workload is None or (choices.objective and choices.objective.kind is ObjectiveKind.STARTUP_S):
+        return facts
+    selected = [run_facts for run_facts in facts if has_workload(run_facts, workload)]
+    restricted = [restrict_to_workload(run_facts, workload) for run_facts in selected]
+    return selected if len(arms_of(restricted, choices.apart, choices.left_out, choices.joined)) > 1 else facts
 
 
-def of_the_loads(report: ComparisonReport) -> Objective:
-    """What the comparison is by; where that is the start-up, before any load, what the loads propose."""
-    is_of_loads = report.objective.kind is not Kind.STARTUP_S
-    return report.objective if is_of_loads else propose(report.arms)
+def answers_by(report: ComparisonReport, objective: Objective) -> Sequence[ArmComparison]:
+    """Return the answers by this objective, under the report's declarations and margin; none with a single arm."""
+    if objective == report.objective:
+        return report.answers
+    if len(report.arms) < 2:
+        return ()
+    return compare_arms(report.arms, objective, declared=report.declared, margin=report.margin)
 
 
-def rungs_of(report: ComparisonReport, asking: Asking) -> list[list[Comparison]]:
-    """The answers at every concurrency that the loads share, where one of them is what is compared by."""
-    if report.objective.kind is not Kind.OUTPUT_TPS or len(report.arms) < 2:
+def rankable_arms(report: ComparisonReport, objective: Objective | None) -> Mapping[str, tuple[float, float] | None]:
+    """Return the ids of the arms that the guard allows to compare with the first by this objective, with intervals.
+
+    An interval is the 95 % interval of the arm's ratio to the first; None if it has none. objective: None for a number
+    that has none; it then follows the objective of the loads, whose intervals are not its own.
+    """
+    return {
+        answer.pair.contender.id: answer.judgement.interval if objective and answer.judgement else None
+        for answer in answers_by(report, objective or load_objective(report))
+        if answer.is_ranked
+    }
+
+
+def load_objective(report: ComparisonReport) -> Objective:
+    """Return the comparison's objective; if that is the start-up time, the one that the loads propose."""
+    is_of_loads = report.objective.kind is not ObjectiveKind.STARTUP_S
+    return report.objective if is_of_loads else propose_objective(report.arms)
+
+
+def rung_answers(report: ComparisonReport) -> list[Sequence[ArmComparison]]:
+    """Return the answers at every shared concurrency, if the comparison is by output speed at one of them."""
+    if report.objective.kind is not ObjectiveKind.OUTPUT_TPS or len(report.arms) < 2:
         return []
-    rungs = sorted(one for one in report.objectives if one.kind is Kind.OUTPUT_TPS)
-    return [compare_arms(report.arms, one, declared=asking.declared, margin=asking.margin) for one in rungs]
+    rungs = sorted(objective for objective in report.objectives if objective.kind is ObjectiveKind.OUTPUT_TPS)
+    return [answers_by(report, objective) for objective in rungs]
 
 
-def offered_repeats(store: Asked, runs: Sequence[Run], report: ComparisonReport) -> list[str]:
-    """Runs of the store that repeat one of its arms and were not picked."""
+def offered_repeats(store: Queryable, runs: Sequence[Run], report: ComparisonReport) -> list[str]:
+    """Return the ids of stored runs that repeat one of the arms and were not selected."""
     likely = run_queries.likely_repeats(store, runs, MOST_OFFERED)
-    found = facts_of(store, likely, with_pieces=False, windows_of=_no_windows)  # which runs without a load of ours have
-    candidates = [under(one, report.workload) for one in found if any(load.measured for load in one.loads)]
+    repeat_facts = facts_of(
+        store, likely, with_pieces=False, windows_of=_no_windows
+    )  # which runs without a load of ours have
+    candidates = [
+        restrict_to_workload(run_facts, report.workload)
+        for run_facts in repeat_facts
+        if any(load.measured for load in run_facts.loads)
+    ]
     return [
-        one.run_id for one in candidates if any(all(is_repeat(one, run) for run in arm.runs) for arm in report.arms)
+        candidate.run_id
+        for candidate in candidates
+        if any(all(is_repeat(candidate, run) for run in arm.runs) for arm in report.arms)
     ]
 
 
-def _no_windows(store: Asked, runs: Sequence[Run]) -> Mapping[str, Sequence[Window]]:
+def _no_windows(store: Queryable, runs: Sequence[Run]) -> Mapping[str, Sequence[Window]]:
     return {}
 
 
 def _earlier(
-    store: Asked,
+    store: Queryable,
     runs: Sequence[Run],
     arms: Sequence[Arm],
     objective: Objective,
-    workload: Workload | None,
+    workload: WorkloadKey | None,
     windows_of: WindowsOf,
-) -> tuple[Earlier | None, tuple[RunFacts, ...]]:
-    """How much one start differs from the next, by earlier repeats: asked for only where an arm has a single start."""
+) -> tuple[EarlierSpread | None, tuple[RunFacts, ...]]:
+    """Return the spread between starts of earlier repeats, and these runs; read only if an arm has a single start."""
     if len(arms) < 2 or all(len(arm.starts) >= FEWEST_FOR_SPREAD for arm in arms):
         return None, ()
     setting = run_queries.same_setting(store, runs, MOST_EARLIER)
-    with_pieces = objective.kind is Kind.OUTPUT_TPS
-    found = facts_of(store, setting, with_pieces, windows_of)
-    alike = [under(one, workload) for one in found if workload is None or is_under(one, workload)]
-    others = [arm for arm in arms_of(alike) if len(arm.starts) >= FEWEST_FOR_SPREAD]
-    groups = [values for arm in others if len(values := _values(arm, objective)) >= FEWEST_FOR_SPREAD]
-    earlier = earlier_of(groups)
+    with_pieces = objective.kind is ObjectiveKind.OUTPUT_TPS
+    earlier_facts = facts_of(store, setting, with_pieces, windows_of)
+    same_workload = [
+        restrict_to_workload(run_facts, workload)
+        for run_facts in earlier_facts
+        if workload is None or has_workload(run_facts, workload)
+    ]
+    replicated_arms = [arm for arm in arms_of(same_workload) if len(arm.starts) >= FEWEST_FOR_SPREAD]
+    groups = [values for arm in replicated_arms if len(values := _values(arm, objective)) >= FEWEST_FOR_SPREAD]
+    earlier = pool_earlier_spread(groups)
     is_enough = earlier is not None and earlier.serves
-    return (earlier, tuple(run for arm in others for run in arm.runs)) if is_enough else (None, ())
+    return (earlier, tuple(run for arm in replicated_arms for run in arm.runs)) if is_enough else (None, ())
 
 
 def _values(arm: Arm, objective: Objective) -> list[float]:
     keys = evidence_keys(loads_of(arm), objective)
-    values = [replicate(start, objective, keys).value for start in arm.starts]
+    values = [make_replicate(start, objective, keys).value for start in arm.starts]
     return [value for value in values if value is not None]
 
 
-LIVE_ROWS = (RowCode.MODEL, RowCode.HARDWARE, RowCode.WORKLOAD, RowCode.PROMPTS, RowCode.NEIGHBOURS)
+LIVE_ROWS = (
+    *(RowCode.MODEL, RowCode.FORCED_ACCEPTANCE, RowCode.HARDWARE),
+    *(RowCode.WORKLOAD, RowCode.PROMPTS, RowCode.NEIGHBOURS),
+)
 
 
-def not_comparable(store: Asked, runs: Sequence[Run], windows_of: WindowsOf = stored_windows) -> dict[str, Row]:
-    """Run id -> why its speed is not held against the first one's, for those of which it is not.
+def incomparable_runs(
+    store: Queryable, runs: Sequence[Run], windows_of: WindowsOf = stored_windows
+) -> dict[str, GuardRow]:
+    """Return run id -> the reason why its speed cannot be compared with the first run's; comparable runs are absent.
 
-    Of two that have ended everything counts; while one goes on, what no further measuring takes away.
+    For two ended runs every guard row counts; while one is live, only those that no further measurement can change.
     """
     if len(runs) < 2:
         return {}
     facts = facts_of(store, runs, windows_of=windows_of)
     workload = find_workload(shared_workloads(facts), None)
-    first, *others = (alone(under(one, workload)) for one in facts)
-    goes_on = {run.id for run in runs if not run.state.is_final}
-    asked = {other.id: LIVE_ROWS if {first.id, other.id} & goes_on else tuple(RowCode) for other in others}
-    found = {other.id: refusals(_rows(first, other, asked[other.id])) for other in others}
-    return {run_id: rows[0] for run_id, rows in found.items() if rows}
+    first, *other_arms = (single_run_arm(restrict_to_workload(run_facts, workload)) for run_facts in facts)
+    live_ids = {run.id for run in runs if not run.state.is_final}
+    codes_by_run = {arm.id: LIVE_ROWS if {first.id, arm.id} & live_ids else tuple(RowCode) for arm in other_arms}
+    rows_by_run = {arm.id: refusals(_rows(first, arm, codes_by_run[arm.id])) for arm in other_arms}
+    return {run_id: rows[0] for run_id, rows in rows_by_run.items() if rows}
 
 
-def _rows(first: Arm, other: Arm, codes: Collection[RowCode]) -> list[Row]:
-    """The guard's rows of these codes."""
-    pair = Pair(first, other, propose([first, other]), common_keys([*loads_of(first), *loads_of(other)]))
+def _rows(first: Arm, second: Arm, codes: Collection[RowCode]) -> list[GuardRow]:
+    """Return the guard's rows with these codes."""
+    pair = ArmPair(
+        first, second, propose_objective([first, second]), common_keys([*loads_of(first), *loads_of(second)])
+    )
     return [row for row in guard(pair) if row.code in codes]
 
 
-def alone(facts: RunFacts) -> Arm:
-    """A run as an arm of its own."""
+def single_run_arm(facts: RunFacts) -> Arm:
+    """Return a run as an arm of its own."""
     return Arm(arm_key(facts), (facts,))
 
 
-def named(arms: Collection[Arm]) -> dict[str, str]:
-    """Run id -> name, for words."""
+def arm_names_by_run(arms: Collection[Arm], runs: Sequence[Run]) -> dict[str, str]:
+    """Return run id -> name of its arm; a run that is in none keeps its own name."""
+    names = {run_id: arm.name for arm in arms for run_id in (*(run.run_id for run in arm.runs), *arm.left_out)}
+    return {run.id: names.get(run.id, run.name) for run in runs}
+
+
+def run_names(arms: Collection[Arm]) -> dict[str, str]:
+    """Return run id -> name, for use in sentences."""
     return {run.run_id: run.name for arm in arms for run in arm.runs}

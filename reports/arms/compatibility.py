@@ -1,4 +1,4 @@
-"""Which configurations' servers came up on which GPUs, in words."""
+"""Compatibility of configurations with GPUs: servers that came up or failed, and published statements."""
 
 from __future__ import annotations
 
@@ -7,37 +7,39 @@ from typing import Any
 
 from analysis.comparison.config_diff import chips
 from analysis.comparison.model_names import base_name
-from analysis.decide.compatibility import Place, Stated, as_one
+from analysis.decide.compatibility import GpuCompatibility, StatedCompatibility, merge_duplicates
 from reference.published import load_published
 from reference.statements import read_table
 from reports.runs.run_report import engine_title_of
-from storage.ask import run_queries
-from storage.ask.queries import Asked
+from storage.queries import run_queries
+from storage.queries.run_data import Queryable
 
 NO_GPU = "no GPU"
 
 
-def compatibility(store: Asked, run_ids: Sequence[str] | None) -> list[Place]:
-    """By these runs, or all, as far as Pitwall launched them and they came up or failed."""
-    return as_one(map(_place, run_queries.compatibility(store, run_ids)))
+def compatibility(store: Queryable, run_ids: Sequence[str] | None) -> list[GpuCompatibility]:
+    """Return the compatibility shown by these runs, or by all; only launched runs that came up or failed count."""
+    return merge_duplicates(map(_gpu_compatibility, run_queries.compatibility(store, run_ids)))
 
 
-def published_places() -> list[Stated]:
-    """What the documents say works where, in their order: each about the first configuration of its document."""
-    found = [row for row in read_table("validations") if row["kind"] == "compatibility"]
-    return [_stated(row) for row in found]
+def published_compatibility() -> list[StatedCompatibility]:
+    """Return the documents' compatibility statements in order, each about the first configuration of its document."""
+    rows = [row for row in read_table("validations") if row["kind"] == "compatibility"]
+    return [_stated_compatibility(row) for row in rows]
 
 
-def _stated(row: Mapping[str, str]) -> Stated:
-    about = next(one for one in load_published().values() if one.source.id == row["source"])
+def _stated_compatibility(row: Mapping[str, str]) -> StatedCompatibility:
+    configuration = next(published for published in load_published().values() if published.source.id == row["source"])
     works = {"true": True, "false": False, "": None}[row["is_pass"]]
-    rest = (row["memory"], row["max_context"], row["result"])
-    return Stated(about.label, row["subject"], works, *rest, about.source.title, int(row["line"]))
+    details = (row["memory"], row["max_context"], row["result"])
+    return StatedCompatibility(
+        configuration.label, row["subject"], works, *details, configuration.source.title, int(row["line"])
+    )
 
 
-def _place(row: Mapping[str, Any]) -> Place:
-    rest = (row["came_up"], row["starts"], row["cause"], row["cause_at"])
-    return Place(_configuration(row), _gpu(row["gpus"]), *rest)
+def _gpu_compatibility(row: Mapping[str, Any]) -> GpuCompatibility:
+    outcome = (row["came_up"], row["starts"], row["cause"], row["cause_at"])
+    return GpuCompatibility(_configuration(row), _gpu(row["gpus"]), *outcome)
 
 
 def _configuration(row: Mapping[str, Any]) -> str:
@@ -49,7 +51,7 @@ def _configuration(row: Mapping[str, Any]) -> str:
 
 
 def _gpu(names: Sequence[str] | None) -> str | None:
-    """'2 x NVIDIA H100'; None where nobody looked."""
+    """'2 x NVIDIA H100'; None if the GPUs are unknown."""
     if names is None:
         return None
     kinds = list(dict.fromkeys(names))

@@ -1,4 +1,4 @@
-"""A run apart from its loads that are not compared: its windows hold these too."""
+"""Excludes from a run's report the windows of loads that are not compared."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from analysis.runs.conditions import Span
 from analysis.runs.windows import SpeedSummary, Window, summarize
 from domain import Run
 from reports.runs.run_report import RunReport
-from storage.ask.queries import Acceptance
+from storage.queries.run_data import Acceptance
 
 
-def other_loads(whole: RunFacts, compared: RunFacts) -> tuple[Span, ...]:
-    """When the run's loads that are not compared ran, their warm-up included."""
-    kept = {load.load_id for load in compared.loads}
-    return tuple(_spans(load for load in whole.loads if load.load_id not in kept))
+def other_loads(all_facts: RunFacts, compared: RunFacts) -> tuple[Span, ...]:
+    """Return the time spans of the run's loads that are not compared, including their warm-up."""
+    compared_ids = {load.load_id for load in compared.loads}
+    return tuple(_spans(load for load in all_facts.loads if load.load_id not in compared_ids))
 
 
 def _spans(loads: Iterable[LoadRecord]) -> Iterable[Span]:
     for load in loads:
         if load.requests:
-            ended = max(one.sent_at + timedelta(milliseconds=one.total_ms or 0.0) for one in load.requests)
-            yield Span(load.run_id, min(one.sent_at for one in load.requests), ended, load.load_id)
+            ended = max(request.sent_at + timedelta(milliseconds=request.total_ms or 0.0) for request in load.requests)
+            yield Span(load.run_id, min(request.sent_at for request in load.requests), ended, load.load_id)
 
 
-def apart_from(report: RunReport, others: Sequence[Span]) -> RunReport:
-    """The report without the windows in which these loads ran; what only the whole run shows is unknown then."""
-    if not others:
+def without_loads(report: RunReport, load_spans: Sequence[Span]) -> RunReport:
+    """Return the report without the windows in which these loads ran; values of the run as a whole become unknown."""
+    if not load_spans:
         return report
-    windows = [one for one in report.windows if not _touches(one, report.run, others)]
+    windows = [window for window in report.windows if not _touches(window, report.run, load_spans)]
     summary = summarize(windows)
     return replace(report, windows=windows, summary=summary, acceptance=_acceptance(report, summary), printed=None)
 
 
 def _touches(window: Window, run: Run, spans: Sequence[Span]) -> bool:
-    """Whether one of these ran in the window; where the run's readiness is not known, it may have."""
+    """Whether one of these spans overlaps the window; True if the run's ready time is unknown."""
     if run.ready_at is None:
         return True
     ended = run.ready_at + timedelta(seconds=window.since_ready_s)

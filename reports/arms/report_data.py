@@ -1,4 +1,4 @@
-"""What a report shows of some runs, put together once: the comparison as Compare has it, and what each run is."""
+"""Data of a report on some runs: the comparison as Compare shows it, and facts about each run."""
 
 from __future__ import annotations
 
@@ -7,36 +7,40 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from analysis.comparison.compare import Comparison
+from analysis.compare_arms import ArmComparison
 from analysis.comparison.facts import RunFacts
-from analysis.decide.frontier import Point
+from analysis.decide.frontier import FrontierPoint
 from analysis.decide.rank import Ranking
 from analysis.evidence.objectives import parse_objective
 from analysis.guard import RowCode
 from commands.study_file import USERS_HELD, StudyPlan
 from domain import Run, Study
 from redaction import mask_json, mask_text
-from reports.arms.comparison import Asking, ComparisonReport, comparison_of, rungs_of
+from reports.arms.accuracy import AccuracyRow, accuracy_rows
+from reports.arms.arm_metrics import ArmMetrics, arm_metrics
+from reports.arms.comparison import ComparisonOptions, ComparisonReport, comparison_of, rung_answers
 from reports.arms.facts import facts_of
 from reports.arms.load_curve import load_curve
-from reports.arms.other_loads import apart_from
-from reports.arms.viewpoints import known_of, rankings
+from reports.arms.other_loads import without_loads
+from reports.arms.published_table import PublicationTable, published_tables
+from reports.arms.viewpoints import rankings, viewpoint_inputs
 from reports.people import People, people_of
 from reports.runs.evidence import Evidence, evidence_of
+from reports.runs.metric_inputs import metrics_of_runs
 from reports.runs.physics import Physics, physics_of
 from reports.runs.prices import prices_of
-from reports.runs.run_metrics import Values, metrics_of
+from reports.runs.run_metrics import RunMetrics
 from reports.runs.run_report import RunReport, report_on
-from storage.ask import queries
-from storage.ask.machine_queries import machines
-from storage.ask.queries import Asked
-from storage.ask.run_queries import runs_of
-from storage.masked import Masked
+from storage.masking import MaskedStore
+from storage.queries import run_data
+from storage.queries.machine_queries import machines
+from storage.queries.run_data import Queryable
+from storage.queries.run_queries import runs_of
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """Who made a report, when, and with which Pitwall."""
+class ReportProvenance:
+    """Author, time and Pitwall version of a report."""
 
     by: str
     at: datetime
@@ -45,83 +49,88 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class ReportData:
-    """Everything that a report shows, without words. Texts are masked."""
+    """Everything that a report shows, before formatting. Texts are masked."""
 
-    made: Made
+    provenance: ReportProvenance
     comparison: ComparisonReport
-    reports: tuple[RunReport, ...]  # of each run, in the order asked for
-    facts: Mapping[str, RunFacts]  # by run id, as every other mapping here
-    metrics: Mapping[str, Values]
+    reports: tuple[RunReport, ...]  # in the requested order
+    facts: Mapping[str, RunFacts]  # by run id, as every mapping here
+    metrics: Mapping[str, RunMetrics]
     physics: Mapping[str, Physics]
     evidence: tuple[Evidence, ...]
-    events: Mapping[str, queries.Events]
+    events: Mapping[str, run_data.Events]
     people: Mapping[str, People]
-    rungs: Sequence[Sequence[Comparison]] = ()
+    rungs: Sequence[Sequence[ArmComparison]] = ()
     rankings: Sequence[Ranking] = ()  # of the arms by each viewpoint
-    curve: Sequence[Point] = ()  # speed of a user and of a GPU, by arm and concurrency
-    asking: Asking = field(default_factory=Asking)
+    curve: Sequence[FrontierPoint] = ()  # speed per user and per GPU, by arm and concurrency
+    asking: ComparisonOptions = field(default_factory=ComparisonOptions)
     study: Study | None = None
     machines: Mapping[str, str] = field(default_factory=dict)  # machine id -> its title, no host name
+    accuracies: Sequence[AccuracyRow] = ()  # of the arms by task
+    arm_metrics: ArmMetrics = field(default_factory=dict)  # by arm id
+    published_tables: Sequence[PublicationTable] = ()
 
     @property
     def runs(self) -> list[Run]:
-        return [one.run for one in self.reports]
+        return [report.run for report in self.reports]
 
 
 def report_data(
-    store: Asked,
+    store: Queryable,
     run_ids: Sequence[str],
-    made: Made,
+    provenance: ReportProvenance,
     prices_path: Path,
-    asking: Asking | None = None,
+    options: ComparisonOptions | None = None,
     study: Study | None = None,
 ) -> ReportData:
-    """The report on these runs; ids that no run has are passed over. Raises WorkloadNotSharedError as `comparison_of`.
+    """Return the data of a report on these runs; unknown ids are ignored. Raises WorkloadNotSharedError.
 
-    asking: None for what the study asks, or for what the workload proposes.
+    options: None for those of the study, or the defaults.
     """
-    masked = Masked(store, mask_text)
-    runs, asked = runs_of(masked, run_ids), asking or (asking_of(study) if study else Asking())
-    comparison, reports = comparison_of(masked, runs, asked), report_on(masked, runs)
-    facts = {one.run_id: one for arm in comparison.arms for one in arm.runs}  # as they are compared
-    facts |= {one.run_id: one for one in facts_of(masked, [run for run in runs if run.id not in facts])}
-    started = queries.startup_facts(masked, [run.id for run in runs])
-    known = known_of(masked, comparison, runs, prices_path, asked.declared)
-    physics = {
-        one.run.id: known.physics.get(one.run.id)
-        or physics_of(masked, one, facts[one.run.id], prices_of(prices_path, one.run.machine_id))
-        for one in reports
+    masked = MaskedStore(store, mask_text)
+    runs, choices = runs_of(masked, run_ids), options or (study_options(study) if study else ComparisonOptions())
+    comparison, reports = comparison_of(masked, runs, choices), report_on(masked, runs)
+    facts = {run_facts.run_id: run_facts for arm in comparison.arms for run_facts in arm.runs}  # as they are compared
+    facts |= {
+        run_facts.run_id: run_facts for run_facts in facts_of(masked, [run for run in runs if run.id not in facts])
     }
+    inputs = viewpoint_inputs(masked, comparison, runs, prices_path)
+    physics = {
+        report.run.id: inputs.physics.get(report.run.id)
+        or physics_of(masked, report, facts[report.run.id], prices_of(prices_path, report.run.machine_id))
+        for report in reports
+    }
+    metrics = metrics_of_runs(
+        masked, [without_loads(report, comparison.other_loads.get(report.run.id, ())) for report in reports], facts
+    )
+    numbers_of_arms = arm_metrics(comparison, metrics)
+    accuracies = accuracy_rows(comparison, inputs.outcomes, inputs.item_pairs)
     return ReportData(
-        made,
+        provenance,
         comparison,
         tuple(reports),
         facts,
-        {
-            one.run.id: metrics_of(
-                apart_from(one, comparison.other_loads.get(one.run.id, ())),
-                facts[one.run.id],
-                {row.key: row.value for row in started[one.run.id]},
-            )
-            for one in reports
-        },
+        metrics,
         physics,
         tuple(evidence_of(masked, runs)),
-        {run.id: queries.events(masked, run.id) for run in runs},
+        {run.id: run_data.events(masked, run.id) for run in runs},
         people_of(store, runs),
-        rungs_of(comparison, asked),
-        rankings(known) if comparison.answers else (),
-        load_curve(known) if comparison.answers else (),
-        asked,
+        rung_answers(comparison),
+        rankings(inputs) if comparison.answers else (),
+        load_curve(inputs) if comparison.answers else (),
+        choices,
         study and study.model_copy(update={n: mask_json(getattr(study, n)) for n in ("title", "plan", "answer")}),
-        {one.machine_id: one.title(shows_host=False) for one in machines(masked)},
+        {machine.machine_id: machine.title(shows_host=False) for machine in machines(masked)},
+        accuracies,
+        numbers_of_arms,
+        published_tables(comparison, numbers_of_arms, inputs.outcomes, accuracies),
     )
 
 
-def asking_of(study: Study) -> Asking:
-    """Its margin, its objective where that is one of single runs, and that it compares machines where it names them."""
+def study_options(study: Study) -> ComparisonOptions:
+    """Return a study's margin, its objective if runs have it, and declared hardware if it names several hosts."""
     plan = StudyPlan.model_validate(study.plan)
     is_of_runs = plan.objective and plan.objective != USERS_HELD
     objective = parse_objective(plan.objective) if is_of_runs and plan.objective else None
     declared = {RowCode.HARDWARE} if len({arm.host for arm in plan.arms}) > 1 else ()
-    return Asking(objective, frozenset(declared), margin=plan.margin)
+    return ComparisonOptions(objective, frozenset(declared), margin=plan.margin)

@@ -1,4 +1,4 @@
-"""The arms of a long list of runs: by what was asked of their servers and loads, without reading a single request."""
+"""Groups many runs into arms by their configurations and loads, without reading any request."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from analysis.comparison.arms import Arm, arms_of
 from analysis.comparison.facts import RunFacts
 from analysis.evidence.loads import LoadRecord
 from domain import Run
-from reports.arms.facts import evidence_of, processes_of
-from reports.arms.served import served_by
+from reports.arms.facts import processes_of
+from reports.arms.served_config import served_by
 from reports.runs.effective_config import effective_configs
-from storage.ask.load_queries import asked_loads
-from storage.ask.queries import Asked
+from reports.runs.measured_loads import comparable_loads
+from storage.queries.load_queries import read_loads
+from storage.queries.run_data import Queryable
 
 
-def run_arms(store: Asked, runs: Sequence[Run]) -> list[Arm]:
-    """The arms of these runs, as Compare finds them where the GPUs are known from the start of the server."""
-    effective, asked = effective_configs(store, runs), asked_loads(store, [run.id for run in runs])
+def run_arms(store: Queryable, runs: Sequence[Run]) -> list[Arm]:
+    """Return the arms of these runs; they equal Compare's if the GPUs were recorded at the start of the server."""
+    effective, loads_by_run = effective_configs(store, runs), read_loads(store, [run.id for run in runs])
     processes = processes_of(store, runs)
     facts = [
         RunFacts(
@@ -25,7 +26,7 @@ def run_arms(store: Asked, runs: Sequence[Run]) -> list[Arm]:
             run.name,
             served_by(run, effective[run.id], ()),
             workload=run.workload.name if run.workload else None,
-            loads=tuple(evidence_of([LoadRecord(run.id, one.load_id, one) for one in asked[run.id]])),
+            loads=tuple(comparable_loads([LoadRecord(run.id, load.load_id, load) for load in loads_by_run[run.id]])),
             began_at=run.started_at or run.created_at,
             processes=processes[run.id],
         )

@@ -1,1 +1,1 @@
-"""What is known of one run: windows, metrics, configuration, model, physics, money."""
+"""Reports on one run: windows, metrics, configuration, model, physics, cost."""

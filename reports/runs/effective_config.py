@@ -1,27 +1,27 @@
-"""What was asked of a run's server, and beside it what the server says it started with."""
+"""Requested configuration of a run's server, beside the values that the server logged at its start."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from analysis.comparison.config_diff import flatten
-from analysis.runs.effective import LogFact, Row, effective_rows
+from analysis.runs.effective_config import EffectiveRow, LogFact, effective_rows
 from domain import Run
-from storage.ask import queries
+from storage.queries import run_data
 
 
-def effective_config(store: queries.Asked, run: Run) -> tuple[list[Row], bool]:
-    """A row a field, and whether the log has said anything of how the server started."""
-    facts = queries.startup_facts(store, [run.id])[run.id]
+def effective_config(store: run_data.Queryable, run: Run) -> tuple[list[EffectiveRow], bool]:
+    """Return one row per field, and whether the log contains any start-up fact."""
+    facts = run_data.startup_facts(store, [run.id])[run.id]
     return _rows(run, facts), bool(facts)
 
 
-def effective_configs(store: queries.Asked, runs: Sequence[Run]) -> dict[str, list[Row]]:
-    """The same of several runs, by their ids."""
-    facts = queries.startup_facts(store, [run.id for run in runs])
+def effective_configs(store: run_data.Queryable, runs: Sequence[Run]) -> dict[str, list[EffectiveRow]]:
+    """Return run id -> one row per field."""
+    facts = run_data.startup_facts(store, [run.id for run in runs])
     return {run.id: _rows(run, facts[run.id]) for run in runs}
 
 
-def _rows(run: Run, facts: Sequence[queries.StartupRow]) -> list[Row]:
-    asked = flatten(run.config.model_dump(mode="json", exclude={"argv"}))
-    return effective_rows(asked, run.config.engine, [LogFact(*row) for row in facts])
+def _rows(run: Run, facts: Sequence[run_data.StartupRow]) -> list[EffectiveRow]:
+    requested = flatten(run.config.model_dump(mode="json", exclude={"argv"}))
+    return effective_rows(requested, run.config.engine, [LogFact(*row) for row in facts])

@@ -1,4 +1,4 @@
-"""Who spoke of a run, and whether they agree: the sources of its numbers, the log held against the counters."""
+"""Sources of a run's numbers, and whether its log agrees with its counters."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from domain import Run, Source
-from storage.ask import live_queries, queries
+from domain import MeasurementSource, Run
+from storage.queries import live_queries, run_data
 
 TOLERANCE = 0.05
-OF_ENGINE = (Source.COUNTER, Source.SLOTS)
+ENGINE_SOURCES = (MeasurementSource.COUNTER, MeasurementSource.SLOTS)
 
 
-class Standing(StrEnum):
-    """How the numbers that the engine itself gave stand."""
+class SourceAgreement(StrEnum):
+    """Agreement of the engine's own numbers with its log."""
 
     AGREE = "agree"
     DISAGREE = "disagree"
@@ -26,35 +26,35 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True)
 class Evidence:
-    """The sources of one run's numbers; `no_counters` is why its endpoints said nothing, where that is known."""
+    """Sources of one run's numbers; `no_counters` is the reason why its endpoints gave none, if known."""
 
     run: Run
-    sources: Sequence[queries.SourceRow]
-    crosscheck: queries.Crosscheck
+    sources: Sequence[run_data.SourceRow]
+    crosscheck: run_data.Crosscheck
     no_counters: str | None = None
-    silence: queries.Silence | None = None
+    silence: run_data.Silence | None = None
 
     @property
-    def of_engine(self) -> list[queries.SourceRow]:
-        return [row for row in self.sources if row.source in OF_ENGINE]
+    def of_engine(self) -> list[run_data.SourceRow]:
+        return [row for row in self.sources if row.source in ENGINE_SOURCES]
 
     @property
-    def standing(self) -> Standing:
-        is_logged = any(row.source == Source.LOG for row in self.sources)
+    def agreement(self) -> SourceAgreement:
+        is_logged = any(row.source == MeasurementSource.LOG for row in self.sources)
         if not self.of_engine:
-            return Standing.LOG_ALONE if is_logged else Standing.UNKNOWN
+            return SourceAgreement.LOG_ALONE if is_logged else SourceAgreement.UNKNOWN
         if not is_logged:
-            return Standing.ENGINE_ALONE
+            return SourceAgreement.ENGINE_ALONE
         if self.crosscheck.difference is None:
-            return Standing.NOT_COMPARED
-        return Standing.DISAGREE if self.crosscheck.difference > TOLERANCE else Standing.AGREE
+            return SourceAgreement.NOT_COMPARED
+        return SourceAgreement.DISAGREE if self.crosscheck.difference > TOLERANCE else SourceAgreement.AGREE
 
 
-def evidence_of(store: queries.Asked, runs: Sequence[Run]) -> list[Evidence]:
-    """The evidence of each run, in the order given."""
+def evidence_of(store: run_data.Queryable, runs: Sequence[Run]) -> list[Evidence]:
+    """Return the evidence of each run, in the given order."""
     ids = [run.id for run in runs]
-    sources, checks = queries.sources(store, ids), queries.crosschecks(store, ids)
-    errors, silences = live_queries.collector_errors(store, ids), queries.silences(store, ids)
+    sources, checks = run_data.sources(store, ids), run_data.crosschecks(store, ids)
+    errors, silences = live_queries.collector_errors(store, ids), run_data.silences(store, ids)
     return [
         Evidence(run, sources[run.id], checks[run.id], errors[run.id].get("endpoint"), silences.get(run.id))
         for run in runs

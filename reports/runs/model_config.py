@@ -1,4 +1,4 @@
-"""A run's model as its config.json describes it: noted at the start, or read from its folder on this machine."""
+"""Config.json of a run's model: as recorded at the start, or read from its folder on this machine."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ CONFIG = "config.json"
 LARGEST_BYTES = 4 << 20
 
 
-def model_config(run: Run, here: str | None = None) -> Mapping[str, Any] | Reason:
-    """Its fields as they were noted at the start, else as the file says now; or why they are unknown.
+def model_config(run: Run, local_machine_id: str | None = None) -> Mapping[str, Any] | Reason:
+    """Return the fields as recorded at the start, else from the file now; or the reason why they are unknown.
 
-    here: the id of this machine, which alone has the file.
+    local_machine_id: the id of this machine, whose files are read; None: determine it.
     """
     noted = ((run.provenance or {}).get("model") or {}).get("shape")
     if isinstance(noted, Mapping) and noted:
         return noted
-    place = _place(run)
-    if place is None or run.machine_id != (here or machine_id()):
+    path = _model_path(run)
+    if path is None or run.machine_id != (local_machine_id or machine_id()):
         return Reason(Code.MODEL_NOT_HERE)
-    if place.is_file():
-        return Reason(Code.CONFIG_NOT_READ, values={"why": "the model is a single file, which has none"})
-    return read_config(place / CONFIG)
+    if path.is_file():
+        return Reason(Code.CONFIG_NOT_READ, values={"why": "the model is a single file without one"})
+    return read_config(path / CONFIG)
 
 
 def read_config(path: Path) -> Mapping[str, Any] | Reason:
-    """One JSON object from a regular file of at most 4 MiB."""
+    """Read one JSON object from a regular file of at most 4 MiB."""
     try:
         return read_object(path, LARGEST_BYTES)
     except FileNotFoundError:
-        return Reason(Code.CONFIG_NOT_READ, values={"why": "there is none"})
+        return Reason(Code.CONFIG_NOT_READ, values={"why": "it does not exist"})
     except (OSError, RuntimeError, NotRegularError):
-        return Reason(Code.CONFIG_NOT_READ, values={"why": "it may not be read"})
+        return Reason(Code.CONFIG_NOT_READ, values={"why": "it cannot be opened"})
     except ValueError as error:
         return Reason(Code.CONFIG_NOT_READ, values={"why": str(error)})
 
 
-def _place(run: Run) -> Path | None:
-    """Where its start found the model; of a run that was not launched here, a path in its command."""
-    found = (run.provenance or {}).get("model")
-    if isinstance(found, Mapping) and isinstance(found.get("path"), str):
-        return Path(found["path"])
-    named = run.config.model
-    is_path = named is not None and named.startswith("/") and not run.config.image
-    return Path(named) if named and is_path and Path(named).exists() else None
+def _model_path(run: Run) -> Path | None:
+    """Return the model's path as recorded at the start, else the path in the command if it exists here."""
+    model = (run.provenance or {}).get("model")
+    if isinstance(model, Mapping) and isinstance(model.get("path"), str):
+        return Path(model["path"])
+    model_name = run.config.model
+    is_path = model_name is not None and model_name.startswith("/") and not run.config.image
+    return Path(model_name) if model_name and is_path and Path(model_name).exists() else None

@@ -1,4 +1,4 @@
-"""What a machine costs, as its user entered it once in prices.toml of the data folder."""
+"""Prices of a machine, as entered in prices.toml in the data folder."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from machine.regular_file import NotRegularError, opened, pinned
+from machine.regular_file import NotRegularError, open_regular, pin_path
 
 LARGEST_BYTES = 1 << 16
 
 
-class _Machine(BaseModel):
+class _MachinePrice(BaseModel):
     model_config = ConfigDict(extra="forbid")
     per_hour: float | None = Field(default=None, ge=0)
     per_kwh: float | None = Field(default=None, ge=0)
@@ -22,11 +22,11 @@ class _Machine(BaseModel):
 class _File(BaseModel):
     model_config = ConfigDict(extra="forbid")
     currency: str = Field(min_length=1, max_length=8)
-    machine: dict[str, _Machine] = Field(default_factory=dict)
+    machine: dict[str, _MachinePrice] = Field(default_factory=dict)
 
 
 class Prices(NamedTuple):
-    """The prices of one machine; None: not entered. `problem`: why the file was not read, in a sentence."""
+    """Prices of one machine; None: not entered. `problem`: why the file was not read, as a sentence."""
 
     currency: str = ""
     per_hour: float | None = None
@@ -35,16 +35,16 @@ class Prices(NamedTuple):
 
 
 def prices_of(path: Path, machine_id: str) -> Prices:
-    """The prices of a machine: its own, else those under 'default'."""
+    """Return the prices of a machine, else those under 'default'."""
     try:
-        with opened(pinned(path)) as file:
+        with open_regular(pin_path(path)) as file:
             content = _File.model_validate(tomllib.loads(file.read(LARGEST_BYTES).decode()))
     except FileNotFoundError:
         return Prices()
     except (OSError, RuntimeError, NotRegularError, UnicodeDecodeError, tomllib.TOMLDecodeError):
-        return Prices(problem=f"{path.name} is no TOML file that can be read.")
+        return Prices(problem=f"{path.name} is not a readable TOML file.")
     except ValidationError as error:
         first = error.errors()[0]
         return Prices(problem=f"{path.name}: {'.'.join(map(str, first['loc']))}: {first['msg'].lower()}.")
-    machine = content.machine.get(machine_id) or content.machine.get("default") or _Machine()
+    machine = content.machine.get(machine_id) or content.machine.get("default") or _MachinePrice()
     return Prices(content.currency, machine.per_hour, machine.per_kwh)

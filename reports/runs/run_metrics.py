@@ -1,188 +1,255 @@
-"""The numbers by which runs stand beside each other: speed, latency, speculation, capacity, memory, start-up, power."""
+"""Values of the metrics of one run: the only place where pages, reports, the command line and the API get them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from analysis.comparison.facts import RunFacts
-from analysis.comparison.replicates import tokens_per_j
-from analysis.evidence.loads import LoadRecord, is_whole
-from analysis.evidence.measure import LATENCIES as OF_REQUEST
-from analysis.evidence.measure import evidence_keys, measure, quantile
-from analysis.evidence.objectives import TERMS, Kind, Objective
-from analysis.runs.printed import PrintedSpeed
+from analysis.comparison.replicates import tokens_per_j, why_no_joules
+from analysis.comparison.workload import last_workload_loads
+from analysis.evidence.factors import geometric_mean
+from analysis.evidence.loads import LoadRecord, is_positive, is_whole
+from analysis.evidence.measure import LATENCIES, evidence_keys, measure, quantile
+from analysis.evidence.objectives import Objective, ObjectiveKind
+from analysis.loads.load_results import STATISTICS
+from analysis.metrics.definition import Concurrency
+from analysis.metrics.registry import MetricId, display_order
+from analysis.runs.conditions import Conditions
+from analysis.runs.windows import SpeedSummary
 from engines.definitions import MEASURES
+from load_records import Result
+from reasons import Code, Reason
+from reports.runs.measured_loads import mean_w
 from reports.runs.run_report import RunReport
+from storage.queries.run_data import Peaks
 
-
-class Section(StrEnum):
-    """The sections of the table, in their order."""
-
-    SPEED = "Speed"
-    LATENCY = "Latency"
-    SPECULATION = "Speculation"
-    CAPACITY = "KV capacity"
-    STARTUP = "Start-up"
-    POWER = "Power and machine"
+NO_PEAKS = Peaks()
+TAILS: Mapping[str, tuple[float, int]] = {"p50": (0.5, 1), "p95": (0.95, 20), "p99": (0.99, 100)}  # share, fewest
+LATENCY_KINDS = (ObjectiveKind.TTFT_MS, ObjectiveKind.TPOT_MS, ObjectiveKind.E2E_MS)
+STARTUP_KEYS = ("model_load_s", "compile_s", "graph_capture_s", "engine_init_s")
+CAPACITY_KEYS = (
+    "kv_cache_tokens", "full_context_concurrency", "model_load_gib", "kv_cache_gib", "graph_capture_gib",
+)  # fmt: skip
+NOT_RECORDED = Reason(Code.NOT_RECORDED)
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
-    """What one number is; `higher_is_better` is None where neither is.
+class MetricValue:
+    """A value of a metric in its unit, or None with the reason."""
 
-    objective: what two arms must be alike in to be held against each other by it; None: what their loads must.
-    is_ranked: False: no two arms are held against each other by it, whatever they are alike in.
-    is_count: of whole things.
+    value: float | None
+    reason: Reason | None = None
+
+
+NO_VALUE = MetricValue(None)
+RunMetrics = Mapping[MetricId, MetricValue]
+Values = Iterator[tuple[MetricId, MetricValue]]
+
+
+@dataclass(frozen=True, slots=True)
+class MetricInputs:
+    """Everything that the metrics of one run are computed from.
+
+    loads: Pitwall's, with the chunk times of concurrent requests. results: those of its loads whose requests are not
+    stored, by Pitwall's definitions. conditions: of each load with a measured request.
+    startup: its row of the view `startup`. startup_s: from the start of its process to ready.
     """
 
-    section: Section
-    title: str
-    unit: str
-    meaning: str
-    higher_is_better: bool | None = None
-    objective: Objective | None = None
-    is_ranked: bool = True
-    is_count: bool = False
+    report: RunReport
+    loads: Sequence[LoadRecord] = ()
+    results: Sequence[Result] = ()
+    conditions: Sequence[Conditions] = ()
+    startup: Mapping[str, Any] = field(default_factory=dict)
+    startup_s: float | None = None
+    peaks: Peaks = NO_PEAKS
+    preemptions: float | None = None
 
 
-Values = dict[Named, float | None]
-QUANTILES = (50, 95, 99)
-LATENCIES = (
-    ("Time to first token", "sent to first token", Kind.TTFT_MS),
-    ("Time per output token", "after the first token", Kind.TPOT_MS),
-    ("End-to-end latency", "sent to ended", Kind.E2E_MS),
-)
-STARTUP = (
-    ("weights_load_s", "Weights", "reading the weights"),
-    ("compile_s", "Compilation", "compiling"),
-    ("graph_capture_s", "Graph capture", "capturing graphs"),
-    ("engine_init_s", "Engine", "from the weights to readiness, all of it"),
-)
+def run_metrics(inputs: MetricInputs) -> dict[MetricId, MetricValue]:
+    """Return every metric of one run, unknown ones with their reason, in the order of the registry."""
+    values: dict[MetricId, MetricValue] = {}
+    for section in (_client_speeds, _window_speeds, _answers, _latencies, _speculation, _capacity, _startup, _machine):
+        values |= dict(section(inputs))
+    return {metric: values[metric] for metric in sorted(values, key=display_order)}
 
 
-def metrics_of(report: RunReport, facts: RunFacts, started: Mapping[str, Any]) -> Values:
-    """Every number of one run; None where it is not known. `started`: what its log said once while it started."""
-    values: Values = {}
-    for part in (_speed(report, facts), _latency(facts), _speculation(report), _capacity(started)):
-        values |= dict(part)
-    return values | dict(_startup(facts, started)) | dict(_power(facts))
+def objective_of(metric: MetricId) -> Objective | None:
+    """Return the objective by which arms are compared in this metric; None: by that of the loads."""
+    definition = metric.definition
+    if not definition.objective or metric.key == "mean_decode_tps":
+        return None
+    concurrency = metric.concurrency if definition.concurrency is Concurrency.EACH else None
+    return Objective(ObjectiveKind(definition.objective), concurrency)
 
 
-def _speed(report: RunReport, facts: RunFacts) -> Iterator[tuple[Named, float | None]]:
-    yield from client_speeds(facts)
-    for title, value, meaning in (
-        ("Decode speed, typical", report.summary.typical_tps, "median of the windows that hold decoding alone"),
-        ("Single-stream peak, p99", _peak(report, "p99"), "99th percentile of the whole 2 s windows of one request"),
-        ("Single-stream peak, maximum", _peak(report, "maximum"), "the fastest whole 2 s window of one request alone"),
-        ("Decode speed, floor", report.summary.floor_tps, "10th percentile of these windows"),
-    ):
-        yield Named(Section.SPEED, title, "tok/s", meaning, True), value
-    if report.printed:
-        yield from _printed(report.printed)
+def _client_speeds(inputs: MetricInputs) -> Values:
+    """Yield the speeds of the loads of the workload that ran last, else those of stored results."""
+    loads = last_workload_loads(inputs.loads)
+    if not loads and inputs.results:
+        yield from _stored_speeds(inputs.results)
+        return
+    concurrencies = sorted({concurrency for load in loads for concurrency in load.concurrencies})
+    if 1 in concurrencies or not concurrencies:
+        yield MetricId("stream_tps"), _over_loads(loads, Objective(ObjectiveKind.DECODE_TPS))
+    outputs = {
+        concurrency: _over_loads(loads, Objective(ObjectiveKind.OUTPUT_TPS, concurrency))
+        for concurrency in concurrencies
+        if concurrency != 1
+    }
+    for concurrency, value in outputs.items():
+        yield MetricId("output_tps", concurrency), value
+    for concurrency in concurrencies:
+        for kind in (ObjectiveKind.PROMPT_TPS, ObjectiveKind.REQUEST_TPS):
+            yield MetricId(kind.value, concurrency), _over_loads(loads, Objective(kind, concurrency))
 
 
-def _printed(printed: PrintedSpeed) -> Iterator[tuple[Named, float | None]]:
-    """What its log prints as its speed: named by the definition, so that two definitions never share a row."""
-    by = f"({printed.definition})"
-    speed = Named(Section.SPEED, f"By its log, not ranked {by}", "tok/s", printed_meaning(printed), is_ranked=False)
-    yield speed, printed.median_tps
-    lines = Named(Section.SPEED, f"Lines that say so {by}", "", "of its log", is_ranked=False, is_count=True)
-    yield lines, float(printed.lines)
+def _stored_speeds(results: Sequence[Result]) -> Values:
+    """Yield stream speed and output speeds from results whose requests are not stored."""
+    streams = _points([result for result in results if result.metric == "decode_tps" and result.concurrency == 1])
+    if streams:
+        yield MetricId("stream_tps"), MetricValue(geometric_mean(streams))
+    for concurrency in sorted({result.concurrency for result in results if result.concurrency not in (None, 1)}):
+        outputs = [r for r in results if r.metric == "output_tps" and r.concurrency == concurrency]
+        if values := _points(outputs):
+            yield MetricId("output_tps", concurrency), MetricValue(geometric_mean(values))
 
 
-def printed_meaning(printed: PrintedSpeed) -> str:
-    """What the number of a log means, as its engine counts."""
-    measure = MEASURES.get(printed.definition, "as the log prints it")
-    return f"median of the lines on which the server generated, ranks summed: {measure}"
+def _points(results: Sequence[Result]) -> list[float]:
+    """Return one positive value per load and point: the pooled rate, or the mean or median of an older load."""
+    values: dict[tuple[str, str], float] = {}
+    for statistic in reversed(STATISTICS):  # the last one counts
+        values |= {
+            (result.load_id, result.point): result.value
+            for result in results
+            if result.statistic == statistic and is_positive(result.value)
+        }
+    return list(values.values())
 
 
-def client_speeds(facts: RunFacts) -> Iterator[tuple[Named, float | None]]:
-    """What our own client measured of its last load: of a stream, and of requests side by side."""
-    for load in facts.loads[-1:]:
-        for objective in _speeds(load):
-            value = measure(load, objective, evidence_keys([load], objective), facts.speculates).value
-            terms = objective.terms
-            yield Named(Section.SPEED, objective.title.capitalize(), terms.unit, terms.meaning, True, objective), value
+def highest_output(metrics: RunMetrics) -> tuple[int, float] | None:
+    """Return (concurrency, tok/s) of a run's highest output speed; None if it has none."""
+    outputs = [
+        (metric.concurrency, value.value)
+        for metric, value in metrics.items()
+        if metric.key == "output_tps" and metric.concurrency is not None and value.value is not None
+    ]
+    return max(outputs, key=lambda output: output[1], default=None)
 
 
-def _peak(report: RunReport, which: str) -> float | None:
-    peak = report.summary.single_stream_peak
-    return getattr(peak.decode_tps, which) if peak else None
+def _over_loads(loads: Sequence[LoadRecord], objective: Objective) -> MetricValue:
+    """Return the geometric mean over the loads that have a value, each over its own requests."""
+    measures = [measure(load, objective, evidence_keys([load], objective), None) for load in loads if load.measured]
+    values = [measurement.value for measurement in measures if is_positive(measurement.value)]
+    if values:
+        return MetricValue(geometric_mean(values))
+    return MetricValue(None, next((m.reason for m in measures if m.reason), Reason(Code.NO_LOAD)))
 
 
-def _speeds(load: LoadRecord) -> list[Objective]:
-    several = [Objective(Kind.OUTPUT_TPS, c) for c in load.concurrencies if c > 1]
-    return [Objective(Kind.DECODE_TPS)] * (1 in load.concurrencies) + several
-
-
-def _latency(facts: RunFacts) -> Iterator[tuple[Named, float | None]]:
-    for load in facts.loads[-1:]:
-        for concurrency in load.concurrencies:
-            inside = [r for r in load.measured if r.concurrency == concurrency and is_whole(r)]
-            for title, meaning, kind in LATENCIES:
-                values = [value for r in inside if (value := OF_REQUEST[kind](r))]
-                yield from _quantiles(title, meaning, Objective(kind, concurrency), values)
+def _latencies(inputs: MetricInputs) -> Values:
+    loads = [load for load in last_workload_loads(inputs.loads) if load.measured]
+    for concurrency in sorted({concurrency for load in loads for concurrency in load.concurrencies}):
+        for kind in LATENCY_KINDS:
+            for label, (share, fewest) in TAILS.items():
+                quantiles = list(_quantiles(loads, kind, concurrency, share, fewest))
+                if quantiles:
+                    key = kind.value if label == "p50" else f"{kind.value.removesuffix('_ms')}_{label}_ms"
+                    yield MetricId(key, concurrency), MetricValue(geometric_mean(quantiles))
 
 
 def _quantiles(
-    title: str, meaning: str, objective: Objective, values: Sequence[float]
-) -> Iterator[tuple[Named, float | None]]:
-    """A high percentile of few requests is their maximum: p95 is given from 20 requests on, p99 from 100."""
-    for share in QUANTILES:
-        if share > 50 and len(values) * (100 - share) < 100:
-            continue
-        where = "alone" if objective.concurrency == 1 else f"{objective.concurrency} at once"
-        named = Named(Section.LATENCY, f"{title}, {where}, p{share}", "ms", meaning, False, objective)
-        yield named, quantile(values, share / 100) if values else None
+    loads: Iterable[LoadRecord], kind: ObjectiveKind, concurrency: int, share: float, fewest: int
+) -> Iterator[float]:
+    """Yield a quantile of each load with enough requests: a high one of few requests is just their maximum."""
+    for load in loads:
+        requests = [r for r in load.measured if r.concurrency == concurrency and is_whole(r)]
+        values = [value for r in requests if is_positive(value := LATENCIES[kind](r))]
+        if len(values) >= fewest:
+            yield quantile(values, share)
 
 
-def _speculation(report: RunReport) -> Iterator[tuple[Named, float | None]]:
-    acceptance = report.acceptance
-    length = "tokens per verified draft, its own token included: at most the draft tokens + 1"
-    yield Named(Section.SPECULATION, "Mean acceptance length", "tok/step", length, True), acceptance.length
-    peak = report.summary.acceptance_peak
-    highest = "99th percentile of the acceptance length of whole windows"
-    yield Named(Section.SPECULATION, "Acceptance length, peak", "tok/step", highest), peak.p99 if peak else None
-    rate = None if acceptance.rate is None else 100.0 * acceptance.rate
-    yield Named(Section.SPECULATION, "Acceptance rate", "%", "accepted of the drafted tokens"), rate
-    for place, share in enumerate(acceptance.per_position or (), start=1):
-        title = f"Accepted up to position {place}"
-        yield Named(Section.SPECULATION, title, "%", "of all drafts; never multiplied"), 100.0 * share
+def _window_speeds(inputs: MetricInputs) -> Values:
+    summary, printed = inputs.report.summary, inputs.report.printed
+    mean_tps = summary.factors.decode_tps if summary.factors else None
+    yield MetricId("mean_decode_tps"), MetricValue(mean_tps, None if summary.factors else summary.reason)
+    yield from _alone(summary)
+    for speeds in (speeds for speeds in summary.speeds if speeds.streams > 1 and speeds.typical_tps is not None):
+        for key, value in (
+            ("typical_tps", speeds.typical_tps),
+            ("peak_tps", speeds.peak.p99 if speeds.peak else None),
+            ("maximum_tps", speeds.peak.maximum if speeds.peak else None),
+            ("floor_tps", speeds.floor_tps),
+        ):
+            yield MetricId(key, speeds.streams), _known(value, Reason(Code.NO_WHOLE_WINDOW))
+    if printed:
+        yield MetricId("printed_tps", detail=f"({printed.definition})"), MetricValue(printed.median_tps)
+        yield MetricId("printed_lines", detail=f"({printed.definition})"), MetricValue(float(printed.lines))
 
 
-def _capacity(started: Mapping[str, Any]) -> Iterator[tuple[Named, float | None]]:
-    tokens = "as the engine counts it at its start: tokens of all requests together, one engine rank"
-    yield Named(Section.CAPACITY, "KV cache", "tokens", tokens, True), _number(started.get("kv_cache_tokens"))
-    full = "requests of the full context length that fit at once, as the engine says"
-    yield Named(Section.CAPACITY, "Full-length requests", "", full, True), _number(started.get("max_concurrency"))
-    memory = "held by the weights, as the engine says"
-    loaded = _number(started.get("model_load_gib"))
-    yield Named(Section.CAPACITY, "Weights in memory", "GiB", memory, False), loaded
+def _alone(summary: SpeedSummary) -> Values:
+    """Yield the speeds of the windows of one request alone."""
+    alone = summary.alone
+    no_peak = summary.no_typical if not alone.windows else Reason(Code.NO_WHOLE_WINDOW)
+    yield MetricId("typical_tps", 1), _known(alone.typical_tps, summary.no_typical)
+    yield MetricId("peak_tps", 1), _known(alone.peak.p99 if alone.peak else None, no_peak)
+    yield MetricId("maximum_tps", 1), _known(alone.peak.maximum if alone.peak else None, no_peak)
+    yield MetricId("floor_tps", 1), _known(alone.floor_tps, summary.no_typical)
 
 
-def _startup(facts: RunFacts, started: Mapping[str, Any]) -> Iterator[tuple[Named, float | None]]:
-    whole = Objective(Kind.STARTUP_S)
-    yield Named(Section.STARTUP, "Time to ready", "s", "from the start of the process", False, whole), facts.startup_s
-    for key, title, meaning in STARTUP:
-        yield Named(Section.STARTUP, title, "s", meaning, False, whole), _number(started.get(key))
+def printed_meaning(definition: str) -> str:
+    """Return the meaning of a log's number, as its engine counts."""
+    engine_meaning = MEASURES.get(definition, "as the log prints it")
+    return f"median of the log lines with generation, summed over ranks: {engine_meaning}"
 
 
-def _power(facts: RunFacts) -> Iterator[tuple[Named, float | None]]:
-    last = facts.conditions[-1] if facts.conditions else None
-    by, unit, meaning = Objective(Kind.TOKENS_PER_J), TERMS[Kind.TOKENS_PER_J].unit, TERMS[Kind.TOKENS_PER_J].meaning
-    yield Named(Section.POWER, "Tokens per joule", unit, meaning, True, by), tokens_per_j(facts.loads, facts.conditions)
-    clock = last.sm_clock_mhz_median if last else None
-    yield Named(Section.POWER, "SM clock", "MHz", "median while a kernel ran"), clock
-    cores = last.own_cores if last else None
-    yield Named(Section.POWER, "CPU of the server", "cores", "mean while it was measured"), cores
-    waited = 100.0 * last.starvation_ratio if last and last.starvation_ratio is not None else None
-    yield Named(Section.POWER, "CPU starvation", "%", "of the time its threads wanted a CPU they waited", False), waited
+def _answers(inputs: MetricInputs) -> Values:
+    yield MetricId("looping_ratio"), _known(inputs.report.requests.looping_ratio, Reason(Code.NO_LOAD))
+
+
+def _speculation(inputs: MetricInputs) -> Values:
+    summary, acceptance = inputs.report.summary, inputs.report.acceptance
+    factors = summary.factors
+    no_factor = factors.reason if factors else summary.reason
+    yield MetricId("tokens_per_step"), _known(factors.tokens_per_step if factors else None, no_factor)
+    yield MetricId("steps_per_s"), _known(factors.steps_per_s if factors else None, no_factor)
+    yield MetricId("acceptance_length"), _known(acceptance.length, acceptance.reason)
+    peak = summary.acceptance_peak
+    yield MetricId("acceptance_peak"), _known(peak.p99 if peak else None, acceptance.reason or summary.reason)
+    no_rate = acceptance.reason or Reason(Code.DRAFT_TOKENS_UNKNOWN)
+    yield MetricId("acceptance_rate"), _known(acceptance.rate, no_rate)
+    for position, share in enumerate(acceptance.per_position or (), start=1):
+        yield MetricId("position_acceptance", detail=str(position)), MetricValue(share)
+
+
+def _capacity(inputs: MetricInputs) -> Values:
+    for key in CAPACITY_KEYS:
+        yield MetricId(key), _known(_number(inputs.startup.get(key)), Reason(Code.NOT_LOGGED))
+    yield MetricId("kv_usage_peak_ratio"), _known(inputs.peaks.kv_usage_ratio, NOT_RECORDED)
+    yield MetricId("gpu_memory_peak_gib"), _known(inputs.peaks.gpu_memory_gib, NOT_RECORDED)
+    yield MetricId("preemptions"), _known(inputs.preemptions, NOT_RECORDED)
+
+
+def _startup(inputs: MetricInputs) -> Values:
+    yield MetricId("startup_s"), _known(inputs.startup_s, Reason(Code.NOT_STARTED_BY_US))
+    for key in STARTUP_KEYS:
+        yield MetricId(key), _known(_number(inputs.startup.get(key)), Reason(Code.NOT_LOGGED))
+
+
+def _machine(inputs: MetricInputs) -> Values:
+    loads, conditions = inputs.loads, inputs.conditions
+    last = conditions[-1] if conditions else None
+    no_load = Reason(Code.NO_LOAD) if not any(load.measured for load in loads) else NOT_RECORDED
+    yield MetricId("gpu_power_w"), _known(mean_w(loads, conditions), Reason(Code.NO_ENERGY))
+    yield MetricId("tokens_per_j"), _known(tokens_per_j(loads, conditions), Reason(why_no_joules(loads)))
+    yield MetricId("sm_clock_mhz"), _known(last.sm_clock_mhz_median if last else None, no_load)
+    yield MetricId("server_cores"), _known(last.own_cores if last else None, no_load)
+    yield MetricId("host_busy_ratio"), _known(last.host_busy_ratio if last else None, no_load)
+    yield MetricId("starvation_ratio"), _known(last.starvation_ratio if last else None, no_load)
+
+
+def _known(value: float | None, reason: Reason | None) -> MetricValue:
+    return MetricValue(value, None if value is not None else reason)
 
 
 def _number(value: Any) -> float | None:
-    """A fact that is a number; of a list the last, which is the truest."""
-    last = value[-1] if isinstance(value, list) and value else value
-    return float(last) if isinstance(last, int | float) and not isinstance(last, bool) else None
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -1,1 +1,1 @@
-"""How a study stands, and what its runs predict of other values."""
+"""Status of a study, and predictions for values that it has not run."""

@@ -1,4 +1,4 @@
-"""How a study stands: the runs of each arm, their values by the objective, and what the race makes of them."""
+"""Status of a study: the runs of each arm, their values by the objective, and the state of the race."""
 
 from __future__ import annotations
 
@@ -8,206 +8,250 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from statistics import fmean
 
+from analysis.compare_arms import pair_of, propose_objective
 from analysis.comparison.arms import Arm
-from analysis.comparison.compare import pair_of, propose
 from analysis.comparison.facts import RunFacts
-from analysis.comparison.replicates import replicate
-from analysis.comparison.workload import under_name
+from analysis.comparison.replicates import make_replicate
+from analysis.comparison.workload import restrict_to_name
 from analysis.evidence.loads import LoadRecord
 from analysis.evidence.measure import evidence_keys
 from analysis.evidence.objectives import Objective, parse_objective
-from analysis.guard import Row, guard, refusals
+from analysis.guard import GuardRow, guard, refusals
 from analysis.guard.rows import RowCode, loads_of
 from analysis.loads.knee import FINENESS
-from analysis.study import ArmState, End, Left, Race, Seat, explore, measured, race, starts_left
+from analysis.study import ArmState, Race, RaceEnd, Seat, StartsLeft, explore, race, single_arm_race, starts_left
 from analysis.study.explore import FINALISTS
 from analysis.study.proposal import Trial
 from analysis.study.race import FEWEST
 from commands.study_file import ACCURACY, USERS_HELD, StudyPlan
 from domain import Run, RunState
 from reports.arms.facts import facts_of
-from reports.studies.parts import Part, parts_of
-from reports.studies.study_values import Measured, Predicted, predict_values
-from storage.ask.load_queries import asked_loads, outcomes
-from storage.ask.queries import Asked
+from reports.studies.parts import WorkloadPlan, workload_plans
+from reports.studies.study_values import ArmPrediction, MeasuredArms, predict_values
+from storage.queries.load_queries import outcomes, read_loads
+from storage.queries.run_data import Queryable
 
-STEP_SD = FINENESS / math.sqrt(12)  # of users held, which are known to within a step of the search
-MOST_FAILURES = 2  # of one arm; then it is out
+STEP_SD = FINENESS / math.sqrt(12)  # of users held, which are known to within one step of the search
+MOST_FAILURES = 2  # of one arm before it is excluded
 
 
 @dataclass(frozen=True, slots=True)
-class StudyStanding:
-    """A study after what has ended of its runs."""
+class StudyStatus:
+    """Status of a study under one workload, by its ended runs."""
 
     race: Race
-    values: Mapping[str, tuple[float, ...]]  # arm -> of each start, in the objective's unit
-    objective: str  # '': none is asked for, and no start has ended that would propose one
+    values: Mapping[str, tuple[float, ...]]  # arm -> value of each start, in the objective's unit
+    objective: str  # '': none was requested, and no start has ended that would propose one
     runs: Mapping[str, tuple[Run, ...]]  # arm -> all its runs
-    causes: Mapping[str, str] = field(default_factory=dict)  # arm -> why it is out for good
-    refused: Mapping[tuple[str, str], tuple[Row, ...]] = field(default_factory=dict)  # pairs that may not be ranked
-    left: Left | None = None  # server starts that it probably takes yet
-    predicted: Mapping[str, Predicted] = field(default_factory=dict)  # arm -> what the other arms' runs say of it
-    trials: tuple[Trial, ...] | None = None  # what was tried, where the next combination has to be proposed
+    causes: Mapping[str, str] = field(default_factory=dict)  # arm -> reason why it is excluded
+    refused: Mapping[tuple[str, str], tuple[GuardRow, ...]] = field(
+        default_factory=dict
+    )  # pairs that may not be ranked
+    remaining: StartsLeft | None = None  # server starts that it will probably still take
+    predicted: Mapping[str, ArmPrediction] = field(default_factory=dict)  # arm -> prediction from other arms' runs
+    trials: tuple[Trial, ...] | None = None  # trials so far, if the next combination must be proposed
 
     @property
     def starts(self) -> int:
         return sum(map(len, self.runs.values()))
 
 
-def starts_by_arm(standings: Sequence[StudyStanding]) -> dict[str, int]:
-    """Server starts of each arm; one that several workloads share counts once."""
-    return {name: len({run.id for one in standings for run in one.runs[name]}) for name in standings[0].runs}
+def starts_by_arm(statuses: Sequence[StudyStatus]) -> dict[str, int]:
+    """Return the number of server starts of each arm; a start shared by several workloads counts once."""
+    return {name: len({run.id for status in statuses for run in status.runs[name]}) for name in statuses[0].runs}
 
 
-def next_arms(standings: Sequence[StudyStanding]) -> tuple[str, ...]:
-    """The arms that start in the next round: those that are in under any workload that is not decided."""
-    going = [one.race.next_arms for one in standings if one.race.end is None]
-    return tuple(name for name in standings[0].runs if any(name in arms for arms in going))
+def next_arms(statuses: Sequence[StudyStatus]) -> tuple[str, ...]:
+    """Return the arms that start in the next round: those still needed under any undecided workload."""
+    next_by_status = [status.race.next_arms for status in statuses if status.race.end is None]
+    return tuple(name for name in statuses[0].runs if any(name in arms for arms in next_by_status))
 
 
-def standings_of(store: Asked, plan: StudyPlan, runs: Sequence[Run]) -> list[StudyStanding]:
-    """How a study stands under each of its workloads; a server start counts for each that it was put under."""
-    parts, ended = plan.under_each(), [run for run in runs if run.state.is_final]
-    if len(parts) == 1:
+def study_statuses(store: Queryable, plan: StudyPlan, runs: Sequence[Run]) -> list[StudyStatus]:
+    """Return the status of a study under each of its workloads; a server start counts for each workload it ran."""
+    plans, ended = plan.per_workload(), [run for run in runs if run.state.is_final]
+    if len(plans) == 1:
         finished = [run for run in ended if run.state is RunState.FINISHED]
-        return [_standing(store, Part(plan), runs, _by_id(facts_of(store, finished)))]
+        return [_workload_status(store, WorkloadPlan(plan), runs, _by_id(facts_of(store, finished)))]
     facts = facts_of(store, ended)
-    return [_standing(store, one, _carrying(runs, one), _facts_under(one, facts)) for one in parts_of(parts)]
+    return [
+        _workload_status(store, workload_plan, _runs_for(runs, workload_plan), _facts_under(workload_plan, facts))
+        for workload_plan in workload_plans(plans)
+    ]
 
 
-def _starts_to_go(race_now: Race, plan: StudyPlan) -> Left:
-    count = 0 if race_now.end else plan.budget.rounds - race_now.seats[0].starts
-    return Left(count, count)
+def _remaining_rounds(current_race: Race, plan: StudyPlan) -> StartsLeft:
+    count = 0 if current_race.end else plan.budget.rounds - current_race.seats[0].starts
+    return StartsLeft(count, count)
 
 
-def _proposed(
+def _race_proposed(
     plan: StudyPlan,
     logs: Mapping[str, Sequence[float]],
     by_arm: Mapping[str, Sequence[Run]],
     causes: Mapping[str, str],
     refused: Sequence[tuple[str, str]],
 ) -> tuple[Race, tuple[Trial, ...] | None]:
-    """One start of each combination, then a race of the best; with what was tried where one is to be proposed."""
-    went = {
-        name: next(iter(logs[name]), None) for name, its in by_arm.items() if any(run.state.is_final for run in its)
+    """Race with one start per combination, then of the best; also the trials, if a combination must be proposed."""
+    first_logs = {
+        name: next(iter(logs[name]), None)
+        for name, arm_runs in by_arm.items()
+        if any(run.state.is_final for run in arm_runs)
     }
-    explored = explore(list(by_arm), went, plan.trials)
+    explored = explore(list(by_arm), first_logs, plan.trials)
     if not explored.racers:
-        states = {name: ArmState.FAILED if name in causes else ArmState.TRIED for name in went}
+        states = {name: ArmState.FAILED if name in causes else ArmState.TRIED for name in first_logs}
         seats = tuple(Seat(name, len(logs[name]), states.get(name, ArmState.RACING)) for name in by_arm)
-        trials = tuple(Trial(arm.choice, went.get(arm.name)) for arm in plan.arms) if explored.wants_more else None
-        nobody = not explored.probe and not explored.wants_more
-        return Race(seats, (explored.probe,) if explored.probe else (), end=End.FAILED if nobody else None), trials
-    values = {name: its[1:] if name in explored.racers else its for name, its in logs.items()}
-    left = [name for name in by_arm if name not in explored.racers]
-    return race(values, plan.margin, tuple(causes), refused, tried=left), None
+        trials = (
+            tuple(Trial(arm.choice, first_logs.get(arm.name)) for arm in plan.arms) if explored.wants_more else None
+        )
+        is_over = not explored.probe and not explored.wants_more
+        return Race(seats, (explored.probe,) if explored.probe else (), end=RaceEnd.FAILED if is_over else None), trials
+    values = {name: arm_logs[1:] if name in explored.racers else arm_logs for name, arm_logs in logs.items()}
+    tried = [name for name in by_arm if name not in explored.racers]
+    return race(values, plan.margin, tuple(causes), refused, tried=tried), None
 
 
-def _of_one_start(by_arm: Mapping[str, Sequence[Run]], values: Mapping[str, Sequence[float]]) -> dict[str, str]:
-    """Why combinations failed; one failed start is enough."""
-    failed = {name: its[0] for name, its in by_arm.items() if its and its[0].state.is_final and not values.get(name)}
+def _single_start_causes(by_arm: Mapping[str, Sequence[Run]], values: Mapping[str, Sequence[float]]) -> dict[str, str]:
+    """Return arm -> reason of its failure; one failed start is enough."""
+    failed = {
+        name: arm_runs[0]
+        for name, arm_runs in by_arm.items()
+        if arm_runs and arm_runs[0].state.is_final and not values.get(name)
+    }
     return {name: run.cause or "its load gave no value of the objective" for name, run in failed.items()}
 
 
-def _trials_to_go(plan: StudyPlan, race_now: Race, by_arm: Mapping[str, Sequence[Run]]) -> Left:
-    """What is left of the trials, and two rounds of the race; at most what is left of the budget."""
+def _remaining_trials(plan: StudyPlan, current_race: Race, by_arm: Mapping[str, Sequence[Run]]) -> StartsLeft:
+    """Return the remaining trials plus the fewest rounds of the race, at most the remaining budget."""
     started = sum(map(len, by_arm.values()))
     spare = max(0, plan.budget.runs - started)
-    if race_now.end:
-        return Left(0, 0)
-    trying = max(0, plan.trials - sum(bool(its) for its in by_arm.values()))
-    return Left(min(spare, trying + FEWEST * (FINALISTS if trying else 1)), spare)
+    if current_race.end:
+        return StartsLeft(0, 0)
+    untried = max(0, plan.trials - sum(bool(arm_runs) for arm_runs in by_arm.values()))
+    return StartsLeft(min(spare, untried + FEWEST * (FINALISTS if untried else 1)), spare)
 
 
 def _by_id(facts: Sequence[RunFacts]) -> dict[str, RunFacts]:
-    return {one.run_id: one for one in facts}
+    return {run_facts.run_id: run_facts for run_facts in facts}
 
 
-def _carrying(runs: Sequence[Run], part: Part) -> list[Run]:
-    return [run for run in runs if any(map(part.is_asked_by, run.workloads))]
+def _runs_for(runs: Sequence[Run], workload_plan: WorkloadPlan) -> list[Run]:
+    return [run for run in runs if any(map(workload_plan.is_requested_by, run.workloads))]
 
 
-def _facts_under(part: Part, facts: Sequence[RunFacts]) -> dict[str, RunFacts]:
-    """Each run with its loads of this workload; a failed run counts where they ended before it failed."""
-    under_it = [under_name(one, part.plan.workload, part.params) for one in facts]
-    return _by_id([one for one in under_it if one.state == RunState.FINISHED or _went_through(one.loads)])
+def _facts_under(workload_plan: WorkloadPlan, facts: Sequence[RunFacts]) -> dict[str, RunFacts]:
+    """Return each run with its loads of this workload; a failed run counts if these ended before it failed."""
+    restricted = [restrict_to_name(run_facts, workload_plan.plan.workload, workload_plan.params) for run_facts in facts]
+    return _by_id(
+        [
+            run_facts
+            for run_facts in restricted
+            if run_facts.state == RunState.FINISHED or _is_fully_sent(run_facts.loads)
+        ]
+    )
 
 
-def _went_through(loads: Sequence[LoadRecord]) -> bool:
-    """Surely: all that was planned was sent, and that is known."""
-    return bool(loads) and all(one.unsent == 0 and one.is_complete for one in loads)
+def _is_fully_sent(loads: Sequence[LoadRecord]) -> bool:
+    """Whether all planned requests are known to have been sent."""
+    return bool(loads) and all(load.unsent == 0 and load.is_complete for load in loads)
 
 
-def _standing(store: Asked, part: Part, runs: Sequence[Run], facts_by_run: Mapping[str, RunFacts]) -> StudyStanding:
-    """What the runs of a study show so far under one workload; those that have not ended show nothing yet."""
-    plan = part.plan
+def _workload_status(
+    store: Queryable, workload_plan: WorkloadPlan, runs: Sequence[Run], facts_by_run: Mapping[str, RunFacts]
+) -> StudyStatus:
+    """Return the status under one workload, by the runs that have ended."""
+    plan = workload_plan.plan
     by_arm = {arm.name: tuple(run for run in runs if run.arm == arm.name) for arm in plan.arms}
-    found = {name: [facts_by_run[run.id] for run in its if run.id in facts_by_run] for name, its in by_arm.items()}
-    arms = {name: Arm(name, tuple(its)) for name, its in found.items() if its}
-    objective, values = _values(store, part, arms)
-    counts = {name: len(its) for name, its in found.items()}
+    facts_by_arm = {
+        name: [facts_by_run[run.id] for run in arm_runs if run.id in facts_by_run] for name, arm_runs in by_arm.items()
+    }
+    arms = {name: Arm(name, tuple(arm_facts)) for name, arm_facts in facts_by_arm.items() if arm_facts}
+    objective, values = _values(store, workload_plan, arms)
+    counts = {name: len(arm_facts) for name, arm_facts in facts_by_arm.items()}
     causes = {
         name: cause
-        for name, its in by_arm.items()
-        if (cause := _cause([run for run in its if run.id not in facts_by_run], counts[name], values.get(name, ())))
+        for name, arm_runs in by_arm.items()
+        if (
+            cause := _cause([run for run in arm_runs if run.id not in facts_by_run], counts[name], values.get(name, ()))
+        )
     }
     refused = _refused(arms, objective, values, plan) if isinstance(objective, Objective) else {}
-    higher = not isinstance(objective, Objective) or objective.terms.higher_is_better
+    is_higher_better = not isinstance(objective, Objective) or objective.terms.higher_is_better
     if plan.question == "measure":
-        race_now = measured({name: values.get(name, ()) for name in by_arm}, plan.budget.rounds, tuple(causes))
-        words = objective.name if isinstance(objective, Objective) else objective
-        return StudyStanding(race_now, values, words, by_arm, causes, left=_starts_to_go(race_now, plan))
+        current_race = single_arm_race(
+            {name: values.get(name, ()) for name in by_arm}, plan.budget.rounds, tuple(causes)
+        )
+        objective_name = objective.name if isinstance(objective, Objective) else objective
+        return StudyStatus(
+            current_race, values, objective_name, by_arm, causes, remaining=_remaining_rounds(current_race, plan)
+        )
     logs = {
-        name: [math.log(value) if higher else -math.log(value) for value in values.get(name, ())] for name in by_arm
+        name: [math.log(value) if is_higher_better else -math.log(value) for value in values.get(name, ())]
+        for name in by_arm
     }
     if plan.is_proposed:
-        causes = _of_one_start(by_arm, values) | causes
-        race_now, trials = _proposed(plan, logs, by_arm, causes, tuple(refused))
-        words = objective.name if isinstance(objective, Objective) else objective
-        return StudyStanding(
-            race_now, values, words, by_arm, causes, refused, _trials_to_go(plan, race_now, by_arm), {}, trials
+        causes = _single_start_causes(by_arm, values) | causes
+        current_race, trials = _race_proposed(plan, logs, by_arm, causes, tuple(refused))
+        objective_name = objective.name if isinstance(objective, Objective) else objective
+        return StudyStatus(
+            current_race,
+            values,
+            objective_name,
+            by_arm,
+            causes,
+            refused,
+            _remaining_trials(plan, current_race, by_arm),
+            {},
+            trials,
         )
     least_sd = STEP_SD if objective == USERS_HELD else 0.0
-    chosen = predict_values(store, plan, Measured(arms, by_arm, objective, logs, tuple(causes)))
-    race_now = race(logs, plan.margin, tuple(causes), tuple(refused), least_sd, chosen.away)
-    if chosen.probe:
-        race_now = replace(race_now, next_arms=(chosen.probe,), end=None)
-    words = objective.name if isinstance(objective, Objective) else objective
-    standing = StudyStanding(race_now, values, words, by_arm, causes, refused, predicted=chosen.predicted)
-    rounds = plan.budget.rounds - max((seat.starts for seat in race_now.seats), default=0)
-    left = starts_left(race_now, logs, plan.margin, max(1, rounds), max(0, plan.budget.runs - standing.starts))
-    return replace(standing, left=left)
+    step = predict_values(store, plan, MeasuredArms(arms, by_arm, objective, logs, tuple(causes)))
+    current_race = race(logs, plan.margin, tuple(causes), tuple(refused), least_sd, step.excluded)
+    if step.probe:
+        current_race = replace(current_race, next_arms=(step.probe,), end=None)
+    objective_name = objective.name if isinstance(objective, Objective) else objective
+    status = StudyStatus(current_race, values, objective_name, by_arm, causes, refused, predicted=step.predicted)
+    rounds = plan.budget.rounds - max((seat.starts for seat in current_race.seats), default=0)
+    remaining = starts_left(current_race, logs, plan.margin, max(1, rounds), max(0, plan.budget.runs - status.starts))
+    return replace(status, remaining=remaining)
 
 
-def _values(store: Asked, part: Part, arms: Mapping[str, Arm]) -> tuple[Objective | str, dict[str, tuple[float, ...]]]:
-    plan = part.plan
+def _values(
+    store: Queryable, workload_plan: WorkloadPlan, arms: Mapping[str, Arm]
+) -> tuple[Objective | str, dict[str, tuple[float, ...]]]:
+    plan = workload_plan.plan
     if plan.objective == ACCURACY:
-        return ACCURACY, {name: tuple(_shares_right(store, part, arm)) for name, arm in arms.items()}
+        return ACCURACY, {name: tuple(_shares_right(store, workload_plan, arm)) for name, arm in arms.items()}
     if plan.objective == USERS_HELD:
         return USERS_HELD, {name: tuple(_users_held(store, arm)) for name, arm in arms.items()}
     if not arms:
         return plan.objective or "", {}
-    objective = parse_objective(plan.objective) if plan.objective else propose(list(arms.values()))
+    objective = parse_objective(plan.objective) if plan.objective else propose_objective(list(arms.values()))
     keys = evidence_keys([load for arm in arms.values() for load in loads_of(arm)], objective)
-    known = {name: [replicate(start, objective, keys).value for start in arm.starts] for name, arm in arms.items()}
-    return objective, {name: tuple(v for v in its if v is not None) for name, its in known.items()}
+    values_by_arm = {
+        name: [make_replicate(start, objective, keys).value for start in arm.starts] for name, arm in arms.items()
+    }
+    return objective, {
+        name: tuple(v for v in arm_values if v is not None) for name, arm_values in values_by_arm.items()
+    }
 
 
-def _users_held(store: Asked, arm: Arm) -> list[float]:
-    """The users that each start holds; none count as half a user, for the logarithm."""
+def _users_held(store: Queryable, arm: Arm) -> list[float]:
+    """Return the users that each start holds; 0 becomes half a user, for the logarithm."""
     by_run = outcomes(store, [run.run_id for run in arm.runs])
-    found = [one for loads in by_run.values() for outcome in loads.values() for one in outcome.results]
-    return [one.value if one.value else 0.5 for one in found if one.metric == USERS_HELD]
+    results = [result for loads in by_run.values() for outcome in loads.values() for result in outcome.results]
+    return [result.value if result.value else 0.5 for result in results if result.metric == USERS_HELD]
 
 
-def _shares_right(store: Asked, part: Part, arm: Arm) -> list[float]:
-    """The share right of each start, a mean over the tasks of the plan's tool; a task counts its lowest filter."""
+def _shares_right(store: Queryable, workload_plan: WorkloadPlan, arm: Arm) -> list[float]:
+    """Return the accuracy of each start: the mean over the tasks of the plan's tool, of each its lowest filter."""
     ids = [run.run_id for run in arm.runs]
-    asked, by_run = asked_loads(store, ids), outcomes(store, ids)
+    loads_by_run, by_run = read_loads(store, ids), outcomes(store, ids)
     values = []
     for run_id in ids:
-        mine = {load.load_id for load in asked[run_id] if part.is_of_tool(load)}
-        rows = [row for load_id in mine & by_run[run_id].keys() for row in by_run[run_id][load_id].accuracy]
+        load_ids = {load.load_id for load in loads_by_run[run_id] if workload_plan.matches_load(load)}
+        rows = [row for load_id in load_ids & by_run[run_id].keys() for row in by_run[run_id][load_id].accuracy]
         tasks: dict[str, float] = {}
         for row in rows:
             if row.value is not None:
@@ -217,7 +261,7 @@ def _shares_right(store: Asked, part: Part, arm: Arm) -> list[float]:
 
 
 def _cause(without_facts: Sequence[Run], with_facts: int, values: Sequence[float]) -> str | None:
-    """Why an arm is out for good: its servers fail, or what they did gives no value."""
+    """Return the reason why an arm is excluded: its servers fail, or its loads give no value. None: it is not."""
     failed = [run for run in without_facts if run.state is RunState.FAILED]
     if len(failed) >= MOST_FAILURES:
         return failed[-1].cause or "its server failed"
@@ -226,14 +270,14 @@ def _cause(without_facts: Sequence[Run], with_facts: int, values: Sequence[float
 
 def _refused(
     arms: Mapping[str, Arm], objective: Objective, values: Mapping[str, Sequence[float]], plan: StudyPlan
-) -> dict[tuple[str, str], tuple[Row, ...]]:
-    """The pairs of arms that the guard does not let be ranked."""
-    found: dict[tuple[str, str], tuple[Row, ...]] = {}
+) -> dict[tuple[str, str], tuple[GuardRow, ...]]:
+    """Return the pairs of arms that the guard forbids to rank, with its rows."""
+    refused_pairs: dict[tuple[str, str], tuple[GuardRow, ...]] = {}
     hosts = {arm.name: arm.host for arm in plan.arms}
-    for (name, one), (other_name, other) in combinations(arms.items(), 2):
-        both = values.get(name, ()), values.get(other_name, ())
-        # Whoever gives two arms two machines compares machines on purpose, and says so by that.
-        declared = {RowCode.HARDWARE} if hosts[name] != hosts[other_name] else frozenset[RowCode]()
-        if rows := refusals(guard(pair_of((one, other), objective, both, plan.margin, declared))):
-            found[name, other_name] = tuple(rows)
-    return found
+    for (first_name, first), (second_name, second) in combinations(arms.items(), 2):
+        values_of_pair = values.get(first_name, ()), values.get(second_name, ())
+        # A plan that gives two arms different hosts compares hardware on purpose.
+        declared = {RowCode.HARDWARE} if hosts[first_name] != hosts[second_name] else frozenset[RowCode]()
+        if rows := refusals(guard(pair_of((first, second), objective, values_of_pair, plan.margin, declared))):
+            refused_pairs[first_name, second_name] = tuple(rows)
+    return refused_pairs

@@ -1,52 +1,64 @@
-"""What a study of an upgrade shows beside its answer: the same configuration over all versions that ran here."""
+"""Trend for an upgrade study: the same configuration across all engine versions that ran on this machine."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from analysis.comparison.workload import under_name
+from analysis.comparison.workload import restrict_to_name
 from analysis.evidence.objectives import parse_objective
-from analysis.study.trend import OfVersion, over_versions
+from analysis.study.trend import VersionStarts, starts_by_version
 from analysis.verdict.mean import interval_of_mean, mean_of
 from commands.study_file import StudyPlan
 from domain import JsonValue, RunState
 from reports.arms.facts import facts_of
-from reports.studies.parts import Part, parts_of
-from reports.studies.study import StudyStanding
-from storage.ask.queries import Asked
-from storage.ask.run_queries import same_setting
+from reports.studies.parts import WorkloadPlan, workload_plans
+from reports.studies.study import StudyStatus
+from storage.queries.run_data import Queryable
+from storage.queries.run_queries import same_setting
 
-MOST = 60  # earlier runs that are looked at
+MOST_EARLIER = 60  # earlier runs that are read
 
 
 def with_versions(
-    store: Asked, plan: StudyPlan, standings: Sequence[StudyStanding], answer: Mapping[str, JsonValue]
+    store: Queryable, plan: StudyPlan, statuses: Sequence[StudyStatus], answer: Mapping[str, JsonValue]
 ) -> dict[str, JsonValue]:
-    """The answer with `versions` under each workload; as it is of any other question."""
+    """Return the answer with `versions` under each workload; unchanged for any other question."""
     if plan.question != "upgrade":
         return dict(answer)
-    versions = [_versions(store, *pair) for pair in zip(parts_of(plan.under_each()), standings, strict=True)]
-    parts = answer.get("workloads")
-    if not isinstance(parts, list):
+    versions = [_versions(store, *pair) for pair in zip(workload_plans(plan.per_workload()), statuses, strict=True)]
+    answers_by_workload = answer.get("workloads")
+    if not isinstance(answers_by_workload, list):
         return {**answer, "versions": versions[0]}
-    return {**answer, "workloads": [{**one, "versions": its} for one, its in zip(parts, versions, strict=True)]}
-
-
-def _versions(store: Asked, part: Part, standing: StudyStanding) -> list[JsonValue]:
-    mine = [run for its in standing.runs.values() for run in its if run.state is RunState.FINISHED]
-    if not (mine and standing.objective):
-        return []
-    earlier = same_setting(store, mine, MOST)
-    facts = [under_name(one, part.plan.workload, part.params) for one in facts_of(store, [*mine, *earlier])]
-    return [_as_json(one) for one in over_versions(facts, facts[: len(mine)], parse_objective(standing.objective))]
-
-
-def _as_json(one: OfVersion) -> JsonValue:
-    interval = interval_of_mean(one.values)
     return {
-        "version": one.version,
-        "starts": len(one.values),
-        "mean": mean_of(one.values),
+        **answer,
+        "workloads": [
+            {**workload_answer, "versions": workload_versions}
+            for workload_answer, workload_versions in zip(answers_by_workload, versions, strict=True)
+        ],
+    }
+
+
+def _versions(store: Queryable, workload_plan: WorkloadPlan, status: StudyStatus) -> list[JsonValue]:
+    own_runs = [run for arm_runs in status.runs.values() for run in arm_runs if run.state is RunState.FINISHED]
+    if not (own_runs and status.objective):
+        return []
+    earlier = same_setting(store, own_runs, MOST_EARLIER)
+    facts = [
+        restrict_to_name(run_facts, workload_plan.plan.workload, workload_plan.params)
+        for run_facts in facts_of(store, [*own_runs, *earlier])
+    ]
+    return [
+        _as_json(version)
+        for version in starts_by_version(facts, facts[: len(own_runs)], parse_objective(status.objective))
+    ]
+
+
+def _as_json(version: VersionStarts) -> JsonValue:
+    interval = interval_of_mean(version.values)
+    return {
+        "version": version.version,
+        "starts": len(version.values),
+        "mean": mean_of(version.values),
         "interval": None if interval is None else list(interval),
-        "first_at": one.first_at.isoformat() if one.first_at else None,
+        "first_at": version.first_at.isoformat() if version.first_at else None,
     }

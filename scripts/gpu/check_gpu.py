@@ -1,10 +1,10 @@
-"""`make test-gpu`: does what Pitwall says of an NVIDIA GPU hold, against other readers and with neighbours on it?
+"""`make test-gpu`: checks Pitwall's GPU readings against other readers, with and without neighbours on the GPU.
 
 `python -m scripts.gpu.check_gpu LLAMA_SERVER MODELS` launches a llama.cpp server on CUDA through a whole Pitwall, under
-the five prompts: two arms of one configuration with 16-bit weights, one with 8-bit weights, one beside a process that
-only holds memory of the GPU, and one for each of `--shares` beside a process that works for such a share of the time.
-Meanwhile other code reads `nvidia-smi` and NVML's energy counter. Prints tables, exits 1 where a demand is not met. The
-models are made in the folder MODELS where they are not there yet. The GPU has to be idle otherwise.
+the five prompts: two arms of one configuration with 16-bit weights, one with 8-bit weights, one next to a process that
+only holds GPU memory, and one for each of `--shares` next to a process that works for this share of the time. Meanwhile
+other code reads `nvidia-smi` and NVML's energy counter. Prints tables, exits 1 if a demand is not met. Missing models
+are created in the folder MODELS. The GPU must otherwise be idle.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 from commands.explain import explain
 from demo.presets import free_ports
 from domain import Config
-from launcher.checks.preflight import LaunchRequest
+from launcher.checks.launch_request import LaunchRequest
 from scripts.gpu.gpu_demands import Demand, demand_table, demands, shown, table
 from scripts.gpu.gpu_stretches import Stretch, refusals, stretches
 from scripts.gpu.make_gpu_models import make
@@ -45,7 +45,7 @@ SAME_RATIO = 0.01
 
 
 def config_of(flags: argparse.Namespace, model: Path, mark: str = "") -> Config:
-    """As a person would paste it; the mark is a variable that llama.cpp does not know: an arm of its own."""
+    """Return the config of a pasted command; the mark, a variable unknown to llama.cpp, makes it a separate arm."""
     argv = [f"BESIDE={mark.replace(' ', '-')}"] * bool(mark)
     argv += [str(flags.llama_server), "-m", str(model), "--host", "127.0.0.1", "--port", str(flags.port)]
     argv += ["-ngl", "99", "-fa", "off", "-c", "16384", "-np", "4", "-t", "4", "--metrics", "--slots"]
@@ -63,7 +63,7 @@ def request(flags: argparse.Namespace, name: str, config: Config) -> LaunchReque
 
 @contextmanager
 def neighbour(gib: float, share: float) -> Iterator[None]:
-    """Another process on the GPU meanwhile."""
+    """Run another process on the GPU."""
     argv = [sys.executable, "-m", "scripts.gpu.gpu_neighbour", "--gib", str(gib), "--share", str(share)]
     process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
     try:
@@ -76,14 +76,14 @@ def neighbour(gib: float, share: float) -> Iterator[None]:
 
 
 def launch_all(flags: argparse.Namespace, data: Path) -> None:
-    """The undisturbed arms in rounds, then each neighbour's."""
+    """Launch the undisturbed arms in rounds, then those with a neighbour."""
     model = make(flags.models)
-    asked = [
+    requests = [
         request(flags, PLAIN, config_of(flags, model.f16)),
         request(flags, AGAIN, config_of(flags, model.f16, "nobody")),
         request(flags, QUANTIZED, config_of(flags, model.q8_0)),
     ]
-    put_in_queue(data, asked, flags.repeats)
+    put_in_queue(data, requests, flags.repeats)
     work_off(data, flags.limit, LOOK_EVERY_S)
     beside = [(HELD, flags.gib, 0.0), *((worked(share), 1.0, share) for share in flags.shares)]
     for name, gib, share in beside:
@@ -97,7 +97,7 @@ def worked(share: float) -> str:
 
 
 def check_answers(data: Path, arms: Mapping[str, list[str]]) -> Iterator[Demand]:
-    """What Compare says of each arm against the plain one."""
+    """Check Compare's answer for each arm against the plain one."""
     for name in sorted(arms.keys() - {PLAIN}):
         for objective in OBJECTIVES:
             (answer,) = compare(data, [*arms[PLAIN], *arms[name]], objective)["answers"]
@@ -106,7 +106,7 @@ def check_answers(data: Path, arms: Mapping[str, list[str]]) -> Iterator[Demand]
 
 
 def row_words(answer: Mapping[str, Any]) -> str:
-    """The rows of the guard that are about the GPU, and those that refuse."""
+    """Return the guard's rows about the GPU, and those that refuse."""
     about = ("throttling", "gpu_shared")
     rows = [row for row in answer["guard"] if row["code"] in about or row["standing"] in ("matters", "unknown")]
     return "; ".join(f"{row['code']}: {row['standing']} {json.dumps(row['values'].get('found'))}" for row in rows)
@@ -144,13 +144,18 @@ def of_quantized(data: Path, about: str, answer: Mapping[str, Any], arms: Mappin
     counted, ratio = speeds[1] / speeds[0], answer["ratio"]
     is_near = ratio is not None and abs(ratio / counted - 1) <= SAME_RATIO
     yield Demand(about, "decode_tps: ratio", shown(ratio), shown(counted), f"{SAME_RATIO:.0%}", is_near)
-    for part in answer["parts"]:
-        names = [factor["name"] for factor in part["factors"]]
-        product = middle_product(part["factors"])
-        is_met = product is not None and abs(product / part["ratio"] - 1) <= SAME_RATIO
-        words = f"product of {' and '.join(names) or 'no factors'}"
+    for class_part in answer["parts"]:
+        names = [factor["name"] for factor in class_part["factors"]]
+        product = middle_product(class_part["factors"])
+        is_met = product is not None and abs(product / class_part["ratio"] - 1) <= SAME_RATIO
+        title = f"product of {' and '.join(names) or 'no factors'}"
         yield Demand(
-            about, f"{part['name']}: {words}", shown(product), shown(part["ratio"]), f"{SAME_RATIO:.0%}", is_met
+            about,
+            f"{class_part['name']}: {title}",
+            shown(product),
+            shown(class_part["ratio"]),
+            f"{SAME_RATIO:.0%}",
+            is_met,
         )
 
 
@@ -162,28 +167,38 @@ def middle_product(factors: Sequence[Mapping[str, Any]]) -> float | None:
 
 
 def check(data: Path, shown_by: Path, left_out: Collection[str]) -> int:
-    """How many demands are not met."""
+    """Return the number of unmet demands."""
     arms, read = runs_by_arm(data, left_out), read_back(shown_by)
-    found = stretches(data, left_out)
-    print(f"{len(found)} runs; nvidia-smi wrote {len(read.gpu)} lines, pmon {len(read.ran)} of processes\n", flush=True)
-    print(run_table(data, found), "\n", flush=True)
+    measured = stretches(data, left_out)
+    print(
+        f"{len(measured)} runs; nvidia-smi wrote {len(read.gpu)} lines, pmon {len(read.ran)} of processes\n", flush=True
+    )
+    print(run_table(data, measured), "\n", flush=True)
     print(table(["not told", "why"], refusals(data)), "\n", flush=True)
-    of_readings, of_answers = demands(found, read), list(check_answers(data, arms))
+    of_readings, of_answers = demands(measured, read), list(check_answers(data, arms))
     print(f"\n{demand_table(of_readings)}\n\n{demand_table(of_answers)}\n", flush=True)
     unmet = [demand for demand in [*of_readings, *of_answers] if not demand.is_met]
     print(f"{len(of_readings) + len(of_answers) - len(unmet)} demands met, {len(unmet)} not")
     return len(unmet)
 
 
-def run_table(data: Path, found: Sequence[Stretch]) -> str:
-    """Each run: its speed, its clocks and its company."""
+def run_table(data: Path, measured: Sequence[Stretch]) -> str:
+    """Return a table of the runs with speed, clocks and neighbours."""
     head = ["run", "decode tok/s", "SM clock, median", "of the others' time", "held by others", "J", "tok/J", "bits"]
     rows = []
-    for one in found:
-        speed = middle(recount(data / "runs" / one.run_id / "workload/requests.jsonl").decode_tps.values())
-        (met,) = one.facts.conditions
-        numbers = (speed, met.sm_clock_mhz_median, met.other_gpu_utilization, met.other_gpu_memory_bytes, met.energy_j)
-        rows.append([one.name, *map(shown, (*numbers, one.tokens_per_j)), f"0x{met.throttle_bits or 0:x}"])
+    for stretch in measured:
+        speed = middle(recount(data / "runs" / stretch.run_id / "workload/requests.jsonl").decode_tps.values())
+        (load_conditions,) = stretch.facts.conditions
+        numbers = (
+            speed,
+            load_conditions.sm_clock_mhz_median,
+            load_conditions.other_gpu_utilization,
+            load_conditions.other_gpu_memory_bytes,
+            load_conditions.energy_j,
+        )
+        rows.append(
+            [stretch.name, *map(shown, (*numbers, stretch.tokens_per_j)), f"0x{load_conditions.throttle_bits or 0:x}"]
+        )
     return table(head, rows)
 
 

@@ -1,4 +1,4 @@
-"""What Pitwall stored of a GPU beside what `nvidia-smi` wrote over the same seconds: each demand with what was seen."""
+"""Demands on Pitwall's stored GPU samples, compared with `nvidia-smi` output over the same seconds."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OFTEN = 0.1  # of its lines: a reason that nvidia-smi shows as often, a look a s
 
 
 class Demand(NamedTuple):
-    """One thing reported by Pitwall and by another; `limit` says in words what may lie between them."""
+    """One value reported by Pitwall and by another reader; `limit` describes the allowed difference."""
 
     about: str
     what: str
@@ -41,52 +41,52 @@ class Demand(NamedTuple):
 
 
 def demands(stretches: Sequence[Stretch], read: Reading) -> list[Demand]:
-    """One for each thing: over all runs, or of the run in which the two are furthest apart."""
-    found: dict[str, list[tuple[float, Demand]]] = defaultdict(list)
+    """Return one demand per value: over all runs, or for the run with the largest difference."""
+    by_demand: dict[str, list[tuple[float, Demand]]] = defaultdict(list)
     for stretch in stretches:
         for apart, demand in of_stretch(stretch, read):
-            found[demand.what].append((apart, demand))
-    worst = [max(of_one, key=lambda pair: (not pair[1].is_met, pair[0]))[1] for of_one in found.values()]
+            by_demand[demand.what].append((apart, demand))
+    worst = [max(of_one, key=lambda pair: (not pair[1].is_met, pair[0]))[1] for of_one in by_demand.values()]
     return [*of_all(stretches, read), *worst]
 
 
 def of_all(stretches: Sequence[Stretch], read: Reading) -> Iterator[Demand]:
-    """Means, and joules: a look a second at power that changes ten times a second says little of a single run."""
-    lines = [row for one in stretches for row in one.within(read.gpu)]
+    """Compare means and joules over all runs: power sampled once a second is too coarse for a single run."""
+    lines = [row for stretch in stretches for row in stretch.within(read.gpu)]
     for column, most in MOST_APART.items():
-        ours = mean(sample[column] for one in stretches for sample in one.samples)
-        yield near("all runs", column, ours, mean(row.numbers[column] for row in lines), most)[1]
-    ours_j = sum(one.energy_j or 0.0 for one in stretches)
-    drawn = sum(drawn_j(one, read) for one in stretches)
-    tokens = sum(one.tokens for one in stretches)
-    yield near("all runs", "energy, J, by nvidia-smi's power", ours_j, drawn, ENERGY)[1]
-    yield near("all runs", "tokens per joule, by nvidia-smi's power", tokens / ours_j, tokens / drawn, ENERGY)[1]
+        pitwall_mean = mean(sample[column] for stretch in stretches for sample in stretch.samples)
+        yield near("all runs", column, pitwall_mean, mean(row.numbers[column] for row in lines), most)[1]
+    ours_j = sum(stretch.energy_j or 0.0 for stretch in stretches)
+    smi_j = sum(drawn_j(stretch, read) for stretch in stretches)
+    tokens = sum(stretch.tokens for stretch in stretches)
+    yield near("all runs", "energy, J, by nvidia-smi's power", ours_j, smi_j, ENERGY)[1]
+    yield near("all runs", "tokens per joule, by nvidia-smi's power", tokens / ours_j, tokens / smi_j, ENERGY)[1]
 
 
 def of_stretch(stretch: Stretch, read: Reading) -> Iterator[tuple[float, Demand]]:
-    """How far apart, and the demand."""
+    """Yield the difference and the demand."""
     gpu = stretch.within(read.gpu)
     for column in ("memory_used_bytes", "memory_total_bytes"):
-        ours = max(sample[column] for sample in stretch.samples)
-        yield near(stretch.name, column, ours, max(row.numbers[column] for row in gpu), MEMORY)
+        pitwall_max = max(sample[column] for sample in stretch.samples)
+        yield near(stretch.name, column, pitwall_max, max(row.numbers[column] for row in gpu), MEMORY)
     yield from of_words(stretch, gpu)
     yield from of_processes(stretch, read)
     yield from of_energy(stretch, read)
 
 
 def of_words(stretch: Stretch, gpu: Sequence[GpuRow]) -> Iterator[tuple[float, Demand]]:
-    """Names, and the reasons for lower clocks."""
+    """Compare names, and the reasons for lower clocks."""
     for column in ("gpu_uuid", "gpu_name"):
-        ours = {str(sample[column]) for sample in stretch.samples}
-        yield equal(stretch.name, column, ours, {row.words[column] for row in gpu})
+        pitwall_names = {str(sample[column]) for sample in stretch.samples}
+        yield equal(stretch.name, column, pitwall_names, {row.words[column] for row in gpu})
     yield equal(stretch.name, "driver", {str(stretch.driver_version)}, {row.words["driver_version"] for row in gpu})
     masks = [int(row.words["throttle_reasons"], 16) for row in gpu]
     our_bits = bits_of(sample["throttle_reasons"] for sample in stretch.samples)
-    seen, often = bits_of(masks), {bit for bit in bits_of(masks) if often_in(bit, masks)}
-    is_met = often <= our_bits <= seen
+    shown_bits, often = bits_of(masks), {bit for bit in bits_of(masks) if often_in(bit, masks)}
+    is_met = often <= our_bits <= shown_bits
     yield (
         0.0,
-        Demand(stretch.name, "throttle bits", hexed(our_bits), hexed(seen), "those often seen, no other", is_met),
+        Demand(stretch.name, "throttle bits", hexed(our_bits), hexed(shown_bits), "those often seen, no other", is_met),
     )
 
 
@@ -103,23 +103,26 @@ def hexed(bits: Iterable[int]) -> str:
 
 
 def of_processes(stretch: Stretch, read: Reading) -> Iterator[tuple[float, Demand]]:
-    """Memory and time of the run's own process and of all others."""
-    held, by_moment = stretch.within(read.held), defaultdict(float)
-    for row in held:
+    """Compare memory and time of the run's own process and of all others."""
+    held_rows, by_moment = stretch.within(read.held_rows), defaultdict(float)
+    for row in held_rows:
         by_moment[row.at_s] += 0.0 if row.pid == stretch.pid else row.held_bytes
-    own = max((row.held_bytes for row in held if row.pid == stretch.pid), default=None)
-    for column, other in (("process_memory_bytes", own), ("other_memory_bytes", max(by_moment.values(), default=None))):
-        ours = max((s[column] for s in stretch.samples if s[column] is not None), default=None)
-        yield near(stretch.name, column, ours, other, MEMORY)
+    own_bytes = max((row.held_bytes for row in held_rows if row.pid == stretch.pid), default=None)
+    for column, other_value in (
+        ("process_memory_bytes", own_bytes),
+        ("other_memory_bytes", max(by_moment.values(), default=None)),
+    ):
+        pitwall_bytes = max((s[column] for s in stretch.samples if s[column] is not None), default=None)
+        yield near(stretch.name, column, pitwall_bytes, other_value, MEMORY)
     ran = stretch.within(read.ran)
     seconds = len({row.at_s for row in ran})
-    others = sum(row.ratio for row in ran if row.pid != stretch.pid) / seconds if seconds else None
-    ours = mean(sample["other_utilization_ratio"] for sample in stretch.samples)
-    yield near(stretch.name, "other_utilization_ratio", ours, others, SHARE_OF_OTHERS)
+    others_share = sum(row.ratio for row in ran if row.pid != stretch.pid) / seconds if seconds else None
+    pitwall_bytes = mean(sample["other_utilization_ratio"] for sample in stretch.samples)
+    yield near(stretch.name, "other_utilization_ratio", pitwall_bytes, others_share, SHARE_OF_OTHERS)
 
 
 def of_energy(stretch: Stretch, read: Reading) -> Iterator[tuple[float, Demand]]:
-    """Joules, and tokens over them, by NVML's counter."""
+    """Compare joules, and tokens per joule, with NVML's counter."""
     counted = at(read, stretch.ended_s) - at(read, stretch.began_s)
     yield near(stretch.name, "energy, J, by NVML's counter", stretch.energy_j, counted, ENERGY)
     per_j = stretch.tokens / counted
@@ -127,10 +130,10 @@ def of_energy(stretch: Stretch, read: Reading) -> Iterator[tuple[float, Demand]]
 
 
 def drawn_j(stretch: Stretch, read: Reading) -> float:
-    """The integral of the power that nvidia-smi showed."""
+    """Return the integral of the power that nvidia-smi showed."""
     powers = [(row.at_s, row.numbers["power_w"]) for row in stretch.within(read.gpu)]
-    known = [(at_s, watts) for at_s, watts in powers if watts is not None]
-    return (stretch.ended_s - stretch.began_s) * integral(known) / (known[-1][0] - known[0][0])
+    known_powers = [(at_s, watts) for at_s, watts in powers if watts is not None]
+    return (stretch.ended_s - stretch.began_s) * integral(known_powers) / (known_powers[-1][0] - known_powers[0][0])
 
 
 def integral(points: Sequence[tuple[float, float]]) -> float:
@@ -138,31 +141,40 @@ def integral(points: Sequence[tuple[float, float]]) -> float:
 
 
 def at(read: Reading, second: float) -> float:
-    """The counter then, on the line between its two nearest readings."""
-    after = next(n for n, one in enumerate(read.counted) if one.at_s >= second)
+    """Return the counter at this time, interpolated between its nearest readings."""
+    after = next(n for n, count in enumerate(read.counted) if count.at_s >= second)
     (since, low), (to, high) = read.counted[max(after - 1, 0)], read.counted[after]
     return high if to == since else low + (high - low) * (second - since) / (to - since)
 
 
 def near(
-    about: str, what: str, ours: float | None, other: float | None, most: tuple[float, bool]
+    about: str, what: str, pitwall_value: float | None, smi_value: float | None, most: tuple[float, bool]
 ) -> tuple[float, Demand]:
-    """Two numbers that may be so far apart; where the other reader has none, neither may we."""
+    """Compare two numbers with a tolerance; if the other reader has none, Pitwall must have none either."""
     limit, is_share = most
-    words = f"{limit:.1%}" if is_share else shown(limit)
-    if ours is None or other is None:
-        return 0.0, Demand(about, what, shown(ours), shown(other), words, ours is None and other is None)
-    apart = abs(ours - other) / (abs(other) or 1.0) if is_share else abs(ours - other)
-    return apart / limit, Demand(about, what, shown(ours), shown(other), words, apart <= limit)
+    limit_text = f"{limit:.1%}" if is_share else shown(limit)
+    if pitwall_value is None or smi_value is None:
+        return 0.0, Demand(
+            about, what, shown(pitwall_value), shown(smi_value), limit_text, pitwall_value is None and smi_value is None
+        )
+    apart = abs(pitwall_value - smi_value) / (abs(smi_value) or 1.0) if is_share else abs(pitwall_value - smi_value)
+    return apart / limit, Demand(about, what, shown(pitwall_value), shown(smi_value), limit_text, apart <= limit)
 
 
-def equal(about: str, what: str, ours: set[str], other: set[str]) -> tuple[float, Demand]:
-    return 0.0, Demand(about, what, ", ".join(sorted(ours)), ", ".join(sorted(other)), "equal", ours == other)
+def equal(about: str, what: str, pitwall_values: set[str], smi_values: set[str]) -> tuple[float, Demand]:
+    return 0.0, Demand(
+        about,
+        what,
+        ", ".join(sorted(pitwall_values)),
+        ", ".join(sorted(smi_values)),
+        "equal",
+        pitwall_values == smi_values,
+    )
 
 
 def mean(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return fmean(known) if known else None
+    known_values = [value for value in values if value is not None]
+    return fmean(known_values) if known_values else None
 
 
 def shown(number: float | None) -> str:
@@ -175,6 +187,6 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in [head, ["---"] * len(head), *rows])
 
 
-def demand_table(found: Sequence[Demand]) -> str:
+def demand_table(demand_rows: Sequence[Demand]) -> str:
     head = ["thing", "of", "Pitwall", "the other", "at most", "met"]
-    return table(head, [[d.what, d.about, d.ours, d.other, d.limit, "yes" if d.is_met else "NO"] for d in found])
+    return table(head, [[d.what, d.about, d.ours, d.other, d.limit, "yes" if d.is_met else "NO"] for d in demand_rows])

@@ -1,8 +1,7 @@
-"""Another process on the first GPU, by CUDA's driver alone: it only holds memory, or works for a share of the time.
+"""Process on the first GPU, using only CUDA's driver, that holds memory or works for a share of the time.
 
-`python -m scripts.gpu.gpu_neighbour [--gib 2] [--share 1.0]` says "ready" when it has begun, and goes on until it is
-ended. Of each tenth of a second it lets the GPU write its memory over for the share that was asked; with 0 it only
-holds it.
+`python -m scripts.gpu.gpu_neighbour [--gib 2] [--share 1.0]` prints "ready" when it has begun, and runs until it is
+ended. In each tenth of a second the GPU overwrites the memory for the given share; with 0 it only holds the memory.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ AT_ONCE = 4  # writes on their way: the GPU never waits for us, and stops soon
 
 
 class Gpu:
-    """Memory on the first GPU that CUDA shows; ends the process with CUDA's number where a call fails."""
+    """Memory on the first GPU that CUDA shows; ends the process with CUDA's error number if a call fails."""
 
     def __init__(self, size_bytes: int) -> None:
         self._cuda = ctypes.CDLL("libcuda.so.1")
@@ -30,18 +29,18 @@ class Gpu:
         self.write()
 
     def write(self) -> None:
-        """All of it, a few times over; returns when the GPU has done so."""
+        """Overwrite all of it a few times; return when the GPU has finished."""
         for _ in range(AT_ONCE):
             self._call("cuMemsetD32_v2", self._memory, 7, self._words)
         self._call("cuCtxSynchronize")
 
-    def _call(self, name: str, *given: object) -> None:
-        if code := getattr(self._cuda, name)(*given):
+    def _call(self, name: str, *arguments: object) -> None:
+        if code := getattr(self._cuda, name)(*arguments):
             sys.exit(f"{name} failed with {code}")
 
 
 def work(gpu: Gpu, share: float) -> None:
-    """For ever."""
+    """Work forever."""
     while True:
         began = time.monotonic()
         while time.monotonic() - began < share * PERIOD_S:

@@ -1,4 +1,4 @@
-"""What a data folder has of the GPU in the measured part of each run's load."""
+"""GPU samples of a data folder in the measured part of each run's load."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from typing import Any, NamedTuple
 from analysis.comparison.facts import RunFacts
 from analysis.comparison.replicates import tokens_per_j
 from domain import Run
-from reports.arms.facts import facts_of, measured_span
-from storage.ask.run_queries import runs_of
-from storage.published import Published
-from storage.published_query import Query, published_query
+from reports.arms.facts import facts_of
+from reports.runs.measured_loads import measured_span
+from storage.published import PublishedStore
+from storage.published_query import QueryFunction, published_query
+from storage.queries.run_queries import runs_of
 
 PUBLISHED = "monitor.duckdb"
 Sample = Mapping[str, Any]  # a row of gpu_samples; `at_s` in seconds since 1970
 
 
 class Stretch(NamedTuple):
-    """The measured part of one run's load, and what Pitwall has of it."""
+    """Measured part of one run's load, with Pitwall's samples of it."""
 
     run_id: str
     name: str
@@ -41,20 +42,20 @@ class Stretch(NamedTuple):
         return self.facts.conditions[0].energy_j
 
     def within(self, rows: Iterable[Any]) -> list[Any]:
-        """The rows of these seconds."""
+        """Return the rows of these seconds."""
         return [row for row in rows if self.began_s <= row.at_s <= self.ended_s]
 
 
 def stretches(data: Path, left_out: Collection[str]) -> list[Stretch]:
-    """The stretches of the runs, in the order of the runs' names."""
+    """Return the measured parts, in the order of the runs' names."""
     with published_query(data / PUBLISHED) as query:
-        store = Published(query)
+        store = PublishedStore(query)
         ids = query("SELECT run_id FROM runs ORDER BY name")["run_id"].to_pylist()
         runs = [run for run in runs_of(store, ids) if run.name not in left_out]
         return [stretch(query, run, facts) for run, facts in zip(runs, facts_of(store, runs), strict=True)]
 
 
-def stretch(query: Query, run: Run, facts: RunFacts) -> Stretch:
+def stretch(query: QueryFunction, run: Run, facts: RunFacts) -> Stretch:
     (load,) = facts.loads
     span = measured_span(load)
     assert span and run.run_dir
@@ -68,13 +69,13 @@ def stretch(query: Query, run: Run, facts: RunFacts) -> Stretch:
 
 
 def tokens_of(run_dir: Path) -> int:
-    """The tokens of all measured requests, counted in their raw records."""
+    """Count the tokens of all measured requests in their raw records."""
     lines = map(json.loads, (run_dir / "workload/requests.jsonl").read_text().splitlines())
     return sum(sum(line["chunk_tokens"]) for line in lines if "record" not in line and line["phase"] == "measure")
 
 
 def refusals(data: Path) -> list[list[str]]:
-    """Each value that the driver did not give in some sample of a run, with its reasons and their number."""
+    """Return each value missing in some sample of a run, with the driver's reasons and their counts."""
     with published_query(data / PUBLISHED) as query:
         rows = query("SELECT unknown FROM gpu_samples")["unknown"].to_pylist()
     counts: dict[tuple[str, str], int] = {}

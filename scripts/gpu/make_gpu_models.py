@@ -1,7 +1,7 @@
 """Write a random Llama of about 1.9 billion parameters twice: with 16-bit weights, and with 8-bit ones.
 
-`python -m scripts.gpu.make_gpu_models FOLDER`, 6 GB. All its layers but the first hold the same numbers: a server reads
-each of them for each token all the same, and they are drawn in seconds. The text is words at random, as the demo's is.
+`python -m scripts.gpu.make_gpu_models FOLDER`, 6 GB. All layers except the first hold the same numbers, so that they
+are generated in seconds; a server still reads each layer for every token. The text is random words, as in the demo.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ def model_pair(folder: Path) -> ModelPair:
 
 
 def make(folder: Path) -> ModelPair:
-    """The files that are not there yet."""
+    """Write the missing files."""
     pair = model_pair(folder)
     if all(path.exists() for path in pair):
         return pair
     folder.mkdir(parents=True, exist_ok=True)
     vocabulary = build_vocabulary()
-    drawn = random_weights(DRAWN, vocabulary)
-    weights = {name: tensor for name, tensor in drawn.items() if not name.startswith("blk.1.")}
+    random_values = random_weights(DRAWN, vocabulary)
+    weights = {name: tensor for name, tensor in random_values.items() if not name.startswith("blk.1.")}
     for layer in range(1, SHAPE.layers):
-        weights |= {n.replace("blk.1.", f"blk.{layer}."): t for n, t in drawn.items() if n.startswith("blk.1.")}
+        weights |= {n.replace("blk.1.", f"blk.{layer}."): t for n, t in random_values.items() if n.startswith("blk.1.")}
     kinds = (GGMLQuantizationType.F16, GGMLQuantizationType.Q8_0)
     for path, kind in zip(pair, kinds, strict=True):
         write_gguf(path, NAME, weights, SHAPE, SHAPE.layers, vocabulary, kind)
@@ -47,5 +47,5 @@ def make(folder: Path) -> ModelPair:
 
 
 if __name__ == "__main__":
-    for made in make(Path(sys.argv[1])):
-        print(made)
+    for model_path in make(Path(sys.argv[1])):
+        print(model_path)

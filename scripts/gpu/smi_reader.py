@@ -1,4 +1,4 @@
-"""The first GPU as others read it: `nvidia-smi` in three loops, and NVML's energy counter; nothing of Pitwall."""
+"""Readings of the first GPU without Pitwall's code: `nvidia-smi` in three loops, and NVML's energy counter."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ NUMBERS = tuple(column for column, unit in QUERIED.values() if unit is not None)
 
 
 class GpuRow(NamedTuple):
-    """One line of `--query-gpu`: seconds since 1970, and what it shows under our names; None where it shows none."""
+    """One line of `--query-gpu`: seconds since 1970, and its values under our names; None: not shown."""
 
     at_s: float
     words: dict[str, str]
     numbers: dict[str, float | None]
 
 
-class Held(NamedTuple):
+class ProcessMemory(NamedTuple):
     """One line of `--query-compute-apps`."""
 
     at_s: float
@@ -55,7 +55,7 @@ class Held(NamedTuple):
     held_bytes: float
 
 
-class Ran(NamedTuple):
+class KernelShare(NamedTuple):
     """One line of `nvidia-smi pmon`: the share of a second in which this process had a kernel running."""
 
     at_s: float
@@ -63,7 +63,7 @@ class Ran(NamedTuple):
     ratio: float
 
 
-class Counted(NamedTuple):
+class EnergyReading(NamedTuple):
     """NVML's energy counter."""
 
     at_s: float
@@ -71,16 +71,16 @@ class Counted(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """Everything that was read, in the order of time."""
+    """All readings, ordered by time."""
 
     gpu: list[GpuRow]
-    held: list[Held]
-    ran: list[Ran]
-    counted: list[Counted]
+    held_rows: list[ProcessMemory]
+    ran: list[KernelShare]
+    counted: list[EnergyReading]
 
 
 def loops(folder: Path) -> dict[Path, list[str]]:
-    """File -> the command that writes it."""
+    """Return file -> the command that writes it."""
     fields = ",".join(["timestamp", *QUERIED])
     every = ["--format=csv,noheader,nounits", "-i", "0", "-lms"]
     return {
@@ -94,7 +94,7 @@ def loops(folder: Path) -> dict[Path, list[str]]:
 
 @contextmanager
 def reading(folder: Path) -> Iterator[None]:
-    """All of it is written to this folder meanwhile."""
+    """Write all readings to this folder during the block."""
     folder.mkdir(parents=True, exist_ok=True)
     stopping = threading.Event()
     counter = threading.Thread(target=count_joules, args=(folder / "joules.csv", stopping), daemon=True)
@@ -111,7 +111,7 @@ def reading(folder: Path) -> Iterator[None]:
 
 
 def count_joules(path: Path, stopping: threading.Event) -> None:
-    """NVML's counter of this GPU's energy, for `nvidia-smi` does not show it."""
+    """Record NVML's counter of this GPU's energy, which `nvidia-smi` does not show."""
     pynvml.nvmlInit()
     handle = pynvml.nvmlDeviceGetHandleByIndex(0)
     with path.open("a") as out:
@@ -121,31 +121,31 @@ def count_joules(path: Path, stopping: threading.Event) -> None:
 
 
 def read_back(folder: Path) -> Reading:
-    """What a folder has."""
+    """Read the folder's files."""
     gpu = [gpu_row(cells) for cells in rows(folder / "gpu.csv") if len(cells) == 1 + len(QUERIED)]
-    held = [
-        Held(seconds(at), int(pid), float(size) * (1 << 20))
+    held_rows = [
+        ProcessMemory(seconds(at), int(pid), float(size) * (1 << 20))
         for at, pid, size in (cells for cells in rows(folder / "held.csv") if len(cells) == 3)
         if size.replace(".", "").isdigit()
     ]
-    counted = [Counted(float(at), float(joules)) for at, joules in rows(folder / "joules.csv")]
-    return Reading(gpu, held, list(shares(folder / "ran.txt")), counted)
+    counted = [EnergyReading(float(at), float(joules)) for at, joules in rows(folder / "joules.csv")]
+    return Reading(gpu, held_rows, list(shares(folder / "ran.txt")), counted)
 
 
 def rows(path: Path) -> list[list[str]]:
-    """The lines that are whole."""
-    whole = path.read_text(errors="replace").rpartition("\n")[0]
-    return [[cell.strip() for cell in cells] for cells in csv.reader(whole.splitlines()) if cells]
+    """Yield the cells of complete lines."""
+    complete = path.read_text(errors="replace").rpartition("\n")[0]
+    return [[cell.strip() for cell in cells] for cells in csv.reader(complete.splitlines()) if cells]
 
 
 def gpu_row(cells: Sequence[str]) -> GpuRow:
-    at, *shown = cells
-    words = {column: cell for (column, _), cell in zip(QUERIED.values(), shown, strict=True)}
-    return GpuRow(seconds(at), words, {c: number(words[c], unit) for c, unit in QUERIED.values() if unit is not None})
+    at, *values = cells
+    fields = {column: cell for (column, _), cell in zip(QUERIED.values(), values, strict=True)}
+    return GpuRow(seconds(at), fields, {c: number(fields[c], unit) for c, unit in QUERIED.values() if unit is not None})
 
 
 def number(word: str, unit: float) -> float | None:
-    """None for '[N/A]' and the like."""
+    """Return the number; None for '[N/A]' and the like."""
     try:
         return float(word) * unit
     except ValueError:
@@ -156,10 +156,10 @@ def seconds(at: str) -> float:
     return datetime.strptime(at, "%Y/%m/%d %H:%M:%S.%f").replace(tzinfo=UTC).timestamp()
 
 
-def shares(path: Path) -> Iterator[Ran]:
-    """Lines such as '20261122 11:20:01 0 4711 C 93 51 - - - - llama-server'; '-' is no share."""
+def shares(path: Path) -> Iterator[KernelShare]:
+    """Parse lines such as '20261122 11:20:01 0 4711 C 93 51 - - - - llama-server'; '-' is no share."""
     for line in path.read_text(errors="replace").splitlines():
-        day, *rest = line.split() or [""]
-        if day.isdigit() and len(rest) > 4 and rest[2].isdigit():
-            at = datetime.strptime(f"{day} {rest[0]}", "%Y%m%d %H:%M:%S").replace(tzinfo=UTC).timestamp()
-            yield Ran(at, int(rest[2]), 0.0 if rest[4] == "-" else float(rest[4]) / 100)
+        day, *fields = line.split() or [""]
+        if day.isdigit() and len(fields) > 4 and fields[2].isdigit():
+            at = datetime.strptime(f"{day} {fields[0]}", "%Y%m%d %H:%M:%S").replace(tzinfo=UTC).timestamp()
+            yield KernelShare(at, int(fields[2]), 0.0 if fields[4] == "-" else float(fields[4]) / 100)

@@ -1,9 +1,9 @@
 """`make test-ray`: a script starts a real Ray cluster of two nodes and a server on it, and Pitwall launches the script.
 
 `ray start` detaches, twice on this machine; the server is a stand-in for vLLM (stand_in.py), a driver of the cluster.
-The script leaves the server behind and ends, or becomes it. In turn nothing, the head's raylet, the other node's, the
-driver or the shim is killed with signal 9; whatever was started must be known as the run's, and after the run's end
-nothing of it is left: no process, no shared memory. Prints a table, exits 1 otherwise.
+The script leaves the server running and ends, or becomes the server. In turn nothing, the head's raylet, the other
+node's, the driver or the shim is killed with signal 9. All started processes must be known as the run's, and after its
+end no process and no shared memory may be left. Prints a table, exits 1 otherwise.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import psutil
 
 from demo.presets import free_ports
 from domain import Config, Run, RunState
-from launcher.checks.preflight import LaunchRequest
+from launcher.checks.launch_request import LaunchRequest
 from launcher.processes.descendants import is_living
 from launcher.processes.process import processes_of, server_process, shim_process
 from launcher.runs.supervisor import Supervisor
@@ -47,7 +47,7 @@ Victim = Callable[[Path], psutil.Process | None]
 
 
 class Outcome(NamedTuple):
-    """One launch: what was held, what was left after the run's end, and what the evidence says."""
+    """Result of one launch: what it used, what was left after the run's end, and the recorded cause."""
 
     script: str
     killed: str
@@ -60,24 +60,26 @@ class Outcome(NamedTuple):
 
 
 def words(process: psutil.Process) -> str:
-    """Its title, as `ps` shows it."""
+    """Return the process title, as `ps` shows it."""
     with suppress(psutil.Error, OSError):
         return " ".join(process.cmdline())
     return ""
 
 
 def raylet(node: int) -> Victim:
-    """The one of this node: they are started in their order."""
+    """Return the raylet of this node; they are started in order."""
 
     def found(directory: Path) -> psutil.Process | None:
-        of_run = [one for one in processes_of(directory) if words(one).partition(" ")[0].endswith("/raylet")]
-        return sorted(of_run, key=lambda one: one.create_time())[node]
+        of_run = [
+            process for process in processes_of(directory) if words(process).partition(" ")[0].endswith("/raylet")
+        ]
+        return sorted(of_run, key=lambda process: process.create_time())[node]
 
     return found
 
 
 def driver(directory: Path) -> psutil.Process | None:
-    return next((one for one in processes_of(directory) if str(STAND_IN) in words(one)), None)
+    return next((process for process in processes_of(directory) if str(STAND_IN) in words(process)), None)
 
 
 VICTIMS: dict[str, Victim] = {
@@ -90,7 +92,7 @@ VICTIMS: dict[str, Victim] = {
 
 
 def script(ray: Path, folder: Path, port: int, leaves: bool) -> str:
-    """Head, second node, server: as the documents do, with the two nodes on one machine."""
+    """Return a script with head, second node and server, as documented, with both nodes on one machine."""
     gcs, dashboard, *agents = free_ports(4)
     start = [str(ray / "bin/ray"), "start", "--num-cpus=1", f"--object-store-memory={STORE_BYTES}"]
     nodes = [
@@ -107,7 +109,7 @@ def script(ray: Path, folder: Path, port: int, leaves: bool) -> str:
 
 @contextmanager
 def laid_down(ray: Path, leaves: bool) -> Iterator[LaunchRequest]:
-    """In a folder with a short name: Ray puts its sockets there, and their paths have an end."""
+    """Write the launch files in a folder with a short name, since Ray's socket paths have a length limit."""
     folder, port = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp")), free_ports(1)[0]
     file = folder / "cluster.sh"
     file.write_text(script(ray, folder, port, leaves))
@@ -119,35 +121,39 @@ def laid_down(ray: Path, leaves: bool) -> Iterator[LaunchRequest]:
 
 
 def of_ray(ray: Path, folder: Path) -> list[psutil.Process]:
-    """All on this machine that are of this Ray or this cluster, whoever started them."""
+    """Return all processes on this machine of this Ray or this cluster, whoever started them."""
     marks = (str(ray / "lib"), str(ray / "bin"), str(folder), "ray::")
-    found = [one for one in psutil.process_iter() if any(mark in words(one) for mark in marks)]
-    return [one for one in found if is_living(one) and not {sys.argv[0], LAUNCHED_BY}.intersection(one.cmdline())]
+    processes = [process for process in psutil.process_iter() if any(mark in words(process) for mark in marks)]
+    return [
+        process
+        for process in processes
+        if is_living(process) and not {sys.argv[0], LAUNCHED_BY}.intersection(process.cmdline())
+    ]
 
 
 def shared_objects() -> set[str]:
-    """Ray's object stores in shared memory, by name or, as a rule, held open without one."""
-    held = {str(path) for path in SHARED.iterdir() if PLASMA in path.name}
+    """Return Ray's object stores in shared memory, by name or, as is usual, open without a name."""
+    objects = {str(path) for path in SHARED.iterdir() if PLASMA in path.name}
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
-            held.update(one.path for one in process.memory_maps() if f"{SHARED}/{PLASMA}" in one.path)
-    return held
+            objects.update(mapping.path for mapping in process.memory_maps() if f"{SHARED}/{PLASMA}" in mapping.path)
+    return objects
 
 
 class Check:
-    """One launch of the cluster, and what is killed of it."""
+    """One launch of the cluster, with one process killed."""
 
     def __init__(self, supervisor: Supervisor, store: Store, ray: Path, leaves: bool) -> None:
         self._supervisor, self._store, self._ray, self._leaves = supervisor, store, ray, leaves
         self._unmet: list[str] = []
 
-    def kill(self, asked: LaunchRequest, victim: str) -> Outcome:
-        """Launch, look, kill one, wait for the end of the run, look again."""
-        folder, began_with = Path(asked.config.argv[-1]).parent, shared_objects()
-        run = self._launched(asked)
+    def kill(self, request: LaunchRequest, victim: str) -> Outcome:
+        """Launch, check, kill one process, wait for the run's end, check again."""
+        folder, began_with = Path(request.config.argv[-1]).parent, shared_objects()
+        run = self._launched(request)
         directory = Path(run.run_dir or "")
         family = self._known(run, directory, folder)
-        held_mib = sum(one.memory_info().rss for one in family) / MIB
+        held_mib = sum(member.memory_info().rss for member in family) / MIB
         self._demand("two object stores are there", len(shared_objects() - began_with) == len(NODES))
         process = VICTIMS[victim](directory)
         if process:
@@ -160,17 +166,17 @@ class Check:
             self._supervisor.stop(run.id)
         wait_until(lambda: state_of(self._store, run).is_final, 3 * GONE_WITHIN_S, "the run did not end")
         gone_after_s = time.monotonic() - began
-        left = {*filter(is_living, family), *of_ray(self._ray, folder)}
-        self._demand(f"nothing is left: {[words(one)[:80] for one in left]}", not left)
+        leftovers = {*filter(is_living, family), *of_ray(self._ray, folder)}
+        self._demand(f"nothing is left: {[words(process)[:80] for process in leftovers]}", not leftovers)
         self._demand("the shared memory is free", not shared_objects() - began_with)
         expected = RunState.FINISHED if victim in STOPPED else RunState.FAILED
         self._demand(f"the run is {expected}", state_of(self._store, run) is expected)
-        said = words_of(self._store, run)
+        cause_text = words_of(self._store, run)
         how = "leaves the server" if self._leaves else "becomes the server"
-        return Outcome(how, victim, len(family), held_mib, gone_after_s, len(left), self._unmet, said)
+        return Outcome(how, victim, len(family), held_mib, gone_after_s, len(leftovers), self._unmet, cause_text)
 
-    def _launched(self, asked: LaunchRequest) -> Run:
-        run = self._supervisor.launch(asked)
+    def _launched(self, request: LaunchRequest) -> Run:
+        run = self._supervisor.launch(request)
         over = (RunState.QUEUED, RunState.STARTING)
         wait_until(lambda: state_of(self._store, run) not in over, 2 * READY_WITHIN_S, "it was not ready")
         if state_of(self._store, run) is not RunState.READY:
@@ -180,21 +186,23 @@ class Check:
         return run
 
     def _known(self, run: Run, directory: Path, folder: Path) -> list[psutil.Process]:
-        """The processes of the run, among which must be all of Ray's, and the driver must be its server."""
+        """Return the run's processes, which must include all of Ray's, with the driver as its server."""
         wait_until(
             lambda: server_process(directory) == driver(directory), GONE_WITHIN_S, "the driver is not its server"
         )
-        own = str(folder / OWN_LOG if self._leaves else directory / "server.log")
-        wait_until(lambda: log_of(self._store, run) == own, GONE_WITHIN_S, f"its log is not {own}")
+        own_log = str(folder / OWN_LOG if self._leaves else directory / "server.log")
+        wait_until(lambda: log_of(self._store, run) == own_log, GONE_WITHIN_S, f"its log is not {own_log}")
         family = processes_of(directory)
-        unknown = [words(one)[:80] for one in of_ray(self._ray, folder) if one not in family and is_living(one)]
+        unknown = [
+            words(process)[:80] for process in of_ray(self._ray, folder) if process not in family and is_living(process)
+        ]
         self._demand(f"all of Ray is of the run: {unknown}", not unknown)
         titles = "\n".join(map(words, family))
-        self._demand("each part of Ray is there", all(part in titles for part in EXPECTED))
+        self._demand("each part of Ray is there", all(title_part in titles for title_part in EXPECTED))
         return family
 
-    def _demand(self, what: str, is_met: bool) -> None:
-        self._unmet += [] if is_met else [what]
+    def _demand(self, demand: str, is_met: bool) -> None:
+        self._unmet += [] if is_met else [demand]
 
 
 def log_of(store: Store, run: Run) -> str | None:
@@ -203,7 +211,7 @@ def log_of(store: Store, run: Run) -> str | None:
 
 
 def answered_by(run: Run) -> None:
-    """A completion that asks every node."""
+    """Send a completion that queries every node."""
     answer = httpx.post(f"{run.base_url}/v1/completions", json={"prompt": "one"}, timeout=60.0).raise_for_status()
     if len(set(answer.json()["nodes"])) != len(NODES):
         sys.exit(f"not every node answered: {answer.text}")
@@ -217,15 +225,21 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as scratch, launching(Path(scratch)) as (supervisor, store):
         for leaves in (True, False):
             for victim in VICTIMS:
-                with laid_down(ray, leaves) as asked:
-                    outcomes.append(Check(supervisor, store, ray, leaves).kill(asked, victim))
+                with laid_down(ray, leaves) as request:
+                    outcomes.append(Check(supervisor, store, ray, leaves).kill(request, victim))
                 print(outcomes[-1], flush=True)
     print("\n| script | killed | processes | held, MiB | gone after, s | left |\n| --- | --- | --- | --- | --- | --- |")
-    for one in outcomes:
-        gone = f"{one.processes} | {one.held_mib:.0f} | {one.gone_after_s:.1f} | {one.left}"
-        print(f"| {one.script} | {one.killed} | {gone} |")
-    print("\n".join(f"NOT MET ({one.script}, {one.killed}): {what}" for one in outcomes for what in one.unmet))
-    return int(any(one.unmet for one in outcomes))
+    for outcome in outcomes:
+        figures = f"{outcome.processes} | {outcome.held_mib:.0f} | {outcome.gone_after_s:.1f} | {outcome.left}"
+        print(f"| {outcome.script} | {outcome.killed} | {figures} |")
+    print(
+        "\n".join(
+            f"NOT MET ({outcome.script}, {outcome.killed}): {demand}"
+            for outcome in outcomes
+            for demand in outcome.unmet
+        )
+    )
+    return int(any(outcome.unmet for outcome in outcomes))
 
 
 if __name__ == "__main__":

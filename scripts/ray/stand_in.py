@@ -1,7 +1,7 @@
 """A stand-in for a vLLM on a Ray cluster: `stand_in.py PORT NODES`, run with the Python of Ray. No engine runs here.
 
-It is a driver of the cluster with an actor on each node, as vLLM has its workers, and answers /health, /metrics and
-completions; each completion asks every node. It ends with code 1 when a node is lost, as vLLM's engine does.
+It is a driver of the cluster with an actor on each node, like vLLM's workers, and answers /health, /metrics and
+completions; each completion queries every node. It ends with code 1 if a node is lost, as vLLM's engine does.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ vllm:num_requests_running{{engine="0",model_name="stand-in"}} 0
 
 @ray.remote(num_cpus=1)
 class Worker:
-    """One node's; holds an object in shared memory."""
+    """Actor on one node; holds an object in shared memory."""
 
     def __init__(self) -> None:
         self._held = ray.put(bytes(HELD_BYTES))
 
     def node(self) -> str:
-        """Where it runs."""
+        """Return the id of its node."""
         return str(ray.get_runtime_context().get_node_id())
 
 
-class Served(http.server.ThreadingHTTPServer):
-    """What all answers share."""
+class ClusterServer(http.server.ThreadingHTTPServer):
+    """State shared by all answers."""
 
     tokens = 0
 
@@ -49,15 +49,15 @@ class Served(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", port), Handler)
 
     def ask_all(self) -> list[str]:
-        """The node of each worker; raises where one is lost."""
-        found: list[str] = ray.get([worker.node.remote() for worker in self.workers], timeout=ANSWER_WITHIN_S)
-        return found
+        """Return the node of each worker; raises if one is lost."""
+        node_ids: list[str] = ray.get([worker.node.remote() for worker in self.workers], timeout=ANSWER_WITHIN_S)
+        return node_ids
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
     """GET /health, /metrics, /v1/models; POST /v1/completions."""
 
-    server: Served
+    server: ClusterServer
 
     def do_GET(self) -> None:
         self._say(METRICS.format(tokens=self.server.tokens) if self.path == "/metrics" else "{}")
@@ -74,8 +74,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(text.encode())
 
 
-def _nodes(wanted: int) -> list[dict[str, str]]:
-    while len(living := [node for node in ray.nodes() if node["Alive"]]) < wanted:
+def _nodes(count: int) -> list[dict[str, str]]:
+    while len(living := [node for node in ray.nodes() if node["Alive"]]) < count:
         time.sleep(0.2)
     return living
 
@@ -84,8 +84,8 @@ def _worker_on(node_id: str) -> ray.actor.ActorHandle:
     return Worker.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node_id, soft=False)).remote()
 
 
-def watch(served: Served) -> None:
-    """End with a node."""
+def watch(served: ClusterServer) -> None:
+    """End the process when a node is lost."""
     while True:
         try:
             served.ask_all()
@@ -97,7 +97,7 @@ def watch(served: Served) -> None:
 
 def main() -> None:
     ray.init(address="auto", log_to_driver=False)
-    served = Served(int(sys.argv[1]), int(sys.argv[2]))
+    served = ClusterServer(int(sys.argv[1]), int(sys.argv[2]))
     threading.Thread(target=watch, args=(served,), daemon=True).start()
     print("serving on", len(served.workers), "nodes", flush=True)
     served.serve_forever()

@@ -1,8 +1,8 @@
 """`make test-tools`: lm-eval, driven as the Run page drives it, on a small local task and a real llama.cpp server.
 
-By completions and by chat. The server is asked directly first: of half of the items the right answer is the word that
-it gives, of the others it is another one. So the accuracy is known, and what each item got. No model hub is asked.
-Prints a table; exits 1 where a demand is not met.
+By completions and by chat. The server is first queried directly: for half of the items the right answer is the word
+that it gives, for the others a different one, so the accuracy and each item's result are known. No model hub is
+contacted. Prints a table; exits 1 if a demand is not met.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ import httpx
 
 from domain import JsonValue
 from scripts.tools.check_tools import real
-from scripts.tools.driving import Driving, drive_name, driving
+from scripts.tools.driving import LoadDriver, drive_name, driving
 from scripts.tools.tool_demands import table
 
 ITEMS, MOST_TOKENS = 12, 8
-QUESTIONS = [f"The driver of car {place} said" for place in range(10, 10 + ITEMS)]
+QUESTIONS = [f"The driver of car {number} said" for number in range(10, 10 + ITEMS)]
 WORD = r"(\S+)"  # the first of the answer
 INVALID = "[invalid]"  # lm-eval's word for a text in which its filter found nothing
 TASK = """task: pit_words
@@ -42,16 +42,19 @@ metadata: {{version: 1.0}}
 
 
 def write_task(folder: Path, answers: list[str]) -> None:
-    """Right is what the server said, of every second item."""
+    """Write the task; the server's answer is right for every second item."""
     folder.mkdir()
-    given = [answer if place % 2 else f"no-{place}" for place, answer in enumerate(answers)]
-    lines = [json.dumps({"question": one, "answer": two}) for one, two in zip(QUESTIONS, given, strict=True)]
+    answers_given = [answer if index % 2 else f"no-{index}" for index, answer in enumerate(answers)]
+    lines = [
+        json.dumps({"question": question, "answer": two})
+        for question, two in zip(QUESTIONS, answers_given, strict=True)
+    ]
     (folder / "words.jsonl").write_text("\n".join(lines) + "\n")
     (folder / "pit_words.yaml").write_text(TASK.format(file=folder / "words.jsonl", tokens=MOST_TOKENS))
 
 
 def asked_directly(url: str, endpoint: str, question: str) -> str:
-    """What the server answers to this item, as the task's filter reads it."""
+    """Return the server's answer to this item, as the task's filter reads it."""
     body: dict[str, JsonValue] = {"max_tokens": MOST_TOKENS, "temperature": 0.0, "stop": ["\n"], "seed": 1234}
     if endpoint == "chat":
         body |= {"messages": [{"role": "user", "content": question}]}
@@ -60,12 +63,12 @@ def asked_directly(url: str, endpoint: str, question: str) -> str:
     else:
         answer = httpx.post(f"{url}/v1/completions", json=body | {"prompt": question}, timeout=120).json()
         text = answer["choices"][0]["text"]
-    found = re.search(WORD, text or "")
-    return found[1] if found else INVALID
+    match = re.search(WORD, text or "")
+    return match[1] if match else INVALID
 
 
-def check(on: Driving, url: str, endpoint: str, executable: Path, tasks: Path) -> tuple[list[str], list[str]]:
-    """A row of the table, and the demands that were not met."""
+def check(on: LoadDriver, url: str, endpoint: str, executable: Path, tasks: Path) -> tuple[list[str], list[str]]:
+    """Return a row of the table, and the unmet demands."""
     truth = [asked_directly(url, endpoint, question) for question in QUESTIONS]
     write_task(tasks, truth)
     right = sum(answer != INVALID for answer in truth[1::2])
@@ -74,15 +77,15 @@ def check(on: Driving, url: str, endpoint: str, executable: Path, tasks: Path) -
     load = on.put(drive_name("lm-eval"), params | {"more": more})
     (stored,) = on.rows("SELECT correct, n FROM accuracy WHERE load_id = ?", load.load_id)
     items = on.rows("SELECT item_id, answer FROM accuracy_items WHERE load_id = ?", load.load_id)
-    got = {int(item["item_id"]): item["answer"] for item in items}
+    answers_by_item = {int(item["item_id"]): item["answer"] for item in items}
     unmet = [] if right > 1 else [f"{endpoint}: the server gave too few words to check anything by"]
     unmet += (
         [] if (stored["correct"], stored["n"]) == (right, ITEMS) else [f"{endpoint}: {stored}, not {right} of {ITEMS}"]
     )
     unmet += [
-        f"{endpoint}: item {place} got {got.get(place)!r}, and the server answers {answer!r}"
-        for place, answer in enumerate(truth)
-        if got.get(place) != answer
+        f"{endpoint}: item {index} got {answers_by_item.get(index)!r}, and the server answers {answer!r}"
+        for index, answer in enumerate(truth)
+        if answers_by_item.get(index) != answer
     ]
     cells = [endpoint, load.version or "", str(stored["n"]), str(stored["correct"]), str(right), str(load.steps)]
     return [*cells, f"{load.seconds:.0f}"], unmet
@@ -105,7 +108,7 @@ def main() -> int:
                 unmet += missed
     head = ["endpoint", "lm-eval", "items", "right", "right by hand", "looks at progress", "s"]
     print(table(head, rows))
-    print("\n".join(f"NOT MET {one}" for one in unmet) or "all demands met")
+    print("\n".join(f"NOT MET {demand}" for demand in unmet) or "all demands met")
     return int(bool(unmet))
 
 

@@ -1,8 +1,8 @@
-"""`make test-tools`: drive other benchmark tools and our own client against a server that is paced exactly.
+"""`make test-tools`: drives other benchmark tools and Pitwall's client against an exactly paced server.
 
-Each load is started as the Run page starts it, under its shim, and its files are taken in by the importer. Output tok/s
-and TTFT are counted anew of each client's records of its requests, by one definition, in the server's tokens. Then the
-same on a real llama.cpp server, tool and client in turn. Prints tables; exits 1 where a demand is not met.
+Each load is started as on the Run page, under its shim, and its files are imported. Output tok/s and TTFT are recounted
+from each client's request records, by one definition, in the server's tokens. Then the same on a real llama.cpp server,
+tool and client in turn. Prints tables; exits 1 if a demand is not met.
 """
 
 from __future__ import annotations
@@ -22,9 +22,19 @@ from demo.model import DEMO, model_files
 from demo.presets import demo_config, free_ports
 from domain import Config, JsonValue
 from scripts.tools import paced_server
-from scripts.tools.driving import Driving, LoadSeen, drive_name, driving, wait_until
-from scripts.tools.tool_demands import Counted, Reported, answers_of, counted, missed, share, shown, table, truth_of
-from workloads.process.driven import TOOLS
+from scripts.tools.driving import FinishedLoad, LoadDriver, drive_name, driving, wait_until
+from scripts.tools.tool_demands import (
+    LoadCounts,
+    ReportedAggregates,
+    answers_of,
+    counted,
+    missed,
+    share,
+    shown,
+    table,
+    truth_of,
+)
+from workloads.process.external_tools import TOOLS
 
 OURS = "pitwall"
 EXECUTABLES = {  # below the folder of tools
@@ -49,7 +59,7 @@ WHY = {
 
 @contextmanager
 def paced(folder: Path) -> Iterator[tuple[str, Path]]:
-    """The stand-in in a process of its own: its URL, and what it writes down."""
+    """Run the stand-in as a process; yield its URL and the file that it writes."""
     port, record = free_ports(1)[0], folder / "record.jsonl"
     server = subprocess.Popen([sys.executable, "-m", "scripts.tools.paced_server", str(port), str(record)])
     url = f"http://127.0.0.1:{port}"
@@ -63,9 +73,9 @@ def paced(folder: Path) -> Iterator[tuple[str, Path]]:
 
 @contextmanager
 def real(folder: Path) -> Iterator[tuple[str, Config]]:
-    """The demo's llama.cpp server without speculation: its URL and its configuration.
+    """Run the demo's llama.cpp server without speculation; yield its URL and configuration.
 
-    It computes every prompt anew: else one client's repeats of a prompt would stand against another's fresh ones.
+    Its prompt cache is off: otherwise one client's repeated prompts would be compared with another's new ones.
     """
     target, _ = model_files(folder / "demo", DEMO)
     port = free_ports(1)[0]
@@ -89,58 +99,62 @@ def answers(url: str) -> bool:
 
 
 def found_tools(tools: Path) -> tuple[dict[str, Path], list[str]]:
-    """Those that are installed, and a sentence for each that is not."""
-    there = {name: tools / path for name, path in EXECUTABLES.items() if (tools / path).exists()}
-    missing = [f"{TOOLS[name].title}: not at {tools / path}" for name, path in EXECUTABLES.items() if name not in there]
-    return there, missing
+    """Return the installed tools, and a sentence for each missing one."""
+    installed = {name: tools / path for name, path in EXECUTABLES.items() if (tools / path).exists()}
+    missing = [
+        f"{TOOLS[name].title}: not at {tools / path}" for name, path in EXECUTABLES.items() if name not in installed
+    ]
+    return installed, missing
 
 
 def params_of(tool: str, executable: Path, tokenizer: Path, book: str, streams: int) -> dict[str, JsonValue]:
     lengths: dict[str, JsonValue] = {"prompt_tokens": PROMPT, "output_tokens": OUTPUT, "concurrency": streams}
     of_benchy: list[JsonValue] = ["--book-url", book, "--skip-coherence"]
     more: dict[str, JsonValue] = {"more": of_benchy if tool == "llama-benchy" else []}
-    asked = BENCHY_RUNS * streams if tool == "llama-benchy" else REQUESTS
-    return {**lengths, "executable": str(executable), "tokenizer": str(tokenizer), "requests": asked, **more}
+    request_count = BENCHY_RUNS * streams if tool == "llama-benchy" else REQUESTS
+    return {**lengths, "executable": str(executable), "tokenizer": str(tokenizer), "requests": request_count, **more}
 
 
 def our_params(streams: int) -> dict[str, JsonValue]:
-    """Without a warm-up: the load's requests are all that it sends."""
+    """Return the params without a warm-up, so that only the load's requests are sent."""
     lengths: dict[str, JsonValue] = {"prompt_tokens": PROMPT, "output_tokens": OUTPUT, "concurrency": streams}
     return {**lengths, "requests": REQUESTS, "warmup_requests": 1}
 
 
-def put(on: Driving, client: str, params: dict[str, JsonValue]) -> LoadSeen:
+def put(on: LoadDriver, client: str, params: dict[str, JsonValue]) -> FinishedLoad:
     return on.put("traffic" if client == OURS else drive_name(client), params)
 
 
-def reported(on: Driving, load: LoadSeen) -> Reported:
-    return Reported(on.mean_of(load.load_id, "output_tps"), on.mean_of(load.load_id, "ttft_ms"))
+def reported(on: LoadDriver, load: FinishedLoad) -> ReportedAggregates:
+    return ReportedAggregates(on.mean_of(load.load_id, "output_tps"), on.mean_of(load.load_id, "ttft_ms"))
 
 
-class OnReal(NamedTuple):
-    """One load on the real engine; `prompt_tokens` are those that it computed a request, by its counter."""
+class RealEngineLoad(NamedTuple):
+    """One load on the real engine; `prompt_tokens` per request, by the engine's counter."""
 
     tps: float
     ttft_ms: float
     prompt_tokens: float
 
 
-def against_paced(flags: argparse.Namespace, there: dict[str, Path], folder: Path) -> tuple[str, list[str]]:
-    """The table, and the demands that were not met."""
+def against_paced(flags: argparse.Namespace, installed: dict[str, Path], folder: Path) -> tuple[str, list[str]]:
+    """Return the table, and the unmet demands."""
     rows, unmet = [], []
     with paced(folder) as (url, record), driving(folder / "paced", url, Config(engine="other", model="paced")) as on:
-        for client in [OURS, *there]:
+        for client in [OURS, *installed]:
             before = len(record.read_text().splitlines())
             params = our_params(STREAMS) if client == OURS else params_of(
-                client, there[client], flags.tokenizer, f"{url}/book.txt", STREAMS)  # fmt: skip
+                client, installed[client], flags.tokenizer, f"{url}/book.txt", STREAMS)  # fmt: skip
             load = put(on, client, params)
-            answered = [one for one in answers_of(record, before) if one["tokens"] == OUTPUT][-len(load.requests) :]
+            answered = [answer for answer in answers_of(record, before) if answer["tokens"] == OUTPUT][
+                -len(load.requests) :
+            ]
             truth = truth_of(answered, STREAMS)
-            found = counted(load.requests, sum(one["tokens"] for one in answered), STREAMS)
-            failed = [f"{client}: {one['error_kind']}" for one in load.requests if one["error_kind"]]
+            counts = counted(load.requests, sum(answer["tokens"] for answer in answered), STREAMS)
+            failed = [f"{client}: {request['error_kind']}" for request in load.requests if request["error_kind"]]
             late = [] if load.steps > 2 or client == OURS else [f"{client}: no progress was read"]
-            unmet += missed(client, found, truth) + failed + late
-            rows.append(row_of(client, load, found, truth, reported(on, load)))
+            unmet += missed(client, counts, truth) + failed + late
+            rows.append(row_of(client, load, counts, truth, reported(on, load)))
             print(rows[-1], flush=True)
         if (flags.tools / BFCL).exists():
             unmet += functions(on, flags.tools / BFCL)
@@ -149,37 +163,39 @@ def against_paced(flags: argparse.Namespace, there: dict[str, Path], folder: Pat
     return table(head, rows), unmet
 
 
-def row_of(client: str, load: LoadSeen, found: Counted, truth: Counted, own: Reported) -> list[str]:
+def row_of(
+    client: str, load: FinishedLoad, counts: LoadCounts, truth: LoadCounts, reported: ReportedAggregates
+) -> list[str]:
     name, version = (OURS, "this one") if client == OURS else (TOOLS[client].title, TOOLS[client].version)
     return [
-        name, load.version or version, str(found.requests), shown(found.tps), shown(truth.tps),
-        share(found.tps, truth.tps), shown(found.ttft_ms), shown(truth.ttft_ms),
-        f"{found.ttft_ms - truth.ttft_ms:+.1f} ms", shown(found.mean_ttft_ms), shown(truth.mean_ttft_ms),
-        shown(found.wall_tps), shown(truth.wall_tps), shown(own.tps),
-        shown(own.ttft_ms), WHY[client],
+        name, load.version or version, str(counts.requests), shown(counts.tps), shown(truth.tps),
+        share(counts.tps, truth.tps), shown(counts.ttft_ms), shown(truth.ttft_ms),
+        f"{counts.ttft_ms - truth.ttft_ms:+.1f} ms", shown(counts.mean_ttft_ms), shown(truth.mean_ttft_ms),
+        shown(counts.wall_tps), shown(truth.wall_tps), shown(reported.tps),
+        shown(reported.ttft_ms), WHY[client],
     ]  # fmt: skip
 
 
-def functions(on: Driving, executable: Path) -> list[str]:
-    """BFCL: the stand-in answers in words, so every call is missing and every item where none is due is right."""
+def functions(on: LoadDriver, executable: Path) -> list[str]:
+    """Check BFCL: the stand-in answers in text, so every call is missing, and items without a call are right."""
     params: dict[str, JsonValue] = {"executable": str(executable), "tasks": "simple_python,irrelevance", "limit": 3}
     load = on.put(drive_name("bfcl"), {**params, "concurrency": 2})
-    found = {row["task"]: (row["correct"], row["n"]) for row in on.rows(
+    scores = {row["task"]: (row["correct"], row["n"]) for row in on.rows(
         "SELECT task, correct, n FROM accuracy WHERE load_id = ?", load.load_id)}  # fmt: skip
-    print(f"BFCL: {found}")
-    return [] if found == {"simple_python": (0, 3), "irrelevance": (3, 3)} else [f"BFCL: {found}"]
+    print(f"BFCL: {scores}")
+    return [] if scores == {"simple_python": (0, 3), "irrelevance": (3, 3)} else [f"BFCL: {scores}"]
 
 
-def interleaved(flags: argparse.Namespace, there: dict[str, Path], folder: Path) -> tuple[str, list[str]]:
-    """Each tool beside our own client in turn, on the real engine."""
+def interleaved(flags: argparse.Namespace, installed: dict[str, Path], folder: Path) -> tuple[str, list[str]]:
+    """Run each tool and Pitwall's client in turn on the real engine."""
     streams, unmet, rows = 2, [], []
     with paced(folder) as (book, _), real(folder) as (url, config), driving(folder / "real", url, config) as on:
-        for tool, executable in there.items():
-            pairs: list[tuple[OnReal, OnReal]] = []
+        for tool, executable in installed.items():
+            pairs: list[tuple[RealEngineLoad, RealEngineLoad]] = []
             for _ in range(flags.rounds):
-                ours = _on_real(on, url, OURS, our_params(streams), streams, unmet)
+                own_load = _on_real(on, url, OURS, our_params(streams), streams, unmet)
                 params = params_of(tool, executable, flags.tokenizer, f"{book}/book.txt", streams)
-                pairs.append((ours, _on_real(on, url, tool, params, streams, unmet)))
+                pairs.append((own_load, _on_real(on, url, tool, params, streams, unmet)))
             rows.append(pair_row(tool, pairs))
             print(rows[-1], flush=True)
     head = ["tool", "turns", "tok/s", "ours", "ratio", "prompt tokens", "ours", "TTFT ms, median", "ours", "ratio"]
@@ -187,8 +203,8 @@ def interleaved(flags: argparse.Namespace, there: dict[str, Path], folder: Path)
 
 
 def _on_real(
-    on: Driving, url: str, client: str, params: dict[str, JsonValue], streams: int, unmet: list[str]
-) -> OnReal:
+    on: LoadDriver, url: str, client: str, params: dict[str, JsonValue], streams: int, unmet: list[str]
+) -> RealEngineLoad:
     before, asked_before = predicted(url), predicted(url, "prompt_tokens_total")
     load = put(on, client, params)
     ended = [row for row in load.requests if row["total_ms"] is not None]
@@ -198,21 +214,23 @@ def _on_real(
     if not ended:
         sys.exit(f"{client}: no request ended well on llama.cpp")
     tokens = OUTPUT * len(ended)
-    made = predicted(url) - before
-    if made < tokens or made > 2 * tokens + 4 * OUTPUT:
-        unmet.append(f"{client}: llama.cpp counts {made} tokens, of which {tokens} are measured: more than a warm-up")
-    found = counted(ended, tokens, streams)
-    prompt = (predicted(url, "prompt_tokens_total") - asked_before) / (made / OUTPUT)
-    return OnReal(found.tps, found.ttft_ms, prompt)
+    token_count = predicted(url) - before
+    if token_count < tokens or token_count > 2 * tokens + 4 * OUTPUT:
+        unmet.append(
+            f"{client}: llama.cpp counts {token_count} tokens, of which {tokens} are measured: more than a warm-up"
+        )
+    counts = counted(ended, tokens, streams)
+    prompt = (predicted(url, "prompt_tokens_total") - asked_before) / (token_count / OUTPUT)
+    return RealEngineLoad(counts.tps, counts.ttft_ms, prompt)
 
 
 def predicted(url: str, counter: str = "tokens_predicted_total") -> int:
-    """Tokens that llama.cpp has made, or computed of prompts, in requests that have ended."""
+    """Return the tokens that llama.cpp has generated, or computed for prompts, in ended requests."""
     lines = httpx.get(f"{url}/metrics").text.splitlines()
     return int(float(next(line for line in lines if line.startswith(f"llamacpp:{counter}")).split()[1]))
 
 
-def pair_row(tool: str, pairs: list[tuple[OnReal, OnReal]]) -> list[str]:
+def pair_row(tool: str, pairs: list[tuple[RealEngineLoad, RealEngineLoad]]) -> list[str]:
     def mean(values: list[float]) -> float:
         return sum(values) / len(values)
 
@@ -237,18 +255,18 @@ def main() -> int:
     parser.add_argument("--only", nargs="*", help="these tools")
     flags = parser.parse_args()
     flags.tools, flags.tokenizer = flags.tools.absolute(), flags.tokenizer.absolute()
-    there, missing = found_tools(flags.tools)
-    there = {name: path for name, path in there.items() if not flags.only or name in flags.only}
+    installed, missing = found_tools(flags.tools)
+    installed = {name: path for name, path in installed.items() if not flags.only or name in flags.only}
     with tempfile.TemporaryDirectory() as scratch:
-        first, unmet = against_paced(flags, there, Path(scratch))
+        first, unmet = against_paced(flags, installed, Path(scratch))
         print(
             f"\nPaced: TTFT {paced_server.TTFT_MS:g} ms, {paced_server.STEP_MS:g} ms a token\n\n{first}\n", flush=True
         )
         if flags.rounds:
-            second, more = interleaved(flags, there, Path(scratch))
+            second, more = interleaved(flags, installed, Path(scratch))
             print(f"\nllama.cpp, in turn with our own client\n\n{second}\n")
             unmet += more
-    print("\n".join([*missing, *(f"NOT MET {one}" for one in unmet)]) or "all demands met")
+    print("\n".join([*missing, *(f"NOT MET {demand}" for demand in unmet)]) or "all demands met")
     return int(bool(unmet))
 
 

@@ -1,8 +1,8 @@
-"""A stand-in for an engine that is paced exactly: `python -m scripts.tools.paced_server PORT RECORD`.
+"""Exactly paced stand-in for an engine: `python -m scripts.tools.paced_server PORT RECORD`.
 
-It makes no tokens. The first piece of an answer is due TTFT_MS after the request, each further one STEP_MS later by
-the clock, one piece a token, and its usage says so. RECORD gets a line for each answer: when it was asked, when its
-pieces went out, how many.
+It generates no tokens. The first piece of an answer is due TTFT_MS after the request, each further one STEP_MS later,
+one piece per token, as its usage states. RECORD gets a line for each answer: when it was requested, when its pieces
+were sent, and how many.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ def asked_tokens(body: Mapping[str, Any]) -> int:
 
 
 def prompt_tokens(body: Mapping[str, Any]) -> int:
-    """Words of the prompt: that is what a token is here."""
+    """Count the prompt's words, which are its tokens here."""
     messages = body.get("messages")
     return len(json.dumps(messages if messages else body.get("prompt", "")).split())
 
 
 def piece(number: int, is_chat: bool) -> dict[str, Any]:
-    said = {"delta": {"role": "assistant", "content": WORD}} if is_chat else {"text": WORD}
-    return _object(is_chat, choices=[{"index": 0, "finish_reason": None, **said}], id=f"paced-{number}")
+    content = {"delta": {"role": "assistant", "content": WORD}} if is_chat else {"text": WORD}
+    return _object(is_chat, choices=[{"index": 0, "finish_reason": None, **content}], id=f"paced-{number}")
 
 
 def last_piece(is_chat: bool) -> dict[str, Any]:
-    said = {"delta": {}} if is_chat else {"text": ""}
-    return _object(is_chat, choices=[{"index": 0, "finish_reason": "length", **said}])
+    content = {"delta": {}} if is_chat else {"text": ""}
+    return _object(is_chat, choices=[{"index": 0, "finish_reason": "length", **content}])
 
 
 def usage(body: Mapping[str, Any], tokens: int) -> dict[str, int]:
-    asked = prompt_tokens(body)
-    return {"prompt_tokens": asked, "completion_tokens": tokens, "total_tokens": asked + tokens}
+    prompt_count = prompt_tokens(body)
+    return {"prompt_tokens": prompt_count, "completion_tokens": tokens, "total_tokens": prompt_count + tokens}
 
 
 def _object(is_chat: bool, **fields: Any) -> dict[str, Any]:
@@ -54,20 +54,22 @@ def _object(is_chat: bool, **fields: Any) -> dict[str, Any]:
 
 
 class PacedServer:
-    """Answers on one port and writes down what it did."""
+    """Answers on one port and records each answer."""
 
     def __init__(self, record: TextIO) -> None:
         self._record = record
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection, request after request."""
+        """Handle one connection, request after request."""
         try:
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
                 began_s = time.time()
-                words = head.split(b" ", 2)
+                request_line = head.split(b" ", 2)
                 body = await reader.readexactly(_length(head))
-                await self._answer(words[0].decode(), words[1].decode(), json.loads(body or b"{}"), began_s, writer)
+                await self._answer(
+                    request_line[0].decode(), request_line[1].decode(), json.loads(body or b"{}"), began_s, writer
+                )
         except (asyncio.IncompleteReadError, ConnectionError):
             return
         finally:
@@ -83,39 +85,47 @@ class PacedServer:
             await self._stream(body, is_chat, began_s, writer)
         else:
             tokens = asked_tokens(body)
-            sent = [sent_s async for sent_s in _paced(began_s, tokens)]
-            self._note(began_s, sent, path, is_streamed=False)
+            sent_times = [sent_s async for sent_s in _paced(began_s, tokens)]
+            self._note(began_s, sent_times, path, is_streamed=False)
             text = WORD * tokens
-            said = {"message": {"role": "assistant", "content": text}} if is_chat else {"text": text}
-            choice = {"index": 0, "finish_reason": "length", **said}
+            content = {"message": {"role": "assistant", "content": text}} if is_chat else {"text": text}
+            choice = {"index": 0, "finish_reason": "length", **content}
             kind = "chat.completion" if is_chat else "text_completion"
-            whole = {**_object(is_chat, choices=[choice], usage=usage(body, tokens)), "object": kind}
-            await _whole(writer, "application/json", json.dumps(whole))
+            response = {**_object(is_chat, choices=[choice], usage=usage(body, tokens)), "object": kind}
+            await _whole(writer, "application/json", json.dumps(response))
 
     async def _stream(
         self, body: Mapping[str, Any], is_chat: bool, began_s: float, writer: asyncio.StreamWriter
     ) -> None:
-        tokens, sent = asked_tokens(body), []
+        tokens, sent_times = asked_tokens(body), []
         writer.write(STREAM_HEAD)
         async for sent_s in _paced(began_s, tokens):
-            sent.append(sent_s)
-            writer.write(_event(piece(len(sent), is_chat)))
+            sent_times.append(sent_s)
+            writer.write(_event(piece(len(sent_times), is_chat)))
         ending = [last_piece(is_chat)]
         if (body.get("stream_options") or {}).get("include_usage"):
             ending.append(_object(is_chat, choices=[], usage=usage(body, tokens)))
-        done = b"data: [DONE]\n\n"
-        writer.write(b"".join(map(_event, ending)) + f"{len(done):x}\r\n".encode() + done + b"\r\n0\r\n\r\n")
+        last_event = b"data: [DONE]\n\n"
+        writer.write(
+            b"".join(map(_event, ending)) + f"{len(last_event):x}\r\n".encode() + last_event + b"\r\n0\r\n\r\n"
+        )
         await writer.drain()
-        self._note(began_s, sent, "chat" if is_chat else "completions", is_streamed=True)
+        self._note(began_s, sent_times, "chat" if is_chat else "completions", is_streamed=True)
 
-    def _note(self, began_s: float, sent: list[float], path: str, is_streamed: bool) -> None:
-        times = {"asked_at": began_s, "first_at": sent[0], "last_at": sent[-1], "tokens": len(sent), "path": path}
+    def _note(self, began_s: float, sent_times: list[float], path: str, is_streamed: bool) -> None:
+        times = {
+            "asked_at": began_s,
+            "first_at": sent_times[0],
+            "last_at": sent_times[-1],
+            "tokens": len(sent_times),
+            "path": path,
+        }
         self._record.write(json.dumps({**times, "streamed": is_streamed}) + "\n")
         self._record.flush()
 
 
 async def _paced(began_s: float, tokens: int) -> AsyncIterator[float]:
-    """The times at which pieces went out; each is due by the first's clock, so that lateness does not add up."""
+    """Yield the times at which pieces are sent, each due relative to the first, so that delays do not add up."""
     for number in range(tokens):
         due_s = began_s + (TTFT_MS + number * STEP_MS) / 1e3
         await asyncio.sleep(max(0.0, due_s - time.time()))
@@ -147,7 +157,7 @@ async def _whole(writer: asyncio.StreamWriter, kind: str, text: str) -> None:
 
 
 async def serve(port: int, record: Path) -> None:
-    """Until it is ended."""
+    """Serve until it is ended."""
     with record.open("w") as file:
         server = await asyncio.start_server(PacedServer(file).handle, "127.0.0.1", port, backlog=1024)
         await server.serve_forever()

@@ -1,4 +1,4 @@
-"""What is counted of a load's requests, by one definition for every client, and what is demanded of it."""
+"""Counts of a load's requests, by one definition for every client, and demands on them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 NEAR, NEAR_MS = 0.03, 5.0
 
 
-class Counted(NamedTuple):
-    """`tps`: tokens over the streams' time in requests, times the streams. `wall_tps`: over all their span.
+class LoadCounts(NamedTuple):
+    """Speeds of a load. `tps`: tokens per stream-second in requests, times the streams. `wall_tps`: over all of it.
 
-    `ttft_ms` is the median: a moment without a CPU holds up a few requests of a client and does not show how it counts.
+    `ttft_ms` is the median, since a short lack of CPU delays only a few requests.
     """
 
     requests: int
@@ -24,49 +24,49 @@ class Counted(NamedTuple):
     wall_tps: float | None = None
 
 
-class Reported(NamedTuple):
-    """The aggregates that a tool says itself, as they were imported; None where it says none."""
+class ReportedAggregates(NamedTuple):
+    """Aggregates that a tool reports itself, as imported; None: not reported."""
 
     tps: float | None
     ttft_ms: float | None
 
 
-def counted(rows: Sequence[Mapping[str, Any]], tokens: int, streams: int) -> Counted:
-    """By the client's times of its own requests; `tokens` are the server's of all of them."""
+def counted(rows: Sequence[Mapping[str, Any]], tokens: int, streams: int) -> LoadCounts:
+    """Count by the client's request times; `tokens` are the server's for all of them."""
     busy_s = sum(row["total_ms"] for row in rows) / 1e3 / streams
     has_times = not any("sent_at" in (row["extra"] or "") for row in rows)  # the importer says where they are not known
     began = min(row["sent_at"].timestamp() for row in rows)
     ended = max(row["sent_at"].timestamp() + row["total_ms"] / 1e3 for row in rows)
     wall = tokens / (ended - began) if has_times else None
     ttfts_ms = [row["ttft_ms"] for row in rows]
-    return Counted(len(rows), tokens / busy_s, median(ttfts_ms), fmean(ttfts_ms), wall)
+    return LoadCounts(len(rows), tokens / busy_s, median(ttfts_ms), fmean(ttfts_ms), wall)
 
 
-def truth_of(answers: Sequence[Mapping[str, Any]], streams: int) -> Counted:
-    """The same by the server's own stamps."""
-    tokens = sum(one["tokens"] for one in answers)
-    busy_s = sum(one["last_at"] - one["asked_at"] for one in answers) / streams
-    wall_s = max(one["last_at"] for one in answers) - min(one["asked_at"] for one in answers)
-    ttfts_ms = [1e3 * (one["first_at"] - one["asked_at"]) for one in answers]
-    return Counted(len(answers), tokens / busy_s, median(ttfts_ms), fmean(ttfts_ms), tokens / wall_s)
+def truth_of(answers: Sequence[Mapping[str, Any]], streams: int) -> LoadCounts:
+    """Count by the server's own time stamps."""
+    tokens = sum(answer["tokens"] for answer in answers)
+    busy_s = sum(answer["last_at"] - answer["asked_at"] for answer in answers) / streams
+    wall_s = max(answer["last_at"] for answer in answers) - min(answer["asked_at"] for answer in answers)
+    ttfts_ms = [1e3 * (answer["first_at"] - answer["asked_at"]) for answer in answers]
+    return LoadCounts(len(answers), tokens / busy_s, median(ttfts_ms), fmean(ttfts_ms), tokens / wall_s)
 
 
 def answers_of(record: Path, begin: int) -> list[dict[str, Any]]:
-    """What the paced server wrote down from its answer number `begin` on."""
+    """Return the paced server's records from answer number `begin` on."""
     return [json.loads(line) for line in record.read_text().splitlines()[begin:]]
 
 
-def is_near(one: float, truth: float, slack: float = 0.0) -> bool:
-    return abs(one - truth) <= max(NEAR * truth, slack)
+def is_near(value: float, truth: float, slack: float = 0.0) -> bool:
+    return abs(value - truth) <= max(NEAR * truth, slack)
 
 
-def missed(client: str, found: Counted, truth: Counted) -> list[str]:
-    """The demands on a client's records that are not met."""
+def missed(client: str, counts: LoadCounts, truth: LoadCounts) -> list[str]:
+    """Return the unmet demands on a client's records."""
     demands = {
-        f"{client}: {found.requests} requests recorded, {truth.requests} answered": found.requests == truth.requests,
-        f"{client}: {found.tps:.1f} tok/s where the server sent {truth.tps:.1f}": is_near(found.tps, truth.tps),
-        f"{client}: TTFT {found.ttft_ms:.1f} ms where it was {truth.ttft_ms:.1f}": is_near(
-            found.ttft_ms, truth.ttft_ms, NEAR_MS
+        f"{client}: {counts.requests} requests recorded, {truth.requests} answered": counts.requests == truth.requests,
+        f"{client}: {counts.tps:.1f} tok/s where the server sent {truth.tps:.1f}": is_near(counts.tps, truth.tps),
+        f"{client}: TTFT {counts.ttft_ms:.1f} ms where it was {truth.ttft_ms:.1f}": is_near(
+            counts.ttft_ms, truth.ttft_ms, NEAR_MS
         ),
     }
     return [demand for demand, is_met in demands.items() if not is_met]
@@ -81,6 +81,6 @@ def shown(number: float | None, digits: int = 1) -> str:
     return "not told" if number is None else f"{number:,.{digits}f}"
 
 
-def share(found: float | None, truth: float | None) -> str:
-    """'+0.4 %'."""
-    return "" if found is None or not truth else f"{found / truth - 1:+.1%}".replace("%", " %")
+def share(value: float | None, truth: float | None) -> str:
+    """Return '+0.4 %'."""
+    return "" if value is None or not truth else f"{value / truth - 1:+.1%}".replace("%", " %")

@@ -1,5 +1,6 @@
-"""`make test-vllm`: a real vLLM with n-gram speculation is attached to, put under load and watched by its log and its
-counters; over a steady window both must agree with what the client counted. Prints a table, exits 1 if they do not.
+"""`make test-vllm`: attaches to a real vLLM with n-gram speculation, and compares its log and counters with the client.
+
+Over a steady window under load all three must agree. Prints a table, exits 1 if they do not.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from launcher.runs.supervisor import Supervisor
 from load_records import RequestRecord
 from settings import Settings
 from storage.store import Store
-from workloads.process.job import Job
+from workloads.job import LoadJob
 from workloads.requests.records import read_records
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -41,7 +42,7 @@ ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1", "OMP_NUM_TH
 
 
 class Reading(NamedTuple):
-    """What one source says of the steady window; None where it cannot know: its definition says why."""
+    """Values of one source for the steady window; None: outside its definition."""
 
     source: str
     definition: str
@@ -53,7 +54,7 @@ class Reading(NamedTuple):
 
 @contextmanager
 def serving(vllm: Path, model: Path, port: int, log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """The server until the end of the block; its whole process group is gone after it."""
+    """Run the server during the block; its whole process group is gone afterwards."""
     command = [str(vllm / "bin/vllm"), "serve", str(model), "--served-model-name", "tiny", "--port", str(port)]
     command += ["--host", "127.0.0.1", "--enforce-eager", "--max-model-len", "2048", "--max-num-seqs", "8"]
     command += ["--speculative-config", NGRAM, "--per-request-spec-decode-metrics", "summary"]
@@ -72,7 +73,7 @@ def serving(vllm: Path, model: Path, port: int, log: Path) -> Iterator[subproces
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
-    """SIGTERM, then SIGKILL for what is left: an engine core may outlive its API server."""
+    """Send SIGTERM, then SIGKILL to the remaining processes: an engine core may outlive its API server."""
     process.terminate()
     try:
         process.wait(30)
@@ -101,7 +102,7 @@ def wait_until(is_so: Callable[[], bool], limit_s: float, failure: str) -> None:
 
 @contextmanager
 def watched(store: Store, data_dir: Path, base_url: str, log: Path, pid: int) -> Iterator[Run]:
-    """The server as an attached run, collected in the way of the product."""
+    """Attach the server as a run, collected as in the product."""
     supervisor = Supervisor(store, data_dir / "runs", events=store.write)
     collectors = [EndpointCollector(), log_collector(store.tail_position)]
     loop = CollectorLoop(store.write, supervisor.live_runs, collectors)
@@ -119,9 +120,9 @@ def watched(store: Store, data_dir: Path, base_url: str, log: Path, pid: int) ->
 
 
 def drive(run: Run, directory: Path, streams: int, seconds: float) -> list[RequestRecord]:
-    """Keep so many streams busy for so long; then cancel what is under way and give what the client recorded."""
+    """Keep this many streams busy for this long, then cancel the rest and return the client's records."""
     out = directory / "requests.jsonl"
-    job = Job(
+    job = LoadJob(
         run_id=run.id, base_url=run.base_url or "", engine="vllm", workload="ladder", out=out,
         params={"endpoint": "completions", "tokens": 1000, "rungs": [streams], "repeats": 100, "temperature": 0.0},
         progress=directory / "progress.json",
@@ -178,7 +179,7 @@ def by_counters(store: Store, run: Run, begin: datetime, end: datetime) -> Readi
 
 
 def by_client(records: Sequence[RequestRecord], begin: datetime, end: datetime) -> Reading:
-    """Tokens between first and last token of a request, spread evenly; drafts as the server gave them at its end."""
+    """Count tokens spread evenly between a request's first and last one; drafts as the server reported at its end."""
     tokens = sum(tokens_within(record, begin, end) for record in records)
     counted = [r for r in records if r.draft_tokens and begin <= r.sent_at and ended_at(r) <= end]
     drafted = sum(record.draft_tokens or 0 for record in counted)
@@ -214,11 +215,11 @@ def shown(number: float | None) -> str:
 
 
 def spreads(readings: Sequence[Reading]) -> dict[str, float]:
-    """For each number that two sources or more know: (largest - smallest) / smallest."""
+    """Return (largest - smallest) / smallest for each number that two or more sources know."""
     columns = {
         name: [value for r in readings if (value := getattr(r, name)) is not None] for name in Reading._fields[2:]
     }
-    return {name: (max(known) - min(known)) / min(known) for name, known in columns.items() if len(known) > 1}
+    return {name: (max(values) - min(values)) / min(values) for name, values in columns.items() if len(values) > 1}
 
 
 def main() -> int:

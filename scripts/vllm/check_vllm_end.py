@@ -1,7 +1,7 @@
-"""`make test-vllm`: a real vLLM is launched and one of its processes killed with signal 9, each in turn.
+"""`make test-vllm`: launches a real vLLM and kills one of its processes with signal 9, each in turn.
 
-After the API server, the engine core or the worker was killed nothing may be left, its memory free; after the
-supervisor was killed the server goes on serving and nothing is left after Stop. Prints a table, exits 1 otherwise.
+After the API server, the engine core or the worker is killed, nothing may be left and its memory must be free; after
+the shim is killed, the server must continue, and nothing may be left after Stop. Prints a table, exits 1 otherwise.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import psutil
 from collectors.logs.failure_cause import failure_of
 from demo.presets import free_ports
 from domain import Config, Run, RunState
-from launcher.checks.preflight import LaunchRequest
+from launcher.checks.launch_request import LaunchRequest
 from launcher.processes.descendants import is_living, name_of
 from launcher.processes.process import processes_of, server_process, shim_process
 from launcher.runs.supervisor import Supervisor
@@ -36,7 +36,7 @@ Victim = Callable[[Path], psutil.Process | None]
 
 
 class Outcome(NamedTuple):
-    """One kill: what was held before, what was left after the run's end, and what the evidence says."""
+    """Result of one kill: what was used before, what was left after the run's end, and the recorded cause."""
 
     victim: str
     processes: int
@@ -46,9 +46,9 @@ class Outcome(NamedTuple):
     said: str
 
 
-def titled(part: str) -> Victim:
-    """The process of the run whose title has this part."""
-    return lambda directory: next((p for p in processes_of(directory) if part in name_of(p)), None)
+def titled(title_part: str) -> Victim:
+    """Return a finder of the run's process whose title contains this text."""
+    return lambda directory: next((p for p in processes_of(directory) if title_part in name_of(p)), None)
 
 
 VICTIMS: dict[str, Victim] = {
@@ -80,15 +80,15 @@ def request(vllm: Path, model: Path) -> LaunchRequest:
     return LaunchRequest(config, ready_timeout_s=READY_WITHIN_S)
 
 
-def kill(supervisor: Supervisor, store: Store, asked: LaunchRequest, victim: str) -> Outcome | None:
-    """Launch one server, kill one process of it, wait for the end of the run; None where vLLM has no such process."""
-    run = supervisor.launch(asked)
+def kill(supervisor: Supervisor, store: Store, request: LaunchRequest, victim: str) -> Outcome | None:
+    """Launch one server, kill one of its processes, wait for the run's end; None if vLLM has no such process."""
+    run = supervisor.launch(request)
     wait_until(lambda: state_of(store, run) not in (RunState.QUEUED, RunState.STARTING), READY_WITHIN_S, "not ready")
     directory = Path(run.run_dir or "")
     if state_of(store, run) is not RunState.READY:
         sys.exit(f"vLLM did not start: {store.run(run.id)}\n{(directory / 'server.log').read_text()[-3000:]}")
     family, process = processes_of(directory), VICTIMS[victim](directory)
-    held_gib = sum(one.memory_info().rss for one in family) / GIB
+    held_gib = sum(member.memory_info().rss for member in family) / GIB
     if process:
         process.kill()
     began = time.monotonic()
@@ -108,13 +108,13 @@ def state_of(store: Store, run: Run) -> RunState:
 
 
 def answer(run: Run) -> None:
-    """One completion from the server that has lost its supervisor."""
-    asked = {"model": "tiny", "prompt": "one two three", "max_tokens": 8}
-    httpx.post(f"{run.base_url}/v1/completions", json=asked, timeout=60.0).raise_for_status()
+    """Request one completion from the server that has lost its shim."""
+    body = {"model": "tiny", "prompt": "one two three", "max_tokens": 8}
+    httpx.post(f"{run.base_url}/v1/completions", json=body, timeout=60.0).raise_for_status()
 
 
 def words_of(store: Store, run: Run) -> str:
-    """How the run ended, and what of it had to be ended."""
+    """Return how the run ended, and the processes that had to be ended."""
     sql = "SELECT data FROM events WHERE run_id = ? AND kind = 'state' ORDER BY ts DESC LIMIT 1"
     ended = store.run(run.id)
     rows = store.query(sql, [run.id]).to_pylist()
@@ -133,9 +133,10 @@ def main() -> int:
             print(outcome or f"{victim}: this vLLM has no such process", flush=True)
             outcomes += [outcome] if outcome else []
     print("\n| killed | processes | held, GiB | gone after, s | left |\n| --- | --- | --- | --- | --- |")
-    for one in outcomes:
-        print(f"| {one.victim} | {one.processes} | {one.held_gib:.2f} | {one.gone_after_s:.1f} | {one.left} |")
-    return int(any(one.left or one.gone_after_s > GONE_WITHIN_S for one in outcomes))
+    for result in outcomes:
+        figures = f"{result.processes} | {result.held_gib:.2f} | {result.gone_after_s:.1f} | {result.left}"
+        print(f"| {result.victim} | {figures} |")
+    return int(any(outcome.left or outcome.gone_after_s > GONE_WITHIN_S for outcome in outcomes))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""`make test-vllm`: Pitwall's loads that need what a vLLM has, each put on a real one as the Run page puts it.
+"""`make test-vllm`: runs Pitwall's loads that need vLLM's features on a real vLLM, started as on the Run page.
 
-Prompts of an exact length (/tokenize, chats too) with answers of full length (ignore_eos); calls of tools that its
-grammar forces, streamed and whole; a session that finds its context in the prefix cache; and the server's own
-histograms beside what the client measured. Prints a table, exits 1 where a demand is not met.
+Prompts of an exact length (/tokenize, also for chats) with answers of full length (ignore_eos); tool calls forced by
+its grammar, streamed and not; a session that finds its context in the prefix cache; and the server's histograms
+compared with the client's measurements. Prints a table, exits 1 if a demand is not met.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import httpx
 from demo.presets import free_ports
 from domain import Config, JsonValue
 from load_records import LENGTH_REASON
-from scripts.tools.driving import Driving, LoadSeen, driving
+from scripts.tools.driving import FinishedLoad, LoadDriver, driving
 from scripts.tools.tool_demands import table
 from scripts.vllm.check_vllm import ENVIRONMENT, READY_WITHIN_S, end_group, is_ready, wait_until
 from workloads.suites.tool_set import BY_NAME
@@ -54,7 +54,7 @@ CLIENT_MS, SHARE = 200.0, 0.1  # by how much a client may see more than the serv
 
 
 class Demand(NamedTuple):
-    """What was asked of one load, what was seen, and whether that will do."""
+    """Demand on one load, the observed value, and whether it is met."""
 
     load: str
     demand: str
@@ -64,7 +64,7 @@ class Demand(NamedTuple):
 
 @contextmanager
 def serving(vllm: Path, model: Path, folder: Path) -> Iterator[str]:
-    """A vLLM that calls tools and reports what it had cached; its URL."""
+    """Run a vLLM that calls tools and reports cached tokens; yield its URL."""
     port, log = free_ports(1)[0], folder / "server.log"
     (folder / "template.jinja").write_text(TEMPLATE)
     command = [str(vllm / "bin/vllm"), "serve", str(model), "--served-model-name", "tiny", "--port", str(port)]
@@ -84,20 +84,20 @@ def serving(vllm: Path, model: Path, folder: Path) -> Iterator[str]:
 
 
 def counters(url: str) -> dict[str, float]:
-    """The counters of /metrics, summed over their labels."""
-    found: dict[str, float] = {}
+    """Return the counters of /metrics, summed over their labels."""
+    totals: dict[str, float] = {}
     for line in httpx.get(f"{url}/metrics").text.splitlines():
         if line.startswith("vllm:"):
             name, value = line.split("{")[0].split(" ")[0], line.rsplit(" ", 1)[1]
-            found[name] = found.get(name, 0.0) + float(value)
-    return found
+            totals[name] = totals.get(name, 0.0) + float(value)
+    return totals
 
 
-def grid(on: Driving, endpoint: str) -> Iterator[Demand]:
-    """Exact lengths, of answers too."""
+def grid(on: LoadDriver, endpoint: str) -> Iterator[Demand]:
+    """Check exact lengths of prompts and answers."""
     rows = asked(on, on.put("grid", {**GRID, "endpoint": endpoint}))
-    wanted = {f"pp{tokens} tg16 d0": tokens for tokens in (64, 200)}
-    apart = {row["prompt_tokens"] - wanted[row["prompt_class"]] for row in rows}
+    expected = {f"pp{tokens} tg16 d0": tokens for tokens in (64, 200)}
+    apart = {row["prompt_tokens"] - expected[row["prompt_class"]] for row in rows}
     yield Demand(f"grid, {endpoint}", "prompts are as long as asked for", f"{apart} tokens more", apart == {0})
     answers = {row["completion_tokens"] for row in rows}
     yield Demand(f"grid, {endpoint}", "answers have 16 tokens (ignore_eos)", str(answers), answers == {16})
@@ -105,8 +105,8 @@ def grid(on: Driving, endpoint: str) -> Iterator[Demand]:
     yield Demand(f"grid, {endpoint}", "its tokenizer was asked", str(reasons), reasons == {None})
 
 
-def tools(on: Driving) -> Iterator[Demand]:
-    """By its grammar whatever model calls one of the tools that it was given, streamed or not."""
+def tools(on: LoadDriver) -> Iterator[Demand]:
+    """Check that the grammar makes any model call one of its tools, streamed or not."""
     load = on.put("tool-matrix", MATRIX)
     first = [row for row in asked(on, load) if row["choice"] == "required"]
     called = [[call.get("name") for call in row["extra"].get("tool_calls") or []] for row in first]
@@ -117,29 +117,34 @@ def tools(on: Driving) -> Iterator[Demand]:
     none = [row["prompt_class"] for row, names in zip(first, called, strict=True) if not names]
     yield Demand("tool matrix", "a call in every first answer", f"{len(first) - len(none)} of {len(first)}", not none)
     checks = on.rows("SELECT is_pass, why FROM checks WHERE load_id = ?", load.load_id)
-    explained = [one for one in checks if one["is_pass"] or one["why"]]
+    explained = [check for check in checks if check["is_pass"] or check["why"]]
     yield Demand(
         "tool matrix", "a verdict with a reason for each", f"{len(explained)} of {len(checks)}", len(explained) == 14
     )
 
 
-def session(on: Driving, url: str) -> Iterator[Demand]:
-    """What a turn finds in the cache is what the turn before it sent, but for the last block."""
+def session(on: LoadDriver, url: str) -> Iterator[Demand]:
+    """Check that a turn finds the previous turn's prompt in the cache, except for the last block."""
     before = counters(url).get("vllm:prefix_cache_hits_total", 0.0)
     rows = asked(on, on.put("session", SESSION))
     hits = counters(url).get("vllm:prefix_cache_hits_total", 0.0) - before
     cached = [row["extra"].get("cached_prompt_tokens") or 0 for row in rows]
-    sent = [row["prompt_tokens"] for row in rows]
-    yield Demand("session", "its context grows", str(sent), len(sent) == TURNS and sent == sorted(set(sent)))
-    expected = [tokens // BLOCK_TOKENS * BLOCK_TOKENS for tokens in sent[:-1]]
-    is_found = all(one >= least for one, least in zip(cached[1:], expected, strict=True))
+    prompt_tokens = [row["prompt_tokens"] for row in rows]
+    yield Demand(
+        "session",
+        "its context grows",
+        str(prompt_tokens),
+        len(prompt_tokens) == TURNS and prompt_tokens == sorted(set(prompt_tokens)),
+    )
+    expected = [tokens // BLOCK_TOKENS * BLOCK_TOKENS for tokens in prompt_tokens[:-1]]
+    is_found = all(cached_tokens >= least for cached_tokens, least in zip(cached[1:], expected, strict=True))
     yield Demand("session", "each turn finds that of the one before", f"{cached} cached", is_found and max(cached) > 0)
     same = abs(hits - sum(cached)) < 1
     yield Demand("session", "the server counts the same hits", f"{hits:.0f} and {sum(cached)}", same)
 
 
-def latencies(on: Driving, url: str) -> Iterator[Demand]:
-    """The server's histograms hold the client's requests, and are a little below what it saw."""
+def latencies(on: LoadDriver, url: str) -> Iterator[Demand]:
+    """Check that the server's histograms count the client's requests, with slightly lower latencies."""
     before = counters(url)
     rows = asked(on, on.put("traffic", TRAFFIC))
     after = counters(url)
@@ -154,14 +159,16 @@ def latencies(on: Driving, url: str) -> Iterator[Demand]:
         yield Demand("traffic", f"{name}: mean", *_near(server_ms, client_ms))
 
 
-def histograms(on: Driving) -> Iterator[Demand]:
-    """What Pitwall's own reading of them says of the whole run: no request is lost, none counted twice."""
-    (sent,) = on.rows("SELECT count(*) AS n, avg(total_ms) AS mean_ms FROM requests")
+def histograms(on: LoadDriver) -> Iterator[Demand]:
+    """Check Pitwall's reading of the histograms over the run: no request lost, none counted twice."""
+    (client,) = on.rows("SELECT count(*) AS n, avg(total_ms) AS mean_ms FROM requests")
     sql = "SELECT n, mean_ms FROM server_latency WHERE metric = 'e2e_ms'"
-    wait_until(lambda: any(row["n"] >= sent["n"] for row in on.rows(sql)), 60.0, "its histograms lack requests")
-    (seen,) = on.rows(sql)
-    yield Demand("all loads", "view server_latency: requests", f"{seen['n']} of {sent['n']}", seen["n"] == sent["n"])
-    yield Demand("all loads", "view server_latency: mean", *_near(seen["mean_ms"], sent["mean_ms"]))
+    wait_until(lambda: any(row["n"] >= client["n"] for row in on.rows(sql)), 60.0, "its histograms lack requests")
+    (stored,) = on.rows(sql)
+    yield Demand(
+        "all loads", "view server_latency: requests", f"{stored['n']} of {client['n']}", stored["n"] == client["n"]
+    )
+    yield Demand("all loads", "view server_latency: mean", *_near(stored["mean_ms"], client["mean_ms"]))
 
 
 def _near(server_ms: float, client_ms: float) -> tuple[str, bool]:
@@ -169,10 +176,10 @@ def _near(server_ms: float, client_ms: float) -> tuple[str, bool]:
     return f"{server_ms:.1f} ms, the client {client_ms:.1f}", is_near
 
 
-def asked(on: Driving, load: LoadSeen) -> list[dict[str, Any]]:
-    """The measured requests of a load; exits where one of them failed."""
-    written = "SELECT 1 FROM results WHERE load_id = ?"  # which a load writes last
-    wait_until(lambda: bool(on.rows(written, load.load_id)), 60.0, "the load's results are not in the store")
+def asked(on: LoadDriver, load: FinishedLoad) -> list[dict[str, Any]]:
+    """Return the measured requests of a load; exits if one failed."""
+    sql = "SELECT 1 FROM results WHERE load_id = ?"  # which a load writes last
+    wait_until(lambda: bool(on.rows(sql, load.load_id)), 60.0, "the load's results are not in the store")
     rows = on.rows(REQUEST, load.load_id)
     if failed := [row["error_text"] or row["error_kind"] for row in rows if row["error_kind"]]:
         sys.exit(f"{len(failed)} of {len(rows)} requests failed: {failed[0]}")
@@ -182,13 +189,13 @@ def asked(on: Driving, load: LoadSeen) -> list[dict[str, Any]]:
 def check(vllm: Path, model: Path, folder: Path) -> list[Demand]:
     config = Config(engine="vllm", launcher="attach", model="tiny", served_model_name="tiny")
     with serving(vllm, model, folder) as url, driving(folder / "data", url, config) as on:
-        found: list[Demand] = []
-        parts = (grid(on, "completions"), grid(on, "chat"), tools(on), session(on, url), latencies(on, url))
-        for part in (*parts, histograms(on)):
-            for demand in part:
-                found.append(demand)
+        demands: list[Demand] = []
+        groups = (grid(on, "completions"), grid(on, "chat"), tools(on), session(on, url), latencies(on, url))
+        for group in (*groups, histograms(on)):
+            for demand in group:
+                demands.append(demand)
                 print(f"{demand.load}: {demand.demand}: {demand.seen}", file=sys.stderr, flush=True)
-        return found
+        return demands
 
 
 def main() -> int:
@@ -197,9 +204,13 @@ def main() -> int:
     parser.add_argument("model", type=Path, help="the folder that scripts/vllm/make_tiny_llama.py wrote")
     flags = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        found = check(flags.vllm.absolute(), flags.model.absolute(), Path(scratch))
-    print(table(["load", "demand", "seen", "met"], [[*one[:3], "yes" if one.is_met else "NO"] for one in found]))
-    return int(not all(one.is_met for one in found))
+        demands = check(flags.vllm.absolute(), flags.model.absolute(), Path(scratch))
+    print(
+        table(
+            ["load", "demand", "seen", "met"], [[*demand[:3], "yes" if demand.is_met else "NO"] for demand in demands]
+        )
+    )
+    return int(not all(demand.is_met for demand in demands))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""`make test-vllm`: a study of a real vLLM's number of n-gram draft tokens, 2, 4 and 6, by the command line.
+"""`make test-vllm`: runs a study of a real vLLM's number of n-gram draft tokens, 2, 4 and 6, from the command line.
 
-The largest must start first, and what its counters and those of the smallest predict of each k must hold what was seen
-of it, within what single starts are apart by chance. That is not asked where other work kept the servers from a CPU, so
-that the study may not rank them. Prints the answer, exits 1 where a demand is not met.
+The largest must start first, and the prediction for each k from its counters and those of the smallest must contain the
+measured value, within the random spread of starts. This is not required if other work kept the servers from a CPU, so
+that the study may not rank them. Prints the answer, exits 1 if a demand is not met.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ VALUES = (2, 4, 6)
 
 
 def study_text(flags: argparse.Namespace) -> str:
-    """One arm as a person would paste it."""
+    """Return a study file with one pasted arm."""
     env = ENVIRONMENT | {"PATH": f"{flags.vllm / 'bin'}{os.pathsep}{os.environ['PATH']}"}
-    words = [
+    argv = [
         *(f"{name}={value}" for name, value in env.items()),
         *pinned(flags.cpu),
         str(flags.vllm / "bin/vllm"),
         "serve",
     ]
-    words += [str(flags.model), "--served-model-name", "tiny", "--host", "127.0.0.1", "--port", str(free_ports(1)[0])]
-    words += ["--enforce-eager", "--max-model-len", "2048", "--max-num-seqs", "8", "--speculative-config"]
-    words += [json.dumps({"method": "ngram", "num_speculative_tokens": VALUES[0], "prompt_lookup_max": 4})]
+    argv += [str(flags.model), "--served-model-name", "tiny", "--host", "127.0.0.1", "--port", str(free_ports(1)[0])]
+    argv += ["--enforce-eager", "--max-model-len", "2048", "--max-num-seqs", "8", "--speculative-config"]
+    argv += [json.dumps({"method": "ngram", "num_speculative_tokens": VALUES[0], "prompt_lookup_max": 4})]
     return f"""question = "value"
 title = "How many draft tokens?"
 ready_timeout_s = {READY_WITHIN_S}
@@ -50,7 +50,7 @@ ready_timeout_s = {READY_WITHIN_S}
 runs = {flags.runs}
 [[arm]]
 name = "n-gram"
-command = {json.dumps(shlex.join(words))}
+command = {json.dumps(shlex.join(argv))}
 [[vary]]
 field = "num_speculative_tokens"
 values = {list(VALUES)}
@@ -64,16 +64,16 @@ endpoint = "completions"
 
 
 def carry(flags: argparse.Namespace, scratch: Path) -> dict[str, Any]:
-    """The answer of a Pitwall of its own."""
+    """Return the answer of the study, run by its own Pitwall."""
     file = scratch / "value.toml"
     file.write_text(study_text(flags))
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, str(COMMAND_LINE), "study", "run", str(file), "--json"],
         cwd=ROOT, env=os.environ | {"PITWALL_DATA": str(scratch / "data")}, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    if not done.stdout:
-        sys.exit(done.stderr)
-    answer: dict[str, Any] = json.loads(done.stdout)
+    if not process.stdout:
+        sys.exit(process.stderr)
+    answer: dict[str, Any] = json.loads(process.stdout)
     return answer
 
 
@@ -83,7 +83,7 @@ def first_arms(scratch: Path) -> list[str]:
 
 
 def demands(answer: Mapping[str, Any], order: Sequence[str]) -> Iterator[tuple[str, bool]]:
-    """What must be so, in words."""
+    """Yield each demand as a sentence, and whether it is met."""
     yield "it has an answer", answer["answer"] in ("winner", "same", "unknown")
     yield f"k {VALUES[-1]} starts first, then k {VALUES[0]}", [name[-1] for name in order[:2]] == ["6", "2"]
     is_ranked = not any("may not be ranked" in str(reason) for reason in answer["reasons"])
@@ -93,7 +93,7 @@ def demands(answer: Mapping[str, Any], order: Sequence[str]) -> Iterator[tuple[s
 
 
 def is_within(arm: Mapping[str, Any]) -> bool:
-    """Whether its measured value lies between its bounds, or as near to them as chance may put it."""
+    """Whether the measured value is within its bounds, or within random spread of them."""
     low, high = arm["predicted"]["interval"]
     value, wide = geometric_mean(arm["values"]), 1 + slack_of(None)
     return (low is None or value > low / wide) and (high is None or value < high * wide)
@@ -127,9 +127,9 @@ def main() -> int:
     print("| arm | state | predicted tok/s | measured | to the first |\n|---|---|---|---|---|")
     print("\n".join(map(row_of, answer["arms"])))
     print("\n".join(map(str, answer["reasons"])))
-    found = list(demands(answer, order))
-    print("\n".join(f"{'ok' if is_met else 'NOT MET'}: {words}" for words, is_met in found))
-    return int(not all(is_met for _, is_met in found))
+    results = list(demands(answer, order))
+    print("\n".join(f"{'ok' if is_met else 'NOT MET'}: {sentence}" for sentence, is_met in results))
+    return int(not all(is_met for _, is_met in results))
 
 
 if __name__ == "__main__":

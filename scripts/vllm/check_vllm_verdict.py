@@ -1,10 +1,10 @@
-"""`make test-vllm`: does Compare tell the truth of a real vLLM, without drafts and with n-gram drafts of 2, 4 and 6?
+"""`make test-vllm`: checks Compare's answers for a real vLLM, without drafts and with n-gram drafts of 2, 4 and 6.
 
-A whole Pitwall launches each configuration several times in rounds, under the five prompts, and then the first of them
-again beside processes that only compute. The servers have one CPU, and so have these processes: a server that takes all
-of a small machine leaves its client too little to be timed by. What `./pitwall compare --json` says is held against a
-count of the requests' raw times by other code, and the server that was kept from the CPU must be called neither better
-nor worse. Prints tables, exits 1 where a demand is not met.
+A whole Pitwall launches each configuration several times in rounds, under the five prompts, and then the first one
+again next to processes that only compute. The servers and these processes share one CPU: a server that uses all of a
+small machine would leave its client too little to measure. The output of `./pitwall compare --json` is compared with an
+independent count of the raw request times, and the starved server must be called neither better nor worse. Prints
+tables, exits 1 if a demand is not met.
 """
 
 from __future__ import annotations
@@ -24,11 +24,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from benchmarks.starvation import BURNER
 from commands.explain import explain
 from demo.presets import free_ports
 from domain import Config
-from launcher.checks.preflight import LaunchRequest
+from launcher.checks.launch_request import LaunchRequest
 from scripts.recount_requests import Recount, recount
 from scripts.vllm.check_vllm import ENVIRONMENT, READY_WITHIN_S
 from scripts.vllm.verdict_demands import Demand, of_streams, of_together, table
@@ -36,13 +35,14 @@ from scripts.whole_pitwall import CLAIMS, compare, put_in_queue, runs_by_arm, wo
 from workloads import spec_for
 
 PLAIN, BURDENED = "plain", "plain beside a burner"
+BURNER = "while True: pass"  # a Python program that occupies one CPU
 MARK = {"BESIDE": "a burner"}  # a variable that vLLM does not know: the same server, and an arm of its own
 OBJECTIVES = {"decode_tps": of_streams, "output_tps@4": of_together}
 LOAD = {"endpoint": "completions", "parallel_tokens": 1536}  # the model has no chat template, and a context of 2,048
 
 
 def config_of(flags: argparse.Namespace, drafts: int = 0, marked: Mapping[str, str] | None = None) -> Config:
-    """As a person would paste it."""
+    """Return the config of a pasted command."""
     env = ENVIRONMENT | {"PATH": f"{flags.vllm / 'bin'}{os.pathsep}{os.environ['PATH']}"} | dict(marked or {})
     argv = [*(f"{name}={value}" for name, value in env.items()), *pinned(flags.cpu), str(flags.vllm / "bin/vllm")]
     argv += ["serve", str(flags.model), "--served-model-name", "tiny", "--host", "127.0.0.1", "--port", str(flags.port)]
@@ -62,7 +62,7 @@ def pinned(cpu: int) -> list[str]:
 
 @contextmanager
 def burning(count: int, cpu: int) -> Iterator[None]:
-    """So many processes that only compute, on the servers' CPU."""
+    """Run this many processes that only compute, on the servers' CPU."""
     started = [subprocess.Popen([*pinned(cpu), sys.executable, "-c", BURNER]) for _ in range(count)]
     try:
         yield
@@ -78,13 +78,13 @@ def request(flags: argparse.Namespace, name: str, config: Config) -> LaunchReque
 
 
 def recounts(data: Path, report: Mapping[str, Any]) -> dict[str, list[Recount]]:
-    """The starts of each arm, counted anew."""
+    """Recount the starts of each arm."""
     path = "workload/requests.jsonl"
     return {arm["name"]: [recount(data / "runs" / run_id / path) for run_id in arm["runs"]] for arm in report["arms"]}
 
 
 def check_arms(data: Path, runs: Sequence[str]) -> list[Demand]:
-    """Each arm against the first by both objectives."""
+    """Check each arm against the first by both objectives."""
     demands: list[Demand] = []
     for objective, of in OBJECTIVES.items():
         report = compare(data, runs, objective)
@@ -96,17 +96,21 @@ def check_arms(data: Path, runs: Sequence[str]) -> list[Demand]:
 
 
 def answer_words(objective: str, answer: Mapping[str, Any]) -> str:
-    """The sentence, and how long the servers of both arms and our client waited for a CPU."""
+    """Return the sentence, and how long the servers of both arms and the client waited for a CPU."""
     rows = {row["code"]: row for row in answer["guard"]}
     waited = rows["starvation"]["values"]["found"].get("starvation_ratio", [[], []])
-    sides = " against ".join("/".join("?" if one is None else f"{one:.0%}" for one in side) for side in waited[::-1])
-    late = " against ".join("?" if one is None else f"{one:.1%}" for one in rows["client"]["values"]["late"][::-1])
+    sides = " against ".join(
+        "/".join("?" if share is None else f"{share:.0%}" for share in side) for side in waited[::-1]
+    )
+    late = " against ".join(
+        "?" if share is None else f"{share:.1%}" for share in rows["client"]["values"]["late"][::-1]
+    )
     starved = f"Starvation: {rows['starvation']['standing']}, {sides}"
     return f"{objective}: {answer['sentence']} {starved}; client: {rows['client']['standing']}, {late}."
 
 
 def claims_about_burdened(data: Path, runs: Sequence[str]) -> list[str]:
-    """The answers that rank the server beside a burner: there must be none."""
+    """Return the answers that rank the server next to a burner; there must be none."""
     answers = [(name, answer) for name in OBJECTIVES for answer in compare(data, runs, name)["answers"]]
     for name, answer in answers:
         print(answer_words(name, answer), flush=True)
@@ -114,10 +118,10 @@ def claims_about_burdened(data: Path, runs: Sequence[str]) -> list[str]:
 
 
 def launch_all(flags: argparse.Namespace, data: Path) -> None:
-    """Every arm in rounds, then the plain one beside the burners."""
-    asked = [request(flags, PLAIN, config_of(flags))]
-    asked += [request(flags, f"n-gram {drafts}", config_of(flags, drafts)) for drafts in flags.drafts]
-    put_in_queue(data, asked, flags.repeats)
+    """Launch every arm in rounds, then the plain one next to the burners."""
+    requests = [request(flags, PLAIN, config_of(flags))]
+    requests += [request(flags, f"n-gram {drafts}", config_of(flags, drafts)) for drafts in flags.drafts]
+    put_in_queue(data, requests, flags.repeats)
     work_off(data, flags.limit)
     put_in_queue(data, [request(flags, BURDENED, config_of(flags, marked=MARK))], flags.repeats)
     with burning(flags.burners, flags.cpu):
@@ -125,7 +129,7 @@ def launch_all(flags: argparse.Namespace, data: Path) -> None:
 
 
 def check(data: Path, left_out: Collection[str]) -> int:
-    """How many demands are not met."""
+    """Return the number of unmet demands."""
     arms = runs_by_arm(data, left_out)
     plain, burdened = arms.pop(PLAIN), arms.pop(BURDENED)
     demands = check_arms(data, [*plain, *chain(*arms.values())])

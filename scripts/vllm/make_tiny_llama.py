@@ -17,7 +17,7 @@ ASCII = [chr(code) for code in range(33, 127)] + ["\u0120", "\u010a"]  # with sp
 
 
 def train_tokenizer(texts: list[str]) -> PreTrainedTokenizerFast:
-    """Byte-level pairs of these texts, all of ASCII: whatever tokens the model writes are text that a stream shows."""
+    """Train byte-level pairs on these texts and all of ASCII, so that any tokens of the model are visible text."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -27,7 +27,7 @@ def train_tokenizer(texts: list[str]) -> PreTrainedTokenizerFast:
 
 
 def make_model(vocabulary: int) -> LlamaForCausalLM:
-    """The same random weights every time."""
+    """Write the same random weights every time."""
     torch.manual_seed(SEED)
     shape = LlamaConfig(
         vocab_size=vocabulary,

@@ -1,4 +1,4 @@
--- Portions whose run has ended, and large enough old ones of whatever still goes on.
+-- Portions of ended runs, and large enough old ones of live runs and of no run.
 SELECT t.run_id, max(t.{column}) AS until FROM raw.{table} t
 JOIN raw.runs r ON r.id = t.run_id AND r.ended_at < $settled GROUP BY t.run_id
 UNION ALL

@@ -17,60 +17,60 @@ from storage.catalog import attached
 from storage.database import Database, StoreError, roll_back
 from storage.rows import SAMPLE_TABLES
 
-EVERY_S = 2.0
-LOGS = (".wal", ".wal.checkpoint", ".wal.recovery")  # how DuckDB ends the names of what lies beside a file
-WHOLE_S = 10.0
-DUTY = 0.05  # publishing never takes more than this share of a core
+PUBLISH_INTERVAL_S = 2.0
+LOG_SUFFIXES = (".wal", ".wal.checkpoint", ".wal.recovery")  # of the files that DuckDB puts beside a database
+CHECKPOINT_WAIT_S = 10.0
+MAX_CPU_SHARE = 0.05  # publishing never takes more than this share of a core
 KEPT_TABLES = (
     *("runs", "run_reports", "run_notes", "gotchas", "saved_views", "deleted_runs", "retention", "studies", "adopted"),
     *("metric_definitions", "audit", "tail_positions", "agents", "commits"),
     *("machines", "machine_labels", "foreign_runs"),
 )
-SealedFiles = tuple[int, int | None]  # their parts and a checksum
+SealedState = tuple[int, int | None]  # number of parts and a checksum
 PUBLISHED_TABLES = (*KEPT_TABLES, *SAMPLE_TABLES.values())
 
 
 class Publisher:
-    """A thread that publishes when something changed; `publish` may also be called directly."""
+    """A thread that publishes after changes; `publish` may also be called directly."""
 
     def __init__(self, settings: Settings, database: Database) -> None:
         self.failure: str | None = None
         self.last_ms: float | None = None
-        self._changed_s: float | None = None  # since when the published file lacks something
+        self._changed_s: float | None = None  # time of the first unpublished change
         self._published_s: float | None = None
         self._settings = settings
         self._database = database
         self._template = settings.data_dir / ".monitor.template"
         self._draft = settings.data_dir / ".monitor.draft"
-        self._template_files: SealedFiles | None = None  # those that its views name
+        self._template_state: SealedState | None = None  # the sealed files in its views
         self._tick_lock = threading.Lock()
         self._dirty = threading.Event()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="store-publisher", daemon=True)
 
     def start(self) -> None:
-        """Begin to publish in the background: every 2 s at most, and only when something has changed."""
+        """Start publishing in the background: at most every 2 s, and only after changes."""
         self._thread.start()
 
     def changed(self, _run_ids: frozenset[str] = frozenset()) -> None:
-        """Something was committed."""
+        """Note a commit."""
         self._changed_s = self._changed_s or time.monotonic()
         self._dirty.set()
 
     @property
     def behind_s(self) -> float:
-        """Since how many seconds the published file lacks something that was committed."""
+        """Age in seconds of the oldest commit missing from the published file."""
         changed_s = self._changed_s
         return 0.0 if changed_s is None else time.monotonic() - changed_s
 
     @property
     def age_s(self) -> float | None:
-        """Seconds since the published file was written; None when this Pitwall has not written one."""
+        """Seconds since the last publish; None before the first."""
         published_s = self._published_s
         return None if published_s is None else time.monotonic() - published_s
 
     def close(self) -> None:
-        """Stop, and publish what the published file lacks a last time."""
+        """Stop, and publish remaining changes."""
         self._closing.set()
         self._dirty.set()
         self._thread.join()
@@ -83,12 +83,12 @@ class Publisher:
             if self._closing.is_set():
                 return
             self._dirty.clear()
-            used = time.thread_time()  # not wall time: on a machine whose cores are busy serving, that says little
+            cpu_start_s = time.thread_time()  # not wall time, which means little on a busy machine
             self.try_publish()
-            self._closing.wait(max(EVERY_S, (time.thread_time() - used) / DUTY))
+            self._closing.wait(max(PUBLISH_INTERVAL_S, (time.thread_time() - cpu_start_s) / MAX_CPU_SHARE))
 
     def try_publish(self) -> None:
-        """A full disk leaves the last published file where it is, and the reason in `failure`."""
+        """Publish; on an error such as a full disk keep the last published file, and the reason in `failure`."""
         try:
             self.publish()
             self.failure = None
@@ -97,94 +97,97 @@ class Publisher:
             self._dirty.set()
 
     def publish(self) -> None:
-        """Write the published file anew; readers have the old or the new one, never anything between."""
+        """Rewrite the published file; readers see the old or the new one, never a partial one."""
         with self._tick_lock:
-            begun, changed_s = time.monotonic(), self._changed_s
+            started_s, changed_s = time.monotonic(), self._changed_s
             self._changed_s = None
             try:
                 self._write_draft()
                 self._draft.chmod(0o400)  # other processes of the same user read it
                 self._draft.replace(self._settings.published_path)
-                for end in ("", ".wal"):  # DuckDB makes them with the user's own umask, the log anew at each checkpoint
-                    make_private(Path(f"{self._settings.store_path}{end}"))
+                for suffix in (
+                    "",
+                    ".wal",
+                ):  # created with the user's umask, the log again at each checkpoint
+                    make_private(Path(f"{self._settings.store_path}{suffix}"))
                 self._published_s = time.monotonic()
             except BaseException:
                 self._changed_s = changed_s
                 raise
             finally:
                 _remove(self._draft)
-            self.last_ms = (time.monotonic() - begun) * 1e3
+            self.last_ms = (time.monotonic() - started_s) * 1e3
 
     def _write_draft(self) -> None:
-        """Copy the rows and the names of the sealed files as one transaction sees them."""
+        """Copy the rows and the records of sealed files as of one transaction."""
         with self._database.cursor() as cursor:
             while True:
-                files = _sealed_files(cursor)
-                if files != self._template_files or not self._template.exists():
+                state = _sealed_state(cursor)
+                if state != self._template_state or not self._template.exists():
                     self._write_template(cursor)
                 _remove(self._draft)
                 shutil.copyfile(self._template, self._draft)
                 make_private(self._draft)
-                rows = _hot_rows(cursor, files)
+                rows = _hot_rows(cursor, state)
                 if rows is not None:
                     return _fill(self._draft, rows)
 
     def _write_template(self, cursor: duckdb.DuckDBPyConnection) -> None:
-        """An empty store with all views, copied: making them takes longer than copying the rows.
+        """Write an empty store with all views to copy from, because defining views takes longer than copying the rows.
 
-        In one transaction: the files that are written down are those that the views name, also beside the sealer.
+        One transaction, so that the recorded files match the views even while the sealer works.
         """
-        self._template_files = None  # until it is whole: a full disk may leave a part of it
+        self._template_state = None  # until it is complete: a full disk may leave a partial file
         _remove(self._template)
-        with attached(cursor, self._template, "made", "STORAGE_VERSION 'v1.0.0'"):
+        with attached(cursor, self._template, "template", "STORAGE_VERSION 'v1.0.0'"):
             make_private(self._template)
             cursor.begin()
             try:
-                cursor.execute(f"COPY FROM DATABASE {self._settings.store_path.stem} TO made (SCHEMA)")
-                cursor.execute("INSERT INTO made.raw.migrations FROM raw.migrations")
-                cursor.execute("INSERT INTO made.raw.sealed_files FROM raw.sealed_files")
-                files = _sealed_files(cursor, "made.raw")
+                cursor.execute(f"COPY FROM DATABASE {self._settings.store_path.stem} TO template (SCHEMA)")
+                cursor.execute("INSERT INTO template.raw.migrations FROM raw.migrations")
+                cursor.execute("INSERT INTO template.raw.sealed_files FROM raw.sealed_files")
+                state = _sealed_state(cursor, "template.raw")
                 cursor.commit()
             finally:
                 roll_back(cursor)
-        _await_whole(self._template)
-        self._template_files = files
+        _await_checkpoint(self._template)
+        self._template_state = state
 
 
 def _remove(path: Path) -> None:
-    """A kill may have left the file's log beside it, which would be replayed into the next file of that name."""
-    for one in (path, *_logs(path)):
-        one.unlink(missing_ok=True)
+    """Remove a database and its logs: a log left by a kill would be replayed into the next file of that name."""
+    for file in (path, *_logs(path)):
+        file.unlink(missing_ok=True)
 
 
 def _logs(path: Path) -> list[Path]:
-    return [path.with_name(f"{path.name}{end}") for end in LOGS]
+    return [path.with_name(f"{path.name}{suffix}") for suffix in LOG_SUFFIXES]
 
 
-def _await_whole(path: Path) -> None:
-    """Until what was committed is in the file itself: not before all who saw it attached are through.
+def _await_checkpoint(path: Path) -> None:
+    """Wait until the file is checkpointed, which happens after all transactions that saw it attached have ended.
 
-    Whoever lists the tables of the store, as the lake's shipper does, sees those of all that is attached.
+    Listing the tables of the store, as the lake's shipper does, includes all attached databases.
     """
-    end = time.monotonic() + WHOLE_S
+    deadline_s = time.monotonic() + CHECKPOINT_WAIT_S
     while any(log.exists() for log in _logs(path)):
-        if time.monotonic() > end:
-            raise StoreError(f"{path.name} is not whole after {WHOLE_S:g} s.")
+        if time.monotonic() > deadline_s:
+            raise StoreError(f"{path.name} is not complete after {CHECKPOINT_WAIT_S:g} s.")
         time.sleep(0.005)
 
 
-def _sealed_files(cursor: duckdb.DuckDBPyConnection, schema: str = "raw") -> SealedFiles:
-    """A checksum of all that is written down of them: with 10,000 runs it takes a tenth of the time of the rows."""
-    found = cursor.execute(f"SELECT count(*), bit_xor(hash(sealed)) FROM {schema}.sealed_files AS sealed").fetchone()
-    assert found is not None
-    return found[0], found[1]
+def _sealed_state(cursor: duckdb.DuckDBPyConnection, schema: str = "raw") -> SealedState:
+    """A checksum of the records of sealed files; with 10,000 runs a tenth of the time of reading them."""
+    row = cursor.execute(f"SELECT count(*), bit_xor(hash(sealed)) FROM {schema}.sealed_files AS sealed").fetchone()
+    assert row is not None
+    return row[0], row[1]
 
 
-def _hot_rows(cursor: duckdb.DuckDBPyConnection, files: SealedFiles) -> dict[str, pa.Table] | None:
-    """The hot rows by table; None when rows were sealed meanwhile, for then the draft's views miss a file."""
+def _hot_rows(cursor: duckdb.DuckDBPyConnection, state: SealedState) -> dict[str, pa.Table] | None:
+    """The hot rows by table; None if rows were sealed meanwhile, because the draft's views then lack a file."""
     cursor.begin()
     try:
-        if _sealed_files(cursor) != files:
+        if _sealed_state(cursor) != state:
             return None
         tables = sorted(filled_tables(cursor) & set(PUBLISHED_TABLES))
         return {table: cursor.execute(f"FROM raw.{table}").to_arrow_table() for table in tables}
@@ -193,23 +196,23 @@ def _hot_rows(cursor: duckdb.DuckDBPyConnection, files: SealedFiles) -> dict[str
 
 
 def filled_tables(cursor: duckdb.DuckDBPyConnection) -> set[str]:
-    """The tables that may have rows: DuckDB's size counts those that are deleted too, and misses none.
+    """Return the tables that may have rows, by DuckDB's estimate, which includes deleted rows and misses none.
 
-    Of some forty tables most have none, and a question to each takes half of the time of a small store.
+    Most of about forty tables are empty, and querying each takes half of the time of a small store.
     """
     sizes = "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'raw' AND estimated_size > 0"
     return {name for (name,) in cursor.execute(sizes).fetchall()}
 
 
 def _fill(path: Path, rows: Mapping[str, pa.Table]) -> None:
-    """Put the rows into a file, in a DuckDB of its own: attached to the owner's, each file would leave 8 KB behind."""
-    with duckdb.connect(str(path), config={"threads": 1}) as made:
-        made.begin()
+    """Insert the rows in a separate DuckDB, because each file attached to the owner's would leak 8 KB."""
+    with duckdb.connect(str(path), config={"threads": 1}) as copy:
+        copy.begin()
         for table, content in rows.items():
-            if not content.num_rows:  # all that it had are deleted
+            if not content.num_rows:  # only deleted rows
                 continue
-            made.register("incoming", content)
-            made.execute(f"INSERT INTO raw.{table} FROM incoming")
-            made.unregister("incoming")
-        made.commit()
-        made.execute("CHECKPOINT")  # as closing does, which says nothing of a full disk and leaves an empty file
+            copy.register("incoming", content)
+            copy.execute(f"INSERT INTO raw.{table} FROM incoming")
+            copy.unregister("incoming")
+        copy.commit()
+        copy.execute("CHECKPOINT")  # closing would ignore a full disk and leave an empty file

@@ -1,5 +1,5 @@
--- Sealed files of runs that have ended and been sealed whole, by table and columns, in the order of their runs. A file
--- with rows of a deleted run waits until these are cut out of it.
+-- Fully sealed files of ended runs, by table and columns, in run order. A file with rows of a deleted run waits until
+-- those rows are removed.
 SELECT table_name, schema_number, coalesce(merged_path, path) AS file, min(run_id) AS first_run,
     max(run_id) AS last_run, sum(row_count)::BIGINT AS rows
 FROM raw.sealed_files

@@ -1,4 +1,4 @@
-"""The sealed parts and records of a store that the lake does not have yet."""
+"""The sealed parts and records of a store that may be shipped to the lake."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from storage.lake.layout import OF_MACHINES, RECORDS
-from storage.published_query import Query
+from storage.lake.layout import MACHINE_TABLES, RECORDS
+from storage.published_query import QueryFunction
 from storage.rows import run_of, run_table
 from storage.transfer.bundle import portable
 
-# A launched run without a folder came in a bundle before such runs were noted.
+# A launched run without a folder was imported from a bundle before imports were recorded.
 OWN_RUNS = """
     SELECT id FROM raw.runs
     WHERE id NOT IN (SELECT run_id FROM raw.foreign_runs) AND NOT (kind = 'launched' AND run_dir IS NULL)
@@ -25,7 +25,7 @@ PARTS = f"""
     FROM raw.sealed_files WHERE lost_reason IS NULL AND run_id IN ({OWN_RUNS})
     ORDER BY run_id, table_name, length(part), part
 """
-GONE = "deleted"  # in place of a checksum
+DELETED_MARK = "deleted"  # in place of a checksum
 NOTES = f"FROM run_notes WHERE run_id IN ({OWN_RUNS}) ORDER BY run_id"
 DELETED = """
     SELECT run_id FROM raw.deleted_runs
@@ -37,10 +37,10 @@ RUNS = f"FROM raw.runs WHERE state <> 'queued' AND id IN ({OWN_RUNS}) ORDER BY i
 Key = tuple[str, str, str]  # run or record, table, part or version
 
 
-class Part(NamedTuple):
-    """A sealed part: its rows are those of `file`, or of a merged file those from `first_row`, below its folder.
+class SealedPart(NamedTuple):
+    """A sealed part: all rows of `file`, or `row_count` rows of a merged file from `first_row`.
 
-    It keeps its name and its checksum when it is merged; the checksum is None where an older Pitwall sealed it.
+    Merging keeps its name and checksum; the checksum is None if an older version sealed it.
     """
 
     run_id: str
@@ -56,10 +56,10 @@ class Part(NamedTuple):
         return (self.run_id, self.table_name, self.part)
 
 
-class Record(NamedTuple):
-    """A run, its notes, a machine or a label as it now stands, a row of its raw table; `sha256` is of its content.
+class LakeRecord(NamedTuple):
+    """The current row of a run, its notes, a machine or a label, with the `sha256` of its content.
 
-    Of a run that was deleted the row has its id alone.
+    The row of a deleted run has only its id.
     """
 
     id: str
@@ -69,49 +69,51 @@ class Record(NamedTuple):
     is_deleted: bool = False
 
 
-def sealed_parts(query: Query) -> list[Part]:
-    """The sealed files of this store's own runs, run by run, in the order of their sealing."""
-    return [Part(**row) for row in query(PARTS).to_pylist()]
+def sealed_parts(query: QueryFunction) -> list[SealedPart]:
+    """Return the sealed parts of this store's own runs, by run and in the order of sealing."""
+    return [SealedPart(**row) for row in query(PARTS).to_pylist()]
 
 
-def records(query: Query, mask: Callable[[str], str], skipped: Collection[str] = ()) -> list[Record]:
-    """Runs as they may leave this machine, without those to skip; machines and labels as they are."""
+def read_records(query: QueryFunction, mask: Callable[[str], str], skipped: Collection[str] = ()) -> list[LakeRecord]:
+    """Return runs with masked secrets, without skipped ones, and machines and labels unchanged."""
     rows = [row for row in query(RUNS).to_pylist() if row["id"] not in skipped]
     runs = [_record("runs", run.id, run_table(portable(run, mask))) for run in map(run_of, rows)]
-    notes = [one for one in _rows_of(query, "run_notes", NOTES) if one.id not in skipped]
-    of_machines = [one for table in OF_MACHINES for one in _rows_of(query, table, f"FROM raw.{table}")]
-    return [*runs, *_deleted(query, skipped), *notes, *of_machines]
+    notes = [record for record in _table_records(query, "run_notes", NOTES) if record.id not in skipped]
+    machine_records = [
+        record for table in MACHINE_TABLES for record in _table_records(query, table, f"FROM raw.{table}")
+    ]
+    return [*runs, *_deleted_records(query, skipped), *notes, *machine_records]
 
 
-def _deleted(query: Query, skipped: Collection[str]) -> list[Record]:
+def _deleted_records(query: QueryFunction, skipped: Collection[str]) -> list[LakeRecord]:
     ids = [run_id for run_id in query(DELETED)["run_id"].to_pylist() if run_id not in skipped]
-    return [Record(run_id, "runs", pa.table({"id": [run_id]}), GONE, is_deleted=True) for run_id in ids]
+    return [LakeRecord(run_id, "runs", pa.table({"id": [run_id]}), DELETED_MARK, is_deleted=True) for run_id in ids]
 
 
-def _rows_of(query: Query, table: str, sql: str) -> list[Record]:
+def _table_records(query: QueryFunction, table: str, sql: str) -> list[LakeRecord]:
     rows = query(sql)
     return [_record(table, rows[RECORDS[table]][i].as_py(), rows.slice(i, 1)) for i in range(rows.num_rows)]
 
 
-def _record(table: str, id: str, row: pa.Table) -> Record:
-    content = json.dumps(_without_moments(row.to_pylist()[0]), sort_keys=True, default=str)
-    return Record(id, table, row, hashlib.sha256(content.encode()).hexdigest())
+def _record(table: str, id: str, row: pa.Table) -> LakeRecord:
+    content = json.dumps(_without_times(row.to_pylist()[0]), sort_keys=True, default=str)
+    return LakeRecord(id, table, row, hashlib.sha256(content.encode()).hexdigest())
 
 
-def _without_moments(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A machine that only started again is no new version of it."""
+def _without_times(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The row without times, so that a mere restart of a machine is not a new version."""
     return {name: value for name, value in row.items() if name != "seen_at"}
 
 
-def of_first_runs(parts: Sequence[Part], most_runs: int, most_rows: int) -> list[Part]:
-    """The parts of the first runs, as many as one commit takes; one part at the least."""
-    taken: list[Part] = []
+def first_runs(parts: Sequence[SealedPart], max_runs: int, max_rows: int) -> list[SealedPart]:
+    """Return the parts of the first runs within the limits of one commit; at least one part."""
+    selected: list[SealedPart] = []
     runs: set[str] = set()
     rows = 0
     for part in parts:
         runs.add(part.run_id)
         rows += part.row_count
-        if taken and (len(runs) > most_runs or rows > most_rows):
+        if selected and (len(runs) > max_runs or rows > max_rows):
             break
-        taken.append(part)
-    return taken
+        selected.append(part)
+    return selected

@@ -1,4 +1,4 @@
-"""Where the lake is and what opens it: lake.toml of the data folder, which nobody else may read."""
+"""The lake's address and credentials: lake.toml in the data folder, readable by its owner only."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ secret = "..."
 """
 PASSWORD = re.compile(r"password\s*=\s*(?:'((?:[^'\\]|\\.)*)'|(\S+))")
 HIDDEN = "<secret>"
-WORD = re.compile(r"\s*([a-z_]+)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|((?:[^\s'\\]|\\.)+))\s*")
+KEYWORD = re.compile(r"\s*([a-z_]+)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|((?:[^\s'\\]|\\.)+))\s*")
 NO_KEYWORDS = "The reader's catalogue in lake.toml is no libpq connection string of keywords with one host."
 NO_READER = (
-    "SQL is asked of the lake with a role and a key that may only read: add [reader] with catalogue, key_id and secret "
-    "to lake.toml (docs/fleet.md)."
+    "SQL on the lake needs a read-only role and key: add [reader] with catalogue, key_id and secret to lake.toml "
+    "(docs/fleet.md)."
 )
 
 
 class LakeError(StoreError):
-    """The lake cannot do what was asked; the message is one sentence without a secret."""
+    """A lake operation failed; the message is one sentence without secrets."""
 
 
 class S3(BaseModel):
-    """An S3-compatible store and a key of it."""
+    """An S3-compatible store and its key."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     endpoint: str
@@ -41,17 +41,17 @@ class S3(BaseModel):
     secret: str
     region: str = "us-east-1"
     use_ssl: bool = True
-    ca_file: FilePath | None = None  # PEM, in place of the system's authorities: who may have signed its certificate
+    ca_file: FilePath | None = None  # PEM; certificate authorities instead of the system's
 
     @field_validator("ca_file", mode="before")
     @classmethod
     def _from_the_file(cls, value: object, info: ValidationInfo) -> object:
-        """A relative path is meant from the file that says it, wherever Pitwall was started."""
+        """Resolve a relative path against the folder of the file, not the working directory."""
         return str(info.context[FOLDER] / value) if info.context and isinstance(value, str) else value
 
 
-class Reader(BaseModel):
-    """A role of the catalogue and a key of the S3 store that may only read: with these the lake answers SQL."""
+class ReaderAccess(BaseModel):
+    """A read-only catalogue role and S3 key, used for SQL on the lake."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     catalogue: str
@@ -60,16 +60,16 @@ class Reader(BaseModel):
 
 
 class LakeConfig(BaseModel):
-    """`catalogue`: a libpq connection string of keywords; `data_path`: an s3:// address, or a folder that all mount."""
+    """`catalogue`: a libpq keyword connection string; `data_path`: an s3:// address or a shared folder."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     catalogue: str
     data_path: str
     s3: S3 | None = None
-    reader: Reader | None = None
+    reader: ReaderAccess | None = None
 
-    def to_read(self) -> LakeConfig:
-        """The same lake for who may only read it; raises LakeError where no such role and key are given."""
+    def read_only_config(self) -> LakeConfig:
+        """The same lake with the read-only role and key; raises LakeError if there is none."""
         if self.reader is None or (self.s3 and not (self.reader.key_id and self.reader.secret)):
             raise LakeError(NO_READER)
         key = {"key_id": self.reader.key_id, "secret": self.reader.secret}
@@ -77,13 +77,13 @@ class LakeConfig(BaseModel):
         return LakeConfig(catalogue=self.reader.catalogue, data_path=self.data_path, s3=s3)
 
     def hide(self, text: str) -> str:
-        """The text without what opens the lake."""
+        """The text without the lake's secrets."""
         reader = self.reader
-        known = [*_secrets_of(self.catalogue), *(_secrets_of(reader.catalogue) if reader else ())]
-        keys: tuple[S3 | Reader | None, ...] = (self.s3, reader)
+        secrets = [*_secrets_of(self.catalogue), *(_secrets_of(reader.catalogue) if reader else ())]
+        keys: tuple[S3 | ReaderAccess | None, ...] = (self.s3, reader)
         for key in keys:
-            known += [key.secret, key.key_id] if key else []
-        for secret in sorted(filter(None, known), key=len, reverse=True):
+            secrets += [key.secret, key.key_id] if key else []
+        for secret in sorted(filter(None, secrets), key=len, reverse=True):
             text = text.replace(secret, HIDDEN)
         return text
 
@@ -94,18 +94,18 @@ class LakeConfig(BaseModel):
 
 
 def keywords(dsn: str) -> dict[str, str]:
-    """The words of a libpq connection string; raises LakeError, without a word of it."""
-    found, place = {}, 0
-    while place < len(dsn):
-        word = WORD.match(dsn, place)
-        if word is None:
+    """Return the values of a libpq connection string by keyword; raises LakeError that does not quote it."""
+    values, position = {}, 0
+    while position < len(dsn):
+        match = KEYWORD.match(dsn, position)
+        if match is None:
             raise LakeError(NO_KEYWORDS)
-        name, quoted, plain = word.groups()
-        found[name] = re.sub(r"\\(.)", r"\1", plain if quoted is None else quoted)
-        place = word.end()
-    if not found.get("hostaddr") and (not found.get("host") or "," in found["host"]):
+        name, quoted, plain = match.groups()
+        values[name] = re.sub(r"\\(.)", r"\1", plain if quoted is None else quoted)
+        position = match.end()
+    if not values.get("hostaddr") and (not values.get("host") or "," in values["host"]):
         raise LakeError(NO_KEYWORDS)
-    return found
+    return values
 
 
 def host_of(s3: S3) -> str:
@@ -114,20 +114,20 @@ def host_of(s3: S3) -> str:
 
 
 def _secrets_of(dsn: str) -> list[str]:
-    """A connection string whole, and its password as it is written there and as it is."""
-    found = PASSWORD.search(dsn)
-    written = [one for one in found.groups() if one] if found else []
-    return [dsn, *written, *(re.sub(r"\\(.)", r"\1", one) for one in written)]
+    """A connection string, and its password as written and unescaped."""
+    match = PASSWORD.search(dsn)
+    passwords = [password for password in match.groups() if password] if match else []
+    return [dsn, *passwords, *(re.sub(r"\\(.)", r"\1", password) for password in passwords)]
 
 
 def read_config(settings: Settings) -> LakeConfig | None:
-    """The lake's configuration, None without one; raises LakeError for a file that others may read or that is wrong."""
+    """Return the lake's configuration, or None; raises LakeError for an invalid file or one that others may read."""
     return read_secrets(settings.lake_path, LakeConfig, LakeError)
 
 
-def needed_config(settings: Settings) -> LakeConfig:
-    """Raises LakeError where there is none."""
+def required_config(settings: Settings) -> LakeConfig:
+    """Return the lake's configuration; raises LakeError if there is none."""
     config = read_config(settings)
     if config is None:
-        raise LakeError(f"There is no lake: write {settings.lake_path} with mode 0600, for example:\n{EXAMPLE}")
+        raise LakeError(f"No lake is configured: write {settings.lake_path} with mode 0600, for example:\n{EXAMPLE}")
     return config

@@ -1,4 +1,4 @@
-"""Reading the lake: the store's own views over all boxes' runs, and what a copy of some of it is made from."""
+"""Reads the lake: the store's views over the runs of all machines, and the data for local copies."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from storage.ask.literals import quoted
 from storage.catalog import define_views, migrate
 from storage.database import roll_back
 from storage.lake.config import LakeConfig
@@ -17,6 +16,7 @@ from storage.lake.connection import LAKE, LOCKS, errors_without_secrets, opened_
 from storage.lake.layout import RECORDS, lake_columns, version_table
 from storage.lake.machines import columns_of_machines, merged_machines
 from storage.published_query import Params
+from storage.queries.literals import quoted
 from storage.rows import TIME_COLUMNS
 
 NOWHERE = Path("/nonexistent")  # no sealed file is read here
@@ -30,51 +30,51 @@ ROW_COUNTS = """
     WHERE end_snapshot IS NULL
 """
 
-Parts = Mapping[str, int]  # of a run: table -> how many of its parts were shipped
+Parts = Mapping[str, int]  # of a run: table -> number of shipped parts
 
 
 class LakeReader:
-    """Answers questions about every run in the lake; used by one thread at a time."""
+    """Runs queries on all runs in the lake; used by one thread at a time."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, config: LakeConfig, columns: Mapping[str, str]) -> None:
-        """`columns`: of each table what is picked of the lake's."""
+        """`columns`: the selected columns of each table of the lake."""
         self._connection = connection
         self._config = config
         self._columns = columns
 
     def query(self, sql: str, params: Params | None = None) -> pa.Table:
-        """Raises LakeError."""
+        """Return the rows of a statement; raises LakeError."""
         with errors_without_secrets(self._config):
             return self._connection.execute(sql, params).to_arrow_table()
 
     def row_counts(self) -> dict[str, int]:
-        """Table of records -> how many versions it ever got, by one question to PostgreSQL. Raises LakeError."""
+        """Return the number of versions ever written to each record table, by one query. Raises LakeError."""
         counts = {row["table_name"]: int(row["next_row_id"]) for row in self._in_catalogue(ROW_COUNTS)}
         return {table: counts.get(version_table(table), 0) for table in RECORDS if table in self._columns}
 
     def parts_of(self, run_ids: Sequence[str]) -> dict[str, Parts]:
-        """What was shipped of each of these runs, likewise: a run that has nothing new has the same parts."""
-        found: dict[str, dict[str, int]] = {run_id: {} for run_id in run_ids}
-        sql = f"SELECT run_id, table_name, count(*) AS parts FROM pitwall_parts {_of(run_ids)} GROUP BY 1, 2"
+        """Return the number of shipped parts of each run by table; unchanged for a run without new data."""
+        parts_by_run: dict[str, dict[str, int]] = {run_id: {} for run_id in run_ids}
+        sql = f"SELECT run_id, table_name, count(*) AS parts FROM pitwall_parts {_where_runs(run_ids)} GROUP BY 1, 2"
         for row in self._in_catalogue(sql) if run_ids else ():
             if row["table_name"] in self._columns.keys() & TIME_COLUMNS:
-                found[str(row["run_id"])][str(row["table_name"])] = int(row["parts"])
-        return dict(found)
+                parts_by_run[str(row["run_id"])][str(row["table_name"])] = int(row["parts"])
+        return dict(parts_by_run)
 
     def versions_since(self, table: str, first_row: int) -> pa.Table:
-        """The versions of records that were shipped from this row on. Raises LakeError."""
+        """Return the record versions shipped from this row on. Raises LakeError."""
         versions = version_table(table)
-        picked = f"{self._columns[table]}, shipped_version, is_deleted, owner"
-        return self.query(f"SELECT {picked} FROM {LAKE}.{versions} AS there WHERE rowid >= {first_row}")
+        columns = f"{self._columns[table]}, shipped_version, is_deleted, owner"
+        return self.query(f"SELECT {columns} FROM {LAKE}.{versions} AS there WHERE rowid >= {first_row}")
 
     def samples_of(self, run_ids: Sequence[str], tables: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
-        """Table by table the rows of these runs, in the order of their shipping and as one moment has them.
+        """Yield each table's rows of these runs, in shipping order and from one snapshot.
 
-        Other runs' files are not read. Raises LakeError.
+        Files of other runs are not read. Raises LakeError.
         """
         with errors_without_secrets(self._config), one_snapshot(self._connection):
             for table in tables:
-                scan = f"{LAKE}.{table} AS there {_of(run_ids)} ORDER BY rowid"
+                scan = f"{LAKE}.{table} AS there {_where_runs(run_ids)} ORDER BY rowid"
                 yield table, self.query(f"SELECT {self._columns[table]} FROM {scan}")
 
     def _in_catalogue(self, sql: str) -> list[dict[str, int | str]]:
@@ -84,7 +84,7 @@ class LakeReader:
 
 @contextmanager
 def one_snapshot(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """One transaction: the catalogue is asked once for what all of its questions need."""
+    """One transaction, so that all queries share one read of the catalogue."""
     connection.begin()
     try:
         yield
@@ -94,78 +94,82 @@ def one_snapshot(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
 
 @contextmanager
 def opened_reader(config: LakeConfig, definitions: pa.Table) -> Iterator[LakeReader]:
-    """The lake with all views; `definitions` are the rows of raw.metric_definitions. Raises LakeError."""
+    """Open the lake with all views; `definitions` are the rows of raw.metric_definitions. Raises LakeError."""
     with opened_lake(config, read_only=True) as connection:
         yield LakeReader(connection, config, define_lake_views(connection, definitions))
 
 
 def define_lake_views(connection: duckdb.DuckDBPyConnection, definitions: pa.Table) -> dict[str, str]:
-    """Every view of the store over the lake: its raw tables are views here, of samples whole, of records the newest.
+    """Define the store's views over the lake: sample tables are views of all rows, record tables of the newest version.
 
-    The columns that are picked of each table; of one that only a newer Pitwall makes there is none, and it is empty.
+    Returns the selected columns of each table; tables missing in the lake are absent and stay empty.
     """
     migrate(connection)
-    there = lake_columns(connection)
-    picked = {table: _picked(connection, table, there[table]) for table in TIME_COLUMNS if table in there}
-    scans = {table: f"SELECT {columns} FROM {LAKE}.{table} AS there" for table, columns in picked.items()}
-    records = [table for table in RECORDS if version_table(table) in there]
-    picked |= {table: _picked(connection, table, there[version_table(table)]) for table in records}
-    scans |= {table: _newest(table, picked[table]) for table in records if table != "runs"}
+    lake_tables = lake_columns(connection)
+    column_lists = {
+        table: _column_list(connection, table, lake_tables[table]) for table in TIME_COLUMNS if table in lake_tables
+    }
+    scans = {table: f"SELECT {columns} FROM {LAKE}.{table} AS there" for table, columns in column_lists.items()}
+    records = [table for table in RECORDS if version_table(table) in lake_tables]
+    column_lists |= {table: _column_list(connection, table, lake_tables[version_table(table)]) for table in records}
+    scans |= {table: _newest(table, column_lists[table]) for table in records if table != "runs"}
     if "machines" in records:
-        scans["machines"] = _machines(connection, picked["machines"])
+        scans["machines"] = _machines(connection, column_lists["machines"])
     for table, scan in scans.items():
-        replace_table(connection, table, scan)
+        replace_with_view(connection, table, scan)
     connection.execute(f"CREATE OR REPLACE VIEW raw.machine_aliases AS {ALIASES}")
-    replace_table(
-        connection, "runs", f"SELECT * REPLACE ({KNOWN_MACHINE} AS machine_id) FROM ({_newest('runs', picked['runs'])})"
-        " AS runs"
-    )  # fmt: skip
+    newest_runs = _newest("runs", column_lists["runs"])
+    replace_with_view(
+        connection, "runs", f"SELECT * REPLACE ({KNOWN_MACHINE} AS machine_id) FROM ({newest_runs}) AS runs"
+    )
     insert(connection, "metric_definitions", definitions)
     define_views(connection, NOWHERE)
-    return picked
+    return column_lists
 
 
-def replace_table(connection: duckdb.DuckDBPyConnection, table: str, scan: str) -> None:
-    """A view in place of a raw table."""
+def replace_with_view(connection: duckdb.DuckDBPyConnection, table: str, scan: str) -> None:
+    """Replace a raw table with a view."""
     connection.execute(f"DROP TABLE raw.{table}; CREATE VIEW raw.{table} AS {scan}")
 
 
 def insert(connection: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) -> None:
-    """Into a raw table, by name."""
+    """Insert rows into a raw table, matching columns by name."""
     connection.register("incoming", rows)
     connection.execute(f"INSERT INTO raw.{table} BY NAME FROM incoming")
     connection.unregister("incoming")
 
 
-def _picked(connection: duckdb.DuckDBPyConnection, table: str, there: Mapping[str, str]) -> str:
-    """The columns of a raw table; null for one that the lake does not have yet.
+def _column_list(connection: duckdb.DuckDBPyConnection, table: str, lake_types: Mapping[str, str]) -> str:
+    """The columns of a raw table; null for a column that the lake lacks.
 
-    Each with its table: in a view below a macro DuckDB cannot tell a bare name from the macro's parameter.
+    Column names are qualified: in a view below a macro DuckDB confuses a bare name with the macro's parameter.
     """
     rows = connection.execute(
         "SELECT column_name, data_type FROM duckdb_columns() WHERE database_name = current_database() "
         "AND schema_name = 'raw' AND table_name = ? ORDER BY column_index",
         [table],
     ).fetchall()
-    return ", ".join(f'there."{name}"' if name in there else f'NULL::{kind} AS "{name}"' for name, kind in rows)
+    return ", ".join(
+        f'there."{name}"' if name in lake_types else f'NULL::{data_type} AS "{name}"' for name, data_type in rows
+    )
 
 
-def _newest(table: str, picked: str) -> str:
+def _newest(table: str, columns: str) -> str:
     """SQL for the newest version of each record, without records of deleted runs."""
     return (
-        f"SELECT {picked} FROM (FROM {LAKE}.{version_table(table)} QUALIFY "
+        f"SELECT {columns} FROM (FROM {LAKE}.{version_table(table)} QUALIFY "
         f"row_number() OVER (PARTITION BY {RECORDS[table]} ORDER BY shipped_version DESC) = 1) AS there "
         "WHERE NOT there.is_deleted"
     )
 
 
-def _machines(connection: duckdb.DuckDBPyConnection, picked: str) -> str:
-    versions = f"SELECT {picked}, there.owner, there.shipped_version, there.is_deleted "
+def _machines(connection: duckdb.DuckDBPyConnection, columns: str) -> str:
+    versions = f"SELECT {columns}, there.owner, there.shipped_version, there.is_deleted "
     return merged_machines(
         f"{versions} FROM {LAKE}.{version_table('machines')} AS there", columns_of_machines(connection)
     )
 
 
-def _of(run_ids: Sequence[str]) -> str:
-    """An IN of literals: DuckLake leaves out files by it, as it does not by list_contains."""
+def _where_runs(run_ids: Sequence[str]) -> str:
+    """A WHERE with an IN of literals, by which DuckLake skips files; list_contains does not have this effect."""
     return f"WHERE run_id IN ({', '.join(map(quoted, run_ids))})"

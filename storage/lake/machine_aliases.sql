@@ -1,4 +1,5 @@
--- A server attached by URL from elsewhere is on the machine whose Pitwall tells that name or, alone, that address.
+-- A server attached by URL from elsewhere belongs to the machine whose Pitwall reports that host name or, if only one
+-- does, that address.
 SELECT 'remote-' || lower(name) AS alias, min(id) AS machine_id
 FROM (
     SELECT id, host_name AS name FROM raw.machines

@@ -1,4 +1,4 @@
-"""What a machine is, where several data folders report it: its own word first, and a null hides no value."""
+"""Merges the reports of several data folders about a machine: its own report first, and nulls hide no value."""
 
 from __future__ import annotations
 
@@ -6,31 +6,31 @@ from collections.abc import Iterable
 
 import duckdb
 
-TOLD = "told_machines"
+REPORTS_TABLE = "told_machines"
 MORE_COLUMNS = ("owner VARCHAR", "shipped_version BIGINT", "is_deleted BOOLEAN")
-# A row that does not say who reported it is of an older Pitwall; its own word or another's is not known.
-ITS_OWN = "CASE WHEN there.told_by = there.id THEN 2 WHEN there.told_by IS NULL THEN 1 ELSE 0 END"
+# A row without a reporter is from an older version; it may be the machine's own report or not.
+OWN_REPORT_RANK = "CASE WHEN there.told_by = there.id THEN 2 WHEN there.told_by IS NULL THEN 1 ELSE 0 END"
 NEWEST = "row_number() OVER (PARTITION BY there.id, there.owner ORDER BY there.shipped_version DESC) = 1"
-# Why no GPU is listed belongs to the list: it is taken from where that is taken.
-TOGETHER = {"gpus_reason": "gpus"}
+# The reason for an empty GPU list comes from the same report as the list.
+TAKEN_WITH = {"gpus_reason": "gpus"}
 
 
 def merged_machines(scan: str, columns: Iterable[str]) -> str:
-    """One row a machine of `scan`, the versions that data folders shipped of it, with these columns."""
-    kept = ", ".join(["there.id", *(_first(name) for name in columns if name != "id")])
+    """SQL with one row per machine from `scan`, the shipped versions of machines, with these columns."""
+    selected = ", ".join(["there.id", *(_first(name) for name in columns if name != "id")])
     newest = f"SELECT * FROM ({scan}) AS there WHERE NOT coalesce(there.is_deleted, false) QUALIFY {NEWEST}"
-    placed = f"row_number() OVER (PARTITION BY there.id ORDER BY {ITS_OWN} DESC, there.shipped_version DESC)"
-    in_order = f"SELECT *, {placed} AS place FROM ({newest}) AS there"
-    return f"SELECT {kept} FROM ({in_order}) AS there GROUP BY there.id"
+    place = f"row_number() OVER (PARTITION BY there.id ORDER BY {OWN_REPORT_RANK} DESC, there.shipped_version DESC)"
+    in_order = f"SELECT *, {place} AS place FROM ({newest}) AS there"
+    return f"SELECT {selected} FROM ({in_order}) AS there GROUP BY there.id"
 
 
 def _first(name: str) -> str:
-    known = f'there."{TOGETHER.get(name, name)}" IS NOT NULL'
-    return f'first(there."{name}" ORDER BY there.place) FILTER ({known}) AS "{name}"'
+    is_known = f'there."{TAKEN_WITH.get(name, name)}" IS NOT NULL'
+    return f'first(there."{name}" ORDER BY there.place) FILTER ({is_known}) AS "{name}"'
 
 
 def columns_of_machines(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """As this Pitwall's own table has them."""
+    """Return the columns of this version's machine table."""
     rows = connection.execute(
         "SELECT column_name FROM duckdb_columns() WHERE database_name = current_database() AND schema_name = 'raw' "
         "AND table_name = 'machines' ORDER BY column_index"
@@ -39,13 +39,13 @@ def columns_of_machines(connection: duckdb.DuckDBPyConnection) -> list[str]:
 
 
 def keep_versions(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make raw.told_machines, which takes all that was reported of machines, by whom and in which order."""
-    connection.execute(f"CREATE TABLE raw.{TOLD} AS FROM raw.machines LIMIT 0")
+    """Create raw.told_machines for all reports about machines, with their reporter and order."""
+    connection.execute(f"CREATE TABLE raw.{REPORTS_TABLE} AS FROM raw.machines LIMIT 0")
     for column in MORE_COLUMNS:
-        connection.execute(f"ALTER TABLE raw.{TOLD} ADD COLUMN {column}")
+        connection.execute(f"ALTER TABLE raw.{REPORTS_TABLE} ADD COLUMN {column}")
 
 
 def merge_machines(connection: duckdb.DuckDBPyConnection) -> None:
-    """Bring raw.machines up to what was reported: once when it changes, for each list of runs asks for them."""
-    merged = merged_machines(f"FROM raw.{TOLD}", columns_of_machines(connection))
+    """Update raw.machines from the reports; done once per change, because every list of runs reads it."""
+    merged = merged_machines(f"FROM raw.{REPORTS_TABLE}", columns_of_machines(connection))
     connection.execute(f"DELETE FROM raw.machines; INSERT INTO raw.machines BY NAME {merged}")

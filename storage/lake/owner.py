@@ -1,4 +1,4 @@
-"""The id under which a data folder ships. A backup does not contain it, so a restored folder gets a new one."""
+"""The id under which a data folder ships. Backups do not contain it, so a restored folder gets a new one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from settings import Settings
 
 
 def owner_id(settings: Settings) -> str:
-    """The id of this data folder, made when there is none; 16 hex digits."""
+    """Return the id of this data folder (16 hex digits), creating it if needed."""
     path = settings.owner_path
     if not path.exists():
         write_private(path, secrets.token_hex(8).encode())

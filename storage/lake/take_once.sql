@@ -1,5 +1,5 @@
--- The second look at every commit, by PostgreSQL itself in the transaction of DuckLake: no part is taken twice, and no
--- run from two data folders, whatever a killed writer left under way.
+-- A second check of every commit, by PostgreSQL itself in DuckLake's transaction: no part is committed twice, and no
+-- run by two data folders, even if a killed writer left a commit pending.
 CREATE TABLE IF NOT EXISTS pitwall_parts (
     run_id text, table_name text, part text, owner text NOT NULL, PRIMARY KEY (run_id, table_name, part)
 );

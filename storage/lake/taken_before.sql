@@ -1,4 +1,4 @@
--- What was shipped before there was the rule, of a part that was shipped twice one line.
+-- Registers what was shipped before this rule existed; one row for a part that was shipped twice.
 INSERT INTO {locks}.pitwall_parts SELECT run_id, table_name, part, min(owner) FROM {lake}.shipments AS told
 WHERE NOT EXISTS (FROM {locks}.pitwall_parts AS had
     WHERE had.run_id = told.run_id AND had.table_name = told.table_name AND had.part = told.part)

@@ -1,14 +1,14 @@
-"""`python -m storage.sandbox`: answers one job; started for each statement, behind all other work (`priority`)."""
+"""`python -m storage.sandbox`: runs one statement in a process of low priority (`priority`)."""
 
 from __future__ import annotations
 
-from storage.sandbox.priority import come_second
+from storage.sandbox.priority import lower_priority
 
 
 def main() -> None:
-    """Lower this process's priority, then answer the one job on standard input."""
-    come_second()
-    # Only now: bringing DuckDB and Arrow up takes longer than most queries.
+    """Lower this process's priority, then run the job on standard input."""
+    lower_priority()
+    # Imported only now, because loading DuckDB and Arrow takes longer than most queries.
     from storage.sandbox.answering import answer_stdin
 
     answer_stdin()

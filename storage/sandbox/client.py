@@ -1,4 +1,4 @@
-"""Runs a user's SQL statement in a sandboxed process of its own, a limited number at once, killed at its time limit."""
+"""Runs each user SQL statement in a separate sandboxed process, with limits on concurrency and time."""
 
 from __future__ import annotations
 
@@ -11,14 +11,22 @@ from pathlib import Path
 from typing import Protocol
 
 from settings import Settings
-from storage.sandbox.job import Answer, Fault, Job, Limits, SqlRefusedError, decode_answer, memory_spent
+from storage.sandbox.job import (
+    Fault,
+    SandboxJob,
+    SandboxLimits,
+    SqlAnswer,
+    SqlRefusedError,
+    decode_answer,
+    memory_spent,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
-START_S = 10.0  # for Python to come up, on a machine whose cores are busy serving
+START_S = 10.0  # for Python to start on a busy machine
 
 
-class Ended(Protocol):
-    """How a process ended; `returncode` None: it was killed because its time was up."""
+class SandboxExit(Protocol):
+    """The result of a process; `returncode` None: killed at the timeout."""
 
     @property
     def returncode(self) -> int | None: ...
@@ -29,29 +37,29 @@ class Ended(Protocol):
 
 
 class RunProcess(Protocol):
-    """Runs a process to its end or to the end of its time (machine.run_with_timeout.run_bounded)."""
+    """Runs a process until its end or timeout (machine.run_with_timeout.run_bounded)."""
 
     def __call__(
         self, argv: Sequence[str], cwd: Path, environ: Mapping[str, str], stdin: bytes, timeout_s: float
-    ) -> Ended: ...
+    ) -> SandboxExit: ...
 
 
-HELD_UP = "This machine is busy, and a query gives way to all other work: it may have had little of that time."
+BUSY_NOTE = "This machine is busy, and queries yield to all other work, so it may have had little CPU time."
 
 
 class Sandbox:
-    """`ask` may be called from any thread."""
+    """Runs statements on the published file; thread-safe."""
 
     module = "storage.sandbox"
 
-    def __init__(self, settings: Settings, run: RunProcess, limits: Limits | None = None) -> None:
-        self.limits = limits or Limits()
+    def __init__(self, settings: Settings, run: RunProcess, limits: SandboxLimits | None = None) -> None:
+        self.limits = limits or SandboxLimits()
         self.settings = settings
         self._run = run
         self._turns = threading.BoundedSemaphore(self.limits.at_once)
 
-    def ask(self, sql: str) -> Answer:
-        """The rows of one SELECT; raises SqlRefusedError with one sentence."""
+    def ask(self, sql: str) -> SqlAnswer:
+        """Return the rows of one SELECT; raises SqlRefusedError with one sentence."""
         if not self.settings.published_path.exists():
             raise SqlRefusedError(Fault.UNAVAILABLE, "Nothing has been published yet: try again in a few seconds.")
         if not self._turns.acquire(timeout=self.limits.wait_s):
@@ -63,26 +71,26 @@ class Sandbox:
         finally:
             self._turns.release()
 
-    def _answer(self, sql: str) -> Answer:
+    def _answer(self, sql: str) -> SqlAnswer:
         job = self.job(sql)
-        # No environment: what is not there cannot be read.
-        ended = self._run([sys.executable, "-m", self.module], ROOT, {}, job.encode(), self.limits.seconds + START_S)
-        if ended.returncode == 0:
-            return decode_answer(ended.stdout)
-        raise _why(ended, self.limits)
+        # An empty environment, so that nothing in it can be read.
+        result = self._run([sys.executable, "-m", self.module], ROOT, {}, job.encode(), self.limits.seconds + START_S)
+        if result.returncode == 0:
+            return decode_answer(result.stdout)
+        raise _failure(result, self.limits)
 
-    def job(self, sql: str) -> Job:
-        """What the sandboxed process is given: a statement over the published file."""
+    def job(self, sql: str) -> SandboxJob:
+        """The job of the sandboxed process: a statement on the published file."""
         published, parquet_dir = self.settings.published_path.absolute(), self.settings.parquet_dir.absolute()
-        return Job(sql, str(published), str(parquet_dir), self.limits)
+        return SandboxJob(sql, str(published), str(parquet_dir), self.limits)
 
 
-def _why(ended: Ended, limits: Limits) -> SqlRefusedError:
-    """What a process died of that gave no answer; raises RuntimeError when it was a bug of ours."""
-    if ended.returncode in (None, -signal.SIGALRM, -signal.SIGXCPU):
-        words = f"The query was ended after {limits.seconds:g} s, the most one may take."
-        is_held_up = ended.returncode != -signal.SIGXCPU and os.getloadavg()[0] > (os.cpu_count() or 1)
-        return SqlRefusedError(Fault.LIMIT, words + (f" {HELD_UP}" if is_held_up else ""))
-    if ended.returncode in (-signal.SIGKILL, -signal.SIGABRT, -signal.SIGSEGV):
+def _failure(result: SandboxExit, limits: SandboxLimits) -> SqlRefusedError:
+    """The reason of a process without an answer; raises RuntimeError for an internal error."""
+    if result.returncode in (None, -signal.SIGALRM, -signal.SIGXCPU):
+        text = f"The query was stopped at its time limit of {limits.seconds:g} s."
+        is_machine_busy = result.returncode != -signal.SIGXCPU and os.getloadavg()[0] > (os.cpu_count() or 1)
+        return SqlRefusedError(Fault.LIMIT, text + (f" {BUSY_NOTE}" if is_machine_busy else ""))
+    if result.returncode in (-signal.SIGKILL, -signal.SIGABRT, -signal.SIGSEGV):
         return SqlRefusedError(Fault.LIMIT, memory_spent(limits))
-    raise RuntimeError(f"The sandboxed query ended with {ended.returncode}: {ended.stderr.decode(errors='replace')}")
+    raise RuntimeError(f"The sandboxed query ended with {result.returncode}: {result.stderr.decode(errors='replace')}")

@@ -1,4 +1,4 @@
-"""The protocol with a sandboxed process: JSON to it, a status line and an Arrow stream back."""
+"""The protocol with a sandboxed process: a JSON job to it, a status line and an Arrow stream back."""
 
 from __future__ import annotations
 
@@ -15,73 +15,73 @@ MIB = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """What one query may use; `most_bytes` counts the answer, `memory_bytes` what DuckDB works with."""
+class SandboxLimits:
+    """The limits of a query; `most_bytes` applies to the result, `memory_bytes` to DuckDB's working memory."""
 
     seconds: float = 20.0
     memory_bytes: int = 512 * MIB
     most_rows: int = 100_000
     most_bytes: int = 64 * MIB
     at_once: int = 2
-    wait_s: float = 10.0  # for a turn, while as many others are being answered
+    wait_s: float = 10.0  # for a free slot
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """One statement for the file at `published`, whose sealed rows are below `parquet_dir`.
+class SandboxJob:
+    """One statement for the file at `published`, with sealed rows below `parquet_dir`.
 
-    `lake`: for the lake of this configuration instead, as JSON; a role and a key that may only read.
+    `lake`: run it on the lake with this configuration instead (JSON with a read-only role and key).
     """
 
     sql: str
     published: str
     parquet_dir: str
-    limits: Limits
+    limits: SandboxLimits
     lake: str | None = None
 
     def encode(self) -> bytes:
-        """The job as JSON, for the standard input of the process that answers it."""
+        """The job as JSON, for the standard input of the sandboxed process."""
         return json.dumps(asdict(self)).encode()
 
     @classmethod
     def decode(cls, data: bytes) -> Self:
-        """The job that `encode` wrote; it comes from Pitwall alone, so nothing in it is checked."""
-        said = json.loads(data)
-        return cls(**{**said, "limits": Limits(**said["limits"])})
+        """The job written by `encode`; it only comes from Pitwall, so it is not validated."""
+        fields = json.loads(data)
+        return cls(**{**fields, "limits": SandboxLimits(**fields["limits"])})
 
 
 class Fault(StrEnum):
-    """Why there is no answer."""
+    """Why a statement has no result."""
 
-    STATEMENT = "statement"  # it may not be run, or DuckDB found a mistake in it
+    STATEMENT = "statement"  # not allowed, or an error in it
     LIMIT = "limit"  # time, memory or size
-    BUSY = "busy"  # too many others ask
-    UNAVAILABLE = "unavailable"  # nothing is published
+    BUSY = "busy"  # too many concurrent queries
+    UNAVAILABLE = "unavailable"  # no published file
 
 
 class SqlRefusedError(PitwallError):
-    """No answer; the message is one sentence for a person."""
+    """A statement was refused or failed; the message is one sentence for the user."""
 
     def __init__(self, fault: Fault, sentence: str) -> None:
         super().__init__(sentence)
         self.fault = fault
 
 
-def memory_spent(limits: Limits) -> str:
-    """The sentence for a query that ran out of memory; it names the limit in MiB."""
-    return f"The query needed more memory than it may use ({limits.memory_bytes // MIB} MiB): filter or aggregate more."
+def memory_spent(limits: SandboxLimits) -> str:
+    """The sentence for a query that ran out of memory, with the limit in MiB."""
+    return f"The query exceeded its memory limit of {limits.memory_bytes // MIB} MiB: filter or aggregate more."
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """The rows of a statement; `truncated` says that there were more than the limits let through."""
+class SqlAnswer:
+    """The rows of a statement; `truncated`: the limits cut off further rows."""
 
     table: pa.Table
     elapsed_ms: float
     truncated: bool
 
 
-def encode_answer(answer: Answer) -> list[bytes | pa.Buffer]:
+def encode_answer(answer: SqlAnswer) -> list[bytes | pa.Buffer]:
     """One line of JSON, then the rows as an Arrow stream."""
     head = {"elapsed_ms": answer.elapsed_ms, "truncated": answer.truncated}
     return [json.dumps(head).encode() + b"\n", arrow_stream(answer.table)]
@@ -96,14 +96,14 @@ def arrow_stream(table: pa.Table) -> pa.Buffer:
 
 
 def encode_refusal(refusal: SqlRefusedError) -> list[bytes | pa.Buffer]:
-    """One line of JSON with the fault and its sentence, and no rows behind it."""
+    """One line of JSON with the fault and its sentence, without rows."""
     return [json.dumps({"fault": refusal.fault, "sentence": str(refusal)}).encode() + b"\n"]
 
 
-def decode_answer(output: bytes) -> Answer:
-    """The answer that the sandboxed process gave; raises the SqlRefusedError that it wrote."""
+def decode_answer(output: bytes) -> SqlAnswer:
+    """Return the answer of the sandboxed process; raises the SqlRefusedError that it reported."""
     head, _, rows = output.partition(b"\n")
-    said = json.loads(head)
-    if "fault" in said:
-        raise SqlRefusedError(Fault(said["fault"]), said["sentence"])
-    return Answer(pa.ipc.open_stream(rows).read_all(), said["elapsed_ms"], said["truncated"])
+    fields = json.loads(head)
+    if "fault" in fields:
+        raise SqlRefusedError(Fault(fields["fault"]), fields["sentence"])
+    return SqlAnswer(pa.ipc.open_stream(rows).read_all(), fields["elapsed_ms"], fields["truncated"])

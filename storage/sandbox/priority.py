@@ -1,7 +1,7 @@
-"""A statement's place in line for the processor: second while it is short, last once it is long.
+"""CPU priority of a statement: low at first, lowest once it runs long.
 
-Last from the first instruction would starve every statement on a machine whose cores are all busy serving: it gets
-less than a hundredth of a core there, and needs a few tenths of a second to come up.
+The lowest priority from the start would starve every statement on a machine whose cores are all busy serving: it gets
+less than a hundredth of a core there, and needs a few tenths of a second to start.
 """
 
 from __future__ import annotations
@@ -11,25 +11,25 @@ import threading
 import time
 
 SECOND, LAST = 5, 19  # niceness
-SHORT_S = 1.0  # of processor time, coming up included
-LOOK_S = 0.05
+SHORT_S = 1.0  # CPU time, including the start
+POLL_S = 0.05
 
 
-def come_second() -> None:
-    """Let the servers that are measured go first."""
+def lower_priority() -> None:
+    """Give measured servers priority over this process."""
     os.nice(SECOND)
 
 
-def come_last_when_long(begun_s: float = 0.0) -> None:
-    """Put this thread last once the process has used its short time, from this processor time on.
+def yield_when_long(started_s: float = 0.0) -> None:
+    """Give this thread the lowest priority after SHORT_S of CPU time since `started_s`.
 
-    Niceness belongs to a thread on Linux (setpriority(2)), and a thread of Python's runs while DuckDB computes.
+    On Linux niceness applies per thread (setpriority(2)), and a Python thread runs while DuckDB computes.
     """
-    busy = threading.get_native_id()
+    thread_id = threading.get_native_id()
 
     def watch() -> None:
-        while time.process_time() - begun_s < SHORT_S:
-            time.sleep(LOOK_S)
-        os.setpriority(os.PRIO_PROCESS, busy, LAST)
+        while time.process_time() - started_s < SHORT_S:
+            time.sleep(POLL_S)
+        os.setpriority(os.PRIO_PROCESS, thread_id, LAST)
 
     threading.Thread(target=watch, name="priority", daemon=True).start()

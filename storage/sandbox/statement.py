@@ -1,6 +1,6 @@
-"""Which statements may be run: exactly one, made of SELECTs, calling nothing that reaches beyond the rows.
+"""Checks statements: exactly one, made of SELECTs, without functions that reach beyond the rows.
 
-The first of three walls: DuckDB's own settings and the kernel's confinement stand behind it.
+This is the first of three barriers; DuckDB's settings and the kernel's confinement are the others.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Any
 
 import duckdb
 
-from storage.ask.literals import quoted
+from storage.queries.literals import quoted
 from storage.sandbox.job import Fault, SqlRefusedError
 
-NODES = {"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"}
+SELECT_NODES = {"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"}
 TABLE_FUNCTIONS = {
     "duckdb_columns", "duckdb_functions", "duckdb_keywords", "duckdb_schemas", "duckdb_tables", "duckdb_types",
     "duckdb_views", "generate_series", "histogram", "histogram_values", "json_each", "json_tree", "pragma_table_info",
@@ -25,39 +25,39 @@ DENIED = {
     "currval", "getenv", "getvariable", "glob", "json_execute_serialized_sql", "json_serialize_plan", "nextval",
     "pg_sleep", "query", "query_table", "sleep_ms", "sniff_csv", "write_log",
 }  # fmt: skip
-# Views of DuckDB's own that show what it is attached to and how it is set.
+# DuckDB's views of attached databases and settings.
 DENIED_TABLES = {"duckdb_databases", "duckdb_logs", "pg_settings", "pragma_database_list"}
 EXPLAIN = re.compile(r"^\s*EXPLAIN\s+(ANALYZE\s+)?", re.IGNORECASE)
 DENIED_PREFIXES = ("read_", "parquet_")
 
 
 def check_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
-    """Raise SqlRefusedError unless `sql` is one SELECT over the views or an EXPLAIN of one; nothing of it is run."""
+    """Raise SqlRefusedError unless `sql` is one SELECT over the views or an EXPLAIN of one; nothing is run."""
     if "\0" in sql:
-        raise SqlRefusedError(Fault.STATEMENT, "The statement holds a NUL character (byte 0): please take it out.")
+        raise SqlRefusedError(Fault.STATEMENT, "The statement contains a NUL character (byte 0): remove it.")
     statement = _parse(connection, EXPLAIN.sub("", sql, count=1))
-    ours = connection.execute(
+    macros = connection.execute(
         "SELECT DISTINCT function_name FROM duckdb_functions() WHERE function_type = 'table_macro' AND NOT internal "
         "AND database_name = current_database()"
     ).fetchall()
-    allowed = TABLE_FUNCTIONS | {name for (name,) in ours}
-    # The lake's own catalogue stands beside our views under a hidden name, and holds more than rows.
-    places = connection.execute(
+    allowed = TABLE_FUNCTIONS | {name for (name,) in macros}
+    # The lake's catalogue is attached under a hidden name, and contains more than rows.
+    schemas = connection.execute(
         "SELECT unnest([database_name, schema_name]) FROM duckdb_schemas() "
         "WHERE database_name IN (current_database(), 'system')"
     ).fetchall()
-    known = {"", *(name.lower() for (name,) in places)}
+    known_schemas = {"", *(name.lower() for (name,) in schemas)}
     for node in _nodes(statement):
-        _check_node(node, allowed, known)
+        _check_node(node, allowed, known_schemas)
 
 
 def _parse(connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, Any]:
-    """The statement as DuckDB's own parser sees it."""
-    # Not as a parameter: the first one of a process imports pandas, which takes longer than most queries.
-    found = connection.execute(f"SELECT json_serialize_sql({quoted(sql)})").fetchone()
-    assert found is not None
+    """The statement as parsed by DuckDB."""
+    # Not as a parameter: a process's first parameter imports pandas, which takes longer than most queries.
+    row = connection.execute(f"SELECT json_serialize_sql({quoted(sql)})").fetchone()
+    assert row is not None
     try:
-        parsed = json.loads(found[0])
+        parsed = json.loads(row[0])
     except RecursionError:
         raise SqlRefusedError(Fault.STATEMENT, "The statement is nested too deeply.") from None
     if parsed["error"]:
@@ -70,30 +70,30 @@ def _parse(connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, Any]:
 
 def _parse_error(parsed: dict[str, Any]) -> str:
     if parsed["error_type"] == "not implemented":
-        return "Only a SELECT can be asked here: the store is read, never changed."
-    return f"This is not SQL that DuckDB understands: {parsed['error_message'].splitlines()[0]}"
+        return "Only a SELECT can be run here: the store is read, never changed."
+    return f"DuckDB cannot parse this SQL: {parsed['error_message'].splitlines()[0]}"
 
 
 def _nodes(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Every object of the tree; not recursive: whoever sends the statement decides how deep the tree is."""
-    waiting: list[Any] = [tree]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, dict):
-            yield one
-            waiting.extend(one.values())
-        elif isinstance(one, list):
-            waiting.extend(one)
+    """Every object of the tree; not recursive, because the user's statement determines its depth."""
+    pending: list[Any] = [tree]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, dict):
+            yield value
+            pending.extend(value.values())
+        elif isinstance(value, list):
+            pending.extend(value)
 
 
-def _check_node(node: dict[str, Any], allowed: set[str], known: set[str]) -> None:
+def _check_node(node: dict[str, Any], allowed: set[str], known_schemas: set[str]) -> None:
     kind = str(node.get("type", ""))
-    if kind.endswith("_NODE") and kind not in NODES:
-        raise SqlRefusedError(Fault.STATEMENT, f"Only SELECTs can be asked here, not {kind.removesuffix('_NODE')}.")
+    if kind.endswith("_NODE") and kind not in SELECT_NODES:
+        raise SqlRefusedError(Fault.STATEMENT, f"Only SELECTs can be run here, not {kind.removesuffix('_NODE')}.")
     if kind == "BASE_TABLE" and set(str(node.get("table_name"))) & set("/\\.*:"):
-        raise SqlRefusedError(Fault.STATEMENT, "Files cannot be read here: ask the views.")
-    if kind == "BASE_TABLE" and not _qualifiers(node) <= known:
-        raise SqlRefusedError(Fault.STATEMENT, "Only the views can be asked here: leave out the catalogue's name.")
+        raise SqlRefusedError(Fault.STATEMENT, "Files cannot be read here: query the views.")
+    if kind == "BASE_TABLE" and not _qualifiers(node) <= known_schemas:
+        raise SqlRefusedError(Fault.STATEMENT, "Only the views can be queried here: leave out the catalogue's name.")
     if kind == "BASE_TABLE" and str(node.get("table_name")).lower() in DENIED_TABLES:
         raise SqlRefusedError(Fault.STATEMENT, f"The view {node['table_name']} is not available here.")
     if kind == "TABLE_FUNCTION":

@@ -1,8 +1,8 @@
-"""The archive format of bundles and backups: a zip with a manifest that names every member, its size and its SHA-256.
+"""The archive format of bundles and backups: a zip with a manifest that lists every member with size and SHA-256.
 
-An archive may come from anybody. Nothing is unpacked before the whole table of contents has been checked against the
-manifest, nothing under a name that the reader did not ask for, and nothing beyond its stated size. The hashes detect
-damage; they are not a signature and do not prove who made the file.
+Archives are not trusted. Nothing is unpacked before the whole table of contents has been checked against the manifest,
+no member with an unexpected name, and nothing beyond a member's stated size. The hashes detect damage; they are not a
+signature and do not prove the origin of the file.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ CHUNK_BYTES = 1 << 20
 FORMAT = 1
 MANIFEST = "manifest.json"
 MANIFEST_BYTES = 16 << 20
-MOST_MEMBERS = 200_000
-MOST_BYTES = 64 << 30  # unpacked
-RATIO = 300  # of the unpacked to the packed bytes; text logs stay below 100
-RATIO_FREE_BYTES = 64 << 20  # so little may be packed as tightly as it likes
+MAX_MEMBERS = 200_000
+MAX_BYTES = 64 << 30  # unpacked
+MAX_RATIO = 300  # of the unpacked to the packed bytes; text logs stay below 100
+RATIO_FREE_BYTES = 64 << 20  # below this size the ratio is not checked
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 Kind = Literal["bundle", "backup"]
 
 
 class ArchiveError(StoreError):
-    """A bundle or backup that cannot be made or read; the message is one sentence for a person."""
+    """A bundle or backup cannot be written or read; the message is one sentence for the user."""
 
 
 class Member(BaseModel):
@@ -50,7 +50,7 @@ class Member(BaseModel):
 
 
 class Manifest(BaseModel):
-    """What an archive holds; `schema_number` is that of the store it was taken from."""
+    """The contents of an archive; `schema_number` is that of its source store."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     pitwall: Kind
@@ -59,12 +59,12 @@ class Manifest(BaseModel):
     schema_number: int
     made_at: datetime
     runs: tuple[str, ...] = ()  # in the order of the comparison
-    data_dir: str | None = None  # of a backup: where the paths in it lead
+    data_dir: str | None = None  # of a backup: the data folder of its paths
     members: dict[str, Member]
 
 
 class ArchiveWriter:
-    """Adds members, each hashed as it is written."""
+    """Adds members and hashes them while writing."""
 
     def __init__(self, file: zipfile.ZipFile) -> None:
         self._file = file
@@ -75,12 +75,12 @@ class ArchiveWriter:
         self.add_chunks(name, [data])
 
     def add_file(self, name: str, path: Path) -> None:
-        """A file as it is now; one that grows meanwhile is taken as far as it was read."""
+        """Write a file; one that grows meanwhile is included as far as it was read."""
         with path.open("rb") as source:
             self.add_chunks(name, iter(lambda: source.read(CHUNK_BYTES), b""))
 
     def add_chunks(self, name: str, chunks: Iterable[bytes]) -> None:
-        """Write one member piece by piece: deflated, but Parquet as it is, for it is compressed already."""
+        """Write one member in chunks, deflated unless it is Parquet, which is already compressed."""
         digest, size = hashlib.sha256(), 0
         info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))  # the same content is the same file
         info.external_attr = (stat.S_IFREG | 0o600) << 16
@@ -93,7 +93,7 @@ class ArchiveWriter:
 
 
 @contextmanager
-def written_archive(
+def write_archive(
     target: Path,
     kind: Kind,
     schema_number: int,
@@ -101,7 +101,7 @@ def written_archive(
     runs: Iterable[str] = (),
     data_dir: str | None = None,
 ) -> Iterator[ArchiveWriter]:
-    """An archive being written; it appears at `target` once it is complete, readable by its owner only."""
+    """Write an archive; it appears at `target` when complete, readable by its owner only."""
     draft = target.with_name(f".{target.name}.draft")
     draft.unlink(missing_ok=True)
     draft.touch(mode=0o600)
@@ -126,17 +126,17 @@ def written_archive(
 
 
 class Archive:
-    """An archive whose table of contents is sound; every member is checked when it is read."""
+    """An archive with a checked table of contents; every member is checked when it is read."""
 
     def __init__(self, file: zipfile.ZipFile, manifest: Manifest, name: str) -> None:
         self._file = file
         self.manifest = manifest
         self.name = name
 
-    def read(self, member: str, most: int = MANIFEST_BYTES) -> bytes:
-        """A small member; raises ArchiveError when it is damaged or larger than `most`."""
-        if self.manifest.members[member].size > most:
-            raise ArchiveError(f"{self.name} is no sound archive: {member} is larger than it can be.")
+    def read(self, member: str, max_bytes: int = MANIFEST_BYTES) -> bytes:
+        """Return a small member; raises ArchiveError if it is damaged or larger than `max_bytes`."""
+        if self.manifest.members[member].size > max_bytes:
+            raise ArchiveError(f"{self.name} is not a valid archive: {member} is too large.")
         return b"".join(self.chunks(member))
 
     def extract(self, member: str, target: Path) -> None:
@@ -147,94 +147,96 @@ class Archive:
                 out.write(data)
 
     def chunks(self, member: str) -> Iterator[bytes]:
-        """A member's bytes, checked to the end; raises ArchiveError."""
-        stated, digest, size = self.manifest.members[member], hashlib.sha256(), 0
+        """Yield a member's bytes, checked to the end; raises ArchiveError."""
+        expected, digest, size = self.manifest.members[member], hashlib.sha256(), 0
         try:
             with self._file.open(member) as source:
                 while data := source.read(CHUNK_BYTES):
                     size += len(data)
                     digest.update(data)
-                    if size > stated.size:
+                    if size > expected.size:
                         break
                     yield data
         except (zipfile.BadZipFile, ZlibError, EOFError) as error:
             raise ArchiveError(f"{self.name} is damaged: {member} cannot be unpacked ({error}).") from error
-        if size != stated.size or digest.hexdigest() != stated.sha256:
-            raise ArchiveError(f"{self.name} is damaged: {member} is not what the manifest says.")
+        if size != expected.size or digest.hexdigest() != expected.sha256:
+            raise ArchiveError(f"{self.name} is damaged: {member} does not match its manifest.")
 
 
 @contextmanager
-def opened_archive(path: Path, kind: Kind, schema_number: int, names: re.Pattern[str], room: Path) -> Iterator[Archive]:
-    """An archive whose members are all named as `names` allows; raises ArchiveError for any other.
+def open_archive(
+    path: Path, kind: Kind, schema_number: int, names: re.Pattern[str], target_dir: Path
+) -> Iterator[Archive]:
+    """Open an archive whose member names all match `names`; raises ArchiveError for any other.
 
-    `schema_number` is what this Pitwall knows; `room` the folder whose disk would have to hold the members.
+    `schema_number` is this version's schema; the disk of `target_dir` must have room for the members.
     """
     try:
         with path.open("rb") as raw, zipfile.ZipFile(raw) as file:
             manifest = _read_manifest(path, file)
             _check_origin(path, manifest, kind, schema_number)
             _check_contents(path, file, names, manifest)
-            _check_room(path, manifest, room)
+            _check_room(path, manifest, target_dir)
             yield Archive(file, manifest, path.name)
     except (zipfile.BadZipFile, NotImplementedError) as error:
-        raise ArchiveError(f"{path.name} is cut or no {kind} of Pitwall's: {error}.") from error
+        raise ArchiveError(f"{path.name} is truncated or not a Pitwall {kind}: {error}.") from error
 
 
 def _check_contents(path: Path, file: zipfile.ZipFile, names: re.Pattern[str], manifest: Manifest) -> None:
     infos = file.infolist()
     listed = [info.filename for info in infos]
-    if len(infos) > MOST_MEMBERS or len(set(listed)) != len(listed):
-        raise ArchiveError(f"{path.name} is no sound archive: too many members, or two of one name.")
+    if len(infos) > MAX_MEMBERS or len(set(listed)) != len(listed):
+        raise ArchiveError(f"{path.name} is not a valid archive: it has too many members, or two with the same name.")
     for info in infos:
         mode = info.external_attr >> 16
         if info.filename != MANIFEST and not names.fullmatch(info.filename):
-            raise ArchiveError(f"{path.name} is refused: it has a member {info.filename!r}, which is none of ours.")
+            raise ArchiveError(f"{path.name} is refused: it has an unknown member {info.filename!r}.")
         if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
-            raise ArchiveError(f"{path.name} is refused: {info.filename} is a link or no plain file.")
+            raise ArchiveError(f"{path.name} is refused: {info.filename} is not a regular file.")
         if info.flag_bits & 1 or info.compress_type not in _PACKINGS:
-            raise ArchiveError(f"{path.name} is refused: {info.filename} is packed in a way that is not ours.")
+            raise ArchiveError(f"{path.name} is refused: {info.filename} is encrypted or compressed in another way.")
     _check_bomb(path, sum(info.file_size for info in infos))
-    found = {info.filename: info.file_size for info in infos if info.filename != MANIFEST}
-    if found != {name: member.size for name, member in manifest.members.items()}:
-        raise ArchiveError(f"{path.name} is damaged or forged: its members are not those of its manifest.")
+    sizes = {info.filename: info.file_size for info in infos if info.filename != MANIFEST}
+    if sizes != {name: member.size for name, member in manifest.members.items()}:
+        raise ArchiveError(f"{path.name} is damaged or forged: its members do not match its manifest.")
 
 
 def _check_bomb(path: Path, unpacked: int) -> None:
-    if unpacked > MOST_BYTES or unpacked > max(RATIO * path.stat().st_size, RATIO_FREE_BYTES):
+    if unpacked > MAX_BYTES or unpacked > max(MAX_RATIO * path.stat().st_size, RATIO_FREE_BYTES):
         raise ArchiveError(
             f"{path.name} is refused: its {path.stat().st_size:,} bytes would unpack to {unpacked:,}, "
-            "as no evidence of ours does."
+            "which is more than any Pitwall archive."
         )
 
 
 def _read_manifest(path: Path, file: zipfile.ZipFile) -> Manifest:
     try:
         if file.getinfo(MANIFEST).file_size > MANIFEST_BYTES:
-            raise ArchiveError(f"{path.name} is refused: its manifest is larger than any of ours.")
+            raise ArchiveError(f"{path.name} is refused: its manifest is too large.")
         with file.open(MANIFEST) as source:
             return Manifest.model_validate_json(source.read(MANIFEST_BYTES))
     except (KeyError, ValidationError, ZlibError, EOFError) as error:
-        raise ArchiveError(f"{path.name} has no manifest of Pitwall's that can be read.") from error
+        raise ArchiveError(f"{path.name} has no readable Pitwall manifest.") from error
 
 
 def _check_origin(path: Path, manifest: Manifest, kind: Kind, schema_number: int) -> None:
     if manifest.pitwall != kind:
-        raise ArchiveError(f"{path.name} is a {manifest.pitwall} of Pitwall's, not a {kind}.")
+        raise ArchiveError(f"{path.name} is a Pitwall {manifest.pitwall}, not a {kind}.")
     if manifest.format > FORMAT or manifest.schema_number > schema_number:
         raise ArchiveError(
             f"{path.name} was made by a newer Pitwall ({manifest.version}, schema {manifest.schema_number}; "
-            f"this one knows {schema_number}): take it with that version or a later one."
+            f"this one has schema {schema_number}): use that version or a later one."
         )
 
 
-def _check_room(path: Path, manifest: Manifest, room: Path) -> None:
-    needed, free = sum(member.size for member in manifest.members.values()), shutil.disk_usage(room).free
+def _check_room(path: Path, manifest: Manifest, target_dir: Path) -> None:
+    needed, free = sum(member.size for member in manifest.members.values()), shutil.disk_usage(target_dir).free
     if needed > free:
-        raise ArchiveError(f"{path.name} needs {needed:,} bytes on the disk, where {free:,} are free.")
+        raise ArchiveError(f"{path.name} needs {needed:,} bytes of disk space, but only {free:,} are free.")
 
 
 def check_members(archive: Archive) -> int:
-    """Read every member to its end and check it against the manifest; returns their number."""
+    """Read every member completely and check it against the manifest; return their number."""
     for member in archive.manifest.members:
         for _ in archive.chunks(member):
             pass

@@ -1,7 +1,7 @@
-"""Backs up the whole data folder as one file, also while Pitwall runs, and restores it.
+"""Backs up the whole data folder as one file, even while Pitwall runs, and restores it.
 
-The backup is made from the published file, which never changes once written, and from the sealed files that it names.
-The keys of this installation are left out, and with them the links that were given out.
+The backup is made from the published file, which never changes once written, and from its sealed files. The keys of
+this installation are left out, and with them its share links.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ import duckdb
 from settings import Settings
 from storage.catalog import latest_schema
 from storage.database import StoreError
-from storage.files.manifest import files_in_force
+from storage.files.manifest import current_files
 from storage.store import Store
-from storage.transfer.archive import Archive, ArchiveError, ArchiveWriter, opened_archive, written_archive
+from storage.transfer.archive import Archive, ArchiveError, ArchiveWriter, open_archive, write_archive
 
 STORE = "store.duckdb"
 PARQUET = "parquet"
 _PART = r"(?!\.\.?(?:/|$))[^/\\\x00-\x1f]+"
 NAMES = re.compile(rf"{STORE}|(?:{PARQUET}|runs|presets|queries|loads)(?:/{_PART})+")
-END_UNKNOWN = "It was live when the backup was taken that this store was restored from: its end is unknown."
+END_UNKNOWN = "The run was live when the backup of this store was taken, so its end is unknown."
 
 
 def write_backup(settings: Settings, target: Path, now: datetime) -> int:
-    """Write everything that was published at this moment; the number of members. Raises ArchiveError or OSError."""
+    """Write everything published at this time; return the number of members. Raises ArchiveError or OSError."""
     if not settings.published_path.exists():
         raise ArchiveError(f"There is no published file at {settings.published_path}: has Pitwall run there?")
     with tempfile.TemporaryDirectory(prefix=".backup-", dir=target.absolute().parent) as folder:
-        copy = Path(folder) / STORE  # the published file is replaced every few seconds, its copy is one moment's
+        copy = Path(folder) / STORE  # the published file is replaced every few seconds
         shutil.copyfile(settings.published_path, copy)
         sealed, number = _contents(copy)
-        with written_archive(target, "backup", number, now, data_dir=str(settings.data_dir)) as archive:
+        with write_archive(target, "backup", number, now, data_dir=str(settings.data_dir)) as archive:
             archive.add_file(STORE, copy)
             for path in sealed:
                 archive.add_file(f"{PARQUET}/{path}", settings.parquet_dir / path)
@@ -46,9 +46,9 @@ def write_backup(settings: Settings, target: Path, now: datetime) -> int:
 
 
 def _contents(store: Path) -> tuple[list[str], int]:
-    """The sealed files that a store names, and the number of its schema."""
+    """The sealed files of a store, and its schema number."""
     with duckdb.connect(str(store), read_only=True) as connection:
-        sealed = files_in_force(connection)
+        sealed = current_files(connection)
         number = connection.execute("SELECT max(number) FROM raw.migrations").fetchone()
     assert number is not None
     return sealed, int(number[0])
@@ -61,7 +61,7 @@ def _add_folders(archive: ArchiveWriter, settings: Settings) -> None:
 
 
 def _plain_files(folder: Path) -> Iterator[Path]:
-    """Files that last: no links, no sockets, nothing hidden, which is in the making."""
+    """Regular files; hidden files are still being written and are skipped."""
     for path in sorted(folder.rglob("*")):
         is_hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
         if path.is_file() and not path.is_symlink() and not is_hidden:
@@ -69,42 +69,42 @@ def _plain_files(folder: Path) -> Iterator[Path]:
 
 
 def restore_backup(settings: Settings, source: Path) -> int:
-    """Make the data folder, which must be empty or absent, of a backup; the number of members.
+    """Restore a backup to the data folder, which must be empty or absent; return the number of members.
 
-    Raises ArchiveError, and then leaves nothing behind.
+    Raises ArchiveError, and leaves nothing behind in that case.
     """
     target = settings.data_dir
     if target.exists() and any(target.iterdir()):
-        raise ArchiveError(f"{target} is not empty: restore into another folder, named by PITWALL_DATA.")
+        raise ArchiveError(f"{target} is not empty: choose another folder with PITWALL_DATA.")
     target.parent.mkdir(parents=True, exist_ok=True)
     with (
-        opened_archive(source, "backup", latest_schema(), NAMES, target.parent) as archive,
+        open_archive(source, "backup", latest_schema(), NAMES, target.parent) as archive,
         tempfile.TemporaryDirectory(prefix=".restore-", dir=target.parent) as folder,
     ):
-        made = Path(folder) / "data"
-        count = _extract(archive, made)
-        _settle(made / STORE, Path(archive.manifest.data_dir or target), target)
-        made.replace(target)  # an empty folder may be replaced
+        data_dir = Path(folder) / "data"
+        count = _extract(archive, data_dir)
+        _rebase_paths(data_dir / STORE, Path(archive.manifest.data_dir or target), target)
+        data_dir.replace(target)  # an empty folder may be replaced
     _open_once(settings, source)
     return count
 
 
 def _extract(archive: Archive, folder: Path) -> int:
     if STORE not in archive.manifest.members:
-        raise ArchiveError(f"{archive.name} is no whole backup: it has no store.")
+        raise ArchiveError(f"{archive.name} is not a complete backup: it has no store.")
     for member in archive.manifest.members:
         archive.extract(member, folder / member)
     return len(archive.manifest.members)
 
 
-def _settle(store: Path, old: Path, new: Path) -> None:
-    """Paths lead into the new folder; nobody takes back a server that another Pitwall may still have."""
-    moved = "CASE WHEN starts_with({0}, $old) THEN $new || substr({0}, length($old) + 1) ELSE {0} END"
-    paths = ", ".join(f"{column} = {moved.format(column)}" for column in ("run_dir", "log_path"))
+def _rebase_paths(store: Path, old: Path, new: Path) -> None:
+    """Move all paths to the new folder, and end live runs, whose servers may belong to another Pitwall."""
+    rebased = "CASE WHEN starts_with({0}, $old) THEN $new || substr({0}, length($old) + 1) ELSE {0} END"
+    paths = ", ".join(f"{column} = {rebased.format(column)}" for column in ("run_dir", "log_path"))
     try:
         with duckdb.connect(str(store)) as connection:
             connection.execute(f"UPDATE raw.runs SET {paths}", {"old": f"{old}/", "new": f"{new}/"})
-            path = f"path = {moved.format('path')}"
+            path = f"path = {rebased.format('path')}"
             connection.execute(f"UPDATE raw.tail_positions SET {path}", {"old": f"{old}/", "new": f"{new}/"})
             live = "state NOT IN ('finished', 'failed')"
             connection.execute(f"UPDATE raw.runs SET state = 'failed', cause = ? WHERE {live}", [END_UNKNOWN])
@@ -113,7 +113,7 @@ def _settle(store: Path, old: Path, new: Path) -> None:
 
 
 def _open_once(settings: Settings, source: Path) -> None:
-    """Migrated and published, as the next start would; a store that cannot be opened is no restored one."""
+    """Migrate and publish as the next start would; raises ArchiveError if the store cannot be opened."""
     try:
         Store.open(settings).close()
     except (StoreError, duckdb.Error) as error:

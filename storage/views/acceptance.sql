@@ -1,7 +1,7 @@
--- Acceptance of each run over all its life, of each of its sources: ratios of sums. Where nothing of what was drafted
--- got accepted the length is 1, however many drafts that were. Drafts made while nobody looked count: counters go on.
+-- Acceptance of each run over its whole life, per source: ratios of sums. If no drafted token was accepted, the length
+-- is 1, whatever the number of drafts. Drafts during a gap count, because counters continue.
 
--- counted_rows: the name of what `counted` says of all of these runs.
+-- counted_rows: the name of the relation with the rows of `counted` for all of these runs.
 CREATE OR REPLACE MACRO acceptance_in(counted_rows, run_ids) AS TABLE
 WITH sums AS (
     SELECT
@@ -29,16 +29,16 @@ WITH counted_now AS (
 )
 FROM acceptance_in('counted_now', run_ids);
 
--- Of one source: the engine's counters, else its log. One that tells the length goes before one that does not, and one
--- that saw drafts before one that saw none.
+-- From one source: the engine's counters, else its log. A source with a length is preferred to one without, and one
+-- that saw drafts to one that saw none.
 CREATE OR REPLACE MACRO best_acceptance_in(counted_rows, run_ids) AS TABLE
 FROM acceptance_in(counted_rows, run_ids)
 QUALIFY row_number() OVER (
     PARTITION BY run_id ORDER BY acceptance_length IS NULL, coalesce(drafted, 0) = 0, source, definition
 ) = 1;
 
--- What each run's counters say of all of it that they saw. `unseen_s` are seconds between two looks that were too far
--- apart, or did not fit each other: their tokens are in the sums, for counters go on, but not in any rate of a window.
+-- Each run's totals from its counters. `unseen_s` are seconds between two scrapes that were too far apart or
+-- contradicted each other: their tokens are in the sums, because counters continue, but in no rate of a window.
 CREATE OR REPLACE MACRO run_totals_of(run_ids) AS TABLE
 SELECT
     run_id, definition,

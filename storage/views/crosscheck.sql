@@ -1,5 +1,5 @@
--- The engine's own log line against its counters over the same seconds. A line of a finished request has no such seconds:
--- its engine says how they are compared.
+-- The engine's own log line compared with its counters over the same seconds. A line about a finished request has no
+-- such seconds: its engine's file defines the comparison.
 
 CREATE OR REPLACE MACRO crosscheck_of(run_ids) AS TABLE
 WITH pairs AS (

@@ -1,6 +1,5 @@
--- What each server's own histograms say of its latencies, since Pitwall first looked: of all its requests, whoever sent
--- them. Counts go on until the server's process ends; where they fall it has begun anew, and what it counted then is
--- added.
+-- Latencies from each server's own histograms since Pitwall first scraped it: of all its requests, whoever sent them.
+-- Counts grow until the server process ends; when they fall, the process has restarted and its new counts are added.
 
 CREATE OR REPLACE MACRO has_fallen(counts, before) AS
 list_bool_or(list_transform(list_zip(counts, before), lambda pair: pair[1] < pair[2]));
@@ -32,11 +31,11 @@ WITH looks AS (
 SELECT
     run_id, definition, metric, bounds_ms, place,
     CASE WHEN place = 1 THEN 0 ELSE bounds_ms[place - 1] END AS lower_ms, bounds_ms[place] AS upper_ms,
-    sum(up_to) AS up_to, CASE WHEN count(*) = count(sum_ms) THEN sum(sum_ms) END AS sum_ms -- of all of them, or of none
+    sum(up_to) AS up_to, CASE WHEN count(*) = count(sum_ms) THEN sum(sum_ms) END AS sum_ms -- null unless all ranks have it
 FROM bounds GROUP BY ALL;
 
--- The bucket in which the value lies below which a share of the observations does. Nothing is told of where in it:
--- a bucket of vLLM's goes from 0 to 10 ms.
+-- The bucket that contains a quantile of the observations. The position within it is unknown: vLLM has a bucket from 0
+-- to 10 ms.
 CREATE OR REPLACE MACRO place_of(share, counts) AS
 list_position(list_transform(counts, lambda n: n >= share * counts[-1]), true);
 

@@ -1,21 +1,21 @@
--- What the lines of a log say: each is already a rate over a window of its engine's own, which cannot be cut anew.
+-- Log lines: each is already a rate over the engine's own window, which cannot be cut again.
 
--- Whether a log line's window held decoding and nothing else, as far as the lines themselves tell it. vLLM books prompt
--- tokens when their first token comes, so without any there was none of either.
+-- Whether a log line's window contained only decoding, as far as the lines show it. vLLM counts prompt tokens when
+-- their first token arrives, so a window without prompt tokens has no first tokens either.
 CREATE OR REPLACE MACRO log_activity(kind, kind_before, broken, tokens, fresh, running_before, running) AS
     CASE WHEN kind IS NULL THEN activity_of(tokens, fresh, CASE WHEN broken IS NULL THEN running_before END, running)
     ELSE engine_line_activity(kind, kind_before, broken, tokens) END;
 
--- How many drafts a line speaks of. One whose mean length rounds to 1 tells it by its draft positions: where each draft
--- is as long as the longest, drafted tokens over positions.
+-- The number of drafts that a line covers. If its mean length rounds to 1, it follows from the draft positions: if every
+-- draft is as long as the longest, drafted tokens divided by positions.
 CREATE OR REPLACE MACRO drafts_of_line(accepted, drafted, mean_length, positions) AS CASE
     WHEN drafted = 0 THEN 0
     WHEN accepted > 0 AND mean_length > 1 THEN accepted / (mean_length - 1)
     ELSE drafted / nullif(len(positions), 0)
 END;
 
--- Lines with the time that they speak of: `window_s` as printed or as the engine keeps it, `decode_s` also where only
--- the line before tells it.
+-- Lines with the time they cover: `window_s` as printed or as fixed by the engine, `decode_s` also if only the previous
+-- line gives it.
 CREATE OR REPLACE MACRO log_lines(since, until, run_ids) AS TABLE
 WITH finite_lines AS (
     SELECT * REPLACE (
@@ -78,9 +78,9 @@ SELECT
     {'kind': kind, 'usual_s': usual_s, 'accepted': accepted_tokens, 'drafted': drafted_tokens} AS printed
 FROM judged;
 
--- The drafts that each line tells of, for the sums of a run. A decode line of SGLang counts none, but tells tokens per
--- verify step. Where no line of a run tells its time, and so its tokens, the running requests stand for its verify steps,
--- for each line speaks of as many steps.
+-- The drafts that each line covers, for the sums of a run. A decode line of SGLang counts none, but gives tokens per
+-- verify step. If no line of a run gives its time, and so its tokens, the running requests stand for its verify steps,
+-- because every line covers the same number of steps.
 CREATE OR REPLACE MACRO log_drafts(run_ids) AS TABLE
 WITH lines AS (
     FROM log_lines(NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, run_ids)

@@ -1,12 +1,12 @@
--- Rates and acceptance of what a log printed: of a rank its lines, of a run the sum of its ranks.
+-- Rates and acceptance printed by a log: the lines of a rank, or the sum of a run's ranks.
 
 CREATE OR REPLACE MACRO log_rates(since, until, run_ids) AS TABLE
 SELECT * EXCLUDE (printed) FROM log_lines(since, until, run_ids) WHERE is_within(ts, since, until);
 
--- A run known by its log: its lines, or where ranks print each their own, at the moment of each line the sum of every
--- rank's newest. A silent rank of vLLM is idle if its last line was, for vLLM leaves out empty windows; of any other a
--- silence makes the sum unknown. Drafts are counts where lines print them, else (SGLang: every step drafts) per second:
--- good for ratios only.
+-- A run known only by its log: its lines or, if ranks print lines of their own, at each line the sum of every rank's
+-- newest one. A silent rank of vLLM is idle if its last line was, because vLLM skips empty windows; with any other
+-- engine a silent rank makes the sum unknown. Drafts are counts if lines print them, else (SGLang: every step drafts)
+-- per second, which is good for ratios only.
 CREATE OR REPLACE MACRO run_log_rates(since, until, run_ids) AS TABLE
 WITH lines AS MATERIALIZED (
     SELECT *, run_id IN (

@@ -1,14 +1,15 @@
--- Every engine's increments between two looks, all alike; in an interval with a reset or a gap all of them are null.
+-- The increments of every engine between two scrapes in one shape; in an interval with a reset or a gap all of them are
+-- null.
 
--- The increments as they were counted, broken intervals too. Where is_counted they are right as a sum, whatever their
--- course was: over a silence of ours, or where one counter was seen later than another.
+-- The increments as counted, including broken intervals. With is_counted they are correct as a sum, although not over
+-- time: across a gap, or when one counter was read later than another.
 CREATE OR REPLACE MACRO counted(since, until, run_ids) AS TABLE
 WITH looked AS (
     FROM scraped(since, until, run_ids)
 )
 FROM engine_scraped('looked');
 
--- counted_rows: the name of what `counted` says, where somebody has it.
+-- counted_rows: the name of a relation with the rows of `counted`, if the caller has one.
 CREATE OR REPLACE MACRO progress_in(counted_rows) AS TABLE
 SELECT
     run_id, 'counter' AS source, definition, engine_index, ts, mono_s, dt_s,

@@ -1,7 +1,7 @@
--- Rates and acceptance of what was counted: ratios of summed increments, over one interval or over a window.
+-- Rates and acceptance from counters: ratios of summed increments over one interval or over a window.
 
--- w: seconds of a window aligned on the moment the run got ready, or null for the intervals as they were measured.
--- by_rank: one row per engine rank, or one per run. progress: the name of what `progress_since` says.
+-- w: seconds of a window aligned to the time at which the run became ready; null: the intervals as measured.
+-- by_rank: one row per engine rank, or one per run. progress: the name of a relation with the rows of `progress_since`.
 CREATE OR REPLACE MACRO rates_in(progress, w, by_rank, since, until, run_ids) AS TABLE
 WITH placed AS (
     SELECT
@@ -9,7 +9,7 @@ WITH placed AS (
         CASE WHEN by_rank THEN p.engine_index END AS rank,
         epoch(p.ts) - epoch(coalesce(r.ready_at, r.started_at, r.created_at)) AS since_ready_s
     FROM query_table(progress) p LEFT JOIN stored_runs(run_ids) r ON r.id = p.run_id
-    -- No interval ends at a look that lacks a rank (no dt_s), and none of its own at one where a rank is new (0).
+    -- No interval ends at a scrape that lacks a rank (no dt_s); a rank has none of its own where it is new (0).
     WHERE CASE WHEN w IS NULL THEN NOT by_rank OR dt_s IS NULL OR dt_s > 0 ELSE dt_s >= 0 END
 ), scrapes AS (
     SELECT
@@ -38,7 +38,7 @@ WITH placed AS (
         sum(step_tokens) FILTER (steps IS NOT NULL) AS step_tokens,
         sum(steps) AS ratio_steps, sum(steps) FILTER (step_s IS NOT NULL) AS steps,
         sum(step_s) FILTER (steps IS NOT NULL) AS step_s,
-        -- Only where all of the window's tokens have steps: one is divided by the other.
+        -- Only if all tokens of the window have steps, because one is divided by the other.
         CASE WHEN count(decode_tokens) = count(step_s) FILTER (decode_tokens IS NOT NULL)
             THEN sum(decode_steps) FILTER (decode_tokens IS NOT NULL) END AS decode_steps,
         sum(drafts) FILTER (accepted IS NOT NULL) AS drafts, sum(draft_tokens) AS draft_tokens,
@@ -56,7 +56,7 @@ WITH placed AS (
     FROM scrapes
     GROUP BY run_id, source, definition, rank, place
 ), measured AS (
-    -- A window is no shorter than the time between two looks, whatever was asked for.
+    -- A window is never shorter than the time between two scrapes.
     SELECT *, w IS NOT NULL AND longest_s <= 1.25 * w AS is_cut FROM summed
 )
 SELECT

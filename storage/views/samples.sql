@@ -1,4 +1,4 @@
--- What users read: rates of engines and of runs, as they were measured or in windows.
+-- The views for users: rates of engines and of runs, per interval or per window.
 
 CREATE OR REPLACE MACRO engine_samples_since(since, run_ids := NULL, until := NULL::TIMESTAMPTZ) AS TABLE
 FROM engine_rates(NULL::DOUBLE, true, since, until, run_ids)
@@ -17,7 +17,8 @@ FROM engine_rates(w, true, NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, run_ids);
 CREATE OR REPLACE MACRO run_windows(w, run_ids := NULL) AS TABLE
 FROM engine_rates(w, false, NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, run_ids);
 
--- Of windows by that name, those of one definition a run that tells decoding from other work, its log last.
+-- From the relation of windows with this name, one definition per run that separates decoding from other work, its log
+-- last.
 CREATE OR REPLACE MACRO told_windows_in(cut_windows) AS TABLE
 WITH known AS (
     SELECT *, coalesce(decode_s, covered_s) AS known_s FROM query_table(cut_windows) WHERE since_ready_s > 0
@@ -33,7 +34,7 @@ SELECT run_id, since_ready_s, window_s, known_s AS dt_s, decode_tokens AS tokens
 FROM known SEMI JOIN best USING (run_id, definition)
 WHERE known_s IS NOT NULL;
 
--- What is drawn over time of samples by that name; t in epoch seconds.
+-- The chart points from the relation of samples with this name; t in epoch seconds.
 CREATE OR REPLACE MACRO points_in(samples_shown) AS TABLE
 SELECT run_id, ts, epoch(ts) AS t, source, definition, decode_tps, tokens_per_step, steps_per_s,
     acceptance_length, per_position, requests_running, requests_waiting, kv_usage_ratio, activity, reason

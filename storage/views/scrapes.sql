@@ -1,10 +1,10 @@
--- What moved between two scrapes of an engine's counters, over monotonic time. Each engine's own file makes of it the few
+-- Increments between two scrapes of an engine's counters, over monotonic time. Each engine's own file derives the few
 -- quantities from which all rates follow:
 --   decode_tokens over decode_s, step_tokens over steps, steps over step_s, accepted over drafts and draft_tokens.
--- In all files: run_ids are the runs asked about, null for all; rows are wanted after since
--- and not after until; a null bound is none.
+-- In all files: run_ids are the requested runs, null for all; rows are selected after since
+-- and up to until; a null bound is unbounded.
 
--- What a run's record tells of its counters: whether its server is one process that we started, and what it was asked.
+-- Facts about a run's counters from its record: whether its server is one process started by Pitwall, and its settings.
 CREATE OR REPLACE MACRO asked_of(run_ids) AS TABLE
 SELECT
     id AS run_id, kind = 'launched' AS is_ours,
@@ -12,8 +12,8 @@ SELECT
     coalesce(config->>'$.speculative.num_tokens', told->>'$.speculative_num_tokens')::DOUBLE AS num_tokens
 FROM stored_runs(run_ids);
 
--- The looks that count: of two that are too close the later one is left out. One that lacks a rank is_short: the next
--- whole one says what came since the last whole one.
+-- The scrapes that are used: of two that are too close, the later one is skipped. A scrape that lacks a rank is_short:
+-- the next complete one covers the time since the last complete one.
 CREATE OR REPLACE MACRO looks_of(since, until, run_ids) AS TABLE
 WITH looks AS (
     SELECT
@@ -38,8 +38,8 @@ SELECT
     mono_s > min(mono_s) OVER (PARTITION BY run_id, definition) AS is_later
 FROM expected;
 
--- Of all engines at once, planned and read once. An engine's own macro gets the name of these rows as `looks`, and takes
--- those of its definitions.
+-- For all engines at once, planned and read once. An engine's own macro gets the name of these rows as `looks`, and
+-- uses the rows with its definitions.
 CREATE OR REPLACE MACRO scraped(since, until, run_ids) AS TABLE
 WITH deltas AS (
     SELECT
@@ -90,7 +90,7 @@ SELECT
         CASE WHEN is_new THEN 'rank_is_new rank=' || engine_index END,
         break_reason(fell, dt_s, usual_s)
     ) AS broken,
-    -- What came over a silence counts as a sum where the server is known to be the same; a reset is never counted.
+    -- Increments across a gap count as a sum if the server is known to be the same; a reset is never counted.
     missing IS NULL AND NOT is_new AND NOT fell
         AND (is_silent(dt_s, usual_s) IS NOT TRUE OR coalesce(is_same_process, is_ours, false)) AS is_counted
 FROM judged

@@ -1,4 +1,4 @@
--- What each run's log said of its server's start, a column a fact; what it said last of a fact counts.
+-- The startup facts from each run's log, one column per fact; the last statement of a fact counts.
 CREATE OR REPLACE MACRO fact_text(key, value, name) AS any_value(value->>'$') FILTER (key = name);
 CREATE OR REPLACE MACRO fact_number(key, value, name) AS
     any_value(finite(TRY_CAST(value->>'$' AS DOUBLE))) FILTER (key = name);

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from analysis.gotchas import cause_key, gotchas_of_command, gotchas_of_failure, has_flag, words_of
+from analysis.gotchas import cause_key, gotchas_of_command, gotchas_of_failure, has_flag, searchable_words
 from domain import Config
 from notes import Gotcha
 
@@ -22,7 +22,7 @@ def config(*argv: str, **fields: Any) -> Config:
     return Config(engine="vllm", argv=("vllm", "serve", "m", *argv), **fields)
 
 
-def test_numbers_paths_and_addresses_do_not_tell_causes_apart() -> None:
+def test_numbers_and_paths_do_not_split_causes() -> None:
     assert cause_key(CAUSE) == cause_key(ALIKE)
     assert cause_key("no file /models/a.gguf at 0x7fab") == cause_key("No file /home/x/b-2.gguf at 0x11")
     assert cause_key("out of memory") != cause_key("port taken")
@@ -44,7 +44,7 @@ def test_numbers_paths_and_addresses_do_not_tell_causes_apart() -> None:
         ([], "--x", False),
     ],
 )
-def test_a_flag_is_had_with_its_value_where_one_is_said(words: list[str], flag: str, has: bool) -> None:
+def test_flag_matches_with_its_stated_value(words: list[str], flag: str, has: bool) -> None:
     assert has_flag(words, flag) is has
 
 
@@ -56,8 +56,8 @@ def test_a_failure_of_the_same_cause_and_flag() -> None:
     assert gotchas_of_failure(kept, config("--enforce-eager").model_copy(update={"engine": "sglang"}), ALIKE) == []
 
 
-def test_a_command_with_the_flag_whatever_its_cause_would_be() -> None:
+def test_command_with_flag_regardless_of_cause() -> None:
     kept = [gotcha(cause=CAUSE), gotcha(cause=CAUSE, flag="--enforce-eager"), gotcha(flag="A=1")]
     assert gotchas_of_command(kept, config("--enforce-eager")) == kept[1:2]
     assert gotchas_of_command(kept, config(env={"A": "1"})) == kept[2:]
-    assert words_of(config(env={"A": "1"}))[-1] == "A=1"
+    assert searchable_words(config(env={"A": "1"}))[-1] == "A=1"

@@ -14,7 +14,7 @@ def test_claims_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1] == "63 checks, 9 contradictions. All numbers are as published."
     assert any(line.startswith("[contradicted] s004.x2conc, source 004 line 5: ratio = 1.643") for line in lines)
-    assert sum(line.startswith("[cannot be told]") for line in lines) == 1
+    assert sum(line.startswith("[cannot be decided]") for line in lines) == 1
 
 
 def test_claims_as_json(capsys: pytest.CaptureFixture[str]) -> None:

@@ -48,7 +48,7 @@ def wait_for(holds: Callable[[], object]) -> None:
         time.sleep(0.05)
 
 
-def test_help_names_every_command_and_every_exit_status(environ: dict[str, str], tmp_path: Path) -> None:
+def test_help_lists_commands_and_exit_statuses(environ: dict[str, str], tmp_path: Path) -> None:
     said = pitwall("--help", environ=environ, cwd=tmp_path)
     assert said.returncode == 0
     assert all(f"\n    {name} " in said.stdout for name in COMMANDS)
@@ -81,11 +81,11 @@ def test_each_command_has_help(name: str, capsys: pytest.CaptureFixture[str]) ->
     ("done", "needed", "not_needed"),
     [
         ("parser()", "cli.machines.shim", {"asyncio", "pydantic", "httpx"}),
-        ("main(['shim', 'list'])", "launcher.remote.far_side", {"httpx", "rich", "duckdb", "numpy", "streamlit"}),
+        ("main(['shim', 'list'])", "launcher.remote.remote_shim", {"httpx", "rich", "duckdb", "numpy", "streamlit"}),
         (f"main(['import', '{LOG.relative_to(ROOT)}'])", "storage.store", {"pandas", "streamlit"}),
     ],
 )
-def test_a_command_does_not_wait_for_libraries_of_others(
+def test_command_does_not_load_other_libraries(
     done: str, needed: str, not_needed: set[str], environ: dict[str, str]
 ) -> None:
     """A launch by ssh is several processes on the far machine, each of which pays for what it imports.
@@ -99,7 +99,7 @@ def test_a_command_does_not_wait_for_libraries_of_others(
     assert modules & not_needed == set()
 
 
-def test_it_works_from_any_folder_and_through_a_link(environ: dict[str, str], tmp_path: Path) -> None:
+def test_works_from_any_folder_and_through_a_link(environ: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "here.log").write_bytes(LOG.read_bytes())
     link = tmp_path / "pw"
     link.symlink_to(PITWALL)
@@ -111,11 +111,11 @@ def test_it_works_from_any_folder_and_through_a_link(environ: dict[str, str], tm
     ("words", "status", "sentence"),
     [
         (("parse", "gone.log"), 2, "gone.log: No such file or directory."),
-        (("parse", "--engine", "x", "gone.log"), 2, "There is no engine x: it is one of"),
+        (("parse", "--engine", "x", "gone.log"), 2, "There is no engine x: use one of"),
         (("import", "gone.log"), 2, "There is no file gone.log."),
         (("load", "gone.json"), 2, "gone.json: No such file or directory."),
         (("load", "report", "gone.jsonl"), 2, "gone.jsonl: No such file or directory."),
-        (("load", "a", "b"), 2, "say one SPEC.json, or report and one FILE"),
+        (("load", "a", "b"), 2, "give one SPEC.json, or report and one FILE"),
         (("check",), 1, "There is no published file"),
         (("restore", "gone.zip"), 2, "gone.zip: No such file"),
         (("identify", "http://127.0.0.1:9"), 1, "127.0.0.1:9"),
@@ -123,10 +123,10 @@ def test_it_works_from_any_folder_and_through_a_link(environ: dict[str, str], tm
         (("parse", "a-pipe"), 2, "a-pipe is a pipe (FIFO), not a regular file"),
         (("load", "a-pipe"), 2, "a-pipe is a pipe (FIFO), not a regular file"),
         (("load", "report", "a-pipe"), 2, "a-pipe is a pipe (FIFO), not a regular file"),
-        (("study", "run", "a-pipe"), 1, "a-pipe is not a regular file: it is no study."),
+        (("study", "run", "a-pipe"), 1, "a-pipe is not a regular file."),
         (("explain", "/dev/zero"), 2, "/dev/zero is a device, not a regular file"),
-        (("explain", "large"), 1, "large is larger than 1 MiB, the most that is read of it."),
-        (("load", "large"), 1, "large is larger than 16 MiB"),
+        (("explain", "large"), 1, "large is larger than the limit of 1 MiB."),
+        (("load", "large"), 1, "large is larger than the limit of 16 MiB"),
     ],
 )
 def test_a_mistake_is_a_sentence_and_a_status(
@@ -143,10 +143,10 @@ def test_a_mistake_is_a_sentence_and_a_status(
 def test_a_pipe_without_end_is_read_up_to_a_limit(environ: dict[str, str]) -> None:
     with Path("/dev/zero").open("rb") as endless:
         done = subprocess.run([PITWALL, "explain", "-"], env=environ, stdin=endless, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (1, "Standard input is larger than 1 MiB, the most that is read of it.\n")
+    assert (done.returncode, done.stderr) == (1, "Standard input is larger than the limit of 1 MiB.\n")
 
 
-def test_a_taken_port_is_told_before_anything_starts(environ: dict[str, str], tmp_path: Path) -> None:
+def test_occupied_port_is_reported_before_start(environ: dict[str, str], tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -166,7 +166,7 @@ def test_a_program_reads_json(environ: dict[str, str], tmp_path: Path) -> None:
     assert json.loads(exported.stdout)["size_bytes"] == (tmp_path / "run.pitwall.zip").stat().st_size
 
 
-def test_an_import_outlives_the_pitwall_that_owned_the_store(environ: dict[str, str], tmp_path: Path) -> None:
+def test_import_survives_pitwalls_end(environ: dict[str, str], tmp_path: Path) -> None:
     """Here a process holds the store and works nothing off, then is killed: the command takes its place."""
     code = (
         "import sys, time\nfrom settings import load_settings\nfrom storage.store import Store\n"
@@ -184,11 +184,11 @@ def test_an_import_outlives_the_pitwall_that_owned_the_store(environ: dict[str, 
     finally:
         owner.kill()
         command.kill()
-    assert command.returncode == 0 and "is the run vLLM" in said
+    assert command.returncode == 0 and "was imported as the run vLLM" in said
     assert runs_in(data) == 1
 
 
-def test_a_killed_import_is_taken_up_by_whoever_owns_the_store_next(environ: dict[str, str], tmp_path: Path) -> None:
+def test_next_store_owner_resumes_killed_import(environ: dict[str, str], tmp_path: Path) -> None:
     """The job is in the inbox before it is worked off, so that a kill -9 at any moment loses and doubles nothing."""
     data = Path(environ["PITWALL_DATA"])
     for delay_s in (0.0, 0.1, 0.3):

@@ -13,8 +13,8 @@ import pytest
 from commands.presets import Needs
 from domain import Run, RunState
 from launcher.processes.process import ROOT
-from launcher.remote.asking import lacks_of
 from launcher.remote.hosts import HostBook
+from launcher.remote.remote_checks import check_on_host
 from launcher.runs.supervisor import Supervisor
 from tests.launcher.remote.sshd import TARGET, Box, needs_sshd, running_box
 from tests.launcher.servers import DictStore, marked, request_for, wait_for_state
@@ -38,33 +38,36 @@ def add(box: Box, data: Path, *more: str, target: str = TARGET) -> subprocess.Co
     return pitwall(data, "host", "add", *words, "--", "gpu-box", target)
 
 
-def test_hosts_are_added_once_they_answer_listed_and_removed(box: Box, tmp_path: Path) -> None:
+def test_hosts_are_added_listed_and_removed(box: Box, tmp_path: Path) -> None:
     data = tmp_path / "data"
     added = add(box, data, "--json")
     assert added.returncode == 0, added.stderr
     assert len(json.loads(added.stdout)["machine_id"]) == 12
     assert f"gpu-box: {TARGET}" in pitwall(data, "host", "list").stdout
     assert pitwall(data, "host", "remove", "gpu-box").returncode == 0
-    assert pitwall(data, "host", "list").stdout == "No other machine was added.\n"
+    assert pitwall(data, "host", "list").stdout == "There are no hosts.\n"
 
 
-def test_what_looks_like_an_option_never_reaches_ssh(box: Box, tmp_path: Path) -> None:
+def test_option_like_names_never_reach_ssh(box: Box, tmp_path: Path) -> None:
     trap = tmp_path / "trap"
     done = add(box, tmp_path / "data", target=f"-oProxyCommand=touch {trap}")
-    assert done.returncode == 1 and "is no host that ssh can be given" in done.stderr and "Traceback" not in done.stderr
+    assert done.returncode == 1 and "is not a valid ssh host" in done.stderr and "Traceback" not in done.stderr
     assert not trap.exists()
 
 
 def test_a_host_that_does_not_answer_is_not_added(box: Box, tmp_path: Path) -> None:
     box.stop()
     done = add(box, tmp_path / "data")
-    assert (done.returncode, done.stderr) == (1, f"gpu-box refuses ssh: is its ssh server up? Try `ssh {TARGET}`.\n")
+    assert (done.returncode, done.stderr) == (
+        1,
+        f"gpu-box refuses ssh connections: is its ssh server running? Try `ssh {TARGET}`.\n",
+    )
     assert HostBook(tmp_path / "data" / "hosts.json").all() == []
 
 
 def test_a_machine_says_what_it_lacks(box: Box) -> None:
     config = request_for().config.model_copy(update={"argv": ("gone-server",), "model": "/gone/model.gguf"})
-    told = lacks_of(box.host, config, Needs(gpu_count=99))
+    told = check_on_host(box.host, config, Needs(gpu_count=99))
     assert any("gone-server was not found on the PATH" in one for one in told.lacks)
     assert any("GPU" in one for one in told.lacks)
 
@@ -86,7 +89,7 @@ def test_over_there_servers_are_listed_and_ended(box: Box, tmp_path: Path) -> No
     assert done.returncode == 0 and "asked the server to end (SIGTERM)" in done.stdout, done.stderr
     ended: Run = wait_for_state(store, run.id, RunState.FAILED, RunState.FINISHED)
     supervisor.close()
-    assert ended.cause and "was asked to end (SIGTERM), not by Pitwall" in ended.cause
+    assert ended.cause and "was terminated (SIGTERM), not by Pitwall" in ended.cause
     assert marked(f"ssh-{run.id}") == [] and "shim list" not in ended.cause
 
 
@@ -95,5 +98,5 @@ def test_an_order_that_is_none_is_refused(tmp_path: Path) -> None:
     for order in ("", "{}\n", '{"order": "stop", "run_id": "../../x", "grace_s": 1}\n', "[" * 1000 + "\n"):
         argv = [ROOT / "pitwall", "shim", "-"]
         done = subprocess.run(argv, env=environ, input=order, capture_output=True, text=True, check=True)
-        assert done.stdout.startswith("pitwall-shim 1\n") and "does not understand this one" in done.stdout
+        assert done.stdout.startswith("pitwall-shim 1\n") and "has a different version" in done.stdout
     assert list(tmp_path.iterdir()) == []

@@ -20,12 +20,12 @@ from unittest import mock
 import pytest
 
 from cli.main import main
-from collectors.imports.inbox import NoteJob, drop, inbox_folder, new_job_id, status_of
+from collectors.imports.inbox import NoteJob, inbox_folder, new_job_id, read_status, submit_job
 from domain import Config, Run, RunState
 from notes import NoteEdit
 from service.inbox import inbox_of, take_note
 from settings import Settings
-from storage.ask.note_queries import note_versions, notes
+from storage.queries.note_queries import note_versions, notes
 from storage.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -85,7 +85,7 @@ def note_beside(settings: Settings, *words: str) -> Done:
     return Done(done.returncode, done.stdout, done.stderr)
 
 
-def test_without_a_pitwall_the_command_owns_the_store(store: Store, settings: Settings) -> None:
+def test_command_owns_the_store_without_pitwall(store: Store, settings: Settings) -> None:
     store.close()
     words = ["r1", "--text", "-", "--tag", "fp8", "--tag", "night", "--star", "--verdict", "coding=4", "--json"]
     done = note(settings, *words, text=f"**Good**, with HF_TOKEN={SECRET}".encode())
@@ -104,7 +104,7 @@ def test_without_a_pitwall_the_command_owns_the_store(store: Store, settings: Se
     ]  # fmt: skip
 
 
-def test_a_pitwall_at_work_takes_it_and_what_is_not_named_stays(store: Store, settings: Settings) -> None:
+def test_running_pitwall_takes_only_named_fields(store: Store, settings: Settings) -> None:
     inbox = inbox_of(store, settings)
     inbox.start()
     try:
@@ -115,7 +115,7 @@ def test_a_pitwall_at_work_takes_it_and_what_is_not_named_stays(store: Store, se
         inbox.close()
     assert [one.returncode for one in (first, second, third)] == [0, 0, 0], first.stderr + second.stderr
     assert second.stdout == b"fp8 (r1), version 2: unstar, tag b, rate no verdict.\n"
-    assert b"version 2 says so already" in third.stdout
+    assert b"version 2 already says so" in third.stdout
     now = notes(store, ["r1"])["r1"]
     assert (now.version, now.text, now.tags, now.language, now.is_starred) == (2, "first", ("b",), None, False)
 
@@ -127,8 +127,8 @@ def test_a_pitwall_at_work_takes_it_and_what_is_not_named_stays(store: Store, se
         (("r2",), 1, "There is no run r2"),
         (("r1", "--tag", "x" * 41), 2, "tags: String should have at most 40 characters"),
         (("r1", "--text", "x" * 20_001), 2, "text: String should have at most 20000 characters"),
-        (("r1", "--verdict", "coding=6"), 2, "coding=6: say one of agentic_feel, coding, language"),
-        (("r1", "--verdict", "coding"), 2, "coding: say one of"),
+        (("r1", "--verdict", "coding=6"), 2, "coding=6: use one of agentic_feel, coding, language"),
+        (("r1", "--verdict", "coding"), 2, "coding: use one of"),
     ],
 )
 def test_a_mistake_is_a_sentence(
@@ -141,7 +141,7 @@ def test_a_mistake_is_a_sentence(
     assert not list(inbox_folder(settings.data_dir).glob("*"))
 
 
-def test_what_only_the_store_can_refuse_is_refused_there(store: Store, settings: Settings) -> None:
+def test_store_refuses_store_level_errors(store: Store, settings: Settings) -> None:
     """Each of two commands is within the limit, both together are not."""
     store.close()
     assert note(settings, "r1", *(word for n in range(15) for word in ("--tag", f"a{n}"))).returncode == 0
@@ -156,7 +156,7 @@ def test_bytes_that_are_no_text_are_no_trace(store: Store, settings: Settings) -
         assert notes(again, ["r1"])["r1"].text == "a\N{REPLACEMENT CHARACTER}b"
 
 
-def test_a_killed_command_loses_and_doubles_nothing(store: Store, settings: Settings) -> None:
+def test_killed_command_loses_and_doubles_nothing(store: Store, settings: Settings) -> None:
     """The kill comes at another moment of the work each time; the next owner takes up what lies in the inbox."""
     store.close()
     environ = os.environ | {"PITWALL_DATA": str(settings.data_dir)}
@@ -181,7 +181,7 @@ def test_a_killed_command_loses_and_doubles_nothing(store: Store, settings: Sett
     assert sorted(audit) == sorted(", ".join(one.tags) for one in versions), "the audit tells each once"
 
 
-def test_a_pitwall_killed_between_taking_and_saying_so_does_not_take_it_twice(store: Store) -> None:
+def test_pitwall_killed_before_reply_stores_once(store: Store) -> None:
     """Meanwhile somebody else has changed the same thing: the repeated job must not undo it."""
     job = NoteJob(id="j", run="r1", said_at=NOW, by="ann", edit=NoteEdit(text="mine", is_starred=True))
     take_note(store, job)
@@ -196,18 +196,18 @@ def test_a_pitwall_killed_between_taking_and_saying_so_does_not_take_it_twice(st
 def test_a_job_waits_for_the_owner_that_comes(store: Store, settings: Settings) -> None:
     folder = inbox_folder(settings.data_dir)
     now = datetime.now(UTC)
-    drop(folder, NoteJob(id=new_job_id(now), run="r1", said_at=now, by="ann", edit=NoteEdit(tags=("a",))))
+    submit_job(folder, NoteJob(id=new_job_id(now), run="r1", said_at=now, by="ann", edit=NoteEdit(tags=("a",))))
     [job] = folder.glob("*.job.json")
     job_id = job.name.removesuffix(".job.json")
-    assert status_of(folder, job_id).state == "waiting"
+    assert read_status(folder, job_id).state == "waiting"
     store.close()
     assert note(settings, "r1", "--tag", "b").returncode == 0
-    assert status_of(folder, job_id).state == "done"
+    assert read_status(folder, job_id).state == "done"
     with opened(settings) as again:
         assert notes(again, ["r1"])["r1"].tags == ("a", "b")
 
 
-def test_the_store_of_a_killed_pitwall_becomes_the_commands(store: Store, settings: Settings) -> None:
+def test_command_takes_store_of_killed_pitwall(store: Store, settings: Settings) -> None:
     """Here a process holds the store and works nothing off, then is killed."""
     store.close()
     environ = os.environ | {"PITWALL_DATA": str(settings.data_dir)}

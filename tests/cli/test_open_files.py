@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-RAISED = "import resource; from machine.open_files import *; print(AT_START, raise_open_file_limit(), end=' ')\n"
+RAISED = "import resource; from machine.open_files import *; print(LIMIT_AT_START, raise_open_file_limit(), end=' ')\n"
 NOW = "print(*resource.getrlimit(resource.RLIMIT_NOFILE))"
 
 

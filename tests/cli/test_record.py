@@ -61,7 +61,7 @@ def test_what_passes_through_is_a_load_of_the_run(
         answer = httpx.post(f"{url}/chat/completions", json=body, headers={"Authorization": f"Bearer {token}"})
         assert answer.status_code == 200 and answer.json()["usage"]["completion_tokens"] == 5
         second = pitwall("record", "r1", environ=environ, cwd=tmp_path)
-        assert (second.returncode, "Another recorder is at work" in second.stderr) == (1, True)
+        assert (second.returncode, "Another recorder is already running" in second.stderr) == (1, True)
         process.send_signal(signal.SIGTERM)
         said, errors = process.communicate(timeout=60)
     assert (process.returncode, errors) == (0, "") and "requests: 1." in said
@@ -84,7 +84,7 @@ def test_it_ends_when_its_time_is_over(environ: dict[str, str], tmp_path: Path) 
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ({"state": RunState.FINISHED}, "The server of run r1 does not answer: the run is finished."),
+        ({"state": RunState.FINISHED}, "The server of run r1 is not ready: the run is finished."),
         ({"state": RunState.READY, "base_url": "http://127.0.0.1:9"}, "Run r1 has no folder yet"),
     ],
 )

@@ -19,7 +19,7 @@ from launcher.remote.hosts import Host, HostBook
 from settings import Settings
 from storage.database import StoreError
 from storage.store import Store
-from web.live.elsewhere.peers import PeerBook
+from web.live.peers.peers import PeerBook
 from web.server.shell_audit import keep_recording
 
 ME = f"{getpass.getuser()}, in a shell"
@@ -66,7 +66,7 @@ def test_hosts_of_a_shell_are_in_the_audit(store: Store, tmp_path: Path) -> None
     assert audited(store) == [("add host", "gpu-box: me@gpu-box", ME), ("remove host", "gpu-box: me@gpu-box", ME)]
 
 
-def test_a_store_that_cannot_write_gets_it_later_and_the_others_do_not_wait(store: Store, tmp_path: Path) -> None:
+def test_unwritable_store_gets_the_entry_later(store: Store, tmp_path: Path) -> None:
     book = HostBook(tmp_path / "hosts.json")
     book.add(Host(label="gpu-box", target="me@gpu-box"), ME)
     asked: list[str] = []

@@ -55,9 +55,7 @@ def waker() -> Iterator[FileWaker]:
     waker.stop()
 
 
-def test_a_mount_that_hangs_does_not_keep_others_from_following_and_leaving(
-    mount: Mount, waker: FileWaker, tmp_path: Path
-) -> None:
+def test_hanging_mount_blocks_no_other_watches(mount: Mount, waker: FileWaker, tmp_path: Path) -> None:
     stuck, other = Sleeper(), Sleeper()
     waiting = threading.Thread(target=waker.follow, args=(stuck, [mount.folder / "server.log"]), daemon=True)
     waiting.start()
@@ -80,7 +78,7 @@ def test_a_mount_that_hangs_does_not_keep_others_from_following_and_leaving(
     assert stuck.woken.wait(PATIENCE_S), "it is watched once its mount answers"
 
 
-def test_a_watch_that_begins_when_nobody_wants_it_any_more_ends(mount: Mount, waker: FileWaker) -> None:
+def test_unwanted_watch_ends_at_its_beginning(mount: Mount, waker: FileWaker) -> None:
     stuck = Sleeper()
     waiting = threading.Thread(target=waker.follow, args=(stuck, [mount.folder / "server.log"]), daemon=True)
     waiting.start()

@@ -27,7 +27,7 @@ class Machine:
         return (self.clock.utc() - START) / timedelta(seconds=1)
 
 
-def test_a_clock_set_back_goes_on_from_where_it_was() -> None:
+def test_backward_clock_continues_from_its_value() -> None:
     machine = Machine()
     machine.passes(60)
     assert machine.told() == 60

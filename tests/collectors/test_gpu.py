@@ -47,7 +47,7 @@ def own(make_run: Callable[..., Run], **fields: Any) -> Run:
     return make_run(pid=os.getpid(), pid_birth_s=process_start_s(os.getpid()), **fields)
 
 
-def test_a_run_has_the_gpus_its_processes_use_and_keeps_them(make_run: Callable[..., Run]) -> None:
+def test_run_keeps_the_gpus_of_its_processes(make_run: Callable[..., Run]) -> None:
     me = os.getpid()
     ticks = [
         [reading(0, {}), reading(1, {})],
@@ -63,19 +63,19 @@ def test_a_run_has_the_gpus_its_processes_use_and_keeps_them(make_run: Callable[
     assert seen == [[(0, None), (1, None)], [(1, 7)], [(1, None)]]
 
 
-def test_unknown_memory_of_processes_has_its_reason(make_run: Callable[..., Run]) -> None:
+def test_unknown_process_memory_has_its_reason(make_run: Callable[..., Run]) -> None:
     def why(given: GpuReading, run: Run) -> str:
         (sample,) = samples(GpuCollector("here", RecordedProvider([[given]])), run)
         assert sample.process_memory_bytes is None
         return sample.unknown["process_memory_bytes"]
 
     assert why(reading(0, {1: 5}), make_run()) == "the run's processes are not known"
-    assert why(reading(0, {1: 5}), own(make_run)) == "none of the run's processes is seen on this GPU"
-    assert why(reading(0, {os.getpid(): None}), own(make_run)) == "the driver does not tell it by process"
+    assert why(reading(0, {1: 5}), own(make_run)) == "none of the run's processes is visible on this GPU"
+    assert why(reading(0, {os.getpid(): None}), own(make_run)) == "the driver does not report it by process"
     assert why(reading(0, None), own(make_run)) == "the driver does not list processes"
 
 
-def test_what_other_processes_hold_and_run_is_told_from_the_runs_own(make_run: Callable[..., Run]) -> None:
+def test_foreign_gpu_use_is_apart_from_the_run(make_run: Callable[..., Run]) -> None:
     me = os.getpid()
 
     def only(given: GpuReading) -> GpuSample:
@@ -86,18 +86,18 @@ def test_what_other_processes_hold_and_run_is_told_from_the_runs_own(make_run: C
     both.shares = {me: 0.5, 1: 0.3, 2: 0.1}
     shared = only(both)
     assert (shared.process_memory_bytes, shared.other_memory_bytes, shared.other_utilization_ratio) == (7, 11, 0.4)
-    both.processes, both.shares, both.shares_unknown = {me: 7}, None, "this GPU does not tell it"
+    both.processes, both.shares, both.shares_unknown = {me: 7}, None, "this GPU does not report it"
     alone = only(both)
     assert (alone.other_memory_bytes, alone.other_utilization_ratio) == (0, None)
-    assert alone.unknown == {"other_utilization_ratio": "this GPU does not tell it"}
+    assert alone.unknown == {"other_utilization_ratio": "this GPU does not report it"}
     both.processes, both.shares = {me: 7, 1: None}, {}
     hidden = only(both)
     assert (hidden.process_memory_bytes, hidden.other_memory_bytes, hidden.other_utilization_ratio) == (7, None, 0)
-    assert hidden.unknown == {"other_memory_bytes": "the driver does not tell it by process"}
+    assert hidden.unknown == {"other_memory_bytes": "the driver does not report it by process"}
     both.processes = {1: 5}
     unseen = only(both)  # as in a container, where the driver lists the numbers of another namespace
     assert (unseen.other_memory_bytes, unseen.other_utilization_ratio) == (None, None)
-    assert unseen.unknown["other_memory_bytes"] == "none of the run's processes is seen on this GPU"
+    assert unseen.unknown["other_memory_bytes"] == "none of the run's processes is visible on this GPU"
 
 
 def test_runs_of_one_turn_share_one_look(make_run: Callable[..., Run]) -> None:
@@ -130,7 +130,7 @@ def test_the_gpus_a_config_names(fields: dict[str, Any], stated: set[str]) -> No
     assert stated_gpus(Config(**fields)) == stated
 
 
-def test_named_gpus_stand_in_for_processes_not_seen(make_run: Callable[..., Run]) -> None:
+def test_named_gpus_replace_unseen_processes(make_run: Callable[..., Run]) -> None:
     collector = GpuCollector("here", RecordedProvider([[reading(0), reading(1)]]))
     run = make_run().model_copy(update={"config": Config(gpus="device=1")})
     assert [s.gpu_index for s in samples(collector, run)] == [1]

@@ -18,11 +18,11 @@ from collectors.machine.cpu_limit import GroupTimes
 from collectors.machine.host import HostCollector
 from collectors.machine.processes import ProcessTable
 from collectors.machine.run_queue import (
-    MOST_THREADS,
+    MAX_THREADS,
     NO_SCHEDSTAT,
     NOT_COUNTED,
     NotMeasurableError,
-    Scheduled,
+    SchedulerTimes,
     ThreadTimes,
 )
 from domain import Run
@@ -82,7 +82,7 @@ def wait_for(met: Callable[[], Any]) -> Any:
     return seen
 
 
-def test_a_tree_is_summed_and_a_rate_needs_two_looks(
+def test_tree_is_summed_and_rate_needs_two_looks(
     start: Callable[..., psutil.Process], make_run: Callable[..., Run]
 ) -> None:
     process = start(PARENT)
@@ -116,7 +116,7 @@ def test_an_ended_childs_time_is_kept(start: Callable[..., psutil.Process], make
     assert (before.process_count, after.process_count) == (2, 1)
 
 
-def test_another_process_with_the_same_number_is_not_the_run(
+def test_reused_process_number_is_not_the_run(
     start: Callable[..., psutil.Process], make_run: Callable[..., Run]
 ) -> None:
     process = start(BUSY)
@@ -177,17 +177,17 @@ def test_threads_that_end_keep_their_time() -> None:
     try:
         times = ThreadTimes()
         wait_for(lambda: process.num_threads() == 4)
-        before = wait_for(lambda: (seen := times.look([process.pid], 0.0)).run_s > 0.3 and seen)
+        before = wait_for(lambda: (seen := times.read([process.pid], 0.0)).run_s > 0.3 and seen)
         process.stdin.write(b"\n")
         process.stdin.flush()
         assert process.stdout.readline() == b"joined\n"
         wait_for(lambda: process.num_threads() == 1)
-        after = times.look([process.pid], 0.0)
+        after = times.read([process.pid], 0.0)
         assert after.run_s >= before.run_s and after.wait_s >= before.wait_s
         process.stdin.write(b"\n")
         process.stdin.flush()
         process.wait()
-        assert times.look([process.pid], 0.0) >= after, "nor do they fall when the process ends"
+        assert times.read([process.pid], 0.0) >= after, "nor do they fall when the process ends"
     finally:
         if process.poll() is None:
             process.kill()
@@ -206,26 +206,26 @@ def fake_proc(folder: Path, threads: dict[int, str], is_told: bool = True) -> Pa
     return folder
 
 
-def test_a_thread_number_used_again_is_another_thread(tmp_path: Path) -> None:
+def test_reused_thread_number_is_another_thread(tmp_path: Path) -> None:
     times = ThreadTimes(fake_proc(tmp_path, {7: "1000000000 0 1\n", 8: "5000000000 2000000000 9\n"}))
-    assert times.look([7], 6.0) == Scheduled(6.0, 2.0)
+    assert times.read([7], 6.0) == SchedulerTimes(6.0, 2.0)
     fake_proc(tmp_path, {8: "1000000000 3000000000 2\n"})
-    assert times.look([7], 6.0) == Scheduled(7.0, 5.0)
+    assert times.read([7], 6.0) == SchedulerTimes(7.0, 5.0)
 
 
-def test_a_kernel_that_does_not_tell_waits_is_said_so(
+def test_kernel_without_wait_data_is_reported(
     tmp_path: Path, start: Callable[..., psutil.Process], make_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(NotMeasurableError, match=NO_SCHEDSTAT):
-        ThreadTimes(fake_proc(tmp_path / "without", {7: ""}, is_told=False)).look([7], 1.0)
+        ThreadTimes(fake_proc(tmp_path / "without", {7: ""}, is_told=False)).read([7], 1.0)
     zeros = ThreadTimes(fake_proc(tmp_path / "zeros", {7: "0 0 0\n"}))
-    assert zeros.look([7], 0.0) == Scheduled(0.0, 0.0), "it may not have run yet"
+    assert zeros.read([7], 0.0) == SchedulerTimes(0.0, 0.0), "it may not have run yet"
     with pytest.raises(NotMeasurableError, match=NOT_COUNTED):
-        zeros.look([7], 1.0)
-    crowd = ThreadTimes(fake_proc(tmp_path / "crowd", dict.fromkeys(range(MOST_THREADS + 1), "1 1 1\n")))
+        zeros.read([7], 1.0)
+    crowd = ThreadTimes(fake_proc(tmp_path / "crowd", dict.fromkeys(range(MAX_THREADS + 1), "1 1 1\n")))
     with pytest.raises(NotMeasurableError, match="more than 4,096 threads"):
-        crowd.look([7], 1.0)
-    monkeypatch.setattr(ThreadTimes, "look", partial(ThreadTimes.look, ThreadTimes(tmp_path / "without")))
+        crowd.read([7], 1.0)
+    monkeypatch.setattr(ThreadTimes, "read", partial(ThreadTimes.read, ThreadTimes(tmp_path / "without")))
     ticks = HostCollector("here").collect(run_of(start(BUSY), make_run))
     (told,) = next(ticks).samples
     assert isinstance(told, HostSample) and told.runnable_wait_seconds_total is None
@@ -251,25 +251,25 @@ V2 = "31 23 0:28 / /sys/fs/cgroup rw,relatime shared:4 - cgroup2 cgroup2 rw\n"
 V1 = "32 31 0:30 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
 
 
-def test_the_limit_of_a_group_or_of_one_around_it_holds_back(tmp_path: Path) -> None:
+def test_limit_of_group_or_parent_throttles(tmp_path: Path) -> None:
     stats = {
         "pod/box": "usage_usec 9\nnr_periods 5\nnr_throttled 2\nthrottled_usec 1500000\n",
         "pod": "usage_usec 9\nnr_periods 5\nnr_throttled 1\nthrottled_usec 500000\n",
         "": "usage_usec 9\n",
     }
-    assert fake_groups(tmp_path, V2, "0::/pod/box\n", stats).look([7]) == (2.0, 3)
+    assert fake_groups(tmp_path, V2, "0::/pod/box\n", stats).read([7]) == (2.0, 3)
 
 
 def test_version_1_tells_in_nanoseconds(tmp_path: Path) -> None:
     told = {"cpu,cpuacct/box": "nr_periods 5\nnr_throttled 2\nthrottled_time 1500000000\n"}
     groups = fake_groups(tmp_path, V1 + V2, "4:memory:/box\n2:cpu,cpuacct:/box\n0::/\n", told)
-    assert groups.look([7]) == (1.5, 2)
+    assert groups.read([7]) == (1.5, 2)
 
 
-def test_a_group_without_a_limit_and_one_out_of_sight_are_told_apart(tmp_path: Path) -> None:
+def test_unlimited_and_invisible_groups_differ(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
-    with pytest.raises(NotMeasurableError, match="no control group of the server tells of a CPU limit"):
-        fake_groups(tmp_path / "a", V2, "0::/box\n", {"box": "usage_usec 9\n"}).look([7])
-    with pytest.raises(NotMeasurableError, match="is not seen from here"):
-        fake_groups(tmp_path / "b", V2, "0::/../../box\n", {}).look([7])
+    with pytest.raises(NotMeasurableError, match="no control group of the server reports a CPU limit"):
+        fake_groups(tmp_path / "a", V2, "0::/box\n", {"box": "usage_usec 9\n"}).read([7])
+    with pytest.raises(NotMeasurableError, match="is not visible here"):
+        fake_groups(tmp_path / "b", V2, "0::/../../box\n", {}).read([7])

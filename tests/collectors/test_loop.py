@@ -14,7 +14,7 @@ from collectors.base import Clock, Collector, OutageError, UnavailableError
 from collectors.logs.requests import RequestReader
 from collectors.logs.tail_collector import FollowCollector
 from collectors.loop import CollectorLoop
-from collectors.worker import MOST_UNCOMMITTED, Worker
+from collectors.worker import MAX_UNCOMMITTED, Worker
 from domain import Run, RunState
 from samples import Batch, CollectorHealth, Event
 
@@ -44,7 +44,7 @@ def loops() -> Iterator[Callable[..., CollectorLoop]]:
     made: list[CollectorLoop] = []
 
     def make(*args: Any, **kwargs: Any) -> CollectorLoop:
-        made.append(CollectorLoop(*args, look_every_s=0.02, **kwargs))
+        made.append(CollectorLoop(*args, update_every_s=0.02, **kwargs))
         made[-1].start()
         return made[-1]
 
@@ -69,9 +69,7 @@ def test_one_that_fails_or_hangs_stops_no_other(loops: Any, kept: Any, make_run:
     assert "ZeroDivisionError" in told, "once, though it failed each tick"
 
 
-def test_a_store_that_takes_nothing_does_not_hold_up_the_end_of_a_run(
-    make_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stuck_store_does_not_delay_a_runs_end(make_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> None:
     """The word about a collector that hangs is given without the lock that Stop needs."""
     monkeypatch.setattr("collectors.loop.HANG_S", 0.0)
     never, told = threading.Event(), threading.Event()
@@ -80,7 +78,7 @@ def test_a_store_that_takes_nothing_does_not_hold_up_the_end_of_a_run(
         told.set()
         never.wait()
 
-    loop = CollectorLoop(sink, lambda: [make_run()], [Scripted("stuck", lambda: [never.wait()])], look_every_s=0.01)
+    loop = CollectorLoop(sink, lambda: [make_run()], [Scripted("stuck", lambda: [never.wait()])], update_every_s=0.01)
     loop.start()
     assert told.wait(60)
     ending = threading.Thread(target=loop.end, args=(make_run(),), daemon=True)
@@ -91,7 +89,7 @@ def test_a_store_that_takes_nothing_does_not_hold_up_the_end_of_a_run(
     loop.stop(1.0)
 
 
-def test_health_is_kept_on_a_change_and_once_a_minute(kept: Any, make_run: Callable[..., Run]) -> None:
+def test_health_kept_on_change_and_each_minute(kept: Any, make_run: Callable[..., Run]) -> None:
     seconds, troubles = [0.0], iter([None, None, OutageError("gone"), OutageError("gone"), None, None])
 
     def act() -> None:
@@ -113,9 +111,7 @@ def test_health_is_kept_on_a_change_and_once_a_minute(kept: Any, make_run: Calla
 
 
 @pytest.mark.parametrize("state", [RunState.STOPPING, RunState.FAILED])
-def test_a_server_that_is_stopped_while_it_is_away_did_not_answer_again(
-    kept: Any, make_run: Callable[..., Run], state: RunState
-) -> None:
+def test_server_stopped_in_outage_stays_silent(kept: Any, make_run: Callable[..., Run], state: RunState) -> None:
     def gone() -> None:
         raise OutageError("gone")
 
@@ -129,9 +125,7 @@ def test_a_server_that_is_stopped_while_it_is_away_did_not_answer_again(
     assert [h.ok for h in kept.of(CollectorHealth)] == [False]
 
 
-def test_unavailable_is_told_once_and_tried_again_when_the_run_changes(
-    loops: Any, kept: Any, make_run: Callable[..., Run]
-) -> None:
+def test_unavailability_is_said_once_then_retried(loops: Any, kept: Any, make_run: Callable[..., Run]) -> None:
     runs = [make_run()]
 
     def act() -> None:
@@ -148,7 +142,7 @@ def test_unavailable_is_told_once_and_tried_again_when_the_run_changes(
 
 
 @pytest.mark.parametrize("at_once", [True, False])
-def test_what_the_store_refuses_is_collected_again(
+def test_refused_samples_are_collected_again(
     tmp_path: Path, kept: Any, make_run: Callable[..., Run], at_once: bool
 ) -> None:
     log, refusing = tmp_path / "requests.jsonl", [True]
@@ -166,7 +160,7 @@ def test_what_the_store_refuses_is_collected_again(
     collector = FollowCollector("log", lambda _: log, lambda _: RequestReader(), kept.position)
     worker = Worker(collector, make_run(), sink, Clock())
     worker._tick(collector.collect)
-    assert said(kept, "collector") == ["the store did not take a batch: disk full"]
+    assert said(kept, "collector") == ["the store rejected a batch: disk full"]
     assert said(kept, "warning") == []
     refusing[0] = False
     worker._tick(collector.collect)
@@ -174,7 +168,7 @@ def test_what_the_store_refuses_is_collected_again(
     assert [text.partition(" after ")[0] for text in said(kept, "collector")[1:]] == ["log answers again"]
 
 
-def test_a_failing_list_of_runs_does_not_end_the_loop(loops: Any, kept: Any, make_run: Callable[..., Run]) -> None:
+def test_failing_run_list_keeps_the_loop_alive(loops: Any, kept: Any, make_run: Callable[..., Run]) -> None:
     calls = iter([RuntimeError("store busy"), [make_run()]])
 
     def live() -> list[Run]:
@@ -188,9 +182,7 @@ def test_a_failing_list_of_runs_does_not_end_the_loop(loops: Any, kept: Any, mak
     kept.wait_for(lambda: collector.ticks)
 
 
-def test_one_that_hangs_is_said_once_and_when_it_comes_back(
-    loops: Any, kept: Any, make_run: Callable[..., Run]
-) -> None:
+def test_hanging_collector_is_reported_once(loops: Any, kept: Any, make_run: Callable[..., Run]) -> None:
     seconds, released = [0.0], threading.Event()
     stuck = Scripted("stuck", lambda: [released.wait()])
     loops(kept, lambda: [make_run()], [stuck], clock=Clock(mono_s=lambda: seconds[0]))
@@ -203,9 +195,7 @@ def test_one_that_hangs_is_said_once_and_when_it_comes_back(
     assert [h.ok for h in kept.of(CollectorHealth)] == [False, True]
 
 
-def test_a_file_that_appears_brings_the_turn_forward(
-    tmp_path: Path, loops: Any, kept: Any, make_run: Callable[..., Run]
-) -> None:
+def test_new_file_brings_the_turn_forward(tmp_path: Path, loops: Any, kept: Any, make_run: Callable[..., Run]) -> None:
     log = tmp_path / "requests.jsonl"
     collector = FollowCollector("log", lambda _: log, lambda _: RequestReader(), kept.position, period_s=3600)
     loops(kept, lambda: [make_run()], [collector])
@@ -229,7 +219,7 @@ class Endless(Scripted):
             yield Batch((Event(run.id, Clock().utc(), "sample", self.name),))
 
 
-def test_who_gives_more_than_the_store_takes_waits_and_nobody_else(loops: Any, kept: Any, make_run: Any) -> None:
+def test_only_the_excessive_collector_waits(loops: Any, kept: Any, make_run: Any) -> None:
     taken: list[Future[None]] = []
     takes_all = threading.Event()
 
@@ -243,17 +233,17 @@ def test_who_gives_more_than_the_store_takes_waits_and_nobody_else(loops: Any, k
 
     greedy, modest = Endless("greedy"), Scripted("modest")
     loop = loops(sink, lambda: [make_run()], [greedy, modest])
-    kept.wait_for(lambda: greedy.ticks > MOST_UNCOMMITTED and modest.ticks > 5)
-    assert greedy.ticks == MOST_UNCOMMITTED + 1
+    kept.wait_for(lambda: greedy.ticks > MAX_UNCOMMITTED and modest.ticks > 5)
+    assert greedy.ticks == MAX_UNCOMMITTED + 1
     takes_all.set()
     for future in list(taken):
         future.set_result(None)
-    kept.wait_for(lambda: greedy.ticks > MOST_UNCOMMITTED + 10)
+    kept.wait_for(lambda: greedy.ticks > MAX_UNCOMMITTED + 10)
     assert loop.stop(10.0) == []
     assert greedy.forgotten == modest.forgotten == 1
 
 
-def test_a_tick_that_goes_on_for_long_ends_when_pitwall_does(loops: Any, kept: Any, make_run: Any) -> None:
+def test_long_tick_ends_with_pitwall(loops: Any, kept: Any, make_run: Any) -> None:
     endless = Endless("endless")
     loop = loops(kept, lambda: [make_run()], [endless])
     kept.wait_for(lambda: endless.ticks > 100)

@@ -26,9 +26,7 @@ def test_a_run_that_ends_gets_its_last_turns_once(loops: Any, kept: Any, make_ru
     assert (collector.finished, collector.forgotten) == (1, 1)
 
 
-def test_a_run_that_is_no_longer_live_is_finished_without_being_told(
-    loops: Any, kept: Any, make_run: Callable[..., Run]
-) -> None:
+def test_no_longer_live_run_is_finished(loops: Any, kept: Any, make_run: Callable[..., Run]) -> None:
     runs = [make_run()]
     collector = Scripted("x")
     loops(kept, lambda: list(runs), [collector])
@@ -37,9 +35,7 @@ def test_a_run_that_is_no_longer_live_is_finished_without_being_told(
     kept.wait_for(lambda: said(kept, "last"))
 
 
-def test_a_run_that_ended_while_pitwall_was_away_is_taken_in(
-    loops: Any, kept: Any, make_run: Callable[..., Run]
-) -> None:
+def test_run_ended_during_absence_is_taken_in(loops: Any, kept: Any, make_run: Callable[..., Run]) -> None:
     collector = Scripted("x")
     loop = loops(kept, list, [collector])
     loop.end(make_run(state="failed"))
@@ -56,7 +52,7 @@ def test_stopping_is_not_an_end_of_the_runs(loops: Any, kept: Any, make_run: Cal
     assert (collector.finished, collector.forgotten) == (0, 1)
 
 
-def test_an_outage_at_the_end_is_not_said_to_be_over(loops: Any, kept: Any, make_run: Callable[..., Run]) -> None:
+def test_final_outage_is_not_called_over(loops: Any, kept: Any, make_run: Callable[..., Run]) -> None:
     def act() -> None:
         raise OutageError("gone")
 

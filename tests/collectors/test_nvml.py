@@ -14,7 +14,7 @@ import pynvml
 import pytest
 
 from collectors.base import OutageError, UnavailableError
-from collectors.machine.gpu_now import look_at_gpus
+from collectors.machine.gpu_status import read_gpu_status
 from collectors.machine.nvml import NvmlProvider
 
 ROOT = Path(__file__).parent.parent.parent
@@ -117,7 +117,7 @@ def test_values_come_in_their_units(driver: FakeDriver) -> None:
     assert got.shares == {7: 0.6, 8: 0.2}
 
 
-def test_each_reading_asks_for_what_processes_did_since_the_last(driver: FakeDriver) -> None:
+def test_readings_cover_processes_since_the_last(driver: FakeDriver) -> None:
     provider = NvmlProvider()
     began_us = time.time() * 1e6
     provider.sample()
@@ -127,16 +127,16 @@ def test_each_reading_asks_for_what_processes_did_since_the_last(driver: FakeDri
     assert driver.asked["nvmlDeviceGetProcessUtilization"] == ("handle", 6_000)
 
 
-def test_no_process_that_ran_anything_is_told_from_a_gpu_that_does_not_tell(driver: FakeDriver) -> None:
+def test_idle_gpu_differs_from_a_silent_gpu(driver: FakeDriver) -> None:
     driver.refused = {"nvmlDeviceGetProcessUtilization": pynvml.NVML_ERROR_NOT_FOUND}
     (idle,) = NvmlProvider().sample()
     assert (idle.shares, idle.shares_unknown) == ({}, None)
     driver.refused = {"nvmlDeviceGetProcessUtilization": pynvml.NVML_ERROR_NOT_SUPPORTED}
     (silent,) = NvmlProvider().sample()
-    assert (silent.shares, silent.shares_unknown) == (None, "this GPU does not tell it")
+    assert (silent.shares, silent.shares_unknown) == (None, "this GPU does not report it")
 
 
-def test_what_a_gpu_does_not_tell_is_unknown_with_its_reason(driver: FakeDriver) -> None:
+def test_silent_gpu_value_is_unknown_with_reason(driver: FakeDriver) -> None:
     driver.fields = {186: (pynvml.NVML_ERROR_NOT_SUPPORTED, 0)}
     driver.refused = {
         "nvmlDeviceGetTotalEnergyConsumption": pynvml.NVML_ERROR_NOT_SUPPORTED,
@@ -146,12 +146,12 @@ def test_what_a_gpu_does_not_tell_is_unknown_with_its_reason(driver: FakeDriver)
     (got,) = NvmlProvider().sample()
     assert got.values["power_w"] == 240.0, "the average stands in for the instant"
     assert got.unknown == {
-        "energy_j_total": "this GPU does not tell it",
-        "utilization_ratio": "the driver does not tell it to this user",
-        "memory_utilization_ratio": "the driver does not tell it to this user",
-        "memory_temperature_c": "this GPU does not tell it",
+        "energy_j_total": "this GPU does not report it",
+        "utilization_ratio": "the driver does not report it to this user",
+        "memory_utilization_ratio": "the driver does not report it to this user",
+        "memory_temperature_c": "this GPU does not report it",
     }
-    assert got.processes is None and got.processes_unknown == "this driver is too old to tell it"
+    assert got.processes is None and got.processes_unknown == "this driver is too old to report it"
 
 
 def test_unified_memory_is_the_machines(driver: FakeDriver) -> None:
@@ -160,12 +160,12 @@ def test_unified_memory_is_the_machines(driver: FakeDriver) -> None:
     assert got.values["memory_kind"] == "unified"
     assert got.values["memory_total_bytes"] == psutil.virtual_memory().total
     assert "memory_utilization_ratio" not in got.values
-    assert got.unknown["memory_temperature_c"] == "reads 0 where GPU and CPU share their memory"
+    assert got.unknown["memory_temperature_c"] == "reads 0 if GPU and CPU share their memory"
     assert got.values["utilization_ratio"] == 0.97
 
 
 @pytest.mark.parametrize("where", ["call", "field"])
-def test_a_lost_driver_is_an_outage_and_opened_anew(driver: FakeDriver, where: str) -> None:
+def test_lost_driver_is_an_outage_and_reopened(driver: FakeDriver, where: str) -> None:
     provider = NvmlProvider()
     assert provider.sample()
     healthy = dict(driver.fields)
@@ -196,9 +196,9 @@ def test_the_probe_says_who_the_gpus_are(driver: FakeDriver) -> None:
     assert NvmlProvider().probe().gpus[0]["application_clock_mhz"] is None
 
 
-def test_a_driver_that_is_lost_while_it_is_probed_is_told(driver: FakeDriver) -> None:
+def test_driver_lost_during_probe_is_reported(driver: FakeDriver) -> None:
     driver.refused = {"nvmlDeviceGetTemperature": pynvml.NVML_ERROR_GPU_IS_LOST}
-    assert look_at_gpus().reason == "the NVIDIA driver does not answer: GPU is lost"
+    assert read_gpu_status().reason == "the NVIDIA driver does not answer: GPU is lost"
 
 
 def test_a_machine_without_a_gpu_says_so(driver: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:

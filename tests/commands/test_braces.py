@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 import pytest
 
-from commands.expansion import Expansion, is_shell_text
+from commands.expansion import EnvironmentExpansion, is_shell_text
 from commands.explain import explain
-from commands.paste.braces import MOST_CHARACTERS, MOST_WORDS, Braces, TooManyWordsError
+from commands.paste.braces import MOST_CHARACTERS, MOST_WORDS, BraceExpander, TooManyWordsError
 from commands.paste.shell import split_words
 
 WORDS = [
@@ -27,11 +27,15 @@ def test_braces_read_as_in_bash(word: str) -> None:
     done = subprocess.run(
         ["bash", "-c", f'set -f; printf "%s\\0" start {word}'], capture_output=True, text=True, check=True
     )
-    assert [one.text for one in Braces().expand(split_words(f"start {word}"))] == done.stdout.split("\0")[:-1]
+    assert [one.text for one in BraceExpander().expand(split_words(f"start {word}"))] == done.stdout.split("\0")[:-1]
 
 
-def test_a_reference_is_no_brace_and_stays_in_each_word() -> None:
-    assert [one.text for one in Braces().expand(split_words("${X}/{a,b} {$A..3}"))] == ["${X}/a", "${X}/b", "{$A..3}"]
+def test_reference_is_no_brace_and_stays_per_word() -> None:
+    assert [one.text for one in BraceExpander().expand(split_words("${X}/{a,b} {$A..3}"))] == [
+        "${X}/a",
+        "${X}/b",
+        "{$A..3}",
+    ]
 
 
 def test_the_words_of_a_server_are_written_out() -> None:
@@ -62,7 +66,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("word", HOSTILE, ids=lambda word: word[:30])
-def test_braces_that_stand_for_too_much_are_refused_with_their_place(word: str) -> None:
+def test_oversized_braces_are_refused_with_place(word: str) -> None:
     told = explain(f"# a comment\nvllm serve org/m --lora-modules {word}")
     assert told.refused and told.refused.startswith("Line 2: The braces in ") and told.config
     assert len(told.refused) < 200
@@ -71,17 +75,17 @@ def test_braces_that_stand_for_too_much_are_refused_with_their_place(word: str) 
 @pytest.mark.parametrize(
     "word", ["{" * 50_000, "{a," * 20_000, "}" * 50_000, "{" * 20_000 + "a,b" + "}" * 20_000, "{a}" * 20_000]
 )
-def test_braces_that_are_text_stay_text_however_many(word: str) -> None:
+def test_literal_braces_stay_text_in_any_number(word: str) -> None:
     """Were each looked for to the end of the word, this would take minutes."""
     assert explain(f"vllm serve org/m --x '' {word}").config
 
 
 def test_the_bounds_are_of_the_whole_paste() -> None:
-    braces = Braces()
+    braces = BraceExpander()
     braces.expand(split_words("{1..3000}"))
     with pytest.raises(TooManyWordsError):
         braces.expand(split_words("{1..3000}"))
-    assert Braces().words_left == MOST_WORDS and Braces().characters_left == MOST_CHARACTERS
+    assert BraceExpander().words_left == MOST_WORDS and BraceExpander().characters_left == MOST_CHARACTERS
     many = "\n".join(["ls {1..5000}"] * 2000)
     told = explain(f"{many}\nvllm serve org/m")
     assert told.config and told.refused is None, "braces of other commands hinder nobody"
@@ -100,18 +104,18 @@ PATTERNS = [
 
 def globs(words: Iterable[str]) -> list[str]:
     """What is looked up among the files."""
-    return [pattern for pattern in map(Expansion({"HOME": "/h"}).pattern, words) if pattern is not None]
+    return [pattern for pattern in map(EnvironmentExpansion({"HOME": "/h"}).pattern, words) if pattern is not None]
 
 
 @pytest.mark.parametrize("word", PATTERNS)
-def test_a_pattern_of_files_is_kept_for_the_launch(word: str) -> None:
+def test_file_pattern_is_kept_for_the_launch(word: str) -> None:
     config = explain(f"export A=1\nDIR=/models\nllama-server -m {word}").config
     assert config and globs(config.argv) == [word.replace("$DIR", "/models").replace("~", "/h")]
     quoted = explain(f'llama-server -m "{word}"').config
     assert quoted and globs(quoted.argv) == [], "quoted, it is the name of a file"
 
 
-def test_a_variable_that_holds_a_pattern_is_one_too() -> None:
+def test_variable_with_pattern_is_a_pattern() -> None:
     unquoted, quoted = (explain(f"M=/m/*.gguf\nllama-server -m {word}").config for word in ("$M", '"$M"'))
     assert unquoted and globs(unquoted.argv) == ["/m/*.gguf"]
     assert quoted and globs(quoted.argv) == []
@@ -126,8 +130,8 @@ def test_signs_that_name_no_file_are_no_pattern(words: str) -> None:
     assert config and globs(config.argv) == []
 
 
-def test_the_text_of_a_shell_in_a_container_is_for_that_shell() -> None:
+def test_container_shell_text_left_for_its_shell() -> None:
     text = "docker run --entrypoint bash ghcr.io/ggml-org/llama.cpp:server -c 'llama-server -m /models/*.gguf'"
     config = explain(text).config
     assert config and is_shell_text(config.argv, len(config.argv) - 1)
-    assert Expansion({}).words(config.argv)[-1] == "llama-server -m /models/*.gguf"
+    assert EnvironmentExpansion({}).words(config.argv)[-1] == "llama-server -m /models/*.gguf"

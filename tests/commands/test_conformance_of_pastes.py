@@ -22,7 +22,7 @@ def cases(folder: str | None) -> list[Path]:
 
 @pytest.mark.skipif(not FOLDER, reason="PITWALL_COMMANDS is not set: the real pastes are not at hand")
 @pytest.mark.parametrize("path", cases(FOLDER), ids=lambda p: p.stem)
-def test_a_real_paste_is_read_as_a_person_reads_it(path: Path) -> None:
+def test_real_pastes_read_as_by_a_person(path: Path) -> None:
     case = json.loads(path.read_text())
     got: dict[str, Any] = explain(case["command"]).as_json()
     stated = {key: value for key, value in got.items() if key not in NOT_SCORED and value not in EMPTY}

@@ -61,7 +61,7 @@ def test_only_what_changed_is_said_anew(paste: str, update: dict[str, Any], gone
     )
 
 
-def test_every_key_of_a_speculative_config_goes_round() -> None:
+def test_every_speculative_key_round_trips() -> None:
     config = read(NGRAM)
     assert config.speculative and config.speculative.options == {"prompt_lookup_max": 4}
     fewer = config.speculative.model_copy(update={"num_tokens": 2})
@@ -82,22 +82,22 @@ SAMPLING = """vllm serve m --override-generation-config '{"temperature":%d}'"""
 @pytest.mark.parametrize(
     ("command", "field"), [(LOOKUP, "speculative.options.prompt_lookup_max"), (SAMPLING, "unknown_flags")]
 )
-def test_configurations_that_differ_in_one_key_differ(command: str, field: str) -> None:
+def test_configs_with_one_differing_key_differ(command: str, field: str) -> None:
     one, other, again = read(command % 2), read(command % 4), read(command % 2)
     assert one.fingerprint == again.fingerprint != other.fingerprint
     assert list(differing_fields([one.model_dump(mode="json"), other.model_dump(mode="json")])) == [field]
 
 
-def test_a_key_said_in_a_flag_of_its_own_is_the_same_key() -> None:
+def test_separate_flag_sets_the_same_key() -> None:
     apart = "vllm serve m --speculative-config.method ngram --speculative-config.num_speculative_tokens 4"
     assert read(f"{apart} --speculative-config.prompt_lookup_max 2").fingerprint == read(LOOKUP % 2).fingerprint
 
 
-def test_a_configuration_without_other_keys_keeps_its_fingerprint() -> None:
+def test_config_without_extra_keys_keeps_its_hash() -> None:
     stored = {"engine": "vllm", "speculative": {"method": "mtp", "num_tokens": 1}}
     assert Config.model_validate(stored).fingerprint == "252b1dce5a85"
 
 
-def test_a_change_of_launcher_is_written_from_the_fields() -> None:
+def test_launcher_change_is_written_from_fields() -> None:
     words = command_of(read(DOCKER).model_copy(update={"launcher": "podman"}))
     assert words[:2] == ["podman", "run"] and "16G" in words

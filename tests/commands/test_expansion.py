@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from commands.expansion import Expansion, expand_config
+from commands.expansion import EnvironmentExpansion, expand_config
 from domain import Config
 
 ENVIRON = {"HOME": "/home/driver", "X": "x", "EMPTY": "", "PATH": "/usr/bin:/bin"}
@@ -44,23 +44,23 @@ def test_a_word_reads_as_in_bash(word: str) -> None:
     done = subprocess.run(
         ["bash", "-c", f'printf "%s" {word}'], env=ENVIRON, capture_output=True, text=True, check=True
     )
-    fill = Expansion(ENVIRON)
+    fill = EnvironmentExpansion(ENVIRON)
     assert fill.word(word) == done.stdout and fill.missing == []
 
 
-def test_what_nothing_sets_is_named_once_and_secrets_stay() -> None:
-    fill = Expansion({"HF_TOKEN": "sesame"})
+def test_unset_variable_named_once_secrets_stay() -> None:
+    fill = EnvironmentExpansion({"HF_TOKEN": "sesame"})
     words = fill.words(["$A/${B}", "$A", "HF_TOKEN=$HF_TOKEN", "${C?say it}"])
     assert words == ["$A/${B}", "$A", "HF_TOKEN=$HF_TOKEN", "${C?say it}"] and fill.missing == ["A", "B", "C"]
 
 
 @pytest.mark.parametrize("flags", [["-c"], ["-lc"], ["-e", "-c"]])
-def test_the_text_that_a_shell_reads_is_left_to_it(flags: list[str]) -> None:
+def test_shell_text_is_left_to_its_shell(flags: list[str]) -> None:
     words = ["docker", "run", "img", "bash", *flags, 'exec vllm serve "$MODEL"']
-    assert Expansion({}).words(words) == words
+    assert EnvironmentExpansion({}).words(words) == words
 
 
-def test_the_environment_of_a_container_is_not_that_of_its_words() -> None:
+def test_container_environment_is_not_the_words() -> None:
     argv = ("docker", "run", "-e", "HF_HOME=/in", "-e", "LEVEL", "-v", "$HF_HOME:/in", "img")
     config = Config(launcher="docker", argv=argv, env={"HF_HOME": "/in", "LEVEL": "$LEVEL"}, volumes=["$HF_HOME:/in"])
     run, missing, _ = expand_config(config, {"HF_HOME": "/out"})

@@ -277,7 +277,7 @@ def test_what_a_paste_states(name: str) -> None:
     assert stated(paste) == {key: value for key, value in expected.items() if value not in EMPTY}
 
 
-def test_switches_that_are_off_are_false_not_unknown() -> None:
+def test_disabled_switches_are_false_not_unknown() -> None:
     config = explain("vllm serve m --no-enable-prefix-caching --no-enable-chunked-prefill").config
     assert config and config.prefix_caching is False and config.chunked_prefill is False
     assert config.enforce_eager is None

@@ -18,8 +18,8 @@ from commands.explain import explain
         ("vllm serve a --model b", "warnings", "two models"),
         ("vllm serve m --tensor-parallel-size two", "warnings", "'two' is not a number"),
         ("vllm serve m --gpu-memory-utilization 0,9", "warnings", "'0,9' is not a number"),
-        ("vllm serve m --port 80000", "warnings", "80000 is no port"),
-        ("vllm serve m --port $P", "warnings", "port is not known: $P"),
+        ("vllm serve m --port 80000", "warnings", "80000 is not a port"),
+        ("vllm serve m --port $P", "warnings", "port is unknown: $P"),
         ("CUDA_VISIBLE_DEVICES=0,1,2 vllm serve m -tp 2", "warnings", "3 GPUs"),
         ("vllm serve a\nvllm serve b", "warnings", "two server commands"),
         ("docker run -p 1:2 vllm/vllm-openai --model m", "warnings", "no published port"),
@@ -43,14 +43,14 @@ def test_what_was_not_taken_as_it_stood_is_said(paste: str, kind: str, part: str
 @pytest.mark.parametrize(
     ("paste", "part"),
     [
-        (" \n\t\r\n\u00a0\u200b\n", "nothing to read"),
-        ("kubectl get pods", "No command of a server we know"),
-        ("docker run -p 8080:80 ghcr.io/huggingface/text-generation-inference:3 --num-shard 2", "not one we know"),
+        (" \n\t\r\n\u00a0\u200b\n", "paste is empty"),
+        ("kubectl get pods", "No command of a known server"),
+        ("docker run -p 8080:80 ghcr.io/huggingface/text-generation-inference:3 --num-shard 2", "engine is unknown"),
         ("vllm serve m \\\n --port 1 \\\n --hf-overrides '{\"a\":1} \\\n --port 9\n", "line 3 at --hf-overrides"),
         ("x" * 1_000_001, "longer than"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_is_refused_in_one_sentence(paste: str, part: str) -> None:
+def test_unreadable_paste_refused_in_a_sentence(paste: str, part: str) -> None:
     assert part in (explain(paste).refused or "")
 
 
@@ -61,12 +61,12 @@ def test_the_command_line_prints_one_json_object(tmp_path: Path, capsys: pytest.
     assert json.loads(capsys.readouterr().out)["port"] == 1
     paste.write_text(" ")
     assert main(["explain", str(paste)]) == 1
-    assert "nothing to read" in json.loads(capsys.readouterr().out)["refused"]
+    assert "paste is empty" in json.loads(capsys.readouterr().out)["refused"]
     assert main(["explain", str(tmp_path / "absent")]) == 2
     assert "No such file" in capsys.readouterr().err
 
 
-def test_what_stands_before_an_open_quote_is_a_draft() -> None:
+def test_text_before_an_open_quote_is_a_draft() -> None:
     config = explain('vllm serve m --port 1 \\\n --hf-overrides \'{"a":1} \\\n --max-model-len 9\n').config
     assert config and (config.model, config.port, config.max_model_len) == ("m", 1, None)
 
@@ -79,20 +79,20 @@ def test_an_unknown_engine_is_not_guessed() -> None:
 @pytest.mark.parametrize(
     ("paste", "hint"),
     [
-        ("/opt/vllm/bin/vlm serve o/m --port 8000", " Is vllm meant?"),
-        ("CUDA_VISIBLE_DEVICES=0 ~/llama.cpp/build/bin/llama-sever -m a.gguf", " Is llama-server meant?"),
+        ("/opt/vllm/bin/vlm serve o/m --port 8000", " Did you mean vllm?"),
+        ("CUDA_VISIBLE_DEVICES=0 ~/llama.cpp/build/bin/llama-sever -m a.gguf", " Did you mean llama-server?"),
         ("./my-own-thing --port 80", ""),
     ],
 )
 def test_a_misspelled_path_is_told_as_such(paste: str, hint: str) -> None:
     refused = explain(paste).refused or ""
     path = next(word for word in paste.split() if "/" in word)
-    assert refused.startswith(f"{path} is no server we know (") and refused.endswith(
-        f"is its path spelled right?{hint}"
+    assert refused.startswith(f"{path} is not a known server (") and refused.endswith(
+        f"check the spelling of its path.{hint}"
     )
 
 
-def test_a_default_that_a_script_assigns_is_applied() -> None:
+def test_default_assigned_by_a_script_is_applied() -> None:
     read = explain(': "${M:=o/m}" "${TP:=4}"\n: ${PORT:=8000}\nTP=2\nvllm serve "$M" -tp "$TP" --port "$PORT"').config
     assert read and (read.model, read.tensor_parallel, read.port) == ("o/m", 2, 8000)
     kept = explain('M=o/mine\n: "${M:=o/m}"\nvllm serve "$M"').config
@@ -107,7 +107,7 @@ def test_a_default_that_a_script_assigns_is_applied() -> None:
         'if [ -n "$EAGER" ]; then\n  ARGS+=(--enforce-eager)\nfi',
     ],
 )
-def test_a_flag_that_a_script_sets_on_a_condition_is_not_stated(condition: str) -> None:
+def test_conditional_flag_is_not_stated(condition: str) -> None:
     told = explain(f'ARGS=()\n{condition}\nvllm serve o/m "${{ARGS[@]}}" --port 8000')
     assert told.config and told.config.enforce_eager is None and told.config.port == 8000
     assert "${ARGS[@]}" in told.unresolved and told.config.unknown_flags == []
@@ -115,7 +115,7 @@ def test_a_flag_that_a_script_sets_on_a_condition_is_not_stated(condition: str) 
     assert plain and plain.enforce_eager is True
 
 
-def test_a_manifest_without_its_indentation_is_read_line_by_line() -> None:
+def test_unindented_manifest_is_read_by_line() -> None:
     told = explain(
         "apiVersion: apps/v1\nkind: Deployment\nspec:\ntemplate:\nspec:\ncontainers:\n- name: v\n"
         "image: vllm/vllm-openai:v0.20.0\nports:\n- containerPort: 8000\nenv:\n- name: HF_HOME\nvalue: /hf # here\n"
@@ -124,13 +124,13 @@ def test_a_manifest_without_its_indentation_is_read_line_by_line() -> None:
     config = told.config
     assert config and (config.launcher, config.image) == ("kubernetes", "vllm/vllm-openai:v0.20.0")
     assert (config.model, config.max_model_len, config.env) == ("o/m", 4096, {"HF_HOME": "/hf"})
-    assert "the manifest has lost its indentation: it was read line by line" in told.warnings
+    assert "the manifest has lost its indentation and was read line by line" in told.warnings
 
 
 @pytest.mark.parametrize("item", ["--model a/b", '"--model a/b"', "--model 'a/b'"])
-def test_a_flag_and_its_value_in_one_list_item_are_two_words(item: str) -> None:
+def test_flag_and_value_in_a_list_item_are_two(item: str) -> None:
     told = explain(
         f"services:\n  s:\n    image: vllm/vllm-openai:v0.20.0\n    command:\n      - {item}\n      - --port=8000\n"
     )
     assert told.config and told.config.model == "a/b" and told.config.unknown_flags == []
-    assert any("stand in one list item" in warning for warning in told.warnings)
+    assert any("are in one list item" in warning for warning in told.warnings)

@@ -9,10 +9,10 @@ from domain import Speculation
 
 
 @pytest.mark.parametrize("dash", ["–-", "-–", "—", "–", "−−"])
-def test_a_long_dash_in_any_company_is_the_flags_two_hyphens(dash: str) -> None:
+def test_long_dash_becomes_two_hyphens(dash: str) -> None:
     assert explain(f"vllm serve m {dash}max-model-len 8192").config.max_model_len == 8192
 
 
-def test_curly_quotes_around_json_with_straight_ones() -> None:
+def test_curly_quotes_around_straight_quoted_json() -> None:
     read = explain('vllm serve m --speculative-config “{"method": "mtp", "num_speculative_tokens": 2}”')
     assert read.config.speculative == Speculation(method="mtp", num_tokens=2)

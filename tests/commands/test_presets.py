@@ -13,7 +13,7 @@ from commands.explain import explain
 from commands.presets import SHIPPED, PresetError, preset_text, read_preset, read_presets, save_preset
 from commands.write import shell_text
 from domain import Config
-from reference.published import Command, load_commands, load_published
+from reference.published import PublishedCommand, load_commands, load_published
 
 SHELF = read_presets([SHIPPED])
 GOOD = """name = "x"
@@ -42,7 +42,7 @@ def test_every_shipped_preset_is_valid() -> None:
 
 
 @pytest.mark.parametrize("command", load_commands(), ids=lambda one: one.id)
-def test_a_preset_generates_the_published_command_again(command: Command) -> None:
+def test_preset_regenerates_its_published_command(command: PublishedCommand) -> None:
     config = SHELF.presets[command.preset].launchable
     env = {} if config.image else config.env
     assert words_of(shell_text(config.argv, env)) == words_of(command.text)
@@ -75,7 +75,7 @@ def test_what_a_source_does_not_say_is_marked(stem: str) -> None:
         ('frame = ["vllm", "serve"]', 'frame = "vllm"', 2, "frame must be a list"),
         ('engine = "vllm"', 'engine = "vllm', 5, "this is not TOML"),
         ('name = "x"', "", 1, "the key name is missing"),
-        ("num_tokens = 2", 'num_tokens = 2\n[inferred]\nmodle = "?"', 11, "'modle' is no field of a configuration"),
+        ("num_tokens = 2", 'num_tokens = 2\n[inferred]\nmodle = "?"', 11, "'modle' is not a field of a configuration"),
     ],
 )
 def test_a_mistake_is_told_with_its_line(tmp_path: Path, old: str, new: str, line: int, said: str) -> None:

@@ -73,12 +73,12 @@ def launched(config: Config) -> list[str]:
 
 
 @pytest.mark.parametrize("paste", PASTES)
-def test_a_paste_reaches_its_program_as_from_a_shell(paste: str) -> None:
+def test_paste_reaches_program_as_from_a_shell(paste: str) -> None:
     assert launched(config_of(paste)) == in_bash(paste)
 
 
 @pytest.mark.parametrize("paste", PASTES)
-def test_a_copied_command_is_the_same_command_in_a_shell_and_in_pitwall(paste: str) -> None:
+def test_copied_command_equals_shell_and_pitwall(paste: str) -> None:
     config = config_of(paste)
     copied = shell_text(config.argv, {} if config.image else config.env)
     assert in_bash(copied) == in_bash(paste)
@@ -106,7 +106,7 @@ def generated(seed: int) -> str:
     return "vllm serve m --x=_" + draw.choice([" ", "\t", " \\\n", "  "]).join(words)
 
 
-def test_generated_commands_reach_their_program_as_from_a_shell() -> None:
+def test_generated_commands_match_a_shell() -> None:
     """In one bash; `X1` and such, which nothing sets, are no command that Pitwall starts."""
     pastes = [paste for paste in map(generated, range(400)) if not explain_lacks(paste)]
     assert len(pastes) > 300
@@ -121,7 +121,7 @@ def explain_lacks(paste: str) -> list[str]:
 
 
 @pytest.mark.parametrize("piece", ["''a", "$X'a'", "~=''", "=~", "\\\\''", "\\\\$X"])
-def test_a_word_of_many_pieces_takes_no_longer_for_each(piece: str) -> None:
+def test_word_of_many_pieces_stays_linear(piece: str) -> None:
     """Were it a piece times all before, this would take minutes."""
     paste = f"vllm serve m --x {piece * 10_000}'x'"
     assert launched(config_of(paste)) == in_bash(paste)
@@ -136,12 +136,12 @@ def test_a_quoted_secret_keeps_its_dollar(value: str) -> None:
     assert complete_argv(hidden.argv, hidden.secrets)[-1] == value
 
 
-def test_the_environment_of_a_process_keeps_its_quotes() -> None:
+def test_process_environment_keeps_its_quotes() -> None:
     config = config_of("A='$X' B=$X C='~/x' D=~/x vllm serve m")
     assert expand_config(config, ENVIRON)[0].env == {"A": "$X", "B": "x", "C": "~/x", "D": "/home/driver/x"}
 
 
-def test_what_a_paste_states_is_told_without_our_marks() -> None:
+def test_stated_paste_values_omit_internal_marks() -> None:
     assert explain("""vllm serve m --hf-overrides '{"$ref": 1}'""").as_json()["unknown_flags"] == [
         '--hf-overrides {"$ref": 1}'
     ]

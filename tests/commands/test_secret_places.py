@@ -49,7 +49,7 @@ def started(config: Config, secrets: dict[str, str]) -> list[str]:
 
 
 @pytest.mark.parametrize("paste", PASTES)
-def test_a_server_gets_every_secret_where_it_was_pasted(paste: str) -> None:
+def test_server_gets_secrets_at_their_places(paste: str) -> None:
     explanation, secrets = explain_with_secrets(paste)
     assert explanation.config and secrets
     assert started(explanation.config, secrets) == shlex.split(paste)
@@ -58,7 +58,7 @@ def test_a_server_gets_every_secret_where_it_was_pasted(paste: str) -> None:
 
 
 @pytest.mark.parametrize("paste", PASTES)
-def test_secrets_outlive_an_edit_a_sweep_a_preset_and_a_copied_command(paste: str) -> None:
+def test_secrets_survive_edit_sweep_and_copy(paste: str) -> None:
     explanation, secrets = explain_with_secrets(paste)
     config = explanation.config
     assert config
@@ -79,7 +79,7 @@ def test_secrets_outlive_an_edit_a_sweep_a_preset_and_a_copied_command(paste: st
     assert started(copied.config, variables_of(secrets)) == shlex.split(paste)
 
 
-def test_an_environment_is_filled_in_where_its_secret_stood() -> None:
+def test_environment_is_filled_at_the_secret() -> None:
     env = {"DB": "postgres://u:pass@h", "HF_TOKEN": "hf", "URLPW": "x", "MY_AUTH": "abc", "DISABLE_AUTH": "1", "A": "b"}
     config, secrets = take_secrets(Config(argv=("run",), env=env))
     assert config.env == {
@@ -95,12 +95,12 @@ def test_an_environment_is_filled_in_where_its_secret_stood() -> None:
     assert server_environ({"env": hidden.env, "marker": "m"}, hidden.secrets) == {**env, "PITWALL_RUN_ID": "m"}
 
 
-def test_a_secret_that_refers_to_another_variable_gets_its_value() -> None:
+def test_secret_with_a_reference_gets_its_value() -> None:
     hidden = hide_secrets([], {"HF_TOKEN": "$MINE", "KEY": "$KEY"}, {}, {"MINE": "mine"})
     assert hidden.secrets["HF_TOKEN"] == "mine" and hidden.env == {}
 
 
-def test_a_placeholder_is_a_secret_in_its_own_place_alone() -> None:
+def test_placeholder_is_secret_only_in_place() -> None:
     config = explain("vllm serve m --api-key vllm").config
     assert config and (config.engine, config.executable) == ("vllm", "vllm")
     assert config.argv == ("vllm", "serve", "m", "--api-key", MASK)

@@ -31,7 +31,7 @@ def config_of(command: str) -> Config:
         ("max_num_seqs", "4, 4, 8", (4, 8)),
     ],
 )
-def test_values_are_read_in_the_type_of_their_field(field: str, text: str, values: tuple[JsonValue, ...]) -> None:
+def test_values_are_read_by_field_type(field: str, text: str, values: tuple[JsonValue, ...]) -> None:
     assert read_values(field, text) == values
 
 
@@ -40,8 +40,8 @@ def test_values_are_read_in_the_type_of_their_field(field: str, text: str, value
     [
         ("max_num_seqs", "many", "many is not a value for max_num_seqs."),
         ("max_num_seqs", " , ", "There are no values for max_num_seqs."),
-        ("max_num_seqs", "9..1", "9..1 is no range"),
-        ("max_num_seqs", "1..1000000", "is no range of at most 64"),
+        ("max_num_seqs", "9..1", "9..1 is not a range"),
+        ("max_num_seqs", "1..1000000", "is not a range from low to high with at most 64"),
         ("speculative.colour", "1", "There is no field speculative.colour."),
     ],
 )
@@ -55,7 +55,7 @@ def test_a_range_of_endless_digits_is_a_sentence() -> None:
         read_values("max_num_seqs", "1.." + "9" * 5000)
 
 
-def test_a_sweep_is_every_combination_as_a_command() -> None:
+def test_sweep_gives_every_combination_as_command() -> None:
     axes = [Axis("speculative.num_tokens", (0, 2, 3)), Axis("kv_cache_dtype", ("auto", "fp8"))]
     variants = sweep_configs(config_of(VLLM), axes)
     assert [variant.name for variant in variants][:3] == [
@@ -76,7 +76,7 @@ def test_a_sweep_is_every_combination_as_a_command() -> None:
     ("command", "axis", "words"),
     [
         ("vllm serve m", Axis("speculative.num_tokens", (2,)), "the configuration has no speculation"),
-        ("llama-server -m a.gguf", Axis("tensor_parallel", (2,)), "tensor_parallel 2 cannot be said"),
+        ("llama-server -m a.gguf", Axis("tensor_parallel", (2,)), "tensor_parallel 2 cannot be expressed"),
         ("python -c 0", Axis("port", (2,)), "There is no command to write for engine 'other'"),
     ],
 )
@@ -101,7 +101,7 @@ def finished(engine: str, seconds: float, workload: str = "five", state: RunStat
     )
 
 
-def test_an_estimate_says_what_it_rests_on_and_is_none_without_evidence() -> None:
+def test_estimate_states_its_evidence_or_is_none() -> None:
     runs = [finished("vllm", 10), finished("vllm", 20), finished("vllm", 60), finished("sglang", 500)]
     runs += [finished("vllm", 1, state=RunState.FAILED), finished("vllm", 1, workload="watch")]
     known = estimate(4, "five", runs, Config(engine="vllm"))

@@ -48,7 +48,7 @@ def test_the_words_to_run_read_as_the_same_config(paste: str) -> None:
 
 
 @pytest.mark.parametrize("paste", PASTES)
-def test_a_command_written_from_the_fields_reads_as_the_same_config(paste: str) -> None:
+def test_written_command_reads_as_same_config(paste: str) -> None:
     config = bare(explain(paste).config)
     if config.executable == "./run-recipe.sh":
         pytest.skip("a recipe's settings stand in the recipe, not in fields")
@@ -60,7 +60,7 @@ def process_env(config: Config) -> dict[str, str]:
     return {} if config.image else config.env
 
 
-def test_an_edited_field_changes_the_command_and_keeps_the_rest() -> None:
+def test_edited_field_keeps_the_rest_of_command() -> None:
     config = explain(PODMAN).config
     assert config
     words = command_of(config.model_copy(update={"max_num_seqs": 8, "kv_cache_dtype": None}))
@@ -92,7 +92,7 @@ def test_secrets_are_copied_as_references() -> None:
     assert "abcdef" not in text and "ghijkl" not in text and "<secret>" not in text
 
 
-def test_a_word_that_ends_in_a_line_break_is_quoted() -> None:
+def test_word_ending_in_line_break_is_quoted() -> None:
     assert shell_text(["vllm", "serve", "o/m\n"]) == "vllm serve 'o/m\n'"
 
 
@@ -124,7 +124,7 @@ def test_any_config_survives_the_way_through_text(config: Config) -> None:
 
 
 @pytest.mark.skipif(not SHARED, reason="PITWALL_COMMANDS is not set: the real commands are not at hand")
-def test_every_real_command_that_can_be_run_goes_round() -> None:
+def test_every_runnable_command_round_trips() -> None:
     folder = Path(SHARED or "")
     pastes = [json.loads(path.read_text())["command"] for path in sorted(folder.glob("*.json"))]
     for path in sorted((folder.parent / "reference" / "facts").glob("seed_00?.json")):

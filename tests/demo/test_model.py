@@ -16,7 +16,7 @@ pytest.importorskip("gguf")
 SHAPE = replace(TINY, layers=1, width=32, ff_width=32)
 
 
-def test_equal_shapes_give_equal_bytes_and_other_shapes_other_names(tmp_path: Path) -> None:
+def test_equal_shapes_give_equal_bytes(tmp_path: Path) -> None:
     first, second = make_model(tmp_path / "a", SHAPE), make_model(tmp_path / "b", SHAPE)
     assert first.target.name == second.target.name
     assert first.target.read_bytes() == second.target.read_bytes()
@@ -29,7 +29,7 @@ def test_what_is_there_is_not_made_again(tmp_path: Path) -> None:
     assert make_model(tmp_path, SHAPE).target.stat().st_mtime_ns == made_at
 
 
-def test_two_processes_at_once_leave_two_whole_files_and_nothing_else(tmp_path: Path) -> None:
+def test_concurrent_writers_leave_whole_files(tmp_path: Path) -> None:
     code = (
         f"from pathlib import Path; from demo.model import TINY, make_model; make_model(Path({str(tmp_path)!r}), TINY)"
     )
@@ -57,7 +57,7 @@ def test_a_file_name_tells_its_shape(tmp_path: Path) -> None:
     assert shape_of(tmp_path / "gemma.gguf") is None
 
 
-def test_every_word_is_one_token_that_its_merges_reach() -> None:
+def test_every_word_is_a_token_its_merges_reach() -> None:
     vocabulary = build_vocabulary()
     pieces = set(vocabulary.tokens)
     assert len(pieces) == len(vocabulary.tokens)

@@ -50,7 +50,7 @@ def test_each_slot_has_room_for_4096_tokens(demo_server: DemoServer) -> None:
 
 
 @pytest.mark.parametrize("signalled", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_cleanly_even_with_a_stream_open(
+def test_signal_ends_cleanly_with_an_open_stream(
     signalled: signal.Signals, tiny_model: ModelFiles, tmp_path: Path
 ) -> None:
     port = free_ports(1)[0]
@@ -88,7 +88,7 @@ def test_a_port_in_use_is_one_sentence(tiny_model: ModelFiles) -> None:
     assert (done.returncode, done.stderr) == (1, f"demo: cannot listen on 127.0.0.1:{port}: Address already in use\n")
 
 
-def test_a_file_that_is_no_model_is_refused_with_llama_cpps_own_reason(tmp_path: Path) -> None:
+def test_bad_model_refused_with_llamacpp_reason(tmp_path: Path) -> None:
     (tmp_path / "bad.gguf").write_text("not a model")
     done = run_demo("serve", "-m", str(tmp_path / "bad.gguf"), "--port", str(free_ports(1)[0]))
     assert done.returncode == 1
@@ -98,7 +98,7 @@ def test_a_file_that_is_no_model_is_refused_with_llama_cpps_own_reason(tmp_path:
     assert "Traceback" not in done.stderr
 
 
-def test_a_missing_engine_is_told_with_what_to_install(tiny_model: ModelFiles) -> None:
+def test_missing_engine_names_the_needed_install(tiny_model: ModelFiles) -> None:
     code = "import sys; sys.modules['xllamacpp'] = None; from demo.__main__ import main; sys.exit(main())"
     command = [sys.executable, "-c", code, "serve", "-m", str(tiny_model.target), "--port", str(free_ports(1)[0])]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
@@ -106,7 +106,7 @@ def test_a_missing_engine_is_told_with_what_to_install(tiny_model: ModelFiles) -
     assert done.stderr == "demo: the demo engine is not installed: run 'pip install -r requirements-demo.txt'\n"
 
 
-def test_the_three_configurations_start_from_an_empty_folder(tmp_path: Path) -> None:
+def test_three_configs_start_from_empty_folder(tmp_path: Path) -> None:
     configs = demo_configs(tmp_path, shape=TINY)
     assert [c.config.speculative and c.config.speculative.method for c in configs] == [
         None,
@@ -129,7 +129,7 @@ def test_the_three_configurations_start_from_an_empty_folder(tmp_path: Path) -> 
         assert process.wait(30) == 0
 
 
-def test_a_port_of_the_demo_is_free_and_none_that_a_connection_may_get(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_demo_port_is_free_and_not_ephemeral(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its servers start minutes after their ports were chosen."""
     assert not set(presets.PORTS) & set(range(32768, 61000)), "what Linux gives unless it is set otherwise"
     (port,) = free_ports(1)

@@ -60,7 +60,7 @@ def choose_later(page: Page, title: str) -> None:
 
 def choose_no_workload(page: Page) -> None:
     """One run, which goes on until it is stopped."""
-    choose_workload(page, "None: watch what its users do")
+    choose_workload(page, "None: only watch its users' requests")
     expect(page.get_by_text("It runs until it is stopped")).to_be_visible()
 
 

@@ -65,7 +65,12 @@ def seed_courses(data: Path, seconds: int, names: dict[str, float]) -> list[str]
         began, arm = BEGAN + timedelta(days=number), arms.index(name.split(" #")[0])
         run_id = f"{began:%Y%m%d-%H%M%S}-000-c{number:03d}"
         ids.append(run_id)
-        config = Config(engine="vllm", model="m", argv=("vllm", "serve", "m", "--max-num-seqs", str(arm + 1)))
+        config = Config(
+            engine="vllm",
+            model="m",
+            max_num_seqs=arm + 1,
+            argv=("vllm", "serve", "m", "--max-num-seqs", str(arm + 1)),
+        )
         ended = began + timedelta(seconds=seconds)
         store.save_run(
             Run(id=run_id, name=name, color=arm, state=RunState.FINISHED, machine_id=machine_id(), config=config,

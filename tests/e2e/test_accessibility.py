@@ -19,9 +19,9 @@ from tests.e2e.page_at_rest import expect_whole, press, visit
 from tests.e2e.pitwall_process import Pitwall
 from tests.e2e.seeds import seed_finished
 from tests.ports import free_ports
-from tests.report.test_study_report import study_of_drafts
+from tests.web.report_export.test_study_report import study_of_drafts
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.pages]
 COMMAND = Config(engine="vllm", argv=("vllm", "serve", "m", "-c", "import sys; print('out of memory')"))
 DESKTOP: ViewportSize = {"width": 1200, "height": 1400}
 PHONE: ViewportSize = {"width": 390, "height": 844}
@@ -30,7 +30,7 @@ DRAWN = "(kind) => document.querySelector('.js-plotly-plot')?._fullData?.[0]?.ty
 TABS: dict[str, Callable[[Page], Locator]] = {
     "Configure and launch": launch_button,
     "Sweep": lambda page: page.get_by_text("The plan appears here"),
-    "Watch a running server": lambda page: page.get_by_role("heading", name="Anywhere else"),
+    "Watch a running server": lambda page: page.get_by_role("heading", name="Running anywhere else"),
     "Import": lambda page: page.get_by_text("Drop files here"),
 }
 
@@ -78,7 +78,7 @@ def test_runs_with_its_folds_open(look: Page, pitwall: Pitwall) -> None:
     assert broken_in_both_schemes(look) == []
 
 
-def test_runs_in_groups_with_one_folded_out_and_the_views_open(look: Page, pitwall: Pitwall) -> None:
+def test_grouped_runs_and_views_are_accessible(look: Page, pitwall: Pitwall) -> None:
     visit(look, f"{pitwall.url}/?group=engine&open=vllm")
     expect(look.locator(".pw-group").first).to_contain_text("2 runs")
     press(look.get_by_role("button", name="Views"))
@@ -97,7 +97,7 @@ def test_explore_with_its_chart(look: Page, pitwall: Pitwall, draw: str, kind: s
     assert broken_at_each_size(look, WINDOWS) == []
 
 
-def test_compare_its_statements_and_the_share_dialog(look: Page, pitwall: Pitwall, runs: list[str]) -> None:
+def test_compare_and_share_dialog_are_accessible(look: Page, pitwall: Pitwall, runs: list[str]) -> None:
     """The statements in each scheme as they are opened; the share dialog follows the scheme while it is open."""
     visit(look, f"{pitwall.url}/compare?run={runs[0]}&run={runs[1]}")
     expect(look.locator(".pw-refused")).to_contain_text("Ended")
@@ -129,7 +129,7 @@ def test_a_study_and_the_form_of_another(look: Page, pitwall: Pitwall) -> None:
     visit(look, f"{pitwall.url}/studies?study=study0")
     expect_whole(look.get_by_text("Which number of drafts?"))
     press(look.get_by_text("Begin a study").first)
-    expect_whole(look.get_by_label("Its file (TOML)"))
+    expect_whole(look.get_by_label("Study file (TOML)"))
     assert broken_at_each_size(look, WINDOWS) == []
 
 
@@ -137,7 +137,7 @@ def test_sql_with_an_answer(look: Page, pitwall: Pitwall) -> None:
     visit(look, f"{pitwall.url}/sql")
     press(look.get_by_role("button", name="Run", exact=True))
     expect(look.get_by_test_id("stDataFrame")).to_be_visible()
-    press(look.get_by_text("Asked before"))
+    press(look.get_by_text("History", exact=True))
     expect_whole(look.get_by_text(re.compile("IST: 2 rows")))
     assert broken_in_both_schemes(look) == []
     expect(look.locator(".pw-page-name")).to_be_hidden()
@@ -168,6 +168,6 @@ def test_what_a_stranger_sees(browser: Browser, pitwall: Pitwall) -> None:
     expect(page.get_by_role("button", name="Sign in")).to_be_visible()
     assert broken_in_both_schemes(page) == []
     page.goto(f"{pitwall.url}/share/cut-short")
-    expect(page.get_by_role("heading", name="This link is over")).to_be_visible()
+    expect(page.get_by_role("heading", name="This link is no longer valid")).to_be_visible()
     assert broken_in_both_schemes(page) == []
     page.context.close()

@@ -21,7 +21,7 @@ from tests.e2e.page_at_rest import current, fill_until, press, wait_for_rest
 from tests.e2e.pitwall_process import Pitwall, wait_until
 from tests.ports import free_ports
 
-pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.browser, pytest.mark.pages, pytest.mark.engine, pytest.mark.timeout(300)]
 SERVE = "vllm serve o/m --port 8000 --max-model-len 16K --trust-remote-code"
 
 
@@ -31,7 +31,7 @@ def set_field(page: Page, label: str, value: str) -> None:
     box.press("Enter")
 
 
-def test_the_form_says_what_was_pasted_and_writes_the_command(page: Page, pitwall: Pitwall) -> None:
+def test_form_shows_the_paste_and_writes_command(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/launch")
     paste(page, SERVE)
     expect(page.get_by_label("Context, tokens --max-model-len").first).to_have_value("16384")
@@ -44,7 +44,7 @@ def test_the_form_says_what_was_pasted_and_writes_the_command(page: Page, pitwal
     expect(page.get_by_label("KV cache type --kv-cache-dtype").first).to_have_value("")
 
 
-def test_a_paste_is_read_at_once_and_the_box_stays_the_browsers(page: Page, pitwall: Pitwall) -> None:
+def test_paste_is_read_at_once_in_the_native_box(page: Page, pitwall: Pitwall) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.goto(f"{pitwall.url}/launch")
     page.evaluate("text => navigator.clipboard.writeText(text)", SERVE)
@@ -63,7 +63,7 @@ def test_a_paste_is_read_at_once_and_the_box_stays_the_browsers(page: Page, pitw
     assert SERVE in undone and undone[-1] == "", undone
 
 
-def test_a_tab_runs_when_it_is_open_and_what_was_typed_stays(page: Page, pitwall: Pitwall) -> None:
+def test_tab_runs_when_open_and_keeps_text(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/launch")
     paste(page, SERVE)
     expect(page.get_by_label("Context, tokens --max-model-len").first).to_have_value("16384")
@@ -72,21 +72,23 @@ def test_a_tab_runs_when_it_is_open_and_what_was_typed_stays(page: Page, pitwall
     current(page.get_by_label("Name", exact=True)).press("Tab")
     press(page.get_by_role("tab", name="Sweep"))
     expect(
-        page.get_by_text("A sweep varies what stands under Configure and launch: o/m, on this machine.")
+        page.get_by_text("This sweep varies the configuration under Configure and launch: o/m, on this machine.")
     ).to_be_visible()
     press(page.get_by_role("tab", name="Import"))
     expect(page.get_by_test_id("stFileUploaderDropzoneInput")).to_have_count(1)
-    expect(page.get_by_text("A sweep varies what stands under")).to_have_count(0)
+    expect(page.get_by_text("This sweep varies the configuration under")).to_have_count(0)
     press(page.get_by_role("tab", name="Configure and launch"))
     expect(command_box(page)).to_have_value(SERVE)
     expect(page.get_by_label("Context, tokens --max-model-len").first).to_have_value("16384")
     expect(page.get_by_label("Name", exact=True)).to_have_value("kept")
 
 
-def test_a_preset_says_what_it_needs_and_what_it_leaves_open(page: Page, pitwall: Pitwall) -> None:
+def test_preset_lists_needs_and_open_values(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/launch?preset=gemma4-31b-b-vllm-fp8-block")
     expect(page.get_by_text("model is required.")).to_be_visible()
-    expect(page.get_by_text("It needs a GPU (NVIDIA RTX PRO 6000 Blackwell, 96 GB), and here is none")).to_be_visible()
+    expect(
+        page.get_by_text("It needs a GPU (NVIDIA RTX PRO 6000 Blackwell, 96 GB), but there is none here")
+    ).to_be_visible()
     launch = launch_button(page)
     expect(launch).to_be_disabled()
     set_field(page, "Model without a flag", "/hf/hub/mine")
@@ -96,7 +98,7 @@ def test_a_preset_says_what_it_needs_and_what_it_leaves_open(page: Page, pitwall
     expect(row).to_contain_text("not stated")
 
 
-def test_a_preset_is_saved_listed_and_a_broken_one_is_told_with_its_line(page: Page, pitwall: Pitwall) -> None:
+def test_presets_saved_and_broken_line_is_named(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/launch")
     paste(page, f"{SERVE} --api-key sk-very-secret-1234567890")
     press(page.get_by_role("button", name="Save as preset"))
@@ -112,24 +114,26 @@ def test_a_preset_is_saved_listed_and_a_broken_one_is_told_with_its_line(page: P
     expect(page.get_by_text("broken.toml:3: config.port must be a whole number, not '8000'.")).to_be_visible()
 
 
-def test_a_secret_typed_into_the_environment_stays_out_of_the_command(page: Page, pitwall: Pitwall) -> None:
+def test_secret_in_environment_is_not_in_command(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/launch")
     paste(page, "HF_HOME=/models vllm serve o/m --port 8000")
-    current(page.get_by_label("Variables, one a line")).first.fill("HF_HOME=/models\nHF_TOKEN=hf_typed_by_hand_123456")
-    current(page.get_by_label("Variables, one a line")).first.press("Control+Enter")
+    current(page.get_by_label("Variables, one per line")).first.fill(
+        "HF_HOME=/models\nHF_TOKEN=hf_typed_by_hand_123456"
+    )
+    current(page.get_by_label("Variables, one per line")).first.press("Control+Enter")
     expect(command_box(page)).to_have_value(re.compile(r'HF_TOKEN="?\$HF_TOKEN'))
     assert "hf_typed_by_hand" not in command_box(page).input_value()
-    current(page.get_by_label("Variables, one a line")).first.fill("no variable")
-    current(page.get_by_label("Variables, one a line")).first.press("Control+Enter")
-    expect(page.get_by_text("is no NAME=value line of an environment")).to_be_visible()
+    current(page.get_by_label("Variables, one per line")).first.fill("no variable")
+    current(page.get_by_label("Variables, one per line")).first.press("Control+Enter")
+    expect(page.get_by_text("is not a NAME=value line")).to_be_visible()
 
 
-def test_a_pasted_secret_reaches_the_server_is_not_asked_for_again_and_not_kept(page: Page, pitwall: Pitwall) -> None:
+def test_pasted_secret_reaches_server_not_disk(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/launch")
     script = "printenv HF_TOKEN | wc -c; exit 3"
     port = free_ports(1)[0]
     paste_launchable(page, f"HF_TOKEN=hf_pasted_by_hand_123456 /bin/sh -c '{script}' vllm serve o/m --port {port}")
-    expect(page.get_by_text("HF_TOKEN: as given, for this launch alone; not stored")).to_be_visible()
+    expect(page.get_by_text("HF_TOKEN: from the command, used for this launch only and not stored")).to_be_visible()
     expect(page.get_by_label("HF_TOKEN (secret, not stored)")).to_have_count(0)
     choose_no_workload(page)
     press(launch_button(page))
@@ -155,6 +159,7 @@ def test_a_run_is_relaunched_with_one_change(page: Page, pitwall: Pitwall) -> No
     wait_until(lambda: pitwall.states().get("First") in ("ready", "running"), 120)
     page.goto(f"{pitwall.url}/live?run={first}")
     press(page.get_by_role("button", name="Stop First"))
+    press(page.get_by_role("button", name="Stop it now"))
     wait_until(lambda: pitwall.states()["First"] == "finished", 60)
     page.goto(f"{pitwall.url}/run?run={first}")
     press(page.get_by_role("link", name="Relaunch with one change"))
@@ -164,7 +169,7 @@ def test_a_run_is_relaunched_with_one_change(page: Page, pitwall: Pitwall) -> No
     set_field(page, "Context, tokens --ctx-size", "2048")
     expect(page.locator(".pw-table tr", has_text="max_model_len")).to_contain_text("2048")
     set_repeats(page, 1)
-    press(page.get_by_text("Stop the server when its workload has ended"))  # it is looked at as long as that takes
+    press(page.get_by_text("Stop the server when its workload ends"))  # it is looked at as long as that takes
     current(page.get_by_label("Name", exact=True)).first.fill("Second")
     press(launch_button(page))
     page.wait_for_url(re.compile(r"/live\?run="))
@@ -176,15 +181,16 @@ def test_a_run_is_relaunched_with_one_change(page: Page, pitwall: Pitwall) -> No
     press(page.get_by_role("tab", name="Watch a running server"))
     current(page.get_by_label("URL of the server")).fill(f"http://localhost:{port}")
     press(current(page.get_by_role("button", name="Watch it")).last)
-    expect(page.get_by_text("is watched already, as the run 'Second'")).to_be_visible()
+    expect(page.get_by_text("is already watched as the run 'Second'")).to_be_visible()
     page.goto(f"{pitwall.url}/run?run={second}")
-    expect(page.get_by_text("as the server says it started")).to_be_visible()
+    expect(page.get_by_text("reported by the server")).to_be_visible()
     press(page.get_by_role("button", name="Stop Second"))
+    press(page.get_by_role("button", name="Stop it now"))
     wait_until(lambda: pitwall.states()["Second"] == "finished", 60)
 
 
 @pytest.mark.parametrize("path", ["", "compare"])
-def test_published_numbers_are_shown_and_never_ranked(page: Page, pitwall: Pitwall, path: str) -> None:
+def test_published_numbers_are_never_ranked(page: Page, pitwall: Pitwall, path: str) -> None:
     page.goto(f"{pitwall.url}/{path}?published=s000.A&published=s000.D")
     if not path:
         press(page.get_by_text("Published, not measured here"))

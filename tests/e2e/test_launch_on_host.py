@@ -60,15 +60,13 @@ def agent_as_offered(page: Page, pitwall: Pitwall) -> Iterator[subprocess.Popen[
                 os.killpg(process.pid, signal.SIGKILL)
 
 
-def test_a_server_on_another_machine_is_launched_watched_and_stopped(
-    page: Page, pitwall: Pitwall, box: Box, vllm: Path
-) -> None:
+def test_remote_server_launched_and_stopped(page: Page, pitwall: Pitwall, box: Box, vllm: Path) -> None:
     book_with(pitwall.data / "hosts.json", box.host)
     page.goto(f"{pitwall.url}/launch")
     paste_launchable(page, f"{vllm} serve o/m --port {free_ports(1)[0]}")
     choose_option(page, "On machine", "gpu-box")
-    page.get_by_role("button", name="Ask gpu-box what it lacks").click()
-    expect(page.get_by_text("gpu-box has what the command names.")).to_be_visible()
+    page.get_by_role("button", name="Check gpu-box").click()
+    expect(page.get_by_text("gpu-box has everything that the command names.")).to_be_visible()
     choose_no_workload(page)
     launch_button(page).click()
     page.wait_for_url(re.compile("/live"))
@@ -87,8 +85,8 @@ def test_a_server_on_another_machine_is_launched_watched_and_stopped(
         sampled = "SELECT count(*) FROM host_samples WHERE clock_offset_s IS NOT NULL AND cpu_ratio IS NOT NULL"
         wait_until(lambda: pitwall.sql(sampled)[0][0] > 0, WITHIN_S)
         page.reload()
-        expect(page.get_by_text("Its other machines")).to_be_visible()
-        expect(page.get_by_text("starts an agent there")).to_have_count(0)
+        expect(page.get_by_text("Other machines")).to_be_visible()
+        expect(page.get_by_text("start an agent there")).to_have_count(0)
         page.get_by_role("button", name=re.compile("^Stop")).first.click()
         wait_until(lambda: list(pitwall.states().values()) == ["finished"], WITHIN_S)
         assert agent.wait(WITHIN_S) == 0, "it ends with the run"

@@ -38,6 +38,6 @@ def test_the_whole_demo_is_answered(
     )
     requests = len(first_light.NAMES) * first_light.REQUESTS
     wait_until(lambda: len(pitwall.sql("SELECT 1 FROM requests WHERE error_kind IS NULL")) == requests, 60)
-    first_light.test_compare_answers_about_three_arms_of_three_starts(page, pitwall)
-    first_light.test_the_answer_in_the_terminal_is_that_of_the_requests(pitwall)
+    first_light.test_compare_answers_three_arms_by_starts(page, pitwall)
+    first_light.test_terminal_answer_matches_the_requests(pitwall)
     context.close()

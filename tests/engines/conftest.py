@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from engines import BY_NAME
-from engines.base import LogEvent, LogReading, Mark, ParsedSample
+from engines.base import LogEvent, LogMark, LogReading, ParsedSample
 
 
 class ReadLog(NamedTuple):
@@ -22,7 +22,7 @@ class ReadLog(NamedTuple):
         return [event for event in self.events if isinstance(event, ParsedSample)]
 
     def marks(self, kind: str) -> list[str]:
-        return [event.text for event in self.events if isinstance(event, Mark) and event.kind == kind]
+        return [event.text for event in self.events if isinstance(event, LogMark) and event.kind == kind]
 
 
 def read_log(engine: str, text: str | bytes, chunk: int | None = None) -> ReadLog:

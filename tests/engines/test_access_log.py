@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engines.access_log import is_look
+from engines.access_log import is_poll
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from engines.access_log import is_look
     ],
 )
 def test_a_look_at_the_server_says_nothing(line: str) -> None:
-    assert is_look(line)
+    assert is_poll(line)
 
 
 @pytest.mark.parametrize(
@@ -33,4 +33,4 @@ def test_a_look_at_the_server_says_nothing(line: str) -> None:
     ],
 )
 def test_anything_else_is_told(line: str) -> None:
-    assert not is_look(line)
+    assert not is_poll(line)

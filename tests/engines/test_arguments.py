@@ -34,7 +34,7 @@ def test_vllm_says_what_is_no_default() -> None:
 
 
 @pytest.mark.parametrize(("printed", "known"), [(b"1", None), (b"2", 2)])
-def test_a_vllm_engine_of_several_says_one_of_itself(printed: bytes, known: int | None) -> None:
+def test_vllm_data_parallel_engine_states_itself(printed: bytes, known: int | None) -> None:
     line = b"INFO 01-01 21:15:20 [core.py:93] Initializing a V1 LLM engine (v0.14.0) with config: model='m', "
     assert (
         stated("vllm", line + b"data_parallel_size=" + printed + b", dtype=torch.bfloat16, \n").data_parallel == known
@@ -54,7 +54,7 @@ def test_vllm_before_0_9_prints_them_all() -> None:
     assert config.speculative and config.speculative.model == "[ngram]" and config.speculative.num_tokens == 5
 
 
-def test_the_engines_own_line_speaks_where_no_arguments_were_kept() -> None:
+def test_engine_line_used_without_kept_arguments() -> None:
     log = (FIXTURES / "vllm/0.32-ngram.log").read_bytes().replace(b"non-default args", b"lost")
     config = stated("vllm", log)
     assert (config.model, config.max_model_len, config.dtype) == ("/srv/lab/model", 2048, "bfloat16")
@@ -70,7 +70,7 @@ def test_the_engines_own_line_speaks_where_no_arguments_were_kept() -> None:
         b" 'tp_size': 2, 'served_model_name': 'm', 'disable_cuda_graph': False, 'speculative_algorithm': 'EAGLE'}\n",
     ],
 )
-def test_sglang_says_them_as_a_dataclass_or_a_dict(line: bytes) -> None:
+def test_sglang_prints_arguments_as_class_or_dict(line: bytes) -> None:
     config = stated("sglang", line)
     assert (config.model, config.tensor_parallel, config.quantization) == ("org/m", 2, None)
     assert config.enforce_eager is None

@@ -61,7 +61,7 @@ def test_vllm_prompt_tokens_are_the_computed_ones() -> None:
     assert first.prompt_tokens_cached_total == 5248.0
 
 
-def test_vllm_speculation_counters_keep_the_identity_of_tokens() -> None:
+def test_vllm_speculation_keeps_token_identity() -> None:
     (s,) = fixture("vllm", "vllm-0.32-ngram.txt")
     assert s.definition == "vllm.counter"
     assert s.accepted_per_pos_total == [8562.0, 8391.0, 8391.0, 8220.0]
@@ -110,7 +110,7 @@ def test_vllm_names_of_all_ages(body: str, definition: str, kv: float | None, in
     assert (s.kv_usage_ratio, s.inter_token_count_total) == (kv, inter)
 
 
-def test_sglang_reads_the_live_counter_and_hides_zeroed_gauges() -> None:
+def test_sglang_live_counter_hides_zeroed_gauges() -> None:
     (s,) = fixture("sglang", "sglang-0.5.23.txt")
     assert (s.decode_tokens_total, s.prompt_tokens_total, s.prompt_tokens_cached_total) == (1031.0, 90.0, 35.0)
     assert (s.requests_running, s.requests_waiting) == (8.0, 2.0)
@@ -119,7 +119,7 @@ def test_sglang_reads_the_live_counter_and_hides_zeroed_gauges() -> None:
     assert (s.accept_length_gauge, s.accept_rate_gauge) == (None, None), "0 means no speculation, not zero acceptance"
 
 
-def test_sglang_takes_the_first_worker_of_each_dp_rank() -> None:
+def test_sglang_takes_first_worker_per_dp_rank() -> None:
     body = "".join(
         f'sglang:realtime_tokens_total{{mode="decode",dp_rank="{dp}",tp_rank="{tp}",pp_rank="0"}} {value}\n'
         f'sglang:num_running_reqs{{dp_rank="{dp}",tp_rank="{tp}",pp_rank="0"}} 1\n'
@@ -138,14 +138,14 @@ SPECULATING = (
 )
 
 
-def test_sglang_gauges_are_stale_while_nothing_runs() -> None:
+def test_sglang_gauges_are_stale_when_idle() -> None:
     (busy,) = samples("sglang", SPECULATING % 1 + 'sglang:context_len{tp_rank="0"} 4096\n')
     assert (busy.accept_length_gauge, busy.accept_rate_gauge, busy.generation_tps_gauge) == (2.5, 0.5, 80.0)
     (idle,) = samples("sglang", SPECULATING % 0 + 'sglang:context_len{tp_rank="0"} 4096\n')
     assert (idle.accept_length_gauge, idle.accept_rate_gauge, idle.generation_tps_gauge) == (None, None, None)
 
 
-def test_sglang_rate_of_old_versions_is_not_strict_and_not_taken() -> None:
+def test_sglang_old_lenient_rate_is_not_taken() -> None:
     (old,) = samples("sglang", SPECULATING % 1)
     assert (old.accept_length_gauge, old.accept_rate_gauge) == (2.5, None)
 
@@ -159,7 +159,7 @@ def test_llamacpp_counters_of_both_ages() -> None:
     assert (old.generation_tokens_total, old.drafts_total, old.prompt_tokens_cached_total) == (60, None, None)
 
 
-def test_llamacpp_slots_show_the_live_one_and_leave_the_idle_unknown() -> None:
+def test_llamacpp_slots_show_live_idle_unknown() -> None:
     slots = json.loads((FIXTURES / "llamacpp-slots-busy.json").read_text())
     turn = replace(scrape("llamacpp", "llamacpp:n_decode_total 188\n"), slots=slots)
     rows = counters_of("llamacpp").slot_samples(turn)

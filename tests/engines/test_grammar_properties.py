@@ -62,7 +62,7 @@ def test_malformed_numbers_are_left_out(engine: str, read_log) -> None:
 @pytest.mark.parametrize("engine", LOGS)
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_any_log_cut_anywhere_gives_the_same_events(engine: str, data: st.DataObject, read_log) -> None:
+def test_log_cut_anywhere_gives_same_events(engine: str, data: st.DataObject, read_log) -> None:
     log = data.draw(log_bytes(engine))
     whole = read_log(engine, log)
     assert read_log(engine, log, chunk=data.draw(st.integers(1, 50))) == whole
@@ -71,7 +71,7 @@ def test_any_log_cut_anywhere_gives_the_same_events(engine: str, data: st.DataOb
 @pytest.mark.parametrize("engine", LOGS)
 @settings(max_examples=60)
 @given(data=st.data())
-def test_events_are_final_before_the_settled_offset(engine: str, data: st.DataObject) -> None:
+def test_events_are_final_before_settled_offset(engine: str, data: st.DataObject) -> None:
     log, cut = data.draw(log_bytes(engine)), data.draw(st.integers(0, 4000))
     grammar = BY_NAME[engine].log
     assert grammar is not None

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from engines.base import Line
+from engines.base import ParsedLine
 from engines.line_filter import LineFilter, Routine
 from engines.lines import KEPT_BYTES, LineSplitter, _read_with_prefixes, read_plain
 from engines.prefixes import YEARLESS, place_year, read_stamp, strip_prefixes
@@ -76,7 +76,7 @@ PREFIXED = {
 }
 
 
-def split(data: bytes, chunk: int | None = None, line_filter: LineFilter | None = None) -> list[Line]:
+def split(data: bytes, chunk: int | None = None, line_filter: LineFilter | None = None) -> list[ParsedLine]:
     splitter = LineSplitter(line_filter)
     size = chunk or max(len(data), 1)
     lines = [line for start in range(0, len(data), size) for line in splitter.feed(data[start : start + size])]
@@ -98,7 +98,7 @@ def test_only_lf_ends_a_line() -> None:
     assert {line.number for line in lines} == {1, 2}
 
 
-def test_of_a_progress_bar_the_last_drawing_counts() -> None:
+def test_last_drawing_of_a_progress_bar_counts() -> None:
     shards = "Loading safetensors checkpoint shards:"
     lines = split(f"(EngineCore pid=3) \r{shards}  50% Completed | 1/2\r{shards} 100% Completed | 2/2\n".encode())
     assert [line.text for line in lines] == [f"{shards} 100% Completed | 2/2"]
@@ -116,12 +116,12 @@ def test_a_record_before_a_bar_is_found() -> None:
     assert [line.text for line in lines] == [MESSAGE, "Capturing CUDA graphs:  20%|█  | 2/10"]
 
 
-def test_a_record_behind_a_record_is_a_paste_without_its_wrapping() -> None:
+def test_record_after_record_is_a_bare_paste() -> None:
     lines = split(f'(APIServer pid=7) INFO:     1.2.3.4:5 - "GET / HTTP/1.1" 200 OK {RECORD}\n'.encode())
     assert len(lines) == 1
 
 
-def test_a_json_record_of_several_lines_gives_them_all() -> None:
+def test_multiline_json_record_is_read_whole() -> None:
     record = {
         "levelname": "ERROR",
         "message": "failed",
@@ -158,7 +158,7 @@ def test_a_needle_may_stand_at_the_end_of_a_line() -> None:
     ]
 
 
-def test_routine_lines_are_left_out_from_the_next_line_on() -> None:
+def test_routine_lines_skip_from_the_next_line() -> None:
     splitter = LineSplitter(LineFilter(routine=Routine(re.compile(b"^request"), re.compile(b"lost$"))))
     read = []
     for line in splitter.feed(b"request 1\nserving\nrequest 2\nrequest lost\na request\nend\nrequest 3\n"):
@@ -191,7 +191,7 @@ def test_the_first_line_that_is_cut_is_known(chunk: int | None) -> None:
     data = b"short\n" + longest + b"\ny" + longest + b"\nz" + longest + b"\n"
     for start in range(0, len(data), chunk or len(data)):
         list(splitter.feed(data[start : start + (chunk or len(data))]))
-    assert splitter.first_cut == (3, 7 + KEPT_BYTES)
+    assert splitter.first_truncated == (3, 7 + KEPT_BYTES)
 
 
 PARTS = st.one_of(
@@ -209,7 +209,7 @@ def test_cut_anywhere_gives_the_same_lines(data: bytes, chunk: int) -> None:
 @given(st.lists(PARTS, max_size=4).map(lambda parts: b"".join(parts).replace(b"\n", b"")))
 @example(b"INFO 05-20 01:43:25 [a.py:1] a | b")
 @example(b"INFO 05-20 01:43:25 [a.py:1] WARNING:vllm:x")
-def test_the_short_cut_reads_as_the_whole_way_does(raw: bytes) -> None:
+def test_short_cut_reads_like_the_full_path(raw: bytes) -> None:
     whole = raw.decode("utf-8", "replace").rstrip("\r")
     plain = read_plain(whole, 1, 0)
     if plain is not None:

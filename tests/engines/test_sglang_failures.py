@@ -30,7 +30,7 @@ FATAL = [
 
 
 @pytest.mark.parametrize("error", FATAL)
-def test_the_schedulers_exception_comes_before_its_echo(error: str, read_log) -> None:
+def test_scheduler_exception_precedes_its_echo(error: str, read_log) -> None:
     head = "[2026-06-07 12:16:01 TP{rank}] Scheduler hit an exception: "
     one = TRACEBACK.format(error=error)
     text = head.format(rank=1) + one + SIGQUIT + "\n" + head.format(rank=0) + one + SIGQUIT + "\n"
@@ -45,6 +45,16 @@ def test_an_echo_that_comes_first_is_listed_last(read_log) -> None:
         "RuntimeError: late",
         SIGQUIT.partition("] ")[2],
     ]
+
+
+def test_key_error_yields_to_its_explanation(read_log) -> None:
+    explanation = "ValueError: The model type `m5` is unknown to Transformers"
+    head = "[2026-06-07 12:16:01] Scheduler hit an exception: " + TRACEBACK.format(error="KeyError: 'm5'")
+    chained = (
+        f"During handling of the above exception, another exception occurred:\n{TRACEBACK.format(error=explanation)}"
+    )
+    assert read_log("sglang", head + chained).reading.errors[0] == explanation
+    assert read_log("sglang", head + SIGQUIT).reading.errors[0] == "KeyError: 'm5'"
 
 
 def test_an_open_traceback_is_not_settled() -> None:
@@ -70,21 +80,21 @@ def test_a_cause_without_a_traceback_is_found(line: str, read_log) -> None:
     assert read_log("sglang", line + "\n").reading.errors == [line.lstrip("`")]
 
 
-def test_a_request_that_fails_is_no_failure_of_the_server(read_log) -> None:
+def test_failed_request_is_no_server_failure(read_log) -> None:
     request = "[2026-06-09 03:35:23] Error in request: NPU function error\n[ERROR] 2026-06-09 ERR00100 call failed\n"
     text = request + TRACEBACK.format(error="RuntimeError: NPU function error")
     log = read_log("sglang", text)
     assert log.reading.errors == []
-    assert log.marks("warning") == ["A request failed, the server lives on: RuntimeError: NPU function error"]
+    assert log.marks("warning") == ["A request failed; the server keeps running: RuntimeError: NPU function error"]
     assert read_log("sglang", STARTED + TRACEBACK.format(error="ValueError: odd")).reading.errors == []
 
 
-def test_a_traceback_of_the_main_process_before_it_is_ready_is_fatal(read_log) -> None:
+def test_main_traceback_before_ready_is_fatal(read_log) -> None:
     log = read_log("sglang", TRACEBACK.format(error="ValueError: Unrecognized model in org/model."))
     assert log.reading.errors == ["ValueError: Unrecognized model in org/model."]
 
 
-def test_a_log_that_ends_inside_the_schedulers_traceback_says_so(read_log) -> None:
+def test_log_ending_in_traceback_says_so(read_log) -> None:
     text = "[2026-06-07 12:16:01 TP0] Scheduler hit an exception: " + TRACEBACK.partition("{error}")[0]
     assert read_log("sglang", text).reading.errors == ["Scheduler hit an exception"]
 
@@ -106,7 +116,7 @@ def test_warnings_that_matter(read_log) -> None:
     ("line", "sentence"),
     [
         ("OSError: [Errno 98] Address already in use", "The port is in use."),
-        ("Watchdog timeout (self.watchdog_timeout=300)", "The scheduler hung, and its watchdog ended it."),
+        ("Watchdog timeout (self.watchdog_timeout=300)", "The scheduler hung and its watchdog stopped it."),
     ],
 )
 def test_a_cause_without_a_traceback(line: str, sentence: str, read_log) -> None:
@@ -115,11 +125,11 @@ def test_a_cause_without_a_traceback(line: str, sentence: str, read_log) -> None
     assert log.marks("failure")[0] == f"{sentence} {line}"
 
 
-def test_an_interrupt_from_the_keyboard_is_no_failure(read_log) -> None:
+def test_keyboard_interrupt_is_no_failure(read_log) -> None:
     assert read_log("sglang", TRACEBACK.format(error="KeyboardInterrupt")).reading.errors == []
 
 
-def test_a_server_that_starts_again_is_not_ready_yet(read_log) -> None:
+def test_restarting_server_is_not_ready_yet(read_log) -> None:
     again = STARTED.partition("\n")[0].replace("speculative_num_draft_tokens=4", "x=1") + "\n"
     decode = "[2026-08-01 23:44:00] Decode batch, #running-req: 1, accept len: 2.50, #queue-req: 0\n"
     log = read_log("sglang", STARTED + again + TRACEBACK.format(error="ValueError: odd") + decode)
@@ -130,9 +140,7 @@ def test_a_server_that_starts_again_is_not_ready_yet(read_log) -> None:
 @pytest.mark.parametrize("engine", ["vllm", "sglang", "trtllm"])
 @pytest.mark.parametrize("name", ["RuntimeError", "torch.distributed.DistBackendError"])
 @pytest.mark.parametrize("is_ready", [False, True], ids=["starting", "serving"])
-def test_a_last_line_that_names_nccl_is_a_failure_without_its_traceback(
-    engine: str, name: str, is_ready: bool, read_log
-) -> None:
+def test_last_nccl_line_is_a_failure_alone(engine: str, name: str, is_ready: bool, read_log) -> None:
     """Of a server that serves, too, whose other exceptions are a request's own."""
     line = f"{name}: NCCL error: unhandled system error (run with NCCL_DEBUG=INFO for details)"
     ready = "INFO:     Application startup complete.\n" if is_ready else ""

@@ -126,13 +126,13 @@ def test_a_number_that_is_none_is_left_out() -> None:
     assert fields == {"type": "decode", "running": 1, "waiting": 0}
 
 
-def test_of_two_records_on_a_line_neither_borrows_from_the_other() -> None:
+def test_two_records_on_a_line_stay_separate() -> None:
     one = "[2026-01-01 10:00:00] Decode batch, #running-req: 1, #token: 5, #queue-req: 0"
     two = "[2026-01-01 10:00:01] Decode batch, #running-req: 2, #token: 6, accept len: 2.00, #queue-req: 1"
     assert read_stats(f"{one} {two}") == {"type": "decode", "running": 1, "tokens": 5, "waiting": 0}
 
 
-def test_a_record_broken_by_the_terminal_is_one_sample(read_log) -> None:
+def test_record_wrapped_by_terminal_is_one_sample(read_log) -> None:
     first = (
         "[2026-07-04 05:01:34 TP0] Decode batch, #running-req: 40, #token: 35, token usage: 0.74, npu graph: True, gen"
     )
@@ -199,7 +199,7 @@ def test_the_facts_of_a_start(read_log) -> None:
     assert log.reading.errors == []
 
 
-def test_of_several_ranks_the_smallest_pool_is_the_usable_one(read_log) -> None:
+def test_smallest_pool_of_ranks_is_usable(read_log) -> None:
     lines = [
         "[2026-01-04 00:41:26 DP1 TP1] Load weight end. type=A, avail mem=20.97 GB, mem usage=40.12 GB.",
         "[2026-01-04 00:41:26 DP0 TP0] Load weight end. type=A, avail mem=20.97 GB, mem usage=40.11 GB.",
@@ -219,7 +219,7 @@ def test_of_several_ranks_the_smallest_pool_is_the_usable_one(read_log) -> None:
     }
 
 
-def test_another_start_in_the_same_log_is_a_run_of_its_own(read_log) -> None:
+def test_second_start_in_the_log_is_its_own_run(read_log) -> None:
     startup = read_log("sglang", STARTUP + STARTUP.replace("67.56", "68.00")).reading.startup
     assert [run["model_load_gib"] for run in startup["runs"]] == [67.56, 68.0]
     assert startup["draft_load_gib"] == 1.58
@@ -257,7 +257,7 @@ def test_a_sample_in_the_stores_terms() -> None:
     assert sample.window_s is None and sample.accepted_tokens is None
 
 
-def test_the_strict_rate_needs_the_number_of_draft_tokens(read_log) -> None:
+def test_strict_rate_needs_draft_token_count(read_log) -> None:
     assert strict_acceptance_rate(3.4, 4) == pytest.approx(0.8)
     assert strict_acceptance_rate(3.4, None) is None
     assert strict_acceptance_rate(None, 4) is None

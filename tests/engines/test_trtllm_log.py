@@ -87,13 +87,13 @@ def test_every_form_of_a_start_up_line_is_read(line: str, read_log) -> None:
     assert read_log("trtllm", line + "\n").reading.startup == KV_LINES[line]
 
 
-def test_the_final_cache_counts_not_the_one_made_for_the_estimate(read_log) -> None:
+def test_final_cache_counts_not_the_estimate(read_log) -> None:
     line = "[TensorRT-LLM][INFO] [MemUsageChange] Allocated {gib} GiB for max tokens in paged KV cache ({tokens})."
     text = line.format(gib="1.00", tokens=8192) + "\n" + line.format(gib="78.30", tokens=3731744)
     assert read_log("trtllm", text).reading.startup == {"kv_cache_gib": 78.3, "kv_cache_tokens": 3731744}
 
 
-def test_the_cause_comes_before_what_follows_from_it(read_log) -> None:
+def test_cause_precedes_its_consequences(read_log) -> None:
     cause = "Executor creation failed due to insufficient GPU memory."
     log = read_log(
         "trtllm",
@@ -102,15 +102,21 @@ def test_the_cause_comes_before_what_follows_from_it(read_log) -> None:
         f"RuntimeError: {cause}\n",
     )
     assert log.reading.errors == [cause, "The following component could not be created: KV cache"]
-    assert log.marks("failure")[0] == f"The accelerator's memory does not hold the executor. {cause}"
+    assert log.marks("failure")[0] == f"The executor does not fit in the accelerator's memory. {cause}"
 
 
-def test_an_exception_is_the_servers_end_only_before_it_is_ready(read_log) -> None:
+def test_unknown_architecture_precedes_its_key(read_log) -> None:
+    cause = "model type `m5` but Transformers does not recognize this architecture."
+    log = read_log("trtllm", f"[TRT-LLM] [E] starts\nKeyError: 'm5'\nValueError: The checkpoint has {cause}\n")
+    assert log.reading.errors == [cause, "KeyError: 'm5'"]
+
+
+def test_exception_is_fatal_only_before_ready(read_log) -> None:
     ready, error = "INFO:     Application startup complete.\n", "ValueError: no such adapter\n"
     assert read_log("trtllm", error).reading.errors == ["ValueError: no such adapter"]
     log = read_log("trtllm", ready + error)
     assert log.reading.errors == []
-    assert log.marks("warning") == ["A request failed, the server lives on: ValueError: no such adapter"]
+    assert log.marks("warning") == ["A request failed; the server keeps running: ValueError: no such adapter"]
 
 
 def test_a_sample_in_the_stores_terms() -> None:

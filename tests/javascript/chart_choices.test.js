@@ -148,7 +148,7 @@ test("loads, phases, outages and ends are lines in the run's colour, and words a
   const marks = [{ t: 1010, kind: "load", text: "ladder" }, { t: 1020, kind: "phase", text: "8 at once" }, { t: 1030, kind: "outage", text: "no answer for 4 s" }, { t: 1040, kind: "throttle", text: "" }];
   const page = pageOf(modelOf("a", { series: series("gpu_power_w", [1001, 1050], [1, 1]), marks }, { ended_t: 1060, state: "finished" }));
   assert.deepEqual(markLines(page).map(({ x0, line }) => [x0, line.color, line.dash]), [[60, "color of a", "solid"], [10, "color of a", "solid"], [20, "color of a", "dot"], [30, "amber", "dash"], [40, "amber", "dash"]]);
-  assert.deepEqual([10, 20.2, 30, 25, 40, 60].map((moment) => markWords(page, moment)), ["a: load ladder begins", "a: phase 8 at once", "a: no answer for 4 s", "", "a: the GPU's clocks are held down by the hardware", "a: finished"]);
+  assert.deepEqual([10, 20.2, 30, 25, 40, 60].map((moment) => markWords(page, moment)), ["a: load ladder begins", "a: phase 8 at once", "a: no answer for 4 s", "", "a: the hardware limits the GPU's clocks", "a: finished"]);
   page.view.onWallClock = true;
   assert.equal(markWords(page, 1000), "a: ready");
 });

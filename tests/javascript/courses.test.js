@@ -132,7 +132,7 @@ test("the legend hides an arm's runs together, shows one arm alone, and all agai
     [...legend.root.querySelectorAll("button")].find((one) => one.getAttribute("aria-label") === name).onclick();
     return page.view.shown(page.models()).map((model) => model.id).join("");
   };
-  const shown = ["Hide A in the charts", "Show A in the charts", "Show A alone in the charts", "Show C alone in the charts"].map(press);
+  const shown = ["Hide A in the charts", "Show A in the charts", "Show only A in the charts", "Show only C in the charts"].map(press);
   assert.deepEqual(shown, ["c", "abc", "ab", "c"]);
   legend.refresh(page);
   assert.deepEqual([...legend.root.children].map((key) => [key.style.getPropertyValue("--lv-run"), key.classList.contains("lv-off")]), [["blue", true], ["brown", false]]);
@@ -148,9 +148,9 @@ test("where nothing goes on there is nothing to follow, and what failed is said"
   const toolbar = new Toolbar(pageOf(modelOf("a")), false);
   assert.equal(toolbar.root.querySelectorAll("fieldset").length, 0);
   assert.equal(toolbar.follow.textContent, "Show all");
-  const said = [["loaded"], ["refused", "The charts did not come"]].map((status) => {
+  const said = [["loaded"], ["refused", "The charts could not be loaded"]].map((status) => {
     toolbar.setStatus(...status);
     return [toolbar.status.hidden, toolbar.status.textContent];
   });
-  assert.deepEqual(said, [[true, ""], [false, "The charts did not come"]]);
+  assert.deepEqual(said, [[true, ""], [false, "The charts could not be loaded"]]);
 });

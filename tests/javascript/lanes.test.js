@@ -184,3 +184,13 @@ test("new lines are added below; the line of the marked moment is the last one b
   });
   assert.deepEqual(marked, [[], ["three"], ["four"], []]);
 });
+
+test("a run whose answers loop is marked beside its speed, on its chip and its lane", () => {
+  const speed = { decode_tps: tile(96.5) };
+  const marks = [{}, { looping_ratio: tile(0.2) }, { looping_ratio: tile(0.2), looping_streams: tile(1) }, { looping_streams: tile(2) }, { looping_streams: tile(0) }];
+  const models = marks.map((mark) => modelOf({ now: { ...speed, ...mark } }));
+  const expected = ["", "\u27f2 20 % of answers loop", "\u27f2 1 stream loops now", "\u27f2 2 streams loop now", ""];
+  assert.deepEqual(models.map((model) => chipOf(model).speedNote.textContent), expected);
+  assert.deepEqual(models.map((model) => laneOf(model).note.textContent), expected);
+  assert.deepEqual(models.map((model) => chipOf(model).root.classList.contains("lv-loops")), expected.map(Boolean));
+});

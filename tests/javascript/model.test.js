@@ -103,3 +103,8 @@ test("the other machines of a run are the newest that were told, and a snapshot 
   model.apply(snapshot());
   assert.deepEqual(model.nodes, []);
 });
+
+test("a cancelled run has ended", () => {
+  const hasEnded = (state) => modelOf(snapshot({ meta: { ...META, state } })).isFinal;
+  assert.deepEqual(["queued", "running", "finished", "failed", "cancelled"].map(hasEnded), [false, false, true, true, true]);
+});

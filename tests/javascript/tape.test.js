@@ -17,12 +17,13 @@ test("pieces of several streams stand in the order in which they came, and their
   assert.equal(tape.end_s, 3);
 });
 
-test("the rate is of the last second, and not known before one has passed and after the end", () => {
+test("the rate is of the last second, not known before one has passed, and the mean from the end on", () => {
   const tape = new Tape([answer([0.5, 1.2, 1.4, 2], [1, 3, 5, 1])]);
   assert.equal(tape.rate(0.9), null);
   assert.equal(tape.rate(1.45), 9);
-  assert.equal(tape.rate(2), 9);
-  assert.equal(tape.rate(3.1), null);
+  assert.equal(tape.rate(2), 6, "nine tokens in the 1.5 s after the first");
+  assert.equal(tape.rate(3.1), 6);
+  assert.equal(new Tape([answer([1], [4])]).rate(3), null, "all at once shows no rate");
 });
 
 test("where the server counted no tokens pieces are counted, and nothing is called a token", () => {

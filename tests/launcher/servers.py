@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import psutil
 
 from domain import Config, Run, RunState
-from launcher.checks.preflight import LaunchRequest
+from launcher.checks.launch_request import LaunchRequest
 from machine.process_start import all_processes
 from samples import Batch
 from tests.ports import free_ports

@@ -19,7 +19,7 @@ from commands.explain import explain_with_secrets
 from commands.presets import SHIPPED, read_presets
 from commands.write import command_of, shell_text
 from domain import Config
-from launcher.checks.preflight import LaunchRequest
+from launcher.checks.launch_request import LaunchRequest
 from launcher.runs.supervisor import Supervisor
 from reference.published import load_commands
 from tests.launcher.recorders import environ_for, make_recorders, read_record
@@ -100,7 +100,7 @@ def own_words(record: dict[str, Any], home: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("fact", FACTS, ids=lambda fact: str(fact["id"]))
-def test_a_command_of_the_documents_reaches_its_program_as_written(
+def test_documented_command_arrives_as_written(
     launch: Launch, home: Path, tmp_path: Path, fact: dict[str, Any]
 ) -> None:
     config = explain_with_secrets(fact["text"])[0].config
@@ -116,9 +116,7 @@ def test_a_command_of_the_documents_reaches_its_program_as_written(
 
 
 @pytest.mark.parametrize("stem", sorted(PRESETS))
-def test_a_preset_reaches_its_program_as_its_text_does_in_a_shell(
-    launch: Launch, home: Path, tmp_path: Path, stem: str
-) -> None:
+def test_preset_reaches_program_as_from_a_shell(launch: Launch, home: Path, tmp_path: Path, stem: str) -> None:
     config = PRESETS[stem].launchable
     if config.model is None and "model" in PRESETS[stem].required:
         config = config.model_copy(update={"model": "organisation/model"})

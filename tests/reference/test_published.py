@@ -14,7 +14,7 @@ from reports.arms.claims import doubts
 CORPUS = os.environ.get("PITWALL_CORPUS")
 
 
-def test_every_number_has_its_configuration_source_and_line() -> None:
+def test_every_number_has_config_source_and_line() -> None:
     published = load_published()
     assert len(published) == 23
     numbers = [number for one in published.values() for number in one.numbers]
@@ -31,7 +31,7 @@ def test_a_known_number_says_what_it_is() -> None:
     assert b.find("no such metric") is None
 
 
-def test_a_contradiction_stands_beside_its_number_and_nowhere_else() -> None:
+def test_contradiction_is_only_beside_its_number() -> None:
     published = load_published()
     doubted = {(key, n.metric) for key, one in published.items() for n in one.numbers if n.id in doubts()}
     assert ("s000.B", "kv_capacity_tokens") in doubted and ("s004.turbo", "decode_tps_batched") in doubted

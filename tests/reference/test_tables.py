@@ -18,7 +18,7 @@ def table(title: str) -> PublishedTable:
 def words(one: PublishedTable, row: str) -> list[str]:
     """The cells of a row as they are read."""
     (cells,) = [cells for name, cells in one.rows if name == row]
-    return [" ".join(shown.words for shown in cell) for cell in cells]
+    return [" ".join(shown.cell_text for shown in cell) for cell in cells]
 
 
 COMPARISON = {
@@ -30,7 +30,7 @@ COMPARISON = {
 
 
 @pytest.mark.parametrize("row", COMPARISON)
-def test_the_first_document_compares_four_configurations(row: str) -> None:
+def test_first_document_compares_four_configs(row: str) -> None:
     told = words(table("Comparison table"), row)
     assert all(one in cell for one, cell in zip(COMPARISON[row], [*told[:2], *told[3:]], strict=True)), told
 
@@ -79,7 +79,7 @@ def test_the_other_documents_tables(title: str, row: str, cells: list[str]) -> N
     assert words(table(title), row) == cells
 
 
-def test_a_known_contradiction_stands_beside_the_cell() -> None:
+def test_known_contradiction_is_beside_its_cell() -> None:
     shown = published_table(table("Comparison table"))
     assert "doubt 1" in shown and "line 14" in shown
     assert "doubt 1" in published_table(table("Benchmark on RTX"))

@@ -17,7 +17,7 @@ from domain import Config, Run
 from reports.health import BEHIND_S, health_fields, health_sentences, is_fresh
 from samples import Batch, Event
 from settings import Settings
-from storage.files.lost import LostFile
+from storage.files.lost_files import LostFile
 from storage.health import StoreHealth
 from storage.store import Store
 from storage.writer import Writer
@@ -37,9 +37,13 @@ def test_all_is_well() -> None:
         (replace(WELL, ok=False, detail="Disk full."), [], "Pitwall keeps retrying. Disk full."),
         (replace(WELL, waiting_s=40.0, pending_rows=5000), [], "40 s behind: 5,000 rows wait to be written"),
         (replace(WELL, unpublished_s=90.0), [], "The published file is 90 s behind the store."),
-        (WELL, [Freshness("r1", {"log": 2 << 30}, [])], "Run: 2,048 MiB of its log are not read yet."),
-        (WELL, [Freshness("r1", {}, ["endpoint"])], "Run: endpoint does not answer; the rest of the run goes on."),
-        (replace(WELL, lost=(LOST,)), [], "Run r1: 20 rows of events are left out."),
+        (WELL, [Freshness("r1", {"log": 2 << 30}, [])], "Run: 2,048 MiB of its log have not been read yet."),
+        (
+            WELL,
+            [Freshness("r1", {}, ["endpoint"])],
+            "Run: its endpoint collector does not respond; the rest of the run continues.",
+        ),
+        (replace(WELL, lost_files=(LOST,)), [], "Run r1: 20 rows of events are left out."),
     ],
 )
 def test_what_is_wrong_is_a_sentence(store: StoreHealth, live: list[Freshness], words: str) -> None:
@@ -48,12 +52,12 @@ def test_what_is_wrong_is_a_sentence(store: StoreHealth, live: list[Freshness], 
 
 
 @pytest.mark.parametrize("behind", ["waiting_s", "unpublished_s"])
-def test_what_is_not_durable_or_published_in_time_is_not_fresh(behind: str) -> None:
+def test_late_durability_or_publishing_is_stale(behind: str) -> None:
     assert is_fresh(replace(WELL, **{behind: BEHIND_S - 1})) and not is_fresh(replace(WELL, **{behind: BEHIND_S}))
 
 
 def test_everybody_sees_numbers_and_no_path() -> None:
-    bad = replace(WELL, ok=False, detail="/secret/path is full", lost=(LOST,), waiting_s=BEHIND_S)
+    bad = replace(WELL, ok=False, detail="/secret/path is full", lost_files=(LOST,), waiting_s=BEHIND_S)
     body = health_fields(bad, [Freshness("r1", {"log": 7}, ["gpu"])])
     assert not is_fresh(bad)
     assert body["runs_with_lost_files"] == ["r1"] and body["store"]["waiting_s"] == BEHIND_S
@@ -69,7 +73,7 @@ def wait_for(holds: Callable[[], object]) -> None:
 
 
 @pytest.mark.publishes
-def test_a_store_that_takes_nothing_says_since_when(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stuck_store_says_since_when(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store.open(Settings(data_dir=tmp_path / "data"))
     assert store.health().waiting_s == 0.0
     with monkeypatch.context() as failing:
@@ -99,7 +103,7 @@ def test_the_loop_knows_how_far_a_log_is_read(tmp_path: Path) -> None:
 
     collector = FollowCollector("log", lambda _: log, lambda _: Nothing(), lambda *_: None)  # type: ignore[arg-type,return-value]
     assert collector.unread_bytes("r1") is None, "nothing is followed yet"
-    following = collector._following(run)
+    following = collector._follow(run)
     assert following is not None
     steps = following.tail.poll()
     next(steps)

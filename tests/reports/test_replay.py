@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 
 from analysis.comparison.facts import RunFacts
-from reports.runs.replay import replay, replayable
+from reports.runs.replay import replay, replay_scenes
 from storage.store import Store
-from tests.comparison.ideal_engine import IdealEngine
-from tests.comparison.stored.test_store_to_answer import SMALL, stored
+from tests.analysis.comparison.ideal_engine import IdealEngine
+from tests.analysis.comparison.stored.test_store_to_answer import SMALL, stored
 
 
-def test_all_tokens_come_back_in_the_time_that_they_took(store: Store) -> None:
+def test_all_tokens_replay_in_their_original_time(store: Store) -> None:
     rng = np.random.default_rng(3)
     facts = [IdealEngine(0.02, drafts=k).run("ladder", rng, dict(SMALL)) for k in (0, 4)]
     runs = [stored(store, one, k, 10 * k) for one, k in zip(facts, (0, 4), strict=True)]
-    shown = replayable(store, runs)
-    assert shown.unlike == () and len(shown.loads) == 2
+    shown = replay_scenes(store, runs)
+    assert shown.excluded == () and len(shown.loads) == 2
     scene = max((scene for scene in shown.scenes if scene.sequence is None), key=lambda scene: scene.concurrency)
     told = replay(store, shown, scene)
     for one in facts:
@@ -34,18 +34,18 @@ def test_all_tokens_come_back_in_the_time_that_they_took(store: Store) -> None:
     assert [len(answers) for answers in replay(store, shown, single).values()] == [1, 1]
 
 
-def test_a_run_of_another_workload_is_named_and_left_out(store: Store) -> None:
+def test_run_of_other_workload_named_and_omitted(store: Store) -> None:
     rng = np.random.default_rng(4)
     ladder = stored(store, IdealEngine(0.02).run("ladder", rng, dict(SMALL)), 0)
     other = stored(store, IdealEngine(0.02).run("five-prompts", rng, {}), 0, 10)
-    shown = replayable(store, [ladder, other])
-    assert shown.unlike == (other,) and list(shown.loads) == [ladder.id]
+    shown = replay_scenes(store, [ladder, other])
+    assert shown.excluded == (other,) and list(shown.loads) == [ladder.id]
 
 
-def test_what_one_page_draws_is_shared_among_the_runs(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_drawing_limit_is_shared_among_runs(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(5)
     facts = [_on_day(day, IdealEngine(0.02).run("ladder", rng, dict(SMALL))) for day in (0, 1)]
-    shown = replayable(store, [stored(store, one, 0, day) for day, one in enumerate(facts)])
+    shown = replay_scenes(store, [stored(store, one, 0, day) for day, one in enumerate(facts)])
     scene = max((scene for scene in shown.scenes if scene.sequence is None), key=lambda scene: scene.requests)
     monkeypatch.setattr("reports.runs.replay.MOST_ANSWERS", scene.requests)
     assert [len(answers) for answers in replay(store, shown, scene).values()] == [scene.requests // 2] * 2

@@ -8,10 +8,10 @@ import pytest
 from analysis.comparison.arms import arms_of
 from reports.arms.facts import facts_of
 from reports.arms.run_arms import run_arms
-from storage.ask import load_queries
+from storage.queries import load_queries
 from storage.store import Store
-from tests.comparison.ideal_engine import IdealEngine, repeats
-from tests.comparison.stored.test_store_to_answer import SMALL, stored
+from tests.analysis.comparison.ideal_engine import IdealEngine, repeats
+from tests.analysis.comparison.stored.test_store_to_answer import SMALL, stored
 from tests.many_runs import many_runs
 
 

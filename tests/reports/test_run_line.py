@@ -11,17 +11,16 @@ import pytest
 
 from analysis.runs.run_line import RunLine
 from domain import Config, Run, RunState, utc_now
-from reports.formulas import formulas
 from reports.runs import run_line
-from reports.runs.run_line import NOT_COMPUTED, compute_lines, in_order, lines_of
+from reports.runs.run_line import NOT_COMPUTED, compute_lines, lines_of, sort_runs
 from reports.runs.run_report import report_on
 from samples import Batch, CounterSample, Event
 from service import run_lines
 from service.run_lines import RunLineKeeper
 from settings import Settings
-from storage.ask.run_queries import RunFilter, find_runs
+from storage.queries.run_queries import RunFilter, find_runs
 from storage.store import Store
-from web.words import why
+from web.words import reason_text
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 RUN_IDS = ("r0", "r1", "r2")
@@ -73,9 +72,9 @@ def kept(store: Store) -> dict[str, float | None]:
     return {row["run_id"]: row["typical_tps"] for row in rows}
 
 
-def test_what_is_kept_is_what_is_computed_and_computed_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kept_line_equals_a_single_computation(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     fresh = computed(store)
-    assert [round(line.typical_tps or 0) for line in fresh.values()] == [100, 101, 102]
+    assert [round(line["typical_tps"] or 0) for line in fresh.values()] == [100, 101, 102]
     keep_all(store)
     monkeypatch.setattr(run_line, "report_on", lambda *_: pytest.fail("it was kept"))
     assert asked(store) == fresh
@@ -95,13 +94,9 @@ def test_it_is_kept_over_a_restart_and_published(store: Store, settings: Setting
 
 def test_other_formulas_have_it_computed_anew(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     keep_all(store)
-    monkeypatch.setattr(run_lines, "formulas", lambda: "others")
+    monkeypatch.setattr(run_lines, "line_version", lambda: "others")
     assert RunLineKeeper(store).keep_next() == 3
     assert store.query("SELECT DISTINCT formulas FROM run_reports")["formulas"].to_pylist() == ["others"]
-
-
-def test_the_formulas_have_a_checksum_of_what_they_are_made_of() -> None:
-    assert len(formulas()) == 16 and formulas() == formulas()
 
 
 def test_rows_that_come_later_end_what_was_kept(store: Store) -> None:
@@ -110,10 +105,10 @@ def test_rows_that_come_later_end_what_was_kept(store: Store) -> None:
     assert kept(store).keys() == {"r0", "r2"}
     later = asked(store)["r1"]
     keep_all(store)
-    assert asked(store)["r1"] == later and later.typical_tps != 101
+    assert asked(store)["r1"] == later and later["typical_tps"] != 101
 
 
-def test_a_line_that_was_computed_while_rows_came_is_not_kept(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_line_computed_amid_new_rows_is_not_kept(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     def slowly(source: Store, runs: list[Run], reports: Any) -> dict[str, RunLine]:
         lines = compute_lines(source, runs, reports)
         store.write(Batch((Event("r2", NOW, "state", "late"),))).result()
@@ -131,9 +126,7 @@ def test_a_run_that_ends_anew_is_computed_anew(store: Store) -> None:
     assert RunLineKeeper(store).keep_next() == 1
 
 
-def test_one_that_cannot_be_computed_costs_no_other_and_is_tried_again(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_line_is_isolated_and_retried(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     fresh = computed(store)
     with monkeypatch.context() as broken:
         broken.setattr(run_line, "compute_lines", fails_for_r2)
@@ -150,15 +143,15 @@ def test_it_is_tried_again_after_a_while(store: Store, monkeypatch: pytest.Monke
         broken.setattr(run_line, "compute_lines", fails_for_r2)
         keeper.keep_next()
     assert keeper.keep_next() == 0 and asked(store)["r2"] == NOT_COMPUTED
-    monkeypatch.setattr(run_lines, "AGAIN_AFTER_S", 0.0)
+    monkeypatch.setattr(run_lines, "RETRY_AFTER_S", 0.0)
     assert keeper.keep_next() == 1 and asked(store)["r2"] == computed(store)["r2"]
 
 
-def test_a_page_that_computes_tells_it_of_that_run_alone(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_computing_page_reports_only_its_run(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     fresh = computed(store)
     monkeypatch.setattr(run_line, "compute_lines", fails_for_r2)
     assert asked(store) == fresh | {"r2": NOT_COMPUTED}
-    assert "could not be computed" in why(asked(store)["r2"].reason)
+    assert "could not be computed" in reason_text(asked(store)["r2"].reason)
 
 
 def fails_for_r2(source: Store, runs: list[Run], reports: Any = None) -> dict[str, RunLine]:
@@ -171,7 +164,7 @@ def found(store: Store, **asked: object) -> list[str]:
     return [run.id for run in find_runs(store, RunFilter(**asked), 10)]
 
 
-def test_runs_are_found_by_their_speed_the_unknown_last(store: Store) -> None:
+def test_runs_sort_by_speed_with_unknown_last(store: Store) -> None:
     failed = run_of("r9").model_copy(update={"state": RunState.FAILED, "started_at": NOW + timedelta(hours=1)})
     store.save_run(failed)
     assert found(store, order_by="typical")[0] == "r9", "nothing is known yet: the newest is the first"
@@ -184,7 +177,7 @@ def test_runs_are_found_by_their_speed_the_unknown_last(store: Store) -> None:
     assert found(store, order_by="name", is_reversed=True) == found(store, order_by="name")[::-1]
 
 
-def test_a_run_that_has_just_ended_stands_where_its_speed_belongs(store: Store) -> None:
+def test_just_ended_run_is_sorted_by_its_speed(store: Store) -> None:
     """Nothing is kept of it yet, and only two runs are shown: it is among them, and in its place."""
     keep_all(store)
     store.write(counters("r3", 101.5))
@@ -192,9 +185,9 @@ def test_a_run_that_has_just_ended_stands_where_its_speed_belongs(store: Store) 
     runs = find_runs(store, RunFilter(order_by="typical"), 2)
     assert {run.id for run in runs} == {"r3", "r2"}
     lines = lines_of(store, runs)
-    assert [run.id for run in in_order(runs, lines, "typical")] == ["r2", "r3"]
-    assert [run.id for run in in_order(runs, lines, "typical", is_reversed=True)] == ["r3", "r2"]
-    assert in_order(runs, lines, "newest") == runs and in_order(runs, {}, "peak") == runs
+    assert [run.id for run in sort_runs(runs, lines, "typical")] == ["r2", "r3"]
+    assert [run.id for run in sort_runs(runs, lines, "typical", is_reversed=True)] == ["r3", "r2"]
+    assert sort_runs(runs, lines, "newest") == runs and sort_runs(runs, {}, "peak") == runs
 
 
 def test_runs_are_found_by_when_they_started(store: Store) -> None:
@@ -218,6 +211,22 @@ def test_the_peak_is_that_of_one_request_alone(store: Store) -> None:
     store.write(Batch(tuple(map(look, range(41)))))
     store.save_run(run_of("both"))
     (line,) = compute_lines(store, [run_of("both")]).values()
-    assert line.peak_tps == pytest.approx(50.0)
+    assert line["peak_tps"] == pytest.approx(50.0)
     (report,) = report_on(store, [run_of("both")])
-    assert report.summary.maximum_tps == pytest.approx(50.0), "of the same windows"
+    assert report.summary.alone.peak and report.summary.alone.peak.maximum == pytest.approx(50.0), "of the same windows"
+
+
+def test_floor_is_the_slowest_decoding(store: Store) -> None:
+    """Twenty seconds at 50 tok/s, then twenty at 80: the 10th percentile is of the slow ones."""
+    fixed = {"first_tokens_total": 1.0, "prompt_tokens_total": 9.0, "requests_running": 1.0}
+    samples = []
+    for second in range(41):
+        tokens = 50.0 * min(second, 20) + 80.0 * max(0, second - 20)
+        totals = {"generation_tokens_total": tokens, "inter_token_count_total": tokens}
+        samples.append(
+            CounterSample("floor", NOW + timedelta(seconds=second), float(second), "vllm.counter", **totals, **fixed)
+        )
+    store.write(Batch(tuple(samples)))
+    store.save_run(run_of("floor"))
+    (line,) = compute_lines(store, [run_of("floor")]).values()
+    assert line["floor_tps"] == pytest.approx(50.0) and line["peak_tps"] == pytest.approx(80.0)

@@ -16,8 +16,8 @@ from reports.runs.run_line import compute_lines
 from samples import Batch, CounterSample, GpuSample, HostSample, Sample
 from service.run_lines import RunLineKeeper
 from settings import Settings
-from storage.ask.explore_queries import METRICS, View, ask_view, explore_sql
-from storage.ask.run_queries import RunFilter
+from storage.queries.explore_queries import METRICS, View, explore_sql, read_view
+from storage.queries.run_queries import RunFilter
 from storage.store import Store
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -83,31 +83,31 @@ def store(settings: Settings) -> Iterator[Store]:
     opened.close()
 
 
-def test_the_numbers_of_a_run_are_those_that_were_measured(store: Store) -> None:
+def test_run_numbers_match_the_measurement(store: Store) -> None:
     line = compute_lines(store, [run_of("known")])["known"]
-    assert (line.preemptions, line.kv_usage_peak_ratio, line.gpu_memory_peak_gib) == (3.0, 0.75, 21.0)
-    assert line.acceptance_rate == pytest.approx(0.5)
-    assert line.gpu_power_w == pytest.approx(500.0) and line.server_cores == pytest.approx(2.5)
-    assert line.host_busy_ratio == pytest.approx(0.5) and line.tokens_per_j == pytest.approx(4000 / (500 * 40))
+    assert (line["preemptions"], line["kv_usage_peak_ratio"], line["gpu_memory_peak_gib"]) == (3.0, 0.75, 21.0)
+    assert line["acceptance_rate"] == pytest.approx(0.5)
+    assert line["gpu_power_w"] == pytest.approx(500.0) and line["server_cores"] == pytest.approx(2.5)
+    assert line["host_busy_ratio"] == pytest.approx(0.5) and line["tokens_per_j"] == pytest.approx(4000 / (500 * 40))
     (facts,) = facts_of(store, [run_of("known")])
-    assert line.tokens_per_j == tokens_per_j(facts.loads, facts.conditions), "Compare has the same"
+    assert line["tokens_per_j"] == tokens_per_j(facts.loads, facts.conditions), "Compare has the same"
 
 
-def test_explore_draws_them_and_what_is_not_known_is_null(store: Store) -> None:
+def test_explore_draws_unknown_as_null(store: Store) -> None:
     while RunLineKeeper(store).keep_next():
         pass
     drawn = {
-        name: {row["run_id"]: row["y"] for row in ask_view(store, explore_sql(RunFilter(), View(name, "k"), METRICS))}
+        name: {row["run_id"]: row["y"] for row in read_view(store, explore_sql(RunFilter(), View(name, "k"), METRICS))}
         for name in FURTHER
     }
     assert all(values["known"] for values in drawn.values())
     assert {name: values["unknown"] for name, values in drawn.items()} == dict.fromkeys(FURTHER)
 
 
-def test_preemptions_are_not_known_where_a_restart_hides_some(store: Store) -> None:
+def test_preemptions_unknown_after_hidden_restart(store: Store) -> None:
     at = NOW + timedelta(seconds=SECONDS)
     again = CounterSample(
         "known", at, float(SECONDS), "vllm.counter", generation_tokens_total=0.0, preemptions_total=0.0
     )
     store.write(Batch((again,))).result()
-    assert compute_lines(store, [run_of("known")])["known"].preemptions is None
+    assert compute_lines(store, [run_of("known")])["known"]["preemptions"] is None

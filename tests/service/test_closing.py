@@ -56,7 +56,7 @@ def opened_and_closed(settings: Settings) -> None:
         pass
 
 
-def test_what_is_opened_is_closed_in_reverse_with_a_server_under_way(recorded: Recorded, data: Settings) -> None:
+def test_parts_close_in_reverse_of_opening(recorded: Recorded, data: Settings) -> None:
     with no_thread_stays():
         with opened_core(data) as core:
             run = core.supervisor.launch(request_for())
@@ -69,7 +69,7 @@ def test_what_is_opened_is_closed_in_reverse_with_a_server_under_way(recorded: R
 
 
 @pytest.mark.parametrize("part", CORE, ids=lambda part: part.name)
-def test_a_part_that_cannot_be_opened_leaves_none_before_it_open(
+def test_failed_opening_closes_earlier_parts(
     part: Part, recorded: Recorded, data: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched, no_thread_stays():
@@ -81,7 +81,7 @@ def test_a_part_that_cannot_be_opened_leaves_none_before_it_open(
     Store.open(data).close()
 
 
-def test_runs_that_cannot_be_taken_up_leave_nothing_open(
+def test_failed_takeover_leaves_nothing_open(
     recorded: Recorded, data: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Supervisor, "adopt_all", broken)
@@ -91,7 +91,7 @@ def test_runs_that_cannot_be_taken_up_leave_nothing_open(
 
 
 @pytest.mark.parametrize("part", CORE, ids=lambda part: part.name)
-def test_a_part_that_cannot_be_closed_is_said_and_keeps_no_other_open(
+def test_failed_close_is_reported_others_close(
     part: Part,
     recorded: Recorded,
     data: Settings,
@@ -107,7 +107,7 @@ def test_a_part_that_cannot_be_closed_is_said_and_keeps_no_other_open(
     assert said.exc_info and BROKEN in str(said.exc_info[1])
 
 
-def test_each_of_two_that_cannot_be_closed_is_said(
+def test_two_failed_closes_are_both_reported(
     recorded: Recorded, data: Settings, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     for part in (one for one in CORE if one.name in {"Inbox", "StudyRunner"}):
@@ -118,7 +118,7 @@ def test_each_of_two_that_cannot_be_closed_is_said(
     assert recorded.closed == NAMES[::-1]
 
 
-def test_an_error_of_who_uses_it_closes_all_and_comes_through(recorded: Recorded, data: Settings) -> None:
+def test_user_error_closes_all_and_is_raised(recorded: Recorded, data: Settings) -> None:
     def used(core: Core) -> None:
         raise ValueError("theirs")
 
@@ -132,21 +132,21 @@ import asyncio, json
 import app
 from service.fleet import Fleet
 from tests.service.parts import CORE, Part, Recorded
-from web.live.elsewhere.relay import Elsewhere
+from web.live.peers.relay import PeerRelay
 from web.live.hub import LiveHub
 
 async def lived():
     async with app.lifespan(app.app):
         pass
 
-parts = (*CORE, Part(Fleet, "__init__"), *(Part(of, "__aenter__", "__aexit__") for of in (Elsewhere, LiveHub)))
+parts = (*CORE, Part(Fleet, "__init__"), *(Part(of, "__aenter__", "__aexit__") for of in (PeerRelay, LiveHub)))
 recorded = Recorded(parts)
 asyncio.run(lived())
 print(json.dumps([[part.name for part in parts], recorded.opened, recorded.closed]))
 """
 
 
-def test_the_whole_application_closes_what_it_opens_in_reverse(tmp_path: Path) -> None:
+def test_whole_application_closes_in_reverse(tmp_path: Path) -> None:
     (port,) = free_ports(1)
     environ = os.environ | {"PITWALL_DATA": str(tmp_path / "data"), "PITWALL_PORT": str(port)}
     command = [sys.executable, "-c", WHOLE]

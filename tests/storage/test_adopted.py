@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from domain import AdoptedPoint, AuditEntry, Config, Run, WorkloadSpec
-from reports.arms.adopted import about, masked, point_words, standing
+from reports.arms.adopted_points import active_points, describe_point, mask_line, points_about
 from settings import Settings
 from storage.published_query import published_query
 from storage.store import Store
@@ -32,7 +32,7 @@ def point(number: int, **fields: object) -> AdoptedPoint:
     return AdoptedPoint.model_validate(told | fields)
 
 
-def test_a_point_outlives_a_restart_as_it_was_and_is_in_the_audit(settings: Settings) -> None:
+def test_point_survives_restart_and_is_audited(settings: Settings) -> None:
     first, second = point(1), point(2, supersedes="p1", purpose=None, workload=None)
     store = Store.open(settings)
     for one in (first, second):
@@ -44,13 +44,13 @@ def test_a_point_outlives_a_restart_as_it_was_and_is_in_the_audit(settings: Sett
     again.close()
 
 
-def test_a_record_with_the_same_id_is_added_and_replaces_nothing(store: Store) -> None:
+def test_record_with_same_id_replaces_nothing(store: Store) -> None:
     store.adopt(point(1), [])
     store.adopt(point(1, reason="another"), [])
     assert sorted(one.reason for one in store.adopted()) == ["another", "fastest <b>at</b> eight"]
 
 
-def test_the_view_tells_what_took_its_place_and_is_published(settings: Settings, store: Store) -> None:
+def test_view_shows_successor_and_is_published(settings: Settings, store: Store) -> None:
     for one in (point(1), point(2, supersedes="p1"), point(3, supersedes="p1"), point(4)):
         store.adopt(one, [])
     store.publish()
@@ -68,17 +68,19 @@ def test_the_view_tells_what_took_its_place_and_is_published(settings: Settings,
 
 def test_what_stands_and_what_is_about_some_runs() -> None:
     points = [point(2, supersedes="p1"), point(1)]
-    assert [one.id for one in standing(points)] == ["p2"]
+    assert [one.id for one in active_points(points)] == ["p2"]
     run = Run(id="r2", name="x", color=0, config=Config(), machine_id="m", created_at=NOW)
     other = run.model_copy(update={"id": "r9"})
-    assert about(points, [run]) == points and about(points, [other]) == []
-    assert about(points, [other.model_copy(update={"config": CONFIG})]) == points, "the same configuration"
-    assert "Superseded by arm 2 on 24 Nov 2026." in point_words(points[1], points)
-    assert point_words(points[0], points).startswith("Adopted for coding agents: arm 2, by Ada on 24 Nov 2026, resting")
+    assert points_about(points, [run]) == points and points_about(points, [other]) == []
+    assert points_about(points, [other.model_copy(update={"config": CONFIG})]) == points, "the same configuration"
+    assert "Superseded by arm 2 on 24 Nov 2026." in describe_point(points[1], points)
+    assert describe_point(points[0], points).startswith(
+        "Adopted for coding agents: arm 2, by Ada on 24 Nov 2026, based"
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "kept"), [("  a\n b ", "a b"), ("api_key=abcdefgh1234 is it", "api_key=<secret> is it")]
 )
-def test_what_a_person_writes_is_kept_without_secrets(text: str, kept: str) -> None:
-    assert masked(text) == kept
+def test_personal_text_is_kept_without_secrets(text: str, kept: str) -> None:
+    assert mask_line(text) == kept

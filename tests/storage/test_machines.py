@@ -10,9 +10,9 @@ from machine.identity import machine_at
 from samples import Batch, GpuSample, HostSample
 from service.this_machine import record_this_machine, this_machine
 from settings import Settings
-from storage.ask.machine_queries import machines
-from storage.ask.run_queries import RunFilter, find_runs, run_choices
 from storage.published_query import published_query
+from storage.queries.machine_queries import machines
+from storage.queries.run_queries import RunFilter, find_runs, run_choices
 from storage.store import Store
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
@@ -37,7 +37,7 @@ def told(machine_id: str, **fields: object) -> Machine:
     return Machine(**known | fields)  # type: ignore[arg-type]
 
 
-def test_a_machine_is_told_by_its_pitwall_and_keeps_its_label(store: Store) -> None:
+def test_machine_from_its_pitwall_keeps_its_label(store: Store) -> None:
     store.save_machine(told("m1")).result()
     store.label_machine("m1", "the spark")
     store.save_machine(told("m1", driver_version="600.0")).result()
@@ -50,7 +50,7 @@ def test_a_machine_is_told_by_its_pitwall_and_keeps_its_label(store: Store) -> N
     assert machines(store)[0].title(shows_host=False) == "m1"
 
 
-def test_another_machine_is_what_its_newest_run_noted(store: Store) -> None:
+def test_other_machine_matches_its_newest_run(store: Store) -> None:
     old = {"host": {"name": "old"}, "gpus": [], "gpus_reason": "none"}
     new = {"host": {"name": "box2", "cores": 8}, "gpus": [GPU], "gpus_reason": None, "driver_version": "1.2"}
     run_on(store, "r1", "m2", provenance=old)
@@ -71,7 +71,7 @@ def test_runs_are_found_by_their_machine(store: Store) -> None:
     assert [run.id for run in find_runs(store, RunFilter(machines=("m2",)), 10)] == ["r2"]
 
 
-def test_a_run_has_its_machines_with_the_gpus_that_were_sampled(store: Store) -> None:
+def test_run_has_machines_with_sampled_gpus(store: Store) -> None:
     run_on(store, "r1", "m1")
     store.write(
         Batch(
@@ -99,7 +99,7 @@ def test_this_machine_is_told_and_published(settings: Settings, store: Store) ->
     assert row["gpus"] or row["gpus_reason"]
 
 
-def test_a_server_at_this_machines_own_name_is_on_this_machine() -> None:
+def test_own_host_name_means_this_machine() -> None:
     assert machine_at(f"http://{socket.gethostname()}:8000", "here") == "here"
     assert machine_at("http://127.0.0.1:8000", "here") == "here"
     assert machine_at("http://192.0.2.7:8000", "here") == "remote-192.0.2.7"

@@ -15,11 +15,11 @@ from domain import Config, Run, RunState
 from notes import RunNote
 from redaction import mask_text
 from settings import Settings
-from storage.ask.note_queries import note_versions, notes
-from storage.ask.run_queries import RunFilter, find_runs, run_choices
 from storage.published_query import published_query
+from storage.queries.note_queries import note_versions, notes
+from storage.queries.run_queries import RunFilter, find_runs, run_choices
 from storage.store import Store
-from storage.transfer.archive import ArchiveError, written_archive
+from storage.transfer.archive import ArchiveError, write_archive
 from storage.transfer.bundle import NOTES, export_runs, portable
 from storage.transfer.bundle_import import import_bundle
 
@@ -38,7 +38,7 @@ def say(**fields: Any) -> Callable[[RunNote], RunNote]:
     return lambda note: note.model_copy(update=fields)
 
 
-def test_each_change_is_a_version_and_the_newest_is_shown(store: Store) -> None:
+def test_changes_are_versions_and_newest_is_shown(store: Store) -> None:
     seed(store, "r1")
     store.notes.change(["r1"], "operator", say(text="first", tags=("fp8",)))
     store.notes.change(["r1"], "operator", say(is_starred=True, coding=4))
@@ -77,7 +77,7 @@ def test_a_secret_in_a_note_is_not_stored(store: Store) -> None:
 
 
 @pytest.mark.parametrize("fields", [{"coding": 6}, {"coding": 0}, {"tags": ("x" * 41,)}, {"text": "x" * 20_001}])
-def test_what_is_out_of_its_limits_changes_nothing(store: Store, fields: dict[str, Any]) -> None:
+def test_out_of_limit_values_change_nothing(store: Store, fields: dict[str, Any]) -> None:
     seed(store, "r1")
     with pytest.raises(ValidationError):
         store.notes.change(["r1"], "operator", say(**fields))
@@ -132,7 +132,7 @@ def test_notes_of_another_run_are_refused(store: Store, elsewhere: Settings, tmp
     run = seed(store, "r1")
     store.notes.change(["r1"], "operator", say(text="x"))
     forged = [note.model_copy(update=update) for note in note_versions(store, ["r1"])]
-    with written_archive(tmp_path / "a.zip", "bundle", 1, NOW, ["r1"]) as archive:
+    with write_archive(tmp_path / "a.zip", "bundle", 1, NOW, ["r1"]) as archive:
         archive.add("runs/r1/run.json", portable(run, mask_text).model_dump_json().encode())
         archive.add("runs/r1/notes.json", NOTES.dump_json(forged))
     there = Store.open(elsewhere)

@@ -27,7 +27,7 @@ def share(share_id: str, made_at: datetime = NOW) -> Share:
     )
 
 
-def test_shares_outlive_a_restart_and_a_revoked_one_replaces_itself(settings: Settings) -> None:
+def test_shares_survive_restart_and_revocation(settings: Settings) -> None:
     first, second = share("s1"), share("s2", NOW + timedelta(seconds=1))
     revoked = first.model_copy(update={"revoked_at": NOW + timedelta(days=1)})
     store = Store.open(settings)
@@ -39,7 +39,7 @@ def test_shares_outlive_a_restart_and_a_revoked_one_replaces_itself(settings: Se
     again.close()
 
 
-def test_the_audit_is_published_and_shares_are_not(settings: Settings, store: Store) -> None:
+def test_audit_is_published_and_shares_are_not(settings: Settings, store: Store) -> None:
     store.save_share(share("s1"))
     store.record(
         [AuditEntry(NOW, "operator", "stop", "r1"), AuditEntry(NOW, "operator", "share", None, "it's for \x00 me")]
@@ -55,7 +55,7 @@ def test_the_audit_is_published_and_shares_are_not(settings: Settings, store: St
     assert shares == [{"n": 0}]
 
 
-def test_a_share_is_open_until_its_end_or_its_revocation() -> None:
+def test_share_is_open_until_end_or_revocation() -> None:
     one = share("s1")
     assert one.is_open(NOW) and not one.is_open(one.expires_at)
     assert not one.model_copy(update={"revoked_at": NOW}).is_open(NOW)

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from domain import Config, Run, RunState
-from load_records import Accuracy, AccuracyItem, Check, Load, Result
+from load_records import Accuracy, AccuracyItem, Load, Result, SuiteCheck
 from redaction import mask_text
 from samples import Batch, Sample
 from settings import Settings
-from storage.ask import load_queries
 from storage.published_query import published_query
+from storage.queries import load_queries
 from storage.rows import SAMPLE_TABLES
 from storage.store import Store
 from storage.transfer.bundle import export_runs
@@ -30,13 +30,13 @@ TOLD: tuple[Sample, ...] = (
         value=863.1, n=3, sd=4.5, concurrency=4, prompt_tokens=128, output_tokens=64, depth_tokens=0,
     ),
     Result(RUN, LOAD, NOW, "c4", "ttft_ms", "p99", "ms", "pitwall", reason="fewer than 100 values"),
-    Check(RUN, LOAD, NOW, "tools", "two calls", "streaming", False, "no JSON", {"answer": f"Bearer {SECRET}"}),
+    SuiteCheck(RUN, LOAD, NOW, "tools", "two calls", "streaming", False, "no JSON", {"answer": f"Bearer {SECRET}"}),
     Accuracy(
         RUN, LOAD, NOW, "sums", "number", "exact_match", 16, 20, 0.8, 0.584, 0.919, 0.0918, "h", {"limit": 20}, "1",
     ),
     AccuracyItem(RUN, LOAD, NOW, "sums", "number", "i", "3", None, True, "no answer came", "5"),
 )  # fmt: skip
-KINDS = (Load, Result, Check, Accuracy, AccuracyItem)
+KINDS = (Load, Result, SuiteCheck, Accuracy, AccuracyItem)
 
 
 def written(store: Store) -> Store:
@@ -56,7 +56,7 @@ def later(settings: Settings) -> Store:
 
 @pytest.mark.publishes
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_written_is_read_sealed_or_not_and_published(later: Store, settings: Settings, kind: type) -> None:
+def test_rows_read_alike_sealed_and_published(later: Store, settings: Settings, kind: type) -> None:
     asked = f"SELECT * FROM {SAMPLE_TABLES[kind]} ORDER BY ALL"
     before = written(later).query(asked)
     assert before.num_rows == sum(type(sample) is kind for sample in TOLD)
@@ -67,9 +67,9 @@ def test_what_is_written_is_read_sealed_or_not_and_published(later: Store, setti
         assert query(asked).equals(before)
 
 
-def test_a_load_comes_back_with_its_source_and_its_command(later: Store) -> None:
+def test_load_returns_with_source_and_command(later: Store) -> None:
     (load,) = load_queries.loads(written(later), [RUN])[RUN]
-    assert load.asked == TOLD[0]
+    assert load.plan == TOLD[0]
     later.close()
 
 
@@ -83,15 +83,15 @@ def test_a_bundle_carries_them_without_secrets(later: Store, tmp_path: Path) -> 
         asked = f"SELECT * FROM {SAMPLE_TABLES[kind]} ORDER BY ALL"
         theirs, ours = there.query(asked).to_pylist(), later.query(asked).to_pylist()
         assert SECRET not in str(theirs)
-        if kind not in (Load, Check):  # which have the secret
+        if kind not in (Load, SuiteCheck):  # which have the secret
             assert theirs == ours
     (load,) = load_queries.loads(there, [RUN])[RUN]
-    assert load.asked and load.asked.command and load.asked.command[:4] == COMMAND[:4]
+    assert load.plan and load.plan.command and load.plan.command[:4] == COMMAND[:4]
     there.close()
     later.close()
 
 
-def test_the_points_of_a_load_come_in_the_order_of_their_sizes(later: Store) -> None:
+def test_load_points_come_in_size_order(later: Store) -> None:
     sizes = [(depth, prompt, users) for depth in (0, 4096) for prompt in (40, 128, 1000) for users in (1, 2, 16)]
     shuffled = sorted(sizes, key=lambda size: str(size[::-1]))
     points = {size: "pp{1} d{0} c{2}".format(*size) for size in sizes}

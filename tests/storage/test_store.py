@@ -20,7 +20,7 @@ from settings import Settings
 from storage.database import StoreError
 from storage.rows import ROW_TABLES, tables_of
 from storage.store import Store
-from storage.writer import Pending, _insert
+from storage.writer import PendingWrite, _insert
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 
@@ -44,7 +44,7 @@ def test_the_runs_table_has_the_columns_of_a_run(store: Store) -> None:
     assert set(store.query("SELECT * FROM raw.runs").column_names) == {*Run.model_fields, "fingerprint"}
 
 
-def test_a_run_comes_back_as_it_was_saved_and_only_in_its_last_state(store: Store) -> None:
+def test_run_returns_as_saved_in_last_state(store: Store) -> None:
     config = Config(engine="vllm", speculative=Speculation(method="ngram", num_tokens=4), argv=("vllm", "serve"))
     run = make_run(
         config=config,
@@ -61,14 +61,14 @@ def test_a_run_comes_back_as_it_was_saved_and_only_in_its_last_state(store: Stor
     assert store.run("nobody") is None
 
 
-def test_runs_are_listed_newest_first_and_by_state(store: Store) -> None:
+def test_runs_listed_newest_first_and_by_state(store: Store) -> None:
     for run_id, state in (("a", "finished"), ("b", "failed"), ("c", "running")):
         store.save_run(make_run(run_id, state=state))
     assert [run.id for run in store.runs()] == ["c", "b", "a"]
     assert [run.id for run in store.runs([RunState.FAILED, RunState.FINISHED], limit=1)] == ["b"]
 
 
-def test_samples_and_positions_outlive_the_process(settings: Settings) -> None:
+def test_samples_and_positions_outlive_process(settings: Settings) -> None:
     store = Store.open(settings)
     position = TailPosition("r1", "/log", generation=1, inode=2**63 + 5, offset=10)
     store.write(Batch((event("one"),), (TailPosition("r1", "/log", 0, 1, 5),))).result()
@@ -88,7 +88,7 @@ def test_untrusted_values_do_not_stop_the_store(store: Store) -> None:
     assert row == {"text": "lone ?, nul \x00", "a": None, "b": "1"}
 
 
-def test_a_wrong_value_is_refused_to_its_giver_and_nobody_else(store: Store) -> None:
+def test_wrong_value_is_refused_to_its_giver(store: Store) -> None:
     with pytest.raises((TypeError, pa.ArrowInvalid)):
         store.write(Batch((CounterSample("r1", NOW, 1.0, "vllm.counter", drafts_total="many"),)))  # type: ignore[arg-type]
     store.write(Batch((event("fine"),))).result()
@@ -111,7 +111,7 @@ def test_rows_the_store_refuses_fail_alone(store: Store) -> None:
     assert store.health().ok
 
 
-def test_who_listens_hears_of_the_runs_a_commit_touched(store: Store) -> None:
+def test_listener_hears_the_runs_of_a_commit(store: Store) -> None:
     heard: list[frozenset[str]] = []
     store.on_commit(heard.append)
     store.write(Batch((event("x", "r1"), event("y", "r2")))).result()
@@ -120,14 +120,14 @@ def test_who_listens_hears_of_the_runs_a_commit_touched(store: Store) -> None:
     assert frozenset().union(*heard) == {"r1", "r2", "r3"}
 
 
-def test_a_run_is_saved_after_what_was_written_before_it(store: Store) -> None:
+def test_run_is_saved_after_earlier_writes(store: Store) -> None:
     for number in range(50):
         store.write(Batch((event(str(number)),)))
     store.save_run(make_run())
     assert store.query("FROM events").num_rows == 50
 
 
-def test_a_second_owner_is_refused_in_one_sentence_that_names_the_first(settings: Settings, store: Store) -> None:
+def test_second_owner_is_refused_naming_the_first(settings: Settings, store: Store) -> None:
     program = (
         "import sys; from pathlib import Path; from settings import Settings; from storage.store import Store\n"
         "Store.open(Settings(data_dir=Path(sys.argv[1])))"
@@ -138,7 +138,7 @@ def test_a_second_owner_is_refused_in_one_sentence_that_names_the_first(settings
     assert "StoreInUseError: Another Pitwall (pid " in ended.stderr.splitlines()[-1]
 
 
-def test_a_store_of_a_newer_pitwall_is_refused_politely(settings: Settings) -> None:
+def test_store_of_newer_pitwall_is_refused(settings: Settings) -> None:
     Store.open(settings).close()
     with duckdb.connect(str(settings.store_path)) as connection:
         connection.execute("INSERT INTO raw.migrations VALUES (9999, '9999_future.sql', now())")
@@ -146,7 +146,7 @@ def test_a_store_of_a_newer_pitwall_is_refused_politely(settings: Settings) -> N
         Store.open(settings)
 
 
-def test_a_file_that_is_no_store_is_refused_in_one_sentence(settings: Settings) -> None:
+def test_file_without_a_store_is_refused(settings: Settings) -> None:
     settings.data_dir.mkdir()
     settings.store_path.write_bytes(b"not a database" * 1000)
     with pytest.raises(StoreError, match=r"is damaged: .* restore a backup") as refusal:
@@ -161,7 +161,7 @@ def test_a_closed_store_takes_nothing_more(settings: Settings) -> None:
         store.write(Batch((event("late"),)))
 
 
-def test_each_row_type_of_the_domain_can_be_stored(store: Store) -> None:
+def test_every_domain_row_type_can_be_stored(store: Store) -> None:
     request = RequestRecord("r1", "q1", "five", "measure", "text", 0, 1, NOW, sampling={"temperature": 0})
     counter = CounterSample("r1", NOW, 1.0, "vllm.counter", accepted_per_pos_total=[3.0, 1.0])
     store.write(Batch((request, counter))).result()
@@ -169,7 +169,7 @@ def test_each_row_type_of_the_domain_can_be_stored(store: Store) -> None:
     assert store.query("SELECT accepted_per_pos_total AS p FROM counter_samples")["p"].to_pylist() == [[3.0, 1.0]]
 
 
-def test_definitions_replace_those_under_the_same_id(store: Store) -> None:
+def test_definitions_replace_the_same_id(store: Store) -> None:
     store.set_definitions(
         [
             MetricDefinition("a.counter", "decode_tps", "x / y", None),
@@ -200,7 +200,7 @@ class CountedStatements:
 def test_positions_of_one_commit_are_written_once(store: Store) -> None:
     """A log of gigabytes is read in thousands of pieces, and a position for each was a DELETE and an INSERT."""
     places = [TailPosition(f"r{n % 3}", "/log", 0, 1, n) for n in range(3000)]
-    given = [Pending(tables_of([place]), frozenset()) for place in places]
+    given = [PendingWrite(tables_of([place]), frozenset()) for place in places]
     with store._database.transaction() as cursor:
         counted = CountedStatements(cursor)
         _insert(counted, given)  # type: ignore[arg-type]
@@ -208,12 +208,12 @@ def test_positions_of_one_commit_are_written_once(store: Store) -> None:
     assert [store.tail_position(f"r{n}", "/log") for n in range(3)] == places[-3:]
 
 
-def test_the_last_of_several_that_have_a_key_stays_with_all_its_rows(store: Store) -> None:
-    def meaning(definition: str, *metrics: str) -> Pending:
+def test_last_of_equal_keys_stays_with_its_rows(store: Store) -> None:
+    def meaning(definition: str, *metrics: str) -> PendingWrite:
         rows = [{"definition": definition, "metric": metric, "formula": "f", "null_reason": None} for metric in metrics]
         columns = ("definition", "metric", "formula", "null_reason")
         schema = pa.schema([(name, pa.string()) for name in columns])
-        return Pending({"metric_definitions": pa.Table.from_pylist(rows, schema)}, frozenset())
+        return PendingWrite({"metric_definitions": pa.Table.from_pylist(rows, schema)}, frozenset())
 
     with store._database.transaction() as cursor:
         _insert(cursor, [meaning("a", "x", "y"), meaning("b", "x"), meaning("a", "y", "z")])

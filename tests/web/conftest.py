@@ -1,4 +1,4 @@
-"""A real uvicorn around an ASGI app, in a thread of the test's own."""
+"""Fixtures for web tests: a real uvicorn around an ASGI app, and stand-ins for the services of the pages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from typing import Any
 import pytest
 import uvicorn
 
+from web.context import provided_services
+
 Serve = Callable[..., AbstractContextManager[str]]
+ProvideServices = Callable[[Any], None]
 
 
 @contextlib.contextmanager
@@ -37,3 +40,10 @@ def _served(app: Any, **settings: Any) -> Iterator[str]:
 def serve() -> Serve:
     """`with serve(app) as 'host:port':`, with more of uvicorn's settings by name."""
     return _served
+
+
+@pytest.fixture
+def provide_services() -> Iterator[ProvideServices]:
+    """`provide_services(stand_in)`: what `web.context.services()` returns until the test ends."""
+    with contextlib.ExitStack() as stack:
+        yield lambda stand_in: stack.enter_context(provided_services(stand_in))

@@ -29,7 +29,7 @@ def test_two_threads_that_find_one_press_act_once() -> None:
     assert seen == [["run-1"], ["run-1"]]
 
 
-def test_an_act_that_was_ended_is_tried_by_the_other_thread_and_a_button_drawn_anew_acts_again() -> None:
+def test_interrupted_action_retries_in_new_thread() -> None:
     acts = []
 
     def act() -> None:

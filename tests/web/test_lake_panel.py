@@ -11,9 +11,10 @@ from streamlit.testing.v1 import AppTest
 from machine.private_files import write_private
 from service.lake_shipping import LakeShipping, ShippingState
 from settings import Settings
+from tests.web.conftest import ProvideServices
 from web.markup import markdown_text
 
-PANEL = "from web.machines.lake_panel import lake_panel\nlake_panel()\n"
+PANEL = "from web.machines.lake_panel import show_lake_panel\nshow_lake_panel()\n"
 LAKE_TOML = """catalogue = "host=127.0.0.1 port=1 dbname=lake"
 data_path = "s3://bucket/pitwall/"
 [s3]
@@ -32,9 +33,9 @@ def shipping(tmp_path: Path, more: str = "") -> LakeShipping:
     return found
 
 
-def warnings(monkeypatch: pytest.MonkeyPatch, state: ShippingState) -> list[str]:
+def warnings(monkeypatch: pytest.MonkeyPatch, provide_services: ProvideServices, state: ShippingState) -> list[str]:
     provided = SimpleNamespace(shipping=SimpleNamespace(state=state))
-    monkeypatch.setattr("web.context._provided", [provided])
+    provide_services(provided)
     for room in ("web.actions", "web.access.roles"):
         monkeypatch.setattr(f"{room}.current_role", lambda: "operator")
     page = AppTest.from_string(PANEL, default_timeout=60).run()
@@ -42,18 +43,20 @@ def warnings(monkeypatch: pytest.MonkeyPatch, state: ShippingState) -> list[str]
     return [warning.value for warning in page.warning]
 
 
-def test_what_is_shipped_unencrypted_to_another_machine_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_unencrypted_shipping_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, provide_services: ProvideServices
 ) -> None:
     state = shipping(tmp_path, "use_ssl = false\n").state
     assert state.failure and len(state.in_clear) == 1
     assert "unencrypted" in state.in_clear[0] and "s3.example.org:9000" in state.in_clear[0]
-    told = warnings(monkeypatch, state)
+    told = warnings(monkeypatch, provide_services, state)
     assert markdown_text(state.in_clear[0]) in told
     assert not any("hidden" in text for text in told)
 
 
-def test_by_tls_nothing_is_said_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_by_tls_nothing_is_said_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, provide_services: ProvideServices
+) -> None:
     state = shipping(tmp_path).state
     assert state.failure and state.in_clear == ()
-    assert not any("unencrypted" in text for text in warnings(monkeypatch, state))
+    assert not any("unencrypted" in text for text in warnings(monkeypatch, provide_services, state))

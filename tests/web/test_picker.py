@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from domain import Config, Run, RunState
-from web.picker import labels, newest_together
+from web.picker import proposed_runs, run_labels
 
 NOW = datetime(2026, 11, 20, 12, 0, 5, tzinfo=UTC)
 AT = "20 Nov 2026 12:00:05 UTC"
@@ -14,26 +14,28 @@ RUN = Run(
 )
 
 
-def test_a_line_is_its_runs_alone_and_stays_as_it_is_while_the_run_goes_on() -> None:
+def test_run_line_is_stable_while_live() -> None:
     twin = RUN.model_copy(update={"id": "20261120-120005-000-bbbb"})
     other = RUN.model_copy(update={"id": "20261120-120005-000-cccc", "name": "B"})
-    lines = labels([RUN, twin, other])
+    lines = run_labels([RUN, twin, other])
     assert list(lines.values()) == [
         f"A – {AT} aaaa",
         f"A – {AT} bbbb",
         f"B – {AT}",
     ]
     for state in RunState:
-        assert labels([RUN.model_copy(update={"state": state}), twin, other]) == lines
+        assert run_labels([RUN.model_copy(update={"state": state}), twin, other]) == lines
 
 
-def test_an_imported_log_is_of_the_time_of_its_server_not_of_its_import() -> None:
+def test_imported_log_is_dated_by_its_server() -> None:
     log = RUN.model_copy(update={"kind": "imported", "started_at": NOW - timedelta(days=400)})
-    assert labels([log])[log.id] == "A – 16 Oct 2025 12:00:05 UTC"
-    assert labels([log.model_copy(update={"kind": "launched"})])[log.id] == f"A – {AT}", "it would change at the start"
+    assert run_labels([log])[log.id] == "A – 16 Oct 2025 12:00:05 UTC"
+    assert run_labels([log.model_copy(update={"kind": "launched"})])[log.id] == f"A – {AT}", (
+        "it would change at the start"
+    )
 
 
-def test_what_is_proposed_is_the_batch_that_started_last_however_late_a_log_was_imported() -> None:
+def test_proposal_is_the_last_started_batch() -> None:
     def finished(name: str, minute: int, batch: str | None = None) -> Run:
         changes = {
             "id": name,
@@ -45,6 +47,6 @@ def test_what_is_proposed_is_the_batch_that_started_last_however_late_a_log_was_
 
     log = finished("imported last", -60)
     alone, first, second = finished("alone", 1), finished("first", 2, "b"), finished("second", 3, "b")
-    assert newest_together([log, second, first, alone]) == [first, second]
-    assert newest_together([log, first, alone]) == [log, alone, first], "one of a batch is no comparison"
-    assert newest_together([RUN]) == []
+    assert proposed_runs([log, second, first, alone]) == [first, second]
+    assert proposed_runs([log, first, alone]) == [log, alone, first], "one of a batch is no comparison"
+    assert proposed_runs([RUN]) == []

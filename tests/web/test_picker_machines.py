@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from domain import Config, Run, utc_now
 from settings import Settings
 from storage.store import Store
+from tests.web.conftest import ProvideServices
 
 PAGE = """
 from web.context import services
@@ -21,9 +22,9 @@ pick_runs(services().store.runs(limit=50), [], "Runs", key="live-runs")
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, provide_services: ProvideServices) -> Iterator[Store]:
     opened = Store.open(Settings(data_dir=tmp_path / "data"))
-    monkeypatch.setattr("web.context._provided", [SimpleNamespace(store=opened, fleet=None)])
+    provide_services(SimpleNamespace(store=opened, fleet=None))
     for room in ("web.actions", "web.access.roles"):
         monkeypatch.setattr(f"{room}.current_role", lambda: "operator")
     yield opened
@@ -53,7 +54,7 @@ def test_of_one_machine_nothing_is_said(store: Store) -> None:
     assert "m1" not in at.multiselect[0].options[0]
 
 
-def test_several_are_told_and_found_by_their_names(store: Store) -> None:
+def test_several_machines_named_and_searchable(store: Store) -> None:
     keep(store, "a", "m1")
     keep(store, "b", "m2")
     filters, runs = picker([], ["a"]).multiselect
@@ -61,7 +62,7 @@ def test_several_are_told_and_found_by_their_names(store: Store) -> None:
     assert sorted(line.split(" – ")[::2] for line in map(str, runs.options)) == [["a", "m1"], ["b", "m2"]]
 
 
-def test_the_filter_is_kept_in_the_address_and_takes_out_nothing_that_is_picked(store: Store) -> None:
+def test_filter_in_address_keeps_picked_runs(store: Store) -> None:
     for name, machine in (("a", "m1"), ("b", "m2"), ("c", "m2"), ("d", "m3")):
         keep(store, name, machine)
     at = picker(["m2"], ["a"])
@@ -72,13 +73,13 @@ def test_the_filter_is_kept_in_the_address_and_takes_out_nothing_that_is_picked(
     assert sorted(line[0] for line in at.multiselect[1].options) == ["a", "d"]
 
 
-def test_a_machine_that_only_the_lake_knows_is_told_by_the_lake(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_lake_describes_a_lake_only_machine(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, provide_services: ProvideServices
 ) -> None:
     """The lake is another store here, which answers as it does."""
     lake = Store.open(Settings(data_dir=tmp_path / "lake"))
     fleet = SimpleNamespace(is_configured=True, query=lake.query, runs=lake.runs)
-    monkeypatch.setattr("web.context._provided", [SimpleNamespace(store=store, fleet=fleet)])
+    provide_services(SimpleNamespace(store=store, fleet=fleet))
     monkeypatch.setattr("web.fleet.is_operator", lambda: True)
     keep(store, "a", "m1")
     keep(lake, "b", "m2")
@@ -91,7 +92,7 @@ def test_a_machine_that_only_the_lake_knows_is_told_by_the_lake(
     assert sorted(line.split(" – ")[::2] for line in map(str, runs.options)) == [["a", "m1"], ["b", "m2"]]
 
 
-def test_a_run_that_is_deleted_takes_no_picker_with_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deleted_run_does_not_break_the_picker(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("a", "b", "c"):
         keep(store, name, "m1")
     at = picker([], ["a", "b"])

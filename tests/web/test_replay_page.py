@@ -14,10 +14,11 @@ from streamlit.testing.v1 import AppTest
 from domain import Run
 from settings import Settings
 from storage.store import Store
-from tests.comparison.ideal_engine import IdealEngine
-from tests.comparison.stored.test_store_to_answer import SMALL, stored
+from tests.analysis.comparison.ideal_engine import IdealEngine
+from tests.analysis.comparison.stored.test_store_to_answer import SMALL, stored
 from tests.many_runs import many_runs
 from tests.web.app_page import page_at
+from tests.web.conftest import ProvideServices
 
 PAGE = str(Path(__file__).resolve().parents[2] / "pages" / "replay.py")
 
@@ -32,12 +33,14 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, list
 
 
 @pytest.fixture(autouse=True)
-def runs(kept: tuple[Store, list[Run]], monkeypatch: pytest.MonkeyPatch) -> list[Run]:
-    monkeypatch.setattr("web.context._provided", [SimpleNamespace(store=kept[0], fleet=None)])
-    for room in ("web.actions", "web.visible"):
+def runs(
+    kept: tuple[Store, list[Run]], monkeypatch: pytest.MonkeyPatch, provide_services: ProvideServices
+) -> list[Run]:
+    provide_services(SimpleNamespace(store=kept[0], fleet=None))
+    for room in ("web.actions", "web.visibility"):
         monkeypatch.setattr(f"{room}.current_role", lambda: "operator")
     monkeypatch.setattr("streamlit.page_link", lambda *_, **__: None)
-    monkeypatch.setattr("web.sharing.share_dialog.share_button", lambda *_: None)
+    monkeypatch.setattr("web.sharing.share_dialog.show_share_button", lambda *_: None)
     monkeypatch.setattr("web.replay.component._component", lambda **_: None)
     return kept[1]
 
@@ -50,9 +53,9 @@ def said(at: AppTest) -> str:
     return " ".join(str(one.value) for one in (*at.caption, *at.info, *at.warning)).replace("\\", "")
 
 
-def test_a_first_run_without_requests_is_named_and_no_run_is_called_unlike_itself(runs: list[Run]) -> None:
+def test_first_run_without_requests_is_named(runs: list[Run]) -> None:
     words = said(page(run=[runs[2].id, runs[0].id]))
-    assert f"No request of {runs[2].name} ended well" in words and "in common" not in words
+    assert f"No request of {runs[2].name} succeeded under" in words and "in common" not in words
 
 
 def test_answers_that_are_not_played_are_counted(runs: list[Run], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,11 +72,9 @@ def test_an_address_of_nonsense_is_passed_over(runs: list[Run], name: str, word:
     page(**params | {name: word})
 
 
-def test_without_runs_the_page_says_what_comes_here_and_prints_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_empty_page_shows_only_its_purpose(tmp_path: Path, provide_services: ProvideServices) -> None:
     with closing(Store.open(Settings(data_dir=tmp_path / "data"))) as empty:
-        monkeypatch.setattr("web.context._provided", [SimpleNamespace(store=empty, fleet=None)])
+        provide_services(SimpleNamespace(store=empty, fleet=None))
         at = page()
     assert "token by token" in said(at) and "Start the demo" in said(at)
     assert not at.markdown, "what an expression of the script gave was printed"

@@ -17,17 +17,18 @@ from launcher.remote.hosts import Host, HostBook
 from settings import Settings
 from storage.store import Store
 from studies.runner import StudyRunner
-from tests.study.recipe.recipes import RECIPE
-from tests.study.test_proposal import COMMAND, FILE
-from tests.study.test_study_file import ONE_ARM, WHICH
+from tests.analysis.study.test_proposal import COMMAND, FILE
+from tests.studies.recipe.recipes import RECIPE
+from tests.studies.test_study_file import ONE_ARM, WHICH
+from tests.web.conftest import ProvideServices
 from web.context import services
-from web.study_pages.race_words import compared_by
+from web.study_pages.race_words import objective_label
 from workloads import spec_for
 
 CARD = """
 from web.context import services
-from web.study_pages.race_table import study_card
-study_card(services().store.studies()[0], True)
+from web.study_pages.race_table import show_study_card
+show_study_card(services().store.studies()[0], True)
 """
 WHY = "Predicted, not measured: decode_tps is at least 20 by the run of max_num_seqs 4."
 
@@ -51,12 +52,12 @@ ANSWER = {
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, provide_services: ProvideServices) -> Iterator[Store]:
     settings = Settings(data_dir=tmp_path / "data")
     opened = Store.open(settings)
     nobody = SimpleNamespace(live_runs=list, queued_runs=list)  # no run of these studies is started
     runner = StudyRunner(opened, nobody, tmp_path, spec_for)  # type: ignore[arg-type]
-    monkeypatch.setattr("web.context._provided", [SimpleNamespace(store=opened, settings=settings, studies=runner)])
+    provide_services(SimpleNamespace(store=opened, settings=settings, studies=runner))
     monkeypatch.setattr("streamlit.page_link", lambda *place, **words: None)  # one card stands here without its app
     for room in ("web.actions", "web.access.roles"):
         monkeypatch.setattr(f"{room}.current_role", lambda: "operator")
@@ -92,25 +93,25 @@ def told(at: AppTest) -> str:
     return " ".join([*html, *(one.value for one in at.caption), *(one.value for one in at.markdown)])
 
 
-def test_a_predicted_arm_is_never_told_as_measured(store: Store) -> None:
+def test_predicted_arm_is_never_called_measured(store: Store) -> None:
     keep(store, 4)
     words = told(page())
     assert "predicted 1.20x to 1.40x" in words and "not measured" in words and WHY in words
 
 
-def test_of_a_study_that_is_folded_away_nothing_is_asked(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folded_study_is_not_queried(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     keep(store, 4)
     asked: list[str] = []
-    monkeypatch.setattr("web.study_pages.race_table._card", lambda study: asked.append(study.id))
+    monkeypatch.setattr("web.study_pages.race_table._show_card", lambda study: asked.append(study.id))
     AppTest.from_string(CARD.replace("True", "False"), default_timeout=60).run()
     assert asked == []
     AppTest.from_string(CARD, default_timeout=60).run()
     assert asked == ["s1"]
 
 
-def test_when_it_will_end_is_a_range_or_not_known_yet(store: Store) -> None:
+def test_end_time_is_a_range_or_unknown(store: Store) -> None:
     keep(store, 0)
-    assert "When it ends is not known yet: no start has ended." in told(page())
+    assert "The end is not known yet: no start has finished." in told(page())
     keep(store, 5)  # one more than the answer knows of
     assert "It will probably end in 60 s to 5 min: 1 to 5 starts of 60 s each" in told(page()).replace("\\", "")
 
@@ -144,7 +145,7 @@ def test_workloads_that_disagree_are_said_to(store: Store) -> None:
     assert "Under ladder: a is best." in words and words.count("predicted 1.20x to 1.40x") == 2
 
 
-FORM = "from web.study_pages.begin import new_study\nnew_study(True)\n"
+FORM = "from web.study_pages.start_form import show_new_study\nshow_new_study(True)\n"
 
 
 def form(text: str) -> AppTest:
@@ -154,26 +155,26 @@ def form(text: str) -> AppTest:
     return at
 
 
-def test_a_recipe_is_begun_once_nothing_of_it_is_left_unsaid(store: Store) -> None:
+def test_recipe_begins_once_fully_disclosed(store: Store) -> None:
     at = form(RECIPE)
-    assert "bfcl (line 27): which Python has bfcl-eval is not told" in at.error[0].value.replace("\\", "")
+    assert "bfcl (line 27): the Python with bfcl-eval is unknown" in at.error[0].value.replace("\\", "")
     assert not at.button
     at.text_input(key="recipe-without").set_value("bfcl").run()
     assert not at.error
     words = told(at).replace("\\", "")
-    assert "1 arms" not in words and "lm-eval (gsm8k)" in words and "each of which serves all workloads" in words
+    assert "1 arms" not in words and "lm-eval (gsm8k)" in words and "each serving all workloads" in words
     assert "gpu (line 3): " in words and "bfcl (line 27): it is left out, as asked for." in words
     at.button(key="begin-study").click().run()
     (study,) = store.studies()
     assert (study.question, study.title) == ("measure", "tiny-h200")
 
 
-def test_a_study_of_three_settings_says_how_many_of_all_combinations_start(store: Store) -> None:
+def test_study_of_three_settings_counts_starts(store: Store) -> None:
     at = form(FILE.replace("COMMAND", COMMAND))
     assert "8 of 27 combinations under" in told(at) and "At most 18 starts" in told(at)
 
 
-def test_a_study_on_a_host_begins_once_that_host_is_known(store: Store) -> None:
+def test_study_on_host_begins_once_host_is_known(store: Store) -> None:
     text = WHICH.replace('name = "b"', 'name = "b"\nhost = "gpu-box"')
     at = form(text)
     assert any("There is no host gpu-box" in one.value.replace("\\", "") for one in at.error)
@@ -185,15 +186,15 @@ def test_a_study_on_a_host_begins_once_that_host_is_known(store: Store) -> None:
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        ({}, "what the workload is for"),
+        ({}, "the workload's own objective"),
         ({"objective": "ttft_ms@2"}, "time to first token, 2 at once"),
-        ({"objective": "users_held"}, "the users held"),
+        ({"objective": "users_held"}, "the number of users held"),
         ({"objective": "newer@2"}, "newer@2"),
         (
             {"workloads": [{"workload": "a", "objective": "decode_tps"}, {"workload": "b", "objective": None}]},
-            "decode speed of a stream under a, what the workload is for under b",
+            "stream speed under a, the workload's own objective under b",
         ),
     ],
 )
 def test_what_it_compares_by_is_told_in_words(answer: dict[str, object], words: str) -> None:
-    assert compared_by(answer) == words
+    assert objective_label(answer) == words

@@ -34,8 +34,8 @@ def test_every_text_colour_reaches_wcag_aa(ground: theme.Ground) -> None:
     ("wanted", "given"),
     [([0, 1, 2], [0, 1, 2]), ([1, 4, 0, 1, 0], [1, 4, 0, 2, 3]), ([0, 8], [0, 1]), ([0] * 9, [*range(8), 0])],
 )
-def test_runs_side_by_side_keep_their_colours_unless_another_has_it(wanted: list[int], given: list[int]) -> None:
-    assert theme.colors_apart(wanted) == given
+def test_runs_keep_colours_unless_in_use(wanted: list[int], given: list[int]) -> None:
+    assert theme.distinct_colors(wanted) == given
 
 
 def test_runs_have_eight_distinct_colours() -> None:

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from analysis.guard import RowCode, Standing
+from analysis.guard import RowCode, RowStatus
 from engines import all_definitions
 from reasons import Code, Reason
-from web.compare.answer.guard_words import STANDINGS, TITLES, WORDS
-from web.words import UNKNOWN, reasons_in_words, why
+from web.compare.answer.guard_words import ROW_TEXTS, STANDING_LABELS, TITLES
+from web.words import UNKNOWN, reason_text, reasons_text
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFINITIONS = all_definitions()
@@ -37,10 +37,12 @@ VALUES: dict[Code, dict[str, Any]] = {
     Code.STEPS_MISSING: {"missing": 1, "active": 4},
     Code.COUNTERS_DISAGREE: {"client": 100, "counters": 120.0},
     Code.NO_REQUEST_OF_KIND: {"concurrency": 4},
+    Code.TOO_FEW_CHUNKS: {"requests": 3, "fewest": 4},
+    Code.SELDOM_ALONE: {"windows": 1, "fewest": 3, "together": [4, 8]},
     Code.NO_STEADY_PART: {"concurrency": 8},
     Code.TOO_FEW_REQUESTS: {"requests": 12, "fewest": 100},
     Code.INPUTS_UNKNOWN: {"inputs": ("total_s",)},
-    Code.CONFIG_NOT_READ: {"why": "there is none"},
+    Code.CONFIG_NOT_READ: {"why": "it does not exist"},
     Code.ATTENTION_NOT_READ: {"model_type": "mamba"},
     Code.TOO_FEW_FOR_BANDS: {"windows": 4, "fewest": 12},
     Code.TOO_FEW_STARTS: {"starts": 1, "fewest": 2},
@@ -66,19 +68,18 @@ VALUES: dict[Code, dict[str, Any]] = {
 
 @pytest.mark.parametrize("code", list(Code))
 def test_every_reason_has_words(code: Code) -> None:
-    said = why(Reason(code, ("b",), VALUES.get(code, {})))
+    said = reason_text(Reason(code, ("b",), VALUES.get(code, {})))
     assert said and "{" not in said and "None" not in said
 
 
-def test_no_words_are_kept_for_a_reason_that_is_gone() -> None:
+def test_no_words_for_removed_reasons() -> None:
     assert set(UNKNOWN) == set(Code)
-    assert set(TITLES) == set(WORDS) == set(RowCode)
-    assert set(STANDINGS) == set(Standing)
+    assert set(TITLES) == set(ROW_TEXTS) == set(RowCode)
+    assert set(STANDING_LABELS) == set(RowStatus)
 
 
-def test_every_code_of_a_column_has_words_and_stands_in_the_document() -> None:
-    derived = [file for file in VIEWS.rglob("*.sql") if file.stem != "earlier_reasons"]
-    of_views = {code.split()[0] for file in derived for code in REASON.findall(file.read_text())}
+def test_column_codes_have_words_and_docs() -> None:
+    of_views = {code.split()[0] for file in VIEWS.rglob("*.sql") for code in REASON.findall(file.read_text())}
     of_results = {
         Code[name]
         for file in (*OF_RESULTS, OF_MACHINE)
@@ -95,14 +96,17 @@ def test_a_definition_has_a_formula_or_a_code() -> None:
     assert {type(row.null_reason) for row in DEFINITIONS} == {Code, type(None)}
 
 
-def test_several_reasons_are_told_together_and_a_foreign_text_as_it_is() -> None:
-    told = reasons_in_words("values_missing present=2 wanted=3; not_a_number text=%27a%3B%20b%27; sd_of_one_value")
-    assert told == """2 of 3 values are there; the file says "'a; b'", which is no number; no sd: one value has none"""
+def test_reasons_join_foreign_text_is_verbatim() -> None:
+    told = reasons_text("values_missing present=2 wanted=3; not_a_number text=%27a%3B%20b%27; sd_of_one_value")
+    assert told == (
+        """2 of 3 values are present; the file contains "'a; b'", which is not a number; """
+        "no sd: there is only one value"
+    )
     for foreign in ("it is; as it is", "", " ", "; ", "no_such_code x=1"):
-        assert reasons_in_words(foreign) == foreign
+        assert reasons_text(foreign) == foreign
 
 
-def test_a_reason_of_a_view_is_read_with_its_values() -> None:
-    assert reasons_in_words("no_answer seconds=7.6") == "no answer for 7.6 s"
-    assert reasons_in_words("rank_silent rank=1 seconds=30") == "rank 1 has logged nothing for 30 s"
-    assert reasons_in_words("NVML is not there") == "NVML is not there" and reasons_in_words(None) is None
+def test_view_reason_is_read_with_its_values() -> None:
+    assert reasons_text("no_answer seconds=7.6") == "no answer for 7.6 s"
+    assert reasons_text("rank_silent rank=1 seconds=30") == "rank 1 has logged nothing for 30 s"
+    assert reasons_text("NVML is not there") == "NVML is not there" and reasons_text(None) is None

@@ -15,20 +15,20 @@ from tests.ports import free_ports
 from tests.workloads.servers import DONE, HEAD, chunk, event, read_request, sends, serving, text_event
 from workloads.plan import PlannedRequest
 from workloads.requests.answer_stream import StreamReading
-from workloads.requests.client import Place, Target, exchange, record_of, request_body
+from workloads.requests.client import RequestPosition, RequestTarget, exchange, record_of, request_body
 from workloads.requests.sending import open_session
 
 REQUEST = PlannedRequest("Code", "Write.", {"max_tokens": 60, "temperature": 0.0, "seed": 7, "ignore_eos": True})
 SILENCE_S = 2.0
-PLACE = Place("r-0", "load-1", "measure", "Run 1/1", 1, 0, 1, 0, 1, 0.0)
+PLACE = RequestPosition("r-0", "load-1", "measure", "Run 1/1", 1, 0, 1, 0, 1, 0.0)
 
 
-def target_at(base_url: str, **fields: object) -> Target:
-    target = Target(run_id="r", workload="w", base_url=base_url, model="m")
+def target_at(base_url: str, **fields: object) -> RequestTarget:
+    target = RequestTarget(run_id="r", workload="w", base_url=base_url, model="m")
     return replace(target, **fields)
 
 
-async def send(target: Target) -> RequestRecord:
+async def send(target: RequestTarget) -> RequestRecord:
     async with open_session() as session:
         return record_of(target, REQUEST, PLACE, await exchange(session, target, REQUEST))
 
@@ -63,15 +63,15 @@ def test_counts_equal_the_servers_own_counters(demo_server: DemoServer, endpoint
     assert 0 <= record.extra["client_wait_ms"] <= record.total_ms
 
 
-def test_the_longest_wait_between_two_lines_is_kept() -> None:
+def test_longest_wait_between_lines_is_kept() -> None:
     reading = StreamReading()
     assert reading.client_wait_ms is None
     for waited_s in (5.0, 5.001, 5.251, 5.252):
-        reading.note_wait(waited_s)
+        reading.note_cpu_wait(waited_s)
     assert reading.client_wait_ms == 250.0
     silent = StreamReading()
-    silent.note_wait(None)
-    silent.note_wait(None)
+    silent.note_cpu_wait(None)
+    silent.note_cpu_wait(None)
     assert silent.client_wait_ms is None
 
 
@@ -85,19 +85,19 @@ def test_tokens_are_never_chunks() -> None:
     assert (record.chunks, record.completion_tokens, record.token_source) == (2, 9, "usage")
 
 
-def test_a_server_that_counts_nothing_leaves_the_count_unknown() -> None:
+def test_server_without_counts_leaves_unknown() -> None:
     record = send_to_fake(HEAD, text_event("one"), text_event(" two", "stop"), DONE)
     assert (record.error_kind, record.completion_tokens, record.token_source) == (None, None, None)
     assert record.extra["first_chunk_tokens"] is None
 
 
-def test_live_counts_tell_what_the_first_chunk_held() -> None:
+def test_live_counts_show_first_chunk_size() -> None:
     first = text_event("a b c", usage={"completion_tokens": 3, "prompt_tokens": 5})
     record = send_to_fake(HEAD, first, text_event(" d", "stop", usage={"completion_tokens": 4}), DONE)
     assert record.extra["first_chunk_tokens"] == 3
 
 
-def test_a_role_without_text_is_not_the_first_token() -> None:
+def test_role_without_text_is_no_first_token() -> None:
     reading, clock = StreamReading(), itertools.count()
     for line in (
         'data: {"choices":[{"delta":{"role":"assistant","content":null}}]}',
@@ -124,7 +124,7 @@ PACKED = HEAD.replace(b"\r\n\r\n", b"\r\nContent-Encoding: gzip\r\n\r\n")
 ELSEWHERE = b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"
 ENDLESS = [chunk(b"data: " + b"x" * (1 << 20)), *[chunk(b"x" * (1 << 20))] * 17]
 FAILURES = [
-    ("malformed", "is packed (gzip)", [PACKED, chunk(b"\x1f\x8b")], False),
+    ("malformed", "content encoding gzip", [PACKED, chunk(b"\x1f\x8b")], False),
     ("malformed", "more than 16 MiB in one event", [HEAD, *ENDLESS], False),
     ("http", "HTTP 302", [ELSEWHERE], False),
     ("http", "HTTP 500: no memory", [ERROR_500], False),
@@ -158,7 +158,7 @@ def test_a_failed_stream_keeps_what_was_counted() -> None:
     assert (record.draft_tokens, record.accepted_tokens) == (8, 3)
 
 
-def test_vllm_tells_a_requests_drafts_in_its_last_event() -> None:
+def test_vllm_last_event_gives_request_drafts() -> None:
     told = {"num_draft_tokens": 12, "num_accepted_draft_tokens": 9, "num_spec_steps": 3}
     usage = {"prompt_tokens": 4, "completion_tokens": 20}
     last = event(choices=[], usage=usage, metrics={"speculative_decoding": told})
@@ -166,7 +166,7 @@ def test_vllm_tells_a_requests_drafts_in_its_last_event() -> None:
     assert (record.draft_tokens, record.accepted_tokens, record.completion_tokens) == (12, 9, 20)
 
 
-def test_a_stream_that_never_ends_is_cut_at_the_limit() -> None:
+def test_endless_stream_is_cut_at_the_limit() -> None:
     async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(HEAD)
         while not writer.is_closing():
@@ -181,7 +181,7 @@ def test_a_stream_that_never_ends_is_cut_at_the_limit() -> None:
     assert (record.error_kind, record.error_text) == ("timeout", "not finished after 0.5 s")
 
 
-def test_comments_alone_do_not_keep_a_stalled_stream_alive() -> None:
+def test_comments_do_not_keep_a_stalled_stream() -> None:
     async def comment(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(HEAD)
         while not writer.is_closing():
@@ -200,7 +200,7 @@ def test_nobody_listening_is_refused() -> None:
     assert (record.error_kind, record.http_status) == ("refused", None)
 
 
-def test_no_connection_is_used_twice_and_no_proxy_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_connections_are_single_use_without_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{free_ports(1)[0]}")
     connections: list[str] = []
 
@@ -219,7 +219,7 @@ def test_no_connection_is_used_twice_and_no_proxy_is_asked(monkeypatch: pytest.M
     assert len(set(connections)) == 3
 
 
-def test_only_known_engines_get_more_than_the_standard() -> None:
+def test_only_known_engines_get_extensions() -> None:
     standard = {"model", "messages", "max_tokens", "temperature", "seed", "stream", "stream_options"}
     other = request_body(target_at("http://h"), REQUEST)
     assert set(other) == standard
@@ -229,7 +229,7 @@ def test_only_known_engines_get_more_than_the_standard() -> None:
     assert vllm["stream_options"] == {"include_usage": True, "continuous_usage_stats": True}
 
 
-def test_the_key_goes_into_the_header_and_nowhere_else() -> None:
+def test_key_goes_only_into_the_header() -> None:
     seen: list[bytes] = []
 
     async def note(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from tests.demo_engine import ROOT
 from workloads.process.drive_job import DriveJob, DriveParams
-from workloads.process.driven import TOOLS, command_of, drive_params, tool_of
+from workloads.process.external_tools import TOOLS, command_of, drive_params, tool_of
 from workloads.process.prepare import COMMAND_LINE
 
 WRITES = "import pathlib, sys; out = sys.argv[sys.argv.index('--save-result') + 1]; pathlib.Path(out).write_text('{}')"
@@ -29,7 +29,7 @@ def job_of(folder: Path, tool: str = "llama-benchy", **params: object) -> DriveJ
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-def test_each_command_names_the_tool_the_server_and_ends_with_the_persons_words(tool: str, tmp_path: Path) -> None:
+def test_command_names_tool_server_and_user_args(tool: str, tmp_path: Path) -> None:
     words = command_of(job_of(tmp_path, tool, tasks="gsm8k", more=("--seed", "3")))
     assert words[0] == ("/opt/python" if tool == "bfcl" else "/opt/tool")
     assert words[-2:] == ["--seed", "3"]
@@ -38,7 +38,7 @@ def test_each_command_names_the_tool_the_server_and_ends_with_the_persons_words(
     assert tool_of(TOOLS[tool].workload) is TOOLS[tool]
 
 
-def test_lm_eval_s_completions_are_texts_unless_a_tokenizer_is_named(tmp_path: Path) -> None:
+def test_lm_eval_sends_text_without_tokenizer(tmp_path: Path) -> None:
     def model_args(**params: object) -> str:
         words = command_of(job_of(tmp_path, "lm-eval", tasks="t", **params))
         return words[words.index("--model_args") + 1]
@@ -52,6 +52,15 @@ def test_lm_eval_s_completions_are_texts_unless_a_tokenizer_is_named(tmp_path: P
     assert {"endpoint", "model_args"} < set(TOOLS["lm-eval"].fields)
 
 
+def test_benchy_takes_lists_of_lengths(tmp_path: Path) -> None:
+    words = " ".join(command_of(job_of(tmp_path, prompt_token_counts=["512", "2048"], output_token_counts=[32, 128])))
+    assert "--pp 512 2048 --tg 32 128 --exact-tg" in words
+    stored = " ".join(command_of(job_of(tmp_path, prompt_tokens=300, output_tokens=50)))
+    assert "--pp 300 --tg 50 --exact-tg" in stored, "a load of an earlier version"
+    with pytest.raises(ValidationError):
+        DriveParams.model_validate({"executable": "x", "prompt_token_counts": []})
+
+
 def test_what_is_no_parameter_is_refused() -> None:
     with pytest.raises(ValidationError):
         DriveParams.model_validate({"executable": ""})
@@ -62,7 +71,7 @@ def test_what_is_no_parameter_is_refused() -> None:
 @pytest.mark.parametrize(("kind", "status", "said"), [
     ("writes", 0, ""), ("fails", 1, "no server"), ("writes-nothing", 1, "left no results"),
 ])  # fmt: skip
-def test_results_are_handed_in_where_there_are_any(tmp_path: Path, kind: str, status: int, said: str) -> None:
+def test_results_are_submitted_where_present(tmp_path: Path, kind: str, status: int, said: str) -> None:
     tool = tmp_path / "tool"
     tool.write_text(f"#!{sys.executable}\n{TOOL[kind]}\n")
     tool.chmod(0o700)
@@ -86,7 +95,7 @@ for piece in ("my key is " + key[:5], key[5:] + " and ", key, " and a part " + k
 pathlib.Path(sys.argv[sys.argv.index('--save-result') + 1]).write_text('{}')"""
 
 
-def test_the_key_reaches_the_tool_by_its_environment_and_is_in_no_log_or_file(tmp_path: Path) -> None:
+def test_key_reaches_tool_only_by_environment(tmp_path: Path) -> None:
     key = "sk-of-the-server-0123456789"
     tool = tmp_path / "tool"
     tool.write_text(f"#!{sys.executable}\n{TELLS}\n")

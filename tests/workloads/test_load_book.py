@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from collectors.endpoints.counter_look import counter_look
+from collectors.endpoints.counter_reader import counter_reader
 from domain import utc_now
 from load_records import Load, LoadCounters, LoadPhase, RequestRecord
 from tests.demo_engine import DemoServer
 from tests.workloads.servers import DONE, HEAD, event, sends, serving, text_event
+from workloads.job import LoadJob
 from workloads.plan import Phase, PlannedRequest
-from workloads.process.job import Job
 from workloads.process.start import run_job
-from workloads.requests.client import Place, Target, exchange, record_of
+from workloads.requests.client import RequestPosition, RequestTarget, exchange, record_of
 from workloads.requests.records import Line, parse_line
 from workloads.requests.sending import open_session
 from workloads.shapes.five_prompts import FIVE_PROMPTS
@@ -30,10 +30,8 @@ def lines_of(path: Path) -> list[Line]:
 
 
 @pytest.mark.engine
-def test_counters_between_the_stretches_are_those_of_the_requests_in_them(
-    demo_server: DemoServer, tmp_path: Path
-) -> None:
-    job = Job(
+def test_stretch_counters_match_their_requests(demo_server: DemoServer, tmp_path: Path) -> None:
+    job = LoadJob(
         run_id="r",
         base_url=demo_server.base_url,
         engine="llamacpp",
@@ -42,7 +40,7 @@ def test_counters_between_the_stretches_are_those_of_the_requests_in_them(
         out=tmp_path / "requests.jsonl",
         progress=tmp_path / "progress.json",
     )
-    look = counter_look("r", "llamacpp", demo_server.base_url, None)
+    look = counter_reader("r", "llamacpp", demo_server.base_url, None)
     assert asyncio.run(run_job(job, None, look)) == 0
     lines = lines_of(job.out)
     load, *_ = (line for line in lines if isinstance(line, Load))
@@ -63,8 +61,8 @@ def test_counters_between_the_stretches_are_those_of_the_requests_in_them(
 
 
 @pytest.mark.engine
-def test_a_server_without_counters_costs_a_load_nothing(demo_server: DemoServer, tmp_path: Path) -> None:
-    job = Job(
+def test_load_runs_without_server_counters(demo_server: DemoServer, tmp_path: Path) -> None:
+    job = LoadJob(
         run_id="r",
         base_url=demo_server.base_url,
         engine="llamacpp",
@@ -73,25 +71,25 @@ def test_a_server_without_counters_costs_a_load_nothing(demo_server: DemoServer,
         out=tmp_path / "requests.jsonl",
         progress=tmp_path / "progress.json",
     )
-    nobody = counter_look("r", "llamacpp", "http://127.0.0.1:9", None)
+    nobody = counter_reader("r", "llamacpp", "http://127.0.0.1:9", None)
     assert asyncio.run(run_job(job, None, nobody)) == 0
     assert not [line for line in lines_of(job.out) if isinstance(line, LoadCounters)]
-    assert counter_look("r", "other", demo_server.base_url, None)() == ()
+    assert counter_reader("r", "other", demo_server.base_url, None)() == ()
 
 
 def send(*pieces: bytes) -> RequestRecord:
     request = PlannedRequest("Code", "Write.", {"max_tokens": 60})
-    place = Place("r-0", "load-1", "measure", "Run 1/1", 1, 3, 2, 0, 1, 0.0)
+    place = RequestPosition("r-0", "load-1", "measure", "Run 1/1", 1, 3, 2, 0, 1, 0.0)
 
     async def run() -> RequestRecord:
         async with serving(sends(*pieces)) as base_url, open_session() as session:
-            target = Target(run_id="r", workload="w", base_url=base_url, model="m", utc_now=utc_now)
+            target = RequestTarget(run_id="r", workload="w", base_url=base_url, model="m", utc_now=utc_now)
             return record_of(target, request, place, await exchange(session, target, request))
 
     return asyncio.run(run())
 
 
-def test_decoding_lasts_to_the_end_of_the_answer_though_its_last_tokens_show_no_text() -> None:
+def test_decoding_lasts_through_invisible_tokens() -> None:
     """A parser of tool calls or of reasoning holds text back; the event with the finish reason ends the answer."""
     finish = event(choices=[{"index": 0, "delta": {}, "finish_reason": "stop"}])
     usage = event(choices=[], usage={"prompt_tokens": 4, "completion_tokens": 20})
@@ -103,7 +101,7 @@ def test_decoding_lasts_to_the_end_of_the_answer_though_its_last_tokens_show_no_
     assert (record.load_id, record.phase_index, record.sequence, record.segment) == ("load-1", 1, 3, 2)
 
 
-def test_tokens_of_each_piece_are_the_servers_own_count() -> None:
+def test_piece_tokens_use_the_servers_count() -> None:
     counted = [
         event(choices=[{"index": 0, "delta": {"content": "x"}}], usage={"completion_tokens": n}) for n in (1, 4, 5)
     ]
@@ -111,7 +109,7 @@ def test_tokens_of_each_piece_are_the_servers_own_count() -> None:
     assert send(HEAD, *counted, finish, DONE).chunk_tokens == [1, 3, 1, 2]
 
 
-def test_requests_of_one_class_in_a_row_are_a_stretch() -> None:
+def test_consecutive_requests_of_a_class_stretch() -> None:
     warmup, first, *_, together = FIVE_PROMPTS.plan({})
     assert [len(part) for part in warmup.segments()] == [1]
     assert [[r.prompt_class for r in part] for part in first.segments()] == [
@@ -122,6 +120,6 @@ def test_requests_of_one_class_in_a_row_are_a_stretch() -> None:
     assert Phase("t", "measure", 1, many).segments() == [many]
 
 
-def test_a_line_of_an_unknown_kind_is_not_taken_for_a_request() -> None:
+def test_unknown_line_kind_is_not_a_request() -> None:
     with pytest.raises(KeyError):
         parse_line(json.dumps({"record": "from_the_future"}))

@@ -12,9 +12,9 @@ import pytest
 
 from analysis.runs.collapse import find_collapse
 from tests.workloads.servers import DONE, HEAD, Script, chunk, read_request, serving, text_event
-from web.runs.loads.workload_panel import looping
-from workloads.process.job import Job, Progress
-from workloads.process.loop_watch import LOOK_EVERY_PIECES, MOST_A_TICK, TAIL_CHARACTERS, LoopWatch, Watched
+from web.loads.panels.workload_panel import looping
+from workloads.job import LoadJob, LoadProgress
+from workloads.process.loop_watch import CHECK_EVERY_PIECES, MAX_PER_TICK, TAIL_CHARS, LoopWatch, WatchedStream
 from workloads.process.start import run_job
 from workloads.requests.answer_stream import StreamReading
 
@@ -28,18 +28,18 @@ def prose(words: int, seed: int = 1) -> str:
     )
 
 
-def watched(text: str, piece: int = 40) -> Watched:
+def watched(text: str, piece: int = 40) -> WatchedStream:
     """Looked at each time that a piece had come."""
-    one = Watched(StreamReading(), 0.0)
+    one = WatchedStream(StreamReading(), 0.0)
     for at in range(0, len(text), piece):
         one.reading.text.append(text[at : at + piece])
-        one.look(float(at))
+        one.check(float(at))
     return one
 
 
 @pytest.mark.parametrize("before", [0, 10, 400, 3000])
 @pytest.mark.parametrize("piece", [7, 400])
-def test_a_loop_is_told_with_its_first_word_as_in_the_record(before: int, piece: int) -> None:
+def test_loop_start_matches_the_record(before: int, piece: int) -> None:
     text = prose(before) + LOOP * 60
     onset = watched(text, piece).onset_word
     found = find_collapse(text)
@@ -47,7 +47,7 @@ def test_a_loop_is_told_with_its_first_word_as_in_the_record(before: int, piece:
     assert abs(onset - found.onset_word) <= 6, "a period at most, by where a look fell"
 
 
-def test_prose_and_code_do_not_loop_and_a_loop_can_end() -> None:
+def test_prose_and_code_do_not_loop() -> None:
     assert watched(prose(3000)).onset_word is None
     code = "```json\n" + '{"lap": 1}, {"lap": 2}, {"gap": 3}\n' * 3 + prose(2000) + "\n```\n"
     assert watched(code).onset_word is None
@@ -56,46 +56,46 @@ def test_prose_and_code_do_not_loop_and_a_loop_can_end() -> None:
 
 def test_what_is_kept_of_a_text_is_bounded() -> None:
     one = watched("x" * 200_000, 1000)
-    assert len(one.tail) <= TAIL_CHARACTERS
+    assert len(one.tail) <= TAIL_CHARS
     fenced = watched("```\n" + prose(3000), 1000)
     assert fenced.is_fenced and not watched("```\n" + prose(30) + "\n```\n" + prose(3000), 1000).is_fenced
 
 
-def test_a_tick_looks_at_few_and_at_the_longest_unseen_first() -> None:
+def test_tick_checks_few_longest_unseen_first() -> None:
     told: list[list[int]] = []
 
     async def run() -> list[int]:
         watch = LoopWatch(lambda onsets: told.append(list(onsets)))
-        readings = [StreamReading() for _ in range(2 * MOST_A_TICK)]
+        readings = [StreamReading() for _ in range(2 * MAX_PER_TICK)]
         opened = [watch.watching(reading) for reading in readings]
         for context in opened:
             context.__enter__()
         for reading in readings:
-            reading.text += [LOOP] * LOOK_EVERY_PIECES
+            reading.text += [LOOP] * CHECK_EVERY_PIECES
         counts = []
         for _ in range(3):
-            await watch.look()
+            await watch.check_due()
             counts.append(len(told[-1]))
         for context in opened:
             context.__exit__(None, None, None)
-        await watch.look()
+        await watch.check_due()
         return counts
 
-    assert asyncio.run(run()) == [MOST_A_TICK, 2 * MOST_A_TICK, 2 * MOST_A_TICK]
+    assert asyncio.run(run()) == [MAX_PER_TICK, 2 * MAX_PER_TICK, 2 * MAX_PER_TICK]
     assert told[-1] == [], "those that have ended loop no more"
     assert len(told) == 3, "told when it has changed, not at every look"
 
 
-def test_the_progress_file_says_it_while_the_stream_runs(tmp_path: Path) -> None:
-    job = Job(
+def test_progress_file_reports_during_stream(tmp_path: Path) -> None:
+    job = LoadJob(
         run_id="r", base_url="http://x", model="m", workload="demo-stream", params={"requests": 1, "warmup_tokens": 1},
         out=tmp_path / "requests.jsonl", progress=tmp_path / "progress.json",
     )  # fmt: skip
 
-    def read() -> Progress:
-        return Progress.model_validate_json(job.progress.read_bytes())
+    def read() -> LoadProgress:
+        return LoadProgress.model_validate_json(job.progress.read_bytes())
 
-    async def run() -> Progress:
+    async def run() -> LoadProgress:
         async with serving(loops_until(lambda: read().looping == 1)) as base_url:
             await run_job(job.model_copy(update={"base_url": base_url}), None)
         return read()
@@ -128,12 +128,12 @@ def loops_until(is_seen: Callable[[], bool]) -> Script:
 @pytest.mark.parametrize(
     ("count", "words"),
     [
-        (1, "**1 stream loops, since word 34**: fast, but of repeated text"),
-        (3, "**3 streams loop, the first since word 34**: fast, but of repeated text"),
+        (1, "**1 stream loops, since word 34**: fast, but repeated text"),
+        (3, "**3 streams loop, the first since word 34**: fast, but repeated text"),
     ],
 )
 def test_the_bar_says_how_many_and_since_when(count: int, words: str) -> None:
-    progress = Progress(
+    progress = LoadProgress(
         run_id="r", workload="ladder", state="running", total=9, looping=count, looping_since_word=34, updated_at=""
     )
     assert looping(progress) == words

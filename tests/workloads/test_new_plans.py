@@ -15,14 +15,14 @@ from pydantic import ValidationError
 from analysis.loads.knee import knee, next_rung
 from load_records import RequestRecord
 from workloads import REGISTRY, spec_for
+from workloads.natural_text import SeededText, natural_text
 from workloads.plan import AS_THEY_ARRIVE
-from workloads.shapes.arrivals import arrivals, bursts
-from workloads.shapes.knee import KneeParams, further, holds
-from workloads.texts.natural_text import DrawnText, natural_text
-from workloads.texts.prompt_file import MOST_BYTES, PlanError
+from workloads.shapes.arrivals import arrival_times, burst_times
+from workloads.shapes.knee import KneeParams, is_within_limits, next_phase
+from workloads.texts.prompt_file import MAX_BYTES, PlanError
 
 
-def test_a_grid_has_every_point_and_a_request_before_each() -> None:
+def test_grid_warms_up_before_every_point() -> None:
     axes = {"prompt_tokens": [64, 128], "output_tokens": [16], "depth_tokens": [0, 256], "concurrency": [1, 2]}
     plan = REGISTRY["grid"].plan(axes | {"repeats": 3})
     measured = [phase for phase in plan if phase.kind == "measure"]
@@ -43,16 +43,16 @@ def test_a_grid_without_end_is_refused() -> None:
 
 def test_text_is_its_seeds_own_and_ample() -> None:
     assert natural_text("a", 500) == natural_text("a", 500) != natural_text("b", 500)
-    text = DrawnText("a", 1000)
-    assert len(text.ample()) >= 7000 > len(text.about())
-    words = text.ample().split()
-    assert 4 < len(text.ample()) / len(words) < 7
+    text = SeededText("a", 1000)
+    assert len(text.long_text()) >= 7000 > len(text.approximate_text())
+    words = text.long_text().split()
+    assert 4 < len(text.long_text()) / len(words) < 7
     assert len(set(words)) > 100
 
 
 @pytest.mark.parametrize(("burstiness", "spread"), [(0.0, 0.0), (1.0, 1.0), (0.25, 2.0), (4.0, 0.5)])
-def test_arrivals_hold_their_rate_and_their_spread(burstiness: float, spread: float) -> None:
-    times = arrivals(7, 5.0, burstiness, 20_001)
+def test_arrivals_hold_rate_and_spread(burstiness: float, spread: float) -> None:
+    times = arrival_times(7, 5.0, burstiness, 20_001)
     gaps = [later - earlier for earlier, later in pairwise(times)]
     mean = fmean(gaps)
     assert mean == pytest.approx(0.2, rel=0.05)
@@ -61,13 +61,13 @@ def test_arrivals_hold_their_rate_and_their_spread(burstiness: float, spread: fl
 
 
 def test_bursts_come_together() -> None:
-    times = list(bursts(7, 8.0, 4, 4001))
+    times = list(burst_times(7, 8.0, 4, 4001))
     assert times == sorted(times)
     assert len(set(times)) == 1001
     assert len(times) / times[-1] == pytest.approx(8.0, rel=0.1)
 
 
-def test_traffic_is_sent_by_its_times_or_by_its_users() -> None:
+def test_traffic_is_sent_by_times_or_users() -> None:
     closed = REGISTRY["traffic"].plan({"concurrency": 3, "requests": 9})[-1]
     assert (closed.concurrency, closed.requests[0].sent_after_s) == (3, None)
     opened = REGISTRY["traffic"].plan({"arrival": "Poisson", "rate_rps": 2.0, "requests": 9})[-1]
@@ -77,7 +77,7 @@ def test_traffic_is_sent_by_its_times_or_by_its_users() -> None:
     assert times[0] == 0.0
 
 
-def test_lengths_spread_evenly_around_what_was_asked() -> None:
+def test_lengths_spread_evenly_around_the_target() -> None:
     params = {"requests": 400, "prompt_tokens": 1000, "output_tokens": 200, "length_spread": 0.5}
     requests = REGISTRY["traffic"].plan(params)[-1].requests
     lengths = [request.max_tokens for request in requests]
@@ -106,27 +106,27 @@ def record(users: int, ttft_ms: float, tpot_ms: float, error: str | None = None)
     )  # fmt: skip
 
 
-def test_a_rung_holds_where_both_limits_do_and_nothing_failed() -> None:
+def test_rung_holds_within_limits_without_failure() -> None:
     params = KneeParams(ttft_p95_ms=100.0, tpot_p95_ms=20.0)
     good = [record(4, 90.0, 19.0)] * 20
-    assert holds(params, good)
-    assert not holds(params, [*good[:-2], record(4, 900.0, 19.0), record(4, 900.0, 19.0)])
-    assert not holds(params, [*good, record(4, 90.0, 40.0), record(4, 90.0, 40.0)])
-    assert not holds(params, [*good, record(4, 90.0, 19.0, error="http")])
+    assert is_within_limits(params, good)
+    assert not is_within_limits(params, [*good[:-2], record(4, 900.0, 19.0), record(4, 900.0, 19.0)])
+    assert not is_within_limits(params, [*good, record(4, 90.0, 40.0), record(4, 90.0, 40.0)])
+    assert not is_within_limits(params, [*good, record(4, 90.0, 19.0, error="http")])
     at_once = record(4, 90.0, 0.0)  # every piece was read in one go: nobody waited between tokens
-    assert holds(params, [*good, at_once])
-    assert not holds(params, [*good, replace(at_once, decode_ms=None)])
+    assert is_within_limits(params, [*good, at_once])
+    assert not is_within_limits(params, [*good, replace(at_once, decode_ms=None)])
 
 
-def test_the_next_rung_follows_from_what_was_measured() -> None:
+def test_next_rung_follows_the_measurement() -> None:
     params = KneeParams(ttft_p95_ms=100.0, tpot_p95_ms=20.0, requests_per_user=2)
-    phase = further(params, [record(1, 50.0, 10.0), record(2, 60.0, 12.0)])
+    phase = next_phase(params, [record(1, 50.0, 10.0), record(2, 60.0, 12.0)])
     assert phase is not None
     assert (phase.concurrency, len(phase.requests), phase.kind) == (4, 8, "measure")
-    assert further(params, [record(1, 50.0, 10.0), record(2, 500.0, 12.0)]) is None
+    assert next_phase(params, [record(1, 50.0, 10.0), record(2, 500.0, 12.0)]) is None
 
 
-def test_a_session_grows_turn_by_turn_with_the_recorded_answers() -> None:
+def test_session_grows_with_recorded_answers() -> None:
     (phase,) = REGISTRY["session"].plan({"sessions": 2, "turns": 3, "context_tokens": 900})
     assert phase.concurrency == 2
     first = [request for request in phase.requests if request.thread == 0]
@@ -137,7 +137,7 @@ def test_a_session_grows_turn_by_turn_with_the_recorded_answers() -> None:
     assert first[0].tools
 
 
-def test_a_recorded_session_is_replayed_as_it_stands(tmp_path: Path) -> None:
+def test_recorded_session_is_replayed_verbatim(tmp_path: Path) -> None:
     file = tmp_path / "sessions.jsonl"
     chat = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yes?"}]
     more = [{"role": "user", "content": "Why?"}, {"role": "assistant", "content": "So."}]
@@ -167,21 +167,21 @@ def test_own_prompts_come_typed_or_from_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "holds no line"),
-        ('{"prompt": "a"}\n{"prompt": ""}', "line 2: Value error, it holds neither"),
+        ("", "has no lines"),
+        ('{"prompt": "a"}\n{"prompt": ""}', "line 2: Value error, it has neither"),
         ('{"prompt": "a"}\n{"prompt": ', "line 2: Invalid JSON"),
         ('{"prompt": "a", "max_tokens": -1}', "line 1: max_tokens"),
         ("x\n" * 20_001, "more than 20,000 lines"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_refused_with_the_line(tmp_path: Path, text: str, sentence: str) -> None:
+def test_unusable_file_is_refused_with_the_line(tmp_path: Path, text: str, sentence: str) -> None:
     file = tmp_path / "prompts"
     file.write_text(text)
     with pytest.raises(PlanError, match=sentence):
         REGISTRY["own-prompts"].plan({"file": str(file)})
 
 
-def test_a_file_that_is_none_or_too_large_is_refused(tmp_path: Path) -> None:
+def test_invalid_or_oversized_file_is_refused(tmp_path: Path) -> None:
     for path, sentence in (
         (tmp_path, "is a folder"),
         (tmp_path / "none", "No such file"),
@@ -191,12 +191,12 @@ def test_a_file_that_is_none_or_too_large_is_refused(tmp_path: Path) -> None:
             REGISTRY["own-prompts"].plan({"file": str(path)})
     large = tmp_path / "large"
     with large.open("wb") as file:
-        file.truncate(MOST_BYTES + 1)
+        file.truncate(MAX_BYTES + 1)
     with pytest.raises(PlanError, match="larger than 64 MiB"):
         REGISTRY["session"].plan({"file": str(large)})
 
 
-def test_sampling_left_to_the_server_sends_nothing_but_the_length() -> None:
+def test_server_sampling_sends_only_the_length() -> None:
     for name in REGISTRY:
         plan = REGISTRY[name].plan({"sampling": "left to the server"})
         sent = {key for phase in plan for request in phase.requests for key in request.sampling}

@@ -34,7 +34,7 @@ def test_the_ladder_climbs_1_2_4_8() -> None:
 
 
 @pytest.mark.parametrize("name", REGISTRY)
-def test_a_spec_says_every_parameter_and_survives_json(name: str) -> None:
+def test_spec_has_all_params_and_survives_json(name: str) -> None:
     spec = spec_for(name)
     assert spec.params.keys() == REGISTRY[name].params_type.model_fields.keys()
     assert spec.params == json.loads(json.dumps(spec.params))
@@ -55,7 +55,7 @@ def test_tools_and_images_are_of_chats_alone() -> None:
     assert chat_only == {"tool-matrix", "vision"}
 
 
-def test_the_hash_moves_with_limits_temperatures_and_concurrency() -> None:
+def test_hash_follows_limits_and_concurrency() -> None:
     changes = [{}, {"tokens": 257}, {"temperature": 0.5}, {"rungs": [4], "repeats": 1}, {"rungs": [2], "repeats": 2}]
     assert len({spec_for("ladder", change).prompt_set_hash for change in changes}) == len(changes)
 

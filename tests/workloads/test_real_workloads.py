@@ -35,7 +35,7 @@ def phases_of(job: Job) -> list[LoadPhase]:
 
 
 @pytest.mark.parametrize("endpoint", ["completions", "chat"])
-def test_a_grids_prompts_have_the_length_that_was_asked(demo_server: DemoServer, tmp_path: Path, endpoint: str) -> None:
+def test_grid_prompts_have_the_requested_length(demo_server: DemoServer, tmp_path: Path, endpoint: str) -> None:
     job = run(demo_server, tmp_path, "grid", endpoint=endpoint, **SMALL_GRID)
     measured = [row for row in job.rows if row.phase == "measure"]
     assert {row.prompt_class for row in measured} == {
@@ -48,7 +48,7 @@ def test_a_grids_prompts_have_the_length_that_was_asked(demo_server: DemoServer,
         assert row.completion_tokens == 8
 
 
-def test_requests_that_arrive_are_sent_at_their_times(demo_server: DemoServer, tmp_path: Path) -> None:
+def test_arriving_requests_are_sent_on_time(demo_server: DemoServer, tmp_path: Path) -> None:
     job = run(
         demo_server, tmp_path, "traffic", arrival="constant rate", rate_rps=20.0, requests=10,
         prompt_tokens=10, output_tokens=4, warmup_requests=0,
@@ -86,9 +86,7 @@ def test_the_knee_is_sought_until_a_limit_breaks(demo_server: DemoServer, tmp_pa
     assert [phase.concurrency for phase in phases_of(job)][-3:] == [1, 2, 4]
 
 
-def test_a_sessions_turns_follow_each_other_and_find_their_prefix_cached(
-    demo_server: DemoServer, tmp_path: Path
-) -> None:
+def test_session_turns_reuse_their_prefix_cache(demo_server: DemoServer, tmp_path: Path) -> None:
     job = run(
         demo_server, tmp_path, "session", turns=3, context_tokens=300, output_tokens=8, send_tools=False,
     )  # fmt: skip

@@ -111,7 +111,7 @@ def test_a_real_run_counts_what_the_server_counts(demo_server: DemoServer, tmp_p
 
 
 @pytest.mark.engine
-def test_four_at_once_overlap_and_the_report_has_both_aggregates(demo_server: DemoServer, tmp_path: Path) -> None:
+def test_four_concurrent_have_both_aggregates(demo_server: DemoServer, tmp_path: Path) -> None:
     job = Job(tmp_path, demo_server.base_url, workload="five-prompts", params={"rounds": 1, "token_scale": 0.03})
     assert job.run() == (0, "")
     together = [row for row in job.rows if row.concurrency == 4]
@@ -129,7 +129,7 @@ def test_four_at_once_overlap_and_the_report_has_both_aggregates(demo_server: De
 
 
 @pytest.mark.engine
-def test_sigterm_records_what_is_in_flight_as_cancelled(demo_server: DemoServer, tmp_path: Path) -> None:
+def test_sigterm_records_in_flight_as_cancelled(demo_server: DemoServer, tmp_path: Path) -> None:
     job = Job(tmp_path, demo_server.base_url, params=SMALL | {"tokens": 3500})
     process = job.start()
     wait_until(lambda: len(job.rows) == 1 and demo_server.counters()["requests_processing"] == 1)
@@ -155,7 +155,7 @@ def test_a_pause_sends_nothing_until_it_goes_on(demo_server: DemoServer, tmp_pat
 
 
 @pytest.mark.engine
-def test_a_server_that_is_killed_leaves_a_row_for_every_request(tiny_model: ModelFiles, tmp_path: Path) -> None:
+def test_killed_server_leaves_a_row_per_request(tiny_model: ModelFiles, tmp_path: Path) -> None:
     with running_demo(["-m", str(tiny_model.target)], free_ports(1)[0], tmp_path / "log") as server:
         job = Job(tmp_path, server.base_url, params=SMALL | {"tokens": 3500})
         process = job.start()
@@ -172,7 +172,7 @@ def test_errors_are_rows_and_no_failure(broken_server: str, tmp_path: Path) -> N
     assert job.progress["errors"] == 5
 
 
-def test_the_servers_key_comes_from_the_environment_and_is_in_no_row(
+def test_server_key_from_environment_is_in_no_row(
     broken_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SERVER_API_KEY", "k-123")
@@ -181,13 +181,13 @@ def test_the_servers_key_comes_from_the_environment_and_is_in_no_row(
     assert job.rows[0].error_text == "HTTP 500: no memory for Bearer <secret>"
 
 
-def test_a_server_that_is_not_there_is_exit_code_3(tmp_path: Path) -> None:
+def test_absent_server_is_exit_code_3(tmp_path: Path) -> None:
     job = Job(tmp_path, f"http://127.0.0.1:{free_ports(1)[0]}")
     assert job.run() == (3, "")
     assert [row.error_kind for row in job.rows] == ["refused"] * 5
 
 
-def test_rows_are_the_fields_of_a_record_and_nothing_else(broken_server: str, tmp_path: Path) -> None:
+def test_rows_are_exactly_the_record_fields(broken_server: str, tmp_path: Path) -> None:
     job = Job(tmp_path, broken_server)
     job.run()
     lines = [json.loads(line) for line in job.out.read_text().splitlines()]
@@ -203,7 +203,7 @@ def test_rows_are_the_fields_of_a_record_and_nothing_else(broken_server: str, tm
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ({"workload": "nonsense"}, f"There is no workload 'nonsense': it is one of {', '.join(REGISTRY)}."),
+        ({"workload": "nonsense"}, f"There is no workload 'nonsense'; choose one of {', '.join(REGISTRY)}."),
         ({"params": {"tokens": 0}}, "tokens: Input should be greater than or equal to 1"),
         ({"params": {"token": 5}}, "token: Extra inputs are not permitted"),
         ({"base_url": "localhost:8000"}, "base_url: String should match pattern '^https?://'"),

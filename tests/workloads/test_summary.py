@@ -45,7 +45,7 @@ def test_a_loop_is_said_beside_the_speed() -> None:
     assert "1 looping, useful 27.3 tok/s" in printed
 
 
-def test_requests_side_by_side_get_both_aggregates() -> None:
+def test_parallel_requests_get_both_aggregates() -> None:
     pair = [replace(RECORD, concurrency=2), replace(RECORD, concurrency=2, total_ms=4000.0)]
     printed = lines_of(*pair)
     assert "Together: 182 tokens of 2 requests in 4.00 s" in printed

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from load_records import Check, Load, RequestRecord
+from load_records import Load, RequestRecord, SuiteCheck
 from tests.demo_engine import ROOT, DemoServer
 from tests.workloads.servers import DONE, HEAD, Script, event, read_request, serving
-from workloads.process.job import Job
+from workloads.job import LoadJob
 from workloads.process.prepare import COMMAND_LINE
 from workloads.process.start import run_job
 from workloads.requests.records import parse_line
@@ -113,14 +113,14 @@ def load(answer: Callable[[Body], Said | bytes], folder: Path, **fields: Any) ->
     return [parse_line(line) for line in (folder / "requests.jsonl").read_text().splitlines()]
 
 
-def job_of(folder: Path, base_url: str, **fields: Any) -> Job:
+def job_of(folder: Path, base_url: str, **fields: Any) -> LoadJob:
     files = {"out": folder / "requests.jsonl", "progress": folder / "progress.json"}
     said = {"run_id": "r", "base_url": base_url, "model": "m", "workload": "tool-matrix", "reasoning_parser": "qwen3"}
-    return Job.model_validate({**said, **files, **fields})
+    return LoadJob.model_validate({**said, **files, **fields})
 
 
-def verdicts(lines: list[Any]) -> dict[tuple[str, str], Check]:
-    return {(line.case_name, line.mode): line for line in lines if isinstance(line, Check)}
+def verdicts(lines: list[Any]) -> dict[tuple[str, str], SuiteCheck]:
+    return {(line.case_name, line.mode): line for line in lines if isinstance(line, SuiteCheck)}
 
 
 def test_a_right_server_passes_all(tmp_path: Path) -> None:
@@ -171,12 +171,12 @@ WRONG = {
     ),
     "'<' twice when streamed": (
         changed(with_arguments(lambda text: text.replace("<", "<<")), lambda body: body["stream"]),
-        times([PAGE], "streaming"), "the HTML is not the one that was asked for",
+        times([PAGE], "streaming"), "the HTML differs from the requested one",
     ),
     "one call only": (
         changed(lambda said: replace(said, calls=said.calls[:1])), times([PARALLEL, LOOP]), "get_local_time",
     ),
-    "arguments are cut": (changed(with_arguments(lambda text: text[:-2])), times(CASES), "are no JSON object"),
+    "arguments are cut": (changed(with_arguments(lambda text: text[:-2])), times(CASES), "are not a JSON object"),
     "a field too many": (
         changed(with_arguments(lambda text: text.replace('"city"', '"town"'))),
         times([SINGLE, PARALLEL, RESULT, LOOP]), "do not fit its schema",
@@ -191,7 +191,7 @@ WRONG = {
     ),
     "the wrong tool": (
         changed(lambda s: replace(s, calls=(call(0, "get_weather", city="Oslo"),)) if "add" in str(s.calls) else s),
-        times([CHOICE]), "called get_weather, where add_numbers was asked for",
+        times([CHOICE]), "called get_weather instead of add_numbers",
     ),
     "no tool at all": (
         lambda body: Said("Sure!") if body.get("tools") else right(body), times(CASES), "no tool was called",
@@ -202,11 +202,11 @@ WRONG = {
     ),
     "an answer without the facts": (
         changed(lambda said: replace(said, content="It is fine."), has_results), times([RESULT, LOOP]),
-        "does not tell 17",
+        "the answer lacks 17",
     ),
     "thinking in the text": (
         changed(lambda s: Said(f"<think>{s.thought}</think>{s.content}") if s.thought else s), times([REASONING]),
-        "no reasoning field came, although the parser qwen3 is named",
+        "no reasoning field came, although the command names the parser qwen3",
     ),
     "a mark of the model in the arguments": (
         changed(with_arguments(lambda text: text.replace("Oslo", "<|x|>Oslo"))),
@@ -234,21 +234,21 @@ def test_a_wrong_server_fails_what_it_breaks(fault: str, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("status", [400, 404, 500, 501])
-def test_a_server_that_refuses_tools_was_not_tried(status: int, tmp_path: Path) -> None:
+def test_server_refusing_tools_was_not_tried(status: int, tmp_path: Path) -> None:
     refusal = http(status, {"error": "tools are not supported"})
     found = verdicts(load(lambda body: refusal if body.get("tools") else right(body), tmp_path))
     assert {key for key, check in found.items() if check.is_pass is None} == OF_TOOLS
     assert "tools are not supported" in (found[SINGLE, "whole"].why or "")
 
 
-def test_without_a_reasoning_parser_reasoning_is_not_tried_but_seen(tmp_path: Path) -> None:
+def test_reasoning_without_parser_is_seen_untried(tmp_path: Path) -> None:
     found = verdicts(load(lambda body: replace(right(body), thought=""), tmp_path, reasoning_parser=None))
     assert {key for key, check in found.items() if check.is_pass is None} == times([REASONING])
     (tmp_path / "requests.jsonl").unlink()
     assert verdicts(load(right, tmp_path, reasoning_parser=None))[REASONING, "whole"].is_pass
 
 
-def test_a_huge_answer_is_cut_and_one_without_end_given_up(tmp_path: Path) -> None:
+def test_huge_answer_is_cut_and_endless_given_up(tmp_path: Path) -> None:
     found = verdicts(load(lambda body: Said("word " * 20_000), tmp_path))
     assert all(len(json.dumps(check.exchange)) < 40_000 for check in found.values())
 
@@ -262,7 +262,7 @@ def test_a_loop_that_never_ends_is_broken_off(tmp_path: Path) -> None:
 
 
 @pytest.mark.engine
-def test_a_real_server_whose_template_knows_no_tools_fails_all_of_them(demo_server: DemoServer, tmp_path: Path) -> None:
+def test_template_without_tools_fails_all_of_them(demo_server: DemoServer, tmp_path: Path) -> None:
     job = job_of(tmp_path, demo_server.base_url, engine="llamacpp", params={"max_tokens": 40}, reasoning_parser=None)
     asyncio.run(run_job(job, None))
     found = verdicts([parse_line(line) for line in job.out.read_text().splitlines()])
@@ -276,11 +276,11 @@ def test_the_report_has_a_line_a_check(tmp_path: Path) -> None:
     printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert "── tool calls: 10 of 14 pass" in printed
     assert "pass       Single call, streaming\n" in printed
-    assert "fail       Parallel calls, whole: called get_weather, where get_local_time, get_weather was" in printed
+    assert "fail       Parallel calls, whole: called get_weather instead of get_local_time, get_weather" in printed
 
 
 @pytest.mark.parametrize("is_strict", [True, False])
-def test_arguments_that_follow_the_schema_are_asked_for_where_it_is_set(is_strict: bool) -> None:
+def test_schema_arguments_requested_where_set(is_strict: bool) -> None:
     (phase,) = TOOL_MATRIX.plan({"strict": is_strict, "tool_choice": "required"})
     offered = [tool["function"] for request in phase.requests for tool in request.tools]
     assert offered and {function.get("strict") for function in offered} == {True if is_strict else None}

@@ -18,9 +18,9 @@ from redaction import SERVER_API_KEY
 from tests.demo_engine import ROOT
 from tests.e2e.pitwall_process import wait_until
 from tests.workloads.test_driven import job_of
-from workloads.process.driven import TOOLS, commands_of
-from workloads.process.driven_commands import OWN_BFCL, environment
-from workloads.process.own_bfcl import first_cases
+from workloads.process.bfcl_launcher import first_cases
+from workloads.process.external_tool_commands import BFCL_LAUNCHER, environment
+from workloads.process.external_tools import TOOLS, commands_of
 from workloads.process.prepare import COMMAND_LINE
 
 BAR = "\r 12%|█▎        | 1/8 [00:01<00:08,  1.15s/it]\r 62%|██████▎   | 5/8 [00:02<00:01,  2.41it/s]"
@@ -42,11 +42,11 @@ WAITS = "import pathlib, sys, time; pathlib.Path('is-up').touch(); print('Run 2/
 
 @pytest.mark.parametrize("tool", TOOLS)
 def test_progress_is_read_of_what_the_tool_says(tool: str) -> None:
-    assert TOOLS[tool].progress_in(SAID[tool]) == TOLD[tool]
-    assert TOOLS[tool].progress_in("Loading the tokenizer ...") is None
+    assert TOOLS[tool].parse_progress(SAID[tool]) == TOLD[tool]
+    assert TOOLS[tool].parse_progress("Loading the tokenizer ...") is None
 
 
-def test_a_tool_asks_no_hub_for_a_folder_and_aiperf_is_not_told_so(tmp_path: Path) -> None:
+def test_local_folder_needs_no_hub(tmp_path: Path) -> None:
     def of(tool: str, tokenizer: str) -> dict[str, str]:
         told = environment(job_of(tmp_path, tool, tokenizer=tokenizer), {SERVER_API_KEY: "k", "HF_HUB_OFFLINE": "0"})
         return {name: told[name] for name in ("HF_HUB_OFFLINE", "OPENAI_API_KEY") if name in told}
@@ -56,10 +56,10 @@ def test_a_tool_asks_no_hub_for_a_folder_and_aiperf_is_not_told_so(tmp_path: Pat
     assert of("aiperf", "/opt/tok") == {"OPENAI_API_KEY": "k"}
 
 
-def test_bfcl_is_asked_for_the_first_cases_of_a_category_where_the_command_is_shown(tmp_path: Path) -> None:
+def test_bfcl_requests_first_cases_of_category(tmp_path: Path) -> None:
     job = job_of(tmp_path, "bfcl", tasks="multiple, irrelevance=5", limit=2)
     generate, evaluate = commands_of(job)
-    assert generate[:5] == ["/opt/python", str(OWN_BFCL), "20", "multiple=2,irrelevance=5", "generate"]
+    assert generate[:5] == ["/opt/python", str(BFCL_LAUNCHER), "20", "multiple=2,irrelevance=5", "generate"]
     assert "--run-ids" in generate and "--test-category" not in generate
     assert evaluate[4] == "evaluate" and evaluate[evaluate.index("--test-category") + 1] == "multiple,irrelevance"
     whole = commands_of(job_of(tmp_path, "bfcl", tasks="multiple"))[0]
@@ -67,11 +67,11 @@ def test_bfcl_is_asked_for_the_first_cases_of_a_category_where_the_command_is_sh
     mixed = commands_of(job_of(tmp_path, "bfcl", tasks="simple_python,multi_turn=240"))[0]
     assert mixed[3] == "simple_python,multi_turn=240" and "--run-ids" in mixed
     assert environment(job, {})["OPENAI_BASE_URL"] == "http://127.0.0.1:9/v1"
-    with pytest.raises(ValidationError, match="'multiple=few' is no task with a number of items"):
+    with pytest.raises(ValidationError, match="'multiple=few' is not a task with a number of items"):
         job_of(tmp_path, "bfcl", tasks="multiple=few")
 
 
-def test_the_first_cases_are_by_bfcl_s_own_order_with_those_that_they_build_upon() -> None:
+def test_bfcl_first_cases_follow_its_own_order() -> None:
     """FAKE: what is used of bfcl_eval.utils."""
     groups = {"live": ["live_multiple", "live_simple"]}
     entries = {
@@ -94,7 +94,7 @@ def test_the_first_cases_are_by_bfcl_s_own_order_with_those_that_they_build_upon
     assert first_cases("live=1", utils) == {"live_multiple": ["live_multiple_0-0-0"]}
 
 
-def test_bfcl_is_told_of_a_model_that_it_does_not_list(tmp_path: Path) -> None:
+def test_bfcl_gets_an_unlisted_model(tmp_path: Path) -> None:
     """FAKE: a package that has what is used of bfcl_eval."""
     files = {
         "constants/default_prompts.py": "MAXIMUM_STEP_LIMIT = 20",
@@ -107,14 +107,14 @@ def test_bfcl_is_told_of_a_model_that_it_does_not_list(tmp_path: Path) -> None:
         path = tmp_path / "bfcl_eval" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    argv = [sys.executable, str(OWN_BFCL), "20", "all", "generate", "--model", "own/model"]
+    argv = [sys.executable, str(BFCL_LAUNCHER), "20", "all", "generate", "--model", "own/model"]
     env = {**os.environ, "PYTHONPATH": str(tmp_path)}
     said = subprocess.run(argv, env=env, capture_output=True, text=True, check=True).stdout
     assert said.strip() == "{'own/model': 'chat'}"
 
 
 @pytest.mark.parametrize("has_written", [True, False])
-def test_a_cancelled_tool_is_ended_and_what_it_wrote_handed_in(tmp_path: Path, has_written: bool) -> None:
+def test_cancelled_tool_submits_its_output(tmp_path: Path, has_written: bool) -> None:
     tool = tmp_path / "tool"
     writes = "import pathlib; pathlib.Path('results/progress.jsonl').write_text('{}')\n" if has_written else ""
     tool.write_text(f"#!{sys.executable}\n{writes}{WAITS}\n")

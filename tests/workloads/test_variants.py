@@ -21,21 +21,21 @@ def test_values_have_the_type_of_their_parameter() -> None:
     assert values("ladder", "top_p", "none, 0.9") == (None, 0.9)
 
 
-def test_each_value_is_a_load_with_the_other_parameters_as_they_were() -> None:
-    params = REGISTRY["ladder"].checked({"tokens": 32, "rungs": [2]}).model_dump(mode="json")
+def test_each_value_is_a_load_with_same_params() -> None:
+    params = REGISTRY["ladder"].validate_params({"tokens": 32, "rungs": [2]}).model_dump(mode="json")
     low, high = load_variants("ladder", params, "tokens", (48, 96))
     assert (low.name, low.params["tokens"], low.params["rungs"]) == ("tokens 48", 48, [2])
     assert high.params == {**low.params, "tokens": 96}
 
 
 @pytest.mark.parametrize(("name", "word"), [("tokens", "many"), ("top_p", "1.5"), ("prefix_cache", "warm")])
-def test_what_is_no_value_is_told_by_the_name_of_the_parameter(name: str, word: str) -> None:
+def test_bad_value_names_its_parameter(name: str, word: str) -> None:
     with pytest.raises(PlanError, match=f"{word} is not a value for {name}"):
         values("ladder", name, word)
 
 
 @pytest.mark.parametrize("workload", REGISTRY)
-def test_lists_and_files_are_not_varied_and_every_other_parameter_is(workload: str) -> None:
+def test_all_params_vary_except_lists_and_files(workload: str) -> None:
     fields, found = REGISTRY[workload].params_type.model_fields, variable_params(workload)
     assert {"seed", "sampling", "top_k"} <= set(found)
     left_out = {name: str(fields[name].annotation) for name in set(fields) - set(found)}

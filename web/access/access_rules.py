@@ -1,4 +1,4 @@
-"""The rules of the access check: its secrets, the names by which Pitwall is reached, the cookies' names."""
+"""The rules of the access check: its secrets, Pitwall's host names and the cookies' names."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
 @dataclass(frozen=True)
 class Access:
-    """What the access check goes by: the token of this start, the signing secret, and the names we are reached by."""
+    """The configuration of the access check: the token of this start, the signing secret and Pitwall's host names."""
 
     secret: bytes = field(repr=False)
     cookie_name: str
     hosts: frozenset[str]
-    any_address: bool = False  # listens on every interface: any IP literal may name us
+    any_address: bool = False  # listens on every interface: any IP literal may be its address
     public_origin: str | None = None
     base_path: str = ""
-    url: str = ""  # where we are reached, for links
+    url: str = ""  # Pitwall's address, for links
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
 
     def cookie(self, kind: str, is_https: bool) -> str:
-        """The name of the cookie of a sign-in ('') or of a share; by TLS it is bound to this very host name."""
+        """Return the name of the cookie of a sign-in ('') or a share; over TLS it is bound to this exact host name."""
         return ("__Host-" if is_https else "") + self.cookie_name + kind
 
 
 def access_for(settings: Settings, secret: bytes) -> Access:
-    """The access rules that these settings mean, with a fresh operator token."""
+    """Return the access rules for these settings, with a new operator token."""
     public = settings.public_url
     wildcard = settings.host in {"0.0.0.0", "::"}
     hosts = {*LOOPBACK_NAMES, settings.host.lower()}
@@ -52,5 +52,5 @@ def access_for(settings: Settings, secret: bytes) -> Access:
 
 
 def folder_id(secret: bytes) -> str:
-    """What is of this data folder alone, so that two Pitwalls of one host name keep their cookies apart."""
+    """Return an id of this data folder, so that two Pitwalls under one host name use different cookies."""
     return hashlib.sha256(b"cookie " + secret).hexdigest()[:12]

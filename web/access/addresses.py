@@ -1,4 +1,4 @@
-"""Whether a request names us and comes from us: the Host and Origin headers, judged by their text alone."""
+"""Checks the Host and Origin headers of a request against Pitwall's own addresses, by their text alone."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 
 
-def host_is_ours(host: str | None, names: Set[str], any_address: bool) -> bool:
-    """Whether the Host header names us; rebinding needs a name, so with `any_address` every IP literal is us."""
+def is_own_host(host: str | None, names: Set[str], any_address: bool) -> bool:
+    """Whether the Host header names Pitwall; DNS rebinding needs a name, so `any_address` allows every IP literal."""
     try:
         name = (urlsplit(f"//{host or ''}").hostname or "").rstrip(".")
     except ValueError:
@@ -26,8 +26,8 @@ def _is_address(name: str) -> bool:
     return True
 
 
-def origin_is_ours(headers: Headers, public_origin: str | None) -> bool:
-    """Whether the request comes from a page of ours; only programs, which lend nobody their cookies, send no Origin."""
+def is_own_origin(headers: Headers, public_origin: str | None) -> bool:
+    """Whether the request comes from Pitwall's own page; only programs, to which no cookies belong, send no Origin."""
     origin = headers.get("origin")
     if origin is None:
         return True
@@ -37,7 +37,7 @@ def origin_is_ours(headers: Headers, public_origin: str | None) -> bool:
 
 
 def origin_of(url: str) -> str:
-    """Scheme and host of a URL, with the port only where it is not the scheme's own."""
+    """Return scheme and host of a URL, with the port only if it is not the scheme's default."""
     parts = urlsplit(url)
-    usual = {"http": ":80", "https": ":443"}.get(parts.scheme, "")
-    return f"{parts.scheme}://{parts.netloc.lower().removesuffix(usual)}" if usual else url
+    default_port = {"http": ":80", "https": ":443"}.get(parts.scheme, "")
+    return f"{parts.scheme}://{parts.netloc.lower().removesuffix(default_port)}" if default_port else url

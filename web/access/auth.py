@@ -1,11 +1,10 @@
-"""The check before every route: who asks, from where, and in which role.
+"""The access check before every route: it determines the visitor, their origin and their role.
 
-Pure ASGI, so that WebSockets pass through it as HTTP does. Order of the checks: `/healthz` is open;
-a Host that is not ours is DNS rebinding (403); a foreign Origin on a WebSocket or a change is
-cross-site (403); the operator's token or a share's link becomes a cookie (303); without a valid cookie, 401.
-Programs bring a token instead, as a bearer token, which opens only the routes of its scopes below `/api/`.
-A viewer passes only where GUEST_ROUTES say so, changes nothing, and is put out when the share ends, as a member is
-whose session ends and a program whose token does.
+It is pure ASGI, so that WebSockets pass through it like HTTP. Order of the checks: `/healthz` is open; an unknown Host
+is DNS rebinding (403); a foreign Origin on a WebSocket or a change is cross-site (403); the operator's token or a
+share's link becomes a cookie (303); a request without a valid cookie gets 401. Programs send a bearer token instead,
+which opens only the routes of its scopes below `/api/`. A guest may only read what GUEST_ROUTES allow. A WebSocket ends
+when the guest's share, the member's session or the program's token does.
 """
 
 from __future__ import annotations
@@ -22,41 +21,41 @@ from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as Scope_
 
 from web.access.access_rules import Access
-from web.access.addresses import host_is_ours, origin_is_ours
-from web.access.api_routes import API_ROUTES, bearer, is_from_here, why_not_pass
-from web.access.cookies import SESSION_SECONDS, SHARE, SIGN_IN, is_https, moved_with_cookie
-from web.access.expiring_socket import SocketUntil, without_install_path
+from web.access.addresses import is_own_host, is_own_origin
+from web.access.api_routes import API_ROUTES, bearer, is_local_client, refusal_of_program
+from web.access.cookies import SESSION_SECONDS, SHARE, SIGN_IN, is_https, redirect_with_cookie
+from web.access.expiring_socket import ExpiringSocket, without_install_path
+from web.access.headers import with_security_headers
 from web.access.refusals import (
     HOW_PROGRAMS_SIGN_IN,
     WRONG_TOKEN,
     beyond_role,
+    expired_link,
     forbidden,
-    over,
-    unknown,
-    unknown_program,
+    program_unknown,
+    sign_in_required,
 )
 from web.access.roles import Visitor, with_visitor
 from web.access.sessions import SIGNED_OUT, MemberRole, SessionBook, is_higher
 from web.access.shares import ShareBook
-from web.access.signin_page import BACK, BEGIN, Way
-from web.access.tokens import PREFIX, SIGN_IN_AS, TOKEN_IS_OVER, ApiToken, TokenBook
-from web.server.headers import with_security_headers
+from web.access.signin_page import BACK, BEGIN, ProviderLink
+from web.access.tokens import PREFIX, SIGN_IN_AS, TOKEN_EXPIRED, ApiToken, TokenBook
 
-LINK_IS_OVER = "This link is over."
+LINK_EXPIRED = "This link is no longer valid."
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
-# What a guest may ask for, by the first part of the path.
+# The routes open to guests, by the first part of the path.
 GUEST_PAGES = {"live", "compare", "replay", "run", "studies", "report"}
 GUEST_ROUTES = GUEST_PAGES | {"series", "static", "assets", "media", "component", "favicon.png"}
-GUEST_CORE = {"/_stcore/health", "/_stcore/host-config", "/_stcore/allowed-message-origins"}  # of Streamlit's own
+GUEST_CORE = {"/_stcore/health", "/_stcore/host-config", "/_stcore/allowed-message-origins"}  # routes of Streamlit
 GUEST_COMPONENTS = "/_stcore/bidi-components/"
-OPERATORS_PAGES = {"launch"}
+OPERATOR_PAGES = {"launch"}
 GUEST_SOCKETS = {"/_stcore/stream", "/ws/live"}
-ONLY_LOOK = "A link that was shared is for looking only."
-SIGN_IN_ROUTES = {BEGIN, BACK}  # before anybody is known
+VIEW_ONLY = "Shared links are view-only."
+SIGN_IN_ROUTES = {BEGIN, BACK}  # open to unknown visitors
 
 
 class AuthMiddleware:
-    """ASGI middleware that answers whoever may not pass, and passes the others' role to what is behind it."""
+    """ASGI middleware that refuses requests, or passes them on with the visitor's role."""
 
     def __init__(
         self,
@@ -67,7 +66,7 @@ class AuthMiddleware:
         tokens: TokenBook,
         provider: str | None = None,
     ) -> None:
-        """`provider`: the name of the team's OpenID provider, where there is one."""
+        """`provider`: the name of the team's OpenID provider, if there is one."""
         self._app = app
         self._access = access
         self._shares = shares
@@ -91,53 +90,53 @@ class AuthMiddleware:
             await answer(scope, receive, send)
 
     async def _let_in(self, scope: Scope_, receive: Receive, send: Send, visitor: Visitor | None) -> None:
-        """Pass the request on; a WebSocket lasts no longer than the share or the session that opened it."""
-        until = self._until(visitor) if scope["type"] == "websocket" and visitor else None
-        if until is None:
+        """Pass the request on; a WebSocket ends at the latest with the share, session or token that opened it."""
+        expiry = self._expiry(visitor) if scope["type"] == "websocket" and visitor else None
+        if expiry is None:
             await self._app(scope, receive, send)
             return
-        wait, is_over, reason = until
+        wait, is_over, reason = expiry
         send = send if visitor and visitor.role == "operator" else without_install_path(send)
         end = asyncio.create_task(wait)
-        socket = SocketUntil(end, is_over, receive, send, reason)
+        socket = ExpiringSocket(end, is_over, receive, send, reason)
         try:
             await self._app(scope, socket.receive, socket.send)
         finally:
             end.cancel()
 
-    def _until(self, visitor: Visitor) -> tuple[Coroutine[None, None, None], Callable[[], bool], str] | None:
-        """What waits for a visitor's end, what asks whether it has come, and the words for it."""
+    def _expiry(self, visitor: Visitor) -> tuple[Coroutine[None, None, None], Callable[[], bool], str] | None:
+        """Return a coroutine that waits for the end of a visitor's access, a test for it, and the message for it."""
         share, session, shares, sessions = visitor.share, visitor.session, self._shares, self._sessions
         token, tokens = visitor.token, self._tokens
         if token:
-            return tokens.wait_for_end(token), lambda: tokens.why_over(token) is not None, TOKEN_IS_OVER
+            return tokens.wait_for_end(token), lambda: tokens.why_expired(token) is not None, TOKEN_EXPIRED
         if session:
             return sessions.wait_for_end(session.id), lambda: not sessions.is_open(session.id), SIGNED_OUT
         if share:
-            return shares.wait_for_end(share.id), lambda: shares.find_open(share.id) is None, LINK_IS_OVER
+            return shares.wait_for_end(share.id), lambda: shares.find_open(share.id) is None, LINK_EXPIRED
         return None
 
     def _is_open(self, scope: Scope_) -> bool:
         return scope["type"] == "http" and self._path(scope) == "/healthz"
 
     def _path(self, scope: Scope_) -> str:
-        """The path as the routes know it, below the base path."""
+        """Return the path below the base path."""
         path: str = scope["path"]
         return path.removeprefix(self._access.base_path) if path.startswith(f"{self._access.base_path}/") else "/"
 
     def _refusal(self, scope: Scope_, headers: Headers, visitor: Visitor | None) -> Response | None:
-        """The answer of the access check itself, or None for whoever may pass."""
-        if not host_is_ours(headers.get("host"), self._access.hosts, self._access.any_address):
-            return forbidden(headers, "This Host name is not one that Pitwall is reached by; set PITWALL_PUBLIC_URL.")
+        """Return the access check's own response, or None if the request may pass."""
+        if not is_own_host(headers.get("host"), self._access.hosts, self._access.any_address):
+            return forbidden(headers, "Pitwall does not serve this host name; set PITWALL_PUBLIC_URL.")
         changes = scope["type"] == "websocket" or scope["method"] not in SAFE_METHODS
-        if changes and not origin_is_ours(headers, self._access.public_origin):
+        if changes and not is_own_origin(headers, self._access.public_origin):
             return forbidden(headers, "This request comes from another site.")
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        given = [value for name, value in query if name == "token"]
-        if given and scope["type"] == "http" and (proven := self._proven(given)):
-            return self._signed_in(scope, headers, query, *proven)
+        tokens = [value for name, value in query if name == "token"]
+        if tokens and scope["type"] == "http" and (identity := self._identity(tokens)):
+            return self._redirect_signed_in(scope, headers, query, *identity)
         if scope["type"] == "http" and self._path(scope).startswith("/share/"):
-            return self._shared(scope, headers)
+            return self._open_share(scope, headers)
         if self._provider and scope["type"] == "http" and self._path(scope) in SIGN_IN_ROUTES:
             return None
         if visitor is None:
@@ -145,37 +144,37 @@ class AuthMiddleware:
         return self._beyond_role(scope, headers, visitor)
 
     def _beyond_role(self, scope: Scope_, headers: Headers, visitor: Visitor) -> Response | None:
-        """The answer to whoever is known and may not do this; None for whoever may."""
+        """Return the refusal for a known visitor, or None if the visitor may do this."""
         if visitor.role in {"operator", "program"} and self._path(scope).startswith(API_ROUTES):
-            is_secret_line = is_https(self._access, scope, headers) or is_from_here(scope)
-            why = why_not_pass(self._path(scope), visitor.token, is_secret_line)
+            is_confidential = is_https(self._access, scope, headers) or is_local_client(scope)
+            why = refusal_of_program(self._path(scope), visitor.token, is_confidential)
             return forbidden(headers, why) if why else None
         if visitor.role == "guest":
-            return None if self._is_for_guests(scope) else forbidden(headers, ONLY_LOOK)
-        may = visitor.role == "operator" or self._is_for_members(scope)
-        return None if may else beyond_role(headers, f"{self._access.base_path}/")
+            return None if self._is_for_guests(scope) else forbidden(headers, VIEW_ONLY)
+        is_allowed = visitor.role == "operator" or self._is_for_members(scope)
+        return None if is_allowed else beyond_role(headers, f"{self._access.base_path}/")
 
-    def _proven(self, given: Sequence[str]) -> tuple[MemberRole, ApiToken | None] | None:
-        """The role that one of these tokens signs in with: that of this start, or one made for a person."""
-        if any(_same(value, self._access.token) for value in given):
+    def _identity(self, tokens: Sequence[str]) -> tuple[MemberRole, ApiToken | None] | None:
+        """Return the role and token of a sign-in with one of these tokens: this start's, or one made for a person."""
+        if any(_same(value, self._access.token) for value in tokens):
             return "operator", None
-        found = (self._tokens.find(value) for value in given if value.startswith(PREFIX))
-        for token in filter(None, found):
+        candidates = (self._tokens.find(value) for value in tokens if value.startswith(PREFIX))
+        for token in filter(None, candidates):
             role = SIGN_IN_AS.get(token.scopes[0])
-            if role and self._tokens.why_over(token) is None:
+            if role and self._tokens.why_expired(token) is None:
                 return role, token
         return None
 
     def _is_for_members(self, scope: Scope_) -> bool:
-        """What editors and viewers may ask for: to look at everything; what they change goes through the pages."""
+        """Whether editors and viewers may request this: they read everything, and make changes through the pages."""
         path = self._path(scope)
         if scope["type"] == "websocket":
             return path in GUEST_SOCKETS
-        closed = path.startswith(API_ROUTES) or path.split("/")[1] in OPERATORS_PAGES
+        closed = path.startswith(API_ROUTES) or path.split("/")[1] in OPERATOR_PAGES
         return scope["method"] in SAFE_METHODS and not closed
 
     def _is_for_guests(self, scope: Scope_) -> bool:
-        """Whether a guest may pass here: what is not named stays closed, routes that are added later too."""
+        """Whether a guest may pass here; unlisted routes, including future ones, stay closed."""
         path = self._path(scope)
         if scope["type"] == "websocket":
             return path in GUEST_SOCKETS
@@ -183,45 +182,45 @@ class AuthMiddleware:
         return scope["method"] in SAFE_METHODS and (is_named or path.startswith(GUEST_COMPONENTS))
 
     def _refuse_anonymous(self, scope: Scope_, headers: Headers, query: list[tuple[str, str]]) -> Response:
-        """Why nobody is let in here: a program without its token, a wrong token, a share that is over, or nothing."""
+        """Return the refusal of an unknown visitor, who has a wrong token, an ended share or nothing."""
         path = self._path(scope)
         if path.startswith(API_ROUTES):
-            return unknown_program(self._why_over(headers) or HOW_PROGRAMS_SIGN_IN)
-        way = self._way(scope, query)
+            return program_unknown(self._why_expired(headers) or HOW_PROGRAMS_SIGN_IN)
+        link = self._provider_link(scope, query)
         if any(name == "token" for name, _ in query):
-            return unknown(headers, query, WRONG_TOKEN, way)
+            return sign_in_required(headers, query, WRONG_TOKEN, link)
         if self._cookie(scope, headers, SHARE):
-            return over(headers, status_code=401)
-        return unknown(headers, query, "", way)
+            return expired_link(headers, status_code=401)
+        return sign_in_required(headers, query, "", link)
 
-    def _way(self, scope: Scope_, query: Iterable[tuple[str, str]]) -> Way | None:
-        """The link to the team's provider, which leads back to this address."""
+    def _provider_link(self, scope: Scope_, query: Iterable[tuple[str, str]]) -> ProviderLink | None:
+        """Return the sign-in link to the team's provider, which leads back to this address."""
         if self._provider is None:
             return None
-        kept = urlencode([(name, value) for name, value in query if name != "token"])
-        back = quote(scope["path"], safe="/") + (f"?{kept}" if kept else "")
-        return Way(self._provider, f"{self._access.base_path}{BEGIN}?{urlencode({'next': back})}")
+        query_text = urlencode([(name, value) for name, value in query if name != "token"])
+        back = quote(scope["path"], safe="/") + (f"?{query_text}" if query_text else "")
+        return ProviderLink(self._provider, f"{self._access.base_path}{BEGIN}?{urlencode({'next': back})}")
 
     def _visitor(self, scope: Scope_, headers: Headers) -> Visitor | None:
-        """The program that brings an open token; else the member whom a cookie proves, or an open share's guest."""
+        """Return the program with a valid token, else the member or guest whom a valid cookie proves."""
         if self._path(scope).startswith(API_ROUTES) and "authorization" in headers:
             token = self._tokens.find(bearer(headers))
-            return Visitor("program", token=token) if token and self._tokens.why_over(token) is None else None
+            return Visitor("program", token=token) if token and self._tokens.why_expired(token) is None else None
         if session := self._sessions.use(self._cookie(scope, headers, SIGN_IN)):
             return Visitor(session.role, session=session)
         share = self._shares.read_token(self._cookie(scope, headers, SHARE))
         return Visitor("guest", share) if share else None
 
-    def _why_over(self, headers: Headers) -> str | None:
-        """What to say to whoever brings a token that was one."""
+    def _why_expired(self, headers: Headers) -> str | None:
+        """Return why a program's known token is no longer valid."""
         token = self._tokens.find(bearer(headers)) if "authorization" in headers else None
-        return self._tokens.why_over(token) if token else None
+        return self._tokens.why_expired(token) if token else None
 
     def _cookie(self, scope: Scope_, headers: Headers, kind: str) -> str:
         name = self._access.cookie(kind, is_https(self._access, scope, headers))
         return cookie_parser(headers.get("cookie", "")).get(name, "")
 
-    def _signed_in(
+    def _redirect_signed_in(
         self,
         scope: Scope_,
         headers: Headers,
@@ -229,40 +228,45 @@ class AuthMiddleware:
         role: MemberRole,
         token: ApiToken | None,
     ) -> Response:
-        """A token in the address becomes a session of its role; a browser that has it, or a higher role, keeps its own.
+        """Turn a token in the address into a session of its role, unless the browser has the same or a higher role.
 
-        Else a link with a viewer's token would sign the operator's browser out of its role.
+        Otherwise a link with a viewer's token would take the operator's role from their browser.
         """
-        kept = [(name, value) for name, value in query if name != "token"]
+        remaining_query = [(name, value) for name, value in query if name != "token"]
         secret = self._cookie(scope, headers, SIGN_IN)
-        known = self._sessions.use(secret)
-        is_same = known and (known.role, known.token_id) == (role, token.id if token else None)
-        if not is_same and (known is None or not is_higher(known.role, role)):
+        session = self._sessions.use(secret)
+        is_same = session and (session.role, session.token_id) == (role, token.id if token else None)
+        if not is_same and (session is None or not is_higher(session.role, role)):
             agent, name = headers.get("user-agent", ""), token.note if token else ""
             secret = self._sessions.make(
                 agent, role, name, token.expires_at if token else None, token.id if token else None
             )
-        # A path of two leading slashes would be read as another host.
+        # A browser would read a path with two leading slashes as another host.
         path = "/" + quote(scope["path"].lstrip("/\\"), safe="/")
-        return self._moved(scope, headers, (SIGN_IN, secret, SESSION_SECONDS), path, kept)
+        return self._redirect(scope, headers, (SIGN_IN, secret, SESSION_SECONDS), path, remaining_query)
 
-    def _shared(self, scope: Scope_, headers: Headers) -> Response:
-        """A link that was shared becomes a guest's cookie and the page it was made on."""
+    def _open_share(self, scope: Scope_, headers: Headers) -> Response:
+        """Turn a shared link into a guest's cookie and a redirect to the page that was shared."""
         token = self._path(scope).removeprefix("/share/")
         share = self._shares.read_token(token)
         if share is None:
-            return over(headers)
+            return expired_link(headers)
         path = f"{self._access.base_path}/{share.page}"
-        shown = [("study", share.study_id)] if share.study_id else [("run", run_id) for run_id in share.run_ids]
-        shown += parse_qsl(share.query or "")
-        return self._moved(scope, headers, (SHARE, token, self._shares.seconds_left(share)), path, shown)
+        target_query = [("study", share.study_id)] if share.study_id else [("run", run_id) for run_id in share.run_ids]
+        target_query += parse_qsl(share.query or "")
+        return self._redirect(scope, headers, (SHARE, token, self._shares.seconds_left(share)), path, target_query)
 
-    def _moved(
-        self, scope: Scope_, headers: Headers, cookie: tuple[str, str, int], to: str, query: Sequence[tuple[str, str]]
+    def _redirect(
+        self,
+        scope: Scope_,
+        headers: Headers,
+        cookie: tuple[str, str, int],
+        target: str,
+        query: Sequence[tuple[str, str]],
     ) -> Response:
         secure, (kind, value, lasts_s) = is_https(self._access, scope, headers), cookie
-        return moved_with_cookie(self._access.cookie(kind, secure), value, lasts_s, secure, to, query)
+        return redirect_with_cookie(self._access.cookie(kind, secure), value, lasts_s, secure, target, query)
 
 
-def _same(given: str, expected: str) -> bool:
-    return hmac.compare_digest(given.encode(), expected.encode())
+def _same(received: str, expected: str) -> bool:
+    return hmac.compare_digest(received.encode(), expected.encode())

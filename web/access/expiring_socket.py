@@ -1,4 +1,4 @@
-"""A WebSocket that ends when something else does."""
+"""A WebSocket that ends when the access behind it ends."""
 
 from __future__ import annotations
 
@@ -9,25 +9,24 @@ from pathlib import Path
 from starlette.types import Message, Receive, Send
 
 INSTALLED_AT = str(Path(__file__).resolve().parents[2]).encode()
-_SOMEWHERE = b"." * len(INSTALLED_AT)  # of the same length: Streamlit's messages count their bytes
+_PLACEHOLDER = b"." * len(INSTALLED_AT)  # of the same length: Streamlit's messages count their bytes
 
 
 def without_install_path(send: Send) -> Send:
-    """The sending end of a socket that does not show where Pitwall is installed, as Streamlit's first message does."""
+    """Return a `send` that hides Pitwall's install path, which Streamlit's first message contains."""
 
     async def sending(message: Message) -> None:
         if data := message.get("bytes"):
-            message = {**message, "bytes": bytes(data).replace(INSTALLED_AT, _SOMEWHERE)}
+            message = {**message, "bytes": bytes(data).replace(INSTALLED_AT, _PLACEHOLDER)}
         await send(message)
 
     return sending
 
 
-class SocketUntil:
-    """A WebSocket's two ends, which close when `end` is done: for the browser and for the app behind.
+class ExpiringSocket:
+    """Both ends of a WebSocket, to the browser and to the app, which close when the task `end` is done.
 
-    `end` may be late; `is_over` is asked at each message, so that nothing passes in between. The browser learns
-    `reason`.
+    `end` may be late, so `is_over` is checked at each message and nothing passes in between. The browser gets `reason`.
     """
 
     def __init__(
@@ -41,7 +40,7 @@ class SocketUntil:
         self._is_closed = False
 
     async def receive(self) -> Message:
-        """The browser's next message; once the end has come, a disconnect (1008) for the app behind."""
+        """Return the browser's next message, or a disconnect (1008) for the app once access has ended."""
         arriving = asyncio.ensure_future(self._receive())
         try:
             await asyncio.wait({arriving, self._end}, return_when=asyncio.FIRST_COMPLETED)
@@ -53,14 +52,14 @@ class SocketUntil:
         return {"type": "websocket.disconnect", "code": 1008, "reason": self._reason}
 
     async def send(self, message: Message) -> None:
-        """Pass the app's message on; raises OSError once the end has come, after the browser was told why."""
+        """Pass the app's message on; once access has ended, tell the browser why and raise OSError."""
         if self._is_over():
             await self._close()
-            raise OSError("the sign-in or the share has ended")  # what Starlette takes for a browser that has left
+            raise OSError("the sign-in or the share has ended")  # Starlette treats it as a disconnect
         await self._send(message)
 
     async def _close(self) -> None:
-        """Tell the browser why, once: whichever end notices first."""
+        """Tell the browser why, once, from the end that notices first."""
         if not self._is_closed:
             self._is_closed = True
             await self._send({"type": "websocket.close", "code": 1008, "reason": self._reason})

@@ -1,17 +1,17 @@
-"""What the access check answers instead of passing a request on: a page to a browser, JSON to a program."""
+"""The refusals of the access check: a page for a browser, JSON for a program."""
 
 from __future__ import annotations
 
 from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
-from web.access.signin_page import Way, signin_page
+from web.access.signin_page import ProviderLink, signin_page
 
-LINK_IS_OVER = "This link has been revoked, is past its end, or was cut short: ask whoever sent it for a new one."
-WRONG_TOKEN = "This token is not the one of this start."
+LINK_EXPIRED = "This link was revoked, has expired, or is incomplete. Ask the sender for a new one."
+WRONG_TOKEN = "This token is not valid: Pitwall makes a new one at each start."
 NOT_YOUR_ROLE = "Only the operator may do this."
-HOW_PROGRAMS_SIGN_IN = "Programs send 'Authorization: Bearer <token>' with a token of `./pitwall token make`."
-HOW_TO_SIGN_IN = "Open the URL that Pitwall printed at its start once; it carries the token and leaves a cookie."
+HOW_PROGRAMS_SIGN_IN = "Programs must send 'Authorization: Bearer <token>'; create a token with `./pitwall token make`."
+HOW_TO_SIGN_IN = "Open the URL that Pitwall printed when it started; it contains the token and sets a cookie."
 
 
 def _wants_page(headers: Headers) -> bool:
@@ -19,41 +19,49 @@ def _wants_page(headers: Headers) -> bool:
 
 
 def forbidden(headers: Headers, reason: str) -> Response:
-    """The answer with status 403 and its reason: to a request that is not from here, or may not do this."""
+    """Return status 403 with its reason, for a request from another site or one that is not allowed."""
     if _wants_page(headers):
-        return HTMLResponse(signin_page("Not from here", reason, form=None), status_code=403)
+        return HTMLResponse(signin_page("Access denied", reason, form=None), status_code=403)
     return JSONResponse({"error": reason}, status_code=403)
 
 
 def beyond_role(headers: Headers, home: str) -> Response:
-    """The answer to a member of the team whose role does not reach so far."""
+    """Return status 403 for a member whose role does not allow this."""
     if _wants_page(headers):
-        return HTMLResponse(signin_page("Not in your role", NOT_YOUR_ROLE, form=None, home=home), status_code=403)
+        return HTMLResponse(
+            signin_page("Not allowed for your role", NOT_YOUR_ROLE, form=None, home=home), status_code=403
+        )
     return JSONResponse({"error": NOT_YOUR_ROLE}, status_code=403)
 
 
-def over(headers: Headers, status_code: int = 410) -> Response:
-    """The answer to a link that opens nothing, and to a browser (401) whose link did."""
+def expired_link(headers: Headers, status_code: int = 410) -> Response:
+    """Return the refusal of a link that is not valid, and (401) of a browser whose link no longer is."""
     if _wants_page(headers):
-        answer: Response = HTMLResponse(signin_page("This link is over", LINK_IS_OVER, form=None), status_code)
+        answer: Response = HTMLResponse(
+            signin_page("This link is no longer valid", LINK_EXPIRED, form=None), status_code
+        )
     else:
-        answer = JSONResponse({"error": LINK_IS_OVER}, status_code)
+        answer = JSONResponse({"error": LINK_EXPIRED}, status_code)
     answer.headers["cache-control"] = "no-store"
     return answer
 
 
-def unknown(headers: Headers, query: list[tuple[str, str]], reason: str, way: Way | None = None) -> Response:
-    """The answer to whoever must sign in; `reason` says what was wrong with what they brought."""
-    words = f"{reason} {HOW_TO_SIGN_IN}".strip()
+def sign_in_required(
+    headers: Headers, query: list[tuple[str, str]], reason: str, provider_link: ProviderLink | None = None
+) -> Response:
+    """Return status 401 with the sign-in form; `reason` says what was wrong with the visitor's token."""
+    text = f"{reason} {HOW_TO_SIGN_IN}".strip()
     if _wants_page(headers):
-        kept = [(name, value) for name, value in query if name != "token"]
-        answer: Response = HTMLResponse(signin_page("Sign in to Pitwall", words, form=kept, way=way), 401)
+        remaining_query = [(name, value) for name, value in query if name != "token"]
+        answer: Response = HTMLResponse(
+            signin_page("Sign in to Pitwall", text, form=remaining_query, provider_link=provider_link), 401
+        )
     else:
-        answer = JSONResponse({"error": words}, status_code=401)
+        answer = JSONResponse({"error": text}, status_code=401)
     answer.headers["cache-control"] = "no-store"
     return answer
 
 
-def unknown_program(reason: str) -> Response:
-    """The answer to a program without a token that opens anything."""
+def program_unknown(reason: str) -> Response:
+    """Return status 401 for a program without a valid token."""
     return JSONResponse({"error": reason}, status_code=401, headers={"cache-control": "no-store"})

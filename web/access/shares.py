@@ -1,4 +1,4 @@
-"""The view-only links that were given out: made, signed, looked up at every request, ended."""
+"""The shared view-only links: creates, signs, looks up and revokes them."""
 
 from __future__ import annotations
 
@@ -12,24 +12,23 @@ from itsdangerous import BadSignature, URLSafeSerializer
 
 from domain import Share, Study
 from settings import Settings
-from storage.ask.run_queries import runs_of_batch
+from storage.queries.run_queries import runs_of_batch
 from storage.store import Store
 
 LOOK_EVERY_S = 1.0
 
 
 def share_url(settings: Settings) -> str:
-    """The address that links begin with: the public one, else by which others can reach this machine."""
+    """Return the base URL of links: the public one, else one by which others can reach this machine."""
     everywhere = settings.public_url is None and settings.host in ("0.0.0.0", "::")
-    reached = settings.model_copy(update={"host": socket.gethostname()}) if everywhere else settings
-    return reached.url
+    reachable = settings.model_copy(update={"host": socket.gethostname()}) if everywhere else settings
+    return reachable.url
 
 
 class ShareBook:
-    """All shares, in memory because the access check asks at every request, and in the store because they outlive us.
+    """All shares: in memory for the access check of every request, and in the store so that they survive a restart.
 
-    A link's token is the share's id, signed; only the id is stored. `url` is where Pitwall is reached, without a
-    slash at its end.
+    A link's token is the share's signed id; only the id is stored. `url` is Pitwall's address without a trailing slash.
     """
 
     def __init__(self, secret: bytes, url: str, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
@@ -38,46 +37,50 @@ class ShareBook:
         self._clock = clock
         self._store: Store | None = None
         self._shares: dict[str, Share] = {}
-        self._of_study: dict[str, tuple[str, ...]] = {}  # study id -> its runs when it was last looked at
+        self._study_runs: dict[str, tuple[str, ...]] = {}  # study id -> its runs at the last refresh
 
     def load(self, store: Store) -> None:
-        """Take up what the store holds; until then no link opens anything."""
+        """Load the shares from the store; until then no link is valid."""
         self._store = store
         self._shares = {share.id: share for share in store.shares()}
 
     def all(self) -> list[Share]:
-        """Every share that was ever made, the newest first."""
+        """Return every share ever made, the newest first."""
         return sorted(self._shares.values(), key=lambda share: share.created_at, reverse=True)
 
     def is_open(self, share: Share) -> bool:
-        """Whether its link still opens anything, by this book's clock."""
+        """Whether the share's link is still valid by this book's clock."""
         return share.is_open(self._clock())
 
     def find_open(self, share_id: str) -> Share | None:
-        """The share of this id while it opens anything; of a study with the runs that it is known to have."""
+        """Return the share of this id if it is valid; a study's share with the runs known so far."""
         share = self._shares.get(share_id)
         if share is None or not self.is_open(share):
             return None
-        more = self._of_study.get(share.study_id or "", ())
-        return share.model_copy(update={"run_ids": tuple(dict.fromkeys([*share.run_ids, *more]))}) if more else share
+        study_runs = self._study_runs.get(share.study_id or "", ())
+        return (
+            share.model_copy(update={"run_ids": tuple(dict.fromkeys([*share.run_ids, *study_runs]))})
+            if study_runs
+            else share
+        )
 
     def read_token(self, token: str) -> Share | None:
-        """The share that a token opens; None when it is forged, revoked or past its end."""
+        """Return the share of a token; None if the token is forged or the share is revoked or expired."""
         try:
             return self.find_open(str(self._signer.loads(token)))
         except BadSignature:
             return None
 
     def token(self, share: Share) -> str:
-        """Its id with our signature: what the link carries, and what nobody else can make."""
+        """Return the share's signed id, which the link contains and nobody else can create."""
         return str(self._signer.dumps(share.id))
 
     def link(self, share: Share) -> str:
-        """What to give to a teammate."""
+        """Return the URL to give to a teammate."""
         return f"{self._url}/share/{self.token(share)}"
 
     def seconds_left(self, share: Share) -> int:
-        """Whole seconds until it expires, never below 0; that it was revoked is not seen here."""
+        """Return whole seconds until the share expires, never below 0, even if it was revoked."""
         return max(0, int((share.expires_at - self._clock()).total_seconds()))
 
     def make(
@@ -91,9 +94,9 @@ class ShareBook:
         study: Study | None = None,
         query: str | None = None,
     ) -> Share:
-        """A new share of exactly these runs, or of a study; durable when it returns. Raises ValueError without either.
+        """Create and store a share of exactly these runs, or of a study. Raises ValueError without either.
 
-        query: what the address says beside the runs.
+        query: the address's other parameters.
         """
         if not run_ids and study is None:
             raise ValueError("A link needs at least one run to show.")
@@ -111,13 +114,13 @@ class ShareBook:
         )
         return self._keep(share)
 
-    def look_at_study(self, study_id: str) -> None:
-        """Note the runs that a study has by now: the access check asks at every request and must not ask the store."""
+    def refresh_study(self, study_id: str) -> None:
+        """Cache a study's current runs: the access check needs them at every request and must not query the store."""
         runs = runs_of_batch(self._opened, study_id)
-        self._of_study = {**self._of_study, study_id: tuple(run.id for run in runs)}
+        self._study_runs = {**self._study_runs, study_id: tuple(run.id for run in runs)}
 
     def revoke(self, share_id: str) -> Share:
-        """End a share now; open pages of it are closed within about a second. Raises KeyError for an unknown one."""
+        """End a share now; its open pages are closed within about a second. Raises KeyError for an unknown one."""
         share = self._shares[share_id]
         return share if share.revoked_at else self._keep(share.model_copy(update={"revoked_at": self._clock()}))
 
@@ -133,6 +136,6 @@ class ShareBook:
         return share
 
     async def wait_for_end(self, share_id: str) -> None:
-        """Return once the share opens nothing any more."""
+        """Return once the share is no longer valid."""
         while self.find_open(share_id):
             await asyncio.sleep(LOOK_EVERY_S)

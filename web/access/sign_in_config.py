@@ -1,6 +1,6 @@
-"""Who may sign in through a team's OpenID provider, and as what: sign-in.toml of the data folder.
+"""The data folder's sign-in.toml: the team's OpenID provider, and the roles that its claims give.
 
-The file is its owner's alone, since it holds the client's secret. Claims of the provider's token become a role.
+Only its owner may read the file, since it contains the client's secret.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from machine.secret_file import read_secrets
 from web.access.sessions import HIGHEST_FIRST, MemberRole
 
 LONGEST_NAME = 80
-NAMES = ("email", "preferred_username", "name", "sub")  # claims that name a person, the first that is there
+NAMES = ("email", "preferred_username", "name", "sub")  # claims that name a person, in order of preference
 EXAMPLE = """issuer = "https://id.example.org/realms/team"
 client_id = "pitwall"
 client_secret = "..."
@@ -35,7 +35,7 @@ class SignInError(PitwallError):
 
 
 class SignInConfig(BaseModel):
-    """`roles`: for each role the claims and the values (or patterns with *) of which one must be there."""
+    """The provider and the roles: `roles` has for each role the claims and values (or patterns with *) that give it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     issuer: str = Field(pattern=r"^https?://[^\s?#]+$")
@@ -46,19 +46,19 @@ class SignInConfig(BaseModel):
 
     @property
     def name(self) -> str:
-        """How the sign-in page calls the provider."""
+        """The provider's name on the sign-in page."""
         return urlsplit(self.issuer).netloc
 
     @property
     def metadata_url(self) -> str:
-        """OpenID Connect Discovery 1.0, section 4."""
+        """The URL of the provider's metadata, by OpenID Connect Discovery 1.0, section 4."""
         return f"{self.issuer.rstrip('/')}/.well-known/openid-configuration"
 
     def role_of(self, claims: Mapping[str, Any]) -> MemberRole | None:
-        """The highest role that the claims give; None: this person may not come in."""
-        return next((role for role in HIGHEST_FIRST if self._gives(role, claims)), None)
+        """Return the highest role that the claims give; None if this person has no access."""
+        return next((role for role in HIGHEST_FIRST if self._grants(role, claims)), None)
 
-    def _gives(self, role: MemberRole, claims: Mapping[str, Any]) -> bool:
+    def _grants(self, role: MemberRole, claims: Mapping[str, Any]) -> bool:
         return any(
             fnmatchcase(value, pattern)
             for claim, patterns in self.roles.get(role, {}).items()
@@ -68,19 +68,21 @@ class SignInConfig(BaseModel):
 
 
 def _values(claims: Mapping[str, Any], claim: str) -> Iterator[str]:
-    """An address of mail counts only where the provider says that it has verified it: else anybody may claim it."""
+    """Yield a claim's values; an email address only if the provider has verified it, else anybody could claim it."""
     if claim == "email" and claims.get("email_verified") is not True:
         return
-    said = claims.get(claim)
-    yield from (str(value) for value in (said if isinstance(said, list) else [said]) if isinstance(value, str | int))
+    claimed = claims.get(claim)
+    yield from (
+        str(value) for value in (claimed if isinstance(claimed, list) else [claimed]) if isinstance(value, str | int)
+    )
 
 
-def name_of(claims: Mapping[str, Any]) -> str:
-    """What the audit calls a person."""
-    said = next((str(claims[name]) for name in NAMES if claims.get(name)), "")
-    return "".join(filter(str.isprintable, said))[:LONGEST_NAME]
+def person_name(claims: Mapping[str, Any]) -> str:
+    """Return the name of a person for the audit."""
+    name = next((str(claims[name]) for name in NAMES if claims.get(name)), "")
+    return "".join(filter(str.isprintable, name))[:LONGEST_NAME]
 
 
 def read_sign_in(path: Path) -> SignInConfig | None:
-    """The file's; None without one. Raises SignInError for a file that others may read or that is wrong."""
+    """Read the file; None without one. Raises SignInError if it is invalid or others may read it."""
     return read_secrets(path, SignInConfig, SignInError)

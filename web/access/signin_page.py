@@ -1,4 +1,4 @@
-"""The plain page of the access check to a browser it does not know, and of an address that has no page."""
+"""The plain page for unknown visitors, refusals and addresses without a page."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import NamedTuple
 from web.theme import BACKGROUND, MUTED, TEXT
 
 SIGN_IN = "sign-in"
-BEGIN, BACK = f"/{SIGN_IN}/begin", f"/{SIGN_IN}/back"  # the way to a team's provider, and from it
+BEGIN, BACK = f"/{SIGN_IN}/begin", f"/{SIGN_IN}/back"  # the routes to a team's provider and back
 
 
-class Way(NamedTuple):
-    """A provider that signs people in, by its name, and the address that leads there."""
+class ProviderLink(NamedTuple):
+    """The name of a sign-in provider, and the address that leads there."""
 
     provider: str
     address: str
@@ -39,24 +39,24 @@ a.way {{ display: inline-block; padding: .5rem .75rem; border-radius: 6px; text-
 button, a.way {{ background: var(--text); color: var(--ground); font-weight: 600; cursor: pointer; }}
 """
 _SHARES_COOKIES = (
-    "The sign-in is a cookie, and a browser sends its cookies to every port of a host name: other servers that you "
-    "open under this host name get it too. Open none there that you do not trust, or give Pitwall a host name of its "
-    "own."
+    "The sign-in is a cookie, and browsers send cookies to every port of a host name: other servers that you open "
+    "under this host name receive it too. Open only servers there that you trust, or give Pitwall its own host name."
 )
 SCRIPT = """document.forms[0].onsubmit = (event) => { const input = event.target.elements.token;
 try { input.value = new URL(input.value.trim()).searchParams.get("token") ?? input.value; } catch {} };"""
 
 
-def _link(way: Way | None) -> str:
-    if way is None:
+def _link(provider_link: ProviderLink | None) -> str:
+    if provider_link is None:
         return ""
-    return f'<p><a class="way" href="{escape(way.address)}">Sign in with {escape(way.provider)}</a></p>'
+    address, provider = escape(provider_link.address), escape(provider_link.provider)
+    return f'<p><a class="way" href="{address}">Sign in with {provider}</a></p>'
 
 
-def _form(kept: list[tuple[str, str]]) -> str:
-    hidden = "".join(f'<input type="hidden" name="{escape(name)}" value="{escape(value)}">' for name, value in kept)
+def _form(query: list[tuple[str, str]]) -> str:
+    hidden = "".join(f'<input type="hidden" name="{escape(name)}" value="{escape(value)}">' for name, value in query)
     return (
-        '<form method="get"><label for="token">Token, or the whole URL that was printed</label>'
+        '<form method="get"><label for="token">Token, or the full URL that Pitwall printed</label>'
         '<input id="token" name="token" type="password" autocomplete="off" required autofocus>'
         f"{hidden}<button>Sign in</button></form><p><small>{_SHARES_COOKIES}</small></p><script>{SCRIPT}</script>"
     )
@@ -67,16 +67,16 @@ def signin_page(
     text: str,
     form: list[tuple[str, str]] | None,
     home: str | None = None,
-    way: Way | None = None,
+    provider_link: ProviderLink | None = None,
 ) -> str:
-    """HTML of the page; `form` holds the query parameters to keep through the sign-in, None means no form.
+    """Return the page's HTML; `form` holds the query parameters to keep through the sign-in, None means no form.
 
-    `home` is the address of the first page, for whoever may see it.
+    `home` is the address of the first page, for visitors who may see it.
     """
-    link = f'<p><a href="{escape(home)}">To the first page</a></p>' if home else ""
+    link = f'<p><a href="{escape(home)}">Go to the start page</a></p>' if home else ""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Pitwall</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<style>{_STYLE}</style></head><body><main><h1>{escape(title)}</h1><p>{escape(text)}</p>"
-        f"{link}{_link(way)}{'' if form is None else _form(form)}</main></body></html>"
+        f"{link}{_link(provider_link)}{'' if form is None else _form(form)}</main></body></html>"
     )

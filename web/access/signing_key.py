@@ -1,4 +1,4 @@
-"""The signing secret in the data folder: made once, kept, readable by its owner alone."""
+"""The signing secret in the data folder: created once and readable only by its owner."""
 
 from __future__ import annotations
 
@@ -7,41 +7,41 @@ import secrets
 from pathlib import Path
 
 from machine.private_files import private_folder
-from machine.regular_file import NotRegularError, opened, pinned
+from machine.regular_file import NotRegularError, open_regular, pin_path
 from settings import SettingsError
 
 KEY_BYTES = 32
-ANEW = "delete it to have a new one made (everybody signs in again)."
+RENEWAL_HINT = "delete it to have a new one created (everyone must sign in again)."
 
 
 def load_secret(path: Path) -> bytes:
-    """The signing secret at `path`, made when there is none; sign-ins outlive a restart because it does.
+    """Return the signing secret at `path`, created if there is none; because it persists, sign-ins survive a restart.
 
-    Raises SettingsError when the folder cannot be written or the file is not such a secret.
+    Raises SettingsError if the folder cannot be written or the file is not a signing key.
     """
-    secret = _kept(path, secrets.token_bytes(KEY_BYTES))
+    secret = _read_or_create(path, secrets.token_bytes(KEY_BYTES))
     if len(secret) < KEY_BYTES:
-        raise SettingsError(f"{path} is not a signing key: {ANEW}")
+        raise SettingsError(f"{path} is not a signing key: {RENEWAL_HINT}")
     return secret
 
 
-def _kept(path: Path, fresh: bytes) -> bytes:
-    """What stands in the file; `fresh` where there is none yet."""
+def _read_or_create(path: Path, fresh: bytes) -> bytes:
+    """Return the file's content, after writing `fresh` to it if it does not exist."""
     try:
         if not path.exists():
-            _make(path, fresh)
+            _create(path, fresh)
         if path.stat().st_mode & 0o077:
             path.chmod(0o600)
-        with opened(pinned(path)) as file:
+        with open_regular(pin_path(path)) as file:
             return file.read()
     except (RuntimeError, NotRegularError) as error:
-        raise SettingsError(f"{error}: {ANEW}") from error
+        raise SettingsError(f"{error}: {RENEWAL_HINT}") from error
     except OSError as error:
-        raise SettingsError(f"{path} can be neither read nor made: {error.strerror}.") from error
+        raise SettingsError(f"{path} can be neither read nor created: {error.strerror}.") from error
 
 
-def _make(path: Path, fresh: bytes) -> None:
-    """Write the key whole and then give it its name, so that nobody ever reads half of one."""
+def _create(path: Path, fresh: bytes) -> None:
+    """Write the complete key under a temporary name first, so that nobody can read half of it."""
     private_folder(path.parent)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     handle = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
@@ -50,7 +50,7 @@ def _make(path: Path, fresh: bytes) -> None:
             file.write(fresh)
             file.flush()
             os.fsync(file.fileno())
-        # A link, not a rename: of two that start at once, the first one's key stays.
+        # Link instead of rename: if two processes start at once, the first one's key stays.
         path.hardlink_to(draft)
     except FileExistsError:
         pass

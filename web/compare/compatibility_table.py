@@ -1,4 +1,4 @@
-"""What runs where, as a table: a row a configuration, a column a kind of GPU."""
+"""The compatibility table: one row per configuration, one column per kind of GPU."""
 
 from __future__ import annotations
 
@@ -6,45 +6,49 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from analysis.decide.compatibility import Outcome, Place, Stated, column_of
-from reports.arms.compatibility import compatibility, published_places
+from analysis.decide.compatibility import GpuCompatibility, StartupOutcome, StatedCompatibility, gpu_column
+from reports.arms.compatibility import compatibility, published_compatibility
 from web import markup
 from web.context import services
-from web.kept import fold
 from web.theme import DASH
-from web.visible import visible_ids
+from web.url_state import url_expander
+from web.visibility import visible_ids
 
 UNKNOWN = "GPU not known"
 STATED = {True: "pass", False: "fail", None: "not-tried"}
-CHECKS = {Outcome.WORKS: "pass", Outcome.FAILS: "fail", Outcome.MIXED: "not-tried"}
+CHECKS = {StartupOutcome.WORKS: "pass", StartupOutcome.FAILS: "fail", StartupOutcome.MIXED: "not-tried"}
 
 
 def compatibility_section() -> None:
-    """Over the runs that whoever looks may see; asked for when it is opened."""
-    section = fold("What runs where: configurations and GPUs", "compatibility", "compare")
+    """Show the table for the runs that the viewer may see; queried only when the section is open."""
+    section = url_expander("Compatibility of configurations and GPUs", "compatibility", "compare")
     if not section.open:
         return
-    found = compatibility(services().store, visible_ids())
+    places = compatibility(services().store, visible_ids())
     with section:
-        if not found:
-            st.caption("No server that Pitwall launched has come up or failed yet.")
-        st.html(compatibility_table(found, published_places()))
-        st.caption("Rows 'as published' are what a document says, with its line: nothing of them was started here.")
+        if not places:
+            st.caption("No server launched by Pitwall has become ready or failed yet.")
+        st.html(compatibility_table(places, published_compatibility()))
+        st.caption("Rows 'as published' quote a document with its line; none of them was started here.")
 
 
-def compatibility_table(found: Sequence[Place], stated: Sequence[Stated] = ()) -> str:
-    """Own runs first; below them what documents say, in the column of our GPU where it is the same."""
-    own = list(dict.fromkeys(one.gpu for one in found))
-    said = {(one.configuration, column_of(one.gpu, own)): one for one in stated}
-    gpus = list(dict.fromkeys([*own, *(gpu for _, gpu in said)]))
-    by_place = {(one.configuration, one.gpu): one for one in found}
+def compatibility_table(places: Sequence[GpuCompatibility], published: Sequence[StatedCompatibility] = ()) -> str:
+    """Return the table as markup: own runs first, then published statements, in the column of the same GPU."""
+    own_gpus = list(dict.fromkeys(place.gpu for place in places))
+    published_by_place = {
+        (statement.configuration, gpu_column(statement.gpu, own_gpus)): statement for statement in published
+    }
+    gpus = list(dict.fromkeys([*own_gpus, *(gpu for _, gpu in published_by_place)]))
+    by_place = {(place.configuration, place.gpu): place for place in places}
     rows = [
         [markup.text(name), *(_cell(by_place.get((name, gpu))) for gpu in gpus)]
-        for name in dict.fromkeys(one.configuration for one in found)
+        for name in dict.fromkeys(place.configuration for place in places)
     ]
-    for name in dict.fromkeys(one.configuration for one in stated):
-        source = next(one.source for one in stated if one.configuration == name)
-        rows.append([_published_name(name, source), *(_stated_cell(said.get((name, str(gpu)))) for gpu in gpus)])
+    for name in dict.fromkeys(statement.configuration for statement in published):
+        source = next(statement.source for statement in published if statement.configuration == name)
+        rows.append(
+            [_published_name(name, source), *(_stated_cell(published_by_place.get((name, str(gpu)))) for gpu in gpus)]
+        )
     return markup.table(["", *(markup.text(gpu or UNKNOWN) for gpu in gpus)], rows, wraps=True)
 
 
@@ -52,34 +56,36 @@ def _published_name(name: str, source: str) -> str:
     return f'{markup.text(name)} <span class="pw-muted">as published: {markup.text(source)}</span>'
 
 
-def _stated_cell(one: Stated | None) -> str:
-    if one is None:
-        return markup.number(DASH, why="the document says nothing of it")
-    return f'<span class="pw-check-{STATED[one.works]}">{markup.text(stated_words(one))}</span>'
+def _stated_cell(statement: StatedCompatibility | None) -> str:
+    if statement is None:
+        return markup.number(DASH, why="the document does not say")
+    return f'<span class="pw-check-{STATED[statement.works]}">{markup.text(statement_text(statement))}</span>'
 
 
-def stated_words(one: Stated) -> str:
+def statement_text(statement: StatedCompatibility) -> str:
     """'works, up to ~25k tokens: Primary target (32 GB; line 100)'."""
-    word = {True: "works", False: "does not work", None: "not tried"}[one.works]
-    context = f", up to {one.most_context} tokens" if one.most_context else ""
-    about = "; ".join(filter(None, [one.memory, f"line {one.line}"]))
-    return f"{word}{context}: {one.words.rstrip('.')} ({about})"
+    verdict = {True: "works", False: "does not work", None: "not tried"}[statement.works]
+    context = f", up to {statement.most_context} tokens" if statement.most_context else ""
+    source_note = "; ".join(filter(None, [statement.memory, f"line {statement.line}"]))
+    return f"{verdict}{context}: {statement.words.rstrip('.')} ({source_note})"
 
 
-def place_words(one: Place) -> str:
-    """'works, 3 starts', 'fails: out of memory', '2 of 3 starts came up; the last failure: ...'."""
-    starts = "1 start" if one.starts == 1 else f"{one.starts} starts"
-    match one.outcome:
-        case Outcome.WORKS:
-            later = f"; one ended later: {one.cause}" if one.cause else ""
-            return f"works, {starts}{later}"
-        case Outcome.FAILS:
-            return f"fails, {starts}: {one.cause or 'the cause is not known'}"
-        case Outcome.MIXED:
-            return f"{one.came_up} of {starts} came up; the last failure: {one.cause or 'the cause is not known'}"
+def place_text(place: GpuCompatibility) -> str:
+    """'works, 3 starts', 'fails: out of memory', '2 of 3 starts became ready; the last failure: ...'."""
+    starts = "1 start" if place.starts == 1 else f"{place.starts} starts"
+    match place.outcome:
+        case StartupOutcome.WORKS:
+            end_note = f"; one ended later: {place.cause}" if place.cause else ""
+            return f"works, {starts}{end_note}"
+        case StartupOutcome.FAILS:
+            return f"fails, {starts}: {place.cause or 'the cause is not known'}"
+        case StartupOutcome.MIXED:
+            return (
+                f"{place.came_up} of {starts} became ready; the last failure: {place.cause or 'the cause is not known'}"
+            )
 
 
-def _cell(one: Place | None) -> str:
-    if one is None:
-        return markup.number(DASH, why="it was not started there")
-    return f'<span class="pw-check-{CHECKS[one.outcome]}">{markup.text(place_words(one))}</span>'
+def _cell(place: GpuCompatibility | None) -> str:
+    if place is None:
+        return markup.number(DASH, why="not started on this GPU")
+    return f'<span class="pw-check-{CHECKS[place.outcome]}">{markup.text(place_text(place))}</span>'

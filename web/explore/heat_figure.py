@@ -1,4 +1,4 @@
-"""The heat map of Explore as Plotly gets it: one, or a small one for each value of a field with the same colours."""
+"""Plotly figures of Explore's heat map: one map, or small ones by facet on a common colour scale."""
 
 from __future__ import annotations
 
@@ -8,55 +8,57 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from analysis.marks import Mark
-from web.charts import DRAWN_ON, plain
-from web.explore.choices import Chosen
-from web.explore.facets import lay_beside, on_chart, ordered, panels
-from web.explore.figures import laid_out, starts_of
-from web.explore.heat_colors import SCALE, inked
+from analysis.chart_points import ChartMark
+from web.charts import DRAWN_GROUND, plain
+from web.explore.controls import ExploreSelection
+from web.explore.facets import lay_out_grid, panels, sorted_values, subplot_options
+from web.explore.figures import apply_layout, start_count
+from web.explore.heat_colors import SCALE, with_ink
 from web.theme import TEXT, three_digits
 
 Axis = list[Any]
 
 
-def heat_of(marks: Sequence[Mark], chosen: Chosen) -> go.Figure:
-    """A cell for each pair of values, with its place; an empty cell is one of which no run is known."""
+def heat_figure(marks: Sequence[ChartMark], selection: ExploreSelection) -> go.Figure:
+    """Return the figure with one cell per pair of values; a cell without runs is empty."""
     charts, _ = panels(marks)
-    drawn = [mark for _, some in charts for mark in some]
-    xs, ys = ordered(mark.x for mark in drawn), ordered(mark.color for mark in drawn)
-    values = [mark.y for mark in drawn]
-    ends = min(values, default=0.0), max(values, default=0.0)
+    drawn_marks = [mark for _, panel_marks in charts for mark in panel_marks]
+    xs, ys = sorted_values(mark.x for mark in drawn_marks), sorted_values(mark.color for mark in drawn_marks)
+    values = [mark.y for mark in drawn_marks]
+    value_range = min(values, default=0.0), max(values, default=0.0)
     figure = go.Figure()
-    for number, (facet, some) in enumerate(charts):
-        where = on_chart(number, facet, "", False) if chosen.view.facet else {}
-        figure.add_heatmap(**_map(some, xs, ys, ends, is_small=bool(where)), **where)
-    laid_out(figure, chosen, legend=False)
-    _color_and_name(figure, chosen)
-    if chosen.view.facet:
-        lay_beside(figure, [facet for facet, _ in charts])
+    for number, (facet, panel_marks) in enumerate(charts):
+        subplot = subplot_options(number, facet, "", False) if selection.view.facet else {}
+        figure.add_heatmap(**_heatmap_trace(panel_marks, xs, ys, value_range, is_small=bool(subplot)), **subplot)
+    apply_layout(figure, selection, legend=False)
+    _style_axes(figure, selection)
+    if selection.view.facet:
+        lay_out_grid(figure, [facet for facet, _ in charts])
     return figure
 
 
-def place_of(mark: Mark) -> list[str]:
-    """What a cell says of itself when it is pressed: the same runs may be in several."""
+def cell_key(mark: ChartMark) -> list[str]:
+    """Return a cell's identity, reported when it is pressed: its column, row and facet."""
     return [str(mark.x), mark.color, *([mark.facet] if mark.facet else [])]
 
 
-def _map(marks: Sequence[Mark], xs: Axis, ys: Axis, ends: tuple[float, float], is_small: bool) -> dict[str, Any]:
-    """One map over all values, those that only other maps have included: so all maps have the same places.
+def _heatmap_trace(
+    marks: Sequence[ChartMark], xs: Axis, ys: Axis, value_range: tuple[float, float], is_small: bool
+) -> dict[str, Any]:
+    """One map over the values of all maps, so that all have the same cells.
 
-    A cell of a small one has room for its number alone; it says its starts when it is pointed at.
+    A small cell has room for its number only; its starts are in the hover text.
     """
-    by_place = {(str(mark.color), str(mark.x)): mark for mark in marks}
-    cells = [[by_place.get((str(y), str(x))) for x in xs] for y in ys]
-    words = [[_words(mark) if mark else "" for mark in row] for row in cells]
+    by_cell = {(str(mark.color), str(mark.x)): mark for mark in marks}
+    cells = [[by_cell.get((str(y), str(x))) for x in xs] for y in ys]
+    hover_texts = [[_hover_text(mark) if mark else "" for mark in row] for row in cells]
     return {
         "x": [plain(str(x)) for x in xs],
         "y": [plain(str(y)) for y in ys],
         "z": [[mark and mark.y for mark in row] for row in cells],
-        "text": [[_told(mark, ends, is_small) for mark in row] for row in cells],
-        "hovertext": words,
-        "customdata": [[[json.dumps(place_of(mark))] if mark else [] for mark in row] for row in cells],
+        "text": [[_cell_text(mark, value_range, is_small) for mark in row] for row in cells],
+        "hovertext": hover_texts,
+        "customdata": [[[json.dumps(cell_key(mark))] if mark else [] for mark in row] for row in cells],
         "texttemplate": "%{text}",
         "hovertemplate": "%{x}, %{y}: %{hovertext}<extra></extra>",
         "hoverongaps": False,
@@ -64,20 +66,20 @@ def _map(marks: Sequence[Mark], xs: Axis, ys: Axis, ends: tuple[float, float], i
     }
 
 
-def _words(mark: Mark) -> str:
-    return f"{three_digits(mark.y)}<br>{starts_of(mark)}"
+def _hover_text(mark: ChartMark) -> str:
+    return f"{three_digits(mark.y)}<br>{start_count(mark)}"
 
 
-def _told(mark: Mark | None, ends: tuple[float, float], is_small: bool) -> str:
+def _cell_text(mark: ChartMark | None, value_range: tuple[float, float], is_small: bool) -> str:
     if mark is None:
         return ""
-    return inked(three_digits(mark.y) if is_small else _words(mark), mark.y, *ends)
+    return with_ink(three_digits(mark.y) if is_small else _hover_text(mark), mark.y, *value_range)
 
 
-def _color_and_name(figure: go.Figure, chosen: Chosen) -> None:
-    title = {"text": plain(chosen.titles[chosen.view.y])}
+def _style_axes(figure: go.Figure, selection: ExploreSelection) -> None:
+    title = {"text": plain(selection.titles[selection.view.y])}
     figure.update_layout(coloraxis={"colorscale": SCALE, "colorbar": {"title": title}})
     figure.update_xaxes(type="category")
-    rows = {"text": plain(chosen.titles[chosen.view.color]), "standoff": 12}  # beside the values, however long
+    rows = {"text": plain(selection.titles[selection.view.color]), "standoff": 12}  # clear of long values
     figure.update_yaxes(type="category", title=rows, rangemode="normal", automargin=True)
-    figure.update_layout(font={"color": TEXT[DRAWN_ON]})
+    figure.update_layout(font={"color": TEXT[DRAWN_GROUND]})

@@ -1,4 +1,4 @@
-"""One view of Explore: what is asked, what of it can be drawn, the chart, and what a click on it opens."""
+"""One view of Explore: its query, the chart with what a click opens, and the runs that are not drawn."""
 
 from __future__ import annotations
 
@@ -7,185 +7,199 @@ from typing import Any
 
 import streamlit as st
 
-from analysis.marks import Mark, Point, single, together
+from analysis.chart_points import ChartMark, ChartPoint, mean_marks, single_marks
+from analysis.metrics.registry import LIST_COLUMNS
 from reports.arms.facts import processes_of
 from reports.arms.run_arms import run_arms
-from reports.formulas import formulas
-from storage.ask.explore_queries import ARM, LINE, METRICS, STARTED, Metric, ask_view, explore_sql
-from storage.ask.run_fields import NOT_STATED
-from storage.ask.run_queries import NUMBERS, RunFilter, kept_lines, runs_of
-from web import markup, places
+from reports.runs.run_line import line_version
+from storage.queries.explore_queries import ARM, LINE, METRICS, STARTED, Metric, explore_sql, read_view
+from storage.queries.run_fields import NOT_STATED
+from storage.queries.run_queries import RunFilter, cached_lines, runs_of
+from web import markup, page_paths
 from web.charts import still_chart
 from web.context import services
-from web.explore.choices import HEAT, SCATTER, Chosen
+from web.explore.controls import HEAT, SCATTER, ExploreSelection
 from web.explore.facets import MOST_FACETS, Panel, panels, runs_in
-from web.explore.figures import figure_of
+from web.explore.figures import explore_figure
 from web.explore.heat_map import heat_map
-from web.kept import go_to
 from web.machines.machine_titles import machine_titles
-from web.moments import there
-from web.runs.table.field_words import field_words
-from web.words import why
+from web.runs.table.field_words import field_value_text
+from web.times import in_viewer_zone
+from web.url_state import go_to
+from web.words import reason_text
 
 Row = Mapping[str, Any]
-MOST_NAMED, MOST_COMPARED = 12, 8
+MAX_NAMED, MAX_COMPARED = 12, 8
 ABOUT_MEANS = (
-    "Each mark is the geometric mean of server starts with its 95 % interval by Student's t; one start has no "
-    "interval. Nothing is ranked here: Compare asks whether two arms may be held against each other."
+    "Each mark is the geometric mean of server starts with its 95 % interval by Student's t; a single start has no "
+    "interval. Nothing is ranked here: Compare checks whether two arms are comparable."
 )
-ABOUT_CELLS = " A click on a cell opens its run, or lists the runs where it has several."
-WAITS = "its numbers are not computed yet"
-OF_ARMS = " SQL knows no arms: the question has the name of each run in their place."
+ABOUT_CELLS = " A click on a cell opens its run, or lists its runs if there are several."
+NOT_COMPUTED = "its numbers are not computed yet"
+ARMS_NOTE = " SQL has no arms, so the query uses the name of each run instead."
 
 
-def show_view(wanted: RunFilter, run_ids: Sequence[str] | None, chosen: Chosen, results: Mapping[str, Metric]) -> None:
-    """The chart with everything that is to be said of it; `run_ids` are those found, None where they are too many."""
+def show_view(
+    run_filter: RunFilter, run_ids: Sequence[str] | None, selection: ExploreSelection, results: Mapping[str, Metric]
+) -> None:
+    """Show the chart with its notes. run_ids: those that match the filter; None if there are too many."""
     store, metrics = services().store, {**METRICS, **results}
-    rows = ask_view(store, explore_sql(wanted, chosen.view, metrics, of_ids=run_ids is not None), run_ids)
+    rows = read_view(store, explore_sql(run_filter, selection.view, metrics, by_ids=run_ids is not None), run_ids)
     if not rows:
-        st.info("No run is like that.")
+        st.info("No run matches.")
         return
-    known = [row for row in rows if row["x"] is not None and row["y"] is not None]
-    marks = _marks(known, chosen) if known else []
-    charts, beyond = panels(marks) if chosen.view.facet else ([("", marks)], [])
-    if known:
-        _chart(marks, chosen)
+    drawable = [row for row in rows if row["x"] is not None and row["y"] is not None]
+    marks = _marks(drawable, selection) if drawable else []
+    charts, undrawn_panels = panels(marks) if selection.view.facet else ([("", marks)], [])
+    if drawable:
+        _chart(marks, selection)
     else:
-        st.info("Nothing can be drawn: no run of these has both numbers.")
-    if beyond:
-        st.caption(markup.markdown_text(_beyond(beyond, chosen)))
-    _show_not_drawn(rows, runs_in(beyond) - runs_in(charts), chosen)
-    _show_sql(explore_sql(wanted, chosen.view, metrics), rows, chosen)
+        st.info("Nothing to draw: none of these runs has both numbers.")
+    if undrawn_panels:
+        st.caption(markup.markdown_text(_undrawn_panels_text(undrawn_panels, selection)))
+    _show_not_drawn(rows, runs_in(undrawn_panels) - runs_in(charts), selection)
+    _show_sql(explore_sql(run_filter, selection.view, metrics), rows, selection)
 
 
-def _chart(marks: Sequence[Mark], chosen: Chosen) -> None:
-    words = f"{chosen.titles[chosen.view.y]} by {chosen.titles[chosen.view.x]}"
-    if chosen.kind == HEAT:
-        heat_map(marks, chosen, words)
-    elif pressed := still_chart(figure_of(marks, chosen), words, f"explore-{chosen.kind}", opens=True):
+def _chart(marks: Sequence[ChartMark], selection: ExploreSelection) -> None:
+    title = f"{selection.titles[selection.view.y]} by {selection.titles[selection.view.x]}"
+    if selection.kind == HEAT:
+        heat_map(marks, selection, title)
+    elif pressed := still_chart(explore_figure(marks, selection), title, f"explore-{selection.kind}", opens=True):
         _open(pressed)
 
 
-def _beyond(left_out: Sequence[Panel], chosen: Chosen) -> str:
-    """What has no small chart of its own, and so is not drawn."""
+def _undrawn_panels_text(left_out: Sequence[Panel], selection: ExploreSelection) -> str:
+    """Say which facet values have no chart and are not drawn."""
     runs = runs_in(left_out)
-    named = [facet for facet, _ in left_out[:MOST_NAMED]]
-    more = f" and {len(left_out) - MOST_NAMED:,} more" if len(left_out) > MOST_NAMED else ""
-    most = "cells" if chosen.kind == HEAT else "points"
+    names = [facet for facet, _ in left_out[:MAX_NAMED]]
+    and_more = f" and {len(left_out) - MAX_NAMED:,} more" if len(left_out) > MAX_NAMED else ""
+    mark_noun = "cells" if selection.kind == HEAT else "points"
     return (
-        f"{MOST_FACETS} small charts are drawn, of the values with most {most}. Left out: {len(runs):,} "
-        f"run{'s' * (len(runs) != 1)} with {chosen.titles[chosen.view.facet]} {', '.join(named)}{more}."
+        f"{MOST_FACETS} small charts are drawn, for the values with the most {mark_noun}. Left out: {len(runs):,} "
+        f"run{'s' * (len(runs) != 1)} with {selection.titles[selection.view.facet]} {', '.join(names)}{and_more}."
     )
 
 
 def _open(run_ids: Sequence[str]) -> None:
-    """A run on its page, several beside each other."""
-    go_to(markup.run_link("run" if len(run_ids) == 1 else "compare", run_ids[:MOST_COMPARED]))
+    """Open one run on its page, several on Compare."""
+    go_to(markup.run_link("run" if len(run_ids) == 1 else "compare", run_ids[:MAX_COMPARED]))
 
 
-def _marks(rows: Sequence[Row], chosen: Chosen) -> list[Mark]:
+def _marks(rows: Sequence[Row], selection: ExploreSelection) -> list[ChartMark]:
     store = services().store
     runs = runs_of(store, list(dict.fromkeys(row["run_id"] for row in rows)))
-    needs_arms = chosen.by_arm or _names_arm(chosen)
+    needs_arms = selection.by_arm or _names_arm(selection)
     arms = {run.run_id: arm for arm in (run_arms(store, runs) if needs_arms else ()) for run in arm.runs}
     titles = machine_titles(store)
-    points = [_point(row, chosen, {one: arm.name for one, arm in arms.items()}, titles) for row in rows]
-    if not chosen.is_mean:
-        return single(points)
+    points = [_point(row, selection, {run_id: arm.name for run_id, arm in arms.items()}, titles) for row in rows]
+    if not selection.is_mean:
+        return single_marks(points)
     processes = processes_of(store, runs)
-    if chosen.kind != SCATTER:
-        return together(points, lambda one: (str(one.x), one.color), lambda one: one.color, processes, False)
+    if selection.kind != SCATTER:
+        return mean_marks(
+            points, lambda point: (str(point.x), point.color), lambda point: point.color, processes, False
+        )
     averages = all(isinstance(row["x"], int | float) for row in rows)
-    at = {id(point): row["point"] for point, row in zip(points, rows, strict=True)}
+    load_point = {id(point): row["point"] for point, row in zip(points, rows, strict=True)}
 
-    def key(point: Point) -> tuple[object, ...]:
-        return arms[point.run_id].key, point.color, at[id(point)], None if averages else str(point.x)
+    def key(point: ChartPoint) -> tuple[object, ...]:
+        return arms[point.run_id].key, point.color, load_point[id(point)], None if averages else str(point.x)
 
-    return together(points, key, lambda one: arms[one.run_id].name, processes, averages)
+    return mean_marks(points, key, lambda point: arms[point.run_id].name, processes, averages)
 
 
-def _point(row: Row, chosen: Chosen, arms: Mapping[str, str], machines: Mapping[str, str]) -> Point:
-    """With the arm, and the words of codes and ids, in the place of what SQL says of them."""
+def _point(row: Row, selection: ExploreSelection, arms: Mapping[str, str], machines: Mapping[str, str]) -> ChartPoint:
+    """Return the row as a point, with arms, times and codes replaced by their display values."""
 
-    def said(name: str, value: Any) -> Any:
+    def display_value(name: str, value: Any) -> Any:
         if name == ARM:
             return arms[row["run_id"]]
         if name == STARTED:
-            return there(value)
-        return field_words(name, value, machines) if isinstance(value, str) else value
+            return in_viewer_zone(value)
+        return field_value_text(name, value, machines) if isinstance(value, str) else value
 
     def group(axis: str) -> str:
-        name = getattr(chosen.view, axis)
-        value = said(name, row[axis]) if name else ""
+        name = getattr(selection.view, axis)
+        value = display_value(name, row[axis]) if name else ""
         return str(NOT_STATED if value is None else value)
 
-    x = said(chosen.view.x, row["x"])
-    return Point(row["run_id"], row["name"], x, float(row["y"]), group("color"), group("facet"))
+    x = display_value(selection.view.x, row["x"])
+    return ChartPoint(row["run_id"], row["name"], x, float(row["y"]), group("color"), group("facet"))
 
 
-def _show_not_drawn(rows: Sequence[Row], beyond: Set[str], chosen: Chosen) -> None:
-    """How many of the runs are not drawn, which and of what: nothing unknown is a zero. `beyond`: for want of room."""
+def _show_not_drawn(rows: Sequence[Row], undrawn_ids: Set[str], selection: ExploreSelection) -> None:
+    """List the runs that are not drawn and why; unknown is never zero. undrawn_ids: runs of undrawn facets."""
     names = {row["run_id"]: row["name"] for row in rows}
-    drawn = {row["run_id"] for row in rows if row["x"] is not None and row["y"] is not None}
-    left_out = [run_id for run_id in names if run_id not in drawn]
-    means = f" {ABOUT_MEANS}" if chosen.is_mean else " A click on a point opens its run."
-    means += ABOUT_CELLS if chosen.kind == HEAT else ""
-    why_not = f" Not known, so not drawn: {_lacking(rows, drawn, chosen)}." if left_out else ""
-    of_runs = f"{len(drawn - beyond):,} of {rows[0]['of_runs']:,} runs are drawn."
-    st.caption(markup.markdown_text(f"{of_runs}{_cut(rows)}{why_not}{means}"))
+    drawn_ids = {row["run_id"] for row in rows if row["x"] is not None and row["y"] is not None}
+    left_out = [run_id for run_id in names if run_id not in drawn_ids]
+    chart_note = f" {ABOUT_MEANS}" if selection.is_mean else " A click on a point opens its run."
+    chart_note += ABOUT_CELLS if selection.kind == HEAT else ""
+    unknown_note = f" Not known, so not drawn: {_missing_values(rows, drawn_ids, selection)}." if left_out else ""
+    drawn_count = f"{len(drawn_ids - undrawn_ids):,} of {rows[0]['of_runs']:,} runs are drawn."
+    st.caption(markup.markdown_text(f"{drawn_count}{_truncation_note(rows)}{unknown_note}{chart_note}"))
     if left_out:
-        st.html(_names(left_out, names, chosen))
+        st.html(_undrawn_links(left_out, names, selection))
 
 
-def _cut(rows: Sequence[Row]) -> str:
-    """What of too many points was not asked for; empty where all were."""
-    of = rows[0]["of_points"]
-    if of <= len(rows):
+def _truncation_note(rows: Sequence[Row]) -> str:
+    """Say that only the newest points were queried; '' if all were."""
+    total = rows[0]["of_points"]
+    if total <= len(rows):
         return ""
-    return f" Too many points: the newest {len(rows):,} of {of:,} are asked for, without the oldest."
+    return f" There are too many points: only the newest {len(rows):,} of {total:,} are shown."
 
 
-def _lacking(rows: Sequence[Row], drawn: set[str], chosen: Chosen) -> str:
-    """'Stream, tok/s of 2 runs; Draft length k of 1 run', of those that are not drawn."""
-    words = []
+def _missing_values(rows: Sequence[Row], drawn_ids: set[str], selection: ExploreSelection) -> str:
+    """'Stream, tok/s of 2 runs; Draft length k of 1 run' for the runs that are not drawn."""
+    parts = []
     for axis in ("y", "x"):
-        ids = {row["run_id"] for row in rows if row[axis] is None} - drawn
-        words += (
-            [f"{chosen.titles[getattr(chosen.view, axis)]} of {len(ids):,} run{'s' * (len(ids) != 1)}"] if ids else []
+        ids = {row["run_id"] for row in rows if row[axis] is None} - drawn_ids
+        parts += (
+            [f"{selection.titles[getattr(selection.view, axis)]} of {len(ids):,} run{'s' * (len(ids) != 1)}"]
+            if ids
+            else []
         )
-    return "; ".join(words)
+    return "; ".join(parts)
 
 
-def _names(run_ids: Sequence[str], names: Mapping[str, str], chosen: Chosen) -> str:
-    """Links to the runs that are not drawn, as markup; each says why, as far as the list of runs knows it."""
-    shown = run_ids[:MOST_NAMED]
-    lines = kept_lines(services().store, shown, formulas()) if _is_of_lines(chosen) else {}
-    waits = WAITS if _is_of_lines(chosen) else ""
-    of_speeds = any(one in NUMBERS for one in (chosen.view.x, chosen.view.y))
-    known = {run_id: why(line.reason) or "" if of_speeds else "" for run_id, line in lines.items()}
-    reasons = {run_id: known.get(run_id, waits) for run_id in shown}
+def _undrawn_links(run_ids: Sequence[str], names: Mapping[str, str], selection: ExploreSelection) -> str:
+    """Links to the runs that are not drawn, as markup; each gives the reason on hover if it is known."""
+    listed_ids = run_ids[:MAX_NAMED]
+    lines = cached_lines(services().store, listed_ids, line_version()) if _uses_run_lines(selection) else {}
+    default_reason = NOT_COMPUTED if _uses_run_lines(selection) else ""
+    axes = (LIST_COLUMNS.get(name) for name in (selection.view.x, selection.view.y))
+    has_speed_axis = any(
+        metric and metric.column and metric.column.is_proposed for metric in axes
+    )  # `reason` is about these
+    known_reasons = {run_id: reason_text(line.reason) or "" if has_speed_axis else "" for run_id, line in lines.items()}
+    reasons = {run_id: known_reasons.get(run_id, default_reason) for run_id in listed_ids}
     links = [
-        f'<a href="{markup.run_link("run", [one])}" target="_self" title="{markup.text(reasons[one])}">'
-        f"{markup.text(names[one])}</a>"
-        for one in shown
+        f'<a href="{markup.run_link("run", [run_id])}" target="_self" title="{markup.text(reasons[run_id])}">'
+        f"{markup.text(names[run_id])}</a>"
+        for run_id in listed_ids
     ]
-    more = f" and {len(run_ids) - MOST_NAMED:,} more" if len(run_ids) > MOST_NAMED else ""
-    waiting = sum(words == WAITS for words in reasons.values())
-    later = f" The numbers of {waiting:,} of these are not computed yet; look again in a minute." if waiting else ""
-    return f'<p class="pw-unknown pw-links">Not drawn: {", ".join(links)}{more}.{later}</p>'
+    and_more = f" and {len(run_ids) - MAX_NAMED:,} more" if len(run_ids) > MAX_NAMED else ""
+    waiting_count = sum(reason == NOT_COMPUTED for reason in reasons.values())
+    later_note = (
+        f" The numbers of {waiting_count:,} of these are not computed yet; check again in a minute."
+        if waiting_count
+        else ""
+    )
+    return f'<p class="pw-unknown pw-links">Not drawn: {", ".join(links)}{and_more}.{later_note}</p>'
 
 
-def _is_of_lines(chosen: Chosen) -> bool:
-    return any(one in METRICS and METRICS[one].source == LINE for one in (chosen.view.x, chosen.view.y))
+def _uses_run_lines(selection: ExploreSelection) -> bool:
+    return any(name in METRICS and METRICS[name].source == LINE for name in (selection.view.x, selection.view.y))
 
 
-def _names_arm(chosen: Chosen) -> bool:
-    return ARM in (chosen.view.x, chosen.view.color, chosen.view.facet)
+def _names_arm(selection: ExploreSelection) -> bool:
+    return ARM in (selection.view.x, selection.view.color, selection.view.facet)
 
 
-def _show_sql(sql: str, rows: Sequence[Row], chosen: Chosen) -> None:
+def _show_sql(sql: str, rows: Sequence[Row], selection: ExploreSelection) -> None:
     with st.popover("Show the SQL", icon=":material/code:"):
         st.code(sql, language="sql", wrap_lines=True)
-        note = OF_ARMS if chosen.by_arm or _names_arm(chosen) else ""
-        st.caption(f"{len(rows):,} rows, a row a run or a point of its loads.{note}")
-        st.page_link(places.SQL, label="Open on the SQL page", query_params={"sql": sql})
+        note = ARMS_NOTE if selection.by_arm or _names_arm(selection) else ""
+        st.caption(f"{len(rows):,} rows, one per run or load point.{note}")
+        st.page_link(page_paths.SQL, label="Open on the SQL page", query_params={"sql": sql})

@@ -1,1 +1,1 @@
-"""The demo from its button to its answer: started in rounds, watched on Live, ended on Compare."""
+"""The guided demo, from its button through Live to the answer on Compare."""

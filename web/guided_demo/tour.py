@@ -1,4 +1,4 @@
-"""Live while the demo runs: it goes on to each round by itself, says when it will be done, and ends on the answer."""
+"""Live during the demo: moves on to each round, shows the remaining time and opens the answer at the end."""
 
 from __future__ import annotations
 
@@ -8,58 +8,62 @@ from statistics import fmean
 
 import streamlit as st
 
-from domain import Run, RunState
+from domain import CANCELLED, Run, RunState
 from web.guided_demo.pace import FULL_TOKENS
-from web.kept import go_to
 from web.markup import run_link
 from web.theme import duration
+from web.url_state import go_to
 
-TOUR, TOUR_ON = "demo", "follow"  # in the address of Live, beside its runs
-LOST = (RunState.FAILED, RunState.QUEUED)  # never a part of the answer, or not yet
+TOUR, TOUR_ON = "demo", "follow"  # parameter and value in Live's address
+EXCLUDED_STATES = (RunState.FAILED, RunState.QUEUED, CANCELLED)  # never part of the answer
 
 
-def follow_demo(shown: Sequence[Run], mates: Sequence[Run]) -> None:
-    """For the address that the demo's button leads to; the page runs anew whenever a run's state has changed.
+def follow_demo(shown_runs: Sequence[Run], mates: Sequence[Run]) -> None:
+    """Follow the demo if the address asks for it; the page reruns whenever a run's state has changed.
 
-    shown, mates: the runs that Live shows, and the others of their batch.
+    shown_runs, mates: the runs that Live shows, and the others of their batch.
     """
-    runs = sorted((*shown, *mates), key=lambda run: run.id)
+    runs = sorted((*shown_runs, *mates), key=lambda run: run.id)
     if st.query_params.get(TOUR) != TOUR_ON or len({run.batch_id for run in runs}) != 1:
         return
     if all(run.state.is_final for run in runs):
-        answered = [run.id for run in in_order_of_answer(runs) if run.state not in LOST]
-        if len(answered) > 1:
-            go_to(run_link("compare", answered), replaces=True)
+        compared = [run.id for run in baseline_first(runs) if run.shown_state not in EXCLUDED_STATES]
+        if len(compared) > 1:
+            go_to(run_link("compare", compared), replaces=True)
         return
-    if (due := round_at_work(runs)) and not {run.id for run in shown} & set(due):
-        go_to(followed(due), replaces=True)
-    st.caption(progress_words(runs), width="content")
+    if (next_round := current_round(runs)) and not {run.id for run in shown_runs} & set(next_round):
+        go_to(tour_address(next_round), replaces=True)
+    st.caption(progress_text(runs), width="content")
 
 
-def followed(run_ids: Sequence[str]) -> str:
-    """The address at which Live shows these runs of the demo and goes on by itself."""
+def tour_address(run_ids: Sequence[str]) -> str:
+    """Return Live's address for these runs of the demo, which then moves on automatically."""
     return f"{run_link('live', run_ids)}&{TOUR}={TOUR_ON}"
 
 
-def in_order_of_answer(runs: Sequence[Run]) -> list[Run]:
-    """What does not speculate comes first: it is the baseline that speculation is held against."""
+def baseline_first(runs: Sequence[Run]) -> list[Run]:
+    """Sort runs without speculation first: they are the baseline with which speculation is compared."""
     return sorted(runs, key=lambda run: run.config.speculative is not None)
 
 
-def round_at_work(runs: Sequence[Run]) -> list[str]:
-    """The ids of the round whose run works now; none between two."""
+def current_round(runs: Sequence[Run]) -> list[str]:
+    """Return the run ids of the round in progress; none between two rounds."""
     at_work = {run.round for run in runs if run.state.is_live}
     return [run.id for run in runs if run.round in at_work]
 
 
-def progress_words(runs: Sequence[Run]) -> str:
-    """'Demo: 4 of 9 starts done, about 0:50 to go; then the answer comes by itself.'"""
+def progress_text(runs: Sequence[Run]) -> str:
+    """Return 'Demo: 4 of 9 starts done, about 0:50 to go; then the answer opens automatically.'"""
     ended = [run for run in runs if run.state.is_final]
-    took = [run.ended_at - run.started_at for run in ended if run.started_at and run.ended_at]
-    left = len(runs) - len(ended)
-    to_go = f", about {duration(fmean(one / timedelta(seconds=1) for one in took) * left)} to go" if took else ""
-    words = f"Demo: {len(ended)} of {len(runs)} starts done{to_go}; then the answer comes by itself."
+    durations = [run.ended_at - run.started_at for run in ended if run.started_at and run.ended_at]
+    remaining = len(runs) - len(ended)
+    to_go = (
+        f", about {duration(fmean(span / timedelta(seconds=1) for span in durations) * remaining)} to go"
+        if durations
+        else ""
+    )
+    text = f"Demo: {len(ended)} of {len(runs)} starts done{to_go}; then the answer opens automatically."
     tokens = next((run.workload.params.get("tokens") for run in runs if run.workload), None)
     if isinstance(tokens, int) and tokens < FULL_TOKENS:
-        words += f" This machine is slow or busy: its answers have {tokens} tokens instead of {FULL_TOKENS}."
-    return words
+        text += f" This machine is slow or busy: its answers have {tokens} tokens instead of {FULL_TOKENS}."
+    return text

@@ -1,4 +1,4 @@
-"""What the first page begins with while there is no run: what Pitwall is for."""
+"""The welcome text of the first page, shown while there is no run."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ WELCOME = (
     '<h1 class="pw-title">Pitwall</h1>'
     '<p class="pw-lead">Launch configurations of a language model server, watch them live side by side, '
     "and learn which is faster and why.</p>"
-    '<p class="pw-lead pw-muted">Every number says who measured it and how; what cannot be compared is not ranked.</p>'
+    '<p class="pw-lead pw-muted">Every number shows who measured it and how; '
+    "results that cannot be compared are not ranked.</p>"
 )
 
 
 def welcome(store: Store) -> str:
-    """As HTML; nothing once there is a run."""
+    """Return the welcome as HTML, or '' once there is a run."""
     return "" if store.runs(limit=1) else WELCOME

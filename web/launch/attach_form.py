@@ -1,4 +1,4 @@
-"""The part of the Launch page that watches a server which already runs: found on this machine, or by its URL."""
+"""The part of the Launch page that watches a running server: one found on this machine, or any by URL."""
 
 from __future__ import annotations
 
@@ -11,27 +11,29 @@ import streamlit as st
 from collectors.endpoints.identify import Identity, NotServingError, identify
 from domain import Config
 from launcher.checks.discover import FoundServer, find_server_at, find_servers
-from launcher.checks.preflight import LaunchRefusedError
+from launcher.checks.launch_request import LaunchRefusedError
 from reports.runs.run_report import engine_title_of
-from web import audit, markup, places
+from web import audit, markup, page_paths
 from web.actions import require_operator
 from web.context import services
-from web.kept import go_to
 from web.markup import markdown_text
 from web.theme import DASH
+from web.url_state import go_to
 
-LOOKED_S = 3.0  # every change on Launch runs this tab too, and a look asks all processes and the container runtimes
+SEARCH_CACHE_S = (
+    3.0  # every change on Launch reruns this tab, and a search queries all processes and container runtimes
+)
 
 
 def found_servers() -> None:
-    """Servers of engines we know that run on this machine, each with a button; nothing is touched."""
+    """Servers of known engines that run on this machine, each with a button; none is changed."""
     with st.spinner("Looking for servers on this machine ..."):
-        found, unknown = _look()
-    servers = [server for server in found if server.run_id is None]
-    for words in unknown:
-        st.warning(markdown_text(words))
+        servers_found, unknown = _search()
+    servers = [server for server in servers_found if server.run_id is None]
+    for problem in unknown:
+        st.warning(markdown_text(problem))
     if not servers:
-        st.caption("No vLLM, SGLang, llama.cpp or TensorRT-LLM server of somebody else's runs on this machine now.")
+        st.caption("No other vLLM, SGLang, llama.cpp or TensorRT-LLM server is running on this machine now.")
         return
     for number, server in enumerate(servers):
         with st.container(horizontal=True, vertical_alignment="center", key=f"found-{number}"):
@@ -40,78 +42,84 @@ def found_servers() -> None:
                 _watch(server.base_url, server.config, None, server.log_path, server.pid, unknown)
 
 
-@st.cache_data(ttl=LOOKED_S, show_spinner=False)
-def _look() -> tuple[list[FoundServer], list[str]]:
-    """The servers, and what is not known of containers because a runtime passed a limit."""
+@st.cache_data(ttl=SEARCH_CACHE_S, show_spinner=False)
+def _search() -> tuple[list[FoundServer], list[str]]:
+    """Return the servers, and sentences about containers that a slow runtime left unknown."""
     unknown = list[str]()
     return find_servers(unknown.append), unknown
 
 
 def _description(server: FoundServer) -> str:
-    seen = [
-        server.base_url or "no port seen",
+    facts = [
+        server.base_url or "no port found",
         f"log {server.log_path}" if server.log_path else "no log file",
         {True: "/metrics on", False: "/metrics off", None: "/metrics not known"}[server.metrics],
         f"container {server.container}" if server.container else f"process {server.pid}",
     ]
     title = f"{engine_title_of(server.engine)} {DASH} {server.model or 'model not known'}"
-    return f'<div><span class="pw-name">{markup.text(title)}</span><br>{markup.chips(seen)}</div>'
+    return f'<div><span class="pw-name">{markup.text(title)}</span><br>{markup.chips(facts)}</div>'
 
 
 def by_url() -> None:
     """Watch a server by its URL."""
     with st.form("attach", border=False):
-        left, right = st.columns(2)
-        url = left.text_input("URL of the server", placeholder="http://127.0.0.1:8000")
-        name = right.text_input("Name", placeholder="made from what it says of itself", key="attach-name")
-        log = left.text_input("Its log file on this machine, if there is one", placeholder="/var/log/vllm.log")
+        left_column, right_column = st.columns(2)
+        url = left_column.text_input("URL of the server", placeholder="http://127.0.0.1:8000")
+        name = right_column.text_input("Name", placeholder="made from what the server reports", key="attach-name")
+        log = left_column.text_input("Its log file on this machine, if any", placeholder="/var/log/vllm.log")
         pressed = st.form_submit_button("Watch it", type="primary")
     if not pressed or not url.strip():
         return None
     log_path = Path(log.strip()) if log.strip() else None
     if log_path is not None and not log_path.is_file():
-        st.error(markdown_text(f"There is no file {log_path}."))
+        st.error(markdown_text(f"The file {log_path} does not exist."))
         return None
     try:
-        found = identify(url)
+        identity = identify(url)
     except NotServingError as refusal:
         st.error(markdown_text(str(refusal)))
         return None
     unknown = list[str]()
-    here = find_server_at(found.base_url, unknown.append)
-    if here is None:
-        return _watch(found.base_url, _config(found), name or None, log_path, None, unknown)
-    config = with_command(_config(found), here.config)
-    return _watch(found.base_url, config, name or None, log_path or here.log_path, here.pid, unknown)
+    local_server = find_server_at(identity.base_url, unknown.append)
+    if local_server is None:
+        return _watch(identity.base_url, _config(identity), name or None, log_path, None, unknown)
+    config = with_command(_config(identity), local_server.config)
+    return _watch(identity.base_url, config, name or None, log_path or local_server.log_path, local_server.pid, unknown)
 
 
-def _config(found: Identity) -> Config:
-    """What a server says of itself; the rest is not known."""
+def _config(identity: Identity) -> Config:
+    """Return the configuration that a server reports; the rest is unknown."""
     return Config(
-        engine=found.engine,
-        engine_version=found.version,
+        engine=identity.engine,
+        engine_version=identity.version,
         launcher="attach",
-        model=next(iter(found.models), None),
-        port=urlsplit(found.base_url).port,
-        max_model_len=found.max_model_len,
+        model=next(iter(identity.models), None),
+        port=urlsplit(identity.base_url).port,
+        max_model_len=identity.max_model_len,
     )
 
 
-def with_command(found: Config, command: Config) -> Config:
-    """What the server says of itself, completed by what its command line on this machine states."""
-    if found.engine != command.engine:
-        return found
-    stated = {name: getattr(found, name) for name in found.model_fields_set if getattr(found, name) is not None}
-    return command.model_copy(update={**stated, "model": command.model or found.model})
+def with_command(reported: Config, command: Config) -> Config:
+    """Return the reported configuration, completed from the server's command line on this machine."""
+    if reported.engine != command.engine:
+        return reported
+    stated_fields = {
+        name: getattr(reported, name) for name in reported.model_fields_set if getattr(reported, name) is not None
+    }
+    return command.model_copy(update={**stated_fields, "model": command.model or reported.model})
 
 
 def _watch(
     base_url: str, config: Config, name: str | None, log_path: Path | None, pid: int | None, unknown: Sequence[str]
 ) -> None:
     require_operator()
-    if known := services().supervisor.run_at(base_url):
-        st.info(markdown_text(f"The server at {base_url} is watched already, as the run '{known.name}'."))
-        st.page_link(places.LIVE, label=f"Live view of {markdown_text(known.name)}", query_params={"run": known.id})
+    if existing_run := services().supervisor.run_at(base_url):
+        st.info(markdown_text(f"The server at {base_url} is already watched as the run '{existing_run.name}'."))
+        st.page_link(
+            page_paths.LIVE,
+            label=f"Live view of {markdown_text(existing_run.name)}",
+            query_params={"run": existing_run.id},
+        )
         return
     try:
         run = services().supervisor.attach(base_url, config, log_path, pid, name, unknown)

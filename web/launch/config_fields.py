@@ -1,4 +1,4 @@
-"""The fields of a configuration in the groups people think in, each with the engine's own flag for it."""
+"""The fields of a configuration by topic, each with the engine's own flag for it."""
 
 from __future__ import annotations
 
@@ -9,80 +9,80 @@ from typing import Literal, NamedTuple
 from domain import Config, JsonValue, Speculation
 from engines import BY_NAME
 
-Kind = Literal["text", "integer", "number", "choice", "switch", "lines", "variables", "flag"]
-Value = str | int | float | bool | None
+WidgetKind = Literal["text", "integer", "number", "choice", "switch", "lines", "variables", "flag"]
+FieldValue = str | int | float | bool | None
 CONTAINERS = ("podman", "docker")
 LAUNCHERS = ("process", *CONTAINERS, "script")
 
 
-class Field(NamedTuple):
-    """One thing that can be set: a Config field ('speculative.model' for a nested one), or a flag of the engine."""
+class ConfigField(NamedTuple):
+    """A setting: a Config field ('speculative.model' for a nested one), or a flag of the engine."""
 
     path: str
     title: str
-    kind: Kind = "text"
+    kind: WidgetKind = "text"
     placeholder: str = ""
 
 
-GROUPS: dict[str, tuple[Field, ...]] = {
+GROUPS: dict[str, tuple[ConfigField, ...]] = {
     "Model and weights": (
-        Field("model", "Model", placeholder="organisation/name, or a path"),
-        Field("quantization", "Quantization"),
-        Field("dtype", "Data type"),
+        ConfigField("model", "Model", placeholder="organisation/name, or a path"),
+        ConfigField("quantization", "Quantization"),
+        ConfigField("dtype", "Data type"),
     ),
     "KV cache and context": (
-        Field("max_model_len", "Context, tokens", "integer"),
-        Field("kv_cache_dtype", "KV cache type"),
-        Field("gpu_memory_fraction", "Share of GPU memory, 0 to 1", "number"),
-        Field("prefix_caching", "Prefix caching", "switch"),
+        ConfigField("max_model_len", "Context, tokens", "integer"),
+        ConfigField("kv_cache_dtype", "KV cache type"),
+        ConfigField("gpu_memory_fraction", "Share of GPU memory, 0 to 1", "number"),
+        ConfigField("prefix_caching", "Prefix caching", "switch"),
     ),
     "Speculation": (
-        Field("speculative.method", "Method"),
-        Field("speculative.model", "Draft model"),
-        Field("speculative.num_tokens", "Draft tokens", "integer"),
+        ConfigField("speculative.method", "Method"),
+        ConfigField("speculative.model", "Draft model"),
+        ConfigField("speculative.num_tokens", "Draft tokens", "integer"),
     ),
     "Batching": (
-        Field("max_num_seqs", "Most sequences at once", "integer"),
-        Field("max_num_batched_tokens", "Most tokens a step", "integer"),
-        Field("chunked_prefill", "Chunked prefill", "switch"),
-        Field("enforce_eager", "Eager: no CUDA graphs", "switch"),
+        ConfigField("max_num_seqs", "Max concurrent sequences", "integer"),
+        ConfigField("max_num_batched_tokens", "Max tokens per step", "integer"),
+        ConfigField("chunked_prefill", "Chunked prefill", "switch"),
+        ConfigField("enforce_eager", "Eager: no CUDA graphs", "switch"),
     ),
     "Parallelism": (
-        Field("tensor_parallel", "Tensor parallel", "integer"),
-        Field("pipeline_parallel", "Pipeline parallel", "integer"),
-        Field("data_parallel", "Data parallel", "integer"),
-        Field("gpus", "GPUs", placeholder="all, or 0,1"),
+        ConfigField("tensor_parallel", "Tensor parallel", "integer"),
+        ConfigField("pipeline_parallel", "Pipeline parallel", "integer"),
+        ConfigField("data_parallel", "Data parallel", "integer"),
+        ConfigField("gpus", "GPUs", placeholder="all, or 0,1"),
     ),
     "Sampling and output": (
-        Field("tool_call_parser", "Tool call parser"),
-        Field("reasoning_parser", "Reasoning parser"),
+        ConfigField("tool_call_parser", "Tool call parser"),
+        ConfigField("reasoning_parser", "Reasoning parser"),
     ),
     "Container and address": (
-        Field("launcher", "Run as", "choice"),
-        Field("image", "Image"),
-        Field("host", "Listens on"),
-        Field("port", "Port", "integer"),
-        Field("served_model_name", "Served model name"),
-        Field("volumes", "Volumes, one a line", "lines", "/mnt/models:/models:ro"),
+        ConfigField("launcher", "Run as", "choice"),
+        ConfigField("image", "Image"),
+        ConfigField("host", "Listens on"),
+        ConfigField("port", "Port", "integer"),
+        ConfigField("served_model_name", "Served model name"),
+        ConfigField("volumes", "Volumes, one per line", "lines", "/mnt/models:/models:ro"),
     ),
-    "Environment": (Field("env", "Variables, one a line", "variables", "CUDA_VISIBLE_DEVICES=0"),),
-    "Other flags": (Field("unknown_flags", "Kept as written, one a line", "lines"),),
+    "Environment": (ConfigField("env", "Variables, one per line", "variables", "CUDA_VISIBLE_DEVICES=0"),),
+    "Other flags": (ConfigField("unknown_flags", "Kept as written, one per line", "lines"),),
 }
-SAMPLES: dict[Kind, Value] = {"text": "x", "integer": 1, "number": 0.5, "switch": True}
+SAMPLES: dict[WidgetKind, FieldValue] = {"text": "x", "integer": 1, "number": 0.5, "switch": True}
 RUNTIME_FLAGS = {"gpus": "--gpus", "volumes": "-v", "env": "-e", "port": "-p"}
 FOR_CONTAINERS = ("image", "volumes", "gpus")
 
 
-def groups_of(config: Config) -> dict[str, list[Field]]:
-    """The groups for this configuration's engine: what its command cannot say is left out."""
+def groups_of(config: Config) -> dict[str, list[ConfigField]]:
+    """Return the groups for the configuration's engine, without settings that its command cannot express."""
     engine = BY_NAME.get(config.engine)
-    found = {title: [field for field in fields if _is_offered(field, config)] for title, fields in GROUPS.items()}
+    offered = {title: [field for field in fields if _is_offered(field, config)] for title, fields in GROUPS.items()}
     if engine:
-        found["Sampling and output"] += [Field(flag, flag, "flag") for flag in engine.sampling_flags]
-    return {title: fields for title, fields in found.items() if fields}
+        offered["Sampling and output"] += [ConfigField(flag, flag, "flag") for flag in engine.sampling_flags]
+    return {title: fields for title, fields in offered.items() if fields}
 
 
-def _is_offered(field: Field, config: Config) -> bool:
+def _is_offered(field: ConfigField, config: Config) -> bool:
     if value_of(config, field) not in (None, "") or field.kind == "variables":
         return True
     if config.engine not in BY_NAME:
@@ -92,27 +92,27 @@ def _is_offered(field: Field, config: Config) -> bool:
     return field.kind in ("choice", "lines") or flag_of(config.engine, field) is not None
 
 
-def label_of(config: Config, field: Field) -> str:
-    """Title and flag, as plain text, for it is read aloud too: 'KV cache type --kv-cache-dtype'."""
+def label_of(config: Config, field: ConfigField) -> str:
+    """Return title and flag as plain text, since screen readers read it: 'KV cache type --kv-cache-dtype'."""
     flag = RUNTIME_FLAGS.get(field.path) if config.launcher in CONTAINERS else None
     flag = flag or flag_of(config.engine, field)
     return field.path if field.kind == "flag" else f"{field.title} {flag}" if flag else field.title
 
 
 @lru_cache(maxsize=256)
-def flag_of(engine: str, field: Field) -> str | None:
-    """The flag that the engine's own command says this field with; None where it cannot say it."""
+def flag_of(engine: str, field: ConfigField) -> str | None:
+    """Return the engine's flag for this field; None if its command cannot express it."""
     commands = BY_NAME[engine].commands if engine in BY_NAME else None
     sample = SAMPLES.get(field.kind)
     if commands is None or sample is None:
         return None
     bare = Config(engine=engine)
-    words = commands.write_command(_set(bare, field.path, sample))[len(commands.write_command(bare)) :]
-    return next(iter(words), None) if words[:1] != ["x"] else "without a flag"
+    arguments = commands.write_command(_set(bare, field.path, sample))[len(commands.write_command(bare)) :]
+    return next(iter(arguments), None) if arguments[:1] != ["x"] else "without a flag"
 
 
-def value_of(config: Config, field: Field) -> Value:
-    """What the configuration says, in the form in which a person edits it; None where it says nothing."""
+def value_of(config: Config, field: ConfigField) -> FieldValue:
+    """Return the field's value in the form in which a person edits it; None if not stated."""
     if field.kind == "flag":
         return _flag_value(config, field.path)
     outer, _, inner = field.path.partition(".")
@@ -126,14 +126,14 @@ def value_of(config: Config, field: Field) -> Value:
     return value  # type: ignore[no-any-return]
 
 
-def with_value(config: Config, field: Field, value: Value | Mapping[str, str]) -> Config:
-    """The configuration with this field said anew; an empty value is not stated any more."""
+def with_value(config: Config, field: ConfigField, value: FieldValue | Mapping[str, str]) -> Config:
+    """Return the configuration with this field changed; an empty value removes it."""
     if field.kind == "flag":
         return _with_flag(config, field.path, str(value or "").strip())
     if field.kind == "lines":
         lines = [line.strip() for line in str(value or "").splitlines() if line.strip()]
-        elsewhere = config.unknown_flags if field.path == "unknown_flags" else []
-        return _set(config, field.path, [*lines, *(text for text in elsewhere if _has_own_field(config, text))])
+        other_flags = config.unknown_flags if field.path == "unknown_flags" else []
+        return _set(config, field.path, [*lines, *(text for text in other_flags if _has_own_field(config, text))])
     if isinstance(value, str):
         value = value.strip() or None
     return _set(config, field.path, value)
@@ -148,15 +148,15 @@ def _set(config: Config, path: str, value: JsonValue) -> Config:
 
 
 def _has_own_field(config: Config, text: str) -> bool:
-    """Whether a kept flag is shown in a field of its own."""
+    """Whether an unknown flag has a field of its own in the form."""
     return _own_field(config, text) is not None
 
 
 def _own_field(config: Config, text: str) -> str | None:
-    """Which flag with a field of its own a kept one is, under any of its names."""
+    """Return the flag, by its main name, whose form field shows this unknown flag; None if there is none."""
     engine = BY_NAME.get(config.engine)
-    found = engine.sampling_flag(text.partition(" ")[0].partition("=")[0]) if engine else None
-    return found if engine and found in engine.sampling_flags else None
+    flag = engine.sampling_flag(text.partition(" ")[0].partition("=")[0]) if engine else None
+    return flag if engine and flag in engine.sampling_flags else None
 
 
 def _flag_value(config: Config, flag: str) -> str | None:
@@ -165,5 +165,5 @@ def _flag_value(config: Config, flag: str) -> str | None:
 
 
 def _with_flag(config: Config, flag: str, value: str) -> Config:
-    rest = [text for text in config.unknown_flags if _own_field(config, text) != flag]
-    return config.model_copy(update={"unknown_flags": [*rest, f"{flag} {value}"] if value else rest})
+    other_flags = [text for text in config.unknown_flags if _own_field(config, text) != flag]
+    return config.model_copy(update={"unknown_flags": [*other_flags, f"{flag} {value}"] if value else other_flags})

@@ -1,4 +1,4 @@
-"""The charts over time, a Streamlit component of web/static/live: Live's are pushed, still pages ask `/series`."""
+"""The Streamlit component that draws charts over time: Live gets its data by push, other pages request `/series`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from analysis.comparison.arms import NUMBERED
 from analysis.verdict.student_t import quantile
 from domain import Run
+from web.assets import STATIC, assets_url
 from web.charts import PALETTE
-from web.server.assets import STATIC, assets_url
 from web.theme import RUN_COLORS
 
 _component = st.components.v2.component(
@@ -21,19 +20,19 @@ _component = st.components.v2.component(
 )
 
 
-def live_plot(
+def show_live_charts(
     colors: Mapping[str, int],
     not_comparable: Mapping[str, str] | None = None,
     names: Mapping[str, str] | None = None,
     key: str = "live-plot",
     links: Mapping[str, str] | None = None,
 ) -> None:
-    """Show these runs (by id, with their colours) side by side, live ones as they go and finished ones as an overlay.
+    """Show these runs (by id, with their colours) together: live ones as they progress, finished ones as an overlay.
 
-    The speed of the first divides that of the others;
-    `not_comparable` maps a run id to the reason why it is not measured against the baseline;
-    `names` are shown until a run itself has answered; `links` lead to runs of other Pitwalls.
-    Without a run there is nothing to show and nothing is shown.
+    The speed of the others is divided by that of the first, the baseline;
+    `not_comparable` maps a run id to the reason why it is not compared with the baseline;
+    `names` are shown until a run's own data arrives; `links` lead to runs of other Pitwalls.
+    Without runs nothing is shown.
     """
     if not colors:
         return
@@ -51,26 +50,30 @@ def live_plot(
     )
 
 
-def course_plot(runs: Sequence[Run], colors: Mapping[str, int], charts: Sequence[str] = ()) -> None:
-    """Show these runs over time since each was ready; `charts` are the ids of web/static/live/charts.js, none: all.
+def show_run_charts(
+    runs: Sequence[Run], colors: Mapping[str, int], names: Mapping[str, str], charts: Sequence[str] = ()
+) -> None:
+    """Show these runs over time since each was ready; `charts` are ids from web/static/live/charts.js, empty for all.
 
-    Runs of one colour are one entry of the legend, and have their mean with its interval drawn.
+    names: run id -> name of its arm.
+
+    Runs of one colour share a legend entry, and their mean is drawn with its interval.
     """
-    of_color: dict[int, list[Run]] = {}
+    runs_by_color: dict[int, list[Run]] = {}
     for run in runs:
-        of_color.setdefault(colors[run.id], []).append(run)
+        runs_by_color.setdefault(colors[run.id], []).append(run)
     legend = [
-        {"name": NUMBERED.sub("", same[0].name), "color": color, "runs": [run.id for run in same]}
-        for color, same in of_color.items()
+        {"name": names[arm_runs[0].id], "color": color, "runs": [run.id for run in arm_runs]}
+        for color, arm_runs in runs_by_color.items()
     ]
     board = _board("live/courses.js", {run.id: colors[run.id] for run in runs})
-    repeats = max(len(same) for same in of_color.values()) if runs else 0
+    repeats = max(len(arm_runs) for arm_runs in runs_by_color.values()) if runs else 0
     quantiles = [quantile(0.975, df) for df in range(1, repeats)]  # for the bands over the runs of an arm
     _component(key="courses", data={**board, "legend": legend, "charts": list(charts), "quantiles": quantiles})
 
 
 def _board(module: str, colors: Mapping[str, int]) -> dict[str, object]:
-    """What every board of charts gets."""
+    """Return the data that every board of charts needs."""
     base = st.get_option("server.baseUrlPath").strip("/")
     base_path = f"/{base}" if base else ""
     return {

@@ -1,7 +1,7 @@
-"""The push hub: one in the server; each commit is read once per run, encoded once and sent to all who watch.
+"""The server's push hub: each commit is read once per run, encoded once and sent to all who watch.
 
-One lock orders all reads: a browser joins a run in the same turn as its snapshot is read, so that no delta
-can fall between the two. What overlaps is dropped by the browser (see web.live.protocol).
+One lock orders all reads: a browser joins a run while the lock for its snapshot is held, so that no delta can fall
+between the two. The browser drops what overlaps (see web.live.protocol).
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from typing import Self, TypeVar, TypeVarTuple
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from web.access.roles import ROLE_KEY, may_see
-from web.live.elsewhere.relay import Elsewhere
+from web.live.peers.relay import PeerRelay
 from web.live.protocol import LivePart, LiveReader, encode, is_empty
 
-BACKFILL_POINTS = 1200  # more than this was missed: a snapshot says it in fewer
+BACKFILL_POINTS = 1200  # if more were missed, a snapshot is smaller
 WAITING_MESSAGES = 100  # per browser, before it is sent a snapshot instead
-WAITING_BYTES = 16 << 20  # likewise: what other Pitwalls send may be large
+WAITING_BYTES = 16 << 20  # likewise: frames of other Pitwalls may be large
 RUNS_PER_BROWSER = 16
 BEAT_S = 5.0
-TICK_S = 0.5  # two turns a second at the most, however often the store commits
+TICK_S = 0.5  # at most two rounds per second, however often the store commits
 
 Args = TypeVarTuple("Args")
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 
 @dataclass(eq=False)
 class _Viewer:
-    """One browser and what waits to be sent to it."""
+    """One browser and the messages that wait to be sent to it."""
 
     outbox: deque[str] = field(default_factory=deque)
-    may_look_elsewhere: bool = False
-    overrun: bool = False  # too slow for its deltas: they are gone, snapshots must replace them
+    may_watch_peers: bool = False
+    overrun: bool = False  # too slow: its deltas were dropped, snapshots must replace them
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def offer(self, message: str) -> None:
@@ -54,7 +54,7 @@ class _Viewer:
 
 @dataclass
 class _Channel:
-    """One watched run: how far it has been read, and who watches."""
+    """One watched run: how far it has been read, and its viewers."""
 
     cursor: str
     seq: int = 0
@@ -69,13 +69,13 @@ class LiveHub:
         reader: LiveReader,
         clock: Callable[[], float] = time.time,
         is_storing: Callable[[], bool] = lambda: True,
-        elsewhere: Elsewhere | None = None,
+        peer_relay: PeerRelay | None = None,
     ) -> None:
-        """`is_storing` says whether the store takes what it is given: without commits there is nothing to push.
+        """`is_storing` says whether the store accepts data: without commits there is nothing to push.
 
-        `elsewhere` has the live runs of other Pitwalls; they are for the operator alone.
+        `peer_relay` carries the live runs of other Pitwalls, which only the operator may watch.
         """
-        self._elsewhere = elsewhere
+        self._peer_relay = peer_relay
         self._reader = reader
         self._is_storing = is_storing
         self._clock = clock
@@ -103,7 +103,7 @@ class LiveHub:
         self._executor.shutdown(cancel_futures=True)
 
     def on_commit(self, run_ids: Iterable[str]) -> None:
-        """Note that these runs have something new; called from any thread, returns at once."""
+        """Note that these runs have new data; may be called from any thread, returns at once."""
         with self._guard:
             self._dirty.update(run_ids)
             if self._loop is not None:
@@ -117,29 +117,29 @@ class LiveHub:
             await websocket.close(1008, f"name 1 to {RUNS_PER_BROWSER} runs as ?run=<id>")
             return
         if not may_see(websocket.scope, run_ids):
-            await websocket.close(1008, "this link does not show all of these runs")
+            await websocket.close(1008, "this link does not give access to all of these runs")
             return
         try:
             cursors = _read_cursors(await websocket.receive_text())
         except WebSocketDisconnect:
             return
         except (KeyError, ValueError, RecursionError):
-            await websocket.close(1008, "say first, as JSON, what you have: {run id: cursor}")
+            await websocket.close(1008, "the first message must be JSON: {run id: cursor}")
             return
-        wanted = {run_id: cursors.get(run_id, "") for run_id in run_ids}
-        viewer = _Viewer(may_look_elsewhere=websocket.scope[ROLE_KEY] == "operator")
-        ours = [asyncio.create_task(self._feed(websocket, viewer, wanted)), asyncio.create_task(_listen(websocket))]
+        requested = {run_id: cursors.get(run_id, "") for run_id in run_ids}
+        viewer = _Viewer(may_watch_peers=websocket.scope[ROLE_KEY] == "operator")
+        tasks = [asyncio.create_task(self._feed(websocket, viewer, requested)), asyncio.create_task(_listen(websocket))]
         try:
-            # The pump is waited for too: where it dies of a bug, the browsers must not look alive.
-            done, _ = await asyncio.wait([*ours, self._pumping()], return_when=asyncio.FIRST_COMPLETED)
+            # Wait for the pump too: if a bug ends it, the connections must end as well.
+            finished, _ = await asyncio.wait([*tasks, self._pumping()], return_when=asyncio.FIRST_COMPLETED)
             with contextlib.suppress(WebSocketDisconnect):
-                for task in done:
+                for task in finished:
                     task.result()
         finally:
             self._leave(viewer)
-            for task in ours:
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(*ours, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     def _pumping(self) -> asyncio.Task[None]:
         if self._pump is None or self._pump.done():
@@ -157,7 +157,7 @@ class LiveHub:
 
     async def _publish(self, run_ids: set[str]) -> None:
         async with self._reading:
-            cursors = {run_id: one.cursor for run_id, one in self._channels.items() if run_id in run_ids}
+            cursors = {run_id: channel.cursor for run_id, channel in self._channels.items() if run_id in run_ids}
             if not cursors:
                 return
             for run_id, part in (await self._in_thread(self._reader.since, cursors)).items():
@@ -174,9 +174,9 @@ class LiveHub:
         for viewer in channel.viewers:
             viewer.offer(message)
 
-    async def _feed(self, websocket: WebSocket, viewer: _Viewer, wanted: Mapping[str, str]) -> None:
+    async def _feed(self, websocket: WebSocket, viewer: _Viewer, requested: Mapping[str, str]) -> None:
         await websocket.send_text(encode("hello", self._clock(), beat_s=BEAT_S, is_storing=self._is_storing()))
-        for message in await self._catch_up(viewer, wanted):
+        for message in await self._catch_up(viewer, requested):
             await websocket.send_text(message)
         while True:
             try:
@@ -188,39 +188,45 @@ class LiveHub:
             if viewer.overrun:
                 viewer.overrun = False
                 viewer.outbox.clear()
-                for message in await self._catch_up(viewer, dict.fromkeys(wanted, "")):
+                for message in await self._catch_up(viewer, dict.fromkeys(requested, "")):
                     await websocket.send_text(message)
             while viewer.outbox and not viewer.overrun:
                 await websocket.send_text(viewer.outbox.popleft())
 
-    async def _catch_up(self, viewer: _Viewer, wanted: Mapping[str, str]) -> list[str]:
-        """The messages that bring the viewer up to date, and its place among those who get what follows."""
+    async def _catch_up(self, viewer: _Viewer, requested: Mapping[str, str]) -> list[str]:
+        """Return the messages that bring the viewer up to date, and subscribe it to what follows."""
         async with self._reading:
-            found = await self._in_thread(self._read_all, wanted)
-            away = [run_id for run_id in wanted if run_id not in found and self._goes_elsewhere(run_id, viewer)]
-            here = [run_id for run_id in wanted if run_id not in away]
-            return [self._joined(viewer, run_id, *found.get(run_id, ("gone", None, ""))) for run_id in here]
+            first_messages = await self._in_thread(self._read_all, requested)
+            peer_run_ids = [
+                run_id for run_id in requested if run_id not in first_messages and self._joins_relay(run_id, viewer)
+            ]
+            own_run_ids = [run_id for run_id in requested if run_id not in peer_run_ids]
+            return [
+                self._joined(viewer, run_id, *first_messages.get(run_id, ("gone", None, ""))) for run_id in own_run_ids
+            ]
 
-    def _goes_elsewhere(self, run_id: str, viewer: _Viewer) -> bool:
-        """Whether another Pitwall has this run, whose frames will come by themselves."""
-        if self._elsewhere is None or not viewer.may_look_elsewhere or not self._elsewhere.knows(run_id):
+    def _joins_relay(self, run_id: str, viewer: _Viewer) -> bool:
+        """Subscribe the viewer to the relay if another Pitwall has this run; return whether it has."""
+        if self._peer_relay is None or not viewer.may_watch_peers or not self._peer_relay.knows(run_id):
             return False
-        self._elsewhere.join(run_id, viewer)
+        self._peer_relay.join(run_id, viewer)
         return True
 
-    def _read_all(self, wanted: Mapping[str, str]) -> dict[str, tuple[str, LivePart, str]]:
-        """The first message for each run that exists: its kind, its content and where its channel goes on.
+    def _read_all(self, requested: Mapping[str, str]) -> dict[str, tuple[str, LivePart, str]]:
+        """Return the first message for each run that exists: its kind, its content and the start of its channel.
 
-        A channel is of all who watch: it never begins at what one of them says to have.
+        All viewers share a channel, so it never starts at a cursor that one of them sent.
         """
-        first = [run_id for run_id, cursor in wanted.items() if not cursor or run_id not in self._channels]
-        whole = dict(self._reader.snapshots(first)) if first else {}
-        missed = {run_id: self._missed(run_id, cursor) for run_id, cursor in wanted.items()}
-        if late := [run_id for run_id, part in missed.items() if not part and run_id not in first]:
-            whole |= self._reader.snapshots(late)
-        found = {run_id: ("snapshot", part, part["cursor"]) for run_id, part in whole.items()}
-        starts = {run_id: start for run_id, (_, _, start) in found.items()}
-        return found | {run_id: ("backfill", part, starts.get(run_id, "")) for run_id, part in missed.items() if part}
+        new_ids = [run_id for run_id, cursor in requested.items() if not cursor or run_id not in self._channels]
+        snapshots = dict(self._reader.snapshots(new_ids)) if new_ids else {}
+        backfills = {run_id: self._backfill(run_id, cursor) for run_id, cursor in requested.items()}
+        if late_ids := [run_id for run_id, part in backfills.items() if not part and run_id not in new_ids]:
+            snapshots |= self._reader.snapshots(late_ids)
+        messages = {run_id: ("snapshot", part, part["cursor"]) for run_id, part in snapshots.items()}
+        starts = {run_id: start for run_id, (_, _, start) in messages.items()}
+        return messages | {
+            run_id: ("backfill", part, starts.get(run_id, "")) for run_id, part in backfills.items() if part
+        }
 
     def _joined(self, viewer: _Viewer, run_id: str, kind: str, part: LivePart | None, start: str) -> str:
         if part is None:
@@ -229,8 +235,8 @@ class LiveHub:
         channel.viewers.add(viewer)
         return encode(kind, self._clock(), run=run_id, seq=channel.seq, **part)
 
-    def _missed(self, run_id: str, cursor: str) -> LivePart | None:
-        """What came after a browser's cursor; None when a snapshot serves it better."""
+    def _backfill(self, run_id: str, cursor: str) -> LivePart | None:
+        """Return what came after a browser's cursor; None if a snapshot is better."""
         if not cursor:
             return None
         try:
@@ -239,29 +245,29 @@ class LiveHub:
             return None
         if part is None:
             return None
-        longest = max((len(one["t"]) for one in part.get("series", {}).values()), default=0)
+        longest = max((len(points["t"]) for points in part.get("series", {}).values()), default=0)
         return part if longest <= BACKFILL_POINTS else None
 
-    async def _in_thread(self, call: Callable[[*Args], Answer], *args: *Args) -> Answer:
+    async def _in_thread(self, call: Callable[[*Args], Result], *args: *Args) -> Result:
         return await asyncio.get_running_loop().run_in_executor(self._executor, call, *args)
 
     def _leave(self, viewer: _Viewer) -> None:
-        if self._elsewhere is not None:
-            self._elsewhere.leave(viewer)
+        if self._peer_relay is not None:
+            self._peer_relay.leave(viewer)
         for channel in self._channels.values():
             channel.viewers.discard(viewer)
         self._channels = {run_id: channel for run_id, channel in self._channels.items() if channel.viewers}
 
 
 async def _listen(websocket: WebSocket) -> None:
-    """Until the browser leaves; what it says meanwhile means nothing."""
+    """Wait until the browser leaves, ignoring what it sends."""
     while (await websocket.receive())["type"] != "websocket.disconnect":
         pass
 
 
 def _read_cursors(text: str) -> dict[str, str]:
-    """The browser's first message; raises ValueError when it is not {run id: cursor}."""
-    said = json.loads(text)
-    if not isinstance(said, dict) or not all(isinstance(cursor, str) for cursor in said.values()):
+    """Parse the browser's first message; raises ValueError if it is not {run id: cursor}."""
+    cursors = json.loads(text)
+    if not isinstance(cursors, dict) or not all(isinstance(cursor, str) for cursor in cursors.values()):
         raise ValueError("not a mapping of run ids to cursors")
-    return said
+    return cursors

@@ -1,6 +1,6 @@
-"""The machines of watched runs: which one is another than this, and of further ones what agents saw.
+"""The machines of watched runs: those that are not this one, and the readings that agents sent from further ones.
 
-A host name is not shown: guests watch too.
+Host names are not shown, because guests watch too.
 """
 
 from __future__ import annotations
@@ -11,33 +11,33 @@ from math import fsum
 
 from domain import Run, utc_now
 from machine.identity import machine_id
-from storage.ask.machine_queries import machine_labels, without_host
-from storage.ask.node_queries import NodeRow, nodes
-from storage.ask.queries import Asked
+from storage.queries.machine_queries import machine_labels, without_host
+from storage.queries.node_queries import NodeRow, nodes
+from storage.queries.run_data import Queryable
 from web.live.protocol import LiveNode
 
 LAST = timedelta(seconds=10)
 
 
-def live_nodes(store: Asked, runs: Sequence[Run]) -> dict[str, list[LiveNode]]:
-    """What was seen in the last seconds, of an ended run in all of it, by run id; a run on one machine has none."""
+def live_nodes(store: Queryable, runs: Sequence[Run]) -> dict[str, list[LiveNode]]:
+    """Return by run id the readings of the last seconds, or over all of an ended run; runs on one machine have none."""
     ended = [run.id for run in runs if run.state.is_final]
     live = [run.id for run in runs if not run.state.is_final]
-    found = nodes(store, ended) if ended else []
-    found += nodes(store, live, utc_now() - LAST) if live else []
-    labels = machine_labels(store) if found else {}
+    rows = nodes(store, ended) if ended else []
+    rows += nodes(store, live, utc_now() - LAST) if live else []
+    labels = machine_labels(store) if rows else {}
     by_run: dict[str, list[LiveNode]] = {}
-    for row in found:
+    for row in rows:
         by_run.setdefault(row.run_id, []).append(_node(row, labels.get(row.machine_id, row.machine_id)))
     return by_run
 
 
-def machines_elsewhere(store: Asked, runs: Sequence[Run]) -> dict[str, str]:
-    """Run id -> what the machine of its server is called, where that is another than this; an imported log has none."""
-    here = machine_id()
-    away = [run for run in runs if run.machine_id != here and run.kind != "imported"]
-    labels = machine_labels(store) if away else {}
-    return {run.id: labels.get(run.machine_id) or without_host(run.machine_id) for run in away}
+def remote_machines(store: Queryable, runs: Sequence[Run]) -> dict[str, str]:
+    """Return by run id the label of its server's machine if that is not this one; imported logs have none."""
+    local_id = machine_id()
+    remote_runs = [run for run in runs if run.machine_id != local_id and run.kind != "imported"]
+    labels = machine_labels(store) if remote_runs else {}
+    return {run.id: labels.get(run.machine_id) or without_host(run.machine_id) for run in remote_runs}
 
 
 def _node(row: NodeRow, title: str) -> LiveNode:
@@ -55,7 +55,7 @@ def _node(row: NodeRow, title: str) -> LiveNode:
 
 
 def _sum(values: Iterable[float | None]) -> float | None:
-    """The sum, or None where one of them is unknown."""
-    given = list(values)
-    known = [value for value in given if value is not None]
-    return fsum(known) if known and len(known) == len(given) else None
+    """Return the sum, or None if one of the values is unknown."""
+    all_values = list(values)
+    known_values = [value for value in all_values if value is not None]
+    return fsum(known_values) if known_values and len(known_values) == len(all_values) else None

@@ -1,4 +1,4 @@
-"""The rows of watched runs after a moment each, from the store, with one source a run."""
+"""Reads the rows of watched runs after a given time, from one source per run."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storage.ask import live_queries
-from storage.ask.queries import Asked
-from web.live.live_series import Points
+from storage.queries import live_queries
+from storage.queries.run_data import Queryable
+from web.live.live_series import SampleTables
 
 
-class Moments(NamedTuple):
-    """After which the rows of each kind are wanted; None: all."""
+class StartTimes(NamedTuple):
+    """The times after which the rows of each kind are read; None reads all."""
 
     engine: datetime | None = None
     host: datetime | None = None
@@ -23,34 +23,35 @@ class Moments(NamedTuple):
 
 
 class PointReader:
-    """Remembers which runs have counters: what their logs say as well is not drawn beside them."""
+    """Reads rows, and remembers which runs have counters: their log's rows would show the same samples twice."""
 
     def __init__(self) -> None:
-        self._counted: set[str] = set()
+        self._runs_with_counters: set[str] = set()
 
     def read(
         self,
-        store: Asked,
-        since: Mapping[str, Moments],
+        store: Queryable,
+        since: Mapping[str, StartTimes],
         until: datetime | None = None,
         engine_points: Mapping[str, pa.Table] | None = None,
-    ) -> dict[str, Points]:
-        """What there is of each of these runs after its moments and not after `until`.
+    ) -> dict[str, SampleTables]:
+        """Return by run id the rows after its start times and not after `until`.
 
-        engine_points: of runs of which somebody has asked what their engines showed.
+        engine_points: the engine's rows of runs for which they have been read already.
         """
-        ask, asked = live_queries, engine_points or {}
-        wanted = {run_id: one.engine for run_id, one in since.items() if run_id not in asked}
-        engine = {**asked, **ask.engine_points(store, wanted, until)}
-        host = ask.host_points(store, {run_id: one.host for run_id, one in since.items()}, until)
-        gpu = ask.gpu_points(store, {run_id: one.gpu for run_id, one in since.items()}, until)
+        engine = dict(engine_points or {})
+        engine_since = {run_id: start.engine for run_id, start in since.items() if run_id not in engine}
+        engine |= live_queries.engine_points(store, engine_since, until)
+        host = live_queries.host_points(store, {run_id: start.host for run_id, start in since.items()}, until)
+        gpu = live_queries.gpu_points(store, {run_id: start.gpu for run_id, start in since.items()}, until)
         return {
-            run_id: Points(self._without_doubles(run_id, engine[run_id]), host[run_id], gpu[run_id]) for run_id in since
+            run_id: SampleTables(self._single_source(run_id, engine[run_id]), host[run_id], gpu[run_id])
+            for run_id in since
         }
 
-    def _without_doubles(self, run_id: str, rows: pa.Table) -> pa.Table:
-        """One source a run: the log only where no counter ever spoke."""
+    def _single_source(self, run_id: str, rows: pa.Table) -> pa.Table:
+        """Keep one source per run: the log's rows only if the run never had a counter's."""
         is_counted = pc.not_equal(rows["source"], "log")
         if pc.any(is_counted).as_py():
-            self._counted.add(run_id)
-        return rows.filter(is_counted) if run_id in self._counted else rows
+            self._runs_with_counters.add(run_id)
+        return rows.filter(is_counted) if run_id in self._runs_with_counters else rows

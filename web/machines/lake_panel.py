@@ -1,4 +1,4 @@
-"""What of this Pitwall is in the lake, what waits, and the last error."""
+"""The status of shipping this Pitwall's data to the lake: the last commit, waiting parts and the last error."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from service.lake_shipping import ShippingState
 from web import markup
 from web.actions import is_operator
 from web.context import services
-from web.kept import fold
 from web.markup import markdown_text
-from web.moments import SECONDS, moment_html
 from web.theme import DASH
+from web.times import SECONDS, time_html
+from web.url_state import url_expander
 
-NOT_YET = "the lake has not answered since the start"
+NOT_YET = "the lake has not responded since Pitwall started"
 
 
-def lake_panel() -> None:
-    """A closed section, only where a lake is configured; open by its title where something is wrong."""
+def show_lake_panel() -> None:
+    """Show a folded section if a lake is configured; its title says if the last attempt failed."""
     shipping = services().shipping
     if not is_operator() or shipping is None or not shipping.state.is_configured:
         return
     state = shipping.state
-    with fold("Lake: the last try failed" if state.failure else "Lake", "lake", "runs"):
+    with url_expander("Lake: the last attempt failed" if state.failure else "Lake", "lake", "runs"):
         if state.failure:
-            st.warning(f"{markdown_text(state.failure)} It is tried again, and nothing waits for it.")
+            st.warning(f"{markdown_text(state.failure)} Pitwall retries; nothing else waits for it.")
         for sentence in state.in_clear:
             st.warning(markdown_text(sentence))
         st.html(markup.tiles(_tiles(state)))
-        st.caption("`./pitwall lake status` says more, and how others read it.")
+        st.caption("`./pitwall lake status` shows more, and how others can read the lake.")
 
 
 def _tiles(state: ShippingState) -> list[tuple[str, str]]:
-    nothing = markup.number(DASH, why="nothing was shipped since the start")
+    nothing = markup.number(DASH, why="nothing has been shipped since Pitwall started")
     waiting = DASH if state.waiting_parts is None else f"{state.waiting_parts:,}"
     return [
-        ("Last commit", moment_html(state.last_shipped_at, SECONDS) if state.last_shipped_at else nothing),
+        ("Last commit", time_html(state.last_shipped_at, SECONDS) if state.last_shipped_at else nothing),
         ("Parts shipped since the start", markup.number(f"{state.shipped_parts:,}", f"{state.shipped_rows:,} rows")),
-        ("Parts that wait", markup.number(waiting, f"of {state.waiting_runs or 0:,} runs", why=NOT_YET)),
+        ("Parts waiting", markup.number(waiting, f"of {state.waiting_runs or 0:,} runs", why=NOT_YET)),
     ]

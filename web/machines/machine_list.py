@@ -1,4 +1,4 @@
-"""The part of Runs that says which machines there are, and lets the operator name them."""
+"""The section of Runs that lists the machines and lets the operator label them."""
 
 from __future__ import annotations
 
@@ -7,36 +7,36 @@ from typing import Any
 
 import streamlit as st
 
-from storage.ask.machine_queries import MachineRow
-from storage.ask.queries import Asked
+from storage.queries.machine_queries import MachineRow
+from storage.queries.run_data import Queryable
 from web import audit, markup
 from web.actions import is_operator, require_operator
 from web.context import services
-from web.kept import fold
 from web.machines.machine_titles import known_machines
 from web.theme import DASH
-from web.words import reasons_in_words
+from web.url_state import url_expander
+from web.words import reasons_text
 
 LONGEST_LABEL = 60
 GIB = 1 << 30
 UNIFIED = "unified with the host's"
 
 
-def machine_list(asked: Asked) -> None:
-    """A closed section with a line a machine, and a field for its label; `asked`: this store, or the lake."""
+def show_machine_list(store: Queryable) -> None:
+    """Show a folded section with one row per machine and a form for its label; `store`: this store or the lake."""
     if not is_operator():
         return
-    with fold("Machines", "machines", "runs"):
-        known = known_machines(asked)
-        if not known:
+    with url_expander("Machines", "machines", "runs"):
+        machines = known_machines(store)
+        if not machines:
             st.caption("No machine has been seen yet.")
             return
-        st.html(markup.table(["machine", "host", "GPUs", "driver", "CPU", "memory", "runs"], list(map(_row, known))))
-        _label_form(known)
+        st.html(markup.table(["machine", "host", "GPUs", "driver", "CPU", "memory", "runs"], list(map(_row, machines))))
+        _label_form(machines)
 
 
-def _label_form(known: Sequence[MachineRow]) -> None:
-    titles = {row.machine_id: row.title() for row in known}
+def _label_form(machines: Sequence[MachineRow]) -> None:
+    titles = {row.machine_id: row.title() for row in machines}
     with st.form("machine-label", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         machine_id = st.selectbox(
             "Machine", list(titles), format_func=titles.__getitem__, key="label-machine", width=280
@@ -48,7 +48,7 @@ def _label_form(known: Sequence[MachineRow]) -> None:
 
 
 def set_label(machine_id: str, label: str | None) -> None:
-    """Call a machine so and write it down; for the operator only."""
+    """Label a machine with an audit entry; only for the operator."""
     require_operator()
     services().store.label_machine(machine_id, label)
     audit.record("label machine", detail=f"{machine_id}: {label or 'no label'}")
@@ -56,26 +56,26 @@ def set_label(machine_id: str, label: str | None) -> None:
 
 def _row(row: MachineRow) -> list[str]:
     cpu = " · ".join(filter(None, [row.cpu, f"{row.cores} cores" if row.cores else None]))
-    cells = [row.host_name, gpu_words(row), row.driver_version, cpu or None, _gib(row.memory_bytes), f"{row.runs:,}"]
-    why = reasons_in_words(row.gpus_reason) or "not reported"
+    cells = [row.host_name, gpu_label(row), row.driver_version, cpu or None, _gib(row.memory_bytes), f"{row.runs:,}"]
+    why = reasons_text(row.gpus_reason) or "not reported"
     return [
         f"{markup.text(row.title())} <code>{markup.text(row.machine_id)}</code>",
         *(markup.text(cell) if cell else markup.number(DASH, why=why) for cell in cells),
     ]
 
 
-def gpu_words(row: MachineRow) -> str | None:
-    """'2 x H200, 141 GiB each'; None where no GPU is known."""
+def gpu_label(row: MachineRow) -> str | None:
+    """Return a label such as '2 × H200, 141 GiB'; None if no GPU is known."""
     kinds: dict[str, int] = {}
     for gpu in row.gpus:
-        kinds[_gpu(gpu)] = kinds.get(_gpu(gpu), 0) + 1
+        kinds[_gpu_kind(gpu)] = kinds.get(_gpu_kind(gpu), 0) + 1
     return "; ".join(f"{count} \u00d7 {kind}" for kind, count in kinds.items()) or None
 
 
-def _gpu(gpu: Mapping[str, Any]) -> str:
+def _gpu_kind(gpu: Mapping[str, Any]) -> str:
     memory = _gib(gpu["memory_total_bytes"]) or "memory not reported"
     kind = f", {UNIFIED}" if gpu["memory_kind"] == "unified" else ""
-    return f"{gpu['name'] or 'GPU without a name'}, {memory}{kind}"
+    return f"{gpu['name'] or 'unnamed GPU'}, {memory}{kind}"
 
 
 def _gib(size_bytes: int | None) -> str | None:

@@ -1,4 +1,4 @@
-"""The other Pitwalls whose live runs are watched here: how it stands with each, and who may be one."""
+"""The section with the other Pitwalls whose live runs are watched here: their state, removal and confirmation."""
 
 from __future__ import annotations
 
@@ -12,44 +12,44 @@ from pydantic import ValidationError
 from domain import utc_now
 from errors import PitwallError
 from machine.identity import machine_id
-from storage.ask.machine_queries import MachineRow
-from storage.ask.queries import Asked
+from storage.queries.machine_queries import MachineRow
+from storage.queries.run_data import Queryable
 from web import audit, markup
 from web.access.roles import current_person
 from web.actions import Once, is_member, is_operator, require_operator
 from web.context import services
-from web.kept import fold
-from web.live.elsewhere.peer_look import PeerState
-from web.live.elsewhere.peers import Peer, PeerError, in_words
+from web.live.peers.peer_look import PeerState
+from web.live.peers.peers import Peer, PeerError, describe
 from web.machines.machine_titles import known_machines
 from web.markup import markdown_text
-from web.moments import moment_html
 from web.theme import DASH
+from web.times import time_html
+from web.url_state import url_expander
 
 REFRESH_S = 5.0
-HEAD = ["name", "address", "state", "asked", "confirmed"]
+HEAD = ["name", "address", "state", "last request", "confirmed"]
 NOT_A_NAME = "A name has 1 to 40 letters, digits, '.', '_' or '-'."
-NO_TOKEN = "The other Pitwall's token is missing: make one there, of live:read."
-CONFIRMED = "peer-confirmed"  # of the session: the form is emptied by the next run of the script
+NO_TOKEN = "The other Pitwall's token is missing: create one there with the scope live:read."
+CONFIRMED = "peer-confirmed"  # session state: the next script run clears the form
 TOKEN = "peer-token"
 
 
-def peer_panel(asked: Asked) -> None:
-    """A closed section for members; the operator also confirms and removes. `asked`: this store, or the lake."""
+def show_peer_panel(store: Queryable) -> None:
+    """Show a folded section for members; the operator can also confirm and remove. `store`: this store or the lake."""
     if not is_member():
         return
-    with fold("Other Pitwalls", "peers", "runs"):
-        _states()
+    with url_expander("Other Pitwalls", "peers", "runs"):
+        _show_states()
         if is_operator():
-            _proposals(asked)
-            _form()
+            _show_proposals(store)
+            _show_form()
 
 
 @st.fragment(run_every=REFRESH_S)
-def _states() -> None:
-    """A line a peer, drawn anew while it is looked at."""
-    elsewhere = services().elsewhere
-    peers, states = elsewhere.peers.all(), elsewhere.states()
+def _show_states() -> None:
+    """Show one row per peer, refreshed while the page is open."""
+    relay = services().peer_relay
+    peers, states = relay.peers.all(), relay.states()
     if not peers:
         st.caption("No other Pitwall is watched.")
         return
@@ -58,40 +58,42 @@ def _states() -> None:
         with st.container(horizontal=True):
             for peer in peers:
                 label = f"Remove {markdown_text(peer.name)}"
-                st.button(label, key=f"remove-peer-{peer.name}", on_click=Once(remove), args=(peer.name,))
+                st.button(label, key=f"remove-peer-{peer.name}", on_click=Once(remove_peer), args=(peer.name,))
 
 
 def _row(peer: Peer, state: PeerState | None) -> list[str]:
-    said = markup.number(DASH, why="it was not asked yet")
+    status = markup.number(DASH, why="not contacted yet")
     if state:
-        said = markup.text(f"{state.standing}: {state.why}" if state.why else state.standing)
-    asked = f"{moment_html(state.asked_at)}, {state.took_s:.1f} s" if state else ""
-    confirmed = f"{moment_html(peer.confirmed_at)} by {markup.text(peer.confirmed_by)}"
-    return [markup.text(peer.name), markup.text(peer.url), said, asked, confirmed]
+        status = markup.text(f"{state.status}: {state.why}" if state.why else state.status)
+    last_request = f"{time_html(state.asked_at)}, {state.took_s:.1f} s" if state else ""
+    confirmed = f"{time_html(peer.confirmed_at)} by {markup.text(peer.confirmed_by)}"
+    return [markup.text(peer.name), markup.text(peer.url), status, last_request, confirmed]
 
 
-def _proposals(asked: Asked) -> None:
-    """Machines of the lake that are no peers; a press fills in the form and asks nobody."""
-    if asked is services().store:
+def _show_proposals(store: Queryable) -> None:
+    """Suggest machines of the lake that are not peers; a press fills in the form and contacts nobody."""
+    if store is services().store:
         fleet = services().fleet
         if fleet is not None and fleet.is_configured:
-            st.caption("With runs of all machines shown above, the machines of the lake are proposed here.")
+            st.caption("While Runs shows all machines, the lake's machines are suggested here.")
         return
-    for row in proposed(known_machines(asked), services().elsewhere.peers.all()):
+    for row in proposed_machines(known_machines(store), services().peer_relay.peers.all()):
         with st.container(horizontal=True, vertical_alignment="center", key=f"proposed-{row.machine_id}"):
-            places = ", ".join(filter(None, [row.host_name, *(row.addresses or ())]))
-            st.markdown(f"Proposed by the lake: {markdown_text(row.title())} ({markdown_text(places)})")
+            addresses = ", ".join(filter(None, [row.host_name, *(row.addresses or ())]))
+            st.markdown(f"Proposed by the lake: {markdown_text(row.title())} ({markdown_text(addresses)})")
             st.button("Fill in", key=f"propose-{row.machine_id}", on_click=_fill_in, args=(row,))
 
 
-def proposed(known: Sequence[MachineRow], peers: Sequence[Peer], own_id: str | None = None) -> list[MachineRow]:
-    """Other machines that report themselves, as those with a Pitwall do, and that no peer's address names."""
-    here, hosts = own_id or machine_id(), {urlsplit(peer.url).hostname for peer in peers}
+def proposed_machines(
+    machines: Sequence[MachineRow], peers: Sequence[Peer], own_id: str | None = None
+) -> list[MachineRow]:
+    """Return other machines that report themselves, as machines with a Pitwall do, and are no peer's host."""
+    local_id, hosts = own_id or machine_id(), {urlsplit(peer.url).hostname for peer in peers}
     return [
         row
-        for row in known
-        if row.seen_at and row.host_name and row.machine_id != here
-        and not hosts & {one.lower() for one in (row.host_name, *(row.addresses or ()))}
+        for row in machines
+        if row.seen_at and row.host_name and row.machine_id != local_id
+        and not hosts & {host.lower() for host in (row.host_name, *(row.addresses or ()))}
         and not hosts & {urlsplit(row.url or "").hostname or row.host_name.lower()}
     ]  # fmt: skip
 
@@ -101,49 +103,49 @@ def _fill_in(row: MachineRow) -> None:
     st.session_state["peer-url"] = row.url or f"https://{row.host_name}"
 
 
-def _form() -> None:
+def _show_form() -> None:
     if st.session_state.pop(CONFIRMED, False):
         for key in ("peer-name", "peer-url", TOKEN):
             st.session_state[key] = ""
     with st.form("peer", border=False):
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            name = st.text_input("Name", max_chars=40, placeholder="as Live calls it", key="peer-name", width=200)
+            name = st.text_input("Name", max_chars=40, placeholder="shown on Live", key="peer-name", width=200)
             url = st.text_input("Address", placeholder="https://box-2.example.org", key="peer-url", width=320)
-            token = st.text_input("Token", type="password", placeholder="of live:read", key=TOKEN, width=240)
-            pressed = st.form_submit_button("Confirm it")
+            token = st.text_input("Token", type="password", placeholder="with live:read", key=TOKEN, width=240)
+            pressed = st.form_submit_button("Confirm")
         st.caption(
-            "https, or http on this machine. The token is made there (`./pitwall token make live:read`) and goes to "
-            "this address alone. For certificates of your own: `./pitwall peer add --ca FILE`."
+            "Use https, or http on this machine. Create the token there (`./pitwall token make live:read`); it is sent "
+            "only to this address. For your own certificates: `./pitwall peer add --ca FILE`."
         )
     if pressed:
-        confirm(name.strip(), url.strip(), token.strip())
+        confirm_peer(name.strip(), url.strip(), token.strip())
 
 
-def confirm(name: str, url: str, token: str) -> None:
-    """Watch this Pitwall from now on, or say why not; for the operator only."""
+def confirm_peer(name: str, url: str, token: str) -> None:
+    """Watch this Pitwall from now on, or show why not; only for the operator."""
     require_operator()
     try:
         if not token:
             raise PeerError(NO_TOKEN)
         peer = Peer(name=name, url=url, token=token, confirmed_by=current_person(), confirmed_at=utc_now())
-        services().elsewhere.peers.confirm(peer)
+        services().peer_relay.peers.confirm(peer)
     except ValidationError:
         st.error(NOT_A_NAME)
         return
     except (PitwallError, OSError) as refusal:
         st.error(markdown_text(str(refusal)))
         return
-    audit.record("confirm peer", detail=in_words(peer))
+    audit.record("confirm peer", detail=describe(peer))
     st.session_state[CONFIRMED] = True
     st.rerun()
 
 
-def remove(name: str) -> None:
-    """Watch it no longer; for the operator only."""
+def remove_peer(name: str) -> None:
+    """Stop watching a peer; only for the operator."""
     require_operator()
     try:
-        gone = services().elsewhere.peers.forget(name)
+        peer = services().peer_relay.peers.forget(name)
     except (PitwallError, OSError) as refusal:
         st.error(markdown_text(str(refusal)))
         return
-    audit.record("remove peer", detail=in_words(gone))
+    audit.record("remove peer", detail=describe(peer))

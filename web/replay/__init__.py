@@ -1,1 +1,1 @@
-"""Finished runs played again side by side."""
+"""Replay of finished runs side by side."""

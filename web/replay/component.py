@@ -1,4 +1,4 @@
-"""The body of the Replay page, a Streamlit component drawn by web/static/replay: it plays without the server."""
+"""The body of the Replay page, a Streamlit component drawn by web/static/replay that plays without the server."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from analysis.loads.replay import Answer
+from analysis.loads.replay import TimedAnswer
 from domain import Run
 from web import markup
-from web.server.assets import STATIC, assets_url
+from web.assets import STATIC, assets_url
 
 _component = st.components.v2.component(
     "pitwall_replay",
@@ -20,8 +20,8 @@ _component = st.components.v2.component(
 MICRO = 6  # decimals of a second
 
 
-def replay_plot(runs: Sequence[Run], answers: Mapping[str, Sequence[Answer]], speed: int) -> None:
-    """Play these runs' answers side by side, `speed` times as fast as they came."""
+def show_replay(runs: Sequence[Run], answers: Mapping[str, Sequence[TimedAnswer]], speed: int) -> None:
+    """Play these runs' answers side by side, `speed` times as fast as they were received."""
     base = st.get_option("server.baseUrlPath").strip("/")
     base_path = f"/{base}" if base else ""
     lanes = [
@@ -38,7 +38,7 @@ def replay_plot(runs: Sequence[Run], answers: Mapping[str, Sequence[Answer]], sp
     _component(key="replay", data=data)
 
 
-def _answer(answer: Answer) -> dict[str, object]:
+def _answer(answer: TimedAnswer) -> dict[str, object]:
     return {
         "sent_s": round(answer.sent_s, MICRO),
         "stream": answer.stream,

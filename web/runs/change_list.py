@@ -1,4 +1,4 @@
-"""What was given out, who is signed in, what programs may do and who changed what, for the operator."""
+"""The operator's section of shared links, signed-in browsers, API tokens and the newest changes."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ import streamlit as st
 from web import markup
 from web.actions import is_operator
 from web.context import services
-from web.kept import fold
-from web.moments import moment_html
-from web.sharing.session_list import own_sign_in, session_list
-from web.sharing.share_dialog import share_list
-from web.sharing.token_list import token_list
+from web.sharing.session_list import show_own_sign_in, show_session_list
+from web.sharing.share_dialog import show_share_list
+from web.sharing.token_list import show_token_list
+from web.times import time_html
+from web.url_state import url_expander
 
 NEWEST = 50
 
 
 def links_and_changes() -> None:
-    """A closed section: open links, signed-in browsers, tokens, the newest changes; others see their own sign-in."""
+    """Show the collapsed section to the operator; others see their own sign-in."""
     if not is_operator():
-        own_sign_in()
+        show_own_sign_in()
         return
-    with fold("Links and changes", "changes", "runs"):
-        share_list(services().shares.all())
-        session_list()
-        token_list()
+    with url_expander("Links and changes", "changes", "runs"):
+        show_share_list(services().shares.all())
+        show_session_list()
+        show_token_list()
         entries = services().store.audit(NEWEST)
-        rows = [[moment_html(e.ts), *map(markup.text, (e.action, e.role, e.run_id or "", e.detail))] for e in entries]
+        rows = [[time_html(e.ts), *map(markup.text, (e.action, e.role, e.run_id or "", e.detail))] for e in entries]
         if rows:
             st.html(markup.table(["when", "what", "who", "run", ""], rows))
         else:
-            st.caption("Nothing has been changed yet.")
+            st.caption("No changes yet.")

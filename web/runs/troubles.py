@@ -1,4 +1,4 @@
-"""What is wrong with what the pages show, for the banner above them."""
+"""Health problems for the banner above the pages."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from web.context import services
 MOST = 5
 
 
-def troubles() -> list[str]:
-    """A sentence each, at most five and how many more there are."""
-    ours = services()
-    names = {run.id: run.name for run in ours.supervisor.live_runs()}
-    said = health_sentences(ours.store.health(), ours.freshness(), names)
-    more = [f"{len(said) - MOST} more: see /healthz and `./pitwall check`."] if len(said) > MOST else []
-    return [*said[:MOST], *more]
+def trouble_sentences() -> list[str]:
+    """Return one sentence per problem: at most five, and the number of further ones."""
+    pitwall = services()
+    names = {run.id: run.name for run in pitwall.supervisor.live_runs()}
+    sentences = health_sentences(pitwall.store.health(), pitwall.freshness(), names)
+    overflow = [f"{len(sentences) - MOST} more: see /healthz and `./pitwall check`."] if len(sentences) > MOST else []
+    return [*sentences[:MOST], *overflow]

@@ -1,4 +1,4 @@
-"""The end of the process, whatever keeps its threads."""
+"""Ends the process in bounded time, even if a thread hangs."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import sys
 import threading
 
 CLOSE_WITHIN_S = 5.0
-ENDING = {signal.SIGTERM, signal.SIGINT}
+END_SIGNALS = {signal.SIGTERM, signal.SIGINT}
 CUT_SHORT = (
-    "Pitwall ended before everything was closed. What was committed is safe; the next start goes on from there.\n"
+    "Pitwall exited before everything was closed. All committed data is safe; the next start continues from there.\n"
 )
 
 
 def exit_soon_after_a_signal(seconds: float = CLOSE_WITHIN_S) -> None:
-    """From the first SIGTERM or SIGINT that something handles, the process has this long; called by the main thread.
+    """End the process at most this long after the first handled SIGTERM or SIGINT; called by the main thread.
 
-    A handler is no place for it: Python calls one when the main thread is next in Python, and it may wait in a system
-    call on a disk that hangs. The number of the signal is written to a socket at once.
+    A signal handler cannot do this: Python runs it only when the main thread is back in Python, and that thread may
+    hang in a system call. The wakeup socket gets the signal's number at once.
     """
     reader, writer = socket.socketpair()
     writer.setblocking(False)
@@ -29,15 +29,15 @@ def exit_soon_after_a_signal(seconds: float = CLOSE_WITHIN_S) -> None:
 
 def _await_signal(reader: socket.socket, seconds: float) -> None:
     while number := reader.recv(1):
-        if number[0] in ENDING:
+        if number[0] in END_SIGNALS:
             exit_within(seconds)
             return
 
 
 def exit_within(seconds: float) -> None:
-    """End the process after this time if it has not ended by itself: a disk that hangs would keep it for ever.
+    """End the process after this time unless it has ended by itself: a disk that hangs would keep it alive forever.
 
-    Nothing is lost by it that kill -9 would not lose, and that is nothing that was committed.
+    This loses no more than kill -9 does, so no committed data.
     """
     timer = threading.Timer(seconds, _exit)
     timer.daemon = True

@@ -1,8 +1,8 @@
-"""The newest numbers of the runs that an address names, in the page's own HTML: there before Streamlit has started.
+"""Puts the newest numbers of the address's runs into the page's HTML, visible before Streamlit has started.
 
-Streamlit's page is empty until its scripts have been loaded and its first run of ours is through, a second or more.
-What is laid over it until then (web/runs/table/run_cards.py) is taken away by web/static/first_look.js. The first page
-of an empty store has its first words so (web/guided_demo/welcome.py).
+Streamlit's page is empty until its scripts have been loaded and the page script has run once, a second or more. The
+overlay shown until then (web/runs/table/run_cards.py) is removed by web/static/first_look.js. The first page of an
+empty store shows its welcome text the same way (web/guided_demo/welcome.py).
 """
 
 from __future__ import annotations
@@ -16,83 +16,86 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from web import markup
 from web.access.roles import MEMBERS, ROLE_KEY, may_see
-from web.server.assets import STATIC, assets_url
-from web.server.inserting import Inserting, asked_whole
+from web.assets import STATIC, assets_url
+from web.server.inserting import PageInserter, full_page_request
 
 _log = logging.getLogger(__name__)
-Look = Callable[[Sequence[str]], str]  # the cards of those of these runs that exist, as HTML; called in a thread
-Welcome = Callable[[], str]  # the first words of the first page, as HTML, where they are its own; likewise
+RenderCards = Callable[[Sequence[str]], str]  # run ids -> HTML cards of the existing runs; called in a thread
+RenderWelcome = Callable[[], str]  # HTML of the first page's welcome, '' if there are runs; called in a thread
 LOADING = "Loading the page."
 FIRST = ""  # the path of the first page
-# What a page shows of its own when it is drawn; any other answer of Streamlit's passes untouched.
-DRAWN = {
+# Selectors of elements that exist once the page is drawn; Streamlit's other responses pass unchanged.
+DRAWN_SELECTORS = {
     FIRST: ".pw-title",
     "live": ".lv-strip:not(:has(.lv-waiting))",
     "compare": ".pw-answer, h3",
     "run": ".pw-title",
 }
 MOST_RUNS = 8
-PATIENCE_S = 3.0  # a machine so busy that this passes draws its page far later; a store that hangs must not hold it
+PATIENCE_S = 3.0  # a busy machine draws its page far later anyway; a store that hangs must not delay it
 
 
 class FirstLook:
-    """ASGI middleware behind the access check, which has found who asks."""
+    """ASGI middleware behind the access check, which has determined the visitor's role."""
 
-    def __init__(self, app: ASGIApp, look: Look, welcome: Welcome, base_path: str = "") -> None:
+    def __init__(
+        self, app: ASGIApp, render_cards: RenderCards, render_welcome: RenderWelcome, base_path: str = ""
+    ) -> None:
         self._app = app
-        self._look = look
-        self._welcome = welcome
+        self._render_cards = render_cards
+        self._render_welcome = render_welcome
         self._base_path = base_path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         page = self._page(scope)
-        words = await self._words(page, scope) if page is not None else ""
-        if page is None or not words:
+        html = await self._first_html(page, scope) if page is not None else ""
+        if page is None or not html:
             await self._app(scope, receive, send)
             return
-        inserting = Inserting(send, overlay(page, words, assets_url(self._base_path)).encode())
-        await self._app(asked_whole(scope), receive, inserting.send)
+        inserting = PageInserter(send, overlay(page, html, assets_url(self._base_path)).encode())
+        await self._app(full_page_request(scope), receive, inserting.send)
 
-    async def _words(self, page: str, scope: Scope) -> str:
+    async def _first_html(self, page: str, scope: Scope) -> str:
         if page == FIRST:
-            return await self._asked(self._welcome) if scope[ROLE_KEY] in MEMBERS else ""
-        run_ids = _runs(scope)
-        return await self._asked(self._look, run_ids) if run_ids else ""
+            return await self._render(self._render_welcome) if scope[ROLE_KEY] in MEMBERS else ""
+        run_ids = _visible_run_ids(scope)
+        return await self._render(self._render_cards, run_ids) if run_ids else ""
 
-    async def _asked(self, look: Callable[..., str], *about: Sequence[str]) -> str:
-        """Nothing where the look takes too long or fails: the page will say what is wrong."""
+    async def _render(self, render: Callable[..., str], *args: Sequence[str]) -> str:
+        """Return the HTML, or '' if rendering takes too long or fails: the page itself will say what is wrong."""
         try:
-            return await asyncio.wait_for(asyncio.to_thread(look, *about), PATIENCE_S)
+            return await asyncio.wait_for(asyncio.to_thread(render, *args), PATIENCE_S)
         except TimeoutError:
             return ""
         except Exception:
-            _log.exception("no first look at %s", about)
+            _log.exception("no first look at %s", args)
             return ""
 
     def _page(self, scope: Scope) -> str | None:
-        """Which page is asked for, of those that have a first look."""
+        """Return the requested page if it has a first look."""
         if scope["type"] != "http" or scope["method"] != "GET":
             return None
         page: str = scope["path"].removeprefix(f"{self._base_path}/")
-        return page if page in DRAWN else None
+        return page if page in DRAWN_SELECTORS else None
 
 
-def _runs(scope: Scope) -> list[str]:
-    """Those of the runs of the address that may be seen."""
+def _visible_run_ids(scope: Scope) -> list[str]:
+    """Return the runs of the address that the visitor may see."""
     query = parse_qsl(scope["query_string"].decode("latin-1"))
-    named = dict.fromkeys(value for name, value in query if name == "run")
-    return [one for one in named if may_see(scope, [one])][:MOST_RUNS]
+    run_ids = dict.fromkeys(value for name, value in query if name == "run")
+    return [run_id for run_id in run_ids if may_see(scope, [run_id])][:MOST_RUNS]
 
 
-def overlay(page: str, words: str, assets: str) -> str:
-    """The runs at a glance, or the first words, and the script that ends it."""
+def overlay(page: str, html: str, assets: str) -> str:
+    """Return the HTML of the overlay (the runs at a glance, or the welcome) and of the script that removes it."""
     muted = '<p class="pw-muted">'
-    known = f"{words}{muted}{LOADING}</p>" if page == FIRST else f"{muted}{LOADING} What is known now:</p>{words}"
-    label = "The first words" if page == FIRST else "The runs at a glance"
+    content = f"{html}{muted}{LOADING}</p>" if page == FIRST else f"{muted}{LOADING} Latest known state:</p>{html}"
+    selector = markup.text(DRAWN_SELECTORS[page])
+    label = "Welcome" if page == FIRST else "The runs at a glance"
     modules = sorted((STATIC / "live").glob("*.js")) if page == "live" else []
     return (
         f'<link rel="stylesheet" href="{assets}/pitwall.css">'
         + "".join(f'<link rel="modulepreload" href="{assets}/live/{path.name}">' for path in modules)
-        + f'<section class="pw-first" data-drawn="{markup.text(DRAWN[page])}" aria-label="{label}">{known}</section>'
+        + f'<section class="pw-first" data-drawn="{selector}" aria-label="{label}">{content}</section>'
         f'<script type="module" src="{assets}/first_look.js"></script>'
     )

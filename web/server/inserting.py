@@ -1,4 +1,4 @@
-"""Words put at the end of a page that Streamlit serves."""
+"""Inserts HTML at the end of the pages that Streamlit serves."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import Message, Scope, Send
 
 END_OF_PAGE = b"</body>"
-MAKES_IT_ANOTHER_PAGE = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
+CONDITIONAL_HEADERS = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
 
 
-def asked_whole(scope: Scope) -> Scope:
-    """The request without what would make the answer another than the whole plain page."""
-    headers = [(name, value) for name, value in scope["headers"] if name.lower() not in MAKES_IT_ANOTHER_PAGE]
+def full_page_request(scope: Scope) -> Scope:
+    """Return the request without headers that would make the response anything but the full, uncompressed page."""
+    headers = [(name, value) for name, value in scope["headers"] if name.lower() not in CONDITIONAL_HEADERS]
     return {**scope, "headers": headers, "extensions": {}}
 
 
-class Inserting:
-    """Passes an answer on; where it is a page, holds it until it is whole and puts the words at its end."""
+class PageInserter:
+    """Passes a response on; a page is held until it is complete and gets the HTML before its </body>."""
 
-    def __init__(self, send: Send, words: bytes) -> None:
+    def __init__(self, send: Send, html: bytes) -> None:
         self._send = send
-        self._words = words
+        self._html = html
         self._start: Message | None = None
         self._body = b""
 
     async def send(self, message: Message) -> None:
-        """Pass one message of the answer on; those of a page are held until its body is whole."""
+        """Pass one message of the response on; those of a page are held until its body is complete."""
         if message["type"] == "http.response.start" and _is_page(message):
             self._start = message
         elif self._start is None:
@@ -36,10 +36,10 @@ class Inserting:
                 await self._send_page(self._start)
 
     async def _send_page(self, start: Message) -> None:
-        body = self._body.replace(END_OF_PAGE, self._words + END_OF_PAGE, 1)
+        body = self._body.replace(END_OF_PAGE, self._html + END_OF_PAGE, 1)
         headers = MutableHeaders(raw=list(start["headers"]))
         headers["content-length"] = str(len(body))
-        headers["cache-control"] = "no-store"  # the words are those of now
+        headers["cache-control"] = "no-store"  # the inserted HTML is current only now
         del headers["etag"], headers["last-modified"]
         await self._send({**start, "headers": headers.raw})
         await self._send({"type": "http.response.body", "body": body})

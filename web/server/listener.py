@@ -1,6 +1,6 @@
 """The server of the pages: Streamlit's app (app.py) under uvicorn, with limits on its sockets.
 
-`streamlit run` starts the same uvicorn and lets nothing of it be set; what it says of WebSockets is said here again.
+`streamlit run` starts the same uvicorn without any options of ours; its WebSocket options are repeated here.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from machine.open_files import raise_open_file_limit
 from web.server.closing import CLOSE_WITHIN_S, exit_soon_after_a_signal
 from web.server.connections import LimitedHttp, limits_for
 
-BACKLOG = 128  # asyncio accepts as many in one go, before any of them can be refused
+BACKLOG = 128  # asyncio accepts as many at once, before any of them can be refused
 PING_S = 30
-GRACE_S = 2  # for answers that are on their way; the rest of the time from the signal on is the store's, and others'
+GRACE_S = 2  # for responses in progress; the rest of the time after the signal is for closing the store and others
 
 
 def serve(host: str, port: int, base_path: str = "", close_within_s: float = CLOSE_WITHIN_S) -> None:
-    """Serve Pitwall here, below '/base' or '', until SIGINT or SIGTERM; the working directory is the one of app.py.
+    """Serve Pitwall below `base_path` ('/base' or '') until SIGINT or SIGTERM; app.py must be in the working directory.
 
-    So long after the signal the process has ended, whatever hangs: a request, the closing or still the start.
+    The process ends within `close_within_s` after the signal, even if a request, closing or starting hangs.
     """
     bootstrap.load_config_options(
         {"server_address": host, "server_port": port, "server_baseUrlPath": base_path.strip("/")}
@@ -31,12 +31,12 @@ def serve(host: str, port: int, base_path: str = "", close_within_s: float = CLO
     limits = limits_for(raise_open_file_limit())
     exit_soon_after_a_signal(close_within_s)
     uvicorn.run(
-        "app:app", host=host, port=port, http=LimitedHttp.within(limits), backlog=BACKLOG, **_streamlit_options()
+        "app:app", host=host, port=port, http=LimitedHttp.with_limits(limits), backlog=BACKLOG, **_streamlit_options()
     )
 
 
 def _streamlit_options() -> dict[str, Any]:
-    """What Streamlit's settings and its own start say of a server."""
+    """Return uvicorn's options from Streamlit's settings, as Streamlit's own start sets them."""
     ping_s = int(st.get_option("server.websocketPingInterval") or PING_S)
     return {
         "ssl_certfile": st.get_option("server.sslCertFile"),

@@ -1,36 +1,36 @@
-"""What every page begins with: its style, where Streamlit's server is, and the scripts that are not Streamlit's."""
+"""Adds to every page its styles, the address of Streamlit's server and the scripts that are not Streamlit's."""
 
 from __future__ import annotations
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from web.places import PATHS
-from web.server.assets import assets_url
-from web.server.inserting import Inserting, asked_whole
+from web.assets import assets_url
+from web.page_paths import PATHS
+from web.server.inserting import PageInserter, full_page_request
 
 STYLES = ("pitwall.css", "streamlit_dom.css")
-AT_ONCE = ("known_base.js",)  # there before Streamlit's scripts, which are deferred
-DEFERRED = ("whole.js", "ground.js", "as_left.js", "run_rows.js", "kept_scroll.js", "read_paste.js")  # find its root
+EARLY = ("known_base.js",)  # runs before Streamlit's scripts, which are deferred
+DEFERRED = ("whole.js", "ground.js", "as_left.js", "run_rows.js", "kept_scroll.js", "read_paste.js")  # need its root
 
 
 class PageStart:
-    """ASGI middleware: a style that came by a run of our script would come late, and move what is drawn by then."""
+    """ASGI middleware: a style sent by the page script would come late and move what is already drawn."""
 
     def __init__(self, app: ASGIApp, base_path: str = "") -> None:
         self._app = app
         self._paths = {f"{base_path}/{path}" for path in PATHS} | {base_path}
-        self._words = start_of_page(assets_url(base_path)).encode()
+        self._html = start_of_page(assets_url(base_path)).encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] != "GET" or scope["path"].rstrip("/") not in self._paths:
             await self._app(scope, receive, send)
             return
-        await self._app(asked_whole(scope), receive, Inserting(send, self._words).send)
+        await self._app(full_page_request(scope), receive, PageInserter(send, self._html).send)
 
 
 def start_of_page(assets: str) -> str:
-    """In the body: what weighs as much as a rule of Streamlit's, which stands in the head, decides."""
+    """Return the HTML for the body: there, a style rule overrides Streamlit's rules of equal weight in the head."""
     styles = (f'<link rel="stylesheet" href="{assets}/{name}">' for name in STYLES)
-    at_once = (f'<script src="{assets}/{name}"></script>' for name in AT_ONCE)
+    early = (f'<script src="{assets}/{name}"></script>' for name in EARLY)
     deferred = (f'<script type="module" src="{assets}/{name}"></script>' for name in DEFERRED)
-    return "".join((*styles, *at_once, *deferred))
+    return "".join((*styles, *early, *deferred))

@@ -1,4 +1,4 @@
-"""The audit hears of what was done in a shell: each list that a shell may change keeps it until the store has it."""
+"""Copies audit entries made in a shell into the store; each list that a shell may change keeps them until then."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _log = logging.getLogger(__name__)
 
 
 async def keep_recording(books: Sequence[Callable[[Record], None]], record: Record) -> None:
-    """Have each give the audit what it lacks, as long as the process lives."""
+    """Copy new entries of each list into the store's audit, as long as the process runs."""
     while True:
         for record_audit in books:
             try:
                 await asyncio.to_thread(record_audit, record)
-            except (OSError, PitwallError) as error:  # a full disk, or a store that is closing; it is tried again
-                _log.warning("What was done in a shell is not in the audit yet: %s", error)
+            except (OSError, PitwallError) as error:  # a full disk or a closing store; retried
+                _log.warning("Changes made in a shell are not in the audit yet: %s", error)
         await asyncio.sleep(LOOK_EVERY_S)

@@ -1,7 +1,7 @@
-"""Signing in through a team's OpenID provider: there, back, and a session whose role the claims give.
+"""Sign-in through a team's OpenID provider: the redirect there, the return, and a session with the role of the claims.
 
-The protocol is Authlib's (authorization code with PKCE, state, nonce, the token's signature); see decision 0015. The
-session ends with the provider's token.
+Authlib implements the protocol (authorization code with PKCE, state, nonce, the token's signature); see decision 0015.
+The session ends when the provider's token does.
 """
 
 from __future__ import annotations
@@ -25,26 +25,28 @@ from starlette.routing import Route
 
 from domain import AuditEntry, utc_now
 from web.access.access_rules import Access
-from web.access.cookies import SESSION_SECONDS, SIGN_IN, is_https, moved_with_cookie
-from web.access.roles import person
-from web.access.sessions import SessionBook, browser_of
-from web.access.sign_in_config import SignInConfig, SignInError, name_of
+from web.access.cookies import SESSION_SECONDS, SIGN_IN, is_https, redirect_with_cookie
+from web.access.roles import person_label
+from web.access.sessions import SessionBook, browser_name
+from web.access.sign_in_config import SignInConfig, SignInError, person_name
 from web.access.signin_page import BACK, BEGIN, signin_page
 
-PATIENCE_S = 15.0  # for all that the provider is asked in one step
+PATIENCE_S = 15.0  # for all requests to the provider in one step
 STATE_LASTS_S = 600
-MOST_BYTES = 1 << 20  # of one answer of the provider
+MOST_BYTES = 1 << 20  # of one response of the provider
 NEXT = "next"
 MISSING = "sign-in.toml needs Authlib: `.venv/bin/pip install -r requirements-sign-in.txt`."
-AWAY = "The sign-in provider did not answer as it should; try again, or ask whoever runs it."
-NOT_TAKEN = "The sign-in was not completed: it was cancelled, is too old, or was begun in another browser. Begin again."
-NO_ROLE = "You are signed in there, but no role here is meant for you: ask the operator to name you in sign-in.toml."
+AWAY = "The sign-in provider did not respond as expected. Try again, or ask its administrator."
+NOT_TAKEN = (
+    "The sign-in was not completed: it was cancelled, took too long, or was started in another browser. Start again."
+)
+NO_ROLE = "The provider signed you in, but you have no role in Pitwall. Ask the operator to add you to sign-in.toml."
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class SignIn:
-    """What the two routes need."""
+    """The dependencies of the two sign-in routes."""
 
     config: SignInConfig
     access: Access
@@ -52,7 +54,7 @@ class SignIn:
     record: Callable[[Iterable[AuditEntry]], Any]
 
     def routes(self) -> list[Route]:
-        """Raises SignInError where Authlib is not installed."""
+        """Return the two routes; raises SignInError if Authlib is not installed."""
         if importlib.util.find_spec("authlib") is None:
             raise SignInError(MISSING)
         state = Middleware(
@@ -68,8 +70,8 @@ class SignIn:
         async def begin(request: Request) -> Response:
             request.session.clear()
             request.session[NEXT] = own_path(request.query_params.get(NEXT, ""), self.access.base_path)
-            back = f"{self.access.url}{BACK}"
-            answer: Response = await _within(provider.authorize_redirect(request, back), AWAY)
+            redirect_url = f"{self.access.url}{BACK}"
+            answer: Response = await _within(provider.authorize_redirect(request, redirect_url), AWAY)
             return answer
 
         async def back(request: Request) -> Response:
@@ -83,14 +85,14 @@ class SignIn:
         claims = token.get("userinfo") or {}
         role, agent = self.config.role_of(claims), request.headers.get("user-agent", "")
         if not claims or role is None:
-            return _page("No role here", NO_ROLE, 403)
-        name, until = name_of(claims), datetime.fromtimestamp(float(claims["exp"]), UTC)
-        made = self.sessions.make(agent, role=role, name=name, until=until)
-        self.record([AuditEntry(utc_now(), person(role, name), "sign in", detail=browser_of(agent))])
-        to = request.session.pop(NEXT, None) or f"{self.access.base_path}/"
+            return _page("No role assigned", NO_ROLE, 403)
+        name, until = person_name(claims), datetime.fromtimestamp(float(claims["exp"]), UTC)
+        session_token = self.sessions.make(agent, role=role, name=name, until=until)
+        self.record([AuditEntry(utc_now(), person_label(role, name), "sign in", detail=browser_name(agent))])
+        target = request.session.pop(NEXT, None) or f"{self.access.base_path}/"
         request.session.clear()
         secure = is_https(self.access, request.scope, request.headers)
-        return moved_with_cookie(self.access.cookie(SIGN_IN, secure), made, SESSION_SECONDS, secure, to)
+        return redirect_with_cookie(self.access.cookie(SIGN_IN, secure), session_token, SESSION_SECONDS, secure, target)
 
 
 def sign_in_routes(
@@ -99,20 +101,20 @@ def sign_in_routes(
     sessions: SessionBook,
     record: Callable[[Iterable[AuditEntry]], Any],
 ) -> list[Route]:
-    """None without a provider; raises SignInError where Authlib is not installed."""
+    """Return the sign-in routes, none without a provider; raises SignInError if Authlib is not installed."""
     return SignIn(config, access, sessions, record).routes() if config else []
 
 
-def own_path(said: str, base_path: str) -> str:
-    """A path of ours with its query; what would lead elsewhere leads to the first page."""
-    url = URL(said)
-    is_ours = (
-        said.startswith(f"{base_path}/")
-        and not said.startswith(("//", "/\\"))
+def own_path(path: str, base_path: str) -> str:
+    """Return a path of Pitwall with its query; anything that leads elsewhere becomes the first page."""
+    url = URL(path)
+    is_local = (
+        path.startswith(f"{base_path}/")
+        and not path.startswith(("//", "/\\"))
         and not url.scheme
-        and said.isprintable()
+        and path.isprintable()
     )
-    return said if is_ours and "\\" not in said else f"{base_path}/"
+    return path if is_local and "\\" not in path else f"{base_path}/"
 
 
 def _provider(config: SignInConfig) -> Any:
@@ -127,35 +129,35 @@ def _provider(config: SignInConfig) -> Any:
             "scope": config.scopes,
             "code_challenge_method": "S256",
             "timeout": PATIENCE_S,
-            "transport": _Bounded(),
+            "transport": _BoundedTransport(),
         },
     )
 
 
-async def _within(asked: Any, otherwise: str) -> Any:
-    """What the provider's library gives, or a page that says what is wrong."""
+async def _within(provider_call: Any, refusal: str) -> Any:
+    """Return the result of a call to the provider's library, or a page that says what is wrong."""
     try:
         async with asyncio.timeout(PATIENCE_S):
-            return await asked
+            return await provider_call
     except (httpx.HTTPError, TimeoutError, _TooLongError):
-        _log.warning("The sign-in provider cannot be asked.", exc_info=True)
+        _log.warning("The sign-in provider cannot be reached.", exc_info=True)
         return _page("Not signed in", AWAY, 502)
-    except Exception as error:  # whatever the library raises of what a browser or the provider brought
+    except Exception as error:  # anything that invalid input from a browser or the provider raises
         _log.warning("A sign-in was refused: %s", type(error).__name__)
-        return _page("Not signed in", otherwise, 400)
+        return _page("Not signed in", refusal, 400)
 
 
-def _page(title: str, words: str, status: int) -> Response:
-    page = signin_page(title, words, form=None)
+def _page(title: str, text: str, status: int) -> Response:
+    page = signin_page(title, text, form=None)
     return HTMLResponse(page, status, headers={"cache-control": "no-store"})
 
 
 class _TooLongError(Exception):
-    """The provider's answer has no end in sight."""
+    """The provider's response is longer than MOST_BYTES, or compressed."""
 
 
-class _Bounded(httpx.AsyncBaseTransport):
-    """No answer of the provider is longer than MOST_BYTES, packed or not."""
+class _BoundedTransport(httpx.AsyncBaseTransport):
+    """A transport that refuses compressed responses and those longer than MOST_BYTES."""
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         request.headers["accept-encoding"] = "identity"
@@ -163,14 +165,14 @@ class _Bounded(httpx.AsyncBaseTransport):
             answer = await transport.handle_async_request(request)
             if answer.headers.get("content-encoding", "identity") != "identity":
                 raise _TooLongError
-            body = b"".join([part async for part in _cut(answer)])
+            body = b"".join([part async for part in _limited_chunks(answer)])
             return httpx.Response(answer.status_code, headers=answer.headers, content=body, request=request)
 
 
-async def _cut(answer: httpx.Response) -> AsyncIterator[bytes]:
-    taken = 0
+async def _limited_chunks(answer: httpx.Response) -> AsyncIterator[bytes]:
+    byte_count = 0
     async for part in answer.aiter_raw():
-        taken += len(part)
-        if taken > MOST_BYTES:
+        byte_count += len(part)
+        if byte_count > MOST_BYTES:
             raise _TooLongError
         yield part

@@ -1,4 +1,4 @@
-"""What every page needs is imported before the first visitor comes."""
+"""Imports what every page needs before the first visitor comes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ HEAVY = ("pandas", "plotly.graph_objects", "pyarrow", "web.charts", "web.live.co
 
 
 def import_and_freeze() -> None:
-    """Import the heavy libraries, then hide what never dies from the collections: Streamlit makes one a script run."""
+    """Import the heavy libraries and exclude their objects from garbage collection, which runs at each script run."""
     for name in HEAVY:
         importlib.import_module(name)
     gc.collect()

@@ -1,4 +1,4 @@
-"""The button that gives runs away as one file."""
+"""The button that downloads runs as one file."""
 
 from __future__ import annotations
 
@@ -17,13 +17,11 @@ from storage.transfer.bundle import SUFFIX, export_runs
 from web.actions import is_operator
 from web.context import services
 
-ABOUT = (
-    "Samples, records and logs of these runs in one file, secrets masked; another Pitwall imports it as the same runs."
-)
+ABOUT = "Samples, records and logs of these runs in one file, with secrets masked; another Pitwall can import the runs."
 
 
 def bundle_button(runs: Sequence[Run], page: str) -> None:
-    """Download these runs; the file is made when the button is pressed. A run that goes on has none yet."""
+    """Offer these runs as a download, created when the button is pressed; only for runs that have all ended."""
     if not runs or not is_operator() or not all(run.state.is_final for run in runs):
         return
     ids = [run.id for run in runs]
@@ -40,7 +38,7 @@ def bundle_button(runs: Sequence[Run], page: str) -> None:
 
 
 def _bundle(run_ids: Sequence[str]) -> BinaryIO:
-    """The bundle, open; its place on the disk goes with it."""
+    """Return the open bundle; its file is already deleted from the disk."""
     with tempfile.TemporaryDirectory(prefix=".bundle-", dir=services().settings.data_dir) as folder:
         path = Path(folder) / f"made{SUFFIX}"
         export_runs(services().store.query, run_ids, path, datetime.now(UTC), mask_text)
@@ -49,6 +47,6 @@ def _bundle(run_ids: Sequence[str]) -> BinaryIO:
 
 def _file_name(runs: Sequence[Run]) -> str:
     """'pitwall-vLLM-tiny-20261120-….pitwall.zip'."""
-    words = re.sub(r"[^A-Za-z0-9]+", "-", runs[0].name).strip("-")[:40]
+    name = re.sub(r"[^A-Za-z0-9]+", "-", runs[0].name).strip("-")[:40]
     count = f"-and-{len(runs) - 1}" if len(runs) > 1 else ""
-    return f"{words or 'run'}{count}-{runs[0].id}{SUFFIX}"
+    return f"{name or 'run'}{count}-{runs[0].id}{SUFFIX}"

@@ -1,4 +1,4 @@
-"""The editor of the SQL page, a Streamlit component around CodeMirror: web/static/sql_editor has its other end."""
+"""The SQL page's editor, a Streamlit component around CodeMirror with its browser side in web/static/sql_editor."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from web.server.assets import STATIC, assets_url
+from web.assets import STATIC, assets_url
 
 KEY = "sql-editor"
 LABEL = "SQL: one SELECT over the views"
@@ -21,22 +21,22 @@ _component = st.components.v2.component(
 
 
 def put_text(sql: str) -> None:
-    """Have the editor show this statement in place of what stands in it."""
+    """Replace the editor's text by this statement."""
     st.session_state[_TEXT] = sql
     st.session_state[_VERSION] = st.session_state.get(_VERSION, 0) + 1
 
 
-def text_now() -> str:
-    """What stands in the editor, as far as it has reported it: it does when it is left, and when it is asked."""
-    held = st.session_state.get(KEY) or {}
+def current_text() -> str:
+    """Return the editor's text as last reported, which happens when it loses focus or runs the statement."""
+    state = st.session_state.get(KEY) or {}
     return next(
-        (text for name in ("run", "said") if (text := _current_text(held.get(name)))), st.session_state.get(_TEXT, "")
+        (text for name in ("run", "said") if (text := _reported_text(state.get(name)))), st.session_state.get(_TEXT, "")
     )
 
 
-def sql_editor(schema: Mapping[str, Sequence[str]], on_run: Callable[[], None]) -> None:
-    """Show it; `schema`: what can be asked -> its columns, for the completion. on_run: at Ctrl+Enter."""
-    st.session_state[_TEXT] = text_now()
+def show_sql_editor(schema: Mapping[str, Sequence[str]], on_run: Callable[[], None]) -> None:
+    """Show the editor; `schema`: columns by view, for the completion; `on_run` is called on Ctrl+Enter."""
+    st.session_state[_TEXT] = current_text()
     base = st.get_option("server.baseUrlPath").strip("/")
     _component(
         key=KEY,
@@ -53,8 +53,8 @@ def sql_editor(schema: Mapping[str, Sequence[str]], on_run: Callable[[], None]) 
     )
 
 
-def _current_text(said: Any) -> str | None:
-    """The text, where it was made of the one that the page put there last."""
-    if not said or said.get("version") != st.session_state.get(_VERSION):
+def _reported_text(report: Any) -> str | None:
+    """Return the text if it is based on the one that the page set last."""
+    if not report or report.get("version") != st.session_state.get(_VERSION):
         return None
-    return str(said.get("text", ""))
+    return str(report.get("text", ""))

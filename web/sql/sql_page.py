@@ -1,4 +1,4 @@
-"""The parts of the SQL page: the editor with its saved queries, the answer, and the schema beside them."""
+"""The parts of the SQL page: the editor, the result, the history, the saved queries and the schema."""
 
 from __future__ import annotations
 
@@ -8,163 +8,165 @@ from typing import Any
 
 import streamlit as st
 
-from storage.ask.free_sql.saved_queries import SavedQueries
-from storage.ask.free_sql.schema import read_macros, read_views
-from storage.sandbox.job import Answer, SqlRefusedError
+from storage.sandbox.job import SqlAnswer, SqlRefusedError
+from storage.user_sql.saved_queries import SavedQueries
+from storage.user_sql.schema import read_macros, read_views
 from web import audit, markup
 from web.access.roles import current_session_id
 from web.actions import Once, is_editor, require_editor, require_member
 from web.context import services
 from web.fleet import ALL, SCOPE, SCOPES
-from web.kept import address_button, choose_one, fold, say
 from web.markup import markdown_text
-from web.moments import SECONDS, in_utc, moment
-from web.sql.asked import Question
 from web.sql.completion import completions
-from web.sql.downloads import downloads
-from web.sql.editor import put_text, sql_editor, text_now
-from web.sql.shown import BESIDE, VIEW, known_words, shown_now, take_saved
-from web.sql.sql_chart import TABLE, chart, choose_kind
-from web.sql.whose import choose_whose, sandbox_of, whose
+from web.sql.data_source import choose_scope, current_scope, sandbox_of
+from web.sql.display_options import PANEL_PARAMS, VIEW, current_params, known_params, take_saved
+from web.sql.downloads import show_downloads
+from web.sql.editor import current_text, put_text, show_sql_editor
+from web.sql.history import HistoryEntry
+from web.sql.sql_chart import TABLE, choose_kind, show_chart
+from web.times import SECONDS, format_time, utc_help
+from web.url_state import address_button, choose_one, set_address, url_expander
 
-FIRST = (
+EXAMPLE = (
     "SELECT name, state, engine, model, speculative_method, time_to_ready_s\nFROM runs ORDER BY run_id DESC LIMIT 20"
 )
 LONGEST_LABEL = 60
-VIEW_PX = 460  # a view may have sixty columns: they scroll beside the answer
-MOST_SHOWN = 5_000  # rows that the browser gets at once; the downloads have them all
+VIEW_PX = 460  # a view may have sixty columns: they scroll beside the result
+MOST_SHOWN = 5_000  # rows sent to the browser; downloads contain all of them
 ADDRESS, ANSWER, NAME = "sql-address", "sql-answer", "sql-name"
-ANSWERED = "sql-answered"  # the statement, and whose runs it was asked of
-CHOICES = ("sql-draw", "sql-x", "sql-y", "sql-color", "sql-machines")  # keys of widgets: the address says them anew
-PLAN = ["explain_key", "explain_value"]  # the columns of what EXPLAIN answers
+ANSWERED = "sql-answered"  # the statement and its scope
+CHOICES = ("sql-draw", "sql-x", "sql-y", "sql-color", "sql-machines")  # widget keys, reset from the address
+PLAN = ["explain_key", "explain_value"]  # the result columns of EXPLAIN
 EXPLAIN = "EXPLAIN "
 
 
-def take_address() -> None:
-    """Ask what the address names: `?query=<saved name>` or `?sql=<statement>`; without either, show an example."""
+def load_address() -> None:
+    """Run the address's `?query=<saved name>` or `?sql=<statement>`; without either, show an example."""
     name, sql = st.query_params.get("query"), st.query_params.get("sql")
     if st.session_state.get(ADDRESS) == (name, sql):
         return
-    kept = _saved().read(name) if name else None
+    saved_query = _saved().read(name) if name else None
     st.session_state[ADDRESS] = (name, sql)
     st.session_state[NAME] = name or ""
     for key in (ANSWER, *CHOICES):
         st.session_state.pop(key, None)
-    take_saved(kept.shown if kept else {})
-    asked = kept.sql if kept else sql
-    put_text(asked or FIRST)
-    if name and kept is None:
+    take_saved(saved_query.display if saved_query else {})
+    statement = saved_query.sql if saved_query else sql
+    put_text(statement or EXAMPLE)
+    if name and saved_query is None:
         st.warning(f"No query is saved as {markdown_text(name)}.")
-    elif asked:
-        _answer(asked)
+    elif statement:
+        _run_statement(statement)
 
 
-def editor() -> None:
-    """The statement, to be run (Ctrl+Enter too), explained or saved."""
-    choose_whose()
-    sql_editor(completions(services().store.query), on_run=_run)
+def show_editor() -> None:
+    """Show the editor with its buttons to run (also Ctrl+Enter), explain and save the statement."""
+    choose_scope()
+    show_sql_editor(completions(services().store.query), on_run=_run)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.button("Run", type="primary", on_click=_run, icon=":material/play_arrow:", help="Ctrl+Enter in the editor")
-        st.button("Explain", on_click=_run, args=(EXPLAIN,), icon=":material/account_tree:", help="How it is answered")
+        st.button(
+            "Explain", on_click=_run, args=(EXPLAIN,), icon=":material/account_tree:", help="Shows the query plan"
+        )
         if is_editor():
             st.text_input("Name", key=NAME, placeholder="a name to save it under", label_visibility="collapsed")
             st.button("Save", on_click=Once(_save))
 
 
 def _run(before: str = "") -> None:
-    """Ask what stands in the editor, and have the address say it; how the rows are drawn stays."""
+    """Run the editor's statement and put it into the address; the display options stay."""
     require_member()
-    text = text_now()
+    text = current_text()
     sql = text if text.lstrip().upper().startswith(EXPLAIN) else before + text
-    _answer(sql)
+    _run_statement(sql)
     name = str(st.session_state.get(NAME) or "")
-    kept = _saved().read(name) if name else None
-    is_kept = kept is not None and kept.sql == sql
-    question = {"query": [name]} if is_kept else {"sql": [sql]}
-    st.session_state[ADDRESS] = (name, None) if is_kept else (None, sql)
+    saved_query = _saved().read(name) if name else None
+    is_saved = saved_query is not None and saved_query.sql == sql
+    query_params = {"query": [name]} if is_saved else {"sql": [sql]}
+    st.session_state[ADDRESS] = (name, None) if is_saved else (None, sql)
     if st.session_state[ADDRESS] != (st.query_params.get("query"), st.query_params.get("sql")):
-        say({**question, **shown_now()}, BESIDE)
-        take_saved(kept.shown if kept and is_kept else {})
+        set_address({**query_params, **current_params()}, PANEL_PARAMS)
+        take_saved(saved_query.display if saved_query and is_saved else {})
 
 
-def _answer(sql: str) -> None:
-    asked = whose()
-    st.session_state[ANSWERED] = (sql, asked)
+def _run_statement(sql: str) -> None:
+    scope = current_scope()
+    st.session_state[ANSWERED] = (sql, scope)
     try:
-        found = sandbox_of(asked).ask(sql)
-        st.session_state[ANSWER] = found
-        outcome = in_words(found)
+        result = sandbox_of(scope).ask(sql)
+        st.session_state[ANSWER] = result
+        outcome = describe_result(result)
     except SqlRefusedError as refusal:
         st.session_state[ANSWER] = outcome = str(refusal)
-    services().asked.add(current_session_id() or "", Question(sql, datetime.now(UTC), outcome, asked))
+    services().sql_history.add(current_session_id() or "", HistoryEntry(sql, datetime.now(UTC), outcome, scope))
 
 
-def in_words(found: Answer) -> str:
-    """'12 rows in 8 ms'."""
-    rows = found.table.num_rows
-    return f"{rows:,} {'row' if rows == 1 else 'rows'} in {found.elapsed_ms:,.0f} ms"
+def describe_result(result: SqlAnswer) -> str:
+    """Return a summary such as '12 rows in 8 ms'."""
+    rows = result.table.num_rows
+    return f"{rows:,} {'row' if rows == 1 else 'rows'} in {result.elapsed_ms:,.0f} ms"
 
 
 def _save() -> None:
     require_editor()
-    name, sql, shown = st.session_state[NAME].strip(), text_now(), shown_now()
+    name, sql, params = st.session_state[NAME].strip(), current_text(), current_params()
     try:
-        _saved().save(name, sql, shown)
+        _saved().save(name, sql, params)
     except (ValueError, OSError) as error:
         st.session_state[ANSWER] = str(error)
         return
     audit.record("save query", detail=name)
     put_text(sql)
-    take_saved(shown)
+    take_saved(params)
     st.session_state[ADDRESS] = (name, None)
-    say({"query": [name], **shown}, BESIDE)
+    set_address({"query": [name], **params}, PANEL_PARAMS)
 
 
-def answer() -> None:
-    """What the last run gave: the rows as a table and a chart, or why there are none."""
-    found = st.session_state.get(ANSWER)
-    if isinstance(found, str):
-        st.error(markdown_text(found))
-    elif isinstance(found, Answer):
-        _rows(found)
+def show_answer() -> None:
+    """Show the last result as a table or a chart, or the reason why there is none."""
+    result = st.session_state.get(ANSWER)
+    if isinstance(result, str):
+        st.error(markdown_text(result))
+    elif isinstance(result, SqlAnswer):
+        _show_rows(result)
     else:
         st.caption("The rows appear here, as a table, a chart or a file. Ctrl+Enter runs the statement.")
 
 
-def _rows(found: Answer) -> None:
-    if found.table.column_names == PLAN:
-        for plan in found.table[PLAN[1]].to_pylist():
+def _show_rows(result: SqlAnswer) -> None:
+    if result.table.column_names == PLAN:
+        for plan in result.table[PLAN[1]].to_pylist():
             st.html(markup.preformatted(plan, "plan"))
         return
-    cut = " The answer was cut there: aggregate, or filter." if found.truncated else ""
-    shown = f" The first {MOST_SHOWN:,} are shown." if found.table.num_rows > MOST_SHOWN else ""
+    cut = " The result was cut off there: aggregate or filter." if result.truncated else ""
+    shown_note = f" The first {MOST_SHOWN:,} are shown." if result.table.num_rows > MOST_SHOWN else ""
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"{in_words(found)}.{cut}{shown}")
-        sql, asked = st.session_state[ANSWERED]
-        downloads(found, sql, asked, st.session_state.get(NAME) or "query")
+        st.markdown(f"{describe_result(result)}.{cut}{shown_note}")
+        sql, scope = st.session_state[ANSWERED]
+        show_downloads(result, sql, scope, st.session_state.get(NAME) or "query")
     if (kind := choose_kind()) == TABLE:
-        st.dataframe(found.table.slice(0, MOST_SHOWN), hide_index=True, placeholder="NULL")
+        st.dataframe(result.table.slice(0, MOST_SHOWN), hide_index=True, placeholder="NULL")
     else:
-        chart(found.table, kind)
+        show_chart(result.table, kind)
 
 
-def history() -> None:
-    """What this browser has asked, the newest first, each with its address."""
-    asked = services().asked.of(current_session_id() or "")
-    if not asked:
+def show_history() -> None:
+    """Show this browser's statements, the newest first, as links."""
+    entries = services().sql_history.entries(current_session_id() or "")
+    if not entries:
         return
-    with fold("Asked before", "asked", "sql", ":material/history:"):
-        for place, question in enumerate(asked):
-            first = next((line for line in question.sql.splitlines() if line.strip()), "")[:LONGEST_LABEL]
-            of_all = {SCOPE: [ALL]} if question.whose == ALL else {}
-            address_button(markdown_text(first), f"asked-{place}", {"sql": [question.sql], **of_all}, BESIDE)
-            words = f", {SCOPES[ALL].lower()}" if of_all else ""
-            said = f"{moment(question.at, SECONDS)}{words}: {question.outcome}"
-            st.caption(markdown_text(said), help=in_utc(asked=question.at))
+    with url_expander("History", "asked", "sql", ":material/history:"):
+        for index, entry in enumerate(entries):
+            first = next((line for line in entry.sql.splitlines() if line.strip()), "")[:LONGEST_LABEL]
+            scope_param = {SCOPE: [ALL]} if entry.scope == ALL else {}
+            address_button(markdown_text(first), f"asked-{index}", {"sql": [entry.sql], **scope_param}, PANEL_PARAMS)
+            scope_label = f", {SCOPES[ALL].lower()}" if scope_param else ""
+            caption = f"{format_time(entry.at, SECONDS)}{scope_label}: {entry.outcome}"
+            st.caption(markdown_text(caption), help=utc_help(asked=entry.at))
 
 
-def saved() -> None:
-    """The queries that were kept, each with its address."""
+def show_saved() -> None:
+    """Show the saved queries as links."""
     names = _saved().names()
     if names:
         st.markdown("**Saved**")
@@ -177,8 +179,8 @@ def saved() -> None:
 
 
 def _open(name: str) -> None:
-    kept = _saved().read(name)
-    say({"query": [name], **(known_words(kept.shown) if kept else {})}, BESIDE)
+    saved_query = _saved().read(name)
+    set_address({"query": [name], **(known_params(saved_query.display) if saved_query else {})}, PANEL_PARAMS)
 
 
 def _delete(name: str) -> None:
@@ -187,25 +189,25 @@ def _delete(name: str) -> None:
     audit.record("delete query", detail=name)
     if st.query_params.get("query") == name:
         st.session_state[ADDRESS] = (None, None)
-        say({}, BESIDE)
+        set_address({}, PANEL_PARAMS)
 
 
-def schema() -> None:
-    """What can be asked: one view at a time with its columns and what they mean; macros and the API folded."""
+def show_schema() -> None:
+    """Show one view at a time with its columns and their meaning, and folded, the macros and the API."""
     views = read_views(services().store.query)
     names = {name: name for name in views}
-    _view(views[choose_one("Views and their columns", VIEW, "sql", names, next(iter(views)), "stretch")])
-    with fold("Table macros", "macros", "sql"):
-        for words in read_macros(services().store.query):
-            st.caption(markdown_text(words))
-    with fold("From a program", "program", "sql"):
+    _show_view(views[choose_one("Views and their columns", VIEW, "sql", names, next(iter(views)), "stretch")])
+    with url_expander("Table macros", "macros", "sql"):
+        for text in read_macros(services().store.query):
+            st.caption(markdown_text(text))
+    with url_expander("From a program", "program", "sql"):
         st.caption(
-            "POST /api/sql answers as JSON, CSV, Arrow or Parquet (docs/http-sql.md), to a token of "
-            "`./pitwall token make sql:read` or of Runs, Links and changes."
+            "`POST /api/sql` returns JSON, CSV, Arrow or Parquet (docs/http-sql.md). It needs a token from "
+            "`./pitwall token make sql:read`, or from *Links and changes* on Runs."
         )
 
 
-def _view(columns: Sequence[Mapping[str, Any]]) -> None:
+def _show_view(columns: Sequence[Mapping[str, Any]]) -> None:
     st.caption(markdown_text(columns[0]["about"]))
     rows = [
         [f"<code>{markup.text(row['name'])}</code><br><small>{markup.text(row['type'])}</small>",

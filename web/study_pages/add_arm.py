@@ -1,4 +1,4 @@
-"""An arm more for a study that goes on: a command, or where a setting is varied, values of it."""
+"""Adds to a running study an arm by its command, or values of the setting that the study varies."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from launcher.remote.hosts import HostBook
 from web import audit
 from web.actions import Once, require_operator
 from web.context import services
-from web.launch.host_choice import HERE
+from web.launch.host_choice import THIS_MACHINE
 from web.markup import markdown_text
 
 Change = Callable[[StudyPlan], StudyPlan]
 
 
-def add_arm(study: Study, plan: StudyPlan) -> None:
-    """Nothing for a question whose arms are given by it."""
+def show_add_arm(study: Study, plan: StudyPlan) -> None:
+    """Show the form, except for questions whose arms are fixed."""
     if plan.question in ("upgrade", "measure") or len(plan.vary) > 1:
         return
     with st.popover("Add values" if plan.vary else "Add an arm", icon=":material/add:"):
@@ -30,13 +30,13 @@ def add_arm(study: Study, plan: StudyPlan) -> None:
         if change is None:
             return
         try:
-            changed = change(plan)
+            new_plan = change(plan)
         except StudyFileError as refusal:
             st.error(markdown_text(str(refusal)))
             return
-        new = ", ".join(arm.name for arm in changed.arms[len(plan.arms) :])
-        st.caption(markdown_text(f"From the next round on: {new}. Each starts twice before it is held against others."))
-        st.button("Add", type="primary", key=f"add-{study.id}", on_click=Once(_add), args=(study.id, change, new))
+        new_names = ", ".join(arm.name for arm in new_plan.arms[len(plan.arms) :])
+        st.caption(markdown_text(f"From the next round on: {new_names}. Each starts twice before it is compared."))
+        st.button("Add", type="primary", key=f"add-{study.id}", on_click=Once(_add), args=(study.id, change, new_names))
 
 
 def _values(study: Study, plan: StudyPlan) -> Change | None:
@@ -45,27 +45,29 @@ def _values(study: Study, plan: StudyPlan) -> Change | None:
 
 
 def _command(study: Study) -> Change | None:
-    name = st.text_input("Its name", key=f"name-{study.id}", max_chars=80)
-    command = st.text_area("Its command", key=f"command-{study.id}")
-    engine = st.text_input("Its engine, where the command does not say", key=f"engine-{study.id}")
-    labels = [one.label for one in HostBook(services().settings.hosts_path).all()]
-    host = st.selectbox("On machine", [None, *labels], format_func=lambda one: one or HERE, key=f"host-{study.id}")
+    name = st.text_input("Name", key=f"name-{study.id}", max_chars=80)
+    command = st.text_area("Command", key=f"command-{study.id}")
+    engine = st.text_input("Engine, if the command does not show it", key=f"engine-{study.id}")
+    labels = [entry.label for entry in HostBook(services().settings.hosts_path).all()]
+    host = st.selectbox(
+        "On machine", [None, *labels], format_func=lambda label: label or THIS_MACHINE, key=f"host-{study.id}"
+    )
     if not (name.strip() and command.strip()):
         return None
     try:
-        given = ArmText(name=name.strip(), command=command, engine=engine.strip() or None, host=host)
+        arm_text = ArmText(name=name.strip(), command=command, engine=engine.strip() or None, host=host)
     except ValidationError as error:
         st.error(markdown_text(error.errors(include_url=False)[0]["msg"]))
         return None
-    return partial(with_arm, given=given)
+    return partial(with_arm, arm_text=arm_text)
 
 
-def _add(study_id: str, change: Change, new: str) -> None:
+def _add(study_id: str, change: Change, names: str) -> None:
     require_operator()
     try:
         services().studies.change(study_id, change)
-    except (KeyError, StudyFileError):  # it has ended, or has the arm by now
+    except (KeyError, StudyFileError):  # it has ended, or already has the arm
         return
-    audit.record("study arm", [], f"{study_id}: {new}")
+    audit.record("study arm", [], f"{study_id}: {names}")
     for field in ("values", "name", "command", "engine", "host"):
         st.session_state.pop(f"{field}-{study_id}", None)

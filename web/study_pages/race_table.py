@@ -1,4 +1,4 @@
-"""One study on the page: who is in, the intervals, what comes next, what it has cost; pause, go on, end now."""
+"""One study on the page: its arms with intervals, its next starts and its cost, with pause, resume and end."""
 
 from __future__ import annotations
 
@@ -9,116 +9,120 @@ import streamlit as st
 
 from commands.study_file import StudyPlan
 from domain import Run, Study
-from reports.arms.report_data import asking_of
-from storage.ask.run_queries import runs_of_batch
-from web import audit, markup, places
+from reports.arms.report_data import study_options
+from storage.queries.run_queries import runs_of_batch
+from web import audit, markup, page_paths
 from web.actions import Once, is_member, is_operator, require_operator
-from web.compare.asking import DECLARED
+from web.compare.url_params import DECLARED
 from web.context import services
 from web.markup import markdown_text
-from web.moments import DAYS, moment
-from web.report.button import report_button
-from web.sharing.share_dialog import is_sharing, share_study_button
-from web.study_pages.add_arm import add_arm
+from web.sharing.report_button import report_button
+from web.sharing.share_dialog import is_sharing, show_study_share_button
+from web.study_pages.add_arm import show_add_arm
 from web.study_pages.race_words import (
     VERSIONS,
-    about,
-    head,
+    answer_tables,
+    describe_study,
+    expected_end,
     headers,
-    outlook,
-    parts,
-    rows,
+    headline,
+    objective_with_unit,
+    table_rows,
     version_rows,
     why_next,
-    with_unit,
 )
+from web.times import DAYS, format_time
 
 LOOK_S = 2.0
 
 
-def study_card(study: Study, is_open: bool) -> None:
-    """Followed while it goes on; of one that is folded away nothing is asked."""
-    label = f"{markdown_text(study.title)} · {markdown_text(head(study))}"
+def show_study_card(study: Study, is_open: bool) -> None:
+    """Show a study, refreshed until it ends; a folded one is not queried."""
+    label = f"{markdown_text(study.title)} · {markdown_text(headline(study))}"
     section = st.expander(label, expanded=is_open, key=f"card-{study.id}", on_change="rerun")
     if not section.open:
         return
     with section:
         if study.state == "ended":
-            _card(study)
+            _show_card(study)
         else:
-            st.fragment(_followed, run_every=LOOK_S)(study.id, study.state)
+            st.fragment(_follow, run_every=LOOK_S)(study.id, study.state)
         with st.container(horizontal=True, vertical_alignment="center"):
             if study.state != "ended" and is_operator():
-                add_arm(study, StudyPlan.model_validate(study.plan))
-            share_study_button(study)
+                show_add_arm(study, StudyPlan.model_validate(study.plan))
+            show_study_share_button(study)
 
 
 def _study(study_id: str) -> Study:
-    return next(one for one in services().store.studies() if one.id == study_id)
+    return next(study for study in services().store.studies() if study.id == study_id)
 
 
-def _followed(study_id: str, drawn: str) -> None:
+def _follow(study_id: str, shown_state: str) -> None:
     study = _study(study_id)
-    if study.state != drawn and not is_sharing():
+    if study.state != shown_state and not is_sharing():
         st.rerun()
-    _card(study)
+    _show_card(study)
 
 
-def _card(study: Study) -> None:
+def _show_card(study: Study) -> None:
     plan, answer = StudyPlan.model_validate(study.plan), study.answer or {}
     runs = runs_of_batch(services().store, study.id)
-    st.markdown(f"**{markdown_text(head(study))}**")
-    st.caption(markdown_text(about(study, plan, len(runs))))
-    for words, arms in parts(answer):
-        if words:
-            st.markdown(markdown_text(words))
+    st.markdown(f"**{markdown_text(headline(study))}**")
+    st.caption(markdown_text(describe_study(study, plan, len(runs))))
+    for heading, arms in answer_tables(answer):
+        if heading:
+            st.markdown(markdown_text(heading))
         if arms:
-            st.html(markup.stacked_table(headers(plan), rows(plan, arms)))
-    if is_member():  # starts of other runs are in it, which no link shares
-        _over_versions(answer)
+            st.html(markup.stacked_table(headers(plan), table_rows(plan, arms)))
+    if is_member():  # it includes runs that no link shares
+        _show_versions(answer)
     for reason in answer.get("reasons", []):
         st.caption(markdown_text(str(reason)))
     if study.state == "running":
-        st.caption(outlook(study, runs))
+        st.caption(expected_end(study, runs))
         st.caption(markdown_text(why_next(plan, answer)))
-    _next(study, runs)
-    _buttons(study, [run for run in runs if run.state == "finished"])
+    _show_next(study, runs)
+    _show_buttons(study, [run for run in runs if run.shown_state == "finished"])
 
 
-def _over_versions(answer: Mapping[str, Any]) -> None:
-    for one in answer.get("workloads") or [answer]:
-        if versions := version_rows(one, lambda at: moment(at, DAYS)):
-            under = f" under {one['workload']}" if "workload" in one else ""
-            words = f"The same configuration over engine versions{under}, by {with_unit(one)}; shown, not ranked:"
-            st.caption(markdown_text(words))
+def _show_versions(answer: Mapping[str, Any]) -> None:
+    for workload_answer in answer.get("workloads") or [answer]:
+        if versions := version_rows(workload_answer, lambda at: format_time(at, DAYS)):
+            under = f" under {workload_answer['workload']}" if "workload" in workload_answer else ""
+            objective = objective_with_unit(workload_answer)
+            caption = f"The same configuration across engine versions{under}, by {objective}; not ranked:"
+            st.caption(markdown_text(caption))
             st.html(markup.stacked_table(VERSIONS, [[markup.text(cell) for cell in row] for row in versions]))
 
 
-def _next(study: Study, runs: Sequence[Run]) -> None:
-    """What runs now and what waits."""
-    going = [run for run in runs if run.state.is_live]
+def _show_next(study: Study, runs: Sequence[Run]) -> None:
+    """Show the running and the queued runs."""
+    live_runs = [run for run in runs if run.state.is_live]
     queued = [run.name for run in runs if run.state == "queued"]
-    if going:
+    if live_runs:
         with st.container(horizontal=True):
-            for run in going:
-                st.page_link(places.LIVE, label=f"{markdown_text(run.name)} runs now", query_params={"run": run.id})
+            for run in live_runs:
+                st.page_link(page_paths.LIVE, label=f"{markdown_text(run.name)} runs now", query_params={"run": run.id})
     if queued:
         st.caption(markdown_text(f"Next: {', '.join(queued)}."))
 
 
-def _buttons(study: Study, finished: Sequence[Run]) -> None:
+def _show_buttons(study: Study, finished: Sequence[Run]) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         if finished:
-            asked = {"run": [run.id for run in finished], DECLARED: [code.value for code in asking_of(study).declared]}
-            st.page_link(places.COMPARE, label="Compare its runs", query_params=asked)
+            query_params = {
+                "run": [run.id for run in finished],
+                DECLARED: [code.value for code in study_options(study).declared],
+            }
+            st.page_link(page_paths.COMPARE, label="Compare its runs", query_params=query_params)
             report_button(finished, f"study-{study.id}", study=study)
         if study.state != "ended" and is_operator():
-            word, state = ("Pause after this round", "paused") if study.state == "running" else ("Go on", "running")
-            st.button(word, key=f"study-{study.id}", on_click=Once(_set), args=(study.id, state))
-            st.button("End it now", key=f"study-end-{study.id}", on_click=Once(_end), args=(study.id,))
+            label, state = ("Pause after this round", "paused") if study.state == "running" else ("Resume", "running")
+            st.button(label, key=f"study-{study.id}", on_click=Once(_set_state), args=(study.id, state))
+            st.button("End now", key=f"study-end-{study.id}", on_click=Once(_end), args=(study.id,))
 
 
-def _set(study_id: str, state: str) -> None:
+def _set_state(study_id: str, state: str) -> None:
     require_operator()
     services().studies.set_state(study_id, state)
     audit.record(f"study {state}", [], study_id)

@@ -1,4 +1,4 @@
-"""How a study stands, in words and as the rows of its table."""
+"""The texts and table rows that describe the state of a study."""
 
 from __future__ import annotations
 
@@ -13,80 +13,85 @@ from commands.study_file import ACCURACY, USERS_HELD, StudyPlan
 from domain import Run, Study
 from web import markup
 from web.compare.answer.dots import SMALLEST_SPAN, strip
-from web.theme import DASH, duration, times
+from web.theme import DASH, duration, format_ratio
 
 QUESTIONS = {
     "which": "Which of these is best?",
     "value": "Which value of this setting is best?",
     "load": "How many users does each hold?",
     "upgrade": "Did this upgrade change anything?",
-    "measure": "What does it do?",
+    "measure": "How does it perform?",
 }
-OBJECTIVES = {"": "what the workload is for", USERS_HELD: "the users held", ACCURACY: "the share of right answers"}
+OBJECTIVES = {
+    "": "the workload's own objective",
+    USERS_HELD: "the number of users held",
+    ACCURACY: "the share of correct answers",
+}
 HEADS = {
     "winner": "{winner} is best.",
-    "same": "They are the same: what is left of a difference does not matter.",
+    "same": "They are equivalent: any remaining difference is too small to matter.",
     "unknown": "Not known yet.",
     "failed": "It failed.",
-    "measured": "It is measured.",
+    "measured": "The measurement is complete.",
 }
 STATES = {
     ArmState.RACING: ("racing", "it starts in the next round"),
-    ArmState.RESTING: ("rests", "it cannot beat the leader by the margin any more, and is not proven slower"),
+    ArmState.RESTING: ("resting", "it can no longer beat the leader by the margin, but is not proven slower"),
     ArmState.OUT: ("out", "it is slower than the leader"),
-    ArmState.PREDICTED: ("predicted", "it does not start: other arms' runs show that it cannot be best"),
+    ArmState.PREDICTED: ("predicted", "it is not started: other arms' runs show that it cannot be best"),
     ArmState.TRIED: (
         "tried",
-        "it started once, and was not among the best combinations; that it is slower is not proven",
+        "it started once and was not among the best combinations; it is not proven slower",
     ),
-    ArmState.FAILED: ("failed", "its server does not start, or gives no value"),
+    ArmState.FAILED: ("failed", "its server does not start, or it has no value"),
 }
-ENDED = {  # of an arm that was in to the end, by the answer
+FINAL_STATES = {  # by the answer, for an arm that stayed in to the end
     "winner": ("best", "every other arm that raced is slower"),
-    "same": ("the same", "what is left of a difference to the others so marked does not matter"),
+    "same": ("the same", "any remaining difference from the others with this mark is too small to matter"),
     "unknown": ("not decided", "it may be best: nothing has shown it to be slower"),
     "failed": ("not decided", "nothing has shown it to be slower"),
 }
-HEADERS = ["Arm", "State", "Starts", "To the first", "Interval", "Its starts"]
+HEADERS = ["Arm", "State", "Starts", "Ratio to first", "Interval", "Each start"]
 VERSIONS = ["Engine version", "Starts", "Mean", "95 % interval", "First start"]
-ALONE = ["Arm", "State", "Starts", "Mean", "Interval", "Its starts"]  # of the question 'measure'
+MEASURE_HEADERS = ["Arm", "State", "Starts", "Mean", "Interval", "Each start"]  # for the question 'measure'
 
 
 def headers(plan: StudyPlan) -> list[str]:
-    """The heads of the table of arms: 'measure' has means, any other question ratios to the first arm."""
-    return ALONE if plan.question == "measure" else HEADERS
+    """Return the headers of the table of arms: means for 'measure', else ratios to the first arm."""
+    return MEASURE_HEADERS if plan.question == "measure" else HEADERS
 
 
-def head(study: Study) -> str:
-    """What is known of its answer, in a sentence."""
+def headline(study: Study) -> str:
+    """Return the known part of the study's answer in a sentence."""
     answer = study.answer or {}
-    winners = {one["winner"]: one["workload"] for one in answer.get("workloads", []) if one["winner"]}
+    winners = {part["winner"]: part["workload"] for part in answer.get("workloads", []) if part["winner"]}
     if study.state == "ended" and len(winners) > 1:
         return f"It depends: {', '.join(f'{winner} is best under {load}' for winner, load in winners.items())}."
     if study.state == "ended":
         return HEADS[str(answer.get("answer"))].format(winner=answer.get("winner"))
     leader = answer.get("leader")
-    words = f"{leader} leads" if leader else "the first rounds go on"
-    return f"Not known yet: {words}." if study.state == "running" else f"Paused: {words}."
+    text = f"{leader} leads" if leader else "the first rounds are running"
+    return f"Not known yet: {text}." if study.state == "running" else f"Paused: {text}."
 
 
-def about(study: Study, plan: StudyPlan, starts: int) -> str:
-    """What it asks, by what, and what it has cost."""
+def describe_study(study: Study, plan: StudyPlan, starts: int) -> str:
+    """Return the study's question, objective and cost."""
     ended = study.updated_at if study.state == "ended" else datetime.now(UTC)
-    objective = (with_unit if study.question == "measure" else compared_by)(study.answer or {})
+    objective = (objective_with_unit if study.question == "measure" else objective_label)(study.answer or {})
     under = "" if plan.more_workloads and study.answer else f", under {plan.workload_names}"
     budget = f"{starts} of at most {plan.budget.runs} starts"
     lasted = duration((ended - study.created_at).total_seconds())
     by = f"{QUESTIONS[study.question]} By {objective}{under}"
     matters = "" if study.question == "measure" else f"; differences below {plan.margin:.1%} do not matter"
-    return f"{by}{matters}. {budget}, {f'it took {lasted}' if study.state == 'ended' else f'{lasted} so far'}."
+    return f"{by}{matters}. {budget}, {f'{lasted} in total' if study.state == 'ended' else f'{lasted} so far'}."
 
 
-def compared_by(answer: Mapping[str, Any]) -> str:
-    """The objective in words: 'time to first token, 2 at once'; under several workloads that of each."""
+def objective_label(answer: Mapping[str, Any]) -> str:
+    """Return the objective such as 'time to first token, 2 at once', or that of each workload if there are several."""
     if "workloads" in answer:
         return ", ".join(
-            f"{compared_by({'objective': one.get('objective')})} under {one['workload']}" for one in answer["workloads"]
+            f"{objective_label({'objective': part.get('objective')})} under {part['workload']}"
+            for part in answer["workloads"]
         )
     name = str(answer.get("objective") or "")
     if name in OBJECTIVES:
@@ -94,117 +99,123 @@ def compared_by(answer: Mapping[str, Any]) -> str:
     try:
         return parse_objective(name).title
     except UnknownObjectiveError:
-        return name  # as a newer Pitwall calls it
+        return name  # known only to a newer Pitwall
 
 
-def with_unit(answer: Mapping[str, Any]) -> str:
-    """The objective in words for numbers of its own: 'decode speed of a stream (tok/s)'."""
+def objective_with_unit(answer: Mapping[str, Any]) -> str:
+    """Return the objective with its unit, for absolute numbers: 'stream speed (tok/s)'."""
     try:
         unit = f" ({parse_objective(str(answer.get('objective'))).terms.unit})"
     except UnknownObjectiveError:
         unit = ""
-    return compared_by(answer) + unit
+    return objective_label(answer) + unit
 
 
-def outlook(study: Study, runs: Sequence[Run]) -> str:
-    """When it will probably end: server starts that are left, times what one took; or why that is not known."""
+def expected_end(study: Study, runs: Sequence[Run]) -> str:
+    """Return the expected end, the remaining starts times the duration of one, or why it is unknown."""
     lasted = [(r.ended_at - r.started_at).total_seconds() for r in runs if r.ended_at and r.started_at]
-    left = (study.answer or {}).get("starts_left")
-    if not lasted or not left:
-        return "When it ends is not known yet: no start has ended."
-    since = sum(run.state.is_final for run in runs) - int((study.answer or {}).get("runs") or 0)
-    low, high = (max(1, count - since) for count in left)
+    starts_left = (study.answer or {}).get("starts_left")
+    if not lasted or not starts_left:
+        return "The end is not known yet: no start has finished."
+    ended_since = sum(run.state.is_final for run in runs) - int((study.answer or {}).get("runs") or 0)
+    low, high = (max(1, count - ended_since) for count in starts_left)
     each_s = median(lasted)
     starts = f"{low} to {high} starts" if low < high else f"{high} start{'s' * (high > 1)}"
-    between = " to ".join(dict.fromkeys(_about(each_s * count) for count in (low, high)))
-    return f"It will probably end in {between}: {starts} of {_about(each_s)} each, if the arms stay as they are."
+    between = " to ".join(dict.fromkeys(_rough_duration(each_s * count) for count in (low, high)))
+    return (
+        f"It will probably end in {between}: {starts} of {_rough_duration(each_s)} each, if the arms stay as they are."
+    )
 
 
 def why_next(plan: StudyPlan, answer: Mapping[str, Any]) -> str:
-    """Why the servers that run or wait are started next."""
+    """Return why the running or queued servers are started next."""
     answers = answer.get("workloads") or [answer]
-    arms = [arm for one in answers for arm in one.get("arms") or [] if one.get("answer") is None]
+    arms = [arm for part in answers for arm in part.get("arms") or [] if part.get("answer") is None]
     if plan.question == "measure":
-        return f"Why: the one arm starts {plan.budget.rounds} times."
+        return f"Why: the only arm starts {plan.budget.rounds} times."
     if any(arm["state"] == ArmState.TRIED for arm in arms):
         return "Why: each combination that Optuna proposes starts once; then the best race."
-    if not any(one.get("leader") for one in answers):
-        first = ", those first whose runs say most of the other values" if plan.vary and not plan.is_proposed else ""
-        return f"Why: nothing is said before each arm that is in has started twice{first}."
-    if unranked := [pair for one in answers if one.get("answer") is None for pair in one.get("unranked") or []]:
+    if not any(part.get("leader") for part in answers):
+        first = (
+            ", starting with the values whose runs tell most about the others"
+            if plan.vary and not plan.is_proposed
+            else ""
+        )
+        return f"Why: no verdict is given before each racing arm has started twice{first}."
+    if unranked := [pair for part in answers if part.get("answer") is None for pair in part.get("unranked") or []]:
         pairs = ", ".join(" and ".join(pair["arms"]) for pair in unranked)
-        return f"Why: by their starts so far these may not be ranked, and further starts may be told apart: {pairs}."
+        return f"Why: these cannot be ranked by their starts so far, but further starts may allow it: {pairs}."
     racing = list(dict.fromkeys(arm["name"] for arm in arms if arm["state"] == ArmState.RACING))
     if len(racing) > 1:
         return f"Why: {', '.join(racing)} may each still be best by {plan.margin:.1%} or more."
-    return "Why: no other arm can be better by a difference that matters; whether they are slower is still to be shown."
+    return "Why: no other arm can be better by a margin that matters; it remains to be shown whether they are slower."
 
 
-def _about(seconds: float) -> str:
-    """'45 s', '12 min', '2.5 h'."""
+def _rough_duration(seconds: float) -> str:
+    """Return a duration such as '45 s', '12 min' or '2.5 h'."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:.1f} h"
 
 
-def parts(answer: Mapping[str, Any]) -> list[tuple[str, Sequence[Mapping[str, Any]]]]:
-    """A head and the arms for each table: one without a head, or one a workload."""
+def answer_tables(answer: Mapping[str, Any]) -> list[tuple[str, Sequence[Mapping[str, Any]]]]:
+    """Return heading and arms of each table: one table without a heading, or one per workload."""
     if "workloads" not in answer:
         return [("", _with_state(answer))]
-    return [(f"Under {one['workload']}: {_part_head(one)}", _with_state(one)) for one in answer["workloads"]]
+    return [(f"Under {part['workload']}: {_part_head(part)}", _with_state(part)) for part in answer["workloads"]]
 
 
 def _with_state(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Its arms, each with its state in a word and what that means; nobody races any more where there is an answer."""
-    return [{**one, "said": state_words(answer, one)} for one in answer.get("arms") or []]
+    """Return the arms, each with its state's label and meaning under 'said'; once there is an answer, none races."""
+    return [{**arm, "said": state_label(answer, arm)} for arm in answer.get("arms") or []]
 
 
-def state_words(answer: Mapping[str, Any], arm: Mapping[str, Any]) -> tuple[str, str]:
-    """'out' and what it means; of an arm that was in to the end, what came out."""
+def state_label(answer: Mapping[str, Any], arm: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the label and meaning of an arm's state; for an arm that stayed in to the end, its result."""
     state = ArmState(arm["state"])
     is_in = state in (ArmState.RACING, ArmState.RESTING)
-    return ENDED.get(str(answer.get("answer")), STATES[state]) if is_in else STATES[state]
+    return FINAL_STATES.get(str(answer.get("answer")), STATES[state]) if is_in else STATES[state]
 
 
-def _part_head(one: Mapping[str, Any]) -> str:
-    if one["answer"] == "measured":
-        return f"by {one['objective']}."
-    if one["answer"] is None:
+def _part_head(part: Mapping[str, Any]) -> str:
+    if part["answer"] == "measured":
+        return f"by {part['objective']}."
+    if part["answer"] is None:
         return "not known yet."
-    words: str = HEADS[one["answer"]].format(winner=one["winner"])
-    return words[0].lower() + words[1:] if one["answer"] != "winner" else words
+    text: str = HEADS[part["answer"]].format(winner=part["winner"])
+    return text[0].lower() + text[1:] if part["answer"] != "winner" else text
 
 
 def utc_day(at: datetime) -> str:
-    """'24 Nov 2026' in UTC."""
+    """Return a date such as '24 Nov 2026' in UTC."""
     return f"{at.astimezone(UTC):%d %b %Y}"
 
 
 def version_rows(answer: Mapping[str, Any], day: Callable[[datetime], str] = utc_day) -> list[list[str]]:
-    """A row for each engine version that ran the configuration of an upgrade here, in words under VERSIONS."""
+    """Return a row of texts under VERSIONS for each engine version that ran an upgrade's configuration here."""
     return [
         [
-            one["version"] or "not known",
-            str(one["starts"]),
-            *_between(one["mean"], one["interval"]),
-            day(datetime.fromisoformat(one["first_at"])) if one["first_at"] else DASH,
+            version["version"] or "not known",
+            str(version["starts"]),
+            *_between(version["mean"], version["interval"]),
+            day(datetime.fromisoformat(version["first_at"])) if version["first_at"] else DASH,
         ]
-        for one in answer.get("versions") or []
+        for version in answer.get("versions") or []
     ]
 
 
-def rows(plan: StudyPlan, arms: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """Markup of each arm of `parts`, under HEADERS."""
-    base = next((one for one in arms if one["ratio"] is not None), None)
-    return [_row(plan, one, base) for one in arms]
+def table_rows(plan: StudyPlan, arms: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """Return the markup of each arm of `answer_tables`, under HEADERS."""
+    base = next((arm for arm in arms if arm["ratio"] is not None), None)
+    return [_row(plan, arm, base) for arm in arms]
 
 
 def plain_row(arm: Mapping[str, Any]) -> list[str]:
-    """An arm of `parts` in words, under the first five of HEADERS."""
+    """Return the texts of an arm of `answer_tables` under the first five of HEADERS."""
     low, high = arm["interval"] or (1.0, 1.0)
-    between = f"{times(low)} to {times(high)}" if low != high else DASH
-    ratio = times(arm["ratio"]) if arm["ratio"] is not None else DASH
-    if "mean" in arm:  # nobody runs against it
+    between = f"{format_ratio(low)} to {format_ratio(high)}" if low != high else DASH
+    ratio = format_ratio(arm["ratio"]) if arm["ratio"] is not None else DASH
+    if "mean" in arm:  # no other arm to compare with
         word = "failed" if arm["state"] == ArmState.FAILED else "measured"
         return [arm["name"], word, str(arm["runs"]), *_mean(arm)]
     if arm["state"] == ArmState.PREDICTED:
@@ -213,29 +224,29 @@ def plain_row(arm: Mapping[str, Any]) -> list[str]:
 
 
 def _mean(arm: Mapping[str, Any]) -> tuple[str, str]:
-    """The mean of one arm and its interval, in the objective's unit."""
+    """Return the mean of one arm and its interval, in the objective's unit."""
     return _between(arm["mean"], arm["mean_interval"])
 
 
 def _between(mean: float | None, interval: Sequence[float] | None) -> tuple[str, str]:
-    """'99.99' and '95.14 to 105.1'; a dash for what is not known."""
-    words = DASH if interval is None else f"{interval[0]:.4g} to {interval[1]:.4g}"
-    return DASH if mean is None else f"{mean:.4g}", words
+    """Return texts such as '99.99' and '95.14 to 105.1'; a dash for an unknown value."""
+    text = DASH if interval is None else f"{interval[0]:.4g} to {interval[1]:.4g}"
+    return DASH if mean is None else f"{mean:.4g}", text
 
 
 def predicted_ratio(predicted: Mapping[str, Any]) -> str:
-    """'predicted 0.9x to 1.2x', 'does not fit'."""
+    """Return a text such as 'predicted 0.9x to 1.2x' or 'does not fit'."""
     if predicted.get("requests") is not None:
         return "does not fit"
     low, high = predicted.get("ratio") or (None, None)
     if high is None:
         return DASH
-    between = f"at most {times(high)}" if low is None else f"{times(low)} to {times(high)}"
+    between = f"at most {format_ratio(high)}" if low is None else f"{format_ratio(low)} to {format_ratio(high)}"
     return f"predicted {between}"
 
 
 def _row(plan: StudyPlan, arm: Mapping[str, Any], base: Mapping[str, Any] | None) -> list[str]:
-    name, word, *shown = plain_row(arm)
+    name, label, *cells = plain_row(arm)
     predicted = arm.get("predicted") or {}
     meaning = arm["said"][1] if arm["state"] != ArmState.PREDICTED else predicted.get("why", "")
     dots = ""
@@ -244,4 +255,4 @@ def _row(plan: StudyPlan, arm: Mapping[str, Any], base: Mapping[str, Any] | None
         dots = strip(
             [v / mean for v in arm["values"]], SMALLEST_SPAN * 5, plan.margin, arm["ratio"], tuple(arm["interval"])
         )
-    return [markup.text(name), markup.hint(word, arm["cause"] or meaning), *map(markup.text, shown), dots]
+    return [markup.text(name), markup.hint(label, arm["cause"] or meaning), *map(markup.text, cells), dots]

@@ -1,1 +1,1 @@
-"""The load generator's process: its job, its way through a plan, and what it leaves behind."""
+"""Process of the load generator: its job, the execution of a plan, and its records."""

@@ -1,4 +1,4 @@
-"""Records of a load besides its requests: what was asked, how its phases went, and the counters between them."""
+"""Writes the records of a load other than its requests: the load, its phases, and the counters between segments."""
 
 from __future__ import annotations
 
@@ -10,37 +10,37 @@ from datetime import datetime
 
 from analysis.loads.load_results import results_of
 from domain import utc_now
-from load_records import Check, Load, LoadCounters, LoadPhase, RequestRecord, Result
+from load_records import Load, LoadCounters, LoadPhase, RequestRecord, Result, SuiteCheck
 from samples import CounterSample
 from settings import VERSION
+from workloads.job import LoadJob
 from workloads.plan import Params, Phase, Plan
-from workloads.process.job import Job
 from workloads.requests.records import Line, append_record
 
 TOOL = "pitwall"
-CounterLook = Callable[[], Sequence[CounterSample]]
-COPIED = [f.name for f in fields(LoadCounters) if f.name.endswith("_total") or f.name == "requests_running"]
+CounterReader = Callable[[], Sequence[CounterSample]]
+COUNTER_FIELDS = [f.name for f in fields(LoadCounters) if f.name.endswith("_total") or f.name == "requests_running"]
 
 
 def no_counters() -> Sequence[CounterSample]:
-    """For a server of which no counters are known."""
+    """Return no samples, for a server without known counters."""
     return ()
 
 
 @dataclass
 class LoadBook:
-    """Writes the lines of one load; `segment` is the number of the stretch that the last look stands before."""
+    """Writes the records of one load; `segment`: index of the current segment."""
 
-    job: Job
+    job: LoadJob
     prompt_set_hash: str
     params: Params
-    read_counters: CounterLook = no_counters
+    read_counters: CounterReader = no_counters
     utc_now: Callable[[], datetime] = utc_now
     load_id: str = field(default_factory=lambda: secrets.token_hex(4))  # a run may have several loads
     segment: int = -1
 
     def begin(self, plan: Plan, is_adaptive: bool = False) -> None:
-        """What was asked; how much an adaptive workload will send is not known."""
+        """Write the load's record; the size of an adaptive workload is not known in advance."""
         measured = sum(len(phase.requests) for phase in plan if phase.kind == "measure")
         load = Load(
             run_id=self.job.run_id,
@@ -56,8 +56,8 @@ class LoadBook:
         )
         self._write(load)
 
-    async def look(self) -> None:
-        """Read the counters while nothing of ours is in flight; a new segment begins."""
+    async def start_segment(self) -> None:
+        """Start a new segment and record the counters, while none of the load's requests is in flight."""
         self.segment += 1
         for sample in await asyncio.to_thread(self.read_counters):
             self._write(self._counters(sample))
@@ -73,8 +73,8 @@ class LoadBook:
         client_cpu_s: float | None = None,
         client_processes: int | None = None,
     ) -> None:
-        """How a phase went."""
-        went = LoadPhase(
+        """Write the record of a phase."""
+        record = LoadPhase(
             run_id=self.job.run_id,
             load_id=self.load_id,
             ts=self.utc_now(),
@@ -90,21 +90,21 @@ class LoadBook:
             client_cpu_s=None if client_cpu_s is None else round(client_cpu_s, 6),
             client_processes=client_processes,
         )
-        self._write(went)
+        self._write(record)
 
-    def write_results(self, records: Sequence[RequestRecord], concluded: Sequence[Result]) -> None:
-        """What came of it, also where it was broken off."""
-        for row in (*results_of(self.load_id, self.utc_now(), records), *concluded):
+    def write_results(self, records: Sequence[RequestRecord], workload_results: Sequence[Result]) -> None:
+        """Write the results, also of an interrupted load."""
+        for row in (*results_of(self.load_id, self.utc_now(), records), *workload_results):
             self._write(row)
 
-    def write_check(self, check: Check) -> None:
-        """What came of one case of a suite."""
+    def write_check(self, check: SuiteCheck) -> None:
+        """Write the result of one suite case."""
         self._write(check)
 
     def _counters(self, sample: CounterSample) -> LoadCounters:
-        values = {name: getattr(sample, name) for name in COPIED}
-        named = (self.job.run_id, self.load_id, sample.ts, self.segment, sample.definition, sample.engine_index)
-        return LoadCounters(*named, **values)
+        values = {name: getattr(sample, name) for name in COUNTER_FIELDS}
+        identity = (self.job.run_id, self.load_id, sample.ts, self.segment, sample.definition, sample.engine_index)
+        return LoadCounters(*identity, **values)
 
     def _write(self, line: Line) -> None:
         append_record(self.job.out, line)

@@ -16,46 +16,46 @@ from analysis.runs.collapse import FENCE, WORD, find_collapse
 from workloads.requests.answer_stream import StreamReading
 
 TICK_S = 0.5
-LOOK_EVERY_S = 2.0
-LOOK_EVERY_PIECES = 64
-TAIL_CHARACTERS = 3000  # some 500 words: 0.8 ms a look
-CUT_WITHIN = 200  # characters in which a cut looks for the end of a line
-MOST_A_TICK = 8
+CHECK_EVERY_S = 2.0
+CHECK_EVERY_PIECES = 64
+TAIL_CHARS = 3000  # about 500 words: 0.8 ms per check
+CUT_WINDOW_CHARS = 200  # in which a cut searches the end of a line
+MAX_PER_TICK = 8
 
 
 @dataclass(slots=True)
-class Watched:
-    """One stream: the tail of its text, and what went before it."""
+class WatchedStream:
+    """A running stream: the tail of its text, and the state before the tail."""
 
     reading: StreamReading
-    looked_s: float
-    taken: int = 0  # pieces of the text
+    checked_s: float
+    taken_pieces: int = 0  # of the text, already in the tail
     tail: str = ""
     words_before: int = 0
-    is_fenced: bool = False  # whether the tail begins within a block of code
-    onset_word: int | None = None  # of the loop that it is in now
+    is_fenced: bool = False  # the tail begins within a code block
+    onset_word: int | None = None  # first word of the current loop
 
     def is_due(self, now_s: float) -> bool:
-        """Whether so many pieces have come since the last look, or fewer but time enough has passed."""
-        new = len(self.reading.text) - self.taken
-        return new >= LOOK_EVERY_PIECES or (new > 0 and now_s - self.looked_s >= LOOK_EVERY_S)
+        """Return whether enough pieces, or enough time with any piece, have passed since the last check."""
+        new_count = len(self.reading.text) - self.taken_pieces
+        return new_count >= CHECK_EVERY_PIECES or (new_count > 0 and now_s - self.checked_s >= CHECK_EVERY_S)
 
-    def look(self, now_s: float) -> None:
-        """Take what is new, and judge the tail."""
-        new = self.reading.text[self.taken :]
-        self.taken, self.looked_s = self.taken + len(new), now_s
-        self._shorten(self.tail + "".join(new))
-        found = find_collapse(f"{FENCE}\n{self.tail}" if self.is_fenced else self.tail)
-        if found.verdict != "collapsed" or found.onset_word is None:
+    def check(self, now_s: float) -> None:
+        """Add new pieces to the tail and check it for a loop."""
+        new_pieces = self.reading.text[self.taken_pieces :]
+        self.taken_pieces, self.checked_s = self.taken_pieces + len(new_pieces), now_s
+        self._shorten(self.tail + "".join(new_pieces))
+        collapse = find_collapse(f"{FENCE}\n{self.tail}" if self.is_fenced else self.tail)
+        if collapse.verdict != "collapsed" or collapse.onset_word is None:
             self.onset_word = None
         elif self.onset_word is None:
-            self.onset_word = max(0, self.words_before + found.onset_word - self.is_fenced)
+            self.onset_word = max(0, self.words_before + collapse.onset_word - self.is_fenced)
 
     def _shorten(self, text: str) -> None:
-        """Keep the tail, cut where a line or a word ends."""
-        excess = len(text) - TAIL_CHARACTERS
+        """Keep the tail of the text, cut at the end of a line or word."""
+        excess = len(text) - TAIL_CHARS
         if excess > 0:
-            ends = (text.find(sign, excess, excess + CUT_WITHIN) for sign in "\n ")
+            ends = (text.find(sign, excess, excess + CUT_WINDOW_CHARS) for sign in "\n ")
             cut = next((end + 1 for end in ends if end >= 0), excess)
             dropped, text = text[:cut], text[cut:]
             self.words_before += len(WORD.findall(dropped))
@@ -64,25 +64,25 @@ class Watched:
 
 
 class LoopWatch:
-    """`report(onsets)` gets the word since which each looping stream loops, whenever that has changed."""
+    """Checks running streams; calls `report` with the first looped word of each looping stream, on changes."""
 
     def __init__(self, report: Callable[[Sequence[int]], None]) -> None:
         self._report = report
-        self._watched: dict[int, Watched] = {}
-        self._reported: list[int] = []
+        self._streams: dict[int, WatchedStream] = {}
+        self._reported_onsets: list[int] = []
 
     @contextmanager
     def watching(self, reading: StreamReading) -> Iterator[None]:
-        """Look at this stream meanwhile."""
-        self._watched[id(reading)] = Watched(reading, time.monotonic())
+        """Check this stream within the context."""
+        self._streams[id(reading)] = WatchedStream(reading, time.monotonic())
         try:
             yield
         finally:
-            del self._watched[id(reading)]
+            del self._streams[id(reading)]
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Look at whatever is watched meanwhile; raises what telling raises."""
+        """Run the checks within the context; raises what `report` raises."""
         task = asyncio.create_task(self._run())
         try:
             yield
@@ -94,20 +94,22 @@ class LoopWatch:
     async def _run(self) -> None:
         while True:
             await asyncio.sleep(TICK_S)
-            await self.look()
+            await self.check_due()
 
-    async def look(self) -> None:
-        """Look at those that are due, the longest unseen first, and report."""
+    async def check_due(self) -> None:
+        """Check the streams that are due, the longest unchecked first, and report."""
         now_s = time.monotonic()
-        due = sorted((one for one in self._watched.values() if one.is_due(now_s)), key=lambda one: one.looked_s)
+        due = sorted(
+            (stream for stream in self._streams.values() if stream.is_due(now_s)), key=lambda stream: stream.checked_s
+        )
         if due:
-            await asyncio.to_thread(_look_at, due[:MOST_A_TICK], now_s)
-        onsets = sorted(one.onset_word for one in self._watched.values() if one.onset_word is not None)
-        if onsets != self._reported:
-            self._reported = onsets
+            await asyncio.to_thread(_check_streams, due[:MAX_PER_TICK], now_s)
+        onsets = sorted(stream.onset_word for stream in self._streams.values() if stream.onset_word is not None)
+        if onsets != self._reported_onsets:
+            self._reported_onsets = onsets
             self._report(onsets)
 
 
-def _look_at(streams: Sequence[Watched], now_s: float) -> None:
-    for one in streams:
-        one.look(now_s)
+def _check_streams(streams: Sequence[WatchedStream], now_s: float) -> None:
+    for stream in streams:
+        stream.check(now_s)

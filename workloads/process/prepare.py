@@ -1,4 +1,4 @@
-"""Prepares the start of a run's load generator: writes its job file and gives its argv."""
+"""Prepares the start of a run's load generator: writes its job file and returns its argv."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 
 from domain import Run, WorkloadSpec
 from machine.private_files import write_private
+from workloads.job import LoadJob, LoadProgress
 from workloads.process.drive_job import DriveJob
-from workloads.process.driven import drive_params, tool_of
-from workloads.process.job import Job, Progress
+from workloads.process.external_tools import drive_params, tool_of
 
 COMMAND_LINE = Path(__file__).resolve().parents[2] / "pitwall"
 REQUESTS_FILE = "requests.jsonl"
@@ -17,12 +17,12 @@ PROGRESS_FILE = "progress.json"
 
 
 def prepare_workload(run: Run, directory: Path) -> list[str]:
-    """Write the job of this run's workload into `directory`; the argv of the process that does it."""
+    """Write the job of this run's workload into `directory`; returns the argv of its process."""
     if run.workload is None or run.base_url is None:
-        raise ValueError(f"run {run.id} has no workload, or no address to send it to")
+        raise ValueError(f"run {run.id} has no workload or no server address")
     if tool_of(run.workload.name):
         return _prepare_drive(run, run.workload, directory)
-    job = Job(
+    job = LoadJob(
         run_id=run.id,
         base_url=run.base_url,
         model=run.config.served_model_name,
@@ -30,7 +30,7 @@ def prepare_workload(run: Run, directory: Path) -> list[str]:
         reasoning_parser=run.config.reasoning_parser,
         workload=run.workload.name,
         params=run.workload.params,
-        out=requests_of(run),
+        out=requests_file(run),
         progress=directory / PROGRESS_FILE,
     )
     path = directory / "job.json"
@@ -39,7 +39,7 @@ def prepare_workload(run: Run, directory: Path) -> list[str]:
 
 
 def _prepare_drive(run: Run, workload: WorkloadSpec, directory: Path) -> list[str]:
-    """Another tool in our place; its results go through the inbox of the data folder."""
+    """Write the job of an external tool; its results are imported through the inbox of the data folder."""
     tool = tool_of(workload.name)
     assert tool and run.base_url and run.run_dir
     job = DriveJob(
@@ -57,13 +57,13 @@ def _prepare_drive(run: Run, workload: WorkloadSpec, directory: Path) -> list[st
     return [sys.executable, str(COMMAND_LINE), "drive", str(path)]
 
 
-def requests_of(run: Run) -> Path:
-    """Where all loads of a run write their requests: one file, one writer at a time."""
+def requests_file(run: Run) -> Path:
+    """Return the file to which all loads of a run write their requests, one writer at a time."""
     assert run.run_dir
     return Path(run.run_dir) / "workload" / REQUESTS_FILE
 
 
-def read_progress(directory: Path) -> Progress | None:
-    """How far the load in this directory is; None before it has begun."""
+def read_progress(directory: Path) -> LoadProgress | None:
+    """Return the progress of the load in this directory; None before it has begun."""
     path = directory / PROGRESS_FILE
-    return Progress.model_validate_json(path.read_bytes()) if path.exists() else None
+    return LoadProgress.model_validate_json(path.read_bytes()) if path.exists() else None

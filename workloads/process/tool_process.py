@@ -1,4 +1,4 @@
-"""The process of another benchmark tool: run, its words passed on, its progress read from them, ended when asked."""
+"""Runs the process of an external benchmark tool: forwards its output, reads its progress, ends it on SIGTERM."""
 
 from __future__ import annotations
 
@@ -12,41 +12,41 @@ from pathlib import Path
 
 import psutil
 
-KEPT_CHARS = 2_000  # of what it said last: its progress is in there
+TAIL_CHARS = 2_000  # of its latest output, which contains its progress
 READ_BYTES = 65_536
 GRACE_S = 10.0
-COVERED = b"<secret>"
+MASK = b"<secret>"
 
 
 @dataclass
-class Cover:
-    """Covers a secret in a stream of pieces, however it is cut between them; what may be its beginning waits."""
+class SecretMask:
+    """Masks a secret in a stream of pieces, even if split between them; a possible beginning of it is held back."""
 
     secret: bytes
-    rest: bytes = b""
+    pending: bytes = b""
 
-    def pass_on(self, data: bytes) -> bytes:
-        """What can be shown by now."""
+    def mask(self, data: bytes) -> bytes:
+        """Return what can be shown so far."""
         if not self.secret:
             return data
-        known = (self.rest + data).replace(self.secret, COVERED)
-        held = next((n for n in range(len(self.secret) - 1, 0, -1) if known.endswith(self.secret[:n])), 0)
-        self.rest = known[len(known) - held :]
-        return known[: len(known) - held]
+        masked = (self.pending + data).replace(self.secret, MASK)
+        partial_length = next((n for n in range(len(self.secret) - 1, 0, -1) if masked.endswith(self.secret[:n])), 0)
+        self.pending = masked[len(masked) - partial_length :]
+        return masked[: len(masked) - partial_length]
 
 
 @dataclass
 class ToolProcess:
-    """Runs the tool's commands; `said` is given the end of what the tool has said whenever it says more."""
+    """Runs the tool's commands; `on_output` receives the tail of the output whenever there is more."""
 
     folder: Path
     environ: Mapping[str, str]
-    said: Callable[[str], None]
+    on_output: Callable[[str], None]
     is_cancelled: bool = False
-    secret: str = ""  # that it may say, and that must not be in its log
+    secret: str = ""  # that the tool may print, and that must not be in its log
 
     async def run(self, commands: Sequence[Sequence[str]]) -> int:
-        """One after the other until one fails; the exit status of the last one. Raises OSError."""
+        """Run the commands until one fails; returns the exit status of the last one. Raises OSError."""
         status = 0
         for argv in commands:
             status = await self._run_one(argv)
@@ -62,32 +62,32 @@ class ToolProcess:
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTERM, self._cancel, process.pid)
         try:
-            await self._pass_on(process)
+            await self._forward_output(process)
             return await process.wait()
         finally:
             loop.remove_signal_handler(signal.SIGTERM)
 
-    async def _pass_on(self, process: asyncio.subprocess.Process) -> None:
+    async def _forward_output(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdout
-        said, cover = "", Cover(self.secret.encode())
+        tail, secret_mask = "", SecretMask(self.secret.encode())
         while data := await process.stdout.read(READ_BYTES):
-            data = cover.pass_on(data)
+            data = secret_mask.mask(data)
             sys.stdout.buffer.write(data)
             sys.stdout.buffer.flush()
-            said = (said + data.decode(errors="replace"))[-KEPT_CHARS:]
-            self.said(said)
-        sys.stdout.buffer.write(cover.rest)
+            tail = (tail + data.decode(errors="replace"))[-TAIL_CHARS:]
+            self.on_output(tail)
+        sys.stdout.buffer.write(secret_mask.pending)
         sys.stdout.buffer.flush()
 
     def _cancel(self, pid: int) -> None:
-        """A tool may go on for a minute after SIGTERM, until its open requests have ended: it is given less."""
+        """End the tool, and kill it after GRACE_S: some wait a minute after SIGTERM for their open requests."""
         self.is_cancelled = True
         loop = asyncio.get_running_loop()
         with suppress(psutil.NoSuchProcess):
             tool = psutil.Process(pid)
-            them = [*tool.children(recursive=True), tool]
-            _signal(them, signal.SIGTERM)
-            loop.call_later(GRACE_S, _signal, them, signal.SIGKILL)
+            processes = [*tool.children(recursive=True), tool]
+            _signal(processes, signal.SIGTERM)
+            loop.call_later(GRACE_S, _signal, processes, signal.SIGKILL)
 
 
 def _signal(processes: Sequence[psutil.Process], number: signal.Signals) -> None:

@@ -1,1 +1,1 @@
-"""The recorder: a proxy that measures what other clients send to a run's server."""
+"""Recorder: a proxy that measures the requests of other clients to a run's server."""

@@ -1,4 +1,4 @@
-"""Who may send through the recorder, what, and how much of it."""
+"""Access control of the recorder: paths, limits and token."""
 
 from __future__ import annotations
 
@@ -7,41 +7,41 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-POSTED = ("/v1/chat/completions", "/v1/completions")
-MODELS = "/v1/models"
+POST_PATHS = ("/v1/chat/completions", "/v1/completions")
+MODELS_PATH = "/v1/models"
 MIB = 1 << 20
 TOKEN_BYTES = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """What one recording may take at most."""
+class RecordingLimits:
+    """Limits of one recording."""
 
-    duration_s: float = 3600.0  # its token is good for so long, then it ends
+    duration_s: float = 3600.0  # validity of its token, after which it ends
     requests: int = 20_000
-    at_once: int = 256
+    concurrent_requests: int = 256
     head_s: float = 10.0  # for the head of a client's request
     body_s: float = 60.0  # for its body
     body_bytes: int = 64 * MIB
     answer_bytes: int = 1024 * MIB
     silence_s: float = 300.0  # of the server
     answer_s: float = 3600.0
-    text_bytes: int = 60 * MIB  # kept in all
+    text_bytes: int = 60 * MIB  # stored in total
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
-    """The token of one recording, valid until `expires_s` of the clock."""
+class RecorderToken:
+    """Token of one recording, valid until `expires_s` of the monotonic clock."""
 
     mono_s: Callable[[], float]
     expires_s: float
-    word: str = field(default_factory=lambda: secrets.token_urlsafe(TOKEN_BYTES))
+    value: str = field(default_factory=lambda: secrets.token_urlsafe(TOKEN_BYTES))
 
     def refusal(self, authorization: str | None) -> str | None:
-        """Why a client with this header may not send; None where it may."""
+        """Return why a client with this header may not send; None if it may."""
         if self.mono_s() >= self.expires_s:
             return "The token of this recorder has expired."
-        given = (authorization or "").encode()
-        if not hmac.compare_digest(given, f"Bearer {self.word}".encode()):
-            return "This recorder takes the bearer token that it printed when it was started."
+        header = (authorization or "").encode()
+        if not hmac.compare_digest(header, f"Bearer {self.value}".encode()):
+            return "This recorder requires the bearer token that it printed when it started."
         return None

@@ -1,4 +1,4 @@
-"""One recording of a run: takes clients' requests, passes them on, and writes a record of each."""
+"""Records clients' requests for a run: forwards them to the server and writes a record of each."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from domain import JsonValue, utc_now
 from load_records import Load, LoadPhase, RequestRecord
 from settings import VERSION
 from workloads.plan import AS_THEY_ARRIVE, PlannedRequest
-from workloads.recording.access import Limits, Token
-from workloads.recording.kept_text import KeptText
-from workloads.recording.relay import Relayed, Upstream
-from workloads.requests.client import PATHS, Place, Target, record_of
+from workloads.recording.access import RecorderToken, RecordingLimits
+from workloads.recording.recorded_text import RecordedText
+from workloads.recording.relay import RelayedAnswer, Upstream
+from workloads.requests.client import PATHS, RequestPosition, RequestTarget, record_of
 from workloads.requests.exchange import Exchange
 from workloads.requests.records import append_record
 from workloads.texts.prompt_file import ChatMessage
 
 TOOL, WORKLOAD, TITLE = "recorder", "recorded", "As it came"
-KEPT_FIELDS = (
+SAMPLING_FIELDS = (
     "max_tokens",
     "max_completion_tokens",
     "temperature",
@@ -43,17 +43,17 @@ KEPT_FIELDS = (
 )
 
 
-class Ended(NamedTuple):
-    """One exchange that is over, to be recorded."""
+class FinishedExchange(NamedTuple):
+    """A completed exchange that is to be recorded."""
 
     body: bytes
-    went: Exchange
+    exchange: Exchange
     path: str
     sequence: int
 
 
-class Asked(BaseModel):
-    """What is read of a client's request; it is passed on whatever it holds."""
+class ClientRequest(BaseModel):
+    """Parsed fields of a client's request, which is forwarded regardless of its content."""
 
     messages: list[ChatMessage] = Field(default_factory=list)
     tools: list[ChatMessage] | None = None
@@ -63,34 +63,34 @@ class Asked(BaseModel):
 
 @dataclass
 class Recorder:
-    """Takes requests and writes records; `run_id` and `out` as a load's."""
+    """Forwards requests and writes records; `run_id` and `out` as in a load's job."""
 
     run_id: str
     out: Path
     upstream: Upstream
-    token: Token
-    limits: Limits
-    kept: KeptText | None = None
+    token: RecorderToken
+    limits: RecordingLimits
+    recorded_text: RecordedText | None = None
     mono_s: Callable[[], float] = time.monotonic
     utc_now: Callable[[], datetime] = utc_now
     load_id: str = field(default_factory=lambda: secrets.token_hex(4))
     records: list[RequestRecord] = field(default_factory=list)
     tasks: set[asyncio.Task[object]] = field(default_factory=set)
-    ended: asyncio.Queue[Ended] = field(default_factory=asyncio.Queue)
+    finished: asyncio.Queue[FinishedExchange] = field(default_factory=asyncio.Queue)
     is_over: asyncio.Event = field(default_factory=asyncio.Event)
     count: int = 0
 
     def begin(self) -> None:
-        """Say that a recording begins."""
+        """Write the load record of the recording."""
         self.began_at, self.began_s = self.utc_now(), self.mono_s()
-        kept: dict[str, JsonValue] = {"keeps_text": self.kept is not None}
+        params: dict[str, JsonValue] = {"keeps_text": self.recorded_text is not None}
         append_record(
             self.out,
-            Load(self.run_id, self.load_id, self.began_at, TOOL, WORKLOAD, tool_version=VERSION, params=kept),
+            Load(self.run_id, self.load_id, self.began_at, TOOL, WORKLOAD, tool_version=VERSION, params=params),
         )
 
     def end(self) -> None:
-        """Say how it went, once nothing is under way."""
+        """Write phase and results, once no request is in flight."""
         duration_s = round(self.mono_s() - self.began_s, 6)
         phase = LoadPhase(
             self.run_id, self.load_id, self.utc_now(), 0, TITLE, "measure", AS_THEY_ARRIVE, self.began_at, duration_s,
@@ -99,26 +99,26 @@ class Recorder:
         append_record(self.out, phase)
         for result in results_of(self.load_id, self.utc_now(), self.records):
             append_record(self.out, result)
-        if self.kept:
-            self.kept.save()
+        if self.recorded_text:
+            self.recorded_text.save()
 
     async def models(self, request: web.Request) -> web.StreamResponse:
-        """Pass the question for the models on; it is no load, and is not recorded."""
-        return self._refused(request) or await self._under_way(self.upstream.pass_on(request, b"", Relayed()))
+        """Forward a request for the model list, which is not recorded."""
+        return self._refusal(request) or await self._track(self.upstream.pass_on(request, b"", RelayedAnswer()))
 
     async def post(self, request: web.Request) -> web.StreamResponse:
-        """Pass one request on and record it."""
-        if refusal := self._refused(request):
+        """Forward a request and record it."""
+        if refusal := self._refusal(request):
             return refusal
         try:
             async with asyncio.timeout(self.limits.body_s):
                 body = await request.read()
         except TimeoutError:
-            return web.json_response({"error": "The body did not come in time."}, status=408)
+            return web.json_response({"error": "The body did not arrive in time."}, status=408)
         self.count += 1
-        return await self._under_way(self._recorded(request, body, self.count - 1))
+        return await self._track(self._pass_on(request, body, self.count - 1))
 
-    async def _under_way(self, answer: Coroutine[Any, Any, web.StreamResponse]) -> web.StreamResponse:
+    async def _track(self, answer: Coroutine[Any, Any, web.StreamResponse]) -> web.StreamResponse:
         task = asyncio.current_task()
         assert task
         self.tasks.add(task)
@@ -127,62 +127,73 @@ class Recorder:
         finally:
             self.tasks.discard(task)
 
-    async def _recorded(self, request: web.Request, body: bytes, sequence: int) -> web.StreamResponse:
-        relayed, sent_at, sent_s = Relayed(), self.utc_now(), self.mono_s()
+    async def _pass_on(self, request: web.Request, body: bytes, sequence: int) -> web.StreamResponse:
+        relayed_answer, sent_at, sent_s = RelayedAnswer(), self.utc_now(), self.mono_s()
         try:
-            return await self.upstream.pass_on(request, body, relayed)
+            return await self.upstream.pass_on(request, body, relayed_answer)
         except asyncio.CancelledError:
-            relayed.fail("cancelled", "the client went away, or the recording ended")
+            relayed_answer.fail("cancelled", "the client disconnected, or the recording ended")
             raise
         finally:
-            text = self.upstream.masked(relayed.error_text) if relayed.error_text else None
-            went = Exchange({}, relayed.reading, sent_at, sent_s, self.mono_s(), relayed.error_kind, text)
-            self.ended.put_nowait(Ended(body, went, request.path, sequence))
+            text = self.upstream.mask_key(relayed_answer.error_text) if relayed_answer.error_text else None
+            exchange = Exchange(
+                {}, relayed_answer.reading, sent_at, sent_s, self.mono_s(), relayed_answer.error_kind, text
+            )
+            self.finished.put_nowait(FinishedExchange(body, exchange, request.path, sequence))
 
     async def write(self) -> None:
-        """Record what ends, one after the other, in a thread; raises OSError."""
+        """Record completed exchanges one after the other, in a thread; raises OSError."""
         while True:
-            one = await self.ended.get()
-            await asyncio.to_thread(self._keep, one)
-            self.ended.task_done()
+            finished_exchange = await self.finished.get()
+            await asyncio.to_thread(self._record, finished_exchange)
+            self.finished.task_done()
 
-    def _keep(self, one: Ended) -> None:
-        """Record one exchange, and keep its text where that was asked for."""
-        asked, rest = asked_of(one.body)
+    def _record(self, finished_exchange: FinishedExchange) -> None:
+        """Record one exchange, and store its text if requested."""
+        client_request, sampling = parse_request(finished_exchange.body)
         planned = PlannedRequest(
-            "Recorded", json.dumps(asked.prompt) if asked.prompt else "", {}, messages=tuple(asked.messages),
-            tools=tuple(asked.tools or ()), is_streamed=bool(asked.stream),
+            "Recorded", json.dumps(client_request.prompt) if client_request.prompt else "", {},
+            messages=tuple(client_request.messages), tools=tuple(client_request.tools or ()),
+            is_streamed=bool(client_request.stream),
         )  # fmt: skip
-        went = replace(one.went, body=rest)
-        record = record_of(self._target(one.path), planned, self._place(one.sequence), went)
+        exchange = replace(finished_exchange.exchange, body=sampling)
+        record = record_of(
+            self._target(finished_exchange.path), planned, self._position(finished_exchange.sequence), exchange
+        )
         append_record(self.out, record)
         self.records.append(replace(record, chunk_us=None, chunk_tokens=None))
-        if self.kept and asked.messages and not went.error_kind:
-            self.kept.add(asked.messages, asked.tools or (), went.reading, went.sent_s, went.ended_s)
+        if self.recorded_text and client_request.messages and not exchange.error_kind:
+            self.recorded_text.add(
+                client_request.messages, client_request.tools or (), exchange.reading, exchange.sent_s, exchange.ended_s
+            )
 
-    def _target(self, path: str) -> Target:
-        endpoint = next(name for name, known in PATHS.items() if known == path)
-        return Target(self.run_id, WORKLOAD, self.upstream.base_url, "", endpoint=endpoint)
+    def _target(self, path: str) -> RequestTarget:
+        endpoint = next(name for name, known_path in PATHS.items() if known_path == path)
+        return RequestTarget(self.run_id, WORKLOAD, self.upstream.base_url, "", endpoint=endpoint)
 
-    def _place(self, sequence: int) -> Place:
+    def _position(self, sequence: int) -> RequestPosition:
         request_id = f"{self.load_id}-{sequence:04d}"
-        return Place(request_id, self.load_id, "measure", TITLE, 0, sequence, 0, sequence, AS_THEY_ARRIVE, self.began_s)
+        return RequestPosition(
+            request_id, self.load_id, "measure", TITLE, 0, sequence, 0, sequence, AS_THEY_ARRIVE, self.began_s
+        )
 
-    def _refused(self, request: web.Request) -> web.Response | None:
-        """The answer to a client that may not send, or not now."""
-        if why := self.token.refusal(request.headers.get("Authorization")):
-            return web.json_response({"error": {"message": why, "type": "recorder"}}, status=401)
-        if self.count >= self.limits.requests or len(self.tasks) >= self.limits.at_once:
+    def _refusal(self, request: web.Request) -> web.Response | None:
+        """Return the response to a client that may not send, or not now."""
+        if reason := self.token.refusal(request.headers.get("Authorization")):
+            return web.json_response({"error": {"message": reason, "type": "recorder"}}, status=401)
+        if self.count >= self.limits.requests or len(self.tasks) >= self.limits.concurrent_requests:
             return web.json_response({"error": {"message": "The recorder is at its limit."}}, status=429)
         return None
 
 
-def asked_of(body: bytes) -> tuple[Asked, dict[str, JsonValue]]:
-    """What a body asks, and its sampling; of one that is none of the API's, nothing."""
+def parse_request(body: bytes) -> tuple[ClientRequest, dict[str, JsonValue]]:
+    """Return a body's request and its sampling fields; both empty if it does not follow the API."""
     try:
-        given = orjson.loads(body)
-        orjson.dumps(given)  # what is nested too deep to be written again is not read
-        asked = Asked.model_validate(given)
+        body_json = orjson.loads(body)
+        orjson.dumps(body_json)  # rejects what is nested too deeply to be written again
+        client_request = ClientRequest.model_validate(body_json)
     except (ValidationError, ValueError, TypeError):
-        return Asked(), {}
-    return asked, {name: given[name] for name in KEPT_FIELDS if isinstance(given.get(name), int | float)}
+        return ClientRequest(), {}
+    return client_request, {
+        name: body_json[name] for name in SAMPLING_FIELDS if isinstance(body_json.get(name), int | float)
+    }

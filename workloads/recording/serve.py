@@ -1,4 +1,4 @@
-"""The recorder's process: its port, its end, and what it prints."""
+"""Process of the recorder: its port, its end, and its output."""
 
 from __future__ import annotations
 
@@ -20,78 +20,78 @@ from aiohttp import web
 from domain import utc_now
 from errors import PitwallError
 from machine.private_files import private_folder
-from workloads.recording.access import MODELS, POSTED, TOKEN_BYTES, Limits, Token
-from workloads.recording.kept_text import KeptText
+from workloads.recording.access import MODELS_PATH, POST_PATHS, TOKEN_BYTES, RecorderToken, RecordingLimits
+from workloads.recording.recorded_text import RecordedText
 from workloads.recording.recorder import Recorder
-from workloads.recording.recorder_job import RecorderAsk, RecorderStatus, status_of, write_status
+from workloads.recording.recorder_job import RecorderOptions, RecorderStatus, initial_status, write_status
 from workloads.recording.relay import upstream_at
 
 LOOPBACK = "127.0.0.1"
 SAVE_EVERY_S = 10.0
-TELL_EVERY_S = 1.0
+REPORT_EVERY_S = 1.0
 STOP_WITHIN_S = 5.0
 
 
 class RecorderBusyError(PitwallError):
-    """Another recorder writes for this run already, or has the port."""
+    """Another recorder is running for this run, or the port is in use."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """One that is asked for."""
+    """Settings of a recording."""
 
     run_id: str
     base_url: str
     out: Path  # requests.jsonl
-    ask: RecorderAsk
+    ask: RecorderOptions
     port: int = 0  # any free one
-    token: str | None = None  # that the operator has seen; without it one is made, and printed
-    status: Path | None = None  # where it reports how far it is
+    token: str | None = None  # already shown to the operator; None: generated and printed
+    status: Path | None = None  # status file
 
 
-async def record(recording: Recording, api_key: str | None, say: Callable[[str], None]) -> None:
-    """Record until the time is over or SIGINT or SIGTERM comes; raises RecorderBusyError, OSError."""
-    folder, limits = recording.out.parent, Limits(duration_s=recording.ask.minutes * 60)
+async def record(recording: Recording, api_key: str | None, report: Callable[[str], None]) -> None:
+    """Record until the time is over, SIGINT or SIGTERM; raises RecorderBusyError, OSError."""
+    folder, limits = recording.out.parent, RecordingLimits(duration_s=recording.ask.minutes * 60)
     private_folder(folder)
-    with only_one(folder / "recorder.lock"), listening(recording.port) as sock:
+    with single_recorder_lock(folder / "recorder.lock"), listening(recording.port) as sock:
         async with upstream_at(recording.base_url, api_key, limits, time.monotonic) as upstream:
             expires_s, expires_at = (
                 time.monotonic() + limits.duration_s,
                 utc_now() + timedelta(seconds=limits.duration_s),
             )
-            token = Token(time.monotonic, expires_s, recording.token or secrets.token_urlsafe(TOKEN_BYTES))
+            token = RecorderToken(time.monotonic, expires_s, recording.token or secrets.token_urlsafe(TOKEN_BYTES))
             recorder = Recorder(recording.run_id, recording.out, upstream, token, limits)
             if recording.ask.keeps_text:
-                recorder.kept = KeptText(folder / f"recorded-{recorder.load_id}.jsonl", limits.text_bytes)
+                recorder.recorded_text = RecordedText(folder / f"recorded-{recorder.load_id}.jsonl", limits.text_bytes)
             recorder.begin()
             async with serving(recorder, sock):
-                shown = "shown on the run's page" if recording.token else f"shown this once: {token.word}"
-                say(_opening(sock, shown, limits, recorder.kept))
-                status = status_of(sock.getsockname()[1], recorder.load_id, expires_at, recording.ask.keeps_text)
+                token_text = "shown on the run's page" if recording.token else f"shown this once: {token.value}"
+                report(_start_text(sock, token_text, limits, recorder.recorded_text))
+                status = initial_status(sock.getsockname()[1], recorder.load_id, expires_at, recording.ask.keeps_text)
                 async with _reporting(recording.status, status, recorder):
                     await _until_over(limits.duration_s, recorder)
             recorder.end()
-            say(_closing(recorder))
+            report(_end_text(recorder))
 
 
 @asynccontextmanager
 async def _reporting(path: Path | None, status: RecorderStatus, recorder: Recorder) -> AsyncIterator[None]:
-    """Write how many requests have come, once a second where there are more, and at the end."""
+    """Write the number of requests to the status file, once a second on changes, and at the end."""
 
     def write() -> None:
         if path:
             write_status(path, status.model_copy(update={"requests": recorder.count}))
 
-    async def go_on() -> None:
-        known = 0
+    async def report_loop() -> None:
+        reported_count = 0
         while True:
-            await asyncio.sleep(TELL_EVERY_S)
-            if recorder.count != known:
-                known = recorder.count
+            await asyncio.sleep(REPORT_EVERY_S)
+            if recorder.count != reported_count:
+                reported_count = recorder.count
                 await asyncio.to_thread(write)
 
     write()
-    task = asyncio.create_task(go_on())
+    task = asyncio.create_task(report_loop())
     try:
         yield
     finally:
@@ -100,21 +100,21 @@ async def _reporting(path: Path | None, status: RecorderStatus, recorder: Record
 
 
 @contextmanager
-def only_one(path: Path) -> Iterator[None]:
-    """Held as long as the process lives, however it ends."""
+def single_recorder_lock(path: Path) -> Iterator[None]:
+    """Hold a lock that the system releases when the process ends."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     except BlockingIOError as error:
-        raise RecorderBusyError("Another recorder is at work for this run.") from error
+        raise RecorderBusyError("Another recorder is already running for this run.") from error
     finally:
         os.close(handle)
 
 
 @contextmanager
 def listening(port: int) -> Iterator[socket.socket]:
-    """A socket of the loopback alone; 0: any free port."""
+    """Open a socket on the loopback interface only; port 0: any free port."""
     with socket.socket() as sock:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -126,8 +126,8 @@ def listening(port: int) -> Iterator[socket.socket]:
 
 @asynccontextmanager
 async def serving(recorder: Recorder, sock: socket.socket) -> AsyncIterator[None]:
-    """Take clients meanwhile; what is under way at the end is cut off and recorded as cancelled."""
-    # Its timeout between requests holds from the first byte of a connection on, so that no head may take longer.
+    """Serve clients within the context; requests in flight at the end are aborted and recorded as cancelled."""
+    # The keep-alive timeout applies from the start of a connection, so that it also limits the time of a request head.
     runner = web.AppRunner(
         application(recorder), handler_cancellation=True, access_log=None, keepalive_timeout=recorder.limits.head_s
     )
@@ -135,7 +135,7 @@ async def serving(recorder: Recorder, sock: socket.socket) -> AsyncIterator[None
     assert runner.server
     server = await asyncio.get_running_loop().create_server(runner.server, sock=sock)
     writer = asyncio.create_task(recorder.write())
-    writer.add_done_callback(lambda _: recorder.is_over.set())  # it ends only where nothing can be written
+    writer.add_done_callback(lambda _: recorder.is_over.set())  # it ends only if nothing can be written
     try:
         yield
     finally:
@@ -149,8 +149,8 @@ async def serving(recorder: Recorder, sock: socket.socket) -> AsyncIterator[None
 
 
 async def _finish(recorder: Recorder, writer: asyncio.Task[None]) -> None:
-    """Until all that ended is recorded; raises what recording raised."""
-    drained = asyncio.create_task(recorder.ended.join())
+    """Wait until all completed exchanges are recorded; raises what recording raised."""
+    drained = asyncio.create_task(recorder.finished.join())
     await asyncio.wait({drained, writer}, return_when=asyncio.FIRST_COMPLETED)
     writer.cancel()
     drained.cancel()
@@ -159,16 +159,16 @@ async def _finish(recorder: Recorder, writer: asyncio.Task[None]) -> None:
 
 
 def application(recorder: Recorder) -> web.Application:
-    """Three addresses and no other."""
+    """Return the application with its three paths."""
     app = web.Application(client_max_size=recorder.limits.body_bytes)
-    app.router.add_get(MODELS, recorder.models, allow_head=False)
-    for path in POSTED:
+    app.router.add_get(MODELS_PATH, recorder.models, allow_head=False)
+    for path in POST_PATHS:
         app.router.add_post(path, recorder.post)
     return app
 
 
 async def _until_over(duration_s: float, recorder: Recorder) -> None:
-    """Save the kept text now and then, until the time is over or a signal comes."""
+    """Save the recorded text periodically, until the time is over or a signal arrives."""
     loop, is_over = asyncio.get_running_loop(), recorder.is_over
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, is_over.set)
@@ -177,19 +177,21 @@ async def _until_over(duration_s: float, recorder: Recorder) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(min(SAVE_EVERY_S, ends_s - loop.time())):
                 await is_over.wait()
-        if recorder.kept:
-            await asyncio.to_thread(recorder.kept.save)
+        if recorder.recorded_text:
+            await asyncio.to_thread(recorder.recorded_text.save)
 
 
-def _opening(sock: socket.socket, shown: str, limits: Limits, kept: KeptText | None) -> str:
-    text = f"\nText is kept in {kept.path}." if kept else ""
+def _start_text(
+    sock: socket.socket, token_text: str, limits: RecordingLimits, recorded_text: RecordedText | None
+) -> str:
+    text = f"\nText is stored in {recorded_text.path}." if recorded_text else ""
     return (
         f"Recording for {limits.duration_s / 60:g} minutes; Ctrl-C ends it.\n"
-        f"Base URL: http://{LOOPBACK}:{sock.getsockname()[1]}/v1\nAPI key, {shown}{text}"
+        f"Base URL: http://{LOOPBACK}:{sock.getsockname()[1]}/v1\nAPI key, {token_text}{text}"
     )
 
 
-def _closing(recorder: Recorder) -> str:
-    left_out = recorder.kept.left_out if recorder.kept else 0
-    lost = f" For want of room the text of {left_out} was not kept." if left_out else ""
-    return f"Recorded as load {recorder.load_id}, requests: {recorder.count}.{lost}"
+def _end_text(recorder: Recorder) -> str:
+    left_out = recorder.recorded_text.left_out if recorder.recorded_text else 0
+    omission_text = f" The text of {left_out} was not stored for lack of space." if left_out else ""
+    return f"Recorded as load {recorder.load_id}, requests: {recorder.count}.{omission_text}"

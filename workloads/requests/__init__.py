@@ -1,1 +1,1 @@
-"""One request: sent, read, measured and written down."""
+"""Sends, reads, measures and records one request."""

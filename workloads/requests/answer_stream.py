@@ -1,4 +1,4 @@
-"""Reads one answer of an OpenAI-compatible server: when its tokens arrived, and how many the server reports."""
+"""Reads one answer of an OpenAI-compatible server: arrival times of its pieces, and the server's token counts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workloads.requests.tool_calls import ToolCalls
 
 
 class BadStreamError(PitwallError):
-    """The stream reported an error, or is not what the API says; `kind` is a RequestRecord.error_kind."""
+    """The stream reported an error or violates the API; `kind` is a RequestRecord.error_kind."""
 
     def __init__(self, kind: str, text: str) -> None:
         super().__init__(text)
@@ -22,7 +22,7 @@ class BadStreamError(PitwallError):
 
 
 class Delta(BaseModel):
-    """What an event adds to an answer, or a whole answer's message; servers name thinking in two ways."""
+    """Addition of an event to an answer, or a complete answer's message; servers have two names for thinking."""
 
     content: str | None = None
     reasoning_content: str | None = None
@@ -30,39 +30,39 @@ class Delta(BaseModel):
     tool_calls: JsonValue = None
 
     @property
-    def thinks(self) -> bool:
-        """Whether it is thinking and nothing else."""
+    def is_thinking(self) -> bool:
+        """Whether it contains only thinking."""
         return bool(self.reasoning_content or self.reasoning) and not self.content
 
     def pieces(self) -> list[str]:
-        """What the model wrote, whatever the server takes it for."""
+        """Return everything that the model wrote: thinking, content and tool calls."""
         texts = [text for text in (self.reasoning_content, self.reasoning, self.content) if text]
         return [*texts, json.dumps(self.tool_calls)] if self.tool_calls else texts
 
 
 class Choice(BaseModel):
-    """One entry of an answer's `choices`, of chat and of plain completions."""
+    """Entry of an answer's `choices`, of chat and plain completions."""
 
     delta: Delta = Delta()  # of a stream of /v1/chat/completions
-    message: Delta | None = None  # of a whole answer of it
+    message: Delta | None = None  # of a complete answer of it
     text: str | None = None  # /v1/completions
     finish_reason: str | None = None
 
 
 class CachedTokens(BaseModel):
-    """`prompt_tokens_details`: prompt tokens that came from the prefix cache."""
+    """`prompt_tokens_details`: prompt tokens from the prefix cache."""
 
     cached_tokens: int | None = None
 
 
 class CompletionDetails(BaseModel):
-    """`completion_tokens_details`: tokens of thinking among those of the answer."""
+    """`completion_tokens_details`: thinking tokens included in the completion tokens."""
 
     reasoning_tokens: int | None = None
 
 
 class Usage(BaseModel):
-    """`usage` as OpenAI's API has it: the server's own count of tokens."""
+    """`usage` of OpenAI's API: the server's token counts."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -71,7 +71,7 @@ class Usage(BaseModel):
 
 
 class Timings(BaseModel):
-    """llama.cpp's own counts, in every event when `timings_per_token` is asked for."""
+    """llama.cpp's own counts, in every event if `timings_per_token` is requested."""
 
     predicted_n: int | None = None
     draft_n: int | None = None
@@ -79,20 +79,20 @@ class Timings(BaseModel):
 
 
 class SpeculationCounts(BaseModel):
-    """Draft tokens of one request, as vLLM counts them."""
+    """vLLM's count of draft tokens of one request."""
 
     num_draft_tokens: int | None = None
     num_accepted_draft_tokens: int | None = None
 
 
 class RequestMetrics(BaseModel):
-    """vLLM's of the whole request, in its last event; from 0.32 on, with --per-request-spec-decode-metrics."""
+    """vLLM's metrics of a request, in its last event; since 0.32 with --per-request-spec-decode-metrics."""
 
     speculative_decoding: SpeculationCounts | None = None
 
 
 class StreamEvent(BaseModel):
-    """One `data:` event; what we do not use is ignored, what we use must have its type."""
+    """A `data:` event; unused fields are ignored, used fields must have the right type."""
 
     choices: list[Choice] | None = None
     usage: Usage | None = None
@@ -103,24 +103,24 @@ class StreamEvent(BaseModel):
 
 @dataclass(slots=True)
 class StreamReading:
-    """What has been read so far. Times are of the caller's monotonic clock in seconds.
+    """State of an answer read so far. Times are in seconds of the caller's monotonic clock.
 
-    Tokens are those that the server counts, in `usage` or in llama.cpp's `timings`; chunks are never tokens,
-    for under speculation one chunk may hold several.
+    Tokens are counted by the server, in `usage` or in llama.cpp's `timings`; chunks are never counted as tokens,
+    because with speculation a chunk may contain several.
     """
 
-    text: list[str] = field(default_factory=list)  # all that the model wrote
-    content: list[str] = field(default_factory=list)  # of it the answer
-    thought: list[str] = field(default_factory=list)  # and the thinking, where the server takes it apart
+    text: list[str] = field(default_factory=list)  # everything that the model wrote
+    content: list[str] = field(default_factory=list)  # the answer without thinking
+    thinking: list[str] = field(default_factory=list)  # if the server separates it
     chunks: int = 0
     first_at_s: float | None = None
     last_at_s: float | None = None
     first_chunk_tokens: int | None = None
-    pieces: list[tuple[float, int | None]] = field(default_factory=list)  # (when, tokens by then) of each piece
+    pieces: list[tuple[float, int | None]] = field(default_factory=list)  # (time, cumulative tokens) of each piece
     prompt_tokens: int | None = None
     cached_prompt_tokens: int | None = None
     completion_tokens: int | None = None
-    thinking_tokens: int | None = None  # of the completion: as the server says, else those of pieces that only think
+    thinking_tokens: int | None = None  # from the server, else the tokens of pieces that contain only thinking
     token_source: str | None = None
     tools: ToolCalls = field(default_factory=ToolCalls)
     draft_tokens: int | None = None
@@ -128,24 +128,24 @@ class StreamReading:
     finish_reason: str | None = None
     http_status: int | None = None
     is_done: bool = False
-    waited_s: float | None = None  # for a CPU until the newest line, by our thread since its start
-    longest_wait_s: float | None = None  # for a CPU between two lines: so late may the second one have been read
+    cpu_wait_s: float | None = None  # of this thread until the newest line
+    longest_cpu_wait_s: float | None = None  # between two lines: the maximum delay in reading one
 
-    def note_wait(self, waited_s: float | None) -> None:
-        """Take in how long our thread has waited for a CPU by now."""
-        if waited_s is not None and self.waited_s is not None:
-            self.longest_wait_s = max(self.longest_wait_s or 0.0, waited_s - self.waited_s)
-        self.waited_s = waited_s
+    def note_cpu_wait(self, cpu_wait_s: float | None) -> None:
+        """Record how long this thread has waited for a CPU so far."""
+        if cpu_wait_s is not None and self.cpu_wait_s is not None:
+            self.longest_cpu_wait_s = max(self.longest_cpu_wait_s or 0.0, cpu_wait_s - self.cpu_wait_s)
+        self.cpu_wait_s = cpu_wait_s
 
     @property
     def client_wait_ms(self) -> float | None:
-        return None if self.longest_wait_s is None else round(self.longest_wait_s * 1000, 3)
+        return None if self.longest_cpu_wait_s is None else round(self.longest_cpu_wait_s * 1000, 3)
 
     def take_line(self, line: str, now_s: float) -> bool:
-        """Take one line of the event stream, without its end; True if it carried data. Raises BadStreamError."""
+        """Process one line of the event stream, without its end; returns whether it had data. Raises BadStreamError."""
         name, _, value = line.partition(":")
         value = value.strip()
-        if name == "error":  # how llama.cpp has named an error in mid-stream
+        if name == "error":  # llama.cpp's form of an error within a stream
             raise BadStreamError("http", f"error in the stream: {value}"[:500])
         if name != "data":
             return False
@@ -164,7 +164,7 @@ class StreamReading:
         return True
 
     def take_whole(self, data: bytes) -> None:
-        """Take an answer that did not come as a stream, so that it has no times; raises BadStreamError."""
+        """Process an answer that is not a stream and thus has no times; raises BadStreamError."""
         try:
             answer = StreamEvent.model_validate_json(data)
         except ValidationError as error:
@@ -180,23 +180,23 @@ class StreamReading:
             self._take_text(choice, message)
         self.is_done = True
 
-    def _take_text(self, choice: Choice, said: Delta) -> list[str]:
-        """The pieces of text that a choice brings; in `said` if it is a chat's."""
+    def _take_text(self, choice: Choice, delta: Delta) -> list[str]:
+        """Add and return the pieces of text of a choice; those of a chat are in `delta`."""
         self.finish_reason = choice.finish_reason or self.finish_reason
-        pieces = said.pieces() + ([choice.text] if choice.text else [])
+        pieces = delta.pieces() + ([choice.text] if choice.text else [])
         self.text += pieces
-        self.content += [text for text in (said.content, choice.text) if text]
-        self.thought += [text for text in (said.reasoning_content, said.reasoning) if text]
+        self.content += [text for text in (delta.content, choice.text) if text]
+        self.thinking += [text for text in (delta.reasoning_content, delta.reasoning) if text]
         return pieces
 
     def _take_choice(self, choice: Choice, now_s: float) -> None:
-        """Note a piece; the last one may show no text, for parsers of tools and reasoning hold tokens back."""
+        """Record a piece; the last one may have no text, because tool and reasoning parsers hold tokens back."""
         pieces = self._take_text(choice, choice.delta)
         if choice.delta.tool_calls:
             self.tools.take(choice.delta.tool_calls)
-        if choice.delta.thinks and self.completion_tokens is not None:
-            before = self.pieces[-1][1] if self.pieces else 0
-            self.thinking_tokens = (self.thinking_tokens or 0) + self.completion_tokens - (before or 0)
+        if choice.delta.is_thinking and self.completion_tokens is not None:
+            previous_tokens = self.pieces[-1][1] if self.pieces else 0
+            self.thinking_tokens = (self.thinking_tokens or 0) + self.completion_tokens - (previous_tokens or 0)
         if pieces:
             self.chunks += 1
             if self.first_at_s is None:
@@ -207,25 +207,28 @@ class StreamReading:
             self.pieces.append((now_s, self.completion_tokens))
 
     def chunk_us(self, sent_s: float) -> list[int]:
-        """Microseconds from one piece to the next, the first from sending."""
+        """Return the microseconds between pieces, the first since sending."""
         times = [sent_s, *(at_s for at_s, _ in self.pieces)]
         return [round((later - earlier) * 1e6) for earlier, later in pairwise(times)]
 
     def chunk_tokens(self) -> list[int] | None:
-        """Tokens of each piece; None where the server did not count them as they came."""
+        """Return the tokens of each piece; None if the server did not report counts per piece."""
         counts = [tokens for _, tokens in self.pieces]
         if not counts or any(tokens is None for tokens in counts):
             return None
         return [later - earlier for earlier, later in pairwise([0, *(tokens or 0 for tokens in counts)])]
 
     def _take_counts(self, event: StreamEvent) -> None:
-        """Take over the server's cumulative counts; `usage` wins over `timings` where an event has both."""
+        """Set the server's cumulative counts; `usage` takes precedence over `timings`."""
         timings, usage = event.timings, event.usage
         if timings and timings.predicted_n is not None:
             self.completion_tokens, self.token_source = timings.predicted_n, "timings"
             self.draft_tokens, self.accepted_tokens = timings.draft_n, timings.draft_n_accepted
-        if event.metrics and (drafted := event.metrics.speculative_decoding):
-            self.draft_tokens, self.accepted_tokens = drafted.num_draft_tokens, drafted.num_accepted_draft_tokens
+        if event.metrics and (speculation := event.metrics.speculative_decoding):
+            self.draft_tokens, self.accepted_tokens = (
+                speculation.num_draft_tokens,
+                speculation.num_accepted_draft_tokens,
+            )
         if usage and usage.completion_tokens is not None:
             self.completion_tokens, self.token_source = usage.completion_tokens, "usage"
             self.prompt_tokens = usage.prompt_tokens

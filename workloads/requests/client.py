@@ -17,15 +17,15 @@ from machine.cpu_wait import cpu_wait
 from workloads.plan import Endpoint, Message, PhaseKind, PlannedRequest
 from workloads.requests.answer_stream import StreamReading
 from workloads.requests.exchange import Exchange
-from workloads.requests.sending import Call, error_of, read_stream, read_whole
+from workloads.requests.sending import PostCall, error_of, read_stream, read_whole
 
-TEXTS = ("model", "messages", "prompt", "tools")
+TEXT_FIELDS = ("model", "messages", "prompt", "tools")
 PATHS: dict[Endpoint, str] = {"chat": "/v1/chat/completions", "completions": "/v1/completions"}
 
 
 @dataclass(frozen=True)
-class Target:
-    """Where and how requests are sent; `engine` decides which extensions of the API are asked for."""
+class RequestTarget:
+    """Server and settings of requests; `engine` determines which API extensions are requested."""
 
     run_id: str
     workload: str
@@ -49,8 +49,8 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Which request of the plan this is, and how many run beside it."""
+class RequestPosition:
+    """Position of a request in its load, and its concurrency."""
 
     request_id: str
     load_id: str
@@ -61,37 +61,40 @@ class Place:
     segment: int
     stream: int
     concurrency: int
-    phase_began_s: float  # of the target's monotonic clock
+    phase_began_s: float  # by the target's monotonic clock
 
 
-def request_body(target: Target, request: PlannedRequest, preface: str = "") -> dict[str, JsonValue]:
-    """The JSON to send: the standard's fields, and the engine's own for exact lengths and live token counts.
+def request_body(target: RequestTarget, request: PlannedRequest, preface: str = "") -> dict[str, JsonValue]:
+    """Return the JSON to send: standard fields, and the engine's own for exact lengths and live token counts.
 
-    `preface` goes before the first words, so that no cache of prefixes knows them.
+    `preface` precedes the text, so that no prefix cache has it.
     """
     engine = BY_NAME.get(target.engine)
     sampling: dict[str, JsonValue] = {**request.sampling, **(engine.request_extras if engine else {})}
     if engine is None or not engine.takes_ignore_eos:
-        sampling.pop("ignore_eos", None)  # not in the standard: an unknown server may refuse it
-    said: dict[str, JsonValue] = {"prompt": preface + request.text}
+        sampling.pop("ignore_eos", None)  # not in the standard: an unknown server may reject it
+    body: dict[str, JsonValue] = {"prompt": preface + request.text}
     if target.endpoint == "chat":
         messages = request.messages or ({"role": "user", "content": request.text},)
-        said = {"messages": _with_preface(messages, preface)}
+        body = {"messages": _with_preface(messages, preface)}
     if request.tools:
-        said["tools"] = [dict(tool) for tool in request.tools]
-    said = {"model": target.model, **said, **sampling, "stream": request.is_streamed}
+        body["tools"] = [dict(tool) for tool in request.tools]
+    body = {"model": target.model, **body, **sampling, "stream": request.is_streamed}
     if request.is_streamed:
-        said["stream_options"] = {"include_usage": True, **(engine.stream_options if engine else {})}
-    return said
+        body["stream_options"] = {"include_usage": True, **(engine.stream_options if engine else {})}
+    return body
 
 
 def _with_preface(messages: Sequence[Message], preface: str) -> list[JsonValue]:
-    first, *rest = (dict(message) for message in messages)
-    return [first | ({"content": _prefaced(first.get("content"), preface)} if preface else {}), *rest]
+    first_message, *later_messages = (dict(message) for message in messages)
+    return [
+        first_message | ({"content": _add_preface(first_message.get("content"), preface)} if preface else {}),
+        *later_messages,
+    ]
 
 
-def _prefaced(content: JsonValue, preface: str) -> JsonValue:
-    """A message's content, a text or a list of parts, with the preface before it."""
+def _add_preface(content: JsonValue, preface: str) -> JsonValue:
+    """Return a message's content, a text or a list of parts, with the preface in front."""
     if isinstance(content, list):
         return [{"type": "text", "text": preface}, *content]
     return f"{preface}{content or ''}"
@@ -99,42 +102,44 @@ def _prefaced(content: JsonValue, preface: str) -> JsonValue:
 
 async def exchange(
     session: aiohttp.ClientSession,
-    target: Target,
+    target: RequestTarget,
     request: PlannedRequest,
     preface: str = "",
     reading: StreamReading | None = None,
 ) -> Exchange:
-    """Send the request and read its answer to the end, whatever end that is; only a bug of ours raises.
+    """Send the request and read its answer to the end; failures are returned, not raised.
 
-    `reading` is what the answer is read into, for who looks at it meanwhile.
-    Cancelling the task, once it runs, gives error_kind 'cancelled' and what was counted until then.
+    `reading` receives the answer, for concurrent observers.
+    Cancelling the running task returns error_kind 'cancelled' and what was counted until then.
     """
     reading, body = reading or StreamReading(), request_body(target, request, preface)
     read = read_stream if request.is_streamed else read_whole
     sent_at, sent_s = target.utc_now(), target.mono_s()
-    with cpu_wait() as waited_s:
-        call = Call(target.url, target.headers, body, reading, target.stall_timeout_s, target.mono_s, waited_s)
+    with cpu_wait() as cpu_wait_s:
+        call = PostCall(target.url, target.headers, body, reading, target.stall_timeout_s, target.mono_s, cpu_wait_s)
         kind, text = await error_of(read(session, call), target.request_timeout_s)
     if text and target.api_key:
-        text = text.replace(target.api_key, "<secret>")  # a server may echo it in its refusal
+        text = text.replace(target.api_key, "<secret>")  # a server may echo it in an error
     return Exchange(body, reading, sent_at, sent_s, target.mono_s(), kind, text)
 
 
-def record_of(target: Target, request: PlannedRequest, place: Place, went: Exchange) -> RequestRecord:
-    """The exchange as a record, its text judged for collapse and then forgotten."""
-    reading, sent_s = went.reading, went.sent_s
+def record_of(
+    target: RequestTarget, request: PlannedRequest, position: RequestPosition, finished: Exchange
+) -> RequestRecord:
+    """Return the record of an exchange; its text is checked for collapse and not stored."""
+    reading, sent_s = finished.reading, finished.sent_s
     return RequestRecord(
         run_id=target.run_id,
-        request_id=place.request_id,
+        request_id=position.request_id,
         workload=target.workload,
-        phase=place.phase,
+        phase=position.phase,
         prompt_class=request.prompt_class,
-        stream=place.stream,
-        concurrency=place.concurrency,
-        sent_at=went.sent_at,
+        stream=position.stream,
+        concurrency=position.concurrency,
+        sent_at=finished.sent_at,
         ttft_ms=milliseconds(sent_s, reading.first_at_s),
         decode_ms=milliseconds(reading.first_at_s, reading.last_at_s),
-        total_ms=milliseconds(sent_s, went.ended_s),
+        total_ms=milliseconds(sent_s, finished.ended_s),
         prompt_tokens=reading.prompt_tokens,
         completion_tokens=reading.completion_tokens,
         token_source=reading.token_source,
@@ -143,25 +148,25 @@ def record_of(target: Target, request: PlannedRequest, place: Place, went: Excha
         accepted_tokens=reading.accepted_tokens,
         finish_reason=reading.finish_reason,
         http_status=reading.http_status,
-        error_kind=went.error_kind,
-        error_text=went.error_text,
+        error_kind=finished.error_kind,
+        error_text=finished.error_text,
         prompt_hash=request.prompt_hash,
-        sampling={key: value for key, value in went.body.items() if key not in TEXTS},
-        extra=_extra_of(request, place, reading),
-        load_id=place.load_id,
-        phase_index=place.phase_index,
-        sequence=place.sequence,
-        since_phase_s=round(sent_s - place.phase_began_s, 6),
-        segment=place.segment,
+        sampling={key: value for key, value in finished.body.items() if key not in TEXT_FIELDS},
+        extra=_extra_of(request, position, reading),
+        load_id=position.load_id,
+        phase_index=position.phase_index,
+        sequence=position.sequence,
+        since_phase_s=round(sent_s - position.phase_began_s, 6),
+        segment=position.segment,
         chunk_us=reading.chunk_us(sent_s) if request.is_streamed else None,
         chunk_tokens=reading.chunk_tokens(),
     )
 
 
-def _extra_of(request: PlannedRequest, place: Place, reading: StreamReading) -> dict[str, JsonValue]:
-    """What has no field of its own in a record, the judgement of the text among it."""
+def _extra_of(request: PlannedRequest, position: RequestPosition, reading: StreamReading) -> dict[str, JsonValue]:
+    """Return the values without a field of their own in a record, including the collapse check of the text."""
     return {
-        "phase_title": place.phase_title,
+        "phase_title": position.phase_title,
         "cached_prompt_tokens": reading.cached_prompt_tokens,
         "first_chunk_tokens": reading.first_chunk_tokens,
         "client_wait_ms": reading.client_wait_ms,
@@ -173,5 +178,5 @@ def _extra_of(request: PlannedRequest, place: Place, reading: StreamReading) -> 
 
 
 def milliseconds(start_s: float | None, end_s: float | None) -> float | None:
-    """The time between two moments in ms, to the microsecond; None where one is not known."""
+    """Return the time between two clock readings in ms, rounded to 1 us; None if one is unknown."""
     return None if start_s is None or end_s is None else round((end_s - start_s) * 1000, 3)

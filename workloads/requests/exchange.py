@@ -1,4 +1,4 @@
-"""One request with its answer: what was sent, what was read, and how it ended."""
+"""Result of one request: its body, its answer and its end."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from workloads.requests.answer_stream import StreamReading
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """On the target's clocks; both error fields are None when the answer ended properly."""
+    """A request and its answer, timed by the target's clocks; both error fields are None after a regular end."""
 
-    body: Mapping[str, JsonValue]  # as it was sent
+    body: Mapping[str, JsonValue]  # as sent
     reading: StreamReading
     sent_at: datetime
     sent_s: float

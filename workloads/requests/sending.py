@@ -1,6 +1,6 @@
-"""Posts one request and feeds its answer, an event stream or a whole, to a reading; every failure has a name.
+"""Posts one request and feeds its answer, an event stream or one JSON object, to a reading; failures are classified.
 
-aiohttp, because it costs less than half of the CPU that httpx takes for each event: benchmarks/client_ceiling.py.
+Uses aiohttp, which takes less than half of httpx's CPU time per event: benchmarks/client_ceiling.py.
 """
 
 from __future__ import annotations
@@ -17,23 +17,25 @@ from domain import JsonValue
 from workloads.requests.answer_stream import BadStreamError, StreamReading
 
 CONNECT_TIMEOUT_S = 10.0
-MOST_LINE_BYTES = 16 << 20  # of one event
-MOST_ANSWER_BYTES = 1 << 30
-REFUSAL_BYTES = 64 << 10  # of an answer that is no stream
+MAX_LINE_BYTES = 16 << 20  # of one event
+MAX_ANSWER_BYTES = 1 << 30
+REFUSAL_BYTES = 64 << 10  # of an error response
 REFUSAL_CHARACTERS = 500
 OK = 200
 
 
-def open_session(keeps_s: float | None = None, traces: Sequence[aiohttp.TraceConfig] = ()) -> aiohttp.ClientSession:
-    """A session that goes through no proxy and never reuses a connection: llama.cpp drops reused ones now and then.
+def open_session(keepalive_s: float | None = None, traces: Sequence[aiohttp.TraceConfig] = ()) -> aiohttp.ClientSession:
+    """Return a session without proxy, cookies and connection reuse: llama.cpp occasionally drops reused connections.
 
-    With `keeps_s` one that nobody uses is kept so long. It follows no redirect's cookies, and unpacks nothing: what we
-    did not ask to be packed is refused.
+    With `keepalive_s` idle connections are reused for that long. Nothing is unpacked: packed answers, which are not
+    requested, are refused.
     """
-    kept: dict[str, Any] = {"force_close": True} if keeps_s is None else {"keepalive_timeout": keeps_s}
+    connection_options: dict[str, Any] = (
+        {"force_close": True} if keepalive_s is None else {"keepalive_timeout": keepalive_s}
+    )
     return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=0, **kept),
-        timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_S),  # stalls are seen per event
+        connector=aiohttp.TCPConnector(limit=0, **connection_options),
+        timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_S),  # stalls are detected per event
         cookie_jar=aiohttp.DummyCookieJar(),
         headers={"Accept-Encoding": "identity"},
         auto_decompress=False,
@@ -43,8 +45,8 @@ def open_session(keeps_s: float | None = None, traces: Sequence[aiohttp.TraceCon
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """One request as it is posted, and who takes its answer in."""
+class PostCall:
+    """A request to post, and the reading that receives its answer."""
 
     url: str
     headers: Mapping[str, str]
@@ -52,11 +54,11 @@ class Call:
     reading: StreamReading
     stall_timeout_s: float  # without a single event
     mono_s: Callable[[], float]
-    waited_s: Callable[[], float | None]  # for a CPU, by our thread so far
+    cpu_wait_s: Callable[[], float | None]  # of this thread so far
 
 
 async def error_of(stream: Awaitable[None], limit_s: float) -> tuple[str | None, str | None]:
-    """Await the stream; its error kind and one sentence, or two Nones when it came to its proper end."""
+    """Await the stream; returns its error kind and one sentence, or two Nones after a regular end."""
     try:
         async with asyncio.timeout(limit_s):
             await stream
@@ -69,46 +71,46 @@ async def error_of(stream: Awaitable[None], limit_s: float) -> tuple[str | None,
     return None, None
 
 
-async def read_stream(session: aiohttp.ClientSession, call: Call) -> None:
+async def read_stream(session: aiohttp.ClientSession, call: PostCall) -> None:
     """Post the body and feed every line of the answer to the reading; raises BadStreamError."""
     loop = asyncio.get_running_loop()
-    call.reading.note_wait(call.waited_s())
+    call.reading.note_cpu_wait(call.cpu_wait_s())
     async with _answer(session, call) as (response, patience):
-        lines = LineCutter()
+        lines = AnswerLineSplitter()
         async for data in response.content.iter_any():
-            call.reading.note_wait(call.waited_s())
+            call.reading.note_cpu_wait(call.cpu_wait_s())
             now_s = call.mono_s()
-            carried = [call.reading.take_line(line, now_s) for line in lines.cut(data)]
-            if any(carried):
+            has_data = [call.reading.take_line(line, now_s) for line in lines.cut(data)]
+            if any(has_data):
                 patience.reschedule(loop.time() + call.stall_timeout_s)
     if not (call.reading.is_done or call.reading.finish_reason):
         raise BadStreamError("closed", f"the stream ended without a finish reason, after {call.reading.chunks} chunks")
 
 
-async def read_whole(session: aiohttp.ClientSession, call: Call) -> None:
-    """Post the body and give the answer, which is one JSON object, to the reading; raises BadStreamError."""
-    call.reading.note_wait(call.waited_s())
+async def read_whole(session: aiohttp.ClientSession, call: PostCall) -> None:
+    """Post the body and feed the answer, one JSON object, to the reading; raises BadStreamError."""
+    call.reading.note_cpu_wait(call.cpu_wait_s())
     data = bytearray()
     async with _answer(session, call) as (response, _):
         async for piece in response.content.iter_any():
             data += piece
-            if len(data) > MOST_LINE_BYTES:
-                raise BadStreamError("malformed", f"more than {MOST_LINE_BYTES >> 20} MiB in one answer")
-    call.reading.note_wait(call.waited_s())
+            if len(data) > MAX_LINE_BYTES:
+                raise BadStreamError("malformed", f"more than {MAX_LINE_BYTES >> 20} MiB in one answer")
+    call.reading.note_cpu_wait(call.cpu_wait_s())
     call.reading.take_whole(bytes(data))
 
 
 @asynccontextmanager
 async def _answer(
-    session: aiohttp.ClientSession, call: Call
+    session: aiohttp.ClientSession, call: PostCall
 ) -> AsyncIterator[tuple[aiohttp.ClientResponse, asyncio.Timeout]]:
-    """The answer to the body, its head checked, and how long it may still be silent; raises BadStreamError."""
+    """Yield the response after checking its head, and the timeout for silence; raises BadStreamError."""
     try:
-        async with asyncio.timeout(call.stall_timeout_s) as patience:
+        async with asyncio.timeout(call.stall_timeout_s) as silence_limit:
             async with session.post(call.url, json=call.body, headers=call.headers, allow_redirects=False) as response:
                 call.reading.http_status = response.status
                 await _check_head(response)
-                yield response, patience
+                yield response, silence_limit
     except aiohttp.ConnectionTimeoutError as error:
         raise BadStreamError("timeout", f"no connection after {CONNECT_TIMEOUT_S:g} s") from error
     except TimeoutError as error:
@@ -124,21 +126,23 @@ async def _check_head(response: aiohttp.ClientResponse) -> None:
     if response.status != OK:
         text = (await response.content.read(REFUSAL_BYTES)).decode(errors="replace")
         raise BadStreamError("http", f"HTTP {response.status}: {text[:REFUSAL_CHARACTERS]}")
-    if (packing := response.headers.get("Content-Encoding", "identity")) != "identity":
-        raise BadStreamError("malformed", f"the answer is packed ({packing[:40]}), which was not asked for")
+    if (encoding := response.headers.get("Content-Encoding", "identity")) != "identity":
+        raise BadStreamError(
+            "malformed", f"the answer has the content encoding {encoding[:40]}, which was not requested"
+        )
 
 
-class LineCutter:
-    """Cuts an answer into lines as it comes; raises BadStreamError where a line or the whole has no end in sight."""
+class AnswerLineSplitter:
+    """Splits an answer into lines as it arrives; raises BadStreamError if a line or the answer exceeds its limit."""
 
     def __init__(self) -> None:
         self._partial = b""
-        self._taken_bytes = 0
+        self._received_bytes = 0
 
     def cut(self, data: bytes) -> Iterator[str]:
-        """The lines that this piece completes, without their ends."""
-        self._taken_bytes += len(data)
-        *whole, self._partial = (self._partial + data).split(b"\n")
-        if len(self._partial) > MOST_LINE_BYTES or self._taken_bytes > MOST_ANSWER_BYTES:
-            raise BadStreamError("malformed", f"more than {MOST_LINE_BYTES >> 20} MiB in one event, or 1 GiB in all")
-        return (line.decode(errors="replace").rstrip("\r") for line in whole)
+        """Return the lines that this piece completes, without their ends."""
+        self._received_bytes += len(data)
+        *lines, self._partial = (self._partial + data).split(b"\n")
+        if len(self._partial) > MAX_LINE_BYTES or self._received_bytes > MAX_ANSWER_BYTES:
+            raise BadStreamError("malformed", f"more than {MAX_LINE_BYTES >> 20} MiB in one event, or 1 GiB in all")
+        return (line.decode(errors="replace").rstrip("\r") for line in lines)

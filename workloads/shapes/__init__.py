@@ -1,1 +1,1 @@
-"""The shapes of load, each a plan of requests: how many at once, how long, when they arrive."""
+"""Shapes of load, each a plan of requests: concurrency, lengths, arrival times."""

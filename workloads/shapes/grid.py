@@ -1,4 +1,4 @@
-"""'grid': every combination of prompt length, answer length, depth of the context and concurrency, n times."""
+"""'grid': every combination of prompt length, answer length, context depth and concurrency, n times."""
 
 from __future__ import annotations
 
@@ -8,35 +8,35 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field, model_validator
 
+from workloads.natural_text import SeededText
 from workloads.plan import Params, Phase, Plan, PlannedRequest, Workload
-from workloads.texts.natural_text import DrawnText
 
-MOST_POINTS = 200
+MAX_POINTS = 200
 Length = Annotated[int, Field(ge=1, le=1_000_000)]
 Depth = Annotated[int, Field(ge=0, le=1_000_000)]
 Streams = Annotated[int, Field(ge=1, le=512)]
 
 
 class GridParams(Params):
-    """What can be set of 'grid'; lengths in tokens."""
+    """Parameters of 'grid'; lengths in tokens."""
 
     prompt_tokens: tuple[Length, ...] = (512, 2048)
     output_tokens: tuple[Length, ...] = (128,)
     depth_tokens: tuple[Depth, ...] = (0,)
     concurrency: tuple[Streams, ...] = (1,)
-    repeats: int = Field(default=3, ge=1, le=100)  # of each point; one more goes before them and does not count
+    repeats: int = Field(default=3, ge=1, le=100)  # of each point, after an extra one that does not count
     temperature: float = Field(default=0.0, ge=0.0, le=2.0)
 
     @model_validator(mode="after")
-    def has_an_end(self) -> GridParams:
-        """Refuse a grid of more than MOST_POINTS points; raises ValueError, for pydantic."""
-        if len(list(points(self))) > MOST_POINTS:
-            raise ValueError(f"that is more than {MOST_POINTS} points")
+    def check_size(self) -> GridParams:
+        """Reject a grid of more than MAX_POINTS points; raises ValueError for pydantic."""
+        if len(list(points(self))) > MAX_POINTS:
+            raise ValueError(f"that is more than {MAX_POINTS} points")
         return self
 
 
-class Point(NamedTuple):
-    """One combination."""
+class GridPoint(NamedTuple):
+    """One combination of the parameters; its fields are keys of `facts`."""
 
     prompt_tokens: int
     output_tokens: int
@@ -45,7 +45,7 @@ class Point(NamedTuple):
 
     @property
     def title(self) -> str:
-        """'pp2048 tg128 d0 c1', in the letters that llama-bench and llama-benchy use."""
+        """'pp2048 tg128 d0 c1', in the notation of llama-bench and llama-benchy."""
         return f"{self.kind} c{self.concurrency}"
 
     @property
@@ -53,37 +53,37 @@ class Point(NamedTuple):
         return f"pp{self.prompt_tokens} tg{self.output_tokens} d{self.depth_tokens}"
 
 
-def points(params: GridParams) -> Iterator[Point]:
-    """Shallow and few at once first: what fails for want of memory fails last."""
+def points(params: GridParams) -> Iterator[GridPoint]:
+    """Yield the points, low concurrency and shallow context first, so that points that run out of memory come last."""
     axes = (params.concurrency, params.depth_tokens, params.prompt_tokens, params.output_tokens)
-    return (Point(pp, tg, depth, streams) for streams, depth, pp, tg in product(*axes))
+    return (GridPoint(pp, tg, depth, streams) for streams, depth, pp, tg in product(*axes))
 
 
 def build(params: GridParams) -> Plan:
-    """Two phases a point: a request a stream that does not count, then `repeats` requests a stream.
+    """Return a plan of two phases per point: one warm-up request per stream, then `repeats` requests per stream.
 
-    The context stands before the prompt and is the same for all requests of a point; the prompts all differ.
+    The context precedes the prompt and is the same for all requests of a point; all prompts differ.
     """
     return [phase for point in points(params) for phase in _phases(params, point)]
 
 
-def _phases(params: GridParams, point: Point) -> list[Phase]:
+def _phases(params: GridParams, point: GridPoint) -> list[Phase]:
     count = point.concurrency * (params.repeats + 1)
     requests = [_request(params, point, number) for number in range(count)]
-    first, rest = tuple(requests[: point.concurrency]), tuple(requests[point.concurrency :])
+    warmup_requests, measured_requests = tuple(requests[: point.concurrency]), tuple(requests[point.concurrency :])
     return [
-        Phase(f"{point.title}, first", "warmup", point.concurrency, first),
-        Phase(point.title, "measure", point.concurrency, rest),
+        Phase(f"{point.title}, first", "warmup", point.concurrency, warmup_requests),
+        Phase(point.title, "measure", point.concurrency, measured_requests),
     ]
 
 
-def _request(params: GridParams, point: Point, number: int) -> PlannedRequest:
+def _request(params: GridParams, point: GridPoint, number: int) -> PlannedRequest:
     return PlannedRequest(
         point.kind,
         "",
-        params.sampled(point.output_tokens, params.temperature, ignore_eos=True),
-        context=DrawnText(f"{params.seed} context", point.depth_tokens) if point.depth_tokens else None,
-        drawn=DrawnText(f"{params.seed} {point.title} {number}", point.prompt_tokens),
+        params.sampling_for(point.output_tokens, params.temperature, ignore_eos=True),
+        context=SeededText(f"{params.seed} context", point.depth_tokens) if point.depth_tokens else None,
+        seeded_prompt=SeededText(f"{params.seed} {point.title} {number}", point.prompt_tokens),
         facts={"point": point.title, **point._asdict()},
     )
 

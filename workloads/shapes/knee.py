@@ -1,4 +1,4 @@
-"""'knee': finds how many users a server holds: steps of rising concurrency under latency limits."""
+"""'knee': finds how many users a server can serve within latency limits, by steps of rising concurrency."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from analysis.loads.load_results import DEFINITION
 from analysis.loads.requests import aggregates
 from load_records import RequestRecord, Result
 from reasons import Code, Reason, write_reasons
+from workloads.natural_text import SeededText
 from workloads.plan import Params, Phase, Plan, PlannedRequest, Workload
-from workloads.texts.natural_text import DrawnText
 
 P95 = 0.95
 
 
 class KneeParams(Params):
-    """What can be set of 'knee': the latency limits (95th percentile) and where the search begins and ends."""
+    """Parameters of 'knee': the latency limits (95th percentile) and the range of the search."""
 
     ttft_p95_ms: float = Field(default=2000.0, gt=0.0)
     tpot_p95_ms: float = Field(default=100.0, gt=0.0)
@@ -35,37 +35,39 @@ class KneeParams(Params):
 
 
 def build(params: KneeParams) -> Plan:
-    """A warm-up and the lowest rung; the others follow from what was measured."""
+    """Return a plan of the warm-up and the lowest rung; the others follow from the measurements."""
     return [Phase("Warm-up", "warmup", 1, (_request(params, "warm"),)), rung(params, params.lowest)]
 
 
 def rung(params: KneeParams, users: int) -> Phase:
-    """So many users at once, each with its requests one after the other."""
+    """Return the phase of this many concurrent users, each sending its requests one after the other."""
     count = users * params.requests_per_user
     requests = tuple(_request(params, f"{users} {number}") for number in range(count))
     return Phase(f"{users} at once", "measure", users, requests)
 
 
 def _request(params: KneeParams, name: str) -> PlannedRequest:
-    sampling = params.sampled(params.output_tokens, params.temperature, ignore_eos=True)
-    return PlannedRequest("Traffic", "", sampling, drawn=DrawnText(f"{params.seed} {name}", params.prompt_tokens))
+    sampling = params.sampling_for(params.output_tokens, params.temperature, ignore_eos=True)
+    return PlannedRequest(
+        "Traffic", "", sampling, seeded_prompt=SeededText(f"{params.seed} {name}", params.prompt_tokens)
+    )
 
 
-def by_users(records: Sequence[RequestRecord]) -> dict[int, list[RequestRecord]]:
-    """The measured requests of each rung, lowest first."""
+def group_by_users(records: Sequence[RequestRecord]) -> dict[int, list[RequestRecord]]:
+    """Return the measured requests of each rung, lowest first."""
     measured = sorted((r for r in records if r.phase == "measure"), key=lambda r: r.concurrency)
     return {users: list(group) for users, group in groupby(measured, key=lambda r: r.concurrency)}
 
 
-def further(params: KneeParams, records: Sequence[RequestRecord]) -> Phase | None:
-    """The rung to try next."""
-    tried = {users: holds(params, group) for users, group in by_users(records).items()}
-    users = next_rung(tried, params.lowest, params.most)
-    return None if users is None or users in tried else rung(params, users)
+def next_phase(params: KneeParams, records: Sequence[RequestRecord]) -> Phase | None:
+    """Return the rung to try next."""
+    keeps_limits = {users: is_within_limits(params, group) for users, group in group_by_users(records).items()}
+    users = next_rung(keeps_limits, params.lowest, params.most)
+    return None if users is None or users in keeps_limits else rung(params, users)
 
 
-def holds(params: KneeParams, requests: Sequence[RequestRecord]) -> bool:
-    """Whether these requests all ended well within both limits at their 95th percentile."""
+def is_within_limits(params: KneeParams, requests: Sequence[RequestRecord]) -> bool:
+    """Return whether all requests succeeded and their 95th percentiles are within both limits."""
     ttft = [r.ttft_ms for r in requests if r.ttft_ms is not None and r.error_kind is None]
     tpot = [value for r in requests if r.error_kind is None and (value := _tpot_ms(r)) is not None]
     if len(ttft) < len(requests) or len(tpot) < len(requests):
@@ -74,34 +76,34 @@ def holds(params: KneeParams, requests: Sequence[RequestRecord]) -> bool:
 
 
 def _tpot_ms(request: RequestRecord) -> float | None:
-    """As who waits for it sees it: 0 of an answer whose pieces were all read at once; None where it is not known."""
+    """Return the time per output token as the client sees it: 0 if all pieces were read at once, None if unknown."""
     if not is_whole(request) or request.decode_ms is None:
         return None
     return request.decode_ms / max(1, decode_tokens(request))
 
 
-def is_good(params: KneeParams, request: RequestRecord) -> bool:
-    """Whether one request ended well within both limits."""
+def is_request_within_limits(params: KneeParams, request: RequestRecord) -> bool:
+    """Return whether the request succeeded within both limits."""
     tpot = _tpot_ms(request)
     if request.error_kind is not None or request.ttft_ms is None or tpot is None:
         return False
     return request.ttft_ms <= params.ttft_p95_ms and tpot <= params.tpot_p95_ms
 
 
-def conclude(params: KneeParams, load_id: str, now: datetime, records: Sequence[RequestRecord]) -> list[Result]:
-    """The users that it holds, and of each rung the requests a second that kept both limits (goodput)."""
-    rungs = by_users(records)
+def knee_results(params: KneeParams, load_id: str, now: datetime, records: Sequence[RequestRecord]) -> list[Result]:
+    """Return the number of users within limits, and the goodput of each rung (requests/s within both limits)."""
+    rungs = group_by_users(records)
     if not rungs:
         return []
     run_id = records[0].run_id
     rows = [_goodput(params, run_id, load_id, now, users, group) for users, group in rungs.items()]
-    held = knee({users: holds(params, group) for users, group in rungs.items()})
+    users_held = knee({users: is_within_limits(params, group) for users, group in rungs.items()})
     limits = {"ttft_ms": f"{params.ttft_p95_ms:g}", "tpot_ms": f"{params.tpot_p95_ms:g}"}
-    why = [] if held is not None else [Reason(Code.LOWEST_RUNG_BROKE, values={"users": min(rungs)})]
-    why.append(Reason(Code.LIMITS_AT_P95, values=limits))
+    reasons = [] if users_held is not None else [Reason(Code.LOWEST_RUNG_BROKE, values={"users": min(rungs)})]
+    reasons.append(Reason(Code.LIMITS_AT_P95, values=limits))
     total = Result(
-        run_id, load_id, now, "knee", "users_held", "max", "users", DEFINITION, held, len(rungs),
-        reason=write_reasons(why),
+        run_id, load_id, now, "knee", "users_held", "max", "users", DEFINITION, users_held, len(rungs),
+        reason=write_reasons(reasons),
     )  # fmt: skip
     return [*rows, total]
 
@@ -109,22 +111,22 @@ def conclude(params: KneeParams, load_id: str, now: datetime, records: Sequence[
 def _goodput(
     params: KneeParams, run_id: str, load_id: str, now: datetime, users: int, group: Sequence[RequestRecord]
 ) -> Result:
-    found = aggregates(group)
-    good = sum(is_good(params, request) for request in group)
-    value = good / found.wall_s if found.wall_s else None
+    totals = aggregates(group)
+    good_count = sum(is_request_within_limits(params, request) for request in group)
+    value = good_count / totals.wall_s if totals.wall_s else None
     point = str(group[0].extra.get("phase_title"))
     return Result(
         run_id, load_id, now, point, "goodput_rps", "mean", "requests/s", DEFINITION, value, len(group),
-        concurrency=users, reason=write_reasons([found.reason] if found.reason else []),
+        concurrency=users, reason=write_reasons([totals.reason] if totals.reason else []),
     )  # fmt: skip
 
 
 KNEE = Workload(
     name="knee",
-    title="How many users does it hold?",
-    summary="Doubles the users until a limit of latency is broken, then closes in on the most that it holds.",
+    title="How many users can it serve?",
+    summary="Doubles the users until a latency limit is exceeded, then narrows down the highest number within limits.",
     params_type=KneeParams,
     build=build,
-    further=further,
-    conclude=conclude,
+    next_phase=next_phase,
+    conclude=knee_results,
 )

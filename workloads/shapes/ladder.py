@@ -11,7 +11,7 @@ from workloads.texts import prompts
 
 
 class LadderParams(Params):
-    """What can be set of 'ladder'; a rung is a number of requests at once."""
+    """Parameters of 'ladder'; a rung is a number of concurrent requests."""
 
     tokens: int = Field(default=256, ge=1)
     temperature: float = Field(default=0.0, ge=0.0, le=2.0)
@@ -20,8 +20,8 @@ class LadderParams(Params):
 
 
 def build(params: LadderParams) -> Plan:
-    """A warm-up, then one phase per rung with `repeats` requests for each of its streams."""
-    request = PlannedRequest("Single", prompts.SINGLE, params.sampled(params.tokens, params.temperature, True))
+    """Return a plan of a warm-up, then one phase per rung with `repeats` requests for each of its streams."""
+    request = PlannedRequest("Single", prompts.SINGLE, params.sampling_for(params.tokens, params.temperature, True))
     rungs = [
         Phase(f"{concurrency} at once", "measure", concurrency, (request,) * concurrency * params.repeats)
         for concurrency in params.rungs

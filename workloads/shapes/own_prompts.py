@@ -1,4 +1,4 @@
-"""'own-prompts': the user's own prompts, typed or from a file, so many users at once."""
+"""'own-prompts': the user's own prompts, typed or from a file, at a given concurrency."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from workloads.texts.prompts import SINGLE
 
 
 class OwnPromptParams(Params):
-    """What can be set of 'own-prompts'."""
+    """Parameters of 'own-prompts'."""
 
-    prompts: str = Field(default=SINGLE, max_length=65_536)  # a line each
-    file: str = Field(default="", max_length=4096)  # in their place; on the machine that Pitwall runs on
-    output_tokens: int = Field(default=512, ge=1, le=1_000_000)  # at most, unless the file says another number
+    prompts: str = Field(default=SINGLE, max_length=65_536)  # one per line
+    file: str = Field(default="", max_length=4096)  # replaces them; on Pitwall's machine
+    output_tokens: int = Field(default=512, ge=1, le=1_000_000)  # at most, unless the file has another number
     ignore_eos: bool = False
     temperature: float = Field(default=0.0, ge=0.0, le=2.0)
     concurrency: int = Field(default=1, ge=1, le=512)
@@ -23,15 +23,15 @@ class OwnPromptParams(Params):
 
 
 def build(params: OwnPromptParams) -> Plan:
-    """The first prompts as a warm-up, then all of them, round by round; raises PlanError for a file of another kind."""
+    """Return a plan of the first prompts as warm-up, then all prompts in rounds; raises PlanError for a bad file."""
     requests = tuple(
         PlannedRequest(
-            one.prompt_class,
-            one.prompt,
-            params.sampled(one.max_tokens or params.output_tokens, params.temperature, params.ignore_eos),
-            messages=tuple(one.messages),
+            own_prompt.prompt_class,
+            own_prompt.prompt,
+            params.sampling_for(own_prompt.max_tokens or params.output_tokens, params.temperature, params.ignore_eos),
+            messages=tuple(own_prompt.messages),
         )
-        for one in (read_prompts(params.file) if params.file else typed_prompts(params.prompts))
+        for own_prompt in (read_prompts(params.file) if params.file else typed_prompts(params.prompts))
     )
     warmup = (requests * params.warmup_requests)[: params.warmup_requests]
     title = "one at a time" if params.concurrency == 1 else f"{params.concurrency} at once"
@@ -42,7 +42,7 @@ def build(params: OwnPromptParams) -> Plan:
 OWN_PROMPTS = Workload(
     name="own-prompts",
     title="Own prompts",
-    summary="Prompts of yours, a line each, or from a file of lines, or JSON lines with prompt or messages.",
+    summary="Your prompts, one per line, or from a file of lines, or JSON lines with prompt or messages.",
     params_type=OwnPromptParams,
     build=build,
 )

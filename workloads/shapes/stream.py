@@ -1,4 +1,4 @@
-"""'demo-stream': a few streams one after the other, half of them predictable text and half creative."""
+"""'demo-stream': a few sequential streams, half of them predictable text and half creative."""
 
 from __future__ import annotations
 
@@ -11,11 +11,16 @@ from workloads.plan import Params, Phase, Plan, PlannedRequest, Workload
 from workloads.texts import prompts
 
 PromptClass = Literal["predictable", "creative"]
-ORDER: tuple[PromptClass, ...] = ("predictable", "creative", "creative", "predictable")  # so that drift hits both alike
+ORDER: tuple[PromptClass, ...] = (
+    "predictable",
+    "creative",
+    "creative",
+    "predictable",
+)  # so that drift affects both equally
 
 
 class StreamParams(Params):
-    """What can be set of 'demo-stream'."""
+    """Parameters of 'demo-stream'."""
 
     requests: int = Field(default=8, ge=1, le=1000)
     tokens: int = Field(default=1000, ge=1)
@@ -25,11 +30,11 @@ class StreamParams(Params):
 
 
 def build(params: StreamParams) -> Plan:
-    """A warm-up, then `requests` requests of exactly `tokens` tokens, one at a time."""
+    """Return a plan of a warm-up, then `requests` requests of exactly `tokens` tokens, one at a time."""
     temperature = {"predictable": params.predictable_temperature, "creative": params.creative_temperature}
 
     def request(prompt_class: PromptClass, prompt: str, tokens: int) -> PlannedRequest:
-        return PlannedRequest(prompt_class, prompt, params.sampled(tokens, temperature[prompt_class], True))
+        return PlannedRequest(prompt_class, prompt, params.sampling_for(tokens, temperature[prompt_class], True))
 
     pairs = islice(zip(cycle(ORDER), cycle(prompts.DEMO), strict=False), params.requests)
     warmup = (request("predictable", prompts.WARMUP, params.warmup_tokens),)

@@ -1,1 +1,1 @@
-"""Suites of cases with a right answer, tools and pictures, and what becomes of each case."""
+"""Suites of cases with a right answer (tool calls, pictures), and their results."""

@@ -1,4 +1,4 @@
-"""The result of one case of a suite as a check, its exchange cut to a limit; and the refusals common to all suites."""
+"""Converts the result of a suite's case to a check with a shortened exchange; handles refusals for all suites."""
 
 from __future__ import annotations
 
@@ -7,23 +7,25 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from domain import JsonValue
-from load_records import Check
-from workloads.plan import Case, Verdict
-from workloads.process.job import Job
+from load_records import SuiteCheck
+from workloads.job import LoadJob
+from workloads.plan import Case, CaseVerdict
 from workloads.requests.exchange import Exchange
 
-MOST_CHARACTERS = 2000  # of each text that a check keeps
-MOST_STEPS = 4  # of a case
-MOST_ITEMS = 16  # of each list that a check keeps
+MAX_CHARS = 2000  # of each text in a check
+MAX_STEPS = 4  # per case
+MAX_ITEMS = 16  # of each list in a check
 STREAMED, WHOLE = "streaming", "whole"
-LACKS = re.compile(r"not (be )?(support|implement|enabl|available)|unsupported|requires?\b|mmproj", re.IGNORECASE)
-NOT_ASKED = ("refused", "timeout", "cancelled")  # the server was not reached, or did not come to an answer
+UNSUPPORTED = re.compile(r"not (be )?(support|implement|enabl|available)|unsupported|requires?\b|mmproj", re.IGNORECASE)
+NOT_REACHED = ("refused", "timeout", "cancelled")  # the server was not reached or did not answer
 
 
-def check_of(case: Case, went: Sequence[Exchange], job: Job, load_id: str, now: datetime) -> Check:
-    """The check that a case ends with. `went`: its exchanges, oldest first, at least one."""
-    verdict = not_tried(went[0]) or broken(went[-1]) or case.judge(went, job.reasoning_parser)
-    return Check(
+def check_of(case: Case, exchanges: Sequence[Exchange], job: LoadJob, load_id: str, now: datetime) -> SuiteCheck:
+    """Return the check of a completed case. `exchanges`: oldest first, at least one."""
+    verdict = (
+        untested_verdict(exchanges[0]) or failure_verdict(exchanges[-1]) or case.judge(exchanges, job.reasoning_parser)
+    )
+    return SuiteCheck(
         run_id=job.run_id,
         load_id=load_id,
         ts=now,
@@ -32,48 +34,52 @@ def check_of(case: Case, went: Sequence[Exchange], job: Job, load_id: str, now: 
         mode=case.mode,
         is_pass=verdict.is_pass,
         why=verdict.why,
-        exchange={"steps": [_shown(one) for one in went[:MOST_STEPS]]},
+        exchange={"steps": [_step_json(exchange) for exchange in exchanges[:MAX_STEPS]]},
     )
 
 
-def not_tried(first: Exchange) -> Verdict | None:
-    """Where the server refused the first request as such: it cannot do this, or was not there."""
-    if first.error_kind in NOT_ASKED or (first.error_kind == "http" and _is_refusal(first)):
-        return Verdict(None, first.error_text)
+def untested_verdict(exchange: Exchange) -> CaseVerdict | None:
+    """Return the verdict 'not tested' if the server rejected the first request or was not reached, else None."""
+    if exchange.error_kind in NOT_REACHED or (exchange.error_kind == "http" and _is_refusal(exchange)):
+        return CaseVerdict(None, exchange.error_text)
     return None
 
 
-def _is_refusal(one: Exchange) -> bool:
-    """A request that the server does not take; an error of its own only where it says what it lacks."""
-    is_clients = 400 <= (one.reading.http_status or 0) < 500
-    return is_clients or bool(LACKS.search(one.error_text or ""))
+def _is_refusal(exchange: Exchange) -> bool:
+    """Return whether the server rejected the request; a server error counts only if it names a missing feature."""
+    is_client_error = 400 <= (exchange.reading.http_status or 0) < 500
+    return is_client_error or bool(UNSUPPORTED.search(exchange.error_text or ""))
 
 
-def broken(last: Exchange) -> Verdict | None:
-    """The verdict on a case whose last request failed; None where it did not."""
-    return Verdict(False, last.error_text) if last.error_kind else None
+def failure_verdict(exchange: Exchange) -> CaseVerdict | None:
+    """Return the verdict on a case whose last request failed, else None."""
+    return CaseVerdict(False, exchange.error_text) if exchange.error_kind else None
 
 
-def _shown(one: Exchange) -> JsonValue:
-    reading = one.reading
+def _step_json(exchange: Exchange) -> JsonValue:
+    reading = exchange.reading
     calls: list[JsonValue] = [
         {"id": call.id, "name": call.name, "arguments": call.arguments} for call in reading.tools.ordered
     ]
     answer: Mapping[str, JsonValue] = {
         "content": "".join(reading.content),
-        "reasoning": "".join(reading.thought),
+        "reasoning": "".join(reading.thinking),
         "tool_calls": calls,
         "finish_reason": reading.finish_reason,
-        "error": one.error_text,
+        "error": exchange.error_text,
     }
-    asked = {"messages": one.body.get("messages"), "tools": one.body.get("tools"), "stream": one.body.get("stream")}
-    return {"asked": cut(asked), "answered": cut({name: value for name, value in answer.items() if value})}
+    request = {
+        "messages": exchange.body.get("messages"),
+        "tools": exchange.body.get("tools"),
+        "stream": exchange.body.get("stream"),
+    }
+    return {"asked": shorten(request), "answered": shorten({name: value for name, value in answer.items() if value})}
 
 
-def cut(value: JsonValue) -> JsonValue:
-    """The same with every text cut to a bound, and every list."""
+def shorten(value: JsonValue) -> JsonValue:
+    """Return the value with every text and list shortened to a limit."""
     if isinstance(value, str):
-        return value if len(value) <= MOST_CHARACTERS else value[:MOST_CHARACTERS] + "…"
+        return value if len(value) <= MAX_CHARS else value[:MAX_CHARS] + "…"
     if isinstance(value, list):
-        return [cut(one) for one in value[:MOST_ITEMS]]
-    return {str(name)[:100]: cut(one) for name, one in value.items()} if isinstance(value, dict) else value
+        return [shorten(item) for item in value[:MAX_ITEMS]]
+    return {str(name)[:100]: shorten(item) for name, item in value.items()} if isinstance(value, dict) else value

@@ -1,4 +1,4 @@
-"""A picture that Pitwall draws itself: a house in a landscape, its places and colours drawn from a seed, as PNG."""
+"""Draws a picture of a house in a landscape as PNG, with positions and colours from a seed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import zlib
 from math import isqrt
 
 Color = tuple[int, int, int]
-SIDE = 448  # pixels; a multiple of the patches of most vision towers
+SIDE = 448  # pixels; a multiple of the patch size of most vision encoders
 HORIZON = 300
 SKIES: tuple[Color, ...] = ((150, 205, 250), (120, 180, 240), (175, 215, 245))
 GROUNDS: tuple[Color, ...] = ((70, 150, 60), (95, 165, 75), (60, 130, 70))
@@ -19,62 +19,62 @@ SUN, TRUNK, LEAVES, DOOR, GLASS = (255, 215, 40), (110, 70, 35), (25, 95, 35), (
 
 
 class Canvas:
-    """Rows of RGB pixels; shapes are cut at its edges."""
+    """Rows of RGB pixels; shapes are clipped at the edges."""
 
     def __init__(self, color: Color) -> None:
         self._rows = [bytearray(bytes(color) * SIDE) for _ in range(SIDE)]
 
-    def rectangle(self, left: int, top: int, width: int, height: int, color: Color) -> None:
-        """Fill it from its top left corner on; pixels, y downwards."""
+    def rectangle(self, left_x: int, top: int, width: int, height: int, color: Color) -> None:
+        """Fill a rectangle, given by its top left corner; in pixels, y downwards."""
         for y in range(top, top + height):
-            self._span(y, left, left + width, color)
+            self._span(y, left_x, left_x + width, color)
 
     def circle(self, x: int, y: int, radius: int, color: Color) -> None:
-        """Fill the disc around this pixel."""
-        for at in range(-radius, radius + 1):
-            half = isqrt(radius * radius - at * at)
-            self._span(y + at, x - half, x + half, color)
+        """Fill a disc around this pixel."""
+        for dy in range(-radius, radius + 1):
+            half_width = isqrt(radius * radius - dy * dy)
+            self._span(y + dy, x - half_width, x + half_width, color)
 
-    def triangle(self, left: int, bottom: int, width: int, height: int, color: Color) -> None:
-        """On its base, the tip above the middle."""
-        for up in range(height):
-            inset = width * up // (2 * height)
-            self._span(bottom - up, left + inset, left + width - inset, color)
+    def triangle(self, left_x: int, bottom: int, width: int, height: int, color: Color) -> None:
+        """Fill a triangle with a horizontal base and its tip above the middle."""
+        for row in range(height):
+            inset = width * row // (2 * height)
+            self._span(bottom - row, left_x + inset, left_x + width - inset, color)
 
-    def _span(self, y: int, left: int, right: int, color: Color) -> None:
-        left, right = max(0, left), min(SIDE, right)
-        if 0 <= y < SIDE and left < right:
-            self._rows[y][3 * left : 3 * right] = bytes(color) * (right - left)
+    def _span(self, y: int, left_x: int, right_x: int, color: Color) -> None:
+        left_x, right_x = max(0, left_x), min(SIDE, right_x)
+        if 0 <= y < SIDE and left_x < right_x:
+            self._rows[y][3 * left_x : 3 * right_x] = bytes(color) * (right_x - left_x)
 
     def png(self) -> bytes:
-        """8-bit RGB, every row unfiltered."""
-        head = struct.pack(">IIBBBBB", SIDE, SIDE, 8, 2, 0, 0, 0)
+        """Encode as PNG: 8-bit RGB, every row unfiltered."""
+        header = struct.pack(">IIBBBBB", SIDE, SIDE, 8, 2, 0, 0, 0)
         pixels = zlib.compress(b"".join(b"\0" + row for row in self._rows), 9)
-        return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", head) + _chunk(b"IDAT", pixels) + _chunk(b"IEND", b"")
+        return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + _chunk(b"IDAT", pixels) + _chunk(b"IEND", b"")
 
 
-def _chunk(kind: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+def _chunk(chunk_type: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + chunk_type + data + struct.pack(">I", zlib.crc32(chunk_type + data))
 
 
 def draw_scene(seed: str) -> bytes:
-    """A house with a door and two windows, a tree, the sun, sky and ground, as PNG; the same for the same seed."""
-    drawn = random.Random(seed)
-    canvas = Canvas(drawn.choice(SKIES))
-    canvas.rectangle(0, HORIZON, SIDE, SIDE - HORIZON, drawn.choice(GROUNDS))
-    house_x, tree_x = drawn.choice(((30, 340), (210, 90)))
-    canvas.circle(drawn.choice((70, 224, 380)), drawn.randint(48, 64), drawn.randint(28, 38), SUN)
-    _house(canvas, house_x + drawn.randint(-10, 10), HORIZON + drawn.randint(20, 50), drawn)
-    _tree(canvas, tree_x + drawn.randint(-15, 15), HORIZON + drawn.randint(20, 60))
+    """Return a PNG of a house with a door and two windows, a tree, sun, sky and ground; equal for equal seeds."""
+    rng = random.Random(seed)
+    canvas = Canvas(rng.choice(SKIES))
+    canvas.rectangle(0, HORIZON, SIDE, SIDE - HORIZON, rng.choice(GROUNDS))
+    house_x, tree_x = rng.choice(((30, 340), (210, 90)))
+    canvas.circle(rng.choice((70, 224, 380)), rng.randint(48, 64), rng.randint(28, 38), SUN)
+    _house(canvas, house_x + rng.randint(-10, 10), HORIZON + rng.randint(20, 50), rng)
+    _tree(canvas, tree_x + rng.randint(-15, 15), HORIZON + rng.randint(20, 60))
     return canvas.png()
 
 
-def _house(canvas: Canvas, left: int, bottom: int, drawn: random.Random) -> None:
+def _house(canvas: Canvas, left_x: int, bottom: int, rng: random.Random) -> None:
     top = bottom - 120
-    canvas.rectangle(left, top, 180, 120, drawn.choice(WALLS))
-    canvas.triangle(left - 15, top, 210, 75, drawn.choice(ROOFS))
-    canvas.rectangle(left + 72, bottom - 65, 36, 65, DOOR)
-    for window in (left + 20, left + 126):
+    canvas.rectangle(left_x, top, 180, 120, rng.choice(WALLS))
+    canvas.triangle(left_x - 15, top, 210, 75, rng.choice(ROOFS))
+    canvas.rectangle(left_x + 72, bottom - 65, 36, 65, DOOR)
+    for window in (left_x + 20, left_x + 126):
         canvas.rectangle(window, top + 28, 34, 34, GLASS)
 
 
@@ -84,5 +84,5 @@ def _tree(canvas: Canvas, x: int, bottom: int) -> None:
 
 
 def data_uri(png: bytes) -> str:
-    """As the API takes an image."""
+    """Return the image as a data URI for the API."""
     return "data:image/png;base64," + base64.b64encode(png).decode()

@@ -10,9 +10,9 @@ import orjson
 from pydantic import Field
 
 from domain import JsonValue
-from workloads.plan import Message, Params, Phase, Plan, PlannedRequest, Verdict, Workload
+from workloads.plan import CaseVerdict, Message, Params, Phase, Plan, PlannedRequest, Workload
 from workloads.requests.exchange import Exchange
-from workloads.suites.cases import MOST_STEPS, STREAMED, WHOLE
+from workloads.suites.cases import MAX_STEPS, STREAMED, WHOLE
 from workloads.suites.tool_faults import THINKING_TAG, call_faults, quoted, text_faults, text_of
 from workloads.suites.tool_set import BY_NAME, PAGE, SUM, TIME, WEATHER, Tool
 
@@ -23,24 +23,24 @@ Steps = Sequence[Exchange]
 
 
 class ToolMatrixParams(Params):
-    """What can be set of 'tool-matrix'."""
+    """Parameters of 'tool-matrix'."""
 
     endpoint: Literal["chat"] = "chat"
-    max_tokens: int = Field(default=1024, ge=16, le=100_000)  # of an answer, its thinking among them
+    max_tokens: int = Field(default=1024, ge=16, le=100_000)  # per answer, including thinking
     temperature: float = Field(default=0.0, ge=0.0, le=2.0)
     tool_choice: Literal["auto", "required"] = "auto"  # of the first request of a case
-    strict: bool = False  # ask that a call's arguments follow the tool's schema; not every server does otherwise
+    strict: bool = False  # request arguments that follow the tool's schema; some servers follow it only then
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a case asks, and how its answers are judged; `facts` come from the tools and stand in the last answer."""
+    """A case's question and its expected answers; `facts` come from the tools and must be in the last answer."""
 
     name: str
-    words: str
+    text: str
     tools: tuple[Tool, ...]
-    wanted: tuple[str, ...]  # the tools to be called, of a loop one after the other or at once
-    facts: tuple[str, ...] = ()  # none: it is over with the calls
+    expected_calls: tuple[str, ...]  # tools to be called; in a loop one after the other or together
+    facts: tuple[str, ...] = ()  # empty: the case ends with the calls
     html: str | None = None
 
 
@@ -65,7 +65,7 @@ PUZZLE = "A pit stop takes 2.4 s and each of 3 laps after it 81.2 s. How long is
 
 @dataclass(frozen=True, slots=True)
 class ToolCase:
-    """One question in one mode."""
+    """A question in one mode."""
 
     question: Question
     mode: str
@@ -77,23 +77,23 @@ class ToolCase:
     def name(self) -> str:
         return self.question.name
 
-    def first(self) -> PlannedRequest:
-        """The request that begins the case: the system's words, the question and its tools."""
-        messages = ({"role": "system", "content": SYSTEM}, {"role": "user", "content": self.question.words})
+    def first_request(self) -> PlannedRequest:
+        """Return the first request of the case: system prompt, question and tools."""
+        messages = ({"role": "system", "content": SYSTEM}, {"role": "user", "content": self.question.text})
         return self._request(messages, self.sampling)
 
-    def follow(self, went: Steps) -> PlannedRequest | None:
-        """With the results of what was called, as long as the question needs them; in words from then on."""
-        last = went[-1]
-        calls = last.reading.tools.ordered
-        if not self.question.facts or last.error_kind or not calls or len(went) >= MOST_STEPS:
+    def follow(self, exchanges: Steps) -> PlannedRequest | None:
+        """Return a request with the results of the calls, if the question needs them; None: the case is complete."""
+        last_exchange = exchanges[-1]
+        calls = last_exchange.reading.tools.ordered
+        if not self.question.facts or last_exchange.error_kind or not calls or len(exchanges) >= MAX_STEPS:
             return None
         if any(call.name not in BY_NAME for call in calls):
             return None
-        said = [dict(message) for message in last.body["messages"]]
+        history = [dict(message) for message in last_exchange.body["messages"]]
         results = [BY_NAME[call.name].answer(call) for call in calls]
-        plain = {name: value for name, value in self.sampling.items() if name != "tool_choice"}
-        return self._request((*said, _spoken(last), *results), plain)
+        later_sampling = {name: value for name, value in self.sampling.items() if name != "tool_choice"}
+        return self._request((*history, _answer_message(last_exchange), *results), later_sampling)
 
     def _request(self, messages: tuple[Message, ...], sampling: Mapping[str, JsonValue]) -> PlannedRequest:
         return PlannedRequest(
@@ -101,86 +101,90 @@ class ToolCase:
             "",
             sampling,
             messages=messages,
-            tools=tuple(_offered(tool, self.is_strict) for tool in self.question.tools),
+            tools=tuple(_tool_schema(tool, self.is_strict) for tool in self.question.tools),
             facts={"mode": self.mode},
             is_streamed=self.mode == STREAMED,
             case=self,
         )
 
-    def judge(self, went: Steps, reasoning_parser: str | None) -> Verdict:
-        """Failed with every fault of any of its exchanges, each named once; else passed."""
-        faults = list(dict.fromkeys(self._faults(went)))
-        return Verdict(not faults, "; ".join(faults) or None)
+    def judge(self, exchanges: Steps, reasoning_parser: str | None) -> CaseVerdict:
+        """Fail with all distinct faults of the exchanges; pass without faults."""
+        faults = list(dict.fromkeys(self._faults(exchanges)))
+        return CaseVerdict(not faults, "; ".join(faults) or None)
 
-    def _faults(self, went: Steps) -> Iterator[str]:
-        question, calling = self.question, [one for one in went if one.reading.tools.calls]
-        if not question.facts or not calling:
-            yield from call_faults(went[0], question.tools, question.wanted)
-            yield from _html_faults(went[0], question.html)
+    def _faults(self, exchanges: Steps) -> Iterator[str]:
+        question, call_exchanges = self.question, [exchange for exchange in exchanges if exchange.reading.tools.calls]
+        if not question.facts or not call_exchanges:
+            yield from call_faults(exchanges[0], question.tools, question.expected_calls)
+            yield from _html_faults(exchanges[0], question.html)
             return
-        called = [call.name for one in calling for call in one.reading.tools.ordered]
-        if missing := sorted(set(question.wanted) - set(called)):
+        called_names = [call.name for exchange in call_exchanges for call in exchange.reading.tools.ordered]
+        if missing := sorted(set(question.expected_calls) - set(called_names)):
             yield f"{' and '.join(missing)} was never called"
-        for one in calling:
-            yield from call_faults(one, question.tools, [call.name for call in one.reading.tools.ordered])
-        yield from text_faults(went[-1], question.facts)
+        for exchange in call_exchanges:
+            yield from call_faults(exchange, question.tools, [call.name for call in exchange.reading.tools.ordered])
+        yield from text_faults(exchanges[-1], question.facts)
 
 
 @dataclass(frozen=True, slots=True)
 class ReasoningCase:
-    """Whether thinking comes in a field of its own, where the server's command asks for that."""
+    """Checks that thinking arrives in its own field, if the server's command requests that."""
 
     mode: str
     suite: str = SUITE
     name: str = REASONING
 
-    def follow(self, went: Steps) -> PlannedRequest | None:
-        """None: the case is one request."""
+    def follow(self, exchanges: Steps) -> PlannedRequest | None:
+        """Return None: the case is one request."""
         return None
 
-    def judge(self, went: Steps, reasoning_parser: str | None) -> Verdict:
-        """Passed when thinking came in its own field alone; not tried where none came and no parser is named."""
-        text, has_thought = text_of(went[0]), bool(went[0].reading.thought)
+    def judge(self, exchanges: Steps, reasoning_parser: str | None) -> CaseVerdict:
+        """Pass if thinking came only in its own field; not tested if none came and the command has no parser."""
+        text, has_thought = text_of(exchanges[0]), bool(exchanges[0].reading.thinking)
         if not has_thought and reasoning_parser is None:
-            return Verdict(None, "The server's command names no reasoning parser.")
+            return CaseVerdict(None, "The server's command names no reasoning parser.")
         if not has_thought:
-            return Verdict(False, f"no reasoning field came, although the parser {reasoning_parser} is named")
-        if found := THINKING_TAG.search(text):
-            return Verdict(False, f"the tag {quoted(found[0])} leaked into the text")
-        return Verdict(True)
+            return CaseVerdict(
+                False, f"no reasoning field came, although the command names the parser {reasoning_parser}"
+            )
+        if tag := THINKING_TAG.search(text):
+            return CaseVerdict(False, f"the tag {quoted(tag[0])} leaked into the text")
+        return CaseVerdict(True)
 
 
-def _offered(tool: Tool, is_strict: bool) -> Message:
+def _tool_schema(tool: Tool, is_strict: bool) -> Message:
     schema = tool.as_json()
     return {**schema, "function": {**schema["function"], "strict": True}} if is_strict else schema
 
 
-def _spoken(one: Exchange) -> Message:
-    """The answer as the history has it."""
+def _answer_message(exchange: Exchange) -> Message:
+    """Return the answer as a message of the chat history."""
     calls: list[JsonValue] = [
         {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-        for call in one.reading.tools.ordered
+        for call in exchange.reading.tools.ordered
     ]
-    return {"role": "assistant", "content": text_of(one) or None, "tool_calls": calls}
+    return {"role": "assistant", "content": text_of(exchange) or None, "tool_calls": calls}
 
 
-def _html_faults(one: Exchange, wanted: str | None) -> Iterator[str]:
-    """Whether the HTML came as it was asked for, white space aside."""
-    calls = [call for call in one.reading.tools.ordered if call.name == PAGE.name and call.parses]
-    if wanted is None or not calls:
+def _html_faults(exchange: Exchange, expected_html: str | None) -> Iterator[str]:
+    """Yield a fault if the HTML differs from the requested one, ignoring white space."""
+    calls = [call for call in exchange.reading.tools.ordered if call.name == PAGE.name and call.has_valid_arguments]
+    if expected_html is None or not calls:
         return
-    given = str(orjson.loads(calls[0].arguments).get("html"))
-    if "".join(given.split()) != "".join(wanted.split()):
-        yield f"the HTML is not the one that was asked for: {quoted(given)}"
+    html = str(orjson.loads(calls[0].arguments).get("html"))
+    if "".join(html.split()) != "".join(expected_html.split()):
+        yield f"the HTML differs from the requested one: {quoted(html)}"
 
 
 def build(params: ToolMatrixParams) -> Plan:
-    """Every case once in each mode, one after the other."""
-    plain = params.sampled(params.max_tokens, params.temperature, ignore_eos=False)
-    chosen = plain if params.tool_choice == "auto" else {**plain, "tool_choice": params.tool_choice}
-    cases = [ToolCase(question, mode, chosen, params.strict) for question in QUESTIONS for mode in (STREAMED, WHOLE)]
-    requests = [case.first() for case in cases]
-    requests += [_reasoning(mode, plain) for mode in (STREAMED, WHOLE)]
+    """Return a plan of every case once in each mode, one after the other."""
+    sampling = params.sampling_for(params.max_tokens, params.temperature, ignore_eos=False)
+    first_sampling = sampling if params.tool_choice == "auto" else {**sampling, "tool_choice": params.tool_choice}
+    cases = [
+        ToolCase(question, mode, first_sampling, params.strict) for question in QUESTIONS for mode in (STREAMED, WHOLE)
+    ]
+    requests = [case.first_request() for case in cases]
+    requests += [_reasoning(mode, sampling) for mode in (STREAMED, WHOLE)]
     return [Phase("Tool calls", "measure", 1, tuple(requests))]
 
 

@@ -1,4 +1,4 @@
-"""The tools of the tool matrix: what they take, held by pydantic on both sides, and what they answer."""
+"""Tools of the tool matrix: their arguments as pydantic models, and their fixed results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workloads.requests.tool_calls import ToolCall
 
 
 class Arguments(BaseModel):
-    """Nothing beyond the schema, and every value of its own type."""
+    """Base of all arguments: no extra fields, strict types."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -38,7 +38,7 @@ class PageArguments(Arguments):
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A function that a model may call; `result` is what it always answers."""
+    """A function that a model may call; `result` is its constant answer."""
 
     name: str
     description: str
@@ -46,7 +46,7 @@ class Tool:
     result: JsonValue
 
     def as_json(self) -> dict[str, JsonValue]:
-        """As the API takes it."""
+        """Return the tool in the API's format."""
         function: dict[str, JsonValue] = {
             "name": self.name,
             "description": self.description,
@@ -55,7 +55,7 @@ class Tool:
         return {"type": "function", "function": function}
 
     def answer(self, call: ToolCall) -> dict[str, JsonValue]:
-        """The message that brings its result."""
+        """Return the message with the tool's result."""
         return {"role": "tool", "tool_call_id": call.id or "", "content": json.dumps(self.result)}
 
 

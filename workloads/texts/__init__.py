@@ -1,1 +1,1 @@
-"""What prompts are made of: texts of our own, the user's files, and cutting them to tokens."""
+"""Texts of prompts: Pitwall's own, the user's files, and fitting them to token lengths."""

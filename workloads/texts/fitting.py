@@ -14,96 +14,101 @@ from engines.base import TokenizerApi
 from errors import PitwallError
 from load_records import LENGTH_REASON
 from reasons import Code, Reason, write_reasons
+from workloads.natural_text import SeededText
 from workloads.plan import Message, Phase, PlannedRequest
-from workloads.requests.client import Target
-from workloads.texts.natural_text import DrawnText
+from workloads.requests.client import RequestTarget
 
 ANSWER_BYTES = 64 << 20
 ANSWER_WITHIN_S = 30.0
 SEPARATOR = "\n\n"
-MOST_SAID = 100
+MAX_REASON_CHARS = 100
 SAMPLE = "The driver watched the brakes."
 
 
 class NoTokenizerError(PitwallError):
-    """The server cuts no text into tokens for us."""
+    """The server offers no usable tokenizer."""
 
 
 @dataclass
 class Fitter:
     """Fits the texts of a phase before it begins, while nothing is in flight.
 
-    Where the server has no tokenizer to ask, texts are about as long as wanted, and the server's own count of each
-    prompt's tokens is what its record says, with the reason.
+    Without a tokenizer API texts have approximately the wanted length; the record then has the server's own count of
+    the prompt's tokens, and the reason.
     """
 
     session: aiohttp.ClientSession
-    target: Target
-    _cut: dict[DrawnText, str] = field(default_factory=dict)  # contexts, which many requests share
-    _overhead: int | None = None  # tokens of the chat template, or of what a completion begins with
-    _why_not: str | None = None  # the server's tokenizer was asked, and this is what it said
+    target: RequestTarget
+    _cut_contexts: dict[SeededText, str] = field(default_factory=dict)  # many requests share a context
+    _overhead: int | None = None  # tokens that the chat template or the start of a completion adds
+    _unavailable_reason: str | None = None  # set once the server's tokenizer has failed
 
-    async def fitted(self, phase: Phase) -> Phase:
-        """The phase with every text that is known by its length cut to it."""
-        if not any(request.drawn for request in phase.requests):
+    async def fit(self, phase: Phase) -> Phase:
+        """Return the phase with every seeded text cut to its length."""
+        if not any(request.seeded_prompt for request in phase.requests):
             return phase
-        return replace(phase, requests=tuple([await self._fit(request) for request in phase.requests]))
+        return replace(phase, requests=tuple([await self._fit_request(request) for request in phase.requests]))
 
-    async def _fit(self, request: PlannedRequest) -> PlannedRequest:
-        if request.drawn is None:
+    async def _fit_request(self, request: PlannedRequest) -> PlannedRequest:
+        if request.seeded_prompt is None:
             return request
         try:
-            return replace(request, fitted=await self._text(self._api(), request))
+            return replace(request, fitted_text=await self._fitted_text(self._api(), request))
         except NoTokenizerError as error:
-            self._why_not = str(error)
-        reason = Reason(Code.LENGTH_APPROXIMATE, values={"said": self._why_not[:MOST_SAID]})
+            self._unavailable_reason = str(error)
+        reason = Reason(Code.LENGTH_APPROXIMATE, values={"said": self._unavailable_reason[:MAX_REASON_CHARS]})
         return replace(request, facts={**request.facts, LENGTH_REASON: write_reasons([reason])})
 
     def _api(self) -> TokenizerApi:
-        """How its tokenizer is asked; raises NoTokenizerError where it has none, or could not be asked before."""
+        """Return the engine's tokenizer API; raises NoTokenizerError if it has none or an earlier request failed."""
         engine = BY_NAME.get(self.target.engine)
-        if self._why_not is not None or engine is None or engine.tokenizer is None:
-            raise NoTokenizerError(self._why_not or "none is known of this engine")
+        if self._unavailable_reason is not None or engine is None or engine.tokenizer is None:
+            raise NoTokenizerError(self._unavailable_reason or "this engine has no known tokenizer API")
         return engine.tokenizer
 
-    async def _text(self, api: TokenizerApi, request: PlannedRequest) -> str:
-        assert request.drawn
+    async def _fitted_text(self, api: TokenizerApi, request: PlannedRequest) -> str:
+        assert request.seeded_prompt
         if self._overhead is None:
             self._overhead = await self._measure_overhead(api)
         if request.context is None:
-            return await self._cut_to(api, request.drawn, request.drawn.tokens - self._overhead)
-        if request.context not in self._cut:
-            own = request.context.tokens - self._overhead
-            self._cut[request.context] = await self._cut_to(api, request.context, own)
+            return await self._cut_to(api, request.seeded_prompt, request.seeded_prompt.tokens - self._overhead)
+        if request.context not in self._cut_contexts:
+            context_tokens = request.context.tokens - self._overhead
+            self._cut_contexts[request.context] = await self._cut_to(api, request.context, context_tokens)
         return SEPARATOR.join(
-            [self._cut[request.context], await self._cut_to(api, request.drawn, request.drawn.tokens)]
+            [
+                self._cut_contexts[request.context],
+                await self._cut_to(api, request.seeded_prompt, request.seeded_prompt.tokens),
+            ]
         )
 
-    async def _cut_to(self, api: TokenizerApi, drawn: DrawnText, tokens: int) -> str:
-        found = await self._tokens(api, drawn.ample())
-        answer = await self._ask("/detokenize", {"tokens": list(found[: max(1, tokens)])})
+    async def _cut_to(self, api: TokenizerApi, seeded_text: SeededText, tokens: int) -> str:
+        token_ids = await self._tokens(api, seeded_text.long_text())
+        answer = await self._post("/detokenize", {"tokens": list(token_ids[: max(1, tokens)])})
         text = answer.get(api.answer_field or api.text_field)
         if not isinstance(text, str):
-            raise NoTokenizerError("its answer holds no text")
+            raise NoTokenizerError("its answer has no text")
         return text
 
-    async def _tokens(self, api: TokenizerApi, text: str, **more: JsonValue) -> Sequence[JsonValue]:
-        return _listed(await self._ask("/tokenize", {api.text_field: text, api.special_field: False, **more}))
+    async def _tokens(self, api: TokenizerApi, text: str, **extra_fields: JsonValue) -> Sequence[JsonValue]:
+        return _token_list(
+            await self._post("/tokenize", {api.text_field: text, api.special_field: False, **extra_fields})
+        )
 
     async def _measure_overhead(self, api: TokenizerApi) -> int:
-        """Tokens that the server adds to a prompt's own."""
+        """Return the tokens that the server adds to those of a prompt."""
         bare = len(await self._tokens(api, SAMPLE))
         if self.target.endpoint == "completions":
             return len(await self._tokens(api, SAMPLE, **{api.special_field: True})) - bare
         messages: list[Message] = [{"role": "user", "content": SAMPLE}]
-        asked: dict[str, JsonValue] = {"messages": [dict(message) for message in messages]}
+        request: dict[str, JsonValue] = {"messages": [dict(message) for message in messages]}
         if api.template_path is None:
-            return len(_listed(await self._ask("/tokenize", asked))) - bare
-        shown = (await self._ask(api.template_path, asked)).get("prompt")
-        return len(await self._tokens(api, str(shown), **{api.special_field: True})) - bare
+            return len(_token_list(await self._post("/tokenize", request))) - bare
+        prompt = (await self._post(api.template_path, request)).get("prompt")
+        return len(await self._tokens(api, str(prompt), **{api.special_field: True})) - bare
 
-    async def _ask(self, path: str, body: dict[str, JsonValue]) -> dict[str, JsonValue]:
-        """One question to the tokenizer; raises NoTokenizerError for any answer that is none."""
+    async def _post(self, path: str, body: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        """Send a request to the tokenizer API; raises NoTokenizerError without a valid answer."""
         url = self.target.base_url.rstrip("/") + path
         timeout = aiohttp.ClientTimeout(total=ANSWER_WITHIN_S)
         try:
@@ -111,8 +116,8 @@ class Fitter:
                 url, json={"model": self.target.model, **body}, headers=self.target.headers, timeout=timeout
             ) as response:
                 data = await response.content.read(ANSWER_BYTES)
-                while response.status == 200 and (more := await response.content.read(ANSWER_BYTES)):
-                    data += more
+                while response.status == 200 and (chunk := await response.content.read(ANSWER_BYTES)):
+                    data += chunk
                     if len(data) > ANSWER_BYTES:
                         raise NoTokenizerError("its answer is too large")
                 answer = orjson.loads(data) if response.status == 200 else None
@@ -123,8 +128,8 @@ class Fitter:
         return answer
 
 
-def _listed(answer: dict[str, JsonValue]) -> Sequence[JsonValue]:
+def _token_list(answer: dict[str, JsonValue]) -> Sequence[JsonValue]:
     tokens = answer.get("tokens")
     if not isinstance(tokens, list):
-        raise NoTokenizerError("its answer holds no tokens")
+        raise NoTokenizerError("its answer has no tokens")
     return tokens

@@ -1,4 +1,4 @@
-"""Reads users' files of prompts and recorded sessions, up to a size limit; errors name the line."""
+"""Reads the user's files of prompts and recorded sessions, up to a size limit; errors name the line."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 
 from domain import JsonValue
 from errors import PitwallError
-from machine.regular_file import NotRegularError, opened, pinned
+from machine.regular_file import NotRegularError, open_regular, pin_path
 
-MOST_BYTES = 64 << 20
-MOST_LINES = 20_000
+MAX_BYTES = 64 << 20
+MAX_LINES = 20_000
 
 ChatMessage = dict[str, JsonValue]
 Line = TypeVar("Line", bound=BaseModel)
 
 
 class PlanError(PitwallError):
-    """A workload cannot be planned from the file that it names; the message is one sentence."""
+    """A workload cannot be planned from its file; the message is one sentence."""
 
 
 class OwnPrompt(BaseModel):
@@ -33,10 +33,10 @@ class OwnPrompt(BaseModel):
     max_tokens: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
 
     @model_validator(mode="after")
-    def says_something(self) -> OwnPrompt:
-        """Refuse a line with neither prompt nor messages; raises ValueError, for pydantic."""
+    def check_content(self) -> OwnPrompt:
+        """Reject a line with neither prompt nor messages; raises ValueError for pydantic."""
         if not (self.prompt or self.messages):
-            raise ValueError("it holds neither prompt nor messages")
+            raise ValueError("it has neither prompt nor messages")
         return self
 
 
@@ -49,60 +49,62 @@ class RecordedSession(BaseModel):
     think_s: list[Annotated[float, Field(ge=0.0, le=3600.0)]] = Field(default_factory=list)  # before each answer
 
     @model_validator(mode="after")
-    def has_an_answer(self) -> RecordedSession:
-        """Refuse a session without an answer after its first message; raises ValueError, for pydantic."""
+    def check_answer(self) -> RecordedSession:
+        """Reject a session without an answer after its first message; raises ValueError for pydantic."""
         if not any(message.get("role") == "assistant" for message in self.messages[1:]):
-            raise ValueError("no message of it is an assistant's, after a question")
+            raise ValueError("it has no assistant message after a question")
         return self
 
 
 def typed_prompts(text: str) -> list[OwnPrompt]:
-    """A prompt a line; raises PlanError where there is none."""
-    found = [OwnPrompt(prompt=line.strip()) for line in text.splitlines() if line.strip()]
-    if not found:
-        raise PlanError("No prompt is given.")
-    return found
+    """Return one prompt per line; raises PlanError if there are none."""
+    prompts = [OwnPrompt(prompt=line.strip()) for line in text.splitlines() if line.strip()]
+    if not prompts:
+        raise PlanError("There is no prompt.")
+    return prompts
 
 
 def read_prompts(path: str) -> list[OwnPrompt]:
-    """The prompts of a file: JSON lines, or plain lines; raises PlanError."""
+    """Read the prompts of a file of JSON lines or plain lines; raises PlanError."""
     lines = _lines(path)
     is_json = bool(lines) and lines[0][1].startswith(b"{")
     return [
-        _parsed(path, number, OwnPrompt, line) if is_json else OwnPrompt(prompt=line.decode(errors="replace"))
+        _parse_line(path, number, OwnPrompt, line) if is_json else OwnPrompt(prompt=line.decode(errors="replace"))
         for number, line in lines
     ]
 
 
 def read_sessions(path: str) -> list[RecordedSession]:
-    """The sessions of a file of JSON lines; raises PlanError."""
-    return [_parsed(path, number, RecordedSession, line) for number, line in _lines(path)]
+    """Read the sessions of a file of JSON lines; raises PlanError."""
+    return [_parse_line(path, number, RecordedSession, line) for number, line in _lines(path)]
 
 
-def _parsed(path: str, number: int, kind: type[Line], line: bytes) -> Line:
+def _parse_line(path: str, number: int, line_type: type[Line], line: bytes) -> Line:
     try:
-        return TypeAdapter(kind).validate_json(line)
+        return TypeAdapter(line_type).validate_json(line)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise PlanError(f"{Path(path).name}, line {number}: {f'{where}: ' if where else ''}{first['msg']}.") from error
+        location = ".".join(map(str, first["loc"]))
+        raise PlanError(
+            f"{Path(path).name}, line {number}: {f'{location}: ' if location else ''}{first['msg']}."
+        ) from error
 
 
 def _lines(path: str) -> list[tuple[int, bytes]]:
     if not path:
-        raise PlanError("No file is named.")
+        raise PlanError("There is no file name.")
     try:
-        with opened(pinned(Path(path).expanduser())) as file:
-            data = file.read(MOST_BYTES + 1)
+        with open_regular(pin_path(Path(path).expanduser())) as file:
+            data = file.read(MAX_BYTES + 1)
     except (OSError, NotRegularError) as error:
         raise PlanError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
-    if len(data) > MOST_BYTES:
-        raise PlanError(f"{path} is larger than {MOST_BYTES >> 20} MiB.")
-    found = list(_numbered(data))
-    if not found or len(found) > MOST_LINES:
-        raise PlanError(f"{path} holds {'no line' if not found else f'more than {MOST_LINES:,} lines'}.")
-    return found
+    if len(data) > MAX_BYTES:
+        raise PlanError(f"{path} is larger than {MAX_BYTES >> 20} MiB.")
+    lines = list(_number_lines(data))
+    if not lines or len(lines) > MAX_LINES:
+        raise PlanError(f"{path} has {'no lines' if not lines else f'more than {MAX_LINES:,} lines'}.")
+    return lines
 
 
-def _numbered(data: bytes) -> Iterator[tuple[int, bytes]]:
+def _number_lines(data: bytes) -> Iterator[tuple[int, bytes]]:
     return ((number, line.strip()) for number, line in enumerate(data.split(b"\n"), 1) if line.strip())

@@ -1,4 +1,4 @@
-"""The prompts, all of our own writing, by class; the five classes are those of the five-prompt workload."""
+"""Pitwall's own prompts by class; `FIVE` has the five classes of the five-prompts workload."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Builds one imported load: its record and its requests, results and checks, in the types of the store."""
+"""Builds one imported load: its record, requests, results and checks, in the types of the store."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from typing import Any, NamedTuple
 
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.metrics import UNITS, sample_sd
-from collectors.imports.results.values import number, why_no_number
+from collectors.imports.results.values import no_number_reason, number
 from domain import JsonValue
-from load_records import CUT_SHORT, Accuracy, AccuracyItem, Check, Load, LoadPhase, RequestRecord, Result
+from load_records import CUT_SHORT, Accuracy, AccuracyItem, Load, LoadPhase, RequestRecord, Result, SuiteCheck
 from reasons import Reason, write_reasons
 from redaction import mask_json, mask_text
 from samples import Sample
 
-MOST_SAMPLES = 2_000_000  # of one load
+MAX_SAMPLES = 2_000_000  # per load
 
 
 class Ticket(NamedTuple):
-    """What an importer knows of the file it reads: whose it becomes, and when it was last written."""
+    """Import of one file: its target run, and name, hash and date of the file."""
 
     run_id: str
-    token: str  # unlike that of any other load of the run
+    token: str  # unique among the loads of the run
     source_name: str
     sha256: str
-    dated: datetime
-    is_cut: bool = False  # the tool was ended before it was through
+    file_date: datetime
+    is_cut: bool = False  # the tool was stopped before it finished
 
 
-class Point(NamedTuple):
-    """What was measured under; `name` is how people read it."""
+class MeasurementPoint(NamedTuple):
+    """Conditions of a measurement; `name` is the display name."""
 
     name: str
     concurrency: int | None = None
@@ -42,21 +42,21 @@ class Point(NamedTuple):
 
 @dataclass
 class LoadBuilder:
-    """A load in the making; `ts` is when it began, as far as the file says."""
+    """A load under construction; `ts`: its start as far as known from the file."""
 
     ticket: Ticket
     tool: str
     tool_version: str | None
     workload: str
     ts: datetime
-    number: int = 0  # of the loads of one file
+    number: int = 0  # among the loads of one file
     params: dict[str, JsonValue] = field(default_factory=dict)
     prompt_set_hash: str | None = None
     planned_requests: int | None = None
     command: list[str] | None = None
     model: str | None = None
     base_url: str | None = None
-    notes: list[str] = field(default_factory=list)  # what a person should know of it
+    notes: list[str] = field(default_factory=list)  # remarks for the user
     requests: int = 0
     rows: list[Sample] = field(default_factory=list)
 
@@ -70,10 +70,10 @@ class LoadBuilder:
 
     def result(
         self,
-        point: Point,
+        point: MeasurementPoint,
         metric: str,
         statistic: str,
-        given: Any,
+        raw_value: Any,
         *,
         factor: float = 1.0,
         n: int | None = None,
@@ -82,16 +82,16 @@ class LoadBuilder:
         reasons: Iterable[Reason] = (),
         unit: str | None = None,
     ) -> None:
-        """Add one number as the file gives it; `factor` brings it into our unit, `population_sd` is one with ddof 0.
+        """Add one value from the file; `factor` converts it to Pitwall's unit, `population_sd` has ddof 0.
 
-        `unit` is that of a metric for which we have no name.
+        `unit`: of a metric without a Pitwall name.
         """
-        value, spread = number(given), number(population_sd)
-        if spread is not None:
-            sd, why = sample_sd(spread * factor, n)
-            reasons = [*reasons, *([why] if why else [])]
+        value, raw_sd = number(raw_value), number(population_sd)
+        if raw_sd is not None:
+            sd, reason = sample_sd(raw_sd * factor, n)
+            reasons = [*reasons, *([reason] if reason else [])]
         if value is None:
-            reasons = [why_no_number(given)]
+            reasons = [no_number_reason(raw_value)]
         self._add(
             Result(
                 self.ticket.run_id, self.load_id, self.ts, mask_text(point.name), metric, statistic,
@@ -102,19 +102,26 @@ class LoadBuilder:
         )  # fmt: skip
 
     def results(
-        self, point: Point, metric: str, given: Mapping[str, Any], names: Mapping[str, str], **about: Any
+        self,
+        point: MeasurementPoint,
+        metric: str,
+        raw_values: Mapping[str, Any],
+        names: Mapping[str, str],
+        **options: Any,
     ) -> None:
-        """Add the statistics that are there: `names` gives the file's name of each of ours.
+        """Add the statistics that the file has; `names`: Pitwall's statistic -> the file's name.
 
-        The deviation, if `about` has one, stands with the mean.
+        The standard deviation, if `options` has one, belongs to the mean.
         """
         for statistic, name in names.items():
-            if name in given:
-                details = about if statistic == "mean" else {k: v for k, v in about.items() if k in ("factor", "n")}
-                self.result(point, metric, statistic, given[name], **details)
+            if name in raw_values:
+                arguments = (
+                    options if statistic == "mean" else {k: v for k, v in options.items() if k in ("factor", "n")}
+                )
+                self.result(point, metric, statistic, raw_values[name], **arguments)
 
     def request(self, **fields: Any) -> None:
-        """Add one request; its id is its number within the load."""
+        """Add one request; its id contains its number within the load."""
         self.requests += 1
         if fields.get("error_text"):
             fields["error_text"] = mask_text(fields["error_text"])
@@ -126,28 +133,28 @@ class LoadBuilder:
         )  # fmt: skip
 
     def phase(self, **fields: Any) -> None:
-        """Add how one phase went."""
+        """Add the record of one phase."""
         if self.ticket.is_cut and fields["kind"] == "measure":
             fields["is_complete"] = False
         self._add(LoadPhase(run_id=self.ticket.run_id, load_id=self.load_id, paused_s=0.0, **fields))
 
     def check(self, **fields: Any) -> None:
-        """Add the verdict on one case."""
-        self._add(Check(run_id=self.ticket.run_id, load_id=self.load_id, ts=self.ts, **mask_json(fields)))
+        """Add the result of one suite case."""
+        self._add(SuiteCheck(run_id=self.ticket.run_id, load_id=self.load_id, ts=self.ts, **mask_json(fields)))
 
     def accuracy(self, *, reason: Reason | None = None, **fields: Any) -> None:
-        """Add the share of right answers of a task; `reason` says why it has none."""
-        why = write_reasons([reason] if reason else [])
+        """Add the accuracy of a task; `reason`: why it has none."""
+        reasons = write_reasons([reason] if reason else [])
         self._add(
-            Accuracy(run_id=self.ticket.run_id, load_id=self.load_id, ts=self.ts, reason=why, **mask_json(fields))
+            Accuracy(run_id=self.ticket.run_id, load_id=self.load_id, ts=self.ts, reason=reasons, **mask_json(fields))
         )
 
     def accuracy_item(self, **fields: Any) -> None:
-        """Add one item of a task, with its answer and whether that was right."""
+        """Add one item of a task with its answer and score."""
         self._add(AccuracyItem(run_id=self.ticket.run_id, load_id=self.load_id, ts=self.ts, **mask_json(fields)))
 
     def load(self) -> Load:
-        """The record of what was asked; secrets are masked."""
+        """Return the load's record; secrets are masked."""
         params = self.params | ({CUT_SHORT: True} if self.ticket.is_cut else {})
         return Load(
             self.ticket.run_id, self.load_id, self.ts, self.tool, self.workload, self.tool_version,
@@ -156,6 +163,6 @@ class LoadBuilder:
         )  # fmt: skip
 
     def _add(self, row: Sample) -> None:
-        if len(self.rows) >= MOST_SAMPLES:
-            raise ImportRefusedError(f"{self.ticket.source_name} holds more than {MOST_SAMPLES:,} rows.")
+        if len(self.rows) >= MAX_SAMPLES:
+            raise ImportRefusedError(f"{self.ticket.source_name} has more than {MAX_SAMPLES:,} rows.")
         self.rows.append(row)

@@ -1,4 +1,4 @@
-"""Maps other tools' error messages of failed requests to our error kinds."""
+"""Maps other tools' error messages of failed requests to Pitwall's error kinds."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("http", re.compile(r"\b[45]\d\d\b|internal server error|bad request|too many requests", re.IGNORECASE)),
     ("malformed", re.compile(r"invalid|json|decode|parse", re.IGNORECASE)),
 )
-OTHER = "failed"  # and the tool says no more
+OTHER = "failed"  # without a recognised reason
 
 
-def error_kind(said: str | None) -> str:
-    """The kind of a failure by what the tool says of it."""
-    return next((kind for kind, pattern in KINDS if said and pattern.search(said)), OTHER)
+def error_kind(message: str | None) -> str:
+    """Return the kind of a failure from the tool's message."""
+    return next((kind for kind, pattern in KINDS if message and pattern.search(message)), OTHER)

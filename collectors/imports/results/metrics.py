@@ -1,4 +1,4 @@
-"""The metrics of imported results by our names, with their units; docs/imports.md says what each is."""
+"""Metrics of imported results under Pitwall's names, with their units; docs/imports.md defines them."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from math import sqrt
 from reasons import Code, Reason
 
 UNITS: Mapping[str, str] = {
-    "output_tps": "tok/s",  # output tokens of all requests, over the time of the load
+    "output_tps": "tok/s",  # output tokens of all requests over the duration of the load
     "peak_output_tps": "tok/s",
-    "decode_tps": "tok/s",  # of one stream, after its first token
+    "decode_tps": "tok/s",  # of one stream after its first token
     "peak_decode_tps": "tok/s",
-    "e2e_tps": "tok/s",  # output tokens of one request over all of its time
+    "e2e_tps": "tok/s",  # output tokens of one request over its end-to-end time
     "prompt_tps": "tok/s",  # prompt tokens of all requests
     "prompt_tps_per_request": "tok/s",
     "total_tps": "tok/s",  # prompt and output tokens
     "request_tps": "requests/s",
     "goodput_rps": "requests/s",  # requests within their limits
     "ttft_ms": "ms",  # to the first token of the answer
-    "ttfr_ms": "ms",  # to the first event, whatever is in it
-    "prompt_ms": "ms",  # of prefill, as the tool estimates it
-    "tpot_ms": "ms",  # per output token of a request, after its first
-    "e2e_per_token_ms": "ms",  # all of a request's time over its output tokens
+    "ttfr_ms": "ms",  # to the first response event of any kind
+    "prompt_ms": "ms",  # prefill time as estimated by the tool
+    "tpot_ms": "ms",  # per output token of a request after its first
+    "e2e_per_token_ms": "ms",  # a request's end-to-end time over its output tokens
     "itl_ms": "ms",  # between two pieces of an answer
     "e2e_ms": "ms",
     "duration_s": "s",
@@ -45,12 +45,12 @@ UNITS: Mapping[str, str] = {
     "engine_init_s": "s",
     "time_to_ready_s": "s",
     "full_context_concurrency": "requests",
-    "tokens_per_piece": "tokens",  # output tokens over pieces of the answer: of one stream, about the acceptance length
+    "tokens_per_piece": "tokens",  # output tokens per piece of the answer: for one stream about the acceptance length
 }
 
 
 def sample_sd(population_sd: float | None, n: int | None) -> tuple[float | None, Reason | None]:
-    """The standard deviation with ddof 1 of one that was divided by n, or why it cannot be made."""
+    """Convert a standard deviation with ddof 0 to ddof 1, or return the reason why that is impossible."""
     if population_sd is None:
         return None, None
     if n is None:

@@ -1,4 +1,4 @@
-"""The readers by file type: each recognises its files by their first bytes, and returns their loads or refuses them."""
+"""List of result readers: each recognises its files by their first bytes and returns their loads or refuses them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Protocol
 
 from collectors.imports.results.builder import LoadBuilder, Ticket
 from collectors.imports.results.prose import document
-from collectors.imports.results.source import Source
+from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tools import (
     aiperf,
     benchy,
@@ -19,22 +19,22 @@ from collectors.imports.results.tools import (
 )
 
 
-class Reader(Protocol):
-    """One tool's module."""
+class ResultReader(Protocol):
+    """Interface of a tool's module."""
 
     def recognise(self, head: str) -> bool:
-        """Whether a file that begins like this is one of the tool's."""
+        """Return whether a file with these first bytes was written by the tool."""
         ...
 
-    def read(self, source: Source, ticket: Ticket) -> list[LoadBuilder]:
-        """The loads of a file; raises ImportRefusedError for one that cannot be taken whole."""
+    def read(self, source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
+        """Return the loads of a file; raises ImportRefusedError if it cannot be read completely."""
         ...
 
 
-READERS: tuple[Reader, ...] = (benchy_progress, benchy, serving, guidellm, aiperf, lm_eval, bfcl, evalscope)
-TEXTS: Reader = document  # a log may hold a table too, so it is asked last
+READERS: tuple[ResultReader, ...] = (benchy_progress, benchy, serving, guidellm, aiperf, lm_eval, bfcl, evalscope)
+TEXTS: ResultReader = document  # logs may contain tables too, so it is tried last
 
 
-def reader_of(source: Source) -> Reader | None:
-    """The reader of a file; None for one that no tool here writes."""
+def reader_of(source: ResultFile) -> ResultReader | None:
+    """Return the reader of a file; None for a file of no known tool."""
     return next((reader for reader in (*READERS, TEXTS) if reader.recognise(source.head)), None)

@@ -12,95 +12,95 @@ from typing import Any
 from domain import JsonValue
 from reasons import Code, Reason
 from redaction import mask_text
-from samples import MOST
+from samples import LARGEST_COUNT
 
-LONGEST_TEXT = 2_000
-MOST_US = 2**31 - 1
-LONGEST_S = 10 * 366 * 86_400.0
+MAX_TEXT_CHARS = 2_000
+MAX_US = 2**31 - 1
+MAX_DURATION_S = 10 * 366 * 86_400.0
 EARLIEST_S, LATEST_S = 946_684_800.0, 4_102_444_800.0  # the years 2000 to 2100
 
 
 def number(value: Any) -> float | None:
-    """A finite number that is not below zero; None for anything else."""
+    """Return a finite non-negative number; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
         checked = float(value)
     except OverflowError:
         return None
-    return checked if math.isfinite(checked) and 0 <= checked <= MOST else None
+    return checked if math.isfinite(checked) and 0 <= checked <= LARGEST_COUNT else None
 
 
-def why_no_number(value: Any) -> Reason:
-    """Why `number` gives None."""
+def no_number_reason(value: Any) -> Reason:
+    """Return the reason why `number` returns None."""
     if value is None:
         return Reason(Code.FILE_SAYS_NULL)
     if isinstance(value, float | int) and not isinstance(value, bool):
         return Reason(Code.IMPOSSIBLE_NUMBER)
-    return Reason(Code.NOT_A_NUMBER, values={"text": mask_text(str(value)[:LONGEST_TEXT])[:40]})
+    return Reason(Code.NOT_A_NUMBER, values={"text": mask_text(str(value)[:MAX_TEXT_CHARS])[:40]})
 
 
 def count(value: Any) -> int | None:
-    """A whole number that is not below zero."""
+    """Return a non-negative integer; None for anything else."""
     checked = number(value)
     return int(checked) if checked is not None and checked == int(checked) else None
 
 
 def scaled(value: Any, factor: float) -> float | None:
-    """A number in another unit: `factor` 1000 makes seconds milliseconds."""
+    """Return a number in another unit: `factor` 1000 converts seconds to milliseconds."""
     checked = number(value)
     return None if checked is None else checked * factor
 
 
-def text(value: Any, most: int = LONGEST_TEXT) -> str | None:
-    """A text, cut to a bound; None for anything else and for nothing."""
-    return value[:most] if isinstance(value, str) and value else None
+def text(value: Any, max_chars: int = MAX_TEXT_CHARS) -> str | None:
+    """Return a non-empty text, shortened to `max_chars`; None for anything else."""
+    return value[:max_chars] if isinstance(value, str) and value else None
 
 
 def dict_of(value: Any) -> Mapping[str, Any]:
-    """The value if it is an object; else one without anything."""
+    """Return the value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def list_of(value: Any) -> Sequence[Any]:
-    """The value if it is a list; else one without anything."""
+    """Return the value if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
 
 
 def item(values: Sequence[Any], index: int) -> Any:
-    """One of a list that may be too short."""
+    """Return an element of a list, None if the list is too short."""
     return values[index] if index < len(values) else None
 
 
-def moment(seconds: Any) -> datetime | None:
-    """A time given in seconds since the epoch; None where it is none of this century."""
+def time_of(seconds: Any) -> datetime | None:
+    """Convert seconds since the epoch; None outside this century."""
     checked = number(seconds)
     return datetime.fromtimestamp(checked, UTC) if checked is not None and EARLIEST_S < checked < LATEST_S else None
 
 
-def after(began: datetime, seconds: float) -> datetime:
-    """So long after a moment; the moment itself where no load lasts that long."""
-    return began + timedelta(seconds=seconds) if -LONGEST_S < seconds < LONGEST_S else began
+def after(start: datetime, seconds: float) -> datetime:
+    """Return `start` plus a duration; `start` itself if the duration is implausible."""
+    return start + timedelta(seconds=seconds) if -MAX_DURATION_S < seconds < MAX_DURATION_S else start
 
 
 def pieces_us(first_ms: float | None, gaps: Sequence[Any]) -> list[int] | None:
-    """Microseconds to the first piece of an answer and from each to the next, of milliseconds and of gaps in seconds.
+    """Return the times to the first piece of an answer and between pieces in microseconds; `gaps` are in seconds.
 
-    None where one is not known, or longer than the store holds.
+    None if one is unknown or too long for the store.
     """
-    known = [scaled(gap, 1e6) for gap in gaps]
-    each_us = [scaled(first_ms, 1e3), *known]
-    whole = [round(one) for one in each_us if one is not None and one <= MOST_US]
-    return whole if gaps and len(whole) == len(each_us) else None
+    gaps_us = [scaled(gap, 1e6) for gap in gaps]
+    all_us = [scaled(first_ms, 1e3), *gaps_us]
+    rounded_us = [round(duration_us) for duration_us in all_us if duration_us is not None and duration_us <= MAX_US]
+    return rounded_us if gaps and len(rounded_us) == len(all_us) else None
 
 
 def digest(value: JsonValue) -> str:
-    """16 hex digits, equal for equal values."""
+    """Return 16 hex digits, equal for equal values."""
     as_json = json.dumps(value, sort_keys=True, default=str)
     return hashlib.sha256(as_json.encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def cut(value: JsonValue, most: int = LONGEST_TEXT) -> JsonValue:
-    """The value if its JSON is short, else the beginning of that."""
+def cut(value: JsonValue, max_chars: int = MAX_TEXT_CHARS) -> JsonValue:
+    """Return the value if its JSON is short, else the beginning of the JSON."""
     as_json = json.dumps(value, default=str)
-    return value if len(as_json) <= most else as_json[:most]
+    return value if len(as_json) <= max_chars else as_json[:max_chars]

@@ -1,4 +1,4 @@
-"""The services that every run's state machine uses."""
+"""Services that every run's state machine uses."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from domain import Machine, Run
-from launcher.runs.provenance import GpusNow
-from launcher.runs.recorder import RunRecorder
-from machine.asides import Asides
+from launcher.checks.provenance import GpuSnapshot
+from launcher.runs.state_log import StateLog
+from machine.detached_calls import DetachedCalls
 
-# Of a run and the exit status of a server that was ready: a cause, and the line of the log that shows it.
+# From a run and the exit code of a server that was ready: a cause, and the log line that shows it.
 ExplainFailure = Callable[[Run, int | None], tuple[str, str | None] | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """Given once by the supervisor, the same for all of them."""
+    """Services shared by all supervised runs of one supervisor."""
 
-    recorder: RunRecorder
+    state_log: StateLog
     mono_s: Callable[[], float]
-    pool: Executor  # for what may take its time: probes and stops
+    pool: Executor  # for slow work: probes and stops
     stop_grace_s: float
     prepare_workload: Callable[[Run, Path], list[str]] | None
     explain_failure: ExplainFailure
-    gpus: Callable[[], GpusNow]
-    save_machine: Callable[[Machine], object]  # what another machine says that it is
-    looks: Asides  # at files that may hang
-    wake: Callable[[], None]  # have every run looked at now
+    gpus: Callable[[], GpuSnapshot]
+    save_machine: Callable[[Machine], object]  # stores the description of another machine
+    file_reads: DetachedCalls  # of files that may hang
+    wake: Callable[[], None]  # triggers a check of all runs

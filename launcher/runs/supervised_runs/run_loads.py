@@ -1,4 +1,4 @@
-"""The loads of one run, one after the other: each is a process under its own shim in the run's directory."""
+"""Loads of one run, one after another: each is a process under its own shim in the run's directory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from domain import Run, RunState, WorkloadSpec
-from launcher.checks.preflight import LaunchRefusedError
+from launcher.checks.launch_request import LaunchRefusedError
+from launcher.client_processes import newest_load, stop_clients
 from launcher.processes.exit_messages import describe_exit, log_tail
 from launcher.processes.process import (
     ROOT,
@@ -17,42 +18,40 @@ from launcher.processes.process import (
     ProcessSpec,
     ProcessStatus,
     load_directories,
-    look_at,
+    process_status,
     start_shim,
     write_spec,
 )
-from launcher.processes.stopping import StopReport, join, stop_process
+from launcher.processes.stopping import StopReport
 from launcher.runs.supervised_runs.dependencies import Dependencies
-from launcher.runs.supervised_runs.run_recorders import close_recorder
 from machine.private_files import private_folder
 
-GRACE_S = 10.0
 LOG = "workload.log"
 LOAD_RUNS = "workload running"
 NO_SHIM = "The process that supervises it could not start: see shim.log in the run directory."
 REFUSALS = {
-    RunState.QUEUED: "It waits in the queue: a load needs a server that answers.",
-    RunState.STARTING: "Its server is not ready yet: a load needs one that answers.",
-    RunState.RUNNING: "A load is running on it: the next one can begin when that has ended.",
+    RunState.QUEUED: "It waits in the queue: a load needs a ready server.",
+    RunState.STARTING: "Its server is not ready yet: a load needs a ready server.",
+    RunState.RUNNING: "A load is already running on it: the next one can start when that one has ended.",
     RunState.STOPPING: "Its server is being stopped.",
 }
-OVER = "Its server does not run any more: a load needs one that answers."
+OVER = "Its server is no longer running: a load needs a ready server."
 
 
 def check_can_load(run: Run) -> None:
-    """Raises LaunchRefusedError with the sentence that says why no load can be put on this run now."""
+    """Raise LaunchRefusedError if no load can be started on this run now, with the reason as a sentence."""
     if run.state is not RunState.READY:
         raise LaunchRefusedError(REFUSALS.get(run.state, OVER))
 
 
-def words_of(error: Exception) -> str:
-    """What stands in its way, in words."""
+def describe_error(error: Exception) -> str:
+    """Return the error as text."""
     return f"{error.strerror} ({error.filename})." if isinstance(error, OSError) else str(error)
 
 
 @dataclass
 class RunLoads:
-    """What is under way of a run's loads; `directory` is the run's, whose server is none of this one's business."""
+    """Starts and observes the loads of a run; `directory` is the run's. Independent of the server's state."""
 
     deps: Dependencies
     directory: Path
@@ -60,35 +59,35 @@ class RunLoads:
 
     @property
     def newest(self) -> Path:
-        """Where the newest load is, or the first one will be."""
+        """Directory of the newest load, or of the first one before it begins."""
         return newest_load(self.directory)
 
     @property
-    def place(self) -> int:
-        """How many loads came before the newest one, or before the first one that will be."""
+    def index(self) -> int:
+        """Number of loads before the newest one; 0 before the first one begins."""
         return max(0, len(load_directories(self.directory)) - 1)
 
     @property
-    def _next(self) -> Path:
-        """Where the next load begins: where one was to begin before Pitwall was killed, else in a folder of its own."""
-        if self.look().state == "absent":
+    def _next_directory(self) -> Path:
+        """Directory for the next load: that of one that never began because Pitwall was killed, else a new one."""
+        if self.read_status().state == "absent":
             return self.newest
         return self.directory / f"{WORKLOAD}-{len(load_directories(self.directory)) + 1}"
 
-    def look(self) -> ProcessStatus:
-        """How the newest load is."""
+    def read_status(self) -> ProcessStatus:
+        """Return the status of the newest load."""
         for shim in self._shims.values():
             shim.poll()
-        return look_at(self.newest, self._shims.get(self.newest))
+        return process_status(self.newest, self._shims.get(self.newest))
 
     def could_not_start(self) -> bool:
-        """Whether the shim of the newest load was started, of which there is no trace."""
+        """Whether this process started the newest load's shim; if the load is absent, the shim failed."""
         return self.newest in self._shims
 
     def begin(self, run: Run, spec: WorkloadSpec, secrets: Mapping[str, str]) -> None:
         """Start the next load; raises OSError."""
         assert self.deps.prepare_workload, "a load needs a Supervisor with prepare_workload"
-        directory = self._next
+        directory = self._next_directory
         private_folder(self.directory)
         private_folder(directory)
         loaded = run.model_copy(update={"workload": spec, "run_dir": str(self.directory)})
@@ -97,37 +96,26 @@ class RunLoads:
         self._shims[directory] = start_shim(directory, secrets)
 
     def note_end(self, run: Run, status: ProcessStatus) -> tuple[str, bool | None]:
-        """Report how the newest load ended: in words, and whether it ended well; None where nobody can know."""
+        """Record the end of the newest load; return it as a sentence, and whether it ended well (None: unknown)."""
         assert status.exit
-        words, is_well = _words_of_end(self.newest, status.exit, status.started_at is not None)
-        self.deps.recorder.note(run.id, "workload", words, exit_code=status.exit.exit_code)
-        return words, is_well
+        sentence, is_well = _describe_end(self.newest, status.exit, status.started_at is not None)
+        self.deps.state_log.note(run.id, "workload", sentence, exit_code=status.exit.exit_code)
+        return sentence, is_well
 
     def ends(self, most: int) -> list[tuple[str, bool | None]]:
-        """How the first loads ended, as `note_end` has it; those that have not are left out."""
-        found = [(path, look_at(path)) for path in load_directories(self.directory)[:most]]
-        return [_words_of_end(path, one.exit, one.started_at is not None) for path, one in found if one.exit]
+        """Return how the first loads ended, as `note_end` does; running ones are left out."""
+        statuses = [(path, process_status(path)) for path in load_directories(self.directory)[:most]]
+        return [
+            _describe_end(path, status.exit, status.started_at is not None) for path, status in statuses if status.exit
+        ]
 
     def stop(self) -> StopReport:
-        """End what sends to the server, its requests recorded as cancelled; may take its time."""
+        """Stop load and recorder, whose requests are recorded as cancelled; may be slow."""
         return stop_clients(self.directory)
 
 
-def _words_of_end(directory: Path, end: ProcessExit, was_started: bool) -> tuple[str, bool | None]:
+def _describe_end(directory: Path, end: ProcessExit, was_started: bool) -> tuple[str, bool | None]:
     is_broken = bool(end.exit_code) or end.signal is not None or not was_started
     last_line = next(reversed(log_tail(directory / LOG)), "") if end.exit_code else ""
-    words = f"{describe_exit(end, 'The workload')} {last_line}".strip()
-    return words, False if is_broken else None if end.exit_code is None else True
-
-
-def newest_load(directory: Path) -> Path:
-    """Where the newest load of the run of this directory is, or the first one will be."""
-    return next(reversed(load_directories(directory)), directory / WORKLOAD)
-
-
-def stop_clients(directory: Path) -> StopReport:
-    """End what of ours sends to the server of the run of this directory, its recorder and its newest load.
-
-    May take its time.
-    """
-    return join([close_recorder(directory), stop_process(newest_load(directory), GRACE_S)])
+    sentence = f"{describe_exit(end, 'The workload')} {last_line}".strip()
+    return sentence, False if is_broken else None if end.exit_code is None else True

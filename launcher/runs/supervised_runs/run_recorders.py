@@ -1,6 +1,6 @@
-"""The recorders of one run, one after the other: each a process under its own shim in the run's directory.
+"""Request recorders of one run, one after another: each is a process under its own shim in the run's directory.
 
-All that is known of one is in its directory, so that it outlives Pitwall and the next one finds it.
+Its whole state is in its directory, so that it outlives Pitwall and the next one finds it.
 """
 
 from __future__ import annotations
@@ -9,59 +9,47 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from domain import Run, RunState
-from launcher.checks.preflight import LaunchRefusedError
+from launcher.checks.launch_request import LaunchRefusedError
+from launcher.client_processes import newest_recorder
 from launcher.processes.process import (
     RECORDER,
     ROOT,
     ProcessSpec,
     ProcessStatus,
-    look_at,
-    part_directories,
+    client_directories,
+    process_status,
     start_shim,
     write_spec,
 )
-from launcher.processes.stopping import StopReport, stop_process
 from machine.private_files import private_folder
 
-GRACE_S = 10.0
 LOG = "recorder.log"
-OPEN_ALREADY = "A recorder is open for it already."
-NO_SERVER = "A recorder needs a server that answers."
-Prepare = Callable[[Run, Path], list[str]]
+ALREADY_OPEN = "A recorder is already open for this run."
+NO_SERVER = "A recorder needs a ready server."
+PrepareRecorder = Callable[[Run, Path], list[str]]
 
 
-def newest_recorder(directory: Path) -> Path | None:
-    """The directory of the newest recorder of a run."""
-    return next(reversed(part_directories(directory, RECORDER)), None)
-
-
-def look_at_recorder(directory: Path) -> ProcessStatus:
-    """How the newest recorder of the run of this directory is."""
+def recorder_status(directory: Path) -> ProcessStatus:
+    """Return the status of the newest recorder in this run directory."""
     newest = newest_recorder(directory)
-    return look_at(newest) if newest else ProcessStatus("absent")
+    return process_status(newest) if newest else ProcessStatus("absent")
 
 
 def is_recorder_open(directory: Path) -> bool:
-    """Whether a recorder of the run of this directory is starting or alive."""
-    return look_at_recorder(directory).state in ("starting", "alive")
+    """Whether a recorder in this run directory is starting or alive."""
+    return recorder_status(directory).state in ("starting", "alive")
 
 
-def open_recorder(run: Run, directory: Path, prepare: Prepare, secrets: Mapping[str, str]) -> Path:
-    """Start one for this run; its directory. Raises LaunchRefusedError, OSError."""
+def open_recorder(run: Run, directory: Path, prepare: PrepareRecorder, secrets: Mapping[str, str]) -> Path:
+    """Start a recorder for this run; return its directory. Raises LaunchRefusedError, OSError."""
     if run.state not in (RunState.READY, RunState.RUNNING) or not run.base_url:
         raise LaunchRefusedError(NO_SERVER)
     if is_recorder_open(directory):
-        raise LaunchRefusedError(OPEN_ALREADY)
-    count = len(part_directories(directory, RECORDER))
-    own = directory / (f"{RECORDER}-{count + 1}" if count else RECORDER)
-    private_folder(own)
-    argv = prepare(run.model_copy(update={"run_dir": str(directory)}), own)
-    write_spec(ProcessSpec(argv, str(ROOT), log=LOG), own)
-    start_shim(own, secrets)
-    return own
-
-
-def close_recorder(directory: Path) -> StopReport:
-    """End the newest one, what is under way recorded as cancelled; may take its time."""
-    newest = newest_recorder(directory)
-    return stop_process(newest, GRACE_S) if newest else StopReport()
+        raise LaunchRefusedError(ALREADY_OPEN)
+    count = len(client_directories(directory, RECORDER))
+    recorder_directory = directory / (f"{RECORDER}-{count + 1}" if count else RECORDER)
+    private_folder(recorder_directory)
+    argv = prepare(run.model_copy(update={"run_dir": str(directory)}), recorder_directory)
+    write_spec(ProcessSpec(argv, str(ROOT), log=LOG), recorder_directory)
+    start_shim(recorder_directory, secrets)
+    return recorder_directory

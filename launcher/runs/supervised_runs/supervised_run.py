@@ -1,4 +1,4 @@
-"""What a launched run and an attached one have in common: its record, its loads, work on the side."""
+"""Common base of launched and attached runs: their record, their loads, background work."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 from commands.secrets import distinctive
 from domain import Run, RunState, WorkloadSpec
-from launcher.checks.preflight import LaunchRefusedError
+from launcher.checks.launch_request import LaunchRefusedError
 from launcher.runs.supervised_runs.dependencies import Dependencies
-from launcher.runs.supervised_runs.run_loads import LOAD_RUNS, RunLoads, check_can_load, words_of
-from launcher.runs.supervised_runs.run_recorders import Prepare, open_recorder
+from launcher.runs.supervised_runs.run_loads import LOAD_RUNS, RunLoads, check_can_load, describe_error
+from launcher.runs.supervised_runs.run_recorders import PrepareRecorder, open_recorder
 from redaction import KNOWN
 
 T = TypeVar("T")
@@ -21,39 +21,39 @@ T = TypeVar("T")
 
 @dataclass
 class SupervisedRun:
-    """One run and what is under way for it."""
+    """One run and its pending operations."""
 
     run: Run
     deps: Dependencies
     loads: RunLoads = field(init=False)
 
     def start_load(self, spec: WorkloadSpec, secrets: Mapping[str, str]) -> None:
-        """Put a load on the server, once more or for the first time; raises LaunchRefusedError."""
+        """Start a load on the server; raises LaunchRefusedError."""
         check_can_load(self.run)
-        KNOWN.add(distinctive(secrets.values()))  # whatever a tool may say of them
+        KNOWN.add(distinctive(secrets.values()))  # a tool may print them
         try:
             self.loads.begin(self.run, spec, secrets)
         except OSError as error:
-            raise LaunchRefusedError(f"The workload could not be started: {words_of(error)}") from error
+            raise LaunchRefusedError(f"The workload could not be started: {describe_error(error)}") from error
         self._change(LOAD_RUNS, state=RunState.RUNNING, run_dir=str(self.loads.directory))
 
-    def open_recorder(self, prepare: Prepare, secrets: Mapping[str, str]) -> Path:
-        """A recorder before the server; its directory. Raises LaunchRefusedError, OSError."""
+    def open_recorder(self, prepare: PrepareRecorder, secrets: Mapping[str, str]) -> Path:
+        """Open a recorder in front of the server; return its directory. Raises LaunchRefusedError, OSError."""
         directory = self.loads.directory
-        own = open_recorder(self.run, directory, prepare, secrets)
+        recorder_directory = open_recorder(self.run, directory, prepare, secrets)
         self._change("recorder opened", run_dir=str(directory))
-        return own
+        return recorder_directory
 
     def _change(self, text: str, **updates: Any) -> None:
-        self.run = self.deps.recorder.save(self.run.model_copy(update=updates), text)
+        self.run = self.deps.state_log.save(self.run.model_copy(update=updates), text)
 
     def _in_pool(self, call: Callable[[], T | None]) -> Future[T | None]:
         return self.deps.pool.submit(lambda: self._attempt(call))
 
     def _attempt(self, call: Callable[[], T | None]) -> T | None:
-        """What it returns; None where it raised, which is reported."""
+        """Return the result of the call; None if it raised, which is reported."""
         try:
             return call()
         except Exception as error:
-            self.deps.recorder.note_fault(self.run.id, error)
+            self.deps.state_log.note_fault(self.run.id, error)
             return None

@@ -1,7 +1,7 @@
-"""`python -m storage.sandbox.lake`: answers one statement over the lake, in two processes that end together.
+"""`python -m storage.sandbox.lake`: runs one statement on the lake, in two processes that end together.
 
-The one that answers has no network but loopback ports; the other, which runs nothing of the statement, leads these to
-the catalogue and the store of files, whose addresses it gets before the statement is read.
+The process with the statement can only reach loopback ports. The other process, which never sees the statement,
+forwards them to the catalogue and the file store, whose addresses it receives before the statement is read.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ import socket
 
 from storage.sandbox.lake.forwarder import forward
 from storage.sandbox.lake.network import can_isolate, end_with, isolate
-from storage.sandbox.priority import come_second
+from storage.sandbox.priority import lower_priority
 
 
 def main() -> None:
-    """Fork: the child answers, isolated where the system allows that; this process forwards its ports until its end."""
-    come_second()
-    is_apart = can_isolate()
+    """Fork a child for the statement, isolated if the system allows it, and forward its ports until it ends."""
+    lower_priority()
+    is_isolated = can_isolate()
     inside, outside = socket.socketpair()
     forwarder = os.getpid()
     child = os.fork()  # before DuckDB and Arrow, which start threads
     if child == 0:
         outside.close()
         end_with(forwarder)
-        is_apart = is_apart and isolate()
+        is_isolated = is_isolated and isolate()
         from storage.sandbox.lake.answering import answer_stdin
 
-        answer_stdin(inside, is_apart)
+        answer_stdin(inside, is_isolated)
         return
     inside.close()
     forward(outside)
@@ -36,12 +36,12 @@ def main() -> None:
 
 
 def _end_like(status: int) -> None:
-    """End as the answering process did, so that our parent learns how it ended."""
+    """End with the child's exit status or signal, so that the parent sees it."""
     if os.WIFSIGNALED(status):
-        ended_by = os.WTERMSIG(status)
-        if ended_by != signal.SIGKILL:
-            signal.signal(ended_by, signal.SIG_DFL)
-        os.kill(os.getpid(), ended_by)
+        signal_number = os.WTERMSIG(status)
+        if signal_number != signal.SIGKILL:
+            signal.signal(signal_number, signal.SIG_DFL)
+        os.kill(os.getpid(), signal_number)
     os._exit(os.waitstatus_to_exitcode(status))
 
 

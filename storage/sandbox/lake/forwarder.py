@@ -1,4 +1,4 @@
-"""The one way out of a process that answers a statement over the lake: each of its ports leads to one address."""
+"""Forwards loopback ports of the isolated process to fixed addresses, which is its only network access."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from contextlib import suppress
 from typing import NamedTuple
 
 CONNECT_S = 10.0
-PIECE = 1 << 16
-LONGEST_HEAD = 8192
-MOST_PORTS = 2
+CHUNK_BYTES = 1 << 16
+MAX_HEAD_BYTES = 8192
+MAX_PORTS = 2
 
 
-class Target(NamedTuple):
-    """Where a port leads; a host that begins with / is the folder of a PostgreSQL socket.
+class ForwardTarget(NamedTuple):
+    """The target of a port; a host that begins with / is the folder of a PostgreSQL socket.
 
-    `is_tunnel`: TLS from end to end; whoever comes names the target first, as of a proxy (RFC 9110, CONNECT).
+    `is_tunnel`: end-to-end TLS; the client first names the target as for a proxy (RFC 9110, CONNECT).
     """
 
     host: str
@@ -26,41 +26,41 @@ class Target(NamedTuple):
     is_tunnel: bool = False
 
 
-def open_ports(way_out: socket.socket, targets: Sequence[Target]) -> list[int]:
-    """Ask the forwarder at the other end of `way_out` for a port of our loopback to each target."""
+def open_ports(forwarder_socket: socket.socket, targets: Sequence[ForwardTarget]) -> list[int]:
+    """Request a loopback port to each target from the forwarder at the other end of `forwarder_socket`."""
     listeners = [socket.create_server(("127.0.0.1", 0)) for _ in targets]
-    socket.send_fds(way_out, [json.dumps(targets).encode()], [one.fileno() for one in listeners])
-    way_out.close()
-    ports = [one.getsockname()[1] for one in listeners]
-    for one in listeners:
-        one.close()
+    socket.send_fds(forwarder_socket, [json.dumps(targets).encode()], [listener.fileno() for listener in listeners])
+    forwarder_socket.close()
+    ports = [listener.getsockname()[1] for listener in listeners]
+    for listener in listeners:
+        listener.close()
     return ports
 
 
-def forward(asked: socket.socket) -> None:
-    """Serve the ports that are asked for, once, by threads that end with this process; returns when they are up."""
-    with asked:
-        message, handles, _, _ = socket.recv_fds(asked, PIECE, MOST_PORTS)
+def forward(control_socket: socket.socket) -> None:
+    """Serve one request for ports with daemon threads; return when the ports are served."""
+    with control_socket:
+        message, handles, _, _ = socket.recv_fds(control_socket, CHUNK_BYTES, MAX_PORTS)
     if not message:
-        return  # it has ended before it asked
+        return  # the child ended without a request
     for handle, target in zip(handles, json.loads(message), strict=True):
         listener = socket.socket(fileno=handle)
-        threading.Thread(target=_serve, args=(listener, Target(*target)), name="forward", daemon=True).start()
+        threading.Thread(target=_serve, args=(listener, ForwardTarget(*target)), name="forward", daemon=True).start()
 
 
-def _serve(listener: socket.socket, target: Target) -> None:
+def _serve(listener: socket.socket, target: ForwardTarget) -> None:
     while True:
         inner, _ = listener.accept()
         threading.Thread(target=_carry, args=(inner, target), name="carry", daemon=True).start()
 
 
-def _carry(inner: socket.socket, target: Target) -> None:
-    """One connection, until either end closes it."""
+def _carry(inner: socket.socket, target: ForwardTarget) -> None:
+    """Forward one connection until either end closes it."""
     with inner, suppress(OSError):
-        if target.is_tunnel and not _names(inner, target):
+        if target.is_tunnel and not _is_connect_to(inner, target):
             inner.sendall(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
             return
-        with _connected(target) as outer:
+        with _connect(target) as outer:
             if target.is_tunnel:
                 inner.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
             back = threading.Thread(target=_pump, args=(outer, inner), name="carry-back", daemon=True)
@@ -69,19 +69,19 @@ def _carry(inner: socket.socket, target: Target) -> None:
             back.join()
 
 
-def _names(inner: socket.socket, target: Target) -> bool:
-    """Whether what comes first is a CONNECT to the target; nothing of TLS is read, for it waits for our answer."""
+def _is_connect_to(inner: socket.socket, target: ForwardTarget) -> bool:
+    """Whether the client starts with a CONNECT to the target; no TLS bytes are read, because it waits for the reply."""
     head = b""
-    while b"\r\n\r\n" not in head and len(head) < LONGEST_HEAD:
-        piece = inner.recv(LONGEST_HEAD)
-        if not piece:
+    while b"\r\n\r\n" not in head and len(head) < MAX_HEAD_BYTES:
+        chunk = inner.recv(MAX_HEAD_BYTES)
+        if not chunk:
             return False
-        head += piece
-    words = head.split(b"\r\n")[0].decode("latin-1").split()
-    return words[:2] == ["CONNECT", f"{target.host}:{target.port}"]
+        head += chunk
+    request_line = head.split(b"\r\n")[0].decode("latin-1").split()
+    return request_line[:2] == ["CONNECT", f"{target.host}:{target.port}"]
 
 
-def _connected(target: Target) -> socket.socket:
+def _connect(target: ForwardTarget) -> socket.socket:
     if not target.host.startswith("/"):
         outer = socket.create_connection((target.host, target.port), CONNECT_S)
     else:
@@ -94,7 +94,7 @@ def _connected(target: Target) -> socket.socket:
 
 def _pump(source: socket.socket, sink: socket.socket) -> None:
     with suppress(OSError):
-        while piece := source.recv(PIECE):
-            sink.sendall(piece)
+        while chunk := source.recv(CHUNK_BYTES):
+            sink.sendall(chunk)
     with suppress(OSError):
         sink.shutdown(socket.SHUT_WR)

@@ -1,4 +1,4 @@
-"""A network of its own for a process: nothing but its loopback, which nobody else shares (network_namespaces(7))."""
+"""Isolates a process in its own network namespace, with only a private loopback (network_namespaces(7))."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PR_SET_PDEATHSIG = 1
 
 
 def can_isolate() -> bool:
-    """Whether this machine permits it; tried in a process of its own, for there is no way back."""
+    """Whether this machine permits isolation; tried in a child process, because it cannot be undone."""
     child = os.fork()
     if child == 0:
         os._exit(0 if isolate() else 1)
@@ -24,7 +24,7 @@ def can_isolate() -> bool:
 
 
 def isolate() -> bool:
-    """Leave this process only a loopback of its own; false where that is not permitted. It may have one thread."""
+    """Give this process only a private loopback; False if not permitted. The process must have a single thread."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(CLONE_NEWUSER | CLONE_NEWNET):
         return False
@@ -34,12 +34,12 @@ def isolate() -> bool:
     except OSError:
         return False
     # A new user namespace begins with every capability over itself.
-    header, none = struct.pack("=Ii", CAPABILITY_VERSION_3, 0), struct.pack("=6I", *([0] * 6))
-    return bool(libc.capset(header, none) == 0)
+    header, no_capabilities = struct.pack("=Ii", CAPABILITY_VERSION_3, 0), struct.pack("=6I", *([0] * 6))
+    return bool(libc.capset(header, no_capabilities) == 0)
 
 
 def end_with(parent: int) -> None:
-    """Have the kernel end this process when that one ends."""
+    """Let the kernel end this process when `parent` ends."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)

@@ -1,6 +1,6 @@
--- What is llama.cpp's alone: its counters, its slots, and its log of finished requests.
+-- llama.cpp only: its counters, its slots, and its log of finished requests.
 
--- Token and draft counters move when a request finishes; each step gives one token that no draft gave.
+-- Token and draft counters move when a request finishes; each step yields one token that was not drafted.
 CREATE OR REPLACE MACRO llamacpp_scraped(looks) AS TABLE
 SELECT
     generation AS decode_tokens, decode_seconds AS decode_s, NULL::DOUBLE AS printed_tokens,
@@ -15,8 +15,8 @@ FROM query_table(looks) WHERE definition = 'llamacpp.counter' AND (generation > 
 
 CREATE OR REPLACE MACRO slots_definition() AS 'llamacpp.slots';
 
--- The slots between requests: tokens each slot has made so far. A task that ended took its last tokens out of sight,
--- and one that came and went between two looks took all of them: then they are unknown, not none.
+-- The slots between requests: tokens each slot has generated so far. The last tokens of a task that ended between two
+-- scrapes are not seen, nor any of one that also began between them: those tokens are unknown, not zero.
 CREATE OR REPLACE MACRO slot_progress(since, until, run_ids) AS TABLE
 WITH seen AS (
     SELECT *, mono_s - lag(mono_s) OVER slots AS gap_s
@@ -85,9 +85,9 @@ WITH seen AS (
         touched = 1 AND steady AND calls > 0 AS counts_steps
     FROM scrapes
 ), judged AS (
-    -- Slots and calls are two answers of the server: under load one may be further than the other. A step gives a
-    -- request one token at the least; where nothing drafts and it gives one as a rule (over three looks at least), it
-    -- always does.
+    -- Slots and calls come from two responses of the server: under load one may be ahead of the other. A step yields
+    -- at least one token per request; without drafts, if it usually yields one (over at least three scrapes), it always
+    -- does.
     SELECT
         * REPLACE (CASE WHEN counts_steps THEN plain_steps(decoded, calls, NOT speculates) END AS calls),
         CASE
@@ -132,11 +132,11 @@ SELECT
     END AS reason
 FROM judged;
 
--- A finished request's own time is decoding.
+-- The time of a finished request is decoding time.
 CREATE OR REPLACE MACRO llamacpp_line_activity(kind, kind_before, broken, tokens) AS
     CASE WHEN kind = 'request' AND tokens IS NOT NULL THEN 'active' END;
 
--- Log and counters both speak of finished requests, each at its own moment: only all of them can be compared.
+-- Log and counters both cover finished requests, but at different times: only the totals can be compared.
 CREATE OR REPLACE MACRO llamacpp_crosscheck(run_ids) AS TABLE
 WITH looked AS (
     FROM scraped(NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, run_ids)

@@ -1,4 +1,4 @@
--- What is SGLang's alone: its verify steps, its counters, and its decode lines.
+-- SGLang only: its verify steps, its counters, and its decode lines.
 
 CREATE OR REPLACE MACRO sglang_scraped(looks) AS TABLE
 SELECT
@@ -15,12 +15,11 @@ SELECT
         WHEN speculates IS NULL THEN 'speculation_not_known'
     END AS gap,
     * EXCLUDE (decoded, decode_seconds, drafts, draft_tokens, accepted, accepted_per_pos, num_tokens, positions, broken),
-    -- SGLang's draft tokens are those of a verify step: all that one can give.
+    -- SGLang's draft tokens are those of a verify step: the most that one can yield.
     coalesce(broken, contradiction(decode_tokens, steps, NULL, num_tokens)) AS broken
 FROM query_table(looks) WHERE definition = 'sglang.counter';
 
--- A decode line speaks of the time since the decode line before it: after a prefill line, or after a silence, it has that
--- time in it too.
+-- A decode line covers the time since the previous decode line, including a prefill or a gap in between.
 CREATE OR REPLACE MACRO sglang_line_activity(kind, kind_before, broken, tokens) AS CASE
     WHEN kind = 'prefill' THEN 'prefill'
     WHEN kind <> 'decode' OR tokens IS NULL THEN NULL

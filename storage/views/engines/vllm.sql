@@ -1,7 +1,7 @@
--- What is vLLM's alone: its counters, and the window of its log lines.
+-- vLLM only: its counters, and the window of its log lines.
 
--- A draft of k tokens gives k + 1 at the most; the counters per position tell k too, where the command is not known.
--- Where nothing drafts and a step gives one token as a rule (over ten looks at least), it always does.
+-- A draft of k tokens yields at most k + 1; if the command is unknown, the counters per position give k. Without
+-- drafts, if a step usually yields one token (over at least ten scrapes), it always does.
 CREATE OR REPLACE MACRO vllm_scraped(looks) AS TABLE
 SELECT
     * EXCLUDE (broken, draftless, num_tokens, positions, usual_per_step),
@@ -31,7 +31,7 @@ FROM (
     WINDOW of_run AS (PARTITION BY run_id)
 );
 
--- Where no method is stated vLLM goes by the draft model's name, then by what its files say, which no command tells.
+-- If no method is stated, vLLM derives it from the draft model's name, then from its files, which no command shows.
 CREATE OR REPLACE MACRO vllm_speculative_method(engine, model) AS CASE
     WHEN engine <> 'vllm' THEN NULL
     WHEN lower(model) IN ('ngram', '[ngram]') THEN 'ngram'
@@ -39,13 +39,13 @@ CREATE OR REPLACE MACRO vllm_speculative_method(engine, model) AS CASE
     WHEN contains(lower(model), 'eagle3') THEN 'eagle3'
 END;
 
--- vLLM leaves out lines of empty windows alone, so a line behind one with tokens comes after exactly one window, always
--- the same: the usual of these distances, unless the run's environment states it.
+-- vLLM skips only the lines of empty windows, so a line after one with tokens follows after exactly one window. The
+-- window is constant: the usual distance, unless the run's environment states it.
 CREATE OR REPLACE MACRO vllm_line_has_window(definition, generation_tps) AS
     definition = 'vllm.log' AND generation_tps IS NOT NULL;
 CREATE OR REPLACE MACRO vllm_stated_window_s(config) AS TRY_CAST(config->>'$.env.VLLM_LOG_STATS_INTERVAL' AS DOUBLE);
 
--- What vLLM counts as a token of its KV cache: read from its releases, between which 0.20.1 lies. Null of other engines.
+-- vLLM's definition of a KV cache token, read from its releases; it changed at 0.20.1. Null for other engines.
 CREATE OR REPLACE MACRO vllm_kv_tokens_definition(engine, version) AS CASE
     WHEN engine IS DISTINCT FROM 'vllm' THEN NULL
     WHEN version IS NULL OR NOT regexp_matches(version, '^\d{1,6}\.\d{1,6}')

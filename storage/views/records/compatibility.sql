@@ -1,6 +1,7 @@
--- What runs where: configurations x GPUs, by the servers that came up or did not. A run that was cancelled before its
--- server was ready tells nothing, and neither does one that was only watched or imported.
--- Names of the GPUs that a run was frozen with; empty: the machine has none; null: nobody looked.
+-- Which configuration runs on which GPUs, by the servers that became ready or failed to. Runs cancelled before their
+-- server was ready, and attached or imported ones, are not evidence.
+
+-- The GPU names recorded at a run's start; empty: the machine has none; null: not recorded.
 CREATE OR REPLACE MACRO gpu_names(provenance) AS
     CASE WHEN json_exists(provenance, '$.gpus') THEN list_sort(provenance->>'$.gpus[*].name') END;
 
@@ -28,25 +29,25 @@ GROUP BY ALL;
 
 CREATE OR REPLACE VIEW compatibility AS FROM compatibility_of(NULL::VARCHAR[]);
 
-COMMENT ON MACRO TABLE compatibility_of IS 'compatibility_of(run_ids): what runs where, by these runs alone.';
-COMMENT ON VIEW compatibility IS 'What runs where: a row a configuration and its GPUs, by the servers that Pitwall launched and that came up or failed.';
-COMMENT ON COLUMN compatibility.model IS 'as the command names it';
+COMMENT ON MACRO TABLE compatibility_of IS 'compatibility_of(run_ids): compatibility by these runs only.';
+COMMENT ON VIEW compatibility IS 'Which configuration runs on which GPUs: one row for each pair, from servers launched by Pitwall that became ready or failed.';
+COMMENT ON COLUMN compatibility.model IS 'as in the command';
 COMMENT ON COLUMN compatibility.engine IS 'of the configuration';
-COMMENT ON COLUMN compatibility.engine_version IS 'as the server reports it, else as configured or installed; null: not known';
+COMMENT ON COLUMN compatibility.engine_version IS 'as reported by the server, else as configured or installed; null: unknown';
 COMMENT ON COLUMN compatibility.quantization IS 'as configured; null: not stated';
 COMMENT ON COLUMN compatibility.kv_cache_dtype IS 'as configured; null: not stated';
 COMMENT ON COLUMN compatibility.max_model_len IS 'tokens, as configured; null: not stated';
 COMMENT ON COLUMN compatibility.tensor_parallel IS 'as configured; null: not stated';
-COMMENT ON COLUMN compatibility.speculates IS 'whether it decodes speculatively; null: not known';
-COMMENT ON COLUMN compatibility.speculative_method IS 'as in runs; null without speculation, or where it is not stated';
-COMMENT ON COLUMN compatibility.speculative_num_tokens IS 'draft tokens a step; null without speculation, or where it is not stated';
-COMMENT ON COLUMN compatibility.gpus IS 'names of the GPUs, one each, as frozen when the server started; empty: none in the machine';
+COMMENT ON COLUMN compatibility.speculates IS 'whether it uses speculative decoding; null: unknown';
+COMMENT ON COLUMN compatibility.speculative_method IS 'as in runs; null without speculation or if not stated';
+COMMENT ON COLUMN compatibility.speculative_num_tokens IS 'draft tokens per step; null without speculation or if not stated';
+COMMENT ON COLUMN compatibility.gpus IS 'names of the GPUs, one per GPU, recorded at the server''s start; empty: none in the machine';
 COMMENT ON COLUMN compatibility.gpus_reason IS 'why gpus is null (docs/reasons.md)';
-COMMENT ON COLUMN compatibility.outcome IS 'works: every server came up; fails: none did; mixed: some did';
+COMMENT ON COLUMN compatibility.outcome IS 'works: every server became ready; fails: none did; mixed: some did';
 COMMENT ON COLUMN compatibility.starts IS 'server starts';
-COMMENT ON COLUMN compatibility.came_up IS 'of these, how many became ready; one that failed later did come up';
-COMMENT ON COLUMN compatibility.cause IS 'why the last one failed that gave a cause, before it was ready or later; null: none gave one';
-COMMENT ON COLUMN compatibility.cause_at IS 'when that one started; null without a cause';
-COMMENT ON COLUMN compatibility.first_started_at IS 'of the first start';
-COMMENT ON COLUMN compatibility.last_started_at IS 'of the last start';
-COMMENT ON COLUMN compatibility.evidence_run_ids IS 'the runs, the oldest first';
+COMMENT ON COLUMN compatibility.came_up IS 'starts that became ready, including those that failed later';
+COMMENT ON COLUMN compatibility.cause IS 'cause of the last failure with a known cause, before or after it was ready; null: none';
+COMMENT ON COLUMN compatibility.cause_at IS 'start time of that server; null without a cause';
+COMMENT ON COLUMN compatibility.first_started_at IS 'time of the first start';
+COMMENT ON COLUMN compatibility.last_started_at IS 'time of the last start';
+COMMENT ON COLUMN compatibility.evidence_run_ids IS 'ids of the runs, oldest first';

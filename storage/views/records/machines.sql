@@ -1,6 +1,6 @@
--- The machines that runs were on, and the GPUs of each run, machine by machine.
+-- The machines of runs, and the GPUs of each run on each machine.
 
--- A machine that runs Pitwall tells itself; of others the newest run that was launched there has noted it.
+-- A machine that runs Pitwall describes itself; other machines are described by the newest run launched there.
 CREATE OR REPLACE VIEW machines AS
 WITH seen AS (
     SELECT
@@ -38,7 +38,7 @@ FULL JOIN seen ON seen.machine_id = own.id
 FULL JOIN agents ON agents.id = coalesce(own.id, seen.machine_id)
 LEFT JOIN raw.machine_labels labels ON labels.machine_id = coalesce(own.id, seen.machine_id, agents.id);
 
--- The server's machine first; others are those that sent samples of the run.
+-- The server's machine first; the others sent samples of the run.
 CREATE OR REPLACE MACRO run_nodes_of(run_ids) AS TABLE
 WITH sampled AS (
     SELECT

@@ -1,4 +1,4 @@
--- What people say of runs, the newest version of each.
+-- People's notes on runs, in the newest version.
 CREATE OR REPLACE MACRO run_notes_of(run_ids) AS TABLE
 FROM raw.run_notes WHERE is_asked(run_ids, run_id)
 QUALIFY version = max(version) OVER (PARTITION BY run_id);
@@ -17,7 +17,7 @@ SELECT * EXCLUDE (is_removed) FROM (
     FROM raw.saved_views QUALIFY version = max(version) OVER (PARTITION BY page, name)
 ) WHERE NOT is_removed;
 
--- What refers to runs, so that they are not deleted: a study, an adopted point, a link that is open at a moment.
+-- References to runs, which prevent their deletion: a study, an adopted point, or a link that is valid at a given time.
 CREATE OR REPLACE MACRO run_references(moment) AS TABLE
 SELECT r.id AS run_id, 'the study ' || s.title AS what FROM raw.runs r JOIN raw.studies s ON s.id = r.batch_id
 UNION ALL

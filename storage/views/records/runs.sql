@@ -1,11 +1,18 @@
--- Runs with what their config says in columns of its own; absent from the config is null.
--- Of 'vllm 0.21.0', as a run's provenance names the package that it ran from.
+-- Runs with the fields of their config as columns; a field absent from the config is null.
+
+-- The version in a package name such as 'vllm 0.21.0' from a run's provenance.
 CREATE OR REPLACE MACRO package_version(provenance) AS
     nullif(split_part(provenance->>'$.package', ' ', 2), '');
 
+-- The state that people see: a run that was cancelled before its start is stored as 'finished'.
+CREATE OR REPLACE MACRO shown_state_of(state, kind, started_at, ended_at) AS CASE
+    WHEN state = 'finished' AND kind = 'launched' AND started_at IS NULL AND ended_at IS NOT NULL THEN 'cancelled'
+    ELSE state
+END;
+
 CREATE OR REPLACE VIEW runs AS
 SELECT
-    id AS run_id, name, kind, state, phase,
+    id AS run_id, name, kind, state, shown_state_of(state, kind, started_at, ended_at) AS shown_state, phase,
     c.engine AS engine,
     coalesce(told->>'$.engine_version', c.engine_version, package_version(provenance)) AS engine_version,
     c.launcher AS launcher,
@@ -49,6 +56,7 @@ SELECT
     batch_id, arm, round, round_seed, machine_id,
     created_at, started_at, ready_at, ended_at,
     epoch(ready_at) - epoch(started_at) AS time_to_ready_s,
+    CASE WHEN kind = 'launched' THEN time_to_ready_s END AS startup_s,
     pid, exit_code, exit_signal, cause, cause_line, note, base_url, log_path, config, provenance, told
 FROM (SELECT *, config_fields(config) AS c FROM raw.runs);
 

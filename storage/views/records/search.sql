@@ -1,5 +1,5 @@
--- Runs that have ended, as far as the filters let them through; a filter that is null lets all. Archived ones are left out
--- unless marks asks for them. Words are looked for in lower case.
+-- Ended runs that pass the filters; a null filter passes all. Archived runs are left out unless marks asks for them.
+-- Words are matched in lower case.
 CREATE OR REPLACE MACRO runs_found(
     words := NULL, engines := NULL, workloads := NULL, kinds := NULL, states := NULL, tags := NULL, marks := NULL,
     machines := NULL, since := NULL
@@ -7,7 +7,7 @@ CREATE OR REPLACE MACRO runs_found(
 SELECT r.*, coalesce(n.tags, []) AS tags
 FROM runs r LEFT JOIN run_notes_of(NULL) n USING (run_id)
 WHERE list_contains(['finished', 'failed'], r.state)
-    AND (states IS NULL OR list_contains(states, r.state))
+    AND (states IS NULL OR list_contains(states, r.shown_state))
     AND (engines IS NULL OR list_contains(engines, r.engine))
     AND (workloads IS NULL OR list_contains(workloads, coalesce(r.workload, 'watch')))
     AND (kinds IS NULL OR list_contains(kinds, r.kind))
@@ -29,4 +29,4 @@ WHERE list_contains(['finished', 'failed'], r.state)
             FOR word IN words
         ])
     );
-COMMENT ON MACRO TABLE runs_found IS 'runs_found(words := null, engines := null, workloads := null, kinds := null, states := null, tags := null, marks := null, machines := null, since := null): the runs that the filters of the Runs page let through, with their tags; a list each, since a time.';
+COMMENT ON MACRO TABLE runs_found IS 'runs_found(words := null, engines := null, workloads := null, kinds := null, states := null, tags := null, marks := null, machines := null, since := null): the runs that pass the filters of the Runs page, with their tags; each filter is a list, since is a time.';

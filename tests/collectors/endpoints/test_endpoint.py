@@ -40,7 +40,7 @@ def test_counters_and_slots_of_one_turn(
     assert server.asked == ["/metrics", "/slots"], "gauges start anew at each scrape: one a tick"
 
 
-def test_a_rank_that_a_scrape_lacks_is_told_as_unknown(
+def test_rank_missing_in_a_scrape_is_unknown(
     server: Any, collector: EndpointCollector, make_run: Callable[..., Run]
 ) -> None:
     run = make_run("vllm", base_url=server.url)
@@ -67,13 +67,13 @@ def test_a_dropped_connection_is_tried_once_more(
 def test_garbage_is_one_clear_sentence(server: Any, collector: EndpointCollector, make_run: Callable[..., Run]) -> None:
     run = make_run("vllm", base_url=server.url)
     server.answers = {"/metrics": (200, b"<html>\x00\xff it works!</html>")}
-    with pytest.raises(UnreadableError, match=r"^/metrics answers something that is no metrics: '<html>"):
+    with pytest.raises(UnreadableError, match=r"^/metrics returned something other than metrics: '<html>"):
         samples(collector, run)
     server.answers = {"/metrics": (200, b"vllm:num_requests_running{engine= 1\n")}
     with pytest.raises(UnreadableError, match=r"^/metrics cannot be read: "):
         samples(collector, run)
     server.answers = {"/metrics": (200, b"")}
-    with pytest.raises(UnreadableError, match="no metrics: nothing"):
+    with pytest.raises(UnreadableError, match="other than metrics: nothing"):
         samples(collector, run)
 
 
@@ -99,7 +99,7 @@ def test_switched_off_metrics_say_what_to_do(
         samples(collector, make_run(engine, base_url=server.url))
 
 
-def test_llamacpp_without_metrics_is_watched_through_its_slots(server: Any, make_run: Callable[..., Run]) -> None:
+def test_llamacpp_without_metrics_uses_slots(server: Any, make_run: Callable[..., Run]) -> None:
     seconds = [100.0]
     collector, run = EndpointCollector(Clock(mono_s=lambda: seconds[0])), make_run(base_url=server.url)
     server.answers = {"/metrics": (501, b"{}"), "/slots": (200, SLOTS)}
@@ -113,7 +113,7 @@ def test_llamacpp_without_metrics_is_watched_through_its_slots(server: Any, make
     assert isinstance(samples(collector, run)[0], CounterSample), "but looked for again"
 
 
-def test_nobody_there_is_an_outage_only_after_the_start(
+def test_absent_server_is_an_outage_after_start(
     server: Any, collector: EndpointCollector, make_run: Callable[..., Run]
 ) -> None:
     server.close()
@@ -123,7 +123,7 @@ def test_nobody_there_is_an_outage_only_after_the_start(
     assert list(collector.finish(make_run(base_url=server.url))) == []
 
 
-def test_a_server_that_dies_after_its_first_answer_is_an_outage(
+def test_server_death_after_answer_is_an_outage(
     server: Any, collector: EndpointCollector, make_run: Callable[..., Run]
 ) -> None:
     run = make_run(base_url=server.url, state=RunState.STARTING)
@@ -151,16 +151,16 @@ def test_what_cannot_be_collected_is_said(
     with pytest.raises(UnavailableError, match="no counters are known for TensorRT-LLM"):
         samples(collector, make_run("trtllm", base_url=server.url))
     server.answers = {"/metrics": (401, b"")}
-    with pytest.raises(UnavailableError, match="asks for an API key"):
+    with pytest.raises(UnavailableError, match="requires an API key"):
         samples(collector, make_run("vllm", base_url=server.url))
 
 
-def test_a_known_api_key_is_sent_and_in_no_message(server: Any, make_run: Callable[..., Run]) -> None:
+def test_known_api_key_is_sent_but_not_shown(server: Any, make_run: Callable[..., Run]) -> None:
     server.answers = {"/metrics": (200, LLAMACPP), "/slots": (200, SLOTS)}
     collector = EndpointCollector(api_key_of=lambda run_id: "k-123")
     assert samples(collector, make_run(base_url=server.url))
     assert server.keys == {"Bearer k-123"}
     server.answers = {"/metrics": (401, b"k-123"), "/slots": (401, b"")}
-    with pytest.raises(UnavailableError, match="did not take the API key") as refused:
+    with pytest.raises(UnavailableError, match="rejected the API key") as refused:
         samples(collector, make_run(base_url=server.url))
     assert "k-123" not in str(refused.value)

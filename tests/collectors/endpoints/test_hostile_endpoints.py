@@ -16,23 +16,23 @@ from collectors.endpoints.endpoint import EndpointCollector
 from collectors.endpoints.identify import NotServingError, identify
 from collectors.loop import CollectorLoop
 from domain import Run
-from launcher.checks.readiness import probe
+from launcher.processes.readiness import probe
 from samples import CollectorHealth, CounterSample, Event
 from tests.hostile_server import FUSE_S, MIB, HostileServer, hostile_server
 
 MOST_SENT = 48 * MIB  # of the body that is read, and what fits into the sockets' buffers
 SENTENCES = {
-    "endless": "/metrics is larger than 16 MiB, the most that is read of it",
-    "large": "/metrics is larger than 16 MiB, the most that is read of it",
-    "bomb": "/metrics is larger than 16 MiB, the most that is read of it",
-    "nothing_packed": "/metrics is larger than 16 MiB, the most that is read of it",
-    "other_packing": "/metrics is packed as 'br', which was not asked for",
-    "drip": "/metrics is not whole after 5 s, the longest that is waited for it",
-    "drip_head": "/metrics is not whole after 5 s, the longest that is waited for it",
+    "endless": "/metrics is larger than the limit of 16 MiB",
+    "large": "/metrics is larger than the limit of 16 MiB",
+    "bomb": "/metrics is larger than the limit of 16 MiB",
+    "nothing_packed": "/metrics is larger than the limit of 16 MiB",
+    "other_packing": "/metrics has the content encoding 'br', which was not requested",
+    "drip": "/metrics was not complete within the limit of 5 s",
+    "drip_head": "/metrics was not complete within the limit of 5 s",
     "endless_head": "does not answer",
     "silent": "does not answer: no answer in time",
     "redirect": "/metrics answers 302 Found",
-    "nested": "/metrics answers something that is no metrics",
+    "nested": "/metrics returned something other than metrics",
 }
 
 
@@ -62,7 +62,7 @@ def test_the_others_are_sampled_while_one_drips(
     hostile.way = "drip"
     server.answers = {"/metrics": (200, b'vllm:generation_tokens_total{engine="0"} 1.0\n')}
     bad, good = make_run("vllm", id="bad", base_url=hostile.url), make_run("vllm", id="good", base_url=server.url)
-    loop = CollectorLoop(kept, lambda: [bad, good], [EndpointCollector(period_s=0.02)], look_every_s=0.02)
+    loop = CollectorLoop(kept, lambda: [bad, good], [EndpointCollector(period_s=0.02)], update_every_s=0.02)
     loop.start()
     kept.wait_for(lambda: [e for e in kept.of(Event) if e.run_id == "bad"], timeout_s=FUSE_S - 10)
     loop.stop(1.0)
@@ -72,7 +72,7 @@ def test_the_others_are_sampled_while_one_drips(
 
 
 @pytest.mark.parametrize("way", sorted(set(SENTENCES) - {"redirect", "nested"}))
-def test_finding_out_who_serves_ends_with_a_sentence(hostile: HostileServer, way: str) -> None:
+def test_server_probe_ends_with_a_sentence(hostile: HostileServer, way: str) -> None:
     hostile.way = way
     with pytest.raises(NotServingError) as refused:
         identify(hostile.url)
@@ -83,7 +83,7 @@ def test_finding_out_who_serves_ends_with_a_sentence(hostile: HostileServer, way
 @pytest.mark.parametrize("way", ["redirect", "nested"])
 def test_what_is_no_list_of_models_is_no_server(hostile: HostileServer, way: str) -> None:
     hostile.way = way
-    with pytest.raises(NotServingError, match=r"is not an OpenAI-compatible server: /v1/models answers"):
+    with pytest.raises(NotServingError, match=r"is not an OpenAI-compatible server: /v1/models returned"):
         identify(hostile.url)
     assert hostile.sent < MOST_SENT
 

@@ -60,9 +60,9 @@ def test_engines_are_told_apart(server: Any, answers: Answers, expected: tuple[o
 @pytest.mark.parametrize(
     ("answers", "said"),
     [
-        ({}, "is not an OpenAI-compatible server: /v1/models answers 404"),
+        ({}, "is not an OpenAI-compatible server: /v1/models returned 404"),
         ({"/v1/models": (200, b"<html>hello</html>")}, "is not an OpenAI-compatible server: .* no list of models"),
-        ({"/v1/models": (401, b"")}, "asks for an API key"),
+        ({"/v1/models": (401, b"")}, "requires an API key"),
         ({"/v1/models": (503, b"")}, "is not ready yet"),
     ],
 )
@@ -73,13 +73,13 @@ def test_what_is_no_server_is_one_sentence(server: Any, answers: Answers, said: 
 
 
 def test_nobody_there() -> None:
-    with pytest.raises(NotServingError, match=r"^nothing answers at http://127.0.0.1:9: .*refused"):
+    with pytest.raises(NotServingError, match=r"^no answer from http://127.0.0.1:9: .*refused"):
         identify("127.0.0.1:9")
 
 
 def test_nobody_in_time() -> None:
     silent = socket.create_server(("127.0.0.1", 0))
-    with silent, pytest.raises(NotServingError, match=r"^nothing answers in time at "):
+    with silent, pytest.raises(NotServingError, match=r"^no answer in time from "):
         identify(f"127.0.0.1:{silent.getsockname()[1]}", silence_s=0.2)
 
 

@@ -49,13 +49,13 @@ def test_who_serves(demo_server: DemoServer) -> None:
     assert found.version and len(found.models) == 1 and found.max_model_len == 4096
 
 
-def test_a_request_is_seen_live_then_counted_and_logged(
+def test_request_is_live_then_counted_and_logged(
     demo_server: DemoServer, kept: Any, make_run: Callable[..., Run]
 ) -> None:
     run = run_of(demo_server, make_run)
     before = demo_server.counters()["tokens_predicted_total"]
     written = demo_server.log.stat().st_size
-    loop = CollectorLoop(kept, lambda: [run], collectors(kept), look_every_s=0.1)
+    loop = CollectorLoop(kept, lambda: [run], collectors(kept), update_every_s=0.1)
     loop.start()
     request = Thread(target=generate, args=(demo_server.base_url,))
     request.start()
@@ -74,12 +74,12 @@ def test_a_request_is_seen_live_then_counted_and_logged(
     assert [e for e in kept.of(Event) if e.kind == "phase" and e.text == "ready"]
 
 
-def test_a_server_that_ends_is_an_outage_and_followed_again(
+def test_ended_server_is_an_outage_then_followed(
     tiny_model: ModelFiles, tmp_path: Path, kept: Any, make_run: Callable[..., Run]
 ) -> None:
     (port,), argv = free_ports(1), ["-m", str(tiny_model.target), "-c", "512"]
     run = make_run(base_url=f"http://127.0.0.1:{port}")
-    loop = CollectorLoop(kept, lambda: [run], [EndpointCollector(period_s=0.1)], look_every_s=0.1)
+    loop = CollectorLoop(kept, lambda: [run], [EndpointCollector(period_s=0.1)], update_every_s=0.1)
     with running_demo(argv, port, tmp_path / "first.log"):
         loop.start()
         kept.wait_for(lambda: kept.of(CounterSample))

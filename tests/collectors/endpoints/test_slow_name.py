@@ -32,7 +32,7 @@ def slow_lookup(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("slow_lookup")
-def test_the_look_up_of_a_name_is_within_the_deadline() -> None:
+def test_name_lookup_respects_the_deadline() -> None:
     begun_s = time.monotonic()
     with pytest.raises(NoAnswerInTimeError, match=r"^no answer in time$"):
         BoundedHttp("http://slow.test:1").get("/", ReadLimits(1000, 0.5))
@@ -48,7 +48,7 @@ def test_a_name_that_nobody_has_is_told(monkeypatch: pytest.MonkeyPatch) -> None
         BoundedHttp("http://nobody.invalid:1").get("/", ReadLimits(1000, 20.0))
 
 
-def test_a_server_at_the_second_address_of_its_name_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_second_address_of_a_name_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     (port,) = free_ports(1)
 
     def looked_up(host: Any, *args: Any, **kwargs: Any) -> Any:

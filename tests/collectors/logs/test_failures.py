@@ -37,14 +37,14 @@ def run_of(engine: str, log: Path) -> Run:
 
 
 @pytest.mark.parametrize("engine", LOGS)
-def test_the_true_cause_is_told_in_words_with_its_line(engine: str, tmp_path: Path) -> None:
+def test_true_cause_is_shown_with_its_line(engine: str, tmp_path: Path) -> None:
     text, sentence, line = LOGS[engine]
     log = tmp_path / "server.log"
     log.write_text(text)
     assert failure_of(run_of(engine, log)) == (sentence, line)
 
 
-def test_a_cause_too_long_to_keep_whole_still_finds_its_line(tmp_path: Path) -> None:
+def test_truncated_cause_still_finds_its_line(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
     log.write_text(f"{CORE}RuntimeError: {'x' * 900}\n")
     told = failure_of(run_of("vllm", log))
@@ -57,7 +57,7 @@ def test_a_log_that_names_no_cause(tmp_path: Path) -> None:
     assert failure_of(run_of("vllm", tmp_path / "gone.log")) is None
 
 
-def test_a_server_that_exited_with_0_has_failed_where_its_engine_died(tmp_path: Path) -> None:
+def test_exit_0_fails_when_the_engine_died(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
     survived = f"(APIServer pid=7) INFO:     Application startup complete.\n{CORE}{OUT_OF_MEMORY}\n"
     log.write_text(survived)

@@ -18,7 +18,7 @@ from collectors.logs.log_view import LogTailView
 from collectors.loop import CollectorLoop
 from domain import Run
 from launcher.processes.exit_messages import log_tail
-from machine.regular_file import NotRegularError, follow_own, opened, pinned
+from machine.regular_file import NotRegularError, follow_own, open_regular, pin_path
 from samples import Event, LogSample
 
 LINE = (
@@ -92,7 +92,7 @@ def unswap(log: Path) -> None:
 
 
 @pytest.mark.parametrize("how", SWAPS.values(), ids=SWAPS)
-def test_the_collector_refuses_it_in_a_sentence_and_reads_on_when_it_is_back(
+def test_collector_refuses_and_resumes_later(
     log: Path, secret: Path, how: Swap, kept: Any, make_run: Callable[..., Run]
 ) -> None:
     collector, run = log_collector(kept.position, Clock()), make_run("vllm", log_path=str(log))
@@ -111,14 +111,14 @@ def test_the_collector_refuses_it_in_a_sentence_and_reads_on_when_it_is_back(
 
 
 @pytest.mark.parametrize("how", SWAPS.values(), ids=SWAPS)
-def test_a_run_that_was_such_from_the_start_costs_nobody_else(
+def test_foreign_file_from_the_start_hurts_no_run(
     log: Path, secret: Path, how: Swap, kept: Any, make_run: Callable[..., Run], tmp_path: Path
 ) -> None:
     odd = tmp_path / "odd" / "server.log"
     odd.parent.mkdir()
     how(odd, secret)
     bad, good = make_run("vllm", id="bad", log_path=str(odd)), make_run("vllm", id="good", log_path=str(log))
-    loop = CollectorLoop(kept, lambda: [bad, good], [log_collector(kept.position)], look_every_s=0.02)
+    loop = CollectorLoop(kept, lambda: [bad, good], [log_collector(kept.position)], update_every_s=0.02)
     loop.start()
     kept.wait_for(lambda: [e for e in kept.of(Event) if e.run_id == "bad"])
     kept.wait_for(lambda: kept.of(LogSample))
@@ -129,14 +129,14 @@ def test_a_run_that_was_such_from_the_start_costs_nobody_else(
 @pytest.mark.parametrize("how", SWAPS.values(), ids=SWAPS)
 def test_pages_and_causes_do_not_read_it(log: Path, secret: Path, how: Swap, make_run: Callable[..., Run]) -> None:
     view = LogTailView(log, "vllm")
-    assert view.lines() and view.why is None
+    assert view.lines() and view.problem is None
     swap(log, how, secret)
     assert view.lines() == []
-    assert view.why and "not a regular file" in view.why
+    assert view.problem and "not a regular file" in view.problem
     assert failure_of(make_run("vllm", log_path=str(log))) is None
     assert log_tail(log) == []
     unswap(log)
-    assert view.lines() and view.why is None
+    assert view.lines() and view.problem is None
 
 
 @pytest.mark.parametrize("how", [make_pipe, make_folder], ids=["a pipe", "a folder"])
@@ -161,26 +161,27 @@ def test_an_import_of_a_device_is_refused(tmp_path: Path) -> None:
 def test_a_link_is_resolved_when_it_is_given(log: Path, tmp_path: Path) -> None:
     link = tmp_path / "current"
     link.symlink_to(log)
-    with pytest.raises(NotRegularError, match="is a symbolic link"), opened(link):
+    with pytest.raises(NotRegularError, match="is a symbolic link"), open_regular(link):
         pass
-    with opened(pinned(link)) as file:
+    with open_regular(pin_path(link)) as file:
         assert file.read() == log.read_bytes()
 
 
-def test_the_way_to_a_folder_of_our_own_may_lead_over_links(log: Path, tmp_path: Path) -> None:
+def test_own_folder_path_may_contain_links(log: Path, tmp_path: Path) -> None:
     (tmp_path / "data").symlink_to(log.parent)
-    with pytest.raises(NotRegularError, match="is behind data, a symbolic link"), opened(tmp_path / "data/server.log"):
+    with (
+        pytest.raises(NotRegularError, match="is behind data, a symbolic link"),
+        open_regular(tmp_path / "data/server.log"),
+    ):
         pass
     follow_own(tmp_path / "data")
-    with opened(tmp_path / "data/server.log") as file:
+    with open_regular(tmp_path / "data/server.log") as file:
         assert file.read() == log.read_bytes()
     (log.parent / "inner").symlink_to(log.parent)
-    with pytest.raises(NotRegularError, match="is behind inner"), opened(tmp_path / "data/inner/server.log"):
+    with pytest.raises(NotRegularError, match="is behind inner"), open_regular(tmp_path / "data/inner/server.log"):
         pass
 
 
-def test_what_may_not_be_read_is_still_an_error_of_the_collector(
-    log: Path, kept: Any, make_run: Callable[..., Run]
-) -> None:
+def test_unreadable_file_is_a_collector_error(log: Path, kept: Any, make_run: Callable[..., Run]) -> None:
     with pytest.raises(CollectorError):
         list(log_collector(kept.position).collect(make_run("vllm", log_path=str(log.parent))))

@@ -47,7 +47,7 @@ def take(collector: Any, kept: Any, run: Run, *, last: bool = False) -> None:
         kept(batch)
 
 
-def test_stats_lines_become_samples_and_marks_events(tmp_path: Path, kept: Any, make_run: Callable[..., Run]) -> None:
+def test_stats_lines_become_samples_and_events(tmp_path: Path, kept: Any, make_run: Callable[..., Run]) -> None:
     log = tmp_path / "server.log"
     log.write_bytes(LOG.read_bytes())
     run = make_run("vllm", log_path=str(log))
@@ -62,7 +62,7 @@ def test_stats_lines_become_samples_and_marks_events(tmp_path: Path, kept: Any, 
     assert kept.position(run.id, str(log)).offset == log.stat().st_size
 
 
-def test_each_sample_once_over_restarts_at_any_line(tmp_path: Path, kept: Any, make_run: Callable[..., Run]) -> None:
+def test_samples_once_over_restarts_at_any_line(tmp_path: Path, kept: Any, make_run: Callable[..., Run]) -> None:
     log, whole = tmp_path / "server.log", LOG.read_bytes()
     run = make_run("vllm", log_path=str(log))
     log.touch()
@@ -88,14 +88,14 @@ def test_the_cut_of_the_bytes_makes_no_difference(cuts: list[int]) -> None:
     assert pieces == [*one.feed(whole, run, NOW), *one.close(run, NOW)]
 
 
-def test_that_a_line_was_cut_is_told_once_with_the_limit(make_run: Callable[..., Run]) -> None:
+def test_truncated_line_reported_once_with_limit(make_run: Callable[..., Run]) -> None:
     reader = LogReader(BY_NAME["vllm"].log)  # type: ignore[arg-type]
     data = b"short\n" + 2 * (b"x" * 100_000 + b"\n")
     placed = [*reader.feed(data[:50_000], make_run(), NOW), *reader.feed(data[50_000:], make_run(), NOW)]
     placed += reader.close(make_run(), NOW)
     ((offset, told),) = placed
     assert isinstance(told, Event) and (told.kind, told.line, told.offset, offset) == ("warning", 2, 6, 6)
-    assert told.text.startswith("Line 2 of the log is longer than 64 KiB, the most that is read of one: ")
+    assert told.text.startswith("Line 2 of the log is longer than the limit of 64 KiB: ")
 
 
 def test_a_repeated_warning_is_told_once(make_run: Callable[..., Run]) -> None:
@@ -105,7 +105,7 @@ def test_a_repeated_warning_is_told_once(make_run: Callable[..., Run]) -> None:
     assert [p.sample.kind for p in placed if isinstance(p.sample, Event)] == ["warning"]
 
 
-def test_a_log_nobody_can_read_has_a_position_only(make_run: Callable[..., Run]) -> None:
+def test_unreadable_log_has_only_a_position(make_run: Callable[..., Run]) -> None:
     reader, run = log_reader(make_run("other")), make_run("other")
     assert [*reader.feed(b"ERROR\n\xff", run, NOW), *reader.idle(run, NOW), *reader.close(run, NOW)] == []
     assert reader.settled_offset() == 7
@@ -155,7 +155,7 @@ def test_when_a_line_was_written(
     assert line_time(stamp, elapsed_s, make_run(**fields), NOW) == expected
 
 
-def test_a_container_in_utc_on_a_machine_that_is_not(set_zone: Any, make_run: Callable[..., Run]) -> None:
+def test_container_in_utc_on_a_machine_elsewhere(set_zone: Any, make_run: Callable[..., Run]) -> None:
     set_zone("America/New_York")
     run = make_run(started_at=NOW - timedelta(hours=1))
     local = datetime(2026, 11, 20, 13, 58)  # 18:58 UTC in New York's winter
@@ -164,7 +164,7 @@ def test_a_container_in_utc_on_a_machine_that_is_not(set_zone: Any, make_run: Ca
     assert line_time(container, None, run, NOW) == (datetime(2026, 11, 20, 18, 58, tzinfo=UTC), "stamp")
 
 
-def test_the_view_shows_the_last_lines_with_their_marks(tmp_path: Path) -> None:
+def test_view_shows_last_lines_with_marks(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
     view = LogTailView(log, "vllm")
     assert view.lines() == []
@@ -180,7 +180,7 @@ def test_the_view_shows_the_last_lines_with_their_marks(tmp_path: Path) -> None:
     assert view.lines(1) == [{"at": len(whole), "text": " 99%", **NO_MARK}]
 
 
-def test_the_view_of_a_long_log_reads_its_end_alone(tmp_path: Path) -> None:
+def test_long_log_view_reads_only_the_end(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
     log.write_bytes(b"".join(b"line %05d of a long log\n" % number for number in range(1, 20_001)))
     size = log.stat().st_size
@@ -196,7 +196,7 @@ def test_the_view_of_a_long_log_reads_its_end_alone(tmp_path: Path) -> None:
     assert [line["at"] for line in view.lines(2)] == [size, size + 4]
 
 
-def test_looks_at_the_server_are_left_out_of_the_view_and_keep_their_place(tmp_path: Path) -> None:
+def test_probe_lines_are_hidden_and_keep_places(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
     look = '(APIServer pid=1) INFO:     127.0.0.1:40404 - "GET /metrics HTTP/1.1" 200 OK'
     log.write_text(f"one\n{look}\n{look}\nfour\n{look}\n")
@@ -222,7 +222,7 @@ def test_a_view_of_gigabytes_reads_only_the_end(tmp_path: Path, monkeypatch: pyt
     assert sum(read) <= WINDOW_BYTES
 
 
-def test_any_place_of_a_log_is_read_whole_line_by_whole_line(tmp_path: Path) -> None:
+def test_any_place_of_a_log_reads_whole_lines(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
     texts = [f"line {number:0100}" for number in range(5_000)]
     log.write_text("".join(f"{text}\n" for text in texts))
@@ -230,23 +230,21 @@ def test_any_place_of_a_log_is_read_whole_line_by_whole_line(tmp_path: Path) -> 
     size = len(texts) * line
     assert size > 2 * WINDOW_BYTES
     assert [one["text"] for one in view.lines(2, 0)] == texts[:2]
-    assert view.place == (0, 2 * line, size)
+    assert view.shown_range == (0, 2 * line, size)
     assert [one["text"] for one in view.lines(2, 2 * line)] == texts[2:4], "on from there"
     assert [one["text"] for one in view.lines(2, 2 * line + 1)] == texts[3:5], "no half line"
     assert [one["text"] for one in view.lines(9, size - line)] == texts[-1:]
-    assert view.place == (size - line, size, size)
+    assert view.shown_range == (size - line, size, size)
     assert view.lines(2, size) == [] and [one["text"] for one in view.lines(1)] == texts[-1:]
     seen, since = [], 0
     while since < size:
         seen += [one["at"] for one in view.lines(40, since)]
-        assert view.place
-        since = view.place.end
+        assert view.shown_range
+        since = view.shown_range.end
     assert seen == list(range(0, size, line)), "each line once, none left out"
 
 
-def test_the_middle_of_gigabytes_is_read_without_what_is_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_middle_of_gigabytes_read_without_head(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log, middle = tmp_path / "server.log", 2 << 30
     with log.open("wb") as file:
         file.truncate(5 << 30)  # a hole: no byte of it is on the disk

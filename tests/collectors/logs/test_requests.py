@@ -69,7 +69,7 @@ def test_a_record_comes_back_as_it_was(requests: Path, kept: Any, make_run: Call
         (b"\xff\xfe\x00\n", "line 2 .* not understood"),
     ],
 )
-def test_a_malformed_line_is_said_and_the_next_one_read(
+def test_malformed_line_reported_and_next_is_read(
     requests: Path, kept: Any, make_run: Callable[..., Run], line: bytes, said: str
 ) -> None:
     import re
@@ -88,7 +88,7 @@ def test_a_run_without_a_folder_has_no_requests(kept: Any, make_run: Callable[..
     assert list(request_collector(kept.position, Clock()).finish(make_run())) == []
 
 
-def test_killed_again_and_again_every_request_is_there_once(requests: Path, tmp_path: Path) -> None:
+def test_repeated_kills_store_each_request_once(requests: Path, tmp_path: Path) -> None:
     store, written, rng = tmp_path / "store.jsonl", 0, random.Random(7)
     for _ in range(4):
         child = psutil.Popen([sys.executable, str(CHILD), str(tmp_path), str(store)], cwd=ROOT, env={"PYTHONPATH": "."})

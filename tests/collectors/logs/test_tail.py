@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.base import Clock, UnavailableError
-from collectors.logs.tail_collector import FollowCollector, Placed
+from collectors.logs.tail_collector import FollowCollector, PositionedSample
 from domain import Config, Run
 from samples import Batch, Event
 
@@ -24,26 +24,26 @@ class LineEcho:
     def __init__(self, *, hold: bool = False) -> None:
         self._hold, self._data, self._given = hold, b"", 0
 
-    def feed(self, data: bytes, run: Run, now: datetime) -> Iterable[Placed]:
+    def feed(self, data: bytes, run: Run, now: datetime) -> Iterable[PositionedSample]:
         self._data += data
         return self._lines(run, now, 1 if self._hold else 0)
 
-    def idle(self, run: Run, now: datetime) -> Iterable[Placed]:
+    def idle(self, run: Run, now: datetime) -> Iterable[PositionedSample]:
         return self._lines(run, now, 0)
 
-    def close(self, run: Run, now: datetime) -> Iterable[Placed]:
+    def close(self, run: Run, now: datetime) -> Iterable[PositionedSample]:
         self._data += b"" if self._data.endswith(b"\n") else b"\n"
         return self._lines(run, now, 0)
 
     def settled_offset(self) -> int:
         return self._given
 
-    def _lines(self, run: Run, now: datetime, held: int) -> list[Placed]:
+    def _lines(self, run: Run, now: datetime, held: int) -> list[PositionedSample]:
         placed = []
         for _ in range(max(self._data.count(b"\n", self._given) - held, 0)):
             end = self._data.index(b"\n", self._given)
             text = self._data[self._given : end].decode("utf-8", "replace")
-            placed.append(Placed(self._given, Event(run.id, now, "line", text)))
+            placed.append(PositionedSample(self._given, Event(run.id, now, "line", text)))
             self._given = end + 1
         return placed
 
@@ -92,7 +92,7 @@ def test_a_partial_line_waits_for_its_rest(log: Path, kept: Any, make_run: Calla
     assert kept.position(run.id, str(log)).offset == log.stat().st_size
 
 
-def test_the_last_line_without_lf_comes_with_the_finish(log: Path, kept: Any, make_run: Callable[..., Run]) -> None:
+def test_unterminated_last_line_comes_at_finish(log: Path, kept: Any, make_run: Callable[..., Run]) -> None:
     run, collector = make_run(), follow(log, kept)
     append(log, b"one\nlast words")
     assert tick(collector, kept, run) == ["one"]
@@ -106,7 +106,7 @@ def test_the_last_line_without_lf_comes_with_the_finish(log: Path, kept: Any, ma
     assert texts(kept) == ["one", "last words"], "a second last tick gives nothing twice"
 
 
-def test_a_restart_gives_nothing_twice_and_loses_nothing(log: Path, kept: Any, make_run: Callable[..., Run]) -> None:
+def test_restart_loses_and_repeats_nothing(log: Path, kept: Any, make_run: Callable[..., Run]) -> None:
     run = make_run()
     append(log, b"one\ntwo\nthr")
     assert tick(follow(log, kept), kept, run) == ["one", "two"]
@@ -126,14 +126,14 @@ def test_what_a_reader_holds_is_not_committed(log: Path, kept: Any, make_run: Ca
 class TwoProcesses(LineEcho):
     """Gives out every line at once but 'A...', which waits for a next 'A...' while others pass it."""
 
-    def _lines(self, run: Run, now: datetime, held: int) -> list[Placed]:
+    def _lines(self, run: Run, now: datetime, held: int) -> list[PositionedSample]:
         whole = self._data[: self._data.rfind(b"\n") + 1].split(b"\n")[:-1]
         starts = [sum(len(line) + 1 for line in whole[:i]) for i in range(len(whole) + 1)]
         waiting = max((i for i, line in enumerate(whole) if line.startswith(b"A")), default=None)
         self._given = starts[-1] if waiting is None else starts[waiting]
         ready = [i for i in range(len(whole)) if i != waiting and i not in self.out]
         self.out.update(ready)
-        return [Placed(starts[i], Event(run.id, now, "line", whole[i].decode())) for i in ready]
+        return [PositionedSample(starts[i], Event(run.id, now, "line", whole[i].decode())) for i in ready]
 
     def __init__(self) -> None:
         super().__init__()
@@ -164,14 +164,19 @@ def test_silence_gives_out_what_is_held(log: Path, kept: Any, make_run: Callable
     assert tick(collector, kept, run) == ["one"]
 
 
-def test_rotation_reads_the_old_file_to_its_end_first(log: Path, kept: Any, make_run: Callable[..., Run]) -> None:
+def test_rotation_reads_the_old_file_to_its_end(log: Path, kept: Any, make_run: Callable[..., Run]) -> None:
     run, collector = make_run(), follow(log, kept)
     append(log, b"one\n")
     tick(collector, kept, run)
     append(log, b"two\nend")
     log.rename(log.with_suffix(".1"))
     append(log, b"new\n")
-    assert tick(collector, kept, run) == ["two", "end", "[server.log starts anew: it was rotated]", "new"]
+    assert tick(collector, kept, run) == [
+        "two",
+        "end",
+        "[server.log is read from its start again: it was rotated]",
+        "new",
+    ]
     position = kept.position(run.id, str(log))
     assert (position.generation, position.offset, position.inode) == (1, 4, log.stat().st_ino)
 
@@ -183,37 +188,38 @@ def test_rotation_while_nobody_reads_is_said(log: Path, kept: Any, make_run: Cal
     log.rename(log.with_suffix(".1"))
     append(log, b"new\n")
     said, line = tick(follow(log, kept), kept, run)
-    assert said.startswith("[server.log starts anew: it was replaced while nobody read it")
+    assert said.startswith("[server.log is read from its start again: it was replaced while it was not being read")
     assert line == "new"
 
 
 @pytest.mark.parametrize("after", [b"x\n", b"a line that is longer than what was there before\n"])
-def test_truncation_is_seen_also_when_the_file_has_grown_past_its_old_end(
-    log: Path, kept: Any, make_run: Callable[..., Run], after: bytes
-) -> None:
+def test_truncation_seen_after_regrowth(log: Path, kept: Any, make_run: Callable[..., Run], after: bytes) -> None:
     run, collector = make_run(), follow(log, kept)
     append(log, b"before\n")
     tick(collector, kept, run)
     log.write_bytes(after)
-    assert tick(collector, kept, run) == ["[server.log starts anew: it was truncated]", after.decode().strip()]
+    assert tick(collector, kept, run) == [
+        "[server.log is read from its start again: it was truncated]",
+        after.decode().strip(),
+    ]
     assert kept.position(run.id, str(log)).generation == 1
 
 
-def test_a_deleted_log_is_said_once_read_on_and_found_again(log: Path, kept: Any, make_run: Callable[..., Run]) -> None:
+def test_deleted_log_reported_and_found_again(log: Path, kept: Any, make_run: Callable[..., Run]) -> None:
     run, collector = make_run(), follow(log, kept)
     with log.open("ab", buffering=0) as server:
         server.write(b"one\n")
         tick(collector, kept, run)
         log.unlink()
         server.write(b"into the deleted file\n")
-        said = "[server.log is gone; what the server still writes into it is read on]"
+        said = "[server.log was deleted; reading continues from the open file]"
         assert tick(collector, kept, run) == ["into the deleted file", said]
         assert tick(collector, kept, run) == []
     append(log, b"back\n")
-    assert tick(collector, kept, run) == ["[server.log starts anew: it was rotated]", "back"]
+    assert tick(collector, kept, run) == ["[server.log is read from its start again: it was rotated]", "back"]
 
 
-def test_a_log_that_cannot_be_opened_is_a_sentence(tmp_path: Path, kept: Any, make_run: Callable[..., Run]) -> None:
+def test_unopenable_log_is_a_sentence(tmp_path: Path, kept: Any, make_run: Callable[..., Run]) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UnavailableError, match="log cannot be read: Not a directory"):
         tick(follow(tmp_path / "file" / "log", kept), kept, make_run())
@@ -230,7 +236,7 @@ def test_a_quiet_log_commits_its_position_rarely(log: Path, kept: Any, make_run:
 
 
 class Silent(LineEcho):
-    def feed(self, data: bytes, run: Run, now: datetime) -> Iterable[Placed]:
+    def feed(self, data: bytes, run: Run, now: datetime) -> Iterable[PositionedSample]:
         self._given += len(data)
         return []
 
@@ -241,7 +247,7 @@ class Silent(LineEcho):
     restarts=st.sets(st.integers(0, 8)),
     hold=st.booleans(),
 )
-def test_any_cut_and_any_restart_give_every_line_once(
+def test_any_cut_and_restart_gives_each_line_once(
     tmp_path_factory: pytest.TempPathFactory, cuts: list[int], data: bytes, restarts: set[int], hold: bool
 ) -> None:
     log = tmp_path_factory.mktemp("tail") / "log"

@@ -44,17 +44,15 @@ def panel(page: Page, pitwall: Pitwall) -> Locator:
 def confirm(page: Page, name: str, address: str, token: str) -> None:
     for label, words in (("Name", name), ("Address", address), ("Token", token)):
         current(page.get_by_label(label, exact=True)).fill(words)
-    press(page.get_by_role("button", name="Confirm it"))
+    press(page.get_by_role("button", name="Confirm"))
 
 
-def test_one_is_confirmed_watched_refused_lost_and_removed(
-    browser: Browser, page: Page, pitwall: Pitwall, other: Pitwall
-) -> None:
+def test_peer_is_confirmed_watched_and_removed(browser: Browser, page: Page, pitwall: Pitwall, other: Pitwall) -> None:
     token = said_by(other, "token", "make", "live:read")
     peers = panel(page, pitwall)
     expect(peers.get_by_text("No other Pitwall is watched.")).to_be_visible()
     confirm(page, "box-2", "http://gpu.example", token)
-    expect(peers.get_by_text(re.compile("would go in clear: use https"))).to_be_visible()
+    expect(peers.get_by_text(re.compile("unencrypted: use https"))).to_be_visible()
     confirm(page, "box-2", other.url, token)
     row = peers.get_by_role("row").filter(has_text=other.url)
     expect(row.get_by_text(re.compile("^(connected|slow)$"))).to_be_visible()

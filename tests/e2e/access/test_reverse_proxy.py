@@ -19,7 +19,11 @@ from tests.e2e.seeds import seed_finished
 from tests.ports import free_ports
 
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
-pytestmark = [pytest.mark.browser, pytest.mark.skipif(NGINX is None, reason="nginx is not installed")]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.pages,
+    pytest.mark.skipif(NGINX is None, reason="nginx is not installed"),
+]
 NAME = "gpu.example"
 
 
@@ -71,7 +75,7 @@ def proxied(tmp_path: Path) -> Iterator[tuple[Pitwall, str]]:
         pitwall.end_everything()
 
 
-def test_sign_in_push_and_share_work_through_nginx(proxied: tuple[Pitwall, str], browser: Browser) -> None:
+def test_sign_in_push_and_share_through_nginx(proxied: tuple[Pitwall, str], browser: Browser) -> None:
     pitwall, public = proxied
     assert pitwall.links == [f"{public}/?token={pitwall.token}"]
     ours = browser.browser_type.launch(

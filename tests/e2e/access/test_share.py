@@ -27,7 +27,7 @@ from tests.e2e.streamlit_client import ByHand, buttons, by_hand, pages
 from tests.ports import free_ports
 
 ROOT = Path(__file__).resolve().parents[3]
-pytestmark = [pytest.mark.browser, pytest.mark.engine]
+pytestmark = [pytest.mark.browser, pytest.mark.pages, pytest.mark.engine]
 POINTS = "[...document.querySelectorAll('.js-plotly-plot')].flatMap(p => p.data).reduce((n, d) => n + d.x.length, 0)"
 LIVE, HIDDEN = "20261120-120000-000-live", "20261120-110000-000-hide"
 
@@ -131,7 +131,7 @@ def cookie_of_link(context: BrowserContext, link: str) -> str:
     return cookie_of(context)
 
 
-def test_the_link_opens_in_another_browser_and_is_live(viewer: BrowserContext, link: str, pitwall: Pitwall) -> None:
+def test_shared_link_is_live_in_another_browser(viewer: BrowserContext, link: str, pitwall: Pitwall) -> None:
     page = arrive(viewer, link)
     assert page.url == f"{pitwall.url}/live?run={LIVE}"
     page.wait_for_selector(".js-plotly-plot .main-svg")
@@ -142,9 +142,7 @@ def test_the_link_opens_in_another_browser_and_is_live(viewer: BrowserContext, l
     page.wait_for_function(f"n => ({count})() > n + 1", arg=before)
 
 
-def test_the_link_shows_its_run_before_streamlit_has_started(
-    viewer: BrowserContext, link: str, pitwall: Pitwall
-) -> None:
+def test_link_shows_its_run_before_streamlit(viewer: BrowserContext, link: str, pitwall: Pitwall) -> None:
     of_slots = "activity IS NOT NULL AND decode_tps > 0"  # an answer that has ended has no speed now
     speeds = f"SELECT count(*) FROM run_samples WHERE run_id = '{LIVE}' AND {of_slots}"
     wait_until(lambda: pitwall.sql(speeds) > [(0,)], 60)
@@ -160,7 +158,7 @@ def test_the_link_shows_its_run_before_streamlit_has_started(
     expect(look).to_have_count(0)
 
 
-def test_a_viewer_finds_no_other_run_and_nothing_to_press(viewer: BrowserContext, link: str, pitwall: Pitwall) -> None:
+def test_viewer_finds_no_other_run_or_controls(viewer: BrowserContext, link: str, pitwall: Pitwall) -> None:
     page = arrive(viewer, link)
     hers, not_hers = "Seen by Ana", "No run has the id"
     loaded = {"/": hers, "/live": hers, "/compare": "Pick two or more runs", "/run": hers, f"/run?run={LIVE}": hers}
@@ -188,7 +186,7 @@ def test_the_push_gives_a_viewer_no_other_run(viewer: BrowserContext, link: str,
         assert '"hello"' in str(socket.recv(timeout=20))
     for runs in (HIDDEN, f"{LIVE}&run={HIDDEN}"):
         with (
-            pytest.raises(ConnectionClosed, match="does not show all"),
+            pytest.raises(ConnectionClosed, match="does not give access to all"),
             connect(url + runs, additional_headers=headers) as socket,
         ):
             socket.recv(timeout=20)
@@ -200,9 +198,7 @@ def operator_at_live(pitwall: Pitwall, session: ByHand) -> tuple[dict[str, str],
     return found, buttons(session.rerun(query=f"run={LIVE}", page_hash=found["live"]))
 
 
-def test_a_viewer_who_speaks_the_protocol_by_hand_is_refused(
-    viewer: BrowserContext, link: str, pitwall: Pitwall
-) -> None:
+def test_viewer_forging_the_protocol_is_refused(viewer: BrowserContext, link: str, pitwall: Pitwall) -> None:
     hers = cookie_of_link(viewer, link)
     token = httpx.get(pitwall.url, params={"token": pitwall.token}).cookies
     operator = "; ".join(f"{name}={value}" for name, value in token.items())
@@ -239,16 +235,18 @@ def test_a_revoked_link_closes_what_is_open(
         expect(operator.get_by_text("Ana <b>").first).to_be_visible()
         press(current(operator.get_by_role("button", name="Revoke")).first)
         expect(operator.get_by_role("button", name="Revoke")).to_have_count(0)
-        with pytest.raises(ConnectionClosed, match="over"):
+        with pytest.raises(ConnectionClosed, match="no longer valid"):
             while True:
                 push.recv(timeout=20)
-        with pytest.raises(ConnectionClosed, match="over"):
+        with pytest.raises(ConnectionClosed, match="no longer valid"):
             session.rerun()
-    expect(page.get_by_role("heading", name="This link is over")).to_be_visible()  # nobody has touched that page
+    expect(
+        page.get_by_role("heading", name="This link is no longer valid")
+    ).to_be_visible()  # nobody has touched that page
     with pytest.raises(InvalidStatus), connect(url, additional_headers=headers):
         pass
     assert page.goto(f"{pitwall.url}/live?run={LIVE}").status == 401  # type: ignore[union-attr]
-    expect(page.get_by_text("This link has been revoked")).to_be_visible()
+    expect(page.get_by_text("This link was revoked")).to_be_visible()
     assert page.goto(link).status == 410  # type: ignore[union-attr]
     wait_until(lambda: len(pitwall.sql("FROM audit")) == 2, 60)
     assert pitwall.sql("SELECT action, role, run_id FROM audit ORDER BY ts") == [

@@ -14,16 +14,16 @@ from domain import RunState
 from settings import Settings
 from storage.store import Store
 from tests.accessibility import broken_in_both_schemes
-from tests.comparison.ideal_engine import IdealEngine, repeats
-from tests.comparison.stored.test_store_to_answer import SMALL, stored
+from tests.analysis.comparison.ideal_engine import IdealEngine, repeats
+from tests.analysis.comparison.stored.test_store_to_answer import SMALL, stored
 from tests.e2e.page_at_rest import current, expect_whole, press
 from tests.e2e.pitwall_process import Pitwall
 from tests.e2e.seeds import seed_finished
 from tests.ports import free_ports
-from tests.report.conftest import SECRET
-from tests.report.test_study_report import study_of_drafts
+from tests.web.report_export.conftest import SECRET
+from tests.web.report_export.test_study_report import study_of_drafts
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.pages, pytest.mark.timeout(600)]
 NOT_SHARED = "Nobody else's business"
 
 
@@ -69,9 +69,7 @@ def of_study(page: Page, pitwall: Pitwall, opens: str) -> str:
     return link_of(page, opens)
 
 
-def test_a_guest_sees_the_study_of_the_link_and_can_only_look(
-    browser: Browser, open_page: Page, pitwall: Pitwall
-) -> None:
+def test_guest_sees_the_shared_study_read_only(browser: Browser, open_page: Page, pitwall: Pitwall) -> None:
     guest = browser.new_context()
     page = guest.new_page()
     page.goto(of_study(open_page, pitwall, "this page"))
@@ -82,21 +80,19 @@ def test_a_guest_sees_the_study_of_the_link_and_can_only_look(
     for width in (390, 1400):
         page.set_viewport_size({"width": width, "height": 900})
         assert broken_in_both_schemes(page) == []
-    for name in ("Share", "Go on", "End it now", "Add an arm", "Begin"):
+    for name in ("Share", "Resume", "End now", "Add an arm", "Begin"):
         assert page.get_by_role("button", name=name, exact=True).count() == 0, name
     press(page.get_by_role("link", name="Compare its runs"))
     expect(page.locator(".pw-say").first).to_contain_text("k 4")
     page.goto(f"{pitwall.url}/studies?study=not-mine")
-    expect(page.get_by_text("shows no such study")).to_be_visible()
+    expect(page.get_by_text("does not include that study")).to_be_visible()
     page.goto(f"{pitwall.url}/")
     page.get_by_role("link", name="Its report").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Which k?")
     guest.close()
 
 
-def test_a_report_that_was_shared_is_one_file_that_fetches_nothing(
-    browser: Browser, open_page: Page, pitwall: Pitwall
-) -> None:
+def test_shared_report_is_one_offline_file(browser: Browser, open_page: Page, pitwall: Pitwall) -> None:
     guest = browser.new_context(viewport={"width": 1200, "height": 900})
     page, heard, asked = guest.new_page(), list[str](), list[str]()
     page.on("console", lambda message: heard.append(message.text))
@@ -121,9 +117,7 @@ def test_a_report_that_was_shared_is_one_file_that_fetches_nothing(
     guest.close()
 
 
-def test_a_shared_report_of_runs_compares_them_by_what_was_asked(
-    browser: Browser, open_page: Page, pitwall: Pitwall
-) -> None:
+def test_shared_report_compares_by_the_objective(browser: Browser, open_page: Page, pitwall: Pitwall) -> None:
     ids = [str(row[0]) for row in pitwall.sql("SELECT run_id FROM runs WHERE arm IS NOT NULL ORDER BY arm, run_id")]
     open_page.goto(f"{pitwall.url}/compare?{'&'.join(f'run={one}' for one in ids)}&objective=ttft_ms@2&margin=0.07")
     link = link_of(open_page, "its report, one HTML page")
@@ -131,13 +125,13 @@ def test_a_shared_report_of_runs_compares_them_by_what_was_asked(
     shown = guest.new_page()
     shown.goto(link)
     expect(shown.get_by_text("Compared by time to first token, 2 at once")).to_be_visible()
-    expect(shown.get_by_text("Differences below 7 % do not matter here.")).to_be_visible()
+    expect(shown.get_by_text("Differences below 7 % count as irrelevant.")).to_be_visible()
     shown.goto(f"{pitwall.url}/report?study=mine")
     expect(shown.get_by_role("heading", name="No report")).to_be_visible()  # the link is to the runs, not to the study
     guest.close()
 
 
-def test_the_race_is_read_on_a_phone_without_scrolling_sideways(page: Page, pitwall: Pitwall) -> None:
+def test_race_fits_a_phone_without_side_scroll(page: Page, pitwall: Pitwall) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"{pitwall.url}/studies?study=mine")
     expect_whole(page.get_by_role("button", name="Report"))
@@ -149,5 +143,5 @@ def test_the_race_is_read_on_a_phone_without_scrolling_sideways(page: Page, pitw
     row = table.get_by_role("row", name="k 4")
     expect(row.get_by_role("cell")).to_have_count(4)  # the empty one takes no room
     assert row.get_by_text("2.17x", exact=True).evaluate("c => getComputedStyle(c, '::before').content") == (
-        '"To the first "'
+        '"Ratio to first "'
     )

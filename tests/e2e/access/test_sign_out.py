@@ -8,9 +8,9 @@ from playwright.sync_api import Browser, Page, expect
 from tests.e2e.conftest import signed_in
 from tests.e2e.page_at_rest import current, press, visit
 from tests.e2e.pitwall_process import Pitwall
-from web.places import PATHS
+from web.page_paths import PATHS
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.pages]
 # Streamlit's protobuf library tries WebAssembly for long integers, and does without where it may not.
 TELLS = """addEventListener('securitypolicyviolation',
   (e) => e.blockedURI === 'wasm-eval' || console.error('CSP', e.violatedDirective, e.blockedURI))"""
@@ -23,7 +23,7 @@ def at_the_list(page: Page, pitwall: Pitwall) -> Page:
     return page
 
 
-def test_a_browser_signs_itself_another_and_all_out(browser: Browser, pitwall: Pitwall) -> None:
+def test_browser_signs_out_itself_others_and_all(browser: Browser, pitwall: Pitwall) -> None:
     ours, theirs = (signed_in(browser, pitwall).new_page() for _ in range(2))
     theirs.goto(f"{pitwall.url}/live")
     press(at_the_list(ours, pitwall).get_by_role("button", name="Sign out", exact=True))
@@ -31,7 +31,9 @@ def test_a_browser_signs_itself_another_and_all_out(browser: Browser, pitwall: P
     expect(ours.get_by_role("button", name="Sign out", exact=True)).to_have_count(0)
     press(ours.get_by_role("button", name="Sign out here"))
     expect(ours.get_by_role("heading", name="Sign in to Pitwall")).to_be_visible()
-    current(ours.get_by_label("Token, or the whole URL that was printed")).fill(f"{pitwall.url}/?token={pitwall.token}")
+    current(ours.get_by_label("Token, or the full URL that Pitwall printed")).fill(
+        f"{pitwall.url}/?token={pitwall.token}"
+    )
     press(ours.get_by_role("button", name="Sign in"))
     press(at_the_list(ours, pitwall).get_by_role("button", name="Sign out everywhere"))
     expect(ours.get_by_role("heading", name="Sign in to Pitwall")).to_be_visible()
@@ -39,7 +41,7 @@ def test_a_browser_signs_itself_another_and_all_out(browser: Browser, pitwall: P
         page.context.close()
 
 
-def test_no_page_breaks_the_content_security_policy(page: Page, pitwall: Pitwall) -> None:
+def test_no_page_breaks_the_security_policy(page: Page, pitwall: Pitwall) -> None:
     page.add_init_script(TELLS)
     said: list[str] = []
     page.on("console", lambda message: said.append(f"{page.url} {message.text}"))

@@ -14,6 +14,7 @@ from tests.e2e.seeds import seed_finished
 from tests.ports import free_ports
 
 provider_mock = pytest.importorskip("oidc_provider_mock")
+pytestmark = [pytest.mark.browser, pytest.mark.pages]
 LASTS = timedelta(seconds=45)
 
 
@@ -40,9 +41,7 @@ def pitwall(tmp_path: Path, issuer: str) -> Iterator[Pitwall]:
     pitwall.end_everything()
 
 
-def test_they_come_back_to_the_address_as_a_viewer_and_are_out_when_the_token_ends(
-    browser: Browser, pitwall: Pitwall
-) -> None:
+def test_team_viewer_returns_until_token_expiry(browser: Browser, pitwall: Pitwall) -> None:
     context = browser.new_context()
     page = context.new_page()
     wanted = f"{pitwall.url}/sql?sql=SELECT+42+AS+answer"

@@ -41,7 +41,7 @@ def adopt(page: Page, arm: str, why: str, place: str | None = None) -> None:
     press(page.get_by_role("button", name="Adopt it"))
 
 
-def test_a_point_is_adopted_shown_started_from_and_superseded(browser: Browser, pitwall: Pitwall) -> None:
+def test_point_is_adopted_started_and_superseded(browser: Browser, pitwall: Pitwall) -> None:
     context = signed_in(browser, pitwall, viewport={"width": 1400, "height": 1200})
     page = context.new_page()
     ids = [row[0] for row in pitwall.sql("SELECT run_id FROM runs ORDER BY name")]
@@ -49,7 +49,7 @@ def test_a_point_is_adopted_shown_started_from_and_superseded(browser: Browser, 
     page.goto(compare)
     adopt(page, "k 4", "fastest at eight users")
     said = page.get_by_text("Adopted for coding <b>agents: k 4, by Ada")
-    expect(said.first).to_contain_text("resting on 3 runs: fastest at eight users")
+    expect(said.first).to_contain_text("based on 3 runs: fastest at eight users")
     page.goto(pitwall.url)
     press(page.get_by_text("Adopted operating points: 1"))
     press(page.get_by_role("link", name="Start from it"))

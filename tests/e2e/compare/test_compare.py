@@ -18,13 +18,13 @@ from machine.identity import machine_id
 from settings import Settings
 from storage.store import Store
 from tests.accessibility import SCHEMES, follow
-from tests.comparison.ideal_engine import IdealEngine
-from tests.comparison.stored.test_store_to_answer import SMALL, stored
+from tests.analysis.comparison.ideal_engine import IdealEngine
+from tests.analysis.comparison.stored.test_store_to_answer import SMALL, stored
 from tests.e2e.page_at_rest import current, expect_whole, press, press_until, visit
 from tests.e2e.pitwall_process import ROOT, Pitwall, wait_until
 from tests.ports import free_ports
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.pages, pytest.mark.timeout(600)]
 LOGS = [ROOT / "tests/fixtures/llamacpp" / name for name in ("plain.log", "draft.log")]
 STARTS = 3
 PLACES = """button => {
@@ -74,11 +74,11 @@ def test_a_click_in_the_head_moves_the_baseline(page: Page, pitwall: Pitwall) ->
     expect(arms).to_have_text(["baseline arm 4 ×3", "arm 0 ×3"])
     ids = re.findall(r"run=([^&]+)", before)
     assert re.findall(r"run=([^&]+)", page.url) == [*ids[STARTS:], *ids[:STARTS]]
-    page.get_by_role("heading", name="What differs in the configuration").scroll_into_view_if_needed()
+    page.get_by_role("heading", name="Configuration differences").scroll_into_view_if_needed()
     expect(arms.first).to_be_in_viewport()
 
 
-def test_a_name_without_room_is_cut_and_its_count_is_not(page: Page, pitwall: Pitwall) -> None:
+def test_long_name_is_cut_but_its_count_is_whole(page: Page, pitwall: Pitwall) -> None:
     """On a phone; the columns are made narrower than any name."""
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(address(pitwall, "arm "))
@@ -95,13 +95,13 @@ def test_a_name_without_room_is_cut_and_its_count_is_not(page: Page, pitwall: Pi
             assert box["left"] <= count["left"] < count["right"] <= box["right"], (scheme, box, count)
 
 
-def test_the_margin_stays_over_another_page_and_a_reload(page: Page, pitwall: Pitwall) -> None:
+def test_margin_survives_other_page_and_reload(page: Page, pitwall: Pitwall) -> None:
     page.goto(address(pitwall, "arm "))
     field = page.get_by_role("spinbutton", name="Smallest difference, %")
     expect(field).to_have_value("2")
     field.fill("5")
     field.press("Enter")
-    said = page.get_by_text("Differences below 5 % do not matter here.")
+    said = page.get_by_text("Differences below 5 % count as irrelevant.")
     expect(said).to_be_visible()
     page.wait_for_url(re.compile("margin=0.05"))
     press(current(page.get_by_role("link", name="SQL")).first)
@@ -114,9 +114,7 @@ def test_the_margin_stays_over_another_page_and_a_reload(page: Page, pitwall: Pi
     assert "margin=0.05" in page.url
 
 
-def test_back_from_runs_that_were_proposed_is_the_page_before_with_what_was_asked_there(
-    page: Page, pitwall: Pitwall
-) -> None:
+def test_back_from_proposed_runs_restores_page(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/?find=arm")
     expect(current(page.get_by_label("Find", exact=True))).to_have_value("arm")
     press(current(page.get_by_role("link", name="Compare", exact=True)).first)
@@ -126,7 +124,7 @@ def test_back_from_runs_that_were_proposed_is_the_page_before_with_what_was_aske
     expect(current(page.get_by_label("Find", exact=True))).to_have_value("arm")
 
 
-def test_logs_are_compared_as_their_owner_declared(page: Page, pitwall: Pitwall) -> None:
+def test_logs_are_compared_as_owner_declared(page: Page, pitwall: Pitwall) -> None:
     env = os.environ | {"PITWALL_DATA": str(pitwall.data)}
     subprocess.run([str(ROOT / "pitwall"), "import", *map(str, LOGS)], env=env, check=True, capture_output=True)
     with_plain_first = "ORDER BY name LIKE '%speculation%'"  # two that came at one moment have ids in no order
@@ -135,16 +133,16 @@ def test_logs_are_compared_as_their_owner_declared(page: Page, pitwall: Pitwall)
     logs = [run_id for (run_id,) in pitwall.sql(query)]
     compared = f"{pitwall.url}/compare?run={logs[0]}&run={logs[1]}&compare=hardware"
     page.goto(compared)
-    expect(page.locator(".pw-guard")).to_contain_text("Workload an arm had no load of ours")
+    expect(page.locator(".pw-guard")).to_contain_text("Workload one arm had no Pitwall load")
     for run_id in logs:
         visit(page, f"{pitwall.url}/run?run={run_id}")
         expect_whole(page.get_by_role("heading", name="What happened"))
-        press(page.get_by_text("Declare what load it was under"))
+        press(page.get_by_text("Declare its load so that"))
         current(page.get_by_label("Workload", exact=True)).fill("our own replay")
         told = page.get_by_text("Its owner declared the load: our own replay (requests at once 1).")
         press_until(page.get_by_role("button", name="Declare", exact=True), told)
     visit(page, compared)
-    expect(page.locator(".pw-guard")).to_contain_text("Workload our own replay, as their owner declared")
+    expect(page.locator(".pw-guard")).to_contain_text("Workload our own replay, as declared by their owner")
     expect(page.locator(".pw-say")).to_have_text(re.compile("speculation was seen at 0.68× the speed of llama.cpp"))
 
 
@@ -157,4 +155,4 @@ def test_more_repeats_are_queued_from_compare(page: Page, pitwall: Pitwall) -> N
     wait_until(lambda: len(pitwall.sql(names)) == 4, 60)
     told = [re.sub(r" #\d+$", "", name) for (name,) in pitwall.sql(names)]
     assert sorted(told) == ["again 0", "again 0", "again 4", "again 4"]
-    expect(page.get_by_text("on hold: nothing more is started")).to_be_visible()
+    expect(page.get_by_text("on hold: no further run is started")).to_be_visible()

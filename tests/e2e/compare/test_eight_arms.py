@@ -11,13 +11,13 @@ from playwright.sync_api import Page, ViewportSize, expect
 from settings import Settings
 from storage.store import Store
 from tests.accessibility import broken_in_both_schemes
-from tests.comparison.ideal_engine import IdealEngine
-from tests.comparison.stored.test_store_to_answer import SMALL, stored
+from tests.analysis.comparison.ideal_engine import IdealEngine
+from tests.analysis.comparison.stored.test_store_to_answer import SMALL, stored
 from tests.e2e.page_at_rest import expect_whole
 from tests.e2e.pitwall_process import Pitwall
 from tests.ports import free_ports
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.pages, pytest.mark.timeout(600)]
 ARMS, STARTS = 8, 3
 WINDOWS: list[ViewportSize] = [{"width": 1400, "height": 900}, {"width": 390, "height": 844}]
 
@@ -42,7 +42,7 @@ def is_wider_than_its_window(page: Page) -> bool:
     return bool(page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"))
 
 
-def test_each_arm_has_its_answer_within_the_window(page: Page, pitwall: Pitwall) -> None:
+def test_each_arm_answers_within_the_window(page: Page, pitwall: Pitwall) -> None:
     ids = [run_id for (run_id,) in pitwall.sql("SELECT run_id FROM runs ORDER BY run_id")]
     page.goto(f"{pitwall.url}/compare?" + "&".join(f"run={one}" for one in ids))
     told = list[str]()
@@ -52,7 +52,7 @@ def test_each_arm_has_its_answer_within_the_window(page: Page, pitwall: Pitwall)
         for k in range(1, ARMS):
             of_this_arm = page.locator(".pw-answer").filter(has_text=f"speculation of {k} tokens is")
             expect(of_this_arm).to_have_count(1)
-        expect_whole(page.get_by_role("rowheader", name="Decode speed of a stream"))
+        expect_whole(page.get_by_role("rowheader", name="Stream speed"))
         assert not is_wider_than_its_window(page), size
         told += [f"{size['width']} pixels, {one}" for one in broken_in_both_schemes(page)]
     assert told == []

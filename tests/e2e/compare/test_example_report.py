@@ -11,7 +11,7 @@ from scripts.make_example_report import MOST_BYTES, TARGET
 from tests.accessibility import broken_rules
 from tests.e2e.page_at_rest import press
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.pages]
 LINES = ".rp-chart >> nth=0 >> svg path.rp-grey"
 
 
@@ -39,7 +39,7 @@ def test_it_opens_offline(browser: Browser, width: int, scheme: str) -> None:
     page.context.close()
 
 
-def test_a_chart_zooms_hides_a_line_and_tells_a_moment(browser: Browser) -> None:
+def test_chart_zooms_hides_lines_shows_a_moment(browser: Browser) -> None:
     page, heard = opened(browser, 1400, "light")
     plot = page.locator(".rp-chart svg").first
     plot.scroll_into_view_if_needed()
@@ -60,7 +60,7 @@ def test_a_chart_zooms_hides_a_line_and_tells_a_moment(browser: Browser) -> None
     page.context.close()
 
 
-def test_it_names_nothing_of_the_machine_that_made_it_and_is_small() -> None:
+def test_report_is_small_without_machine_names() -> None:
     text = TARGET.read_text()
     assert len(text.encode()) <= MOST_BYTES and "/home/user/pitwall" in text
     assert not any(place in text for place in ("/tmp/", "/work/", "/root/"))

@@ -16,7 +16,7 @@ from tests.e2e.pitwall_process import Pitwall, running_pitwall
 from tests.e2e.seeds import seed_many
 from web.runs.table.run_table import HEAD_PX, ROW_PX
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.pages]
 GRID = "[data-testid=stDataFrame]"
 PAGE_SCROLLS, TABLE_SCROLLS = "[data-testid=stMain]", "[data-testid=stDataFrame] .dvn-scroller"
 NAME_PX, NAME_END_PX = 80, 340  # of its column, where a name begins and where the column ends
@@ -36,7 +36,7 @@ def pitwall(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pitwall]:
         yield pitwall
 
 
-def test_a_group_is_folded_out_and_the_address_brings_it_back(page: Page, pitwall: Pitwall) -> None:
+def test_folded_out_group_is_in_the_address(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/?group=arm")
     press(page.get_by_role("button", name="fp8 k=4"))
     expect(page).to_have_url(re.compile(r"group=arm&open=[0-9a-f]{12}$"))
@@ -50,10 +50,10 @@ def test_a_group_is_folded_out_and_the_address_brings_it_back(page: Page, pitwal
     expect(page.get_by_text("3 of this group")).to_be_visible()
 
 
-def test_a_view_that_was_kept_leads_to_its_address(page: Page, pitwall: Pitwall) -> None:
+def test_kept_view_leads_to_its_address(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/?group=quantization&speed=output")
     press(page.get_by_role("button", name="Views"))
-    page.get_by_placeholder("a name for what is shown now").fill("by weights")
+    page.get_by_placeholder("a name for the current view").fill("by weights")
     press(page.get_by_role("button", name="Save this view"))
     expect(page.get_by_role("button", name="by weights", exact=True).first).to_be_visible()
     page.goto(pitwall.url)
@@ -64,7 +64,7 @@ def test_a_view_that_was_kept_leads_to_its_address(page: Page, pitwall: Pitwall)
     expect(page.locator(".pw-group")).to_have_count(0)
 
 
-def test_a_click_on_a_point_opens_its_run_and_back_brings_the_view(page: Page, pitwall: Pitwall) -> None:
+def test_click_on_point_opens_run_back_restores(page: Page, pitwall: Pitwall) -> None:
     view = f"{pitwall.url}/explore?y={OUTPUT}&x=concurrency&color=k&find=bold"
     page.goto(view)
     expect_whole(page.locator(LAST_POINT))
@@ -84,18 +84,18 @@ def test_a_click_on_a_point_opens_its_run_and_back_brings_the_view(page: Page, p
     expect(page.locator(LAST_POINT).first).to_be_visible()
 
 
-def test_a_click_on_a_cell_lists_its_runs_or_opens_the_one(page: Page, pitwall: Pitwall) -> None:
+def test_click_on_cell_lists_or_opens_runs(page: Page, pitwall: Pitwall) -> None:
     view = f"{pitwall.url}/explore?draw=heat&y={OUTPUT}&x=k&color=quantization"
     page.goto(view)
     expect_whole(page.locator(".lv-still .heatmaplayer image"))
     press_cell(page, 2 / 4, 1 / 3)
     expect(page).to_have_url(re.compile(r"&cell=2&cell=fp8$"))
-    expect(page.get_by_text("3 of the cell Draft length k 2, Quantization fp8")).to_be_visible()
+    expect(page.get_by_text("3 in the cell Draft length k 2, Quantization fp8")).to_be_visible()
     page.reload()
-    expect(page.get_by_text("3 of the cell")).to_be_visible()
+    expect(page.get_by_text("3 in the cell")).to_be_visible()
     page.go_back()
     expect(page).to_have_url(view)
-    expect(page.get_by_text("3 of the cell")).to_have_count(0)
+    expect(page.get_by_text("3 in the cell")).to_have_count(0)
     wait_for_rest(page)
     press_cell(page, 1 / 4, 0)
     expect(page).to_have_url(re.compile(r"/run\?run=20261120-"))
@@ -104,12 +104,12 @@ def test_a_click_on_a_cell_lists_its_runs_or_opens_the_one(page: Page, pitwall: 
     expect_whole(page.locator(".lv-still .heatmaplayer image"))
 
 
-def test_a_click_on_a_cell_of_a_small_map_lists_the_runs_of_that_map(page: Page, pitwall: Pitwall) -> None:
+def test_click_on_small_map_lists_its_runs(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/explore?draw=heat&y={OUTPUT}&x=k&color=engine&facet=quantization")
     expect_whole(page.locator(".lv-still .heatmaplayer image").nth(2))
     press_cell(page, 2 / 4, 0, of_map=1)
     expect(page).to_have_url(re.compile(r"&cell=2&cell=vLLM&cell=fp8$"))
-    expect(page.get_by_text("3 of the cell Draft length k 2, Engine vLLM, Quantization fp8")).to_be_visible()
+    expect(page.get_by_text("3 in the cell Draft length k 2, Engine vLLM, Quantization fp8")).to_be_visible()
     for kind, shows in (("SVG", b' colorbar"'), ("CSV", b"fp8")):
         assert shows in saved_as(page, kind).read_bytes()
     picture = np.asarray(Image.open(saved_as(page, "PNG")).convert("RGB"), dtype=int)
@@ -132,9 +132,7 @@ def press_cell(page: Page, across: float, up: float, of_map: int = 0) -> None:
     page.mouse.click(box["x"] + box["width"] * (across + 0.1), box["y"] + box["height"] * (1 - up - 0.1))
 
 
-def test_the_navigation_leads_to_the_list_as_it_was_left_and_pressed_there_to_all_runs(
-    page: Page, pitwall: Pitwall
-) -> None:
+def test_navigation_returns_to_the_list_as_left(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/?find=bf16")
     compare = page.get_by_test_id("stMainBlockContainer").get_by_role("link", name="Compare the selected runs")
     grid = page.get_by_test_id("stDataFrame").first
@@ -159,7 +157,7 @@ def test_the_navigation_leads_to_the_list_as_it_was_left_and_pressed_there_to_al
     expect(current(page.get_by_label("Find", exact=True))).to_have_value("bf16")
 
 
-def test_a_row_of_the_list_opens_its_run_in_this_tab_and_is_ticked_by_keys(page: Page, pitwall: Pitwall) -> None:
+def test_list_row_opens_here_and_ticks_by_keys(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/?find=bf16")
     open_it = page.get_by_test_id("stMainBlockContainer").get_by_role("link", name="Open", exact=True)
     expect(page.get_by_text("9 of 20 runs that have ended")).to_be_visible()
@@ -185,7 +183,7 @@ def test_a_row_of_the_list_opens_its_run_in_this_tab_and_is_ticked_by_keys(page:
     expect(open_it, "what was ticked is ticked").to_have_attribute("href", "run?run=20261120-000016-000-seed")
 
 
-def test_a_press_on_a_head_puts_all_runs_in_order_the_unknown_last(page: Page, pitwall: Pitwall) -> None:
+def test_head_press_sorts_all_with_unknown_last(page: Page, pitwall: Pitwall) -> None:
     """Streamlit's own sorting has the unknown first, and knows no runs but those shown."""
     rows, table = page.locator(f"{GRID} tbody tr"), page.locator(GRID).first
     open_it = page.get_by_test_id("stMainBlockContainer").get_by_role("link", name="Open", exact=True)
@@ -210,7 +208,7 @@ def go_down(page: Page, row: int) -> None:
     expect(page.locator(f"{GRID} canvas td:focus")).to_have_id(re.compile(rf"-{row}$"))
 
 
-def test_the_list_and_its_page_are_scrolled_as_they_were_after_back_and_reload(page: Page, pitwall: Pitwall) -> None:
+def test_scroll_is_kept_after_back_and_reload(page: Page, pitwall: Pitwall) -> None:
     page.set_viewport_size({"width": 1400, "height": 560})
     page.goto(pitwall.url)
     tops = f"() => {[PAGE_SCROLLS, TABLE_SCROLLS]}.map((one) => document.querySelector(one)?.scrollTop)"

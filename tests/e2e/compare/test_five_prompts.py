@@ -29,7 +29,7 @@ def queue_up(page: Page, pitwall: Pitwall, one: DemoConfig) -> None:
     page.wait_for_url(re.compile("/live"))
 
 
-def test_three_runs_under_the_five_prompts_go_through_unattended_and_are_ranked(page: Page, pitwall: Pitwall) -> None:
+def test_five_prompts_run_unattended_and_rank(page: Page, pitwall: Pitwall) -> None:
     names = []
     for one in demo_configs(pitwall.data):
         queue_up(page, pitwall, one)

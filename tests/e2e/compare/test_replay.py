@@ -12,14 +12,14 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect
 from settings import Settings
 from storage.store import Store
 from tests.accessibility import broken_at_each_size
-from tests.comparison.ideal_engine import IdealEngine
-from tests.comparison.stored.test_store_to_answer import SMALL, stored
+from tests.analysis.comparison.ideal_engine import IdealEngine
+from tests.analysis.comparison.stored.test_store_to_answer import SMALL, stored
 from tests.conftest import PATIENCE_MS
 from tests.e2e.page_at_rest import press
 from tests.e2e.pitwall_process import Pitwall
 from tests.ports import free_ports
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.pages, pytest.mark.timeout(600)]
 WINDOWS: list[ViewportSize] = [{"width": 1400, "height": 900}, {"width": 390, "height": 844}]
 TOKENS: dict[str, int] = {}  # of the first phase, by run
 IDS: list[str] = []
@@ -47,12 +47,12 @@ def total(page: Page, name: str) -> int:
     return int(words.removesuffix(" tokens").replace(",", ""))
 
 
-def test_it_is_reached_from_compare_and_ends_with_every_token(page: Page, pitwall: Pitwall) -> None:
+def test_replay_opens_from_compare_and_completes(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/compare?run={IDS[0]}&run={IDS[1]}")
     press(page.get_by_role("link", name="Replay"))
     page.wait_for_url(re.compile(r"/replay\?run="))
     page.goto(f"{page.url}&speed=10")
-    expect(page.get_by_label("k 0", exact=True)).to_contain_text("waits for the first token")
+    expect(page.get_by_label("k 0", exact=True)).to_contain_text("waiting for the first token")
     press(page.get_by_role("button", name="Play", exact=True))
     expect(page.get_by_role("button", name="Play again")).to_be_visible()
     slow, quick = (page.get_by_label(name, exact=True).locator(".rp-state") for name in ("k 0", "k 4"))
@@ -67,22 +67,22 @@ def done_at_s(words: str) -> float:
     return float(found[1])
 
 
-def test_a_moment_is_looked_at_by_the_slider_and_a_request_by_the_address(page: Page, pitwall: Pitwall) -> None:
+def test_slider_sets_moment_and_address_a_request(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/replay?run={IDS[0]}&run={IDS[1]}&phase=1&request=1&speed=2")
-    slider = page.get_by_label("Seconds since the beginning")
+    slider = page.get_by_label("Seconds since the start")
     slider.focus()
     slider.press("End")
     expect(page.get_by_label("k 0", exact=True)).to_contain_text("done at")
     whole = total(page, "k 0")
     slider.press("Home")
-    expect(page.get_by_label("k 0", exact=True)).to_contain_text("waits for the first token")
+    expect(page.get_by_label("k 0", exact=True)).to_contain_text("waiting for the first token")
     assert total(page, "k 0") == 0 < whole
     expect(page.get_by_role("combobox", name="Watch")).to_have_value(re.compile("request 2"))
     press(page.get_by_role("radio", name="×10"))
     page.wait_for_url(re.compile("speed=10"))
 
 
-def test_a_guest_plays_what_was_shared_and_nothing_else(browser: Browser, page: Page, pitwall: Pitwall) -> None:
+def test_guest_plays_only_shared_runs(browser: Browser, page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/replay?run={IDS[0]}&run={IDS[1]}")
     press(page.get_by_role("button", name="Share", exact=True))
     press(page.get_by_role("button", name="Make a link"))

@@ -11,15 +11,15 @@ from playwright.sync_api import Browser, Page, expect
 
 from settings import Settings
 from storage.store import Store
-from tests.comparison.ideal_engine import IdealEngine, repeats
-from tests.comparison.stored.test_store_to_answer import SMALL, stored
+from tests.analysis.comparison.ideal_engine import IdealEngine, repeats
+from tests.analysis.comparison.stored.test_store_to_answer import SMALL, stored
 from tests.e2e.faults.test_untrusted_text import EVIL
 from tests.e2e.page_at_rest import current, downloaded_by, expect_whole, press
 from tests.e2e.pitwall_process import Pitwall
 from tests.e2e.seeds import seed_finished
 from tests.ports import free_ports
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.pages, pytest.mark.timeout(600)]
 
 
 def seed_arms(data: Path) -> None:
@@ -56,9 +56,7 @@ def downloaded(page: Page, name: str, folder: Path) -> Path:
     return path
 
 
-def test_a_report_opens_without_a_network_in_both_schemes_and_sizes(
-    browser: Browser, page: Page, pitwall: Pitwall, tmp_path: Path
-) -> None:
+def test_report_opens_offline_in_both_schemes(browser: Browser, page: Page, pitwall: Pitwall, tmp_path: Path) -> None:
     page.goto(f"{pitwall.url}/compare?" + "&".join(f"run={one}" for one in ids(pitwall, "name LIKE 'k %'")))
     answer = page.locator(".pw-say").first
     expect_whole(answer)
@@ -80,7 +78,7 @@ def test_a_report_opens_without_a_network_in_both_schemes_and_sizes(
             expect(report.locator(".pw-say").first).to_have_text(said)
             assert report.evaluate("document.documentElement.scrollWidth") <= width
             expect(report.locator(".rp-frontier circle")).to_have_count(6)  # two arms at 2, 4 and 8 at once
-            report.get_by_label("What is drawn").select_option(index=1)
+            report.get_by_label("Chart").select_option(index=1)
             expect(report.locator(".rp-frontier circle")).to_have_count(2)
             grounds.add(report.evaluate("getComputedStyle(document.body).backgroundColor"))
             with report.expect_download() as found:
@@ -91,7 +89,7 @@ def test_a_report_opens_without_a_network_in_both_schemes_and_sizes(
     assert len(grounds) == 2
 
 
-def test_a_guest_takes_the_report_of_what_is_shared_and_of_nothing_else(
+def test_guest_report_covers_only_shared_runs(
     browser: Browser, open_page: Page, pitwall: Pitwall, tmp_path: Path
 ) -> None:
     (evil,) = ids(pitwall, "name LIKE 'E0%'")

@@ -14,7 +14,7 @@ from tests.e2e.pitwall_process import Pitwall, running_pitwall
 from tests.e2e.seeds import seed_many
 from web.theme import RUN_COLORS
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.pages]
 OUTPUT = "results.output_tps.mean"
 PLOT = ".lv-still .lv-plot.js-plotly-plot"
 TYPES = f"document.querySelector('{PLOT}')._fullData.map((one) => one.type)"  # as drawn: what a bundle lacks is scatter
@@ -50,9 +50,7 @@ def explore(page: Page, pitwall: Pitwall, draw: str = "scatter") -> None:
         ("heat", "heatmap", "cartesian"),
     ],
 )
-def test_each_kind_is_drawn_as_what_it_is_by_the_least_bundle(
-    page: Page, pitwall: Pitwall, draw: str, kind: str, bundle: str
-) -> None:
+def test_smallest_bundle_draws_each_chart_kind(page: Page, pitwall: Pitwall, draw: str, kind: str, bundle: str) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.extend(re.findall(r"plotly-(\w+)\.min", request.url)))
     explore(page, pitwall, draw)
@@ -62,7 +60,7 @@ def test_each_kind_is_drawn_as_what_it_is_by_the_least_bundle(
     expect(page.get_by_role("group", name=re.compile("by Requests at once"))).to_be_visible()
 
 
-def test_the_colours_are_those_of_the_ground_at_once(open_page: Page, pitwall: Pitwall) -> None:
+def test_colours_follow_the_background_at_once(open_page: Page, pitwall: Pitwall) -> None:
     open_page.emulate_media(color_scheme="light")
     explore(open_page, pitwall)
     for scheme in ("dark", "light"):
@@ -73,7 +71,7 @@ def test_the_colours_are_those_of_the_ground_at_once(open_page: Page, pitwall: P
         )
 
 
-def test_the_words_of_an_open_popover_follow_the_ground_too(open_page: Page, pitwall: Pitwall) -> None:
+def test_open_popover_text_follows_background(open_page: Page, pitwall: Pitwall) -> None:
     open_page.emulate_media(color_scheme="light")
     explore(open_page, pitwall)
     press(open_page.get_by_role("button", name="Show the SQL"))
@@ -97,7 +95,7 @@ def test_it_is_saved_as_png_svg_and_csv(open_page: Page, pitwall: Pitwall, tmp_p
     assert head.startswith("name,x,y,value") and len(rows) == 3
 
 
-def test_the_keyboard_goes_from_point_to_point_and_opens_a_run(open_page: Page, pitwall: Pitwall) -> None:
+def test_keyboard_walks_points_and_opens_a_run(open_page: Page, pitwall: Pitwall) -> None:
     explore(open_page, pitwall)
     open_page.locator(PLOT).focus()
     open_page.keyboard.press("ArrowRight")
@@ -109,7 +107,7 @@ def test_the_keyboard_goes_from_point_to_point_and_opens_a_run(open_page: Page, 
 RANGE = f"(document.querySelector('{PLOT}')?._fullLayout?.xaxis.range ?? [0, 0])"
 
 
-def test_what_is_zoomed_into_is_in_the_address_with_no_step_of_back(page: Page, pitwall: Pitwall) -> None:
+def test_zoom_is_in_address_without_back_step(page: Page, pitwall: Pitwall) -> None:
     view = f"{pitwall.url}/explore?y={OUTPUT}&x=k"
     page.goto(view)
     expect_whole(page.locator(f"{PLOT} .main-svg"))
@@ -135,7 +133,7 @@ def test_what_is_zoomed_into_is_in_the_address_with_no_step_of_back(page: Page, 
     expect_range(page, whole)
 
 
-def test_a_height_on_a_logarithmic_scale_is_in_the_address(page: Page, pitwall: Pitwall) -> None:
+def test_logarithmic_height_is_in_the_address(page: Page, pitwall: Pitwall) -> None:
     view = f"{pitwall.url}/explore?y={OUTPUT}&x=k&facet=quantization"
     page.goto(view)
     expect_whole(page.locator(f"{PLOT} .main-svg"))

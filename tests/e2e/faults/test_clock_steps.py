@@ -84,9 +84,7 @@ def next_point(socket: ClientConnection, clock: MachineClock) -> float:
     raise AssertionError(f"Live has stood still since the clock was set by {clock.ahead_s} s")
 
 
-def test_nothing_is_lost_doubled_or_thought_to_have_happened(
-    stepped: Pitwall, clock: MachineClock, tmp_path: Path
-) -> None:
+def test_clock_steps_lose_and_double_nothing(stepped: Pitwall, clock: MachineClock, tmp_path: Path) -> None:
     logs = tmp_path / "logs"
     with StandIns(Settings(data_dir=stepped.data), logs, 1, lines_per_s=10, environ=clock.environ) as servers:
         [run_id] = servers.run_ids

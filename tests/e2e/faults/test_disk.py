@@ -18,7 +18,7 @@ from tests.ports import free_ports
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 DISK = "size=40m"
-STUCK = "Pitwall cannot store anything now; what is missed will be filled in"
+STUCK = "Pitwall cannot store data at the moment; gaps will be filled later"
 EVERY_LINE = 'SELECT count(*), count(DISTINCT "offset") FROM log_samples'
 
 
@@ -56,9 +56,9 @@ def fill(place: Path) -> bool:
     return True
 
 
-def test_a_start_on_a_read_only_folder_is_refused_in_a_sentence(small: Pitwall) -> None:
+def test_read_only_folder_refused_in_a_sentence(small: Pitwall) -> None:
     mount(small.data, f"remount,ro,{DISK}")
-    assert "signing.key can be neither read nor made: Read-only file system." in refused_start(small)
+    assert "signing.key can be neither read nor created: Read-only file system." in refused_start(small)
     mount(small.data, f"remount,rw,{DISK}")
     small.start()
     small.terminate(60)
@@ -66,7 +66,7 @@ def test_a_start_on_a_read_only_folder_is_refused_in_a_sentence(small: Pitwall) 
     assert "store.duckdb cannot be opened" in refused_start(small)
 
 
-def test_a_full_disk_is_told_everywhere_and_nothing_is_lost(small: Pitwall, tmp_path: Path, browser: Browser) -> None:
+def test_full_disk_is_shown_and_loses_nothing(small: Pitwall, tmp_path: Path, browser: Browser) -> None:
     with StandIns(Settings(data_dir=small.data), tmp_path / "logs", count=1, lines_per_s=20) as servers:
         small.start()
         context = signed_in(browser, small)

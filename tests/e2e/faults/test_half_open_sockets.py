@@ -69,7 +69,7 @@ def counters(pitwall: Pitwall) -> int:
     return int(pitwall.sql("SELECT count(*) FROM counter_samples")[0][0])
 
 
-def test_half_open_sockets_take_nothing_from_the_runs(narrow: Pitwall, tmp_path: Path) -> None:
+def test_half_open_sockets_do_not_harm_runs(narrow: Pitwall, tmp_path: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 2 * SOCKETS)), hard))
     with StandIns(Settings(data_dir=narrow.data), tmp_path / "logs", count=1, lines_per_s=2) as servers:

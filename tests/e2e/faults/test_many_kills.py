@@ -89,9 +89,7 @@ def count_stored(pitwall: Pitwall) -> int:
 
 @pytest.mark.slow
 @pytest.mark.timeout(14400)
-def test_kills_in_every_phase_lose_and_double_nothing(
-    traced: Pitwall, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_kills_in_every_phase_lose_nothing(traced: Pitwall, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     marks, seen, published = Marks(tmp_path / "marks"), Counter[str](), 0
     with StandIns(Settings(data_dir=traced.data), tmp_path / "logs", RUNS, LINES_PER_S) as servers:
         marks["rows stored"], _ = rows_after_kill(traced, tmp_path / "copy")

@@ -25,7 +25,7 @@ def next_about(live: Any, run_id: str) -> dict[str, Any]:
             return dict(message)
 
 
-def test_live_of_all_runs_goes_on_and_pitwall_ends_when_asked(idle_pitwall: Pitwall, tmp_path: Path) -> None:
+def test_live_continues_and_pitwall_still_ends(idle_pitwall: Pitwall, tmp_path: Path) -> None:
     with StandIns(Settings(data_dir=idle_pitwall.data), tmp_path / "logs", count=2, lines_per_s=5) as servers:
         bad, good = servers.run_ids
         servers.logs[0].rename(tmp_path / "aside")

@@ -14,7 +14,7 @@ from tests.e2e.pitwall_process import Pitwall
 from tests.e2e.seeds import seed_finished
 from tests.ports import free_ports
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.pages]
 EVIL = (
     "E0 <img src=x onerror=window.owned=1><script>window.owned=1</script>"
     "[l](javascript:window.owned=1) ![i](http://127.0.0.1:9/p.png) **b0ld** `c0de` :red[col0r] $$m$$ \x1b[31m"
@@ -50,7 +50,7 @@ KNOWN: dict[str, Callable[[Page], Locator]] = {
     "compare": lambda page: page.get_by_text("Over time since ready"),
     "run": lambda page: page.locator(".pw-log"),
     "launch": command_box,
-    "launch?run=": lambda page: page.get_by_text("There is no run"),
+    "launch?run=": lambda page: page.get_by_text("Unknown run"),
     "sql": lambda page: page.get_by_role("button", name="Run", exact=True),
     "live?run=": lambda page: page.get_by_text("No run has the id"),
     "run?run=": lambda page: page.get_by_text("No run has the id"),

@@ -69,7 +69,7 @@ def hurry() -> None:
     from storage.files import publish, seal
 
     seal.EVERY_S, seal.LIVE_AGE, seal.LIVE_ROWS = 0.3, timedelta(seconds=2), 1000
-    publish.EVERY_S, publish.DUTY = 0.3, 0.5
+    publish.PUBLISH_INTERVAL_S, publish.MAX_CPU_SHARE = 0.3, 0.5
     connect = database.connect
 
     def connected(path: Path) -> Any:

@@ -13,7 +13,7 @@ from tests.e2e.pitwall_process import Pitwall
 from tests.e2e.seeds import seed_finished
 from tests.ports import free_ports
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.pages]
 MOST_TRIES = 20
 PATIENCE = "const GIVE_UP_MS = 15000;"
 

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, expect
 from tests.e2e.conftest import signed_in
 from tests.e2e.pitwall_process import Pitwall
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.pages]
 
 
 @pytest.mark.parametrize("base_path", ["", "/pitwall"])

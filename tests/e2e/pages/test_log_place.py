@@ -12,7 +12,7 @@ from tests.e2e.page_at_rest import press
 from tests.e2e.pitwall_process import Pitwall, running_pitwall
 from tests.e2e.seeds import seed_finished
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.pages]
 IDS: list[str] = []
 
 

@@ -15,7 +15,7 @@ from tests.accessibility import broken_at_each_size
 from tests.e2e.page_at_rest import expect_whole, press, visit
 from tests.e2e.pitwall_process import Pitwall, running_pitwall
 from tests.e2e.seeds import seed_courses, seed_finished, seed_many
-from tests.report.test_study_report import study_of_drafts
+from tests.web.report_export.test_study_report import study_of_drafts
 
 pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.timeout(900)]
 WINDOWS: list[ViewportSize] = [{"width": 1400, "height": 900}, {"width": 390, "height": 844}]
@@ -62,14 +62,14 @@ def chart(page: Page) -> Locator:
 STATES: dict[str, tuple[str, Whole]] = {  # what is open -> its address, and what it ends with; OF_EIGHT are runs
     "runs": ("", text("runs that have ended")),
     "runs, filtered": ("?find=k%3D2&order=stream&reversed=1&column=state&pin=state", text("runs that have ended")),
-    "runs, none found": ("?find=nothing+is+like+that", text("No run is like that")),
-    "runs, archived": ("?mark=archived", text("No run is like that")),
+    "runs, none found": ("?find=nothing+is+like+that", text("No run matches")),
+    "runs, archived": ("?mark=archived", text("No run matches")),
     "runs in groups": ("?group=arm&open=", lambda page: page.locator(".pw-group")),
     "runs, all folds": ("?fold=published&fold=disk&fold=changes", text("runs take")),
     "live of eight": ("live?OF_EIGHT", charts),
     "live of two, zoomed": ("live?run=R0&run=R1&from=20&to=60&scale=log&smooth=10", charts),
     "live of none": ("live", lambda page: page.get_by_test_id("stMain")),
-    "compare of eight": ("compare?OF_EIGHT", text("What differs in the configuration")),
+    "compare of eight": ("compare?OF_EIGHT", text("Configuration differences")),
     "compare of none": ("compare?run=R0", text("Pick two or more runs")),
     "run": ("run?run=R0&fold=reproduce", charts),
     "run that failed": ("run?run=R8&fold=reproduce", text("What happened")),
@@ -95,17 +95,13 @@ def address_of(state: str, ids: list[str]) -> str:
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_no_page_breaks_a_rule_in_any_of_its_states(
-    open_page: Page, pitwall: Pitwall, ids: list[str], state: str
-) -> None:
+def test_no_page_state_breaks_a_rule(open_page: Page, pitwall: Pitwall, ids: list[str], state: str) -> None:
     visit(open_page, f"{pitwall.url}/{address_of(state, ids)}")
     expect_whole(STATES[state][1](open_page))
     assert broken_at_each_size(open_page, WINDOWS) == []
 
 
-def test_live_of_eight_stands_on_a_phone_as_it_does_in_a_window(
-    open_page: Page, pitwall: Pitwall, ids: list[str]
-) -> None:
+def test_live_of_eight_runs_fits_a_phone(open_page: Page, pitwall: Pitwall, ids: list[str]) -> None:
     visit(open_page, f"{pitwall.url}/{address_of('live of eight', ids)}")
     charts(open_page)
     for size in WINDOWS:
@@ -123,7 +119,7 @@ AXES = """[...document.querySelectorAll('.lv-plot')]
   .map((plot) => plot._fullLayout.xaxis.range)"""
 
 
-def test_shift_and_drag_pans_live_and_all_its_charts_follow(open_page: Page, pitwall: Pitwall, ids: list[str]) -> None:
+def test_shift_drag_pans_all_live_charts(open_page: Page, pitwall: Pitwall, ids: list[str]) -> None:
     visit(open_page, f"{pitwall.url}/live?run={ids[0]}&run={ids[1]}&from=40&to=60")
     charts(open_page)
     open_page.wait_for_function(f"() => {{ const [first] = {AXES}; return first?.[0] === 40 && first[1] === 60; }}")
@@ -140,7 +136,7 @@ def test_shift_and_drag_pans_live_and_all_its_charts_follow(open_page: Page, pit
       const shown = {AXES};
       return shown.length > 2 && shown.every(([low, high]) => Math.abs(low - 45) < 0.5 && Math.abs(high - 65) < 0.5);
     }}""")
-    expect(open_page.get_by_role("button", name="Follow again")).to_be_visible()
+    expect(open_page.get_by_role("button", name="Follow live")).to_be_visible()
     assert "from=4" in open_page.url and "to=6" in open_page.url
-    press(open_page.get_by_role("button", name="Follow again"))
+    press(open_page.get_by_role("button", name="Follow live"))
     expect(open_page).not_to_have_url(re.compile("from="))

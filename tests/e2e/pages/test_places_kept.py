@@ -12,14 +12,14 @@ from playwright.sync_api import Locator, Page, expect
 from domain import RunState
 from settings import Settings
 from storage.store import Store
-from tests.comparison.ideal_engine import IdealEngine
-from tests.comparison.stored.test_store_to_answer import SMALL, stored
+from tests.analysis.comparison.ideal_engine import IdealEngine
+from tests.analysis.comparison.stored.test_store_to_answer import SMALL, stored
 from tests.e2e.page_at_rest import current, press, visit, wait_for_rest
 from tests.e2e.pitwall_process import Pitwall
 from tests.ports import free_ports
-from tests.report.test_study_report import study_of_drafts
+from tests.web.report_export.test_study_report import study_of_drafts
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.pages, pytest.mark.timeout(600)]
 IDS: list[str] = []
 NAMES = {0: "plain arm", 4: "drafting arm"}  # k -> a name whose words stand nowhere else: ids and ports hold digits
 
@@ -66,7 +66,7 @@ def ticked(words: str) -> Seen:
 
 
 def zoomed(page: Page) -> Locator:
-    return page.get_by_role("button", name="Follow again")
+    return page.get_by_role("button", name="Follow live")
 
 
 PLACES = {
@@ -84,21 +84,21 @@ PLACES = {
     "compare": Place(
         "compare?run=B&run=A&objective=ttft_ms%401&margin=0.05&fold=viewpoints",
         "drafting arm vs plain arm · Compare",
-        (text("Differences below 5 %"), text("Each viewpoint for itself")),
+        (text("Differences below 5 %"), text("Each viewpoint is ranked separately")),
     ),
     "replay": Place("replay?run=A&run=B&phase=1&speed=10", "plain arm, drafting arm · Replay", (pressed("×10"),)),
     "studies": Place("studies?study=study0", "Which 0? · Studies", (text("Which 0?"),)),
     "explore": Place(
         "explore?draw=heat&x=k&fold=which",
         "Explore",
-        (text("Colour of a cell"), lambda page: page.get_by_label("Find")),
+        (text("Cell colour"), lambda page: page.get_by_label("Find")),
     ),
     "sql": Place(
         "sql?sql=SELECT+40%2B2+AS+answer&draw=line&view=requests&fold=macros",
         "SQL",
         (pressed("Lines"), text("One request of a load"), text("crosscheck_of(run_ids)")),
     ),
-    "launch": Place("launch?tab=Import", "Launch", (text("Time zone of stamps that name none"),)),
+    "launch": Place("launch?tab=Import", "Launch", (text("Time zone of timestamps without one"),)),
 }
 
 

@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from collectors.imports.log_import import LogImporter, Wish
+from collectors.imports.log_import import ImportOptions, LogImporter
 from domain import Config, Run, RunState
 from launcher.runs.queue import RunQueue
 from machine.identity import machine_id
@@ -71,7 +71,7 @@ def pitwall(tmp_path_factory: pytest.TempPathFactory, ids: Ids) -> Iterator[Pitw
     eight = seed_courses(settings.data_dir, 120, {name: 90.0 + 10 * at for at, name in enumerate(EIGHT)})
     ids |= dict(zip(EIGHT, eight, strict=True))
     ids["failed"] = seed_finished(settings.data_dir, "Was killed", cause=CAUSE, note=None)
-    RunQueue(settings.runs_dir).hold(True)
+    RunQueue(settings.runs_dir, lambda task: task()).hold(True)
     store = Store.open(settings)
     seed_logs(store, settings, ids)
     seed_speculation(store, ids)
@@ -86,7 +86,7 @@ def seed_logs(store: Store, settings: Settings, ids: Ids) -> None:
     drafting = settings.data_dir / "drafting.log"
     drafting.write_text(DRAFTING)
     for name, log in ({name: FIXTURES / place for name, place in LOGS.items()} | {"drafting": drafting}).items():
-        (ids[name],) = importer.take(log, Wish(f"Log: {name}"), lambda share: None).run_ids
+        (ids[name],) = importer.import_log(log, ImportOptions(f"Log: {name}"), lambda share: None).run_ids
 
 
 def seed_speculation(store: Store, ids: Ids) -> None:
@@ -136,11 +136,11 @@ def open_run(page: Page, pitwall: Pitwall, run_id: str) -> None:
 
 def test_runs_shows_what_a_log_says_of_its_speed(open_page: Page, pitwall: Pitwall) -> None:
     visit(open_page, f"{pitwall.url}/?column=printed")
-    expect(row_of(open_page, "vLLM, tiny, ngram k=4")).to_contain_text("vllm.log: 1,583 tok/s, 9 lines")
+    expect(row_of(open_page, "vLLM, lab, ngram k=4")).to_contain_text("vllm.log: 1,583 tok/s, 9 lines")
     expect(row_of(open_page, "SGLang, Log: sglang")).to_contain_text("sglang.log: 43.7 tok/s, 2 lines")
 
 
-def test_a_failed_row_is_marked_and_its_cause_has_room(page: Page, pitwall: Pitwall) -> None:
+def test_failed_row_is_marked_with_its_full_cause(page: Page, pitwall: Pitwall) -> None:
     page.add_init_script(NOTE_DRAWN)
     page.goto(f"{pitwall.url}/?{'&'.join(f'column={one}' for one in NO_ROOM_LEFT)}")
     expect(row_of(page, "Was killed")).to_contain_text("\u2717 failed")
@@ -148,20 +148,20 @@ def test_a_failed_row_is_marked_and_its_cause_has_room(page: Page, pitwall: Pitw
     expect(row_of(page, "Arm A")).not_to_contain_text("\u2717")
     page.wait_for_function(f"() => window.drawnTexts['{CAUSE}']")
     drawn = page.evaluate("window.drawnTexts")
-    width = drawn["Workload"]["x"] - drawn["What is missing, or how it ended"]["x"]
+    width = drawn["Workload"]["x"] - drawn["Missing numbers, or how it ended"]["x"]
     assert drawn[CAUSE]["width"] + 2 * CELL_PADDING_PX <= width
 
 
-def test_acceptance_by_position_is_of_all_of_a_run_as_its_card_is(open_page: Page, pitwall: Pitwall, ids: Ids) -> None:
+def test_acceptance_by_position_covers_the_run(open_page: Page, pitwall: Pitwall, ids: Ids) -> None:
     visit(open_page, f"{pitwall.url}/live?run={ids['accepted']}")
-    open_page.get_by_role("heading", name="Accepted of each draft position").scroll_into_view_if_needed()
+    open_page.get_by_role("heading", name="Acceptance by draft position").scroll_into_view_if_needed()
     expect(open_page.get_by_role("img", name="accepted: 87 %, 77 %", exact=True)).to_be_visible()
     expect(open_page.locator(".lv-tiles > div").filter(has_text="Acceptance")).to_contain_text("2.64")
     open_run(open_page, pitwall, ids["accepted"])
     expect(tile(open_page, "Acceptance rate")).to_contain_text("82.0")  # the mean of both positions
 
 
-def test_a_server_without_drafts_gives_one_token_a_step(open_page: Page, pitwall: Pitwall, ids: Ids) -> None:
+def test_draftless_server_has_one_token_a_step(open_page: Page, pitwall: Pitwall, ids: Ids) -> None:
     open_run(open_page, pitwall, ids["plain"])
     expect(tile(open_page, "Tokens per step").locator("dd")).to_have_text("1.00")
 
@@ -192,7 +192,7 @@ def test_live_with_eight_runs_is_low_on_a_phone(
     assert height < HIGHEST_PX
 
 
-def test_the_demo_says_that_a_machine_is_slow_or_busy(open_page: Page, pitwall: Pitwall) -> None:
+def test_demo_reports_slow_or_busy_machine(open_page: Page, pitwall: Pitwall) -> None:
     visit(open_page, f"{pitwall.url}/live?run=r0&run=r1&demo=follow")
     words = f"This machine is slow or busy: its answers have {FEWEST_TOKENS} tokens instead of {FULL_TOKENS}."
     told = re.compile(rf"Demo: 2 of 3 starts done, about 20 s to go; .+ {re.escape(words)}")

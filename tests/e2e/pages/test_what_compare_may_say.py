@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from collectors.imports.log_import import LogImporter, Wish
+from collectors.imports.log_import import ImportOptions, LogImporter
 from samples import Batch
 from settings import Settings
 from storage.store import Store
-from tests.comparison.ideal_engine import IdealEngine, repeats
-from tests.comparison.stored.test_store_to_answer import stored
-from tests.comparison.stored.test_stored_machine import SECONDS, host, two_arms
+from tests.analysis.comparison.ideal_engine import IdealEngine, repeats
+from tests.analysis.comparison.stored.test_store_to_answer import stored
+from tests.analysis.comparison.stored.test_stored_machine import SECONDS, host, two_arms
 from tests.e2e.page_at_rest import expect_whole, visit
 from tests.e2e.pitwall_process import ROOT, Pitwall, running_pitwall
 from tests.e2e.seeds import BEGAN
@@ -39,14 +39,14 @@ def pitwall(tmp_path_factory: pytest.TempPathFactory, ids: Ids) -> Iterator[Pitw
     settings = Settings(data_dir=tmp_path_factory.mktemp("pitwall") / "data")
     store = Store.open(settings)
     ids["kinds"], ids["starved"] = arms_of_kinds(store), starved_arm(store)
-    take = LogImporter(store, settings.runs_dir, lambda: BEGAN).take
+    take = LogImporter(store, settings.runs_dir, lambda: BEGAN).import_log
     for name, log in (("vLLM's log", VLLM_LOG), ("SGLang's log", SGLANG_LOG)):
-        ids.setdefault("logs", []).extend(take(log, Wish(name), lambda share: None).run_ids)
+        ids.setdefault("logs", []).extend(take(log, ImportOptions(name), lambda share: None).run_ids)
     told = [line for line in VLLM_LOG.read_text().splitlines() if "Engine 000: Avg" in line]
     for name, lines in ENDS.items():
         end = settings.data_dir / f"{lines}.log"
         end.write_text("\n".join(told[-lines:]) + "\n")
-        ids.setdefault("ends", []).extend(take(end, Wish(name), lambda share: None).run_ids)
+        ids.setdefault("ends", []).extend(take(end, ImportOptions(name), lambda share: None).run_ids)
     store.close()
     with running_pitwall(settings.data_dir) as pitwall:
         yield pitwall
@@ -73,7 +73,7 @@ def starved_arm(store: Store) -> list[str]:
 
 def open_compare(page: Page, pitwall: Pitwall, run_ids: list[str]) -> None:
     visit(page, f"{pitwall.url}/compare?{'&'.join(f'run={one}' for one in run_ids)}")
-    expect_whole(page.get_by_role("heading", name="What differs in the configuration"))
+    expect_whole(page.get_by_role("heading", name="Configuration differences"))
 
 
 def test_each_kind_of_prompt_has_its_own_ratio(open_page: Page, pitwall: Pitwall, ids: Ids) -> None:
@@ -84,7 +84,7 @@ def test_each_kind_of_prompt_has_its_own_ratio(open_page: Page, pitwall: Pitwall
         expect(row).to_have_text(re.compile(ratio))
 
 
-def test_a_starved_server_is_not_ranked_and_the_guard_says_why(open_page: Page, pitwall: Pitwall, ids: Ids) -> None:
+def test_starved_server_is_not_ranked_with_reason(open_page: Page, pitwall: Pitwall, ids: Ids) -> None:
     open_compare(open_page, pitwall, ids["starved"])
     row = open_page.locator(".pw-guard > ul > li").filter(has_text="CPU starvation")
     expect(row).to_contain_text(re.compile("not comparable.*86 %"))
@@ -92,14 +92,14 @@ def test_a_starved_server_is_not_ranked_and_the_guard_says_why(open_page: Page, 
     expect(open_page.locator(".pw-say")).not_to_contain_text("as fast as")
 
 
-def test_logs_of_unknown_configuration_are_not_called_the_same(open_page: Page, pitwall: Pitwall, ids: Ids) -> None:
+def test_logs_of_unknown_config_are_not_the_same(open_page: Page, pitwall: Pitwall, ids: Ids) -> None:
     open_compare(open_page, pitwall, ids["ends"])
     names = " and ".join(f"vLLM, {name}" for name in ENDS)
     expect(open_page.get_by_text(f"Not known: the configuration of {names}.")).to_be_visible()
     expect(open_page.get_by_text("the same configuration")).to_have_count(0)
 
 
-def test_what_a_log_says_of_its_speed_stands_apart(open_page: Page, pitwall: Pitwall, ids: Ids) -> None:
+def test_log_speed_stands_apart(open_page: Page, pitwall: Pitwall, ids: Ids) -> None:
     open_compare(open_page, pitwall, ids["logs"])
     for definition, speed in {"vllm.log": "1,583", "sglang.log": "43.7"}.items():
         title = open_page.get_by_role("rowheader", name=f"By its log, not ranked ({definition})")

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from tests.e2e.pitwall_process import Pitwall, running_pitwall
 from tests.e2e.seeds import seed_courses
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.pages]
 NAMES = {"Twice #1": 100.0, "Twice #2": 110.0, "Once": 160.0}
 DRAWN = "document.querySelector('.lv-wide .lv-plot')?.data?.map((trace) => trace.name)"
 
@@ -28,7 +28,7 @@ def pitwall(tmp_path_factory: pytest.TempPathFactory, ids: list[str]) -> Iterato
         yield pitwall
 
 
-def test_repeats_have_a_band_and_the_legend_says_who_has_none(page: Page, pitwall: Pitwall, ids: list[str]) -> None:
+def test_repeats_have_a_band_and_legend_says_none(page: Page, pitwall: Pitwall, ids: list[str]) -> None:
     page.goto(f"{pitwall.url}/compare?{'&'.join(f'run={one}' for one in ids)}")
     page.locator(".lv-toolbar").scroll_into_view_if_needed()
     page.wait_for_function(f"() => {DRAWN}?.includes('Twice: 95 % interval over runs')")

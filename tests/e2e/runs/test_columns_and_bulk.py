@@ -38,7 +38,7 @@ def titles(page: Page) -> Locator:
     return page.locator(f"{GRID} thead th")
 
 
-def test_columns_stand_in_the_order_chosen_and_those_that_are_pinned_first(open_page: Page, pitwall: Pitwall) -> None:
+def test_columns_keep_chosen_order_after_pinned(open_page: Page, pitwall: Pitwall) -> None:
     page = open_page
     visit(page, f"{pitwall.url}/?column=state")
     expect(titles(page)).to_contain_text(["Run", "State"])
@@ -63,7 +63,7 @@ def tick(page: Page, rows: int) -> None:
     wait_for_rest(page)
 
 
-def test_several_runs_are_tagged_and_deleted_at_once_and_brought_back(open_page: Page, pitwall: Pitwall) -> None:
+def test_bulk_tag_delete_and_restore(open_page: Page, pitwall: Pitwall) -> None:
     page = open_page
     visit(page, f"{pitwall.url}/?find=bf16&column=tags")
     expect(page.get_by_text("9 of 20 runs that have ended")).to_be_visible()
@@ -81,6 +81,6 @@ def test_several_runs_are_tagged_and_deleted_at_once_and_brought_back(open_page:
     visit(page, pitwall.url)
     expect(page.get_by_text("17 of 17 runs that have ended")).to_be_visible()
     press(page.get_by_text("Deleted runs: 3"))
-    press(page.get_by_role("button", name="Bring all back"))
+    press(page.get_by_role("button", name="Restore all"))
     expect(page.get_by_text("20 of 20 runs that have ended")).to_be_visible()
     expect(page.get_by_text("Deleted runs")).to_have_count(0)

@@ -18,7 +18,7 @@ from tests.e2e.pitwall_process import Pitwall, running_pitwall
 from tests.e2e.seeds import BEGAN, seed_courses
 from tests.saved_charts import saved_chart
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.pages]
 SECONDS = 3600
 WINDOWS: list[ViewportSize] = [{"width": 1400, "height": 900}, {"width": 390, "height": 844}]
 PEAK_S = SECONDS / 2 - 10  # since ready
@@ -26,6 +26,7 @@ FAST, SLOW = "Quick one", "Slow one"
 PLOTS = "[...document.querySelectorAll('.lv-plot')].filter((plot) => plot.data)"
 DECODE = "document.querySelector('.lv-wide .lv-plot')"
 AXES = f"{PLOTS}.map((plot) => plot._fullLayout.xaxis.range)"
+CHARTS_PX = 2600  # high enough for all charts
 DRAWN = f"() => {DECODE}?.data?.[0]?.x.length > 0"
 STEPS = f"""() => {{
   const {{ x }} = {DECODE}.data[0];
@@ -56,6 +57,9 @@ def open_run(page: Page, pitwall: Pitwall, run_id: str, more: str = "") -> None:
 
 def show_charts(page: Page) -> None:
     """A chart is drawn when it comes into sight."""
+    size = page.viewport_size
+    assert size
+    page.set_viewport_size({"width": size["width"], "height": CHARTS_PX})
     page.locator(".lv-chart").first.scroll_into_view_if_needed()
     page.wait_for_function(DRAWN)
 
@@ -72,7 +76,7 @@ def drag(page: Page, *, over: tuple[float, float]) -> None:
     page.mouse.up()
 
 
-def test_a_brush_zooms_all_charts_and_brings_each_second(page: Page, pitwall: Pitwall, ids: list[str]) -> None:
+def test_brush_zooms_all_charts_to_seconds(page: Page, pitwall: Pitwall, ids: list[str]) -> None:
     """The charts hide a thousandth of the hour at most, and never the one fast second."""
     open_run(page, pitwall, ids[0])
     whole = page.evaluate(AXES)[0]
@@ -85,7 +89,7 @@ def test_a_brush_zooms_all_charts_and_brings_each_second(page: Page, pitwall: Pi
     assert len(zoomed) >= 3 and all(one == zoomed[0] for one in zoomed) and zoomed[0] != whole
     assert page.evaluate(f"{DECODE}._fullLayout.yaxis.range[1]") < 200, "the height is that of the stretch"
     expect(page).to_have_url(re.compile(r"from=[\d.]+&to=[\d.]+"))
-    assert "Shift and drag" in (page.locator(".lv-wide h3").get_attribute("title") or "")
+    assert "Shift-drag" in (page.locator(".lv-wide h3").get_attribute("title") or "")
     page.keyboard.down("Shift")
     drag(page, over=(0.6, 0.4))
     page.keyboard.up("Shift")
@@ -96,7 +100,7 @@ def test_a_brush_zooms_all_charts_and_brings_each_second(page: Page, pitwall: Pi
     page.wait_for_function(f"() => ({STEPS})() > 1")
 
 
-def test_an_address_opens_at_its_stretch_in_detail(page: Page, pitwall: Pitwall, ids: list[str]) -> None:
+def test_address_opens_its_stretch_in_detail(page: Page, pitwall: Pitwall, ids: list[str]) -> None:
     open_run(page, pitwall, ids[0], f"&from={PEAK_S - 20:.0f}&to={PEAK_S + 20:.0f}&scale=log")
     page.wait_for_function(f"() => ({STEPS})() === 1")
     assert page.evaluate(AXES)[0] == [PEAK_S - 20, PEAK_S + 20]
@@ -119,12 +123,10 @@ def test_what_happened_is_marked_and_said(page: Page, pitwall: Pitwall, ids: lis
     marked = page.evaluate(f"{DECODE}.layout.shapes.map((shape) => shape.x0)")
     assert sorted(marked) == [0, SECONDS / 4 - 10, SECONDS * 5 / 8 - 9, SECONDS - 10]
     page.locator(".lv-wide .nsewdrag").hover()  # its middle
-    expect(page.locator(".lv-at")).to_have_text(f"at 14:50: {SLOW}: the GPU's clocks are held down by the hardware")
+    expect(page.locator(".lv-at")).to_have_text(f"at 14:50: {SLOW}: the hardware limits the GPU's clocks")
 
 
-def test_a_chart_of_a_run_is_saved_with_its_samples(
-    page: Page, pitwall: Pitwall, ids: list[str], tmp_path: Path
-) -> None:
+def test_run_chart_is_saved_with_its_samples(page: Page, pitwall: Pitwall, ids: list[str], tmp_path: Path) -> None:
     open_run(page, pitwall, ids[0])
     saved = saved_chart(page, "Decode speed", tmp_path)
     assert saved["PNG"].startswith(b"\x89PNG") and b"Decode speed" in saved["SVG"]
@@ -133,14 +135,14 @@ def test_a_chart_of_a_run_is_saved_with_its_samples(
     assert len(rows) < SECONDS / 3 and sum(int(row["samples"]) for row in rows) == SECONDS - 1, "each says how many"
 
 
-def test_the_legend_of_compare_hides_an_arm_and_shows_one_alone(page: Page, pitwall: Pitwall, ids: list[str]) -> None:
+def test_compare_legend_hides_and_isolates_arms(page: Page, pitwall: Pitwall, ids: list[str]) -> None:
     page.goto(f"{pitwall.url}/compare?run={ids[0]}&run={ids[1]}")
     show_charts(page)
     names = f"[...new Set({DECODE}.data.map((trace) => trace.name))]"
     assert page.evaluate(names) == [SLOW, FAST]
     press(page.get_by_role("button", name=f"Hide {SLOW} in the charts"))
     page.wait_for_function(f"() => {names}.join() === '{FAST}'")
-    press(page.get_by_role("button", name=f"Show {SLOW} alone in the charts"))
+    press(page.get_by_role("button", name=f"Show only {SLOW} in the charts"))
     page.wait_for_function(f"() => {names}.join() === '{SLOW}'")
     expect(page).to_have_url(re.compile(f"hide={ids[1]}$"))
     page.reload()
@@ -149,7 +151,7 @@ def test_the_legend_of_compare_hides_an_arm_and_shows_one_alone(page: Page, pitw
     expect(page.locator(".lv-still").get_by_text("Decode speed")).to_have_count(0)
 
 
-def test_a_guest_of_a_link_sees_the_charts_of_its_run_and_no_other(
+def test_guest_link_shows_charts_of_its_run_only(
     browser: Browser, page: Page, pitwall: Pitwall, ids: list[str]
 ) -> None:
     page.goto(f"{pitwall.url}/run?run={ids[0]}")
@@ -181,5 +183,5 @@ def test_what_is_no_stretch_is_refused_in_words(browser: Browser, pitwall: Pitwa
     began = BEGAN.timestamp()
     for stretch in ("from=1", f"from={began}&to=x", f"from={began}&to=1e400", "from=nan&to=nan", "from=1&from=2&to=3"):
         answer = context.request.get(f"{pitwall.url}/series?run={ids[0]}&{stretch}")
-        assert (answer.status, "two moments" in answer.text()) == (400, True), stretch
+        assert (answer.status, "seconds since the epoch" in answer.text()) == (400, True), stretch
     context.close()

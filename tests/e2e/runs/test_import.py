@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 from tests.e2e.page_at_rest import current, downloaded_by, press
 from tests.e2e.pitwall_process import ROOT, Pitwall, wait_until
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.pages]
 LOGS = ROOT / "tests/fixtures"
 
 
@@ -23,15 +23,15 @@ def command(data: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([str(ROOT / "pitwall"), *words], env=env, capture_output=True, text=True)
 
 
-def test_the_command_hands_over_to_the_pitwall_that_runs(pitwall: Pitwall) -> None:
+def test_command_hands_over_to_running_pitwall(pitwall: Pitwall) -> None:
     done = command(pitwall.data, "import", str(LOGS / "vllm/0.32-ngram.log"), str(ROOT / "Makefile"))
-    assert "is the run vLLM, tiny, ngram k=4" in done.stdout
+    assert "was imported as the run vLLM, lab, ngram k=4" in done.stdout
     assert (done.returncode, done.stderr.count("no line that only a known engine writes")) == (1, 1)
-    wait_until(lambda: pitwall.states() == {"vLLM, tiny, ngram k=4": "finished"}, 60)
+    wait_until(lambda: pitwall.states() == {"vLLM, lab, ngram k=4": "finished"}, 60)
     wait_until(lambda: pitwall.sql("SELECT 1 FROM log_samples WHERE ts_source = 'stamp'"), 60)
 
 
-def test_a_dropped_file_is_a_run_and_comes_out_as_a_bundle(page: Page, pitwall: Pitwall, tmp_path: Path) -> None:
+def test_dropped_file_is_a_run_and_exports_bundle(page: Page, pitwall: Pitwall, tmp_path: Path) -> None:
     packed = tmp_path / "sglang.log.gz"
     packed.write_bytes(gzip.compress((LOGS / "sglang/0.5.23-cpu.log").read_bytes()))
     page.goto(f"{pitwall.url}/launch")
@@ -39,14 +39,14 @@ def test_a_dropped_file_is_a_run_and_comes_out_as_a_bundle(page: Page, pitwall: 
     page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(str(packed))
     expect(page.get_by_text("sglang.log.gz")).to_be_visible()
     press(page.get_by_role("button", name="Import", exact=True))
-    expect(page.get_by_text("sglang.log.gz is the run SGLang, sglang.log.gz")).to_be_visible()
+    expect(page.get_by_text("sglang.log.gz was imported as the run SGLang, sglang.log.gz")).to_be_visible()
     press(page.get_by_role("link", name="Open the run"))
-    expect(page.get_by_text("Known by its log alone")).to_be_visible()
+    expect(page.get_by_text("From its log alone")).to_be_visible()
     bundle = tmp_path / "from.pitwall.zip"
     downloaded_by(page.get_by_role("button", name="Download as a bundle")).save_as(bundle)
     elsewhere = tmp_path / "elsewhere"
     taken = command(elsewhere, "import", str(bundle))
-    assert "was verified and brought SGLang, sglang.log.gz" in taken.stdout
+    assert "was verified; imported SGLang, sglang.log.gz" in taken.stdout
     assert command(elsewhere, "check").returncode == 0
     assert not list((pitwall.data / "inbox").glob("*.upload"))
 
@@ -62,12 +62,12 @@ def test_results_come_onto_a_run_that_is_named(page: Page, pitwall: Pitwall) -> 
     current(page.get_by_role("textbox", name="Run that results belong to")).fill(run_id)
     press(page.get_by_role("button", name="Import", exact=True))
     expect(
-        page.get_by_text("result.jsonl brought 29 results, 16 requests, 1 phase of sglang.bench_serving to")
+        page.get_by_text("result.jsonl: 29 results, 16 requests, 1 phase of sglang.bench_serving imported into")
     ).to_be_visible()
     loads = f"SELECT count(*) FROM loads WHERE run_id = '{run_id}'"
     wait_until(lambda: pitwall.sql(loads) == [(2,)], 60)
     press(page.get_by_role("link", name="Open the run"))
-    expect(page.get_by_text("what llama-benchy measured")).to_be_visible()
+    expect(page.get_by_text("measured by llama-benchy")).to_be_visible()
 
 
 def test_a_backup_is_taken_while_it_runs(pitwall: Pitwall, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.long, pytest.
 RUN_S = 300.0
 
 
-def test_one_start_serves_two_loads_and_a_relaunch_keeps_them(page: Page, pitwall: Pitwall) -> None:
+def test_start_serves_two_loads_kept_on_relaunch(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/launch")
     paste_launchable(page, shlex.join(demo_configs(pitwall.data, shape=TINY)[0].argv))
     choose_workload(page, "Demo stream")

@@ -13,7 +13,7 @@ from launcher.runs.supervisor import LOAD_CANCELLED
 from tests.e2e.launch_page import launch_button, paste_launchable, set_repeats
 from tests.e2e.page_at_rest import current, press
 from tests.e2e.pitwall_process import Pitwall, wait_until
-from workloads.process.job import Progress
+from workloads.job import LoadProgress
 from workloads.process.prepare import PROGRESS_FILE
 
 pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.long, pytest.mark.timeout(600)]
@@ -21,7 +21,7 @@ MEASURED = "SELECT count(*) FROM requests WHERE error_kind IS NULL AND completio
 FAILED = "SELECT error_kind FROM requests WHERE error_kind IS NOT NULL"
 
 
-def test_a_load_is_followed_paused_gone_on_with_and_cancelled(page: Page, pitwall: Pitwall) -> None:
+def test_load_is_paused_resumed_and_cancelled(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/launch")
     paste_launchable(page, shlex.join(demo_configs(pitwall.data)[0].argv))
     set_repeats(page, 1)
@@ -31,7 +31,7 @@ def test_a_load_is_followed_paused_gone_on_with_and_cancelled(page: Page, pitwal
     expect(page.get_by_text(re.compile(r"Demo stream, .+: \d of 9 requests, about .+ to go"))).to_be_visible()
 
     press(page.get_by_role("button", name=re.compile("Pause the load of")))
-    expect(page.get_by_text("paused: nothing more is sent")).to_be_visible()
+    expect(page.get_by_text("paused: no requests are sent")).to_be_visible()
     paused = progress(pitwall)
     assert paused.state == "paused"
 
@@ -41,7 +41,7 @@ def test_a_load_is_followed_paused_gone_on_with_and_cancelled(page: Page, pitwal
     current(live.get_by_label("For whom")).fill("Ana")
     page.goto(f"{pitwall.url}/run?run={run_id(pitwall)}")
     expect(page.get_by_role("button", name=re.compile("Cancel the load of"))).to_be_visible()
-    press(page.get_by_role("button", name=re.compile("Go on with the load of")))
+    press(page.get_by_role("button", name=re.compile("Resume the load of")))
     wait_until(lambda: progress(pitwall).done >= paused.done + 2, 120)  # one was under way
     done = progress(pitwall).done
     wait_until(lambda: progress(pitwall).done > done, 120)  # the next one has just been sent, and takes seconds
@@ -64,6 +64,6 @@ def run_id(pitwall: Pitwall) -> str:
     return str(known)
 
 
-def progress(pitwall: Pitwall) -> Progress:
+def progress(pitwall: Pitwall) -> LoadProgress:
     path = pitwall.data / "runs" / run_id(pitwall) / "workload" / PROGRESS_FILE
-    return Progress.model_validate_json(path.read_bytes())
+    return LoadProgress.model_validate_json(path.read_bytes())

@@ -21,10 +21,10 @@ LOAD_S = 240.0
 LOADS: Mapping[str, tuple[Mapping[str, str], str]] = {
     "Five prompts": ({"Rounds": "1", "Token scale": "0.01", "Parallel": "2", "Parallel tokens": "8"}, "LongCode"),
     "Warm single, then 2, 4, 8 at once": ({"Tokens": "8", "Repeats": "1"}, "8 at once"),
-    "How many users does it hold?": (
-        {"Users at most": "2", "Requests per user": "1", "Prompt tokens": "20", "Output tokens": "8"}, "It holds",
+    "How many users can it serve?": (
+        {"Maximum users": "2", "Requests per user": "1", "Prompt tokens": "20", "Output tokens": "8"}, "It holds",
     ),
-    "Traffic": ({"Streams at once": "2", "Requests": "6", "Prompt tokens": "20", "Output tokens": "8"}, "2 at once"),
+    "Traffic": ({"Concurrent streams": "2", "Requests": "6", "Prompt tokens": "20", "Output tokens": "8"}, "2 at once"),
     "Grid of lengths": ({"Prompt tokens": "20, 40", "Output tokens": "8", "Repeats": "2"}, "pp40 tg8 d0 c1"),
     "Agent session": ({"Turns": "3", "Context tokens": "300", "Output tokens": "8"}, "turn 03"),
     "Own prompts": ({"Output tokens": "8"}, "Own"),
@@ -43,16 +43,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoServer]:
         yield started
 
 
-def test_every_load_is_put_on_an_attached_server_and_its_result_is_read(
-    page: Page, pitwall: Pitwall, server: DemoServer
-) -> None:
+def test_attached_server_takes_every_load(page: Page, pitwall: Pitwall, server: DemoServer) -> None:
     run_id = watch_server(page, pitwall, server.base_url, "Theirs")
     for count, (title, (given, seen)) in enumerate(LOADS.items(), 1):
         page.goto(f"{pitwall.url}/run?run={run_id}")
         put(page, title, given)
         wait_until(lambda count=count: done(pitwall) == count and pitwall.states()["Theirs"] == "ready", LOAD_S)
         page.goto(f"{pitwall.url}/run?run={run_id}")
-        expect(page.get_by_text("Results of its load").first).to_be_visible()
+        expect(page.get_by_text("Load results").first).to_be_visible()
         expect(page.get_by_text(seen).first).to_be_visible()
     assert pitwall.sql("SELECT count(*) FROM requests WHERE error_kind IS NOT NULL") == [(0,)]
     assert server.process.poll() is None
@@ -60,7 +58,7 @@ def test_every_load_is_put_on_an_attached_server_and_its_result_is_read(
 
 def put(page: Page, title: str, given: Mapping[str, str]) -> None:
     """Choose the load, set its fields, and start it."""
-    press(page.get_by_text("Put a load on this server"))
+    press(page.get_by_text("Run a load on this server"))
     choose_option(page, "Load", title)
     press(page.get_by_role("button", name="Load settings"))
     for label, value in given.items():

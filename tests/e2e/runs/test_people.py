@@ -11,7 +11,7 @@ from tests.e2e.page_at_rest import current, press, visit
 from tests.e2e.pitwall_process import Pitwall
 from tests.e2e.seeds import seed_finished
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.pages, pytest.mark.timeout(600)]
 ENDED = {"state": RunState.FINISHED, "cause": None, "cause_line": None, "note": None}
 
 
@@ -33,9 +33,7 @@ def link_for(page: Page) -> str:
     return code.inner_text().strip()
 
 
-def test_a_note_is_written_read_by_a_guest_and_its_run_deleted_and_brought_back(
-    browser: Browser, idle_pitwall: Pitwall
-) -> None:
+def test_note_reaches_guest_and_run_is_restored(browser: Browser, idle_pitwall: Pitwall) -> None:
     run_id = seed_finished(idle_pitwall.data, "As launched", **ENDED)
     idle_pitwall.start()
     context = signed_in(browser, idle_pitwall)
@@ -60,7 +58,7 @@ def test_a_note_is_written_read_by_a_guest_and_its_run_deleted_and_brought_back(
     press(page.get_by_role("button", name="Delete 1 run"))
     expect(page.get_by_text("Deleted runs: 1")).to_be_visible()
     press(page.get_by_text("Deleted runs: 1"))
-    press(page.get_by_role("button", name="Bring back", exact=True))
+    press(page.get_by_role("button", name="Restore", exact=True))
     expect(page.get_by_text("Deleted runs: 1")).to_have_count(0)
     expect(page.get_by_text("1 of 1 runs that have ended")).to_be_visible()
     context.close()
@@ -71,6 +69,6 @@ def read_as_a_guest(browser: Browser, link: str) -> None:
     guest = context.new_page()
     guest.goto(link)
     expect(guest.locator(".pw-people strong")).to_have_text("warm")
-    for button in ("Notes, tags and verdict", "Star", "Keep a gotcha", "Delete"):
+    for button in ("Notes, tags and verdict", "Star", "Save a gotcha", "Delete"):
         expect(guest.get_by_role("button", name=button)).to_have_count(0)
     context.close()

@@ -38,21 +38,21 @@ def plan(page: Page, pitwall: Pitwall, command: str, repeats: int) -> None:
     choose(page, "Vary", "Draft tokens")
     current(page.get_by_label("Values", exact=True)).fill("0, 3")
     current(page.get_by_label("Values", exact=True)).press("Enter")
-    choose(page, "And vary", "Most sequences at once")
+    choose(page, "And vary", "Max concurrent sequences")
     current(page.get_by_label("Its values")).fill("1..2")
     current(page.get_by_label("Its values")).press("Enter")
     current(page.get_by_label("Repeats, in rounds")).fill(str(repeats))
     current(page.get_by_label("Repeats, in rounds")).press("Enter")
 
 
-def test_a_sweep_shows_its_plan_first_and_what_is_no_value_is_told(page: Page, pitwall: Pitwall, command: str) -> None:
+def test_sweep_shows_plan_and_rejects_bad_values(page: Page, pitwall: Pitwall, command: str) -> None:
     plan(page, pitwall, command, repeats=2)
     expect(page.get_by_text(re.compile(r"4 configurations, 2 × each: 8 runs"))).to_be_visible()
     expect(page.get_by_text("time not known (no run of this workload has finished yet)")).to_be_visible()
     expect(page.get_by_role("cell", name="no speculation, max_num_seqs 1")).to_be_visible()
-    choose(page, "And vary of the load", "Seed")
-    current(page.get_by_label("Values of the load's parameter", exact=True)).fill("7, 8, 9")
-    current(page.get_by_label("Values of the load's parameter", exact=True)).press("Enter")
+    choose(page, "And vary a load parameter", "Seed")
+    current(page.get_by_label("Values of the load parameter", exact=True)).fill("7, 8, 9")
+    current(page.get_by_label("Values of the load parameter", exact=True)).press("Enter")
     expect(page.get_by_text(re.compile(r"12 combinations, 2 × each: 24 runs"))).to_be_visible()
     expect(page.get_by_role("cell", name="no speculation, max_num_seqs 1, seed 8")).to_be_visible()
     assert pitwall.sql("SELECT count(*) FROM runs") == [(0,)], "nothing starts before the button"
@@ -61,24 +61,24 @@ def test_a_sweep_shows_its_plan_first_and_what_is_no_value_is_told(page: Page, p
     expect(page.get_by_text("many is not a value for max_num_seqs.")).to_be_visible()
 
 
-def test_a_sweep_runs_unattended_through_pause_reorder_skip_and_cancel(
-    page: Page, pitwall: Pitwall, command: str
-) -> None:
+def test_unattended_sweep_pauses_reorders_skips(page: Page, pitwall: Pitwall, command: str) -> None:
     plan(page, pitwall, command, repeats=2)
     press(page.get_by_role("button", name="Queue these 8 runs"))
     page.wait_for_url(re.compile("/runs|/$"))
     press(page.get_by_role("button", name="Pause the queue"))
-    expect(page.get_by_text("on hold: nothing more is started")).to_be_visible()
+    expect(page.get_by_text("on hold: no further run is started")).to_be_visible()
     waiting = page.locator("[class*='st-key-queued-']")
     last = waiting.last.inner_text().split(" under ")[0].partition(". ")[2]
     before = waiting.count()
     press(waiting.last.get_by_role("button", name="First"))
     expect(waiting.first).to_contain_text(last)
     press(waiting.last.get_by_role("button", name="Cancel"))
+    press(page.get_by_role("button", name="Cancel it"))
     expect(waiting).to_have_count(before - 1)
-    press(page.get_by_role("button", name="Go on with the queue"))
+    press(page.get_by_role("button", name="Resume the queue"))
     wait_until(lambda: pitwall.sql("SELECT 1 FROM runs WHERE state = 'running'"), 120)
     press(current(page.get_by_role("button", name=re.compile("Skip .+"))).first)
+    press(page.get_by_role("button", name="Skip it now"))
     wait_until(lambda: set(pitwall.states().values()) == {"finished"}, RUNS_S, every_s=1.0)
     notes = [note for (note,) in pitwall.sql("SELECT note FROM runs WHERE note IS NOT NULL ORDER BY note")]
     assert notes == [CANCELLED, SKIPPED]

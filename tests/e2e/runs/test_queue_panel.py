@@ -26,7 +26,7 @@ def queue_up(page: Page, pitwall: Pitwall, name: str, command: str) -> None:
     page.wait_for_url(re.compile("/live"))
 
 
-def test_runs_wait_for_their_gpus_and_the_queue_says_so(page: Page, pitwall: Pitwall) -> None:
+def test_queue_shows_runs_waiting_for_gpus(page: Page, pitwall: Pitwall) -> None:
     argv = [shlex.join(one.config.argv) for one in demo_configs(pitwall.data, shape=TINY)]
     on = {"First": "0", "Beside": "1", "Behind": "0"}
     for (name, gpu), command in zip(on.items(), argv, strict=True):
@@ -37,4 +37,5 @@ def test_runs_wait_for_their_gpus_and_the_queue_says_so(page: Page, pitwall: Pit
     expect(page.get_by_text("side by side on one machine: not ranked")).to_be_visible()
     expect(page.locator("[class*='st-key-queued-']")).to_contain_text("Behind without a load, on GPU 0")
     press(page.get_by_role("button", name="Skip First"))
+    press(page.get_by_role("button", name="Skip it now"))
     wait_until(lambda: [pitwall.states()[name] for name in on] == ["finished", "ready", "ready"], 120)

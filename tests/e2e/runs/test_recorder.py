@@ -12,7 +12,7 @@ from tests.demo_engine import DemoServer
 from tests.e2e.launch_page import watch_server
 from tests.e2e.page_at_rest import current, press
 from tests.e2e.pitwall_process import Pitwall, wait_until
-from web.runs.loads.recorder_panel import IS_OPEN
+from web.loads.panels.recorder_panel import IS_OPEN
 
 pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.long, pytest.mark.timeout(600)]
 RECORDED = "SELECT tool, completion_tokens FROM requests JOIN loads USING (run_id, load_id)"
@@ -29,7 +29,7 @@ def guest_link(page: Page) -> str:
     return link
 
 
-def test_a_recorder_is_opened_used_and_closed_by_the_next_pitwall(
+def test_next_pitwall_closes_the_recorder(
     page: Page, browser: Browser, pitwall: Pitwall, demo_server: DemoServer
 ) -> None:
     run_id = watch_server(page, pitwall, demo_server.base_url, "Theirs")
@@ -65,6 +65,6 @@ def test_a_recorder_is_opened_used_and_closed_by_the_next_pitwall(
     press(page.get_by_text("Record what other clients send"))
     expect(page.get_by_text(re.compile(r"Open at .*, 1 request so far"))).to_be_visible()
     press(page.get_by_role("button", name="Close the recorder"))
-    expect(page.get_by_text(re.compile(r"Closed\. The last one recorded 1 request as load"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"Closed\. The last recorder stored 1 request as load"))).to_be_visible()
     with pytest.raises(httpx.ConnectError):
         httpx.get(f"{url}/models")

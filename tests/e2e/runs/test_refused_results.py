@@ -17,7 +17,7 @@ from tests.e2e.page_at_rest import press
 from tests.e2e.pitwall_process import Pitwall
 from tests.ports import free_ports
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.browser, pytest.mark.pages, pytest.mark.timeout(240)]
 # A labelled stand-in for lm-eval: it ends well, and its file breaks off.
 LM_EVAL = """#!{python}
 import pathlib, sys
@@ -38,15 +38,13 @@ def url() -> Iterator[str]:
     process.wait()
 
 
-def test_results_that_are_refused_are_told_where_the_load_was_begun(
-    page: Page, pitwall: Pitwall, url: str, tmp_path: Path
-) -> None:
+def test_refused_results_show_where_load_began(page: Page, pitwall: Pitwall, url: str, tmp_path: Path) -> None:
     tool = tmp_path / "lm_eval"
     tool.write_text(LM_EVAL.format(python=sys.executable))
     tool.chmod(0o700)
     run_id = watch_server(page, pitwall, url, "Theirs")
     page.goto(f"{pitwall.url}/run?run={run_id}")
-    press(page.get_by_text("Put a load on this server"))
+    press(page.get_by_text("Run a load on this server"))
     press(page.get_by_text("Another tool"))
     choose_option(page, "Tool", "lm-eval")
     field = page.locator(
@@ -58,5 +56,5 @@ def test_results_that_are_refused_are_told_where_the_load_was_begun(
     press(page.get_by_role("button", name="Run it", disabled=False))
     said = page.get_by_text(re.compile("lm-eval results were refused: results_2026-11-23T10-00-00.000000.json")).first
     expect(said).to_be_visible(timeout=60_000)
-    expect(said).to_contain_text("They lie in the run's folder as workload/results.")
+    expect(said).to_contain_text("The files are in the run's folder: workload/results.")
     assert pitwall.sql("SELECT count(*) FROM loads") == [(0,)]

@@ -15,11 +15,11 @@ from tests.e2e.launch_page import choose_no_workload, launch_button, paste, past
 from tests.e2e.page_at_rest import current, press
 from tests.e2e.pitwall_process import Pitwall, wait_until
 
-pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.browser, pytest.mark.pages, pytest.mark.engine, pytest.mark.timeout(900)]
 RUNS_S = 600.0
 
 
-def test_what_repeats_show_is_said_before_anything_starts(page: Page, pitwall: Pitwall) -> None:
+def test_repeats_preview_is_shown_before_start(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/launch")
     paste(page, "vllm serve o/m --port 8000")
     workload = page.get_by_role("combobox", name="Workload", exact=True)
@@ -37,7 +37,7 @@ def test_what_repeats_show_is_said_before_anything_starts(page: Page, pitwall: P
 
 
 @pytest.mark.long
-def test_repeats_are_runs_of_one_batch_and_a_finished_one_is_repeated(page: Page, pitwall: Pitwall) -> None:
+def test_repeats_form_a_batch_and_repeat_old_run(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/launch")
     paste_launchable(page, shlex.join(demo_configs(pitwall.data, shape=TINY)[0].argv))
     set_repeats(page, 2)

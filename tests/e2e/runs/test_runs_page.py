@@ -22,7 +22,7 @@ from tests.e2e.pitwall_process import Pitwall, running_pitwall
 from tests.e2e.seeds import BEGAN, seed_finished
 from web.runs.table.run_table import COLUMNS, square
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.pages]
 QUEUED = 60
 NUMBER = "'number'"  # the type in a column's configuration
 GRID = "[data-testid=stDataFrame] .dvn-scroller"
@@ -58,9 +58,14 @@ def pitwall(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pitwall]:
 def seed_queue(data: Path) -> None:
     """A watched run, and behind it a queue on hold."""
     settings = Settings(data_dir=data)
-    RunQueue(settings.runs_dir).hold(True)
+    RunQueue(settings.runs_dir, lambda task: task()).hold(True)
     store = Store.open(settings)
-    shared: dict[str, Any] = {"color": 0, "config": Config(), "machine_id": machine_id()}
+    shared: dict[str, Any] = {
+        "color": 0,
+        "config": Config(),
+        "machine_id": machine_id(),
+        "base_url": "http://127.0.0.1:9",
+    }
     watched = Run(
         id="20261120-120001", name="Under way", kind="attached", state=RunState.READY, created_at=BEGAN, **shared
     )
@@ -74,7 +79,7 @@ def seed_queue(data: Path) -> None:
     store.close()
 
 
-def test_a_long_queue_hides_neither_what_is_live_nor_what_has_ended(page: Page, pitwall: Pitwall) -> None:
+def test_long_queue_hides_no_live_or_ended_run(page: Page, pitwall: Pitwall) -> None:
     page.goto(pitwall.url)
     expect(page.locator(".pw-cards")).to_contain_text("Under way")
     expect(page.locator(".pw-cards > *")).to_have_count(51)
@@ -86,7 +91,7 @@ def test_a_long_queue_hides_neither_what_is_live_nor_what_has_ended(page: Page, 
     assert link == accent, "a link in markup has a colour of ours, not the browser's blue"
 
 
-def test_the_disk_use_of_any_run_is_paged_and_found(open_page: Page, pitwall: Pitwall) -> None:
+def test_disk_use_list_is_paged_and_searchable(open_page: Page, pitwall: Pitwall) -> None:
     """It goes on with the page of the test before where there is one."""
     visit(open_page, pitwall.url)
     press(open_page.get_by_text("Disk use and retention", exact=True))

@@ -19,7 +19,7 @@ from tests.e2e.page_at_rest import current, downloaded_by, press, visit, wait_fo
 from tests.e2e.pitwall_process import START_S, Pitwall, wait_until
 from tests.ports import free_ports
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.pages]
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 RUNS = {"20261120-120000-000-aaaa": "Base <b>", "20261120-120100-000-bbbb": "Drafting"}
 
@@ -63,7 +63,7 @@ def ask(page: Page, sql: str) -> None:
     editor(page).press("Control+Enter")
 
 
-def test_a_question_is_answered_kept_and_found_again_by_its_address(page: Page, pitwall: Pitwall) -> None:
+def test_query_is_answered_kept_and_addressable(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/sql")
     ask(page, "SELECT name, length(state) AS letters FROM runs ORDER BY run_id")
     expect(answered(page, "2 rows in")).to_be_visible()
@@ -87,7 +87,7 @@ def test_a_question_is_answered_kept_and_found_again_by_its_address(page: Page, 
     assert not list((pitwall.data / "queries").iterdir())
 
 
-def test_the_rows_are_downloaded_as_csv_and_parquet(page: Page, pitwall: Pitwall, tmp_path: Path) -> None:
+def test_rows_download_as_csv_and_parquet(page: Page, pitwall: Pitwall, tmp_path: Path) -> None:
     page.goto(f"{pitwall.url}/sql")
     ask(page, "SELECT name FROM runs ORDER BY run_id")
     for label in ("CSV", "Parquet"):
@@ -96,7 +96,7 @@ def test_the_rows_are_downloaded_as_csv_and_parquet(page: Page, pitwall: Pitwall
     assert pq.read_table(tmp_path / "Parquet")["name"].to_pylist() == list(RUNS.values())
 
 
-def test_a_long_answer_is_a_file_at_an_address_of_its_own(page: Page, pitwall: Pitwall, tmp_path: Path) -> None:
+def test_long_answer_is_a_file_with_an_address(page: Page, pitwall: Pitwall, tmp_path: Path) -> None:
     page.goto(f"{pitwall.url}/sql")
     ask(page, "SELECT range AS n, 'a&b' AS words, repeat('x', 30) AS more FROM range(60000)")
     expect(answered(page, "60,000 rows in")).to_be_visible()
@@ -119,7 +119,7 @@ def test_numbers_are_drawn_a_line_for_each_run(page: Page, pitwall: Pitwall) -> 
     expect(page.locator(".js-plotly-plot")).to_be_visible()
 
 
-def test_the_editor_completes_the_views_and_back_brings_the_question_before(page: Page, pitwall: Pitwall) -> None:
+def test_editor_completes_views_and_back_restores(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/sql")
     ask(page, "SELECT 1 AS one")
     expect(answered(page, "1 row in")).to_be_visible()
@@ -147,7 +147,7 @@ def test_the_editor_completes_the_views_and_back_brings_the_question_before(page
     expect(page).to_have_url(f"{pitwall.url}/sql?sql=SELECT+1+AS+one%2C+2+AS+two")
 
 
-def test_the_editor_completes_the_columns_of_a_macro(page: Page, pitwall: Pitwall) -> None:
+def test_editor_completes_macro_columns(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/sql")
     offered = page.locator(".cm-tooltip-autocomplete").get_by_text("decode_tps", exact=True)
     for begun in ("FROM run_windows(2) WHERE dec", "FROM run_windows(2, run_ids := NULL) w WHERE w."):
@@ -159,7 +159,7 @@ def test_the_editor_completes_the_columns_of_a_macro(page: Page, pitwall: Pitwal
 
 @pytest.mark.parametrize(
     ("sql", "words"),
-    [("SELECT nme FROM runs", "Candidate bindings"), ("DROP VIEW runs", "Only a SELECT can be asked here")],
+    [("SELECT nme FROM runs", "Candidate bindings"), ("DROP VIEW runs", "Only a SELECT can be run here")],
 )
 def test_a_mistake_is_told_on_the_page(open_page: Page, pitwall: Pitwall, sql: str, words: str) -> None:
     visit(open_page, f"{pitwall.url}/sql")
@@ -168,7 +168,7 @@ def test_a_mistake_is_told_on_the_page(open_page: Page, pitwall: Pitwall, sql: s
 
 
 @pytest.mark.parametrize("place", [f"run?run={next(iter(RUNS))}", "compare?" + "&".join(f"run={one}" for one in RUNS)])
-def test_a_number_s_sql_is_shown_and_opens_in_the_editor(open_page: Page, pitwall: Pitwall, place: str) -> None:
+def test_number_sql_is_shown_and_opens_in_editor(open_page: Page, pitwall: Pitwall, place: str) -> None:
     visit(open_page, f"{pitwall.url}/{place}")
     press(open_page.get_by_role("button", name="Show the SQL"))
     press(current(open_page.get_by_role("link", name="Open on the SQL page")).first)
@@ -183,7 +183,7 @@ def test_what_was_asked_outlives_pitwall(page: Page, pitwall: Pitwall) -> None:
     pitwall.kill()
     pitwall.start()
     page.goto(f"{pitwall.url}/sql")
-    press(page.get_by_text("Asked before", exact=True))
+    press(page.get_by_text("History", exact=True))
     press(page.get_by_role("button", name="SELECT 40 AS kept"))
     expect(page).to_have_url(f"{pitwall.url}/sql?sql=SELECT+40+AS+kept&fold=asked")
     expect(answered(page, "1 row in")).to_be_visible()

@@ -36,9 +36,7 @@ time.sleep(600)
 """
 
 
-def test_the_phase_is_shown_with_its_percentage_and_named_when_it_gets_stuck(
-    page: Page, pitwall: Pitwall, tmp_path: Path
-) -> None:
+def test_phase_shows_percentage_and_names_a_stall(page: Page, pitwall: Pitwall, tmp_path: Path) -> None:
     program = tmp_path / "vllm"
     program.write_text(FAKE_VLLM)
     program.chmod(program.stat().st_mode | stat.S_IXUSR)

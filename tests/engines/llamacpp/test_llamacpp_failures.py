@@ -40,7 +40,7 @@ def test_the_cause_of_a_failure(lines: str, says: str, read_log) -> None:
     assert log.reading.errors == lines.splitlines()
 
 
-def test_what_was_thrown_comes_before_that_something_was(read_log) -> None:
+def test_thrown_error_precedes_the_generic_one(read_log) -> None:
     said = "terminate called after throwing an instance of 'std::runtime_error'\n  what():  no chat template\n"
     assert read_log("llamacpp", said).reading.errors == ["  what():  no chat template", said.partition("\n")[0]]
 
@@ -54,10 +54,10 @@ def test_what_only_sounds_like_a_failure_is_none(read_log) -> None:
     assert read_log("llamacpp", lines).reading.errors == []
 
 
-def test_a_request_that_fails_is_no_failure_of_the_server(read_log) -> None:
+def test_failed_request_is_no_server_failure(read_log) -> None:
     log = read_log("llamacpp", 'srv    operator(): got exception: {"error":{"code":500,"message":"Failed to parse"}}\n')
     assert log.reading.errors == []
-    assert log.marks("warning") == ["A request failed, the server lives on."]
+    assert log.marks("warning") == ["A request failed; the server keeps running."]
 
 
 ALLOCATION = """\
@@ -67,24 +67,24 @@ graph_reserve: failed to allocate compute buffers
 """
 
 
-def test_an_allocation_that_is_tried_again_is_a_warning_and_no_failure(read_log) -> None:
+def test_retried_allocation_is_only_a_warning(read_log) -> None:
     retried = "llama_context: compute buffer allocation failed, retrying without pipeline parallelism\n"
     log = read_log("llamacpp", ALLOCATION + retried + "srv    load_model: initializing, n_slots = 4\n")
     assert log.reading.errors == [] and log.marks("failure") == []
     (warning,) = log.marks("warning")
-    assert warning.startswith("A buffer did not fit in memory and was tried again")
+    assert warning.startswith("A buffer did not fit in memory and was retried")
     for end in ("", "srv    load_model: failed to load model\n"):
         log = read_log("llamacpp", ALLOCATION + end)
         assert len(log.marks("failure")) == 3 + bool(end) and log.reading.errors[0] in ALLOCATION
 
 
-def test_an_allocation_that_failed_is_not_settled_before_it_is_known_what_follows() -> None:
+def test_failed_allocation_waits_for_later_lines() -> None:
     parser = log_parser()
     assert parser.feed(ALLOCATION.encode()) == [] and parser.settled_offset() == 0
     assert len(parser.close()) == 3
 
 
-def test_a_full_cache_that_ends_in_a_batch_of_one_is_a_failure(read_log) -> None:
+def test_full_cache_at_batch_of_one_is_a_failure(read_log) -> None:
     full = "update_slots : failed to find free space in the KV cache, retrying with smaller n_batch = 1\n"
     last = "update_slots : failed to decode the batch, n_batch = 1, ret = 1"
     log = read_log("llamacpp", full + last + "\n")

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.engine
 TOKENS = 37  # no other test asks for so many
 
 
-def test_the_log_agrees_with_the_clients_own_count(demo_server: DemoServer, read_log) -> None:
+def test_log_agrees_with_client_count(demo_server: DemoServer, read_log) -> None:
     body = {"prompt": "Tell me", "max_tokens": TOKENS, "temperature": 0, "ignore_eos": True}
     answer = httpx.post(f"{demo_server.base_url}/v1/completions", json=body, timeout=60).json()
     told = answer["timings"]

@@ -9,6 +9,7 @@ import pytest
 
 from engines import ENGINES
 from engines.base import ParsedSample, first_match
+from engines.forced_acceptance import forced_sentence
 from engines.llamacpp.log import log_parser, log_sample
 from samples import LogSample
 from tests.engines.llamacpp.test_llamacpp_failures import ALLOCATION
@@ -59,7 +60,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_every_form_of_a_requests_timing_is_one_sample(name: str, read_log) -> None:
+def test_every_timing_form_is_one_sample(name: str, read_log) -> None:
     text, line, draft = FORMS[name]
     (sample,) = read_log("llamacpp", text).samples
     assert sample.line == line
@@ -67,7 +68,7 @@ def test_every_form_of_a_requests_timing_is_one_sample(name: str, read_log) -> N
     assert read_log("llamacpp", text, chunk=11).samples == [sample]
 
 
-def test_a_draft_line_may_stand_apart_behind_a_head_of_its_own(read_log) -> None:
+def test_draft_line_may_have_its_own_head(read_log) -> None:
     head, draft = (
         "slot print_timing: id  0 | task 854 |\n",
         "draft acceptance rate = 0.69953 (  149 accepted /   213 generated)\n",
@@ -91,14 +92,14 @@ def test_timings_of_two_slots_are_not_mixed(read_log) -> None:
     ]
 
 
-def test_a_generation_without_its_prompt_line_borrows_none(read_log) -> None:
+def test_generation_without_prompt_line_is_alone(read_log) -> None:
     rate = "time = 9.00 ms / 7 tokens ( 1.00 ms per token, 9.00 tokens per second)\n"
     text = f"slot print_timing: id  1 | task 1 | prompt eval {rate}slot print_timing: id  2 | task 2 | eval {rate}"
     (sample,) = read_log("llamacpp", text).samples
     assert dict(sample.fields) == {"slot": 2, "task": 2, "generated_tokens": 7, "generation_tps": 9.0}
 
 
-def test_a_sample_is_given_out_once_nothing_can_be_added_and_held_before() -> None:
+def test_sample_held_until_complete_and_sent_once() -> None:
     head, _, rest = BLOCK.format(head="", pid="", clock="", space="").partition("\n")
     rates, _, draft = rest.partition("draft acceptance")
     parser = log_parser()
@@ -110,7 +111,7 @@ def test_a_sample_is_given_out_once_nothing_can_be_added_and_held_before() -> No
     assert [e for e in parser.feed(b"slot      release: id  0 | task 854 | stop\n") if isinstance(e, ParsedSample)]
 
 
-def test_a_head_of_its_own_before_the_draft_line_leaves_nothing_open() -> None:
+def test_draft_head_of_its_own_closes_the_sample() -> None:
     parser = log_parser()
     block = BLOCK.format(head="", pid="", clock="", space="").partition("draft acceptance")[0]
     text = block + "slot print_timing: id  0 | task 854 |\ndraft acceptance rate = 0.5 (  1 accepted /   2 generated)\n"
@@ -133,7 +134,7 @@ def test_a_rate_over_one_token_or_none_is_invalid(rate: str, generated: int, rea
     assert log_sample("run", sample, NOW, "read").generation_tps is None
 
 
-def test_a_running_requests_progress_is_told_but_is_no_sample(read_log) -> None:
+def test_running_progress_is_shown_without_sample(read_log) -> None:
     log = read_log(
         "llamacpp",
         "1.34.507.301 I slot print_timing: id  0 | task 0 | n_gen =   3591, tg =  47.42 t/s, tg_3s =  61.32 t/s\n"
@@ -147,7 +148,7 @@ def test_a_running_requests_progress_is_told_but_is_no_sample(read_log) -> None:
     ]
 
 
-def test_listening_is_not_ready_before_the_model_is_loaded(read_log) -> None:
+def test_listening_is_not_ready_before_model_load(read_log) -> None:
     listening = "0.00.100.000 I srv          init: server is listening on http://127.0.0.1:8080\n"
     loading = "0.00.010.000 I srv    load_model: loading model 'a.gguf'\n"
     loaded = "0.02.000.000 I srv  llama_server: model loaded\n"
@@ -211,9 +212,7 @@ def test_the_jsonl_records_carry_the_clock(read_log) -> None:
     log = read_log("llamacpp", (FIXTURES / "synthetic-draft.jsonl").read_bytes())
     assert log.samples[0].elapsed_s == pytest.approx(5.719038)
     assert log.reading.startup["time_to_ready_s"] == pytest.approx(2.180237)
-    assert log.marks("warning") == [
-        "Draft acceptance is synthetic here: the output is not valid and the speed not real."
-    ]
+    assert log.marks("warning") == [forced_sentence("synthetic speculative acceptance")]
 
 
 @pytest.mark.parametrize(
@@ -230,6 +229,6 @@ def test_the_jsonl_records_carry_the_clock(read_log) -> None:
         ALLOCATION,
     ],
 )
-def test_an_excerpt_without_its_banner_is_recognised(excerpt: str) -> None:
+def test_excerpt_without_banner_is_recognised(excerpt: str) -> None:
     found = first_match(ENGINES, excerpt)
     assert found and found.name == "llamacpp"

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.base import Mark
-from engines.vllm.log import _Reader
+from engines.base import LogMark
+from engines.vllm.log import VllmReader
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "vllm"
 CORE = "(EngineCore_DP0 pid=2) ERROR 05-20 01:43:25 [core.py:718] "
@@ -36,15 +36,15 @@ CAUSES = {
     "ValueError: To serve at least one request with the model's max seq len (32768), (4.0 GiB KV cache is needed, "
     "which is larger than the available KV cache memory (2.5 GiB). Based on the available memory, the estimated "
     "maximum model length is 20480. Try increasing": (
-        "The KV cache is too small for one request of 32768 tokens: 4.0 GiB are needed, 2.5 GiB are there; "
+        "The KV cache is too small for one request of 32768 tokens: 4.0 GiB are needed, 2.5 GiB are available; "
         "vLLM estimates that 20480 tokens fit."
     ),
     "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization`.": (
-        "No GPU memory is left for the KV cache: the weights and the working memory take all that was granted."
+        "No GPU memory is left for the KV cache: weights and working memory use the whole budget."
     ),
     "ValueError: Free memory on device (13.58/15.99 GiB) on startup is less than desired GPU memory utilization "
     "(0.85, 13.59 GiB). Decrease": (
-        "Only 13.58 of 15.99 GiB of GPU memory were free at the start, less than the 13.59 GiB asked for (0.85 of all)."
+        "Only 13.58 of 15.99 GiB of GPU memory were free at the start, less than the requested 13.59 GiB (0.85 of all)."
     ),
     "ValueError: Model architectures ['FooForCausalLM'] are not supported for now. Supported architectures: x": (
         "This version of vLLM does not support the model's architecture ('FooForCausalLM')."
@@ -54,7 +54,7 @@ CAUSES = {
         "The compiled model could not be pickled for the compile cache."
     ),
     "RuntimeError: CUDA error: an illegal memory access was encountered": (
-        "A CUDA kernel accessed memory that is not its own (illegal memory access)."
+        "A CUDA kernel accessed memory outside its bounds (illegal memory access)."
     ),
     "AttributeError: 'DPEngineCoreProc' object has no attribute 'dp_rank'": (
         "AttributeError: 'DPEngineCoreProc' object has no attribute 'dp_rank'"
@@ -114,7 +114,7 @@ NO_FAILURE = {
 
 
 @pytest.mark.parametrize("cause", CAUSES)
-def test_the_cause_comes_before_the_report_and_the_echo(cause: str, read_log) -> None:
+def test_cause_precedes_report_and_echo(cause: str, read_log) -> None:
     log = read_log("vllm", core_fails(cause))
     assert log.reading.errors == [cause, "EngineCore failed to start.", ECHO]
     assert CAUSES[cause] in log.marks("failure")
@@ -134,7 +134,7 @@ def test_what_only_looks_like_a_failure(name: str, read_log) -> None:
     assert (log.reading.errors, log.marks("failure")) == ([], [])
 
 
-def test_what_only_announces_a_cause_stands_behind_it(read_log) -> None:
+def test_announcement_stands_behind_its_cause(read_log) -> None:
     announced = f"{API}pydantic_core._pydantic_core.ValidationError: 1 validation error for ModelConfig\n"
     said = f"{API}  Value error, Model architectures ['FooForCausalLM'] are not supported for now. Supported: x\n"
     errors = read_log("vllm", announced + said).reading.errors
@@ -143,10 +143,10 @@ def test_what_only_announces_a_cause_stands_behind_it(read_log) -> None:
     assert read_log("vllm", READY + request).reading.errors == []
 
 
-class _Thorough(_Reader):
+class _Thorough(VllmReader):
     """Looks at the routine lines too."""
 
-    SIEVE = _Reader.SIEVE._replace(routine=None)
+    LINE_FILTER = VllmReader.LINE_FILTER._replace(routine=None)
 
 
 HEADS = (SERVING, SERVING.removeprefix(API), CORE, API, RAW_CORE, f"{API}WARNING 05-20 01:43:25 [a.py:1] ", "")
@@ -172,8 +172,8 @@ LINES = st.builds("{}{}{}".format, st.sampled_from(HEADS), st.sampled_from(MESSA
 
 
 @given(st.lists(LINES, max_size=12).map("".join))
-def test_the_lines_left_out_while_serving_say_nothing(text: str) -> None:
-    quick, thorough = _Reader(), _Thorough()
+def test_lines_skipped_while_serving_are_silent(text: str) -> None:
+    quick, thorough = VllmReader(), _Thorough()
     data = READY.encode() + text.encode()
     assert quick.feed(data) + quick.close() == thorough.feed(data) + thorough.close()
     assert quick.reading() == thorough.reading()
@@ -181,8 +181,8 @@ def test_the_lines_left_out_while_serving_say_nothing(text: str) -> None:
 
 def test_requests_that_were_refused_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
-    monkeypatch.setattr(_Reader, "read_line", lambda self, line: read.append(line.text) or [])
-    reader = _Reader()
+    monkeypatch.setattr(VllmReader, "read_line", lambda self, line: read.append(line.text) or [])
+    reader = VllmReader()
     reader.skip_routine(True)
     reader.feed((REFUSED + core_fails("AssertionError")).encode())
     assert read == ["EngineCore failed to start.", TRACEBACK, "AssertionError", TRACEBACK, ECHO]
@@ -249,10 +249,10 @@ STATS = (
 )
 
 
-def test_a_server_that_goes_on_has_not_died_whatever_a_request_made_it_say() -> None:
+def test_continuing_server_has_not_died() -> None:
     said = f"{READY}(APIServer pid=1) ERROR 11-26 04:40:30 [serving.py:9] {DEAD}\n"
     for log, has_died in ((said, True), (said + STATS, False), (STATS + said, True)):
-        reader = _Reader()
+        reader = VllmReader()
         reader.feed(log.encode())
         reader.close()
         assert reader.reading().has_died is has_died
@@ -261,17 +261,17 @@ def test_a_server_that_goes_on_has_not_died_whatever_a_request_made_it_say() -> 
 @pytest.mark.parametrize(
     ("log", "sentence"),
     [
-        (KILLED_CORE_LATE, "The engine's own process (EngineCore) died without saying why."),
-        (KILLED_CORE, "The engine's own process (EngineCore) died without saying why."),
-        (KILLED_WORKER, "The worker process VllmWorker-0 died without saying why."),
+        (KILLED_CORE_LATE, "The engine's process (EngineCore) died without stating a cause."),
+        (KILLED_CORE, "The engine's process (EngineCore) died without stating a cause."),
+        (KILLED_WORKER, "The worker process VllmWorker-0 died without stating a cause."),
         (ORDERED, None),
         (ORDERED_LATE, None),
         (REFUSED_ONE, None),
     ],
 )
-def test_an_engine_that_died_is_told_from_a_server_that_was_ended(log: str, sentence: str | None) -> None:
-    reader = _Reader()
+def test_dead_engine_differs_from_ended_server(log: str, sentence: str | None) -> None:
+    reader = VllmReader()
     marks = [*reader.feed(log.encode()), *reader.close()]
-    told = [mark.text for mark in marks if isinstance(mark, Mark) and mark.kind == "failure"]
+    told = [mark.text for mark in marks if isinstance(mark, LogMark) and mark.kind == "failure"]
     assert told[:1] == ([sentence] if sentence else [])
     assert reader.reading().has_died is (sentence is not None)

@@ -149,9 +149,7 @@ SPEC_AT = "(APIServer pid=1) INFO 05-20 01:43:{second} [metrics.py:101] " + SPEC
         (f"(APIServer_DP1 pid=9) INFO 05-20 01:43:25 [a.py:1] Engine 001: {RATES}{V1_TAIL}\n", "25", True),
     ],
 )
-def test_a_spec_line_belongs_to_the_line_of_its_process_and_second(
-    between: str, second: str, merged: bool, read_log
-) -> None:
+def test_spec_line_joins_its_process_and_second(between: str, second: str, merged: bool, read_log) -> None:
     log = read_log("vllm", f"{API}Engine 000: {RATES}{V1_TAIL}\n{between}{SPEC_AT.format(second=second)}\n")
     spec_line = 2 + between.count("\n")
     first = next(sample for sample in log.samples if sample.line == 1)
@@ -165,14 +163,14 @@ def test_each_dp_engine_gets_its_own_spec_line(read_log) -> None:
     assert [(s.fields["engine"], s.fields["spec_line"]) for s in samples] == [(0, 2), (1, 4), (2, 6)]
 
 
-def test_v0_prefix_rates_belong_to_the_line_before(read_log) -> None:
+def test_v0_prefix_rates_join_the_line_before(read_log) -> None:
     head = "INFO 05-20 01:43:25 metrics.py:449] "
     log = read_log("vllm", f"{head}{RATES}Running: 1 reqs\n{head}Prefix cache hit rate: GPU: 59.26%, CPU: 0.00%\n")
     (sample,) = log.samples
     assert (sample.fields["gpu_prefix_cache_hit_pct"], sample.fields["cpu_prefix_cache_hit_pct"]) == (59.26, 0.0)
 
 
-def test_a_held_line_is_given_out_when_the_log_falls_silent() -> None:
+def test_held_line_is_released_when_log_is_silent() -> None:
     grammar = first_match(ENGINES, API + RATES).log
     parser = grammar.log_parser()
     line = f"{API}Engine 000: {RATES}{V1_TAIL}\n".encode()

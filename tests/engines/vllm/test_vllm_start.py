@@ -76,7 +76,7 @@ def test_startup_fact(text: str, head: str, read_log) -> None:
     assert log.marks("startup") == [text.strip()]
 
 
-def test_of_several_workers_the_usable_value_counts(read_log) -> None:
+def test_usable_value_of_several_workers_counts(read_log) -> None:
     worker = "(Worker_TP{rank} pid=1{rank}) INFO 05-20 01:43:25 [w.py:1] "
     log = "".join(
         worker.format(rank=rank) + text + "\n"
@@ -95,7 +95,7 @@ def test_of_several_workers_the_usable_value_counts(read_log) -> None:
     assert (startup["compile_passes_s"], startup["compile_s"]) == ([10.0, 2.0], 12.0)
 
 
-def test_a_second_start_in_one_log_is_a_run_of_its_own(read_log) -> None:
+def test_second_start_in_one_log_is_its_own_run(read_log) -> None:
     start = f"{CORE}Initializing a V1 LLM engine (v0.19.1) with config: model='m', quantization=fp8, max_seq_len=100,\n"
     log = read_log("vllm", f"{start}{CORE}GPU KV cache size: 10 tokens\n{start}{CORE}GPU KV cache size: 20 tokens\n")
     assert log.reading.version == "0.19.1"
@@ -142,7 +142,7 @@ def test_warnings_that_matter_are_told_once(read_log) -> None:
     ]
 
 
-def test_the_version_and_the_method_of_a_start_are_facts_once() -> None:
+def test_version_and_method_are_facts_once() -> None:
     start = (
         b"INFO 01-01 21:15:20 [api_server.py:1] vLLM API server version 0.21.0\n"
         b"INFO 01-01 21:15:21 [core.py:93] Initializing a V1 LLM engine (v0.21.0) with config: model='m', "

@@ -42,7 +42,7 @@ def found_at(port: int) -> list[FoundServer]:
     return [server for server in find_servers() if server.base_url == f"http://127.0.0.1:{port}"]
 
 
-def test_a_running_server_is_found_once_with_what_attaching_needs(
+def test_running_server_found_once_with_details(
     stand_in: tuple[subprocess.Popen[bytes], int, Path],
 ) -> None:
     process, port, log = stand_in
@@ -64,7 +64,7 @@ def test_a_running_server_is_found_once_with_what_attaching_needs(
         (["/opt/llama/llama-server", "-m", "a.gguf"], ["llama-server", "-m", "a.gguf"]),
     ],
 )
-def test_a_running_command_is_read_as_it_was_typed(argv: list[str], plain: list[str]) -> None:
+def test_running_command_is_read_as_typed(argv: list[str], plain: list[str]) -> None:
     assert plain_command(argv) == plain
 
 
@@ -82,7 +82,7 @@ def test_other_processes_are_no_servers(argv: list[str]) -> None:
         (["vllm", "serve", "m"], True),
     ],
 )
-def test_whether_metrics_are_on_is_read_from_the_command(argv: list[str], metrics: bool) -> None:
+def test_metrics_state_is_read_from_the_command(argv: list[str], metrics: bool) -> None:
     config = read_command(argv)
     assert config and has_metrics(config) is metrics
 
@@ -108,7 +108,7 @@ def test_what_docker_says_is_read() -> None:
     assert container.started_at and container.started_at.tzinfo
 
 
-def test_an_absent_or_refusing_tool_has_no_containers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_absent_or_refusing_tool_lists_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert containers_of("no-such-tool") == []
     assert containers_of("false") == []
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -145,7 +145,7 @@ def podman_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[s
 
 
 @pytest.mark.slow
-def test_a_container_is_found_with_its_published_port(podman_server: str) -> None:
+def test_container_is_found_with_published_port(podman_server: str) -> None:
     (server,) = [server for server in find_servers() if server.container == podman_server]
     assert (server.engine, server.model, server.base_url) == ("vllm", "org/model", "http://127.0.0.1:18237")
     assert server.pid and server.log_path and server.config.image == f"localhost/{podman_server}:latest"

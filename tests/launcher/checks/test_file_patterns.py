@@ -15,8 +15,8 @@ from commands.explain import explain
 from commands.presets import Needs
 from commands.write import shell_text
 from domain import Config
-from launcher.checks.file_patterns import MOST_MATCHES, name_files
-from launcher.checks.preflight import LaunchRefusedError
+from launcher.checks.file_patterns import MOST_MATCHES, resolve_patterns
+from launcher.checks.launch_request import LaunchRefusedError
 from launcher.checks.requirements import GpuFacts, find_doubts, find_lacks
 from launcher.processes.process import read_spec
 from launcher.runs.supervisor import Supervisor
@@ -82,16 +82,16 @@ def config_of(text: str) -> Config:
 def launched(config: Config, folder: Path) -> list[str]:
     """The words that Pitwall starts."""
     environ = environ_of(folder)
-    return list(expand_config(name_files(config, environ, folder), environ).config.argv)
+    return list(expand_config(resolve_patterns(config, environ, folder), environ).config.argv)
 
 
 @pytest.mark.parametrize("paste", PASTES)
-def test_a_paste_names_the_files_that_a_shell_names(paste: str, folder: Path) -> None:
+def test_paste_names_the_same_files_as_a_shell(paste: str, folder: Path) -> None:
     assert launched(config_of(paste), folder) == in_bash(paste, folder)
 
 
 @pytest.mark.parametrize("paste", PASTES)
-def test_a_copied_command_is_the_same_in_a_shell_and_in_pitwall(paste: str, folder: Path) -> None:
+def test_copied_command_equals_shell_and_pitwall(paste: str, folder: Path) -> None:
     copied = shell_text(config_of(paste).argv)
     assert in_bash(copied, folder) == in_bash(paste, folder)
     assert config_of(copied).argv == config_of(paste).argv
@@ -111,7 +111,7 @@ def generated(seed: int) -> str:
     return "llama-server -m here.gguf --x " + " --y ".join(words)
 
 
-def test_generated_patterns_name_the_files_that_a_shell_names(folder: Path) -> None:
+def test_generated_patterns_match_a_shell(folder: Path) -> None:
     """Words that do not read like a path are left alone, which is told: here each has a slash."""
     pastes = [paste.replace("--x ", "--x ./").replace("--y ", "--y ./") for paste in map(generated, range(600))]
     expected = in_bash("\n".join(f"{paste}\nprintf '\\1\\0'" for paste in pastes), folder)
@@ -121,9 +121,9 @@ def test_generated_patterns_name_the_files_that_a_shell_names(folder: Path) -> N
 
 
 def test_the_typed_fields_say_the_files_too(folder: Path) -> None:
-    named = name_files(config_of("llama-server -m one/*.gguf -md deep/er/?.gguf"), environ_of(folder), folder)
+    named = resolve_patterns(config_of("llama-server -m one/*.gguf -md deep/er/?.gguf"), environ_of(folder), folder)
     assert named.model == "one/only.gguf" and named.speculative and named.speculative.model == "deep/er/m.gguf"
-    assert name_files(named, environ_of(folder), folder) == named
+    assert resolve_patterns(named, environ_of(folder), folder) == named
 
 
 def test_the_record_and_the_start_have_the_files(supervisor: Supervisor, store: DictStore, folder: Path) -> None:
@@ -134,16 +134,16 @@ def test_the_record_and_the_start_have_the_files(supervisor: Supervisor, store: 
     assert run.run_dir and read_spec(Path(run.run_dir))["argv"][-2:] == ["./one/only.gguf", "./one/*.gguf"]
 
 
-def test_too_many_files_are_refused_and_none_is_told(folder: Path) -> None:
+def test_too_many_files_are_refused_unlisted(folder: Path) -> None:
     config = config_of("llama-server -m here.gguf --x many/* --y none/*.json --port 1")
     (said,) = [one for one in find_doubts(config, Needs(), GpuFacts(), folder) if "none/" in one]
-    assert said == "No file matches none/*.json, which is passed on as it stands."
+    assert said == "No file matches none/*.json; it is passed on unchanged."
     (folder / "many").mkdir()
     for number in range(MOST_MATCHES + 1):
         (folder / f"many/{number}").touch()
-    sentence = f"The pattern many/* matches more than {MOST_MATCHES} files: please name the one that is meant."
+    sentence = f"The pattern many/* matches more than {MOST_MATCHES} files: please name the file that you mean."
     with pytest.raises(LaunchRefusedError) as refusal:
-        name_files(config, environ_of(folder), folder)
+        resolve_patterns(config, environ_of(folder), folder)
     assert str(refusal.value) == sentence
     assert find_lacks(config, Needs(), GpuFacts(), folder) == [sentence]
     assert find_doubts(config, Needs(), GpuFacts(), folder) == [said]

@@ -9,14 +9,16 @@ from typing import Any
 import pytest
 
 from domain import Config, RunState
-from launcher.checks.preflight import LaunchRefusedError, LaunchRequest, check_request
+from launcher.checks.launch_request import LaunchRefusedError, LaunchRequest
 from launcher.processes.process import environ_of, read_spec, server_process
+from launcher.runs.launching import prepare_and_check
 from launcher.runs.live_runs import UnknownRunError
 from launcher.runs.supervisor import Supervisor
 from tests.launcher.servers import DictStore, request_for, server_argv, wait_for, wait_for_state
 from tests.ports import free_ports
 
 NO_PODMAN = {"argv": ("podman", "run", "i:1"), "launcher": "podman", "image": "i:1", "env": {"PATH": "/nowhere"}}
+URL = "http://127.0.0.1:9"
 FINAL = (RunState.FINISHED, RunState.FAILED)
 
 
@@ -31,12 +33,16 @@ FINAL = (RunState.FINISHED, RunState.FAILED)
         ({"argv": ("true",)}, {"cwd": Path("/no/such/place")}, "The working directory /no/such/place does not exist: "),
         ({"argv": ("true",), "model": "/no/model.gguf"}, {}, "The model /no/model.gguf does not exist: give a path"),
         ({"argv": ("true",), "port": None}, {}, "Pitwall cannot tell where this server will answer: "),
-        ({"argv": ("true",)}, {"base_url": "localhost:80"}, "'localhost:80' is not the address of a server: "),
-        ({"argv": ("true", "$NOWHERE_SET/model")}, {}, "The command names $NOWHERE_SET, which is not set: "),
-        ({"argv": ("true", "--api-key", "<secret>")}, {}, "The value of '--api-key' is a secret that Pitwall does not"),
+        ({"argv": ("true",)}, {"base_url": "localhost:80"}, "'localhost:80' is not the address of a server. Example: "),
+        ({"argv": ("true", "$NOWHERE_SET/model")}, {}, "The command uses $NOWHERE_SET, which is not set: "),
+        (
+            {"argv": ("true", "--api-key", "<secret>")},
+            {},
+            "Pitwall does not store the secret '--api-key': please",
+        ),
     ],
 )
-def test_what_the_user_can_mend_is_refused_in_a_sentence(
+def test_user_fixable_problem_is_a_sentence(
     supervisor: Supervisor, store: DictStore, config: dict[str, Any], given: dict[str, Any], sentence: str
 ) -> None:
     with pytest.raises(LaunchRefusedError) as refusal:
@@ -50,8 +56,8 @@ def test_what_may_not_be_looked_at_is_refused(locked: Path, name: str) -> None:
     path = locked / "it"
     config = Config(argv=(str(path) if name == "program" else "true",), model=str(path) if name == "model" else None)
     with pytest.raises(LaunchRefusedError) as refusal:
-        check_request(LaunchRequest(config, cwd=path if name == "cwd" else None))
-    assert str(refusal.value) == f"Whether {path} exists cannot be told: Permission denied."
+        prepare_and_check(LaunchRequest(config, base_url=URL, cwd=path if name == "cwd" else None))
+    assert str(refusal.value) == f"Pitwall cannot check whether {path} exists: Permission denied."
 
 
 @pytest.mark.parametrize(
@@ -61,16 +67,16 @@ def test_a_home_that_nobody_has_is_refused(model: str | None, cwd: Path | None) 
     with pytest.raises(
         LaunchRefusedError, match=r"The path ~nobody-of-this-name\S* names a home folder that is not known"
     ):
-        check_request(LaunchRequest(Config(argv=("true",), model=model), cwd=cwd))
+        prepare_and_check(LaunchRequest(Config(argv=("true",), model=model), base_url=URL, cwd=cwd))
 
 
 def test_a_port_in_use_is_refused_with_its_owner(supervisor: Supervisor) -> None:
-    refused = pytest.raises(LaunchRefusedError, match=r"Port \d+ is in use by .*\(pid \d+\)\. Stop that, or")
+    refused = pytest.raises(LaunchRefusedError, match=r"Port \d+ is in use by .*\(pid \d+\)\. Stop it, or")
     with socket.create_server(("127.0.0.1", 0)) as taken, refused:
         supervisor.launch(request_for(port=taken.getsockname()[1]))
 
 
-def test_a_port_promised_to_another_run_is_refused(supervisor: Supervisor, store: DictStore) -> None:
+def test_port_promised_to_other_run_is_refused(supervisor: Supervisor, store: DictStore) -> None:
     first = request_for("never-ready")
     run = supervisor.launch(first)
     with pytest.raises(LaunchRefusedError, match=rf"Port {run.config.port} belongs to the run 'never-ready'"):
@@ -81,7 +87,7 @@ def test_a_port_promised_to_another_run_is_refused(supervisor: Supervisor, store
     assert store.runs() == [store.run(run.id)], "all or none"
 
 
-def test_a_port_taken_while_queued_makes_a_failed_run(supervisor: Supervisor, store: DictStore) -> None:
+def test_port_lost_while_queued_fails_the_run(supervisor: Supervisor, store: DictStore) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         (run,) = supervisor.launch_batch([request_for(port=port)], one_after_the_other=True)
@@ -95,7 +101,7 @@ def test_an_unknown_run_is_told(supervisor: Supervisor) -> None:
         supervisor.stop("nonsense")
 
 
-def test_a_directory_that_cannot_be_written_is_refused(store: DictStore, tmp_path: Path) -> None:
+def test_unwritable_directory_is_refused(store: DictStore, tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("not a folder")
     supervisor = Supervisor(store, tmp_path / "runs", events=store.take)
     with pytest.raises(LaunchRefusedError, match="The run directory cannot be written: Not a directory"):
@@ -104,17 +110,15 @@ def test_a_directory_that_cannot_be_written_is_refused(store: DictStore, tmp_pat
     assert store.saved == []
 
 
-def test_a_variable_of_several_flags_is_refused_where_a_shell_would_split_it(
-    supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_multi_flag_variable_refused_if_split(supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EXTRA_ARGS", "--seed 1 --max-model-len 2048")
     (port,) = free_ports(1)
     config = Config(argv=(*server_argv(port), "$EXTRA_ARGS"), port=port)
-    with pytest.raises(LaunchRefusedError, match=r"\$EXTRA_ARGS holds several words"):
+    with pytest.raises(LaunchRefusedError, match=r"\$EXTRA_ARGS contains several words"):
         supervisor.launch(LaunchRequest(config))
 
 
-def test_what_is_run_is_expanded_and_what_is_stored_is_as_written(
+def test_run_is_expanded_and_storage_verbatim(
     supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "m.gguf").touch()

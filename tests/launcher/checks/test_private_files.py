@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from domain import Config, Run, RunState, WorkloadSpec
-from launcher.checks.preflight import LaunchRequest
+from launcher.checks.launch_request import LaunchRequest
 from launcher.runs.supervisor import Supervisor
 from machine.private_files import close_to_others, private_folder
 from samples import Batch, HostSample
 from settings import Settings
-from storage.ask.free_sql.saved_queries import SavedQueries
 from storage.store import Store
+from storage.user_sql.saved_queries import SavedQueries
 from tests.launcher.servers import DictStore, request_for, wait_for_state
 from workloads.process.prepare import prepare_workload
 
@@ -49,23 +49,23 @@ def test_a_folder_of_an_older_pitwall_is_closed(tmp_path: Path) -> None:
     for path in (settings.runs_dir / "r" / "server.log", settings.store_path, settings.data_dir / ".monitor.draft"):
         path.write_text("x")
     (settings.runs_dir / "link").symlink_to(elsewhere)
-    assert close_to_others(settings.data_dir, settings.own_names) == 5
+    assert close_to_others(settings.data_dir, settings.data_file_names) == 5
     assert {mode(path) for path in (settings.data_dir, settings.runs_dir / "r")} == {0o700}
     assert mode(settings.store_path) == 0o600 and mode(elsewhere) == 0o644
-    assert close_to_others(settings.data_dir, settings.own_names) == 0
+    assert close_to_others(settings.data_dir, settings.data_file_names) == 0
 
 
-def test_a_folder_that_holds_other_things_stays_open(tmp_path: Path) -> None:
+def test_shared_folder_stays_open(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path)
     tmp_path.chmod(0o755)
     (tmp_path / "thesis.txt").write_text("not ours")
     settings.secret_path.write_text("ours")
-    assert close_to_others(tmp_path, settings.own_names) == 1
+    assert close_to_others(tmp_path, settings.data_file_names) == 1
     assert (mode(tmp_path), mode(tmp_path / "thesis.txt"), mode(settings.secret_path)) == (0o755, 0o644, 0o600)
 
 
 @pytest.mark.publishes
-def test_the_store_and_all_that_it_writes_is_closed(tmp_path: Path) -> None:
+def test_store_and_its_files_are_private(tmp_path: Path) -> None:
     settings = Settings(data_dir=private_folder(tmp_path / "made" / "data"))
     store = Store.open(settings, clock=lambda: NOW + timedelta(hours=1))
     run = Run(id="r", name="r", color=0, machine_id="m", config=Config(), created_at=NOW, ended_at=NOW)
@@ -80,9 +80,7 @@ def test_the_store_and_all_that_it_writes_is_closed(tmp_path: Path) -> None:
     assert open_to_others(settings.data_dir) == [] and mode(settings.published_path) == 0o400
 
 
-def test_a_launched_server_keeps_the_umask_and_its_log_is_closed(
-    supervisor: Supervisor, store: DictStore, tmp_path: Path
-) -> None:
+def test_server_keeps_umask_and_log_is_private(supervisor: Supervisor, store: DictStore, tmp_path: Path) -> None:
     script = "import pathlib; pathlib.Path('cached').touch(); print('a secret, perhaps')"
     request = LaunchRequest(Config(argv=(sys.executable, "-c", script), port=9), cwd=tmp_path)
     run = supervisor.launch(request)
@@ -102,7 +100,7 @@ def test_what_a_load_writes_is_closed(make_supervisor: Callable[..., Supervisor]
     assert open_to_others(folder) == []
 
 
-def test_a_folder_that_several_make_at_once_is_there_for_all(tmp_path: Path) -> None:
+def test_concurrent_folder_creation_serves_all(tmp_path: Path) -> None:
     places = [tmp_path / str(number) / "run" for number in range(400)]
     together = threading.Barrier(4)
 

@@ -48,6 +48,6 @@ def test_a_server_is_stopped_and_none_is_started(small_disk: Path, tmp_path: Pat
     wait_for(lambda: store.health().is_storing, 120)
     ended = wait_for(lambda: [one for one in store.runs() if one.state in FINAL][1:] and store.runs(), 120)
     assert {one.id: one.state for one in ended} == {run.id: RunState.FINISHED, late.id: RunState.FAILED}
-    assert "the store takes nothing now" in str(store.run(late.id).cause)
+    assert "the store did not accept its record" in str(store.run(late.id).cause)
     supervisor.close()
     store.close()

@@ -14,13 +14,13 @@ import pytest
 
 from domain import Config, RunState
 from launcher.checks import preflight
-from launcher.checks.preflight import LaunchRefusedError, LaunchRequest
+from launcher.checks.launch_request import LaunchRefusedError, LaunchRequest
 from launcher.processes import runtimes
-from launcher.runs import making, queue
-from launcher.runs.making import SilentStoreError
-from launcher.runs.supervised_runs import launched_run, looks, server_notes
+from launcher.runs import queue, run_factory
+from launcher.runs.run_factory import SilentStoreError
+from launcher.runs.supervised_runs import launched_run, server_notes, slow_reads
 from launcher.runs.supervisor import Supervisor
-from machine.asides import Asides
+from machine.detached_calls import DetachedCalls
 from tests.launcher.servers import DictStore, request_for, wait_for, wait_for_state
 
 T = TypeVar("T")
@@ -52,14 +52,14 @@ def hang() -> Iterator[Hang]:
 
 def soon(call: Callable[[], T]) -> T:
     """What the call returns, and no test that waits for ever."""
-    return Asides("asked", 1).ask(call, 60.0)
+    return DetachedCalls("asked", 1).call_within(call, 60.0)
 
 
 def warnings_of(store: DictStore, run_id: str) -> list[str]:
     return [event.text for event in store.events if event.run_id == run_id and event.kind == "warning"]
 
 
-def test_a_log_that_hangs_while_its_server_starts_costs_the_progress_alone(
+def test_hanging_log_at_start_costs_only_progress(
     supervisor: Supervisor, store: DictStore, hang: Hang, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(launched_run, "read_bar", hang.within(launched_run.read_bar))
@@ -76,7 +76,7 @@ def test_a_log_that_hangs_while_its_server_starts_costs_the_progress_alone(
     assert warnings_of(store, other.id) == []
 
 
-def test_a_run_says_that_its_log_hangs_and_is_stopped_all_the_same(
+def test_hanging_log_is_reported_and_run_can_stop(
     supervisor: Supervisor, store: DictStore, hang: Hang, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(launched_run, "read_bar", hang.within(launched_run.read_bar))
@@ -85,11 +85,11 @@ def test_a_run_says_that_its_log_hangs_and_is_stopped_all_the_same(
     wait_for(lambda: warnings_of(store, bad.id))
     soon(lambda: supervisor.stop(bad.id))
     wait_for_state(store, bad.id, RunState.FINISHED)
-    assert warnings_of(store, bad.id) == [looks.NO_BAR.format(bad.log_path)]
+    assert warnings_of(store, bad.id) == [slow_reads.NO_BAR.format(bad.log_path)]
 
 
 @pytest.mark.parametrize("what", ["the last lines", "the cause"])
-def test_a_log_that_hangs_at_the_end_costs_the_last_words_alone(
+def test_hanging_log_at_end_costs_only_last_words(
     what: str,
     make_supervisor: Callable[..., Supervisor],
     store: DictStore,
@@ -110,10 +110,10 @@ def test_a_log_that_hangs_at_the_end_costs_the_last_words_alone(
     wait_for_state(store, other.id, RunState.FINISHED)
     ended = wait_for_state(store, bad.id, RunState.FAILED)
     assert ended.cause == "The server exited with code 3 before it was ready."
-    assert looks.NO_LAST_WORDS.format(bad.log_path) in warnings_of(store, bad.id)
+    assert slow_reads.NO_LAST_WORDS.format(bad.log_path) in warnings_of(store, bad.id)
 
 
-def test_open_files_that_hang_leave_the_log_of_a_script_where_it_is(
+def test_hanging_open_files_keep_the_script_log(
     supervisor: Supervisor, store: DictStore, hang: Hang, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def output_of(pid: int | None) -> None:
@@ -133,10 +133,10 @@ def test_open_files_that_hang_leave_the_log_of_a_script_where_it_is(
     wait_for_state(store, run.id, RunState.FINISHED)
 
 
-def test_a_path_that_hangs_refuses_its_own_launch_alone(
+def test_hanging_path_refuses_only_its_launch(
     supervisor: Supervisor, store: DictStore, hang: Hang, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(preflight, "is_there", hang.within(preflight.is_there))
+    monkeypatch.setattr(preflight, "path_exists", hang.within(preflight.path_exists))
     hang.word = "/mnt/away/model"
     bad = request_for()
     bad = LaunchRequest(bad.config.model_copy(update={"model": hang.word}))
@@ -145,13 +145,13 @@ def test_a_path_that_hangs_refuses_its_own_launch_alone(
         assert hang.is_met.wait(60)
         other = pool.submit(supervisor.launch, request_for())
         wait_for_state(store, other.result(60).id, RunState.READY)
-        with pytest.raises(LaunchRefusedError, match="does not answer: nothing was started"):
+        with pytest.raises(LaunchRefusedError, match="is not responding: nothing was started"):
             waiting.result(60)
     hang.is_over.set()
     assert len(list(store.runs())) == 1
 
 
-def test_a_container_runtime_that_hangs_holds_up_its_own_launch_alone(
+def test_hanging_runtime_delays_only_its_launch(
     supervisor: Supervisor, store: DictStore, hang: Hang, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runtimes, "ask", hang.within(lambda *_, **__: None))
@@ -166,7 +166,7 @@ def test_a_container_runtime_that_hangs_holds_up_its_own_launch_alone(
         hang.is_over.set()
 
 
-def test_all_that_a_launch_waits_for_shares_one_deadline(
+def test_all_launch_waits_share_one_deadline(
     supervisor: Supervisor, store: DictStore, hang: Hang, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its paths answer just in time, its container runtime never does, and the store not in what is left."""
@@ -178,7 +178,7 @@ def test_all_that_a_launch_waits_for_shares_one_deadline(
     (runtime := tmp_path / "podman").write_text("#!/bin/sh\nexec sleep 600 # FAKE: a runtime that hangs\n")
     runtime.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setattr(preflight, "is_there", late)
+    monkeypatch.setattr(preflight, "path_exists", late)
     monkeypatch.setattr(store, "runs", hang.within(store.runs))
     monkeypatch.setattr(store, "names_like", hang.within(store.names_like))
     hang.word = "("
@@ -187,10 +187,10 @@ def test_all_that_a_launch_waits_for_shares_one_deadline(
     with pytest.raises(SilentStoreError, match="nothing was started"):
         soon(lambda: supervisor.launch(LaunchRequest(config)))
     assert hang.is_met.is_set()
-    assert time.monotonic() - begun_s < 2 * making.ANSWER_S, "each by a clock of its own, it is 10.5 s"
+    assert time.monotonic() - begun_s < 2 * run_factory.DEADLINE_S, "each by a clock of its own, it is 10.5 s"
 
 
-def test_a_data_folder_that_hangs_refuses_a_launch_and_a_pause_and_holds_up_no_other_button(
+def test_hanging_data_folder_blocks_few_actions(
     supervisor: Supervisor, store: DictStore, hang: Hang, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As a file system that is frozen: the folder of a new run and the file of the pause are written there."""
@@ -198,14 +198,14 @@ def test_a_data_folder_that_hangs_refuses_a_launch_and_a_pause_and_holds_up_no_o
     wait_for_state(store, run.id, RunState.READY)
     supervisor.hold_queue(True)
     (waits,) = supervisor.launch_batch([request_for()], one_after_the_other=True)
-    monkeypatch.setattr(making, "ANSWER_S", 0.5)
-    monkeypatch.setattr(making, "new_supervised", hang.within(making.new_supervised))
+    monkeypatch.setattr(run_factory, "DEADLINE_S", 0.5)
+    monkeypatch.setattr(run_factory, "new_supervised_run", hang.within(run_factory.new_supervised_run))
     monkeypatch.setattr(queue, "write_json", hang.within(queue.write_json))
     hang.word = "a"  # whatever is written
     before = len(store.runs())
     with pytest.raises(SilentStoreError, match="nothing was started"):
         soon(lambda: supervisor.launch(request_for()))
-    with pytest.raises(SilentStoreError, match="as soon as it does"):
+    with pytest.raises(SilentStoreError, match="as soon as it responds"):
         soon(lambda: supervisor.hold_queue(False))
     soon(lambda: supervisor.cancel(waits.id))
     soon(lambda: supervisor.stop(run.id))

@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from domain import Config, Run, RunState
+from launcher.checks.prepared_launch import prepare_launch
 from launcher.remote.hosts import Host
-from launcher.remote.left_there import Left, all_left, note_left
-from launcher.runs import left_servers, making
-from launcher.runs.making import SilentStoreError
+from launcher.remote.orphans import OrphanNote, read_orphan_notes, write_orphan_note
+from launcher.runs import orphan_cleanup, run_factory
+from launcher.runs.run_factory import SilentStoreError
 from launcher.runs.supervised_runs.launched_run import LaunchedRun
 from launcher.runs.supervisor import Supervisor
 from service.core import opened_core
@@ -52,7 +53,7 @@ def pool() -> Iterator[ThreadPoolExecutor]:
 
 
 @pytest.mark.parametrize("what", ["launch", "attach", "repeat", "rename", "stop", "skip"])
-def test_who_needs_the_store_is_refused_and_a_server_is_stopped_meanwhile(
+def test_server_stops_while_store_use_is_refused(
     what: str, store: DictStore, supervisor: Supervisor, pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = supervisor.launch(request_for())
@@ -61,7 +62,7 @@ def test_who_needs_the_store_is_refused_and_a_server_is_stopped_meanwhile(
     wait_for_state(store, before.id, RunState.FINISHED)
     run = supervisor.launch(request_for())
     wait_for_state(store, run.id, RunState.READY)
-    monkeypatch.setattr(making, "ANSWER_S", 2.0)
+    monkeypatch.setattr(run_factory, "DEADLINE_S", 2.0)
     other = socket.create_server(("127.0.0.1", 0))
     ways: dict[str, Callable[[], object]] = {
         "launch": lambda: supervisor.launch(request_for()),
@@ -81,7 +82,7 @@ def test_who_needs_the_store_is_refused_and_a_server_is_stopped_meanwhile(
         if what == "rename":
             waiting.result(60)
         else:
-            with pytest.raises(SilentStoreError, match=r"^The store does not answer now, so nothing was started"):
+            with pytest.raises(SilentStoreError, match=r"^The store is not responding, so nothing was started"):
                 waiting.result(60)
     finally:
         silence.is_over.set()
@@ -92,11 +93,11 @@ def test_who_needs_the_store_is_refused_and_a_server_is_stopped_meanwhile(
     assert supervisor.live_runs() == supervisor.queued_runs() == []
 
 
-def test_the_refusal_comes_within_five_seconds_and_the_next_launch_does_not_wait_longer(
+def test_refusal_within_five_seconds_each_launch(
     store: DictStore, supervisor: Supervisor, pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert making.ANSWER_S + max(making.SETTLE_S, making.MORE_S) < 5.0
-    monkeypatch.setattr(making, "ANSWER_S", 2.0)
+    assert run_factory.DEADLINE_S + max(run_factory.SETTLE_S, run_factory.PER_RUN_S) < 5.0
+    monkeypatch.setattr(run_factory, "DEADLINE_S", 2.0)
     silence = Silence(store, monkeypatch)
     begun_s = time.monotonic()
     both = [pool.submit(supervisor.launch, request_for()) for _ in range(2)]
@@ -109,11 +110,11 @@ def test_the_refusal_comes_within_five_seconds_and_the_next_launch_does_not_wait
 
 
 @pytest.mark.parametrize("silent", ["runs", "names_like"])
-def test_a_batch_is_refused_as_a_whole_as_soon_as_a_single_run(
+def test_batch_is_refused_whole_like_a_single_run(
     silent: str, store: DictStore, supervisor: Supervisor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(making, "ANSWER_S", 2.0)
-    monkeypatch.setattr(making, "check_alone", lambda request: None)  # which takes seconds on a busy machine
+    monkeypatch.setattr(run_factory, "DEADLINE_S", 2.0)
+    monkeypatch.setattr(run_factory, "prepare_and_check", prepare_launch)  # which takes seconds on a busy machine
     silence = Silence(store, monkeypatch, (silent,))
     begun_s = time.monotonic()
     try:
@@ -132,12 +133,12 @@ def test_a_batch_is_refused_as_a_whole_as_soon_as_a_single_run(
     assert len(list((tmp_path / "runs").glob("*/spec.json"))) == 2
 
 
-def test_a_batch_whose_folders_are_not_made_in_time_is_withdrawn(
+def test_batch_without_folders_is_withdrawn(
     store: DictStore, supervisor: Supervisor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The disk hangs at the folder before the last: those that were made do not stay either."""
-    monkeypatch.setattr(making, "ANSWER_S", 2.0)
-    is_over, laid, real = threading.Event(), list[str](), making.new_supervised
+    monkeypatch.setattr(run_factory, "DEADLINE_S", 2.0)
+    is_over, laid, real = threading.Event(), list[str](), run_factory.new_supervised_run
 
     def hanging(run: Run, *given: Any) -> LaunchedRun:
         laid.append(run.id)
@@ -146,7 +147,7 @@ def test_a_batch_whose_folders_are_not_made_in_time_is_withdrawn(
         return real(run, *given)
 
     with monkeypatch.context() as patched:
-        patched.setattr(making, "new_supervised", hanging)
+        patched.setattr(run_factory, "new_supervised_run", hanging)
         with pytest.raises(SilentStoreError, match="nothing was started"):
             supervisor.launch_batch([request_for()] * SWEEP, one_after_the_other=True)
         assert 0 < len(list((tmp_path / "runs").glob("*/spec.json"))) < SWEEP
@@ -157,12 +158,12 @@ def test_a_batch_whose_folders_are_not_made_in_time_is_withdrawn(
 
 
 @pytest.mark.publishes
-def test_a_real_store_that_is_opened_anew_refuses_a_batch(
+def test_reopened_store_refuses_a_batch(
     tmp_path: Path, pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its file waits for a reader that does not end, and every other question for the file."""
-    monkeypatch.setattr(making, "ANSWER_S", 2.0)
-    monkeypatch.setattr(making, "check_alone", lambda request: None)
+    monkeypatch.setattr(run_factory, "DEADLINE_S", 2.0)
+    monkeypatch.setattr(run_factory, "prepare_and_check", prepare_launch)
     with opened_core(Settings(data_dir=tmp_path / "data")) as core:
         with core.store._database.cursor():
             reopening = pool.submit(core.store._database.reopen)
@@ -181,20 +182,20 @@ def is_making() -> bool:
     return any(thread.name == "making" for thread in threading.enumerate())
 
 
-def test_a_server_is_stopped_while_the_store_is_asked_of_a_run_whose_server_was_left_elsewhere(
+def test_server_stops_while_store_is_queried(
     store: DictStore, supervisor: Supervisor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = supervisor.launch(request_for())
     wait_for_state(store, run.id, RunState.READY)
-    monkeypatch.setattr(left_servers, "AGAIN_S", 0.1)
+    monkeypatch.setattr(orphan_cleanup, "RETRY_S", 0.1)
     silence = Silence(store, monkeypatch)
     host = Host(label="gpu-box", target="box")
-    note_left(tmp_path / "runs", Left(host=host, run_id=run.id, is_left_alone=False, remains=()))
+    write_orphan_note(tmp_path / "runs", OrphanNote(host=host, run_id=run.id, is_left_alone=False, remains=()))
     try:
         assert silence.asked.wait(60)
         supervisor.stop(run.id)
         wait_for(lambda: run.id not in [live.id for live in supervisor.live_runs()])
-        assert all_left(tmp_path / "runs"), "it is not told before the store has answered"
+        assert read_orphan_notes(tmp_path / "runs"), "it is not told before the store has answered"
     finally:
         silence.is_over.set()
-    wait_for(lambda: not all_left(tmp_path / "runs"))
+    wait_for(lambda: not read_orphan_notes(tmp_path / "runs"))

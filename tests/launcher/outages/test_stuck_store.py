@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from domain import RunState
-from launcher.runs import making
+from launcher.runs import run_factory
 from launcher.runs.supervised_runs import launched_run
 from launcher.runs.supervisor import Supervisor
 from service.core import Core, opened_core
@@ -37,7 +37,7 @@ def timed(call: Callable[[], object]) -> float:
     return time.monotonic() - begun_s
 
 
-def test_every_button_answers_while_a_sweep_is_launched(store: StuckStore, supervisor: Supervisor) -> None:
+def test_every_button_answers_during_sweep_launch(store: StuckStore, supervisor: Supervisor) -> None:
     run = supervisor.launch(request_for())
     wait_for_state(store, run.id, RunState.READY)
     port = free_ports(1)[0]
@@ -64,7 +64,7 @@ def test_every_button_answers_while_a_sweep_is_launched(store: StuckStore, super
         supervisor.cancel(one.id)
 
 
-def test_a_server_starts_when_the_store_knows_of_it_and_nobody_waits_for_that(
+def test_server_starts_once_stored_unawaited(
     store: StuckStore, supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(launched_run, "STORED_WITHIN_S", 60.0)
@@ -81,7 +81,7 @@ def test_a_server_starts_when_the_store_knows_of_it_and_nobody_waits_for_that(
     assert not (Path(str(runs[1].run_dir)) / "shim.log").exists()
 
 
-def test_a_server_of_which_the_store_does_not_know_in_time_is_not_started(
+def test_unstored_server_is_not_started(
     store: StuckStore, supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(launched_run, "STORED_WITHIN_S", 0.3)
@@ -94,7 +94,7 @@ def test_a_server_of_which_the_store_does_not_know_in_time_is_not_started(
     assert not (Path(str(run.run_dir)) / "shim.log").exists()
 
 
-def test_runs_that_are_not_stored_yet_are_told_apart(store: StuckStore, supervisor: Supervisor) -> None:
+def test_unstored_runs_are_marked(store: StuckStore, supervisor: Supervisor) -> None:
     supervisor.hold_queue(True)
     store.is_stuck = True
     port = free_ports(1)[0]
@@ -104,7 +104,7 @@ def test_runs_that_are_not_stored_yet_are_told_apart(store: StuckStore, supervis
     store.take_all()
 
 
-def test_a_run_whose_end_is_not_stored_yet_is_renamed_after_it(
+def test_unstored_end_allows_a_rename_afterwards(
     store: StuckStore, supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = supervisor.launch(request_for())
@@ -112,9 +112,9 @@ def test_a_run_whose_end_is_not_stored_yet_is_renamed_after_it(
     store.is_stuck = True
     supervisor.stop(run.id)
     wait_for(lambda: not supervisor.live_runs())
-    monkeypatch.setattr(making, "ANSWER_S", 1.0)
+    monkeypatch.setattr(run_factory, "DEADLINE_S", 1.0)
     assert timed(lambda: supervisor.rename(run.id, "other")) < ANSWER_S
-    with pytest.raises(making.SilentStoreError):
+    with pytest.raises(run_factory.SilentStoreError):
         supervisor.repeat(run.id, 1)
     store.take_all()
     renamed = wait_for(lambda: (known := store.run(run.id)) and known.name == "other" and known)

@@ -16,7 +16,7 @@ from typing import Any
 import psutil
 
 from domain import Config, Run
-from launcher.checks.preflight import LaunchRequest
+from launcher.checks.launch_request import LaunchRequest
 from launcher.processes.process import ROOT
 from launcher.processes.runtimes import LABEL
 from machine.ports import is_port_free

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from domain import Config, Run, RunState
-from launcher.checks.preflight import LaunchRequest
+from launcher.checks.launch_request import LaunchRequest
 from launcher.processes.descendants import DescendantRecord, is_living, recorded_processes
 from launcher.processes.process import processes_of, server_process, shim_process
 from launcher.processes.stopping import stop_process
@@ -63,7 +63,7 @@ def assert_nothing_is_left(run: Run, family: Family) -> None:
 
 
 @pytest.mark.parametrize("victim", ["api", "core", "worker", "stray", "shim"])
-def test_whoever_is_killed_nothing_is_left_after_the_end(
+def test_any_kill_leaves_nothing_after_the_end(
     supervisor: Supervisor, store: DictStore, folder: Path, victim: str
 ) -> None:
     run = supervisor.launch(tree_request(folder))
@@ -80,7 +80,7 @@ def test_whoever_is_killed_nothing_is_left_after_the_end(
     assert_nothing_is_left(ended, family)
 
 
-def test_what_the_server_left_is_named_in_the_evidence(supervisor: Supervisor, store: DictStore, folder: Path) -> None:
+def test_server_leftovers_are_named_in_evidence(supervisor: Supervisor, store: DictStore, folder: Path) -> None:
     run = supervisor.launch(tree_request(folder))
     wait_for_state(store, run.id, RunState.READY)
     family = family_in(folder)
@@ -95,9 +95,7 @@ def test_what_the_server_left_is_named_in_the_evidence(supervisor: Supervisor, s
     assert {one["pid"] for one in written["left"]} == {family[role].pid for role in ("core", "worker", "stray")}
 
 
-def test_without_its_shim_a_server_goes_on_and_is_watched(
-    supervisor: Supervisor, store: DictStore, folder: Path
-) -> None:
+def test_server_survives_its_shim_and_is_watched(supervisor: Supervisor, store: DictStore, folder: Path) -> None:
     run = supervisor.launch(tree_request(folder))
     wait_for_state(store, run.id, RunState.READY)
     family = family_in(folder)
@@ -115,9 +113,7 @@ def test_without_its_shim_a_server_goes_on_and_is_watched(
     assert_nothing_is_left(ended, family)
 
 
-def test_what_comes_after_the_shim_was_killed_is_recorded_too(
-    supervisor: Supervisor, store: DictStore, folder: Path
-) -> None:
+def test_later_descendants_recorded_without_shim(supervisor: Supervisor, store: DictStore, folder: Path) -> None:
     run = supervisor.launch(tree_request(folder))
     wait_for_state(store, run.id, RunState.READY)
     family = family_in(folder)
@@ -173,7 +169,7 @@ def test_pitwall_is_killed_and_then_another(tmp_path: Path, folder: Path, then: 
 
 
 # --- what is not ours is not ended -----------------------------------------------------------------------------------
-def test_a_recorded_pid_that_is_another_process_now_is_spared(tmp_path: Path) -> None:
+def test_reused_recorded_pid_is_spared(tmp_path: Path) -> None:
     """A pid cannot be made to come round again: the record is given a start time that never was."""
     directory = tmp_path / "run"
     directory.mkdir()
@@ -201,9 +197,7 @@ def test_a_record_of_another_boot_names_nobody(tmp_path: Path) -> None:
     assert recorded_processes(tmp_path) == []
 
 
-def test_the_record_outlives_the_shim_and_holds_who_is_who(
-    supervisor: Supervisor, store: DictStore, folder: Path
-) -> None:
+def test_record_outlives_the_shim_with_identities(supervisor: Supervisor, store: DictStore, folder: Path) -> None:
     run = supervisor.launch(tree_request(folder))
     wait_for_state(store, run.id, RunState.READY)
     family = family_in(folder)

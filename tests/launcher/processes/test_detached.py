@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from domain import Config, Run, RunState
-from launcher.checks.preflight import LaunchRequest
+from launcher.checks.launch_request import LaunchRequest
 from launcher.processes.descendants import is_living
 from launcher.processes.process import processes_of, server_process, shim_process
 from launcher.runs.supervisor import Supervisor
@@ -39,7 +39,7 @@ def port() -> int:
     return free_ports(1)[0]
 
 
-def test_a_script_that_ends_in_an_ampersand_is_followed(
+def test_script_ending_in_ampersand_is_followed(
     supervisor: Supervisor, store: DictStore, tmp_path: Path, port: int
 ) -> None:
     run = supervisor.launch(script_request(tmp_path, in_background(port, tmp_path), port))
@@ -56,7 +56,7 @@ def test_a_script_that_ends_in_an_ampersand_is_followed(
     assert not any(map(is_living, family)) and is_port_free(port)
 
 
-def test_a_followed_server_that_turns_to_its_own_log_later_is_read_there(
+def test_late_log_of_a_followed_server_is_read(
     supervisor: Supervisor, store: DictStore, tmp_path: Path, port: int
 ) -> None:
     """The shell that a script leaves behind is noted before it has become the server and opened its log."""
@@ -70,7 +70,7 @@ def test_a_followed_server_that_turns_to_its_own_log_later_is_read_there(
     wait_for_state(store, run.id, *FINAL)
 
 
-def test_a_followed_server_that_fails_has_its_own_exit_code(
+def test_followed_server_keeps_its_exit_code(
     supervisor: Supervisor, store: DictStore, tmp_path: Path, port: int
 ) -> None:
     text = f"(sleep 1; exec {shlex.join(server_argv(port, 'exits'))}) &"
@@ -85,7 +85,7 @@ def elsewhere(port: int) -> Callable[[], subprocess.Popen[bytes]]:
     return lambda: subprocess.Popen(server_argv(port), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def test_a_script_whose_server_runs_elsewhere_is_awaited_watched_and_left_alone(
+def test_remote_server_of_script_only_watched(
     make_supervisor: Callable[..., Supervisor],
     store: DictStore,
     tmp_path: Path,
@@ -95,7 +95,7 @@ def test_a_script_whose_server_runs_elsewhere_is_awaited_watched_and_left_alone(
     first = make_supervisor()
     run = first.launch(script_request(tmp_path, "exit 0", port))
     awaited: Run = wait_for(lambda: (now := store.run(run.id)).note and now)
-    assert awaited.state is RunState.STARTING and awaited.phase == "its script has ended, the server is awaited"
+    assert awaited.state is RunState.STARTING and awaited.phase == "the script has ended, waiting for the server"
     wait_for(lambda: shim_process(Path(run.run_dir or "")) is None)
     server = elsewhere()
     try:
@@ -130,7 +130,7 @@ def after_a_daemon(folder: Path, server: str) -> str:
     return f"{started}\n{server}"
 
 
-def test_of_a_cluster_and_a_server_the_server_is_followed(
+def test_server_is_followed_beside_a_cluster(
     supervisor: Supervisor, store: DictStore, tmp_path: Path, port: int
 ) -> None:
     """Its daemons are older; they are of the run all the same, and gone when the server is killed."""
@@ -148,7 +148,7 @@ def test_of_a_cluster_and_a_server_the_server_is_followed(
     assert not any(map(is_living, family)) and is_port_free(port)
 
 
-def test_a_server_that_fails_beside_a_cluster_is_told_before_anything_listened(
+def test_early_server_failure_beside_a_cluster(
     supervisor: Supervisor, store: DictStore, tmp_path: Path, port: int
 ) -> None:
     text = after_a_daemon(tmp_path, f"(sleep 1; exec {shlex.join(server_argv(port, 'exits'))}) &")
@@ -156,7 +156,7 @@ def test_a_server_that_fails_beside_a_cluster_is_told_before_anything_listened(
     assert ended.state is RunState.FAILED and ended.exit_code == 3, ended
 
 
-def test_of_two_that_a_script_leaves_the_one_that_listens_is_followed(
+def test_listening_process_of_two_is_followed(
     supervisor: Supervisor, store: DictStore, tmp_path: Path, port: int
 ) -> None:
     text = f"nohup sleep 600 > {tmp_path}/other.log 2>&1 &\n{in_background(port, tmp_path)}"

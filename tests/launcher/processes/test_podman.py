@@ -14,7 +14,7 @@ import pytest
 
 from demo.presets import demo_configs
 from domain import Config, Run, RunState
-from launcher.checks.preflight import LaunchRefusedError, LaunchRequest
+from launcher.checks.launch_request import LaunchRefusedError, LaunchRequest
 from launcher.processes.process import ROOT, server_process, shim_process
 from launcher.runs.supervisor import Supervisor
 from tests.launcher.processes.podman import (
@@ -37,9 +37,7 @@ pytestmark = [
 FINAL = (RunState.FINISHED, RunState.FAILED)
 
 
-def test_a_container_is_named_followed_looked_into_and_removed(
-    image: str, supervisor: Supervisor, store: DictStore
-) -> None:
+def test_container_is_named_followed_and_removed(image: str, supervisor: Supervisor, store: DictStore) -> None:
     run = supervisor.launch(request(image))
     wait_for_state(store, run.id, RunState.READY)
     ready = wait_for(lambda: "container" in ((known := store.run(run.id)).provenance or {}) and known)
@@ -55,9 +53,7 @@ def test_a_container_is_named_followed_looked_into_and_removed(
     check_nothing_is_left(ended)
 
 
-def test_the_exit_code_and_the_log_of_a_container_that_would_have_removed_itself_are_kept(
-    image: str, supervisor: Supervisor, store: DictStore
-) -> None:
+def test_self_removing_container_keeps_log_code(image: str, supervisor: Supervisor, store: DictStore) -> None:
     ended = wait_for_state(store, supervisor.launch(request(image, "exits")).id, *FINAL)
     assert ended.state is RunState.FAILED and ended.exit_code == 3
     assert ended.cause == "The server exited with code 3 before it was ready."
@@ -75,9 +71,7 @@ VICTIMS: dict[str, Callable[[Run], psutil.Process | None]] = {
 
 
 @pytest.mark.parametrize("victim", VICTIMS)
-def test_kill_9_leaves_no_container_and_strangers_are_spared(
-    image: str, supervisor: Supervisor, store: DictStore, victim: str
-) -> None:
+def test_kill_9_leaves_no_container_behind(image: str, supervisor: Supervisor, store: DictStore, victim: str) -> None:
     (stranger,) = podman(*command(image, sys.executable, "-c", "import time; time.sleep(600)")[1:]).split()
     run = supervisor.launch(request(image))
     wait_for_state(store, run.id, RunState.READY)
@@ -125,7 +119,7 @@ def test_what_podman_refuses_is_the_cause(image: str, supervisor: Supervisor, st
 def test_a_name_in_use_is_refused(image: str, supervisor: Supervisor) -> None:
     name = f"pitwall-test-taken-{os.getpid()}"  # several suites may run on one machine
     podman(*command(image, sys.executable, "-c", "0", flags=("--name", name))[1:])
-    with pytest.raises(LaunchRefusedError, match=f"There is a podman container named {name} already"):
+    with pytest.raises(LaunchRefusedError, match=f"A podman container named {name} already exists"):
         supervisor.launch(request(image, flags=("--name", name)))
     podman("rm", name)
 

@@ -68,9 +68,7 @@ def registry(image: str, tmp_path: Path) -> Iterator[Registry]:
         served.shutdown()
 
 
-def test_pulling_is_the_phase_until_the_container_runs(
-    registry: Registry, supervisor: Supervisor, store: DictStore
-) -> None:
+def test_pull_is_the_phase_until_container_runs(registry: Registry, supervisor: Supervisor, store: DictStore) -> None:
     run = supervisor.launch(request(registry.image, flags=("--tls-verify=false",)))
     wait_for(lambda: store.run(run.id).phase == PULLED, 60)
     assert store.run(run.id).state is RunState.STARTING
@@ -83,9 +81,7 @@ def test_pulling_is_the_phase_until_the_container_runs(
     check_nothing_is_left(wait_for_state(store, run.id, *FINAL))
 
 
-def test_a_run_that_is_stopped_while_it_pulls_leaves_nothing(
-    registry: Registry, supervisor: Supervisor, store: DictStore
-) -> None:
+def test_stop_during_pull_leaves_nothing(registry: Registry, supervisor: Supervisor, store: DictStore) -> None:
     run = supervisor.launch(request(registry.image, flags=("--tls-verify=false",)))
     wait_for(lambda: store.run(run.id).phase == PULLED, 60)
     supervisor.stop(run.id)
@@ -95,9 +91,7 @@ def test_a_run_that_is_stopped_while_it_pulls_leaves_nothing(
     assert podman("images", "-q", registry.image) == ""
 
 
-def test_an_image_that_no_registry_has_is_a_failed_run_in_podmans_words(
-    registry: Registry, supervisor: Supervisor, store: DictStore
-) -> None:
+def test_missing_image_fails_in_podmans_words(registry: Registry, supervisor: Supervisor, store: DictStore) -> None:
     registry.layout.joinpath("index.json").unlink()
     run = supervisor.launch(request(registry.image, flags=("--tls-verify=false",)))
     ended = wait_for_state(store, run.id, *FINAL)

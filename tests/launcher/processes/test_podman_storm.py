@@ -37,7 +37,7 @@ EVERYBODY: Victims = {
 }
 
 
-def test_a_storm_over_containers_leaves_none_and_every_run_has_an_end(
+def test_container_storm_leaves_none_behind(
     image: str, tmp_path: Path, record_testsuite_property: Callable[[str, object], None]
 ) -> None:
     pitwall = Holder(tmp_path, image)

@@ -19,8 +19,8 @@ from launcher.processes.process import (
     LOST,
     LOST_AT_BOOT,
     ProcessSpec,
-    look_at,
     marked_processes,
+    process_status,
     processes_of,
     server_process,
     shim_process,
@@ -48,7 +48,7 @@ class Started:
         self.shim = start_shim(self.directory, {})
 
     def wait(self, state: str) -> None:
-        wait_for(lambda: self.shim and (self.shim.poll() or True) and look_at(self.directory).state == state)
+        wait_for(lambda: self.shim and (self.shim.poll() or True) and process_status(self.directory).state == state)
 
 
 @pytest.fixture
@@ -62,11 +62,11 @@ def started(tmp_path: Path) -> Iterator[Started]:
         started.shim.wait()
 
 
-def test_a_process_is_found_again_from_its_directory_alone(started: Started) -> None:
-    assert look_at(started.directory).state == "absent"
+def test_process_is_found_by_its_directory_alone(started: Started) -> None:
+    assert process_status(started.directory).state == "absent"
     started.start(SLEEP)
     started.wait("alive")
-    status = look_at(started.directory)
+    status = process_status(started.directory)
     assert status.pid and status.is_supervised and status.started_at and status.exit is None
     assert same_process(status.pid, status.pid_birth_s)
     assert [p.pid for p in processes_of(started.directory)] == [status.pid]
@@ -76,7 +76,7 @@ def test_a_process_is_found_again_from_its_directory_alone(started: Started) -> 
 def test_exit_codes_and_signals_are_written_down(started: Started) -> None:
     started.start([sys.executable, "-c", "import sys; sys.exit(7)"])
     started.wait("ended")
-    end = look_at(started.directory).exit
+    end = process_status(started.directory).exit
     assert end and (end.exit_code, end.signal, end.cause) == (7, None, None) and end.ended_at
     written = json.loads((started.directory / "exit.json").read_text())
     assert written["exit_code"] == 7
@@ -86,33 +86,33 @@ def test_exit_codes_and_signals_are_written_down(started: Started) -> None:
     ("argv", "cwd", "cause"),
     [
         (["no-such-program"], "/", "The executable no-such-program was not found."),
-        (["/etc"], "/", "/etc may not be executed (permission denied)."),
+        (["/etc"], "/", "/etc is not executable (permission denied)."),
         (["true"], "/no/such", "The working directory /no/such does not exist."),
-        ([__file__], "/", f"{__file__} may not be executed (permission denied)."),
+        ([__file__], "/", f"{__file__} is not executable (permission denied)."),
     ],
 )
 def test_what_cannot_be_started_has_a_cause(started: Started, argv: list[str], cwd: str, cause: str) -> None:
     started.start(argv, cwd)
     started.wait("ended")
-    end = look_at(started.directory).exit
+    end = process_status(started.directory).exit
     assert end and end.exit_code is None and end.signal is None and end.cause == cause
 
 
-def test_the_shim_passes_sigterm_on_and_ignores_what_a_terminal_sends(started: Started) -> None:
+def test_shim_forwards_sigterm_ignores_terminal(started: Started) -> None:
     started.start(SLEEP)
     started.wait("alive")
     shim = shim_process(started.directory)
     assert shim
     shim.send_signal(signal.SIGINT)
     shim.send_signal(signal.SIGHUP)
-    assert look_at(started.directory).is_supervised
+    assert process_status(started.directory).is_supervised
     shim.send_signal(signal.SIGTERM)
     started.wait("ended")
-    end = look_at(started.directory).exit
+    end = process_status(started.directory).exit
     assert end and end.signal == signal.SIGTERM
 
 
-def test_the_server_handles_signals_as_if_started_by_hand(started: Started) -> None:
+def test_server_signals_behave_as_by_hand(started: Started) -> None:
     code = (
         "import signal as s; print(s.getsignal(s.SIGINT) is s.default_int_handler, s.getsignal(s.SIGHUP) == s.SIG_DFL)"
     )
@@ -121,34 +121,34 @@ def test_the_server_handles_signals_as_if_started_by_hand(started: Started) -> N
     assert (started.directory / "server.log").read_text() == "True True\n"
 
 
-def test_without_its_shim_a_server_is_still_ours_and_its_exit_code_unknown(started: Started) -> None:
+def test_server_without_shim_lacks_exit_code(started: Started) -> None:
     started.start(SLEEP)
     started.wait("alive")
     assert started.shim
     started.shim.kill()
     started.wait("alive")
-    status = wait_for(lambda: not look_at(started.directory).is_supervised and look_at(started.directory))
+    status = wait_for(lambda: not process_status(started.directory).is_supervised and process_status(started.directory))
     assert status.pid
     report = stop_process(started.directory, 5.0)
     assert report.is_clean and marked(started.marker) == []
-    end = look_at(started.directory).exit
+    end = process_status(started.directory).exit
     assert end and (end.exit_code, end.signal, end.cause) == (None, None, LOST)
 
 
-def test_a_server_whose_shim_died_before_it_wrote_is_found_by_its_marker(started: Started) -> None:
+def test_server_of_dead_shim_is_found_by_marker(started: Started) -> None:
     started.start(SLEEP)
     started.wait("alive")
-    pid = look_at(started.directory).pid
+    pid = process_status(started.directory).pid
     assert started.shim
     started.shim.kill()
     started.shim.wait()
     (started.directory / "shim.json").unlink()
-    assert look_at(started.directory).pid == pid
+    assert process_status(started.directory).pid == pid
     stop_process(started.directory, 5.0)
     assert marked_processes(started.marker) == []
 
 
-def test_a_child_that_ends_while_it_is_listed_hides_no_other(started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_child_ending_during_listing_hides_none(started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
     started.start(SLEEP)
     started.wait("alive")
     ending, living = (subprocess.Popen(SLEEP, stdout=subprocess.DEVNULL) for _ in range(2))
@@ -161,7 +161,7 @@ def test_a_child_that_ends_while_it_is_listed_hides_no_other(started: Started, m
     living.wait()
 
 
-def test_a_shim_that_ends_while_it_is_asked_has_no_secrets(started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shim_ending_during_query_has_no_secrets(started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
     ending = subprocess.Popen(SLEEP, stdout=subprocess.DEVNULL)
     process = psutil.Process(ending.pid)
     ending.kill()
@@ -173,7 +173,7 @@ def test_a_shim_that_ends_while_it_is_asked_has_no_secrets(started: Started, mon
 
 
 # The two tests below fake what shim.json says: a pid cannot be made to come round again, nor the machine to restart.
-def test_a_reused_pid_is_never_taken_for_the_server(started: Started, tmp_path: Path) -> None:
+def test_reused_pid_is_never_the_server(started: Started, tmp_path: Path) -> None:
     stranger = subprocess.Popen(SLEEP, stdout=subprocess.DEVNULL)
     start_s = process_start_s(stranger.pid)
     write_spec(ProcessSpec(SLEEP, "/"), started.directory)
@@ -187,30 +187,30 @@ def test_a_reused_pid_is_never_taken_for_the_server(started: Started, tmp_path: 
         "started_at": utc_now().isoformat(),
     }
     write_json(started.directory / "shim.json", written)
-    assert look_at(started.directory).state == "ended"
+    assert process_status(started.directory).state == "ended"
     assert processes_of(started.directory) == []
     stop_process(started.directory, 0.1)
     assert stranger.poll() is None, "it was ended, and was not ours"
     write_json(started.directory / "shim.json", {**written, "server_birth_s": start_s})
-    assert look_at(started.directory).pid == stranger.pid, "with its true start time it is the server"
+    assert process_status(started.directory).pid == stranger.pid, "with its true start time it is the server"
     stranger.kill()
     stranger.wait()
 
 
-def test_what_an_older_shim_wrote_without_births_is_read(started: Started) -> None:
+def test_older_shim_record_without_births_is_read(started: Started) -> None:
     started.start(SLEEP)
     started.wait("alive")
     path = started.directory / "shim.json"
     written = json.loads(path.read_text())
     write_json(path, {name: value for name, value in written.items() if not name.endswith("_birth_s")})
-    status = look_at(started.directory)
+    status = process_status(started.directory)
     assert (status.state, status.pid, status.pid_birth_s) == ("alive", written["server_pid"], written["server_birth_s"])
     assert status.is_supervised and shim_process(started.directory).pid == written["shim_pid"]
     assert stop_process(started.directory, 5.0).is_clean
-    assert look_at(started.directory).exit.signal == signal.SIGTERM
+    assert process_status(started.directory).exit.signal == signal.SIGTERM
 
 
-def test_after_a_restart_of_the_machine_everything_has_ended(started: Started) -> None:
+def test_after_reboot_everything_has_ended(started: Started) -> None:
     started.start(SLEEP)
     started.wait("alive")
     for process in [shim_process(started.directory), *marked(started.marker)]:
@@ -219,7 +219,7 @@ def test_after_a_restart_of_the_machine_everything_has_ended(started: Started) -
     started.wait("ended")
     written = json.loads((started.directory / "shim.json").read_text())
     write_json(started.directory / "shim.json", {**written, "boot_id": "another boot"})
-    status = look_at(started.directory)
+    status = process_status(started.directory)
     assert status.state == "ended" and status.exit and status.exit.cause == LOST_AT_BOOT
 
 
@@ -229,7 +229,7 @@ def test_a_spec_holds_what_it_was_given(started: Started) -> None:
     assert json.loads((started.directory / "spec.json").read_text()) == {"marker": started.marker, **asdict(spec)}
 
 
-def test_an_exit_code_waits_for_room_on_a_full_disk(started: Started, tmp_path: Path) -> None:
+def test_exit_code_waits_for_disk_space(started: Started, tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(disk)], check=False).returncode:
@@ -242,10 +242,10 @@ def test_an_exit_code_waits_for_room_on_a_full_disk(started: Started, tmp_path: 
             while True:
                 filler.write(b"x" * 4096)
         wait_for(lambda: server_process(started.directory) is None)
-        assert look_at(started.directory).state != "ended", "its shim still has the exit code to write"
+        assert process_status(started.directory).state != "ended", "its shim still has the exit code to write"
         (disk / "filler").unlink()
         started.wait("ended")
-        end = look_at(started.directory).exit
+        end = process_status(started.directory).exit
         assert end and end.exit_code == 5
         assert started.shim
         started.shim.wait()

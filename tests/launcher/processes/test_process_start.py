@@ -20,7 +20,7 @@ import pytest
 
 from collectors.machine.processes import ProcessTable
 from domain import Config, RunState, utc_now
-from launcher.processes.process import look_at, processes_of, shim_process
+from launcher.processes.process import process_status, processes_of, shim_process
 from launcher.runs.supervisor import Supervisor
 from machine.process_start import process_start_s, started_at_boot_s
 from tests.launcher.servers import DictStore, request_for, wait_for, wait_for_state
@@ -43,7 +43,7 @@ def step_clock(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     return step
 
 
-def test_a_birth_is_that_of_the_process_and_of_no_other(sleeper: int) -> None:
+def test_birth_belongs_to_its_process_alone(sleeper: int) -> None:
     assert 0 < process_start_s(os.getpid()) <= process_start_s(sleeper)
     assert started_at_boot_s(sleeper, process_start_s(sleeper))
     assert not started_at_boot_s(sleeper, process_start_s(sleeper) - 0.01)
@@ -51,7 +51,7 @@ def test_a_birth_is_that_of_the_process_and_of_no_other(sleeper: int) -> None:
         process_start_s(2**22 + 1)
 
 
-def test_a_name_with_blanks_and_brackets_is_read_over(tmp_path: Path) -> None:
+def test_name_with_blanks_and_brackets_is_parsed(tmp_path: Path) -> None:
     program = tmp_path / "a ) (b"
     program.symlink_to("/bin/sleep")
     with subprocess.Popen([str(program), "600"]) as process:
@@ -79,7 +79,7 @@ def test_a_server_is_still_ours_after_a_step(
     ready = wait_for_state(store, run.id, RunState.READY)
     step_clock()
     directory = Path(str(ready.run_dir))
-    assert look_at(directory).state == "alive" and look_at(directory).pid == ready.pid
+    assert process_status(directory).state == "alive" and process_status(directory).pid == ready.pid
     assert shim_process(directory) and ready.pid in {process.pid for process in processes_of(directory)}
     first.close()
     second = make_supervisor()
@@ -91,7 +91,7 @@ def test_a_server_is_still_ours_after_a_step(
     assert ended.state is RunState.FINISHED and not psutil.pid_exists(int(str(ready.pid)))
 
 
-def test_an_attached_server_is_still_there_after_a_step(
+def test_attached_server_survives_a_clock_step(
     supervisor: Supervisor, store: DictStore, sleeper: int, step_clock: Callable[[], None]
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
@@ -104,9 +104,7 @@ def test_an_attached_server_is_still_there_after_a_step(
 
 
 @pytest.mark.parametrize("step", [timedelta(hours=1), timedelta(hours=-1)])
-def test_a_step_while_a_server_starts_is_no_part_of_its_time_to_ready(
-    store: DictStore, tmp_path: Path, step: timedelta
-) -> None:
+def test_clock_step_is_not_in_time_to_ready(store: DictStore, tmp_path: Path, step: timedelta) -> None:
     offset = [timedelta()]
     supervisor = Supervisor(
         store, tmp_path / "runs", events=store.take, clock=lambda: utc_now() + offset[0], stop_grace_s=5.0
@@ -124,7 +122,7 @@ def test_a_step_while_a_server_starts_is_no_part_of_its_time_to_ready(
     assert abs(ready.ready_at - utc_now() - step) < timedelta(minutes=5)
 
 
-def test_a_refused_connection_and_a_step_are_no_server_that_went_away(store: DictStore, tmp_path: Path) -> None:
+def test_refusal_with_clock_step_is_no_departure(store: DictStore, tmp_path: Path) -> None:
     offset = [timedelta()]
     supervisor = Supervisor(store, tmp_path / "runs", events=store.take, clock=lambda: utc_now() + offset[0])
     with socket.create_server(("127.0.0.1", 0)) as listening:

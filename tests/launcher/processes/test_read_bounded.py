@@ -9,11 +9,11 @@ import psutil
 import pytest
 
 from domain import Config
+from launcher.checks import provenance
+from launcher.checks.provenance import UnreadGpus, freeze
 from launcher.processes.containers import ask
-from launcher.runs import provenance
-from launcher.runs.provenance import NotAsked, freeze
 from machine.run_with_timeout import PassedLimitError, read_bounded
-from tests.launcher.runs.test_provenance import run_of
+from tests.launcher.checks.test_provenance import run_of
 
 PYTHON = [sys.executable, "-c"]
 ENDLESS = [*PYTHON, "import sys\nwhile True: sys.stdout.write('x' * 65536)"]
@@ -26,13 +26,13 @@ def test_all_of_what_it_prints() -> None:
 @pytest.mark.parametrize(
     ("argv", "timeout_s", "limit"),
     [
-        (ENDLESS, 60, "it printed more than 1 MiB, the most that is read of it"),
+        (ENDLESS, 60, "it printed more than the limit of 1 MiB"),
         ([*PYTHON, "import time; time.sleep(600)"], 0.3, "it took longer than 0.3 s"),
         ([*PYTHON, "import os, time; os.close(1); time.sleep(600)"], 1.0, "it took longer than 1 s"),
     ],
     ids=["without an end", "without a word", "without an exit"],
 )
-def test_what_passes_a_limit_is_ended_and_the_limit_is_named(argv: list[str], timeout_s: float, limit: str) -> None:
+def test_limit_breach_is_ended_and_named(argv: list[str], timeout_s: float, limit: str) -> None:
     before = len(psutil.Process().children())
     with pytest.raises(PassedLimitError, match=f"^{limit}$"):
         read_bounded(argv, timeout_s, 1 << 20)
@@ -43,7 +43,7 @@ def test_what_fails_is_not_taken() -> None:
     assert read_bounded([*PYTHON, "print('half'); raise SystemExit(3)"], 60, 1 << 20) is None
 
 
-def test_a_runtime_that_prints_without_an_end_is_one_that_does_not_answer() -> None:
+def test_endless_runtime_output_is_no_answer() -> None:
     assert ask(ENDLESS) is None
     assert ask(["/no/such/runtime"]) is None
     assert ask([*PYTHON, "print('here')"]) == "here\n"
@@ -56,7 +56,7 @@ def test_a_model_file_that_is_too_large_says_so(tmp_path: Path, monkeypatch: pyt
     with (model / "config.json").open("wb") as file:
         file.truncate(10 << 30)
     (model / "generation_config.json").symlink_to("/dev/zero")
-    frozen = freeze(run_of(Config(engine="vllm", model="model", argv=("vllm",)), tmp_path), NotAsked())
+    frozen = freeze(run_of(Config(engine="vllm", model="model", argv=("vllm",)), tmp_path), UnreadGpus())
     assert frozen["model"]["files"] == {
         "config.json": {"bytes": 10 << 30, "sha256": None, "sha256_reason": "it is larger than 1 MiB"}
     }

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from launcher.processes.descendants import session_members
-from launcher.processes.process import SHIM_MARKER, look_at, marked_processes
+from launcher.processes.process import SHIM_MARKER, marked_processes, process_status
 from tests.launcher.servers import wait_for
 
 LAST_PID = Path("/proc/sys/kernel/ns_last_pid")  # the kernel gives the next number out, see proc(5)
@@ -54,16 +54,16 @@ def reused() -> Iterator[subprocess.Popen[bytes]]:
     end(process)
 
 
-def test_what_has_a_reused_pid_is_found_by_its_marker(reused: subprocess.Popen[bytes]) -> None:
+def test_reused_pid_is_found_by_its_marker(reused: subprocess.Popen[bytes]) -> None:
     assert [process.pid for process in marked_processes(MARKER, SHIM_MARKER)] == [reused.pid]
 
 
-def test_what_has_a_reused_pid_is_found_by_its_session(reused: subprocess.Popen[bytes]) -> None:
+def test_reused_pid_is_found_by_its_session(reused: subprocess.Popen[bytes]) -> None:
     assert [process.pid for process in session_members({reused.pid})] == [reused.pid]
 
 
-def test_nothing_is_over_while_the_shim_that_was_started_lives(tmp_path: Path) -> None:
+def test_run_lasts_while_its_shim_lives(tmp_path: Path) -> None:
     shim = sleep()
-    assert look_at(tmp_path, shim).state == "starting"
+    assert process_status(tmp_path, shim).state == "starting"
     end(shim)
-    assert look_at(tmp_path, shim).state == "absent"
+    assert process_status(tmp_path, shim).state == "absent"

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from domain import Config, Run, RunState, utc_now
-from launcher.checks.preflight import LaunchRequest
+from launcher.checks.launch_request import LaunchRequest
 from launcher.processes import containers, runtimes
 from launcher.processes.process import ProcessExit, ProcessStatus
 from launcher.processes.runtimes import ContainerBackend, ProcessBackend, backend_of, read_facts
 from launcher.processes.stopping import StopReport
-from launcher.runs.supervised_runs.teardown import how_it_ended
 from launcher.runs.supervisor import Supervisor
+from launcher.teardown import final_fields
 from samples import Event
 from tests.launcher.servers import DictStore, server_argv, wait_for, wait_for_state
 from tests.ports import free_ports
@@ -56,11 +56,11 @@ INSPECTED = {
         ("./launch-cluster.sh -d exec vllm serve m", ["./launch-cluster.sh", "-d", "exec", "vllm", "serve", "m"]),
     ],
 )
-def test_a_command_is_run_in_the_foreground_and_marked(argv: str, words: list[str]) -> None:
-    assert backend_of(Config(argv=tuple(argv.split())), "r1").words(argv.split()) == words
+def test_command_runs_in_foreground_with_marker(argv: str, words: list[str]) -> None:
+    assert backend_of(Config(argv=tuple(argv.split())), "r1").shim_argv(argv.split()) == words
 
 
-def test_only_a_container_that_is_run_has_a_runtime() -> None:
+def test_only_a_run_container_has_a_runtime() -> None:
     assert isinstance(backend_of(Config(argv=("vllm", "serve", "podman")), "r1"), ProcessBackend)
 
 
@@ -71,17 +71,26 @@ def test_only_a_container_that_is_run_has_a_runtime() -> None:
         (126, "Error: OCI runtime error: crun: cgroups in hybrid mode not supported",
          "podman could not start the container: Error: OCI runtime error: crun: cgroups in hybrid mode not supported."),
         (126, "Error: open executable: Permission denied",
-         "The command in the image may not be executed: Error: open executable: Permission denied."),
+         "The command in the image is not executable: Error: open executable: Permission denied."),
         (127, 'exec: "x": executable file not found in $PATH',
          'The command was not found in the image: exec: "x": executable file not found in $PATH.'),
         (127, "nvidia-container-cli: initialization error: nvml error: driver not loaded",
          "podman could not start the container: nvidia-container-cli: initialization error: nvml error: driver not "
          "loaded."),
+        (126, "docker: permission denied while trying to connect to the Docker daemon socket at unix:///x.sock",
+         "podman could not start the container: docker: permission denied while trying to connect to the Docker "
+         "daemon socket at unix:///x.sock."),
+        (127, "docker: Error response from daemon: exec: \"x\": executable file not found in $PATH.",
+         "The command was not found in the image: docker: Error response from daemon: exec: \"x\": executable file "
+         "not found in $PATH."),
+        (125, "docker: Cannot connect to the Docker daemon. Is the docker daemon running?.",
+         "podman could not start the container: docker: Cannot connect to the Docker daemon. Is the docker daemon "
+         "running?"),
         (125, "", None),
         (1, "Traceback", None),
     ],
 )  # fmt: skip
-def test_the_fault_of_a_client_is_told_by_its_last_line(exit_code: int, line: str, cause: str | None) -> None:
+def test_client_fault_has_its_message(exit_code: int, line: str, cause: str | None) -> None:
     backend = backend_of(Config(argv=("podman", "run", "image:1")), "r1")
     assert backend.describe_client_exit(exit_code, line) == cause
 
@@ -90,12 +99,12 @@ def test_the_fault_of_a_client_is_told_by_its_last_line(exit_code: int, line: st
     ("looks", "left"),
     [
         (["a b", ""], ()),
-        (["a b", "b"], ("Still there: podman container b, which could not be removed.",)),
-        (["a b", None], ("podman no longer answers: whether its container is gone is not known.",)),
-        ([None], ("podman does not answer: whether a container of this run is left is not known.",)),
+        (["a b", "b"], ("The podman container b could not be removed.",)),
+        (["a b", None], ("podman no longer answers: its container may still exist.",)),
+        ([None], ("podman does not answer: a container of this run may still exist.",)),
     ],
 )
-def test_what_is_left_of_a_container_is_told_and_what_is_not_known_too(
+def test_container_leftovers_and_unknowns_shown(
     looks: list[str | None], left: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = iter(looks)
@@ -114,13 +123,11 @@ def test_what_is_left_of_a_container_is_told_and_what_is_not_known_too(
         (None, 127),
     ],
 )
-def test_a_container_that_never_started_has_no_exit_code_of_its_own(
-    state: dict[str, Any] | None, exit_code: int
-) -> None:
+def test_unstarted_container_has_no_exit_code(state: dict[str, Any] | None, exit_code: int) -> None:
     run = Run(id="r1", name="r", color=0, machine_id="m", config=Config(), created_at=utc_now())
     facts = read_facts("podman", {**INSPECTED, "State": state}, lambda _: None) if state else None
     status = ProcessStatus("ended", exit=ProcessExit(127, None, None, utc_now()))
-    ended = how_it_ended(run, None, status, (StopReport(), facts), utc_now())
+    ended = final_fields(run, None, status, (StopReport(), facts), utc_now())
     assert ended["exit_code"] == exit_code
 
 
@@ -141,11 +148,11 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("does", "limit"),
     [
-        ("yes", "it printed more than 1 MiB, the most that is read of it"),
+        ("yes", "it printed more than the limit of 1 MiB"),
         ("sleep 600", "it took longer than 10 s"),
     ],
 )
-def test_what_passes_a_limit_is_told_on_its_run_once_with_the_name_of_the_limit(
+def test_limit_breach_is_reported_once_by_name(
     does: str,
     limit: str,
     supervisor: Supervisor,
@@ -165,12 +172,10 @@ def test_what_passes_a_limit_is_told_on_its_run_once_with_the_name_of_the_limit(
     supervisor.stop(run.id)
     wait_for_state(store, run.id, RunState.FINISHED, RunState.FAILED)
     warnings = [event.text for event in store.events if isinstance(event, Event) and event.kind == "warning"]
-    assert warnings == [f"What `docker image inspect sha256:1d` says is not known: {limit}."]
+    assert warnings == [f"The output of `docker image inspect sha256:1d` is unknown: {limit}."]
 
 
-def test_docker_goes_the_same_way_and_out_of_memory_is_told(
-    supervisor: Supervisor, store: DictStore, asked: Path
-) -> None:
+def test_docker_works_alike_and_reports_oom(supervisor: Supervisor, store: DictStore, asked: Path) -> None:
     argv = ("docker", "run", "--rm", "--gpus", "all", "image:1", *server_argv(1, "exits"))
     config = Config(argv=argv, launcher="docker", image="image:1", port=18097)
     run = supervisor.launch(LaunchRequest(config=config, name="d"))
@@ -182,5 +187,5 @@ def test_docker_goes_the_same_way_and_out_of_memory_is_told(
     assert ran[7:10] == ["--gpus", "all", "image:1"]
     assert ["rm", "-f", "-v", "c0ffee"] in calls and "stop" not in verbs, "it had ended by itself"
     assert ended.state is RunState.FAILED and ended.exit_code == 137
-    assert ended.cause and ended.cause.endswith("The kernel ended it for want of memory (OOM).")
+    assert ended.cause and ended.cause.endswith("The kernel killed it because it ran out of memory (OOM).")
     assert ended.provenance and ended.provenance["container"]["image_digest"] == "sha256:abc"

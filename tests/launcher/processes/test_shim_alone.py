@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from launcher.processes.process import ROOT, ProcessSpec, look_at, marked_processes, start_shim, write_spec
+from launcher.processes.process import ROOT, ProcessSpec, marked_processes, process_status, start_shim, write_spec
 from launcher.processes.shim import SHIM_MARKER
 from launcher.processes.stopping import stop_process
 from tests.launcher.servers import marked, wait_for
@@ -28,7 +28,7 @@ def test_two_shims_at_once_start_one_server(tmp_path: Path) -> None:
     shims = [start_shim(directory, {}) for _ in range(4)]
     try:
         wait_for(lambda: sum(shim.poll() == 0 for shim in shims) == 3)
-        wait_for(lambda: look_at(directory).state == "alive" and starts.read_text())
+        wait_for(lambda: process_status(directory).state == "alive" and starts.read_text())
         [living] = [shim.pid for shim in shims if shim.poll() is None]
         assert [one.pid for one in marked_processes("twice", SHIM_MARKER)] == [living]
         assert starts.read_text() == "started\n" and len(marked("twice")) == 1
@@ -36,18 +36,18 @@ def test_two_shims_at_once_start_one_server(tmp_path: Path) -> None:
         stop_process(directory, 1.0)
         for shim in shims:
             shim.wait(10)
-    assert look_at(directory).state == "ended" and marked("twice") == []
+    assert process_status(directory).state == "ended" and marked("twice") == []
 
 
-def test_a_shim_that_comes_after_the_end_starts_nothing(tmp_path: Path) -> None:
+def test_shim_after_the_end_starts_nothing(tmp_path: Path) -> None:
     directory = tmp_path / "late"
     starts = lay_down(directory, 0)
     assert start_shim(directory, {}).wait(30) == 0
-    ended = look_at(directory)
+    ended = process_status(directory)
     assert start_shim(directory, {}).wait(30) == 0
-    assert look_at(directory) == ended and starts.read_text() == "started\n"
+    assert process_status(directory) == ended and starts.read_text() == "started\n"
 
 
-def test_a_shim_is_small_for_it_lives_as_long_as_its_server() -> None:
+def test_shim_stays_small() -> None:
     code = "import sys, launcher.processes.shim; print(sorted({'pydantic', 'httpx', 'duckdb'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True).stdout == "[]\n"

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from domain import RunState, utc_now
-from launcher.checks.readiness import ReadinessPoll
-from launcher.processes.startup_progress import PULL_LIMIT_S, Start, read_bar, read_pull
+from launcher.processes.readiness import ReadinessPoll
+from launcher.processes.startup_progress import PULL_LIMIT_S, StartTimeout, read_bar, read_pull
 from launcher.runs.supervisor import Supervisor
 from machine.ports import is_port_free
 from tests.launcher.servers import DictStore, request_for, wait_for, wait_for_state
@@ -47,7 +47,7 @@ NOW = datetime(2026, 11, 21, tzinfo=UTC)
         ("INFO 11-21 01:00:00 Loading weights\n", None),
     ],
 )
-def test_a_pull_is_read_from_what_the_client_writes(tmp_path: Path, text: str, phase: str | None) -> None:
+def test_pull_progress_from_client_output(tmp_path: Path, text: str, phase: str | None) -> None:
     (tmp_path / "server.log").write_text(text)
     assert read_pull(tmp_path / "server.log") == phase
 
@@ -56,7 +56,7 @@ def test_a_log_that_is_not_there_tells_no_pull(tmp_path: Path) -> None:
     assert read_pull(tmp_path / "server.log") is None
 
 
-def test_a_log_behind_a_link_and_a_pipe_tell_nothing(tmp_path: Path) -> None:
+def test_linked_log_and_pipe_give_no_progress(tmp_path: Path) -> None:
     (tmp_path / "real.log").write_text(PODMAN)
     (tmp_path / "link.log").symlink_to(tmp_path / "real.log")
     os.mkfifo(tmp_path / "pipe.log")
@@ -85,38 +85,38 @@ def test_a_bar_that_is_being_drawn_is_the_phase(tmp_path: Path, engine: str, tex
     assert read_bar(tmp_path / "server.log", engine) == phase
 
 
-def start_of(limit_s: float) -> Start:
-    return Start(ReadinessPoll(ThreadPoolExecutor(1), "http://127.0.0.1:9", "no answer (ConnectError)"), limit_s)
+def start_of(limit_s: float) -> StartTimeout:
+    return StartTimeout(ReadinessPoll(ThreadPoolExecutor(1), "http://127.0.0.1:9", "no answer (ConnectError)"), limit_s)
 
 
-def test_the_time_begins_anew_with_each_phase_reached_for_the_first_time() -> None:
+def test_timer_restarts_at_each_new_phase() -> None:
     start = start_of(60)
-    assert start.give_up(None, 0) is None
-    assert start.give_up("loading weights 12 %", 50) is None
-    assert start.give_up("loading weights 34 %", 100) is None
-    assert start.give_up("loading weights 34 %", 150) is None
+    assert start.explain_timeout(None, 0) is None
+    assert start.explain_timeout("loading weights 12 %", 50) is None
+    assert start.explain_timeout("loading weights 34 %", 100) is None
+    assert start.explain_timeout("loading weights 34 %", 150) is None
     said = "The server was not ready: no progress for 60 s while loading weights 34 %; its last answer: no answer"
-    assert (start.give_up("loading weights 34 %", 161) or "").startswith(said)
+    assert (start.explain_timeout("loading weights 34 %", 161) or "").startswith(said)
 
 
-def test_a_server_that_starts_over_and_over_is_given_up() -> None:
+def test_endlessly_restarting_server_is_given_up() -> None:
     start = start_of(60)
     phases = ["loading weights 0 %", "loading weights 100 %"] * 4
-    told = [start.give_up(phase, 20 * turn) for turn, phase in enumerate(phases)]
+    told = [start.explain_timeout(phase, 20 * turn) for turn, phase in enumerate(phases)]
     assert [words is None for words in told] == [True] * 5 + [False] * 3
 
 
 def test_a_pull_has_a_time_of_its_own() -> None:
     start = start_of(60)
-    assert start.give_up("pulling the image", 0) is None
-    assert start.give_up("pulling the image", PULL_LIMIT_S) is None
-    assert start.give_up("loading weights", PULL_LIMIT_S + 50) is None
-    assert start.give_up("pulling the image, 1 of 2 layers", PULL_LIMIT_S + 99) is None
-    words = start.give_up("pulling the image, 1 of 2 layers", 2 * PULL_LIMIT_S + 100)
+    assert start.explain_timeout("pulling the image", 0) is None
+    assert start.explain_timeout("pulling the image", PULL_LIMIT_S) is None
+    assert start.explain_timeout("loading weights", PULL_LIMIT_S + 50) is None
+    assert start.explain_timeout("pulling the image, 1 of 2 layers", PULL_LIMIT_S + 99) is None
+    words = start.explain_timeout("pulling the image, 1 of 2 layers", 2 * PULL_LIMIT_S + 100)
     assert words and "no progress for 3600 s while pulling the image, 1 of 2 layers" in words
 
 
-def test_a_server_that_became_ready_while_pitwall_was_away_is_taken_back(
+def test_server_ready_during_absence_is_retaken(
     make_supervisor: Callable[..., Supervisor], store: DictStore, tmp_path: Path
 ) -> None:
     first = Supervisor(store, tmp_path / "runs", events=store.take)

@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from launcher.remote.agent_line import SERVER, agent_line, server_pid
+from launcher.remote.agent_line import SERVER, agent_line, find_server_pid
 from launcher.remote.hosts import Host
 
 HOST = Host(label="gpu-box", target="me@gpu-box", folder="pit wall")
@@ -20,7 +20,7 @@ def parts(line: str) -> tuple[list[str], list[str], list[str]]:
     return words[:bar], ssh, shlex.split(over_there)
 
 
-def test_by_http_the_agent_comes_through_the_connection() -> None:
+def test_http_agent_uses_the_ssh_connection() -> None:
     made, ssh, agent = parts(agent_line(HOST, "r1", "http://127.0.0.1:8501", 42))
     assert made == ["./pitwall", "token", "make", "agent:write", "--run", "r1", "--days", "7"]
     assert ssh[ssh.index("-R") + 1] == "127.0.0.1:18501:127.0.0.1:8501"
@@ -45,7 +45,7 @@ def test_where_it_goes(url: str, forwarded: str | None, to: str) -> None:
     assert agent[agent.index("--to") + 1] == to and "--pid" not in agent
 
 
-def test_the_servers_process_is_the_one_that_was_told_last() -> None:
+def test_latest_server_process_counts() -> None:
     told = ["ready", SERVER.format(41, "gpu-box"), "a line", SERVER.format(42, "gpu-box"), "finished"]
-    assert server_pid(told) == 42
-    assert server_pid(["ready"]) is None
+    assert find_server_pid(told) == 42
+    assert find_server_pid(["ready"]) is None

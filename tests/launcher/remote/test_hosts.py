@@ -16,10 +16,10 @@ import launcher.remote.ssh
 from domain import Machine
 from launcher.processes.runtimes import ContainerFacts, read_facts
 from launcher.remote.hosts import Host, HostBook, HostError
-from launcher.remote.orders import About, Exit, Server, Stopped
+from launcher.remote.orders import RemoteExit, RemoteProvenance, RemoteServer, RemoteStopReport
 from launcher.remote.ssh import explain_refusal, ssh_argv
-from launcher.remote.wire import GREETING, LINE_BYTES, MOST_SAID, NOISE_BYTES, Frames, WireError, line_of
-from machine.run_with_timeout import Output
+from launcher.remote.wire import GREETING, LINE_BYTES, MOST_REFUSAL_CHARS, NOISE_BYTES, Frames, WireError, encode_line
+from machine.run_with_timeout import ProcessOutput
 
 
 @pytest.mark.parametrize("target", ["box", "me@box", "a.b-c_d", "10.0.0.7", "me@fe80::1", "x" * 250])
@@ -31,12 +31,12 @@ def test_host_names_are_taken(target: str) -> None:
     ("field", "value", "sentence"),
     [
         *(
-            ("target", text, "is no host that ssh can be given")
+            ("target", text, "is not a valid ssh host")
             for text in ("-oProxyCommand=touch /tmp/x", "", "a b", "a;b", "$(x)", "a\nb", "@a", "-x@a", "a/b", "me@-a")
         ),
         *(("folder", text, "cannot be used") for text in ("", "a'b", "a\nb", "$(x)", "`x`", "-a", "a;b", "~/x")),
-        *(("address", text, "is no address") for text in ("", "a b", "-a", "http://a", "a/b")),
-        *(("label", text, "is no label") for text in ("", "a b", "-a", "x" * 41, "a/b")),
+        *(("address", text, "is not a machine's address") for text in ("", "a b", "-a", "http://a", "a/b")),
+        *(("label", text, "is not a label") for text in ("", "a b", "-a", "x" * 41, "a/b")),
     ],
 )
 def test_what_is_none_is_refused_with_a_sentence(field: str, value: str, sentence: str) -> None:
@@ -45,7 +45,7 @@ def test_what_is_none_is_refused_with_a_sentence(field: str, value: str, sentenc
         Host(**fields)
 
 
-def test_the_command_over_there_is_fixed_and_quoted() -> None:
+def test_remote_command_is_fixed_and_quoted() -> None:
     argv = ssh_argv(Host(label="a", target="box", folder="my pit wall"))
     assert argv[-3:] == ["--", "box", "'my pit wall/pitwall' shim -"]
     assert {"BatchMode=yes", "StrictHostKeyChecking=yes"} <= set(argv) and argv[:2] == ["ssh", "-T"]
@@ -69,7 +69,7 @@ def test_the_book_keeps_hosts_privately(tmp_path: Path) -> None:
     ["{", '{"hosts": [{"label": "a"}]}', '{"hosts": [{"label": "a", "target": "-x"}]}'],
     ids=["cut", "few", "bad"],
 )
-def test_a_spoilt_book_offers_no_host_and_is_not_written_over(tmp_path: Path, text: str) -> None:
+def test_corrupt_host_book_is_not_overwritten(tmp_path: Path, text: str) -> None:
     (tmp_path / "hosts.json").write_text(text)
     assert HostBook(tmp_path / "hosts.json").all() == []
     with pytest.raises(HostError):
@@ -77,10 +77,10 @@ def test_a_spoilt_book_offers_no_host_and_is_not_written_over(tmp_path: Path, te
     assert (tmp_path / "hosts.json").read_text() == text
 
 
-def test_a_pipe_in_the_place_of_the_book_is_not_waited_for(tmp_path: Path) -> None:
+def test_pipe_as_host_book_is_not_awaited(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "hosts.json")
     assert HostBook(tmp_path / "hosts.json").all() == []
-    with pytest.raises(HostError, match="no list of hosts"):
+    with pytest.raises(HostError, match="not a list of hosts"):
         HostBook(tmp_path / "hosts.json").add(Host(label="b", target="two"))
 
 
@@ -89,9 +89,9 @@ def test_a_pipe_in_the_place_of_the_book_is_not_waited_for(tmp_path: Path) -> No
     [
         ("@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\nHost key verification failed.", "ssh-keygen -R box"),
         ("No ED25519 host key is known for box and you have requested strict checking.\nHost key verification failed.",
-         "connect once by `ssh me@box`"),
+         "connect once with `ssh me@box`"),
         ("me@box: Permission denied (publickey).", "`ssh-copy-id me@box`"),
-        ("ssh: Could not resolve hostname box: Name or service not known", "is not known here"),
+        ("ssh: Could not resolve hostname box: Name or service not known", "cannot resolve the name box"),
         ("ssh: connect to host box port 22: Connection timed out", "cannot be reached"),
         ("ssh: connect to host box port 22: Connection refused", "refuses ssh"),
         ("bind [127.0.0.1]:20001: Address already in use\nCould not request local forwarding.", "launch again"),
@@ -102,8 +102,9 @@ def test_what_ssh_says_is_told_with_the_way_round(said: str, sentence: str) -> N
     assert sentence in explain_refusal(Host(label="a", target="me@box"), said)
 
 
-def test_frames_are_read_in_any_pieces_after_a_shells_noise() -> None:
-    sent = b"Welcome!\r\n" + GREETING + line_of({"begun": True}) + line_of({"log": 5}) + b"a\n{}\n" + line_of({"x": 1})
+def test_frames_parse_in_pieces_after_shell_noise() -> None:
+    log = encode_line({"log": 5}) + b"a\n{}\n"
+    sent = b"Welcome!\r\n" + GREETING + encode_line({"begun": True}) + log + encode_line({"x": 1})
     for size in (1, 3, len(sent)):
         frames, found = Frames(), []
         for at in range(0, len(sent), size):
@@ -135,9 +136,9 @@ def test_what_is_no_answer_ends_the_connection(sent: bytes) -> None:
         Frames().feed(sent)
 
 
-def test_a_name_that_is_no_text_goes_over_all_the_same() -> None:
+def test_undecodable_name_is_transferred() -> None:
     """A process may be called by any bytes."""
-    told = Frames().feed(GREETING + line_of({"name": os.fsdecode(b"a\xffb"), "x": "ü"}))
+    told = Frames().feed(GREETING + encode_line({"name": os.fsdecode(b"a\xffb"), "x": "ü"}))
     assert [one.fields for one in told] == [{"name": "a?b", "x": "ü"}]
 
 
@@ -151,35 +152,35 @@ def container(**told: Any) -> dict[str, Any]:
     return {"actions": [], "leftovers": [], "container": CONTAINER | told}
 
 
-def test_a_container_over_there_is_told_as_one_here() -> None:
+def test_remote_container_is_reported_like_local() -> None:
     told = json.loads(json.dumps(container()))
-    assert ContainerFacts(**Stopped.model_validate(told).container.model_dump()) == ContainerFacts(**CONTAINER)
+    assert ContainerFacts(**RemoteStopReport.model_validate(told).container.model_dump()) == ContainerFacts(**CONTAINER)
 
 
 def test_a_refusal_without_end_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = Output(0, GREETING + line_of({"refused": "no " * 100_000}), b"")
+    told = ProcessOutput(0, GREETING + encode_line({"refused": "no " * 100_000}), b"")
     monkeypatch.setattr(launcher.remote.ssh, "ask_bounded", lambda *given: told)
     with pytest.raises(HostError) as refused:
         launcher.remote.ssh.ask(Host(label="a", target="box"), {})
-    assert len(str(refused.value)) == MOST_SAID
+    assert len(str(refused.value)) == MOST_REFUSAL_CHARS
 
 
 @pytest.mark.parametrize(
     ("kind", "told"),
     [
-        (Exit, {"exit_code": 2**31, "signal": None, "cause": None, "ended_at": None}),
-        (Exit, {"exit_code": 0, "signal": None, "cause": None, "ended_at": "2026-11-23T00:00:00"}),
-        (Server, {"pid": 10**12, "started_at": None}),
-        (Server, {"pid": 1, "started_at": "2026-11-23T00:00:00"}),
-        (About, {"machine": asdict(MACHINE), "provenance": {}}),
-        (Stopped, container(exit_code=2**40)),
-        (Stopped, container(exit_code="x")),
-        (Stopped, container(name={"a": 1})),
-        (Stopped, container(image="x" * 5_000)),
-        (Stopped, container(more=1)),
-        (About, {"machine": asdict(replace(MACHINE, cores=2**31)), "provenance": {"host": {}}}),
+        (RemoteExit, {"exit_code": 2**31, "signal": None, "cause": None, "ended_at": None}),
+        (RemoteExit, {"exit_code": 0, "signal": None, "cause": None, "ended_at": "2026-11-23T00:00:00"}),
+        (RemoteServer, {"pid": 10**12, "started_at": None}),
+        (RemoteServer, {"pid": 1, "started_at": "2026-11-23T00:00:00"}),
+        (RemoteProvenance, {"machine": asdict(MACHINE), "provenance": {}}),
+        (RemoteStopReport, container(exit_code=2**40)),
+        (RemoteStopReport, container(exit_code="x")),
+        (RemoteStopReport, container(name={"a": 1})),
+        (RemoteStopReport, container(image="x" * 5_000)),
+        (RemoteStopReport, container(more=1)),
+        (RemoteProvenance, {"machine": asdict(replace(MACHINE, cores=2**31)), "provenance": {"host": {}}}),
     ],
 )
-def test_what_the_store_could_not_hold_is_not_taken(kind: type[BaseModel], told: dict[str, Any]) -> None:
+def test_oversized_host_value_is_rejected(kind: type[BaseModel], told: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         kind.model_validate(told)

@@ -15,9 +15,9 @@ import psutil
 import pytest
 
 from domain import Config, Run, RunState, WorkloadSpec
-from launcher.checks.preflight import LaunchRefusedError, LaunchRequest
-from launcher.remote.records import read_known, write_known
-from launcher.runs.left_servers import LeftServers
+from launcher.checks.launch_request import LaunchRefusedError, LaunchRequest
+from launcher.remote.records import read_remote_status, write_remote_status
+from launcher.runs.orphan_cleanup import OrphanCleanup
 from launcher.runs.supervisor import Supervisor
 from machine.ports import is_port_free
 from machine.process_start import all_processes
@@ -59,7 +59,7 @@ def living(word: str) -> Iterator[psutil.Process]:
                 yield process
 
 
-def test_a_server_is_launched_followed_and_stopped(launching: Supervisor, store: DictStore, box: Box) -> None:
+def test_server_is_launched_followed_and_stopped(launching: Supervisor, store: DictStore, box: Box) -> None:
     request = request_for(**ON_BOX)
     run = launching.launch(request)
     ready = wait_for_state(store, run.id, RunState.READY, *OVER)
@@ -70,8 +70,8 @@ def test_a_server_is_launched_followed_and_stopped(launching: Supervisor, store:
     known = wait_for(lambda: (now := store.run(run.id)) and "host" in (now.provenance or {}) and now)
     assert known.on_host == "gpu-box" and known.provenance["words"][0] == sys.executable
     directory = Path(str(ready.run_dir))
-    write_known(
-        directory, read_known(directory).model_copy(update={"passed": ("It passed a limit.",)})
+    write_remote_status(
+        directory, read_remote_status(directory).model_copy(update={"passed": ("It passed a limit.",)})
     )  # as its client
     wait_for(lambda: [one for one in store.events if (one.run_id, one.text) == (run.id, "It passed a limit.")])
     launching.stop(run.id)
@@ -81,7 +81,7 @@ def test_a_server_is_launched_followed_and_stopped(launching: Supervisor, store:
     assert not (box.shims / there(run) / "server.log").exists(), "its folder over there is tidied up"
 
 
-def test_a_host_that_claims_to_be_another_machine_is_not_believed(
+def test_host_claiming_other_machine_is_refused(
     make_supervisor: Callable[..., Supervisor], store: DictStore, box: Box, tmp_path: Path
 ) -> None:
     host = box.host.model_copy(update={"machine_id": "the one that was added"})
@@ -89,16 +89,14 @@ def test_a_host_that_claims_to_be_another_machine_is_not_believed(
     run = supervisor.launch(request_for(**ON_BOX))
     was = store.run(run.id)
     told = wait_for(lambda: (now := store.run(run.id)) and now.note and now)
-    assert told.note.startswith("gpu-box tells that it is another machine than the one that was added")
+    assert told.note.startswith("gpu-box reports that it is a different machine than the one that was added")
     assert "host" not in (told.provenance or {}) and told.machine_id == was.machine_id
     assert wait_for_state(store, run.id, RunState.READY, *OVER).state is RunState.READY
     supervisor.stop(run.id)
     wait_for_state(store, run.id, *OVER)
 
 
-def test_what_the_command_says_reaches_the_server_verbatim(
-    launching: Supervisor, store: DictStore, tmp_path: Path
-) -> None:
+def test_command_reaches_the_server_verbatim(launching: Supervisor, store: DictStore, tmp_path: Path) -> None:
     words = ["a b", "it's", '"quoted"', "$(touch /tmp/never)", "`id`", "line\nline", "; rm -rf /", "ü€", "\\", "*", ""]
     out = tmp_path / "said.json"
     script = f"import json, os, sys; json.dump([sys.argv[1:], os.environ['ODD']], open({str(out)!r}, 'w'))"
@@ -109,7 +107,7 @@ def test_what_the_command_says_reaches_the_server_verbatim(
     assert json.loads(out.read_text()) == [words, odd]
 
 
-def test_secrets_reach_the_server_and_stay_in_no_file(
+def test_secrets_reach_the_server_but_no_file(
     launching: Supervisor, store: DictStore, tmp_path: Path, box: Box
 ) -> None:
     out = tmp_path / "said.json"
@@ -166,17 +164,17 @@ def test_stop_leaves_nothing_over_there(launching: Supervisor, store: DictStore,
     assert not list(living(f"hidden-{request.config.port}"))
 
 
-def test_an_unknown_and_a_changed_host_key_are_refused(launching: Supervisor, store: DictStore, box: Box) -> None:
+def test_unknown_and_changed_host_keys_refused(launching: Supervisor, store: DictStore, box: Box) -> None:
     known = box.place / "known_hosts"
     kept = known.read_text()
     known.write_text("")
     run = wait_for_state(store, launching.launch(request_for(**ON_BOX)).id, *OVER)
-    assert run.cause and run.cause.startswith("ssh does not know the host key of gpu-box: connect once by `ssh box`")
+    assert run.cause and run.cause.startswith("ssh does not know the host key of gpu-box: connect once with `ssh box`")
     box.make_key("other")
     other = (box.place / "other.pub").read_text().split()[1]
     known.write_text(kept.replace(kept.split()[2], other))
     run = wait_for_state(store, launching.launch(request_for(**ON_BOX)).id, *OVER)
-    assert run.cause and "is not the one that ssh knows for it" in run.cause and "`ssh-keygen -R box`" in run.cause
+    assert run.cause and "differs from the one that ssh knows" in run.cause and "`ssh-keygen -R box`" in run.cause
     assert not box.shims.exists(), "nothing was asked of a machine that is not known"
 
 
@@ -189,10 +187,10 @@ def test_a_folder_without_a_pitwall_is_told(
     assert run.cause and run.cause.startswith("There is no Pitwall in no/such place on gpu-box: clone it there")
 
 
-def test_what_an_earlier_run_left_there_is_ended_before_the_next_start(
+def test_earlier_leftovers_end_before_next_start(
     launching: Supervisor, store: DictStore, box: Box, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(LeftServers, "step", lambda self: None)  # the start itself is looked at
+    monkeypatch.setattr(OrphanCleanup, "step", lambda self: None)  # the start itself is looked at
     first = launching.launch(request_for(**ON_BOX))
     ready = wait_for_state(store, first.id, RunState.READY, *OVER)
     box.stop()
@@ -205,7 +203,7 @@ def test_what_an_earlier_run_left_there_is_ended_before_the_next_start(
     assert marked(there(first)) == []
 
 
-def test_runs_of_two_machines_do_not_wait_for_each_other(launching: Supervisor, store: DictStore) -> None:
+def test_runs_on_two_machines_are_independent(launching: Supervisor, store: DictStore) -> None:
     here, far = request_for(), request_for(**ON_BOX)
     runs = launching.launch_batch([here, far, request_for(**ON_BOX)], one_after_the_other=True)
     for run in runs[:2]:

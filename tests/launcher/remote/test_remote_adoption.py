@@ -21,7 +21,7 @@ OVER = (RunState.FINISHED, RunState.FAILED)
 HOLDER = """
 import sys, time, pathlib
 from domain import Config, WorkloadSpec
-from launcher.checks.preflight import LaunchRequest
+from launcher.checks.launch_request import LaunchRequest
 from launcher.remote.hosts import HostBook
 from tests.launcher.runs.test_adoption import make_supervisor
 from tests.launcher.servers import server_argv
@@ -42,7 +42,7 @@ def box(tmp_path: Path) -> Iterator[Box]:
 
 
 @pytest.mark.parametrize("moment", [None, RunState.READY], ids=["at-once", "when-ready"])
-def test_kill_9_loses_neither_the_server_nor_a_line(tmp_path: Path, box: Box, moment: RunState | None) -> None:
+def test_kill_9_loses_no_server_and_no_line(tmp_path: Path, box: Box, moment: RunState | None) -> None:
     book_with(tmp_path / "hosts.json", box.host)
     [port] = free_ports(1)
     holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(tmp_path), str(port)], stdout=subprocess.PIPE)

@@ -14,9 +14,9 @@ import pytest
 from domain import Run, RunState
 from launcher.processes.descendants import descendants, name_of
 from launcher.processes.process import shim_process
-from launcher.remote.left_there import all_left
-from launcher.runs import left_servers
-from launcher.runs.left_servers import ENDED
+from launcher.remote.orphans import read_orphan_notes
+from launcher.runs import orphan_cleanup
+from launcher.runs.orphan_cleanup import ENDED
 from launcher.runs.supervisor import Supervisor
 from tests.launcher.remote.sshd import Box, book_with, kill_all, needs_sshd
 from tests.launcher.remote.test_remote import ON_BOX, OVER, log_of, there
@@ -64,37 +64,35 @@ def test_a_client_that_was_killed_is_begun_again(launching: Supervisor, store: D
     assert log_of(ready).count("hello from the server") == 1
 
 
-def test_a_host_that_is_away_is_a_failed_run_with_a_way_round(
-    launching: Supervisor, store: DictStore, box: Box
-) -> None:
+def test_absent_host_fails_the_run_with_advice(launching: Supervisor, store: DictStore, box: Box) -> None:
     box.stop()
     run = wait_for_state(store, launching.launch(request_for(**ON_BOX)).id, *OVER)
     assert run.state is RunState.FAILED
-    assert run.cause == "gpu-box refuses ssh: is its ssh server up? Try `ssh box`."
+    assert run.cause == "gpu-box refuses ssh connections: is its ssh server running? Try `ssh box`."
     assert marked(run.id) == []
 
 
-def test_a_host_that_is_away_when_a_run_is_stopped_is_told_and_tidied_later(
+def test_stop_on_absent_host_is_tidied_later(
     make_supervisor: Callable[..., Supervisor],
     store: DictStore,
     box: Box,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(left_servers, "AGAIN_S", 0.5)
+    monkeypatch.setattr(orphan_cleanup, "RETRY_S", 0.5)
     launching = make_supervisor(hosts=book_with(tmp_path / "hosts.json", box.host))
     run = launching.launch(request_for(**ON_BOX))
     wait_for_state(store, run.id, RunState.READY, *OVER)
     box.stop()
     launching.stop(run.id)
     ended = wait_for_state(store, run.id, *OVER)
-    assert ended.cause and f"`./pitwall shim stop {run.id}` over there ends it" in ended.cause
+    assert ended.cause and f"`./pitwall shim stop {run.id}` on that machine ends it" in ended.cause
     assert marked(run.id) == [] and marked(there(run))
     box.start()
     told = wait_for(lambda: (now := store.run(run.id)) and now.note == ENDED.format("gpu-box") and now)
     assert (told.state, told.cause) == (ended.state, ended.cause), "how it ended is told as it was"
     assert marked(there(run)) == [] and not (box.shims / there(run) / "server.log").exists()
-    wait_for(lambda: all_left(Path(run.run_dir).parent) == [])
+    wait_for(lambda: read_orphan_notes(Path(run.run_dir).parent) == [])
 
 
 def test_a_host_that_hangs_holds_up_nobody_else(

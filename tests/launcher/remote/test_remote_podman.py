@@ -59,7 +59,7 @@ def launched(
     return supervisor, ready
 
 
-def test_the_next_pitwall_takes_the_container_over_ends_and_removes_it(
+def test_next_pitwall_ends_and_removes_container(
     launched: tuple[Supervisor, Run],
     make_supervisor: Callable[..., Supervisor],
     store: DictStore,
@@ -86,7 +86,7 @@ VICTIMS: dict[str, Callable[[Path, Run], psutil.Process | None]] = {
 
 
 @pytest.mark.parametrize("victim", VICTIMS)
-def test_kill_9_over_there_leaves_no_container_and_strangers_are_spared(
+def test_remote_kill_9_leaves_no_container(
     launched: tuple[Supervisor, Run], store: DictStore, box: Box, image: str, victim: str
 ) -> None:
     supervisor, run = launched

@@ -14,7 +14,7 @@ from machine.identity import machine_id
 from tests.launcher.remote.sshd import ANOTHER, Box, book_with, needs_sshd, running_box
 from tests.launcher.servers import marked, wait_for
 from tests.ports import free_ports
-from tests.study.test_study_run import BUSY, LOAD, answer, rows, start, why_unranked
+from tests.studies.test_study_run import BUSY, LOAD, answer, rows, start, why_unranked
 
 pytestmark = [needs_sshd, pytest.mark.ssh, pytest.mark.long, pytest.mark.timeout(600)]
 PACED = f"""#!{sys.executable}
@@ -46,7 +46,7 @@ def study(folder: Path, runs: int) -> Path:
     return file
 
 
-def test_an_arm_on_another_machine_is_told_from_the_one_here(tmp_path: Path, box: Box) -> None:
+def test_remote_arm_differs_from_the_local_arm(tmp_path: Path, box: Box) -> None:
     data = tmp_path / "data"
     data.mkdir(mode=0o700)
     book_with(data / "hosts.json", box.host)
@@ -69,7 +69,7 @@ def test_an_arm_on_another_machine_is_told_from_the_one_here(tmp_path: Path, box
     assert not list(box.shims.glob("*/server.log")), "what is over is tidied up there"
 
 
-def test_killed_while_the_box_serves_it_goes_on_where_it_was(tmp_path: Path, box: Box) -> None:
+def test_kill_during_remote_load_resumes(tmp_path: Path, box: Box) -> None:
     data, file = tmp_path / "data", study(tmp_path, 4)
     data.mkdir(mode=0o700)
     book_with(data / "hosts.json", box.host)

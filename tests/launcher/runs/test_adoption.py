@@ -26,7 +26,7 @@ FINAL = (RunState.FINISHED, RunState.FAILED)
 HOLDER = """
 import sys, time, pathlib
 from domain import Config, WorkloadSpec
-from launcher.checks.preflight import LaunchRequest
+from launcher.checks.launch_request import LaunchRequest
 from tests.launcher.runs.test_adoption import FileStore, make_supervisor
 place, ports = pathlib.Path(sys.argv[1]), [int(p) for p in sys.argv[2].split(",")]
 from tests.launcher.servers import server_argv
@@ -167,7 +167,7 @@ def test_sigterm_to_pitwall_leaves_its_servers(tmp_path: Path, holders: list[sub
     assert ended.state is RunState.FINISHED and ended.pid == run.pid
 
 
-def test_a_load_that_was_cut_off_before_it_began_is_still_the_first(tmp_path: Path) -> None:
+def test_load_cut_before_its_start_is_still_first(tmp_path: Path) -> None:
     """Killed between the making of its folder and its start: begun as a further load, its end would end no run."""
     supervisor = make_supervisor(tmp_path)
     supervisor.start()

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from domain import Config, RunState
-from launcher.checks.preflight import LaunchRefusedError
+from launcher.checks.launch_request import LaunchRefusedError
 from launcher.runs.live_runs import OTHER_MACHINE
 from launcher.runs.supervisor import Supervisor
 from machine.identity import machine_at
@@ -49,7 +49,7 @@ def test_attach_watches_once_and_never_signals(supervisor: Supervisor, store: Di
     assert supervisor.attach(foreign.base_url, Config()).id != run.id
 
 
-def test_an_attached_run_keeps_what_its_log_tells_and_no_phase_once_it_is_ready(
+def test_attached_run_keeps_log_facts_no_phase(
     make_supervisor: Callable[..., Supervisor], store: DictStore, foreign: Foreign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     is_ready = threading.Event()
@@ -74,7 +74,7 @@ def test_an_attached_run_keeps_what_its_log_tells_and_no_phase_once_it_is_ready(
 
 
 @pytest.mark.parametrize("with_pid", [True, False])
-def test_an_attached_server_that_goes_away_ends_its_run(
+def test_attached_server_departure_ends_its_run(
     supervisor: Supervisor, store: DictStore, foreign: Foreign, with_pid: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("launcher.runs.supervised_runs.attached_run.GONE_AFTER_S", 1.0)
@@ -110,7 +110,7 @@ def own_addresses() -> list[str]:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "0.0.0.0", "[::1]", socket.gethostname(), *own_addresses()])
-def test_this_machine_is_known_by_its_names_and_addresses(host: str) -> None:
+def test_this_machine_known_by_name_and_address(host: str) -> None:
     assert machine_at(f"http://{host}:8000", "here") == "here"
 
 
@@ -119,10 +119,10 @@ def test_another_machine_is_not_this_one(host: str) -> None:
     assert machine_at(f"http://{host}:8000", "here") == f"remote-{host.strip('[]')}"
 
 
-def test_a_server_elsewhere_is_on_a_machine_of_its_own_and_taken_up_again(
+def test_remote_server_has_own_machine_and_stays(
     make_supervisor: Callable[..., Supervisor], store: DictStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("launcher.runs.making.accepts_connections", lambda url: True)  # there is no second machine
+    monkeypatch.setattr("launcher.runs.run_factory.accepts_connections", lambda url: True)  # there is no second machine
     monkeypatch.setattr("launcher.runs.supervised_runs.attached_run.accepts_connections", lambda url: True)
     first = make_supervisor()
     run = first.attach("http://192.0.2.7:8000", Config())
@@ -135,7 +135,7 @@ def test_a_server_elsewhere_is_on_a_machine_of_its_own_and_taken_up_again(
     assert [adopted.id for adopted in third.live_runs()] == [run.id]
 
 
-def test_what_was_attached_on_another_machine_is_not_looked_for_here(
+def test_remote_attachment_is_not_sought_here(
     make_supervisor: Callable[..., Supervisor], store: DictStore, foreign: Foreign
 ) -> None:
     first = make_supervisor()

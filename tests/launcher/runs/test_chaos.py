@@ -62,18 +62,14 @@ def check(victim: str, run: Run) -> None:
         assert run.note and "exit code unknown: its supervisor was killed" in run.note
 
 
-def test_whatever_is_killed_nothing_is_left_and_the_cause_is_told(
-    make_supervisor: Callable[..., Supervisor], store: DictStore
-) -> None:
+def test_any_kill_leaves_nothing_and_gives_cause(make_supervisor: Callable[..., Supervisor], store: DictStore) -> None:
     supervisor = make_supervisor(prepare_workload=load_argv, stop_grace_s=3.0)
     victims = list(VICTIMS)
     for victim, run in zip(victims, strike(supervisor, store, victims, random.Random(1)), strict=True):
         check(victim, run)
 
 
-def test_orphans_of_an_api_server_killed_with_signal_9_are_found_and_ended(
-    make_supervisor: Callable[..., Supervisor], store: DictStore
-) -> None:
+def test_orphans_of_killed_api_server_are_ended(make_supervisor: Callable[..., Supervisor], store: DictStore) -> None:
     supervisor = make_supervisor()
     run = supervisor.launch(request_for("engine-core"))
     ready = wait_for_state(store, run.id, RunState.READY)
@@ -179,7 +175,7 @@ def hit(pitwall: Holder, run: Run, find: Callable[[Path], psutil.Process | None]
 
 
 @pytest.mark.parametrize("launches", [8, pytest.param(100, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])])
-def test_a_storm_of_kill_9_leaves_nothing_and_every_run_has_an_end(
+def test_kill_9_storm_leaves_nothing_behind(
     tmp_path: Path, launches: int, record_testsuite_property: Callable[[str, object], None]
 ) -> None:
     pitwall = Holder(tmp_path)

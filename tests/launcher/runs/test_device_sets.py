@@ -11,8 +11,8 @@ import pytest
 
 from commands.explain import explain
 from domain import Config, Run, RunState, WorkloadSpec
-from launcher.checks.preflight import LaunchRequest
-from launcher.runs.resource_claims import gpus_of, span_s
+from launcher.checks.launch_request import LaunchRequest
+from launcher.runs.resource_claims import gpus_of, start_delays_s
 from launcher.runs.supervisor import Supervisor
 from tests.launcher.servers import DictStore, request_for, server_argv, wait_for, wait_for_state
 from tests.ports import free_ports
@@ -39,14 +39,12 @@ LOAD = WorkloadSpec(name="load")
         ("podman run --device nvidia.com/gpu=all vllm/vllm-openai m", None),
     ],
 )
-def test_a_device_set_is_known_only_where_the_command_lists_gpus(command: str, gpus: set[int] | None) -> None:
+def test_device_set_known_only_from_listed_gpus(command: str, gpus: set[int] | None) -> None:
     config = explain(command).config
     assert config and gpus_of(config) == gpus
 
 
-def test_runs_on_other_gpus_pass_and_nobody_overtakes_on_the_same(
-    make_supervisor: Callable[..., Supervisor], store: DictStore
-) -> None:
+def test_other_gpus_pass_but_same_gpu_keeps_order(make_supervisor: Callable[..., Supervisor], store: DictStore) -> None:
     supervisor = make_supervisor(prepare_workload=endless_load)
     on = {"first": "0", "beside": "1", "same": "0", "whole": None, "behind": "2"}
     requests = [on_gpus(name, gpus) for name, gpus in on.items()]
@@ -58,6 +56,8 @@ def test_runs_on_other_gpus_pass_and_nobody_overtakes_on_the_same(
     wait_for(lambda: running() == {"first", "beside"}, 60)
     supervisor.tick()
     assert {run.name for run in supervisor.queued_runs()} == {"same", "whole", "behind"}
+    ahead = {run.name: supervisor.queue_waits()[run.id].names_ahead for run in supervisor.queued_runs()}
+    assert ahead == {"same": ("first",), "whole": ("first", "beside", "same"), "behind": ("whole",)}
     supervisor.skip(runs["first"].id)
     wait_for(lambda: running() == {"beside", "same"}, 60)
     supervisor.skip(runs["same"].id)
@@ -71,9 +71,7 @@ def test_runs_on_other_gpus_pass_and_nobody_overtakes_on_the_same(
     wait_for(lambda: running() == {"behind"}, 60)
 
 
-def test_one_port_on_two_gpus_is_used_one_after_the_other(
-    make_supervisor: Callable[..., Supervisor], store: DictStore
-) -> None:
+def test_shared_port_on_two_gpus_is_sequential(make_supervisor: Callable[..., Supervisor], store: DictStore) -> None:
     supervisor = make_supervisor(prepare_workload=endless_load)
     (port,) = free_ports(1)
     requests = [on_gpus("first", "0", port), on_gpus("second", "1", port)]
@@ -85,10 +83,10 @@ def test_one_port_on_two_gpus_is_used_one_after_the_other(
     assert wait_for_state(store, second.id, RunState.RUNNING, RunState.FAILED).state is RunState.RUNNING
 
 
-def test_the_time_to_go_counts_side_by_side_once() -> None:
+def test_runs_side_by_side_delay_no_other() -> None:
     runs = [queued("0", 1), queued("1", 2), queued("0", 3), queued(None, 4)]
-    assert span_s(zip(runs, [10.0, 25.0, 10.0, 5.0], strict=True)) == 30.0
-    assert span_s([]) == 0.0
+    assert start_delays_s(zip(runs, [10.0, 25.0, 10.0, 5.0], strict=True)) == [0.0, 0.0, 10.0, 25.0]
+    assert start_delays_s([]) == []
 
 
 def endless_load(run: Run, directory: Path) -> list[str]:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from domain import Run, RunState
-from launcher.checks.readiness import accepts_connections, probe
-from launcher.runs.provenance import NotAsked
+from launcher.checks.provenance import UnreadGpus
+from launcher.processes.readiness import accepts_connections, probe
 from launcher.runs.supervised_runs.launched_run import LaunchedRun
 from launcher.runs.supervisor import Supervisor
 from tests.launcher.servers import DictStore, marked, request_for, wait_for, wait_for_state
@@ -21,10 +21,10 @@ def broken(*_: object) -> None:
 
 
 def told(store: DictStore, run: Run) -> list[str]:
-    return [e.text for e in store.events if e.run_id == run.id and e.text.startswith("Pitwall itself went wrong")]
+    return [e.text for e in store.events if e.run_id == run.id and e.text.startswith("Internal error in Pitwall")]
 
 
-def test_a_run_whose_step_raises_is_told_once_and_leaves_the_others_alone(
+def test_raising_step_is_reported_and_isolated(
     supervisor: Supervisor, store: DictStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken_run, step = supervisor.launch(request_for("never-ready")), LaunchedRun.step
@@ -33,7 +33,7 @@ def test_a_run_whose_step_raises_is_told_once_and_leaves_the_others_alone(
     )
     other = supervisor.launch(request_for())
     wait_for_state(store, other.id, RunState.READY)
-    assert told(store, broken_run) == ["Pitwall itself went wrong here: ValueError: broken for this test"]
+    assert told(store, broken_run) == ["Internal error in Pitwall: ValueError: broken for this test"]
     assert told(store, other) == []
     monkeypatch.undo()
     supervisor.stop(broken_run.id)
@@ -50,7 +50,7 @@ def test_a_turn_that_breaks_off_is_not_the_last(
     wait_for_state(store, supervisor.launch(request_for()).id, RunState.READY)
 
 
-def test_closing_does_not_wait_for_a_run_whose_steps_raise(
+def test_closing_ignores_runs_with_raising_steps(
     supervisor: Supervisor, store: DictStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = supervisor.launch(request_for())
@@ -60,7 +60,7 @@ def test_closing_does_not_wait_for_a_run_whose_steps_raise(
     assert told(store, run)
 
 
-def no_gpus() -> NotAsked:
+def no_gpus() -> UnreadGpus:
     raise OSError("no GPUs for this test")
 
 
@@ -68,28 +68,24 @@ def test_what_it_runs_on_cannot_be_noted(make_supervisor: Callable[..., Supervis
     supervisor = make_supervisor(gpus=no_gpus)
     run = supervisor.launch(request_for())
     assert wait_for_state(store, run.id, RunState.READY).provenance is None
-    assert told(store, run) == ["Pitwall itself went wrong here: OSError: no GPUs for this test"]
+    assert told(store, run) == ["Internal error in Pitwall: OSError: no GPUs for this test"]
 
 
-def test_a_stop_that_breaks_off_ends_the_run_and_says_so(
-    make_supervisor: Callable[..., Supervisor], store: DictStore
-) -> None:
+def test_interrupted_stop_ends_run_and_says_so(make_supervisor: Callable[..., Supervisor], store: DictStore) -> None:
     supervisor = make_supervisor(gpus=no_gpus)
     run = supervisor.launch(request_for())
     wait_for_state(store, run.id, RunState.READY)
     supervisor.stop(run.id)
     ended = wait_for_state(store, run.id, *FINAL)
-    assert ended.cause and ended.cause.endswith("Stopping it broke off: what is left of it is not known.")
+    assert ended.cause and ended.cause.endswith("Stopping it failed midway: what remains of it is unknown.")
     assert marked(run.id) == []
 
 
-def test_an_explanation_that_raises_leaves_the_plain_words(
-    make_supervisor: Callable[..., Supervisor], store: DictStore
-) -> None:
+def test_raising_explanation_leaves_plain_words(make_supervisor: Callable[..., Supervisor], store: DictStore) -> None:
     run = make_supervisor(explain_failure=broken).launch(request_for("exits"))
     assert wait_for_state(store, run.id, *FINAL).cause == "The server exited with code 3 before it was ready."
 
 
-def test_an_address_that_no_server_can_have_does_not_answer() -> None:
+def test_impossible_address_does_not_answer() -> None:
     assert not probe("http://127.0.0.1:9/\x7f").is_ready
     assert not accepts_connections(f"http://{'x' * 70}:9")

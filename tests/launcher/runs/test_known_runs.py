@@ -12,14 +12,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from collectors.imports.log_import import LogImporter, Wish
+from collectors.imports.log_import import ImportOptions, LogImporter
 from collectors.imports.result_import import ResultImporter
-from commands.naming import COLOR_COUNT, KnownRuns
+from commands.naming import COLOR_COUNT, RunNaming
 from domain import Config, Run, RunState, WorkloadSpec
 from launcher.runs.supervisor import Supervisor
 from settings import Settings
 from storage.store import Store
-from tests.imports.captured import captured
+from tests.collectors.imports.captured import captured
 from tests.launcher.servers import request_for
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -79,13 +79,15 @@ def attach(given: Asking) -> list[Run]:
 
 
 def log(given: Asking) -> list[Run]:
-    told = LogImporter(given.store, given.folder / "runs", lambda: NOW).take(LOG, Wish(LOG.name), lambda share: None)
+    told = LogImporter(given.store, given.folder / "runs", lambda: NOW).import_log(
+        LOG, ImportOptions(LOG.name), lambda share: None
+    )
     return given.store.runs_of(told.run_ids)
 
 
 def results(given: Asking) -> list[Run]:
     path = captured("llama-benchy/result.csv")
-    told = ResultImporter(given.store, lambda: NOW).take(path, Wish(path.name), lambda share: None)
+    told = ResultImporter(given.store, lambda: NOW).import_results(path, ImportOptions(path.name), lambda share: None)
     return given.store.runs_of(told.run_ids)
 
 
@@ -99,9 +101,7 @@ ACTIONS: dict[str, Callable[[Asking], list[Run]]] = {
 
 
 @pytest.mark.parametrize("name", ACTIONS)
-def test_an_action_reads_as_many_rows_among_more_runs(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_action_cost_is_constant_among_more_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = []
     for runs in (COLOR_COUNT, 5 * COLOR_COUNT):
         with asking(tmp_path / str(runs), runs) as given, monkeypatch.context() as patch:
@@ -111,12 +111,12 @@ def test_an_action_reads_as_many_rows_among_more_runs(
     assert rows[0] == rows[1] > 0
 
 
-def test_a_name_is_told_from_that_of_any_run_and_numbered_on(tmp_path: Path) -> None:
+def test_name_is_distinct_and_numbered_on(tmp_path: Path) -> None:
     with asking(tmp_path, 3 * COLOR_COUNT) as given:
         names = ("older 1 (2)", "older 1 (4)", "older 1x", "Older 1")
         for number, name in enumerate(names, start=500):
             given.store.save_run(ended(number).model_copy(update={"name": name}))
-        known = KnownRuns(given.store)
+        known = RunNaming(given.store)
         assert sorted(given.store.names_like(["older 1"])) == ["older 1", "older 1 (2)", "older 1 (4)"]
         assert known.choose_name(Config(), "older 1") == "older 1 (3)"
         known.add(ended(600).model_copy(update={"name": "older 1 (3)"}))
@@ -124,18 +124,18 @@ def test_a_name_is_told_from_that_of_any_run_and_numbered_on(tmp_path: Path) -> 
         assert known.choose_name(Config(), "new") == "new"
 
 
-def test_a_colour_is_told_from_those_of_live_runs_however_old_and_of_the_latest_seven(tmp_path: Path) -> None:
+def test_colour_differs_from_live_and_latest_runs(tmp_path: Path) -> None:
     with asking(tmp_path, 3 * COLOR_COUNT) as given:
-        assert KnownRuns(given.store).choose_color() == 0, "1 to 7 are the latest"
+        assert RunNaming(given.store).choose_color() == 0, "1 to 7 are the latest"
         given.store.save_run(ended(0, state=RunState.RUNNING))
-        known = KnownRuns(given.store)
+        known = RunNaming(given.store)
         assert [run.id for run in known.live] == ["run-00000"]
         assert known.choose_color() == 1, "all are taken, and the least recent of the latest gives its own"
         known.add(ended(700, color=7))
         assert known.choose_color() == 1, "the eighth of the latest is no more among them"
 
 
-def test_the_log_of_a_known_run_is_told_by_the_newest_of_those_that_have_it(tmp_path: Path) -> None:
+def test_known_log_belongs_to_its_newest_run(tmp_path: Path) -> None:
     with asking(tmp_path, 2) as given:
         for number in (5, 6):
             given.store.save_run(ended(number, log_path=str(LOG)))

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from domain import Config, Run, RunState, WorkloadSpec
-from launcher.checks.preflight import LaunchRefusedError
-from launcher.processes.process import load_directories, look_at
-from launcher.processes.workload_signals import Order
+from launcher.checks.launch_request import LaunchRefusedError
+from launcher.processes.process import load_directories, process_status
+from launcher.processes.workload_signals import LoadSignal
 from launcher.runs.supervisor import Supervisor
 from tests.launcher.runs.test_attached import Foreign, foreign
 from tests.launcher.runs.test_supervisor import FINAL
@@ -48,16 +48,14 @@ def loads_of(supervisor: Supervisor, run: Run) -> list[Path]:
 
 
 def ended_loads(supervisor: Supervisor, run: Run) -> list[Path]:
-    return [path for path in loads_of(supervisor, run) if look_at(path).state == "ended"]
+    return [path for path in loads_of(supervisor, run) if process_status(path).state == "ended"]
 
 
 def is_ready(supervisor: Supervisor, run: Run) -> bool:
     return any(one.id == run.id and one.state is RunState.READY for one in supervisor.live_runs())
 
 
-def test_an_attached_server_takes_one_load_after_the_other(
-    loading: Supervisor, store: DictStore, foreign: Foreign
-) -> None:
+def test_attached_server_takes_loads_in_turn(loading: Supervisor, store: DictStore, foreign: Foreign) -> None:
     run = attach(loading, store, foreign)
     for count in (1, 2, 3):
         loading.start_load(run.id, SHORT)
@@ -67,7 +65,7 @@ def test_an_attached_server_takes_one_load_after_the_other(
     assert foreign.process.poll() is None
 
 
-def test_a_launched_server_takes_further_loads_and_lives_on(loading: Supervisor, store: DictStore) -> None:
+def test_launched_server_takes_further_loads(loading: Supervisor, store: DictStore) -> None:
     run = loading.launch(request_for(workload=SHORT, stop_when_done=False))
     wait_for(lambda: store.states(run.id)[-2:] == [RunState.RUNNING, RunState.READY])
     loading.start_load(run.id, BROKEN)
@@ -78,57 +76,51 @@ def test_a_launched_server_takes_further_loads_and_lives_on(loading: Supervisor,
     assert wait_for_state(store, run.id, *FINAL).state is RunState.FINISHED
 
 
-def test_one_load_at_a_time_and_only_where_a_server_answers(
-    loading: Supervisor, store: DictStore, foreign: Foreign
-) -> None:
+def test_one_load_at_a_time_on_answering_servers(loading: Supervisor, store: DictStore, foreign: Foreign) -> None:
     run = attach(loading, store, foreign)
     loading.start_load(run.id, LONG)
-    with pytest.raises(LaunchRefusedError, match="A load is running on it"):
+    with pytest.raises(LaunchRefusedError, match="A load is already running on it"):
         loading.start_load(run.id, SHORT)
     loading.stop(run.id)
     wait_for_state(store, run.id, *FINAL)
-    with pytest.raises(LaunchRefusedError, match="does not run any more"):
+    with pytest.raises(LaunchRefusedError, match="is no longer running"):
         loading.start_load(run.id, SHORT)
 
 
-def test_the_end_of_the_watch_ends_the_load_and_leaves_the_server(
-    loading: Supervisor, store: DictStore, foreign: Foreign
-) -> None:
+def test_end_of_watch_ends_load_and_keeps_server(loading: Supervisor, store: DictStore, foreign: Foreign) -> None:
     run = attach(loading, store, foreign)
     loading.start_load(run.id, LONG)
     directory = loads_of(loading, run)[0]
-    wait_for(lambda: look_at(directory).state == "alive")
+    wait_for(lambda: process_status(directory).state == "alive")
     loading.stop(run.id)
     ended = wait_for_state(store, run.id, *FINAL)
     assert (ended.state, ended.note) == (RunState.FINISHED, "No longer watched.")
-    assert look_at(directory).state == "ended"
+    assert process_status(directory).state == "ended"
     assert foreign.process.poll() is None
 
 
-def test_a_load_on_an_attached_server_is_cancelled_alone(
-    loading: Supervisor, store: DictStore, foreign: Foreign
-) -> None:
+def test_load_on_attached_server_cancels_alone(loading: Supervisor, store: DictStore, foreign: Foreign) -> None:
     run = attach(loading, store, foreign)
     loading.start_load(run.id, LONG)
-    wait_for(lambda: look_at(loads_of(loading, run)[0]).state == "alive")
-    loading.steer_workload(run.id, Order.CANCEL)
+    wait_for(lambda: process_status(loads_of(loading, run)[0]).state == "alive")
+    loading.steer_workload(run.id, LoadSignal.CANCEL)
     wait_for(lambda: store.states(run.id)[-1] is RunState.READY)
     assert foreign.process.poll() is None
 
 
-def test_a_load_outlives_pitwall_and_is_taken_back(
+def test_load_outlives_pitwall_and_is_resumed(
     make_supervisor: Callable[..., Supervisor], store: DictStore, foreign: Foreign
 ) -> None:
     first = make_supervisor(prepare_workload=load_argv)
     run = attach(first, store, foreign)
     first.start_load(run.id, LONG)
     directory = loads_of(first, run)[0]
-    wait_for(lambda: look_at(directory).state == "alive")
+    wait_for(lambda: process_status(directory).state == "alive")
     first.close()
     second = make_supervisor(prepare_workload=load_argv, stop_grace_s=3.0)
-    with pytest.raises(LaunchRefusedError, match="A load is running on it"):
+    with pytest.raises(LaunchRefusedError, match="A load is already running on it"):
         second.start_load(run.id, SHORT)
-    second.steer_workload(run.id, Order.CANCEL)
+    second.steer_workload(run.id, LoadSignal.CANCEL)
     wait_for(lambda: store.states(run.id)[-1] is RunState.READY)
     second.start_load(run.id, SHORT)
     wait_for(lambda: store.states(run.id)[-2:] == [RunState.RUNNING, RunState.READY])
@@ -138,7 +130,7 @@ def said(run: Run) -> list[str]:
     return [(path / "workload.log").read_text().strip() for path in load_directories(Path(run.run_dir or ""))]
 
 
-def test_a_start_takes_all_the_loads_that_it_was_launched_with(loading: Supervisor, store: DictStore) -> None:
+def test_start_takes_all_its_launched_loads(loading: Supervisor, store: DictStore) -> None:
     """One that breaks leaves a server that the next one is put on; at the end the run has failed by it."""
     run = loading.launch(request_for(workload=SHORT, later_workloads=(SHORT, SHORT)))
     ended = wait_for_state(store, run.id, *FINAL)
@@ -151,7 +143,7 @@ def test_a_start_takes_all_the_loads_that_it_was_launched_with(loading: Supervis
     assert "exited with code 1" in (ended.cause or "") and "no memory" in (ended.cause or "")
 
 
-def test_a_server_that_stays_takes_them_and_then_further_ones(loading: Supervisor, store: DictStore) -> None:
+def test_staying_server_takes_further_loads(loading: Supervisor, store: DictStore) -> None:
     run = loading.launch(request_for(workload=SHORT, later_workloads=(SHORT,), stop_when_done=False))
     wait_for(lambda: store.states(run.id)[-2:] == [RunState.RUNNING, RunState.READY])
     assert said(run) == ["went through"] * 2

@@ -10,13 +10,13 @@ import pytest
 from demo.model import TINY
 from demo.presets import demo_configs
 from domain import Run, RunState
-from launcher.checks.preflight import LaunchRequest
+from launcher.checks.launch_request import LaunchRequest
 from launcher.runs.supervisor import Supervisor
 from settings import Settings
 from storage.store import Store
 from tests.launcher.servers import marked, wait_for_state
 from workloads import spec_for
-from workloads.process.job import Job
+from workloads.job import LoadJob
 from workloads.process.prepare import COMMAND_LINE
 from workloads.requests.records import read_records
 
@@ -25,7 +25,7 @@ FINAL = (RunState.FINISHED, RunState.FAILED)
 
 def workload_argv(run: Run, directory: Path) -> list[str]:
     assert run.workload
-    job = Job(
+    job = LoadJob(
         run_id=run.id,
         base_url=str(run.base_url),
         engine=run.config.engine,

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domain import WATCH, Run, RunState, WorkloadSpec
-from launcher.checks.preflight import LaunchRefusedError
+from launcher.checks.launch_request import LaunchRefusedError
 from launcher.processes.process import read_spec
 from launcher.runs.live_runs import UnknownRunError
-from launcher.runs.rounds import NO_LOAD, repeated, rounds
+from launcher.runs.rounds import NO_LOAD, repeat_requests, round_orders
 from launcher.runs.supervisor import Supervisor
 from tests.launcher.servers import DictStore, request_for, wait_for_state
 
@@ -33,56 +33,54 @@ def load_argv(run: Run, directory: Path) -> list[str]:
 
 
 @given(ARMS, st.integers(1, 20), SEEDS)
-def test_each_round_has_each_arm_once_and_every_second_one_turns_back(arms: int, repeats: int, seed: int) -> None:
-    order = rounds(arms, repeats, seed)
+def test_rounds_have_each_arm_and_alternate_order(arms: int, repeats: int, seed: int) -> None:
+    order = round_orders(arms, repeats, seed)
     assert len(order) == repeats
     assert all(sorted(one) == list(range(arms)) for one in order)
     assert all(back == there[::-1] for there, back in zip(order[::2], order[1::2], strict=False))
-    assert order == rounds(arms, repeats, seed)
+    assert order == round_orders(arms, repeats, seed)
 
 
 @given(ARMS, SEEDS)
-def test_no_arm_comes_earlier_than_another_over_all(arms: int, seed: int) -> None:
-    places = Counter((arm, at) for one in rounds(arms, 2 * arms, seed) for at, arm in enumerate(one))
+def test_no_arm_comes_earlier_overall(arms: int, seed: int) -> None:
+    places = Counter((arm, at) for one in round_orders(arms, 2 * arms, seed) for at, arm in enumerate(one))
     assert set(places.values()) == {2} and len(places) == arms * arms
-    even = rounds(arms, 4, seed)
+    even = round_orders(arms, 4, seed)
     assert len({sum(one.index(arm) for one in even) for arm in range(arms)}) == 1
 
 
 def test_another_seed_is_another_order() -> None:
-    assert len({tuple(rounds(5, 1, seed)[0]) for seed in range(50)}) > 20
+    assert len({tuple(round_orders(5, 1, seed)[0]) for seed in range(50)}) > 20
 
 
-def test_repeats_are_named_and_numbered_and_stop_their_server() -> None:
+def test_repeats_are_numbered_and_stop_servers() -> None:
     arms = [request_for(name=name, workload=LOAD, stop_when_done=False) for name in ("a", "b")]
-    made = repeated(arms, 3, seed=7)
+    made = repeat_requests(arms, 3, seed=7)
     assert [one.round for one in made] == [1, 1, 2, 2, 3, 3]
     assert {one.name for one in made} == {f"{arm} #{n}" for arm in "ab" for n in (1, 2, 3)}
     assert {(one.round_seed, one.stop_when_done) for one in made} == {(7, True)}
-    unnamed = repeated([replace(arms[0], name=None)], 2, seed=7)
+    unnamed = repeat_requests([replace(arms[0], name=None)], 2, seed=7)
     program = Path(sys.executable).name
     assert [one.name for one in unnamed] == [f"Server, {program} #1", f"Server, {program} #2"]
-    assert repeated(arms, 1, seed=7) == arms, "one each is no repeat"
+    assert repeat_requests(arms, 1, seed=7) == arms, "one each is no repeat"
 
 
 @pytest.mark.parametrize("times", [0, -1, 51])
-def test_a_number_of_repeats_that_is_none_is_refused(times: int) -> None:
+def test_invalid_number_of_repeats_is_refused(times: int) -> None:
     with pytest.raises(LaunchRefusedError, match=f"repeated 1 to 50 times, not {times}"):
-        repeated([request_for(workload=LOAD)], times, seed=7)
+        repeat_requests([request_for(workload=LOAD)], times, seed=7)
 
 
 @pytest.mark.parametrize("workload", [None, WATCH])
 def test_repeats_without_an_end_are_refused(workload: WorkloadSpec | None) -> None:
     with pytest.raises(LaunchRefusedError, match=NO_LOAD):
-        repeated([request_for(workload=workload)], 2, seed=7)
+        repeat_requests([request_for(workload=workload)], 2, seed=7)
 
 
-def test_a_batch_of_repeats_starts_a_server_each_one_after_the_other(
-    make_supervisor: Callable[..., Supervisor], store: DictStore
-) -> None:
+def test_repeat_batch_starts_servers_in_turn(make_supervisor: Callable[..., Supervisor], store: DictStore) -> None:
     supervisor = make_supervisor(prepare_workload=load_argv)
     arms = [request_for(name=name, workload=LOAD) for name in ("a", "b")]
-    made = supervisor.launch_batch(repeated(arms, 2, seed=3), one_after_the_other=True)
+    made = supervisor.launch_batch(repeat_requests(arms, 2, seed=3), one_after_the_other=True)
     ended = [wait_for_state(store, run.id, *FINAL) for run in made]
     assert [run.state for run in ended] == [RunState.FINISHED] * 4
     assert len({(run.pid, run.pid_birth_s) for run in ended}) == 4, "a server start each"
@@ -94,7 +92,7 @@ def test_a_batch_of_repeats_starts_a_server_each_one_after_the_other(
     assert [(run.round, run.round_seed) for run in by_start] == [(1, 3), (1, 3), (2, 3), (2, 3)]
 
 
-def test_a_run_that_has_ended_is_repeated_as_it_was(
+def test_ended_run_is_repeated_unchanged(
     make_supervisor: Callable[..., Supervisor], store: DictStore, tmp_path: Path
 ) -> None:
     supervisor = make_supervisor(prepare_workload=load_argv)
@@ -117,9 +115,7 @@ def test_a_run_that_has_ended_is_repeated_as_it_was(
         assert (run.batch_id, run.pid == was.pid) == (first.id, False)
 
 
-def test_a_run_that_goes_on_one_without_a_load_and_one_of_somebody_else_are_refused(
-    make_supervisor: Callable[..., Supervisor], store: DictStore
-) -> None:
+def test_unrepeatable_runs_are_refused(make_supervisor: Callable[..., Supervisor], store: DictStore) -> None:
     supervisor = make_supervisor(prepare_workload=load_argv)
     endless = supervisor.launch(request_for(name="endless", workload=LOAD))
     wait_for_state(store, endless.id, RunState.RUNNING)
@@ -143,7 +139,7 @@ def test_a_run_that_goes_on_one_without_a_load_and_one_of_somebody_else_are_refu
     assert supervisor.queued_runs() == []
 
 
-def test_a_secret_is_taken_from_the_environment_or_asked_for(
+def test_secret_from_environment_or_prompt(
     make_supervisor: Callable[..., Supervisor], store: DictStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("HF_TOKEN", raising=False)

@@ -31,7 +31,7 @@ def port_of_run(run: Run) -> int:
     return run.config.port
 
 
-def test_a_server_is_launched_becomes_ready_and_is_stopped(supervisor: Supervisor, store: DictStore) -> None:
+def test_server_is_launched_ready_and_stopped(supervisor: Supervisor, store: DictStore) -> None:
     run = supervisor.launch(request_for())
     ready = wait_for_state(store, run.id, RunState.READY)
     assert ready.pid and ready.pid_birth_s and ready.pid_started_at and ready.started_at and ready.ready_at
@@ -46,11 +46,11 @@ def test_a_server_is_launched_becomes_ready_and_is_stopped(supervisor: Superviso
     assert list(dict.fromkeys(told)) == [state.value for state in expected]
 
 
-def test_a_server_gets_the_users_limit_of_open_files_and_its_load_that_of_pitwall(
+def test_open_file_limits_of_server_and_load(
     make_supervisor: Callable[..., Supervisor], store: DictStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours = resource.getrlimit(resource.RLIMIT_NOFILE)
-    monkeypatch.setattr(open_files, "AT_START", ours[0] - 1)
+    monkeypatch.setattr(open_files, "LIMIT_AT_START", ours[0] - 1)
     supervisor = make_supervisor(prepare_workload=workload(600))
     run = supervisor.launch(request_for(workload=LOAD))
     ready = wait_for_state(store, run.id, RunState.RUNNING)
@@ -59,9 +59,7 @@ def test_a_server_gets_the_users_limit_of_open_files_and_its_load_that_of_pitwal
     assert load.rlimit(psutil.RLIMIT_NOFILE) == ours
 
 
-def test_a_server_that_exits_at_once_fails_with_its_code_and_the_tail_of_its_log(
-    supervisor: Supervisor, store: DictStore
-) -> None:
+def test_immediate_exit_has_code_and_log_tail(supervisor: Supervisor, store: DictStore) -> None:
     run = supervisor.launch(request_for("exits"))
     ended = wait_for_state(store, run.id, *FINAL)
     assert ended.state is RunState.FAILED and ended.exit_code == 3 and ended.exit_signal is None
@@ -76,16 +74,14 @@ def test_the_log_may_explain_a_failure_better(make_supervisor: Callable[..., Sup
     assert (ended.cause, ended.cause_line) == ("Out of memory.", "it all went wrong")
 
 
-def test_a_server_that_exits_with_0_before_it_is_ready_has_the_cause_that_its_log_gives(
-    make_supervisor: Callable[..., Supervisor], store: DictStore
-) -> None:
+def test_exit_0_before_ready_has_the_log_cause(make_supervisor: Callable[..., Supervisor], store: DictStore) -> None:
     said = "No such model.", "no such model"
     supervisor = make_supervisor(explain_failure=lambda run, exit_code: said if exit_code is None else None)
     ended = wait_for_state(store, supervisor.launch(request_for("exits-well")).id, *FINAL)
     assert (ended.state, ended.exit_code, ended.cause) == (RunState.FAILED, 0, said[0])
 
 
-def test_a_server_that_never_gets_ready_fails_and_names_its_phase(supervisor: Supervisor, store: DictStore) -> None:
+def test_never_ready_server_fails_with_its_phase(supervisor: Supervisor, store: DictStore) -> None:
     run = supervisor.launch(request_for("never-ready", ready_timeout_s=3.0))
     wait_for_state(store, run.id, RunState.STARTING)
     supervisor.set_phase(run.id, "loading weights 34 %")
@@ -110,7 +106,7 @@ def test_nothing_is_left_of_a_server_that_resists(
     assert any("SIGKILL" in action for action in store.events[-1].data["actions"])
 
 
-def test_a_descendant_without_marker_and_parent_is_found(supervisor: Supervisor, store: DictStore) -> None:
+def test_unmarked_orphan_descendant_is_found(supervisor: Supervisor, store: DictStore) -> None:
     run = supervisor.launch(request_for("hides"))
     wait_for_state(store, run.id, RunState.READY)
     word = f"hidden-{port_of_run(run)}"
@@ -131,9 +127,7 @@ def test_a_server_that_dies_is_noticed(supervisor: Supervisor, store: DictStore,
     assert (ended.cause or ended.note) in ("The server exited with code 1.", "The server ended by itself.")
 
 
-def test_a_server_that_exits_with_0_has_failed_where_its_log_says_that_its_engine_died(
-    make_supervisor: Callable[..., Supervisor], store: DictStore
-) -> None:
+def test_exit_0_with_dead_engine_is_failure(make_supervisor: Callable[..., Supervisor], store: DictStore) -> None:
     said = "The engine core died.", "engine core exited unexpectedly"
     supervisor = make_supervisor(explain_failure=lambda run, exit_code: said if exit_code == 0 else None)
     run = supervisor.launch(request_for("leaves"))
@@ -154,9 +148,7 @@ def test_killed_by_the_kernel_is_said_so(supervisor: Supervisor, store: DictStor
 
 
 # --- workload -------------------------------------------------------------------------------------------------------
-def test_a_workload_runs_and_its_end_stops_the_server(
-    make_supervisor: Callable[..., Supervisor], store: DictStore
-) -> None:
+def test_end_of_workload_stops_the_server(make_supervisor: Callable[..., Supervisor], store: DictStore) -> None:
     supervisor = make_supervisor(prepare_workload=workload(0.5))
     run = supervisor.launch(request_for(workload=LOAD))
     ended = wait_for_state(store, run.id, *FINAL)
@@ -188,9 +180,7 @@ def test_stop_ends_the_workload_too(make_supervisor: Callable[..., Supervisor], 
 
 
 # --- the queue ------------------------------------------------------------------------------------------------------
-def test_the_queue_goes_one_by_one_past_failures_and_cancelled_runs(
-    make_supervisor: Callable[..., Supervisor], store: DictStore
-) -> None:
+def test_queue_passes_failed_and_cancelled_runs(make_supervisor: Callable[..., Supervisor], store: DictStore) -> None:
     supervisor = make_supervisor(prepare_workload=workload(0.3))
     kinds = ["plain", "exits", "plain", "plain"]
     runs = supervisor.launch_batch([request_for(kind, workload=LOAD) for kind in kinds], one_after_the_other=True)
@@ -217,9 +207,7 @@ def test_a_batch_at_once_runs_side_by_side(supervisor: Supervisor, store: DictSt
 
 
 # --- what a sudden end leaves half done (set up by hand: the moments are too short to hit) ----------------------------
-def test_a_start_that_was_announced_and_not_made_is_made_by_the_next_pitwall(
-    make_supervisor: Callable[..., Supervisor], store: DictStore
-) -> None:
+def test_next_pitwall_makes_the_announced_start(make_supervisor: Callable[..., Supervisor], store: DictStore) -> None:
     first = make_supervisor()
     first.close()
     run = first.launch(request_for())
@@ -228,9 +216,7 @@ def test_a_start_that_was_announced_and_not_made_is_made_by_the_next_pitwall(
     assert wait_for_state(store, run.id, RunState.READY, *FINAL).state is RunState.READY
 
 
-def test_a_workload_that_was_announced_and_not_started_is_started_by_the_next_pitwall(
-    make_supervisor: Callable[..., Supervisor], store: DictStore
-) -> None:
+def test_next_pitwall_starts_announced_workload(make_supervisor: Callable[..., Supervisor], store: DictStore) -> None:
     first = make_supervisor(prepare_workload=workload(0.1))
     run = first.launch(request_for(workload=LOAD.model_copy(update={"name": "watch"})))
     ready = wait_for_state(store, run.id, RunState.READY)
@@ -253,7 +239,7 @@ def test_a_run_directory_that_is_gone_is_told(make_supervisor: Callable[..., Sup
     assert ended.cause and ended.cause.startswith("The server could not be started: No such file or directory (")
 
 
-def test_a_server_whose_directory_was_deleted_is_still_ours_to_stop(supervisor: Supervisor, store: DictStore) -> None:
+def test_server_without_directory_can_be_stopped(supervisor: Supervisor, store: DictStore) -> None:
     run = supervisor.launch(request_for())
     wait_for_state(store, run.id, RunState.READY)
     assert run.run_dir

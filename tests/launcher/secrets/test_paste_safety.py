@@ -110,7 +110,7 @@ def test_a_long_paste_is_answered(number: int, unit: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", UNITS)
-def test_a_long_paste_is_answered_behind_every_beginning(unit: str) -> None:
+def test_long_paste_is_answered_after_any_prefix(unit: str) -> None:
     with cpu_limit(30):
         for start in STARTS:
             explain(start + unit * (200_000 // len(unit)))

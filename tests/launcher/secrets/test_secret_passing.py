@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from domain import Config, RunState
-from launcher.checks.preflight import LaunchRefusedError, LaunchRequest
+from launcher.checks.launch_request import LaunchRefusedError, LaunchRequest
 from launcher.runs.supervisor import Supervisor
 from tests.launcher.servers import DictStore, server_argv, wait_for_state
 from tests.ports import free_ports
@@ -18,9 +18,7 @@ from tests.ports import free_ports
 FINAL = (RunState.FINISHED, RunState.FAILED)
 
 
-def test_a_secret_reaches_the_server_and_nothing_that_is_kept(
-    supervisor: Supervisor, store: DictStore, tmp_path: Path
-) -> None:
+def test_secret_reaches_the_server_and_no_storage(supervisor: Supervisor, store: DictStore, tmp_path: Path) -> None:
     script = "import os, sys; print(len(os.environ['HF_TOKEN']), len(sys.argv[2]), 'PITWALL_SECRET' in str(os.environ))"
     argv = (sys.executable, "-c", script, "--api-key", "s3cr3t-in-argv")
     config = Config(argv=argv, env={"HF_TOKEN": "s3cr3t-in-env"}, port=9)
@@ -32,9 +30,7 @@ def test_a_secret_reaches_the_server_and_nothing_that_is_kept(
     assert run.config.argv[-1] == "<secret>" and run.config.env == {"HF_TOKEN": "<secret>"}
 
 
-def test_secrets_outlive_pitwall_in_the_memory_of_the_shim(
-    make_supervisor: Callable[..., Supervisor], store: DictStore
-) -> None:
+def test_secrets_outlive_pitwall_in_shim_memory(make_supervisor: Callable[..., Supervisor], store: DictStore) -> None:
     first = make_supervisor()
     port = free_ports(1)[0]
     config = Config(argv=(*server_argv(port), "--api-key", "s3cr3t"), port=port)
@@ -45,21 +41,17 @@ def test_secrets_outlive_pitwall_in_the_memory_of_the_shim(
     assert make_supervisor().api_key(run.id) == "s3cr3t"
 
 
-def test_a_queued_run_whose_secret_is_gone_fails_and_says_so(
-    make_supervisor: Callable[..., Supervisor], store: DictStore
-) -> None:
+def test_queued_run_without_its_secret_fails(make_supervisor: Callable[..., Supervisor], store: DictStore) -> None:
     first = make_supervisor()
     first.close()  # so that it stays queued
     run = first.launch(LaunchRequest(Config(argv=("true", "--api-key", "s3cr3t"), port=9)))
     assert store.run(run.id).state is RunState.QUEUED
     make_supervisor()
     ended = wait_for_state(store, run.id, *FINAL)
-    assert ended.cause == "The secret '--api-key' was not kept over Pitwall's restart: launch again."
+    assert ended.cause == "The secret '--api-key' was lost when Pitwall restarted: launch again."
 
 
-def test_a_server_gets_every_secret_in_its_place_and_pitwall_keeps_none(
-    supervisor: Supervisor, store: DictStore, tmp_path: Path
-) -> None:
+def test_server_gets_secrets_pitwall_keeps_none(supervisor: Supervisor, store: DictStore, tmp_path: Path) -> None:
     words = ("--api-key", "K1-s3cr3t", "K2-s3cr3t", "--db", "https://u:s3cr3t-pass@h/x", "--h", "Bearer s3cr3t-bearer")
     script = "import os, sys; print(ascii([*sys.argv[1:], os.environ['DB']])[::-1])"
     env = {"DB": "postgres://u:s3cr3t-db@h"}
@@ -73,12 +65,12 @@ def test_a_server_gets_every_secret_in_its_place_and_pitwall_keeps_none(
     assert run.config.argv[3:] == masked and run.config.env == {"DB": "postgres://u:<secret>@h"}
 
 
-def test_a_server_never_starts_with_the_text_that_stands_for_a_secret(
+def test_server_never_starts_with_a_placeholder(
     make_supervisor: Callable[..., Supervisor], store: DictStore, tmp_path: Path
 ) -> None:
     refused = LaunchRequest(Config(argv=("true", "--db", "https://u:<secret>@h"), port=9))
     first = make_supervisor()
-    with pytest.raises(LaunchRefusedError, match="'--db https://u:<secret>@h' is a secret that Pitwall does not keep"):
+    with pytest.raises(LaunchRefusedError, match="does not store the secret '--db https://u:<secret>@h'"):
         first.launch(refused)
     first.close()  # so that the next one stays queued
     run = first.launch(LaunchRequest(Config(argv=("true", "--db", "https://u:s3cr3t-1@h"), port=9)))
@@ -88,6 +80,6 @@ def test_a_server_never_starts_with_the_text_that_stands_for_a_secret(
     make_supervisor()
     ended = wait_for_state(store, run.id, *FINAL)
     assert ended.cause == (
-        "It was not started: the value of '--db https://u:<secret>@h' is a secret that was not given: "
-        "launch again, and give it."
+        "It was not started: the value of '--db https://u:<secret>@h' is a secret that was not entered. "
+        "Launch again and enter it."
     )

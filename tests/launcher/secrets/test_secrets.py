@@ -50,7 +50,7 @@ def test_innocent_flags(flag: str) -> None:
         ["env", f"HF_TOKEN={SECRET}", "vllm"],
     ],
 )
-def test_argv_is_masked_and_nothing_else_is_touched(argv: list[str]) -> None:
+def test_argv_is_masked_and_nothing_else(argv: list[str]) -> None:
     masked = mask_argv(argv)
     assert not any(SECRET in word for word in masked)
     assert any(MASK in word for word in masked)
@@ -79,7 +79,7 @@ def test_references_and_innocent_words_stay() -> None:
     }
 
 
-def test_text_is_masked_by_value_by_name_and_by_shape() -> None:
+def test_text_is_masked_by_value_name_and_shape() -> None:
     assert SECRET not in mask_text(f"using {SECRET} now", [SECRET])
     assert SECRET not in mask_text(f"non-default args: {{'api_key': ['{SECRET}'], 'port': 8000}}")
     assert "hf_" not in mask_text("login with hf_abcdefghijklmnopqrstuv failed")
@@ -88,7 +88,7 @@ def test_text_is_masked_by_value_by_name_and_by_shape() -> None:
     assert mask_text(innocent, ["a"]) == innocent
 
 
-def test_command_lines_urls_and_json_are_masked_in_text() -> None:
+def test_secrets_masked_in_commands_urls_json() -> None:
     assert mask_text(f"argv: serve m --api-key {SECRET} --port 1") == f"argv: serve m --api-key {MASK} --port 1"
     assert mask_text(f"GET https://user:{SECRET}@host/x") == f"GET https://user:{MASK}@host/x"
     stated = {"api_key": [SECRET], "hf_token": None, "args": [f"X-API-Key: {SECRET}"], "eos_token": "</s>", "port": 1}
@@ -100,7 +100,7 @@ def completed(argv: list[str], given: dict[str, str]) -> list[str]:
     return complete_argv(hidden.argv, hidden.secrets)
 
 
-def test_hidden_secrets_are_completed_by_the_shim_alone() -> None:
+def test_only_the_shim_completes_hidden_secrets() -> None:
     argv = ["vllm", "serve", "m", "--api-key", "literal", "-e", "HF_TOKEN=$MINE", "--hf-token", "${NONE:-spare}"]
     hidden = hide_secrets(argv, {}, {"MINE": "mine"}, {})
     assert not any(word in " ".join(hidden.argv) for word in ("literal", "mine", "spare"))
@@ -109,7 +109,7 @@ def test_hidden_secrets_are_completed_by_the_shim_alone() -> None:
     assert completed(["vllm", "--api-key", MASK], {"--api-key": "given"}) == ["vllm", "--api-key", "given"]
 
 
-def test_missing_secrets_and_the_api_key_are_known_by_their_place() -> None:
+def test_missing_secrets_and_api_key_by_place() -> None:
     argv, env = ["vllm", "--api-key", MASK], {"HF_TOKEN": MASK, "A": "b"}
     config = Config(argv=tuple(argv), env=env)
     assert missing_secrets(config, {}) == ["--api-key", "HF_TOKEN"]

@@ -127,7 +127,7 @@ def fill_but(free_bytes: int, ballast: Path) -> None:
     os.truncate(ballast, ballast.stat().st_size - free_bytes)
 
 
-def test_a_full_disk_is_told_and_nothing_is_lost_or_doubled(small_disk: Path) -> None:
+def test_full_disk_loses_and_doubles_nothing(small_disk: Path) -> None:
     store = Store.open(Settings(data_dir=small_disk / "data"))
     noise = [Event("r1", NOW, "state", f"{i}:{os.urandom(500).hex()}") for i in range(60_000)]
     futures = []
@@ -155,7 +155,7 @@ def test_a_full_disk_is_told_and_nothing_is_lost_or_doubled(small_disk: Path) ->
     store.close()
 
 
-def test_closing_on_a_full_disk_says_what_was_not_stored(small_disk: Path) -> None:
+def test_closing_on_full_disk_lists_unstored_rows(small_disk: Path) -> None:
     store = Store.open(Settings(data_dir=small_disk / "data"))
     fill_but(1_000_000, small_disk / "ballast")
     rows = tuple(Event("r1", NOW, "state", os.urandom(500).hex()) for i in range(12_000))
@@ -166,9 +166,7 @@ def test_closing_on_a_full_disk_says_what_was_not_stored(small_disk: Path) -> No
         future.result(timeout=5)
 
 
-def test_what_became_of_runs_is_taken_at_once_where_bulk_must_wait(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_run_outcomes_are_stored_before_bulk(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A fake stands in for a disk that stays full while a whole queue fills."""
     whole, room = store._database.transaction, threading.Event()
 
@@ -208,9 +206,7 @@ def test_what_became_of_runs_is_taken_at_once_where_bulk_must_wait(
 
 
 @pytest.mark.parametrize("reaches_the_disk", [True, False])
-def test_a_commit_with_an_unclear_outcome_is_stored_once(
-    store: Store, monkeypatch: pytest.MonkeyPatch, reaches_the_disk: bool
-) -> None:
+def test_unclear_commit_is_stored_once(store: Store, monkeypatch: pytest.MonkeyPatch, reaches_the_disk: bool) -> None:
     """A fake stands in for a fatal error in the middle of a commit, which cannot be had on demand."""
     whole, failures = store._database.transaction, [duckdb.FatalException("pretended: the database was given up")]
 
@@ -231,7 +227,7 @@ def test_a_commit_with_an_unclear_outcome_is_stored_once(
     assert store.health().ok
 
 
-def test_leftovers_of_a_killed_publishing_do_not_get_into_the_next_one(settings: Settings) -> None:
+def test_killed_publishing_leftovers_are_dropped(settings: Settings) -> None:
     """A log of the draft, as a kill between writing and renaming leaves it."""
     store = Store.open(settings)
     store.write(Batch((Event("r1", NOW, "state", "mine"),))).result()
@@ -253,13 +249,13 @@ def test_leftovers_of_a_killed_publishing_do_not_get_into_the_next_one(settings:
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_listener_that_fails_ends_the_writer_and_the_store_says_so(store: Store) -> None:
+def test_failing_listener_ends_the_writer(store: Store) -> None:
     def fail(_run_ids: frozenset[str]) -> None:
         raise RuntimeError("a bug of ours")
 
     store.on_commit(fail)
     store.write(Batch((Event("r1", NOW, "state", "kept"),))).result()
     wait_until(lambda: not store.health().ok)
-    assert "ended by an error of ours" in str(store.health().detail)
+    assert "ended by an internal error" in str(store.health().detail)
     with pytest.raises(StoreError, match="closed"):
         store.write(Batch((Event("r1", NOW, "state", "refused"),)))

@@ -24,8 +24,8 @@ from samples import Batch, Event
 from settings import Settings
 from storage.files import damage
 from storage.files.damage import DamagedStoreError
-from storage.files.lost import Recorded, look_deeply
-from storage.files.repair import repair
+from storage.files.lost_files import FileRecord, check_content
+from storage.repair import repair_store
 from storage.store import Store
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -61,20 +61,20 @@ def counts(store: Store) -> dict[str, int]:
 
 DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "missing": (lambda path: path.unlink(), "the file is missing"),
-    "cut": (lambda path: os.truncate(path, path.stat().st_size // 2), "not a whole Parquet file"),
-    "garbage": (lambda path: path.write_bytes(os.urandom(500)), "not a whole Parquet file"),
-    "empty": (lambda path: path.write_bytes(b""), "its 0 bytes are not a whole Parquet file"),
+    "cut": (lambda path: os.truncate(path, path.stat().st_size // 2), "not a complete Parquet file"),
+    "garbage": (lambda path: path.write_bytes(os.urandom(500)), "not a complete Parquet file"),
+    "empty": (lambda path: path.write_bytes(b""), "its 0 bytes are not a complete Parquet file"),
 }
 
 
 @pytest.mark.parametrize("damage", list(DAMAGE))
-def test_a_lost_file_costs_its_own_rows_alone_and_is_named(sealed: Settings, damage: str) -> None:
+def test_lost_file_costs_own_rows_and_is_named(sealed: Settings, damage: str) -> None:
     spoil, words = DAMAGE[damage]
     spoil(file_of(sealed, "r1"))
     store = Store.open(sealed)
     try:
         assert counts(store) == {"r2": 20}
-        (lost,) = list(store.health().lost)
+        (lost,) = list(store.health().lost_files)
         assert (lost.run_id, lost.table_name, lost.rows) == ("r1", "events", 20) and words in lost.reason
         store.write(Batch((Event("r1", NOW, "state", "later"),))).result()
         assert counts(store) == {"r1": 1, "r2": 20}, "it is written on"
@@ -82,13 +82,13 @@ def test_a_lost_file_costs_its_own_rows_alone_and_is_named(sealed: Settings, dam
         store.close()
 
 
-def test_a_file_that_goes_while_pitwall_runs_is_left_out_too(sealed: Settings) -> None:
+def test_file_lost_at_runtime_is_left_out(sealed: Settings) -> None:
     store = Store.open(sealed)
     try:
         assert counts(store) == {"r1": 20, "r2": 20}
         file_of(sealed, "r2").unlink()
         assert counts(store) == {"r1": 20}
-        assert [one.run_id for one in list(store.health().lost)] == ["r2"]
+        assert [one.run_id for one in list(store.health().lost_files)] == ["r2"]
         store.publish()
     finally:
         store.close()
@@ -99,12 +99,12 @@ def test_a_file_that_comes_back_is_read_again(sealed: Settings, tmp_path: Path) 
     Store.open(sealed).close()
     away.rename(file_of(sealed, "r1"))
     store = Store.open(sealed)
-    assert (counts(store), list(store.health().lost)) == ({"r1": 20, "r2": 20}, [])
+    assert (counts(store), list(store.health().lost_files)) == ({"r1": 20, "r2": 20}, [])
     store.close()
 
 
 @pytest.mark.publishes
-def test_check_and_backup_go_on_without_the_lost_file(
+def test_check_and_backup_continue_without_file(
     sealed: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PITWALL_DATA", str(sealed.data_dir))
@@ -117,18 +117,18 @@ def test_check_and_backup_go_on_without_the_lost_file(
     assert main(["restore", str(tmp_path / "b.zip")]) == 0
 
 
-def test_a_deep_look_finds_what_the_ends_of_a_file_do_not_show(sealed: Settings) -> None:
+def test_deep_look_finds_damage_within_a_file(sealed: Settings) -> None:
     path = file_of(sealed, "r1")
     content = bytearray(path.read_bytes())
     content[4:60] = os.urandom(56)
     path.write_bytes(content)
     Store.open(sealed).close()
-    found = repair(sealed, NOW)
-    assert [one.run_id for one in found.lost] == ["r1"] and found.set_aside is None
+    found = repair_store(sealed, NOW)
+    assert [one.run_id for one in found.lost_files] == ["r1"] and found.set_aside is None
 
 
 @pytest.mark.parametrize("at", [40, 200])
-def test_a_file_that_is_broken_inside_is_left_out_once_a_question_meets_it(sealed: Settings, at: int) -> None:
+def test_broken_file_is_left_out_after_a_query(sealed: Settings, at: int) -> None:
     path = file_of(sealed, "r1")
     content = bytearray(path.read_bytes())
     content[at : at + 60] = bytes(255 - one for one in content[at : at + 60])
@@ -136,33 +136,31 @@ def test_a_file_that_is_broken_inside_is_left_out_once_a_question_meets_it(seale
     store = Store.open(sealed)
     try:
         assert store.query("FROM events ORDER BY ALL").num_rows == 20, "those of the other run"
-        assert [one.run_id for one in store.health().lost] == ["r1"]
+        assert [one.run_id for one in store.health().lost_files] == ["r1"]
         store.write(Batch((Event("r1", NOW, "state", "later"),))).result()
         assert counts(store) == {"r1": 1, "r2": 20}
     finally:
         store.close()
 
 
-def test_two_questions_that_meet_a_broken_file_at_once_are_both_answered(
-    sealed: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_queries_on_a_broken_file_both_answer(sealed: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     path = file_of(sealed, "r1")
     content = bytearray(path.read_bytes())
     content[40:100] = bytes(255 - one for one in content[40:100])
     path.write_bytes(content)
     store = Store.open(sealed)
-    sealer, have_met, look_after = store._sealer, threading.Barrier(2), store._sealer.look_after
+    sealer, have_met, look_after = store._sealer, threading.Barrier(2), store._sealer.handle_read_failure
 
     def together(failure: duckdb.Error) -> None:
         have_met.wait(60)
         look_after(failure)
 
-    def slowly(file: Recorded) -> str | None:
+    def slowly(file: FileRecord) -> str | None:
         time.sleep(0.3)
-        return look_deeply(file)
+        return check_content(file)
 
-    monkeypatch.setattr(sealer, "look_after", together)
-    monkeypatch.setattr("storage.files.seal.look_deeply", slowly)
+    monkeypatch.setattr(sealer, "handle_read_failure", together)
+    monkeypatch.setattr("storage.files.seal.check_content", slowly)
     try:
         with ThreadPoolExecutor() as pool:
             asked = [pool.submit(store.query, "FROM events ORDER BY ALL") for _ in range(2)]
@@ -185,43 +183,37 @@ def silently_changed(path: Path) -> bytes:
     raise AssertionError("every change shows itself")
 
 
-def test_a_file_that_decodes_to_something_else_is_found_by_its_checksum(
-    sealed: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wrong_content_is_found_by_checksum(sealed: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store.open(sealed)
     try:
         assert not store._sealer.compare_checksums()
         path = file_of(sealed, "r1")
         path.write_bytes(silently_changed(path))
-        assert counts(store)["r2"] == 20 and not store.health().lost, "nobody sees it"
+        assert counts(store)["r2"] == 20 and not store.health().lost_files, "nobody sees it"
         assert not store._sealer.compare_checksums(), "once a day"
         monkeypatch.setattr("storage.files.checksums.ROUND_S", 0.0)
         monkeypatch.setattr("storage.files.checksums.BYTES_A_TURN", 1)
-        store._sealer._checksums._next_from_s = 0.0
+        store._sealer._checksums._next_round_s = 0.0
         assert [store._sealer.compare_checksums() for _ in range(3)] == [True, False, False], "one file at a time"
-        (lost,) = store.health().lost
+        (lost,) = store.health().lost_files
         assert lost.run_id == "r1" and lost.reason.startswith("the file is damaged: ")
         assert counts(store) == {"r2": 20}
     finally:
         store.close()
 
 
-def test_a_copy_that_goes_while_the_way_out_is_looked_for_is_no_copy(
-    sealed: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_copy_lost_during_fallback_is_no_copy(sealed: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     def counted(path: Path) -> int:
         path.unlink(missing_ok=True)
         return 7
 
     monkeypatch.setattr(damage, "count_published", counted)
-    assert damage.way_out(sealed) == damage.NO_COPY
+    assert damage.repair_advice(sealed) == damage.NO_COPY
 
 
-def test_what_is_wrong_with_a_question_costs_no_reading_of_files(
-    sealed: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_invalid_query_reads_no_files(sealed: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store.open(sealed)
-    monkeypatch.setattr("storage.files.seal.note_lost_files", None)
+    monkeypatch.setattr("storage.files.seal.record_lost_files", None)
     try:
         with pytest.raises(duckdb.BinderException):
             store.query("SELECT nothing FROM events")
@@ -271,7 +263,7 @@ STORE_DAMAGE: dict[str, Callable[[Path, Path], object]] = {
 
 
 @pytest.mark.parametrize("damage", list(STORE_DAMAGE))
-def test_a_damaged_store_is_one_sentence_and_repair_has_every_published_row(
+def test_repair_recovers_all_published_rows(
     damage: str, killed: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     STORE_DAMAGE[damage](killed.store_path, killed.store_path.with_name("store.duckdb.wal"))
@@ -281,7 +273,7 @@ def test_a_damaged_store_is_one_sentence_and_repair_has_every_published_row(
     monkeypatch.setenv("PITWALL_DATA", str(killed.data_dir))
     assert main(["check", "--repair"]) == 0
     said = capsys.readouterr().out
-    assert "The store was made anew from the published copy: 1,2" in said
+    assert "The store was rebuilt from the published copy: 1,2" in said
     assert list((killed.data_dir / "set-aside").rglob("store.duckdb")), "nothing is deleted"
     store = Store.open(killed)
     assert counts(store) == {"r1": 1200}
@@ -292,7 +284,7 @@ def test_a_damaged_store_is_one_sentence_and_repair_has_every_published_row(
 
 
 @pytest.mark.publishes
-def test_a_damaged_block_is_told_before_anything_is_written(tmp_path: Path) -> None:
+def test_damaged_block_is_reported_before_a_write(tmp_path: Path) -> None:
     """DuckDB opens such a file, and counts its rows, as if nothing were wrong."""
     settings = Settings(data_dir=tmp_path / "data")
     store = Store.open(settings)
@@ -314,7 +306,7 @@ def test_without_a_copy_a_backup_is_named(killed: Settings) -> None:
         Store.open(killed)
 
 
-def test_a_store_of_a_newer_pitwall_is_not_repaired_away(
+def test_newer_store_is_not_repaired_away(
     sealed: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with duckdb.connect(str(sealed.store_path)) as newer:

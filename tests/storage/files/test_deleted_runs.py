@@ -15,9 +15,9 @@ from load_records import Load
 from redaction import mask_text
 from samples import Batch, Event, HostSample
 from settings import Settings
-from storage.ask.note_queries import notes
 from storage.files.disk_use import disk_use
 from storage.published_query import count_views, published_query
+from storage.queries.note_queries import notes
 from storage.store import Store
 from storage.transfer.archive import ArchiveError
 from storage.transfer.bundle import export_runs
@@ -84,17 +84,17 @@ def audited(store: Store) -> list[tuple[str, str | None]]:
     return [(entry.action, entry.run_id) for entry in reversed(store.audit(20))]
 
 
-def test_it_is_hidden_at_once_and_comes_back_as_it_was(store: Store, settings: Settings, clock: Clock) -> None:
+def test_deleted_run_is_hidden_and_restorable(store: Store, settings: Settings, clock: Clock) -> None:
     run = seed(store, settings, "r1")
     before = rows_of(store, "r1")
     assert store.bin.delete(["r1"], "operator") == {}
     assert store.run("r1") is None and store.runs() == [] and store.runs_of_source("sha of r1") == []
-    (waits,) = store.bin.waiting()
+    (waits,) = store.bin.restorable()
     assert waits.run == run and waits.goes_at == clock.now + DAY
     clock.now += DAY - timedelta(seconds=1)
     assert store.purge() == 0
-    assert store.bin.bring_back(["r1"], "operator") == 1
-    assert store.run("r1") == run and rows_of(store, "r1") == before and store.bin.waiting() == []
+    assert store.bin.restore(["r1"], "operator") == 1
+    assert store.run("r1") == run and rows_of(store, "r1") == before and store.bin.restorable() == []
     assert audited(store) == [("delete", "r1"), ("bring back", "r1")]
 
 
@@ -123,7 +123,7 @@ def age_all(settings: Settings) -> None:
         os.utime(path, (0, 0))
 
 
-def test_its_parquet_files_go_and_those_of_others_stay(store: Store, settings: Settings, clock: Clock) -> None:
+def test_own_parquet_files_go_and_others_stay(store: Store, settings: Settings, clock: Clock) -> None:
     for run_id in ("r1", "r2"):
         seed(store, settings, run_id)
     store.seal()
@@ -140,7 +140,7 @@ def test_its_parquet_files_go_and_those_of_others_stay(store: Store, settings: S
 def test_it_is_cut_out_of_files_that_it_shares(
     store: Store, settings: Settings, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("storage.files.merge.LEAST_FILES", 2)
+    monkeypatch.setattr("storage.files.merge.MIN_FILES", 2)
     for run_id in ("r1", "r2", "r3"):
         seed(store, settings, run_id)
     before = rows_of(store, "r3")
@@ -194,9 +194,7 @@ def test_what_is_referred_to_or_live_is_kept(store: Store, settings: Settings, c
     assert store.bin.delete(["shared"], "operator") == {}
 
 
-def test_the_rule_is_off_until_set_and_leaves_alone_what_matters(
-    store: Store, settings: Settings, clock: Clock
-) -> None:
+def test_deletion_rule_is_off_and_spares_runs(store: Store, settings: Settings, clock: Clock) -> None:
     for run_id in ("old", "starred", "shared", "evidence"):
         seed(store, settings, run_id)
     adopt(store, "evidence", clock)
@@ -210,28 +208,26 @@ def test_the_rule_is_off_until_set_and_leaves_alone_what_matters(
     assert store.bin.keep_days() is None and store.bin.apply_rule() == 0 and len(store.runs()) == 6
     store.bin.set_keep_days(30, "operator")
     assert store.bin.outdated(30) == {"old": "name of old"}
-    assert store.bin.apply_rule() == 1 and [one.run.id for one in store.bin.waiting()] == ["old"]
-    assert store.bin.waiting()[0].role == "retention rule"
+    assert store.bin.apply_rule() == 1 and [one.run.id for one in store.bin.restorable()] == ["old"]
+    assert store.bin.restorable()[0].role == "retention rule"
     store.bin.set_keep_days(None, "operator")
     assert store.bin.keep_days() is None
     with pytest.raises(ValueError, match="one day"):
         store.bin.set_keep_days(0, "operator")
 
 
-def test_a_deleted_run_is_not_imported_beside_itself(store: Store, settings: Settings, tmp_path: Path) -> None:
+def test_deleted_run_is_not_imported_twice(store: Store, settings: Settings, tmp_path: Path) -> None:
     seed(store, settings, "r1")
     export_runs(store.query, ["r1"], tmp_path / "a.zip", NOW, mask_text)
     store.bin.delete(["r1"], "operator")
     with pytest.raises(ArchiveError, match="was deleted here"):
         import_bundle(store, settings, tmp_path / "a.zip")
-    store.bin.bring_back(["r1"], "operator")
-    assert "nothing in it is new" in import_bundle(store, settings, tmp_path / "a.zip").text
+    store.bin.restore(["r1"], "operator")
+    assert "only runs that are already present" in import_bundle(store, settings, tmp_path / "a.zip").text
 
 
-def test_disk_use_is_the_folder_and_the_share_of_files(
-    store: Store, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("storage.files.merge.LEAST_FILES", 2)
+def test_disk_use_is_folder_plus_file_share(store: Store, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("storage.files.merge.MIN_FILES", 2)
     for run_id in ("r1", "r2"):
         seed(store, settings, run_id)
     store.seal()

@@ -61,7 +61,7 @@ def as_it_stands(settings: Settings) -> list[tuple[object, ...]]:
         ).fetchall()
 
 
-def test_a_column_that_came_with_a_migration_is_in_its_view(settings: Settings, tmp_path: Path) -> None:
+def test_migrated_column_is_in_its_view(settings: Settings, tmp_path: Path) -> None:
     folder = tmp_path / "migrations"
     shutil.copytree(HERE / "migrations", folder)
     (folder / "0999_later.sql").write_text("ALTER TABLE raw.events ADD COLUMN severity VARCHAR")

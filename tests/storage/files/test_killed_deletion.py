@@ -19,7 +19,7 @@ CHILD = """
 import os, signal, sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-import storage.files.deleted as deleted
+import storage.files.deletions as deleted
 from settings import Settings
 from storage.store import Store
 
@@ -52,20 +52,18 @@ def deleted(settings: Settings, clock: Clock) -> Callable[[], Store]:
     return lambda: Store.open(settings, clock)
 
 
-def test_killed_before_the_commit_all_of_it_is_there(deleted: Callable[[], Store], settings: Settings) -> None:
+def test_kill_before_commit_keeps_everything(deleted: Callable[[], Store], settings: Settings) -> None:
     killed_at(settings, "before")
     store = deleted()
-    assert store.bin.bring_back(["r1"], "operator") == 1
+    assert store.bin.restore(["r1"], "operator") == 1
     assert rows_of(store, "r1") == rows_of(store, "r2") and (settings.runs_dir / "r1").exists()
     store.close()
 
 
-def test_killed_after_the_commit_the_rest_goes_at_the_next_look(
-    deleted: Callable[[], Store], settings: Settings
-) -> None:
+def test_kill_after_commit_finishes_next_time(deleted: Callable[[], Store], settings: Settings) -> None:
     killed_at(settings, "after")
     store = deleted()
-    assert store.bin.waiting() == [] and store.bin.bring_back(["r1"], "operator") == 0, "it is too late"
+    assert store.bin.restorable() == [] and store.bin.restore(["r1"], "operator") == 0, "it is too late"
     assert rows_of(store, "r1") == {} and store.bin.holds("r1")
     assert store.purge() == 1
     assert not (settings.runs_dir / "r1").exists() and not store.bin.holds("r1")

@@ -32,7 +32,7 @@ SUMS = (
 
 @pytest.fixture(autouse=True)
 def few_files_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("storage.files.merge.LEAST_FILES", 3)
+    monkeypatch.setattr("storage.files.merge.MIN_FILES", 3)
 
 
 def run_of(number: int, ended_at: datetime | None = NOW) -> Run:
@@ -71,7 +71,7 @@ def rows(store: Store, source: str = "events") -> list[dict[str, object]]:
     return store.query(SUMS.format(source)).to_pylist()
 
 
-def test_many_files_become_one_and_every_reader_sees_the_same(opened: Store, settings: Settings) -> None:
+def test_merged_files_read_the_same(opened: Store, settings: Settings) -> None:
     before = rows(opened)
     assert opened.merge() == 1 and opened.merge() == 0, "one file is merged with nothing"
     assert rows(opened) == before
@@ -84,7 +84,7 @@ def test_many_files_become_one_and_every_reader_sees_the_same(opened: Store, set
         ]
 
 
-def test_each_part_keeps_its_name_its_rows_and_its_checksum(opened: Store, settings: Settings) -> None:
+def test_parts_keep_name_rows_and_checksum(opened: Store, settings: Settings) -> None:
     sql = "SELECT path, run_id, row_count, sha256 FROM raw.sealed_files ORDER BY path"
     before = opened.query(sql).to_pylist()
     opened.merge()
@@ -96,7 +96,7 @@ def test_each_part_keeps_its_name_its_rows_and_its_checksum(opened: Store, setti
     assert {place["file"] for place in places} == {next(name for name in files(settings) if "/merged/" in name)}
 
 
-def test_a_merged_file_is_merged_again_with_what_came_later(opened: Store, settings: Settings) -> None:
+def test_merged_file_merges_with_later_files(opened: Store, settings: Settings) -> None:
     opened.merge()
     give(opened, 1, first=EVENTS)
     for number in (RUNS, RUNS + 1):
@@ -110,7 +110,7 @@ def test_a_merged_file_is_merged_again_with_what_came_later(opened: Store, setti
     assert opened.look_for_lost_files(deeply=True) == []
 
 
-def test_a_run_that_goes_on_is_not_merged_nor_anything_beside_it(opened: Store, settings: Settings) -> None:
+def test_live_run_and_its_files_are_not_merged(opened: Store, settings: Settings) -> None:
     opened.save_run(run_of(3, ended_at=None))
     opened._sealer.merge_due(beside_runs=False)
     assert not any("/merged/" in name for name in files(settings)), "a measurement may be going on"
@@ -119,7 +119,7 @@ def test_a_run_that_goes_on_is_not_merged_nor_anything_beside_it(opened: Store, 
     assert own == [{"run_id": "r3"}]
 
 
-def test_the_old_files_stay_an_hour_for_whoever_reads_them(opened: Store, settings: Settings) -> None:
+def test_old_files_stay_an_hour_for_readers(opened: Store, settings: Settings) -> None:
     opened.publish()
     with duckdb.connect(str(settings.published_path), read_only=True) as reader:
         opened.merge()
@@ -137,11 +137,11 @@ def test_the_old_files_stay_an_hour_for_whoever_reads_them(opened: Store, settin
 def test_few_files_are_merged_where_they_fill_one(
     opened: Store, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("storage.files.merge.LEAST_FILES", 64)
+    monkeypatch.setattr("storage.files.merge.MIN_FILES", 64)
     assert opened.merge() == 0
     size_bytes = max((settings.parquet_dir / name).stat().st_size for name in files(settings))
     monkeypatch.setattr("storage.files.merge.SMALL_BYTES", 2 * size_bytes)
-    monkeypatch.setattr("storage.files.merge.MOST_BYTES", int(4.5 * size_bytes))
+    monkeypatch.setattr("storage.files.merge.MAX_BYTES", int(4.5 * size_bytes))
     assert opened.merge() == 1
     moved = opened.query("SELECT run_id FROM raw.sealed_files WHERE merged_path IS NOT NULL ORDER BY 1")
     assert moved["run_id"].to_pylist() == ["r0", "r1", "r2", "r3"]
@@ -193,7 +193,7 @@ def merged_file(settings: Settings) -> Path:
     return next(settings.parquet_dir / name for name in files(settings) if "/merged/" in name)
 
 
-def test_a_spoilt_file_costs_the_runs_that_cannot_be_read(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_corrupt_file_costs_its_unreadable_runs(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     store = merged_noise(settings, monkeypatch)
     spoil(merged_file(settings))
     assert {one.run_id for one in store.look_for_lost_files(deeply=True)} == {"r0"}
@@ -202,13 +202,11 @@ def test_a_spoilt_file_costs_the_runs_that_cannot_be_read(settings: Settings, mo
     assert [one.run_id for one in store.look_for_lost_files()] == ["r0"], "a quick look takes nothing back"
     store.close()
     store = Store.open(settings)
-    assert [one.run_id for one in store.health().lost] == ["r0"]
+    assert [one.run_id for one in store.health().lost_files] == ["r0"]
     store.close()
 
 
-def test_rows_of_runs_between_those_that_are_asked_about_are_not_read(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_of_other_runs_are_not_read(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     """The rows between are spoilt, so that whoever reads them has them left out: of up to 32 runs nobody does."""
     store = merged_noise(settings, monkeypatch)
     path = merged_file(settings)
@@ -216,22 +214,22 @@ def test_rows_of_runs_between_those_that_are_asked_about_are_not_read(
     sql = "SELECT run_id, count(*) AS n FROM events_of($asked) GROUP BY run_id ORDER BY run_id"
     asked = ["r0", "r3"]
     found = store.query(sql, {"asked": asked}).to_pylist()
-    assert found == [{"run_id": run_id, "n": 2_048} for run_id in asked] and not store.health().lost
+    assert found == [{"run_id": run_id, "n": 2_048} for run_id in asked] and not store.health().lost_files
     again = store.query(sql, {"asked": [*asked, *(f"of-nobody-{n}" for n in range(31))]}).to_pylist()
-    assert again == found and [one.run_id for one in store.health().lost] == ["r1"]
+    assert again == found and [one.run_id for one in store.health().lost_files] == ["r1"]
     store.close()
 
 
-def test_a_file_that_cannot_be_read_is_left_out_and_the_rest_is_merged(opened: Store, settings: Settings) -> None:
+def test_unreadable_file_is_left_out_of_the_merge(opened: Store, settings: Settings) -> None:
     spoil(settings.parquet_dir / "events/run_id=r2/1.parquet")
     with pytest.raises(duckdb.Error):
         opened.merge()
-    assert [one.run_id for one in opened.health().lost] == ["r2"]
+    assert [one.run_id for one in opened.health().lost_files] == ["r2"]
     assert opened.merge() == 1
     assert [row["run_id"] for row in rows(opened)] == ["r0", "r1", "r3", "r4", "r5"]
 
 
-def test_a_backup_holds_the_merged_file_and_no_other(opened: Store, settings: Settings, tmp_path: Path) -> None:
+def test_backup_holds_only_the_merged_file(opened: Store, settings: Settings, tmp_path: Path) -> None:
     before = rows(opened)
     opened.merge()
     opened.publish()
@@ -251,17 +249,17 @@ from pathlib import Path
 import storage.files.seal as seal, storage.files.merge as merge
 from settings import Settings
 from storage.store import Store
-merge.LEAST_FILES = 3
+merge.MIN_FILES = 3
 def die(*_): os.kill(os.getpid(), signal.SIGKILL)
 setattr(seal, sys.argv[2], die) if sys.argv[2] != "commit" else None
 if sys.argv[2] == "commit":
-    seal.keep_an_hour = die
+    seal.start_grace_period = die
 Store.open(Settings(data_dir=Path(sys.argv[1])), lambda: datetime(2026, 11, 20, 13, tzinfo=UTC)).merge()
 """
 
 
-@pytest.mark.parametrize("moment", ["take_merged", "name_sealed_files", "commit"])
-def test_killed_at_any_moment_nothing_is_missing_or_doubled(opened: Store, settings: Settings, moment: str) -> None:
+@pytest.mark.parametrize("moment", ["record_merged", "name_sealed_files", "commit"])
+def test_kill_at_any_moment_loses_nothing(opened: Store, settings: Settings, moment: str) -> None:
     before = rows(opened)
     opened.close()
     argv = [sys.executable, "-c", KILLED, str(settings.data_dir), moment]
@@ -277,14 +275,14 @@ LOOKS: dict[str, Callable[[Path], object]] = {"gone": lambda path: path.unlink()
 
 
 @pytest.mark.parametrize("harm", list(LOOKS))
-def test_a_merged_file_that_is_gone_or_cut_names_every_run(opened: Store, settings: Settings, harm: str) -> None:
+def test_lost_or_cut_merged_file_names_its_runs(opened: Store, settings: Settings, harm: str) -> None:
     opened.merge()
     LOOKS[harm](merged_file(settings))
     assert rows(opened) == []
     assert {one.run_id for one in opened.look_for_lost_files()} == {f"r{number}" for number in range(RUNS)}
 
 
-def test_an_import_and_a_merge_never_name_the_sealed_files_at_once(
+def test_import_and_merge_never_clash_on_files(
     opened: Store, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """DuckDB refuses the second of two that do; so each is alone with the list of sealed files."""
@@ -295,6 +293,6 @@ def test_an_import_and_a_merge_never_name_the_sealed_files_at_once(
         name_sealed_files(cursor, parquet_dir)
 
     monkeypatch.setattr("storage.files.seal.name_sealed_files", noted)
-    opened.take_sealed([run_of(8)], [])
+    opened.adopt_runs([run_of(8)], [])
     opened.merge()
     assert alone == [True, True]

@@ -38,7 +38,7 @@ def published(settings: Settings, sql: str) -> list[tuple[object, ...]]:
         return reader.execute(sql).fetchall()
 
 
-def test_the_published_file_is_there_at_once_and_read_only(settings: Settings, store: Store) -> None:
+def test_published_file_is_instant_and_read_only(settings: Settings, store: Store) -> None:
     assert stat.S_IMODE(settings.published_path.stat().st_mode) == 0o400
     assert published(settings, "SELECT run_id FROM runs") == []
 
@@ -58,9 +58,7 @@ def test_closing_publishes_the_last_rows(settings: Settings) -> None:
     assert published(settings, "SELECT count(*) FROM events") == [(3,)]
 
 
-def test_a_table_that_has_rows_is_asked_for_them_and_an_empty_one_is_not(
-    settings: Settings, store: Store, tmp_path: Path
-) -> None:
+def test_only_nonempty_tables_are_queried(settings: Settings, store: Store, tmp_path: Path) -> None:
     """Of rows in the file and of those that only its log has."""
     store.save_run(make_run("r1", NOW))
     for number in range(2):
@@ -81,7 +79,7 @@ def test_a_table_that_has_rows_is_asked_for_them_and_an_empty_one_is_not(
         database.close()
 
 
-def test_the_published_file_has_the_views_macros_and_comments_of_the_store(settings: Settings, store: Store) -> None:
+def test_published_file_has_views_and_comments(settings: Settings, store: Store) -> None:
     names = "SELECT view_name, comment FROM duckdb_views() WHERE NOT internal AND schema_name = 'main' ORDER BY 1"
     macros = "SELECT DISTINCT function_name FROM duckdb_functions() WHERE NOT internal ORDER BY 1"
     for sql in (names, macros):
@@ -97,7 +95,7 @@ def test_the_published_file_has_the_views_macros_and_comments_of_the_store(setti
         ("CREATE SCHEMA mine; CREATE TABLE mine.t (a INT); CREATE VIEW gone AS FROM mine.t; DROP TABLE mine.t", "runs"),
     ],
 )
-def test_what_a_person_put_into_the_store_stops_nothing(settings: Settings, made: str, stays: str) -> None:
+def test_personal_store_objects_stop_nothing(settings: Settings, made: str, stays: str) -> None:
     Store.open(settings).close()
     with duckdb.connect(str(settings.store_path)) as other:
         other.execute(made)
@@ -107,9 +105,7 @@ def test_what_a_person_put_into_the_store_stops_nothing(settings: Settings, made
     assert published(settings, f"FROM {stays}") == ([] if stays == "runs" else [(1,)])
 
 
-def test_a_template_that_could_not_be_finished_is_written_anew(
-    settings: Settings, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unfinished_template_is_rewritten(settings: Settings, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     store.save_run(make_run("r1", None))
     (settings.data_dir / ".monitor.template").unlink()
     with monkeypatch.context() as full:
@@ -120,13 +116,11 @@ def test_a_template_that_could_not_be_finished_is_written_anew(
     assert published(settings, "SELECT run_id FROM runs") == [("r1",)]
 
 
-def test_a_template_is_waited_for_while_somebody_lists_all_tables(
-    settings: Settings, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_template_waits_during_table_listing(settings: Settings, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """As the lake's shipper does: what was attached meanwhile is written down only when that question has ended."""
-    connection, looked = store._database._connection, publish._sealed_files
+    connection, looked = store._database._connection, publish._sealed_state
 
-    def look_beside(cursor: duckdb.DuckDBPyConnection, schema: str = "raw") -> publish.SealedFiles:
+    def look_beside(cursor: duckdb.DuckDBPyConnection, schema: str = "raw") -> publish.SealedState:
         if schema != "raw":
             other = connection.cursor()
             other.begin()
@@ -134,8 +128,8 @@ def test_a_template_is_waited_for_while_somebody_lists_all_tables(
             threading.Timer(0.3, other.close).start()
         return looked(cursor, schema)
 
-    monkeypatch.setattr(publish, "_sealed_files", look_beside)
-    monkeypatch.setattr(store._publisher, "_template_files", None)
+    monkeypatch.setattr(publish, "_sealed_state", look_beside)
+    monkeypatch.setattr(store._publisher, "_template_state", None)
     store.save_run(Run(id="r1", name="r", color=0, machine_id="m", config=Config(), created_at=datetime.now(UTC)))
     store.publish()
     with duckdb.connect(str(settings.published_path), read_only=True) as published:

@@ -17,7 +17,7 @@ ROWS = 1_500  # of a kilobyte each
 LEFT_BYTES = range(500_000, 8_000_000, 250_000)
 
 
-def test_what_was_published_stays_whatever_room_is_left(small_disk: Path) -> None:
+def test_published_rows_stay_on_a_full_disk(small_disk: Path) -> None:
     settings = Settings(data_dir=small_disk / "data")
     store = Store.open(settings)
     noise = (Event("r1", datetime.now(UTC), "state", os.urandom(500).hex()) for _ in range(ROWS))

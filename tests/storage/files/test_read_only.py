@@ -52,7 +52,7 @@ def texts(store: Store) -> list[str]:
     return [str(text) for text in store.query("SELECT text FROM events ORDER BY text DESC")["text"].to_pylist()]
 
 
-def test_a_folder_that_turns_read_only_is_read_on_and_then_written_again(folder: Path) -> None:
+def test_read_only_folder_is_read_then_rewritten(folder: Path) -> None:
     store = Store.open(Settings(data_dir=folder))
     run = Run(id="r1", name="r", color=0, config=Config(), machine_id="m", created_at=NOW, ended_at=NOW)
     store.save_run(run)
@@ -74,12 +74,12 @@ def test_a_folder_that_turns_read_only_is_read_on_and_then_written_again(folder:
     store.close()
 
 
-def test_a_store_that_cannot_be_written_is_not_opened(folder: Path) -> None:
+def test_unwritable_store_is_not_opened(folder: Path) -> None:
     Store.open(Settings(data_dir=folder)).close()
     freeze(folder)
     with pytest.raises(StoreError, match=r"store\.duckdb cannot be opened: .*not permitted"):
         Store.open(Settings(data_dir=folder))
-    with pytest.raises(StoreError, match=r"The data folder .* cannot be made: Operation not permitted"):
+    with pytest.raises(StoreError, match=r"The data folder .* cannot be created: Operation not permitted"):
         Store.open(Settings(data_dir=folder / "within"))
     thaw(folder)
     store = Store.open(Settings(data_dir=folder), clock=lambda: NOW + timedelta(hours=1))

@@ -13,7 +13,7 @@ import pytest
 from domain import Config, Run, RunState
 from samples import Batch, CounterSample
 from settings import Settings
-from storage.ask import queries
+from storage.queries import run_data
 from storage.store import Store
 
 pytestmark = pytest.mark.publishes
@@ -53,7 +53,7 @@ def write(store: Store, done: threading.Event) -> int:
 
 
 def read(store: Store) -> None:
-    queries.windows(store, ["r1"], 2.0)
+    run_data.windows(store, ["r1"], 2.0)
     assert [run.id for run in store.runs()] == ["r1"]
 
 
@@ -70,7 +70,7 @@ def repeat(task: Callable[[Store], None], store: Store, done: threading.Event) -
     return times
 
 
-def test_readers_and_writers_go_on_and_every_row_is_there_once(store: Store) -> None:
+def test_readers_and_writers_see_each_row_once(store: Store) -> None:
     done = threading.Event()
     with ThreadPoolExecutor(4) as pool:
         others = [pool.submit(repeat, task, store, done) for task in (read, read, work)]

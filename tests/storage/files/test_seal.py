@@ -38,7 +38,7 @@ print(opens, last)
 """
 
 
-def test_rows_of_an_ended_run_are_sealed_and_read_alike(settings: Settings) -> None:
+def test_rows_of_ended_run_are_sealed_alike(settings: Settings) -> None:
     clock = [NOW]
     store = Store.open(settings, clock=lambda: clock[0])
     store.save_run(make_run("ended", NOW))
@@ -59,7 +59,7 @@ def test_rows_of_an_ended_run_are_sealed_and_read_alike(settings: Settings) -> N
     store.close()
 
 
-def test_old_rows_of_no_run_are_sealed_when_there_are_many(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_old_rows_without_run_are_sealed(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store.open(settings, clock=lambda: NOW + timedelta(hours=1))
     ages = (60, 30, 5, 1)  # minutes
     gpu = [GpuSample(None, NOW + timedelta(minutes=60 - age), 1.0, "m", 0) for age in ages]
@@ -75,7 +75,7 @@ def test_old_rows_of_no_run_are_sealed_when_there_are_many(settings: Settings, m
     store.close()
 
 
-def test_orphans_are_removed_when_they_are_old_and_recorded_files_never(settings: Settings) -> None:
+def test_old_orphans_go_and_recorded_files_stay(settings: Settings) -> None:
     store = Store.open(settings, clock=lambda: NOW + timedelta(hours=1))
     store.save_run(make_run("r1", NOW))
     store.write(events("r1", 0, 5)).result()
@@ -94,9 +94,7 @@ def test_orphans_are_removed_when_they_are_old_and_recorded_files_never(settings
     store.close()
 
 
-def test_rows_sealed_while_a_publishing_goes_on_are_neither_missing_nor_doubled(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sealing_amid_publishing_keeps_rows_once(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store.open(settings, clock=lambda: NOW + timedelta(hours=1))
     store.save_run(make_run("r1", NOW))
     store.write(events("r1", 0, 5)).result()
@@ -135,8 +133,10 @@ class Interrupted:
         return getattr(self._cursor, name)
 
 
-@pytest.mark.parametrize("before", ["ATTACH", "COPY", "INSERT INTO made.raw.migrations", "INSERT INTO made.raw.sealed"])
-def test_rows_sealed_while_the_views_are_copied_are_not_missing(settings: Settings, before: str) -> None:
+@pytest.mark.parametrize(
+    "before", ["ATTACH", "COPY", "INSERT INTO template.raw.migrations", "INSERT INTO template.raw.sealed"]
+)
+def test_sealing_during_view_copy_keeps_rows(settings: Settings, before: str) -> None:
     store = Store.open(settings, clock=lambda: NOW + timedelta(hours=1))
     for number in range(2):
         store.save_run(make_run(f"r{number}", NOW))
@@ -176,7 +176,7 @@ def test_several_that_seal_at_once_seal_once(settings: Settings) -> None:
 
 
 @pytest.mark.parametrize("seconds", [4, pytest.param(600, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])])
-def test_a_reader_elsewhere_sees_no_error_gap_or_duplicate(settings: Settings, tmp_path: Path, seconds: int) -> None:
+def test_remote_reader_sees_no_gap_or_duplicate(settings: Settings, tmp_path: Path, seconds: int) -> None:
     """Writing, publishing and sealing all the while; the reader checks that the rows are 0..n-1, once each."""
     clock = [NOW]
     store = Store.open(settings, clock=lambda: clock[0])

@@ -126,20 +126,18 @@ def test_the_same_bundle_twice_is_one_run(bundle: Path, elsewhere: tuple[Store, 
     there, their = elsewhere
     first = import_bundle(there, their, bundle)
     again = import_bundle(there, their, bundle)
-    assert first.run_ids == again.run_ids and "nothing in it is new" in again.text
+    assert first.run_ids == again.run_ids and "only runs that are already present" in again.text
     assert there.query("SELECT count(*) AS n FROM counter_samples")["n"].to_pylist() == [3]
 
 
 def test_its_own_pitwall_knows_it(store: Store, settings: Settings, bundle: Path) -> None:
     run_with_samples(store, settings)
-    assert "nothing in it is new" in import_bundle(store, settings, bundle).text
+    assert "only runs that are already present" in import_bundle(store, settings, bundle).text
 
 
-def test_a_run_that_goes_on_and_one_that_is_not_there_are_refused(
-    store: Store, settings: Settings, tmp_path: Path
-) -> None:
+def test_live_and_missing_runs_are_refused(store: Store, settings: Settings, tmp_path: Path) -> None:
     run_with_samples(store, settings, state=RunState.RUNNING, ended_at=None)
-    with pytest.raises(ArchiveError, match="made of a run that is over"):
+    with pytest.raises(ArchiveError, match="only ended runs can be bundled"):
         export_runs(store.query, [ID], tmp_path / "a.zip", NOW, mask_text)
     with pytest.raises(ArchiveError, match="There is no run nobody"):
         export_runs(store.query, ["nobody"], tmp_path / "a.zip", NOW, mask_text)
@@ -152,7 +150,7 @@ def parquet(**columns: list[object]) -> bytes:
     return buffer.getvalue()
 
 
-def test_a_disk_without_room_is_told_and_nothing_is_left(small_disk: Path, tmp_path: Path) -> None:
+def test_full_disk_is_reported_and_leaves_nothing(small_disk: Path, tmp_path: Path) -> None:
     """What the manifest states would fit, but not beside its rewriting."""
     given, settings = Settings(data_dir=tmp_path / "given"), Settings(data_dir=small_disk / "data")
     store = Store.open(given)
@@ -165,7 +163,7 @@ def test_a_disk_without_room_is_told_and_nothing_is_left(small_disk: Path, tmp_p
     there = Store.open(settings)
     ballast = small_disk / "ballast"
     ballast.write_bytes(bytes(shutil.disk_usage(small_disk).free - 12_000_000))
-    with pytest.raises(ArchiveError, match=r"There is not enough room on the disk for a\.pitwall\.zip\."):
+    with pytest.raises(ArchiveError, match=r"There is not enough disk space for a\.pitwall\.zip\."):
         import_bundle(there, settings, path)
     assert there.runs() == [] and there.health().ok
     assert [p for p in settings.data_dir.rglob("*") if p.suffix in (".log", ".parquet", ".given")] == []
@@ -175,7 +173,7 @@ def test_a_disk_without_room_is_told_and_nothing_is_left(small_disk: Path, tmp_p
     there.close()
 
 
-def test_a_store_that_cannot_take_it_keeps_no_log_of_it(
+def test_refusing_store_keeps_no_log(
     bundle: Path, elsewhere: tuple[Store, Settings], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A fake stands in for a disk that is full at the very commit, which cannot be had on demand."""
@@ -184,16 +182,14 @@ def test_a_store_that_cannot_take_it_keeps_no_log_of_it(
     def full(*_: object) -> None:
         raise duckdb.IOException("IO Error: pretended: No space left on device")
 
-    with monkeypatch.context() as patch, pytest.raises(ArchiveError, match="not enough room"):
-        patch.setattr(there, "take_sealed", full)
+    with monkeypatch.context() as patch, pytest.raises(ArchiveError, match="not enough disk space"):
+        patch.setattr(there, "adopt_runs", full)
         import_bundle(there, their, bundle)
     assert [p for p in their.data_dir.rglob("*") if p.suffix in (".log", ".parquet")] == []
     assert import_bundle(there, their, bundle).run_ids == (ID,)
 
 
-def test_a_bundle_carries_no_secret_of_the_log_or_of_an_older_record(
-    store: Store, settings: Settings, tmp_path: Path
-) -> None:
+def test_bundle_carries_no_log_or_record_secret(store: Store, settings: Settings, tmp_path: Path) -> None:
     run = run_with_samples(store, settings)
     assert run.log_path
     printed = [

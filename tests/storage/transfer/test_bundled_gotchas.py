@@ -15,12 +15,12 @@ from domain import Config, Run, RunState, utc_now
 from notes import Gotcha
 from redaction import mask_text
 from settings import Settings
-from storage.ask.note_queries import gotchas
+from storage.queries.note_queries import gotchas
 from storage.store import Store
-from storage.transfer.archive import ArchiveError, written_archive
+from storage.transfer.archive import ArchiveError, write_archive
 from storage.transfer.bundle import export_runs, portable
 from storage.transfer.bundle_import import import_bundle
-from storage.transfer.bundled_gotchas import FROM_ELSEWHERE, MOST, MOST_BYTES
+from storage.transfer.bundled_gotchas import FROM_ELSEWHERE, MAX_BYTES, MAX_GOTCHAS
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 CAUSE = "The KV cache has room for 4,000 tokens"
@@ -37,7 +37,7 @@ def seed(store: Store, run_id: str, **fields: Any) -> Run:
 
 
 def keep(store: Store, name: str, **fields: Any) -> Gotcha:
-    return store.gotchas.keep(Gotcha(id=name, **(SAID | fields)), "operator")
+    return store.gotchas.save(Gotcha(id=name, **(SAID | fields)), "operator")
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def exported(store: Store, path: Path, *run_ids: str) -> Path:
     return path
 
 
-def test_those_about_the_run_go_with_it_and_no_others(store: Store, there: Store, tmp_path: Path) -> None:
+def test_bundle_has_only_the_runs_own_gotchas(store: Store, there: Store, tmp_path: Path) -> None:
     seed(store, "r1")
     keep(store, "cause", cause=CAUSE.replace("4,000", "9,999"), run_id="r1", link="https://example.test/a")
     keep(store, "flag", flag="--enforce-eager", workaround=f"HF_TOKEN={SECRET}", run_id="r7")
@@ -66,7 +66,7 @@ def test_those_about_the_run_go_with_it_and_no_others(store: Store, there: Store
     keep(store, "gone", cause=CAUSE, is_withdrawn=True)
     keep(store, "flag", flag="--enforce-eager", failure="Slower")  # a second version of it
     said = take(there, exported(store, tmp_path / "a.zip", "r1"))
-    assert said.endswith("brought r1 (r1), with 2 gotchas.")
+    assert said.endswith("imported r1 (r1), with 2 gotchas.")
     found = {one.id: one for one in gotchas(there)}
     assert found.keys() == {"cause", "flag"}
     assert [(one.version, one.role) for one in found.values()] == [(1, FROM_ELSEWHERE)] * 2
@@ -86,13 +86,13 @@ def test_what_is_known_here_is_left_as_it_is(store: Store, there: Store, tmp_pat
     keep(there, "withdrawn", cause=CAUSE, is_withdrawn=True)
     keep(store, "again", cause=CAUSE.replace("4,000", "1"), failure="It fails: twin")
     said = take(there, exported(store, tmp_path / "b.zip", "r2", "r3"))
-    assert said.endswith("brought r2 (r2), r3 (r3).")
+    assert said.endswith("imported r2 (r2), r3 (r3).")
     assert {one.id: one.failure for one in gotchas(there)} == {"changed": "changed here", "twin": "It fails: twin"}
 
 
 def forged(store: Store, path: Path, content: bytes) -> Path:
     run = seed(store, "r1")
-    with written_archive(path, "bundle", 1, NOW, ["r1"]) as archive:
+    with write_archive(path, "bundle", 1, NOW, ["r1"]) as archive:
         archive.add("runs/r1/run.json", portable(run, mask_text).model_dump_json().encode())
         archive.add("runs/r1/gotchas.json", content)
     return path
@@ -105,19 +105,19 @@ def one(**fields: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (b"\xff\xfe", "holds no gotchas"),
-        (b'{"id": "g"}', "holds no gotchas: Input should be a valid (list|array)"),
-        ([one(failure="x" * 501)], "has at 0.failure what is no gotcha: String should have at most 500"),
-        ([one(), one(workaround=7)], "has at 1.workaround"),
-        ([one(evil=1)], "has at 0.evil"),
-        ([one(link="javascript:alert(1)")], "has at 0.link"),
-        ([one(id="../../x")], "has a gotcha with no id of ours"),
-        ([one(id=f"g{n}") for n in range(MOST + 1)], f"holds 201 gotchas, where {MOST} may be"),
-        (b" " * (MOST_BYTES + 1), "larger than it can be"),
-        (b'[{"id": "g", "failure": "\\ud800"}]', "holds no gotchas"),
+        (b"\xff\xfe", "does not contain gotchas"),
+        (b'{"id": "g"}', "does not contain gotchas: Input should be a valid (list|array)"),
+        ([one(failure="x" * 501)], "has an invalid gotcha at 0.failure: String should have at most 500"),
+        ([one(), one(workaround=7)], "has an invalid gotcha at 1.workaround"),
+        ([one(evil=1)], "has an invalid gotcha at 0.evil"),
+        ([one(link="javascript:alert(1)")], "has an invalid gotcha at 0.link"),
+        ([one(id="../../x")], "has a gotcha with an invalid id"),
+        ([one(id=f"g{n}") for n in range(MAX_GOTCHAS + 1)], f"contains 201 gotchas; the limit is {MAX_GOTCHAS}"),
+        (b" " * (MAX_BYTES + 1), "is too large"),
+        (b'[{"id": "g", "failure": "\\ud800"}]', "does not contain gotchas"),
     ],
 )
-def test_what_is_no_gotcha_is_refused_in_a_sentence(
+def test_invalid_gotcha_is_refused_in_a_sentence(
     content: Any, told: str, store: Store, there: Store, tmp_path: Path
 ) -> None:
     data = content if isinstance(content, bytes) else json.dumps(content).encode()
@@ -145,4 +145,4 @@ def test_a_bundle_of_before_has_none(store: Store, there: Store, tmp_path: Path)
     path = exported(store, tmp_path / "a.zip", "r1")
     with zipfile.ZipFile(path) as file:
         assert "runs/r1/gotchas.json" not in file.namelist()
-    assert take(there, path).endswith("brought r1 (r1).")
+    assert take(there, path).endswith("imported r1 (r1).")

@@ -93,27 +93,27 @@ def alike(rows: int, text: str = "x") -> bytes:
 @pytest.mark.parametrize(
     ("forge", "told"),
     [
-        (with_member("../../evil", b"x"), "none of ours"),
-        (with_member("/etc/evil", b"x"), "none of ours"),
-        (with_member(f"runs/{ID}/../../../evil.log", b"x"), "none of ours"),
-        (with_member("runs/../server.log", b"x"), "none of ours"),
-        (with_member(f"runs/{ID}/evil.parquet", b"x"), "none of ours"),
-        (with_member("runs/other-run/server.log", b"x"), "its runs are not those"),
+        (with_member("../../evil", b"x"), "an unknown member"),
+        (with_member("/etc/evil", b"x"), "an unknown member"),
+        (with_member(f"runs/{ID}/../../../evil.log", b"x"), "an unknown member"),
+        (with_member("runs/../server.log", b"x"), "an unknown member"),
+        (with_member(f"runs/{ID}/evil.parquet", b"x"), "an unknown member"),
+        (with_member("runs/other-run/server.log", b"x"), "its runs do not match"),
         (with_member(f"runs/{ID}/server.log", lambda: b"0" * 70_000_000), "would unpack to"),
         (with_member(EVENTS, b"PAR1 nonsense PAR1"), "damaged or forged"),
         (with_member(EVENTS, parquet(run_id=["another"], text=["x"])), "rows of another run"),
-        (with_member(EVENTS, parquet(run_id=[ID], evil=["x"])), "no table of ours has a column 'evil'"),
+        (with_member(EVENTS, parquet(run_id=[ID], evil=["x"])), "unknown column 'evil'"),
         (with_member(EVENTS, parquet(run_id=[ID], ts=["yesterday"])), "damaged or forged"),
         (with_member(EVENTS, parquet(text=["x"])), "damaged or forged"),
-        (with_member(EVENTS, partial(alike, 3_000_000)), "3,000,000 rows in .* bytes are not those of any run"),
-        (with_member(EVENTS, partial(alike, 60_000_000)), "60,000,000 rows of .* bytes are more than a run can have"),
+        (with_member(EVENTS, partial(alike, 3_000_000)), "3,000,000 rows in .* bytes are impossible"),
+        (with_member(EVENTS, partial(alike, 60_000_000)), "60,000,000 rows of .* bytes are too many for a run"),
         (with_member(EVENTS, partial(alike, 90_000, "x" * 1_000_000)), r"damaged or forged: .* \(Out of Memory"),
-        (with_member(f"runs/{ID}/run.json", b"{}"), "no record of a run"),
-        (changed_record(b'"failed"', b'"running"'), "not over"),
-        (changed_record(f'"{ID}"'.encode(), b'"../../evil"'), "of another run"),
-        (lambda members, manifest: manifest.model_copy(update={"runs": ()}), "its runs are not those"),
+        (with_member(f"runs/{ID}/run.json", b"{}"), "is not a valid run"),
+        (changed_record(b'"failed"', b'"running"'), "or to a live one"),
+        (changed_record(f'"{ID}"'.encode(), b'"../../evil"'), "belongs to another run"),
+        (lambda members, manifest: manifest.model_copy(update={"runs": ()}), "its runs do not match"),
         (lambda members, manifest: manifest.model_copy(update={"schema_number": 999}), "newer Pitwall"),
-        (lambda members, manifest: manifest.model_copy(update={"pitwall": "backup"}), "is a backup"),
+        (lambda members, manifest: manifest.model_copy(update={"pitwall": "backup"}), "is a Pitwall backup"),
     ],
 )
 def test_a_forged_bundle_is_refused(bundle: Path, untouched: tuple[Store, Settings], forge: Forge, told: str) -> None:
@@ -133,7 +133,7 @@ IMPOSSIBLE = {
 }
 
 
-def test_numbers_that_cannot_be_are_unknown_and_counted(bundle: Path, elsewhere: tuple[Store, Settings]) -> None:
+def test_impossible_numbers_become_unknown(bundle: Path, elsewhere: tuple[Store, Settings]) -> None:
     forged = with_member(f"runs/{ID}/counter_samples.parquet", parquet(**IMPOSSIBLE))
     taken = import_bundle(*elsewhere, rewritten(bundle, forged))
     asked = "SELECT mono_s, generation_tokens_total, kv_usage_ratio, accepted_per_pos_total FROM counter_samples"
@@ -144,12 +144,10 @@ def test_numbers_that_cannot_be_are_unknown_and_counted(bundle: Path, elsewhere:
         "kv_usage_ratio": [0.5, None, None, 0.25],
         "accepted_per_pos_total": [None, None, None, []],
     }
-    assert taken.text.endswith("; left out as impossible: 10 values.")
+    assert taken.text.endswith("; 10 impossible values left out.")
 
 
-def test_temperatures_below_zero_and_what_other_tools_state_are_taken(
-    bundle: Path, elsewhere: tuple[Store, Settings]
-) -> None:
+def test_negative_temperatures_are_accepted(bundle: Path, elsewhere: tuple[Store, Settings]) -> None:
     gpus = {"run_id": [ID], "ts": [NOW], "mono_s": [1.0], "machine_id": ["m"], "gpu_index": [0]}
     gpus |= {"temperature_c": [-5.0], "power_w": [-5.0]}
     told = {"run_id": [ID, ID], "ts": [NOW, NOW], "value": [-0.5, INFINITE]}
@@ -164,18 +162,16 @@ def test_temperatures_below_zero_and_what_other_tools_state_are_taken(
         {"temperature_c": -5.0, "power_w": None}
     ]
     assert elsewhere[0].query("SELECT value FROM results ORDER BY value").to_pydict() == {"value": [-0.5, None]}
-    assert "left out as impossible: 2 values" in taken.text
+    assert "2 impossible values left out" in taken.text
 
 
-def test_a_member_that_is_not_what_the_manifest_says_is_refused(
-    bundle: Path, untouched: tuple[Store, Settings]
-) -> None:
+def test_member_unlike_manifest_is_refused(bundle: Path, untouched: tuple[Store, Settings]) -> None:
     with zipfile.ZipFile(bundle) as file:
         log = file.read(f"runs/{ID}/server.log")
     other = with_member(f"runs/{ID}/server.log", log.replace(b"serving", b"surfing"))
-    assert_refused(rewritten(bundle, other, honest=False), untouched, "not what the manifest says")
+    assert_refused(rewritten(bundle, other, honest=False), untouched, "does not match its manifest")
     longer = with_member(f"runs/{ID}/server.log", log + b"more")
-    assert_refused(rewritten(bundle, longer, honest=False), untouched, "not those of its manifest")
+    assert_refused(rewritten(bundle, longer, honest=False), untouched, "members do not match its manifest")
 
 
 def test_a_link_is_refused(bundle: Path, untouched: tuple[Store, Settings]) -> None:
@@ -183,20 +179,20 @@ def test_a_link_is_refused(bundle: Path, untouched: tuple[Store, Settings]) -> N
         info = file.getinfo(f"runs/{ID}/server.log")
         info.external_attr = (stat.S_IFLNK | 0o777) << 16
         file.comment = b"written anew"  # the table of contents, with the link in it
-    assert_refused(bundle, untouched, "is a link")
+    assert_refused(bundle, untouched, "is not a regular file")
 
 
 def test_two_members_of_one_name_are_refused(bundle: Path, untouched: tuple[Store, Settings]) -> None:
     with zipfile.ZipFile(bundle, "a") as file, pytest.warns(UserWarning, match="Duplicate"):
         file.writestr(f"runs/{ID}/server.log", b"the other")
-    assert_refused(bundle, untouched, "two of one name")
+    assert_refused(bundle, untouched, "two with the same name")
 
 
 @pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 0.99])
 def test_a_cut_bundle_is_refused(bundle: Path, untouched: tuple[Store, Settings], share: float) -> None:
     data = bundle.read_bytes()
     bundle.write_bytes(data[: int(share * len(data))])
-    assert_refused(bundle, untouched, "is cut or no bundle")
+    assert_refused(bundle, untouched, "is truncated or not a Pitwall bundle")
 
 
 def test_every_flipped_byte_is_seen_or_harmless(bundle: Path, elsewhere: tuple[Store, Settings]) -> None:
@@ -215,7 +211,7 @@ def test_every_flipped_byte_is_seen_or_harmless(bundle: Path, elsewhere: tuple[S
 
 def test_a_known_id_with_another_life_is_refused(bundle: Path, elsewhere: tuple[Store, Settings]) -> None:
     run_with_samples(*elsewhere, started_at=NOW - timedelta(days=1))
-    with pytest.raises(ArchiveError, match="another run of the id"):
+    with pytest.raises(ArchiveError, match="a different run with the id"):
         import_bundle(*elsewhere, bundle)
 
 

@@ -11,8 +11,8 @@ import pytest
 from domain import Config, Run
 from reasons import Code, Reason
 from samples import Batch, CounterSample, LogSample
-from storage.ask import queries
-from storage.ask.queries import Acceptance
+from storage.queries import run_data
+from storage.queries.run_data import Acceptance
 from storage.store import Store
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
@@ -36,15 +36,15 @@ def scrape(second: float, drafts: float | None, draft_tokens: float | None, acce
 def acceptance(store: Store, *samples: LogSample | CounterSample) -> Acceptance:
     store.write(Batch(samples))
     store.save_run(Run(id="r1", name="r1", color=0, config=Config(), machine_id="m", created_at=NOW, ready_at=NOW))
-    return queries.acceptance(store, ["r1"])["r1"]
+    return run_data.acceptance(store, ["r1"])["r1"]
 
 
-def test_a_line_that_accepted_nothing_counts_its_drafts(store: Store) -> None:
+def test_unaccepted_line_counts_its_drafts(store: Store) -> None:
     told = acceptance(store, line(10, **HALF, per_position=POSITIONS), line(20, **NOTHING, per_position=[0.0, 0.0]))
     assert told == Acceptance(1.5, 0.25, pytest.approx([0.35, 0.15]), "vllm.log")
 
 
-def test_positions_of_a_log_are_of_all_its_lines_or_not_told(store: Store) -> None:
+def test_positions_cover_all_lines_or_are_unknown(store: Store) -> None:
     """30 drafts of which 24 and 12 were accepted, then 10 of which 2 and 1 were."""
     lines = [line(10, accepted_tokens=36.0, drafted_tokens=60.0, acceptance_length=2.2, per_position=[0.8, 0.4])]
     lines += [line(20, accepted_tokens=3.0, drafted_tokens=20.0, acceptance_length=1.3, per_position=[0.2, 0.1])]
@@ -52,19 +52,19 @@ def test_positions_of_a_log_are_of_all_its_lines_or_not_told(store: Store) -> No
     assert acceptance(store, line(30, **HALF)).per_position is None
 
 
-def test_a_line_whose_length_rounds_to_one_counts_too(store: Store) -> None:
+def test_line_with_length_rounding_to_one_counts(store: Store) -> None:
     one = {"accepted_tokens": 1.0, "drafted_tokens": 5418.0, "acceptance_length": 1.0}
     told = acceptance(store, line(10, **one, per_position=[0.001, 0.0, 0.0]))
     assert told.length == pytest.approx(1 + 1 / 1806)
 
 
 @pytest.mark.parametrize("positions", [[0.0, 0.0], None])
-def test_a_log_that_accepted_nothing_has_length_one(store: Store, positions: list[float] | None) -> None:
+def test_log_without_acceptance_has_length_one(store: Store, positions: list[float] | None) -> None:
     told = acceptance(store, line(10, **NOTHING, per_position=positions))
     assert told == Acceptance(1.0, 0.0, positions, "vllm.log")
 
 
-def test_a_log_that_tells_the_length_of_each_line_is_weighed_by_its_steps(store: Store) -> None:
+def test_per_line_lengths_are_weighed_by_steps(store: Store) -> None:
     """The second line is 4 s of 30 tok/s in 40 steps, the third 2 s of 40 tok/s in 20 steps: 200 tokens, 60 steps."""
     decode = {"kind": "decode", "engine": "sglang"}
     lines = [line(2, generation_tps=1.0, acceptance_length=2.0, acceptance_rate=0.5, **decode)]
@@ -74,7 +74,7 @@ def test_a_log_that_tells_the_length_of_each_line_is_weighed_by_its_steps(store:
     assert told == Acceptance(pytest.approx(200 / 60), pytest.approx(140 / 160), None, "sglang.log")
 
 
-def test_lines_that_tell_no_time_are_weighed_by_their_requests(store: Store) -> None:
+def test_timeless_lines_are_weighed_by_requests(store: Store) -> None:
     lines = [line(2, "sglang", kind="decode", generation_tps=1.0, acceptance_length=2.0, requests_running=3.0)]
     lines += [replace(lines[0], engine_index=1, offset=3, acceptance_length=4.0, requests_running=1.0)]
     assert acceptance(store, *lines).length == pytest.approx((3 * 2.0 + 4.0) / 4)
@@ -85,18 +85,18 @@ def test_a_log_without_a_mean_length_says_so(store: Store) -> None:
     assert told == Acceptance(None, 0.57, None, "llamacpp.log", Reason(Code.DRAFTS_NOT_LOGGED))
 
 
-def test_one_line_of_unknown_drafts_leaves_the_length_unknown(store: Store) -> None:
+def test_unknown_drafts_in_a_line_hide_the_length(store: Store) -> None:
     told = acceptance(store, line(10, **HALF), line(20, **NOTHING))
     assert told == Acceptance(None, 0.25, None, "vllm.log", Reason(Code.DRAFTS_NOT_LOGGED))
 
 
-def test_a_log_that_saw_drafts_speaks_for_itself_beside_counters_that_saw_none(store: Store) -> None:
+def test_log_with_drafts_beats_empty_counters(store: Store) -> None:
     counters = [scrape(second, 0.0, 0.0, 0.0) for second in (1, 2, 3)]
     told = acceptance(store, *counters, line(10, **HALF))
     assert told == Acceptance(2.0, 0.5, None, "vllm.log")
 
 
-def test_counters_that_saw_drafts_go_before_the_log(store: Store) -> None:
+def test_counters_with_drafts_beat_the_log(store: Store) -> None:
     counters = [scrape(second, 10.0 * second, 30.0 * second, 20.0 * second) for second in (1, 2, 3)]
     told = acceptance(store, *counters, line(10, **HALF))
     assert told == Acceptance(3.0, pytest.approx(2 / 3), None, "vllm.counter")
@@ -107,7 +107,7 @@ def test_no_draft_was_made_where_none_was_drafted(store: Store) -> None:
     assert told == Acceptance(None, None, None, "vllm.counter", Reason(Code.NO_DRAFT_MADE))
 
 
-def test_counters_without_a_number_of_drafts_say_so(store: Store) -> None:
+def test_counters_without_draft_count_say_so(store: Store) -> None:
     told = acceptance(store, *(scrape(second, None, 30.0 * second, 20.0 * second) for second in (1, 2, 3)))
     assert told == Acceptance(None, pytest.approx(2 / 3), None, "vllm.counter", Reason(Code.DRAFTS_NOT_COUNTED))
 
@@ -118,14 +118,14 @@ def positions(second: float, *accepted: float) -> CounterSample:
     return replace(scrape(second, 4.0 * second, 16.0 * second, sum(accepted)), accepted_per_pos_total=told)
 
 
-def test_positions_that_appear_with_the_first_accepted_draft_count_from_zero(store: Store) -> None:
+def test_late_positions_count_from_zero(store: Store) -> None:
     """As a real llama.cpp's counters go: all of its drafts stand below, and the first accepted ones above."""
     told = acceptance(store, positions(0), positions(1, 4.0, 3.0), positions(2, 6.0, 4.0))
     assert told.length == pytest.approx(1 + 10 / 8)
     assert told.per_position == pytest.approx([6 / 8, 4 / 8])
 
 
-def test_positions_are_not_known_where_those_of_some_accepted_drafts_are_not(store: Store) -> None:
+def test_positions_unknown_with_partial_counts(store: Store) -> None:
     hidden = replace(positions(1, 4.0, 3.0), accepted_per_pos_total=None)
     told = acceptance(store, positions(0), hidden, positions(2, 6.0, 4.0), positions(3, 8.0, 5.0))
     assert told.length == pytest.approx(1 + 13 / 12)

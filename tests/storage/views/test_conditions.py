@@ -11,9 +11,9 @@ from analysis.runs.conditions import Conditions, Span
 from domain import Config, Run
 from samples import Batch, CollectorHealth, GpuSample, HostSample
 from settings import Settings
-from storage.ask.condition_queries import conditions
+from storage.queries.condition_queries import conditions
 from storage.store import Store
-from web.words import why as why_words
+from web.words import reason_text as why_words
 
 T0 = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
@@ -62,7 +62,7 @@ def told(store: Store, samples: list[Any], began: float = 10, ended: float = 20)
     return found
 
 
-def test_increments_within_the_stretch_and_no_others(store: Store) -> None:
+def test_increments_only_within_the_stretch(store: Store) -> None:
     def busy_outside(second: int) -> HostSample:
         return host(second) if 10 <= second <= 20 else host(second, runnable_wait_seconds_total=None)
 
@@ -83,20 +83,20 @@ def test_what_was_before_and_after_does_not_count(store: Store) -> None:
     assert told(store, samples, 10.4, 18.6).starvation_ratio == 0.0
 
 
-def test_the_nearest_sample_outside_stands_for_an_end_within_two_seconds(store: Store) -> None:
+def test_nearest_outside_sample_within_2_s_counts(store: Store) -> None:
     found = told(store, [host(9), host(15), host(21)], 10, 20)
     assert (found.samples, found.own_cores) == (3, pytest.approx(0.6))
     (short,) = conditions(store, [Span("r", at(15.2), at(15.4))])
-    assert short.own_cores is None and words(short, "own_cores") == "1 sample within its 0.2 s"
+    assert short.own_cores is None and words(short, "own_cores") == "1 sample during its 0.2 s"
 
 
-def test_a_stretch_that_was_not_looked_at_long_enough_is_unknown_with_its_reason(store: Store) -> None:
+def test_briefly_sampled_stretch_is_unknown(store: Store) -> None:
     found = told(store, [host(second) for second in (10, 11, 12, 13, 14)])
     assert (found.starvation_ratio, found.own_cores) == (None, None)
-    assert words(found, "own_cores") == "it was looked at for 4.0 of 10.0 s"
+    assert words(found, "own_cores") == "samples cover 4.0 of its 10.0 s"
 
 
-def test_several_stretches_of_one_run_are_told_in_the_order_given(store: Store) -> None:
+def test_stretches_keep_the_given_order(store: Store) -> None:
     store.write(
         Batch(tuple(host(second, cpu_seconds_total=max(0, second - 20) * 1.0) for second in range(40)))
     ).result()
@@ -104,11 +104,11 @@ def test_several_stretches_of_one_run_are_told_in_the_order_given(store: Store) 
         store, [Span("r", at(25), at(35)), Span("r", at(5), at(15)), Span("nobody", at(5), at(15))]
     )
     assert (late.own_cores, early.own_cores, other.own_cores) == (pytest.approx(1.0), 0.0, None)
-    assert other.run_id == "nobody" and words(other, "own_cores") == "no samples within its 10.0 s"
+    assert other.run_id == "nobody" and words(other, "own_cores") == "no samples during its 10.0 s"
     assert conditions(store, []) == []
 
 
-def test_a_counter_that_fell_over_a_restart_of_pitwall_takes_its_increment_with_it(store: Store) -> None:
+def test_counter_fall_at_restart_drops_increment(store: Store) -> None:
     """What ended threads had used is forgotten by a new collector."""
     forgot = {"cpu_seconds_total": 5.0, "scheduled_seconds_total": 5.0}
     samples = [
@@ -120,13 +120,13 @@ def test_a_counter_that_fell_over_a_restart_of_pitwall_takes_its_increment_with_
     assert found.starvation_ratio == pytest.approx(0.25)
 
 
-def test_what_the_kernel_does_not_tell_is_unknown_with_its_words_and_the_rest_is_known(store: Store) -> None:
+def test_silent_kernel_is_unknown_and_rest_known(store: Store) -> None:
     nothing = {"scheduled_seconds_total": None, "runnable_wait_seconds_total": None, "throttled_seconds_total": None}
     why = {"runnable_wait_seconds_total": "no schedstat"}
     found = told(store, [host(second, **nothing, unknown=why) for second in range(30)])
     assert (found.starvation_ratio, found.own_cores) == (None, pytest.approx(0.6))
     assert words(found, "starvation_ratio") == "no schedstat"
-    assert words(found, "throttled_ratio") == "it was not recorded then", "by a Pitwall that did not measure it"
+    assert words(found, "throttled_ratio") == "it was not recorded at the time", "by a Pitwall that did not measure it"
 
 
 def test_energy_clocks_and_bits_of_two_gpus(store: Store) -> None:
@@ -140,7 +140,7 @@ def test_energy_clocks_and_bits_of_two_gpus(store: Store) -> None:
     assert (found.gpu_names, found.gpu_uuids) == (("H200", "H200"), ("GPU-0", "GPU-1"))
 
 
-def test_memory_clocks_and_power_limits_of_two_gpus(store: Store) -> None:
+def test_memory_clocks_and_limits_of_two_gpus(store: Store) -> None:
     """The limit was lowered on one of them in the middle of the load."""
     idle = {"utilization_ratio": 0.0, "memory_clock_mhz": 405.0}
     busy = {"memory_clock_mhz": 2619.0}
@@ -152,15 +152,15 @@ def test_memory_clocks_and_power_limits_of_two_gpus(store: Store) -> None:
     assert before.power_limits_w == (700.0,)
 
 
-def test_a_gpu_without_a_power_limit_makes_it_unknown_with_its_reason(store: Store) -> None:
-    why = {"power_limit_w": "this GPU does not tell it"}
+def test_gpu_without_power_limit_is_unknown(store: Store) -> None:
+    why = {"power_limit_w": "this GPU does not report it"}
     found = told(store, [gpu(s, unknown=why) for s in range(30)])
     assert (found.power_limits_w, found.memory_clock_mhz_median) == (None, None)
-    assert words(found, "power_limits_w") == "this GPU does not tell it"
-    assert words(found, "memory_clock_mhz_median") == "it was not recorded then"
+    assert words(found, "power_limits_w") == "this GPU does not report it"
+    assert words(found, "memory_clock_mhz_median") == "it was not recorded at the time"
 
 
-def test_one_moment_of_a_hardware_slowdown_is_seen_and_one_outside_is_not(store: Store) -> None:
+def test_slowdown_is_seen_only_inside_the_stretch(store: Store) -> None:
     found = told(store, [gpu(s, throttle_reasons=8 if s == 14 else 4) for s in range(30)])
     assert (found.throttle_bits, found.hardware_throttled, found.power_capped) == (12, True, False)
     (after,) = conditions(store, [Span("r", at(16), at(25))])
@@ -172,10 +172,10 @@ def test_the_clock_of_an_idle_gpu_does_not_count(store: Store) -> None:
     assert told(store, [gpu(s, **idle if s % 3 else {}) for s in range(30)]).sm_clock_mhz_median == 1900.0
 
 
-def test_a_gpu_that_does_not_tell_makes_unknown_what_it_is_asked_and_no_more(store: Store) -> None:
-    mute = {"energy_j_total": None, "power_w": None, "unknown": {"energy_j_total": "this GPU does not tell it"}}
+def test_silent_gpu_hides_only_requested_values(store: Store) -> None:
+    mute = {"energy_j_total": None, "power_w": None, "unknown": {"energy_j_total": "this GPU does not report it"}}
     found = told(store, [sample for s in range(30) for sample in (gpu(s), gpu(s, 1, **mute))])
-    assert found.energy_j is None and words(found, "energy_j") == "this GPU does not tell it"
+    assert found.energy_j is None and words(found, "energy_j") == "this GPU does not report it"
     assert found.sm_clock_mhz_median == 1900.0 and "sm_clock_mhz_median" not in found.reasons
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from analysis.runs.conditions import Conditions, Span, clocks, foreign_gpu_load
 from samples import Batch, GpuSample
-from storage.ask.condition_queries import conditions
+from storage.queries.condition_queries import conditions
 from storage.store import Store
 
 RECORDED = json.loads((Path(__file__).parents[2] / "fixtures/nvml/h100_looks.json").read_text())["runs"]
@@ -43,26 +43,26 @@ def look_of(values: list[Any], without: tuple[str, ...]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", RECORDED)
-def test_joules_of_a_short_load_are_those_of_the_counter(store: Store, name: str) -> None:
+def test_short_load_joules_come_from_the_counter(store: Store, name: str) -> None:
     """Looks a second apart, at ends that they do not meet: taken as they were, they were up to 4.7 % wrong."""
     counted = RECORDED[name]["counted_j"]
     assert told(store, name).energy_j == pytest.approx(counted, rel=0.03)
 
 
-def test_without_a_counter_the_joules_are_those_of_the_power(store: Store) -> None:
+def test_joules_without_counter_come_from_power(store: Store) -> None:
     counted = RECORDED["f16 #1"]["counted_j"]
     assert told(store, "f16 #1", ("energy_j_total",)).energy_j == pytest.approx(counted, rel=0.1)
 
 
 @pytest.mark.parametrize("name", WORKED)
-def test_a_neighbour_that_a_busy_server_hides_is_seen_before_the_load(store: Store, name: str) -> None:
+def test_neighbour_is_seen_before_the_load(store: Store, name: str) -> None:
     """It worked for 2 or 10 % of the time and cost 4 to 10 % of the speed; during the load 0.2 % was told of it."""
     alone, beside = told(store, "f16 #1"), told(store, name)
-    assert foreign_gpu_load([alone], [beside]).word == "matters"
+    assert foreign_gpu_load([alone], [beside]).level == "matters"
 
 
 @pytest.mark.parametrize(("name", "word"), [("f16 again #3", "same"), ("f16 beside memory #1", "warns")])
-def test_nobody_and_one_who_only_holds_memory_do_not_refuse(store: Store, name: str, word: str) -> None:
+def test_memory_only_neighbour_does_not_refuse(store: Store, name: str, word: str) -> None:
     alone, beside = told(store, "f16 #1"), told(store, name)
-    assert foreign_gpu_load([alone], [beside]).word == word
-    assert clocks([alone], [beside]).word == "same"
+    assert foreign_gpu_load([alone], [beside]).level == word
+    assert clocks([alone], [beside]).level == "same"

@@ -12,7 +12,7 @@ from storage.store import Store
 from tests.storage.views.test_rates import NOW, only, put, rows, vllm
 
 
-def test_prompt_tokens_are_over_the_seconds_in_which_they_were_told(store: Store) -> None:
+def test_prompt_tokens_over_reported_seconds(store: Store) -> None:
     """A window of 8 s decodes 200 tok/s; the prompt's counter is known for 6 s of it, in which 300 tokens came."""
     looks: list[CounterSample] = [vllm(s, 200.0 * s, prompt=50.0 * s) for s in (0, 2, 4, 6)]
     put(store, *looks, vllm(8, 1600.0, prompt_tokens_total=None))
@@ -26,9 +26,7 @@ def test_prompt_tokens_are_over_the_seconds_in_which_they_were_told(store: Store
     ("apart_s", "gap_s", "is_silence"),
     [(1.0, 4.9, False), (1.0, 5.1, True), (2.0, 5.9, False), (2.0, 6.1, True), (10.0, 29.0, False), (10.0, 31.0, True)],
 )
-def test_a_silence_is_5_s_or_three_usual_intervals(
-    store: Store, apart_s: float, gap_s: float, is_silence: bool
-) -> None:
+def test_silence_is_5_s_or_three_intervals(store: Store, apart_s: float, gap_s: float, is_silence: bool) -> None:
     times = [apart_s * n for n in range(8)]
     times.append(times[-1] + gap_s)
     put(store, *(vllm(s, 50 * s) for s in times))
@@ -46,15 +44,13 @@ def checked(store: Store, *counters: Any, window_s: float = 10.0) -> float | Non
 
 
 @pytest.mark.parametrize(("until_s", "is_told"), [(18.9, False), (19.1, True), (21.0, True)])
-def test_a_log_line_is_checked_where_nine_tenths_of_its_time_are_counted(
-    store: Store, until_s: float, is_told: bool
-) -> None:
+def test_log_line_check_needs_90_percent_cover(store: Store, until_s: float, is_told: bool) -> None:
     looks = [vllm(s, 50.0 * s) for s in (5, 7, 9, 11, 13, 15, 17)]
     assert checked(store, *looks, vllm(until_s, 50 * until_s)) == (pytest.approx(50.0) if is_told else None)
 
 
 @pytest.mark.parametrize(("unknown_at_s", "is_told"), [(19.8, True), (19.0, False)])
-def test_seconds_of_which_no_tokens_are_told_are_no_cover(store: Store, unknown_at_s: float, is_told: bool) -> None:
+def test_seconds_without_tokens_give_no_coverage(store: Store, unknown_at_s: float, is_told: bool) -> None:
     """From that second on the counter is silent; what is told before stays 50 tok/s."""
     looks = [vllm(s, 50.0 * s) for s in (9, 11, 13, 15, 17, 18.5)]
     if is_told:
@@ -63,14 +59,14 @@ def test_seconds_of_which_no_tokens_are_told_are_no_cover(store: Store, unknown_
     assert checked(store, *looks, silent) == (pytest.approx(50.0) if is_told else None)
 
 
-def test_of_a_look_that_reaches_over_the_ends_of_a_line_its_share_counts(store: Store) -> None:
+def test_look_over_line_end_counts_by_share(store: Store) -> None:
     """100 tok/s up to second 8, none from there to 12, 50 from there on: of 10 to 20 that is 0 for 2 s, 50 for 8 s."""
     tokens = {0: 0.0, 4: 400.0, 8: 800.0, 12: 800.0, 16: 1000.0, 20: 1200.0}
     assert checked(store, *(vllm(s, count) for s, count in tokens.items())) == pytest.approx(40.0)
 
 
 @pytest.mark.parametrize(("gap_s", "looks"), [(0.24, 4), (0.26, 5)])
-def test_looks_less_than_a_quarter_of_a_second_apart_are_one(store: Store, gap_s: float, looks: int) -> None:
+def test_looks_within_quarter_second_are_merged(store: Store, gap_s: float, looks: int) -> None:
     put(store, *(vllm(s, 50 * s) for s in (0, 1, 2, 2 + gap_s, 3, 4)))
     assert len(rows(store)) == looks
     assert {round(row["decode_tps"], 6) for row in rows(store)} == {50.0}
@@ -79,14 +75,12 @@ def test_looks_less_than_a_quarter_of_a_second_apart_are_one(store: Store, gap_s
 @pytest.mark.parametrize(
     ("before", "after", "activity"), [(1.0, 1.0, "active"), (1.0, 0.0, "mixed"), (0.0, 1.0, "mixed")]
 )
-def test_decoding_is_active_where_a_request_ran_from_one_end_to_the_other(
-    store: Store, before: float, after: float, activity: str
-) -> None:
+def test_decoding_needs_a_request_throughout(store: Store, before: float, after: float, activity: str) -> None:
     put(store, vllm(0, 0, requests_running=before), vllm(1, 50, requests_running=after))
     assert only(store)["activity"] == activity
 
 
-def test_steps_are_over_the_seconds_in_which_they_were_told(store: Store) -> None:
+def test_steps_over_reported_seconds(store: Store) -> None:
     put(store, vllm(0, 0), vllm(2, 100), vllm(4, 200, inter_token_count_total=None))
     window = only(store, "FROM run_windows(4)")
     assert (window["window_s"], window["decode_tps"]) == (4, pytest.approx(50.0))

@@ -15,7 +15,7 @@ from domain import Config, Run
 from reasons import Code, Reason
 from reports.runs.run_report import PEAK_WINDOW_S, report_on
 from samples import Batch, CounterSample, LogSample
-from storage.ask import queries
+from storage.queries import run_data
 from storage.store import Store
 from web.context import Services, provide
 
@@ -70,25 +70,25 @@ def activities(store: Store) -> list[str | None]:
         (vllm(10, 50), vllm(20, 0, running=0), "idle"),
     ],
 )
-def test_a_vllm_line_is_judged_with_the_line_before_it(
+def test_vllm_line_is_judged_with_its_predecessor(
     store: Store, before: LogSample, line: LogSample, activity: str
 ) -> None:
     put(store, "vllm", before, line)
     assert activities(store)[1] == activity
 
 
-def test_nothing_is_known_of_the_time_before_the_first_line_or_a_silence(store: Store) -> None:
+def test_time_before_first_line_is_unknown(store: Store) -> None:
     put(store, "vllm", *(vllm(s, 50) for s in (10, 20, 30, 200, 210)))
     assert activities(store) == ["mixed", "active", "active", "mixed", "active"]
 
 
-def test_a_second_line_that_prints_no_rate_does_not_stand_between(store: Store) -> None:
+def test_line_without_rate_does_not_separate(store: Store) -> None:
     alone = LogSample("r1", NOW + timedelta(seconds=15), 15, 15, "vllm.log", window_s=10.0, accepted_tokens=9.0)
     put(store, "vllm", vllm(10, 50), alone, vllm(20, 50))
     assert activities(store) == ["mixed", None, "active"]
 
 
-def test_sglangs_first_decode_line_after_prefill_or_silence_has_that_time_in_it(store: Store) -> None:
+def test_sglang_first_decode_line_includes_gap(store: Store) -> None:
     kinds = (
         (1, "prefill"),
         (5, "decode"),
@@ -104,30 +104,30 @@ def test_sglangs_first_decode_line_after_prefill_or_silence_has_that_time_in_it(
 
 def test_a_window_of_a_log_is_the_lines_own(store: Store) -> None:
     put(store, "sglang", *(sglang(s, "decode", 80.0) for s in (2, 4, 7)))
-    [second, third] = queries.windows(store, ["r1"], PEAK_WINDOW_S)["r1"]
+    [second, third] = run_data.windows(store, ["r1"], PEAK_WINDOW_S)["r1"]
     assert (second.dt_s, second.tokens, second.window_s) == (2, 160, None)
     assert (third.dt_s, third.tokens, third.activity, third.definition) == (3, 240, "active", "sglang.log")
 
 
-def test_a_log_alone_gives_a_speed_and_says_over_what(store: Store, provided: Callable[[Services], None]) -> None:
+def test_log_alone_gives_speed_and_its_basis(store: Store, provided: Callable[[Services], None]) -> None:
     put(store, "vllm", *(vllm(10 * i, 40.0 + i) for i in range(1, 7)))
     provided(cast(Services, SimpleNamespace(store=store)))
     said = report_on(store, store.runs())[0].summary
     assert (said.window_s, said.definition, said.active_windows, said.excluded_windows) == (10, "vllm.log", 5, 1)
-    assert said.typical_tps == 44
+    assert said.alone.typical_tps == 44
     assert said.factors is not None and said.factors.decode_tps == pytest.approx(44)
     assert said.factors.steps_per_s is None and said.factors.reason == Reason(Code.NO_STEP_COUNTER)
 
 
-def test_counters_are_taken_before_the_log_however_few(store: Store) -> None:
+def test_counters_beat_the_log_even_if_few(store: Store) -> None:
     counted = [
         CounterSample("r1", NOW + timedelta(seconds=s), s, "vllm.counter", generation_tokens_total=50.0 * s,
                       first_tokens_total=1.0, requests_running=1.0)
         for s in (1, 3)
     ]  # fmt: skip
     put(store, "vllm", *counted, *(vllm(10 * i, 40.0) for i in range(1, 7)))
-    assert {row.definition for row in queries.windows(store, ["r1"], PEAK_WINDOW_S)["r1"]} == {"vllm.counter"}
-    assert queries.recent_speed(store, ["r1"], 1e9)["r1"] == [50.0]
+    assert {row.definition for row in run_data.windows(store, ["r1"], PEAK_WINDOW_S)["r1"]} == {"vllm.counter"}
+    assert run_data.recent_speed(store, ["r1"], 1e9)["r1"] == [50.0]
 
 
 def take_in(store: Store, engine: str, log: Path, **fields: Any) -> None:
@@ -140,10 +140,10 @@ def take_in(store: Store, engine: str, log: Path, **fields: Any) -> None:
     store.save_run(run)
 
 
-def test_a_real_llamacpp_log_gives_a_window_for_each_finished_request(store: Store) -> None:
+def test_llamacpp_log_gives_window_per_request(store: Store) -> None:
     began = datetime(2026, 11, 20, tzinfo=UTC)
     take_in(store, "llamacpp", FIXTURES / "llamacpp/plain.log", ready_at=began, pid=1, pid_started_at=began.timestamp())
-    rows = queries.windows(store, ["r1"], PEAK_WINDOW_S)["r1"]
+    rows = run_data.windows(store, ["r1"], PEAK_WINDOW_S)["r1"]
     printed = store.query("SELECT generated_tokens, generation_tps FROM log_samples ORDER BY ts").to_pylist()
     told = [row for row in printed if row["generation_tps"] is not None]
     assert [row.activity for row in rows] == ["active"] * len(told) and told
@@ -156,6 +156,6 @@ def test_a_real_sglang_log(store: Store) -> None:
     assert decode == ["mixed", "active"]
 
 
-def test_a_real_vllm_log_under_changing_load_has_no_pure_decoding(store: Store) -> None:
+def test_vllm_log_under_varied_load_is_not_pure(store: Store) -> None:
     take_in(store, "vllm", FIXTURES / "vllm/0.32-ngram.log")
     assert activities(store) == [*["mixed"] * 6, "idle", *["mixed"] * 3, "prefill"]

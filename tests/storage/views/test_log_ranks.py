@@ -11,7 +11,7 @@ import pytest
 from collectors.logs.log_collector import log_reader
 from domain import Config, Run
 from samples import Batch, LogSample
-from storage.ask import queries
+from storage.queries import run_data
 from storage.store import Store
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
@@ -49,11 +49,11 @@ def test_a_real_log_of_two_vllm_engines(store: Store) -> None:
     assert (first["requests_running"], first["requests_waiting"], second["requests_running"]) == (4, 0, 0)
     assert (second["window_s"], second["decode_tokens"]) == (10, pytest.approx(4599))
     assert (first["engine_index"], first["activity"]) == (None, "mixed")
-    windows = queries.windows(store, ["r1"], 2.0)["r1"]
+    windows = run_data.windows(store, ["r1"], 2.0)["r1"]
     assert [w.decode_tps for w in windows] == [first["decode_tps"], second["decode_tps"]]
 
 
-def test_a_rank_of_vllm_that_went_idle_adds_nothing(store: Store) -> None:
+def test_idle_vllm_rank_adds_nothing(store: Store) -> None:
     both = [line(s, rank, 40.0, prompt_tps=0.0) for s in (10, 20) for rank in (0, 1)]
     idle = line(30, 1, 0.0, prompt_tps=0.0, requests_running=0.0, requests_waiting=0.0)
     put(store, "vllm", *both, idle, *(line(s, 0, 40.0, prompt_tps=0.0) for s in (30, 40, 200)))
@@ -80,7 +80,7 @@ def test_acceptance_over_ranks_is_of_all_drafts(store: Store) -> None:
     assert row["per_position"] == [pytest.approx(0.8), pytest.approx(0.5)]
 
 
-def test_a_rank_that_accepted_nothing_counts_its_drafts(store: Store) -> None:
+def test_unaccepting_rank_counts_its_drafts(store: Store) -> None:
     half = {"accepted_tokens": 10.0, "drafted_tokens": 20.0, "acceptance_length": 2.0, "per_position": [0.6, 0.4]}
     none = {"accepted_tokens": 0.0, "drafted_tokens": 20.0, "acceptance_length": 1.0, "per_position": [0.0, 0.0]}
     put(store, "vllm", line(10, 0, 40.0, **half), line(10, 1, 20.0, **none))

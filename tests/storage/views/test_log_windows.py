@@ -9,7 +9,7 @@ import pytest
 
 from domain import Config, Run
 from samples import Batch, CounterSample, LogSample
-from storage.ask import queries
+from storage.queries import run_data
 from storage.store import Store
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
@@ -32,7 +32,7 @@ def said(store: Store, column: str, view: str = "run_samples") -> list[Any]:
     return list(store.query(f"SELECT {column} FROM {view} ORDER BY ts")[column].to_pylist())
 
 
-def test_the_usual_distance_behind_lines_with_tokens_is_the_window(store: Store) -> None:
+def test_usual_line_distance_is_the_window(store: Store) -> None:
     """30 s and more are silences behind empty windows; 6 s and 4 s come of a stamp's whole seconds."""
     lines = ((5, 50), (11, 50), (15, 0), (45, 50), (50, 0), (90, 50), (95, 0), (200, 0))
     save(store, *(vllm(second, tps) for second, tps in lines), engine="vllm")
@@ -47,7 +47,7 @@ def test_the_environment_of_the_run_says_it_first(store: Store) -> None:
 
 
 @pytest.mark.parametrize("source", ["read", "near"])
-def test_without_stamps_there_is_no_window_and_the_row_says_so(store: Store, source: str) -> None:
+def test_log_without_stamps_has_no_window(store: Store, source: str) -> None:
     save(store, *(vllm(10 * i, ts_source=source) for i in (1, 2, 3)), engine="vllm")
     assert said(store, "window_s") == [None] * 3
     assert (said(store, "decode_tps"), said(store, "decode_tokens")) == ([50.0] * 3, [None] * 3)
@@ -59,7 +59,7 @@ def sglang(second: float, tps: float) -> LogSample:
     return LogSample("r1", when, int(second), int(second), "sglang.log", kind="decode", generation_tps=tps)
 
 
-def test_sglangs_lines_are_checked_over_the_time_since_the_line_before(store: Store) -> None:
+def test_sglang_lines_checked_since_previous_line(store: Store) -> None:
     counted = [
         CounterSample("r1", NOW + timedelta(seconds=s), float(s), "sglang.counter", decode_tokens_total=100.0 * s)
         for s in range(40)
@@ -67,5 +67,5 @@ def test_sglangs_lines_are_checked_over_the_time_since_the_line_before(store: St
     save(store, *counted, *(sglang(s, 95.0) for s in (3.4, 7.4, 12.4)), engine="sglang")
     assert said(store, "window_s", "samples_crosscheck") == [None, 4.0, 5.0]
     assert said(store, "counter_tps", "samples_crosscheck") == [None, pytest.approx(100), pytest.approx(100)]
-    [check] = queries.crosschecks(store, ["r1"]).values()
+    [check] = run_data.crosschecks(store, ["r1"]).values()
     assert (check.windows, check.difference) == (2, pytest.approx(5 / 95))

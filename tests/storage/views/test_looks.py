@@ -12,7 +12,7 @@ import pytest
 
 from domain import Config, Run, Speculation
 from samples import Batch, CounterSample, LogSample, SlotSample
-from storage.ask import queries
+from storage.queries import run_data
 from storage.store import Store
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
@@ -50,7 +50,7 @@ def two_ranks(seconds: Iterable[int], without: int | None = None) -> list[Counte
     return [vllm(s, 50.0 * s, rank) for s in seconds for rank in (0, 1) if (s, rank) != (without, 1)]
 
 
-def test_a_rank_missing_from_one_scrape_makes_the_sum_unknown_until_the_next(store: Store) -> None:
+def test_rank_missing_in_a_scrape_hides_the_sum(store: Store) -> None:
     put(store, two_ranks(range(6), without=3))
     assert rates(store) == [100, 100, None, 100, 100]
     short, after = run_rows(store)[2:4]
@@ -67,7 +67,7 @@ def test_a_rank_that_says_nothing_is_missing_too(store: Store) -> None:
     assert rates(store)[1:4] == [100, None, 100]
 
 
-def test_a_rank_missing_from_the_first_scrape_is_not_counted_as_none(store: Store) -> None:
+def test_rank_missing_at_first_is_not_zero(store: Store) -> None:
     put(store, two_ranks(range(4), without=0))
     assert rates(store) == [None, 100, 100]
     assert run_rows(store)[0]["reason"] == "rank_is_new rank=1"
@@ -76,7 +76,7 @@ def test_a_rank_missing_from_the_first_scrape_is_not_counted_as_none(store: Stor
     ]  # fmt: skip
 
 
-def test_the_live_path_says_of_a_missing_rank_what_all_says(store: Store) -> None:
+def test_live_and_whole_agree_on_a_missing_rank(store: Store) -> None:
     put(store, two_ranks(range(100), without=90))
     since = NOW + timedelta(seconds=85)
     found = list(store.query("FROM run_samples_since(?) ORDER BY ts", [since]).to_pylist())
@@ -120,31 +120,29 @@ def with_gap(**more: Any) -> list[CounterSample]:
     return [vllm(s, 50.0 * s, **more) for s in (0, 1, 2, 107, 108, 109, 110)]
 
 
-def test_tokens_of_a_silence_count_in_the_sums_and_in_no_rate(store: Store) -> None:
+def test_silence_tokens_count_in_sums_not_rates(store: Store) -> None:
     put(store, with_gap())
     [totals] = rows(store, "FROM run_totals")
     assert (totals["decode_tokens"], totals["decode_s"], totals["mean_decode_tps"]) == (5500, 110, 50)
     assert (totals["unseen_tokens"], totals["unseen_s"], totals["lost_intervals"]) == (5250, 105, 0)
     gap = run_rows(store)[2]
     assert (gap["decode_tps"], gap["activity"], gap["reason"]) == (None, None, "no_answer seconds=105.0")
-    found = queries.windows(store, ["r1"], 2.0)["r1"]
+    found = run_data.windows(store, ["r1"], 2.0)["r1"]
     assert sum(window.tokens or 0 for window in found) == 250
 
 
-def test_acceptance_over_a_run_has_the_drafts_of_a_silence(store: Store) -> None:
+def test_run_acceptance_includes_silent_drafts(store: Store) -> None:
     def drafting(second: float, drafts: float, accepted: float) -> CounterSample:
         return vllm(second, drafts + accepted, drafts_total=drafts, draft_tokens_total=4 * drafts,
                     accepted_tokens_total=accepted, inter_token_count_total=drafts)  # fmt: skip
 
     put(store, [drafting(0, 0, 0), drafting(1, 10, 40), drafting(2, 20, 80), drafting(107, 220, 80)], DRAFTING)
-    told = queries.acceptance(store, ["r1"])["r1"]
+    told = run_data.acceptance(store, ["r1"])["r1"]
     assert told.length == pytest.approx(1 + 80 / 220)
 
 
 @pytest.mark.parametrize(("start", "is_known"), [(None, False), (100.0, True)])
-def test_a_silence_of_a_server_that_may_have_been_restarted_is_not_counted(
-    store: Store, start: float | None, is_known: bool
-) -> None:
+def test_silence_with_likely_restart_not_counted(store: Store, start: float | None, is_known: bool) -> None:
     put(store, with_gap(process_start_s=start), kind="attached")
     [totals] = rows(store, "FROM run_totals")
     assert (totals["decode_tokens"] == 5500, totals["lost_intervals"]) == (is_known, int(not is_known))
@@ -175,7 +173,7 @@ def test_a_torn_scrape_is_no_spike(store: Store, config: Config, has_positions: 
     assert rows(store, "FROM run_totals")[0]["decode_tokens"] == 550
 
 
-def test_the_reason_names_the_most_that_a_step_can_give(store: Store) -> None:
+def test_reason_names_the_maximum_of_a_step(store: Store) -> None:
     put(store, torn(has_positions=True), Config(engine="vllm"))
     assert run_rows(store)[5]["reason"] == ("too_many_tokens_a_step tokens=11.7 most=5")
 
@@ -184,7 +182,7 @@ def slot(second: float, decoded: int, calls: float) -> SlotSample:
     return SlotSample("r1", NOW + timedelta(seconds=second), second, 0, 7, True, decoded, None, None, calls)
 
 
-def test_without_drafts_slots_and_calls_are_one_number_or_none(store: Store) -> None:
+def test_undrafted_slots_and_calls_must_agree(store: Store) -> None:
     """A starved server answered for its slots and for its calls at unlike moments: 100 against 54, 175 and 110."""
     looks = [slot(0, 1, 0), slot(1, 101, 54), slot(2, 201, 229), slot(3, 301, 339)]
     put(store, looks, Config(engine="llamacpp", argv=("llama-server", "-m", "m.gguf")))
@@ -198,12 +196,12 @@ def test_without_drafts_slots_and_calls_are_one_number_or_none(store: Store) -> 
     assert [row["decode_tps"] for row in found] == [100.0] * 3
 
 
-def test_with_drafts_too_a_step_gives_one_token_at_the_least(store: Store) -> None:
+def test_drafted_step_gives_at_least_one_token(store: Store) -> None:
     put(store, [slot(0, 1, 0), slot(1, 51, 10), slot(2, 101, 110)], DRAFTING)
     assert [row["reason"] for row in run_rows(store)] == [None, "more_steps_than_tokens"]
 
 
-def test_slots_and_calls_that_contradict_each_other_tell_no_steps(store: Store) -> None:
+def test_contradictory_slots_and_calls_hide_steps(store: Store) -> None:
     put(store, [slot(0, 0, 0), slot(1, 50, 10), slot(2, 167, 20), slot(3, 200, 40)], DRAFTING)
     found = run_rows(store)
     assert [row["tokens_per_step"] for row in found] == [5, None, pytest.approx(33 / 20)]
@@ -215,10 +213,10 @@ def test_without_drafts_a_step_gives_one_token(store: Store) -> None:
     steps = [0, 50, 101, 150, 201, 250, 301]
     put(store, [vllm(s, 50.0 * s, inter_token_count_total=float(n)) for s, n in enumerate(steps)])
     assert {row["tokens_per_step"] for row in run_rows(store)} == {1.0}
-    assert {window.steps == window.tokens for window in queries.windows(store, ["r1"], 2.0)["r1"]} == {True}
+    assert {window.steps == window.tokens for window in run_data.windows(store, ["r1"], 2.0)["r1"]} == {True}
 
 
-def test_without_drafts_a_torn_look_is_told_once_one_token_a_step_is_the_rule(store: Store) -> None:
+def test_torn_look_reported_once_without_drafts(store: Store) -> None:
     put(store, [vllm(s, 50.0 * s + (40.0 if s == 15 else 0.0), inter_token_count_total=50.0 * s) for s in range(20)])
     found = run_rows(store)
     assert max(row["tokens_per_step"] or 0 for row in found) == 1.0
@@ -226,28 +224,28 @@ def test_without_drafts_a_torn_look_is_told_once_one_token_a_step_is_the_rule(st
 
 
 # --- windows --------------------------------------------------------------------------------------------------------
-def test_first_tokens_are_on_neither_side_of_a_window_s_tokens_per_step(store: Store) -> None:
+def test_first_tokens_excluded_from_step_ratio(store: Store) -> None:
     """A request begins each second: 50 tokens in 50 steps, of which one is a first token."""
     put(store, [vllm(s, 50.0 * s, first_tokens_total=float(s), inter_token_count_total=49.0 * s) for s in range(8)])
-    for window in queries.windows(store, ["r1"], 2.0)["r1"]:
+    for window in run_data.windows(store, ["r1"], 2.0)["r1"]:
         assert window.tokens == window.steps == pytest.approx(49 * window.dt_s)
 
 
-def test_tokens_per_step_is_the_acceptance_length_where_every_step_drafts(store: Store) -> None:
+def test_tokens_per_step_equals_acceptance_length(store: Store) -> None:
     def drafting(second: int) -> CounterSample:
         steps, accepted, first = 20.0 * second, 41.0 * second, 1.0 * second
         return vllm(second, steps + accepted + first, first_tokens_total=first, inter_token_count_total=steps,
                     drafts_total=steps, draft_tokens_total=4 * steps, accepted_tokens_total=accepted)  # fmt: skip
 
     put(store, [drafting(s) for s in range(10)], DRAFTING)
-    for window in queries.windows(store, ["r1"], 2.0)["r1"]:
+    for window in run_data.windows(store, ["r1"], 2.0)["r1"]:
         assert window.tokens and window.steps and window.accepted and window.drafts
         assert window.tokens / window.steps == pytest.approx(1 + window.accepted / window.drafts)
 
 
-def test_a_window_is_as_long_as_the_looks_are_apart(store: Store) -> None:
+def test_window_length_is_the_look_distance(store: Store) -> None:
     put(store, [vllm(s, 50.0 * s) for s in range(0, 60, 5)])
-    found = queries.windows(store, ["r1"], 2.0)["r1"]
+    found = run_data.windows(store, ["r1"], 2.0)["r1"]
     assert {window.window_s for window in found} == {5.0}
     assert [window.since_ready_s for window in found] == [5.0 * n for n in range(1, 12)]
     assert all(window.is_whole for window in found)
@@ -258,16 +256,14 @@ def test_a_window_known_for_a_part_says_so(store: Store) -> None:
     looks = [vllm(s, 50.0 * s) for s in range(5)]
     looks += [vllm(5.5, 1.0), vllm(5.9, 40.4), *(vllm(s, 40.4 + 50.0 * (s - 5.9)) for s in range(7, 12))]
     put(store, looks)
-    found = queries.windows(store, ["r1"], 2.0)["r1"]
+    found = run_data.windows(store, ["r1"], 2.0)["r1"]
     assert [(round(w.dt_s, 1), w.is_whole) for w in found if not w.is_whole] == [(0.4, False), (1.0, False)]
 
 
 @pytest.mark.parametrize(("running", "streams"), [([1, 1, 1], 1), ([4, 4, 4], 4), ([1, 4, 1], None), ([0, 1, 1], None)])
-def test_a_window_tells_its_streams_where_their_number_held(
-    store: Store, running: list[int], streams: int | None
-) -> None:
+def test_window_has_streams_when_their_count_held(store: Store, running: list[int], streams: int | None) -> None:
     put(store, [vllm(s, 50.0 * s, requests_running=float(n)) for s, n in enumerate(running)])
-    assert [window.streams for window in queries.windows(store, ["r1"], 2.0)["r1"]] == [streams]
+    assert [window.streams for window in run_data.windows(store, ["r1"], 2.0)["r1"]] == [streams]
 
 
 # --- no numbers -----------------------------------------------------------------------------------------------------

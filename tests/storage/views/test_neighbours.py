@@ -8,7 +8,7 @@ from analysis.runs.conditions import Span
 from domain import Config, Run
 from load_records import RequestRecord
 from samples import Batch, CounterSample
-from storage.ask import load_queries
+from storage.queries import load_queries
 from storage.store import Store
 
 T0 = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -36,12 +36,12 @@ def span(run_id: str, began_min: float, ended_min: float) -> Span:
 
 def beside(store: Store, *spans: Span) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {one.run_id: set() for one in spans}
-    for other in load_queries.beside(store, spans):
+    for other in load_queries.neighbours(store, spans):
         found[other.span.run_id].add(other.run_id)
     return found
 
 
-def test_only_servers_of_the_same_machine_and_time_are_neighbours(store: Store) -> None:
+def test_neighbours_share_machine_and_time(store: Store) -> None:
     for run in (
         a_run("one", 0, 10),
         a_run("at its end", 10, 20),
@@ -58,20 +58,20 @@ def test_only_servers_of_the_same_machine_and_time_are_neighbours(store: Store) 
     assert beside(store, span("elsewhere", 0, 30)) == {"elsewhere": set()}
 
 
-def test_a_server_attached_by_its_address_is_a_neighbour_from_when_it_was_met(store: Store) -> None:
+def test_attached_neighbour_begins_at_first_look(store: Store) -> None:
     store.save_run(a_run("launched", 5, 15))
     store.save_run(a_run("attached", None, None).model_copy(update={"kind": "attached"}))
     assert beside(store, span("launched", 6, 9)) == {"launched": {"attached"}}
 
 
-def test_a_live_run_is_up_after_the_clock_was_set_back(store: Store) -> None:
+def test_live_run_stays_up_after_backward_clock(store: Store) -> None:
     ahead = (datetime.now(UTC) - T0) / timedelta(minutes=1) + 60
     store.save_run(a_run("live", ahead, None))
     store.save_run(a_run("live too", ahead + 1, None))
     assert beside(store, span("live", ahead + 1, ahead + 2)) == {"live": {"live too"}}
 
 
-def test_a_watched_server_that_idles_is_no_company_and_one_that_works_is(store: Store) -> None:
+def test_only_working_watched_server_is_company(store: Store) -> None:
     for name in ("mine", "idle", "asked", "counting"):
         store.save_run(a_run(name, 0, None))
     at = T0 + timedelta(minutes=2)
@@ -82,7 +82,7 @@ def test_a_watched_server_that_idles_is_no_company_and_one_that_works_is(store: 
         for name, tokens in (("idle", 0.0), ("counting", 50.0))
     ]
     store.write(Batch((asked, *counters))).result()
-    told = {one.run_id: one.worked for one in load_queries.beside(store, [span("mine", 1, 3)])}
+    told = {one.run_id: one.worked for one in load_queries.neighbours(store, [span("mine", 1, 3)])}
     assert told == {"idle": False, "asked": True, "counting": True}
-    later = {one.run_id: one.worked for one in load_queries.beside(store, [span("mine", 5, 6)])}
+    later = {one.run_id: one.worked for one in load_queries.neighbours(store, [span("mine", 5, 6)])}
     assert later == {"idle": False, "asked": False, "counting": False}

@@ -109,14 +109,14 @@ def test_vllm_ngram_capture(store: Store) -> None:
     assert last["acceptance_length"] is None, "no draft in the last interval: unknown, not 1"
 
 
-def test_vllm_plain_capture_gives_one_token_a_step_and_no_acceptance(store: Store) -> None:
+def test_vllm_plain_capture_has_no_acceptance(store: Store) -> None:
     put(store, *(at(10 * i, **counters) for i, counters in enumerate(VLLM_PLAIN)))
     for row in rows(store):
         assert row["tokens_per_step"] == 1.0
         assert row["acceptance_length"] is row["acceptance_rate"] is row["per_position"] is None
 
 
-def test_llamacpp_capture_counts_what_finished_per_stream(store: Store) -> None:
+def test_llamacpp_capture_counts_per_stream(store: Store) -> None:
     put(
         store,
         *(at(i, "llamacpp.counter", **counters) for i, counters in enumerate(LLAMACPP_DRAFT)),
@@ -131,7 +131,7 @@ def test_llamacpp_capture_counts_what_finished_per_stream(store: Store) -> None:
     assert row["activity"] is None
 
 
-def test_sglang_takes_acceptance_from_its_gauges_and_has_no_steps_when_it_speculates(store: Store) -> None:
+def test_sglang_speculation_has_gauges_no_steps(store: Store) -> None:
     gauges = {"requests_running": 1.0, "accept_length_gauge": 2.5, "accept_rate_gauge": 0.5, "prompt_tokens_total": 7.0}
     put(store, *(at(s, "sglang.counter", decode_tokens_total=100.0 * s, **gauges) for s in (0, 1)), config=DRAFTING)
     row = only(store)
@@ -147,7 +147,7 @@ def test_sglang_takes_acceptance_from_its_gauges_and_has_no_steps_when_it_specul
     ("config", "steps_per_s", "reason"),
     [(PLAIN, 80.0, None), (Config(engine="sglang"), None, "speculation_not_known")],
 )
-def test_sglang_steps_once_a_token_only_where_no_speculation_is_known(
+def test_sglang_steps_known_only_without_drafts(
     store: Store, config: Config, steps_per_s: float | None, reason: str | None
 ) -> None:
     put(store, *(at(s, "sglang.counter", decode_tokens_total=80.0 * s) for s in (0, 1)), config=config)
@@ -155,7 +155,7 @@ def test_sglang_steps_once_a_token_only_where_no_speculation_is_known(
     assert (row["decode_tps"], row["steps_per_s"], row["reason"]) == (80.0, steps_per_s, reason)
 
 
-def test_a_counter_that_fell_is_a_reset_and_never_a_rate(store: Store) -> None:
+def test_counter_fall_is_a_reset_never_a_rate(store: Store) -> None:
     put(store, vllm(0, 1000), vllm(1, 1050), vllm(2, 10), vllm(3, 60))
     first, reset, last = rows(store)
     assert (first["decode_tps"], last["decode_tps"]) == (50, 50)
@@ -165,7 +165,7 @@ def test_a_counter_that_fell_is_a_reset_and_never_a_rate(store: Store) -> None:
     assert reset["covered_s"] == 0
 
 
-def test_an_outage_is_a_gap_and_never_one_giant_difference(store: Store) -> None:
+def test_outage_is_a_gap_not_a_giant_difference(store: Store) -> None:
     put(store, *(vllm(s, 50 * s) for s in (0, 1, 2, 3, 60, 61)))
     gap = rows(store)[3]
     assert gap["decode_tps"] is None
@@ -180,7 +180,7 @@ def test_a_slow_scrape_interval_is_no_outage(store: Store) -> None:
     assert [row["decode_tps"] for row in rows(store)] == [50] * 4
 
 
-def test_time_is_monotonic_whatever_the_wall_clock_does(store: Store) -> None:
+def test_time_is_monotonic_under_any_wall_clock(store: Store) -> None:
     put(store, vllm(0, 0), replace(vllm(1, 50), ts=NOW - timedelta(hours=1)), vllm(2, 100))
     assert [row["decode_tps"] for row in rows(store)] == [50, 50]
 
@@ -203,7 +203,7 @@ def test_activity(store: Store, before: CounterSample, after: CounterSample, act
     assert only(store)["activity"] == activity
 
 
-def test_ranks_are_summed_and_their_ratios_are_ratios_of_sums(store: Store) -> None:
+def test_ranks_sum_and_ratios_use_sums(store: Store) -> None:
     drafts = {"drafts_total": 0.0, "accepted_tokens_total": 0.0, "accepted_per_pos_total": [0.0, 0.0]}
     put(
         store,
@@ -223,7 +223,7 @@ def test_ranks_are_summed_and_their_ratios_are_ratios_of_sums(store: Store) -> N
     assert row["activity"] == "active"
 
 
-def test_a_rank_whose_share_is_unknown_makes_the_sum_unknown(store: Store) -> None:
+def test_unknown_share_of_a_rank_hides_the_sum(store: Store) -> None:
     put(store, *(replace(vllm(s, tokens), engine_index=rank) for s, rank, tokens in
                  ((0, 0, 0), (0, 1, 500), (1, 0, 100), (1, 1, 3), (2, 0, 200), (2, 1, 53))))  # fmt: skip
     broken, whole = rows(store, "FROM run_samples ORDER BY ts")
@@ -231,7 +231,7 @@ def test_a_rank_whose_share_is_unknown_makes_the_sum_unknown(store: Store) -> No
     assert whole["decode_tps"] == 150
 
 
-def test_windows_are_aligned_on_ready_and_are_ratios_of_sums(store: Store) -> None:
+def test_windows_align_on_ready_and_use_sums(store: Store) -> None:
     """Ready after 3 s: the first window holds seconds 3 to 5, with 10 and 90 tokens in unequal steps."""
     counts = ((3, 0.0, 0.0), (4, 10.0, 10.0), (5, 100.0, 40.0), (6, 150.0, 90.0))
     samples = [vllm(s, tokens, inter_token_count_total=steps) for s, tokens, steps in counts]
@@ -260,7 +260,7 @@ def test_a_log_line_stands_as_it_was_printed(store: Store) -> None:
     assert row["reason"] == "log_counts_no_steps"
 
 
-def test_the_log_is_checked_against_the_counters_of_the_same_seconds(store: Store) -> None:
+def test_log_is_checked_against_same_seconds(store: Store) -> None:
     log = {"definition": "vllm.log", "window_s": 4.0}
     put(
         store,
@@ -274,7 +274,7 @@ def test_the_log_is_checked_against_the_counters_of_the_same_seconds(store: Stor
     assert after["counter_tps"] is after["relative_difference"] is None
 
 
-def test_finished_requests_of_a_log_are_checked_against_the_counters_of_all_of_them(store: Store) -> None:
+def test_finished_requests_match_all_counters(store: Store) -> None:
     """Two requests of 100 tokens: in 1 s and in 3 s by the log, in 5 s together by the counters."""
     request = {"definition": "llamacpp.log", "kind": "request", "generated_tokens": 100.0}
     put(

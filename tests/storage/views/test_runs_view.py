@@ -30,7 +30,7 @@ def row(store: Store, config: Config, **run: Any) -> dict[str, Any]:
         (Config(engine="vllm", engine_version="0.20"), {"told": {"engine_version": "0.20.2"}}, "0.20.2"),
     ],
 )
-def test_the_version_is_the_log_s_then_the_config_s_then_the_package_s(
+def test_version_from_log_config_then_package(
     store: Store, config: Config, run: dict[str, Any], version: str | None
 ) -> None:
     assert row(store, config, **run)["engine_version"] == version
@@ -58,13 +58,13 @@ def test_no_method_stated_is_not_no_speculation(
     assert (found["speculative_method_reason"] is None) is (method is not None)
 
 
-def test_a_run_without_a_command_does_not_say_that_it_has_no_speculation(store: Store) -> None:
+def test_missing_command_hides_speculation(store: Store) -> None:
     found = row(store, Config(engine="vllm"))
     assert found["speculates"] is None
     assert found["speculative_method_reason"] == "start_not_known"
 
 
-def test_a_watched_server_whose_log_tells_its_speculation_has_it(store: Store) -> None:
+def test_watched_log_reveals_speculation(store: Store) -> None:
     run = Run(id="r1", name="r1", color=0, kind="attached", config=Config(engine="vllm"), machine_id="m",
               created_at=NOW)  # fmt: skip
     for key, value in (("speculative_method", "mtp"), ("num_spec_tokens", 3), ("weights_load_s", 9.0)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from samples import Batch, LatencySample
-from storage.ask.queries import server_latency
+from storage.queries.run_data import server_latency
 from storage.store import Store
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
@@ -29,7 +29,7 @@ def told(store: Store, *looks: Batch) -> dict[str, object] | None:
     return {name: value for name, value in rows[0].items() if name != "run_id"} if rows else None
 
 
-def test_what_was_counted_before_the_first_look_is_not_ours(store: Store) -> None:
+def test_counts_before_first_look_are_excluded(store: Store) -> None:
     found = told(store, look(0, [50, 60, 70, 80], 900.0), look(10, [51, 64, 75, 90], 1200.0))
     assert found == {
         "definition": "vllm.histogram", "metric": "ttft_ms", "n": 10, "mean_ms": 30.0,
@@ -38,7 +38,7 @@ def test_what_was_counted_before_the_first_look_is_not_ours(store: Store) -> Non
     }  # fmt: skip
 
 
-def test_a_server_that_began_anew_adds_what_it_counted_since(store: Store) -> None:
+def test_restarted_server_adds_its_new_counts(store: Store) -> None:
     found = told(
         store, look(0, [0, 0, 0, 0], 0.0), look(10, [4, 4, 4, 4], 20.0), look(20, [0, 1, 1, 1], 15.0),
         look(30, [0, 6, 6, 6], 90.0),
@@ -53,12 +53,12 @@ def test_the_ranks_are_added(store: Store) -> None:
     assert found and (found["n"], found["p50_to_ms"], found["p95_to_ms"]) == (8, 10.0, 20.0)
 
 
-def test_a_share_that_a_bound_meets_exactly_lies_below_it(store: Store) -> None:
+def test_share_at_exact_bound_lies_below(store: Store) -> None:
     found = told(store, look(0, [0, 0, 0, 0], 0.0), look(10, [50, 95, 99, 100], 1.0))
     assert found and [found[f"{p}_to_ms"] for p in ("p50", "p95", "p99")] == [10.0, 20.0, 40.0]
 
 
-def test_other_bounds_are_another_histogram_and_the_larger_one_speaks(store: Store) -> None:
+def test_other_bounds_split_and_larger_one_counts(store: Store) -> None:
     found = told(
         store, look(0, [0, 0, 0, 0], 0.0), look(9, [1, 1, 1, 1], 5.0), look(20, [7, 8], 40.0, upper=[5.0]),
     )  # fmt: skip
@@ -69,17 +69,17 @@ def test_nothing_served_is_nothing_told(store: Store) -> None:
     assert told(store, look(0, [5, 5, 5, 5], 10.0), look(10, [5, 5, 5, 5], 10.0)) is None
 
 
-def test_a_mean_needs_the_sum_of_every_rank_and_of_the_last_look(store: Store) -> None:
+def test_mean_needs_sums_of_all_ranks(store: Store) -> None:
     ranks = [look(0, [0, 0, 0, 0], 0.0, rank) for rank in (0, 1)]
     found = told(store, *ranks, look(9, [4, 4, 4, 4], 20.0, 0), look(9, [4, 4, 4, 4], None, 1))
     assert found and (found["n"], found["mean_ms"]) == (8, None)
 
 
-def test_buckets_that_shrink_under_a_total_that_grows_are_another_life(store: Store) -> None:
+def test_shrinking_buckets_mean_another_life(store: Store) -> None:
     found = told(store, look(0, [0, 0, 0, 0], 0.0), look(10, [4, 4, 4, 4], 20.0), look(20, [0, 5, 6, 6], 90.0))
     assert found and (found["n"], found["mean_ms"], found["p50_to_ms"]) == (10, 11.0, 20.0)
 
 
-def test_a_histogram_of_one_bucket_tells_the_mean_alone(store: Store) -> None:
+def test_one_bucket_histogram_gives_only_the_mean(store: Store) -> None:
     found = told(store, look(0, [0.0], 0.0, upper=[]), look(9, [4.0], 20.0, upper=[]))
     assert found and (found["n"], found["mean_ms"], found["p50_from_ms"], found["p50_to_ms"]) == (4, 5.0, 0.0, None)

@@ -19,9 +19,7 @@ def slot(second: float, number: int, busy: bool, tokens: int | None) -> SlotSamp
 
 
 @pytest.mark.parametrize(("tokens", "ratio"), [(500, 0.25), (None, None)])
-def test_only_busy_slots_count_and_the_unseen_is_unknown(
-    tmp_path: Path, tokens: int | None, ratio: float | None
-) -> None:
+def test_busy_slots_count_and_unseen_are_unknown(tmp_path: Path, tokens: int | None, ratio: float | None) -> None:
     store = Store.open(Settings(data_dir=tmp_path))
     try:
         looks = [slot(s, 0, True, tokens) for s in (0.0, 1.0)] + [slot(s, 1, False, 900) for s in (0.0, 1.0)]

@@ -15,7 +15,7 @@ def slot(second: float, number: int, task: int | None, decoded: int | None, call
     return SlotSample("r1", when, 1000.0 + second, number, task, decoded is not None, decoded, None, None, calls)
 
 
-def test_one_slot_that_decodes_throughout_gives_steps(store: Store) -> None:
+def test_continuously_decoding_slot_gives_steps(store: Store) -> None:
     put(
         store,
         slot(0, 0, 7, 10, 100.0),
@@ -29,7 +29,7 @@ def test_one_slot_that_decodes_throughout_gives_steps(store: Store) -> None:
     assert (row["activity"], row["requests_running"], row["reason"]) == ("active", 1, None)
 
 
-def test_two_slots_share_their_steps_so_these_are_unknown(store: Store) -> None:
+def test_two_slots_leave_shared_steps_unknown(store: Store) -> None:
     put(store, *(slot(s, n, n, 10 + 30 * s, 100.0 + 30 * s) for s in (0, 1) for n in (0, 1)))
     row = only(store)
     assert (row["decode_tps"], row["activity"]) == (60, "active")
@@ -37,7 +37,7 @@ def test_two_slots_share_their_steps_so_these_are_unknown(store: Store) -> None:
     assert row["reason"] == "several_requests"
 
 
-def test_a_new_task_starts_from_nothing_and_an_ended_one_is_partly_unseen(store: Store) -> None:
+def test_new_task_starts_at_zero_ended_is_partial(store: Store) -> None:
     put(store, slot(0, 0, 1, 90), slot(1, 0, 2, 15), slot(2, 0, 2, 65), slot(3, 0, 2, None), slot(4, 0, 2, None))
     changed, steady, ended, idle = rows(store)
     assert (changed["decode_tps"], changed["activity"]) == (None, "mixed")
@@ -47,7 +47,7 @@ def test_a_new_task_starts_from_nothing_and_an_ended_one_is_partly_unseen(store:
     assert (idle["decode_tps"], idle["activity"], idle["reason"]) == (0, "idle", None)
 
 
-def test_a_request_that_came_and_went_between_two_looks_is_no_idleness(store: Store) -> None:
+def test_request_between_two_looks_is_not_idle(store: Store) -> None:
     looks = [
         slot(0, 0, 3, 10, 50.0),
         slot(0, 1, None, None, 50.0),

@@ -56,18 +56,18 @@ def test_what_a_log_says_last_counts(store: Store) -> None:
 @pytest.mark.parametrize(
     "version", ["0.19.1", "0.20.0", "0.20.2", "0.20.10", "0.21", "1.0.0", "0.33.0rc1", "0.9.2.dev1"]
 )
-def test_the_definition_of_kv_tokens_is_the_log_reader_s(store: Store, version: str) -> None:
+def test_kv_token_definition_matches_log_reader(store: Store, version: str) -> None:
     row = row_of(store, {"kv_cache_tokens": 1}, version=version)
     assert row["kv_cache_tokens_definition"] == kv_tokens_definition(version)
 
 
 @pytest.mark.parametrize("version", ["0.20.1", "nightly", None])
-def test_a_definition_that_nobody_knows_is_told_as_such(store: Store, version: str | None) -> None:
+def test_unknown_definition_is_marked(store: Store, version: str | None) -> None:
     row = row_of(store, {"kv_cache_tokens": 1}, version=version)
     assert kv_tokens_definition(version) is None and row["kv_cache_tokens_definition"].startswith("not known")
 
 
-def test_without_a_stated_concurrency_the_pool_tells_it(store: Store) -> None:
+def test_pool_gives_unstated_concurrency(store: Store) -> None:
     row = row_of(store, {"kv_cache_tokens": 16384, "context_len": 4096}, engine="llamacpp")
     assert row["full_context_concurrency"] == 4
     assert row["full_context_concurrency_definition"] == "KV tokens over the full context"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from launcher.runs.making import SILENT, SilentStoreError
+from launcher.runs.run_factory import SILENT_STORE, SilentStoreError
 from web.actions import refusal_as_toast
 from web.markup import markdown_text
 
@@ -27,13 +27,13 @@ def page(act: Callable[[], None]) -> AppTest:
     return AppTest.from_function(script, args=(act,)).run()
 
 
-def test_a_store_that_does_not_answer_breaks_no_page() -> None:
+def test_silent_store_breaks_no_page() -> None:
     def cancel() -> None:
-        raise SilentStoreError(SILENT)
+        raise SilentStoreError(SILENT_STORE)
 
     at = page(cancel).button[0].click().run()
     assert not at.exception
-    assert [toast.value for toast in at.toast] == [markdown_text(SILENT)]
+    assert [toast.value for toast in at.toast] == [markdown_text(SILENT_STORE)]
 
 
 def test_another_fault_is_not_hidden() -> None:

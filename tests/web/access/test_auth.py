@@ -91,7 +91,7 @@ def test_health_is_open_and_nothing_else_is(client: httpx.Client) -> None:
         assert client.get(path).status_code == 401, path
 
 
-def test_the_token_becomes_a_cookie_and_leaves_the_url(client: httpx.Client, access: Access) -> None:
+def test_token_becomes_cookie_and_leaves_url(client: httpx.Client, access: Access) -> None:
     answer = client.get("/live", params=[("run", "a"), ("token", access.token), ("run", "b&c")])
     assert (answer.status_code, answer.headers["location"]) == (303, "/live?run=a&run=b%26c")
     cookie = answer.headers["set-cookie"].lower()
@@ -109,16 +109,16 @@ def test_the_redirect_never_leads_to_another_host(client: httpx.Client, access: 
     connection.close()
 
 
-def test_a_wrong_token_is_refused_in_the_clients_language(client: httpx.Client) -> None:
+def test_wrong_token_refused_in_client_language(client: httpx.Client) -> None:
     page = client.get("/live?run=%22%3E%3Cscript%3E&token=wrong", headers={"accept": "text/html"})
     assert page.status_code == 401
-    assert "not the one of this start" in page.text
+    assert "Pitwall makes a new one at each start" in page.text
     assert '"><script>' not in page.text
     assert 'value="&quot;&gt;&lt;script&gt;"' in page.text
     assert client.get("/live", headers={"accept": "*/*"}).json()["error"].startswith("Open the URL")
 
 
-def test_sign_ins_outlive_a_restart_but_tokens_do_not(serve, settings: Settings, access: Access) -> None:
+def test_sign_ins_survive_restart_but_not_tokens(serve, settings: Settings, access: Access) -> None:
     with serve(guarded(access, SessionBook(settings.sessions_path))) as address:
         cookies = httpx.get(f"http://{address}/?token={access.token}").cookies
     again = access_for(settings, load_secret(settings.secret_path))
@@ -153,7 +153,7 @@ def test_only_our_own_names_are_answered(client: httpx.Client, host: str, status
     assert client.get("/", headers={"host": host}).status_code == status
 
 
-def test_the_public_name_and_the_bound_addresses_are_ours(serve, tmp_path: Path) -> None:
+def test_public_and_bound_addresses_are_accepted(serve, tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path, host="0.0.0.0", public_url="https://gpu.example/pit")
     access = access_for(settings, load_secret(settings.secret_path))
     with (
@@ -198,7 +198,7 @@ def test_websockets_pass_the_same_gate(client: httpx.Client, access: Access) -> 
     assert attempt(additional_headers=cookie, origin="http://evil.example") == 403
 
 
-def test_the_secret_is_made_once_for_its_owner_alone(tmp_path: Path, monkeypatch) -> None:
+def test_secret_is_made_once_for_its_owner(tmp_path: Path, monkeypatch) -> None:
     path = tmp_path / "new" / "signing.key"
     with monkeypatch.context() as patch:
         patch.delattr(Path, "chmod")  # it is private from its first byte on

@@ -77,7 +77,7 @@ def test_no_route_answers_whoever_brings_no_token(pitwall: Pitwall, routes: set[
         assert client.get("/_stcore/health").status_code == 200, "who has signed in is let in"
 
 
-def test_no_socket_opens_for_whoever_brings_no_token(pitwall: Pitwall, routes: set[tuple[str, str]]) -> None:
+def test_no_socket_opens_without_a_token(pitwall: Pitwall, routes: set[tuple[str, str]]) -> None:
     paths = asked_paths(routes, "WebSocketRoute")
     assert len(paths) >= 3
     for path in paths:

@@ -26,7 +26,7 @@ from tests.web.standing_clock import Clock
 from web.access.access_rules import Access, access_for
 from web.access.auth import AuthMiddleware
 from web.access.roles import ROLE_KEY, SESSION_HEADER
-from web.access.sessions import NOTE_USE_EVERY, UNUSED_FOR, SessionBook, browser_of
+from web.access.sessions import NOTE_USE_EVERY, UNUSED_FOR, SessionBook, browser_name
 from web.access.shares import ShareBook
 from web.access.tokens import TokenBook
 
@@ -76,7 +76,7 @@ def sign_in(client: httpx.Client, access: Access) -> str:
     return f"{access.cookie_name}={client.cookies[access.cookie_name]}"
 
 
-def test_a_sign_in_lasts_a_week_after_its_last_use(
+def test_sign_in_lasts_a_week_after_last_use(
     client: httpx.Client, access: Access, clock: Clock, book: SessionBook
 ) -> None:
     assert timedelta(days=7) == UNUSED_FOR
@@ -89,9 +89,7 @@ def test_a_sign_in_lasts_a_week_after_its_last_use(
     assert client.get("/").status_code == 401 and book.all() == []
 
 
-def test_a_browser_that_is_signed_in_stays_the_one_session(
-    client: httpx.Client, access: Access, book: SessionBook
-) -> None:
+def test_signed_in_browser_stays_one_session(client: httpx.Client, access: Access, book: SessionBook) -> None:
     sign_in(client, access)
     sign_in(client, access)
     [session] = book.all()
@@ -108,7 +106,7 @@ def test_what_is_kept_signs_nobody_in(client: httpx.Client, access: Access, tmp_
         assert answer.status_code == 401, value
 
 
-def test_use_is_kept_over_a_restart_and_a_torn_file_signs_everybody_out(tmp_path: Path, clock: Clock) -> None:
+def test_torn_session_file_ends_all_sign_ins(tmp_path: Path, clock: Clock) -> None:
     kept = tmp_path / "sessions.json"
     book = SessionBook(kept, clock)
     token = book.make(FIREFOX)
@@ -161,26 +159,26 @@ def test_a_full_disk_brings_no_sign_in_back(book: SessionBook, clock: Clock, mon
     assert SessionBook(book._path, clock).all() == []
 
 
-def test_cookies_of_two_data_folders_and_of_tls_are_apart(tmp_path: Path) -> None:
+def test_cookies_differ_by_data_folder_and_tls(tmp_path: Path) -> None:
     one, other = (access_for(Settings(data_dir=tmp_path), key * 32) for key in (b"a", b"b"))
     assert one.cookie_name != other.cookie_name
     assert one.cookie("-share", is_https=True) == f"__Host-{one.cookie_name}-share"
 
 
-def test_browsers_are_named_as_they_name_themselves() -> None:
+def test_browsers_keep_their_own_names() -> None:
     chrome = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML) Chrome/140.0 Safari/537.36"
-    assert browser_of(chrome) == "Chrome on Windows"
-    assert browser_of("curl/8.5.0 x") == "curl/8.5.0" and browser_of("") == "unknown"
+    assert browser_name(chrome) == "Chrome on Windows"
+    assert browser_name("curl/8.5.0 x") == "curl/8.5.0" and browser_name("") == "unknown"
 
 
-def test_every_answer_forbids_framing_and_guessing(client: httpx.Client, access: Access) -> None:
+def test_answers_forbid_framing_and_sniffing(client: httpx.Client, access: Access) -> None:
     for answer in (client.get("/"), client.get("/live", params={"token": access.token}), client.get("/share/x")):
         assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert answer.headers["referrer-policy"] == "same-origin"
 
 
-def test_the_sign_in_page_says_who_shares_its_cookies(client: httpx.Client) -> None:
+def test_sign_in_page_lists_cookie_sharers(client: httpx.Client) -> None:
     page = client.get("/", headers={"accept": "text/html"})
     assert (
         "other servers" in page.text

@@ -24,11 +24,11 @@ from websockets.sync.client import connect
 from domain import Config, Run, Share, utc_now
 from settings import Settings
 from storage.store import Store
-from tests.report.test_study_report import study_of_drafts
+from tests.web.report_export.test_study_report import study_of_drafts
 from tests.web.standing_clock import Clock
 from web.access.access_rules import access_for
-from web.access.auth import LINK_IS_OVER, AuthMiddleware
-from web.access.expiring_socket import INSTALLED_AT, SocketUntil
+from web.access.auth import LINK_EXPIRED, AuthMiddleware
+from web.access.expiring_socket import INSTALLED_AT, ExpiringSocket
 from web.access.roles import ROLE_KEY, SHARE_KEY
 from web.access.sessions import SessionBook
 from web.access.shares import ShareBook, share_url
@@ -117,7 +117,7 @@ def test_a_link_leads_to_its_runs_as_a_viewer(client: httpx.Client, book: ShareB
     assert forged == {"role": "guest", "share": share.id, "headers": [share.id]}
 
 
-def test_a_viewer_passes_named_routes_only_and_changes_nothing(client: httpx.Client, book: ShareBook) -> None:
+def test_viewer_uses_named_routes_read_only(client: httpx.Client, book: ShareBook) -> None:
     follow(client, book, book.make(["a"], "live", WEEK, "operator"))
     opened = {path: client.get(path).status_code for path in ("/", "/live", "/run", "/_stcore/health", "/static/x.js")}
     closed = {
@@ -134,7 +134,7 @@ def test_a_viewer_passes_named_routes_only_and_changes_nothing(client: httpx.Cli
         pass
 
 
-def test_a_viewer_is_not_told_where_pitwall_is_installed(client: httpx.Client, book: ShareBook) -> None:
+def test_viewer_does_not_learn_install_path(client: httpx.Client, book: ShareBook) -> None:
     follow(client, book, book.make(["a"], "live", WEEK, "operator"))
     cookie = {"cookie": "; ".join(f"{name}={value}" for name, value in client.cookies.items())}
     with connect(f"ws://{client.base_url.netloc.decode()}/_stcore/stream", additional_headers=cookie) as socket:
@@ -142,9 +142,7 @@ def test_a_viewer_is_not_told_where_pitwall_is_installed(client: httpx.Client, b
         assert socket.recv(timeout=20) == b"\x0a" + b"." * len(place) + b"/app.py", "of the same length"
 
 
-def test_a_link_to_a_study_shows_the_runs_that_it_gets_later_and_ends_as_others_do(
-    client: httpx.Client, book: ShareBook, store: Store
-) -> None:
+def test_study_link_includes_later_runs_and_ends(client: httpx.Client, book: ShareBook, store: Store) -> None:
     study = study_of_drafts("s1", "Which?")
     store.save_study(study)
     share = book.make([], "report", WEEK, "operator", study=study, query="margin=0.1")
@@ -153,11 +151,11 @@ def test_a_link_to_a_study_shows_the_runs_that_it_gets_later_and_ends_as_others_
     run = Run(id="r1", name="r1", color=0, machine_id="m", created_at=now, config=Config(), batch_id="s1")
     store.save_run(run)
     store.save_run(run.model_copy(update={"id": "r2", "batch_id": "another"}))
-    book.look_at_study("s1")
+    book.refresh_study("s1")
     found = book.find_open(share.id)
     assert found and found.run_ids == ("r1",)
     book.revoke(share.id)
-    book.look_at_study("s1")
+    book.refresh_study("s1")
     assert book.find_open(share.id) is None and follow(client, book, share).status_code == 410
     assert [one.run_ids for one in store.shares()] == [()]
 
@@ -179,14 +177,14 @@ def test_a_share_that_ends_puts_its_viewers_out(client: httpx.Client, book: Shar
             book.revoke(share.id)
         else:
             clock.now += WEEK
-        with pytest.raises(ConnectionClosed, match="over"):
+        with pytest.raises(ConnectionClosed, match="no longer valid"):
             socket.recv(timeout=20)
     answer = client.get("/live", headers={"accept": "text/html"})
     assert answer.status_code == 401 and "revoked" in answer.text
     assert follow(client, book, share).status_code == 410
 
 
-def test_whichever_end_notices_first_the_browser_is_told_why_once() -> None:
+def test_browser_learns_the_end_reason_once() -> None:
     async def app_sends_after_the_end() -> list[Message]:
         sent: list[Message] = []
 
@@ -194,27 +192,27 @@ def test_whichever_end_notices_first_the_browser_is_told_why_once() -> None:
             sent.append(message)
 
         ended = asyncio.create_task(asyncio.sleep(0))
-        socket = SocketUntil(ended, lambda: True, asyncio.Event().wait, send, LINK_IS_OVER)  # type: ignore[arg-type]
+        socket = ExpiringSocket(ended, lambda: True, asyncio.Event().wait, send, LINK_EXPIRED)  # type: ignore[arg-type]
         with pytest.raises(OSError, match="ended"):
             await socket.send({"type": "websocket.send", "text": "too late"})
         await socket.receive()
         return sent
 
-    assert asyncio.run(app_sends_after_the_end()) == [{"type": "websocket.close", "code": 1008, "reason": LINK_IS_OVER}]
+    assert asyncio.run(app_sends_after_the_end()) == [{"type": "websocket.close", "code": 1008, "reason": LINK_EXPIRED}]
 
 
-def test_a_socket_closes_with_its_end_though_the_clock_says_that_it_is_not_over() -> None:
+def test_socket_closes_at_its_end_despite_clock() -> None:
     async def received() -> Message:
         async def send(_: Message) -> None:
             return None
 
         ended = asyncio.create_task(asyncio.sleep(0))
-        return await SocketUntil(ended, lambda: False, asyncio.Event().wait, send, LINK_IS_OVER).receive()  # type: ignore[arg-type]
+        return await ExpiringSocket(ended, lambda: False, asyncio.Event().wait, send, LINK_EXPIRED).receive()  # type: ignore[arg-type]
 
     assert asyncio.run(received())["type"] == "websocket.disconnect"
 
 
-def test_nothing_passes_a_socket_after_its_end_however_late_that_is_told() -> None:
+def test_nothing_passes_a_socket_after_its_end() -> None:
     async def passes() -> tuple[Message, list[Message]]:
         sent: list[Message] = []
 
@@ -225,7 +223,7 @@ def test_nothing_passes_a_socket_after_its_end_however_late_that_is_told() -> No
             return {"type": "websocket.receive", "text": "too late"}
 
         never = asyncio.create_task(asyncio.sleep(3600))
-        socket = SocketUntil(never, lambda: True, receive, send, LINK_IS_OVER)
+        socket = ExpiringSocket(never, lambda: True, receive, send, LINK_EXPIRED)
         got = await socket.receive()
         with pytest.raises(OSError, match="ended"):
             await socket.send({"type": "websocket.send", "text": "too late"})
@@ -233,7 +231,7 @@ def test_nothing_passes_a_socket_after_its_end_however_late_that_is_told() -> No
         return got, sent
 
     got, sent = asyncio.run(passes())
-    assert got == {"type": "websocket.disconnect", "code": 1008, "reason": LINK_IS_OVER}
+    assert got == {"type": "websocket.disconnect", "code": 1008, "reason": LINK_EXPIRED}
     assert [message["type"] for message in sent] == ["websocket.close"]
 
 

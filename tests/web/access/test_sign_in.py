@@ -106,9 +106,7 @@ def there_and_back(client: httpx.Client, sub: str, begin: str = "/sign-in/begin"
     return client.get(f"{url.path}?{url.query}")
 
 
-def test_a_person_comes_back_to_the_address_in_the_role_of_the_claims(
-    client: httpx.Client, told: list[AuditEntry]
-) -> None:
+def test_sign_in_returns_to_address_with_role(client: httpx.Client, told: list[AuditEntry]) -> None:
     wanted = "/compare?run=a&run=b"
     page = client.get(wanted)
     assert page.status_code == 401 and f'href="/sign-in/begin?next={quote(wanted, safe="")}"' in page.text
@@ -127,12 +125,12 @@ def test_a_session_ends_with_the_providers_token(client: httpx.Client, clock: Cl
 
 def test_an_unverified_address_gives_no_role(client: httpx.Client) -> None:
     back = there_and_back(client, "eve")
-    assert back.status_code == 403 and "no role here" in back.text
+    assert back.status_code == 403 and "you have no role in Pitwall" in back.text
     assert client.get("/").status_code == 401
 
 
 @pytest.mark.parametrize("query", ["", "code=x&state=made-up", "error=access_denied&state=x"])
-def test_a_way_back_that_was_not_begun_here_signs_nobody_in(client: httpx.Client, query: str) -> None:
+def test_unsolicited_callback_gives_no_sign_in(client: httpx.Client, query: str) -> None:
     answer = client.get(f"/sign-in/back?{query}")
     assert answer.status_code == 400 and "not completed" in answer.text
     assert client.get("/").status_code == 401
@@ -146,12 +144,12 @@ def test_what_one_browser_began_no_other_ends(client: httpx.Client) -> None:
         assert other.get("/").status_code == 401
 
 
-def test_a_provider_that_does_not_answer_is_a_sentence(serve: Serve, access: Access, tmp_path: Path) -> None:
+def test_silent_provider_is_a_sentence(serve: Serve, access: Access, tmp_path: Path) -> None:
     config = SignInConfig(issuer="http://127.0.0.1:9", client_id="p", client_secret="s", roles={})
     routes = sign_in_routes(config, access, SessionBook(tmp_path / "s.json"), lambda entries: None)
     with serve(Starlette(routes=routes)) as address:
         answer = httpx.get(f"http://{address}/sign-in/begin")
-    assert answer.status_code == 502 and "did not answer" in answer.text
+    assert answer.status_code == 502 and "did not respond" in answer.text
 
 
 @pytest.mark.parametrize(
@@ -162,9 +160,7 @@ def test_nobody_is_led_elsewhere(said: str) -> None:
 
 
 @pytest.mark.parametrize(("scope", "role"), [(Scope.EDITOR, "editor"), (Scope.VIEWER, "viewer")])
-def test_a_token_signs_a_person_in_until_it_is_revoked(
-    client: httpx.Client, tokens: TokenBook, scope: Scope, role: str
-) -> None:
+def test_token_signs_in_until_revoked(client: httpx.Client, tokens: TokenBook, scope: Scope, role: str) -> None:
     token, text = tokens.make([scope], None, timedelta(days=3), "Zoë", "a test")
     assert client.get(f"/run?run=a&token={text}").headers["location"] == "/run?run=a"
     assert client.get("/").json() == {"role": role, "name": "Zoë"}
@@ -173,9 +169,7 @@ def test_a_token_signs_a_person_in_until_it_is_revoked(
     assert client.get(f"/?token={text}").status_code == 401
 
 
-def test_a_member_looks_at_everything_and_reaches_no_launch_no_api_and_no_change(
-    client: httpx.Client, tokens: TokenBook
-) -> None:
+def test_member_views_all_and_changes_nothing(client: httpx.Client, tokens: TokenBook) -> None:
     _, text = tokens.make([Scope.EDITOR], None, timedelta(days=3), "Ann", "a test")
     client.get(f"/?token={text}")
     for path in ("/", "/runs", "/sql", "/explore", "/run", "/_stcore/health"):
@@ -185,35 +179,33 @@ def test_a_member_looks_at_everything_and_reaches_no_launch_no_api_and_no_change
     assert client.post("/runs").status_code == 403
 
 
-def test_a_link_with_a_lesser_token_takes_no_role_away(client: httpx.Client, access: Access, tokens: TokenBook) -> None:
+def test_lesser_token_link_keeps_the_role(client: httpx.Client, access: Access, tokens: TokenBook) -> None:
     client.get(f"/?token={access.token}")
     _, text = tokens.make([Scope.VIEWER], None, timedelta(days=3), "Mallory", "a test")
     client.get(f"/?token={text}")
     assert client.get("/").json() == {"role": "operator", "name": ""}
 
 
-def test_a_person_with_a_token_becomes_the_operator_by_the_operators(
-    client: httpx.Client, access: Access, tokens: TokenBook
-) -> None:
+def test_only_the_operator_promotes_a_person(client: httpx.Client, access: Access, tokens: TokenBook) -> None:
     _, text = tokens.make([Scope.VIEWER], None, timedelta(days=3), "Ann", "a test")
     client.get(f"/?token={text}")
     client.get(f"/?token={access.token}")
     assert client.get("/").json()["role"] == "operator"
 
 
-def test_a_token_for_a_person_names_one_and_stands_alone(tokens: TokenBook) -> None:
+def test_person_token_names_a_single_person(tokens: TokenBook) -> None:
     for scopes, note in (([Scope.EDITOR], " "), ([Scope.EDITOR, Scope.SQL], "Ann")):
         with pytest.raises(TokenError, match="names the person"):
             tokens.make(scopes, None, timedelta(days=1), note, "a test")
 
 
-def test_the_file_is_its_owners_alone_and_wrong_ones_are_told_without_their_secret(tmp_path: Path) -> None:
+def test_private_file_errors_reveal_no_secret(tmp_path: Path) -> None:
     path = tmp_path / "sign-in.toml"
     assert read_sign_in(path) is None
     for text, mode, word in (
         ('issuer = "https://i"', 0o644, "chmod 600"),
-        ("issuer = ", 0o600, "no TOML"),
-        ('issuer = "ftp://hush"\nclient_id = "p"\nclient_secret = "hush"\n[roles]', 0o600, "issuer is wrong"),
+        ("issuer = ", 0o600, "not valid TOML"),
+        ('issuer = "ftp://hush"\nclient_id = "p"\nclient_secret = "hush"\n[roles]', 0o600, "issuer is invalid"),
         ('issuer = "https://i"\nclient_id = "p"\nclient_secret = "hush"\n[roles.boss]', 0o600, "roles"),
     ):
         path.write_text(text)

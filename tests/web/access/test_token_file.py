@@ -18,16 +18,15 @@ from typing import Any
 import pytest
 
 from domain import AuditEntry
-from machine.shared_file import locked
+from machine.shared_file import file_lock
 from redaction import mask_text
 from settings import Settings
 from tests.web.access.test_tokens import DAY, ROOT, made
 from tests.web.access.test_tokens import book as book
 from tests.web.access.test_tokens import clock as clock
 from tests.web.access.test_tokens import settings as settings
-from tests.web.standing_clock import Clock
 from web.access import tokens as tokens_module
-from web.access.tokens import OLD_FILE_DAYS, Scope, TokenBook, TokenError
+from web.access.tokens import Scope, TokenBook, TokenError
 
 
 def test_hashes_are_compared_in_constant_time(book: TokenBook, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,13 +45,13 @@ def test_hashes_are_compared_in_constant_time(book: TokenBook, monkeypatch: pyte
     assert not any(text in pair for pair in compared for text in texts)
 
 
-def test_what_is_kept_opens_nothing_and_is_its_owners_alone(book: TokenBook, settings: Settings) -> None:
+def test_token_file_is_private_and_holds_no_key(book: TokenBook, settings: Settings) -> None:
     text = made(book, Scope.SQL)
     kept = settings.tokens_path.read_text()
     assert text not in kept and text not in repr(book.all())
     assert stat.S_IMODE(settings.tokens_path.stat().st_mode) == 0o600
     assert book.find(book.all()[0].digest) is None
-    assert {settings.tokens_path.name, "tokens.lock"} <= set(settings.own_names)
+    assert {settings.tokens_path.name, "tokens.lock"} <= set(settings.data_file_names)
     assert mask_text(f"curl -H {text} x") == "curl -H <secret> x"
 
 
@@ -82,11 +81,11 @@ def test_a_note_is_a_line_of_text(book: TokenBook, note: str) -> None:
     assert book.all() == []
 
 
-def test_who_asks_does_not_wait_for_another_process_that_changes_the_file(book: TokenBook, settings: Settings) -> None:
+def test_reader_does_not_wait_for_a_writer(book: TokenBook, settings: Settings) -> None:
     """The event loop asks at each request: a shell that stands still with the file must not stop it."""
     text = made(book, Scope.SQL)
     token = book.all()[0]
-    with locked(settings.tokens_path):
+    with file_lock(settings.tokens_path):
         changing = Thread(target=book.revoke, args=(token.id, "a test"))
         changing.start()
         asking = Thread(target=book.find, args=(text,), daemon=True)
@@ -95,12 +94,12 @@ def test_who_asks_does_not_wait_for_another_process_that_changes_the_file(book: 
         asking.join(30)
         stuck = asking.is_alive()
     changing.join()
-    assert not stuck and book.why_over(token)
+    assert not stuck and book.why_expired(token)
 
 
 def wait_for_lock_of(changing: Thread) -> None:
     """Until the thread stands at the lock of the file, as its stack tells."""
-    while changing.ident and "locked" not in _names(sys._current_frames().get(changing.ident)):
+    while changing.ident and "file_lock" not in _names(sys._current_frames().get(changing.ident)):
         assert changing.is_alive()
 
 
@@ -112,32 +111,21 @@ def _names(frame: FrameType | None) -> list[str]:
     return names
 
 
-def test_a_file_that_is_none_opens_nothing_and_is_not_written_over(book: TokenBook, settings: Settings) -> None:
+def test_foreign_file_opens_nothing_and_stays(book: TokenBook, settings: Settings) -> None:
     text = made(book, Scope.SQL)
     settings.tokens_path.write_text("{")
     assert book.find(text) is None
-    with pytest.raises(TokenError, match="delete it"):
+    with pytest.raises(TokenError, match="Deleting it revokes"):
         made(book, Scope.SQL)
     assert settings.tokens_path.read_text() == "{"
     settings.tokens_path.unlink()
     os.mkfifo(settings.tokens_path)
     assert book.find(text) is None, "a pipe is not waited for"
-    with pytest.raises(TokenError, match="delete it"):
+    with pytest.raises(TokenError, match="Deleting it revokes"):
         made(book, Scope.SQL)
 
 
-def test_the_one_token_of_an_older_pitwall_goes_on_once(book: TokenBook, settings: Settings, clock: Clock) -> None:
-    settings.data_dir.mkdir()
-    settings.api_token_path.write_text("o" * 43 + "\n")
-    token = book.take_over(settings.api_token_path)
-    assert token and book.find("o" * 43) and token.scopes == (Scope.SQL,)
-    assert token.expires_at == clock.now + timedelta(days=OLD_FILE_DAYS)
-    book.revoke(token.id, "a test")
-    assert book.take_over(settings.api_token_path) is None, "a restart does not bring it back"
-    assert settings.api_token_path.exists(), "it is its owner's"
-
-
-def test_a_shell_makes_lists_and_revokes_beside_a_running_pitwall(book: TokenBook, settings: Settings) -> None:
+def test_shell_manages_tokens_of_running_pitwall(book: TokenBook, settings: Settings) -> None:
     """The book of this process stands for the running Pitwall: it learns of each change, and so does its audit."""
     told: list[AuditEntry] = []
 
@@ -159,7 +147,7 @@ def test_a_shell_makes_lists_and_revokes_beside_a_running_pitwall(book: TokenBoo
     listed = json.loads(shell("list", "--json").stdout)["tokens"]
     assert text not in json.dumps(listed) and [one["note"] for one in listed] == ["grafana"]
     assert shell("revoke", listed[0]["id"]).returncode == 0
-    assert book.why_over(book.all()[0]) == "This token has been revoked."
+    assert book.why_expired(book.all()[0]) == "This token has been revoked."
     assert shell("revoke", "nope").returncode == 1
     assert shell("make", "agent:write", "--run", "nope").returncode == 1
     asyncio.run(asyncio.to_thread(book.record_audit, record))
@@ -177,4 +165,4 @@ def test_a_shell_is_told_of_a_time_that_is_none(settings: Settings, days: str) -
     done = subprocess.run(
         argv, env=os.environ | {"PITWALL_DATA": str(settings.data_dir)}, capture_output=True, text=True
     )
-    assert (done.returncode, done.stderr) == (1, "A token lasts for more than 0 and at most 366 days.\n")
+    assert (done.returncode, done.stderr) == (1, "A token must be valid for more than 0 and at most 366 days.\n")

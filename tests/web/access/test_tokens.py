@@ -22,7 +22,7 @@ from websockets.sync.client import connect
 from settings import Settings
 from tests.web.standing_clock import Clock
 from web.access.access_rules import Access, access_for
-from web.access.api_routes import is_from_here, why_not_pass
+from web.access.api_routes import is_local_client, refusal_of_program
 from web.access.auth import AuthMiddleware
 from web.access.roles import ROLE_KEY, TOKEN_KEY
 from web.access.sessions import SessionBook
@@ -98,9 +98,7 @@ def asked(client: httpx.Client, path: str, text: str, **headers: str) -> httpx.R
 
 
 @pytest.mark.parametrize("scope", [scope for scope in Scope if scope not in SIGN_IN_AS])
-def test_a_token_opens_the_routes_of_its_scope_and_no_other(
-    client: httpx.Client, book: TokenBook, scope: Scope
-) -> None:
+def test_token_opens_only_routes_of_its_scope(client: httpx.Client, book: TokenBook, scope: Scope) -> None:
     text = made(book, scope, run="r1" if scope is Scope.AGENT else None)
     for path, wanted in ROUTES.items():
         answer = asked(client, path, text)
@@ -116,7 +114,9 @@ def test_a_token_opens_the_routes_of_its_scope_and_no_other(
 def test_every_route_below_api_has_a_scope() -> None:
     """The routes as app.py puts them together, read from its text: it cannot be imported here."""
     named = {word for path in sorted((ROOT / "web/server/api").glob("*_api.py")) for word in _paths(path)}
-    assert named and all(why_not_pass(path, None, True) != why_not_pass("/api/new", None, True) for path in named)
+    assert named and all(
+        refusal_of_program(path, None, True) != refusal_of_program("/api/new", None, True) for path in named
+    )
 
 
 def _paths(path: Path) -> set[str]:
@@ -141,7 +141,7 @@ def test_a_token_ends_at_its_time(client: httpx.Client, book: TokenBook, clock: 
     assert asked(client, "/api/sql", text).status_code == 200
     clock.now += timedelta(seconds=1)
     answer = asked(client, "/api/sql", text)
-    assert (answer.status_code, answer.json()["error"]) == (401, "This token is past its end.")
+    assert (answer.status_code, answer.json()["error"]) == (401, "This token has expired.")
 
 
 def test_a_revoked_token_opens_nothing(client: httpx.Client, book: TokenBook) -> None:
@@ -154,9 +154,7 @@ def test_a_revoked_token_opens_nothing(client: httpx.Client, book: TokenBook) ->
         book.revoke("nope", "a test")
 
 
-def test_a_wrong_word_opens_nothing_whatever_cookie_is_beside_it(
-    client: httpx.Client, book: TokenBook, access: Access
-) -> None:
+def test_wrong_token_fails_despite_any_cookie(client: httpx.Client, book: TokenBook, access: Access) -> None:
     text = made(book, Scope.SQL)
     for header in ("", "Bearer", f"Bearer {text}x", f"Bearer {text[:-1]}", text, f"Basic {text}"):
         assert client.post("/api/sql", headers={"authorization": header}).status_code == 401, header
@@ -165,10 +163,10 @@ def test_a_wrong_word_opens_nothing_whatever_cookie_is_beside_it(
     assert asked(client, "/api/sql", "wrong").status_code == 401, "who brings a token is judged by it"
 
 
-def test_the_operators_browser_writes_nothing_by_a_programs_route(client: httpx.Client, access: Access) -> None:
+def test_operator_browser_cannot_write_by_api(client: httpx.Client, access: Access) -> None:
     client.get("/", params={"token": access.token})
     answer = client.post("/api/agent/batches")
-    assert (answer.status_code, "token of its run" in answer.json()["error"]) == (403, True)
+    assert (answer.status_code, "token for its run" in answer.json()["error"]) == (403, True)
 
 
 def test_a_guest_passes_no_programs_route(
@@ -191,13 +189,15 @@ def test_a_guest_passes_no_programs_route(
     store.close()
 
 
-def test_what_writes_or_streams_comes_by_tls_or_from_this_machine() -> None:
+def test_writes_and_streams_need_tls_or_loopback() -> None:
     token = ApiToken(
         id="a", digest="", scopes=(Scope.AGENT,), run_id="r", made_by="", created_at=Clock().now, expires_at=Clock().now
     )
-    assert why_not_pass("/api/agent", token, is_secret_line=True) is None
-    assert "in clear" in (why_not_pass("/api/agent", token, is_secret_line=False) or "")
-    assert [is_from_here({"client": client}) for client in (("127.0.0.1", 1), ("::1", 1), ("192.0.2.1", 1), None)] == [
+    assert refusal_of_program("/api/agent", token, is_confidential=True) is None
+    assert "unencrypted" in (refusal_of_program("/api/agent", token, is_confidential=False) or "")
+    assert [
+        is_local_client({"client": client}) for client in (("127.0.0.1", 1), ("::1", 1), ("192.0.2.1", 1), None)
+    ] == [
         True,
         True,
         False,
@@ -205,13 +205,13 @@ def test_what_writes_or_streams_comes_by_tls_or_from_this_machine() -> None:
     ]
 
 
-def test_a_proxys_line_is_judged_by_what_it_says_of_it(serve: Serve, client: httpx.Client, book: TokenBook) -> None:
+def test_proxy_line_is_judged_by_its_claims(serve: Serve, client: httpx.Client, book: TokenBook) -> None:
     """uvicorn believes the headers of a proxy on this machine."""
     text = made(book, Scope.AGENT, run="r1")
     far = {"x-forwarded-for": "192.0.2.1"}
     assert asked(client, "/api/agent", text, **far, **{"x-forwarded-proto": "https"}).status_code == 200
     answer = asked(client, "/api/agent", text, **far, **{"x-forwarded-proto": "http"})
-    assert (answer.status_code, "in clear" in answer.json()["error"]) == (403, True)
+    assert (answer.status_code, "unencrypted" in answer.json()["error"]) == (403, True)
 
 
 def test_an_open_socket_ends_with_its_token(client: httpx.Client, book: TokenBook) -> None:
@@ -223,4 +223,4 @@ def test_an_open_socket_ends_with_its_token(client: httpx.Client, book: TokenBoo
         book.revoke(book.all()[0].id, "a test")
         with pytest.raises(ConnectionClosed) as closed:
             socket.recv(timeout=30)
-    assert closed.value.rcvd and "ended" in closed.value.rcvd.reason
+    assert closed.value.rcvd and "no longer valid" in closed.value.rcvd.reason

@@ -21,5 +21,5 @@ LONG = "Qwen3-32B AWQ, n-gram of"
         ([], []),
     ],
 )
-def test_the_words_that_all_begin_with_are_left_out_where_they_are_long(names: list[str], told: list[str]) -> None:
+def test_long_common_prefix_is_left_out(names: list[str], told: list[str]) -> None:
     assert distinctive_names(names) == told

@@ -10,22 +10,23 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from reports.runs.ended import EndedEvidence, EndedReports
+from reports.cache.run_cache import EvidenceCache, ReportCache
 from settings import Settings
 from storage.store import Store
-from tests.comparison.ideal_engine import IdealEngine, repeats
-from tests.comparison.stored.test_store_to_answer import SMALL, stored
+from tests.analysis.comparison.ideal_engine import IdealEngine, repeats
+from tests.analysis.comparison.stored.test_store_to_answer import SMALL, stored
+from tests.web.conftest import ProvideServices
 from web import markup
 
 PAGE = str(Path(__file__).resolve().parents[3] / "pages" / "compare.py")
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, provide_services: ProvideServices) -> Iterator[Store]:
     """The one that the page asks, as the operator sees it."""
     store = Store.open(Settings(data_dir=tmp_path / "data"))
-    monkeypatch.setattr("web.context._provided", [_Services(store, tmp_path)])
-    monkeypatch.setattr("web.visible.current_role", lambda: "operator")
+    provide_services(_Services(store, tmp_path))
+    monkeypatch.setattr("web.visibility.current_role", lambda: "operator")
     monkeypatch.setattr("web.access.roles.current_role", lambda: "operator")
     monkeypatch.setattr("streamlit.page_link", lambda *place, **words: None)  # the page stands here without its app
     yield store
@@ -52,7 +53,7 @@ class _Services:
     fleet = None
 
     def __init__(self, store: Store, folder: Path) -> None:
-        self.store, self.reports, self.evidence = store, EndedReports(), EndedEvidence()
+        self.store, self.reports, self.evidence = store, ReportCache(), EvidenceCache()
         self.settings = Settings(data_dir=folder / "data")
 
 
@@ -71,6 +72,12 @@ def captions(at: AppTest) -> str:
     return " ".join(str(one.value).replace("\\", "") for one in at.caption)
 
 
+def test_strips_of_a_page_have_one_scale(store: Store) -> None:
+    at = page(run=two_arms(store, "five-prompts"))
+    bands = re.findall(r'class="pw-band" style="([^"]+)"', said(at))
+    assert len(bands) > 6 and len(set(bands)) == 1, "the cards' and those of each kind of prompt"
+
+
 def heads(at: AppTest) -> list[str]:
     """The arms of the head, as they are read."""
     labels = [str(one.label) for one in at.button if str(one.key).startswith("arm-")]
@@ -84,32 +91,32 @@ def test_the_answer_stands_on_the_page(ids: list[str]) -> None:
     assert "May I say so?" in said(at) and heads(at)[0] == "baseline k 0 ×3"
 
 
-def test_the_objective_of_the_address_is_what_is_compared_by(ids: list[str]) -> None:
+def test_address_sets_the_objective(ids: list[str]) -> None:
     at = page(run=ids, objective="ttft_ms@2")
     assert not at.exception and "time to first token" in said(at)
     wrong = page(run=ids, objective="fastness")
     assert "There is no objective" in wrong.warning[0].value and not wrong.exception
 
 
-def test_the_margin_of_the_address_is_what_is_judged_by(ids: list[str]) -> None:
+def test_address_sets_the_margin(ids: list[str]) -> None:
     at = page(run=ids, margin="400%")
     assert "cannot be '400%'" in at.warning[0].value and not at.exception
     at = page(run=ids, margin="50%", objective="ttft_ms@1")
-    assert not at.exception and "Differences below 50 % do not matter here." in captions(at)
+    assert not at.exception and "Differences below 50 % count as irrelevant." in captions(at)
     assert "are the same in time to first token, one at a time within 50 %" in said(at)
     field = at.number_input[0]
     assert (field.label, field.value) == ("Smallest difference, %", 50.0)
     field.set_value(4.5).run()
     assert (at.query_params["margin"], at.query_params["objective"]) == ("0.045", "ttft_ms@1")
-    assert "Differences below 4.5 % do not matter here." in captions(at) and at.number_input[0].value == 4.5
+    assert "Differences below 4.5 % count as irrelevant." in captions(at) and at.number_input[0].value == 4.5
 
 
-def test_the_rungs_of_a_ladder_stand_below_the_answer(ids: list[str]) -> None:
+def test_ladder_rungs_stand_below_the_answer(ids: list[str]) -> None:
     shown = said(page(run=ids))
     assert all(f'<th scope="row">{rung} at once</th>' in shown for rung in (2, 4, 8))
 
 
-def test_the_kinds_of_prompts_stand_below_the_answer(store: Store) -> None:
+def test_prompt_kinds_stand_below_the_answer(store: Store) -> None:
     shown = said(page(run=two_arms(store, "five-prompts", token_scale=0.1, parallel=2)))
     assert all(
         f'<th scope="row">{markup.text(kind)}</th>' in shown for kind in ("Q&A", "Code", "JSON", "Math", "LongCode")
@@ -134,7 +141,7 @@ def test_the_head_adds_a_run(ids: list[str]) -> None:
 
 def test_a_workload_that_is_not_shared_is_told(ids: list[str]) -> None:
     at = page(run=ids, workload="five-prompts")
-    assert "No two of these runs were put under the workload" in at.warning[0].value and not at.exception
+    assert "No two of these runs have the workload" in at.warning[0].value and not at.exception
     assert "as fast as" in said(at)
 
 
@@ -142,15 +149,15 @@ def test_a_run_left_out_and_all_of_them(ids: list[str]) -> None:
     at = page(run=ids, out=[f"{ids[0]}:somebody compiled"])
     assert not at.exception and heads(at)[0] == "baseline k 0 ×2"
     nothing = page(run=ids, out=[f"{one}:no" for one in ids])
-    assert not nothing.exception and "nothing is left to compare" in nothing.info[0].value
+    assert not nothing.exception and "there is nothing to compare" in nothing.info[0].value
 
 
-def test_repeats_of_one_configuration_are_told_as_that(ids: list[str]) -> None:
+def test_repeats_of_one_config_are_labelled(ids: list[str]) -> None:
     at = page(run=ids[:3])
-    assert not at.exception and "repeat one configuration" in at.info[0].value
+    assert not at.exception and "all have the same configuration" in at.info[0].value
 
 
-def test_a_persons_verdict_stands_beside_the_numbers(ids: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_personal_verdict_is_beside_the_numbers(ids: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Each rating of an arm's runs, and each sentence with its run; a guest of a link reads those of its runs."""
     from web.context import services
 
@@ -160,13 +167,13 @@ def test_a_persons_verdict_stands_beside_the_numbers(ids: list[str], monkeypatch
         store.notes.change([run_id], "operator", lambda note, given=verdict: note.model_copy(update=given))
     assert rated(page(run=ids)) == "4, 2"
     shared = [store.run(run_id) for run_id in ids[:4]]
-    monkeypatch.setattr("web.visible.visible_runs", lambda newest, named=(): shared)
+    monkeypatch.setattr("web.visibility.visible_runs", lambda newest, named=(): shared)
     monkeypatch.setattr("web.access.roles.current_role", lambda: "guest")
     monkeypatch.setattr("web.actions.current_role", lambda: "guest")
     guest = page(run=ids)
     assert rated(guest) == "4"
     assert f'run={ids[0]}" target="_self">\u201c&lt;i&gt;dull&lt;/i&gt;\u201d</a>' in said(guest)
-    assert "not a measurement" in said(guest)
+    assert "opinions, not measurements" in said(guest)
 
 
 def rated(at: AppTest) -> str:
@@ -174,5 +181,5 @@ def rated(at: AppTest) -> str:
     table = said(at).split("A person's verdict")[1].split("</table>")[0]
     assert "Language" not in table
     [row] = re.findall(r"Coding</th><td>(.*?)</td><td>(.*?) <small>of 5</small></td>", table)
-    assert "nobody said" in row[0]
+    assert "no rating" in row[0]
     return str(row[1])

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from domain import Config, Run
-from reports.arms.comparison import alone
+from reports.arms.comparison import single_run_arm
 from reports.arms.facts import facts_of
 from settings import Settings
 from storage.store import Store
@@ -23,13 +23,13 @@ def table(tmp_path: Path, *configs: Config) -> str:
     ]
     store = Store.open(Settings(data_dir=tmp_path))
     try:
-        arms = [alone(facts) for facts in facts_of(store, runs)]
+        arms = [single_run_arm(facts) for facts in facts_of(store, runs)]
         return config_table(arms, {run.id: run.color for run in runs})
     finally:
         store.close()
 
 
-def test_two_logs_without_configurations_are_not_said_to_have_the_same(tmp_path: Path) -> None:
+def test_logs_without_config_are_not_the_same(tmp_path: Path) -> None:
     log = Config(engine="vllm", launcher="import")
     said = table(tmp_path, log, log)
     assert SAME not in said
@@ -41,7 +41,7 @@ def test_equal_commands_are_the_same(tmp_path: Path) -> None:
     assert SAME in table(tmp_path, config, config)
 
 
-def test_what_differs_is_shown_beside_what_is_not_known(tmp_path: Path) -> None:
+def test_differences_are_shown_beside_unknowns(tmp_path: Path) -> None:
     known = Config(engine="vllm", argv=("vllm", "serve", "m"), model="m")
     said = table(tmp_path, known, known.model_copy(update={"model": "n"}), Config(engine="vllm", launcher="attach"))
     assert "<table" in said

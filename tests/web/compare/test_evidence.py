@@ -11,20 +11,20 @@ import pytest
 
 from domain import Config, Run
 from engines.vllm.definitions import COUNTER, LOG
-from reports.runs.evidence import Evidence, Standing, evidence_of
+from reports.runs.evidence import Evidence, SourceAgreement, evidence_of
 from reports.runs.run_report import report_on
 from samples import Batch, CounterSample, LogSample, Sample, SlotSample
 from settings import Settings
-from storage.ask import queries
+from storage.queries import run_data
 from storage.store import Store
-from web.compare.comparison import evidence_table
+from web.compare.run_tiles import evidence_table
 from web.compare.sources.source_line import (
     silence_cell,
-    silence_words,
+    silence_text,
     source_line,
     standing_cell,
     standing_reason,
-    standing_words,
+    standing_text,
 )
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -59,11 +59,11 @@ def lines(*rates: float) -> list[Sample]:
 def evidence(store: Store, *samples: Sample, run: Run = RUN, no_counters: str | None = None) -> Evidence:
     store.write(Batch(samples))
     store.save_run(run)
-    return Evidence(run, queries.sources(store, ["r1"])["r1"], queries.crosschecks(store, ["r1"])["r1"], no_counters)
+    return Evidence(run, run_data.sources(store, ["r1"])["r1"], run_data.crosschecks(store, ["r1"])["r1"], no_counters)
 
 
 def said(found: Evidence) -> tuple[str, str | None]:
-    return standing_words(found), standing_reason(found)
+    return standing_text(found), standing_reason(found)
 
 
 @pytest.mark.parametrize(
@@ -79,13 +79,13 @@ def test_log_and_counters_of_the_same_windows(
     store: Store, rates: tuple[float, ...], disagrees: bool, sentence: str
 ) -> None:
     found = evidence(store, *counters(60), *lines(*rates))
-    assert (standing_words(found), found.standing is Standing.DISAGREE) == (sentence, disagrees)
+    assert (standing_text(found), found.agreement is SourceAgreement.DISAGREE) == (sentence, disagrees)
     assert ('class="pw-doubt"' in source_line(found)) is disagrees
 
 
-def test_what_no_counters_cover_is_not_held_against_them(store: Store) -> None:
+def test_counter_gaps_are_not_held_against_them(store: Store) -> None:
     found = evidence(store, *counters(5), *lines(100.0))
-    assert standing_words(found) == "log and counters cannot be held against each other"
+    assert standing_text(found) == "log and counters cannot be compared"
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_counters_alone(store: Store, log_path: str | None, why: str) -> None:
 
 def test_counters_and_slots_are_both_named(store: Store) -> None:
     slot = SlotSample("r1", NOW, 1.0, 0, 1, True, 5, 9, 100)
-    assert standing_words(evidence(store, *counters(5), slot)) == "known by its counters and slots"
+    assert standing_text(evidence(store, *counters(5), slot)) == "known by its counters and slots"
 
 
 def test_a_log_alone_says_why(store: Store) -> None:
@@ -112,7 +112,7 @@ def test_a_log_alone_says_why(store: Store) -> None:
 
 
 def test_nothing_at_all(store: Store) -> None:
-    assert said(evidence(store)) == ("neither counters nor a log give its speed", None)
+    assert said(evidence(store)) == ("neither counters nor a log state its speed", None)
 
 
 def test_definitions_come_with_their_formulas(store: Store) -> None:
@@ -129,43 +129,47 @@ def test_few_words_of_it_keep_the_reason(store: Store) -> None:
     )
 
 
-def test_an_imported_run_has_no_endpoints_to_blame(store: Store) -> None:
+def test_imported_run_has_no_endpoint_to_blame(store: Store) -> None:
     found = evidence(store, *lines(100.0), run=RUN.model_copy(update={"kind": "imported"}))
     assert said(found) == ("known only by its log", None)
 
 
-def test_what_was_counted_while_nobody_looked_is_said(store: Store) -> None:
+def test_unwatched_counts_are_mentioned(store: Store) -> None:
     evidence(store, *counters(3, 108, 109, 110))
     [found] = evidence_of(store, [RUN])
-    assert "In no interval: 10,600 of 11,000 tokens, over 1:46. Nobody looked at the counters" in source_line(found)
-    assert silence_cell(found).startswith('<abbr title="Nobody looked') and "10,600 of 11,000" in silence_cell(found)
+    assert "In no interval: 10,600 of 11,000 tokens, over 1:46. The counters were not read" in source_line(found)
+    assert silence_cell(found).startswith(
+        '<abbr title="The counters were not read'
+    ) and "10,600 of 11,000" in silence_cell(found)
     [report] = report_on(store, [RUN])
     assert "In no interval" in evidence_table([report], [found], {})
 
 
-def test_what_a_restart_took_is_said_on_both_pages(store: Store) -> None:
+def test_restart_losses_are_shown_on_both_pages(store: Store) -> None:
     """Nobody can tell how far the counters had come, so there is no sum either."""
     before, after = counters(5), [replace(one, process_start_s=900.0) for one in counters(7)[5:]]
     evidence(store, *(replace(one, process_start_s=100.0) for one in before), *after)
     [found] = evidence_of(store, [RUN])
-    said = "In no interval: what was counted in 1 interval. A restart of the server lies between these looks"
-    assert said in source_line(found) and "Nobody looked" not in source_line(found)
-    assert silence_cell(found).startswith('<abbr title="A restart') and "in 1 interval<" in silence_cell(found)
+    said = (
+        "In no interval: the counts of 1 interval. The server was, or may have been, restarted between these readings"
+    )
+    assert said in source_line(found) and "The counters were not read" not in source_line(found)
+    assert silence_cell(found).startswith('<abbr title="The server was') and "of 1 interval<" in silence_cell(found)
     [report] = report_on(store, [RUN])
-    assert "what was counted in 1 interval" in evidence_table([report], [found], {})
+    assert "the counts of 1 interval" in evidence_table([report], [found], {})
 
 
-def test_intervals_lost_are_counted_beside_the_tokens_of_a_silence(store: Store) -> None:
+def test_lost_intervals_beside_silent_tokens(store: Store) -> None:
     silent = counters(3, 108, 109)
     restarted = [replace(one, process_start_s=float(n)) for n, one in enumerate(counters(116)[110:])]
     evidence(store, *silent, *restarted, run=RUN.model_copy(update={"kind": "launched"}))
     [found] = evidence_of(store, [RUN])
-    assert found.silence and silence_words(found.silence).startswith("10,600 tokens, over 1:46; ")
-    assert silence_words(found.silence).endswith("what was counted in 5 intervals")
-    assert "Nobody looked" in source_line(found) and "A restart" in source_line(found)
+    assert found.silence and silence_text(found.silence).startswith("10,600 tokens, over 1:46; ")
+    assert silence_text(found.silence).endswith("the counts of 5 intervals")
+    assert "The counters were not read" in source_line(found) and "restarted between" in source_line(found)
 
 
-def test_where_somebody_always_looked_nothing_is_said(store: Store) -> None:
+def test_full_coverage_shows_no_note(store: Store) -> None:
     evidence(store, *counters(60))
     [found] = evidence_of(store, [RUN])
     assert "In no interval" not in source_line(found) and silence_cell(found) == "nothing"
@@ -173,7 +177,7 @@ def test_where_somebody_always_looked_nothing_is_said(store: Store) -> None:
     assert "In no interval" not in evidence_table([report], [found], {})
 
 
-def test_a_run_without_counters_is_not_said_to_lack_nothing(store: Store) -> None:
+def test_run_without_counters_claims_no_coverage(store: Store) -> None:
     evidence(store, *lines(100.0))
     [found] = evidence_of(store, [RUN])
-    assert "no counters were read of it" in silence_cell(found) and "nothing" not in silence_cell(found)
+    assert "its counters were not read" in silence_cell(found) and "nothing" not in silence_cell(found)

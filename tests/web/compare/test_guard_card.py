@@ -6,13 +6,13 @@ import re
 from dataclasses import replace
 from typing import Any
 
+from analysis.compare_arms import compare_arms
 from analysis.comparison.arms import Arm
-from analysis.comparison.compare import compare_arms
-from analysis.guard import RowCode, Standing
-from tests.comparison.hand_made import arm, load, run, streams
-from tests.comparison.ideal_engine import SERVED
+from analysis.guard import RowCode, RowStatus
+from tests.analysis.comparison.hand_made import arm, load, run, streams
+from tests.analysis.comparison.ideal_engine import SERVED
 from web.compare.answer.guard_card import guard_card
-from web.compare.answer.guard_findings import Found, findings
+from web.compare.answer.guard_findings import FindingDetail, findings
 
 COLORS = {"a": 0, "b": 1, "c": 2, "d": 3}
 
@@ -31,23 +31,23 @@ ARMS = (
 NAMES = {run_id: run_id for run_id in COLORS}
 
 
-def test_the_settings_of_several_arms_are_one_row_and_each_value_is_told_once() -> None:
+def test_shared_settings_are_one_row() -> None:
     (row,) = [one for one in findings(compare_arms(ARMS), NAMES) if one.code is RowCode.SETTINGS]
-    assert row.standing is Standing.COMPARED
-    assert row.found == (
-        Found("chunks: 1 → 2", ("b",)),
-        Found("limit: 1 → 2", ("b", "c", "d")),
-        Found("chunks: 1 → 3", ("c", "d")),
+    assert row.standing is RowStatus.COMPARED
+    assert row.details == (
+        FindingDetail("chunks: 1 → 2", ("b",)),
+        FindingDetail("limit: 1 → 2", ("b", "c", "d")),
+        FindingDetail("chunks: 1 → 3", ("c", "d")),
     )
 
 
-def test_the_card_marks_with_colours_whose_value_it_is() -> None:
+def test_card_marks_values_with_arm_colours() -> None:
     card = guard_card(compare_arms(ARMS), NAMES, COLORS)
     assert card.count("<b>Other settings</b>") == 1
     (each,) = re.findall(r"Other settings</b><ul>(.*?)</ul>", card)
     assert [item.count("pw-swatch") for item in each.split("</li>")] == [1, 3, 2, 0]
 
 
-def test_one_arm_needs_no_marks_and_no_list_in_the_list() -> None:
+def test_single_arm_needs_no_marks_or_nested_list() -> None:
     card = guard_card(compare_arms(ARMS[:2]), NAMES, COLORS)
     assert "<b>Other settings</b> chunks: 1 → 2; limit: 1 → 2</li>" in card and "pw-swatch" not in card

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from analysis.comparison.facts import RunFacts
-from analysis.comparison.workload import Workload
+from analysis.comparison.workload import WorkloadKey
 from analysis.evidence.objectives import parse_objective
 from analysis.verdict import MARGIN
-from reports.arms.comparison import Asking, ComparisonReport
-from tests.comparison.hand_made import arm, load, run, streams
-from web.compare.answer.report_notes import report_notes, workload_titles
+from engines.forced_acceptance import forced_sentence
+from reports.arms.comparison import ComparisonOptions, ComparisonReport
+from tests.analysis.comparison.hand_made import arm, load, run, streams
+from web.compare.answer.report_notes import forced_notes, report_notes, workload_titles
 
 OBJECTIVE = parse_objective("decode_tps")
-FIVE, LADDER = Workload("five", "h", '{"rounds": 2}'), Workload("ladder", "h", "{}")
+FIVE, LADDER = WorkloadKey("five", "h", '{"rounds": 2}'), WorkloadKey("ladder", "h", "{}")
 
 
 def met(run_id: str, *processes: str) -> RunFacts:
@@ -24,21 +25,21 @@ PLAIN = ComparisonReport((arm(met("a")), arm(met("b"))), OBJECTIVE, (OBJECTIVE,)
 
 
 def test_the_usual_needs_no_word() -> None:
-    assert report_notes(PLAIN) == [] and Asking().margin is MARGIN
+    assert report_notes(PLAIN) == [] and ComparisonOptions().margin is MARGIN
 
 
 def test_what_makes_a_start_is_said() -> None:
     twice = arm(met("c0", "p"), met("c1", "p"), met("c2", "q"))
     assert report_notes(replace(PLAIN, arms=(PLAIN.arms[0], twice))) == [
-        "c0: 3 runs met 2 server starts; runs of one server process count as one start.",
-        "c0: several loads on one server start count as one, by their mean.",
+        "c0: 3 runs used 2 server starts; runs of one server process count as one start.",
+        "c0: several loads on one server start count as one value, their mean.",
     ]
 
 
 def test_a_margin_and_a_workload_are_said() -> None:
     assert report_notes(replace(PLAIN, margin=0.05, workloads=(FIVE, LADDER))) == [
         "Compared under the workload five; other loads of these runs do not count.",
-        "Differences below 5 % do not matter here.",
+        "Differences below 5 % count as irrelevant.",
     ]
 
 
@@ -47,3 +48,10 @@ def test_workloads_of_one_name_are_told_apart() -> None:
     titles = workload_titles([FIVE, three, LADDER])
     assert list(titles.values()) == ["five (rounds 2, seed not set)", "five (rounds 3, seed 1)", "ladder"]
     assert list(workload_titles([FIVE, other]).values()) == [FIVE.id, other.id] and FIVE.id != other.id
+
+
+def test_forced_acceptance_is_noted_by_arm() -> None:
+    forced = replace(PLAIN.arms[0].runs[0].served, forced_acceptance="--spec-synth-len 2")
+    arm = replace(PLAIN.arms[0], runs=(replace(PLAIN.arms[0].runs[0], served=forced),))
+    note = f"{arm.name}: {forced_sentence('--spec-synth-len 2')}"
+    assert report_notes(replace(PLAIN, arms=(arm, *PLAIN.arms[1:]))) == [note] == forced_notes([arm])

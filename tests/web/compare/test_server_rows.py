@@ -20,7 +20,7 @@ def row(
     return {"definition": definition, "metric": metric, "n": n, "mean_ms": mean_ms, **places}
 
 
-def test_two_definitions_are_two_rows_and_never_beside_each_other() -> None:
+def test_two_definitions_are_two_rows() -> None:
     told = {"a": [row("vllm.histogram", "itl_ms", 10, 20.0)], "b": [row("sglang.histogram", "itl_ms", 10, 5.0)]}
     rows = latency_rows([arm("a"), arm("b")], told)
     means = [one for one in rows if "mean" in one[0]]
@@ -28,7 +28,7 @@ def test_two_definitions_are_two_rows_and_never_beside_each_other() -> None:
     assert len(rows) == 8, "a mean and three percentiles each"
 
 
-def test_repeats_have_the_mean_of_all_their_requests_and_the_widest_bounds() -> None:
+def test_repeats_have_overall_mean_widest_bounds() -> None:
     told = {"a": [row("d", "ttft_ms", 30, 10.0, 0.0, 20.0)], "b": [row("d", "ttft_ms", 10, 50.0, 20.0, 40.0)]}
     mean, p50, *_ = latency_rows([arm("a", "b")], told)
     assert (mean[1], p50[1]) == ("20.0", "up to 40.0")

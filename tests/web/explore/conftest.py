@@ -11,6 +11,7 @@ from service.run_lines import RunLineKeeper
 from settings import Settings
 from storage.store import Store
 from tests.many_runs import many_runs
+from tests.web.conftest import ProvideServices
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +28,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, Se
 
 
 @pytest.fixture
-def store(folder: tuple[Store, Settings], monkeypatch: pytest.MonkeyPatch) -> Store:
-    monkeypatch.setattr("web.context._provided", [SimpleNamespace(store=folder[0], settings=folder[1], fleet=None)])
+def store(folder: tuple[Store, Settings], monkeypatch: pytest.MonkeyPatch, provide_services: ProvideServices) -> Store:
+    provide_services(SimpleNamespace(store=folder[0], settings=folder[1], fleet=None))
     for room in ("web.actions", "web.access.roles"):
         monkeypatch.setattr(f"{room}.current_role", lambda: "operator")
     monkeypatch.setattr("streamlit.page_link", lambda *_, **__: None)

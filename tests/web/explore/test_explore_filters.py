@@ -10,12 +10,12 @@ from tests.web.explore.explore_page import figure, page, points, said
 pytestmark = pytest.mark.usefixtures("store")
 
 
-def test_the_address_restores_a_view_and_an_unknown_choice_is_passed_over() -> None:
+def test_address_restores_view_and_skips_unknown() -> None:
     at = page(draw="line", y="peak", x="nonsense", engine="nobody", tag="x")
     assert at.selectbox(key="explore-y").value == "peak" and at.selectbox(key="explore-x").value == "k"
 
 
-def test_beside_the_fold_of_the_filters_is_how_many_are_in_use_and_it_is_open_then() -> None:
+def test_filter_fold_counts_and_opens_when_in_use() -> None:
     at = page()
     assert in_use(at) == ("", False)
     at = page(find="bold", engine=["vllm", "nobody"], started="nonsense", state="nobody")
@@ -31,7 +31,7 @@ def in_use(at: AppTest) -> tuple[str, bool]:
     return next((one.value for one in at.caption if one.value.endswith("in use")), ""), fold.proto.expanded
 
 
-def test_the_filter_of_another_field_is_there_when_it_is_asked_for_and_while_it_is_in_use() -> None:
+def test_other_field_filter_appears_on_request() -> None:
     at = page()
     assert {"explore-k", "explore-quantization"} <= {box.key for box in at.multiselect}, "the usual ones are"
     assert "explore-memory_share" not in {box.key for box in at.multiselect}
@@ -50,7 +50,7 @@ def test_the_filter_of_another_field_is_there_when_it_is_asked_for_and_while_it_
     assert "explore-memory_share" not in {box.key for box in at.multiselect}, "no longer in use"
 
 
-def test_the_address_restores_the_filter_of_another_field() -> None:
+def test_address_restores_other_field_filter() -> None:
     at = page(prefix_caching="off", memory_share=["0.9", "nonsense"], color="prefix_caching", x="memory_share")
     assert at.multiselect(key="explore-prefix_caching").value == ["off"]
     assert at.multiselect(key="explore-memory_share").value == ["0.9"]
@@ -59,9 +59,9 @@ def test_the_address_restores_the_filter_of_another_field() -> None:
 
 
 def test_a_view_of_nothing_says_so() -> None:
-    assert "No run is like that." in said(page(find="no such run"))
-    assert "no run of these has both numbers" in said(page(y="weights"))
+    assert "No run matches." in said(page(find="no such run"))
+    assert "none of these runs has both numbers" in said(page(y="weights"))
 
 
-def test_a_nul_in_the_address_is_no_part_of_a_text() -> None:
+def test_nul_in_the_address_is_dropped() -> None:
     assert "20 runs are drawn" in said(page(find="\0"))

@@ -11,7 +11,7 @@ from tests.web.explore.explore_page import OF_ALL, OUTPUT, TTFT, figure, page, p
 pytestmark = pytest.mark.usefixtures("store")
 
 
-def test_a_point_a_run_in_the_colours_of_a_field_and_what_is_unknown_is_counted() -> None:
+def test_points_in_field_colours_count_unknown() -> None:
     at = page()
     assert points(at) == {"fp8": 9, "not stated": 9, "&lt;i>q&lt;/i>": 1}
     assert "19 of 20 runs are drawn" in said(at) and "Stream, tok/s of 1 run" in said(at)
@@ -20,20 +20,20 @@ def test_a_point_a_run_in_the_colours_of_a_field_and_what_is_unknown_is_counted(
     assert set(first["x"]) == {0, 2, 4}, "without speculation no token is drafted, and that is known"
 
 
-def test_of_too_many_points_the_newest_are_drawn_and_it_says_of_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "Too many points" not in said(page())
-    monkeypatch.setattr("storage.ask.explore_queries.MOST_ROWS", 5)
+def test_newest_of_many_points_drawn_with_total(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "too many points" not in said(page())
+    monkeypatch.setattr("storage.queries.explore_queries.MOST_ROWS", 5)
     at = page(x="started", color="")
-    assert "Too many points: the newest 5 of 20 are asked for, without the oldest." in said(at)
+    assert "There are too many points: only the newest 5 of 20 are shown." in said(at)
     assert "4 of 20 runs are drawn" in said(at) and "Stream, tok/s of 1 run" in said(at)
     (trace,) = figure(at)["data"]
     numbers = [int(ids[0].split("-")[1]) for ids in trace["customdata"]]
     assert numbers == [15, 16, 17, 18], "in the order in which they began"
     at = page(y=OUTPUT, x="kv_tokens", color="")
-    assert "2 of 20 runs are drawn" in said(at) and "the newest 5 of 58 are asked for" in said(at), "3 points a load"
+    assert "2 of 20 runs are drawn" in said(at) and "only the newest 5 of 58 are shown" in said(at), "3 points a load"
 
 
-def test_a_point_an_arm_has_intervals_on_both_axes_and_its_runs() -> None:
+def test_arm_point_has_two_intervals_and_its_runs() -> None:
     at = page(each="arm", x="kv_tokens", y="stream", color="")
     (trace,) = figure(at)["data"]
     assert sorted(map(len, trace["customdata"])) == [1, 3, 3, 3, 3, 3, 3]
@@ -43,21 +43,21 @@ def test_a_point_an_arm_has_intervals_on_both_axes_and_its_runs() -> None:
     assert "95 % interval" in said(at)
 
 
-def test_two_results_of_one_point_of_a_load_belong_together() -> None:
+def test_two_results_of_a_load_point_pair_up() -> None:
     at = page(x=TTFT, y=OUTPUT, color="concurrency")
     traces = {trace["name"]: trace for trace in figure(at)["data"]}
     assert {name: set(trace["x"]) for name, trace in traces.items()} == {"1": {80}, "4": {320}, "8": {640}}
     assert points(at) == {"1": 19, "4": 19, "8": 19}
 
 
-def test_a_line_over_a_field_is_the_mean_of_starts() -> None:
+def test_field_line_is_the_mean_of_starts() -> None:
     at = page(draw="line", x="concurrency", y=OUTPUT, color="arm")
     line = next(trace for trace in figure(at)["data"] if trace["name"] == "fp8 k=0")
     assert line["x"] == [1, 4, 8] and line["y"][0] == pytest.approx(121.2, abs=0.05)
     assert all(line["error_y"]["array"])
 
 
-def test_codes_are_in_the_words_of_the_other_pages() -> None:
+def test_codes_use_the_words_of_other_pages() -> None:
     assert set(points(page(color="method"))) == {"ngram", "no speculation is configured"}
     assert set(points(page(color="engine"))) == {"vLLM"} and set(points(page(color="workload"))) == {OF_ALL}
     titles = [one["text"] for one in figure(page(x="kv_tokens", facet="method"))["layout"]["annotations"]]
@@ -69,7 +69,7 @@ def test_a_distribution_shows_every_run() -> None:
     assert {box["type"] for box in boxes} == {"box"} and sum(len(box["y"]) for box in boxes) == 19
 
 
-def test_a_chart_for_each_value_of_a_field_and_what_has_no_room_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chart_per_value_with_omissions_named(monkeypatch: pytest.MonkeyPatch) -> None:
     at = page(x="kv_tokens", facet="quantization", color="k")
     titles = [one["text"] for one in figure(at)["layout"]["annotations"]]
     assert titles[:3] == ["&lt;i>q&lt;/i>", "fp8", "not stated"] and at.query_params["facet"] in (
@@ -97,5 +97,5 @@ def test_hostile_names_are_texts() -> None:
 def test_a_guest_sees_nothing_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("web.actions.current_role", lambda: "guest")
     at = page()
-    assert [one.value for one in at.info] == ["A link that was shared shows its runs alone."] and not still_charts(at)
+    assert [one.value for one in at.info] == ["A shared link shows only its own runs."] and not still_charts(at)
     assert HOSTILE not in said(at)

@@ -10,18 +10,18 @@ import pytest
 
 from machine.run_with_timeout import run_bounded
 from settings import Settings
-from storage.ask.explore_queries import (
+from storage.queries.explore_queries import (
     METRICS,
     POINT_FIELDS,
     Metric,
     View,
-    ask_view,
     explore_sql,
-    ids_found,
+    matching_ids,
+    read_view,
     result_metrics,
 )
-from storage.ask.run_fields import FIELDS
-from storage.ask.run_queries import RunFilter
+from storage.queries.run_fields import FIELDS
+from storage.queries.run_queries import RunFilter
 from storage.sandbox.client import Sandbox
 from storage.store import Store
 from tests.web.explore.explore_page import TTFT, page, said
@@ -38,14 +38,14 @@ def views_of(metrics: Mapping[str, Metric]) -> list[View]:
     return [*views, View(TTFT, TTFT), View("stream", "concurrency")]
 
 
-def test_the_page_asks_by_ids_for_what_the_shown_question_gives(store: Store) -> None:
+def test_page_queries_ids_of_the_shown_query(store: Store) -> None:
     metrics = {**METRICS, **result_metrics(store, None)}
     wanted = RunFilter(words=("k=2",), engines=("vllm",), states=("finished",))
-    ids = ids_found(store, wanted)
+    ids = matching_ids(store, wanted)
     assert ids and len(ids) == 6
     for view in views_of(metrics):
-        of_ids = ask_view(store, explore_sql(wanted, view, metrics, of_ids=True), ids)
-        assert of_ids == ask_view(store, explore_sql(wanted, view, metrics)), view
+        of_ids = read_view(store, explore_sql(wanted, view, metrics, by_ids=True), ids)
+        assert of_ids == read_view(store, explore_sql(wanted, view, metrics)), view
 
 
 def several_in_one(questions: Sequence[str], most: int) -> Iterator[str]:
@@ -55,7 +55,7 @@ def several_in_one(questions: Sequence[str], most: int) -> Iterator[str]:
         yield "SELECT " + ", ".join(f"(SELECT list(v) FROM (\n{sql}\n) v) AS q{at}" for at, sql in enumerate(some))
 
 
-def test_the_sql_of_a_view_gives_its_points_on_the_sql_page(folder: tuple[Store, Settings]) -> None:
+def test_view_sql_gives_its_points_on_sql_page(folder: tuple[Store, Settings]) -> None:
     store, settings = folder
     metrics = {**METRICS, **result_metrics(store, None)}
     wanted = RunFilter(words=("k=2",), engines=("vllm",), states=("finished",))
@@ -67,9 +67,9 @@ def test_the_sql_of_a_view_gives_its_points_on_the_sql_page(folder: tuple[Store,
     assert {row["x"] for row in rows} == {2} and len(rows) == 6 and None not in {row["y"] for row in rows}
 
 
-def test_the_list_of_metrics_is_of_the_runs_that_are_shown_and_what_is_chosen_stays(store: Store) -> None:
-    with_line = ids_found(store, RunFilter(words=("k=2",)))
-    without = ids_found(store, RunFilter(words=("start",), states=("failed",)))
+def test_metric_list_follows_runs_keeps_choice(store: Store) -> None:
+    with_line = matching_ids(store, RunFilter(words=("k=2",)))
+    without = matching_ids(store, RunFilter(words=("start",), states=("failed",)))
     assert with_line and TTFT in result_metrics(store, with_line) and without and result_metrics(store, without) == {}
     every = result_metrics(store, None)
     assert result_metrics(store, without, ["stream", TTFT, "results.no.such"]) == {TTFT: every[TTFT]}
@@ -80,8 +80,8 @@ def test_the_list_of_metrics_is_of_the_runs_that_are_shown_and_what_is_chosen_st
 
 
 def test_many_runs_are_not_asked_by_their_ids(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("storage.ask.explore_queries.MOST_IDS", 5)
-    assert ids_found(store, RunFilter(words=("k=2",))) is None
+    monkeypatch.setattr("storage.queries.explore_queries.MOST_IDS", 5)
+    assert matching_ids(store, RunFilter(words=("k=2",))) is None
     assert "20 runs are drawn" in said(page())
 
 
@@ -91,9 +91,9 @@ def test_a_quote_in_a_filter_stays_a_text(store: Store) -> None:
 
 
 def test_a_number_that_is_not_finite_is_not_known(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = ask_view(store, explore_sql(RunFilter(words=("k=2",)), View("stream", "k"), METRICS))
+    rows = read_view(store, explore_sql(RunFilter(words=("k=2",)), View("stream", "k"), METRICS))
     odd = [{**row, "y": math.nan if place == 0 else math.inf} for place, row in enumerate(rows[:2])]
     table = pa.Table.from_pylist([*odd, *rows[2:]])
     monkeypatch.setattr(type(store), "query", lambda *_: table)
-    told = ask_view(store, "SELECT")
+    told = read_view(store, "SELECT")
     assert [row["y"] is None for row in told] == [True, True, False, False, False, False]

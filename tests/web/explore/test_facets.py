@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.marks import Mark, Point, together
-from storage.ask.explore_queries import View
+from analysis.chart_points import ChartMark, ChartPoint, mean_marks
+from storage.queries.explore_queries import View
 from web.explore import facets
-from web.explore.choices import DISTRIBUTION, HEAT, LINE, SCATTER, Chosen
+from web.explore.controls import DISTRIBUTION, HEAT, LINE, SCATTER, ExploreSelection
 from web.explore.facets import MOST_FACETS, panels
-from web.explore.figures import figure_of
-from web.explore.heat_colors import inked
-from web.explore.heat_figure import heat_of
+from web.explore.figures import explore_figure
+from web.explore.heat_colors import with_ink
+from web.explore.heat_figure import heat_figure
 
 TITLES = {"stream": "Stream, tok/s", "k": "Draft length k", "model": "Model", "": ""}
 
@@ -22,16 +22,16 @@ def desktop(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"{room}.is_phone", lambda: False)
 
 
-def mark(facet: str, color: str = "", x: object = 1, y: float = 10.0) -> Mark:
-    return Mark(x, y, color, "name", (f"run-{facet}-{color}-{x}",), facet=facet)
+def mark(facet: str, color: str = "", x: object = 1, y: float = 10.0) -> ChartMark:
+    return ChartMark(x, y, color, "name", (f"run-{facet}-{color}-{x}",), facet=facet)
 
 
-def drawn(marks: list[Mark], kind: str = SCATTER) -> dict:  # type: ignore[type-arg]
-    chosen = Chosen(kind, View("stream", "k", "model", "model"), False, TITLES)
-    return (heat_of if kind == HEAT else figure_of)(marks, chosen).to_dict()  # type: ignore[no-any-return]
+def drawn(marks: list[ChartMark], kind: str = SCATTER) -> dict:  # type: ignore[type-arg]
+    chosen = ExploreSelection(kind, View("stream", "k", "model", "model"), False, TITLES)
+    return (heat_figure if kind == HEAT else explore_figure)(marks, chosen).to_dict()  # type: ignore[no-any-return]
 
 
-def test_charts_stand_in_the_order_of_their_values_and_those_with_most_points_are_kept() -> None:
+def test_charts_in_value_order_keep_most_points() -> None:
     few = [mark(str(number)) for number in range(20, 20 - MOST_FACETS, -1)]
     many = [mark("eagle", x=x) for x in range(3)] + [mark("4", x=x) for x in range(2)]
     shown, left_out = panels(few + many)
@@ -42,7 +42,7 @@ def test_charts_stand_in_the_order_of_their_values_and_those_with_most_points_ar
 
 
 @pytest.mark.parametrize("kind", [SCATTER, LINE, DISTRIBUTION])
-def test_each_trace_is_on_the_chart_of_its_facet_in_one_colour_and_named_once(kind: str) -> None:
+def test_trace_is_in_its_facet_and_named_once(kind: str) -> None:
     figure = drawn([mark("a", "red"), mark("b", "red", x=2), mark("b", "blue"), mark("c", "blue")], kind)
     found = {(one["name"], one["meta"], one.get("xaxis", "x"), one.get("yaxis", "y")) for one in figure["data"]}
     assert found == {("red", "a", "x", "y"), ("red", "b", "x2", "y2"), ("blue", "b", "x2", "y2"),
@@ -53,7 +53,7 @@ def test_each_trace_is_on_the_chart_of_its_facet_in_one_colour_and_named_once(ki
         assert len({one["marker"]["color"] for one in mine}) == 1
 
 
-def test_all_charts_have_the_same_axes_and_stand_apart() -> None:
+def test_charts_share_axes_and_stand_apart() -> None:
     layout = drawn([mark(str(number)) for number in range(5)])["layout"]
     for number in range(2, 6):
         assert (layout[f"xaxis{number}"]["matches"], layout[f"yaxis{number}"]["matches"]) == ("x", "y")
@@ -67,12 +67,23 @@ def test_all_charts_have_the_same_axes_and_stand_apart() -> None:
     assert titles == [*"01234", "Draft length k", "Stream, tok/s"]
 
 
-def test_a_distribution_s_charts_share_the_order_of_their_boxes() -> None:
+def test_distribution_charts_share_box_order() -> None:
     layout = drawn([mark("a", x=4), mark("b", x="none"), mark("b", x=2)], DISTRIBUTION)["layout"]
     assert layout["xaxis"]["categoryarray"] == layout["xaxis2"]["categoryarray"] == [2, 4, "none"]
 
 
-def test_small_heat_maps_have_the_same_places_and_one_scale_of_colours() -> None:
+def test_a_single_distribution_is_in_order_too() -> None:
+    chosen = ExploreSelection(DISTRIBUTION, View("stream", "k", "model", ""), False, TITLES)
+    layout = explore_figure([mark("", x=4), mark("", x=0), mark("", x=6)], chosen).to_dict()["layout"]
+    assert (layout["xaxis"]["categoryorder"], layout["xaxis"]["categoryarray"]) == ("array", [0, 4, 6])
+
+
+def test_point_without_interval_has_no_cross() -> None:
+    (trace,) = drawn([mark("a"), mark("a", x=2)])["data"]
+    assert trace["error_x"]["width"] == trace["error_y"]["width"] == 0
+
+
+def test_small_heat_maps_share_places_and_scale() -> None:
     figure = drawn([mark("a", "fp8", 4, 3.0), mark("b", "bf16", 0, 9.0), mark("b", "fp8", 4, 5.0)], HEAT)
     first, second = figure["data"]
     assert [(one["meta"], one.get("xaxis", "x"), one.get("yaxis", "y")) for one in (first, second)] == [
@@ -84,11 +95,11 @@ def test_small_heat_maps_have_the_same_places_and_one_scale_of_colours() -> None
     assert {one["coloraxis"] for one in (first, second)} == {"coloraxis"}
     assert "colorscale" in figure["layout"]["coloraxis"] and "colorscale" not in first
     assert second["hovertext"][0][0] == "9.00<br>1 start"
-    assert second["text"][0][0] == inked("9.00", 9.0, 3.0, 9.0), "there is no room for the starts; one scale for all"
+    assert second["text"][0][0] == with_ink("9.00", 9.0, 3.0, 9.0), "there is no room for the starts; one scale for all"
     assert second["customdata"][0][0] == ['["0", "bf16", "b"]'], "and its place says which map"
 
 
-def test_texts_beside_small_maps_are_cut_and_have_room(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_map_texts_are_cut_and_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     marks = [mark("a", "<i>q</i> of 20 letters"), mark("b", "fp8")]
     wide = drawn(marks, HEAT)["layout"]
     assert list(wide["yaxis2"]["ticktext"]) == ["&lt;i>q&lt;/i> of 2…", "fp8"]
@@ -107,7 +118,7 @@ def test_a_name_is_a_text_and_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     assert layout["height"] > 4 * facets.ROW_ON_PHONE_PX
 
 
-def test_labels_of_texts_are_cut_and_stand_upright_where_they_would_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_labels_are_cut_and_stand_upright(monkeypatch: pytest.MonkeyPatch) -> None:
     cut = drawn([mark("a", x="<i>")], DISTRIBUTION)["layout"]["xaxis"]["ticktext"]
     assert list(cut) == ["&lt;i>"], "a text is cut as it reads"
     marks = [mark("a", x="ngram"), mark("b", x="no_speculation_configured")]
@@ -120,8 +131,10 @@ def test_labels_of_texts_are_cut_and_stand_upright_where_they_would_not_fit(monk
 
 
 def test_means_are_of_the_runs_of_one_chart() -> None:
-    points = [Point(f"r{n}", "n", 1, y, "", facet) for n, (y, facet) in enumerate([(1.0, "a"), (4.0, "a"), (9.0, "b")])]
-    marks = together(points, lambda one: one.x, lambda one: one.name, {}, False)
+    points = [
+        ChartPoint(f"r{n}", "n", 1, y, "", facet) for n, (y, facet) in enumerate([(1.0, "a"), (4.0, "a"), (9.0, "b")])
+    ]
+    marks = mean_marks(points, lambda one: one.x, lambda one: one.name, {}, False)
     assert [(one.facet, one.y, one.run_ids) for one in marks] == [("a", 2.0, ("r0", "r1")), ("b", 9.0, ("r2",))]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from web.server.assets import STATIC
+from web.assets import STATIC
 
 st.html(f"<style>{(STATIC / 'pitwall.css').read_text()}{(STATIC / 'streamlit_dom.css').read_text()}</style>")
 

@@ -13,12 +13,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from domain import Config
-from launcher.checks.preflight import LaunchRefusedError
-from launcher.checks.readiness import accepts_connections
+from launcher.checks.launch_request import LaunchRefusedError
 from launcher.processes import containers
+from launcher.processes.readiness import accepts_connections
 from launcher.runs.supervisor import Supervisor
 from tests.launcher.servers import DictStore, wait_for
 from tests.ports import free_ports
+from tests.web.conftest import ProvideServices
 from web.markup import markdown_text
 
 # A stand-in with vLLM's name, words and command line.
@@ -56,7 +57,10 @@ def server(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], str, Path]
 
 @pytest.mark.parametrize("names_its_log", [True, False])
 def test_by_url_its_pid_and_speculation_are_known(
-    server: tuple[subprocess.Popen[bytes], str, Path], names_its_log: bool, monkeypatch: pytest.MonkeyPatch
+    server: tuple[subprocess.Popen[bytes], str, Path],
+    names_its_log: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    provide_services: ProvideServices,
 ) -> None:
     process, url, log = server
     attached: list[tuple[str, Config, Path | None, int | None]] = []
@@ -66,7 +70,7 @@ def test_by_url_its_pid_and_speculation_are_known(
         raise LaunchRefusedError("seen")
 
     supervisor = SimpleNamespace(run_at=lambda base_url: None, attach=attach)
-    monkeypatch.setattr("web.context._provided", [SimpleNamespace(supervisor=supervisor)])
+    provide_services(SimpleNamespace(supervisor=supervisor))
     monkeypatch.setattr("web.actions.current_role", lambda: "operator")
     at = AppTest.from_string("from web.launch.attach_form import by_url\nby_url()", default_timeout=60).run()
     at.text_input[0].set_value(url)
@@ -81,15 +85,18 @@ def test_by_url_its_pid_and_speculation_are_known(
     assert (config.speculative.method, config.speculative.num_tokens) == ("ngram", 4)
 
 
-def test_a_server_that_is_watched_is_not_watched_twice_and_the_page_says_by_which_run(
-    server: tuple[subprocess.Popen[bytes], str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_watched_server_is_not_watched_twice(
+    server: tuple[subprocess.Popen[bytes], str, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    provide_services: ProvideServices,
 ) -> None:
     _, url, _ = server
     store = DictStore()
     supervisor = Supervisor(store, tmp_path / "runs", events=store.take)
     opened: list[str] = []
     linked: list[dict[str, str]] = []
-    monkeypatch.setattr("web.context._provided", [SimpleNamespace(supervisor=supervisor)])
+    provide_services(SimpleNamespace(supervisor=supervisor))
     monkeypatch.setattr("web.actions.current_role", lambda: "operator")
     monkeypatch.setattr("web.audit.record", lambda *told: None)
     monkeypatch.setattr("web.launch.attach_form.go_to", opened.append)
@@ -105,14 +112,17 @@ def test_a_server_that_is_watched_is_not_watched_twice_and_the_page_says_by_whic
     at.text_input(key="attach-name").set_value("another")
     at.button[0].click().run()
     supervisor.close()
-    told = f"The server at {url.replace('127.0.0.1', 'localhost')} is watched already, as the run 'mine'."
+    told = f"The server at {url.replace('127.0.0.1', 'localhost')} is already watched as the run 'mine'."
     assert [info.value for info in at.info] == [markdown_text(told)]
     assert supervisor.live_runs() == [run] and len(opened) == 1, "no run is opened without a word"
     assert linked == [{"run": run.id}]
 
 
-def test_a_limit_that_a_container_runtime_passes_is_said_where_servers_are_sought_and_on_the_run(
-    server: tuple[subprocess.Popen[bytes], str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_passed_runtime_limit_is_shown(
+    server: tuple[subprocess.Popen[bytes], str, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    provide_services: ProvideServices,
 ) -> None:
     (tmp_path / "podman").write_text("#!/bin/sh\nexec yes  # FAKE: lists containers without an end\n")
     (tmp_path / "podman").chmod(0o755)
@@ -120,13 +130,13 @@ def test_a_limit_that_a_container_runtime_passes_is_said_where_servers_are_sough
     monkeypatch.setattr(containers, "MOST_BYTES", 1 << 20)
     store = DictStore()
     supervisor = Supervisor(store, tmp_path / "runs", events=store.take)
-    monkeypatch.setattr("web.context._provided", [SimpleNamespace(supervisor=supervisor)])
+    provide_services(SimpleNamespace(supervisor=supervisor))
     monkeypatch.setattr("web.actions.current_role", lambda: "operator")
     monkeypatch.setattr("web.audit.record", lambda *told: None)
     monkeypatch.setattr("web.launch.attach_form.go_to", lambda *_: None)
-    limit = "it printed more than 1 MiB, the most that is read of it"
-    words = f"What `podman ps --quiet --no-trunc` says is not known: {limit}."
-    for seeks in ("attach_form import found_servers as seek", "source_picker import _servers as seek"):
+    limit = "it printed more than the limit of 1 MiB"
+    words = f"The output of `podman ps --quiet --no-trunc` is unknown: {limit}."
+    for seeks in ("attach_form import found_servers as seek", "source_picker import _server_actions as seek"):
         at = AppTest.from_string(f"from web.launch.{seeks}\nseek()", default_timeout=60).run()
         assert [one.value for one in at.warning] == [markdown_text(words)] and not at.exception
     at = AppTest.from_string("from web.launch.attach_form import by_url\nby_url()", default_timeout=60).run()

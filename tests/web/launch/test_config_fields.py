@@ -7,12 +7,12 @@ import pytest
 from commands.explain import explain
 from domain import Config, Speculation
 from engines import ENGINES
-from web.launch.config_fields import GROUPS, Field, flag_of, groups_of, label_of, value_of, with_value
+from web.launch.config_fields import GROUPS, ConfigField, flag_of, groups_of, label_of, value_of, with_value
 
 ALL = [field for fields in GROUPS.values() for field in fields]
 
 
-def by_path(path: str) -> Field:
+def by_path(path: str) -> ConfigField:
     return next(field for field in ALL if field.path == path)
 
 
@@ -33,7 +33,7 @@ def test_a_field_names_the_flag_of_the_engine(engine: str, path: str, flag: str 
     assert flag_of(engine, by_path(path)) == flag
 
 
-def test_every_field_of_a_configuration_is_in_the_form() -> None:
+def test_form_has_every_config_field() -> None:
     shown = {field.path.split(".")[0] for field in ALL}
     behind = {"engine", "engine_version", "executable", "argv", "sampling"}
     assert shown == set(Config.model_fields) - behind
@@ -46,13 +46,13 @@ def test_only_what_the_command_can_say_is_offered(engine: str) -> None:
     assert ("tensor_parallel" in offered) == (engine != "llamacpp")
 
 
-def test_what_an_unknown_engine_states_is_shown_and_nothing_else() -> None:
+def test_unknown_engine_shows_only_stated_fields() -> None:
     groups = groups_of(Config(argv=("x",)))
     assert [field.path for fields in groups.values() for field in fields] == ["launcher", "env"]
 
 
 @pytest.mark.parametrize("field", ALL, ids=lambda one: one.path)
-def test_a_value_set_is_the_value_read(field: Field) -> None:
+def test_a_value_set_is_the_value_read(field: ConfigField) -> None:
     values = {"integer": 3, "number": 0.5, "switch": False, "lines": "a\nb", "choice": "podman"}
     value = values.get(field.kind, "x")
     given = {"A": "1"} if field.kind == "variables" else value
@@ -66,7 +66,7 @@ def test_an_emptied_field_is_not_stated() -> None:
     assert config == Config(engine="vllm")
 
 
-def test_sampling_flags_have_fields_of_their_own_under_any_of_their_names() -> None:
+def test_sampling_flags_have_fields_by_any_name() -> None:
     config = explain("llama-server -m m.gguf --temperature 0.7 --jinja").config
     assert config
     temperature = next(field for field in groups_of(config)["Sampling and output"] if field.path == "--temp")
@@ -77,7 +77,7 @@ def test_sampling_flags_have_fields_of_their_own_under_any_of_their_names() -> N
     assert with_value(config, temperature, "").unknown_flags == ["--verbose"]
 
 
-def test_a_label_shows_the_flag_and_a_container_its_runtime_s() -> None:
+def test_label_shows_flag_or_runtime_option() -> None:
     config = Config(engine="vllm", launcher="podman", image="i")
     assert label_of(config, by_path("port")) == "Port -p"
     assert label_of(config.model_copy(update={"launcher": "process"}), by_path("port")) == "Port --port"

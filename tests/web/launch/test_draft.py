@@ -4,28 +4,30 @@ from __future__ import annotations
 
 from domain import WATCH, Config, WorkloadSpec
 from web.launch.attach_form import with_command
-from web.launch.draft import Draft
+from web.launch.draft import LaunchDraft
 
 
-def test_a_secret_that_was_edited_out_of_the_command_is_not_given_to_the_server() -> None:
+def test_removed_secret_is_not_given_to_server() -> None:
     secrets = {"HF_TOKEN": "hf_1", "--api-key": "sk_1"}
     stated = Config(argv=("vllm", "serve", "o/m", "--api-key", "<secret>"), env={"HF_TOKEN": "$HF_TOKEN"})
-    assert Draft(stated, secrets=secrets).secrets_in_use == secrets
+    assert LaunchDraft(stated, secrets=secrets).secrets_in_use == secrets
     other = Config(argv=("vllm", "serve", "o/m"), env={"MY_HF_TOKEN_2": "<secret>"})
-    assert Draft(other, secrets=secrets).secrets_in_use == {}
-    assert Draft(other, secrets=secrets).missing_secrets == ["MY_HF_TOKEN_2"]
+    assert LaunchDraft(other, secrets=secrets).secrets_in_use == {}
+    assert LaunchDraft(other, secrets=secrets).missing_secrets == ["MY_HF_TOKEN_2"]
 
 
-def test_a_relaunch_keeps_the_load_and_its_parameters() -> None:
-    edited = Draft(workload=WorkloadSpec(name="ladder", params={"tokens": 64}))
+def test_relaunch_keeps_load_and_parameters() -> None:
+    edited = LaunchDraft(workload=WorkloadSpec(name="ladder", params={"tokens": 64}))
     assert edited.load_params("ladder") == {"tokens": 64}
-    assert edited.proposed_workload == "ladder" and Draft().proposed_workload == WATCH.name
-    watched = Draft(Config(engine="vllm"), workload=WorkloadSpec(name=WATCH.name))
-    assert watched.proposed_workload == WATCH.name and Draft(Config(engine="vllm")).proposed_workload != WATCH.name
-    assert edited.load_params("prompts") == {} == Draft().load_params("ladder")
+    assert edited.proposed_workload == "ladder" and LaunchDraft().proposed_workload == WATCH.name
+    watched = LaunchDraft(Config(engine="vllm"), workload=WorkloadSpec(name=WATCH.name))
+    assert (
+        watched.proposed_workload == WATCH.name and LaunchDraft(Config(engine="vllm")).proposed_workload != WATCH.name
+    )
+    assert edited.load_params("prompts") == {} == LaunchDraft().load_params("ladder")
 
 
-def test_what_a_server_says_of_itself_is_completed_by_its_command_line() -> None:
+def test_command_line_completes_server_facts() -> None:
     told = Config(engine="vllm", engine_version="0.32.0", launcher="attach", model="tiny", port=8000)
     command = Config(engine="vllm", launcher="attach", model="/m/tiny", kv_cache_dtype="fp8", argv=("vllm", "serve"))
     both = with_command(told, command)

@@ -8,12 +8,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from commands.explain import explain
-from web.launch.draft import Draft
+from web.launch.draft import LaunchDraft
 
 PANEL = """
-from web.launch.launch_check import exact_command
+from web.launch.launch_check import show_exact_command
 
-exact_command()
+show_exact_command()
 """
 
 
@@ -26,7 +26,7 @@ def test_the_preview_names_the_files(word: str, shown: str, tmp_path: Path, monk
     (tmp_path / "models/one.gguf").touch()
     monkeypatch.chdir(tmp_path)
     at = AppTest.from_string(PANEL, default_timeout=60)
-    at.session_state["draft"] = Draft(explain(f"llama-server -m {word}").config)
+    at.session_state["draft"] = LaunchDraft(explain(f"llama-server -m {word}").config)
     at.run()
     assert not at.exception, at.exception
     assert [code.value for code in at.code] == [f"llama-server \\\n  -m {shown}"]

@@ -8,9 +8,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from domain import Config, Run, WorkloadSpec, utc_now
-from web.launch.draft import Draft, take_run
-from web.launch.loads import later_loads
-from web.launch.loads.later_loads import own_loads
+from web.launch import later_loads
+from web.launch.draft import LaunchDraft, start_from_run
+from web.launch.later_loads import loads_of_run
 from workloads import spec_for
 from workloads.saved_loads import SavedLoad, SavedLoads
 
@@ -21,8 +21,7 @@ TWICE = (LONG, spec_for("five-prompts"), LONG)
 def form() -> None:
     import streamlit as st
 
-    from web.launch import draft
-    from web.launch.loads import later_loads
+    from web.launch import draft, later_loads
 
     later = later_loads.choose_later(draft.current(), "later")
     st.text(" then ".join(f"{one.name} {one.prompt_set_hash}" for one in later) or "none")
@@ -31,7 +30,7 @@ def form() -> None:
 @pytest.fixture
 def loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SavedLoads:
     kept = SavedLoads(tmp_path)
-    monkeypatch.setattr(later_loads, "kept_loads", lambda: kept)
+    monkeypatch.setattr(later_loads, "load_library", lambda: kept)
     return kept
 
 
@@ -44,7 +43,7 @@ def words(*specs: WorkloadSpec) -> str:
     return " then ".join(f"{one.name} {one.prompt_set_hash}" for one in specs)
 
 
-def test_loads_follow_in_the_order_in_which_they_are_chosen(loads: SavedLoads) -> None:
+def test_loads_follow_in_chosen_order(loads: SavedLoads) -> None:
     loads.save("Long answers", SavedLoad(workload="ladder", params={"tokens": 64}))
     app = AppTest.from_function(form).run()
     assert told(app) == "none"
@@ -54,7 +53,7 @@ def test_loads_follow_in_the_order_in_which_they_are_chosen(loads: SavedLoads) -
 
 def test_a_relaunch_begins_with_those_of_its_run(loads: SavedLoads) -> None:
     app = AppTest.from_function(form)
-    app.session_state["draft"] = Draft(Config(engine="vllm"), origin="the run A", later_workloads=TWICE)
+    app.session_state["draft"] = LaunchDraft(Config(engine="vllm"), origin="the run A", later_workloads=TWICE)
     assert told(app.run()) == words(*TWICE)
     first, *_ = app.multiselect[0].value
     app.multiselect[0].set_value([first]).run()
@@ -68,13 +67,13 @@ def test_a_run_hands_its_later_loads_to_the_draft(monkeypatch: pytest.MonkeyPatc
         id="r", name="A", color=0, config=Config(engine="vllm", argv=("vllm", "serve", "m")), machine_id="m",
         created_at=utc_now(), workload=spec_for("five-prompts"), later_workloads=(LONG,),
     )  # fmt: skip
-    take_run(run)
+    start_from_run(run)
     edited = state["draft"]
-    assert isinstance(edited, Draft) and edited.later_workloads == (LONG,) and edited.workload == run.workload
+    assert isinstance(edited, LaunchDraft) and edited.later_workloads == (LONG,) and edited.workload == run.workload
 
 
-def test_loads_of_a_run_have_names_that_are_all_different() -> None:
-    assert list(own_loads((*TWICE, WorkloadSpec(name="drive:lm-eval"), WorkloadSpec(name="gone")), "the run A")) == [
+def test_loads_of_a_run_have_distinct_names() -> None:
+    assert list(loads_of_run((*TWICE, WorkloadSpec(name="drive:lm-eval"), WorkloadSpec(name="gone")), "the run A")) == [
         "Warm single, then 2, 4, 8 at once, load 2 of the run A", "Five prompts, load 3 of the run A",
         "Warm single, then 2, 4, 8 at once, load 4 of the run A", "lm-eval, load 5 of the run A",
         "gone, load 6 of the run A",

@@ -9,46 +9,46 @@ import pytest
 
 from demo.presets import demo_configs
 from domain import WATCH, Config, WorkloadSpec
-from web.launch.draft import Draft
-from web.launch.loads.load_form import HALF_WIDTHS, Load, cost, what_repeats_show
+from web.launch.draft import LaunchDraft
+from web.launch.load_form import HALF_WIDTHS, LaunchLoad, cost_text, repeats_text
 
 # Repeats -> Student's t at 97.5 % with 2 (n - 1) degrees of freedom, from a table.
 T_975 = ((3, 2.776), (4, 2.447), (5, 2.306), (6, 2.228), (8, 2.145), (10, 2.101), (15, 2.048), (20, 2.024), (30, 2.002))
 
 
-def test_a_load_that_the_server_can_be_put_under_is_proposed(tmp_path: Path) -> None:
+def test_suitable_load_is_proposed(tmp_path: Path) -> None:
     demo = demo_configs(tmp_path)[0].config
-    assert Draft(demo).proposed_workload == "demo-stream"
-    assert Draft(Config(engine="vllm", argv=("vllm", "serve", "o/m"))).proposed_workload == "five-prompts"
-    assert Draft(Config(engine="other", argv=("a", "b"))).proposed_workload == WATCH.name
-    assert Draft().proposed_workload == WATCH.name
+    assert LaunchDraft(demo).proposed_workload == "demo-stream"
+    assert LaunchDraft(Config(engine="vllm", argv=("vllm", "serve", "o/m"))).proposed_workload == "five-prompts"
+    assert LaunchDraft(Config(engine="other", argv=("a", "b"))).proposed_workload == WATCH.name
+    assert LaunchDraft().proposed_workload == WATCH.name
 
 
 @pytest.mark.parametrize("name", ["ladder", WATCH.name])
 def test_a_relaunch_proposes_the_load_of_its_run(name: str) -> None:
-    edited = Draft(Config(engine="vllm"), workload=WorkloadSpec(name=name, params={"tokens": 64}))
+    edited = LaunchDraft(Config(engine="vllm"), workload=WorkloadSpec(name=name, params={"tokens": 64}))
     assert edited.proposed_workload == name
     assert edited.load_params(name) == {"tokens": 64}
 
 
-def test_a_load_that_is_not_known_here_is_not_proposed() -> None:
-    assert Draft(Config(engine="vllm"), workload=WorkloadSpec(name="gone")).proposed_workload == "five-prompts"
+def test_unknown_load_is_not_proposed() -> None:
+    assert LaunchDraft(Config(engine="vllm"), workload=WorkloadSpec(name="gone")).proposed_workload == "five-prompts"
 
 
-def test_server_starts_are_counted_over_all_configurations() -> None:
-    assert cost(Load("ladder", 3), 4).startswith("12 server starts, one after the other. ")
-    assert cost(Load("ladder", 1)).startswith("1 server start. One run each cannot tell")
+def test_starts_counted_over_all_configs() -> None:
+    assert cost_text(LaunchLoad("ladder", 3), 4).startswith("12 server starts, one after the other. ")
+    assert cost_text(LaunchLoad("ladder", 1)).startswith("1 server start. One run each cannot separate")
 
 
 def test_more_repeats_tell_more() -> None:
-    assert "to ± 13 %" in what_repeats_show(2)
-    assert "to ± 3 %" in what_repeats_show(5)
-    assert "to ± 2.1 %" in what_repeats_show(9), "no more than is known of fewer"
+    assert "to ± 13 %" in repeats_text(2)
+    assert "to ± 3 %" in repeats_text(5)
+    assert "to ± 2.1 %" in repeats_text(9), "no more than is known of fewer"
     assert sorted(HALF_WIDTHS.values(), reverse=True) == list(HALF_WIDTHS.values())
 
 
 @pytest.mark.parametrize(("repeats", "quantile"), T_975)
-def test_the_half_widths_are_those_of_a_t_interval(repeats: int, quantile: float) -> None:
+def test_half_widths_follow_the_t_interval(repeats: int, quantile: float) -> None:
     """Welch's interval has somewhat fewer degrees of freedom than the pooled one of the textbook."""
     pooled = 100 * quantile * 0.02 * math.sqrt(2 / repeats)
     assert 0.95 * pooled <= HALF_WIDTHS[repeats] <= 1.12 * pooled

@@ -93,7 +93,7 @@ WRONG_CURSORS = ('{"engine":1}', '{"log":"x"}', "[" * 100_000, '{"gpu":"soon"}',
 
 
 @pytest.mark.parametrize("cursor", WRONG_CURSORS, ids=range(5))
-def test_a_cursor_that_is_none_of_ours_is_answered_by_a_snapshot(address: str, book: TokenBook, cursor: str) -> None:
+def test_foreign_cursor_gets_a_snapshot(address: str, book: TokenBook, cursor: str) -> None:
     headers = brought(book, Scope.LIVE)
     with connect(f"ws://{address}/api/live?run=r1&run=r2", additional_headers=headers) as socket:
         socket.send(json.dumps({"r1": cursor, "r2": "{}"}))
@@ -102,14 +102,14 @@ def test_a_cursor_that_is_none_of_ours_is_answered_by_a_snapshot(address: str, b
     assert (gone["type"], gone["run"]) == ("gone", "r2")
 
 
-def test_a_first_message_of_brackets_alone_is_refused_in_words(address: str, book: TokenBook) -> None:
+def test_nested_brackets_message_is_refused(address: str, book: TokenBook) -> None:
     with connect(f"ws://{address}/api/live?run=r1", additional_headers=brought(book, Scope.LIVE)) as socket:
         socket.send("[" * 100_000)
-        with pytest.raises(ConnectionClosed, match="say first, as JSON"):
+        with pytest.raises(ConnectionClosed, match="the first message must be JSON"):
             socket.recv(timeout=60)
 
 
-def test_what_one_says_to_have_keeps_nothing_from_the_others(address: str, book: TokenBook, store: Store) -> None:
+def test_claims_of_a_client_cost_others_nothing(address: str, book: TokenBook, store: Store) -> None:
     """The first to watch a run says to have what has not come yet; the second is still told all that comes."""
     headers, url = brought(book, Scope.LIVE), f"ws://{address}/api/live?run=r1"
     far = json.dumps(dict.fromkeys(("engine", "host", "gpu"), "9999-01-01T00:00:00+00:00") | {"log": 2**62})

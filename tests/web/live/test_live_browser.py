@@ -19,9 +19,9 @@ from playwright.sync_api import Browser, Error, Page, ViewportSize, expect
 from tests.accessibility import broken_in_both_schemes
 from tests.conftest import PATIENCE_MS
 from tests.saved_charts import saved_chart
-from web.server.assets import assets_url
+from web.assets import assets_url
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.pages]
 ROOT = Path(__file__).resolve().parents[3]
 DESKTOP: ViewportSize = {"width": 1400, "height": 1000}
 RANGES = """[...document.querySelectorAll('.lv-plot')].map((plot) => plot._fullLayout?.xaxis)
@@ -139,7 +139,7 @@ def test_zoom_and_nodes_survive_ticks_and_reruns(page: Page, harness: Harness) -
     open_live(page, harness, "live-1", "ghost-0")
     following = ranges(page)[0]
     drag_zoom(page)
-    expect(page.get_by_role("button", name="Follow again")).to_be_visible()
+    expect(page.get_by_role("button", name="Follow live")).to_be_visible()
     page.wait_for_function(f"() => new Set({RANGES}.map(String)).size === 1")  # the others follow in the next frames
     chosen = ranges(page)
     assert len(chosen) >= 3 and chosen[0] != following
@@ -150,18 +150,18 @@ def test_zoom_and_nodes_survive_ticks_and_reruns(page: Page, harness: Harness) -
     wait_for_ticks(page)
     assert ranges(page)[0] == chosen[0]
     assert page.evaluate(f"plotBefore === {DECODE} && svgBefore === {DECODE}.querySelector('.main-svg')")
-    page.get_by_role("button", name="Follow again").click()
+    page.get_by_role("button", name="Follow live").click()
     page.wait_for_function(f"() => {DECODE}._fullLayout.xaxis.range[0] !== {chosen[0][0]}")
 
 
-def test_what_the_reader_chose_is_in_the_address_and_comes_back(page: Page, harness: Harness) -> None:
+def test_reader_choices_return_from_the_address(page: Page, harness: Harness) -> None:
     """Also after the script wrote into the address."""
     open_live(page, harness, "live-1", "ghost-0")
     drag_zoom(page)
     page.get_by_label("Log scale").check()
     page.get_by_label("Lines").select_option("mean of 10 s")
     page.locator(".lv-chip").last.hover()
-    page.get_by_role("button", name="Show no-speculation-0 alone in the charts").click()
+    page.get_by_role("button", name="Show only no-speculation-0 in the charts").click()
     expect(page).to_have_url(re.compile(r"from=[\d.]+&to=[\d.]+&scale=log&smooth=10&hide=live-1$"))
     page.get_by_role("button", name="Add a word to the address").click()
     expect(page).to_have_url(re.compile("word=said"))
@@ -177,7 +177,7 @@ def test_what_the_reader_chose_is_in_the_address_and_comes_back(page: Page, harn
     page.wait_for_function(f"() => {DECODE}.data.length === 6")
 
 
-def test_a_chart_is_saved_as_an_image_and_as_its_samples(page: Page, harness: Harness, tmp_path: Path) -> None:
+def test_chart_is_saved_as_image_and_samples(page: Page, harness: Harness, tmp_path: Path) -> None:
     open_live(page, harness, "ghost-0", "ghost-1")
     saved = saved_chart(page, "Decode speed", tmp_path)
     assert saved["PNG"].startswith(b"\x89PNG") and len(saved["PNG"]) > 10_000
@@ -187,14 +187,14 @@ def test_a_chart_is_saved_as_an_image_and_as_its_samples(page: Page, harness: Ha
     assert rows[1].split(",")[:2] == ["ghost-0", "no-speculation-0"]
 
 
-def test_what_happened_is_said_at_the_marked_moment(page: Page, harness: Harness) -> None:
+def test_marked_moment_shows_its_events(page: Page, harness: Harness) -> None:
     open_live(page, harness, "ghost-1")
     page.locator(".lv-wide .lv-plot").dispatch_event("pointermove", {"clientX": page.evaluate(AT_30_S)})
     expect(page.locator(".lv-at")).to_have_text("at 0:30: mtp4-kv-fp8-1: load five-prompts begins")
     assert page.evaluate(f"{DECODE}.layout.shapes.map((shape) => shape.x0)") == [220, 30, 40, 60]
 
 
-def test_a_restarted_server_leaves_neither_hole_nor_duplicate(page: Page, harness: Harness) -> None:
+def test_server_restart_leaves_no_hole_or_double(page: Page, harness: Harness) -> None:
     open_live(page, harness, "live-1", "live-2")
     wait_for_ticks(page)
     assert "Closed" in harness.stop(), "SIGTERM lets the server end in order while a browser watches"
@@ -234,7 +234,7 @@ def test_what_is_unknown_says_why(page: Page, harness: Harness) -> None:
     expect(page.get_by_text("GPU power", exact=True)).to_be_hidden()
 
 
-def test_a_run_that_waits_keeps_no_empty_charts_on_the_page(page: Page, harness: Harness) -> None:
+def test_waiting_run_shows_no_empty_charts(page: Page, harness: Harness) -> None:
     open_live(page, harness, "live-1", "queued")
     expect(page.locator(".lv-absences")).to_contain_text("GPU power, GPU clock (no NVIDIA driver on this machine)")
     expect(page.get_by_text("GPU power", exact=True)).to_be_hidden()
@@ -243,7 +243,7 @@ def test_a_run_that_waits_keeps_no_empty_charts_on_the_page(page: Page, harness:
     expect(page.locator(".lv-log").nth(1)).to_be_hidden()
 
 
-def test_what_the_server_refuses_for_good_is_told_and_not_tried_again(page: Page, harness: Harness) -> None:
+def test_final_refusal_is_shown_and_not_retried(page: Page, harness: Harness) -> None:
     sockets: list[str] = []
     page.on("websocket", lambda socket: sockets.append(socket.url))
     page.goto(harness.url + "".join(f"&run=live-{number}" for number in range(17)))
@@ -287,7 +287,7 @@ OVERLAP = """async (assets) => {
 }"""
 
 
-def test_what_overlaps_is_taken_once_and_a_lost_message_is_noticed(page: Page, harness: Harness) -> None:
+def test_overlap_is_merged_and_loss_is_noticed(page: Page, harness: Harness) -> None:
     page.goto(harness.url)
     follows, new_lines, t, v, offsets = page.evaluate(OVERLAP, assets_url())
     assert follows == [True, False]

@@ -11,7 +11,7 @@ from tests.web.live.test_live_browser import harness as harness
 from tests.web.live.test_live_browser import kept_page as kept_page
 from tests.web.live.test_live_browser import page as page
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.pages]
 
 
 BLINK = """() => {
@@ -25,7 +25,7 @@ STOP_BLINKING = """() => {
 TIMES = "[...document.querySelectorAll('.lv-plot')].flatMap(plot => plot.data ?? []).map(trace => trace.x)"
 
 
-def test_a_chart_that_comes_into_sight_between_two_ticks_has_each_point_once(page: Page, harness: Harness) -> None:
+def test_chart_shown_amid_ticks_has_points_once(page: Page, harness: Harness) -> None:
     page.set_viewport_size({"width": 1400, "height": 2600})
     open_live(page, harness, "live-1", "live-2")
     page.evaluate(BLINK)
@@ -37,7 +37,7 @@ def test_a_chart_that_comes_into_sight_between_two_ticks_has_each_point_once(pag
         assert times == sorted(set(times))
 
 
-def test_one_moment_is_marked_on_all_charts_and_in_the_log(page: Page, harness: Harness) -> None:
+def test_moment_is_marked_on_all_charts_and_log(page: Page, harness: Harness) -> None:
     open_live(page, harness, "live-1", "ghost-0")
     page.locator(".lv-wide .nsewdrag").hover()
     page.wait_for_function("() => document.querySelectorAll('.lv-moment:not([hidden])').length >= 3")
@@ -55,7 +55,7 @@ CHART_BELOW_STRIP = """() => document.querySelector('.lv-wide').getBoundingClien
 
 
 @pytest.mark.parametrize("count", [2, 8])
-def test_the_chart_begins_right_below_one_row_of_runs(page: Page, harness: Harness, count: int) -> None:
+def test_chart_begins_below_one_row_of_runs(page: Page, harness: Harness, count: int) -> None:
     open_live(page, harness, *(f"live-{number}" for number in range(count)))
     assert page.evaluate(CHART_BELOW_STRIP) < 80
 
@@ -66,7 +66,7 @@ GEOMETRY = """() => [...document.querySelectorAll('.lv-chart:not([hidden])')].fl
 })"""
 
 
-def test_a_marked_moment_moves_no_chart_and_cuts_no_title(page: Page, harness: Harness) -> None:
+def test_marked_moment_moves_no_chart_or_title(page: Page, harness: Harness) -> None:
     open_live(page, harness, "ghost-0", "ghost-1", "ghost-2", "long", "failed")
     before = page.evaluate(GEOMETRY)
     page.locator(".lv-wide .nsewdrag").hover()
@@ -86,7 +86,7 @@ def test_the_height_follows_a_zoom(page: Page, harness: Harness) -> None:
     page.evaluate(zoomed.format(DECODE))
     page.wait_for_function(f"() => {DECODE}._fullLayout.yaxis.autorange !== true")
     assert page.evaluate(f"{DECODE}._fullLayout.yaxis.range") == pytest.approx([0, page.evaluate(lowest) * 1.06])
-    page.get_by_role("button", name="Follow again").click()
+    page.get_by_role("button", name="Follow live").click()
     page.wait_for_function(f"() => Math.abs({DECODE}._fullLayout.yaxis.range[1] - {whole}) < 1e-6")
 
 

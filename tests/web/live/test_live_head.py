@@ -14,21 +14,22 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from domain import Config, Run, RunState
-from reports.runs.ended import EndedReports
+from reports.cache.run_cache import ReportCache
 from settings import Settings
 from storage.store import Store
-from tests.comparison.ideal_engine import IdealEngine, repeats
-from tests.comparison.stored.test_store_to_answer import SMALL, stored
+from tests.analysis.comparison.ideal_engine import IdealEngine, repeats
+from tests.analysis.comparison.stored.test_store_to_answer import SMALL, stored
+from tests.web.conftest import ProvideServices
 from tests.web.runs.test_physics_panel import NOW
-from web import places
-from workloads.process.job import Progress, write_progress
+from web import page_paths
+from workloads.job import LoadProgress, write_progress
 from workloads.process.prepare import PROGRESS_FILE
 
 PAGE = """
-from web.live.head import live_head
-from web.visible import visible_runs
+from web.live.head import show_live_head
+from web.visibility import visible_runs
 
-live_head(visible_runs(9), [])
+show_live_head(visible_runs(9), [])
 """
 
 
@@ -41,15 +42,15 @@ class Link(NamedTuple):
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, provide_services: ProvideServices) -> Iterator[Store]:
     settings = Settings(data_dir=tmp_path / "data")
     opened = Store.open(settings)
     st.cache_data.clear()
-    provided = SimpleNamespace(store=opened, settings=settings, fleet=None, reports=EndedReports())
-    monkeypatch.setattr("web.context._provided", [provided])
-    for room in ("web.actions", "web.visible"):
+    provided = SimpleNamespace(store=opened, settings=settings, fleet=None, reports=ReportCache())
+    provide_services(provided)
+    for room in ("web.actions", "web.visibility"):
         monkeypatch.setattr(f"{room}.current_role", lambda: "operator")
-    monkeypatch.setattr("web.live.head.share_button", lambda *_: None)
+    monkeypatch.setattr("web.live.head.show_share_button", lambda *_: None)
     yield opened
     opened.close()
 
@@ -96,7 +97,7 @@ def stands_out(at: AppTest) -> bool:
 def test_at_the_end_two_runs_are_to_be_compared(store: Store, links: list[Link]) -> None:
     ids = [a_run(store, name, RunState.FINISHED) for name in ("a", "b")]
     at = live(*ids)
-    assert links == [Link("Done: b is not ranked against a", places.COMPARE, ids)]
+    assert links == [Link("Done: b is not ranked against a", page_paths.COMPARE, ids)]
     assert stands_out(at)
 
 
@@ -109,41 +110,41 @@ def test_at_the_end_the_link_says_the_answer(store: Store, links: list[Link]) ->
     assert links[0].runs == [*ids[2:], *ids[:2]]
 
 
-def test_while_a_server_goes_on_the_link_says_no_answer(store: Store, links: list[Link], tmp_path: Path) -> None:
+def test_link_of_continuing_server_says_no_answer(store: Store, links: list[Link], tmp_path: Path) -> None:
     (tmp_path / "workload").mkdir()
-    done = Progress(run_id="a", workload="w", state="done", total=1, updated_at="x")
+    done = LoadProgress(run_id="a", workload="w", state="done", total=1, updated_at="x")
     write_progress(tmp_path / "workload" / PROGRESS_FILE, done)
     live(a_run(store, "a", RunState.READY, tmp_path), a_run(store, "b", RunState.FINISHED))
     assert [one.words for one in links] == ["Done: compare them"]
 
 
-def test_until_then_the_link_is_as_quiet_as_others(store: Store, links: list[Link]) -> None:
+def test_link_is_quiet_until_then(store: Store, links: list[Link]) -> None:
     ids = [a_run(store, "a", RunState.FINISHED), a_run(store, "b", RunState.STARTING)]
     at = live(*ids)
-    assert links == [Link("Compare", places.COMPARE, ids)]
+    assert links == [Link("Compare", page_paths.COMPARE, ids)]
     assert not stands_out(at)
 
 
 def test_at_the_end_one_run_has_its_result(store: Store, links: list[Link]) -> None:
     at = live(a_run(store, "a", RunState.FINISHED))
-    assert links == [Link("Done: see its result", places.RUN, ["a"])]
+    assert links == [Link("Done: see the result", page_paths.RUN, ["a"])]
     assert stands_out(at)
 
 
 def test_the_only_one_that_did_not_fail_is_named(store: Store, links: list[Link]) -> None:
     live(a_run(store, "a_b", RunState.FINISHED), a_run(store, "c", RunState.FAILED))
-    assert links == [Link(r"Done: see the result of a\_b", places.RUN, ["a_b"])]
+    assert links == [Link(r"Done: see the result of a\_b", page_paths.RUN, ["a_b"])]
 
 
 @pytest.mark.parametrize(("state", "is_done"), [("running", False), ("done", True)])
-def test_a_load_that_is_over_is_an_end_while_its_server_stays(
+def test_load_end_shows_while_server_stays(
     store: Store, links: list[Link], tmp_path: Path, state: str, is_done: bool
 ) -> None:
     load = tmp_path / "run" / "workload"
     load.mkdir(parents=True)
-    write_progress(load / PROGRESS_FILE, Progress(run_id="a", workload="w", state=state, total=1, updated_at="x"))
+    write_progress(load / PROGRESS_FILE, LoadProgress(run_id="a", workload="w", state=state, total=1, updated_at="x"))
     live(a_run(store, "a", RunState.READY, tmp_path / "run"))
-    assert [one.words for one in links] == ["Done: see its result"] * is_done
+    assert [one.words for one in links] == ["Done: see the result"] * is_done
 
 
 def test_a_run_that_failed_has_no_result(store: Store, links: list[Link]) -> None:

@@ -21,9 +21,9 @@ from websockets.sync.client import ClientConnection, connect
 
 from domain import Share
 from web.access.roles import ROLE_KEY, SHARE_KEY, TOKEN_KEY
-from web.live.course import Course
 from web.live.hub import RUNS_PER_BROWSER, WAITING_MESSAGES, LiveHub
 from web.live.protocol import LivePart, Series, is_empty
+from web.live.series import TimeSeries
 from web.server.routes import build_routes
 
 
@@ -51,7 +51,7 @@ class ScriptedReader:
     def _whole(self, run_id: str) -> LivePart:
         """Thinned, as the store's reader does it."""
         points = np.array(self.points[run_id], dtype=np.float64)
-        series = Course(np.arange(float(len(points))), points).thinned(600).series()
+        series = TimeSeries(np.arange(float(len(points))), points).thinned(600).to_protocol()
         return {"cursor": str(len(points)), "series": {"decode_tps": series}}
 
     def _part(self, run_id: str, start: int) -> LivePart:
@@ -137,13 +137,13 @@ def test_snapshot_then_deltas_in_sequence(room: Room) -> None:
             assert (delta["type"], delta["run"], delta["seq"], values(delta)) == ("delta", "a", number - 2, [number])
 
 
-def test_a_viewer_is_sent_the_shared_runs_and_no_other(room: Room) -> None:
+def test_viewer_receives_only_shared_runs(room: Room) -> None:
     at = datetime(2026, 11, 20, tzinfo=UTC)
     room.share = Share(id="s", run_ids=("a",), page="live", created_at=at, created_by="operator", expires_at=at)
     with room.watch("a") as socket:
         assert [receive(socket)["type"] for _ in range(2)] == ["hello", "snapshot"]
     for runs in (["b"], ["a", "b"], ["a", "none"]):
-        with pytest.raises(ConnectionClosed, match="does not show all of these"), room.watch(*runs) as socket:
+        with pytest.raises(ConnectionClosed, match="does not give access to all of these"), room.watch(*runs) as socket:
             receive(socket)
 
 
@@ -168,7 +168,7 @@ def test_a_commit_without_news_sends_nothing(room: Room) -> None:
         assert (delta["seq"], values(delta)) == (1, [5])
 
 
-def test_a_reconnect_gets_what_it_missed_and_no_more(room: Room) -> None:
+def test_reconnect_gets_only_missed_rows(room: Room) -> None:
     room.commit("a", 1, 2)
     with room.watch("a") as socket:
         receive(socket)
@@ -184,7 +184,7 @@ def test_a_reconnect_gets_what_it_missed_and_no_more(room: Room) -> None:
 
 
 @pytest.mark.parametrize("cursor", ["", "not ours", "0"])
-def test_a_cursor_that_does_not_serve_is_answered_by_a_snapshot(room: Room, cursor: str) -> None:
+def test_unusable_cursor_gets_a_snapshot(room: Room, cursor: str) -> None:
     room.commit("a", *range(5000))
     with room.watch("a", after={"a": cursor}) as socket:
         receive(socket)
@@ -199,7 +199,7 @@ def test_all_watched_runs_are_read_in_one_go(room: Room) -> None:
     assert room.reader.snapshot_calls == 1
 
 
-def test_nothing_falls_between_a_snapshot_and_the_commits_around_it(room: Room) -> None:
+def test_no_gap_between_snapshot_and_commits(room: Room) -> None:
     with room.watch("a") as first:
         receive(first), receive(first)
         room.reader.has_read.clear()
@@ -213,7 +213,7 @@ def test_nothing_falls_between_a_snapshot_and_the_commits_around_it(room: Room) 
         assert values(receive(first)) == [1]
 
 
-def test_a_viewer_too_slow_for_its_deltas_gets_a_snapshot(room: Room, monkeypatch) -> None:
+def test_slow_viewer_gets_a_snapshot(room: Room, monkeypatch) -> None:
     monkeypatch.setattr("web.live.hub.TICK_S", 0.0)
     with room.watch("a") as slow, room.watch("a") as quick:
         for socket in (slow, quick):
@@ -231,7 +231,7 @@ def test_a_viewer_too_slow_for_its_deltas_gets_a_snapshot(room: Room, monkeypatc
 
 
 @pytest.mark.parametrize("count", [0, RUNS_PER_BROWSER + 1])
-def test_too_few_or_too_many_runs_are_refused_in_words(room: Room, count: int) -> None:
+def test_too_few_or_many_runs_are_refused(room: Room, count: int) -> None:
     with room.connect(*map(str, range(count))) as socket:
         with pytest.raises(ConnectionClosed) as closed:
             socket.recv(timeout=20)
@@ -239,7 +239,7 @@ def test_too_few_or_too_many_runs_are_refused_in_words(room: Room, count: int) -
 
 
 @pytest.mark.parametrize("said", ["", "[]", '{"a": 1}', "no JSON", b"{}"])
-def test_a_first_message_that_says_nothing_is_refused_in_words(room: Room, said: str | bytes) -> None:
+def test_empty_first_message_is_refused(room: Room, said: str | bytes) -> None:
     with room.connect("a") as socket:
         socket.send(said)
         with pytest.raises(ConnectionClosed) as closed:
@@ -247,7 +247,7 @@ def test_a_first_message_that_says_nothing_is_refused_in_words(room: Room, said:
         assert "{run id: cursor}" in closed.value.rcvd.reason
 
 
-def test_a_bug_of_the_reader_ends_the_connection_and_the_next_one_works(room: Room, caplog) -> None:
+def test_reader_bug_ends_only_its_connection(room: Room, caplog) -> None:
     with room.watch("a") as socket:
         receive(socket), receive(socket)
         good = room.reader.since

@@ -33,18 +33,18 @@ def write(store: Store, *samples: Sample) -> None:
 
 
 def told(store: Store, clock: list[float] | None = None) -> list[tuple[float, str, str]]:
-    marks = LiveMarks(lambda: clock[0] if clock else 0.0).of(store, ["r1"])["r1"]
+    marks = LiveMarks(lambda: clock[0] if clock else 0.0).get(store, ["r1"])["r1"]
     return [(one["t"] - T0.timestamp(), one["kind"], one["text"]) for one in marks]
 
 
-def test_a_load_has_ended_with_the_last_of_its_phases(store: Store) -> None:
+def test_load_ends_with_its_last_phase(store: Store) -> None:
     write(store, begun(), phase(0))
     assert told(store) == [(1, "load", "ladder"), (5, "phase", "phase 0")]
     write(store, phase(1))
     assert told(store)[2:] == [(25, "phase", "phase 1"), (40, "load_end", "ladder")]
 
 
-def test_an_outage_is_marked_and_other_events_are_not(store: Store) -> None:
+def test_only_outages_among_events_are_marked(store: Store) -> None:
     write(store, Event("r1", at(7), "outage", "no answer for 3 s"), Event("r1", at(8), "warning", "slow"))
     assert told(store) == [(7, "outage", "no answer for 3 s")]
 
@@ -58,20 +58,20 @@ def test_a_server_that_began_anew_is_marked(store: Store) -> None:
     assert told(store) == [(100, "restart", "")]
 
 
-def test_of_preemptions_that_go_on_the_beginning_is_marked(store: Store) -> None:
+def test_start_of_preemptions_is_marked(store: Store) -> None:
     counted = {10: 0, 11: 0, 12: 3, 13: 3, 14: 4, 60: 5, 130: 5, 131: 6}
     write(store, *(look(second, preemptions_total=float(count)) for second, count in counted.items()))
     assert told(store) == [(12, "preemption", ""), (131, "preemption", "")]
 
 
-def test_clocks_that_the_hardware_holds_down_are_marked_and_a_power_limit_is_not(store: Store) -> None:
+def test_hardware_clock_marked_not_power_limit(store: Store) -> None:
     bits = {10: 0x04, 20: 0x04 | 0x40, 21: 0x40, 22: 0, 200: 0x08}
     write(store, *(GpuSample("r1", at(n), float(n), "m", gpu, throttle_reasons=found * gpu)
                    for n, found in bits.items() for gpu in (0, 1)))  # fmt: skip
     assert told(store) == [(20, "throttle", ""), (200, "throttle", "")]
 
 
-def test_an_answer_that_loops_is_marked_at_its_end(store: Store) -> None:
+def test_looping_answer_is_marked_at_its_end(store: Store) -> None:
     def answer(name: str, second: float, verdict: str) -> RequestRecord:
         return RequestRecord(
             "r1",
@@ -96,23 +96,23 @@ def test_many_troubles_crowd_out_no_load(store: Store) -> None:
     assert (kinds[0], kinds.count("preemption")) == ("load", 100)
 
 
-def test_what_was_measured_elsewhere_has_no_place_on_this_clock(store: Store) -> None:
+def test_external_measurement_has_no_mark(store: Store) -> None:
     write(store, begun("imported", "llama-benchy", "result.json"), phase(0, "imported"), begun("said", "declared"))
     assert told(store) == []
 
 
-def test_marks_are_asked_for_again_after_seconds_alone(store: Store) -> None:
+def test_marks_are_queried_again_after_seconds(store: Store) -> None:
     now = [100.0]
     marks = LiveMarks(lambda: now[0])
-    assert marks.of(store, ["r1"]) == {"r1": []}
+    assert marks.get(store, ["r1"]) == {"r1": []}
     write(store, begun())
     now[0] += ASKED_EVERY_S - 0.1
-    assert marks.of(store, ["r1"]) == {"r1": []}
+    assert marks.get(store, ["r1"]) == {"r1": []}
     now[0] += 0.1
-    assert [one["kind"] for one in marks.of(store, ["r1"])["r1"]] == ["load"]
+    assert [one["kind"] for one in marks.get(store, ["r1"])["r1"]] == ["load"]
 
 
-def test_a_browser_is_told_its_marks_whole_when_one_was_added(store: Store) -> None:
+def test_browser_gets_all_marks_after_an_addition(store: Store) -> None:
     store.save_run(Run(id="r1", name="A", color=0, config=Config(engine="vllm"), machine_id="m", created_at=T0,
                        started_at=T0, state=RunState.RUNNING))  # fmt: skip
     first = StoreReader(lambda: store).snapshots(["r1"])["r1"]

@@ -15,11 +15,12 @@ import pytest
 from collectors.logs.log_view import ViewLine
 from domain import Config, Run, RunState
 from machine.identity import machine_id
+from reports.runs.run_line import compute_lines
 from samples import Batch, CounterSample, GpuSample, LatencySample, LogSample
 from settings import Settings
 from storage.store import Store
-from web.live.log_reads import HANGS, LogReads, View
-from web.live.log_reads import view_of as real_view
+from web.live.log_reads import HANGS, LogReads, LogView
+from web.live.log_reads import open_log_view as real_view
 from web.live.protocol import encode
 from web.live.reader import Cursor, StoreReader
 
@@ -35,7 +36,7 @@ def counters(second: int) -> CounterSample:
     )  # fmt: skip
 
 
-def test_its_numbers_are_not_those_of_its_last_seconds(tmp_path: Path) -> None:
+def test_run_numbers_are_not_the_last_seconds(tmp_path: Path) -> None:
     store = Store.open(Settings(data_dir=tmp_path))
     try:
         store.write(Batch(tuple(counters(second) for second in range(len(RATES) + 1))))
@@ -51,14 +52,14 @@ def test_its_numbers_are_not_those_of_its_last_seconds(tmp_path: Path) -> None:
         store.close()
 
 
-def test_a_run_on_another_machine_says_on_which_and_no_host_name(store: Store) -> None:
+def test_remote_run_names_machine_without_host(store: Store) -> None:
     places = {"here": machine_id(), "there": "b0b0b0b0b0b0", "named": "c0c0c0c0c0c0", "url": "remote-box.lan"}
     for name, place in places.items():
         store.save_run(run_with(name).model_copy(update={"machine_id": place}))
     store.save_run(run_with("log").model_copy(update={"machine_id": "b0b0b0b0b0b0", "kind": "imported"}))
     store.label_machine("c0c0c0c0c0c0", "Rack 2")
     reader = StoreReader(lambda: store)
-    for parts in (reader.snapshots([*places, "log"]), reader.courses([*places, "log"])):
+    for parts in (reader.snapshots([*places, "log"]), reader.chart_parts([*places, "log"])):
         told = {
             run_id: [chip for chip in part["meta"]["chips"] if chip.startswith("on ")] for run_id, part in parts.items()
         }
@@ -67,19 +68,19 @@ def test_a_run_on_another_machine_says_on_which_and_no_host_name(store: Store) -
         }  # fmt: skip
 
 
-def test_a_tile_without_a_number_says_why_in_words(tmp_path: Path) -> None:
+def test_tile_without_number_says_why(tmp_path: Path) -> None:
     store = Store.open(Settings(data_dir=tmp_path))
     try:
         fell = replace(counters(6), generation_tokens_total=1.0)
         store.write(Batch((*(counters(second) for second in range(6)), fell)))
         store.save_run(run_with("r1"))
         tile = StoreReader(lambda: store).snapshots(["r1"])["r1"]["now"]["decode_tps"]
-        assert (tile["v"], tile["why"]) == (None, "its counters began anew")
+        assert (tile["v"], tile["why"]) == (None, "its counters were reset")
     finally:
         store.close()
 
 
-def test_a_line_of_the_log_has_its_time_and_a_warning_its_sentence(tmp_path: Path) -> None:
+def test_log_line_has_time_and_warning_sentence(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
     log.write_text(
         "INFO 11-20 12:00:07 [loggers.py:257] Engine 000: Avg prompt throughput: 0.0 tokens/s, "
@@ -118,7 +119,7 @@ def run_with(run_id: str, log: Path | None = None, state: RunState = RunState.RU
 
 @pytest.mark.parametrize("state", [RunState.RUNNING, RunState.FINISHED])
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
-def test_a_store_with_numbers_that_json_cannot_say_is_watched(store: Store, number: float, state: RunState) -> None:
+def test_store_with_non_json_numbers_is_watched(store: Store, number: float, state: RunState) -> None:
     store.save_run(run_with("r1", state=state))
     rows = [counters(second) for second in range(6)]
     rows[2] = replace(rows[2], generation_tokens_total=number)
@@ -136,8 +137,8 @@ class Hanging:
     """A FAKE view of a log on a disk that hangs: the look at it does not come back before the test's end."""
 
     def __init__(self, over: threading.Event) -> None:
-        self.why: str | None = None
-        self.place = None
+        self.problem: str | None = None
+        self.shown_range = None
         self.asked = 0
         self._over = over
 
@@ -147,7 +148,7 @@ class Hanging:
         return []
 
 
-def test_a_log_that_hangs_is_left_out_and_told_and_the_others_go_on(store: Store, tmp_path: Path) -> None:
+def test_hanging_log_is_skipped_and_reported(store: Store, tmp_path: Path) -> None:
     good = tmp_path / "good.log"
     good.write_text("one\ntwo\n")
     for run_id in ("bad", "good"):
@@ -165,7 +166,7 @@ def test_a_log_that_hangs_is_left_out_and_told_and_the_others_go_on(store: Store
     over.set()
 
 
-def test_however_many_logs_hang_one_that_does_not_is_shown(store: Store, tmp_path: Path) -> None:
+def test_working_log_is_shown_beside_hanging_logs(store: Store, tmp_path: Path) -> None:
     (good := tmp_path / "good.log").write_text("one\n")
     bad, over = [run_with(f"r{number}", tmp_path / "x") for number in range(200)], threading.Event()
     reads = LogReads(lambda run: real_view(run) if run.id == "good" else Hanging(over), wait_s=5.0)
@@ -173,17 +174,15 @@ def test_however_many_logs_hang_one_that_does_not_is_shown(store: Store, tmp_pat
     found = reads.ends([*bad, run_with("good", good)])
     over.set()
     assert [line["text"] for line in found.pop("good").lines] == ["one"]
-    assert [end.why for end in found.values()] == 200 * [HANGS]
+    assert [end.problem for end in found.values()] == 200 * [HANGS]
 
 
-def test_logs_that_nobody_asks_for_are_forgotten_but_not_one_that_hangs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unused_logs_are_forgotten_unless_hanging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("web.live.log_reads.MOST_KEPT", 3)
     (tmp_path / "log").write_text("one\n")
     over, opened = threading.Event(), list[str]()
 
-    def view(run: Run) -> View:
+    def view(run: Run) -> LogView:
         opened.append(run.id)
         return Hanging(over) if run.id == "bad" else real_view(run)
 
@@ -210,7 +209,7 @@ def positions(second: float, *shares: float) -> LogSample:
                      acceptance_length=1 + accepted / 100)  # fmt: skip
 
 
-def test_positions_of_a_run_that_has_ended_are_of_all_of_it(store: Store) -> None:
+def test_ended_run_log_positions_cover_all(store: Store) -> None:
     store.write(Batch((positions(10, 0.8, 0.6), positions(20, 0.94, 0.94)))).result()
     store.save_run(run_with("r1"))
     reader = StoreReader(lambda: store)
@@ -219,7 +218,7 @@ def test_positions_of_a_run_that_has_ended_are_of_all_of_it(store: Store) -> Non
     assert reader.snapshots(["r1"])["r1"]["per_position"]["v"] == pytest.approx([0.87, 0.77])
 
 
-def test_positions_of_counters_of_a_run_that_has_ended_are_of_all_of_it(store: Store) -> None:
+def test_ended_run_counter_positions_cover_all(store: Store) -> None:
     totals = [[0.0, 0.0], [80.0, 60.0], [174.0, 154.0]]
     store.write(Batch(tuple(
         replace(counters(second), drafts_total=100.0 * second, draft_tokens_total=200.0 * second,
@@ -231,8 +230,8 @@ def test_positions_of_counters_of_a_run_that_has_ended_are_of_all_of_it(store: S
     assert part["per_position"]["v"] == pytest.approx([0.87, 0.77])
 
 
-def test_tokens_per_step_and_acceptance_of_a_run_that_has_ended_are_of_the_same_windows(store: Store) -> None:
-    """A draft model: every step drafts. What was accepted while requests began is in neither number."""
+def test_ended_run_acceptance_is_of_whole_run(store: Store) -> None:
+    """A draft model: every step drafts. Less is accepted while requests begin: Runs and Compare include that too."""
 
     def at(second: int) -> CounterSample:
         steps, first = 20.0 * second, float(max(second - 8, 0))
@@ -247,10 +246,12 @@ def test_tokens_per_step_and_acceptance_of_a_run_that_has_ended_are_of_the_same_
     store.write(Batch(tuple(at(second) for second in range(15)))).result()
     store.save_run(run_with("r1", state=RunState.FINISHED))
     now = StoreReader(lambda: store).snapshots(["r1"])["r1"]["now"]
-    assert now["tokens_per_step"]["v"] == pytest.approx(now["acceptance_length"]["v"]) == pytest.approx(3.25)
+    (line,) = compute_lines(store, store.runs()).values()
+    assert now["tokens_per_step"]["v"] == pytest.approx(line["tokens_per_step"]) == pytest.approx(3.25)
+    assert now["acceptance_length"]["v"] == pytest.approx(line["acceptance_length"]) == pytest.approx(2.392857)
 
 
-def test_what_an_attached_run_s_log_tells_of_its_speculation_is_shown(store: Store) -> None:
+def test_attached_run_log_speculation_is_shown(store: Store) -> None:
     run = run_with("r1").model_copy(update={"kind": "attached", "machine_id": machine_id()})
     for key, value in (("speculative_method", "mtp"), ("num_spec_tokens", 3), ("engine_version", "0.21.0")):
         run = run.with_fact(key, value)
@@ -265,7 +266,7 @@ def looked(seconds_ago: float, count: float, sum_ms: float) -> LatencySample:
     return LatencySample("r1", moment, -seconds_ago, "vllm.histogram", "ttft_ms", 0, *buckets, sum_ms)
 
 
-def test_a_live_server_s_own_latencies_are_those_of_its_last_minute(tmp_path: Path) -> None:
+def test_live_latencies_cover_the_last_minute(tmp_path: Path) -> None:
     store = Store.open(Settings(data_dir=tmp_path))
     try:
         store.write(Batch((looked(600, 0, 0.0), looked(300, 100, 100_000.0), looked(50, 100, 100_000.0),
@@ -273,7 +274,7 @@ def test_a_live_server_s_own_latencies_are_those_of_its_last_minute(tmp_path: Pa
         store.save_run(run_with("r1", state=RunState.READY))
         now = StoreReader(lambda: store).snapshots(["r1"])["r1"]["now"]
         assert now["server_ttft_ms"]["v"] == pytest.approx(20.0), "not of the hours before"
-        assert now["server_e2e_ms"] == {"v": None, "why": "its server counted none of these in the last minute"}
+        assert now["server_e2e_ms"] == {"v": None, "why": "the server recorded no samples in the last minute"}
         store.save_run(run_with("r1", state=RunState.FINISHED))
         whole = StoreReader(lambda: store).snapshots(["r1"])["r1"]["now"]
         assert whole["server_ttft_ms"]["v"] == pytest.approx(100_200 / 110), "of all of a run that has ended"

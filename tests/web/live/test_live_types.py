@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 from web.live import protocol
-from web.live.elsewhere import foreign_frames
+from web.live.peers import foreign_frames
 
 TYPES = Path(__file__).resolve().parents[3] / "web" / "types" / "live_protocol.d.ts"
 SHAPES = [protocol.Series, protocol.Tile, protocol.PerPosition, protocol.LogLine]
@@ -43,20 +43,18 @@ def test_both_sides_name_the_same_fields(shape: type) -> None:
 
 
 BELIEVED = [
-    (protocol.Series, foreign_frames._Series),
-    (protocol.Tile, foreign_frames._Tile),
-    (protocol.PerPosition, foreign_frames._PerPosition),
-    (protocol.LogLine, foreign_frames._LogLine),
-    (protocol.LiveNode, foreign_frames._Node),
-    (protocol.LiveMark, foreign_frames._Mark),
-    (protocol.LiveMeta, foreign_frames._Meta),
-    (protocol.LivePart, foreign_frames._Part),
+    (protocol.Series, foreign_frames._PeerSeries),
+    (protocol.Tile, foreign_frames._PeerTile),
+    (protocol.PerPosition, foreign_frames._PeerPositions),
+    (protocol.LogLine, foreign_frames._PeerLogLine),
+    (protocol.LiveNode, foreign_frames._PeerNode),
+    (protocol.LiveMark, foreign_frames._PeerMark),
+    (protocol.LiveMeta, foreign_frames._PeerMeta),
+    (protocol.LivePart, foreign_frames._PartFrame),
 ]
 
 
 @pytest.mark.parametrize(("shape", "believed"), BELIEVED, ids=lambda one: one.__name__)
-def test_nothing_of_the_protocol_is_lost_on_the_way_from_another_pitwall(
-    shape: type, believed: type[BaseModel]
-) -> None:
+def test_relayed_protocol_loses_nothing(shape: type, believed: type[BaseModel]) -> None:
     of_the_frame = {"type", "run", "seq", "server_t"} if shape is protocol.LivePart else set()
     assert set(believed.model_fields) - of_the_frame == set(typing.get_type_hints(shape))

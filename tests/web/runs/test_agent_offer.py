@@ -17,6 +17,7 @@ from machine.identity import machine_id
 from samples import Batch, Event, HostSample
 from settings import Settings
 from storage.store import Store
+from tests.web.conftest import ProvideServices
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 RUN = Run(
@@ -32,13 +33,13 @@ agent_offer(services().store.run("r1"))
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, provide_services: ProvideServices) -> Iterator[Store]:
     settings = Settings(data_dir=tmp_path / "data")
     opened = Store.open(settings)
     HostBook(settings.hosts_path).add(Host(label="gpu-box", target="me@gpu-box"))
     opened.save_run(RUN)
     opened.write(Batch((Event("r1", NOW, "state", SERVER.format(42, "gpu-box")),))).result()
-    monkeypatch.setattr("web.context._provided", [SimpleNamespace(store=opened, settings=settings)])
+    provide_services(SimpleNamespace(store=opened, settings=settings))
     monkeypatch.setattr("web.actions.current_role", lambda: "operator")
     yield opened
     opened.close()
@@ -50,12 +51,12 @@ def offered() -> list[str]:
     return [code.value for code in at.code]
 
 
-def test_the_operator_is_offered_the_line_with_the_servers_process(store: Store) -> None:
+def test_operator_is_offered_the_agent_command(store: Store) -> None:
     (line,) = offered()
     assert "--run r1" in line and "--pid 42" in line and "me@gpu-box" in line
 
 
-def test_it_is_offered_no_longer_once_an_agent_sends(store: Store) -> None:
+def test_offer_ends_once_an_agent_sends(store: Store) -> None:
     sample = HostSample("r1", NOW, 0.0, "there", cpu_ratio=0.5, clock_offset_s=0.0)
     store.write(Batch((sample,))).result()
     assert offered() == []

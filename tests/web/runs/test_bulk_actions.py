@@ -12,13 +12,14 @@ from streamlit.testing.v1 import AppTest
 
 from domain import Config, Run, RunState
 from settings import Settings
-from storage.ask.note_queries import notes
+from storage.queries.note_queries import notes
 from storage.store import Store
+from tests.web.conftest import ProvideServices
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 IDS = ["r1", "r2"]
 PAGE = """
-from storage.ask.note_queries import notes
+from storage.queries.note_queries import notes
 from web.context import services
 from web.runs.table.bulk_actions import bulk_actions
 
@@ -28,7 +29,7 @@ bulk_actions(runs, notes(services().store, {ids}), "k")
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, provide_services: ProvideServices) -> Iterator[Store]:
     settings = Settings(data_dir=tmp_path / "data")
     opened = Store.open(settings)
     for run_id in (*IDS, "r3"):
@@ -38,7 +39,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
                 state=RunState.FINISHED,
             )
         )  # fmt: skip
-    monkeypatch.setattr("web.context._provided", [SimpleNamespace(store=opened, settings=settings)])
+    provide_services(SimpleNamespace(store=opened, settings=settings))
     for room in ("web.actions", "web.access.roles"):
         monkeypatch.setattr(f"{room}.current_role", lambda: "operator")
     monkeypatch.setattr("streamlit.page_link", lambda *_, **__: None)  # this stands here without the app's other pages
@@ -57,7 +58,7 @@ def press(at: AppTest, label: str) -> None:
     assert not at.exception
 
 
-def test_one_run_is_opened_two_are_compared_and_one_is_drawn(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_selection_opens_compares_or_draws(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """By links with the runs in their address; the one that was chosen last is compared to the one before."""
     links = list[tuple[str, object, bool]]()
 
@@ -81,7 +82,7 @@ def test_nothing_is_offered_for_no_run(store: Store) -> None:
     assert all(one.disabled for one in page([]).button if one.label not in ("Add", "Remove"))
 
 
-def test_stars_are_set_on_all_and_taken_away_from_all(store: Store) -> None:
+def test_stars_are_set_and_removed_in_bulk(store: Store) -> None:
     at = page(IDS)
     press(at, "Star")
     assert {run_id: note.is_starred for run_id, note in notes(store, [*IDS, "r3"]).items()} == {
@@ -99,7 +100,7 @@ def test_where_some_are_archived_all_become_so(store: Store) -> None:
     assert [found["r1"].version, found["r2"].version] == [1, 1], "of what is so already there is no new version"
 
 
-def test_tags_are_added_to_those_there_and_taken_away(store: Store) -> None:
+def test_tags_are_added_and_removed(store: Store) -> None:
     store.notes.change(["r1"], "operator", lambda note: note.model_copy(update={"tags": ("old", "fp8")}))
     at = page(IDS)
     at.multiselect[0].set_value(["fp8"])

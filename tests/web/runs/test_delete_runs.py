@@ -13,13 +13,14 @@ from streamlit.testing.v1 import AppTest
 from domain import Config, Run, RunState
 from settings import Settings
 from storage.store import Store
-from web.runs.table.delete_runs import delete, set_rule
+from tests.web.conftest import ProvideServices
+from web.runs.delete_runs import delete, set_rule
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, provide_services: ProvideServices) -> Iterator[Store]:
     settings = Settings(data_dir=tmp_path / "data")
     opened = Store.open(settings)
     for run_id, state in (("r1", RunState.FINISHED), ("r2", RunState.RUNNING)):
@@ -29,7 +30,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
                 state=state,
             )
         )  # fmt: skip
-    monkeypatch.setattr("web.context._provided", [SimpleNamespace(store=opened, settings=settings)])
+    provide_services(SimpleNamespace(store=opened, settings=settings))
     be(monkeypatch, "operator")
     yield opened
     opened.close()
@@ -47,19 +48,19 @@ def page(script: str) -> AppTest:
 
 BUTTON = """
 from web.context import services
-from web.runs.table.delete_runs import delete_button
+from web.runs.delete_runs import delete_button
 delete_button(services().store.runs_of(["r1", "r2"]), "x")
 """
 QUESTION = """
 import streamlit as st
 from web.context import services
-from web.runs.table.delete_runs import _confirm
+from web.runs.delete_runs import _confirm
 if services().store.runs_of(["r1"]):
     _confirm([("r1", "r1")], {is_their_page})
 else:
     st.text("drawn anew")
 """
-WAITING = "from web.runs.table.delete_runs import deleted_runs\ndeleted_runs()"
+WAITING = "from web.runs.delete_runs import show_deleted_runs\nshow_deleted_runs()"
 
 
 def test_the_question_says_what_stays_and_why(store: Store) -> None:
@@ -71,7 +72,7 @@ def test_the_question_says_what_stays_and_why(store: Store) -> None:
 
 
 @pytest.mark.parametrize(("is_their_page", "pages"), [(False, []), (True, ["../pages/runs.py"])])
-def test_after_it_the_list_stays_as_it_was_and_the_page_of_the_run_is_left(
+def test_deletion_keeps_list_and_leaves_run_page(
     store: Store, monkeypatch: pytest.MonkeyPatch, is_their_page: bool, pages: list[str]
 ) -> None:
     shown = list[str]()
@@ -85,7 +86,7 @@ def test_after_it_the_list_stays_as_it_was_and_the_page_of_the_run_is_left(
     assert at.query_params["find"] in ("r", ["r"]) and [one.value for one in at.text] == ["drawn anew"]
 
 
-def test_what_was_deleted_is_listed_and_brought_back(store: Store) -> None:
+def test_deleted_run_is_listed_and_restored(store: Store) -> None:
     assert page(WAITING).button == []
     delete(["r1"])
     at = page(WAITING)
@@ -105,7 +106,7 @@ def test_a_guest_has_no_button_and_no_right(store: Store, monkeypatch: pytest.Mo
 
 
 def test_the_rule_is_set_and_taken_away(store: Store) -> None:
-    at = page("from web.runs.table.delete_runs import _rule\n_rule()")
+    at = page("from web.runs.delete_runs import _rule\n_rule()")
     assert any("is off" in one.value for one in at.caption)
     at.toggle[0].set_value(True).run()
     at.button[0].click().run()

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from analysis.physics.speculation import best_k
+from analysis.runs.windows import ConcurrencySpeeds
 from domain import Config, Run, RunState
 from machine.identity import machine_id
 from reasons import Code, Reason
@@ -21,10 +23,10 @@ from reports.runs.prices import Prices, prices_of
 from reports.runs.run_report import report_on
 from samples import Batch, Event
 from storage.store import Store
-from tests.physics.models import GEMMA_4_31B
-from tests.physics.test_bands import window
+from tests.analysis.physics.models import GEMMA_4_31B
+from tests.analysis.physics.test_bands import window
+from web.run_notes.known_failures import workarounds
 from web.runs.page.physics_panel import panel_html
-from web.runs.remarks.known_failures import workarounds
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 LOG = {  # as vLLM 0.19 printed it for one of the published configurations
@@ -69,7 +71,7 @@ def found_of(store: Store, run: Run, prices: Prices = Prices()) -> Physics:  # n
     return physics_of(store, report, facts, prices)
 
 
-def test_a_published_server_fits_what_its_log_printed(store: Store, model: Path) -> None:
+def test_published_server_fits_its_printed_log(store: Store, model: Path) -> None:
     found = found_of(store, make_run(store, model))
     assert found.token_bytes.value == 10 * 4096 + 50 * 8192
     fits = {fit.context_tokens: fit.requests.value for fit in found.fits}
@@ -81,11 +83,11 @@ def test_a_published_server_fits_what_its_log_printed(store: Store, model: Path)
     assert not found.is_full_length_too_long
 
 
-def test_the_share_is_of_the_gpus_that_work_together(store: Store, model: Path) -> None:
+def test_share_covers_gpus_working_together(store: Store, model: Path) -> None:
     """75.2 tok/s on an H200: 75.2 x 31.49 GiB over 4.8 TB/s, whatever GPUs lie idle beside it."""
     run = make_run(store, model)
     (report,), (facts,) = report_on(store, [run]), facts_of(store, [run])
-    speed = replace(report.summary, typical_tps=75.2, concurrency=1.0)
+    speed = replace(report.summary, speeds=(ConcurrencySpeeds(1, 3, typical_tps=75.2),))
     for gpus in (("NVIDIA H200 NVL",), ("NVIDIA H200 NVL",) * 8):
         served = replace(facts.served, gpus=gpus)
         found = physics_of(store, replace(report, summary=speed), replace(facts, served=served), Prices())
@@ -100,29 +102,29 @@ def test_a_context_that_does_not_fit_is_said(store: Store, model: Path) -> None:
     assert "One request of the full context length does not fit." in panel_html(found)
 
 
-def test_the_page_says_formulas_and_why_it_does_not_know(store: Store, model: Path) -> None:
+def test_page_shows_formulas_and_unknown_reasons(store: Store, model: Path) -> None:
     page = panel_html(found_of(store, make_run(store, model)))
-    assert "KV of a token" in page and "layers × KV heads" in page and "11.57" in page
-    assert "price of an hour" in page and "not given" in page and "the energy of its GPUs was not measured" in page
+    assert "KV per token" in page and "layers × KV heads" in page and "11.57" in page
+    assert "price per hour" in page and "missing" in page and "the energy use of its GPUs was not measured" in page
 
 
-def test_without_the_model_s_folder_nothing_is_guessed(store: Store, tmp_path: Path) -> None:
+def test_missing_model_folder_gives_no_guess(store: Store, tmp_path: Path) -> None:
     found = found_of(store, make_run(store, tmp_path / "gone"))
     assert found.token_bytes.reason and found.token_bytes.reason.code is Code.CONFIG_NOT_READ
-    assert "there is none" in panel_html(found)
+    assert "it does not exist" in panel_html(found)
 
 
 def test_a_model_elsewhere_is_not_looked_for(store: Store, model: Path) -> None:
     run = make_run(store, model)
     assert model_config(run) == GEMMA_4_31B
-    elsewhere = model_config(run, here="another machine")
+    elsewhere = model_config(run, local_machine_id="another machine")
     assert isinstance(elsewhere, Reason) and elsewhere.code is Code.MODEL_NOT_HERE
 
 
-def test_what_was_noted_at_the_start_outlives_the_folder(store: Store, tmp_path: Path) -> None:
+def test_facts_from_start_outlive_the_folder(store: Store, tmp_path: Path) -> None:
     run = make_run(store, tmp_path / "gone")
     noted = run.model_copy(update={"provenance": {"model": {"name": "m", "shape": GEMMA_4_31B}}})
-    assert model_config(noted, here="another machine") == GEMMA_4_31B
+    assert model_config(noted, local_machine_id="another machine") == GEMMA_4_31B
 
 
 @pytest.mark.parametrize("content", [b"", b"[1]", b"{", b"[" * 100_000, b" " * (LARGEST_BYTES + 1), b"\xff"])
@@ -148,7 +150,7 @@ def test_prices_are_entered_once_a_machine(tmp_path: Path) -> None:
     problem = prices_of(path, "m").problem
     assert problem and problem.startswith("prices.toml: machine.m.per_hour: ")
     path.write_text("currency = ")
-    assert prices_of(path, "m").problem == "prices.toml is no TOML file that can be read."
+    assert prices_of(path, "m").problem == "prices.toml is not a readable TOML file."
 
 
 def test_the_longest_idle_stretch(store: Store, model: Path) -> None:
@@ -159,8 +161,19 @@ def test_the_longest_idle_stretch(store: Store, model: Path) -> None:
     assert idle_span(run, idle[:2]) is None and idle_span(run, []) is None
 
 
-def test_a_known_failure_says_its_workaround_and_where_it_is_from() -> None:
+def test_known_failure_has_workaround_and_source() -> None:
     (words,) = workarounds(failures_like("KeyError: 'layers.0.mlp.down_proj.weight_scale'", ""))
     assert "Serve the BF16 checkpoint with --quantization fp8." in words and "line 18" in words
     assert workarounds([]) == []
     assert len(workarounds(failures_like("model type gemma4 not recognized", ""))) == 2
+
+
+def test_positions_name_the_best_number_of_drafts(store: Store, model: Path) -> None:
+    found = found_of(store, make_run(store, model))
+    assert "draft position" not in panel_html(found)
+    shares = (0.9, 0.3, 0.1)
+    rows = panel_html(replace(found, positions=shares, best=best_k(shares, 0.2))).split("<tr>")
+    (best,) = [row for row in rows if "1 (best)" in row]
+    assert all(text in best for text in ("90", "1.90", "1.58\u00d7"))
+    unknown_cost = panel_html(replace(found, positions=shares))
+    assert "draft position" in unknown_cost and "(best)" not in unknown_cost and "2.30" in unknown_cost

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from domain import Config, Run, RunState
-from reports.runs.ended import EndedReports
+from reports.cache.run_cache import ReportCache
 from reports.runs.run_report import report_on
 from samples import Batch, CounterSample
 from settings import Settings
-from storage.ask import queries
-from storage.lists.answers import SharedAnswers
+from storage.caches.query_cache import QueryCache
+from storage.queries import run_data
 from storage.store import Store
 from web.runs.table import run_cards
-from web.runs.table.run_cards import LAST, LATEST, NOT_SEEN, NOTHING, WAITS, first_cards
+from web.runs.table.run_cards import IDLE, LAST_SPEED, LATEST_SPEED, NO_RECENT_SPEED, QUEUED, first_cards
 from web.theme import three_digits
 
 NOW = datetime.now(UTC)
@@ -47,64 +47,64 @@ def counters(now: datetime, second: int, run_id: str = "r1", tokens: float | Non
     )  # fmt: skip
 
 
-def test_a_live_run_has_its_latest_speed_and_foreign_words_are_text(store: Store) -> None:
-    page = first_cards(store, ["r1", "nobody"], EndedReports())
-    assert f'100 <small>tok/s</small> <small class="pw-muted">{LATEST}</small>' in page
+def test_live_run_has_latest_speed_and_plain_text(store: Store) -> None:
+    page = first_cards(store, ["r1", "nobody"], ReportCache())
+    assert f'100 <small>tok/s</small> <small class="pw-muted">{LATEST_SPEED}</small>' in page
     assert "&lt;script&gt;alert(1)" in page and "<script>" not in page
 
 
-def test_a_run_that_ended_has_the_number_that_compare_judges_by(store: Store) -> None:
+def test_ended_run_has_the_number_of_compare(store: Store) -> None:
     run = RUN.model_copy(update={"state": RunState.FINISHED, "ended_at": NOW})
     store.save_run(run)
     factors = report_on(store, [run])[0].summary.factors
     assert factors and f"{three_digits(factors.decode_tps)} <small>tok/s</small>" in first_cards(
-        store, ["r1"], EndedReports()
+        store, ["r1"], ReportCache()
     )
 
 
-def test_a_run_that_idles_keeps_its_speed_and_one_that_never_worked_has_none(store: Store) -> None:
+def test_idle_run_keeps_speed_and_unused_has_none(store: Store) -> None:
     now = datetime.now(UTC)
     store.save_run(RUN.model_copy(update={"id": "r2"}))
     rests = [counters(now, second, tokens=1900.0) for second in (20, 21)]
     store.write(Batch((*rests, *(counters(now, second, "r2", 0.0) for second in range(20))))).result()
-    worked, never = first_cards(store, ["r1", "r2"], EndedReports()).split("--pw-run:")[1:]
-    assert "100 <small>tok/s</small>" in worked and LAST in worked
-    assert "pw-big" not in never and NOTHING in never
+    worked, never = first_cards(store, ["r1", "r2"], ReportCache()).split("--pw-run:")[1:]
+    assert "100 <small>tok/s</small>" in worked and LAST_SPEED in worked
+    assert "pw-big" not in never and IDLE in never
 
 
 def test_a_run_that_waits_says_so(store: Store) -> None:
     store.save_run(RUN.model_copy(update={"state": RunState.QUEUED}))
-    page = first_cards(store, ["r1"], EndedReports())
-    assert WAITS in page and "pw-big" not in page
+    page = first_cards(store, ["r1"], ReportCache())
+    assert QUEUED in page and "pw-big" not in page
 
 
-def test_what_is_not_known_is_no_number_but_a_reason(store: Store) -> None:
+def test_unknown_number_is_a_reason(store: Store) -> None:
     starting = RUN.model_copy(update={"id": "r2", "state": RunState.STARTING, "phase": "loading weights 34 %"})
     failed = RUN.model_copy(update={"id": "r3", "state": RunState.FAILED})
     store.save_run(starting)
     store.save_run(failed)
-    page = first_cards(store, ["r2", "r3"], EndedReports())
+    page = first_cards(store, ["r2", "r3"], ReportCache())
     assert "pw-big" not in page
-    assert NOT_SEEN in page and "starting: loading weights 34 %" in page and "no window was recorded" in page
+    assert NO_RECENT_SPEED in page and "starting: loading weights 34 %" in page and "no window was recorded" in page
 
 
 def test_no_two_cards_are_of_one_colour(store: Store) -> None:
     store.save_run(RUN.model_copy(update={"id": "r2"}))
     first, second = (
-        line.split('"')[0] for line in first_cards(store, ["r1", "r2"], EndedReports()).split("--pw-run:")[1:]
+        line.split('"')[0] for line in first_cards(store, ["r1", "r2"], ReportCache()).split("--pw-run:")[1:]
     )
     assert first != second
 
 
-def test_of_runs_that_nobody_knows_there_is_nothing(store: Store) -> None:
-    assert first_cards(store, ["nobody"], EndedReports()) == ""
+def test_unknown_runs_give_nothing(store: Store) -> None:
+    assert first_cards(store, ["nobody"], ReportCache()) == ""
 
 
-def test_the_speed_is_asked_once_a_second_for_all_who_look(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_speed_is_queried_once_a_second_for_all(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     asked, seconds = list[str](), iter([1, 1, 2])
-    shared = SharedAnswers(lambda: next(seconds))
-    monkeypatch.setattr(run_cards, "_of_this_second", shared)
-    whole = queries.recent_speed
-    monkeypatch.setattr(queries, "recent_speed", lambda *given: asked.append("asked") or whole(*given))
-    pages = [first_cards(store, ["r1"], EndedReports()) for _ in range(3)]
+    shared = QueryCache(lambda: next(seconds))
+    monkeypatch.setattr(run_cards, "_speeds_this_second", shared)
+    whole = run_data.recent_speed
+    monkeypatch.setattr(run_data, "recent_speed", lambda *given: asked.append("asked") or whole(*given))
+    pages = [first_cards(store, ["r1"], ReportCache()) for _ in range(3)]
     assert all("100 <small>tok/s" in page for page in pages) and len(asked) == 2

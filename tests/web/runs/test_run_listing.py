@@ -5,30 +5,35 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pytest
 
-from reports.runs.ended import EndedReports
+from domain import Config, Run
+from reports.cache.run_cache import ReportCache
 from reports.runs.run_line import PENDING
 from service.run_lines import RunLineKeeper
 from settings import Settings
-from storage.ask.run_queries import RunFilter
+from storage.queries.run_queries import RunFilter
 from storage.store import Store
 from tests.many_runs import many_runs
+from tests.web.conftest import ProvideServices
 from web.runs.table.run_listing import Listing, choices_of, listing, notes_on, titles_of
+from web.runs.table.run_table import name_link
 
 VIEWERS = 50
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, provide_services: ProvideServices) -> Iterator[Store]:
     opened = Store.open(Settings(data_dir=tmp_path / "data"))
     many_runs(opened)
-    monkeypatch.setattr("web.context._provided", [SimpleNamespace(store=opened, fleet=None, reports=EndedReports())])
+    provide_services(SimpleNamespace(store=opened, fleet=None, reports=ReportCache()))
     for room in ("web.actions", "web.access.roles"):
         monkeypatch.setattr(f"{room}.current_role", lambda: "operator")
     yield opened
@@ -75,7 +80,7 @@ def test_fifty_at_once_ask_what_one_asks(store: Store, monkeypatch: pytest.Monke
     assert all(one == alone for one in told) and len(alone.runs) == 20
 
 
-def test_another_filter_and_a_change_are_asked_anew(store: Store) -> None:
+def test_other_filter_or_change_is_queried_anew(store: Store) -> None:
     newest = look(store, RunFilter()).runs[0]
     assert [run.id for run in look(store, RunFilter(words=("fp8",))).runs] != [
         run.id for run in look(store, RunFilter()).runs
@@ -86,16 +91,23 @@ def test_another_filter_and_a_change_are_asked_anew(store: Store) -> None:
     assert notes_on(look(store, RunFilter()).runs)[newest.id].text == "said"
 
 
-def test_a_page_computes_the_newest_and_waits_for_the_rest(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_computes_newest_and_awaits_the_rest(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """After an update nothing is kept of any run: a page that computed all of them would come after a minute."""
-    monkeypatch.setattr("web.runs.table.run_listing.COMPUTED_NOW", 3)
+    monkeypatch.setattr("web.runs.table.run_listing.MAX_COMPUTED", 3)
     found = look(store, RunFilter())
     waiting = [run for run in found.runs if found.lines[run.id] is PENDING]
     known = [run for run in found.runs if run not in waiting]
     assert len(known) == 3 < len(waiting)
     assert min(run.created_at for run in known) > max(run.created_at for run in waiting)
-    assert any(found.lines[run.id].stream_tps for run in known)
-    keeper = RunLineKeeper(store, EndedReports())
+    assert any(found.lines[run.id]["stream_tps"] for run in known)
+    keeper = RunLineKeeper(store, ReportCache())
     while keeper.keep_next():
         pass
     assert PENDING not in look(store, RunFilter()).lines.values()
+
+
+@pytest.mark.parametrize("name", ["fp8+mtp", "100 % GPU", "a%2Bb", "ngram k=4 #2", "a/b?c&d"])
+def test_name_is_shown_as_it_is(name: str) -> None:
+    run = Run(id="r1", name=name, color=0, config=Config(), machine_id="m", created_at=datetime.now(UTC))
+    fragment = name_link(run).partition("#")[2]
+    assert unquote(fragment.replace("+", "%20")) == name, "as Streamlit's table decodes it"

@@ -15,7 +15,8 @@ from domain import Run, RunState
 from samples import Batch, HostSample
 from settings import Settings
 from storage.store import Store
-from tests.physics.models import GEMMA_4_31B
+from tests.analysis.physics.models import GEMMA_4_31B
+from tests.web.conftest import ProvideServices
 from tests.web.runs.test_physics_panel import NOW, make_run
 
 PAGE = """
@@ -42,10 +43,10 @@ over_time(store, *report_on(store, store.runs()))
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, provide_services: ProvideServices) -> Iterator[Store]:
     settings = Settings(data_dir=tmp_path / "data")
     opened = Store.open(settings)
-    monkeypatch.setattr("web.context._provided", [SimpleNamespace(store=opened, settings=settings, fleet=None)])
+    provide_services(SimpleNamespace(store=opened, settings=settings, fleet=None))
     monkeypatch.setattr("web.actions.current_role", lambda: "operator")
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "config.json").write_text(json.dumps(GEMMA_4_31B))
@@ -76,17 +77,17 @@ def test_a_failed_run_says_what_others_did(store: Store, tmp_path: Path) -> None
     assert "VLLM_DISABLE_COMPILE_CACHE=1" in told and "line 19" in told
 
 
-def test_a_run_without_a_sample_has_no_charts_and_says_so(store: Store, tmp_path: Path) -> None:
+def test_run_without_samples_says_no_charts(store: Store, tmp_path: Path) -> None:
     failed_run(store, tmp_path, "no memory")
     at = AppTest.from_string(OVER_TIME, default_timeout=60).run()
     assert not at.exception and not at.get("bidi_component")
     assert [one.value for one in (*at.subheader, *at.caption)] == [
         "Over time",
-        "Not known: no sample of its server, its host or its GPU was stored.",
+        "Not known: no samples of the server, its host or its GPUs were stored.",
     ]
 
 
-def test_what_a_server_took_while_it_loaded_is_drawn(store: Store, tmp_path: Path) -> None:
+def test_loading_use_of_a_server_is_drawn(store: Store, tmp_path: Path) -> None:
     run = failed_run(store, tmp_path, "no memory")
     store.write(Batch((HostSample(run.id, NOW, 0.0, run.machine_id, rss_bytes=2**30),))).result()
     at = AppTest.from_string(OVER_TIME, default_timeout=60).run()

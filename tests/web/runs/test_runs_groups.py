@@ -11,12 +11,13 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import WidgetList
 
 from domain import Run
-from reports.runs.ended import EndedReports
+from reports.cache.run_cache import ReportCache
 from settings import Settings
-from storage.ask.note_queries import saved_views
+from storage.queries.note_queries import saved_views
 from storage.store import Store
 from tests.many_runs import HOSTILE, many_runs
 from tests.web.app_page import script_at
+from tests.web.conftest import ProvideServices
 
 PAGE = """
 import streamlit as st
@@ -50,8 +51,8 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, list
 
 
 @pytest.fixture
-def store(kept: tuple[Store, list[Run]], monkeypatch: pytest.MonkeyPatch) -> Store:
-    monkeypatch.setattr("web.context._provided", [SimpleNamespace(store=kept[0], fleet=None, reports=EndedReports())])
+def store(kept: tuple[Store, list[Run]], monkeypatch: pytest.MonkeyPatch, provide_services: ProvideServices) -> Store:
+    provide_services(SimpleNamespace(store=kept[0], fleet=None, reports=ReportCache()))
     for room in ("web.actions", "web.access.roles"):
         monkeypatch.setattr(f"{room}.current_role", lambda: "operator")
     monkeypatch.setattr("streamlit.page_link", lambda *_, **__: None)  # this stands here without the app's other pages
@@ -74,29 +75,29 @@ def shown(at: AppTest) -> list[list[str]]:
     return [list(one.value["name"]) for one in at.dataframe]
 
 
-def test_a_row_an_arm_with_its_starts_and_interval_the_fastest_first(store: Store) -> None:
+def test_arm_rows_have_interval_fastest_first(store: Store) -> None:
     at = page(group="arm")
     assert heads(at)[:3] == ["fp8 k=4", "fp8 k=2", "bf16 k=4"] and heads(at)[-1] == "did not start"
     assert "3 runs, 3 starts" in numbers(at)[0] and "pw-interval" in numbers(at)[0]
     assert at.dataframe == [] or not shown(at), "nothing is folded out"
 
 
-def test_one_start_has_a_value_and_no_interval_and_an_unknown_one_is_no_zero(store: Store) -> None:
+def test_single_start_has_no_interval(store: Store) -> None:
     at = page(group="arm")
     once = numbers(at)[heads(at).index(HOSTILE)]
     assert "one start: no interval" in once and "pw-interval" not in once
     unknown = numbers(at)[heads(at).index("did not start")]
-    assert "not known of any start" in unknown and "<b>\u2013</b>" in unknown and "1 without a value" in unknown
+    assert "not known for any start" in unknown and "<b>\u2013</b>" in unknown and "1 without a value" in unknown
 
 
-def test_groups_of_a_field_and_a_word_for_what_is_not_stated(store: Store) -> None:
+def test_field_groups_include_unstated_runs(store: Store) -> None:
     at = page(group="quantization")
     assert heads(at) == ["fp8", "not stated", "<i>q</i>"]
     assert "10 runs, 10 starts, 1 without a value" in numbers(at)[0]
-    assert any("may hold several configurations" in one.value for one in at.caption)
+    assert any("may contain several configurations" in one.value for one in at.caption)
 
 
-def test_a_group_is_folded_out_by_the_address_and_by_a_click(store: Store) -> None:
+def test_group_unfolds_by_address_and_click(store: Store) -> None:
     at = page(group="quantization", open="<i>q</i>")
     assert [[name.partition("#")[2] for name in names] for names in shown(at)] == [[HOSTILE]]
     next(one for one in at.button if one.label == "not stated").click().run()
@@ -105,26 +106,26 @@ def test_a_group_is_folded_out_by_the_address_and_by_a_click(store: Store) -> No
     assert at.query_params["open"] in ("not stated", ["not stated"])
 
 
-def test_two_groups_of_the_same_runs_are_folded_out_beside_each_other(store: Store) -> None:
+def test_groups_of_same_runs_unfold_together(store: Store) -> None:
     run_id = store.runs()[0].id
     store.notes.change([run_id], "operator", lambda note: note.model_copy(update={"tags": ("one", "two")}))
     assert len(shown(page(group="tag", open=["one", "two"]))) == 2
     store.notes.change([run_id], "operator", lambda note: note.model_copy(update={"tags": ()}))
 
 
-def test_the_columns_are_those_of_the_address_in_its_order(store: Store) -> None:
+def test_columns_follow_the_address_order(store: Store) -> None:
     at = page(column=["acceptance", "state", "nonsense"])
     assert list(at.dataframe[0].proto.column_order) == ["color", "name", "acceptance", "state"]
 
 
-def test_the_start_in_utc_is_a_column_that_somebody_chooses(store: Store) -> None:
+def test_utc_start_is_an_optional_column(store: Store) -> None:
     assert "when_utc" not in page().dataframe[0].proto.column_order
     shown_in_utc = page(column=["when_utc"]).dataframe[0]
     assert list(shown_in_utc.proto.column_order) == ["color", "name", "when_utc"]
     assert '"timezone": "UTC"' in shown_in_utc.proto.columns and "Started (UTC)" in shown_in_utc.proto.columns
 
 
-def test_a_number_that_none_of_the_runs_shown_has_takes_no_column_unless_it_was_chosen(store: Store) -> None:
+def test_empty_number_column_hides_unless_chosen(store: Store) -> None:
     proposed = list(page().dataframe[0].proto.column_order)
     none_known = list(page(state="failed").dataframe[0].proto.column_order)
     assert "stream" in proposed and "stream" not in none_known
@@ -136,7 +137,7 @@ def value_of(widgets: WidgetList[Any], label: str) -> object:
     return next(one for one in widgets if one.label == label).value
 
 
-def test_what_the_address_says_is_chosen_and_back_brings_the_earlier_choice(store: Store) -> None:
+def test_address_is_chosen_and_back_restores(store: Store) -> None:
     at = page(group="k", find="k=2")
     assert heads(at) == ["2"]
     at.selectbox(key="runs-group").set_value("quantization").run()
@@ -149,12 +150,12 @@ def test_what_the_address_says_is_chosen_and_back_brings_the_earlier_choice(stor
     assert value_of(at.text_input, "Find") == "" and len(heads(at)) > 3
 
 
-def test_a_page_that_is_opened_writes_nothing_into_the_address(store: Store) -> None:
+def test_opening_a_page_keeps_the_address(store: Store) -> None:
     assert dict(page().query_params) == {}
     assert dict(page(group="nonsense").query_params) == {"group": "nonsense"}
 
 
-def test_a_view_is_kept_under_a_name_and_each_version_stays(store: Store) -> None:
+def test_named_view_keeps_each_version(store: Store) -> None:
     at = page(group="k", find="fp8")
     for name in ("fast <b>ones", "fast <b>ones"):
         at.text_input[-1].set_value(name)
@@ -174,8 +175,8 @@ def test_a_guest_neither_sees_nor_keeps_views(store: Store, monkeypatch: pytest.
     assert [one.label for one in page().button if one.label == "Save this view"] == []
 
 
-def test_runs_of_other_machines_are_in_no_group_and_that_is_said(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_remote_runs_are_in_no_group_and_noted(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     away = {store.runs()[0].id}
     monkeypatch.setattr("web.runs.table.grouped_runs.away_ids", lambda runs: away)
     at = page(group="arm")
-    assert "did not start" not in heads(at) and any("in no group: 1 run" in one.value for one in at.caption)
+    assert "did not start" not in heads(at) and any("are in no group: 1." in one.value for one in at.caption)

@@ -39,7 +39,7 @@ def page_of(log: Path, place: str | None = None) -> AppTest:
     return page.run()
 
 
-def test_the_log_opens_at_its_end_and_leads_to_any_place(tmp_path: Path) -> None:
+def test_log_opens_at_end_and_reaches_any_place(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
     log.write_text("".join(f"line {number}\n" for number in range(LINES)))
     page = page_of(log)

@@ -8,7 +8,7 @@ import pytest
 
 from domain import Config, Run
 from samples import Batch, Event
-from storage.ask import queries
+from storage.queries import run_data
 from storage.store import Store
 from web.runs.page.timeline import timeline_table
 
@@ -33,8 +33,8 @@ def told(store: Store) -> Store:
     return store
 
 
-def test_what_a_run_went_through_stays_and_the_newest_of_the_rest(told: Store) -> None:
-    rows, left_out = queries.events(told, "r1", most=10)
+def test_run_phases_stay_with_the_newest_events(told: Store) -> None:
+    rows, left_out = run_data.events(told, "r1", most=10)
     assert [row.text for row in rows if row.kind != "warning"] == [
         "starting", "loading", "ready", "out of memory", "five-prompts ended", "failed",
     ]  # fmt: skip
@@ -43,11 +43,11 @@ def test_what_a_run_went_through_stays_and_the_newest_of_the_rest(told: Store) -
 
 
 def test_of_the_course_itself_the_newest_stays(told: Store) -> None:
-    assert [row.text for row in queries.events(told, "r1", most=2).rows] == ["five-prompts ended", "failed"]
+    assert [row.text for row in run_data.events(told, "r1", most=2).rows] == ["five-prompts ended", "failed"]
 
 
 def test_the_page_says_how_many_it_leaves_out(told: Store) -> None:
-    assert "76 older or less important events are not shown." in timeline_table(RUN, queries.events(told, "r1", 10))
-    assert "not shown" not in timeline_table(RUN, queries.events(told, "r1"))
-    assert "a start-up fact" not in timeline_table(RUN, queries.events(told, "r1"))
-    assert queries.events(told, "nobody") == queries.Events([], 0)
+    assert "76 older or less important events are not shown." in timeline_table(RUN, run_data.events(told, "r1", 10))
+    assert "not shown" not in timeline_table(RUN, run_data.events(told, "r1"))
+    assert "a start-up fact" not in timeline_table(RUN, run_data.events(told, "r1"))
+    assert run_data.events(told, "nobody") == run_data.Events([], 0)

@@ -17,8 +17,9 @@ from domain import Config, Run
 from machine.run_with_timeout import run_bounded
 from settings import Settings
 from storage.sandbox.client import Sandbox
-from storage.sandbox.job import Answer, Fault, Limits, SqlRefusedError
+from storage.sandbox.job import Fault, SandboxLimits, SqlAnswer, SqlRefusedError
 from storage.store import Store
+from tests.web.conftest import ProvideServices
 from web.access.access_rules import access_for
 from web.access.auth import AuthMiddleware
 from web.access.cookies import SHARE
@@ -43,14 +44,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, Se
 
 
 @pytest.fixture
-def ask(serve, folder: tuple[Store, Settings], monkeypatch: pytest.MonkeyPatch) -> Iterator[Asks]:
+def ask(serve, folder: tuple[Store, Settings], provide_services: ProvideServices) -> Iterator[Asks]:
     """GET /answer as somebody of a role: `ask(role, sql=...)`."""
     store, settings = folder
     access = access_for(settings, b"x" * 32)
     sessions, shares = SessionBook(settings.sessions_path), ShareBook(access.secret, "")
     shares.load(store)
-    sandbox = Sandbox(settings, run_bounded, Limits(seconds=5.0))
-    monkeypatch.setattr("web.context._provided", [SimpleNamespace(sandbox=sandbox, lake_sandbox=OfLake())])
+    sandbox = Sandbox(settings, run_bounded, SandboxLimits(seconds=5.0))
+    provide_services(SimpleNamespace(sandbox=sandbox, lake_sandbox=OfLake()))
     tokens = TokenBook(settings.tokens_path)
     access_check = Middleware(AuthMiddleware, access=access, shares=shares, sessions=sessions, tokens=tokens)
 
@@ -69,7 +70,7 @@ def ask(serve, folder: tuple[Store, Settings], monkeypatch: pytest.MonkeyPatch) 
 class OfLake:
     """A stand-in for the sandbox of all machines, which needs a lake."""
 
-    def ask(self, sql: str) -> Answer:
+    def ask(self, sql: str) -> SqlAnswer:
         raise SqlRefusedError(Fault.UNAVAILABLE, "the lake was asked")
 
 
@@ -95,10 +96,10 @@ def test_a_guest_and_a_stranger_are_refused(ask: Asks) -> None:
     ("query", "status", "words"),
     [
         ({"sql": "DROP VIEW runs"}, 400, "Only a SELECT"),
-        ({"sql": "SELECT repeat('a', 2000000000)"}, 422, "more memory"),
-        ({"sql": "SELECT 'infinity'::DATE AS d"}, 422, "beyond the calendar"),
-        ({"sql": "SELECT 1", "as": "exe"}, 400, "no kind of file"),
-        ({}, 400, "names no statement"),
+        ({"sql": "SELECT repeat('a', 2000000000)"}, 422, "memory limit"),
+        ({"sql": "SELECT 'infinity'::DATE AS d"}, 422, "out of range"),
+        ({"sql": "SELECT 1", "as": "exe"}, 400, "unknown file type"),
+        ({}, 400, "contains no statement"),
     ],
 )
 def test_why_there_is_no_file_is_told(ask: Asks, query: dict[str, str], status: int, words: str) -> None:
@@ -107,10 +108,10 @@ def test_why_there_is_no_file_is_told(ask: Asks, query: dict[str, str], status: 
 
 
 def test_the_rows_are_as_many_as_on_the_page(ask: Asks) -> None:
-    assert len(ask("viewer", sql="SELECT range FROM range(200000)").text.splitlines()) == 1 + Limits().most_rows
+    assert len(ask("viewer", sql="SELECT range FROM range(200000)").text.splitlines()) == 1 + SandboxLimits().most_rows
 
 
-def test_all_machines_are_asked_for_the_operator_alone(ask: Asks) -> None:
+def test_only_operator_queries_all_machines(ask: Asks) -> None:
     told = {role: ask(role, sql="SELECT name FROM runs", machines="all") for role in ("operator", "editor")}
     assert told["operator"].status_code == 503 and "the lake was asked" in told["operator"].text
     assert told["editor"].text == '"name"\n"one"\n'

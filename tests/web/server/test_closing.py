@@ -18,7 +18,7 @@ from web.server.closing import CUT_SHORT
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def test_a_thread_that_waits_for_ever_does_not_keep_the_process() -> None:
+def test_endless_thread_does_not_hold_the_process() -> None:
     code = (
         "import threading\nfrom web.server.closing import exit_within\n"
         "threading.Thread(target=threading.Event().wait).start()\nexit_within(0.2)\n"
@@ -85,7 +85,7 @@ def ending(process: subprocess.Popen[str]) -> tuple[int, str, int]:
     return process.returncode, out, err.count(CUT_SHORT)
 
 
-def test_a_request_and_a_closing_that_hang_are_cut_short(tmp_path: Path) -> None:
+def test_hanging_request_and_close_are_cut_short(tmp_path: Path) -> None:
     with served(tmp_path, "closing", 3.0) as (process, port):
         assert process.stdout and process.stdout.readline() == "started\n"
         with connected(port) as asking:

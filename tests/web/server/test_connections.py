@@ -71,14 +71,14 @@ def rest_of(one: socket.socket) -> bytes:
     ],
     ids=["nothing", "half a head", "an answered request, then half of one", "half a body"],
 )
-def test_a_socket_that_says_no_whole_request_is_closed(serve: Serve, opened: Opened, words: bytes) -> None:
-    limited = LimitedHttp.within(ConnectionLimits(100, 100), timeout_s=0.2)
+def test_incomplete_request_socket_is_closed(serve: Serve, opened: Opened, words: bytes) -> None:
+    limited = LimitedHttp.with_limits(ConnectionLimits(100, 100), timeout_s=0.2)
     with serve(APP, http=limited, timeout_keep_alive=600) as address:
         rest_of(opened(address, words))
 
 
-def test_the_newest_puts_out_the_one_that_waited_longest(serve: Serve, opened: Opened) -> None:
-    limited = LimitedHttp.within(ConnectionLimits(100, 3), timeout_s=600)
+def test_newest_socket_evicts_longest_waiter(serve: Serve, opened: Opened) -> None:
+    limited = LimitedHttp.with_limits(ConnectionLimits(100, 3), timeout_s=600)
     with serve(APP, http=limited) as address:
         sockets = [opened(address, HALF) for _ in range(3)]
         for _ in range(3):
@@ -90,7 +90,7 @@ def test_the_newest_puts_out_the_one_that_waited_longest(serve: Serve, opened: O
 
 
 def test_sockets_that_work_are_never_put_out(serve: Serve, opened: Opened) -> None:
-    limited = LimitedHttp.within(ConnectionLimits(2, 2), timeout_s=600)
+    limited = LimitedHttp.with_limits(ConnectionLimits(2, 2), timeout_s=600)
     with serve(APP, http=limited) as address, connect(f"ws://{address}/ws") as watching:
         halves = [opened(address, HALF) for _ in range(5)]
         assert all(rest_of(one) == b"" for one in halves[:4])
@@ -116,7 +116,7 @@ class Sender:
 
 async def look(limited: type[LimitedHttp], left: int) -> None:
     for one in list(limited.unread._timers):
-        limited.unread.look(one, left)
+        limited.unread.check(one, left)
 
 
 def unread_of(limited: type[LimitedHttp]) -> int:
@@ -126,18 +126,18 @@ def unread_of(limited: type[LimitedHttp]) -> int:
 MUCH = b"GET /much HTTP/1.1\r\nHost: here\r\n\r\n"
 
 
-def test_a_socket_that_reads_none_of_its_answers_is_put_out(serve: Serve, opened: Opened) -> None:
-    much, limited = Sender(), LimitedHttp.within(ConnectionLimits(100, 100), timeout_s=600, unread_timeout_s=0.2)
+def test_unread_answers_evict_the_socket(serve: Serve, opened: Opened) -> None:
+    much, limited = Sender(), LimitedHttp.with_limits(ConnectionLimits(100, 100), timeout_s=600, unread_timeout_s=0.2)
     with serve(much, http=limited) as address:
         opened(address, MUCH * 50)
         assert much.ended.wait(PATIENCE_S), "it waits for a reader for ever"
 
 
 @pytest.mark.parametrize("words", [MUCH, MUCH.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")])
-def test_an_answer_in_one_piece_is_not_left_unread_either(serve: Serve, opened: Opened, words: bytes) -> None:
+def test_single_piece_answer_unread_is_evicted(serve: Serve, opened: Opened, words: bytes) -> None:
     """Nobody waits to send more of it: uvicorn has done with such a request, and its socket would stay."""
     much = Sender(chunk=64 << 20, chunks=1)
-    limited = LimitedHttp.within(ConnectionLimits(100, 100), timeout_s=600, unread_timeout_s=0.2)
+    limited = LimitedHttp.with_limits(ConnectionLimits(100, 100), timeout_s=600, unread_timeout_s=0.2)
     with serve(much, http=limited) as address:
         one = opened(address, words)
         assert much.ended.wait(PATIENCE_S)
@@ -145,10 +145,10 @@ def test_an_answer_in_one_piece_is_not_left_unread_either(serve: Serve, opened: 
         assert len(rest_of(one)) < 64 << 20, "what the system had taken, and no more"
 
 
-def test_a_slow_reader_goes_on_for_longer_than_any_limit(serve: Serve, opened: Opened) -> None:
+def test_slow_reader_outlasts_any_limit(serve: Serve, opened: Opened) -> None:
     """The looks are taken by hand, each after something was read: no clock decides."""
     much = Sender(chunk=16 << 20, chunks=1)
-    limited = LimitedHttp.within(ConnectionLimits(100, 100), timeout_s=0.001, unread_timeout_s=600)
+    limited = LimitedHttp.with_limits(ConnectionLimits(100, 100), timeout_s=0.001, unread_timeout_s=600)
     with serve(much, http=limited) as address:
         one = opened(address, MUCH)
         wait_for(lambda: unread_of(limited) == 1)
@@ -167,8 +167,8 @@ def test_a_slow_reader_goes_on_for_longer_than_any_limit(serve: Serve, opened: O
         assert read + len(rest_of(one)) > 16 << 20
 
 
-def test_where_every_place_is_taken_the_longest_unread_goes_first(serve: Serve, opened: Opened) -> None:
-    limited = LimitedHttp.within(ConnectionLimits(2, 2), timeout_s=600, unread_timeout_s=600)
+def test_longest_unread_socket_goes_when_full(serve: Serve, opened: Opened) -> None:
+    limited = LimitedHttp.with_limits(ConnectionLimits(2, 2), timeout_s=600, unread_timeout_s=600)
     with serve(Sender(), http=limited) as address:
         sockets = []
         for count in (1, 2):
@@ -179,7 +179,7 @@ def test_where_every_place_is_taken_the_longest_unread_goes_first(serve: Serve, 
         sockets[1].close()  # uvicorn's end waits for whoever is still being answered
 
 
-def test_what_is_left_for_sockets_leaves_files_to_the_store() -> None:
+def test_socket_share_leaves_files_to_the_store() -> None:
     assert limits_for(1024) == ConnectionLimits(624, 312)
     assert limits_for(524_288) == ConnectionLimits(523_888, 4096), "and the heads of those that wait fit into memory"
     assert limits_for(256) == ConnectionLimits(128, 64)

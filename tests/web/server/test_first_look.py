@@ -69,7 +69,10 @@ class Let:
 def client(serve: Serve) -> Iterator[httpx.Client]:
     app = Starlette(
         routes=[Route("/{rest:path}", answer, methods=["GET", "HEAD"])],
-        middleware=[Middleware(Let), Middleware(FirstLook, look=look, welcome=lambda: WORDS, base_path="/pit")],
+        middleware=[
+            Middleware(Let),
+            Middleware(FirstLook, render_cards=look, render_welcome=lambda: WORDS, base_path="/pit"),
+        ],
     )
     with serve(app) as address, httpx.Client(base_url=f"http://{address}/pit") as client:
         yield client
@@ -81,7 +84,7 @@ def test_the_runs_stand_in_the_page(client: httpx.Client) -> None:
     assert "<b>fast</b><b>idle</b></section>" in page
 
 
-def test_the_first_page_begins_with_its_words_for_who_may_see_it(client: httpx.Client) -> None:
+def test_first_page_has_text_for_allowed_viewers(client: httpx.Client) -> None:
     page = client.get("/").text
     assert f"{WORDS}<p" in page and "What is known now" not in page
     assert client.get("/", headers={"x-viewer": "1"}).text == PAGE
@@ -93,7 +96,7 @@ def test_only_an_empty_store_is_welcomed_to(store: Store) -> None:
     assert welcome(store) == ""
 
 
-def test_a_viewer_sees_the_runs_of_the_share_alone(client: httpx.Client) -> None:
+def test_viewer_sees_only_the_shared_runs(client: httpx.Client) -> None:
     page = client.get("/live?run=fast&run=idle", headers={"x-viewer": "1"}).text
     assert "<b>fast</b></section>" in page
     assert client.get("/live?run=idle", headers={"x-viewer": "1"}).text == PAGE

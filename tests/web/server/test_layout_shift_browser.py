@@ -13,7 +13,7 @@ from tests.e2e.pitwall_process import Pitwall
 from tests.e2e.seeds import seed_courses
 from tests.ports import free_ports
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.pages]
 GOOD = 0.1  # of web.dev's 'cumulative layout shift'
 PATIENCE = "const GIVE_UP_MS = 5000;"
 TABLE_CODE = "**/DataFrame.*.js"
@@ -56,7 +56,7 @@ def test_nothing_jumps_while_it_comes(
     context.close()
 
 
-def test_what_is_above_a_piece_on_its_way_can_be_read(browser: Browser, pitwall: Pitwall) -> None:
+def test_content_above_a_loading_piece_readable(browser: Browser, pitwall: Pitwall) -> None:
     context = signed_in(browser, pitwall)
     page = context.new_page()
     page.route("**/whole.js", waiting_for_ever(PATIENCE))

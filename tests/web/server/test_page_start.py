@@ -13,8 +13,8 @@ from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
 from tests.web.conftest import Serve
-from web.server.assets import asset_paths, assets_route, assets_url
-from web.server.page_start import AT_ONCE, DEFERRED, STYLES, PageStart
+from web.assets import asset_paths, assets_route, assets_url
+from web.server.page_start import DEFERRED, EARLY, STYLES, PageStart
 
 PAGE = "<html><head></head><body><div id='root'></div></body></html>"
 
@@ -39,11 +39,11 @@ def client(serve: Serve, base: str) -> Iterator[httpx.Client]:
 
 
 @pytest.mark.parametrize("path", ["/", "/live", "/compare?run=a&run=b", "/shared"])
-def test_a_page_has_its_style_before_its_script_has_run(client: httpx.Client, base: str, path: str) -> None:
+def test_page_is_styled_before_its_script(client: httpx.Client, base: str, path: str) -> None:
     page = client.get(path).text
     for name in STYLES:
         assert f'<link rel="stylesheet" href="{assets_url(base)}/{name}">' in page
-    for name in (*STYLES, *AT_ONCE, *DEFERRED):
+    for name in (*STYLES, *EARLY, *DEFERRED):
         assert name in asset_paths()
         assert page.count(f'="{assets_url(base)}/{name}"') == 1
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from web import charts
-from web.server.assets import STATIC
+from web.assets import STATIC
 
 BUNDLE = STATIC / "plotly" / "plotly-basic.min.js"
 FULLER = STATIC / "plotly" / "plotly-cartesian.min.js"
@@ -27,8 +27,8 @@ def test_all_are_one_version(bundle: Path) -> None:
     assert ours and theirs and ours[1] == theirs[1], "fetch the dist-min package of the Python package's version"
 
 
-def test_still_charts_ask_for_the_fuller_one_for_what_the_smaller_lacks() -> None:
-    assert OF_BASIC >= charts.OF_BASIC, "what is not there is drawn as points without a word"
+def test_still_charts_fall_back_to_full_bundle() -> None:
+    assert OF_BASIC >= charts.BASIC_TRACE_TYPES, "what is not there is drawn as points without a word"
 
 
 def test_live_draws_nothing_that_it_lacks() -> None:

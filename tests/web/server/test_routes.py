@@ -13,10 +13,10 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from tests.web.conftest import Serve
+from web.assets import STATIC
 from web.live.hub import LiveHub
 from web.live.protocol import LivePart
-from web.places import PATHS
-from web.server.assets import STATIC
+from web.page_paths import PATHS
 from web.server.routes import build_routes
 
 PASSED_ON = "passed on"
@@ -47,14 +47,14 @@ def home(request: pytest.FixtureRequest, serve: Serve) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("path", ["nosuch", "nosuch/", "no_such", "foo/bar", "lively", "live_", "run/x", "live/live"])
-def test_an_address_without_a_page_says_so_and_leads_home(home: str, path: str) -> None:
+def test_unknown_address_says_so_and_leads_home(home: str, path: str) -> None:
     answer = httpx.get(home + path)
     assert answer.status_code == 404
     assert f'href="{httpx.URL(home).path}"' in answer.text
 
 
 @pytest.mark.parametrize("path", ["", *PATHS, "live/", *STREAMLITS])
-def test_pages_and_streamlits_own_routes_are_left_to_it(home: str, path: str) -> None:
+def test_pages_and_streamlit_routes_are_untouched(home: str, path: str) -> None:
     assert httpx.get(home + path).text == PASSED_ON
 
 
@@ -64,6 +64,6 @@ def test_every_page_is_known() -> None:
 
 
 @pytest.mark.parametrize("query", ["", "?find=fp8&order=stream", "?find=%2F%2Fx%0D%0Ay"])
-def test_the_list_of_runs_is_at_the_bare_address_with_what_its_link_says(home: str, query: str) -> None:
+def test_run_list_is_at_the_bare_address(home: str, query: str) -> None:
     answer = httpx.get(f"{home}runs{query}")
     assert answer.is_redirect and answer.headers["location"] == httpx.URL(home).path + query

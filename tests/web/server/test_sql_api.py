@@ -24,7 +24,7 @@ from machine.run_with_timeout import run_bounded
 from samples import Batch, Event
 from settings import Settings
 from storage.sandbox.client import Sandbox
-from storage.sandbox.job import Fault, Limits, SqlRefusedError
+from storage.sandbox.job import Fault, SandboxLimits, SqlRefusedError
 from storage.store import Store
 from web.access.access_rules import access_for
 from web.access.auth import AuthMiddleware
@@ -64,7 +64,7 @@ def token(settings: Settings) -> str:
 def url(serve, settings: Settings) -> Iterator[str]:
     access = access_for(settings, SECRET)
     sessions = SessionBook(settings.sessions_path)
-    sandbox = Sandbox(settings, run_bounded, Limits(seconds=5.0))
+    sandbox = Sandbox(settings, run_bounded, SandboxLimits(seconds=5.0))
     app = Starlette(
         routes=[sql_route(sandbox.ask)],
         middleware=[
@@ -93,7 +93,7 @@ def ask(client: httpx.Client, sql: str, accept: str = "application/json") -> htt
     return client.post(PATH, json={"sql": sql}, headers={"accept": accept})
 
 
-def test_json_says_columns_rows_and_whether_all_are_there(client: httpx.Client) -> None:
+def test_json_has_columns_rows_and_completeness(client: httpx.Client) -> None:
     said = ask(client, "SELECT run_id, created_at, 1.5::DECIMAL(4, 2) AS d, [1, 2] AS l, NULL AS n FROM runs").json()
     assert said["rows"] == [
         {"run_id": "r1", "created_at": "2026-11-20T12:00:00+00:00", "d": 1.5, "l": [1, 2], "n": None}
@@ -102,7 +102,7 @@ def test_json_says_columns_rows_and_whether_all_are_there(client: httpx.Client) 
     assert (said["row_count"], said["truncated"]) == (1, False)
 
 
-def test_csv_arrow_and_parquet_carry_the_same_rows(client: httpx.Client) -> None:
+def test_csv_arrow_and_parquet_have_equal_rows(client: httpx.Client) -> None:
     sql = "SELECT text, {'a': [1]} AS s, INTERVAL 1 DAY AS i, NULL::INT AS n FROM events ORDER BY text"
     csv = ask(client, sql, "text/csv")
     assert csv.headers["content-type"].startswith("text/csv")
@@ -113,7 +113,7 @@ def test_csv_arrow_and_parquet_carry_the_same_rows(client: httpx.Client) -> None
     assert parquet["s"].to_pylist() == [{"a": [1]}, {"a": [1]}]
 
 
-def test_plain_text_is_a_statement_too_and_anything_goes_as_json(client: httpx.Client) -> None:
+def test_plain_text_query_returns_any_json(client: httpx.Client) -> None:
     said = client.post(PATH, content=b"SELECT 1 AS one", headers={"content-type": "text/plain", "accept": "*/*"})
     assert said.json()["rows"] == [{"one": 1}]
     assert said.headers["pitwall-rows"] == "1"
@@ -129,7 +129,7 @@ def test_the_cap_is_told(client: httpx.Client) -> None:
     [
         ({"json": {"sql": "DROP VIEW runs"}}, 400, "Only a SELECT"),
         ({"json": {"sql": "SELECT nme FROM runs"}}, 400, 'Candidate bindings: "name"'),
-        ({"json": {"sql": "SELECT repeat('a', 2000000000)"}}, 422, "more memory"),
+        ({"json": {"sql": "SELECT repeat('a', 2000000000)"}}, 422, "memory limit"),
         ({"json": {"query": "SELECT 1"}}, 400, "Send the statement"),
         ({"json": [1]}, 400, "Send the statement"),
         ({"content": b"\xff\xfe"}, 400, "Send the statement"),
@@ -137,7 +137,7 @@ def test_the_cap_is_told(client: httpx.Client) -> None:
         ({"json": {"sql": "SELECT 1"}, "headers": {"accept": "image/png"}}, 406, "text/csv"),
     ],
 )
-def test_a_mistake_is_one_sentence_with_its_status(
+def test_mistake_is_a_sentence_with_its_status(
     client: httpx.Client, request_: dict[str, object], status: int, words: str
 ) -> None:
     answer = client.post(PATH, **request_)  # type: ignore[arg-type]

@@ -13,9 +13,9 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.conftest import PATIENCE_MS
 from tests.ports import free_ports
-from web.server.assets import STATIC
+from web.assets import STATIC
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.pages]
 ROOT = Path(__file__).resolve().parents[3]
 CSS = re.sub(r"/\*.*?\*/", "", (STATIC / "streamlit_dom.css").read_text(), flags=re.DOTALL)
 STYLES = [(found[1].strip(), found[2]) for found in re.finditer(r"([^{}]+)\{([^{}]*)\}", CSS)]
@@ -82,7 +82,7 @@ def test_everything_is_looked_for() -> None:
     assert not any("," in re.sub(r"\(.*?\)", "", selector) for selector, _ in STYLES), "one selector a rule"
 
 
-def test_nothing_else_depends_on_streamlits_own_names() -> None:
+def test_streamlit_names_are_used_only_here() -> None:
     files = [path for path in (ROOT / "web").rglob("*") if path.suffix in {".py", ".js", ".css"}]
     naming = {path.name for path in files if NAMES_STREAMLIT.search(path.read_text())}
     assert naming == {"streamlit_dom.css", "streamlit_dom.js"}

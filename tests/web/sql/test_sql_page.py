@@ -16,14 +16,15 @@ from machine.run_with_timeout import run_bounded
 from settings import Settings
 from storage.published_query import Params
 from storage.sandbox.client import Sandbox
-from storage.sandbox.job import Answer
+from storage.sandbox.job import SqlAnswer
 from storage.store import Store
 from tests.e2e.pitwall_process import wait_until
 from tests.many_runs import many_runs
 from tests.web.app_page import page_at, still_charts
+from tests.web.conftest import ProvideServices
 from web.context import services
-from web.sql.asked import AskedBook
 from web.sql.completion import completions
+from web.sql.history import QueryHistory
 
 PAGE = str(Path(__file__).resolve().parents[3] / "pages" / "sql.py")
 SQL = "SELECT name, speculative_num_tokens AS k, time_to_ready_s FROM runs ORDER BY run_id"
@@ -40,13 +41,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, Se
 
 
 @pytest.fixture(autouse=True)
-def operator(folder: tuple[Store, Settings], monkeypatch: pytest.MonkeyPatch) -> None:
+def operator(
+    folder: tuple[Store, Settings], monkeypatch: pytest.MonkeyPatch, provide_services: ProvideServices
+) -> None:
     store, settings = folder
     provided = SimpleNamespace(
         store=store, settings=settings, sandbox=Sandbox(settings, run_bounded), fleet=None, lake_sandbox=None,
-        asked=AskedBook(),
+        sql_history=QueryHistory(),
     )  # fmt: skip
-    monkeypatch.setattr("web.context._provided", [provided])
+    provide_services(provided)
     for room in ("web.actions", "web.access.roles"):
         monkeypatch.setattr(f"{room}.current_role", lambda: "operator")
 
@@ -67,13 +70,11 @@ def said(at: AppTest) -> str:
 def test_the_address_is_asked_and_its_chart_drawn(folder: tuple[Store, Settings]) -> None:
     at = page(sql=SQL, draw="point", x="k", y="time_to_ready_s", color="")
     assert "20 rows in" in said(at) and len(still_charts(at)) == 1
-    assert "Not drawn: 6 points of which a value is null" in said(at)
+    assert "Not drawn: 6 points with a null value" in said(at)
     assert at.selectbox(key="sql-x").value == "k"
 
 
-def test_the_editor_knows_the_columns_of_views_and_macros_which_are_found_once(
-    folder: tuple[Store, Settings], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_editor_finds_view_columns_once(folder: tuple[Store, Settings], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("web.sql.completion._macros", {})
     store, described = folder[0], []
 
@@ -95,7 +96,7 @@ def test_without_an_address_nothing_is_asked() -> None:
     assert "rows in" not in said(at) and dict(at.query_params) == {}
 
 
-def test_a_run_puts_the_question_into_the_address_and_keeps_the_chart() -> None:
+def test_query_goes_to_address_and_keeps_chart() -> None:
     at = page(draw="bar")
     press(at, "Run")
     assert "SELECT name, state" in at.query_params["sql"] and at.query_params["draw"] in ("bar", ["bar"])
@@ -117,7 +118,7 @@ def saved_query(settings: Settings, words: str) -> None:
     (settings.queries_dir / "kept.sql").write_text(f"-- shown: {words}\n{SQL}")
 
 
-def test_what_stands_open_beside_the_question_stays_when_another_is_asked() -> None:
+def test_open_panels_stay_on_another_query() -> None:
     at = page(fold="macros", view="requests")
     assert at.selectbox(key="sql-view").value == "requests"
     press(at, "Run")
@@ -127,7 +128,7 @@ def test_what_stands_open_beside_the_question_stays_when_another_is_asked() -> N
     assert [one.label for one in at.expander if one.proto.expanded] == ["Table macros"]
 
 
-def test_a_saved_question_comes_back_as_it_was_drawn(folder: tuple[Store, Settings]) -> None:
+def test_saved_query_returns_as_drawn(folder: tuple[Store, Settings]) -> None:
     at = page(sql=SQL, draw="point", x="k", y="time_to_ready_s", color="name")
     at.text_input(key="sql-name").set_value("as drawn").run()
     press(at, "Save")
@@ -149,7 +150,7 @@ def test_a_saved_question_comes_back_as_it_was_drawn(folder: tuple[Store, Settin
     assert "sql" in opened.query_params and still_charts(opened)[0]["figure"] == drawn
 
 
-def test_words_of_a_file_that_are_none_of_the_page_are_passed_over(folder: tuple[Store, Settings]) -> None:
+def test_foreign_words_in_a_file_are_skipped(folder: tuple[Store, Settings]) -> None:
     saved_query(folder[1], "sql=DROP+VIEW+runs&query=x&share=y&draw=pie&machines=all&x=%3Cb%3E")
     at = page(query="kept")
     assert "20 rows in" in said(at) and not still_charts(at) and set(at.query_params) == {"query"}
@@ -161,7 +162,7 @@ def test_words_of_a_file_that_are_none_of_the_page_are_passed_over(folder: tuple
     assert len(still_charts(at)) == 1 and at.selectbox(key="sql-x").value == "k"
 
 
-def test_explain_shows_the_plan_and_is_not_said_twice() -> None:
+def test_explain_shows_the_plan_without_doubling() -> None:
     at = page(sql=SQL)
     press(at, "Explain")
     assert at.query_params["sql"] == "EXPLAIN " + SQL and "PROJECTION" in plan(at)
@@ -186,26 +187,26 @@ def test_what_was_asked_is_there_after_a_restart(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr("web.sql.sql_page.current_session_id", lambda: "ann")
     kept = tmp_path / "asked.json"
     for label in ("", "SELECT 1 AS one"):
-        monkeypatch.setattr(services(), "asked", AskedBook(kept))
+        monkeypatch.setattr(services(), "sql_history", QueryHistory(kept))
         at = page() if label else page(sql="SELECT 1 AS one")
         wait_until(kept.exists, 60)
     press(at, "SELECT 1 AS one")
     assert "1 row in" in said(at)
 
 
-def test_a_refusal_is_a_sentence_and_is_remembered_too() -> None:
+def test_refusal_is_a_sentence_and_is_remembered() -> None:
     at = page(sql="DROP VIEW runs")
-    assert "Only a SELECT can be asked here" in said(at)
-    assert [one.outcome for one in services().asked.of("")] == [
-        "Only a SELECT can be asked here: the store is read, never changed."
+    assert "Only a SELECT can be run here" in said(at)
+    assert [one.outcome for one in services().sql_history.entries("")] == [
+        "Only a SELECT can be run here: the store is read, never changed."
     ]
 
 
 def test_a_guest_may_ask_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("web.actions.current_role", lambda: "guest")
     assert [one.value for one in page(sql=SQL).info] == [
-        "A link that was shared shows its runs alone."
-    ] and services().asked.of("") == []
+        "A shared link shows only its own runs."
+    ] and services().sql_history.entries("") == []
 
 
 @pytest.mark.parametrize("across", ["'x'::BLOB", "'infinity'::TIMESTAMP", "'-infinity'::DATE", "'101'::BIT"])
@@ -217,34 +218,32 @@ def test_what_no_axis_has_leaves_the_page_whole(across: str) -> None:
 class FakeLake:
     """A FAKE lake: every statement is answered with one row, by which it is known that it was asked."""
 
-    def ask(self, sql: str) -> Answer:
-        return Answer(pa.table({"machine_id": ["of-another-box"]}), 7.0, False)
+    def ask(self, sql: str) -> SqlAnswer:
+        return SqlAnswer(pa.table({"machine_id": ["of-another-box"]}), 7.0, False)
 
 
 @pytest.fixture
 def with_a_lake(operator: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    import web.context
-
-    provided = web.context._provided[0]
+    provided = services()
     monkeypatch.setattr(provided, "fleet", SimpleNamespace(is_configured=True), raising=False)
     monkeypatch.setattr(provided, "lake_sandbox", FakeLake())
 
 
 @pytest.mark.usefixtures("with_a_lake")
-def test_the_operator_asks_all_machines_and_the_address_keeps_it() -> None:
+def test_operator_queries_all_kept_in_address() -> None:
     at = page(sql="SELECT 1 AS one", machines="all")
     assert at.dataframe[0].value.to_dict("list") == {"machine_id": ["of-another-box"]}
     assert "all machines\\: 1 row in 7 ms" in said(at)
     at = page(sql="SELECT 1 AS one")
     assert at.dataframe[0].value.to_dict("list") == {"one": [1]}
-    next(one for one in at.segmented_control if one.label == "Asked of").set_value("all").run()
+    next(one for one in at.segmented_control if one.label == "Runs of").set_value("all").run()
     press(at, "Run")
     assert at.query_params["machines"] in ("all", ["all"])
     assert at.dataframe[0].value.to_dict("list") == {"machine_id": ["of-another-box"]}
 
 
 @pytest.mark.usefixtures("with_a_lake")
-def test_a_saved_question_keeps_whose_runs_it_asks(folder: tuple[Store, Settings]) -> None:
+def test_saved_query_keeps_its_run_scope(folder: tuple[Store, Settings]) -> None:
     at = page(sql=SQL, machines="all")
     at.text_input(key="sql-name").set_value("of all").run()
     press(at, "Save")
@@ -263,7 +262,7 @@ def test_nobody_else_asks_all_machines(folder: tuple[Store, Settings], monkeypat
         assert at.dataframe[0].value.columns[0] == "name"
     at = page(sql="SELECT 1 AS one", machines="all")
     assert at.dataframe[0].value.to_dict("list") == {"one": [1]}
-    assert not [one for one in at.segmented_control if one.label == "Asked of"]
+    assert not [one for one in at.segmented_control if one.label == "Runs of"]
 
 
 def test_a_long_answer_is_not_sent_with_the_page() -> None:
@@ -274,4 +273,4 @@ def test_a_long_answer_is_not_sent_with_the_page() -> None:
     assert f'<a href="{escape(address)}" target="_self">CSV</a>' in links and not at.get("download_button")
     assert len(page(sql="SELECT 1 AS one").get("download_button")) == 2
     at = page(sql=f"{long} -- {'x' * 20_000}")
-    assert "too long for an address" in said(at) and not any("Download" in one.proto.body for one in at.get("html"))
+    assert "too long for a URL" in said(at) and not any("Download" in one.proto.body for one in at.get("html"))

@@ -22,9 +22,9 @@ from load_records import LoadPhase, RequestRecord, Result
 from tests.workloads.servers import DONE, HEAD, event, read_request, serving, text_event
 from tests.workloads.test_runner import Job
 from workloads.process.senders import pool
-from workloads.process.senders.frames import HEAD as FRAME_HEAD
-from workloads.process.senders.frames import Done, packed
-from workloads.requests.client import Target
+from workloads.process.senders.frames import LENGTH as FRAME_HEAD
+from workloads.process.senders.frames import RequestResult, encode_frame
+from workloads.requests.client import RequestTarget
 from workloads.requests.records import Line, parse_line
 
 STEP_S, PIECES, STREAMS, REQUESTS = 0.05, 10, 6, 24
@@ -104,7 +104,7 @@ def counts(went: Went) -> dict[tuple[str, str, str], float | None]:
     return {(one.point, one.metric, one.statistic): one.value for one in went.of(Result) if one.metric in kept}
 
 
-def test_requests_and_statistics_are_those_of_one_process(tmp_path: Path) -> None:
+def test_statistics_match_a_single_process(tmp_path: Path) -> None:
     one, three = load(tmp_path / "one", 1), load(tmp_path / "three", 3)
     assert one.server.asked == three.server.asked and set(three.server.asked.values()) == {1}
     assert (one.server.most_at_once, three.server.most_at_once) == (STREAMS, STREAMS)
@@ -124,14 +124,14 @@ def test_requests_and_statistics_are_those_of_one_process(tmp_path: Path) -> Non
     assert [row.chunk_tokens for row in one.measured] == [row.chunk_tokens for row in three.measured]
 
 
-def test_a_cancelled_load_records_what_is_under_way_in_every_process(tmp_path: Path) -> None:
+def test_cancelled_load_records_all_in_flight(tmp_path: Path) -> None:
     went = load(tmp_path / "cancelled", 3, lambda pid: os.kill(pid, signal.SIGTERM))
     kinds = Counter(row.error_kind for row in went.measured)
     assert went.status == 0 and kinds["cancelled"] == STREAMS and set(kinds) <= {None, "cancelled"}
     assert len(went.measured) == sum(went.server.asked.values()) - 2, "a row for every request that was sent"
 
 
-def test_a_process_that_is_killed_loses_no_request_without_a_word(tmp_path: Path) -> None:
+def test_killed_process_reports_lost_requests(tmp_path: Path) -> None:
     def kill(pid: int) -> None:
         psutil.Process(pid).children()[0].kill()
 
@@ -142,34 +142,38 @@ def test_a_process_that_is_killed_loses_no_request_without_a_word(tmp_path: Path
 
 
 @pytest.mark.parametrize("end", ["answers", "talks nonsense", "ends"])
-def test_a_record_that_nobody_waits_for_holds_no_other_up(end: str) -> None:
+def test_unawaited_record_delays_no_other(end: str) -> None:
     place = {"run_id": "r", "request_id": "r-1", "workload": "traffic", "phase": "measure", "prompt_class": "Text"}
     record = RequestRecord(**place, stream=0, concurrency=1, sent_at=utc_now())
 
     async def heard() -> RequestRecord | None:
         said = asyncio.StreamReader()
-        one = pool.Further(SimpleNamespace(stdout=said))  # type: ignore[arg-type]
-        one.waiting[1] = asyncio.get_running_loop().create_future()
-        said.feed_data(packed(Done(0, record)))  # given up meanwhile
+        one = pool.SenderProcess(SimpleNamespace(stdout=said))  # type: ignore[arg-type]
+        one.pending[1] = asyncio.get_running_loop().create_future()
+        said.feed_data(encode_frame(RequestResult(0, record)))  # given up meanwhile
         said.feed_data(
-            {"answers": packed(Done(1, record)), "talks nonsense": FRAME_HEAD.pack(2) + b"no", "ends": b""}[end]
+            {
+                "answers": encode_frame(RequestResult(1, record)),
+                "talks nonsense": FRAME_HEAD.pack(2) + b"no",
+                "ends": b"",
+            }[end]
         )
         said.feed_eof()
         with suppress(pickle.UnpicklingError):
             await one.listen()
         assert one.is_over
-        return await asyncio.wait_for(one.waiting[1], 10)
+        return await asyncio.wait_for(one.pending[1], 10)
 
     assert asyncio.run(heard()) == (record if end == "answers" else None)
 
 
-def test_a_further_process_is_begun_where_those_there_are_have_no_room_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "LOOK_EVERY_S", 0.01)
+def test_full_processes_start_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "CHECK_EVERY_S", 0.01)
     monkeypatch.setattr(os, "cpu_count", lambda: 3)
 
     async def grown(limit: float, wanted: int) -> int:
-        monkeypatch.setattr(pool, "LIMIT", limit)
-        spread = pool.Pool(Target("r", "traffic", "http://127.0.0.1:9", "m"))
+        monkeypatch.setattr(pool, "CPU_LIMIT", limit)
+        spread = pool.SenderPool(RequestTarget("r", "traffic", "http://127.0.0.1:9", "m"))
         async with spread.running():
             async with asyncio.timeout(60):
                 while spread.count < wanted:

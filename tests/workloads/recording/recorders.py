@@ -15,8 +15,8 @@ import aiohttp
 
 from load_records import RequestRecord
 from tests.workloads.servers import DONE, HEAD, Script, chunk, event, serving, text_event
-from workloads.recording.access import Limits, Token
-from workloads.recording.kept_text import KeptText
+from workloads.recording.access import RecorderToken, RecordingLimits
+from workloads.recording.recorded_text import RecordedText
 from workloads.recording.recorder import Recorder
 from workloads.recording.relay import upstream_at
 from workloads.recording.serve import listening
@@ -52,15 +52,15 @@ class Recording:
 @asynccontextmanager
 async def recorder_of(base_url: str, folder: Path, keeps_text: bool = False, **limits: Any) -> AsyncIterator[Recording]:
     clock_s = [time.monotonic()]
-    token = Token(lambda: clock_s[0], clock_s[0] + 3600)
-    bounds = replace(Limits(), **limits)
-    kept = KeptText(folder / "recorded.jsonl", bounds.text_bytes) if keeps_text else None
+    token = RecorderToken(lambda: clock_s[0], clock_s[0] + 3600)
+    bounds = replace(RecordingLimits(), **limits)
+    kept = RecordedText(folder / "recorded.jsonl", bounds.text_bytes) if keeps_text else None
     async with upstream_at(base_url, KEY, bounds, time.monotonic) as upstream:
         recorder = Recorder("r", folder / "requests.jsonl", upstream, token, bounds, kept)
         recorder.begin()
         with listening(0) as sock:
             async with recording(recorder, sock):
-                yield Recording(f"http://127.0.0.1:{sock.getsockname()[1]}", token.word, recorder, clock_s)
+                yield Recording(f"http://127.0.0.1:{sock.getsockname()[1]}", token.value, recorder, clock_s)
         recorder.end()
 
 

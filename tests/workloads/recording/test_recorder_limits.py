@@ -65,7 +65,7 @@ def test_a_head_that_never_ends_is_cut_off(tmp_path: Path) -> None:
         ((HEAD, text_event("cut"), b"no chunk at all\r\n"), True, {}, "closed"),
     ],
 )
-def test_a_server_without_a_proper_end_is_cut_off_and_does_not_look_whole(
+def test_server_without_proper_end_is_cut_off(
     pieces: tuple[bytes, ...], holds_open: bool, limits: dict[str, Any], kind: str, tmp_path: Path
 ) -> None:
     async def act(recording: Recording) -> bool:
@@ -82,7 +82,7 @@ def test_a_server_without_a_proper_end_is_cut_off_and_does_not_look_whole(
 @pytest.mark.parametrize(
     "head", [b"no http at all\r\n\r\n", b"HTTP/1.1 200 OK\r\nX: " + b"y" * 50_000 + b"\r\n\r\n", b""]
 )
-def test_a_server_that_speaks_no_http_is_told_to_the_client(head: bytes, tmp_path: Path) -> None:
+def test_non_http_server_is_reported_to_client(head: bytes, tmp_path: Path) -> None:
     (status, (body, _)), recording = during(sends(head), tmp_path, post)
     assert (status, json.loads(body)["error"]["type"]) == (502, "recorder")
     assert recording.rows[0].error_kind == "closed"
@@ -122,7 +122,7 @@ def test_kept_text_has_a_bound(tmp_path: Path) -> None:
             await post(recording, {**ASK, "messages": [{"role": "user", "content": word}]})
 
     _, recording = during(sends(*STREAM), tmp_path, act, keeps_text=True, text_bytes=800)
-    kept = recording.recorder.kept
+    kept = recording.recorder.recorded_text
     assert kept is not None and kept.left_out == 1
     assert len(read_sessions(str(kept.path))) == 1
 

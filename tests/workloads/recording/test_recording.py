@@ -25,11 +25,11 @@ from tests.workloads.recording.recorders import (
     recorder_of,
 )
 from tests.workloads.servers import DONE, HEAD, chunk, sends, text_event
-from workloads.recording.serve import RecorderBusyError, listening, only_one
+from workloads.recording.serve import RecorderBusyError, listening, single_recorder_lock
 from workloads.texts.prompt_file import read_sessions
 
 
-def test_a_stream_is_passed_on_byte_for_byte_and_recorded(tmp_path: Path) -> None:
+def test_stream_passes_byte_for_byte_and_recorded(tmp_path: Path) -> None:
     (status, (body, headers)), recording = during(sends(*STREAM), tmp_path, post)
     assert (status, body, headers["Content-Type"]) == (200, SENT, "text/event-stream")
     (row,) = recording.rows
@@ -46,7 +46,7 @@ def test_a_stream_is_passed_on_byte_for_byte_and_recorded(tmp_path: Path) -> Non
     assert any(isinstance(line, Result) and line.metric == "ttft_ms" for line in recording.lines)
 
 
-def test_the_server_gets_the_body_as_it_was_and_our_key_alone(tmp_path: Path) -> None:
+def test_server_gets_original_body_and_our_key(tmp_path: Path) -> None:
     heads: list[bytes] = []
 
     async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -77,7 +77,7 @@ def test_whole_answers_are_equal_too(size: int, tmp_path: Path) -> None:
     assert (row.completion_tokens, row.ttft_ms, row.chunks, row.error_kind) == (5, None, None, None)
 
 
-def test_an_error_of_the_server_is_passed_on_and_its_key_in_no_record(tmp_path: Path) -> None:
+def test_server_error_passes_without_its_key(tmp_path: Path) -> None:
     said = f"wrong key {KEY}".encode()
     head = f"HTTP/1.1 401 No\r\nContent-Length: {len(said)}\r\n\r\n".encode()
     (status, (body, _)), recording = during(sends(head, said), tmp_path, post)
@@ -86,7 +86,7 @@ def test_an_error_of_the_server_is_passed_on_and_its_key_in_no_record(tmp_path: 
     assert KEY not in recording.recorder.out.read_text()
 
 
-def test_only_three_addresses_and_only_with_the_token(tmp_path: Path) -> None:
+def test_only_three_addresses_with_token(tmp_path: Path) -> None:
     async def act(recording: Recording) -> list[int]:
         found = [(await post(recording, token="wrong"))[0], (await post(recording, path="/v1/embeddings"))[0]]
         headers = {"Authorization": f"Bearer {recording.token}"}
@@ -117,7 +117,7 @@ def test_a_redirect_is_not_followed(tmp_path: Path) -> None:
     assert recording.rows[0].error_kind == "http"
 
 
-def test_a_kept_connection_that_the_server_drops_costs_no_request(tmp_path: Path) -> None:
+def test_dropped_kept_connection_costs_no_request(tmp_path: Path) -> None:
     taken: list[int] = []  # requests, a connection each entry
 
     async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -140,7 +140,7 @@ def test_a_kept_connection_that_the_server_drops_costs_no_request(tmp_path: Path
     assert [row.error_kind for row in recording.rows] == [None] * 3
 
 
-def test_what_is_none_of_the_api_is_passed_on_all_the_same(tmp_path: Path) -> None:
+def test_non_api_request_is_passed_on(tmp_path: Path) -> None:
     noise = b"data: {not json}\n\n"
 
     async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -153,7 +153,7 @@ def test_what_is_none_of_the_api_is_passed_on_all_the_same(tmp_path: Path) -> No
     assert recording.rows[0].error_kind == "malformed"
 
 
-def test_a_client_that_goes_is_recorded_as_cancelled_and_the_server_let_go(tmp_path: Path) -> None:
+def test_departed_client_cancels_the_request(tmp_path: Path) -> None:
     gone = asyncio.Event()
 
     async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -177,16 +177,16 @@ def test_a_client_that_goes_is_recorded_as_cancelled_and_the_server_let_go(tmp_p
     assert [row.error_kind for row in recording.rows] == ["cancelled"]
 
 
-def test_kept_text_is_private_and_replayed_as_sessions(tmp_path: Path) -> None:
+def test_kept_text_is_private_and_replayable(tmp_path: Path) -> None:
     async def act(recording: Recording) -> None:
         first = [{"role": "system", "content": "s"}, {"role": "user", "content": "a"}]
         again = [*first, {"role": "assistant", "content": "one two "}, {"role": "user", "content": "b"}]
         for messages in (first, again, [{"role": "user", "content": "other"}]):
             await post(recording, {**ASK, "messages": messages, "tools": [{"type": "function"}]})
-            await recording.recorder.ended.join()
+            await recording.recorder.finished.join()
 
     _, recording = during(sends(*STREAM), tmp_path, act, keeps_text=True)
-    kept = recording.recorder.kept
+    kept = recording.recorder.recorded_text
     assert kept is not None
     path = kept.path
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -196,18 +196,22 @@ def test_kept_text_is_private_and_replayed_as_sessions(tmp_path: Path) -> None:
     assert [m["role"] for m in short.messages] == ["user", "assistant"]
 
 
-def test_a_run_has_one_recorder_and_a_port_one_owner(tmp_path: Path) -> None:
+def test_run_has_one_recorder_and_port_one_owner(tmp_path: Path) -> None:
     lock = tmp_path / "lock"
-    with only_one(lock), pytest.raises(RecorderBusyError, match="Another recorder"), only_one(lock):
+    with (
+        single_recorder_lock(lock),
+        pytest.raises(RecorderBusyError, match="Another recorder"),
+        single_recorder_lock(lock),
+    ):
         pass
-    with only_one(tmp_path / "lock"), listening(0) as sock:
+    with single_recorder_lock(tmp_path / "lock"), listening(0) as sock:
         sock.listen()
         with pytest.raises(RecorderBusyError, match="Cannot listen on port"), listening(sock.getsockname()[1]):
             pass
 
 
 @pytest.mark.engine
-def test_a_real_server_behind_it_counts_what_is_recorded(demo_server: DemoServer, tmp_path: Path) -> None:
+def test_real_server_counts_match_the_record(demo_server: DemoServer, tmp_path: Path) -> None:
     before = demo_server.counters()["tokens_predicted_total"]
 
     async def run() -> Recording:

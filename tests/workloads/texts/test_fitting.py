@@ -16,11 +16,11 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from load_records import LENGTH_REASON
-from web.words import reasons_in_words
+from web.words import reasons_text
+from workloads.natural_text import SeededText
 from workloads.plan import Endpoint, Phase, PlannedRequest
-from workloads.requests.client import Target
+from workloads.requests.client import RequestTarget
 from workloads.texts.fitting import Fitter
-from workloads.texts.natural_text import DrawnText
 
 TEMPLATE = ["<user>", "<assistant>"]
 WANTED = 40
@@ -59,23 +59,23 @@ def app(answer_field: str, takes_chats: bool = True) -> web.Application:
 
 
 def fitted(engine: str, served: web.Application, endpoint: Endpoint = "chat") -> PlannedRequest:
-    request = PlannedRequest("c", "", {"max_tokens": 8}, drawn=DrawnText("seed", WANTED))
+    request = PlannedRequest("c", "", {"max_tokens": 8}, seeded_prompt=SeededText("seed", WANTED))
     phase = Phase("p", "measure", 1, (request,))
 
     async def fit() -> PlannedRequest:
         async with TestServer(served) as server, aiohttp.ClientSession() as session:
             url = str(server.make_url("/"))
-            target = Target(run_id="r", base_url=url, model="m", engine=engine, workload="grid", endpoint=endpoint)
-            return (await Fitter(session, target).fitted(phase)).requests[0]
+            target = RequestTarget(
+                run_id="r", base_url=url, model="m", engine=engine, workload="grid", endpoint=endpoint
+            )
+            return (await Fitter(session, target).fit(phase)).requests[0]
 
     return asyncio.run(fit())
 
 
 @pytest.mark.parametrize(("engine", "field"), [("vllm", "prompt"), ("sglang", "text")])
 @pytest.mark.parametrize(("endpoint", "added"), [("chat", 2), ("completions", 1)])
-def test_a_prompt_has_the_tokens_that_are_wanted_with_what_the_server_adds(
-    engine: str, field: str, endpoint: Endpoint, added: int
-) -> None:
+def test_prompt_has_wanted_tokens_with_overhead(engine: str, field: str, endpoint: Endpoint, added: int) -> None:
     request = fitted(engine, app(field), endpoint)
     assert len(tokens_of(request.text)) + added == WANTED
     assert LENGTH_REASON not in request.facts
@@ -86,14 +86,14 @@ def test_a_prompt_has_the_tokens_that_are_wanted_with_what_the_server_adds(
     [
         ("sglang", web.Application, "HTTP 404"),  # before 0.5.3
         ("sglang", lambda: app("text", takes_chats=False), "HTTP 400"),
-        ("sglang", lambda: app("prompt"), "its answer holds no text"),
-        ("other", web.Application, "none is known of this engine"),
+        ("sglang", lambda: app("prompt"), "its answer has no text"),
+        ("other", web.Application, "this engine has no known tokenizer API"),
     ],
 )
-def test_without_one_the_text_is_as_it_was_drawn_and_the_record_says_why(
+def test_without_tokenizer_text_stays_with_reason(
     engine: str, served: Callable[[], web.Application], said: str
 ) -> None:
     request = fitted(engine, served())
-    assert request.fitted is None and request.text
-    why = reasons_in_words(str(request.facts[LENGTH_REASON]))
-    assert why == f"prompts are about as long as asked for, by no tokenizer: {said}"
+    assert request.fitted_text is None and request.text
+    why = reasons_text(str(request.facts[LENGTH_REASON]))
+    assert why == f"prompt lengths are approximate, without a tokenizer: {said}"

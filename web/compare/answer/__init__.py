@@ -1,1 +1,1 @@
-"""The answer of a comparison: the sentence, its cards, what it is made of, and whether it may be said."""
+"""The answer of a comparison: its sentence and cards, its breakdown, and the guard that judges comparability."""

@@ -1,36 +1,46 @@
-"""Replicates as dots beside their mean, the interval as a bar, the smallest difference that matters as a band."""
+"""Dot strips: replicates as dots with their mean, the interval as a bar, the smallest relevant difference as a band."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from analysis.comparison.compare import Comparison
-from analysis.comparison.replicates import Ratio
-from web.compare.answer.sentence import values_of
+from analysis.compare_arms import ArmComparison
+from analysis.verdict import Ratio
+from web.compare.answer.sentence import replicate_values
 
-SMALLEST_SPAN = math.log(1.1)  # so that a few per cent look like a few per cent
-
-
-def span_of(answers: Sequence[Comparison], more: Iterable[Ratio] = ()) -> float:
-    """The log of the largest ratio that is drawn, so that all strips of a page share one scale."""
-    drawn = [ratio for answer in answers for ratio in _drawn(answer)]
-    drawn += [end for one in more for end in (one.ratio, *(one.interval or ()))]
-    return max([SMALLEST_SPAN, *(abs(math.log(ratio)) for ratio in drawn if 0 < ratio < math.inf)]) * 1.04
+SMALLEST_SPAN = math.log(1.1)  # so that a few percent look small
 
 
-def _drawn(answer: Comparison) -> list[float]:
+def page_span(answers: Sequence[ArmComparison], rungs: Sequence[Sequence[ArmComparison]] = ()) -> float:
+    """Return the log of the largest ratio on any strip of a page, so that all of them share one scale.
+
+    rungs: the answers at each concurrency.
+    """
+    values = [value for answer in answers for value in _drawn_values(answer)]
+    parts = [part.ratio for answer in answers if answer.is_ranked for part in answer.classes]
+    values += [end for ratio in (*parts, *_factors(answers)) for end in (ratio.ratio, *(ratio.interval or ()))]
+    judgements = [answer.judgement for rung in rungs for answer in rung if answer.is_ranked and answer.judgement]
+    values += [end for judgement in judgements for end in (judgement.ratio, *(judgement.interval or ()))]
+    return max([SMALLEST_SPAN, *(abs(math.log(value)) for value in values if 0 < value < math.inf)]) * 1.04
+
+
+def _factors(answers: Sequence[ArmComparison]) -> list[Ratio]:
+    return [factor for answer in answers for factor in answer.factors]
+
+
+def _drawn_values(answer: ArmComparison) -> list[float]:
     if answer.judgement is None:
         return []
-    mine, theirs = relative_values(answer)
-    return [*mine, *theirs, *(answer.judgement.interval or ())]
+    baseline, compared = relative_values(answer)
+    return [*baseline, *compared, *(answer.judgement.interval or ())]
 
 
-def relative_values(answer: Comparison) -> tuple[list[float], list[float]]:
-    """Each start's value over the mean of the baseline: of the baseline, of the other arm."""
-    baseline, other = values_of(answer)
+def relative_values(answer: ArmComparison) -> tuple[list[float], list[float]]:
+    """Return each start's value over the baseline's mean: those of the baseline, those of the compared arm."""
+    baseline, compared = replicate_values(answer)
     mean = math.exp(sum(map(math.log, baseline)) / len(baseline))
-    return [value / mean for value in baseline], [value / mean for value in other]
+    return [value / mean for value in baseline], [value / mean for value in compared]
 
 
 def strip(
@@ -40,19 +50,22 @@ def strip(
     mean: float | None = None,
     interval: tuple[float, float] | None = None,
 ) -> str:
-    """One strip on a logarithmic scale from 1/e^span to e^span, 1 in the middle; what does not matter is shaded."""
+    """One strip on a log scale from 1/e^span to e^span, with 1 in the middle; irrelevant differences are shaded."""
     band = _box("pw-band", 1 / (1 + margin), 1 + margin, span) if margin else ""
     bar = _box("pw-interval", *interval, span) if interval else ""
-    dots = "".join(f'<span class="pw-dot" style="left:{_place(value, span):.2f}%"></span>' for value in values)
-    middle = f'<span class="pw-mean" style="left:{_place(mean, span):.2f}%"></span>' if mean else ""
+    dots = "".join(
+        f'<span class="pw-dot" style="left:{_position_percent(value, span):.2f}%"></span>' for value in values
+    )
+    middle = f'<span class="pw-mean" style="left:{_position_percent(mean, span):.2f}%"></span>' if mean else ""
     return f'<span class="pw-strip" aria-hidden="true">{band}{bar}{dots}{middle}</span>'
 
 
-def _box(kind: str, low: float, high: float, span: float) -> str:
-    left, right = _place(low, span), _place(high, span)
-    return f'<span class="{kind}" style="left:{left:.2f}%;width:{max(right - left, 0.4):.2f}%"></span>'
+def _box(css_class: str, low: float, high: float, span: float) -> str:
+    start_percent, end_percent = _position_percent(low, span), _position_percent(high, span)
+    width = max(end_percent - start_percent, 0.4)
+    return f'<span class="{css_class}" style="left:{start_percent:.2f}%;width:{width:.2f}%"></span>'
 
 
-def _place(ratio: float, span: float) -> float:
-    """Per cent of the strip's width; what lies beyond its ends stands at them."""
+def _position_percent(ratio: float, span: float) -> float:
+    """Return the position in percent of the strip's width, clipped to its ends."""
     return min(100.0, max(0.0, 50.0 + 50.0 * math.log(ratio) / span)) if ratio > 0 else 0.0

@@ -1,12 +1,13 @@
-"""The guard's rows in words: what the row is called, and what was found."""
+"""Texts of the guard's rows: titles, statuses and findings."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from analysis.guard import Row, RowCode, Standing
-from web.words import Names, why
+from analysis.guard import GuardRow, RowCode, RowStatus
+from domain import is_unknown_machine
+from web.words import Names, reason_text
 
 Values = Mapping[str, Any]
 
@@ -17,6 +18,7 @@ TITLES: Mapping[RowCode, str] = {
     RowCode.KV_DTYPE: "KV cache dtype",
     RowCode.SETTINGS: "Other settings",
     RowCode.SAMPLING: "Sampling on the server",
+    RowCode.FORCED_ACCEPTANCE: "Forced acceptance",
     RowCode.HARDWARE: "Machine and GPUs",
     RowCode.GPU_LIMITS: "GPU limits",
     RowCode.WORKLOAD: "Workload",
@@ -25,8 +27,10 @@ TITLES: Mapping[RowCode, str] = {
     RowCode.CONTEXT: "Context depth",
     RowCode.PREFIX_CACHE: "Prefix cache",
     RowCode.WARMUP: "Warm-up",
-    RowCode.UNFINISHED: "Whole load",
+    RowCode.UNFINISHED: "Complete load",
     RowCode.FAILED: "Failed requests",
+    RowCode.RESTARTS: "Server restarts",
+    RowCode.STALLS: "Stalled requests",
     RowCode.LENGTHS: "Output lengths",
     RowCode.LOOPS: "Looping answers",
     RowCode.THROTTLING: "GPU clocks",
@@ -36,236 +40,281 @@ TITLES: Mapping[RowCode, str] = {
     RowCode.NEIGHBOURS: "Other runs meanwhile",
     RowCode.DEFINITION: "Definition of speed",
 }
-STANDINGS: Mapping[Standing, str] = {
-    Standing.SAME: "same",
-    Standing.COMPARED: "compared",
-    Standing.TOLD: "note",
-    Standing.MATTERS: "not comparable",
-    Standing.UNKNOWN: "not known",
+STANDING_LABELS: Mapping[RowStatus, str] = {
+    RowStatus.SAME: "same",
+    RowStatus.COMPARED: "compared",
+    RowStatus.TOLD: "note",
+    RowStatus.MATTERS: "not comparable",
+    RowStatus.UNKNOWN: "not known",
 }
 
 
-def row_words(row: Row, names: Names) -> str:
-    """What a row found, without its title and without a stop: 'Qwen3-32B and Llama-3.2-1B'."""
-    return "; ".join(row_parts(row, names))
+def row_text(row: GuardRow, names: Names) -> str:
+    """Return a row's finding without title or full stop: 'Qwen3-32B and Llama-3.2-1B'."""
+    return "; ".join(row_texts(row, names))
 
 
-def row_parts(row: Row, names: Names) -> list[str]:
-    """The words of a row: of settings each for itself, of anything else in one piece."""
+def row_texts(row: GuardRow, names: Names) -> list[str]:
+    """Return a row's finding in parts: one per differing setting, else a single text."""
     if row.values.get("not_needed"):
-        return ["not needed for this"]
+        return ["not needed for this comparison"]
     if row.values.get("no_gpu"):
         return ["these machines have no GPU"]
-    if WORDS[row.code] is _fields and row.values.get("fields"):
-        return [f"{name}: {_change(pair)}" for name, pair in row.values["fields"].items()]
-    return [WORDS[row.code](row.values, names)]
+    if ROW_TEXTS[row.code] is _settings and row.values.get("fields"):
+        return [f"{name}: {_setting_change(pair)}" for name, pair in row.values["fields"].items()]
+    return [ROW_TEXTS[row.code](row.values, names)]
 
 
-def _change(pair: Sequence[Any]) -> str:
-    """One setting, first the baseline's and then the other arm's: 'not stated → 6'."""
+def _setting_change(pair: Sequence[Any]) -> str:
+    """One setting, the baseline's value and then the other arm's: 'not stated → 6'."""
     return " \u2192 ".join(str(value or "not stated") for value in pair)
 
 
-def pair_words(pair: Sequence[Any], form: Callable[[Any], str] = str) -> str:
-    """What both arms have: 'A and B', 'A' where it is the same, 'not known' for None."""
-    first, second = ("not known" if one is None else form(one) for one in pair)
+def pair_text(pair: Sequence[Any], format_value: Callable[[Any], str] = str) -> str:
+    """Return both arms' values: 'A and B', or 'A' if equal; None is 'not known'."""
+    first, second = ("not known" if value is None else format_value(value) for value in pair)
     return first if first == second else f"{first} and {second}"
 
 
 def percent(share: float) -> str:
-    """A share of 0 to 1 in whole percent: '12 %'."""
+    """Format a fraction of 0 to 1 in whole percent: '12 %'."""
     return f"{100 * share:.0f} %"
 
 
-def _fields(values: Values, names: Names) -> str:
-    return "alike" if "fields" in values else "the configuration of an arm is not known"
+def _settings(values: Values, names: Names) -> str:
+    return "same" if "fields" in values else "the configuration of one arm is not known"
 
 
-def _model(values: Values, names: Names) -> str:
-    return pair_words(values["models"]) + (": their files differ" if values.get("files_differ") else "")
+def _model_text(values: Values, names: Names) -> str:
+    return pair_text(values["models"]) + (": their files differ" if values.get("files_differ") else "")
 
 
-def _engine(values: Values, names: Names) -> str:
-    return f"{pair_words(values['engines'])}, version {pair_words(values['versions'])}"
+def _engine_text(values: Values, names: Names) -> str:
+    return f"{pair_text(values['engines'])}, version {pair_text(values['versions'])}"
 
 
-def _hardware(values: Values, names: Names) -> str:
-    machines = [", ".join(one) for one in values["machines"]]
+def _forced_acceptance_text(values: Values, names: Names) -> str:
+    if values["switches"] == (None, None):
+        return "no server was forced to accept drafts"
+    switches = [switch or "not forced" for switch in values["switches"]]
+    return f"{pair_text(switches)}: such text is not the model's, and its speed is not real"
+
+
+def _hardware_text(values: Values, names: Names) -> str:
+    machines = [None if any(map(is_unknown_machine, side)) else ", ".join(side) for side in values["machines"]]
     gpus = [None if gpu is None else ", ".join(gpu) or "no GPU" for gpu in values["gpus"]]
-    same = "one machine" if machines[0] == machines[1] else f"machines {pair_words(machines)}"
-    return f"{same}, {pair_words(gpus)}" if any(gpu is not None for gpu in gpus) else same
+    is_one_machine = machines[0] == machines[1] and machines[0] is not None
+    machine_text = "one machine" if is_one_machine else f"machines {pair_text(machines)}"
+    return f"{machine_text}, {pair_text(gpus)}" if any(gpu is not None for gpu in gpus) else machine_text
 
 
-LIMIT_WORDS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
+GPU_LIMITS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "power_limit_w": ("power limit", "{:.0f} W".format),
     "application_clock_mhz": ("application clock", "{:.0f} MHz".format),
-    "mig": ("MIG", lambda one: "on" if one else "off"),
-    "ecc": ("ECC", lambda one: "on" if one else "off"),
-    "persistence": ("persistence mode", lambda one: "on" if one else "off"),
+    "mig": ("MIG", lambda is_on: "on" if is_on else "off"),
+    "ecc": ("ECC", lambda is_on: "on" if is_on else "off"),
+    "persistence": ("persistence mode", lambda is_on: "on" if is_on else "off"),
     "driver": ("driver", str),
 }
 
 
-def _gpu_limits(values: Values, names: Names) -> str:
-    words = [
-        f"{title} {pair_words([_limit(one, form) for one in values['fields'][name]])}"
-        for name, (title, form) in LIMIT_WORDS.items()
+def _gpu_limits_text(values: Values, names: Names) -> str:
+    parts = [
+        f"{title} {pair_text([_limit_values(gpu_values, format_value) for gpu_values in values['fields'][name]])}"
+        for name, (title, format_value) in GPU_LIMITS.items()
         if name in values["fields"] and name not in values.get("unknown", ())
     ]
     if unknown := values.get("unknown"):
-        words.append(f"not looked at: {', '.join(LIMIT_WORDS[name][0] for name in unknown)}")
-    return "; ".join(words) + (": the slices are not known" if values.get("sliced") else "")
+        parts.append(f"not checked: {', '.join(GPU_LIMITS[name][0] for name in unknown)}")
+    return "; ".join(parts) + (": the MIG slices are not known" if values.get("sliced") else "")
 
 
-def _limit(runs: Sequence[Any], form: Callable[[Any], str]) -> str:
-    """Each value that the GPUs of an arm's runs have, once."""
-    each = dict.fromkeys(value for run in runs for value in run or (None,))
-    return " or ".join("not known" if value is None else form(value) for value in each)
+def _limit_values(runs: Sequence[Any], format_value: Callable[[Any], str]) -> str:
+    """The distinct values of the GPUs of an arm's runs."""
+    values = dict.fromkeys(value for run in runs for value in run or (None,))
+    return " or ".join("not known" if value is None else format_value(value) for value in values)
 
 
-def _workload(values: Values, names: Names) -> str:
+def _workload_text(values: Values, names: Names) -> str:
     if values.get("missing"):
-        return "an arm had no load of ours: what was asked of it is not known"
-    words = [", ".join(filter(None, one)) or "none" for one in values["workloads"]]
+        return "one arm had no Pitwall load, so its requests are unknown"
+    arm_workloads = [", ".join(filter(None, workload_names)) or "none" for workload_names in values["workloads"]]
     if values.get("params"):
-        return f"{pair_words(words)}: set differently in {', '.join(values['params'])}"
-    return pair_words(words) + (", as their owner declared" if values.get("declared") else "")
+        return f"{pair_text(arm_workloads)}: different settings of {', '.join(values['params'])}"
+    return pair_text(arm_workloads) + (", as declared by their owner" if values.get("declared") else "")
 
 
-def _prompts(values: Values, names: Names) -> str:
+def _prompts_text(values: Values, names: Names) -> str:
     if not values["measured"]:
-        return "no request of ours"
-    return f"{values['matched']} of {values['measured']} requests are shared by all runs"
+        return "no request by Pitwall"
+    return f"all runs share {values['matched']} of {values['measured']} requests"
 
 
-def _concurrency(values: Values, names: Names) -> str:
+def _concurrency_text(values: Values, names: Names) -> str:
     if values["wanted"] is None:
-        return "not needed for this"
+        return "not needed for this comparison"
     if not any(values["targets"]):
-        return f"{values['wanted']} at once; what the loads had only their requests would show"
-    targets = [" and ".join(map(str, one)) or "none" for one in values["targets"]]
-    return f"{values['wanted']} at once; the loads aimed at {pair_words(targets)}"
+        return f"{values['wanted']} at once; the loads' own concurrency is not known"
+    targets = [" and ".join(map(str, arm_targets)) or "none" for arm_targets in values["targets"]]
+    return f"{values['wanted']} at once; the loads' targets are {pair_text(targets)}"
 
 
-def _context(values: Values, names: Names) -> str:
+def _context_text(values: Values, names: Names) -> str:
     if not any(values["prompt_tokens"]):
-        return "the length of the prompts in tokens is not known"
-    return f"{pair_words(values['prompt_tokens'], '{:.0f}'.format)} prompt tokens (median)"
+        return "prompt lengths in tokens are not known"
+    return f"{pair_text(values['prompt_tokens'], '{:.0f}'.format)} prompt tokens (median)"
 
 
-def _prefix(values: Values, names: Names) -> str:
-    return f"share of the prompt tokens that came from the cache: {pair_words(values['cached_share'], percent)}"
+def _prefix_cache_text(values: Values, names: Names) -> str:
+    return f"share of prompt tokens from the cache: {pair_text(values['cached_share'], percent)}"
 
 
-def _warmup(values: Values, names: Names) -> str:
-    warm = [" and ".join("warm" if one else "cold" for one in each) or "not known" for each in values["warm"]]
-    return {"warm": "each load began with requests that do not count", "cold": "no load was warmed up"}.get(
-        pair_words(warm), pair_words(warm)
+def _restarts_text(values: Values, names: Names) -> str:
+    if not values["runs"]:
+        return "one server process during each load, as far as its counters show"
+    return f"the server process was replaced during the load of {', '.join(names[run_id] for run_id in values['runs'])}"
+
+
+def _stalls_text(values: Values, names: Names) -> str:
+    if not any(values["stalled_s"]):
+        return "no request waited far longer for its first token than the others"
+    return f"the longest wait for a first token beside short ones: {pair_text(values['stalled_s'], '{:.0f}'.format)} s"
+
+
+def _warmup_text(values: Values, names: Names) -> str:
+    if values.get("slowness"):
+        times = pair_text(values["slowness"], "{:.2f}×".format)
+        return f"the first measured requests took {times} as long per token as the same ones later"
+    states = [
+        " and ".join("warm" if is_warm else "cold" for is_warm in arm_loads) or "not known"
+        for arm_loads in values["warm"]
+    ]
+    return {"warm": "each load began with warm-up requests", "cold": "no load was warmed up"}.get(
+        pair_text(states), pair_text(states)
     )
 
 
-def _unfinished(values: Values, names: Names) -> str:
+def _unfinished_text(values: Values, names: Names) -> str:
     if not values.get("unsent"):
-        return "all of it was sent and ended"
-    words = [
-        f"{names[run_id]} {'goes on' if run_id in values['live'] else 'was broken off'}"
+        return "all requests were sent and finished"
+    parts = [
+        f"{names[run_id]} {'is still running' if run_id in values['live'] else 'was interrupted'}"
         + (f": {unsent} requests are missing" if unsent else "")
         for run_id, unsent in values["unsent"].items()
     ]
-    return "; ".join(words)
+    return "; ".join(parts)
 
 
-def _failed(values: Values, names: Names) -> str:
+def _failed_text(values: Values, names: Names) -> str:
     if not any(failures for failures, _ in values["failed"]):
         return "none"
-    return pair_words(values["failed"], lambda one: f"{one[0]} of {one[1]}")
+    return pair_text(values["failed"], lambda counts: f"{counts[0]} of {counts[1]}")
 
 
-def _lengths(values: Values, names: Names) -> str:
+def _lengths_text(values: Values, names: Names) -> str:
     if not values:
-        return "no answer is shared"
-    tokens = pair_words(values["tokens"], "{:.0f}".format)
-    return f"{tokens} tokens (median of {values['prompt_class']}): {values['ratio']:.2f}×"
+        return "no answers to the same request"
+    tokens = pair_text(values["tokens"], "{:.0f}".format)
+    text = f"{tokens} tokens (median of {values['prompt_class']}): {values['ratio']:.2f}×"
+    explained = values.get("explains")
+    return (
+        f"{text}, which alone would make {explained:.2f}×, since prefill weighs less in longer answers"
+        if explained
+        else text
+    )
 
 
-def _loops(values: Values, names: Names) -> str:
+def _loops_text(values: Values, names: Names) -> str:
     if not values:
         return "the answers were not judged"
-    past = ", in text that was asked to go on past the answer's end" if values["past_the_end"] else ""
-    return f"{pair_words(values['looped'], percent)} of the text repeats itself{past}"
+    context_note = ", in text generated past the answer's end on request" if values["past_the_end"] else ""
+    return f"{pair_text(values['looped'], percent)} of the text is looping{context_note}"
 
 
 MEASURES: Mapping[str, tuple[str, Callable[[Any], str]]] = {
-    "starvation_ratio": ("of the time that its threads wanted a CPU they waited for one", percent),
-    "throttled_ratio": ("of the time held back by its CPU limit", percent),
+    "starvation_ratio": ("of the CPU time that its threads needed, spent waiting for a CPU", percent),
+    "wait_share": ("of the time, in which a thread waited", percent),
+    "throttled_ratio": ("of the time throttled by its CPU limit", percent),
     "steal_ratio": ("of the CPU time taken by other machines on the host", percent),
-    "hardware_throttled": ("slowed down by heat or power", lambda one: "yes" if one else "no"),
+    "hardware_throttled": ("slowed by heat or power", lambda is_slowed: "yes" if is_slowed else "no"),
     "throttle_bits": ("NVML reasons", hex),
-    "power_capped": ("held at the power limit", lambda one: "yes" if one else "no"),
+    "power_capped": ("at the power limit", lambda is_capped: "yes" if is_capped else "no"),
     "sm_clock_mhz_median": ("MHz (median)", "{:.0f}".format),
-    "memory_clock_mhz_median": ("MHz of its memory (median)", "{:.0f}".format),
-    "other_gpu_utilization": ("of the time others used its GPUs", percent),
-    "other_gpu_memory_bytes": ("GiB held by others", lambda one: f"{one / 2**30:.1f}"),
+    "memory_clock_mhz_median": ("MHz memory clock (median)", "{:.0f}".format),
+    "other_gpu_utilization": ("of the time in which other processes used its GPUs", percent),
+    "other_gpu_memory_bytes": ("GiB used by other processes", lambda size_bytes: f"{size_bytes / 2**30:.1f}"),
 }
 
 
-def _measured(values: Values, names: Names) -> str:
-    words = []
+def _measured_text(values: Values, names: Names) -> str:
+    parts = []
     for name, arms in values["found"].items():
-        unit, form = MEASURES[name]
-        worst = [max((one for one in arm if one is not None), default=None) for arm in arms]
-        if any(one is not None for one in worst):
-            words.append(f"{pair_words(worst, form)} {unit}")
+        unit, format_value = MEASURES[name]
+        worst = [max((reading for reading in arm if reading is not None), default=None) for arm in arms]
+        if any(reading is not None for reading in worst):
+            parts.append(f"{pair_text(worst, format_value)} {unit}")
     if values.get("may_explain"):
-        words.append("the slower arm waited longer, which may be half of the difference or more")
-    return "; ".join(words) or "; ".join(why(reason) or "" for reason in values["reasons"]) or "it was not measured"
+        parts.append("the slower arm waited longer, which may explain half of the difference or more")
+    return (
+        "; ".join(parts)
+        or "; ".join(reason_text(reason) or "" for reason in values["reasons"])
+        or "it was not measured"
+    )
 
 
-def _client(values: Values, names: Names) -> str:
+def _client_text(values: Values, names: Names) -> str:
     if all(share is None for share in values["late"]):
-        return "whether it was kept from the CPU was not recorded then"
-    return f"its wait for a CPU may have moved an answer's time by {pair_words(values['late'], percent)}"
+        return "the client's CPU waits were not recorded at the time"
+    return f"CPU waits may have changed the client's measured times by {pair_text(values['late'], percent)}"
 
 
-def _neighbours(values: Values, names: Names) -> str:
+def _neighbours_text(values: Values, names: Names) -> str:
     neighbours = values.get("sharing") or values.get("beside") or {}
     if not neighbours:
-        return "none worked on this machine"
-    where = "on the same GPUs or CPUs" if values.get("sharing") else "on other GPUs of the machine"
-    first, *more = neighbours
-    those = f"{names[first]} and {len(more)} more" if more else names[first]
-    return f"others worked {where} beside {those}"
+        return "no other run was active on this machine"
+    location = "on the same GPUs or CPUs" if values.get("sharing") else "on other GPUs of the machine"
+    first, *further_ids = neighbours
+    neighbour_names = f"{names[first]} and {len(further_ids)} more" if further_ids else names[first]
+    return f"other runs were active {location} during {neighbour_names}"
 
 
-def _definition(values: Values, names: Names) -> str:
+def _definition_text(values: Values, names: Names) -> str:
     if values.get("client"):
-        return "measured by our own client"
-    return pair_words([", ".join(str(d[0]) if d else "not known" for d in one) for one in values["definitions"]])
+        return "measured by Pitwall's client"
+    return pair_text(
+        [
+            ", ".join(str(d[0]) if d else "not known" for d in arm_definitions)
+            for arm_definitions in values["definitions"]
+        ]
+    )
 
 
-WORDS: Mapping[RowCode, Callable[[Values, Names], str]] = {
-    RowCode.MODEL: _model,
-    RowCode.ENGINE: _engine,
-    RowCode.QUANTIZATION: _fields,
-    RowCode.KV_DTYPE: _fields,
-    RowCode.SETTINGS: _fields,
-    RowCode.SAMPLING: _fields,
-    RowCode.HARDWARE: _hardware,
-    RowCode.GPU_LIMITS: _gpu_limits,
-    RowCode.WORKLOAD: _workload,
-    RowCode.PROMPTS: _prompts,
-    RowCode.CONCURRENCY: _concurrency,
-    RowCode.CONTEXT: _context,
-    RowCode.PREFIX_CACHE: _prefix,
-    RowCode.WARMUP: _warmup,
-    RowCode.UNFINISHED: _unfinished,
-    RowCode.FAILED: _failed,
-    RowCode.LENGTHS: _lengths,
-    RowCode.LOOPS: _loops,
-    RowCode.THROTTLING: _measured,
-    RowCode.STARVATION: _measured,
-    RowCode.CLIENT: _client,
-    RowCode.GPU_SHARED: _measured,
-    RowCode.NEIGHBOURS: _neighbours,
-    RowCode.DEFINITION: _definition,
+ROW_TEXTS: Mapping[RowCode, Callable[[Values, Names], str]] = {
+    RowCode.MODEL: _model_text,
+    RowCode.ENGINE: _engine_text,
+    RowCode.QUANTIZATION: _settings,
+    RowCode.KV_DTYPE: _settings,
+    RowCode.SETTINGS: _settings,
+    RowCode.SAMPLING: _settings,
+    RowCode.FORCED_ACCEPTANCE: _forced_acceptance_text,
+    RowCode.HARDWARE: _hardware_text,
+    RowCode.GPU_LIMITS: _gpu_limits_text,
+    RowCode.WORKLOAD: _workload_text,
+    RowCode.PROMPTS: _prompts_text,
+    RowCode.CONCURRENCY: _concurrency_text,
+    RowCode.CONTEXT: _context_text,
+    RowCode.PREFIX_CACHE: _prefix_cache_text,
+    RowCode.WARMUP: _warmup_text,
+    RowCode.UNFINISHED: _unfinished_text,
+    RowCode.FAILED: _failed_text,
+    RowCode.RESTARTS: _restarts_text,
+    RowCode.STALLS: _stalls_text,
+    RowCode.LENGTHS: _lengths_text,
+    RowCode.LOOPS: _loops_text,
+    RowCode.THROTTLING: _measured_text,
+    RowCode.STARVATION: _measured_text,
+    RowCode.CLIENT: _client_text,
+    RowCode.GPU_SHARED: _measured_text,
+    RowCode.NEIGHBOURS: _neighbours_text,
+    RowCode.DEFINITION: _definition_text,
 }

@@ -1,96 +1,103 @@
-"""One table of all numbers, a column an arm, that folds by section; better and worse are marked."""
+"""The table of all numbers: one column per arm, in collapsible sections, with better and worse values marked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from statistics import median
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from analysis.comparison.arms import Arm
 from analysis.evidence.objectives import Objective
-from reports.runs.run_metrics import Named, Section, Values
+from analysis.metrics.definition import Section
+from analysis.metrics.registry import MetricId
+from reports.arms.arm_metrics import ArmMetrics, metric_names
+from reports.runs.run_metrics import NO_VALUE, MetricValue, objective_of
 from web import markup
 from web.compare.answer.answer_cards import Colors
-from web.compare.answer.sentence import is_small
-from web.theme import DASH, three_digits
+from web.metric_words import meaning_of, metric_text, metric_unit
+from web.theme import DASH
+from web.words import reason_text
 
-POSITION = "Accepted up to position "
 OPEN = (Section.SPEED, Section.LATENCY)
 
 
-RankedBy = Callable[[Objective | None], Collection[str]]  # the ids of the arms that may be held against the first
+Interval = tuple[float, float]
+# The ids of the arms that may be ranked against the first, each with the interval of its ratio, if it has one.
+RankedArms = Callable[[Objective | None], Mapping[str, Interval | None]]
 
 
-class Shown(NamedTuple):
-    """The columns of the table, and which of them are held against the first, by what a number is about."""
+class TableColumns(NamedTuple):
+    """The arms of the table, and which of them are ranked against the first, by objective."""
 
     arms: Sequence[Arm]
-    ranked: RankedBy
+    ranked_arms: RankedArms
     colors: Colors
-    margin: float  # a ratio nearer to 1 is marked as neither better nor worse
+    margin: float  # a ratio whose interval reaches nearer to 1 is marked as neither better nor worse
 
 
-def metric_sections(shown: Shown, metrics: Mapping[str, Values]) -> str:
-    """`metrics`: run id -> its numbers."""
-    names = list(dict.fromkeys(named for values in metrics.values() for named in values))
-    sections = [(section, [named for named in names if named.section is section]) for section in Section]
-    return "".join(_section(section, mine, shown, metrics) for section, mine in sections if mine)
+def metric_sections(columns: TableColumns, metrics: ArmMetrics) -> str:
+    """Return the sections as markup. metrics: arm id -> its numbers."""
+    names = metric_names(metrics)
+    sections = [(section, [metric for metric in names if metric.definition.section is section]) for section in Section]
+    return "".join(
+        _section(section, section_metrics, columns, metrics) for section, section_metrics in sections if section_metrics
+    )
 
 
-def _section(section: Section, names: Sequence[Named], shown: Shown, metrics: Mapping[str, Values]) -> str:
-    """Rows that nobody knows are named in one line."""
-    by_name = {named: [value_of_arm(arm, metrics, named) for arm in shown.arms] for named in names}
-    known = {named: values for named, values in by_name.items() if any(value is not None for value in values)}
-    unknown = ", ".join(named.title.replace(", ", " ") for named in names if named not in known)
-    head = ["", *(markup.named(arm.name, shown.colors[arm.id]) for arm in shown.arms)]
-    rows = [_row(named, values, shown) for named, values in known.items()]
+def _section(section: Section, section_metrics: Sequence[MetricId], columns: TableColumns, metrics: ArmMetrics) -> str:
+    """Rows without any value are listed in one line below the table."""
+    by_name = {metric: [metrics[arm.id].get(metric, NO_VALUE) for arm in columns.arms] for metric in section_metrics}
+    known_values = {
+        metric: values for metric, values in by_name.items() if any(value.value is not None for value in values)
+    }
+    unknown = ", ".join(metric.title.replace(", ", " ") for metric in section_metrics if metric not in known_values)
+    head = ["", *(markup.colored_name(arm.name, columns.colors[arm.id]) for arm in columns.arms)]
+    rows = [_row(metric, values, columns) for metric, values in known_values.items()]
     body = markup.table(head, rows, is_numeric=True) if rows else ""
-    apart = "".join(map(_said_of, known))
-    rest = f'<p class="pw-unknown">Not known: {markup.text(unknown)}.</p>' if unknown else ""
+    unranked_notes = "".join(map(_unranked_note, known_values))
+    unknown_note = f'<p class="pw-unknown">Not known: {markup.text(unknown)}.</p>' if unknown else ""
     is_open = " open" if section in OPEN and rows else ""
-    return f'<details class="pw-section"{is_open}><summary>{section.value}</summary>{body}{apart}{rest}</details>'
+    content = f"{body}{unranked_notes}{unknown_note}"
+    return f'<details class="pw-section"{is_open}><summary>{section.value}</summary>{content}</details>'
 
 
-def value_of_arm(arm: Arm, metrics: Mapping[str, Values], named: Named) -> float | None:
-    """The median of its runs that have it."""
-    values = [value for run in arm.runs if (value := metrics[run.run_id].get(named)) is not None]
-    return median(values) if values else None
+def _row(metric: MetricId, values: Sequence[MetricValue], columns: TableColumns) -> list[str]:
+    ranked = columns.ranked_arms(objective_of(metric)) if metric.definition.is_ranked else {}
+    bases = [values[0].value if arm.id in ranked else None for arm in columns.arms]
+    intervals = [ranked.get(arm.id) for arm in columns.arms]
+    cells = [
+        _cell(metric, value, base, _is_beyond(interval, columns.margin))
+        for value, base, interval in zip(values, bases, intervals, strict=True)
+    ]
+    return [markup.hint(metric.title, meaning_of(metric)), *cells]
 
 
-def _row(named: Named, values: Sequence[float | None], shown: Shown) -> list[str]:
-    ranked = shown.ranked(named.objective) if named.is_ranked else ()
-    bases = [values[0] if arm.id in ranked else None for arm in shown.arms]
-    cells = [_cell(named, value, base, shown.margin) for value, base in zip(values, bases, strict=True)]
-    return [markup.hint(named.title, named.meaning), *cells]
-
-
-def _said_of(named: Named) -> str:
-    """The meaning of a number that stands apart, to be read without a hover; nothing of others."""
-    if named.is_ranked or named.is_count:
+def _unranked_note(metric: MetricId) -> str:
+    """The meaning of a number that is never ranked, shown without hovering; '' for others."""
+    if metric.definition.is_ranked or metric.definition.is_count:
         return ""
-    return f'<p class="pw-unknown">{markup.text(named.title)}: {markup.text(named.meaning)}.</p>'
+    return f'<p class="pw-unknown">{markup.text(metric.title)}: {markup.text(meaning_of(metric))}.</p>'
 
 
-def _cell(named: Named, value: float | None, base: float | None, margin: float) -> str:
-    if value is None:
-        return markup.number(DASH, why="not known")
-    shown = markup.number(digits_of(named, value), named.unit)
-    if not named.is_ranked:
-        return shown if named.is_count else markup.set_apart(shown)
-    if named.title.startswith(POSITION):
-        return f'{shown} <span class="pw-share" style="--pw-share:{min(value, 100.0):.0f}%"></span>'
-    return shown + (_delta(named, value / base, margin) if base and value else "")
+def _is_beyond(interval: Interval | None, margin: float) -> bool:
+    """Whether the interval of a ratio lies wholly beyond the margin around 1, on one side of it."""
+    return interval is not None and (interval[0] > 1 + margin or interval[1] < 1 / (1 + margin))
 
 
-def digits_of(named: Named, value: float | None) -> str:
-    """The number of an arm as it is written: three significant digits, of a count all."""
-    return f"{value:,.0f}" if named.is_count and value is not None else three_digits(value)
+def _cell(metric: MetricId, value: MetricValue, base: float | None, is_certain: bool) -> str:
+    if value.value is None:
+        return markup.number(DASH, why=reason_text(value.reason) or "not known")
+    number = markup.number(metric_text(metric, value.value), metric_unit(metric))
+    if not metric.definition.is_ranked:
+        return number if metric.definition.is_count else markup.unmeasured(number)
+    if metric.key == "position_acceptance":
+        return f'{number} <span class="pw-share" style="--pw-share:{min(100.0 * value.value, 100.0):.0f}%"></span>'
+    return number + (_delta(metric, value.value / base, is_certain) if base and value.value else "")
 
 
-def _delta(named: Named, ratio: float, margin: float) -> str:
-    """The ratio, bold, with an arrow and whether that is good."""
-    if is_small(ratio, margin) or named.higher_is_better is None:
+def _delta(metric: MetricId, ratio: float, is_certain: bool) -> str:
+    """The ratio; one whose interval lies beyond the margin in bold with an arrow and 'better' or 'worse'."""
+    if not is_certain or metric.definition.higher_is_better is None:
         return f' <span class="pw-delta">{ratio:.2f}×</span>'
-    is_good = (ratio > 1) == named.higher_is_better
-    arrow, words = ("▲" if ratio > 1 else "▼"), ("better" if is_good else "worse")
-    return f' <span class="pw-delta pw-{words}" title="{words}">{arrow} {ratio:.2f}×</span>'
+    is_good = (ratio > 1) == metric.definition.higher_is_better
+    arrow, verdict = ("▲" if ratio > 1 else "▼"), ("better" if is_good else "worse")
+    return f' <span class="pw-delta pw-{verdict}" title="{verdict}">{arrow} {ratio:.2f}×</span>'

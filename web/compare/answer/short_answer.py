@@ -1,51 +1,56 @@
-"""The answer of a comparison in a few words, for a link that leads to it: 'n-gram 1.73× none'."""
+"""The answer of a comparison in a few words, for a link to it: 'n-gram 1.73× none'."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from analysis.comparison.compare import Comparison
-from analysis.verdict import Answer, Judgement, margin_words
+from analysis.compare_arms import ArmComparison
+from analysis.verdict import Judgement, VerdictAnswer, format_margin
 
-LOOK = "compare them"  # where a few words would not say it
-
-
-def short_answer(answers: Sequence[Comparison]) -> str:
-    """Of several arms the one that is better by most; the rest of them, and every doubt, stand on Compare."""
-    if better := [one for one in answers if _is_claimed(one, Answer.BETTER)]:
-        return _of_one(max(better, key=_distance))
-    if len(answers) > 1 and all(_is_claimed(one, Answer.WORSE) for one in answers):
-        return f"none is better than {answers[0].pair.baseline.name}"
-    return _of_one(answers[0]) if len(answers) == 1 else LOOK
+FALLBACK = "compare them"  # if a few words are not enough
 
 
-def _is_claimed(one: Comparison, answer: Answer) -> bool:
-    return not one.refused and one.judgement is not None and one.judgement.answer is answer
+def short_answer(answers: Sequence[ArmComparison]) -> str:
+    """Return the best of several arms in a few words; Compare shows the others and every doubt."""
+    if better := [answer for answer in answers if _is_claimed(answer, VerdictAnswer.BETTER)]:
+        return _pair_text(max(better, key=_distance))
+    if len(answers) > 1 and all(_is_claimed(answer, VerdictAnswer.WORSE) for answer in answers):
+        return f"no arm is better than {answers[0].pair.baseline.name}"
+    return _pair_text(answers[0]) if len(answers) == 1 else FALLBACK
 
 
-def _distance(one: Comparison) -> float:
-    """How far the ratio is from 1, either way: a time is better below it."""
-    return abs(math.log(one.judgement.ratio)) if one.judgement else 0.0
+def _is_claimed(comparison: ArmComparison, answer: VerdictAnswer) -> bool:
+    return not comparison.refused and comparison.judgement is not None and comparison.judgement.answer is answer
 
 
-def _of_one(one: Comparison) -> str:
-    a, b = one.pair.baseline.name, one.pair.other.name
-    if one.refused:
+def _distance(answer: ArmComparison) -> float:
+    """How far the ratio is from 1 in either direction, since lower is better for times."""
+    return abs(math.log(answer.judgement.ratio)) if answer.judgement else 0.0
+
+
+def _pair_text(answer: ArmComparison) -> str:
+    a, b = answer.pair.baseline.name, answer.pair.contender.name
+    if answer.refused:
         return f"{b} is not ranked against {a}"
-    return WORDS[one.judgement.answer](one, one.judgement, a, b) if one.judgement else LOOK
+    return TEXTS[answer.judgement.answer](answer, answer.judgement, a, b) if answer.judgement else FALLBACK
 
 
-def _ratio(one: Comparison, judged: Judgement, a: str, b: str) -> str:
-    terms = one.pair.objective.terms
-    return f"{b} {judged.ratio:.2f}× {a}" + ("" if terms.unit == "tok/s" else f" in {one.pair.objective.title}")
+def _ratio(answer: ArmComparison, judgement: Judgement, a: str, b: str) -> str:
+    return f"{b} {judgement.ratio:.2f}× {a}" + (
+        "" if answer.pair.objective.is_output_speed else f" in {answer.pair.objective.title}"
+    )
 
 
-WORDS: Mapping[Answer, Callable[[Comparison, Judgement, str, str], str]] = {
-    Answer.BETTER: _ratio,
-    Answer.WORSE: _ratio,
-    Answer.SAME: lambda one, _, a, b: f"{b} and {a} are the same within {margin_words(one.margin)}",
-    Answer.DIFFERENT: lambda one, judged, a, b: f"{b} and {a} differ, by how much is not clear",
-    Answer.UNKNOWN: lambda one, judged, a, b: f"not known yet whether {b} and {a} differ",
-    Answer.SEEN_ONCE: lambda one, judged, a, b: f"{_ratio(one, judged, a, b)}, too few starts to claim it",
+TEXTS: Mapping[VerdictAnswer, Callable[[ArmComparison, Judgement, str, str], str]] = {
+    VerdictAnswer.BETTER: _ratio,
+    VerdictAnswer.WORSE: _ratio,
+    VerdictAnswer.SAME: lambda answer, _, a, b: f"{b} and {a} are the same within {format_margin(answer.margin)}",
+    VerdictAnswer.DIFFERENT: lambda answer, judgement, a, b: (
+        f"{b} and {a} differ; the size of the difference is uncertain"
+    ),
+    VerdictAnswer.UNKNOWN: lambda answer, judgement, a, b: f"it is not yet known whether {b} and {a} differ",
+    VerdictAnswer.SEEN_ONCE: lambda answer, judgement, a, b: (
+        f"{_ratio(answer, judgement, a, b)}, too few starts to claim it"
+    ),
 }

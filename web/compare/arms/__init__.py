@@ -1,1 +1,1 @@
-"""The arms of a comparison: which runs make them, how they differ, more repeats of them, adopting one."""
+"""The arms of a comparison: their runs, differences and further repeats, and adopting one of them."""

@@ -1,4 +1,4 @@
-"""Adopting an operating point from a comparison, and the points that were adopted, on Compare and Runs."""
+"""Adopting an operating point from a comparison, and the list of adopted points on Compare and Runs."""
 
 from __future__ import annotations
 
@@ -8,98 +8,122 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from analysis.comparison.arms import Arm
+from analysis.verdict import VerdictAnswer
 from domain import AdoptedPoint, AuditEntry, Run, new_run_id
-from reports.arms.adopted import about, masked, point_words, standing
-from web import places
+from reports.arms.adopted_points import active_points, describe_point, mask_line, points_about
+from reports.arms.comparison import ComparisonReport
+from web import page_paths
 from web.access.roles import current_person
 from web.actions import is_operator, require_operator
 from web.context import services
-from web.kept import fold
 from web.markup import markdown_text
-from web.moments import DAYS, moment
+from web.times import DAYS, format_time
+from web.url_state import url_expander
 
 NOTHING = "nothing"
 LONGEST = 500
 
 
 def adopted_notes(runs: Sequence[Run]) -> None:
-    """A line for every standing point that is about these runs."""
+    """A line for each current adopted point that involves these runs."""
     if not is_operator():
         return
-    for point in about(standing(services().store.adopted()), runs):
-        st.caption(markdown_text(point_words(point)))
+    for point in points_about(active_points(services().store.adopted()), runs):
+        st.caption(markdown_text(describe_point(point)))
 
 
-def adopt_form(arms: Sequence[Arm], runs: Sequence[Run]) -> None:
-    """The operator's popover that adopts one of these arms; nothing while none can be started again."""
+def winner_id(report: ComparisonReport) -> str:
+    """Return the id of the arm that is better than the first by most; of the first arm if none is."""
+    better = [
+        answer for answer in report.answers if answer.judgement and answer.judgement.answer is VerdictAnswer.BETTER
+    ]
+    sign = 1 if report.objective.terms.higher_is_better else -1
+    best = max(better, key=lambda answer: sign * (answer.judgement.ratio if answer.judgement else 1.0), default=None)
+    return best.pair.contender.id if best else report.arms[0].id
+
+
+def adopt_form(report: ComparisonReport, runs: Sequence[Run]) -> None:
+    """The operator's popover that adopts an arm, by default the winner; nothing if none can be started again."""
     by_id = {run.id: run for run in runs}
-    choices = {arm.id: arm for arm in arms if arm.id in by_id and by_id[arm.id].config.argv}
+    choices = {arm.id: arm for arm in report.arms if arm.id in by_id and by_id[arm.id].config.argv}
     if not is_operator() or not choices:
         return
     with st.popover("Adopt", icon=":material/flag:", key="adopt"):
-        st.caption("Write down which configuration is used from now on, and why. Records are added, never changed.")
-        arm_id = st.selectbox("Arm", list(choices), format_func=lambda one: choices[one].name, key="adopt-arm")
-        earlier = {one.id: one for one in standing(services().store.adopted())}
+        st.caption("Record which configuration is used from now on, and why. Records are added, never changed.")
+        proposed = list(choices).index(winner_id(report)) if winner_id(report) in choices else 0
+        arm_id = st.selectbox(
+            "Arm", list(choices), proposed, format_func=lambda arm_key: choices[arm_key].name, key="adopt-arm"
+        )
+        earlier = {point.id: point for point in active_points(services().store.adopted())}
         with st.form("adopt-form", border=False):
             reason = st.text_area("Why", max_chars=LONGEST, placeholder="fastest at eight users, quality the same")
             purpose = st.text_input("For what", max_chars=LONGEST, placeholder="coding agents, 96K context")
-            who = st.text_input("Who", max_chars=LONGEST, placeholder="the operator")
-            place = st.selectbox("In place of", [NOTHING, *earlier], format_func=lambda one: _named(one, earlier))
+            adopter = st.text_input("Who", max_chars=LONGEST, placeholder="the operator")
+            replaced_id = st.selectbox(
+                "In place of", [NOTHING, *earlier], format_func=lambda point_id: _point_label(point_id, earlier)
+            )
             pressed = st.form_submit_button("Adopt it", type="primary")
         if pressed:
-            _adopt(choices[arm_id], by_id[arm_id], reason, purpose, who, None if place == NOTHING else place)
+            _adopt(
+                choices[arm_id],
+                by_id[arm_id],
+                reason,
+                purpose,
+                adopter,
+                None if replaced_id == NOTHING else replaced_id,
+            )
 
 
-def _named(point_id: str, earlier: Mapping[str, AdoptedPoint]) -> str:
+def _point_label(point_id: str, earlier: Mapping[str, AdoptedPoint]) -> str:
     if point_id == NOTHING:
         return NOTHING
-    one = earlier[point_id]
-    return f"{one.name}, {moment(one.adopted_at, DAYS)}" + (f", for {one.purpose}" if one.purpose else "")
+    point = earlier[point_id]
+    return f"{point.name}, {format_time(point.adopted_at, DAYS)}" + (f", for {point.purpose}" if point.purpose else "")
 
 
-def _adopt(arm: Arm, run: Run, reason: str, purpose: str, who: str, supersedes: str | None) -> None:
-    if not masked(reason):
-        st.warning("Say why: a decision without its reason is not kept.")
+def _adopt(arm: Arm, run: Run, reason: str, purpose: str, adopter: str, supersedes: str | None) -> None:
+    if not mask_line(reason):
+        st.warning("Give a reason: a decision without one is not stored.")
         return
-    adopt(arm, run, masked(reason), masked(purpose) or None, masked(who) or "the operator", supersedes)
+    adopt(arm, run, mask_line(reason), mask_line(purpose) or None, mask_line(adopter) or "the operator", supersedes)
     st.rerun()
 
 
 def adopt(
-    arm: Arm, run: Run, reason: str, purpose: str | None, who: str, supersedes: str | None = None
+    arm: Arm, run: Run, reason: str, purpose: str | None, adopter: str, supersedes: str | None = None
 ) -> AdoptedPoint:
-    """Keep the point and write it down in the audit; for the operator only. `run` is the arm's first."""
+    """Store the point and record it in the audit; operator only. run: the arm's first run."""
     require_operator()
-    now, evidence = datetime.now(UTC), tuple(one.run_id for one in arm.runs)
+    adopted_at, run_ids = datetime.now(UTC), tuple(run_facts.run_id for run_facts in arm.runs)
     role = current_person()
     point = AdoptedPoint(
-        id=new_run_id(now),
+        id=new_run_id(adopted_at),
         name=arm.name,
         purpose=purpose,
         reason=reason,
         config=run.config,
         workload=run.workload,
-        run_ids=evidence,
-        adopted_by=who,
+        run_ids=run_ids,
+        adopted_by=adopter,
         role=role,
-        adopted_at=now,
+        adopted_at=adopted_at,
         supersedes=supersedes,
     )
     detail = f"{point.name} as {point.id}" + (f" in place of {supersedes}" if supersedes else "")
-    services().store.adopt(point, [AuditEntry(now, role, "adopt", run_id, detail) for run_id in evidence])
+    services().store.adopt(point, [AuditEntry(adopted_at, role, "adopt", run_id, detail) for run_id in run_ids])
     return point
 
 
 def adopted_section() -> None:
-    """All points on the Runs page, those that stand first, each with the ways on; nothing while there is none."""
+    """All points on the Runs page, current ones first, with links to start from them and to their evidence."""
     points = services().store.adopted() if is_operator() else []
     if not points:
         return
-    with fold(f"Adopted operating points: {len(standing(points))}", "adopted", "runs"):
-        stand = {one.id for one in standing(points)}
-        for point in sorted(points, key=lambda one: one.id not in stand):
+    with url_expander(f"Adopted operating points: {len(active_points(points))}", "adopted", "runs"):
+        current_ids = {point.id for point in active_points(points)}
+        for point in sorted(points, key=lambda point: point.id not in current_ids):
             with st.container(horizontal=True, vertical_alignment="center", key=f"adopted-{point.id}"):
-                st.markdown(markdown_text(point_words(point, points)))
-                st.page_link(places.LAUNCH, label="Start from it", query_params={"adopted": point.id})
-                page = places.COMPARE if len(point.run_ids) > 1 else places.RUN
+                st.markdown(markdown_text(describe_point(point, points)))
+                st.page_link(page_paths.LAUNCH, label="Start from it", query_params={"adopted": point.id})
+                page = page_paths.COMPARE if len(point.run_ids) > 1 else page_paths.RUN
                 st.page_link(page, label="Its evidence", query_params={"run": list(point.run_ids)})

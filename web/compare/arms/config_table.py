@@ -1,4 +1,4 @@
-"""What differs in the configurations of arms, in effect: as their logs say it, and as asked where those say nothing."""
+"""The table of effective configuration differences between arms: from their logs, else from their commands."""
 
 from __future__ import annotations
 
@@ -7,32 +7,30 @@ from typing import Any
 
 from analysis.comparison.arms import Arm
 from analysis.comparison.config_diff import compare_settings
-from analysis.comparison.facts import Served
+from analysis.comparison.facts import ServerSetup
 from web import markup
 from web.compare.answer.answer_cards import Colors
 
-NAMED = ("engine", "engine_version", "image", "model")
+SERVED_FIELDS = ("engine", "engine_version", "image", "model")
 
 
 def config_table(arms: Sequence[Arm], colors: Colors) -> str:
-    """The settings that are not equal in all arms, one row each; below them the arms whose configuration is unknown."""
+    """Return the settings that differ between arms, one row each, and the arms whose configuration is unknown."""
     settings = [_settings(arm.runs[0].served) for arm in arms]
-    found = compare_settings(
+    diff = compare_settings(
         settings, [n for n, arm in enumerate(arms) if not arm.runs[0].served.is_configuration_known]
     )
-    if found.is_same:
+    if diff.is_same:
         are_logs = any(run.kind == "imported" for arm in arms for run in arm.runs)
-        words = "Nothing that their logs show." if are_logs else "Nothing: these arms have the same configuration."
-        return f'<p class="pw-muted">{words}</p>'
-    names = " and ".join(arms[place].name for place in found.unknown)
+        message = "Their logs show no difference." if are_logs else "None: these arms have the same configuration."
+        return f'<p class="pw-muted">{message}</p>'
+    names = " and ".join(arms[index].name for index in diff.unknown)
     note = f'<p class="pw-muted">Not known: the configuration of {markup.text(names)}.</p>' if names else ""
-    body = [
-        [markup.field(key), *(markup.setting(key, value) for value in values)] for key, values in found.rows.items()
-    ]
-    head = ["", *(markup.named(arm.name, colors[arm.id]) for arm in arms)]
+    body = [[markup.field(key), *(markup.setting(key, value) for value in values)] for key, values in diff.rows.items()]
+    head = ["", *(markup.colored_name(arm.name, colors[arm.id]) for arm in arms)]
     return (markup.table(head, body, wraps=True) if body else "") + note
 
 
-def _settings(served: Served) -> dict[str, Any]:
-    named = {name: getattr(served, name) for name in NAMED if getattr(served, name) is not None}
-    return {**named, **({"gpus": ", ".join(served.gpus)} if served.gpus else {}), **served.settings}
+def _settings(served: ServerSetup) -> dict[str, Any]:
+    identity = {name: getattr(served, name) for name in SERVED_FIELDS if getattr(served, name) is not None}
+    return {**identity, **({"gpus": ", ".join(served.gpus)} if served.gpus else {}), **served.settings}

@@ -1,4 +1,4 @@
-"""Further server starts where the answer is not known yet: queued in rounds, so that what drifts falls on all arms."""
+"""Offers further server starts while the answer is uncertain; queued in rounds, so that drift affects all arms."""
 
 from __future__ import annotations
 
@@ -7,57 +7,59 @@ from collections.abc import Sequence
 import streamlit as st
 
 from analysis.comparison.arms import Arm
-from analysis.verdict import Answer
-from launcher.checks.preflight import LaunchRefusedError
+from analysis.verdict import VerdictAnswer
+from launcher.checks.launch_request import LaunchRefusedError
 from reports.arms.comparison import ComparisonReport
-from web import audit, places
+from web import audit, page_paths
 from web.actions import is_operator, require_operator
 from web.context import services
 from web.markup import markdown_text
 
-AFTER_ONE_START = 2  # further ones: three each are the fewest that show a usual difference
+AFTER_ONE_START = 2  # more starts: three each are the fewest that show a typical difference
 MOST = 20
-OPEN = (Answer.SEEN_ONCE, Answer.UNKNOWN, Answer.DIFFERENT)
+OPEN = (VerdictAnswer.SEEN_ONCE, VerdictAnswer.UNKNOWN, VerdictAnswer.DIFFERENT)
 
 
-def wanted_repeats(report: ComparisonReport) -> dict[str, int]:
-    """Arm id -> further starts that would probably settle what is open about it; settled arms are not among them."""
-    found = {}
+def repeats_to_settle(report: ComparisonReport) -> dict[str, int]:
+    """Return arm id -> further starts that would probably settle its answer; settled arms are left out."""
+    starts_by_arm = {}
     for answer in report.answers:
-        judged = answer.judgement
-        if judged and not answer.refused and judged.answer in OPEN:
-            found[answer.pair.other.id] = AFTER_ONE_START if judged.answer is Answer.SEEN_ONCE else judged.more_repeats
-    return {arm_id: count for arm_id, count in found.items() if count}
+        judgement = answer.judgement
+        if judgement and not answer.refused and judgement.answer in OPEN:
+            starts_by_arm[answer.pair.contender.id] = (
+                AFTER_ONE_START if judgement.answer is VerdictAnswer.SEEN_ONCE else judgement.more_repeats
+            )
+    return {arm_id: count for arm_id, count in starts_by_arm.items() if count}
 
 
 def offer_more_repeats(report: ComparisonReport) -> None:
-    """A button for the operator, where every arm can be started again."""
-    wanted = wanted_repeats(report)
-    arms = [arm for arm in report.arms if arm.id in wanted or arm is report.arms[0]]
+    """A button for the operator, if every arm can be started again."""
+    starts_by_arm = repeats_to_settle(report)
+    arms = [arm for arm in report.arms if arm.id in starts_by_arm or arm is report.arms[0]]
     can_start = all(run.kind == "launched" and run.is_over for arm in arms for run in arm.runs)
-    if not (wanted and can_start and is_operator()):
+    if not (starts_by_arm and can_start and is_operator()):
         return
-    times = max(wanted.values())
-    left, right = st.columns([3, 1], vertical_alignment="center")
-    left.caption(words_of(arms, times))
-    if right.button(f"Queue {min(times, MOST)} more of each", icon=":material/replay:"):
-        _queue(arms, min(times, MOST))
+    count = max(starts_by_arm.values())
+    text_column, button_column = st.columns([3, 1], vertical_alignment="center")
+    text_column.caption(offer_text(arms, count))
+    if button_column.button(f"Queue {min(count, MOST)} more of each", icon=":material/replay:"):
+        _queue(arms, min(count, MOST))
 
 
-def words_of(arms: Sequence[Arm], times: int) -> str:
-    """What so many starts would show, and what they cost."""
-    more = "1 more start" if times == 1 else f"{times} more starts"
-    those = " and ".join(arm.name for arm in arms)
-    limit = f"; {MOST} of each can be queued at once" if times > MOST else ""
-    cost = f"{min(times, MOST) * len(arms)} server starts"
-    return markdown_text(f"{more} each of {those} would probably settle what is open{limit}: {cost}.")
+def offer_text(arms: Sequence[Arm], count: int) -> str:
+    """Say what so many more starts would show and cost."""
+    starts = "1 more start" if count == 1 else f"{count} more starts"
+    names = " and ".join(arm.name for arm in arms)
+    limit = f"; {MOST} of each can be queued at once" if count > MOST else ""
+    cost = f"{min(count, MOST) * len(arms)} server starts"
+    return markdown_text(f"{starts} each of {names} would probably settle the open answers{limit}: {cost}.")
 
 
-def _queue(arms: Sequence[Arm], times: int) -> None:
+def _queue(arms: Sequence[Arm], count: int) -> None:
     require_operator()
     queued: list[str] = []
     try:
-        for number in range(times):
+        for number in range(count):
             for arm in arms if number % 2 == 0 else arms[::-1]:
                 queued += [run.id for run in services().supervisor.repeat(arm.id, 1)]
     except LaunchRefusedError as refusal:
@@ -66,4 +68,4 @@ def _queue(arms: Sequence[Arm], times: int) -> None:
     finally:
         if queued:
             audit.record("launch", queued, "repeats that settle a comparison")
-    st.switch_page(places.RUNS)
+    st.switch_page(page_paths.RUNS)

@@ -1,1 +1,1 @@
-"""Where the numbers of a comparison come from: sources, statements, and what others published and claim."""
+"""Sources of a comparison's numbers: evidence, SQL statements, and published numbers and claims."""

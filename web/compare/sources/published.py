@@ -1,4 +1,4 @@
-"""What others published, shown as that: never ranked, each number with its line, a doubtful one with what is wrong."""
+"""Published numbers of others: never ranked, each with its line in the source and any doubts about it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Sequence
 import streamlit as st
 
 from commands.presets import SHIPPED, read_presets
-from reference.published import Number, Published, load_published
-from reference.tables import PublishedTable, Shown, published_tables
+from reference.published import Number, PublishedConfig, load_published
+from reference.tables import CellItem, PublishedTable, published_tables
 from reports.arms.claims import doubts
 from web import markup
 from web.actions import is_operator
-from web.kept import fold
 from web.theme import DASH
+from web.url_state import url_expander
 
 TITLE = "Published, not measured here"
 PARAMETER = "published"
@@ -33,52 +33,52 @@ HEADLINES = {"decode speed": SPEED, "acceptance": ACCEPTANCE, "KV capacity": ("k
 
 
 class Footnotes:
-    """Doubts by number, each said once below its table."""
+    """Numbered doubts, each listed once below its table."""
 
     def __init__(self) -> None:
         self._texts: dict[str, int] = {}
 
     def marks(self, number: Number | None) -> str:
-        """The marks of its doubts, for behind a number; a doubt that was met before keeps its number."""
+        """Return the marks of a number's doubts; a repeated doubt keeps its number."""
         texts = doubts().get(number.id, ()) if number else ()
         numbers = [self._texts.setdefault(text, len(self._texts) + 1) for text in texts]
         return "".join(f' <sup class="pw-doubt">doubt {number}</sup>' for number in numbers)
 
     def below(self) -> str:
-        """All doubts that were marked, numbered, as markup; '' where there are none."""
+        """Return the numbered list of all marked doubts as markup; '' if there are none."""
         items = "".join(f"<li>{markup.text(text)}</li>" for text in self._texts)
         return f'<ol class="pw-muted">{items}</ol>' if items else ""
 
 
 def published_section() -> None:
-    """Every published configuration with its headline numbers, folded away below the runs."""
+    """Every published configuration with its headline numbers, collapsed below the runs."""
     count, table = _published_table(is_operator())
-    with fold(f"{TITLE}: {count} configurations", "published", "runs"):
+    with url_expander(f"{TITLE}: {count} configurations", "published", "runs"):
         st.html(table)
 
 
 @functools.cache
 def _published_table(can_launch: bool) -> tuple[int, str]:
-    """How many there are, and their table; made once, for what is published is shipped."""
-    published = [one for one in load_published().values() if one.numbers]
+    """Return the number of published configurations and their table; cached, since they ship with Pitwall."""
+    entries = [entry for entry in load_published().values() if entry.numbers]
     notes = Footnotes()
     presets = {preset.published: stem for stem, preset in read_presets([SHIPPED]).presets.items()}
     head = ["configuration", *(["preset"] if can_launch else []), "hardware", *HEADLINES, "source"]
-    rows = [_row(one, notes, presets.get(one.id), can_launch) for one in published]
-    return len(published), markup.table(head, rows) + notes.below()
+    rows = [_row(entry, notes, presets.get(entry.id), can_launch) for entry in entries]
+    return len(entries), markup.table(head, rows) + notes.below()
 
 
-def _row(one: Published, notes: Footnotes, preset: str | None, can_launch: bool) -> list[str]:
-    cells = [markup.text(one.label)]
+def _row(entry: PublishedConfig, notes: Footnotes, preset: str | None, can_launch: bool) -> list[str]:
+    cells = [markup.text(entry.label)]
     if can_launch:
-        link = f'<a href="launch?preset={markup.text(preset)}" target="_self">launch it</a>'
+        link = f'<a href="launch?preset={markup.text(preset)}" target="_self">launch</a>'
         cells.append(link if preset else DASH)
-    cells.append(markup.text(one.hardware))
-    cells += [_named(one.find(*metrics), notes) for metrics in HEADLINES.values()]
-    return [*cells, f"<small>{markup.text(one.source.title)}</small>"]
+    cells.append(markup.text(entry.hardware))
+    cells += [_titled_cell(entry.find(*metrics), notes) for metrics in HEADLINES.values()]
+    return [*cells, f"<small>{markup.text(entry.source.title)}</small>"]
 
 
-def _named(number: Number | None, notes: Footnotes) -> str:
+def _titled_cell(number: Number | None, notes: Footnotes) -> str:
     if number is None:
         return markup.number(DASH, why="the source does not say it")
     return f"{_cell(number, notes)}<br><small>{markup.text(number.title)}</small>"
@@ -86,86 +86,90 @@ def _named(number: Number | None, notes: Footnotes) -> str:
 
 def _cell(number: Number, notes: Footnotes) -> str:
     digits = f"{int(number.value):,}" if number.value.isdigit() else number.value
-    shown = markup.number(f"{number.bound} {digits}".strip(), number.unit_words)
+    value = markup.number(f"{number.bound} {digits}".strip(), number.unit_words)
     if number.definition:
-        shown = f'<abbr title="{markup.text(number.definition)}">{shown}</abbr>'
-    return f"{shown} <small>line {number.line}</small>{notes.marks(number)}"
+        value = f'<abbr title="{markup.text(number.definition)}">{value}</abbr>'
+    return f"{value} <small>line {number.line}</small>{notes.marks(number)}"
 
 
 def published_group() -> None:
-    """Published configurations beside each other, chosen by the address or by hand; nothing is concluded from them."""
+    """Published configurations side by side, selected by the URL or by hand; nothing is concluded from them."""
     published = load_published()
     st.subheader(TITLE)
     tables_as_published()
-    asked = [key for key in st.query_params.get_all(PARAMETER) if key in published]
-    chosen = st.multiselect(
-        "Published configurations to read beside the runs",
-        [key for key, one in published.items() if one.numbers],
-        default=asked[:MOST],
+    requested = [key for key in st.query_params.get_all(PARAMETER) if key in published]
+    selected = st.multiselect(
+        "Published configurations to show beside the runs",
+        [key for key, entry in published.items() if entry.numbers],
+        default=requested[:MOST],
         format_func=lambda key: f"{published[key].label} {DASH} {published[key].hardware}",
         max_selections=MOST,
         placeholder="Others' numbers, under their own conditions",
     )
-    if chosen != asked:
-        st.query_params[PARAMETER] = chosen
-    if chosen:
+    if selected != requested:
+        st.query_params[PARAMETER] = selected
+    if selected:
         st.caption(
-            "Other machines, other loads, other definitions: these are not ranked against each other or the runs."
+            "Machines, loads and definitions differ, so these are not ranked against each other or against the runs."
         )
-        st.html(numbers_table([published[key] for key in chosen]))
-        with fold("What the sources state of these configurations", "statements", "compare"):
-            st.html(statements_table([published[key] for key in chosen]))
+        st.html(numbers_table([published[key] for key in selected]))
+        with url_expander("The sources' statements about these configurations", "statements", "compare"):
+            st.html(statements_table([published[key] for key in selected]))
 
 
 def tables_as_published() -> None:
-    """The tables by which the documents compare and choose, each number with its line and its doubts."""
-    with fold("Tables as published: what the documents compare, and what they call best", "tables", "compare"):
-        st.caption("The documents' own winners, under their own conditions; Pitwall judges none of them.")
-        for one in published_tables():
-            st.markdown(f"**{markup.markdown_text(one.title)}** · {markup.markdown_text(one.source)}")
-            st.html(published_table(one))
+    """The documents' own comparison tables, each number with its line and doubts."""
+    with url_expander("Comparison tables as published, with the documents' own winners", "tables", "compare"):
+        st.caption("These winners hold under the documents' own conditions; Pitwall does not judge them.")
+        for source_table in published_tables():
+            st.markdown(f"**{markup.markdown_text(source_table.title)}** · {markup.markdown_text(source_table.source)}")
+            st.html(published_table(source_table))
 
 
-def published_table(one: PublishedTable) -> str:
-    """One table as markup, its doubts below it."""
+def published_table(source_table: PublishedTable) -> str:
+    """Return one table as markup, with its doubts below."""
     notes = Footnotes()
-    rows = [[markup.text(name), *(_shown_cell(cell, notes) for cell in cells)] for name, cells in one.rows]
-    return markup.table([markup.text(word) for word in one.head], rows, wraps=True) + notes.below()
+    rows = [
+        [markup.text(name), *(_shown_cell(cell, notes) for cell in row_cells)] for name, row_cells in source_table.rows
+    ]
+    return markup.table([markup.text(title) for title in source_table.head], rows, wraps=True) + notes.below()
 
 
-def _shown_cell(cell: Sequence[Shown], notes: Footnotes) -> str:
+def _shown_cell(cell: Sequence[CellItem], notes: Footnotes) -> str:
     if not cell:
-        return _unsaid()
-    words = "<br>".join(markup.text(one.words) + notes.marks(one.number) for one in cell)
-    return f"{words} <small>line {cell[0].line}</small>"
+        return _missing_value()
+    cell_text = "<br>".join(markup.text(value.cell_text) + notes.marks(value.number) for value in cell)
+    return f"{cell_text} <small>line {cell[0].line}</small>"
 
 
-def numbers_table(chosen: Sequence[Published]) -> str:
-    """One column a configuration, one row a metric under its condition."""
+def numbers_table(entries: Sequence[PublishedConfig]) -> str:
+    """Return the numbers as markup: one column per configuration, one row per metric and condition."""
     notes = Footnotes()
-    rows = [["Source", *(f"<small>{markup.text(one.source.title)}</small>" for one in chosen)]]
-    rows.append(["Hardware", *(markup.text(one.hardware) for one in chosen)])
-    for title, condition in dict.fromkeys((n.title, n.condition) for one in chosen for n in one.numbers):
-        said = [[n for n in one.numbers if (n.title, n.condition) == (title, condition)] for one in chosen]
+    rows = [["Source", *(f"<small>{markup.text(entry.source.title)}</small>" for entry in entries)]]
+    rows.append(["Hardware", *(markup.text(entry.hardware) for entry in entries)])
+    for title, condition in dict.fromkeys((n.title, n.condition) for entry in entries for n in entry.numbers):
+        numbers_by_entry = [
+            [n for n in entry.numbers if (n.title, n.condition) == (title, condition)] for entry in entries
+        ]
         name = f"{markup.text(title)}<br><small>{markup.text(condition)}</small>" if condition else markup.text(title)
-        cells = ["<br>".join(_cell(n, notes) for n in numbers) or _unsaid() for numbers in said]
+        cells = ["<br>".join(_cell(n, notes) for n in numbers) or _missing_value() for numbers in numbers_by_entry]
         rows.append([name, *cells])
-    return markup.table(["", *(markup.text(one.label) for one in chosen)], rows) + notes.below()
+    return markup.table(["", *(markup.text(entry.label) for entry in entries)], rows) + notes.below()
 
 
-def statements_table(chosen: Sequence[Published]) -> str:
-    """One column a configuration, one row a field that any of the sources states."""
-    fields = dict.fromkeys(name for one in chosen for name in one.fields)
-    rows = [[markup.text(field), *(_stated(one, field) for one in chosen)] for field in fields]
-    return markup.table(["", *(markup.text(one.label) for one in chosen)], rows)
+def statements_table(entries: Sequence[PublishedConfig]) -> str:
+    """Return the statements as markup: one column per configuration, one row per stated field."""
+    fields = dict.fromkeys(name for entry in entries for name in entry.fields)
+    rows = [[markup.text(field), *(_statement_cell(entry, field) for entry in entries)] for field in fields]
+    return markup.table(["", *(markup.text(entry.label) for entry in entries)], rows)
 
 
-def _stated(one: Published, field: str) -> str:
-    if field not in one.fields:
-        return _unsaid()
-    value, line = one.fields[field]
+def _statement_cell(entry: PublishedConfig, field: str) -> str:
+    if field not in entry.fields:
+        return _missing_value()
+    value, line = entry.fields[field]
     return f"{markup.text(value)} <small>line {line}</small>"
 
 
-def _unsaid() -> str:
+def _missing_value() -> str:
     return markup.number(DASH, why="the source does not say it")

@@ -1,57 +1,62 @@
-"""The evidence of a run in words: its sources, and whether its log and its counters agree."""
+"""A run's evidence as text: its sources, and whether its log and counters agree."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-from domain import Run, Source
-from reports.runs.evidence import Evidence, Standing
-from storage.ask import queries
+from domain import MeasurementSource, Run
+from reports.runs.evidence import Evidence, SourceAgreement
+from storage.queries import run_data
 from web import markup
 from web.theme import DASH, duration
-from web.words import reasons_in_words
+from web.words import reasons_text
 
-TITLES = {Source.COUNTER: "counters", Source.SLOTS: "slots", Source.LOG: "log", Source.CLIENT: "our client"}
-BOTH = "log and counters"
+TITLES = {
+    MeasurementSource.COUNTER: "counters",
+    MeasurementSource.SLOTS: "slots",
+    MeasurementSource.LOG: "log",
+    MeasurementSource.CLIENT: "Pitwall's client",
+}
+LOG_AND_COUNTERS = "log and counters"
 IN_NO_INTERVAL = (
-    "Nobody looked at the counters meanwhile, or two looks contradict each other: the sum of these tokens is known, "
-    "their speed at any moment is not."
+    "The counters were not read during this time, or two readings contradict each other: the total of these tokens is "
+    "known, but not their speed over time."
 )
-LOST = "A restart of the server lies between these looks, or may: what was counted meanwhile is lost."
+COUNTS_LOST = "The server was, or may have been, restarted between these readings: its counts in between are lost."
 
 
-def standing_words(evidence: Evidence) -> str:
-    """How the numbers that the engine itself gave stand, in a few words."""
+def standing_text(evidence: Evidence) -> str:
+    """Return in a few words whether the engine's own sources agree."""
     check = evidence.crosscheck
-    match evidence.standing:
-        case Standing.AGREE:
-            return f"{BOTH} agree within {_ceil_percent(check.difference or 0.0):g} % ({_over(check)})"
-        case Standing.DISAGREE:
-            return f"{BOTH} disagree by {100 * (check.difference or 0.0):.1f} % ({_over(check)})"
-        case Standing.NOT_COMPARED:
-            return f"{BOTH} cannot be held against each other"
-        case Standing.ENGINE_ALONE:
+    match evidence.agreement:
+        case SourceAgreement.AGREE:
+            return f"{LOG_AND_COUNTERS} agree within {_ceil_percent(check.difference or 0.0):g} % ({_over(check)})"
+        case SourceAgreement.DISAGREE:
+            return f"{LOG_AND_COUNTERS} disagree by {100 * (check.difference or 0.0):.1f} % ({_over(check)})"
+        case SourceAgreement.NOT_COMPARED:
+            return f"{LOG_AND_COUNTERS} cannot be compared"
+        case SourceAgreement.ENGINE_ALONE:
             return f"known by its {_titles(evidence.of_engine)}"
-        case Standing.LOG_ALONE:
+        case SourceAgreement.LOG_ALONE:
             return "known only by its log"
-        case Standing.UNKNOWN:
-            return "neither counters nor a log give its speed"
+        case SourceAgreement.UNKNOWN:
+            return "neither counters nor a log state its speed"
 
 
 def standing_reason(evidence: Evidence) -> str | None:
-    """Why there are no more sources, or why they were not compared."""
-    match evidence.standing:
-        case Standing.NOT_COMPARED:
-            return "no line of the log has counters of the same tokens and seconds"
-        case Standing.ENGINE_ALONE:
+    """Return why there are no more sources, or why they were not compared."""
+    match evidence.agreement:
+        case SourceAgreement.NOT_COMPARED:
+            return "no log line and counter readings cover the same tokens and seconds"
+        case SourceAgreement.ENGINE_ALONE:
             return _no_log(evidence.run)
-        case Standing.LOG_ALONE if evidence.run.kind != "imported":  # an import has no endpoints to ask
+        case SourceAgreement.LOG_ALONE if evidence.run.kind != "imported":  # an import has no endpoints
             return evidence.no_counters or "its endpoints exported no counters"
     return None
 
 
-def _over(check: queries.Crosscheck) -> str:
+def _over(check: run_data.Crosscheck) -> str:
     return f"median of {check.windows} windows" if check.windows > 1 else "1 window"
 
 
@@ -63,57 +68,57 @@ def _no_log(run: Run) -> str:
     return "its log states no speed" if run.log_path else "it has no log that Pitwall can read"
 
 
-def _titles(rows: Sequence[queries.SourceRow]) -> str:
-    return " and ".join(dict.fromkeys(TITLES[Source(row.source)] for row in rows))
+def _titles(rows: Sequence[run_data.SourceRow]) -> str:
+    return " and ".join(dict.fromkeys(TITLES[MeasurementSource(row.source)] for row in rows))
 
 
-def silence_words(silence: queries.Silence) -> str:
-    """'5,250 of 10,500 tokens, over 105 s; what was counted in 1 interval'."""
-    of = "" if silence.of_tokens is None else f" of {silence.of_tokens:,.0f}"
-    lost_words = [f"{silence.tokens:,.0f}{of} tokens, over {duration(silence.seconds)}"] if silence.tokens else []
-    if lost := silence.lost_intervals:
-        lost_words.append(f"what was counted in {lost} interval{'s' if lost > 1 else ''}")
-    return "; ".join(lost_words)
+def silence_text(silence: run_data.Silence) -> str:
+    """'5,250 of 10,500 tokens, over 105 s; the counts of 1 interval'."""
+    total = "" if silence.of_tokens is None else f" of {silence.of_tokens:,.0f}"
+    parts = [f"{silence.tokens:,.0f}{total} tokens, over {duration(silence.seconds)}"] if silence.tokens else []
+    if lost_count := silence.lost_intervals:
+        parts.append(f"the counts of {lost_count} interval{'s' if lost_count > 1 else ''}")
+    return "; ".join(parts)
 
 
-def silence_reason(silence: queries.Silence) -> str:
-    """Why it is in none, and what is known of it."""
-    return " ".join([IN_NO_INTERVAL] * bool(silence.tokens) + [LOST] * bool(silence.lost_intervals))
+def silence_reason(silence: run_data.Silence) -> str:
+    """Return why the tokens are in no interval, and what is known about them."""
+    return " ".join([IN_NO_INTERVAL] * bool(silence.tokens) + [COUNTS_LOST] * bool(silence.lost_intervals))
 
 
 def silence_cell(evidence: Evidence) -> str:
-    """For a row that is called 'In no interval'; what has no counters says nothing of it."""
+    """The cell of the row 'In no interval'; a dash without counters."""
     if not evidence.of_engine:
-        return markup.number(DASH, why="no counters were read of it")
+        return markup.number(DASH, why="its counters were not read")
     if evidence.silence is None:
         return "nothing"
-    return markup.hint(silence_words(evidence.silence), silence_reason(evidence.silence))
+    return markup.hint(silence_text(evidence.silence), silence_reason(evidence.silence))
 
 
 def source_line(evidence: Evidence) -> str:
-    """Every source with its definition id, what that means on hover, whether they agree, and what no interval holds."""
-    named = ", ".join(_source(row) for row in evidence.sources)
-    said, reason = standing_words(evidence), standing_reason(evidence)
-    words = said[:1].upper() + said[1:] + (f": {reason}." if reason else ".")
-    sources = f"Sources: {named}. " if named else ""
+    """All sources with definition ids (meaning on hover), whether they agree, and the tokens in no interval."""
+    source_names = ", ".join(_source(row) for row in evidence.sources)
+    standing, reason = standing_text(evidence), standing_reason(evidence)
+    standing_sentence = standing[:1].upper() + standing[1:] + (f": {reason}." if reason else ".")
+    source_list = f"Sources: {source_names}. " if source_names else ""
     silence = evidence.silence
-    missing = f" In no interval: {silence_words(silence)}. {silence_reason(silence)}" if silence else ""
-    agree = f'<span class="{_tone(evidence)}">{markup.text(words)}</span>'
-    return f'<p class="pw-muted">{sources}{agree}{markup.text(missing)}</p>'
+    silence_note = f" In no interval: {silence_text(silence)}. {silence_reason(silence)}" if silence else ""
+    standing_html = f'<span class="{_tone(evidence)}">{markup.text(standing_sentence)}</span>'
+    return f'<p class="pw-muted">{source_list}{standing_html}{markup.text(silence_note)}</p>'
 
 
 def standing_cell(evidence: Evidence) -> str:
-    """How its numbers stand, for a row that is called 'Log and counters'; the reason on hover."""
-    words = markup.hint(standing_words(evidence).removeprefix(f"{BOTH} "), standing_reason(evidence))
-    return f'<span class="{_tone(evidence)}">{words}</span>'
+    """The cell of the row 'Log and counters', with the reason on hover."""
+    text = markup.hint(standing_text(evidence).removeprefix(f"{LOG_AND_COUNTERS} "), standing_reason(evidence))
+    return f'<span class="{_tone(evidence)}">{text}</span>'
 
 
 def _tone(evidence: Evidence) -> str:
-    return "pw-doubt" if evidence.standing is Standing.DISAGREE else "pw-muted"
+    return "pw-doubt" if evidence.agreement is SourceAgreement.DISAGREE else "pw-muted"
 
 
-def _source(row: queries.SourceRow) -> str:
-    unknown = {metric: f"unknown: {reasons_in_words(code)}" for metric, code in row.unknown.items()}
-    meaning = "\n".join(f"{metric}: {words}" for metric, words in (row.meaning | unknown).items())
+def _source(row: run_data.SourceRow) -> str:
+    unknown = {metric: f"unknown: {reasons_text(code)}" for metric, code in row.unknown.items()}
+    meaning = "\n".join(f"{metric}: {metric_text}" for metric, metric_text in (row.meaning | unknown).items())
     title = f' title="{markup.text(meaning)}"' if meaning else ""
-    return f"{TITLES[Source(row.source)]} <abbr{title}>{markup.text(row.definition)}</abbr>"
+    return f"{TITLES[MeasurementSource(row.source)]} <abbr{title}>{markup.text(row.definition)}</abbr>"

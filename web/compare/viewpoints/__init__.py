@@ -1,1 +1,1 @@
-"""Who is best by which viewpoint, as a table and as charts of two of them."""
+"""Rankings by viewpoint: a table, and charts of one viewpoint against another."""

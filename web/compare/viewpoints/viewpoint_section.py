@@ -1,4 +1,4 @@
-"""Compare's section on who is best by which viewpoint; what it needs is asked for when it is opened."""
+"""Compare's section of rankings by viewpoint; its data is queried when the section is open."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ from collections.abc import Sequence
 import streamlit as st
 
 from domain import Run
-from reports.arms.comparison import Asking, ComparisonReport
+from reports.arms.comparison import ComparisonReport
 from reports.arms.load_curve import load_curve
-from reports.arms.viewpoints import known_of, rankings
+from reports.arms.viewpoints import rankings, viewpoint_inputs
 from web.compare.answer.answer_cards import Colors
 from web.compare.viewpoints.frontier_chart import frontier_chart
 from web.compare.viewpoints.frontier_plots import plots
 from web.compare.viewpoints.viewpoint_table import viewpoint_lines, viewpoint_table
 from web.context import services
-from web.kept import fold
+from web.url_state import url_expander
 
 ABOUT = (
-    "Each viewpoint for itself: an arm is best where its starts tell it apart from every other one; else it is a tie. "
-    "Watched and imported runs stand beside them and are not ranked."
+    "Each viewpoint is ranked separately: an arm is best if its starts set it apart from every other arm; otherwise it "
+    "is a tie. Watched and imported runs are listed but not ranked."
 )
 
 
-def viewpoint_section(report: ComparisonReport, asking: Asking, runs: Sequence[Run], colors: Colors) -> None:
-    """Nothing for a single arm."""
+def viewpoint_section(report: ComparisonReport, runs: Sequence[Run], colors: Colors) -> None:
+    """Show the section; nothing for a single arm."""
     if not report.answers:
         return
-    section = fold("Best by viewpoint", "viewpoints", "compare")
+    section = url_expander("Best by viewpoint", "viewpoints", "compare")
     if not section.open:
         return
-    known = known_of(services().store, report, runs, services().settings.prices_path, asking.declared)
+    data = viewpoint_inputs(services().store, report, runs, services().settings.prices_path)
     arms = {arm.id: arm.name for arm in report.arms}
-    found = rankings(known)
+    ranked = rankings(data)
     with section:
         st.caption(ABOUT)
-        st.html(viewpoint_table(viewpoint_lines(found, arms)))
-        frontier_chart(plots(found, load_curve(known)), arms, colors)
+        st.html(viewpoint_table(viewpoint_lines(ranked, arms)))
+        frontier_chart(plots(ranked, load_curve(data)), arms, colors)

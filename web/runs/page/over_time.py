@@ -1,4 +1,4 @@
-"""The run over time: its charts, or why there is none."""
+"""The Run page's charts over time, or the reason why there are none."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ import streamlit as st
 
 from domain import RunState
 from reports.runs.run_report import RunReport
-from storage.ask.queries import Asked
-from web.live.component import course_plot
-from web.live.live_series import courses_of
-from web.live.point_reader import Moments, PointReader
+from storage.queries.run_data import Queryable
+from web.live.component import show_run_charts
+from web.live.live_series import time_series_of
+from web.live.point_reader import PointReader, StartTimes
 
 
-def over_time(asked: Asked, report: RunReport) -> None:
-    """Charts that would all prove empty are not begun: as they went, what is below them would jump."""
+def over_time(store: Queryable, report: RunReport) -> None:
+    """Show the charts only if one has data: removing empty ones later would make the content below jump."""
     run = report.run
     if run.state is RunState.QUEUED:
         return
-    if not run.state.is_final or report.windows or _has_points(asked, run.id):
+    if not run.state.is_final or report.windows or _has_points(store, run.id):
         st.subheader("Over time since ready")
-        course_plot([run], {run.id: run.color})
+        show_run_charts([run], {run.id: run.color}, {run.id: run.name})
     else:
         st.subheader("Over time")
-        st.caption("Not known: no sample of its server, its host or its GPU was stored.")
+        st.caption("Not known: no samples of the server, its host or its GPUs were stored.")
 
 
-def _has_points(asked: Asked, run_id: str) -> bool:
-    points = PointReader().read(asked, {run_id: Moments()})[run_id]
-    return any(np.isfinite(course.v).any() for course in courses_of(points).values())
+def _has_points(store: Queryable, run_id: str) -> bool:
+    points = PointReader().read(store, {run_id: StartTimes()})[run_id]
+    return any(np.isfinite(course.v).any() for course in time_series_of(points).values())

@@ -1,10 +1,10 @@
-"""The server's log on the Run page: its end, or any other place of it, which the address keeps."""
+"""The server log on the Run page: its end, or any other position, which the URL keeps."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from collectors.logs.log_view import Place
+from collectors.logs.log_view import ByteRange
 from domain import Run
 from web import markup
 from web.actions import is_member
@@ -12,72 +12,72 @@ from web.live.log_reads import LogEnd, LogReads
 from web.markup import markdown_text
 
 LINES = 400
-PLACE = "log"  # of the address
-MOST_DIGITS = 15  # of a byte in a file
+LOG_PARAMETER = "log"  # URL parameter: a byte offset in the log file
+MOST_DIGITS = 15  # of that offset
 _LOGS = LogReads(limit=LINES)
 
 
 @st.fragment
 def server_log(run: Run) -> None:
-    """A piece of the log, the lines that matter marked; a place is a byte, so a log of gigabytes opens as fast."""
+    """Show a part of the log with its important lines marked; byte offsets keep logs of gigabytes fast."""
     st.subheader("Server log")
     if not run.log_path:
         st.info("This run has no log that Pitwall can read.")
         return
     piece = _read(run)
-    if piece.place and piece.place.end - piece.place.start < piece.place.size:
-        _where(run, piece.place)
+    if piece.shown_range and piece.shown_range.end - piece.shown_range.start < piece.shown_range.size:
+        _show_navigation(run, piece.shown_range)
     if piece.lines:
         st.html(markup.log_lines(piece.lines))
-        st.caption("Access-log lines of /metrics, /health, /slots and /v1/models are left out; the file has them.")
-    elif piece.why:
-        st.warning(markdown_text(f"The log is not shown: {piece.why}."))
-    elif piece.place and piece.place.size:
-        st.info("Here the log has nothing but access-log lines of looks at the server.")
+        st.caption("Access log lines of /metrics, /health, /slots and /v1/models are hidden; the file has them.")
+    elif piece.problem:
+        st.warning(markdown_text(f"The log is not shown: {piece.problem}."))
+    elif piece.shown_range and piece.shown_range.size:
+        st.info("This part of the log has only access log lines of health and metrics requests.")
     else:
-        where = f": {markdown_text(run.log_path)}" if is_member() else "."
-        st.info(f"The log is empty or gone{where}")
+        path_note = f": {markdown_text(run.log_path)}" if is_member() else "."
+        st.info(f"The log is empty or gone{path_note}")
 
 
 def _read(run: Run) -> LogEnd:
-    """The piece at the place that the address names; the end where the log does not reach that far."""
+    """Return the part at the offset in the URL, or the end if the log is shorter."""
     since = _since()
     piece = _LOGS.ends([run], {run.id: since})[run.id]
-    if since and piece.place and since >= piece.place.size:
+    if since and piece.shown_range and since >= piece.shown_range.size:
         return _LOGS.ends([run])[run.id]
     return piece
 
 
 def _since() -> int | None:
-    """The byte that the address names; None, which is the end, where it names none."""
-    said = st.query_params.get(PLACE, "")
-    return int(said) if said.isascii() and said.isdecimal() and len(said) <= MOST_DIGITS else None
+    """Return the byte offset in the URL; None, the end of the log, if there is none."""
+    param = st.query_params.get(LOG_PARAMETER, "")
+    return int(param) if param.isascii() and param.isdecimal() and len(param) <= MOST_DIGITS else None
 
 
-def _where(run: Run, place: Place) -> None:
-    """Which part of the file is shown, and the ways to another."""
-    shown = max(place.end - place.start, 1)
-    last = max(place.size - shown, 1)
+def _show_navigation(run: Run, position: ByteRange) -> None:
+    """Show which part of the file is visible, and controls to move in it."""
+    shown_bytes = max(position.end - position.start, 1)
+    last = max(position.size - shown_bytes, 1)
     with st.container(horizontal=True, vertical_alignment="center"):
-        _way("Beginning", run, 0, is_off=place.start == 0)
-        _way("Earlier", run, max(place.start - shown, 0), is_off=place.start == 0)
-        _way("Later", run, place.end, is_off=place.end >= place.size)
-        _way("End", run, None, is_off=place.end >= place.size)
-        st.markdown(f"{place.start / 1e6:,.1f} to {place.end / 1e6:,.1f} of {place.size / 1e6:,.1f} MB")
-    here, key = round(100 * min(place.start / last, 1)), f"log-since-{run.id}-{place.start}"
-    st.slider("Place in the log", 0, 100, here, format="%d %%", key=key, on_change=_slide, args=(key, last))
+        _jump_button("Beginning", run, 0, is_off=position.start == 0)
+        _jump_button("Earlier", run, max(position.start - shown_bytes, 0), is_off=position.start == 0)
+        _jump_button("Later", run, position.end, is_off=position.end >= position.size)
+        _jump_button("End", run, None, is_off=position.end >= position.size)
+        st.markdown(f"{position.start / 1e6:,.1f} to {position.end / 1e6:,.1f} of {position.size / 1e6:,.1f} MB")
+    percent, key = round(100 * min(position.start / last, 1)), f"log-since-{run.id}-{position.start}"
+    st.slider("Position in the log", 0, 100, percent, format="%d %%", key=key, on_change=_slide, args=(key, last))
 
 
-def _way(label: str, run: Run, since: int | None, is_off: bool) -> None:
-    st.button(label, key=f"log-since-{run.id}-{label}", on_click=_go, args=(since,), disabled=is_off)
+def _jump_button(label: str, run: Run, since: int | None, is_off: bool) -> None:
+    st.button(label, key=f"log-since-{run.id}-{label}", on_click=_set_start, args=(since,), disabled=is_off)
 
 
-def _go(since: int | None) -> None:
+def _set_start(since: int | None) -> None:
     if since is not None:
-        st.query_params[PLACE] = str(since)
-    elif PLACE in st.query_params:
-        del st.query_params[PLACE]
+        st.query_params[LOG_PARAMETER] = str(since)
+    elif LOG_PARAMETER in st.query_params:
+        del st.query_params[LOG_PARAMETER]
 
 
-def _slide(key: str, last: int) -> None:
-    _go(last * st.session_state[key] // 100)
+def _slide(key: str, last_start: int) -> None:
+    _set_start(last_start * st.session_state[key] // 100)

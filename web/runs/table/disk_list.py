@@ -1,4 +1,4 @@
-"""What each run takes of the disk, the largest first; a run is found by its name, however small it is."""
+"""Disk use by run, largest first, with a search by name or id."""
 
 from __future__ import annotations
 
@@ -9,72 +9,75 @@ from typing import NamedTuple
 import streamlit as st
 
 from domain import utc_now
-from storage.ask.run_queries import runs_named, runs_of
 from storage.files.disk_use import disk_use
+from storage.queries.run_queries import runs_named, runs_of
 from web import markup
 from web.context import services
-from web.kept import kept_text
-from web.moments import DAYS, SECONDS, in_utc, moment, moment_html
-from web.runs.table.shown_part import most_shown, show_more
+from web.runs.table.page_size import row_limit, show_more
 from web.theme import byte_size
+from web.times import DAYS, SECONDS, format_time, time_html, utc_help
+from web.url_state import text_choice
 
 STEPS = (20, 100, 500, 2_000)
-FIND, ROWS = "disk_find", "disk_rows"  # of the address
+FIND, ROWS = "disk_find", "disk_rows"  # URL parameters
 _MEASURED = "disk-measured"
 
 
-class Measured(NamedTuple):
-    """The bytes of each run, the largest first, as they were at a moment."""
+class DiskUsage(NamedTuple):
+    """The bytes of each run, largest first, and when they were measured."""
 
-    at: datetime
-    used: Mapping[str, int]
+    measured_at: datetime
+    bytes_by_run: Mapping[str, int]
 
 
-def disk_list() -> None:
-    """The list. All folders are looked at when it is opened and on demand; what is chosen in it costs what it shows."""
-    measured = _measured()
+def show_disk_list() -> None:
+    """Show the list. Folders are measured when it opens and on demand; a search reuses the result."""
+    usage = _disk_usage()
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        kept = kept_text(FIND, "runs-disk-find")
-        begun = kept.take()
-        words = kept.keep(st.text_input("Find a run", begun, key=kept.key, placeholder="words of its name or id"))
-        st.button("Measure again", on_click=forget_measured, icon=":material/refresh:")
-    found = _matching(measured.used, words.lower().split())
+        choice = text_choice(FIND, "runs-disk-find")
+        initial_text = choice.initial_value()
+        search = choice.save(
+            st.text_input("Find a run", initial_text, key=choice.key, placeholder="words from its name or id")
+        )
+        st.button("Measure again", on_click=forget_disk_usage, icon=":material/refresh:")
+    matches = _matching(usage.bytes_by_run, search.lower().split())
+    total = byte_size(sum(usage.bytes_by_run.values()))
     st.caption(
-        f"{len(measured.used):,} runs take {byte_size(sum(measured.used.values()))}: logs, files of loads and sealed "
-        f"samples, those of deleted runs until they are gone. Measured at {moment(measured.at, SECONDS)}."
-        + (f" {len(found):,} match and take {byte_size(sum(found.values()))}." if words else ""),
-        help=in_utc(measured=measured.at),
+        f"{len(usage.bytes_by_run):,} runs take {total}: logs, load files and sealed samples, including deleted runs "
+        f"that can still be restored. Measured at {format_time(usage.measured_at, SECONDS)}."
+        + (f" {len(matches):,} match and take {byte_size(sum(matches.values()))}." if search else ""),
+        help=utc_help(measured=usage.measured_at),
     )
-    _table(found, list(found)[: most_shown(STEPS, ROWS)])
-    show_more(STEPS, len(found), ROWS)
+    _table(matches, list(matches)[: row_limit(STEPS, ROWS)])
+    show_more(STEPS, len(matches), ROWS)
 
 
-def forget_measured() -> None:
-    """Have the folders looked at again when the list is shown next."""
+def forget_disk_usage() -> None:
+    """Measure the folders again when the list is shown next."""
     st.session_state.pop(_MEASURED, None)
 
 
-def _measured() -> Measured:
+def _disk_usage() -> DiskUsage:
     if _MEASURED not in st.session_state:
-        used = disk_use(services().store, services().settings)
-        in_order = sorted(used, key=lambda run_id: (-used[run_id], run_id))
-        st.session_state[_MEASURED] = Measured(utc_now(), {run_id: used[run_id] for run_id in in_order})
-    measured: Measured = st.session_state[_MEASURED]
-    return measured
+        bytes_by_run = disk_use(services().store, services().settings)
+        ordered_ids = sorted(bytes_by_run, key=lambda run_id: (-bytes_by_run[run_id], run_id))
+        st.session_state[_MEASURED] = DiskUsage(utc_now(), {run_id: bytes_by_run[run_id] for run_id in ordered_ids})
+    usage: DiskUsage = st.session_state[_MEASURED]
+    return usage
 
 
-def _matching(used: Mapping[str, int], words: Sequence[str]) -> Mapping[str, int]:
-    if not words:
-        return used
-    named = runs_named(services().store, words)
-    return {run_id: size for run_id, size in used.items() if run_id in named}
+def _matching(bytes_by_run: Mapping[str, int], search_words: Sequence[str]) -> Mapping[str, int]:
+    if not search_words:
+        return bytes_by_run
+    named_ids = runs_named(services().store, search_words)
+    return {run_id: size for run_id, size in bytes_by_run.items() if run_id in named_ids}
 
 
-def _table(used: Mapping[str, int], shown: Sequence[str]) -> None:
+def _table(bytes_by_run: Mapping[str, int], run_ids: Sequence[str]) -> None:
     rows = [
         [f'<a href="{markup.run_link("run", [run.id])}" target="_self">{markup.text(run.name)}</a>',
-         markup.text(byte_size(used[run.id])), moment_html(run.ended_at or run.created_at, DAYS)]
-        for run in runs_of(services().store, shown)
+         markup.text(byte_size(bytes_by_run[run.id])), time_html(run.ended_at or run.created_at, DAYS)]
+        for run in runs_of(services().store, run_ids)
     ]  # fmt: skip
     if rows:
         st.html(markup.table(["run", "on disk", "ended"], rows))

@@ -1,4 +1,4 @@
-"""A press on a head of the table of Runs puts the runs in the order of that column; another press reverses it."""
+"""Sorting by column heads in the table of Runs: a press sorts all runs, a second press reverses the order."""
 
 from __future__ import annotations
 
@@ -6,26 +6,30 @@ import streamlit as st
 
 from web.runs.table.run_filters import ORDERS
 
-OF_COLUMNS = {"when": "newest", "when_utc": "newest"}  # the other orders have the names of their columns
+COLUMN_ORDERS = {"when": "newest", "when_utc": "newest"}  # other orders have the name of their column
 
 
 def follow_heads(table: str) -> None:
-    """Put the order into the address where a head was pressed since the last look; `table` is its key.
+    """Write the order to the URL if a head was pressed since the last rerun. table: its widget key.
 
-    Streamlit reports the head that is selected: a second press on the same one reports none.
+    Streamlit reports the selected head; a second press on it reports no selection.
     """
-    heads, place = st.session_state[table]["selection"]["columns"], f"{table}-head"
-    now, before = (heads[0] if heads else None), st.session_state.get(place)
-    if now == before:
+    selected_heads, state_key = st.session_state[table]["selection"]["columns"], f"{table}-head"
+    selected, previous = (selected_heads[0] if selected_heads else None), st.session_state.get(state_key)
+    if selected == previous:
         return
-    st.session_state[place] = now
-    pressed = str(now or before)
-    order = OF_COLUMNS.get(pressed, pressed)
+    st.session_state[state_key] = selected
+    column = str(selected or previous)
+    order = COLUMN_ORDERS.get(column, column)
     if order in ORDERS:
-        is_again = st.query_params.get("order", "newest") == order
-        st.query_params.from_dict(_address(order, is_again and "reversed" not in st.query_params))
+        is_same_order = st.query_params.get("order", "newest") == order
+        st.query_params.from_dict(_order_params(order, is_same_order and "reversed" not in st.query_params))
 
 
-def _address(order: str, is_reversed: bool) -> dict[str, list[str]]:
-    kept = {name: st.query_params.get_all(name) for name in st.query_params if name not in ("order", "reversed")}
-    return kept | ({} if order == "newest" else {"order": [order]}) | ({"reversed": ["1"]} if is_reversed else {})
+def _order_params(order: str, is_reversed: bool) -> dict[str, list[str]]:
+    other_params = {
+        name: st.query_params.get_all(name) for name in st.query_params if name not in ("order", "reversed")
+    }
+    return (
+        other_params | ({} if order == "newest" else {"order": [order]}) | ({"reversed": ["1"]} if is_reversed else {})
+    )

@@ -1,4 +1,4 @@
-"""Runs as cards: those that are live or queued, and any in the first look at a page."""
+"""Runs as cards: live and queued ones on Runs, and any in the static first view of a page."""
 
 from __future__ import annotations
 
@@ -6,100 +6,134 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from analysis.comparison.config_diff import as_started, chips
-from analysis.runs.printed import in_place_of
+from analysis.metrics.registry import BY_KEY
+from analysis.runs.printed_speed import printed_fallback
+from analysis.runs.run_line import RunLine
 from domain import Run, RunState
-from reports.runs.ended import EndedReports
+from reports.cache.run_cache import ReportCache
+from reports.runs.run_line import line_version
 from reports.runs.run_metrics import printed_meaning
-from reports.runs.run_report import RunReport, engine_title
-from storage.ask import queries
-from storage.lists.answers import SharedAnswers
+from reports.runs.run_report import RunReport
+from storage.caches.query_cache import QueryCache
+from storage.queries import run_data
+from storage.queries.run_queries import cached_lines
 from storage.store import Store
 from web import markup
 from web.charts import ground
 from web.context import services
-from web.theme import colors_apart, duration, run_color, three_digits
-from web.words import why
+from web.loop_words import loop_mark
+from web.run_chips import chips_of
+from web.runs.queue_words import queued_texts
+from web.theme import distinct_colors, duration, run_color, three_digits
+from web.words import lower_first, reason_text
 
 RECENT_S = 120.0
-NOT_SEEN = "no decode speed in the last two minutes"
-LATEST = "decode, the latest of two minutes"
-LAST = "decode, when it last did"
-BY_LOG = "by its log, not ranked"
-WAITS = "waits for its turn"
-_of_this_second = SharedAnswers(lambda: int(time.monotonic()))
-NOTHING = "nothing decoded in the last two minutes"
+NO_RECENT_SPEED = "no decode speed in the last two minutes"
+LATEST_SPEED = "decode, latest of two minutes"
+LAST_SPEED = "decode, when last active"
+LOG_SPEED = "by its log, not ranked"
+QUEUED = "waiting in the queue"
+_speeds_this_second = QueryCache(lambda: int(time.monotonic()))
+_totals_this_second = QueryCache(lambda: int(time.monotonic()))
+IDLE = "no decoding in the last two minutes"
 
 
 def live_cards(runs: Sequence[Run]) -> str:
-    """A card a run: how it stands, how fast it decodes now, and the last two minutes as a line."""
-    begun = [run.id for run in runs if run.state is not RunState.QUEUED]
-    recent = _recent_speed(services().store, begun) if begun else {}
-    return _grid(_live_card(run, recent.get(run.id, ())) for run in runs)
+    """Return one card per run: state, current decode speed, and the last two minutes as a line."""
+    started_ids = [run.id for run in runs if run.state is not RunState.QUEUED]
+    recent = _recent_speed(services().store, started_ids) if started_ids else {}
+    loops = _loop_marks(services().store, started_ids) if started_ids else {}
+    chips, waits = chips_of(runs), queued_texts(runs)
+    return _grid(
+        _card(run, run.color, _muted(waits[run.id]), chips[run.id])
+        if run.id in waits
+        else _live_card(run, recent.get(run.id, ()), chips[run.id], loops[run.id])
+        for run in runs
+    )
 
 
 def _recent_speed(store: Store, run_ids: Sequence[str]) -> Mapping[str, Sequence[float | None]]:
-    """Asked once a second for all who look: to plan the question costs more than a page."""
-    return _of_this_second.of((store, *run_ids), lambda: queries.recent_speed(store, run_ids, RECENT_S))
+    """Query once a second for all viewers: planning the query costs more than a page."""
+    return _speeds_this_second.get((store, *run_ids), lambda: run_data.recent_speed(store, run_ids, RECENT_S))
 
 
-def first_cards(store: Store, run_ids: Sequence[str], reports: EndedReports) -> str:
-    """A card for each of these runs that exists, in their order: its latest speed, of an ended one what Compare says.
+def first_cards(store: Store, run_ids: Sequence[str], reports: ReportCache) -> str:
+    """Return a card per existing run, in order, with its latest speed, or for an ended run the speed on Compare.
 
-    Nothing where none exists.
+    '' if none of the runs exists.
     """
-    known = {run.id: run for run in store.runs_of(run_ids)}
-    runs = [known[run_id] for run_id in run_ids if run_id in known]
+    runs_by_id = {run.id: run for run in store.runs_of(run_ids)}
+    runs = [runs_by_id[run_id] for run_id in run_ids if run_id in runs_by_id]
     if not runs:
         return ""
-    ended = reports.of(store, [run for run in runs if run.state.is_final])
+    ended = reports.get(store, [run for run in runs if run.state.is_final])
+    lines = cached_lines(store, list(ended), line_version()) if ended else {}
     recent = _recent_speed(store, [run.id for run in runs if run.id not in ended])
-    speeds = [_speed_of(ended[run.id]) if run.id in ended else _speed_now(run, recent[run.id]) for run in runs]
-    return _grid(map(_card, runs, colors_apart([run.color for run in runs]), speeds))
+    speeds = [
+        _final_speed(ended[run.id], lines.get(run.id)) + loop_mark(ended[run.id].requests.looping_ratio)
+        if run.id in ended
+        else _current_speed(run, recent[run.id])
+        for run in runs
+    ]
+    chips = chips_of(runs)
+    labels = [chips[run.id] for run in runs]
+    return _grid(map(_card, runs, distinct_colors([run.color for run in runs]), speeds, labels))
 
 
-def _live_card(run: Run, speeds: Sequence[float | None]) -> str:
+def _loop_marks(store: Store, run_ids: Sequence[str]) -> Mapping[str, str]:
+    """Return run id -> the mark of its looping answers or '', queried once a second for all viewers."""
+    totals = _totals_this_second.get((store, *run_ids), lambda: run_data.request_totals(store, run_ids))
+    return {run_id: loop_mark(run_totals.looping_ratio) for run_id, run_totals in totals.items()}
+
+
+def _live_card(run: Run, speeds: Sequence[float | None], chips: Sequence[str], loops: str) -> str:
     line = markup.sparkline(speeds, run_color(run.color, ground()))
-    return _card(run, run.color, _speed_now(run, speeds), line)
+    return _card(run, run.color, _current_speed(run, speeds) + loops, chips, line)
 
 
 def _grid(cards: Iterable[str]) -> str:
     return f'<div class="pw-cards">{"".join(cards)}</div>'
 
 
-def _speed_now(run: Run, speeds: Sequence[float | None]) -> str:
+def _current_speed(run: Run, speeds: Sequence[float | None]) -> str:
     if run.state is RunState.QUEUED:
-        return f'<div class="pw-muted">{WAITS}</div>'
+        return _muted(QUEUED)
     if decoding := [speed for speed in speeds if speed]:
-        return _big(decoding[-1], LAST if speeds[-1] == 0 else LATEST)
-    said = NOTHING if speeds and None not in speeds else NOT_SEEN
-    return f'<div class="pw-muted">{said}</div>'
+        return _big(decoding[-1], LAST_SPEED if speeds[-1] == 0 else LATEST_SPEED)
+    text = IDLE if speeds and None not in speeds else NO_RECENT_SPEED
+    return _muted(text)
 
 
-def _speed_of(report: RunReport) -> str:
-    said = report.summary
-    if printed := in_place_of(said, report.printed):
-        return _big(printed.median_tps, markup.hint(BY_LOG, printed_meaning(printed)), markup.set_apart)
-    if said.factors is None:
-        return f'<div class="pw-muted">{markup.text(why(said.reason))}</div>'
-    return _big(said.factors.decode_tps, "mean while decoding")
+def _muted(text: str) -> str:
+    return f'<div class="pw-muted">{markup.text(text)}</div>'
 
 
-def _big(tok_s: float, what: str, dressed: Callable[[str], str] = str) -> str:
-    """`what` is markup that says which speed it is; `dressed` makes the number look like one of its kind."""
-    number = dressed(markup.number(three_digits(tok_s), "tok/s"))
-    return f'<div class="pw-big">{number} <small class="pw-muted">{what}</small></div>'
+def _final_speed(report: RunReport, line: RunLine | None) -> str:
+    """The mean decode speed; without one, the speed that the log prints or that Pitwall's client measured."""
+    summary = report.summary
+    if printed := printed_fallback(summary, report.printed):
+        return _big(printed.median_tps, markup.hint(LOG_SPEED, printed_meaning(printed.definition)), markup.unmeasured)
+    if summary.factors is None and line and (stream_tps := line["stream_tps"]) is not None:
+        return _big(stream_tps, markup.hint(lower_first(BY_KEY["stream_tps"].title), BY_KEY["stream_tps"].definition))
+    if summary.factors is None:
+        return _muted(reason_text(summary.reason) or "")
+    return _big(summary.factors.decode_tps, "mean while decoding")
 
 
-def _card(run: Run, color: int, speed: str, line: str = "") -> str:
-    state = f"{run.state}: {run.phase}" if run.phase else str(run.state)
-    words = markup.chips(chips(as_started(run.config.model_dump(), run.told), engine_title(run)))
+def _big(tok_s: float, label: str, wrap: Callable[[str], str] = str) -> str:
+    """A large speed. label: markup that says which speed it is; wrap: adds the number's own styling."""
+    number = wrap(markup.number(three_digits(tok_s), "tok/s"))
+    return f'<div class="pw-big">{number} <small class="pw-muted">{label}</small></div>'
+
+
+def _card(run: Run, color: int, speed: str, chips: Sequence[str], line: str = "") -> str:
+    state = f"{run.shown_state}: {run.phase}" if run.phase else run.shown_state
     return (
         f'<a class="pw-card" style="--pw-run:{markup.run_css_color(color)}" target="_self" '
         f'href="{markup.run_link("live", [run.id])}">'
         f'<div><span class="pw-name">{markup.text(run.name)}</span> '
         f'<span class="pw-muted">{markup.text(state)} {_elapsed(run)}</span></div>'
-        f"{speed}{line}<div>{words}</div></a>"
+        f"{speed}{line}<div>{markup.chips(chips)}</div></a>"
     )
 
 

@@ -1,4 +1,4 @@
-"""What is looked for among the runs that have ended; the address keeps it."""
+"""Filters and order of the ended runs, kept in the URL."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from datetime import timedelta
 
 import streamlit as st
 
-from domain import utc_now
-from storage.ask.run_fields import FIELDS, FILTERED, FURTHER
-from storage.ask.run_queries import RunChoices, RunFilter
-from web.kept import Kept, choose_one, choose_some, kept_one, kept_some, kept_switch, kept_text
-from web.runs.table.field_words import field_words
+from analysis.metrics.registry import LIST_COLUMNS
+from domain import CANCELLED, utc_now
+from storage.queries.run_fields import FIELDS, FILTER_FIELDS, FURTHER_FIELDS
+from storage.queries.run_queries import RunChoices, RunFilter
+from web.runs.table.field_words import field_value_text
+from web.url_state import UrlChoice, choose_one, choose_some, multiple_choice, single_choice, switch_choice, text_choice
 
 NAMES = {
     "engine": "Engine",
@@ -21,12 +22,12 @@ NAMES = {
     "tag": "Tag",
     "mark": "Marked",
     "machine": "Machine",
-} | {name: FIELDS[name].title for name in FILTERED}
-FIRST = ("engine", "workload", "state")  # always in sight
-STATES = ("finished", "failed")
+} | {name: FIELDS[name].title for name in FILTER_FIELDS}
+FIRST = ("engine", "workload", "state")  # always visible
+STATES = ("finished", "failed", CANCELLED)
 MARKS = ("starred", "archived")
 FIND_PX, CHOICE_PX = 236, 144
-REST_PX = 3 * CHOICE_PX + 2 * 16  # three side by side where there is room
+POPOVER_PX = 3 * CHOICE_PX + 2 * 16  # three side by side if there is room
 DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 STARTED = {
     "": "any time",
@@ -37,12 +38,7 @@ STARTED = {
 }
 ORDERS = {
     "newest": "Newest first",
-    "stream": "Stream, tok/s",
-    "output": "Output, tok/s",
-    "typical": "Typical, tok/s",
-    "peak": "Peak, tok/s",
-    "tokens_per_step": "Tokens/step",
-    "acceptance": "Acceptance length",
+    **{name: metric.title_with_unit for name, metric in LIST_COLUMNS.items()},
     "name": "Name, A to Z",
     "state": "State",
     "workload": "Workload",
@@ -53,87 +49,110 @@ ORDERS = {
 def run_filters(
     choices: RunChoices, machines: Mapping[str, str], page: str = "runs", has_order: bool = True
 ) -> RunFilter:
-    """The widgets of `page`, in one row, in step with the address; the rarer ones folded. `machines`: id -> title."""
-    offered = _options(choices, machines)
+    """Show the filters of `page` in one row, the rarer ones in a popover, and return them. machines: id -> title."""
+    options = _options(choices, machines)
     with st.container(horizontal=True, vertical_alignment="bottom"):  # two side by side on a phone
-        words = _words(page)
-        chosen = {name: _some(name, offered[name], page) for name in FIRST}
+        search = _choose_search(page)
+        selected = {name: _choose_values(name, options[name], page) for name in FIRST}
         started = choose_one("Started", "started", page, STARTED, "", CHOICE_PX)
         order_by, is_reversed = _order(page) if has_order else ("newest", False)
-        rest = [name for name in offered if name not in FIRST]
-        in_use = sum(bool(_kept(name, offered[name], page).now()) for name in rest)
-        label = f"More filters: {in_use} in use" if in_use else "More filters"
+        other_names = [name for name in options if name not in FIRST]
+        active_count = sum(bool(_filter_choice(name, options[name], page).current_value()) for name in other_names)
+        label = f"More filters: {active_count} in use" if active_count else "More filters"
         with (
             st.popover(label, key=f"{page}-more-filters"),
-            st.container(horizontal=True, width=REST_PX, vertical_alignment="bottom"),
+            st.container(horizontal=True, width=POPOVER_PX, vertical_alignment="bottom"),
         ):
-            chosen |= {name: _some(name, offered[name], page) for name in rest if name not in FURTHER}
-            chosen |= _further({name: offered[name] for name in rest if name in FURTHER}, page)
+            selected |= {
+                name: _choose_values(name, options[name], page) for name in other_names if name not in FURTHER_FIELDS
+            }
+            selected |= _further({name: options[name] for name in other_names if name in FURTHER_FIELDS}, page)
     return RunFilter(
-        words=tuple(words.lower().split()),
-        engines=tuple(chosen["engine"]),
-        workloads=tuple(chosen["workload"]),
-        kinds=tuple(chosen["kind"]),
-        states=tuple(chosen["state"]),
-        tags=tuple(chosen["tag"]),
-        marks=tuple(chosen["mark"]),
-        machines=tuple(chosen.get("machine", ())),
-        fields=tuple((name, tuple(chosen[name])) for name in FILTERED if chosen.get(name)),
+        words=tuple(search.lower().split()),
+        engines=tuple(selected["engine"]),
+        workloads=tuple(selected["workload"]),
+        kinds=tuple(selected["kind"]),
+        states=tuple(selected["state"]),
+        tags=tuple(selected["tag"]),
+        marks=tuple(selected["mark"]),
+        machines=tuple(selected.get("machine", ())),
+        fields=tuple((name, tuple(selected[name])) for name in FILTER_FIELDS if selected.get(name)),
         since=utc_now() - timedelta(days=DAYS[started]) if started else None,
         order_by=order_by,
         is_reversed=is_reversed,
     )
 
 
-def _further(offered: Mapping[str, Mapping[str, str]], page: str) -> dict[str, list[str]]:
-    """The filter of the field that is asked for, and of those that are in use."""
-    if not offered:
+def _further(options: Mapping[str, Mapping[str, str]], page: str) -> dict[str, list[str]]:
+    """The filters of the requested field and of the fields in use."""
+    if not options:
         return {}
-    in_use = [name for name in offered if _kept(name, offered[name], page).now() or st.query_params.get_all(name)]
-    titles = {"": "choose one"} | {name: NAMES[name] for name in offered}
-    asked = choose_one("Another field", "field", page, titles, "", CHOICE_PX)
-    return {name: _some(name, offered[name], page) for name in offered if name in in_use or name == asked}
+    active_names = [
+        name
+        for name in options
+        if _filter_choice(name, options[name], page).current_value() or st.query_params.get_all(name)
+    ]
+    titles = {"": "choose one"} | {name: NAMES[name] for name in options}
+    requested = choose_one("Another field", "field", page, titles, "", CHOICE_PX)
+    return {
+        name: _choose_values(name, options[name], page) for name in options if name in active_names or name == requested
+    }
 
 
 def _order(page: str) -> tuple[str, bool]:
-    """By what, and whether the other way round; all runs are put in order, not those alone that are shown."""
-    order_by = choose_one("In order of", "order", page, ORDERS, "newest", CHOICE_PX, "What is not known comes last.")
-    kept = kept_switch("reversed", f"{page}-reversed")
-    return order_by, kept.keep(st.toggle("Reversed", kept.take(), key=kept.key))
+    """Return the order and whether it is reversed; it applies to all runs, not only to those shown."""
+    order_by = choose_one("Order by", "order", page, ORDERS, "newest", CHOICE_PX, "Unknown values come last.")
+    choice = switch_choice("reversed", f"{page}-reversed")
+    return order_by, choice.save(st.toggle("Reversed", choice.initial_value(), key=choice.key))
 
 
 def filters_in_use(choices: RunChoices, machines: Mapping[str, str], page: str) -> int:
-    """How many of the filters leave runs out, before their widgets are made."""
-    offered = _options(choices, machines)
-    some = sum(bool(_kept(name, options, page).now()) for name, options in offered.items())
-    return some + bool(_find(page).now()) + bool(kept_one("started", f"{page}-started", list(STARTED), "").now())
+    """Return the number of active filters, before their widgets are created."""
+    options_by_name = _options(choices, machines)
+    active_count = sum(
+        bool(_filter_choice(name, options, page).current_value()) for name, options in options_by_name.items()
+    )
+    return (
+        active_count
+        + bool(_search_choice(page).current_value())
+        + bool(single_choice("started", f"{page}-started", list(STARTED), "").current_value())
+    )
 
 
-def _kept(name: str, options: Mapping[str, str], page: str) -> Kept[list[str]]:
-    return kept_some(name, f"{page}-{name}", list(options))
+def _filter_choice(name: str, options: Mapping[str, str], page: str) -> UrlChoice[list[str]]:
+    return multiple_choice(name, f"{page}-{name}", list(options))
 
 
-def _find(page: str) -> Kept[str]:
-    return kept_text("find", f"{page}-find")
+def _search_choice(page: str) -> UrlChoice[str]:
+    return text_choice("find", f"{page}-find")
 
 
-def _words(page: str) -> str:
-    kept = _find(page)
-    begun = kept.take()
-    found = st.text_input("Find", begun, key=kept.key, placeholder="name, model, flag, cause, note ...", width=FIND_PX)
-    return kept.keep(found)
+def _choose_search(page: str) -> str:
+    choice = _search_choice(page)
+    initial_text = choice.initial_value()
+    text = st.text_input(
+        "Find", initial_text, key=choice.key, placeholder="name, model, flag, cause, note ...", width=FIND_PX
+    )
+    return choice.save(text)
 
 
-def _some(name: str, options: Mapping[str, str], page: str) -> list[str]:
+def _choose_values(name: str, options: Mapping[str, str], page: str) -> list[str]:
     placeholder = "not archived" if name == "mark" else "all"
     return choose_some(NAMES[name], name, page, options, placeholder, width=CHOICE_PX)
 
 
 def _options(choices: RunChoices, machines: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """What each filter offers, value -> words; the machines, and fields of configurations, where there are several."""
-    offered: dict[str, Sequence[str]] = {"engine": choices.engines, "workload": choices.workloads, "state": STATES}
-    offered |= {"kind": choices.kinds, "tag": choices.tags, "mark": MARKS}
+    """Return filter -> {value: label}; machines and configuration fields only if they have several values."""
+    options_by_name: dict[str, Sequence[str]] = {
+        "engine": choices.engines,
+        "workload": choices.workloads,
+        "state": STATES,
+    }
+    options_by_name |= {"kind": choices.kinds, "tag": choices.tags, "mark": MARKS}
     if len(choices.machines) > 1:
-        offered["machine"] = choices.machines
-    offered |= choices.fields
-    return {name: {one: field_words(name, one, machines) for one in options} for name, options in offered.items()}
+        options_by_name["machine"] = choices.machines
+    options_by_name |= choices.fields
+    return {
+        name: {value: field_value_text(name, value, machines) for value in options}
+        for name, options in options_by_name.items()
+    }

@@ -1,4 +1,4 @@
-"""The table of runs that have ended, and what can be done with a selection of it."""
+"""The table of ended runs, and actions on the selected ones."""
 
 from __future__ import annotations
 
@@ -12,39 +12,55 @@ import streamlit as st
 from pandas.io.formats.style import Styler
 from streamlit.elements.lib.column_types import ColumnConfig
 
-from analysis.comparison.config_diff import as_started, chips
-from analysis.runs.run_line import RunLine
+from analysis.metrics.registry import LIST_COLUMNS
+from analysis.runs.printed_speed import PrintedSpeed
+from analysis.runs.run_line import RunLine, ToolStatement
 from domain import Run
 from notes import RunNote
 from reports.runs.run_line import PENDING
-from reports.runs.run_report import engine_title
-from storage.ask.run_queries import RunChoices
+from storage.queries.run_queries import RunChoices
 from web import markup
 from web.charts import ground, is_phone
-from web.kept import choose_some
-from web.moments import IN_TABLES, moment_column
+from web.loop_words import MEANING, loop_text
+from web.run_chips import chips_of
 from web.runs.table.bulk_actions import bulk_actions
 from web.runs.table.head_order import follow_heads
-from web.runs.table.run_listing import WAITS, notes_on
+from web.runs.table.run_listing import PENDING_NOTE, notes_on
 from web.theme import DASH, MUTED, run_color, three_digits
-from web.words import why
+from web.times import TABLE_FORMAT, time_column
+from web.url_state import choose_some
+from web.words import reason_text
 
-ELSEWHERE = RunLine(None, None, None, None, None, None, None)
-READ_LATER = "of another machine: its numbers are read when it is opened or compared"
+OTHER_MACHINE_LINE = RunLine()
+READ_LATER = "from another machine: its numbers are read when it is opened or compared"
 ROW_PX, HEAD_PX, LEAST_ROWS = 31, 36, 3
 WHEN_PX = 172
 KEYS = (
-    "A press on a name opens its run, one on the title of a column that *In order of* has puts all runs in its order, "
-    "the unknown last; another reverses it. In the table arrows move, Enter opens the run of a row, and Space ticks it."
+    "Click a name to open its run. Click a column title to sort all runs by it if *Order by* offers that, unknown "
+    "values last; click again to reverse. In the table, arrows move, Enter opens a row's run and Space ticks it."
 )
-PIN = "pin"  # of the address: columns that stand still
-TICKED = "ticked-runs"  # their ids: what is ticked stays over other pages and other rows, where it is shown
-NAME_PX, NAME_ON_PHONE_PX = 290, 150  # it stands still: on a phone the rest must find room beside it
+PIN = "pin"  # URL parameter: pinned columns
+TICKED = "ticked-runs"  # ids of ticked runs, kept across pages and filters
+NAME_PX, NAME_ON_PHONE_PX = 290, 150  # the column is pinned, so it is narrower on a phone
 
 
 def _name_column(width_px: int) -> ColumnConfig:
-    """The name of a run, which leads to its page."""
+    """The column of names, each a link to the run's page."""
     return st.column_config.LinkColumn("Run", display_text=r"#(.+)$", width=width_px, pinned=True)
+
+
+def _number_columns(is_proposed: bool) -> dict[str, ColumnConfig]:
+    """The columns of the metrics that Runs proposes, or of the others, by their name in addresses."""
+    return {
+        name: st.column_config.NumberColumn(
+            metric.title_with_unit,
+            format=f"%.{metric.column.digits}f",
+            width=metric.column.width_px,
+            help=metric.definition,
+        )
+        for name, metric in LIST_COLUMNS.items()
+        if metric.column and metric.column.is_proposed is is_proposed
+    }
 
 
 COLUMNS = {
@@ -53,85 +69,70 @@ COLUMNS = {
     "star": st.column_config.TextColumn("\u2605", width=24, help="Starred"),
     "state": st.column_config.TextColumn("State", width=78),
     "when": st.column_config.Column("Started"),  # in the viewer's time zone: _columns
-    "when_utc": st.column_config.DatetimeColumn("Started (UTC)", format=IN_TABLES, timezone="UTC", width=WHEN_PX),
+    "when_utc": st.column_config.DatetimeColumn("Started (UTC)", format=TABLE_FORMAT, timezone="UTC", width=WHEN_PX),
     "tags": st.column_config.ListColumn("Tags", width=120),
-    "stream": st.column_config.NumberColumn(
-        "Stream, tok/s",
-        format="%.1f",
-        width=92,
-        help="Decode speed of one request alone, by its loads: median of the kinds",
-    ),
-    "output": st.column_config.NumberColumn(
-        "Output, tok/s", format="%.1f", width=92, help="Of all requests together, by its loads, at their most"
-    ),
-    "typical": st.column_config.NumberColumn(
-        "Typical, tok/s", format="%.1f", width=96, help="Median decode speed of the decoding intervals"
-    ),
-    "peak": st.column_config.NumberColumn(
-        "Peak, tok/s", format="%.1f", width=86, help="99th percentile of the decoding intervals of one request alone"
-    ),
+    "loops": st.column_config.TextColumn("Looping text", width=160, help=MEANING),
+    **_number_columns(is_proposed=True),
     "printed": st.column_config.TextColumn(
         "By its log, not ranked",
         width=190,
-        help="Where no speed was measured: what the lines of its log print while the server generates, their median. "
-        "It is no decode speed; what it counts, and over which time, differs by engine (see the run)",
+        help="If no speed was measured: the median of what its log lines print while the server generates. It is not a "
+        "decode speed; what it counts, and over which interval, differs by engine (see the run)",
     ),
-    "tokens_per_step": st.column_config.NumberColumn("Tokens/step", format="%.2f", width=84),
-    "acceptance": st.column_config.NumberColumn(
-        "Acceptance length", format="%.2f", width=144, help="Tokens per verified draft, its own token included"
+    "stated": st.column_config.TextColumn(
+        "Stated by its tool",
+        width=230,
+        help="The speed that another tool or a document states, by its own definition and with all its digits; runs "
+        "are not sorted by it",
     ),
     "workload": st.column_config.TextColumn("Workload", width=110),
     "config": st.column_config.TextColumn("Configuration", width=230),
     "machine": st.column_config.TextColumn("Machine", width=110),
-    "why": st.column_config.TextColumn("What is missing, or how it ended", width="large"),
+    "why": st.column_config.TextColumn("Missing numbers, or how it ended", width="large"),
+    **_number_columns(is_proposed=False),
 }
 ALWAYS = ("color", "name")
-CHOSEN = [name for name in COLUMNS if name not in ALWAYS]
-NUMBERS = {
-    "stream": "stream_tps",
-    "output": "output_tps",
-    "typical": "typical_tps",
-    "peak": "peak_tps",
-    "printed": "printed_tps",
-    "tokens_per_step": "tokens_per_step",
-    "acceptance": "acceptance_length",
-}  # column -> the number of a RunLine
+OPTIONAL_COLUMNS = [name for name in COLUMNS if name not in ALWAYS]
 
 
 def choose_columns(choices: RunChoices) -> list[str]:
-    """The columns of the table in the order chosen; the address keeps them. One that says nothing is not proposed."""
+    """Return the columns in the selected order, kept in the URL; empty columns are not proposed."""
     default = proposed_columns(choices)
-    titles = {name: str(COLUMNS[name]["label"]) for name in CHOSEN}
+    titles = {name: str(COLUMNS[name]["label"]) for name in OPTIONAL_COLUMNS}
     with st.popover("Columns", icon=":material/view_column:"):
         st.caption(
-            "In the order in which they are chosen. The name of a run always stands first. Until you choose, a number "
-            "that none of the runs shown has takes no column."
+            "Columns appear in the order of selection, after the run's name. By default, numbers that none of the "
+            "listed runs has are hidden."
         )
-        chosen = choose_some("Columns", "column", "runs", titles, "as proposed", default) or default
+        selected = choose_some("Columns", "column", "runs", titles, "as proposed", default) or default
         choose_some("Pinned beside the name", PIN, "runs", titles, "none")
-        return [*_pinned(), *(name for name in chosen if name not in _pinned())]
+        return [*_pinned(), *(name for name in selected if name not in _pinned())]
 
 
 def _pinned() -> list[str]:
-    """The columns that stand still beside the name while the rest is moved sideways."""
-    return [name for name in st.query_params.get_all(PIN) if name in CHOSEN]
+    """The columns pinned beside the name while the others scroll sideways."""
+    return [name for name in st.query_params.get_all(PIN) if name in OPTIONAL_COLUMNS]
 
 
 def shown_columns(columns: Sequence[str], choices: RunChoices, lines: Mapping[str, RunLine]) -> list[str]:
-    """The columns without the numbers that none of the runs has; what somebody chose stays as it is."""
+    """Return the columns without numbers that none of the runs has; a user's own selection is unchanged."""
     pinned = _pinned()
-    if [one for one in columns if one not in pinned] != [one for one in proposed_columns(choices) if one not in pinned]:
+    if [column for column in columns if column not in pinned] != [
+        column for column in proposed_columns(choices) if column not in pinned
+    ]:
         return list(columns)
-    known = {
-        name for name, field in NUMBERS.items() if any(getattr(line, field) is not None for line in lines.values())
-    }
-    return [name for name in columns if name not in NUMBERS or name in known or name in pinned]
+    empty = {name for name, metric in LIST_COLUMNS.items() if all(line[metric.key] is None for line in lines.values())}
+    empty |= {"loops"} if not any(loop_text(line["looping_ratio"]) for line in lines.values()) else set()
+    empty |= {"printed"} if all(line.printed is None for line in lines.values()) else set()
+    empty |= {"stated"} if all(line.stated is None for line in lines.values()) else set()
+    return [name for name in columns if name not in empty or name in pinned]
 
 
 def proposed_columns(choices: RunChoices) -> list[str]:
-    """What says something of these runs; the moment in UTC too is for who asks for it."""
-    is_proposed = {"when_utc": False, "tags": bool(choices.tags), "machine": len(choices.machines) > 1}
-    return [name for name in CHOSEN if is_proposed.get(name, True)]
+    """Return the columns that are informative for these runs; the UTC start time only on request."""
+    is_proposed = {name: bool(metric.column and metric.column.is_proposed) for name, metric in LIST_COLUMNS.items()}
+    is_proposed |= {"when_utc": False, "tags": bool(choices.tags), "machine": len(choices.machines) > 1}
+    return [name for name in OPTIONAL_COLUMNS if is_proposed.get(name, True)]
 
 
 def run_table(
@@ -139,25 +140,28 @@ def run_table(
     lines: Mapping[str, RunLine],
     columns: Sequence[str],
     machines: Mapping[str, str],
-    said: str,
+    caption: str,
     group: str = "",
     *,
     has_order: bool = True,
 ) -> None:
-    """Show the runs, and what can be done with those that are chosen; `said` is how many they are.
+    """Show the runs and the actions on the selected ones.
 
-    group: whose table this is, for two groups may have the same runs; has_order: whether a press on a head puts them in
-    order, all runs and not those alone that are shown, the unknown last, where Streamlit's own sorting has it first.
+    caption: says how many runs these are. group: the group's key, since two groups may have the same runs. has_order:
+    whether a press on a head sorts all runs, unknown values last (Streamlit's own sorting puts them first).
     """
     notes = notes_on(runs)
-    rows = pd.DataFrame([_row(run, lines.get(run.id, ELSEWHERE), notes[run.id], machines) for run in runs])
-    key = _key_of(runs, group)
-    # As tall as its rows, and no taller than the window: pitwall.css.
+    chips = chips_of(runs)
+    rows = pd.DataFrame(
+        [_row(run, lines.get(run.id, OTHER_MACHINE_LINE), notes[run.id], machines, chips[run.id]) for run in runs]
+    )
+    key = _rows_key(runs, group)
+    # As tall as its rows, but no taller than the window (pitwall.css).
     with st.container(height=HEAD_PX + ROW_PX * max(len(runs), LEAST_ROWS), border=False, key=f"run-rows-{key}"):
-        chosen = st.dataframe(
-            _with_grey(rows),
+        table_state = st.dataframe(
+            _with_muted_foreign_numbers(rows, runs),
             hide_index=True,
-            column_config=_columns(runs),
+            column_config=_column_config(runs),
             column_order=[*ALWAYS, *columns],
             on_select=partial(follow_heads, f"ended-runs-{key}"),
             selection_mode=["multi-row", "single-column"] if has_order else "multi-row",
@@ -167,16 +171,16 @@ def run_table(
             height="stretch",
             alt="Runs that have ended",
         )
-    selected = [runs[row] for row in chosen["selection"]["rows"] if row < len(runs)]
-    others = st.session_state.get(TICKED, frozenset()).difference(run.id for run in runs)
-    st.session_state[TICKED] = others.union(run.id for run in selected)
+    selected = [runs[row] for row in table_state["selection"]["rows"] if row < len(runs)]
+    other_ticked = st.session_state.get(TICKED, frozenset()).difference(run.id for run in runs)
+    st.session_state[TICKED] = other_ticked.union(run.id for run in selected)
     with st.container(horizontal=True, vertical_alignment="center"):
         bulk_actions(selected, notes, key)
-        st.caption(said, help=KEYS)
+        st.caption(caption, help=KEYS)
 
 
 def _ticked_before(runs: Sequence[Run], key: str) -> list[int]:
-    """The rows that were ticked when the table of this key came; Streamlit reports them until it is touched."""
+    """The rows that were ticked when the table of this key appeared; Streamlit reports them until it is used."""
     if key not in st.session_state:
         ticked = st.session_state.get(TICKED, frozenset())
         st.session_state[f"{key}-before"] = [row for row, run in enumerate(runs) if run.id in ticked]
@@ -184,9 +188,9 @@ def _ticked_before(runs: Sequence[Run], key: str) -> list[int]:
     return rows
 
 
-def _columns(runs: Sequence[Run]) -> dict[str, ColumnConfig]:
-    """COLUMNS as whoever looks reads them: their time zone, and names that leave room on a phone."""
-    when = moment_column("Started", [_when(run) for run in runs], WHEN_PX)
+def _column_config(runs: Sequence[Run]) -> dict[str, ColumnConfig]:
+    """COLUMNS for this viewer: in their time zone, and with narrower names on a phone."""
+    when = time_column("Started", [_when(run) for run in runs], WHEN_PX)
     columns = COLUMNS | {"when": when} | ({"name": _name_column(NAME_ON_PHONE_PX)} if is_phone() else {})
     return columns | {name: ColumnConfig(**{**columns[name], "pinned": True}) for name in _pinned()}
 
@@ -195,57 +199,72 @@ def _when(run: Run) -> datetime:
     return run.started_at or run.created_at
 
 
-def _key_of(runs: Sequence[Run], group: str) -> str:
-    """A key that changes with the rows: a selection counts rows, and must not move to other runs with them."""
+def _rows_key(runs: Sequence[Run], group: str) -> str:
+    """A key that changes with the rows: a selection is by row number and must not move to other runs."""
     return hashlib.sha256(" ".join([group, *(run.id for run in runs)]).encode()).hexdigest()[:12]
 
 
-def _row(run: Run, line: RunLine, note: RunNote, machines: Mapping[str, str]) -> dict[str, object]:
+def _row(
+    run: Run, line: RunLine, note: RunNote, machines: Mapping[str, str], chips: Sequence[str]
+) -> dict[str, object]:
     return {
         "color": square(run_color(run.color, ground())),
-        "name": f"run?run={run.id}#{run.name}",
+        "name": name_link(run),
         "star": "\u2605" if note.is_starred else "",
-        "state": f"\u2717 {run.state}" if run.cause else str(run.state),
+        "state": f"\u2717 {run.shown_state}" if run.cause else run.shown_state,
         "tags": list(note.tags),
-        "stream": line.stream_tps,
-        "output": line.output_tps,
-        "typical": line.typical_tps,
-        "peak": line.peak_tps,
-        "printed": printed_cell(line),
-        "tokens_per_step": line.tokens_per_step,
-        "acceptance": line.acceptance_length,
+        "loops": loop_text(line["looping_ratio"]),
+        "printed": printed_cell(line.printed),
+        "stated": stated_cell(line.stated),
+        **{name: line[metric.key] for name, metric in LIST_COLUMNS.items()},
         "workload": run.workload_names or "",
-        "config": " · ".join(chips(as_started(run.config.model_dump(), run.told), engine_title(run))),
+        "config": " · ".join(chips),
         "machine": machines.get(run.machine_id, ""),
         "when": _when(run).astimezone(UTC),
         "when_utc": _when(run).astimezone(UTC),
         "why": run.cause
-        or why(line.reason)
+        or reason_text(line.reason)
         or run.note
-        or {id(ELSEWHERE): READ_LATER, id(PENDING): WAITS}.get(id(line), ""),
+        or {id(OTHER_MACHINE_LINE): READ_LATER, id(PENDING): PENDING_NOTE}.get(id(line), ""),
     }
 
 
-def _with_grey(rows: pd.DataFrame) -> pd.DataFrame | Styler:
-    """What logs print as their speed is grey, as where it is drawn: nobody measured it.
+def name_link(run: Run) -> str:
+    """Return the address of the run's page, with the name that the table shows; the browser decodes '+' and '%'."""
+    return f"run?run={run.id}#{run.name.replace('%', '%25').replace('+', '%2B')}"
 
-    A table of which nothing is styled costs Streamlit a third.
+
+def _with_muted_foreign_numbers(rows: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame | Styler:
+    """Grey out speeds that Pitwall did not measure: printed by logs, stated by tools, or of imported requests.
+
+    An unstyled table costs Streamlit a third of a styled one, so styling is applied only if needed.
     """
-    if "printed" not in rows or not rows["printed"].notna().any():
+    texts = [name for name in ("printed", "stated") if name in rows and rows[name].notna().any()]
+    imported = [row for row, run in enumerate(runs) if run.kind == "imported"]
+    if not texts and not imported:
         return rows
-    return rows.style.set_properties(subset=["printed"], color=MUTED[ground()])
+    color = MUTED[ground()]
+    styled = rows.style.set_properties(subset=texts, color=color) if texts else rows.style
+    return styled.set_properties(subset=(imported, list(LIST_COLUMNS)), color=color) if imported else styled
 
 
-def printed_cell(line: RunLine) -> str | None:
-    """'vllm.log: 101 tok/s, 11 lines': a text, so that a click on its head puts definitions together, not speeds."""
-    if line.printed_tps is None:
+def stated_cell(stated: ToolStatement | None) -> str | None:
+    """'guidellm 0.7.1: output_tps, mean, 187.3 tok/s': a text, so that sorting does not rank definitions."""
+    if stated is None:
         return None
-    lines = f"{line.printed_lines:,} line{'s' * (line.printed_lines != 1)}"
-    return f"{line.printed_definition}: {three_digits(line.printed_tps)} tok/s, {lines}"
+    return f"{stated.definition}: {stated.metric}, {stated.statistic}, {stated.value:.10g} {stated.unit}"
+
+
+def printed_cell(printed: PrintedSpeed | None) -> str | None:
+    """'vllm.log: 101 tok/s, 11 lines': a text, so that sorting groups definitions instead of ranking speeds."""
+    if printed is None:
+        return None
+    lines = f"{printed.lines:,} line{'s' * (printed.lines != 1)}"
+    return f"{printed.definition}: {three_digits(printed.median_tps)} tok/s, {lines}"
 
 
 def square(color: str) -> str:
-    """The address of a small square with room around it, for the table draws an image as tall as its row."""
+    """The address of a small square with room around it, since the table draws an image as tall as its row."""
     return markup.svg_url(
         'viewBox="-6 -6 24 24" width="24" height="24"', f'<rect width="12" height="12" rx="2" fill="{color}"/>'
     )

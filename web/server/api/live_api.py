@@ -1,4 +1,4 @@
-"""`/api/live`: what the Live page is pushed, for programs; the access check has seen that their token may read it."""
+"""The `/api/live` routes: Live's push for programs, whose token the access check has verified."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from web.live.hub import LiveHub
 
 
 def live_routes(hub: LiveHub, live_runs: Callable[[], Sequence[Run]], base_path: str = "") -> list[BaseRoute]:
-    """GET names the runs that are live; the WebSocket pushes some of them as web.live.protocol says."""
+    """Return the routes: GET lists the live runs, the WebSocket pushes the requested ones as web.live.protocol says."""
 
     async def runs(request: Request) -> JSONResponse:
-        found = [
+        rows = [
             {"id": run.id, "name": run.name, "state": run.state, "kind": run.kind}
             for run in await run_in_threadpool(live_runs)
         ]
-        return JSONResponse({"runs": found}, headers={"cache-control": "no-store"})
+        return JSONResponse({"runs": rows}, headers={"cache-control": "no-store"})
 
     return [Route(f"{base_path}/api/live", runs), WebSocketRoute(f"{base_path}/api/live", hub.serve)]

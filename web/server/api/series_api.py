@@ -1,4 +1,4 @@
-"""`GET /series`: runs over time as the charts draw them, all of it or a stretch, thinned to what a chart can show."""
+"""The route `GET /series`: the time series of runs as charts draw them, complete or for an interval, thinned."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from starlette.routing import Route
 from starlette.types import Scope
 
 from errors import PitwallError
-from storage.ask.queries import Asked
+from storage.queries.run_data import Queryable
 from web.access.roles import MEMBERS, ROLE_KEY, may_see
 from web.context import services
-from web.live.ended import EndedRuns
+from web.live.finished_charts import FinishedCharts
 from web.live.protocol import LivePart, encode
 from web.live.reader import StoreReader
-from web.places import SERIES
+from web.page_paths import SERIES
 
 MOST_RUNS = 100
 MOST_AT_ONCE = 2  # each takes a core while it is read
-NOT_SHOWN = "This link does not show all of these runs."
-NO_STRETCH = "A stretch has two moments, from and to, in seconds since the epoch, for each run."
+NOT_SHOWN = "This link does not give access to all of these runs."
+NO_INTERVAL = "An interval needs `from` and `to`, in seconds since the epoch, for each run."
 
-Stretch = tuple[datetime, datetime]
+Interval = tuple[datetime, datetime]
 
 
-def series_route(ended: EndedRuns, base_path: str = "") -> Route:
-    """The route: `?run=` each, and of a stretch `from=` and `to=` for each run, in their order.
+def series_route(finished: FinishedCharts, base_path: str = "") -> Route:
+    """Return the route: one `?run=` per run, and for an interval one `from=` and `to=` per run, in the same order.
 
-    It answers {"runs": [snapshot, ...]}, messages as web.live.protocol has them; of a stretch they hold series alone.
+    It responds {"runs": [snapshot, ...]} with messages of web.live.protocol; for an interval they hold only series.
     """
     reading = asyncio.Semaphore(MOST_AT_ONCE)
 
@@ -42,29 +42,31 @@ def series_route(ended: EndedRuns, base_path: str = "") -> Route:
         if not may_see(request.scope, run_ids):
             return PlainTextResponse(NOT_SHOWN, 404)
         try:
-            stretches = _stretches(run_ids, request.query_params.getlist("from"), request.query_params.getlist("to"))
+            intervals = _intervals(run_ids, request.query_params.getlist("from"), request.query_params.getlist("to"))
         except (ValueError, OverflowError, OSError):
-            return PlainTextResponse(NO_STRETCH, 400)
+            return PlainTextResponse(NO_INTERVAL, 400)
         async with reading:
-            return await run_in_threadpool(_answer, request.scope, run_ids, stretches, ended)
+            return await run_in_threadpool(_answer, request.scope, run_ids, intervals, finished)
 
     return Route(f"{base_path}/{SERIES}", series)
 
 
-def _stretches(run_ids: Sequence[str], began: Sequence[str], ended: Sequence[str]) -> dict[str, Stretch]:
-    """The stretch wanted of each run, if not all of it; raises ValueError, OverflowError, OSError for no time."""
-    if not began and not ended:
+def _intervals(run_ids: Sequence[str], starts: Sequence[str], ends: Sequence[str]) -> dict[str, Interval]:
+    """Return intervals by run, none for complete series; raises ValueError, OverflowError, OSError if invalid."""
+    if not starts and not ends:
         return {}
-    moments = [[datetime.fromtimestamp(float(one), UTC) for one in said] for said in (began, ended)]
-    return dict(zip(run_ids, zip(*moments, strict=True), strict=True))
+    times = [[datetime.fromtimestamp(float(text), UTC) for text in texts] for texts in (starts, ends)]
+    return dict(zip(run_ids, zip(*times, strict=True), strict=True))
 
 
-def _answer(scope: Scope, run_ids: Sequence[str], stretches: Mapping[str, Stretch], ended: EndedRuns) -> Response:
+def _answer(
+    scope: Scope, run_ids: Sequence[str], intervals: Mapping[str, Interval], finished: FinishedCharts
+) -> Response:
     try:
-        asked = _asked(scope, run_ids)
-        # What is committed is reported by this store alone.
-        reader = StoreReader(lambda: asked, ended=ended if asked is services().store else None)
-        parts = _stretched(reader, stretches) if stretches else reader.courses(run_ids)
+        source = _source(scope, run_ids)
+        # Only the own store reports its commits to the cache.
+        reader = StoreReader(lambda: source, finished=finished if source is services().store else None)
+        parts = _interval_parts(reader, intervals) if intervals else reader.chart_parts(run_ids)
     except PitwallError as error:
         return PlainTextResponse(str(error), 503)
     now = time.time()
@@ -72,15 +74,16 @@ def _answer(scope: Scope, run_ids: Sequence[str], stretches: Mapping[str, Stretc
     return Response(f'{{"runs":[{frames}]}}', media_type="application/json", headers={"cache-control": "no-store"})
 
 
-def _asked(scope: Scope, run_ids: Sequence[str]) -> Asked:
-    """What answers: for the operator also about runs of other machines."""
+def _source(scope: Scope, run_ids: Sequence[str]) -> Queryable:
+    """Return the store to read, for members also with the runs of other machines."""
     fleet = services().fleet
     if scope[ROLE_KEY] not in MEMBERS or fleet is None:
         return services().store
-    return fleet.asked_about(run_ids)
+    return fleet.queryable_for(run_ids)
 
 
-def _stretched(reader: StoreReader, stretches: Mapping[str, Stretch]) -> dict[str, LivePart]:
+def _interval_parts(reader: StoreReader, intervals: Mapping[str, Interval]) -> dict[str, LivePart]:
     return {
-        run_id: LivePart(cursor="", series=reader.stretch(run_id, *stretch)) for run_id, stretch in stretches.items()
+        run_id: LivePart(cursor="", series=reader.interval_series(run_id, *interval))
+        for run_id, interval in intervals.items()
     }

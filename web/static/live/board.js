@@ -7,6 +7,7 @@ import { addressOf, keepSearch, readAddress } from "./address.js";
 import { TimeChart } from "./charts.js";
 import { Closer } from "./closer.js";
 import { element, setText } from "./format.js";
+import { isKnown } from "./model.js";
 import { Paced } from "./paced.js";
 import { loadPlotly } from "./plotly.js";
 import { PositionChart } from "./position_chart.js";
@@ -227,8 +228,10 @@ export class Board {
     this.#mustReact = this.#mustDrawPositions = false;
   }
 
-  /** Takes charts that can have nothing off the page, and says which and why instead. */
+  /** Takes charts that can have nothing off the page, and says which and why instead; all if every run still waits. */
   #arrange() {
+    const isWaiting = this.models().filter(isKnown).every((model) => model.meta.state === "queued");
+    this.chartGrid.hidden = this.toolbar.root.hidden = this.absences.hidden = isWaiting;
     /** @type {Map<string, string[]>} */
     const missing = new Map(); // what one reason keeps off the page stands together
     for (const chart of this.allCharts) {
@@ -238,6 +241,6 @@ export class Board {
       if (reason !== null) missing.set(reason, [...(missing.get(reason) ?? []), chart.frame.title]);
     }
     const told = [...missing].map(([reason, titles]) => `${titles.join(", ")} (${reason})`);
-    setText(this.absences, told.length ? `Not known here: ${told.join("; ")}.` : "");
+    setText(this.absences, told.length ? `Not available: ${told.join("; ")}.` : "");
   }
 }

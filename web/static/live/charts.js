@@ -17,7 +17,7 @@ import { ZoomButtons, isCoarse, stretched } from "./zoom_buttons.js";
 const GIB = 1 / 2 ** 30;
 /** @type {Record<string, number | undefined>} */
 const DIRECTIONS = { ArrowLeft: -1, ArrowRight: 1 };
-const BY_MOUSE = "Drag to zoom in, Shift and drag to move along, double click to show all";
+const BY_MOUSE = "Drag to zoom, Shift-drag to pan, double-click to show all";
 const NAMED_RUNS = 5; // more names than that do not fit above a chart
 
 /**
@@ -53,7 +53,7 @@ export class TimeChart {
     this.frame = new Frame(spec.title, spec.unit, spec.isWide ? "lv-wide" : "");
     this.frame.plot.tabIndex = 0;
     this.frame.plot.setAttribute("role", "group");
-    this.frame.plot.setAttribute("aria-label", `${spec.title}. Left and right move the marked moment, Escape clears it. ${isCoarse() ? "" : BY_MOUSE}`);
+    this.frame.plot.setAttribute("aria-label", `${spec.title}. The left and right arrow keys move the marker, Escape removes it. ${isCoarse() ? "" : BY_MOUSE}`);
     const title = /** @type {HTMLElement} */ (this.frame.head.querySelector("h3"));
     if (!isCoarse()) title.title = BY_MOUSE;
     this.zooms = new ZoomButtons((factor) => this.#zoom(factor), (part) => this.#zoom(1, part));
@@ -127,9 +127,11 @@ export class TimeChart {
     });
   }
 
-  /** Why nothing is drawn yet, or null where something is. */
+  /** Why nothing is drawn yet, or null where something is. What some run cannot have is no reason where another can. */
   #emptiness() {
-    const models = this.page.view.shown(this.page.models()).filter(isKnown);
+    const shown = this.page.view.shown(this.page.models()).filter(isKnown);
+    const able = shown.filter((model) => model.meta.absent[this.spec.lines[0]] === undefined);
+    const models = able.length ? able : shown;
     if (models.some((model) => this.spec.lines.some((name) => model.series[name]?.v.some((value) => value !== null)))) return null;
     const [name] = this.spec.lines;
     return [...new Set(models.map((model) => model.meta.absent[name] ?? model.now[name]?.why ?? "no sample yet"))].join("; ");
@@ -232,7 +234,7 @@ export class TimeChart {
    */
   #tellUnit(outliers) {
     const limits = this.spec.hasCeiling ? this.#limits() : [];
-    const ceilings = limits.length ? `dashed: at most k + 1 = ${limits.join(", ")}` : "";
+    const ceilings = limits.length ? `dashed: at most ${limits.join(", ")}` : "";
     setText(this.frame.unit, [this.spec.unit, ceilings, outliers].filter(Boolean).join("; "));
   }
 

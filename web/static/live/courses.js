@@ -73,7 +73,7 @@ class CoursePage {
       toolbar.setStatus("loaded");
       this.board.take({ whole: true, positions: false });
     } catch (error) {
-      if (!signal.aborted) toolbar.setStatus("refused", `The charts did not come: ${error instanceof Error ? error.message : error}`);
+      if (!signal.aborted) toolbar.setStatus("refused", `The charts could not be loaded: ${error instanceof Error ? error.message : error}`);
     }
   }
 }

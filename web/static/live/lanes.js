@@ -8,7 +8,7 @@
 
 import { byteSize, element, setText, threeDigits } from "./format.js";
 import { isKnown } from "./model.js";
-import { isMeasured, speedNote } from "./strip.js";
+import { isMeasured, loopText, speedNote } from "./strip.js";
 import { plain, writeValue } from "./tile_value.js";
 
 /** @typedef {[name: string, write: Write]} Part */
@@ -34,7 +34,7 @@ export class Lane {
     this.root.hidden = true;
     this.name = element("h3", "lv-lane-name");
     this.chips = element("p", "lv-chips");
-    this.note = element("p", "lv-chips");
+    this.note = element("p", "lv-chips lv-note");
     const head = element("header");
     head.append(element("span", "lv-swatch"), this.name, this.chips, this.note);
     this.cause = element("div", "lv-cause"); // not in the lane: the page shows it at its top
@@ -83,6 +83,7 @@ export class Lane {
     this.root.setAttribute("aria-label", `Numbers of ${meta.name}`);
     setText(this.name, meta.name);
     setText(this.chips, [meta.engine_title, ...meta.chips].filter(Boolean).join(" \u00b7 "));
+    this.root.classList.toggle("lv-loops", loopText(model) !== "");
     setText(this.note, speedNote(model, compared));
     this.#refreshCause(model);
     this.#refreshNodes(model);
@@ -121,7 +122,7 @@ export class Lane {
     const hasFailed = state === "failed";
     this.cause.hidden = !hasFailed && !this.root.classList.contains("lv-unmeasured");
     if (this.cause.hidden || this.cause.childElementCount) return;
-    const words = hasFailed ? (cause ?? "It ended without saying why.") : `Not measured: ${now.decode_tps?.why ?? "no sample came"}.`;
+    const words = hasFailed ? (cause ?? "It ended without giving a reason.") : `Not measured: ${now.decode_tps?.why ?? "no samples were received"}.`;
     this.cause.append(element("p", hasFailed ? "" : "lv-why", `${name}: ${words}`));
     if (hasFailed && line && line !== cause) this.cause.append(element("code", "", line));
   }
@@ -132,7 +133,7 @@ export class Lane {
  * @param {LiveNode} node
  */
 export function nodeText(node) {
-  const gpus = node.gpu_count ? `${node.gpu_count} GPU${node.gpu_count > 1 ? "s" : ""}` : "no GPU seen";
+  const gpus = node.gpu_count ? `${node.gpu_count} GPU${node.gpu_count > 1 ? "s" : ""}` : "no GPU found";
   const parts = [`also on ${node.title}: ${gpus}`];
   if (node.gpu_power_w !== null) parts.push(`${threeDigits(node.gpu_power_w)} W`);
   if (node.gpu_sm_clock_mhz !== null) parts.push(`${threeDigits(node.gpu_sm_clock_mhz)} MHz`);

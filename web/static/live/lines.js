@@ -12,7 +12,7 @@ import { trailingMeans } from "./smoothing.js";
 
 /** @type {Required<Series>} */
 const EMPTY = { t: [], v: [], excluded: [], mean: [], count: [] };
-const BRIEF = 2; // of `excluded`: as web/live/course.py tells a stretch shorter than what it kept can show
+const BRIEF = 2; // of `excluded`: as web/live/series.py tells a stretch shorter than what it kept can show
 
 /** @param {Pick<Line, "model" | "series">} line */
 export function held({ model, series }) {

@@ -44,7 +44,7 @@ export class LogTail {
     this.lines.setAttribute("aria-label", `Log of ${name}`);
     const hasEnded = this.model.isFinal && !this.model.log.length;
     this.lines.classList.toggle("lv-none", hasEnded);
-    setText(this.empty, hasEnded ? "No line of its log is known." : this.model.meta ? "No log line yet." : "");
+    setText(this.empty, hasEnded ? "No log lines are known." : this.model.meta ? "No log line yet." : "");
     if (changes.whole && this.model.log.length) this.#replace();
     else if (changes.log.length) this.#append(changes.log);
   }

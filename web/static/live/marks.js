@@ -15,9 +15,9 @@ const SAID = [
   ["load", (text) => `load ${text} begins`],
   ["load_end", (text) => `load ${text} has ended`],
   ["phase", (text) => `phase ${text}`],
-  ["restart", () => "the server began anew"],
+  ["restart", () => "the server restarted"],
   ["preemption", () => "requests are preempted: the KV cache is full"],
-  ["throttle", () => "the GPU's clocks are held down by the hardware"],
+  ["throttle", () => "the hardware limits the GPU's clocks"],
   ["collapse", () => "an answer ends in a loop"],
 ];
 const WORDS = new Map(SAID);

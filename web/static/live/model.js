@@ -15,6 +15,8 @@ export function isKnown(model) {
   return model.meta !== null;
 }
 
+const FINAL_STATES = new Set(["finished", "failed", "cancelled"]);
+
 export class RunModel {
   cursor = ""; // after the last message
   seq = 0; // of the last message
@@ -107,7 +109,7 @@ export class RunModel {
   }
 
   get isFinal() {
-    return this.meta?.state === "finished" || this.meta?.state === "failed";
+    return FINAL_STATES.has(this.meta?.state ?? "");
   }
 
   /** Infinity before any point. */

@@ -41,7 +41,7 @@ export class Picks {
     const isHidden = this.isHidden(page);
     setText(this.hide, isHidden ? "Show" : "Hide");
     this.hide.setAttribute("aria-label", `${isHidden ? "Show" : "Hide"} ${name} in the charts`);
-    this.only.setAttribute("aria-label", `Show ${name} alone in the charts`);
+    this.only.setAttribute("aria-label", `Show only ${name} in the charts`);
     return isHidden;
   }
 }

@@ -32,7 +32,7 @@ function loaded(src, bundle) {
       if (bundle !== "basic") Object.assign(window, { Plotly: before });
       if (made) resolve(made);
     };
-    script.onerror = () => reject(new Error(`${src} did not load`));
+    script.onerror = () => reject(new Error(`${src} could not be loaded`));
     script.src = src;
     before = window.Plotly;
     document.head.append(script);

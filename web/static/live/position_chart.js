@@ -6,7 +6,7 @@ import { csvText, menuOf } from "./chart_files.js";
 import { CONFIG, Frame, baseAxis, baseLayout, commonAbsence } from "./frame.js";
 import { isKnown } from "./model.js";
 
-const TITLE = "Accepted of each draft position";
+const TITLE = "Acceptance by draft position";
 
 /** A group of bars a position, one bar a run. */
 export class PositionChart {
@@ -22,7 +22,7 @@ export class PositionChart {
   }
 
   absence() {
-    return commonAbsence(this.page.models(), (model) => (model.perPosition?.v ? null : model.meta.absent.per_position ?? model.meta.absent.acceptance_length ?? (model.isFinal ? "no draft was made" : null)));
+    return commonAbsence(this.page.models(), (model) => (model.perPosition?.v ? null : model.meta.absent.per_position ?? model.meta.absent.acceptance_length ?? (model.isFinal ? "no drafts were made" : null)));
   }
 
   #known() {

@@ -74,6 +74,7 @@ export class Chip {
     setText(this.state, stateText(model, serverNow));
     this.state.title = this.state.textContent ?? "";
     if (isMeasured(model)) writeValue(this.speed, model.now.decode_tps, plain("tok/s"), meta.absent.decode_tps);
+    this.root.classList.toggle("lv-loops", loopText(model) !== "");
     setText(this.speedNote, speedNote(model, isSilent ? null : compared));
     this.speedNote.title = this.speedNote.textContent ?? "";
     this.#refreshProgress(model);
@@ -149,15 +150,34 @@ function stateText(model, serverNow) {
   const silent = silence(model, serverNow);
   if (silent !== null) return `no samples for ${clock(silent)}`;
   if (state === "starting") return `${phase ?? "starting"} ${clock(serverNow - (started ?? serverNow))}`;
-  if (state === "finished" || state === "failed") return ready && ended ? `${state} ${clock(ended - ready)}` : state;
+  if (model.isFinal) return ready && ended ? `${state} ${clock(ended - ready)}` : state;
   return ready ? `${state} ${clock(serverNow - ready)}` : state;
+}
+
+/**
+ * The mark of a run whose answers loop, or "": repeated text is fast, but useless.
+ * @param {KnownModel} model
+ */
+export function loopText({ now }) {
+  const [streams, ratio] = [now.looping_streams?.v ?? 0, now.looping_ratio?.v ?? null];
+  if (streams) return `\u27f2 ${streams} ${streams === 1 ? "stream loops" : "streams loop"} now`;
+  return ratio === null ? "" : `\u27f2 ${Math.round(ratio * 100)} % of answers loop`;
+}
+
+/**
+ * What stands beside the speed: a mark, the ratio to the baseline, and of what the speed is.
+ * @param {KnownModel} model
+ * @param {Compared | null} compared
+ */
+export function speedNote(model, compared) {
+  return [loopText(model), ratioNote(model, compared)].filter(Boolean).join(" \u00b7 ");
 }
 
 /**
  * @param {KnownModel} model
  * @param {Compared | null} compared
  */
-export function speedNote(model, compared) {
+function ratioNote(model, compared) {
   const [mine, theirs] = [model.now.decode_tps?.v, compared?.model.now.decode_tps?.v];
   const basis = model.meta.tile_basis === "now" || !mine ? "" : model.meta.tile_basis;
   if (!compared || compared.model === model || !mine || !theirs) return basis;

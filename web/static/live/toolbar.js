@@ -14,9 +14,9 @@ const MEANS = [["as measured", 0], ["mean of 10 s", 10], ["mean of 30 s", 30], [
 const STATUS = {
   connecting: "Connecting\u2026",
   live: "Live",
-  stuck: "Pitwall cannot store anything now; what is missed will be filled in",
-  reconnecting: "Reconnecting\u2026 what is missed will be filled in",
-  refused: "The server refused without saying why",
+  stuck: "Pitwall cannot store data at the moment; gaps will be filled later",
+  reconnecting: "Reconnecting\u2026 gaps will be filled",
+  refused: "The server refused without giving a reason",
   loaded: "",
 };
 let made = 0;
@@ -35,7 +35,7 @@ export class Toolbar {
     this.status = element("span", "lv-status", STATUS.connecting);
     this.status.setAttribute("role", "status");
     this.moment = element("span", "lv-at");
-    this.follow = element("button", "lv-follow", isLive ? "Follow again" : "Show all");
+    this.follow = element("button", "lv-follow", isLive ? "Follow live" : "Show all");
     this.follow.type = "button";
     this.follow.onclick = () => page.onZoom(null);
     this.root.append(...(isLive ? [this.#windows()] : []), this.#clockChoice(), this.#scaleChoice(), this.#meanChoice(), this.follow, this.moment, this.status);
@@ -62,7 +62,7 @@ export class Toolbar {
 
   #windows() {
     const set = element("fieldset");
-    set.append(element("legend", "lv-sr", "Stretch of time shown"));
+    set.append(element("legend", "lv-sr", "Time range"));
     made += 1;
     for (const [title, seconds] of WINDOWS) {
       const input = element("input");
@@ -80,13 +80,13 @@ export class Toolbar {
   #clockChoice() {
     const { page } = this;
     const take = (/** @type {boolean} */ isChosen) => [(page.view.onWallClock = isChosen), page.onView()];
-    return this.#checkbox("Wall clock", "instead of time since each run was ready", (view) => view.onWallClock, take);
+    return this.#checkbox("Wall clock", "instead of the time since each run was ready", (view) => view.onWallClock, take);
   }
 
   #scaleChoice() {
     const { page } = this;
     const take = (/** @type {boolean} */ isChosen) => [(page.view.isLog = isChosen), page.onStyle()];
-    return this.#checkbox("Log scale", "equal ratios are equal heights; a zero has no place", (view) => view.isLog, take);
+    return this.#checkbox("Log scale", "equal ratios have equal heights; zeros are not drawn", (view) => view.isLog, take);
   }
 
   /**
@@ -117,7 +117,7 @@ export class Toolbar {
       this.page.onStyle();
     };
     const label = element("label");
-    label.title = "Each point is the mean of the seconds before it; what was measured stays beneath, faint";
+    label.title = "Each point is the mean of the preceding seconds; the measured values stay visible, faint";
     label.append(element("span", "", "Lines"), select);
     return label;
   }

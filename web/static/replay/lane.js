@@ -33,7 +33,7 @@ export class Lane {
     this.state = head.appendChild(element("span", "rp-state"));
     this.canvas = this.root.appendChild(element("canvas"));
     this.canvas.setAttribute("role", "img");
-    this.canvas.setAttribute("aria-label", `The answers of ${lane.name}, a block for each token`);
+    this.canvas.setAttribute("aria-label", `The answers of ${lane.name}, one block per token`);
   }
 
   /** After the page has given it a width, or another one. */
@@ -53,7 +53,8 @@ export class Lane {
     const unit = this.tape.isCounted ? "tokens" : "pieces";
     const rate = this.tape.rate(t_s);
     setText(this.total, `${this.tape.total(t_s).toLocaleString("en-US")} ${unit}`);
-    setText(this.rate, rate === null ? DASH : `${threeDigits(rate)} ${this.tape.isCounted ? "tok" : "pieces"}/s`);
+    const perSecond = `${this.tape.isCounted ? "tok" : "pieces"}/s${t_s >= this.tape.end_s ? " mean" : ""}`;
+    setText(this.rate, rate === null ? DASH : `${threeDigits(rate)} ${perSecond}`);
     setText(this.state, this.#stateAt(t_s));
     this.#draw(this.tape.come(t_s));
   }
@@ -61,8 +62,8 @@ export class Lane {
   /** @param {number} t_s */
   #stateAt(t_s) {
     const first = this.tape.pieces.at(0);
-    if (!first) return "the times of its pieces were not kept";
-    if (t_s < first.at_s) return "waits for the first token";
+    if (!first) return "its token times were not recorded";
+    if (t_s < first.at_s) return "waiting for the first token";
     return t_s < this.tape.end_s ? "decoding" : `done at ${this.tape.end_s.toFixed(2)} s`;
   }
 

@@ -39,10 +39,10 @@ class Replay {
     this.button.type = "button";
     this.slider = bar.appendChild(element("input"));
     Object.assign(this.slider, { type: "range", min: "0", step: String(STEP_S), value: "0" });
-    this.slider.setAttribute("aria-label", "Seconds since the beginning");
+    this.slider.setAttribute("aria-label", "Seconds since the start");
     this.clock = bar.appendChild(element("output", "rp-clock"));
     this.lanes = this.root.appendChild(element("div", "rp-lanes"));
-    const words = "Each block is a token; a longer one is a piece of several that came at once. Words are not kept.";
+    const words = "Each block is one token; a longer block is several tokens that arrived together. The text is not stored.";
     this.root.append(element("p", "rp-note", words));
     this.button.addEventListener("click", () => (this.#frame ? this.#stop() : this.#play()));
     this.slider.addEventListener("input", () => this.#seek(Number(this.slider.value)));

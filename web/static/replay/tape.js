@@ -43,9 +43,20 @@ export class Tape {
     return come ? this.pieces[come - 1].total : 0;
   }
 
-  /** Tokens per second of the last second; null before one has passed and after the last piece. @param {number} t_s */
+  /** Tokens per second after the first piece, over the time since it; null if all came at once. */
+  get mean() {
+    const first = this.pieces.at(0);
+    const seconds = first ? this.end_s - first.at_s : 0;
+    return first && seconds > 0 ? (this.total(this.end_s) - first.tokens) / seconds : null;
+  }
+
+  /**
+   * Tokens per second: of the last second, and from the last piece on the mean of all; null before a second has passed.
+   * @param {number} t_s
+   */
   rate(t_s) {
-    if (t_s < RATE_OVER_S || t_s >= this.end_s + RATE_OVER_S) return null;
+    if (this.pieces.length && t_s >= this.end_s) return this.mean;
+    if (t_s < RATE_OVER_S) return null;
     return (this.total(t_s) - this.total(t_s - RATE_OVER_S)) / RATE_OVER_S;
   }
 }

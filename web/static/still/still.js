@@ -55,7 +55,7 @@ export class StillChart {
     plot.addEventListener("blur", () => this.#walkTo(-1));
     this.saved = { title: "", name: "", frame: this.frame, csv: () => figureCsv(this.component.data.figure) };
     this.log = element("button", "lv-pick", "Log");
-    Object.assign(this.log, { type: "button", hidden: true, title: "The height on a logarithmic scale", onclick: () => this.#changeScale() });
+    Object.assign(this.log, { type: "button", hidden: true, title: "Logarithmic y axis", onclick: () => this.#changeScale() });
     head.append(this.log, new ZoomButtons((factor) => this.#zoom(factor)).root, menuOf(this.saved));
     this.root.append(root);
     component.parentElement.append(this.root);
@@ -77,7 +77,7 @@ export class StillChart {
     Object.assign(this.saved, { title: data.title, name: data.file });
     setText(/** @type {HTMLElement} */ (head.querySelector("h3")), data.title);
     head.querySelector("summary")?.setAttribute("aria-label", `Save the chart ${data.title}`);
-    plot.setAttribute("aria-label", data.about + (data.opens ? ". Left and right go from point to point, Enter opens it." : ""));
+    plot.setAttribute("aria-label", data.about + (data.opens ? ". The left and right arrow keys move between points, Enter opens one." : ""));
     plot.style.cursor = data.opens ? "pointer" : "";
     const body = /** @type {HTMLElement} */ (root.querySelector(".lv-plot-body"));
     body.style.height = `${data.figure.layout.height}px`;

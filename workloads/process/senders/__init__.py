@@ -1,1 +1,1 @@
-"""Further processes of a load generator, for where one is not enough: each sends requests that it is given."""
+"""Additional processes of a load generator, for loads that need more than one CPU core."""

@@ -1,4 +1,4 @@
-"""What a load generator and its further processes say to each other over a pipe that nobody else has: pickles."""
+"""Messages between a load generator and its additional processes: pickles over a private pipe."""
 
 from __future__ import annotations
 
@@ -9,62 +9,62 @@ from dataclasses import dataclass
 
 from load_records import RequestRecord
 from workloads.plan import PlannedRequest
-from workloads.requests.client import Place, Target
+from workloads.requests.client import RequestPosition, RequestTarget
 
-HEAD = struct.Struct(">I")
+LENGTH = struct.Struct(">I")
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """Send this request, and measure it."""
+class SendRequest:
+    """Order to send and measure a request."""
 
     number: int
     request: PlannedRequest
-    place: Place
+    position: RequestPosition
     preface: str
 
 
 @dataclass(frozen=True, slots=True)
-class Begin:
-    """Where all requests go."""
+class Configure:
+    """First message: the target of all requests."""
 
-    target: Target
-
-
-@dataclass(frozen=True, slots=True)
-class Cancel:
-    """End all that is under way."""
+    target: RequestTarget
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
-    """What became of a request."""
+class CancelAll:
+    """Order to cancel all requests in flight."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestResult:
+    """Record of a request."""
 
     number: int
     record: RequestRecord
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
-    """CPU seconds that the process has used so far, and the streams in it that loop, each since this word."""
+class ResourceUsage:
+    """CPU seconds used by the process so far, and the first looped word of each looping stream."""
 
     cpu_s: float
     onsets: tuple[int, ...]
 
 
-Frame = Ask | Begin | Cancel | Done | Used
+Frame = SendRequest | Configure | CancelAll | RequestResult | ResourceUsage
 
 
-def packed(frame: Frame) -> bytes:
-    """The frame with its length before it, as `next_frame` reads it."""
+def encode_frame(frame: Frame) -> bytes:
+    """Return the frame prefixed with its length, as `read_frame` reads it."""
     body = pickle.dumps(frame)
-    return HEAD.pack(len(body)) + body
+    return LENGTH.pack(len(body)) + body
 
 
-async def next_frame(reader: asyncio.StreamReader) -> Frame | None:
-    """None where the other side has ended."""
+async def read_frame(reader: asyncio.StreamReader) -> Frame | None:
+    """Read the next frame; None if the other side has ended."""
     try:
-        (size,) = HEAD.unpack(await reader.readexactly(HEAD.size))
+        (size,) = LENGTH.unpack(await reader.readexactly(LENGTH.size))
         frame: Frame = pickle.loads(await reader.readexactly(size))
     except (asyncio.IncompleteReadError, ConnectionError):
         return None

@@ -1,1 +1,1 @@
-"""What people publish and paste: tables, names and numbers as they write them."""
+"""Readers of published and pasted text: tables, names and numbers as people write them."""

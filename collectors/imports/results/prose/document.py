@@ -1,4 +1,4 @@
-"""What people publish: Markdown tables, columns pasted without their bars, 'name: number' lines, printed benchmarks."""
+"""Reads published texts: Markdown tables, columns pasted without bars, 'name: number' lines, printed benchmarks."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 
 from collectors.imports.log_file import ImportRefusedError
-from collectors.imports.results.builder import LoadBuilder, Point, Ticket
-from collectors.imports.results.prose.naming import ACCURACY, DERIVED, STATED, metric_of, statistic_of
-from collectors.imports.results.prose.stated import NUMBER, Stated, read_cell, stated, unit_in
+from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
+from collectors.imports.results.prose import benchy_table, five_prompts
+from collectors.imports.results.prose.metric_names import ACCURACY, DERIVED, STATED, metric_of, statistic_of
+from collectors.imports.results.prose.number_text import NUMBER, StatedNumber, parse_number, read_cell, unit_in
 from collectors.imports.results.prose.tables import RULE, Table, read_tables
-from collectors.imports.results.source import Source
-from collectors.imports.results.tools import benchy_table, five_prompts
+from collectors.imports.results.source import ResultFile
 from reasons import Code, Reason
 
 TOOL = "document"
@@ -19,38 +19,45 @@ PASSED, NOT_PASSED = "✅", "❌"
 LINE = re.compile(rf"(?P<label>[^:=|`\"]{{2,70}}?)`?[:=]`?[ \n]{{0,2}}`?(?:{NUMBER})", re.IGNORECASE)
 UNIT = re.compile(rf"{NUMBER}", re.IGNORECASE)
 AT_ONCE = re.compile(r"c=(\d{1,6})|(\d{1,6}) concurrent", re.IGNORECASE)
-LONGEST_NAME = 200
-MOST_CHARACTERS = 4_000_000
+MAX_NAME_CHARS = 200
+MAX_CHARS = 4_000_000
 
 
 def recognise(head: str) -> bool:
-    """Whether a text holds a table, a printed benchmark, or columns of numbers with their units."""
+    """Return whether a text contains a table, a printed benchmark, columns of numbers, or a line with a result."""
+    return has_table(head) or any(_is_result(match) for match in LINE.finditer(head))
+
+
+def has_table(head: str) -> bool:
+    """Return whether a text contains a table, a printed benchmark, or columns of numbers with units."""
     lines = head.splitlines()[:2000]
-    has_table = any(len(line) < 4096 and "|" in line and RULE.fullmatch(line) for line in lines)
-    return has_table or five_prompts.recognise(head) or sum(aligned(line) is not None for line in lines) >= 3
+    has_rule = any(len(line) < 4096 and "|" in line and RULE.fullmatch(line) for line in lines)
+    return has_rule or five_prompts.recognise(head) or sum(aligned(line) is not None for line in lines) >= 3
 
 
-def read(source: Source, ticket: Ticket) -> list[LoadBuilder]:
-    """The loads that a text states; raises ImportRefusedError where it states none."""
+def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
+    """Return the loads of a text; raises ImportRefusedError if it has none."""
     text = source.text()
-    if len(text) > MOST_CHARACTERS:
-        raise ImportRefusedError(f"{source.name} is longer than {MOST_CHARACTERS:,} characters: no published text is.")
-    tables, rest = read_tables(text)
+    if len(text) > MAX_CHARS:
+        raise ImportRefusedError(
+            f"{source.name} is longer than the limit of {MAX_CHARS:,} characters for published texts."
+        )
+    tables, remaining_text = read_tables(text)
     benchy = [table for table in tables if benchy_table.is_benchy(table)]
-    load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.dated)
+    load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date)
     for table in tables:
         if table not in benchy:
             _add_table(load, table)
-    if five_prompts.recognise(rest):
-        printed, rest = five_prompts.read(rest, ticket, 2), ""
+    if five_prompts.recognise(remaining_text):
+        printed_load, remaining_text = five_prompts.read(remaining_text, ticket, 2), ""
     else:
-        printed = None
-    _add_aligned(load, rest)
-    _add_lines(load, rest)
-    found = [load, benchy_table.read(benchy, text, ticket, 1) if benchy else None, printed]
-    loads = [one for one in found if one and one.rows]
+        printed_load = None
+    _add_aligned(load, remaining_text)
+    _add_lines(load, remaining_text)
+    candidates = [load, benchy_table.read(benchy, text, ticket, 1) if benchy else None, printed_load]
+    loads = [load for load in candidates if load and load.rows]
     if not loads:
-        raise ImportRefusedError(f"{source.name} holds no table and no line with a result in it.")
+        raise ImportRefusedError(f"{source.name} has no table and no line with a result.")
     return loads
 
 
@@ -61,130 +68,153 @@ def _add_table(load: LoadBuilder, table: Table) -> None:
             _add_check(load, table.heads, row)
             continue
         label = row[0]
-        for place, cell in enumerate(row[1:], 1):
-            head = table.heads[place] if place < len(table.heads) else f"column {place + 1}"
+        for column, cell in enumerate(row[1:], 1):
+            column_name = table.heads[column] if column < len(table.heads) else f"column {column + 1}"
             value = read_cell(cell)
-            if value and not DERIVED.search(f"{label} {head}"):
-                point = Point(_name(table.heads, row, place, line), _at_once(table, row, head))
-                _add_number(load, value, point, label, head, table.title)
+            if value and not DERIVED.search(f"{label} {column_name}"):
+                point = MeasurementPoint(_name(table.heads, row, column, line), _at_once(table, row, column_name))
+                _add_number(load, value, point, label, column_name, table.title)
 
 
 def _add_check(load: LoadBuilder, heads: Sequence[str], row: Sequence[str]) -> None:
-    named = dict(zip((head.lower() for head in heads), row, strict=False))
+    cells = dict(zip((head.lower() for head in heads), row, strict=False))
     result = next(cell for cell in row if cell.startswith((PASSED, NOT_PASSED)))
     is_pass = result.startswith(PASSED)
-    mode = "streaming" if named.get("streaming", "").lower() == "yes" else "whole" if "streaming" in named else STATED
-    load.check(suite="as published", case_name=row[0][:LONGEST_NAME], mode=mode, is_pass=is_pass,
+    mode = "streaming" if cells.get("streaming", "").lower() == "yes" else "whole" if "streaming" in cells else STATED
+    load.check(suite="as published", case_name=row[0][:MAX_NAME_CHARS], mode=mode, is_pass=is_pass,
                why=None if is_pass else result[1:].strip() or "not told",
                exchange={"said": result[1:].strip()[:500]})  # fmt: skip
 
 
-def _name(heads: Sequence[str], row: Sequence[str], place: int, line: int) -> str:
-    """The texts of a row, and the head of its column; with the line, since several tables may say the same."""
-    texts = [cell for n, cell in enumerate(row) if n != place and cell and (n == 0 or _is_name(heads, row, n))]
-    head = heads[place] if place < len(heads) else ""
-    said = ", ".join(texts)[: LONGEST_NAME // 2] + (
-        f": {head[: LONGEST_NAME // 2]}" if head and head != "Value" else ""
+def _name(heads: Sequence[str], row: Sequence[str], column: int, line: int) -> str:
+    """Return a row's texts and its column name, with the line, since several tables may have the same names."""
+    texts = [cell for n, cell in enumerate(row) if n != column and cell and (n == 0 or _is_name(heads, row, n))]
+    column_name = heads[column] if column < len(heads) else ""
+    row_name = ", ".join(texts)[: MAX_NAME_CHARS // 2] + (
+        f": {column_name[: MAX_NAME_CHARS // 2]}" if column_name and column_name != "Value" else ""
     )
-    return f"{said} (line {line})"
+    return f"{row_name} (line {line})"
 
 
-def _is_name(heads: Sequence[str], row: Sequence[str], place: int) -> bool:
-    """Whether a cell says what was measured: it is no number with a unit, and no difference of others."""
-    value = read_cell(row[place])
-    head = heads[place] if place < len(heads) else ""
-    return not DERIVED.search(head) and (value is None or not (value.unit or unit_in(head) or unit_in(row[0])))
+def _is_name(heads: Sequence[str], row: Sequence[str], column: int) -> bool:
+    """Return whether a cell names the measurement: it is neither a number with a unit nor a derived value."""
+    value = read_cell(row[column])
+    column_name = heads[column] if column < len(heads) else ""
+    return not DERIVED.search(column_name) and (
+        value is None or not (value.unit or unit_in(column_name) or unit_in(row[0]))
+    )
 
 
-def _at_once(table: Table, row: Sequence[str], head: str) -> int | None:
+def _at_once(table: Table, row: Sequence[str], column_name: str) -> int | None:
     if table.heads[0].lower() in ("concurrency", "併發數") and row[0].isdigit():
         return int(row[0][:9])
-    found = AT_ONCE.search(f"{row[0]} {head}")
-    return int(found[1] or found[2]) if found else None
+    match = AT_ONCE.search(f"{row[0]} {column_name}")
+    return int(match[1] or match[2]) if match else None
 
 
-def _add_number(load: LoadBuilder, value: Stated, point: Point, label: str, head: str, title: str = "") -> None:
-    """Add a number by what its row, its column or the title of its table say of it, in this order."""
-    words, unit = f"{head} {label}", value.unit or unit_in(head) or unit_in(label)
-    if unit == "%" and ACCURACY.search(words):
-        _add_share(load, value, label, head)
-    elif named := metric_of(words, unit) or metric_of(title, unit if unit else "-"):
-        statistic = statistic_of(words, value.is_most, named.metric)
-        _add_stated(load, point, value, named.metric, named.factor, None, statistic)
-    elif unit is not None:  # else a setting, or a count of something
-        _add_stated(load, point, value, STATED, 1.0, unit, statistic_of(words, value.is_most))
+def _add_number(
+    load: LoadBuilder, value: StatedNumber, point: MeasurementPoint, label: str, column_name: str, title: str = ""
+) -> None:
+    """Add a number, identified by its row, its column or the title of its table, in this order."""
+    description, unit = f"{column_name} {label}", value.unit or unit_in(column_name) or unit_in(label)
+    if unit == "%" and ACCURACY.search(description):
+        _add_share(load, value, label, column_name)
+    elif metric_name := metric_of(description, unit) or metric_of(title, unit if unit else "-"):
+        statistic = statistic_of(description, value.is_maximum, metric_name.metric)
+        _add_stated(load, point, value, metric_name.metric, metric_name.factor, None, statistic)
+    elif unit is not None:  # else a setting or an unknown count
+        _add_stated(load, point, value, STATED, 1.0, unit, statistic_of(description, value.is_maximum))
 
 
 def _add_stated(
-    load: LoadBuilder, point: Point, value: Stated, metric: str, factor: float, unit: str | None, statistic: str
+    load: LoadBuilder,
+    point: MeasurementPoint,
+    value: StatedNumber,
+    metric: str,
+    factor: float,
+    unit: str | None,
+    statistic: str,
 ) -> None:
-    """A number, or the two ends of a range."""
-    about = [Reason(Code.STATED_AS_ABOUT)] if value.is_about else []
+    """Add a number or the two ends of a range."""
+    reasons = [Reason(Code.STATED_AS_ABOUT)] if value.is_approximate else []
     if value.spread is not None:
-        about.append(Reason(Code.SPREAD_COUNT_NOT_TOLD, values={"spread": f"{value.spread:g}"}))
+        reasons.append(Reason(Code.SPREAD_COUNT_NOT_TOLD, values={"spread": f"{value.spread:g}"}))
     ends = {"mean" if value.spread is not None else statistic: value.low}
     if value.high is not None:
-        ends, about = {"min": value.low, "max": value.high}, [Reason(Code.STATED_AS_RANGE), *about]
-    for which, end in ends.items():
-        load.result(point, metric, which, round(end * factor, 9), unit=unit, reasons=about)
+        ends, reasons = {"min": value.low, "max": value.high}, [Reason(Code.STATED_AS_RANGE), *reasons]
+    for end_statistic, end in ends.items():
+        load.result(point, metric, end_statistic, round(end * factor, 9), unit=unit, reasons=reasons)
 
 
-def _add_share(load: LoadBuilder, value: Stated, label: str, head: str) -> None:
-    task, subject = (head, label) if ACCURACY.search(head) else (label, head)
+def _add_share(load: LoadBuilder, value: StatedNumber, label: str, column_name: str) -> None:
+    task, subject = (column_name, label) if ACCURACY.search(column_name) else (label, column_name)
     share = round(value.low / 100, 9) if value.low <= 100 else None
     load.accuracy(
-        task=f"{task}: {subject}"[:LONGEST_NAME], filter="none", metric="accuracy", value=share,
+        task=f"{task}: {subject}"[:MAX_NAME_CHARS], filter="none", metric="accuracy", value=share,
         reason=Reason(Code.SHARE_ABOVE_ONE if share is None else Code.ITEM_COUNT_NOT_TOLD),
     )  # fmt: skip
 
 
 # --- columns without bars ---------------------------------------------------------------------------------------------
-def aligned(line: str) -> tuple[str, list[Stated]] | None:
-    """The label and the numbers, each with its unit, of a row whose bars were lost; None for any other line."""
+def aligned(line: str) -> tuple[str, list[StatedNumber]] | None:
+    """Return label and numbers (all with units) of a row that lost its bars; None for any other line."""
     if len(line) > 400 or "|" in line:
         return None
     bare = re.sub(r" \([^()]{1,80}\)$", "", line.strip())
-    found = list(UNIT.finditer(bare))
-    values: list[Stated] = []
+    matches = list(UNIT.finditer(bare))
+    values: list[StatedNumber] = []
     end = len(bare)
-    for one in reversed(found):
-        if bare[one.end() : end].strip() or one["unit"] is None:
+    for match in reversed(matches):
+        if bare[match.end() : end].strip() or match["unit"] is None:
             break
-        values.insert(0, stated(one))
-        end = one.start()
+        values.insert(0, parse_number(match))
+        end = match.start()
     label = bare[:end].strip()
     return (label, values) if len(values) > 1 and label and not label.endswith((":", "=", ",")) else None
 
 
 def _add_aligned(load: LoadBuilder, text: str) -> None:
-    heads = ""
+    heading = ""
     for number, line in enumerate(text.splitlines(), 1):
         row = aligned(line)
         if row is None:
-            heads = line.strip() or heads
+            heading = line.strip() or heading
             continue
         label, values = row
-        for place, value in enumerate(values, 1):
-            where = f"column {place} of {len(values)}"
-            _add_number(load, value, Point(f"{label}: {where} ({heads[:80]}; line {number})"), label, where)
+        for column, value in enumerate(values, 1):
+            column_name = f"column {column} of {len(values)}"
+            _add_number(
+                load,
+                value,
+                MeasurementPoint(f"{label}: {column_name} ({heading[:80]}; line {number})"),
+                label,
+                column_name,
+            )
 
 
-# --- lines of a name and a number -------------------------------------------------------------------------------------
+# --- 'name: number' lines ---------------------------------------------------------------------------------------------
+def _is_result(match: re.Match[str]) -> bool:
+    """Whether a 'name: number' line states a metric that Pitwall knows."""
+    value = parse_number(match)
+    label = _label(match["label"], value)
+    return metric_of(label, value.unit) is not None and not DERIVED.search(label)
+
+
 def _add_lines(load: LoadBuilder, text: str) -> None:
-    line, seen = 1, 0
-    for found in LINE.finditer(text):
-        line, seen = line + text.count("\n", seen, found.end()), found.end()
-        value = stated(found)
-        label = _label(found["label"], value)
-        named = metric_of(label, value.unit)
-        if named and not DERIVED.search(label):
-            point = Point(f"{label[:LONGEST_NAME]} (line {line})")
-            statistic = statistic_of(label, value.is_most, named.metric)
-            _add_stated(load, point, value, named.metric, named.factor, None, statistic)
+    line, counted_end = 1, 0
+    for match in LINE.finditer(text):
+        line, counted_end = line + text.count("\n", counted_end, match.end()), match.end()
+        value = parse_number(match)
+        label = _label(match["label"], value)
+        metric_name = metric_of(label, value.unit)
+        if metric_name and _is_result(match):
+            point = MeasurementPoint(f"{label[:MAX_NAME_CHARS]} (line {line})")
+            statistic = statistic_of(label, value.is_maximum, metric_name.metric)
+            _add_stated(load, point, value, metric_name.metric, metric_name.factor, None, statistic)
 
 
-def _label(before: str, value: Stated) -> str:
-    """The words that name a number: of its own line, unless these name nothing and began on the line above."""
+def _label(before: str, value: StatedNumber) -> str:
+    """Return the words that name a number: those of its line, or of the whole sentence if these name no metric."""
     sentence = re.split(r"[.。!?] ", before)[-1]
-    own = sentence.rsplit("\n", 1)[-1].strip(" -*•`")
-    return own if metric_of(own, value.unit) else " ".join(sentence.split()).strip(" -*•`")
+    line = sentence.rsplit("\n", 1)[-1].strip(" -*•`")
+    return line if metric_of(line, value.unit) else " ".join(sentence.split()).strip(" -*•`")

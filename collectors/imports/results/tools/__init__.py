@@ -1,1 +1,1 @@
-"""The files of benchmark tools, a module a tool or a format of it."""
+"""Readers of benchmark tools' files, one module per tool or format."""

@@ -1,8 +1,8 @@
-"""AIPerf's profile: the JSON and CSV of all requests, and the JSON lines of each one. Its deviations divide by n.
+"""Reads AIPerf's profile: JSON and CSV of all requests, JSON lines of each request. Its deviations divide by n.
 
-Its `inter_token_latency` is a request's time after its first token over the tokens after it: our time per output token;
-`inter_chunk_latency` is the time between two pieces. It counts tokens with its own tokenizer; where a record says what
-the server counted, a request has that.
+Its `inter_token_latency` is a request's time after its first token divided by the later tokens: `tpot_ms`;
+`inter_chunk_latency` is the time between two pieces. It counts tokens with its own tokenizer; the server's count is
+used if the record has it.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from itertools import accumulate
 from typing import Any
 
 from collectors.imports.log_file import ImportRefusedError
-from collectors.imports.results.builder import LoadBuilder, Point, Ticket
+from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
 from collectors.imports.results.errors import error_kind
-from collectors.imports.results.source import Source
-from collectors.imports.results.values import count, dict_of, item, list_of, moment, number, text
+from collectors.imports.results.source import ResultFile
+from collectors.imports.results.values import count, dict_of, item, list_of, number, text, time_of
 
 TOOL = "aiperf"
 METRICS = {
@@ -40,7 +40,7 @@ METRICS = {
     "error_request_count": "failed_requests",
     "benchmark_duration": "duration_s",
 }
-TITLES = {  # of the CSV -> the name in the JSON
+TITLES = {  # title in the CSV -> name in the JSON
     "Request Latency (ms)": "request_latency",
     "Time to First Token (ms)": "time_to_first_token",
     "Inter Token Latency (ms)": "inter_token_latency",
@@ -58,56 +58,58 @@ TITLES = {  # of the CSV -> the name in the JSON
     "Error Request Count": "error_request_count",
     "Benchmark Duration (sec)": "benchmark_duration",
 }
-UNITS = {"ms": 1.0, "sec": 1e3, "s": 1e3, "ns": 1e-6, "us": 1e-3}  # to milliseconds, of the latencies
+UNITS = {"ms": 1.0, "sec": 1e3, "s": 1e3, "ns": 1e-6, "us": 1e-3}  # to milliseconds
 LATENCIES = {"request_latency", "time_to_first_token", "inter_token_latency", "inter_chunk_latency"}
 TOTALS = {"request_count", "error_request_count", "benchmark_duration"}
 STATISTICS = {"median": "p50", "min": "min", "max": "max", "p90": "p90", "p95": "p95", "p99": "p99"}
 WARMUP = re.compile("warm", re.IGNORECASE)
-WARM, MEASURED = "warmup", "measure"
+WARMUP_KIND, MEASURE_KIND = "warmup", "measure"
 
 
 def recognise(head: str) -> bool:
-    """Whether a file begins as one of these does."""
+    """Return whether a file has the first bytes of an AIPerf file."""
     start = head.lstrip()
     is_json = start.startswith("{") and '"aiperf_version"' in head and '"request_throughput"' in head
     return is_json or start.startswith(('{"metadata":{"session_num"', "Metric,avg,min,max,sum"))
 
 
-def read(source: Source, ticket: Ticket) -> list[LoadBuilder]:
-    """The load of a file; raises ImportRefusedError."""
+def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
+    """Return the load of a file; raises ImportRefusedError."""
     start = source.head.lstrip()
     if start.startswith('{"metadata"'):
-        load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.dated)
+        load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date)
         add_requests(load, source, None)
         return [load]
     return [read_csv(source, ticket) if start.startswith("Metric,") else read_profile(source, ticket)]
 
 
-def read_profile(source: Source, ticket: Ticket) -> LoadBuilder:
-    """The load of profile_export_aiperf.json."""
+def read_profile(source: ResultFile, ticket: Ticket) -> LoadBuilder:
+    """Return the load of profile_export_aiperf.json."""
     profile = dict_of(source.json())
-    asked = dict_of(profile.get("input_config"))
+    input_config = dict_of(profile.get("input_config"))
     phase = dict_of(
-        ([one for one in list_of(asked.get("phases")) if dict_of(one).get("kind") == "profiling"] or [{}])[-1]
+        ([entry for entry in list_of(input_config.get("phases")) if dict_of(entry).get("kind") == "profiling"] or [{}])[
+            -1
+        ]
     )
-    endpoint = dict_of(asked.get("endpoint"))
+    endpoint = dict_of(input_config.get("endpoint"))
     load = LoadBuilder(
-        ticket, TOOL, text(profile.get("aiperf_version")), TOOL, _began(profile) or ticket.dated,
-        params={"phase": dict(phase), "datasets": asked.get("datasets"), "endpoint": dict(endpoint)},
+        ticket, TOOL, text(profile.get("aiperf_version")), TOOL, _started_at(profile) or ticket.file_date,
+        params={"phase": dict(phase), "datasets": input_config.get("datasets"), "endpoint": dict(endpoint)},
         planned_requests=count(phase.get("requests")),
-        model=text(dict_of(_first(dict_of(asked.get("models")).get("items"))).get("name")),
+        model=text(dict_of(_first(dict_of(input_config.get("models")).get("items"))).get("name")),
         base_url=text(_first(endpoint.get("urls"))),
     )  # fmt: skip
     if profile.get("was_cancelled") is True or profile.get("is_complete") is False:
-        load.notes.append("AIPerf says that it was broken off.")
+        load.notes.append("AIPerf reports that it was interrupted.")
     point = point_of(phase)
     for name in METRICS:
-        if given := dict_of(profile.get(name)):
-            _add_metric(load, point, name, given)
+        if metric_values := dict_of(profile.get(name)):
+            _add_metric(load, point, name, metric_values)
     return load
 
 
-def _began(profile: Mapping[str, Any]) -> datetime | None:
+def _started_at(profile: Mapping[str, Any]) -> datetime | None:
     try:
         return datetime.fromisoformat(str(profile.get("start_time"))).astimezone()
     except ValueError:
@@ -118,46 +120,48 @@ def _first(values: Any) -> Any:
     return item(list_of(values), 0)
 
 
-def point_of(phase: Mapping[str, Any]) -> Point:
-    """What the requests were sent under."""
-    at_once, rate = count(phase.get("concurrency")), number(phase.get("rate"))
-    name = f"{at_once} at once" if at_once else f"{rate:g} requests/s" if rate else "all requests"
-    return Point(name, at_once)
+def point_of(phase: Mapping[str, Any]) -> MeasurementPoint:
+    """Return the conditions of a phase's requests."""
+    concurrency, rate = count(phase.get("concurrency")), number(phase.get("rate"))
+    name = f"{concurrency} at once" if concurrency else f"{rate:g} requests/s" if rate else "all requests"
+    return MeasurementPoint(name, concurrency)
 
 
-def _add_metric(load: LoadBuilder, point: Point, name: str, given: Mapping[str, Any]) -> None:
+def _add_metric(load: LoadBuilder, point: MeasurementPoint, name: str, metric_values: Mapping[str, Any]) -> None:
     metric = METRICS[name]
-    factor = UNITS.get(str(given.get("unit")), 1.0) if name in LATENCIES else 1.0
+    factor = UNITS.get(str(metric_values.get("unit")), 1.0) if name in LATENCIES else 1.0
     if name in TOTALS:
-        load.result(point, metric, "total", given.get("avg"))
+        load.result(point, metric, "total", metric_values.get("avg"))
         return
-    n = count(given.get("count"))
-    load.result(point, metric, "mean", given.get("avg"), factor=factor, n=n, population_sd=given.get("std"))
-    load.results(point, metric, given, STATISTICS, factor=factor, n=n)
+    n = count(metric_values.get("count"))
+    load.result(
+        point, metric, "mean", metric_values.get("avg"), factor=factor, n=n, population_sd=metric_values.get("std")
+    )
+    load.results(point, metric, metric_values, STATISTICS, factor=factor, n=n)
 
 
 # --- CSV --------------------------------------------------------------------------------------------------------------
-def read_csv(source: Source, ticket: Ticket) -> LoadBuilder:
-    """The load of profile_export_aiperf.csv, whose numbers are rounded to two places."""
-    whole = source.text()
-    if not whole.endswith("\n"):
-        raise source.refusal(whole.count("\n") + 1, "it is cut off here")
-    load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.dated)
-    for title, given in _csv_rows(whole):
+def read_csv(source: ResultFile, ticket: Ticket) -> LoadBuilder:
+    """Return the load of profile_export_aiperf.csv, whose numbers are rounded to two decimal places."""
+    content = source.text()
+    if not content.endswith("\n"):
+        raise source.refusal(content.count("\n") + 1, "it is cut off here")
+    load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date)
+    for title, metric_values in _csv_rows(content):
         if name := TITLES.get(title):
-            _add_metric(load, Point("all requests"), name, given)
+            _add_metric(load, MeasurementPoint("all requests"), name, metric_values)
     if not load.rows:
-        raise ImportRefusedError(f"{source.name} holds no metric of AIPerf's.")
+        raise ImportRefusedError(f"{source.name} has no metric of AIPerf.")
     return load
 
 
-def _csv_rows(whole: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    heads: list[str] = []
-    for row in csv.reader(io.StringIO(whole, newline="")):
+def _csv_rows(content: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    column_names: list[str] = []
+    for row in csv.reader(io.StringIO(content, newline="")):
         if row[:1] == ["Metric"]:
-            heads = ["avg" if head == "Value" else head for head in row[1:]]
+            column_names = ["avg" if head == "Value" else head for head in row[1:]]
         elif row:
-            yield row[0], {head: _float(cell) for head, cell in zip(heads, row[1:], strict=False) if cell}
+            yield row[0], {head: _float(cell) for head, cell in zip(column_names, row[1:], strict=False) if cell}
 
 
 def _float(cell: str) -> Any:
@@ -167,52 +171,57 @@ def _float(cell: str) -> Any:
         return cell
 
 
-# --- one record a request ---------------------------------------------------------------------------------------------
-def add_requests(load: LoadBuilder, source: Source, at_once: int | None) -> None:
-    """The requests of profile_export.jsonl, in the order in which they were sent; raises ImportRefusedError."""
-    records = [(line, dict_of(one)) for line, one in source.json_lines()]
-    for line, one in records:
-        if not dict_of(one.get("metadata")) or not isinstance(one.get("metrics"), dict):
-            raise source.refusal(line, "this is no record of AIPerf's, as profile_export.jsonl has them")
-    rows = sorted((one for _, one in records), key=lambda one: _sent_ns(one) or 0.0)
-    began = moment((_sent_ns(rows[0]) or 0.0) / 1e9) if rows else None
-    if began is None:
-        raise ImportRefusedError(f"{source.name} holds no request with its time.")
-    load.ts = min(load.ts, began)
-    if at_once is None:
-        at_once = _most_in_flight(rows)
+# --- one record per request -------------------------------------------------------------------------------------------
+def add_requests(load: LoadBuilder, source: ResultFile, concurrency: int | None) -> None:
+    """Add the requests of profile_export.jsonl in the order in which they were sent; raises ImportRefusedError."""
+    records = [(line, dict_of(record)) for line, record in source.json_lines()]
+    for line, record in records:
+        if not dict_of(record.get("metadata")) or not isinstance(record.get("metrics"), dict):
+            raise source.refusal(line, "this is not a record of AIPerf's profile_export.jsonl")
+    rows = sorted((record for _, record in records), key=lambda record: _sent_ns(record) or 0.0)
+    started_at = time_of((_sent_ns(rows[0]) or 0.0) / 1e9) if rows else None
+    if started_at is None:
+        raise ImportRefusedError(f"{source.name} has no request with a time.")
+    load.ts = min(load.ts, started_at)
+    if concurrency is None:
+        concurrency = _max_in_flight(rows)
         load.notes.append(
-            f"The records do not say what was asked for; at most {at_once} requests were in flight at once."
+            f"The records lack the requested concurrency; at most {concurrency} requests were in flight at once."
         )
-    warm, measured = [one for one in rows if _is_warmup(one)], [one for one in rows if not _is_warmup(one)]
-    for place, (kind, of_phase) in enumerate(
-        (kind, some) for kind, some in ((WARM, warm), (MEASURED, measured)) if some
+    warmup_rows, measured_rows = (
+        [record for record in rows if _is_warmup(record)],
+        [record for record in rows if not _is_warmup(record)],
+    )
+    for phase_index, (kind, phase_rows) in enumerate(
+        (kind, phase_rows)
+        for kind, phase_rows in ((WARMUP_KIND, warmup_rows), (MEASURE_KIND, measured_rows))
+        if phase_rows
     ):
-        since = moment((_sent_ns(of_phase[0]) or 0.0) / 1e9) or began
-        for sequence, one in enumerate(of_phase):
-            _add_request(load, one, (place, sequence), since, at_once)
-        _add_phase(load, of_phase, (place, kind), since, at_once)
+        phase_start = time_of((_sent_ns(phase_rows[0]) or 0.0) / 1e9) or started_at
+        for sequence, record in enumerate(phase_rows):
+            _add_request(load, record, (phase_index, sequence), phase_start, concurrency)
+        _add_phase(load, phase_rows, (phase_index, kind), phase_start, concurrency)
 
 
 def _is_warmup(record: Mapping[str, Any]) -> bool:
     return WARMUP.search(str(dict_of(record.get("metadata")).get("benchmark_phase"))) is not None
 
 
-def _most_in_flight(rows: Iterable[Mapping[str, Any]]) -> int:
-    """By their own times."""
-    abouts = [dict_of(record.get("metadata")) for record in rows]
-    steps = [(number_of_time(about.get("request_start_ns")), 1) for about in abouts]
-    steps += [(number_of_time(about.get("request_end_ns")), -1) for about in abouts]
-    known = sorted((when, step) for when, step in steps if when is not None)
-    return max(accumulate((step for _, step in known), initial=0)) or 1
+def _max_in_flight(rows: Iterable[Mapping[str, Any]]) -> int:
+    """Return the maximum number of concurrent requests by their own times."""
+    metadata_list = [dict_of(record.get("metadata")) for record in rows]
+    steps = [(time_ns(metadata.get("request_start_ns")), 1) for metadata in metadata_list]
+    steps += [(time_ns(metadata.get("request_end_ns")), -1) for metadata in metadata_list]
+    timed_steps = sorted((time_ns, step) for time_ns, step in steps if time_ns is not None)
+    return max(accumulate((step for _, step in timed_steps), initial=0)) or 1
 
 
 def _sent_ns(record: Mapping[str, Any]) -> float | None:
-    return number_of_time(dict_of(record.get("metadata")).get("request_start_ns"))
+    return time_ns(dict_of(record.get("metadata")).get("request_start_ns"))
 
 
-def number_of_time(value: Any) -> float | None:
-    """Nanoseconds since the epoch are more than a double counts one by one; here that is near enough."""
+def time_ns(value: Any) -> float | None:
+    """Return nanoseconds since the epoch as a float, whose rounding (below 1 us) does not matter here."""
     return float(value) if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 1 << 62 else None
 
 
@@ -221,42 +230,54 @@ def _value(record: Mapping[str, Any], name: str) -> Any:
 
 
 def _add_request(
-    load: LoadBuilder, record: Mapping[str, Any], place: tuple[int, int], began: datetime, at_once: int
+    load: LoadBuilder, record: Mapping[str, Any], position: tuple[int, int], phase_start: datetime, concurrency: int
 ) -> None:
-    """`place` is the number of its phase and its own within that; `began` is when that phase did."""
-    about, error = dict_of(record.get("metadata")), dict_of(record.get("error"))
-    sent = moment((_sent_ns(record) or 0.0) / 1e9) or began
-    said = text(error.get("message")) or text(error.get("type"))
-    used, own = count(_value(record, "usage_completion_tokens")), count(_value(record, "output_sequence_length"))
-    asked, own_asked = count(_value(record, "usage_prompt_tokens")), count(_value(record, "input_sequence_length"))
-    cached = count(_value(record, "usage_prompt_cache_read_tokens"))
+    """Add one request; `position`: index of its phase and its own index in the phase."""
+    metadata, error = dict_of(record.get("metadata")), dict_of(record.get("error"))
+    sent_at = time_of((_sent_ns(record) or 0.0) / 1e9) or phase_start
+    error_text = text(error.get("message")) or text(error.get("type"))
+    usage_tokens, counted_tokens = (
+        count(_value(record, "usage_completion_tokens")),
+        count(_value(record, "output_sequence_length")),
+    )
+    usage_prompt_tokens, counted_prompt_tokens = (
+        count(_value(record, "usage_prompt_tokens")),
+        count(_value(record, "input_sequence_length")),
+    )
+    cached_tokens = count(_value(record, "usage_prompt_cache_read_tokens"))
     load.request(
-        phase=WARM if _is_warmup(record) else MEASURED, prompt_class="-", stream=0,
-        concurrency=at_once, sent_at=sent, since_phase_s=(sent - began).total_seconds(), phase_index=place[0],
-        sequence=place[1],
+        phase=WARMUP_KIND if _is_warmup(record) else MEASURE_KIND, prompt_class="-", stream=0,
+        concurrency=concurrency, sent_at=sent_at, since_phase_s=(sent_at - phase_start).total_seconds(),
+        phase_index=position[0], sequence=position[1],
         ttft_ms=number(_value(record, "time_to_first_token")), total_ms=number(_value(record, "request_latency")),
-        decode_ms=number(_value(record, "decode_duration")), prompt_tokens=own_asked if asked is None else asked,
-        completion_tokens=own if used is None else used,
-        token_source="usage" if used is not None else "tokenizer" if own is not None else None,
+        decode_ms=number(_value(record, "decode_duration")),
+        prompt_tokens=counted_prompt_tokens if usage_prompt_tokens is None else usage_prompt_tokens,
+        completion_tokens=counted_tokens if usage_tokens is None else usage_tokens,
+        token_source="usage" if usage_tokens is not None else "tokenizer" if counted_tokens is not None else None,
         chunks=count(_value(record, "http_req_chunks_received")),
-        error_kind=_kind(about, error, said), error_text=said,
-        extra={} if cached is None else {"cached_prompt_tokens": cached},
+        error_kind=_kind(metadata, error, error_text), error_text=error_text,
+        extra={} if cached_tokens is None else {"cached_prompt_tokens": cached_tokens},
     )  # fmt: skip
 
 
-def _kind(about: Mapping[str, Any], error: Mapping[str, Any], said: str | None) -> str | None:
-    if about.get("was_cancelled") is True:
+def _kind(metadata: Mapping[str, Any], error: Mapping[str, Any], error_text: str | None) -> str | None:
+    if metadata.get("was_cancelled") is True:
         return "cancelled"
-    return error_kind(f"{error.get('code') or ''} {error.get('type') or ''} {said or ''}") if error else None
+    return error_kind(f"{error.get('code') or ''} {error.get('type') or ''} {error_text or ''}") if error else None
 
 
 def _add_phase(
-    load: LoadBuilder, rows: list[Mapping[str, Any]], which: tuple[int, str], began: datetime, at_once: int
+    load: LoadBuilder,
+    rows: list[Mapping[str, Any]],
+    phase_key: tuple[int, str],
+    phase_start: datetime,
+    concurrency: int,
 ) -> None:
-    ends = [number_of_time(dict_of(record.get("metadata")).get("request_end_ns")) for record in rows]
-    ended = moment(max(filter(None, ends), default=0.0) / 1e9) or began
-    title = "warm-up" if which[1] == WARM else "profiling"
+    ends = [time_ns(dict_of(record.get("metadata")).get("request_end_ns")) for record in rows]
+    ended_at = time_of(max(filter(None, ends), default=0.0) / 1e9) or phase_start
+    title = "warm-up" if phase_key[1] == WARMUP_KIND else "profiling"
     load.phase(
-        ts=ended, phase_index=which[0], title=title, kind=which[1], concurrency=at_once, began_at=began,
-        duration_s=(ended - began) / timedelta(seconds=1), planned_requests=len(rows), is_complete=True,
+        ts=ended_at, phase_index=phase_key[0], title=title, kind=phase_key[1], concurrency=concurrency,
+        began_at=phase_start, duration_s=(ended_at - phase_start) / timedelta(seconds=1),
+        planned_requests=len(rows), is_complete=True,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""llama-benchy's results: JSON and CSV as it saves them. Its deviations divide by n."""
+"""Reads the JSON and CSV results of llama-benchy. Its deviations divide by n."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from collectors.imports.log_file import ImportRefusedError
-from collectors.imports.results.builder import LoadBuilder, Point, Ticket
-from collectors.imports.results.source import Source
+from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
+from collectors.imports.results.source import ResultFile
 from collectors.imports.results.values import count, dict_of, list_of, text
 from reasons import Code, Reason
 
 TOOL = "llama-benchy"
-NAMES: Mapping[str, str] = {  # in the JSON -> ours
+NAMES: Mapping[str, str] = {  # name in the JSON -> Pitwall's
     "pp_throughput": "prompt_tps",
     "pp_req_throughput": "prompt_tps_per_request",
     "tg_throughput": "output_tps",
@@ -28,51 +28,51 @@ NAMES: Mapping[str, str] = {  # in the JSON -> ours
     "e2e_ttft": "ttft_ms",
 }
 PER_REQUEST = {"pp_req_throughput", "tg_req_throughput", "peak_req_throughput", "ttfr", "est_ppt", "e2e_ttft"}
-OF_GENERATION = {"output_tps", "decode_tps", "peak_output_tps", "peak_decode_tps"}
+DECODE_METRICS = {"output_tps", "decode_tps", "peak_output_tps", "peak_decode_tps"}
 COLUMNS = {"t_s": 0, "t_s_req": 1, "peak_ts": 2, "peak_ts_req": 3, "ttfr": 4, "est_ppt": 5, "e2e_ttft": 6}  # of the CSV
-OF_PROMPTS = ("prompt_tps", "prompt_tps_per_request", None, None, "ttfr_ms", "prompt_ms", "ttft_ms")
-OF_TOKENS = ("output_tps", "decode_tps", "peak_output_tps", "peak_decode_tps", None, None, None)
+PROMPT_METRICS = ("prompt_tps", "prompt_tps_per_request", None, None, "ttfr_ms", "prompt_ms", "ttft_ms")
+OUTPUT_METRICS = ("output_tps", "decode_tps", "peak_output_tps", "peak_decode_tps", None, None, None)
 TEST = re.compile(
     r"(?P<what>ctx_pp|ctx_tg|pp|tg)(?P<tokens>\d{1,9})?(?: @ d(?P<depth>\d{1,9}))?(?: \(c(?P<at_once>\d{1,6})\))?"
 )
 
 
-def counts_chunks(version: str | None) -> Reason | None:
-    """Why its speeds may be of chunks; None of a version that counts tokens."""
+def chunk_count_reason(version: str | None) -> Reason | None:
+    """Return the reason why decode speeds may count chunks; None for a version that counts tokens."""
     if version is None:
         return Reason(Code.MAY_COUNT_CHUNKS)
-    found = re.match(r"(\d+)\.(\d+)", version)
-    is_old = found is None or (int(found[1]), int(found[2])) < (0, 4)
+    version_match = re.match(r"(\d+)\.(\d+)", version)
+    is_old = version_match is None or (int(version_match[1]), int(version_match[2])) < (0, 4)
     return Reason(Code.COUNTS_CHUNKS) if is_old else None
 
 
 def recognise(head: str) -> bool:
-    """Whether a file begins as one of these does."""
+    """Return whether a file has the first bytes of llama-benchy's JSON or CSV."""
     is_json = head.lstrip().startswith("{") and '"benchmarks"' in head and '"pp_throughput"' in head
     return is_json or head.startswith("model,test_name,t_s_mean,t_s_std")
 
 
-def read(source: Source, ticket: Ticket) -> list[LoadBuilder]:
-    """The load of a file; raises ImportRefusedError."""
+def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
+    """Return the load of a file; raises ImportRefusedError."""
     if source.head.lstrip().startswith("{"):
         return [_read_json(source, ticket)]
     return [_read_csv(source, ticket)]
 
 
 # --- JSON -------------------------------------------------------------------------------------------------------------
-def _read_json(source: Source, ticket: Ticket) -> LoadBuilder:
+def _read_json(source: ResultFile, ticket: Ticket) -> LoadBuilder:
     report = dict_of(source.json())
-    grid = [dict_of(one) for one in list_of(report.get("benchmarks"))]
+    grid = [dict_of(benchmark) for benchmark in list_of(report.get("benchmarks"))]
     if not grid:
-        raise ImportRefusedError(f"{source.name} holds no benchmark.")
-    asked = {name: report.get(name) for name in ("latency_mode", "prefix_caching_enabled", "max_concurrency")}
+        raise ImportRefusedError(f"{source.name} has no benchmark.")
+    settings = {name: report.get(name) for name in ("latency_mode", "prefix_caching_enabled", "max_concurrency")}
     load = LoadBuilder(
-        ticket, TOOL, text(report.get("version")), TOOL, _stamp(report.get("timestamp")) or ticket.dated,
-        params=asked, model=text(report.get("model")),
+        ticket, TOOL, text(report.get("version")), TOOL, _stamp(report.get("timestamp")) or ticket.file_date,
+        params=settings, model=text(report.get("model")),
     )  # fmt: skip
-    runs = max(len(_values(one, "pp_throughput")) for one in grid)
-    for one in grid:
-        _add_benchmark(load, one, runs)
+    runs = max(len(_values(benchmark, "pp_throughput")) for benchmark in grid)
+    for benchmark in grid:
+        _add_benchmark(load, benchmark, runs)
     return load
 
 
@@ -87,53 +87,64 @@ def _values(benchmark: Mapping[str, Any], name: str) -> list[Any]:
     return list(list_of(dict_of(benchmark.get(name)).get("values")))
 
 
-def _add_benchmark(load: LoadBuilder, one: Mapping[str, Any], runs: int) -> None:
-    at_once = count(one.get("concurrency")) or 1
+def _add_benchmark(load: LoadBuilder, benchmark: Mapping[str, Any], runs: int) -> None:
+    concurrency = count(benchmark.get("concurrency")) or 1
     point = point_of(
-        count(one.get("prompt_size")), count(one.get("response_size")), count(one.get("context_size")) or 0, at_once,
-        is_context=one.get("is_context_prefill_phase") is True,
+        count(benchmark.get("prompt_size")), count(benchmark.get("response_size")),
+        count(benchmark.get("context_size")) or 0, concurrency,
+        is_context=benchmark.get("is_context_prefill_phase") is True,
     )  # fmt: skip
     for name, metric in NAMES.items():
-        statistics, values = dict_of(one.get(name)), _values(one, name)
+        statistics, values = dict_of(benchmark.get(name)), _values(benchmark, name)
         if statistics:
-            wanted = runs * at_once if name in PER_REQUEST else runs
-            missing = Reason(Code.VALUES_MISSING, values={"present": len(values), "wanted": wanted})
-            why = [missing] if 0 < len(values) < wanted else []
-            why += [chunks] if metric in OF_GENERATION and (chunks := counts_chunks(load.tool_version)) else []
-            add(load, point, metric, statistics.get("mean"), statistics.get("std"), len(values) or None, why)
+            expected_count = runs * concurrency if name in PER_REQUEST else runs
+            missing = Reason(Code.VALUES_MISSING, values={"present": len(values), "wanted": expected_count})
+            reasons = [missing] if 0 < len(values) < expected_count else []
+            reasons += (
+                [reason] if metric in DECODE_METRICS and (reason := chunk_count_reason(load.tool_version)) else []
+            )
+            add(load, point, metric, statistics.get("mean"), statistics.get("std"), len(values) or None, reasons)
 
 
-def point_of(prompt: int | None, output: int | None, depth: int, at_once: int, is_context: bool = False) -> Point:
-    """One point of its grid: 'pp2048 tg128 d0 c1'; filling the context is a point of its own."""
-    head = "ctx" if is_context else " ".join(
-        word for word in (prompt is not None and f"pp{prompt}", output is not None and f"tg{output}") if word
+def point_of(
+    prompt: int | None, output: int | None, depth: int, concurrency: int, is_context: bool = False
+) -> MeasurementPoint:
+    """Return a point of the grid, named 'pp2048 tg128 d0 c1'; filling the context is a separate point."""
+    label = "ctx" if is_context else " ".join(
+        size for size in (prompt is not None and f"pp{prompt}", output is not None and f"tg{output}") if size
     )  # fmt: skip
-    return Point(f"{head} d{depth} c{at_once}", at_once, prompt, output, depth)
+    return MeasurementPoint(f"{label} d{depth} c{concurrency}", concurrency, prompt, output, depth)
 
 
 def add(
-    load: LoadBuilder, point: Point, metric: str, mean: Any, spread: Any, n: int | None, why: Iterable[Reason] = ()
+    load: LoadBuilder,
+    point: MeasurementPoint,
+    metric: str,
+    mean: Any,
+    population_sd: Any,
+    n: int | None,
+    reasons: Iterable[Reason] = (),
 ) -> None:
-    """Add a mean with its deviation."""
-    load.result(point, metric, "mean", mean, n=n, population_sd=spread, reasons=why)
+    """Add a mean with its standard deviation."""
+    load.result(point, metric, "mean", mean, n=n, population_sd=population_sd, reasons=reasons)
 
 
 # --- CSV --------------------------------------------------------------------------------------------------------------
-def _read_csv(source: Source, ticket: Ticket) -> LoadBuilder:
-    whole = source.text()
-    rows = list(csv.DictReader(io.StringIO(whole, newline="")))
+def _read_csv(source: ResultFile, ticket: Ticket) -> LoadBuilder:
+    content = source.text()
+    rows = list(csv.DictReader(io.StringIO(content, newline="")))
     if not rows:
-        raise ImportRefusedError(f"{source.name} holds no benchmark.")
-    if not whole.endswith("\n"):
+        raise ImportRefusedError(f"{source.name} has no benchmark.")
+    if not content.endswith("\n"):
         raise source.refusal(len(rows) + 1, "it is cut off here")
-    load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.dated, model=text(rows[0].get("model")))
-    tests = [_test_of(source, number, row) for number, row in enumerate(rows, 2)]
+    load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date, model=text(rows[0].get("model")))
+    tests = [_parse_test(source, number, row) for number, row in enumerate(rows, 2)]
     for row, (point, is_prompt) in zip(rows, points_of(tests), strict=True):
-        for column, place in COLUMNS.items():
-            metric = (OF_PROMPTS if is_prompt else OF_TOKENS)[place]
+        for column, metric_index in COLUMNS.items():
+            metric = (PROMPT_METRICS if is_prompt else OUTPUT_METRICS)[metric_index]
             if metric and row.get(f"{column}_mean"):
-                why = [Reason(Code.MAY_COUNT_CHUNKS)] if metric in OF_GENERATION else []
-                add(load, point, metric, _float(row[f"{column}_mean"]), _float(row.get(f"{column}_std")), None, why)
+                reasons = [Reason(Code.MAY_COUNT_CHUNKS)] if metric in DECODE_METRICS else []
+                add(load, point, metric, _float(row[f"{column}_mean"]), _float(row.get(f"{column}_std")), None, reasons)
     return load
 
 
@@ -144,33 +155,37 @@ def _float(cell: Any) -> Any:
         return cell
 
 
-def _test_of(source: Source, line: int, row: Mapping[str, Any]) -> re.Match[str]:
-    found = TEST.fullmatch(row.get("test_name") or "")
-    if found is None or None in row or None in row.values():
-        raise source.refusal(line, "this is no whole line of llama-benchy's")
-    return found
+def _parse_test(source: ResultFile, line: int, row: Mapping[str, Any]) -> re.Match[str]:
+    match = TEST.fullmatch(row.get("test_name") or "")
+    if match is None or None in row or None in row.values():
+        raise source.refusal(line, "this is not a complete line of llama-benchy")
+    return match
 
 
 # --- rows of CSV and Markdown -----------------------------------------------------------------------------------------
-def points_of(tests: Iterable[re.Match[str]]) -> list[tuple[Point, bool]]:
-    """The point of each row, and whether it is of its prompt; a row of a prompt belongs to the row of tokens below."""
-    rows, found = list(tests), []
-    for place, test in enumerate(rows):
-        other = rows[place + (1 if is_of_prompt(test) else -1) :][:1] if place or is_of_prompt(test) else []
-        pair = [one for one in other if _tail(one) == _tail(test) and is_of_prompt(one) != is_of_prompt(test)]
-        sizes = {is_of_prompt(one): one["tokens"] for one in (*pair, test)}
-        prompt, output = (int(size) if (size := sizes.get(which)) else None for which in (True, False))
-        depth, at_once = int(test["depth"] or 0), int(test["at_once"] or 1)
+def points_of(tests: Iterable[re.Match[str]]) -> list[tuple[MeasurementPoint, bool]]:
+    """Return the point of each row and whether it is a prompt row; a prompt row belongs to the decode row below it."""
+    rows, points = list(tests), []
+    for index, test in enumerate(rows):
+        neighbor = rows[index + (1 if is_prompt_test(test) else -1) :][:1] if index or is_prompt_test(test) else []
+        paired = [
+            candidate
+            for candidate in neighbor
+            if _settings(candidate) == _settings(test) and is_prompt_test(candidate) != is_prompt_test(test)
+        ]
+        sizes = {is_prompt_test(paired_test): paired_test["tokens"] for paired_test in (*paired, test)}
+        prompt, output = (int(size) if (size := sizes.get(is_prompt)) else None for is_prompt in (True, False))
+        depth, concurrency = int(test["depth"] or 0), int(test["at_once"] or 1)
         is_context = test["what"].startswith("ctx")
-        point = point_of(prompt, output, depth, at_once, is_context)
-        found.append((point, is_of_prompt(test)))
-    return found
+        point = point_of(prompt, output, depth, concurrency, is_context)
+        points.append((point, is_prompt_test(test)))
+    return points
 
 
-def is_of_prompt(test: re.Match[str]) -> bool:
-    """Whether a test measures prompt processing ('pp', 'ctx_pp') and no decoding."""
+def is_prompt_test(test: re.Match[str]) -> bool:
+    """Return whether a test measures prompt processing ('pp', 'ctx_pp') rather than decoding."""
     return test["what"].endswith("pp")
 
 
-def _tail(test: re.Match[str]) -> tuple[Any, ...]:
+def _settings(test: re.Match[str]) -> tuple[Any, ...]:
     return test["depth"], test["at_once"], test["what"].startswith("ctx")

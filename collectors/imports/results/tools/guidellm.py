@@ -1,7 +1,7 @@
-"""GuideLLM's reports, JSON and CSV: a load a report, a phase and a point a benchmark.
+"""Reads GuideLLM's JSON and CSV reports: one load per report, one phase and point per benchmark.
 
-Its `inter_token_latency` is a request's time after its first token over the tokens after it: our time per output token.
-Its `time_per_output_token` is all of the request's time over all of its tokens.
+Its `inter_token_latency` is a request's time after its first token divided by the later tokens: `tpot_ms`.
+Its `time_per_output_token` is the request's total time divided by all of its tokens.
 """
 
 from __future__ import annotations
@@ -14,42 +14,42 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from collectors.imports.log_file import ImportRefusedError
-from collectors.imports.results.builder import LoadBuilder, Point, Ticket
+from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
 from collectors.imports.results.errors import error_kind
-from collectors.imports.results.source import Source
-from collectors.imports.results.values import after, count, dict_of, digest, list_of, moment, number, scaled, text
+from collectors.imports.results.source import ResultFile
+from collectors.imports.results.values import after, count, dict_of, digest, list_of, number, scaled, text, time_of
 from reasons import Code, Reason
 
 TOOL = "guidellm"
 WEIGHTED, OVER_TIME = Code.SD_IS_WEIGHTED, Code.SD_IS_OVER_TIME
 
 
-class Kind(NamedTuple):
-    """What one of its distributions is to us."""
+class Distribution(NamedTuple):
+    """Pitwall's metric for one of GuideLLM's distributions."""
 
     metric: str
     factor: float = 1.0
-    no_sd: Code | None = None  # why its deviation is none of single values
+    no_sd: Code | None = None  # why its deviation is not one of single values
 
 
-DISTRIBUTIONS: Mapping[str, Kind] = {
-    "request_latency": Kind("e2e_ms", 1e3),
-    "time_to_first_token_ms": Kind("ttft_ms"),
-    "time_per_output_token_ms": Kind("e2e_per_token_ms", no_sd=WEIGHTED),
-    "inter_token_latency_ms": Kind("tpot_ms", no_sd=WEIGHTED),
-    "prompt_token_count": Kind("prompt_tokens"),
-    "output_token_count": Kind("completion_tokens"),
-    "requests_per_second": Kind("request_tps", no_sd=OVER_TIME),
-    "request_concurrency": Kind("mean_concurrency", no_sd=OVER_TIME),
-    "prompt_tokens_per_second": Kind("prompt_tps", no_sd=OVER_TIME),
-    "output_tokens_per_second": Kind("output_tps", no_sd=OVER_TIME),
-    "tokens_per_second": Kind("total_tps", no_sd=OVER_TIME),
-    "output_tokens_per_iteration": Kind("tokens_per_piece", no_sd=WEIGHTED),
+DISTRIBUTIONS: Mapping[str, Distribution] = {
+    "request_latency": Distribution("e2e_ms", 1e3),
+    "time_to_first_token_ms": Distribution("ttft_ms"),
+    "time_per_output_token_ms": Distribution("e2e_per_token_ms", no_sd=WEIGHTED),
+    "inter_token_latency_ms": Distribution("tpot_ms", no_sd=WEIGHTED),
+    "prompt_token_count": Distribution("prompt_tokens"),
+    "output_token_count": Distribution("completion_tokens"),
+    "requests_per_second": Distribution("request_tps", no_sd=OVER_TIME),
+    "request_concurrency": Distribution("mean_concurrency", no_sd=OVER_TIME),
+    "prompt_tokens_per_second": Distribution("prompt_tps", no_sd=OVER_TIME),
+    "output_tokens_per_second": Distribution("output_tps", no_sd=OVER_TIME),
+    "tokens_per_second": Distribution("total_tps", no_sd=OVER_TIME),
+    "output_tokens_per_iteration": Distribution("tokens_per_piece", no_sd=WEIGHTED),
 }
 PERCENTILES = ("p001", "p01", "p05", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "p999")
-KEPT = {"p90": "p90", "p95": "p95", "p99": "p99"}
+PERCENTILE_NAMES = {"p90": "p90", "p95": "p95", "p99": "p99"}
 COUNTS = {"successful": "requests", "errored": "failed_requests", "incomplete": "incomplete_requests"}
-GROUPS = {  # of the CSV: (group, column) -> the name in the JSON
+GROUPS = {  # (group, column) in the CSV -> name in the JSON
     ("Request Latency", "Successful Sec"): "request_latency",
     ("Time to First Token", "Successful ms"): "time_to_first_token_ms",
     ("Time per Output Token", "Successful ms"): "time_per_output_token_ms",
@@ -67,130 +67,150 @@ NO_CLASS = "-"
 
 
 def recognise(head: str) -> bool:
-    """Whether a file begins as one of these does."""
+    """Return whether a file has the first bytes of a GuideLLM report."""
     is_json = head.lstrip().startswith("{") and '"guidellm_version"' in head
     return is_json or head.startswith("Run Info,Run Info,")
 
 
-def read(source: Source, ticket: Ticket) -> list[LoadBuilder]:
-    """The load of a report; raises ImportRefusedError."""
+def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
+    """Return the load of a report; raises ImportRefusedError."""
     return [_read_json(source, ticket) if source.head.lstrip().startswith("{") else _read_csv(source, ticket)]
 
 
-def _read_json(source: Source, ticket: Ticket) -> LoadBuilder:
+def _read_json(source: ResultFile, ticket: Ticket) -> LoadBuilder:
     report = dict_of(source.json())
-    benchmarks = [dict_of(one) for one in list_of(report.get("benchmarks"))]
+    benchmarks = [dict_of(benchmark) for benchmark in list_of(report.get("benchmarks"))]
     if not benchmarks:
-        raise ImportRefusedError(f"{source.name} holds no benchmark.")
+        raise ImportRefusedError(f"{source.name} has no benchmark.")
     spec = dict_of(dict_of(report.get("config")).get("spec"))
     backend = dict_of(spec.get("backend"))
-    began = moment(benchmarks[0].get("start_time")) or ticket.dated
+    started_at = time_of(benchmarks[0].get("start_time")) or ticket.file_date
     load = LoadBuilder(
-        ticket, TOOL, text(dict_of(report.get("metadata")).get("guidellm_version")), TOOL, began,
+        ticket, TOOL, text(dict_of(report.get("metadata")).get("guidellm_version")), TOOL, started_at,
         params={name: spec.get(name) for name in ("profile", "constraints", "data", "seed")},
         model=text(backend.get("model")), base_url=text(backend.get("target")),
     )  # fmt: skip
-    asked = [_add_benchmark(load, place, one, _wanted(spec)) for place, one in enumerate(benchmarks)]
-    hashes = [one for hashes in asked for one in hashes]
-    load.prompt_set_hash = digest(hashes) if hashes and None not in hashes else None
+    prompt_hashes = [
+        _add_benchmark(load, level_index, benchmark, _requested_tokens(spec))
+        for level_index, benchmark in enumerate(benchmarks)
+    ]
+    benchmark_hashes = [prompt_hash for benchmark_hashes in prompt_hashes for prompt_hash in benchmark_hashes]
+    load.prompt_set_hash = digest(benchmark_hashes) if benchmark_hashes and None not in benchmark_hashes else None
     return load
 
 
-def _wanted(spec: Mapping[str, Any]) -> tuple[int | None, int | None]:
-    """Tokens of prompt and answer as they were asked for, where all data is of one shape."""
+def _requested_tokens(spec: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    """Return the requested prompt and output tokens, if all data has one shape."""
     shapes = {(count(d.get("prompt_tokens")), count(d.get("output_tokens")))
               for d in map(dict_of, list_of(spec.get("data")))}  # fmt: skip
     return shapes.pop() if len(shapes) == 1 else (None, None)
 
 
-def _point(strategy: Mapping[str, Any], wanted: tuple[int | None, int | None]) -> Point:
-    at_once = count(strategy.get("streams")) or count(strategy.get("max_concurrency"))
+def _point(strategy: Mapping[str, Any], requested_tokens: tuple[int | None, int | None]) -> MeasurementPoint:
+    concurrency = count(strategy.get("streams")) or count(strategy.get("max_concurrency"))
     kind = text(strategy.get("type_")) or "load"
     rate = number(strategy.get("rate"))
-    name = f"{kind} at {rate:g}/s" if rate is not None else f"{at_once} at once" if at_once else kind
-    return Point(name, at_once, *wanted)
+    name = f"{kind} at {rate:g}/s" if rate is not None else f"{concurrency} at once" if concurrency else kind
+    return MeasurementPoint(name, concurrency, *requested_tokens)
 
 
 def _add_benchmark(
-    load: LoadBuilder, place: int, one: Mapping[str, Any], wanted: tuple[int | None, int | None]
+    load: LoadBuilder, level_index: int, benchmark: Mapping[str, Any], requested_tokens: tuple[int | None, int | None]
 ) -> list[str | None]:
-    """Its numbers, its requests and its phase; the hashes of its prompts in the order in which they were sent."""
-    point = _point(dict_of(dict_of(one.get("config")).get("strategy")), wanted)
-    metrics = dict_of(one.get("metrics"))
+    """Add a benchmark's values, requests and phase; returns its prompt hashes in the order in which they were sent."""
+    point = _point(dict_of(dict_of(benchmark.get("config")).get("strategy")), requested_tokens)
+    metrics = dict_of(benchmark.get("metrics"))
     for name, metric in COUNTS.items():
         load.result(point, metric, "total", dict_of(metrics.get("request_totals")).get(name))
     for name in DISTRIBUTIONS:
-        given = dict_of(dict_of(metrics.get(name)).get("successful"))
-        if given:
+        values = dict_of(dict_of(metrics.get(name)).get("successful"))
+        if values:
             _add_distribution(
-                load, point, name, {**given, **dict_of(given.get("percentiles"))}, count(given.get("count"))
+                load, point, name, {**values, **dict_of(values.get("percentiles"))}, count(values.get("count"))
             )
-    return _add_requests(load, place, one, point)
+    return _add_requests(load, level_index, benchmark, point)
 
 
-def _add_distribution(load: LoadBuilder, point: Point, name: str, given: Mapping[str, Any], n: int | None) -> None:
-    kind = DISTRIBUTIONS[name]
-    n = None if kind.no_sd else n
-    spread = {"reasons": [Reason(kind.no_sd)]} if kind.no_sd else {"population_sd": given.get("std_dev")}
-    names = {"mean": "mean", "median": "median", "min": "min", "max": "max", **KEPT}
-    load.results(point, kind.metric, given, names, factor=kind.factor, n=n, **spread)
+def _add_distribution(
+    load: LoadBuilder, point: MeasurementPoint, name: str, values: Mapping[str, Any], n: int | None
+) -> None:
+    distribution = DISTRIBUTIONS[name]
+    n = None if distribution.no_sd else n
+    sd_arguments = (
+        {"reasons": [Reason(distribution.no_sd)]} if distribution.no_sd else {"population_sd": values.get("std_dev")}
+    )
+    names = {"mean": "mean", "median": "median", "min": "min", "max": "max", **PERCENTILE_NAMES}
+    load.results(point, distribution.metric, values, names, factor=distribution.factor, n=n, **sd_arguments)
 
 
-def _add_requests(load: LoadBuilder, place: int, one: Mapping[str, Any], point: Point) -> list[str | None]:
-    requests = dict_of(one.get("requests"))
+def _add_requests(
+    load: LoadBuilder, level_index: int, benchmark: Mapping[str, Any], point: MeasurementPoint
+) -> list[str | None]:
+    requests = dict_of(benchmark.get("requests"))
     rows = [(dict_of(row), status) for status in COUNTS for row in list_of(requests.get(status))]
     rows.sort(key=lambda row: number(row[0].get("request_start_time")) or 0.0)
-    began, duration = moment(one.get("start_time")) or load.ts, number(one.get("duration")) or 0.0
-    hashes = [_add_request(load, place, number, began, row, status, point) for number, (row, status) in enumerate(rows)]
+    started_at, duration = time_of(benchmark.get("start_time")) or load.ts, number(benchmark.get("duration")) or 0.0
+    hashes = [
+        _add_request(load, level_index, sequence, started_at, row, status, point)
+        for sequence, (row, status) in enumerate(rows)
+    ]
     if rows:
         load.phase(
-            ts=after(began, duration), phase_index=place, title=point.name, kind="measure",
-            concurrency=point.concurrency or len(rows), began_at=began, duration_s=duration,
+            ts=after(started_at, duration), phase_index=level_index, title=point.name, kind="measure",
+            concurrency=point.concurrency or len(rows), began_at=started_at, duration_s=duration,
             planned_requests=len(rows), is_complete=not list_of(requests.get("incomplete")),
         )  # fmt: skip
     return hashes
 
 
 def _add_request(
-    load: LoadBuilder, place: int, sequence: int, began: datetime, row: Mapping[str, Any], status: str, point: Point
+    load: LoadBuilder,
+    level_index: int,
+    sequence: int,
+    started_at: datetime,
+    row: Mapping[str, Any],
+    status: str,
+    point: MeasurementPoint,
 ) -> str | None:
     info = dict_of(row.get("info"))
-    sent = moment(row.get("request_start_time")) or began
-    said = text(info.get("error"))
+    sent_at = time_of(row.get("request_start_time")) or started_at
+    error_text = text(info.get("error"))
     ttft_ms, total_ms = number(row.get("time_to_first_token_ms")), scaled(row.get("request_latency"), 1e3)
-    hashed = _prompt_hash(row.get("request_args"))
+    prompt_hash = _prompt_hash(row.get("request_args"))
+    cached_tokens = count(row.get("cached_tokens"))
     load.request(
-        phase="measure", prompt_class=NO_CLASS, stream=0, concurrency=point.concurrency or 1, sent_at=sent,
-        since_phase_s=(sent - began).total_seconds(), phase_index=place, sequence=sequence, prompt_hash=hashed,
+        phase="measure", prompt_class=NO_CLASS, stream=0, concurrency=point.concurrency or 1, sent_at=sent_at,
+        since_phase_s=(sent_at - started_at).total_seconds(), phase_index=level_index, sequence=sequence,
+        prompt_hash=prompt_hash,
         ttft_ms=ttft_ms, total_ms=total_ms,
         decode_ms=total_ms - ttft_ms if total_ms is not None and ttft_ms is not None else None,
         prompt_tokens=count(row.get("prompt_tokens")), completion_tokens=count(row.get("output_tokens")),
         chunks=count(dict_of(info.get("timings")).get("token_iterations")),
-        error_kind={"successful": None, "incomplete": "cancelled"}.get(status, error_kind(said)), error_text=said,
-        extra={"cached_prompt_tokens": cached} if (cached := count(row.get("cached_tokens"))) is not None else {},
+        error_kind={"successful": None, "incomplete": "cancelled"}.get(status, error_kind(error_text)),
+        error_text=error_text, extra={} if cached_tokens is None else {"cached_prompt_tokens": cached_tokens},
     )  # fmt: skip
-    return hashed
+    return prompt_hash
 
 
 def _prompt_hash(request: Any) -> str | None:
-    """The hash of the texts that were sent."""
+    """Return the hash of the prompt."""
     try:
         body = dict_of(dict_of(json.loads(request)).get("body"))
     except (TypeError, ValueError, RecursionError):
         return None
-    asked = body.get("messages") or body.get("prompt")
-    return digest(asked) if asked else None
+    prompt = body.get("messages") or body.get("prompt")
+    return digest(prompt) if prompt else None
 
 
 # --- CSV --------------------------------------------------------------------------------------------------------------
-def _read_csv(source: Source, ticket: Ticket) -> LoadBuilder:
-    whole = source.text()
-    rows = list(csv.reader(io.StringIO(whole, newline="")))
-    if len(rows) < 4 or len({len(row) for row in rows}) > 1 or not whole.endswith("\n"):
-        raise source.refusal(whole.count("\n") + 1, "it is cut off here, or no report of guidellm's")
-    heads = list(zip(*rows[:3], strict=True))
-    tables = [dict(zip(heads, row, strict=True)) for row in rows[3:]]
-    load = LoadBuilder(ticket, TOOL, _version(tables[0]), TOOL, _stamp(tables[0]) or ticket.dated)
+def _read_csv(source: ResultFile, ticket: Ticket) -> LoadBuilder:
+    content = source.text()
+    rows = list(csv.reader(io.StringIO(content, newline="")))
+    if len(rows) < 4 or len({len(row) for row in rows}) > 1 or not content.endswith("\n"):
+        raise source.refusal(content.count("\n") + 1, "it is cut off here, or not a report of GuideLLM")
+    columns = list(zip(*rows[:3], strict=True))
+    tables = [dict(zip(columns, row, strict=True)) for row in rows[3:]]
+    load = LoadBuilder(ticket, TOOL, _version(tables[0]), TOOL, _stamp(tables[0]) or ticket.file_date)
     for table in tables:
         _add_row(load, table)
     return load
@@ -210,17 +230,19 @@ def _add_row(load: LoadBuilder, table: Cells) -> None:
     n = count(_value(table.get(("Request Counts", "Successful", ""))))
     for (group, column), name in GROUPS.items():
         cell = {kind: _value(table.get((group, column, kind))) for kind in ("Mean", "Median", "Std Dev", "Percentiles")}
-        shares = dict(
+        percentiles = dict(
             zip(PERCENTILES, cell["Percentiles"] if isinstance(cell["Percentiles"], list) else (), strict=False)
         )
-        named = {"mean": cell["Mean"], "median": cell["Median"], "std_dev": cell["Std Dev"], **shares}
-        _add_distribution(load, point, name, {k: v for k, v in named.items() if v is not None}, n)
+        values = {"mean": cell["Mean"], "median": cell["Median"], "std_dev": cell["Std Dev"], **percentiles}
+        _add_distribution(load, point, name, {k: v for k, v in values.items() if v is not None}, n)
 
 
-def _strategy_point(strategy: str) -> Point:
+def _strategy_point(strategy: str) -> MeasurementPoint:
     kind, _, amount = strategy.partition("@")
-    at_once = int(amount) if kind == "concurrent" and amount.isdigit() else 1 if kind == "synchronous" else None
-    return Point(f"{at_once} at once" if at_once else f"{kind} at {amount}/s" if amount else kind, at_once)
+    concurrency = int(amount) if kind == "concurrent" and amount.isdigit() else 1 if kind == "synchronous" else None
+    return MeasurementPoint(
+        f"{concurrency} at once" if concurrency else f"{kind} at {amount}/s" if amount else kind, concurrency
+    )
 
 
 def _value(cell: str | None) -> Any:
@@ -235,7 +257,7 @@ def _version(table: Cells) -> str | None:
 
 
 def _stamp(table: Cells) -> datetime | None:
-    """Its times are of this machine's zone, as far as anybody knows."""
+    """Return the start time; the file has no time zone, so this machine's is assumed."""
     try:
         return datetime.strptime(table[("Timings", "Measure Start Time", "")], "%Y-%m-%d %H:%M:%S").astimezone(UTC)
     except (KeyError, ValueError):

@@ -14,17 +14,20 @@ from storage.files.disk_use import disk_use
 from storage.store import Store
 from tests.many_runs import many_runs
 from tests.web.app_page import script_at
+from tests.web.conftest import ProvideServices
 from web.runs.table import disk_list
 
 LIST = """
 import streamlit as st
-from web.runs.table.disk_list import disk_list, forget_measured
-disk_list() if st.toggle("open", value=True) else forget_measured()
+from web.runs.table.disk_list import show_disk_list, forget_disk_usage
+show_disk_list() if st.toggle("open", value=True) else forget_disk_usage()
 """
 
 
 @pytest.fixture
-def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Settings]]:
+def measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, provide_services: ProvideServices
+) -> Iterator[list[Settings]]:
     """How often the folders were looked at; there are 20 runs, each larger than the one before."""
     settings, looks = Settings(data_dir=tmp_path / "data"), list[Settings]()
     store = Store.open(settings)
@@ -40,7 +43,7 @@ def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[S
 
     monkeypatch.setattr("web.runs.table.disk_list.disk_use", counted)
     monkeypatch.setattr("web.runs.table.disk_list.STEPS", (5, 15, 50))
-    monkeypatch.setattr("web.context._provided", [SimpleNamespace(store=store, settings=settings)])
+    provide_services(SimpleNamespace(store=store, settings=settings))
     yield looks
     store.close()
 
@@ -58,7 +61,7 @@ def said(at: AppTest) -> str:
     return " ".join(one.value for one in at.caption)
 
 
-def test_every_run_can_be_listed_the_largest_first_and_nothing_is_measured_for_it(measured: list[Settings]) -> None:
+def test_runs_listed_by_size_without_measurement(measured: list[Settings]) -> None:
     at = opened()
     newest = listed(at)
     assert len(newest) == 5 and "20 runs take 205" in said(at), said(at)
@@ -69,7 +72,7 @@ def test_every_run_can_be_listed_the_largest_first_and_nothing_is_measured_for_i
     assert not [one for one in at.button if one.key == "runs-more-disk_rows"] and len(measured) == 1
 
 
-def test_the_smallest_is_found_by_words_of_its_name(measured: list[Settings]) -> None:
+def test_smallest_run_is_found_by_name(measured: list[Settings]) -> None:
     smallest = listed(opened(disk_rows="50"))[-1]
     at = opened()
     assert smallest not in listed(at)
@@ -79,14 +82,14 @@ def test_the_smallest_is_found_by_words_of_its_name(measured: list[Settings]) ->
     assert listed(opened(disk_find="no such run")) == []
 
 
-def test_it_is_measured_when_it_is_opened_and_on_demand(measured: list[Settings]) -> None:
+def test_disk_is_measured_on_open_and_demand(measured: list[Settings]) -> None:
     at = opened()
-    largest = next(iter(at.session_state[disk_list._MEASURED].used))
+    largest = next(iter(at.session_state[disk_list._MEASURED].bytes_by_run))
     (measured[0].runs_dir / largest / "server.log").write_bytes(b"")
     at.run()
     assert len(measured) == 1
     next(one for one in at.button if one.label == "Measure again").click().run()
-    assert len(measured) == 2 and next(iter(at.session_state[disk_list._MEASURED].used)) != largest
+    assert len(measured) == 2 and next(iter(at.session_state[disk_list._MEASURED].bytes_by_run)) != largest
     at.toggle[0].set_value(False).run()
     at.toggle[0].set_value(True).run()
     assert len(measured) == 3

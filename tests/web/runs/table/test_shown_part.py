@@ -12,13 +12,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from domain import WorkloadSpec
-from reports.runs.ended import EndedReports
+from reports.cache.run_cache import ReportCache
 from settings import Settings
-from storage.ask.run_queries import RunFilter, count_runs, find_runs
+from storage.queries.run_queries import RunFilter, count_runs, find_runs
 from storage.store import Store
 from tests.many_runs import many_runs
 from tests.web.app_page import script_at
-from web.runs.table.shown_part import how_many, how_many_grouped
+from tests.web.conftest import ProvideServices
+from web.runs.table.page_size import count_text, grouped_count_text
 
 PAGE = """
 from web.context import services
@@ -26,17 +27,17 @@ from web.runs.table.grouped_runs import choose_grouping, grouped_runs
 from web.runs.table.run_filters import run_filters
 from web.runs.table.run_listing import choices_of, listing
 from web.runs.table.run_table import run_table
-from web.runs.table.shown_part import how_many, how_many_grouped, most_shown, show_more
+from web.runs.table.page_size import count_text, grouped_count_text, row_limit, show_more
 
 store = services().store
 choices = choices_of(store)
 wanted = run_filters(choices, {}, "runs")
 by, speed = choose_grouping()
-found, lines, matching = listing(store, wanted, most_shown((5, 10)))
+found, lines, matching = listing(store, wanted, row_limit((5, 10)))
 if by:
-    grouped_runs(found, lines, by, speed, [], {}, how_many_grouped(len(found), matching, wanted))
+    grouped_runs(found, lines, by, speed, [], {}, grouped_count_text(len(found), matching, wanted))
 else:
-    run_table(found, lines, [], {}, how_many(len(found), matching, choices.runs, wanted))
+    run_table(found, lines, [], {}, count_text(len(found), matching, choices.runs, wanted))
 show_more((5, 10), matching)
 """
 
@@ -50,8 +51,8 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 
 @pytest.fixture
-def store(kept: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
-    monkeypatch.setattr("web.context._provided", [SimpleNamespace(store=kept, fleet=None, reports=EndedReports())])
+def store(kept: Store, monkeypatch: pytest.MonkeyPatch, provide_services: ProvideServices) -> Store:
+    provide_services(SimpleNamespace(store=kept, fleet=None, reports=ReportCache()))
     for room in ("web.actions", "web.access.roles"):
         monkeypatch.setattr(f"{room}.current_role", lambda: "operator")
     monkeypatch.setattr("streamlit.page_link", lambda *_, **__: None)  # this stands here without the app's other pages
@@ -72,7 +73,7 @@ def test_what_matches_is_counted_by_the_store(store: Store) -> None:
     assert count_runs(store, RunFilter(words=("it's $x {not} there",))) == 0
 
 
-def test_a_part_of_what_matches_is_said_to_be_one_and_the_rest_is_shown_on_demand(store: Store) -> None:
+def test_partial_list_says_so_and_expands(store: Store) -> None:
     at = page(find="fp8", order="stream")
     assert len(at.dataframe[0].value) == 5
     assert said(at) == "the first 5 of 10 that match, of 20 runs that have ended (in order of Stream, tok/s)"
@@ -82,7 +83,7 @@ def test_a_part_of_what_matches_is_said_to_be_one_and_the_rest_is_shown_on_deman
     assert [one for one in at.button if one.key == "runs-more-rows"] == []
 
 
-def test_a_field_of_the_configuration_in_the_address_is_a_filter_among_the_rarer_ones(store: Store) -> None:
+def test_config_field_in_address_is_rarer_filter(store: Store) -> None:
     at = page(k=["2", "4"], quantization="fp8", rows="10")
     assert said(at) == "6 of 20 runs that have ended"
     assert at.multiselect(key="runs-k").value == ["2", "4"]
@@ -91,7 +92,7 @@ def test_a_field_of_the_configuration_in_the_address_is_a_filter_among_the_rarer
     assert at.query_params["k"] in ("8", ["8"]) and said(at) == "1 of 20 runs that have ended"
 
 
-def test_the_order_is_turned_round_and_the_unknown_stays_last(store: Store) -> None:
+def test_reversed_order_keeps_unknown_last(store: Store) -> None:
     lowest = page(order="output", reversed="1", rows="10")
     told = list(lowest.dataframe[0].value["output"])
     assert told == sorted(told) and said(lowest).endswith("(in order of Output, tok/s, reversed)")
@@ -100,7 +101,7 @@ def test_the_order_is_turned_round_and_the_unknown_stays_last(store: Store) -> N
     assert highest == sorted(highest, reverse=True) and "reversed" not in lowest.query_params
 
 
-def test_runs_of_one_configuration_or_workload_stand_together_the_unknown_last(store: Store, tmp_path: Path) -> None:
+def test_equal_configs_group_with_unknown_last(store: Store, tmp_path: Path) -> None:
     wanted = RunFilter(states=("finished",), order_by="config")
     configs = [run.config for run in find_runs(store, wanted, 100)]
     told = [(one.quantization, one.speculative and one.speculative.num_tokens) for one in configs]
@@ -117,7 +118,7 @@ def test_runs_of_one_configuration_or_workload_stand_together_the_unknown_last(s
 
 
 def test_a_pinned_column_stands_beside_the_name(store: Store) -> None:
-    with_columns = PAGE.replace("lines, [], {}, how_many(", "lines, choose_columns(choices), {}, how_many(")
+    with_columns = PAGE.replace("lines, [], {}, count_text(", "lines, choose_columns(choices), {}, count_text(")
     at = AppTest.from_string(with_columns.replace("run_table\n", "choose_columns, run_table\n", 1), default_timeout=60)
     at.query_params["pin"] = ["output"]
     at.run()
@@ -135,6 +136,6 @@ def test_groups_of_a_part_say_of_which(store: Store) -> None:
 
 def test_the_words_for_a_whole_and_for_a_part() -> None:
     everything, some = RunFilter(), RunFilter(states=("failed",))
-    assert how_many(200, 254, 254, everything) == "the first 200 of 254 runs that have ended (newest first)"
-    assert how_many(3, 3, 254, some) == "3 of 254 runs that have ended"
-    assert how_many_grouped(1000, 1000, some) == ""
+    assert count_text(200, 254, 254, everything) == "the first 200 of 254 runs that have ended (newest first)"
+    assert count_text(3, 3, 254, some) == "3 of 254 runs that have ended"
+    assert grouped_count_text(1000, 1000, some) == ""

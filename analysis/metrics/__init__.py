@@ -1,0 +1,1 @@
+"""Definitions of all numbers that Pitwall shows; they compute nothing themselves."""

@@ -1,0 +1,86 @@
+"""Reads llama-benchy's printed table, also when pasted; empty cells may have been lost in pasting."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from collectors.imports.results.builder import LoadBuilder, Ticket
+from collectors.imports.results.prose.tables import Table
+from collectors.imports.results.tools.benchy import DECODE_METRICS, TEST, TOOL, add, chunk_count_reason, points_of
+
+VERSION = re.compile(r"llama-benchy[ (]{1,3}v?(\d{1,4}\.\d{1,4}\.\d{1,4})")
+RUNS = re.compile(r"(\d{1,4}) runs? per|--runs (\d{1,4})\b")
+COLUMN_METRICS: Mapping[str, tuple[str | None, str | None]] = {  # metric in a prompt row, metric in a decode row
+    "t/s": ("prompt_tps", "decode_tps"),
+    "t/s (total)": ("prompt_tps", "output_tps"),
+    "t/s (req)": ("prompt_tps_per_request", "decode_tps"),
+    "peak t/s": (None, "peak_output_tps"),
+    "peak t/s (req)": (None, "peak_decode_tps"),
+    "ttfr (ms)": ("ttfr_ms", None),
+    "est_ppt (ms)": ("prompt_ms", None),
+    "e2e_ttft (ms)": ("ttft_ms", None),
+}
+CELL = re.compile(r"(?P<mean>\d{1,12}(?:\.\d{1,6})?) ± (?P<spread>\d{1,12}(?:\.\d{1,6})?)")
+
+
+def is_benchy(table: Table) -> bool:
+    """Return whether a table has llama-benchy's columns."""
+    return (
+        table.heads[:2] == ["model", "test"] and len(table.heads) > 2 and set(table.heads[2:]) <= COLUMN_METRICS.keys()
+    )
+
+
+def read(tables: Iterable[Table], text: str, ticket: Ticket, number: int) -> LoadBuilder:
+    """Return the load of a text's tables; the text may name version and runs. Incomplete rows are noted."""
+    version, runs = VERSION.search(text), RUNS.search(text)
+    n = int(runs[1] or runs[2]) if runs else None
+    load = LoadBuilder(ticket, TOOL, version[1] if version else None, TOOL, ticket.file_date, number=number)
+    if n is not None:
+        load.params["runs"] = n
+    for table in tables:
+        _add_table(load, table, n)
+    return load
+
+
+def _add_table(load: LoadBuilder, table: Table, n: int | None) -> None:
+    parsed_rows = [
+        (line, row, TEST.fullmatch(row[1])) for line, row in enumerate(table.rows, table.line + 2) if len(row) > 1
+    ]
+    tests = [(line, row, test) for line, row, test in parsed_rows if test]
+    load.notes += [f"Line {line} is not a row of llama-benchy." for line, _, test in parsed_rows if not test]
+    points = points_of(test for _, _, test in tests)
+    for (line, row, _), (point, is_prompt) in zip(tests, points, strict=True):
+        load.model = load.model or row[0]
+        values = _values(table.heads[2:], row[2:], is_prompt)
+        if values is None:
+            load.notes.append(f"Line {line} was left out: it is cut off, or its numbers do not fit its columns.")
+        for metric, cell in (values or {}).items():
+            is_request = "(req)" in next(head for head in table.heads if metric in COLUMN_METRICS.get(head, ()))
+            reasons = (
+                [reasons] if metric in DECODE_METRICS and (reasons := chunk_count_reason(load.tool_version)) else []
+            )
+            add(
+                load,
+                point,
+                metric,
+                float(cell["mean"]),
+                float(cell["spread"]),
+                _n(n, metric, is_request, point.concurrency),
+                reasons,
+            )
+
+
+def _n(runs: int | None, metric: str, is_request: bool, concurrency: int | None) -> int | None:
+    """Return the number of values behind a mean: one per run, or one per request of a run."""
+    per_request = is_request or metric.endswith("_ms")
+    return runs if runs is None or not per_request else runs * (concurrency or 1)
+
+
+def _values(heads: Sequence[str], cells: Sequence[str], is_prompt: bool) -> dict[str, re.Match[str]] | None:
+    """Return the row's numbers by metric, in whichever cells they are; None if their count does not fit."""
+    metrics = [metric for head in heads if (metric := COLUMN_METRICS[head][0 if is_prompt else 1])]
+    matches = [CELL.fullmatch(cell) for cell in cells if cell]
+    if len(matches) != len(metrics) or None in matches:
+        return None
+    return {metric: match for metric, match in zip(metrics, matches, strict=True) if match}

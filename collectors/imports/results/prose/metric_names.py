@@ -1,0 +1,68 @@
+"""Maps names in texts to Pitwall's metrics and statistics: 'Peak TG' is the maximum of output tok/s."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+STATED = "stated"  # statistic of a number whose author names none; metric of a number without a Pitwall name
+
+
+class MetricName(NamedTuple):
+    """Pitwall's name of a metric, and the factor that converts the author's unit."""
+
+    metric: str
+    factor: float = 1.0
+
+
+def _words(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+# (unit, pattern, metric): the first match counts, so specific rules come before general ones.
+RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
+    ("tok/s", _words(r"prefill|\bpp\d*\b|prompt"), MetricName("prompt_tps")),
+    ("tok/s", _words(r"total throughput|總吞吐量"), MetricName("total_tps")),
+    ("tok/s", _words(r"completion (?:throughput|吞吐量)|end-to-end"), MetricName("e2e_tps")),
+    ("tok/s", _words(r"aggregate|batched|concurrent|聚合"), MetricName("output_tps")),
+    ("tok/s", _words(r"single|\btg\d+\b|per request"), MetricName("decode_tps")),
+    ("tok/s", _words(r"\btg\b|generation|decode|throughput"), MetricName("output_tps")),
+    ("requests/s", _words(r""), MetricName("request_tps")),
+    ("ms", _words(r"first response|ttfr"), MetricName("ttfr_ms")),
+    ("ms", _words(r"ttft|first token"), MetricName("ttft_ms")),
+    ("ms", _words(r"latency|延遲"), MetricName("e2e_ms")),
+    ("s", _words(r"latency|延遲"), MetricName("e2e_ms", 1e3)),
+    ("s", _words(r"torch\.compile|compil"), MetricName("compile_s")),
+    ("s", _words(r"engine init|引擎初始化"), MetricName("engine_init_s")),
+    ("s", _words(r"weight loading|權重載入"), MetricName("weights_load_s")),
+    ("s", _words(r"model loading|模型載入"), MetricName("model_load_s")),
+    ("s", _words(r"ready|就緒"), MetricName("time_to_ready_s")),
+    ("s", _words(r"wall|執行時間|duration"), MetricName("duration_s")),
+    ("GiB", _words(r"available KV|可用 KV"), MetricName("kv_cache_gib")),
+    ("GiB", _words(r"model load|loading memory|GPU memory|載入記憶體"), MetricName("model_load_gib")),
+    ("tokens", _words(r"KV"), MetricName("kv_cache_tokens")),
+    ("1", _words(r"concurrency|平行處理"), MetricName("full_context_concurrency")),
+    ("", _words(r"accept(?:ance)? length"), MetricName("acceptance_length")),
+    ("%", _words(r"accept"), MetricName("acceptance_rate", 0.01)),
+    ("", _words(r"^full_layer_tokens|^max_total_num_tokens"), MetricName("kv_cache_tokens")),
+    ("", _words(r"^swa_layer_tokens"), MetricName("swa_tokens")),
+)
+MAXIMUM = _words(r"\bpeak\b|\bbest\b|\bmax(?:imum)?\b")
+MEAN = _words(r"\bavg\b|\baverage\b|\bmean\b|平均")
+DERIVED = _words(r"speedup|delta|Δ|savings|gain|節省|增加|\bimprovement\b")
+ACCURACY = _words(r"accuracy|mmlu|gpqa|準確率")
+
+
+def metric_of(text: str, unit: str | None) -> MetricName | None:
+    """Return Pitwall's metric for a text and unit; None if there is none."""
+    for rule_unit, pattern, metric_name in RULES:
+        if rule_unit == (unit or "") and pattern.search(text):
+            return metric_name
+    return None
+
+
+def statistic_of(text: str, is_maximum: bool, metric: str = STATED) -> str:
+    """Return the statistic that a text names; 'maximum concurrency' is the name of a metric."""
+    if is_maximum or (MAXIMUM.search(text) and metric != "full_context_concurrency"):
+        return "max"
+    return "mean" if MEAN.search(text) else STATED

@@ -1,0 +1,61 @@
+"""Parses numbers as people write them: '~93.8 tok/s', '90-100 tok/s', 'Up to 4.98', '876K tok', '593.84 ± 95.22'."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+_N = r"\d{1,3}(?:,\d{3})+(?:\.\d{1,9})?|\d{1,15}(?:\.\d{1,15})?"
+UNITS: Mapping[str, tuple[str, float]] = {  # as written, in lower case -> Pitwall's unit and the factor to it
+    "tok/s": ("tok/s", 1.0), "t/s": ("tok/s", 1.0), "tokens/s": ("tok/s", 1.0), "tps": ("tok/s", 1.0),
+    "req/s": ("requests/s", 1.0), "ms": ("ms", 1.0), "s": ("s", 1.0), "min": ("s", 60.0), "gib": ("GiB", 1.0),
+    "gb": ("GB", 1.0), "mb": ("MB", 1.0), "tok": ("tokens", 1.0), "tokens": ("tokens", 1.0), "%": ("%", 1.0),
+    "x": ("1", 1.0), "×": ("1", 1.0),
+}  # fmt: skip
+_UNIT = "|".join(map(re.escape, sorted(UNITS, key=len, reverse=True)))
+ABOUT = r"(?P<about>~|≈|about|around|roughly)?"
+NUMBER = (
+    rf"(?P<most>up to|max(?:imum)?)? ?{ABOUT} ?(?P<low>{_N})(?P<kilo>K)?"
+    rf" ?(?:(?:-|–|to) ?(?P<high>{_N})|± ?(?P<spread>{_N}))?"
+    rf" ?(?P<unit>{_UNIT})?(?![\w/×%])"
+)
+CELL = re.compile(
+    rf"`?(?:{NUMBER})`?(?: class)?(?P<rest> aggregate|,? equivalent to .{{1,40}}| ?\(.{{1,80}}\))?", re.IGNORECASE
+)
+KILO = 1e3
+
+
+class StatedNumber(NamedTuple):
+    """A number or a range; `unit` is Pitwall's, None if none is written."""
+
+    low: float
+    high: float | None
+    spread: float | None
+    unit: str | None
+    is_maximum: bool
+    is_approximate: bool
+
+
+def read_cell(cell: str) -> StatedNumber | None:
+    """Parse a cell; None if it is text or more than one number with its unit."""
+    match = CELL.fullmatch(cell.strip().strip("*"))
+    return parse_number(match) if match else None
+
+
+def parse_number(match: re.Match[str]) -> StatedNumber:
+    """Convert a match of NUMBER to Pitwall's units."""
+    unit, factor = UNITS.get((match["unit"] or "").lower(), (None, 1.0))
+    factor *= KILO if match["kilo"] else 1.0
+    low, high, spread = (
+        None if match[name] is None else float(match[name].replace(",", "")) * factor
+        for name in ("low", "high", "spread")
+    )
+    assert low is not None
+    return StatedNumber(low, high, spread, unit, match["most"] is not None, match["about"] is not None)
+
+
+def unit_in(text: str) -> str | None:
+    """Return the unit in a heading: 'TTFT (ms)', 'tg t/s (c=1)', 'tg128 decode (t/s)'."""
+    match = re.search(r"\b(tok/s|t/s|tokens/s|TPS|req/s)(?!\w)|\((ms|s|GiB|MB|t/s)\)", text)
+    return UNITS[(match[1] or match[2]).lower()][0] if match else None

@@ -1,2 +1,0 @@
--- What was asked of the runs' loads.
-FROM loads_of($run_ids) ORDER BY ts, load_id

@@ -1,2 +1,0 @@
--- The requests of a run, the oldest first.
-SELECT * EXCLUDE (run_id, sampling, extra) FROM requests_of($run_ids) ORDER BY sent_at, request_id

@@ -1,5 +1,0 @@
--- What is known of each machine, the one with the newest run first; of imported files none is.
-SELECT
-    machine_id, label, host_name, gpus, gpus_reason, driver_version, cpu, cores, memory_bytes, addresses, runs, seen_at,
-    url
-FROM machines WHERE NOT starts_with(machine_id, 'unknown-') ORDER BY last_run_at DESC NULLS LAST, machine_id

@@ -1,2 +1,0 @@
--- Each run's latencies by its server's own histograms.
-FROM server_latency_of($run_ids) ORDER BY run_id, definition, metric

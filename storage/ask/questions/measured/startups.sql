@@ -1,2 +1,0 @@
--- What each run's log said of its server's start, a column a fact.
-FROM startup_of($run_ids)

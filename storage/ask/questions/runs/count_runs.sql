@@ -1,2 +1,0 @@
--- How many runs that have ended the filters let through.
-SELECT count(*) AS n FROM {found}

@@ -1,2 +1,0 @@
--- The runs that have these ids.
-FROM raw.runs WHERE list_contains($run_ids, id)

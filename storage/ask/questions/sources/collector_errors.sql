@@ -1,3 +1,0 @@
--- Why a collector of a run has nothing, of those whose last tick failed.
-SELECT run_id, collector, arg_max(error, ts) AS error FROM collector_health_of($run_ids)
-GROUP BY run_id, collector HAVING NOT arg_max(ok, ts)

@@ -1,0 +1,1 @@
+"""Caches of query results and of the summary lines of finished runs."""

@@ -1,0 +1,25 @@
+-- Data about each whole run from a single read of its counters: its windows of $window_s s as a list in one row, its
+-- acceptance in another and, with $with_points, the engine's time series, oldest first. Each equals the result of its
+-- own query (windows, acceptance, engine_points).
+WITH counted_once AS MATERIALIZED (
+    FROM counted(NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, $run_ids)
+), moved AS (
+    FROM progress_in('counted_once')
+    UNION ALL BY NAME FROM slot_progress(NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, $run_ids)
+), logged AS (
+    FROM run_log_rates(NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, $run_ids)
+), cut AS (
+    FROM rates_in('moved', $window_s, false, NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, $run_ids)
+    UNION ALL BY NAME FROM logged
+), samples AS (
+    FROM rates_in('moved', NULL::DOUBLE, false, NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, $run_ids)
+    UNION ALL BY NAME FROM logged
+), told AS (
+    FROM told_windows_in('cut')
+)
+SELECT *, 'points' AS kind FROM points_in('samples') WHERE $with_points
+UNION ALL BY NAME
+SELECT run_id, 'windows' AS kind, list(told ORDER BY since_ready_s) AS windows FROM told GROUP BY run_id
+UNION ALL BY NAME
+SELECT run_id, 'acceptance' AS kind, * EXCLUDE (run_id) FROM best_acceptance_in('counted_once', $run_ids)
+ORDER BY ts, source, definition

@@ -1,0 +1,2 @@
+-- The number of finished or failed runs that pass the filters.
+SELECT count(*) AS n FROM {found}

@@ -1,0 +1,52 @@
+"""Filters for the numbers of a foreign table, with the limits of Pitwall's own collectors.
+
+Impossible values become unknown. A row is left out if a required value, such as its time, is impossible.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from samples import LARGEST_COUNT, OPTIONAL_FIELDS, SIGNED_FIELDS
+from storage.rows import SAMPLE_TABLES
+
+NUMBER = re.compile(r"(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DOUBLE|FLOAT)(?P<is_list>\[\])?")
+STATED_TABLES = {"results", "accuracy", "accuracy_items"}  # from other tools: their values may be negative
+
+
+class ColumnFilters(NamedTuple):
+    """Parts of a SELECT over a foreign table."""
+
+    columns: str
+    is_row: str
+    left_out: str  # number of values left out, including those that exclude their row
+
+
+def column_filters(table: str, columns: Mapping[str, str]) -> ColumnFilters:
+    """Return the filters for a table with these columns and types."""
+    optional_fields = next(OPTIONAL_FIELDS[kind] for kind, name in SAMPLE_TABLES.items() if name == table)
+    selected, needed, counts = [], list[str](), list[str]()
+    for name, kind in columns.items():
+        match = NUMBER.fullmatch(kind)
+        may_be_unknown = name in optional_fields
+        in_range = (
+            _range_condition(name, bool(match["is_list"]), may_be_unknown and table not in STATED_TABLES)
+            if match
+            else "true"
+        )
+        selected.append(
+            f'CASE WHEN {in_range} THEN "{name}" END AS "{name}"' if may_be_unknown and match else f'"{name}"'
+        )
+        needed += [in_range] if match and not may_be_unknown else []
+        counts += [f"count(*) FILTER (NOT {in_range})"] if match else []
+    return ColumnFilters(", ".join(selected), " AND ".join(needed) or "true", " + ".join(counts) or "0")
+
+
+def _range_condition(name: str, is_list: bool, is_measured: bool) -> str:
+    """SQL for whether a value is in range; DuckDB sorts NaN above all numbers, so it never is."""
+    minimum = 0.0 if is_measured and name not in SIGNED_FIELDS else -LARGEST_COUNT
+    if is_list:
+        return f'coalesce(list_min("{name}") >= {minimum!r} AND list_max("{name}") <= {LARGEST_COUNT!r}, true)'
+    return f'coalesce("{name}" BETWEEN {minimum!r} AND {LARGEST_COUNT!r}, true)'

@@ -1,0 +1,247 @@
+"""Texts as people publish them: tables with and without bars, lines of a log in other words, printed benchmarks."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from statistics import fmean, stdev
+
+import pytest
+
+from collectors.imports.log_file import ImportRefusedError
+from load_records import Accuracy, RequestRecord, Result, SuiteCheck
+from samples import Sample
+from tests.collectors.imports.captured import SOURCES, load_of, loads_of, one, requests_of, results_of, value
+
+
+def rows_of(tmp_path: Path, text: str) -> list[Sample]:
+    path = tmp_path / "a.md"
+    path.write_text(text)
+    return [row for load in loads_of(path) for row in load.rows]
+
+
+FIVE = """
+╔══════════════════════════════════════════════════════╗
+║ Benchmark: Gemma4-31b-it — 2026-05-07 00:16
+╚══════════════════════════════════════════════════════╝
+Warm-up... done
+── Sequential (1 request) ──────────────────────────────
+Run 1/2:
+[Q&A ] 256 tokens in 6.54s = 39.1 tok/s
+[Math ] 32 tokens in 1.03s = 30.9 tok/s
+Run 2/2:
+[Q&A ] 256 tokens in 6.55s = 39.0 tok/s
+[Math ] 30 tokens in 1.04s = 30.7 tok/s
+── Concurrent (4 parallel requests) ───────────────────────────
+Sending 4 requests simultaneously, measuring total throughput...
+[req1 ] 1024 tokens = 30.3 tok/s (end-to-end)
+[req2 ] 1024 tokens = 31.3 tok/s (end-to-end)
+Total: 2048 tokens in 34.59s
+Total throughput: 59.2 tok/s (2 requests completed)
+"""
+
+
+def test_the_five_prompts_as_printed(tmp_path: Path) -> None:
+    path = tmp_path / "five.txt"
+    path.write_text(FIVE)
+    load = load_of(path)
+    rows, requests = results_of(load), requests_of(load)
+    told = one(rows, "e2e_tps", "mean", "class Q&A")
+    assert (told.value, told.sd, told.n) == (
+        pytest.approx(fmean([39.1, 39.0])), pytest.approx(stdev([39.1, 39.0])), 2,
+    )  # fmt: skip
+    assert [(r.prompt_class, r.completion_tokens, r.total_ms) for r in requests[:2]] == [
+        ("Q&A", 256, pytest.approx(6540)), ("Math", 32, pytest.approx(1030)),
+    ]  # fmt: skip
+    assert one(rows, "e2e_tps", "mean", "class Math").output_tokens is None  # it ended early once
+    assert value(rows, "output_tps", "mean", "2 at once") == 59.2 and value(rows, "duration_s", "total") == 34.59
+    assert [r.concurrency for r in requests] == [1, 1, 1, 1, 2, 2] and requests[-1].total_ms is None
+    assert load.model == "Gemma4-31b-it" and all(r.ttft_ms is None for r in requests)
+
+
+SHIFTED = """Benchmark: llama-benchy 0.3.5, 3 runs per config
+| model | test | t/s (total) | t/s (req) | peak t/s | peak t/s (req) | ttfr (ms) | est_ppt (ms) | e2e_ttft (ms) |
+|---|---|---|---|---|---|---|---|---|
+| g/m | pp128 (c2) | 1142.43 ± 15.71 | 575.81 ± 8.37 | 225.78 ± 3.14 | 224.07 ± 3.14 | 225.81 ± 3.14 | ||
+| g/m | tg32 (c2) | 13.93 ± 0.33 | 7.04 ± 0.09 | 16.00 ± 0.00 | 8.00 ± 0.00 | |||
+| g/m | pp128 (c4) | 1189.79 ± 2.08 | 427.42 ± 129.01 | 333.62
+"""
+
+
+def test_table_without_empty_cells_is_aligned(tmp_path: Path) -> None:
+    path = tmp_path / "b.md"
+    path.write_text(SHIFTED)
+    load = load_of(path)
+    rows = results_of(load)
+    assert (load.tool, load.tool_version, load.model) == ("llama-benchy", "0.3.5", "g/m")
+    assert {(r.metric, r.value) for r in rows} == {
+        ("prompt_tps", 1142.43), ("prompt_tps_per_request", 575.81), ("ttfr_ms", 225.78), ("prompt_ms", 224.07),
+        ("ttft_ms", 225.81), ("output_tps", 13.93), ("decode_tps", 7.04), ("peak_output_tps", 16.0),
+        ("peak_decode_tps", 8.0),
+    }  # fmt: skip
+    total, each = one(rows, "output_tps", "mean"), one(rows, "ttft_ms", "mean")
+    assert (total.n, total.sd) == (3, pytest.approx(0.33 * 1.5**0.5)) and (each.n, each.sd) == (
+        6,
+        pytest.approx(3.14 * 1.2**0.5),
+    )
+    assert total.reason == "counts_chunks" and each.reason is None and total.point == "pp128 tg32 d0 c2"
+    assert load.notes == ["Line 6 was left out: it is cut off, or its numbers do not fit its columns."]
+
+
+@pytest.mark.parametrize(
+    ("cell", "wanted"),
+    [
+        ("109.8 tok/s", [("max", 109.8, None)]),
+        ("~80 tok/s", [("max", 80.0, "stated_as_about")]),
+        ("90-100 tok/s", [("min", 90.0, "stated_as_range"), ("max", 100.0, "stated_as_range")]),
+        ("1,090 t/s", [("max", 1090.0, None)]),
+        ("262K ctx", []),
+        ("—", []),
+        ("+4.0%", []),
+    ],
+)
+def test_a_number_as_people_write_it(tmp_path: Path, cell: str, wanted: list[tuple[str, float, str | None]]) -> None:
+    try:
+        rows = rows_of(tmp_path, f"| Config | Peak TG |\n|---|---|\n| A | {cell} |\n")
+    except ImportRefusedError:
+        rows = []
+    told = [(r.statistic, r.value, r.reason) for r in rows if isinstance(r, Result) and r.metric == "output_tps"]
+    assert told == wanted and len(rows) == len(wanted)
+
+
+def test_lines_of_a_log_in_other_words(tmp_path: Path) -> None:
+    text = (
+        "| a | b |\n|---|---|\n\n"
+        "Generation throughput: 107.6 tok/s acceptance length: 4.98 draft acceptance: 99.5%\n"
+        "Typical decode throughput: around 70-90 tok/s\nfull_layer_tokens=139515\n"
+    )
+    rows = [row for row in rows_of(tmp_path, text) if isinstance(row, Result)]
+    assert [(r.metric, r.statistic, r.value) for r in rows] == [
+        ("output_tps", "stated", 107.6), ("acceptance_length", "stated", 4.98), ("acceptance_rate", "stated", 0.995),
+        ("output_tps", "min", 70.0), ("output_tps", "max", 90.0), ("kv_cache_tokens", "stated", 139515.0),
+    ]  # fmt: skip
+
+
+BARE = """Base model NVIDIA quant Turbo (this model)
+GPU memory 58.9 GiB 31 GiB 18.5 GiB (-68% base, -40% nvidia)
+GPQA Diamond 75.71% 75.46% 72.73% (-2.98% base, -2.73% nvidia)
+Prefill 6352 tok/s 11069 tok/s 15359 tok/s (+142% base, +39% nvidia)
+Decode (single) 24.1 tok/s 39.2 tok/s 51 tok/s (+112% base, +30% nvidia)
+"""
+
+
+def test_columns_whose_bars_were_lost(tmp_path: Path) -> None:
+    rows = rows_of(tmp_path, BARE)
+    told = [(r.metric, r.value) for r in rows if isinstance(r, Result)]
+    assert told == [
+        ("model_load_gib", 58.9), ("model_load_gib", 31.0), ("model_load_gib", 18.5),
+        ("prompt_tps", 6352.0), ("prompt_tps", 11069.0), ("prompt_tps", 15359.0),
+        ("decode_tps", 24.1), ("decode_tps", 39.2), ("decode_tps", 51.0),
+    ]  # fmt: skip
+    shares = [(a.task, a.value, a.n, a.reason) for a in rows if isinstance(a, Accuracy)]
+    assert [(task, share) for task, share, _, _ in shares] == [
+        (f"GPQA Diamond: column {n} of 3", s) for n, s in enumerate((0.7571, 0.7546, 0.7273), 1)
+    ]
+    assert all(n is None and reason and reason == "item_count_not_told" for _, _, n, reason in shares)
+
+
+def test_a_table_of_passed_and_failed_cases(tmp_path: Path) -> None:
+    text = (
+        "| Test | Streaming | Result |\n|---|---|---|\n"
+        "| Single tool call | No | ✅ Valid JSON arguments |\n| Agentic loop | Yes | ❌ ended after one step |\n"
+    )
+    told = [(c.case_name, c.mode, c.is_pass, c.why) for c in rows_of(tmp_path, text) if isinstance(c, SuiteCheck)]
+    assert told == [
+        ("Single tool call", "whole", True, None),
+        ("Agentic loop", "streaming", False, "ended after one step"),
+    ]
+
+
+def test_lost_first_head_cell_keeps_column_names(tmp_path: Path) -> None:
+    text = (
+        "| Single user | 4 concurrent users | |\n|---|---|---|\n| Decode (tg128) | ~6.9 tok/s | ~27 tok/s aggregate |\n"
+    )
+    alone, together = (r for r in rows_of(tmp_path, text) if isinstance(r, Result))
+    assert (alone.metric, alone.value, "Single user" in alone.point) == ("decode_tps", 6.9, True)
+    assert (together.metric, together.value, together.concurrency) == ("output_tps", 27.0, 4)
+
+
+# --- whole texts ------------------------------------------------------------------------------------------------------
+NUMBER = re.compile(r"^(?:up to|around|~|<)? ?(\d[\d,]*(?:\.\d+)?)(K)?", re.IGNORECASE)
+MEASURED = re.compile(
+    r"tok/s|t/s|req/s|\bms\b|\bs\b|\bmin\b|GiB|\bMB\b|%|\btok(?:ens)?\b|×|\dx\b|±|^\d[\d.,]*$|accept", re.IGNORECASE
+)
+DIFFERENCES = re.compile(r"speedup|delta|Δ|savings|gain|節省|增加", re.IGNORECASE)
+NOT_MEASURED = re.compile(r"item|nodes|concurrency|併發數|gpu|vram$|quant$|issue|max context|streaming", re.IGNORECASE)
+
+
+def table_numbers(text: str) -> list[tuple[int, float]]:
+    """(line, number) of each cell that states a measurement, by another reading than the importer's."""
+    found, heads, lines = [], [], text.splitlines()
+    for number, line in enumerate(lines, 1):
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")] if line.startswith("|") else []
+        if not cells:
+            heads = []
+        elif not heads:
+            heads = cells
+        elif not set(line) <= set("|-: "):
+            for place, cell in enumerate(cells[1:], 1):
+                head = heads[place] if place < len(heads) else ""
+                told = NUMBER.match(cell)
+                is_count = bool(NOT_MEASURED.search(head)) and not re.search(r"[a-z%]", cell)
+                is_count |= bool(NOT_MEASURED.search(heads[0])) and not re.search(r"tok/s|\bs\b|[\d.]+%", cell)
+                is_derived = DIFFERENCES.search(f"{head} {cells[0]}")
+                if told and MEASURED.search(cell) and not is_count and not is_derived:
+                    scale = 1e3 if told[2] else 1.0
+                    found.append((number, float(told[1].replace(",", "")) * scale))
+    return found
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name[:3])
+def test_every_number_of_every_published_table(path: Path) -> None:
+    rows = [row for load in loads_of(path) for row in load.rows]
+    told: list[float] = [row.value for row in rows if isinstance(row, Result | Accuracy) and row.value is not None]
+    told += [r.total_ms / 1e3 for r in rows if isinstance(r, RequestRecord) and r.total_ms is not None]
+    ours = {round(value, 6) for value in told}
+    scales = (1.0, 0.01, 1e3, 60.0)  # per cent, seconds to milliseconds, minutes
+    lost = [
+        (line, number)
+        for line, number in table_numbers(path.read_text())
+        if not any(round(number * scale, 6) in ours for scale in scales)
+    ]
+    assert lost == []
+
+
+def source(number: str) -> Path:
+    found = [path for path in SOURCES if path.name.startswith(number)]
+    if not found:
+        pytest.skip("PITWALL_CORPUS names no folder beside which the texts lie")
+    return found[0]
+
+
+def test_the_other_reading_finds_numbers() -> None:
+    counts = [len(table_numbers(source(number).read_text())) for number in ("000", "001", "002", "003", "004")]
+    assert counts == [22, 188, 0, 64, 0]
+
+
+def test_every_number_of_the_columns_without_bars() -> None:
+    path = source("004")
+    lines = path.read_text().split("Usage")[0].splitlines()
+    bare = [re.sub(r"\(.*", "", line) if "Decode (" not in line else re.sub(r"\([-+].*", "", line) for line in lines]
+    wanted = [float(n) for line in bare for n in re.findall(r"(?<!~)\b(\d+(?:\.\d+)?) (?:GiB|tok/s|req/s)", line)]
+    shares = [float(n) / 100 for line in bare for n in re.findall(r"(\d+\.\d+)%", line)]
+    rows = [row for load in loads_of(path) for row in load.rows]
+    told = [row.value for row in rows if isinstance(row, Result)]
+    assert sorted(v or 0.0 for v in told) == sorted(wanted) and len(wanted) == 30
+    assert [row.value for row in rows if isinstance(row, Accuracy)] == [pytest.approx(share) for share in shares]
+
+
+def test_every_number_of_the_printed_benchmark() -> None:
+    path = source("002")
+    text = path.read_text()
+    (load,) = loads_of(path)
+    requests = requests_of(load)
+    assert [r.extra["stated_tps"] for r in requests] == [float(n) for n in re.findall(r"= ([\d.]+) tok/s", text)]
+    wanted = [1e3 * float(n) for n in re.findall(r"in ([\d.]+)s =", text)]
+    assert [r.total_ms for r in requests if r.total_ms] == [pytest.approx(ms) for ms in wanted]
+    assert len(requests) == 14 and value(results_of(load), "output_tps", "mean", "4 at once") == 118.3

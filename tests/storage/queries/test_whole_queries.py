@@ -1,0 +1,34 @@
+"""All of a run in one question is what the questions about its parts say, and its counters are read once for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from storage.queries import live_queries, run_data
+from tests.storage.queries.question_costs import ENGINES, Cost, asked_store
+
+IDS = [*(f"sealed-{engine}-0" for engine in ENGINES), "live-vllm-0", "nobody"]
+
+
+@pytest.mark.publishes
+def test_whole_run_equals_its_parts(tmp_path: Path) -> None:
+    with asked_store(tmp_path, 1) as store:
+        windows, acceptance = run_data.windows(store, IDS, 2.0), run_data.acceptance(store, IDS)
+        points = live_queries.engine_points(store, dict.fromkeys(IDS))
+        found = run_data.whole_run_data(store, IDS, 2.0, with_points=True)
+        assert {run_id: one.windows for run_id, one in found.items()} == windows
+        assert {run_id: one.acceptance for run_id, one in found.items()} == acceptance
+        assert [one.points for one in found.values()] == [points[run_id] for run_id in IDS]
+        assert all(windows[run_id] and points[run_id].num_rows for run_id in IDS[:-1]), "something is compared"
+        assert not any(one.points.num_rows for one in run_data.whole_run_data(store, IDS, 2.0).values())
+
+
+@pytest.mark.publishes
+def test_its_counters_are_read_once(tmp_path: Path) -> None:
+    with asked_store(tmp_path, 1) as store:
+        run_data.windows(store, IDS, 2.0)
+        once, store.cost = store.cost, Cost(0, 0, 0)
+        run_data.whole_run_data(store, IDS, 2.0, with_points=True)
+        assert store.cost.rows < 1.5 * once.rows

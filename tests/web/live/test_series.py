@@ -1,0 +1,76 @@
+"""A course over time, thinned and told."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from web.live.series import TimeSeries
+
+
+def test_thinning_keeps_peaks_dips_gaps_and_times() -> None:
+    v = np.full(10_000, 10.0)
+    v[1234], v[5678], v[9000] = 99.0, 1.0, np.nan
+    short = TimeSeries(np.arange(10_000.0), v, np.zeros(10_000, dtype=np.bool_)).thinned(600).to_protocol()
+    assert len(short["t"]) <= 603
+    kept = dict(zip(short["t"], short["v"], strict=True))
+    assert (kept[1234.0], kept[5678.0], kept[9000.0]) == (99.0, 1.0, None)
+    assert short["t"] == sorted(short["t"])
+    assert (short["t"][0], short["t"][-1]) == (0.0, 9999.0)
+    assert len(short["excluded"]) == len(short["t"])
+
+
+def test_what_is_thinned_again_keeps_them_too() -> None:
+    v = np.full(10_000, 10.0)
+    v[1234], v[5678], v[9000] = 99.0, 1.0, np.nan
+    short = TimeSeries(np.arange(10_000.0), v).thinned(1000).thinned(600)
+    kept = dict(zip(short.to_protocol()["t"], short.to_protocol()["v"], strict=True))
+    assert (kept[1234.0], kept[5678.0], kept[9000.0]) == (99.0, 1.0, None)
+
+
+def test_a_short_course_stays_as_it_is() -> None:
+    course = TimeSeries(np.array([1.0, 2.0]), np.array([np.nan, 3.0]))
+    assert course.thinned(600) is course
+    assert course.to_protocol() == {"t": [1.0, 2.0], "v": [None, 3.0]}
+
+
+def test_exclusion_below_a_bucket_is_brief() -> None:
+    excluded = np.zeros(10_000, dtype=np.bool_)
+    excluded[3000:3020], excluded[6000:6100] = True, True
+    course = TimeSeries(np.arange(10_000.0), np.where(excluded, 0.0, 10.0), excluded)
+    series = course.thinned(600).to_protocol()
+    codes = dict(zip(series["t"], series["excluded"], strict=True))
+    assert {codes[at] for at in codes if 3000 <= at < 3020} == {2}
+    assert {codes[at] for at in codes if 6000 <= at < 6100} == {1}
+    assert sum(codes.values()) == sum(2 if at < 4000 else 1 for at in codes if excluded[int(at)])
+    assert course.to_protocol()["excluded"] == excluded.astype(int).tolist()
+
+
+def test_brief_exclusion_stays_after_thinning() -> None:
+    excluded = np.zeros(10_000, dtype=np.bool_)
+    excluded[3000:3010] = True
+    course = TimeSeries(np.arange(10_000.0), np.where(excluded, 0.0, 10.0), excluded)
+    assert 2 in course.thinned(1000).thinned(600).to_protocol()["excluded"]
+
+
+def test_thinned_means_cover_all_samples() -> None:
+    """Two of skewed values in a bucket, its minimum and maximum, have another mean."""
+    skewed = np.random.default_rng(1).exponential(5.0, 86_400) + 100.0
+    skewed[40_000:40_100] = np.nan
+    excluded = np.zeros(len(skewed), dtype=np.bool_)
+    excluded[10_000:11_003] = True
+    course = TimeSeries(np.arange(float(len(skewed))), skewed, excluded)
+    for short in (course.thinned(1000), course.thinned(1000).thinned(600)):
+        held = short.bucket_stats
+        assert held is not None and short.excluded is not None
+        known = ~np.isnan(short.v)
+        assert abs(float(short.v[known].mean()) - 105.0) > 5.0, "its points are no mean"
+        for kept, mine in ((short.excluded, excluded), (~short.excluded, ~excluded)):
+            mine = mine & ~np.isnan(skewed)
+            assert held.count[kept & known].sum() == mine.sum()
+            mean = float(np.average(held.mean[kept & known], weights=held.count[kept & known]))
+            assert mean == pytest.approx(float(skewed[mine].mean()))
+        assert np.isnan(held.mean[~known]).all() and not held.count[~known].any()
+        series = short.to_protocol()
+        assert len(series["mean"]) == len(series["count"]) == len(series["t"])
+        assert series["mean"][int(np.flatnonzero(~known)[0])] is None

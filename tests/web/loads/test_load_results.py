@@ -1,0 +1,119 @@
+"""What came of a load, on the page of its run: each kind of prompt, both rates of requests together, and loops."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from analysis.loads.load_results import results_of
+from domain import Config, Run, RunState
+from load_records import RequestRecord, Result
+from samples import Batch
+from settings import Settings
+from storage.store import Store
+from tests.analysis.comparison.hand_made import load, request
+from tests.analysis.comparison.ideal_engine import T0
+from tests.web.conftest import ProvideServices
+
+PAGE = """
+from web.context import services
+from web.loads.panels.load_results import show_load_results
+
+show_load_results(*services().store.runs())
+"""
+
+
+@pytest.fixture
+def store(tmp_path: Path, provide_services: ProvideServices) -> Iterator[Store]:
+    settings = Settings(data_dir=tmp_path / "data")
+    opened = Store.open(settings)
+    provide_services(SimpleNamespace(store=opened, settings=settings, fleet=None))
+    yield opened
+    opened.close()
+
+
+def judged(looped: float) -> dict[str, object]:
+    verdict = "collapsed" if looped else "none"
+    return {
+        "first_chunk_tokens": 1,
+        "phase_title": "4 at once",
+        "collapse": {"looped_ratio": looped, "verdict": verdict},
+    }
+
+
+def asked() -> list[RequestRecord]:
+    """Two kinds one after the other, then four at once, of which three take a second and the last takes two."""
+    alone = [
+        request(n, float(n), prompt_class=name, decode_ms=ms, total_ms=ms + 100.0, extra=judged(looped))
+        for n, (name, ms, looped) in enumerate((("Code", 450.0, 0.0), ("Prose", 900.0, 0.8)))
+    ]
+    together = [
+        request(n, 10.0, 4, phase_index=2, total_ms=2000.0 if n == 3 else 1000.0, extra=judged(0.0)) for n in range(4)
+    ]
+    return [*alone, *together]
+
+
+def table_of(store: Store, requests: list[RequestRecord]) -> dict[str, dict[str, str]]:
+    """Point -> column -> what stands there, as the page shows it."""
+    run = Run(id="r", name="r", color=0, config=Config(), machine_id="m", created_at=T0, state=RunState.FINISHED)
+    store.save_run(run)
+    whole = load(requests)
+    assert whole.plan
+    store.write(Batch((whole.plan, *whole.phases, *requests, *results_of("l", T0, requests)))).result()
+    at = AppTest.from_string(PAGE, default_timeout=60).run()
+    assert not at.exception and [one.value for one in at.subheader] == ["Load results"]
+    (html,) = [str(one.proto.body) for one in at.get("html") if "Requests" in str(one.proto.body)]
+    head, *rows = [
+        [unescape(re.sub(r"<[^>]*>", "", cell)).strip() for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.S)]
+        for row in re.findall(r"<tr[^>]*>(.*?)</tr>", html, re.S)
+    ]
+    return {row[0]: dict(zip(head[1:], row[1:], strict=True)) for row in rows}
+
+
+def test_each_kind_of_prompt_has_a_row(store: Store) -> None:
+    table = table_of(store, asked())
+    assert table.keys() == {"Code", "Prose", "4 at once"}
+    assert (table["Code"]["Decode speed, tok/s"], table["Prose"]["Decode speed, tok/s"]) == ("20.0", "10.0")
+
+
+def test_both_rates_of_requests_together_are_told(store: Store) -> None:
+    """40 tokens in two seconds, all of them in the second with four; three rates of 10 tok/s and one of 5."""
+    row = table_of(store, asked())["4 at once"]
+    assert (row["Output speed, tok/s"], row["Output over whole phases, tok/s"]) == ("40.0", "20.0")
+    assert row["Sum of request rates, tok/s"] == "35.0"
+
+
+def test_answers_that_repeat_themselves_are_told(store: Store) -> None:
+    table = table_of(store, asked())
+    told = {point: (row["Looping"], row["Repeated text"]) for point, row in table.items()}
+    assert told == {"Code": ("0", "0%"), "Prose": ("1", "80%"), "4 at once": ("0", "0%")}
+
+
+def test_no_loop_note_without_judged_text(store: Store) -> None:
+    """As it is recorded of what others send."""
+    bare = [request(n, float(n), extra={"first_chunk_tokens": 1}) for n in range(2)]
+    assert "Looping" not in table_of(store, bare)["Code"]
+
+
+def test_no_empty_latency_chart_for_tool_results(store: Store) -> None:
+    """As a document prints them: a speed and a TTFT of each concurrency."""
+    run = Run(id="r", name="r", color=0, config=Config(), machine_id="m", created_at=T0, state=RunState.FINISHED)
+    store.save_run(run)
+    whole = load([])
+    assert whole.plan
+    rows = [
+        Result("r", "l", T0, f"{users} at once", metric, "median", unit, "tool", 100.0 * users, concurrency=users)
+        for users in (1, 4)
+        for metric, unit in (("output_tps", "tok/s"), ("ttft_ms", "ms"))
+    ]
+    store.write(Batch((whole.plan, *rows))).result()
+    at = AppTest.from_string(PAGE, default_timeout=60).run()
+    assert not at.exception and [one.value for one in at.caption][:1] == ["its requests are unknown"]
+    charts = [str(one.proto) for one in at.get("bidi_component")]
+    assert [sum(f"{title} against output tok/s" in one for one in charts) for title in ("TTFT", "TPOT")] == [1, 0]

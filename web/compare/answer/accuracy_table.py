@@ -1,0 +1,67 @@
+"""Accuracies of the arms by task, with their differences from the first arm in percentage points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import streamlit as st
+
+from analysis.comparison.arms import Arm
+from reports.arms.accuracy import AccuracyComparison, AccuracyRow, accuracy_rows, read_item_pairs
+from reports.arms.comparison import ComparisonReport
+from storage.queries.load_queries import outcomes
+from storage.queries.run_data import Queryable
+from web import markup
+from web.compare.answer.answer_cards import Colors
+from web.compare.answer.guard_words import TITLES
+from web.theme import DASH
+from web.words import reason_text
+
+ABOUT = (
+    "Right answers in per cent, and the difference from the first arm in percentage points on the items that were "
+    "scored for both, with a 95 % interval (Newcombe's for paired shares, jointly for all arms) and the p value of "
+    "McNemar's exact test."
+)
+
+
+def accuracy_section(store: Queryable, report: ComparisonReport, colors: Colors) -> list[AccuracyRow]:
+    """Show the table if an arm was scored; return its rows."""
+    load_outcomes = outcomes(store, [run.run_id for arm in report.arms for run in arm.runs])
+    rows = accuracy_rows(report, load_outcomes, read_item_pairs(store, report.arms, load_outcomes))
+    if rows:
+        st.subheader("Accuracy")
+        st.caption(ABOUT)
+        st.html(accuracy_table(report.arms, rows, colors))
+    return rows
+
+
+def accuracy_table(arms: Sequence[Arm], rows: Sequence[AccuracyRow], colors: Colors) -> str:
+    """Return the table as markup, one column per arm; '' without rows."""
+    head = ["Task", *(markup.colored_name(arm.name, colors[arm.id]) for arm in arms)]
+    body = [[markup.text(cell) for cell in cells] for cells in accuracy_cells(arms, rows)]
+    return markup.table(head, body, wraps=True) if rows else ""
+
+
+def accuracy_cells(arms: Sequence[Arm], rows: Sequence[AccuracyRow]) -> Iterator[list[str]]:
+    """Yield the cells of each row: the task, then one per arm."""
+    for row in rows:
+        yield [row.title, *(_cell(row, arm) for arm in arms)]
+
+
+def _cell(row: AccuracyRow, arm: Arm) -> str:
+    accuracy, comparison = row.accuracies.get(arm.id), row.comparisons.get(arm.id)
+    if accuracy is None or accuracy.value is None:
+        return DASH
+    return f"{100 * accuracy.value:.1f} %{f', {difference_text(comparison)}' if comparison else ''}"
+
+
+def difference_text(comparison: AccuracyComparison) -> str:
+    """Return '-2.3 points (-2.9 to -1.7), 82 lost and 13 won of 3,000 items, p < 0.001', or why it is as seen."""
+    points = f"{comparison.points:+.1f} points"
+    refused = "".join(f", not ranked: {TITLES[row.code]}" for row in comparison.refused[:1])
+    paired = comparison.difference
+    if paired is None:
+        return f"{points} as seen: {reason_text(comparison.reason)}{refused}"
+    p_value = "p < 0.001" if paired.p_value < 0.001 else f"p = {paired.p_value:.2g}"
+    counts = f"{paired.items.lost:,} lost and {paired.items.won:,} won of {paired.items.n:,} items"
+    return f"{points} ({paired.low:+.1f} to {paired.high:+.1f}), {counts}, {p_value}{refused}"

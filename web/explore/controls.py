@@ -1,0 +1,84 @@
+"""Explore's controls: chart kind, axes, colour and facets, all kept in the URL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from storage.queries.explore_queries import ARM, METRICS, POINT_FIELDS, STARTED, Metric, View
+from storage.queries.run_fields import FIELDS
+from web.url_state import choose_one, choose_segment, single_choice, url_expander
+
+PAGE = "explore"
+WIDTH_PX = 230  # narrower on small windows (pitwall.css)
+SCATTER, LINE, DISTRIBUTION, HEAT = "scatter", "line", "distribution", "heat"
+KINDS = {SCATTER: "Points", LINE: "Line over a field", DISTRIBUTION: "Distribution", HEAT: "Heat map"}
+RUNS, ARMS = "run", "arm"
+POINT_UNITS = {RUNS: "one per run", ARMS: "one per arm, with intervals"}
+
+
+@dataclass(frozen=True, slots=True)
+class ExploreSelection:
+    """The selected chart. A heat map uses `view.color` for its rows."""
+
+    kind: str
+    view: View
+    by_arm: bool
+    titles: Mapping[str, str]  # of every option
+
+    @property
+    def is_mean(self) -> bool:
+        return self.kind in (LINE, HEAT) or (self.kind == SCATTER and self.by_arm)
+
+
+def choose(results: Mapping[str, Metric]) -> ExploreSelection:
+    """Show the controls in two rows and return the selection."""
+    kind = _segments("draw", KINDS, SCATTER)
+    metrics = {name: metric.title for name, metric in {**METRICS, **results}.items()}
+    with st.container(horizontal=True, vertical_alignment="bottom", key="explore-axes"):
+        y = choose_one("Cell colour" if kind == HEAT else "Y axis", "y", PAGE, metrics, "stream", WIDTH_PX)
+        fields = _fields(y in results)
+        x_options = {**fields, **metrics} if kind == SCATTER else fields
+        x = choose_one("X axis", "x", PAGE, x_options, "k", WIDTH_PX)
+        colors = fields if x not in results else _fields(True)
+        no_color = {} if kind == HEAT else {"": "one"}
+        label = "Rows" if kind == HEAT else "Colour"
+        color = choose_one(label, "color", PAGE, {**no_color, **colors}, "quantization", WIDTH_PX)
+        facets = {"": "one chart", **colors}
+        facet = choose_one("Small charts by", "facet", PAGE, facets, "", WIDTH_PX)
+        point_unit = choose_one("Points", "each", PAGE, POINT_UNITS, RUNS, WIDTH_PX) if kind == SCATTER else RUNS
+    return ExploreSelection(kind, View(y, x, color, facet), point_unit == ARMS, {**fields, **colors, **metrics})
+
+
+def metrics_in_address() -> list[str]:
+    """Return the axes in the URL, before their widgets are created."""
+    return [name for axis in ("y", "x") for name in st.query_params.get_all(axis)]
+
+
+def _fields(has_points: bool) -> dict[str, str]:
+    """Return field -> title of the fields that distinguish runs, with those of load points if there are any."""
+    point_fields = {name: title for name, (title, _) in POINT_FIELDS.items()} if has_points else {}
+    return {**{name: field.title for name, field in FIELDS.items()}, ARM: "Arm", STARTED: "Start", **point_fields}
+
+
+def runs_filter_section(filter_count: int) -> DeltaGenerator:
+    """The section of the filters; it shows their number beside its title, and starts open once a filter was used.
+
+    The title never changes: with another one Streamlit would recreate the content, and a user in it would lose focus.
+    """
+    open_key = f"{PAGE}-filtered"
+    st.session_state[open_key] = st.session_state.get(open_key, False) or filter_count > 0
+    with st.container(key="which-runs", gap=None):
+        section = url_expander("Which runs", "which", PAGE, ":material/filter_list:", st.session_state[open_key])
+        if filter_count:
+            with st.container(key="filters-in-use"):
+                st.caption(f"{filter_count} filter{'s' * (filter_count != 1)} in use")
+    return section
+
+
+def _segments(name: str, options: Mapping[str, str], default: str) -> str:
+    choice = single_choice(name, f"{PAGE}-{name}", list(options), default)
+    return choose_segment("Draw", choice, options)

@@ -1,0 +1,80 @@
+"""The choice of workload and repeats for a launch, and what the repeats can show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import streamlit as st
+
+from domain import WATCH, JsonValue, WorkloadSpec
+from launcher.runs.rounds import MOST_REPEATS
+from web.launch.draft import LaunchDraft
+from web.launch.later_loads import choose_later
+from web.loads.forms.load_choice import choose_workload
+from workloads.saved_loads import SavedLoad
+
+SUGGESTED_REPEATS = 3
+# Repeats -> half of the 95 % interval of the ratio of two configurations in percent (Welch's t on the logarithms of the
+# runs' means), where two runs of one configuration differ by 2 %.
+HALF_WIDTHS: Mapping[int, float] = {
+    2: 13,
+    3: 5,
+    4: 3.5,
+    5: 3,
+    6: 2.6,
+    8: 2.1,
+    10: 1.9,
+    15: 1.5,
+    20: 1.3,
+    30: 1,
+    50: 0.8,
+}
+
+
+class LaunchLoad(NamedTuple):
+    """A workload with its parameters and repeats, and the loads that follow on the same server."""
+
+    workload: str
+    repeats: int
+    params: Mapping[str, JsonValue] = {}
+    later: tuple[WorkloadSpec, ...] = ()
+
+
+def choose_load(draft: LaunchDraft) -> LaunchLoad:
+    """Return the selected load, by default the one proposed for the draft; without a load there are no repeats."""
+    proposed = draft.proposed_workload
+    left_column, right_column = st.columns([3, 2])
+    key = f"load-{draft.origin}-{proposed}"  # a new source resets the choice, an edit keeps it
+    proposal = SavedLoad(workload=proposed, params=draft.load_params(proposed))
+    workload, params = (
+        (selected := choose_workload(proposal, key, may_watch=True, container=left_column)).workload,
+        selected.params,
+    )
+    is_watched = workload == WATCH.name
+    repeats = right_column.number_input(
+        "Repeats", 1, MOST_REPEATS, SUGGESTED_REPEATS, disabled=is_watched, key="repeats"
+    )
+    later = () if is_watched else choose_later(draft, f"{key}-later")
+    load = LaunchLoad(workload, 1 if is_watched else int(repeats), params, later)
+    st.caption(
+        "It runs until it is stopped: without a workload there are no repeats." if is_watched else cost_text(load)
+    )
+    return load
+
+
+def cost_text(load: LaunchLoad, configurations: int = 1) -> str:
+    """'6 server starts, one after the other. 3 repeats ...'."""
+    starts = load.repeats * configurations
+    return f"{starts} server start{'s, one after the other' if starts > 1 else ''}. {repeats_text(load.repeats)}"
+
+
+def repeats_text(repeats: int) -> str:
+    """Say how precisely so many repeats compare two configurations."""
+    if repeats == 1:
+        return "One run each cannot separate configurations from chance: a second run of the same one differs too."
+    width = HALF_WIDTHS[max(count for count in HALF_WIDTHS if count <= repeats)]
+    return (
+        f"If runs of one configuration differ by 2 %, {repeats} repeats measure the ratio of two configurations to "
+        f"± {width:g} % (2 repeats: 13 %, 3: 5 %, 5: 3 %). Showing that two are equal within 2 % takes about 20."
+    )

@@ -1,0 +1,1 @@
+"""Forms for choosing a load and its parameters."""

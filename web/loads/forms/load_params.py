@@ -1,0 +1,156 @@
+"""The form for a workload's parameters: an input for each field, within the workload's bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Union, get_args, get_origin
+
+import streamlit as st
+from pydantic import ValidationError
+from pydantic.fields import FieldInfo
+
+from domain import WATCH, JsonValue
+from web.actions import is_operator
+from web.markup import markdown_text
+from web.theme import duration
+from workloads import REGISTRY
+from workloads.forecast import Forecast, forecast
+from workloads.plan import Params
+from workloads.texts.prompt_file import PlanError
+
+FILE = "file"
+ASSUMED_TPS = 50.0  # per stream, since the server's speed is unknown
+TITLES = {
+    "ttft_p95_ms": "Time to first token at most (95th percentile, ms)",
+    "tpot_p95_ms": "Time per output token at most (95th percentile, ms)",
+    "duration_s": "Stop sending after (seconds)",
+    "rate_rps": "Requests per second",
+    "rungs": "Concurrent streams at each rung",
+    "concurrency": "Concurrent streams",
+    "prompt_token_counts": "Prompt tokens (pp), one or several",
+    "output_token_counts": "Output tokens (tg), one or several",
+    "prompts": "Prompts, one per line",
+    "file": "File on this machine",
+    "endpoint": "Endpoint",
+    "top_p": "top_p",
+    "top_k": "top_k",
+    "min_p": "min_p",
+    "limit": "Maximum items per task",
+    "lowest": "Initial users",
+    "most": "Maximum users",
+}
+HELP = {
+    "sampling": "If left to the server, no temperature, seed or other sampling parameter is sent: its settings apply.",
+    "prefix_cache": "Cold: every prompt begins with its own words, so that no prefix cache helps.",
+    "file": "JSON lines or plain text, at most 64 MiB; read again at every start.",
+    "length_spread": "0.2: lengths are spread evenly between 80 % and 120 % of the requested length.",
+    "token_scale": "Below 1 for a quick test: all limits shrink in proportion.",
+}
+
+
+def choose_params(workload: str, proposed: Mapping[str, JsonValue], key: str) -> dict[str, JsonValue]:
+    """Show the parameters in a popover and return them; `proposed` are those of the run that is repeated or changed.
+
+    If the workload refuses the values, the reason is shown and the proposed ones are returned.
+    """
+    if workload == WATCH.name:
+        return {}
+    definition = REGISTRY[workload]
+    names = list(definition.params_type.model_fields)
+    if FILE in names and not is_operator():  # planning reads the file and shows facts about it
+        names.remove(FILE)
+        if proposed.get(FILE):
+            st.error("Only the operator may use a file on this machine; this load runs without it.")
+        proposed = {**proposed, FILE: ""}
+    defaults = definition.validate_params(proposed).model_dump(mode="json")
+    common = [name for name in names if name in Params.model_fields]
+    with st.popover("Load settings", icon=":material/tune:", help=definition.summary):
+        st.caption(definition.summary)
+        inputs = _inputs(
+            definition.params_type, [name for name in names if name not in common], defaults, key, workload
+        )
+        with st.expander("Sampling, endpoint, prefix cache"):
+            inputs |= _inputs(definition.params_type, common, defaults, key, workload)
+    try:
+        checked = definition.validate_params(inputs).model_dump(mode="json")
+        st.caption(forecast_text(forecast(workload, checked, ASSUMED_TPS)))
+    except ValidationError as error:
+        st.error(f"{markdown_text(error_sentence(error))} The load keeps its proposed settings.")
+        return defaults
+    except PlanError as error:
+        st.error(markdown_text(f"{error} The load keeps its proposed settings."))
+        return defaults
+    return checked
+
+
+def forecast_text(expected: Forecast) -> str:
+    """Return '14 requests and 1 to warm up, at most 9,792 output tokens: at least about 3:20 at 50 tok/s ...'."""
+    more = " (more as the search goes on)" if expected.is_adaptive else ""
+    warm = f" and {expected.warmup_requests} to warm up" if expected.warmup_requests else ""
+    return (
+        f"{expected.requests:,} requests{warm}{more}, at most {expected.output_tokens:,} output tokens: "
+        f"at least about {duration(expected.seconds)} at {expected.stream_tps:g} tok/s per stream."
+    )
+
+
+def error_sentence(error: ValidationError) -> str:
+    """Return the first error of a load's parameters in a sentence that begins with the field's label."""
+    first = error.errors(include_url=False)[0]
+    return f"{field_title(str(first['loc'][0])) if first['loc'] else 'The load'}: {first['msg']}."
+
+
+def field_title(name: str) -> str:
+    """Return a field's label: 'token_scale' is 'Token scale'."""
+    return TITLES.get(name) or name.replace("_", " ").capitalize()
+
+
+def _inputs(
+    kind: type[Params], names: Sequence[str], values: Mapping[str, JsonValue], key: str, workload: str
+) -> dict[str, JsonValue]:
+    fields = kind.model_fields
+    return {name: field_input(name, fields[name], values[name], f"{key}-{workload}-{name}") for name in names}
+
+
+def field_input(name: str, field: FieldInfo, value: JsonValue, key: str) -> JsonValue:
+    """Show the input for the field's type and return its value; an empty input of an optional field is None."""
+    title, kind, help_text = field_title(name), field.annotation, HELP.get(name)
+    is_optional = get_origin(kind) is Union or type(None) in get_args(kind)
+    if is_optional:
+        kind = next(arm for arm in get_args(kind) if arm is not type(None))
+    if kind is bool:
+        return st.checkbox(title, bool(value), key=key, help=help_text)
+    if get_origin(kind) is Literal:
+        options = list(get_args(kind))
+        return st.selectbox(title, options, options.index(value), key=key, help=help_text)
+    if kind in (int, float):
+        return _number(title, field, kind, value, key, help_text)
+    if kind is str:
+        box = st.text_area if name == "prompts" else st.text_input
+        return str(box(title, str(value), key=key, help=help_text) or "")
+    text = st.text_input(title, ", ".join(map(str, value)), key=key, help="comma-separated numbers")
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _number(
+    title: str, field: FieldInfo, kind: Any, value: JsonValue, key: str, help_text: str | None
+) -> int | float | None:
+    """Show a number input within the field's bounds; None if it is left empty."""
+    number = st.number_input(
+        title,
+        *_bounds(field, kind),
+        value=None if value is None else kind(value),
+        step=kind(1) if kind is int else 0.05,
+        key=key,
+        help=help_text,
+        placeholder="not set",
+    )
+    return None if number is None else kind(number)
+
+
+def _bounds(field: FieldInfo, kind: type[Any]) -> tuple[Any, Any]:
+    """Return the field's minimum and maximum, None if not set; a field that must be above 0 starts at 0.01."""
+    metadata = [*field.metadata, *(m for arm in get_args(field.annotation) for m in getattr(arm, "__metadata__", ()))]
+    low = next((kind(bound.ge) for bound in metadata if getattr(bound, "ge", None) is not None), None)
+    above = next((bound.gt for bound in metadata if getattr(bound, "gt", None) is not None), None)
+    high = next((kind(bound.le) for bound in metadata if getattr(bound, "le", None) is not None), None)
+    return (0.01 if low is None and above == 0 else low), high

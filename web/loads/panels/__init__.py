@@ -1,0 +1,1 @@
+"""Panels that start, watch and control loads, and show their results."""

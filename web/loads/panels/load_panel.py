@@ -1,0 +1,94 @@
+"""The panel that runs loads on a running server, launched or attached, one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from domain import Run, RunState
+from launcher.checks.launch_request import LaunchRefusedError
+from storage.queries import load_queries
+from web import audit
+from web.actions import is_editor, is_operator, require_editor
+from web.context import services
+from web.loads.forms.load_choice import choose_workload
+from web.loads.forms.load_params import FILE
+from web.loads.forms.saved_load_box import show_saved_load_box
+from web.loads.panels.drive_panel import show_drive_panel
+from web.loads.panels.server_key import ask_key
+from web.markup import markdown_text
+from web.url_state import url_expander
+from workloads import REGISTRY, spec_for
+from workloads.forecast import forecast
+from workloads.saved_loads import SavedLoad
+from workloads.shapes.five_prompts import FIVE_PROMPTS
+from workloads.texts.prompt_file import PlanError
+
+OWN_LOAD, OTHER_TOOL = "Pitwall's own load", "Another tool"
+
+
+def show_load_panel(run: Run) -> None:
+    """Show operators and editors the panel while the server responds; only the operator may run other tools."""
+    if not is_editor() or run.kind == "imported" or run.state not in (RunState.READY, RunState.RUNNING):
+        return
+    with url_expander("Run a load on this server", "load", "run", ":material/speed:"):
+        if run.state is RunState.RUNNING:
+            st.caption("A load is running on this server. The next one can start when it has ended.")
+        if is_operator() and _by_another_tool(run):
+            show_drive_panel(run)
+            return
+        load = choose_workload(_last_load(run), f"load-of-{run.id}", "Load")
+        secrets = ask_key(run, "load-key")
+        refusal = refusal_of_load(run, load)
+        if refusal:
+            st.error(markdown_text(refusal))
+        is_disabled = run.state is not RunState.READY or refusal is not None
+        narrow, wide = st.columns([1, 3], vertical_alignment="bottom")
+        if narrow.button("Start the load", type="primary", disabled=is_disabled, key="start-load"):
+            _start(run, load, secrets)
+        with wide:
+            show_saved_load_box(load)
+
+
+def _by_another_tool(run: Run) -> bool:
+    return st.segmented_control("By", [OWN_LOAD, OTHER_TOOL], default=OWN_LOAD, key=f"by-{run.id}") == OTHER_TOOL
+
+
+def _last_load(run: Run) -> SavedLoad:
+    """Return the last load on this run that Pitwall has, else its first choice, the five prompts."""
+    plans = [load.plan for load in load_queries.loads(services().store, [run.id])[run.id] if load.plan]
+    for plan in reversed(plans):
+        if plan.workload in REGISTRY:
+            return SavedLoad(workload=plan.workload, params=plan.params)
+    return SavedLoad(workload=FIVE_PROMPTS.name)
+
+
+def refusal_of_load(run: Run, load: SavedLoad) -> str | None:
+    """Return why the load cannot run, because of its file or the server's known context length, else None."""
+    context = run.config.max_model_len
+    try:
+        longest = forecast(load.workload, load.params, 1.0).longest_tokens
+    except PlanError as error:
+        return str(error)
+    if context is None or longest <= context:
+        return None
+    return (
+        f"The server's context is {context:,} tokens, but the longest request of this load needs about {longest:,}, "
+        "including its output."
+    )
+
+
+def _start(run: Run, load: SavedLoad, secrets: Mapping[str, str]) -> None:
+    require_editor()
+    if load.params.get(FILE) and not is_operator():
+        st.error("Only the operator may send prompts from a file on this machine.")
+        return
+    spec = spec_for(load.workload, load.params)
+    try:
+        services().supervisor.start_load(run.id, spec, secrets)
+    except LaunchRefusedError as refusal:
+        st.error(markdown_text(str(refusal)))
+        return
+    audit.record("load", [run.id], load.workload)
+    st.rerun()

@@ -1,0 +1,1 @@
+"""Tables for publication, and the Markdown that they and reports share."""

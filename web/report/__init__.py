@@ -1,1 +1,0 @@
-"""A report in files: one self-contained page, Markdown, and the tables as CSV and Parquet."""

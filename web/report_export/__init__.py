@@ -1,0 +1,1 @@
+"""Reports as files: one HTML page, Markdown, and tables."""

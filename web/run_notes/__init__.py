@@ -1,0 +1,1 @@
+"""People's notes on runs: ratings, comments, and known failures with workarounds."""

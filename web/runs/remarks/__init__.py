@@ -1,1 +1,0 @@
-"""What people say of runs: ratings, notes, and failures with what helped."""

@@ -1,0 +1,97 @@
+"""English text of any length from a seed; unlike random tokens, drafters predict it as well as prose."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+GRAMMAR = "1"  # raise it when the phrases below change, since seeds then give other texts
+CHARS_PER_TOKEN = 4.6  # of this text under common tokenizers; exact lengths need the server's tokenizer
+MAX_CHARS_PER_TOKEN = 7.0  # always long enough to be cut
+
+SUBJECT_PHRASES = (
+    "the driver|an engineer|our guest|the chief mechanic|a young analyst|the team|her rival|the marshal|the crew"
+)
+MORE_SUBJECT_PHRASES = "the old car|the second car|the wind|the pit lane|the front tyre|the gearbox|the radio|the rain"
+VERB_PHRASES = (
+    "watched|measured|changed|lost|found|repaired|warned about|slowed down for|waited for|asked about|recalled"
+)
+OBJECT_PHRASES = (
+    "the brakes|the fuel flow|a loose bolt|the left mirror|the third sector|the long straight|a set of soft tyres"
+)
+MORE_OBJECT_PHRASES = "the lap before|the plan for the stop|a cup of coffee|the weather map|the engine note"
+TIME_PHRASES = (
+    "before the start|after nine laps|during the safety car|late in the evening|twice that day|without a word"
+)
+MORE_TIME_PHRASES = (
+    "in the last corner|while the crowd sang|as the light faded|under the bridge|between two showers|for an hour"
+)
+REASON_PHRASES = "because the track was cold|so that nobody would notice|although the gap was small|until the flag fell"
+MORE_REASON_PHRASES = (
+    "since the model had promised it|while the others slept|as if it were a habit|before anyone could object"
+)
+LINK_PHRASES = "Then|Later|Still|Meanwhile|In the end|At first|Once more|However|For that reason|On Sunday"
+
+
+def _choices(*texts: str) -> list[str]:
+    return [choice for text in texts for choice in text.split("|")]
+
+
+SUBJECTS, VERBS, OBJECTS = (
+    _choices(SUBJECT_PHRASES, MORE_SUBJECT_PHRASES),
+    _choices(VERB_PHRASES),
+    _choices(OBJECT_PHRASES, MORE_OBJECT_PHRASES),
+)
+TIMES, REASONS, LINKS = (
+    _choices(TIME_PHRASES, MORE_TIME_PHRASES),
+    _choices(REASON_PHRASES, MORE_REASON_PHRASES),
+    _choices(LINK_PHRASES),
+)
+
+
+def natural_text(seed: str, characters: int) -> str:
+    """Return at least this many characters, equal for equal seeds; it ends with a complete sentence."""
+    sentences: list[str] = []
+    length = 0
+    for sentence in _sentences(random.Random(seed)):
+        sentences.append(sentence)
+        length += len(sentence) + 1
+        if length >= characters:
+            break
+    return " ".join(sentences)
+
+
+class SeededText(NamedTuple):
+    """A text given by a seed and a length in tokens, generated when it is sent."""
+
+    seed: str
+    tokens: int
+
+    def long_text(self) -> str:
+        """Return a text that is long enough for any common tokenizer, to be cut by the server's."""
+        return _long_text(self.seed, self.tokens)
+
+    def approximate_text(self) -> str:
+        """Return a text of approximately this many tokens, for servers without a tokenizer API."""
+        return self.long_text()[: max(1, round(self.tokens * CHARS_PER_TOKEN))]
+
+
+@lru_cache(maxsize=4)  # of a context that many requests share
+def _long_text(seed: str, tokens: int) -> str:
+    return natural_text(f"{GRAMMAR} {seed}", round(tokens * MAX_CHARS_PER_TOKEN))
+
+
+def _sentences(rng: random.Random) -> Iterator[str]:
+    while True:
+        sentence = f"{rng.choice(SUBJECTS)} {rng.choice(VERBS)} {rng.choice(OBJECTS)}"
+        if rng.random() < 0.6:
+            sentence += f" {rng.choice(TIMES)}"
+        if rng.random() < 0.4:
+            sentence += f", {rng.choice(REASONS)}"
+        if rng.random() < 0.35:
+            sentence = f"{rng.choice(LINKS)} {sentence}"
+        if rng.random() < 0.15:
+            sentence += f", and {rng.randint(2, 99)} seconds were {rng.choice(('gained', 'lost'))}"
+        yield sentence[0].upper() + sentence[1:] + "."
