@@ -442,7 +442,7 @@ METRICS: tuple[RegisteredMetric, ...] = (
         sources=(CLIENT,),
         repeats=Repeats.MEDIAN,
         unknown=(Code.NO_LOAD,),
-        column=ListColumn("looping", "Looping answers", 3, 130),
+        column=ListColumn("looping", "Looping answers", 3, 170),
     ),
     RegisteredMetric(
         key="kv_cache_tokens",
