@@ -111,18 +111,6 @@ class PublishedConfig:
         return next((number for metric in metrics for number in self.numbers if number.metric == metric), None)
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedCommand:
-    """A launch command that a source prints in full, and the preset that generates it."""
-
-    id: str
-    source: str
-    lines: tuple[int, int]
-    config: str
-    preset: str
-    text: str
-
-
 def load_sources() -> list[dict[str, Any]]:
     """Return the documents: id, title, sha256."""
     return _json("sources.json")
@@ -153,14 +141,6 @@ def load_published() -> dict[str, PublishedConfig]:
 def numbers_by_id() -> dict[str, Number]:
     """Return every number by the id of its row."""
     return {row["id"]: _number(row) for row in _rows("measurements.csv")}
-
-
-@cache
-def load_commands() -> tuple[PublishedCommand, ...]:
-    """Return the launch commands that the sources print in full."""
-    return tuple(
-        PublishedCommand(**{**command, "lines": tuple(command["lines"])}) for command in _json("commands.json")
-    )
 
 
 def _number(row: Mapping[str, str]) -> Number:

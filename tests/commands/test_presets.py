@@ -13,7 +13,8 @@ from commands.explain import explain
 from commands.presets import SHIPPED, PresetError, preset_text, read_preset, read_presets, save_preset
 from commands.write import shell_text
 from domain import Config
-from reference.published import PublishedCommand, load_commands, load_published
+from reference.published import load_published
+from tests.reference.published_commands import COMMANDS, PublishedCommand
 
 SHELF = read_presets([SHIPPED])
 GOOD = """name = "x"
@@ -41,7 +42,7 @@ def test_every_shipped_preset_is_valid() -> None:
     assert len(SHELF.presets) == 15
 
 
-@pytest.mark.parametrize("command", load_commands(), ids=lambda one: one.id)
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda one: one.id)
 def test_preset_regenerates_its_published_command(command: PublishedCommand) -> None:
     config = SHELF.presets[command.preset].launchable
     env = {} if config.image else config.env
@@ -61,7 +62,7 @@ def test_what_a_source_does_not_say_is_marked(stem: str) -> None:
     said = " ".join(preset.launchable.argv)
     for key in preset.inferred:
         assert key in said if key.startswith("--") else stated.get(key.split(".")[0]), key
-    is_printed = stem in {command.preset for command in load_commands()}
+    is_printed = stem in {command.preset for command in COMMANDS}
     assert is_printed != bool(preset.inferred)
 
 

@@ -21,10 +21,10 @@ from commands.write import command_of, shell_text
 from domain import Config
 from launcher.checks.launch_request import LaunchRequest
 from launcher.runs.supervisor import Supervisor
-from reference.published import load_commands
 from tests.launcher.recorders import environ_for, make_recorders, read_record
 from tests.launcher.servers import wait_for
 from tests.ports import free_ports
+from tests.reference.published_commands import COMMANDS
 
 FACTS: list[dict[str, Any]] = json.loads(
     (Path(__file__).parents[1] / "fixtures/commands/documents.json").read_text(encoding="utf-8")
@@ -131,4 +131,4 @@ def test_preset_reaches_program_as_from_a_shell(launch: Launch, home: Path, tmp_
 
 def test_every_printed_command_is_among_the_facts() -> None:
     by_id = {fact["id"]: fact["text"] for fact in FACTS}
-    assert {command.id: command.text for command in load_commands()}.items() <= by_id.items()
+    assert {command.id: command.text for command in COMMANDS}.items() <= by_id.items()
