@@ -213,7 +213,8 @@ METRICS: tuple[RegisteredMetric, ...] = (
         subject=Subject.WINDOWS,
         concurrency=Concurrency.ANY,
         statistic="tokens over seconds",
-        definition="Decoded tokens over seconds of all windows with decoding only: steps/s times tokens per step.",
+        definition="Decoded tokens over seconds of all windows with decoding only, and of gaps in the counters' "
+        "answers whose counts are known: steps/s times tokens per step.",
         example="Windows of 2 s with 100, 120 and 110 tokens: 330 tokens in 6 s are 55 tok/s.",
         computed_by="analysis.runs.windows:speed_factors",
         sources=ENGINE_SOURCES,

@@ -4,13 +4,14 @@ A window is active if it holds only decoding; the store labels them. Peak, typic
 one number of concurrent requests, because four requests together are faster than one: without a number they are those
 of one request alone. Peak is the 99th percentile and the maximum, typical the time-weighted median with the 25th to
 75th percentile, floor the 10th percentile. Windows that are known for only a part of their length, or longer than the
-others, are in no peak: a rate over 0.4 s is no peak of 2 s.
+others, are in no peak: a rate over 0.4 s is no peak of 2 s. A mean also counts gaps in the counters' answers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,16 @@ Floats = npt.NDArray[np.float64]
 USUAL_SHARE = 0.8  # share of a run's windows that make a length its usual one
 SAME_LENGTH = 0.1  # tolerance: samples come a little early or late
 FEWEST_WINDOWS = 3  # with fewer active windows a percentile is meaningless
+
+
+class DecodingStretch(NamedTuple):
+    """Counts over some seconds of decoding and nothing else; None: not counted."""
+
+    tokens: float
+    s: float
+    steps: float | None
+    drafts: float | None
+    accepted: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +55,8 @@ class Window:
     drafts: float | None = None
     accepted: float | None = None  # accepted draft tokens
     is_whole: bool = True  # known for its full length
+    # What the counters grew by across a gap in their answers: right as a sum, but not known over time.
+    bridged: DecodingStretch | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,24 +142,38 @@ def weighted_median(values: Floats, weights: Floats) -> float:
     return float(values[order][np.searchsorted(share, share[-1] / 2.0)])
 
 
+def mean_stretches(windows: Sequence[Window]) -> list[DecodingStretch]:
+    """Return what a mean sums: the active windows, and the gaps whose counts are known.
+
+    Without the gaps a mean on a busy machine is too high, since a server answers late when it is slow.
+    """
+    counted = [
+        DecodingStretch(w.tokens, w.dt_s, w.steps, w.drafts, w.accepted)
+        for w in active_windows(windows)
+        if w.tokens is not None and w.dt_s > 0
+    ]
+    return [*counted, *(w.bridged for w in windows if w.bridged)] if counted else []
+
+
 def speed_factors(windows: Sequence[Window]) -> WindowFactors | None:
-    """Split tokens over time into steps over time and tokens over steps, summed over active windows."""
-    counted = [w for w in active_windows(windows) if w.tokens is not None and w.dt_s > 0]
-    if not counted:
+    """Split tokens over time into steps over time and tokens over steps, summed over the stretches of a mean."""
+    stretches = mean_stretches(windows)
+    if not stretches:
         return None
-    seconds = sum(w.dt_s for w in counted)
-    tokens = sum(w.tokens or 0.0 for w in counted)
-    if unknown := sum(w.steps is None for w in counted):
-        return WindowFactors(tokens / seconds, None, _stated_tokens_per_step(counted), _no_steps(unknown, len(counted)))
-    steps = sum(w.steps or 0.0 for w in counted)
+    seconds = sum(stretch.s for stretch in stretches)
+    tokens = sum(stretch.tokens for stretch in stretches)
+    if unknown := sum(stretch.steps is None for stretch in stretches):
+        stated = _stated_tokens_per_step(active_windows(windows))
+        return WindowFactors(tokens / seconds, None, stated, _no_steps(unknown, len(stretches)))
+    steps = sum(stretch.steps or 0.0 for stretch in stretches)
     if steps <= 0:
         return WindowFactors(tokens / seconds, None, None, Reason(Code.NO_STEP_COUNTED))
     return WindowFactors(tokens / seconds, steps / seconds, tokens / steps)
 
 
-def _stated_tokens_per_step(counted: Sequence[Window]) -> float | None:
+def _stated_tokens_per_step(windows: Sequence[Window]) -> float | None:
     """Return tokens over steps if each window states that ratio but no step rate (SGLang's accept length)."""
-    pairs = [(w.tokens or 0.0, w.tokens_per_step) for w in counted]
+    pairs = [(w.tokens or 0.0, w.tokens_per_step) for w in windows]
     steps = [tokens / ratio for tokens, ratio in pairs if ratio]
     return sum(tokens for tokens, _ in pairs) / sum(steps) if len(steps) == len(pairs) and sum(steps) > 0 else None
 
@@ -178,14 +205,13 @@ def summarize(windows: Sequence[Window]) -> SpeedSummary:
 
 
 def acceptance_length(windows: Sequence[Window]) -> float | None:
-    """Return 1 + accepted / drafts over the windows of `speed_factors`; None if none of them counts drafts.
+    """Return 1 + accepted / drafts over the stretches of a mean; None if none of them counts drafts.
 
     It equals tokens per step if every step drafts. Acceptance over a whole run includes other windows.
     """
-    counted = [w for w in active_windows(windows) if w.tokens is not None and w.dt_s > 0]
-    pairs = [(w.accepted, w.drafts) for w in counted if w.accepted is not None and w.drafts]
-    drafts = sum(drafts or 0.0 for _, drafts in pairs)
-    return acceptance_length_of(sum(accepted or 0.0 for accepted, _ in pairs), drafts)
+    counted = [stretch for stretch in mean_stretches(windows) if stretch.accepted is not None and stretch.drafts]
+    drafts = sum(stretch.drafts or 0.0 for stretch in counted)
+    return acceptance_length_of(sum(stretch.accepted or 0.0 for stretch in counted), drafts)
 
 
 def _speeds_by_streams(ranked: Sequence[Window], whole_windows: Sequence[Window]) -> tuple[ConcurrencySpeeds, ...]:

@@ -169,10 +169,11 @@ def by_log(store: Store, run: Run, begin: datetime, end: datetime) -> Reading:
 
 def by_counters(store: Store, run: Run, begin: datetime, end: datetime) -> Reading:
     sql = """
-        SELECT definition, ratio(sum(printed_tokens), sum(covered_s)) AS tps,
+        SELECT definition, ratio(sum(printed_tokens), sum(dt_s)) AS tps,
             ratio(sum(step_tokens), sum(steps)) AS per_step, 1 + ratio(sum(accepted), sum(drafts)) AS length,
             ratio(sum(accepted), sum(draft_tokens)) AS rate
-        FROM progress WHERE run_id = ? AND source = 'counter' AND ts > ? AND ts <= ? GROUP BY definition
+        FROM counted(NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, NULL::VARCHAR[])
+        WHERE run_id = ? AND is_counted AND ts > ? AND ts <= ? GROUP BY definition
     """
     row = only_row(store.query(sql, [run.id, begin, end]))
     return Reading("counters", row["definition"], row["tps"], row["per_step"], row["length"], row["rate"])

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from analysis.runs.collapse import EARLIEST_END
 from analysis.runs.printed_speed import PrintedSpeed
-from analysis.runs.windows import Window
+from analysis.runs.windows import DecodingStretch, Window
 from domain import JsonValue
 from reasons import Code, Reason
 from storage.queries.statements import statement
@@ -126,7 +126,7 @@ def windows(store: Queryable, run_ids: Sequence[str], window_s: float) -> dict[s
     """
     windows_by_run: dict[str, list[Window]] = {run_id: [] for run_id in run_ids}
     for row in _rows(store, "windows", run_ids=run_ids, window_s=window_s):
-        windows_by_run[row.pop("run_id")].append(Window(**row))
+        windows_by_run[row.pop("run_id")].append(_window(row))
     return windows_by_run
 
 
@@ -269,7 +269,12 @@ def recent_speed(store: Queryable, run_ids: Sequence[str], seconds: float) -> di
 
 
 def _windows(rows: Sequence[dict[str, Any]]) -> list[Window]:
-    return [Window(**{name: value for name, value in row.items() if name != "run_id"}) for row in rows]
+    return [_window({name: value for name, value in row.items() if name != "run_id"}) for row in rows]
+
+
+def _window(row: Mapping[str, Any]) -> Window:
+    bridged = row["bridged"]
+    return Window(**{**row, "bridged": bridged and DecodingStretch(**bridged)})
 
 
 def _rows(store: Queryable, question: str, run_ids: Sequence[str], **params: Any) -> list[dict[str, Any]]:

@@ -1,5 +1,5 @@
 -- The increments of every engine between two scrapes in one shape; in an interval with a reset or a gap all of them are
--- null.
+-- null. `bridged`: the increments across a gap in which the same server did nothing but decode; they count in a mean.
 
 -- The increments as counted, including broken intervals. With is_counted they are correct as a sum, although not over
 -- time: across a gap, or when one counter was read later than another.
@@ -13,7 +13,7 @@ FROM engine_scraped('looked');
 CREATE OR REPLACE MACRO progress_in(counted_rows) AS TABLE
 SELECT
     run_id, 'counter' AS source, definition, engine_index, ts, mono_s, dt_s,
-    unbroken.*,
+    unbroken.*, bridged,
     running_before, requests_running, requests_waiting, kv_usage_ratio,
     coalesce(broken, gap) AS reason
 FROM (
@@ -24,6 +24,9 @@ FROM (
             'drafts': drafts, 'draft_tokens': draft_tokens, 'accepted': accepted, 'accepted_per_pos': accepted_per_pos,
             'prompt_tokens': prompt_tokens, 'preemptions': preemptions, 'activity': activity
         } END AS unbroken,
+        CASE WHEN starts_with(broken, 'no_answer') AND is_counted AND gap IS NULL AND activity = 'active' THEN {
+            'tokens': decode_tokens, 's': decode_s, 'steps': decode_steps, 'drafts': drafts, 'accepted': accepted
+        } END AS bridged,
         *
     FROM query_table(counted_rows)
 );

@@ -26,6 +26,9 @@ WITH placed AS (
         sum_of_all(running_before) AS running_before,
         sum_of_all(requests_running) AS requests_running, sum_of_all(requests_waiting) AS requests_waiting,
         avg(kv_usage_ratio) AS kv_usage_ratio,
+        sum_of_all(bridged.tokens) AS bridged_tokens, max(bridged.s) AS bridged_s,
+        sum_of_all(bridged.steps) AS bridged_steps, sum_of_all(bridged.drafts) AS bridged_drafts,
+        sum_of_all(bridged.accepted) AS bridged_accepted,
         rank_activity(list(activity) FILTER (activity IS NOT NULL), count(*)) AS activity,
         max(reason) AS reason
     FROM placed
@@ -49,6 +52,11 @@ WITH placed AS (
         sum(preemptions) AS preemptions,
         CASE WHEN count(running_before) = count(*) AND min(least(running_before, requests_running))
             = max(greatest(running_before, requests_running)) THEN max(requests_running) END AS streams,
+        CASE WHEN count(bridged_tokens) > 0 THEN {
+            'tokens': sum(bridged_tokens), 's': sum(bridged_s) FILTER (bridged_tokens IS NOT NULL),
+            'steps': CASE WHEN count(bridged_tokens) = count(bridged_steps) THEN sum(bridged_steps) END,
+            'drafts': sum(bridged_drafts), 'accepted': sum(bridged_accepted)
+        } END AS bridged,
         arg_max(requests_running, mono_s) AS requests_running, arg_max(requests_waiting, mono_s) AS requests_waiting,
         arg_max(kv_usage_ratio, mono_s) AS kv_usage_ratio,
         common_activity(list(activity) FILTER (activity IS NOT NULL), count(*)) AS activity,
@@ -72,7 +80,7 @@ SELECT
     per_position_of(accepted_per_pos, drafts) AS per_position,
     ratio(prompt_tokens, prompt_s) AS prompt_tps,
     requests_running, requests_waiting, kv_usage_ratio, preemptions, activity, reason,
-    decode_tokens, decode_s, steps, decode_steps, drafts, accepted, streams
+    decode_tokens, decode_s, steps, decode_steps, drafts, accepted, streams, bridged
 FROM measured
 WHERE is_within(ts, since, until);
 

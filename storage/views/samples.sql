@@ -29,7 +29,7 @@ WITH known AS (
 )
 SELECT run_id, since_ready_s, window_s, known_s AS dt_s, decode_tokens AS tokens, decode_steps AS steps,
     decode_tps, tokens_per_step, steps_per_s, acceptance_length, activity, definition, requests_running,
-    streams, drafts, accepted,
+    streams, drafts, accepted, bridged,
     source = 'log' OR known_s >= 0.9 * window_s AS is_whole
 FROM known SEMI JOIN best USING (run_id, definition)
 WHERE known_s IS NOT NULL;

@@ -91,6 +91,7 @@ COMMENT ON COLUMN engine_samples.decode_steps IS 'steps of decode_tokens, withou
 COMMENT ON COLUMN engine_samples.drafts IS 'drafts whose accepted tokens are known';
 COMMENT ON COLUMN engine_samples.accepted IS 'accepted tokens of these drafts';
 COMMENT ON COLUMN engine_samples.streams IS 'requests running throughout; null if their number changed';
+COMMENT ON COLUMN engine_samples.bridged IS 'tokens, seconds, steps, drafts and accepted tokens across a gap in which the same server only decoded: they count in means, not in rates';
 
 COMMENT ON VIEW run_samples IS 'As engine_samples, with the ranks of a run summed; null as soon as one rank''s share is unknown.';
 COMMENT ON COLUMN run_samples.run_id IS 'the run''s id';
@@ -121,6 +122,7 @@ COMMENT ON COLUMN run_samples.decode_steps IS 'steps of decode_tokens, without t
 COMMENT ON COLUMN run_samples.drafts IS 'drafts whose accepted tokens are known';
 COMMENT ON COLUMN run_samples.accepted IS 'accepted tokens of these drafts';
 COMMENT ON COLUMN run_samples.streams IS 'requests running throughout; null if their number changed';
+COMMENT ON COLUMN run_samples.bridged IS 'tokens, seconds, steps, drafts and accepted tokens across a gap in which the same server only decoded: they count in means, not in rates';
 
 COMMENT ON VIEW samples_crosscheck IS 'Each throughput printed by the log compared with the engine''s counters over the same seconds.';
 COMMENT ON COLUMN samples_crosscheck.run_id IS 'the run''s id';
@@ -159,6 +161,7 @@ COMMENT ON COLUMN progress.step_tokens IS 'tokens generated in `steps`';
 COMMENT ON COLUMN progress.steps IS 'decode steps, one per running request; for SGLang with speculation the verify steps, from its gauge';
 COMMENT ON COLUMN progress.step_s IS 'seconds of `steps`; null if steps are not counted';
 COMMENT ON COLUMN progress.decode_steps IS 'decode steps of decode_tokens, without those of first tokens';
+COMMENT ON COLUMN progress.bridged IS 'tokens, seconds, steps, drafts and accepted tokens across a gap in which the same server only decoded: they count in means, not in rates';
 COMMENT ON COLUMN progress.running_before IS 'running requests at the previous scrape';
 COMMENT ON COLUMN progress.drafts IS 'drafts proposed';
 COMMENT ON COLUMN progress.draft_tokens IS 'tokens drafted';

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from analysis.runs.windows import summarize
 from domain import Config, Run, Speculation
 from samples import Batch, CounterSample, LogSample, SlotSample
 from storage.queries import run_data
@@ -129,6 +130,28 @@ def test_silence_tokens_count_in_sums_not_rates(store: Store) -> None:
     assert (gap["decode_tps"], gap["activity"], gap["reason"]) == (None, None, "no_answer seconds=105.0")
     found = run_data.windows(store, ["r1"], 2.0)["r1"]
     assert sum(window.tokens or 0 for window in found) == 250
+
+
+@pytest.mark.parametrize(
+    ("kind", "first_tokens", "mean_tps"),
+    [
+        ("launched", 1.0, 650.0 / 16.0),
+        ("launched", 2.0, 50.0),  # a prefill in the gap: not only decoding
+        ("attached", 1.0, 50.0),  # not known to be the same server
+    ],
+)
+def test_mean_counts_a_slow_silence_and_typical_does_not(
+    store: Store, kind: str, first_tokens: float, mean_tps: float
+) -> None:
+    """50 tok/s while the server answers, 25 tok/s in the 6 s in which it does not."""
+    before = [vllm(0.5 * n, 25.0 * n) for n in range(11)]
+    after = [vllm(11.0 + 0.5 * n, 400.0 + 25.0 * n, first_tokens_total=first_tokens) for n in range(11)]
+    put(store, [*before, *after], kind=kind)
+    summary = summarize(run_data.windows(store, ["r1"], 2.0)["r1"])
+    assert summary.factors
+    assert (summary.factors.decode_tps, summary.alone.typical_tps) == (pytest.approx(mean_tps), 50.0)
+    whole_run = run_data.whole_run_data(store, ["r1"], 2.0)["r1"]
+    assert summarize(whole_run.windows) == summary
 
 
 def test_run_acceptance_includes_silent_drafts(store: Store) -> None:
