@@ -152,6 +152,9 @@ class WorkloadSpec(BaseModel):
 WATCH = WorkloadSpec(name="watch")  # no Pitwall load: the user's own clients drive the server
 
 
+STORE_REFUSED = "It was not started, because the store did not accept its record."  # a cause of FAILED
+
+
 class Run(BaseModel):
     """One server under one Config, from the queue to its end; immutable, replaced by `model_copy`."""
 
@@ -191,6 +194,11 @@ class Run(BaseModel):
     note: str | None = None
     provenance: dict[str, JsonValue] | None = None  # hardware and software at start; see launcher.checks.provenance
     told: dict[str, JsonValue] | None = None  # startup facts from its log, by the values of STARTUP_FACTS
+
+    @property
+    def is_failed_by_pitwall(self) -> bool:
+        """Whether it failed for a cause of Pitwall's own, which says nothing about its configuration."""
+        return self.state is RunState.FAILED and self.cause == STORE_REFUSED
 
     @property
     def shown_state(self) -> str:

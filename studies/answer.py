@@ -131,6 +131,12 @@ def _reasons(plan: StudyPlan, status: StudyStatus, end: RaceEnd | None) -> list[
         )
     reasons += [f"{name} was not started. {prediction_text(name, status)}" for name in predicted_arms]
     reasons += [f"{name} is out: {cause}" for name, cause in status.causes.items()]
+    reasons += [
+        f"{count} start{'s' if count > 1 else ''} of {name} failed because of Pitwall, whose store did not accept the "
+        "record in time: not held against the arm, and repeated while the budget lasts."
+        for name, runs in status.runs.items()
+        if (count := sum(run.is_failed_by_pitwall for run in runs))
+    ]
     for (first, second), rows in status.refused.items():
         reasons.append(
             f"{first} and {second} may not be ranked: {', '.join(row.code.value.replace('_', ' ') for row in rows)}."

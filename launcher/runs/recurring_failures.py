@@ -14,12 +14,12 @@ _PASSING = re.compile(
     r"[Nn]etwork is unreachable|[Nn]o route to host|Too Many Requests|Max retries exceeded|"
     r"Service Unavailable|Bad Gateway|Gateway Time-?out|"
     r"SIGTERM|SIGINT|SIGKILL|KeyboardInterrupt|"
-    r"store did not accept|run directory is gone|not everything was released"
+    r"run directory is gone|not everything was released"
 )
 
 
 def would_fail_again(run: Run) -> bool:
     """Whether the run failed before it was ready, for a cause that is not known to pass by itself."""
-    if run.state is not RunState.FAILED or run.ready_at is not None:
+    if run.state is not RunState.FAILED or run.ready_at is not None or run.is_failed_by_pitwall:
         return False
     return _PASSING.search(f"{run.cause or ''}\n{run.cause_line or ''}") is None

@@ -166,12 +166,14 @@ def _workload_status(
     facts_by_arm = {
         name: [facts_by_run[run.id] for run in arm_runs if run.id in facts_by_run] for name, arm_runs in by_arm.items()
     }
+    # A start that failed because of Pitwall says nothing about its arm: it is as if it had not been made.
+    attempts = {name: [run for run in arm_runs if not run.is_failed_by_pitwall] for name, arm_runs in by_arm.items()}
     arms = {name: Arm(name, tuple(arm_facts)) for name, arm_facts in facts_by_arm.items() if arm_facts}
     objective, values = _values(store, workload_plan, arms)
     counts = {name: len(arm_facts) for name, arm_facts in facts_by_arm.items()}
     causes = {
         name: cause
-        for name, arm_runs in by_arm.items()
+        for name, arm_runs in attempts.items()
         if (
             cause := _cause([run for run in arm_runs if run.id not in facts_by_run], counts[name], values.get(name, ()))
         )
@@ -191,8 +193,8 @@ def _workload_status(
         for name in by_arm
     }
     if plan.is_proposed:
-        causes = _single_start_causes(by_arm, values) | causes
-        current_race, trials = _race_proposed(plan, logs, by_arm, causes, tuple(refused))
+        causes = _single_start_causes(attempts, values) | causes
+        current_race, trials = _race_proposed(plan, logs, attempts, causes, tuple(refused))
         objective_name = objective.name if isinstance(objective, Objective) else objective
         return StudyStatus(
             current_race,

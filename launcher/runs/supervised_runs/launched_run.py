@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from commands.secrets import distinctive, hide_secrets, missing_secrets, quoted, unfilled_places
-from domain import WATCH, RunState, WorkloadSpec
+from domain import STORE_REFUSED, WATCH, RunState, WorkloadSpec
 from errors import PitwallError
 from launcher.checks.launch_request import port_of
 from launcher.checks.provenance import freeze
@@ -49,7 +49,6 @@ from redaction import KNOWN
 
 SCRIPT_ENDED = "the script has ended, waiting for the server"
 LEFT_ALONE = "Its script started the server elsewhere and ended: Pitwall watches the server and does not stop it."
-NOT_STORED = "It was not started, because the store did not accept its record."
 STORED_WITHIN_S = 4.0  # before a server may start; long enough for a busy machine
 NO_SECRET = "It was not started: the value of {} is a secret that was not entered. Launch again and enter it."
 
@@ -105,7 +104,7 @@ class LaunchedRun(SupervisedRun):
             stored.result()
             self._begin_stored()
         elif self.deps.mono_s() > self._store_deadline_s:
-            self._conclude(NOT_STORED)
+            self._conclude(STORE_REFUSED)
 
     def _begin_stored(self) -> None:
         """Start the server; the run fails if the start has become impossible since it was queued."""

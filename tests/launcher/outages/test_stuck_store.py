@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from domain import RunState
+from domain import STORE_REFUSED, RunState
 from launcher.runs import run_factory
 from launcher.runs.supervised_runs import launched_run
 from launcher.runs.supervisor import Supervisor
@@ -90,7 +90,7 @@ def test_unstored_server_is_not_started(
     wait_for(lambda: not supervisor.queued_runs() and not supervisor.live_runs())
     store.take_all()
     ended = wait_for_state(store, run.id, RunState.FAILED)
-    assert ended.cause == launched_run.NOT_STORED
+    assert ended.cause == STORE_REFUSED
     assert not (Path(str(run.run_dir)) / "shim.log").exists()
 
 
