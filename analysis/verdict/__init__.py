@@ -7,8 +7,10 @@ from analysis.verdict.margin import MARGIN, UnknownMarginError, format_margin, p
 from analysis.verdict.ratio import Ratio
 from analysis.verdict.repeats import half_width, repeats_for_same
 from analysis.verdict.replicates import EarlierSpread, pool_earlier_spread
+from analysis.verdict.settling import LARGEST, SettlingRepeats
 
 __all__ = [
+    "LARGEST",
     "MARGIN",
     "CauseReading",
     "EarlierSpread",
@@ -16,6 +18,7 @@ __all__ = [
     "FactorFinding",
     "Judgement",
     "Ratio",
+    "SettlingRepeats",
     "UnknownMarginError",
     "VerdictAnswer",
     "factor_effects",

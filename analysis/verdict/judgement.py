@@ -9,8 +9,8 @@ from enum import StrEnum
 
 from analysis.verdict.difference import Uncertainty, as_ratio, as_ratios, log_interval, uncertainty_of
 from analysis.verdict.margin import MARGIN
-from analysis.verdict.repeats import repeats_to_settle
 from analysis.verdict.replicates import EarlierSpread, Side, side_of
+from analysis.verdict.settling import Levels, SettlingRepeats, settling_repeats
 
 
 class VerdictAnswer(StrEnum):
@@ -36,7 +36,15 @@ class Judgement:
     df: float | None = None  # Welch and Satterthwaite's
     sd_log: float | None = None  # of the log of one replicate: the root of the mean of both sides' variances
     sd_source: str = "none"  # 'own', 'earlier' if at least one side's is, 'none'
-    more_repeats: int | None = None  # per arm, to probably settle it; None: nothing to settle, or too many
+    sides: tuple[Side, Side] | None = None  # None: no forecast
+    levels: Levels | None = None
+
+    @property
+    def more_repeats(self) -> SettlingRepeats | None:
+        """Further repeats of each side that settle it; None: nothing to settle, unknown, or too many."""
+        if self.answer not in (VerdictAnswer.UNKNOWN, VerdictAnswer.DIFFERENT) or not (self.sides and self.levels):
+            return None
+        return settling_repeats(*self.sides, self.levels, needs_size=self.answer is VerdictAnswer.DIFFERENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +128,8 @@ def _judge_sides(a: Side, b: Side, uncertainty: Uncertainty, rules: _Rules) -> J
         uncertainty.df(),
         uncertainty.sd_log(),
         "own" if all(term.spread.is_own for term in uncertainty.terms) else "earlier",
-        _more_repeats(log_ratio, uncertainty, answer, rules),
+        (a, b),
+        Levels(rules.limit, rules.level, rules.level_same),
     )
 
 
@@ -133,12 +142,3 @@ def _answer(wide: tuple[float, float], narrow: tuple[float, float], rules: _Rule
     if -rules.limit < narrow[0] and narrow[1] < rules.limit:
         return VerdictAnswer.SAME
     return VerdictAnswer.UNKNOWN if wide[0] <= 0 <= wide[1] else VerdictAnswer.DIFFERENT
-
-
-def _more_repeats(log_ratio: float, uncertainty: Uncertainty, answer: VerdictAnswer, rules: _Rules) -> int | None:
-    if answer not in (VerdictAnswer.UNKNOWN, VerdictAnswer.DIFFERENT):
-        return None
-    is_difference_known = answer is VerdictAnswer.DIFFERENT
-    return repeats_to_settle(
-        log_ratio, uncertainty, rules.limit, (rules.level, rules.level_same), different_is_known=is_difference_known
-    )

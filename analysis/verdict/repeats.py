@@ -1,4 +1,4 @@
-"""Sample size planning: the repeats that a claim needs and the precision that a number of repeats gives."""
+"""Sample size planning: the repeats that a claim needs, and the precision that a number of repeats gives."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
-from analysis.verdict.difference import ErrorTerm, Uncertainty
+from analysis.verdict.difference import ErrorTerm
 from analysis.verdict.margin import MARGIN
 from analysis.verdict.replicates import Spread
 from analysis.verdict.student_t import cdf, quantile
@@ -39,18 +39,8 @@ class _Plan:
         term = _planned_term(sd_log**2, repeats)
         return cls.from_terms(term, term)
 
-    @classmethod
-    def with_further_repeats(cls, observed: Uncertainty, further: int) -> Self:
-        """Plan this many further repeats per arm at the observed spread."""
-        a, b = (_planned_term(term.spread.variance, term.count + further) for term in observed.terms)
-        return cls.from_terms(a, b)
-
     def half_log(self, level: float) -> float:
         return quantile((1 + level) / 2, self.df) * self.standard
-
-    def power_beyond(self, distance: float, limit: float, level: float) -> float:
-        """Return the probability that the interval lies entirely beyond the limit."""
-        return self._chance(distance - limit, level)
 
     def power_same(self, distance: float, limit: float, level: float) -> float:
         """Return the probability that the interval lies entirely inside the limit, on both sides."""
@@ -77,27 +67,6 @@ def repeats_for_same(sd_log: float, margin: float = MARGIN) -> int | None:
     """Return the repeats per arm that probably show 'same' for equal arms. None: more than MOST_REPEATS."""
     limit = math.log1p(margin)
     return _fewest(2, lambda n: _Plan.for_equal_arms(sd_log, n).power_same(0.0, limit, 0.90) >= POWER)
-
-
-def repeats_to_settle(
-    log_ratio: float, observed: Uncertainty, limit: float, levels: tuple[float, float], *, different_is_known: bool
-) -> int | None:
-    """Return the further repeats per arm until the nearest claim is probably settled, at the observed ratio and spread.
-
-    `limit` is the log of the smallest difference that matters, `levels` are those of the interval and of 'same'. None
-    if more than MOST_REPEATS are needed.
-    """
-    distance = abs(log_ratio)
-    nearest_limit = limit if different_is_known else 0.0  # proving any difference needs fewer repeats
-
-    def settles(further: int) -> bool:
-        """Skip claims on the wrong side of their limit, whose probability is below one half."""
-        plan = _Plan.with_further_repeats(observed, further)
-        if distance > nearest_limit and plan.power_beyond(distance, nearest_limit, levels[0]) >= POWER:
-            return True
-        return distance < limit and plan.power_same(distance, limit, levels[1]) >= POWER
-
-    return _fewest(1, settles)
 
 
 def _fewest(start: int, is_enough: Callable[[int], bool]) -> int | None:

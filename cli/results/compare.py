@@ -242,11 +242,13 @@ def _answer(answer: ArmComparison, names: Names) -> dict[str, Any]:
     from web.compare.answer.sentence import answer_sentence, replicate_values
 
     judgement = answer.judgement if answer.is_ranked else None
+    repeats = judgement.more_repeats if judgement else None
     values = replicate_values(answer)
     return _rung(answer) | {
         "baseline": answer.pair.baseline.name,
         "sentence": answer_sentence(answer, names),
-        "more_repeats": judgement.more_repeats if judgement else None,
+        "more_repeats_from": repeats.low if repeats else None,
+        "more_repeats": repeats.high if repeats else None,
         "values": {"baseline": values[0], "other": values[1]},
         "parts": [
             _one_ratio(class_part.ratio) | {"factors": _factors(class_part.factors)}

@@ -8,10 +8,11 @@ from analysis.compare_arms import compare_arms
 from analysis.comparison.arms import Arm, arm_key
 from analysis.comparison.facts import RunFacts
 from analysis.evidence.objectives import parse_objective
+from analysis.verdict import SettlingRepeats
 from reports.arms.comparison import ComparisonReport
 from tests.analysis.comparison.ideal_engine import SERVED
 from web.compare.arms import repeats_panel
-from web.compare.arms.more_repeats import offer_text, repeats_to_settle
+from web.compare.arms.more_repeats import largest_range, offer_text, repeats_to_settle
 
 OBJECTIVE = parse_objective("startup_s")
 
@@ -25,14 +26,26 @@ def test_settled_arms_are_not_started_again() -> None:
     arms = (arm("A", 10.0, 10.1, 9.9), arm("clear", 20.0, 20.1, 19.9), arm("open", 10.0, 12.0, 11.0), arm("once", 11.0))
     report = ComparisonReport(arms, OBJECTIVE, (OBJECTIVE,), tuple(compare_arms(arms, OBJECTIVE)))
     wanted = repeats_to_settle(report)
-    assert set(wanted) == {"open-0", "once-0"} and wanted["once-0"] == 2
+    assert set(wanted) == {"open-0", "once-0"} and wanted["once-0"] == (2, 2)
 
 
-def test_more_than_can_be_queued_is_said() -> None:
-    arms = [arm("A", 1.0), arm("B", 1.0)]
-    told = offer_text(arms, 1).replace("\\", "")
-    assert told == "1 more start each of A and B would probably settle the open answers: 2 server starts."
-    assert "; 20 of each can be queued at once: 40 server starts" in offer_text(arms, 36).replace("\\", "")
+@pytest.mark.parametrize(
+    ("repeats", "words"),
+    [
+        ((1, 1), "Probably 1 more start each of A and B"),
+        ((2, 2), "Probably 2 more starts each of A and B"),
+        ((3, 36), "Probably 3 to 36 more starts each of A and B"),
+        ((40, None), "40 to more than 1000 more starts each of A and B"),
+    ],
+)
+def test_offer_says_range_and_cost(repeats: tuple[int, int | None], words: str) -> None:
+    offered = offer_text([arm("A", 1.0), arm("B", 1.0)], SettlingRepeats(*repeats), 3).replace("\\", "")
+    assert offered == f"{words} would settle the open answers. 3 of each cost 6 server starts."
+
+
+def test_range_settles_every_answer() -> None:
+    assert largest_range([SettlingRepeats(1, 9), SettlingRepeats(2, 5)]) == (2, 9)
+    assert largest_range([SettlingRepeats(1, None), SettlingRepeats(2, 5)]) == (2, None)
 
 
 @pytest.mark.parametrize(("is_member", "told"), [(True, "acme-secret #1"), (False, "2 runs")])

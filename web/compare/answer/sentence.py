@@ -10,7 +10,16 @@ from analysis.comparison.replicates import RUN_OBJECTIVES
 from analysis.evidence.factors import geometric_mean
 from analysis.evidence.objectives import Objective
 from analysis.guard import GuardRow, RowCode, RowStatus
-from analysis.verdict import FactorEffect, FactorFinding, Judgement, VerdictAnswer, format_margin, read_causes
+from analysis.verdict import (
+    LARGEST,
+    FactorEffect,
+    FactorFinding,
+    Judgement,
+    SettlingRepeats,
+    VerdictAnswer,
+    format_margin,
+    read_causes,
+)
 from web.compare.answer.guard_words import TITLES, percent, row_text
 from web.theme import three_digits
 from web.words import Names, lower_first, reason_text
@@ -241,11 +250,17 @@ def _between(judgement: Judgement) -> str:
 
 
 def _more_starts_text(judgement: Judgement) -> str:
-    if judgement.more_repeats is None:
-        return ""
-    return (
-        f"; about {judgement.more_repeats} more start{'s' if judgement.more_repeats > 1 else ''} each would settle it"
-    )
+    repeats = judgement.more_repeats
+    return "" if repeats is None else f"; {settling_words(repeats)} each would settle it"
+
+
+def settling_words(repeats: SettlingRepeats) -> str:
+    """Format the range of further starts: 'probably 3 to 12 more starts'."""
+    if repeats.high is None:
+        return f"{repeats.low} to more than {LARGEST} more starts"
+    if repeats.high == 1:
+        return "probably 1 more start"
+    return f"probably {repeats.low if repeats.low == repeats.high else f'{repeats.low} to {repeats.high}'} more starts"
 
 
 def _start_count(count: int) -> str:

@@ -7,29 +7,32 @@ from collections.abc import Sequence
 import streamlit as st
 
 from analysis.comparison.arms import Arm
-from analysis.verdict import VerdictAnswer
+from analysis.verdict import SettlingRepeats, VerdictAnswer
 from launcher.checks.launch_request import LaunchRefusedError
 from reports.arms.comparison import ComparisonReport
 from web import audit, page_paths
 from web.actions import is_operator, require_operator
+from web.compare.answer.sentence import settling_words
 from web.context import services
 from web.markup import markdown_text
 
-AFTER_ONE_START = 2  # more starts: three each are the fewest that show a typical difference
+# Three starts each are the fewest that show a typical difference.
+AFTER_ONE_START = SettlingRepeats(2, 2)
 MOST = 20
 OPEN = (VerdictAnswer.SEEN_ONCE, VerdictAnswer.UNKNOWN, VerdictAnswer.DIFFERENT)
 
 
-def repeats_to_settle(report: ComparisonReport) -> dict[str, int]:
-    """Return arm id -> further starts that would probably settle its answer; settled arms are left out."""
+def repeats_to_settle(report: ComparisonReport) -> dict[str, SettlingRepeats]:
+    """Return arm id -> further starts that would settle its answer; settled arms are left out."""
     starts_by_arm = {}
     for answer in report.answers:
         judgement = answer.judgement
         if judgement and not answer.refused and judgement.answer in OPEN:
-            starts_by_arm[answer.pair.contender.id] = (
-                AFTER_ONE_START if judgement.answer is VerdictAnswer.SEEN_ONCE else judgement.more_repeats
-            )
-    return {arm_id: count for arm_id, count in starts_by_arm.items() if count}
+            is_seen_once = judgement.answer is VerdictAnswer.SEEN_ONCE
+            repeats = AFTER_ONE_START if is_seen_once else judgement.more_repeats
+            if repeats:
+                starts_by_arm[answer.pair.contender.id] = repeats
+    return starts_by_arm
 
 
 def offer_more_repeats(report: ComparisonReport) -> None:
@@ -39,20 +42,25 @@ def offer_more_repeats(report: ComparisonReport) -> None:
     can_start = all(run.kind == "launched" and run.is_over for arm in arms for run in arm.runs)
     if not (starts_by_arm and can_start and is_operator()):
         return
-    count = max(starts_by_arm.values())
+    repeats = largest_range(list(starts_by_arm.values()))
+    count = min(repeats.low, MOST)
     text_column, button_column = st.columns([3, 1], vertical_alignment="center")
-    text_column.caption(offer_text(arms, count))
-    if button_column.button(f"Queue {min(count, MOST)} more of each", icon=":material/replay:"):
-        _queue(arms, min(count, MOST))
+    text_column.caption(offer_text(arms, repeats, count))
+    if button_column.button(f"Queue {count} more of each", icon=":material/replay:"):
+        _queue(arms, count)
 
 
-def offer_text(arms: Sequence[Arm], count: int) -> str:
-    """Say what so many more starts would show and cost."""
-    starts = "1 more start" if count == 1 else f"{count} more starts"
+def largest_range(ranges: Sequence[SettlingRepeats]) -> SettlingRepeats:
+    """Return the range that settles all of these answers."""
+    highs = [repeats.high for repeats in ranges if repeats.high is not None]
+    return SettlingRepeats(max(repeats.low for repeats in ranges), max(highs) if len(highs) == len(ranges) else None)
+
+
+def offer_text(arms: Sequence[Arm], repeats: SettlingRepeats, count: int) -> str:
+    """Say what settles the open answers, and what `count` more starts of each arm cost."""
     names = " and ".join(arm.name for arm in arms)
-    limit = f"; {MOST} of each can be queued at once" if count > MOST else ""
-    cost = f"{min(count, MOST) * len(arms)} server starts"
-    return markdown_text(f"{starts} each of {names} would probably settle the open answers{limit}: {cost}.")
+    text = f"{settling_words(repeats)} each of {names} would settle the open answers. {count} of each cost "
+    return markdown_text(f"{text[0].upper()}{text[1:]}{count * len(arms)} server starts.")
 
 
 def _queue(arms: Sequence[Arm], count: int) -> None:
