@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,12 @@ MAY_HOLD_SQL = {
 SQL = re.compile(r"\s*(SELECT|INSERT|CREATE|DELETE|WITH|FROM|UPDATE|COPY|MERGE)\b")
 
 
+@cache
+def nodes_of(path: Path) -> list[ast.AST]:
+    """All syntax nodes of a file, which several tests read."""
+    return list(ast.walk(ast.parse(path.read_text())))
+
+
 def room_of(path: Path) -> str:
     relative = path.relative_to(ROOT)
     return relative.parts[0] if len(relative.parts) > 1 else relative.stem
@@ -91,7 +98,7 @@ def product_files() -> list[Path]:
 
 
 def imports_of(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             yield from (alias.name.split(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -113,7 +120,7 @@ def test_imports_run_down_and_libraries_stay_home(path: Path) -> None:
 
 def texts_of(path: Path) -> Iterator[str]:
     """The string literals of a file, docstrings aside."""
-    nodes = list(ast.walk(ast.parse(path.read_text())))
+    nodes = nodes_of(path)
     docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
@@ -141,7 +148,7 @@ def folder_imports() -> dict[str, dict[str, str]]:
     imports: dict[str, dict[str, str]] = defaultdict(dict)
     for path in files:
         folder = str(path.parent.relative_to(ROOT)).replace("/", ".")
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes_of(path):
             if isinstance(node, ast.ImportFrom) and node.module:
                 target = node.module if node.module in folders else node.module.rpartition(".")[0]
                 if target in folders and target != folder:
@@ -172,7 +179,7 @@ def test_sql_stands_in_storage_only() -> None:
         str(path.relative_to(ROOT))
         for path in product_files()
         if room_of(path) != "storage"
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in nodes_of(path)
         if isinstance(node, ast.Constant | ast.JoinedStr) and STATEMENT.match(text_of(node))
     }
     assert asking == set(MAY_HOLD_SQL), "make it a question in storage/queries"
@@ -188,7 +195,7 @@ def test_long_statements_are_files_of_their_own() -> None:
     long = {
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in product_files()
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in nodes_of(path)
         if isinstance(node, ast.Constant | ast.JoinedStr)
         and SQL.match(text := text_of(node))
         and len(text.strip().splitlines()) > MOST_SQL_LINES
@@ -239,7 +246,7 @@ def written_exceptions() -> set[tuple[str, str, str]]:
     classes = [
         (base.id, node.name, str(path.relative_to(ROOT)))
         for path in product_files()
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in nodes_of(path)
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
         for base in node.bases
         if isinstance(base, ast.Name)

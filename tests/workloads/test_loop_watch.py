@@ -18,6 +18,8 @@ from workloads.process.loop_watch import CHECK_EVERY_PIECES, MAX_PER_TICK, TAIL_
 from workloads.process.start import run_job
 from workloads.requests.answer_stream import StreamReading
 
+pytestmark = pytest.mark.wide
+
 LOOP = "the driver takes the last lap "
 
 

@@ -13,7 +13,7 @@ import pytest
 from tests.collectors.agents.test_agent_process import PATIENCE_S, Box, number_kept, opened, stop, wait_for
 from tests.ports import free_ports
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.wide, pytest.mark.timeout(900)]
 
 
 def may_make_namespaces() -> bool:

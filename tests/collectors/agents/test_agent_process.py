@@ -32,7 +32,7 @@ from web.access.tokens import Scope, TokenBook
 ROOT = Path(__file__).resolve().parents[3]
 KILLS = int(os.environ.get("PITWALL_AGENT_KILLS", "6"))
 PATIENCE_S = 240.0
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.wide, pytest.mark.timeout(900)]
 
 
 def wait_for(holds: Callable[[], Any], what: str) -> None:

@@ -20,6 +20,8 @@ from launcher.processes.readiness import probe
 from samples import CollectorHealth, CounterSample, Event
 from tests.hostile_server import FUSE_S, MIB, HostileServer, hostile_server
 
+pytestmark = pytest.mark.wide
+
 MOST_SENT = 48 * MIB  # of the body that is read, and what fits into the sockets' buffers
 SENTENCES = {
     "endless": "/metrics is larger than the limit of 16 MiB",

@@ -16,7 +16,7 @@ from tests.e2e.pitwall_process import Pitwall, wait_until
 from tests.e2e.stand_ins import StandIns
 from tests.ports import free_ports
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.wide, pytest.mark.browser, pytest.mark.timeout(600)]
 DISK = "size=40m"
 STUCK = "Pitwall cannot store data at the moment; gaps will be filled later"
 EVERY_LINE = 'SELECT count(*), count(DISTINCT "offset") FROM log_samples'

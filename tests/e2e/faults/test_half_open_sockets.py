@@ -21,7 +21,7 @@ from tests.e2e.stand_ins import StandIns
 from tests.ports import free_ports
 from web.server.closing import CUT_SHORT
 
-pytestmark = [pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.wide, pytest.mark.timeout(400)]
 SOCKETS = 2000
 HALF_A_REQUEST = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: "
 FEW_FILES = ("prlimit", "--nofile=1024:1024")

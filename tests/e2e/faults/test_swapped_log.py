@@ -15,7 +15,7 @@ from settings import Settings
 from tests.e2e.pitwall_process import Pitwall, wait_until
 from tests.e2e.stand_ins import StandIns
 
-pytestmark = [pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.wide, pytest.mark.timeout(400)]
 
 
 def next_about(live: Any, run_id: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import pytest
 from tests.e2e.pitwall_process import Pitwall, wait_until
 from tests.ports import free_ports
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.wide, pytest.mark.browser, pytest.mark.timeout(120)]
 
 
 def test_the_second_is_refused_with_a_clear_word(pitwall: Pitwall) -> None:

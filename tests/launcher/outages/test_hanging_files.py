@@ -23,6 +23,8 @@ from launcher.runs.supervisor import Supervisor
 from machine.detached_calls import DetachedCalls
 from tests.launcher.servers import DictStore, request_for, wait_for, wait_for_state
 
+pytestmark = pytest.mark.wide
+
 T = TypeVar("T")
 
 

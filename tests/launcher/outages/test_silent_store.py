@@ -24,6 +24,8 @@ from service.core import opened_core
 from settings import Settings
 from tests.launcher.servers import DictStore, request_for, wait_for, wait_for_state
 
+pytestmark = pytest.mark.wide
+
 ASKED = ("run", "runs", "names_like", "runs_of_batch")
 SWEEP = 128
 LATE_S = 9.0  # where it is given 2, beside other tests

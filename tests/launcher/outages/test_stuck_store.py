@@ -18,6 +18,8 @@ from settings import Settings
 from tests.launcher.servers import StuckStore, request_for, wait_for, wait_for_state
 from tests.ports import free_ports
 
+pytestmark = pytest.mark.wide
+
 SWEEP = 128
 ANSWER_S = 5.0
 

@@ -174,7 +174,10 @@ def hit(pitwall: Holder, run: Run, find: Callable[[Path], psutil.Process | None]
     return process is not None
 
 
-@pytest.mark.parametrize("launches", [8, pytest.param(100, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])])
+@pytest.mark.parametrize(
+    "launches",
+    [pytest.param(8, marks=pytest.mark.wide), pytest.param(100, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])],
+)
 def test_kill_9_storm_leaves_nothing_behind(
     tmp_path: Path, launches: int, record_testsuite_property: Callable[[str, object], None]
 ) -> None:

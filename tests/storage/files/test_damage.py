@@ -28,6 +28,8 @@ from storage.files.lost_files import FileRecord, check_content
 from storage.repair import repair_store
 from storage.store import Store
 
+pytestmark = pytest.mark.wide
+
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 ROOT = Path(__file__).resolve().parents[3]
 RUNS = ("r1", "r2")

@@ -22,6 +22,8 @@ from storage.catalog import name_sealed_files
 from storage.store import Store
 from storage.transfer.backup import restore_backup, write_backup
 
+pytestmark = pytest.mark.wide
+
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 ROOT = Path(__file__).resolve().parents[3]
 RUNS, EVENTS = 6, 30

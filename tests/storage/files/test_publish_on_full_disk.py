@@ -7,11 +7,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
+import pytest
 
 from samples import Batch, Event
 from settings import Settings
 from storage.published_query import published_query
 from storage.store import Store
+
+pytestmark = pytest.mark.wide
 
 ROWS = 1_500  # of a kilobyte each
 LEFT_BYTES = range(500_000, 8_000_000, 250_000)

@@ -23,6 +23,8 @@ from storage.sandbox.job import MIB, Fault, SandboxJob, SandboxLimits, SqlRefuse
 from storage.sandbox.statement import check_statement
 from storage.store import Store
 
+pytestmark = pytest.mark.wide
+
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 SECRET = "do not read me"
 LIMITS = SandboxLimits(seconds=60.0, memory_bytes=128 * MIB, most_rows=1000, most_bytes=4 * MIB)

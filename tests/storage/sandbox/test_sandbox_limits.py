@@ -22,6 +22,8 @@ from tests.storage.sandbox.test_sandbox_attacks import sandbox as sandbox
 from tests.storage.sandbox.test_sandbox_attacks import settings as settings
 from tests.storage.sandbox.test_sandbox_attacks import untouched as untouched
 
+pytestmark = pytest.mark.wide
+
 ENDLESS = "WITH RECURSIVE t AS (SELECT 1 AS x UNION ALL SELECT x + 1 FROM t) SELECT count(*) FROM t"
 HASTY = replace(LIMITS, seconds=3.0)  # for what never ends by itself
 

@@ -25,6 +25,8 @@ from tests.storage.transfer.test_bundle import bundle as bundle
 from tests.storage.transfer.test_bundle import elsewhere as elsewhere
 from tests.storage.transfer.test_bundle import honest as honest
 
+pytestmark = pytest.mark.wide
+
 
 @pytest.fixture(scope="module")
 def untouched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, Settings]]:

@@ -25,6 +25,8 @@ from web.compare.answer.sentence import answer_sentence, detail, factor_text
 from web.report_export.markdown import report_markdown
 from web.report_export.page import report_page
 
+pytestmark = pytest.mark.wide
+
 
 class _Read(HTMLParser):
     """The elements of a page and its text."""

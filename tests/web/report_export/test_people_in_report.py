@@ -17,6 +17,8 @@ from web.report_export.page import report_page
 from web.report_export.tables import data_tables
 from web.safe_markdown import safe_html
 
+pytestmark = pytest.mark.wide
+
 NOTE = """Held **all day** under *real* use, see [the post](https://example.org/a_b?x=1).
 
 1. first

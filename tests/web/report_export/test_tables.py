@@ -17,6 +17,8 @@ from storage.store import Store
 from tests.web.report_export.conftest import Report
 from web.report_export.tables import as_zip, data_tables
 
+pytestmark = pytest.mark.wide
+
 
 def test_every_table_is_in_both_forms(runs: list[Run], report: Report) -> None:
     tables = data_tables(report(runs))

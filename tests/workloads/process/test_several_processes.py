@@ -27,6 +27,8 @@ from workloads.process.senders.frames import RequestResult, encode_frame
 from workloads.requests.client import RequestTarget
 from workloads.requests.records import Line, parse_line
 
+pytestmark = pytest.mark.wide
+
 STEP_S, PIECES, STREAMS, REQUESTS = 0.05, 10, 6, 24
 PARAMS = {"concurrency": STREAMS, "requests": REQUESTS, "prompt_tokens": 5, "output_tokens": 2 * PIECES,
           "warmup_requests": 2}  # fmt: skip

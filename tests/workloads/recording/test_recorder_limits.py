@@ -21,6 +21,8 @@ from tests.workloads.recording.recorders import (
 from tests.workloads.servers import HEAD, sends, text_event
 from workloads.texts.prompt_file import read_sessions
 
+pytestmark = pytest.mark.wide
+
 
 def test_a_body_that_is_too_large_is_refused(tmp_path: Path) -> None:
     (status, _), recording = during(sends(*STREAM), tmp_path, lambda r: post(r, b"x" * 20_000), body_bytes=10_000)

@@ -37,6 +37,8 @@ from web.live.peers.relay import PeerRelay
 from web.live.reader import StoreReader
 from web.server.api.live_api import live_routes
 
+pytestmark = pytest.mark.wide
+
 SECRET = b"a secret of more than enough length"
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 PATIENCE_S = 120.0
