@@ -98,11 +98,10 @@ def _answer(plan: StudyPlan, status: StudyStatus, end: RaceEnd | None) -> dict[s
 
 
 def _means(plan: StudyPlan, values: Sequence[float]) -> dict[str, JsonValue]:
-    """For 'measure' only: the mean of the starts and its 95 % interval."""
-    if plan.question != "measure":
-        return {}
+    """The mean of the starts and its 95 % interval: of 'measure' the result, else beside the ratio."""
+    name = "mean" if plan.question == "measure" else "start_mean"
     interval = interval_of_mean(values)
-    return {"mean": mean_of(values), "mean_interval": None if interval is None else list(interval)}
+    return {name: mean_of(values), f"{name}_interval": None if interval is None else list(interval)}
 
 
 def _reasons(plan: StudyPlan, status: StudyStatus, end: RaceEnd | None) -> list[JsonValue]:
@@ -137,15 +136,23 @@ def _reasons(plan: StudyPlan, status: StudyStatus, end: RaceEnd | None) -> list[
         for name, runs in status.runs.items()
         if (count := sum(run.is_failed_by_pitwall for run in runs))
     ]
-    for (first, second), rows in status.refused.items():
-        reasons.append(
-            f"{first} and {second} may not be ranked: {', '.join(row.code.value.replace('_', ' ') for row in rows)}."
-        )
+    reasons += _unranked_reasons(status)
     if any(row.code in MACHINE_ROWS for rows in status.refused.values() for row in rows):
         reasons.append(
             "Other work on the machine slowed the servers or Pitwall's client: repeat this on an idle machine."
         )
     return reasons
+
+
+def _unranked_reasons(status: StudyStatus) -> list[JsonValue]:
+    """One sentence for all pairs that the same rows of the guard forbid to rank."""
+    pairs_by_rows: dict[tuple[str, ...], list[tuple[str, str]]] = {}
+    for pair, rows in status.refused.items():
+        pairs_by_rows.setdefault(tuple(row.code.value.replace("_", " ") for row in rows), []).append(pair)
+    return [
+        f"{'; '.join(f'{first} and {second}' for first, second in pairs)} may not be ranked: {', '.join(row_titles)}."
+        for row_titles, pairs in pairs_by_rows.items()
+    ]
 
 
 def _unknown(status: StudyStatus) -> str:

@@ -25,7 +25,14 @@ from studies.budget import spent_reason
 from studies.runner import StudyRunner
 from tests.analysis.study.test_proposal import runner_of, study_of
 from tests.studies.test_study_file import WHICH
-from web.study_pages.race_words import answer_tables, describe_study, objective_label, plain_row, version_rows, why_next
+from web.study_pages.race_words import (
+    answer_tables,
+    describe_study,
+    objective_with_unit,
+    plain_row,
+    version_rows,
+    why_next,
+)
 from web.theme import DASH
 
 
@@ -52,7 +59,7 @@ def test_objective_unknown_before_a_start_ends() -> None:
     assert told["objective"] is None
     study = study_of(study_of_text(WHICH, "w")).model_copy(update={"answer": told})
     assert as_text(study).splitlines()[0] == "The answer is not known yet. 0 server starts."
-    assert objective_label(told) == "the workload's own objective"
+    assert objective_with_unit(told) == "the workload's own objective"
 
 
 def logs_of(**values: list[float]) -> Race:
@@ -88,6 +95,27 @@ def test_guard_separation_explains_more_starts() -> None:
     assert answer["unranked"] == [{"arms": ["a", "b"], "rows": ["gpu_limits"]}]
     assert "a and b may not be ranked: gpu limits." in answer["reasons"]
     assert why_next(study_of_text(WHICH, "w"), answer).endswith("further starts may allow it: a and b.")
+
+
+def test_pairs_refused_for_one_reason_share_a_sentence() -> None:
+    row = GuardRow(RowCode.GPU_LIMITS, RowStatus.MATTERS, {})
+    arms: dict[str, tuple[Run, ...]] = {"a": (), "b": (), "c": ()}
+    refused = {("a", "b"): (row,), ("a", "c"): (row,)}
+    status = StudyStatus(logs_of(a=[1.0, 1.1], b=[1.0, 1.1], c=[1.0, 1.1]), {}, "decode_tps", arms, refused=refused)
+    reasons = answer_of(study_of_text(WHICH, "w"), [status])["reasons"]
+    assert [reason for reason in reasons if "may not be ranked" in str(reason)] == [  # type: ignore[union-attr]
+        "a and b; a and c may not be ranked: gpu limits."
+    ]
+
+
+def test_table_gives_means_in_the_objectives_unit() -> None:
+    values = {"a": (99.0, 100.0, 101.0), "b": (50.0,)}
+    status = StudyStatus(logs_of(a=list(values["a"]), b=[50.0]), values, "decode_tps", {"a": (), "b": ()})
+    answer = answer_of(study_of_text(WHICH, "w"), [status])
+    ((_, arms),) = answer_tables(answer)
+    assert [plain_row(arm)[3] for arm in arms] == ["100 (97.54 to 102.5)", "50"]
+    study = study_of(study_of_text(WHICH, "w")).model_copy(update={"answer": answer})
+    assert "By stream speed (tok/s)" in describe_study(study, study_of_text(WHICH, "w"), 4)
 
 
 def test_upgrade_names_same_config_over_versions() -> None:

@@ -22,7 +22,7 @@ from tests.studies.recipe.recipes import RECIPE
 from tests.studies.test_study_file import ONE_ARM, WHICH
 from tests.web.conftest import ProvideServices
 from web.context import services
-from web.study_pages.race_words import objective_label
+from web.study_pages.race_words import objective_with_unit
 from workloads import spec_for
 
 CARD = """
@@ -187,14 +187,14 @@ def test_study_on_host_begins_once_host_is_known(store: Store) -> None:
     ("answer", "words"),
     [
         ({}, "the workload's own objective"),
-        ({"objective": "ttft_ms@2"}, "time to first token, 2 at once"),
+        ({"objective": "ttft_ms@2"}, "time to first token, 2 at once (ms)"),
         ({"objective": "users_held"}, "the number of users held"),
         ({"objective": "newer@2"}, "newer@2"),
         (
             {"workloads": [{"workload": "a", "objective": "decode_tps"}, {"workload": "b", "objective": None}]},
-            "stream speed under a, the workload's own objective under b",
+            "stream speed (tok/s) under a, the workload's own objective under b",
         ),
     ],
 )
 def test_what_it_compares_by_is_told_in_words(answer: dict[str, object], words: str) -> None:
-    assert objective_label(answer) == words
+    assert objective_with_unit(answer) == words

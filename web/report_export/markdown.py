@@ -75,7 +75,7 @@ def _study(data: ReportData) -> list[str]:
         rows = [[plain(cell) for cell in race_words.plain_row(arm)] for arm in arms]
         tables += [
             *([plain(part_title)] if part_title else []),
-            *([table(race_words.headers(plan)[:5], rows)] if rows else []),
+            *([table(race_words.headers(plan)[:-1], rows)] if rows else []),
         ]
     reasons = "\n".join(f"- {plain(reason)}" for reason in answer.get("reasons") or [])
     return [*head, *tables, *([reasons] if reasons else [])]

@@ -68,7 +68,7 @@ def _show_card(study: Study) -> None:
     plan, answer = StudyPlan.model_validate(study.plan), study.answer or {}
     runs = runs_of_batch(services().store, study.id)
     st.markdown(f"**{markdown_text(headline(study))}**")
-    st.caption(markdown_text(describe_study(study, plan, len(runs))))
+    st.caption(markdown_text(describe_study(study, plan, sum(run.started_at is not None for run in runs))))
     for heading, arms in answer_tables(answer):
         if heading:
             st.markdown(markdown_text(heading))

@@ -51,7 +51,7 @@ FINAL_STATES = {  # by the answer, for an arm that stayed in to the end
     "unknown": ("not decided", "it may be best: nothing has shown it to be slower"),
     "failed": ("not decided", "nothing has shown it to be slower"),
 }
-HEADERS = ["Arm", "State", "Starts", "Ratio to first", "Interval", "Each start"]
+HEADERS = ["Arm", "State", "Starts", "Mean", "Ratio to first", "Interval", "Each start"]
 VERSIONS = ["Engine version", "Starts", "Mean", "95 % interval", "First start"]
 MEASURE_HEADERS = ["Arm", "State", "Starts", "Mean", "Interval", "Each start"]  # for the question 'measure'
 
@@ -75,9 +75,9 @@ def headline(study: Study) -> str:
 
 
 def describe_study(study: Study, plan: StudyPlan, starts: int) -> str:
-    """Return the study's question, objective and cost."""
+    """Return the study's question, objective and cost; `starts`: the servers that have started."""
     ended = study.updated_at if study.state == "ended" else datetime.now(UTC)
-    objective = (objective_with_unit if study.question == "measure" else objective_label)(study.answer or {})
+    objective = objective_with_unit(study.answer or {})
     under = "" if plan.more_workloads and study.answer else f", under {plan.workload_names}"
     budget = f"{starts} of at most {plan.budget.runs} starts"
     lasted = duration((ended - study.created_at).total_seconds())
@@ -86,29 +86,21 @@ def describe_study(study: Study, plan: StudyPlan, starts: int) -> str:
     return f"{by}{matters}. {budget}, {f'{lasted} in total' if study.state == 'ended' else f'{lasted} so far'}."
 
 
-def objective_label(answer: Mapping[str, Any]) -> str:
-    """Return the objective such as 'time to first token, 2 at once', or that of each workload if there are several."""
+def objective_with_unit(answer: Mapping[str, Any]) -> str:
+    """Return the objective, or that of each workload, with its unit: 'time to first token, 2 at once (ms)'."""
     if "workloads" in answer:
         return ", ".join(
-            f"{objective_label({'objective': part.get('objective')})} under {part['workload']}"
+            f"{objective_with_unit({'objective': part.get('objective')})} under {part['workload']}"
             for part in answer["workloads"]
         )
     name = str(answer.get("objective") or "")
     if name in OBJECTIVES:
         return OBJECTIVES[name]
     try:
-        return parse_objective(name).title
+        objective = parse_objective(name)
     except UnknownObjectiveError:
         return name  # known only to a newer Pitwall
-
-
-def objective_with_unit(answer: Mapping[str, Any]) -> str:
-    """Return the objective with its unit, for absolute numbers: 'stream speed (tok/s)'."""
-    try:
-        unit = f" ({parse_objective(str(answer.get('objective'))).terms.unit})"
-    except UnknownObjectiveError:
-        unit = ""
-    return objective_label(answer) + unit
+    return f"{objective.title} ({objective.terms.unit})"
 
 
 def expected_end(study: Study, runs: Sequence[Run]) -> str:
@@ -211,7 +203,7 @@ def table_rows(plan: StudyPlan, arms: Sequence[Mapping[str, Any]]) -> list[list[
 
 
 def plain_row(arm: Mapping[str, Any]) -> list[str]:
-    """Return the texts of an arm of `answer_tables` under the first five of HEADERS."""
+    """Return the texts of an arm of `answer_tables` under all of its headers but the last."""
     low, high = arm["interval"] or (1.0, 1.0)
     between = f"{format_ratio(low)} to {format_ratio(high)}" if low != high else DASH
     ratio = format_ratio(arm["ratio"]) if arm["ratio"] is not None else DASH
@@ -220,7 +212,9 @@ def plain_row(arm: Mapping[str, Any]) -> list[str]:
         return [arm["name"], word, str(arm["runs"]), *_mean(arm)]
     if arm["state"] == ArmState.PREDICTED:
         ratio, between = predicted_ratio(arm["predicted"] or {}), "not measured"
-    return [arm["name"], arm["said"][0], str(arm["runs"]), ratio, between]
+    mean, mean_between = _between(arm.get("start_mean"), arm.get("start_mean_interval"))
+    mean_text = mean if mean_between == DASH else f"{mean} ({mean_between})"
+    return [arm["name"], arm["said"][0], str(arm["runs"]), mean_text, ratio, between]
 
 
 def _mean(arm: Mapping[str, Any]) -> tuple[str, str]:

@@ -38,6 +38,8 @@ ARMS: list[dict[str, Any]] = [
         "interval": [ratio, ratio + wide],
         "values": [],
         "cause": None,
+        "start_mean": 92.5,
+        "start_mean_interval": [90.0, 95.0],
     }
     for name, state, ratio, wide in (("k 0", "out", 1.0, 0.0), ("k 4", "racing", 2.17, 0.2))
 ]
@@ -80,7 +82,7 @@ def test_report_begins_with_answer_by_objective(
     shown, written = page.read_text(), text.read_text()
     assert "k 4 is best." in shown and "**k 4 is best.**" in written
     assert "Which number of drafts &lt;b&gt;?" in shown and "<img src=x" not in shown
-    assert "| k 4 | best | 3 | 2.17x | 2.17x to 2.37x |" in written
+    assert "| k 4 | best | 3 | 92.5 (90 to 95) | 2.17x | 2.17x to 2.37x |" in written
     assert (
         "Compared by time to first token, 2 at once" in shown and "Differences below 5 % count as irrelevant." in shown
     )
