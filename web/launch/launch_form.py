@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 
 from domain import WATCH, Config
@@ -29,6 +31,11 @@ def show_launch_form() -> None:
         left_column, right_column = st.columns([3, 2])
         url = left_column.text_input("Ready when this URL answers 200", placeholder=default_ready_url(config))
         timeout_s = right_column.number_input("Startup timeout without progress, s", min_value=5, value=600, step=30)
+        working_folder = st.text_input(
+            "Working folder",
+            placeholder="the home folder on the host" if chosen_host() else str(Path.cwd()),
+            help="The folder in which the command runs, as after `cd`: paths in it are relative to this folder.",
+        )
         in_queue = st.checkbox(
             "Queue: wait for the queued runs on its GPUs",
             value=True,
@@ -59,6 +66,7 @@ def show_launch_form() -> None:
         later_workloads=later,
         secrets={k: v for k, v in {**known_secrets, **typed_secrets}.items() if v},
         base_url=base_url,
+        cwd=Path(working_folder.strip()) if working_folder.strip() else None,
         ready_path=ready_path,
         ready_timeout_s=float(timeout_s),
         stop_when_done=stop_when_done and workload != WATCH.name,
