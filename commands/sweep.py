@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
+from analysis.comparison.setting_words import setting_text
 from commands.edit import SERVER_FIELDS
 from commands.explain import read_argv
 from commands.write import CommandError, command_of
@@ -130,7 +131,7 @@ def _variant(base: Config, axes: Sequence[Axis], values: Sequence[JsonValue]) ->
 def _value_title(field: str, value: JsonValue) -> str:
     if field == DRAFT_TOKENS and not value:
         return "no speculation"
-    return f"{field.rpartition('.')[2]} {'none' if value is None else value}"
+    return setting_text(field, value)
 
 
 def _set_field(config: Config, field: str, value: JsonValue) -> Config:

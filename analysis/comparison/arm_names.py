@@ -6,11 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
-from typing import Any
 
 from analysis.comparison.arm_differences import differences_between, signature_of
 from analysis.comparison.facts import RunFacts, ServerSetup
 from analysis.comparison.model_names import weights_name
+from analysis.comparison.setting_words import setting_text
 
 REPEAT_NUMBER = re.compile(r" #\d+$")
 COPY_NUMBER = re.compile(r" \(\d+\)$")  # given to a run whose name was taken
@@ -73,15 +73,13 @@ def _value_text(run: RunFacts, fact: str) -> str:
     served = run.served
     if fact.startswith("settings."):
         name = fact.removeprefix("settings.")
-        value = served.settings.get(name)
-        return f"{name.rpartition('.')[2]} {_short('unset' if value is None else value)}"
+        return _short(setting_text(name, served.settings.get(name)))
     if fact == "workload":
         return str(run.workload or "")
     return FACT_TEXTS[fact](served) if fact in FACT_TEXTS else ""
 
 
-def _short(value: Any) -> str:
-    text = str(value)
+def _short(text: str) -> str:
     return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}\u2026"
 
 

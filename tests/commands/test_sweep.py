@@ -109,3 +109,9 @@ def test_estimate_states_its_evidence_or_is_none() -> None:
     assert estimate(1, "five", runs[3:4], Config()).basis.endswith("1 finished run of this workload of any model")
     unknown = estimate(4, "ladder", runs, Config(engine="vllm"))
     assert unknown.seconds is None and unknown.basis == "no run of this workload has finished yet"
+
+
+def test_a_switch_is_named_in_words() -> None:
+    base = Config(engine="vllm", model="o/m", argv=("vllm", "serve", "o/m"))
+    axes = [Axis("enforce_eager", (True, None))]
+    assert [variant.name for variant in sweep_configs(base, axes)] == ["enforce_eager on", "enforce_eager unset"]
