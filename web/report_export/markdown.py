@@ -29,6 +29,7 @@ from web.compare.answer.guard_words import STANDING_LABELS, TITLES
 from web.compare.answer.part_table import ranked_part, ranked_whole
 from web.compare.answer.report_notes import forced_notes, report_notes
 from web.compare.answer.sentence import answer_sentence, detail, excluded_requests_text, factor_text
+from web.compare.viewpoints.viewpoint_table import ABOUT as ABOUT_VIEWPOINTS
 from web.compare.viewpoints.viewpoint_table import HEAD
 from web.loop_words import loop_notes
 from web.metric_words import metric_text, metric_unit
@@ -188,7 +189,7 @@ def _notes(arm: Arm) -> list[str]:
 
 def _viewpoints(data: ReportData) -> list[str]:
     rows = [[plain(cell) for cell in line[: len(HEAD)]] for line in viewpoint_rows(data)]
-    return ["## Best by viewpoint", table(HEAD, rows)] if rows else []
+    return ["## Best by viewpoint", table(HEAD, rows), plain(ABOUT_VIEWPOINTS)] if rows else []
 
 
 def _accuracy(data: ReportData) -> list[str]:

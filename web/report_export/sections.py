@@ -24,6 +24,7 @@ from web.compare.arms.config_table import config_table
 from web.compare.run_tiles import evidence_table, number_tiles
 from web.compare.sheet import in_arm_color
 from web.compare.sources.source_line import source_line
+from web.compare.viewpoints.viewpoint_table import ABOUT as ABOUT_VIEWPOINTS
 from web.compare.viewpoints.viewpoint_table import ViewpointLine, viewpoint_lines, viewpoint_table
 from web.loop_words import loop_notes
 from web.publish.published_text import DifferenceStyle, as_html
@@ -106,7 +107,8 @@ def parts(data: ReportData, colors: Colors) -> str:
 
 def viewpoints(data: ReportData, colors: Colors) -> str:
     """The rankings by viewpoint, as Compare shows them."""
-    return viewpoint_table(viewpoint_rows(data)) if data.rankings else ""
+    about = f'<p class="pw-muted">{markup.text(ABOUT_VIEWPOINTS)}</p>'
+    return f"{viewpoint_table(viewpoint_rows(data))}{about}" if data.rankings else ""
 
 
 def against(data: ReportData, colors: Colors) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from analysis.compare_arms import compare_arms
 from analysis.comparison.facts import RunFacts
 from analysis.comparison.workload import WorkloadKey
 from analysis.evidence.objectives import parse_objective
@@ -41,6 +42,14 @@ def test_a_margin_and_a_workload_are_said() -> None:
         "Compared under the workload five; other loads of these runs do not count.",
         "Differences below 5 % count as irrelevant.",
     ]
+
+
+def test_another_objective_is_a_lead() -> None:
+    arms = PLAIN.arms
+    by_length = parse_objective("ttft_ms@1")
+    [note] = report_notes(replace(PLAIN, objective=by_length, answers=tuple(compare_arms(arms, by_length))))
+    assert note.startswith("Not compared by the workload's own objective, stream speed: take this as a lead")
+    assert report_notes(replace(PLAIN, answers=tuple(compare_arms(arms, OBJECTIVE)))) == []
 
 
 def test_workloads_of_one_name_are_told_apart() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from analysis.claims.own_runs import is_context_beyond_pool, pool_twins
+from analysis.compare_arms import propose_objective
 from analysis.comparison.arms import Arm
 from analysis.comparison.workload import WorkloadKey
 from analysis.verdict import MARGIN, format_margin
@@ -30,6 +31,12 @@ def report_notes(report: ComparisonReport) -> list[str]:
     ]
     if report.margin != MARGIN:
         notes.append(f"Differences below {format_margin(report.margin)} count as irrelevant.")
+    if report.answers and report.objective != (proposed := propose_objective(report.arms)):
+        notes.append(
+            f"Not compared by the workload's own objective, {proposed.title}: take this as a lead, unless this "
+            "objective was chosen before the measurement. The more objectives are looked at, the likelier one differs "
+            "by chance."
+        )
     notes += forced_notes(report.arms)
     notes += [
         f"{names[run_id]} counts as a repeat of {names[repeat.target_id]}, as its owner declared: {repeat.reason}."

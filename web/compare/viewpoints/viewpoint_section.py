@@ -13,14 +13,9 @@ from reports.arms.viewpoints import rankings, viewpoint_inputs
 from web.compare.answer.answer_cards import Colors
 from web.compare.viewpoints.frontier_chart import frontier_chart
 from web.compare.viewpoints.frontier_plots import plots
-from web.compare.viewpoints.viewpoint_table import viewpoint_lines, viewpoint_table
+from web.compare.viewpoints.viewpoint_table import ABOUT, viewpoint_lines, viewpoint_table
 from web.context import services
 from web.url_state import url_expander
-
-ABOUT = (
-    "Each viewpoint is ranked separately: an arm is best if its starts set it apart from every other arm; otherwise it "
-    "is a tie. Watched and imported runs are listed but not ranked."
-)
 
 
 def viewpoint_section(report: ComparisonReport, runs: Sequence[Run], colors: Colors) -> None:

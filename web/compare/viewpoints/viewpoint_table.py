@@ -13,6 +13,11 @@ from web.words import reason_text
 
 HEAD = ("Viewpoint", "Best", "Value", "Runner-up", "Best over runner-up", "Not ranked")
 TIE = "tie"
+ABOUT = (
+    "Each viewpoint is ranked separately: an arm is best if its starts set it apart from every other arm; otherwise it "
+    "is a tie. Watched and imported runs are listed but not ranked. The more viewpoints are looked at, the likelier "
+    "one differs by chance: decide by the one that was chosen before the measurement, and take the others as leads."
+)
 
 
 class ViewpointLine(NamedTuple):
