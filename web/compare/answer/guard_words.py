@@ -76,9 +76,9 @@ def pair_text(pair: Sequence[Any], format_value: Callable[[Any], str] = str) -> 
     return first if first == second else f"{first} and {second}"
 
 
-def percent(share: float) -> str:
-    """Format a fraction of 0 to 1 in whole percent: '12 %'."""
-    return f"{100 * share:.0f} %"
+def percent(share: float, digits: int = 0) -> str:
+    """Format a fraction of 0 to 1 in percent: '12 %', or '12.3 %' with one digit."""
+    return f"{100 * share:.{digits}f} %"
 
 
 def _settings(values: Values, names: Names) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from analysis.claims.own_runs import is_context_beyond_pool, pool_twins
 from analysis.compare_arms import propose_objective
 from analysis.comparison.arms import Arm
+from analysis.comparison.start_spread import start_spread
 from analysis.comparison.workload import WorkloadKey
 from analysis.verdict import MARGIN, format_margin
 from engines.forced_acceptance import forced_sentence
@@ -43,7 +44,8 @@ def report_notes(report: ComparisonReport) -> list[str]:
         for run_id, repeat in report.joined.items()
         if run_id in names and repeat.target_id in names
     ]
-    return [*notes, *(note for arm in report.arms for note in _start_notes(arm)), *pool_notes(report.arms)]
+    notes += [note for arm in report.arms for note in _start_notes(arm)]
+    return [*notes, *spread_notes(report), *pool_notes(report.arms)]
 
 
 def forced_notes(arms: Sequence[Arm]) -> list[str]:
@@ -51,6 +53,21 @@ def forced_notes(arms: Sequence[Arm]) -> list[str]:
     switches = ((arm, [run.served.forced_acceptance for run in arm.runs]) for arm in arms)
     forced = [(arm, next(filter(None, arm_switches), None)) for arm, arm_switches in switches]
     return [f"{arm.name}: {forced_sentence(switch)}" for arm, switch in forced if switch]
+
+
+def spread_notes(report: ComparisonReport) -> list[str]:
+    """Return a note for each arm with speculation: how much its starts vary, and by which factor."""
+    if not report.answers:
+        return []
+    replicates = [report.answers[0].replicates[0], *(answer.replicates[1] for answer in report.answers)]
+    spreads = [(arm.name, start_spread(of_arm)) for arm, of_arm in zip(report.arms, replicates, strict=True)]
+    return [
+        f"{name}: between its {spread.starts} starts the speed varies by {percent(spread.value, 1)} (standard "
+        f"deviation), tokens per step by {percent(spread.tokens_per_step, 1)} and steps/s by "
+        f"{percent(spread.steps_per_s, 1)}."
+        for name, spread in spreads
+        if spread
+    ]
 
 
 def pool_notes(arms: Sequence[Arm]) -> list[str]:
