@@ -261,6 +261,9 @@ class Engine:
     packages: tuple[str, ...] = ()  # Python packages that may contain it
     sampling_flags: tuple[str, ...] = ()  # set default sampling for requests
     rare_sampling_flags: tuple[str, ...] = ()  # likewise, without a field in forms
+    # Decide what it logs, how it presents itself and whom it admits, not how it computes.
+    neutral_flags: tuple[str, ...] = ()
+    neutral_variables: tuple[str, ...] = ()
     tokenizer: TokenizerApi | None = None  # None: its server offers no tokenization
     takes_ignore_eos: bool = False  # non-standard request field
     request_extras: Mapping[str, JsonValue] = field(default_factory=dict)  # make a stream report token counts
@@ -282,6 +285,17 @@ class Engine:
         table_flag = self.commands.TABLE.find(name)[0] if self.commands else None
         names = {name, *(table_flag.names if table_flag else ())}
         return next((flag for flag in (*self.sampling_flags, *self.rare_sampling_flags) if flag in names), None)
+
+    def is_neutral_flag(self, name: str) -> bool:
+        """Whether a word of its command is one of `neutral_flags`, under any name."""
+        table_flag = self.commands.TABLE.find(name)[0] if self.commands else None
+        return not {name, *(table_flag.names if table_flag else ())}.isdisjoint(self.neutral_flags)
+
+    def is_neutral_variable(self, name: str) -> bool:
+        """Whether an environment variable is neutral, or stands for a neutral flag."""
+        flags = self.commands.TABLE.by_name.values() if self.commands else ()
+        flag = next((flag for flag in flags if flag.env == name), None)
+        return name in self.neutral_variables or (flag is not None and self.is_neutral_flag(flag.names[0]))
 
     def sampling_variable(self, name: str) -> str | None:
         """Return the sampling flag that an environment variable stands for; None if it is none."""

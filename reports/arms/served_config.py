@@ -19,6 +19,7 @@ from domain import Config, JsonValue, Run
 from engines import BY_NAME
 from engines.default_sampling import FACT as DEFAULT_SAMPLING
 from engines.flag_table import words_of_flag
+from engines.neutral_settings import is_neutral_variable
 from reports.runs.forced_acceptance import forced_acceptance_of
 
 # Addresses, the spelling of the command, and values with a column of their own do not distinguish configurations.
@@ -76,13 +77,19 @@ def settings_of(config: Config, effective: Sequence[EffectiveRow]) -> dict[str, 
     """Return dotted settings: effective values from the log, else requested ones; addresses and paths are left out."""
     requested = flatten(config.model_dump(mode="json", exclude=set(NOT_SETTINGS)))
     logged = {row.field: row.effective for row in effective if row.effective is not None and _is_setting(row.field)}
-    env = {_env_setting(config, k): v for k, v in config.env.items() if not INDEX_ONLY.fullmatch(k)}
+    env = {_env_setting(config, k): v for k, v in config.env.items() if not _is_neutral_variable(config, k)}
     mounts = sorted(volume for volume in config.volumes if not CACHE.search(volume))
     flags = {key: value for text in config.unknown_flags for key, value in _flag_settings(config, text).items()}
     defaults = next((row.effective for row in effective if row.field == DEFAULT_SAMPLING), None)
     sampling = {f"{SAMPLING}{name}": v for name, v in defaults.items()} if isinstance(defaults, Mapping) else {}
     command = {"command": " ".join(command_of(config.argv))} if config.argv and not is_read(config) else {}
     return requested | logged | env | flags | sampling | command | ({"volumes": " ".join(mounts)} if mounts else {})
+
+
+def _is_neutral_variable(config: Config, name: str) -> bool:
+    engine = BY_NAME.get(config.engine)
+    is_engines = engine is not None and engine.is_neutral_variable(name)
+    return is_engines or is_neutral_variable(name) or INDEX_ONLY.fullmatch(name) is not None
 
 
 def _env_setting(config: Config, name: str) -> str:
@@ -100,7 +107,8 @@ def _flag_settings(config: Config, text: str) -> dict[str, JsonValue]:
     engine = BY_NAME.get(config.engine)
     sampling = engine.sampling_flag(name) if engine else None
     if sampling is None:
-        return {flag: " ".join(value) or "set"}
+        is_neutral = engine is not None and engine.is_neutral_flag(name)
+        return {} if is_neutral else {flag: " ".join(value) or "set"}
     inner = name.partition(".")[2]  # --override-generation-config.temperature
     fields = None if inner else _object_in(setting_value)
     if fields is None:

@@ -189,9 +189,12 @@ def by_client(records: Sequence[RequestRecord], begin: datetime, end: datetime) 
 
 
 def tokens_within(record: RequestRecord, begin: datetime, end: datetime) -> float:
-    if not record.completion_tokens or record.ttft_ms is None or not record.decode_ms:
+    """Return the tokens of an answer in this time; one that came in one piece counts when it came."""
+    if not record.completion_tokens or record.ttft_ms is None:
         return 0.0
     first = record.sent_at + timedelta(milliseconds=record.ttft_ms)
+    if not record.decode_ms:
+        return float(record.completion_tokens) if begin < first <= end else 0.0
     last = first + timedelta(milliseconds=record.decode_ms)
     shared_s = (min(last, end) - max(first, begin)).total_seconds()
     return record.completion_tokens * max(0.0, shared_s) / (last - first).total_seconds()

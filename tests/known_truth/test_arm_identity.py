@@ -51,6 +51,30 @@ def test_one_model_at_two_paths_is_one_arm(played: PlayedStore) -> None:
     assert len(arm.runs) == 4
 
 
+NEUTRAL: list[dict[str, Any]] = [
+    {"unknown_flags": ["--disable-log-requests", "--uvicorn-log-level warning"]},
+    {"env": {"VLLM_LOGGING_LEVEL": "DEBUG", "HF_HOME": "/cache", "PYTHONUNBUFFERED": "1"}},
+    {"engine": "sglang", "unknown_flags": ["--log-level-http=error"]},
+    {"engine": "llamacpp", "unknown_flags": ["--no-webui", "-lv 1"], "env": {"LLAMA_ARG_LOG_PREFIX": "1"}},
+]
+
+
+@pytest.mark.parametrize("settings", NEUTRAL)
+def test_what_a_server_logs_splits_no_arm(played: PlayedStore, settings: dict[str, Any]) -> None:
+    plain = {**ONE_COMMAND, "engine": settings.get("engine", "vllm")}
+    arms = [PlayedArm("a", PLAIN, config=plain), PlayedArm("b", PLAIN, config={**plain, **settings})]
+    (arm,) = played.report(played.play(arms, 2)).arms
+    assert len(arm.runs) == 4
+
+
+@pytest.mark.parametrize(
+    "settings", [{"unknown_flags": ["--swap-space 8"]}, {"env": {"VLLM_ATTENTION_BACKEND": "FLASHINFER"}}]
+)
+def test_what_a_server_computes_with_splits_arms(played: PlayedStore, settings: dict[str, Any]) -> None:
+    arms = [PlayedArm("a", PLAIN, config=ONE_COMMAND), PlayedArm("b", PLAIN, config={**ONE_COMMAND, **settings})]
+    assert len(played.report(played.play(arms, 2)).arms) == 2
+
+
 SYNTHETIC = {"rejection_sample_method": "synthetic", "synthetic_acceptance_length": 3.5}
 FORCED: list[tuple[str, dict[str, Any]]] = [
     ("vllm", {"speculative": Speculation(method="mtp", num_tokens=3, options=SYNTHETIC)}),
