@@ -5,6 +5,7 @@ A job stays there until its result has been written, so that a Pitwall that was 
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from datetime import datetime
@@ -21,7 +22,9 @@ from machine.private_files import private_folder, write_private
 from machine.regular_file import NotRegularError, open_regular, pin_path
 from notes import NoteEdit, RunNote
 
+LOG = logging.getLogger(__name__)
 POLL_S = 0.5
+MOST_JOB_BYTES = 4 * 1024 * 1024
 ZIP_MAGIC = b"PK\x03\x04"
 REPORT_STEP = 0.01  # share of the work between two status updates
 _INTERNAL_ERROR = "An internal error of Pitwall ended this import; see the server's output."
@@ -133,7 +136,8 @@ class Inbox:
         self._thread = threading.Thread(target=self._run, name="inbox", daemon=True)
 
     def start(self) -> None:
-        """Start polling; returns at once."""
+        """Delete what killed imports left, and start polling; returns at once."""
+        self._logs.delete_leftovers()
         self._thread.start()
 
     def close(self, timeout_s: float | None = None) -> None:
@@ -153,9 +157,13 @@ class Inbox:
         return sorted(self._folder.glob("*.job.json"))
 
     def _process_file(self, path: Path) -> None:
+        try:
+            content = _read_job(path)
+        except (NotRegularError, OSError) as problem:
+            return _set_aside(path, problem)
         status, job = Status(state="refused", text=_INTERNAL_ERROR), None
         try:
-            job = _ANY_JOB.validate_json(path.read_bytes())
+            job = _ANY_JOB.validate_json(content)
             status = self._process(job)
             if isinstance(job, ImportJob) and job.is_upload:
                 job.path.unlink(missing_ok=True)
@@ -200,6 +208,19 @@ class Inbox:
         if is_bundle(job.path):
             return ImportResult(*self._bundles(job.path, report))
         return self._logs.import_log(job.path, options, report)
+
+
+def _read_job(path: Path) -> bytes:
+    """Return the content of a job, cut after its largest size; raises NotRegularError or OSError."""
+    with open_regular(path) as file:
+        return file.read(MOST_JOB_BYTES)
+
+
+def _set_aside(path: Path, problem: Exception) -> None:
+    """Rename an entry that is no readable file, so that it is reported once and holds up no job."""
+    if not isinstance(problem, FileNotFoundError):
+        LOG.warning("not a job of the inbox, renamed to %s.refused: %s", path.name, problem)
+        path.rename(path.with_name(f"{path.name}.refused"))
 
 
 class _StatusReporter:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
@@ -32,6 +33,7 @@ from samples import Batch, Event, TailPosition
 
 AT_REST = timedelta(seconds=10)  # the last line of a file that is unchanged for this long is complete, even without LF
 PLAN_NAME = "import.json"
+DRAFT_PREFIX = ".import-"  # of the folder of a draft, next to the runs
 UNPACKING = 0.3  # approximate share of the work
 UNKNOWABLE = (
     "From its log alone: no steps per second, no time to first token, no GPU or host samples, no Pitwall load; "
@@ -91,6 +93,11 @@ class LogImporter:
         self._runs_dir = runs_dir
         self._clock = clock
 
+    def delete_leftovers(self) -> None:
+        """Delete the drafts of imports that were killed; only for the process that owns the store."""
+        for folder in self._runs_dir.glob(f"{DRAFT_PREFIX}*"):
+            shutil.rmtree(folder, ignore_errors=True)
+
     def import_log(self, source: Path, options: ImportOptions, report: ReportProgress) -> ImportResult:
         """Import a log as a new run, or continue the known run of this log where it ended.
 
@@ -99,7 +106,7 @@ class LogImporter:
         file_date = options.file_date or datetime.fromtimestamp(source.stat().st_mtime, UTC)
         is_whole = options.file_date is not None or self._clock() - file_date > AT_REST
         private_folder(self._runs_dir)
-        with tempfile.TemporaryDirectory(prefix=".import-", dir=self._runs_dir) as folder:
+        with tempfile.TemporaryDirectory(prefix=DRAFT_PREFIX, dir=self._runs_dir) as folder:
             draft = Path(folder) / "server.log"
             if unpack(source, draft, lambda share: report(UNPACKING * share)) == 0:
                 raise ImportRefusedError(f"{options.shown_name} is empty.")

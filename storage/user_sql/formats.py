@@ -20,7 +20,10 @@ _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
 def as_json(answer: SqlAnswer) -> bytes:
-    """{"columns": [{"name", "type"}], "rows": [{...}], "row_count", "truncated", "elapsed_ms"}; times in ISO 8601."""
+    """{"columns": [{"name", "type"}], "rows": [{...}], "row_count", "truncated", "elapsed_ms"}; times in ISO 8601.
+
+    Raises OverflowError for a date that Python cannot express.
+    """
     table = answer.table
     body = {
         "columns": [{"name": field.name, "type": str(field.type)} for field in table.schema],

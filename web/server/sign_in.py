@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import importlib.util
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -41,6 +41,7 @@ NOT_TAKEN = (
     "The sign-in was not completed: it was cancelled, took too long, or was started in another browser. Start again."
 )
 NO_ROLE = "The provider signed you in, but you have no role in Pitwall. Ask the operator to add you to sign-in.toml."
+NO_EXPIRY = "The provider's token does not say until when it is valid (its claim exp): ask its administrator."
 _log = logging.getLogger(__name__)
 
 
@@ -86,7 +87,9 @@ class SignIn:
         role, agent = self.config.role_of(claims), request.headers.get("user-agent", "")
         if not claims or role is None:
             return _page("No role assigned", NO_ROLE, 403)
-        name, until = person_name(claims), datetime.fromtimestamp(float(claims["exp"]), UTC)
+        name, until = person_name(claims), _expiry(claims)
+        if until is None:
+            return _page("Sign-in was refused", NO_EXPIRY, 403)
         session_token = self.sessions.make(agent, role=role, name=name, until=until)
         self.record([AuditEntry(utc_now(), person_label(role, name), "sign in", detail=browser_name(agent))])
         target = request.session.pop(NEXT, None) or f"{self.access.base_path}/"
@@ -103,6 +106,14 @@ def sign_in_routes(
 ) -> list[Route]:
     """Return the sign-in routes, none without a provider; raises SignInError if Authlib is not installed."""
     return SignIn(config, access, sessions, record).routes() if config else []
+
+
+def _expiry(claims: Mapping[str, Any]) -> datetime | None:
+    """Return when the provider's token expires (`exp`, epoch seconds); None if that is no date."""
+    try:
+        return datetime.fromtimestamp(float(claims["exp"]), UTC)
+    except (KeyError, TypeError, ValueError, OverflowError, OSError):
+        return None
 
 
 def own_path(path: str, base_path: str) -> str:

@@ -11,7 +11,8 @@ from storage.user_sql.formats import FORMATS
 from web import markup
 from web.fleet import ALL, SCOPE
 from web.page_paths import ANSWER
-from web.server.api.answer_api import BEYOND, CSV, MEDIA_TYPES, PARQUET
+from web.server.api.answer_api import CSV, MEDIA_TYPES, PARQUET
+from web.server.api.sql_api import DATE_OUT_OF_RANGE
 
 LABELS = {CSV: "CSV", PARQUET: "Parquet"}
 SENT_BYTES = 1_000_000  # largest result sent with the page: its files take a few milliseconds
@@ -44,7 +45,7 @@ def _send(kind: str, answer: SqlAnswer, name: str) -> None:
     try:
         data = FORMATS[MEDIA_TYPES[kind]](answer)
     except OverflowError:  # for 'infinity'
-        st.button(LABELS[kind], disabled=True, icon=ICON, help=BEYOND)
+        st.button(LABELS[kind], disabled=True, icon=ICON, help=DATE_OUT_OF_RANGE)
         return
     st.download_button(LABELS[kind], data, f"{name}.{kind}", MEDIA_TYPES[kind], on_click="ignore", icon=ICON)
 

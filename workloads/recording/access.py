@@ -41,7 +41,7 @@ class RecorderToken:
         """Return why a client with this header may not send; None if it may."""
         if self.mono_s() >= self.expires_s:
             return "The token of this recorder has expired."
-        header = (authorization or "").encode()
+        header = (authorization or "").encode(errors="surrogateescape")  # as the server decoded what is no UTF-8
         if not hmac.compare_digest(header, f"Bearer {self.value}".encode()):
             return "This recorder requires the bearer token that it printed when it started."
         return None

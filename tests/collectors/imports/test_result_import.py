@@ -203,6 +203,30 @@ def test_the_inbox_takes_results_logs_and_folders(store: Store, inbox: Path) -> 
     assert onto.state == "refused" and "logs and bundles become runs of their own" in onto.text
 
 
+def test_odd_entries_of_the_inbox_hold_up_no_job(inbox: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A pipe would hang the reader, and a folder cannot be deleted like a file."""
+    inbox.mkdir(parents=True, exist_ok=True)
+    os.mkfifo(inbox / "0.job.json")
+    (inbox / "1.job.json").mkdir()
+    assert handed_in(inbox, captured("llama-benchy/result.md")).state == "done"
+    assert sorted(path.name for path in inbox.glob("*.refused")) == ["0.job.json.refused", "1.job.json.refused"]
+    assert handed_in(inbox, captured("llama-benchy/result.md")).state in ("done", "refused")
+    assert len([record for record in caplog.records if "not a job of the inbox" in record.message]) == 2
+
+
+def test_drafts_of_killed_imports_are_deleted_at_the_start(
+    store: Store, settings: Settings, importer: ResultImporter
+) -> None:
+    draft = settings.runs_dir / ".import-killed" / "server.log"
+    draft.parent.mkdir(parents=True)
+    draft.write_bytes(b"x")
+    logs = LogImporter(store, settings.runs_dir, lambda: NOW)
+    inbox = Inbox(settings.data_dir / "inbox", logs, importer, lambda path, tell: ((), ""), lambda job: None)  # type: ignore[arg-type, return-value]
+    inbox.start()
+    inbox.close()
+    assert not draft.parent.exists() and settings.runs_dir.is_dir()
+
+
 def test_refused_tool_results_show_on_the_run(store: Store, inbox: Path, tmp_path: Path) -> None:
     run = launched(store)
     results = tmp_path / "results"

@@ -28,7 +28,7 @@ from web.access.sessions import SessionBook
 from web.access.shares import ShareBook
 from web.access.sign_in_config import SignInConfig, SignInError, read_sign_in
 from web.access.tokens import Scope, TokenBook, TokenError
-from web.server.sign_in import own_path, sign_in_routes
+from web.server.sign_in import SignIn, own_path, sign_in_routes
 
 provider_mock = pytest.importorskip("oidc_provider_mock")
 SECRET = b"a secret of more than enough length"
@@ -213,3 +213,12 @@ def test_private_file_errors_reveal_no_secret(tmp_path: Path) -> None:
         with pytest.raises(SignInError, match=word) as refused:
             read_sign_in(path)
         assert "hush" not in str(refused.value)
+
+
+@pytest.mark.parametrize("exp", [1e308, 253402300800, -1e30, float("nan"), "soon", None, []])
+def test_impossible_expiry_gives_no_session(exp: object, access: Access, tmp_path: Path) -> None:
+    config = SignInConfig(issuer="http://i", client_id="pitwall", client_secret="s", roles=ROLES)  # type: ignore[arg-type]
+    sign_in = SignIn(config, access, SessionBook(tmp_path / "sessions.json"), lambda entries: None)
+    request = Request({"type": "http", "headers": [], "session": {}})
+    answer = sign_in._let_in(request, {"userinfo": {"sub": "olga", "exp": exp}})
+    assert answer.status_code == 403 and b"until when it is valid" in bytes(answer.body)

@@ -102,6 +102,12 @@ def test_json_has_columns_rows_and_completeness(client: httpx.Client) -> None:
     assert (said["row_count"], said["truncated"]) == (1, False)
 
 
+@pytest.mark.parametrize("accept", ["application/json", "text/csv"])
+def test_a_date_out_of_range_is_a_sentence(client: httpx.Client, accept: str) -> None:
+    answer = ask(client, "SELECT '290000-01-01'::TIMESTAMP AS t", accept)
+    assert (answer.status_code, answer.json()["error"]) == (422, "A date is out of range: cast it to text.")
+
+
 def test_csv_arrow_and_parquet_have_equal_rows(client: httpx.Client) -> None:
     sql = "SELECT text, {'a': [1]} AS s, INTERVAL 1 DAY AS i, NULL::INT AS n FROM events ORDER BY text"
     csv = ask(client, sql, "text/csv")

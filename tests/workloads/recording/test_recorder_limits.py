@@ -19,6 +19,7 @@ from tests.workloads.recording.recorders import (
     post,
 )
 from tests.workloads.servers import HEAD, sends, text_event
+from workloads.recording.access import RecorderToken
 from workloads.texts.prompt_file import read_sessions
 
 pytestmark = pytest.mark.wide
@@ -135,3 +136,10 @@ def test_requests_have_a_limit(tmp_path: Path) -> None:
 
     statuses, _ = during(sends(*STREAM), tmp_path, act, requests=2)
     assert statuses == [200, 200, 429]
+
+
+def test_a_header_that_is_no_text_is_refused() -> None:
+    """The server decodes bytes that are no UTF-8 as surrogates."""
+    token = RecorderToken(lambda: 0.0, 3600.0)
+    assert token.refusal(b"Bearer \xff\xfe".decode(errors="surrogateescape")) is not None
+    assert token.refusal(f"Bearer {token.value}") is None

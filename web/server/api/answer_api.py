@@ -18,13 +18,12 @@ from web.access.signin_page import signin_page
 from web.context import services
 from web.fleet import ALL, SCOPE
 from web.page_paths import ANSWER
-from web.server.api.sql_api import STATUS
+from web.server.api.sql_api import DATE_OUT_OF_RANGE, STATUS
 
 CSV, PARQUET = "csv", "parquet"
 MEDIA_TYPES = {CSV: "text/csv", PARQUET: "application/vnd.apache.parquet"}  # of FORMATS
 NOTHING = "The address contains no statement, or an unknown file type."
 FOR_MEMBERS = "SQL is only for members, who may see all runs."
-BEYOND = "A date is out of range: cast it to text."
 
 
 def answer_route(base_path: str = "") -> Route:
@@ -46,7 +45,7 @@ def answer_route(base_path: str = "") -> Route:
         except SqlRefusedError as refusal:
             return _error_page(str(refusal), base_path, STATUS[refusal.fault])
         except OverflowError:
-            return _error_page(BEYOND, base_path, 422)
+            return _error_page(DATE_OUT_OF_RANGE, base_path, 422)
         name = quote(f"{query.get('name') or 'query'}.{kind}", safe="")
         headers = {"content-disposition": f"attachment; filename*=UTF-8''{name}", "cache-control": "no-store"}
         return StreamingResponse(parts, media_type=MEDIA_TYPES[kind], headers=headers)

@@ -20,6 +20,7 @@ Ask = Callable[[str], SqlAnswer]
 STATUS = {Fault.STATEMENT: 400, Fault.LIMIT: 422, Fault.BUSY: 429, Fault.UNAVAILABLE: 503}
 OWN_PATH, LAKE_PATH = "/api/sql", "/api/lake/sql"
 MOST_BYTES = 256 * 1024
+DATE_OUT_OF_RANGE = "A date is out of range: cast it to text."
 ANY_FORMAT = {"*/*", "application/*", ""}
 
 
@@ -44,6 +45,8 @@ def sql_route(ask: Ask, base_path: str = "", path: str = OWN_PATH) -> Route:
             return JSONResponse({"error": str(mistake)}, mistake.status)
         except SqlRefusedError as refusal:
             return JSONResponse({"error": str(refusal), "fault": refusal.fault}, STATUS[refusal.fault])
+        except OverflowError:
+            return JSONResponse({"error": DATE_OUT_OF_RANGE}, 422)
 
     return Route(f"{base_path}{path}", answer, methods=["POST"])
 
