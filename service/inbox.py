@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import ValidationError
 
 from analysis.note_changes import apply_edit, changes_between, refusal_text
-from collectors.imports.inbox import Inbox, NoteJob, inbox_folder
+from collectors.imports.inbox import DeletionJob, Inbox, NoteJob, inbox_folder
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.log_import import LogImporter
 from collectors.imports.result_import import ResultImporter
@@ -25,8 +25,21 @@ def inbox_of(store: Store, settings: Settings) -> Inbox:
         ResultImporter(store, utc_now),
         lambda path, report: import_bundle(store, settings, path, report),
         lambda job: take_note(store, job),
+        lambda job: delete_runs(store, job),
         (StoreError,),
     )
+
+
+def delete_runs(store: Store, job: DeletionJob) -> str:
+    """Delete all runs of the job, or none; return a sentence. Raises ImportRefusedError with each run's reason.
+
+    A run that is deleted already stays so: the job of a killed command is done again.
+    """
+    undeleted = [run_id for run_id in job.deleted_runs if not store.bin.holds(run_id)]
+    if reasons := store.bin.blocking_reasons(undeleted) or store.bin.delete(undeleted, job.by):
+        raise ImportRefusedError(f"Nothing was deleted. {'; '.join(f'{key}: {why}' for key, why in reasons.items())}.")
+    count = len(set(job.deleted_runs))
+    return f"Deleted {count} run{'s' * (count > 1)}; Runs can restore {'them' if count > 1 else 'it'} for a day."
 
 
 def take_note(store: Store, job: NoteJob) -> tuple[RunNote, str]:

@@ -69,7 +69,17 @@ class NoteJob(BaseModel):
     edit: NoteEdit
 
 
-_ANY_JOB: TypeAdapter[ImportJob | NoteJob] = TypeAdapter(ImportJob | NoteJob)
+class DeletionJob(BaseModel):
+    """Runs to delete from the command line; they can be restored for a day."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    id: str
+    deleted_runs: tuple[str, ...] = Field(min_length=1, max_length=10_000)  # ids
+    by: str = Field(max_length=100)  # for the audit
+
+
+AnyJob = ImportJob | NoteJob | DeletionJob
+_ANY_JOB: TypeAdapter[AnyJob] = TypeAdapter(AnyJob)
 
 
 class Status(BaseModel):
@@ -89,7 +99,7 @@ class Status(BaseModel):
         return self.state in ("done", "refused")
 
 
-def submit_job(folder: Path, job: ImportJob | NoteJob) -> None:
+def submit_job(folder: Path, job: AnyJob) -> None:
     """Submit a job; the process that owns the store finds it within a second."""
     private_folder(folder)
     _write(_job_path(folder, job.id), job)
@@ -123,6 +133,7 @@ class Inbox:
         results: ResultImporter,
         bundles: Callable[[Path, ReportProgress], tuple[tuple[str, ...], str]],
         notes: Callable[[NoteJob], tuple[RunNote, str]],
+        deletions: Callable[[DeletionJob], str],
         refusals: tuple[type[Exception], ...] = (),
     ) -> None:
         """`refusals`: exceptions of `bundles`, `notes` and the store whose message is a sentence for the user."""
@@ -131,6 +142,7 @@ class Inbox:
         self._results = results
         self._bundles = bundles
         self._notes = notes
+        self._deletions = deletions
         self._refusals: tuple[type[Exception], ...] = (ImportRefusedError, NotRegularError, OSError, *refusals)
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="inbox", daemon=True)
@@ -175,18 +187,20 @@ class Inbox:
                 _write(_status_path(self._folder, _job_id(path)), status)
                 path.unlink(missing_ok=True)
 
-    def _report_to_run(self, job: ImportJob | NoteJob | None, status: Status) -> None:
+    def _report_to_run(self, job: AnyJob | None, status: Status) -> None:
         """Record refused results of a tool that Pitwall ran on their run, since nobody waits for this job."""
         if isinstance(job, ImportJob) and job.command and job.run and status.state == "refused":
             self._results.report_refused(job.run, job.path, job.shown_name, status.text)
 
-    def _process(self, job: ImportJob | NoteJob) -> Status:
+    def _process(self, job: AnyJob) -> Status:
         report = _StatusReporter(_status_path(self._folder, job.id))
         report(0.0)
         try:
             if isinstance(job, NoteJob):
                 note, text = self._notes(job)
                 return Status(state="done", share=1.0, text=text, run_ids=(job.run,), note=note)
+            if isinstance(job, DeletionJob):
+                return Status(state="done", share=1.0, text=self._deletions(job), run_ids=job.deleted_runs)
             outcome = self._import(job, report)
         except self._refusals as refusal:
             return Status(state="refused", text=_sentence(refusal))

@@ -31,7 +31,7 @@ from storage.store import Store
 from storage.transfer.archive import Archive, ArchiveError, open_archive
 from storage.transfer.bundle import LOCAL_FIELDS, NAMES, NOTES, RUN_ID
 from storage.transfer.bundled_gotchas import gotchas_of
-from storage.transfer.value_limits import column_filters
+from storage.transfer.value_limits import column_filters, impossible_value, possible_times
 
 MAX_ROWS = 50_000_000  # of one table of one run: four samples per second are 345,600 rows per day
 MAX_TABLE_BYTES = 8 << 30  # uncompressed
@@ -135,6 +135,8 @@ def _run_of(archive: Archive, run_id: str) -> Run:
         raise ArchiveError(f"{archive.name} is damaged or forged: {member} is not a valid run.") from error
     if run.id != run_id or not run.state.is_final:
         raise ArchiveError(f"{archive.name} is damaged or forged: {member} belongs to another run, or to a live one.")
+    if problem := impossible_value(run.model_dump()):
+        raise ArchiveError(f"{archive.name} is damaged or forged: {member} has an impossible {problem}.")
     return run.model_copy(update=LOCAL_FIELDS)
 
 
@@ -147,6 +149,8 @@ def _notes_of(archive: Archive, run: Run) -> list[RunNote]:
         notes = NOTES.validate_json(archive.read(member))
     except ValidationError as error:
         raise ArchiveError(f"{archive.name} is damaged or forged: {member} does not contain valid notes.") from error
+    if problem := impossible_value([note.model_dump() for note in notes]):
+        raise ArchiveError(f"{archive.name} is damaged or forged: {member} has an impossible {problem}.")
     if [(note.run_id, note.version) for note in notes] != [(run.id, n + 1) for n in range(len(notes))]:
         raise ArchiveError(f"{archive.name} is damaged or forged: {member} belongs to another run, or is incomplete.")
     return notes
@@ -231,6 +235,12 @@ def _rewrite(
     if foreign_rows != (0,):
         raise ValueError("it contains rows of another run")
     scratch.execute(f"CREATE OR REPLACE VIEW foreign_table AS SELECT {casts} FROM {source}")
+    impossible_time = scratch.execute(
+        f"SELECT min(number) FROM (SELECT row_number() OVER () AS number, * FROM foreign_table) "
+        f"WHERE NOT ({possible_times(columns)})"
+    ).fetchone()
+    if impossible_time and impossible_time[0] is not None:
+        raise ValueError(f"row {impossible_time[0]} has an impossible time")
     select = f"SELECT {filters.columns} FROM foreign_table WHERE {filters.is_row} ORDER BY {TIME_COLUMNS[table]}"
     copy = f"COPY ({select}) TO {quoted(str(path))} (FORMAT parquet, COMPRESSION zstd)"
     result = scratch.execute(copy).fetchone()

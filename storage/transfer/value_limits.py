@@ -5,8 +5,10 @@ Impossible values become unknown. A row is left out if a required value, such as
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
+from datetime import datetime
 from typing import NamedTuple
 
 from samples import LARGEST_COUNT, OPTIONAL_FIELDS, SIGNED_FIELDS
@@ -14,6 +16,23 @@ from storage.rows import SAMPLE_TABLES
 
 NUMBER = re.compile(r"(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DOUBLE|FLOAT)(?P<is_list>\[\])?")
 STATED_TABLES = {"results", "accuracy", "accuracy_items"}  # from other tools: their values may be negative
+
+
+EARLIEST, LATEST = "1970-01-01", "2100-01-01"  # UTC; every page can show the times between them
+
+
+def is_possible_time(at: datetime) -> bool:
+    """Whether a time has a zone and lies between EARLIEST and LATEST."""
+    return at.tzinfo is not None and datetime.fromisoformat(f"{EARLIEST}T00:00Z") <= at < datetime.fromisoformat(
+        f"{LATEST}T00:00Z"
+    )
+
+
+def possible_times(columns: Mapping[str, str]) -> str:
+    """Return SQL for whether all times of a row are unknown or possible. columns: name -> type of the table."""
+    times = [name for name, kind in columns.items() if kind.startswith("TIMESTAMP")]
+    range_sql = f"BETWEEN TIMESTAMPTZ '{EARLIEST} 00:00:00+00' AND TIMESTAMPTZ '{LATEST} 00:00:00+00'"
+    return " AND ".join(f'coalesce("{name}" {range_sql}, true)' for name in times) or "true"
 
 
 class ColumnFilters(NamedTuple):
@@ -50,3 +69,16 @@ def _range_condition(name: str, is_list: bool, is_measured: bool) -> str:
     if is_list:
         return f'coalesce(list_min("{name}") >= {minimum!r} AND list_max("{name}") <= {LARGEST_COUNT!r}, true)'
     return f'coalesce("{name}" BETWEEN {minimum!r} AND {LARGEST_COUNT!r}, true)'
+
+
+def impossible_value(content: object, name: str = "value") -> str | None:
+    """Return the name of the first time or number in a record that cannot be; None if there is none."""
+    if isinstance(content, datetime):
+        return None if is_possible_time(content) else name
+    if isinstance(content, int | float):
+        return None if math.isfinite(content) and abs(content) <= LARGEST_COUNT else name
+    if isinstance(content, Mapping):
+        return next(filter(None, (impossible_value(value, str(key)) for key, value in content.items())), None)
+    if isinstance(content, list | tuple):
+        return next(filter(None, (impossible_value(value, name) for value in content)), None)
+    return None

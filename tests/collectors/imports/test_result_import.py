@@ -171,7 +171,7 @@ def inbox(store: Store, settings: Settings, importer: ResultImporter) -> Iterato
     folder = settings.data_dir / "inbox"
     logs = LogImporter(store, settings.runs_dir, lambda: NOW)
     bundles, said = (lambda path, tell: ((), "no bundle")), (lambda job: (RunNote(run_id=job.run), "no note"))
-    at_work = Inbox(folder, logs, importer, bundles, said)
+    at_work = Inbox(folder, logs, importer, bundles, said, lambda job: "")
     at_work.start()
     yield folder
     at_work.close()
@@ -221,7 +221,9 @@ def test_drafts_of_killed_imports_are_deleted_at_the_start(
     draft.parent.mkdir(parents=True)
     draft.write_bytes(b"x")
     logs = LogImporter(store, settings.runs_dir, lambda: NOW)
-    inbox = Inbox(settings.data_dir / "inbox", logs, importer, lambda path, tell: ((), ""), lambda job: None)  # type: ignore[arg-type, return-value]
+    inbox = Inbox(
+        settings.data_dir / "inbox", logs, importer, lambda path, tell: ((), ""), lambda job: None, lambda job: ""
+    )  # type: ignore[arg-type, return-value]
     inbox.start()
     inbox.close()
     assert not draft.parent.exists() and settings.runs_dir.is_dir()

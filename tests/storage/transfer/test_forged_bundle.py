@@ -7,7 +7,7 @@ import io
 import stat
 import zipfile
 from collections.abc import Callable, Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
@@ -80,6 +80,8 @@ def changed_record(old: bytes, new: bytes) -> Forge:
     return forge
 
 
+AD_9998 = datetime(9998, 1, 1, tzinfo=UTC)
+BC = datetime(1, 1, 1, tzinfo=UTC)
 EVENTS = f"runs/{ID}/events.parquet"
 
 
@@ -107,6 +109,14 @@ def alike(rows: int, text: str = "x") -> bytes:
         (with_member(EVENTS, parquet(run_id=[ID], evil=["x"])), "unknown column 'evil'"),
         (with_member(EVENTS, parquet(run_id=[ID], ts=["yesterday"])), "damaged or forged"),
         (with_member(EVENTS, parquet(text=["x"])), "damaged or forged"),
+        (
+            with_member(EVENTS, parquet(run_id=[ID] * 2, ts=[NOW, AD_9998])),
+            "row 2 has an impossible time",
+        ),
+        (with_member(EVENTS, parquet(run_id=[ID], ts=[BC])), "row 1 has an impossible time"),
+        (changed_record(b'"created_at": "2026', b'"created_at": "9999'), "run.json has an impossible created_at"),
+        (changed_record(b'"ready_timeout_s": 600.0', b'"ready_timeout_s": 1e300'), "an impossible ready_timeout_s"),
+        (changed_record(b'"color": 3', b'"color": 99999999999999999999'), "an impossible color|not a valid run"),
         (with_member(EVENTS, partial(alike, 3_000_000)), "3,000,000 rows in .* bytes are impossible"),
         (with_member(EVENTS, partial(alike, 60_000_000)), "60,000,000 rows of .* bytes are too many for a run"),
         (with_member(EVENTS, partial(alike, 90_000, "x" * 1_000_000)), r"damaged or forged: .* \(Out of Memory"),

@@ -1,0 +1,66 @@
+"""`./pitwall delete`: through a running Pitwall or without it; all runs or none, restorable."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from cli.main import main
+from domain import Config, Run, RunState
+from service.inbox import inbox_of
+from settings import Settings
+from storage.store import Store
+
+NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
+pytestmark = pytest.mark.publishes
+
+
+@pytest.fixture
+def data(store: Store, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """Two ended runs and a live one."""
+    for run_id, state in (("r1", RunState.FINISHED), ("r2", RunState.FAILED), ("r3", RunState.READY)):
+        store.save_run(
+            Run(id=run_id, name=run_id, color=0, config=Config(), machine_id="m", created_at=NOW, state=state)
+        )
+    monkeypatch.setenv("PITWALL_DATA", str(settings.data_dir))
+    return store
+
+
+def stored_ids(settings: Settings) -> list[str]:
+    again = Store.open(settings)
+    try:
+        return sorted(run.id for run in again.runs())
+    finally:
+        again.close()
+
+
+def test_command_deletes_without_a_running_pitwall(
+    data: Store, settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data.close()
+    assert main(["delete", "r1", "r2", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["text"] == "Deleted 2 runs; Runs can restore them for a day."
+    assert stored_ids(settings) == ["r3"]
+
+
+def test_running_pitwall_deletes_and_can_restore(data: Store, settings: Settings) -> None:
+    inbox = inbox_of(data, settings)
+    inbox.start()
+    try:
+        assert main(["delete", "r1"]) == 0
+        assert main(["delete", "r1"]) == 0, "it is deleted already"
+    finally:
+        inbox.close()
+    assert [deleted.run.id for deleted in data.bin.restorable()] == ["r1"] and data.run("r1") is None
+
+
+@pytest.mark.parametrize(("run_id", "reason"), [("r3", "r3: it has not ended"), ("r9", "r9: there is no such run")])
+def test_one_refused_run_keeps_all(
+    data: Store, settings: Settings, capsys: pytest.CaptureFixture[str], run_id: str, reason: str
+) -> None:
+    data.close()
+    assert main(["delete", "r1", run_id]) == 1
+    assert capsys.readouterr().err == f"Nothing was deleted. {reason}.\n"
+    assert stored_ids(settings) == ["r1", "r2", "r3"]
