@@ -116,7 +116,7 @@ class EndpointCollector(Collector):
         points: list[MetricPoint] = []
         metrics = self._get(connection, engine.metrics_path)
         if metrics is not None:
-            points = _points(metrics, engine, counters)
+            points = _points(metrics, engine, counters, is_lapse=bool(connection.ranks))
             scrape = self._scrape(run, points)
             samples += connection.with_missing_ranks(counters.counter_samples(scrape))
             samples += _latencies(scrape, metrics, engine, counters, connection, is_last)
@@ -167,17 +167,20 @@ def _is_silence_expected(state: RunState, has_answered: bool) -> bool:
     return not has_answered and state in (RunState.QUEUED, RunState.STARTING)
 
 
-def _points(answer: HttpAnswer, engine: Engine, counters: CounterMap) -> list[MetricPoint]:
+def _points(answer: HttpAnswer, engine: Engine, counters: CounterMap, *, is_lapse: bool) -> list[MetricPoint]:
+    """Return the engine's counters. is_lapse: the server exported them before, so it is asked again within seconds."""
     body = answer.content
     if has_prefix(body, counters.METRIC_PREFIXES):
         try:
             return read_points(body, counters.METRIC_NAMES)
         except ValueError as problem:
             raise UnreadableError(f"{engine.metrics_path} cannot be read: {problem}") from None
-    if b"# TYPE " in body:
+    if b"# TYPE " not in body:
+        raise UnreadableError(f"{engine.metrics_path} returned something other than metrics: {_excerpt(body)}")
+    if not is_lapse:
         hint = f"; it may run with {engine.counters_off_flag}" if engine.counters_off_flag else ""
         raise UnavailableError(f"{engine.metrics_path} exports no {engine.title} counters{hint}")
-    raise UnreadableError(f"{engine.metrics_path} returned something other than metrics: {_excerpt(body)}")
+    raise UnreadableError(f"{engine.metrics_path} exported no {engine.title} counters this time")
 
 
 def _latencies(

@@ -85,6 +85,18 @@ def test_metrics_without_the_engines_counters(
         samples(collector, make_run("vllm", base_url=server.url))
 
 
+def test_a_lapse_of_the_counters_is_asked_again_at_once(
+    server: Any, collector: EndpointCollector, make_run: Callable[..., Run]
+) -> None:
+    """Only a source that does not exist waits for a minute."""
+    run = make_run(base_url=server.url)
+    server.answers = {"/metrics": (200, LLAMACPP), "/slots": (200, SLOTS)}
+    assert samples(collector, run)
+    server.answers |= {"/metrics": (200, b"# TYPE python_info gauge\npython_info 1\n")}
+    with pytest.raises(UnreadableError, match=r"exported no llama.cpp counters this time"):
+        samples(collector, run)
+
+
 @pytest.mark.parametrize(("engine", "status", "switch"), [("sglang", 404, "--enable-metrics"), ("vllm", 404, "")])
 def test_switched_off_metrics_say_what_to_do(
     server: Any,
