@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from machine.private_files import write_private
+from machine.regular_file import NotRegularError, open_regular
 
 FOLDER = "known"
 MAX_BYTES = 16 << 20  # uncompressed; a run of a week takes 1 MiB
@@ -20,14 +21,14 @@ class ReportFiles:
         self._runs_dir = runs_dir
 
     def read(self, run_id: str, kind: str, basis: str) -> bytes | None:
-        """Return the content computed from `basis`; None if it is absent or incomplete."""
+        """Return the content computed from `basis`; None if it is absent, incomplete or no regular file."""
         try:
-            with self._path(run_id, kind).open("rb") as file:
+            with open_regular(self._path(run_id, kind)) as file:
                 if file.readline(len(basis) + 1) != f"{basis}\n".encode():
                     return None
                 unpacking = zlib.decompressobj()
                 content = unpacking.decompress(file.read(MAX_BYTES), MAX_BYTES)
-        except (OSError, zlib.error):
+        except (OSError, NotRegularError, zlib.error):
             return None
         return content if unpacking.eof else None
 
