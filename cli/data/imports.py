@@ -37,6 +37,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def run(arguments: argparse.Namespace) -> int:
     """Submit the files and wait for them; raises StoreError if no store can be opened."""
+    from collectors.imports.inbox import cancel_job, inbox_folder
     from collectors.imports.log_file import ImportRefusedError
     from collectors.imports.named_files import named_files
     from settings import load_settings
@@ -50,7 +51,12 @@ def run(arguments: argparse.Namespace) -> int:
     with InboxOwner(settings) as owner:
         owner.try_to_own()
         jobs = submit_files(settings, files, arguments.zone, arguments.name, arguments.onto)
-        return max([_wait(settings, job, owner, arguments.json) for job in jobs])
+        try:
+            return max([_wait(settings, job, owner, arguments.json) for job in jobs])
+        except KeyboardInterrupt:
+            for job in jobs:
+                cancel_job(inbox_folder(settings.data_dir), job.id)
+            raise
 
 
 def submit_files(

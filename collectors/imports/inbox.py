@@ -24,6 +24,7 @@ from notes import NoteEdit, RunNote
 
 LOG = logging.getLogger(__name__)
 POLL_S = 0.5
+LARGE_BYTES = 16 * 1024 * 1024  # of a file whose import the others pass
 MOST_JOB_BYTES = 4 * 1024 * 1024
 ZIP_MAGIC = b"PK\x03\x04"
 REPORT_STEP = 0.01  # share of the work between two status updates
@@ -105,6 +106,12 @@ def submit_job(folder: Path, job: AnyJob) -> None:
     _write(_job_path(folder, job.id), job)
 
 
+def cancel_job(folder: Path, job_id: str) -> None:
+    """Cancel a job that waits or is being processed; what it has stored stays, and a next import continues there."""
+    _job_path(folder, job_id).unlink(missing_ok=True)
+    delete_status(folder, job_id)
+
+
 def new_job_id(now: datetime) -> str:
     """Return an id that sorts by time, so that jobs are processed in order."""
     return new_run_id(now)
@@ -146,6 +153,7 @@ class Inbox:
         self._refusals: tuple[type[Exception], ...] = (ImportRefusedError, NotRegularError, OSError, *refusals)
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="inbox", daemon=True)
+        self._large_import: tuple[Path, threading.Thread] | None = None
 
     def start(self) -> None:
         """Delete what killed imports left, and start polling; returns at once."""
@@ -156,14 +164,27 @@ class Inbox:
         """Accept no further jobs; a job that does not finish in time is resumed at the next start."""
         self._closing.set()
         self._thread.join(timeout_s)
+        if self._large_import is not None:
+            self._large_import[1].join(timeout_s)
 
     def _run(self) -> None:
         while not self._closing.wait(POLL_S):
             for path in self._waiting_jobs():
-                # In its own thread: a bug is reported with its traceback and ends only this job.
-                worker = threading.Thread(target=self._process_file, args=(path,), name="import", daemon=True)
-                worker.start()
-                worker.join()
+                if _imports_large_file(path):
+                    self._begin_large(path)
+                else:
+                    self._begin(path).join()
+
+    def _begin(self, path: Path) -> threading.Thread:
+        """Process a job in a thread of its own: a bug is reported with its traceback and ends only this job."""
+        worker = threading.Thread(target=self._process_file, args=(path,), name="import", daemon=True)
+        worker.start()
+        return worker
+
+    def _begin_large(self, path: Path) -> None:
+        """Process a large file beside the other jobs, one at a time; until then it waits."""
+        if self._large_import is None or not self._large_import[1].is_alive():
+            self._large_import = path, self._begin(path)
 
     def _waiting_jobs(self) -> list[Path]:
         return sorted(self._folder.glob("*.job.json"))
@@ -182,10 +203,19 @@ class Inbox:
         except ValidationError:
             status = Status(state="refused", text=f"{path.name} is not a job of Pitwall.")
         finally:
-            if not self._closing.is_set() or status.state == "done":
+            if not path.exists():  # cancelled
+                delete_status(self._folder, _job_id(path))
+            elif not self._closing.is_set() or status.state == "done":
                 self._report_to_run(job, status)
                 _write(_status_path(self._folder, _job_id(path)), status)
                 path.unlink(missing_ok=True)
+
+    def _stop_if_unwanted(self, job: AnyJob) -> None:
+        """Raise ImportRefusedError if the job was cancelled, or if this process ends and the next one resumes it."""
+        if self._closing.is_set():
+            raise ImportRefusedError("Pitwall is ending; the import continues at its next start.")
+        if not _job_path(self._folder, job.id).exists():
+            raise ImportRefusedError("The import was cancelled.")
 
     def _report_to_run(self, job: AnyJob | None, status: Status) -> None:
         """Record refused results of a tool that Pitwall ran on their run, since nobody waits for this job."""
@@ -193,9 +223,9 @@ class Inbox:
             self._results.report_refused(job.run, job.path, job.shown_name, status.text)
 
     def _process(self, job: AnyJob) -> Status:
-        report = _StatusReporter(_status_path(self._folder, job.id))
-        report(0.0)
+        report = _StatusReporter(_status_path(self._folder, job.id), lambda: self._stop_if_unwanted(job))
         try:
+            report(0.0)
             if isinstance(job, NoteJob):
                 note, text = self._notes(job)
                 return Status(state="done", share=1.0, text=text, run_ids=(job.run,), note=note)
@@ -230,6 +260,15 @@ def _read_job(path: Path) -> bytes:
         return file.read(MOST_JOB_BYTES)
 
 
+def _imports_large_file(job_path: Path) -> bool:
+    """Whether a job is the import of a file that takes long; False also for what is no job."""
+    try:
+        job = _ANY_JOB.validate_json(_read_job(job_path))
+        return isinstance(job, ImportJob) and job.path.stat().st_size > LARGE_BYTES
+    except (NotRegularError, OSError, ValidationError):
+        return False
+
+
 def _set_aside(path: Path, problem: Exception) -> None:
     """Rename an entry that is no readable file, so that it is reported once and holds up no job."""
     if not isinstance(problem, FileNotFoundError):
@@ -238,13 +277,14 @@ def _set_aside(path: Path, problem: Exception) -> None:
 
 
 class _StatusReporter:
-    """Writes the status of a job at intervals."""
+    """Writes the status of a job at intervals; `check` raises to stop the job."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, check: Callable[[], None]) -> None:
+        self._path, self._check = path, check
         self._reported_share = -1.0
 
     def __call__(self, share: float) -> None:
+        self._check()
         if share - self._reported_share >= REPORT_STEP:
             self._reported_share = share
             _write(self._path, Status(state="reading", share=share))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import shutil
 import tempfile
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from datetime import UTC, datetime, timedelta
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 from collectors.base import Clock
 from collectors.imports.log_file import ImportRefusedError, ReportProgress, append_new, is_same_log, unpack
+from collectors.imports.log_recognition import SEARCHED_BYTES, recognise_log
 from collectors.imports.timestamps import ImportTimes, TimePlan, ends_of, plan_times
 from collectors.logs.failure_cause import first_cause
 from collectors.logs.log_collector import LogReader
@@ -26,7 +28,6 @@ from engines import ENGINES
 from engines.base import Engine, LogGrammar, ParsedLine
 from engines.line_filter import LineFilter
 from engines.lines import LineSplitter
-from engines.parse import recognise
 from machine.private_files import make_private, private_folder
 from redaction import mask_text
 from samples import Batch, Event, TailPosition
@@ -34,7 +35,7 @@ from samples import Batch, Event, TailPosition
 AT_REST = timedelta(seconds=10)  # the last line of a file that is unchanged for this long is complete, even without LF
 PLAN_NAME = "import.json"
 DRAFT_PREFIX = ".import-"  # of the folder of a draft, next to the runs
-UNPACKING = 0.3  # approximate share of the work
+UNPACKING, RECOGNISING = 0.2, 0.2  # approximate shares of the work
 UNKNOWABLE = (
     "From its log alone: no steps per second, no time to first token, no GPU or host samples, no Pitwall load; "
     "the machine and the exit code are unknown."
@@ -86,12 +87,13 @@ class ImportResult(NamedTuple):
 
 
 class LogImporter:
-    """Imports logs into a store, one at a time."""
+    """Imports logs into a store; several threads may at once."""
 
     def __init__(self, store: ImportStore, runs_dir: Path, clock: Callable[[], datetime]) -> None:
         self._store = store
         self._runs_dir = runs_dir
         self._clock = clock
+        self._naming = threading.Lock()  # two imports at once choose no equal names
 
     def delete_leftovers(self) -> None:
         """Delete the drafts of imports that were killed; only for the process that owns the store."""
@@ -116,9 +118,10 @@ class LogImporter:
                     (known_run.id,),
                     f"{options.shown_name} is the log of {known_run.name}, which Pitwall recorded live.",
                 )
-            run = known_run or self._new_run(draft, options, file_date)
+            run = known_run or self._new_run(draft, options, file_date, report)
             gained_bytes = append_new(_log_of(run), draft) if known_run else _log_of(run).stat().st_size
-        self._read(run, is_whole, lambda share: report(UNPACKING + (1 - UNPACKING) * share))
+        begun = UNPACKING + RECOGNISING
+        self._read(run, is_whole, lambda share: report(begun + (1 - begun) * share))
         return ImportResult((run.id,), _result_text(run, options, gained_bytes, is_new=known_run is None))
 
     def _find_run(self, draft: Path) -> Run | None:
@@ -127,15 +130,21 @@ class LogImporter:
         run_id = next((run_id for run_id, path in logs if is_same_log(Path(path), draft)), None)
         return self._store.run(run_id) if run_id else None
 
-    def _new_run(self, draft: Path, options: ImportOptions, file_date: datetime) -> Run:
+    def _new_run(self, draft: Path, options: ImportOptions, file_date: datetime, report: ReportProgress) -> Run:
         """Create a new run with its log in place; its state is final so that no supervisor adopts it."""
-        engine = _engine_of(draft, options)
+        engine = _engine_of(draft, options, lambda share: report(UNPACKING + RECOGNISING * share))
         config = read_config(draft, engine)
         plan = plan_times(draft, file_date, options.zone)
+        requested_name = options.name or (None if config.model else f"{engine.title}, {options.shown_name}")
+        with self._naming:
+            return self._save_new_run(draft, config, plan, requested_name, options.shown_name)
+
+    def _save_new_run(
+        self, draft: Path, config: Config, plan: TimePlan, requested_name: str | None, shown_name: str
+    ) -> Run:
         naming, now = RunNaming(self._store), self._clock()
         run_id = new_run_id(now)
         log_path = self._runs_dir / run_id / draft.name
-        requested_name = options.name or (None if config.model else f"{engine.title}, {options.shown_name}")
         run = Run(
             id=run_id,
             name=naming.choose_name(config, requested_name),
@@ -147,7 +156,7 @@ class LogImporter:
             log_path=str(log_path),
             created_at=now,
             started_at=plan.began_at,
-            note=f"Imported from {options.shown_name}. {plan.words} {UNKNOWABLE}",
+            note=f"Imported from {shown_name}. {plan.words} {UNKNOWABLE}",
         )
         private_folder(log_path.parent)
         (log_path.parent / PLAN_NAME).write_text(plan.model_dump_json())
@@ -247,16 +256,13 @@ def read_config(log: Path, engine: Engine) -> Config:
     return take_secrets(Config(engine=engine.name, launcher="import", unknown_flags=flags, **reading.fields))[0]
 
 
-def _engine_of(log: Path, options: ImportOptions) -> Engine:
-    with log.open("rb") as file:
-        engine = recognise(file, ENGINES)
-        file.seek(0)
-        parser = engine.log.log_parser() if engine and engine.log else None
-        chunks = iter(lambda: file.read(CHUNK_BYTES), b"")
-        has_events = parser and (any(parser.feed(data) for data in chunks) or parser.close())
-    if engine is None or not has_events:  # the name of an engine alone is not a log
+def _engine_of(log: Path, options: ImportOptions, report: ReportProgress) -> Engine:
+    engine = recognise_log(log, report)
+    if engine is None:
         titles = ", ".join(engine.title for engine in ENGINES)
-        raise ImportRefusedError(f"{options.shown_name} contains no line that only a known engine writes ({titles}).")
+        is_searched_whole = log.stat().st_size <= SEARCHED_BYTES
+        part = "contains" if is_searched_whole else f"has in its first {SEARCHED_BYTES >> 20} MiB"
+        raise ImportRefusedError(f"{options.shown_name} {part} no line that only a known engine writes ({titles}).")
     return engine
 
 

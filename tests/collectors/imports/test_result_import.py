@@ -6,16 +6,18 @@ import json
 import os
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import psutil
 import pytest
 
 from analysis.compare_arms import compare_arms
 from analysis.evidence.objectives import parse_objective
 from cli.main import main
-from collectors.imports.inbox import ImportJob, Inbox, Status, new_job_id, read_status, submit_job
+from collectors.imports import inbox as inbox_module
+from collectors.imports.inbox import ImportJob, Inbox, Status, cancel_job, new_job_id, read_status, submit_job
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.log_import import ImportOptions, ImportResult, LogImporter
 from collectors.imports.result_import import ResultImporter
@@ -212,6 +214,36 @@ def test_odd_entries_of_the_inbox_hold_up_no_job(inbox: Path, caplog: pytest.Log
     assert sorted(path.name for path in inbox.glob("*.refused")) == ["0.job.json.refused", "1.job.json.refused"]
     assert handed_in(inbox, captured("llama-benchy/result.md")).state in ("done", "refused")
     assert len([record for record in caplog.records if "not a job of the inbox" in record.message]) == 2
+
+
+def is_searched(path: Path) -> bool:
+    """Whether a process searches a draft of this folder for an engine's lines."""
+    words = (process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"]))
+    return any("collectors.imports.log_recognition" in argv and str(path) in " ".join(argv) for argv in words)
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    waiting = threading.Event()
+    while not condition():
+        waiting.wait(0.05)
+
+
+def test_others_pass_a_large_import_which_can_be_cancelled(
+    inbox: Path, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An ordinary application's log: no line of an engine in it."""
+    monkeypatch.setattr(inbox_module, "LARGE_BYTES", 1 << 20)
+    large = tmp_path / "application.log"
+    large.write_text("2026-11-27 12:00:00,123 INFO worker-3 handled request id=12 status=200 took=31 ms\n" * 400_000)
+    job = ImportJob(id=new_job_id(datetime.now(UTC)), path=large, shown_name=large.name)
+    submit_job(inbox, job)
+    wait_until(lambda: is_searched(settings.runs_dir))
+    assert handed_in(inbox, captured("llama-benchy/result.md")).state == "done"
+    assert is_searched(settings.runs_dir) and not read_status(inbox, job.id).is_over
+    cancel_job(inbox, job.id)
+    wait_until(lambda: not is_searched(settings.runs_dir))
+    wait_until(lambda: not list(settings.runs_dir.glob(".import-*")))
+    assert not list(inbox.glob(f"{job.id}*"))
 
 
 def test_drafts_of_killed_imports_are_deleted_at_the_start(
