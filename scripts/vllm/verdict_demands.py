@@ -23,6 +23,7 @@ class Demand(NamedTuple):
     ours: float | None
     counted: float
     most: float = TOLERANCE
+    is_left_open: bool = False  # the answer is refused because of the machine, so its ratio and factors are not told
 
     @property
     def apart(self) -> float:
@@ -30,7 +31,11 @@ class Demand(NamedTuple):
 
     @property
     def is_met(self) -> bool:
-        return self.apart <= self.most
+        return self.is_open or self.apart <= self.most
+
+    @property
+    def is_open(self) -> bool:
+        return self.is_left_open and self.ours is None
 
 
 def of_streams(answer: Answer, first: Arm, second: Arm) -> Iterator[Demand]:
@@ -122,7 +127,7 @@ def table(demands: Sequence[Demand]) -> str:
             shown(d.counted),
             f"{d.apart:.2%}",
             f"{d.most:.1%}",
-            "yes" if d.is_met else "NO",
+            "left open" if d.is_open else "yes" if d.is_met else "NO",
         ]
         for d in demands
     ]
