@@ -149,8 +149,8 @@ def check(data: Path, left_out: Collection[str]) -> int:
     unmet = [demand for demand in demands if not demand.is_met]
     left_open = sum(demand.is_open for demand in demands)
     print(
-        f"{len(demands) - len(unmet) - left_open} of {len(demands)} demands met, {left_open} left open: this machine was "
-        f"too busy to rank; {len(claims)} claims about the burdened server"
+        f"{len(demands) - len(unmet) - left_open} of {len(demands)} demands met, {left_open} left open: this machine "
+        f"was too busy to rank; {len(claims)} claims about the burdened server"
     )
     return len(unmet) + len(claims)
 
