@@ -23,6 +23,8 @@ class RecordingLimits:
     head_s: float = 10.0  # for the head of a client's request
     body_s: float = 60.0  # for its body
     body_bytes: int = 64 * MIB
+    held_bytes: int = 256 * MIB  # of all bodies that arrive, are forwarded or wait to be recorded
+    body_values: int = 200_000  # objects and lists of a body that is parsed; more cost a hundred times their bytes
     answer_bytes: int = 1024 * MIB
     silence_s: float = 300.0  # of the server
     answer_s: float = 3600.0

@@ -30,6 +30,7 @@ from workloads.requests.records import append_record
 from workloads.texts.prompt_file import ChatMessage
 
 TOOL, WORKLOAD, TITLE = "recorder", "recorded", "As it came"
+BUSY = "The recorder holds as many bytes as it may: try again in a moment."
 SAMPLING_FIELDS = (
     "max_tokens",
     "max_completion_tokens",
@@ -79,6 +80,7 @@ class Recorder:
     finished: asyncio.Queue[FinishedExchange] = field(default_factory=asyncio.Queue)
     is_over: asyncio.Event = field(default_factory=asyncio.Event)
     count: int = 0
+    held_bytes: int = 0  # of bodies; one that is still to arrive counts as long as it says it is
 
     def begin(self) -> None:
         """Write the load record of the recording."""
@@ -110,11 +112,20 @@ class Recorder:
         """Forward a request and record it."""
         if refusal := self._refusal(request):
             return refusal
+        expected_bytes = self.limits.body_bytes if request.content_length is None else request.content_length
+        if self.held_bytes + expected_bytes > self.limits.held_bytes:
+            return web.json_response({"error": {"message": BUSY, "type": "recorder"}}, status=429)
+        self.held_bytes += expected_bytes
         try:
             async with asyncio.timeout(self.limits.body_s):
                 body = await request.read()
         except TimeoutError:
+            self.held_bytes -= expected_bytes
             return web.json_response({"error": "The body did not arrive in time."}, status=408)
+        except BaseException:  # the client has gone, or its body is too large
+            self.held_bytes -= expected_bytes
+            raise
+        self.held_bytes += len(body) - expected_bytes
         self.count += 1
         return await self._track(self._pass_on(request, body, self.count - 1))
 
@@ -146,11 +157,12 @@ class Recorder:
         while True:
             finished_exchange = await self.finished.get()
             await asyncio.to_thread(self._record, finished_exchange)
+            self.held_bytes -= len(finished_exchange.body)
             self.finished.task_done()
 
     def _record(self, finished_exchange: FinishedExchange) -> None:
         """Record one exchange, and store its text if requested."""
-        client_request, sampling = parse_request(finished_exchange.body)
+        client_request, sampling = parse_request(finished_exchange.body, self.limits.body_values)
         planned = PlannedRequest(
             "Recorded", json.dumps(client_request.prompt) if client_request.prompt else "", {},
             messages=tuple(client_request.messages), tools=tuple(client_request.tools or ()),
@@ -186,8 +198,13 @@ class Recorder:
         return None
 
 
-def parse_request(body: bytes) -> tuple[ClientRequest, dict[str, JsonValue]]:
-    """Return a body's request and its sampling fields; both empty if it does not follow the API."""
+def parse_request(body: bytes, most_values: int) -> tuple[ClientRequest, dict[str, JsonValue]]:
+    """Return a body's request and its sampling fields; both empty if it does not follow the API or has too many values.
+
+    Values are counted by their signs, those within texts too: commas count a tenth.
+    """
+    if body.count(b"{") + body.count(b"[") + body.count(b",") // 10 > most_values:
+        return ClientRequest(), {}
     try:
         body_json = orjson.loads(body)
         orjson.dumps(body_json)  # rejects what is nested too deeply to be written again

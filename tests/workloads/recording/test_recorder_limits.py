@@ -138,6 +138,26 @@ def test_requests_have_a_limit(tmp_path: Path) -> None:
     assert statuses == [200, 200, 429]
 
 
+def test_bodies_that_wait_have_a_limit_in_bytes(tmp_path: Path) -> None:
+    """A body counts before it is read; when it is recorded, the next one may come."""
+
+    async def act(recording: Recording) -> list[int]:
+        statuses = [(await post(recording, {**ASK, "user": "x" * 3000}))[0], (await post(recording))[0]]
+        await recording.recorder.finished.join()
+        return [*statuses, recording.recorder.held_bytes, (await post(recording))[0]]
+
+    answers, recording = during(sends(*STREAM), tmp_path, act, held_bytes=1000)
+    assert answers == [429, 200, 0, 200] and len(recording.rows) == 2
+
+
+def test_a_body_of_too_many_values_is_forwarded_unparsed(tmp_path: Path) -> None:
+    async def act(recording: Recording) -> int:
+        return (await post(recording, {**ASK, "messages": [{}] * 300}))[0]
+
+    status, recording = during(sends(*STREAM), tmp_path, act, body_values=200)
+    assert status == 200 and recording.rows[0].sampling == {}
+
+
 def test_a_header_that_is_no_text_is_refused() -> None:
     """The server decodes bytes that are no UTF-8 as surrogates."""
     token = RecorderToken(lambda: 0.0, 3600.0)
