@@ -43,8 +43,25 @@ def connect(path: Path, read_only: bool = False) -> duckdb.DuckDBPyConnection:
 def _refusal(path: Path, text: str) -> StoreError:
     holder = re.search(r"PID (\d+)", text)
     if "lock" in text.lower() and holder:
-        return StoreInUseError(f"Another Pitwall (pid {holder[1]}) uses this store: {path.parent}.")
+        return StoreInUseError(_holder_text(int(holder[1]), path.parent))
     return StoreError(f"The store {path} cannot be opened: {text.splitlines()[0]}")
+
+
+def _holder_text(pid: int, folder: Path) -> str:
+    """Return which process owns the store, and how it can be freed if that is a command in a shell."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        words = []
+    names = [Path(word).name for word in words]
+    command = words[names.index("pitwall") + 1 :] if "pitwall" in names else []
+    if not command or command[0] in ("", "run"):
+        return f"Another Pitwall (pid {pid}) uses this store: {folder}."
+    name = " ".join(word for word in command[:2] if word.isalpha())
+    return (
+        f"The command ./pitwall {name} (pid {pid}) uses this store: {folder}. Wait for its end, or end it with Ctrl-C; "
+        "a running Pitwall continues its study."
+    )
 
 
 class Database:

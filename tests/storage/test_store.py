@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import fields
 from datetime import UTC, datetime
+from pathlib import Path
 
 import duckdb
 import pyarrow as pa
@@ -17,7 +18,7 @@ from load_records import RequestRecord
 from reasons import Code
 from samples import Batch, CounterSample, Event, TailPosition
 from settings import Settings
-from storage.database import StoreError
+from storage.database import StoreError, StoreInUseError, connect
 from storage.rows import ROW_TABLES, tables_of
 from storage.store import Store
 from storage.writer import PendingWrite, _insert
@@ -219,3 +220,22 @@ def test_last_of_equal_keys_stays_with_its_rows(store: Store) -> None:
         _insert(cursor, [meaning("a", "x", "y"), meaning("b", "x"), meaning("a", "y", "z")])
     rows = store.query("SELECT definition, metric FROM raw.metric_definitions WHERE definition IN ('a', 'b')")
     assert sorted(tuple(row.values()) for row in rows.to_pylist()) == [("a", "y"), ("a", "z"), ("b", "x")]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["run"], r"^Another Pitwall \(pid \d+\) uses this store"),
+        (["study", "run", "f.toml"], r"^The command \./pitwall study run \(pid \d+\) uses this store.*Ctrl-C"),
+        (["note", "20261120-r1"], r"^The command \./pitwall note \(pid \d+\) uses"),
+    ],
+)
+def test_refusal_names_the_command_that_owns_the_store(words: list[str], told: str, tmp_path: Path) -> None:
+    path = tmp_path / "monitor.duckdb"
+    code = "import duckdb, sys; held = duckdb.connect(sys.argv[1]); print('open', flush=True); sys.stdin.read()"
+    argv = [sys.executable, "-c", code, str(path), "/somewhere/pitwall", *words]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout and holder.stdout.readline() == "open\n"
+        with pytest.raises(StoreInUseError, match=told):
+            connect(path)
+        holder.communicate("")
