@@ -19,7 +19,7 @@ import numpy.typing as npt
 from analysis.runs.windows import Window, active_windows
 from reasons import Code, Reason
 
-FEWEST = 12
+MIN_WINDOWS = 12
 BIC_GAIN, SEPARATION, SMALLEST = 6.0, 2.0, 0.10
 SAME_STEPS = 0.05
 ITERATIONS = 200
@@ -63,8 +63,8 @@ def bands_of(windows: Sequence[Window]) -> Bands:
     counted = [w for w in active_windows(windows) if w.acceptance_length is not None]
     if not counted:
         return Bands(reason=Reason(Code.NO_SPECULATION))
-    if len(counted) < FEWEST:
-        return Bands(reason=Reason(Code.TOO_FEW_FOR_BANDS, values={"windows": len(counted), "fewest": FEWEST}))
+    if len(counted) < MIN_WINDOWS:
+        return Bands(reason=Reason(Code.TOO_FEW_FOR_BANDS, values={"windows": len(counted), "fewest": MIN_WINDOWS}))
     lengths = np.array([w.acceptance_length for w in counted], dtype=np.float64)
     mixture = fit_two(lengths)
     if mixture is None or not mixture.is_two:

@@ -7,11 +7,11 @@ from analysis.verdict.margin import MARGIN, UnknownMarginError, format_margin, p
 from analysis.verdict.ratio import Ratio
 from analysis.verdict.repeats import half_width, repeats_for_same
 from analysis.verdict.replicates import EarlierSpread, pool_earlier_spread
-from analysis.verdict.settling import LARGEST, SettlingRepeats
+from analysis.verdict.settling import MAX_REPEATS, SettlingRepeats
 
 __all__ = [
-    "LARGEST",
     "MARGIN",
+    "MAX_REPEATS",
     "CauseReading",
     "EarlierSpread",
     "FactorEffect",

@@ -33,7 +33,7 @@ from web.theme import DASH
     ("values", "failed", "reason"),
     [
         ({"a": [100.0], "b": [90.0]}, [], "Not every arm has two starts with a value"),
-        ({"a": [100.0, 101.0], "b": []}, ["b"], "Only a runs: there is nothing to compare it with."),
+        ({"a": [100.0, 101.0], "b": []}, ["b"], "Only a is left: there is nothing to compare it with."),
         ({"a": [100.0, 140.0], "b": [90.0, 130.0]}, [], "vary too much"),
     ],
 )
@@ -86,7 +86,7 @@ def test_guard_separation_explains_more_starts() -> None:
         study_of_text(WHICH, "w"), [StudyStatus(told, {}, "decode_tps", arms, refused={("a", "b"): (row,)})]
     )
     assert answer["unranked"] == [{"arms": ["a", "b"], "rows": ["gpu_limits"]}]
-    assert "a and b may not be ranked: gpu limits." in answer["reasons"]
+    assert "a and b cannot be ranked: gpu limits." in answer["reasons"]
     assert why_next(study_of_text(WHICH, "w"), answer).endswith("further starts may allow it: a and b.")
 
 
