@@ -11,8 +11,8 @@ import pytest
 from analysis.guard import DECLARABLE, RowCode, RowStatus, answers, load, machine
 from analysis.runs import conditions
 from analysis.verdict import MARGIN, VerdictAnswer
-from analysis.verdict.repeats import MOST_REPEATS, POWER
 from analysis.verdict.replicates import FEWEST_EARLIER_DF
+from analysis.verdict.settling import HIGH_CHANCE, LOW_CHANCE, MAX_REPEATS
 from web.compare.answer.guard_words import STANDING_LABELS, TITLES
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -72,7 +72,8 @@ def test_documented_statistics_match_the_code() -> None:
     said = " ".join(STATISTICS.split())
     assert f"{100 * MARGIN:.0f} % unless another is set" in said
     assert f"{FEWEST_EARLIER_DF} degrees of freedom or more" in said
-    assert f"the chance is {100 * POWER:.0f} %" in said and f"None is given beyond {MOST_REPEATS:,}" in said
+    assert (LOW_CHANCE, HIGH_CHANCE) == (1 / 5, 4 / 5) and "one in five draws" in said and "four in five" in said
+    assert f"Numbers beyond {MAX_REPEATS:,} are not given" in said
 
 
 def test_starvation_thresholds_match_the_code() -> None:
