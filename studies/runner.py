@@ -16,7 +16,7 @@ from typing import Protocol
 from analysis.study import RaceEnd
 from analysis.study.proposal import OptunaMissingError, Setting, Trial, propose_combination
 from commands.study_change import with_addition, with_choice
-from commands.study_file import StudyArm, StudyFileError, StudyPlan
+from commands.study_file import Budget, StudyArm, StudyFileError, StudyPlan
 from commands.write import CommandError
 from domain import AuditEntry, JsonValue, Run, RunState, Study, WorkloadSpec, new_run_id, utc_now
 from launcher.checks.launch_request import LaunchRefusedError, LaunchRequest
@@ -28,7 +28,6 @@ from reports.studies.trend import with_versions
 from storage.queries.run_data import Queryable
 from storage.queries.run_queries import runs_of_batch
 from studies.answer import answer_of, ended_answer
-from studies.budget import spent_reason
 from studies.plan_check import SpecFor, UnknownLoadError, load_specs
 from studies.submissions import (
     ADDITION,
@@ -288,3 +287,19 @@ def _is_ordered(values: Sequence[JsonValue]) -> bool:
     """Whether the values are ascending numbers, so that neighbours are similar."""
     numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
     return len(numbers) == len(values) and sorted(numbers) == numbers
+
+
+def spent_reason(budget: Budget, started: int, next_starts: int, rounds_done: int, age_h: float) -> str | None:
+    """Return why no further round may start, as a sentence; None if one may.
+
+    started: server starts so far. next_starts: starts of the next round, which runs completely or not at all.
+    """
+    if started >= budget.runs:
+        return f"The budget of {budget.runs} runs is spent."
+    if started + next_starts > budget.runs:
+        return (
+            f"Of the budget of {budget.runs} runs {budget.runs - started} are left; the next round takes {next_starts}."
+        )
+    if rounds_done >= budget.rounds:
+        return f"The budget of {budget.rounds} rounds is spent."
+    return f"The budget of {budget.hours:g} hours is spent." if budget.hours and age_h >= budget.hours else None

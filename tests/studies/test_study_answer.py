@@ -21,8 +21,7 @@ from launcher.runs.run_factory import SilentStoreError
 from reports.studies.study import StudyStatus
 from reports.studies.trend import with_versions
 from studies.answer import answer_of, ended_answer
-from studies.budget import spent_reason
-from studies.runner import StudyRunner
+from studies.runner import StudyRunner, spent_reason
 from tests.analysis.study.test_proposal import runner_of, study_of
 from tests.studies.test_study_file import WHICH
 from web.study_pages.race_words import answer_tables, describe_study, objective_label, plain_row, version_rows, why_next
