@@ -229,10 +229,10 @@ class StudyRunner:
     def _spent_reason(self, study: Study, plan: StudyPlan, statuses: Sequence[StudyStatus]) -> str | None:
         """Why the budget allows no further round; None if it does."""
         undecided = [status for status in statuses if status.race.end is None]
-        started, next_starts = sum(starts_by_arm(statuses).values()), len(next_arms(statuses))
+        start_count, next_starts = sum(starts_by_arm(statuses).values()), len(next_arms(statuses))
         rounds_done = max(seat.starts for status in undecided for seat in status.race.seats)
         age_h = (self._clock() - study.created_at).total_seconds() / 3600
-        return spent_reason(plan.budget, started, next_starts, rounds_done, age_h)
+        return spent_reason(plan.budget, start_count, next_starts, rounds_done, age_h)
 
     def _launch(self, study: Study, plan: StudyPlan, statuses: Sequence[StudyStatus]) -> None:
         """Launch a round: each arm starts once and runs every undecided workload."""
@@ -289,17 +289,16 @@ def _is_ordered(values: Sequence[JsonValue]) -> bool:
     return len(numbers) == len(values) and sorted(numbers) == numbers
 
 
-def spent_reason(budget: Budget, started: int, next_starts: int, rounds_done: int, age_h: float) -> str | None:
+def spent_reason(budget: Budget, start_count: int, next_starts: int, rounds_done: int, age_h: float) -> str | None:
     """Return why no further round may start, as a sentence; None if one may.
 
-    started: server starts so far. next_starts: starts of the next round, which runs completely or not at all.
+    start_count: server starts so far. next_starts: starts of the next round, which runs completely or not at all.
     """
-    if started >= budget.runs:
+    if start_count >= budget.runs:
         return f"The budget of {budget.runs} runs is spent."
-    if started + next_starts > budget.runs:
-        return (
-            f"Of the budget of {budget.runs} runs {budget.runs - started} are left; the next round takes {next_starts}."
-        )
+    if start_count + next_starts > budget.runs:
+        runs_left = budget.runs - start_count
+        return f"The budget of {budget.runs} runs has {runs_left} left, and the next round takes {next_starts}."
     if rounds_done >= budget.rounds:
         return f"The budget of {budget.rounds} rounds is spent."
     return f"The budget of {budget.hours:g} hours is spent." if budget.hours and age_h >= budget.hours else None

@@ -120,17 +120,17 @@ def race(
     refused: Sequence[tuple[str, str]] = (),
     least_sd: float = 0.0,
     excluded: Collection[str] = (),
-    tried: Collection[str] = (),
+    tried_names: Collection[str] = (),
 ) -> Race:
     """Judge the rounds so far.
 
     values: arm -> logarithms of its replicates, higher is better, in the order of the study. margin: the smallest
     difference that matters, as a share. failed: arms that cannot run. refused: pairs that must not be ranked against
     each other, which neither eliminate an arm nor show equality. least_sd: of one value, if it is measured in steps.
-    excluded: predicted arms that do not start. tried: arms that do not race.
+    excluded: predicted arms that do not start. tried_names: arms that do not race.
     """
     outside = (
-        dict.fromkeys(tried, ArmState.TRIED)
+        dict.fromkeys(tried_names, ArmState.TRIED)
         | dict.fromkeys(excluded, ArmState.PREDICTED)
         | dict.fromkeys(failed, ArmState.FAILED)
     )

@@ -171,14 +171,14 @@ class RunQueue:
         positions = [supervised.run.queue_position for supervised in waiting]
         rank = {run_id: index for index, run_id in enumerate(run_ids)}
         ordered = sorted(waiting, key=lambda supervised: rank.get(supervised.run.id, len(rank)))
-        moved = [
+        moved_runs = [
             (supervised, position)
             for supervised, position in zip(ordered, positions, strict=True)
             if supervised.run.queue_position != position
         ]
-        for supervised, position in moved:
+        for supervised, position in moved_runs:
             supervised.run = supervised.run.model_copy(update={"queue_position": position})
-        return [supervised for supervised, _ in moved]
+        return [supervised for supervised, _ in moved_runs]
 
 
 def _would_fail_again(run: Run) -> bool:

@@ -106,8 +106,8 @@ def _race_proposed(
         is_over = not explored.probe and not explored.wants_more
         return Race(seats, (explored.probe,) if explored.probe else (), end=RaceEnd.FAILED if is_over else None), trials
     values = {name: arm_logs[1:] if name in explored.racers else arm_logs for name, arm_logs in logs.items()}
-    tried = [name for name in by_arm if name not in explored.racers]
-    return race(values, plan.margin, tuple(causes), refused, tried=tried), None
+    tried_names = [name for name in by_arm if name not in explored.racers]
+    return race(values, plan.margin, tuple(causes), refused, tried_names=tried_names), None
 
 
 def _single_start_causes(by_arm: Mapping[str, Sequence[Run]], values: Mapping[str, Sequence[float]]) -> dict[str, str]:

@@ -58,9 +58,9 @@ def _link_to_answer(shown_runs: Sequence[Run], mates: Sequence[Run]) -> None:
     comparable = [run for run in all_runs if run.shown_state not in (RunState.FAILED, CANCELLED)]
     is_done = all(has_ended(run) for run in all_runs)
     if len(comparable) > 1:
-        compared = baseline_first(comparable)[:MOST_COMPARED]
-        label = f"Done: {_short_text(compared)}" if is_done else "Compare"
-        _link(label, page_paths.COMPARE, [run.id for run in compared], is_done)
+        compared_runs = baseline_first(comparable)[:MOST_COMPARED]
+        label = f"Done: {_short_text(compared_runs)}" if is_done else "Compare"
+        _link(label, page_paths.COMPARE, [run.id for run in compared_runs], is_done)
     elif comparable and is_done:
         (run,) = comparable
         subject = "" if len(all_runs) == 1 else f" of {markdown_text(run.name)}"
