@@ -26,7 +26,7 @@ def default_data_dir() -> Path:
 
 
 class Settings(BaseSettings):
-    """Validated settings; a wrong value is an error at start."""
+    """Validated settings; an invalid value is an error at startup."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, env_ignore_empty=True, frozen=True, extra="forbid", populate_by_name=True
@@ -160,7 +160,7 @@ class Settings(BaseSettings):
 
     @property
     def api_token_path(self) -> Path:
-        """Where the documents have the owner keep a token for programs; Pitwall only keeps it closed to others."""
+        """The documented place of a token for programs, written by the owner; Pitwall only closes it to others."""
         return self.data_dir / "api.token"
 
     @property
@@ -200,7 +200,7 @@ class Settings(BaseSettings):
 
 
 class SettingsError(PitwallError):
-    """An environment variable, or a file of the data folder, that cannot be used, in one sentence."""
+    """An environment variable, or a file of the data folder, cannot be used; its text is one sentence."""
 
 
 def load_settings() -> Settings:

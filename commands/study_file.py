@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import os
+import re
+import shlex
 import stat
 import tomllib
 from collections.abc import Mapping
@@ -14,13 +16,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from analysis.evidence.objectives import UnknownObjectiveError, parse_objective
 from analysis.study.proposal import OptunaMissingError
-from commands.any_program import split_command
 from commands.explain import explain
 from commands.study_vary import MAX_GRID_SETTINGS, MOST_ARMS, Vary, vary_config
 from commands.study_workloads import Name, WorkloadText, titles
 from commands.write import CommandError
 from domain import Config, JsonValue
 from errors import PitwallError
+
+_PORT = re.compile(r"(?:^|\s)(?:--port|-p)[=\s]+(\d{1,5})(?:\s|$)")
 
 MAX_BYTES = 1 << 20
 ACCURACY = "accuracy"  # objective of tools that count correct answers; only for 'measure'
@@ -260,7 +263,7 @@ def _check_objective(name: str | None, question: Question) -> None:
 def arm_of(arm_text: ArmText) -> StudyArm:
     """Parse an arm; raises StudyFileError for a command that cannot be read."""
     explanation = explain(arm_text.command)
-    config = explanation.config or (split_command(arm_text.command, arm_text.engine) if arm_text.engine else None)
+    config = explanation.config or (_split_command(arm_text.command, arm_text.engine) if arm_text.engine else None)
     if config is None or (explanation.refused and not arm_text.engine):
         raise StudyFileError(
             f"The command of arm {arm_text.name!r} cannot be read: {explanation.refused or 'no server in it'}"
@@ -282,3 +285,15 @@ def _varied(base: StudyArm, vary: list[Vary]) -> tuple[list[StudyArm], list[Vary
     except OptunaMissingError as error:
         raise StudyFileError(str(error)) from error
     return [base.model_copy(update=variant._asdict()) for variant in variants], full_settings
+
+
+def _split_command(command: str, engine: str) -> Config | None:
+    """Split the command as a shell would, without running it; None if it cannot be split."""
+    try:
+        words = shlex.split(command.replace("\\\n", " "))
+    except ValueError:
+        return None
+    if not words:
+        return None
+    port = _PORT.search(command)
+    return Config(engine=engine, executable=words[0], argv=tuple(words), port=int(port[1]) if port else None)

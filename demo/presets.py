@@ -32,22 +32,22 @@ class DemoConfig(NamedTuple):
 
 
 def demo_configs(data_dir: Path, ports: Sequence[int] | None = None, shape: Shape = DEMO) -> list[DemoConfig]:
-    """Return the configurations, each on its own port (free ports by default); the server makes the model files."""
+    """Return the configurations, each on its own port (free ports by default); the server creates the model files."""
     target, draft = model_files(data_dir / "demo", shape)
-    drafting = ["-md", str(draft), "--draft-max", str(DRAFT_TOKENS)]
-    repeating = ["--spec-type", "ngram-simple"]
-    repeating += ["--spec-ngram-size-n", str(NGRAM_SIZE), "--spec-ngram-size-m", str(NGRAM_TOKENS)]
+    draft_flags = ["-md", str(draft), "--draft-max", str(DRAFT_TOKENS)]
+    ngram_flags = ["--spec-type", "ngram-simple"]
+    ngram_flags += ["--spec-ngram-size-n", str(NGRAM_SIZE), "--spec-ngram-size-m", str(NGRAM_TOKENS)]
     draft_model = Speculation(method="draft-simple", model=str(draft), num_tokens=DRAFT_TOKENS)
     ngram = Speculation(method="ngram-simple", num_tokens=NGRAM_TOKENS)
-    kinds: list[tuple[str, list[str], Speculation | None]] = [
+    variants: list[tuple[str, list[str], Speculation | None]] = [
         ("Demo: no speculation", [], None),
-        ("Demo: draft model", drafting, draft_model),
-        ("Demo: n-gram", repeating, ngram),
+        ("Demo: draft model", draft_flags, draft_model),
+        ("Demo: n-gram", ngram_flags, ngram),
     ]
-    selected_ports = list(ports or free_ports(len(kinds)))
+    selected_ports = list(ports or free_ports(len(variants)))
     return [
         demo_config(name, target, port, flags, speculation)
-        for (name, flags, speculation), port in zip(kinds, selected_ports, strict=True)
+        for (name, flags, speculation), port in zip(variants, selected_ports, strict=True)
     ]
 
 
@@ -59,7 +59,7 @@ def demo_config(
     argv += (str(port), "-c", str(CONTEXT_TOKENS), "-np", str(SLOTS), "-t", "1", "--alias", "demo")
     argv += ("--metrics", "--slots")
     config = read_argv(argv, {})
-    assert config, "the demo's command is one that Pitwall reads"
+    assert config, "Pitwall parses the demo's own command"
     config = config.model_copy(update={"quantization": "q8_0", "speculative": speculation})
     return DemoConfig(name, config, argv)
 
@@ -73,7 +73,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def is_free(port: int) -> bool:
-    """Return whether nothing listens on this loopback port."""
+    """Whether nothing listens on this loopback port."""
     with closing(socket.socket()) as probe:
         try:
             probe.bind(("127.0.0.1", port))

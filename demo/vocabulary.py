@@ -48,9 +48,9 @@ def build_vocabulary() -> Vocabulary:
     tokens = byte_letters()
     merges: dict[str, str] = {}
     for word in WORDS:
-        spelled = "Ġ" + word
-        for end in range(2, len(spelled) + 1):
-            merges.setdefault(spelled[:end], f"{spelled[: end - 1]} {spelled[end - 1]}")
+        marked_word = "Ġ" + word
+        for end in range(2, len(marked_word) + 1):
+            merges.setdefault(marked_word[:end], f"{marked_word[: end - 1]} {marked_word[end - 1]}")
     tokens += list(merges)
     written_ids = [tokens.index(text) for text in (*PUNCTUATION, *("Ġ" + word for word in WORDS))]
     return Vocabulary([*tokens, *SPECIALS], list(merges.values()), sorted(set(written_ids)))

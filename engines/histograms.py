@@ -46,8 +46,13 @@ def _sample(
         if bound is not None:
             counts[bound] = counts.get(bound, 0.0) + point.value
     bounds = sorted(counts)
-    ordered = [counts[bound] for bound in bounds]
-    if not bounds or bounds[-1] != math.inf or ordered != sorted(ordered) or not all(map(math.isfinite, ordered)):
+    ordered_counts = [counts[bound] for bound in bounds]
+    if (
+        not bounds
+        or bounds[-1] != math.inf
+        or ordered_counts != sorted(ordered_counts)
+        or not all(map(math.isfinite, ordered_counts))
+    ):
         return None
     total_s = points.total(*(f"{name}{SUM}" for name in names))
     return LatencySample(
@@ -58,7 +63,7 @@ def _sample(
         metric,
         rank,
         upper_ms=[round(bound * MS_PER_S, 6) for bound in bounds[:-1]],
-        counts=ordered,
+        counts=ordered_counts,
         sum_ms=None if total_s is None or not math.isfinite(total_s) else total_s * MS_PER_S,
     )
 

@@ -17,7 +17,7 @@ from functools import lru_cache
 from domain import JsonValue
 
 YEARLESS = 1904  # year of a stamp without one (vLLM's), a leap year so that every date exists
-_DEEPEST = 12  # prefixes on one line
+_MAX_PREFIXES = 12  # prefixes on one line
 
 _STAMP = r"(?P<stamp>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)"
 _PID = r"\((?P<process>[A-Za-z][^\r\n]{0,200}?),? pid=\d+(?:, ip=[\w.:]+)?\)"
@@ -97,7 +97,7 @@ def strip_prefixes(text: str, enclosing: StrippedText | None = None) -> Stripped
     `enclosing`, the record that contains the text, provides what the prefixes do not state.
     """
     state = _PrefixStripper(text, enclosing)
-    for _ in range(_DEEPEST):
+    for _ in range(_MAX_PREFIXES):
         if not state.strip_one():
             break
     return state.result()

@@ -29,7 +29,7 @@ from web.compare.server_rows import server_latencies
 from web.compare.sheet import all_numbers, colors_of, decision_sheet, in_arm_color, numbers_of_arms
 from web.compare.sources.published import published_group
 from web.compare.sources.sql_popover import show_the_sql
-from web.compare.url_params import asking_from_address, asking_query, compare_runs
+from web.compare.url_params import compare_runs, comparison_query, options_from_url
 from web.compare.viewpoints.viewpoint_section import viewpoint_section
 from web.fleet import away_ids, away_runs, link_to_home_pages, newest_fleet_runs, store_for_runs
 from web.live.component import show_run_charts
@@ -46,16 +46,16 @@ from web.sharing.share_dialog import show_share_button
 from web.url_state import url_expander
 from web.visibility import visible_runs
 
-NEWEST = 200
+MAX_PICKER_RUNS = 200
 SPEED_CHARTS = ("decode", "tokens", "steps")
 MAX_RUNS = 24  # runs: eight arms of three starts each
 
-runs = visible_runs(NEWEST, st.query_params.get_all("run"))
+runs = visible_runs(MAX_PICKER_RUNS, st.query_params.get_all("run"))
 if away := away_runs(
     st.query_params.get_all("run")
 ):  # if any run is of another machine, those of all machines are offered
     known_ids = {run.id for run in runs}
-    other_runs = {run.id: run for run in [*away, *newest_fleet_runs(NEWEST)] if run.id not in known_ids}
+    other_runs = {run.id: run for run in [*away, *newest_fleet_runs(MAX_PICKER_RUNS)] if run.id not in known_ids}
     runs = [*runs, *other_runs.values()]
 # Runs without speculation come first: they are the baseline for speculation.
 default = [run.id for run in sorted(proposed_runs(runs), key=lambda run: run.config.speculative is not None)]
@@ -70,9 +70,9 @@ if len(picked.runs) < 2:
     published_group()
     st.stop()
 
-asking, problems = asking_from_address()
+options, problems = options_from_url()
 store = store_for_runs(picked.runs, with_earlier=True)
-report, not_shared = compare_runs(store, picked.runs, asking)
+report, not_shared = compare_runs(store, picked.runs, options)
 for problem in [*problems, *not_shared]:
     st.warning(markdown_text(problem))
 ids = [run.id for run in picked.runs]
@@ -98,11 +98,11 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     objective_picker(report)
     workload_picker(report)
     margin_input(report)
-    settings_panel(report, asking, {run.id: run.name for run in picked.runs})
+    settings_panel(report, options, {run.id: run.name for run in picked.runs})
     if not away_ids(picked.runs):
-        show_share_button(picked.runs, "compare", asking_query())
+        show_share_button(picked.runs, "compare", comparison_query())
         bundle_button(picked.runs, "compare")
-        report_button(picked.runs, "compare", asking)
+        report_button(picked.runs, "compare", options)
         adopt_form(report, picked.runs)
         show_the_sql(ids)
     show_replay_link([arm.runs[0].run_id for arm in report.arms])

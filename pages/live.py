@@ -17,10 +17,10 @@ from web.picker import no_runs_yet, proposed_runs, sync_address
 from web.theme import distinct_colors
 from web.visibility import visible_runs
 
-NEWEST = 200
+MAX_PICKER_RUNS = 200
 GHOSTS_BY_DEFAULT = 3
 
-runs = visible_runs(NEWEST, st.query_params.get_all("run"))
+runs = visible_runs(MAX_PICKER_RUNS, st.query_params.get_all("run"))
 live = [run.id for run in runs if run.state.is_live]
 ghosts = [run.id for run in proposed_runs(runs)[-GHOSTS_BY_DEFAULT:]]
 picked = show_live_head(runs, live or ghosts)

@@ -15,10 +15,10 @@ from web.replay.controls import partial_playback_note, pick_scene, pick_speed
 from web.sharing.share_dialog import show_share_button
 from web.visibility import visible_runs
 
-NEWEST = 200
+MAX_PICKER_RUNS = 200
 BY_DEFAULT = 2
 
-runs = visible_runs(NEWEST, st.query_params.get_all("run"))
+runs = visible_runs(MAX_PICKER_RUNS, st.query_params.get_all("run"))
 under_load = [run for run in runs if run.workload_names]  # others have no recorded answers
 with st.container(horizontal=True, vertical_alignment="bottom"):
     picked = pick_runs(

@@ -27,7 +27,7 @@ from web.runs.table.run_listing import choices_of, listing, titles_of
 from web.runs.table.run_table import choose_columns, run_table, shown_columns
 from web.saved_views import view_list
 
-NEWEST = 50  # queued runs
+MAX_QUEUED_RUNS = 50
 LIVE = [state for state in RunState if state.is_live]
 
 scope = choose_scope()
@@ -41,7 +41,7 @@ if not choices.runs:
 def live_now() -> None:
     """One card per live run, then the queued ones; redrawn every two seconds, so cards must be cheap."""
     store = services().store
-    live, queued = store.runs(LIVE), store.runs([RunState.QUEUED], NEWEST)
+    live, queued = store.runs(LIVE), store.runs([RunState.QUEUED], MAX_QUEUED_RUNS)
     if live or queued:
         st.subheader("Live now")
         st.html(live_cards([*live, *queued]))

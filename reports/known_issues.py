@@ -9,7 +9,7 @@ from enum import StrEnum
 from notes import Gotcha
 from reference.statements import Failure, load_failures
 
-OPEN = "open_issue"  # kind of a published failure without a remedy
+OPEN_ISSUE = "open_issue"  # kind of a published failure without a remedy
 
 
 class IssueOrigin(StrEnum):
@@ -47,7 +47,7 @@ class KnownIssue:
 
 def known_issues(gotchas: Iterable[Gotcha]) -> list[KnownIssue]:
     """Return the gotchas, then the published failures that have a workaround or are still open."""
-    published = [failure for failure in load_failures() if failure.workaround or failure.kind == OPEN]
+    published = [failure for failure in load_failures() if failure.workaround or failure.kind == OPEN_ISSUE]
     return [*map(KnownIssue, gotchas), *map(KnownIssue, published)]
 
 

@@ -19,7 +19,7 @@ COMMENTS = {
 }
 VIEW = Path(__file__).parent / "metric_view.sql"
 OF_OUTPUT = ("output_tps", "output_concurrency")
-ALONE = [
+ALONE_KEYS = [
     metric.key
     for metric in LISTED
     if metric.concurrency in (Concurrency.ALONE, Concurrency.EACH) and metric.key not in OF_OUTPUT
@@ -34,7 +34,7 @@ def metric_views_sql() -> str:
     view = VIEW.read_text().format(
         definitions=", ".join(rows),
         keys=", ".join(metric.key for metric in LISTED if metric.key != "output_concurrency"),
-        alone=", ".join(map(quoted, ALONE)),
+        alone=", ".join(map(quoted, ALONE_KEYS)),
     )
     comments = [f"COMMENT ON COLUMN run_reports.{metric.key} IS {quoted(_comment(metric))};" for metric in LISTED]
     comments += [f"COMMENT ON COLUMN metrics.{name} IS {quoted(text)};" for name, text in COMMENTS.items()]

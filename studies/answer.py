@@ -48,7 +48,7 @@ def _build_answer(
     return answer | {"starts_left": None if is_over else _starts_left(plan, statuses, answer["runs"])}
 
 
-def _starts_left(plan: StudyPlan, statuses: Sequence[StudyStatus], started: int) -> list[int] | None:
+def _starts_left(plan: StudyPlan, statuses: Sequence[StudyStatus], start_count: int) -> list[int] | None:
     """The starts left for all workloads, which share each start: the rounds of the slowest workload."""
     undecided = [
         status
@@ -57,7 +57,7 @@ def _starts_left(plan: StudyPlan, statuses: Sequence[StudyStatus], started: int)
     ]
     if not undecided:
         return None
-    budget_left, arms = max(0, plan.budget.runs - started), len(next_arms(statuses))
+    budget_left, arms = max(0, plan.budget.runs - start_count), len(next_arms(statuses))
     rounds = max(
         math.ceil(status.remaining.high / len(status.race.next_arms)) for status in undecided if status.remaining
     )
@@ -78,7 +78,7 @@ def _answer(plan: StudyPlan, status: StudyStatus, end: RaceEnd | None) -> dict[s
             "values": list(status.values.get(seat.name, ())),
             **_means(plan, status.values.get(seat.name, ())),
             "cause": status.causes.get(seat.name),
-            "predicted": _predicted(status, seat.name),
+            "predicted": _prediction(status, seat.name),
         }
         for seat in status.race.seats
     ]
@@ -106,33 +106,31 @@ def _means(plan: StudyPlan, values: Sequence[float]) -> dict[str, JsonValue]:
 
 def _reasons(plan: StudyPlan, status: StudyStatus, end: RaceEnd | None) -> list[JsonValue]:
     """The reasons for the answer, as sentences."""
-    margin = f"{plan.margin:.3g}"
+    margin = f"{plan.margin * 100:.3g} %"
     predicted_arms = [seat.name for seat in status.race.seats if seat.state is ArmState.PREDICTED]
     reasons: list[JsonValue] = [*machine_warnings(status.runs)]
     if end is RaceEnd.WINNER:
         losers = "Every other arm that started" if predicted_arms else "Every other arm"
         losers = "Every other arm that raced" if plan.is_proposed else losers
         reasons.append(f"{losers} is slower than {status.race.leader}, by intervals that are valid at every check.")
-    remaining = [seat.name for seat in status.race.seats if seat.state in (ArmState.RACING, ArmState.RESTING)]
+    remaining_arms = [seat.name for seat in status.race.seats if seat.state in (ArmState.RACING, ArmState.RESTING)]
     if end is RaceEnd.SAME:
-        reasons.append(
-            f"{', '.join(remaining)} differ by less than {margin} of their value: the difference does not matter."
-        )
-    if end is RaceEnd.UNKNOWN and len(remaining) == 1:
-        reasons.append(f"Only {remaining[0]} runs: there is nothing to compare it with.")
+        reasons.append(f"{', '.join(remaining_arms)} differ by less than {margin}: the difference does not matter.")
+    if end is RaceEnd.UNKNOWN and len(remaining_arms) == 1:
+        reasons.append(f"Only {remaining_arms[0]} is left: there is nothing to compare it with.")
     elif end is RaceEnd.UNKNOWN and not status.refused:
         reasons.append(_unknown(status))
     if plan.is_proposed:
-        started = sum(bool(runs) for runs in status.runs.values())
+        started_count = sum(bool(runs) for runs in status.runs.values())
         reasons.append(
-            f"{started} of {plan.combinations} combinations proposed by Optuna were started; the best of them and the "
-            "first raced with further starts. Nothing is proven about the others."
+            f"{started_count} of {plan.combinations} combinations proposed by Optuna were started; the best and the "
+            "first of them raced with further starts. Nothing is proven about the others."
         )
     reasons += [f"{name} was not started. {prediction_text(name, status)}" for name in predicted_arms]
     reasons += [f"{name} is out: {cause}" for name, cause in status.causes.items()]
     reasons += [
-        f"{count} start{'s' if count > 1 else ''} of {name} failed because of Pitwall, whose store did not accept the "
-        "record in time: not held against the arm, and repeated while the budget lasts."
+        f"{count} start{'s' if count > 1 else ''} of {name} failed because Pitwall's own store did not accept the "
+        "record in time. That does not count against the arm; each is repeated while the budget lasts."
         for name, runs in status.runs.items()
         if (count := sum(run.is_failed_by_pitwall for run in runs))
     ]
@@ -150,7 +148,7 @@ def _unranked_reasons(status: StudyStatus) -> list[JsonValue]:
     for pair, rows in status.refused.items():
         pairs_by_rows.setdefault(tuple(row.code.value.replace("_", " ") for row in rows), []).append(pair)
     return [
-        f"{'; '.join(f'{first} and {second}' for first, second in pairs)} may not be ranked: {', '.join(row_titles)}."
+        f"{'; '.join(f'{first} and {second}' for first, second in pairs)} cannot be ranked: {', '.join(row_titles)}."
         for row_titles, pairs in pairs_by_rows.items()
     ]
 
@@ -162,29 +160,29 @@ def _unknown(status: StudyStatus) -> str:
     return "The starts of the remaining arms vary too much; more starts may decide."
 
 
-def _predicted(status: StudyStatus, name: str) -> JsonValue:
+def _prediction(status: StudyStatus, name: str) -> JsonValue:
     """The prediction for an arm from other arms' runs, as values and ratios to the first arm; None if there is none."""
-    predicted = status.predicted.get(name)
-    if predicted is None:
+    prediction = status.predicted.get(name)
+    if prediction is None:
         return None
     first = status.values.get(status.race.seats[0].name)
     base = fmean(first) if first else None
-    bounds = [predicted.low, predicted.high]
+    bounds = [prediction.low, prediction.high]
     ratios = [None if base is None or bound is None else bound / base for bound in bounds]
     return {
         "interval": bounds,
         "ratio": ratios,
-        "requests": predicted.requests,
+        "requests": prediction.requests,
         "why": prediction_text(name, status),
     }
 
 
 def prediction_text(name: str, status: StudyStatus) -> str:
     """The prediction for an arm, and the runs that it is based on."""
-    predicted = status.predicted[name]
-    if predicted.requests is not None:
-        share = f"{predicted.requests:.2f} of one request of its full length"
-        return f"Predicted from the run of {predicted.requests_by}: its KV cache would hold {share}."
-    sides = (("at least", predicted.low, predicted.low_by), ("at most", predicted.high, predicted.high_by))
+    prediction = status.predicted[name]
+    if prediction.requests is not None:
+        share = f"{prediction.requests:.2f} of one request of its full length"
+        return f"Predicted from the run of {prediction.requests_by}: its KV cache would hold {share}."
+    sides = (("at least", prediction.low, prediction.low_by), ("at most", prediction.high, prediction.high_by))
     bounds = [f"{words} {value:.3g} by the run of {by}" for words, value, by in sides if value is not None]
     return f"Predicted, not measured: {status.objective} is {' and '.join(bounds)}."

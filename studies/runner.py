@@ -16,7 +16,7 @@ from typing import Protocol
 from analysis.study import RaceEnd
 from analysis.study.proposal import OptunaMissingError, Setting, Trial, propose_combination
 from commands.study_change import with_addition, with_choice
-from commands.study_file import StudyArm, StudyFileError, StudyPlan
+from commands.study_file import Budget, StudyArm, StudyFileError, StudyPlan
 from commands.write import CommandError
 from domain import AuditEntry, JsonValue, Run, RunState, Study, WorkloadSpec, new_run_id, utc_now
 from launcher.checks.launch_request import LaunchRefusedError, LaunchRequest
@@ -28,7 +28,6 @@ from reports.studies.trend import with_versions
 from storage.queries.run_data import Queryable
 from storage.queries.run_queries import runs_of_batch
 from studies.answer import answer_of, ended_answer
-from studies.budget import spent_reason
 from studies.plan_check import SpecFor, UnknownLoadError, load_specs
 from studies.submissions import (
     ADDITION,
@@ -230,10 +229,10 @@ class StudyRunner:
     def _spent_reason(self, study: Study, plan: StudyPlan, statuses: Sequence[StudyStatus]) -> str | None:
         """Why the budget allows no further round; None if it does."""
         undecided = [status for status in statuses if status.race.end is None]
-        started, next_starts = sum(starts_by_arm(statuses).values()), len(next_arms(statuses))
+        start_count, next_starts = sum(starts_by_arm(statuses).values()), len(next_arms(statuses))
         rounds_done = max(seat.starts for status in undecided for seat in status.race.seats)
         age_h = (self._clock() - study.created_at).total_seconds() / 3600
-        return spent_reason(plan.budget, started, next_starts, rounds_done, age_h)
+        return spent_reason(plan.budget, start_count, next_starts, rounds_done, age_h)
 
     def _launch(self, study: Study, plan: StudyPlan, statuses: Sequence[StudyStatus]) -> None:
         """Launch a round: each arm starts once and runs every undecided workload."""
@@ -288,3 +287,18 @@ def _is_ordered(values: Sequence[JsonValue]) -> bool:
     """Whether the values are ascending numbers, so that neighbours are similar."""
     numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
     return len(numbers) == len(values) and sorted(numbers) == numbers
+
+
+def spent_reason(budget: Budget, start_count: int, next_starts: int, rounds_done: int, age_h: float) -> str | None:
+    """Return why no further round may start, as a sentence; None if one may.
+
+    start_count: server starts so far. next_starts: starts of the next round, which runs completely or not at all.
+    """
+    if start_count >= budget.runs:
+        return f"The budget of {budget.runs} runs is spent."
+    if start_count + next_starts > budget.runs:
+        runs_left = budget.runs - start_count
+        return f"The budget of {budget.runs} runs has {runs_left} left, and the next round takes {next_starts}."
+    if rounds_done >= budget.rounds:
+        return f"The budget of {budget.rounds} rounds is spent."
+    return f"The budget of {budget.hours:g} hours is spent." if budget.hours and age_h >= budget.hours else None

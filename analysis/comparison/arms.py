@@ -84,15 +84,15 @@ def arms_of(
 
 def _join_declared(groups: Sequence[list[RunFacts]], joined: Mapping[str, DeclaredRepeat]) -> list[list[RunFacts]]:
     """Move each declared repeat to the group of its target; one whose target is not among the runs stays."""
-    moved = [list(group) for group in groups]
+    new_groups = [list(group) for group in groups]
     for run_id, repeat in joined.items():
-        source = next((group for group in moved if any(run.run_id == run_id for run in group)), None)
-        target = next((group for group in moved if any(run.run_id == repeat.target_id for run in group)), None)
+        source = next((group for group in new_groups if any(run.run_id == run_id for run in group)), None)
+        target = next((group for group in new_groups if any(run.run_id == repeat.target_id for run in group)), None)
         if source is not None and target is not None and source is not target:
             run = next(run for run in source if run.run_id == run_id)
             source.remove(run)
             target.append(run)
-    return [group for group in moved if group]
+    return [group for group in new_groups if group]
 
 
 def _distinct_key(arm: Arm, earlier_arms: Sequence[Arm]) -> str:

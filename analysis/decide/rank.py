@@ -92,8 +92,10 @@ def rank(
 
     margin: the smallest difference that matters, as a share; for shares of items 0.02 is 2 percentage points.
     """
-    valued = [candidate for candidate in candidates if candidate.value is not None and candidate.label is None]
-    ranked, refused = _comparable(view, valued, refusals)
+    valued_candidates = [
+        candidate for candidate in candidates if candidate.value is not None and candidate.label is None
+    ]
+    ranked, refused = _comparable(view, valued_candidates, refusals)
     context = (viewpoint, view, tuple(candidates))
     if not ranked:
         return Ranking(*context, RankingOutcome.NOT_KNOWN, refused=refused)
@@ -127,10 +129,10 @@ _WEAKEST_FIRST = (RankingOutcome.SEEN_ONCE, RankingOutcome.UNDECIDED, RankingOut
 
 
 def _comparable(
-    view: ViewpointTerms, valued: Sequence[RankCandidate], refusals: Refusals
+    view: ViewpointTerms, valued_candidates: Sequence[RankCandidate], refusals: Refusals
 ) -> tuple[list[RankCandidate], tuple[tuple[str, tuple[GuardRow, ...]], ...]]:
     """Return the arms comparable with the first that has a value, and among these those comparable with the best."""
-    comparable, refused = _check_against(valued[:1], valued, view, refusals)
+    comparable, refused = _check_against(valued_candidates[:1], valued_candidates, view, refusals)
     comparable, further_refused = _check_against(_ordered(view, comparable)[:1], comparable, view, refusals)
     return comparable, (*refused, *further_refused)
 

@@ -180,9 +180,9 @@ def computed_prompt_tokens(request: RequestRecord) -> int | None:
 
 def prefill_tps(requests: Sequence[RequestRecord]) -> float | None:
     """Return the computed prompt tokens of all requests together over the sum of their times to first token."""
-    rated = [request for request in requests if prompt_tps(request) is not None]
-    seconds = sum(request.ttft_ms or 0.0 for request in rated) / 1000
-    return sum(computed_prompt_tokens(request) or 0 for request in rated) / seconds if rated else None
+    rated_requests = [request for request in requests if prompt_tps(request) is not None]
+    seconds = sum(request.ttft_ms or 0.0 for request in rated_requests) / 1000
+    return sum(computed_prompt_tokens(request) or 0 for request in rated_requests) / seconds if rated_requests else None
 
 
 LATENCIES: Mapping[ObjectiveKind, Callable[[RequestRecord], float | None]] = {

@@ -1,6 +1,7 @@
-"""The steady part of a phase: while at least nine tenths of its target are in flight, by the client's times.
+"""Output in the steady part of a phase: the time with at least nine tenths of its target concurrency in flight.
 
-This excludes ramps, pauses and tails. Prefill is included: with more than one stream it never stops.
+Times are the client's. Ramps, pauses and tails are excluded; prefill is included, since with several streams it never
+stops.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from typing import NamedTuple
 
 from load_records import RequestRecord
 
-FULL = 0.9  # of the target concurrency
-MOST_PIECES = 1000  # for an answer without recorded chunks, however many tokens its server claims
+FULL_LOAD_SHARE = 0.9  # of the target concurrency
+MAX_PIECES = 1000  # for an answer without recorded chunks, however many tokens its server claims
 
 
 class TimeSpan(NamedTuple):
@@ -65,11 +66,11 @@ class _TimeSpans:
     def __init__(self, spans: Sequence[TimeSpan]) -> None:
         self.spans = spans
         self.begins = [span.from_s for span in spans]
-        self.before_s = list(accumulate((span.to_s - span.from_s for span in spans), initial=0.0))
+        self.cumulative_s = list(accumulate((span.to_s - span.from_s for span in spans), initial=0.0))
 
     @property
     def seconds(self) -> float:
-        return self.before_s[-1]
+        return self.cumulative_s[-1]
 
     def contains(self, at_s: float) -> bool:
         """Whether this time lies in a span."""
@@ -84,25 +85,27 @@ class _TimeSpans:
         if index == 0:
             return 0.0
         last = self.spans[index - 1]
-        return self.before_s[index - 1] + min(at_s, last.to_s) - last.from_s
+        return self.cumulative_s[index - 1] + min(at_s, last.to_s) - last.from_s
 
 
 def steady_output(requests: Sequence[RequestRecord], concurrency: int) -> SteadyOutput | None:
     """Return the output of the steady part of one phase; None if it was never under full load or had no tokens."""
-    full = _TimeSpans(full_load_spans(requests, concurrency))
+    full_load = _TimeSpans(full_load_spans(requests, concurrency))
     chunks = [
         (count, is_first)
-        for r in requests
-        for is_first, (at_s, count) in zip(chain([True], repeat(False)), token_times(r), strict=False)
-        if full.contains(at_s)
+        for request in requests
+        for is_first, (at_s, count) in zip(chain([True], repeat(False)), token_times(request), strict=False)
+        if full_load.contains(at_s)
     ]
     tokens = sum(count for count, _ in chunks)
-    if full.seconds <= 0 or tokens <= 0:
+    if full_load.seconds <= 0 or tokens <= 0:
         return None
     first_counts = [count for count, is_first in chunks if is_first]
-    in_flight_s = sum(full.overlap_s(span) for r in requests if (span := _span(r)))
-    prefill_s = sum(full.overlap_s(span) for r in requests if (span := _prefill(r)))
-    return SteadyOutput(tokens, len(chunks), full.seconds, in_flight_s, prefill_s, sum(first_counts), len(first_counts))
+    in_flight_s = sum(full_load.overlap_s(span) for request in requests if (span := _request_span(request)))
+    prefill_s = sum(full_load.overlap_s(span) for request in requests if (span := _prefill_span(request)))
+    return SteadyOutput(
+        tokens, len(chunks), full_load.seconds, in_flight_s, prefill_s, sum(first_counts), len(first_counts)
+    )
 
 
 def merge_outputs(outputs: Sequence[SteadyOutput]) -> SteadyOutput:
@@ -111,30 +114,32 @@ def merge_outputs(outputs: Sequence[SteadyOutput]) -> SteadyOutput:
 
 
 def full_load_spans(requests: Sequence[RequestRecord], concurrency: int) -> list[TimeSpan]:
-    """Return the spans with at least FULL of `concurrency` requests in flight; failed ones count while they last."""
+    """Return the spans with at least FULL_LOAD_SHARE of `concurrency` requests in flight, failed requests included."""
     steps: dict[float, int] = {}
-    for span in filter(None, map(_span, requests)):
+    for span in filter(None, map(_request_span, requests)):
         steps[span.from_s] = steps.get(span.from_s, 0) + 1
         steps[span.to_s] = steps.get(span.to_s, 0) - 1
     times = sorted(steps)
-    running = accumulate(steps[at_s] for at_s in times)
-    full = [
-        TimeSpan(a, b) for (a, b), count in zip(pairwise(times), running, strict=False) if count >= FULL * concurrency
+    in_flight_counts = accumulate(steps[at_s] for at_s in times)
+    spans = [
+        TimeSpan(from_s, to_s)
+        for (from_s, to_s), count in zip(pairwise(times), in_flight_counts, strict=False)
+        if count >= FULL_LOAD_SHARE * concurrency
     ]
-    return list(_join_spans(full))
+    return list(_join_spans(spans))
 
 
 def token_times(request: RequestRecord) -> Iterator[tuple[float, float]]:
     """Yield (seconds since the phase began, tokens) per chunk; tokens are spread evenly if the server counted none."""
     tokens = request.completion_tokens
-    span = _span(request)
+    span = _request_span(request)
     if not tokens or span is None or request.error_kind:
         return
-    distances_us: Sequence[float] = request.chunk_us or _even_chunks(request, min(tokens, MOST_PIECES))
+    intervals_us: Sequence[float] = request.chunk_us or _even_chunks(request, min(tokens, MAX_PIECES))
     counts: Sequence[float] = request.chunk_tokens or []
-    if len(counts) != len(distances_us):
-        counts = [tokens / len(distances_us)] * len(distances_us)
-    for at_us, count in zip(accumulate(distances_us), counts, strict=True):
+    if len(counts) != len(intervals_us):
+        counts = [tokens / len(intervals_us)] * len(intervals_us)
+    for at_us, count in zip(accumulate(intervals_us), counts, strict=True):
         yield span.from_s + at_us / 1e6, count
 
 
@@ -144,14 +149,14 @@ def _even_chunks(request: RequestRecord, pieces: int) -> list[float]:
     return [first_us, *[later_us / max(1, pieces - 1)] * (pieces - 1)]
 
 
-def _span(request: RequestRecord) -> TimeSpan | None:
+def _request_span(request: RequestRecord) -> TimeSpan | None:
     if request.since_phase_s is None or request.total_ms is None:
         return None
     return TimeSpan(request.since_phase_s, request.since_phase_s + request.total_ms / 1000)
 
 
-def _prefill(request: RequestRecord) -> TimeSpan | None:
-    span = _span(request)
+def _prefill_span(request: RequestRecord) -> TimeSpan | None:
+    span = _request_span(request)
     return span and TimeSpan(span.from_s, span.from_s + (request.ttft_ms or 0.0) / 1000)
 
 

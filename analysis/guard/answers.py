@@ -109,8 +109,8 @@ def loops(pair: ArmPair) -> GuardRow:
 
 def _looped_share(requests: Sequence[RequestRecord]) -> float | None:
     """Return the mean share of the answers' words that lie in loops; None if an answer was not checked."""
-    judged = [r.extra["collapse"]["looped_ratio"] for r in requests if r.extra.get("collapse")]
-    return sum(judged) / len(judged) if judged and len(judged) == len(requests) else None
+    looped_ratios = [r.extra["collapse"]["looped_ratio"] for r in requests if r.extra.get("collapse")]
+    return sum(looped_ratios) / len(looped_ratios) if looped_ratios and len(looped_ratios) == len(requests) else None
 
 
 def _loops_past_end(request: RequestRecord) -> bool:

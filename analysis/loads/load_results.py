@@ -131,10 +131,10 @@ def _statistics(metric: RequestMetric, values: Sequence[float]) -> Iterator[Stat
 
 def _pooled_rates(point: LoadPoint, records: Sequence[RequestRecord]) -> Iterator[StatisticRow]:
     """Yield the rates over all requests of the point together, as Compare measures them."""
-    rated = [record for record in records if decode_tps(record) is not None]
-    if rated:
-        tps = sum(map(decode_tokens, rated)) / sum(record.decode_ms or 0.0 for record in rated) * 1000
-        yield StatisticRow("decode_tps", POOLED, "tok/s", tps, len(rated), _sd(map(decode_tps, rated)))
+    rated_records = [record for record in records if decode_tps(record) is not None]
+    if rated_records:
+        tps = sum(map(decode_tokens, rated_records)) / sum(record.decode_ms or 0.0 for record in rated_records) * 1000
+        yield StatisticRow("decode_tps", POOLED, "tok/s", tps, len(rated_records), _sd(map(decode_tps, rated_records)))
     if (tps_of_prompts := prefill_tps(records)) is not None:
         rates = [rate for record in records if (rate := prompt_tps(record)) is not None]
         yield StatisticRow("prompt_tps", POOLED, "tok/s", tps_of_prompts, len(rates), _sd(rates))

@@ -109,12 +109,12 @@ def aggregates(records: Sequence[RequestRecord]) -> Aggregates:
 
     A phase may send each of its concurrent requests several times, so the sum is the mean rate times the concurrency.
     """
-    rated = [(record, rate) for record in records if (rate := end_to_end_tps(record)) is not None]
-    left_out = len(records) - len(rated)
-    if not rated:
+    rated_records = [(record, rate) for record in records if (rate := end_to_end_tps(record)) is not None]
+    left_out = len(records) - len(rated_records)
+    if not rated_records:
         return Aggregates(0, left_out, 0, None, None, None, Reason(Code.NO_REQUEST_COUNTED))
-    tokens = sum(record.completion_tokens or 0 for record, _ in rated)
-    seconds = wall_s([record for record, _ in rated])
+    tokens = sum(record.completion_tokens or 0 for record, _ in rated_records)
+    seconds = wall_s([record for record, _ in rated_records])
     in_flight = records[0].concurrency
-    sum_of_rates_tps = in_flight * fmean(rate for _, rate in rated) if in_flight else None
-    return Aggregates(len(rated), left_out, tokens, seconds, sum_of_rates_tps, tokens / seconds)
+    sum_of_rates_tps = in_flight * fmean(rate for _, rate in rated_records) if in_flight else None
+    return Aggregates(len(rated_records), left_out, tokens, seconds, sum_of_rates_tps, tokens / seconds)

@@ -13,7 +13,7 @@ from typing import Any
 
 from reasons import Code, Reason
 
-MOST, MOST_LAYERS = 1 << 31, 10_000  # limits on counts, because a file may contain any number
+MAX_COUNT, MAX_LAYERS = 1 << 31, 10_000  # limits on counts, because a file may contain any number
 FULL, SLIDING, STATE = "full", "sliding", "state"
 _KINDS = {
     **dict.fromkeys(("full_attention", "attention", "global", "*"), FULL),
@@ -126,7 +126,7 @@ def _window(fields: Mapping[str, Any]) -> int:
 def _count(value: Any) -> int:
     """Return a number of layers, heads or tokens; ValueError if it is impossible."""
     count = int(value)
-    if not 0 < count <= MOST:
+    if not 0 < count <= MAX_COUNT:
         raise ValueError(f"{count} is no count.")
     return count
 
@@ -134,7 +134,7 @@ def _count(value: Any) -> int:
 def _kinds(fields: Mapping[str, Any]) -> list[str] | None:
     """Return the kind of each layer with its own keys and values; None for an unsupported description."""
     count = _count(fields.get("num_hidden_layers") or fields["n_layer"])
-    if count > MOST_LAYERS:
+    if count > MAX_LAYERS:
         return None
     kinds = _listed(fields) or _by_pattern(fields, count)
     if kinds is None or len(kinds) != count:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from analysis.runs.windows import Window, active_windows
 from reasons import Code, Reason
 
-FEWEST = 12
+MIN_WINDOWS = 12
 BIC_GAIN, SEPARATION, SMALLEST = 6.0, 2.0, 0.10
 SAME_STEPS = 0.05
 ITERATIONS = 200
@@ -60,18 +60,22 @@ class Bands(NamedTuple):
 
 def bands_of(windows: Sequence[Window]) -> Bands:
     """Return the bands of a run's active windows with counted drafts."""
-    counted = [w for w in active_windows(windows) if w.acceptance_length is not None]
-    if not counted:
+    counted_windows = [w for w in active_windows(windows) if w.acceptance_length is not None]
+    if not counted_windows:
         return Bands(reason=Reason(Code.NO_SPECULATION))
-    if len(counted) < FEWEST:
-        return Bands(reason=Reason(Code.TOO_FEW_FOR_BANDS, values={"windows": len(counted), "fewest": FEWEST}))
-    lengths = np.array([w.acceptance_length for w in counted], dtype=np.float64)
+    if len(counted_windows) < MIN_WINDOWS:
+        return Bands(
+            reason=Reason(Code.TOO_FEW_FOR_BANDS, values={"windows": len(counted_windows), "fewest": MIN_WINDOWS})
+        )
+    lengths = np.array([w.acceptance_length for w in counted_windows], dtype=np.float64)
     mixture = fit_two(lengths)
     if mixture is None or not mixture.is_two:
-        return Bands((_band(counted, len(counted)),))
+        return Bands((_band(counted_windows, len(counted_windows)),))
     is_upper = _upper(lengths, mixture)
-    lower, upper = ([w for w, up in zip(counted, is_upper, strict=True) if bool(up) is side] for side in (False, True))
-    bands = (_band(lower, len(counted)), _band(upper, len(counted)))
+    lower, upper = (
+        [w for w, up in zip(counted_windows, is_upper, strict=True) if bool(up) is side] for side in (False, True)
+    )
+    bands = (_band(lower, len(counted_windows)), _band(upper, len(counted_windows)))
     return Bands(bands, cause_of([band.steps_per_s for band in bands]))
 
 

@@ -147,12 +147,12 @@ def mean_stretches(windows: Sequence[Window]) -> list[DecodingStretch]:
 
     Without the gaps a mean on a busy machine is too high, since a server answers late when it is slow.
     """
-    counted = [
+    active_stretches = [
         DecodingStretch(w.tokens, w.dt_s, w.steps, w.drafts, w.accepted)
         for w in active_windows(windows)
         if w.tokens is not None and w.dt_s > 0
     ]
-    return [*counted, *(w.bridged for w in windows if w.bridged)] if counted else []
+    return [*active_stretches, *(w.bridged for w in windows if w.bridged)] if active_stretches else []
 
 
 def speed_factors(windows: Sequence[Window]) -> WindowFactors | None:
@@ -209,9 +209,11 @@ def acceptance_length(windows: Sequence[Window]) -> float | None:
 
     It equals tokens per step if every step drafts. Acceptance over a whole run includes other windows.
     """
-    counted = [stretch for stretch in mean_stretches(windows) if stretch.accepted is not None and stretch.drafts]
-    drafts = sum(stretch.drafts or 0.0 for stretch in counted)
-    return acceptance_length_of(sum(stretch.accepted or 0.0 for stretch in counted), drafts)
+    drafting_stretches = [
+        stretch for stretch in mean_stretches(windows) if stretch.accepted is not None and stretch.drafts
+    ]
+    drafts = sum(stretch.drafts or 0.0 for stretch in drafting_stretches)
+    return acceptance_length_of(sum(stretch.accepted or 0.0 for stretch in drafting_stretches), drafts)
 
 
 def _speeds_by_streams(ranked: Sequence[Window], whole_windows: Sequence[Window]) -> tuple[ConcurrencySpeeds, ...]:

@@ -48,22 +48,24 @@ def check_installed() -> None:
 def propose_combination(settings: Sequence[Setting], trials: Sequence[Trial], seed: int) -> ValueIndexes | None:
     """Return an untried combination; None if all were tried. Raises OptunaMissingError."""
     check_installed()
-    tried = {trial.choice for trial in trials}
-    if len(tried) >= math.prod(setting.values for setting in settings):
+    tried_choices = {trial.choice for trial in trials}
+    if len(tried_choices) >= math.prod(setting.values for setting in settings):
         return None
-    study, distributions = _study(settings, trials, seed + len(tried))
+    study, distributions = _study(settings, trials, seed + len(tried_choices))
     import optuna
 
     for _ in range(MAX_ASKS):
         optuna_trial = study.ask(distributions)
         choice = tuple(optuna_trial.params[name] for name in distributions)
-        if choice not in tried:
+        if choice not in tried_choices:
             return choice
         study.tell(optuna_trial, state=optuna.trial.TrialState.FAIL)
     untried = [
-        choice for choice in itertools.product(*(range(setting.values) for setting in settings)) if choice not in tried
+        choice
+        for choice in itertools.product(*(range(setting.values) for setting in settings))
+        if choice not in tried_choices
     ]
-    return random.Random(seed + len(tried)).choice(untried)
+    return random.Random(seed + len(tried_choices)).choice(untried)
 
 
 def _study(settings: Sequence[Setting], trials: Sequence[Trial], seed: int) -> tuple[Any, dict[str, Any]]:

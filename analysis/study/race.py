@@ -21,7 +21,7 @@ from analysis.verdict.student_t import quantile
 LEVEL = 0.005  # two-sided, of one look: slower at all
 BEYOND_LEVEL = 0.1  # one-sided, of one look: slower by more than the margin
 TIE_LEVEL = 0.05  # one-sided, of one look: both bounds of every difference within the margin
-FEWEST = 2  # starts per arm before any conclusion
+MIN_STARTS = 2  # starts per arm before any conclusion
 
 
 class ArmState(StrEnum):
@@ -120,17 +120,17 @@ def race(
     refused: Sequence[tuple[str, str]] = (),
     least_sd: float = 0.0,
     excluded: Collection[str] = (),
-    tried: Collection[str] = (),
+    tried_names: Collection[str] = (),
 ) -> Race:
     """Judge the rounds so far.
 
     values: arm -> logarithms of its replicates, higher is better, in the order of the study. margin: the smallest
     difference that matters, as a share. failed: arms that cannot run. refused: pairs that must not be ranked against
     each other, which neither eliminate an arm nor show equality. least_sd: of one value, if it is measured in steps.
-    excluded: predicted arms that do not start. tried: arms that do not race.
+    excluded: predicted arms that do not start. tried_names: arms that do not race.
     """
     outside = (
-        dict.fromkeys(tried, ArmState.TRIED)
+        dict.fromkeys(tried_names, ArmState.TRIED)
         | dict.fromkeys(excluded, ArmState.PREDICTED)
         | dict.fromkeys(failed, ArmState.FAILED)
     )
@@ -138,9 +138,9 @@ def race(
     if len(racing) == 1 and failed and all(racing.values()):  # further starts have no rival
         seats = (Seat(n, len(v), outside.get(n, ArmState.RACING)) for n, v in values.items())
         return Race(tuple(seats), (), next(iter(racing)), RaceEnd.UNKNOWN)
-    if not racing or any(len(logs) < FEWEST for logs in racing.values()):
+    if not racing or any(len(logs) < MIN_STARTS for logs in racing.values()):
         seats = (Seat(n, len(v), outside.get(n, ArmState.RACING)) for n, v in values.items())
-        waiting = tuple(name for name, logs in racing.items() if len(logs) < FEWEST)
+        waiting = tuple(name for name, logs in racing.items() if len(logs) < MIN_STARTS)
         return Race(tuple(seats), waiting, None, None if racing else RaceEnd.FAILED)
     stats = RaceValues(racing, least_sd)
     barred = {frozenset(pair) for pair in refused}

@@ -2,16 +2,15 @@
 
 from analysis.verdict.causes import CauseReading, FactorEffect, FactorFinding, factor_effects, read_causes
 from analysis.verdict.difference import interval_of_ratio
-from analysis.verdict.judgement import Judgement, VerdictAnswer, judge, judge_arms
+from analysis.verdict.judgement import Judgement, VerdictAnswer, judge
 from analysis.verdict.margin import MARGIN, UnknownMarginError, format_margin, parse_margin
 from analysis.verdict.ratio import Ratio
-from analysis.verdict.repeats import half_width, repeats_for_same
 from analysis.verdict.replicates import EarlierSpread, pool_earlier_spread
-from analysis.verdict.settling import LARGEST, SettlingRepeats
+from analysis.verdict.settling import MAX_REPEATS, SettlingRepeats
 
 __all__ = [
-    "LARGEST",
     "MARGIN",
+    "MAX_REPEATS",
     "CauseReading",
     "EarlierSpread",
     "FactorEffect",
@@ -23,12 +22,9 @@ __all__ = [
     "VerdictAnswer",
     "factor_effects",
     "format_margin",
-    "half_width",
     "interval_of_ratio",
     "judge",
-    "judge_arms",
     "parse_margin",
     "pool_earlier_spread",
     "read_causes",
-    "repeats_for_same",
 ]

@@ -15,7 +15,7 @@ from statistics import fmean
 from analysis.verdict.difference import ErrorTerm, Uncertainty, as_ratio, as_ratios, log_interval
 from analysis.verdict.margin import MARGIN
 from analysis.verdict.ratio import Ratio
-from analysis.verdict.replicates import ALIKE, Side, Spread, side_of
+from analysis.verdict.replicates import ROUNDING_SD, Side, Spread, side_of
 
 FactorValues = Mapping[str, float]  # of one server start, by the factor's name
 # The sd of the log of a factor whose values are equal in all starts of an arm, such as the one token per step of a
@@ -85,7 +85,7 @@ def read_causes(effects: Sequence[FactorEffect], ratio: float, margin: float = M
 def _is_constant(column: Sequence[Sequence[float]]) -> bool:
     """Whether a factor is equal in every start of both sides, as for servers that do not draft."""
     values = [value for side in column for value in side]
-    return max(values) - min(values) <= ALIKE * max(values)
+    return max(values) - min(values) <= ROUNDING_SD * max(values)
 
 
 def _effect(

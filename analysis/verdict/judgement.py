@@ -85,30 +85,6 @@ def judge(
     return _without_spread(a, b) if uncertainty is None else _judge_sides(a, b, uncertainty, rules)
 
 
-def judge_arms(
-    arms: Sequence[Sequence[float]],
-    *,
-    higher_is_better: bool = True,
-    margin: float = MARGIN,
-    earlier: EarlierSpread | None = None,
-) -> list[Judgement]:
-    """Judge each further arm against arms[0]; all intervals cover jointly in 95 %. ValueError: fewer than two arms."""
-    if len(arms) < 2:
-        raise ValueError(f"Comparing needs a baseline and at least one more arm, not {len(arms)}.")
-    baseline, *contenders = arms
-    return [
-        judge(
-            baseline,
-            contender,
-            higher_is_better=higher_is_better,
-            margin=margin,
-            comparisons=len(contenders),
-            earlier=earlier,
-        )
-        for contender in contenders
-    ]
-
-
 def _without_spread(a: Side, b: Side) -> Judgement:
     answer = VerdictAnswer.SEEN_ONCE if 1 in (a.count, b.count) else VerdictAnswer.UNKNOWN
     return Judgement(answer, as_ratio(b.mean_log - a.mean_log), replicates=(a.count, b.count))

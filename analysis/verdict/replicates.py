@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 FEWEST_EARLIER_DF = 6  # of earlier repeats; with fewer, their sd is too uncertain to reuse
-ALIKE = 1e-9  # an sd of logs below this is rounding, not spread
+ROUNDING_SD = 1e-9  # a standard deviation of logs below this is rounding, not spread
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def _own_spread(logs: Sequence[float], mean: float) -> Spread | None:
     """Return the spread; None for equal values, which show coarse measurement, not that the next one will be equal."""
     df = len(logs) - 1
     variance = math.fsum((log_value - mean) ** 2 for log_value in logs) / df if df else 0.0
-    return Spread(variance, df) if variance > ALIKE**2 else None
+    return Spread(variance, df) if variance > ROUNDING_SD**2 else None
 
 
 def _earlier_spread(earlier: EarlierSpread | None) -> Spread | None:

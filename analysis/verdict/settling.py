@@ -1,8 +1,9 @@
 """Forecast of the further repeats that settle an open comparison: a range, because its ratio and spread are estimates.
 
-The range comes from draws of what the repeats so far leave possible: each side's variance from its scaled inverse chi
-square, its mean from a normal around the observed one, both with flat priors (Gelman, Bayesian Data Analysis, 3.2). For
-each draw further repeats are played and judged together with the present ones, by the rules that judge the comparison.
+The range comes from draws of the true values that the repeats so far allow: each side's variance from its scaled
+inverse chi-square, its mean from a normal around the observed one, both with flat priors (Gelman, Bayesian Data
+Analysis, 3.2). For each draw, further repeats are simulated and judged together with the present ones, by the
+comparison's own rules.
 """
 
 from __future__ import annotations
@@ -20,22 +21,22 @@ from analysis.verdict.student_t import quantile
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
-FEW, MOST = 0.2, 0.8  # chance that the comparison is settled after the smaller and the larger number of repeats
+LOW_CHANCE, HIGH_CHANCE = 0.2, 0.8  # that the comparison is settled after `low` and after `high` further repeats
 DRAWS = 1500
-LARGEST = 1000  # more server starts for one question are impractical
-NUMBERS = (*range(1, 21), *(round(20 * 1.12**power) for power in range(1, 34)), 900, LARGEST)
+MAX_REPEATS = 1000  # more server starts for one question are impractical
+REPEAT_COUNTS = (*range(1, 21), *(round(20 * 1.12**power) for power in range(1, 34)), 900, MAX_REPEATS)
 DFS = np.array([1 / 16, 1 / 4, 1 / 2, *np.geomspace(1, 4096, 49)])  # between them a t is interpolated
 
 
 class SettlingRepeats(NamedTuple):
-    """Further repeats of each side: after `low` one comparison of five like this is settled, after `high` four."""
+    """Further repeats of each side: after `low`, one in five such comparisons is settled; after `high`, four."""
 
     low: int
-    high: int | None  # None: more than LARGEST
+    high: int | None  # None: more than MAX_REPEATS
 
 
 class Levels(NamedTuple):
-    """Rules that settle a comparison: log of the smallest difference that matters, levels of both intervals."""
+    """Rules that settle a comparison: log of the smallest relevant difference, confidence levels of both intervals."""
 
     limit: float
     level: float
@@ -44,31 +45,31 @@ class Levels(NamedTuple):
 
 @lru_cache(maxsize=512)
 def settling_repeats(a: Side, b: Side, levels: Levels, *, needs_size: bool) -> SettlingRepeats | None:
-    """Return the range of further repeats of each side; None if even `low` is more than LARGEST.
+    """Return the range of further repeats of each side; None if even `low` is more than MAX_REPEATS.
 
     needs_size: it is known that the sides differ, so that only the size of the difference settles the comparison.
     """
     chance = _chances(sorted((a, b), key=_order), levels, needs_size)  # the same whichever is the baseline
-    low = _first_number(chance, FEW)
-    return None if low is None else SettlingRepeats(low, _first_number(chance, MOST))
+    low = _first_number(chance, LOW_CHANCE)
+    return None if low is None else SettlingRepeats(low, _first_number(chance, HIGH_CHANCE))
 
 
 def _order(side: Side) -> tuple[float, ...]:
     return side.count, side.mean_log, side.spread.variance if side.spread else 0.0
 
 
-def _first_number(chance: Callable[[int], float], least: float) -> int | None:
-    """Return the smallest number whose chance reaches `least`."""
+def _first_number(chance: Callable[[int], float], min_chance: float) -> int | None:
+    """Return the smallest number whose chance reaches `min_chance`."""
     below = 0
-    for number in NUMBERS:
-        if chance(number) >= least:
-            return next(n for n in range(below + 1, number + 1) if n == number or chance(n) >= least)
+    for number in REPEAT_COUNTS:
+        if chance(number) >= min_chance:
+            return next(n for n in range(below + 1, number + 1) if n == number or chance(n) >= min_chance)
         below = number
     return None
 
 
 def _chances(sides: Sequence[Side], levels: Levels, needs_size: bool) -> Callable[[int], float]:
-    """Return the function of the chance that so many further repeats of each side settle the comparison."""
+    """Return a function: further repeats of each side -> the chance that they settle the comparison."""
     possible = [_PossibleSide(side, np.random.default_rng(seed)) for seed, side in enumerate(sides)]
 
     @cache
@@ -98,26 +99,26 @@ def _is_settled(distance: Floats, half_length: Callable[[float], Floats], levels
 
 
 class _PossibleSide:
-    """Draws of a side's true mean and spread, and of what further repeats would make of its estimates."""
+    """Draws of a side's true mean and spread, and of its estimates after further repeats."""
 
     def __init__(self, side: Side, rng: np.random.Generator) -> None:
-        assert side.spread, "without a spread nothing is forecast"
+        assert side.spread, "a forecast needs a spread"
         self._rng, self._side = rng, side
         spread = side.spread
         self._sd = np.sqrt(spread.variance * spread.df / rng.chisquare(spread.df, DRAWS))
         self._mean = side.mean_log + self._sd / math.sqrt(side.count) * rng.standard_normal(DRAWS)
-        self._of_mean = rng.standard_normal(DRAWS)
-        self._squares = spread.variance * (side.count - 1) if spread.is_own else 0.0
+        self._mean_noise = rng.standard_normal(DRAWS)
+        self._squares_sum = spread.variance * (side.count - 1) if spread.is_own else 0.0
 
     def after(self, further: int) -> tuple[Floats, Floats, int]:
         """Return the mean of all repeats, its variance and the degrees of freedom, after this many further ones."""
         count = self._side.count + further
-        new_mean = self._mean + self._sd / math.sqrt(further) * self._of_mean
+        new_mean = self._mean + self._sd / math.sqrt(further) * self._mean_noise
         mean = (self._side.count * self._side.mean_log + further * new_mean) / count
-        new_squares = self._sd**2 * self._rng.chisquare(further - 1, DRAWS) if further > 1 else 0.0
-        between = self._side.count * further / count * (new_mean - self._side.mean_log) ** 2
-        squares = self._squares + new_squares + between
-        return mean, squares / (count - 1) / count, count - 1
+        new_squares_sum = self._sd**2 * self._rng.chisquare(further - 1, DRAWS) if further > 1 else 0.0
+        between_means = self._side.count * further / count * (new_mean - self._side.mean_log) ** 2
+        squares_sum = self._squares_sum + new_squares_sum + between_means
+        return mean, squares_sum / (count - 1) / count, count - 1
 
 
 def _quantiles(p: float, dfs: Floats) -> Floats:

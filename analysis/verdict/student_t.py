@@ -10,12 +10,6 @@ CONVERGED = 1e-15  # of the continued fraction: two neighbours agree to this
 CLOSE_ENOUGH = 1e-13  # of the quantile: the next step is shorter than this share of it
 
 
-def cdf(t: float, df: float) -> float:
-    """Return P(T <= t)."""
-    tail = tail_beyond(t, df)
-    return 1.0 - tail if t > 0 else tail
-
-
 def tail_beyond(t: float, df: float) -> float:
     """Return P(T > |t|): half of the regularised incomplete beta function, DLMF 8.17."""
     square = t * t

@@ -20,8 +20,8 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from analysis.verdict import half_width, repeats_for_same
 from analysis.verdict.student_t import quantile
+from benchmarks.simulations.planned_repeats import half_width, repeats_for_same
 
 Array = npt.NDArray[np.float64]
 TRIALS = 10_000

@@ -78,7 +78,9 @@ def list_all(arguments: argparse.Namespace) -> Answer:
     lines = [
         f"{peer.name}: {peer.url}, confirmed {peer.confirmed_at:%Y-%m-%d} by {peer.confirmed_by}" for peer in peers
     ]
-    return Answer("\n".join(lines) or "No other Pitwall is watched.", {"peers": [_as_json(peer) for peer in peers]})
+    return Answer(
+        "\n".join(lines) or "No other Pitwall is being watched.", {"peers": [_as_json(peer) for peer in peers]}
+    )
 
 
 def remove(arguments: argparse.Namespace) -> Answer:

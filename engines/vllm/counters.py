@@ -10,8 +10,8 @@ from engines.points import ScrapePoints, small_number
 from samples import CounterSample, LatencySample, SlotSample
 
 METRIC_PREFIXES: tuple[str, ...] = ("vllm:",)
-# Field of CounterSample -> exposed names, the newer one first. Counters are declared with and without '_total'.
-SUMS: dict[str, tuple[str, ...]] = {
+# Field of CounterSample -> exposed names, newest first. Counters are declared with and without '_total'.
+TOTALS: dict[str, tuple[str, ...]] = {
     "generation_tokens_total": ("vllm:generation_tokens_total", "vllm:generation_tokens"),
     "first_tokens_total": ("vllm:time_to_first_token_seconds_count",),
     "inter_token_count_total": (
@@ -44,7 +44,7 @@ V1_ONLY = (
 )
 PROCESS_START = "process_start_time_seconds"  # of the API server, which starts and ends with its engines
 METRIC_NAMES = frozenset({PROCESS_START}) | frozenset(
-    name for names in (*SUMS.values(), PER_POSITION, PROMPT_BY_SOURCE, PROMPT, V1_ONLY) for name in names
+    name for names in (*TOTALS.values(), PER_POSITION, PROMPT_BY_SOURCE, PROMPT, V1_ONLY) for name in names
 )
 
 
@@ -60,12 +60,15 @@ HISTOGRAM_NAMES = histogram_names(HISTOGRAMS)
 def counter_samples(scrape: Scrape) -> list[CounterSample]:
     """Return one sample per `engine` label (a DP rank); a server without that label is engine 0."""
     points = ScrapePoints(point for point in scrape.points if point.name != PROCESS_START)
-    started = ScrapePoints(scrape.points).total(PROCESS_START)
+    process_start_s = ScrapePoints(scrape.points).total(PROCESS_START)
     engines = points.label_values("engine")
     definition = "vllm.counter" if engines or any(name in points for name in V1_ONLY) else "vllm.v0.counter"
     if not engines:
-        return [_sample(scrape, definition, points, 0, started)] if points else []
-    return [_sample(scrape, definition, points, index, started, engine=name) for index, name in _numbered(engines)]
+        return [_sample(scrape, definition, points, 0, process_start_s)] if points else []
+    return [
+        _sample(scrape, definition, points, index, process_start_s, engine=name)
+        for index, name in _numbered_engines(engines)
+    ]
 
 
 def latency_samples(scrape: Scrape) -> list[LatencySample]:
@@ -78,15 +81,15 @@ def slot_samples(scrape: Scrape) -> list[SlotSample]:
     return []
 
 
-def _numbered(engines: list[str]) -> list[tuple[int, str]]:
+def _numbered_engines(engines: list[str]) -> list[tuple[int, str]]:
     numbers = ((small_number(name), index, name) for index, name in enumerate(engines))
     return [(index if number is None else number, name) for number, index, name in numbers]
 
 
 def _sample(
-    scrape: Scrape, definition: str, points: ScrapePoints, index: int, started: float | None, **labels: str
+    scrape: Scrape, definition: str, points: ScrapePoints, index: int, process_start_s: float | None, **labels: str
 ) -> CounterSample:
-    sums: dict[str, Any] = {field: points.total(*names, **labels) for field, names in SUMS.items()}
+    totals: dict[str, Any] = {field: points.total(*names, **labels) for field, names in TOTALS.items()}
     return CounterSample(
         run_id=scrape.run_id,
         ts=scrape.ts,
@@ -95,8 +98,8 @@ def _sample(
         engine_index=index,
         prompt_tokens_total=_computed_prompt_tokens(points, labels),
         accepted_per_pos_total=points.by_position(*PER_POSITION, **labels),
-        process_start_s=started,
-        **sums,
+        process_start_s=process_start_s,
+        **totals,
     )
 
 

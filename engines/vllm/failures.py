@@ -11,7 +11,7 @@ from engines.line_reader import LogFailure
 from engines.vllm.causes import explain_cause
 
 CAUSE, REPORT, ECHO = 0, 1, 2  # the failure itself; the engine's report of a failure; a consequence of both
-_LONGEST = 500
+_MAX_CAUSE_CHARS = 500
 _MOST_PROCESSES = 1000
 
 _EXCEPTION = re.compile(
@@ -67,7 +67,7 @@ _ORDERED = re.compile(
 _SHUTDOWN = re.compile(rf"\[shutdown\]|{_ORDERED.pattern}")
 IN_ANY_CONTEXT = "|".join(p.pattern for p in (_REPORTS, _KILLED, _ARGUMENTS, _SENTENCE, _ECHOES, _FATAL, _SHUTDOWN))
 _CHAINED = re.compile(r"During handling of the above exception|The above exception was the direct cause")
-_FARTHEST = 20  # lines between an announcement and its traceback, including other processes' lines
+_MAX_TRACEBACK_LINES = 20  # lines between an announcement and its traceback, including other processes' lines
 FAILURE_LEVELS = ("ERROR", "CRITICAL", "FATAL")
 NOTABLE_LEVELS = (*FAILURE_LEVELS, "WARNING")
 
@@ -161,7 +161,7 @@ class VllmFailureReader:
             talk_lines[line.process] = line.number
         elif traits.is_chained and line.process in talk_lines:
             talk_lines[line.process] = line.number
-        elif traits.starts_traceback and line.number - talk_lines.get(line.process, 0) <= _FARTHEST:
+        elif traits.starts_traceback and line.number - talk_lines.get(line.process, 0) <= _MAX_TRACEBACK_LINES:
             return
         elif line.level == "ERROR" or traits.starts_traceback:
             talk_lines.pop(line.process, None)
@@ -175,5 +175,5 @@ class VllmFailureReader:
 
 
 def _failure(rank: int, text: str) -> LogFailure:
-    cause = text if len(text) <= _LONGEST else text[: _LONGEST - 2].rstrip() + " …"
+    cause = text if len(text) <= _MAX_CAUSE_CHARS else text[: _MAX_CAUSE_CHARS - 2].rstrip() + " …"
     return LogFailure(rank, cause, explain_cause(cause))

@@ -53,7 +53,7 @@ _AS_PRINTED = re.compile(
     r"not supported with .{1,60}speculative|"
     r"will be disabled|is not optimized|AllReduce fusion pass is disabled"
 )
-_LONGEST = 300
+_MAX_WARNING_CHARS = 300
 
 
 def read_warning(text: str) -> str | None:
@@ -62,4 +62,4 @@ def read_warning(text: str) -> str | None:
         match = pattern.search(text)
         if match:
             return match.expand(sentence)
-    return text[:_LONGEST] if _AS_PRINTED.search(text) else None
+    return text[:_MAX_WARNING_CHARS] if _AS_PRINTED.search(text) else None

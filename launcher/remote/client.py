@@ -28,7 +28,7 @@ from launcher.remote.orders import FollowOrder, RemoteExit, RemoteProvenance, Re
 from launcher.remote.orphans import end_orphan, read_orphan_notes
 from launcher.remote.records import read_remote_launch, read_remote_status, write_remote_status
 from launcher.remote.ssh import explain, ssh_argv
-from launcher.remote.wire import GONE, SILENCE_S, Frame, Frames, WireError, encode_line, truncate_refusal
+from launcher.remote.wire import RUN_FOLDER_GONE, SILENCE_S, Frame, Frames, WireError, encode_line, truncate_refusal
 from machine.private_files import FILE_MODE
 from machine.run_with_timeout import ProcessOutput
 
@@ -43,7 +43,7 @@ OTHER_MACHINE = (
 ENDING_ORPHAN = "Ending the server that an earlier run left on {} first."
 MOST_LIMIT_SENTENCES = 20  # kept of one run
 LOG_FULL = "The local log has reached {:,} MiB, the limit for a server on another machine: later output is dropped."
-SILENT = "its connection was silent for too long"
+SILENT_CONNECTION = "its connection was silent for too long"
 
 T = TypeVar("T")
 
@@ -92,7 +92,7 @@ class SshConnection:
                 frames += self._frames.feed(data)
         self._has_frames = self._has_frames or bool(frames)
         if time.monotonic() - self._last_data_s > (SILENCE_S if self._has_frames else FIRST_FRAME_S):
-            raise WireError(SILENT)
+            raise WireError(SILENT_CONNECTION)
         return frames
 
     def _send_more(self) -> None:
@@ -242,10 +242,12 @@ class RemoteClient:
     def _note_refusal(self, sentence: str) -> None:
         if not self._status.has_begun:
             self._update_status(refusal=sentence)
-        elif sentence == GONE:
+        elif sentence == RUN_FOLDER_GONE:
             started_at = self._status.server.started_at if self._status.server else None
             self._update_status(
-                exit=RemoteExit(exit_code=None, signal=None, cause=GONE, ended_at=None, started_at=started_at)
+                exit=RemoteExit(
+                    exit_code=None, signal=None, cause=RUN_FOLDER_GONE, ended_at=None, started_at=started_at
+                )
             )
 
     def _is_over(self) -> bool:

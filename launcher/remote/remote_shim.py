@@ -38,7 +38,7 @@ from launcher.processes.process import (
 )
 from launcher.processes.runtimes import backend_of, leftovers_of
 from launcher.remote.orders import ORDER, CheckOrder, FollowOrder, ForgetOrder, MachineOrder, StartOrder, StopOrder
-from launcher.remote.wire import BEAT_S, GONE, GREETING, LOG_CHUNK_BYTES, ORDER_BYTES, encode_line
+from launcher.remote.wire import BEAT_S, GREETING, LOG_CHUNK_BYTES, ORDER_BYTES, RUN_FOLDER_GONE, encode_line
 from launcher.teardown import leave_alone, stop_everything
 from machine.identity import machine_id
 from machine.private_files import FILE_MODE, private_folder, write_private
@@ -156,7 +156,7 @@ class RemoteShim:
         while not self._is_cut():
             status = process_status(directory)
             if status.state == "absent":
-                raise PitwallError(GONE)
+                raise PitwallError(RUN_FOLDER_GONE)
             if not status.is_supervised:
                 record.keep(processes_of(directory))
             if status.state == "alive" and status.pid != last.pid:

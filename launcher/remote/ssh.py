@@ -26,7 +26,7 @@ OPTIONS = (
     "RemoteCommand=none",
     "LogLevel=ERROR",
 )
-REFUSED = 255  # exit status of ssh itself, not of the command
+SSH_FAILED = 255  # exit status of ssh itself, not of the command
 
 
 def ssh_argv(host: Host, forward: str | None = None) -> list[str]:
@@ -63,7 +63,7 @@ def ask(host: Host, order: dict[str, Any], timeout_s: float = ASK_S) -> dict[str
 def explain(host: Host, output: ProcessOutput, is_greeted: bool) -> str:
     """Return in one sentence why a connection gave no usable answer, and what to do about it."""
     stderr = output.stderr.decode(errors="replace").strip()
-    if output.returncode == REFUSED:
+    if output.returncode == SSH_FAILED:
         return explain_refusal(host, stderr)
     if output.returncode is None:
         return f"{host.label} did not answer in time: is {host.target} up and responsive?"

@@ -22,7 +22,7 @@ ORDER_BYTES = 4 << 20
 MOST_REFUSAL_CHARS = 2_000  # of a refusal, which is shown on a page
 BEAT_S = 2.0  # the remote side sends something at least this often while it follows a server
 SILENCE_S = 20.0  # a connection that is silent for so long counts as broken
-GONE = "Its run folder on the other machine is gone, so the server's end is unknown."
+RUN_FOLDER_GONE = "Its run folder on the other machine is gone, so the server's end is unknown."
 
 
 class WireError(PitwallError):

@@ -16,7 +16,7 @@ from launcher.runs.supervised_runs.dependencies import Dependencies
 
 RETRY_S = 15.0
 LONGEST_RETRY_S = 300.0  # for a host that stays unreachable
-ENDED = "{} answers again: the server that was left there has been ended."
+ORPHAN_ENDED = "{} answers again: the server that was left there has been ended."
 REMAINS = "{} answers again, but not everything on it was released. {}"
 LOG = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ class OrphanCleanup:
 
     def _report(self, note: OrphanNote, run: Run | None) -> None:
         remains = note.remains or ()
-        sentence = (REMAINS if remains else ENDED).format(note.host.label, " ".join(remains))
+        sentence = (REMAINS if remains else ORPHAN_ENDED).format(note.host.label, " ".join(remains))
         if run:
             self._deps.state_log.save(run.model_copy(update={"note": sentence}), sentence)
         with suppress(OSError):

@@ -8,17 +8,28 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from domain import Run
+from domain import Run, RunState
 from launcher.json_file import write_json
-from launcher.runs.recurring_failures import would_fail_again
 from launcher.runs.resource_claims import claim_of
 from launcher.runs.supervised_runs.launched_run import LaunchedRun
 from machine.private_files import private_folder
+
+# Causes that may be gone at the next start: a port or memory that others use, the network, a signal, a slow download.
+_PASSING_CAUSES = re.compile(
+    r"(?:[Aa]ddress|[Pp]ort) .{0,60}in use|[Pp]ort \d+ (?:is (?:not available|occupied)|belongs to)|"
+    r"Free memory on device|GPU memory were free at the start|"
+    r"timed? ?out|[Tt]imeout|not ready: no progress|Temporary failure|name resolution|reset by peer|"
+    r"[Nn]etwork is unreachable|[Nn]o route to host|Too Many Requests|Max retries exceeded|"
+    r"Service Unavailable|Bad Gateway|Gateway Time-?out|"
+    r"SIGTERM|SIGINT|SIGKILL|KeyboardInterrupt|"
+    r"run directory is gone|not everything was released"
+)
 
 LOG = logging.getLogger(__name__)
 FILE = "queue.json"
@@ -95,7 +106,7 @@ class RunQueue:
         is_first = batch_id is not None and self._first_starts.get(batch_id) == run.id
         if not batch_id or not is_first or run.arm is not None or batch_id in self._failed_starts:
             return False
-        if not would_fail_again(run) or not any(queued.run.batch_id == batch_id for queued in self.waiting()):
+        if not _would_fail_again(run) or not any(queued.run.batch_id == batch_id for queued in self.waiting()):
             return False
         self._failed_starts[batch_id] = run.id
         self._write_later()
@@ -160,11 +171,18 @@ class RunQueue:
         positions = [supervised.run.queue_position for supervised in waiting]
         rank = {run_id: index for index, run_id in enumerate(run_ids)}
         ordered = sorted(waiting, key=lambda supervised: rank.get(supervised.run.id, len(rank)))
-        moved = [
+        moved_runs = [
             (supervised, position)
             for supervised, position in zip(ordered, positions, strict=True)
             if supervised.run.queue_position != position
         ]
-        for supervised, position in moved:
+        for supervised, position in moved_runs:
             supervised.run = supervised.run.model_copy(update={"queue_position": position})
-        return [supervised for supervised, _ in moved]
+        return [supervised for supervised, _ in moved_runs]
+
+
+def _would_fail_again(run: Run) -> bool:
+    """Whether the run failed before it was ready, for a cause that is not known to pass by itself."""
+    if run.state is not RunState.FAILED or run.ready_at is not None or run.is_failed_by_pitwall:
+        return False
+    return _PASSING_CAUSES.search(f"{run.cause or ''}\n{run.cause_line or ''}") is None

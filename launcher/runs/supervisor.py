@@ -299,8 +299,8 @@ class Supervisor:
     def reorder_queue(self, run_ids: Sequence[str]) -> None:
         """Start these runs first, in this order; ids that are no longer waiting are ignored."""
         with self._change_lock():
-            moved = [supervised.run for supervised in self._queue.reorder(run_ids)]
-            self._deps.state_log.save_all(moved, "moved in the queue")
+            moved_runs = [supervised.run for supervised in self._queue.reorder(run_ids)]
+            self._deps.state_log.save_all(moved_runs, "moved in the queue")
 
     def skip(self, run_id: str) -> Run:
         """End a run before its workload is complete and keep its measurements, so that the next one starts."""

@@ -86,14 +86,17 @@ def comparison_of(
     workload = find_workload(workloads, choices.workload)
     selected = _with_workload(facts, workload, choices)
     selected_ids = {run_facts.run_id for run_facts in selected}
-    compared = [restrict_to_workload(run_facts, workload) for run_facts in selected]
-    arms = arms_of(compared, choices.apart, choices.left_out, choices.joined)
+    compared_facts = [restrict_to_workload(run_facts, workload) for run_facts in selected]
+    arms = arms_of(compared_facts, choices.apart, choices.left_out, choices.joined)
     objective = choices.objective or propose_objective(arms)
     starved = starved_starts(arms, choices.margin) if objective.kind is not ObjectiveKind.STARTUP_S else []
     if starved:
         starved_ids = frozenset[str]().union(*(start.run_ids for start in starved))
         arms = arms_of(
-            [run for run in compared if run.run_id not in starved_ids], choices.apart, choices.left_out, choices.joined
+            [run for run in compared_facts if run.run_id not in starved_ids],
+            choices.apart,
+            choices.left_out,
+            choices.joined,
         )
     earlier, lent = _earlier(store, runs, arms, objective, workload, windows_of)
     answers = (
@@ -113,8 +116,8 @@ def comparison_of(
         {run_facts.run_id: run_facts.name for run_facts in facts if run_facts.run_id not in selected_ids},
         tuple(starved),
         {
-            run_facts.run_id: other_loads(run_facts, compared_facts)
-            for run_facts, compared_facts in zip(selected, compared, strict=True)
+            run_facts.run_id: other_loads(run_facts, restricted_facts)
+            for run_facts, restricted_facts in zip(selected, compared_facts, strict=True)
         },
         choices.joined,
         choices.declared,

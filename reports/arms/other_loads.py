@@ -15,17 +15,19 @@ from reports.runs.run_report import RunReport
 from storage.queries.run_data import Acceptance
 
 
-def other_loads(all_facts: RunFacts, compared: RunFacts) -> tuple[Span, ...]:
+def other_loads(all_facts: RunFacts, restricted_facts: RunFacts) -> tuple[Span, ...]:
     """Return the time spans of the run's loads that are not compared, including their warm-up."""
-    compared_ids = {load.load_id for load in compared.loads}
+    compared_ids = {load.load_id for load in restricted_facts.loads}
     return tuple(_spans(load for load in all_facts.loads if load.load_id not in compared_ids))
 
 
 def _spans(loads: Iterable[LoadRecord]) -> Iterable[Span]:
     for load in loads:
         if load.requests:
-            ended = max(request.sent_at + timedelta(milliseconds=request.total_ms or 0.0) for request in load.requests)
-            yield Span(load.run_id, min(request.sent_at for request in load.requests), ended, load.load_id)
+            ended_at = max(
+                request.sent_at + timedelta(milliseconds=request.total_ms or 0.0) for request in load.requests
+            )
+            yield Span(load.run_id, min(request.sent_at for request in load.requests), ended_at, load.load_id)
 
 
 def without_loads(report: RunReport, load_spans: Sequence[Span]) -> RunReport:

@@ -63,7 +63,7 @@ class ReportData:
     rungs: Sequence[Sequence[ArmComparison]] = ()
     rankings: Sequence[Ranking] = ()  # of the arms by each viewpoint
     curve: Sequence[FrontierPoint] = ()  # speed per user and per GPU, by arm and concurrency
-    asking: ComparisonOptions = field(default_factory=ComparisonOptions)
+    options: ComparisonOptions = field(default_factory=ComparisonOptions)
     study: Study | None = None
     machines: Mapping[str, str] = field(default_factory=dict)  # machine id -> its title, no host name
     accuracies: Sequence[AccuracyRow] = ()  # of the arms by task

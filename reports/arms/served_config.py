@@ -38,28 +38,28 @@ FIELDS = frozenset(Config.model_fields)
 def served_by(run: Run, effective: Sequence[EffectiveRow], conditions: Sequence[Conditions]) -> ServerSetup:
     """Return the run's server setup. effective: requested values beside those of the server's log."""
     config, provenance = run.config, run.provenance or {}
-    logged = {row.field: row.effective for row in effective if row.effective is not None}
+    logged_values = {row.field: row.effective for row in effective if row.effective is not None}
     return ServerSetup(
         engine=config.engine,
         machine_id=run.machine_id,
-        model=config.model or logged.get("model"),
+        model=config.model or logged_values.get("model"),
         model_files=model_files(provenance),
         engine_version=engine_version(run),
         image=config.image,
         gpus=gpus_of(provenance, conditions),
         settings=settings_of(config, effective),
         command=command_of(config.argv),
-        is_configuration_known=bool(config.argv or logged),
-        weights_gib=_logged_number(logged, "model_load_gib", "model_load_gb"),  # early versions wrote GB for GiB
-        kv_cache_tokens=int(tokens) if (tokens := _logged_number(logged, "kv_cache_tokens")) else None,
+        is_configuration_known=bool(config.argv or logged_values),
+        weights_gib=_logged_number(logged_values, "model_load_gib", "model_load_gb"),  # early versions wrote GB for GiB
+        kv_cache_tokens=int(tokens) if (tokens := _logged_number(logged_values, "kv_cache_tokens")) else None,
         forced_acceptance=forced_acceptance_of(run, effective),
         gpu_limits=gpu_limits_of(provenance, conditions),
     )
 
 
-def _logged_number(logged: Mapping[str, Any], *names: str) -> float | None:
+def _logged_number(logged_values: Mapping[str, Any], *names: str) -> float | None:
     """Return the first of these facts that is a positive number."""
-    values = (logged.get(name) for name in names)
+    values = (logged_values.get(name) for name in names)
     return next((value for value in values if isinstance(value, int | float) and value > 0), None)
 
 
@@ -76,14 +76,18 @@ def speculates(run: Run, effective: Sequence[EffectiveRow]) -> bool | None:
 def settings_of(config: Config, effective: Sequence[EffectiveRow]) -> dict[str, JsonValue]:
     """Return dotted settings: effective values from the log, else requested ones; addresses and paths are left out."""
     requested = flatten(config.model_dump(mode="json", exclude=set(NOT_SETTINGS)))
-    logged = {row.field: row.effective for row in effective if row.effective is not None and _is_setting(row.field)}
+    logged_values = {
+        row.field: row.effective for row in effective if row.effective is not None and _is_setting(row.field)
+    }
     env = {_env_setting(config, k): v for k, v in config.env.items() if not _is_neutral_variable(config, k)}
     mounts = sorted(volume for volume in config.volumes if not CACHE.search(volume))
     flags = {key: value for text in config.unknown_flags for key, value in _flag_settings(config, text).items()}
     defaults = next((row.effective for row in effective if row.field == DEFAULT_SAMPLING), None)
     sampling = {f"{SAMPLING}{name}": v for name, v in defaults.items()} if isinstance(defaults, Mapping) else {}
     command = {"command": " ".join(command_of(config.argv))} if config.argv and not is_read(config) else {}
-    return requested | logged | env | flags | sampling | command | ({"volumes": " ".join(mounts)} if mounts else {})
+    return (
+        requested | logged_values | env | flags | sampling | command | ({"volumes": " ".join(mounts)} if mounts else {})
+    )
 
 
 def _is_neutral_variable(config: Config, name: str) -> bool:

@@ -22,7 +22,7 @@ from analysis.loads.knee import FINENESS
 from analysis.study import ArmState, Race, RaceEnd, Seat, StartsLeft, explore, race, single_arm_race, starts_left
 from analysis.study.explore import FINALISTS
 from analysis.study.proposal import Trial
-from analysis.study.race import FEWEST
+from analysis.study.race import MIN_STARTS
 from commands.study_file import ACCURACY, USERS_HELD, StudyPlan
 from domain import Run, RunState
 from reports.arms.facts import facts_of
@@ -44,9 +44,7 @@ class StudyStatus:
     objective: str  # '': none was requested, and no start has ended that would propose one
     runs: Mapping[str, tuple[Run, ...]]  # arm -> all its runs
     causes: Mapping[str, str] = field(default_factory=dict)  # arm -> reason why it is excluded
-    refused: Mapping[tuple[str, str], tuple[GuardRow, ...]] = field(
-        default_factory=dict
-    )  # pairs that may not be ranked
+    refused: Mapping[tuple[str, str], tuple[GuardRow, ...]] = field(default_factory=dict)  # pairs that cannot be ranked
     remaining: StartsLeft | None = None  # server starts that it will probably still take
     predicted: Mapping[str, ArmPrediction] = field(default_factory=dict)  # arm -> prediction from other arms' runs
     trials: tuple[Trial, ...] | None = None  # trials so far, if the next combination must be proposed
@@ -108,8 +106,8 @@ def _race_proposed(
         is_over = not explored.probe and not explored.wants_more
         return Race(seats, (explored.probe,) if explored.probe else (), end=RaceEnd.FAILED if is_over else None), trials
     values = {name: arm_logs[1:] if name in explored.racers else arm_logs for name, arm_logs in logs.items()}
-    tried = [name for name in by_arm if name not in explored.racers]
-    return race(values, plan.margin, tuple(causes), refused, tried=tried), None
+    tried_names = [name for name in by_arm if name not in explored.racers]
+    return race(values, plan.margin, tuple(causes), refused, tried_names=tried_names), None
 
 
 def _single_start_causes(by_arm: Mapping[str, Sequence[Run]], values: Mapping[str, Sequence[float]]) -> dict[str, str]:
@@ -129,7 +127,7 @@ def _remaining_trials(plan: StudyPlan, current_race: Race, by_arm: Mapping[str, 
     if current_race.end:
         return StartsLeft(0, 0)
     untried = max(0, plan.trials - sum(bool(arm_runs) for arm_runs in by_arm.values()))
-    return StartsLeft(min(spare, untried + FEWEST * (FINALISTS if untried else 1)), spare)
+    return StartsLeft(min(spare, untried + MIN_STARTS * (FINALISTS if untried else 1)), spare)
 
 
 def _by_id(facts: Sequence[RunFacts]) -> dict[str, RunFacts]:

@@ -86,7 +86,7 @@ def demands(answer: Mapping[str, Any], order: Sequence[str]) -> Iterator[tuple[s
     """Yield each demand as a sentence, and whether it is met."""
     yield "it has an answer", answer["answer"] in ("winner", "same", "unknown")
     yield f"k {VALUES[-1]} starts first, then k {VALUES[0]}", [name[-1] for name in order[:2]] == ["6", "2"]
-    is_ranked = not any("may not be ranked" in str(reason) for reason in answer["reasons"])
+    is_ranked = not any("cannot be ranked" in str(reason) for reason in answer["reasons"])
     for arm in answer["arms"]:
         if is_ranked and arm["predicted"] and arm["values"]:
             yield f"{arm['name']} is where it was predicted", is_within(arm)

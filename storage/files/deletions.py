@@ -29,7 +29,7 @@ from storage.writer import append_rows, replace_rows
 RESTORE_PERIOD = timedelta(days=1)
 BY_RULE = "retention rule"
 LIVE = "it has not ended"
-UNKNOWN = "there is no such run"
+NO_SUCH_RUN = "there is no such run"
 RUN_TABLES = (
     "tail_positions",
     "agents",
@@ -78,7 +78,7 @@ class RunBin:
         live = {run_id: LIVE for run_id, state in states.items() if state not in ("finished", "failed")}
         params = {"run_ids": list(run_ids), "now": self._clock()}
         references = self._store.query(statement("references"), params).to_pylist()
-        unknown = {run_id: UNKNOWN for run_id in run_ids if run_id not in states}
+        unknown = {run_id: NO_SUCH_RUN for run_id in run_ids if run_id not in states}
         return unknown | {row["run_id"]: f"{row['what']} refers to it" for row in references} | live
 
     def delete(self, run_ids: Sequence[str], role: str) -> dict[str, str]:

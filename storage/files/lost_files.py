@@ -19,7 +19,7 @@ from storage.published_query import QueryFunction
 
 MAGIC = b"PAR1"  # a Parquet file begins and ends with it
 SMALLEST_BYTES = 2 * len(MAGIC) + 4
-MISSING = "the file is missing"
+FILE_MISSING = "the file is missing"
 _RECORDS = f"""
     SELECT {CURRENT_FILE} AS file, CASE WHEN max(merged_path) IS NULL THEN any_value(row_count) END,
         coalesce(any_value(merged_sha256), any_value(sha256)), max(lost_reason)
@@ -62,7 +62,7 @@ def check_ends(file: FileRecord) -> str | None:
             opened.seek(max(0, size_bytes - len(MAGIC)))
             tail = opened.read()
     except FileNotFoundError:
-        return MISSING
+        return FILE_MISSING
     except OSError as error:
         return f"the file cannot be read: {error.strerror}"
     if size_bytes < SMALLEST_BYTES or head != MAGIC or tail != MAGIC:
@@ -98,7 +98,7 @@ def record_lost_files(cursor: duckdb.DuckDBPyConnection, parquet_dir: Path, chec
     ]
     changed = [(file, reason) for file, was, reason in results if was != reason]
     for file, now in changed:
-        if now and now != MISSING:
+        if now and now != FILE_MISSING:
             save_parts(cursor, parquet_dir, file)
         cursor.execute(f"UPDATE raw.sealed_files SET lost_reason = ? WHERE {CURRENT_FILE} = ?", [now, file])
     return bool(changed)

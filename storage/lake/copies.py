@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from storage.catalog import define_views, migrate
 from storage.database import roll_back
-from storage.lake.lake_reader import ALIASES, KNOWN_MACHINE, NOWHERE, LakeReader, insert
+from storage.lake.lake_reader import ALIASES, KNOWN_MACHINE, NO_FOLDER, LakeReader, insert
 from storage.lake.layout import RECORDS
 from storage.lake.machines import REPORTS_TABLE, keep_versions, merge_machines
 from storage.published_query import Params, QueryFunction
@@ -34,7 +34,7 @@ class _MemoryCopy:
         migrate(self._connection)
         keep_versions(self._connection)
         self._connection.execute(extra_sql)
-        define_views(self._connection, NOWHERE)
+        define_views(self._connection, NO_FOLDER)
         insert(self._connection, "metric_definitions", definitions)
 
     def query(self, sql: str, params: Params | None = None) -> pa.Table:

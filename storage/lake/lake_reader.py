@@ -19,7 +19,7 @@ from storage.published_query import Params
 from storage.queries.literals import quoted
 from storage.rows import TIME_COLUMNS
 
-NOWHERE = Path("/nonexistent")  # no sealed file is read here
+NO_FOLDER = Path("/nonexistent")  # no sealed file is read here
 ALIASES = (Path(__file__).parent / "machine_aliases.sql").read_text()
 KNOWN_MACHINE = (
     "coalesce((SELECT a.machine_id FROM raw.machine_aliases a WHERE a.alias = lower(runs.machine_id)), machine_id)"
@@ -123,7 +123,7 @@ def define_lake_views(connection: duckdb.DuckDBPyConnection, definitions: pa.Tab
         connection, "runs", f"SELECT * REPLACE ({KNOWN_MACHINE} AS machine_id) FROM ({newest_runs}) AS runs"
     )
     insert(connection, "metric_definitions", definitions)
-    define_views(connection, NOWHERE)
+    define_views(connection, NO_FOLDER)
     return column_lists
 
 

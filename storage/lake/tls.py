@@ -8,7 +8,9 @@ from ipaddress import ip_address
 from storage.lake.config import LakeConfig, LakeError, host_of, keywords
 
 ENCRYPTED_MODES = ("require", "verify-ca", "verify-full")  # values of sslmode that never allow plain text
-REFUSED = re.compile(r"SSL peer certificate|SSL server verification failed|SSL CA cert|certificate", re.IGNORECASE)
+CERTIFICATE_REFUSED = re.compile(
+    r"SSL peer certificate|SSL server verification failed|SSL CA cert|certificate", re.IGNORECASE
+)
 CATALOGUE_ERROR = re.compile(r"connection to server at|root certificate file|server certificate for", re.IGNORECASE)
 S3_REFUSED = (
     "The certificate of the S3 server {} was rejected: set ca_file below [s3] in lake.toml to the PEM file of its "
@@ -53,7 +55,7 @@ def is_local(host: str) -> bool:
 
 def refused_certificate(config: LakeConfig, text: str) -> str | None:
     """Explain a certificate error of DuckDB in one sentence; None for any other error."""
-    if not REFUSED.search(text):
+    if not CERTIFICATE_REFUSED.search(text):
         return None
     if CATALOGUE_ERROR.search(text):
         return CATALOGUE_REFUSED.format(_catalogue_host(config))

@@ -13,7 +13,7 @@ from storage.rows import TIME_COLUMNS
 
 KEPT_DAYS = 7  # of snapshots and unreferenced files
 MOST_DAYS = 36_500
-BUSY = "Another process is maintaining the lake: try again when it has finished."
+LAKE_BUSY = "Another process is maintaining the lake: try again when it has finished."
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ def compact(config: LakeConfig, kept_days: float = KEPT_DAYS) -> CompactionResul
         advisory_lock(connection, "upkeep of one") as is_only,
     ):
         if not is_only:
-            raise LakeError(BUSY)
+            raise LakeError(LAKE_BUSY)
         with advisory_lock(connection, "upkeep", waits=True):
             before = count_files(connection)
             connection.execute(f"CALL ducklake_merge_adjacent_files('{LAKE}')")

@@ -210,8 +210,8 @@ def run_peaks(store: Queryable, run_ids: Sequence[str]) -> dict[str, Peaks]:
 
 def preemptions(store: Queryable, run_ids: Sequence[str]) -> dict[str, float | None]:
     """Return the preemptions of each run; None if its engine does not count them or a reset hides some."""
-    counted = {row["run_id"]: row["preemptions"] for row in _rows(store, "preemptions", run_ids=run_ids)}
-    return {run_id: counted.get(run_id) for run_id in run_ids}
+    preemption_counts = {row["run_id"]: row["preemptions"] for row in _rows(store, "preemptions", run_ids=run_ids)}
+    return {run_id: preemption_counts.get(run_id) for run_id in run_ids}
 
 
 def process_starts(store: Queryable, run_ids: Sequence[str]) -> dict[str, float]:

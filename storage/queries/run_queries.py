@@ -74,7 +74,7 @@ class RunFilter:
     machines: tuple[str, ...] = ()
     since: datetime | None = None  # started then or later
     fields: tuple[tuple[str, tuple[str, ...]], ...] = ()  # of run_fields.FILTER_FIELDS, each with the texts that pass
-    order_by: str = "newest"  # or a name of LIST_COLUMNS, the highest first, or of TEXTS, A to Z
+    order_by: str = "newest"  # or a name of LIST_COLUMNS, the highest first, or of SORT_TEXTS, A to Z
     is_reversed: bool = False  # unknown values stay last
 
 

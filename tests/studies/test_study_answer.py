@@ -21,8 +21,7 @@ from launcher.runs.run_factory import SilentStoreError
 from reports.studies.study import StudyStatus
 from reports.studies.trend import with_versions
 from studies.answer import answer_of, ended_answer
-from studies.budget import spent_reason
-from studies.runner import StudyRunner
+from studies.runner import StudyRunner, spent_reason
 from tests.analysis.study.test_proposal import runner_of, study_of
 from tests.studies.test_study_file import WHICH
 from web.study_pages.race_words import (
@@ -40,7 +39,7 @@ from web.theme import DASH
     ("values", "failed", "reason"),
     [
         ({"a": [100.0], "b": [90.0]}, [], "Not every arm has two starts with a value"),
-        ({"a": [100.0, 101.0], "b": []}, ["b"], "Only a runs: there is nothing to compare it with."),
+        ({"a": [100.0, 101.0], "b": []}, ["b"], "Only a is left: there is nothing to compare it with."),
         ({"a": [100.0, 140.0], "b": [90.0, 130.0]}, [], "vary too much"),
     ],
 )
@@ -93,7 +92,7 @@ def test_guard_separation_explains_more_starts() -> None:
         study_of_text(WHICH, "w"), [StudyStatus(told, {}, "decode_tps", arms, refused={("a", "b"): (row,)})]
     )
     assert answer["unranked"] == [{"arms": ["a", "b"], "rows": ["gpu_limits"]}]
-    assert "a and b may not be ranked: gpu limits." in answer["reasons"]
+    assert "a and b cannot be ranked: gpu limits." in answer["reasons"]
     assert why_next(study_of_text(WHICH, "w"), answer).endswith("further starts may allow it: a and b.")
 
 
@@ -103,8 +102,8 @@ def test_pairs_refused_for_one_reason_share_a_sentence() -> None:
     refused = {("a", "b"): (row,), ("a", "c"): (row,)}
     status = StudyStatus(logs_of(a=[1.0, 1.1], b=[1.0, 1.1], c=[1.0, 1.1]), {}, "decode_tps", arms, refused=refused)
     reasons = answer_of(study_of_text(WHICH, "w"), [status])["reasons"]
-    assert [reason for reason in reasons if "may not be ranked" in str(reason)] == [  # type: ignore[union-attr]
-        "a and b; a and c may not be ranked: gpu limits."
+    assert [reason for reason in reasons if "cannot be ranked" in str(reason)] == [  # type: ignore[union-attr]
+        "a and b; a and c cannot be ranked: gpu limits."
     ]
 
 
@@ -205,8 +204,8 @@ def test_failing_study_blocks_no_other_rounds(
         (0, 2, 0, 0.0, None),
         (3, 2, 1, 0.0, None),
         (5, 2, 2, 0.0, "The budget of 5 runs is spent."),
-        (4, 2, 2, 0.0, "Of the budget of 5 runs 1 are left; the next round takes 2."),
-        (0, 6, 0, 0.0, "Of the budget of 5 runs 5 are left; the next round takes 6."),
+        (4, 2, 2, 0.0, "The budget of 5 runs has 1 left, and the next round takes 2."),
+        (0, 6, 0, 0.0, "The budget of 5 runs has 5 left, and the next round takes 6."),
         (2, 2, 3, 0.0, "The budget of 3 rounds is spent."),
         (2, 2, 1, 1.5, "The budget of 1.5 hours is spent."),
     ],

@@ -90,7 +90,7 @@ def rows(data: Path, sql: str) -> list[tuple[Any, ...]]:
 
 def why_unranked(told: dict[str, Any]) -> set[str]:
     """The guard's rows that kept two arms apart."""
-    words = [str(reason) for reason in told["reasons"] if "may not be ranked" in str(reason)]
+    words = [str(reason) for reason in told["reasons"] if "cannot be ranked" in str(reason)]
     return {word.strip(" .") for reason in words for word in reason.rpartition(":")[2].split(",")}
 
 

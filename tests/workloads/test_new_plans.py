@@ -17,8 +17,8 @@ from load_records import RequestRecord
 from workloads import REGISTRY, spec_for
 from workloads.natural_text import SeededText, natural_text
 from workloads.plan import AS_THEY_ARRIVE
-from workloads.shapes.arrivals import arrival_times, burst_times
 from workloads.shapes.knee import KneeParams, is_within_limits, next_phase
+from workloads.shapes.traffic import arrival_times, burst_times
 from workloads.texts.prompt_file import MAX_BYTES, PlanError
 
 

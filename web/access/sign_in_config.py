@@ -19,15 +19,6 @@ from web.access.sessions import HIGHEST_FIRST, MemberRole
 
 LONGEST_NAME = 80
 NAMES = ("email", "preferred_username", "name", "sub")  # claims that name a person, in order of preference
-EXAMPLE = """issuer = "https://id.example.org/realms/team"
-client_id = "pitwall"
-client_secret = "..."
-
-[roles.operator]
-groups = ["llm-operators"]
-[roles.viewer]
-email = ["*@example.org"]
-"""
 
 
 class SignInError(PitwallError):

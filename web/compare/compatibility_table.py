@@ -14,7 +14,7 @@ from web.theme import DASH
 from web.url_state import url_expander
 from web.visibility import visible_ids
 
-UNKNOWN = "GPU not known"
+GPU_UNKNOWN = "GPU not known"
 STATED = {True: "pass", False: "fail", None: "not-tried"}
 CHECKS = {StartupOutcome.WORKS: "pass", StartupOutcome.FAILS: "fail", StartupOutcome.MIXED: "not-tried"}
 
@@ -49,7 +49,7 @@ def compatibility_table(places: Sequence[GpuCompatibility], published: Sequence[
         rows.append(
             [_published_name(name, source), *(_stated_cell(published_by_place.get((name, str(gpu)))) for gpu in gpus)]
         )
-    return markup.table(["", *(markup.text(gpu or UNKNOWN) for gpu in gpus)], rows, wraps=True)
+    return markup.table(["", *(markup.text(gpu or GPU_UNKNOWN) for gpu in gpus)], rows, wraps=True)
 
 
 def _published_name(name: str, source: str) -> str:

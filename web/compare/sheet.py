@@ -58,12 +58,12 @@ def decision_sheet(report: ComparisonReport, colors: Colors) -> None:
 def numbers_of_arms(store: Queryable, report: ComparisonReport, reports: Sequence[RunReport]) -> ArmMetrics:
     """Return arm id -> its metrics, without the loads that are not compared."""
     facts = {run_facts.run_id: run_facts for arm in report.arms for run_facts in arm.runs}
-    compared = [
+    compared_reports = [
         without_loads(run_report, report.other_loads.get(run_report.run.id, ()))
         for run_report in reports
         if run_report.run.id in facts
     ]
-    return arm_metrics(report, metrics_of_runs(store, compared, facts))
+    return arm_metrics(report, metrics_of_runs(store, compared_reports, facts))
 
 
 def all_numbers(store: Queryable, report: ComparisonReport, metrics: ArmMetrics, colors: Colors) -> None:

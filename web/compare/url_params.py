@@ -26,28 +26,30 @@ LONGEST_REASON = 200
 NO_REASON = "no reason was given"
 
 
-def asking_query() -> str:
+def comparison_query() -> str:
     """Return the comparison's parameters of this URL as a query string."""
     return urlencode([(name, value) for name in NAMES for value in st.query_params.get_all(name)])
 
 
-def asking_from_address() -> tuple[ComparisonOptions, list[str]]:
+def options_from_url() -> tuple[ComparisonOptions, list[str]]:
     """Return the parameters of this URL, and one sentence for each invalid one."""
-    return parse_asking({name: st.query_params.get_all(name) for name in NAMES})
+    return parse_options({name: st.query_params.get_all(name) for name in NAMES})
 
 
-def parse_asking(params: Mapping[str, Sequence[str]]) -> tuple[ComparisonOptions, list[str]]:
+def parse_options(params: Mapping[str, Sequence[str]]) -> tuple[ComparisonOptions, list[str]]:
     """Parse parameters by name; return them, and one sentence for each invalid one."""
     objective, problems = _objective(_last(params, OBJECTIVE))
-    margin, no_margin = _margin(_last(params, MARGIN_NAME))
+    margin, margin_problems = _margin(_last(params, MARGIN_NAME))
     codes = params.get(DECLARED, ())
     declared = frozenset(code for code in DECLARABLE if code.value in codes)
-    problems += [f"{code[:40]!r} cannot be compared on purpose." for code in codes if code not in declared]
+    problems += [
+        f"{code[:40]!r} is not a difference that can be compared on purpose." for code in codes if code not in declared
+    ]
     apart, left_out = frozenset(params.get(APART, ())), dict(map(_parse_left_out, params.get(OUT, ())))
     joined = dict(map(_parse_joined, params.get(JOIN, ())))
     return ComparisonOptions(
         objective, declared, apart, left_out, joined, margin, _last(params, WORKLOAD)
-    ), problems + no_margin
+    ), problems + margin_problems
 
 
 def _last(params: Mapping[str, Sequence[str]], name: str) -> str | None:
@@ -55,13 +57,13 @@ def _last(params: Mapping[str, Sequence[str]], name: str) -> str | None:
 
 
 def compare_runs(
-    store: Queryable, runs: Sequence[Run], asking: ComparisonOptions
+    store: Queryable, runs: Sequence[Run], options: ComparisonOptions
 ) -> tuple[ComparisonReport, list[str]]:
     """Return the comparison; if the requested workload is not shared, that of the proposed one, and a sentence."""
     try:
-        return comparison_of(store, runs, asking, windows_on), []
+        return comparison_of(store, runs, options, windows_on), []
     except WorkloadNotSharedError as error:
-        return comparison_of(store, runs, replace(asking, workload=None), windows_on), [str(error)]
+        return comparison_of(store, runs, replace(options, workload=None), windows_on), [str(error)]
 
 
 def _objective(name: str | None) -> tuple[Objective | None, list[str]]:

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import plotly.graph_objects as go
+from plotly.colors import hex_to_rgb, sequential
 
 from analysis.chart_points import ChartMark
 from web.charts import DRAWN_GROUND, plain
 from web.explore.controls import ExploreSelection
 from web.explore.facets import lay_out_grid, panels, sorted_values, subplot_options
 from web.explore.figures import apply_layout, start_count
-from web.explore.heat_colors import SCALE, with_ink
 from web.theme import TEXT, three_digits
+
+DARK, LIGHT = "#000000", "#ffffff"  # one of the two has a contrast of at least 4.5 on any colour
+EVEN_LUMINANCE = 0.179  # both have the same contrast here
+_COLORS = sequential.Cividis
+SCALE = tuple((index / (len(_COLORS) - 1), color) for index, color in enumerate(_COLORS))
+Rgb = tuple[float, ...]
 
 Axis = list[Any]
 
@@ -83,3 +90,26 @@ def _style_axes(figure: go.Figure, selection: ExploreSelection) -> None:
     rows = {"text": plain(selection.titles[selection.view.color]), "standoff": 12}  # clear of long values
     figure.update_yaxes(type="category", title=rows, rangemode="normal", automargin=True)
     figure.update_layout(font={"color": TEXT[DRAWN_GROUND]})
+
+
+def with_ink(text: str, value: float, low: float, high: float) -> str:
+    """Return a cell's text in a readable colour. text: no markup except line breaks; low, high: the scale's ends."""
+    ink = DARK if _luminance(color_of(value, low, high)) > EVEN_LUMINANCE else LIGHT
+    return f'<span style="color:{ink}">{text}</span>'
+
+
+def color_of(value: float, low: float, high: float) -> Rgb:
+    """Return the colour that Plotly gives a value on the scale, as three channels of 0 to 255."""
+    share = (value - low) / (high - low) if high > low else 0.5
+    (begin, first), (end, second) = next(
+        pair for pair in pairwise(SCALE) if share <= pair[1][0] or pair[1][0] == SCALE[-1][0]
+    )
+    fraction = (share - begin) / (end - begin)
+    return tuple(a + fraction * (b - a) for a, b in zip(hex_to_rgb(first), hex_to_rgb(second), strict=True))
+
+
+def _luminance(color: Rgb) -> float:
+    """Relative luminance by WCAG 2: 0 for black, 1 for white."""
+    shares = [channel / 255 for channel in color]
+    linear = [share / 12.92 if share <= 0.03928 else ((share + 0.055) / 1.055) ** 2.4 for share in shares]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

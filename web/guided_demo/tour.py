@@ -27,9 +27,9 @@ def follow_demo(shown_runs: Sequence[Run], mates: Sequence[Run]) -> None:
     if st.query_params.get(TOUR) != TOUR_ON or len({run.batch_id for run in runs}) != 1:
         return
     if all(run.state.is_final for run in runs):
-        compared = [run.id for run in baseline_first(runs) if run.shown_state not in EXCLUDED_STATES]
-        if len(compared) > 1:
-            go_to(run_link("compare", compared), replaces=True)
+        compared_ids = [run.id for run in baseline_first(runs) if run.shown_state not in EXCLUDED_STATES]
+        if len(compared_ids) > 1:
+            go_to(run_link("compare", compared_ids), replaces=True)
         return
     if (next_round := current_round(runs)) and not {run.id for run in shown_runs} & set(next_round):
         go_to(tour_address(next_round), replaces=True)

@@ -24,7 +24,7 @@ from web.markup import markdown_text
 from web.picker import run_labels
 
 CHECK_CACHE_S = 10.0  # how long a check of the machine is cached
-NEWEST = 100
+MAX_PICKER_RUNS = 100
 
 
 def show_exact_command() -> None:
@@ -84,7 +84,7 @@ def show_changes() -> None:
 def _reference_configs(edited_draft: LaunchDraft, store: Store) -> dict[str, Config]:
     origin = {f"Its source: {edited_draft.origin}": edited_draft.base} if edited_draft.base else {}
     presets = {preset.name: preset.config for preset in read_shelf().presets.values()}
-    runs = store.runs(limit=NEWEST)
+    runs = store.runs(limit=MAX_PICKER_RUNS)
     labels_by_run = run_labels(runs)
     return {**origin, **{labels_by_run[run.id]: run.config for run in runs}, **presets}
 

@@ -24,7 +24,7 @@ KINDS = ("Paste", "Preset", "Adopted point", "Earlier run", "Running server")
 ADOPTED_PARAMETER = "adopted"
 RUN_PARAMETER = "run"
 PRESET_PARAMETER = "preset"
-NEWEST = 100
+MAX_PICKER_RUNS = 100
 StartAction = Callable[[], None]
 
 
@@ -78,7 +78,7 @@ def pick_source() -> None:
 
 
 def _run_lines() -> dict[str, str]:
-    return run_labels(services().store.runs(limit=NEWEST))
+    return run_labels(services().store.runs(limit=MAX_PICKER_RUNS))
 
 
 def _pick(title: str, choices: Mapping[str, StartAction]) -> None:

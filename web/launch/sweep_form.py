@@ -9,7 +9,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from analysis.comparison.config_diff import differing_fields
-from commands.sweep import Axis, SweepVariant, estimate, read_values, sweep_configs
+from commands.sweep import Axis, SweepVariant, estimate, read_values, read_words, sweep_configs
 from commands.write import CommandError, shell_text
 from domain import Config, JsonValue
 from launcher.checks.launch_request import LaunchRefusedError, LaunchRequest
@@ -21,15 +21,15 @@ from web.launch import draft
 from web.launch.config_fields import groups_of, label_of
 from web.launch.draft import LaunchDraft
 from web.launch.host_choice import THIS_MACHINE, chosen_host
-from web.launch.load_axis import vary_load
 from web.launch.load_form import SUGGESTED_REPEATS, LaunchLoad, cost_text
 from web.loads.forms.load_choice import choose_workload
+from web.loads.forms.load_params import field_title
 from web.markup import markdown_text
 from web.theme import duration
 from workloads import spec_for
 from workloads.saved_loads import SavedLoad
 from workloads.texts.prompt_file import PlanError
-from workloads.variants import LoadVariant
+from workloads.variants import LoadVariant, load_variants, read_param, variable_params
 
 KNOWN_RUNS = 200
 MOST_RUNS = 128
@@ -57,7 +57,7 @@ def show_sweep() -> None:
         axes = _read_axes(edited_draft.config)
         variants = sweep_configs(edited_draft.config, axes) if axes else []
         load = _load(edited_draft)
-        loads = vary_load(load)
+        loads = _vary_load(load)
     except (CommandError, PlanError) as problem:
         st.error(markdown_text(str(problem)))
         return
@@ -188,3 +188,18 @@ def _queue(
         return
     audit.record("launch", [run.id for run in runs], "a sweep")
     st.switch_page(page_paths.RUNS)
+
+
+def _vary_load(load: LaunchLoad) -> list[LoadVariant]:
+    """Return the loads to run on every configuration. Raises CommandError or PlanError for invalid values."""
+    left_column, right_column = st.columns([2, 3])
+    key = f"sweep-load-param-{load.workload}"
+    names = variable_params(load.workload)
+    name = left_column.selectbox(
+        "And vary a load parameter", names, index=None, format_func=field_title, placeholder="a parameter", key=key
+    )
+    text = right_column.text_input("Values of the load parameter", placeholder="1, 2, 4..8", key=f"{key}-values")
+    if not name or not text.strip():
+        return [LoadVariant("", load.params)]
+    values = read_words(name, text, lambda word: read_param(load.workload, name, word))
+    return load_variants(load.workload, load.params, name, values)

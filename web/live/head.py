@@ -14,11 +14,11 @@ from web.compare.answer.short_answer import FALLBACK, short_answer
 from web.compare.cached_reports import windows_on
 from web.context import services
 from web.guided_demo.tour import baseline_first, follow_demo
-from web.live.next_runs import batch_mates, show_batch_queue, show_waits
 from web.loads.panels.load_progress import has_ended
 from web.loads.panels.workload_panel import show_workload_progress
 from web.markup import markdown_text
 from web.picker import RunSelection, pick_runs
+from web.runs.queue_words import queued_texts
 from web.sharing.share_dialog import show_share_button
 
 KEY = "live-runs"
@@ -34,13 +34,13 @@ def show_live_head(runs: Sequence[Run], default: Sequence[str]) -> RunSelection:
         return pick_runs(runs, default, PROMPT, key=KEY)
     with st.container(key="live-head", horizontal=True, vertical_alignment="center", gap="small"):
         picked = _pick(runs, default)
-        mates = batch_mates(runs, picked.runs)
+        mates = _batch_mates(runs, picked.runs)
         show_workload_progress([*picked.runs, *mates], is_compact=True)
         stop_buttons(picked.runs)
         show_share_button(picked.runs, "live")
         _link_to_answer(picked.runs, mates)
-        show_waits(picked.runs)
-        show_batch_queue(picked.runs, mates)
+        _show_waits(picked.runs)
+        _show_batch_queue(picked.runs, mates)
         follow_demo(picked.runs, mates)
     return picked
 
@@ -58,9 +58,9 @@ def _link_to_answer(shown_runs: Sequence[Run], mates: Sequence[Run]) -> None:
     comparable = [run for run in all_runs if run.shown_state not in (RunState.FAILED, CANCELLED)]
     is_done = all(has_ended(run) for run in all_runs)
     if len(comparable) > 1:
-        compared = baseline_first(comparable)[:MOST_COMPARED]
-        label = f"Done: {_short_text(compared)}" if is_done else "Compare"
-        _link(label, page_paths.COMPARE, [run.id for run in compared], is_done)
+        compared_runs = baseline_first(comparable)[:MOST_COMPARED]
+        label = f"Done: {_short_text(compared_runs)}" if is_done else "Compare"
+        _link(label, page_paths.COMPARE, [run.id for run in compared_runs], is_done)
     elif comparable and is_done:
         (run,) = comparable
         subject = "" if len(all_runs) == 1 else f" of {markdown_text(run.name)}"
@@ -82,3 +82,34 @@ def _answer(_runs: Sequence[Run], cache_key: Sequence[tuple[str, str]]) -> str:
 def _link(label: str, page: str, ids: list[str], is_done: bool) -> None:
     with st.container(key="live-done" if is_done else "live-compare", width="content"):
         st.page_link(page, label=label, query_params={"run": ids})
+
+
+def _batch_mates(runs: Sequence[Run], shown_runs: Sequence[Run]) -> list[Run]:
+    """Return those of `runs` that share a batch with a shown run and are not shown themselves."""
+    batches, ids = {run.batch_id for run in shown_runs if run.batch_id}, {run.id for run in shown_runs}
+    return [run for run in runs if run.batch_id in batches and run.id not in ids]
+
+
+def _show_waits(shown_runs: Sequence[Run]) -> None:
+    """Say what each queued one of the shown runs waits for."""
+    for run_id, text in queued_texts(shown_runs).items():
+        name = next(run.name for run in shown_runs if run.id == run_id)
+        st.caption(markdown_text(f"{name}: {text}."), width="content")
+
+
+def _show_batch_queue(shown_runs: Sequence[Run], mates: Sequence[Run]) -> None:
+    """Say how many runs of the shown runs' batches are queued, and link to those that run now."""
+    unfinished = [run for run in mates if not run.state.is_final]
+    waiting = sum(run.state is RunState.QUEUED for run in unfinished)
+    if not unfinished:
+        return
+    label = (
+        "1 more run of this batch is queued"
+        if waiting == 1
+        else f"{waiting or 'No'} more runs of this batch are queued"
+    )
+    st.caption(f"{label}.", width="content")
+    for run in unfinished:
+        if run.state is not RunState.QUEUED:
+            ids = [*sorted(shown_run.id for shown_run in shown_runs), run.id][-8:]
+            st.page_link(page_paths.LIVE, label=f"Now: {markdown_text(run.name)}", query_params={"run": ids})

@@ -16,7 +16,7 @@ from storage.queries.node_queries import NodeRow, nodes
 from storage.queries.run_data import Queryable
 from web.live.protocol import LiveNode
 
-LAST = timedelta(seconds=10)
+NODE_SPAN = timedelta(seconds=10)
 
 
 def live_nodes(store: Queryable, runs: Sequence[Run]) -> dict[str, list[LiveNode]]:
@@ -24,7 +24,7 @@ def live_nodes(store: Queryable, runs: Sequence[Run]) -> dict[str, list[LiveNode
     ended = [run.id for run in runs if run.state.is_final]
     live = [run.id for run in runs if not run.state.is_final]
     rows = nodes(store, ended) if ended else []
-    rows += nodes(store, live, utc_now() - LAST) if live else []
+    rows += nodes(store, live, utc_now() - NODE_SPAN) if live else []
     labels = machine_labels(store) if rows else {}
     by_run: dict[str, list[LiveNode]] = {}
     for row in rows:

@@ -80,10 +80,10 @@ class LogReads:
     def ends(self, runs: Iterable[Run], since: Mapping[str, int | None] | None = None) -> dict[str, LogEnd]:
         """Return log ends by run id; a run without a log has none. `since`: read from this byte, not the last lines."""
         with self._lock:
-            started = {run.id: self._start(run, (since or {}).get(run.id)) for run in runs if run.log_path}
+            log_starts = {run.id: self._start(run, (since or {}).get(run.id)) for run in runs if run.log_path}
             deadline = time.monotonic() + self._wait_s
-            ends = {run_id: self._end(run_id, is_new, deadline) for run_id, is_new in started.items()}
-            self._forget(len(started))
+            ends = {run_id: self._end(run_id, is_new, deadline) for run_id, is_new in log_starts.items()}
+            self._forget(len(log_starts))
             return ends
 
     def _start(self, run: Run, since: int | None) -> bool:

@@ -51,7 +51,7 @@ def _show_states() -> None:
     relay = services().peer_relay
     peers, states = relay.peers.all(), relay.states()
     if not peers:
-        st.caption("No other Pitwall is watched.")
+        st.caption("No other Pitwall is being watched.")
         return
     st.html(markup.table(HEAD, [_row(peer, states.get(peer.name)) for peer in peers], wraps=True))
     if is_operator():

@@ -35,7 +35,7 @@ class ReportRequest:
 
     runs: Sequence[Run]
     maker: str
-    asking: ComparisonOptions | None = None
+    options: ComparisonOptions | None = None
     study: Study | None = None
 
     def page(self) -> str:
@@ -63,4 +63,4 @@ class ReportRequest:
     def _data(self) -> ReportData:
         provenance = ReportProvenance(self.maker, datetime.now(UTC), VERSION)
         ids, prices = [run.id for run in self.runs], services().settings.prices_path
-        return report_data(services().store, ids, provenance, prices, self.asking, self.study)
+        return report_data(services().store, ids, provenance, prices, self.options, self.study)

@@ -252,7 +252,7 @@ def command_text(run: Run) -> str:
 
 def runs(data: ReportData, colors: Colors) -> str:
     """The table of the report's runs."""
-    rows = [_run(run, colors, data.asking.left_out.get(run.id)) for run in data.runs]
+    rows = [_run(run, colors, data.options.left_out.get(run.id)) for run in data.runs]
     return markup.table(["Run", "Id", "Kind", "State", "Started", "Lasted", "Workload"], rows, wraps=True)
 
 

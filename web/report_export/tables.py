@@ -219,7 +219,7 @@ def _runs(data: ReportData) -> Iterator[Row]:
         }
         row |= {"engine": report.engine_title, "model": run.config.model, "cause": run.cause}
         row |= {"workload": run.workload_names, "started_at": run.started_at}
-        yield row | {"ended_at": run.ended_at, "left_out": data.asking.left_out.get(run.id)}
+        yield row | {"ended_at": run.ended_at, "left_out": data.options.left_out.get(run.id)}
 
 
 def _notes(data: ReportData) -> Iterator[Row]:

@@ -13,7 +13,7 @@ from web.sharing.token_list import show_token_list
 from web.times import time_html
 from web.url_state import url_expander
 
-NEWEST = 50
+MAX_ENTRIES = 50
 
 
 def links_and_changes() -> None:
@@ -25,7 +25,7 @@ def links_and_changes() -> None:
         show_share_list(services().shares.all())
         show_session_list()
         show_token_list()
-        entries = services().store.audit(NEWEST)
+        entries = services().store.audit(MAX_ENTRIES)
         rows = [[time_html(e.ts), *map(markup.text, (e.action, e.role, e.run_id or "", e.detail))] for e in entries]
         if rows:
             st.html(markup.table(["when", "what", "who", "run", ""], rows))

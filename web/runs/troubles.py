@@ -5,7 +5,7 @@ from __future__ import annotations
 from reports.health import health_sentences
 from web.context import services
 
-MOST = 5
+MAX_SENTENCES = 5
 
 
 def trouble_sentences() -> list[str]:
@@ -13,5 +13,9 @@ def trouble_sentences() -> list[str]:
     pitwall = services()
     names = {run.id: run.name for run in pitwall.supervisor.live_runs()}
     sentences = health_sentences(pitwall.store.health(), pitwall.freshness(), names)
-    overflow = [f"{len(sentences) - MOST} more: see /healthz and `./pitwall check`."] if len(sentences) > MOST else []
-    return [*sentences[:MOST], *overflow]
+    overflow = (
+        [f"{len(sentences) - MAX_SENTENCES} more: see /healthz and `./pitwall check`."]
+        if len(sentences) > MAX_SENTENCES
+        else []
+    )
+    return [*sentences[:MAX_SENTENCES], *overflow]

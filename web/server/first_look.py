@@ -23,10 +23,10 @@ _log = logging.getLogger(__name__)
 RenderCards = Callable[[Sequence[str]], str]  # run ids -> HTML cards of the existing runs; called in a thread
 RenderWelcome = Callable[[], str]  # HTML of the first page's welcome, '' if there are runs; called in a thread
 LOADING = "Loading the page."
-FIRST = ""  # the path of the first page
+FIRST_PAGE_PATH = ""
 # Selectors of elements that exist once the page is drawn; Streamlit's other responses pass unchanged.
 DRAWN_SELECTORS = {
-    FIRST: ".pw-title",
+    FIRST_PAGE_PATH: ".pw-title",
     "live": ".lv-strip:not(:has(.lv-waiting))",
     "compare": ".pw-answer, h3",
     "run": ".pw-title",
@@ -56,7 +56,7 @@ class FirstLook:
         await self._app(full_page_request(scope), receive, inserting.send)
 
     async def _first_html(self, page: str, scope: Scope) -> str:
-        if page == FIRST:
+        if page == FIRST_PAGE_PATH:
             return await self._render(self._render_welcome) if scope[ROLE_KEY] in MEMBERS else ""
         run_ids = _visible_run_ids(scope)
         return await self._render(self._render_cards, run_ids) if run_ids else ""
@@ -89,9 +89,11 @@ def _visible_run_ids(scope: Scope) -> list[str]:
 def overlay(page: str, html: str, assets: str) -> str:
     """Return the HTML of the overlay (the runs at a glance, or the welcome) and of the script that removes it."""
     muted = '<p class="pw-muted">'
-    content = f"{html}{muted}{LOADING}</p>" if page == FIRST else f"{muted}{LOADING} Latest known state:</p>{html}"
+    content = (
+        f"{html}{muted}{LOADING}</p>" if page == FIRST_PAGE_PATH else f"{muted}{LOADING} Latest known state:</p>{html}"
+    )
     selector = markup.text(DRAWN_SELECTORS[page])
-    label = "Welcome" if page == FIRST else "The runs at a glance"
+    label = "Welcome" if page == FIRST_PAGE_PATH else "The runs at a glance"
     modules = sorted((STATIC / "live").glob("*.js")) if page == "live" else []
     return (
         f'<link rel="stylesheet" href="{assets}/pitwall.css">'

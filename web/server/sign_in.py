@@ -35,8 +35,8 @@ PATIENCE_S = 15.0  # for all requests to the provider in one step
 STATE_LASTS_S = 600
 MOST_BYTES = 1 << 20  # of one response of the provider
 NEXT = "next"
-MISSING = "sign-in.toml needs Authlib: `.venv/bin/pip install -r requirements-sign-in.txt`."
-AWAY = "The sign-in provider did not respond as expected. Try again, or ask its administrator."
+AUTHLIB_MISSING = "sign-in.toml needs Authlib: `.venv/bin/pip install -r requirements-sign-in.txt`."
+PROVIDER_FAILED = "The sign-in provider did not respond as expected. Try again, or ask its administrator."
 NOT_TAKEN = (
     "The sign-in was not completed: it was cancelled, took too long, or was started in another browser. Start again."
 )
@@ -57,7 +57,7 @@ class SignIn:
     def routes(self) -> list[Route]:
         """Return the two routes; raises SignInError if Authlib is not installed."""
         if importlib.util.find_spec("authlib") is None:
-            raise SignInError(MISSING)
+            raise SignInError(AUTHLIB_MISSING)
         state = Middleware(
             SessionMiddleware,
             secret_key=hashlib.sha256(b"sign-in " + self.access.secret).hexdigest(),
@@ -72,7 +72,7 @@ class SignIn:
             request.session.clear()
             request.session[NEXT] = own_path(request.query_params.get(NEXT, ""), self.access.base_path)
             redirect_url = f"{self.access.url}{BACK}"
-            answer: Response = await _within(provider.authorize_redirect(request, redirect_url), AWAY)
+            answer: Response = await _within(provider.authorize_redirect(request, redirect_url), PROVIDER_FAILED)
             return answer
 
         async def back(request: Request) -> Response:
@@ -152,7 +152,7 @@ async def _within(provider_call: Any, refusal: str) -> Any:
             return await provider_call
     except (httpx.HTTPError, TimeoutError, _TooLongError):
         _log.warning("The sign-in provider cannot be reached.", exc_info=True)
-        return _page("Not signed in", AWAY, 502)
+        return _page("Not signed in", PROVIDER_FAILED, 502)
     except Exception as error:  # anything that invalid input from a browser or the provider raises
         _log.warning("A sign-in was refused: %s", type(error).__name__)
         return _page("Not signed in", refusal, 400)

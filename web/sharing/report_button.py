@@ -13,12 +13,12 @@ from web.report_export.report_files import ReportRequest, maker
 
 
 def report_button(
-    runs: Sequence[Run], page: str, asking: ComparisonOptions | None = None, study: Study | None = None
+    runs: Sequence[Run], page: str, options: ComparisonOptions | None = None, study: Study | None = None
 ) -> None:
     """Offer the report on these runs as files, created on a press; the caller ensures that the viewer may see them."""
     if not runs:
         return
-    report_request = ReportRequest(list(runs), maker(current_role(), current_name()), asking, study)
+    report_request = ReportRequest(list(runs), maker(current_role(), current_name()), options, study)
     kinds: dict[str, tuple[str, str, Callable[[], str | bytes]]] = {
         "One page (HTML)": (".html", "text/html", report_request.page),
         "Markdown": (".md", "text/markdown", report_request.markdown),

@@ -126,7 +126,7 @@ def why_next(plan: StudyPlan, answer: Mapping[str, Any]) -> str:
     if plan.question == "measure":
         return f"Why: the only arm starts {plan.budget.rounds} times."
     if any(arm["state"] == ArmState.TRIED for arm in arms):
-        return "Why: each combination that Optuna proposes starts once; then the best race."
+        return "Why: each combination that Optuna proposes starts once; then the best ones race."
     if not any(part.get("leader") for part in answers):
         first = (
             ", starting with the values whose runs tell most about the others"

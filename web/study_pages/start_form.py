@@ -42,14 +42,14 @@ def show_new_study(is_open: bool) -> None:
     with st.expander("Begin a study", expanded=is_open, icon=":material/flag:"):
         st.caption(
             "Arms start in rounds, one server start each, in rotating order. After each round, an arm that is "
-            "proven slower leaves. The study ends with a winner, with equivalent arms, or with the budget."
+            "proven slower drops out. The study ends with a winner, with equivalent arms, or with the budget."
         )
         label = "Study file (TOML), or a vLLM perf-eval recipe (YAML)"
         text = st.text_area(label, key="study-text", height=260, placeholder=EXAMPLE)
         if not text.strip():
             return
         try:
-            plan = _recipe(text) if is_recipe(text) else study_of_text(text, "study")
+            plan = _recipe_plan(text) if is_recipe(text) else study_of_text(text, "study")
             summary = _summary(plan)
         except (StudyFileError, UnknownLoadError, HostError, PlanError) as refusal:
             st.error(markdown_text(str(refusal)))
@@ -61,14 +61,16 @@ def show_new_study(is_open: bool) -> None:
             _begin(plan)
 
 
-def _recipe(text: str) -> StudyPlan:
+def _recipe_plan(text: str) -> StudyPlan:
     """Return a recipe's plan, with the paths of its tools on this machine and the blocks to leave out."""
     with st.container(horizontal=True):
         lm_eval = st.text_input("lm-eval on this machine", shutil.which("lm_eval") or "lm_eval", key="recipe-lm-eval")
-        bfcl = st.text_input("A Python with bfcl-eval", key="recipe-bfcl", placeholder="/path/to/python")
+        bfcl = st.text_input("Python with bfcl-eval", key="recipe-bfcl", placeholder="/path/to/python")
         help_text = "A block or a part of one: bfcl, bfcl.multi_turn, vllm_bench.8k-in-1k-out"
-        without = st.text_input("Leave out", key="recipe-without", help=help_text, placeholder="bfcl, lm_eval.gsm8k")
-    left_out = [word.strip() for word in without.split(",") if word.strip()]
+        left_out_text = st.text_input(
+            "Leave out", key="recipe-without", help=help_text, placeholder="bfcl, lm_eval.gsm8k"
+        )
+    left_out = [word.strip() for word in left_out_text.split(",") if word.strip()]
     return study_of_recipe(text, "recipe", QualityTools(lm_eval.strip() or "lm_eval", bfcl.strip() or None), left_out)
 
 
@@ -80,8 +82,8 @@ def _summary(plan: StudyPlan) -> str:
     arms = ", ".join(f"{arm.name} on {arm.host}" if arm.host else arm.name for arm in plan.arms)
     if plan.is_proposed:
         return (
-            f"{plan.trials} of {plan.combinations} combinations under {loads}, one start each as Optuna proposes them; "
-            f"then the best race. At most {plan.budget.runs} starts."
+            f"{plan.trials} of {plan.combinations} combinations under {loads}, one start each in the order in which "
+            f"Optuna proposes them; then the best ones race. At most {plan.budget.runs} starts."
         )
     shared = ", each serving all workloads" if len(parts) > 1 else ""
     count = f"{len(plan.arms)} arm{'s' * (len(plan.arms) > 1)}"

@@ -31,7 +31,7 @@ class GridParams(Params):
     def check_size(self) -> GridParams:
         """Reject a grid of more than MAX_POINTS points; raises ValueError for pydantic."""
         if len(list(points(self))) > MAX_POINTS:
-            raise ValueError(f"that is more than {MAX_POINTS} points")
+            raise ValueError(f"the grid has more than {MAX_POINTS} points")
         return self
 
 

@@ -12,7 +12,7 @@ from analysis.guard import DECLARABLE, RowCode, RowStatus, answers, load, machin
 from analysis.runs import conditions
 from analysis.verdict import MARGIN, VerdictAnswer
 from analysis.verdict.replicates import FEWEST_EARLIER_DF
-from analysis.verdict.settling import DRAWS, FEW, LARGEST, MOST
+from analysis.verdict.settling import HIGH_CHANCE, LOW_CHANCE, MAX_REPEATS
 from web.compare.answer.guard_words import STANDING_LABELS, TITLES
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -72,8 +72,8 @@ def test_documented_statistics_match_the_code() -> None:
     said = " ".join(STATISTICS.split())
     assert f"{100 * MARGIN:.0f} % unless another is set" in said
     assert f"{FEWEST_EARLIER_DF} degrees of freedom or more" in said
-    assert f"Each of {DRAWS:,} draws" in said and f"Numbers beyond {LARGEST:,} are not given" in said
-    assert (FEW, MOST) == (0.2, 0.8) and "one in five" in said and "four in five" in said
+    assert (LOW_CHANCE, HIGH_CHANCE) == (1 / 5, 4 / 5) and "one in five draws" in said and "four in five" in said
+    assert f"Numbers beyond {MAX_REPEATS:,} are not given" in said
 
 
 def test_starvation_thresholds_match_the_code() -> None:

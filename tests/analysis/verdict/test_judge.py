@@ -14,7 +14,6 @@ from analysis.verdict import (
     VerdictAnswer,
     interval_of_ratio,
     judge,
-    judge_arms,
     pool_earlier_spread,
 )
 from tests.analysis.verdict.sides import around
@@ -108,19 +107,21 @@ def test_comparisons_widen_both_intervals() -> None:
 
 
 def test_arms_judged_with_bonferroni_intervals() -> None:
-    arms = [BASELINE, FASTER, SPEEDS_5, [104.0]]
-    expected = [judge(BASELINE, arm, comparisons=3) for arm in arms[1:]]
-    assert judge_arms(arms) == expected
-    assert [one.answer for one in expected] == [VerdictAnswer.BETTER, VerdictAnswer.UNKNOWN, VerdictAnswer.SEEN_ONCE]
+    judgements = [judge(BASELINE, arm, comparisons=3) for arm in (FASTER, SPEEDS_5, [104.0])]
+    assert [judgement.answer for judgement in judgements] == [
+        VerdictAnswer.BETTER,
+        VerdictAnswer.UNKNOWN,
+        VerdictAnswer.SEEN_ONCE,
+    ]
 
 
 def test_arms_are_judged_by_what_was_asked() -> None:
     earlier = EarlierSpread(0.001, 10)
-    found = judge_arms([[1.0], [1.2], [1.05]], higher_is_better=False, margin=0.1, earlier=earlier)
-    assert [one.answer for one in found] == [VerdictAnswer.WORSE, VerdictAnswer.SAME]
-    assert len(judge_arms([BASELINE, FASTER])) == 1
-    with pytest.raises(ValueError, match=r"^Comparing needs a baseline and at least one more arm, not 1\.$"):
-        judge_arms([BASELINE])
+    judgements = [
+        judge([1.0], [value], higher_is_better=False, margin=0.1, comparisons=2, earlier=earlier)
+        for value in (1.2, 1.05)
+    ]
+    assert [judgement.answer for judgement in judgements] == [VerdictAnswer.WORSE, VerdictAnswer.SAME]
 
 
 def test_one_replicate_is_a_ratio_and_no_claim() -> None:

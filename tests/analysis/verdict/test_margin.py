@@ -13,10 +13,9 @@ from analysis.verdict import (
     VerdictAnswer,
     format_margin,
     judge,
-    judge_arms,
     parse_margin,
-    repeats_for_same,
 )
+from benchmarks.simulations.planned_repeats import repeats_for_same
 
 
 @pytest.mark.parametrize(
@@ -38,7 +37,7 @@ def test_words() -> None:
     assert [format_margin(one) for one in (MARGIN, 0.025, 0.001, 0.5)] == ["2 %", "2.5 %", "0.1 %", "50 %"]
 
 
-@pytest.mark.parametrize("judging", [judge, judge_arms, compare_arms, repeats_for_same])
+@pytest.mark.parametrize("judging", [judge, compare_arms, repeats_for_same])
 def test_two_per_cent_stands_in_one_place(judging: object) -> None:
     assert inspect.signature(judging).parameters["margin"].default is MARGIN  # type: ignore[arg-type]
 

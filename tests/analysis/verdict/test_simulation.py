@@ -10,7 +10,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from analysis.verdict import VerdictAnswer, half_width, judge, judge_arms, repeats_for_same
+from analysis.verdict import VerdictAnswer, judge
+from benchmarks.simulations.planned_repeats import half_width, repeats_for_same
 from benchmarks.simulations.verdict_simulation import (
     EQUAL,
     NOISES,
@@ -119,7 +120,8 @@ def test_array_copy_finds_same_like_the_product() -> None:
 def test_array_copy_judges_arms_like_the_product() -> None:
     for trial in arms(8, 5, 3, 2, 20):
         copies = [TrialIntervals.of(trial[0], one, comparisons=4) for one in trial[1:]]
-        for found, copy in zip(judge_arms(np.exp(trial)), copies, strict=True):
+        judgements = [judge(np.exp(trial[0]), np.exp(arm), comparisons=4) for arm in trial[1:]]
+        for found, copy in zip(judgements, copies, strict=True):
             half = math.log(found.interval[1] / found.interval[0]) / 2
             assert half == pytest.approx(copy.half, rel=1e-5)
 

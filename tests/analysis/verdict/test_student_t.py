@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import scipy
 
-from analysis.verdict.student_t import cdf, quantile, tail_beyond
+from analysis.verdict.student_t import quantile, tail_beyond
+from benchmarks.simulations.planned_repeats import cdf
 
 DFS = [*np.linspace(1, 10, 19), *np.geomspace(10.7, 1000, 15)]
 TS = [0.0, *np.geomspace(0.01, 60, 15)]

@@ -50,7 +50,7 @@ def confirm(page: Page, name: str, address: str, token: str) -> None:
 def test_peer_is_confirmed_watched_and_removed(browser: Browser, page: Page, pitwall: Pitwall, other: Pitwall) -> None:
     token = said_by(other, "token", "make", "live:read")
     peers = panel(page, pitwall)
-    expect(peers.get_by_text("No other Pitwall is watched.")).to_be_visible()
+    expect(peers.get_by_text("No other Pitwall is being watched.")).to_be_visible()
     confirm(page, "box-2", "http://gpu.example", token)
     expect(peers.get_by_text(re.compile("unencrypted: use https"))).to_be_visible()
     confirm(page, "box-2", other.url, token)
@@ -72,6 +72,6 @@ def test_peer_is_confirmed_watched_and_removed(browser: Browser, page: Page, pit
     other.kill()
     expect(row.get_by_text(re.compile("^absent: "))).to_be_visible()
     press(peers.get_by_role("button", name="Remove box-2"))
-    expect(peers.get_by_text("No other Pitwall is watched.")).to_be_visible()
+    expect(peers.get_by_text("No other Pitwall is being watched.")).to_be_visible()
     changes = [action for (action,) in pitwall.sql("SELECT action FROM audit WHERE action LIKE '%peer' ORDER BY ts")]
     assert changes[:1] == ["confirm peer"]

@@ -16,7 +16,7 @@ from launcher.processes.descendants import descendants, name_of
 from launcher.processes.process import shim_process
 from launcher.remote.orphans import read_orphan_notes
 from launcher.runs import orphan_cleanup
-from launcher.runs.orphan_cleanup import ENDED
+from launcher.runs.orphan_cleanup import ORPHAN_ENDED
 from launcher.runs.supervisor import Supervisor
 from tests.launcher.remote.sshd import Box, book_with, kill_all, needs_sshd
 from tests.launcher.remote.test_remote import ON_BOX, OVER, log_of, there
@@ -89,7 +89,7 @@ def test_stop_on_absent_host_is_tidied_later(
     assert ended.cause and f"`./pitwall shim stop {run.id}` on that machine ends it" in ended.cause
     assert marked(run.id) == [] and marked(there(run))
     box.start()
-    told = wait_for(lambda: (now := store.run(run.id)) and now.note == ENDED.format("gpu-box") and now)
+    told = wait_for(lambda: (now := store.run(run.id)) and now.note == ORPHAN_ENDED.format("gpu-box") and now)
     assert (told.state, told.cause) == (ended.state, ended.cause), "how it ended is told as it was"
     assert marked(there(run)) == [] and not (box.shims / there(run) / "server.log").exists()
     wait_for(lambda: read_orphan_notes(Path(run.run_dir).parent) == [])

@@ -21,7 +21,7 @@ from launcher.remote.hosts import Host
 from launcher.remote.orders import FollowOrder, StartOrder
 from launcher.remote.records import RemoteLaunch, read_remote_status, write_remote_launch
 from launcher.remote.remote_shim import KEEP_STOPPED_S, OTHER_VERSION, WAS_STOPPED, RemoteShim
-from launcher.remote.wire import GONE, Frame, Frames
+from launcher.remote.wire import RUN_FOLDER_GONE, Frame, Frames
 from tests.launcher.remote.sshd import kill_all
 from tests.launcher.servers import marked, request_for, wait_for
 
@@ -178,7 +178,7 @@ def test_a_log_that_passed_its_limit_is_said_once(tmp_path: Path, monkeypatch: p
 
 
 def test_a_run_that_is_not_there_is_told(tmp_path: Path) -> None:
-    assert ask(tmp_path, {"order": "follow", "run_id": RUN_ID, "offset": 0}).told("refused") == GONE
+    assert ask(tmp_path, {"order": "follow", "run_id": RUN_ID, "offset": 0}).told("refused") == RUN_FOLDER_GONE
 
 
 @pytest.mark.parametrize("order", [{}, {"order": "rm"}, {**STOP, "run_id": "../x"}, {**STOP, "more": 1}])

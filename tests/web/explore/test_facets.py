@@ -10,8 +10,7 @@ from web.explore import facets
 from web.explore.controls import DISTRIBUTION, HEAT, LINE, SCATTER, ExploreSelection
 from web.explore.facets import MOST_FACETS, panels
 from web.explore.figures import explore_figure
-from web.explore.heat_colors import with_ink
-from web.explore.heat_figure import heat_figure
+from web.explore.heat_figure import heat_figure, with_ink
 
 TITLES = {"stream": "Stream, tok/s", "k": "Draft length k", "model": "Model", "": ""}
 

@@ -8,9 +8,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from domain import Config, Run, WorkloadSpec, utc_now
-from web.launch import later_loads
+from web.launch import load_form
 from web.launch.draft import LaunchDraft, start_from_run
-from web.launch.later_loads import loads_of_run
+from web.launch.load_form import loads_of_run
 from workloads import spec_for
 from workloads.saved_loads import SavedLoad, SavedLoads
 
@@ -21,16 +21,16 @@ TWICE = (LONG, spec_for("five-prompts"), LONG)
 def form() -> None:
     import streamlit as st
 
-    from web.launch import draft, later_loads
+    from web.launch import draft, load_form
 
-    later = later_loads.choose_later(draft.current(), "later")
+    later = load_form.choose_later(draft.current(), "later")
     st.text(" then ".join(f"{one.name} {one.prompt_set_hash}" for one in later) or "none")
 
 
 @pytest.fixture
 def loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SavedLoads:
     kept = SavedLoads(tmp_path)
-    monkeypatch.setattr(later_loads, "load_library", lambda: kept)
+    monkeypatch.setattr(load_form, "load_library", lambda: kept)
     return kept
 
 

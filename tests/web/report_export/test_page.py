@@ -53,10 +53,10 @@ def numbers_in(page: str) -> dict[str, list[dict[str, object]]]:
 
 @pytest.mark.parametrize("objective", ["output_tps@8", "ttft_ms@2", "decode_tps"])
 def test_it_says_what_compare_says(store: Store, runs: list[Run], report: Report, objective: str) -> None:
-    asking = ComparisonOptions(parse_objective(objective))
-    direct = comparison_of(store, runs_of(store, [run.id for run in runs]), asking)
+    options = ComparisonOptions(parse_objective(objective))
+    direct = comparison_of(store, runs_of(store, [run.id for run in runs]), options)
     (answer,) = direct.answers
-    page, text = report_page(report(runs, asking)), report_markdown(report(runs, asking))
+    page, text = report_page(report(runs, options)), report_markdown(report(runs, options))
     said = [
         answer_sentence(answer, run_names(direct.arms)),
         detail(answer),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 import httpx
 import pytest
@@ -13,6 +14,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from tests.web.conftest import Serve
+from web.access.auth import GUEST_PAGES
 from web.assets import STATIC
 from web.live.hub import LiveHub
 from web.live.protocol import LivePart
@@ -20,6 +22,8 @@ from web.page_paths import PATHS
 from web.server.routes import build_routes
 
 PASSED_ON = "passed on"
+README = Path(__file__).parents[3] / "README.md"
+SHELL = STATIC.parent / "shell.py"
 STREAMLITS = ["_stcore/health", "live/_stcore/host-config", "static/js/index.a1b2.js", "favicon.png", "index.html"]
 STREAMLITS += ["live/media/a1b2", "media/a1b2.png", "component/x/y", "oauth2callback", "auth/login", "api/sql"]
 
@@ -59,8 +63,21 @@ def test_pages_and_streamlit_routes_are_untouched(home: str, path: str) -> None:
 
 
 def test_every_page_is_known() -> None:
-    shell = (STATIC.parent / "shell.py").read_text()
-    assert set(re.findall(r'url_path="(\w+)"', shell)) - {"runs"} == set(PATHS), "the first page is at the bare address"
+    url_paths = set(re.findall(r'url_path="(\w+)"', SHELL.read_text()))
+    assert url_paths - {"runs"} == set(PATHS), "the first page is at the bare address"
+
+
+def test_readme_names_every_page() -> None:
+    titles = set(re.findall(r'title="(\w+)"', SHELL.read_text())) - {"Shared"}  # a guest's first page
+    assert titles <= set(re.findall(r"\*\*(\w+)\*\*", README.read_text()))
+
+
+def test_guests_may_open_the_pages_that_they_are_offered() -> None:
+    offered = re.search(r"^GUEST_PAGES = \[\n(.*?)^\]", SHELL.read_text(), re.DOTALL | re.MULTILINE)
+    assert offered
+    shared_names = re.findall(r"^    (\w+),$", offered[1], re.MULTILINE)  # variables named like their URL path
+    url_paths = {*shared_names, *re.findall(r'url_path="(\w+)"', offered[1])}
+    assert len(url_paths) > 3 and url_paths - {"shared"} <= GUEST_PAGES
 
 
 @pytest.mark.parametrize("query", ["", "?find=fp8&order=stream", "?find=%2F%2Fx%0D%0Ay"])

@@ -17,7 +17,7 @@ from web.metric_words import meaning_of, metric_text, metric_unit
 from web.theme import DASH
 from web.words import reason_text
 
-OPEN = (Section.SPEED, Section.LATENCY)
+OPEN_SECTIONS = (Section.SPEED, Section.LATENCY)
 
 
 Interval = tuple[float, float]
@@ -55,7 +55,7 @@ def _section(section: Section, section_metrics: Sequence[MetricId], columns: Tab
     body = markup.table(head, rows, is_numeric=True) if rows else ""
     unranked_notes = "".join(map(_unranked_note, known_values))
     unknown_note = f'<p class="pw-unknown">Not known: {markup.text(unknown)}.</p>' if unknown else ""
-    is_open = " open" if section in OPEN and rows else ""
+    is_open = " open" if section in OPEN_SECTIONS and rows else ""
     content = f"{body}{unranked_notes}{unknown_note}"
     return f'<details class="pw-section"{is_open}><summary>{section.value}</summary>{content}</details>'
 

@@ -11,7 +11,7 @@ from analysis.evidence.factors import geometric_mean
 from analysis.evidence.objectives import Objective
 from analysis.guard import GuardRow, RowCode, RowStatus
 from analysis.verdict import (
-    LARGEST,
+    MAX_REPEATS,
     FactorEffect,
     FactorFinding,
     Judgement,
@@ -257,7 +257,7 @@ def _more_starts_text(judgement: Judgement) -> str:
 def settling_words(repeats: SettlingRepeats) -> str:
     """Format the range of further starts: 'probably 3 to 12 more starts'."""
     if repeats.high is None:
-        return f"{repeats.low} to more than {LARGEST} more starts"
+        return f"{repeats.low} to more than {MAX_REPEATS} more starts"
     if repeats.high == 1:
         return "probably 1 more start"
     return f"probably {repeats.low if repeats.low == repeats.high else f'{repeats.low} to {repeats.high}'} more starts"

@@ -21,7 +21,7 @@ from web.times import DAYS, format_time
 from web.url_state import url_expander
 
 NOTHING = "nothing"
-LONGEST = 500
+MAX_CHARS = 500
 
 
 def adopted_notes(runs: Sequence[Run]) -> None:
@@ -56,9 +56,9 @@ def adopt_form(report: ComparisonReport, runs: Sequence[Run]) -> None:
         )
         earlier = {point.id: point for point in active_points(services().store.adopted())}
         with st.form("adopt-form", border=False):
-            reason = st.text_area("Why", max_chars=LONGEST, placeholder="fastest at eight users, quality the same")
-            purpose = st.text_input("For what", max_chars=LONGEST, placeholder="coding agents, 96K context")
-            adopter = st.text_input("Who", max_chars=LONGEST, placeholder="the operator")
+            reason = st.text_area("Why", max_chars=MAX_CHARS, placeholder="fastest at eight users, quality the same")
+            purpose = st.text_input("For what", max_chars=MAX_CHARS, placeholder="coding agents, 96K context")
+            adopter = st.text_input("Who", max_chars=MAX_CHARS, placeholder="the operator")
             replaced_id = st.selectbox(
                 "In place of", [NOTHING, *earlier], format_func=lambda point_id: _point_label(point_id, earlier)
             )

@@ -18,8 +18,8 @@ from web.markup import markdown_text
 
 # Three starts each are the fewest that show a typical difference.
 AFTER_ONE_START = SettlingRepeats(2, 2)
-MOST = 20
-OPEN = (VerdictAnswer.SEEN_ONCE, VerdictAnswer.UNKNOWN, VerdictAnswer.DIFFERENT)
+MAX_REPEATS = 20
+OPEN_ANSWERS = (VerdictAnswer.SEEN_ONCE, VerdictAnswer.UNKNOWN, VerdictAnswer.DIFFERENT)
 
 
 def repeats_to_settle(report: ComparisonReport) -> dict[str, SettlingRepeats]:
@@ -27,7 +27,7 @@ def repeats_to_settle(report: ComparisonReport) -> dict[str, SettlingRepeats]:
     starts_by_arm = {}
     for answer in report.answers:
         judgement = answer.judgement
-        if judgement and not answer.refused and judgement.answer in OPEN:
+        if judgement and not answer.refused and judgement.answer in OPEN_ANSWERS:
             is_seen_once = judgement.answer is VerdictAnswer.SEEN_ONCE
             repeats = AFTER_ONE_START if is_seen_once else judgement.more_repeats
             if repeats:
@@ -43,7 +43,7 @@ def offer_more_repeats(report: ComparisonReport) -> None:
     if not (starts_by_arm and can_start and is_operator()):
         return
     repeats = largest_range(list(starts_by_arm.values()))
-    count = min(repeats.low, MOST)
+    count = min(repeats.low, MAX_REPEATS)
     text_column, button_column = st.columns([3, 1], vertical_alignment="center")
     text_column.caption(offer_text(arms, repeats, count))
     if button_column.button(f"Queue {count} more of each", icon=":material/replay:"):

@@ -92,30 +92,30 @@ def offer_repeats(report: ComparisonReport, runs: Sequence[Run]) -> None:
         st.rerun()
 
 
-def settings_panel(report: ComparisonReport, asking: ComparisonOptions, names: Mapping[str, str]) -> None:
+def settings_panel(report: ComparisonReport, options: ComparisonOptions, names: Mapping[str, str]) -> None:
     """Settings of the comparison: differences compared on purpose, repeats as separate arms, and excluded runs."""
     with st.popover("Repeats and comparison settings", icon=":material/tune:"):
-        _declare(asking)
+        _declare(options)
         for arm in report.arms:
-            _arm(arm, asking, names)
+            _arm(arm, options, names)
         _move(report.arms, names)
-        _undo(asking, names)
+        _undo(options, names)
 
 
-def _declare(asking: ComparisonOptions) -> None:
+def _declare(options: ComparisonOptions) -> None:
     selected = st.multiselect(
         "I compare these on purpose",
         sorted(DECLARABLE, key=list(RowCode).index),
-        default=sorted(asking.declared, key=list(RowCode).index),
+        default=sorted(options.declared, key=list(RowCode).index),
         format_func=TITLES.__getitem__,
         help="The answer then states them. Failures, warm-up, loops, starvation and forced acceptance never can be.",
     )
-    if frozenset(selected) != asking.declared:
+    if frozenset(selected) != options.declared:
         url_params.set_declared(selected)
         st.rerun()
 
 
-def _arm(arm: Arm, asking: ComparisonOptions, names: Mapping[str, str]) -> None:
+def _arm(arm: Arm, options: ComparisonOptions, names: Mapping[str, str]) -> None:
     st.markdown(f"**{markdown_text(arm.name)}** \u2013 {_starts(len(arm.starts))}")
     if arm.unknown and len(arm.runs) > 1:
         missing = ", ".join(UNKNOWN_WORDS[name] for name in arm.unknown)
@@ -124,7 +124,7 @@ def _arm(arm: Arm, asking: ComparisonOptions, names: Mapping[str, str]) -> None:
     if len(ids) > 1:
         apart_ids = st.multiselect("Split off", ids, format_func=names.__getitem__, key=f"apart-{arm.id}")
         if apart_ids:
-            url_params.set_apart([*asking.apart, *apart_ids])
+            url_params.set_apart([*options.apart, *apart_ids])
             st.rerun()
     _leave_out(arm, names)
 
@@ -144,14 +144,14 @@ def _move(arms: Sequence[Arm], names: Mapping[str, str]) -> None:
             st.rerun()
 
 
-def _undo(asking: ComparisonOptions, names: Mapping[str, str]) -> None:
+def _undo(options: ComparisonOptions, names: Mapping[str, str]) -> None:
     """Undo splits and declared repeats."""
-    for run_id in sorted(asking.apart & names.keys()):
+    for run_id in sorted(options.apart & names.keys()):
         st.caption(f"{markdown_text(names[run_id])} is an arm of its own.")
         if st.button("Join it again", key=f"whole-{run_id}"):
-            url_params.set_apart(sorted(asking.apart - {run_id}))
+            url_params.set_apart(sorted(options.apart - {run_id}))
             st.rerun()
-    for run_id, repeat in asking.joined.items():
+    for run_id, repeat in options.joined.items():
         if run_id in names and repeat.target_id in names:
             target = markdown_text(names[repeat.target_id])
             st.caption(f"{markdown_text(names[run_id])} counts as a repeat of {target}: {markdown_text(repeat.reason)}")

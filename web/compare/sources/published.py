@@ -18,7 +18,7 @@ from web.url_state import url_expander
 
 TITLE = "Published, not measured here"
 PARAMETER = "published"
-MOST = 6
+MAX_CLAIMS = 6
 SPEED = (
     "decode_tps_peak",
     "decode_tps_single",
@@ -101,9 +101,9 @@ def published_group() -> None:
     selected = st.multiselect(
         "Published configurations to show beside the runs",
         [key for key, entry in published.items() if entry.numbers],
-        default=requested[:MOST],
+        default=requested[:MAX_CLAIMS],
         format_func=lambda key: f"{published[key].label} {DASH} {published[key].hardware}",
-        max_selections=MOST,
+        max_selections=MAX_CLAIMS,
         placeholder="Others' numbers, under their own conditions",
     )
     if selected != requested:

@@ -42,7 +42,7 @@ _KIND = EntryListKind(
     name="name",
     max_entries=MOST_PEERS,
     refusal=PeerError,
-    unreadable_message="No other Pitwall is watched",
+    unreadable_message="No other Pitwall is being watched",
     invalid_message="{} is not a list of Pitwalls.",
     too_many="{} other Pitwalls are already watched.",
 )

@@ -12,7 +12,7 @@ from web.live.peers.peer_look import PeerRun
 from web.markup import markdown_text
 
 PARAMETER = "there"
-MOST = 8
+MAX_PEER_RUNS = 8
 
 
 def pick_peer_runs() -> list[PeerRun]:
@@ -21,7 +21,7 @@ def pick_peer_runs() -> list[PeerRun]:
         return []
     elsewhere = services().peer_relay
     live, troubles = {run.id: run for run in elsewhere.runs()}, elsewhere.troubles()
-    requested_ids = [run_id for run_id in st.query_params.get_all(PARAMETER) if elsewhere.knows(run_id)][:MOST]
+    requested_ids = [run_id for run_id in st.query_params.get_all(PARAMETER) if elsewhere.knows(run_id)][:MAX_PEER_RUNS]
     if not live and not troubles and not requested_ids:
         return []
     runs_by_id = live | {run_id: elsewhere.last_seen(run_id) for run_id in requested_ids}
@@ -39,7 +39,7 @@ def _picker(runs: Sequence[PeerRun], selected_ids: Sequence[str]) -> list[str]:
         list(titles),
         default=list(selected_ids),
         format_func=titles.__getitem__,
-        max_selections=MOST,
+        max_selections=MAX_PEER_RUNS,
         placeholder="Runs that are live on other Pitwalls",
         key="live-elsewhere",
     )

@@ -17,7 +17,7 @@ from web.context import services
 from web.markup import markdown_text
 from web.url_state import url_expander
 
-LONGEST = 120
+MAX_CHARS = 120
 
 
 def show_declare_load(run: Run) -> None:
@@ -33,8 +33,8 @@ def show_declare_load(run: Run) -> None:
     section = url_expander("Declare its load so that it can be compared", "declare", "run")
     with section, st.form("declare", border=False):
         st.caption("Two logs are compared only if their declared loads are identical.")
-        workload = st.text_input("Workload", placeholder="ShareGPT replay, five prompts, ...", max_chars=LONGEST)
-        phase = st.text_input("Part", placeholder="steady part, single stream, ...", max_chars=LONGEST)
+        workload = st.text_input("Workload", placeholder="ShareGPT replay, five prompts, ...", max_chars=MAX_CHARS)
+        phase = st.text_input("Part", placeholder="steady part, single stream, ...", max_chars=MAX_CHARS)
         concurrency = int(st.number_input("Concurrent requests", 1, 4096, 1))
         if st.form_submit_button("Declare") and workload.strip():
             _declare(run, workload.strip(), phase.strip(), concurrency)

@@ -16,7 +16,7 @@ from web.charts import DRAWN_GROUND, still_chart, styled
 from web.theme import run_color
 
 SLICE_PX = 240
-FEWEST = 5  # requests for a distribution
+MIN_REQUESTS = 5  # requests for a distribution
 MAPS = (("decode_tps", "Decode speed, tok/s"), ("prompt_tps", "Prefill speed, tok/s"), ("ttft_ms", "TTFT, ms"))
 AXES = {"prompt_tokens": "prompt tokens", "depth_tokens": "depth, tokens", "output_tokens": "output tokens",
         "concurrency": "concurrency"}  # fmt: skip
@@ -148,7 +148,7 @@ def _curves(requests: Sequence[RequestRecord], value: Callable[[RequestRecord], 
             groups.setdefault(request.concurrency, []).append(measured)
     curves = []
     for users, values in sorted(groups.items()):
-        if len(values) >= FEWEST:
+        if len(values) >= MIN_REQUESTS:
             name = "as they arrive" if users == 0 else f"{users} concurrent"
             curves.append(Curve(name, sorted(values), [(n + 1) / len(values) for n in range(len(values))]))
     return curves

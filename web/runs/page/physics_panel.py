@@ -28,7 +28,7 @@ from web.runs.page.physics_words import (
     JOULE,
     KV,
     PHASES,
-    PLAIN,
+    PLAIN_MEANING,
     POSITION,
     RESTART,
     SHARE,
@@ -92,7 +92,7 @@ def panel_html(physics: Physics) -> str:
 def _tiles(physics: Physics) -> Iterator[PhysicsTile]:
     yield _tile("KV per token", KV, physics.token_bytes, lambda v: markup.text(byte_size(v)))
     yield _tile("Share of the bandwidth limit", SHARE, physics.share, _percent)
-    yield _tile("Share without speculation", PLAIN, physics.plain_share, _percent)
+    yield _tile("Share without speculation", PLAIN_MEANING, physics.plain_share, _percent)
     if physics.active_share is not None:
         yield PhysicsTile("Weights read per token", SHARE, _percent(physics.active_share))
     yield _tile("Break-even", EVEN, physics.break_even, lambda v: markup.number(f"{v:.2f}", "tok/step"))

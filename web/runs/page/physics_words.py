@@ -15,7 +15,7 @@ SHARE = (
     "values of each request if known, k passes of the draft). Weight memory overestimates what is read, "
     "so the share may be too high; of a mixture of experts, only the experts in use count."
 )
-PLAIN = "the same limit with one token per step: only speculation can exceed 100 %"
+PLAIN_MEANING = "the same limit with one token per step: only speculation can exceed 100 %"
 EVEN = (
     "1 + k × bytes of the draft / bytes of the model: the tokens per step at which speculation costs as much as "
     "it gains, if a step's duration is proportional to the bytes it reads. Comparing with a twin without "

@@ -23,7 +23,7 @@ NAMES = {
     "mark": "Marked",
     "machine": "Machine",
 } | {name: FIELDS[name].title for name in FILTER_FIELDS}
-FIRST = ("engine", "workload", "state")  # always visible
+VISIBLE_FILTERS = ("engine", "workload", "state")  # the others are in a popover
 STATES = ("finished", "failed", CANCELLED)
 MARKS = ("starred", "archived")
 FIND_PX, CHOICE_PX = 236, 144
@@ -53,10 +53,10 @@ def run_filters(
     options = _options(choices, machines)
     with st.container(horizontal=True, vertical_alignment="bottom"):  # two side by side on a phone
         search = _choose_search(page)
-        selected = {name: _choose_values(name, options[name], page) for name in FIRST}
+        selected = {name: _choose_values(name, options[name], page) for name in VISIBLE_FILTERS}
         started = choose_one("Started", "started", page, STARTED, "", CHOICE_PX)
         order_by, is_reversed = _order(page) if has_order else ("newest", False)
-        other_names = [name for name in options if name not in FIRST]
+        other_names = [name for name in options if name not in VISIBLE_FILTERS]
         active_count = sum(bool(_filter_choice(name, options[name], page).current_value()) for name in other_names)
         label = f"More filters: {active_count} in use" if active_count else "More filters"
         with (

@@ -91,8 +91,8 @@ COLUMNS = {
     "why": st.column_config.TextColumn("Missing numbers, or how it ended", width="large"),
     **_number_columns(is_proposed=False),
 }
-ALWAYS = ("color", "name")
-OPTIONAL_COLUMNS = [name for name in COLUMNS if name not in ALWAYS]
+FIXED_COLUMNS = ("color", "name")
+OPTIONAL_COLUMNS = [name for name in COLUMNS if name not in FIXED_COLUMNS]
 
 
 def choose_columns(choices: RunChoices) -> list[str]:
@@ -162,7 +162,7 @@ def run_table(
             _with_muted_foreign_numbers(rows, runs),
             hide_index=True,
             column_config=_column_config(runs),
-            column_order=[*ALWAYS, *columns],
+            column_order=[*FIXED_COLUMNS, *columns],
             on_select=partial(follow_heads, f"ended-runs-{key}"),
             selection_mode=["multi-row", "single-column"] if has_order else "multi-row",
             selection_default={"selection": {"rows": _ticked_before(runs, f"ended-runs-{key}")}},

@@ -17,7 +17,7 @@ from domain import Share, Study
 from storage.queries.run_queries import runs_of, runs_of_batch
 from web.access.roles import MEMBERS, NAME_KEY, ROLE_KEY, SHARE_KEY, may_see
 from web.access.signin_page import signin_page
-from web.compare.url_params import NAMES, parse_asking
+from web.compare.url_params import NAMES, parse_options
 from web.context import services
 from web.page_paths import REPORT
 from web.report_export.page import policy
@@ -41,12 +41,12 @@ def report_route(base_path: str = "") -> Route:
 
 def _answer(request: Request, base_path: str) -> Response:
     query = request.query_params
-    asking, _ = parse_asking({name: query.getlist(name) for name in NAMES})
+    options, _ = parse_options({name: query.getlist(name) for name in NAMES})
     report_request = _report_request(request.scope, query.getlist("run"), query.get("study"))
     try:
         if report_request is None:
             return _error_page(NOTHING, base_path)
-        text = (report_request if report_request.study else replace(report_request, asking=asking)).page()
+        text = (report_request if report_request.study else replace(report_request, options=options)).page()
     except WorkloadNotSharedError as error:
         return _error_page(str(error), base_path)
     headers = {

@@ -168,12 +168,12 @@ def points_of(tests: Iterable[re.Match[str]]) -> list[tuple[MeasurementPoint, bo
     rows, points = list(tests), []
     for index, test in enumerate(rows):
         neighbor = rows[index + (1 if is_prompt_test(test) else -1) :][:1] if index or is_prompt_test(test) else []
-        paired = [
+        paired_rows = [
             candidate
             for candidate in neighbor
             if _settings(candidate) == _settings(test) and is_prompt_test(candidate) != is_prompt_test(test)
         ]
-        sizes = {is_prompt_test(paired_test): paired_test["tokens"] for paired_test in (*paired, test)}
+        sizes = {is_prompt_test(paired_test): paired_test["tokens"] for paired_test in (*paired_rows, test)}
         prompt, output = (int(size) if (size := sizes.get(is_prompt)) else None for is_prompt in (True, False))
         depth, concurrency = int(test["depth"] or 0), int(test["at_once"] or 1)
         is_context = test["what"].startswith("ctx")

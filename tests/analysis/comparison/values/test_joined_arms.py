@@ -10,7 +10,7 @@ from tests.analysis.comparison.hand_made import load, pair_of, request, run
 from tests.analysis.comparison.ideal_engine import SERVED
 from web.compare.answer.guard_words import row_text
 from web.compare.arms.split_words import split_text
-from web.compare.url_params import parse_asking
+from web.compare.url_params import parse_options
 
 FOUR = replace(SERVED, settings={**SERVED.settings, "max_num_seqs": 4})
 LOAD = load([request(0), request(1, 1.0)])
@@ -34,7 +34,7 @@ def test_a_run_moves_to_another_arm() -> None:
 
 
 def test_address_keeps_who_joined_whom() -> None:
-    options, problems = parse_asking({"join": ["a1:b0:its flag: none"], "apart": ["a2"]})
+    options, problems = parse_options({"join": ["a1:b0:its flag: none"], "apart": ["a2"]})
     assert not problems and options.apart == {"a2"}
     assert options.joined == {"a1": DeclaredRepeat("b0", "its flag: none")}
 

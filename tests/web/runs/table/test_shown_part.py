@@ -11,15 +11,18 @@ from types import SimpleNamespace
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from analysis.metrics.registry import LIST_COLUMNS
 from domain import WorkloadSpec
 from reports.cache.run_cache import ReportCache
 from settings import Settings
-from storage.queries.run_queries import RunFilter, count_runs, find_runs
+from storage.queries.run_queries import SORT_TEXTS, RunFilter, count_runs, find_runs
 from storage.store import Store
 from tests.many_runs import many_runs
 from tests.web.app_page import script_at
 from tests.web.conftest import ProvideServices
 from web.runs.table.page_size import count_text, grouped_count_text
+from web.runs.table.run_filters import ORDERS
+from web.runs.table.run_table import COLUMNS
 
 PAGE = """
 from web.context import services
@@ -90,6 +93,12 @@ def test_config_field_in_address_is_rarer_filter(store: Store) -> None:
     assert "runs-model" not in {one.key for one in at.multiselect}, "all runs have the same"
     at.multiselect(key="runs-k").set_value(["8"]).run()
     assert at.query_params["k"] in ("8", ["8"]) and said(at) == "1 of 20 runs that have ended"
+
+
+def test_each_column_has_values_and_each_order_a_column(store: Store) -> None:
+    assert set(page().dataframe[0].value) == set(COLUMNS)
+    assert set(ORDERS) == {"newest", *LIST_COLUMNS, *SORT_TEXTS}
+    assert set(ORDERS) - {"newest"} <= set(COLUMNS), "a press on a column's head sorts by it"
 
 
 def test_reversed_order_keeps_unknown_last(store: Store) -> None:

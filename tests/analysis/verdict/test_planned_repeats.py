@@ -7,7 +7,7 @@ import math
 import pytest
 from scipy import stats
 
-from analysis.verdict import half_width, repeats_for_same
+from benchmarks.simulations.planned_repeats import half_width, repeats_for_same
 
 LIMIT = math.log(1.02)
 

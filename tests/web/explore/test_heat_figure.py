@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.web.test_theme import contrast
-from web.explore.heat_colors import DARK, LIGHT, SCALE, color_of, with_ink
+from web.explore.heat_figure import DARK, LIGHT, SCALE, color_of, with_ink
 
 
 def hex_of(rgb: tuple[float, ...]) -> str:

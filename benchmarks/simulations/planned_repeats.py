@@ -1,4 +1,4 @@
-"""Sample size planning: the repeats that a claim needs, and the precision that a number of repeats gives."""
+"""Sample size planning before a first start: the repeats that a claim needs, and the precision that repeats give."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Self
 from analysis.verdict.difference import ErrorTerm
 from analysis.verdict.margin import MARGIN
 from analysis.verdict.replicates import Spread
-from analysis.verdict.student_t import cdf, quantile
+from analysis.verdict.student_t import quantile, tail_beyond
 
 POWER = 0.8  # meaning of 'would probably settle it'
 MOST_REPEATS = 1000  # more server starts for one question are impractical
@@ -56,6 +56,12 @@ def _planned_term(variance: float, repeats: int) -> ErrorTerm:
 
 def _squared_term(term: ErrorTerm, factor: float) -> float:
     return factor * term.variance**2 / term.spread.df
+
+
+def cdf(t: float, df: float) -> float:
+    """Return P(T <= t) of Student's t."""
+    tail = tail_beyond(t, df)
+    return 1.0 - tail if t > 0 else tail
 
 
 def half_width(sd_log: float, n_per_arm: int, level: float = 0.95) -> float:
