@@ -110,8 +110,13 @@ TABLES = tuple(
         ("004", "Other quants of similar size", 28, 33),
     )
 )
-# Tables without a measured number: their rows are statements, in `reference/validations.csv`.
-STATEMENT_TABLES = (("001", "Tool calls", 144, 153), ("004", "Compatibility by GPU", 98, 104))
+# Tables without a measured number: their rows are statements, in other files of `reference/`.
+STATEMENT_TABLES = (
+    ("000", "Best by viewpoint", 189, 195),
+    ("001", "Tool calls", 144, 153),
+    ("001", "Open issues of vLLM", 156, 164),
+    ("004", "Compatibility by GPU", 98, 104),
+)
 
 
 def document_table(source: str, title: str) -> DocumentTable:
@@ -166,3 +171,9 @@ def assert_recreated(
         and abs(shown - n.value) > n.rounding + n.value * max(tolerance, ABOUT if n.is_about else 0.0)
     ]
     assert not different, f"{table.name}: {different}"
+
+
+def statement_lines(source: str, title: str) -> list[str]:
+    """Return the lines of the rows of a table of statements, as `reference/` has them."""
+    first, last = next(lines for name, words, *lines in STATEMENT_TABLES if (name, words) == (source, title))
+    return [str(line) for line in range(first + 2, last + 1)]

@@ -9,12 +9,19 @@ import pytest
 
 from domain import JsonValue
 from reference.published import load_published
+from reference.statements import read_table
 from reports.runs.run_report import RunReport
 from tests.known_truth.import_door import PlayedStore
 from tests.known_truth.paced_server import RequestPace
 from tests.known_truth.played_run import PlayedArm
 from tests.recreate.conftest import ImportText
-from tests.recreate.document_tables import DocumentTable, PrintedNumber, assert_recreated, document_table
+from tests.recreate.document_tables import (
+    DocumentTable,
+    PrintedNumber,
+    assert_recreated,
+    document_table,
+    statement_lines,
+)
 from tests.recreate.shown_tables import PublishedCells
 from tests.recreate.stand_ins import stand_in
 from web.compare.arms.config_table import config_table
@@ -145,6 +152,31 @@ def test_comparison_of_configurations(configurations: Configurations) -> None:
 @pytest.mark.parametrize("name", OBSERVED)
 def test_values_of_each_configuration(configurations: Configurations, name: str) -> None:
     assert_recreated(OBSERVED[name], lambda number: shown_number(configurations, number), tolerance=WINDOWS)
+
+
+VIEWPOINTS = {  # of the document -> the metric of a row of its comparison
+    "Highest peak throughput": "decode_tps_peak",
+    "Daily throughput stability": "decode_tps_typical_low",
+    "MTP acceptance ceiling": "accept_rate_peak",
+    "Practical SGLang setup": "kv_capacity_tokens",
+    "KV capacity": "kv_capacity_tokens",
+}
+
+
+def test_best_by_viewpoint(configurations: Configurations) -> None:
+    """The document's best is best in Pitwall's values too; of the SGLang setups, by the capacity that it names."""
+    claims = [row for row in read_table("claims") if row["viewpoint"]]
+    assert [row["line"] for row in claims] == statement_lines("000", "Best by viewpoint")
+    assert [row["viewpoint"] for row in claims] == list(VIEWPOINTS)
+    for row in claims:
+        names = "CD" if "SGLang" in row["viewpoint"] else "ABCD"
+        values = {
+            f"s000.{name}": shown_number(configurations, COMPARISON.number(name, VIEWPOINTS[row["viewpoint"]]))
+            for name in names
+        }
+        assert None not in values.values(), row["viewpoint"]
+        best = {name for name, value in values.items() if value == max(filter(None, values.values()))}
+        assert best == set(row["best"].split()), row["viewpoint"]
 
 
 def test_runtime_weights_and_kv_cache_of_each_configuration(configurations: Configurations) -> None:

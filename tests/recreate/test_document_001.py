@@ -10,7 +10,8 @@ import pytest
 
 from domain import JsonValue, Run
 from load_records import Load, SuiteCheck
-from reference.statements import read_table
+from reference.statements import Failure, read_table
+from reports.known_issues import known_issues
 from samples import GpuSample, Sample
 from storage.queries import load_queries
 from tests.known_truth.import_door import PlayedStore
@@ -18,16 +19,18 @@ from tests.known_truth.paced_server import RequestPace
 from tests.known_truth.played_run import PlayedArm
 from tests.recreate.conftest import ImportText
 from tests.recreate.document_tables import (
-    STATEMENT_TABLES,
     DocumentTable,
     PrintedNumber,
     assert_recreated,
     document_table,
     printed_difference,
+    statement_lines,
 )
 from tests.recreate.shown_tables import LoadRows, PublishedCells, ShownCell
 from tests.recreate.stand_ins import among, population_sd, spread, stand_in
+from web import markup
 from web.loads.panels.check_grid import grid, score
+from web.run_notes.issue_list import failure_html
 from workloads.plan import Phase, PlannedRequest
 
 SINGLE = document_table("001", "llama-benchy, single user")
@@ -410,9 +413,8 @@ def test_tool_calls_and_vision(played: PlayedStore) -> None:
     (run_id,) = played.play([replace(arm, further_rows=checks)], starts=1)
     stored = load_queries.outcomes(played.store, [run_id])[run_id]["checks"].checks
     tools = [check for check in stored if check.suite == "tool calls"]
-    first, last = next(lines for source, _, *lines in STATEMENT_TABLES if source == "001")
     printed_rows = [row for row in VERDICTS if row["kind"] == "tool_calling"]
-    assert [row["line"] for row in printed_rows] == [str(line) for line in range(first + 2, last + 1)]
+    assert [row["line"] for row in printed_rows] == statement_lines("001", "Tool calls")
     head, cells = grid(tools)
     shown = {(row[0], mode): cell for row in cells for mode, cell in zip(head[1:], row[1:], strict=True)}
     for row in printed_rows:
@@ -421,3 +423,14 @@ def test_tool_calls_and_vision(played: PlayedStore) -> None:
     assert score("tool calls", tools) == f"tool calls: {len(printed_rows)} of {len(printed_rows)} pass"
     (vision,) = [check for check in stored if check.suite == "vision"]
     assert vision.is_pass and (vision.why or "").startswith("all named")
+
+
+def test_open_issues_of_vllm() -> None:
+    """Each row is in the list of known issues, with its number and what to do."""
+    rows = [row for row in read_table("failures") if (row["source"], row["kind"]) == ("001", "open_issue")]
+    lines = [line for line in statement_lines("001", "Open issues of vLLM") if line != "161"]  # 160 goes on there
+    assert [row["line"] for row in rows] == lines
+    shown = "".join(failure_html(issue.entry) for issue in known_issues(()) if isinstance(issue.entry, Failure))
+    for row in rows:
+        for text in filter(None, (row["quote"], row["issue"], row["workaround"])):
+            assert markup.text(text) in shown, f"line {row['line']}: {text}"

@@ -17,12 +17,12 @@ from tests.known_truth.import_door import PlayedStore
 from tests.known_truth.paced_server import RequestPace
 from tests.known_truth.played_run import PlayedArm, PlayedRun
 from tests.recreate.document_tables import (
-    STATEMENT_TABLES,
     DocumentTable,
     PrintedNumber,
     assert_recreated,
     document_table,
     printed_difference,
+    statement_lines,
 )
 from tests.recreate.shown_tables import PublishedCells
 from tests.recreate.stand_ins import stand_in
@@ -156,8 +156,7 @@ def test_compatibility_of_own_starts_and_as_published(played: PlayedStore) -> No
     run_ids = played.take_in([started_on(gpu, works) for gpu, works in tried.items()])
     places, published = compatibility(played.store, run_ids), published_compatibility()
     assert {place.gpu: place.outcome == "works" for place in places} == tried
-    first, last = next(lines for source, _, *lines in STATEMENT_TABLES if source == "004")
-    assert [row["line"] for row in STATEMENTS] == [str(line) for line in range(first + 2, last + 1)]
+    assert [row["line"] for row in STATEMENTS] == statement_lines("004", "Compatibility by GPU")
     shown = compatibility_table(places, published)
     for row, statement in zip(STATEMENTS, published, strict=True):
         assert statement.gpu == row["subject"] and row["subject"] in shown
