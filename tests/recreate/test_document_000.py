@@ -192,7 +192,7 @@ def test_runtime_weights_and_kv_cache_of_each_configuration(configurations: Conf
 
 
 @pytest.mark.parametrize("name", POOLS)
-def test_pool_of_the_sliding_window(configurations: Configurations, import_text: ImportText, name: str) -> None:
+def test_pool_of_the_sliding_window(configurations: Configurations, name: str) -> None:
     """The view `startup` has the tokens and the whole pool; the memory of keys and values is not in it."""
     sql = "SELECT kv_cache_tokens, swa_tokens, kv_cache_gib FROM startup WHERE run_id = ?"
     (row,) = configurations.played.store.query(sql, [configurations.run_ids[name]]).to_pylist()
