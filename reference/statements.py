@@ -26,6 +26,7 @@ class Failure(NamedTuple):
     workaround: str
     cause_pattern: str
     flag: str
+    issue: str = ""  # its number with the engine's developers, or its name there
 
 
 class StatementCheck(NamedTuple):
@@ -52,7 +53,7 @@ def read_table(name: str) -> tuple[dict[str, str], ...]:
 @cache
 def load_failures() -> tuple[Failure, ...]:
     """Return all failures in the order of the sources."""
-    columns = ("kind", "quote", "workaround", "cause_pattern", "flag")
+    columns = ("kind", "quote", "workaround", "cause_pattern", "flag", "issue")
     return tuple(
         Failure(row["id"], row["source"], int(row["line"]), *(row[column] for column in columns))
         for row in read_table("failures")

@@ -41,7 +41,7 @@ class KnownIssue:
         if isinstance(entry, Gotcha):
             parts = [entry.failure, entry.workaround, entry.cause, entry.flag, entry.engine, entry.link]
         else:
-            parts = [entry.quote, entry.workaround, entry.flag, entry.kind]
+            parts = [entry.quote, entry.workaround, entry.flag, entry.issue, entry.kind]
         return " ".join(part for part in parts if part).lower()
 
 

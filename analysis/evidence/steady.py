@@ -14,6 +14,7 @@ from typing import NamedTuple
 from load_records import RequestRecord
 
 FULL_LOAD_SHARE = 0.9  # of the target concurrency
+RESOLUTION_S = 0.5e-6  # times of chunks are whole microseconds, and sums of them are not exact
 MAX_PIECES = 1000  # for an answer without recorded chunks, however many tokens its server claims
 
 
@@ -75,7 +76,7 @@ class _TimeSpans:
     def contains(self, at_s: float) -> bool:
         """Whether this time lies in a span."""
         index = bisect_left(self.begins, at_s)
-        return index > 0 and at_s <= self.spans[index - 1].to_s
+        return index > 0 and at_s <= self.spans[index - 1].to_s + RESOLUTION_S
 
     def overlap_s(self, span: TimeSpan) -> float:
         return self._until_s(span.to_s) - self._until_s(span.from_s)

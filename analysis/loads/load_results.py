@@ -17,7 +17,7 @@ from analysis.evidence.measure import (
     request_tps,
     steady_output_of,
 )
-from analysis.loads.requests import acceptance_rate, aggregates, end_to_end_tps, tokens_per_step
+from analysis.loads.requests import acceptance_rate, aggregates, end_to_end_tps, tokens_per_step, total_tps
 from load_records import RequestRecord, Result
 from reasons import Code
 
@@ -60,6 +60,9 @@ METRICS = (
     RequestMetric("thinking_ratio", "ratio", lambda r: thinking_ratio(r)),
     RequestMetric("looped_ratio", "ratio", lambda r: (r.extra.get("collapse") or {}).get("looped_ratio")),
 )
+
+
+TOTAL_SPEED = RequestMetric("total_tps", "tok/s", lambda r: total_tps([r]))  # of a request that runs alone
 
 
 def thinking_ratio(record: RequestRecord) -> float | None:
@@ -113,7 +116,9 @@ def _rows(point: LoadPoint, records: Sequence[RequestRecord]) -> Iterator[Statis
     for metric in METRICS:
         yield from _statistics(metric, [value for r in successful if (value := metric.value_of(r)) is not None])
     yield from _pooled_rates(point, records)
-    if point.concurrency != 1:
+    if point.concurrency == 1:
+        yield from _statistics(TOTAL_SPEED, [total for r in successful if (total := total_tps([r])) is not None])
+    else:
         yield from _phase_rates(records)
 
 
@@ -151,12 +156,15 @@ def _sd(values: Iterable[float | None]) -> float | None:
 
 def _phase_rates(records: Sequence[RequestRecord]) -> Iterator[StatisticRow]:
     """Yield the mean over the phases of the rates of each whole phase, ramps and tails included."""
-    phase_totals = [aggregates(phase) for phase in by_phase(records).values()]
+    phases = by_phase(records).values()
+    phase_totals = [aggregates(phase) for phase in phases]
     rates = [totals.wall_tps for totals in phase_totals if totals.wall_tps is not None]
     sums = [totals.sum_of_rates_tps for totals in phase_totals if totals.sum_of_rates_tps is not None]
+    speeds = [speed for phase in phases if (speed := total_tps(phase)) is not None]
     per_s = [totals.requests / totals.wall_s for totals in phase_totals if totals.wall_s]
     for name, unit, values in (
-        ("output_tps", "tok/s", rates), ("sum_of_rates_tps", "tok/s", sums), ("request_tps", "requests/s", per_s),
+        ("output_tps", "tok/s", rates), ("sum_of_rates_tps", "tok/s", sums), ("total_tps", "tok/s", speeds),
+        ("request_tps", "requests/s", per_s),
     ):  # fmt: skip
         if values:
             sd = stdev(values) if len(values) > 1 else None

@@ -20,6 +20,17 @@ def end_to_end_tps(record: RequestRecord) -> float | None:
     return record.completion_tokens / record.total_ms * 1000
 
 
+def total_tps(records: Sequence[RequestRecord]) -> float | None:
+    """Return prompt and output tokens of the successful requests of a phase, or of one request, over their time.
+
+    Prompt tokens from the prefix cache count. None if the length of a prompt is unknown.
+    """
+    rated = [record for record in records if end_to_end_tps(record) is not None]
+    if not rated or not all(record.prompt_tokens for record in rated):
+        return None
+    return sum((record.prompt_tokens or 0) + (record.completion_tokens or 0) for record in rated) / wall_s(rated)
+
+
 def tokens_per_step(record: RequestRecord) -> float | None:
     """Return tokens per decode step by the identity that each step makes one token besides the accepted drafts.
 

@@ -23,9 +23,10 @@ from reports.runs.run_metrics import NO_VALUE, objective_of
 from storage.queries.load_queries import LoadOutcome
 
 PUBLISHED_KEYS = (
-    "prompt_tps", "stream_tps", "output_tps", "request_tps", "ttft_ms", "tpot_ms", "mean_decode_tps", "typical_tps",
-    "peak_tps", "floor_tps", "tokens_per_step", "acceptance_length", "acceptance_rate", "model_load_gib",
-    "gpu_memory_peak_gib", "kv_cache_gib", "kv_cache_tokens", "full_context_concurrency", "startup_s", "tokens_per_j",
+    "prompt_tps", "stream_tps", "output_tps", "request_tps", "ttft_ms", "tpot_ms", "e2e_ms", "mean_decode_tps",
+    "typical_tps", "peak_tps", "floor_tps", "tokens_per_step", "acceptance_length", "acceptance_peak",
+    "acceptance_rate", "model_load_gib", "gpu_memory_peak_gib", "kv_cache_gib", "kv_cache_tokens",
+    "full_context_concurrency", "startup_s", "model_load_s", "compile_s", "engine_init_s", "tokens_per_j",
 )  # fmt: skip
 PUBLISHED = {key: position for position, key in enumerate(PUBLISHED_KEYS)}
 IN_POINTS = ("acceptance_rate",)

@@ -8,8 +8,10 @@ every ratio, factor and cause is known.
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,6 +39,14 @@ class CpuWaits:
     slows: bool = False  # whether a second of waiting is a second of the server
 
 
+class RequestPace(NamedTuple):
+    """The exact pace of one request, in seconds; `tokens_per_step` 1.0 is a server that drafts nothing."""
+
+    ttft_s: float
+    step_s: float
+    tokens_per_step: float = 1.0
+
+
 @dataclass(frozen=True)
 class PacedServer:
     """The pace of a server. Times are in seconds, `*_sd` are standard deviations of a log."""
@@ -57,6 +67,8 @@ class PacedServer:
     waits: CpuWaits = field(default_factory=CpuWaits)
     restart_at: int | None = None  # a new process before this measured request: its counters begin at 0
     freeze: tuple[int, float] | None = None  # a measured request, and seconds before its first token
+    # The exact pace of each request, by its phase and its number there; nothing of it is drawn.
+    pace_of: Callable[[Phase, PlannedRequest, int], RequestPace] | None = None
 
 
 @dataclass
@@ -157,6 +169,14 @@ class ServerStart:
         slow = server.slowdown if 0 <= number < server.slow_requests else 1.0
         stalled_s = server.freeze[1] if server.freeze and number == server.freeze[0] else 0.0
         length = request.max_tokens * server.answer_share * np.exp(self.rng.normal(0.0, server.answer_sd))
+        if server.pace_of:
+            pace = server.pace_of(phase, request, sequence)
+            tokens, steps = exact_steps(request.max_tokens, pace)
+            accepted = int((tokens[1:] - 1).sum())
+            return Answer(
+                index, phase, request, sequence, stream, len(self.segment_s) - 1, began_s, sent_s, admitted_s,
+                admitted_s + np.cumsum(steps), tokens, accepted, Collapse("none", request.max_tokens),
+            )  # fmt: skip
         tokens, accepted = self._steps(max(3, min(request.max_tokens, round(float(length)))))
         steps = self.step_s * slow * np.maximum(0.2, 1 + self.rng.normal(0.0, server.step_cv, len(tokens)))
         steps[0] += self.prefill_s * slow + stalled_s
@@ -184,3 +204,13 @@ class ServerStart:
             return Collapse("none", words)
         onset = round(loops.from_share * words)
         return Collapse("collapsed", words, onset, 6, words - onset, "so it goes on and on")
+
+
+def exact_steps(length: int, pace: RequestPace) -> tuple[np.ndarray, np.ndarray]:
+    """Return the tokens and the seconds of each step of an answer; the first step makes its first token."""
+    steps = int(np.ceil((length - 1) / pace.tokens_per_step))
+    ends = np.minimum(np.floor(pace.tokens_per_step * np.arange(1, steps + 1) + 1e-9), length - 1).astype(int)
+    if steps:
+        ends[-1] = length - 1
+    tokens = np.concatenate([[1], np.diff(ends, prepend=0)])
+    return tokens, np.concatenate([[pace.ttft_s], np.full(steps, pace.step_s)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from analysis.loads.load_results import results_of
 from domain import Config, JsonValue, Run, RunState, Speculation
 from load_records import Load, LoadCounters, LoadPhase, RequestRecord
 from samples import CounterSample, Event, HostSample, Sample
 from tests.known_truth.paced_server import Answer, PacedServer, ServerStart
 from workloads import REGISTRY
+from workloads.plan import PlannedRequest
 
 T0 = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 READY_S = 20.0  # from the start of the process
@@ -47,6 +49,10 @@ class PlayedArm:
     config: dict[str, JsonValue] = field(default_factory=dict)  # fields that replace those of the name and the server
     provenance: dict[str, JsonValue] = field(default_factory=dict)  # likewise
     logged: dict[str, JsonValue] = field(default_factory=dict)  # start-up facts of its log
+    ready_s: float = READY_S
+    prompt_tokens: int | None = None  # of each request, as the server counts them; None: from its text
+    has_results: bool = False  # the rows that Pitwall computes at the end of a load
+    further_rows: Callable[[Run], Iterable[Sample]] = lambda run: ()
 
     def starts(self, number: int, rng: np.random.Generator) -> list[PlayedRun]:
         """Play this many starts."""
@@ -70,18 +76,21 @@ class PlayedArm:
             machine_id="m1",
             created_at=began,
             started_at=began,
-            ready_at=began + timedelta(seconds=READY_S),
-            ended_at=began + timedelta(seconds=READY_S + start.now_s + 5),
+            ready_at=began + timedelta(seconds=self.ready_s),
+            ended_at=began + timedelta(seconds=self.ready_s + start.now_s + 5),
             pid=number + 1000,
             pid_birth_s=float(number),
             provenance=PROVENANCE | self.provenance,
         )
-        rows = _Recorder(run, start, self.workload).rows(spec.prompt_set_hash, spec.params)
+        recorder = _Recorder(run, start, self.workload, self.prompt_tokens)
+        rows = list(recorder.rows(spec.prompt_set_hash, spec.params))
+        requests = [row for row in rows if isinstance(row, RequestRecord)]
+        results = results_of(recorder.load_id, run.ended_at or began, requests) if self.has_results else ()
         facts = (
             Event(run.id, began, "startup", key, line=1, offset=0, data={"key": key, "value": value})
             for key, value in self.logged.items()
         )
-        return PlayedRun(run, (*facts, *rows))
+        return PlayedRun(run, (*facts, *rows, *results, *self.further_rows(run)))
 
     def _config(self) -> Config:
         drafts, places = self.server.drafts, self.server.max_num_seqs
@@ -100,8 +109,9 @@ class PlayedArm:
 class _Recorder:
     """Writes what Pitwall's client and collectors record of a start."""
 
-    def __init__(self, run: Run, start: ServerStart, workload: str) -> None:
+    def __init__(self, run: Run, start: ServerStart, workload: str, prompt_tokens: int | None) -> None:
         self.run, self.start, self.workload = run, start, workload
+        self.prompt_tokens = prompt_tokens
         self.began = (run.ready_at or T0) + timedelta(seconds=1)
         self.load_id = f"l{run.pid}"
         self.totals = _ServerTotals(start)
@@ -145,7 +155,7 @@ class _Recorder:
             ttft_ms=int(times[0]) / 1000,
             decode_ms=int(times[-1] - times[0]) / 1000,
             total_ms=int(times[-1]) / 1000,
-            prompt_tokens=max(1, len(request.text) // 4),
+            prompt_tokens=self.prompt_tokens or planned_tokens(request),
             completion_tokens=total,
             token_source="usage",
             chunks=len(times),
@@ -154,6 +164,7 @@ class _Recorder:
             prompt_hash=request.prompt_hash,
             sampling=dict(request.sampling),
             extra={
+                **request.facts,
                 "phase_title": answer.phase.title,
                 "cached_prompt_tokens": 0,
                 "first_chunk_tokens": 1,
@@ -192,6 +203,12 @@ class _Recorder:
 
     def _at(self, at_s: float) -> datetime:
         return self.began + timedelta(seconds=at_s)
+
+
+def planned_tokens(request: PlannedRequest) -> int:
+    """Return the length of a prompt: as it is planned, else of its text."""
+    planned = [text.tokens for text in (request.context, request.seeded_prompt) if text]
+    return sum(planned) or max(1, len(request.text) // 4)
 
 
 class _ServerTotals:

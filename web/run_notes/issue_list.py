@@ -58,9 +58,10 @@ def failure_html(failure: Failure) -> str:
     titles = {source["id"]: source["title"] for source in load_sources()}
     remedy = f'<div class="pw-note">{markup.text(failure.workaround)}</div>' if failure.workaround else ""
     flag = f"For <code>{markup.text(failure.flag)}</code> · " if failure.flag else ""
+    issue = f"Issue {markup.text(failure.issue)} · " if failure.issue else ""
     open_text = "" if failure.workaround else "No workaround was published. "
     source = f"“{markup.text(titles[failure.source])}”, line {failure.line}"
     return (
         f'<div class="pw-gotcha"><p><b>{markup.text(failure.quote)}</b></p>{remedy}'
-        f'<p class="pw-muted">{flag}{open_text}Published in {source}</p></div>'
+        f'<p class="pw-muted">{flag}{issue}{open_text}Published in {source}</p></div>'
     )

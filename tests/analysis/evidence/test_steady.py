@@ -45,6 +45,14 @@ def test_request_counts_by_its_full_load_part() -> None:
     assert found.prefill_share == pytest.approx(0.1 / 2)
 
 
+def test_last_token_ends_its_request() -> None:
+    """The last chunk arrives when the request ends: no sum of floats puts it a bit later, outside."""
+    chunk_us = [4_917_908, 5_000_000]
+    ended = {"total_ms": sum(chunk_us) / 1000, "chunk_us": chunk_us, "chunk_tokens": [1, 1], "completion_tokens": 2}
+    found = steady_output([request(n, 3.837993, 2, **ended) for n in range(2)], 2)
+    assert found is not None and found.tokens == 4
+
+
 def test_failed_requests_take_a_place_not_tokens() -> None:
     found = steady_output([request(0, 0.0, 2), request(1, 0.0, 2, error_kind="http")], 2)
     assert found is not None and (found.seconds, found.tokens) == (1.0, 10.0)

@@ -15,6 +15,7 @@ from analysis.loads.requests import (
     decode_tps,
     end_to_end_tps,
     tokens_per_step,
+    total_tps,
     useful_tps,
 )
 from load_records import RequestRecord
@@ -64,6 +65,15 @@ def test_nothing_to_rate_is_unknown_with_a_reason() -> None:
     found = aggregates([replace(RECORD, error_kind="refused", completion_tokens=None)])
     assert (found.wall_tps, found.sum_of_rates_tps, found.left_out) == (None, None, 1)
     assert found.reason == Reason(Code.NO_REQUEST_COUNTED)
+
+
+def test_total_speed_counts_prompts_too() -> None:
+    prompted = replace(RECORD, prompt_tokens=9)
+    assert total_tps([prompted]) == 50.0
+    later = replace(prompted, sent_at=START + timedelta(seconds=2))
+    failed = replace(prompted, error_kind="stalled", total_ms=90_000.0)
+    assert total_tps([prompted, later, failed]) == 50.0  # 200 tokens in the 4 s from the first sent to the last ended
+    assert total_tps([prompted, RECORD]) is None and total_tps([failed]) is None
 
 
 def test_decode_leaves_the_first_chunk_out() -> None:

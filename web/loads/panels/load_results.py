@@ -65,6 +65,7 @@ COLUMNS = (
     Column("Prefill speed, tok/s", "prompt_tps", POOLED, ".0f", with_sd=True),
     Column("Decode speed, tok/s", "decode_tps", POOLED, ".1f", with_sd=True),
     Column("End-to-end speed, tok/s", "e2e_tps", "mean", ".1f", with_sd=True),
+    Column("Prompt and output, tok/s", "total_tps", "mean", ".1f", with_sd=True),
     Column("Tokens", "completion_tokens", "mean", ".0f"),
     Column("Tokens per step", "tokens_per_step", "mean", ".2f"),
     Column("Accepted", "acceptance_rate", "mean", ".0%"),
