@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -49,6 +50,24 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 )
 def test_what_is_named_is_found(home: Path, text: str, names: list[str]) -> None:
     assert named_files(text) == [Path(name).expanduser() for name in names]
+
+
+@pytest.mark.parametrize("name", ["red\x1b[31m.log", "two\nlines.log", os.fsdecode(b"bad\xff.log")])
+def test_names_that_cannot_be_shown_are_refused(home: Path, name: str) -> None:
+    """Printed to a terminal they would act on it, and no job could hold their bytes."""
+    (home / name).write_bytes(b"x")
+    for text in (name, "*.log"):
+        with pytest.raises(ImportRefusedError, match=r"has characters that cannot be shown, here as '\?': rename"):
+            named_files(text)
+    (home / name).unlink()
+    (home / "non-breaking\u00a0space.log").write_bytes(b"x")
+    assert len(named_files("*.log")) == 1
+
+
+def test_a_pipe_is_no_missing_file(home: Path) -> None:
+    os.mkfifo(home / "pipe")
+    with pytest.raises(ImportRefusedError, match="pipe is neither a file nor a folder"):
+        named_files("pipe")
 
 
 @pytest.mark.parametrize(
