@@ -69,7 +69,8 @@ class RegisteredMetric:
     higher_is_better: None if neither direction is better. computed_by: 'module:function' or the path of an SQL file.
     sources: in order of preference. objective: the name of the objective of a comparison by it, '' for none.
     label: the end of the title of its rows, such as 'p95'. is_ranked: False if arms are never compared by it.
-    unknown: the reasons with which its value can be unknown.
+    unknown: the reasons with which its value can be unknown. grows_with_concurrency: a rate of windows of all
+    concurrencies together, so that arms with several of them are not compared by it.
     """
 
     key: str
@@ -90,6 +91,7 @@ class RegisteredMetric:
     label: str = ""
     is_count: bool = False
     is_ranked: bool = True
+    grows_with_concurrency: bool = False
     column: ListColumn | None = None
 
     @property

@@ -218,6 +218,7 @@ METRICS: tuple[RegisteredMetric, ...] = (
         example="Windows of 2 s with 100, 120 and 110 tokens: 330 tokens in 6 s are 55 tok/s.",
         computed_by="analysis.runs.windows:speed_factors",
         sources=ENGINE_SOURCES,
+        grows_with_concurrency=True,
         unknown=FEW_WINDOWS,
         objective="log_tps",
     ),
@@ -363,6 +364,7 @@ METRICS: tuple[RegisteredMetric, ...] = (
         example="110 steps in 6 s: 18.3 /s.",
         computed_by="analysis.runs.windows:speed_factors",
         sources=ENGINE_SOURCES,
+        grows_with_concurrency=True,
         unknown=(*FEW_WINDOWS, Code.NO_STEP_COUNTER, Code.NO_STEP_COUNTED, Code.STEPS_MISSING),
     ),
     RegisteredMetric(

@@ -36,6 +36,17 @@ def metric_names(metrics: ArmMetrics) -> list[MetricId]:
     return sorted(dict.fromkeys(metric for values in metrics.values() for metric in values), key=display_order)
 
 
+def has_differences(metric: MetricId, metrics: ArmMetrics) -> bool:
+    """Whether the arms' values of a metric may be put into a ratio or a difference.
+
+    A rate of all windows together depends on how long each concurrency took, so it says nothing if there are several.
+    """
+    if not metric.definition.grows_with_concurrency:
+        return True
+    names = {name for values in metrics.values() for name, reading in values.items() if reading.value is not None}
+    return len({name.concurrency for name in names} - {None}) <= 1
+
+
 def _names(arm: Arm, metrics: Mapping[str, RunMetrics]) -> list[MetricId]:
     return list(dict.fromkeys(metric for run in arm.runs for metric in metrics[run.run_id]))
 

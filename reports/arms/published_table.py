@@ -17,7 +17,7 @@ from analysis.loads.load_results import STATISTICS
 from analysis.metrics.registry import MetricId
 from load_records import Result
 from reports.arms.accuracy import AccuracyComparison, AccuracyRow
-from reports.arms.arm_metrics import ArmMetrics, metric_names
+from reports.arms.arm_metrics import ArmMetrics, has_differences, metric_names
 from reports.arms.comparison import ComparisonReport, answers_by
 from reports.runs.run_metrics import NO_VALUE, objective_of
 from storage.queries.load_queries import LoadOutcome
@@ -99,8 +99,9 @@ def _metric_rows(report: ComparisonReport, metrics: ArmMetrics) -> Iterator[Publ
         answers = answers_by(report, objective) if objective in report.objectives else ()
         by_arm = {answer.pair.contender.id: answer for answer in answers}
         cells = [PublishedCell(values[0])]
+        base = values[0] if has_differences(metric, metrics) else None
         for arm, value in zip(report.arms[1:], values[1:], strict=True):
-            cells.append(PublishedCell(value, _difference(metric, values[0], value, by_arm.get(arm.id))))
+            cells.append(PublishedCell(value, _difference(metric, base, value, by_arm.get(arm.id))))
         yield PublishedRow(metric.title, metric.definition.unit, tuple(cells), metric)
 
 

@@ -128,7 +128,8 @@ def _cells(published: PublicationTable, style: DifferenceStyle, escape: Callable
 
 def _row_title(row: PublishedRow) -> str:
     unit = metric_unit(row.metric) if row.metric else row.unit
-    return row.title if not unit or unit in row.title.lower() else f"{row.title}, {unit}"
+    words = row.title.lower().replace(",", "").split()  # 'requests' is the unit of 'Full-length requests'
+    return row.title if not unit or unit in words else f"{row.title}, {unit}"
 
 
 def cell_text(metric: MetricId | None, cell: PublishedCell, style: DifferenceStyle) -> str:

@@ -110,3 +110,12 @@ def test_accuracy_differs_in_points(data: ReportData) -> None:
     assert task.cells[1].difference and task.cells[1].difference.is_points
     assert task.cells[1].difference.value == pytest.approx(-2.3)
     assert task.cells[1].difference.low is None and not task.cells[1].difference.is_ranked, "no items are stored"
+
+
+def test_row_titles_have_their_units() -> None:
+    """'s' stands in the title, but not as its unit; 'requests' does."""
+    titles = {"model_load_s": "Loading the weights, s", "full_context_concurrency": "Full-length requests"}
+    for key, title in titles.items():
+        metric = MetricId(key)
+        rows = (PublishedRow(metric.title, metric.definition.unit, (PublishedCell(8.96),), metric),)
+        assert f"| {title} | " in as_markdown([PublicationTable("Results", ("a",), rows)], DifferenceStyle.PERCENT)

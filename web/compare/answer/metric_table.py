@@ -9,7 +9,7 @@ from analysis.comparison.arms import Arm
 from analysis.evidence.objectives import Objective
 from analysis.metrics.definition import Section
 from analysis.metrics.registry import MetricId
-from reports.arms.arm_metrics import ArmMetrics, metric_names
+from reports.arms.arm_metrics import ArmMetrics, has_differences, metric_names
 from reports.runs.run_metrics import NO_VALUE, MetricValue, objective_of
 from web import markup
 from web.compare.answer.answer_cards import Colors
@@ -51,7 +51,7 @@ def _section(section: Section, section_metrics: Sequence[MetricId], columns: Tab
     }
     unknown = ", ".join(metric.title.replace(", ", " ") for metric in section_metrics if metric not in known_values)
     head = ["", *(markup.colored_name(arm.name, columns.colors[arm.id]) for arm in columns.arms)]
-    rows = [_row(metric, values, columns) for metric, values in known_values.items()]
+    rows = [_row(metric, values, columns, has_differences(metric, metrics)) for metric, values in known_values.items()]
     body = markup.table(head, rows, is_numeric=True) if rows else ""
     unranked_notes = "".join(map(_unranked_note, known_values))
     unknown_note = f'<p class="pw-unknown">Not known: {markup.text(unknown)}.</p>' if unknown else ""
@@ -60,8 +60,8 @@ def _section(section: Section, section_metrics: Sequence[MetricId], columns: Tab
     return f'<details class="pw-section"{is_open}><summary>{section.value}</summary>{content}</details>'
 
 
-def _row(metric: MetricId, values: Sequence[MetricValue], columns: TableColumns) -> list[str]:
-    ranked = columns.ranked_arms(objective_of(metric)) if metric.definition.is_ranked else {}
+def _row(metric: MetricId, values: Sequence[MetricValue], columns: TableColumns, with_ratios: bool) -> list[str]:
+    ranked = columns.ranked_arms(objective_of(metric)) if metric.definition.is_ranked and with_ratios else {}
     bases = [values[0].value if arm.id in ranked else None for arm in columns.arms]
     intervals = [ranked.get(arm.id) for arm in columns.arms]
     cells = [
