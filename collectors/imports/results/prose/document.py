@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
+from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose import benchy_table, five_prompts
-from collectors.imports.results.prose.metric_names import ACCURACY, DERIVED, STATED, metric_of, statistic_of
+from collectors.imports.results.prose.metric_names import ACCURACY, DERIVED, metric_of, statistic_of
 from collectors.imports.results.prose.number_text import NUMBER, StatedNumber, parse_number, read_cell, unit_in
 from collectors.imports.results.prose.tables import RULE, Table, read_tables
 from collectors.imports.results.source import ResultFile
