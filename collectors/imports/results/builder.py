@@ -56,6 +56,7 @@ class LoadBuilder:
     command: list[str] | None = None
     model: str | None = None
     base_url: str | None = None
+    server_config: dict[str, JsonValue] = field(default_factory=dict)  # fields of the server's Config that are stated
     notes: list[str] = field(default_factory=list)  # remarks for the user
     requests: int = 0
     rows: list[Sample] = field(default_factory=list)

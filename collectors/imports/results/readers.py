@@ -9,11 +9,13 @@ from collectors.imports.results.prose import document
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tools import (
     aiperf,
+    batched_bench,
     benchy,
     benchy_progress,
     bfcl,
     evalscope,
     guidellm,
+    llama_bench,
     lm_eval,
     serving,
 )
@@ -31,7 +33,9 @@ class ResultReader(Protocol):
         ...
 
 
-READERS: tuple[ResultReader, ...] = (benchy_progress, benchy, serving, guidellm, aiperf, lm_eval, bfcl, evalscope)
+READERS: tuple[ResultReader, ...] = (
+    benchy_progress, benchy, serving, guidellm, aiperf, lm_eval, bfcl, evalscope, llama_bench, batched_bench,
+)  # fmt: skip
 TEXTS: ResultReader = document  # logs may contain tables too, so it is tried last
 
 

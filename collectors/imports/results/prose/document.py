@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
 from collectors.imports.results.metrics import STATED
-from collectors.imports.results.prose import benchy_table, five_prompts
+from collectors.imports.results.prose import benchy_table, five_prompts, llama_tables
 from collectors.imports.results.prose.metric_names import ACCURACY, DERIVED, metric_of, statistic_of
 from collectors.imports.results.prose.number_text import NUMBER, StatedNumber, parse_number, read_cell, unit_in
 from collectors.imports.results.prose.tables import RULE, Table, read_tables
@@ -36,6 +36,11 @@ def has_table(head: str) -> bool:
     return has_rule or five_prompts.recognise(head) or sum(aligned(line) is not None for line in lines) >= 3
 
 
+def has_benchmark_table(head: str) -> bool:
+    """Return whether a text contains a table that only a benchmark tool prints."""
+    return llama_tables.has_printed_table(head) or benchy_table.has_printed_table(head)
+
+
 def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     """Return the loads of a text; raises ImportRefusedError if it has none."""
     text = source.text()
@@ -45,17 +50,20 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
         )
     tables, remaining_text = read_tables(text)
     benchy = [table for table in tables if benchy_table.is_benchy(table)]
+    llama = [table for table in tables if llama_tables.is_printed_table(table)]
     load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date)
     for table in tables:
-        if table not in benchy:
+        if table not in benchy and table not in llama:
             _add_table(load, table)
     if five_prompts.recognise(remaining_text):
         printed_load, remaining_text = five_prompts.read(remaining_text, ticket, 2), ""
     else:
         printed_load = None
+    remaining_text = benchy_table.without_probe(remaining_text)
     _add_aligned(load, remaining_text)
     _add_lines(load, remaining_text)
     candidates = [load, benchy_table.read(benchy, text, ticket, 1) if benchy else None, printed_load]
+    candidates += llama_tables.read(llama, text, ticket, 3)
     loads = [load for load in candidates if load and load.rows]
     if not loads:
         raise ImportRefusedError(f"{source.name} has no table and no line with a result.")
