@@ -15,7 +15,7 @@ from collectors.imports.log_file import ImportRefusedError, ReportProgress
 from collectors.imports.log_import import ImportOptions, ImportResult
 from collectors.imports.results.builder import LoadBuilder, Ticket
 from collectors.imports.results.folder import open_folder
-from collectors.imports.results.prose.document import has_benchmark_table, has_table
+from collectors.imports.results.prose.document import has_benchmark, has_table
 from collectors.imports.results.readers import TEXTS, reader_of
 from collectors.imports.results.source import CHUNK_BYTES, ResultFile
 from collectors.imports.results.values import after
@@ -83,7 +83,7 @@ class ResultImporter:
         reader = reader_of(source)
         if reader is not TEXTS:
             return reader is not None
-        if has_benchmark_table(source.head):
+        if has_benchmark(source.head):
             return True  # the engine's own messages around it make no server's log of it
         return not _is_log(source) and (has_table(source.head) or _engine_of(source) is None)
 

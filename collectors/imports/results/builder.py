@@ -69,6 +69,11 @@ class LoadBuilder:
     def definition(self) -> str:
         return f"{self.tool} {self.tool_version}" if self.tool_version else self.tool
 
+    @property
+    def result_rows(self) -> list[Result]:
+        """The results that were added so far."""
+        return [row for row in self.rows if isinstance(row, Result)]
+
     def result(
         self,
         point: MeasurementPoint,

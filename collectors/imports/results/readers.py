@@ -15,9 +15,13 @@ from collectors.imports.results.tools import (
     bfcl,
     evalscope,
     guidellm,
+    inferencex,
     llama_bench,
+    llmperf,
     lm_eval,
+    mlperf,
     serving,
+    trtllm_bench,
 )
 
 
@@ -35,6 +39,7 @@ class ResultReader(Protocol):
 
 READERS: tuple[ResultReader, ...] = (
     benchy_progress, benchy, serving, guidellm, aiperf, lm_eval, bfcl, evalscope, llama_bench, batched_bench,
+    inferencex, llmperf, trtllm_bench, mlperf,
 )  # fmt: skip
 TEXTS: ResultReader = document  # logs may contain tables too, so it is tried last
 

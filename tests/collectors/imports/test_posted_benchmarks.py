@@ -252,3 +252,228 @@ def test_printed_llama_benchy_is_dated_and_its_probe_is_no_latency() -> None:
     ttft = one(rows, "ttft_ms", "mean", "pp25000 tg256 d0 c20")
     assert (ttft.value, ttft.n, load.model) == (177317.07, 60, "muse-glimmer-30b-bf16-spec")
     assert load.base_url == "http://localhost:8000/v1"
+
+
+# --- printed summaries ------------------------------------------------------------------------------------------------
+def test_printed_summary_of_sglang_bench_serving() -> None:
+    load = load_of(captured("sglang_bench/printed.txt"))
+    told = [(row.metric, row.statistic, row.value, row.unit) for row in results_of(load)]
+    assert load.tool == "sglang.bench_serving" and told == [
+        ("requests", "total", 1000.0, "requests"), ("duration_s", "total", 907.39, "s"),
+        ("prompt_tokens", "total", 4007607.0, "tokens"), ("completion_tokens", "total", 56814.0, "tokens"),
+        ("stated", "stated", 50731.0, "tokens"), ("request_tps", "mean", 1.1, "requests/s"),
+        ("prompt_tps", "mean", 4416.63, "tok/s"), ("output_tps", "mean", 62.61, "tok/s"),
+        ("total_tps", "mean", 4479.24, "tok/s"), ("mean_concurrency", "mean", 481.16, "requests"),
+        ("e2e_ms", "mean", 436601.67, "ms"), ("e2e_ms", "median", 440035.82, "ms"), ("ttft_ms", "mean", 433931.4, "ms"),
+    ]  # fmt: skip
+    assert load.params == {
+        "Backend": "vllm", "Traffic request rate": 32.0, "Max reqeuest concurrency": "not set",
+    }  # fmt: skip
+    assert load.notes == ["The summary has no closing line: it may be cut off."]
+
+
+VLLM_SUMMARY = """INFO 11-20 10:00:00 [__init__.py:244] Automatically detected platform cuda.
+Namespace(subparser='bench', dataset_name='random', num_prompts=20, random_input_len=1024, model='org/model', seed=0, header=['Authorization=Bearer abc'], random_output_len=128, api_key='xyz')
+============ Serving Benchmark Result ============
+Successful requests:                     20
+Failed requests:                         0
+Maximum request concurrency:             4
+Benchmark duration (s):                  5.78
+Total input tokens:                      20480
+Total generated tokens:                  2560
+Request throughput (req/s):              3.46
+Output token throughput (tok/s):         442.91
+Peak output token throughput (tok/s):    500.00
+Peak concurrent requests:                6.00
+Total Token throughput (tok/s):          3986.16
+---------------Time to First Token----------------
+Mean TTFT (ms):                          71.54
+Median TTFT (ms):                        73.88
+P99 TTFT (ms):                           79.49
+-----Time per Output Token (excl. 1st token)------
+Mean TPOT (ms):                          7.91
+---------------Speculative Decoding---------------
+Acceptance rate (%):                     44.33
+Acceptance length:                       4.10
+Drafts:                                  499
+Per-position acceptance (%):
+  Position 0:                            74.34
+  Position 1:                            58.00
+==================================================
+
+| Config | Peak TG |
+|---|---|
+| A | 109.8 tok/s |
+
+============ Serving Benchmark Result ============
+Successful requests:                     10
+Output token throughput (tok/s):         nan
+==================================================
+"""  # noqa: E501
+
+
+def test_printed_summaries_of_vllm_bench_serve(tmp_path: Path) -> None:
+    document, first, second = written(tmp_path, "post.txt", VLLM_SUMMARY)
+    rows = results_of(first)
+    assert {row.value for row in results_of(document)} == {109.8}
+    assert (first.tool, first.model, first.planned_requests) == ("vllm bench serve", "org/model", 20)
+    assert {row.point for row in rows if row.unit == "ms"} == {"pp1024 tg128 4 at once"}
+    assert value(rows, "total_tps", "mean") == 3986.16 and value(rows, "ttft_ms", "p99") == 79.49
+    assert value(rows, "acceptance_rate", "mean") == pytest.approx(0.4433)
+    assert [v for _, v in numbers(first, "position_acceptance_rate")] == [pytest.approx(0.7434), pytest.approx(0.58)]
+    assert value(rows, "peak_concurrency", "max") == 6 and value(rows, "acceptance_length", "mean") == 4.1
+    assert one(rows, "stated", "stated").value == 499 and "header" not in first.params and "api_key" not in first.params
+    assert one(results_of(second), "output_tps", "mean").value is None
+
+
+def test_printed_report_of_trtllm_bench() -> None:
+    load = load_of(captured("trtllm_bench/printed.txt"))
+    told = [(row.metric, row.statistic, row.value, row.unit) for row in results_of(load)]
+    assert told == [
+        ("request_tps", "mean", 248.4751, "requests/s"), ("output_tps", "mean", 6957.303, "tok/s"),
+        ("total_tps", "mean", 38762.1169, "tok/s"), ("duration_s", "total", pytest.approx(120.7364401), "s"),
+        ("e2e_ms", "mean", 53522.9014, "ms"), ("e2e_tps", "mean", 0.535, "tok/s"),
+        ("output_tps_per_gpu", "mean", 6957.303, "tok/s"), ("e2e_ms", "median", 54486.1063, "ms"),
+        ("e2e_ms", "p90", 64358.7218, "ms"), ("e2e_ms", "p95", 66932.7024, "ms"), ("e2e_ms", "p99", 68887.7569, "ms"),
+        ("e2e_ms", "min", 39903.1921, "ms"), ("e2e_ms", "max", 69473.9218, "ms"),
+    ]  # fmt: skip
+    assert load.params["Number of Sequences"] == 30000 and load.params["Issue Rate (req/sec)"] == 2.3129e15
+
+
+STREAMED = """[TensorRT-LLM] TensorRT-LLM version: 1.1.0
+===========================================================
+= PYTORCH BACKEND
+===========================================================
+Model:\t\t\torg/model
+TensorRT LLM Version:\t1.1.0
+Dtype:\t\t\tbfloat16
+===========================================================
+= REQUEST DETAILS
+===========================================================
+Number of requests:             100
+Number of concurrent requests:  7.5000
+Average Input Length (tokens):  128.0000
+===========================================================
+= PERFORMANCE OVERVIEW
+===========================================================
+Request Throughput (req/sec):                     43.2089
+Average time-to-first-token [TTFT] (ms):          52667.0339
+Per User Output Speed [1/TPOT] (tokens/sec/user): 5.4656
+
+-- Per-Request Time-to-First-Token [TTFT] Breakdown (ms)
+
+[TTFT] MINIMUM: 3914.7621
+[TTFT] AVERAGE: 52667.0339
+[11/20/2026-10:00:01] [TRT-LLM] [I] Thread dispatch: done
+===========================================================
+= DECODING STATISTICS (MTP)
+===========================================================
+[DAR] AVERAGE: 0.61
+[AL] P50    : 2.83
+[DT] AVERAGE: 90.00
+
+-- Percentiles statistics ---------------------------------
+MIN:    128.0000           64.0000         192.0000
+"""
+
+
+def test_streamed_report_of_trtllm_bench(tmp_path: Path) -> None:
+    (load,) = written(tmp_path, "report.txt", STREAMED)
+    rows = results_of(load)
+    assert (load.model, load.tool_version) == ("org/model", "1.1.0") and load.params["Dtype"] == "bfloat16"
+    assert value(rows, "ttft_ms", "mean") == 52667.0339 and value(rows, "ttft_ms", "min") == 3914.7621
+    assert value(rows, "decode_tps", "mean") == 5.4656 and value(rows, "mean_concurrency", "mean") == 7.5
+    assert value(rows, "acceptance_rate", "mean") == 0.61 and value(rows, "acceptance_length", "median") == 2.83
+    assert load.params["dataset MIN"] == {"input": 128.0, "output": 64.0, "total": 192.0}
+    assert not [name for name in load.params if "TRT-LLM" in name]
+
+
+def test_json_report_of_trtllm_bench(tmp_path: Path) -> None:
+    report = {
+        "engine": {"model": "org/model", "version": "1.1.0", "quantization": "FP8", "kv_cache_dtype": "FP8"},
+        "world_info": {"tp_size": 2, "issue_rate": 1.0}, "request_info": {"num_requests": 10},
+        "performance": {"request_throughput_req_s": 2.5, "total_latency_ms": 4000.0, "avg_request_latency_ms": 900.0,
+                        "request_latency_percentiles_ms": {"p50": 880.0, "p99": 990.0, "average": 900.0}},
+        "streaming_metrics": {"avg_ttft_ms": 50.0, "ttft_percentiles": {"minimum": 40.0}},
+    }  # fmt: skip
+    (load,) = written(tmp_path, "report.json", json.dumps(report))
+    told = [(row.metric, row.statistic, row.value) for row in results_of(load)]
+    assert told == [
+        ("request_tps", "mean", 2.5), ("duration_s", "total", 4.0), ("e2e_ms", "mean", 900.0),
+        ("ttft_ms", "mean", 50.0),
+        ("requests", "total", 10.0), ("e2e_ms", "median", 880.0), ("e2e_ms", "p99", 990.0), ("ttft_ms", "min", 40.0),
+    ]  # fmt: skip
+    assert load.server_config == {"quantization": "FP8", "kv_cache_dtype": "FP8", "tensor_parallel": 2}
+
+
+# --- MLPerf, LLMPerf, InferenceX --------------------------------------------------------------------------------------
+def test_summary_of_mlperf_s_loadgen() -> None:
+    load = load_of(captured("mlperf/summary.txt"))
+    rows = results_of(load)
+    expected = {
+        "e2e_ms": {"min": 756.127764, "max": 150606.473583, "mean": 37756.80707, "median": 32917.446649,
+                   "p90": 68033.586908, "p99": 121801.757289},
+        "ttft_ms": {"min": 46.040396, "max": 2522.96925, "mean": 963.332124, "median": 950.532291,
+                    "p90": 1445.779609, "p99": 1760.966679},
+        "tpot_ms": {"min": 32.461425, "max": 1358.427611, "mean": 126.269215, "median": 132.613828, "p99": 164.964162},
+    }  # fmt: skip
+    for metric, statistics in expected.items():
+        told = {row.statistic: row.value for row in rows if row.metric == metric}
+        assert told == {statistic: pytest.approx(ms) for statistic, ms in statistics.items()}
+    assert value(rows, "output_tps", "mean") == 29522.56 and one(rows, "stated", "stated").unit == "samples/s"
+    assert load.params == {
+        "samples_per_query": 1, "target_qps": 104, "ttft_latency (ns)": 2000000000, "tpot_latency (ns)": 200000000,
+    }  # fmt: skip
+
+
+def test_invalid_summary_of_mlperf_is_called_so(tmp_path: Path) -> None:
+    rule = "=" * 48
+    text = (
+        f"{rule}\nMLPerf Results Summary\n{rule}\nSUT name : PySUT\nScenario : SingleStream\n"
+        "Mode     : PerformanceOnly\n"
+        "90.0th percentile latency (ns) : 8434934462\nTokens per second (inferred): 838.288\nResult is : INVALID\n"
+        f"  Min duration satisfied : NO\n{rule}\nAdditional Stats\n{rule}\n"
+        "90.00 percentile latency (ns)   : 8434934462\n"
+    )
+    (load,) = written(tmp_path, "mlperf_log_summary.txt", text)
+    rows = results_of(load)
+    assert (rows[0].point, rows[0].metric, rows[0].statistic) == ("SingleStream", "e2e_ms", "p90")
+    assert len(rows) == 2 and rows[1].metric == "stated" and load.notes == ["LoadGen calls this result INVALID."]
+
+
+def test_summary_of_llmperf(tmp_path: Path) -> None:
+    load = load_of(captured("llmperf/summary.json"))
+    rows = results_of(load)
+    mean = one(rows, "itl_ms", "mean")
+    assert (mean.value, mean.sd) == (pytest.approx(11.929198805), pytest.approx(1.6259885667))
+    assert (mean.concurrency, mean.prompt_tokens, mean.output_tokens) == (5, 256, 100)
+    assert value(rows, "itl_ms", "p99") == pytest.approx(16.33074445592667) and len(rows) == 10
+    assert value(rows, "output_tps", "mean") == 335.40081105324157 and load.definition == "LLMPerf 2023-08-31"
+    raw = json.loads(captured("llmperf/summary.json").read_text()) | {
+        "results_ttft_s_mean": 0.1, "results_number_output_tokens_min": "62", "results_num_completed_requests": 50,
+        "results_num_completed_requests_per_min": 120.0, "results_number_errors": 2, "timestamp": 1789148187,
+        "results_number_total_tokens_mean": 355.5,
+    }  # fmt: skip
+    (whole,) = written(tmp_path, "summary.json", json.dumps(raw))
+    rows = results_of(whole)
+    assert value(rows, "ttft_ms", "mean") == 100.0 and one(rows, "ttft_ms", "mean").n == 50
+    assert value(rows, "completion_tokens", "min") == 62 and value(rows, "failed_requests", "total") == 2
+    assert value(rows, "request_tps", "mean") == 2.0 and value(rows, "stated", "mean") == 355.5
+    assert whole.ts == datetime.fromtimestamp(1789148187, UTC)
+
+
+def test_aggregate_of_inferencex(tmp_path: Path) -> None:
+    result = {
+        "hw": "h200", "conc": 64, "image": "img:1", "model": "org/m", "framework": "trt", "precision": "fp8",
+        "isl": 8192, "osl": 1024, "tp": 8, "ep": 1, "tput_per_gpu": 450.5, "output_tput_per_gpu": 50.2, "input_tput_per_gpu": 400.3,
+        "mean_ttft": 0.2, "std_ttft": 0.1, "median_ttft": 0.15, "p99_tpot": 0.018, "p99_intvty": 55.5,
+        "std_intvty": 9.0,
+    }  # fmt: skip
+    first, second = written(tmp_path, "agg.json", json.dumps([result, result | {"conc": 128}]))
+    rows = results_of(first)
+    point = "pp8192 tg1024 64 at once"
+    assert one(rows, "ttft_ms", "median", point).concurrency == 64 and value(rows, "ttft_ms", "median") == 150.0
+    assert value(rows, "total_tps_per_gpu", "mean") == 450.5 and value(rows, "tpot_ms", "p99") == pytest.approx(18)
+    assert value(rows, "decode_tps", "p99") == 55.5 and one(rows, "ttft_ms", "mean").reason == "sd_count_not_told"
+    assert first.server_config == {"quantization": "fp8", "tensor_parallel": 8, "image": "img:1"}
+    assert results_of(second)[0].concurrency == 128

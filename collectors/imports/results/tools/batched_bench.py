@@ -79,7 +79,7 @@ def _point(
     """Return the point; in a sweep N_KV is the depth, in a batch the tokens of all sequences at the end."""
     kv_text = "" if kv_tokens is None else f" N_KV{kv_tokens}" if batch else f" @ d{kv_tokens}"
     name = f"pp{prompt_tokens} tg{output_tokens}{f' B{batch}' if batch else ''}{kv_text}"
-    is_repeated = any(getattr(result, "point", None) == name for result in load.rows)
+    is_repeated = any(result.point == name for result in load.result_rows)
     return MeasurementPoint(
         f"{name} (line {line})" if is_repeated else name, batch or 1, prompt_tokens, output_tokens,
         0 if batch else kv_tokens,
