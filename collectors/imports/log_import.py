@@ -12,6 +12,8 @@ from typing import Any, NamedTuple, Protocol
 
 from collectors.base import Clock
 from collectors.imports.log_file import ImportRefusedError, ReportProgress, append_new, is_same_log, unpack
+from collectors.imports.results.readers import unknown_file_reason
+from collectors.imports.results.source import ResultFile
 from collectors.imports.timestamps import ImportTimes, TimePlan, ends_of, plan_times
 from collectors.logs.failure_cause import first_cause
 from collectors.logs.log_collector import LogReader
@@ -249,7 +251,10 @@ def _engine_of(log: Path, options: ImportOptions) -> Engine:
         has_events = parser and (any(parser.feed(data) for data in chunks) or parser.close())
     if engine is None or not has_events:  # the name of an engine alone is not a log
         titles = ", ".join(engine.title for engine in ENGINES)
-        raise ImportRefusedError(f"{options.shown_name} contains no line that only a known engine writes ({titles}).")
+        raise ImportRefusedError(
+            f"{options.shown_name} contains no line that only a known engine writes ({titles}). "
+            f"{unknown_file_reason(ResultFile(log, options.shown_name))}"
+        )
     return engine
 
 

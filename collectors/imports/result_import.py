@@ -16,7 +16,7 @@ from collectors.imports.log_import import ImportOptions, ImportResult
 from collectors.imports.results.builder import LoadBuilder, Ticket
 from collectors.imports.results.folder import open_folder
 from collectors.imports.results.prose.document import has_benchmark, has_table
-from collectors.imports.results.readers import TEXTS, reader_of
+from collectors.imports.results.readers import TEXTS, reader_of, unknown_file_reason
 from collectors.imports.results.source import CHUNK_BYTES, ResultFile
 from collectors.imports.results.values import after
 from commands.naming import RunBook, RunNaming
@@ -167,7 +167,7 @@ def _result_input(path: Path, options: ImportOptions) -> ResultInput:
     source = ResultFile(path, options.shown_name, options.is_cut)
     reader = reader_of(source)
     if reader is None:
-        raise ImportRefusedError(f"{options.shown_name} is not a known result file.")
+        raise ImportRefusedError(f"This is no known result file. {unknown_file_reason(source)}")
     return ResultInput(source.sha256, lambda ticket: reader.read(source, ticket))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from collectors.imports.results.builder import LoadBuilder, Ticket
+from collectors.imports.results.looks import looks_of
 from collectors.imports.results.prose import document
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tools import (
@@ -42,6 +43,18 @@ READERS: tuple[ResultReader, ...] = (
     inferencex, llmperf, trtllm_bench, mlperf,
 )  # fmt: skip
 TEXTS: ResultReader = document  # logs may contain tables too, so it is tried last
+
+
+RESULT_FORMATS = (
+    "llama-bench (CSV, JSON, JSON lines, SQL, Markdown), llama-batched-bench, llama-sweep-bench, llama-benchy, "
+    "vllm bench serve and its sweeps, sglang.bench_serving, trtllm-bench, GuideLLM, AIPerf, EvalScope, LLMPerf, "
+    "InferenceX, MLPerf's LoadGen summary, lm-eval, BFCL, and texts with tables or lines like 'Decode: 95.9 tok/s'"
+)
+
+
+def unknown_file_reason(source: ResultFile) -> str:
+    """Return the sentences of a refusal: what the file looks like, and which results are read."""
+    return f"{source.name} looks like {looks_of(source)}. The results that are read are those of {RESULT_FORMATS}."
 
 
 def reader_of(source: ResultFile) -> ResultReader | None:

@@ -465,7 +465,8 @@ def test_summary_of_llmperf(tmp_path: Path) -> None:
 def test_aggregate_of_inferencex(tmp_path: Path) -> None:
     result = {
         "hw": "h200", "conc": 64, "image": "img:1", "model": "org/m", "framework": "trt", "precision": "fp8",
-        "isl": 8192, "osl": 1024, "tp": 8, "ep": 1, "tput_per_gpu": 450.5, "output_tput_per_gpu": 50.2, "input_tput_per_gpu": 400.3,
+        "isl": 8192, "osl": 1024, "tp": 8, "ep": 1, "tput_per_gpu": 450.5, "output_tput_per_gpu": 50.2,
+        "input_tput_per_gpu": 400.3,
         "mean_ttft": 0.2, "std_ttft": 0.1, "median_ttft": 0.15, "p99_tpot": 0.018, "p99_intvty": 55.5,
         "std_intvty": 9.0,
     }  # fmt: skip
