@@ -141,7 +141,7 @@ class ResultImporter:
         naming, first_load = RunNaming(self._store), loads[0]
         model = next((load.model for load in loads if load.model), None)
         config = Config(launcher="import", model=model and mask_text(model), **mask_json(_server_config(loads)))
-        requested_name = options.name or f"{first_load.tool}, {config.model or options.shown_name}"
+        requested_name = options.name or f"{first_load.tool}, {_short_model(config.model) or options.shown_name}"
         started_at, ended_at = _span(loads)
         url = next((load.base_url for load in loads if load.base_url), None)
         return Run(
@@ -185,6 +185,11 @@ def _is_log(source: ResultFile) -> bool:
     with source.open() as file:
         events = (event for data in iter(lambda: file.read(CHUNK_BYTES), b"") for event in parser.feed(data))
         return any(isinstance(event, ParsedSample) or event.stamp for event in events)
+
+
+def _short_model(model: str | None) -> str | None:
+    """Return the file name of a model that is a path; a repository's name stays as it is."""
+    return model.rsplit("/", 1)[-1] if model and model.startswith(("/", ".", "~")) else model
 
 
 def _server_config(loads: Sequence[LoadBuilder]) -> dict[str, JsonValue]:

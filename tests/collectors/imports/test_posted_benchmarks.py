@@ -478,3 +478,25 @@ def test_aggregate_of_inferencex(tmp_path: Path) -> None:
     assert value(rows, "decode_tps", "p99") == 55.5 and one(rows, "ttft_ms", "mean").reason == "sd_count_not_told"
     assert first.server_config == {"quantization": "fp8", "tensor_parallel": 8, "image": "img:1"}
     assert results_of(second)[0].concurrency == 128
+
+
+def test_folder_of_a_sweep_has_a_load_per_run(tmp_path: Path) -> None:
+    raw = json.loads(captured("vllm_bench/speculation.json").read_text())
+    folder = tmp_path / "sweep"
+    for seqs in (16, 32):
+        point_folder = folder / f"SERVE--max_num_seqs={seqs}"
+        point_folder.mkdir(parents=True)
+        runs = [raw | {"run_number": number, "max_num_seqs": seqs} for number in range(2)]
+        for number, run in enumerate(runs):
+            (point_folder / f"run={number}.json").write_text(json.dumps(run, indent=4))
+        (point_folder / "summary.json").write_text(json.dumps(runs, indent=4))
+    (folder / "summary.csv").write_text(",a\n")
+    loads = loads_of(folder)
+    told = [(load.params["max_num_seqs"], load.params["run_number"]) for load in loads]
+    assert told == [(16, 0), (16, 1), (32, 0), (32, 1)] and len({load.load_id for load in loads}) == 4
+
+
+def test_cut_table_of_a_sweep_is_refused(tmp_path: Path) -> None:
+    text = ",tokenizer_id,max_concurrency,request_throughput,completed\n0,a,1,2.0,3\n1,a,2,2.0"
+    with pytest.raises(ImportRefusedError, match=r"^summary.csv, line 3: it is cut off here"):
+        written(tmp_path, "summary.csv", text)

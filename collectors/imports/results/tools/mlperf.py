@@ -27,6 +27,8 @@ LATENCY = re.compile(
 MARK = re.compile(r"latency \(ns\)\s*:|samples per second|Test Parameters Used", re.IGNORECASE)
 UNITS = {
     "scheduled samples per second": "samples/s",
+    "qps w/ loadgen overhead": "queries/s",
+    "qps w/o loadgen overhead": "queries/s",
     "tokens per second": "tok/s",
     "completed tokens per second": "tok/s",
 }

@@ -87,7 +87,10 @@ def _is_table(head: str) -> bool:
 
 def _table_rows(source: ResultFile) -> list[tuple[int, Any]]:
     """Return the rows of a sweep's table without its empty cells; the first column numbers the rows."""
-    reader = csv.DictReader(io.StringIO(source.text(), newline=""), strict=True)
+    content = source.text()
+    if not content.endswith("\n"):
+        raise source.refusal(content.count("\n") + 1, "it is cut off here")
+    reader = csv.DictReader(io.StringIO(content, newline=""), strict=True)
     rows: list[tuple[int, Any]] = []
     try:
         for row in reader:

@@ -31,6 +31,9 @@ LABELS = {  # of the printed report, in lower case and without the unit
     "per gpu output throughput": ("output_tps_per_gpu", "mean", 1.0),
     "average time-to-first-token [ttft]": ("ttft_ms", "mean", 1.0),
     "average time-per-output-token [tpot]": ("tpot_ms", "mean", 1.0),
+    "average time-to-first-token": ("ttft_ms", "mean", 1.0),
+    "average time-per-output-token": ("tpot_ms", "mean", 1.0),
+    "average inter-token latency": ("tpot_ms", "mean", 1.0),
     "per user output speed": ("decode_tps", "mean", 1.0),
     "per user output speed [1/tpot]": ("decode_tps", "mean", 1.0),
     "number of requests": ("requests", "total", 1.0),
@@ -73,7 +76,7 @@ REPORT_PERCENTILES = {
     ("decoding_stats", "draft_acceptance_rate_percentiles"): "acceptance_rate",
     ("decoding_stats", "acceptance_length_percentiles"): "acceptance_length",
 }
-OVERVIEW = re.compile(r"^= PERFORMANCE OVERVIEW\s*$", re.MULTILINE)
+OVERVIEW = re.compile(r"^[ \t]{0,8}= PERFORMANCE OVERVIEW[ \t]*$", re.MULTILINE)
 STAMP = re.compile(r"\s{0,8}\[\d")  # of a line of the engine's log
 POINT = MeasurementPoint("all requests")
 
@@ -102,8 +105,8 @@ def _read_printed(load: LoadBuilder, content: str) -> None:
     is_report = False
     lines = content.splitlines()
     for index, line in enumerate(lines):
-        is_heading = line.startswith("= ") and index > 0 and lines[index - 1].startswith("=====")
-        is_report = is_report or is_heading or line.startswith("Issue Rate")
+        is_heading = line.strip().startswith("= ") and index > 0 and lines[index - 1].strip().startswith("=====")
+        is_report = is_report or is_heading or line.strip().startswith("Issue Rate")
         if is_report and (lengths := LENGTHS.fullmatch(line[:200])):
             cells = dict(zip(("input", "output", "total"), lengths["lengths"].split(), strict=True))
             load.params[f"dataset {lengths['statistic']}"] = {
