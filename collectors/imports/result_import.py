@@ -83,7 +83,7 @@ class ResultImporter:
         reader = reader_of(source)
         if reader is not TEXTS:
             return reader is not None
-        if has_benchmark(source.head):
+        if has_benchmark(source.head) or has_benchmark(source.tail):
             return True  # the engine's own messages around it make no server's log of it
         return not _is_log(source) and (has_table(source.head) or _engine_of(source) is None)
 

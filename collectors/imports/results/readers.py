@@ -42,6 +42,7 @@ READERS: tuple[ResultReader, ...] = (
     benchy_progress, benchy, serving, guidellm, aiperf, lm_eval, bfcl, evalscope, llama_bench, batched_bench,
     inferencex, llmperf, trtllm_bench, mlperf,
 )  # fmt: skip
+PRINTED: tuple[ResultReader, ...] = (trtllm_bench, mlperf, batched_bench)  # they may stand behind a long log
 TEXTS: ResultReader = document  # logs may contain tables too, so it is tried last
 
 
@@ -59,4 +60,7 @@ def unknown_file_reason(source: ResultFile) -> str:
 
 def reader_of(source: ResultFile) -> ResultReader | None:
     """Return the reader of a file; None for a file of no known tool."""
-    return next((reader for reader in (*READERS, TEXTS) if reader.recognise(source.head)), None)
+    reader = next((reader for reader in READERS if reader.recognise(source.head)), None)
+    if reader is None and source.tail:
+        reader = next((reader for reader in PRINTED if reader.recognise(source.tail)), None)
+    return reader or (TEXTS if TEXTS.recognise(source.head) or document.has_benchmark(source.tail) else None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -61,6 +62,15 @@ class ResultFile:
         """
         with self.open() as file:
             return file.read(HEAD_BYTES).decode("utf-8", "replace").removeprefix("\ufeff")
+
+    @cached_property
+    def tail(self) -> str:
+        """Last characters of a longer file, where a tool prints its summary; empty if it is short or packed."""
+        with self.open() as file:
+            if not file.seekable() or file.seek(0, os.SEEK_END) <= HEAD_BYTES:
+                return ""
+            file.seek(-HEAD_BYTES, os.SEEK_END)
+            return file.read(HEAD_BYTES).decode("utf-8", "replace")
 
     def text(self) -> str:
         """Return the complete text; raises ImportRefusedError if it is too large or not UTF-8."""

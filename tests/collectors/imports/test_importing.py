@@ -239,3 +239,9 @@ def test_refusal_says_what_the_file_looks_like_and_what_is_read(
         take(importer, put(tmp_path / name, text.encode()))
     assert f"{name} looks like {looks}" in str(refusal.value) and "llama-bench (CSV, JSON" in str(refusal.value)
     assert "sk-1234567890" not in str(refusal.value)
+
+
+def test_text_that_only_names_its_engine_is_refused_with_it(importer: LogImporter, tmp_path: Path) -> None:
+    path = put(tmp_path / "a.log", b"[TRT-LLM] [I] Hello\n")
+    with pytest.raises(ImportRefusedError, match="a.log is a text of TensorRT-LLM, but no line of it is a start"):
+        take(importer, path)

@@ -500,3 +500,12 @@ def test_cut_table_of_a_sweep_is_refused(tmp_path: Path) -> None:
     text = ",tokenizer_id,max_concurrency,request_throughput,completed\n0,a,1,2.0,3\n1,a,2,2.0"
     with pytest.raises(ImportRefusedError, match=r"^summary.csv, line 3: it is cut off here"):
         written(tmp_path, "summary.csv", text)
+
+
+def test_summary_behind_a_long_log_is_read(tmp_path: Path) -> None:
+    noise = "100%|##########| 20/20 [00:05<00:00, 3.46it/s]\n" * 3000
+    for name in ("sglang_bench/printed.txt", "llama-bench/sweep.txt", "trtllm_bench/printed.txt", "mlperf/summary.txt"):
+        path = captured(name)
+        (load,) = written(tmp_path, "long.log", noise + path.read_text())
+        told, whole = ([(row.metric, row.value) for row in results_of(loaded)] for loaded in (load, load_of(path)))
+        assert told == whole
