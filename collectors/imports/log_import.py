@@ -251,13 +251,10 @@ def _engine_of(log: Path, options: ImportOptions) -> Engine:
         has_events = parser and (any(parser.feed(data) for data in chunks) or parser.close())
     if engine is None or not has_events:  # the name of an engine alone is not a log
         titles = ", ".join(engine.title for engine in ENGINES)
-        problem = (
-            f"contains no line that only a known engine writes ({titles})"
-            if engine is None
-            else f"is a text of {engine.title}, but no line of it is a start, a statistic or a failure that is read"
-        )
+        name = f"; it has the name of {engine.title}, but no start, statistic or failure of it" if engine else ""
         raise ImportRefusedError(
-            f"{options.shown_name} {problem}. {unknown_file_reason(ResultFile(log, options.shown_name))}"
+            f"{options.shown_name} contains no line that only a known engine writes ({titles}){name}. "
+            f"{unknown_file_reason(ResultFile(log, options.shown_name))}"
         )
     return engine
 

@@ -56,9 +56,8 @@ def _shared(fields: Mapping[str, RecipeEntry], name: str, remarks: RecipeRemarks
     params: dict[str, JsonValue] = {}
     backend, dataset = fields.get("backend"), fields.get("dataset")
     if backend is not None and backend.value not in ENDPOINTS:
-        remarks.refuse(
-            f"{name}.backend", backend.line, f"{backend.value!r} is not supported; use openai, vllm or openai-chat."
-        )
+        supported = ", ".join(filter(None, ENDPOINTS))
+        remarks.refuse(f"{name}.backend", backend.line, f"{backend.value!r} is not supported; use one of {supported}.")
     else:
         params["endpoint"] = ENDPOINTS[backend.value if backend else None]
     is_random = dataset is None or dataset.value == "random"

@@ -25,7 +25,7 @@ PROFILE, RECORDS, TABLE = "profile_export_aiperf.json", "profile_export.jsonl", 
 SUMMARY = "benchmark_summary.json"
 BENCHY, EVENTS = "result.json", "progress.jsonl"  # as Pitwall's llama-benchy command names them
 SWEEP_RUN = re.compile(r"run=\d{1,6}\.json")
-KNOWN_TOOLS = "lm-eval, BFCL, EvalScope, AIPerf, llama-benchy and vllm bench sweep"
+KNOWN_TOOLS = f"lm-eval, BFCL, EvalScope, AIPerf, llama-benchy and {serving.SWEEP}"
 
 Files = Mapping[Path, ResultFile]  # by path relative to the folder
 

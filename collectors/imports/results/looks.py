@@ -16,15 +16,17 @@ MAX_LINE_CHARS = 80
 def looks_of(source: ResultFile) -> str:
     """Return what a file looks like: 'a JSON object with the keys a, b', 'a table of ...', 'a text that begins ...'."""
     head = source.head
-    first_line = next((line.strip() for line in head.splitlines() if line.strip()), "")
-    if not first_line:
+    lines = [line.strip() for line in head.splitlines() if line.strip()]
+    first_line = lines[0] if lines else ""
+    if not lines:
         return "an empty text"
     if "\x00" in head:
         return "a binary file"
     if first_line.startswith(("{", "[")) and (description := _json_looks(head, first_line)):
         return description
     columns = [name.strip().strip('"') for name in first_line.split(",")]
-    if len(columns) > 2 and all(0 < len(name) <= MAX_NAME_CHARS for name in columns[1:]):
+    is_table = len(lines) > 1 and len(columns) > 2 and lines[1].count(",") >= len(columns) - 1
+    if is_table and all(0 < len(name) <= MAX_NAME_CHARS for name in columns[1:]):
         return f"a table of comma-separated values with the columns {_names(columns)}"
     if first_line.startswith("<"):
         return "HTML or XML"

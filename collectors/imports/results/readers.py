@@ -48,7 +48,7 @@ TEXTS: ResultReader = document  # logs may contain tables too, so it is tried la
 
 RESULT_FORMATS = (
     "llama-bench (CSV, JSON, JSON lines, SQL, Markdown), llama-batched-bench, llama-sweep-bench, llama-benchy, "
-    "vllm bench serve and its sweeps, sglang.bench_serving, trtllm-bench, GuideLLM, AIPerf, EvalScope, LLMPerf, "
+    f"{serving.VLLM} and {serving.SWEEP}, {serving.SGLANG}, {trtllm_bench.TOOL}, GuideLLM, AIPerf, EvalScope, LLMPerf, "
     "InferenceX, MLPerf's LoadGen summary, lm-eval, BFCL, and texts with tables or lines like 'Decode: 95.9 tok/s'"
 )
 

@@ -21,6 +21,7 @@ from collectors.imports.results.values import after, count, cut, dict_of, item, 
 from reasons import Code, Reason
 
 VLLM, SGLANG = "vllm bench serve", "sglang.bench_serving"
+SWEEP = "vllm bench sweep"
 LATENCIES = {"ttft": "ttft_ms", "tpot": "tpot_ms", "itl": "itl_ms", "e2el": "e2e_ms", "e2e_latency": "e2e_ms"}
 STATISTIC = re.compile(
     rf"(?P<statistic>mean|median|min|max|std|p\d{{1,2}}(?:\.\d{{1,3}})?)_(?P<what>{'|'.join(LATENCIES)})(?P<unit>_ms)?"
