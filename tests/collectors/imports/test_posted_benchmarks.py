@@ -509,3 +509,44 @@ def test_summary_behind_a_long_log_is_read(tmp_path: Path) -> None:
         (load,) = written(tmp_path, "long.log", noise + path.read_text())
         told, whole = ([(row.metric, row.value) for row in results_of(loaded)] for loaded in (load, load_of(path)))
         assert told == whole
+
+
+def test_print_of_powershell_is_read(tmp_path: Path) -> None:
+    """It writes UTF-16, and in other code pages the plus-minus sign becomes two characters."""
+    path = tmp_path / "post.txt"
+    path.write_bytes(MARKDOWN.replace("±", "┬▒").replace("\n", "\r\n").encode("utf-16"))
+    _, load = loads_of(path)
+    prompt = one(results_of(load), "prompt_tps", "mean")
+    assert (prompt.value, prompt.sd, load.tool_version) == (1094.19, 8.58, "b9049")
+
+
+def test_messages_around_the_results_of_llama_bench_are_skipped(tmp_path: Path) -> None:
+    message = "ggml_metal_free: deallocating\n"
+    from_csv, from_json = captured("llama-bench/result.csv"), captured("llama-bench/result.json")
+    for name, text in (
+        ("r.csv", message + from_csv.read_text() + message),
+        ("r.csv", from_csv.read_text().strip()),
+        ("r.json", message + from_json.read_text().strip() + "\n" + message),
+    ):
+        (load,) = written(tmp_path, name, text)
+        assert [row.value for row in results_of(load)] == [
+            row.value for row in results_of(load_of(from_csv if name == "r.csv" else from_json))
+        ]
+
+
+def test_tables_of_llama_bench_are_told_apart_by_their_headings(tmp_path: Path) -> None:
+    table = MARKDOWN[MARKDOWN.index("| model") : MARKDOWN.index("| Config")]
+    first, second = written(
+        tmp_path, "post.md", f"## Before\n{table}\n**After**\n\n{table.replace('1094.19', '1200.5')}"
+    )
+    name = "pp512, table Before"
+    assert numbers(first, "prompt_tps") == [(name, 1094.19)]
+    assert numbers(second, "prompt_tps") == [("pp512, table After", 1200.5)]
+    assert (first.number, second.number) == (3, 4)
+
+
+def test_result_of_an_old_vllm_bench_serve(tmp_path: Path) -> None:
+    raw = json.loads(captured("vllm_bench/speculation.json").read_text())
+    del raw["max_concurrency"], raw["endpoint_type"]
+    (load,) = written(tmp_path, "old.json", json.dumps(raw))
+    assert load.tool == "vllm bench serve" and value(results_of(load), "ttft_ms", "p99") == raw["p99_ttft_ms"]

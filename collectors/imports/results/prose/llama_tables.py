@@ -22,7 +22,9 @@ SETTINGS = {  # head of a column -> name in llama-bench's CSV
 }  # fmt: skip
 SETTING_HEAD = re.compile(r"[\w-]{1,24}")
 TEST = re.compile(r"(?:pp ?(?P<pp>\d{1,9}))?\+?(?:tg ?(?P<tg>\d{1,9}))?(?: ?@ ?d(?P<depth>\d{1,9}))?")
-SPEED = re.compile(r"(?P<tps>\d{1,12}(?:\.\d{1,9})?)(?: ?(?:±|Â±|\+/-|\+-|\ufffd) ?(?P<sd>\d{1,12}(?:\.\d{1,9})?))?")
+SPEED = re.compile(
+    r"(?P<tps>\d{1,12}(?:\.\d{1,9})?)(?: ?(?:±|┬▒|Â±|\+/-|\+-|\ufffd{1,2}) ?(?P<sd>\d{1,12}(?:\.\d{1,9})?))?"
+)
 BUILD = re.compile(r"build: (?P<commit>[0-9a-f]{6,40}|unknown) \((?P<number>\d{1,9})\)")
 DEVICES = (
     re.compile(r"\s*Device \d{1,3}: (?P<name>[^,]{1,100}), compute capability"),
@@ -61,7 +63,8 @@ def read(tables: Sequence[Table], content: str, ticket: Ticket, first_number: in
         end = table.line + 1 + len(table.rows)
         after = lines[end : tables[index + 1].line - 1 if index + 1 < len(tables) else None]
         if _is_llama_bench(table.heads):
-            tests += _bench_tests(table, _surroundings(before) | _build_of(after), notes)
+            heading = _heading_of(table) if len(tables) > 1 else {}
+            tests += _bench_tests(table, heading | _surroundings(before) | _build_of(after), notes)
         else:
             loads.append(_batched_load(table, before, ticket, first_number + len(loads)))
     bench_loads = loads_of_tests(tests, ticket, first_number + len(loads)) if tests else []
@@ -80,6 +83,11 @@ def _surroundings(before: Sequence[str]) -> dict[str, JsonValue]:
     paths = [match["path"] for line in before if (match := MODEL_FILE.search(line[:1000]))]
     facts: dict[str, JsonValue] = {"gpu_info": ", ".join(devices)} if devices else {}
     return facts | ({"model_filename": paths[-1]} if paths else {})
+
+
+def _heading_of(table: Table) -> dict[str, JsonValue]:
+    """Return the heading above a table, which tells it from others of a text."""
+    return {"table": table.title.strip("#* ")} if table.title.startswith(("#", "**")) else {}
 
 
 def _build_of(after: Sequence[str]) -> dict[str, JsonValue]:

@@ -26,6 +26,7 @@ OF_TEST = {*NUMBERS, "test_time", "samples_ns", "samples_ts"}  # the other colum
 INTEGER = re.compile(r"-?\d{1,15}")
 INSERT = re.compile(r"INSERT INTO \w{1,40} \((?P<names>[^()]{1,8000})\) VALUES \((?P<cells>.{1,60000}?),? *\);?")
 MODEL_TYPE = re.compile(r"\S{1,60} (?:\?|[\d.]{1,9})[BMKT]?(?:\.A[\d.]{1,9}[BM])? (?P<quantization>\S.{0,60})")
+MESSAGE = re.compile(r"(?:ggml|llama|load|main|build|system|register)[\w: ]")  # of the engine, between the results
 MAX_PREAMBLE_LINES = 2_000
 MAX_VARIED_CHARS = 60
 
@@ -87,7 +88,7 @@ def _names(line: str) -> list[str]:
 
 def _csv_rows(source: ResultFile) -> Iterator[tuple[int, Mapping[str, Any]]]:
     content, first_index = source.text(), _header_line(source.head) or 0
-    if not content.endswith("\n"):
+    if not content.endswith(("\n", '"')):  # a closed quote ends a cell
         raise source.refusal(content.count("\n") + 1, "it is cut off here")
     lines = content.splitlines(keepends=True)
     names = _names(lines[first_index])
@@ -96,7 +97,7 @@ def _csv_rows(source: ResultFile) -> Iterator[tuple[int, Mapping[str, Any]]]:
         for cells in reader:
             line = first_index + 1 + reader.line_num
             if cells and len(cells) != len(names):
-                if len(cells) == 1 and not cells[0].strip():
+                if len(cells) == 1 and (not cells[0].strip() or MESSAGE.match(cells[0])):
                     continue
                 raise source.refusal(line, "this is not a complete line of llama-bench")
             if cells and _names(",".join(cells)) != names:  # two files in sequence have their head twice
@@ -119,7 +120,8 @@ def _json_rows(source: ResultFile) -> Iterator[tuple[int, Mapping[str, Any]]]:
             if line.lstrip().startswith("{"):
                 yield number, dict_of(parse_json(line, source.name, number))
         return
-    value = parse_json("".join(lines[first:]), source.name, first + 1)
+    closing = next((index for index in range(len(lines) - 1, first, -1) if lines[index].strip() == "]"), len(lines))
+    value = parse_json("".join(lines[first : closing + 1]), source.name, first + 1)
     for row in list_of(value) if isinstance(value, list) else [value]:
         yield first + 1, dict_of(row)
 

@@ -58,7 +58,7 @@ def recognise(head: str) -> bool:
         return True
     is_json = head.lstrip().startswith(("{", "["))
     has_mark = any(mark in head for mark in ('"endpoint_type"', '"tokenizer_id"', '"sharegpt_output_len"'))
-    return is_json and has_mark and '"max_concurrency"' in head
+    return is_json and has_mark and ('"max_concurrency"' in head or '"request_throughput"' in head)
 
 
 def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
