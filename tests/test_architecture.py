@@ -59,9 +59,11 @@ ENGINE_IN_SQL = re.compile("|".join(engine.name for engine in ENGINES))
 SQL_COMMENTS = re.compile(r"--.*|^COMMENT ON .*", re.MULTILINE)
 MAY_NAME_AN_ENGINE = {
     "collectors/imports/results/tools/serving.py": "the engines' own benchmark tools, whose files it reads",
+    "collectors/imports/results/tools/trtllm_bench.py": "likewise",
     "commands/paste/cleaning.py": "how a server is written within prose, told from prose more strictly than elsewhere",
     "commands/paste/script.py": "likewise",
     "commands/recipe/recipe_study.py": "a format of the engine's makers, whose key and command bear its name",
+    "commands/recipe/speed.py": "likewise",
     "web/launch/attach_form.py": "an example beside an empty field",
     "web/launch/editor.py": "likewise",
     "web/launch/import_form.py": "likewise",

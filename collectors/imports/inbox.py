@@ -17,6 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from collectors.imports.log_file import ImportRefusedError, ReportProgress
 from collectors.imports.log_import import ImportOptions, ImportResult, LogImporter
 from collectors.imports.result_import import ResultImporter
+from collectors.imports.results.readers import unknown_file_reason
+from collectors.imports.results.source import ResultFile
 from domain import JsonValue, new_run_id
 from machine.private_files import private_folder, write_private
 from machine.regular_file import NotRegularError, open_regular, pin_path
@@ -247,7 +249,8 @@ class Inbox:
             return self._results.import_results(job.path, options, report)
         if job.run:
             raise ImportRefusedError(
-                f"{job.shown_name} is not a known result file; logs and bundles become runs of their own."
+                f"{job.shown_name} is not a known result file; logs and bundles become runs of their own. "
+                f"{unknown_file_reason(ResultFile(job.path, job.shown_name))}"
             )
         if is_bundle(job.path):
             return ImportResult(*self._bundles(job.path, report))

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple, Protocol
 from collectors.base import Clock
 from collectors.imports.log_file import ImportRefusedError, ReportProgress, append_new, is_same_log, unpack
 from collectors.imports.log_recognition import SEARCHED_BYTES, recognise_log
+from collectors.imports.results.readers import unknown_file_reason
+from collectors.imports.results.source import ResultFile
 from collectors.imports.timestamps import ImportTimes, TimePlan, ends_of, plan_times
 from collectors.logs.failure_cause import first_cause
 from collectors.logs.log_collector import LogReader
@@ -257,13 +259,18 @@ def read_config(log: Path, engine: Engine) -> Config:
 
 
 def _engine_of(log: Path, options: ImportOptions, report: ReportProgress) -> Engine:
-    engine = recognise_log(log, report)
-    if engine is None:
+    recognition = recognise_log(log, report)
+    if recognition.engine is None or not recognition.is_log:
         titles = ", ".join(engine.title for engine in ENGINES)
         is_searched_whole = log.stat().st_size <= SEARCHED_BYTES
         part = "contains" if is_searched_whole else f"has in its first {SEARCHED_BYTES >> 20} MiB"
-        raise ImportRefusedError(f"{options.shown_name} {part} no line that only a known engine writes ({titles}).")
-    return engine
+        title = recognition.engine.title if recognition.engine else ""
+        name = f"; it has the name of {title}, but no start, statistic or failure of it" if title else ""
+        raise ImportRefusedError(
+            f"{options.shown_name} {part} no line that only a known engine writes ({titles}){name}. "
+            f"{unknown_file_reason(ResultFile(log, options.shown_name))}"
+        )
+    return recognition.engine
 
 
 def _log_of(run: Run) -> Path:

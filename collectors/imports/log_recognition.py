@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from collectors.imports.log_file import ReportProgress
 from engines import BY_NAME, ENGINES
@@ -21,28 +21,37 @@ ROOT = Path(__file__).resolve().parents[2]
 PART_BYTES = 1 << 20
 OVERLAP_BYTES = 1000  # of two parts: a line may lie across both
 SMALL_BYTES = 1 << 19  # read in this process: a tenth of a second
+NAME_ONLY = "?"  # before an engine whose name alone was found
 SEARCHED_BYTES = 64 << 20  # a log names its engine long before
 
 
-def recognise_log(log: Path, report: ReportProgress) -> Engine | None:
-    """Return the engine that wrote a log; None if the first SEARCHED_BYTES have no line that only an engine writes.
+class Recognition(NamedTuple):
+    """The engine that a text names; is_log: it has a line that the engine's grammar reads."""
+
+    engine: Engine | None = None
+    is_log: bool = False
+
+
+def recognise_log(log: Path, report: ReportProgress) -> Recognition:
+    """Return the engine that wrote a log, by its first SEARCHED_BYTES.
 
     `report` may raise to cancel. Raises OSError.
     """
     size = min(log.stat().st_size, SEARCHED_BYTES)
+    line = ""
     if size <= SMALL_BYTES:
         with log.open("rb") as file:
-            return BY_NAME.get(list(_search(file))[-1])
-    name = ""
-    with printed_lines([sys.executable, "-m", __name__, str(log)], ROOT) as lines:
-        for name in lines:
-            if name.isdigit():
-                report(int(name) / size)
-    return BY_NAME.get(name)
+            line = list(_search(file))[-1]
+    else:
+        with printed_lines([sys.executable, "-m", __name__, str(log)], ROOT) as lines:
+            for line in lines:
+                if line.isdigit():
+                    report(int(line) / size)
+    return Recognition(BY_NAME.get(line.removeprefix(NAME_ONLY)), not line.startswith(NAME_ONLY))
 
 
 def _search(file: BinaryIO) -> Iterator[str]:
-    """Yield the searched bytes after each part; at last the name of the engine whose lines the file has, or ''."""
+    """Yield the searched bytes after each part; at last the name of the engine, marked if it has no lines, or ''."""
     searched_bytes, tail = 0, b""
     engine: Engine | None = None
     while engine is None and searched_bytes < SEARCHED_BYTES and (data := file.read(PART_BYTES)):
@@ -50,7 +59,10 @@ def _search(file: BinaryIO) -> Iterator[str]:
         engine = first_match(ENGINES, (tail + data).decode("utf-8", "replace"))
         tail = data[-OVERLAP_BYTES:]
         yield str(searched_bytes)
-    yield engine.name if engine is not None and _has_events(engine, file) else ""
+    if engine is None:
+        yield ""
+    else:
+        yield engine.name if _has_events(engine, file) else f"{NAME_ONLY}{engine.name}"
 
 
 def _has_events(engine: Engine, file: BinaryIO) -> bool:

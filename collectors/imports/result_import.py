@@ -15,17 +15,17 @@ from collectors.imports.log_file import ImportRefusedError, ReportProgress
 from collectors.imports.log_import import ImportOptions, ImportResult
 from collectors.imports.results.builder import LoadBuilder, Ticket
 from collectors.imports.results.folder import open_folder
-from collectors.imports.results.prose.document import has_table
-from collectors.imports.results.readers import TEXTS, reader_of
+from collectors.imports.results.prose.document import has_benchmark, has_table
+from collectors.imports.results.readers import TEXTS, reader_of, unknown_file_reason
 from collectors.imports.results.source import CHUNK_BYTES, ResultFile
 from collectors.imports.results.values import after
 from commands.naming import RunBook, RunNaming
-from domain import Config, Run, RunState, new_run_id, unknown_machine_id
+from domain import Config, JsonValue, Run, RunState, new_run_id, unknown_machine_id
 from engines import ENGINES
 from engines.base import Engine, ParsedSample
 from engines.parse import recognise
 from load_records import DRIVER_OPTIONS, LoadPhase, RequestRecord
-from redaction import mask_text
+from redaction import mask_json, mask_text
 from samples import REFUSED, Batch, Event, Sample
 
 KINDS = {
@@ -83,6 +83,8 @@ class ResultImporter:
         reader = reader_of(source)
         if reader is not TEXTS:
             return reader is not None
+        if has_benchmark(source.head) or has_benchmark(source.tail):
+            return True  # the engine's own messages around it make no server's log of it
         return not _is_log(source) and (has_table(source.head) or _engine_of(source) is None)
 
     def import_results(self, path: Path, options: ImportOptions, report: ReportProgress) -> ImportResult:
@@ -138,8 +140,8 @@ class ResultImporter:
     def _new_run(self, run_id: str, loads: Sequence[LoadBuilder], options: ImportOptions) -> Run:
         naming, first_load = RunNaming(self._store), loads[0]
         model = next((load.model for load in loads if load.model), None)
-        config = Config(launcher="import", model=model and mask_text(model))
-        requested_name = options.name or f"{first_load.tool}, {config.model or options.shown_name}"
+        config = Config(launcher="import", model=model and mask_text(model), **mask_json(_server_config(loads)))
+        requested_name = options.name or f"{first_load.tool}, {_short_model(config.model) or options.shown_name}"
         started_at, ended_at = _span(loads)
         url = next((load.base_url for load in loads if load.base_url), None)
         return Run(
@@ -165,7 +167,7 @@ def _result_input(path: Path, options: ImportOptions) -> ResultInput:
     source = ResultFile(path, options.shown_name, options.is_cut)
     reader = reader_of(source)
     if reader is None:
-        raise ImportRefusedError(f"{options.shown_name} is not a known result file.")
+        raise ImportRefusedError(f"This is no known result file. {unknown_file_reason(source)}")
     return ResultInput(source.sha256, lambda ticket: reader.read(source, ticket))
 
 
@@ -183,6 +185,17 @@ def _is_log(source: ResultFile) -> bool:
     with source.open() as file:
         events = (event for data in iter(lambda: file.read(CHUNK_BYTES), b"") for event in parser.feed(data))
         return any(isinstance(event, ParsedSample) or event.stamp for event in events)
+
+
+def _short_model(model: str | None) -> str | None:
+    """Return the file name of a model that is a path; a repository's name stays as it is."""
+    return model.rsplit("/", 1)[-1] if model and model.startswith(("/", ".", "~")) else model
+
+
+def _server_config(loads: Sequence[LoadBuilder]) -> dict[str, JsonValue]:
+    """Return the settings of the server on which all loads of a file agree."""
+    configs = [load.server_config for load in loads]
+    return {name: value for name, value in configs[0].items() if all(config.get(name) == value for config in configs)}
 
 
 def _span(loads: Sequence[LoadBuilder]) -> tuple[datetime, datetime]:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import NamedTuple
 
-from commands.recipe.lines import RecipeEntry, RecipeRemarks, whole_number
+from commands.recipe.lines import RecipeEntry, RecipeRemarks, mapping, whole_number
 from commands.study_workloads import WorkloadText
 from domain import JsonValue
 
 NEEDED = ("input_len", "output_len", "num_prompts", "max_concurrency")
 UNUSED = ("speed_bench_dataset_subset", "speed_bench_category")
-FIELDS = {"name", "backend", "dataset", "repetitions", "args", *NEEDED, *UNUSED}
-ENDPOINTS = {None: "completions", "openai": "completions", "openai-chat": "chat"}
+FIELDS = {"name", "backend", "dataset", "repetitions", "args", "assertions", *NEEDED, *UNUSED}
+ENDPOINTS = {None: "completions", "openai": "completions", "vllm": "completions", "openai-chat": "chat"}
+BOUNDS = {"min": "at least", "max": "at most"}
 SAMPLING = {"temperature": "temperature", "top-p": "top_p", "top-k": "top_k", "min-p": "min_p", "seed": "seed"}
 OUTPUT_ONLY = ("disable-tqdm", "percentile-metrics", "metric-percentiles")  # they only change the output
 TEXT_NOTE = (
@@ -54,18 +56,21 @@ def _shared(fields: Mapping[str, RecipeEntry], name: str, remarks: RecipeRemarks
     params: dict[str, JsonValue] = {}
     backend, dataset = fields.get("backend"), fields.get("dataset")
     if backend is not None and backend.value not in ENDPOINTS:
-        remarks.refuse(
-            f"{name}.backend", backend.line, f"{backend.value!r} is not supported; use openai or openai-chat."
-        )
+        supported = ", ".join(filter(None, ENDPOINTS))
+        remarks.refuse(f"{name}.backend", backend.line, f"{backend.value!r} is not supported; use one of {supported}.")
     else:
         params["endpoint"] = ENDPOINTS[backend.value if backend else None]
-    if dataset is not None and dataset.value != "random":
-        remarks.refuse(f"{name}.dataset", dataset.line, f"{dataset.value!r} is not supported; use random.")
+    is_random = dataset is None or dataset.value == "random"
+    if dataset is not None and not is_random:
+        details = ", ".join(f"{key} {fields[key].value}" for key in UNUSED if key in fields)
+        stated = f"{dataset.value!r}{f' ({details})' if details else ''}"
+        remarks.refuse(f"{name}.dataset", dataset.line, f"{stated} is not supported; use random.")
     elif dataset is not None:
         remarks.note(f"{name}.dataset", dataset.line, TEXT_NOTE)
     for key in UNUSED:
-        if key in fields:
+        if key in fields and is_random:
             remarks.note(f"{name}.{key}", fields[key].line, "the dataset 'random' does not use it.")
+    _note_assertions(fields.get("assertions"), name, remarks)
     for key, entry in _args(fields).items():
         if key in SAMPLING:
             params[SAMPLING[key]] = entry.value
@@ -74,6 +79,21 @@ def _shared(fields: Mapping[str, RecipeEntry], name: str, remarks: RecipeRemarks
         elif key != "num-warmups":
             remarks.refuse(f"{name}.args.{key}", entry.line, "Pitwall's loads have no such setting.")
     return params
+
+
+def _note_assertions(entry: RecipeEntry | None, name: str, remarks: RecipeRemarks) -> None:
+    """Note each bound: a study measures, and a person judges. A bound that perf-eval would not accept is refused."""
+    for metric, bounds in mapping(entry, f"{name}.assertions").items():
+        limits = bounds.plain if isinstance(bounds.plain, dict) else {}
+        if not limits or not all(key in BOUNDS and _is_bound(value) for key, value in limits.items()):
+            remarks.refuse(f"{name}.assertions.{metric}", bounds.line, "expected min, max or both, as numbers.")
+            continue
+        stated = " and ".join(f"{BOUNDS[key]} {value}" for key, value in limits.items())
+        remarks.note(f"{name}.assertions.{metric}", bounds.line, f"a study checks no bounds; perf-eval wants {stated}.")
+
+
+def _is_bound(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
 
 
 def _args(fields: Mapping[str, RecipeEntry]) -> dict[str, RecipeEntry]:

@@ -56,6 +56,7 @@ class LoadBuilder:
     command: list[str] | None = None
     model: str | None = None
     base_url: str | None = None
+    server_config: dict[str, JsonValue] = field(default_factory=dict)  # fields of the server's Config that are stated
     notes: list[str] = field(default_factory=list)  # remarks for the user
     requests: int = 0
     rows: list[Sample] = field(default_factory=list)
@@ -67,6 +68,11 @@ class LoadBuilder:
     @property
     def definition(self) -> str:
         return f"{self.tool} {self.tool_version}" if self.tool_version else self.tool
+
+    @property
+    def result_rows(self) -> list[Result]:
+        """The results that were added so far."""
+        return [row for row in self.rows if isinstance(row, Result)]
 
     def result(
         self,

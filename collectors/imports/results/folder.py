@@ -12,7 +12,7 @@ from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, Ticket
 from collectors.imports.results.compression import plain_name
 from collectors.imports.results.source import ResultFile
-from collectors.imports.results.tools import aiperf, benchy, benchy_progress, bfcl, evalscope, lm_eval
+from collectors.imports.results.tools import aiperf, benchy, benchy_progress, bfcl, evalscope, lm_eval, serving
 from collectors.imports.results.values import digest
 from load_records import Result
 
@@ -24,7 +24,8 @@ PHASES = "phases"
 PROFILE, RECORDS, TABLE = "profile_export_aiperf.json", "profile_export.jsonl", "profile_export_aiperf.csv"
 SUMMARY = "benchmark_summary.json"
 BENCHY, EVENTS = "result.json", "progress.jsonl"  # as Pitwall's llama-benchy command names them
-KNOWN_TOOLS = "lm-eval, BFCL, EvalScope, AIPerf and llama-benchy"
+SWEEP_RUN = re.compile(r"run=\d{1,6}\.json")
+KNOWN_TOOLS = f"lm-eval, BFCL, EvalScope, AIPerf, llama-benchy and {serving.SWEEP}"
 
 Files = Mapping[Path, ResultFile]  # by path relative to the folder
 
@@ -60,7 +61,7 @@ def open_folder(path: Path, is_cut: bool = False) -> ResultFolder:
             path.name, files, lambda files_to_read, ticket: benchy_progress.read(files_to_read[Path(EVENTS)], ticket)
         )
     for is_of_tool, read_files in ((_is_aiperf, _read_aiperf), (_is_evalscope, _read_evalscope), (_is_bfcl, _read_bfcl),
-                         (_is_lm_eval, _read_lm_eval)):  # fmt: skip
+                         (_is_lm_eval, _read_lm_eval), (_is_sweep, _read_sweep)):  # fmt: skip
         tool_files = {file_path: source for file_path, source in files.items() if is_of_tool(file_path)}
         if tool_files:
             return ResultFolder(path.name, tool_files, read_files)
@@ -96,6 +97,20 @@ def _read_benchy(files: Files, ticket: Ticket) -> list[LoadBuilder]:
     for load in loads:
         benchy_progress.add_requests(load, files[Path(EVENTS)])
     return loads
+
+
+# --- vllm bench sweep -------------------------------------------------------------------------------------------------
+def _is_sweep(path: Path) -> bool:
+    """Return whether a file has one run of a sweep; the summaries beside it repeat the runs."""
+    return SWEEP_RUN.fullmatch(path.name) is not None
+
+
+def _read_sweep(files: Files, ticket: Ticket) -> list[LoadBuilder]:
+    return [
+        load
+        for number, (_, source) in enumerate(sorted(files.items()))
+        for load in serving.read(source, _numbered_ticket(ticket, number))
+    ]
 
 
 # --- AIPerf -----------------------------------------------------------------------------------------------------------

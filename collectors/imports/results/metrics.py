@@ -7,20 +7,27 @@ from math import sqrt
 
 from reasons import Code, Reason
 
+STATED = "stated"  # statistic of a number whose author names none; metric of a number without a Pitwall name
+
 UNITS: Mapping[str, str] = {
     "output_tps": "tok/s",  # output tokens of all requests over the duration of the load
     "peak_output_tps": "tok/s",
     "decode_tps": "tok/s",  # of one stream after its first token
     "peak_decode_tps": "tok/s",
+    "batch_decode_tps": "tok/s",  # of all sequences of a batch that decode together
     "e2e_tps": "tok/s",  # output tokens of one request over its end-to-end time
     "prompt_tps": "tok/s",  # prompt tokens of all requests
     "prompt_tps_per_request": "tok/s",
     "total_tps": "tok/s",  # prompt and output tokens
+    "output_tps_per_gpu": "tok/s",
+    "prompt_tps_per_gpu": "tok/s",
+    "total_tps_per_gpu": "tok/s",
     "request_tps": "requests/s",
     "goodput_rps": "requests/s",  # requests within their limits
     "ttft_ms": "ms",  # to the first token of the answer
     "ttfr_ms": "ms",  # to the first response event of any kind
-    "prompt_ms": "ms",  # prefill time as estimated by the tool
+    "prompt_ms": "ms",  # prefill time, measured or estimated by the tool
+    "decode_ms": "ms",
     "tpot_ms": "ms",  # per output token of a request after its first
     "e2e_per_token_ms": "ms",  # a request's end-to-end time over its output tokens
     "itl_ms": "ms",  # between two pieces of an answer
@@ -35,6 +42,7 @@ UNITS: Mapping[str, str] = {
     "completion_tokens": "tokens",
     "acceptance_length": "tokens",
     "acceptance_rate": "ratio",
+    "position_acceptance_rate": "ratio",  # share of drafts whose token at this position was accepted
     "kv_cache_tokens": "tokens",
     "swa_tokens": "tokens",
     "kv_cache_gib": "GiB",

@@ -5,17 +5,24 @@ from __future__ import annotations
 from typing import Protocol
 
 from collectors.imports.results.builder import LoadBuilder, Ticket
+from collectors.imports.results.looks import looks_of
 from collectors.imports.results.prose import document
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tools import (
     aiperf,
+    batched_bench,
     benchy,
     benchy_progress,
     bfcl,
     evalscope,
     guidellm,
+    inferencex,
+    llama_bench,
+    llmperf,
     lm_eval,
+    mlperf,
     serving,
+    trtllm_bench,
 )
 
 
@@ -31,10 +38,29 @@ class ResultReader(Protocol):
         ...
 
 
-READERS: tuple[ResultReader, ...] = (benchy_progress, benchy, serving, guidellm, aiperf, lm_eval, bfcl, evalscope)
+READERS: tuple[ResultReader, ...] = (
+    benchy_progress, benchy, serving, guidellm, aiperf, lm_eval, bfcl, evalscope, llama_bench, batched_bench,
+    inferencex, llmperf, trtllm_bench, mlperf,
+)  # fmt: skip
+PRINTED: tuple[ResultReader, ...] = (trtllm_bench, mlperf, batched_bench)  # they may stand behind a long log
 TEXTS: ResultReader = document  # logs may contain tables too, so it is tried last
+
+
+RESULT_FORMATS = (
+    "llama-bench (CSV, JSON, JSON lines, SQL, Markdown), llama-batched-bench, llama-sweep-bench, llama-benchy, "
+    f"{serving.VLLM} and {serving.SWEEP}, {serving.SGLANG}, {trtllm_bench.TOOL}, GuideLLM, AIPerf, EvalScope, LLMPerf, "
+    "InferenceX, MLPerf's LoadGen summary, lm-eval, BFCL, and texts with tables or lines like 'Decode: 95.9 tok/s'"
+)
+
+
+def unknown_file_reason(source: ResultFile) -> str:
+    """Return the sentences of a refusal: what the file looks like, and which results are read."""
+    return f"{source.name} looks like {looks_of(source)}. The results that are read are those of {RESULT_FORMATS}."
 
 
 def reader_of(source: ResultFile) -> ResultReader | None:
     """Return the reader of a file; None for a file of no known tool."""
-    return next((reader for reader in (*READERS, TEXTS) if reader.recognise(source.head)), None)
+    reader = next((reader for reader in READERS if reader.recognise(source.head)), None)
+    if reader is None and source.tail:
+        reader = next((reader for reader in PRINTED if reader.recognise(source.tail)), None)
+    return reader or (TEXTS if TEXTS.recognise(source.head) or document.has_benchmark(source.tail) else None)

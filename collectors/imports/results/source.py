@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -60,7 +61,19 @@ class ResultFile:
         Raises ImportRefusedError if it is packed and damaged.
         """
         with self.open() as file:
-            return file.read(HEAD_BYTES).decode("utf-8", "replace").removeprefix("\ufeff")
+            data = file.read(HEAD_BYTES)
+        return data.decode(_encoding(data) or "utf-8", "replace").removeprefix("\ufeff")
+
+    @cached_property
+    def tail(self) -> str:
+        """Last characters of a longer file, where a tool prints its summary; empty if it is short or packed."""
+        with self.open() as file:
+            if not file.seekable() or file.seek(0, os.SEEK_END) <= HEAD_BYTES:
+                return ""
+            file.seek(0)
+            encoding = _encoding(file.read(2))
+            file.seek(-HEAD_BYTES, os.SEEK_END)
+            return file.read(HEAD_BYTES).decode(encoding or "utf-8", "replace")
 
     def text(self) -> str:
         """Return the complete text; raises ImportRefusedError if it is too large or not UTF-8."""
@@ -71,7 +84,7 @@ class ResultFile:
                 f"{self.name} is larger than the {MAX_WHOLE_BYTES >> 20} MiB limit for result files."
             )
         try:
-            return data.decode("utf-8-sig")
+            return data.decode(_encoding(data) or "utf-8-sig").removeprefix("\ufeff")
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
             raise ImportRefusedError(f"{self.name}, line {line}: these bytes are not UTF-8 text.") from error
@@ -116,6 +129,11 @@ class ResultFile:
     def refusal(self, line: int, reason: str) -> ImportRefusedError:
         """Return the error for a line, as one sentence."""
         return ImportRefusedError(f"{self.name}, line {line}: {reason}.")
+
+
+def _encoding(data: bytes) -> str | None:
+    """Return UTF-16 in the byte order of its mark, as PowerShell writes what a tool prints; None for other bytes."""
+    return {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}.get(data[:2])
 
 
 def parse_json(text: str, name: str, first_line: int) -> Any:

@@ -7,6 +7,7 @@ import json
 import os
 import random
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -27,12 +28,17 @@ WHOLE_JSON = (
     "lm-eval/oracle-chat/results_2026-11-22T02-22-51.932066.json",
     "evalscope/standin/parallel_1_number_4/benchmark_summary.json",
     "evalscope/standin/parallel_1_number_4/benchmark_percentile.json",
+    "vllm_bench/speculation.json", "inferencex/serving.json", "llama-bench/result.json", "llmperf/summary.json",
 )  # fmt: skip
 LINES = (
     "llama-benchy/progress.jsonl", "aiperf/run/profile_export.jsonl",
     "lm-eval/oracle-chat/samples_pit_sums_2026-11-22T02-22-51.932066.jsonl",
     "bfcl/oracle/score/openbmb_MiniCPM-SALA-FC/non_live/BFCL_v4_simple_python_score.json",
     "bfcl/oracle/result/openbmb_MiniCPM-SALA-FC/non_live/BFCL_v4_simple_python_result.json",
+)  # fmt: skip
+PRINTED = (
+    "sglang_bench/printed.txt", "trtllm_bench/printed.txt", "mlperf/summary.txt", "llama-bench/batched.txt",
+    "llama-bench/sweep.txt", "llama-bench/result.csv", "llama-benchy/printed.log",
 )  # fmt: skip
 TABLES = ("llama-benchy/result.csv", "guidellm/benchmarks.csv", "aiperf/run/profile_export_aiperf.csv")
 
@@ -140,6 +146,25 @@ def test_values_of_wrong_types_hurt_nobody(tmp_path: Path, name: str, seed: int)
         lines[place] = json.dumps(altered(json.loads(lines[place]), chosen))
         changed = "\n".join(lines)
     taken_or_refused(put(tmp_path, name, changed))
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("name", PRINTED)
+def test_altered_print_hurts_nobody(tmp_path: Path, name: str, seed: int) -> None:
+    chosen, text = random.Random(f"{name} {seed}"), captured(name).read_text()
+    pieces = ["", "\n", "|", ",", '"', "'", "nan", "-1", "9" * 400, "\x00", "[", "(", ":", "±", "=" * 60, " " * 900]
+    for _ in range(chosen.randrange(1, 30)):
+        start = chosen.randrange(len(text) + 1)
+        text = text[:start] + chosen.choice(pieces) + text[start + chosen.randrange(8) :]
+    taken_or_refused(put(tmp_path, name, text))
+
+
+@pytest.mark.parametrize("head", PRINTED)
+def test_long_blank_lines_are_read_in_one_go(tmp_path: Path, head: str) -> None:
+    text = captured(head).read_text() + "".join(f"{mark * 990}\n" for mark in " -=|:(" for _ in range(500))
+    started = time.process_time()
+    taken_or_refused(put(tmp_path, head, text))
+    assert time.process_time() - started < 30
 
 
 def test_bare_nan_is_unknown_with_its_reason(tmp_path: Path) -> None:

@@ -216,3 +216,32 @@ def test_a_log_that_is_tightly_packed_is_taken(importer: LogImporter, store: Sto
     assert len(gzip.compress(log)) * 30 < len(log)
     run = run_of(store, take(importer, put(tmp_path / "long.log.gz", gzip.compress(log))))
     assert Path(run.log_path or "").stat().st_size == len(log)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "looks"),
+    [
+        ("a.json", '{"alpha": 1, "beta": [2]}', "a JSON object with the keys alpha, beta."),
+        ("a.json", '[{"alpha": 1}]', "a JSON list of objects with the keys alpha."),
+        ("a.jsonl", '{"alpha": 1}\n{"alpha": 2}\n', "lines of JSON with the keys alpha."),
+        ("a.json", '{"alpha": 1, "beta": [' + "1," * 40_000, "JSON with the keys alpha, beta."),
+        ("a.csv", "x,y,z\n1,2,3\n", "a table of comma-separated values with the columns x, y, z."),
+        ("a.txt", "\nnothing of the kind api_key=sk-1234567890abcdef\n", "a text that begins “nothing of the kind"),
+        ("a.bin", "\x00\x01", "a binary file."),
+        ("a.html", "<html>", "HTML or XML."),
+        ("a.txt", "   \n", "an empty text."),
+    ],
+)
+def test_refusal_says_what_the_file_looks_like_and_what_is_read(
+    importer: LogImporter, tmp_path: Path, name: str, text: str, looks: str
+) -> None:
+    with pytest.raises(ImportRefusedError) as refusal:
+        take(importer, put(tmp_path / name, text.encode()))
+    assert f"{name} looks like {looks}" in str(refusal.value) and "llama-bench (CSV, JSON" in str(refusal.value)
+    assert "sk-1234567890" not in str(refusal.value)
+
+
+def test_text_that_only_names_its_engine_is_refused_with_it(importer: LogImporter, tmp_path: Path) -> None:
+    path = put(tmp_path / "a.log", b"[TRT-LLM] [I] Hello\n")
+    with pytest.raises(ImportRefusedError, match="it has the name of TensorRT-LLM, but no start, statistic"):
+        take(importer, path)

@@ -72,8 +72,8 @@ def test_a_file_becomes_a_run_of_its_own(store: Store, importer: ResultImporter)
     run = store.run(run_id)
     assert run and (run.kind, run.state, run.config.launcher) == ("imported", RunState.FINISHED, "import")
     assert run.name == "sglang.bench_serving, result.jsonl" and run.started_at and run.ended_at
-    assert outcome.row_counts == {"results": 29, "requests": 16, "phases": 1}
-    assert [count(store, table, run_id) for table in TABLES] == [1, 1, 16, 29, 0, 0, 0]
+    assert outcome.row_counts == {"results": 31, "requests": 16, "phases": 1}
+    assert [count(store, table, run_id) for table in TABLES] == [1, 1, 16, 31, 0, 0, 0]
     (load,) = store.query("SELECT * FROM loads").to_pylist()
     assert load["load_id"] in outcome.loads and load["source_name"] == path.name and len(load["source_sha256"]) == 64
 

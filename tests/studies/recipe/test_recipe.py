@@ -83,7 +83,14 @@ def test_a_sweep_is_a_grid_and_one_load_beside_it() -> None:
     ("there", "instead", "name"),
     [
         ("dataset: random", "dataset: speed_bench", "vllm_bench.8k-in-1k-out.dataset"),
-        ("backend: openai", "backend: vllm", "vllm_bench.8k-in-1k-out.backend"),
+        ("backend: openai", "backend: openai-audio", "vllm_bench.8k-in-1k-out.backend"),
+        (
+            "      args:",
+            "      assertions:\n        mean_tpot_ms: 3",
+            "vllm_bench.8k-in-1k-out.assertions.mean_tpot_ms",
+        ),
+        ("nightly: true", "aiperf: {configs: []}", "aiperf"),
+        ("nightly: true", "serving: {version: 1}", "serving"),
         ("num_warmups: 128", "request_rate: 4", "vllm_bench.8k-in-1k-out.args.request-rate"),
         ("input_len: 8192", "in_len: 8192", "vllm_bench.8k-in-1k-out.in_len"),
         ("num_threads: 16", "max_calls: 240", "bfcl.max_calls"),
@@ -135,6 +142,7 @@ def test_user_can_omit_a_block_or_part() -> None:
     plan = read(limited, "bfcl.multi_turn")
     assert plan.per_workload()[2].params["tasks"] == "simple_python"
     assert len(read(limited, "bfcl", tools=QualityTools()).per_workload()) == 2
+    assert len(read(RECIPE + "aiperf:\n  configs: []\n", "aiperf").per_workload()) == 3
     with pytest.raises(StudyFileError, match="'smoke' cannot be left out: the recipe has vllm_bench, lm_eval, bfcl"):
         read(RECIPE, "smoke")
     with pytest.raises(StudyFileError, match="has no load"):
@@ -160,3 +168,44 @@ def test_what_is_no_recipe_is_said_so(text: str, said: str) -> None:
 
 def test_a_study_of_ours_is_none() -> None:
     assert is_recipe(RECIPE) and is_recipe("vllm:  # the server\n") and not is_recipe(WHICH)
+
+
+def test_backends_are_arms_compared_by_speed() -> None:
+    text = RECIPE.replace(
+        "  serve_args", "  attention_backends:\n    - FLASH_ATTN\n    - default\n  pin_image: true\n  serve_args"
+    )
+    plan = read(text, "lm_eval", "bfcl")
+    assert (plan.question, plan.title, plan.budget.runs, plan.budget.rounds) == ("which", "tiny-h200", 6, 3)
+    assert [arm.name for arm in plan.arms] == ["tiny-h200 FLASH_ATTN", "tiny-h200 default"]
+    assert plan.arms[0].config.argv[-2:] == ("--attention-backend", "FLASH_ATTN")
+    assert "--attention-backend" not in plan.arms[1].config.argv
+    assert any(note.startswith("vllm.pin_image (line") for note in plan.notes)
+    with pytest.raises(StudyFileError, match=r"lm_eval \(line \d+\): several backends .* bfcl \(line"):
+        read(text)
+    single = read(RECIPE.replace("  serve_args", "  moe_backends: [AITER]\n  serve_args"))
+    assert single.question == "measure" and single.arms[0].config.argv[-2:] == ("--moe-backend", "AITER")
+    both = text.replace("  pin_image: true", "  moe_backends: [AITER]")
+    with pytest.raises(StudyFileError, match=r"vllm.moe_backends \(line \d+\): perf-eval allows it only without"):
+        read(both, "lm_eval", "bfcl")
+
+
+def test_bounds_are_named_and_not_checked() -> None:
+    bounds = "      assertions:\n        mean_tpot_ms: {max: 2.5}\n        output_throughput: {min: 100, max: 900}\n"
+    text = RECIPE.replace("      args:", f"{bounds}      args:").replace("backend: openai", "backend: vllm")
+    plan = read(text)
+    assert plan.per_workload()[0].params["endpoint"] == "completions"
+    notes = "\n".join(plan.notes)
+    for metric, words in (("mean_tpot_ms", "at most 2.5"), ("output_throughput", "at least 100 and at most 900")):
+        line = line_of(text, metric)
+        assert f"vllm_bench.8k-in-1k-out.assertions.{metric} (line {line}): a study checks no bounds" in notes
+        assert words in notes
+
+
+def test_speed_bench_is_refused_with_its_part() -> None:
+    part = "dataset: speed_bench\n      speed_bench_dataset_subset: throughput_8k\n      speed_bench_category: mixed"
+    with pytest.raises(StudyFileError) as refusal:
+        read(RECIPE.replace("dataset: random", part))
+    assert "'speed_bench' (speed_bench_dataset_subset throughput_8k, speed_bench_category mixed)" in str(refusal.value)
+    unused = part.replace("dataset: speed_bench", "dataset: random")
+    notes = "\n".join(read(RECIPE.replace("dataset: random", unused)).notes)
+    assert "speed_bench_category (line" in notes and "does not use it" in notes

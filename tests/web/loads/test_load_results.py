@@ -19,6 +19,7 @@ from settings import Settings
 from storage.store import Store
 from tests.analysis.comparison.hand_made import load, request
 from tests.analysis.comparison.ideal_engine import T0
+from tests.collectors.imports.captured import captured, loads_of
 from tests.web.conftest import ProvideServices
 
 PAGE = """
@@ -117,3 +118,18 @@ def test_no_empty_latency_chart_for_tool_results(store: Store) -> None:
     assert not at.exception and [one.value for one in at.caption][:1] == ["its requests are unknown"]
     charts = [str(one.proto) for one in at.get("bidi_component")]
     assert [sum(f"{title} against output tok/s" in one for one in charts) for title in ("TTFT", "TPOT")] == [1, 0]
+
+
+def test_results_of_another_tool_come_with_their_settings(store: Store) -> None:
+    run = Run(id="r", name="r", color=0, config=Config(), machine_id="m", created_at=T0, state=RunState.FINISHED)
+    store.save_run(run)
+    path = captured("llama-bench/batched.txt")
+    (imported,) = loads_of(path)
+    store.write(Batch((imported.load(), *imported.rows))).result()
+    at = AppTest.from_string(PAGE, default_timeout=60).run()
+    assert not at.exception
+    pages = [unescape(re.sub(r"<[^>]+>", " ", str(html.proto.body))) for html in at.get("html")]
+    (table,) = [page for page in pages if "Decode speed of the batch, tok/s" in page]
+    assert "224.5" in table and "1641" in table
+    (settings,) = [page for page in pages if "Setting" in page]
+    assert re.search(r"flash_attn\s+1\s+is_pp_shared\s+0\s+n_gpu_layers\s+-1", settings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ import streamlit as st
 from analysis.evidence.loads import LoadRecord
 from analysis.loads.load_results import DEFINITION, POOLED, STATISTICS, results_of
 from domain import Run
-from load_records import CUT_SHORT, LENGTH_REASON, Accuracy, LoadPhase, Result
+from load_records import CUT_SHORT, DRIVER_OPTIONS, LENGTH_REASON, Accuracy, LoadPhase, Result
 from storage.queries import load_queries
 from storage.queries.load_queries import LoadOutcome
 from web import markup
@@ -64,6 +65,7 @@ COLUMNS = (
     Column("Good requests/s", "goodput_rps", "mean", ".2f"),
     Column("Prefill speed, tok/s", "prompt_tps", POOLED, ".0f", with_sd=True),
     Column("Decode speed, tok/s", "decode_tps", POOLED, ".1f", with_sd=True),
+    Column("Decode speed of the batch, tok/s", "batch_decode_tps", "mean", ".1f"),
     Column("End-to-end speed, tok/s", "e2e_tps", "mean", ".1f", with_sd=True),
     Column("Prompt and output, tok/s", "total_tps", "mean", ".1f", with_sd=True),
     Column("Tokens", "completion_tokens", "mean", ".0f"),
@@ -150,6 +152,7 @@ def _show_outcome(load: LoadRecord, outcome: LoadOutcome) -> None:
         head, cells = results_table(rows)
         st.html(markup.table(head, cells, is_numeric=True))
         show_other_results([row for row in rows if (row.metric, row.statistic) not in SHOWN_STATISTICS])
+        show_stated_settings(load)
         show_grid_map(rows, str(load.load_id))
         show_latency_against_throughput(rows, str(load.load_id))
     show_distributions(load)
@@ -208,6 +211,26 @@ def show_other_results(rows: Sequence[Result]) -> None:
             for row in foreign
         ]
         st.html(markup.table(["Point", "Metric", "Value", "Unit"], cells))
+
+
+def stated_settings(load: LoadRecord) -> list[tuple[str, str]]:
+    """Return what another tool's file states besides its results: names and values, of nested values their JSON."""
+    if load.plan is None or load.plan.source_name is None:
+        return []
+    return [
+        (name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+        for name, value in load.plan.params.items()
+        if name not in (CUT_SHORT, DRIVER_OPTIONS)
+    ]
+
+
+def show_stated_settings(load: LoadRecord) -> None:
+    """Show the settings that the file of another tool states."""
+    settings = stated_settings(load)
+    if settings:
+        with st.popover("Settings as the file states them"):
+            cells = [[markup.text(name), markup.text(value)] for name, value in settings]
+            st.html(markup.table(["Setting", "Value"], cells))
 
 
 def _value_cell(result: Result | Accuracy, form: str = ".4g") -> str:

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
-from collectors.imports.results.prose import benchy_table, five_prompts
-from collectors.imports.results.prose.metric_names import ACCURACY, DERIVED, STATED, metric_of, statistic_of
+from collectors.imports.results.metrics import STATED
+from collectors.imports.results.prose import benchy_table, five_prompts, llama_tables
+from collectors.imports.results.prose.metric_names import ACCURACY, DERIVED, metric_of, statistic_of
 from collectors.imports.results.prose.number_text import NUMBER, StatedNumber, parse_number, read_cell, unit_in
 from collectors.imports.results.prose.tables import RULE, Table, read_tables
 from collectors.imports.results.source import ResultFile
+from collectors.imports.results.tools import printed_serving
 from reasons import Code, Reason
 
 TOOL = "document"
@@ -25,7 +27,7 @@ MAX_CHARS = 4_000_000
 
 def recognise(head: str) -> bool:
     """Return whether a text contains a table, a printed benchmark, columns of numbers, or a line with a result."""
-    return has_table(head) or any(_is_result(match) for match in LINE.finditer(head))
+    return has_table(head) or has_benchmark(head) or any(_is_result(match) for match in LINE.finditer(head))
 
 
 def has_table(head: str) -> bool:
@@ -35,6 +37,13 @@ def has_table(head: str) -> bool:
     return has_rule or five_prompts.recognise(head) or sum(aligned(line) is not None for line in lines) >= 3
 
 
+def has_benchmark(head: str) -> bool:
+    """Return whether a text contains a table or a summary that only a benchmark tool prints."""
+    return (
+        printed_serving.recognise(head) or llama_tables.has_printed_table(head) or benchy_table.has_printed_table(head)
+    )
+
+
 def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     """Return the loads of a text; raises ImportRefusedError if it has none."""
     text = source.text()
@@ -42,19 +51,23 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
         raise ImportRefusedError(
             f"{source.name} is longer than the limit of {MAX_CHARS:,} characters for published texts."
         )
-    tables, remaining_text = read_tables(text)
+    summaries, text_between = printed_serving.read(text, ticket, 3)
+    tables, remaining_text = read_tables(text_between)
     benchy = [table for table in tables if benchy_table.is_benchy(table)]
+    llama = [table for table in tables if llama_tables.is_printed_table(table)]
     load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date)
     for table in tables:
-        if table not in benchy:
+        if table not in benchy and table not in llama:
             _add_table(load, table)
     if five_prompts.recognise(remaining_text):
         printed_load, remaining_text = five_prompts.read(remaining_text, ticket, 2), ""
     else:
         printed_load = None
+    remaining_text = benchy_table.without_probe(remaining_text)
     _add_aligned(load, remaining_text)
     _add_lines(load, remaining_text)
     candidates = [load, benchy_table.read(benchy, text, ticket, 1) if benchy else None, printed_load]
+    candidates += [*summaries, *llama_tables.read(llama, text, ticket, 3 + len(summaries))]
     loads = [load for load in candidates if load and load.rows]
     if not loads:
         raise ImportRefusedError(f"{source.name} has no table and no line with a result.")

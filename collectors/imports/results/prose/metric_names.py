@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-STATED = "stated"  # statistic of a number whose author names none; metric of a number without a Pitwall name
+from collectors.imports.results.metrics import STATED
 
 
 class MetricName(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-RULE = re.compile(r"\|?\s*:?-{2,200}:?\s*(?:\|\s*:?-{2,200}:?\s*){1,100}\|?\s*")
+RULE = re.compile(r"\|?\s*:?-{1,200}:?\s*(?:\|\s*:?-{1,200}:?\s*){1,100}\|?\s*")
 MAX_CELLS = 200
 
 

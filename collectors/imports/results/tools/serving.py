@@ -1,10 +1,13 @@
-"""Reads the results of `vllm bench serve` and `sglang.bench_serving`: one JSON object per measurement.
+"""Reads the results of `vllm bench serve`, its sweeps, and `sglang.bench_serving`: one object per measurement.
 
 Lists hold the seconds between pieces. Deviations divide by n. Bare Infinity and NaN, which are not JSON, are accepted.
+A latency whose name does not end in `_ms` is in seconds.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -14,12 +17,17 @@ from typing import Any
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
 from collectors.imports.results.errors import error_kind
 from collectors.imports.results.source import ResultFile
-from collectors.imports.results.values import after, count, dict_of, item, list_of, number, pieces_us, scaled, text
+from collectors.imports.results.values import after, count, cut, dict_of, item, list_of, number, pieces_us, scaled, text
 from reasons import Code, Reason
 
 VLLM, SGLANG = "vllm bench serve", "sglang.bench_serving"
+SWEEP = "vllm bench sweep"
 LATENCIES = {"ttft": "ttft_ms", "tpot": "tpot_ms", "itl": "itl_ms", "e2el": "e2e_ms", "e2e_latency": "e2e_ms"}
-STATISTIC = re.compile(r"(?P<statistic>mean|median|max|p\d{1,2}(?:\.\d{1,2})?)_(?P<what>[a-z0-9_]+)_ms")
+STATISTIC = re.compile(
+    rf"(?P<statistic>mean|median|min|max|std|p\d{{1,2}}(?:\.\d{{1,3}})?)_(?P<what>{'|'.join(LATENCIES)})(?P<unit>_ms)?"
+)
+PERCENT = "spec_decode_acceptance_rate"
+POSITIONS = "spec_decode_per_position_acceptance_rates"
 TOTALS = {
     "output_throughput": ("output_tps", "mean"),
     "total_token_throughput": ("total_tps", "mean"),
@@ -35,16 +43,22 @@ TOTALS = {
     "concurrency": ("mean_concurrency", "mean"),
     "accept_length": ("acceptance_length", "mean"),
     "spec_decode_acceptance_length": ("acceptance_length", "mean"),
+    PERCENT: ("acceptance_rate", "mean"),
+    "total_input_tokens": ("prompt_tokens", "total"),
+    "total_output_tokens": ("completion_tokens", "total"),
 }
 LISTS = {"input_lens", "output_lens", "ttfts", "itls", "latencies", "start_times", "queue_times", "generated_texts",
-         "errors", "server_info"}  # fmt: skip
+         "errors", "server_info", POSITIONS}  # fmt: skip
+CSV_MARKS = {"max_concurrency", "request_throughput", "completed"}
 
 
 def recognise(head: str) -> bool:
     """Return whether a file has the first bytes of such a result."""
-    is_object = head.lstrip().startswith("{")
+    if _is_table(head):
+        return True
+    is_json = head.lstrip().startswith(("{", "["))
     has_mark = any(mark in head for mark in ('"endpoint_type"', '"tokenizer_id"', '"sharegpt_output_len"'))
-    return is_object and has_mark and '"max_concurrency"' in head
+    return is_json and has_mark and ('"max_concurrency"' in head or '"request_throughput"' in head)
 
 
 def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
@@ -56,11 +70,47 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
 
 
 def _measurements(source: ResultFile) -> list[tuple[int, Any]]:
-    """Return the file's single object, or its objects if it has one per line, with their line numbers."""
+    """Return the file's objects with their line numbers: a single one, a list, one per line, or the rows of a table."""
+    if _is_table(source.head):
+        return _table_rows(source)
     content = source.text().strip()
     if "\n" not in content or not _is_json(content.split("\n", 1)[0]):
-        return [(1, source.json())]
+        value = source.json()
+        return [(1, measurement) for measurement in value] if isinstance(value, list) else [(1, value)]
     return list(source.json_lines())
+
+
+def _is_table(head: str) -> bool:
+    """Return whether a text begins with the columns of a sweep's `summary.csv`."""
+    columns = set(head.split("\n", 1)[0].strip().split(","))
+    return columns >= CSV_MARKS and bool(columns & {"tokenizer_id", "endpoint_type"})
+
+
+def _table_rows(source: ResultFile) -> list[tuple[int, Any]]:
+    """Return the rows of a sweep's table without its empty cells; the first column numbers the rows."""
+    content = source.text()
+    if not content.endswith("\n"):
+        raise source.refusal(content.count("\n") + 1, "it is cut off here")
+    reader = csv.DictReader(io.StringIO(content, newline=""), strict=True)
+    rows: list[tuple[int, Any]] = []
+    try:
+        for row in reader:
+            if None in row or None in row.values():
+                raise source.refusal(reader.line_num, "this is not a complete line of the table")
+            rows.append((reader.line_num, {name: _cell(cell) for name, cell in row.items() if name and cell}))
+    except csv.Error as error:
+        raise source.refusal(reader.line_num, f"this is not CSV ({error})") from error
+    if not rows:
+        raise source.refusal(1, "the table has no row")
+    return rows
+
+
+def _cell(cell: str) -> Any:
+    """Return the value of a cell: a number, a list, a truth value, or its text."""
+    try:
+        return json.loads({"True": "true", "False": "false"}.get(cell, cell), parse_constant=str)
+    except (ValueError, RecursionError):
+        return cell
 
 
 def _is_json(line: str) -> bool:
@@ -80,7 +130,11 @@ def _read_one(source: ResultFile, line: int, result: Mapping[str, Any], ticket: 
     for name, (metric, statistic) in TOTALS.items():
         if result.get(name) is not None:
             reasons = [Reason(Code.COUNTS_PIECES)] if metric == "peak_output_tps" else []
-            load.result(point, metric, statistic, result[name], reasons=reasons)
+            factor = 0.01 if name == PERCENT else 1.0
+            load.result(point, metric, statistic, result[name], factor=factor, reasons=reasons)
+    for position, rate in enumerate(list_of(result.get(POSITIONS))):
+        position_point = point._replace(name=f"{point.name}, draft position {position}")
+        load.result(position_point, "position_acceptance_rate", "mean", rate)
     _add_latencies(load, point, result)
     _add_requests(load, result, concurrency)
     return load
@@ -91,9 +145,8 @@ def _load_of(result: Mapping[str, Any], ticket: Ticket, index: int) -> LoadBuild
     server = dict_of(result.get("server_info"))
     ended_at = _ended_at(result.get("date"), ticket)
     started_at = after(ended_at, -(number(result.get("duration")) or 0.0))
-    params = {name: value for name, value in result.items() if name not in LISTS and name not in TOTALS
-              and not STATISTIC.fullmatch(name) and not name.startswith(("std_", "total_"))
-              and isinstance(value, str | int | float | bool)}  # fmt: skip
+    params = {name: cut(value) for name, value in result.items() if name not in LISTS and name not in TOTALS
+              and not STATISTIC.fullmatch(name) and value is not None}  # fmt: skip
     return LoadBuilder(
         ticket, VLLM if is_vllm else SGLANG, None, VLLM if is_vllm else SGLANG, started_at, number=index,
         params={name: value for name, value in params.items() if name != "date"},
@@ -119,7 +172,9 @@ def _point(result: Mapping[str, Any], concurrency: int | None) -> MeasurementPoi
     )
     load_text = f"{concurrency} at once" if concurrency else f"{result.get('request_rate')} requests/s"
     shape = f"pp{sizes[0]} tg{sizes[1]} " if None not in sizes else ""
-    return MeasurementPoint(f"{shape}{load_text}", concurrency, sizes[0], sizes[1])
+    run_number = count(result.get("run_number"))
+    run_text = "" if run_number is None else f", run {run_number}"
+    return MeasurementPoint(f"{shape}{load_text}{run_text}", concurrency, sizes[0], sizes[1])
 
 
 def _uniform_length(result: Mapping[str, Any], side: str) -> int | None:
@@ -131,13 +186,33 @@ def _uniform_length(result: Mapping[str, Any], side: str) -> int | None:
 def _add_latencies(load: LoadBuilder, point: MeasurementPoint, result: Mapping[str, Any]) -> None:
     for name, value in result.items():
         match = STATISTIC.fullmatch(name)
-        metric = LATENCIES.get(match["what"]) if match else None
-        if match is None or metric is None or value is None:
+        if match is None or value is None or _is_repetition(match, result):
             continue
-        n, is_mean = _value_count(match["what"], result), match["statistic"] == "mean"
-        population_sd = result.get(f"std_{match['what']}_ms") if is_mean else None
-        statistic = match["statistic"].replace("p50", "median")
-        load.result(point, metric, statistic, value, n=n, population_sd=population_sd)
+        what, unit, statistic = match["what"], match["unit"] or "", match["statistic"]
+        n = _value_count(what, result)
+        if statistic == "std":
+            continue  # belongs to the mean
+        population_sd = result.get(f"std_{what}{unit}") if statistic == "mean" else None
+        load.result(
+            point, LATENCIES[what], _statistic_name(match, result), value,
+            factor=1.0 if unit else 1e3, n=n, population_sd=population_sd,
+        )  # fmt: skip
+
+
+def _statistic_name(match: re.Match[str], result: Mapping[str, Any]) -> str:
+    """Return the statistic; p50 is the median, unless the file states another median."""
+    is_median = match["statistic"] == "p50" and result.get(_median_of(match)) is None
+    return "median" if is_median else match["statistic"]
+
+
+def _is_repetition(match: re.Match[str], result: Mapping[str, Any]) -> bool:
+    """Return whether the file states the same value once more: p50 and median, or milliseconds and seconds."""
+    is_median_again = match["statistic"] == "p50" and result.get(_median_of(match)) == result.get(match[0])
+    return is_median_again or (not match["unit"] and result.get(f"{match[0]}_ms") is not None)
+
+
+def _median_of(match: re.Match[str]) -> str:
+    return f"median_{match['what']}{match['unit'] or ''}"
 
 
 def _value_count(latency_name: str, result: Mapping[str, Any]) -> int | None:

@@ -1,0 +1,59 @@
+"""Says what a file looks like that nobody reads, so that its owner sees what was recognised."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from collectors.imports.results.source import ResultFile
+from redaction import mask_text
+
+MAX_NAMES = 6
+MAX_NAME_CHARS = 40
+MAX_LINE_CHARS = 80
+
+
+def looks_of(source: ResultFile) -> str:
+    """Return what a file looks like: 'a JSON object with the keys a, b', 'a table of ...', 'a text that begins ...'."""
+    head = source.head
+    lines = [line.strip() for line in head.splitlines() if line.strip()]
+    first_line = lines[0] if lines else ""
+    if not lines:
+        return "an empty text"
+    if "\x00" in head:
+        return "a binary file"
+    if first_line.startswith(("{", "[")) and (description := _json_looks(head, first_line)):
+        return description
+    columns = [name.strip().strip('"') for name in first_line.split(",")]
+    is_table = len(lines) > 1 and len(columns) > 2 and lines[1].count(",") >= len(columns) - 1
+    if is_table and all(0 < len(name) <= MAX_NAME_CHARS for name in columns[1:]):
+        return f"a table of comma-separated values with the columns {_names(columns)}"
+    if first_line.startswith("<"):
+        return "HTML or XML"
+    return f"a text that begins “{mask_text(first_line)[:MAX_LINE_CHARS]}”"
+
+
+def _json_looks(head: str, first_line: str) -> str | None:
+    """Return the kind of JSON with the keys of its first object, as far as the first bytes have them."""
+    value = _first_value(head.lstrip())
+    if isinstance(value, dict):
+        is_lines = first_line.endswith("}") and "\n{" in head.strip()
+        return f"{'lines of JSON' if is_lines else 'a JSON object'} with the keys {_names(list(value))}"
+    if isinstance(value, list):
+        first_item = value[0] if value else None
+        keys = f" of objects with the keys {_names(list(first_item))}" if isinstance(first_item, dict) else ""
+        return f"a JSON list{keys}"
+    names = [part.split('"')[-1] for part in head.split('":', MAX_NAMES)[:-1]]
+    return f"JSON with the keys {_names(names)}" if names else None
+
+
+def _first_value(text: str) -> Any:
+    try:
+        return json.JSONDecoder().raw_decode(text)[0]
+    except (ValueError, RecursionError):
+        return None
+
+
+def _names(names: list[str]) -> str:
+    shown = [mask_text(name)[:MAX_NAME_CHARS] for name in names[:MAX_NAMES] if name]
+    return ", ".join(shown) + (" …" if len(names) > MAX_NAMES else "")

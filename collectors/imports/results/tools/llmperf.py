@@ -1,0 +1,104 @@
+"""Reads the summary of LLMPerf (`*_summary.json`). Its latencies are in seconds, its deviations divide by n - 1."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from collectors.imports.log_file import ImportRefusedError
+from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
+from collectors.imports.results.metrics import STATED
+from collectors.imports.results.source import ResultFile
+from collectors.imports.results.tools.printed import number_or_text
+from collectors.imports.results.values import count, cut, dict_of, number, text, time_of
+
+TOOL = "LLMPerf"
+METRICS = {
+    "inter_token_latency_s": ("itl_ms", 1e3),
+    "ttft_s": ("ttft_ms", 1e3),
+    "end_to_end_latency_s": ("e2e_ms", 1e3),
+    "request_output_throughput_token_per_s": ("e2e_tps", 1.0),
+    "number_input_tokens": ("prompt_tokens", 1.0),
+    "number_output_tokens": ("completion_tokens", 1.0),
+}
+TOTALS = {
+    "results_mean_output_throughput_token_per_s": ("output_tps", "mean", 1.0),
+    "results_num_completed_requests": ("requests", "total", 1.0),
+    "results_num_completed_requests_per_min": ("request_tps", "mean", 1 / 60),
+    "results_number_errors": ("failed_requests", "total", 1.0),
+}
+STATISTIC = re.compile(
+    r"results_(?P<what>[a-z_]{3,60}?)_(?:quantiles_)?(?P<statistic>p\d{1,2}(?:\.\d)?|mean|min|max|stddev)"
+)
+UNIT = re.compile(r"_(?P<unit>token_per_s|s)$")
+NAMES = {"p50": "median"}
+
+
+def recognise(head: str) -> bool:
+    """Return whether a file is such a summary."""
+    is_flat = '"num_concurrent_requests"' in head and '"results_' in head
+    is_nested = '"num_concurrent_requests"' in head and '"results"' in head and '"inter_token_latency_s"' in head
+    return head.lstrip().startswith("{") and (is_flat or is_nested)
+
+
+def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
+    """Return the load of a summary; raises ImportRefusedError."""
+    summary = dict(_flat(dict_of(source.json())))
+    concurrency = count(summary.get("num_concurrent_requests"))
+    sizes = [count(summary.get(f"mean_{side}_tokens")) for side in ("input", "output")]
+    shape = f"pp{sizes[0]} tg{sizes[1]} " if None not in sizes else ""
+    point = MeasurementPoint(f"{shape}{concurrency} at once", concurrency, sizes[0], sizes[1])
+    load = LoadBuilder(
+        ticket, TOOL, text(summary.get("version"), 60), TOOL, time_of(summary.get("timestamp")) or ticket.file_date,
+        model=text(summary.get("model")), planned_requests=count(summary.get("results_num_requests_started")),
+    )  # fmt: skip
+    n = count(summary.get("results_num_completed_requests"))
+    for name, value in summary.items():
+        _add(load, point, name, value, summary, n)
+    if not load.rows:
+        raise ImportRefusedError(f"{source.name} is a summary of LLMPerf, but has no result.")
+    return [load]
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
+    """Yield the values under the names of LLMPerf's flat summary."""
+    for name, value in values.items():
+        if isinstance(value, dict) and depth < 4:
+            yield from _flat(value, f"{prefix}{name}_", depth + 1)
+        else:
+            yield (
+                f"{prefix}{name}",
+                number_or_text(value) if isinstance(value, str) and prefix + name != "version" else value,
+            )
+
+
+def _add(
+    load: LoadBuilder, point: MeasurementPoint, name: str, value: Any, summary: Mapping[str, Any], n: int | None
+) -> None:
+    match = STATISTIC.fullmatch(name)
+    if name in TOTALS:
+        metric, statistic, factor = TOTALS[name]
+        load.result(point, metric, statistic, value, factor=factor)
+    elif match and match["what"] in METRICS:
+        _add_statistic(load, point, match, value, summary, n)
+    elif match and number(value) is not None:
+        unit = UNIT.search(match["what"])
+        load.result(point._replace(name=f"{point.name}: {match['what']}"), STATED, match["statistic"], value,
+                    unit=unit["unit"] if unit else "1")  # fmt: skip
+    elif name not in ("model", "version", "timestamp") and value is not None:
+        load.params[name] = cut(value)
+
+
+def _add_statistic(
+    load: LoadBuilder, point: MeasurementPoint, match: re.Match[str], value: Any, summary: Mapping[str, Any],
+    n: int | None,
+) -> None:  # fmt: skip
+    metric, factor = METRICS[match["what"]]
+    if match["statistic"] == "stddev":
+        return  # belongs to the mean
+    sd = number(summary.get(f"results_{match['what']}_stddev")) if match["statistic"] == "mean" else None
+    load.result(
+        point, metric, NAMES.get(match["statistic"], match["statistic"]), value, factor=factor, n=n,
+        sd=None if sd is None else sd * factor,
+    )  # fmt: skip

@@ -1,0 +1,75 @@
+"""Reads the lines 'Name (unit): value' that benchmark tools print, within limits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from collectors.imports.log_file import ImportRefusedError
+from collectors.imports.results.builder import LoadBuilder, MeasurementPoint
+from collectors.imports.results.metrics import STATED
+from collectors.imports.results.source import ResultFile
+from domain import JsonValue
+
+MAX_CHARS = 4_000_000
+MAX_LINE_CHARS = 1_000
+MAX_LABEL_CHARS = 120
+UNITS = (
+    "ms", "s", "ns", "%", "req/s", "req/sec", "tok/s", "tokens/s", "tokens/sec", "tokens/sec/user", "tokens/sec/gpu",
+    "tps", "tps/user", "tps/gpu", "tokens", "RPS", "MiB", "GiB", "W", "J",
+)  # fmt: skip
+LABEL = re.compile(rf"(?P<name>.{{1,110}}?)(?: \((?P<unit>{'|'.join(map(re.escape, UNITS))})\))?")
+NUMBER = re.compile(r"[-+]?\d{1,18}(?:\.\d{1,15})?(?:[eE][-+]?\d{1,3})?")
+
+
+class PrintedLine(NamedTuple):
+    """A line of a summary: its number, its name in lower case, its label as printed, its unit and its value."""
+
+    line: int
+    name: str
+    label: str
+    unit: str | None
+    value: Any  # a number if it is written as one
+
+
+def printed_text(source: ResultFile) -> str:
+    """Return the text of a summary; raises ImportRefusedError if it is too long."""
+    content = source.text()
+    if len(content) > MAX_CHARS:
+        raise ImportRefusedError(f"{source.name} is longer than the limit of {MAX_CHARS:,} characters for summaries.")
+    return content
+
+
+def printed_line(number: int, line: str) -> PrintedLine | None:
+    """Return the parts of a line; None for a line of another form."""
+    before, colon, after = line[:MAX_LINE_CHARS].partition(":")
+    label, value = before.strip(), after.strip()
+    match = LABEL.fullmatch(label) if colon and len(label) <= MAX_LABEL_CHARS else None
+    if match is None:
+        return None
+    return PrintedLine(number, match["name"].strip().lower(), label, match["unit"], number_or_text(value or None))
+
+
+def printed_lines(lines: Iterable[tuple[int, str]]) -> Iterator[PrintedLine]:
+    """Yield the lines of the form 'Name (unit): value'."""
+    for number, line in lines:
+        parts = printed_line(number, line)
+        if parts is not None:
+            yield parts
+
+
+def number_or_text(cell: str | None) -> JsonValue:
+    """Return the number that a text is, whole if it is written so; else the text."""
+    if cell is None or not NUMBER.fullmatch(cell):
+        return cell
+    return int(cell) if cell.isdigit() else float(cell)
+
+
+def add_unknown(load: LoadBuilder, point: MeasurementPoint, line: PrintedLine) -> None:
+    """Add a line without a Pitwall name: a number with a unit as stated, anything else as a setting."""
+    if line.unit and isinstance(line.value, int | float):
+        named_point = point._replace(name=f"{point.name}: {line.label} (line {line.line})")
+        load.result(named_point, STATED, STATED, line.value, unit=line.unit)
+    elif line.value is not None:
+        load.params[line.label] = line.value

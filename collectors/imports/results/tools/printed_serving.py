@@ -1,0 +1,164 @@
+"""Reads the printed summaries of `vllm bench serve` and `sglang.bench_serving`: one load per summary of a text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
+from collectors.imports.results.tools.printed import (
+    PrintedLine,
+    add_unknown,
+    number_or_text,
+    printed_lines,
+)
+from collectors.imports.results.tools.serving import SGLANG, VLLM
+from collectors.imports.results.values import count, text
+from domain import JsonValue
+from reasons import Code, Reason
+
+OPENING = re.compile(r"\s{0,12}={3,60} Serving Benchmark Result ={3,60}\s*")
+CLOSING = re.compile(r"\s{0,12}={20,80}\s*")
+METRICS = {
+    "successful requests": ("requests", "total"),
+    "failed requests": ("failed_requests", "total"),
+    "benchmark duration": ("duration_s", "total"),
+    "total input tokens": ("prompt_tokens", "total"),
+    "total generated tokens": ("completion_tokens", "total"),
+    "request throughput": ("request_tps", "mean"),
+    "request goodput": ("goodput_rps", "mean"),
+    "input token throughput": ("prompt_tps", "mean"),
+    "output token throughput": ("output_tps", "mean"),
+    "peak output token throughput": ("peak_output_tps", "max"),
+    "peak concurrent requests": ("peak_concurrency", "max"),
+    "total token throughput": ("total_tps", "mean"),
+    "concurrency": ("mean_concurrency", "mean"),
+    "accept length": ("acceptance_length", "mean"),
+    "acceptance length": ("acceptance_length", "mean"),
+    "acceptance rate": ("acceptance_rate", "mean"),
+}
+LATENCIES = {"ttft": "ttft_ms", "tpot": "tpot_ms", "itl": "itl_ms", "e2el": "e2e_ms", "e2e latency": "e2e_ms"}
+LATENCY = re.compile(
+    rf"(?P<statistic>mean|median|min|max|std|p\d{{1,2}}(?:\.\d{{1,3}})?) (?P<what>{'|'.join(LATENCIES)})"
+)
+POSITION = re.compile(r"position (?P<number>\d{1,4})")
+COUNTS = {  # without a unit in the label
+    "total generated tokens (retokenized)": "tokens", "total input text tokens": "tokens",
+    "total input vision tokens": "tokens", "total cached tokens": "tokens", "drafts": "drafts",
+    "draft tokens": "tokens", "accepted tokens": "tokens",
+}  # fmt: skip
+FACTORS = {"ms": 1.0, "s": 1e3}
+CONCURRENCY_NAMES = ("max request concurrency", "max reqeuest concurrency", "maximum request concurrency")
+RATE_NAMES = ("traffic request rate", "request rate configured")
+ARGUMENT = re.compile(r"\b(?P<name>[a-z_]{3,40})=(?:'(?P<text>[^']{0,400})'|(?P<plain>True|False|[\d.]{1,20}|inf))")
+ARGUMENTS = (
+    "model", "tokenizer", "backend", "endpoint", "dataset_name", "num_prompts", "request_rate", "max_concurrency",
+    "burstiness", "random_input_len", "random_output_len", "random_range_ratio", "sharegpt_output_len", "ignore_eos",
+    "temperature", "seed",
+)  # fmt: skip
+MAX_ARGUMENT_CHARS = 40_000
+
+
+def recognise(head: str) -> bool:
+    """Return whether a text contains such a summary."""
+    return "Serving Benchmark Result" in head and any(OPENING.fullmatch(line) for line in head.splitlines())
+
+
+def read(content: str, ticket: Ticket, first_number: int) -> tuple[list[LoadBuilder], str]:
+    """Return one load per summary of a text, and the text with their lines left empty."""
+    lines = content.splitlines()
+    openings = [index for index, line in enumerate(lines) if len(line) < 200 and OPENING.fullmatch(line)]
+    loads: list[LoadBuilder] = []
+    end, remaining_lines = 0, list(lines)
+    for opening, following in zip(openings, [*openings[1:], len(lines)], strict=False):
+        closing = next((i for i in range(opening + 1, following) if CLOSING.fullmatch(lines[i][:200])), None)
+        arguments = _arguments(lines[end:opening])
+        end = following if closing is None else closing + 1
+        block = list(printed_lines(enumerate(lines[opening + 1 : end], opening + 2)))
+        load = _load_of(block, arguments, ticket, first_number + len(loads))
+        if closing is None:
+            load.notes.append("The summary has no closing line: it may be cut off.")
+        loads.append(load)
+        remaining_lines[opening:end] = [""] * (end - opening)
+    return loads, "\n".join(remaining_lines)
+
+
+def _arguments(lines: Sequence[str]) -> dict[str, JsonValue]:
+    """Return the arguments in the last line `Namespace(...)` before a summary."""
+    namespace = next((line for line in reversed(lines) if "Namespace(" in line), "")[:MAX_ARGUMENT_CHARS]
+    return {
+        match["name"]: number_or_text(match["plain"]) if match["text"] is None else match["text"]
+        for match in ARGUMENT.finditer(namespace)
+        if match["name"] in ARGUMENTS
+    }
+
+
+def _load_of(
+    block: Sequence[PrintedLine], arguments: Mapping[str, JsonValue], ticket: Ticket, number: int
+) -> LoadBuilder:
+    by_name = {line.name: line for line in block}
+    is_sglang = "backend" in by_name or "traffic request rate" in by_name
+    tool = SGLANG if is_sglang else VLLM
+    load = LoadBuilder(
+        ticket, tool, None, tool, ticket.file_date, number=number, params=dict(arguments),
+        model=text(arguments.get("model")), planned_requests=count(arguments.get("num_prompts")),
+    )  # fmt: skip
+    point = _point(by_name, arguments)
+    n = count(by_name["successful requests"].value) if "successful requests" in by_name else None
+    for line in block:
+        _add_line(load, point, line, by_name, n)
+    return load
+
+
+def _point(by_name: Mapping[str, PrintedLine], arguments: Mapping[str, JsonValue]) -> MeasurementPoint:
+    stated = next((by_name[name].value for name in CONCURRENCY_NAMES if name in by_name), None)
+    concurrency = count(stated) or count(arguments.get("max_concurrency"))
+    rate = next((by_name[name].value for name in RATE_NAMES if name in by_name), arguments.get("request_rate"))
+    sizes = [count(arguments.get(f"random_{side}_len")) for side in ("input", "output")]
+    if arguments.get("dataset_name") not in (None, "random") or None in sizes:
+        sizes = [None, None]
+    load_text = f"{concurrency} at once" if concurrency else f"{rate} requests/s" if rate else "all requests"
+    shape = f"pp{sizes[0]} tg{sizes[1]} " if None not in sizes else ""
+    return MeasurementPoint(f"{shape}{load_text}", concurrency, sizes[0], sizes[1])
+
+
+def _add_line(
+    load: LoadBuilder, point: MeasurementPoint, line: PrintedLine, by_name: Mapping[str, PrintedLine], n: int | None
+) -> None:
+    if line.name in METRICS and line.value is not None:
+        metric, statistic = METRICS[line.name]
+        reasons = [Reason(Code.COUNTS_PIECES)] if metric == "peak_output_tps" else []
+        factor = 0.01 if line.unit == "%" else 1.0
+        load.result(point, metric, statistic, line.value, factor=factor, reasons=reasons)
+    elif (match := LATENCY.fullmatch(line.name)) and line.value is not None:
+        _add_latency(load, point, match, line, by_name, n)
+    elif match := POSITION.fullmatch(line.name):
+        position_point = point._replace(name=f"{point.name}, draft position {match['number']}")
+        load.result(position_point, "position_acceptance_rate", "mean", line.value, factor=0.01)
+    else:
+        add_unknown(load, point, line._replace(unit=line.unit or COUNTS.get(line.name)))
+
+
+def _add_latency(
+    load: LoadBuilder, point: MeasurementPoint, match: re.Match[str], line: PrintedLine,
+    by_name: Mapping[str, PrintedLine], n: int | None,
+) -> None:  # fmt: skip
+    """Add a latency, unless it is p50 and the median stands there too; a deviation belongs to its mean."""
+    statistic, what = match["statistic"], match["what"]
+    if statistic == "std" and f"mean {what}" in by_name:
+        return
+    median = by_name.get(f"median {what}")
+    if statistic == "p50" and median is not None and median.value == line.value:
+        return
+    deviation = by_name.get(f"std {what}") if statistic == "mean" else None
+    is_median = statistic == "p50" and median is None
+    load.result(
+        point, LATENCIES[what], "median" if is_median else statistic, line.value,
+        factor=FACTORS.get(line.unit or "ms", 1.0),
+        n=n if what not in ("tpot", "itl") else None, population_sd=_value(deviation),
+    )  # fmt: skip
+
+
+def _value(line: PrintedLine | None) -> Any:
+    return line.value if line else None
