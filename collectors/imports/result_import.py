@@ -100,7 +100,9 @@ class ResultImporter:
             run_id, secrets.token_hex(4), mask_text(options.shown_name), result_input.sha256, file_date, options.is_cut
         )
         loads = result_input.read(ticket)
+        has_several_models = len({load.model for load in loads if load.model}) > 1
         for load in loads:
+            load.params |= {"model": load.model} if has_several_models and load.model else {}
             load.command = shlex.split(mask_text(shlex.join(options.command))) if options.command else None
             load.params |= {DRIVER_OPTIONS: dict(options.tool_options)} if options.tool_options else {}
         report(0.6)
@@ -139,7 +141,8 @@ class ResultImporter:
 
     def _new_run(self, run_id: str, loads: Sequence[LoadBuilder], options: ImportOptions) -> Run:
         naming, first_load = RunNaming(self._store), loads[0]
-        model = next((load.model for load in loads if load.model), None)
+        models = list(dict.fromkeys(load.model for load in loads if load.model))
+        model = models[0] if len(models) == 1 else None  # of several, each load's parameters have its own
         config = Config(launcher="import", model=model and mask_text(model), **mask_json(_server_config(loads)))
         requested_name = options.name or f"{first_load.tool}, {_short_model(config.model) or options.shown_name}"
         started_at, ended_at = _span(loads)

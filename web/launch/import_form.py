@@ -25,8 +25,9 @@ UPLOAD_ROUND = "import-round"  # a new one empties the drop zone
 INTRODUCTION = (
     "Server logs of vLLM, SGLang, llama.cpp or TensorRT-LLM (plain, .gz or .zst, also as printed by docker or "
     "journalctl) and Pitwall bundles. Each becomes a run; a log that was imported before continues where it ended. "
-    "Results of llama-benchy, vllm bench serve, sglang.bench_serving, GuideLLM, AIPerf, lm-eval, BFCL and EvalScope "
-    "(plain, .gz or .zst) and published tables become loads of a new run, or of the run that you name."
+    "Results of llama-bench, llama-batched-bench, llama-benchy, vllm bench serve and its sweeps, sglang.bench_serving, "
+    "trtllm-bench, GuideLLM, AIPerf, LLMPerf, InferenceX, MLPerf, lm-eval, BFCL and EvalScope (plain, .gz or .zst) and "
+    "published tables become loads of a new run, or of the run that you name."
 )
 
 

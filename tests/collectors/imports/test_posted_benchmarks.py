@@ -550,3 +550,11 @@ def test_result_of_an_old_vllm_bench_serve(tmp_path: Path) -> None:
     del raw["max_concurrency"], raw["endpoint_type"]
     (load,) = written(tmp_path, "old.json", json.dumps(raw))
     assert load.tool == "vllm bench serve" and value(results_of(load), "ttft_ms", "p99") == raw["p99_ttft_ms"]
+
+
+def test_several_models_are_named_once(tmp_path: Path) -> None:
+    table = MARKDOWN[MARKDOWN.index("| model") : MARKDOWN.index("build:")]
+    other = table.splitlines()[2].replace("qwen35moe 35B.A3B Q4_K - Medium", "llama 8B Q8_0").replace("20.60", "8.00")
+    first, second = written(tmp_path, "post.md", f"{table.rstrip()}\n{other}\n\nbuild: unknown (0)\n")
+    assert numbers(second, "prompt_tps") == [("pp512, model_type llama 8B Q8_0", 1094.19)]
+    assert (first.tool_version, second.model, second.params["model_size"]) == (None, "llama 8B Q8_0", "8.00 GiB")

@@ -370,3 +370,19 @@ def test_engine_line_and_prose_are_no_results(importer: ResultImporter, tmp_path
     path = tmp_path / "server.log"
     path.write_text(text)
     assert not importer.recognises(path, path.name)
+
+
+def test_configuration_of_an_imported_server_is_what_all_loads_state(store: Store, importer: ResultImporter) -> None:
+    (run_id,) = take(importer, captured("llama-bench/result.csv")).run_ids
+    run = store.run(run_id)
+    assert run and run.name == "llama-bench, Qwen3.6-35B-A3B-UD-Q4_K_M.gguf"
+    assert (run.config.quantization, run.config.kv_cache_dtype) == ("Q4_K - Medium", "f16")
+
+
+def test_run_of_several_models_has_none_of_them(store: Store, importer: ResultImporter, tmp_path: Path) -> None:
+    path = tmp_path / "two.csv"
+    path.write_text(captured("llama-bench/result.csv").read_text().replace("Q4_K_M.gguf", "Q8_0.gguf", 1))
+    (run_id,) = take(importer, path).run_ids
+    run = store.run(run_id)
+    assert run and run.config.model is None and run.name == "llama-bench, two.csv"
+    assert count(store, "loads", run_id) == 2

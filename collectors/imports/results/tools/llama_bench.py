@@ -28,6 +28,7 @@ INSERT = re.compile(r"INSERT INTO \w{1,40} \((?P<names>[^()]{1,8000})\) VALUES \
 MODEL_TYPE = re.compile(r"\S{1,60} (?:\?|[\d.]{1,9})[BMKT]?(?:\.A[\d.]{1,9}[BM])? (?P<quantization>\S.{0,60})")
 MESSAGE = re.compile(r"(?:ggml|llama|load|main|build|system|register)[\w: ]")  # of the engine, between the results
 MAX_PREAMBLE_LINES = 2_000
+MODEL_NAMES = ("model_filename", "model_type", "model_size", "model_n_params")  # the first that differs names the model
 MAX_VARIED_CHARS = 60
 
 
@@ -175,7 +176,9 @@ def _time_of(value: Any) -> datetime | None:
 def _varied_names(configs: Sequence[Mapping[str, JsonValue]]) -> list[str]:
     """Return the settings that differ between the configurations of a file."""
     names = dict.fromkeys(name for config in configs for name in config)
-    return [name for name in names if len({digest(config.get(name)) for config in configs}) > 1]
+    varied_names = [name for name in names if len({digest(config.get(name)) for config in configs}) > 1]
+    model_name = next((name for name in MODEL_NAMES if name in varied_names), None)
+    return [name for name in varied_names if model_name is None or name == model_name or name not in MODEL_NAMES]
 
 
 def _load_of(tests: Sequence[BenchTest], varied_names: Sequence[str], ticket: Ticket, number: int) -> LoadBuilder:
@@ -206,7 +209,8 @@ def _load_of(tests: Sequence[BenchTest], varied_names: Sequence[str], ticket: Ti
 
 def _version_of(config: Mapping[str, JsonValue]) -> str | None:
     build_number = count(config.get("build_number"))
-    return f"b{build_number}" if build_number else text(config.get("build_commit"), 60)
+    commit = text(config.get("build_commit"), 60)
+    return f"b{build_number}" if build_number else None if commit == "unknown" else commit
 
 
 def _test_name(test: BenchTest) -> str:
