@@ -23,6 +23,7 @@ from analysis.evidence.objectives import Objective, ObjectiveKind, objectives_of
 from analysis.guard import ArmPair, GuardRow, RowCode, guard, refusals
 from analysis.guard.rows import loads_of
 from analysis.verdict import MARGIN, EarlierSpread, FactorEffect, Judgement, VerdictAnswer, judge
+from analysis.verdict.causes import unclaimed
 from reasons import Code, Reason
 
 CLAIM_ANSWERS = (VerdictAnswer.BETTER, VerdictAnswer.WORSE, VerdictAnswer.DIFFERENT)
@@ -142,13 +143,14 @@ def _compare(
     )
     is_claimed = judgement.answer in CLAIM_ANSWERS
     pair = ArmPair(baseline, contender, objective, keys, judgement.ratio, declared, is_claimed, margin)
+    factors = factor_ratios([[replicate.factors for replicate in side] for side in sides], margin, comparisons)
     return ArmComparison(
         pair,
         (sides[0], sides[1]),
         tuple(guard(pair)),
         judgement,
         compare_classes(sides, margin, comparisons),
-        factor_ratios([[replicate.factors for replicate in side] for side in sides], margin, comparisons),
+        factors if judgement.interval else unclaimed(factors),
         _no_factors(sides),
         left_out=_left_out(loads, evidence, sides),
         margin=margin,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from statistics import fmean
 
@@ -80,6 +80,16 @@ def read_causes(effects: Sequence[FactorEffect], ratio: float, margin: float = M
     undecided = tuple(effect for effect in by_size if effect.finding is FactorFinding.UNKNOWN)
     unchanged = tuple(effect for effect in by_size if effect not in (*causes, *opposing, *undecided))
     return CauseReading(causes, opposing, unchanged, undecided)
+
+
+def unclaimed(effects: Sequence[FactorEffect]) -> tuple[FactorEffect, ...]:
+    """Return the factors of a ratio that has no interval: what is not shown of the ratio is not said of a factor."""
+    return tuple(
+        replace(effect, finding=FactorFinding.UNKNOWN)
+        if effect.finding in (FactorFinding.ROSE, FactorFinding.FELL)
+        else effect
+        for effect in effects
+    )
 
 
 def _is_constant(column: Sequence[Sequence[float]]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.verdict import VerdictAnswer, read_causes
+from analysis.verdict import FactorFinding, VerdictAnswer, read_causes
 from tests.known_truth.import_door import PlayedStore
 from tests.known_truth.paced_server import PacedServer
 from tests.known_truth.played_run import PlayedArm
@@ -64,3 +64,11 @@ def test_wrong_causes_are_rare(played: PlayedStore) -> None:
     wrong = sum("tokens_per_step" in names for names in by_step) + sum("steps_per_s" in names for names in by_drafts)
     assert len(by_step) + len(by_drafts) >= 60
     assert wrong <= 0.05 * (len(by_step) + len(by_drafts)), (wrong, by_step, by_drafts)
+
+
+def test_no_factor_is_claimed_of_a_ratio_without_interval(played: PlayedStore) -> None:
+    """Equal starts show no spread, so neither the ratio nor the only factor that differs is shown."""
+    arms = [PlayedArm("a", PacedServer(start_sd=0.0)), PlayedArm("b", PacedServer(start_sd=0.0, step_s=0.01))]
+    answer = played.answer(arms, "decode_tps", 2)
+    assert answer.judgement and answer.judgement.interval is None and answer.factors
+    assert not {FactorFinding.ROSE, FactorFinding.FELL} & {factor.finding for factor in answer.factors}
