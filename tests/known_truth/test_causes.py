@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from analysis.verdict import FactorFinding, VerdictAnswer, read_causes
@@ -11,6 +13,7 @@ from tests.known_truth.played_run import PlayedArm
 from web.compare.answer.sentence import answer_sentence
 
 DRAFTING = PacedServer(drafts=3, acceptance=0.6, acceptance_sd=0.06, start_sd=0.005)
+EXACT = PacedServer(start_sd=0.0, step_cv=0.0)
 CLAIMS = (VerdictAnswer.BETTER, VerdictAnswer.WORSE)
 
 
@@ -68,7 +71,7 @@ def test_wrong_causes_are_rare(played: PlayedStore) -> None:
 
 def test_no_factor_is_claimed_of_a_ratio_without_interval(played: PlayedStore) -> None:
     """Equal starts show no spread, so neither the ratio nor the only factor that differs is shown."""
-    arms = [PlayedArm("a", PacedServer(start_sd=0.0)), PlayedArm("b", PacedServer(start_sd=0.0, step_s=0.01))]
+    arms = [PlayedArm("a", EXACT), PlayedArm("b", replace(EXACT, step_s=0.01))]
     answer = played.answer(arms, "decode_tps", 2)
     assert answer.judgement and answer.judgement.interval is None and answer.factors
     assert not {FactorFinding.ROSE, FactorFinding.FELL} & {factor.finding for factor in answer.factors}
