@@ -69,6 +69,12 @@ def test_a_secret_is_masked_by_its_shape(shape: str) -> None:
     assert mask_text(f"loaded with {shape}, well") == f"loaded with {MASK}, well"
 
 
+def test_key_without_a_digit_is_masked_by_its_name() -> None:
+    """As a server's error repeats it; a word that begins like a key is none."""
+    assert mask_text("invalid key=sk-abcdefghijklmnopqrstuvwx") == f"invalid key={MASK}"
+    assert mask_text("monkey=sk-learnlearnlearn") == "monkey=sk-learnlearnlearn"
+
+
 def test_json_is_masked_by_the_names_in_it() -> None:
     stated = {"AWS_SECRET_ACCESS_KEY": X, "eos_token": "</s>", "KEY": 1, "env": [f"MY_AUTH={X}"]}
     assert mask_json(stated) == stated | {"AWS_SECRET_ACCESS_KEY": MASK, "env": [f"MY_AUTH={MASK}"]}
