@@ -21,7 +21,7 @@ _SIGNS = re.compile(r"\[TRT-LLM\]|\[?TensorRT-LLM\]|\btrtllm-(?:serve|llmapi-lau
 _NEEDLES = re.compile(
     rb"iter = |KV cache|k/v cache|kv cache|per block|engine size|load time|Model init|version|startup complete|"
     rb"Started (?:GRPC|HTTP)|shards|rror|ERROR|\[E\]|xception|terminate|what\(\)|ssert|nsufficient|"
-    rb"could not be created|illed|emory|No such option|FORCE_NUM_ACCEPTED"
+    rb"could not be created|illed|emory|No such option|recognize this|FORCE_NUM_ACCEPTED"
 )
 _ITERATION = re.compile(rf"(?:^|\s)iter = (?P<iter>{COUNT}), (?=.*(?:(?:elapsed|step)_time|states) = )")
 _STATES = re.compile(r"states = \{[^}]*")

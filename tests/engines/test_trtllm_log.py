@@ -105,10 +105,27 @@ def test_cause_precedes_its_consequences(read_log) -> None:
     assert log.marks("failure")[0] == f"The executor does not fit in the accelerator's memory. {cause}"
 
 
+UNKNOWN = "model type `m5` but Transformers does not recognize this architecture"
+FAILED = "Failed to initialize executor on rank 0: The checkpoint you are trying to load"
+
+
 def test_unknown_architecture_precedes_its_key(read_log) -> None:
-    cause = "model type `m5` but Transformers does not recognize this architecture."
-    log = read_log("trtllm", f"[TRT-LLM] [E] starts\nKeyError: 'm5'\nValueError: The checkpoint has {cause}\n")
-    assert log.reading.errors == [cause, "KeyError: 'm5'"]
+    log = read_log("trtllm", f"[TRT-LLM] [E] starts\nKeyError: 'm5'\nValueError: The checkpoint has {UNKNOWN}.\n")
+    assert log.reading.errors == [UNKNOWN, "KeyError: 'm5'"]
+
+
+def test_a_wrapped_sentence_is_one_cause_before_its_wrapper(read_log) -> None:
+    text = f"[TRT-LLM] [E] {FAILED}\n  has {UNKNOWN}.\nKeyError: 'm5'\nValueError: ... {UNKNOWN} ...\n"
+    log = read_log("trtllm", text)
+    assert log.reading.errors == [UNKNOWN, "KeyError: 'm5'", FAILED]
+    assert log.marks("failure")[1].startswith("The installed Transformers does not know the model's architecture.")
+
+
+@pytest.mark.parametrize("bare", ["AssertionError", "KeyError: 'm5'", "NotImplementedError:", "mpi4py.MPI.Exception"])
+def test_an_exception_with_a_message_precedes_one_without(bare: str, read_log) -> None:
+    wrapper = "RuntimeError: Executor worker returned error"
+    log = read_log("trtllm", f"{wrapper}\n{bare}\nValueError: rank 3 has no such layer\n")
+    assert log.reading.errors == ["ValueError: rank 3 has no such layer", bare, wrapper.partition(": ")[2]]
 
 
 def test_exception_is_fatal_only_before_ready(read_log) -> None:
