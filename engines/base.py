@@ -80,6 +80,7 @@ class LogReading(NamedTuple):
     startup: dict[str, JsonValue]
     errors: list[str]  # failure causes, the true cause before its echoes
     has_died: bool = False  # reported by the engine itself; final, whatever the exit code
+    repeated_warnings: Mapping[str, int] = {}  # how often the log repeats a warning whose repeats have no mark
 
 
 class LogParser(Protocol):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
@@ -17,6 +18,12 @@ _MOST_WARNINGS = 50
 _UNKNOWN = LogReading("", None, {}, [])
 
 
+@dataclass
+class _Warning:
+    line: int  # the first with this warning
+    count: int = 1
+
+
 def parse_file(path: Path, engines: Iterable[Engine], out: TextIO) -> None:
     """Write {"samples", "warnings", "engine", "version", "startup", "errors"}.
 
@@ -27,7 +34,7 @@ def parse_file(path: Path, engines: Iterable[Engine], out: TextIO) -> None:
     with open_regular(pin_path(path)) as file:
         engine = recognise(file, tuple(engines))
         file.seek(0)
-        warnings: dict[str, int] = {}
+        warnings: dict[str, _Warning] = {}
         reading = _UNKNOWN
         out.write('{"samples":[')
         if engine is not None and engine.log is not None:
@@ -35,9 +42,13 @@ def parse_file(path: Path, engines: Iterable[Engine], out: TextIO) -> None:
         out.write("],")
     summary = reading._asdict() | {
         "engine": engine.name if engine else None,
-        "warnings": [{"line": line, "text": text} for text, line in warnings.items()],
+        "warnings": [
+            {"line": warning.line, "text": text, "count": warning.count + reading.repeated_warnings.get(text, 0)}
+            for text, warning in warnings.items()
+        ],
     }
     del summary["has_died"]  # only useful together with the server's exit code
+    del summary["repeated_warnings"]
     out.write(_as_json(summary)[1:] + "\n")
 
 
@@ -54,7 +65,7 @@ def recognise(file: BinaryIO, engines: tuple[Engine, ...]) -> Engine | None:
     return None
 
 
-def _write_samples(file: BinaryIO, grammar: LogGrammar, out: TextIO, warnings: dict[str, int]) -> LogReading:
+def _write_samples(file: BinaryIO, grammar: LogGrammar, out: TextIO, warnings: dict[str, _Warning]) -> LogReading:
     parser = grammar.log_parser()
     separator = ""
     for events in _events_by_chunk(file, parser):
@@ -62,12 +73,19 @@ def _write_samples(file: BinaryIO, grammar: LogGrammar, out: TextIO, warnings: d
         for event in events:
             if isinstance(event, ParsedSample):
                 samples.append({"line": event.line, **event.fields})
-            elif isinstance(event, LogMark) and event.kind == "warning" and len(warnings) < _MOST_WARNINGS:
-                warnings.setdefault(event.text, event.line)
+            elif isinstance(event, LogMark) and event.kind == "warning":
+                _count_warning(warnings, event)
         if samples:
             out.write(separator + _as_json(samples)[1:-1])
             separator = ","
     return parser.reading()
+
+
+def _count_warning(warnings: dict[str, _Warning], mark: LogMark) -> None:
+    if mark.text in warnings:
+        warnings[mark.text].count += 1
+    elif len(warnings) < _MOST_WARNINGS:
+        warnings[mark.text] = _Warning(mark.line)
 
 
 def _events_by_chunk(file: BinaryIO, parser: LogParser) -> Iterator[list[LogEvent]]:

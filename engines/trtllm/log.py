@@ -8,6 +8,7 @@ from datetime import datetime
 
 from domain import JsonValue
 from engines.base import LogEvent, LogParser, ParsedLine, ParsedSample
+from engines.kv_transfers import TransferFailures
 from engines.line_filter import LineFilter
 from engines.line_reader import LineReader, sample_on
 from engines.numerals import COUNT, NUMBER
@@ -21,7 +22,7 @@ _SIGNS = re.compile(r"\[TRT-LLM\]|\[?TensorRT-LLM\]|\btrtllm-(?:serve|llmapi-lau
 _NEEDLES = re.compile(
     rb"iter = |KV cache|k/v cache|kv cache|per block|engine size|load time|Model init|version|startup complete|"
     rb"Started (?:GRPC|HTTP)|shards|rror|ERROR|\[E\]|xception|terminate|what\(\)|ssert|nsufficient|"
-    rb"could not be created|illed|emory|No such option|recognize this|FORCE_NUM_ACCEPTED"
+    rb"could not be created|illed|emory|No such option|transfer|recognize this|FORCE_NUM_ACCEPTED"
 )
 _ITERATION = re.compile(rf"(?:^|\s)iter = (?P<iter>{COUNT}), (?=.*(?:(?:elapsed|step)_time|states) = )")
 _STATES = re.compile(r"states = \{[^}]*")
@@ -89,6 +90,12 @@ def log_sample(run_id: str, sample: ParsedSample, ts: datetime, ts_source: str) 
     )
 
 
+_TRANSFER_FAILED = re.compile(
+    r"\b[Ee]rror (?:occurred )?(?:in|during) (?:\w+ ){1,3}transfer(?: for)?(?: request (?P<request>\d+))?"
+    r"(?: \w+ requests?)?(?:: (?P<reason>.*))?"
+)
+
+
 class TrtllmReader(LineReader):
     """Reads one TensorRT-LLM log, in order."""
 
@@ -98,6 +105,7 @@ class TrtllmReader(LineReader):
     def __init__(self) -> None:
         super().__init__()
         self._is_ready = False
+        self._transfers = TransferFailures(_TRANSFER_FAILED)
 
     def read_line(self, line: ParsedLine) -> Iterable[LogEvent]:
         """Return the sample of an iteration line, or the start-up and failure events of any other line."""
@@ -123,4 +131,6 @@ class TrtllmReader(LineReader):
         return self.note_start(line, facts, phase, read_forced_acceptance(line.text))
 
     def _failure_events(self, line: ParsedLine) -> list[LogEvent]:
+        if failed_transfer := self._transfers.match(line.text):
+            return self.report(line, self._transfers.read(failed_transfer))
         return self.report(line, read_failure(line.text, self._is_ready))

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from domain import JsonValue
 from engines.acceptance import acceptance_rate_of
 from engines.base import LogEvent, LogParser, ParsedLine, ParsedSample
+from engines.kv_transfers import TransferFailures
 from engines.line_filter import LineFilter, Routine
 from engines.line_reader import LineReader, mark, sample_on
 from engines.vllm import startup
@@ -37,6 +38,7 @@ _NEEDLES = re.compile(
     rb"Exception|Error(?::|\(\w+\):|[ \r]*$)|Traceback|During handling|The above exc|Errno 98|Value error|"
     rb"EngineCore (?:f|e|h)|Engine (?:loop|core)|EngineDead|Error (?:in|w)|Worker|worker proc|"
     rb"Fail(?:ed|ure)|OutOfRes|Unsupported|Timeout|: error: |Killed|SIG|Seg[mf]|oom-kill| killed |terminated by|"
+    rb"KV load|transfer failure|"
     rb"\[shutdown|Shutting|KeyboardI|Gracefully|The model's max|No available mem|To serve at|Free memory on|"
     rb"CUDA out| t(?:ook|akes) |KV [cC]ache (?:size|mem|is)|kv_cache_size|memory for KV|GiB for KV|Maximum conc|"
     rb"blocks: |blocks is: |Initializing a|version |backend|BackendEnum|Resolved arch|Using max model|Starting |"
@@ -55,8 +57,14 @@ _ROUTINE = Routine(
     re.compile(
         rb"\A(?:\(APIServer\w* pid=\d+\) )?ERROR \d\d-\d\d \d\d:\d\d:\d\d \[[\w./]+:\d+\] [A-Z]?[a-z][ -Z\\-~]*\r?$"
     ),
-    re.compile(rb"throughput: | metrics: |Prefix cache|Killed|" + IN_ANY_CONTEXT.encode()),
+    re.compile(rb"throughput: | metrics: |Prefix cache|Killed|KV load|transfer failure|" + IN_ANY_CONTEXT.encode()),
 )
+
+
+_TRANSFER_FAILED = re.compile(
+    r"(?:NIXL transfer failure: |Failing \d+ request\(s\) due to |Recovered from )(?P<reason>KV load failure|[^|]+)"
+)
+_MAY_BE_TRANSFER = ("transfer failure", "KV load failure")
 
 
 class VllmReader(LineReader):
@@ -67,7 +75,8 @@ class VllmReader(LineReader):
     def __init__(self) -> None:
         super().__init__()
         self._failures = VllmFailureReader()
-        self._warnings: set[str] = set()
+        self._warnings: dict[str, int] = {}  # how often each was repeated
+        self._transfers = TransferFailures(_TRANSFER_FAILED)
         self._started: set[str | None] = set()
 
     def read_line(self, line: ParsedLine) -> list[LogEvent]:
@@ -78,6 +87,8 @@ class VllmReader(LineReader):
                 return events
         if _REQUEST_TEXT.match(text):
             return []
+        if any(words in text for words in _MAY_BE_TRANSFER) and (failed_transfer := self._transfers.match(text)):
+            return self.report(line, self._transfers.read(failed_transfer))
         if line.level == "WARNING":
             return self._read_warning(line) or self._read_failure(line) or self._read_sampling(line)
         if line.level in FAILURE_LEVELS:
@@ -86,6 +97,9 @@ class VllmReader(LineReader):
 
     def has_died(self) -> bool:
         return self._failures.has_died
+
+    def repeated_warnings(self) -> Mapping[str, int]:
+        return self._warnings
 
     def derive(self, startup_facts: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         return startup.derive(startup_facts, self.version)
@@ -121,9 +135,12 @@ class VllmReader(LineReader):
     # --- one-time lines ---------------------------------------------------------------------------------------------
     def _read_warning(self, line: ParsedLine) -> list[LogEvent]:
         sentence = read_warning(line.text)
-        if sentence is None or sentence in self._warnings or len(self._warnings) >= _MOST_WARNINGS:
+        if sentence in self._warnings:
+            self._warnings[sentence] += 1
             return []
-        self._warnings.add(sentence)
+        if sentence is None or len(self._warnings) >= _MOST_WARNINGS:
+            return []
+        self._warnings[sentence] = 0
         return [mark(line, "warning", sentence, evidence=line.text)]
 
     def _read_failure(self, line: ParsedLine) -> list[LogEvent]:
