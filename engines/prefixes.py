@@ -40,6 +40,7 @@ _BY_START: dict[str, tuple[tuple[re.Pattern[str], bool], ...]] = {
         (re.compile(rf"(?=\[TRT-LLM\]){_TRTLLM_HEAD} {{0,8}}"), True),
         (re.compile(r"\[TensorRT-LLM\] *\[(?P<level>[A-Z]+)\] {0,8}"), True),
         (re.compile(r"\[(?:_torch\]\[)?(?P<rank>Stage-\d+|rank\d+|RANK \d+)\]:? ?"), False),
+        (re.compile(r"\[\d+,\d+\]<std(?:out|err|diag)>: ?"), False),
         (re.compile(r"\[pod/[\w./-]+\] |\[\d+\] (?=\S)"), False),
     ),
     "0": (

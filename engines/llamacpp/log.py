@@ -23,6 +23,7 @@ from engines.llamacpp.timings import (
     split_head,
 )
 from engines.llamacpp.wrapped_records import REST, RecordJoiner, is_fragment
+from engines.signals import NEEDLES as SIGNALS
 from samples import LogSample
 
 DEFINITION = "llamacpp.log"
@@ -40,7 +41,7 @@ _SIGNS = re.compile(
 _NEEDLES = re.compile(
     rb"print_timing|eval time|draft acceptance|release: id|slots are idle|isten|oad|buffer size|KV |kv_cache|n_slots|"
     rb"new slot|build|version: |warming up|Flash|rror|ailed|illed|ASSERT|terminate|what\(\)|invalid|bind|No such|"
-    rb"missing|exit|exce|synthetic|no usable|draft|" + REST.encode()
+    rb"missing|exit|exce|synthetic|no usable|draft|" + REST.encode() + b"|" + SIGNALS.encode()
 )
 _RELEASED = re.compile(r"^slot +release: id +(\d+)")
 _PHASES = (

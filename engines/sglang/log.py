@@ -15,6 +15,7 @@ from engines.sglang.failures import SglangFailureReader
 from engines.sglang.forced_acceptance import read_forced_acceptance
 from engines.sglang.startup import MERGES, SglangStartup
 from engines.sglang.stats import is_cut_short, read_stats
+from engines.signals import NEEDLES as SIGNALS
 from samples import LogSample
 
 DEFINITION = "sglang.log"
@@ -30,7 +31,7 @@ _NEEDLES = re.compile(
     rb"fired up|server_args|speculative|draft runner|startup timings|sglang|torch distributed|Init parallel|shards:|"
     rb"rror|xception|Traceback|sigquit|illed|emory|scheduler is dead|terminated|ddress already|Watchdog|[Pp]ort |"
     rb"all(?:s|ing) back|KV Cache|FROZEN_KV_MTP|sub-?optimal|scaling factors|resource_tracker|Fail|Subprocess|"
-    rb"failed for request|Interrupt|Exit|OutOfRes|SIMULATE_ACC|sampling params"
+    rb"failed for request|Interrupt|Exit|OutOfRes|SIMULATE_ACC|sampling params|" + SIGNALS.encode()
 )
 _VERSION = re.compile(r"\bsglang(?:\.__version__)?(?:: ?|==|=| version:? )v?(\d+\.\d+[\w.+-]*)", re.IGNORECASE)
 _PROGRESS = re.compile(r"(?P<what>shards|Capturing [\w ]+?)(?: \([^)]*\))?: *(?P<percent>\d+)%")

@@ -6,6 +6,7 @@ import re
 
 from engines.bare_exceptions import is_bare_exception
 from engines.line_reader import LogFailure
+from engines.signals import read_signal
 
 _CAUSE, _DETAIL, _EXCEPTION, _BARE_EXCEPTION, _WRAPPER = range(5)
 _RULES: tuple[tuple[re.Pattern[str], int, str], ...] = (
@@ -50,6 +51,8 @@ _RULES: tuple[tuple[re.Pattern[str], int, str], ...] = (
 
 def read_failure(text: str, is_ready: bool) -> LogFailure | None:
     """Return the failure that a message reports; once the server is ready, an unknown exception is a request's."""
+    if (death := read_signal(text, _CAUSE, _WRAPPER)) is not None:
+        return death
     for pattern, rank, sentence in _RULES:
         if match := pattern.search(text):
             cause = match[0].strip()

@@ -12,6 +12,7 @@ from engines.kv_transfers import TransferFailures
 from engines.line_filter import LineFilter
 from engines.line_reader import LineReader, sample_on
 from engines.numerals import COUNT, NUMBER
+from engines.signals import NEEDLES as SIGNALS
 from engines.trtllm.failures import read_failure
 from engines.trtllm.forced_acceptance import read_forced_acceptance
 from engines.trtllm.startup import read_fact
@@ -22,7 +23,7 @@ _SIGNS = re.compile(r"\[TRT-LLM\]|\[?TensorRT-LLM\]|\btrtllm-(?:serve|llmapi-lau
 _NEEDLES = re.compile(
     rb"iter = |KV cache|k/v cache|kv cache|per block|engine size|load time|Model init|version|startup complete|"
     rb"Started (?:GRPC|HTTP)|shards|rror|ERROR|\[E\]|xception|terminate|what\(\)|ssert|nsufficient|"
-    rb"could not be created|illed|emory|No such option|transfer|recognize this|FORCE_NUM_ACCEPTED"
+    rb"could not be created|illed|emory|No such option|transfer|recognize this|FORCE_NUM_ACCEPTED|" + SIGNALS.encode()
 )
 _ITERATION = re.compile(rf"(?:^|\s)iter = (?P<iter>{COUNT}), (?=.*(?:(?:elapsed|step)_time|states) = )")
 _STATES = re.compile(r"states = \{[^}]*")

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from engines.bare_exceptions import is_bare_exception
 from engines.base import ParsedLine
 from engines.line_reader import LogFailure
+from engines.signals import read_signal
 from engines.vllm.causes import explain_cause
 
 # The failure itself; an exception without a message; the engine's report of a failure; a consequence of them.
@@ -153,6 +154,8 @@ class VllmFailureReader:
         self._is_stopping = self._is_stopping or traits.is_shutdown
         if self._is_stopping or line.level not in (*FAILURE_LEVELS, None):
             return None
+        if (death := read_signal(text, CAUSE, ECHO)) is not None:
+            return death
         self._follow(line, traits)
         if traits.rank is not None:
             return _failure(traits.rank, text)
