@@ -21,7 +21,8 @@ from samples import LogSample
 DEFINITION = "trtllm.log"
 _SIGNS = re.compile(r"\[TRT-LLM\]|\[?TensorRT-LLM\]|\btrtllm-(?:serve|llmapi-launch|bench)\b|\btensorrt_llm\b")
 _NEEDLES = re.compile(
-    rb"iter = |KV cache|k/v cache|kv cache|per block|engine size|load time|Model init|version|startup complete|"
+    rb"iter = |max_(?:seq_len|num_requests|num_tokens|batch_size) ?[=:]|"
+    rb"KV cache|k/v cache|kv cache|per block|engine size|load time|Model init|version|startup complete|"
     rb"Started (?:GRPC|HTTP)|shards|rror|ERROR|\[E\]|xception|terminate|what\(\)|ssert|nsufficient|"
     rb"could not be created|illed|emory|No such option|transfer|recognize this|FORCE_NUM_ACCEPTED|" + SIGNALS.encode()
 )

@@ -79,6 +79,14 @@ KV_LINES = {
     "[TensorRT-LLM][INFO] Number of blocks in KV cache primary pool: 631": {"kv_blocks": 631},
     "[TensorRT-LLM][INFO] Loaded engine size: 3404 MiB": {"model_load_gib": 3404 / 1024},
     "INFO:     Application startup complete.": {"ready": True},
+    "[11/07/2025-07:20:57] [TRT-LLM] [I] max_seq_len=8193, max_num_requests=32, max_num_tokens=8192, "
+    "max_batch_size=32": {"max_model_len": 8193, "max_running_requests": 32, "max_num_batched_tokens": 8192},
+    "[11/07/2025-07:20:57] [TRT-LLM] [RANK 0] [I] max_seq_len=8193, max_num_requests=32, max_num_tokens=8192": {
+        "max_model_len": 8193,
+        "max_running_requests": 32,
+        "max_num_batched_tokens": 8192,
+    },
+    "[TRT-LLM] [I] LLM Args: max_seq_len=None max_num_tokens=8192 max_batch_size=2048": {},
 }
 
 
