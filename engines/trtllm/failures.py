@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 
 from engines.bare_exceptions import is_bare_exception
+from engines.base import ParsedLine
 from engines.line_reader import LogFailure
+from engines.numerals import NUMBER
 from engines.signals import read_signal
 
-_CAUSE, _DETAIL, _EXCEPTION, _BARE_EXCEPTION, _WRAPPER = range(5)
+_EXPLANATION, _CAUSE, _DETAIL, _EXCEPTION, _BARE_EXCEPTION, _WRAPPER = range(6)
 _RULES: tuple[tuple[re.Pattern[str], int, str], ...] = (
     (
         re.compile(r"Executor creation failed due to insufficient GPU memory\.?"),
@@ -47,6 +49,42 @@ _RULES: tuple[tuple[re.Pattern[str], int, str], ...] = (
     (re.compile(r"what\(\): .*"), _DETAIL, ""),
     (re.compile(r"^(?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception)(?:: .*|:?$)"), _EXCEPTION, ""),
 )
+
+
+_COMPONENT = re.compile(r"The following component could not be created: (?P<component>.{1,120})")
+_MEMORY = re.compile(
+    rf"(?P<what>Total|Free) GPU memory(?: before component creation attempt)? \(GiB\): (?P<gib>{NUMBER})"
+)
+_MOST_TABLE_LINES = 12  # from the component to the free memory
+
+
+class MemoryTable:
+    """Reads the table behind 'Executor creation failed': the component, all memory and the free memory."""
+
+    def __init__(self) -> None:
+        self._component: str | None = None
+        self._total_gib: str | None = None
+        self._first_line = 0
+
+    def read(self, line: ParsedLine) -> LogFailure | None:
+        """Return the cause in one sentence with the table's last number; None for other lines."""
+        if match := _COMPONENT.search(line.text):
+            self._component, self._total_gib, self._first_line = match["component"].strip(), None, line.number
+            return None
+        match = _MEMORY.search(line.text)
+        if self._component is None or match is None or line.number - self._first_line > _MOST_TABLE_LINES:
+            return None
+        if match["what"] == "Total":
+            self._total_gib = match["gib"]
+            return None
+        return self._explain(match["gib"])
+
+    def _explain(self, free_gib: str) -> LogFailure:
+        component, self._component = self._component or "", None
+        component = component if component[:2].isupper() else component[:1].lower() + component[1:]
+        of_total = f" of {self._total_gib}" if self._total_gib else ""
+        sentence = f"Not enough GPU memory for {component}: {free_gib}{of_total} GiB free."
+        return LogFailure(_EXPLANATION, sentence, sentence)
 
 
 def read_failure(text: str, is_ready: bool) -> LogFailure | None:

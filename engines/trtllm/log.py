@@ -13,13 +13,16 @@ from engines.line_filter import LineFilter
 from engines.line_reader import LineReader, sample_on
 from engines.numerals import COUNT, NUMBER
 from engines.signals import NEEDLES as SIGNALS
-from engines.trtllm.failures import read_failure
+from engines.trtllm.failures import MemoryTable, read_failure
 from engines.trtllm.forced_acceptance import read_forced_acceptance
 from engines.trtllm.startup import read_fact
 from samples import LogSample
 
 DEFINITION = "trtllm.log"
-_SIGNS = re.compile(r"\[TRT-LLM\]|\[?TensorRT-LLM\]|\btrtllm-(?:serve|llmapi-launch|bench)\b|\btensorrt_llm\b")
+_SIGNS = re.compile(
+    r"\[TRT-LLM\]|\[?TensorRT-LLM\]|\btrtllm-(?:serve|llmapi-launch|bench)\b|\btensorrt_llm\b|"
+    r"Executor creation failed due to insufficient GPU memory"
+)
 _NEEDLES = re.compile(
     rb"iter = |max_(?:seq_len|num_requests|num_tokens|batch_size) ?[=:]|"
     rb"KV cache|k/v cache|kv cache|per block|engine size|load time|Model init|version|startup complete|"
@@ -107,6 +110,7 @@ class TrtllmReader(LineReader):
     def __init__(self) -> None:
         super().__init__()
         self._is_ready = False
+        self._memory_table = MemoryTable()
         self._transfers = TransferFailures(_TRANSFER_FAILED)
 
     def read_line(self, line: ParsedLine) -> Iterable[LogEvent]:
@@ -135,4 +139,5 @@ class TrtllmReader(LineReader):
     def _failure_events(self, line: ParsedLine) -> list[LogEvent]:
         if failed_transfer := self._transfers.match(line.text):
             return self.report(line, self._transfers.read(failed_transfer))
-        return self.report(line, read_failure(line.text, self._is_ready))
+        explanation = self._memory_table.read(line)
+        return self.report(line, explanation or read_failure(line.text, self._is_ready))

@@ -113,6 +113,33 @@ def test_cause_precedes_its_consequences(read_log) -> None:
     assert log.marks("failure")[0] == f"The executor does not fit in the accelerator's memory. {cause}"
 
 
+TABLE = """{head}Executor creation failed due to insufficient GPU memory.
+
+The following component could not be created: {component}
+Total GPU memory (GiB): 95.00
+Free GPU memory before component creation attempt (GiB): 16.95
+
+Previously created components and free GPU memory before/after creation (GiB):
+Model: 94.30 / 47.83
+"""
+NO_MEMORY = "Not enough GPU memory for {component}: 16.95 of 95.00 GiB free."
+
+
+@pytest.mark.parametrize("head", ["RuntimeError: ", "[TRT-LLM] [E] Failed to initialize executor on rank 0: "])
+@pytest.mark.parametrize(
+    ("component", "words"),
+    [("Additional executor resources", "additional executor resources"), ("KV cache", "KV cache")],
+)
+def test_memory_table_is_the_cause_in_one_sentence(head: str, component: str, words: str, read_log) -> None:
+    text = TABLE.format(head=head, component=component)
+    engine = first_match(ENGINES, text)
+    assert engine is not None and engine.name == "trtllm"
+    log = read_log("trtllm", text)
+    sentence = NO_MEMORY.format(component=words)
+    assert log.reading.errors[0] == sentence
+    assert sentence in log.marks("failure")
+
+
 UNKNOWN = "model type `m5` but Transformers does not recognize this architecture"
 FAILED = "Failed to initialize executor on rank 0: The checkpoint you are trying to load"
 
