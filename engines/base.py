@@ -186,6 +186,8 @@ def serves(name: str) -> Callable[[str, Sequence[str], int], bool]:
 class LogGrammar(Protocol):
     """engines/<name>/log.py, a module as implementation."""
 
+    RECORD: re.Pattern[str]  # the beginning of a record in a format that no other engine has
+
     def recognises(self, text: str) -> bool:
         """Whether this log text is this engine's."""
         ...

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 from collectors.base import Clock
 from collectors.imports.log_file import ImportRefusedError, ReportProgress, append_new, is_same_log, unpack
-from collectors.imports.log_recognition import SEARCHED_BYTES, recognise_log
+from collectors.imports.log_recognition import recognise_log
 from collectors.imports.timestamps import ImportTimes, TimePlan, ends_of, plan_times
 from collectors.logs.failure_cause import first_cause
 from collectors.logs.log_collector import LogReader
@@ -28,6 +28,7 @@ from engines import ENGINES
 from engines.base import Engine, LogGrammar, ParsedLine
 from engines.line_filter import LineFilter
 from engines.lines import LineSplitter
+from engines.recognition import SEARCHED_BYTES
 from machine.private_files import make_private, private_folder
 from redaction import mask_text
 from samples import Batch, Event, TailPosition
@@ -257,7 +258,12 @@ def read_config(log: Path, engine: Engine) -> Config:
 
 
 def _engine_of(log: Path, options: ImportOptions, report: ReportProgress) -> Engine:
-    engine = recognise_log(log, report)
+    engine, router = recognise_log(log, report)
+    if router is not None:
+        raise ImportRefusedError(
+            f"{options.shown_name} is the log of a router ({router.title}), which runs no model: "
+            "import the logs of the servers behind it."
+        )
     if engine is None:
         titles = ", ".join(engine.title for engine in ENGINES)
         is_searched_whole = log.stat().st_size <= SEARCHED_BYTES

@@ -23,6 +23,7 @@ _SIGNS = re.compile(
     r"\[TRT-LLM\]|\[?TensorRT-LLM\]|\btrtllm-(?:serve|llmapi-launch|bench)\b|\btensorrt_llm\b|"
     r"Executor creation failed due to insufficient GPU memory"
 )
+RECORD = re.compile(r"\[TRT-LLM\] +(?:\[RANK \d+\] +)?\[[A-Z]\] |\[TensorRT-LLM\] *\[[A-Z]+\] ")
 _NEEDLES = re.compile(
     rb"iter = |max_(?:seq_len|num_requests|num_tokens|batch_size) ?[=:]|"
     rb"KV cache|k/v cache|kv cache|per block|engine size|load time|Model init|version|startup complete|"

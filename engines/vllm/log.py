@@ -33,6 +33,10 @@ _RECOGNISED = re.compile(
 )
 
 
+RECORD = re.compile(
+    r"\((?:APIServer|EngineCore|Worker)\w* pid=\d+\) |"
+    r"\b(?:DEBUG|INFO|WARNING|ERROR) +\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? +\[?[\w./]+:\d+\]"
+)
 _NEEDLES = re.compile(
     rb"A(?:vg prompt|pplication startup|ddress already)|(?:SpecDecoding|Speculative|DiffusionDecoding) metrics|"
     rb"Prefix cache hit rate: G|WARNING|Loading |Capturing|raph capturing|"

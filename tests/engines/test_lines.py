@@ -90,6 +90,8 @@ PREFIXED = {
         None,
     ),
     "TensorRT-LLM without a stamp": (f"[TRT-LLM] [RANK 1] [E] {MESSAGE}", None, "RANK 1"),
+    "srun --label": (f"3: [2026-05-20 01:43:25 TP0] {MESSAGE}", datetime(2026, 5, 20, 1, 43, 25), "TP0"),
+    "mpirun --tag-output": (f"[1,3]<stderr>: {RECORD}", INNER, "APIServer"),
     "CRLF": (RECORD + "\r", INNER, "APIServer"),
     "no stamp at all": (MESSAGE, None, None),
 }
