@@ -22,8 +22,9 @@ from engines.llamacpp.timings import (
     read_prompt,
     split_head,
 )
-from engines.llamacpp.wrapped_records import REST, RecordJoiner, is_fragment
+from engines.llamacpp.wrapped_records import FORM, REST, is_fragment
 from engines.signals import NEEDLES as SIGNALS
+from engines.wrapped_records import RecordJoiner
 from samples import LogSample
 
 DEFINITION = "llamacpp.log"
@@ -42,7 +43,7 @@ RECORD = re.compile(r"\b(?:slot|srv) +\w+: ")
 _NEEDLES = re.compile(
     rb"print_timing|eval time|draft acceptance|release: id|slots are idle|isten|oad|buffer size|KV |kv_cache|n_slots|"
     rb"new slot|build|version: |warming up|Flash|rror|ailed|illed|ASSERT|terminate|what\(\)|invalid|bind|No such|"
-    rb"missing|exit|exce|synthetic|no usable|draft|" + REST.encode() + b"|" + SIGNALS.encode()
+    rb"missing|exit|exce|synthetic|no usable|draft|" + REST + b"|" + SIGNALS.encode()
 )
 _RELEASED = re.compile(r"^slot +release: id +(\d+)")
 _PHASES = (
@@ -116,7 +117,7 @@ class LlamacppReader(LineReader):
         self._timing: _Timing | None = None  # the unfinished print
         self._held_slot: str | None = None
         self._failed_allocations: list[ParsedLine] = []  # held until it is known whether they are retried
-        self._joiner = RecordJoiner()
+        self._joiner = RecordJoiner(FORM)
 
     def read_line(self, line: ParsedLine) -> Iterable[LogEvent]:
         """Return the events of the records that are complete with this line."""

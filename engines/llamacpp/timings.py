@@ -43,7 +43,7 @@ def split_head(text: str) -> tuple[Fields, str]:
     return {}, _ROUTER_PID.sub("", text).strip()
 
 
-def is_cut_short(text: str) -> bool:
+def _is_cut_short(text: str) -> bool:
     """Whether this is the beginning of a timing record whose rest stands on the next line."""
     if "eval time" not in text and "draft acceptance" not in text:
         return False
@@ -57,9 +57,9 @@ def is_cut_short(text: str) -> bool:
     return lacks_owner or _RATE.match(body) is None
 
 
-def wholeness(text: str) -> int:
-    """Return 2 for a whole record, 1 for one whose slot and task can be read so far, else 0."""
-    return 2 if not is_cut_short(text) else int(_OLD_TAIL.search(text) is not None)
+def wholeness(text: str) -> int | None:
+    """Return None unless a record is cut short, then 1 if its slot and task can be read so far, else 0."""
+    return int(_OLD_TAIL.search(text) is not None) if _is_cut_short(text) else None
 
 
 def read_prompt(body: str) -> Fields | None:

@@ -18,6 +18,8 @@ from engines.vllm.failures import FAILURE_LEVELS, IN_ANY_CONTEXT, VllmFailureRea
 from engines.vllm.forced_acceptance import read_forced_acceptance
 from engines.vllm.stats import Fields, read_diffusion, read_prefix_rates, read_speculation, read_stats
 from engines.vllm.warnings import read_warning
+from engines.vllm.wrapped_records import FORM, REST
+from engines.wrapped_records import RecordJoiner
 from samples import LogSample
 
 DEFINITION = "vllm.log"
@@ -48,7 +50,7 @@ _NEEDLES = re.compile(
     rb"CUDA out| t(?:ook|akes) |KV [cC]ache (?:size|mem|is)|kv_cache_size|memory for KV|GiB for KV|Maximum conc|"
     rb"blocks: |blocks is: |Initializing a|version |backend|BackendEnum|Resolved arch|Using max model|Starting |"
     rb"Started server|rejection_sample|sampling params|compile_cache|Dynamo|Start compiling|Warming up|Profiling|"
-    rb"Memory profiling|" + SIGNALS.encode()
+    rb"Memory profiling|" + REST + b"|" + SIGNALS.encode()
 )
 # Request texts come from clients: they never mean anything, and they are most of a log that contains them.
 _REQUEST_TEXT = re.compile(r"(?:Received|Added) request |[\w.:\[\]]+ - \"[A-Z]+ /")
@@ -86,8 +88,21 @@ class VllmReader(LineReader):
         self._warnings: dict[str, int] = {}  # how often each was repeated
         self._transfers = TransferFailures(_TRANSFER_FAILED)
         self._started: set[str | None] = set()
+        self._joiner = RecordJoiner(FORM)
 
     def read_line(self, line: ParsedLine) -> list[LogEvent]:
+        records = self._joiner.add(line)
+        return [event for record in records for event in self._read_record(record)]
+
+    def release_held(self) -> list[LogEvent]:
+        events = [event for record in self._joiner.release() for event in self._read_record(record)]
+        return [*events, *super().release_held()]
+
+    def settled_offset(self) -> int:
+        settled, half_record = super().settled_offset(), self._joiner.waiting_offset
+        return settled if half_record is None else min(settled, half_record)
+
+    def _read_record(self, line: ParsedLine) -> list[LogEvent]:
         text = line.text
         if "throughput: " in text or " metrics: " in text or text.startswith("Prefix cache"):
             events = self._read_sample(line)
