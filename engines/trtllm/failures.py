@@ -17,11 +17,6 @@ _RULES: tuple[tuple[re.Pattern[str], int, str], ...] = (
         _CAUSE,
         "The executor does not fit in the accelerator's memory.",
     ),
-    (
-        re.compile(r"model type \S+ but Transformers does not recognize this architecture"),
-        _CAUSE,
-        "The installed Transformers does not know the model's architecture.",
-    ),
     (re.compile(r"The following component could not be created: .*"), _DETAIL, ""),
     (
         re.compile(r"(?:\w+\.)*OutOfMemoryError: .*|CUDA (?:runtime )?error.*out of memory.*|CUDA out of memory.*"),
@@ -51,6 +46,8 @@ _RULES: tuple[tuple[re.Pattern[str], int, str], ...] = (
 )
 
 
+# A terminal may have wrapped the sentence behind the type: the cause is the whole sentence all the same.
+_UNKNOWN_TYPE = re.compile(r"\bmodel type (?P<type>[`'\"][^`'\"\s]{1,100}[`'\"])(?= but Transformers| *$)")
 _COMPONENT = re.compile(r"The following component could not be created: (?P<component>.{1,120})")
 _MEMORY = re.compile(
     rf"(?P<what>Total|Free) GPU memory(?: before component creation attempt)? \(GiB\): (?P<gib>{NUMBER})"
@@ -91,6 +88,9 @@ def read_failure(text: str, is_ready: bool) -> LogFailure | None:
     """Return the failure that a message reports; once the server is ready, an unknown exception is a request's."""
     if (death := read_signal(text, _CAUSE, _WRAPPER)) is not None:
         return death
+    if unknown := _UNKNOWN_TYPE.search(text):
+        cause = f"model type {unknown['type']} but Transformers does not recognize this architecture"
+        return LogFailure(_CAUSE, cause, f"The installed Transformers does not know the model's architecture. {cause}")
     for pattern, rank, sentence in _RULES:
         if match := pattern.search(text):
             cause = match[0].strip()

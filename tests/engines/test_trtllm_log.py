@@ -149,6 +149,12 @@ def test_unknown_architecture_precedes_its_key(read_log) -> None:
     assert log.reading.errors == [UNKNOWN, "KeyError: 'm5'"]
 
 
+@pytest.mark.parametrize("cut", ["type `m5` but Transformers does not", "type `m5` but Transformers", "type `m5`"])
+def test_an_unknown_architecture_is_read_where_a_terminal_cut_it(cut: str, read_log) -> None:
+    sentence = f"[TRT-LLM] [E] {FAILED} has {UNKNOWN}. This could be because of an issue\nKeyError: 'm5'\n"
+    assert read_log("trtllm", sentence.replace(f"{cut} ", f"{cut}\n")).reading.errors == [UNKNOWN, "KeyError: 'm5'"]
+
+
 def test_a_wrapped_sentence_is_one_cause_before_its_wrapper(read_log) -> None:
     text = f"[TRT-LLM] [E] {FAILED}\n  has {UNKNOWN}.\nKeyError: 'm5'\nValueError: ... {UNKNOWN} ...\n"
     log = read_log("trtllm", text)
