@@ -80,6 +80,7 @@ class LogReading(NamedTuple):
     startup: dict[str, JsonValue]
     errors: list[str]  # failure causes, the true cause before its echoes
     has_died: bool = False  # reported by the engine itself; final, whatever the exit code
+    repeated_warnings: Mapping[str, int] = {}  # how often the log repeats a warning whose repeats have no mark
 
 
 class LogParser(Protocol):
@@ -184,6 +185,8 @@ def serves(name: str) -> Callable[[str, Sequence[str], int], bool]:
 # --- the engine -----------------------------------------------------------------------------------------------------
 class LogGrammar(Protocol):
     """engines/<name>/log.py, a module as implementation."""
+
+    RECORD: re.Pattern[str]  # the beginning of a record in a format that no other engine has
 
     def recognises(self, text: str) -> bool:
         """Whether this log text is this engine's."""

@@ -163,11 +163,16 @@ class LineReader:
         startup = self._facts()
         if self._earlier:
             startup["runs"] = [*self._earlier, dict(startup)]
-        return LogReading(self.ENGINE, self.version, startup, self.causes.ordered(), self.has_died())
+        errors, repeats = self.causes.ordered(), self.repeated_warnings()
+        return LogReading(self.ENGINE, self.version, startup, errors, self.has_died(), repeats)
 
     def has_died(self) -> bool:
         """Whether the engine has reported its own death."""
         return False
+
+    def repeated_warnings(self) -> Mapping[str, int]:
+        """Return how often the log repeats each warning whose repeats have no mark."""
+        return {}
 
     def derive(self, startup: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         """Return facts derived from the merged facts of one start."""

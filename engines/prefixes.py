@@ -18,41 +18,48 @@ from domain import JsonValue
 
 YEARLESS = 1904  # year of a stamp without one (vLLM's), a leap year so that every date exists
 _MAX_PREFIXES = 12  # prefixes on one line
+_GAP = " {1,8}"  # loggers align their levels
 
 _STAMP = r"(?P<stamp>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)"
 _PID = r"\((?P<process>[A-Za-z][^\r\n]{0,200}?),? pid=\d+(?:, ip=[\w.:]+)?\)"
 _LEVEL = r"(?P<level>DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL|TRACE)"
 _FILE = r"(?:\[[\w./<>-]+:\d+\]|[\w./<>-]+\.py:\d+\])"
 _LOGGERS = r"(?:[a-z_][\w-]*(?:\.[\w-]+)+(?::\d+)?(?: - |: ))*"
-_TRTLLM_HEAD = r"(?:\[TRT-LLM\] )?(?:\[(?P<rank>RANK \d+)\] )?\[(?P<level>[A-Z])\]"
-_VLLM_HEAD = rf"{_LEVEL} (?P<stamp>\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?) {_FILE}"
+_TRTLLM_HEAD = r"(?:\[TRT-LLM\]_)?(?:\[(?P<rank>RANK \d+)\]_)?\[(?P<level>[A-Z])\]".replace("_", _GAP)
+_VLLM_HEAD = rf"{_LEVEL}{_GAP}(?P<stamp>\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?){_GAP}{_FILE}"
+# llama.cpp writes clock, level and message one after another: a logger that stamps each write parts them.
+_LLAMACPP_LEVEL = r"(?P<level>[DIWE]) +(?=(?:slot|srv|que|cmn|init|main) |[a-z]\w*(?:::\w+)? *: )"
 
 # Prefixes by the kind of character they start with; a record head (marked True) ends the search for glued records.
 _BY_START: dict[str, tuple[tuple[re.Pattern[str], bool], ...]] = {
     "(": ((re.compile(rf"{_PID}:? ?"), False),),
     "[": (
-        (re.compile(rf"\[{_STAMP}(?P<process>(?: [A-Z]+\d+)*)\] ?"), True),
-        (re.compile(r"\[(?P<clock>\d\d:\d\d:\d\d)(?P<process>(?: [A-Z]+\d+)*)\] ?"), True),
-        (re.compile(rf"\[(?P<us_stamp>\d\d/\d\d/\d{{4}}-\d\d:\d\d:\d\d)\] {_TRTLLM_HEAD} ?"), True),
-        (re.compile(r"\[TensorRT-LLM\] ?\[(?P<level>[A-Z]+)\] ?"), True),
+        (re.compile(rf"\[{_STAMP}(?P<process>(?:{_GAP}[A-Z]+\d+)*)\] {{0,8}}"), True),
+        (re.compile(r"\[(?P<clock>\d\d:\d\d:\d\d)(?P<process>(?: {1,8}[A-Z]+\d+)*)\] {0,8}"), True),
+        (re.compile(rf"\[(?P<us_stamp>\d\d/\d\d/\d{{4}}-\d\d:\d\d:\d\d)\]{_GAP}{_TRTLLM_HEAD} {{0,8}}"), True),
+        (re.compile(rf"(?=\[TRT-LLM\]){_TRTLLM_HEAD} {{0,8}}"), True),
+        (re.compile(r"\[TensorRT-LLM\] *\[(?P<level>[A-Z]+)\] {0,8}"), True),
         (re.compile(r"\[(?:_torch\]\[)?(?P<rank>Stage-\d+|rank\d+|RANK \d+)\]:? ?"), False),
+        (re.compile(r"\[\d+,\d+\]<std(?:out|err|diag)>: ?"), False),
         (re.compile(r"\[pod/[\w./-]+\] |\[\d+\] (?=\S)"), False),
     ),
     "0": (
+        (re.compile(r"\d{1,5}: (?=\[|\d{4}-\d\d-)"), False),
         (re.compile(rf"{_STAMP} (?:stdout|stderr) [FP] "), False),
-        (re.compile(rf"{_STAMP} - [\w.<>-]+ - {_LEVEL} - "), True),
-        (re.compile(rf"{_STAMP} \| {_LEVEL} *\| [\w.:<>]+:\d+ - "), True),
-        (re.compile(rf"{_STAMP}(?: -)? \[?{_LEVEL}(?=[\]\s])(?! \d\d-\d\d )\]?(?: -)?\s*{_LOGGERS}"), True),
+        (re.compile(rf"{_STAMP}{_GAP}-{_GAP}[\w.<>-]+{_GAP}-{_GAP}{_LEVEL}{_GAP}-{_GAP}"), True),
+        (re.compile(rf"{_STAMP}{_GAP}\|{_GAP}{_LEVEL} *\|{_GAP}[\w.:<>]+:\d+{_GAP}-{_GAP}"), True),
+        (re.compile(rf"{_STAMP}(?:{_GAP}-)?{_GAP}\[?{_LEVEL}(?=[\]\s])(?! \d\d-\d\d )\]?(?: -)?\s*{_LOGGERS}"), True),
         (re.compile(rf"{_STAMP} (?:[\w.-]+ )?[\w./@-]+\[\d+\]: "), False),
         (re.compile(rf"{_STAMP}:? +"), False),
-        (re.compile(r"(?P<elapsed>\d{1,9}\.\d\d\.\d{3}\.\d{3}) (?P<level>[A-Z]) "), True),
+        (re.compile(r"(?P<elapsed>\d{1,9}\.\d\d\.\d{3}\.\d{3}) +(?P<level>[A-Z]) "), True),
     ),
     "<": ((re.compile(rf"<\d+>1? ?(?:{_STAMP} \S+ \S+ \S+ \S+ (?:-|\[[^\]]*\]) )?"), False),),
     "A": (
-        (re.compile(rf"{_VLLM_HEAD} ?"), True),
+        (re.compile(rf"{_VLLM_HEAD} {{0,8}}"), True),
         (re.compile(rf"{_LEVEL}:(?: {{2,}}| (?=\d|[A-Z]))"), True),
         (re.compile(r"(?P<syslog>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d) [\w.-]+ [\w./@-]+(?:\[\d+\])?: "), False),
         (re.compile(rf"{_LEVEL}:[\w.-]+:"), True),
+        (re.compile(_LLAMACPP_LEVEL), True),
         (re.compile(r"(?P<level>[IWEF])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ \S+?\] "), True),
         (re.compile(r"[\w.@-]+\s*\| ?"), False),
     ),

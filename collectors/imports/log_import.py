@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 from collectors.base import Clock
 from collectors.imports.log_file import ImportRefusedError, ReportProgress, append_new, is_same_log, unpack
-from collectors.imports.log_recognition import SEARCHED_BYTES, recognise_log
+from collectors.imports.log_recognition import recognise_log
 from collectors.imports.results.readers import unknown_file_reason
 from collectors.imports.results.source import ResultFile
 from collectors.imports.timestamps import ImportTimes, TimePlan, ends_of, plan_times
@@ -30,6 +30,7 @@ from engines import ENGINES
 from engines.base import Engine, LogGrammar, ParsedLine
 from engines.line_filter import LineFilter
 from engines.lines import LineSplitter
+from engines.recognition import SEARCHED_BYTES
 from machine.private_files import make_private, private_folder
 from redaction import mask_text
 from samples import Batch, Event, TailPosition
@@ -259,18 +260,23 @@ def read_config(log: Path, engine: Engine) -> Config:
 
 
 def _engine_of(log: Path, options: ImportOptions, report: ReportProgress) -> Engine:
-    recognition = recognise_log(log, report)
-    if recognition.engine is None or not recognition.is_log:
+    writer = recognise_log(log, report)
+    if writer.router is not None:
+        raise ImportRefusedError(
+            f"{options.shown_name} is the log of a router ({writer.router.title}), which runs no model: "
+            "import the logs of the servers behind it."
+        )
+    if writer.engine is None:
         titles = ", ".join(engine.title for engine in ENGINES)
         is_searched_whole = log.stat().st_size <= SEARCHED_BYTES
         part = "contains" if is_searched_whole else f"has in its first {SEARCHED_BYTES >> 20} MiB"
-        title = recognition.engine.title if recognition.engine else ""
+        title = writer.named.title if writer.named else ""
         name = f"; it has the name of {title}, but no start, statistic or failure of it" if title else ""
         raise ImportRefusedError(
             f"{options.shown_name} {part} no line that only a known engine writes ({titles}){name}. "
             f"{unknown_file_reason(ResultFile(log, options.shown_name))}"
         )
-    return recognition.engine
+    return writer.engine
 
 
 def _log_of(run: Run) -> Path:

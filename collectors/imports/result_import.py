@@ -22,8 +22,8 @@ from collectors.imports.results.values import after
 from commands.naming import RunBook, RunNaming
 from domain import Config, JsonValue, Run, RunState, new_run_id, unknown_machine_id
 from engines import ENGINES
-from engines.base import Engine, ParsedSample
-from engines.parse import recognise
+from engines.base import Engine, ParsedSample, first_match
+from engines.recognition import OVERLAP_BYTES
 from load_records import DRIVER_OPTIONS, LoadPhase, RequestRecord
 from redaction import mask_json, mask_text
 from samples import REFUSED, Batch, Event, Sample
@@ -175,8 +175,14 @@ def _result_input(path: Path, options: ImportOptions) -> ResultInput:
 
 
 def _engine_of(source: ResultFile) -> Engine | None:
+    """Return the first engine that a line names, whether or not it wrote the text."""
+    tail = b""
     with source.open() as file:
-        return recognise(file, ENGINES)
+        while data := file.read(CHUNK_BYTES):
+            if engine := first_match(ENGINES, (tail + data).decode("utf-8", "replace")):
+                return engine
+            tail = data[-OVERLAP_BYTES:]
+    return None
 
 
 def _is_log(source: ResultFile) -> bool:

@@ -42,7 +42,9 @@ def first_cause(errors: Sequence[str], evidence: Mapping[str, str | None]) -> tu
     if not errors:
         return None
     cause = errors[0].removesuffix(" …")
-    candidates = ((sentence, line) for sentence, line in evidence.items() if line and cause in line)
+    candidates = (
+        (sentence, line) for sentence, line in evidence.items() if line and (cause in line or cause == sentence)
+    )
     sentence, line = next(candidates, (errors[0], None))
     return mask_text(sentence), mask_text(line) if line else None
 

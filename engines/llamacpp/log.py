@@ -22,6 +22,9 @@ from engines.llamacpp.timings import (
     read_prompt,
     split_head,
 )
+from engines.llamacpp.wrapped_records import FORM, REST, is_fragment
+from engines.signals import NEEDLES as SIGNALS
+from engines.wrapped_records import RecordJoiner
 from samples import LogSample
 
 DEFINITION = "llamacpp.log"
@@ -36,10 +39,11 @@ _SIGNS = re.compile(
     r"\bdraft acceptance(?: rate)? = +[\d.]+ \( *\d+ accepted / +\d+ generated\)",
     re.MULTILINE,
 )
+RECORD = re.compile(r"\b(?:slot|srv) +\w+: ")
 _NEEDLES = re.compile(
     rb"print_timing|eval time|draft acceptance|release: id|slots are idle|isten|oad|buffer size|KV |kv_cache|n_slots|"
     rb"new slot|build|version: |warming up|Flash|rror|ailed|illed|ASSERT|terminate|what\(\)|invalid|bind|No such|"
-    rb"missing|exit|exce|synthetic|no usable|draft"
+    rb"missing|exit|exce|synthetic|no usable|draft|" + REST + b"|" + SIGNALS.encode()
 )
 _RELEASED = re.compile(r"^slot +release: id +(\d+)")
 _PHASES = (
@@ -113,9 +117,14 @@ class LlamacppReader(LineReader):
         self._timing: _Timing | None = None  # the unfinished print
         self._held_slot: str | None = None
         self._failed_allocations: list[ParsedLine] = []  # held until it is known whether they are retried
+        self._joiner = RecordJoiner(FORM)
 
     def read_line(self, line: ParsedLine) -> Iterable[LogEvent]:
-        """Return the line's events; a failed allocation waits, because a retried one is a warning, not a failure."""
+        """Return the events of the records that are complete with this line."""
+        return [event for record in self._joiner.add(line) for event in self._read_record(record)]
+
+    def _read_record(self, line: ParsedLine) -> Iterable[LogEvent]:
+        """Return the record's events; a failed allocation waits, because a retried one is a warning, not a failure."""
         if is_retry(line.text):
             self._failed_allocations.clear()
             return [mark(line, "warning", RETRY, evidence=line.text)]
@@ -129,7 +138,8 @@ class LlamacppReader(LineReader):
         timing = self._timing_events(line, owner, body)
         if timing is not None:
             return timing
-        self._timing = None
+        if not is_fragment(line.text):
+            self._timing = None
         if match := _RELEASED.match(line.text):
             return self.release(match[1])
         if "slots are idle" in line.text:
@@ -138,7 +148,8 @@ class LlamacppReader(LineReader):
 
     def release_held(self) -> list[LogEvent]:
         """Return the samples still held, and the failed allocations that were not retried."""
-        return [*super().release_held(), *self._allocation_events()]
+        events = [event for record in self._joiner.release() for event in self._read_record(record)]
+        return [*events, *super().release_held(), *self._allocation_events()]
 
     def close(self) -> list[LogEvent]:
         """Return the last events; a timing print without its generation line yields no sample."""
@@ -151,11 +162,12 @@ class LlamacppReader(LineReader):
         return [event for line in failed for event in self._failure_events(line)]
 
     def settled_offset(self) -> int:
-        """Return the settled offset, also before an unfinished timing print or a held failed allocation."""
+        """Return the settled offset, also before an unfinished timing print, half a record or a failed allocation."""
         waiting = [line.offset for line in self._failed_allocations[:1]] + (
             [self._timing.offset] if self._timing else []
         )
-        return min([super().settled_offset(), *waiting])
+        half_record = self._joiner.waiting_offset
+        return min([super().settled_offset(), *waiting, *([] if half_record is None else [half_record])])
 
     def _timing_events(self, line: ParsedLine, owner: Fields, body: str) -> list[LogEvent] | None:
         """Return the events of a line of a timing print; None for any other line."""

@@ -10,12 +10,13 @@ from engines.numerals import COUNT, NUMBER
 
 _HEAD = re.compile(rf"^\s*slot +print_timing: id +(?P<slot>{COUNT}) \| task +(?P<task>-?{COUNT}) \|")
 _OLD_HEAD = re.compile(r"^(?:INFO )?\[ *print_timings\] ")
-_OLD_TAIL = re.compile(rf"\bid_slot=(?P<slot>{COUNT}) id_task=(?P<task>-?{COUNT})")
+_OLD_TAIL = re.compile(rf"\bid_slot=(?P<slot>{COUNT}) id_task=(?P<task>-?{COUNT})(?=\s|$)")
 _ROUTER_PID = re.compile(r"^\[\d+\]")
 _RATE = re.compile(
     rf"(?P<kind>prompt|generation)? ?eval time += +(?P<ms>[\w.-]+) ms / +(?P<tokens>{COUNT}) (?:tokens|runs) +"
     r"\( *[\w.-]+ ms per token, +(?P<tps>[\w.-]+) tokens per second\)"
 )
+_RATE_BEGINS = re.compile(r"(?:(?:prompt|generation) )?eval time +=")
 _DRAFT = re.compile(
     r"draft acceptance(?: rate)? = +(?P<rate>[\w.-]+) "
     rf"\( *(?P<accepted>{COUNT}) accepted / +(?P<drafted>{COUNT}) generated\)"
@@ -40,6 +41,25 @@ def split_head(text: str) -> tuple[Fields, str]:
         tail = _OLD_TAIL.search(text)
         return ({"slot": int(tail["slot"]), "task": int(tail["task"])} if tail else {}), text[old_head.end() :].strip()
     return {}, _ROUTER_PID.sub("", text).strip()
+
+
+def _is_cut_short(text: str) -> bool:
+    """Whether this is the beginning of a timing record whose rest stands on the next line."""
+    if "eval time" not in text and "draft acceptance" not in text:
+        return False
+    _, body = split_head(text)
+    if body.startswith("draft acceptance"):
+        return _DRAFT.match(body) is None
+    if not _RATE_BEGINS.match(body):
+        return False
+    tail = _OLD_TAIL.search(text)
+    lacks_owner = _OLD_HEAD.match(text) is not None and (tail is None or tail.end() == len(text))
+    return lacks_owner or _RATE.match(body) is None
+
+
+def wholeness(text: str) -> int | None:
+    """Return None unless a record is cut short, then 1 if its slot and task can be read so far, else 0."""
+    return int(_OLD_TAIL.search(text) is not None) if _is_cut_short(text) else None
 
 
 def read_prompt(body: str) -> Fields | None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
+from engines.bare_exceptions import is_bare_exception
 from engines.base import ParsedLine
 from engines.line_reader import LogFailure
+from engines.signals import read_signal
 
 _TRACEBACK = "Traceback (most recent call last)"
 _LONGEST_TRACEBACK = 500  # lines
@@ -27,12 +29,16 @@ _DIRECT_CAUSE = re.compile(
     r"[Pp]ort \d+ is (?:not available|already in use|occupied)"
 )
 _KILLED = re.compile(r"^(?:\S+: line \d+: +\d+ )?Killed\b|Out of memory: Killed process|\boom-kill(?:er)?:")
-_BARE_KEY = re.compile(r"KeyError: '[^' ]*'$")  # the exception raised in its place explains it
+_CAUSE, _BARE_EXCEPTION, _ECHO_RANK = range(3)
 _ECHO = re.compile(
     r"Received sigquit from a child proces|scheduler is dead\. |^Child process unexpectedly failed|"
     r"terminated with -?\d+$|^Subprocess \w+ .*(?:crashed|exited|died)"
 )
 _SENTENCES = (
+    (
+        re.compile(r"Transformers does not recognize this architecture"),
+        "The installed Transformers does not know the model's architecture.",
+    ),
     (
         re.compile(r"(?:Prefill|Decode) out of memory"),
         "The KV pool cannot hold the batch: lower the batch size or context.",
@@ -108,7 +114,9 @@ class SglangFailureReader:
         line, self._traceback = self._traceback, None
         if line is None or "hit an exception" not in line.text:
             return None
-        return line, LogFailure(0, "Scheduler hit an exception", "The scheduler failed; the log ends before the cause.")
+        return line, LogFailure(
+            _CAUSE, "Scheduler hit an exception", "The scheduler failed; the log ends before the cause."
+        )
 
     def _open_traceback(self, line: ParsedLine) -> None:
         header = line.text.partition(_TRACEBACK)[0]
@@ -119,15 +127,17 @@ class SglangFailureReader:
 
     def _name_failure(self, text: str) -> LogFailure:
         if self._is_fatal:
-            return LogFailure(1 if _BARE_KEY.match(text) else 0, text.lstrip("`"), _sentence(text))
+            return LogFailure(_BARE_EXCEPTION if is_bare_exception(text) else _CAUSE, text.lstrip("`"), _sentence(text))
         return LogFailure(None, text, f"A request failed; the server keeps running: {text}")
 
 
 def _read_plain(text: str) -> LogFailure | None:
+    if (death := read_signal(text, _CAUSE, _ECHO_RANK)) is not None:
+        return death
     if _ECHO.search(text):
-        return LogFailure(1, text, text)
+        return LogFailure(_ECHO_RANK, text, text)
     if _DIRECT_CAUSE.search(text) or _KILLED.search(text):
-        return LogFailure(0, text.lstrip("`"), _sentence(text))
+        return LogFailure(_CAUSE, text.lstrip("`"), _sentence(text))
     for pattern, sentence in _WARNINGS:
         if pattern.search(text):
             return LogFailure(None, text, sentence)

@@ -8,27 +8,31 @@ from datetime import datetime
 
 from domain import JsonValue
 from engines.base import LogEvent, LogParser, ParsedLine, ParsedSample
+from engines.kv_transfers import TransferFailures
 from engines.line_filter import LineFilter
 from engines.line_reader import LineReader, mark, sample_on
 from engines.sglang.failures import SglangFailureReader
 from engines.sglang.forced_acceptance import read_forced_acceptance
 from engines.sglang.startup import MERGES, SglangStartup
 from engines.sglang.stats import is_cut_short, read_stats
+from engines.signals import NEEDLES as SIGNALS
 from samples import LogSample
 
 DEFINITION = "sglang.log"
 _SIGNS = re.compile(
     r"(?:Decode|Prefill) batch(?: \[\d+\])?[.,] #|new fill batch\. #seq|^#running-req: |\bsglang[./]|"
     r"Scheduler hit an exception|fired up and ready to roll|KV Cache is allocated\. |max_total_num_tokens=|"
+    r"(?:transfer|handshake|bootstrap) failed for request rank=|KVTransferError\(bootstrap_room=|"
     r"Load weight (?:begin|end)\.|Received sigquit from a child|Decode out of memory\. Try|\bSGLang\b",
     re.MULTILINE,
 )
+RECORD = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?: +(?:TP|DP|PP|EP|ATTN_\w+)\d+)+\] ")
 _NEEDLES = re.compile(
     rb"batch|#queue-req|#running-req|token/s|Load weight|Memory pool end|_tokens=|llocated|KVPool|KV cache|graph|"
     rb"fired up|server_args|speculative|draft runner|startup timings|sglang|torch distributed|Init parallel|shards:|"
     rb"rror|xception|Traceback|sigquit|illed|emory|scheduler is dead|terminated|ddress already|Watchdog|[Pp]ort |"
     rb"all(?:s|ing) back|KV Cache|FROZEN_KV_MTP|sub-?optimal|scaling factors|resource_tracker|Fail|Subprocess|"
-    rb"Interrupt|Exit|OutOfRes|SIMULATE_ACC|sampling params"
+    rb"failed for request|Interrupt|Exit|OutOfRes|SIMULATE_ACC|sampling params|" + SIGNALS.encode()
 )
 _VERSION = re.compile(r"\bsglang(?:\.__version__)?(?:: ?|==|=| version:? )v?(\d+\.\d+[\w.+-]*)", re.IGNORECASE)
 _PROGRESS = re.compile(r"(?P<what>shards|Capturing [\w ]+?)(?: \([^)]*\))?: *(?P<percent>\d+)%")
@@ -95,6 +99,12 @@ def strict_acceptance_rate(accept_length: float | None, draft_tokens: int | None
     return min(max((accept_length - 1) / (draft_tokens - 1), 0.0), 1.0)
 
 
+_TRANSFER_FAILED = re.compile(
+    r"\b(?:transfer|handshake|bootstrap) failed for request rank=[^\r\n]{0,400}?bootstrap_room=(?P<request>\d+)"
+    r"(?: with exception (?P<reason>.*))?"
+)
+
+
 class SglangReader(LineReader):
     """Reads one SGLang log, in order."""
 
@@ -106,6 +116,7 @@ class SglangReader(LineReader):
         super().__init__()
         self._starting = SglangStartup()
         self._failures = SglangFailureReader()
+        self._transfers = TransferFailures(_TRANSFER_FAILED)
         self._draft_tokens: int | None = None
         self._first_half: ParsedLine | None = None  # of a record that a terminal split
 
@@ -183,6 +194,8 @@ class SglangReader(LineReader):
         self._starting, self._failures, self._draft_tokens = SglangStartup(), SglangFailureReader(), None
 
     def _failure_events(self, line: ParsedLine) -> list[LogEvent]:
+        if failed_transfer := self._transfers.match(line.text):
+            return self.report(line, self._transfers.read(failed_transfer))
         return self.report(line, self._failures.read(line))
 
 

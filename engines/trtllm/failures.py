@@ -4,51 +4,99 @@ from __future__ import annotations
 
 import re
 
+from engines.bare_exceptions import is_bare_exception
+from engines.base import ParsedLine
 from engines.line_reader import LogFailure
+from engines.numerals import NUMBER
+from engines.signals import read_signal
 
-_ANY_EXCEPTION = 2
+_EXPLANATION, _CAUSE, _DETAIL, _EXCEPTION, _BARE_EXCEPTION, _WRAPPER = range(6)
 _RULES: tuple[tuple[re.Pattern[str], int, str], ...] = (
     (
         re.compile(r"Executor creation failed due to insufficient GPU memory\.?"),
-        0,
+        _CAUSE,
         "The executor does not fit in the accelerator's memory.",
     ),
-    (
-        re.compile(r"model type \S+ but Transformers does not recognize this architecture.*"),
-        0,
-        "The installed Transformers does not know the model's architecture.",
-    ),
-    (re.compile(r"The following component could not be created: .*"), 1, ""),
+    (re.compile(r"The following component could not be created: .*"), _DETAIL, ""),
     (
         re.compile(r"(?:\w+\.)*OutOfMemoryError: .*|CUDA (?:runtime )?error.*out of memory.*|CUDA out of memory.*"),
-        0,
+        _CAUSE,
         "The accelerator ran out of memory.",
     ),
-    (re.compile(r"CUDA error: .*|CUDA runtime error in .*"), 0, "The CUDA runtime failed."),
-    (re.compile(r"(?:\w+\.)*\w*Error: NCCL error.*"), 0, "The communication between the GPUs (NCCL) failed."),
-    (re.compile(r"Assertion failed: .*"), 0, "A check of the engine failed."),
-    (re.compile(r"No such option: .*|unrecognized arguments: .*"), 0, "The server does not know a flag."),
-    (re.compile(r"\[Errno \d+\] .*address already in use.*"), 0, "The port is in use."),
+    (re.compile(r"CUDA error: .*|CUDA runtime error in .*"), _CAUSE, "The CUDA runtime failed."),
+    (re.compile(r"(?:\w+\.)*\w*Error: NCCL error.*"), _CAUSE, "The communication between the GPUs (NCCL) failed."),
+    (re.compile(r"Assertion failed: .*"), _CAUSE, "A check of the engine failed."),
+    (re.compile(r"No such option: .*|unrecognized arguments: .*"), _CAUSE, "The server does not know a flag."),
+    (re.compile(r"\[Errno \d+\] .*address already in use.*"), _CAUSE, "The port is in use."),
     (
         re.compile(r"^(?:\S+: line \d+: +\d+ )?Killed\b.*|Out of memory: Killed process.*"),
-        0,
+        _CAUSE,
         "The kernel killed the process, most likely for memory.",
     ),
-    (re.compile(r"^(?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception): .*"), _ANY_EXCEPTION, ""),
     (
-        re.compile(r"Failed to initialize executor on rank \d+: .*|Executor worker died.*|terminate called after.*"),
-        3,
+        re.compile(
+            r"Failed to initialize executor on rank \d+: .*|Executor worker (?:died|returned error).*|"
+            r"terminate called after.*"
+        ),
+        _WRAPPER,
         "",
     ),
+    (re.compile(r"what\(\): .*"), _DETAIL, ""),
+    (re.compile(r"^(?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception)(?:: .*|:?$)"), _EXCEPTION, ""),
 )
+
+
+# A terminal may have wrapped the sentence behind the type: the cause is the whole sentence all the same.
+_UNKNOWN_TYPE = re.compile(r"\bmodel type (?P<type>[`'\"][^`'\"\s]{1,100}[`'\"])(?= but Transformers| *$)")
+_COMPONENT = re.compile(r"The following component could not be created: (?P<component>.{1,120})")
+_MEMORY = re.compile(
+    rf"(?P<what>Total|Free) GPU memory(?: before component creation attempt)? \(GiB\): (?P<gib>{NUMBER})"
+)
+_MOST_TABLE_LINES = 12  # from the component to the free memory
+
+
+class MemoryTable:
+    """Reads the table behind 'Executor creation failed': the component, all memory and the free memory."""
+
+    def __init__(self) -> None:
+        self._component: str | None = None
+        self._total_gib: str | None = None
+        self._first_line = 0
+
+    def read(self, line: ParsedLine) -> LogFailure | None:
+        """Return the cause in one sentence with the table's last number; None for other lines."""
+        if match := _COMPONENT.search(line.text):
+            self._component, self._total_gib, self._first_line = match["component"].strip(), None, line.number
+            return None
+        match = _MEMORY.search(line.text)
+        if self._component is None or match is None or line.number - self._first_line > _MOST_TABLE_LINES:
+            return None
+        if match["what"] == "Total":
+            self._total_gib = match["gib"]
+            return None
+        return self._explain(match["gib"])
+
+    def _explain(self, free_gib: str) -> LogFailure:
+        component, self._component = self._component or "", None
+        component = component if component[:2].isupper() else component[:1].lower() + component[1:]
+        of_total = f" of {self._total_gib}" if self._total_gib else ""
+        sentence = f"Not enough GPU memory for {component}: {free_gib}{of_total} GiB free."
+        return LogFailure(_EXPLANATION, sentence, sentence)
 
 
 def read_failure(text: str, is_ready: bool) -> LogFailure | None:
     """Return the failure that a message reports; once the server is ready, an unknown exception is a request's."""
+    if (death := read_signal(text, _CAUSE, _WRAPPER)) is not None:
+        return death
+    if unknown := _UNKNOWN_TYPE.search(text):
+        cause = f"model type {unknown['type']} but Transformers does not recognize this architecture"
+        return LogFailure(_CAUSE, cause, f"The installed Transformers does not know the model's architecture. {cause}")
     for pattern, rank, sentence in _RULES:
         if match := pattern.search(text):
             cause = match[0].strip()
-            if is_ready and rank == _ANY_EXCEPTION:
+            if rank != _EXCEPTION:
+                return LogFailure(rank, cause, f"{sentence} {cause}".strip())
+            if is_ready:
                 return LogFailure(None, cause, f"A request failed; the server keeps running: {cause}")
-            return LogFailure(rank, cause, f"{sentence} {cause}".strip())
+            return LogFailure(_BARE_EXCEPTION if is_bare_exception(cause) else _EXCEPTION, cause, cause)
     return None

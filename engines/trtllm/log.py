@@ -8,22 +8,34 @@ from datetime import datetime
 
 from domain import JsonValue
 from engines.base import LogEvent, LogParser, ParsedLine, ParsedSample
+from engines.kv_transfers import TransferFailures
 from engines.line_filter import LineFilter
 from engines.line_reader import LineReader, sample_on
 from engines.numerals import COUNT, NUMBER
-from engines.trtllm.failures import read_failure
+from engines.signals import NEEDLES as SIGNALS
+from engines.trtllm.failures import MemoryTable, read_failure
 from engines.trtllm.forced_acceptance import read_forced_acceptance
 from engines.trtllm.startup import read_fact
+from engines.wrapped_records import RecordJoiner, WrappedForm
 from samples import LogSample
 
 DEFINITION = "trtllm.log"
-_SIGNS = re.compile(r"\[TRT-LLM\]|\[?TensorRT-LLM\]|\btrtllm-(?:serve|llmapi-launch|bench)\b|\btensorrt_llm\b")
+_SIGNS = re.compile(
+    r"\[TRT-LLM\]|\[?TensorRT-LLM\]|\btrtllm-(?:serve|llmapi-launch|bench)\b|\btensorrt_llm\b|"
+    r"Executor creation failed due to insufficient GPU memory"
+)
+_REST = r"num_|_time = |states = |timestamp = |kv_cache_util|_requests = "  # RE2 syntax
+RECORD = re.compile(r"\[TRT-LLM\] +(?:\[RANK \d+\] +)?\[[A-Z]\] |\[TensorRT-LLM\] *\[[A-Z]+\] ")
 _NEEDLES = re.compile(
-    rb"iter = |KV cache|k/v cache|kv cache|per block|engine size|load time|Model init|version|startup complete|"
+    rb"iter = |max_(?:seq_len|num_requests|num_tokens|batch_size) ?[=:]|"
+    rb"KV cache|k/v cache|kv cache|per block|engine size|load time|Model init|version|startup complete|"
     rb"Started (?:GRPC|HTTP)|shards|rror|ERROR|\[E\]|xception|terminate|what\(\)|ssert|nsufficient|"
-    rb"could not be created|illed|emory|No such option|FORCE_NUM_ACCEPTED"
+    rb"could not be created|illed|emory|No such option|transfer|model type |FORCE_NUM_ACCEPTED|"
+    + f"{_REST}|{SIGNALS}".encode()
 )
 _ITERATION = re.compile(rf"(?:^|\s)iter = (?P<iter>{COUNT}), (?=.*(?:(?:elapsed|step)_time|states) = )")
+_WHOLE_STATES = re.compile(r"states = \{[^}]*\}")
+_ITERATION_BEGINS = re.compile(rf"(?:^|\s)iter = {COUNT}, ")
 _STATES = re.compile(r"states = \{[^}]*")
 _PAIR = re.compile(rf"\b(?P<key>[a-z_]+) ?[=:] (?P<value>{NUMBER})(?P<unit>ms|s|%)?(?=[,\s]|$)")
 _STATE = re.compile(rf"'(?P<key>\w+)': (?P<value>{COUNT})")
@@ -89,6 +101,22 @@ def log_sample(run_id: str, sample: ParsedSample, ts: datetime, ts_source: str) 
     )
 
 
+_TRANSFER_FAILED = re.compile(
+    r"\b[Ee]rror (?:occurred )?(?:in|during) (?:\w+ ){1,3}transfer(?: for)?(?: request (?P<request>\d+))?"
+    r"(?: \w+ requests?)?(?:: (?P<reason>.*))?"
+)
+
+
+def _wholeness(text: str) -> int | None:
+    """Return None unless an iteration line may be cut short, else the number of its fields."""
+    if not _ITERATION_BEGINS.search(text) or _WHOLE_STATES.search(text):
+        return None
+    return len(read_iteration(text) or {})
+
+
+_WRAPPED = WrappedForm(_wholeness, re.compile(_REST), re.compile(r"\[|iter = |\w+: "))
+
+
 class TrtllmReader(LineReader):
     """Reads one TensorRT-LLM log, in order."""
 
@@ -98,8 +126,25 @@ class TrtllmReader(LineReader):
     def __init__(self) -> None:
         super().__init__()
         self._is_ready = False
+        self._joiner = RecordJoiner(_WRAPPED)
+        self._memory_table = MemoryTable()
+        self._transfers = TransferFailures(_TRANSFER_FAILED)
 
     def read_line(self, line: ParsedLine) -> Iterable[LogEvent]:
+        """Return the events of the records that are complete with this line."""
+        return [event for record in self._joiner.add(line) for event in self._read_record(record)]
+
+    def release_held(self) -> list[LogEvent]:
+        """Return the events of half a record, and those held."""
+        events = [event for record in self._joiner.release() for event in self._read_record(record)]
+        return [*events, *super().release_held()]
+
+    def settled_offset(self) -> int:
+        """Return the settled offset, also before half a record."""
+        settled, half_record = super().settled_offset(), self._joiner.waiting_offset
+        return settled if half_record is None else min(settled, half_record)
+
+    def _read_record(self, line: ParsedLine) -> Iterable[LogEvent]:
         """Return the sample of an iteration line, or the start-up and failure events of any other line."""
         fields = read_iteration(line.text)
         if fields is not None:
@@ -123,4 +168,7 @@ class TrtllmReader(LineReader):
         return self.note_start(line, facts, phase, read_forced_acceptance(line.text))
 
     def _failure_events(self, line: ParsedLine) -> list[LogEvent]:
-        return self.report(line, read_failure(line.text, self._is_ready))
+        if failed_transfer := self._transfers.match(line.text):
+            return self.report(line, self._transfers.read(failed_transfer))
+        explanation = self._memory_table.read(line)
+        return self.report(line, explanation or read_failure(line.text, self._is_ready))

@@ -37,8 +37,19 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Fact]], ...] = (
 )
 
 
+_LIMITS = {
+    "max_seq_len": "max_model_len",
+    "max_num_requests": "max_running_requests",
+    "max_num_tokens": "max_num_batched_tokens",
+}
+_LIMIT = re.compile(rf"\b({'|'.join(_LIMITS)}) ?[=:] ?({COUNT})\b")
+_LIMITS_LINE = re.compile(r"^max_(?:seq_len|num_requests|num_tokens|batch_size) ?[=:] ?\d")
+
+
 def read_fact(text: str) -> Fact:
     """Return the facts that a message states, in the parser's key names."""
+    if _LIMITS_LINE.match(text):
+        return {_LIMITS[name]: int(count) for name, count in _LIMIT.findall(text)}
     for pattern, read in _RULES:
         if match := pattern.search(text):
             return read(match)

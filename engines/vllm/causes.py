@@ -43,6 +43,10 @@ _SENTENCES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             r"This version of vLLM does not support the model's architecture (\1).",
         ),
         (
+            r"model type `?([^`\s]+)`? but Transformers does not recognize",
+            r"The installed Transformers does not know the model's architecture (\1).",
+        ),
+        (
             r"GatedRepoError|access a gated repo",
             "The model is gated: accept its terms, and set HF_TOKEN to a token of that account.",
         ),

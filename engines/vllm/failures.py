@@ -6,11 +6,14 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from engines.bare_exceptions import is_bare_exception
 from engines.base import ParsedLine
 from engines.line_reader import LogFailure
+from engines.signals import read_signal
 from engines.vllm.causes import explain_cause
 
-CAUSE, REPORT, ECHO = 0, 1, 2  # the failure itself; the engine's report of a failure; a consequence of both
+# The failure itself; an exception without a message; the engine's report of a failure; a consequence of them.
+CAUSE, BARE_EXCEPTION, REPORT, ECHO = range(4)
 _MAX_CAUSE_CHARS = 500
 _MOST_PROCESSES = 1000
 
@@ -111,6 +114,12 @@ def _rank(text: str, is_exception: bool) -> int | None:
     return CAUSE if is_exception and _FATAL.search(text) else None
 
 
+def _exception_rank(text: str) -> int:
+    if _ANNOUNCED.search(text):
+        return REPORT
+    return BARE_EXCEPTION if is_bare_exception(text) else CAUSE
+
+
 class VllmFailureReader:
     """Reads lines in order and detects failures; tracks per process whether a request's error is being printed."""
 
@@ -145,11 +154,13 @@ class VllmFailureReader:
         self._is_stopping = self._is_stopping or traits.is_shutdown
         if self._is_stopping or line.level not in (*FAILURE_LEVELS, None):
             return None
+        if (death := read_signal(text, CAUSE, ECHO)) is not None:
+            return death
         self._follow(line, traits)
         if traits.rank is not None:
             return _failure(traits.rank, text)
         if traits.is_exception and self._is_server_failure(line):
-            return _failure(REPORT if _ANNOUNCED.search(text) else CAUSE, text)
+            return _failure(_exception_rank(text), text)
         return None
 
     def _follow(self, line: ParsedLine, traits: _Traits) -> None:

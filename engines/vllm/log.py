@@ -9,13 +9,17 @@ from datetime import datetime, timedelta
 from domain import JsonValue
 from engines.acceptance import acceptance_rate_of
 from engines.base import LogEvent, LogParser, ParsedLine, ParsedSample
+from engines.kv_transfers import TransferFailures
 from engines.line_filter import LineFilter, Routine
 from engines.line_reader import LineReader, mark, sample_on
+from engines.signals import NEEDLES as SIGNALS
 from engines.vllm import startup
 from engines.vllm.failures import FAILURE_LEVELS, IN_ANY_CONTEXT, VllmFailureReader
 from engines.vllm.forced_acceptance import read_forced_acceptance
 from engines.vllm.stats import Fields, read_diffusion, read_prefix_rates, read_speculation, read_stats
 from engines.vllm.warnings import read_warning
+from engines.vllm.wrapped_records import FORM, REST
+from engines.wrapped_records import RecordJoiner
 from samples import LogSample
 
 DEFINITION = "vllm.log"
@@ -31,16 +35,22 @@ _RECOGNISED = re.compile(
 )
 
 
+RECORD = re.compile(
+    r"\((?:APIServer|EngineCore|Worker)\w* pid=\d+\) |"
+    r"\b(?:DEBUG|INFO|WARNING|ERROR) +\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? +\[?[\w./]+:\d+\]"
+)
 _NEEDLES = re.compile(
     rb"A(?:vg prompt|pplication startup|ddress already)|(?:SpecDecoding|Speculative|DiffusionDecoding) metrics|"
     rb"Prefix cache hit rate: G|WARNING|Loading |Capturing|raph capturing|"
     rb"Exception|Error(?::|\(\w+\):|[ \r]*$)|Traceback|During handling|The above exc|Errno 98|Value error|"
     rb"EngineCore (?:f|e|h)|Engine (?:loop|core)|EngineDead|Error (?:in|w)|Worker|worker proc|"
     rb"Fail(?:ed|ure)|OutOfRes|Unsupported|Timeout|: error: |Killed|SIG|Seg[mf]|oom-kill| killed |terminated by|"
+    rb"KV load|transfer failure|"
     rb"\[shutdown|Shutting|KeyboardI|Gracefully|The model's max|No available mem|To serve at|Free memory on|"
     rb"CUDA out| t(?:ook|akes) |KV [cC]ache (?:size|mem|is)|kv_cache_size|memory for KV|GiB for KV|Maximum conc|"
-    rb"blocks: |blocks is: |Initializing a|version |backend|Resolved arch|Using max model|Starting |Started server|"
-    rb"rejection_sample|sampling params|compile_cache|Dynamo|Start compiling|Warming up|Profiling|Memory profiling",
+    rb"blocks: |blocks is: |Initializing a|version |backend|BackendEnum|Resolved arch|Using max model|Starting |"
+    rb"Started server|rejection_sample|sampling params|compile_cache|Dynamo|Start compiling|Warming up|Profiling|"
+    rb"Memory profiling|" + REST + b"|" + SIGNALS.encode()
 )
 # Request texts come from clients: they never mean anything, and they are most of a log that contains them.
 _REQUEST_TEXT = re.compile(r"(?:Received|Added) request |[\w.:\[\]]+ - \"[A-Z]+ /")
@@ -54,8 +64,17 @@ _ROUTINE = Routine(
     re.compile(
         rb"\A(?:\(APIServer\w* pid=\d+\) )?ERROR \d\d-\d\d \d\d:\d\d:\d\d \[[\w./]+:\d+\] [A-Z]?[a-z][ -Z\\-~]*\r?$"
     ),
-    re.compile(rb"throughput: | metrics: |Prefix cache|Killed|" + IN_ANY_CONTEXT.encode()),
+    re.compile(
+        rb"throughput: | metrics: |Prefix cache|Killed|KV load|transfer failure|"
+        + f"{SIGNALS}|{IN_ANY_CONTEXT}".encode()
+    ),
 )
+
+
+_TRANSFER_FAILED = re.compile(
+    r"(?:NIXL transfer failure: |Failing \d+ request\(s\) due to |Recovered from )(?P<reason>KV load failure|[^|]+)"
+)
+_MAY_BE_TRANSFER = ("transfer failure", "KV load failure")
 
 
 class VllmReader(LineReader):
@@ -66,10 +85,24 @@ class VllmReader(LineReader):
     def __init__(self) -> None:
         super().__init__()
         self._failures = VllmFailureReader()
-        self._warnings: set[str] = set()
+        self._warnings: dict[str, int] = {}  # how often each was repeated
+        self._transfers = TransferFailures(_TRANSFER_FAILED)
         self._started: set[str | None] = set()
+        self._joiner = RecordJoiner(FORM)
 
     def read_line(self, line: ParsedLine) -> list[LogEvent]:
+        records = self._joiner.add(line)
+        return [event for record in records for event in self._read_record(record)]
+
+    def release_held(self) -> list[LogEvent]:
+        events = [event for record in self._joiner.release() for event in self._read_record(record)]
+        return [*events, *super().release_held()]
+
+    def settled_offset(self) -> int:
+        settled, half_record = super().settled_offset(), self._joiner.waiting_offset
+        return settled if half_record is None else min(settled, half_record)
+
+    def _read_record(self, line: ParsedLine) -> list[LogEvent]:
         text = line.text
         if "throughput: " in text or " metrics: " in text or text.startswith("Prefix cache"):
             events = self._read_sample(line)
@@ -77,6 +110,8 @@ class VllmReader(LineReader):
                 return events
         if _REQUEST_TEXT.match(text):
             return []
+        if any(words in text for words in _MAY_BE_TRANSFER) and (failed_transfer := self._transfers.match(text)):
+            return self.report(line, self._transfers.read(failed_transfer))
         if line.level == "WARNING":
             return self._read_warning(line) or self._read_failure(line) or self._read_sampling(line)
         if line.level in FAILURE_LEVELS:
@@ -85,6 +120,9 @@ class VllmReader(LineReader):
 
     def has_died(self) -> bool:
         return self._failures.has_died
+
+    def repeated_warnings(self) -> Mapping[str, int]:
+        return self._warnings
 
     def derive(self, startup_facts: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         return startup.derive(startup_facts, self.version)
@@ -120,9 +158,12 @@ class VllmReader(LineReader):
     # --- one-time lines ---------------------------------------------------------------------------------------------
     def _read_warning(self, line: ParsedLine) -> list[LogEvent]:
         sentence = read_warning(line.text)
-        if sentence is None or sentence in self._warnings or len(self._warnings) >= _MOST_WARNINGS:
+        if sentence in self._warnings:
+            self._warnings[sentence] += 1
             return []
-        self._warnings.add(sentence)
+        if sentence is None or len(self._warnings) >= _MOST_WARNINGS:
+            return []
+        self._warnings[sentence] = 0
         return [mark(line, "warning", sentence, evidence=line.text)]
 
     def _read_failure(self, line: ParsedLine) -> list[LogEvent]:

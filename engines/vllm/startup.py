@@ -25,6 +25,7 @@ MERGES: Mapping[str, Merge] = {
     "num_cpu_blocks": "min",
     "architectures": "list",
     "attention_backend": "first",
+    "vision_attention_backend": "first",
 }
 
 
@@ -33,6 +34,7 @@ def _int(text: str) -> int:
 
 
 ValueReader = Callable[[str], JsonValue]
+_FOR_VISION = r"\bfor (?:the )?(?:[Vv]i[Tt]|VIT|[Vv]ision|MM ?[Ee]ncoder|mm[ _]encoder|[Mm]ulti-?modal)"
 _N = r"-?(?:\d+\.)?\d+"
 _FACTS: tuple[re.Pattern[str], ...] = tuple(  # group names are fact keys
     re.compile(pattern)
@@ -61,10 +63,14 @@ _FACTS: tuple[re.Pattern[str], ...] = tuple(  # group names are fact keys
         r"(?P<ready>Application startup complete)",
         r"Resolved architecture: (?P<architectures>\w+)",
         r"Using max model len (?P<max_model_len>\d{1,18})",
-        r"Using (?:AttentionBackendEnum\.)?(?P<attention_backend>[A-Z][A-Z0-9_]+) (?:attention )?backend(?: out of|\.)",
+        rf"Using (?:AttentionBackendEnum\.)?(?P<attention_backend>[A-Z][A-Z0-9_]+) (?:attention )?backend"
+        rf"(?! ?[^.]{{0,80}}{_FOR_VISION})(?: out of|\.| \()",
         r"Using (?P<attention_backend>Flash ?Attention(?: MLA)?|XFormers|FlashInfer|FlexAttention|Pallas|Torch SDPA|"
         r"IPEX|(?:Flash|Cutlass |Triton |Aiter )MLA|Triton(?: Attention)?|ROCmFlashAttention|HPUAttention) "
-        r"(?:V1 |attention )?backend",
+        rf"(?:V1 |attention )?backend(?! ?[^.]{{0,80}}{_FOR_VISION})",
+        r"Using (?:(?:\w+ )?backend )?(?:AttentionBackendEnum\.)?"
+        r"(?P<vision_attention_backend>[A-Za-z][\w.]*(?: [A-Z]\w*)?)"
+        rf"(?: attention)?(?: backend)?(?: \([^()]{{1,80}}\))? ?{_FOR_VISION}",
     )
 )
 _COUNTS = ("num_gpu_blocks", "num_cpu_blocks", "kv_cache_tokens", "max_concurrency_context", "max_model_len")
@@ -73,6 +79,7 @@ _READERS: Mapping[str, ValueReader] = {
     "ready": bool,
     "architectures": str,
     "attention_backend": str,
+    "vision_attention_backend": str,
 }
 _EVERY_RANK = {"available_kv_gib": "available_kv_gib_per_rank", "kv_cache_tokens": "kv_cache_tokens_printed"}
 _CONFIG = re.compile(r"Initializing an? (?:V1 )?LLM engine \(v(?P<version>[^)\s]+)\) with config: ")

@@ -71,6 +71,27 @@ PREFIXED = {
         datetime(2026, 5, 20, 1, 43, 25, 500000),
         None,
     ),
+    "aligned levels": (f"INFO     05-20 01:43:25  [loggers.py:259]  {MESSAGE}", INNER, None),
+    "aligned levels of Rust": (
+        f"2026-05-20T01:43:25.123456Z  INFO {MESSAGE}",
+        OUTER,
+        None,
+    ),
+    "aligned levels of Rust, no zone": (f"2026-05-20 01:43:25  WARN {MESSAGE}", datetime(2026, 5, 20, 1, 43, 25), None),
+    "aligned logging": (
+        f"2026-05-20 01:43:25,500  -  vllm.metrics  -  INFO   -  {MESSAGE}",
+        datetime(2026, 5, 20, 1, 43, 25, 500000),
+        None,
+    ),
+    "aligned ranks": (f"[2026-05-20 01:43:25  TP0]  {MESSAGE}", datetime(2026, 5, 20, 1, 43, 25), "TP0"),
+    "aligned TensorRT-LLM": (
+        f"[05/20/2026-01:43:25]  [TRT-LLM]  [I]  {MESSAGE}",
+        datetime(2026, 5, 20, 1, 43, 25),
+        None,
+    ),
+    "TensorRT-LLM without a stamp": (f"[TRT-LLM] [RANK 1] [E] {MESSAGE}", None, "RANK 1"),
+    "srun --label": (f"3: [2026-05-20 01:43:25 TP0] {MESSAGE}", datetime(2026, 5, 20, 1, 43, 25), "TP0"),
+    "mpirun --tag-output": (f"[1,3]<stderr>: {RECORD}", INNER, "APIServer"),
     "CRLF": (RECORD + "\r", INNER, "APIServer"),
     "no stamp at all": (MESSAGE, None, None),
 }

@@ -58,6 +58,7 @@ def test_a_log_of_no_known_engine(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert json.loads(capsys.readouterr().out) == {
         "samples": [],
         "engine": None,
+        "router": None,
         "version": None,
         "startup": {},
         "errors": [],

@@ -54,6 +54,8 @@ def test_key_error_yields_to_its_explanation(read_log) -> None:
         f"During handling of the above exception, another exception occurred:\n{TRACEBACK.format(error=explanation)}"
     )
     assert read_log("sglang", head + chained).reading.errors[0] == explanation
+    bare = head.replace("KeyError: 'm5'", "NotImplementedError")
+    assert read_log("sglang", f"{SIGQUIT}\n{bare}{chained}").reading.errors[:2] == [explanation, "NotImplementedError"]
     assert read_log("sglang", head + SIGQUIT).reading.errors[0] == "KeyError: 'm5'"
 
 

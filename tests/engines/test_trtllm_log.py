@@ -79,6 +79,14 @@ KV_LINES = {
     "[TensorRT-LLM][INFO] Number of blocks in KV cache primary pool: 631": {"kv_blocks": 631},
     "[TensorRT-LLM][INFO] Loaded engine size: 3404 MiB": {"model_load_gib": 3404 / 1024},
     "INFO:     Application startup complete.": {"ready": True},
+    "[11/07/2025-07:20:57] [TRT-LLM] [I] max_seq_len=8193, max_num_requests=32, max_num_tokens=8192, "
+    "max_batch_size=32": {"max_model_len": 8193, "max_running_requests": 32, "max_num_batched_tokens": 8192},
+    "[11/07/2025-07:20:57] [TRT-LLM] [RANK 0] [I] max_seq_len=8193, max_num_requests=32, max_num_tokens=8192": {
+        "max_model_len": 8193,
+        "max_running_requests": 32,
+        "max_num_batched_tokens": 8192,
+    },
+    "[TRT-LLM] [I] LLM Args: max_seq_len=None max_num_tokens=8192 max_batch_size=2048": {},
 }
 
 
@@ -105,10 +113,60 @@ def test_cause_precedes_its_consequences(read_log) -> None:
     assert log.marks("failure")[0] == f"The executor does not fit in the accelerator's memory. {cause}"
 
 
+TABLE = """{head}Executor creation failed due to insufficient GPU memory.
+
+The following component could not be created: {component}
+Total GPU memory (GiB): 95.00
+Free GPU memory before component creation attempt (GiB): 16.95
+
+Previously created components and free GPU memory before/after creation (GiB):
+Model: 94.30 / 47.83
+"""
+NO_MEMORY = "Not enough GPU memory for {component}: 16.95 of 95.00 GiB free."
+
+
+@pytest.mark.parametrize("head", ["RuntimeError: ", "[TRT-LLM] [E] Failed to initialize executor on rank 0: "])
+@pytest.mark.parametrize(
+    ("component", "words"),
+    [("Additional executor resources", "additional executor resources"), ("KV cache", "KV cache")],
+)
+def test_memory_table_is_the_cause_in_one_sentence(head: str, component: str, words: str, read_log) -> None:
+    text = TABLE.format(head=head, component=component)
+    engine = first_match(ENGINES, text)
+    assert engine is not None and engine.name == "trtllm"
+    log = read_log("trtllm", text)
+    sentence = NO_MEMORY.format(component=words)
+    assert log.reading.errors[0] == sentence
+    assert sentence in log.marks("failure")
+
+
+UNKNOWN = "model type `m5` but Transformers does not recognize this architecture"
+FAILED = "Failed to initialize executor on rank 0: The checkpoint you are trying to load"
+
+
 def test_unknown_architecture_precedes_its_key(read_log) -> None:
-    cause = "model type `m5` but Transformers does not recognize this architecture."
-    log = read_log("trtllm", f"[TRT-LLM] [E] starts\nKeyError: 'm5'\nValueError: The checkpoint has {cause}\n")
-    assert log.reading.errors == [cause, "KeyError: 'm5'"]
+    log = read_log("trtllm", f"[TRT-LLM] [E] starts\nKeyError: 'm5'\nValueError: The checkpoint has {UNKNOWN}.\n")
+    assert log.reading.errors == [UNKNOWN, "KeyError: 'm5'"]
+
+
+@pytest.mark.parametrize("cut", ["type `m5` but Transformers does not", "type `m5` but Transformers", "type `m5`"])
+def test_an_unknown_architecture_is_read_where_a_terminal_cut_it(cut: str, read_log) -> None:
+    sentence = f"[TRT-LLM] [E] {FAILED} has {UNKNOWN}. This could be because of an issue\nKeyError: 'm5'\n"
+    assert read_log("trtllm", sentence.replace(f"{cut} ", f"{cut}\n")).reading.errors == [UNKNOWN, "KeyError: 'm5'"]
+
+
+def test_a_wrapped_sentence_is_one_cause_before_its_wrapper(read_log) -> None:
+    text = f"[TRT-LLM] [E] {FAILED}\n  has {UNKNOWN}.\nKeyError: 'm5'\nValueError: ... {UNKNOWN} ...\n"
+    log = read_log("trtllm", text)
+    assert log.reading.errors == [UNKNOWN, "KeyError: 'm5'", FAILED]
+    assert log.marks("failure")[1].startswith("The installed Transformers does not know the model's architecture.")
+
+
+@pytest.mark.parametrize("bare", ["AssertionError", "KeyError: 'm5'", "NotImplementedError:", "mpi4py.MPI.Exception"])
+def test_an_exception_with_a_message_precedes_one_without(bare: str, read_log) -> None:
+    wrapper = "RuntimeError: Executor worker returned error"
+    log = read_log("trtllm", f"{wrapper}\n{bare}\nValueError: rank 3 has no such layer\n")
+    assert log.reading.errors == ["ValueError: rank 3 has no such layer", bare, wrapper.partition(": ")[2]]
 
 
 def test_exception_is_fatal_only_before_ready(read_log) -> None:

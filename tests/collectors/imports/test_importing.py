@@ -177,6 +177,10 @@ def test_no_time_zone_is_told() -> None:
     [
         (b"", "is empty"),
         (b"A shopping list: SGLang, vLLM, milk.\n", "no line that only a known engine writes"),
+        (
+            b"2026-02-26 13:55:38  INFO smg::server: src/server.rs:794: Starting router on 0.0.0.0:8000\n",
+            "the log of a router",
+        ),
         (gzip.compress(NGRAM.read_bytes())[:-400], "cut or damaged"),
         (b"\x28\xb5\x2f\xfd" + b"junk" * 9, "cut or damaged"),
     ],
@@ -242,6 +246,6 @@ def test_refusal_says_what_the_file_looks_like_and_what_is_read(
 
 
 def test_text_that_only_names_its_engine_is_refused_with_it(importer: LogImporter, tmp_path: Path) -> None:
-    path = put(tmp_path / "a.log", b"[TRT-LLM] [I] Hello\n")
+    path = put(tmp_path / "a.log", b"we tried tensorrt_llm first\n")
     with pytest.raises(ImportRefusedError, match="it has the name of TensorRT-LLM, but no start, statistic"):
         take(importer, path)

@@ -25,6 +25,13 @@ LOGS = {
         "The server does not know a flag. launch_server.py: error: unrecognized arguments: --foo",
         "launch_server.py: error: unrecognized arguments: --foo",
     ),
+    "trtllm": (
+        "RuntimeError: Executor creation failed due to insufficient GPU memory.\n\n"
+        "The following component could not be created: KV cache\nTotal GPU memory (GiB): 95.00\n"
+        "Free GPU memory before component creation attempt (GiB): 16.95\n",
+        "Not enough GPU memory for KV cache: 16.95 of 95.00 GiB free.",
+        "Free GPU memory before component creation attempt (GiB): 16.95",
+    ),
     "llamacpp": ("Killed\n", "The kernel killed the process, most likely for memory. Killed", "Killed"),
 }
 

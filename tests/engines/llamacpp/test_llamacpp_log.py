@@ -10,7 +10,8 @@ import pytest
 from engines import ENGINES
 from engines.base import ParsedSample, first_match
 from engines.forced_acceptance import forced_sentence
-from engines.llamacpp.log import log_parser, log_sample
+from engines.line_filter import LineFilter
+from engines.llamacpp.log import LlamacppReader, log_parser, log_sample
 from samples import LogSample
 from tests.engines.llamacpp.test_llamacpp_failures import ALLOCATION
 
@@ -232,3 +233,57 @@ def test_the_jsonl_records_carry_the_clock(read_log) -> None:
 def test_excerpt_without_banner_is_recognised(excerpt: str) -> None:
     found = first_match(ENGINES, excerpt)
     assert found and found.name == "llamacpp"
+
+
+def wrap(text: str, columns: int) -> str:
+    """The text as a terminal of this width shows it."""
+    lines = (line[start : start + columns] for line in text.splitlines() for start in range(0, len(line), columns))
+    return "".join(f"{line}\n" for line in lines)
+
+
+@pytest.mark.parametrize("columns", [*range(70, 240)])
+def test_a_record_that_a_terminal_wrapped_is_whole(columns: int, read_log) -> None:
+    (sample,) = read_log("llamacpp", wrap(OLDEST, columns)).samples
+    assert dict(sample.fields) == RATES | WHOSE
+
+
+@pytest.mark.parametrize("columns", [80, 100, 119, 120, 132])
+def test_a_field_that_a_terminal_wrapped_is_whole(columns: int, read_log) -> None:
+    text = FIELDS.format(head=CLOCK, tail="mean len =  2.92")
+    (sample,) = read_log("llamacpp", wrap(text, columns)).samples
+    assert RATES.items() <= dict(sample.fields).items()
+
+
+def test_a_terminal_that_loses_the_blank_at_its_edge(read_log) -> None:
+    text = OLDEST.replace(" id_slot=0", "\nid_slot=0").replace("id_task=854 ", "id_task=854\n")
+    (sample,) = read_log("llamacpp", text).samples
+    assert dict(sample.fields) == RATES | WHOSE
+
+
+def test_a_wrapped_task_number_is_whole(read_log) -> None:
+    (sample,) = read_log("llamacpp", OLDEST.replace("id_task=854 ", "id_task=85\n4 ")).samples
+    assert sample.fields["task"] == 854
+
+
+def test_half_a_record_is_not_settled() -> None:
+    parser = log_parser()
+    head = OLDEST.partition(" id_slot")[0] + "\n"
+    assert parser.feed(head.encode()) == []
+    assert parser.settled_offset() == 0
+
+
+STAMPED = """\
+2026-07-19 13:09:27 [DEBUG]
+ 0.40.347.173 I slot print_timing: id  0 | task 854 | prompt eval time =  4063.52 ms /    96 tokens (   42.33 ms per token,    23.62 tokens per second)
+0.40.347.174{cut}I slot print_timing: id  0 | task 854 |        eval time = 31868.65 ms /   221 tokens ( 144.20 ms per token,   6.93 tokens per second)
+0.40.347.235{cut}I slot print_timing: id  0 | task 854 | draft acceptance = 0.69953 (  149 accepted /   213 generated)
+"""  # noqa: E501
+
+
+@pytest.mark.parametrize("cut", [" ", "   ", "\n2026-07-19 13:09:27 [DEBUG]\n ", " I\n2026-07-19 13:09:27  [DEBUG]\n "])
+@pytest.mark.parametrize("line_filter", [LlamacppReader.LINE_FILTER, LineFilter()])
+def test_a_record_may_begin_at_its_level(cut: str, line_filter: LineFilter, monkeypatch, read_log) -> None:
+    """A logger that stamps every write of the server parts the clock, the level and the message."""
+    monkeypatch.setattr(LlamacppReader, "LINE_FILTER", line_filter)
+    (sample,) = read_log("llamacpp", STAMPED.format(cut=cut)).samples
+    assert dict(sample.fields) == RATES | WHOSE | DRAFT

@@ -275,3 +275,11 @@ def test_dead_engine_differs_from_ended_server(log: str, sentence: str | None) -
     told = [mark.text for mark in marks if isinstance(mark, LogMark) and mark.kind == "failure"]
     assert told[:1] == ([sentence] if sentence else [])
     assert reader.reading().has_died is (sentence is not None)
+
+
+@pytest.mark.parametrize("bare", ["KeyError: 'm5'", "AssertionError", "NotImplementedError:"])
+def test_an_exception_with_a_message_precedes_one_without(bare: str, read_log) -> None:
+    unknown = "ValueError: The checkpoint has model type `m5` but Transformers does not recognize this architecture."
+    log = read_log("vllm", core_fails(bare) + core_fails(unknown))
+    assert log.reading.errors == [unknown, bare, "EngineCore failed to start.", ECHO]
+    assert "The installed Transformers does not know the model's architecture (m5)." in log.marks("failure")

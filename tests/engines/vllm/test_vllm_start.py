@@ -64,7 +64,22 @@ FACTS = {
     "Using FLASHINFER attention backend out of potential backends: ['FLASHINFER', 'TRITON_ATTN'].": {
         "attention_backend": "FLASHINFER"
     },
+    "Using TRITON_ATTN backend (selected via --attention-backend).": {"attention_backend": "TRITON_ATTN"},
+    "Using Torch SDPA backend for ViT model.": {"vision_attention_backend": "Torch SDPA"},
+    "Using Flash Attention backend for ViT model.": {"vision_attention_backend": "Flash Attention"},
+    "Using FLASH_ATTN backend (selected automatically) for the vision encoder.": {
+        "vision_attention_backend": "FLASH_ATTN"
+    },
+    "Using backend AttentionBackendEnum.FLASH_ATTN for vit attention": {"vision_attention_backend": "FLASH_ATTN"},
+    "Using AttentionBackendEnum.TORCH_SDPA for MMEncoderAttention.": {"vision_attention_backend": "TORCH_SDPA"},
 }
+
+
+@pytest.mark.parametrize("texts", [(0, 1), (1, 0)])
+def test_attention_backend_is_that_of_the_language_model(texts: tuple[int, int], read_log) -> None:
+    lines = ("Using AttentionBackendEnum.FLASH_ATTN for MMEncoderAttention.\n", "Using FLASHINFER backend.\n")
+    log = read_log("vllm", "".join(f"{CORE}{lines[index]}" for index in texts))
+    assert log.reading.startup == {"attention_backend": "FLASHINFER", "vision_attention_backend": "FLASH_ATTN"}
 
 
 @pytest.mark.parametrize("text", FACTS)

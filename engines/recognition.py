@@ -1,0 +1,65 @@
+"""The rule by which a log's writer is recognised, the same for `parse` and for imports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import BinaryIO, NamedTuple
+
+from engines.base import Engine
+from engines.routers import Router, split_router_records
+
+PART_BYTES = 1 << 20
+OVERLAP_BYTES = 1000  # of two parts: a line may lie across both
+SEARCHED_BYTES = 64 << 20  # a log names its engine long before
+
+
+class Writer(NamedTuple):
+    """The program that wrote a log; all are None if no line shows it. A router's log is no engine's.
+
+    named: an engine whose name stands in the text, which has no line of its log.
+    """
+
+    engine: Engine | None = None
+    router: Router | None = None
+    named: Engine | None = None
+
+
+def recognise(file: BinaryIO, engines: Sequence[Engine], report: Callable[[int], None] = lambda size: None) -> Writer:
+    """Return the writer of a log, from its first SEARCHED_BYTES. `report` takes the searched bytes after each part.
+
+    An engine's name alone is not its log: a record in its format or a line that its grammar reads is.
+    """
+    candidates, router, named = list(engines), None, None
+    searched_bytes, tail = 0, b""
+    while searched_bytes < SEARCHED_BYTES and (data := file.read(PART_BYTES)):
+        searched_bytes += len(data)
+        part_router, text = split_router_records((tail + data).decode("utf-8", "replace"))
+        router = router or part_router
+        for engine in _named_engines(candidates, text):
+            if _has_record(engine, text) or _has_events(engine, file):
+                return Writer(engine)
+            candidates.remove(engine)
+            named = named or engine
+        tail = data[-OVERLAP_BYTES:].rpartition(b"\n")[2]  # the line that the part cuts
+        report(searched_bytes)
+    return Writer(router=router, named=named)
+
+
+def _named_engines(engines: Sequence[Engine], text: str) -> list[Engine]:
+    return [engine for engine in engines if engine.log and engine.log.recognises(text)]
+
+
+def _has_record(engine: Engine, text: str) -> bool:
+    return engine.log is not None and engine.log.RECORD.search(text) is not None
+
+
+def _has_events(engine: Engine, file: BinaryIO) -> bool:
+    """Whether the engine's grammar reads a line of the file; the file's position stays."""
+    assert engine.log
+    position = file.tell()
+    file.seek(0)
+    parser = engine.log.log_parser()
+    parts = (file.read(PART_BYTES) for _ in range(SEARCHED_BYTES // PART_BYTES))
+    has_events = any(parser.feed(data) for data in parts if data) or bool(parser.close())
+    file.seek(position)
+    return has_events

@@ -1,0 +1,62 @@
+"""Records that a terminal wrapped at its width: their lines are joined again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from engines.base import ParsedLine
+
+_MOST_LINES = 8  # of one record: a terminal of 40 columns
+
+
+class WrappedForm(NamedTuple):
+    """How an engine's long records look when a terminal has wrapped them."""
+
+    wholeness: Callable[[str], int | None]  # of a text; None: whole, or no such record; else the more, the fuller
+    rest: re.Pattern[str]  # in the later lines; RE2 syntax, because these lines pass the filter by it
+    other: re.Pattern[str]  # the beginning of another record without a stamp
+
+
+class RecordJoiner:
+    """Joins the lines of wrapped records; a record that is cut short waits for the next line."""
+
+    def __init__(self, form: WrappedForm) -> None:
+        self._form = form
+        self._head: ParsedLine | None = None
+        self._last_number = 0
+
+    @property
+    def waiting_offset(self) -> int | None:
+        """Start of the record that waits for its next line; None if there is none."""
+        return None if self._head is None else self._head.offset
+
+    def add(self, line: ParsedLine) -> list[ParsedLine]:
+        """Return the records that are complete with this line, in order."""
+        head, self._head = self._head, None
+        if head is None:
+            return self._complete(line, line.number)
+        if not self._continues(line):
+            return [head, *self._complete(line, line.number)]
+        joined = [head._replace(text=f"{head.text}{glue}{line.text}") for glue in ("", " ")]
+        return self._complete(max(joined, key=self._rank), line.number)
+
+    def release(self) -> list[ParsedLine]:
+        """Return the record that waits, as far as it goes."""
+        head, self._head = self._head, None
+        return [] if head is None else [head]
+
+    def _rank(self, record: ParsedLine) -> float:
+        wholeness = self._form.wholeness(record.text)
+        return float("inf") if wholeness is None else wholeness
+
+    def _complete(self, record: ParsedLine, last_number: int) -> list[ParsedLine]:
+        if self._form.wholeness(record.text) is None or last_number - record.number >= _MOST_LINES:
+            return [record]
+        self._head, self._last_number = record, last_number
+        return []
+
+    def _continues(self, line: ParsedLine) -> bool:
+        is_other = line.stamp is not None or line.level is not None or self._form.other.match(line.text) is not None
+        return line.number == self._last_number + 1 and not is_other and self._form.rest.search(line.text) is not None
