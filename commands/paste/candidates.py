@@ -40,6 +40,7 @@ class Candidate:
     argv: list[str] = field(default_factory=list)  # the words to run
     launcher_flags: list[str] = field(default_factory=list)
     truncation: str | None = None  # why its end is missing, if it is
+    line: int = 1  # of the script, where its command begins
 
 
 def in_container(container: ContainerCommand, notes: Notes) -> Candidate:

@@ -9,7 +9,7 @@ from commands.paste.candidates import Candidate, in_container, in_words, unread_
 from commands.paste.cleaning import clean, join_lost_lines, uncomment
 from commands.paste.manifests import looks_like_manifest, read_manifest
 from commands.paste.notes import Notes
-from commands.paste.script import leave_out, only_servers, split_script, take_heredocs
+from commands.paste.script import leave_out, server_lines, split_script, take_heredocs
 from commands.paste.servers import takes_of
 from commands.paste.shell import Command, Word
 from commands.paste.variables import Arg, Variables
@@ -27,14 +27,31 @@ def find_candidate(text: str, notes: Notes) -> tuple[Candidate | None, Variables
     body, heredocs = take_heredocs(cleaned)
     variables = Variables(notes)
     unknown: Candidate | None = None
-    for attempt in dict.fromkeys((body, *heredocs, uncomment(body), only_servers(body))):
+    for attempt in dict.fromkeys((body, *heredocs, uncomment(body))):
         candidate = _read_text(attempt, variables, notes)
         if candidate and candidate.server:
             if heredocs and attempt is body:
                 notes.add(notes.left_out, "the text of a heredoc")
             return candidate, variables
         unknown = unknown or candidate
-    return unknown, variables
+    return _read_listing(body, variables, notes) or unknown, variables
+
+
+def _read_listing(text: str, variables: Variables, notes: Notes) -> Candidate | None:
+    """The first server in the lines of a process listing or of prose; the line that was read is not left out."""
+    lines = server_lines(text)
+    listing_notes = Notes()
+    variables.notes = listing_notes
+    candidate = _read_text("\n".join(command for _, command in lines), variables, listing_notes)
+    variables.notes = notes
+    if candidate is None or candidate.server is None:
+        return None
+    line_read = " ".join(lines[candidate.line - 1][0].split())
+    notes.left_out = [text for text in notes.left_out if text != line_read]
+    for kind in ("repaired", "unresolved", "warnings"):
+        for text in getattr(listing_notes, kind):
+            notes.add(getattr(notes, kind), text)
+    return candidate
 
 
 def read_words(words: Sequence[Arg], variables: Variables, notes: Notes) -> Candidate | None:
@@ -194,6 +211,7 @@ class ScriptReader:
 
     def _accept(self, candidate: Candidate, command: Command, command_notes: Notes) -> None:
         self.candidate = candidate
+        candidate.line = command.line
         candidate.env = self.variables.exported | candidate.env
         for kind in ("left_out", "repaired", "unresolved", "warnings"):
             for text in getattr(command_notes, kind):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from itertools import islice
+from shlex import quote
 
 from commands.paste.notes import Notes
 from commands.paste.servers import INVOCATIONS, SERVER_START, basename
@@ -13,7 +15,10 @@ from commands.paste.shell import Command, Lexer, UnclosedQuoteError
 MOST_HEREDOCS = 50
 MOST_COMMANDS = 5000  # a paste with more is no launch command
 MOST_NOTES = 20
+MOST_OBJECTS = 20  # JSON objects of one line of a process listing
 _HEREDOC = re.compile(r"(?<!<)<<(?!<)-?[ \t]*['\"\\]?(?P<end>\w+)['\"]?[^\n]*\n")
+_BARE_JSON = re.compile(r"(?<=[\s=])\{[\"}]")
+_DECODER = json.JSONDecoder()
 _FIRST = re.compile(r"[^\s;&|(){}]+")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 COMMAND_WORDS = """
@@ -98,11 +103,29 @@ def _is_command_word(word: str) -> bool:
     )
 
 
-def only_servers(text: str) -> str:
-    """Return each line from its server command on, if flags follow: `ps` listings, commands in prose."""
+def server_lines(text: str) -> list[tuple[str, str]]:
+    """Return the lines with a server command and flags, and each from the command on: `ps` listings, prose."""
     matches = (SERVER_START.search(line) for line in text.split("\n"))
-    lines = [match.string[match.start() :] for match in matches if match and " -" in match.string[match.end() - 1 :]]
-    return "\n".join(lines)
+    return [
+        (match.string, quote_json(match.string[match.start() :]))
+        for match in matches
+        if match and " -" in match.string[match.end() - 1 :]
+    ]
+
+
+def quote_json(line: str) -> str:
+    """Quote the JSON objects that a process listing prints without quotes."""
+    parts, position = [], 0
+    for match in islice(_BARE_JSON.finditer(line), MOST_OBJECTS):
+        if match.start() < position:
+            continue
+        try:
+            _, end = _DECODER.raw_decode(line, match.start())
+        except (ValueError, RecursionError):
+            continue
+        parts += [line[position : match.start()], quote(line[match.start() : end])]
+        position = end
+    return "".join(parts) + line[position:]
 
 
 def leave_out(notes: Notes, text: str) -> None:
