@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from commands.paste.braces import TooManyWordsError
 from commands.paste.candidates import Candidate, in_container, in_words, unread_script
 from commands.paste.cleaning import clean, join_lost_lines, uncomment
+from commands.paste.control_flow import ControlFlow
+from commands.paste.functions import MAX_CALL_DEPTH, MOST_CALLS, Functions
 from commands.paste.manifests import looks_like_manifest, read_manifest
-from commands.paste.notes import Notes
+from commands.paste.notes import Notes, PasteRefusedError
 from commands.paste.script import leave_out, server_lines, split_script, take_heredocs
 from commands.paste.servers import takes_of
 from commands.paste.shell import Command, Word
-from commands.paste.variables import Arg, Variables
+from commands.paste.variables import PARAMETERS, Arg, State, Variables
 
 MAX_SCRIPT_DEPTH = 4  # bash -c within bash -c
 MOST_WORDS = 5000  # a command with more launches nothing
-RESERVED = frozenset({"{", "if", "then", "else", "elif", "do", "while", "until", "!", "eval"})
-CONDITIONS = frozenset({"[", "[[", "test", "(("})
 EXPORTS = frozenset({"export", "declare", "typeset", "local", "readonly", "set"})
+_LOCAL = frozenset({"local", "declare", "typeset"})
+_SETTERS = frozenset({":", "unset", "read", "mapfile", "readarray", "getopts"})
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_ALL_EXPORT = re.compile(r"-[a-z]*a[a-z]*|allexport")
 
 
 def find_candidate(text: str, notes: Notes) -> tuple[Candidate | None, Variables]:
@@ -88,9 +93,7 @@ def _read_inner(
     script = unread_script(candidate, words)
     if script is None or depth >= MAX_SCRIPT_DEPTH:
         return candidate
-    inner_variables = Variables(
-        notes, dict(variables.values), dict(variables.arrays), braces=variables.braces, secrets=variables.secrets
-    )
+    inner_variables = variables.copy(notes)
     inner_variables.values |= {
         name: value for name, value in (candidate.env if candidate else {}).items() if "$" not in value
     }
@@ -107,96 +110,168 @@ def _read_inner(
     return candidate
 
 
+def _names_set(builtin: str, words: Sequence[str]) -> list[str]:
+    """The variables that `read`, `mapfile` or `getopts` sets."""
+    if builtin == "getopts":
+        return list(words[1:2])
+    return [word for word in words if _NAME.fullmatch(word)]
+
+
 class ScriptReader:
     """Searches a script's commands for the first server; everything else is listed as left out."""
 
-    def __init__(self, variables: Variables, notes: Notes, depth: int = 0) -> None:
+    def __init__(
+        self, variables: Variables, notes: Notes, depth: int = 0, functions: Functions | None = None, calls: int = 0
+    ) -> None:
         self.variables, self.notes, self.depth = variables, notes, depth
         self.candidate: Candidate | None = None
+        self.local_names: set[str] = set()  # of the function whose body is read
+        self._functions = functions or Functions()
+        self._call_depth = calls
         self._unknown: Candidate | None = None
         self._text = ""
         self._tail_span: tuple[int, int] | None = None  # the rest of the server's line
-        self._open_blocks = 0  # of `if`
-        self._follows_condition = False  # the command before it was
+        self._flow = ControlFlow(variables, "")
 
     def read(self, text: str) -> Candidate | None:
         """Return the first server, else the first container with an unknown engine."""
-        self._text = text
+        self._text, self._flow = text, ControlFlow(self.variables, text)
         for command in split_script(text, self.notes):
             if self._tail_span and command.preceding_operator in ("\n", ""):
                 self._flush_tail()
             self._read_command(command)
         self._flush_tail()
+        self._functions.finish(text)
+        self._flow.finish()
+        if self.candidate is None and self._call_depth == 0:
+            self._read_uncalled()
         return self.candidate or self._unknown
 
+    def _read_uncalled(self) -> None:
+        """Search the functions that the script does not call."""
+        for name in list(self._functions.bodies):
+            if self.candidate is None:
+                self._call(name, [])
+
     def _read_command(self, command: Command) -> None:
-        is_conditional = self._is_conditional(command)
+        if self._functions.takes(command, self._text):
+            self._leave_out(command)
+            return
+        words = self._flow.enter(command)
         if command.array:
-            self._assign_array(*command.array, is_conditional)
-        words = command.words
-        while words and words[0].text in RESERVED:
-            words = words[1:]
+            name, items = command.array
+            self._note_local(words, name)
+            self.variables.assign_array(name, self._braces_of(items)[0])
         assignments: list[tuple[str, Word]] = []
         while words and (assignment := words[0].assignment):
             assignments.append(assignment)
             words = words[1:]
-        if words and words[0].text in EXPORTS:
-            self._export(words)
-        elif len(words) > MOST_WORDS:
+        if len(words) > MOST_WORDS:
+            self._refuse_length(words)
             self._leave_out(command)
         elif words:
-            self._read_words(command, words, assignments)
+            if not self._run_builtin(command, words):
+                self._read_words(command, words, assignments)
         elif not self.candidate:
             for name, value in assignments:
                 self.variables.assign(name, value)
-        if words and words[0].text == ":" and not self.candidate:
+        self._flow.leave(command, words)
+
+    def _refuse_length(self, words: Sequence[Word]) -> None:
+        """Refuse a server's command with more words than are read; raises PasteRefusedError."""
+        first_args = self.variables.expand_words(words[:MOST_WORDS])
+        candidate = None if self.candidate else in_words(first_args, Notes())
+        if candidate and candidate.server:
+            raise PasteRefusedError(
+                f"The server's command has {len(words)} words, and at most {MOST_WORDS} are read: no server takes more."
+            )
+
+    def _run_builtin(self, command: Command, words: Sequence[Word]) -> bool:
+        """Run a command of the shell itself that sets variables; False for any other command."""
+        name = words[0].text
+        if name in EXPORTS:
+            if not self.candidate:
+                self._declare(words)
+            return True
+        if self.candidate or name not in _SETTERS:
+            call = name in self._functions.bodies and not self.candidate
+            if call:
+                self._call(name, [word.text for word in self.variables.expand_words(words[1:])])
+            return call
+        if name == ":":
             for word in words[1:]:
                 self.variables.assign_default(word)
-
-    def _is_conditional(self, command: Command) -> bool:
-        """Whether only a shell can tell if this command runs: `[[ ... ]] && command`, or within `if`."""
-        first = next((word.text for word in command.words if word.text not in RESERVED), "")
-        opening = next((word.text for word in command.words), "")
-        self._open_blocks = max(0, self._open_blocks + (opening == "if") - (opening == "fi"))
-        after_condition = self._follows_condition and command.preceding_operator in ("&&", "||")
-        self._follows_condition = first in CONDITIONS or after_condition
-        return after_condition or self._open_blocks > 0
-
-    def _assign_array(self, name: str, words: Sequence[Word], is_conditional: bool) -> None:
-        if is_conditional:
-            self.variables.forget(name)
+        elif name == "unset":
+            for word in words[1:]:
+                self.variables.set_state(word.text, State())
         else:
-            words, _ = self._braces_of(words)
-            self.variables.arrays[name] = [word.text for word in self.variables.expand_words(words)]
-            self.variables.unknown_arrays.discard(name)
+            for variable in _names_set(name, [word.text for word in words[1:]]):
+                self.variables.forget(variable, f"set by `{name}` when the script runs")
+        self._leave_out(command)
+        return True
 
-    def _export(self, words: Sequence[Word]) -> None:
-        if self.candidate:
+    def _declare(self, words: Sequence[Word]) -> None:
+        options = "".join(word.text for word in words[1:] if word.text.startswith("-"))
+        if words[0].text == "set":
+            self.variables.exports_all |= any(_ALL_EXPORT.fullmatch(word.text) for word in words)
+            self.variables.exports_all &= not any(word.text == "+a" for word in words)
             return
+        is_exported = words[0].text == "export" or "x" in options
         for word in words[1:]:
             assignment = word.assignment
-            if assignment:
-                self.variables.export(*assignment)
-            elif not word.text.startswith("-"):
-                self.variables.export(word.text, None)
+            if not assignment and (word.text.startswith("-") or not is_exported):
+                continue
+            name, value = assignment or (word.text, None)
+            self._note_local(words, name)
+            if is_exported:
+                self.variables.export(name, value)
+            elif value is not None:
+                self.variables.assign(name, value)
+
+    def _note_local(self, words: Sequence[Word], name: str) -> None:
+        if words and words[0].text in _LOCAL:
+            self.local_names.add(name)
+
+    def _call(self, name: str, args: Sequence[str]) -> None:
+        """Read the body of a function as a call of it does."""
+        functions = self._functions
+        if self._call_depth >= MAX_CALL_DEPTH or functions.calls >= MOST_CALLS:
+            return
+        functions.calls += 1
+        record = self.variables.begin_record()
+        self.variables.set_state(PARAMETERS, State(items=tuple(args)) if args else State())
+        for number in range(1, 10):
+            self.variables.set_text(str(number), args[number - 1] if number <= len(args) else None)
+        reader = ScriptReader(self.variables, self.notes, self.depth, functions, self._call_depth + 1)
+        candidate = reader.read(functions.bodies[name])
+        hidden = reader.local_names | {PARAMETERS, *map(str, range(1, 10))}
+        for variable, state in self.variables.end_record(record).items():
+            if variable not in hidden:
+                self.variables.set_state(variable, state)
+        if reader.candidate:
+            self.candidate = reader.candidate
+        else:
+            self._unknown = self._unknown or candidate
 
     def _read_words(self, command: Command, words: Sequence[Word], assignments: Sequence[tuple[str, Word]]) -> None:
         outer_notes, command_notes = self.variables.notes, Notes()
         self.variables.notes = command_notes
-        values_before = dict(self.variables.values)
+        record = self.variables.begin_record()
         for name, value in assignments:
             self.variables.assign(name, value)
         words, obstacle = self._braces_of(words)
         args = self.variables.expand_words(words)
         candidate = _read_inner(in_words(args, command_notes), args, self.variables, command_notes, self.depth)
         self.variables.notes = outer_notes
+        states = self.variables.end_record(record)
         if candidate and not self.candidate and candidate.server:
+            for name, state in states.items():
+                self.variables.set_state(name, state)
             candidate.env = {name: value.text for name, value in assignments} | candidate.env
             self._accept(candidate, command, command_notes)
             if obstacle:
                 candidate.truncation = candidate.truncation or f"Line {command.line}: {obstacle}"
             return
-        self.variables.values = values_before
         if candidate and candidate.server:
             self.notes.add(self.notes.warnings, "this paste has two server commands; the first one is used")
         self._unknown = self._unknown or candidate
@@ -213,6 +288,8 @@ class ScriptReader:
         self.candidate = candidate
         candidate.line = command.line
         candidate.env = self.variables.exported | candidate.env
+        for text in self.variables.export_notes:
+            self.notes.add(self.notes.warnings, text)
         for kind in ("left_out", "repaired", "unresolved", "warnings"):
             for text in getattr(command_notes, kind):
                 self.notes.add(getattr(self.notes, kind), text)

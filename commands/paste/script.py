@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import islice
 from shlex import quote
 
@@ -20,7 +20,9 @@ _HEREDOC = re.compile(r"(?<!<)<<(?!<)-?[ \t]*['\"\\]?(?P<end>\w+)['\"]?[^\n]*\n"
 _BARE_JSON = re.compile(r"(?<=[\s=])\{[\"}]")
 _DECODER = json.JSONDecoder()
 _FIRST = re.compile(r"[^\s;&|(){}]+")
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[\w.-]+\])?\+?=")
+_DEFINITION = re.compile(r"^[ \t]*(?:function[ \t]+)?([A-Za-z_][\w.-]{0,60})[ \t]*\([ \t]*\)", re.MULTILINE)
+_READ = re.compile(r"\s*(?:read|mapfile|readarray|getopts)\s+(?:-|\w+\s*$|\"|')")
 COMMAND_WORDS = """
 python python3 uv uvx pipx poetry pdm conda mamba
 sudo nohup env exec time nice ionice taskset numactl stdbuf timeout setsid screen tmux srun sbatch salloc mpirun
@@ -60,10 +62,11 @@ def take_heredocs(text: str) -> tuple[str, list[str]]:
 def split_script(text: str, notes: Notes) -> Iterator[Command]:
     """Yield the simple commands in order; one with an open quote has `unclosed_quote` set."""
     position, line, count = 0, 1, 0
+    functions, open_cases = set(_DEFINITION.findall(text)), 0
     while position < len(text) and count < MOST_COMMANDS:
         end = text.find("\n", position)
         end = len(text) if end < 0 else end
-        start = command_start(text[position:end])
+        start = 0 if open_cases else command_start(text[position:end], functions)
         if start is None:
             leave_out(notes, text[position:end])
             position, line = end + 1, line + 1
@@ -73,6 +76,7 @@ def split_script(text: str, notes: Notes) -> Iterator[Command]:
             for command in islice(lexer.commands(), MOST_COMMANDS):
                 yield command
                 count += 1
+                open_cases = max(0, open_cases + _case_change(command))
         except UnclosedQuoteError as error:
             error.command.unclosed_quote = error
             yield error.command
@@ -82,10 +86,16 @@ def split_script(text: str, notes: Notes) -> Iterator[Command]:
         position, line = lexer.position, lexer.line
 
 
-def command_start(line: str) -> int | None:
+def _case_change(command: Command) -> int:
+    """The change in the number of open `case` blocks."""
+    words = [word.text for word in command.words]
+    return ("case" in words and "in" in words) - (words[:1] == ["esac"])
+
+
+def command_start(line: str, functions: Collection[str] = ()) -> int | None:
     """Return the start of a line's command; None for prose, a log line or data."""
     first = _FIRST.search(line)
-    if not first or _is_command_word(first[0]):
+    if not first or _is_command_word(first[0]) or first[0] in functions or _READ.match(line):
         return 0
     server_match = _SERVER_IN_PROSE.search(line)
     if server_match and _PROSE_LEADS_IN.search(line[: server_match.start("start")]):
