@@ -16,6 +16,7 @@ from redaction import is_secret_name
 MAX_VALUE_LENGTH = 20_000  # characters; longer values stay references
 MAX_DEPTH = 5  # defaults within defaults
 MOST_ALTERNATIVES = 8  # of one name
+MOST_ITEMS = 5000  # of one array
 MOST_EXPORT_NOTES = 20
 MAX_ALTERNATIVE = 300  # characters of an alternative in a note
 _BRACED = re.compile(r"\$\{(\w+)(?:\[([^\]\n]*)\])?(?:(:?[-=+?])(.*))?\}$", re.DOTALL)
@@ -44,9 +45,9 @@ class Alternative(NamedTuple):
     items: tuple[str, ...] | None = None
 
     @property
-    def words(self) -> list[str]:
+    def words(self) -> tuple[str, ...]:
         """The words that it stands for."""
-        return list(self.items) if self.items is not None else (self.text or "").split()
+        return self.items if self.items is not None else tuple((self.text or "").split())
 
     @property
     def sentence(self) -> str:
@@ -66,9 +67,9 @@ class State(NamedTuple):
     is_partial: bool = False  # only what all alternatives have in common
 
     @property
-    def words(self) -> list[str]:
+    def words(self) -> tuple[str, ...]:
         """The words that it stands for."""
-        return list(self.items) if self.items is not None else (self.text or "").split()
+        return self.items if self.items is not None else tuple((self.text or "").split())
 
     @property
     def is_certain(self) -> bool:
@@ -106,7 +107,7 @@ class Variables:
 
     notes: Notes
     values: dict[str, str] = field(default_factory=dict)
-    arrays: dict[str, list[str]] = field(default_factory=dict)
+    arrays: dict[str, tuple[str, ...]] = field(default_factory=dict)
     exported: dict[str, str] = field(default_factory=dict)  # as written
     alternatives: dict[str, tuple[Alternative, ...]] = field(default_factory=dict)
     caveats: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -133,10 +134,9 @@ class Variables:
     # --- states
     def state(self, name: str) -> State:
         """Return what a name holds."""
-        items = self.arrays.get(name)
         return State(
             self.values.get(name),
-            None if items is None else tuple(items),
+            self.arrays.get(name),
             self.exported.get(name),
             self.alternatives.get(name, ()),
             self.caveats.get(name, ()),
@@ -153,7 +153,7 @@ class Variables:
         if state.text is not None:
             self.values[name] = state.text
         if state.items is not None:
-            self.arrays[name] = list(state.items)
+            self.arrays[name] = state.items
         if state.exported is not None:
             self.exported[name] = state.exported
         if state.alternatives:
@@ -247,16 +247,20 @@ class Variables:
         is_growing = bool(words) and words[0].text == f"${{{name}[@]}}"
         if is_growing and before == State():  # an array never comes from the environment
             words, is_growing = words[1:], False
-        items, caveats = self._array_items(words)
+        items, caveats = self._array_items(words[is_growing:])
         alternatives: list[Alternative] = []
-        if before.alternatives and is_growing:
-            for alternative in before.alternatives:
-                self.set_state(name, State(items=tuple(alternative.words)))
-                alternatives.append(Alternative(alternative.condition, None, self._array_items(words)[0]))
+        if is_growing:
+            alternatives = [Alternative(way.condition, None, way.words + items) for way in before.alternatives]
+            items = (before.items or before.words) + items
+            caveats = before.caveats + caveats
+        if len(items) > MOST_ITEMS:
+            self.forget(name, f"more than {MOST_ITEMS} words")
+            return
         known_items = items if before.is_certain or not alternatives else None
-        own_caveats = () if alternatives else caveats
         is_partial = before.is_partial and bool(alternatives)
-        self.set_state(name, State(None, known_items, None, tuple(alternatives), own_caveats, is_partial))
+        self.set_state(
+            name, State(None, known_items, None, tuple(alternatives), caveats[:MOST_ALTERNATIVES], is_partial)
+        )
 
     def _assign_entry(self, name: str, word: Word) -> None:
         """Assign one `[key]=value` of an associative array."""

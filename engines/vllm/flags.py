@@ -14,6 +14,12 @@ from engines.flag_table import FlagTable, Item
 
 MODULE = "vllm.entrypoints.openai.api_server"
 SPECULATION = "--speculative-config"
+MAX_JSON = 20_000  # characters that are searched for references
+UNKNOWN = "\0"  # begins the text that stands for an unknown value
+_BARE_REFERENCE = re.compile(
+    r"(?P<before>[:\[,]\s*)"
+    r"(?P<reference>\$\{[^\"\n]{1,200}?\}(?=\s*[,}\]])|\$\([^\"\n]{1,200}?\)+(?=\s*[,}\]])|\$\w{1,100}|<[^<>\"\n]{1,60}>|%\w{1,60}%)"
+)
 JSON_KEYS = {"method": "method", "model": "model", "num_speculative_tokens": "num_tokens"}
 KEYS: dict[str, Key] = {
     "--model": Key("model"),
@@ -75,10 +81,7 @@ def read_speculation(item: Item, draft: ReadingDraft) -> None:
     if dot:
         config: JsonValue = {key.replace("-", "_"): _plain(value)}
     else:
-        try:
-            config = json.loads(value)
-        except (ValueError, RecursionError):
-            config = None
+        config = _read_json(value)
     if not isinstance(config, dict):
         draft.warnings.append(f"{item.name} is not a JSON object: {value!r}")
         draft.unknown_flags.append(item.text)
@@ -86,10 +89,44 @@ def read_speculation(item: Item, draft: ReadingDraft) -> None:
     for name, path in JSON_KEYS.items():
         if name in config:
             draft.state(f"speculative.{path}", _read_key(path, config[name]))
-    options = {name: option for name, option in config.items() if name not in JSON_KEYS and option is not None}
+    unknown_keys = [name for name, option in config.items() if str(option).startswith(UNKNOWN)]
+    draft.warnings += [
+        f"{item.name}: {JSON_KEYS.get(name, name)} is unknown: {str(config[name]).removeprefix(UNKNOWN)}"
+        for name in unknown_keys
+    ]
+    options = {
+        name: _without_marks(option)
+        for name, option in config.items()
+        if name not in (*JSON_KEYS, *unknown_keys) and option is not None
+    }
     if options:
         known_options = draft.fields.get("speculative", {}).get("options", {})
         draft.state("speculative.options", known_options | options)
+
+
+def _read_json(text: str) -> JsonValue:
+    """Parse a JSON value; a reference in the place of a value loses that value alone. None if it is no JSON."""
+    marked = text[:MAX_JSON]
+    for attempt in dict.fromkeys((text, _BARE_REFERENCE.sub(_quoted_reference, marked), _unescaped(marked))):
+        try:
+            return json.loads(attempt)
+        except (ValueError, RecursionError):
+            continue
+    return None
+
+
+def _quoted_reference(match: re.Match[str]) -> str:
+    return match["before"] + json.dumps(UNKNOWN + match["reference"])
+
+
+def _without_marks(option: JsonValue) -> JsonValue:
+    """An option whose inner unknown values stand as written."""
+    return json.loads(json.dumps(option).replace(json.dumps(UNKNOWN)[1:-1], ""))
+
+
+def _unescaped(text: str) -> str:
+    """The JSON of which a process listing or a batch file shows the backslashes."""
+    return text.replace('\\"', '"')
 
 
 def _plain(value: str) -> JsonValue:
@@ -102,6 +139,8 @@ def _plain(value: str) -> JsonValue:
 
 def _read_key(path: str, value: JsonValue) -> JsonValue:
     if value is None:
+        return None
+    if str(value).startswith(UNKNOWN):
         return None
     if path != "num_tokens":
         return str(value)
