@@ -18,6 +18,7 @@ from commands.paste.servers import INVOCATIONS, SHELLS, basename
 from commands.paste.variables import Variables, arg
 from commands.quoting import without_marks
 from commands.secrets import distinctive, mask_argv, take_secrets
+from commands.settings_file import with_settings
 from domain import Config, JsonValue
 from engines import BY_NAME, ENGINES
 from engines.base import CommandReading, Engine
@@ -107,6 +108,7 @@ def _read_candidate(candidate: Candidate, variables: Variables, notes: Notes) ->
     reading = CommandReading()
     if candidate.server and engine and engine.commands:
         reading = engine.commands.read_command(candidate.server.args, env)
+        reading = with_settings(reading, candidate, engine, variables.files, notes)
     notes.warnings += [text for text in reading.warnings if text not in notes.warnings]
     refused = candidate.truncation
     if engine is None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from domain import Config, JsonValue
 from engines.flag_table import FlagTable
@@ -243,6 +243,16 @@ class CommandLine(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class SettingsFile:
+    """The file in which a command's flag names further settings."""
+
+    flag: str  # '--config'
+    read: Callable[[Mapping[str, Any]], CommandReading]  # parsed settings, every scalar as written
+    overrides: bool = False  # its settings win over flags
+    is_made_of_flags: bool = False  # its keys are flags, so that the flags alone state the same
+
+
 @dataclass(frozen=True)
 class Engine:
     """Everything that Pitwall knows about one engine; a missing part is None."""
@@ -278,6 +288,7 @@ class Engine:
     commands: CommandLine | None = None
     arguments: ArgumentLines | None = None
     invocation: Invocation | None = None
+    settings_file: SettingsFile | None = None
     node_commands: Callable[[Sequence[str]], list[NodeCommand]] | None = None  # for its other machines
 
     def sampling_flag(self, name: str) -> str | None:

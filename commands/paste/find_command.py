@@ -9,10 +9,11 @@ from commands.paste.braces import TooManyWordsError
 from commands.paste.candidates import Candidate, in_container, in_words, unread_script
 from commands.paste.cleaning import clean, join_lost_lines, uncomment
 from commands.paste.control_flow import ControlFlow
+from commands.paste.files import HEREDOC_NOTE, take_heredocs
 from commands.paste.functions import MAX_CALL_DEPTH, MOST_CALLS, Functions
 from commands.paste.manifests import looks_like_manifest, read_manifest
 from commands.paste.notes import Notes, PasteRefusedError
-from commands.paste.script import leave_out, server_lines, split_script, take_heredocs
+from commands.paste.script import leave_out, server_lines, split_script
 from commands.paste.servers import takes_of
 from commands.paste.shell import Command, Word
 from commands.paste.variables import PARAMETERS, Arg, State, Variables
@@ -31,12 +32,13 @@ def find_candidate(text: str, notes: Notes) -> tuple[Candidate | None, Variables
     cleaned = clean(text, notes)
     body, heredocs = take_heredocs(cleaned)
     variables = Variables(notes)
+    variables.files.add_heredocs(heredocs)
     unknown: Candidate | None = None
-    for attempt in dict.fromkeys((body, *heredocs, uncomment(body))):
+    for attempt in dict.fromkeys((body, *(heredoc.body for heredoc in heredocs), uncomment(body))):
         candidate = _read_text(attempt, variables, notes)
         if candidate and candidate.server:
             if heredocs and attempt is body:
-                notes.add(notes.left_out, "the text of a heredoc")
+                notes.add(notes.left_out, HEREDOC_NOTE)
             return candidate, variables
         unknown = unknown or candidate
     return _read_listing(body, variables, notes) or unknown, variables
@@ -97,7 +99,9 @@ def _read_inner(
     inner_variables.values |= {
         name: value for name, value in (candidate.env if candidate else {}).items() if "$" not in value
     }
-    inner = ScriptReader(inner_variables, notes, depth + 1).read(script)
+    body, heredocs = take_heredocs(script, must_close=True)
+    inner_variables.files.add_heredocs(heredocs)
+    inner = ScriptReader(inner_variables, notes, depth + 1).read(body)
     if not inner or not inner.server:
         return candidate
     env = (candidate.env if candidate else {}) | inner_variables.exported | inner.env
@@ -143,19 +147,23 @@ class ScriptReader:
         self._flush_tail()
         self._functions.finish(text)
         self._flow.finish()
-        if self.candidate is None and self._call_depth == 0:
+        if self._call_depth == 0:
             self._read_uncalled()
+            for definition in self._functions.definitions.values():
+                leave_out(self.notes, definition)
         return self.candidate or self._unknown
 
     def _read_uncalled(self) -> None:
         """Search the functions that the script does not call."""
         for name in list(self._functions.bodies):
             if self.candidate is None:
+                definition = self._functions.definitions.get(name)
                 self._call(name, [])
+                if self.candidate is None and definition:
+                    self._functions.definitions[name] = definition
 
     def _read_command(self, command: Command) -> None:
         if self._functions.takes(command, self._text):
-            self._leave_out(command)
             return
         words = self._flow.enter(command)
         if command.array:
@@ -170,6 +178,7 @@ class ScriptReader:
             self._refuse_length(words)
             self._leave_out(command)
         elif words:
+            self.variables.files.follow(command, self._text[command.start : command.end], self.variables)
             if not self._run_builtin(command, words):
                 self._read_words(command, words, assignments)
         elif not self.candidate:
@@ -238,6 +247,7 @@ class ScriptReader:
         if self._call_depth >= MAX_CALL_DEPTH or functions.calls >= MOST_CALLS:
             return
         functions.calls += 1
+        functions.definitions.pop(name, None)
         record = self.variables.begin_record()
         self.variables.set_state(PARAMETERS, State(items=tuple(args)) if args else State())
         for number in range(1, 10):

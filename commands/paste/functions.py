@@ -16,7 +16,9 @@ class Functions:
     """The bodies of the functions that a script defines, by name."""
 
     bodies: dict[str, str] = field(default_factory=dict)
+    definitions: dict[str, str] = field(default_factory=dict)  # the whole text of those not called so far
     calls: int = 0
+    _definition_start: int = 0
     _name: str = ""  # of a definition whose body has not begun
     _start: int = 0  # of the body
     _depth: int = 0  # of braces; 0 outside a body
@@ -29,12 +31,12 @@ class Functions:
             self._follow_body(command, first, text)
             return True
         if first == "function" and len(words) > 1:
-            self._name = words[1].text
+            self._name, self._definition_start = words[1].text, command.start
             if len(words) > 2 and words[2].text == "{":
                 self._begin(text.find("{", command.start))
             return True
         if len(words) == 1 and command.ends_with == "(" and first not in _KEYWORDS:
-            self._name = first
+            self._name, self._definition_start = first, command.start
             return True
         if self._name and not words:
             return True
@@ -47,7 +49,7 @@ class Functions:
     def finish(self, text: str) -> None:
         """Take a body that the text leaves open up to its end."""
         if self._depth:
-            self.bodies[self._name] = text[self._start :]
+            self._store(text, len(text), len(text))
             self._name, self._depth = "", 0
 
     def _begin(self, brace: int) -> None:
@@ -56,5 +58,9 @@ class Functions:
     def _follow_body(self, command: Command, first: str, text: str) -> None:
         self._depth += (first == "{") - (first == "}")
         if self._depth == 0:
-            self.bodies[self._name] = text[self._start : command.start]
+            self._store(text, command.start, command.end)
             self._name = ""
+
+    def _store(self, text: str, body_end: int, end: int) -> None:
+        self.bodies[self._name] = text[self._start : body_end]
+        self.definitions[self._name] = text[self._definition_start : end]

@@ -12,11 +12,9 @@ from commands.paste.notes import Notes
 from commands.paste.servers import INVOCATIONS, SERVER_START, basename
 from commands.paste.shell import Command, Lexer, UnclosedQuoteError
 
-MOST_HEREDOCS = 50
 MOST_COMMANDS = 5000  # a paste with more is no launch command
 MOST_NOTES = 20
 MOST_OBJECTS = 20  # JSON objects of one line of a process listing
-_HEREDOC = re.compile(r"(?<!<)<<(?!<)-?[ \t]*['\"\\]?(?P<end>\w+)['\"]?[^\n]*\n")
 _BARE_JSON = re.compile(r"(?<=[\s=])\{[\"}]")
 _DECODER = json.JSONDecoder()
 _FIRST = re.compile(r"[^\s;&|(){}]+")
@@ -42,21 +40,6 @@ _SERVER_IN_PROSE = re.compile(
     r"|trtllm-serve\s|(?:docker|podman)\s+run\s))"
 )
 _PROSE_LEADS_IN = re.compile(r"[:>$#%❯✗»`]\s*$")
-
-
-def take_heredocs(text: str) -> tuple[str, list[str]]:
-    """Split a text into the text without heredoc bodies, and the bodies."""
-    outer_parts, bodies, position = [], [], 0
-    for _ in range(MOST_HEREDOCS):
-        opening = _HEREDOC.search(text, position)
-        if not opening:
-            break
-        closing = re.compile(rf"^[ \t]*{opening['end']}[ \t]*$", re.MULTILINE).search(text, opening.end())
-        outer_parts.append(text[position : opening.end()])
-        body_end = closing.start() if closing else len(text)
-        bodies.append(text[opening.end() : body_end])
-        position = closing.end() if closing else len(text)
-    return "".join(outer_parts) + text[position:], bodies
 
 
 def split_script(text: str, notes: Notes) -> Iterator[Command]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from commands.paste.braces import BraceExpander
+from commands.paste.files import WrittenFiles
 from commands.paste.notes import Notes
 from commands.paste.shell import Word, WordPart, split_references
 from commands.secrets import values_of
@@ -115,6 +116,7 @@ class Variables:
     export_notes: list[str] = field(default_factory=list)  # of exports that depend on a condition
     braces: BraceExpander = field(default_factory=BraceExpander)
     secrets: set[str] = field(default_factory=set)  # values of secret names and flags
+    files: WrittenFiles = field(default_factory=WrittenFiles)
     exports_all: bool = False  # `set -a`
     _records: list[Record] = field(default_factory=list)
 
@@ -129,6 +131,7 @@ class Variables:
             partial=dict(self.partial),
             braces=self.braces,
             secrets=self.secrets,
+            files=self.files,
         )
 
     # --- states

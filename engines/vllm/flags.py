@@ -6,10 +6,12 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from domain import Config, JsonValue
 from engines.base import CommandReading
 from engines.command_reading import Grammar, Key, ReadingDraft, read_integer, read_model_words
+from engines.flag_settings import words_of_settings
 from engines.flag_table import FlagTable, Item
 
 MODULE = "vllm.entrypoints.openai.api_server"
@@ -55,6 +57,7 @@ TABLE = FlagTable(
     glued_switch=re.compile(r"-O(\d|=|\.).*"),
 )
 GRAMMAR = Grammar(TABLE, KEYS, has_suffixes=True)
+SETTINGS_FILE = "--config"
 
 
 def read_command(argv: Sequence[str], env: Mapping[str, str]) -> CommandReading:
@@ -145,6 +148,11 @@ def _read_key(path: str, value: JsonValue) -> JsonValue:
     if path != "num_tokens":
         return str(value)
     return read_integer(str(value))
+
+
+def read_settings(settings: Mapping[str, Any]) -> CommandReading:
+    """Read the settings of the file that `--config` names: its keys are flags."""
+    return read_command(words_of_settings(settings, TABLE), {})
 
 
 def write_command(config: Config) -> list[str]:
