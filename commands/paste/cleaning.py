@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from commands.paste.batch import rewrite_batch
 from commands.paste.notes import Notes, PasteRefusedError
 
 FlagTest = Callable[[str], str | None]  # the number of words a flag takes in any engine, None if unknown
@@ -64,7 +65,8 @@ def clean(text: str, notes: Notes) -> str:
         text = _replace(pattern, blank, text, note, notes)
     if not text.strip():
         raise PasteRefusedError("The paste is empty.")
-    text = rewrite_foreign_syntax(straighten(unwrap_markdown(text, notes), notes))
+    text = rewrite_batch(straighten(unwrap_markdown(text, notes), notes), notes)
+    text = rewrite_foreign_syntax(text)
     return strip_prompts(join_foreign_lines(text, notes))
 
 

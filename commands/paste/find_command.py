@@ -215,7 +215,7 @@ class ScriptReader:
                 self.variables.set_state(word.text, State())
         else:
             for variable in _names_set(name, [word.text for word in words[1:]]):
-                self.variables.forget(variable, f"set by `{name}` when the script runs")
+                self.variables.forget(variable, "read when the script runs")
         self._leave_out(command)
         return True
 

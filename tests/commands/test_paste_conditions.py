@@ -145,7 +145,7 @@ def test_an_entry_of_a_table_is_read_by_its_key() -> None:
 
 def test_a_typed_in_value_is_unresolved() -> None:
     read = explain('read -p "Model: " MODEL\nvllm serve "$MODEL" --port 80')
-    assert read.unresolved == ["$MODEL: set by `read` when the script runs"]
+    assert read.unresolved == ["$MODEL: read when the script runs"]
 
 
 @pytest.mark.parametrize(
