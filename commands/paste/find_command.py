@@ -17,6 +17,7 @@ from commands.paste.script import leave_out, server_lines, split_script
 from commands.paste.servers import takes_of
 from commands.paste.shell import Command, Word
 from commands.paste.variables import PARAMETERS, Arg, State, Variables
+from commands.paste.yaml_commands import YamlCommand, read_folded_blocks, read_yaml_commands
 
 MAX_SCRIPT_DEPTH = 4  # bash -c within bash -c
 MOST_WORDS = 5000  # a command with more launches nothing
@@ -55,9 +56,8 @@ def _read_listing(text: str, variables: Variables, notes: Notes) -> Candidate | 
         return None
     line_read = " ".join(lines[candidate.line - 1][0].split())
     notes.left_out = [text for text in notes.left_out if text != line_read]
-    for kind in ("repaired", "unresolved", "warnings"):
-        for text in getattr(listing_notes, kind):
-            notes.add(getattr(notes, kind), text)
+    listing_notes.left_out.clear()
+    notes.take(listing_notes)
     return candidate
 
 
@@ -67,6 +67,7 @@ def read_words(words: Sequence[Arg], variables: Variables, notes: Notes) -> Cand
 
 
 def _read_text(text: str, variables: Variables, notes: Notes) -> Candidate | None:
+    selected: Candidate | None = None
     if looks_like_manifest(text):
         containers = [in_container(container, notes) for container in read_manifest(text, variables, notes)]
         with_scripts = [
@@ -75,9 +76,32 @@ def _read_text(text: str, variables: Variables, notes: Notes) -> Candidate | Non
             if candidate.container
         ]
         selected = _choose(with_scripts, notes)
-        if selected:
-            return selected
-    return ScriptReader(variables, notes).read(join_lost_lines(text, takes_of, notes))
+    if selected and selected.server:
+        return selected
+    texts = read_yaml_commands(text) or [YamlCommand(block, {}) for block in read_folded_blocks(text)]
+    if in_yaml := _read_yaml(texts, variables, notes):
+        return in_yaml
+    return selected or ScriptReader(variables, notes).read(join_lost_lines(text, takes_of, notes))
+
+
+def _read_yaml(commands: Sequence[YamlCommand], variables: Variables, notes: Notes) -> Candidate | None:
+    """The first server in the texts of a YAML file, with the variables that the file gives it."""
+    readings: list[tuple[Candidate, Notes]] = []
+    for command in commands:
+        text_notes = Notes()
+        inner_variables = variables.copy(text_notes)
+        for name, value in command.env.items():
+            inner_variables.set_state(name, State(value, exported=value))
+        candidate = ScriptReader(inner_variables, text_notes).read(join_lost_lines(command.text, takes_of, text_notes))
+        if candidate and candidate.server:
+            readings.append((candidate, text_notes))
+    if not readings:
+        return None
+    first, first_notes = readings[0]
+    notes.take(first_notes)
+    if len(readings) > 1:
+        notes.add(notes.warnings, f"{len(readings)} servers are in this paste; the first one is used")
+    return first
 
 
 def _choose(candidates: Sequence[Candidate | None], notes: Notes) -> Candidate | None:
@@ -300,9 +324,7 @@ class ScriptReader:
         candidate.env = self.variables.exported | candidate.env
         for text in self.variables.export_notes:
             self.notes.add(self.notes.warnings, text)
-        for kind in ("left_out", "repaired", "unresolved", "warnings"):
-            for text in getattr(command_notes, kind):
-                self.notes.add(getattr(self.notes, kind), text)
+        self.notes.take(command_notes)
         for redirection in command.redirections:
             leave_out(self.notes, redirection)
         if quote := command.unclosed_quote:
