@@ -24,7 +24,7 @@ def with_settings(
     settings_file = engine.settings_file
     if settings_file is None or engine.commands is None or candidate.server is None:
         return reading
-    for item in engine.commands.TABLE.split(candidate.server.args):
+    for item in engine.commands.TABLE.split(candidate.server.engine_args):
         if item.flag and settings_file.flag in item.flag.names and item.values:
             volumes = candidate.container.volumes if candidate.container else []
             text = files.read(item.values[0], volumes)

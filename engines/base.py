@@ -161,6 +161,14 @@ class CommandReading:
 
 
 @dataclass(frozen=True)
+class HostedModule:
+    """A Python module with which another product runs the engine as its worker."""
+
+    host: str  # 'Dynamo'
+    flags: Mapping[str, str] = field(default_factory=dict)  # its own names of the engine's flags
+
+
+@dataclass(frozen=True)
 class Invocation:
     """engines/<name>/invocation.py: recognises commands, texts and images that start the engine's server."""
 
@@ -169,6 +177,7 @@ class Invocation:
     text_pattern: str  # regular expression for the beginning of such a command in a text
     image_name: re.Pattern[str]  # searched in image names
     modules: tuple[str, ...] = ()  # for python -m
+    hosted_modules: Mapping[str, HostedModule] = field(default_factory=dict)  # likewise
     files: tuple[str, ...] = ()  # the same as path endings
     scripts: tuple[str, ...] = ()  # launch scripts
     image_command: tuple[str, ...] | None = None  # entry point of its images; empty: none, None: unknown

@@ -19,6 +19,7 @@ from commands.paste.servers import (
     find_script,
     find_server,
     inner_script,
+    is_python,
     quoted_command,
 )
 from commands.paste.variables import Arg
@@ -57,7 +58,7 @@ def in_container(container: ContainerCommand, notes: Notes) -> Candidate:
     invocation = INVOCATIONS.get(engine) if engine else None
     if invocation and texts and texts[0] in invocation.image_words:
         launcher_flags.append(texts.pop(0))
-    if engine is None or (texts and basename(texts[0]) in SHELLS):
+    if engine is None or (texts and (basename(texts[0]) in SHELLS or is_python(texts[0]))):
         return Candidate(container.launcher, None, dict(container.env), container, [], launcher_flags)
     executable = texts.pop(0) if texts and texts[0].endswith((".sh", ".py")) else None
     if invocation and invocation.image_command == () and texts and not executable:

@@ -107,6 +107,8 @@ def _read_yaml(commands: Sequence[YamlCommand], variables: Variables, notes: Not
 def _choose(candidates: Sequence[Candidate | None], notes: Notes) -> Candidate | None:
     candidates_found = [candidate for candidate in candidates if candidate]
     servers = [candidate for candidate in candidates_found if candidate.server]
+    # A container without arguments is no server of its own beside one that has some (Dynamo's frontend).
+    servers = [candidate for candidate in servers if candidate.server and candidate.server.args] or servers
     if len(servers) > 1:
         notes.add(notes.warnings, f"{len(servers)} servers are in this paste; the first one is used")
     return next(iter(servers or candidates_found), None)

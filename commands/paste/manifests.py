@@ -21,7 +21,8 @@ MOST_BASES = 8  # of one merge key
 MAX_MERGE_DEPTH = 3
 _LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _KEY = re.compile(
-    r"^[ \t]*(?:-[ \t]+)?(services|mainContainer|apiVersion|kind|image|containers|command|args|environment|env|ports|spec)[ \t]*:",
+    r"^[ \t]*(?:-[ \t]+)?"
+    r"(services|mainContainer|apiVersion|kind|image|containers|command|args|environment|env|ports|spec)[ \t]*:",
     re.MULTILINE,
 )
 _KUBERNETES_REFERENCE = re.compile(r"\$\(([A-Za-z_]\w*)\)")
@@ -49,10 +50,10 @@ def read_manifest(text: str, variables: Variables, notes: Notes) -> list[Contain
         return []
     mappings = [mapping for document in documents for mapping in _mappings(document)]
     services = [node["services"] for node in mappings if isinstance(node.get("services"), dict)]
-    mappings = (
-        [with_merge_keys(node) for node in services[0].values() if isinstance(node, dict)] if services else mappings
-    )
     is_kubernetes = any("apiVersion" in node or "containers" in node for node in mappings)
+    if services and not any("apiVersion" in node for node in mappings):
+        mappings = [with_merge_keys(node) for node in services[0].values() if isinstance(node, dict)]
+        is_kubernetes = False
     containers = []
     for node in mappings:
         if is_kubernetes:
