@@ -6,7 +6,9 @@ import re
 from collections.abc import Callable
 
 from commands.paste.batch import rewrite_batch
+from commands.paste.fish import rewrite_fish
 from commands.paste.notes import Notes, PasteRefusedError
+from commands.paste.powershell import rewrite_powershell
 
 FlagTest = Callable[[str], str | None]  # the number of words a flag takes in any engine, None if unknown
 
@@ -66,7 +68,7 @@ def clean(text: str, notes: Notes) -> str:
     if not text.strip():
         raise PasteRefusedError("The paste is empty.")
     text = rewrite_batch(straighten(unwrap_markdown(text, notes), notes), notes)
-    text = rewrite_foreign_syntax(text)
+    text = rewrite_foreign_syntax(rewrite_fish(rewrite_powershell(text)))
     return strip_prompts(join_foreign_lines(text, notes))
 
 
