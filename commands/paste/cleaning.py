@@ -9,6 +9,7 @@ from commands.paste.batch import rewrite_batch
 from commands.paste.fish import rewrite_fish
 from commands.paste.notes import Notes, PasteRefusedError
 from commands.paste.powershell import rewrite_powershell
+from commands.paste.quadlet import rewrite_quadlet
 
 FlagTest = Callable[[str], str | None]  # the number of words a flag takes in any engine, None if unknown
 
@@ -68,7 +69,7 @@ def clean(text: str, notes: Notes) -> str:
     if not text.strip():
         raise PasteRefusedError("The paste is empty.")
     text = rewrite_batch(straighten(unwrap_markdown(text, notes), notes), notes)
-    text = rewrite_foreign_syntax(rewrite_fish(rewrite_powershell(text)))
+    text = rewrite_foreign_syntax(rewrite_quadlet(rewrite_fish(rewrite_powershell(text))))
     return strip_prompts(join_foreign_lines(text, notes))
 
 

@@ -22,7 +22,8 @@ MAX_MERGE_DEPTH = 3
 _LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _KEY = re.compile(
     r"^[ \t]*(?:-[ \t]+)?"
-    r"(services|mainContainer|apiVersion|kind|image|containers|command|args|environment|env|ports|spec)[ \t]*:",
+    r"(services|mainContainer|apiVersion|kind|image|containers|command|args|extraArgs|environment|env|ports|spec)"
+    r"[ \t]*:",
     re.MULTILINE,
 )
 _KUBERNETES_REFERENCE = re.compile(r"\$\(([A-Za-z_]\w*)\)")
@@ -31,6 +32,7 @@ _PLAIN_KEY = re.compile(r"[A-Za-z]\w*")
 _ITEM_KEYS = frozenset({"value", "valueFrom", "mountPath", "protocol", "name"})
 _FLAG_AND_VALUE = re.compile(r"(--?[A-Za-z][\w.-]*)[ \t]+(\S.*)", re.DOTALL)
 _PLAIN_DOLLAR = re.compile(r"\$\$(?=[A-Za-z_{])")
+_CHART_ARGS = ("args", "extraArgs", "containerArgs")
 _SINGLE_CONTAINERS = ("mainContainer", "container")  # of Dynamo's operator, of Argo
 _COMPOSE_KEYS = frozenset({"image", "command", "entrypoint"})
 
@@ -58,11 +60,25 @@ def read_manifest(text: str, variables: Variables, notes: Notes) -> list[Contain
     for node in mappings:
         if is_kubernetes:
             containers += [_kubernetes(item, notes) for item in _containers_of(node)]
-        elif not is_kubernetes and _COMPOSE_KEYS.intersection(node):
+        elif isinstance(node.get("image"), dict):
+            containers += _chart_container(node, notes)
+        elif _COMPOSE_KEYS.intersection(node):
             containers.append(_compose(node, variables, notes))
     if is_kubernetes:
         _publish(containers, [node for node in mappings if "nodePort" in node])
     return containers
+
+
+def _chart_container(node: dict[str, Any], notes: Notes) -> list[ContainerCommand]:
+    """The container of a Helm chart's values: `image: {repository, tag}` beside its arguments."""
+    image = node["image"]
+    names = [_get(image, "registry"), _get(image, "repository")]
+    path = "/".join(name for name in names if name)
+    args = next((node[key] for key in _CHART_ARGS if isinstance(node.get(key), list) and node[key]), None)
+    if not path or (args is None and not node.get("command")):
+        return []
+    tag = _get(image, "tag")
+    return [_kubernetes({**node, "image": f"{path}:{tag}" if tag else path, "args": args}, notes)]
 
 
 def _containers_of(node: dict[str, Any]) -> list[dict[str, Any]]:
