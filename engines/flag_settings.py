@@ -8,6 +8,8 @@ from typing import Any
 
 from engines.flag_table import FlagTable
 
+MOST_NODES = 2000  # of one setting
+
 
 def words_of_settings(settings: Mapping[str, Any], table: FlagTable) -> list[str]:
     """Return the flags that the settings stand for; scalars are texts as written."""
@@ -25,7 +27,19 @@ def _words(flag: str, value: Any, table: FlagTable) -> Sequence[str]:
         return [f"--no-{flag[2:]}"] if value.lower() == "false" and table.find(f"--no-{flag[2:]}")[0] else []
     if isinstance(value, list):
         return [flag, *(item for item in value if isinstance(item, str))]
-    return [flag, value if isinstance(value, str) else json.dumps(_typed(value))]
+    if isinstance(value, str):
+        return [flag, value]
+    return [flag, json.dumps(_typed(value))] if _is_small(value) else []
+
+
+def _is_small(value: Any) -> bool:
+    """Whether a nested setting has at most MOST_NODES nodes, each alias counted anew."""
+    pending, count = [value], 0
+    while pending and count <= MOST_NODES:
+        node = pending.pop()
+        count += 1
+        pending += list(node.values()) if isinstance(node, dict) else node if isinstance(node, list) else []
+    return count <= MOST_NODES
 
 
 def _typed(value: Any) -> Any:

@@ -77,11 +77,20 @@ def _read_text(text: str, variables: Variables, notes: Notes) -> Candidate | Non
         ]
         selected = _choose(with_scripts, notes)
     if selected and selected.server:
+        check_length(len(selected.server.args))
         return selected
     texts = read_yaml_commands(text) or [YamlCommand(block, {}) for block in read_folded_blocks(text)]
     if in_yaml := _read_yaml(texts, variables, notes):
         return in_yaml
     return selected or ScriptReader(variables, notes).read(join_lost_lines(text, takes_of, notes))
+
+
+def check_length(count: int) -> None:
+    """Refuse a server's command of more words than are read; raises PasteRefusedError."""
+    if count > MOST_WORDS:
+        raise PasteRefusedError(
+            f"The server's command has {count} words, and at most {MOST_WORDS} are read: no server takes more."
+        )
 
 
 def _read_yaml(commands: Sequence[YamlCommand], variables: Variables, notes: Notes) -> Candidate | None:
@@ -217,9 +226,7 @@ class ScriptReader:
         first_args = self.variables.expand_words(words[:MOST_WORDS])
         candidate = None if self.candidate else in_words(first_args, Notes())
         if candidate and candidate.server:
-            raise PasteRefusedError(
-                f"The server's command has {len(words)} words, and at most {MOST_WORDS} are read: no server takes more."
-            )
+            check_length(len(words))
 
     def _run_builtin(self, command: Command, words: Sequence[Word]) -> bool:
         """Run a command of the shell itself that sets variables; False for any other command."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 MAX_ARRAY = 20_000  # characters
 MAX_LINE = 20_000
+MOST_ARRAYS = 200
 _IS_POWERSHELL = re.compile(
     r"^[ \t]*(?:\$\w+[ \t]+\+?=[ \t]|\$\w+[ \t]*=[ \t]*@\(|param[ \t]*\()", re.MULTILINE | re.IGNORECASE
 )
@@ -45,7 +47,7 @@ def _rewrite_arrays(text: str) -> str:
     """Turn `$x = @("a", "b")` into `x=("a" "b")`."""
     parts: list[str] = []
     position = 0
-    for match in _ARRAY.finditer(text):
+    for match in islice(_ARRAY.finditer(text), MOST_ARRAYS):
         end = _closing(text, match.end())
         if match.start() < position or end is None:
             continue

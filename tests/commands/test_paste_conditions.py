@@ -167,6 +167,15 @@ def test_only_exported_names_are_environment_variables(declaration: str, env: di
     assert ("the environment variable A is 1 if a" in read.warnings) == declaration.startswith("if")
 
 
-def test_a_command_of_too_many_words_is_refused_as_such() -> None:
-    refused = explain("vllm serve m " + "--flag x " * 30_000).refused or ""
-    assert "60003 words" in refused and "at most 5000" in refused
+@pytest.mark.parametrize(
+    "paste",
+    [
+        "vllm serve m " + "--flag x " * 30_000,
+        "vllm serve m" + " \\\n  --flag x" * 30_000,
+        "services:\n  a:\n    image: vllm/vllm-openai\n    command:\n" + "    - --flag\n" * 60_000,
+    ],
+    ids=["a line", "lines", "a manifest"],
+)
+def test_a_command_of_too_many_words_is_refused_as_such(paste: str) -> None:
+    refused = explain(paste).refused or ""
+    assert "The server's command has 6000" in refused and "at most 5000" in refused
