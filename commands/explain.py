@@ -18,6 +18,7 @@ from commands.paste.servers import INVOCATIONS, SHELLS, basename
 from commands.paste.variables import Variables, arg
 from commands.quoting import without_marks
 from commands.secrets import distinctive, mask_argv, take_secrets
+from commands.settings_file import with_settings
 from domain import Config, JsonValue
 from engines import BY_NAME, ENGINES
 from engines.base import CommandReading, Engine
@@ -106,7 +107,11 @@ def _read_candidate(candidate: Candidate, variables: Variables, notes: Notes) ->
     env = {name: variables.expand_text(value) for name, value in candidate.env.items()} if _reads_env(engine) else {}
     reading = CommandReading()
     if candidate.server and engine and engine.commands:
-        reading = engine.commands.read_command(candidate.server.args, env)
+        reading = engine.commands.read_command(candidate.server.engine_args, env)
+        reading = with_settings(reading, candidate, engine, variables.files, notes)
+    if candidate.server and (hosted := candidate.server.hosted_module):
+        module = candidate.server.start[-1]
+        notes.add(notes.warnings, f"{module} is a worker of {hosted.host}: it serves nothing without {hosted.host}")
     notes.warnings += [text for text in reading.warnings if text not in notes.warnings]
     refused = candidate.truncation
     if engine is None:

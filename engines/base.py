@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from domain import Config, JsonValue
 from engines.flag_table import FlagTable
@@ -162,6 +162,14 @@ class CommandReading:
 
 
 @dataclass(frozen=True)
+class HostedModule:
+    """A Python module with which another product runs the engine as its worker."""
+
+    host: str  # 'Dynamo'
+    flags: Mapping[str, str] = field(default_factory=dict)  # its own names of the engine's flags
+
+
+@dataclass(frozen=True)
 class Invocation:
     """engines/<name>/invocation.py: recognises commands, texts and images that start the engine's server."""
 
@@ -170,6 +178,7 @@ class Invocation:
     text_pattern: str  # regular expression for the beginning of such a command in a text
     image_name: re.Pattern[str]  # searched in image names
     modules: tuple[str, ...] = ()  # for python -m
+    hosted_modules: Mapping[str, HostedModule] = field(default_factory=dict)  # likewise
     files: tuple[str, ...] = ()  # the same as path endings
     scripts: tuple[str, ...] = ()  # launch scripts
     image_command: tuple[str, ...] | None = None  # entry point of its images; empty: none, None: unknown
@@ -246,6 +255,16 @@ class CommandLine(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class SettingsFile:
+    """The file in which a command's flag names further settings."""
+
+    flag: str  # '--config'
+    read: Callable[[Mapping[str, Any]], CommandReading]  # parsed settings, every scalar as written
+    overrides: bool = False  # its settings win over flags
+    is_made_of_flags: bool = False  # its keys are flags, so that the flags alone state the same
+
+
 @dataclass(frozen=True)
 class Engine:
     """Everything that Pitwall knows about one engine; a missing part is None."""
@@ -281,6 +300,7 @@ class Engine:
     commands: CommandLine | None = None
     arguments: ArgumentLines | None = None
     invocation: Invocation | None = None
+    settings_file: SettingsFile | None = None
     node_commands: Callable[[Sequence[str]], list[NodeCommand]] | None = None  # for its other machines
 
     def sampling_flag(self, name: str) -> str | None:

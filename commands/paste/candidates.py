@@ -19,6 +19,7 @@ from commands.paste.servers import (
     find_script,
     find_server,
     inner_script,
+    is_python,
     quoted_command,
 )
 from commands.paste.variables import Arg
@@ -40,6 +41,7 @@ class Candidate:
     argv: list[str] = field(default_factory=list)  # the words to run
     launcher_flags: list[str] = field(default_factory=list)
     truncation: str | None = None  # why its end is missing, if it is
+    line: int = 1  # of the script, where its command begins
 
 
 def in_container(container: ContainerCommand, notes: Notes) -> Candidate:
@@ -56,7 +58,7 @@ def in_container(container: ContainerCommand, notes: Notes) -> Candidate:
     invocation = INVOCATIONS.get(engine) if engine else None
     if invocation and texts and texts[0] in invocation.image_words:
         launcher_flags.append(texts.pop(0))
-    if engine is None or (texts and basename(texts[0]) in SHELLS):
+    if engine is None or (texts and (basename(texts[0]) in SHELLS or is_python(texts[0]))):
         return Candidate(container.launcher, None, dict(container.env), container, [], launcher_flags)
     executable = texts.pop(0) if texts and texts[0].endswith((".sh", ".py")) else None
     if invocation and invocation.image_command == () and texts and not executable:

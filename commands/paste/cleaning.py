@@ -5,7 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from commands.paste.batch import rewrite_batch
+from commands.paste.fish import rewrite_fish
+from commands.paste.nix import rewrite_nix
 from commands.paste.notes import Notes, PasteRefusedError
+from commands.paste.powershell import rewrite_powershell
+from commands.paste.quadlet import rewrite_quadlet
 
 FlagTest = Callable[[str], str | None]  # the number of words a flag takes in any engine, None if unknown
 
@@ -64,7 +69,8 @@ def clean(text: str, notes: Notes) -> str:
         text = _replace(pattern, blank, text, note, notes)
     if not text.strip():
         raise PasteRefusedError("The paste is empty.")
-    text = rewrite_foreign_syntax(straighten(unwrap_markdown(text, notes), notes))
+    text = rewrite_batch(straighten(unwrap_markdown(text, notes), notes), notes)
+    text = rewrite_foreign_syntax(rewrite_nix(rewrite_quadlet(rewrite_fish(rewrite_powershell(text)))))
     return strip_prompts(join_foreign_lines(text, notes))
 
 

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from commands.paste.braces import TooManyWordsError
 from commands.paste.candidates import Candidate, in_container, in_words, unread_script
 from commands.paste.cleaning import clean, join_lost_lines, uncomment
+from commands.paste.control_flow import ControlFlow
+from commands.paste.files import HEREDOC_NOTE, take_heredocs
+from commands.paste.functions import MAX_CALL_DEPTH, MOST_CALLS, Functions
 from commands.paste.manifests import looks_like_manifest, read_manifest
-from commands.paste.notes import Notes
-from commands.paste.script import leave_out, only_servers, split_script, take_heredocs
+from commands.paste.notes import Notes, PasteRefusedError
+from commands.paste.script import leave_out, server_lines, split_script
 from commands.paste.servers import takes_of
 from commands.paste.shell import Command, Word
-from commands.paste.variables import Arg, Variables
+from commands.paste.variables import PARAMETERS, Arg, State, Variables
+from commands.paste.yaml_commands import YamlCommand, read_folded_blocks, read_yaml_commands
 
 MAX_SCRIPT_DEPTH = 4  # bash -c within bash -c
 MOST_WORDS = 5000  # a command with more launches nothing
-RESERVED = frozenset({"{", "if", "then", "else", "elif", "do", "while", "until", "!", "eval"})
-CONDITIONS = frozenset({"[", "[[", "test", "(("})
 EXPORTS = frozenset({"export", "declare", "typeset", "local", "readonly", "set"})
+_LOCAL = frozenset({"local", "declare", "typeset"})
+_SETTERS = frozenset({":", "unset", "read", "mapfile", "readarray", "getopts"})
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_ALL_EXPORT = re.compile(r"-[a-z]*a[a-z]*|allexport")
 
 
 def find_candidate(text: str, notes: Notes) -> tuple[Candidate | None, Variables]:
@@ -26,15 +33,32 @@ def find_candidate(text: str, notes: Notes) -> tuple[Candidate | None, Variables
     cleaned = clean(text, notes)
     body, heredocs = take_heredocs(cleaned)
     variables = Variables(notes)
+    variables.files.add_heredocs(heredocs)
     unknown: Candidate | None = None
-    for attempt in dict.fromkeys((body, *heredocs, uncomment(body), only_servers(body))):
+    for attempt in dict.fromkeys((body, *(heredoc.body for heredoc in heredocs), uncomment(body))):
         candidate = _read_text(attempt, variables, notes)
         if candidate and candidate.server:
             if heredocs and attempt is body:
-                notes.add(notes.left_out, "the text of a heredoc")
+                notes.add(notes.left_out, HEREDOC_NOTE)
             return candidate, variables
         unknown = unknown or candidate
-    return unknown, variables
+    return _read_listing(body, variables, notes) or unknown, variables
+
+
+def _read_listing(text: str, variables: Variables, notes: Notes) -> Candidate | None:
+    """The first server in the lines of a process listing or of prose; the line that was read is not left out."""
+    lines = server_lines(text)
+    listing_notes = Notes()
+    variables.notes = listing_notes
+    candidate = _read_text("\n".join(command for _, command in lines), variables, listing_notes)
+    variables.notes = notes
+    if candidate is None or candidate.server is None:
+        return None
+    line_read = " ".join(lines[candidate.line - 1][0].split())
+    notes.left_out = [text for text in notes.left_out if text != line_read]
+    listing_notes.left_out.clear()
+    notes.take(listing_notes)
+    return candidate
 
 
 def read_words(words: Sequence[Arg], variables: Variables, notes: Notes) -> Candidate | None:
@@ -43,6 +67,7 @@ def read_words(words: Sequence[Arg], variables: Variables, notes: Notes) -> Cand
 
 
 def _read_text(text: str, variables: Variables, notes: Notes) -> Candidate | None:
+    selected: Candidate | None = None
     if looks_like_manifest(text):
         containers = [in_container(container, notes) for container in read_manifest(text, variables, notes)]
         with_scripts = [
@@ -51,14 +76,48 @@ def _read_text(text: str, variables: Variables, notes: Notes) -> Candidate | Non
             if candidate.container
         ]
         selected = _choose(with_scripts, notes)
-        if selected:
-            return selected
-    return ScriptReader(variables, notes).read(join_lost_lines(text, takes_of, notes))
+    if selected and selected.server:
+        check_length(len(selected.server.args))
+        return selected
+    texts = read_yaml_commands(text) or [YamlCommand(block, {}) for block in read_folded_blocks(text)]
+    if in_yaml := _read_yaml(texts, variables, notes):
+        return in_yaml
+    return selected or ScriptReader(variables, notes).read(join_lost_lines(text, takes_of, notes))
+
+
+def check_length(count: int) -> None:
+    """Refuse a server's command of more words than are read; raises PasteRefusedError."""
+    if count > MOST_WORDS:
+        raise PasteRefusedError(
+            f"The server's command has {count} words, and at most {MOST_WORDS} are read: no server takes more."
+        )
+
+
+def _read_yaml(commands: Sequence[YamlCommand], variables: Variables, notes: Notes) -> Candidate | None:
+    """The first server in the texts of a YAML file, with the variables that the file gives it."""
+    readings: list[tuple[Candidate, Notes]] = []
+    for command in commands:
+        text_notes = Notes()
+        inner_variables = variables.copy(text_notes)
+        for name, value in command.env.items():
+            inner_variables.set_state(name, State(value, exported=value))
+        candidate = ScriptReader(inner_variables, text_notes).read(join_lost_lines(command.text, takes_of, text_notes))
+        if candidate and candidate.server:
+            readings.append((candidate, text_notes))
+    if not readings:
+        return None
+    first, first_notes = readings[0]
+    notes.take(first_notes)
+    if len(readings) > 1:
+        notes.add(notes.warnings, f"{len(readings)} servers are in this paste; the first one is used")
+    return first
 
 
 def _choose(candidates: Sequence[Candidate | None], notes: Notes) -> Candidate | None:
     candidates_found = [candidate for candidate in candidates if candidate]
     servers = [candidate for candidate in candidates_found if candidate.server]
+    # A container without arguments is no server of its own beside one that has some (Dynamo's frontend).
+    servers = [candidate for candidate in servers if candidate.server and candidate.server.args] or servers
     if len(servers) > 1:
         notes.add(notes.warnings, f"{len(servers)} servers are in this paste; the first one is used")
     return next(iter(servers or candidates_found), None)
@@ -71,13 +130,13 @@ def _read_inner(
     script = unread_script(candidate, words)
     if script is None or depth >= MAX_SCRIPT_DEPTH:
         return candidate
-    inner_variables = Variables(
-        notes, dict(variables.values), dict(variables.arrays), braces=variables.braces, secrets=variables.secrets
-    )
+    inner_variables = variables.copy(notes)
     inner_variables.values |= {
         name: value for name, value in (candidate.env if candidate else {}).items() if "$" not in value
     }
-    inner = ScriptReader(inner_variables, notes, depth + 1).read(script)
+    body, heredocs = take_heredocs(script, must_close=True)
+    inner_variables.files.add_heredocs(heredocs)
+    inner = ScriptReader(inner_variables, notes, depth + 1).read(body)
     if not inner or not inner.server:
         return candidate
     env = (candidate.env if candidate else {}) | inner_variables.exported | inner.env
@@ -90,96 +149,172 @@ def _read_inner(
     return candidate
 
 
+def _names_set(builtin: str, words: Sequence[str]) -> list[str]:
+    """The variables that `read`, `mapfile` or `getopts` sets."""
+    if builtin == "getopts":
+        return list(words[1:2])
+    return [word for word in words if _NAME.fullmatch(word)]
+
+
 class ScriptReader:
     """Searches a script's commands for the first server; everything else is listed as left out."""
 
-    def __init__(self, variables: Variables, notes: Notes, depth: int = 0) -> None:
+    def __init__(
+        self, variables: Variables, notes: Notes, depth: int = 0, functions: Functions | None = None, calls: int = 0
+    ) -> None:
         self.variables, self.notes, self.depth = variables, notes, depth
         self.candidate: Candidate | None = None
+        self.local_names: set[str] = set()  # of the function whose body is read
+        self._functions = functions or Functions()
+        self._call_depth = calls
         self._unknown: Candidate | None = None
         self._text = ""
         self._tail_span: tuple[int, int] | None = None  # the rest of the server's line
-        self._open_blocks = 0  # of `if`
-        self._follows_condition = False  # the command before it was
+        self._flow = ControlFlow(variables, "")
 
     def read(self, text: str) -> Candidate | None:
         """Return the first server, else the first container with an unknown engine."""
-        self._text = text
+        self._text, self._flow = text, ControlFlow(self.variables, text)
         for command in split_script(text, self.notes):
             if self._tail_span and command.preceding_operator in ("\n", ""):
                 self._flush_tail()
             self._read_command(command)
         self._flush_tail()
+        self._functions.finish(text)
+        self._flow.finish()
+        if self._call_depth == 0:
+            self._read_uncalled()
+            for definition in self._functions.definitions.values():
+                leave_out(self.notes, definition)
         return self.candidate or self._unknown
 
+    def _read_uncalled(self) -> None:
+        """Search the functions that the script does not call."""
+        for name in list(self._functions.bodies):
+            if self.candidate is None:
+                definition = self._functions.definitions.get(name)
+                self._call(name, [])
+                if self.candidate is None and definition:
+                    self._functions.definitions[name] = definition
+
     def _read_command(self, command: Command) -> None:
-        is_conditional = self._is_conditional(command)
+        if self._functions.takes(command, self._text):
+            return
+        words = self._flow.enter(command)
         if command.array:
-            self._assign_array(*command.array, is_conditional)
-        words = command.words
-        while words and words[0].text in RESERVED:
-            words = words[1:]
+            name, items = command.array
+            self._note_local(words, name)
+            self.variables.assign_array(name, self._braces_of(items)[0])
         assignments: list[tuple[str, Word]] = []
         while words and (assignment := words[0].assignment):
             assignments.append(assignment)
             words = words[1:]
-        if words and words[0].text in EXPORTS:
-            self._export(words)
-        elif len(words) > MOST_WORDS:
+        if len(words) > MOST_WORDS:
+            self._refuse_length(words)
             self._leave_out(command)
         elif words:
-            self._read_words(command, words, assignments)
+            self.variables.files.follow(command, self._text[command.start : command.end], self.variables)
+            if not self._run_builtin(command, words):
+                self._read_words(command, words, assignments)
         elif not self.candidate:
             for name, value in assignments:
                 self.variables.assign(name, value)
-        if words and words[0].text == ":" and not self.candidate:
+        self._flow.leave(command, words)
+
+    def _refuse_length(self, words: Sequence[Word]) -> None:
+        """Refuse a server's command with more words than are read; raises PasteRefusedError."""
+        first_args = self.variables.expand_words(words[:MOST_WORDS])
+        candidate = None if self.candidate else in_words(first_args, Notes())
+        if candidate and candidate.server:
+            check_length(len(words))
+
+    def _run_builtin(self, command: Command, words: Sequence[Word]) -> bool:
+        """Run a command of the shell itself that sets variables; False for any other command."""
+        name = words[0].text
+        if name in EXPORTS:
+            if not self.candidate:
+                self._declare(words)
+            return True
+        if self.candidate or name not in _SETTERS:
+            call = name in self._functions.bodies and not self.candidate
+            if call:
+                self._call(name, [word.text for word in self.variables.expand_words(words[1:])])
+            return call
+        if name == ":":
             for word in words[1:]:
                 self.variables.assign_default(word)
-
-    def _is_conditional(self, command: Command) -> bool:
-        """Whether only a shell can tell if this command runs: `[[ ... ]] && command`, or within `if`."""
-        first = next((word.text for word in command.words if word.text not in RESERVED), "")
-        opening = next((word.text for word in command.words), "")
-        self._open_blocks = max(0, self._open_blocks + (opening == "if") - (opening == "fi"))
-        after_condition = self._follows_condition and command.preceding_operator in ("&&", "||")
-        self._follows_condition = first in CONDITIONS or after_condition
-        return after_condition or self._open_blocks > 0
-
-    def _assign_array(self, name: str, words: Sequence[Word], is_conditional: bool) -> None:
-        if is_conditional:
-            self.variables.forget(name)
+        elif name == "unset":
+            for word in words[1:]:
+                self.variables.set_state(word.text, State())
         else:
-            words, _ = self._braces_of(words)
-            self.variables.arrays[name] = [word.text for word in self.variables.expand_words(words)]
-            self.variables.unknown_arrays.discard(name)
+            for variable in _names_set(name, [word.text for word in words[1:]]):
+                self.variables.forget(variable, "read when the script runs")
+        self._leave_out(command)
+        return True
 
-    def _export(self, words: Sequence[Word]) -> None:
-        if self.candidate:
+    def _declare(self, words: Sequence[Word]) -> None:
+        options = "".join(word.text for word in words[1:] if word.text.startswith("-"))
+        if words[0].text == "set":
+            self.variables.exports_all |= any(_ALL_EXPORT.fullmatch(word.text) for word in words)
+            self.variables.exports_all &= not any(word.text == "+a" for word in words)
             return
+        is_exported = words[0].text == "export" or "x" in options
         for word in words[1:]:
             assignment = word.assignment
-            if assignment:
-                self.variables.export(*assignment)
-            elif not word.text.startswith("-"):
-                self.variables.export(word.text, None)
+            if not assignment and (word.text.startswith("-") or not is_exported):
+                continue
+            name, value = assignment or (word.text, None)
+            self._note_local(words, name)
+            if is_exported:
+                self.variables.export(name, value)
+            elif value is not None:
+                self.variables.assign(name, value)
+
+    def _note_local(self, words: Sequence[Word], name: str) -> None:
+        if words and words[0].text in _LOCAL:
+            self.local_names.add(name)
+
+    def _call(self, name: str, args: Sequence[str]) -> None:
+        """Read the body of a function as a call of it does."""
+        functions = self._functions
+        if self._call_depth >= MAX_CALL_DEPTH or functions.calls >= MOST_CALLS:
+            return
+        functions.calls += 1
+        functions.definitions.pop(name, None)
+        record = self.variables.begin_record()
+        self.variables.set_state(PARAMETERS, State(items=tuple(args)) if args else State())
+        for number in range(1, 10):
+            self.variables.set_text(str(number), args[number - 1] if number <= len(args) else None)
+        reader = ScriptReader(self.variables, self.notes, self.depth, functions, self._call_depth + 1)
+        candidate = reader.read(functions.bodies[name])
+        hidden = reader.local_names | {PARAMETERS, *map(str, range(1, 10))}
+        for variable, state in self.variables.end_record(record).items():
+            if variable not in hidden:
+                self.variables.set_state(variable, state)
+        if reader.candidate:
+            self.candidate = reader.candidate
+        else:
+            self._unknown = self._unknown or candidate
 
     def _read_words(self, command: Command, words: Sequence[Word], assignments: Sequence[tuple[str, Word]]) -> None:
         outer_notes, command_notes = self.variables.notes, Notes()
         self.variables.notes = command_notes
-        values_before = dict(self.variables.values)
+        record = self.variables.begin_record()
         for name, value in assignments:
             self.variables.assign(name, value)
         words, obstacle = self._braces_of(words)
         args = self.variables.expand_words(words)
         candidate = _read_inner(in_words(args, command_notes), args, self.variables, command_notes, self.depth)
         self.variables.notes = outer_notes
+        states = self.variables.end_record(record)
         if candidate and not self.candidate and candidate.server:
+            for name, state in states.items():
+                self.variables.set_state(name, state)
             candidate.env = {name: value.text for name, value in assignments} | candidate.env
             self._accept(candidate, command, command_notes)
             if obstacle:
                 candidate.truncation = candidate.truncation or f"Line {command.line}: {obstacle}"
             return
-        self.variables.values = values_before
         if candidate and candidate.server:
             self.notes.add(self.notes.warnings, "this paste has two server commands; the first one is used")
         self._unknown = self._unknown or candidate
@@ -194,10 +329,11 @@ class ScriptReader:
 
     def _accept(self, candidate: Candidate, command: Command, command_notes: Notes) -> None:
         self.candidate = candidate
+        candidate.line = command.line
         candidate.env = self.variables.exported | candidate.env
-        for kind in ("left_out", "repaired", "unresolved", "warnings"):
-            for text in getattr(command_notes, kind):
-                self.notes.add(getattr(self.notes, kind), text)
+        for text in self.variables.export_notes:
+            self.notes.add(self.notes.warnings, text)
+        self.notes.take(command_notes)
         for redirection in command.redirections:
             leave_out(self.notes, redirection)
         if quote := command.unclosed_quote:

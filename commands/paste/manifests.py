@@ -17,9 +17,13 @@ from commands.quoting import as_literal
 from redaction import MASK
 
 MOST_NODES = 20_000
+MOST_BASES = 8  # of one merge key
+MAX_MERGE_DEPTH = 3
 _LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _KEY = re.compile(
-    r"^[ \t]*(?:-[ \t]+)?(services|apiVersion|kind|image|containers|command|args|environment|env|ports|spec)[ \t]*:",
+    r"^[ \t]*(?:-[ \t]+)?"
+    r"(services|mainContainer|apiVersion|kind|image|containers|command|args|extraArgs|environment|env|ports|spec)"
+    r"[ \t]*:",
     re.MULTILINE,
 )
 _KUBERNETES_REFERENCE = re.compile(r"\$\(([A-Za-z_]\w*)\)")
@@ -28,6 +32,8 @@ _PLAIN_KEY = re.compile(r"[A-Za-z]\w*")
 _ITEM_KEYS = frozenset({"value", "valueFrom", "mountPath", "protocol", "name"})
 _FLAG_AND_VALUE = re.compile(r"(--?[A-Za-z][\w.-]*)[ \t]+(\S.*)", re.DOTALL)
 _PLAIN_DOLLAR = re.compile(r"\$\$(?=[A-Za-z_{])")
+_CHART_ARGS = ("args", "extraArgs", "containerArgs")
+_SINGLE_CONTAINERS = ("mainContainer", "container")  # of Dynamo's operator, of Argo
 _COMPOSE_KEYS = frozenset({"image", "command", "entrypoint"})
 
 
@@ -46,17 +52,39 @@ def read_manifest(text: str, variables: Variables, notes: Notes) -> list[Contain
         return []
     mappings = [mapping for document in documents for mapping in _mappings(document)]
     services = [node["services"] for node in mappings if isinstance(node.get("services"), dict)]
-    mappings = [_merged(node) for node in services[0].values() if isinstance(node, dict)] if services else mappings
     is_kubernetes = any("apiVersion" in node or "containers" in node for node in mappings)
+    if services and not any("apiVersion" in node for node in mappings):
+        mappings = [with_merge_keys(node) for node in services[0].values() if isinstance(node, dict)]
+        is_kubernetes = False
     containers = []
     for node in mappings:
-        if is_kubernetes and isinstance(node.get("containers"), list):
-            containers += [_kubernetes(item, notes) for item in node["containers"] if isinstance(item, dict)]
-        elif not is_kubernetes and _COMPOSE_KEYS.intersection(node):
+        if is_kubernetes:
+            containers += [_kubernetes(item, notes) for item in _containers_of(node)]
+        elif isinstance(node.get("image"), dict):
+            containers += _chart_container(node, notes)
+        elif _COMPOSE_KEYS.intersection(node):
             containers.append(_compose(node, variables, notes))
     if is_kubernetes:
         _publish(containers, [node for node in mappings if "nodePort" in node])
     return containers
+
+
+def _chart_container(node: dict[str, Any], notes: Notes) -> list[ContainerCommand]:
+    """The container of a Helm chart's values: `image: {repository, tag}` beside its arguments."""
+    image = node["image"]
+    names = [_get(image, "registry"), _get(image, "repository")]
+    path = "/".join(name for name in names if name)
+    args = next((node[key] for key in _CHART_ARGS if isinstance(node.get(key), list) and node[key]), None)
+    if not path or (args is None and not node.get("command")):
+        return []
+    tag = _get(image, "tag")
+    return [_kubernetes({**node, "image": f"{path}:{tag}" if tag else path, "args": args}, notes)]
+
+
+def _containers_of(node: dict[str, Any]) -> list[dict[str, Any]]:
+    """The containers of a pod's mapping: its list, or the main container of an operator's service."""
+    listed = [item for item in _list(node.get("containers")) if isinstance(item, dict)]
+    return listed + [node[key] for key in _SINGLE_CONTAINERS if isinstance(node.get(key), dict)]
 
 
 def read_flat_manifest(text: str, notes: Notes) -> list[ContainerCommand]:
@@ -107,20 +135,20 @@ def _mappings(root: Any) -> Iterator[dict[str, Any]]:
             continue
         visited_ids.add(id(node))
         if isinstance(node, dict):
-            merged = _merged(node)
-            yield merged
-            pending += [value for value in merged.values() if isinstance(value, dict | list)]
+            mapping = with_merge_keys(node)
+            yield mapping
+            pending += [value for value in mapping.values() if isinstance(value, dict | list)]
         else:
             pending += [value for value in node if isinstance(value, dict | list)]
 
 
-def _merged(node: dict[str, Any]) -> dict[str, Any]:
-    """A mapping with YAML's merge key `<<` applied."""
+def with_merge_keys(node: dict[str, Any], depth: int = 0) -> dict[str, Any]:
+    """Return a mapping with YAML's merge key `<<` applied, also within what is merged."""
     base = node.get("<<")
-    bases = [b for b in (base if isinstance(base, list) else [base]) if isinstance(b, dict)]
+    bases = [item for item in (base if isinstance(base, list) else [base]) if isinstance(item, dict)]
     merged: dict[str, Any] = {}
-    for mapping in reversed(bases):
-        merged |= mapping
+    for mapping in reversed(bases[:MOST_BASES]):
+        merged |= with_merge_keys(mapping, depth + 1) if depth < MAX_MERGE_DEPTH else mapping
     return {**merged, **{key: value for key, value in node.items() if isinstance(key, str) and key != "<<"}}
 
 
@@ -181,7 +209,7 @@ def _with_quoted_references(word: Word) -> Word:
 
 
 def _kubernetes(node: dict[str, Any], notes: Notes) -> ContainerCommand:
-    node = _merged(node)
+    node = with_merge_keys(node)
     container = ContainerCommand("kubernetes", image=node.get("image") if isinstance(node.get("image"), str) else None)
     container.env = {
         name: text if text == MASK else as_literal(text) for name, text in _environment(node.get("env")).items()

@@ -26,3 +26,9 @@ class Notes:
         """Append the text to one of these lists, unless it is already there."""
         if text not in kind:
             kind.append(text)
+
+    def take(self, other: Notes) -> None:
+        """Take over what other notes say of a command."""
+        for kind in ("left_out", "repaired", "unresolved", "warnings"):
+            for text in getattr(other, kind):
+                self.add(getattr(self, kind), text)

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import islice
+from shlex import quote
 
 from commands.paste.notes import Notes
 from commands.paste.servers import INVOCATIONS, SERVER_START, basename
 from commands.paste.shell import Command, Lexer, UnclosedQuoteError
 
-MOST_HEREDOCS = 50
 MOST_COMMANDS = 5000  # a paste with more is no launch command
 MOST_NOTES = 20
-_HEREDOC = re.compile(r"(?<!<)<<(?!<)-?[ \t]*['\"\\]?(?P<end>\w+)['\"]?[^\n]*\n")
+MOST_OBJECTS = 20  # JSON objects of one line of a process listing
+_BARE_JSON = re.compile(r"(?<=[\s=])\{[\"}]")
+_DECODER = json.JSONDecoder()
 _FIRST = re.compile(r"[^\s;&|(){}]+")
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[\w.-]+\])?\+?=")
+_DEFINITION = re.compile(r"^[ \t]*(?:function[ \t]+)?([A-Za-z_][\w.-]{0,60})[ \t]*\([ \t]*\)", re.MULTILINE)
+_READ = re.compile(r"\s*(?:read|mapfile|readarray|getopts)\s+(?:-|\w+\s*$|\"|')")
 COMMAND_WORDS = """
 python python3 uv uvx pipx poetry pdm conda mamba
 sudo nohup env exec time nice ionice taskset numactl stdbuf timeout setsid screen tmux srun sbatch salloc mpirun
@@ -37,28 +42,14 @@ _SERVER_IN_PROSE = re.compile(
 _PROSE_LEADS_IN = re.compile(r"[:>$#%❯✗»`]\s*$")
 
 
-def take_heredocs(text: str) -> tuple[str, list[str]]:
-    """Split a text into the text without heredoc bodies, and the bodies."""
-    outer_parts, bodies, position = [], [], 0
-    for _ in range(MOST_HEREDOCS):
-        opening = _HEREDOC.search(text, position)
-        if not opening:
-            break
-        closing = re.compile(rf"^[ \t]*{opening['end']}[ \t]*$", re.MULTILINE).search(text, opening.end())
-        outer_parts.append(text[position : opening.end()])
-        body_end = closing.start() if closing else len(text)
-        bodies.append(text[opening.end() : body_end])
-        position = closing.end() if closing else len(text)
-    return "".join(outer_parts) + text[position:], bodies
-
-
 def split_script(text: str, notes: Notes) -> Iterator[Command]:
     """Yield the simple commands in order; one with an open quote has `unclosed_quote` set."""
     position, line, count = 0, 1, 0
+    functions, open_cases = set(_DEFINITION.findall(text)), 0
     while position < len(text) and count < MOST_COMMANDS:
         end = text.find("\n", position)
         end = len(text) if end < 0 else end
-        start = command_start(text[position:end])
+        start = 0 if open_cases else command_start(text[position:end], functions)
         if start is None:
             leave_out(notes, text[position:end])
             position, line = end + 1, line + 1
@@ -68,6 +59,7 @@ def split_script(text: str, notes: Notes) -> Iterator[Command]:
             for command in islice(lexer.commands(), MOST_COMMANDS):
                 yield command
                 count += 1
+                open_cases = max(0, open_cases + _case_change(command))
         except UnclosedQuoteError as error:
             error.command.unclosed_quote = error
             yield error.command
@@ -77,10 +69,16 @@ def split_script(text: str, notes: Notes) -> Iterator[Command]:
         position, line = lexer.position, lexer.line
 
 
-def command_start(line: str) -> int | None:
+def _case_change(command: Command) -> int:
+    """The change in the number of open `case` blocks."""
+    words = [word.text for word in command.words]
+    return ("case" in words and "in" in words) - (words[:1] == ["esac"])
+
+
+def command_start(line: str, functions: Collection[str] = ()) -> int | None:
     """Return the start of a line's command; None for prose, a log line or data."""
     first = _FIRST.search(line)
-    if not first or _is_command_word(first[0]):
+    if not first or _is_command_word(first[0]) or first[0] in functions or _READ.match(line):
         return 0
     server_match = _SERVER_IN_PROSE.search(line)
     if server_match and _PROSE_LEADS_IN.search(line[: server_match.start("start")]):
@@ -98,11 +96,29 @@ def _is_command_word(word: str) -> bool:
     )
 
 
-def only_servers(text: str) -> str:
-    """Return each line from its server command on, if flags follow: `ps` listings, commands in prose."""
+def server_lines(text: str) -> list[tuple[str, str]]:
+    """Return the lines with a server command and flags, and each from the command on: `ps` listings, prose."""
     matches = (SERVER_START.search(line) for line in text.split("\n"))
-    lines = [match.string[match.start() :] for match in matches if match and " -" in match.string[match.end() - 1 :]]
-    return "\n".join(lines)
+    return [
+        (match.string, quote_json(match.string[match.start() :]))
+        for match in matches
+        if match and " -" in match.string[match.end() - 1 :]
+    ]
+
+
+def quote_json(line: str) -> str:
+    """Quote the JSON objects that a process listing prints without quotes."""
+    parts, position = [], 0
+    for match in islice(_BARE_JSON.finditer(line), MOST_OBJECTS):
+        if match.start() < position:
+            continue
+        try:
+            _, end = _DECODER.raw_decode(line, match.start())
+        except (ValueError, RecursionError):
+            continue
+        parts += [line[position : match.start()], quote(line[match.start() : end])]
+        position = end
+    return "".join(parts) + line[position:]
 
 
 def leave_out(notes: Notes, text: str) -> None:

@@ -9,11 +9,15 @@ from dataclasses import dataclass, field
 from commands.paste.variables import Arg
 from commands.quoting import without_marks
 from engines import ENGINES
-from engines.base import Invocation
+from engines.base import HostedModule, Invocation
 from engines.flag_table import FlagTable, is_flag
 
 INVOCATIONS: dict[str, Invocation] = {engine.name: engine.invocation for engine in ENGINES if engine.invocation}
 MODULES = {module: name for name, invocation in INVOCATIONS.items() for module in invocation.modules}
+HOSTED_MODULES = {
+    module: hosted for invocation in INVOCATIONS.values() for module, hosted in invocation.hosted_modules.items()
+}
+MODULES |= {module: name for name, invocation in INVOCATIONS.items() for module in invocation.hosted_modules}
 FILES = {file: name for name, invocation in INVOCATIONS.items() for file in invocation.files}
 SCRIPTS = {script: name for name, invocation in INVOCATIONS.items() for script in invocation.scripts}
 NEVER_WORDS = "echo printf pip pip3 grep egrep pkill pgrep kill killall curl wget which alias git cd tail cat less man"
@@ -36,10 +40,27 @@ class ServerCommand:
     prefix: list[Arg] = field(default_factory=list)  # wrapper words before it
     start: list[str] = field(default_factory=list)  # from executable to module, before `args`
 
+    @property
+    def hosted_module(self) -> HostedModule | None:
+        """The module of another product that runs this server as its worker."""
+        return HOSTED_MODULES.get(self.start[-1]) if self.start else None
+
+    @property
+    def engine_args(self) -> list[str]:
+        """The arguments under the engine's own names."""
+        flags = self.hosted_module.flags if self.hosted_module else {}
+        parts = (word.partition("=") for word in self.args)
+        return [flags.get(name, name) + equals + value for name, equals, value in parts] if flags else self.args
+
 
 def basename(word: str) -> str:
     """Return a program's name without its POSIX or Windows path."""
     return word.replace("\\", "/").rpartition("/")[2].removesuffix(".exe")
+
+
+def is_python(word: str) -> bool:
+    """Whether a word starts a Python interpreter."""
+    return bool(_PYTHON.match(basename(word)))
 
 
 def find_server(words: Sequence[Arg]) -> ServerCommand | None:

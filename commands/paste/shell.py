@@ -18,7 +18,9 @@ _IN_DOUBLE = re.compile(r"[^\\\"$`]+")
 _OPERATOR = re.compile(r"&&|\|\||;;|\|&|[;&|()]")
 _REDIRECT = re.compile(r"&>>?|<<<|<<-?|>>|>&|<&|>\||<>|<\(|>\(|[<>]")
 _PLACEHOLDER = re.compile(r"<[A-Za-z][\w ./:-]{0,60}>")
-_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=")
+_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*(?:\[[\w.-]+\])?)(\+?)=")
+_OPENINGS = frozenset({"then", "else", "do", "{"})
+_DECLARATIONS = frozenset({"declare", "typeset", "local", "readonly", "export"})
 
 
 class UnclosedQuoteError(PitwallError):
@@ -92,6 +94,12 @@ class Command:
     preceding_operator: str = ""  # the operator before it
 
 
+def _can_assign(command: Command) -> bool:
+    """Whether an array may be assigned after the words so far: `declare -A NAME=(…)`, `then NAME=(…)`."""
+    leading = [word.text for word in command.words[:2]]
+    return not leading or leading[0] in _DECLARATIONS | _OPENINGS or leading[-1] in _DECLARATIONS
+
+
 class Lexer:
     """Reads one line of a script, and further lines if its quotes and backslashes continue."""
 
@@ -136,7 +144,7 @@ class Lexer:
         redirect = _REDIRECT.match(self.text, self.position)
         if redirect and self.text[start : self.position].isdigit() and not self._placeholder():  # 2>&1
             self._redirect(command, redirect, word.text)
-        elif self._peek() == "(" and not command.words and (opening := _ASSIGNMENT.fullmatch(word.text)):
+        elif self._peek() == "(" and _can_assign(command) and (opening := _ASSIGNMENT.fullmatch(word.text)):
             self.position += 1
             old_items = [Word((WordPart(f"${{{opening[1]}[@]}}", is_reference=True),))] if opening[2] else []
             command.array = (opening[1], old_items + self._array(command))

@@ -1,6 +1,6 @@
 """SGLang: its log grammar, counters and command line, put together."""
 
-from engines.base import Engine, TokenizerApi
+from engines.base import Engine, SettingsFile, TokenizerApi
 from engines.sglang import arguments, counters, flags, log
 from engines.sglang.definitions import DEFINITIONS
 from engines.sglang.forced_acceptance import forced_acceptance
@@ -24,6 +24,7 @@ ENGINE = Engine(
     definitions=DEFINITIONS,
     commands=flags,
     invocation=INVOCATION,
+    settings_file=SettingsFile(flags.SETTINGS_FILE, flags.read_settings, is_made_of_flags=True),
     node_commands=node_commands,
     forced_acceptance=forced_acceptance,
     arguments=arguments,

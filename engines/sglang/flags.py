@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from domain import Config
 from engines.base import CommandReading
 from engines.command_reading import Grammar, Key, ReadingDraft, read_model_words
+from engines.flag_settings import words_of_settings
 from engines.flag_table import FlagTable
 
 MODULE = "sglang.launch_server"
@@ -37,6 +39,7 @@ KEYS: dict[str, Key] = {
 }
 TABLE = FlagTable(Path(__file__).with_name("flag_names.txt"), abbreviates=True, preferred=frozenset({*KEYS}))
 GRAMMAR = Grammar(TABLE, KEYS, has_suffixes=True)
+SETTINGS_FILE = "--config"
 
 
 def read_command(argv: Sequence[str], env: Mapping[str, str]) -> CommandReading:
@@ -46,6 +49,11 @@ def read_command(argv: Sequence[str], env: Mapping[str, str]) -> CommandReading:
     GRAMMAR.read((item for item in items if item.name), draft)
     read_model_words([item for item in items if not item.name], draft)
     return draft.reading()
+
+
+def read_settings(settings: Mapping[str, Any]) -> CommandReading:
+    """Read the settings of the file that `--config` names: its keys are flags."""
+    return read_command(words_of_settings(settings, TABLE), {})
 
 
 def write_command(config: Config) -> list[str]:

@@ -5,6 +5,7 @@ from engines.trtllm import flags, log
 from engines.trtllm.definitions import DEFINITIONS
 from engines.trtllm.forced_acceptance import forced_acceptance
 from engines.trtllm.invocation import INVOCATION
+from engines.trtllm.settings import SETTINGS
 
 ENGINE = Engine(
     name="trtllm",
@@ -19,5 +20,6 @@ ENGINE = Engine(
     definitions=DEFINITIONS,
     commands=flags,
     invocation=INVOCATION,
+    settings_file=SETTINGS,
     forced_acceptance=forced_acceptance,
 )

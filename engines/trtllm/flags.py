@@ -36,16 +36,11 @@ GRAMMAR = Grammar(TABLE, KEYS)
 
 
 def read_command(argv: Sequence[str], env: Mapping[str, str]) -> CommandReading:
-    """Read the words after `trtllm-serve` as Config fields; settings in its YAML file are not read."""
+    """Read the words after `trtllm-serve` as Config fields; settings in its YAML file are read apart."""
     draft = ReadingDraft()
     items = list(TABLE.split(argv))
     GRAMMAR.read((item for item in items if item.name), draft)
     read_model_words([item for item in items if not item.name], draft)
-    draft.warnings += [
-        f"more settings come from {item.values[0]}"
-        for item in items
-        if item.flag and SETTINGS_FILE in item.flag.names and item.values
-    ]
     return draft.reading()
 
 

@@ -1,6 +1,6 @@
 """vLLM: its log grammar, counters and command line, put together."""
 
-from engines.base import Engine, TokenizerApi
+from engines.base import Engine, SettingsFile, TokenizerApi
 from engines.vllm import arguments, counters, flags, log
 from engines.vllm.definitions import DEFINITIONS
 from engines.vllm.forced_acceptance import forced_acceptance
@@ -21,6 +21,7 @@ ENGINE = Engine(
     definitions=DEFINITIONS,
     commands=flags,
     invocation=INVOCATION,
+    settings_file=SettingsFile(flags.SETTINGS_FILE, flags.read_settings, is_made_of_flags=True),
     node_commands=node_commands,
     forced_acceptance=forced_acceptance,
     log=log,

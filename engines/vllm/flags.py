@@ -6,14 +6,22 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from domain import Config, JsonValue
 from engines.base import CommandReading
 from engines.command_reading import Grammar, Key, ReadingDraft, read_integer, read_model_words
+from engines.flag_settings import words_of_settings
 from engines.flag_table import FlagTable, Item
 
 MODULE = "vllm.entrypoints.openai.api_server"
 SPECULATION = "--speculative-config"
+MAX_JSON = 20_000  # characters that are searched for references
+UNKNOWN = "\0"  # begins the text that stands for an unknown value
+_BARE_REFERENCE = re.compile(
+    r"(?P<before>[:\[,]\s*)"
+    r"(?P<reference>\$\{[^\"\n]{1,200}?\}(?=\s*[,}\]])|\$\([^\"\n]{1,200}?\)+(?=\s*[,}\]])|\$\w{1,100}|<[^<>\"\n]{1,60}>|%\w{1,60}%)"
+)
 JSON_KEYS = {"method": "method", "model": "model", "num_speculative_tokens": "num_tokens"}
 KEYS: dict[str, Key] = {
     "--model": Key("model"),
@@ -49,6 +57,7 @@ TABLE = FlagTable(
     glued_switch=re.compile(r"-O(\d|=|\.).*"),
 )
 GRAMMAR = Grammar(TABLE, KEYS, has_suffixes=True)
+SETTINGS_FILE = "--config"
 
 
 def read_command(argv: Sequence[str], env: Mapping[str, str]) -> CommandReading:
@@ -75,10 +84,7 @@ def read_speculation(item: Item, draft: ReadingDraft) -> None:
     if dot:
         config: JsonValue = {key.replace("-", "_"): _plain(value)}
     else:
-        try:
-            config = json.loads(value)
-        except (ValueError, RecursionError):
-            config = None
+        config = _read_json(value)
     if not isinstance(config, dict):
         draft.warnings.append(f"{item.name} is not a JSON object: {value!r}")
         draft.unknown_flags.append(item.text)
@@ -86,10 +92,44 @@ def read_speculation(item: Item, draft: ReadingDraft) -> None:
     for name, path in JSON_KEYS.items():
         if name in config:
             draft.state(f"speculative.{path}", _read_key(path, config[name]))
-    options = {name: option for name, option in config.items() if name not in JSON_KEYS and option is not None}
+    unknown_keys = [name for name, option in config.items() if str(option).startswith(UNKNOWN)]
+    draft.warnings += [
+        f"{item.name}: {JSON_KEYS.get(name, name)} is unknown: {str(config[name]).removeprefix(UNKNOWN)}"
+        for name in unknown_keys
+    ]
+    options = {
+        name: _without_marks(option)
+        for name, option in config.items()
+        if name not in (*JSON_KEYS, *unknown_keys) and option is not None
+    }
     if options:
         known_options = draft.fields.get("speculative", {}).get("options", {})
         draft.state("speculative.options", known_options | options)
+
+
+def _read_json(text: str) -> JsonValue:
+    """Parse a JSON value; a reference in the place of a value loses that value alone. None if it is no JSON."""
+    marked = text[:MAX_JSON]
+    for attempt in dict.fromkeys((text, _BARE_REFERENCE.sub(_quoted_reference, marked), _unescaped(marked))):
+        try:
+            return json.loads(attempt)
+        except (ValueError, RecursionError):
+            continue
+    return None
+
+
+def _quoted_reference(match: re.Match[str]) -> str:
+    return match["before"] + json.dumps(UNKNOWN + match["reference"])
+
+
+def _without_marks(option: JsonValue) -> JsonValue:
+    """An option whose inner unknown values stand as written."""
+    return json.loads(json.dumps(option).replace(json.dumps(UNKNOWN)[1:-1], ""))
+
+
+def _unescaped(text: str) -> str:
+    """The JSON of which a process listing or a batch file shows the backslashes."""
+    return text.replace('\\"', '"')
 
 
 def _plain(value: str) -> JsonValue:
@@ -103,9 +143,16 @@ def _plain(value: str) -> JsonValue:
 def _read_key(path: str, value: JsonValue) -> JsonValue:
     if value is None:
         return None
+    if str(value).startswith(UNKNOWN):
+        return None
     if path != "num_tokens":
         return str(value)
     return read_integer(str(value))
+
+
+def read_settings(settings: Mapping[str, Any]) -> CommandReading:
+    """Read the settings of the file that `--config` names: its keys are flags."""
+    return read_command(words_of_settings(settings, TABLE), {})
 
 
 def write_command(config: Config) -> list[str]:

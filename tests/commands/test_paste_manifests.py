@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from commands.explain import explain
 from tests.commands.test_paste import stated
 
 COMPOSE = """
@@ -61,3 +64,58 @@ def test_a_kubernetes_deployment() -> None:
 
 def test_a_manifest_in_a_heredoc() -> None:
     assert stated(f"cat <<'EOF' > compose.yml\n{COMPOSE}EOF\ndocker compose up -d") == stated(COMPOSE)
+
+
+DYNAMO = """
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata: {name: agg}
+spec:
+  services:
+    Frontend:
+      extraPodSpec:
+        mainContainer: {image: "registry.example/ENGINE-runtime:1.0", command: [python3, -m, dynamo.frontend]}
+    Worker:
+      extraPodSpec:
+        mainContainer:
+          image: registry.example/ENGINE-runtime:1.0
+          command: [python3, -m, dynamo.ENGINE]
+          args: [FLAGS]
+"""
+WORKERS = {
+    "vllm": "--model, o/m, --tensor-parallel-size, '2', --kv-cache-dtype, fp8, --max-num-seqs, '256'",
+    "sglang": "--model-path, o/m, --tp, '2', --kv-cache-dtype, fp8, --max-running-requests, '256'",
+    "trtllm": "--model-path, o/m, --tensor-parallel-size, '2', --kv-cache-dtype, fp8, --max-batch-size=256",
+}
+
+
+@pytest.mark.parametrize("engine", WORKERS)
+def test_a_worker_of_dynamo(engine: str) -> None:
+    told = explain(DYNAMO.replace("ENGINE", engine).replace("FLAGS", WORKERS[engine]))
+    assert told.config and told.refused is None
+    config = told.config
+    assert (config.engine, config.image) == (engine, f"registry.example/{engine}-runtime:1.0")
+    assert (config.model, config.tensor_parallel, config.kv_cache_dtype, config.max_num_seqs) == ("o/m", 2, "fp8", 256)
+    assert any(f"dynamo.{engine} is a worker of Dynamo" in text for text in told.warnings)
+
+
+def test_a_quadlet() -> None:
+    assert stated(
+        "[Unit]\nDescription=llm\n\n[Container]\nImage=docker.io/vllm/vllm-openai:v0.11.0\nPublishPort=8005:8000\n"
+        "Volume=/m:/m:ro\nAddDevice=nvidia.com/gpu=all\nEnvironment=A=1 B=2\nEnvironment=\"C=x y\"\n"
+        "Exec=--model /m/a \\\n  --max-model-len 4096\n\n[Service]\nRestart=always\n"
+    ) == {
+        "engine": "vllm", "launcher": "podman", "image": "docker.io/vllm/vllm-openai:v0.11.0", "model": "/m/a",
+        "port": 8005, "max_model_len": 4096, "gpus": "nvidia.com/gpu=all", "volumes": ["/m:/m:ro"],
+        "env": {"A": "1", "B": "2", "C": "x y"},
+    }  # fmt: skip
+
+
+def test_the_values_of_a_chart() -> None:
+    assert stated(
+        "image:\n  repository: vllm/vllm-openai\n  tag: v0.11.0\nenv:\n  - {name: A, value: '1'}\n"
+        "resources: {limits: {nvidia.com/gpu: '2'}}\nextraArgs: [--model, o/m, --max-model-len, '4096']\n"
+    ) == {
+        "engine": "vllm", "launcher": "kubernetes", "image": "vllm/vllm-openai:v0.11.0", "model": "o/m",
+        "max_model_len": 4096, "gpus": "2", "env": {"A": "1"},
+    }  # fmt: skip

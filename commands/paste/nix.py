@@ -1,0 +1,52 @@
+"""Rewrites the service or container of a NixOS module as the command that it runs."""
+
+from __future__ import annotations
+
+import re
+
+MAX_TEXT = 100_000  # characters
+_IS_NIX = re.compile(r"oci-containers|serviceConfig|ExecStart[ \t]*=[ \t]*[\"']|^\s*\{[^{}\n]*\bpkgs\b", re.MULTILINE)
+_STRING = r"\"(?P<{0}>(?:[^\"\\]|\\.)*)\"|''(?P<{0}_lines>(?:[^']|'(?!'))*)''"
+_COMMAND = re.compile(rf"\b(?:ExecStart|script)[ \t]*=[ \t]*(?:{_STRING.format('text')})[ \t]*;")
+_IMAGE = re.compile(r"\bimage[ \t]*=[ \t]*\"([^\"\n]+)\"[ \t]*;")
+_LIST = re.compile(r"\b(cmd|ports|volumes|extraOptions)[ \t]*=[ \t]*\[([^\[\]]*)\][ \t]*;")
+_ENTRYPOINT = re.compile(r"\bentrypoint[ \t]*=[ \t]*\"([^\"\n]+)\"[ \t]*;")
+_ENVIRONMENT = re.compile(r"\benvironment[ \t]*=[ \t]*\{([^{}]*)\}[ \t]*;")
+_PAIR = re.compile(r"(\w+)[ \t]*=[ \t]*(\"[^\"\n]*\")[ \t]*;")
+_ITEM = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"")
+_PACKAGE = re.compile(r"\$\{pkgs\.[\w.-]+\}/bin/")
+_EXECUTABLE = re.compile(r"\$\{lib\.getExe'[ \t]+pkgs\.[\w.-]+[ \t]+\"([\w.-]+)\"\}")
+
+
+def rewrite_nix(text: str) -> str:
+    """Return the command of a NixOS module as shell text; other texts stay as they are."""
+    if len(text) > MAX_TEXT or not _IS_NIX.search(text):
+        return text
+    environment = _ENVIRONMENT.search(text)
+    pairs = _PAIR.findall(environment[1]) if environment else []
+    if command := _COMMAND.search(text):
+        exports = [f"export {name}={value}" for name, value in pairs]
+        return "\n".join([*exports, _program(_unescaped(command))])
+    image = _IMAGE.search(text)
+    return _container(text, image[1], pairs) if image else text
+
+
+def _unescaped(command: re.Match[str]) -> str:
+    if command["text"] is not None:
+        return re.sub(r"\\(.)", r"\1", command["text"])
+    return command["text_lines"]
+
+
+def _program(text: str) -> str:
+    """A command whose programs stand without the package that has them."""
+    return _PACKAGE.sub("", _EXECUTABLE.sub(r"\1", text))
+
+
+def _container(text: str, image: str, pairs: list[tuple[str, str]]) -> str:
+    lists = {name: _ITEM.findall(body) for name, body in _LIST.findall(text)}
+    entrypoint = _ENTRYPOINT.search(text)
+    options = [f"-e {name}={value}" for name, value in pairs]
+    options += [f"-p {port}" for port in lists.get("ports", [])]
+    options += [f"-v {volume}" for volume in lists.get("volumes", [])]
+    options += [f"--entrypoint {entrypoint[1]}"] if entrypoint else []
+    return " ".join(["podman run", *options, *lists.get("extraOptions", []), image, *lists.get("cmd", [])])

@@ -1,0 +1,54 @@
+"""Batch files of Windows: variables, conditions and labels, and no invented environment variables."""
+
+from __future__ import annotations
+
+import pytest
+
+from commands.explain import explain
+
+RUN = 'llama-server.exe -m "{}" -c %CTX% -ngl %NGL% -t 6 --port 8080\n'
+SETS = '@echo off\nset "CTX=8192"\nset NGL=24\n'
+
+
+def test_variables_of_a_batch_file_are_read() -> None:
+    told = explain(f"{SETS}set /p MODEL=Model file:\n{RUN.format('!MODEL!')}")
+    assert told.config
+    assert (told.config.max_model_len, told.config.env, told.config.model) == (8192, {}, "${MODEL}")
+    assert told.config.unknown_flags == ["-ngl 24", "-t 6"]
+    assert told.unresolved == ["${MODEL}: read when the script runs"] and told.warnings == []
+
+
+def test_a_variable_for_the_server_is_its_environment() -> None:
+    config = explain(
+        f"{SETS}set CUDA_VISIBLE_DEVICES=1\n{RUN.format('C:' + chr(92) + 'm' + chr(92) + 'a.gguf')}"
+    ).config
+    assert config and config.env == {"CUDA_VISIBLE_DEVICES": "1"} and config.model == "C:\\m\\a.gguf"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        'if "%BIG%"=="1" set CTX=32768\n',
+        "if defined BIG (\n  set CTX=32768\n)\n",
+        'if /i not "%BIG%"=="" (set CTX=32768)\n',
+        'if "%1"=="big" goto big\ngoto run\n:big\nset CTX=32768\n:run\n',
+    ],
+)
+def test_a_conditional_value_is_told(change: str) -> None:
+    told = explain(f"{SETS}{change}{RUN.format('a.gguf')}")
+    assert told.config and told.config.max_model_len == 8192
+    assert any("but 32768 if" in text for text in told.warnings)
+
+
+def test_both_branches_are_candidates() -> None:
+    told = explain(f"{SETS}if exist big.txt (\n  set CTX=1\n) else (\n  set CTX=2\n)\n{RUN.format('a.gguf')}")
+    assert told.config and told.config.max_model_len is None
+    assert any("1 if [ exist big.txt ]; 2 otherwise" in text for text in told.unresolved)
+
+
+def test_continued_lines_and_the_folder_of_the_script() -> None:
+    told = explain(
+        '@echo off\nset ARGS=-c 4096 --no-mmap\nstart "" /b llama-server.exe ^\n -m %~dp0a.gguf ^\n %ARGS%\n'
+    )
+    assert told.config and told.config.max_model_len == 4096
+    assert told.unresolved == ["%~dp0: the folder of the script"]

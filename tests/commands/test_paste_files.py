@@ -1,0 +1,79 @@
+"""Settings files that the paste writes itself are read with the command."""
+
+from __future__ import annotations
+
+import pytest
+
+from commands.explain import explain
+
+TRT = "max_seq_len: 131072\\nkv_cache_config:\\n  dtype: fp8\\n  free_gpu_memory_fraction: 0.9\\n"
+TRT += "speculative_config:\\n  decoding_type: Eagle\\n  max_draft_len: 3\\n  speculative_model_dir: /m/draft\\n"
+TEXT = TRT.replace("\\n", "\n")
+SERVE = "trtllm-serve /m/a --port 80 --tp_size 4 --max_seq_len 10 --config options.yaml"
+WRITERS = {
+    "cat": f"cat > options.yaml <<EOF\n{TEXT}EOF\n",
+    "cat, the other way": f"cat <<'EOF' > ./options.yaml\n{TEXT}EOF\n",
+    "tee": f"sudo tee options.yaml <<-EOF >/dev/null\n{TEXT}EOF\n".replace(" >/dev/null", ""),
+    "cat and tee": f"cat <<EOF | tee options.yaml\n{TEXT}EOF\n",
+    "printf": f"printf '{TRT}' > options.yaml\n",
+    "printf of lines": "printf '%s\\n' " + " ".join(f'"{line}"' for line in TEXT.splitlines()) + " > options.yaml\n",
+    "echo": f'echo -e "{TRT}" > options.yaml\n',
+    "echo of lines": "".join(f'echo "{line}" >> options.yaml\n' for line in TEXT.splitlines()),
+    "a variable": f"LEN=131072\ncat > options.yaml <<EOF\n{TEXT.replace('131072', '$LEN')}EOF\n",
+}
+
+
+@pytest.mark.parametrize("writer", WRITERS.values(), ids=WRITERS)
+def test_settings_written_by_the_paste_are_read(writer: str) -> None:
+    told = explain(f"cleanup() {{ local code=$?; rm -f options.yaml; exit $code; }}\n{writer}{SERVE}")
+    config = told.config
+    assert config and config.speculative
+    assert (config.engine, config.model, config.tensor_parallel, config.env) == ("trtllm", "/m/a", 4, {})
+    assert (config.max_model_len, config.kv_cache_dtype, config.gpu_memory_fraction) == (131072, "fp8", 0.9)
+    speculative = config.speculative
+    assert (speculative.method, speculative.num_tokens, speculative.model) == ("Eagle", 3, "/m/draft")
+    assert not any("options.yaml <<" in text or "heredoc" in text for text in told.left_out)
+    assert any("must be there when the server starts" in text for text in told.warnings)
+
+
+def test_settings_in_a_container_are_read_through_its_volume() -> None:
+    config = explain(
+        f"cat > /tmp/a.yaml <<EOF\n{TEXT}EOF\n"
+        "docker run -v /tmp:/conf nvcr.io/nvidia/tensorrt-llm/release:1 trtllm-serve m --config /conf/a.yaml"
+    ).config
+    assert config and config.max_model_len == 131072
+
+
+def test_settings_written_in_an_inner_script_are_read() -> None:
+    config = explain(
+        "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - image: nvcr.io/nvidia/tensorrt-llm/release:1\n"
+        "    command: [bash, -c]\n    args:\n    - |\n      cat > /tmp/o.yaml <<EOF\n      max_seq_len: 9\n      EOF\n"
+        "      trtllm-serve m --config /tmp/o.yaml\n"
+    ).config
+    assert config and (config.model, config.max_model_len) == ("m", 9)
+
+
+@pytest.mark.parametrize("start", ["vllm serve", "python3 -m sglang.launch_server"])
+def test_a_file_of_flags_is_read_as_these_flags(start: str) -> None:
+    told = explain(
+        f"cat > c.yaml <<EOF\nmodel: o/m\nport: 81\nkv-cache-dtype: fp8\nEOF\n{start} --config c.yaml --port 80"
+    )
+    assert told.config and told.warnings == []
+    config = told.config
+    assert (config.model, config.port, config.kv_cache_dtype, config.unknown_flags) == ("o/m", 80, "fp8", [])
+
+
+def test_switches_lists_and_mappings_of_a_file_of_flags() -> None:
+    config = explain(
+        "cat > c.yaml <<EOF\nmodel: o/m\nenforce-eager: true\nenable-prefix-caching: false\n"
+        "speculative-config: {method: mtp, num_speculative_tokens: 2}\nserved-model-name: [a]\nEOF\n"
+        "vllm serve --config c.yaml"
+    ).config
+    assert config and config.speculative and config.speculative.num_tokens == 2
+    assert (config.enforce_eager, config.prefix_caching, config.served_model_name) == (True, False, "a")
+
+
+def test_a_file_that_the_paste_does_not_write_is_told() -> None:
+    told = explain("cat > other.yaml <<EOF\nmax_seq_len: 9\nEOF\ntrtllm-serve m --config options.yaml")
+    assert told.config and told.config.max_model_len is None
+    assert "more settings come from options.yaml" in told.warnings

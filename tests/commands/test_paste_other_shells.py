@@ -1,0 +1,74 @@
+"""Scripts of PowerShell and fish: variables, arrays and conditions."""
+
+from __future__ import annotations
+
+import pytest
+
+from commands.explain import explain
+
+POWERSHELL = """param(
+  [int]$Port = 8081,
+  [string]$Unused
+)
+$Ctx = 8192
+$model = 'C:\\models\\a.gguf'
+$options = @(
+  "-m", $model,
+  # the window
+  "-c", $Ctx,
+  '--port', "$Port"
+)
+CHANGE
+& .\\llama-server.exe @options
+"""
+FISH = """set -gx CUDA_VISIBLE_DEVICES 1
+set len 8192
+set args --port 8081 --max-model-len $len
+CHANGE
+vllm serve o/m $args
+"""
+
+
+def test_a_powershell_script() -> None:
+    told = explain(POWERSHELL.replace("CHANGE", '$options += @("-ngl", "24")\n$options += "-t", "6"'))
+    assert told.config
+    config = told.config
+    assert (config.model, config.max_model_len, config.port, config.env) == ("C:\\models\\a.gguf", 8192, 8081, {})
+    assert config.unknown_flags == ["-ngl 24", "-t 6"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    ['if ($env:BIG -eq "1") {\n  $options += @("-ngl", "24")\n}', 'if ($Big) { $options += "-ngl", "24" }'],
+)
+def test_a_condition_of_powershell_is_told(change: str) -> None:
+    told = explain(POWERSHELL.replace("CHANGE", change))
+    assert told.config and told.config.unknown_flags == []
+    assert any("also gets -ngl 24 if" in text for text in told.warnings)
+
+
+def test_a_typed_in_model_of_powershell() -> None:
+    told = explain('$Model = Read-Host "Model"\n$env:A = "1"\nllama-server -m $Model -c 4096\n')
+    assert told.config and told.config.env == {"A": "1"} and told.config.max_model_len == 4096
+    assert told.unresolved == ["$Model: read when the script runs"]
+
+
+def test_a_fish_script() -> None:
+    told = explain(FISH.replace("CHANGE", "set -a args --enforce-eager\nset args $args -tp 2"))
+    assert told.config
+    config = told.config
+    assert (config.model, config.port, config.max_model_len, config.tensor_parallel) == ("o/m", 8081, 8192, 2)
+    assert config.enforce_eager is True and config.env == {"CUDA_VISIBLE_DEVICES": "1"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        'if test -n "$BIG"\n  set -a args --enforce-eager\nend',
+        "switch $SIZE\n  case big huge\n    set args $args --enforce-eager\nend",
+    ],
+)
+def test_a_condition_of_fish_is_told(change: str) -> None:
+    told = explain(FISH.replace("CHANGE", change))
+    assert told.config and (told.config.port, told.config.enforce_eager) == (8081, None)
+    assert any("also gets --enforce-eager if" in text for text in told.warnings)
