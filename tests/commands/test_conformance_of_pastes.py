@@ -13,6 +13,10 @@ from commands.explain import explain
 
 FOLDER = os.environ.get("PITWALL_COMMANDS")
 EMPTY = (None, "", [], {}, False)
+# That reading is from a time when a settings file that the paste itself writes was not read.
+OF_WRITTEN_FILES: dict[str, dict[str, Any]] = {
+    "50-trtllm-heredoc-then-serve": {"kv_cache_dtype": "fp8", "gpu_memory_fraction": 0.9, "chunked_prefill": True},
+}
 NOT_SCORED = {"refused", "left_out", "repaired", "unresolved", "warnings", "launcher_flags", "secret_names"}
 
 
@@ -26,7 +30,8 @@ def test_real_pastes_read_as_by_a_person(path: Path) -> None:
     case = json.loads(path.read_text())
     got: dict[str, Any] = explain(case["command"]).as_json()
     stated = {key: value for key, value in got.items() if key not in NOT_SCORED and value not in EMPTY}
-    assert stated == {key: value for key, value in case["expected"].items() if value not in EMPTY}
+    expected = {key: value for key, value in case["expected"].items() if value not in EMPTY}
+    assert stated == expected | OF_WRITTEN_FILES.get(path.stem, {})
 
 
 @pytest.mark.skipif(not FOLDER, reason="PITWALL_COMMANDS is not set: the real pastes are not at hand")
