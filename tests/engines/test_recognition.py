@@ -46,7 +46,7 @@ def log_fixture(tmp_path: Path) -> Path:
 def recognised(log: Path) -> tuple[str | None, str | None]:
     """Engine and router, by parse and by both ways of an import."""
     reading = parsed(log)
-    engine, router = recognise_log(log, lambda share: None)
+    engine, router, _ = recognise_log(log, lambda share: None)
     assert (reading["engine"], reading["router"]) == (engine and engine.name, router and router.title)
     return reading["engine"], reading["router"]
 
