@@ -56,7 +56,7 @@ def forced_notes(arms: Sequence[Arm]) -> list[str]:
 
 
 def spread_notes(report: ComparisonReport) -> list[str]:
-    """Return a note for each arm with speculation: how much its starts vary, and by which factor."""
+    """Return a note for each arm with speculation whose starts vary by more than the margin, and by which factor."""
     if not report.answers:
         return []
     replicates = [report.answers[0].replicates[0], *(answer.replicates[1] for answer in report.answers)]
@@ -66,7 +66,7 @@ def spread_notes(report: ComparisonReport) -> list[str]:
         f"deviation), tokens per step by {percent(spread.tokens_per_step, 1)} and steps/s by "
         f"{percent(spread.steps_per_s, 1)}."
         for name, spread in spreads
-        if spread
+        if spread and spread.value > report.margin
     ]
 
 
