@@ -106,6 +106,8 @@ def read_preset(path: Path) -> Preset:
         first = error.errors()[0]
         location = [str(part) for part in first["loc"]]
         raise PresetError(f"{path}:{line_of(text, location)}: {_problem(first, location)}.") from error
+    except (ValueError, RecursionError):  # an integer of thousands of digits, lists in lists in lists
+        raise PresetError(f"{path}: this is not TOML: a number is too long, or values are nested too deeply.") from None
 
 
 def _problem(error: Mapping[str, Any], location: Sequence[str]) -> str:
@@ -116,8 +118,15 @@ def _problem(error: Mapping[str, Any], location: Sequence[str]) -> str:
     if kind == "extra_forbidden":
         return f"{key} is not a key of a preset"
     if kind in WRONG_TYPES:
-        return f"{key} must be {WRONG_TYPES[kind]}, not {error['input']!r}"
+        return f"{key} must be {WRONG_TYPES[kind]}, not {_shown(error['input'])}"
     return f"{key}: {str(error['msg']).removeprefix('Value error, ')}"
+
+
+def _shown(value: object) -> str:
+    try:
+        return repr(value)
+    except ValueError:  # an integer of thousands of digits
+        return "a number that is too long"
 
 
 def line_of(text: str, location: Sequence[str]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -95,6 +96,13 @@ def test_a_broken_preset_hides_no_other(tmp_path: Path) -> None:
     shelf = read_presets([tmp_path])
     assert list(shelf.presets) == ["good"] and len(shelf.problems) == 3
     assert shelf.problems[-1] == f"{tmp_path / 'pipe.toml'}: it is not a regular file."
+
+
+@pytest.mark.parametrize("value", ["9" * 5000, "[" * 5000, f"0x{'f' * 5000}"])
+def test_value_that_no_reader_expects_is_told(tmp_path: Path, value: str) -> None:
+    (tmp_path / "bad.toml").write_text(f"name = {value}")
+    (problem,) = read_presets([tmp_path]).problems
+    assert re.search("not TOML|must be a text", problem) and problem.endswith(".") and len(problem) < 300
 
 
 PASTES = [
