@@ -93,7 +93,9 @@ def read_preset(path: Path) -> Preset:
         raise PresetError(f"{path}: it is not a regular file.")
     try:
         text = path.read_text(encoding="utf-8")
-        return Preset.model_validate(tomllib.loads(text), strict=True)
+        document = tomllib.loads(text)
+        repr(document)  # raises ValueError for a long hexadecimal integer, which no command or message can have
+        return Preset.model_validate(document, strict=True)
     except OSError as error:
         raise PresetError(f"{path}: it cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
@@ -118,15 +120,8 @@ def _problem(error: Mapping[str, Any], location: Sequence[str]) -> str:
     if kind == "extra_forbidden":
         return f"{key} is not a key of a preset"
     if kind in WRONG_TYPES:
-        return f"{key} must be {WRONG_TYPES[kind]}, not {_shown(error['input'])}"
+        return f"{key} must be {WRONG_TYPES[kind]}, not {error['input']!r}"
     return f"{key}: {str(error['msg']).removeprefix('Value error, ')}"
-
-
-def _shown(value: object) -> str:
-    try:
-        return repr(value)
-    except ValueError:  # an integer of thousands of digits
-        return "a number that is too long"
 
 
 def line_of(text: str, location: Sequence[str]) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections import Counter
 from pathlib import Path
 
@@ -102,7 +101,7 @@ def test_a_broken_preset_hides_no_other(tmp_path: Path) -> None:
 def test_value_that_no_reader_expects_is_told(tmp_path: Path, value: str) -> None:
     (tmp_path / "bad.toml").write_text(f"name = {value}")
     (problem,) = read_presets([tmp_path]).problems
-    assert re.search("not TOML|must be a text", problem) and problem.endswith(".") and len(problem) < 300
+    assert "this is not TOML" in problem and problem.endswith(".") and len(problem) < 300
 
 
 PASTES = [
