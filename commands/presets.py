@@ -93,7 +93,9 @@ def read_preset(path: Path) -> Preset:
         raise PresetError(f"{path}: it is not a regular file.")
     try:
         text = path.read_text(encoding="utf-8")
-        return Preset.model_validate(tomllib.loads(text), strict=True)
+        document = tomllib.loads(text)
+        repr(document)  # raises ValueError for a long hexadecimal integer, which no command or message can have
+        return Preset.model_validate(document, strict=True)
     except OSError as error:
         raise PresetError(f"{path}: it cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
@@ -106,6 +108,8 @@ def read_preset(path: Path) -> Preset:
         first = error.errors()[0]
         location = [str(part) for part in first["loc"]]
         raise PresetError(f"{path}:{line_of(text, location)}: {_problem(first, location)}.") from error
+    except (ValueError, RecursionError):  # an integer of thousands of digits, lists in lists in lists
+        raise PresetError(f"{path}: this is not TOML: a number is too long, or values are nested too deeply.") from None
 
 
 def _problem(error: Mapping[str, Any], location: Sequence[str]) -> str:

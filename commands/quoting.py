@@ -27,7 +27,7 @@ _UNLIKE_A_PATH = re.compile(r"[\"{\n]|://")
 _REFERENCE_IN_BRACES = re.compile(r"\$\{\w+\}")
 _LITERAL_SIGNS = {"*": "\ud805", "?": "\ud806", "[": "\ud807"}
 _TO_LITERAL, _FROM_LITERAL = str.maketrans(_LITERAL_SIGNS), str.maketrans({v: k for k, v in _LITERAL_SIGNS.items()})
-_SIGN = re.compile(rf"(\\*)([*?[{''.join(_LITERAL_SIGNS.values())}])")
+_SIGN = re.compile(rf"(?<!\\)(\\*)([*?[{''.join(_LITERAL_SIGNS.values())}])")
 _PATTERN = re.compile(r"(\*|\?|\[[!^]?[\w.,+-]+\])")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from pathlib import Path
 from typing import TypeVar
@@ -9,6 +10,8 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from errors import PitwallError
+from machine.regular_file import NotRegularError, open_regular, pin_path
+from machine.toml_text import parse_toml
 
 Model = TypeVar("Model", bound=BaseModel)
 FOLDER = "folder"  # key in the validation context: the file's folder, the base of relative paths in the file
@@ -20,15 +23,16 @@ def read_secrets(path: Path, model: type[Model], error: type[PitwallError]) -> M
     The message names the invalid key, never a value, which may be a secret.
     """
     try:
-        text, mode = path.read_text(encoding="utf-8"), path.stat().st_mode
+        with open_regular(pin_path(path)) as file:
+            text, mode = file.read().decode(), os.fstat(file.fileno()).st_mode
     except FileNotFoundError:
         return None
-    except (OSError, UnicodeDecodeError):
+    except (OSError, RuntimeError, NotRegularError, UnicodeDecodeError):  # RuntimeError: a loop of links
         raise error(f"{path} cannot be read.") from None
     if mode & 0o077:
         raise error(f"{path} holds secrets but is readable by other users: run `chmod 600 {path}`.")
     try:
-        return model.model_validate(tomllib.loads(text), context={FOLDER: path.parent.absolute()})
+        return model.model_validate(parse_toml(text), context={FOLDER: path.parent.absolute()})
     except tomllib.TOMLDecodeError:
         raise error(f"{path} is not valid TOML.") from None
     except ValidationError as invalid:

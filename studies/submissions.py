@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
@@ -15,6 +16,7 @@ from commands.study_file import StudyPlan
 from domain import AuditEntry, new_run_id
 from machine.json_object import read_object
 from machine.private_files import private_folder, write_private
+from machine.regular_file import NotRegularError, open_regular
 
 LOG = logging.getLogger(__name__)
 Kind = TypeVar("Kind", bound=BaseModel)
@@ -62,21 +64,33 @@ def awaits_results(folder: Path, run_ids: Collection[str]) -> bool:
         try:
             if read_object(path, MAX_JOB_BYTES).get("run") in run_ids:
                 return True
-        except (OSError, ValueError):  # imported meanwhile, or not a job
+        except (OSError, ValueError, RuntimeError, NotRegularError):  # imported meanwhile, or not a job
             continue
     return False
 
 
 def read_submissions(folder: Path, suffix: str, kind: type[Kind]) -> list[tuple[Path, Kind]]:
-    """Return the submissions in the folder, oldest first; unreadable files are logged and removed."""
+    """Return the submissions in the folder, oldest first; others are logged once, and removed or set aside."""
     submissions = []
     for path in sorted(folder.glob(f"*{suffix}")):
         try:
-            submissions.append((path, kind.model_validate_json(path.read_bytes())))
-        except (ValidationError, OSError):
+            with open_regular(path) as file:
+                submissions.append((path, kind.model_validate_json(file.read())))
+        except FileNotFoundError:
+            continue
+        except ValidationError:
             LOG.warning("%s is not a valid study submission", path.name)
             path.unlink(missing_ok=True)
+        except (NotRegularError, OSError) as problem:
+            _set_aside(path, problem)
     return submissions
+
+
+def _set_aside(path: Path, problem: Exception) -> None:
+    """Rename an entry that is no readable file, so that it is reported once and holds up no study."""
+    LOG.warning("not a study submission, renamed to %s.refused: %s", path.name, problem)
+    with suppress(OSError):
+        path.rename(path.with_name(f"{path.name}.refused"))
 
 
 def _write(path: Path, submission: BaseModel) -> None:

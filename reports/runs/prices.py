@@ -9,14 +9,15 @@ from typing import NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from machine.regular_file import NotRegularError, open_regular, pin_path
+from machine.toml_text import parse_toml
 
 LARGEST_BYTES = 1 << 16
 
 
 class _MachinePrice(BaseModel):
     model_config = ConfigDict(extra="forbid")
-    per_hour: float | None = Field(default=None, ge=0)
-    per_kwh: float | None = Field(default=None, ge=0)
+    per_hour: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    per_kwh: float | None = Field(default=None, ge=0, allow_inf_nan=False)
 
 
 class _File(BaseModel):
@@ -38,7 +39,7 @@ def prices_of(path: Path, machine_id: str) -> Prices:
     """Return the prices of a machine, else those under 'default'."""
     try:
         with open_regular(pin_path(path)) as file:
-            content = _File.model_validate(tomllib.loads(file.read(LARGEST_BYTES).decode()))
+            content = _File.model_validate(parse_toml(file.read(LARGEST_BYTES).decode()))
     except FileNotFoundError:
         return Prices()
     except (OSError, RuntimeError, NotRegularError, UnicodeDecodeError, tomllib.TOMLDecodeError):

@@ -97,6 +97,13 @@ def test_a_broken_preset_hides_no_other(tmp_path: Path) -> None:
     assert shelf.problems[-1] == f"{tmp_path / 'pipe.toml'}: it is not a regular file."
 
 
+@pytest.mark.parametrize("value", ["9" * 5000, "[" * 5000, f"0x{'f' * 5000}"])
+def test_value_that_no_reader_expects_is_told(tmp_path: Path, value: str) -> None:
+    (tmp_path / "bad.toml").write_text(f"name = {value}")
+    (problem,) = read_presets([tmp_path]).problems
+    assert "this is not TOML" in problem and problem.endswith(".") and len(problem) < 300
+
+
 PASTES = [
     "vllm serve o/m --port 8000 --max-model-len 16K --trust-remote-code",
     "docker run --rm -e A=1 -p 81:80 vllm/vllm-openai:x --model m --port 80",

@@ -11,6 +11,7 @@ import pytest
 
 from commands.expansion import expand_config
 from commands.explain import explain, explain_with_secrets
+from commands.quoting import as_literal
 from commands.secrets import hide_secrets
 from commands.write import shell_text
 from domain import Config
@@ -167,3 +168,8 @@ spec:
     config = config_of(kubernetes)
     assert json.loads(explain(kubernetes).as_json()["unknown_flags"][0].partition(" ")[2]) == {"$ref": 1}
     assert expand_config(config, ENVIRON)[0].env == {"A": "$X"}
+
+
+@pytest.mark.timeout(20)
+def test_endless_backslashes_take_no_time() -> None:
+    assert as_literal("/a" + "\\" * 300_000).count("\\") == 300_000

@@ -9,6 +9,7 @@ from datetime import datetime
 from functools import partial
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from domain import Run
 from reports.cache.disk_cache import Codec, DiskCache, Files
@@ -22,6 +23,10 @@ from web.live.point_reader import PointReader, StartTimes
 from web.live.protocol import PerPosition, Tile
 from web.live.series import BucketStats, TimeSeries
 
+_STORED_SERIES = tuple[list[float], list[float], list[int] | None, tuple[list[float], list[float]] | None]
+_STORED = TypeAdapter(
+    tuple[dict[str, _STORED_SERIES], dict[str, Tile], PerPosition | None, dict[str, datetime | None]]
+)  # content of a file
 POINTS = 1000  # per series: as many as a chart of the page's width can resolve
 MOST_RUNS = 64  # kept in memory, the most recently requested: about 0.2 MB each
 
@@ -57,12 +62,9 @@ def _pack(charts: ChartData) -> bytes:
 
 
 def _unpack(run: Run, content: bytes) -> ChartData:
-    series_by_name, tiles, positions, newest_times = json.loads(content)
+    series_by_name, tiles, positions, newest_times = _STORED.validate_json(content)
     return ChartData(
-        {name: _series(*columns) for name, columns in series_by_name.items()},
-        tiles,
-        positions,
-        {kind: datetime.fromisoformat(at) if at else None for kind, at in newest_times.items()},
+        {name: _series(*columns) for name, columns in series_by_name.items()}, tiles, positions, newest_times
     )
 
 
@@ -71,7 +73,12 @@ def _stats_columns(series: TimeSeries) -> list[list[float]] | None:
     return [stats.mean.tolist(), stats.count.tolist()] if stats else None
 
 
-def _series(t: list[float], v: list[float], excluded: list[int] | None, stats: list[list[float]] | None) -> TimeSeries:
+def _series(
+    t: list[float], v: list[float], excluded: list[int] | None, stats: tuple[list[float], list[float]] | None
+) -> TimeSeries:
+    """Return a series; raises ValueError if its columns are of different lengths."""
+    if {len(column) for column in (v, excluded, *(stats or ())) if column is not None} != {len(t)}:
+        raise ValueError("columns of different lengths")
     times, values = np.array(t, float), np.array(v, float)
     bucket_stats = BucketStats(*(np.array(column, float) for column in stats)) if stats else None
     if excluded is None:

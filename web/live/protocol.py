@@ -51,7 +51,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NotRequired, Protocol, TypedDict
+from typing import Any, NotRequired, Protocol
+
+from typing_extensions import TypedDict  # pydantic needs it for Python 3.11
 
 SERIES: dict[str, str] = {
     "decode_tps": "tok/s",

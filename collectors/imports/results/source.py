@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import os
@@ -125,6 +126,14 @@ class ResultFile:
                 except UnicodeDecodeError as error:
                     raise self.refusal(number, "these bytes are not UTF-8 text") from error
         raise ImportRefusedError(f"{self.name} has more than {MAX_LINES:,} lines.")
+
+    @contextmanager
+    def refusing_bad_csv(self) -> Iterator[None]:
+        """Raise ImportRefusedError where the `with` block meets something that is not CSV, such as an endless cell."""
+        try:
+            yield
+        except csv.Error as error:
+            raise ImportRefusedError(f"{self.name} is not CSV throughout ({error}).") from error
 
     def refusal(self, line: int, reason: str) -> ImportRefusedError:
         """Return the error for a line, as one sentence."""

@@ -232,6 +232,22 @@ def test_a_text_that_is_too_long_is_refused(tmp_path: Path) -> None:
         loads_of(put(tmp_path, "a.md", text))
 
 
+@pytest.mark.parametrize(
+    ("name", "old"),
+    [
+        ("aiperf/run/profile_export_aiperf.csv", "Metric,"),
+        ("guidellm/benchmarks.csv", "Timings"),
+        ("llama-benchy/result.csv", "model,"),
+        ("llama-bench/result.csv", "build_commit,"),
+    ],
+)
+def test_endless_cell_is_refused(tmp_path: Path, name: str, old: str) -> None:
+    text = captured(name).read_text()
+    assert old in text
+    with pytest.raises(ImportRefusedError):
+        loads_of(put(tmp_path, name, text.rstrip("\n") + "a" * 200_000 + "\n"))
+
+
 # --- SQLite -----------------------------------------------------------------------------------------------------------
 def database(path: Path, *statements: str) -> Path:
     with closing(sqlite3.connect(path)) as made:

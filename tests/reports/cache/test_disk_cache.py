@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -195,11 +196,34 @@ def _of_another_form(store: Store, files: ReportFiles) -> None:
         files.write("r2", path.name, basis, b'{"windows": 3}')
 
 
+def _nested_deeply(store: Store, files: ReportFiles) -> None:
+    _rewrite(files, lambda content: b"[" * 5000 + b"]" * 5000)
+
+
+def _of_other_types(store: Store, files: ReportFiles) -> None:
+    _rewrite(files, lambda content: b'[{"decode": [1, 2, 3, 4]}, [], 7, {"a": "x"}]')
+
+
+def _rewrite(files: ReportFiles, change: Callable[[bytes], bytes]) -> None:
+    for path in _paths(files):
+        basis, _, packed = path.read_bytes().partition(b"\n")
+        files.write("r2", path.name, basis.decode(), change(zlib.decompress(packed)))
+
+
 def _paths(files: ReportFiles) -> list[Path]:
     return [path for path in (files._runs_dir / "r2" / "known").iterdir() if path.is_file()]
 
 
-CHANGES = (_more_counters, _more_events, _another_end, _cut, _flipped, _of_another_form)
+CHANGES = (
+    _more_counters,
+    _more_events,
+    _another_end,
+    _cut,
+    _flipped,
+    _of_another_form,
+    _nested_deeply,
+    _of_other_types,
+)
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda one: one.__name__)

@@ -147,7 +147,9 @@ def read_csv(source: ResultFile, ticket: Ticket) -> LoadBuilder:
     if not content.endswith("\n"):
         raise source.refusal(content.count("\n") + 1, "it is cut off here")
     load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date)
-    for title, metric_values in _csv_rows(content):
+    with source.refusing_bad_csv():
+        rows = list(_csv_rows(content))
+    for title, metric_values in rows:
         if name := TITLES.get(title):
             _add_metric(load, MeasurementPoint("all requests"), name, metric_values)
     if not load.rows:

@@ -132,7 +132,8 @@ def add(
 # --- CSV --------------------------------------------------------------------------------------------------------------
 def _read_csv(source: ResultFile, ticket: Ticket) -> LoadBuilder:
     content = source.text()
-    rows = list(csv.DictReader(io.StringIO(content, newline="")))
+    with source.refusing_bad_csv():
+        rows = list(csv.DictReader(io.StringIO(content, newline="")))
     if not rows:
         raise ImportRefusedError(f"{source.name} has no benchmark.")
     if not content.endswith("\n"):

@@ -205,7 +205,8 @@ def _prompt_hash(request: Any) -> str | None:
 # --- CSV --------------------------------------------------------------------------------------------------------------
 def _read_csv(source: ResultFile, ticket: Ticket) -> LoadBuilder:
     content = source.text()
-    rows = list(csv.reader(io.StringIO(content, newline="")))
+    with source.refusing_bad_csv():
+        rows = list(csv.reader(io.StringIO(content, newline="")))
     if len(rows) < 4 or len({len(row) for row in rows}) > 1 or not content.endswith("\n"):
         raise source.refusal(content.count("\n") + 1, "it is cut off here, or not a report of GuideLLM")
     columns = list(zip(*rows[:3], strict=True))

@@ -133,7 +133,8 @@ def _sql_rows(source: ResultFile) -> Iterator[tuple[int, Mapping[str, Any]]]:
             continue
         match = INSERT.fullmatch(statement.strip())
         names = _names(match["names"]) if match else []
-        cells = next(csv.reader([match["cells"]], quotechar="'", skipinitialspace=True)) if match else []
+        with source.refusing_bad_csv():
+            cells = next(csv.reader([match["cells"]], quotechar="'", skipinitialspace=True)) if match else []
         if not names or len(names) != len(cells):
             raise source.refusal(line, "this is not a complete statement of llama-bench")
         yield line, dict(zip(names, cells, strict=True))
