@@ -8,13 +8,12 @@ from typing import Any
 
 import yaml
 
+from commands.bounded_yaml import load_documents
 from commands.paste.candidates import Candidate
 from commands.paste.files import HEREDOC_NOTE, WrittenFiles
 from commands.paste.notes import Notes
 from domain import JsonValue
 from engines.base import CommandReading, Engine, SettingsFile
-
-_LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 
 def with_settings(
@@ -40,10 +39,10 @@ def with_settings(
 def _parse(text: str) -> Mapping[str, Any] | None:
     """The settings of a YAML or JSON text; None if it is no mapping."""
     try:
-        settings = yaml.load(text, Loader=_LOADER)
-    except (yaml.YAMLError, RecursionError, ValueError):
+        documents = load_documents(text)
+    except (yaml.YAMLError, ValueError):
         return None
-    return settings if isinstance(settings, dict) else None
+    return documents[0] if len(documents) == 1 and isinstance(documents[0], dict) else None
 
 
 def _drop_notes(text: str, files: WrittenFiles, notes: Notes) -> None:

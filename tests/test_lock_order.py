@@ -18,8 +18,9 @@ from unittest.mock import Mock
 
 import pytest
 
+from collectors.imports.log_import import ImportOptions, LogImporter
 from commands.study_file import study_of_text
-from domain import Config, Run, RunState
+from domain import Config, Run, RunState, utc_now
 from machine.private_files import write_private
 from machine.run_with_timeout import run_bounded
 from notes import Gotcha, SavedView
@@ -171,6 +172,7 @@ def test_locks_are_taken_in_order(
     a_study_goes_on(core, tmp_path)
     people_write(core.store)
     an_agent_sends(core)
+    a_log_is_imported(core.store, settings)
     pages_ask(core.store, settings, run)
     a_page_reads_the_lake(core.store, settings, run, monkeypatch)
     pairs = {("Supervisor._lock", "Writer._changed"), ("StudyRunner._lock", "Supervisor._factory_lock")}
@@ -221,6 +223,11 @@ def an_agent_sends(core: Core) -> None:
     made = Run(id="r1", name="r", color=0, config=Config(), machine_id="head", created_at=NOW, state=RunState.RUNNING)
     core.store.save_run(made)
     assert AgentIntake(core.store, core.clock.utc).store_message("r1", message(batch(1))).number == 1
+
+
+def a_log_is_imported(store: Store, settings: Settings) -> None:
+    log = ROOT / "tests/fixtures/vllm/0.32-ngram.log"
+    LogImporter(store, settings.runs_dir, utc_now).import_log(log, ImportOptions(log.name), lambda share: None)
 
 
 def pages_ask(store: Store, settings: Settings, run: Run) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from commands.bounded_yaml import load_documents
 from commands.paste.containers import ContainerCommand, port_pair
 from commands.paste.notes import Notes
 from commands.paste.shell import UnclosedQuoteError, Word, split_references, split_words
@@ -19,7 +20,6 @@ from redaction import MASK
 MOST_NODES = 20_000
 MOST_BASES = 8  # of one merge key
 MAX_MERGE_DEPTH = 3
-_LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _KEY = re.compile(
     r"^[ \t]*(?:-[ \t]+)?"
     r"(services|mainContainer|apiVersion|kind|image|containers|command|args|extraArgs|environment|env|ports|spec)"
@@ -47,7 +47,7 @@ def read_manifest(text: str, variables: Variables, notes: Notes) -> list[Contain
     if flat := read_flat_manifest(text, notes):
         return flat
     try:
-        documents = [node for node in yaml.load_all(text, Loader=_LOADER) if isinstance(node, dict | list)]
+        documents = [node for node in load_documents(text) if isinstance(node, dict | list)]
     except (yaml.YAMLError, RecursionError, ValueError):
         return []
     mappings = [mapping for document in documents for mapping in _mappings(document)]

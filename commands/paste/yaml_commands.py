@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from commands.bounded_yaml import load_documents
 from commands.paste.manifests import with_merge_keys
 from commands.paste.servers import SERVER_START
 
@@ -17,7 +18,6 @@ MAX_TEXT = 300_000  # characters of a YAML that is parsed
 MOST_NODES = 20_000
 MOST_COMMANDS = 50
 MOST_MACRO_PASSES = 3  # macros within macros
-_LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _BLOCK = re.compile(r"^(?P<indent>[ \t]*)(?:-[ \t]+)?[\w.\"'-]{1,80}:[ \t]*(?P<style>[>|])[-+\d]{0,2}[ \t]*(?:#.*)?$")
 _STARTS_CONTAINER = re.compile(r"\b(?:docker|podman|nerdctl)\s+(?:container\s+)?run\s")
 _ENVIRONMENT_KEYS = ("envs", "env", "environment")
@@ -79,7 +79,7 @@ def read_yaml_commands(text: str) -> list[YamlCommand]:
     if len(text) > MAX_TEXT or ":" not in text:
         return []
     try:
-        documents = [node for node in yaml.load_all(text, Loader=_LOADER) if isinstance(node, dict | list)]
+        documents = [node for node in load_documents(text) if isinstance(node, dict | list)]
         search = _Search()
         for document in documents:
             search.visit(document, {})

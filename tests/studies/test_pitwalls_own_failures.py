@@ -24,4 +24,4 @@ def test_own_failures_exclude_no_arm_and_are_told(store: Store, cause: str, is_o
     assert (statuses[0].causes == {"a": cause}) is is_out
     assert ("a" in statuses[0].race.next_arms) is not is_out
     reasons = [str(reason) for reason in answer_of(plan, statuses)["reasons"]]  # type: ignore[union-attr]
-    assert any(reason.startswith("2 starts of a failed because of Pitwall") for reason in reasons) is not is_out
+    assert any(reason.startswith("2 starts of a failed because Pitwall's") for reason in reasons) is not is_out

@@ -12,7 +12,8 @@ from analysis.verdict import MARGIN
 from engines.forced_acceptance import forced_sentence
 from reports.arms.comparison import ComparisonOptions, ComparisonReport
 from tests.analysis.comparison.hand_made import arm, load, run, streams
-from web.compare.answer.report_notes import forced_notes, report_notes, workload_titles
+from tests.analysis.comparison.test_start_spread import starts
+from web.compare.answer.report_notes import forced_notes, report_notes, spread_notes, workload_titles
 
 OBJECTIVE = parse_objective("decode_tps")
 FIVE, LADDER = WorkloadKey("five", "h", '{"rounds": 2}'), WorkloadKey("ladder", "h", "{}")
@@ -50,6 +51,18 @@ def test_another_objective_is_a_lead() -> None:
     [note] = report_notes(replace(PLAIN, objective=by_length, answers=tuple(compare_arms(arms, by_length))))
     assert note.startswith("Not compared by the workload's own objective, stream speed: take this as a lead")
     assert report_notes(replace(PLAIN, answers=tuple(compare_arms(arms, OBJECTIVE)))) == []
+
+
+def test_spread_of_starts_is_noted_by_its_parts() -> None:
+    """Of the arm whose starts vary by more than the margin; the other does not draft."""
+    plain, drafting = starts([(1.0, 50.0), (1.0, 51.0)]), starts([(2.0, 50.0), (2.2, 50.0)])
+    [answer] = compare_arms(PLAIN.arms, OBJECTIVE)
+    answers = (replace(answer, replicates=(tuple(plain), tuple(drafting))),)
+    assert spread_notes(replace(PLAIN, answers=answers)) == [
+        "b: between its 2 starts the speed varies by 6.7 % (standard deviation), tokens per step by 6.7 % and steps/s "
+        "by 0.0 %."
+    ]
+    assert spread_notes(replace(PLAIN, answers=answers, margin=0.1)) == []
 
 
 def test_workloads_of_one_name_are_told_apart() -> None:
