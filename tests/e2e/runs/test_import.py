@@ -62,7 +62,7 @@ def test_results_come_onto_a_run_that_is_named(page: Page, pitwall: Pitwall) -> 
     current(page.get_by_role("textbox", name="Run that results belong to")).fill(run_id)
     press(page.get_by_role("button", name="Import", exact=True))
     expect(
-        page.get_by_text("result.jsonl: 29 results, 16 requests, 1 phase of sglang.bench_serving imported into")
+        page.get_by_text("result.jsonl: 31 results, 16 requests, 1 phase of sglang.bench_serving imported into")
     ).to_be_visible()
     loads = f"SELECT count(*) FROM loads WHERE run_id = '{run_id}'"
     wait_until(lambda: pitwall.sql(loads) == [(2,)], 60)
