@@ -11,7 +11,7 @@ import orjson
 
 from domain import JsonValue
 from engines.base import Engine, LogEvent, LogMark, LogParser, LogReading, ParsedSample
-from engines.recognition import Writer, recognise
+from engines.recognition import LogWriter, recognise
 from engines.routers import router_parser
 from machine.regular_file import open_regular, pin_path
 
@@ -57,12 +57,12 @@ def parse_file(path: Path, engines: Iterable[Engine], out: TextIO) -> None:
     out.write(_as_json(summary)[1:] + "\n")
 
 
-def _writer_of(file: BinaryIO, engines: tuple[Engine, ...]) -> Writer:
+def _writer_of(file: BinaryIO, engines: tuple[Engine, ...]) -> LogWriter:
     """Return the only engine if there is one, else the writer that the file's lines show."""
-    return Writer(engines[0]) if len(engines) == 1 else recognise(file, engines)
+    return LogWriter(engines[0]) if len(engines) == 1 else recognise(file, engines)
 
 
-def _parser_of(writer: Writer) -> LogParser | None:
+def _parser_of(writer: LogWriter) -> LogParser | None:
     if writer.router:
         return router_parser()
     return writer.engine.log.log_parser() if writer.engine and writer.engine.log else None

@@ -13,7 +13,7 @@ OVERLAP_BYTES = 1000  # of two parts: a line may lie across both
 SEARCHED_BYTES = 64 << 20  # a log names its engine long before
 
 
-class Writer(NamedTuple):
+class LogWriter(NamedTuple):
     """The program that wrote a log; all are None if no line shows it. A router's log is no engine's.
 
     named: an engine whose name stands in the text, which has no line of its log.
@@ -24,7 +24,9 @@ class Writer(NamedTuple):
     named: Engine | None = None
 
 
-def recognise(file: BinaryIO, engines: Sequence[Engine], report: Callable[[int], None] = lambda size: None) -> Writer:
+def recognise(
+    file: BinaryIO, engines: Sequence[Engine], report: Callable[[int], None] = lambda size: None
+) -> LogWriter:
     """Return the writer of a log, from its first SEARCHED_BYTES. `report` takes the searched bytes after each part.
 
     An engine's name alone is not its log: a record in its format or a line that its grammar reads is.
@@ -37,12 +39,12 @@ def recognise(file: BinaryIO, engines: Sequence[Engine], report: Callable[[int],
         router = router or part_router
         for engine in _named_engines(candidates, text):
             if _has_record(engine, text) or _has_events(engine, file):
-                return Writer(engine)
+                return LogWriter(engine)
             candidates.remove(engine)
             named = named or engine
         tail = data[-OVERLAP_BYTES:].rpartition(b"\n")[2]  # the line that the part cuts
         report(searched_bytes)
-    return Writer(router=router, named=named)
+    return LogWriter(router=router, named=named)
 
 
 def _named_engines(engines: Sequence[Engine], text: str) -> list[Engine]:

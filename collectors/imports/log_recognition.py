@@ -12,7 +12,7 @@ from pathlib import Path
 
 from collectors.imports.log_file import ReportProgress
 from engines import BY_NAME, ENGINES
-from engines.recognition import SEARCHED_BYTES, Writer, recognise
+from engines.recognition import SEARCHED_BYTES, LogWriter, recognise
 from engines.routers import ROUTERS
 from machine.low_priority import lower_priority, printed_lines
 
@@ -21,7 +21,7 @@ NAMED = "?"  # before an engine whose name alone stands in the text
 SMALL_BYTES = 1 << 19  # read in this process: a tenth of a second
 
 
-def recognise_log(log: Path, report: ReportProgress) -> Writer:
+def recognise_log(log: Path, report: ReportProgress) -> LogWriter:
     """Return the writer of a log, an engine or a router; `report` may raise to cancel. Raises OSError."""
     size = min(log.stat().st_size, SEARCHED_BYTES)
     if size <= SMALL_BYTES:
@@ -33,7 +33,9 @@ def recognise_log(log: Path, report: ReportProgress) -> Writer:
             if name.isdigit():
                 report(int(name) / size)
     router = next((router for router in ROUTERS if router.title == name), None)
-    return Writer(BY_NAME.get(name), router, BY_NAME.get(name.removeprefix(NAMED)) if name.startswith(NAMED) else None)
+    return LogWriter(
+        BY_NAME.get(name), router, BY_NAME.get(name.removeprefix(NAMED)) if name.startswith(NAMED) else None
+    )
 
 
 def main(path: str) -> None:
