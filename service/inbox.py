@@ -38,7 +38,9 @@ def delete_runs(store: Store, job: DeletionJob) -> str:
     undeleted = [run_id for run_id in job.deleted_runs if not store.bin.holds(run_id)]
     if reasons := store.bin.blocking_reasons(undeleted) or store.bin.delete(undeleted, job.by):
         raise ImportRefusedError(f"Nothing was deleted. {'; '.join(f'{key}: {why}' for key, why in reasons.items())}.")
-    count = len(set(job.deleted_runs))
+    count = len(set(undeleted))
+    if not count:
+        return "It was deleted before; Runs can restore it for a day after that."
     return f"Deleted {count} run{'s' * (count > 1)}; Runs can restore {'them' if count > 1 else 'it'} for a day."
 
 

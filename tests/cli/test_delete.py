@@ -45,12 +45,14 @@ def test_command_deletes_without_a_running_pitwall(
     assert stored_ids(settings) == ["r3"]
 
 
-def test_running_pitwall_deletes_and_can_restore(data: Store, settings: Settings) -> None:
+def test_running_pitwall_deletes_and_can_restore(
+    data: Store, settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
     inbox = inbox_of(data, settings)
     inbox.start()
     try:
         assert main(["delete", "r1"]) == 0
-        assert main(["delete", "r1"]) == 0, "it is deleted already"
+        assert main(["delete", "r1"]) == 0 and "It was deleted before" in capsys.readouterr().out
     finally:
         inbox.close()
     assert [deleted.run.id for deleted in data.bin.restorable()] == ["r1"] and data.run("r1") is None
