@@ -57,16 +57,16 @@ def _merged(
     reading: CommandReading, settings_file: SettingsFile, settings: Mapping[str, Any], path: str, flag_text: str
 ) -> CommandReading:
     """The reading of flags and file; `overrides` decides which wins."""
-    stated = settings_file.read(settings)
-    winner, other = (stated, reading) if settings_file.overrides else (reading, stated)
-    fields: dict[str, JsonValue] = {**other.fields, **winner.fields}
-    speculations = [part.fields["speculative"] for part in (other, winner) if part.fields.get("speculative")]
+    file_reading = settings_file.read(settings)
+    winner, loser = (file_reading, reading) if settings_file.overrides else (reading, file_reading)
+    fields: dict[str, JsonValue] = {**loser.fields, **winner.fields}
+    speculations = [part.fields["speculative"] for part in (loser, winner) if part.fields.get("speculative")]
     if len(speculations) == 2:
         fields["speculative"] = {**speculations[0], **speculations[1]}
     flags = list(reading.unknown_flags)
-    warnings = [*reading.warnings, *(f"{path}: {text}" for text in stated.warnings)]
+    warnings = [*reading.warnings, *(f"{path}: {text}" for text in file_reading.warnings)]
     if settings_file.is_made_of_flags:
-        flags = [flag for flag in flags if flag != flag_text] + stated.unknown_flags
+        flags = [flag for flag in flags if flag != flag_text] + file_reading.unknown_flags
     else:
         warnings.append(
             f"more settings come from {path}, which the paste writes: it must be there when the server starts"

@@ -26,9 +26,14 @@ def loop_mark(looping_ratio: float | None) -> str:
 
 
 def loop_notes(arms: Sequence[Arm], collapsed: Mapping[str, float]) -> list[str]:
-    """Return a sentence per arm whose answers loop. collapsed: see `collapsed_arms`."""
+    """Return a sentence for the arms whose answers loop equally often. collapsed: see `collapsed_arms`."""
+    names_by_percent: dict[str, list[str]] = {}
+    for arm in arms:
+        if arm.id in collapsed:
+            names_by_percent.setdefault(f"{100.0 * collapsed[arm.id]:.0f}", []).append(arm.name)
     return [
-        f"{arm.name}: {100.0 * collapsed[arm.id]:.0f} % of its answers end in a loop; its speed includes that text."
-        for arm in arms
-        if arm.id in collapsed
+        f"{names[0]}: {percent} % of its answers end in a loop; its speed includes that text."
+        if len(names) == 1
+        else f"{', '.join(names)}: {percent} % of the answers of each end in a loop; their speeds include that text."
+        for percent, names in names_by_percent.items()
     ]

@@ -163,8 +163,8 @@ def speed_factors(windows: Sequence[Window]) -> WindowFactors | None:
     seconds = sum(stretch.s for stretch in stretches)
     tokens = sum(stretch.tokens for stretch in stretches)
     if unknown := sum(stretch.steps is None for stretch in stretches):
-        stated = _stated_tokens_per_step(active_windows(windows))
-        return WindowFactors(tokens / seconds, None, stated, _no_steps(unknown, len(stretches)))
+        tokens_per_step = _stated_tokens_per_step(active_windows(windows))
+        return WindowFactors(tokens / seconds, None, tokens_per_step, _no_steps(unknown, len(stretches)))
     steps = sum(stretch.steps or 0.0 for stretch in stretches)
     if steps <= 0:
         return WindowFactors(tokens / seconds, None, None, Reason(Code.NO_STEP_COUNTED))

@@ -123,8 +123,8 @@ class LogImporter:
                 )
             run = known_run or self._new_run(draft, options, file_date, report)
             gained_bytes = append_new(_log_of(run), draft) if known_run else _log_of(run).stat().st_size
-        begun = UNPACKING + RECOGNISING
-        self._read(run, is_whole, lambda share: report(begun + (1 - begun) * share))
+        earlier_share = UNPACKING + RECOGNISING
+        self._read(run, is_whole, lambda share: report(earlier_share + (1 - earlier_share) * share))
         return ImportResult((run.id,), _result_text(run, options, gained_bytes, is_new=known_run is None))
 
     def _find_run(self, draft: Path) -> Run | None:

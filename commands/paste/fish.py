@@ -71,8 +71,8 @@ def _assignment(options: str, name: str, rest: str, lists: set[str]) -> str:
     is_growing = "a" in letters or (bool(words) and words[0] == f'"${{{name}[@]}}"')
     if is_growing or len(words) > 1:
         lists.add(name)
-        added = words[1:] if words[:1] == [f'"${{{name}[@]}}"'] else words
-        return f"{name}{'+' if is_growing else ''}=({' '.join(added)})"
+        new_words = words[1:] if words[:1] == [f'"${{{name}[@]}}"'] else words
+        return f"{name}{'+' if is_growing else ''}=({' '.join(new_words)})"
     value = re.sub(r"^\((.*)\)$", r"$(\1)", words[0]) if words else '""'
     return f"{'export ' if 'x' in letters else ''}{name}={value}"
 

@@ -55,5 +55,5 @@ def _first_value(text: str) -> Any:
 
 
 def _names(names: list[str]) -> str:
-    shown = [mask_text(name)[:MAX_NAME_CHARS] for name in names[:MAX_NAMES] if name]
-    return ", ".join(shown) + (" …" if len(names) > MAX_NAMES else "")
+    shown_names = [mask_text(name)[:MAX_NAME_CHARS] for name in names[:MAX_NAMES] if name]
+    return ", ".join(shown_names) + (" …" if len(names) > MAX_NAMES else "")

@@ -56,9 +56,12 @@ def _load_of(result: Mapping[str, Any], ticket: Ticket, index: int) -> LoadBuild
         params={name: cut(value) for name, value in values.items()
                 if name not in (*TOTALS, "metrics") and not STATISTIC.fullmatch(name) and value is not None},
     )  # fmt: skip
-    stated = {"quantization": text(values.get("precision"), 60), "tensor_parallel": count(values.get("tp")),
-              "image": text(values.get("image"))}  # fmt: skip
-    load.server_config |= {name: value for name, value in stated.items() if value is not None}
+    stated_settings = {
+        "quantization": text(values.get("precision"), 60),
+        "tensor_parallel": count(values.get("tp")),
+        "image": text(values.get("image")),
+    }
+    load.server_config |= {name: value for name, value in stated_settings.items() if value is not None}
     concurrency, prompt_tokens, output_tokens = (count(values.get(name)) for name in ("conc", "isl", "osl"))
     point = MeasurementPoint(
         f"pp{prompt_tokens} tg{output_tokens} {concurrency} at once", concurrency, prompt_tokens, output_tokens

@@ -216,7 +216,7 @@ def _version_of(config: Mapping[str, JsonValue]) -> str | None:
 
 def _test_name(test: BenchTest) -> str:
     """Return llama-bench's own name of a test: 'pp512', 'tg128 @ d4096', 'pp512+tg128'."""
-    parts = [f"{what}{tokens}" for what, tokens in (("pp", test.prompt_tokens), ("tg", test.output_tokens)) if tokens]
+    parts = [f"{kind}{tokens}" for kind, tokens in (("pp", test.prompt_tokens), ("tg", test.output_tokens)) if tokens]
     return "+".join(parts) + (f" @ d{test.depth_tokens}" if test.depth_tokens else "")
 
 

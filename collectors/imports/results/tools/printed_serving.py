@@ -112,8 +112,8 @@ def _load_of(
 
 
 def _point(by_name: Mapping[str, PrintedLine], arguments: Mapping[str, JsonValue]) -> MeasurementPoint:
-    stated = next((by_name[name].value for name in CONCURRENCY_NAMES if name in by_name), None)
-    concurrency = count(stated) or count(arguments.get("max_concurrency"))
+    stated_concurrency = next((by_name[name].value for name in CONCURRENCY_NAMES if name in by_name), None)
+    concurrency = count(stated_concurrency) or count(arguments.get("max_concurrency"))
     rate = next((by_name[name].value for name in RATE_NAMES if name in by_name), arguments.get("request_rate"))
     sizes = [count(arguments.get(f"random_{side}_len")) for side in ("input", "output")]
     if arguments.get("dataset_name") not in (None, "random") or None in sizes:
@@ -145,18 +145,18 @@ def _add_latency(
     by_name: Mapping[str, PrintedLine], n: int | None,
 ) -> None:  # fmt: skip
     """Add a latency, unless it is p50 and the median stands there too; a deviation belongs to its mean."""
-    statistic, what = match["statistic"], match["what"]
-    if statistic == "std" and f"mean {what}" in by_name:
+    statistic, latency = match["statistic"], match["what"]
+    if statistic == "std" and f"mean {latency}" in by_name:
         return
-    median = by_name.get(f"median {what}")
+    median = by_name.get(f"median {latency}")
     if statistic == "p50" and median is not None and median.value == line.value:
         return
-    deviation = by_name.get(f"std {what}") if statistic == "mean" else None
+    deviation = by_name.get(f"std {latency}") if statistic == "mean" else None
     is_median = statistic == "p50" and median is None
     load.result(
-        point, LATENCIES[what], "median" if is_median else statistic, line.value,
+        point, LATENCIES[latency], "median" if is_median else statistic, line.value,
         factor=FACTORS.get(line.unit or "ms", 1.0),
-        n=n if what not in ("tpot", "itl") else None, population_sd=_value(deviation),
+        n=n if latency not in ("tpot", "itl") else None, population_sd=_value(deviation),
     )  # fmt: skip
 
 

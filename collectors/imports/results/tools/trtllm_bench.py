@@ -151,9 +151,12 @@ def _statistic(name: str) -> str:
 def _read_json(load: LoadBuilder, report: Mapping[str, Any]) -> None:
     engine = dict_of(report.get("engine"))
     load.model, load.tool_version = text(engine.get("model")), text(engine.get("version"), 60)
-    stated = {"quantization": text(engine.get("quantization")), "kv_cache_dtype": text(engine.get("kv_cache_dtype")),
-              "tensor_parallel": count(dict_of(report.get("world_info")).get("tp_size"))}  # fmt: skip
-    load.server_config |= {name: value for name, value in stated.items() if value is not None}
+    stated_settings = {
+        "quantization": text(engine.get("quantization")),
+        "kv_cache_dtype": text(engine.get("kv_cache_dtype")),
+        "tensor_parallel": count(dict_of(report.get("world_info")).get("tp_size")),
+    }
+    load.server_config |= {name: value for name, value in stated_settings.items() if value is not None}
     for section in ("engine", "machine", "world_info", "dataset"):
         for name, value in dict_of(report.get(section)).items():
             load.params |= {f"{section}.{name}": cut(value)} if value is not None else {}
