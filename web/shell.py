@@ -9,6 +9,7 @@ import streamlit as st
 from web import page_paths
 from web.actions import is_member, is_operator
 from web.markup import markdown_text
+from web.redirects import resume_redirect
 from web.runs.troubles import trouble_sentences
 from web.sharing.share_expiry import watch_sign_in
 from web.visibility import current_share
@@ -53,3 +54,4 @@ st.set_page_config(page_title=f"{page.title} · Pitwall")
 with st.container(key="unseen-page-name"):  # shown only on phones, where the navigation is folded away
     st.html(f'<p class="pw-page-name">{page.title}</p>')
 page.run()
+resume_redirect()

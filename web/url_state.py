@@ -13,11 +13,8 @@ from typing import Any, Generic, Literal, TypeVar
 import streamlit as st
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
-from web.assets import STATIC, assets_url
-
 Value = TypeVar("Value")
 FOLD = "fold"  # URL parameter: the sections that are not in their initial state
-_navigator = st.components.v2.component("pitwall_go_to", js=(STATIC / "component_loader.js").read_text())
 
 
 @dataclass(frozen=True)
@@ -162,17 +159,6 @@ def set_address(params: Mapping[str, Sequence[str]], retained: Collection[str] =
     """Set the URL's parameters to `params`, keeping only the current values of `retained_params`."""
     retained_params = {name: st.query_params.get_all(name) for name in retained if name in st.query_params}
     st.query_params.from_dict({**{name: list(values) for name, values in params.items()}, **retained_params})
-
-
-def go_to(address: str, replaces: bool = False) -> None:
-    """Send the browser to one of Pitwall's addresses, such as 'run?run=a'; Back returns to this page.
-
-    replaces: Back skips this page, which would only redirect again. The script runs to its end first.
-    """
-    base = st.get_option("server.baseUrlPath").strip("/")
-    module = {"assets": assets_url(f"/{base}" if base else ""), "module": "go_to.js"}
-    with st.container(key="unseen-go-to"):  # takes no room: web/static/pitwall.css
-        _navigator(key=f"go-to-{address}", data={"address": address, "replaces": replaces} | module)
 
 
 def choose_one(

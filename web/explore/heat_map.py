@@ -18,9 +18,9 @@ from web.context import services
 from web.explore.controls import ExploreSelection
 from web.explore.heat_figure import cell_key, heat_figure
 from web.machines.machine_titles import machine_titles
+from web.redirects import go_to
 from web.runs.table.run_listing import choices_of
 from web.runs.table.run_table import proposed_columns, run_table, shown_columns
-from web.url_state import go_to
 
 CELL = "cell"  # URL parameter: the values of the cell's column, row and facet
 

@@ -23,9 +23,9 @@ from web.explore.facets import MOST_FACETS, Panel, panels, runs_in
 from web.explore.figures import explore_figure
 from web.explore.heat_map import heat_map
 from web.machines.machine_titles import machine_titles
+from web.redirects import go_to
 from web.runs.table.field_words import field_value_text
 from web.times import in_viewer_zone
-from web.url_state import go_to
 from web.words import reason_text
 
 Row = Mapping[str, Any]

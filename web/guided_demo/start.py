@@ -14,7 +14,7 @@ from web.context import services
 from web.guided_demo.pace import FULL_TOKENS, tokens_for_this_machine
 from web.guided_demo.tour import tour_address
 from web.markup import markdown_text
-from web.url_state import go_to
+from web.redirects import go_to
 from workloads import spec_for
 
 WORKLOAD = "demo-stream"

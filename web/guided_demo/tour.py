@@ -11,8 +11,8 @@ import streamlit as st
 from domain import CANCELLED, Run, RunState
 from web.guided_demo.pace import FULL_TOKENS
 from web.markup import run_link
+from web.redirects import go_to
 from web.theme import duration
-from web.url_state import go_to
 
 TOUR, TOUR_ON = "demo", "follow"  # parameter and value in Live's address
 EXCLUDED_STATES = (RunState.FAILED, RunState.QUEUED, CANCELLED)  # never part of the answer

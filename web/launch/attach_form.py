@@ -17,8 +17,8 @@ from web import audit, markup, page_paths
 from web.actions import require_operator
 from web.context import services
 from web.markup import markdown_text
+from web.redirects import go_to
 from web.theme import DASH
-from web.url_state import go_to
 
 SEARCH_CACHE_S = (
     3.0  # every change on Launch reruns this tab, and a search queries all processes and container runtimes

@@ -17,7 +17,7 @@ from web.launch import draft
 from web.launch.host_choice import chosen_host
 from web.launch.load_form import choose_load
 from web.markup import markdown_text, run_link
-from web.url_state import go_to
+from web.redirects import go_to
 from workloads import spec_for
 
 

@@ -1,0 +1,69 @@
+"""A redirect outlives a rerun of the page that asked for it, and ends once the browser has arrived or left."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from web import redirects
+from web.redirects import Redirect
+
+SCRIPT = """
+import streamlit as st
+from web.redirects import go_to, resume_redirect
+if st.button("Run the demo"):
+    go_to("live?run=a&run=b")
+resume_redirect()
+"""
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Collect the addresses that the page's scripts sent to the browser."""
+    addresses: list[str] = []
+
+    def record(key: str, data: dict[str, Any]) -> None:
+        addresses.append(data["address"])
+
+    monkeypatch.setattr(redirects, "_navigator", record)
+    return addresses
+
+
+def test_rerun_before_the_browser_followed_sends_it_again(sent: list[str]) -> None:
+    at = AppTest.from_string(SCRIPT).run()
+    assert not sent
+    at.button[0].click().run()
+    assert set(sent) == {"live?run=a&run=b"} and not at.exception
+    sent.clear()
+    at.run()  # such as the rerun of a fragment that has seen the new runs
+    assert sent == ["live?run=a&run=b"]
+
+
+def test_arrival_ends_it(sent: list[str]) -> None:
+    at = AppTest.from_string(SCRIPT).run()
+    at.button[0].click().run()
+    sent.clear()
+    at.query_params["run"] = ["a", "b"]
+    at.run()
+    at.query_params["run"] = ["c"]  # the viewer's own choice afterwards
+    at.run()
+    assert sent == []
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "is_pending"),
+    [
+        ("/", {}, True),
+        ("/", {"by": ["model"]}, True),
+        ("/", {"run": ["a"]}, False),
+        ("/live", {"run": ["a"]}, False),
+        ("/explore", {}, False),
+        (None, {}, False),
+    ],
+)
+def test_it_is_pending_on_its_own_page_until_arrival(
+    path: str | None, query: dict[str, list[str]], is_pending: bool
+) -> None:
+    assert Redirect("/", "live?run=a", replaces=False).is_pending(path, query) == is_pending

@@ -1,0 +1,68 @@
+"""Redirects: the script of a page sends the browser to another address, such as to Live after a launch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import parse_qs, urlsplit
+
+import streamlit as st
+
+from web.assets import STATIC, assets_url
+
+_PENDING = "pending-redirect"
+_navigator = st.components.v2.component("pitwall_go_to", js=(STATIC / "component_loader.js").read_text())
+
+
+@dataclass(frozen=True)
+class Redirect:
+    """A redirect that the browser may not have followed yet.
+
+    from_path: the path of the page that asked for it; None if unknown.
+    replaces: Back skips that page, which would only redirect again.
+    """
+
+    from_path: str | None
+    address: str
+    replaces: bool
+
+    def is_pending(self, path: str | None, query: Mapping[str, list[str]]) -> bool:
+        """Whether a browser at this path and query is still to be sent on: it has neither arrived nor left."""
+        return path == self.from_path and query != parse_qs(urlsplit(self.address).query)
+
+
+def go_to(address: str, replaces: bool = False) -> None:
+    """Send the browser to one of Pitwall's addresses, such as 'run?run=a'; Back returns to this page.
+
+    replaces: Back skips this page, which would only redirect again. The script runs to its end first.
+    """
+    redirect = Redirect(_path(), address, replaces)
+    st.session_state[_PENDING] = redirect
+    _send(redirect, "unseen-go-to")
+
+
+def resume_redirect() -> None:
+    """Send the browser on again if the page's script has been rerun before the browser could follow.
+
+    A rerun removes what the script before it put on the page, the redirect included.
+    """
+    redirect = st.session_state.get(_PENDING)
+    if redirect is None:
+        return
+    if redirect.is_pending(_path(), {name: st.query_params.get_all(name) for name in st.query_params}):
+        _send(redirect, "unseen-go-on")
+    else:
+        del st.session_state[_PENDING]
+
+
+def _path() -> str | None:
+    url = st.context.url
+    return urlsplit(url).path if url else None
+
+
+def _send(redirect: Redirect, key: str) -> None:
+    base = st.get_option("server.baseUrlPath").strip("/")
+    module = {"assets": assets_url(f"/{base}" if base else ""), "module": "go_to.js"}
+    data = {"address": redirect.address, "replaces": redirect.replaces}
+    with st.container(key=key):  # takes no room: web/static/pitwall.css
+        _navigator(key=f"{key}-{redirect.address}", data=data | module)
