@@ -2,40 +2,40 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
-from analysis.metrics.definition import Concurrency, RegisteredMetric
-from analysis.metrics.registry import LISTED
+from analysis.metrics.definition import RegisteredMetric
+from analysis.metrics.registry import LISTED, METRICS
 from storage.queries.literals import quoted
 
+STORED_METRIC = {  # an entry of the JSON in `run_reports`
+    "metric": "VARCHAR",
+    "concurrency": "INTEGER",
+    "detail": "VARCHAR",
+    "value": "DOUBLE",
+    "reason": "VARCHAR",
+}
 COMMENTS = {
     "run_id": "the run",
     "metric": "key of the metric: docs/metrics.md",
     "title": "its title on pages",
-    "concurrency": "concurrent requests of which the value tells; 0: as they arrive; null: any",
-    "value": "in the unit; a metric whose value is unknown has no row",
+    "concurrency": "concurrent requests of which the value tells; 0: as they arrive; null: any, or not applicable",
+    "detail": "the draft position, or the definition of a log's speed; empty for other metrics",
+    "value": "in the unit; null: unknown, see reason",
+    "reason": "code of the reason for an unknown value; null: none is known",
     "unit": "unit of the value",
     "definition": "one sentence",
 }
 VIEW = Path(__file__).parent / "metric_view.sql"
-OF_OUTPUT = ("output_tps", "output_concurrency")
-ALONE_KEYS = [
-    metric.key
-    for metric in LISTED
-    if metric.concurrency in (Concurrency.ALONE, Concurrency.EACH) and metric.key not in OF_OUTPUT
-]
 
 
 def metric_views_sql() -> str:
-    """SQL that defines the view `metrics`, one row per run and listed metric, and comments on both views."""
+    """SQL that defines the view `metrics` of every registered metric, and comments on it and on `run_reports`."""
     rows = [
-        f"({', '.join(map(quoted, (metric.key, metric.title, metric.unit, metric.definition)))})" for metric in LISTED
+        f"({', '.join(map(quoted, (metric.key, metric.title, metric.unit, metric.definition)))})" for metric in METRICS
     ]
-    view = VIEW.read_text().format(
-        definitions=", ".join(rows),
-        keys=", ".join(metric.key for metric in LISTED if metric.key != "output_concurrency"),
-        alone=", ".join(map(quoted, ALONE_KEYS)),
-    )
+    view = VIEW.read_text().format(definitions=", ".join(rows), structure=json.dumps([STORED_METRIC]))
     comments = [f"COMMENT ON COLUMN run_reports.{metric.key} IS {quoted(_comment(metric))};" for metric in LISTED]
     comments += [f"COMMENT ON COLUMN metrics.{name} IS {quoted(text)};" for name, text in COMMENTS.items()]
     return "\n".join([view, *comments])

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 
 from analysis.metrics.registry import LIST_COLUMNS, LISTED, listed_id
 from analysis.runs.printed_speed import printed_fallback
-from analysis.runs.run_line import RunLine, ToolStatement
+from analysis.runs.run_line import MetricRow, RunLine, ToolStatement
 from domain import Run
 from reasons import Code, Reason
 from reports.runs.metric_inputs import metrics_of_runs
@@ -98,4 +98,11 @@ def _line(report: RunReport, metrics: RunMetrics, statement: ToolStatement | Non
     if output:
         numbers["output_concurrency"], numbers["output_tps"] = output
     known_numbers = {name: value for name, value in numbers.items() if value is not None}
-    return RunLine(known_numbers, report.summary.reason, printed_fallback(report.summary, report.printed), statement)
+    printed = printed_fallback(report.summary, report.printed)
+    return RunLine(known_numbers, report.summary.reason, printed, statement, tuple(_metric_rows(metrics)))
+
+
+def _metric_rows(metrics: RunMetrics) -> Iterator[MetricRow]:
+    for metric, value in metrics.items():
+        reason = value.reason.code if value.reason and value.value is None else None
+        yield MetricRow(metric.key, metric.concurrency, metric.detail, value.value, reason)

@@ -31,6 +31,7 @@ SCHEMA = pa.schema(
         ("printed_lines", pa.int64()),
         ("printed_definition", pa.string()),
         ("stated", pa.string()),
+        ("metrics", pa.string()),
         *((metric.key, pa.float64()) for metric in LISTED),
     ]
 )
@@ -84,6 +85,7 @@ def _row(run: Run, line: RunLine, formulas: str) -> dict[str, Any]:
         "printed_lines": line.printed and line.printed.lines,
         "printed_definition": line.printed and line.printed.definition,
         "stated": line.stated and json.dumps(asdict(line.stated)),
+        "metrics": json.dumps([row._asdict() for row in line.metric_rows]),
         **line.numbers,
     }
 

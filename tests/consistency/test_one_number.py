@@ -102,7 +102,6 @@ def test_sql_views_and_explore(seeded: Seeded) -> None:
     while keeper.keep_next():
         pass
     rows = {row["run_id"]: row for row in seeded.store.query("FROM run_reports").to_pylist()}
-    view = {(row["run_id"], row["metric"]): row for row in seeded.store.query("FROM metrics").to_pylist()}
     assert rows.keys() == {run.id for run in seeded.runs}
     for metric in LISTED:
         assert metric.column
@@ -112,11 +111,23 @@ def test_sql_views_and_explore(seeded: Seeded) -> None:
             value = listed_value(seeded.metrics[run.id], metric.key)
             assert rows[run.id][metric.key] == value, (run.id, metric.key)
             assert explored[run.id] == value, (run.id, metric.key)
-            if metric.key != "output_concurrency":
-                in_view = view.get((run.id, metric.key))
-                assert (in_view and in_view["value"]) == value, (run.id, metric.key)
     lines = lines_of(seeded.store, seeded.runs, lambda _: pytest.fail("the lines are stored"))
     assert lines == compute_lines(seeded.store, seeded.runs)
+    _check_metric_view(seeded)
+
+
+def _check_metric_view(seeded: Seeded) -> None:
+    """The view `metrics` has every metric of every run, each with its value or the code of its reason."""
+    view = {
+        (row["run_id"], MetricId(row["metric"], row["concurrency"], row["detail"])): row
+        for row in seeded.store.query("FROM metrics").to_pylist()
+    }
+    values = {(run.id, metric): value for run in seeded.runs for metric, value in seeded.metrics[run.id].items()}
+    assert view.keys() == values.keys()
+    for place, value in values.items():
+        reason = value.reason.code if value.reason and value.value is None else None
+        assert (view[place]["value"], view[place]["reason"]) == (value.value, reason), place
+        assert view[place]["title"] == BY_KEY[place[1].key].title
 
 
 def test_tiles_and_numbers_of_run(seeded: Seeded) -> None:

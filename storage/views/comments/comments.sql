@@ -212,3 +212,4 @@ COMMENT ON COLUMN run_reports.printed_tps IS 'tok/s: median of the log lines on 
 COMMENT ON COLUMN run_reports.printed_lines IS 'number of these lines';
 COMMENT ON COLUMN run_reports.printed_definition IS 'definition of the number; see metric_definitions';
 COMMENT ON COLUMN run_reports.stated IS 'JSON: the speed that another tool or a document states, by its own definition; never ranked';
+COMMENT ON COLUMN run_reports.metrics IS 'JSON: every metric at each concurrency; read it in the view metrics';
