@@ -156,6 +156,7 @@ def test_bytes_that_are_no_text_are_no_trace(store: Store, settings: Settings) -
         assert notes(again, ["r1"])["r1"].text == "a\N{REPLACEMENT CHARACTER}b"
 
 
+@pytest.mark.wide
 def test_killed_command_loses_and_doubles_nothing(store: Store, settings: Settings) -> None:
     """The kill comes at another moment of the work each time; the next owner takes up what lies in the inbox."""
     store.close()

@@ -28,6 +28,7 @@ from studies.submissions import STUDY, submit_addition, submit_study
 from tests.demo_engine import ROOT
 from tests.e2e.pitwall_process import wait_until
 from tests.studies.test_study_file import ONE_ARM, WHICH
+from tests.wide import wide_params
 from workloads import spec_for
 from workloads.process.prepare import COMMAND_LINE
 
@@ -122,7 +123,7 @@ def test_values_join_while_pitwall_runs(settings: Settings) -> None:
 
 
 @pytest.mark.publishes
-@pytest.mark.parametrize("is_owned", [False, True])
+@pytest.mark.parametrize("is_owned", [False, *wide_params(True)])
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

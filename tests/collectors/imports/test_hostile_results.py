@@ -22,6 +22,7 @@ from machine.regular_file import NotRegularError
 from storage.rows import tables_of
 from tests.collectors.imports.captured import captured, load_of, loads_of, requests_of, results_of, ticket_of, value
 
+pytestmark = pytest.mark.wide
 WHOLE_JSON = (
     "llama-benchy/result.json", "vllm_bench/result-detailed.json", "sglang_bench/result.jsonl",
     "guidellm/benchmarks.json", "aiperf/run/profile_export_aiperf.json",

@@ -25,6 +25,7 @@ from launcher.runs.supervisor import Supervisor
 from tests.launcher.servers import DictStore, server_argv, wait_for_state
 from tests.ports import free_ports
 
+pytestmark = pytest.mark.wide
 TOO_LONG = "it took longer than "
 TOO_MUCH = "it printed more than the limit of 1 MiB"
 STAND_IN = """#!/bin/sh

@@ -22,6 +22,7 @@ from tests.launcher.runs.test_adoption import FileStore
 from tests.launcher.runs.test_adoption import make_supervisor as supervisor_on_files
 from tests.launcher.servers import DictStore, wait_for, wait_for_state
 from tests.ports import free_ports
+from tests.wide import wide_params
 
 FINAL = (RunState.FINISHED, RunState.FAILED)
 TREE = Path(__file__).with_name("engine_tree.py")
@@ -62,7 +63,7 @@ def assert_nothing_is_left(run: Run, family: Family) -> None:
     assert run.config.port and is_port_free(run.config.port)
 
 
-@pytest.mark.parametrize("victim", ["api", "core", "worker", "stray", "shim"])
+@pytest.mark.parametrize("victim", ["core", "worker", *wide_params("api", "stray", "shim")])
 def test_any_kill_leaves_nothing_after_the_end(
     supervisor: Supervisor, store: DictStore, folder: Path, victim: str
 ) -> None:
@@ -138,7 +139,7 @@ time.sleep(600)
 """
 
 
-@pytest.mark.parametrize("then", ["api", "shim", "stop"])
+@pytest.mark.parametrize("then", ["api", *wide_params("shim", "stop")])
 def test_pitwall_is_killed_and_then_another(tmp_path: Path, folder: Path, then: str) -> None:
     pitwall = subprocess.Popen([sys.executable, "-c", PITWALL, str(tmp_path), str(folder)])
     store = FileStore(tmp_path / "store")

@@ -148,6 +148,7 @@ def test_server_is_followed_beside_a_cluster(
     assert not any(map(is_living, family)) and is_port_free(port)
 
 
+@pytest.mark.wide
 def test_early_server_failure_beside_a_cluster(
     supervisor: Supervisor, store: DictStore, tmp_path: Path, port: int
 ) -> None:
