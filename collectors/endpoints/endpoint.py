@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from http import HTTPStatus
 
 from collectors.base import Clock, Collector, OutageError, UnavailableError, UnreadableError
 from collectors.endpoints.exposition import has_prefix, read_points
 from collectors.endpoints.latency_reader import LatencyReader
-from domain import JsonValue, Run, RunState
+from domain import Config, JsonValue, Run, RunState
 from engines import BY_NAME
 from engines.base import CounterMap, Engine, MetricPoint, Scrape
+from engines.flag_table import words_of_flag
+from engines.routed_models import ROUTER_REFUSAL
 from machine.bounded_http import BadAnswerError, BoundedHttp, HttpAnswer, NoAnswerError, ReadLimits
 from samples import Batch, CounterSample, Event, LatencySample, Sample
 
@@ -19,6 +22,10 @@ LIMITS = ReadLimits(body_bytes=16 << 20, total_s=5.0)
 SWITCHED_OFF = (404, 501)  # llama.cpp answers 501 without --metrics, SGLang 404 without --enable-metrics
 RETRY_S = 60.0
 AUTH_STATUSES = (401, 403)
+ROUTER_TEXT = (
+    "the server is a router, and each model behind it has a server and counters of its own: "
+    "enter the router's URL on Launch to see them"
+)
 
 
 @dataclass(slots=True)
@@ -32,6 +39,7 @@ class _ServerConnection:
     reported_paths: set[str] = field(default_factory=set)
     ranks: set[tuple[str, int]] = field(default_factory=set)  # seen so far: (definition, engine index)
     latencies: LatencyReader = field(default_factory=LatencyReader)
+    is_busy: bool = False  # by its counters at the last read; only of a server that sleeps when idle
 
     def with_missing_ranks(self, samples: list[CounterSample]) -> list[CounterSample]:
         """Add an empty sample for each missing rank, so that a sum over ranks is known to be incomplete."""
@@ -120,12 +128,27 @@ class EndpointCollector(Collector):
             scrape = self._scrape(run, points)
             samples += connection.with_missing_ranks(counters.counter_samples(scrape))
             samples += _latencies(scrape, metrics, engine, counters, connection, is_last)
-        slots = self._get(connection, engine.slots_path)
+        slots = (
+            self._get(connection, engine.slots_path) if self._may_read_slots(run, engine, connection, samples) else None
+        )
         if slots is not None:
             samples += counters.slot_samples(replace(self._scrape(run, points), slots=_json(slots, engine)))
         if metrics is None and slots is None:
             raise UnavailableError("; ".join(_switched_off_text(engine, path) for path in connection.missing_until_s))
         return samples + self._missing_events(run, engine, connection)
+
+    def _may_read_slots(
+        self, run: Run, engine: Engine, connection: _ServerConnection, samples: Sequence[Sample]
+    ) -> bool:
+        """Whether to read the slots now: always, or of a server that sleeps when idle only around its requests.
+
+        A read of the slots wakes such a server, or restarts its idle time; one of the counters does neither.
+        """
+        if not _sleeps_when_idle(run.config, engine):
+            return True
+        counts = [sample.requests_running for sample in samples if isinstance(sample, CounterSample)]
+        was_busy, connection.is_busy = connection.is_busy, any(counts)
+        return connection.is_busy or was_busy
 
     def _get(self, connection: _ServerConnection, path: str | None) -> HttpAnswer | None:
         """Return the response, or None if the endpoint is switched off."""
@@ -142,6 +165,8 @@ class EndpointCollector(Collector):
             has_key = "Authorization" in connection.http.headers
             reason = "rejected the API key" if has_key else "requires an API key, which Pitwall does not have"
             raise UnavailableError(f"{path} {reason}")
+        if answer.status_code == HTTPStatus.BAD_REQUEST and ROUTER_REFUSAL in answer.content:
+            raise UnavailableError(ROUTER_TEXT)
         if not answer.is_ok:
             raise OutageError(f"{path} answers {answer.status_code} {answer.reason_phrase}")
         return answer
@@ -158,6 +183,11 @@ class EndpointCollector(Collector):
 
     def _scrape(self, run: Run, points: list[MetricPoint]) -> Scrape:
         return Scrape(run.id, self._clock.utc(), self._clock.mono_s(), points)
+
+
+def _sleeps_when_idle(config: Config, engine: Engine) -> bool:
+    flags = {words[0].partition("=")[0] for text in config.unknown_flags if (words := words_of_flag(text))}
+    return any(setting in flags or setting in config.env for setting in engine.sleep_settings)
 
 
 def _is_silence_expected(state: RunState, has_answered: bool) -> bool:

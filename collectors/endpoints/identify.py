@@ -12,6 +12,13 @@ from collectors.endpoints.exposition import has_prefix
 from domain import JsonValue
 from engines import ENGINES
 from engines.base import Engine
+from engines.routed_models import (
+    LLAMA_SWAP,
+    RUNNING_PATH,
+    RoutedModel,
+    models_of_llama_swap,
+    models_of_llamacpp_router,
+)
 from errors import PitwallError
 from machine.bounded_http import BadAnswerError, BoundedHttp, HttpAnswer, NoAnswerError, NoAnswerInTimeError, ReadLimits
 
@@ -26,7 +33,10 @@ class NotServingError(PitwallError):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The server at `base_url`; `engine` is 'other' for an OpenAI-compatible server of an unknown engine."""
+    """The server at `base_url`; `engine` is 'other' for an OpenAI-compatible server of an unknown engine.
+
+    routed_models: the models behind it, if it is a router that starts servers of its own.
+    """
 
     base_url: str
     engine: str
@@ -35,6 +45,7 @@ class Identity:
     max_model_len: int | None
     has_metrics: bool
     has_slots: bool
+    routed_models: tuple[RoutedModel, ...] = ()
 
 
 def normal_base_url(text: str) -> str:
@@ -58,6 +69,8 @@ def identify(address: str, silence_s: float = SILENCE_S) -> Identity:
     base_url = normal_base_url(address)
     with closing(BoundedHttp(base_url, connect_s=silence_s, silence_s=silence_s)) as client:
         models = _models(client, base_url)
+        if routed_models := _routed_models(client, models):
+            return Identity(base_url, "other", None, _model_names(models), None, False, False, routed_models)
         metrics = _get(client, "/metrics")
         engine = _engine_by_metrics(metrics) or _engine_by_owner(models) or _engine_by_version(client)
         slots = _get(client, engine.slots_path) if engine and engine.slots_path else None
@@ -65,11 +78,23 @@ def identify(address: str, silence_s: float = SILENCE_S) -> Identity:
             base_url=base_url,
             engine=engine.name if engine else "other",
             version=_version(client, engine) if engine else None,
-            models=tuple(model["id"] for model in models if isinstance(model.get("id"), str)),
+            models=_model_names(models),
             max_model_len=_max_model_len(models),
             has_metrics=metrics is not None and _engine_by_metrics(metrics) is not None,
             has_slots=slots is not None,
         )
+
+
+def _routed_models(client: BoundedHttp, models: list[dict[str, Any]]) -> tuple[RoutedModel, ...]:
+    """Return the models behind a router; nothing that is asked here loads one or keeps one loaded."""
+    if any(model.get("owned_by") == LLAMA_SWAP for model in models):
+        running = _get(client, RUNNING_PATH)
+        return models_of_llama_swap(_json(running) if running else None, models)
+    return models_of_llamacpp_router(models)
+
+
+def _model_names(models: list[dict[str, Any]]) -> tuple[str, ...]:
+    return tuple(model["id"] for model in models if isinstance(model.get("id"), str))
 
 
 def _models(client: BoundedHttp, base_url: str) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from launcher.checks.discover import FoundServer, find_server_at, find_servers
 from launcher.checks.launch_request import LaunchRefusedError
 from reports.runs.run_report import engine_title_of
 from web import audit, markup, page_paths
+from web.access.access_rules import LOOPBACK_NAMES
 from web.actions import require_operator
 from web.context import services
 from web.markup import markdown_text
@@ -79,12 +80,32 @@ def by_url() -> None:
     except NotServingError as refusal:
         st.error(markdown_text(str(refusal)))
         return None
+    if identity.routed_models:
+        return _show_routed_models(identity)
     unknown = list[str]()
     local_server = find_server_at(identity.base_url, unknown.append)
     if local_server is None:
         return _watch(identity.base_url, _config(identity), name or None, log_path, None, unknown)
     config = with_command(_config(identity), local_server.config)
     return _watch(identity.base_url, config, name or None, log_path or local_server.log_path, local_server.pid, unknown)
+
+
+def _show_routed_models(identity: Identity) -> None:
+    """List the models behind a router with the addresses of their own servers: each is watched as a run of its own."""
+    st.info(
+        markdown_text(
+            f"{identity.base_url} is a router: each model that it has loaded has a server of its own. Enter that "
+            "server's address above to watch it. Pitwall then sends the router nothing, loads no model and keeps "
+            "none loaded."
+        )
+    )
+    is_here = urlsplit(identity.base_url).hostname in LOOPBACK_NAMES
+    where = "address" if is_here else "address on the router's machine"
+    rows = [
+        [markup.text(model.name), markup.text(model.state), markup.text(model.base_url or DASH)]
+        for model in identity.routed_models
+    ]
+    st.html(markup.table(["model", "state", where], rows))
 
 
 def _config(identity: Identity) -> Config:

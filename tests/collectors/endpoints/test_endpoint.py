@@ -11,7 +11,7 @@ import pytest
 
 from collectors.base import Clock, OutageError, UnavailableError, UnreadableError
 from collectors.endpoints.endpoint import EndpointCollector
-from domain import Run, RunState
+from domain import Config, Run, RunState
 from samples import CounterSample, Event, SlotSample
 
 FIXTURES = Path(__file__).parent.parent.parent / "fixtures" / "metrics"
@@ -176,3 +176,26 @@ def test_known_api_key_is_sent_but_not_shown(server: Any, make_run: Callable[...
     with pytest.raises(UnavailableError, match="rejected the API key") as refused:
         samples(collector, make_run(base_url=server.url))
     assert "k-123" not in str(refused.value)
+
+
+def test_slots_of_a_server_that_sleeps_are_read_around_its_requests_only(
+    server: Any, collector: EndpointCollector, make_run: Callable[..., Run]
+) -> None:
+    """A read of the slots wakes it or restarts its idle time."""
+    config = Config(engine="llamacpp", unknown_flags=("--sleep-idle-seconds 60",))
+    run = make_run(base_url=server.url).model_copy(update={"config": config})
+    busy = LLAMACPP.replace(b"llamacpp:requests_processing 0", b"llamacpp:requests_processing 1")
+    assert busy != LLAMACPP
+    for metrics in (LLAMACPP, busy, LLAMACPP, LLAMACPP):
+        server.answers = {"/metrics": (200, metrics), "/slots": (200, SLOTS)}
+        samples(collector, run)
+    assert server.asked == ["/metrics", "/metrics", "/slots", "/metrics", "/slots", "/metrics"]
+
+
+def test_router_is_told_apart_from_an_outage(
+    server: Any, collector: EndpointCollector, make_run: Callable[..., Run]
+) -> None:
+    refusal = b'{"error":{"code":400,"message":"model name is missing from the request"}}'
+    server.answers = {"/metrics": (400, refusal), "/slots": (400, refusal)}
+    with pytest.raises(UnavailableError, match="the server is a router"):
+        samples(collector, make_run(base_url=server.url))

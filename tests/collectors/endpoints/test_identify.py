@@ -105,3 +105,39 @@ def test_a_password_in_an_address_is_not_repeated() -> None:
     with pytest.raises(NotServingError) as refused:
         normal_base_url("http://user:secret@h")
     assert "secret" not in str(refused.value)
+
+
+LOADED = {"value": "loaded", "args": ["llama-server", "--host", "127.0.0.1", "--port", "40123", "--alias", "big"]}
+
+
+def test_router_of_llamacpp_is_asked_for_its_list_only(server: Any) -> None:
+    states = [("big", LOADED), ("small", {"value": "unloaded", "args": []}), ("odd", {"value": "loaded", "args": 7})]
+    entries = [{"id": name, "owned_by": "llamacpp", "status": status} for name, status in states]
+    server.answers = {"/v1/models": (200, json.dumps({"data": entries}).encode())}
+    identity = identify(server.url)
+    assert [tuple(model) for model in identity.routed_models] == [
+        ("big", "loaded", "http://127.0.0.1:40123"),
+        ("small", "unloaded", None),
+        ("odd", "loaded", None),
+    ]
+    assert server.asked == ["/v1/models"], "any other request may load a model, or keep it loaded"
+
+
+def test_llama_swap_names_the_servers_behind_it(server: Any) -> None:
+    running = [
+        {"model": "big", "state": "ready", "proxy": "http://localhost:5800", "ttl": 120},
+        {"model": "late", "state": "starting", "proxy": "http://localhost:5801"},
+        {"model": "bad", "state": "ready", "proxy": "javascript:x"},
+    ]
+    entries = [{"id": name, "owned_by": "llama-swap", "status": {"value": "x"}} for name in ("big", "small")]
+    server.answers = {
+        "/v1/models": (200, json.dumps({"data": entries}).encode()),
+        "/running": (200, json.dumps({"running": running}).encode()),
+    }
+    assert [tuple(model) for model in identify(server.url).routed_models] == [
+        ("big", "ready", "http://localhost:5800"),
+        ("late", "starting", None),
+        ("bad", "ready", None),
+        ("small", "not running", None),
+    ]
+    assert server.asked == ["/v1/models", "/running"]

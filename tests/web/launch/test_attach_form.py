@@ -12,7 +12,9 @@ from types import SimpleNamespace
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from collectors.endpoints.identify import Identity
 from domain import Config
+from engines.routed_models import RoutedModel
 from launcher.checks.launch_request import LaunchRefusedError
 from launcher.processes import containers
 from launcher.processes.readiness import accepts_connections
@@ -145,3 +147,21 @@ def test_passed_runtime_limit_is_shown(
     (run,) = supervisor.live_runs()
     supervisor.close()
     assert [event.text for event in store.events if event.run_id == run.id and event.kind == "warning"] == [words]
+
+
+def test_models_behind_a_router_are_listed_and_the_router_is_not_watched(
+    monkeypatch: pytest.MonkeyPatch, provide_services: ProvideServices
+) -> None:
+    """Watching it would ask it for models that are not loaded."""
+    models = (RoutedModel("org/big", "loaded", "http://127.0.0.1:40123"), RoutedModel("org/small", "unloaded", None))
+    identity = Identity("http://127.0.0.1:8080", "other", None, ("org/big", "org/small"), None, False, False, models)
+    supervisor = SimpleNamespace(attach=lambda *_: pytest.fail("the router is watched"))
+    provide_services(SimpleNamespace(supervisor=supervisor))
+    monkeypatch.setattr("web.launch.attach_form.identify", lambda url: identity)
+    html: list[str] = []
+    monkeypatch.setattr("streamlit.html", html.append)
+    at = AppTest.from_string("from web.launch.attach_form import by_url\nby_url()", default_timeout=60).run()
+    at.text_input[0].set_value(identity.base_url)
+    at.button[0].click().run()
+    assert not at.exception and "is a router" in at.info[0].value
+    assert "http://127.0.0.1:40123" in html[0] and "unloaded" in html[0]
