@@ -16,6 +16,7 @@ from engines.sglang.forced_acceptance import read_forced_acceptance
 from engines.sglang.startup import MERGES, SglangStartup
 from engines.sglang.stats import is_cut_short, read_stats
 from engines.signals import NEEDLES as SIGNALS
+from engines.wrapped_records import without_padding
 from samples import LogSample
 
 DEFINITION = "sglang.log"
@@ -125,6 +126,7 @@ class SglangReader(LineReader):
         joined_events = self._rejoin(line)
         if joined_events is not None:
             return joined_events
+        line = without_padding(line)
         fields = read_stats(line.text)
         if fields is not None:
             return [*self.release(None), *self._stats(line, fields)]
