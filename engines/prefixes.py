@@ -40,6 +40,7 @@ _BY_START: dict[str, tuple[tuple[re.Pattern[str], bool], ...]] = {
         (re.compile(rf"(?=\[TRT-LLM\]){_TRTLLM_HEAD} {{0,8}}"), True),
         (re.compile(r"\[TensorRT-LLM\] *\[(?P<level>[A-Z]+)\] {0,8}"), True),
         (re.compile(r"\[(?:_torch\]\[)?(?P<rank>Stage-\d+|rank\d+|RANK \d+)\]:? ?"), False),
+        (re.compile(rf"\[{_LEVEL}\] {{1,8}}"), True),
         (re.compile(r"\[\d+,\d+\]<std(?:out|err|diag)>: ?"), False),
         (re.compile(r"\[pod/[\w./-]+\] |\[\d+\] (?=\S)"), False),
     ),
@@ -51,6 +52,7 @@ _BY_START: dict[str, tuple[tuple[re.Pattern[str], bool], ...]] = {
         (re.compile(rf"{_STAMP}(?:{_GAP}-)?{_GAP}\[?{_LEVEL}(?=[\]\s])(?! \d\d-\d\d )\]?(?: -)?\s*{_LOGGERS}"), True),
         (re.compile(rf"{_STAMP} (?:[\w.-]+ )?[\w./@-]+\[\d+\]: "), False),
         (re.compile(rf"{_STAMP}:? +"), False),
+        (re.compile(r"(?P<go_stamp>\d{4}/\d\d/\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?) "), False),
         (re.compile(r"(?P<elapsed>\d{1,9}\.\d\d\.\d{3}\.\d{3}) +(?P<level>[A-Z]) "), True),
     ),
     "<": ((re.compile(rf"<\d+>1? ?(?:{_STAMP} \S+ \S+ \S+ \S+ (?:-|\[[^\]]*\]) )?"), False),),
@@ -267,6 +269,7 @@ def _read_syslog(text: str) -> datetime | None:
 _STAMP_READERS: dict[str, Callable[[str], datetime | None]] = {
     "stamp": read_stamp,
     "us_stamp": _read_us_stamp,
+    "go_stamp": lambda text: read_stamp(text.replace("/", "-")),
     "syslog": _read_syslog,
 }
 
