@@ -1,7 +1,7 @@
 """Strips everything that precedes a log message, one prefix after another, in any order and depth.
 
-Known: docker compose and pod names, RFC 3339, syslog and journald heads, Kubernetes CRI streams, Ray and vLLM
-process names, ranks and stages, JSON records, and the record heads of the engines and of Python's logging.
+Known: quotation marks, docker compose and pod names, RFC 3339, syslog and journald heads, Kubernetes CRI streams, Ray
+and vLLM process names, ranks and stages, JSON records, and the record heads of the engines and of Python's logging.
 """
 
 from __future__ import annotations
@@ -55,6 +55,8 @@ _BY_START: dict[str, tuple[tuple[re.Pattern[str], bool], ...]] = {
         (re.compile(r"(?P<go_stamp>\d{4}/\d\d/\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?) "), False),
         (re.compile(r"(?P<elapsed>\d{1,9}\.\d\d\.\d{3}\.\d{3}) +(?P<level>[A-Z]) "), True),
     ),
+    ">": ((re.compile(r"(?:> ?){1,8}(?=\S)"), False),),  # a quotation of Markdown
+    "▎": ((re.compile(r"▎ ?(?=\S)"), False),),
     "<": ((re.compile(rf"<\d+>1? ?(?:{_STAMP} \S+ \S+ \S+ \S+ (?:-|\[[^\]]*\]) )?"), False),),
     "A": (
         (re.compile(rf"{_VLLM_HEAD} {{0,8}}"), True),

@@ -30,7 +30,8 @@ _RECOGNISED = re.compile(
     r"Avg prompt throughput: [\d.]+ tokens/s|(?:SpecDecoding|Speculative) metrics: |vLLM API server version|"
     r"\((?:EngineCore|APIServer)\w* pid=\d+\)|Initializing an? (?:V1 )?LLM engine \(v|VLLM::|EngineDeadError|"
     r"[\w+ ]KV cache size: [\d,]+ tokens|# \w+ blocks: \d+|Loading model weights took [\d.]+ GB|"
-    r"Model loading took [\d.]+ GiB|init engine \(profile, create kv cache|when initializing the engine\.|"
+    r"Model loading took [\d.]+ GiB|Available KV cache memory: [\d.]+ GiB|"
+    r"init engine \(profile, create kv cache|when initializing the engine\.|"
     r"vllm(?: serve)?: error: |vllm/(?:v1|engine|entrypoints|worker|executor)/"
 )
 
