@@ -41,6 +41,7 @@ _BY_START: dict[str, tuple[tuple[re.Pattern[str], bool], ...]] = {
         (re.compile(r"\[TensorRT-LLM\] *\[(?P<level>[A-Z]+)\] {0,8}"), True),
         (re.compile(r"\[(?:_torch\]\[)?(?P<rank>Stage-\d+|rank\d+|RANK \d+)\]:? ?"), False),
         (re.compile(rf"\[{_LEVEL}\] {{1,8}}"), True),
+        (re.compile(r"\[[\w./<>-]{1,100}\.py:\d{1,6}\] (?=\S)"), False),  # the end of a record head that was cut
         (re.compile(r"\[\d+,\d+\]<std(?:out|err|diag)>: ?"), False),
         (re.compile(r"\[pod/[\w./-]+\] |\[\d+\] (?=\S)"), False),
     ),
@@ -72,8 +73,13 @@ _HEADS = (
     rf"{_PID} (?:{_LEVEL}\b|\[)|{_VLLM_HEAD}|\[{_STAMP}(?: [A-Z]+\d+)*\] |(?<!\d)\d+\.\d\d(?:\.\d{{3}}){{2}} [A-Z] "
 )
 _GLUED = re.compile(re.sub(r"\?P<\w+>", "?:", _HEADS))
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[()][0-9A-B]|\x1b\][^\x07]*\x07|(?<!\w)\[(?:\d{1,3};)*\d{1,3}m")
-_HAS_ANSI = re.compile(r"\x1b|\[(?:\d;)?0m")  # pasted text may have lost the ESC of its codes
+# Terminals, pagers, syslog and pastes show an escape character in other ways, or lose it.
+_SHOWN_ESCAPE = r"(?:\ufffd|\u241b|\^\[|#033|\\x1b|\\033|\\u001b)"
+_ANSI = re.compile(
+    rf"(?:\x1b|{_SHOWN_ESCAPE})\[[0-9;?]*[ -/]*[@-~]|"
+    + r"\x1b[()][0-9A-B]|\x1b\][^\x07]*\x07|(?<!\w)\[(?:\d{1,3};)*\d{1,3}m"
+)
+_HAS_ANSI = re.compile(rf"\x1b|{_SHOWN_ESCAPE}\[|\[(?:\d;)?0m")
 _MESSAGE_KEYS = ("message", "msg", "log", "MESSAGE", "textPayload", "text", "event")
 _STAMP_KEYS = ("asctime", "timestamp", "@timestamp", "time", "ts")
 _LEVEL_KEYS = ("levelname", "level", "severity")

@@ -32,7 +32,7 @@ _RECOGNISED = re.compile(
     r"[\w+ ]KV cache size: [\d,]+ tokens|# \w+ blocks: \d+|Loading model weights took [\d.]+ GB|"
     r"Model loading took [\d.]+ GiB|Available KV cache memory: [\d.]+ GiB|"
     r"init engine \(profile, create kv cache|when initializing the engine\.|"
-    r"vllm(?: serve)?: error: |vllm/(?:v1|engine|entrypoints|worker|executor)/"
+    r"vllm(?: serve)?: error: |vllm/(?:v1|engine|entrypoints|worker|executor)/|(?:dist|site)-packages/vllm/"
 )
 
 
@@ -46,7 +46,7 @@ _NEEDLES = re.compile(
     rb"Exception|Error(?::|\(\w+\):|[ \r]*$)|Traceback|During handling|The above exc|Errno 98|Value error|"
     rb"EngineCore (?:f|e|h)|Engine (?:loop|core)|EngineDead|Error (?:in|w)|Worker|worker proc|"
     rb"Fail(?:ed|ure)|OutOfRes|Unsupported|Timeout|: error: |Killed|SIG|Seg[mf]|oom-kill| killed |terminated by|"
-    rb"KV load|transfer failure|"
+    rb"KV load|transfer failure|Handshake with |"
     rb"\[shutdown|Shutting|KeyboardI|Gracefully|The model's max|No available mem|To serve at|Free memory on|"
     rb"CUDA out| t(?:ook|akes) |KV [cC]ache (?:size|mem|is)|kv_cache_size|memory for KV|GiB for KV|Maximum conc|"
     rb"blocks: |blocks is: |Initializing a|version |backend|BackendEnum|Resolved arch|Using max model|Starting |"
@@ -66,16 +66,17 @@ _ROUTINE = Routine(
         rb"\A(?:\(APIServer\w* pid=\d+\) )?ERROR \d\d-\d\d \d\d:\d\d:\d\d \[[\w./]+:\d+\] [A-Z]?[a-z][ -Z\\-~]*\r?$"
     ),
     re.compile(
-        rb"throughput: | metrics: |Prefix cache|Killed|KV load|transfer failure|"
+        rb"throughput: | metrics: |Prefix cache|Killed|KV load|transfer failure|Handshake with |"
         + f"{SIGNALS}|{IN_ANY_CONTEXT}".encode()
     ),
 )
 
 
 _TRANSFER_FAILED = re.compile(
-    r"(?:NIXL transfer failure: |Failing \d+ request\(s\) due to |Recovered from )(?P<reason>KV load failure|[^|]+)"
+    r"(?:NIXL transfer failure: |Failing \d+ request\(s\) due to |Recovered from |(?=Handshake with \S))"
+    r"(?P<reason>KV load failure|Handshake with \S{1,100} failed|[^|]+)"
 )
-_MAY_BE_TRANSFER = ("transfer failure", "KV load failure")
+_MAY_BE_TRANSFER = ("transfer failure", "KV load failure", "Handshake with ")
 
 
 class VllmReader(LineReader):

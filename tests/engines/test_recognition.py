@@ -25,6 +25,7 @@ GATEWAY = """\
 ENGINE_LINES = {
     "vllm": '(APIServer pid=1) INFO:     192.168.10.54:55322 - "GET /version HTTP/1.1" 200 OK\n',
     "vllm core": "(EngineCore pid=812) INFO 08-14 10:02:11 [core.py:1] Hello\n",
+    "vllm path": 'ERROR 08-14 10:02:11 [a.py:1]   File "/opt/site-packages/vllm/distributed/a.py"\n',
     "sglang": "[2026-08-14 10:02:11 TP0] sglang.srt.utils is here\n",
     "llamacpp": "srv  log_server_r: request: GET /health 127.0.0.1 200\n",
     "trtllm": "[08/14/2026-10:02:11] [TRT-LLM] [I] Starting the executor\n",
@@ -161,6 +162,7 @@ OTHER_LOGS = {
     "[2026-08-05 17:22:08][INFO][LM STUDIO SERVER] Server started.": "LM Studio",
     "12:26:44 - LiteLLM Proxy:ERROR: proxy_server.py:3 - No deployments available": "LiteLLM",
     "I0410 16:58:08.485508 1 model_lifecycle.cc:849] successfully loaded 'a'": "Triton Inference Server",
+    "thread '<unnamed>' panicked at /opt/dynamo/lib/runtime/src/storage/kv.rs:440:29:": "NVIDIA Dynamo",
     '  File "/venv/lib/python3.12/site-packages/mlx_lm/server.py", line 9, in main': "MLX LM",
     "[ 1843.308145] NVRM: Xid (PCI:0000:b3:00): 79, GPU has fallen off the bus.": (
         "the Linux kernel, with messages of the NVIDIA driver"
