@@ -32,13 +32,16 @@ _RECOGNISED = re.compile(
     r"[\w+ ]KV cache size: [\d,]+ tokens|# \w+ blocks: \d+|Loading model weights took [\d.]+ GB|"
     r"Model loading took [\d.]+ GiB|Available KV cache memory: [\d.]+ GiB|"
     r"init engine \(profile, create kv cache|when initializing the engine\.|"
-    r"vllm(?: serve)?: error: |vllm/(?:v1|engine|entrypoints|worker|executor)/|(?:dist|site)-packages/vllm/"
+    r"vllm(?: serve)?: error: |vllm/(?:v1|engine|entrypoints|worker|executor)/|(?:dist|site)-packages/vllm/|"
+    # Other programs may copy the record head, which is why a module counts.
+    r"\d\d-\d\d \d\d:\d\d:\d\d \[(?:core|core_client|async_llm|multiproc_executor|gpu_worker|gpu_model_runner|"
+    r"kv_cache_utils|nixl_connector)\.py:\d"
 )
 
 
 RECORD = re.compile(
     r"\((?:APIServer|EngineCore|Worker)\w* pid=\d+\) |"
-    r"\b(?:DEBUG|INFO|WARNING|ERROR) +\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? +\[?[\w./]+:\d+\]"
+    r"\b(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) +\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? +\[?[\w./]+:\d+\]"
 )
 _NEEDLES = re.compile(
     rb"A(?:vg prompt|pplication startup|ddress already)|(?:SpecDecoding|Speculative|DiffusionDecoding) metrics|"

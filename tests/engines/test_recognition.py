@@ -25,6 +25,7 @@ GATEWAY = """\
 ENGINE_LINES = {
     "vllm": '(APIServer pid=1) INFO:     192.168.10.54:55322 - "GET /version HTTP/1.1" 200 OK\n',
     "vllm core": "(EngineCore pid=812) INFO 08-14 10:02:11 [core.py:1] Hello\n",
+    "vllm module": "CRITICAL 08-14 10:02:11 [core_client.py:260] Got fatal signal from worker processes\n",
     "vllm path": 'ERROR 08-14 10:02:11 [a.py:1]   File "/opt/site-packages/vllm/distributed/a.py"\n',
     "sglang": "[2026-08-14 10:02:11 TP0] sglang.srt.utils is here\n",
     "llamacpp": "srv  log_server_r: request: GET /health 127.0.0.1 200\n",
