@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import BinaryIO, NamedTuple
 
 from engines.base import Engine
+from engines.gpu_errors import without_driver_messages
 from engines.other_programs import OtherProgram, find_other_program
 from engines.routers import Router, split_router_records
 
@@ -40,7 +41,7 @@ def recognise(
         searched_bytes += len(data)
         part_router, text = split_router_records((tail + data).decode("utf-8", "replace"))
         router = router or part_router
-        for engine in _named_engines(candidates, text):
+        for engine in _named_engines(candidates, without_driver_messages(text)):
             if _has_record(engine, text) or _has_events(engine, file):
                 return LogWriter(engine)
             candidates.remove(engine)

@@ -7,7 +7,7 @@ import re
 from engines.bare_exceptions import Assertions, is_bare_exception
 from engines.base import ParsedLine
 from engines.line_reader import LogFailure
-from engines.signals import read_signal
+from engines.machine_failures import read_machine_failure
 
 _TRACEBACK = "Traceback (most recent call last)"
 _LONGEST_TRACEBACK = 500  # lines
@@ -136,8 +136,8 @@ class SglangFailureReader:
 
 
 def _read_plain(text: str) -> LogFailure | None:
-    if (death := read_signal(text, _CAUSE, _ECHO_RANK)) is not None:
-        return death
+    if (failure := read_machine_failure(text, _CAUSE, _ECHO_RANK)) is not None:
+        return failure
     if _ECHO.search(text):
         return LogFailure(_ECHO_RANK, text, text)
     if _DIRECT_CAUSE.search(text) or _KILLED.search(text):

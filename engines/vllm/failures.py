@@ -9,7 +9,7 @@ from typing import NamedTuple
 from engines.bare_exceptions import Assertions, is_bare_exception
 from engines.base import ParsedLine
 from engines.line_reader import LogFailure
-from engines.signals import read_signal
+from engines.machine_failures import read_machine_failure
 from engines.vllm.causes import explain_cause
 
 # The failure itself; an exception without a message; the engine's report of a failure; a consequence of them.
@@ -155,8 +155,8 @@ class VllmFailureReader:
         self._is_stopping = self._is_stopping or traits.is_shutdown
         if self._is_stopping or line.level not in (*FAILURE_LEVELS, None):
             return None
-        if (death := read_signal(text, CAUSE, ECHO)) is not None:
-            return death
+        if (failure := read_machine_failure(text, CAUSE, ECHO)) is not None:
+            return failure
         self._follow(line, traits)
         self._assertions.note(line)
         if traits.rank is not None:

@@ -12,7 +12,7 @@ from engines.base import LogEvent, LogParser, ParsedLine, ParsedSample
 from engines.kv_transfers import TransferFailures
 from engines.line_filter import LineFilter, Routine
 from engines.line_reader import LineReader, mark, sample_on
-from engines.signals import NEEDLES as SIGNALS
+from engines.machine_failures import NEEDLES as MACHINE
 from engines.vllm import startup
 from engines.vllm.failures import FAILURE_LEVELS, IN_ANY_CONTEXT, VllmFailureReader
 from engines.vllm.forced_acceptance import read_forced_acceptance
@@ -54,7 +54,7 @@ _NEEDLES = re.compile(
     rb"CUDA out| t(?:ook|akes) |KV [cC]ache (?:size|mem|is)|kv_cache_size|memory for KV|GiB for KV|Maximum conc|"
     rb"blocks: |blocks is: |Initializing a|version |backend|BackendEnum|Resolved arch|Using max model|Starting |"
     rb"Started server|rejection_sample|sampling params|compile_cache|Dynamo|Start compiling|Warming up|Profiling|"
-    rb"Memory profiling|" + REST + b"|" + SIGNALS.encode()
+    rb"Memory profiling|" + REST + b"|" + MACHINE.encode()
 )
 # Request texts come from clients: they never mean anything, and they are most of a log that contains them.
 _REQUEST_TEXT = re.compile(r"(?:Received|Added) request |[\w.:\[\]]+ - \"[A-Z]+ /")
@@ -70,7 +70,7 @@ _ROUTINE = Routine(
     ),
     re.compile(
         rb"throughput: | metrics: |Prefix cache|Killed|KV load|transfer failure|Handshake with |"
-        + f"{SIGNALS}|{IN_ANY_CONTEXT}".encode()
+        + f"{MACHINE}|{IN_ANY_CONTEXT}".encode()
     ),
 )
 

@@ -165,6 +165,9 @@ OTHER_LOGS = {
     "I0410 16:58:08.485508 1 model_lifecycle.cc:849] successfully loaded 'a'": "Triton Inference Server",
     "thread '<unnamed>' panicked at /opt/dynamo/lib/runtime/src/storage/kv.rs:440:29:": "NVIDIA Dynamo",
     '  File "/venv/lib/python3.12/site-packages/mlx_lm/server.py", line 9, in main': "MLX LM",
+    "kernel: NVRM: Xid (PCI:000f:01:00): 31, pid=8123, name=VLLM::EngineCor, channel 0x8. MMU Fault": (
+        "the Linux kernel, with messages of the NVIDIA driver"
+    ),
     "[ 1843.308145] NVRM: Xid (PCI:0000:b3:00): 79, GPU has fallen off the bus.": (
         "the Linux kernel, with messages of the NVIDIA driver"
     ),
