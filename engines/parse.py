@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from io import SEEK_END
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
@@ -11,7 +12,7 @@ import orjson
 
 from domain import JsonValue
 from engines.base import Engine, LogEvent, LogMark, LogParser, LogReading, ParsedSample
-from engines.recognition import LogWriter, recognise
+from engines.recognition import LogWriter, recognise, unread_reason
 from engines.routers import router_parser
 from machine.regular_file import open_regular, pin_path
 
@@ -27,16 +28,18 @@ class _Warning:
 
 
 def parse_file(path: Path, engines: Iterable[Engine], out: TextIO) -> None:
-    """Write {"samples", "warnings", "engine", "router", "version", "startup", "errors"}.
+    """Write {"samples", "warnings", "engine", "router", "reason", "version", "startup", "errors"}.
 
     Raises OSError if the file cannot be read, NotRegularError for a pipe or a device.
 
     `engines` are the candidates for the text; "engine" is null if none of them wrote it. "router" is the title of the
-    router that wrote it, else null.
+    router that wrote it, else null. "reason" says why the text is read as no log; it is null if it is one.
     """
+    candidates = tuple(engines)
     with open_regular(pin_path(path)) as file:
-        writer = _writer_of(file, tuple(engines))
+        writer = _writer_of(file, candidates)
         parser = _parser_of(writer)
+        file_size = file.seek(0, SEEK_END)
         file.seek(0)
         warnings: dict[str, _Warning] = {}
         reading = _UNKNOWN
@@ -47,6 +50,7 @@ def parse_file(path: Path, engines: Iterable[Engine], out: TextIO) -> None:
     summary = reading._asdict() | {
         "engine": writer.engine.name if writer.engine else None,
         "router": writer.router.title if writer.router else None,
+        "reason": None if parser else unread_reason(writer, "The file", file_size, candidates),
         "warnings": [
             {"line": warning.line, "text": text, "count": warning.count + reading.repeated_warnings.get(text, 0)}
             for text, warning in warnings.items()

@@ -1,7 +1,7 @@
 """Strips everything that precedes a log message, one prefix after another, in any order and depth.
 
-Known: docker compose and pod names, RFC 3339, syslog and journald heads, Kubernetes CRI streams, Ray and vLLM
-process names, ranks and stages, JSON records, and the record heads of the engines and of Python's logging.
+Known: quotation marks, docker compose and pod names, RFC 3339, syslog and journald heads, Kubernetes CRI streams, Ray
+and vLLM process names, ranks and stages, JSON records, and the record heads of the engines and of Python's logging.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ _BY_START: dict[str, tuple[tuple[re.Pattern[str], bool], ...]] = {
         (re.compile(rf"(?=\[TRT-LLM\]){_TRTLLM_HEAD} {{0,8}}"), True),
         (re.compile(r"\[TensorRT-LLM\] *\[(?P<level>[A-Z]+)\] {0,8}"), True),
         (re.compile(r"\[(?:_torch\]\[)?(?P<rank>Stage-\d+|rank\d+|RANK \d+)\]:? ?"), False),
+        (re.compile(rf"\[{_LEVEL}\] {{1,8}}"), True),
+        (re.compile(r"\[[\w./<>-]{1,100}\.py:\d{1,6}\] (?=\S)"), False),  # the end of a record head that was cut
         (re.compile(r"\[\d+,\d+\]<std(?:out|err|diag)>: ?"), False),
         (re.compile(r"\[pod/[\w./-]+\] |\[\d+\] (?=\S)"), False),
     ),
@@ -51,8 +53,11 @@ _BY_START: dict[str, tuple[tuple[re.Pattern[str], bool], ...]] = {
         (re.compile(rf"{_STAMP}(?:{_GAP}-)?{_GAP}\[?{_LEVEL}(?=[\]\s])(?! \d\d-\d\d )\]?(?: -)?\s*{_LOGGERS}"), True),
         (re.compile(rf"{_STAMP} (?:[\w.-]+ )?[\w./@-]+\[\d+\]: "), False),
         (re.compile(rf"{_STAMP}:? +"), False),
+        (re.compile(r"(?P<go_stamp>\d{4}/\d\d/\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?) "), False),
         (re.compile(r"(?P<elapsed>\d{1,9}\.\d\d\.\d{3}\.\d{3}) +(?P<level>[A-Z]) "), True),
     ),
+    ">": ((re.compile(r"(?:> ?){1,8}(?=\S)"), False),),  # a quotation of Markdown
+    "▎": ((re.compile(r"▎ ?(?=\S)"), False),),
     "<": ((re.compile(rf"<\d+>1? ?(?:{_STAMP} \S+ \S+ \S+ \S+ (?:-|\[[^\]]*\]) )?"), False),),
     "A": (
         (re.compile(rf"{_VLLM_HEAD} {{0,8}}"), True),
@@ -68,8 +73,13 @@ _HEADS = (
     rf"{_PID} (?:{_LEVEL}\b|\[)|{_VLLM_HEAD}|\[{_STAMP}(?: [A-Z]+\d+)*\] |(?<!\d)\d+\.\d\d(?:\.\d{{3}}){{2}} [A-Z] "
 )
 _GLUED = re.compile(re.sub(r"\?P<\w+>", "?:", _HEADS))
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[()][0-9A-B]|\x1b\][^\x07]*\x07|(?<!\w)\[(?:\d{1,3};)*\d{1,3}m")
-_HAS_ANSI = re.compile(r"\x1b|\[(?:\d;)?0m")  # pasted text may have lost the ESC of its codes
+# Terminals, pagers, syslog and pastes show an escape character in other ways, or lose it.
+_SHOWN_ESCAPE = r"(?:\ufffd|\u241b|\^\[|#033|\\x1b|\\033|\\u001b)"
+_ANSI = re.compile(
+    rf"(?:\x1b|{_SHOWN_ESCAPE})\[[0-9;?]*[ -/]*[@-~]|"
+    + r"\x1b[()][0-9A-B]|\x1b\][^\x07]*\x07|(?<!\w)\[(?:\d{1,3};)*\d{1,3}m"
+)
+_HAS_ANSI = re.compile(rf"\x1b|{_SHOWN_ESCAPE}\[|\[(?:\d;)?0m")
 _MESSAGE_KEYS = ("message", "msg", "log", "MESSAGE", "textPayload", "text", "event")
 _STAMP_KEYS = ("asctime", "timestamp", "@timestamp", "time", "ts")
 _LEVEL_KEYS = ("levelname", "level", "severity")
@@ -267,6 +277,7 @@ def _read_syslog(text: str) -> datetime | None:
 _STAMP_READERS: dict[str, Callable[[str], datetime | None]] = {
     "stamp": read_stamp,
     "us_stamp": _read_us_stamp,
+    "go_stamp": lambda text: read_stamp(text.replace("/", "-")),
     "syslog": _read_syslog,
 }
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import BinaryIO, NamedTuple
 
 from engines.base import Engine
+from engines.gpu_errors import without_driver_messages
+from engines.other_programs import OtherProgram, find_other_program
 from engines.routers import Router, split_router_records
 
 PART_BYTES = 1 << 20
@@ -17,11 +19,13 @@ class LogWriter(NamedTuple):
     """The program that wrote a log; all are None if no line shows it. A router's log is no engine's.
 
     named: an engine whose name stands in the text, which has no line of its log.
+    other: a program whose logs are not read.
     """
 
     engine: Engine | None = None
     router: Router | None = None
     named: Engine | None = None
+    other: OtherProgram | None = None
 
 
 def recognise(
@@ -31,20 +35,32 @@ def recognise(
 
     An engine's name alone is not its log: a record in its format or a line that its grammar reads is.
     """
-    candidates, router, named = list(engines), None, None
+    candidates, router, named, other = list(engines), None, None, None
     searched_bytes, tail = 0, b""
     while searched_bytes < SEARCHED_BYTES and (data := file.read(PART_BYTES)):
         searched_bytes += len(data)
         part_router, text = split_router_records((tail + data).decode("utf-8", "replace"))
         router = router or part_router
-        for engine in _named_engines(candidates, text):
+        for engine in _named_engines(candidates, without_driver_messages(text)):
             if _has_record(engine, text) or _has_events(engine, file):
                 return LogWriter(engine)
             candidates.remove(engine)
             named = named or engine
+        other = other or find_other_program(text)
         tail = data[-OVERLAP_BYTES:].rpartition(b"\n")[2]  # the line that the part cuts
         report(searched_bytes)
-    return LogWriter(router=router, named=named)
+    return LogWriter(None, router, named, None if router else other)
+
+
+def unread_reason(writer: LogWriter, subject: str, size: int, engines: Sequence[Engine]) -> str:
+    """Return the sentence that says why a file of `size` bytes is not read as a log, and which logs are."""
+    titles = ", ".join(engine.title for engine in engines)
+    if writer.other:
+        return f"{subject} is a log of {writer.other.title}, which is not read; those of {titles} are."
+    part = "contains" if size <= SEARCHED_BYTES else f"has in its first {SEARCHED_BYTES >> 20} MiB"
+    title = writer.named.title if writer.named else ""
+    name = f"; it has the name of {title}, but no start, statistic or failure of it" if title else ""
+    return f"{subject} {part} no line that only a known engine writes ({titles}){name}."
 
 
 def _named_engines(engines: Sequence[Engine], text: str) -> list[Engine]:

@@ -33,8 +33,19 @@ ROUTERS = (
     _router("SGLang Model Gateway", r"(?:smg|sglang_router(?:_rs)?)"),
     _router("vLLM Router", r"vllm_router(?:_rs)?"),
     _router("NVIDIA Dynamo frontend", r"dynamo_(?:llm::(?:http|kv_router|entrypoint)|frontend)"),
+    Router(
+        "llama-swap",
+        re.compile(
+            r"^(?:.{0,100}?[\]|:Z] ?)?\[(?:DEBUG|INFO|WARN|ERROR)\] (?:<[^<>]{1,200}> |Request [\w.:]+ \"[A-Z]+ /)|"
+            r"^\[llama-swap\] |\bllama-swap listening on |^llama-swap[\w.-]* *\| .{0,100}?\bhttp: proxy error: "
+        ),
+    ),
+    Router("reverse proxy in Go", re.compile(r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d http: proxy error: ")),
 )
-_MODULES = re.compile(r"\b(?:smg|sglang_router|vllm_router|dynamo_llm|dynamo_frontend)")
+_PROXY_ERROR = "http: proxy error: "  # Go's, without a level
+_MODULES = re.compile(
+    r"\b(?:smg|sglang_router|vllm_router|dynamo_llm|dynamo_frontend|llama-swap|http: proxy error)|\] (?:<|Request )"
+)
 _RUST_PLACE = re.compile(r"\b\w+(?:::\w+)+: (?:[\w./@-]+\.rs:\d+: )?")
 _PYTHON_PLACE = re.compile(r" ?\(\w+\.py:\d+:[\w.]+\)$")
 
@@ -69,10 +80,13 @@ class _RouterReader(LineReader):
     """Reads one router's log: an error is a cause, a warning a warning; it has no samples."""
 
     ENGINE = ""
-    LINE_FILTER = LineFilter(re.compile(rb"WARN|ERROR|CRITICAL|FATAL"))
+    LINE_FILTER = LineFilter(re.compile(rb"WARN|ERROR|CRITICAL|FATAL|" + _PROXY_ERROR.encode()))
 
     def read_line(self, line: ParsedLine) -> Iterable[LogEvent]:
         """Return the failure or warning that a record reports."""
+        if line.text.startswith(_PROXY_ERROR):
+            message = line.text.removeprefix(_PROXY_ERROR)[:_MOST_TEXT_CHARS]
+            return self.report(line, LogFailure(_CAUSE, message, message))
         message = _message(line.text)
         if line.level in ("ERROR", "CRITICAL", "FATAL"):
             return self.report(line, LogFailure(_CAUSE, message, message))

@@ -11,6 +11,11 @@ from engines.base import ParsedLine
 _MOST_LINES = 8  # of one record: a terminal of 40 columns
 
 
+def without_padding(record: ParsedLine) -> ParsedLine:
+    """Return the record without the blanks with which a terminal pads copied lines to its width."""
+    return record._replace(text=record.text.rstrip()) if record.text[-1:].isspace() else record
+
+
 class WrappedForm(NamedTuple):
     """How an engine's long records look when a terminal has wrapped them."""
 
@@ -20,7 +25,7 @@ class WrappedForm(NamedTuple):
 
 
 class RecordJoiner:
-    """Joins the lines of wrapped records; a record that is cut short waits for the next line."""
+    """Joins the lines of wrapped records; a record that is cut short waits for the next line. None ends with blanks."""
 
     def __init__(self, form: WrappedForm) -> None:
         self._form = form
@@ -38,14 +43,14 @@ class RecordJoiner:
         if head is None:
             return self._complete(line, line.number)
         if not self._continues(line):
-            return [head, *self._complete(line, line.number)]
+            return [without_padding(head), *self._complete(line, line.number)]
         joined = [head._replace(text=f"{head.text}{glue}{line.text}") for glue in ("", " ")]
         return self._complete(max(joined, key=self._rank), line.number)
 
     def release(self) -> list[ParsedLine]:
         """Return the record that waits, as far as it goes."""
         head, self._head = self._head, None
-        return [] if head is None else [head]
+        return [] if head is None else [without_padding(head)]
 
     def _rank(self, record: ParsedLine) -> float:
         wholeness = self._form.wholeness(record.text)
@@ -53,7 +58,7 @@ class RecordJoiner:
 
     def _complete(self, record: ParsedLine, last_number: int) -> list[ParsedLine]:
         if self._form.wholeness(record.text) is None or last_number - record.number >= _MOST_LINES:
-            return [record]
+            return [without_padding(record)]
         self._head, self._last_number = record, last_number
         return []
 

@@ -30,7 +30,7 @@ from engines import ENGINES
 from engines.base import Engine, LogGrammar, ParsedLine
 from engines.line_filter import LineFilter
 from engines.lines import LineSplitter
-from engines.recognition import SEARCHED_BYTES
+from engines.recognition import unread_reason
 from machine.private_files import make_private, private_folder
 from redaction import mask_text
 from samples import Batch, Event, TailPosition
@@ -267,14 +267,9 @@ def _engine_of(log: Path, options: ImportOptions, report: ReportProgress) -> Eng
             "import the logs of the servers behind it."
         )
     if writer.engine is None:
-        titles = ", ".join(engine.title for engine in ENGINES)
-        is_searched_whole = log.stat().st_size <= SEARCHED_BYTES
-        part = "contains" if is_searched_whole else f"has in its first {SEARCHED_BYTES >> 20} MiB"
-        title = writer.named.title if writer.named else ""
-        name = f"; it has the name of {title}, but no start, statistic or failure of it" if title else ""
+        reason = unread_reason(writer, options.shown_name, log.stat().st_size, ENGINES)
         raise ImportRefusedError(
-            f"{options.shown_name} {part} no line that only a known engine writes ({titles}){name}. "
-            f"{unknown_file_reason(ResultFile(log, options.shown_name))}"
+            reason if writer.other else f"{reason} {unknown_file_reason(ResultFile(log, options.shown_name))}"
         )
     return writer.engine
 

@@ -1,8 +1,8 @@
 """Recognises the writer of a foreign log, a large one in a process of its own at the lowest priority.
 
 A pattern over MiBs of a file that is no log of an engine takes seconds, in which no other thread of its process runs.
-`python -m collectors.imports.log_recognition FILE` prints the searched bytes after each part, then the name of the
-engine, the title of the router, or an empty line.
+`python -m collectors.imports.log_recognition FILE` prints the searched bytes after each part, then the writer: its role
+and its name or title, or an empty line.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from pathlib import Path
 
 from collectors.imports.log_file import ReportProgress
 from engines import BY_NAME, ENGINES
+from engines.other_programs import OTHER_PROGRAMS
 from engines.recognition import SEARCHED_BYTES, LogWriter, recognise
 from engines.routers import ROUTERS
 from machine.low_priority import lower_priority, printed_lines
 
 ROOT = Path(__file__).resolve().parents[2]
-NAMED = "?"  # before an engine whose name alone stands in the text
 SMALL_BYTES = 1 << 19  # read in this process: a tenth of a second
 
 
@@ -27,23 +27,40 @@ def recognise_log(log: Path, report: ReportProgress) -> LogWriter:
     if size <= SMALL_BYTES:
         with log.open("rb") as file:
             return recognise(file, ENGINES)
-    name = ""
+    last_line = ""
     with printed_lines([sys.executable, "-m", __name__, str(log)], ROOT) as lines:
-        for name in lines:
-            if name.isdigit():
-                report(int(name) / size)
-    router = next((router for router in ROUTERS if router.title == name), None)
+        for last_line in lines:
+            if last_line.isdigit():
+                report(int(last_line) / size)
+    return _read_writer(last_line)
+
+
+def _read_writer(line: str) -> LogWriter:
+    role, _, name = line.partition(" ")
     return LogWriter(
-        BY_NAME.get(name), router, BY_NAME.get(name.removeprefix(NAMED)) if name.startswith(NAMED) else None
+        engine=BY_NAME.get(name) if role == "engine" else None,
+        router=next((router for router in ROUTERS if role == "router" and router.title == name), None),
+        named=BY_NAME.get(name) if role == "named" else None,
+        other=next((program for program in OTHER_PROGRAMS if role == "other" and program.title == name), None),
     )
+
+
+def _printed_writer(writer: LogWriter) -> str:
+    """Return the writer as one line; of a log that is not read, its program rather than an engine that it names."""
+    if writer.engine:
+        return f"engine {writer.engine.name}"
+    if writer.router:
+        return f"router {writer.router.title}"
+    if writer.other:
+        return f"other {writer.other.title}"
+    return f"named {writer.named.name}" if writer.named else ""
 
 
 def main(path: str) -> None:
     """Print the searched bytes after each part, then the writer's name."""
     lower_priority()
     with Path(path).open("rb") as file:
-        engine, router, named = recognise(file, ENGINES, lambda size: _print(str(size)))
-    _print(engine.name if engine else router.title if router else f"{NAMED}{named.name}" if named else "")
+        _print(_printed_writer(recognise(file, ENGINES, lambda size: _print(str(size)))))
 
 
 def _print(line: str) -> None:

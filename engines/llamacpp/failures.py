@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from engines.line_reader import LogFailure
-from engines.signals import read_signal
+from engines.machine_failures import read_machine_failure
 
 _OUT_OF_MEMORY = "The accelerator ran out of memory."
 _RETRIED = re.compile(r"compute buffer allocation failed, retrying|retrying without pipeline parallelism")
@@ -76,7 +76,7 @@ def read_failure(text: str) -> LogFailure | None:
     for pattern, rank, sentence in _RULES:
         if pattern.search(text):
             return LogFailure(rank, text, sentence if rank is None else f"{sentence} {text}")
-    return read_signal(text, cause_rank=0, echo_rank=3)
+    return read_machine_failure(text, cause_rank=0, echo_rank=3)
 
 
 def is_allocation_failure(text: str) -> bool:

@@ -23,7 +23,7 @@ from engines.llamacpp.timings import (
     split_head,
 )
 from engines.llamacpp.wrapped_records import FORM, REST, is_fragment
-from engines.signals import NEEDLES as SIGNALS
+from engines.machine_failures import NEEDLES as MACHINE
 from engines.wrapped_records import RecordJoiner
 from samples import LogSample
 
@@ -43,7 +43,7 @@ RECORD = re.compile(r"\b(?:slot|srv) +\w+: ")
 _NEEDLES = re.compile(
     rb"print_timing|eval time|draft acceptance|release: id|slots are idle|isten|oad|buffer size|KV |kv_cache|n_slots|"
     rb"new slot|build|version: |warming up|Flash|rror|ailed|illed|ASSERT|terminate|what\(\)|invalid|bind|No such|"
-    rb"missing|exit|exce|synthetic|no usable|draft|" + REST + b"|" + SIGNALS.encode()
+    rb"missing|exit|exce|synthetic|no usable|draft|" + REST + b"|" + MACHINE.encode()
 )
 _RELEASED = re.compile(r"^slot +release: id +(\d+)")
 _PHASES = (

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from engines.bare_exceptions import is_bare_exception
+from engines.bare_exceptions import Assertions, is_bare_exception
 from engines.base import ParsedLine
 from engines.line_reader import LogFailure
-from engines.signals import read_signal
+from engines.machine_failures import read_machine_failure
 
 _TRACEBACK = "Traceback (most recent call last)"
 _LONGEST_TRACEBACK = 500  # lines
@@ -91,6 +91,7 @@ class SglangFailureReader:
         self._traceback: ParsedLine | None = None  # start of the traceback whose exception has not come yet
         self._is_fatal = False
         self._request_failed = False
+        self._assertions = Assertions()
 
     def read(self, line: ParsedLine) -> LogFailure | None:
         """Return the failure that the line reports; None for other lines, and in a traceback until its exception."""
@@ -101,7 +102,8 @@ class SglangFailureReader:
             return None
         if self._traceback is not None and _EXCEPTION.match(line.text):
             self._traceback = None
-            return None if line.text.startswith("KeyboardInterrupt") else self._name_failure(line.text)
+            return None if line.text.startswith("KeyboardInterrupt") else self._name_failure(line)
+        self._assertions.note(line)
         self._request_failed = self._request_failed or bool(_HARMLESS_HEADER.search(line.text))
         return _read_plain(line.text)
 
@@ -125,15 +127,17 @@ class SglangFailureReader:
         self._is_fatal = bool(_FATAL_HEADER.search(header)) or not (is_of_request or self.is_ready)
         self._request_failed = False
 
-    def _name_failure(self, text: str) -> LogFailure:
+    def _name_failure(self, line: ParsedLine) -> LogFailure:
+        text = self._assertions.explain(line)
         if self._is_fatal:
-            return LogFailure(_BARE_EXCEPTION if is_bare_exception(text) else _CAUSE, text.lstrip("`"), _sentence(text))
+            rank = _BARE_EXCEPTION if is_bare_exception(line.text) else _CAUSE
+            return LogFailure(rank, text.lstrip("`"), _sentence(text))
         return LogFailure(None, text, f"A request failed; the server keeps running: {text}")
 
 
 def _read_plain(text: str) -> LogFailure | None:
-    if (death := read_signal(text, _CAUSE, _ECHO_RANK)) is not None:
-        return death
+    if (failure := read_machine_failure(text, _CAUSE, _ECHO_RANK)) is not None:
+        return failure
     if _ECHO.search(text):
         return LogFailure(_ECHO_RANK, text, text)
     if _DIRECT_CAUSE.search(text) or _KILLED.search(text):

@@ -11,11 +11,12 @@ from engines.base import LogEvent, LogParser, ParsedLine, ParsedSample
 from engines.kv_transfers import TransferFailures
 from engines.line_filter import LineFilter
 from engines.line_reader import LineReader, mark, sample_on
+from engines.machine_failures import NEEDLES as MACHINE
 from engines.sglang.failures import SglangFailureReader
 from engines.sglang.forced_acceptance import read_forced_acceptance
 from engines.sglang.startup import MERGES, SglangStartup
 from engines.sglang.stats import is_cut_short, read_stats
-from engines.signals import NEEDLES as SIGNALS
+from engines.wrapped_records import without_padding
 from samples import LogSample
 
 DEFINITION = "sglang.log"
@@ -30,9 +31,9 @@ RECORD = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?: +(?:TP|DP|PP|EP|ATTN_\
 _NEEDLES = re.compile(
     rb"batch|#queue-req|#running-req|token/s|Load weight|Memory pool end|_tokens=|llocated|KVPool|KV cache|graph|"
     rb"fired up|server_args|speculative|draft runner|startup timings|sglang|torch distributed|Init parallel|shards:|"
-    rb"rror|xception|Traceback|sigquit|illed|emory|scheduler is dead|terminated|ddress already|Watchdog|[Pp]ort |"
-    rb"all(?:s|ing) back|KV Cache|FROZEN_KV_MTP|sub-?optimal|scaling factors|resource_tracker|Fail|Subprocess|"
-    rb"failed for request|Interrupt|Exit|OutOfRes|SIMULATE_ACC|sampling params|" + SIGNALS.encode()
+    rb"rror|xception|Traceback|\bassert |sigquit|illed|emory|scheduler is dead|terminated|ddress already|Watchdog|"
+    rb"[Pp]ort |all(?:s|ing) back|KV Cache|FROZEN_KV_MTP|sub-?optimal|scaling factors|resource_tracker|Fail|Subprocess|"
+    rb"failed for request|Interrupt|Exit|OutOfRes|SIMULATE_ACC|sampling params|" + MACHINE.encode()
 )
 _VERSION = re.compile(r"\bsglang(?:\.__version__)?(?:: ?|==|=| version:? )v?(\d+\.\d+[\w.+-]*)", re.IGNORECASE)
 _PROGRESS = re.compile(r"(?P<what>shards|Capturing [\w ]+?)(?: \([^)]*\))?: *(?P<percent>\d+)%")
@@ -125,6 +126,7 @@ class SglangReader(LineReader):
         joined_events = self._rejoin(line)
         if joined_events is not None:
             return joined_events
+        line = without_padding(line)
         fields = read_stats(line.text)
         if fields is not None:
             return [*self.release(None), *self._stats(line, fields)]

@@ -27,7 +27,7 @@ MERGES: Mapping[str, Merge] = {
 }
 _WEIGHTS = re.compile(rf"Load weight end\. (?:elapsed=(?P<s>{NUMBER}) s, )?type=\w+.*?mem usage=(?P<gb>{NUMBER}) ?GB")
 _POOL = re.compile(
-    rf"KV Cache is allocated\. .*?#tokens: (?P<tokens>{COUNT}), "
+    rf"KV Cache is allocated\. (?:dtype: (?:torch\.)?(?P<dtype>\w+), )?.*?#tokens: (?P<tokens>{COUNT}), "
     rf"(?:K size: (?P<k>{NUMBER}) ?GB, V size: (?P<v>{NUMBER}) ?GB|KV size: (?P<kv>{NUMBER}) ?GB)"
 )
 _SWA_POOL = re.compile(
@@ -105,7 +105,8 @@ def _pool(match: re.Match[str], rank: _Rank) -> dict[str, JsonValue]:
     if role:
         pool["role"] = role
     usable = {"kv_cache_tokens": tokens} if role is None else {}
-    return {"kv_pools": pool, **usable}
+    dtype = {"kv_cache_dtype": match["dtype"]} if match["dtype"] and role != "draft" else {}
+    return {"kv_pools": pool, **usable, **dtype}
 
 
 def _pool_role(tokens: int, rank: _Rank) -> str | None:

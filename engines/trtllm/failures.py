@@ -7,8 +7,8 @@ import re
 from engines.bare_exceptions import is_bare_exception
 from engines.base import ParsedLine
 from engines.line_reader import LogFailure
+from engines.machine_failures import read_machine_failure
 from engines.numerals import NUMBER
-from engines.signals import read_signal
 
 _EXPLANATION, _CAUSE, _DETAIL, _EXCEPTION, _BARE_EXCEPTION, _WRAPPER = range(6)
 _RULES: tuple[tuple[re.Pattern[str], int, str], ...] = (
@@ -86,8 +86,8 @@ class MemoryTable:
 
 def read_failure(text: str, is_ready: bool) -> LogFailure | None:
     """Return the failure that a message reports; once the server is ready, an unknown exception is a request's."""
-    if (death := read_signal(text, _CAUSE, _WRAPPER)) is not None:
-        return death
+    if (failure := read_machine_failure(text, _CAUSE, _WRAPPER)) is not None:
+        return failure
     if unknown := _UNKNOWN_TYPE.search(text):
         cause = f"model type {unknown['type']} but Transformers does not recognize this architecture"
         return LogFailure(_CAUSE, cause, f"The installed Transformers does not know the model's architecture. {cause}")

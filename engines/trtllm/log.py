@@ -11,8 +11,8 @@ from engines.base import LogEvent, LogParser, ParsedLine, ParsedSample
 from engines.kv_transfers import TransferFailures
 from engines.line_filter import LineFilter
 from engines.line_reader import LineReader, sample_on
+from engines.machine_failures import NEEDLES as MACHINE
 from engines.numerals import COUNT, NUMBER
-from engines.signals import NEEDLES as SIGNALS
 from engines.trtllm.failures import MemoryTable, read_failure
 from engines.trtllm.forced_acceptance import read_forced_acceptance
 from engines.trtllm.startup import read_fact
@@ -31,7 +31,7 @@ _NEEDLES = re.compile(
     rb"KV cache|k/v cache|kv cache|per block|engine size|load time|Model init|version|startup complete|"
     rb"Started (?:GRPC|HTTP)|shards|rror|ERROR|\[E\]|xception|terminate|what\(\)|ssert|nsufficient|"
     rb"could not be created|illed|emory|No such option|transfer|model type |FORCE_NUM_ACCEPTED|"
-    + f"{_REST}|{SIGNALS}".encode()
+    + f"{_REST}|{MACHINE}".encode()
 )
 _ITERATION = re.compile(rf"(?:^|\s)iter = (?P<iter>{COUNT}), (?=.*(?:(?:elapsed|step)_time|states) = )")
 _WHOLE_STATES = re.compile(r"states = \{[^}]*\}")

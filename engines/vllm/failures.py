@@ -6,10 +6,10 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from engines.bare_exceptions import is_bare_exception
+from engines.bare_exceptions import Assertions, is_bare_exception
 from engines.base import ParsedLine
 from engines.line_reader import LogFailure
-from engines.signals import read_signal
+from engines.machine_failures import read_machine_failure
 from engines.vllm.causes import explain_cause
 
 # The failure itself; an exception without a message; the engine's report of a failure; a consequence of them.
@@ -129,6 +129,7 @@ class VllmFailureReader:
         self._is_stopping = False
         self._is_ordered = False
         self.has_died = False  # reported by the engine
+        self._assertions = Assertions()
 
     def begin_start(self) -> None:
         """Reset the state for a new start."""
@@ -154,13 +155,14 @@ class VllmFailureReader:
         self._is_stopping = self._is_stopping or traits.is_shutdown
         if self._is_stopping or line.level not in (*FAILURE_LEVELS, None):
             return None
-        if (death := read_signal(text, CAUSE, ECHO)) is not None:
-            return death
+        if (failure := read_machine_failure(text, CAUSE, ECHO)) is not None:
+            return failure
         self._follow(line, traits)
+        self._assertions.note(line)
         if traits.rank is not None:
             return _failure(traits.rank, text)
         if traits.is_exception and self._is_server_failure(line):
-            return _failure(_exception_rank(text), text)
+            return _failure(_exception_rank(text), self._assertions.explain(line))
         return None
 
     def _follow(self, line: ParsedLine, traits: _Traits) -> None:

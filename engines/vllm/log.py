@@ -12,7 +12,7 @@ from engines.base import LogEvent, LogParser, ParsedLine, ParsedSample
 from engines.kv_transfers import TransferFailures
 from engines.line_filter import LineFilter, Routine
 from engines.line_reader import LineReader, mark, sample_on
-from engines.signals import NEEDLES as SIGNALS
+from engines.machine_failures import NEEDLES as MACHINE
 from engines.vllm import startup
 from engines.vllm.failures import FAILURE_LEVELS, IN_ANY_CONTEXT, VllmFailureReader
 from engines.vllm.forced_acceptance import read_forced_acceptance
@@ -30,27 +30,31 @@ _RECOGNISED = re.compile(
     r"Avg prompt throughput: [\d.]+ tokens/s|(?:SpecDecoding|Speculative) metrics: |vLLM API server version|"
     r"\((?:EngineCore|APIServer)\w* pid=\d+\)|Initializing an? (?:V1 )?LLM engine \(v|VLLM::|EngineDeadError|"
     r"[\w+ ]KV cache size: [\d,]+ tokens|# \w+ blocks: \d+|Loading model weights took [\d.]+ GB|"
-    r"Model loading took [\d.]+ GiB|init engine \(profile, create kv cache|when initializing the engine\.|"
-    r"vllm(?: serve)?: error: |vllm/(?:v1|engine|entrypoints|worker|executor)/"
+    r"Model loading took [\d.]+ GiB|Available KV cache memory: [\d.]+ GiB|"
+    r"init engine \(profile, create kv cache|when initializing the engine\.|"
+    r"vllm(?: serve)?: error: |vllm/(?:v1|engine|entrypoints|worker|executor)/|(?:dist|site)-packages/vllm/|"
+    # Other programs may copy the record head, which is why a module counts.
+    r"\d\d-\d\d \d\d:\d\d:\d\d \[(?:core|core_client|async_llm|multiproc_executor|gpu_worker|gpu_model_runner|"
+    r"kv_cache_utils|nixl_connector)\.py:\d"
 )
 
 
 RECORD = re.compile(
     r"\((?:APIServer|EngineCore|Worker)\w* pid=\d+\) |"
-    r"\b(?:DEBUG|INFO|WARNING|ERROR) +\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? +\[?[\w./]+:\d+\]"
+    r"\b(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) +\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? +\[?[\w./]+:\d+\]"
 )
 _NEEDLES = re.compile(
     rb"A(?:vg prompt|pplication startup|ddress already)|(?:SpecDecoding|Speculative|DiffusionDecoding) metrics|"
     rb"Prefix cache hit rate: G|WARNING|Loading |Capturing|raph capturing|"
-    rb"Exception|Error(?::|\(\w+\):|[ \r]*$)|Traceback|During handling|The above exc|Errno 98|Value error|"
+    rb"Exception|Error(?::|\(\w+\):|[ \r]*$)|Traceback|\bassert |During handling|The above exc|Errno 98|Value error|"
     rb"EngineCore (?:f|e|h)|Engine (?:loop|core)|EngineDead|Error (?:in|w)|Worker|worker proc|"
     rb"Fail(?:ed|ure)|OutOfRes|Unsupported|Timeout|: error: |Killed|SIG|Seg[mf]|oom-kill| killed |terminated by|"
-    rb"KV load|transfer failure|"
+    rb"KV load|transfer failure|Handshake with |"
     rb"\[shutdown|Shutting|KeyboardI|Gracefully|The model's max|No available mem|To serve at|Free memory on|"
     rb"CUDA out| t(?:ook|akes) |KV [cC]ache (?:size|mem|is)|kv_cache_size|memory for KV|GiB for KV|Maximum conc|"
     rb"blocks: |blocks is: |Initializing a|version |backend|BackendEnum|Resolved arch|Using max model|Starting |"
     rb"Started server|rejection_sample|sampling params|compile_cache|Dynamo|Start compiling|Warming up|Profiling|"
-    rb"Memory profiling|" + REST + b"|" + SIGNALS.encode()
+    rb"Memory profiling|" + REST + b"|" + MACHINE.encode()
 )
 # Request texts come from clients: they never mean anything, and they are most of a log that contains them.
 _REQUEST_TEXT = re.compile(r"(?:Received|Added) request |[\w.:\[\]]+ - \"[A-Z]+ /")
@@ -65,16 +69,17 @@ _ROUTINE = Routine(
         rb"\A(?:\(APIServer\w* pid=\d+\) )?ERROR \d\d-\d\d \d\d:\d\d:\d\d \[[\w./]+:\d+\] [A-Z]?[a-z][ -Z\\-~]*\r?$"
     ),
     re.compile(
-        rb"throughput: | metrics: |Prefix cache|Killed|KV load|transfer failure|"
-        + f"{SIGNALS}|{IN_ANY_CONTEXT}".encode()
+        rb"throughput: | metrics: |Prefix cache|Killed|KV load|transfer failure|Handshake with |"
+        + f"{MACHINE}|{IN_ANY_CONTEXT}".encode()
     ),
 )
 
 
 _TRANSFER_FAILED = re.compile(
-    r"(?:NIXL transfer failure: |Failing \d+ request\(s\) due to |Recovered from )(?P<reason>KV load failure|[^|]+)"
+    r"(?:NIXL transfer failure: |Failing \d+ request\(s\) due to |Recovered from |(?=Handshake with \S))"
+    r"(?P<reason>KV load failure|Handshake with \S{1,100} failed|[^|]+)"
 )
-_MAY_BE_TRANSFER = ("transfer failure", "KV load failure")
+_MAY_BE_TRANSFER = ("transfer failure", "KV load failure", "Handshake with ")
 
 
 class VllmReader(LineReader):

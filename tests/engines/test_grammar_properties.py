@@ -41,6 +41,18 @@ PIECES = (
 )
 
 
+PADDED = {
+    "vllm": (b"INFO 05-20 01:43:25 [a.py:1] # GPU blocks: 812, # CPU blocks: 256", b"ValueError: odd"),
+    "sglang": (
+        b"[2026-01-04 00:49:33 TP0] Scheduler hit an exception: Traceback (most recent call last):",
+        b"KeyError",
+    ),
+    "llamacpp": (b"0.54.236.075 E CUDA error: an illegal memory access was encountered",),
+    "trtllm": (b"[08/07/2026-02:28:52] [TRT-LLM] [E] Failed to initialize executor on rank 0: odd",),
+}
+MARKS = ("throughput", "acceptance", "startup", "phase", "ready", "warning", "failure")
+
+
 def lines_of(engine: str) -> list[bytes]:
     return [line for name in LOGS[engine] for line in (FIXTURES / name).read_bytes().splitlines(keepends=True)]
 
@@ -49,6 +61,15 @@ def log_bytes(engine: str) -> st.SearchStrategy[bytes]:
     lines = st.sampled_from([*lines_of(engine), *PIECES])
     part = st.one_of(lines, lines, lines.flatmap(lambda line: st.just(line[: len(line) // 2])), st.binary(max_size=30))
     return st.lists(part, max_size=40).map(b"".join)
+
+
+@pytest.mark.parametrize("engine", LOGS)
+def test_lines_padded_by_a_terminal_mean_the_same(engine: str, read_log) -> None:
+    lines = [line.rstrip(b"\r\n") for line in (*lines_of(engine), *PADDED.get(engine, ()))]
+    log, padded = (read_log(engine, b"\n".join(line + padding for line in lines)) for padding in (b"", b" " * 17))
+    assert padded.reading == log.reading
+    assert [dict(s.fields) for s in padded.samples] == [dict(s.fields) for s in log.samples]
+    assert [padded.marks(kind) for kind in MARKS] == [log.marks(kind) for kind in MARKS]
 
 
 @pytest.mark.parametrize("engine", LOGS)

@@ -63,6 +63,10 @@ OTHERS = {
         VLLM.format(level="ERROR", text="NIXL transfer failure: handshake_setup_failed | Context: {'host': 'a'}"),
         "handshake_setup_failed",
     ),
+    "vllm handshake": (
+        VLLM.format(level="ERROR", text="Handshake with 6f1c-a7 failed"),
+        "Handshake with 6f1c-a7 failed",
+    ),
     "vllm load": (
         VLLM.format(level="ERROR", text="Failing 1 request(s) due to KV load failure (failure_policy=fail)"),
         "KV load failure",

@@ -25,6 +25,14 @@ PREFIXED = {
     "nothing": (RECORD, INNER, "APIServer"),
     "ANSI": ("\x1b[1;36m(APIServer pid=7)\x1b[0;0m " + RECORD.split(") ", 1)[1], INNER, "APIServer"),
     "ANSI that lost its ESC": ("[1;36m(APIServer pid=7)[0;0m " + RECORD.split(") ", 1)[1], INNER, "APIServer"),
+    **{
+        f"ANSI shown as {shown}": (
+            f"{shown}[1;36m(APIServer pid=7){shown}[0;0m " + RECORD.split(") ", 1)[1],
+            INNER,
+            "APIServer",
+        )
+        for shown in ("\ufffd", "\u241b", "^[", "#033", "\\x1b", "\\033", "\\u001b")
+    },
     "no process": (RECORD.split(") ", 1)[1], INNER, None),
     "0.6, no bracket": (f"INFO 05-20 01:43:25 metrics.py:449] {MESSAGE}", INNER, None),
     "DEBUG prints a path": (f"DEBUG 05-20 01:43:25 [v1/metrics/loggers.py:271] {MESSAGE}", INNER, None),
@@ -33,6 +41,10 @@ PREFIXED = {
         INNER,
         "VllmWorker rank=1",
     ),
+    "cut in its head": ("[loggers.py:259] " + MESSAGE, None, None),
+    "quoted": (f"> {RECORD}", INNER, "APIServer"),
+    "quoted twice": (f">> {RECORD}", INNER, "APIServer"),
+    "quoted in a chat": (f"▎ {RECORD}", INNER, "APIServer"),
     "logging prefix": (f"node-3: {RECORD}", INNER, "APIServer"),
     "stage": (f"(EngineCore_DP0 pid=7) [Stage-0] INFO 05-20 01:43:25 [a.py:1] {MESSAGE}", INNER, "EngineCore_DP0"),
     "Ray": (f"(RayWorkerWrapper pid=99, ip=10.0.0.2) {RECORD}", INNER, "APIServer"),

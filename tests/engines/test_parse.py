@@ -59,6 +59,7 @@ def test_a_log_of_no_known_engine(tmp_path: Path, capsys: pytest.CaptureFixture[
         "samples": [],
         "engine": None,
         "router": None,
+        "reason": "The file contains no line that only a known engine writes (vLLM, SGLang, llama.cpp, TensorRT-LLM).",
         "version": None,
         "startup": {},
         "errors": [],

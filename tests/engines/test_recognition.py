@@ -13,7 +13,7 @@ from collectors.imports import log_recognition
 from collectors.imports.log_recognition import recognise_log
 from engines import ENGINES
 from engines.parse import parse_file
-from engines.recognition import PART_BYTES
+from engines.recognition import PART_BYTES, unread_reason
 
 GATEWAY = """\
 2026-02-26 13:55:38  INFO smg::server: src/server.rs:794: Starting router on 0.0.0.0:8000 | mode: PrefillDecode
@@ -25,6 +25,8 @@ GATEWAY = """\
 ENGINE_LINES = {
     "vllm": '(APIServer pid=1) INFO:     192.168.10.54:55322 - "GET /version HTTP/1.1" 200 OK\n',
     "vllm core": "(EngineCore pid=812) INFO 08-14 10:02:11 [core.py:1] Hello\n",
+    "vllm module": "CRITICAL 08-14 10:02:11 [core_client.py:260] Got fatal signal from worker processes\n",
+    "vllm path": 'ERROR 08-14 10:02:11 [a.py:1]   File "/opt/site-packages/vllm/distributed/a.py"\n',
     "sglang": "[2026-08-14 10:02:11 TP0] sglang.srt.utils is here\n",
     "llamacpp": "srv  log_server_r: request: GET /health 127.0.0.1 200\n",
     "trtllm": "[08/14/2026-10:02:11] [TRT-LLM] [I] Starting the executor\n",
@@ -46,8 +48,12 @@ def log_fixture(tmp_path: Path) -> Path:
 def recognised(log: Path) -> tuple[str | None, str | None]:
     """Engine and router, by parse and by both ways of an import."""
     reading = parsed(log)
-    engine, router, _ = recognise_log(log, lambda share: None)
+    writer = recognise_log(log, lambda share: None)
+    engine, router = writer.engine, writer.router
     assert (reading["engine"], reading["router"]) == (engine and engine.name, router and router.title)
+    is_read = bool(engine or router)
+    reason = None if is_read else unread_reason(writer, "The file", log.stat().st_size, ENGINES)
+    assert reading["reason"] == reason
     return reading["engine"], reading["router"]
 
 
@@ -58,6 +64,8 @@ def recognised(log: Path) -> tuple[str | None, str | None]:
         (GATEWAY, (None, "SGLang Model Gateway")),
         (GATEWAY + ENGINE_LINES["sglang"], ("sglang", None)),
         ("A shopping list: SGLang, vllm/engine/, TensorRT-LLM], llama-server, milk.\n", (None, None)),
+        ("▎ Available KV cache memory: 22.5 GiB\n", ("vllm", None)),
+        ("[TM][ERROR] CUDA runtime error: out of memory\n", (None, None)),
         *((line, (engine.split()[0], None)) for engine, line in ENGINE_LINES.items()),
     ],
 )
@@ -105,3 +113,82 @@ def test_router_record_across_two_parts_is_no_engines(log: Path) -> None:
 def test_a_named_engine_does_not_hide_the_one_that_wrote(log: Path) -> None:
     log.write_text(f"image vllm/engine/tools\n{ENGINE_LINES['trtllm']}")
     assert recognised(log) == ("trtllm", None)
+
+
+LLAMA_SWAP = """\
+[DEBUG] <qwen-9b> swapState() State transitioned from starting to ready
+[INFO] Request 10.1.0.4 "POST /v1/chat/completions HTTP/1.1" 502 41 "curl/8.5.0" 293.7ms
+[WARN] <qwen-9b> ExitError >> signal: aborted (core dumped), exit code: -1
+[ERROR] <qwen-9b> health check timed out after 60s
+"""
+
+
+def test_llama_swap_is_a_router_with_causes_and_warnings(log: Path) -> None:
+    log.write_text(LLAMA_SWAP)
+    assert recognised(log) == (None, "llama-swap")
+    reading = parsed(log)
+    assert reading["errors"] == ["<qwen-9b> health check timed out after 60s"]
+    (warning,) = reading["warnings"]
+    assert (warning["line"], warning["text"]) == (
+        3,
+        "<qwen-9b> ExitError >> signal: aborted (core dumped), exit code: -1",
+    )
+
+
+def test_the_server_behind_llama_swap_wrote_the_log_that_has_its_lines(log: Path) -> None:
+    log.write_text(LLAMA_SWAP + ENGINE_LINES["llamacpp"])
+    assert recognised(log) == ("llamacpp", None)
+
+
+@pytest.mark.parametrize(
+    ("container", "title"), [("", "reverse proxy in Go"), ("llama-swap-2  | ", "llama-swap")], ids=["bare", "compose"]
+)
+def test_proxy_errors_of_go_are_causes(container: str, title: str, log: Path) -> None:
+    line = f"{container}2026/08/11 03:31:33 http: proxy error: dial tcp 127.0.0.1:5800: connect: connection refused\n"
+    log.write_text(line * 3)
+    assert recognised(log) == (None, title)
+    assert parsed(log)["errors"] == ["dial tcp 127.0.0.1:5800: connect: connection refused"]
+
+
+OTHER_LOGS = {
+    "[TM][ERROR] CUDA runtime error: out of memory src/a.cc:9": "LMDeploy",
+    "2026-03-02 11:05:44,155 - lmdeploy - WARNING - Fallback to the pytorch engine": "LMDeploy",
+    "2026-05-26T10:46:35.2Z ERROR batch{size=1}: text_generation_router_v3::client: mod.rs:45: Server error": (
+        "Text Generation Inference"
+    ),
+    '{"level":"ERROR","message":"Request failed","target":"text_generation_router_v3::backend"}': (
+        "Text Generation Inference"
+    ),
+    'time=2026-01-21T07:58:24.396Z level=INFO source=images.go:499 msg="total blobs: 3"': "Ollama",
+    "[2026-08-05 17:22:08][INFO][LM STUDIO SERVER] Server started.": "LM Studio",
+    "12:26:44 - LiteLLM Proxy:ERROR: proxy_server.py:3 - No deployments available": "LiteLLM",
+    "I0410 16:58:08.485508 1 model_lifecycle.cc:849] successfully loaded 'a'": "Triton Inference Server",
+    "thread '<unnamed>' panicked at /opt/dynamo/lib/runtime/src/storage/kv.rs:440:29:": "NVIDIA Dynamo",
+    '  File "/venv/lib/python3.12/site-packages/mlx_lm/server.py", line 9, in main': "MLX LM",
+    "kernel: NVRM: Xid (PCI:000f:01:00): 31, pid=8123, name=VLLM::EngineCor, channel 0x8. MMU Fault": (
+        "the Linux kernel, with messages of the NVIDIA driver"
+    ),
+    "[ 1843.308145] NVRM: Xid (PCI:0000:b3:00): 79, GPU has fallen off the bus.": (
+        "the Linux kernel, with messages of the NVIDIA driver"
+    ),
+}
+
+
+@pytest.mark.parametrize("is_large", [False, True])
+@pytest.mark.parametrize("line", OTHER_LOGS)
+def test_a_program_whose_logs_are_not_read_is_named(
+    line: str, is_large: bool, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if is_large:
+        monkeypatch.setattr(log_recognition, "SMALL_BYTES", 0)
+    log.write_text(f"{line}\n")
+    assert recognised(log) == (None, None)
+    engines = "vLLM, SGLang, llama.cpp, TensorRT-LLM"
+    assert (
+        parsed(log)["reason"] == f"The file is a log of {OTHER_LOGS[line]}, which is not read; those of {engines} are."
+    )
+
+
+def test_an_engine_in_another_programs_log_wrote_it(log: Path) -> None:
+    log.write_text(f"{next(iter(OTHER_LOGS))}\n{ENGINE_LINES['vllm']}")
+    assert recognised(log) == ("vllm", None)

@@ -59,6 +59,12 @@ def test_key_error_yields_to_its_explanation(read_log) -> None:
     assert read_log("sglang", head + SIGQUIT).reading.errors[0] == "KeyError: 'm5'"
 
 
+def test_a_bare_assertion_error_states_its_assertion(read_log) -> None:
+    head = "[2026-06-07 12:16:01 TP0] Scheduler hit an exception: "
+    text = head + TRACEBACK.format(error="    assert self.pages.is_free(page)\nAssertionError")
+    assert read_log("sglang", text).reading.errors == ["AssertionError: assert self.pages.is_free(page)"]
+
+
 def test_an_open_traceback_is_not_settled() -> None:
     parser = log_parser()
     before = b"[2026-06-07 12:16:00] nothing\n"

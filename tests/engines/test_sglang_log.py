@@ -187,6 +187,7 @@ def test_the_facts_of_a_start(read_log) -> None:
             {"tokens": 185900, "kv_gb": 4.26, "role": "draft"},
         ],
         "kv_cache_tokens": 185897,
+        "kv_cache_dtype": "bfloat16",
         "swa_tokens": 148717,
         "swa_pool_gb": 28.93,
         "graph_capture_s": [13.55, 3.0],
@@ -217,6 +218,15 @@ def test_smallest_pool_of_ranks_is_usable(read_log) -> None:
         "kv_pools": [{"tokens": 132672, "kv_gb": 8.7}],
         "mamba_cache_size": 48,
     }
+
+
+def test_the_target_pools_dtype_is_the_kv_cache_dtype(read_log) -> None:
+    lines = (
+        "[2026-09-14 07:22:48 TP0] KV Cache is allocated. dtype: torch.float8_e5m2, #tokens: 7100, KV size: 3.4 GB",
+        "[2026-09-14 07:22:48 TP0] Memory pool end. avail mem=8.10 GB",
+        "[2026-09-14 07:22:48 TP0] KV Cache is allocated. dtype: torch.bfloat16, #tokens: 7100, KV size: 1.1 GB",
+    )
+    assert read_log("sglang", "\n".join(lines)).reading.startup["kv_cache_dtype"] == "float8_e5m2"
 
 
 def test_second_start_in_the_log_is_its_own_run(read_log) -> None:
@@ -276,6 +286,7 @@ def test_a_real_server_on_a_cpu(read_log) -> None:
         "model_load_s": 0.08,
         "kv_pools": [{"tokens": 8192, "k_gb": 0.02, "v_gb": 0.02}],
         "kv_cache_tokens": 8192,
+        "kv_cache_dtype": "bfloat16",
         "max_running_requests": 8,
         "context_len": 4096,
         "engine_init_s": 6.84,

@@ -60,3 +60,29 @@ def test_half_a_record_waits_for_its_rest(engine: str) -> None:
     assert parser.settled_offset() == 0
     parser.release_held()
     assert parser.settled_offset() == len(head)
+
+
+MEMORY_FAILURES = (
+    "ValueError: To serve at least one request with the model's max seq len (98304), 23.25 GiB KV cache is needed, "
+    "which is larger than the available KV cache memory (22.5 GiB). Based on the available memory, the estimated "
+    "maximum model length is 95136. Try increasing `gpu_memory_utilization` or decreasing `max_model_len` when "
+    "initializing the engine.",
+    "ValueError: Free memory on device cuda:0 (19.77/22.05 GiB) on startup is less than desired GPU memory utilization "
+    "(0.9, 19.84 GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.",
+)
+
+
+@pytest.mark.parametrize("failure", MEMORY_FAILURES, ids=["KV cache", "free memory"])
+@pytest.mark.parametrize("columns", [72, 80, 100, 120, 132, 152, 160])
+def test_a_wrapped_failure_is_explained_with_its_numbers(failure: str, columns: int, read_log) -> None:
+    log, wrapped = (read_log("vllm", text) for text in (f"{failure}\n", wrap(failure, columns)))
+    assert "GiB are needed" in log.marks("failure")[0] or "were free at the start" in log.marks("failure")[0]
+    assert wrapped.marks("failure") == log.marks("failure")
+    assert failure.startswith(wrapped.reading.errors[0])  # a last line of one word may be another text
+
+
+def test_a_failure_that_is_quoted_and_folded_by_hand_is_explained(read_log) -> None:
+    quoted = MEMORY_FAILURES[0].replace("(98304), ", "(98304),\n> ").replace("GiB). ", "GiB).\n> ")
+    log = read_log("vllm", f"> Available KV cache memory: 22.5 GiB\n> {quoted}\n>\n> Raise it to 0.85.\n")
+    assert log.marks("failure") == read_log("vllm", f"{MEMORY_FAILURES[0]}\n").marks("failure")
+    assert log.reading.startup["available_kv_gib"] == 22.5

@@ -25,7 +25,12 @@ def looks_of(source: ResultFile) -> str:
     if first_line.startswith(("{", "[")) and (description := _json_looks(head, first_line)):
         return description
     columns = [name.strip().strip('"') for name in first_line.split(",")]
-    is_table = len(lines) > 1 and len(columns) > 2 and lines[1].count(",") >= len(columns) - 1
+    is_table = (
+        len(lines) > 1
+        and len(columns) > 2
+        and not set("{}") & set(first_line)
+        and lines[1].count(",") >= len(columns) - 1
+    )
     if is_table and all(0 < len(name) <= MAX_NAME_CHARS for name in columns[1:]):
         return f"a table of comma-separated values with the columns {_names(columns)}"
     if first_line.startswith("<"):
@@ -49,9 +54,10 @@ def _json_looks(head: str, first_line: str) -> str | None:
 
 def _first_value(text: str) -> Any:
     try:
-        return json.JSONDecoder().raw_decode(text)[0]
+        value, end = json.JSONDecoder().raw_decode(text)
     except (ValueError, RecursionError):
         return None
+    return value if not text[end:].partition("\n")[0].strip() else None  # the rest of the line is another text
 
 
 def _names(names: list[str]) -> str:

@@ -231,6 +231,8 @@ def test_a_log_that_is_tightly_packed_is_taken(importer: LogImporter, store: Sto
         ("a.json", '{"alpha": 1, "beta": [' + "1," * 40_000, "JSON with the keys alpha, beta."),
         ("a.csv", "x,y,z\n1,2,3\n", "a table of comma-separated values with the columns x, y, z."),
         ("a.txt", "\nnothing of the kind api_key=sk-1234567890abcdef\n", "a text that begins “nothing of the kind"),
+        ("a.log", "[ 12.5] a kernel's line\n[ 13.5] another\n", "a text that begins “[ 12.5] a kernel"),
+        ("a.log", ':"x","n":4,"s":1}\n{"a":1,"b":2,"c":3}\n', "a text that begins “:"),
         ("a.bin", "\x00\x01", "a binary file."),
         ("a.html", "<html>", "HTML or XML."),
         ("a.txt", "   \n", "an empty text."),

@@ -277,6 +277,16 @@ def test_dead_engine_differs_from_ended_server(log: str, sentence: str | None) -
     assert reader.reading().has_died is (sentence is not None)
 
 
+def test_a_bare_assertion_error_states_its_assertion(read_log) -> None:
+    source = f"    assert new.page_bytes == old.page_bytes\r\n{CORE}           ^^^^^^^^"
+    log = read_log("vllm", core_fails(f"{source}\r\n{CORE}AssertionError"))
+    assert log.reading.errors[0] == "AssertionError: assert new.page_bytes == old.page_bytes"
+    explained = read_log("vllm", core_fails(f"{source}\r\n{CORE}AssertionError: pages differ"))
+    assert explained.reading.errors[0] == "AssertionError: pages differ"
+    raised = f"{CORE}a line\r\n" * 30 + f"{CORE}AssertionError"
+    assert "AssertionError" in read_log("vllm", core_fails(f"{source}\r\n{raised}")).reading.errors
+
+
 @pytest.mark.parametrize("bare", ["KeyError: 'm5'", "AssertionError", "NotImplementedError:"])
 def test_an_exception_with_a_message_precedes_one_without(bare: str, read_log) -> None:
     unknown = "ValueError: The checkpoint has model type `m5` but Transformers does not recognize this architecture."

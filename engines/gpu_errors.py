@@ -1,0 +1,45 @@
+"""Errors of GPUs that the NVIDIA driver reports in the kernel's log, which may stand among an engine's lines."""
+
+from __future__ import annotations
+
+import re
+
+from engines.line_reader import LogFailure
+
+NEEDLES = r"NVRM: "  # in every such line; RE2 syntax
+_XID = re.compile(r"NVRM: Xid \(PCI:(?P<gpu>[0-9a-fA-F:.]{5,20})\): (?P<number>\d{1,4})\b")
+_LOST_GPU = re.compile(r"NVRM: (?:GPU .{1,40} )?(?:has )?fallen off the bus")
+_NAMES = {
+    13: "graphics engine exception",
+    31: "memory page fault",
+    43: "the GPU stopped processing",
+    45: "channels were removed after an earlier error",
+    48: "double-bit ECC error",
+    62: "the GPU's micro-controller halted",
+    63: "ECC page retirement or row remapping",
+    64: "ECC page retirement or row remapping failed",
+    74: "NVLink error",
+    79: "the GPU has fallen off the bus",
+    94: "contained ECC error",
+    95: "uncontained ECC error",
+    119: "timeout of the GPU's system processor",
+    120: "error of the GPU's system processor",
+}
+
+
+def without_driver_messages(text: str) -> str:
+    """Return the text without the driver's lines: they name processes, but no engine wrote them."""
+    if "NVRM: " not in text:
+        return text
+    return "\n".join(line for line in text.splitlines() if "NVRM: " not in line)
+
+
+def read_gpu_error(text: str) -> LogFailure | None:
+    """Return the warning of a message by the driver; which process it harmed is not known."""
+    if match := _XID.search(text):
+        name = _NAMES.get(int(match["number"]))
+        error = f"Xid {match['number']}" + (f" ({name})" if name else "")
+        return LogFailure(None, text, f"The NVIDIA driver reported {error} of the GPU at {match['gpu']}.")
+    if _LOST_GPU.search(text):
+        return LogFailure(None, text, "The NVIDIA driver reported that a GPU has fallen off the bus.")
+    return None
