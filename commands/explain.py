@@ -109,10 +109,13 @@ def _read_candidate(candidate: Candidate, variables: Variables, notes: Notes) ->
     if candidate.server and engine and engine.commands:
         reading = engine.commands.read_command(candidate.server.engine_args, env)
         reading = with_settings(reading, candidate, engine, variables.files, notes)
-    if candidate.server and (hosted := candidate.server.hosted_module):
+    hosted = candidate.server.hosted_module if candidate.server else None
+    if candidate.server and hosted:
         module = candidate.server.start[-1]
         notes.add(notes.warnings, f"{module} is a worker of {hosted.host}: it serves nothing without {hosted.host}")
-    notes.warnings += [text for text in reading.warnings if text not in notes.warnings]
+    for text in reading.warnings:
+        if not (hosted and hosted.flag_prefix and text.startswith(hosted.flag_prefix)):
+            notes.add(notes.warnings, text)
     refused = candidate.truncation
     if engine is None:
         image = candidate.container.image if candidate.container else None

@@ -11,6 +11,7 @@ from commands.paste.nix import rewrite_nix
 from commands.paste.notes import Notes, PasteRefusedError
 from commands.paste.powershell import rewrite_powershell
 from commands.paste.quadlet import rewrite_quadlet
+from commands.paste.servers import INVOCATIONS
 
 FlagTest = Callable[[str], str | None]  # the number of words a flag takes in any engine, None if unknown
 
@@ -39,6 +40,8 @@ _PROMPT = re.compile(
 _ROOT_PROMPT = re.compile(r"^[ \t]*#[ \t]+(?=\S)", re.MULTILINE)
 _MAX_QUOTE_DEPTH = 9  # '> > > ' of mails
 _MAX_COMMENT_LINE = 2000  # longer lines are not searched for a comment
+_CONTINUATION_PROMPT = re.compile(r"(?<=\\\n)[ \t]*>{1,2}[ \t]")  # the shell's own, in every line after the first
+_CONTINUED = re.compile(r"^(?:[^\n]*\\\n)+[^\n]*", re.MULTILINE)
 _FLAG_LINE = re.compile(r"\s*--?[A-Za-z]")
 _LINE_COMMENT = re.compile(r"(?:^|\s)#(?:\s[^'\"]*)?$")
 _CODE_SPAN = re.compile(
@@ -69,7 +72,10 @@ def clean(text: str, notes: Notes) -> str:
         text = _replace(pattern, blank, text, note, notes)
     if not text.strip():
         raise PasteRefusedError("The paste is empty.")
-    text = rewrite_batch(straighten(unwrap_markdown(text, notes), notes), notes)
+    text = straighten(unwrap_markdown(text, notes), notes)
+    for invocation in INVOCATIONS.values():
+        text = invocation.rewrite_file(text) if invocation.rewrite_file else text
+    text = rewrite_batch(text, notes)
     text = rewrite_foreign_syntax(rewrite_nix(rewrite_quadlet(rewrite_fish(rewrite_powershell(text)))))
     return strip_prompts(join_foreign_lines(text, notes))
 
@@ -147,7 +153,13 @@ def join_foreign_lines(text: str, notes: Notes) -> str:
     text = _replace(
         re.compile(r"(?<=\s)\\[ \t]+(?=\S)"), " ", text, "missing line breaks after backslashes were repaired", notes
     )
-    return re.sub(r"\\\n[ \t]*>{1,2}[ \t]", "\\\n", text)  # the shell's own prompt for a continued line
+    return _CONTINUED.sub(_without_continuation_prompts, text)
+
+
+def _without_continuation_prompts(match: re.Match[str]) -> str:
+    """A continued command without the shell's prompts; a `>` in some of its lines redirects the output."""
+    text, count = _CONTINUATION_PROMPT.subn("", match[0])
+    return text if count == match[0].count("\\\n") else match[0]
 
 
 def rewrite_foreign_syntax(text: str) -> str:

@@ -134,3 +134,10 @@ def test_flag_and_value_in_a_list_item_are_two(item: str) -> None:
     )
     assert told.config and told.config.model == "a/b" and told.config.unknown_flags == []
     assert any("are in one list item" in warning for warning in told.warnings)
+
+
+@pytest.mark.parametrize("prompt", ["", "> "])
+def test_output_redirected_in_a_line_of_its_own_is_no_prompt(prompt: str) -> None:
+    told = explain(f'vllm serve m \\\n{prompt}  --port 1 \\\n{prompt}> "$LOG" 2>&1 &')
+    assert told.config and (told.config.model, told.config.port) == ("m", 1)
+    assert told.warnings == [] and told.left_out[0] == "> $LOG"
