@@ -57,6 +57,11 @@ class WrittenFiles:
         self.heredocs += heredocs
         self.unread_heredocs += len(heredocs)
 
+    def add(self, path: str, text: str) -> None:
+        """Take a file that comes with the paste."""
+        if len(self.texts) < MOST_FILES:
+            self.texts[_normal(path)] = text[:MAX_FILE]
+
     def follow(self, command: Command, line: str, variables: Expander) -> None:
         """Store what a command writes into a file."""
         heredoc = self._heredoc_of(command) or (self._piped_heredoc if command.preceding_operator == "|" else None)

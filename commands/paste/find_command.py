@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from commands.paste.braces import TooManyWordsError
 from commands.paste.candidates import Candidate, in_container, in_words, unread_script
@@ -68,6 +69,7 @@ def read_words(words: Sequence[Arg], variables: Variables, notes: Notes) -> Cand
 
 def _read_text(text: str, variables: Variables, notes: Notes) -> Candidate | None:
     selected: Candidate | None = None
+    containers: list[Candidate] = []
     if looks_like_manifest(text):
         containers = [in_container(container, notes) for container in read_manifest(text, variables, notes)]
         with_scripts = [
@@ -81,7 +83,7 @@ def _read_text(text: str, variables: Variables, notes: Notes) -> Candidate | Non
         return selected
     texts = read_yaml_commands(text) or [YamlCommand(block, {}) for block in read_folded_blocks(text)]
     if in_yaml := _read_yaml(texts, variables, notes):
-        return in_yaml
+        return _within(in_yaml, containers, notes)
     return selected or ScriptReader(variables, notes).read(join_lost_lines(text, takes_of, notes))
 
 
@@ -111,6 +113,18 @@ def _read_yaml(commands: Sequence[YamlCommand], variables: Variables, notes: Not
     if len(readings) > 1:
         notes.add(notes.warnings, f"{len(readings)} servers are in this paste; the first one is used")
     return first
+
+
+def _within(candidate: Candidate, containers: Sequence[Candidate], notes: Notes) -> Candidate:
+    """The server of a file in a manifest, within the only container of the manifest, whose program starts it."""
+    outer = containers[0].container if len(containers) == 1 else None
+    if outer is None or candidate.container:
+        return candidate
+    notes.add(notes.warnings, f"the program of the container {outer.image} starts the server, not Pitwall")
+    candidate.container = replace(outer, ports=[])  # published are the ports of that program
+    candidate.launcher, candidate.argv = outer.launcher, []
+    candidate.env = outer.env | candidate.env
+    return candidate
 
 
 def _choose(candidates: Sequence[Candidate | None], notes: Notes) -> Candidate | None:

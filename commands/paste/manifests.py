@@ -51,6 +51,8 @@ def read_manifest(text: str, variables: Variables, notes: Notes) -> list[Contain
     except (yaml.YAMLError, RecursionError, ValueError):
         return []
     mappings = [mapping for document in documents for mapping in _mappings(document)]
+    for path, content in _files_of(mappings):
+        variables.files.add(path, content)
     services = [node["services"] for node in mappings if isinstance(node.get("services"), dict)]
     is_kubernetes = any("apiVersion" in node or "containers" in node for node in mappings)
     if services and not any("apiVersion" in node for node in mappings):
@@ -58,15 +60,33 @@ def read_manifest(text: str, variables: Variables, notes: Notes) -> list[Contain
         is_kubernetes = False
     containers = []
     for node in mappings:
-        if is_kubernetes:
-            containers += [_kubernetes(item, notes) for item in _containers_of(node)]
-        elif isinstance(node.get("image"), dict):
+        if isinstance(node.get("image"), dict):
             containers += _chart_container(node, notes)
+        elif is_kubernetes:
+            containers += [_kubernetes(item, notes) for item in _containers_of(node)]
         elif _COMPOSE_KEYS.intersection(node):
             containers.append(_compose(node, variables, notes))
     if is_kubernetes:
         _publish(containers, [node for node in mappings if "nodePort" in node])
     return containers
+
+
+def _files_of(mappings: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """The files that a manifest brings along, with their paths: a ConfigMap's data, `content:` of a Compose config."""
+    targets = {
+        source: target
+        for node in mappings
+        for item in _list(node.get("configs"))
+        if (source := _get(item, "source")) and (target := _get(item, "target"))
+    }
+    for node in mappings:
+        if node.get("kind") == "ConfigMap" and isinstance(node.get("data"), dict):
+            folder = _get(node.get("metadata"), "name") or ""
+            yield from ((f"{folder}/{name}", text) for name, text in node["data"].items() if isinstance(text, str))
+        if isinstance(node.get("configs"), dict):
+            for name, config in node["configs"].items():
+                if content := _get(config, "content"):
+                    yield targets.get(name, f"/{name}"), content.replace("$$", "$")
 
 
 def _chart_container(node: dict[str, Any], notes: Notes) -> list[ContainerCommand]:

@@ -119,3 +119,15 @@ def test_the_values_of_a_chart() -> None:
         "engine": "vllm", "launcher": "kubernetes", "image": "vllm/vllm-openai:v0.11.0", "model": "o/m",
         "max_model_len": 4096, "gpus": "2", "env": {"A": "1"},
     }  # fmt: skip
+
+
+def test_a_helm_release_has_its_chart_values_inline() -> None:
+    assert stated(
+        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nspec:\n  values:\n    controllers:\n      app:\n"
+        "        containers:\n          app:\n            image: {repository: registry.example/x-vllm, tag: latest}\n"
+        "            args: [o/m, --port, '8000', --max-num-seqs, '32']\n            env: {A: '1'}\n"
+        "    service: {app: {ports: {http: {port: 80}}}}\n"
+    ) == {
+        "engine": "vllm", "launcher": "kubernetes", "image": "registry.example/x-vllm:latest", "model": "o/m",
+        "port": 8000, "max_num_seqs": 32, "env": {"A": "1"},
+    }  # fmt: skip
