@@ -185,6 +185,7 @@ class Invocation:
     image_command: tuple[str, ...] | None = None  # entry point of its images; empty: none, None: unknown
     image_words: tuple[str, ...] = ()  # tell a multi-purpose image to serve
     reads_env: bool = False  # environment variables can state its flags
+    nixos_service: str | None = None  # name of its module under `services`, with `model`, `host`, `port`, `extraFlags`
     rewrite_file: Callable[[str], str] | None = None  # turns its own configuration file into its commands
 
 

@@ -32,5 +32,6 @@ INVOCATION = Invocation(
     image_command=("llama-server",),
     image_words=("--server",),
     reads_env=True,
+    nixos_service="llama-cpp",
     rewrite_file=rewrite_presets,
 )
