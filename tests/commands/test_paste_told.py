@@ -141,3 +141,24 @@ def test_output_redirected_in_a_line_of_its_own_is_no_prompt(prompt: str) -> Non
     told = explain(f'vllm serve m \\\n{prompt}  --port 1 \\\n{prompt}> "$LOG" 2>&1 &')
     assert told.config and (told.config.model, told.config.port) == ("m", 1)
     assert told.warnings == [] and told.left_out[0] == "> $LOG"
+
+
+@pytest.mark.parametrize(
+    ("paste", "name"),
+    [
+        ("lmdeploy serve api_server \\\n o/m \\\n --server-port 24545", "LMDeploy"),
+        ("OLLAMA_HOST=0.0.0.0 /usr/bin/ollama serve", "Ollama"),
+        ("python3 -m mlc_llm serve o/m --mode server", "MLC LLM"),
+        ("python -m llama_cpp.server --model a.gguf", "llama-cpp-python"),
+        ("[Service]\nExecStart=/opt/venv/bin/text-generation-launcher --model-id o/m", "Text Generation Inference"),
+    ],
+)
+def test_a_server_that_is_not_supported_is_named(paste: str, name: str) -> None:
+    refused = explain(paste).refused
+    assert refused is not None
+    assert refused.startswith(f"The paste starts {name}, which is not supported: commands of vLLM, SGLang, llama.cpp")
+
+
+def test_another_server_beside_a_known_one_is_no_refusal() -> None:
+    told = explain("ollama serve &\nvllm serve m --port 1")
+    assert told.refused is None and told.config and told.config.model == "m"
