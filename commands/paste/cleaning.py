@@ -15,6 +15,7 @@ from commands.paste.python_script import rewrite_python
 from commands.paste.quadlet import rewrite_quadlet
 from commands.paste.servers import INVOCATIONS
 
+AROUND_CODE = "the text around the code block"
 FlagTest = Callable[[str], str | None]  # the number of words a flag takes in any engine, None if unknown
 
 _ESCAPES = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[@-_]?)")
@@ -62,8 +63,11 @@ _SERVER_LINE = re.compile(
 )
 
 
-def clean(text: str, notes: Notes) -> str:
-    """Return the paste as a shell script or YAML document; raises PasteRefusedError if nothing is left."""
+def clean(text: str, notes: Notes, keeps_prose: bool = False) -> str:
+    """Return the paste as a shell script or YAML document; raises PasteRefusedError if nothing is left.
+
+    `keeps_prose`: also what stands outside of fenced code blocks.
+    """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     for pattern, blank, note in (
         (_ESCAPES, "", "terminal escape sequences were removed"),
@@ -74,7 +78,7 @@ def clean(text: str, notes: Notes) -> str:
         text = _replace(pattern, blank, text, note, notes)
     if not text.strip():
         raise PasteRefusedError("The paste is empty.")
-    text = straighten(unwrap_markdown(text, notes), notes)
+    text = straighten(unwrap_markdown(text, notes, keeps_prose), notes)
     for invocation in INVOCATIONS.values():
         text = invocation.rewrite_file(text) if invocation.rewrite_file else text
     text = rewrite_batch(rewrite_makefile(rewrite_python(text)), notes)
@@ -112,7 +116,7 @@ def _dash(match: re.Match[str]) -> str:
     return "-" if is_short_flag and len(match[0]) == 1 else "--"
 
 
-def unwrap_markdown(text: str, notes: Notes) -> str:
+def unwrap_markdown(text: str, notes: Notes, keeps_prose: bool = False) -> str:
     """Remove the '> ' of quoted mail, and keep only the contents of fenced code blocks, if any."""
     lines = text.split("\n")
     for _ in range(_MAX_QUOTE_DEPTH):
@@ -124,12 +128,12 @@ def unwrap_markdown(text: str, notes: Notes) -> str:
         code_lines: list[str] = []
         for start, end in zip(fences[::2], [*fences[1::2], len(lines)], strict=False):
             code_lines += [*lines[start + 1 : end], ""]
-        if any(line.strip() for line in code_lines):
+        if not keeps_prose and any(line.strip() for line in code_lines):
             outside_count = (
                 len([line for line in lines if line.strip()]) - len(fences) - len([x for x in code_lines if x.strip()])
             )
             if outside_count > 0:
-                notes.add(notes.left_out, "the text around the code block")
+                notes.add(notes.left_out, AROUND_CODE)
             lines = code_lines
         else:
             lines = [line for line in lines if not _FENCE.match(line)]

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from commands.paste.braces import TooManyWordsError
 from commands.paste.candidates import Candidate, in_container, in_words, unread_script
-from commands.paste.cleaning import clean, join_lost_lines, uncomment
+from commands.paste.cleaning import AROUND_CODE, clean, join_lost_lines, uncomment
 from commands.paste.control_flow import ControlFlow
 from commands.paste.files import HEREDOC_NOTE, take_heredocs
 from commands.paste.functions import MAX_CALL_DEPTH, MOST_CALLS, Functions
@@ -31,7 +31,19 @@ _ALL_EXPORT = re.compile(r"-[a-z]*a[a-z]*|allexport")
 
 def find_candidate(text: str, notes: Notes) -> tuple[Candidate | None, Variables]:
     """Return the server command of a paste and its variables; raises PasteRefusedError if the paste is empty."""
-    cleaned = clean(text, notes)
+    candidate, variables = _find_in(clean(text, notes), notes)
+    if AROUND_CODE not in notes.left_out or (candidate and candidate.server):
+        return candidate, variables
+    # The code block may be the log, with its command in the prose before it.
+    prose_notes = Notes()
+    in_prose, prose_variables = _find_in(clean(text, prose_notes, keeps_prose=True), prose_notes)
+    if in_prose is None or in_prose.server is None:
+        return candidate, variables
+    vars(notes).update(vars(prose_notes))
+    return in_prose, prose_variables
+
+
+def _find_in(cleaned: str, notes: Notes) -> tuple[Candidate | None, Variables]:
     body, heredocs = take_heredocs(cleaned)
     variables = Variables(notes)
     variables.files.add_heredocs(heredocs)
