@@ -35,6 +35,7 @@ def with_settings(
                 notes.add(notes.warnings, f"more settings come from {item.values[0]}")
                 continue
             _drop_notes(text, files, notes)
+            notes.take(files.notes_of(text))
             reading = _merged(reading, settings_file, settings, item.values[0], item.text)
     return reading
 
