@@ -26,6 +26,8 @@ EXPORTS = frozenset({"export", "declare", "typeset", "local", "readonly", "set"}
 _LOCAL = frozenset({"local", "declare", "typeset"})
 _SETTERS = frozenset({":", "unset", "read", "mapfile", "readarray", "getopts"})
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_BATCH_OPTION = re.compile(r"^#SBATCH[ \t]+(--?[A-Za-z][^\n]*)", re.MULTILINE)
+MOST_BATCH_OPTIONS = 20
 _ALL_EXPORT = re.compile(r"-[a-z]*a[a-z]*|allexport")
 
 
@@ -53,6 +55,8 @@ def _find_in(cleaned: str, notes: Notes) -> tuple[Candidate | None, Variables]:
         if candidate and candidate.server:
             if heredocs and attempt is body:
                 notes.add(notes.left_out, HEREDOC_NOTE)
+            options = [match[1].partition(" #")[0].strip() for match in _BATCH_OPTION.finditer(body)]
+            candidate.launcher_flags += [f"sbatch {option}" for option in options[:MOST_BATCH_OPTIONS]]
             return candidate, variables
         unknown = unknown or candidate
     return _read_listing(body, variables, notes) or unknown, variables
@@ -328,6 +332,7 @@ class ScriptReader:
         record = self.variables.begin_record()
         for name, value in assignments:
             self.variables.assign(name, value)
+            self.variables.note_references(name)
         words, obstacle = self._braces_of(words)
         args = self.variables.expand_words(words)
         candidate = _read_inner(in_words(args, command_notes), args, self.variables, command_notes, self.depth)

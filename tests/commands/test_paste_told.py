@@ -162,3 +162,45 @@ def test_a_server_that_is_not_supported_is_named(paste: str, name: str) -> None:
 def test_another_server_beside_a_known_one_is_no_refusal() -> None:
     told = explain("ollama serve &\nvllm serve m --port 1")
     assert told.refused is None and told.config and told.config.model == "m"
+
+
+BATCH = """#!/bin/bash
+#SBATCH --gres=gpu:8   # all of the node
+#SBATCH --container-image=registry.example/vllm:1
+HOST=$(hostname)
+echo "http://${HOST}:8000/${SUFFIX}" > /tmp/address
+LOG=run-$(date +%s).log
+MODEL=${1:-o/m}
+vllm serve $MODEL --port 8000
+"""
+
+
+def test_what_the_server_does_not_get_is_not_asked_for() -> None:
+    told = explain(BATCH)
+    assert told.config and (told.config.model, told.config.port) == ("o/m", 8000)
+    assert told.unresolved == ["${1:-o/m}"]
+
+
+@pytest.mark.parametrize(
+    ("line", "reference"),
+    [
+        ("export HOST=$(hostname)", "$(hostname)"),
+        ("URL=http://$HOST; A=$URL vllm serve m", "$(hostname)"),
+        ("vllm serve m --host $HOST", "$(hostname)"),
+        ("set -a; HOST=$(hostname)", "$(hostname)"),
+    ],
+)
+def test_what_the_server_gets_is_asked_for(line: str, reference: str) -> None:
+    text = f"HOST=$(hostname)\n{line}\n"
+    told = explain(text if "vllm" in line else f"{text}vllm serve m\n")
+    assert reference in told.unresolved
+
+
+def test_options_of_a_batch_job_are_told() -> None:
+    flags = ["sbatch --gres=gpu:8", "sbatch --container-image=registry.example/vllm:1"]
+    assert explain(BATCH).launcher_flags == flags
+
+
+def test_a_computed_alternative_is_shown() -> None:
+    told = explain('if [ "$DP" = 1 ]; then\n  N=$(( C / 8 ))\nelse\n  N=4\nfi\nvllm serve m --max-num-seqs $N\n')
+    assert told.unresolved == ['$N: $(( C / 8 )) if [ "$DP" = 1 ]; 4 otherwise']
