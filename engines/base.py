@@ -186,6 +186,7 @@ class Invocation:
     image_words: tuple[str, ...] = ()  # tell a multi-purpose image to serve
     reads_env: bool = False  # environment variables can state its flags
     nixos_service: str | None = None  # name of its module under `services`, with `model`, `host`, `port`, `extraFlags`
+    chart_section: str | None = None  # of Helm values and custom resources, with its flags in camel case
     rewrite_file: Callable[[str], str] | None = None  # turns its own configuration file into its commands
 
 

@@ -17,4 +17,5 @@ INVOCATION = Invocation(
     files=("vllm/entrypoints/openai/api_server.py", "vllm/entrypoints/api_server.py"),
     scripts=("launch-cluster.sh", "run-recipe.sh", "run-recipe.py"),
     image_command=("vllm", "serve"),
+    chart_section="vllmConfig",  # of vLLM's production stack, LLMKube
 )
