@@ -14,6 +14,7 @@ from commands.paste.candidates import Candidate
 from commands.paste.containers import published_port
 from commands.paste.find_command import find_candidate, read_words
 from commands.paste.notes import Notes, PasteRefusedError
+from commands.paste.other_servers import find_other_server
 from commands.paste.servers import INVOCATIONS, SHELLS, basename
 from commands.paste.variables import Variables, arg
 from commands.quoting import without_marks
@@ -93,6 +94,9 @@ def explain_with_secrets(text: str) -> tuple[Explanation, dict[str, str]]:
 def _no_server(text: str) -> str:
     """Why no server was found; an unknown program given by its path is probably misspelled."""
     titles = ", ".join(_TITLES)
+    if name := find_other_server(text):
+        known_titles = f"{', '.join(_TITLES[:-1])} and {_TITLES[-1]}"
+        return f"The paste starts {name}, which is not supported: commands of {known_titles} are read."
     path_match = _PROGRAM_PATH.match(text)
     if path_match is None or basename(path_match["path"]) in SHELLS:
         return f"No command of a known server ({titles}) was found in the paste."
@@ -109,10 +113,13 @@ def _read_candidate(candidate: Candidate, variables: Variables, notes: Notes) ->
     if candidate.server and engine and engine.commands:
         reading = engine.commands.read_command(candidate.server.engine_args, env)
         reading = with_settings(reading, candidate, engine, variables.files, notes)
-    if candidate.server and (hosted := candidate.server.hosted_module):
+    hosted = candidate.server.hosted_module if candidate.server else None
+    if candidate.server and hosted:
         module = candidate.server.start[-1]
         notes.add(notes.warnings, f"{module} is a worker of {hosted.host}: it serves nothing without {hosted.host}")
-    notes.warnings += [text for text in reading.warnings if text not in notes.warnings]
+    for text in reading.warnings:
+        if not (hosted and hosted.flag_prefix and text.startswith(hosted.flag_prefix)):
+            notes.add(notes.warnings, text)
     refused = candidate.truncation
     if engine is None:
         image = candidate.container.image if candidate.container else None

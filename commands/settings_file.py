@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -14,6 +15,8 @@ from commands.paste.files import HEREDOC_NOTE, WrittenFiles
 from commands.paste.notes import Notes
 from domain import JsonValue
 from engines.base import CommandReading, Engine, SettingsFile
+
+_REFERENCE_LINE = re.compile(r"^[ \t]*\$(?:\w+|\{[^}\n]*\})[ \t]*(?:\n|\Z)", re.MULTILINE)
 
 
 def with_settings(
@@ -32,16 +35,18 @@ def with_settings(
                 notes.add(notes.warnings, f"more settings come from {item.values[0]}")
                 continue
             _drop_notes(text, files, notes)
+            notes.take(files.notes_of(text))
             reading = _merged(reading, settings_file, settings, item.values[0], item.text)
     return reading
 
 
 def _parse(text: str) -> Mapping[str, Any] | None:
-    """The settings of a YAML or JSON text; None if it is no mapping."""
+    """The settings of a YAML or JSON text, without lines that stand for unknown ones; None if it is no mapping."""
     try:
         documents = load_documents(text)
     except (yaml.YAMLError, ValueError):
-        return None
+        known_lines = _REFERENCE_LINE.sub("", text)
+        return _parse(known_lines) if known_lines != text else None
     return documents[0] if len(documents) == 1 and isinstance(documents[0], dict) else None
 
 

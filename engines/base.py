@@ -167,6 +167,7 @@ class HostedModule:
 
     host: str  # 'Dynamo'
     flags: Mapping[str, str] = field(default_factory=dict)  # its own names of the engine's flags
+    flag_prefix: str | None = None  # of the flags that only the product has
 
 
 @dataclass(frozen=True)
@@ -184,6 +185,9 @@ class Invocation:
     image_command: tuple[str, ...] | None = None  # entry point of its images; empty: none, None: unknown
     image_words: tuple[str, ...] = ()  # tell a multi-purpose image to serve
     reads_env: bool = False  # environment variables can state its flags
+    nixos_service: str | None = None  # name of its module under `services`, with `model`, `host`, `port`, `extraFlags`
+    chart_section: str | None = None  # of Helm values and custom resources, with its flags in camel case
+    rewrite_file: Callable[[str], str] | None = None  # turns its own configuration file into its commands
 
 
 def serves(name: str) -> Callable[[str, Sequence[str], int], bool]:

@@ -7,11 +7,15 @@ from collections.abc import Callable
 
 from commands.paste.batch import rewrite_batch
 from commands.paste.fish import rewrite_fish
+from commands.paste.makefile import rewrite_makefile
 from commands.paste.nix import rewrite_nix
 from commands.paste.notes import Notes, PasteRefusedError
 from commands.paste.powershell import rewrite_powershell
+from commands.paste.python_script import rewrite_python
 from commands.paste.quadlet import rewrite_quadlet
+from commands.paste.servers import INVOCATIONS
 
+AROUND_CODE = "the text around the code block"
 FlagTest = Callable[[str], str | None]  # the number of words a flag takes in any engine, None if unknown
 
 _ESCAPES = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[@-_]?)")
@@ -39,6 +43,8 @@ _PROMPT = re.compile(
 _ROOT_PROMPT = re.compile(r"^[ \t]*#[ \t]+(?=\S)", re.MULTILINE)
 _MAX_QUOTE_DEPTH = 9  # '> > > ' of mails
 _MAX_COMMENT_LINE = 2000  # longer lines are not searched for a comment
+_CONTINUATION_PROMPT = re.compile(r"(?<=\\\n)[ \t]*>{1,2}[ \t]")  # the shell's own, in every line after the first
+_CONTINUED = re.compile(r"^(?:[^\n]*\\\n)+[^\n]*", re.MULTILINE)
 _FLAG_LINE = re.compile(r"\s*--?[A-Za-z]")
 _LINE_COMMENT = re.compile(r"(?:^|\s)#(?:\s[^'\"]*)?$")
 _CODE_SPAN = re.compile(
@@ -57,8 +63,11 @@ _SERVER_LINE = re.compile(
 )
 
 
-def clean(text: str, notes: Notes) -> str:
-    """Return the paste as a shell script or YAML document; raises PasteRefusedError if nothing is left."""
+def clean(text: str, notes: Notes, keeps_prose: bool = False) -> str:
+    """Return the paste as a shell script or YAML document; raises PasteRefusedError if nothing is left.
+
+    `keeps_prose`: also what stands outside of fenced code blocks.
+    """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     for pattern, blank, note in (
         (_ESCAPES, "", "terminal escape sequences were removed"),
@@ -69,7 +78,10 @@ def clean(text: str, notes: Notes) -> str:
         text = _replace(pattern, blank, text, note, notes)
     if not text.strip():
         raise PasteRefusedError("The paste is empty.")
-    text = rewrite_batch(straighten(unwrap_markdown(text, notes), notes), notes)
+    text = straighten(unwrap_markdown(text, notes, keeps_prose), notes)
+    for invocation in INVOCATIONS.values():
+        text = invocation.rewrite_file(text) if invocation.rewrite_file else text
+    text = rewrite_batch(rewrite_makefile(rewrite_python(text)), notes)
     text = rewrite_foreign_syntax(rewrite_nix(rewrite_quadlet(rewrite_fish(rewrite_powershell(text)))))
     return strip_prompts(join_foreign_lines(text, notes))
 
@@ -104,7 +116,7 @@ def _dash(match: re.Match[str]) -> str:
     return "-" if is_short_flag and len(match[0]) == 1 else "--"
 
 
-def unwrap_markdown(text: str, notes: Notes) -> str:
+def unwrap_markdown(text: str, notes: Notes, keeps_prose: bool = False) -> str:
     """Remove the '> ' of quoted mail, and keep only the contents of fenced code blocks, if any."""
     lines = text.split("\n")
     for _ in range(_MAX_QUOTE_DEPTH):
@@ -116,12 +128,12 @@ def unwrap_markdown(text: str, notes: Notes) -> str:
         code_lines: list[str] = []
         for start, end in zip(fences[::2], [*fences[1::2], len(lines)], strict=False):
             code_lines += [*lines[start + 1 : end], ""]
-        if any(line.strip() for line in code_lines):
+        if not keeps_prose and any(line.strip() for line in code_lines):
             outside_count = (
                 len([line for line in lines if line.strip()]) - len(fences) - len([x for x in code_lines if x.strip()])
             )
             if outside_count > 0:
-                notes.add(notes.left_out, "the text around the code block")
+                notes.add(notes.left_out, AROUND_CODE)
             lines = code_lines
         else:
             lines = [line for line in lines if not _FENCE.match(line)]
@@ -147,7 +159,13 @@ def join_foreign_lines(text: str, notes: Notes) -> str:
     text = _replace(
         re.compile(r"(?<=\s)\\[ \t]+(?=\S)"), " ", text, "missing line breaks after backslashes were repaired", notes
     )
-    return re.sub(r"\\\n[ \t]*>{1,2}[ \t]", "\\\n", text)  # the shell's own prompt for a continued line
+    return _CONTINUED.sub(_without_continuation_prompts, text)
+
+
+def _without_continuation_prompts(match: re.Match[str]) -> str:
+    """A continued command without the shell's prompts; a `>` in some of its lines redirects the output."""
+    text, count = _CONTINUATION_PROMPT.subn("", match[0])
+    return text if count == match[0].count("\\\n") else match[0]
 
 
 def rewrite_foreign_syntax(text: str) -> str:

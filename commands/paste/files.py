@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from commands.paste.ansi_c import read_ansi_c
+from commands.paste.notes import Notes
 from commands.paste.shell import Command, Word
 from commands.quoting import without_marks
 
@@ -22,6 +23,8 @@ _FORMAT = re.compile(r"%(?:s|b|d|%)")
 
 class Expander(Protocol):
     """The variables, as far as the text of a file needs them."""
+
+    notes: Notes
 
     def expand(self, word: Word) -> str:
         """Return the expanded word as one text."""
@@ -47,6 +50,7 @@ class WrittenFiles:
     heredocs: list[Heredoc] = field(default_factory=list)  # in order, until their commands are read
     texts: dict[str, str] = field(default_factory=dict)
     commands: dict[str, list[str]] = field(default_factory=dict)  # that wrote a file, as one line each
+    notes: dict[str, Notes] = field(default_factory=dict)  # on the references in a file
     unread_heredocs: int = 0
     _heredocs_of: dict[str, int] = field(default_factory=dict)
     _piped: str | None = None  # the output of the command before a pipe
@@ -57,19 +61,36 @@ class WrittenFiles:
         self.heredocs += heredocs
         self.unread_heredocs += len(heredocs)
 
+    def add(self, path: str, text: str) -> None:
+        """Take a file that comes with the paste."""
+        if len(self.texts) < MOST_FILES:
+            self.texts[_normal(path)] = text[:MAX_FILE]
+
     def follow(self, command: Command, line: str, variables: Expander) -> None:
-        """Store what a command writes into a file."""
+        """Store what a command writes into a file; what its text needs is noted when the file is read."""
+        outer_notes, variables.notes = variables.notes, Notes()
+        path = self._follow(command, line, variables)
+        if path is not None:
+            self.notes.setdefault(path, Notes()).take(variables.notes)
+        variables.notes = outer_notes
+
+    def notes_of(self, text: str) -> Notes:
+        """Return the notes on the references in the file of this text."""
+        return next((self.notes[path] for path in self.notes if self.texts.get(path) == text), Notes())
+
+    def _follow(self, command: Command, line: str, variables: Expander) -> str | None:
         heredoc = self._heredoc_of(command) or (self._piped_heredoc if command.preceding_operator == "|" else None)
         path, is_appended = _target(command, variables)
         is_piped = command.ends_with == "|"
         text = self._output(command, heredoc, variables) if path or is_piped else None
         self._piped, self._piped_heredoc = (text, heredoc) if is_piped else (None, None)
         if path is None or text is None or len(self.texts) >= MOST_FILES:
-            return
+            return None
         before = self.texts.get(path, "") if is_appended else ""
         self.texts[path] = (before + text)[:MAX_FILE]
         self.commands.setdefault(path, []).append(" ".join(line.split()))
         self._heredocs_of[path] = self._heredocs_of.get(path, 0) + (heredoc is not None)
+        return path
 
     def read(self, path: str, volumes: Sequence[str] = ()) -> str | None:
         """Return the text of a file under its path, also within a container; None if the script does not write it."""

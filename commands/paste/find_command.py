@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from commands.paste.braces import TooManyWordsError
 from commands.paste.candidates import Candidate, in_container, in_words, unread_script
-from commands.paste.cleaning import clean, join_lost_lines, uncomment
+from commands.paste.cleaning import AROUND_CODE, clean, join_lost_lines, uncomment
 from commands.paste.control_flow import ControlFlow
 from commands.paste.files import HEREDOC_NOTE, take_heredocs
 from commands.paste.functions import MAX_CALL_DEPTH, MOST_CALLS, Functions
@@ -25,12 +26,26 @@ EXPORTS = frozenset({"export", "declare", "typeset", "local", "readonly", "set"}
 _LOCAL = frozenset({"local", "declare", "typeset"})
 _SETTERS = frozenset({":", "unset", "read", "mapfile", "readarray", "getopts"})
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_BATCH_OPTION = re.compile(r"^#SBATCH[ \t]+(--?[A-Za-z][^\n]*)", re.MULTILINE)
+MOST_BATCH_OPTIONS = 20
 _ALL_EXPORT = re.compile(r"-[a-z]*a[a-z]*|allexport")
 
 
 def find_candidate(text: str, notes: Notes) -> tuple[Candidate | None, Variables]:
     """Return the server command of a paste and its variables; raises PasteRefusedError if the paste is empty."""
-    cleaned = clean(text, notes)
+    candidate, variables = _find_in(clean(text, notes), notes)
+    if AROUND_CODE not in notes.left_out or (candidate and candidate.server):
+        return candidate, variables
+    # The code block may be the log, with its command in the prose before it.
+    prose_notes = Notes()
+    in_prose, prose_variables = _find_in(clean(text, prose_notes, keeps_prose=True), prose_notes)
+    if in_prose is None or in_prose.server is None:
+        return candidate, variables
+    vars(notes).update(vars(prose_notes))
+    return in_prose, prose_variables
+
+
+def _find_in(cleaned: str, notes: Notes) -> tuple[Candidate | None, Variables]:
     body, heredocs = take_heredocs(cleaned)
     variables = Variables(notes)
     variables.files.add_heredocs(heredocs)
@@ -40,6 +55,8 @@ def find_candidate(text: str, notes: Notes) -> tuple[Candidate | None, Variables
         if candidate and candidate.server:
             if heredocs and attempt is body:
                 notes.add(notes.left_out, HEREDOC_NOTE)
+            options = [match[1].partition(" #")[0].strip() for match in _BATCH_OPTION.finditer(body)]
+            candidate.launcher_flags += [f"sbatch {option}" for option in options[:MOST_BATCH_OPTIONS]]
             return candidate, variables
         unknown = unknown or candidate
     return _read_listing(body, variables, notes) or unknown, variables
@@ -68,6 +85,7 @@ def read_words(words: Sequence[Arg], variables: Variables, notes: Notes) -> Cand
 
 def _read_text(text: str, variables: Variables, notes: Notes) -> Candidate | None:
     selected: Candidate | None = None
+    containers: list[Candidate] = []
     if looks_like_manifest(text):
         containers = [in_container(container, notes) for container in read_manifest(text, variables, notes)]
         with_scripts = [
@@ -81,7 +99,7 @@ def _read_text(text: str, variables: Variables, notes: Notes) -> Candidate | Non
         return selected
     texts = read_yaml_commands(text) or [YamlCommand(block, {}) for block in read_folded_blocks(text)]
     if in_yaml := _read_yaml(texts, variables, notes):
-        return in_yaml
+        return _within(in_yaml, containers, notes)
     return selected or ScriptReader(variables, notes).read(join_lost_lines(text, takes_of, notes))
 
 
@@ -111,6 +129,18 @@ def _read_yaml(commands: Sequence[YamlCommand], variables: Variables, notes: Not
     if len(readings) > 1:
         notes.add(notes.warnings, f"{len(readings)} servers are in this paste; the first one is used")
     return first
+
+
+def _within(candidate: Candidate, containers: Sequence[Candidate], notes: Notes) -> Candidate:
+    """The server of a file in a manifest, within the only container of the manifest, whose program starts it."""
+    outer = containers[0].container if len(containers) == 1 else None
+    if outer is None or candidate.container:
+        return candidate
+    notes.add(notes.warnings, f"the program of the container {outer.image} starts the server, not Pitwall")
+    candidate.container = replace(outer, ports=[])  # published are the ports of that program
+    candidate.launcher, candidate.argv = outer.launcher, []
+    candidate.env = outer.env | candidate.env
+    return candidate
 
 
 def _choose(candidates: Sequence[Candidate | None], notes: Notes) -> Candidate | None:
@@ -302,6 +332,7 @@ class ScriptReader:
         record = self.variables.begin_record()
         for name, value in assignments:
             self.variables.assign(name, value)
+            self.variables.note_references(name)
         words, obstacle = self._braces_of(words)
         args = self.variables.expand_words(words)
         candidate = _read_inner(in_words(args, command_notes), args, self.variables, command_notes, self.depth)

@@ -12,11 +12,15 @@ import yaml
 from commands.bounded_yaml import load_documents
 from commands.paste.containers import ContainerCommand, port_pair
 from commands.paste.notes import Notes
+from commands.paste.servers import INVOCATIONS, flag_tables
 from commands.paste.shell import UnclosedQuoteError, Word, split_references, split_words
 from commands.paste.variables import Arg, Variables
 from commands.quoting import as_literal
 from redaction import MASK
 
+CHART_SECTIONS = {
+    invocation.chart_section: name for name, invocation in INVOCATIONS.items() if invocation.chart_section
+}
 MOST_NODES = 20_000
 MOST_BASES = 8  # of one merge key
 MAX_MERGE_DEPTH = 3
@@ -34,12 +38,13 @@ _FLAG_AND_VALUE = re.compile(r"(--?[A-Za-z][\w.-]*)[ \t]+(\S.*)", re.DOTALL)
 _PLAIN_DOLLAR = re.compile(r"\$\$(?=[A-Za-z_{])")
 _CHART_ARGS = ("args", "extraArgs", "containerArgs")
 _SINGLE_CONTAINERS = ("mainContainer", "container")  # of Dynamo's operator, of Argo
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _COMPOSE_KEYS = frozenset({"image", "command", "entrypoint"})
 
 
 def looks_like_manifest(text: str) -> bool:
     """Whether at least two keys of a server manifest are at line starts."""
-    return len(set(_KEY.findall(text))) > 1
+    return len(set(_KEY.findall(text))) > 1 or any(f"{section}:" in text for section in CHART_SECTIONS)
 
 
 def read_manifest(text: str, variables: Variables, notes: Notes) -> list[ContainerCommand]:
@@ -51,6 +56,8 @@ def read_manifest(text: str, variables: Variables, notes: Notes) -> list[Contain
     except (yaml.YAMLError, RecursionError, ValueError):
         return []
     mappings = [mapping for document in documents for mapping in _mappings(document)]
+    for path, content in _files_of(mappings):
+        variables.files.add(path, content)
     services = [node["services"] for node in mappings if isinstance(node.get("services"), dict)]
     is_kubernetes = any("apiVersion" in node or "containers" in node for node in mappings)
     if services and not any("apiVersion" in node for node in mappings):
@@ -58,15 +65,35 @@ def read_manifest(text: str, variables: Variables, notes: Notes) -> list[Contain
         is_kubernetes = False
     containers = []
     for node in mappings:
-        if is_kubernetes:
-            containers += [_kubernetes(item, notes) for item in _containers_of(node)]
+        if section := next((key for key in CHART_SECTIONS if isinstance(node.get(key), dict)), None):
+            containers.append(_section_container(node, section, notes))
         elif isinstance(node.get("image"), dict):
             containers += _chart_container(node, notes)
+        elif is_kubernetes:
+            containers += [_kubernetes(item, notes) for item in _containers_of(node)]
         elif _COMPOSE_KEYS.intersection(node):
             containers.append(_compose(node, variables, notes))
     if is_kubernetes:
         _publish(containers, [node for node in mappings if "nodePort" in node])
     return containers
+
+
+def _files_of(mappings: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """The files that a manifest brings along, with their paths: a ConfigMap's data, `content:` of a Compose config."""
+    targets = {
+        source: target
+        for node in mappings
+        for item in _list(node.get("configs"))
+        if (source := _get(item, "source")) and (target := _get(item, "target"))
+    }
+    for node in mappings:
+        if node.get("kind") == "ConfigMap" and isinstance(node.get("data"), dict):
+            folder = _get(node.get("metadata"), "name") or ""
+            yield from ((f"{folder}/{name}", text) for name, text in node["data"].items() if isinstance(text, str))
+        if isinstance(node.get("configs"), dict):
+            for name, config in node["configs"].items():
+                if content := _get(config, "content"):
+                    yield targets.get(name, f"/{name}"), content.replace("$$", "$")
 
 
 def _chart_container(node: dict[str, Any], notes: Notes) -> list[ContainerCommand]:
@@ -79,6 +106,26 @@ def _chart_container(node: dict[str, Any], notes: Notes) -> list[ContainerComman
         return []
     tag = _get(image, "tag")
     return [_kubernetes({**node, "image": f"{path}:{tag}" if tag else path, "args": args}, notes)]
+
+
+def _section_container(node: dict[str, Any], section: str, notes: Notes) -> ContainerCommand:
+    """The container of a chart that states an engine's flags as settings in camel case, without a command."""
+    invocation, table = INVOCATIONS[CHART_SECTIONS[section]], flag_tables()[CHART_SECTIONS[section]]
+    settings = with_merge_keys(node[section])
+    image = _get(node, "image") or ":".join(filter(None, (_get(node, "repository"), _get(node, "tag"))))
+    model = _get(node, "modelURL") or _get(node, "model")
+    args = [*(invocation.image_command or ()), *([model] if model else [])]
+    for name, value in settings.items():
+        flag = "--" + _CAMEL.sub("-", name).lower()
+        if table.find(flag)[0] is None:
+            continue  # a setting of the chart, such as its list of further arguments
+        is_switch = isinstance(value, str) and value.lower() in ("true", "false")
+        args += [flag if value.lower() == "true" else f"--no-{flag[2:]}"] if is_switch else [flag, str(value)]
+    lists = [mapping.get(key) for mapping in (settings, node) for key in _CHART_ARGS]
+    args += [item for items in lists for item in _list(items) if isinstance(item, str)]
+    container = _kubernetes({**node, "image": image or None, "command": None, "args": args}, notes)
+    container.gpus = container.gpus or _get(node, "requestGPU")
+    return container
 
 
 def _containers_of(node: dict[str, Any]) -> list[dict[str, Any]]:
@@ -154,15 +201,21 @@ def with_merge_keys(node: dict[str, Any], depth: int = 0) -> dict[str, Any]:
 
 def _compose(node: dict[str, Any], variables: Variables, notes: Notes) -> ContainerCommand:
     container = ContainerCommand("compose", image=_text(node.get("image"), variables) or None)
-    container.env = {name: _dollars(text) for name, text in _environment(node.get("environment")).items()}
+    container.env = {name: _dollars(text) for name, text in _environment(_either(node, "environment", "env")).items()}
     container.volumes = [_volume(item) for item in _list(node.get("volumes"))]
-    container.ports = [variables.expand_text(port) for item in _list(node.get("ports")) if (port := _published(item))]
+    ports = _list(_either(node, "ports", "published_ports"))
+    container.ports = [variables.expand_text(port) for item in ports if (port := _published(item))]
     container.gpus = _compose_gpus(node)
     entrypoint = _compose_words(node.get("entrypoint"), variables, notes)
     container.has_entrypoint = bool(entrypoint)
     container.args = entrypoint + _compose_words(node.get("command"), variables, notes)
     container.is_on_host_network = node.get("network_mode") == "host"
     return container
+
+
+def _either(node: dict[str, Any], name: str, other: str) -> Any:
+    """A value under Compose's name, or under that of Ansible's module for containers."""
+    return node.get(name) or node.get(other)
 
 
 def _compose_words(value: Any, variables: Variables, notes: Notes) -> list[Arg]:

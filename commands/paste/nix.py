@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from commands.paste.nix_services import rewrite_nix_service
+
 MAX_TEXT = 100_000  # characters
 _IS_NIX = re.compile(r"oci-containers|serviceConfig|ExecStart[ \t]*=[ \t]*[\"']|^\s*\{[^{}\n]*\bpkgs\b", re.MULTILINE)
 _STRING = r"\"(?P<{0}>(?:[^\"\\]|\\.)*)\"|''(?P<{0}_lines>(?:[^']|'(?!'))*)''"
@@ -21,7 +23,9 @@ _EXECUTABLE = re.compile(r"\$\{lib\.getExe'[ \t]+pkgs\.[\w.-]+[ \t]+\"([\w.-]+)\
 def rewrite_nix(text: str) -> str:
     """Return the command of a NixOS module as shell text; other texts stay as they are."""
     if len(text) > MAX_TEXT or not _IS_NIX.search(text):
-        return text
+        return rewrite_nix_service(text) or text
+    if service := rewrite_nix_service(text):
+        return service
     environment = _ENVIRONMENT.search(text)
     pairs = _PAIR.findall(environment[1]) if environment else []
     if command := _COMMAND.search(text):

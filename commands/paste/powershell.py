@@ -28,6 +28,12 @@ _WHILE = re.compile(r"(?:while|for|switch)[ \t]*\((.*)\)[ \t]*\{", re.IGNORECASE
 _START = re.compile(
     r"Start-Process[ \t]+(?:-FilePath[ \t]+)?(\S+|\"[^\"\n]*\")[ \t]+-ArgumentList[ \t]+", re.IGNORECASE
 )
+_START_OPTION = re.compile(  # of Start-Process itself
+    r"[ \t]-(?:(?:WindowStyle|WorkingDirectory|Verb|Credential|Redirect\w+)[ \t]+(?:\"[^\"\n]*\"|'[^'\n]*'|\S+)"
+    r"|PassThru|NoNewWindow|Wait|UseNewEnvironment)(?=\s|$)",
+    re.IGNORECASE,
+)
+_COMMENT = re.compile(r"(?P<code>(?:[^\"'#`\n]|\"[^\"\n]*\"|'[^'\n]*'|`.|(?<=\S)\#)*?)(?:(?<=\s)|^)\#[^\n]*")
 _SPLAT = re.compile(r"(?<=\s)@(\w+)\b")
 _SUBEXPRESSION = re.compile(r"\$\(\$(\w+)\)")
 _ENVIRONMENT = re.compile(r"\$(?:\{env:(\w+)\}|env:(\w+)\b(?![ \t]*=))", re.IGNORECASE)
@@ -92,14 +98,14 @@ def _lines(text: str, closings: list[str], array_names: set[str]) -> Iterator[st
 
 
 def _line(line: str, closings: list[str], array_names: set[str]) -> str:
-    stripped = line.strip()
+    stripped = _without_comment(line).strip()
     if match := _INLINE_IF.fullmatch(stripped):
         otherwise = f"; else {_line(match[3], [], array_names)}" if match[3] else ""
-        return f"if [ {match[1]} ]; then {_line(match[2], [], array_names)}{otherwise}; fi"
+        return f"if [ {_condition(match[1])} ]; then {_line(match[2], [], array_names)}{otherwise}; fi"
     if match := _IF.fullmatch(stripped):
         is_first = match[1].lower() == "if"
         closings += ["fi"] if is_first else []
-        return f"{'if' if is_first else 'elif'} [ {match[2]} ]; then"
+        return f"{'if' if is_first else 'elif'} [ {_condition(match[2])} ]; then"
     if _ELSE.fullmatch(stripped):
         return "else"
     if match := _FOREACH.fullmatch(stripped):
@@ -107,12 +113,23 @@ def _line(line: str, closings: list[str], array_names: set[str]) -> str:
         return f"for {match[1]} in {' '.join(_items(match[2]))}; do"
     if match := _WHILE.fullmatch(stripped):
         closings.append("done")
-        return f"while [ {match[1]} ]; do"
+        return f"while [ {_condition(match[1])} ]; do"
     if stripped == "}" and closings:
         return closings.pop()
     if match := _ASSIGN.fullmatch(stripped):
         return _assignment(match[1], match[2], match[3].rstrip("; "), array_names)
     return _command(line, array_names)
+
+
+def _without_comment(line: str) -> str:
+    """A line without the comment at its end."""
+    match = _COMMENT.fullmatch(line) if "#" in line else None
+    return match["code"] if match else line
+
+
+def _condition(text: str) -> str:
+    """A condition as words: its parentheses are none of a shell's."""
+    return re.sub(r"[()\[\]]+", " ", text)
 
 
 def _assignment(name: str, plus: str, value: str, array_names: set[str]) -> str:
@@ -129,7 +146,7 @@ def _assignment(name: str, plus: str, value: str, array_names: set[str]) -> str:
 
 def _command(line: str, array_names: set[str]) -> str:
     line = _SPLAT.sub(r'"${\1[@]}"', _references(re.sub(r"^([ \t]*)&[ \t]+", r"\1", line)))
-    line = _START.sub(r"\1 ", line)
+    line = _START.sub(r"\1 ", _START_OPTION.sub("", line) if _START.search(line) else line)
     return re.sub(
         r"(?<=\s)\$(\w+)(?=\s|$)", lambda match: f'"${{{match[1]}[@]}}"' if match[1] in array_names else match[0], line
     )

@@ -36,7 +36,7 @@ _COMMAND_WORDS = frozenset(COMMAND_WORDS.split()).union(
 _PYTHON = re.compile(r"(python|pypy)[\d.]*$")
 _SERVER_IN_PROSE = re.compile(
     r"(?:^|[\s`:>$#%❯✗»])(?P<start>(?:[A-Z_]{3,}=\S+\s+)*(?:sudo\s+)?"
-    r"(?:vllm\s+serve\s|python[\d.]*\s+-m\s+(?:vllm|sglang)[.\w]+\s|sglang\s+serve\s|(?:\S*/)?llama-server\s"
+    r"(?:vllm\s+serve\s|python[\d.]*\s+-m\s+(?:vllm|sglang)[.\w]+\s|sglang\s+serve\s|(?:\S{0,300}/)?llama-server\s"
     r"|trtllm-serve\s|(?:docker|podman)\s+run\s))"
 )
 _PROSE_LEADS_IN = re.compile(r"[:>$#%❯✗»`]\s*$")

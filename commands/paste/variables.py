@@ -66,6 +66,7 @@ class State(NamedTuple):
     alternatives: tuple[Alternative, ...] = ()
     caveats: tuple[str, ...] = ()  # warnings about the values that it was made from
     is_partial: bool = False  # only what all alternatives have in common
+    references: tuple[str, ...] = ()  # without a value, in what was assigned
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -113,6 +114,7 @@ class Variables:
     alternatives: dict[str, tuple[Alternative, ...]] = field(default_factory=dict)
     caveats: dict[str, tuple[str, ...]] = field(default_factory=dict)
     partial: dict[str, bool] = field(default_factory=dict)
+    references: dict[str, tuple[str, ...]] = field(default_factory=dict)
     export_notes: list[str] = field(default_factory=list)  # of exports that depend on a condition
     braces: BraceExpander = field(default_factory=BraceExpander)
     secrets: set[str] = field(default_factory=set)  # values of secret names and flags
@@ -129,6 +131,7 @@ class Variables:
             alternatives=dict(self.alternatives),
             caveats=dict(self.caveats),
             partial=dict(self.partial),
+            references=dict(self.references),
             braces=self.braces,
             secrets=self.secrets,
             files=self.files,
@@ -144,6 +147,7 @@ class Variables:
             self.alternatives.get(name, ()),
             self.caveats.get(name, ()),
             name in self.partial,
+            self.references.get(name, ()),
         )
 
     def set_state(self, name: str, state: State) -> None:
@@ -151,7 +155,7 @@ class Variables:
         if self._records:
             self._records[-1].setdefault(name, self.state(name))
         mappings: tuple[dict[str, Any], ...] = (self.values, self.arrays, self.exported)
-        for mapping in (*mappings, self.alternatives, self.caveats, self.partial):
+        for mapping in (*mappings, self.alternatives, self.caveats, self.partial, self.references):
             mapping.pop(name, None)
         if state.text is not None:
             self.values[name] = state.text
@@ -165,6 +169,8 @@ class Variables:
             self.caveats[name] = state.caveats
         if state.is_partial:
             self.partial[name] = True
+        if state.references:
+            self.references[name] = state.references
 
     def begin_record(self) -> Record:
         """Begin a branch: record what its names held before."""
@@ -214,7 +220,7 @@ class Variables:
     def assign(self, name: str, value: Word) -> None:
         """Assign NAME=value; computed values stay unknown."""
         before = self.state(name)
-        text, caveats = self._assigned_text(name, value)
+        text, caveats, references = self._assigned_text(name, value)
         alternatives: list[Alternative] = []
         if before.alternatives and _refers_to(value, name):
             for alternative in before.alternatives:
@@ -224,21 +230,27 @@ class Variables:
         exported = value.text if self.exports_all and not is_computed(value.text) else before.exported
         own_caveats = () if alternatives else caveats
         is_partial = before.is_partial and bool(alternatives)
-        self.set_state(name, State(text, None, exported, tuple(alternatives), own_caveats, is_partial))
+        self.set_state(name, State(text, None, exported, tuple(alternatives), own_caveats, is_partial, references))
+        if self.exports_all:
+            self.note_references(name)
 
-    def _assigned_text(self, name: str, value: Word) -> tuple[str | None, tuple[str, ...]]:
-        """The text that an assignment gives a name, None if only a shell knows it, and the warnings about it."""
+    def note_references(self, name: str) -> None:
+        """Note the references without a value in what a name was assigned, because the server gets it."""
+        for reference in self.references.get(name, ()):
+            self.notes.add(self.notes.unresolved, reference)
+
+    def _assigned_text(self, name: str, value: Word) -> tuple[str | None, tuple[str, ...], tuple[str, ...]]:
+        """The text that an assignment gives a name, None if only a shell knows it; the warnings, and the references."""
         outer_notes, self.notes = self.notes, Notes()
         text = self.expand(value)
         value_notes, self.notes = self.notes, outer_notes
         if is_secret_name(name):
             self.secrets.add(text)
-        for reference in value_notes.unresolved:
-            self.notes.add(self.notes.unresolved, reference)
+        references = tuple(value_notes.unresolved)
         refers_to_itself = re.search(rf"(?<!\\)\$\{{?{re.escape(name)}\b", text)
         if is_computed(text) or refers_to_itself or len(text) > MAX_VALUE_LENGTH:
-            return None, ()
-        return text, tuple(value_notes.warnings)
+            return None, (), references
+        return text, tuple(value_notes.warnings), references
 
     def assign_array(self, name: str, words: Sequence[Word]) -> None:
         """Assign NAME=(words), or NAME+=(words), whose first word stands for the items before."""
@@ -297,6 +309,7 @@ class Variables:
         text = value.text if value is not None else self.values.get(name)
         if text is not None and not is_computed(text):
             self.set_state(name, self.state(name)._replace(exported=text))
+        self.note_references(name)
 
     # --- expansion
     def expand(self, word: Word) -> str:
@@ -349,6 +362,7 @@ class Variables:
         """Note on what conditions the value depends that is used here."""
         for caveat in self.caveats.get(name, ()):
             self.notes.add(self.notes.warnings, caveat)
+        self.note_references(name)
         state = self.state(name)
         if not state.is_certain:
             ways = "; ".join(way.sentence for way in state.alternatives)
@@ -382,6 +396,7 @@ class Variables:
         if name not in self.values and self._note_candidates(name, part.text):
             return part.text
         if name not in self.values:
+            self.note_references(name)
             self.notes.add(self.notes.unresolved, part.text)
         if operator.lstrip(":") in ("-", "=") and operator and depth < MAX_DEPTH:
             return self.expand_text(operand, depth + 1)
@@ -425,7 +440,8 @@ def _merged(base: State, ways: Sequence[tuple[str, State]]) -> State:
     for condition, state in ways:
         if is_base_possible and state == base:
             continue
-        alternatives.append(Alternative(condition, state.text, state.items))
+        text = " ".join(state.references) or None if state.text is None and not state.alternatives else state.text
+        alternatives.append(Alternative(condition, text, state.items))
         alternatives += [
             way._replace(condition=f"{condition} and {way.condition}".removeprefix("otherwise and "))
             for way in state.alternatives

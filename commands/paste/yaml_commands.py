@@ -1,4 +1,7 @@
-"""Finds server commands in the texts of any YAML: llama-swap's `cmd:`, SkyPilot's `run:`, a folded block anywhere."""
+"""Finds server commands in the texts of any YAML: llama-swap's `cmd:`, SkyPilot's `run:`, a folded block anywhere.
+
+A text that is itself a YAML mapping (a ConfigMap's data, `content:` of a Compose config) is searched like the file.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +21,15 @@ MAX_TEXT = 300_000  # characters of a YAML that is parsed
 MOST_NODES = 20_000
 MOST_COMMANDS = 50
 MOST_MACRO_PASSES = 3  # macros within macros
+MAX_FILE_DEPTH = 2  # files within files
 _BLOCK = re.compile(r"^(?P<indent>[ \t]*)(?:-[ \t]+)?[\w.\"'-]{1,80}:[ \t]*(?P<style>[>|])[-+\d]{0,2}[ \t]*(?:#.*)?$")
 _STARTS_CONTAINER = re.compile(r"\b(?:docker|podman|nerdctl)\s+(?:container\s+)?run\s")
 _ENVIRONMENT_KEYS = ("envs", "env", "environment")
 _WORD_KEYS = frozenset({"cmd", "command", "args", "run", "exec", "entrypoint", "script", "container_args"})
 _KEY = re.compile(r"[A-Za-z_][\w.-]*")
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_FIRST_KEY = re.compile(r"(?:\s|#[^\n]*\n)*[\w\"'][^\n:]{0,80}:(?:[ \t]|$)", re.MULTILINE)
+_COMMENT_LINE = re.compile(r"^[ \t]*#[^\n]*(?:\n|$)", re.MULTILINE)
 
 
 class YamlCommand(NamedTuple):
@@ -40,6 +46,8 @@ class _Search:
     macros: dict[str, str] = field(default_factory=dict)
     commands: list[YamlCommand] = field(default_factory=list)
     nodes: int = 0
+    file_depth: int = 0
+    is_llama_swap: bool = False  # whose `cmd` is split into words at blanks and line ends alike
 
     def visit(self, node: Any, env: Mapping[str, str]) -> None:
         """Collect the commands of a node and of all nodes in it."""
@@ -51,14 +59,31 @@ class _Search:
         elif isinstance(node, list):
             for item in node:
                 self.visit(item, env)
-        elif isinstance(node, str) and _starts_server(text := self._with_macros(node)):
-            self.commands.append(YamlCommand(text, dict(env)))
+        elif isinstance(node, str) and _starts_server(text := self._with_macros(node)) and not self._visit_file(node):
+            self.commands.append(YamlCommand(_one_line(text) if self.is_llama_swap else text, dict(env)))
+
+    def _visit_file(self, text: str) -> bool:
+        """Collect the commands of a text that is a YAML mapping of its own; False for any other text."""
+        if self.file_depth >= MAX_FILE_DEPTH or not _FIRST_KEY.match(text):
+            return False
+        try:
+            documents = [node for node in load_documents(text) if isinstance(node, dict)]
+        except (yaml.YAMLError, ValueError):
+            return False
+        search = _Search(nodes=self.nodes, file_depth=self.file_depth + 1)
+        for document in documents:
+            search.visit(document, {})
+        self.commands += search.commands
+        self.nodes = search.nodes
+        return bool(search.commands)
 
     def _visit_mapping(self, node: dict[str, Any], env: Mapping[str, str]) -> None:
         node = with_merge_keys(node)
         own_env = {**env, **_environment(node)}
         if isinstance(macros := node.get("macros"), dict):
-            self.macros |= {str(name): text for name, text in macros.items() if isinstance(text, str)}
+            self.macros |= {str(name): text.strip() for name, text in macros.items() if isinstance(text, str)}
+        if isinstance(models := node.get("models"), dict):
+            self.is_llama_swap |= any(isinstance(model, dict) and "cmd" in model for model in models.values())
         for key, value in node.items():
             if key in _WORD_KEYS and isinstance(value, list) and all(isinstance(item, str) for item in value):
                 self.visit(value[0] if len(value) == 1 else _as_text(value), own_env)
@@ -117,6 +142,14 @@ def _folded(lines: list[str]) -> str:
             parts.append(" ")
         parts.append(f"\n{line}\n" if is_separate and parts else line)
     return "".join(parts)
+
+
+def _one_line(text: str) -> str:
+    """A command with its line ends as blanks, unless a line end stands in quotes."""
+    lines = _COMMENT_LINE.sub("", text).split("\n")
+    if any(line.count(quote) % 2 for line in lines for quote in "'\""):
+        return text
+    return " ".join(line.strip().removesuffix("\\") for line in lines)
 
 
 def _starts_server(text: str) -> bool:

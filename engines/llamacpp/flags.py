@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from domain import Config
+from domain import Config, JsonValue, Speculation
 from engines.base import CommandReading
-from engines.command_reading import Grammar, Key, ReadingDraft
+from engines.command_reading import Grammar, Key, ReadingDraft, read_integer
 from engines.flag_table import Flag, FlagTable, Item
 
 DEMO = ("-m", "demo", "serve")  # llama.cpp embedded, with the flags of llama-server
@@ -29,6 +29,9 @@ KEYS: dict[str, Key] = {
     "--spec-draft-n-max": Key("speculative.num_tokens", "integer"),
     "--draft-max": Key("speculative.num_tokens", "integer"),
 }
+SPECULATION = "--spec-type"
+STAGE_LENGTH = "n_max"  # the most draft tokens of a stage
+_STAGE = re.compile(r"(?P<method>[\w-]+):(?P<settings>\w+=[\w.-]+(?:,\w+=[\w.-]+)*)")  # of the ik_llama.cpp fork
 OLD_VARIABLES = {"LLAMA_ARG_MODEL_DRAFT": "--spec-draft-model", "LLAMA_ARG_HFD_REPO": "--spec-draft-hf"}
 TABLE = FlagTable(
     Path(__file__).with_name("flag_names.txt"),
@@ -47,9 +50,32 @@ def read_command(argv: Sequence[str], env: Mapping[str, str]) -> CommandReading:
     GRAMMAR.read((item for item in from_env if not _cache_flag(item)), draft)
     draft.unknown_flags.clear()  # a variable stays in the environment
     GRAMMAR.read((item for item in flags if not (cache_type and _cache_flag(item))), draft)
+    for item in flags:
+        _read_stage(item, draft)
     draft.state("kv_cache_dtype", cache_type)
     draft.warnings += [f"{item.values[0]!r} is left over: no flag takes it" for item in items if not item.name]
     return draft.reading()
+
+
+def _read_stage(item: Item, draft: ReadingDraft) -> None:
+    """Read `--spec-type mtp:n_max=16,p_min=0.75`: a method with its settings."""
+    stage = _STAGE.fullmatch(item.values[0]) if item.values and item.flag and SPECULATION in item.flag.names else None
+    if stage is None:
+        return
+    options: dict[str, JsonValue] = dict(pair.split("=") for pair in stage["settings"].split(","))
+    length = read_integer(str(options.get(STAGE_LENGTH)))
+    if length is not None:
+        del options[STAGE_LENGTH]
+        draft.state("speculative.num_tokens", length)
+    draft.state("speculative.method", stage["method"])
+    draft.state("speculative.options", options or None)
+
+
+def _stage_words(speculation: Speculation) -> list[str]:
+    """The words of a method with its settings."""
+    settings = {STAGE_LENGTH: speculation.num_tokens, **speculation.options}
+    pairs = [f"{name}={value}" for name, value in settings.items() if value is not None]
+    return [SPECULATION, f"{speculation.method}:{','.join(pairs)}"]
 
 
 def _items_of(env: Mapping[str, str]) -> list[Item]:
@@ -87,7 +113,11 @@ def write_command(config: Config) -> list[str]:
     if config.speculative and config.speculative.model:
         drafter = config.speculative.model
         words += [model_flag(drafter, "--spec-draft-model", "--spec-draft-hf"), drafter]
-    words += GRAMMAR.write(config, leave_out=("model", "speculative.model"))
+    leave_out = ["model", "speculative.model"]
+    if config.speculative and config.speculative.options:
+        words += _stage_words(config.speculative)
+        leave_out += ["speculative.method", "speculative.num_tokens"]
+    words += GRAMMAR.write(config, leave_out)
     if config.kv_cache_dtype:
         words += [word for flag in CACHE_TYPES for word in (flag, config.kv_cache_dtype)]
     return words

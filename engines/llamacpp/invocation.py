@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from engines.base import Invocation
 from engines.llamacpp.flags import DEMO
+from engines.llamacpp.router_presets import rewrite_presets
 
 MODEL_FLAGS = ("-m", "--model", "-hf", "--hf-repo")
 
@@ -31,4 +32,6 @@ INVOCATION = Invocation(
     image_command=("llama-server",),
     image_words=("--server",),
     reads_env=True,
+    nixos_service="llama-cpp",
+    rewrite_file=rewrite_presets,
 )

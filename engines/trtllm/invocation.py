@@ -29,5 +29,5 @@ INVOCATION = Invocation(
     text_pattern=r"trtllm-serve|python[\d.]*\s+-m\s+dynamo\.trtllm",
     image_name=re.compile(r"tensor-?rt[_-]?llm|trt-?llm", re.IGNORECASE),
     modules=(MODULE,),
-    hosted_modules={"dynamo.trtllm": HostedModule("Dynamo", DYNAMO_FLAGS)},
+    hosted_modules={"dynamo.trtllm": HostedModule("Dynamo", DYNAMO_FLAGS, "--dyn-")},
 )

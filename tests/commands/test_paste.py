@@ -102,6 +102,10 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         "llama-server -m m.gguf --spec-type draft-mtp --spec-draft-n-max 3 --spec-draft-model d.gguf",
         LLAMA | {"speculative": {"method": "draft-mtp", "num_tokens": 3, "model": "d.gguf"}},
     ),
+    "a stage of drafting with its settings": (
+        "llama-server -m m.gguf --spec-type mtp:n_min=0,n_max=16,p_min=0.75",
+        LLAMA | {"speculative": {"method": "mtp", "num_tokens": 16}},
+    ),
     "flags win over variables": (
         "LLAMA_ARG_CTX_SIZE=1024 LLAMA_ARG_PORT=1 llama-server -m m.gguf -c 2048",
         LLAMA | {"max_model_len": 2048, "port": 1, "env": {"LLAMA_ARG_CTX_SIZE": "1024", "LLAMA_ARG_PORT": "1"}},

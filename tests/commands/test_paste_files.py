@@ -77,3 +77,58 @@ def test_a_file_that_the_paste_does_not_write_is_told() -> None:
     told = explain("cat > other.yaml <<EOF\nmax_seq_len: 9\nEOF\ntrtllm-serve m --config options.yaml")
     assert told.config and told.config.max_model_len is None
     assert "more settings come from options.yaml" in told.warnings
+
+
+CONFIG_MAP = """apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+data:
+  worker.yaml: |
+    model-path: o/m
+    tp-size: 4
+    context-length: 8192
+---
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeployment
+spec:
+  components:
+  - podTemplate:
+      spec:
+        containers:
+        - image: registry.example/runtime:1
+          command: [python3, -m, dynamo.sglang]
+          args: [--config, /etc/sglang/worker.yaml, --dyn-tool-call-parser, hermes]
+"""
+
+
+def test_a_config_map_in_the_paste_is_the_file_that_the_command_names() -> None:
+    told = explain(CONFIG_MAP)
+    config = told.config
+    assert config and (config.engine, config.model, config.tensor_parallel) == ("sglang", "o/m", 4)
+    assert config.max_model_len == 8192 and config.unknown_flags == ["--dyn-tool-call-parser hermes"]
+    assert told.warnings == ["dynamo.sglang is a worker of Dynamo: it serves nothing without Dynamo"]
+
+
+def test_one_of_two_config_maps_is_not_guessed() -> None:
+    first, worker = CONFIG_MAP.split("---\n")
+    told = explain("---\n".join([first, first.replace("name: settings", "name: others"), worker]))
+    assert told.config and told.config.model is None
+    assert "more settings come from /etc/sglang/worker.yaml" in told.warnings
+
+
+def test_a_config_of_compose_is_the_file_that_the_command_names() -> None:
+    config = explain(
+        "configs:\n  c:\n    content: |\n      max-model-len: 4096\nservices:\n  v:\n"
+        "    image: vllm/vllm-openai:v0.20.0\n"
+        "    command: --model o/m --config /etc/v.yaml\n    configs: [{source: c, target: /etc/v.yaml}]\n"
+    ).config
+    assert config and (config.model, config.max_model_len) == ("o/m", 4096)
+
+
+def test_a_line_of_unknown_settings_does_not_hide_the_others() -> None:
+    told = explain(
+        'if [ "$DP" = true ]; then\n  MODE="enable_attention_dp: true"\nelse\n  MODE="stream_interval: 10"\nfi\n'
+        "cat > o.yaml <<EOF\nkv_cache_config:\n  dtype: fp8\n$MODE\nEOF\ntrtllm-serve m --config o.yaml"
+    )
+    assert told.config and told.config.kv_cache_dtype == "fp8"
+    assert any(text.startswith("$MODE: enable_attention_dp: true") for text in told.unresolved)

@@ -119,3 +119,67 @@ def test_the_values_of_a_chart() -> None:
         "engine": "vllm", "launcher": "kubernetes", "image": "vllm/vllm-openai:v0.11.0", "model": "o/m",
         "max_model_len": 4096, "gpus": "2", "env": {"A": "1"},
     }  # fmt: skip
+
+
+def test_a_helm_release_has_its_chart_values_inline() -> None:
+    assert stated(
+        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nspec:\n  values:\n    controllers:\n      app:\n"
+        "        containers:\n          app:\n            image: {repository: registry.example/x-vllm, tag: latest}\n"
+        "            args: [o/m, --port, '8000', --max-num-seqs, '32']\n            env: {A: '1'}\n"
+        "    service: {app: {ports: {http: {port: 80}}}}\n"
+    ) == {
+        "engine": "vllm", "launcher": "kubernetes", "image": "registry.example/x-vllm:latest", "model": "o/m",
+        "port": 8000, "max_num_seqs": 32, "env": {"A": "1"},
+    }  # fmt: skip
+
+
+SECTION = """servingEngineSpec:
+  modelSpec:
+  - name: m
+    repository: vllm/vllm-openai
+    tag: v0.20.0
+    modelURL: o/m
+    requestGPU: 2
+    vllmConfig:
+      maxModelLen: 16384
+      tensorParallelSize: 2
+      enablePrefixCaching: true
+      enableChunkedPrefill: false
+      extraArgs: [--kv-cache-dtype, fp8]
+"""
+READING = {
+    "engine": "vllm", "launcher": "kubernetes", "image": "vllm/vllm-openai:v0.20.0", "executable": "vllm",
+    "max_model_len": 16384, "tensor_parallel": 2, "prefix_caching": True,
+    "kv_cache_dtype": "fp8",
+}  # fmt: skip
+
+
+def test_settings_of_a_chart_in_camel_case() -> None:
+    config = explain(SECTION).config
+    assert config and config.chunked_prefill is False
+    assert stated(SECTION) == READING | {"model": "o/m", "gpus": "2"}
+
+
+def test_a_custom_resource_with_such_settings() -> None:
+    text = SECTION.replace("servingEngineSpec:\n", "apiVersion: x/v1\nkind: InferenceService\nspec:\n")
+    text = text.replace(
+        "    repository: vllm/vllm-openai\n    tag: v0.20.0\n    modelURL: o/m\n    requestGPU: 2\n", ""
+    )
+    text = text.replace("extraArgs: [--kv-cache-dtype, fp8]", "kvCacheDtype: fp8").replace(
+        "  modelSpec:\n  - name: m\n", ""
+    )
+    assert stated(f"{text}    image: vllm/vllm-openai:v0.20.0\n    env: [{{name: A, value: '1'}}]\n") == READING | {
+        "env": {"A": "1"}
+    }
+
+
+def test_a_task_of_ansible_is_a_container() -> None:
+    assert stated(
+        "- hosts: gpu\n  tasks:\n    - community.docker.docker_container:\n        name: v\n"
+        "        image: vllm/vllm-openai:v0.20.0\n        command: --model o/m\n"
+        "        published_ports: ['8001:8000']\n"
+        "        env: {A: '1'}\n"
+    ) == {
+        "engine": "vllm", "launcher": "compose", "image": "vllm/vllm-openai:v0.20.0", "model": "o/m", "port": 8001,
+        "env": {"A": "1"},
+    }  # fmt: skip

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from time import perf_counter
+
 import pytest
 
+from commands.explain import explain
 from tests.commands.test_paste import stated
 
 COMMANDS = {
@@ -35,3 +38,72 @@ def test_a_container() -> None:
         "engine": "vllm", "launcher": "podman", "image": "vllm/vllm-openai:v0.11.0", "model": "/m/a", "port": 8005,
         "max_model_len": 4096, "gpus": "nvidia.com/gpu=all", "volumes": ["/m:/m"], "env": {"A": "1"},
     }  # fmt: skip
+
+
+SERVICE = """{ config, pkgs, ... }:
+let
+  chosen = "small";
+  window = 8192;
+  models = {
+    small = { file = "/m/a.gguf"; flags = [ "--jinja" "-ngl" "10" # ten layers fit
+      ]; };
+  };
+in {
+  services = {
+    openssh.enable = true;
+    llama-cpp = {
+      enable = true;
+      port = 8001;
+      model = MODEL;
+      extraFlags = models.${chosen}.flags ++ [ "-c" "${toString window}" ];
+    };
+  };
+  systemd.services.llama-cpp.environment.CUDA_VISIBLE_DEVICES = "1";
+}
+"""
+
+
+def test_the_service_of_an_engine_is_its_command() -> None:
+    told = explain(SERVICE.replace("MODEL", "models.${chosen}.file").replace("models.${chosen}.flags ++ ", ""))
+    config = told.config
+    assert config and (config.engine, config.model, config.port) == ("llamacpp", "/m/a.gguf", 8001)
+    assert (config.max_model_len, config.unknown_flags, config.env) == (8192, [], {"CUDA_VISIBLE_DEVICES": "1"})
+    assert (told.unresolved, told.left_out, told.warnings) == ([], [], [])
+
+
+def test_flags_by_the_name_that_let_binds() -> None:
+    text = SERVICE.replace("MODEL", '"/m/b.gguf"').replace(' ++ [ "-c" "${toString window}" ]', "")
+    config = explain(text).config
+    assert config and (config.model, config.unknown_flags) == ("/m/b.gguf", ["--jinja", "-ngl 10"])
+
+
+def test_a_model_that_only_nix_can_compute_is_unresolved() -> None:
+    told = explain(SERVICE.replace("MODEL", 'pkgs.fetchurl { url = "https://x.example/a.gguf"; }'))
+    assert told.config and told.config.port == 8001
+    assert told.unresolved[0].startswith("<pkgs.fetchurl url https://x.example/a.gguf")
+
+
+def test_the_settings_of_llama_swap_are_its_file() -> None:
+    told = explain(
+        "{ lib, pkgs, ... }: {\n  services.llama-swap = {\n    enable = true;\n    port = 11434;\n    settings = {\n"
+        '      macros.run = "${lib.getExe\' pkgs.llama-cpp "llama-server"} --port \\${PORT} -fa on";\n'
+        '      models."a:8b" = { cmd = "\\${run} -hf o/a:Q8_0 -c 4096"; ttl = 120; };\n    };\n  };\n}\n'
+    )
+    config = told.config
+    assert config and (config.executable, config.model, config.max_model_len) == ("llama-server", "o/a:Q8_0", 4096)
+    assert (config.port, told.unresolved, config.unknown_flags) == (None, ["${PORT}"], ["-fa on"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "services.llama-cpp = " + "{a=" * 30_000,
+        'services.llama-swap = {"' + '"${' * 30_000,
+        "services.llama-cpp = {" + "x:" * 40_000,
+        'let a="${b}${b}${b}"; b="${a}${a}${a}"; in { services.llama-cpp = {port = a;};}',
+    ],
+)
+def test_hostile_expressions_cost_little(text: str) -> None:
+    start = perf_counter()
+    explain(text)
+    assert perf_counter() - start < 3

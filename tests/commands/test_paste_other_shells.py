@@ -72,3 +72,24 @@ def test_a_condition_of_fish_is_told(change: str) -> None:
     told = explain(FISH.replace("CHANGE", change))
     assert told.config and (told.config.port, told.config.enforce_eager) == (8081, None)
     assert any("also gets --enforce-eager if" in text for text in told.warnings)
+
+
+def test_comments_behind_the_values_of_powershell() -> None:
+    text = POWERSHELL.replace("$Ctx = 8192", "$Ctx = 8192  # lower it, if 'memory' is short")
+    told = explain(text.replace("CHANGE", '$layers = 24 # of 48\n$options += "-ngl", $layers, "-a", "a#b"'))
+    assert told.config
+    assert (told.config.max_model_len, told.config.served_model_name) == (8192, "a#b")
+    assert told.config.unknown_flags == ["-ngl 24"] and told.unresolved == ["${Port:-8081}"]
+
+
+def test_options_of_start_process_are_none_of_the_server() -> None:
+    told = explain(
+        '$exe = "C:\\llama-server.exe"\n$words = @("-m", "C:\\a.gguf", "--port", 8081)\n'
+        'if (-not [string]::IsNullOrWhiteSpace($Draft)) {\n  $words += "-md", $Draft\n}\n'
+        "Start-Process -FilePath $exe -ArgumentList $words -WindowStyle Hidden -PassThru"
+        ' -RedirectStandardOutput "C:\\l"\n'
+    )
+    config = told.config
+    assert config and (config.executable, config.model, config.port) == ("C:\\llama-server.exe", "C:\\a.gguf", 8081)
+    assert config.unknown_flags == [] and config.speculative is None
+    assert told.warnings == ["${words[@]} also gets -md $Draft if [ -not string ::IsNullOrWhiteSpace $Draft ]"]

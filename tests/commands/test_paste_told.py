@@ -134,3 +134,73 @@ def test_flag_and_value_in_a_list_item_are_two(item: str) -> None:
     )
     assert told.config and told.config.model == "a/b" and told.config.unknown_flags == []
     assert any("are in one list item" in warning for warning in told.warnings)
+
+
+@pytest.mark.parametrize("prompt", ["", "> "])
+def test_output_redirected_in_a_line_of_its_own_is_no_prompt(prompt: str) -> None:
+    told = explain(f'vllm serve m \\\n{prompt}  --port 1 \\\n{prompt}> "$LOG" 2>&1 &')
+    assert told.config and (told.config.model, told.config.port) == ("m", 1)
+    assert told.warnings == [] and told.left_out[0] == "> $LOG"
+
+
+@pytest.mark.parametrize(
+    ("paste", "name"),
+    [
+        ("lmdeploy serve api_server \\\n o/m \\\n --server-port 24545", "LMDeploy"),
+        ("OLLAMA_HOST=0.0.0.0 /usr/bin/ollama serve", "Ollama"),
+        ("python3 -m mlc_llm serve o/m --mode server", "MLC LLM"),
+        ("python -m llama_cpp.server --model a.gguf", "llama-cpp-python"),
+        ("[Service]\nExecStart=/opt/venv/bin/text-generation-launcher --model-id o/m", "Text Generation Inference"),
+    ],
+)
+def test_a_server_that_is_not_supported_is_named(paste: str, name: str) -> None:
+    refused = explain(paste).refused
+    assert refused is not None
+    assert refused.startswith(f"The paste starts {name}, which is not supported: commands of vLLM, SGLang, llama.cpp")
+
+
+def test_another_server_beside_a_known_one_is_no_refusal() -> None:
+    told = explain("ollama serve &\nvllm serve m --port 1")
+    assert told.refused is None and told.config and told.config.model == "m"
+
+
+BATCH = """#!/bin/bash
+#SBATCH --gres=gpu:8   # all of the node
+#SBATCH --container-image=registry.example/vllm:1
+HOST=$(hostname)
+echo "http://${HOST}:8000/${SUFFIX}" > /tmp/address
+LOG=run-$(date +%s).log
+MODEL=${1:-o/m}
+vllm serve $MODEL --port 8000
+"""
+
+
+def test_what_the_server_does_not_get_is_not_asked_for() -> None:
+    told = explain(BATCH)
+    assert told.config and (told.config.model, told.config.port) == ("o/m", 8000)
+    assert told.unresolved == ["${1:-o/m}"]
+
+
+@pytest.mark.parametrize(
+    ("line", "reference"),
+    [
+        ("export HOST=$(hostname)", "$(hostname)"),
+        ("URL=http://$HOST; A=$URL vllm serve m", "$(hostname)"),
+        ("vllm serve m --host $HOST", "$(hostname)"),
+        ("set -a; HOST=$(hostname)", "$(hostname)"),
+    ],
+)
+def test_what_the_server_gets_is_asked_for(line: str, reference: str) -> None:
+    text = f"HOST=$(hostname)\n{line}\n"
+    told = explain(text if "vllm" in line else f"{text}vllm serve m\n")
+    assert reference in told.unresolved
+
+
+def test_options_of_a_batch_job_are_told() -> None:
+    flags = ["sbatch --gres=gpu:8", "sbatch --container-image=registry.example/vllm:1"]
+    assert explain(BATCH).launcher_flags == flags
+
+
+def test_a_computed_alternative_is_shown() -> None:
+    told = explain('if [ "$DP" = 1 ]; then\n  N=$(( C / 8 ))\nelse\n  N=4\nfi\nvllm serve m --max-num-seqs $N\n')
+    assert told.unresolved == ['$N: $(( C / 8 )) if [ "$DP" = 1 ]; 4 otherwise']

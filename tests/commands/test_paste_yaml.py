@@ -55,3 +55,47 @@ def test_merge_keys_give_the_command_what_they_hold() -> None:
         "base: &base\n  env: {A: '1'}\njobs:\n  serve:\n    <<: *base\n    run: vllm serve o/m --port 8081\n"
     ).config
     assert config and (config.model, config.env) == ("o/m", {"A": "1"})
+
+
+MACRO = 'macros:\n  "run": >\n    /opt/llama-server --port ${PORT}\n    -t 10\nmodels:\n  big:\n    cmd: |\n'
+MACRO += "      ${run}\n      # the model\n      --model /m/big.gguf\n      -c 4096\n"
+
+
+def test_a_macro_of_several_lines_is_part_of_the_command() -> None:
+    told = explain(MACRO)
+    config = told.config
+    assert config and (config.model, config.max_model_len, config.port) == ("/m/big.gguf", 4096, None)
+    assert config.unknown_flags == ["-t 10"]
+    assert (told.repaired, told.left_out, told.unresolved) == ([], [], ["${PORT}"])
+
+
+SWAP_FILE = "models:\n  small:\n    cmd: >\n      /app/llama-server -m /m/a.gguf\n      -c 8192 --port 9001\n"
+WITHIN = {
+    "compose": "configs:\n  swap:\n    content: |\n      FILE\nservices:\n  swap:\n    image: registry.example/swap:1\n"
+    "    ports: ['9292:8080']\n    volumes: ['./m:/m']\n    configs: [{source: swap, target: /app/config.yaml}]\n",
+    "kubernetes": "apiVersion: v1\nkind: ConfigMap\ndata:\n  config.yaml: |\n    FILE\n---\napiVersion: v1\nkind: Pod\n"
+    "spec:\n  containers:\n  - image: registry.example/swap:1\n    ports: [{containerPort: 8080}]\n",
+}
+
+
+@pytest.mark.parametrize("launcher", WITHIN)
+def test_a_configuration_file_in_a_manifest_is_searched(launcher: str) -> None:
+    text = WITHIN[launcher]
+    indent = next(line for line in text.split("\n") if "FILE" in line).partition("FILE")[0]
+    told = explain(text.replace("FILE", SWAP_FILE.replace("\n", f"\n{indent}")))
+    config = told.config
+    assert config and (config.engine, config.launcher, config.image) == (
+        "llamacpp",
+        launcher,
+        "registry.example/swap:1",
+    )
+    assert (config.model, config.max_model_len, config.port) == ("/m/a.gguf", 8192, 9001)
+    assert config.volumes == (["./m:/m"] if launcher == "compose" else [])
+    assert (told.repaired, told.left_out) == ([], [])
+    assert told.warnings == ["the program of the container registry.example/swap:1 starts the server, not Pitwall"]
+
+
+def test_a_container_beside_another_is_not_taken_for_that_of_the_server() -> None:
+    text = WITHIN["compose"].replace("FILE", SWAP_FILE.replace("\n", "\n      "))
+    config = explain(f"{text}  ui:\n    image: registry.example/ui:1\n").config
+    assert config and (config.model, config.image) == ("/m/a.gguf", None)

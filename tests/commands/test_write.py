@@ -30,6 +30,7 @@ PASTES = [
     "python3 -m sglang.launch_server --model m --tp 4 --speculative-algo EAGLE --speculative-draft d",
     "python3 -m sglang.launch_server --model-path m --disable-cuda-graph --context-length 32k",
     "CUDA_VISIBLE_DEVICES=1 llama-server -m /m.gguf -c 8192 -np 2 -ctk q8_0 -ctv q8_0 -fa on --spec-draft-n-max 4",
+    "llama-server -m /m.gguf --spec-type mtp:n_max=16,n_min=0,p_min=0.75 -md /d.gguf",
     "mpirun -n 8 trtllm-serve m --tp_size 8 --max_batch_size 4 --backend pytorch",
 ]
 

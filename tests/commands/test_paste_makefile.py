@@ -1,0 +1,80 @@
+"""Recipes of Makefiles and justfiles: variables, defaults, functions, conditions."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import pytest
+
+from commands.explain import explain
+
+MAKEFILE = """MODEL ?= o/m
+TP := 2  # two GPUs
+EXTRA =
+CHANGE
+.PHONY: help serve
+
+help:
+\t@echo "serve - vllm serve"
+
+serve: help
+\t@echo starting
+\t@uv run vllm serve $(MODEL) -tp $(TP) \\
+\t\t--port $(or $(PORT),8001) --max-model-len $${LEN:-4096} $(EXTRA)
+
+stop:
+\t-pkill vllm
+"""
+
+
+def test_a_makefile() -> None:
+    told = explain(MAKEFILE.replace("CHANGE", ""))
+    config = told.config
+    assert config and (config.engine, config.model, config.tensor_parallel) == ("vllm", "o/m", 2)
+    assert (config.port, config.max_model_len, config.unknown_flags) == (8001, 4096, [])
+    assert told.launcher_flags == ["uv run"] and told.warnings == []
+
+
+@pytest.mark.parametrize("test", ["ifdef BIG", "ifeq ($(BIG),1)"])
+def test_a_condition_of_make_is_told(test: str) -> None:
+    told = explain(MAKEFILE.replace("CHANGE", f"{test}\nEXTRA += --enforce-eager\nendif"))
+    assert told.config and told.config.enforce_eager is None
+    assert any("also gets --enforce-eager if" in text for text in told.warnings)
+
+
+def test_the_function_if_is_read_without_what_is_not_set() -> None:
+    told = explain(
+        "TP ?= 2\nserve:\n\tvllm serve o/m $(if $(TP),-tp $(TP),) $(if $(LEN),--max-model-len $(LEN),) \\\n"
+        "\t  $(if $(MEM),--gpu-memory-utilization $(MEM),--gpu-memory-utilization 0.85) --port 8001\n"
+    )
+    config = told.config
+    assert config and (config.tensor_parallel, config.max_model_len, config.port) == (2, None, 8001)
+    assert config.gpu_memory_fraction == 0.85 and config.unknown_flags == []
+    assert any('--gpu-memory-utilization ${MEM} if [ -n "${MEM}" ]' in text for text in told.warnings)
+
+
+def test_what_only_make_computes_is_unresolved() -> None:
+    told = explain("serve:\n\tvllm serve $(notdir $(MODEL_PATH)) -tp $(shell nproc)\n")
+    assert told.config and told.config.tensor_parallel is None
+    assert "$(shell nproc)" in told.unresolved or "$(nproc)" in told.unresolved
+
+
+def test_a_justfile() -> None:
+    told = explain(
+        "set dotenv-load\nmodel := \"o/m\"\nmax-len := '8192'\n\ndefault:\n    just --list\n\n# serve it\n"
+        'serve port="8001" tp="2":\n    #!/usr/bin/env bash\n    vllm serve {{model}} \\\n'
+        "      --port {{port}} -tp {{ tp }} --max-model-len {{max-len}}\n"
+    )
+    config = told.config
+    assert config and (config.model, config.port, config.tensor_parallel) == ("o/m", 8001, 2)
+    assert config.max_model_len == 8192 and told.warnings == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a:\n\tvllm serve m " + "$(if $(A)," * 9000, "a:\n\tvllm serve m " + "$(" * 40_000, "a b:" * 20_000 + "\n\tx\n"],
+)
+def test_hostile_recipes_cost_little(text: str) -> None:
+    start = perf_counter()
+    explain(text)
+    assert perf_counter() - start < 3
