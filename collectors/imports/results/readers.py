@@ -21,6 +21,7 @@ from collectors.imports.results.tools import (
     llmperf,
     lm_eval,
     mlperf,
+    offline_bench,
     serving,
     trtllm_bench,
 )
@@ -40,17 +41,20 @@ class ResultReader(Protocol):
 
 READERS: tuple[ResultReader, ...] = (
     benchy_progress, benchy, serving, guidellm, aiperf, lm_eval, bfcl, evalscope, llama_bench, batched_bench,
-    inferencex, llmperf, trtllm_bench, mlperf,
+    inferencex, llmperf, trtllm_bench, mlperf, offline_bench,
 )  # fmt: skip
 PRINTED: tuple[ResultReader, ...] = (trtllm_bench, mlperf, batched_bench)  # they may stand behind a long log
 TEXTS: ResultReader = document  # logs may contain tables too, so it is tried last
 
 
-RESULT_FORMATS = (
-    "llama-bench (CSV, JSON, JSON lines, SQL, Markdown), llama-batched-bench, llama-sweep-bench, llama-benchy, "
-    f"{serving.VLLM} and {serving.SWEEP}, {serving.SGLANG}, {trtllm_bench.TOOL}, GuideLLM, AIPerf, EvalScope, LLMPerf, "
-    "InferenceX, MLPerf's LoadGen summary, lm-eval, BFCL, and texts with tables or lines like 'Decode: 95.9 tok/s'"
-)
+RESULT_FORMATS = ", ".join(
+    (
+        "llama-bench (CSV, JSON, JSON lines, SQL, Markdown)", "llama-batched-bench", "llama-sweep-bench",
+        "llama-benchy", serving.VLLM, offline_bench.LATENCY, offline_bench.THROUGHPUT, serving.SWEEP, serving.SGLANG,
+        trtllm_bench.TOOL, "GuideLLM", "AIPerf", "EvalScope", "LLMPerf", "InferenceX", "MLPerf's LoadGen summary",
+        "lm-eval", "BFCL", "and texts with tables or lines like 'Decode: 95.9 tok/s'",
+    )
+)  # fmt: skip
 
 
 def unknown_file_reason(source: ResultFile) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Protocol
 
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
@@ -13,9 +14,23 @@ from collectors.imports.results.prose.metric_names import ACCURACY, DERIVED, met
 from collectors.imports.results.prose.number_text import NUMBER, StatedNumber, parse_number, read_cell, unit_in
 from collectors.imports.results.prose.tables import RULE, Table, read_tables
 from collectors.imports.results.source import ResultFile
-from collectors.imports.results.tools import printed_serving
+from collectors.imports.results.tools import offline_bench, printed_serving
 from reasons import Code, Reason
 
+
+class PrintedReader(Protocol):
+    """Interface of a module that reads what a tool prints, wherever it stands in a text."""
+
+    def has_printed(self, content: str) -> bool:
+        """Return whether a text contains what the tool prints."""
+        ...
+
+    def read_printed(self, content: str, ticket: Ticket, first_number: int) -> tuple[list[LoadBuilder], str]:
+        """Return the loads of a text, and the text with their lines left empty."""
+        ...
+
+
+PRINTED: tuple[PrintedReader, ...] = (printed_serving, offline_bench)
 TOOL = "document"
 PASSED, NOT_PASSED = "✅", "❌"
 LINE = re.compile(rf"(?P<label>[^:=|`\"]{{2,70}}?)`?[:=]`?[ \n]{{0,2}}`?(?:{NUMBER})", re.IGNORECASE)
@@ -40,7 +55,9 @@ def has_table(head: str) -> bool:
 def has_benchmark(head: str) -> bool:
     """Return whether a text contains a table or a summary that only a benchmark tool prints."""
     return (
-        printed_serving.recognise(head) or llama_tables.has_printed_table(head) or benchy_table.has_printed_table(head)
+        any(reader.has_printed(head) for reader in PRINTED)
+        or llama_tables.has_printed_table(head)
+        or benchy_table.has_printed_table(head)
     )
 
 
@@ -51,7 +68,11 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
         raise ImportRefusedError(
             f"{source.name} is longer than the limit of {MAX_CHARS:,} characters for published texts."
         )
-    summaries, text_between = printed_serving.read(text, ticket, 3)
+    summaries: list[LoadBuilder] = []
+    text_between = text
+    for reader in PRINTED:
+        loads_of_tool, text_between = reader.read_printed(text_between, ticket, 3 + len(summaries))
+        summaries += loads_of_tool
     tables, remaining_text = read_tables(text_between)
     benchy = [table for table in tables if benchy_table.is_benchy(table)]
     llama = [table for table in tables if llama_tables.is_printed_table(table)]
