@@ -16,6 +16,7 @@ from collectors.imports.results.tools import (
     bfcl,
     evalscope,
     guidellm,
+    inference_perf,
     inferencex,
     llama_bench,
     llmperf,
@@ -24,6 +25,7 @@ from collectors.imports.results.tools import (
     offline_bench,
     serving,
     trtllm_bench,
+    vllm_mlx,
 )
 
 
@@ -41,7 +43,7 @@ class ResultReader(Protocol):
 
 READERS: tuple[ResultReader, ...] = (
     benchy_progress, benchy, serving, guidellm, aiperf, lm_eval, bfcl, evalscope, llama_bench, batched_bench,
-    inferencex, llmperf, trtllm_bench, mlperf, offline_bench,
+    inferencex, llmperf, trtllm_bench, mlperf, offline_bench, inference_perf, vllm_mlx,
 )  # fmt: skip
 PRINTED: tuple[ResultReader, ...] = (trtllm_bench, mlperf, batched_bench)  # they may stand behind a long log
 TEXTS: ResultReader = document  # logs may contain tables too, so it is tried last
@@ -51,8 +53,9 @@ RESULT_FORMATS = ", ".join(
     (
         "llama-bench (CSV, JSON, JSON lines, SQL, Markdown)", "llama-batched-bench", "llama-sweep-bench",
         "llama-benchy", serving.VLLM, offline_bench.LATENCY, offline_bench.THROUGHPUT, serving.SWEEP, serving.SGLANG,
-        trtllm_bench.TOOL, "GuideLLM", "AIPerf", "EvalScope", "LLMPerf", "InferenceX", "MLPerf's LoadGen summary",
-        "lm-eval", "BFCL", "and texts with tables or lines like 'Decode: 95.9 tok/s'",
+        trtllm_bench.TOOL, "GuideLLM", "AIPerf", "EvalScope", "LLMPerf", "InferenceX", inference_perf.TOOL,
+        vllm_mlx.TOOL, "MLPerf's LoadGen summary", "lm-eval", "BFCL",
+        "and texts with tables or lines like 'Decode: 95.9 tok/s'",
     )
 )  # fmt: skip
 

@@ -14,7 +14,7 @@ from collectors.imports.results.prose.metric_names import ACCURACY, DERIVED, met
 from collectors.imports.results.prose.number_text import NUMBER, StatedNumber, parse_number, read_cell, unit_in
 from collectors.imports.results.prose.tables import RULE, Table, read_tables
 from collectors.imports.results.source import ResultFile
-from collectors.imports.results.tools import offline_bench, printed_serving
+from collectors.imports.results.tools import offline_bench, printed_serving, serving
 from reasons import Code, Reason
 
 
@@ -30,7 +30,7 @@ class PrintedReader(Protocol):
         ...
 
 
-PRINTED: tuple[PrintedReader, ...] = (printed_serving, offline_bench)
+PRINTED: tuple[PrintedReader, ...] = (printed_serving, serving, offline_bench)
 TOOL = "document"
 PASSED, NOT_PASSED = "✅", "❌"
 LINE = re.compile(rf"(?P<label>[^:=|`\"]{{2,70}}?)`?[:=]`?[ \n]{{0,2}}`?(?:{NUMBER})", re.IGNORECASE)

@@ -10,7 +10,7 @@ from domain import JsonValue
 
 FENCE = re.compile(r"\s{0,12}`{3,4}\w{0,20}\s{0,12}")
 PROGRESS_BAR = "%|"
-NO_HEADING = re.compile(r"[|{}]|\d%|https?://| --\w|: *[\d.]|\w=|^(?:INFO|WARNING|ERROR|DEBUG|\[|\$|>)")
+NO_HEADING = re.compile(r"[|{}]|\d%|https?://| --\w|: +[-+\d.]|\w=|^(?:INFO|WARNING|ERROR|DEBUG|\[|\$|>)")
 MAX_LINES_ABOVE = 4
 MAX_HEADING_CHARS = 80
 FLAG = re.compile(r"(?<!\S)-{1,2}(?P<name>[A-Za-z][\w-]{0,40})(?:(?:=| {1,8})(?P<value>[^\s\\-][^\s\\]{0,300}))?")
