@@ -14,6 +14,7 @@ from collectors.imports.results.tools import (
     benchy,
     benchy_progress,
     bfcl,
+    evalplus,
     evalscope,
     guidellm,
     inference_perf,
@@ -22,7 +23,9 @@ from collectors.imports.results.tools import (
     llmperf,
     lm_eval,
     mlperf,
+    mlx_lm,
     offline_bench,
+    one_batch,
     serving,
     trtllm_bench,
     vllm_mlx,
@@ -49,12 +52,15 @@ PRINTED: tuple[ResultReader, ...] = (trtllm_bench, mlperf, batched_bench)  # the
 TEXTS: ResultReader = document  # logs may contain tables too, so it is tried last
 
 
+PRINTED_FORMATS = tuple(
+    f"what {tool} prints" for tool in (one_batch.TOOL, "ollama run --verbose", mlx_lm.TOOL, "lighteval", evalplus.TOOL)
+)
 RESULT_FORMATS = ", ".join(
     (
         "llama-bench (CSV, JSON, JSON lines, SQL, Markdown)", "llama-batched-bench", "llama-sweep-bench",
         "llama-benchy", serving.VLLM, offline_bench.LATENCY, offline_bench.THROUGHPUT, serving.SWEEP, serving.SGLANG,
         trtllm_bench.TOOL, "GuideLLM", "AIPerf", "EvalScope", "LLMPerf", "InferenceX", inference_perf.TOOL,
-        vllm_mlx.TOOL, "MLPerf's LoadGen summary", "lm-eval", "BFCL",
+        vllm_mlx.TOOL, "MLPerf's LoadGen summary", "lm-eval", "BFCL", *PRINTED_FORMATS,
         "and texts with tables or lines like 'Decode: 95.9 tok/s'",
     )
 )  # fmt: skip

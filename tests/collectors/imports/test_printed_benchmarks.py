@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from collectors.imports.results.builder import LoadBuilder
-from tests.collectors.imports.captured import results_of
+from reasons import Code
+from tests.collectors.imports.captured import accuracies_of, results_of
 from tests.collectors.imports.test_posted_benchmarks import written
 
 
@@ -103,3 +104,172 @@ def test_json_of_vllm_bench_throughput(tmp_path: Path) -> None:
         ("duration_s", "total", 20.0), ("requests", "total", 100.0), ("request_tps", "mean", 5.0),
         ("total_tps", "mean", 700.0),
     ]  # fmt: skip
+
+
+# --- sglang.bench_one_batch -------------------------------------------------------------------------------------------
+ONE_BATCH = """python -m sglang.bench_one_batch --model-path org/model --batch-size 4 --input-len 128 --output-len 8
+Warmup ...
+Prefill. latency: 0.50000 s, throughput:   1024.00 token/s
+Decode 0. Batch size: 4, latency: 0.02000 s, throughput:    200.00 token/s
+Decode.  median latency: 0.02000 s, median throughput:    200.00 token/s
+Total. latency:  0.640 s, throughput:    850.00 token/s
+Benchmark ...
+Prefill. latency: 0.12500 s, throughput:   4096.00 token/s
+Decode 0. Batch size: 4, latency: 0.01000 s, throughput:    400.00 token/s
+Decode 1. Batch size: 4, latency: 0.01600 s, throughput:    250.00 token/s
+Decode.  median latency: 0.01250 s, median throughput:    320.00 token/s
+Total. latency:  0.212 s, throughput:   2566.04 token/s
+"""
+
+
+def test_printed_benchmark_of_one_batch(tmp_path: Path) -> None:
+    (load,) = written(tmp_path, "post.txt", ONE_BATCH)
+    assert (load.tool, load.model) == ("sglang.bench_one_batch", "org/model")
+    assert told(load) == [
+        ("prompt_tps", "stated", 4096.0), ("prompt_ms", "stated", 125.0), ("batch_decode_tps", "median", 320.0),
+        ("tpot_ms", "median", 12.5), ("total_tps", "stated", 2566.04), ("e2e_ms", "stated", 212.0),
+    ]  # fmt: skip
+    assert points_of(load) == {("pp128 tg8 4 at once", 4, 128, 8)}
+    assert load.params["decode_tps_by_step"] == [400.0, 250.0] and "warm-up" in load.notes[0]
+
+
+def test_benchmark_of_one_batch_without_a_command(tmp_path: Path) -> None:
+    (load,) = written(tmp_path, "post.txt", "\n".join(ONE_BATCH.splitlines()[7:]))
+    assert points_of(load) == {("4 at once", 4, None, None)} and load.model is None and load.notes == []
+
+
+# --- ollama run --verbose ---------------------------------------------------------------------------------------------
+OLLAMA = """$ ollama run qwen:0.5b --verbose
+>>> hi
+Hello!
+
+Old:
+total duration:       1m2.5s
+load duration:        750.5µs
+prompt eval count:    30 token(s)
+prompt eval duration: 250ms
+prompt eval rate:     120.00 tokens/s
+eval count:           100 token(s)
+eval duration:        4s
+eval rate:            25.00 tokens/s
+
+New:
+total duration:       2.25s
+eval count:           50 token(s)
+eval duration:        1.25s
+eval rate:            40.00 tokens/s
+"""
+
+
+def test_timings_of_ollama(tmp_path: Path) -> None:
+    first, second = written(tmp_path, "post.txt", OLLAMA)
+    assert (first.tool, first.model, first.params["heading"]) == ("ollama", "qwen:0.5b", "Old")
+    assert told(first) == [
+        ("e2e_ms", "stated", 62500.0), ("model_load_s", "stated", pytest.approx(0.0007505)),
+        ("prompt_tokens", "total", 30.0), ("prompt_ms", "stated", 250.0), ("prompt_tps", "stated", 120.0),
+        ("completion_tokens", "total", 100.0), ("decode_ms", "stated", 4000.0), ("decode_tps", "stated", 25.0),
+    ]  # fmt: skip
+    assert points_of(first) == {("one request", 1, 30, 100)}
+    assert second.params["heading"] == "New" and ("decode_tps", "stated", 40.0) in told(second)
+
+
+# --- mlx_lm.benchmark -------------------------------------------------------------------------------------------------
+MLX = """Run (`mlx_lm.benchmark --model org/model -p 64 -g 16 -n 2`):
+```
+Running warmup..
+Timing with prompt_tokens=64, generation_tokens=16, batch_size=2.
+Trial 1:  prompt_tps=300.5, generation_tps=20.5, peak_memory=4.125
+Trial 2:  prompt_tps=310.5, generation_tps=21.5, peak_memory=4.125
+Averages: prompt_tps=305.5, generation_tps=21.0, peak_memory=4.125
+```
+Before: prompt_tps=1.5, generation_tps=2.5, peak_memory=3.5
+"""
+
+
+def test_printed_benchmark_of_mlx_lm(tmp_path: Path) -> None:
+    first, second = written(tmp_path, "post.txt", MLX)
+    assert (first.tool, first.model) == ("mlx_lm.benchmark", "org/model")
+    rows = results_of(first)
+    assert told(first) == [("prompt_tps", "mean", 305.5), ("batch_decode_tps", "mean", 21.0), ("stated", "max", 4.125)]
+    assert [row.n for row in rows] == [2, 2, None] and rows[0].sd == pytest.approx(7.0710678) and rows[2].unit == "GB"
+    assert rows[0].point == "pp64 tg16 2 at once" and rows[2].point == "pp64 tg16 2 at once: peak memory"
+    assert first.params["trials"] == [
+        {"prompt_tps": 300.5, "generation_tps": 20.5}, {"prompt_tps": 310.5, "generation_tps": 21.5},
+    ]  # fmt: skip
+    assert second.params["heading"] == "Before" and ("prompt_tps", "mean", 1.5) in told(second)
+
+
+# --- accuracies -------------------------------------------------------------------------------------------------------
+HARNESS = """Main:
+|Tasks|Version|     Filter     |n-shot|  Metric   |   |Value|   |Stderr|
+|-----|------:|----------------|-----:|-----------|---|----:|---|-----:|
+|gsm8k|      3|flexible-extract|     5|exact_match|↑  |0.75 |±  |0.0125|
+|     |       |strict-match    |     5|exact_match|↑  |0.5  |±  |   N/A|
+|wikitext|   2|none            |     0|word_perplexity|↓ |8.25|±  |   N/A|
+
+this PR
+|       Task       |Version|        Metric        |Value |   |Stderr|
+|------------------|------:|----------------------|-----:|---|-----:|
+|all               |       |math_pass@1:4_samples |0.4375|±  |0.0625|
+|lighteval:aime24:0|      2|math_pass@1:4_samples |0.4375|±  |0.0625|
+"""
+
+
+def test_printed_tables_of_lm_eval_and_lighteval(tmp_path: Path) -> None:
+    first, second = written(tmp_path, "post.md", HARNESS)
+    assert (first.tool, first.params["heading"]) == ("lm-eval", "Main")
+    assert [(a.task, a.filter, a.metric, a.value, a.stderr, a.version) for a in accuracies_of(first)] == [
+        ("gsm8k", "flexible-extract", "exact_match", 0.75, 0.0125, "3"),
+        ("gsm8k", "strict-match", "exact_match", 0.5, None, "3"),
+    ]  # fmt: skip
+    assert {a.reason for a in accuracies_of(first)} == {str(Code.ITEM_COUNT_NOT_TOLD)}
+    assert [a.protocol for a in accuracies_of(first)] == [{"num_fewshot": 5}] * 2
+    (perplexity,) = results_of(first)
+    assert (perplexity.point, perplexity.value, perplexity.unit) == ("wikitext, none: word_perplexity", 8.25, "1")
+    assert (second.tool, second.params["heading"]) == ("lighteval", "this PR")
+    assert [(a.task, a.filter, a.value) for a in accuracies_of(second)] == [
+        ("all", "none", 0.4375), ("lighteval:aime24:0", "none", 0.4375),
+    ]  # fmt: skip
+
+
+def test_printed_scores_of_evalplus(tmp_path: Path) -> None:
+    text = "humaneval (base tests)\npass@1:\t0.75\npass@10:\t0.875\nhumaneval+ (base + extra tests)\npass@1:\n\t0.5\n"
+    (load,) = written(tmp_path, "scores.txt", text)
+    assert load.tool == "EvalPlus"
+    assert [(a.task, a.metric, a.value, a.n) for a in accuracies_of(load)] == [
+        ("humaneval", "pass@1", 0.75, None), ("humaneval", "pass@10", 0.875, None), ("humaneval+", "pass@1", 0.5, None),
+    ]  # fmt: skip
+
+
+EVALUATED = """gsm8k
+```
+Accuracy: 0.875
+Invalid: 0.125
+Latency: 12.500 s
+Output throughput: 640.250 token/s
+```
+gpqa
+====================
+Repeat: 2, mean: 0.625
+Scores: ['0.500', '0.750']
+Mean latency: 90.500 s
+====================
+Output throughput: 170.5 token/s
+[METRIC] gpqa_mean_score=0.6250000001 labels={"model": "/models/m/", "eval": "gpqa"}
+
+Total latency: 9.5 s
+Score: 0.9375
+"""
+
+
+def test_printed_evaluations_of_sglang(tmp_path: Path) -> None:
+    first, second, third = written(tmp_path, "post.txt", EVALUATED)
+    assert [(a.task, a.metric, a.value) for a in accuracies_of(first)] == [("gsm8k", "accuracy", 0.875)]
+    assert told(first) == [
+        ("stated", "stated", 0.125), ("duration_s", "total", 12.5), ("output_tps", "mean", 640.25),
+    ]  # fmt: skip
+    assert [(a.task, a.metric, a.value) for a in accuracies_of(second)] == [("gpqa", "mean score", 0.6250000001)]
+    assert told(second) == [("duration_s", "mean", 90.5), ("output_tps", "mean", 170.5)]
+    assert second.model == "/models/m/" and second.params["scores"] == ["0.500", "0.750"]
+    assert told(third) == [("duration_s", "total", 9.5)]
+    assert [(a.task, a.value) for a in accuracies_of(third)] == [("not named", 0.9375)]

@@ -9,12 +9,21 @@ from typing import Protocol
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
 from collectors.imports.results.metrics import STATED
-from collectors.imports.results.prose import benchy_table, five_prompts, llama_tables
+from collectors.imports.results.prose import benchy_table, five_prompts, llama_tables, lm_eval_table
 from collectors.imports.results.prose.metric_names import ACCURACY, DERIVED, metric_of, statistic_of
 from collectors.imports.results.prose.number_text import NUMBER, StatedNumber, parse_number, read_cell, unit_in
 from collectors.imports.results.prose.tables import RULE, Table, read_tables
 from collectors.imports.results.source import ResultFile
-from collectors.imports.results.tools import offline_bench, printed_serving, serving
+from collectors.imports.results.tools import (
+    evalplus,
+    mlx_lm,
+    offline_bench,
+    ollama,
+    one_batch,
+    printed_serving,
+    serving,
+    sglang_eval,
+)
 from reasons import Code, Reason
 
 
@@ -30,7 +39,9 @@ class PrintedReader(Protocol):
         ...
 
 
-PRINTED: tuple[PrintedReader, ...] = (printed_serving, serving, offline_bench)
+PRINTED: tuple[PrintedReader, ...] = (
+    printed_serving, serving, offline_bench, one_batch, ollama, mlx_lm, lm_eval_table, evalplus, sglang_eval,
+)  # fmt: skip
 TOOL = "document"
 PASSED, NOT_PASSED = "✅", "❌"
 LINE = re.compile(rf"(?P<label>[^:=|`\"]{{2,70}}?)`?[:=]`?[ \n]{{0,2}}`?(?:{NUMBER})", re.IGNORECASE)

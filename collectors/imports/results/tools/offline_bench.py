@@ -6,22 +6,19 @@ A latency is that of a complete batch, in seconds. Its percentiles are of the re
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import stdev
 from typing import Any
 
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
 from collectors.imports.results.source import ResultFile
-from collectors.imports.results.tools.printed_block import command_flags, heading_params, without_blocks
+from collectors.imports.results.tools.printed_block import PrintedBlock, read_blocks, shape_of
 from collectors.imports.results.values import count, cut, dict_of, list_of, number, text
 from domain import JsonValue
 
 LATENCY, THROUGHPUT = "vllm bench latency", "vllm bench throughput"
-PROGRAMS = {
-    LATENCY: re.compile(r"\bvllm bench latency\b|\bbenchmark_latency\.py\b"),
-    THROUGHPUT: re.compile(r"\bvllm bench throughput\b|\bbenchmark_throughput\.py\b"),
-}
+PROGRAM = re.compile(r"\bvllm bench (?:latency|throughput)\b|\bbenchmark_(?:latency|throughput)\.py\b")
 FLAGS = ("model", "input_len", "output_len", "batch_size", "num_iters", "num_prompts", "dtype", "quantization",
          "tensor_parallel_size", "kv_cache_dtype", "dataset_name", "n")  # fmt: skip
 NUMBER = r"\d{1,12}(?:\.\d{1,20})?(?:[eE][-+]?\d{1,3})?"
@@ -97,24 +94,20 @@ def has_printed(content: str) -> bool:
 
 def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[LoadBuilder], str]:
     """Return a load for each printed block of a text, and the text with their lines left empty."""
-    lines = content.splitlines()
-    loads: list[LoadBuilder] = []
-    blocks: list[tuple[int, int]] = []
-    index = end_above = 0
-    while index < len(lines):
-        end = _block_end(lines, index)
-        if end > index:
-            load = _printed_load(lines[:index], lines[index:end], ticket, first_number + len(loads))
-            load.params |= heading_params(lines, index, end_above)
-            loads.append(load)
-            blocks.append((index, end))
-            end_above = end
-        index = max(end, index + 1)
-    return loads, without_blocks(lines, blocks)
+    return read_blocks(content, _blocks, PROGRAM, _printed_load, ticket, first_number)
 
 
 def _is_opening(line: str) -> bool:
     return LATENCY_LINE.fullmatch(line[:200]) is not None or THROUGHPUT_LINE.fullmatch(line[:200]) is not None
+
+
+def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    index = 0
+    while index < len(lines):
+        end = _block_end(lines, index)
+        if end > index:
+            yield index, end
+        index = max(end, index + 1)
 
 
 def _block_end(lines: Sequence[str], start: int) -> int:
@@ -130,15 +123,16 @@ def _block_end(lines: Sequence[str], start: int) -> int:
     return end
 
 
-def _printed_load(above: Sequence[str], block: Sequence[str], ticket: Ticket, number: int) -> LoadBuilder:
-    tool = LATENCY if LATENCY_LINE.fullmatch(block[0][:200]) else THROUGHPUT
-    flags = command_flags(above, PROGRAMS[tool], FLAGS)
+def _printed_load(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:
+    lines, command = block.lines, block.command
+    tool = LATENCY if LATENCY_LINE.fullmatch(lines[0][:200]) else THROUGHPUT
+    flags = command.values(FLAGS) if ("latency" in command.program) == (tool == LATENCY) else {}
     load = LoadBuilder(
         ticket, tool, None, tool, ticket.file_date, number=number, params=dict(flags), model=text(flags.get("model")),
         planned_requests=count(flags.get("num_prompts")) if tool == THROUGHPUT else None,
     )  # fmt: skip
     point = _point(flags, is_batch=tool == LATENCY)
-    for line in block:
+    for line in lines:
         if match := LATENCY_LINE.fullmatch(line):
             statistic = "mean" if match["mean"] else _percentile(match["percent"])
             load.result(point, "e2e_ms", statistic, round(1e3 * float(match["seconds"]), 9))
@@ -152,9 +146,8 @@ def _printed_load(above: Sequence[str], block: Sequence[str], ticket: Ticket, nu
 def _point(flags: Mapping[str, JsonValue], is_batch: bool) -> MeasurementPoint:
     prompt_tokens, output_tokens = count(flags.get("input_len")), count(flags.get("output_len"))
     batch = count(flags.get("batch_size")) if is_batch else None
-    shape = f"pp{prompt_tokens} tg{output_tokens} " if prompt_tokens and output_tokens else ""
     name = f"{batch} at once" if batch else "a batch" if is_batch else "all requests"
-    return MeasurementPoint(f"{shape}{name}", batch, prompt_tokens, output_tokens)
+    return MeasurementPoint(f"{shape_of(prompt_tokens, output_tokens)}{name}", batch, prompt_tokens, output_tokens)
 
 
 def _add_throughput(load: LoadBuilder, point: MeasurementPoint, match: re.Match[str]) -> None:

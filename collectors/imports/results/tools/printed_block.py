@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
+from collectors.imports.results.builder import LoadBuilder, Ticket
 from collectors.imports.results.tools.printed import number_or_text
 from domain import JsonValue
 
@@ -16,6 +18,32 @@ MAX_HEADING_CHARS = 80
 FLAG = re.compile(r"(?<!\S)-{1,2}(?P<name>[A-Za-z][\w-]{0,40})(?:(?:=| {1,8})(?P<value>[^\s\\-][^\s\\]{0,300}))?")
 MAX_COMMAND_LINES = 60
 MAX_LINE_CHARS = 4_000
+
+
+MODEL_FLAGS = ("model", "model_path", "m")
+
+
+class Command(NamedTuple):
+    """A benchmark's command: the words that call it, the words behind them, and its flags with underscores."""
+
+    program: str
+    words: str
+    flags: Mapping[str, str]
+
+    def values(self, names: Iterable[str]) -> dict[str, JsonValue]:
+        """Return these flags, numbers as numbers."""
+        return {name: number_or_text(self.flags[name]) for name in names if name in self.flags}
+
+
+class PrintedBlock(NamedTuple):
+    """Lines that a tool printed, the command above them, and their heading."""
+
+    lines: Sequence[str]
+    command: Command
+    heading: str | None
+
+
+NO_COMMAND = Command("", "", {})
 
 
 def heading_above(lines: Sequence[str], start: int, end_above: int = 0) -> str | None:
@@ -35,22 +63,64 @@ def heading_params(lines: Sequence[str], start: int, end_above: int = 0) -> dict
     return {"heading": heading} if heading else {}
 
 
-def command_flags(lines: Sequence[str], program: re.Pattern[str], names: Iterable[str]) -> dict[str, JsonValue]:
-    """Return these flags of the last command among the lines that calls the program; names have underscores."""
+def command_among(lines: Sequence[str], program: re.Pattern[str]) -> Command | None:
+    """Return the last command among the lines that calls the program, with the lines that continue it."""
     start = next((i for i in range(len(lines) - 1, -1, -1) if program.search(lines[i][:MAX_LINE_CHARS])), None)
     if start is None:
-        return {}
+        return None
     parts = [lines[start][:MAX_LINE_CHARS]]
     for line in lines[start + 1 : start + MAX_COMMAND_LINES]:
         if not (parts[-1].rstrip().endswith("\\") or line.lstrip().startswith("--")):
             break
         parts.append(line[:MAX_LINE_CHARS])
-    command = " ".join(part.rstrip().rstrip("\\") for part in parts)
-    flags = [
-        (match["name"].replace("-", "_"), match["value"].strip("\"'`,)") if match["value"] else None)
-        for match in FLAG.finditer(command)
-    ]
-    return {name: number_or_text(value) for name, value in flags if name in set(names) and value}
+    command_line = " ".join(part.rstrip().rstrip("\\") for part in parts)
+    match = program.search(command_line)
+    flags = {
+        match["name"].replace("-", "_"): match["value"].strip("\"'`,)")
+        for match in FLAG.finditer(command_line)
+        if match["value"]
+    }
+    return Command(match[0] if match else "", command_line[match.end() :] if match else "", flags)
+
+
+def read_blocks(
+    content: str,
+    find_blocks: Callable[[Sequence[str]], Iterable[tuple[int, int]]],
+    program: re.Pattern[str],
+    build: Callable[[PrintedBlock, Ticket, int], LoadBuilder],
+    ticket: Ticket,
+    first_number: int,
+) -> tuple[list[LoadBuilder], str]:
+    """Return a load for each block of a text, and the text with their lines left empty.
+
+    A command counts for all blocks below it, up to the next command. `build` makes a load of its block and number.
+    """
+    lines = content.splitlines()
+    limits = list(find_blocks(lines))
+    loads: list[LoadBuilder] = []
+    command, end_above = NO_COMMAND, 0
+    for number, (start, end) in enumerate(limits, first_number):
+        command = command_among(lines[end_above:start], program) or command
+        block = PrintedBlock(lines[start:end], command, heading_above(lines, start, end_above))
+        load = build(block, ticket, number)
+        load.params |= {"heading": block.heading} if block.heading and "heading" not in load.params else {}
+        loads.append(load)
+        end_above = end
+    return loads, without_blocks(lines, limits)
+
+
+def blocks_among(
+    lines: Sequence[str], is_opening: Callable[[str], bool], is_following: Callable[[str], bool]
+) -> Iterator[tuple[int, int]]:
+    """Yield the blocks that begin with an opening line and go on while lines follow."""
+    index = 0
+    while index < len(lines):
+        end = index + 1
+        if is_opening(lines[index]):
+            while end < len(lines) and is_following(lines[end]):
+                end += 1
+            yield index, end
+        index = end
 
 
 def without_blocks(lines: Sequence[str], blocks: Iterable[tuple[int, int]]) -> str:
@@ -61,6 +131,11 @@ def without_blocks(lines: Sequence[str], blocks: Iterable[tuple[int, int]]) -> s
     return "\n".join(remaining_lines)
 
 
-def renamed(values: Mapping[str, JsonValue], names: Mapping[str, str]) -> dict[str, JsonValue]:
-    """Return values under other names; a value that stands under its new name already is kept."""
-    return {names.get(name, name): value for name, value in values.items() if names.get(name) not in values}
+def model_of(command: Command) -> str | None:
+    """Return the model that a benchmark's command names."""
+    return next((command.flags[name] for name in MODEL_FLAGS if name in command.flags), None)
+
+
+def shape_of(prompt_tokens: int | None, output_tokens: int | None) -> str:
+    """Return the beginning of a point's name: 'pp512 tg128 ', or nothing if a length is unknown."""
+    return f"pp{prompt_tokens} tg{output_tokens} " if prompt_tokens and output_tokens else ""

@@ -13,7 +13,7 @@ from collectors.imports.results.tools.printed import (
     number_or_text,
     printed_lines,
 )
-from collectors.imports.results.tools.printed_block import command_flags, heading_params, renamed
+from collectors.imports.results.tools.printed_block import NO_COMMAND, Command, command_among, heading_params
 from collectors.imports.results.tools.serving import SGLANG, VLLM
 from collectors.imports.results.values import count, text
 from domain import JsonValue
@@ -76,10 +76,11 @@ def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[
     lines = content.splitlines()
     openings = [index for index, line in enumerate(lines) if len(line) < 200 and OPENING.fullmatch(line)]
     loads: list[LoadBuilder] = []
-    end, remaining_lines = 0, list(lines)
+    end, remaining_lines, command = 0, list(lines), NO_COMMAND
     for opening, following in zip(openings, [*openings[1:], len(lines)], strict=False):
         closing = next((i for i in range(opening + 1, following) if CLOSING.fullmatch(lines[i][:200])), None)
-        arguments = _command_arguments(lines[:opening]) | _arguments(lines[end:opening])
+        command = command_among(lines[end:opening], PROGRAM) or command
+        arguments = _command_arguments(command) | _arguments(lines[end:opening])
         heading = _heading(lines, opening, end)
         end = following if closing is None else closing + 1
         block = list(printed_lines(enumerate(lines[opening + 1 : end], opening + 2)))
@@ -99,9 +100,10 @@ def _heading(lines: Sequence[str], opening: int, end_above: int) -> dict[str, Js
     return {"heading": words} if words else heading_params(lines, opening, end_above)
 
 
-def _command_arguments(lines: Sequence[str]) -> dict[str, JsonValue]:
-    """Return the arguments of the last command above a summary."""
-    return renamed(command_flags(lines, PROGRAM, (*ARGUMENTS, *RENAMED)), RENAMED)
+def _command_arguments(command: Command) -> dict[str, JsonValue]:
+    """Return the arguments of the last command above a summary under the names of `Namespace(...)`."""
+    values = command.values((*ARGUMENTS, *RENAMED))
+    return {RENAMED.get(name, name): value for name, value in values.items()}
 
 
 def _arguments(lines: Sequence[str]) -> dict[str, JsonValue]:
