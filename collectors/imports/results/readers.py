@@ -26,6 +26,7 @@ from collectors.imports.results.tools import (
     mlx_lm,
     offline_bench,
     one_batch,
+    perf_console,
     serving,
     trtllm_bench,
     vllm_mlx,
@@ -53,12 +54,20 @@ TEXTS: ResultReader = document  # logs may contain tables too, so it is tried la
 
 
 PRINTED_FORMATS = tuple(
-    f"what {tool} prints" for tool in (one_batch.TOOL, "ollama run --verbose", mlx_lm.TOOL, "lighteval", evalplus.TOOL)
+    f"what {tool} prints"
+    for tool in (
+        one_batch.TOOL,
+        "ollama run --verbose",
+        mlx_lm.TOOL,
+        perf_console.GENAI_PERF,
+        "lighteval",
+        evalplus.TOOL,
+    )
 )
 RESULT_FORMATS = ", ".join(
     (
         "llama-bench (CSV, JSON, JSON lines, SQL, Markdown)", "llama-batched-bench", "llama-sweep-bench",
-        "llama-benchy", serving.VLLM, offline_bench.LATENCY, offline_bench.THROUGHPUT, serving.SWEEP, serving.SGLANG,
+        "llama-spec-bench", "llama-benchy", serving.VLLM, offline_bench.LATENCY, offline_bench.THROUGHPUT, serving.SWEEP, serving.SGLANG,
         trtllm_bench.TOOL, "GuideLLM", "AIPerf", "EvalScope", "LLMPerf", "InferenceX", inference_perf.TOOL,
         vllm_mlx.TOOL, "MLPerf's LoadGen summary", "lm-eval", "BFCL", *PRINTED_FORMATS,
         "and texts with tables or lines like 'Decode: 95.9 tok/s'",

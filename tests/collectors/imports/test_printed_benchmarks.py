@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from collectors.imports.results.builder import LoadBuilder
 from reasons import Code
-from tests.collectors.imports.captured import accuracies_of, results_of
+from tests.collectors.imports.captured import accuracies_of, captured, load_of, results_of
 from tests.collectors.imports.test_posted_benchmarks import written
 
 
@@ -273,3 +274,193 @@ def test_printed_evaluations_of_sglang(tmp_path: Path) -> None:
     assert second.model == "/models/m/" and second.params["scores"] == ["0.500", "0.750"]
     assert told(third) == [("duration_s", "total", 9.5)]
     assert [(a.task, a.value) for a in accuracies_of(third)] == [("not named", 0.9375)]
+
+
+# --- the tables of AIPerf and GenAI-Perf ------------------------------------------------------------------------------
+CONSOLE = """
+                NVIDIA AIPerf | LLM Metrics
+┏━━━━━━━━━━━━━━━━━━━━━┳━━━━━━━━━━┳━━━━━━━━┳━━━━━━━━┓
+┃              Metric ┃      avg ┃    p50 ┃    std ┃
+┡━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━╇━━━━━━━━╇━━━━━━━━┩
+│ Time to First Token │    20.50 │  13.50 │   3.00 │
+│                (ms) │          │        │        │
+│      Time to Second │     3.75 │   3.25 │    N/A │
+│          Token (ms) │          │        │        │
+│     Request Latency │ 2,940.50 │ 2,2…   │    N/A │
+│                (ms) │          │        │        │
+│ Inter Token Latency │     4.50 │   4.25 │   0.50 │
+│                (ms) │          │        │        │
+│        Output Token │   527.25 │    N/A │    N/A │
+│          Throughput │          │        │        │
+│        (tokens/sec) │          │        │        │
+│ Output Token        │   250.00 │ 251.00 │   2.00 │
+│ Throughput Per User │          │        │        │
+│   (tokens/sec/user) │          │        │        │
+│       Request Count │    10.00 │    N/A │    N/A │
+│          (requests) │          │        │        │
+└─────────────────────┴──────────┴────────┴────────┘
+
+CLI Command: aiperf profile --model 'org/model' --input-file
+'prompts.jsonl' --streaming --concurrency
+2
+Benchmark Duration: 15.75 sec
+CSV Export:
+artifacts/x.csv
+"""
+
+
+def test_table_that_aiperf_prints(tmp_path: Path) -> None:
+    (load,) = written(tmp_path, "post.txt", CONSOLE)
+    rows = results_of(load)
+    assert (load.tool, load.model, load.planned_requests) == ("aiperf", "org/model", None)
+    assert told(load) == [
+        ("ttft_ms", "mean", 20.5), ("ttft_ms", "median", 13.5), ("stated", "mean", 3.75), ("stated", "median", 3.25),
+        ("e2e_ms", "mean", 2940.5), ("e2e_ms", "median", None), ("tpot_ms", "mean", 4.5), ("tpot_ms", "median", 4.25),
+        ("output_tps", "mean", 527.25), ("decode_tps", "mean", 250.0), ("decode_tps", "median", 251.0),
+        ("requests", "total", 10.0), ("duration_s", "total", 15.75),
+    ]  # fmt: skip
+    assert {row.concurrency for row in rows} == {2}
+    assert rows[0].n == 10 and rows[0].sd == pytest.approx(3.0 * (10 / 9) ** 0.5)
+    assert rows[6].sd is None and rows[6].reason == "sd_count_not_told"
+    assert (rows[2].point, rows[2].unit) == ("2 at once: Time to Second Token", "ms")
+
+
+def test_printed_table_agrees_with_the_files_of_aiperf() -> None:
+    printed, written_by_aiperf = (
+        {(row.metric, row.statistic): row.value for row in results_of(load_of(captured(f"aiperf/run/{name}")))}
+        for name in ("profile_export_console.txt", "profile_export_aiperf.json")
+    )
+    common_keys = printed.keys() & written_by_aiperf.keys() - {("stated", "mean")}
+    assert len(common_keys) > 20
+    for key in common_keys:
+        assert printed[key] == pytest.approx(written_by_aiperf[key], abs=0.0051)
+
+
+OLD_CONSOLE = """genai-perf profile -m org/model --concurrency 4
+[2026-04-17 09:57:37] INFO     Parsing total 20 requests.     parser.py:124
+                  LLM Metrics
+┏━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┳━━━━━━━━━━━━━━━┳━━━━━━━━━━━━━━━┓
+┃                         Statistic ┃           avg ┃           p75 ┃
+┡━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━┩
+│              Request latency (ns) │ 4,110,500,000 │ 4,626,500,000 │
+│            Output sequence length │        331.00 │        376.00 │
+│ Output token throughput (per sec) │         91.25 │           N/A │
+│         Request goodput (per sec) │          0.25 │           N/A │
+└───────────────────────────────────┴───────────────┴───────────────┘
+"""
+
+
+def test_table_that_genai_perf_prints(tmp_path: Path) -> None:
+    (load,) = written(tmp_path, "post.txt", OLD_CONSOLE)
+    assert (load.tool, load.model) == ("GenAI-Perf", "org/model")
+    assert load.ts == datetime(2026, 4, 17, 9, 57, 37).astimezone()
+    assert told(load) == [
+        ("e2e_ms", "mean", 4110.5), ("e2e_ms", "p75", 4626.5), ("completion_tokens", "mean", 331.0),
+        ("completion_tokens", "p75", 376.0), ("output_tps", "mean", 91.25), ("goodput_rps", "mean", 0.25),
+    ]  # fmt: skip
+    assert {row.concurrency for row in results_of(load)} == {4}
+
+
+# --- GuideLLM's tables ------------------------------------------------------------------------------------------------
+GUIDE = """
+ℹ Request Token Statistics (Completed Requests)
+|============|=======|=======|=======|========|
+| Benchmark  | Input Tok    || Output Tok      ||
+| Strategy   | Per Req      || Per Stream Iter ||
+|            | Mdn   | p95   | Mdn   | p95    |
+|------------|-------|-------|-------|--------|
+| concurrent | 512.0 | 513.0 | 1.0   | 1.5    |
+| concurrent | 512.0 | 514.0 | 1.0   | --     |
+|============|=======|=======|=======|========|
+
+ℹ Request Latency Statistics (Completed Requests)
+|============|=========|========|========|========|======|======|======|======|
+| Benchmark  | Request Latency || TTFT           || ITL        || TPOT       ||
+| Strategy   | Sec             || ms             || ms         || ms         ||
+|            | Mdn     | p95    | Mdn    | p95    | Mdn  | p95  | Mdn  | p95  |
+|------------|---------|--------|--------|--------|------|------|------|------|
+| concurrent | 2.5     | 3.5    | 150.5  | 250.5  | 10.5 | 11.5 | 12.5 | 13.5 |
+| concurrent | 4.5     | 5.5    | 350.5  | 450.5  | 20.5 | 21.5 | 22.5 | 23.5 |
+|============|=========|========|========|========|======|======|======|======|
+
+ℹ Server Throughput Statistics (All Requests)
+|============|=======|======|=========|==============|
+| Benchmark  | Requests             ||| Input Tokens |
+| Strategy   | Concurrency || Per Sec | Per Sec      |
+|            | Mdn   | Mean | Mean                  ||
+|------------|-------|------|---------|--------------|
+| concurrent | 8.0   | 8.0  | 1.5     | 768.5        |
+| concurrent | 16.0  | 15.5 | 2.5     | 1280.5       |
+|============|=======|======|=========|==============|
+
+ℹ Request Latency Statistics (Completed Requests)
+|=============|=========|========|
+| Benchmark   | Request Latency ||
+| Strategy    | Sec             ||
+|             | Mdn     | p95    |
+|-------------|---------|--------|
+| synchronous | 9.5     | 9.75   |
+|=============|=========|========|
+"""
+
+
+def test_tables_that_guidellm_prints(tmp_path: Path) -> None:
+    first, second = written(tmp_path, "post.txt", GUIDE)
+    rows = [(row.point, row.metric, row.statistic, row.value) for row in results_of(first)]
+    assert [row[1:] for row in rows if row[0] == "benchmark 1, concurrent"] == [
+        ("prompt_tokens", "median", 512.0), ("prompt_tokens", "p95", 513.0), ("tokens_per_piece", "median", 1.0),
+        ("tokens_per_piece", "p95", 1.5), ("e2e_ms", "median", 2500.0), ("e2e_ms", "p95", 3500.0),
+        ("ttft_ms", "median", 150.5), ("ttft_ms", "p95", 250.5), ("tpot_ms", "median", 10.5), ("tpot_ms", "p95", 11.5),
+        ("e2e_per_token_ms", "median", 12.5), ("e2e_per_token_ms", "p95", 13.5), ("mean_concurrency", "median", 8.0),
+        ("mean_concurrency", "mean", 8.0), ("request_tps", "mean", 1.5), ("prompt_tps", "mean", 768.5),
+    ]  # fmt: skip
+    assert ("benchmark 2, concurrent", "request_tps", "mean", 2.5) in rows and len(rows) == 31
+    assert (first.tool, {row.concurrency for row in results_of(first)}) == ("guidellm", {8, None})
+    assert [(row.point, row.statistic, row.value, row.concurrency) for row in results_of(second)] == [
+        ("benchmark 1, synchronous", "median", 9500.0, 1), ("benchmark 1, synchronous", "p95", 9750.0, 1),
+    ]  # fmt: skip
+
+
+# --- tables of llama.cpp's scripts and forks --------------------------------------------------------------------------
+COMPARED = """| GPU      | Model       | Microbatch size | Test         | t/s master | t/s my/branch | Speedup |
+|:---------|:------------|----------------:|:-------------|-----------:|--------------:|--------:|
+| RTX 9090 | org 8B Q8_0 |             512 | pp512@d1024  |     1500.5 |        1600.5 |    1.07 |
+| RTX 9090 | org 8B Q8_0 |             512 | tg64         |       50.5 |          60.5 |    1.20 |
+"""
+
+
+def test_compared_builds_of_llama_bench(tmp_path: Path) -> None:
+    first, second = written(tmp_path, "post.md", COMPARED)
+    assert [load.params["build"] for load in (first, second)] == ["master", "my/branch"]
+    assert first.params["gpu_info"] == "RTX 9090" and first.params["n_ubatch"] == 512 and first.model == "org 8B Q8_0"
+    assert [(row.point, row.metric, row.statistic, row.value, row.depth_tokens) for row in results_of(second)] == [
+        ("pp512 @ d1024, build my/branch", "prompt_tps", "mean", 1600.5, 1024),
+        ("tg64, build my/branch", "decode_tps", "mean", 60.5, 0),
+    ]  # fmt: skip
+
+
+SPECULATED = """llama-spec-bench --model /models/m.gguf --spec-type mtp:n_max=2
+
+| task     | run | stage   |  tokens | stop  | time(s) |   tok/s | rounds |    accepted |    rate |  a.len | pos accept        |
+|----------|-----|---------|---------|-------|---------|---------|--------|-------------|---------|--------|-------------------|
+| code     |   1 | base    |     100 | eog   |   5.000 |   20.00 |      - |           - |       - |      - | -                 |
+| code     |   1 | mtp     |     100 | limit |   2.500 |   40.00 |     50 |      60/100 |  60.00% |   2.20 | 70.0% 50.0%       |
+"""  # noqa: E501
+
+
+def test_table_of_llama_spec_bench(tmp_path: Path) -> None:
+    (load,) = written(tmp_path, "post.md", SPECULATED)
+    assert (load.tool, load.model) == ("llama-spec-bench", "/models/m.gguf")
+    rows = [(row.point, row.metric, row.statistic, row.value) for row in results_of(load)]
+    base, name = "code, run 1, base", "code, run 1, mtp"
+    assert rows == [
+        (base, "completion_tokens", "total", 100), (base, "duration_s", "total", 5),
+        (base, "decode_tps", "stated", 20),
+        (name, "completion_tokens", "total", 100), (name, "duration_s", "total", 2.5),
+        (name, "decode_tps", "stated", 40), (f"{name}: rounds", "stated", "stated", 50),
+        (f"{name}: accepted draft tokens", "stated", "total", 60), (f"{name}: draft tokens", "stated", "total", 100),
+        (name, "acceptance_rate", "mean", 0.6), (name, "acceptance_length", "mean", 2.2),
+        (f"{name}, draft position 0", "position_acceptance_rate", "mean", 0.7),
+        (f"{name}, draft position 1", "position_acceptance_rate", "mean", 0.5),
+    ]  # fmt: skip
+    assert load.params["stops"] == {base: "eog", name: "limit"}

@@ -23,6 +23,13 @@ NUMBER = (
 CELL = re.compile(
     rf"`?(?:{NUMBER})`?(?: class)?(?P<rest> aggregate|,? equivalent to .{{1,40}}| ?\(.{{1,80}}\))?", re.IGNORECASE
 )
+WITH_STATISTIC = re.compile(
+    rf"(?:{NUMBER}) (?P<statistic>avg|mean|median|min|max|p\d{{2}}(?:\.\d)?)"
+    rf"(?: \((?P<least>{_N}) ?(?:-|–|to) ?(?P<greatest>{_N})\)| ?\(.{{1,80}}\))?",
+    re.IGNORECASE,
+)
+STATISTICS = {"avg": "mean", "p50": "median"}
+MAX_CELL_CHARS = 300
 KILO = 1e3
 
 
@@ -41,6 +48,24 @@ def read_cell(cell: str) -> StatedNumber | None:
     """Parse a cell; None if it is text or more than one number with its unit."""
     match = CELL.fullmatch(cell.strip().strip("*"))
     return parse_number(match) if match else None
+
+
+def read_statistics(cell: str) -> list[tuple[str, StatedNumber]]:
+    """Parse a cell that names its statistics: '78ms p50, 150ms p95', '43.1 tok/s avg (40.7 – 45.1)'; else nothing."""
+    matches = [WITH_STATISTIC.fullmatch(part) for part in cell[:MAX_CELL_CHARS].strip().strip("*`").split(", ")]
+    values: list[tuple[str, StatedNumber]] = []
+    for match in matches:
+        if match is None:
+            return []
+        name = match["statistic"].lower()
+        value = parse_number(match)
+        values.append((STATISTICS.get(name, name), value))
+        if match["least"]:
+            values += [
+                (edge, value._replace(low=float(match[group].replace(",", ""))))
+                for edge, group in (("min", "least"), ("max", "greatest"))
+            ]
+    return values
 
 
 def parse_number(match: re.Match[str]) -> StatedNumber:

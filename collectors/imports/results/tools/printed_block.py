@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from collectors.imports.results.builder import LoadBuilder, Ticket
@@ -20,6 +21,8 @@ MAX_COMMAND_LINES = 60
 MAX_LINE_CHARS = 4_000
 
 
+STAMP = re.compile(r"\s{0,12}\[?(?P<date>20\d\d-\d\d-\d\d)[ T:](?P<time>\d\d:\d\d:\d\d)\b(?!\.?\d{0,9}(?:Z|[+-]\d))")
+MAX_LINES_TO_TIME = 200
 MODEL_FLAGS = ("model", "model_path", "m")
 
 
@@ -104,9 +107,19 @@ def read_blocks(
         block = PrintedBlock(lines[start:end], command, heading_above(lines, start, end_above))
         load = build(block, ticket, number)
         load.params |= {"heading": block.heading} if block.heading and "heading" not in load.params else {}
+        load.ts = _time_above(lines[end_above:start]) or load.ts
         loads.append(load)
         end_above = end
     return loads, without_blocks(lines, limits)
+
+
+def _time_above(lines: Sequence[str]) -> datetime | None:
+    """Return the time of the last message of a log above a block; it has no time zone: this machine's is assumed."""
+    match = next((match for line in reversed(lines[-MAX_LINES_TO_TIME:]) if (match := STAMP.match(line))), None)
+    try:
+        return datetime.fromisoformat(f"{match['date']}T{match['time']}").astimezone(UTC) if match else None
+    except ValueError:
+        return None
 
 
 def blocks_among(
