@@ -67,10 +67,10 @@ PRINTED_FORMATS = tuple(
 RESULT_FORMATS = ", ".join(
     (
         "llama-bench (CSV, JSON, JSON lines, SQL, Markdown)", "llama-batched-bench", "llama-sweep-bench",
-        "llama-spec-bench", "llama-benchy", serving.VLLM, offline_bench.LATENCY, offline_bench.THROUGHPUT, serving.SWEEP, serving.SGLANG,
-        trtllm_bench.TOOL, "GuideLLM", "AIPerf", "EvalScope", "LLMPerf", "InferenceX", inference_perf.TOOL,
-        vllm_mlx.TOOL, "MLPerf's LoadGen summary", "lm-eval", "BFCL", *PRINTED_FORMATS,
-        "and texts with tables or lines like 'Decode: 95.9 tok/s'",
+        "llama-spec-bench", "llama-benchy", serving.VLLM, offline_bench.LATENCY, offline_bench.THROUGHPUT,
+        serving.SWEEP, serving.SGLANG, trtllm_bench.TOOL, "GuideLLM", "AIPerf", "EvalScope", "LLMPerf",
+        "InferenceX", inference_perf.TOOL, vllm_mlx.TOOL, "MLPerf's LoadGen summary", "lm-eval", "BFCL",
+        *PRINTED_FORMATS, "and texts with tables or lines like 'Decode: 95.9 tok/s'",
     )
 )  # fmt: skip
 

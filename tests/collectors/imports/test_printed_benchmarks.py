@@ -464,3 +464,12 @@ def test_table_of_llama_spec_bench(tmp_path: Path) -> None:
         (f"{name}, draft position 1", "position_acceptance_rate", "mean", 0.5),
     ]  # fmt: skip
     assert load.params["stops"] == {base: "eog", name: "limit"}
+
+
+def test_heading_above_a_command(tmp_path: Path) -> None:
+    text = (
+        "### Fourth test\n\n```sh\nvllm bench latency \\\n  --model org/model \\\n  --input-len 64\n```\n\n"
+        "```txt\nAvg latency: 0.5 seconds\n```\n"
+    )
+    (load,) = written(tmp_path, "post.md", text)
+    assert (load.params["heading"], load.model) == ("Fourth test", "org/model")

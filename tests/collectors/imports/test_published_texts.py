@@ -278,3 +278,41 @@ def test_several_statistics_in_a_cell(tmp_path: Path) -> None:
         ("output_tps", "mean", 43.5), ("output_tps", "min", 40.5), ("output_tps", "max", 45.5),
         ("ttft_ms", "median", 78.0), ("ttft_ms", "p95", 150.0), ("e2e_ms", "mean", 3250.0),
     ]  # fmt: skip
+
+
+SERVED = """| Metric | Before | After | Improvement |
+|---|---|---|---|
+| Total token throughput (tok/s) | 7152.5 | 8432.5 | +17.9% |
+| Output Token Throughput Per User (tokens/sec/user) | 69.5 | 62.5 | -10% |
+| Output Token Throughput (tokens/sec) | 67.5 | 60.5 | -10% |
+| Request Throughput (requests/sec) | 0.5 | 0.25 | -50% |
+| Output Sequence Length (tokens) | 126.5 | 502.5 | |
+| Req Tput (RPS) | 0.75 | 1.75 | |
+"""
+
+
+def test_units_as_benchmark_tools_write_them(tmp_path: Path) -> None:
+    rows = [row for row in rows_of(tmp_path, SERVED) if isinstance(row, Result)]
+    assert [(r.metric, r.value) for r in rows if "Before" in r.point] == [
+        ("total_tps", 7152.5), ("decode_tps", 69.5), ("output_tps", 67.5), ("request_tps", 0.5),
+        ("completion_tokens", 126.5), ("request_tps", 0.75),
+    ]  # fmt: skip
+    assert len(rows) == 12
+
+
+COLUMNS = """Results of today:
+Engine       Ctx  TTFT(ms)  Total(ms)  Prefill t/s  Decode t/s
+first       1009    10207      11720           99        66.5
+second one  1450      480       1674         3022          84
+
+Done in 5 minutes.
+"""
+
+
+def test_columns_aligned_by_blanks(tmp_path: Path) -> None:
+    rows = [row for row in rows_of(tmp_path, COLUMNS) if isinstance(row, Result)]
+    assert [(r.metric, r.value, r.unit) for r in rows] == [
+        ("ttft_ms", 10207, "ms"), ("stated", 11720, "ms"), ("prompt_tps", 99, "tok/s"), ("output_tps", 66.5, "tok/s"),
+        ("ttft_ms", 480, "ms"), ("stated", 1674, "ms"), ("prompt_tps", 3022, "tok/s"), ("output_tps", 84, "tok/s"),
+    ]  # fmt: skip
+    assert rows[0].point == "first, 1009: TTFT(ms) (line 3)" and rows[-1].point.startswith("second one, 1450: Decode")

@@ -19,7 +19,7 @@ from collectors.imports.results.prose.number_text import (
     read_statistics,
     unit_in,
 )
-from collectors.imports.results.prose.tables import RULE, Table, read_tables
+from collectors.imports.results.prose.tables import RULE, Table, read_aligned_tables, read_tables
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tools import (
     evalplus,
@@ -73,6 +73,7 @@ def has_table(head: str) -> bool:
     """Return whether a text contains a table, a printed benchmark, or columns of numbers with units."""
     lines = head.splitlines()[:2000]
     has_rule = any(len(line) < 4096 and "|" in line and RULE.fullmatch(line) for line in lines)
+    has_rule = has_rule or bool(read_aligned_tables("\n".join(lines), _has_unit)[0])
     return has_rule or five_prompts.recognise(head) or sum(aligned(line) is not None for line in lines) >= 3
 
 
@@ -98,6 +99,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
         loads_of_tool, text_between = reader.read_printed(text_between, ticket, 3 + len(summaries))
         summaries += loads_of_tool
     tables, remaining_text = read_tables(text_between)
+    aligned_tables, remaining_text = read_aligned_tables(remaining_text, _has_unit)
     benchy = [table for table in tables if benchy_table.is_benchy(table)]
     llama = [table for table in tables if llama_tables.is_printed_table(table)]
     speculated = [table for table in tables if spec_bench_table.is_spec_bench(table)]
@@ -105,6 +107,8 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     for table in tables:
         if table not in benchy and table not in llama and table not in speculated:
             _add_table(load, table)
+    for table in aligned_tables:
+        _add_table(load, table)
     if five_prompts.recognise(remaining_text):
         printed_load, remaining_text = five_prompts.read(remaining_text, ticket, 2), ""
     else:
@@ -120,6 +124,10 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     if not loads:
         raise ImportRefusedError(f"{source.name} has no table and no line with a result.")
     return loads
+
+
+def _has_unit(head: str) -> bool:
+    return unit_in(head) is not None
 
 
 # --- Markdown tables --------------------------------------------------------------------------------------------------

@@ -22,10 +22,10 @@ def _words(pattern: str) -> re.Pattern[str]:
 # (unit, pattern, metric): the first match counts, so specific rules come before general ones.
 RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     ("tok/s", _words(r"prefill|\bpp\d*\b|prompt"), MetricName("prompt_tps")),
-    ("tok/s", _words(r"total throughput|總吞吐量"), MetricName("total_tps")),
-    ("tok/s", _words(r"completion (?:throughput|吞吐量)|end-to-end"), MetricName("e2e_tps")),
+    ("tok/s", _words(r"total (?:token )?throughput|總吞吐量"), MetricName("total_tps")),
+    ("tok/s", _words(r"completion (?:throughput|吞吐量)|end-to-end|\be2e\b"), MetricName("e2e_tps")),
     ("tok/s", _words(r"aggregate|\bagg\b|batched|concurrent|聚合"), MetricName("output_tps")),
-    ("tok/s", _words(r"single|\btg\d+\b|per[- ]req(?:uest)?\b"), MetricName("decode_tps")),
+    ("tok/s", _words(r"single|\btg\d+\b|per[- ](?:req(?:uest)?|user)\b|tput user"), MetricName("decode_tps")),
     ("tok/s", _words(r"\btg\b|generation|decode|throughput"), MetricName("output_tps")),
     ("requests/s", _words(r""), MetricName("request_tps")),
     ("ms", _words(r"first response|ttfr"), MetricName("ttfr_ms")),
@@ -43,6 +43,8 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     ("s", _words(r"wall|執行時間|duration"), MetricName("duration_s")),
     ("GiB", _words(r"available KV|可用 KV"), MetricName("kv_cache_gib")),
     ("GiB", _words(r"model load|loading memory|GPU memory|載入記憶體"), MetricName("model_load_gib")),
+    ("tokens", _words(r"output (?:sequence )?len"), MetricName("completion_tokens")),
+    ("tokens", _words(r"input (?:sequence )?len"), MetricName("prompt_tokens")),
     ("tokens", _words(r"KV"), MetricName("kv_cache_tokens")),
     ("1", _words(r"concurrency|平行處理"), MetricName("full_context_concurrency")),
     ("", _words(r"accept(?:ance)? length"), MetricName("acceptance_length")),

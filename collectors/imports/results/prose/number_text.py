@@ -9,9 +9,9 @@ from typing import NamedTuple
 _N = r"\d{1,3}(?:,\d{3})+(?:\.\d{1,9})?|\d{1,15}(?:\.\d{1,15})?"
 UNITS: Mapping[str, tuple[str, float]] = {  # as written, in lower case -> Pitwall's unit and the factor to it
     "tok/s": ("tok/s", 1.0), "t/s": ("tok/s", 1.0), "tokens/s": ("tok/s", 1.0), "tps": ("tok/s", 1.0),
-    "req/s": ("requests/s", 1.0), "ms": ("ms", 1.0), "s": ("s", 1.0), "min": ("s", 60.0), "gib": ("GiB", 1.0),
-    "gb": ("GB", 1.0), "mb": ("MB", 1.0), "tok": ("tokens", 1.0), "tokens": ("tokens", 1.0), "%": ("%", 1.0),
-    "x": ("1", 1.0), "×": ("1", 1.0),
+    "req/s": ("requests/s", 1.0), "rps": ("requests/s", 1.0), "ms": ("ms", 1.0), "s": ("s", 1.0), "min": ("s", 60.0),
+    "gib": ("GiB", 1.0), "gb": ("GB", 1.0), "mb": ("MB", 1.0), "tok": ("tokens", 1.0), "tokens": ("tokens", 1.0),
+    "%": ("%", 1.0), "x": ("1", 1.0), "×": ("1", 1.0),
 }  # fmt: skip
 _UNIT = "|".join(map(re.escape, sorted(UNITS, key=len, reverse=True)))
 ABOUT = r"(?P<about>~|≈|about|around|roughly)?"
@@ -30,6 +30,14 @@ WITH_STATISTIC = re.compile(
 )
 STATISTICS = {"avg": "mean", "p50": "median"}
 MAX_CELL_CHARS = 300
+HEADING_UNIT = re.compile(
+    r"\b(tok/s|t/s|tokens/s|TPS|RPS|req/s)(?!\w)"
+    r"|\((ms|s|GiB|MB|t/s|tokens|tokens/sec(?:/user)?|req/sec|requests/sec|tokens/second)\)"
+)
+LONG_UNITS = {
+    "tokens/sec": "tok/s", "tokens/sec/user": "tok/s", "tokens/second": "tok/s", "req/sec": "req/s",
+    "requests/sec": "req/s",
+}  # fmt: skip
 KILO = 1e3
 
 
@@ -81,6 +89,9 @@ def parse_number(match: re.Match[str]) -> StatedNumber:
 
 
 def unit_in(text: str) -> str | None:
-    """Return the unit in a heading: 'TTFT (ms)', 'tg t/s (c=1)', 'tg128 decode (t/s)'."""
-    match = re.search(r"\b(tok/s|t/s|tokens/s|TPS|req/s)(?!\w)|\((ms|s|GiB|MB|t/s)\)", text)
-    return UNITS[(match[1] or match[2]).lower()][0] if match else None
+    """Return the unit in a heading: 'TTFT (ms)', 'tg t/s (c=1)', 'tg128 decode (t/s)', 'Throughput (tokens/sec)'."""
+    match = HEADING_UNIT.search(text)
+    if match is None:
+        return None
+    written_unit = (match[1] or match[2]).lower()
+    return UNITS[LONG_UNITS.get(written_unit, written_unit)][0]

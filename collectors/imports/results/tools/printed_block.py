@@ -13,8 +13,9 @@ from domain import JsonValue
 
 FENCE = re.compile(r"\s{0,12}`{3,4}\w{0,20}\s{0,12}")
 PROGRESS_BAR = "%|"
-NO_HEADING = re.compile(r"[|{}]|\d%|https?://| --\w|: +[-+\d.]|\w=|^(?:INFO|WARNING|ERROR|DEBUG|\[|\$|>)")
-MAX_LINES_ABOVE = 4
+COMMAND_LINE = re.compile(r"\s{0,40}--?\w|.{0,4000} --\w|.{0,4000}\\\s{0,8}$")
+NO_HEADING = re.compile(r"[|{}]|\d%|https?://|: +[-+\d.]|\w=|^(?:INFO|WARNING|ERROR|DEBUG|\[|\$|>)")
+MAX_LINES_ABOVE = 24
 MAX_HEADING_CHARS = 80
 FLAG = re.compile(r"(?<!\S)-{1,2}(?P<name>[A-Za-z][\w-]{0,40})(?:(?:=| {1,8})(?P<value>[^\s\\-][^\s\\]{0,300}))?")
 MAX_COMMAND_LINES = 60
@@ -50,9 +51,13 @@ NO_COMMAND = Command("", "", {})
 
 
 def heading_above(lines: Sequence[str], start: int, end_above: int = 0) -> str | None:
-    """Return the short line of words above the block that begins at `start`, below the block that ends above it."""
+    """Return the short line of words above the block that begins at `start`, below the block that ends above it.
+
+    The command that printed the block may stand between.
+    """
     for line in reversed(lines[max(end_above, start - MAX_LINES_ABOVE) : start]):
-        if not line.strip() or FENCE.fullmatch(line[:40]) or PROGRESS_BAR in line:
+        is_skipped = not line.strip() or FENCE.fullmatch(line[:40]) or PROGRESS_BAR in line
+        if is_skipped or COMMAND_LINE.match(line[:MAX_LINE_CHARS]):
             continue
         heading = line.strip().strip("#*:`\"' ")
         is_heading = 0 < len(heading) <= MAX_HEADING_CHARS and any(map(str.isalpha, heading))
