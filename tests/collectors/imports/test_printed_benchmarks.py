@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder
+from collectors.imports.results.readers import reader_of
+from collectors.imports.results.source import ResultFile
 from reasons import Code
-from tests.collectors.imports.captured import accuracies_of, captured, load_of, results_of
+from tests.collectors.imports.captured import accuracies_of, captured, load_of, loads_of, results_of
 from tests.collectors.imports.test_posted_benchmarks import written
 
 
@@ -473,3 +476,66 @@ def test_heading_above_a_command(tmp_path: Path) -> None:
     )
     (load,) = written(tmp_path, "post.md", text)
     assert (load.params["heading"], load.model) == ("Fourth test", "org/model")
+
+
+# --- llama-speculative ------------------------------------------------------------------------------------------------
+DRAFTED = """./llama-speculative-simple -m target.gguf -md draft.gguf --draft 4
+
+encoded   20 tokens in    2.500 seconds, speed:    8.000 t/s
+decoded  100 tokens in   20.000 seconds, speed:    5.000 t/s
+
+n_draft   = 4
+n_predict = 100
+n_drafted = 80
+n_accept  = 20
+accept    = 25.000%
+"""
+
+
+def test_printed_timings_of_llama_speculative(tmp_path: Path) -> None:
+    (load,) = written(tmp_path, "post.txt", DRAFTED)
+    assert (load.tool, load.model) == ("llama-speculative", "target.gguf")
+    assert told(load) == [
+        ("prompt_tps", "stated", 8.0), ("prompt_ms", "stated", 2500.0), ("decode_tps", "stated", 5.0),
+        ("decode_ms", "stated", 20000.0), ("stated", "total", 80.0), ("stated", "total", 20.0),
+        ("acceptance_rate", "mean", 0.25),
+    ]  # fmt: skip
+    assert ("one request", 1, 20, 100) in points_of(load)
+    assert load.params == {"n_draft": 4, "n_predict": 100, "model_draft": "draft.gguf"}
+
+
+# --- cut and changed texts --------------------------------------------------------------------------------------------
+TEXTS = (
+    SERVED,
+    OFFLINE,
+    ONE_BATCH,
+    OLLAMA,
+    MLX,
+    HARNESS,
+    EVALUATED,
+    CONSOLE,
+    OLD_CONSOLE,
+    GUIDE,
+    COMPARED,
+    SPECULATED,
+    DRAFTED,
+)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_cut_or_changed_texts_are_read_or_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "post.txt"
+    variants = [text[:end] for end in range(40, len(text), 97)]
+    variants += [text.replace(old, new) for old, new in ((":", ""), ("|", "||"), ("0", "∞"), (" ", ""), ("\n", "\n\n"))]
+    for variant in variants:
+        path.write_text(variant)
+        if reader_of(ResultFile(path, path.name)) is None:
+            continue
+        try:
+            loads = loads_of(path)
+        except ImportRefusedError as error:
+            assert str(error).startswith("post.txt")
+            continue
+        for load in loads:
+            keys = [(row.point, row.metric, row.statistic) for row in results_of(load)]
+            assert (keys and len(keys) == len(set(keys))) or accuracies_of(load)

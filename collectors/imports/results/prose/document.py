@@ -24,6 +24,7 @@ from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tools import (
     evalplus,
     guidellm_tables,
+    llama_speculative,
     mlx_lm,
     offline_bench,
     ollama,
@@ -50,7 +51,7 @@ class PrintedReader(Protocol):
 
 PRINTED: tuple[PrintedReader, ...] = (
     printed_serving, serving, offline_bench, one_batch, ollama, mlx_lm, lm_eval_table, evalplus, sglang_eval,
-    perf_console, guidellm_tables,
+    perf_console, guidellm_tables, llama_speculative,
 )  # fmt: skip
 TOOL = "document"
 PASSED, NOT_PASSED = "✅", "❌"

@@ -72,8 +72,8 @@ def _table_end(lines: Sequence[str], start: int) -> int:
     if len(heads) < 2 or heads[0] not in FIRST_HEADS or "avg" not in heads:
         return start
     rows = range(start + 2, min(len(lines), start + MAX_TABLE_LINES))
-    bottom = next((index for index in rows if lines[index].lstrip().startswith(BOTTOM)), None)
-    return start if bottom is None else bottom + 1
+    edge = next((index for index in rows if lines[index].lstrip().startswith((BOTTOM, TOP))), None)
+    return start if edge is None or lines[edge].lstrip().startswith(TOP) else edge + 1
 
 
 def _end_below(lines: Sequence[str], end: int) -> int:
