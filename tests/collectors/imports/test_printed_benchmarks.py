@@ -339,6 +339,22 @@ def test_printed_table_agrees_with_the_files_of_aiperf() -> None:
         assert printed[key] == pytest.approx(written_by_aiperf[key], abs=0.0051)
 
 
+def test_tables_of_one_run_are_one_load(tmp_path: Path) -> None:
+    usage = (
+        CONSOLE.split("\n\nCLI")[0]
+        .replace("Metrics\n", "Metrics: Usage\n")
+        .replace("Request Latency", "Usage of Tokens")
+    )
+    (load,) = written(tmp_path, "post.txt", f"{usage}{CONSOLE}")
+    assert (
+        load.model == "org/model"
+        and ("stated", "mean", 2940.5) in told(load)
+        and ("e2e_ms", "mean", 2940.5) in told(load)
+    )
+    again = CONSOLE.split("\n\nCLI")[0]
+    assert len(written(tmp_path, "two.txt", f"{again}{CONSOLE}")) == 2
+
+
 OLD_CONSOLE = """genai-perf profile -m org/model --concurrency 4
 [2026-04-17 09:57:37] INFO     Parsing total 20 requests.     parser.py:124
                   LLM Metrics

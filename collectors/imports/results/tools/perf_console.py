@@ -54,11 +54,18 @@ def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield the tables, with AIPerf's command and the duration below them."""
+    """Yield the tables, with AIPerf's command and the duration below them.
+
+    Tables of one run stand close together under different titles.
+    """
     index = 0
     while index < len(lines):
         end = _table_end(lines, index)
         if end > index:
+            titles = {lines[index - 1].strip() if index else ""}
+            while end + 1 < len(lines) and lines[end].strip() not in titles and _table_end(lines, end + 1) > end + 1:
+                titles.add(lines[end].strip())
+                end = _table_end(lines, end + 1)
             end = _end_below(lines, end)
             yield index, end
         index = max(end, index + 1)
@@ -90,7 +97,8 @@ def _cells(line: str) -> list[str]:
 
 
 def _load_of(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:
-    rows = list(_rows(block.lines))
+    tops = [index for index, line in enumerate(block.lines) if line.lstrip().startswith(TOP)]
+    rows = [row for start, end in zip(tops, [*tops[1:], None], strict=True) for row in _rows(block.lines[start:end])]
     below = [index for index, line in enumerate(block.lines) if COMMAND_LINE.match(line)]
     command = _command_below(block.lines[below[0] :]) if below else block.command
     is_aiperf = _cells(block.lines[1])[0] == "Metric"
@@ -103,8 +111,11 @@ def _load_of(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:
     point = MeasurementPoint(f"{concurrency} at once" if concurrency else "all requests", concurrency)
     totals = [_number(row.cells["avg"]) for row in rows if _metric_name(row) == "request_count"]
     n = count(totals[0]) if totals else None
+    names: set[str] = set()
     for row in rows:
-        _add_row(load, point, row, n)
+        if row.name not in names:  # several tables may show it
+            _add_row(load, point, row, n)
+        names.add(row.name)
     duration = next((match for line in block.lines if (match := DURATION.fullmatch(line[:100]))), None)
     if duration:
         load.result(point, "duration_s", "total", float(duration["seconds"]))
