@@ -37,7 +37,6 @@ COLUMNS = {  # title of the table, group and name of the column -> metric, facto
 }
 UNITS = {"Sec": "s", "ms": "ms"}
 PER_SECOND = ("Per Sec", "Per Second")
-FIRST_COLUMN = ("Benchmark", "Strategy")
 SYNCHRONOUS, CONCURRENT = "synchronous", "concurrent"
 MAX_LINES_ABOVE = 3
 NO_VALUE = ("", "--")

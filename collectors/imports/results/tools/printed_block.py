@@ -20,8 +20,6 @@ MAX_HEADING_CHARS = 80
 FLAG = re.compile(r"(?<!\S)-{1,2}(?P<name>[A-Za-z][\w-]{0,40})(?:(?:=| {1,8})(?P<value>[^\s\\-][^\s\\]{0,300}))?")
 MAX_COMMAND_LINES = 60
 MAX_LINE_CHARS = 4_000
-
-
 STAMP = re.compile(r"\s{0,12}\[?(?P<date>20\d\d-\d\d-\d\d)[ T:](?P<time>\d\d:\d\d:\d\d)\b(?!\.?\d{0,9}(?:Z|[+-]\d))")
 MAX_LINES_TO_TIME = 200
 MODEL_FLAGS = ("model", "model_path", "m")
