@@ -14,15 +14,22 @@ from collectors.imports.results.tools import (
     benchy,
     benchy_progress,
     bfcl,
+    evalplus,
     evalscope,
     guidellm,
+    inference_perf,
     inferencex,
     llama_bench,
     llmperf,
     lm_eval,
     mlperf,
+    mlx_lm,
+    offline_bench,
+    one_batch,
+    perf_console,
     serving,
     trtllm_bench,
+    vllm_mlx,
 )
 
 
@@ -40,17 +47,32 @@ class ResultReader(Protocol):
 
 READERS: tuple[ResultReader, ...] = (
     benchy_progress, benchy, serving, guidellm, aiperf, lm_eval, bfcl, evalscope, llama_bench, batched_bench,
-    inferencex, llmperf, trtllm_bench, mlperf,
+    inferencex, llmperf, trtllm_bench, mlperf, offline_bench, inference_perf, vllm_mlx,
 )  # fmt: skip
 PRINTED: tuple[ResultReader, ...] = (trtllm_bench, mlperf, batched_bench)  # they may stand behind a long log
 TEXTS: ResultReader = document  # logs may contain tables too, so it is tried last
 
 
-RESULT_FORMATS = (
-    "llama-bench (CSV, JSON, JSON lines, SQL, Markdown), llama-batched-bench, llama-sweep-bench, llama-benchy, "
-    f"{serving.VLLM} and {serving.SWEEP}, {serving.SGLANG}, {trtllm_bench.TOOL}, GuideLLM, AIPerf, EvalScope, LLMPerf, "
-    "InferenceX, MLPerf's LoadGen summary, lm-eval, BFCL, and texts with tables or lines like 'Decode: 95.9 tok/s'"
+PRINTED_FORMATS = tuple(
+    f"what {tool} prints"
+    for tool in (
+        one_batch.TOOL,
+        "ollama run --verbose",
+        mlx_lm.TOOL,
+        perf_console.GENAI_PERF,
+        "lighteval",
+        evalplus.TOOL,
+    )
 )
+RESULT_FORMATS = ", ".join(
+    (
+        "llama-bench (CSV, JSON, JSON lines, SQL, Markdown)", "llama-batched-bench", "llama-sweep-bench",
+        "llama-spec-bench", "llama-benchy", serving.VLLM, offline_bench.LATENCY, offline_bench.THROUGHPUT,
+        serving.SWEEP, serving.SGLANG, trtllm_bench.TOOL, "GuideLLM", "AIPerf", "EvalScope", "LLMPerf",
+        "InferenceX", inference_perf.TOOL, vllm_mlx.TOOL, "MLPerf's LoadGen summary", "lm-eval", "BFCL",
+        *PRINTED_FORMATS, "and texts with tables or lines like 'Decode: 95.9 tok/s'",
+    )
+)  # fmt: skip
 
 
 def unknown_file_reason(source: ResultFile) -> str:

@@ -11,7 +11,7 @@ import pytest
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder
 from load_records import Result
-from tests.collectors.imports.captured import captured, load_of, loads_of, one, results_of, value
+from tests.collectors.imports.captured import captured, load_of, loads_of, one, requests_of, results_of, value
 
 
 def keys_of(rows: list[Result]) -> list[tuple[str, str, str]]:
@@ -558,3 +558,102 @@ def test_several_models_are_named_once(tmp_path: Path) -> None:
     first, second = written(tmp_path, "post.md", f"{table.rstrip()}\n{other}\n\nbuild: unknown (0)\n")
     assert numbers(second, "prompt_tps") == [("pp512, model_type llama 8B Q8_0", 1094.19)]
     assert (first.tool_version, second.model, second.params["model_size"]) == (None, "llama 8B Q8_0", "8.00 GiB")
+
+
+# --- LLMPerf's single responses, inference-perf, vllm-mlx, JSON lines within a text -----------------------------------
+def test_single_responses_of_llmperf(tmp_path: Path) -> None:
+    responses = [
+        {"error_code": None, "error_msg": "", "inter_token_latency_s": 0.02, "ttft_s": 0.1, "end_to_end_latency_s": 0.5,
+         "request_output_throughput_token_per_s": 40.0, "number_total_tokens": 70, "number_output_tokens": 20,
+         "number_input_tokens": 50},
+        {"error_code": 503, "error_msg": "Service Unavailable", "inter_token_latency_s": 0, "ttft_s": 0,
+         "end_to_end_latency_s": 0, "request_output_throughput_token_per_s": 0, "number_total_tokens": 0,
+         "number_output_tokens": 0, "number_input_tokens": 0},
+    ]  # fmt: skip
+    (load,) = written(tmp_path, "m_50_20_individual_responses.json", json.dumps(responses))
+    first, second = requests_of(load)
+    assert load.tool == "LLMPerf" and load.planned_requests == 2
+    assert (first.ttft_ms, first.total_ms, first.prompt_tokens, first.completion_tokens) == (100.0, 500.0, 50, 20)
+    assert first.error_kind is None and first.token_source == "tokenizer" and "sent_at" in first.extra
+    assert (second.error_kind, second.ttft_ms, second.total_ms, second.completion_tokens) == ("http", None, None, None)
+    assert second.prompt_tokens is None and second.error_text == "503 Service Unavailable"
+
+
+def test_single_responses_of_llmperf_with_times(tmp_path: Path) -> None:
+    response = {"error_code": None, "ttft_s": 0.1, "end_to_end_latency_s": 0.5, "number_output_tokens": 20,
+                "number_input_tokens": 50, "request_output_throughput_token_per_s": 40.0}  # fmt: skip
+    responses = [response | {"start_time": 1767225602.5}, response | {"start_time": 1767225600.0}]
+    (load,) = written(tmp_path, "responses.json", json.dumps(responses))
+    assert load.ts == datetime(2026, 1, 1, tzinfo=UTC)
+    assert [request.since_phase_s for request in requests_of(load)] == [2.5, 0.0]
+    assert [request.extra for request in requests_of(load)] == [{}, {}]
+
+
+def test_report_of_inference_perf(tmp_path: Path) -> None:
+    report = {
+        "load_summary": {"count": 12, "schedule_delay": {"mean": 0.5, "min": -0.25}, "send_duration": 9.5,
+                         "requested_rate": 1.0},
+        "successes": {
+            "count": 11,
+            "latency": {
+                "request_latency": {"mean": 8.0, "median": 6.0, "p99.9": 25.0},
+                "normalized_time_per_output_token": {"mean": 0.04}, "time_per_output_token": {"max": 0.02},
+                "time_to_first_token": {"mean": 0.2, "p90": 0.3}, "inter_token_latency": {"p1": 0.01},
+            },
+            "throughput": {"input_tokens_per_sec": 900.5, "output_tokens_per_sec": 60.5, "total_tokens_per_sec": 961.0,
+                           "requests_per_sec": 1.25},
+            "prompt_len": {"mean": 512.5}, "output_len": {"median": 48.0},
+        },
+        "failures": {"count": 1, "request_latency": {"mean": 3.0}, "prompt_len": None},
+    }  # fmt: skip
+    (load,) = written(tmp_path, "summary_lifecycle_metrics.json", json.dumps(report))
+    rows = results_of(load)
+    assert load.tool == "inference-perf" and load.planned_requests == 12
+    stated = {(row.point, row.statistic, row.value, row.unit) for row in rows if row.metric == "stated"}
+    assert stated == {
+        ("all requests: schedule_delay", "mean", 0.5, "s"), ("all requests: schedule_delay", "min", None, "s"),
+        ("all requests: send_duration", "stated", 9.5, "s"),
+        ("all requests: requested_rate", "stated", 1.0, "requests/s"),
+        ("failed requests: request_latency", "mean", 3.0, "s"),
+    }  # fmt: skip
+    told = {(row.metric, row.statistic): row.value for row in rows if row.metric != "stated"}
+    assert told == {
+        ("requests", "total"): 11, ("failed_requests", "total"): 1, ("e2e_ms", "mean"): 8000,
+        ("e2e_ms", "median"): 6000, ("e2e_ms", "p99.9"): 25000,
+        ("e2e_per_token_ms", "mean"): 40, ("tpot_ms", "max"): 20, ("ttft_ms", "mean"): 200,
+        ("ttft_ms", "p90"): pytest.approx(300), ("itl_ms", "p1"): 10, ("prompt_tps", "mean"): 900.5,
+        ("output_tps", "mean"): 60.5, ("total_tps", "mean"): 961.0, ("request_tps", "mean"): 1.25,
+        ("prompt_tokens", "mean"): 512.5, ("completion_tokens", "median"): 48.0,
+    }  # fmt: skip
+
+
+def test_benchmark_of_vllm_mlx(tmp_path: Path) -> None:
+    result = {"type": "llm", "model": "org/model", "hardware": {"chip": "M9", "memory_gb": 64.0}, "num_runs": 3,
+              "total_prompt_tokens": 30, "total_generated_tokens": 600, "total_time_seconds": 4.0,
+              "ttft_ms": {"mean": 70.0, "p50": 71.0, "p95": 75.0}, "tpot_ms": {"mean": 3.5, "max": 3.6},
+              "tokens_per_second": {"generation_mean": 280.0, "generation_max": 290.0, "processing_mean": 140.0,
+                                    "total_throughput": 157.5},
+              "latency_seconds": {"mean": 1.25, "min": 1.0}, "requests_per_second": 0.75}  # fmt: skip
+    (load,) = written(tmp_path, "bench.json", json.dumps(result))
+    assert (load.tool, load.model, load.params["hardware.chip"]) == ("vllm-mlx bench", "org/model", "M9")
+    assert {(row.metric, row.statistic): row.value for row in results_of(load)} == {
+        ("requests", "total"): 3, ("prompt_tokens", "total"): 30, ("completion_tokens", "total"): 600,
+        ("duration_s", "total"): 4, ("ttft_ms", "mean"): 70, ("ttft_ms", "median"): 71, ("ttft_ms", "p95"): 75,
+        ("tpot_ms", "mean"): 3.5, ("tpot_ms", "max"): 3.6, ("decode_tps", "mean"): 280, ("decode_tps", "max"): 290,
+        ("prompt_tps_per_request", "mean"): 140, ("total_tps", "mean"): 157.5, ("e2e_ms", "mean"): 1250,
+        ("e2e_ms", "min"): 1000, ("request_tps", "mean"): 0.75,
+    }  # fmt: skip
+
+
+def test_json_lines_of_a_benchmark_within_a_text(tmp_path: Path) -> None:
+    line = (
+        '{"backend": "sglang", "request_rate": Infinity, "max_concurrency": %d, "sharegpt_output_len": null, '
+        '"random_input_len": 256, "random_output_len": 32, "duration": 10.0, "completed": 20, '
+        '"request_throughput": 2.0, "output_throughput": 64.0, "mean_ttft_ms": 12.5}'
+    )
+    text = f"chunk:2048,compile:off\n{line % 4}\n\n```json\n{line % 8}\n```\nand Decode: 95.9 tok/s\n"
+    document, first, second = written(tmp_path, "post.txt", text)
+    assert [row.point for row in results_of(document)] == ["and Decode (line 7)"]
+    assert first.params["heading"] == "chunk:2048,compile:off" and "heading" not in second.params
+    assert {row.point for row in results_of(first)} == {"pp256 tg32 4 at once"}
+    assert value(results_of(second), "output_tps", "mean", "pp256 tg32 8 at once") == 64.0

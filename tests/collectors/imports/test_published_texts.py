@@ -245,3 +245,74 @@ def test_every_number_of_the_printed_benchmark() -> None:
     wanted = [1e3 * float(n) for n in re.findall(r"in ([\d.]+)s =", text)]
     assert [r.total_ms for r in requests if r.total_ms] == [pytest.approx(ms) for ms in wanted]
     assert len(requests) == 14 and value(results_of(load), "output_tps", "mean", "4 at once") == 118.3
+
+
+LEVELS = """| Concurrency | Agg tok/s | Per-req tok/s | TTFT p50 | ITL mean | P99 TPOT (ms) | E2E p50 |
+|---|---|---|---|---|---|---|
+| **×1** | 16.5 | 41.5 | 475ms | 24.5ms | 30.5 | 0.5s |
+| c=16 | 152.5 | 13.5 | 331ms | 72.5ms | 90.5 | 12.25s |
+"""
+
+
+def test_statistics_and_levels_in_their_heads(tmp_path: Path) -> None:
+    rows = [row for row in rows_of(tmp_path, LEVELS) if isinstance(row, Result)]
+    assert [(r.metric, r.statistic, r.value, r.concurrency) for r in rows] == [
+        ("output_tps", "stated", 16.5, 1), ("decode_tps", "stated", 41.5, 1), ("ttft_ms", "median", 475.0, 1),
+        ("itl_ms", "mean", 24.5, 1), ("tpot_ms", "p99", 30.5, 1), ("e2e_ms", "median", 500.0, 1),
+        ("output_tps", "stated", 152.5, 16), ("decode_tps", "stated", 13.5, 16), ("ttft_ms", "median", 331.0, 16),
+        ("itl_ms", "mean", 72.5, 16), ("tpot_ms", "p99", 90.5, 16), ("e2e_ms", "median", 12250.0, 16),
+    ]  # fmt: skip
+
+
+SEVERAL = """| Metric | Value |
+|---|---|
+| **Throughput** | 43.5 tok/s avg (40.5 – 45.5) |
+| **TTFT** | 78ms p50, 150ms p95 |
+| **E2E latency** | 3.25s avg (300 max_tokens) |
+"""
+
+
+def test_several_statistics_in_a_cell(tmp_path: Path) -> None:
+    rows = [row for row in rows_of(tmp_path, SEVERAL) if isinstance(row, Result)]
+    assert [(r.metric, r.statistic, r.value) for r in rows] == [
+        ("output_tps", "mean", 43.5), ("output_tps", "min", 40.5), ("output_tps", "max", 45.5),
+        ("ttft_ms", "median", 78.0), ("ttft_ms", "p95", 150.0), ("e2e_ms", "mean", 3250.0),
+    ]  # fmt: skip
+
+
+SERVED = """| Metric | Before | After | Improvement |
+|---|---|---|---|
+| Total token throughput (tok/s) | 7152.5 | 8432.5 | +17.9% |
+| Output Token Throughput Per User (tokens/sec/user) | 69.5 | 62.5 | -10% |
+| Output Token Throughput (tokens/sec) | 67.5 | 60.5 | -10% |
+| Request Throughput (requests/sec) | 0.5 | 0.25 | -50% |
+| Output Sequence Length (tokens) | 126.5 | 502.5 | |
+| Req Tput (RPS) | 0.75 | 1.75 | |
+"""
+
+
+def test_units_as_benchmark_tools_write_them(tmp_path: Path) -> None:
+    rows = [row for row in rows_of(tmp_path, SERVED) if isinstance(row, Result)]
+    assert [(r.metric, r.value) for r in rows if "Before" in r.point] == [
+        ("total_tps", 7152.5), ("decode_tps", 69.5), ("output_tps", 67.5), ("request_tps", 0.5),
+        ("completion_tokens", 126.5), ("request_tps", 0.75),
+    ]  # fmt: skip
+    assert len(rows) == 12
+
+
+COLUMNS = """Results of today:
+Engine       Ctx  TTFT(ms)  Total(ms)  Prefill t/s  Decode t/s
+first       1009    10207      11720           99        66.5
+second one  1450      480       1674         3022          84
+
+Done in 5 minutes.
+"""
+
+
+def test_columns_aligned_by_blanks(tmp_path: Path) -> None:
+    rows = [row for row in rows_of(tmp_path, COLUMNS) if isinstance(row, Result)]
+    assert [(r.metric, r.value, r.unit) for r in rows] == [
+        ("ttft_ms", 10207, "ms"), ("stated", 11720, "ms"), ("prompt_tps", 99, "tok/s"), ("output_tps", 66.5, "tok/s"),
+        ("ttft_ms", 480, "ms"), ("stated", 1674, "ms"), ("prompt_tps", 3022, "tok/s"), ("output_tps", 84, "tok/s"),
+    ]  # fmt: skip
+    assert rows[0].point == "first, 1009: TTFT(ms) (line 3)" and rows[-1].point.startswith("second one, 1450: Decode")

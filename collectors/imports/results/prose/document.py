@@ -4,23 +4,63 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Protocol
 
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
 from collectors.imports.results.metrics import STATED
-from collectors.imports.results.prose import benchy_table, five_prompts, llama_tables
+from collectors.imports.results.prose import benchy_table, five_prompts, llama_tables, lm_eval_table, spec_bench_table
 from collectors.imports.results.prose.metric_names import ACCURACY, DERIVED, metric_of, statistic_of
-from collectors.imports.results.prose.number_text import NUMBER, StatedNumber, parse_number, read_cell, unit_in
-from collectors.imports.results.prose.tables import RULE, Table, read_tables
+from collectors.imports.results.prose.number_text import (
+    NUMBER,
+    StatedNumber,
+    parse_number,
+    read_cell,
+    read_statistics,
+    unit_in,
+)
+from collectors.imports.results.prose.tables import RULE, Table, read_aligned_tables, read_tables
 from collectors.imports.results.source import ResultFile
-from collectors.imports.results.tools import printed_serving
+from collectors.imports.results.tools import (
+    evalplus,
+    guidellm_tables,
+    llama_speculative,
+    mlx_lm,
+    offline_bench,
+    ollama,
+    one_batch,
+    perf_console,
+    printed_serving,
+    serving,
+    sglang_eval,
+)
 from reasons import Code, Reason
 
+
+class PrintedReader(Protocol):
+    """Interface of a module that reads what a tool prints, wherever it stands in a text."""
+
+    def has_printed(self, content: str) -> bool:
+        """Return whether a text contains what the tool prints."""
+        ...
+
+    def read_printed(self, content: str, ticket: Ticket, first_number: int) -> tuple[list[LoadBuilder], str]:
+        """Return the loads of a text, and the text with their lines left empty."""
+        ...
+
+
+PRINTED: tuple[PrintedReader, ...] = (
+    printed_serving, serving, offline_bench, one_batch, ollama, mlx_lm, lm_eval_table, evalplus, sglang_eval,
+    perf_console, guidellm_tables, llama_speculative,
+)  # fmt: skip
 TOOL = "document"
 PASSED, NOT_PASSED = "✅", "❌"
 LINE = re.compile(rf"(?P<label>[^:=|`\"]{{2,70}}?)`?[:=]`?[ \n]{{0,2}}`?(?:{NUMBER})", re.IGNORECASE)
 UNIT = re.compile(rf"{NUMBER}", re.IGNORECASE)
 AT_ONCE = re.compile(r"c=(\d{1,6})|(\d{1,6}) concurrent", re.IGNORECASE)
+CONCURRENCY_HEADS = ("concurrency", "併發數", "concurrent requests", "concurrent users", "conc")
+PROMPT_HEADS, OUTPUT_HEADS = ("isl",), ("osl",)
+LEVEL = re.compile(r"(?:[×x]|c ?=? ?)?(?P<level>\d{1,9})[×x]?", re.IGNORECASE)
 MAX_NAME_CHARS = 200
 MAX_CHARS = 4_000_000
 
@@ -34,13 +74,16 @@ def has_table(head: str) -> bool:
     """Return whether a text contains a table, a printed benchmark, or columns of numbers with units."""
     lines = head.splitlines()[:2000]
     has_rule = any(len(line) < 4096 and "|" in line and RULE.fullmatch(line) for line in lines)
+    has_rule = has_rule or bool(read_aligned_tables("\n".join(lines), _has_unit)[0])
     return has_rule or five_prompts.recognise(head) or sum(aligned(line) is not None for line in lines) >= 3
 
 
 def has_benchmark(head: str) -> bool:
     """Return whether a text contains a table or a summary that only a benchmark tool prints."""
     return (
-        printed_serving.recognise(head) or llama_tables.has_printed_table(head) or benchy_table.has_printed_table(head)
+        any(reader.has_printed(head) for reader in PRINTED)
+        or llama_tables.has_printed_table(head)
+        or benchy_table.has_printed_table(head)
     )
 
 
@@ -51,14 +94,22 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
         raise ImportRefusedError(
             f"{source.name} is longer than the limit of {MAX_CHARS:,} characters for published texts."
         )
-    summaries, text_between = printed_serving.read(text, ticket, 3)
+    summaries: list[LoadBuilder] = []
+    text_between = text
+    for reader in PRINTED:
+        loads_of_tool, text_between = reader.read_printed(text_between, ticket, 3 + len(summaries))
+        summaries += loads_of_tool
     tables, remaining_text = read_tables(text_between)
+    aligned_tables, remaining_text = read_aligned_tables(remaining_text, _has_unit)
     benchy = [table for table in tables if benchy_table.is_benchy(table)]
     llama = [table for table in tables if llama_tables.is_printed_table(table)]
+    speculated = [table for table in tables if spec_bench_table.is_spec_bench(table)]
     load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date)
     for table in tables:
-        if table not in benchy and table not in llama:
+        if table not in benchy and table not in llama and table not in speculated:
             _add_table(load, table)
+    for table in aligned_tables:
+        _add_table(load, table)
     if five_prompts.recognise(remaining_text):
         printed_load, remaining_text = five_prompts.read(remaining_text, ticket, 2), ""
     else:
@@ -67,11 +118,17 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     _add_aligned(load, remaining_text)
     _add_lines(load, remaining_text)
     candidates = [load, benchy_table.read(benchy, text, ticket, 1) if benchy else None, printed_load]
+    if speculated:
+        summaries.append(spec_bench_table.read(speculated, text, ticket, 3 + len(summaries)))
     candidates += [*summaries, *llama_tables.read(llama, text, ticket, 3 + len(summaries))]
     loads = [load for load in candidates if load and load.rows]
     if not loads:
         raise ImportRefusedError(f"{source.name} has no table and no line with a result.")
     return loads
+
+
+def _has_unit(head: str) -> bool:
+    return unit_in(head) is not None
 
 
 # --- Markdown tables --------------------------------------------------------------------------------------------------
@@ -83,10 +140,14 @@ def _add_table(load: LoadBuilder, table: Table) -> None:
         label = row[0]
         for column, cell in enumerate(row[1:], 1):
             column_name = table.heads[column] if column < len(table.heads) else f"column {column + 1}"
+            if DERIVED.search(f"{label} {column_name}"):
+                continue
             value = read_cell(cell)
-            if value and not DERIVED.search(f"{label} {column_name}"):
-                point = MeasurementPoint(_name(table.heads, row, column, line), _at_once(table, row, column_name))
+            point = _point(table, row, column, line)
+            if value:
                 _add_number(load, value, point, label, column_name, table.title)
+            for statistic, stated_value in read_statistics(cell) if value is None else []:
+                _add_number(load, stated_value, point, label, column_name, table.title, statistic)
 
 
 def _add_check(load: LoadBuilder, heads: Sequence[str], row: Sequence[str]) -> None:
@@ -113,30 +174,49 @@ def _is_name(heads: Sequence[str], row: Sequence[str], column: int) -> bool:
     """Return whether a cell names the measurement: it is neither a number with a unit nor a derived value."""
     value = read_cell(row[column])
     column_name = heads[column] if column < len(heads) else ""
-    return not DERIVED.search(column_name) and (
+    return not (DERIVED.search(column_name) or read_statistics(row[column])) and (
         value is None or not (value.unit or unit_in(column_name) or unit_in(row[0]))
     )
 
 
+def _point(table: Table, row: Sequence[str], column: int, line: int) -> MeasurementPoint:
+    """Return the point of a cell: its names, and the level and lengths that other columns of its row state."""
+    column_name = table.heads[column] if column < len(table.heads) else ""
+    lengths = [_level(table, row, heads) for heads in (PROMPT_HEADS, OUTPUT_HEADS)]
+    return MeasurementPoint(_name(table.heads, row, column, line), _at_once(table, row, column_name), *lengths)
+
+
 def _at_once(table: Table, row: Sequence[str], column_name: str) -> int | None:
-    if table.heads[0].lower() in ("concurrency", "併發數") and row[0].isdigit():
-        return int(row[0][:9])
+    level = _level(table, row, CONCURRENCY_HEADS)
     match = AT_ONCE.search(f"{row[0]} {column_name}")
-    return int(match[1] or match[2]) if match else None
+    return level if level is not None else int(match[1] or match[2]) if match else None
+
+
+def _level(table: Table, row: Sequence[str], heads: Sequence[str]) -> int | None:
+    """Return the number in the column with one of these heads: '4', '×4', '**c=4**'."""
+    columns = [index for index, head in enumerate(table.heads) if head.lower().strip("*`") in heads]
+    cell = row[columns[0]].strip("*` ") if columns and columns[0] < len(row) else ""
+    match = LEVEL.fullmatch(cell)
+    return int(match["level"]) if match else None
 
 
 def _add_number(
-    load: LoadBuilder, value: StatedNumber, point: MeasurementPoint, label: str, column_name: str, title: str = ""
-) -> None:
-    """Add a number, identified by its row, its column or the title of its table, in this order."""
+    load: LoadBuilder, value: StatedNumber, point: MeasurementPoint, label: str, column_name: str, title: str = "",
+    cell_statistic: str | None = None,
+) -> None:  # fmt: skip
+    """Add a number, identified by its row, its column or the title of its table, in this order.
+
+    `cell_statistic`: the statistic that its cell names.
+    """
     description, unit = f"{column_name} {label}", value.unit or unit_in(column_name) or unit_in(label)
     if unit == "%" and ACCURACY.search(description):
         _add_share(load, value, label, column_name)
     elif metric_name := metric_of(description, unit) or metric_of(title, unit if unit else "-"):
-        statistic = statistic_of(description, value.is_maximum, metric_name.metric)
+        statistic = cell_statistic or statistic_of(description, value.is_maximum, metric_name.metric)
         _add_stated(load, point, value, metric_name.metric, metric_name.factor, None, statistic)
     elif unit is not None:  # else a setting or an unknown count
-        _add_stated(load, point, value, STATED, 1.0, unit, statistic_of(description, value.is_maximum))
+        statistic = cell_statistic or statistic_of(description, value.is_maximum)
+        _add_stated(load, point, value, STATED, 1.0, unit, statistic)
 
 
 def _add_stated(

@@ -25,6 +25,8 @@ TEST = re.compile(r"(?:pp ?(?P<pp>\d{1,9}))?\+?(?:tg ?(?P<tg>\d{1,9}))?(?: ?@ ?d
 SPEED = re.compile(
     r"(?P<tps>\d{1,12}(?:\.\d{1,9})?)(?: ?(?:±|┬▒|Â±|\+/-|\+-|\ufffd{1,2}) ?(?P<sd>\d{1,12}(?:\.\d{1,9})?))?"
 )
+COMPARED_HEAD = re.compile(r"t/s (?P<build>\S{1,120})")
+COMPARED_SETTINGS = {"gpu": "gpu_info", "cpu": "cpu_info", "model": "model_type", "microbatch size": "n_ubatch"}
 BUILD = re.compile(r"build: (?P<commit>[0-9a-f]{6,40}|unknown) \((?P<number>\d{1,9})\)")
 DEVICES = (
     re.compile(r"\s*Device \d{1,3}: (?P<name>[^,]{1,100}), compute capability"),
@@ -48,8 +50,8 @@ def has_printed_table(head: str) -> bool:
 
 
 def is_printed_table(table: Table) -> bool:
-    """Return whether one of the three tools printed a table."""
-    return _is_llama_bench(table.heads) or _is_batched(table.heads)
+    """Return whether one of the three tools printed a table, or a script that compares builds by llama-bench."""
+    return _is_llama_bench(table.heads) or _is_batched(table.heads) or bool(_compared_builds(table.heads))
 
 
 def read(tables: Sequence[Table], content: str, ticket: Ticket, first_number: int) -> list[LoadBuilder]:
@@ -62,7 +64,9 @@ def read(tables: Sequence[Table], content: str, ticket: Ticket, first_number: in
         before = lines[end : table.line - 1]
         end = table.line + 1 + len(table.rows)
         after = lines[end : tables[index + 1].line - 1 if index + 1 < len(tables) else None]
-        if _is_llama_bench(table.heads):
+        if builds := _compared_builds(table.heads):
+            tests += _compared_tests(table, builds, _surroundings(before), notes)
+        elif _is_llama_bench(table.heads):
             heading = _heading_of(table) if len(tables) > 1 else {}
             tests += _bench_tests(table, heading | _surroundings(before) | _build_of(after), notes)
         else:
@@ -124,6 +128,43 @@ def _bench_tests(table: Table, facts: Mapping[str, JsonValue], notes: list[str])
                 float(speed["tps"]), float(speed["sd"]) if speed["sd"] else None,
             )
         )  # fmt: skip
+    return tests
+
+
+def _compared_builds(heads: Sequence[str]) -> dict[int, str]:
+    """Return the builds that llama.cpp's script compares by column: the heads are 't/s master', 't/s my-branch'."""
+    names = [_plain(head) for head in heads]
+    builds = {index: match["build"] for index, name in enumerate(names) if (match := COMPARED_HEAD.fullmatch(name))}
+    return builds if {"model", "test"} <= {name.lower() for name in names} else {}
+
+
+def _compared_tests(
+    table: Table, builds: Mapping[int, str], facts: Mapping[str, JsonValue], notes: list[str]
+) -> list[BenchTest]:
+    """Return a test for each row and build; the columns beside them are settings."""
+    heads = [_plain(head) for head in table.heads]
+    tests = []
+    for build_index, build in builds.items():
+        for line, row in enumerate(table.rows, table.line + 2):
+            cells = [_plain(cell) for cell in row]
+            test = TEST.fullmatch(
+                next((cell for head, cell in zip(heads, cells, strict=False) if head.lower() == "test"), "")
+            )
+            speed = SPEED.fullmatch(cells[build_index]) if build_index < len(cells) else None
+            if test is None or speed is None or not (test["pp"] or test["tg"]):
+                notes.append(f"Line {line} was left out of build {build}: it is not a complete row.")
+                continue
+            settings = {
+                COMPARED_SETTINGS.get(head.lower(), head.lower().replace(" ", "_")): _number_of(cell)
+                for index, (head, cell) in enumerate(zip(heads, cells, strict=False))
+                if index not in builds and head.lower() != "test" and not DERIVED.search(head) and cell
+            }
+            tests.append(
+                BenchTest(
+                    line, dict(facts) | settings | {"build": build}, int(test["pp"] or 0), int(test["tg"] or 0),
+                    int(test["depth"] or 0), float(speed["tps"]), float(speed["sd"]) if speed["sd"] else None,
+                )
+            )  # fmt: skip
     return tests
 
 

@@ -22,16 +22,19 @@ def _words(pattern: str) -> re.Pattern[str]:
 # (unit, pattern, metric): the first match counts, so specific rules come before general ones.
 RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     ("tok/s", _words(r"prefill|\bpp\d*\b|prompt"), MetricName("prompt_tps")),
-    ("tok/s", _words(r"total throughput|總吞吐量"), MetricName("total_tps")),
-    ("tok/s", _words(r"completion (?:throughput|吞吐量)|end-to-end"), MetricName("e2e_tps")),
-    ("tok/s", _words(r"aggregate|batched|concurrent|聚合"), MetricName("output_tps")),
-    ("tok/s", _words(r"single|\btg\d+\b|per request"), MetricName("decode_tps")),
+    ("tok/s", _words(r"total (?:token )?throughput|總吞吐量"), MetricName("total_tps")),
+    ("tok/s", _words(r"completion (?:throughput|吞吐量)|end-to-end|\be2e\b"), MetricName("e2e_tps")),
+    ("tok/s", _words(r"aggregate|\bagg\b|batched|concurrent|聚合"), MetricName("output_tps")),
+    ("tok/s", _words(r"single|\btg\d+\b|per[- ](?:req(?:uest)?|user)\b|tput user"), MetricName("decode_tps")),
     ("tok/s", _words(r"\btg\b|generation|decode|throughput"), MetricName("output_tps")),
     ("requests/s", _words(r""), MetricName("request_tps")),
     ("ms", _words(r"first response|ttfr"), MetricName("ttfr_ms")),
     ("ms", _words(r"ttft|first token"), MetricName("ttft_ms")),
-    ("ms", _words(r"latency|延遲"), MetricName("e2e_ms")),
-    ("s", _words(r"latency|延遲"), MetricName("e2e_ms", 1e3)),
+    ("ms", _words(r"\bitl\b|inter[- ]token"), MetricName("itl_ms")),
+    ("ms", _words(r"\btpot\b|per output token"), MetricName("tpot_ms")),
+    ("ms", _words(r"latency|延遲|\be2el?\b|end-to-end"), MetricName("e2e_ms")),
+    ("s", _words(r"ttft|first token"), MetricName("ttft_ms", 1e3)),
+    ("s", _words(r"latency|延遲|\be2el?\b|end-to-end"), MetricName("e2e_ms", 1e3)),
     ("s", _words(r"torch\.compile|compil"), MetricName("compile_s")),
     ("s", _words(r"engine init|引擎初始化"), MetricName("engine_init_s")),
     ("s", _words(r"weight loading|權重載入"), MetricName("weights_load_s")),
@@ -40,6 +43,8 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     ("s", _words(r"wall|執行時間|duration"), MetricName("duration_s")),
     ("GiB", _words(r"available KV|可用 KV"), MetricName("kv_cache_gib")),
     ("GiB", _words(r"model load|loading memory|GPU memory|載入記憶體"), MetricName("model_load_gib")),
+    ("tokens", _words(r"output (?:sequence )?len"), MetricName("completion_tokens")),
+    ("tokens", _words(r"input (?:sequence )?len"), MetricName("prompt_tokens")),
     ("tokens", _words(r"KV"), MetricName("kv_cache_tokens")),
     ("1", _words(r"concurrency|平行處理"), MetricName("full_context_concurrency")),
     ("", _words(r"accept(?:ance)? length"), MetricName("acceptance_length")),
@@ -48,6 +53,8 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     ("", _words(r"^swa_layer_tokens"), MetricName("swa_tokens")),
 )
 MAXIMUM = _words(r"\bpeak\b|\bbest\b|\bmax(?:imum)?\b")
+PERCENTILE = _words(r"\bp(?P<percent>\d{1,2}(?:\.\d{1,2})?)\b")
+MEDIAN = _words(r"\bmedian\b|\bmdn\b")
 MEAN = _words(r"\bavg\b|\baverage\b|\bmean\b|平均")
 DERIVED = _words(r"speedup|delta|Δ|savings|gain|節省|增加|\bimprovement\b")
 ACCURACY = _words(r"accuracy|mmlu|gpqa|準確率")
@@ -63,6 +70,15 @@ def metric_of(text: str, unit: str | None) -> MetricName | None:
 
 def statistic_of(text: str, is_maximum: bool, metric: str = STATED) -> str:
     """Return the statistic that a text names; 'maximum concurrency' is the name of a metric."""
+    if percentile := PERCENTILE.search(text):
+        return percentile_name(percentile["percent"])
+    if MEDIAN.search(text):
+        return "median"
     if is_maximum or (MAXIMUM.search(text) and metric != "full_context_concurrency"):
         return "max"
     return "mean" if MEAN.search(text) else STATED
+
+
+def percentile_name(percent: str) -> str:
+    """Return Pitwall's name of a percentile; the 50th is the median."""
+    return "median" if percent == "50" else f"p{percent}"

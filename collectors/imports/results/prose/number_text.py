@@ -9,9 +9,9 @@ from typing import NamedTuple
 _N = r"\d{1,3}(?:,\d{3})+(?:\.\d{1,9})?|\d{1,15}(?:\.\d{1,15})?"
 UNITS: Mapping[str, tuple[str, float]] = {  # as written, in lower case -> Pitwall's unit and the factor to it
     "tok/s": ("tok/s", 1.0), "t/s": ("tok/s", 1.0), "tokens/s": ("tok/s", 1.0), "tps": ("tok/s", 1.0),
-    "req/s": ("requests/s", 1.0), "ms": ("ms", 1.0), "s": ("s", 1.0), "min": ("s", 60.0), "gib": ("GiB", 1.0),
-    "gb": ("GB", 1.0), "mb": ("MB", 1.0), "tok": ("tokens", 1.0), "tokens": ("tokens", 1.0), "%": ("%", 1.0),
-    "x": ("1", 1.0), "×": ("1", 1.0),
+    "req/s": ("requests/s", 1.0), "rps": ("requests/s", 1.0), "ms": ("ms", 1.0), "s": ("s", 1.0), "min": ("s", 60.0),
+    "gib": ("GiB", 1.0), "gb": ("GB", 1.0), "mb": ("MB", 1.0), "tok": ("tokens", 1.0), "tokens": ("tokens", 1.0),
+    "%": ("%", 1.0), "x": ("1", 1.0), "×": ("1", 1.0),
 }  # fmt: skip
 _UNIT = "|".join(map(re.escape, sorted(UNITS, key=len, reverse=True)))
 ABOUT = r"(?P<about>~|≈|about|around|roughly)?"
@@ -23,6 +23,21 @@ NUMBER = (
 CELL = re.compile(
     rf"`?(?:{NUMBER})`?(?: class)?(?P<rest> aggregate|,? equivalent to .{{1,40}}| ?\(.{{1,80}}\))?", re.IGNORECASE
 )
+WITH_STATISTIC = re.compile(
+    rf"(?:{NUMBER}) (?P<statistic>avg|mean|median|min|max|p\d{{2}}(?:\.\d)?)"
+    rf"(?: \((?P<least>{_N}) ?(?:-|–|to) ?(?P<greatest>{_N})\)| ?\(.{{1,80}}\))?",
+    re.IGNORECASE,
+)
+STATISTICS = {"avg": "mean", "p50": "median"}
+MAX_CELL_CHARS = 300
+HEADING_UNIT = re.compile(
+    r"\b(tok/s|t/s|tokens/s|TPS|RPS|req/s)(?!\w)"
+    r"|\((ms|s|GiB|MB|t/s|tokens|tokens/sec(?:/user)?|req/sec|requests/sec|tokens/second)\)"
+)
+LONG_UNITS = {
+    "tokens/sec": "tok/s", "tokens/sec/user": "tok/s", "tokens/second": "tok/s", "req/sec": "req/s",
+    "requests/sec": "req/s",
+}  # fmt: skip
 KILO = 1e3
 
 
@@ -43,6 +58,24 @@ def read_cell(cell: str) -> StatedNumber | None:
     return parse_number(match) if match else None
 
 
+def read_statistics(cell: str) -> list[tuple[str, StatedNumber]]:
+    """Parse a cell that names its statistics: '78ms p50, 150ms p95', '43.1 tok/s avg (40.7 – 45.1)'; else nothing."""
+    matches = [WITH_STATISTIC.fullmatch(part) for part in cell[:MAX_CELL_CHARS].strip().strip("*`").split(", ")]
+    values: list[tuple[str, StatedNumber]] = []
+    for match in matches:
+        if match is None:
+            return []
+        name = match["statistic"].lower()
+        value = parse_number(match)
+        values.append((STATISTICS.get(name, name), value))
+        if match["least"]:
+            values += [
+                (edge, value._replace(low=float(match[group].replace(",", ""))))
+                for edge, group in (("min", "least"), ("max", "greatest"))
+            ]
+    return values
+
+
 def parse_number(match: re.Match[str]) -> StatedNumber:
     """Convert a match of NUMBER to Pitwall's units."""
     unit, factor = UNITS.get((match["unit"] or "").lower(), (None, 1.0))
@@ -56,6 +89,9 @@ def parse_number(match: re.Match[str]) -> StatedNumber:
 
 
 def unit_in(text: str) -> str | None:
-    """Return the unit in a heading: 'TTFT (ms)', 'tg t/s (c=1)', 'tg128 decode (t/s)'."""
-    match = re.search(r"\b(tok/s|t/s|tokens/s|TPS|req/s)(?!\w)|\((ms|s|GiB|MB|t/s)\)", text)
-    return UNITS[(match[1] or match[2]).lower()][0] if match else None
+    """Return the unit in a heading: 'TTFT (ms)', 'tg t/s (c=1)', 'tg128 decode (t/s)', 'Throughput (tokens/sec)'."""
+    match = HEADING_UNIT.search(text)
+    if match is None:
+        return None
+    written_unit = (match[1] or match[2]).lower()
+    return UNITS[LONG_UNITS.get(written_unit, written_unit)][0]

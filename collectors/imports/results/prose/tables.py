@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 RULE = re.compile(r"\|?\s*:?-{1,200}:?\s*(?:\|\s*:?-{1,200}:?\s*){1,100}\|?\s*")
 MAX_CELLS = 200
+GAP, DIGIT = re.compile(r"\t| {2,}"), re.compile(r"\d|^[-—]$|^n/a$", re.IGNORECASE)
+MIN_ALIGNED_CELLS, MAX_ALIGNED_CHARS = 3, 400
 
 
 class Table(NamedTuple):
@@ -34,6 +37,35 @@ def read_tables(text: str) -> tuple[list[Table], str]:
             index = end
         index += 1
     return tables, "\n".join(lines)
+
+
+def read_aligned_tables(text: str, is_head: Callable[[str], bool]) -> tuple[list[Table], str]:
+    """Return the tables whose columns are aligned by blanks, and the text with their lines left empty.
+
+    At least one of the heads is one by `is_head`, and each row has as many cells as there are heads.
+    """
+    lines, tables = text.splitlines(), []
+    index = 0
+    while index < len(lines) - 1:
+        heads, end = _aligned_cells(lines[index]), index + 1
+        if len(heads) >= MIN_ALIGNED_CELLS and sum(map(is_head, heads)) > 1:
+            while end < len(lines) and _is_aligned_row(_aligned_cells(lines[end]), len(heads)):
+                end += 1
+            rows = [_aligned_cells(line) for line in lines[index + 1 : end]]
+            if rows:
+                # The rows of other tables stand two lines below their heads.
+                tables.append(Table(index, heads, rows))
+                lines[index:end] = [""] * (end - index)
+        index = end
+    return tables, "\n".join(lines)
+
+
+def _aligned_cells(line: str) -> list[str]:
+    return GAP.split(line.strip()[:MAX_ALIGNED_CHARS]) if "|" not in line else []
+
+
+def _is_aligned_row(cells: Sequence[str], width: int) -> bool:
+    return len(cells) == width and not cells[0][:1].isdigit() and all(DIGIT.search(cell) for cell in cells[1:])
 
 
 def _heads(heads: list[str], rows: list[list[str]]) -> list[str]:

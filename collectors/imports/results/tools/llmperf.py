@@ -1,17 +1,22 @@
-"""Reads the summary of LLMPerf (`*_summary.json`). Its latencies are in seconds, its deviations divide by n - 1."""
+"""Reads LLMPerf: its summary (`*_summary.json`) and its requests (`*_individual_responses.json`).
+
+Its latencies are in seconds, its deviations divide by n - 1. It counts tokens with a tokenizer of its own.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
+from collectors.imports.results.errors import error_kind
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tools.printed import number_or_text
-from collectors.imports.results.values import count, cut, dict_of, number, text, time_of
+from collectors.imports.results.values import after, count, cut, dict_of, number, scaled, text, time_of
 
 TOOL = "LLMPerf"
 METRICS = {
@@ -33,18 +38,28 @@ STATISTIC = re.compile(
 )
 UNIT = re.compile(r"_(?P<unit>token_per_s|s)$")
 NAMES = {"p50": "median"}
+RESPONSE_MARKS = ('"end_to_end_latency_s"', '"number_output_tokens"', '"request_output_throughput_token_per_s"')
+NO_TIMES = {
+    "sent_at": "not in the file: the time of the first request",
+    "concurrency": "not in the file: the number of requests",
+}
 
 
 def recognise(head: str) -> bool:
-    """Return whether a file is such a summary."""
+    """Return whether a file is such a summary, or a list of such requests."""
+    if head.lstrip().startswith("["):
+        return all(mark in head for mark in RESPONSE_MARKS)
     is_flat = '"num_concurrent_requests"' in head and '"results_' in head
     is_nested = '"num_concurrent_requests"' in head and '"results"' in head and '"inter_token_latency_s"' in head
     return head.lstrip().startswith("{") and (is_flat or is_nested)
 
 
 def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
-    """Return the load of a summary; raises ImportRefusedError."""
-    summary = dict(_flat(dict_of(source.json())))
+    """Return the load of a file; raises ImportRefusedError."""
+    value = source.json()
+    if isinstance(value, list):
+        return [_load_of_responses(source, value, ticket)]
+    summary = dict(_flat(dict_of(value)))
     concurrency = count(summary.get("num_concurrent_requests"))
     sizes = [count(summary.get(f"mean_{side}_tokens")) for side in ("input", "output")]
     shape = f"pp{sizes[0]} tg{sizes[1]} " if None not in sizes else ""
@@ -102,3 +117,50 @@ def _add_statistic(
         point, metric, NAMES.get(match["statistic"], match["statistic"]), value, factor=factor, n=n,
         sd=None if sd is None else sd * factor,
     )  # fmt: skip
+
+
+# --- single responses -------------------------------------------------------------------------------------------------
+def _load_of_responses(source: ResultFile, values: Sequence[Any], ticket: Ticket) -> LoadBuilder:
+    """Return the requests in the order of the file; older versions state no times."""
+    responses = [dict_of(value) for value in values]
+    if not all("end_to_end_latency_s" in response for response in responses):
+        raise ImportRefusedError(f"{source.name} is of LLMPerf, but one of its responses has no latency.")
+    times_s = [number(response.get("start_time")) for response in responses]
+    known_times_s = [time_s for time_s in times_s if time_s is not None]
+    started_at = time_of(min(known_times_s)) if len(known_times_s) == len(responses) else None
+    load = LoadBuilder(
+        ticket, TOOL, None, TOOL, started_at or ticket.file_date, planned_requests=len(responses),
+    )  # fmt: skip
+    concurrency = _most_in_flight(responses) if started_at else len(responses)
+    for sequence, response in enumerate(responses):
+        since_s = known_times_s[sequence] - min(known_times_s) if started_at else None
+        load.request(
+            **_request(response), phase="measure", prompt_class="-", stream=0, concurrency=concurrency,
+            sent_at=after(load.ts, since_s or 0.0), since_phase_s=since_s, phase_index=0, sequence=sequence,
+            extra={} if started_at else dict(NO_TIMES),
+        )  # fmt: skip
+    return load
+
+
+def _most_in_flight(responses: Sequence[Mapping[str, Any]]) -> int:
+    """Return the largest number of requests in flight at once, by their own times."""
+    steps: list[tuple[float, int]] = []
+    for response in responses:
+        start_s = number(response.get("start_time")) or 0.0
+        steps += [(start_s, 1), (start_s + (number(response.get("end_to_end_latency_s")) or 0.0), -1)]
+    return max(accumulate(step for _, step in sorted(steps))) or 1
+
+
+def _request(response: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a request; one that failed has zeros instead of its values."""
+    error_words = [str(response[name]) for name in ("error_code", "error_msg") if response.get(name)]
+    if error_words:
+        error_text = " ".join(error_words)[:2_000]
+        return {"error_kind": error_kind(error_text), "error_text": error_text}
+    return {
+        "ttft_ms": scaled(response.get("ttft_s"), 1e3),
+        "total_ms": scaled(response.get("end_to_end_latency_s"), 1e3),
+        "prompt_tokens": count(response.get("number_input_tokens")),
+        "completion_tokens": count(response.get("number_output_tokens")),
+        "token_source": "tokenizer",
+    }

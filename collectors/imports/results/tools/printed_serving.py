@@ -13,12 +13,13 @@ from collectors.imports.results.tools.printed import (
     number_or_text,
     printed_lines,
 )
+from collectors.imports.results.tools.printed_block import NO_COMMAND, Command, command_among, heading_params
 from collectors.imports.results.tools.serving import SGLANG, VLLM
 from collectors.imports.results.values import count, text
 from domain import JsonValue
 from reasons import Code, Reason
 
-OPENING = re.compile(r"\s{0,12}={3,60} Serving Benchmark Result ={3,60}\s*")
+OPENING = re.compile(r"\s{0,12}={3,60} (?P<heading>(?:[\w.-]{1,30} ){0,4})Serving Benchmark Result ={3,60}\s*")
 CLOSING = re.compile(r"\s{0,12}={20,80}\s*")
 METRICS = {
     "successful requests": ("requests", "total"),
@@ -57,31 +58,52 @@ ARGUMENTS = (
     "burstiness", "random_input_len", "random_output_len", "random_range_ratio", "sharegpt_output_len", "ignore_eos",
     "temperature", "seed",
 )  # fmt: skip
+PROGRAM = re.compile(r"\bvllm bench serve\b|\bbenchmark_serving\.py\b|\bbench_serving\b")
+RENAMED = {
+    "input_len": "random_input_len", "output_len": "random_output_len", "random_input": "random_input_len",
+    "random_output": "random_output_len", "num_prompt": "num_prompts",
+}  # fmt: skip
 MAX_ARGUMENT_CHARS = 40_000
 
 
-def recognise(head: str) -> bool:
+def has_printed(head: str) -> bool:
     """Return whether a text contains such a summary."""
     return "Serving Benchmark Result" in head and any(OPENING.fullmatch(line) for line in head.splitlines())
 
 
-def read(content: str, ticket: Ticket, first_number: int) -> tuple[list[LoadBuilder], str]:
+def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[LoadBuilder], str]:
     """Return one load per summary of a text, and the text with their lines left empty."""
     lines = content.splitlines()
     openings = [index for index, line in enumerate(lines) if len(line) < 200 and OPENING.fullmatch(line)]
     loads: list[LoadBuilder] = []
-    end, remaining_lines = 0, list(lines)
+    end, remaining_lines, command = 0, list(lines), NO_COMMAND
     for opening, following in zip(openings, [*openings[1:], len(lines)], strict=False):
         closing = next((i for i in range(opening + 1, following) if CLOSING.fullmatch(lines[i][:200])), None)
-        arguments = _arguments(lines[end:opening])
+        command = command_among(lines[end:opening], PROGRAM) or command
+        arguments = _command_arguments(command) | _arguments(lines[end:opening])
+        heading = _heading(lines, opening, end)
         end = following if closing is None else closing + 1
         block = list(printed_lines(enumerate(lines[opening + 1 : end], opening + 2)))
         load = _load_of(block, arguments, ticket, first_number + len(loads))
+        load.params |= heading
         if closing is None:
             load.notes.append("The summary has no closing line: it may be cut off.")
         loads.append(load)
         remaining_lines[opening:end] = [""] * (end - opening)
     return loads, "\n".join(remaining_lines)
+
+
+def _heading(lines: Sequence[str], opening: int, end_above: int) -> dict[str, JsonValue]:
+    """Return the words within the opening line, or the heading above it, as a parameter."""
+    match = OPENING.fullmatch(lines[opening])
+    words = match["heading"].strip() if match else ""
+    return {"heading": words} if words else heading_params(lines, opening, end_above)
+
+
+def _command_arguments(command: Command) -> dict[str, JsonValue]:
+    """Return the arguments of the last command above a summary under the names of `Namespace(...)`."""
+    values = command.values((*ARGUMENTS, *RENAMED))
+    return {RENAMED.get(name, name): value for name, value in values.items()}
 
 
 def _arguments(lines: Sequence[str]) -> dict[str, JsonValue]:

@@ -17,6 +17,7 @@ from typing import Any
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
 from collectors.imports.results.errors import error_kind
 from collectors.imports.results.source import ResultFile
+from collectors.imports.results.tools.printed_block import heading_params, without_blocks
 from collectors.imports.results.values import after, count, cut, dict_of, item, list_of, number, pieces_us, scaled, text
 from reasons import Code, Reason
 
@@ -49,6 +50,7 @@ TOTALS = {
 }
 LISTS = {"input_lens", "output_lens", "ttfts", "itls", "latencies", "start_times", "queue_times", "generated_texts",
          "errors", "server_info", POSITIONS}  # fmt: skip
+MAX_OBJECT_LINES = 400
 CSV_MARKS = {"max_concurrency", "request_throughput", "completed"}
 
 
@@ -69,6 +71,51 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     ]
 
 
+# --- JSON within a text -----------------------------------------------------------------------------------------------
+def has_printed(content: str) -> bool:
+    """Return whether a text contains a measurement as JSON, on one line or on several."""
+    return "request_throughput" in content and bool(_json_blocks(content.splitlines()))
+
+
+def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[LoadBuilder], str]:
+    """Return a load for each measurement in a text, and the text with their lines left empty."""
+    lines = content.splitlines()
+    loads: list[LoadBuilder] = []
+    blocks = _json_blocks(lines) if "request_throughput" in content else []
+    end_above = 0
+    for start, end, result in blocks:
+        load = _load_with_results(result, ticket, first_number + len(loads))
+        load.params |= heading_params(lines, start, end_above)
+        loads.append(load)
+        end_above = end
+    return loads, without_blocks(lines, [(start, end) for start, end, _ in blocks])
+
+
+def _json_blocks(lines: Sequence[str]) -> list[tuple[int, int, Mapping[str, Any]]]:
+    """Return the complete measurements among the lines: the first line, the line behind the last, and the object."""
+    blocks = []
+    for start, line in enumerate(lines):
+        if not line.lstrip().startswith("{"):
+            continue
+        end = start + 1 if line.rstrip().endswith("}") else _closing_line(lines, start)
+        block = "\n".join(lines[start:end])
+        if recognise(block) and _is_json(block):
+            result = dict_of(json.loads(block, parse_constant=str))
+            if _is_complete(result):
+                blocks.append((start, end, result))
+    return blocks
+
+
+def _closing_line(lines: Sequence[str], start: int) -> int:
+    """Return the index behind the brace that closes the object opened on a line of its own; else behind the line."""
+    closing = lines[start].rstrip().replace("{", "}")
+    if closing.strip() != "}":
+        return start + 1
+    following = range(start + 1, min(len(lines), start + MAX_OBJECT_LINES))
+    return next((index + 1 for index in following if lines[index].rstrip() == closing), start + 1)
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
 def _measurements(source: ResultFile) -> list[tuple[int, Any]]:
     """Return the file's objects with their line numbers: a single one, a list, one per line, or the rows of a table."""
     if _is_table(source.head):
@@ -122,8 +169,16 @@ def _is_json(line: str) -> bool:
 
 
 def _read_one(source: ResultFile, line: int, result: Mapping[str, Any], ticket: Ticket, index: int) -> LoadBuilder:
-    if number(result.get("request_throughput")) is None or count(result.get("completed")) is None:
+    if not _is_complete(result):
         raise source.refusal(line, "this is not a complete result: requests or throughput are missing")
+    return _load_with_results(result, ticket, index)
+
+
+def _is_complete(result: Mapping[str, Any]) -> bool:
+    return number(result.get("request_throughput")) is not None and count(result.get("completed")) is not None
+
+
+def _load_with_results(result: Mapping[str, Any], ticket: Ticket, index: int) -> LoadBuilder:
     load = _load_of(result, ticket, index)
     concurrency = count(result.get("max_concurrency"))
     point = _point(result, concurrency)

@@ -1,0 +1,87 @@
+"""Reads the tables that lm-eval and lighteval print: one load per table, one accuracy per task, filter and metric."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
+from collectors.imports.results.metrics import STATED
+from collectors.imports.results.prose.tables import RULE, cells_of
+from collectors.imports.results.tools import lm_eval
+from collectors.imports.results.tools.printed_block import PrintedBlock, model_of, read_blocks
+from domain import JsonValue
+from reasons import Code, Reason
+
+LIGHTEVAL = "lighteval"
+PROGRAM = re.compile(r"\blm[_-]eval\b|\blighteval\b")
+NEEDED = {"version", "metric", "value"}
+TASK_HEADS = ("tasks", "task", "groups")
+MODEL_ARGUMENT = re.compile(r"(?:\b|\")(?:pretrained|model|model_name)=(?P<model>[^\s,\"']{1,300})")
+NUMBER = re.compile(r"\d{1,12}(?:\.\d{1,12})?")
+NONE = "none"
+
+
+def has_printed(content: str) -> bool:
+    """Return whether a text contains the head of such a table."""
+    return "Stderr" in content and any(_is_head(line) for line in content.splitlines())
+
+
+def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[LoadBuilder], str]:
+    """Return a load for each table of a text, and the text with the tables left empty."""
+    return read_blocks(content, _blocks, PROGRAM, _load_of, ticket, first_number)
+
+
+def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    index = 0
+    while index < len(lines) - 1:
+        end = index + 1
+        if _is_head(lines[index]) and RULE.fullmatch(lines[index + 1][:4_000]):
+            while end < len(lines) and "|" in lines[end]:
+                end += 1
+            yield index, end
+        index = end
+
+
+def _is_head(line: str) -> bool:
+    if "Stderr" not in line or len(line) > 1_000:
+        return False
+    heads = [cell.lower() for cell in cells_of(line)]
+    return set(heads) >= NEEDED and heads[0] in TASK_HEADS
+
+
+def _load_of(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:
+    heads = [cell.lower() for cell in cells_of(block.lines[0])]
+    tool = lm_eval.TOOL if "filter" in heads else LIGHTEVAL
+    argument = MODEL_ARGUMENT.search(block.command.words)
+    model = argument["model"] if argument else model_of(block.command)
+    load = LoadBuilder(ticket, tool, None, tool, ticket.file_date, number=number, model=model)
+    task = version = filter_name = ""
+    for row, line in enumerate(block.lines[2:], 3):
+        cells = dict(zip(heads, cells_of(line), strict=False))
+        name = cells.get(heads[0], "")
+        if name:
+            task, version = name, cells.get("version", "")
+        filter_name = cells.get("filter", "") or (filter_name if not name else "") or NONE
+        _add_row(load, cells, task, version, filter_name, row)
+    return load
+
+
+def _add_row(
+    load: LoadBuilder, cells: dict[str, str], task: str, version: str, filter_name: str, row: int
+) -> None:  # fmt: skip
+    """Add a row; a value above 1 is no share, but a figure such as a perplexity."""
+    if not NUMBER.fullmatch(cells.get("value", "")) or not task or not cells.get("metric"):
+        load.notes.append(f"Row {row} of the table was left out: it has no task, metric or value.")
+        return
+    value, stderr, shots = float(cells["value"]), cells.get("stderr", ""), cells.get("n-shot", "")
+    if value > 1 or "perplexity" in cells["metric"]:
+        point = MeasurementPoint(f"{task.strip('- ')}, {filter_name}: {cells['metric']}")
+        load.result(point, STATED, STATED, value, unit="1")
+        return
+    protocol: dict[str, JsonValue] = {"num_fewshot": int(shots)} if shots.isdigit() else {}
+    load.accuracy(
+        task=task.strip("- "), filter=filter_name, metric=cells["metric"], value=value,
+        stderr=float(stderr) if NUMBER.fullmatch(stderr) else None, version=version or None, protocol_hash=None,
+        protocol=protocol, reason=Reason(Code.ITEM_COUNT_NOT_TOLD),
+    )  # fmt: skip

@@ -1,0 +1,80 @@
+"""Reads the timings that `ollama run --verbose` prints after an answer: one load per answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
+from collectors.imports.results.metrics import STATED
+from collectors.imports.results.tools.printed_block import PrintedBlock, blocks_among, read_blocks
+
+TOOL = "ollama"
+PROGRAM = re.compile(r"\bollama run\b")
+LINE = re.compile(
+    r"\s{0,12}(?P<name>(?:total|load|prompt eval|eval) duration|(?:prompt )?eval (?:count|rate)): {1,20}"
+    r"(?P<value>\S.{0,40}?)\s*"
+)
+DURATION_PART = re.compile(r"(?P<number>\d{1,12}(?:\.\d{1,12})?)(?P<unit>h|ms|m|s|µs|μs|us|ns)")
+SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "µs": 1e-6, "μs": 1e-6, "us": 1e-6, "ns": 1e-9}
+COUNT = re.compile(r"(?P<tokens>\d{1,12}) token\(s\)")
+RATE = re.compile(r"(?P<tps>\d{1,12}(?:\.\d{1,9})?) tokens/s")
+DURATIONS = {  # name -> metric and its factor from seconds
+    "total duration": ("e2e_ms", 1e3),
+    "load duration": ("model_load_s", 1.0),
+    "prompt eval duration": ("prompt_ms", 1e3),
+    "eval duration": ("decode_ms", 1e3),
+}
+COUNTS = {"prompt eval count": "prompt_tokens", "eval count": "completion_tokens"}
+RATES = {"prompt eval rate": "prompt_tps", "eval rate": "decode_tps"}
+
+
+def has_printed(content: str) -> bool:
+    """Return whether a text contains such timings."""
+    lines = [match["name"] for line in content.splitlines() if (match := LINE.fullmatch(line[:100]))]
+    return "eval rate" in lines and "total duration" in lines
+
+
+def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[LoadBuilder], str]:
+    """Return a load for each answer of a text, and the text with the lines of the timings left empty."""
+    return read_blocks(content, _blocks, PROGRAM, _load_of, ticket, first_number)
+
+
+def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    return blocks_among(lines, _is_opening, lambda line: _name_of(line) not in (None, "total duration"))
+
+
+def _is_opening(line: str) -> bool:
+    return _name_of(line) == "total duration"
+
+
+def _name_of(line: str) -> str | None:
+    match = LINE.fullmatch(line[:100])
+    return match["name"] if match else None
+
+
+def _load_of(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:
+    lines, command = block.lines, block.command
+    model = next((word for word in command.words.split() if not word.startswith("-")), None)
+    load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date, number=number, model=model, planned_requests=1)
+    values = {match["name"]: match["value"] for line in lines if (match := LINE.fullmatch(line))}
+    lengths = {name: int(match["tokens"]) for name in COUNTS if (match := COUNT.fullmatch(values.get(name, "")))}
+    point = MeasurementPoint("one request", 1, lengths.get("prompt eval count"), lengths.get("eval count"))
+    for name, value in values.items():
+        if name in DURATIONS:
+            metric, factor = DURATIONS[name]
+            seconds = _seconds(value)
+            load.result(point, metric, STATED, value if seconds is None else round(seconds * factor, 9))
+        elif name in COUNTS:
+            load.result(point, COUNTS[name], "total", lengths.get(name, value))
+        else:
+            match = RATE.fullmatch(value)
+            load.result(point, RATES[name], STATED, float(match["tps"]) if match else value)
+    return load
+
+
+def _seconds(duration: str) -> float | None:
+    """Return the seconds of a duration as Go writes it: '1m2.5s', '750.5µs'; None for another text."""
+    parts = list(DURATION_PART.finditer(duration))
+    is_complete = "".join(part[0] for part in parts) == duration
+    return sum(float(part["number"]) * SECONDS[part["unit"]] for part in parts) if parts and is_complete else None

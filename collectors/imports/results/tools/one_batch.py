@@ -1,0 +1,86 @@
+"""Reads what `sglang.bench_one_batch` prints: one load per measured pass. Its speeds are those of the whole batch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
+from collectors.imports.results.metrics import STATED
+from collectors.imports.results.tools.printed_block import PrintedBlock, blocks_among, model_of, read_blocks, shape_of
+from collectors.imports.results.values import count
+from domain import JsonValue
+
+TOOL = "sglang.bench_one_batch"
+PROGRAM = re.compile(r"\bbench_(?:one_batch|latency)\b")
+FLAGS = ("batch_size", "batch", "input_len", "output_len", "tp", "tp_size", "quantization", "attention_backend")
+NUMBER = r"\d{1,12}(?:\.\d{1,12})?"
+LINE = re.compile(
+    rf"\s{{0,12}}(?P<part>Prefill|Decode|Total)\.? {{0,4}}(?P<step>\d{{1,9}}\.)? {{0,4}}"
+    rf"(?:Batch size: {{1,4}}(?P<batch>\d{{1,9}}), )?(?P<median>median )?latency: {{1,12}}(?P<seconds>{NUMBER}) s, "
+    rf"(?:median )?throughput: {{1,12}}(?P<tps>{NUMBER}) token/s\s*"
+)
+WARMUP = re.compile(r"\s{0,12}Warmup \.{2,4}\s*")
+MEASURED = re.compile(r"\s{0,12}Benchmark \.{2,4}\s*")
+WARMUP_NOTE = "The warm-up pass is left out."
+METRICS = {  # part of the pass -> metric of its speed, metric of its latency
+    "Prefill": ("prompt_tps", "prompt_ms"),
+    "Decode": ("batch_decode_tps", "tpot_ms"),
+    "Total": ("total_tps", "e2e_ms"),
+}
+
+
+def has_printed(content: str) -> bool:
+    """Return whether a text contains the prefill of a pass."""
+    return "Prefill" in content and any(_is_prefill(line) for line in content.splitlines())
+
+
+def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[LoadBuilder], str]:
+    """Return a load for each measured pass of a text, and the text with the lines of all passes left empty."""
+    return read_blocks(content, _blocks, PROGRAM, _load_of, ticket, first_number)
+
+
+def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield the passes, each warm-up together with the measured pass behind it."""
+    return blocks_among(lines, _is_opening, _is_following)
+
+
+def _is_opening(line: str) -> bool:
+    return WARMUP.fullmatch(line[:40]) is not None or _is_prefill(line)
+
+
+def _is_prefill(line: str) -> bool:
+    match = LINE.fullmatch(line[:300])
+    return match is not None and match["part"] == "Prefill"
+
+
+def _is_following(line: str) -> bool:
+    return LINE.fullmatch(line[:300]) is not None or MEASURED.fullmatch(line[:40]) is not None
+
+
+def _load_of(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:
+    lines, command = block.lines, block.command
+    start = next((index + 1 for index, line in enumerate(lines) if MEASURED.fullmatch(line[:40])), 0)
+    matches = [match for line in lines[start:] if (match := LINE.fullmatch(line[:300]))]
+    flags = command.values(FLAGS)
+    load = LoadBuilder(
+        ticket, TOOL, None, TOOL, ticket.file_date, number=number, params=dict(flags), model=model_of(command)
+    )
+    load.notes += [WARMUP_NOTE] if start > 1 else []
+    batch = next((int(match["batch"]) for match in matches if match["batch"]), None)
+    prompt_tokens, output_tokens = count(flags.get("input_len")), count(flags.get("output_len"))
+    name = f"{batch} at once" if batch else "a batch"
+    point = MeasurementPoint(f"{shape_of(prompt_tokens, output_tokens)}{name}", batch, prompt_tokens, output_tokens)
+    for match in matches:
+        if not match["step"]:
+            _add_line(load, point, match)
+    steps: list[JsonValue] = [float(match["tps"]) for match in matches if match["step"]]
+    load.params |= {"decode_tps_by_step": steps} if steps else {}
+    return load
+
+
+def _add_line(load: LoadBuilder, point: MeasurementPoint, match: re.Match[str]) -> None:
+    speed, latency = METRICS[match["part"]]
+    statistic = "median" if match["median"] else STATED
+    load.result(point, speed, statistic, float(match["tps"]))
+    load.result(point, latency, statistic, round(1e3 * float(match["seconds"]), 9))

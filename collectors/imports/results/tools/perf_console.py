@@ -1,0 +1,183 @@
+"""Reads the table that AIPerf and GenAI-Perf print: one load per table. Their deviations divide by n."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
+from collectors.imports.results.metrics import STATED
+from collectors.imports.results.tools import aiperf
+from collectors.imports.results.tools.printed_block import Command, PrintedBlock, command_among, model_of, read_blocks
+from collectors.imports.results.values import count
+
+GENAI_PERF = "GenAI-Perf"
+PROGRAM = re.compile(r"\b(?:aiperf|genai-perf) profile\b")
+BAR = re.compile(r"[│┃]")
+TOP, BOTTOM = "┏", "└"
+FIRST_HEADS = ("metric", "statistic")
+LABEL = re.compile(r"(?P<name>[^()]{1,80}?) ?(?:\((?P<unit>[\w/ ]{1,24})\))?")
+NUMBER = re.compile(r"-?\d{1,3}(?:,\d{3})*(?:\.\d{1,9})?|-?\d{1,15}(?:\.\d{1,9})?")
+NO_VALUE = ("", "N/A", "-")
+STATISTICS = {"avg": "mean", "p50": "median"}
+OTHER_NAMES = {  # as GenAI-Perf printed them once
+    "num output token": "output_sequence_length",
+    "num output tokens": "output_sequence_length",
+    "num input token": "input_sequence_length",
+    "num input tokens": "input_sequence_length",
+}
+GOODPUT = "request goodput"
+PER_REQUEST = ("request_latency", "time_to_first_token", "output_sequence_length", "input_sequence_length")
+DURATION = re.compile(r"\s{0,12}Benchmark Duration: (?P<seconds>\d{1,9}(?:\.\d{1,9})?) sec\s*")
+COMMAND_LINE = re.compile(r"\s{0,12}CLI Command: ")
+MAX_LINES_BELOW = 24
+MAX_TABLE_LINES = 400
+
+
+class Row(NamedTuple):
+    """A row of the table: its label without the unit, its unit, and its cells by the heads of their columns."""
+
+    name: str
+    unit: str | None
+    cells: Mapping[str, str]
+
+
+def has_printed(content: str) -> bool:
+    """Return whether a text contains such a table."""
+    return TOP in content and any(True for _ in _blocks(content.splitlines()))
+
+
+def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[LoadBuilder], str]:
+    """Return a load for each table of a text, and the text with the tables and what stands below them left empty."""
+    return read_blocks(content, _blocks, PROGRAM, _load_of, ticket, first_number)
+
+
+def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield the tables, with AIPerf's command and the duration below them.
+
+    Tables of one run stand close together under different titles.
+    """
+    index = 0
+    while index < len(lines):
+        end = _table_end(lines, index)
+        if end > index:
+            titles = {lines[index - 1].strip() if index else ""}
+            while end + 1 < len(lines) and lines[end].strip() not in titles and _table_end(lines, end + 1) > end + 1:
+                titles.add(lines[end].strip())
+                end = _table_end(lines, end + 1)
+            end = _end_below(lines, end)
+            yield index, end
+        index = max(end, index + 1)
+
+
+def _table_end(lines: Sequence[str], start: int) -> int:
+    """Return the index behind the table whose upper edge is this line; `start` itself if there is none."""
+    if not lines[start].lstrip().startswith(TOP) or start + 1 >= len(lines):
+        return start
+    heads = [cell.lower() for cell in _cells(lines[start + 1])]
+    if len(heads) < 2 or heads[0] not in FIRST_HEADS or "avg" not in heads:
+        return start
+    rows = range(start + 2, min(len(lines), start + MAX_TABLE_LINES))
+    edge = next((index for index in rows if lines[index].lstrip().startswith((BOTTOM, TOP))), None)
+    return start if edge is None or lines[edge].lstrip().startswith(TOP) else edge + 1
+
+
+def _end_below(lines: Sequence[str], end: int) -> int:
+    """Return the index behind the duration below a table, if AIPerf's command stands there too."""
+    below = range(end, min(len(lines), end + MAX_LINES_BELOW))
+    start = next((index for index in below if COMMAND_LINE.match(lines[index])), None)
+    if start is None or any(lines[index].lstrip().startswith(TOP) for index in range(end, start)):
+        return end
+    return next((index + 1 for index in below if index > start and DURATION.fullmatch(lines[index][:100])), end)
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in BAR.split(line.strip())[1:-1]]
+
+
+def _load_of(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:
+    tops = [index for index, line in enumerate(block.lines) if line.lstrip().startswith(TOP)]
+    rows = [row for start, end in zip(tops, [*tops[1:], None], strict=True) for row in _rows(block.lines[start:end])]
+    below = [index for index, line in enumerate(block.lines) if COMMAND_LINE.match(line)]
+    command = _command_below(block.lines[below[0] :]) if below else block.command
+    is_aiperf = _cells(block.lines[1])[0] == "Metric"
+    tool = aiperf.TOOL if is_aiperf else GENAI_PERF
+    load = LoadBuilder(
+        ticket, tool, None, tool, ticket.file_date, number=number,
+        model=model_of(command), planned_requests=count(command.values(["request_count"]).get("request_count")),
+    )  # fmt: skip
+    concurrency = count(command.values(["concurrency"]).get("concurrency"))
+    point = MeasurementPoint(f"{concurrency} at once" if concurrency else "all requests", concurrency)
+    totals = [_number(row.cells["avg"]) for row in rows if _metric_name(row) == "request_count"]
+    n = count(totals[0]) if totals else None
+    names: set[str] = set()
+    for row in rows:
+        if row.name not in names:  # several tables may show it
+            _add_row(load, point, row, n)
+        names.add(row.name)
+    duration = next((match for line in block.lines if (match := DURATION.fullmatch(line[:100]))), None)
+    if duration:
+        load.result(point, "duration_s", "total", float(duration["seconds"]))
+    return load
+
+
+def _command_below(lines: Sequence[str]) -> Command:
+    """Return the command that AIPerf prints, whose lines are wrapped at the width of the terminal."""
+    end = next((index for index, line in enumerate(lines) if DURATION.fullmatch(line[:100])), len(lines))
+    joined_line = " ".join(line.strip() for line in lines[:end])
+    return command_among([joined_line], PROGRAM) or Command("", "", {})
+
+
+def _rows(lines: Sequence[str]) -> Iterator[Row]:
+    """Yield the rows; a label may go on in the lines below, whose other cells are empty."""
+    heads = _cells(lines[1])
+    label, values = "", [""] * len(heads)
+    for line in lines[2:]:
+        cells = _cells(line)
+        if len(cells) != len(heads):
+            continue
+        if any(cells[1:]):
+            if label:
+                yield _row(label, heads, values)
+            label, values = cells[0], cells
+        else:
+            label = f"{label} {cells[0]}".strip()
+    if label:
+        yield _row(label, heads, values)
+
+
+def _row(label: str, heads: Sequence[str], cells: Sequence[str]) -> Row:
+    match = LABEL.fullmatch(label)
+    name, unit = (match["name"], match["unit"]) if match else (label, None)
+    return Row(name, unit, dict(zip(heads, cells, strict=True)))
+
+
+def _metric_name(row: Row) -> str:
+    """Return the name of a row in AIPerf's JSON."""
+    name = row.name.lower()
+    return OTHER_NAMES.get(name, name.replace(" ", "_"))
+
+
+def _number(cell: str) -> Any:
+    """Return the number of a cell; any other text as it is."""
+    return float(cell.replace(",", "")) if NUMBER.fullmatch(cell) else cell
+
+
+def _add_row(load: LoadBuilder, point: MeasurementPoint, row: Row, n: int | None) -> None:
+    name = _metric_name(row)
+    metric = "goodput_rps" if row.name.lower() == GOODPUT else aiperf.METRICS.get(name)
+    is_latency = name in aiperf.LATENCIES
+    factor = aiperf.UNITS.get(row.unit or "", 0.0) if is_latency else 1.0
+    if metric is None or not factor:
+        metric, factor, point = STATED, 1.0, point._replace(name=f"{point.name}: {row.name}")
+    deviation = _number(row.cells.get("std", ""))
+    for head, cell in row.cells.items():
+        if head in ("Metric", "Statistic", "std") or cell in NO_VALUE:
+            continue
+        statistic = "total" if name in aiperf.TOTALS else STATISTICS.get(head, head)
+        load.result(
+            point, metric, statistic, _number(cell), factor=factor,
+            n=n if name in PER_REQUEST else None, population_sd=deviation if statistic == "mean" else None,
+            unit=(row.unit or "1") if metric == STATED else None,
+        )  # fmt: skip

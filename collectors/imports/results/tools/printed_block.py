@@ -1,0 +1,157 @@
+"""Reads what stands around a printed block of results: its heading, and the command that printed it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from collectors.imports.results.builder import LoadBuilder, Ticket
+from collectors.imports.results.tools.printed import number_or_text
+from domain import JsonValue
+
+FENCE = re.compile(r"\s{0,12}`{3,4}\w{0,20}\s{0,12}")
+PROGRESS_BAR = "%|"
+COMMAND_LINE = re.compile(r"\s{0,40}--?\w|.{0,4000} --\w|.{0,4000}\\\s{0,8}$")
+NO_HEADING = re.compile(r"[|{}]|\d%|https?://|: +[-+\d.]|\w=|^(?:INFO|WARNING|ERROR|DEBUG|\[|\$|>)")
+MAX_LINES_ABOVE = 24
+MAX_HEADING_CHARS = 80
+FLAG = re.compile(r"(?<!\S)-{1,2}(?P<name>[A-Za-z][\w-]{0,40})(?:(?:=| {1,8})(?P<value>[^\s\\-][^\s\\]{0,300}))?")
+MAX_COMMAND_LINES = 60
+MAX_LINE_CHARS = 4_000
+STAMP = re.compile(r"\s{0,12}\[?(?P<date>20\d\d-\d\d-\d\d)[ T:](?P<time>\d\d:\d\d:\d\d)\b(?!\.?\d{0,9}(?:Z|[+-]\d))")
+MAX_LINES_TO_TIME = 200
+MODEL_FLAGS = ("model", "model_path", "m")
+
+
+class Command(NamedTuple):
+    """A benchmark's command: the words that call it, the words behind them, and its flags with underscores."""
+
+    program: str
+    words: str
+    flags: Mapping[str, str]
+
+    def values(self, names: Iterable[str]) -> dict[str, JsonValue]:
+        """Return these flags, numbers as numbers."""
+        return {name: number_or_text(self.flags[name]) for name in names if name in self.flags}
+
+
+class PrintedBlock(NamedTuple):
+    """Lines that a tool printed, the command above them, and their heading."""
+
+    lines: Sequence[str]
+    command: Command
+    heading: str | None
+
+
+NO_COMMAND = Command("", "", {})
+
+
+def heading_above(lines: Sequence[str], start: int, end_above: int = 0) -> str | None:
+    """Return the short line of words above the block that begins at `start`, below the block that ends above it.
+
+    The command that printed the block may stand between.
+    """
+    for line in reversed(lines[max(end_above, start - MAX_LINES_ABOVE) : start]):
+        is_skipped = not line.strip() or FENCE.fullmatch(line[:40]) or PROGRESS_BAR in line
+        if is_skipped or COMMAND_LINE.match(line[:MAX_LINE_CHARS]):
+            continue
+        heading = line.strip().strip("#*:`\"' ")
+        is_heading = 0 < len(heading) <= MAX_HEADING_CHARS and any(map(str.isalpha, heading))
+        return heading if is_heading and not NO_HEADING.search(heading) else None
+    return None
+
+
+def heading_params(lines: Sequence[str], start: int, end_above: int = 0) -> dict[str, JsonValue]:
+    """Return the heading above a block as a parameter of its load."""
+    heading = heading_above(lines, start, end_above)
+    return {"heading": heading} if heading else {}
+
+
+def command_among(lines: Sequence[str], program: re.Pattern[str]) -> Command | None:
+    """Return the last command among the lines that calls the program, with the lines that continue it."""
+    start = next((i for i in range(len(lines) - 1, -1, -1) if program.search(lines[i][:MAX_LINE_CHARS])), None)
+    if start is None:
+        return None
+    parts = [lines[start][:MAX_LINE_CHARS]]
+    for line in lines[start + 1 : start + MAX_COMMAND_LINES]:
+        if not (parts[-1].rstrip().endswith("\\") or line.lstrip().startswith("--")):
+            break
+        parts.append(line[:MAX_LINE_CHARS])
+    command_line = " ".join(part.rstrip().rstrip("\\") for part in parts)
+    match = program.search(command_line)
+    flags = {
+        match["name"].replace("-", "_"): match["value"].strip("\"'`,)")
+        for match in FLAG.finditer(command_line)
+        if match["value"]
+    }
+    return Command(match[0] if match else "", command_line[match.end() :] if match else "", flags)
+
+
+def read_blocks(
+    content: str,
+    find_blocks: Callable[[Sequence[str]], Iterable[tuple[int, int]]],
+    program: re.Pattern[str],
+    build: Callable[[PrintedBlock, Ticket, int], LoadBuilder],
+    ticket: Ticket,
+    first_number: int,
+) -> tuple[list[LoadBuilder], str]:
+    """Return a load for each block of a text, and the text with their lines left empty.
+
+    A command counts for all blocks below it, up to the next command. `build` makes a load of its block and number.
+    """
+    lines = content.splitlines()
+    limits = list(find_blocks(lines))
+    loads: list[LoadBuilder] = []
+    command, end_above = NO_COMMAND, 0
+    for number, (start, end) in enumerate(limits, first_number):
+        command = command_among(lines[end_above:start], program) or command
+        block = PrintedBlock(lines[start:end], command, heading_above(lines, start, end_above))
+        load = build(block, ticket, number)
+        load.params |= {"heading": block.heading} if block.heading and "heading" not in load.params else {}
+        load.ts = _time_above(lines[end_above:start]) or load.ts
+        loads.append(load)
+        end_above = end
+    return loads, without_blocks(lines, limits)
+
+
+def _time_above(lines: Sequence[str]) -> datetime | None:
+    """Return the time of the last message of a log above a block; it has no time zone: this machine's is assumed."""
+    match = next((match for line in reversed(lines[-MAX_LINES_TO_TIME:]) if (match := STAMP.match(line))), None)
+    try:
+        return datetime.fromisoformat(f"{match['date']}T{match['time']}").astimezone(UTC) if match else None
+    except ValueError:
+        return None
+
+
+def blocks_among(
+    lines: Sequence[str], is_opening: Callable[[str], bool], is_following: Callable[[str], bool]
+) -> Iterator[tuple[int, int]]:
+    """Yield the blocks that begin with an opening line and go on while lines follow."""
+    index = 0
+    while index < len(lines):
+        end = index + 1
+        if is_opening(lines[index]):
+            while end < len(lines) and is_following(lines[end]):
+                end += 1
+            yield index, end
+        index = end
+
+
+def without_blocks(lines: Sequence[str], blocks: Iterable[tuple[int, int]]) -> str:
+    """Return the text with the lines of blocks left empty; a block is its first line and the line behind its last."""
+    remaining_lines = list(lines)
+    for start, end in blocks:
+        remaining_lines[start:end] = [""] * (end - start)
+    return "\n".join(remaining_lines)
+
+
+def model_of(command: Command) -> str | None:
+    """Return the model that a benchmark's command names."""
+    return next((command.flags[name] for name in MODEL_FLAGS if name in command.flags), None)
+
+
+def shape_of(prompt_tokens: int | None, output_tokens: int | None) -> str:
+    """Return the beginning of a point's name: 'pp512 tg128 ', or nothing if a length is unknown."""
+    return f"pp{prompt_tokens} tg{output_tokens} " if prompt_tokens and output_tokens else ""
