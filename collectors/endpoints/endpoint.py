@@ -39,7 +39,7 @@ class _ServerConnection:
     reported_paths: set[str] = field(default_factory=set)
     ranks: set[tuple[str, int]] = field(default_factory=set)  # seen so far: (definition, engine index)
     latencies: LatencyReader = field(default_factory=LatencyReader)
-    is_busy: bool = False  # by its counters at the last read; only of a server that sleeps when idle
+    is_busy: bool = False  # by its counters at the last read; only of a server that may sleep when idle
 
     def with_missing_ranks(self, samples: list[CounterSample]) -> list[CounterSample]:
         """Add an empty sample for each missing rank, so that a sum over ranks is known to be incomplete."""
@@ -140,11 +140,11 @@ class EndpointCollector(Collector):
     def _may_read_slots(
         self, run: Run, engine: Engine, connection: _ServerConnection, samples: Sequence[Sample]
     ) -> bool:
-        """Whether to read the slots now: always, or of a server that sleeps when idle only around its requests.
+        """Whether to read the slots now: always, or of a server that may sleep when idle only around its requests.
 
         A read of the slots wakes such a server, or restarts its idle time; one of the counters does neither.
         """
-        if not _sleeps_when_idle(run.config, engine):
+        if not _may_sleep(run.config, engine):
             return True
         counts = [sample.requests_running for sample in samples if isinstance(sample, CounterSample)]
         was_busy, connection.is_busy = connection.is_busy, any(counts)
@@ -185,9 +185,11 @@ class EndpointCollector(Collector):
         return Scrape(run.id, self._clock.utc(), self._clock.mono_s(), points)
 
 
-def _sleeps_when_idle(config: Config, engine: Engine) -> bool:
+def _may_sleep(config: Config, engine: Engine) -> bool:
+    """Whether the server may sleep when idle: its command says so, or is not known."""
     flags = {words[0].partition("=")[0] for text in config.unknown_flags if (words := words_of_flag(text))}
-    return any(setting in flags or setting in config.env for setting in engine.sleep_settings)
+    is_stated = any(setting in flags or setting in config.env for setting in engine.sleep_settings)
+    return is_stated or bool(engine.sleep_settings and config.launcher == "attach" and not config.argv)
 
 
 def _is_silence_expected(state: RunState, has_answered: bool) -> bool:

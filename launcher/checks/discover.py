@@ -45,6 +45,11 @@ class FoundServer:
     run_id: str | None  # the Pitwall run that started it
     config: Config
 
+    @property
+    def is_router(self) -> bool:
+        """Whether it only starts servers, one for each model."""
+        return is_router(self.config)
+
 
 def find_servers(report_limit: ReportLimit = ignore_limit) -> list[FoundServer]:
     """Return every server of a known engine on this machine, containers first."""
@@ -63,7 +68,10 @@ def find_servers(report_limit: ReportLimit = ignore_limit) -> list[FoundServer]:
         if server:
             servers.append(server)
     child_pids = {
-        pid for server in servers if server.container is None for pid in family(server.pid, processes) - {server.pid}
+        pid
+        for server in servers
+        if server.container is None and not server.is_router
+        for pid in family(server.pid, processes) - {server.pid}
     }
     return [server for server in servers if server.container or server.pid not in child_pids]
 
@@ -75,6 +83,11 @@ def find_server_at(base_url: str, report_limit: ReportLimit = ignore_limit) -> F
         (server for server in find_servers(report_limit) if server.base_url and server_at(server.base_url) == address),
         None,
     )
+
+
+def is_router(config: Config) -> bool:
+    """Whether a command starts llama.cpp's router: its server without a model."""
+    return config.engine == "llamacpp" and config.model is None
 
 
 def read_command(argv: Sequence[str]) -> Config | None:
@@ -122,7 +135,8 @@ def _as_process(
         config = read_command(process.cmdline())
         if config is None or process.status() == psutil.STATUS_ZOMBIE:
             return None
-        own_ports = {port for pid in family(process.pid, processes) for port in ports.get(pid, ())}
+        family_pids = {process.pid} if is_router(config) else family(process.pid, processes)
+        own_ports = {port for pid in family_pids for port in ports.get(pid, ())}
         return FoundServer(
             engine=config.engine,
             model=config.served_model_name or config.model,

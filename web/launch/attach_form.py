@@ -39,7 +39,9 @@ def found_servers() -> None:
     for number, server in enumerate(servers):
         with st.container(horizontal=True, vertical_alignment="center", key=f"found-{number}"):
             st.html(_description(server))
-            if st.button("Watch it", key=f"watch-{number}", disabled=server.base_url is None) and server.base_url:
+            if server.is_router:
+                st.caption("A router: each model that it has loaded is listed as a server of its own.")
+            elif st.button("Watch it", key=f"watch-{number}", disabled=server.base_url is None) and server.base_url:
                 _watch(server.base_url, server.config, None, server.log_path, server.pid, unknown)
 
 

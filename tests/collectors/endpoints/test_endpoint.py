@@ -178,11 +178,19 @@ def test_known_api_key_is_sent_but_not_shown(server: Any, make_run: Callable[...
     assert "k-123" not in str(refused.value)
 
 
-def test_slots_of_a_server_that_sleeps_are_read_around_its_requests_only(
-    server: Any, collector: EndpointCollector, make_run: Callable[..., Run]
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"unknown_flags": ("--sleep-idle-seconds 60",)},
+        {"env": {"LLAMA_ARG_SLEEP_IDLE_SECONDS": "60"}},
+        {"launcher": "attach"},  # its command is not known
+    ],
+)
+def test_slots_of_a_server_that_may_sleep_are_read_around_its_requests_only(
+    server: Any, collector: EndpointCollector, make_run: Callable[..., Run], fields: dict[str, Any]
 ) -> None:
     """A read of the slots wakes it or restarts its idle time."""
-    config = Config(engine="llamacpp", unknown_flags=("--sleep-idle-seconds 60",))
+    config = Config(engine="llamacpp", **fields)
     run = make_run(base_url=server.url).model_copy(update={"config": config})
     busy = LLAMACPP.replace(b"llamacpp:requests_processing 0", b"llamacpp:requests_processing 1")
     assert busy != LLAMACPP

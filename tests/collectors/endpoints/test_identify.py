@@ -141,3 +141,13 @@ def test_llama_swap_names_the_servers_behind_it(server: Any) -> None:
         ("small", "not running", None),
     ]
     assert server.asked == ["/v1/models", "/running"]
+
+
+def test_sleeping_server_is_not_woken(server: Any) -> None:
+    server.answers = {
+        "/v1/models": models("llamacpp"),
+        "/metrics": (200, b"# HELP llamacpp:x y\n"),
+        "/props": (200, b'{"build_info":"b1","is_sleeping":true}'),
+        "/slots": (200, b"[]"),
+    }
+    assert identify(server.url).has_metrics and "/slots" not in server.asked

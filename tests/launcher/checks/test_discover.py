@@ -55,6 +55,27 @@ def test_running_server_found_once_with_details(
     assert server.config.argv[-2:] == ("--api-key", "<secret>")
 
 
+def test_models_of_a_router_are_servers_of_their_own(
+    stand_in: tuple[subprocess.Popen[bytes], int, Path], tmp_path: Path
+) -> None:
+    """The stand-in for llama.cpp's router starts the server of a model as its child, as the router does."""
+    port, model_port = free_ports(2)
+    child = [str(tmp_path / "llama-server"), "-m", "/models/alpha.gguf", "--port", str(model_port)]
+    (folder := tmp_path / "router").mkdir()
+    program = folder / "llama-server"
+    program.write_text(f"#!{sys.executable}\nimport subprocess, time\nsubprocess.Popen({child})\ntime.sleep(600)\n")
+    program.chmod(0o755)
+    router = subprocess.Popen([str(program), "--models-dir", "/models", "--port", str(port)], start_new_session=True)
+    try:
+        wait_for(lambda: found_at(model_port))
+        (server,) = found_at(model_port)
+        assert server.model == "/models/alpha.gguf" and not server.is_router
+        assert any(found.pid == router.pid and found.is_router for found in find_servers())
+    finally:
+        os.killpg(router.pid, 9)
+        router.wait()
+
+
 @pytest.mark.parametrize(
     ("argv", "plain"),
     [
