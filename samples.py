@@ -5,7 +5,7 @@ The conventions are those of domain.py: unknown is None, times are aware UTC dat
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from datetime import datetime
 from typing import get_args
 
@@ -224,6 +224,15 @@ Sample = (
 LARGEST_COUNT = 2.0**53  # the last count that a double increments exactly: at a million tokens/s, after 285 years
 # The fields that may be unknown; the other values of a sample are JSON, in which storage drops the same values.
 OPTIONAL_FIELDS = {kind: tuple(f.name for f in fields(kind) if f.default is None) for kind in get_args(Sample)}
+# The fields without which a sample says nothing: every page expects them.
+REQUIRED_FIELDS = {
+    kind: tuple(
+        f.name
+        for f in fields(kind)
+        if f.default is MISSING and f.default_factory is MISSING and "None" not in str(f.type)
+    )
+    for kind in get_args(Sample)
+}
 SIGNED_FIELDS = {"temperature_c", "memory_temperature_c", "clock_offset_s"}  # of those, the ones that may be negative
 
 

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -44,18 +44,21 @@ def is_bundle(path: Path) -> bool:
         return file.read(len(ZIP_MAGIC)) == ZIP_MAGIC
 
 
+Name = Annotated[str, Field(max_length=1000)]  # the answer to a job repeats it
+
+
 class ImportJob(BaseModel):
     """A file to import; `is_upload` files are temporary copies and deleted afterwards."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     id: str
     path: Path
-    shown_name: str
-    name: str | None = None
-    zone: str | None = None
+    shown_name: Name
+    name: Name | None = None
+    zone: Name | None = None
     dated: datetime | None = None
     is_upload: bool = False
-    run: str | None = None  # of results: id of the run that they belong to
+    run: Name | None = None  # of results: id of the run that they belong to
     command: tuple[str, ...] | None = None  # of results: the tool's command line, if Pitwall ran it
     is_cut: bool = False  # of results: the tool was stopped before it finished
     asked: dict[str, JsonValue] | None = None  # of results: options that the user set for the tool
@@ -66,7 +69,7 @@ class NoteJob(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     id: str
-    run: str
+    run: Name
     said_at: datetime
     by: str = Field(max_length=100)  # for the audit
     edit: NoteEdit
@@ -77,7 +80,7 @@ class DeletionJob(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     id: str
-    deleted_runs: tuple[str, ...] = Field(min_length=1, max_length=10_000)  # ids
+    deleted_runs: tuple[Name, ...] = Field(min_length=1, max_length=10_000)  # ids
     by: str = Field(max_length=100)  # for the audit
 
 

@@ -62,7 +62,7 @@ class DiskCache(Generic[ResultT]):
             return None
         try:
             return self._codec.unpack(run, content)
-        except ValueError:
+        except (ValueError, OverflowError):  # a damaged file may hold an integer of any size
             return None
 
     def put(self, run: Run, basis: Basis, result: ResultT) -> None:

@@ -1,6 +1,6 @@
 """Filters for the numbers of a foreign table, with the limits of Pitwall's own collectors.
 
-Impossible values become unknown. A row is left out if a required value, such as its time, is impossible.
+Impossible values become unknown. A row is left out if a required value, such as its time, is impossible or missing.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import NamedTuple
 
-from samples import LARGEST_COUNT, OPTIONAL_FIELDS, SIGNED_FIELDS
+from samples import LARGEST_COUNT, OPTIONAL_FIELDS, REQUIRED_FIELDS, SIGNED_FIELDS
 from storage.rows import SAMPLE_TABLES
 
 NUMBER = re.compile(r"(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DOUBLE|FLOAT)(?P<is_list>\[\])?")
@@ -45,7 +45,8 @@ class ColumnFilters(NamedTuple):
 
 def column_filters(table: str, columns: Mapping[str, str]) -> ColumnFilters:
     """Return the filters for a table with these columns and types."""
-    optional_fields = next(OPTIONAL_FIELDS[kind] for kind, name in SAMPLE_TABLES.items() if name == table)
+    sample_type = next(kind for kind, name in SAMPLE_TABLES.items() if name == table)
+    optional_fields, required_fields = OPTIONAL_FIELDS[sample_type], REQUIRED_FIELDS[sample_type]
     selected, needed, counts = [], list[str](), list[str]()
     for name, kind in columns.items():
         match = NUMBER.fullmatch(kind)
@@ -60,6 +61,9 @@ def column_filters(table: str, columns: Mapping[str, str]) -> ColumnFilters:
         )
         needed += [in_range] if match and not may_be_unknown else []
         counts += [f"count(*) FILTER (NOT {in_range})"] if match else []
+        if name in required_fields:
+            needed.append(f'"{name}" IS NOT NULL')
+            counts.append(f'count(*) FILTER ("{name}" IS NULL)')
     return ColumnFilters(", ".join(selected), " AND ".join(needed) or "true", " + ".join(counts) or "0")
 
 

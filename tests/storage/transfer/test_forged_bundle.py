@@ -88,7 +88,8 @@ EVENTS = f"runs/{ID}/events.parquet"
 def alike(rows: int, text: str = "x") -> bytes:
     """Many rows that are all the same: written as one value and a count."""
     once = pa.array(numpy.zeros(rows, numpy.int8))
-    columns = {name: pa.DictionaryArray.from_arrays(once, [value]) for name, value in (("run_id", ID), ("text", text))}
+    values = {"run_id": ID, "ts": NOW, "kind": "note", "text": text}
+    columns = {name: pa.DictionaryArray.from_arrays(once, [value]) for name, value in values.items()}
     buffer = io.BytesIO()
     pq.write_table(pa.table(columns), buffer, compression="zstd", row_group_size=rows)
     return buffer.getvalue()
@@ -162,7 +163,8 @@ def test_impossible_numbers_become_unknown(bundle: Path, elsewhere: tuple[Store,
 def test_negative_temperatures_are_accepted(bundle: Path, elsewhere: tuple[Store, Settings]) -> None:
     gpus = {"run_id": [ID], "ts": [NOW], "mono_s": [1.0], "machine_id": ["m"], "gpu_index": [0]}
     gpus |= {"temperature_c": [-5.0], "power_w": [-5.0]}
-    told = {"run_id": [ID, ID], "ts": [NOW, NOW], "value": [-0.5, INFINITE]}
+    names = ("load_id", "point", "metric", "statistic", "unit", "definition")
+    told = {name: ["x", "x"] for name in names} | {"run_id": [ID] * 2, "ts": [NOW] * 2, "value": [-0.5, INFINITE]}
 
     def forge(members: Members, manifest: Manifest) -> Manifest:
         members[f"runs/{ID}/gpu_samples.parquet"] = parquet(**gpus)
@@ -225,6 +227,24 @@ def test_a_known_id_with_another_life_is_refused(bundle: Path, elsewhere: tuple[
     run_with_samples(*elsewhere, started_at=NOW - timedelta(days=1))
     with pytest.raises(ArchiveError, match="a different run with the id"):
         import_bundle(*elsewhere, bundle)
+
+
+def test_rows_without_a_required_value_are_left_out(bundle: Path, elsewhere: tuple[Store, Settings]) -> None:
+    """A page that sorts or groups by such a value would show no run at all."""
+    name = f"runs/{ID}/counter_samples.parquet"
+
+    def forge(members: Members, manifest: Manifest) -> Manifest:
+        table = pq.read_table(io.BytesIO(members[name]))
+        unknown = pa.array([None, *table["definition"].to_pylist()[1:]], pa.string())
+        buffer = io.BytesIO()
+        pq.write_table(table.set_column(table.column_names.index("definition"), "definition", unknown), buffer)
+        members[name] = buffer.getvalue()
+        return manifest
+
+    store, settings = elsewhere
+    import_bundle(store, settings, rewritten(bundle, forge))
+    rows = store.query("SELECT count(*) AS n, count(definition) AS known FROM counter_samples").to_pylist()
+    assert rows == [{"n": 2, "known": 2}]
 
 
 def assert_refused(path: Path, untouched: tuple[Store, Settings], told: str) -> None:
