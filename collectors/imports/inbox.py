@@ -44,6 +44,7 @@ def is_bundle(path: Path) -> bool:
         return file.read(len(ZIP_MAGIC)) == ZIP_MAGIC
 
 
+JobId = Annotated[str, Field(max_length=200)]  # part of a file's name
 Name = Annotated[str, Field(max_length=1000)]  # the answer to a job repeats it
 
 
@@ -51,7 +52,7 @@ class ImportJob(BaseModel):
     """A file to import; `is_upload` files are temporary copies and deleted afterwards."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    id: str
+    id: JobId
     path: Path
     shown_name: Name
     name: Name | None = None
@@ -68,7 +69,7 @@ class NoteJob(BaseModel):
     """A note on a run from the command line; secrets are masked before it is submitted."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    id: str
+    id: JobId
     run: Name
     said_at: datetime
     by: str = Field(max_length=100)  # for the audit
@@ -79,7 +80,7 @@ class DeletionJob(BaseModel):
     """Runs to delete from the command line; they can be restored for a day."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    id: str
+    id: JobId
     deleted_runs: tuple[Name, ...] = Field(min_length=1, max_length=10_000)  # ids
     by: str = Field(max_length=100)  # for the audit
 
