@@ -185,6 +185,7 @@ class Settings(BaseSettings):
             self.peers_path.with_suffix(".lock"),
             self.hosts_path,
             self.hosts_path.with_suffix(".lock"),
+            self.prices_path.with_suffix(".lock"),
             self.sessions_path,
             self.query_history_path,
             self.prices_path,

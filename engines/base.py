@@ -280,6 +280,7 @@ class Engine:
     metrics_path: str | None
     slots_path: str | None = None
     switches: Mapping[str, str] = field(default_factory=dict)  # endpoint path -> flag that enables it
+    is_router_without_model: bool = False  # a command without a model starts a router, which starts servers of models
     sleep_settings: tuple[str, ...] = ()  # flag and variable with which it sleeps when idle; a read of slots wakes it
     counters_off_flag: str | None = None  # with it, metrics_path answers without counters
     owned_by: str | None = None  # owner of the models in its /v1/models

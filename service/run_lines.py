@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from domain import OPEN_STATES, Run, utc_now
 from reports.cache.run_cache import ReportCache
-from reports.runs.run_line import NOT_COMPUTED, SETTLED_AFTER, compute_each, line_version
+from reports.runs.run_line import NOT_COMPUTED, SETTLED_AFTER, UNREADABLE_ROWS, compute_each, first_line, line_version
 from storage.published_query import QUERY_FAILURES
 from storage.queries.run_queries import runs_without_line
 from storage.store import Store
@@ -65,8 +65,8 @@ class RunLineKeeper:
         for prepare in self._prepare:
             try:
                 prepare(self._store, runs)
-            except QUERY_FAILURES as error:
-                log.warning("The charts of ended runs could not be prepared: %s", str(error).splitlines()[0])
+            except (*QUERY_FAILURES, *UNREADABLE_ROWS) as error:
+                log.warning("The charts of ended runs could not be prepared: %s", first_line(error))
 
     def _run(self) -> None:
         pause_s = INTERVAL_S

@@ -14,6 +14,7 @@ ENGINE = Engine(
     metrics_path="/metrics",
     slots_path="/slots",
     switches={"/metrics": "--metrics", "/slots": "--slots"},
+    is_router_without_model=True,
     sleep_settings=("--sleep-idle-seconds", "LLAMA_ARG_SLEEP_IDLE_SECONDS"),
     owned_by="llamacpp",
     version_paths=(("/props", "build_info"),),

@@ -86,8 +86,8 @@ def find_server_at(base_url: str, report_limit: ReportLimit = ignore_limit) -> F
 
 
 def is_router(config: Config) -> bool:
-    """Whether a command starts llama.cpp's router: its server without a model."""
-    return config.engine == "llamacpp" and config.model is None
+    """Whether a command starts a router, which starts a server for each model."""
+    return config.model is None and BY_NAME[config.engine].is_router_without_model
 
 
 def read_command(argv: Sequence[str]) -> Config | None:

@@ -22,6 +22,7 @@ from storage.queries.load_queries import tool_statements
 PENDING = RunLine()  # placeholder while a run's line is computed in the background
 NOT_COMPUTED = RunLine(reason=Reason(Code.NOT_COMPUTED))
 Reports = Callable[[Sequence[Run]], Iterable[RunReport]]
+UNREADABLE_ROWS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)  # of a formula on odd rows
 SETTLED_AFTER = timedelta(seconds=60)  # of the end: the last log lines and requests arrive a little later
 log = logging.getLogger(__name__)
 
@@ -61,13 +62,16 @@ def compute_each(store: run_data.Queryable, runs: Sequence[Run], reports: Report
     """Like compute_lines, but a run that fails, for a broken file or rows, becomes NOT_COMPUTED without the others."""
     try:
         return compute_lines(store, runs, reports)
-    except QUERY_FAILURES as error:
+    except (*QUERY_FAILURES, *UNREADABLE_ROWS) as error:
         if len(runs) > 1:
             return {run.id: compute_each(store, [run], reports)[run.id] for run in runs}
-        log.warning(
-            "The numbers of run %s for the list could not be computed: %s", runs[0].id, str(error).splitlines()[0]
-        )
+        log.warning("The numbers of run %s for the list could not be computed: %s", runs[0].id, first_line(error))
         return {runs[0].id: NOT_COMPUTED}
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of an error's message; its type if it has none."""
+    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def sort_runs(runs: Sequence[Run], lines: Mapping[str, RunLine], order_by: str, is_reversed: bool = False) -> list[Run]:

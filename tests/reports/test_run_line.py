@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import duckdb
@@ -147,16 +148,23 @@ def test_it_is_tried_again_after_a_while(store: Store, monkeypatch: pytest.Monke
     assert keeper.keep_next() == 1 and asked(store)["r2"] == computed(store)["r2"]
 
 
-def test_computing_page_reports_only_its_run(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("error", [duckdb.InvalidInputException("x"), TypeError(), KeyError("x")])
+def test_computing_page_reports_only_its_run(store: Store, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    """Whether the rows cannot be read, or a formula cannot take what they hold."""
     fresh = computed(store)
-    monkeypatch.setattr(run_line, "compute_lines", fails_for_r2)
+    monkeypatch.setattr(run_line, "compute_lines", partial(fails_for_r2, error=error))
     assert asked(store) == fresh | {"r2": NOT_COMPUTED}
     assert "could not be computed" in reason_text(asked(store)["r2"].reason)
 
 
-def fails_for_r2(source: Store, runs: list[Run], reports: Any = None) -> dict[str, RunLine]:
+BROKEN_FILE = duckdb.InvalidInputException("a sealed file is broken")
+
+
+def fails_for_r2(
+    source: Store, runs: list[Run], reports: Any = None, error: Exception = BROKEN_FILE
+) -> dict[str, RunLine]:
     if any(run.id == "r2" for run in runs):
-        raise duckdb.InvalidInputException("a sealed file is broken")
+        raise error
     return compute_lines(source, runs, reports)
 
 

@@ -10,13 +10,21 @@ from typing import NamedTuple
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from collectors.imports.inbox import ImportJob, Status, inbox_folder, new_job_id, read_status, submit_job
+from collectors.imports.inbox import (
+    ImportJob,
+    Status,
+    cancel_job,
+    inbox_folder,
+    new_job_id,
+    read_status,
+    submit_job,
+)
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.named_files import named_files
 from collectors.imports.timestamps import read_zone
 from machine.private_files import private_folder
 from web import audit, markup
-from web.actions import require_operator
+from web.actions import Once, require_operator
 from web.context import services
 from web.markup import markdown_text
 
@@ -26,8 +34,8 @@ INTRODUCTION = (
     "Server logs of vLLM, SGLang, llama.cpp or TensorRT-LLM (plain, .gz or .zst, also as printed by docker or "
     "journalctl) and Pitwall bundles. Each becomes a run; a log that was imported before continues where it ended. "
     "Results of llama-bench, llama-batched-bench, llama-benchy, vllm bench serve and its sweeps, sglang.bench_serving, "
-    "trtllm-bench, GuideLLM, AIPerf, LLMPerf, InferenceX, MLPerf, lm-eval, BFCL and EvalScope (plain, .gz or .zst) and "
-    "published tables become loads of a new run, or of the run that you name."
+    "trtllm-bench, GuideLLM, AIPerf, LLMPerf, inference-perf, InferenceX, MLPerf, lm-eval, BFCL and EvalScope (plain, "
+    ".gz or .zst) and published tables become loads of a new run, or of the run that you name."
 )
 
 
@@ -141,7 +149,20 @@ def _show_job(job: ImportJob, status: Status) -> None:
     elif status.state == "refused":
         st.error(markdown_text(status.text))
     else:
-        st.progress(min(status.share, 1.0), markdown_text(f"{job.shown_name}: {status.state}"))
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.progress(min(status.share, 1.0), markdown_text(f"{job.shown_name}: {status.state}"))
+            st.button("Cancel", key=f"cancel-{job.id}", on_click=Once(_cancel), args=(job,), width="content")
+
+
+def _cancel(job: ImportJob) -> None:
+    """Take the job out of the inbox; an import that is under way ends and stores nothing."""
+    require_operator()
+    cancel_job(_folder(), job.id)
+    if job.is_upload:
+        job.path.unlink(missing_ok=True)
+    st.session_state[JOBS] = [other for other in _jobs() if other.id != job.id]
+    audit.record("cancel import", detail=job.shown_name)
+    st.toast(markdown_text(f"The import of {job.shown_name} was cancelled."))
 
 
 def _result_link(run_ids: Sequence[str]) -> str:

@@ -11,12 +11,13 @@ from analysis.comparison.facts import RunFacts
 from analysis.physics.formula_result import Quantity
 from analysis.physics.speculation import BestK, tokens_by_k
 from reports.runs.physics import Physics, physics_of
-from reports.runs.prices import prices_of
+from reports.runs.prices import PriceFileError, Prices, prices_of, save_prices
 from reports.runs.run_report import RunReport
-from web import markup
-from web.actions import is_operator
+from web import audit, markup
+from web.actions import is_operator, require_operator
 from web.context import services
 from web.fleet import store_for_runs
+from web.markup import markdown_text
 from web.runs.page.physics_words import (
     BANDS,
     BEST,
@@ -61,13 +62,33 @@ def physics_panel(report: RunReport, facts: RunFacts) -> None:
     physics = physics_of(store_for_runs([report.run]), report, facts, prices)
     st.subheader("Physics")
     st.html(panel_html(physics))
-    if is_operator() and (prices.per_hour is None or prices.per_kwh is None):
-        problem = f"{prices.problem} " if prices.problem else ""
-        machine = report.run.machine_id
-        st.caption(
-            f"{problem}Enter prices once per machine in `prices.toml` in the data folder: "
-            f'`currency = "EUR"`, `[machine."{machine}"]`, `per_hour = 2.50`, `per_kwh = 0.30`.'
-        )
+    if is_operator():
+        _price_form(report.run.machine_id, prices)
+
+
+def _price_form(machine_id: str, prices: Prices) -> None:
+    """A form for the machine's prices, which the costs of all its runs are computed from."""
+    if prices.problem:
+        st.caption(markdown_text(prices.problem))
+        return
+    with st.popover("Prices of this machine"), st.form(f"prices-{machine_id}", border=False):
+        currency = st.text_input("Currency", prices.currency or "EUR", max_chars=8)
+        per_hour = st.number_input("Price of an hour", 0.0, None, prices.per_hour, placeholder="not entered")
+        per_kwh = st.number_input("Price of a kWh", 0.0, None, prices.per_kwh, placeholder="not entered")
+        st.caption("Costs of all runs on this machine are computed from these. They are stored in `prices.toml`.")
+        if st.form_submit_button("Save", type="primary"):
+            _save_prices(machine_id, Prices(currency.strip() or "EUR", per_hour, per_kwh))
+
+
+def _save_prices(machine_id: str, prices: Prices) -> None:
+    require_operator()
+    try:
+        save_prices(services().settings.prices_path, machine_id, prices)
+    except (PriceFileError, OSError) as error:
+        st.error(markdown_text(str(error)))
+        return
+    audit.record("prices", detail=machine_id)
+    st.rerun()
 
 
 def panel_html(physics: Physics) -> str:
