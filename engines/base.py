@@ -297,6 +297,7 @@ class Engine:
     request_extras: Mapping[str, JsonValue] = field(default_factory=dict)  # make a stream report token counts
     stream_options: Mapping[str, JsonValue] = field(default_factory=dict)  # likewise, inside stream_options
     effective_names: Mapping[str, str] = field(default_factory=dict)  # start-up fact -> Config field
+    memory_fraction_holds_weights: bool = False  # gpu_memory_fraction is the share of weights and KV cache together
     claims_memory_share: bool = False  # refuses to start unless gpu_memory_fraction of all memory is free
     draft_tokens_include_bonus: bool = False  # the setting of draft tokens counts the target model's own token too
     forced_acceptance: ForcedAcceptance | None = None  # the switch by which a configuration forces acceptance

@@ -100,6 +100,11 @@ class _WeightReading:
         return file.read(count)
 
 
+def weight_bytes(model_path: Path) -> int:
+    """Return the size of a model's weight files; raises as `identify_weights` does."""
+    return sum(path.stat().st_size for path in _weight_paths(model_path, WeightReadLimits().files))
+
+
 def _weight_paths(model_path: Path, max_files: int) -> Sequence[Path]:
     """Return the model's weight files in order; all parts of a split GGUF file."""
     if model_path.is_file():

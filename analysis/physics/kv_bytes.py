@@ -9,6 +9,7 @@ of constant size add nothing per token, and their state is not counted.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from math import ceil
 
@@ -35,6 +36,20 @@ def request_bytes(
         * layer_bytes(layer, number_bytes, tensor_parallel)
         * min(context_tokens, layer.window or context_tokens)
         for layer in layers
+    )
+
+
+def longest_context(
+    pool_bytes: float, layers: Sequence[Layers], number_bytes: float, tensor_parallel: int, supported_tokens: int
+) -> int:
+    """Return the most tokens, up to those that the model supports, of one request in a pool over all ranks.
+
+    An upper bound, as for requests_that_fit; 0 if not even one token fits.
+    """
+    return bisect_right(
+        range(1, supported_tokens + 1),
+        pool_bytes,
+        key=lambda context: request_bytes(layers, number_bytes, context, tensor_parallel),
     )
 
 

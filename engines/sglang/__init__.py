@@ -47,5 +47,6 @@ ENGINE = Engine(
     takes_ignore_eos=True,
     tokenizer=TokenizerApi("prompt", "add_special_tokens", answer_field="text"),  # from 0.5.3 on; of chats later
     stream_options={"continuous_usage_stats": True},
+    memory_fraction_holds_weights=True,
     effective_names={"context_len": "max_model_len"},  # llama.cpp's is one slot's share, which is another thing
 )

@@ -59,5 +59,6 @@ ENGINE = Engine(
     tokenizer=TokenizerApi("prompt", "add_special_tokens"),
     takes_ignore_eos=True,
     stream_options={"continuous_usage_stats": True},
+    memory_fraction_holds_weights=True,
     claims_memory_share=True,
 )

@@ -17,6 +17,7 @@ from web import audit, markup
 from web.actions import require_operator
 from web.context import services
 from web.launch import draft
+from web.launch.context_limit import context_sentence
 from web.launch.draft import LaunchDraft
 from web.launch.host_choice import THIS_MACHINE, chosen_host, show_host_lacks, show_lacks
 from web.launch.source_picker import read_shelf
@@ -49,6 +50,8 @@ def show_all_lacks() -> None:
         show_host_lacks(label, config, edited_draft.needs)
     else:
         show_lacks(_check_machine(config.model_dump_json(), edited_draft.needs.model_dump_json()), THIS_MACHINE)
+        if sentence := _context_sentence(config.model_dump_json()):
+            st.caption(markdown_text(sentence))
 
 
 @st.cache_data(ttl=CHECK_CACHE_S, show_spinner=False)
@@ -59,6 +62,11 @@ def _check_machine(config: str, needs: str) -> MachineCheckResult:
         Path.cwd(),
     )
     return check_here(config_to_run, needs_to_meet, read_gpu_status, folder, services().supervisor.live_runs())
+
+
+@st.cache_data(ttl=CHECK_CACHE_S, show_spinner=False)
+def _context_sentence(config: str) -> str | None:
+    return context_sentence(Config.model_validate_json(config))
 
 
 def show_changes() -> None:
