@@ -27,7 +27,7 @@ READ_S = 2.0
 _CALLS = DetachedCalls("context", 16)
 
 
-class ModelFiles(NamedTuple):
+class ModelFacts(NamedTuple):
     """What a model's files state: its config.json, and the size of its weights."""
 
     config: Mapping[str, Any]
@@ -47,7 +47,7 @@ def context_sentence(config: Config) -> str | None:
     return describe_limit(config, files, gpus) if files else None
 
 
-def describe_limit(config: Config, files: ModelFiles, gpus: Sequence[Gpu]) -> str | None:
+def describe_limit(config: Config, files: ModelFacts, gpus: Sequence[Gpu]) -> str | None:
     """Return the sentence for these files on these GPUs; None if a needed number is unknown.
 
     The bound holds whatever the engine keeps besides: activations and graphs only take from it.
@@ -73,12 +73,12 @@ def describe_limit(config: Config, files: ModelFiles, gpus: Sequence[Gpu]) -> st
     return f"A context of at most {limit:,} tokens fits{whole} ({basis}); activations and graphs reduce it."
 
 
-def _read_files(config: Config) -> ModelFiles | None:
+def _read_files(config: Config) -> ModelFacts | None:
     try:
         folder = find_model(config, Path.cwd(), os.environ)
         if folder is None or not folder.is_dir():
             return None
         shape = read_config(folder / CONFIG)
-        return None if isinstance(shape, Reason) else ModelFiles(shape, weight_bytes(folder))
+        return None if isinstance(shape, Reason) else ModelFacts(shape, weight_bytes(folder))
     except (OSError, NotRegularError, LaunchRefusedError, WeightsUnreadError):
         return None

@@ -9,7 +9,7 @@ import pytest
 from domain import Config
 from launcher.checks.requirements import Gpu
 from tests.analysis.physics.models import GIB, LLAMA_3_8B
-from web.launch.context_limit import ModelFiles, context_sentence, describe_limit
+from web.launch.context_limit import ModelFacts, context_sentence, describe_limit
 
 WEIGHTS = int(15 * GIB)
 GPU = Gpu(memory_total_bytes=int(16 * GIB))
@@ -19,7 +19,7 @@ TOKEN_BYTES = 32 * 8 * (128 + 128) * 2  # layers, KV heads, key and value, bytes
 
 def sentence(gpus: list[Gpu], weights: int = WEIGHTS, **fields: object) -> str | None:
     config = Config(engine="vllm", **fields)  # type: ignore[arg-type]
-    return describe_limit(config, ModelFiles(LLAMA_3_8B, weights), gpus)
+    return describe_limit(config, ModelFacts(LLAMA_3_8B, weights), gpus)
 
 
 def test_limit_is_the_pool_over_the_bytes_of_a_token() -> None:

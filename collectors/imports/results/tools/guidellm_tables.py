@@ -42,7 +42,7 @@ MAX_LINES_ABOVE = 3
 NO_VALUE = ("", "--")
 
 
-class Column(NamedTuple):
+class PrintedColumn(NamedTuple):
     """Heads of a column, from top to bottom."""
 
     group: str
@@ -56,7 +56,7 @@ class GuideTable(NamedTuple):
     start: int
     end: int
     title: str
-    columns: list[Column]
+    columns: list[PrintedColumn]
     rows: list[list[str]]
 
 
@@ -112,7 +112,7 @@ def _table_at(lines: Sequence[str], start: int, table_above: GuideTable | None) 
     titles = [match["title"] for line in lines[max(0, start - MAX_LINES_ABOVE) : start] if (match := TITLE.match(line))]
     continued_title = table_above.title if table_above and table_above.end - 1 == start else ""
     title = titles[-1] if titles else f"{continued_title}, continued" if continued_title else ""
-    return GuideTable(start, end, title, [Column(*column) for column in zip(*heads, strict=True)], rows)
+    return GuideTable(start, end, title, [PrintedColumn(*column) for column in zip(*heads, strict=True)], rows)
 
 
 def _heads(line: str) -> list[str]:
@@ -151,7 +151,12 @@ def _concurrency(tables: Sequence[GuideTable]) -> dict[int, int]:
 
 
 def _add_cell(
-    load: LoadBuilder, point: MeasurementPoint, title: str, column: Column, cell: str, keys: set[tuple[str, str, str]]
+    load: LoadBuilder,
+    point: MeasurementPoint,
+    title: str,
+    column: PrintedColumn,
+    cell: str,
+    keys: set[tuple[str, str, str]],
 ) -> None:
     """Add a cell, unless another table has it too; one of an unknown column is stated."""
     if cell in NO_VALUE:
@@ -170,7 +175,7 @@ def _add_cell(
         load.result(point, metric, statistic, float(cell), factor=factor, unit=unit)
 
 
-def _unit_of(column: Column) -> str:
+def _unit_of(column: PrintedColumn) -> str:
     """Return the unit of a column that Pitwall has no metric for."""
     is_tokens = "Tok" in column.group
     if column.name in PER_SECOND:

@@ -17,7 +17,7 @@ from collectors.imports.results.values import count, cut, dict_of
 TOOL = "inference-perf"
 
 
-class Distribution(NamedTuple):
+class ReportedDistribution(NamedTuple):
     """Pitwall's metric for a distribution of the report, and the factor to its unit."""
 
     metric: str
@@ -25,13 +25,13 @@ class Distribution(NamedTuple):
 
 
 LATENCIES = {
-    "request_latency": Distribution("e2e_ms", 1e3),
-    "normalized_time_per_output_token": Distribution("e2e_per_token_ms", 1e3),
-    "time_per_output_token": Distribution("tpot_ms", 1e3),
-    "time_to_first_token": Distribution("ttft_ms", 1e3),
-    "inter_token_latency": Distribution("itl_ms", 1e3),
+    "request_latency": ReportedDistribution("e2e_ms", 1e3),
+    "normalized_time_per_output_token": ReportedDistribution("e2e_per_token_ms", 1e3),
+    "time_per_output_token": ReportedDistribution("tpot_ms", 1e3),
+    "time_to_first_token": ReportedDistribution("ttft_ms", 1e3),
+    "inter_token_latency": ReportedDistribution("itl_ms", 1e3),
 }
-LENGTHS = {"prompt_len": Distribution("prompt_tokens"), "output_len": Distribution("completion_tokens")}
+LENGTHS = {"prompt_len": ReportedDistribution("prompt_tokens"), "output_len": ReportedDistribution("completion_tokens")}
 THROUGHPUTS = {
     "input_tokens_per_sec": "prompt_tps",
     "output_tokens_per_sec": "output_tps",
@@ -83,7 +83,9 @@ def _add_successes(load: LoadBuilder, successes: Mapping[str, Any]) -> None:
             load.params[name] = cut(value)
 
 
-def _add_statistics(load: LoadBuilder, distribution: Distribution, values: Mapping[str, Any], n: int | None) -> None:
+def _add_statistics(
+    load: LoadBuilder, distribution: ReportedDistribution, values: Mapping[str, Any], n: int | None
+) -> None:
     for statistic, value in values.items():
         name = STATISTIC_NAMES.get(statistic, statistic)
         load.result(POINT, distribution.metric, name, value, factor=distribution.factor, n=n)

@@ -8,7 +8,13 @@ from statistics import stdev
 
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
 from collectors.imports.results.metrics import STATED
-from collectors.imports.results.tools.printed_block import Command, PrintedBlock, model_of, read_blocks, shape_of
+from collectors.imports.results.tools.printed_block import (
+    BenchmarkCommand,
+    PrintedBlock,
+    model_of,
+    read_blocks,
+    shape_of,
+)
 from collectors.imports.results.values import count
 from domain import JsonValue
 
@@ -75,7 +81,7 @@ def _load_of(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:
     return load
 
 
-def _point(lines: Sequence[str], command: Command) -> MeasurementPoint:
+def _point(lines: Sequence[str], command: BenchmarkCommand) -> MeasurementPoint:
     """Return the lengths that the block states, else those of the command."""
     timing = next((match for line in lines if (match := TIMING.fullmatch(line[:200]))), None)
     flags = command.values(("p", "prompt_tokens", "g", "generation_tokens", "b", "batch_size"))

@@ -9,7 +9,13 @@ from typing import Any, NamedTuple
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.tools import aiperf
-from collectors.imports.results.tools.printed_block import Command, PrintedBlock, command_among, model_of, read_blocks
+from collectors.imports.results.tools.printed_block import (
+    BenchmarkCommand,
+    PrintedBlock,
+    command_among,
+    model_of,
+    read_blocks,
+)
 from collectors.imports.results.values import count
 
 GENAI_PERF = "GenAI-Perf"
@@ -122,11 +128,11 @@ def _load_of(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:
     return load
 
 
-def _command_below(lines: Sequence[str]) -> Command:
+def _command_below(lines: Sequence[str]) -> BenchmarkCommand:
     """Return the command that AIPerf prints, whose lines are wrapped at the width of the terminal."""
     end = next((index for index, line in enumerate(lines) if DURATION.fullmatch(line[:100])), len(lines))
     joined_line = " ".join(line.strip() for line in lines[:end])
-    return command_among([joined_line], PROGRAM) or Command("", "", {})
+    return command_among([joined_line], PROGRAM) or BenchmarkCommand("", "", {})
 
 
 def _rows(lines: Sequence[str]) -> Iterator[Row]:

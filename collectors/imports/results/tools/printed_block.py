@@ -25,7 +25,7 @@ MAX_LINES_TO_TIME = 200
 MODEL_FLAGS = ("model", "model_path", "m")
 
 
-class Command(NamedTuple):
+class BenchmarkCommand(NamedTuple):
     """A benchmark's command: the words that call it, the words behind them, and its flags with underscores."""
 
     program: str
@@ -41,11 +41,11 @@ class PrintedBlock(NamedTuple):
     """Lines that a tool printed, the command above them, and their heading."""
 
     lines: Sequence[str]
-    command: Command
+    command: BenchmarkCommand
     heading: str | None
 
 
-NO_COMMAND = Command("", "", {})
+NO_COMMAND = BenchmarkCommand("", "", {})
 
 
 def heading_above(lines: Sequence[str], start: int, end_above: int = 0) -> str | None:
@@ -69,7 +69,7 @@ def heading_params(lines: Sequence[str], start: int, end_above: int = 0) -> dict
     return {"heading": heading} if heading else {}
 
 
-def command_among(lines: Sequence[str], program: re.Pattern[str]) -> Command | None:
+def command_among(lines: Sequence[str], program: re.Pattern[str]) -> BenchmarkCommand | None:
     """Return the last command among the lines that calls the program, with the lines that continue it."""
     start = next((i for i in range(len(lines) - 1, -1, -1) if program.search(lines[i][:MAX_LINE_CHARS])), None)
     if start is None:
@@ -86,7 +86,7 @@ def command_among(lines: Sequence[str], program: re.Pattern[str]) -> Command | N
         for match in FLAG.finditer(command_line)
         if match["value"]
     }
-    return Command(match[0] if match else "", command_line[match.end() :] if match else "", flags)
+    return BenchmarkCommand(match[0] if match else "", command_line[match.end() :] if match else "", flags)
 
 
 def read_blocks(
@@ -147,7 +147,7 @@ def without_blocks(lines: Sequence[str], blocks: Iterable[tuple[int, int]]) -> s
     return "\n".join(remaining_lines)
 
 
-def model_of(command: Command) -> str | None:
+def model_of(command: BenchmarkCommand) -> str | None:
     """Return the model that a benchmark's command names."""
     return next((command.flags[name] for name in MODEL_FLAGS if name in command.flags), None)
 

@@ -13,7 +13,7 @@ from collectors.imports.results.tools.printed import (
     number_or_text,
     printed_lines,
 )
-from collectors.imports.results.tools.printed_block import NO_COMMAND, Command, command_among, heading_params
+from collectors.imports.results.tools.printed_block import NO_COMMAND, BenchmarkCommand, command_among, heading_params
 from collectors.imports.results.tools.serving import SGLANG, VLLM
 from collectors.imports.results.values import count, text
 from domain import JsonValue
@@ -100,7 +100,7 @@ def _heading(lines: Sequence[str], opening: int, end_above: int) -> dict[str, Js
     return {"heading": words} if words else heading_params(lines, opening, end_above)
 
 
-def _command_arguments(command: Command) -> dict[str, JsonValue]:
+def _command_arguments(command: BenchmarkCommand) -> dict[str, JsonValue]:
     """Return the arguments of the last command above a summary under the names of `Namespace(...)`."""
     values = command.values((*ARGUMENTS, *RENAMED))
     return {RENAMED.get(name, name): value for name, value in values.items()}
