@@ -40,8 +40,8 @@ format: $(VENV)/.dev
 	$(BIN)/python -m scripts.write_engine_docs
 	$(BIN)/python -m scripts.write_metric_docs
 
-# One worker per core, and one more since many tests wait for servers; a module stays on one worker.
-WORKERS ?= $(shell $(PYTHON) -c "import os; print(len(os.sched_getaffinity(0)) + 1)")
+# One worker per core, and two more since many tests wait for servers; a module stays on one worker.
+WORKERS ?= $(shell $(PYTHON) -c "import os; print(len(os.sched_getaffinity(0)) + 2)")
 PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadfile
 FIND_BROWSER = PITWALL_BROWSER="$$($(BIN)/python scripts/find_browser.py)" && export PITWALL_BROWSER
 

@@ -14,6 +14,7 @@ from collectors.imports.log_recognition import recognise_log
 from engines import ENGINES
 from engines.parse import parse_file
 from engines.recognition import PART_BYTES, unread_reason
+from tests.wide import wide_params
 
 GATEWAY = """\
 2026-02-26 13:55:38  INFO smg::server: src/server.rs:794: Starting router on 0.0.0.0:8000 | mode: PrefillDecode
@@ -57,7 +58,7 @@ def recognised(log: Path) -> tuple[str | None, str | None]:
     return reading["engine"], reading["router"]
 
 
-@pytest.mark.parametrize("is_large", [False, True])
+@pytest.mark.parametrize("is_large", [False, *wide_params(True)])
 @pytest.mark.parametrize(
     ("text", "writer"),
     [
@@ -174,7 +175,7 @@ OTHER_LOGS = {
 }
 
 
-@pytest.mark.parametrize("is_large", [False, True])
+@pytest.mark.parametrize("is_large", [False, *wide_params(True)])
 @pytest.mark.parametrize("line", OTHER_LOGS)
 def test_a_program_whose_logs_are_not_read_is_named(
     line: str, is_large: bool, log: Path, monkeypatch: pytest.MonkeyPatch

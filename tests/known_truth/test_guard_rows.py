@@ -16,6 +16,8 @@ from tests.known_truth.played_run import PlayedArm
 from web.compare.answer.guard_words import row_text
 from web.compare.answer.sentence import answer_sentence
 
+pytestmark = pytest.mark.wide
+
 PLAIN = PacedServer(start_sd=0.005)
 FIVE: dict[str, Any] = {"workload": "five-prompts", "params": {"token_scale": 0.1, "parallel": 0}}
 LADDER: dict[str, Any] = {"params": {"tokens": 64, "repeats": 4, "rungs": [1, 4]}}

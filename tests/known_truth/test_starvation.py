@@ -14,6 +14,8 @@ from tests.known_truth.paced_server import CpuWaits, PacedServer
 from tests.known_truth.played_run import PlayedArm
 from web.compare.answer.report_notes import report_notes
 
+pytestmark = pytest.mark.wide
+
 # A server on a GPU that hardly needs the CPU, beside a desktop: its waits are a large share of very little.
 QUIET = CpuWaits(wait_share=(0.003, 0.019), run_share=0.03, other_cores=0.7)
 HELD = CpuWaits(wait_share=(0.12, 0.12), run_share=0.03, other_cores=0.7, slows=True)

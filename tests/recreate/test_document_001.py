@@ -33,6 +33,8 @@ from web.loads.panels.check_grid import grid, score
 from web.run_notes.issue_list import failure_html
 from workloads.plan import Phase, PlannedRequest
 
+pytestmark = pytest.mark.wide
+
 SINGLE = document_table("001", "llama-benchy, single user")
 MULTI = document_table("001", "llama-benchy, c2 and c4")
 COMPILE = document_table("001", "torch.compile against enforce-eager")
