@@ -7,10 +7,11 @@ import streamlit as st
 from reports.arms.comparison import incomparable_runs
 from web.actions import is_member
 from web.compare.answer.sentence import refusal_text
-from web.compare.cached_reports import windows_on
+from web.compare.cached_reports import reports_on, windows_on
 from web.context import services
 from web.live.component import show_live_charts
 from web.live.head import show_live_head
+from web.live.mixed_means import MIXED_MEANS, counts_several_concurrencies
 from web.live.peers.picker import pick_peer_runs
 from web.page_paths import show_title
 from web.picker import no_runs_yet, proposed_runs, sync_address
@@ -30,7 +31,10 @@ peer_runs = pick_peer_runs()
 if picked.runs or peer_runs:
     names = {run.id: run.name for run in picked.runs}
     refusals = incomparable_runs(services().store, picked.runs, windows_on)
-    reasons = {run_id: refusal_text(row, names) for run_id, row in refusals.items()}
+    ended_runs = [run for run in picked.runs if run.state.is_final]
+    is_mixed = counts_several_concurrencies(reports_on(services().store, ended_runs))
+    reasons = dict.fromkeys(names, MIXED_MEANS) if is_mixed else {}
+    reasons |= {run_id: refusal_text(row, names) for run_id, row in refusals.items()}
     colors = distinct_colors([*(run.color for run in picked.runs), *range(len(peer_runs))])
     show_live_charts(
         dict(zip([*names, *(run.id for run in peer_runs)], colors, strict=True)),

@@ -35,7 +35,10 @@ def _link_open(renderer: RendererHTML, tokens: Sequence[Token], index: int, opti
 
 
 def _make_renderer() -> MarkdownIt:
-    renderer = _SafeMarkdown("commonmark", {"html": False, "breaks": True}).enable("table").disable("image")
+    options = {"html": False, "breaks": True, "linkify": True}
+    renderer = _SafeMarkdown("commonmark", options).enable(["table", "linkify"]).disable("image")
+    assert renderer.linkify is not None
+    renderer.linkify.set({"fuzzy_link": False, "fuzzy_email": False})  # 'model.py' and 'a@b.c' are no links
     renderer.add_render_rule("link_open", _link_open)
     return renderer
 

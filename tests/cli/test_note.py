@@ -104,6 +104,7 @@ def test_command_owns_the_store_without_pitwall(store: Store, settings: Settings
     ]  # fmt: skip
 
 
+@pytest.mark.wide
 def test_running_pitwall_takes_only_named_fields(store: Store, settings: Settings) -> None:
     inbox = inbox_of(store, settings)
     inbox.start()

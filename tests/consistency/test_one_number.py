@@ -19,6 +19,7 @@ from analysis.metrics.registry import BY_KEY, LISTED, MetricId
 from analysis.verdict.mean import mean_of
 from cli.results.compare import as_json
 from domain import Run
+from reports.arms.arm_metrics import has_differences
 from reports.arms.comparison import ComparisonOptions, ComparisonReport
 from reports.arms.report_data import ReportData, ReportProvenance, report_data
 from reports.runs.metric_inputs import metrics_of_runs
@@ -38,6 +39,7 @@ from web.compare.answer.metric_table import TableColumns, metric_sections
 from web.compare.answer.sentence import detail
 from web.compare.run_tiles import all_numbers_table, number_tiles, tile_metrics
 from web.live.live_tiles import report_tiles
+from web.live.mixed_means import counts_several_concurrencies
 from web.loads.panels.load_results import results_table, shown_results
 from web.metric_words import metric_text
 from web.report_export.markdown import report_markdown
@@ -198,6 +200,14 @@ def arm_values(data: ReportData) -> Iterator[tuple[str, MetricId, MetricValue]]:
     for arm in data.comparison.arms:
         for metric, value in data.arm_metrics[arm.id].items():
             yield arm.id, metric, value
+
+
+def test_live_and_compare_give_ratios_of_the_same_runs(seeded: Seeded, data: ReportData) -> None:
+    """Means of decode speed over several concurrencies have no ratio in either place."""
+    means = [metric for values in data.arm_metrics.values() for metric in values if metric.key == "mean_decode_tps"]
+    on_compare = all(has_differences(metric, data.arm_metrics) for metric in means)
+    reports = [seeded.reports[run.run_id] for arm in data.comparison.arms for run in arm.runs]
+    assert on_compare != counts_several_concurrencies(reports)
 
 
 def test_arms_are_means_of_their_runs(seeded: Seeded, data: ReportData) -> None:

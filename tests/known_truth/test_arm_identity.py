@@ -14,6 +14,8 @@ from tests.known_truth.paced_server import PacedServer
 from tests.known_truth.played_run import PROVENANCE, WEIGHTS, PlayedArm
 from web.compare.answer.sentence import answer_sentence
 
+pytestmark = pytest.mark.wide
+
 PLAIN = PacedServer(start_sd=0.005)
 FASTER = replace(PLAIN, step_s=PLAIN.step_s / 1.4)
 ONE_COMMAND: dict[str, Any] = {"unknown_flags": [], "argv": ("vllm", "serve", "m"), "served_model_name": "test-model"}

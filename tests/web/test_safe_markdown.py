@@ -46,3 +46,8 @@ def test_what_people_write_is_kept() -> None:
 def test_a_web_link_is_http_with_a_host() -> None:
     assert is_web_link("https://example.org/x") and is_web_link("HTTP://example.org")
     assert not any(map(is_web_link, ["", "example.org", "ftp://a", "javascript:alert(1)", "https:", "http://[::1"]))
+
+
+def test_bare_address_is_a_link() -> None:
+    html = safe_html("Film: https://example.org/watch?v=1, made with model.py by me@example.org, javascript:alert(1)")
+    assert re.findall(r'href="([^"]*)"', html) == ["https://example.org/watch?v=1"]

@@ -22,6 +22,8 @@ from workloads.process.start import run_job
 from workloads.requests.records import parse_line
 from workloads.suites.tool_matrix import HTML, QUESTIONS, REASONING, TOOL_MATRIX
 
+pytestmark = pytest.mark.wide
+
 Body = Mapping[str, Any]
 BOTH = ("streaming", "whole")
 CASES = [question.name for question in QUESTIONS]

@@ -149,7 +149,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("does", "limit"),
     [
         ("yes", "it printed more than the limit of 1 MiB"),
-        ("sleep 600", "it took longer than 10 s"),
+        pytest.param("sleep 600", "it took longer than 10 s", marks=pytest.mark.wide),
     ],
 )
 def test_limit_breach_is_reported_once_by_name(

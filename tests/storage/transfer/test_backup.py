@@ -16,6 +16,8 @@ from storage.store import Store
 from storage.transfer.archive import ArchiveError
 from storage.transfer.backup import END_UNKNOWN, restore_backup, write_backup
 
+pytestmark = pytest.mark.wide
+
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 
 

@@ -18,6 +18,8 @@ from storage.store import Store
 from tests.analysis.comparison.ideal_engine import T0, IdealEngine, repeats
 from tests.analysis.comparison.stored.test_store_to_answer import PROVENANCE, stored
 
+pytestmark = pytest.mark.wide
+
 SECONDS = 60  # of samples: longer than the load
 DURING = {"started_at": T0 - timedelta(minutes=5), "ended_at": T0 + timedelta(hours=1)}
 WITH_GPU = {"provenance": PROVENANCE | {"gpus": [{"name": "H100"}]}}
