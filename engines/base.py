@@ -281,6 +281,7 @@ class Engine:
     slots_path: str | None = None
     switches: Mapping[str, str] = field(default_factory=dict)  # endpoint path -> flag that enables it
     is_router_without_model: bool = False  # a command without a model starts a router, which starts servers of models
+    sleeping_path: tuple[str, str] | None = None  # (path, key) that is true while it sleeps, and does not wake it
     sleep_settings: tuple[str, ...] = ()  # flag and variable with which it sleeps when idle; a read of slots wakes it
     counters_off_flag: str | None = None  # with it, metrics_path answers without counters
     owned_by: str | None = None  # owner of the models in its /v1/models

@@ -53,7 +53,12 @@ def models_of_llama_swap(running: JsonValue, models: Sequence[Mapping[str, Any]]
     for entry in entries if isinstance(entries, list) else []:
         if isinstance(entry, dict) and isinstance(entry.get("model"), str):
             state, proxy = str(entry.get("state")), entry.get("proxy")
-            is_ready = state in _LOADED and isinstance(proxy, str) and proxy.startswith(("http://", "https://"))
+            is_ready = (
+                state in _LOADED
+                and isinstance(proxy, str)
+                and proxy.startswith(("http://", "https://"))
+                and "@" not in proxy
+            )
             states[entry["model"]] = state, str(proxy) if is_ready else None
     names = dict.fromkeys([*states, *(model["id"] for model in models if isinstance(model.get("id"), str))])
     return tuple(RoutedModel(name, *states.get(name, ("not running", None))) for name in names)

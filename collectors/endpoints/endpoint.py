@@ -144,9 +144,11 @@ class EndpointCollector(Collector):
 
         A read of the slots wakes such a server, or restarts its idle time; one of the counters does neither.
         """
-        if not _may_sleep(run.config, engine):
-            return True
+        is_stated = _is_set_to_sleep(run.config, engine)
+        is_command_known = run.config.launcher != "attach" or bool(run.config.argv)
         counts = [sample.requests_running for sample in samples if isinstance(sample, CounterSample)]
+        if not is_stated and (is_command_known or not counts):  # without counters nothing else shows its requests
+            return True
         was_busy, connection.is_busy = connection.is_busy, any(counts)
         return connection.is_busy or was_busy
 
@@ -185,11 +187,10 @@ class EndpointCollector(Collector):
         return Scrape(run.id, self._clock.utc(), self._clock.mono_s(), points)
 
 
-def _may_sleep(config: Config, engine: Engine) -> bool:
-    """Whether the server may sleep when idle: its command says so, or is not known."""
+def _is_set_to_sleep(config: Config, engine: Engine) -> bool:
+    """Whether the command lets the server sleep when idle."""
     flags = {words[0].partition("=")[0] for text in config.unknown_flags if (words := words_of_flag(text))}
-    is_stated = any(setting in flags or setting in config.env for setting in engine.sleep_settings)
-    return is_stated or bool(engine.sleep_settings and config.launcher == "attach" and not config.argv)
+    return any(setting in flags or setting in config.env for setting in engine.sleep_settings)
 
 
 def _is_silence_expected(state: RunState, has_answered: bool) -> bool:

@@ -73,7 +73,9 @@ def identify(address: str, silence_s: float = SILENCE_S) -> Identity:
             return Identity(base_url, "other", None, _model_names(models), None, False, False, routed_models)
         metrics = _get(client, "/metrics")
         engine = _engine_by_metrics(metrics) or _engine_by_owner(models) or _engine_by_version(client)
-        slots = _get(client, engine.slots_path) if engine and engine.slots_path and not _sleeps(client) else None
+        slots = (
+            _get(client, engine.slots_path) if engine and engine.slots_path and not _sleeps(client, engine) else None
+        )
         return Identity(
             base_url=base_url,
             engine=engine.name if engine else "other",
@@ -93,11 +95,14 @@ def _routed_models(client: BoundedHttp, models: list[dict[str, Any]]) -> tuple[R
     return models_of_llamacpp_router(models)
 
 
-def _sleeps(client: BoundedHttp) -> bool:
-    """Whether a llama.cpp server has unloaded its model because it was idle; a read of its slots would wake it."""
-    answer = _get(client, "/props")
+def _sleeps(client: BoundedHttp, engine: Engine) -> bool:
+    """Whether the server has unloaded its model because it was idle; a read of its slots would wake it."""
+    if engine.sleeping_path is None:
+        return False
+    path, key = engine.sleeping_path
+    answer = _get(client, path)
     content = _json(answer) if answer is not None else None
-    return isinstance(content, dict) and content.get("is_sleeping") is True
+    return isinstance(content, dict) and content.get(key) is True
 
 
 def _model_names(models: list[dict[str, Any]]) -> tuple[str, ...]:

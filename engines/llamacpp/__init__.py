@@ -15,6 +15,7 @@ ENGINE = Engine(
     slots_path="/slots",
     switches={"/metrics": "--metrics", "/slots": "--slots"},
     is_router_without_model=True,
+    sleeping_path=("/props", "is_sleeping"),
     sleep_settings=("--sleep-idle-seconds", "LLAMA_ARG_SLEEP_IDLE_SECONDS"),
     owned_by="llamacpp",
     version_paths=(("/props", "build_info"),),

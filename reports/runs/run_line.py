@@ -65,7 +65,9 @@ def compute_each(store: run_data.Queryable, runs: Sequence[Run], reports: Report
     except (*QUERY_FAILURES, *UNREADABLE_ROWS) as error:
         if len(runs) > 1:
             return {run.id: compute_each(store, [run], reports)[run.id] for run in runs}
-        log.warning("The numbers of run %s for the list could not be computed: %s", runs[0].id, first_line(error))
+        is_ours = isinstance(error, UNREADABLE_ROWS)  # the traceback tells which formula failed
+        words = "The numbers of run %s for the list could not be computed: %s"
+        log.warning(words, runs[0].id, first_line(error), exc_info=is_ours)
         return {runs[0].id: NOT_COMPUTED}
 
 

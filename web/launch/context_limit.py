@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from analysis.physics.attention import Attention, read_attention
+from analysis.physics.attention import Attention, read_attention, text_config
 from analysis.physics.dtypes import bytes_per_number
 from analysis.physics.kv_bytes import longest_context, token_bytes
 from collectors.machine.gpu_status import read_gpu_status
@@ -54,23 +54,34 @@ def describe_limit(config: Config, files: ModelFacts, gpus: Sequence[Gpu]) -> st
     """
     attention = read_attention(files.config)
     memory = [gpu.memory_total_bytes for gpu in gpus]
+    if not _loads_files_as_they_are(config, files):
+        return None
     if not isinstance(attention, Attention) or attention.context is None or not memory or None in memory:
         return None
     number_bytes = bytes_per_number(config.kv_cache_dtype, attention.dtype)
     if number_bytes is None:
         return None
-    ranks, fraction = config.tensor_parallel or 1, config.gpu_memory_fraction or 1.0
+    ranks, fraction = config.tensor_parallel or 1, config.gpu_memory_fraction
     gpu_count = ranks * (config.pipeline_parallel or 1)
-    gpu_bytes = min(total for total in memory if total is not None)
-    pool_bytes = fraction * gpu_bytes * gpu_count - files.weight_bytes
+    gpu_bytes = max(total for total in memory if total is not None)  # of unlike GPUs it may use the largest
+    pool_bytes = (fraction or 1.0) * gpu_bytes * gpu_count - files.weight_bytes
     limit = longest_context(pool_bytes, attention.layers, number_bytes, ranks, attention.context)
     per_token = byte_size(token_bytes(attention.layers, number_bytes, ranks))
     gpu_text = f"{gpu_count} GPUs of {byte_size(gpu_bytes)}" if gpu_count > 1 else f"a GPU of {byte_size(gpu_bytes)}"
-    basis = f"{fraction:g} of {gpu_text}, less {byte_size(files.weight_bytes)} of weights, at {per_token} per token"
+    share = f"{fraction:g} of " if fraction else ""
+    basis = f"{share}{gpu_text}, less {byte_size(files.weight_bytes)} of weights, at {per_token} per token"
     if config.max_model_len and config.max_model_len > limit:
-        return f"A context of {config.max_model_len:,} tokens does not fit: at most {limit:,} do ({basis})."
+        return f"A context of {config.max_model_len:,} tokens probably does not fit: at most {limit:,} do ({basis})."
     whole = ", the longest that the model supports" if limit == attention.context else ""
     return f"A context of at most {limit:,} tokens fits{whole} ({basis}); activations and graphs reduce it."
+
+
+def _loads_files_as_they_are(config: Config, files: ModelFacts) -> bool:
+    """Whether the weights take as many bytes on the GPUs as in their files, as far as is known."""
+    is_quantized_at_load = config.quantization is not None and "quantization_config" not in files.config
+    has_offload = any(flag.startswith("--cpu-offload") for flag in config.unknown_flags)
+    dtype = text_config(files.config).get("dtype") or text_config(files.config).get("torch_dtype")
+    return not (is_quantized_at_load or has_offload or config.dtype not in (None, "auto", dtype) or dtype == "float32")
 
 
 def _read_files(config: Config) -> ModelFacts | None:

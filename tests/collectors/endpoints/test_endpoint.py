@@ -207,3 +207,12 @@ def test_router_is_told_apart_from_an_outage(
     server.answers = {"/metrics": (400, refusal), "/slots": (400, refusal)}
     with pytest.raises(UnavailableError, match="the server is a router"):
         samples(collector, make_run(base_url=server.url))
+
+
+def test_slots_of_an_attached_server_without_counters_are_read(
+    server: Any, collector: EndpointCollector, make_run: Callable[..., Run]
+) -> None:
+    """They are all that shows its requests."""
+    run = make_run(base_url=server.url).model_copy(update={"config": Config(engine="llamacpp", launcher="attach")})
+    server.answers = {"/metrics": (501, b"{}"), "/slots": (200, SLOTS)}
+    assert [s.n_decoded for s in samples(collector, run) if isinstance(s, SlotSample)] == [None, None, 606, None]

@@ -128,6 +128,7 @@ def test_llama_swap_names_the_servers_behind_it(server: Any) -> None:
         {"model": "big", "state": "ready", "proxy": "http://localhost:5800", "ttl": 120},
         {"model": "late", "state": "starting", "proxy": "http://localhost:5801"},
         {"model": "bad", "state": "ready", "proxy": "javascript:x"},
+        {"model": "secret", "state": "ready", "proxy": "http://me:s3cr3t@host"},
     ]
     entries = [{"id": name, "owned_by": "llama-swap", "status": {"value": "x"}} for name in ("big", "small")]
     server.answers = {
@@ -138,6 +139,7 @@ def test_llama_swap_names_the_servers_behind_it(server: Any) -> None:
         ("big", "ready", "http://localhost:5800"),
         ("late", "starting", None),
         ("bad", "ready", None),
+        ("secret", "ready", None),
         ("small", "not running", None),
     ]
     assert server.asked == ["/v1/models", "/running"]

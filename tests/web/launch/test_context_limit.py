@@ -30,12 +30,12 @@ def test_limit_is_the_pool_over_the_bytes_of_a_token() -> None:
 
 def test_context_that_does_not_fit_is_told() -> None:
     text = sentence([GPU], gpu_memory_fraction=FRACTION, kv_cache_dtype="bfloat16", max_model_len=4097)
-    assert text and text.startswith("A context of 4,097 tokens does not fit: at most 4,096 do (")
+    assert text and text.startswith("A context of 4,097 tokens probably does not fit: at most 4,096 do (")
 
 
 def test_supported_context_is_the_most() -> None:
     text = sentence([GPU, GPU], tensor_parallel=2, kv_cache_dtype="fp8")
-    assert text and "the longest that the model supports (1 of 2 GPUs of" in text
+    assert text and "the longest that the model supports (2 GPUs of" in text
 
 
 @pytest.mark.parametrize("gpus", [[], [Gpu()], [GPU, Gpu()]])
@@ -50,3 +50,21 @@ def test_weights_larger_than_the_memory() -> None:
 
 def test_model_that_is_not_here_gives_no_number(tmp_path: Path) -> None:
     assert context_sentence(Config(engine="vllm", model=str(tmp_path / "none"))) is None
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"quantization": "fp8"},
+        {"dtype": "float16"},
+        {"unknown_flags": ("--cpu-offload-gb 8",)},
+    ],
+)
+def test_weights_that_are_not_loaded_as_stored_give_no_number(fields: dict[str, object]) -> None:
+    assert sentence([GPU], **fields) is None
+
+
+def test_larger_of_unlike_gpus_is_the_bound() -> None:
+    """The server may use the larger GPU alone."""
+    alone, beside = sentence([GPU]), sentence([Gpu(memory_total_bytes=int(8 * GIB)), GPU])
+    assert alone is not None and alone == beside
