@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +15,9 @@ from service.inbox import inbox_of
 from settings import Settings
 from storage.store import Store
 
+ROOT = Path(__file__).resolve().parents[2]
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
+PATIENCE_S = 60.0
 pytestmark = pytest.mark.publishes
 
 
@@ -45,16 +49,20 @@ def test_command_deletes_without_a_running_pitwall(
     assert stored_ids(settings) == ["r3"]
 
 
-def test_running_pitwall_deletes_and_can_restore(
-    data: Store, settings: Settings, capsys: pytest.CaptureFixture[str]
-) -> None:
+def delete_beside(*run_ids: str) -> subprocess.CompletedProcess[str]:
+    """Delete runs in a process of its own: within one process, DuckDB lets a second store open the same file."""
+    return subprocess.run([ROOT / "pitwall", "delete", *run_ids], capture_output=True, text=True, timeout=PATIENCE_S)
+
+
+def test_running_pitwall_deletes_and_can_restore(data: Store, settings: Settings) -> None:
     inbox = inbox_of(data, settings)
     inbox.start()
     try:
-        assert main(["delete", "r1"]) == 0
-        assert main(["delete", "r1"]) == 0 and "It was deleted before" in capsys.readouterr().out
+        first, second = delete_beside("r1"), delete_beside("r1")
     finally:
         inbox.close()
+    assert (first.returncode, first.stdout) == (0, "Deleted 1 run; Runs can restore it for a day.\n"), first.stderr
+    assert second.returncode == 0 and "It was deleted before" in second.stdout, second.stderr
     assert [deleted.run.id for deleted in data.bin.restorable()] == ["r1"] and data.run("r1") is None
 
 
