@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from collections.abc import Collection, Mapping
 
 from domain import JsonValue
+from python_syntax import evaluate_literal
 
 _PAIR = re.compile(
     r"\b(?P<name>[a-z]\w{1,60})['\"]?(?:=|: )"
@@ -35,7 +35,7 @@ def read_pairs(text: str, names: Collection[str]) -> dict[str, JsonValue]:
 def read_dict(text: str) -> dict[str, JsonValue] | None:
     """Parse a printed Python dict of plain values; None for anything else, such as a truncated one."""
     try:
-        value = ast.literal_eval(text)
+        value = evaluate_literal(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return None
     return value if isinstance(value, dict) and all(isinstance(key, str) for key in value) else None

@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from engines import ENGINES, all_definitions
+from python_syntax import parse_source
 
 ROOT = Path(__file__).resolve().parents[1]
 # Top-level packages whose code computes numbers. For engine packages their definitions are hashed instead.
@@ -45,7 +46,7 @@ def _imported_modules(modules: tuple[str, ...], root: Path) -> dict[str, ast.Mod
         path = _module_path(name, root)
         if name in trees or path is None or name.partition(".")[0] not in ROOMS or _is_of_engine(name):
             continue
-        trees[name] = ast.parse(path.read_text())
+        trees[name] = parse_source(path.read_text())
         pending += _imports(trees[name])
     return trees
 

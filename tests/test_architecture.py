@@ -18,7 +18,7 @@ from engines import ENGINES
 
 ROOT = Path(__file__).resolve().parent.parent
 LAYERS = [
-    {"errors", "domain", "samples", "load_records", "notes", "reasons", "settings"},
+    {"errors", "domain", "samples", "load_records", "notes", "reasons", "settings", "python_syntax"},
     {"redaction"},
     {"machine", "engines", "reference"},
     {"analysis"},

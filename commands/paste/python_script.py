@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from shlex import quote
 
 from commands.paste.servers import SERVER_START
+from python_syntax import parse_source
 
 MAX_TEXT = 100_000  # characters
 MAX_DEPTH = 30  # nested blocks, and names that stand for names
@@ -184,7 +185,7 @@ def rewrite_python(text: str) -> str:
         return text
     translator = _Translator()
     try:
-        translator.block(ast.parse(text).body)
+        translator.block(parse_source(text).body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return text
     rewritten = "\n".join(translator.lines)
