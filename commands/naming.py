@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 from pathlib import PurePosixPath
 from typing import Protocol
 
+from analysis.comparison.config_diff import settings_key
 from analysis.comparison.model_names import weights_name
 from domain import OPEN_STATES, Config, Run, RunState
 from engines import BY_NAME
@@ -44,9 +45,13 @@ class RunNaming:
         """The live runs."""
         return [run for run in self._runs.values() if not run.state.is_final]
 
-    def choose_color(self) -> int:
-        """Return the smallest unused colour index; if all are used, that of the least recent run."""
+    def choose_color(self, config: Config) -> int:
+        """Return the colour of a run with the same settings, else the smallest unused, else the least recent one."""
         newest_first = sorted(self._runs.values(), key=lambda run: run.created_at, reverse=True)
+        if settings := settings_key(config.model_dump()):
+            for run in newest_first:
+                if settings_key(run.config.model_dump()) == settings:
+                    return run.color
         used_colors = [run.color for run in newest_first if not run.state.is_final]
         used_colors += [run.color for run in newest_first[: COLOR_COUNT - 1]]
         free = [color for color in range(COLOR_COUNT) if color not in used_colors]

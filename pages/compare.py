@@ -36,6 +36,7 @@ from web.live.component import show_run_charts
 from web.loop_words import loop_notes
 from web.machines.machine_titles import machine_titles
 from web.markup import markdown_text
+from web.page_head import page_head
 from web.page_paths import show_title
 from web.picker import no_runs_yet, proposed_runs, sync_address
 from web.publish.published_section import published_section
@@ -59,6 +60,7 @@ if away := away_runs(
     runs = [*runs, *other_runs.values()]
 # Runs without speculation come first: they are the baseline for speculation.
 default = [run.id for run in sorted(proposed_runs(runs), key=lambda run: run.config.speculative is not None)]
+page_row = st.container()  # filled last: its actions depend on the runs selected below
 head, picked = arms_and_selection(runs, default[:MAX_RUNS], MAX_RUNS)
 sync_address(picked)
 if len(picked.runs) < 2:
@@ -68,6 +70,8 @@ if len(picked.runs) < 2:
         no_runs_yet("This page compares two or more runs: which is faster, by how much, and why.")
     compatibility_section()
     published_group()
+    with page_row, page_head("Compare"):
+        pass
     st.stop()
 
 options, problems = options_from_url()
@@ -83,6 +87,15 @@ if not report.arms:
 colors = colors_of(report, picked.runs)
 reports = [in_arm_color(run_report, report, colors) for run_report in reports_on(store, picked.runs)]
 collapsed = collapsed_arms(report.arms, reports)
+with page_row, page_head("Compare"):
+    if not away_ids(picked.runs):
+        adopt_form(report, picked.runs)
+        show_share_button(picked.runs, "compare", comparison_query())
+        report_button(picked.runs, "compare", options)
+    show_replay_link([arm.runs[0].run_id for arm in report.arms])
+    if not away_ids(picked.runs):
+        bundle_button(picked.runs, "compare")
+        show_the_sql(ids)
 show_arms(head, report, colors, ids, collapsed)
 for note in report_notes(report):
     st.caption(markdown_text(note))
@@ -99,13 +112,6 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     workload_picker(report)
     margin_input(report)
     settings_panel(report, options, {run.id: run.name for run in picked.runs})
-    if not away_ids(picked.runs):
-        show_share_button(picked.runs, "compare", comparison_query())
-        bundle_button(picked.runs, "compare")
-        report_button(picked.runs, "compare", options)
-        adopt_form(report, picked.runs)
-        show_the_sql(ids)
-    show_replay_link([arm.runs[0].run_id for arm in report.arms])
 if ids_away := away_ids(picked.runs):
     link_to_home_pages([run for run in picked.runs if run.id in ids_away])
 elif is_member():

@@ -10,6 +10,7 @@ from web.context import services
 from web.explore.controls import PAGE, choose, metrics_in_address, runs_filter_section
 from web.explore.view import show_view
 from web.machines.machine_titles import machine_titles
+from web.page_head import page_head
 from web.picker import no_runs_yet
 from web.runs.table.run_filters import filters_in_use, run_filters
 from web.runs.table.run_listing import choices_of
@@ -26,7 +27,7 @@ if not choices.runs:
     st.stop()
 
 titles = machine_titles(store)
-with st.container(horizontal=True, vertical_alignment="center"):
+with page_head("Explore"):
     view_list("explore")
 axes = st.container()  # filled last: the options depend on the runs selected below
 with runs_filter_section(filters_in_use(choices, titles, PAGE)):

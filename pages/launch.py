@@ -16,6 +16,7 @@ from web.launch import (
     sweep_form,
 )
 from web.launch.command_gotchas import command_gotchas
+from web.page_head import page_head
 from web.url_state import single_choice
 
 
@@ -65,6 +66,8 @@ if not is_operator():
     st.info("Only the operator may launch or attach.")
     st.stop()
 
+with page_head("Launch"):
+    pass
 tab_choice = single_choice("tab", "launch-tab", list(TABS), CONFIGURE)
 initial_tab = tab_choice.initial_value()
 tabs = st.tabs(list(TABS), default=initial_tab, on_change="rerun", key=tab_choice.key)

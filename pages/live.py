@@ -15,7 +15,7 @@ from web.live.mixed_means import MIXED_MEANS, counts_several_concurrencies
 from web.live.peers.picker import pick_peer_runs
 from web.page_paths import show_title
 from web.picker import no_runs_yet, proposed_runs, sync_address
-from web.theme import distinct_colors
+from web.theme import with_free_hues
 from web.visibility import visible_runs
 
 MAX_PICKER_RUNS = 200
@@ -35,7 +35,7 @@ if picked.runs or peer_runs:
     is_mixed = counts_several_concurrencies(reports_on(services().store, ended_runs))
     reasons = dict.fromkeys(names, MIXED_MEANS) if is_mixed else {}
     reasons |= {run_id: refusal_text(row, names) for run_id, row in refusals.items()}
-    colors = distinct_colors([*(run.color for run in picked.runs), *range(len(peer_runs))])
+    colors = with_free_hues([run.color for run in picked.runs], len(peer_runs))
     show_live_charts(
         dict(zip([*names, *(run.id for run in peer_runs)], colors, strict=True)),
         not_comparable=reasons | {run.id: "measured by another Pitwall" for run in peer_runs},

@@ -8,6 +8,7 @@ from reports.runs.replay import replay, replay_scenes
 from web.actions import is_member
 from web.fleet import store_for_runs
 from web.markup import markdown_text
+from web.page_head import page_head
 from web.page_paths import show_title
 from web.picker import no_runs_yet, pick_runs, proposed_runs, sync_address
 from web.replay.component import show_replay
@@ -20,13 +21,14 @@ BY_DEFAULT = 2
 
 runs = visible_runs(MAX_PICKER_RUNS, st.query_params.get_all("run"))
 under_load = [run for run in runs if run.workload_names]  # others have no recorded answers
-with st.container(horizontal=True, vertical_alignment="bottom"):
-    picked = pick_runs(
-        runs,
-        [run.id for run in proposed_runs(under_load)[-BY_DEFAULT:]],
-        "Runs to play side by side",
-        key="replay-runs",
-    )
+row = st.container()  # filled last: its action depends on the runs picked below
+picked = pick_runs(
+    runs,
+    [run.id for run in proposed_runs(under_load)[-BY_DEFAULT:]],
+    "Runs to play side by side",
+    key="replay-runs",
+)
+with row, page_head("Replay"):
     show_share_button(picked.runs, "replay")
 sync_address(picked)
 show_title([run.name for run in picked.runs], "Replay")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from domain import Run, RunState
-from web import markup
+from web import markup, page_paths
+from web.actions import is_operator
 from web.compare.arms.adopt import adopted_section
 from web.compare.sources.published import published_section
 from web.context import services
@@ -15,6 +16,7 @@ from web.guided_demo.welcome import WELCOME
 from web.machines.lake_panel import show_lake_panel
 from web.machines.machine_list import show_machine_list
 from web.machines.peer_panel import show_peer_panel
+from web.page_head import page_head
 from web.runs.change_list import links_and_changes
 from web.runs.delete_runs import disk_and_rule, show_deleted_runs
 from web.runs.queue_panel import queue, queue_fingerprint
@@ -32,7 +34,12 @@ LIVE = [state for state in RunState if state.is_live]
 
 scope = choose_scope()
 choices = choices_of(scope)
-if not choices.runs:
+if choices.runs:
+    with page_head("Runs"):
+        if is_operator():
+            st.page_link(page_paths.LAUNCH, label="Launch")
+            st.page_link(page_paths.LAUNCH, label="Import", query_params={"tab": "Import"})
+else:
     st.html(WELCOME)
     show_first_demo()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from web import markup
+from web.page_head import page_head
 from web.times import time_html
 from web.visibility import current_share, visible_runs
 
@@ -29,8 +30,9 @@ study = (
     if share.study_id
     else ""
 )
+with page_head("Shared runs"):
+    pass
 st.html(
-    '<h1 class="pw-title">Shared runs</h1>'
     f'<p class="pw-lead pw-muted">Read-only, until {time_html(share.expires_at)}.</p>'
     f"{study}{markup.table(['run', 'state'], rows)}"
     f"<p>{markup.live_link(ids)}"

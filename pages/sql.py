@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from web.actions import is_member
+from web.page_head import page_head
 from web.page_paths import show_title
 from web.sql import sql_page
 
@@ -14,6 +15,8 @@ if not is_member():
 
 sql_page.load_address()
 show_title([name] if (name := st.query_params.get("query")) else [], "SQL")
+with page_head("SQL"):
+    pass
 editor_column, side_column = st.columns([3, 1])
 with editor_column:
     sql_page.show_editor()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from web.actions import is_member, is_operator
+from web.page_head import page_head
 from web.page_paths import show_title
 from web.study_pages import race_table, start_form
 from web.url_state import switch_choice
@@ -19,6 +20,8 @@ def choose_all(count: int) -> bool:
     return choice.save(st.toggle(f"Show all {count}", choice.initial_value(), key=choice.key))
 
 
+with page_head("Studies"):
+    pass
 studies = visible_studies()
 study_id = st.query_params.get("study")
 if is_operator():

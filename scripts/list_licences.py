@@ -33,6 +33,10 @@ PLOTLY = """
 `plotly.js-basic-dist-min`, MIT, its licence beside it): a quarter of the whole, and all that lines and bars need;
 `plotly-cartesian.min.js` (`plotly.js-cartesian-dist-min`) is loaded where maps or boxes are drawn. Their version is
 that of the Python package's plotly.js; a test says when they part."""
+FONTS = """
+`web/static/fonts` has the Latin part of Inter and of JetBrains Mono as their authors publish them (the packages
+`@fontsource-variable/inter` 5.3.0 and `@fontsource-variable/jetbrains-mono` 5.3.0; SIL Open Font License 1.1, in
+`web/static/fonts/LICENSE.txt`)."""
 PLATFORM_COPIES = ("@typescript/typescript-", "@esbuild/")  # one of these is installed, the one for this machine
 
 
@@ -74,6 +78,7 @@ def main() -> int:
             except PackageNotFoundError:
                 print(f"| {match[1]} | {match[2]} | not installed here |")
     print(PLOTLY)
+    print(FONTS)
     for head, folder in ((NODE_HEAD, ROOT), (EDITOR_HEAD, ROOT / "web" / "sql_editor")):
         print(head)
         for row in node_packages(folder):

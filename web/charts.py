@@ -11,13 +11,14 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from web.assets import STATIC, assets_url
-from web.theme import DOUBT, EXCLUDED, FAILURE, GRID, MUTED, RUN_COLORS, TEXT, Ground
+from web.theme import DOUBT, EXCLUDED, FAILURE, GRID, HUE_DASHES, MUTED, RUN_COLORS, TEXT, Ground
 
 DRAWN_GROUND: Ground = "light"  # figures use its colours; the browser replaces them by those of its theme
 HEIGHT_PX = 280
 BASIC_TRACE_TYPES = {"scatter", "bar"}  # those of the smallest plotly.js bundle
 PALETTE = {
     "runs": RUN_COLORS,
+    "dashes": {"light": HUE_DASHES, "dark": HUE_DASHES},
     "text": TEXT,
     "muted": MUTED,
     "grid": GRID,

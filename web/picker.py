@@ -18,8 +18,9 @@ from web.assets import STATIC
 from web.context import services
 from web.fleet import away_ids
 from web.markup import markdown_text
+from web.run_colors import in_distinct_colors
 from web.runs.table.run_listing import titles_of
-from web.theme import DASH, distinct_colors
+from web.theme import DASH
 from web.times import SECONDS, format_time
 from web.url_state import Widget, choose_some
 
@@ -75,9 +76,8 @@ def pick_runs(runs: Sequence[Run], default: Sequence[str], prompt: str, key: str
     if selected_ids != url_ids and not unknown_ids and not is_proposed:
         st.query_params["run"] = selected_ids
     widget.set_url_value(valid_ids if unknown_ids else selected_ids)
-    return RunSelection(
-        _with_distinct_colors([by_id[run_id] for run_id in selected_ids]), unknown_ids, key if is_proposed else None
-    )
+    selected_runs = in_distinct_colors([by_id[run_id] for run_id in selected_ids])
+    return RunSelection(selected_runs, unknown_ids, key if is_proposed else None)
 
 
 def _choose(runs: Sequence[Run], prompt: str, widget: Widget, initial_ids: list[str], max_runs: int) -> list[str]:
@@ -119,11 +119,6 @@ def proposed_runs(runs: Sequence[Run]) -> list[Run]:
     )
     batch = [run for run in finished if run.batch_id and run.batch_id == finished[-1].batch_id]
     return batch if len(batch) > 1 else finished[-PROPOSED:]
-
-
-def _with_distinct_colors(runs: Sequence[Run]) -> list[Run]:
-    colors = distinct_colors([run.color for run in runs])
-    return [run.model_copy(update={"color": color}) for run, color in zip(runs, colors, strict=True)]
 
 
 def sync_address(selection: RunSelection) -> None:

@@ -7,7 +7,9 @@ from pathlib import Path
 import streamlit as st
 
 from web import page_paths
+from web.about import ABOUT
 from web.actions import is_member, is_operator
+from web.live_status import show_live_status
 from web.markup import markdown_text
 from web.redirects import resume_redirect
 from web.runs.troubles import trouble_sentences
@@ -16,7 +18,8 @@ from web.visibility import current_share
 
 STATIC = Path(__file__).resolve().parent / "static"
 
-st.set_page_config(page_icon=str(STATIC / "icon.svg"), layout="wide")
+st.set_page_config(page_icon=str(STATIC / "icon.svg"), layout="wide", menu_items={"About": ABOUT})
+st.logo(str(STATIC / "icon.svg"), size="small")  # streamlit_dom.css sets the name beside it
 live = st.Page(page_paths.LIVE, title="Live", url_path="live")
 compare = st.Page(page_paths.COMPARE, title="Compare", url_path="compare")
 replay = st.Page(page_paths.REPLAY, title="Replay", url_path="replay", visibility="hidden")
@@ -51,7 +54,8 @@ if is_operator():
 watch_sign_in()
 page = st.navigation(MEMBER_PAGES if is_member() else GUEST_PAGES, position="top")
 st.set_page_config(page_title=f"{page.title} · Pitwall")
-with st.container(key="unseen-page-name"):  # shown only on phones, where the navigation is folded away
-    st.html(f'<p class="pw-page-name">{page.title}</p>')
+if is_member():
+    with st.container(key="unseen-live-status"):  # it stands in the header and takes no room here
+        show_live_status()
 page.run()
 resume_redirect()

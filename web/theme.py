@@ -1,18 +1,23 @@
-"""Colours and number formats of every page: one colour per run, grey for excluded, amber for doubt, red for failure."""
+"""Colours and number formats of every page: one hue per arm, grey for excluded, amber for doubt, red for failure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable, Sequence
 from typing import Literal
 
 Ground = Literal["light", "dark"]
 
-# Okabe-Ito hues in an order that keeps neighbours apart, darkened or lightened until each reaches
-# 4.5:1 on its ground (tests/web/test_theme.py measures it), so that they serve lines and text alike.
-RUN_COLORS: dict[Ground, tuple[str, ...]] = {
-    "light": ("#0072B2", "#A65F00", "#00785A", "#A0457F", "#1F7FA8", "#B84A00", "#7A6A00", "#4F5B66"),
-    "dark": ("#4FA8E0", "#E69F00", "#2FC39A", "#DE93BC", "#7CCBF5", "#F08A4B", "#E5D94A", "#A9B4BF"),
+# One hue per arm. The first five differ by a CIEDE2000 of 10 or more for people with normal sight and with each of the
+# three common colour deficiencies; lines of the others are dashed. Each reaches 4.5:1 on its ground, so that it serves
+# lines and text alike (tests/web/test_theme.py measures both).
+RUN_HUES: dict[Ground, tuple[str, ...]] = {
+    "light": ("#1258A3", "#B55D00", "#108263", "#942665", "#7A5BEF", "#6B6700", "#A3362B", "#0E7490"),
+    "dark": ("#3597EE", "#F4A93D", "#3ECC9D", "#EA66A7", "#C8BBFF", "#D9D24E", "#FF8C6B", "#67D4E8"),
 }
+HUE_COUNT = len(RUN_HUES["light"])
+HUE_DASHES = (*("solid",) * 5, "dashdot", "longdash", "longdashdot")  # Plotly's pattern of the lines of each hue
+PALER_SHARES = (0.0, 0.28, 0.46)  # share of the ground in the first run of an arm, in its first repeat, in further ones
 BACKGROUND: dict[Ground, str] = {"light": "#FFFFFF", "dark": "#0F1318"}
 TEXT: dict[Ground, str] = {"light": "#1B2128", "dark": "#E6EAEE"}
 MUTED: dict[Ground, str] = {"light": "#5B6672", "dark": "#98A4B0"}
@@ -23,20 +28,59 @@ FAILURE: dict[Ground, str] = {"light": "#B3261E", "dark": "#FF8A80"}
 DASH = "\u2013"  # stands for an unknown value
 
 
+def run_dash(index: int) -> str:
+    """Return Plotly's pattern of the lines of this colour index."""
+    return HUE_DASHES[index % HUE_COUNT]
+
+
+def _mixed(color: str, ground: str, share: float) -> str:
+    """Return a colour with this share of the ground mixed in."""
+    pairs = [(int(color[at : at + 2], 16), int(ground[at : at + 2], 16)) for at in (1, 3, 5)]
+    return "#" + "".join(f"{round(own + (other - own) * share):02X}" for own, other in pairs)
+
+
+# By colour index: the hues, then the same hues paler for the repeats of an arm.
+RUN_COLORS: dict[Ground, tuple[str, ...]] = {
+    ground: tuple(_mixed(hue, BACKGROUND[ground], share) for share in PALER_SHARES for hue in hues)
+    for ground, hues in RUN_HUES.items()
+}
+
+
 def run_color(index: int, ground: Ground) -> str:
     """Return the run colour of this index in that theme."""
     palette = RUN_COLORS[ground]
     return palette[index % len(palette)]
 
 
-def distinct_colors(preferred: Sequence[int]) -> list[int]:
-    """Return a colour index for each of several runs shown together: the preferred one, or the first free one."""
-    count = len(RUN_COLORS["light"])
+def distinct_hues(preferred: Sequence[int]) -> list[int]:
+    """Return a hue for each of several arms shown together: the preferred one, or the first free one."""
     assigned: list[int] = []
-    for color in (index % count for index in preferred):
-        reserved = {*assigned, *(index % count for index in preferred)}
-        assigned.append(color if color not in assigned else next((c for c in range(count) if c not in reserved), color))
+    for hue in (index % HUE_COUNT for index in preferred):
+        reserved = {*assigned, *(index % HUE_COUNT for index in preferred)}
+        assigned.append(hue if hue not in assigned else next((h for h in range(HUE_COUNT) if h not in reserved), hue))
     return assigned
+
+
+def colors_of_runs(preferred: Sequence[int], arms: Sequence[Hashable]) -> list[int]:
+    """Return a colour index for each of several runs shown together: a hue per arm, paler for its repeats.
+
+    preferred: each run's own colour. arms: what identifies each run's arm; it has the hue of its first run.
+    """
+    first_colors = dict(zip(reversed(arms), reversed(preferred), strict=True))
+    ordered_arms = list(dict.fromkeys(arms))
+    hues = dict(zip(ordered_arms, distinct_hues([first_colors[arm] for arm in ordered_arms]), strict=True))
+    colors, counts = [], Counter[Hashable]()
+    for arm in arms:
+        colors.append(hues[arm] + HUE_COUNT * min(counts[arm], len(PALER_SHARES) - 1))
+        counts[arm] += 1
+    return colors
+
+
+def with_free_hues(colors: Sequence[int], count: int) -> list[int]:
+    """Return the colour indexes and those of `count` further runs, in hues that are free while there are any."""
+    used = {color % HUE_COUNT for color in colors}
+    free = [hue for hue in range(HUE_COUNT) if hue not in used] or list(range(HUE_COUNT))
+    return [*colors, *(free[number % len(free)] for number in range(count))]
 
 
 def three_digits(value: float | None) -> str:

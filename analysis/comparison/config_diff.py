@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -48,6 +49,14 @@ def differing_fields(configs: Sequence[Mapping[str, Any]]) -> dict[str, list[Any
         key: [flat_config.get(key) for flat_config in flat] for key in keys if key.split(".")[0] not in ADDRESS_ONLY
     }
     return {key: values for key, values in rows.items() if _differ(values)}
+
+
+def settings_key(config: Mapping[str, Any]) -> str | None:
+    """Return a text that is equal for equal settings at any address; None if neither model nor command is stated."""
+    if not (config.get("model") or config.get("argv")):
+        return None
+    settings = {key: value for key, value in flatten(config).items() if key.split(".")[0] not in ADDRESS_ONLY}
+    return json.dumps(settings, sort_keys=True, default=str)
 
 
 def flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

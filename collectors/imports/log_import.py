@@ -151,7 +151,7 @@ class LogImporter:
         run = Run(
             id=run_id,
             name=naming.choose_name(config, requested_name),
-            color=naming.choose_color(),
+            color=naming.choose_color(config),
             kind="imported",
             state=RunState.FINISHED,
             config=config,

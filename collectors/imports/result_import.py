@@ -149,7 +149,7 @@ class ResultImporter:
         url = next((load.base_url for load in loads if load.base_url), None)
         return Run(
             id=run_id, name=naming.choose_name(config, mask_text(requested_name)),
-            color=naming.choose_color(), kind="imported", state=RunState.FINISHED, config=config,
+            color=naming.choose_color(config), kind="imported", state=RunState.FINISHED, config=config,
             machine_id=unknown_machine_id(run_id),
             created_at=self._clock(), started_at=started_at, ended_at=ended_at, base_url=url and mask_text(url),
             note=f"Imported from {mask_text(options.shown_name)}: measured by {first_load.definition}. "

@@ -36,6 +36,7 @@ class LaunchRequest:
     stop_when_done: bool = True
     cwd: Path | None = None  # default: Pitwall's own
     makes_model: bool = False  # the command itself writes its model file (the demo)
+    color: int | None = None  # of the run that this one repeats; default: see `commands.naming`
     arm: str | None = None  # of a study
     round: int | None = None  # number of this repeat, from 1; see launcher.runs.rounds
     round_seed: int | None = None

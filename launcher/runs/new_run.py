@@ -33,7 +33,7 @@ def new_run(launch: PreparedLaunch, runs_dir: Path, now: datetime, machine: str,
     return Run(
         id=run_id,
         name=naming.choose_name(config, request.name),
-        color=naming.choose_color(),
+        color=naming.choose_color(config) if request.color is None else request.color,
         config=config,
         workload=request.workload,
         later_workloads=request.later_workloads,
@@ -59,7 +59,7 @@ def new_attached_run(
     return Run(
         id=new_run_id(now),
         name=naming.choose_name(config, name),
-        color=naming.choose_color(),
+        color=naming.choose_color(config),
         kind="attached",
         state=RunState.STARTING,
         config=config,

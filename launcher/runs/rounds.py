@@ -75,6 +75,7 @@ def repeats_of(run: Run, times: int, batch: Sequence[Run]) -> list[LaunchRequest
         later_workloads=run.later_workloads,
         ready_path=run.ready_path,
         ready_timeout_s=run.ready_timeout_s,
+        color=run.color,
         **_launch_location(run),
     )
     last_round = max(batch_run.round or 1 for batch_run in (run, *batch) if _is_same_setup(batch_run, run))

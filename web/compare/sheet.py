@@ -22,13 +22,13 @@ from web.compare.answer.guard_card import guard_card
 from web.compare.answer.metric_table import TableColumns, metric_sections
 from web.compare.answer.part_table import class_table, rung_table
 from web.compare.verdicts import verdict_section
-from web.theme import distinct_colors
+from web.theme import distinct_hues
 
 
 def colors_of(report: ComparisonReport, runs: Sequence[Run]) -> Colors:
     """Return run id -> colour; an arm has that of its first run, and no two arms share one."""
     color_by_run = {run.id: run.color for run in runs}
-    arm_colors = distinct_colors([color_by_run[arm.id] for arm in report.arms])
+    arm_colors = distinct_hues([color_by_run[arm.id] for arm in report.arms])
     return {run.run_id: color for arm, color in zip(report.arms, arm_colors, strict=True) for run in arm.runs}
 
 

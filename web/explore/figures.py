@@ -13,11 +13,11 @@ from storage.queries.explore_queries import STARTED
 from web.charts import DRAWN_GROUND, is_phone, plain, styled
 from web.explore.controls import DISTRIBUTION, LINE, ExploreSelection
 from web.explore.facets import lay_out_grid, panels, sort_key, sorted_values, subplot_options
-from web.theme import EXCLUDED, RUN_COLORS, run_color, three_digits
+from web.theme import EXCLUDED, HUE_COUNT, run_color, three_digits
 from web.times import format_time, zone_name
 
 HEIGHT_PX = 520
-MOST_COLORS = len(RUN_COLORS["light"])
+MOST_COLORS = HUE_COUNT
 MOST_COUNTS = 12  # on an axis; with more, Plotly uses whole numbers by itself
 OTHER_COLORS = "others"
 SubplotOptions = Mapping[str, Any]  # Plotly's options for a trace on a facet's chart

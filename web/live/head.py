@@ -17,6 +17,7 @@ from web.guided_demo.tour import baseline_first, follow_demo
 from web.loads.panels.load_progress import has_ended
 from web.loads.panels.workload_panel import show_workload_progress
 from web.markup import markdown_text
+from web.page_head import page_head
 from web.picker import RunSelection, pick_runs
 from web.runs.queue_words import queued_texts
 from web.sharing.share_dialog import show_share_button
@@ -31,8 +32,10 @@ def show_live_head(runs: Sequence[Run], default: Sequence[str]) -> RunSelection:
     """Show the row and return the picked runs; the picker is behind its '+', or replaces the row if none is picked."""
     run_ids = st.query_params.get_all("run") or default
     if not run_ids and not st.session_state.get(KEY):
+        with page_head("Live"):
+            pass
         return pick_runs(runs, default, PROMPT, key=KEY)
-    with st.container(key="live-head", horizontal=True, vertical_alignment="center", gap="small"):
+    with page_head("Live"):
         picked = _pick(runs, default)
         mates = _batch_mates(runs, picked.runs)
         show_workload_progress([*picked.runs, *mates], is_compact=True)

@@ -8,7 +8,8 @@ from web.assets import assets_url
 from web.page_paths import PATHS
 from web.server.inserting import PageInserter, full_page_request
 
-STYLES = ("pitwall.css", "streamlit_dom.css")
+STYLES = ("fonts.css", "pitwall.css", "streamlit_dom.css")
+TEXT_FONT = "fonts/inter.woff2"  # on every page; a font that only the styles name would be loaded after them
 EARLY = ("known_base.js",)  # runs before Streamlit's scripts, which are deferred
 DEFERRED = ("whole.js", "ground.js", "as_left.js", "run_rows.js", "kept_scroll.js", "read_paste.js")  # need its root
 
@@ -33,4 +34,5 @@ def start_of_page(assets: str) -> str:
     styles = (f'<link rel="stylesheet" href="{assets}/{name}">' for name in STYLES)
     early = (f'<script src="{assets}/{name}"></script>' for name in EARLY)
     deferred = (f'<script type="module" src="{assets}/{name}"></script>' for name in DEFERRED)
-    return "".join((*styles, *early, *deferred))
+    font = f'<link rel="preload" href="{assets}/{TEXT_FONT}" as="font" type="font/woff2" crossorigin>'
+    return "".join((font, *styles, *early, *deferred))

@@ -10,7 +10,7 @@ import streamlit as st
 
 from web.charts import DRAWN_GROUND, plain, still_chart, styled
 from web.sql.display_options import saved_choice, saved_choices
-from web.theme import run_color
+from web.theme import run_color, run_dash
 from web.url_state import choose_one, choose_segment, choose_some, single_choice
 
 MOST_POINTS = 5_000  # as many as a browser draws without a pause
@@ -106,7 +106,11 @@ def _figure(lines: Sequence[tuple[str, list[object], list[object]]], x_field: pa
         if kind == "bar":
             figure.add_bar(x=xs, y=ys, name=plain(name), marker={"color": color})
         else:
-            style = {"mode": MODES[kind], "line": {"color": color, "width": 2}, "marker": {"color": color}}
+            style = {
+                "mode": MODES[kind],
+                "line": {"color": color, "dash": run_dash(number), "width": 2},
+                "marker": {"color": color},
+            }
             figure.add_scatter(x=xs, y=ys, name=plain(name), **style)
     return styled(figure, {"title": {"text": plain(x_field.name)}}, legend=len(lines) > 1)
 

@@ -56,6 +56,7 @@ type OnGrounds<Value> = { light: Value; dark: Value };
 /** The colours of web/theme.py. */
 export interface Palette {
   runs: OnGrounds<string[]>;
+  dashes: OnGrounds<string[]>; // Plotly's pattern of the lines of each hue
   text: OnGrounds<string>;
   muted: OnGrounds<string>;
   grid: OnGrounds<string>;

@@ -126,13 +126,24 @@ def test_name_is_distinct_and_numbered_on(tmp_path: Path) -> None:
 
 def test_colour_differs_from_live_and_latest_runs(tmp_path: Path) -> None:
     with asking(tmp_path, 3 * COLOR_COUNT) as given:
-        assert RunNaming(given.store).choose_color() == 0, "1 to 7 are the latest"
+        assert RunNaming(given.store).choose_color(Config()) == 0, "1 to 7 are the latest"
         given.store.save_run(ended(0, state=RunState.RUNNING))
         known = RunNaming(given.store)
         assert [run.id for run in known.live] == ["run-00000"]
-        assert known.choose_color() == 1, "all are taken, and the least recent of the latest gives its own"
+        assert known.choose_color(Config()) == 1, "all are taken, and the least recent of the latest gives its own"
         known.add(ended(700, color=7))
-        assert known.choose_color() == 1, "the eighth of the latest is no more among them"
+        assert known.choose_color(Config()) == 1, "the eighth of the latest is no more among them"
+
+
+def test_equal_settings_share_a_colour_at_any_address(tmp_path: Path) -> None:
+    with asking(tmp_path, 2) as given:
+        arm = Config(engine="vllm", model="org/m", port=8000, kv_cache_dtype="fp8")
+        given.store.save_run(ended(600, color=6).model_copy(update={"config": arm}))
+        naming = RunNaming(given.store)
+        assert naming.choose_color(arm.model_copy(update={"port": 9000})) == 6
+        assert naming.choose_color(arm.model_copy(update={"kv_cache_dtype": "auto"})) != 6
+        given.store.save_run(ended(601, color=5).model_copy(update={"config": Config(engine="vllm")}))
+        assert RunNaming(given.store).choose_color(Config(engine="vllm")) != 5, "neither says what it serves"
 
 
 def test_known_log_belongs_to_its_newest_run(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ st.html(f"<style>{(STATIC / 'pitwall.css').read_text()}{(STATIC / 'streamlit_dom
 
 def parts() -> None:
     """The page itself."""
-    st.html('<p class="pw-page-name">Parts</p>')
     st.html('<a href="runs" target="_self">Watch side by side</a>')
     st.caption("A caption")
     st.code('{"number": 1, "boolean": true, "text": "x"}', language="json")
@@ -37,4 +36,5 @@ def other() -> None:
     """A second page, without which there is no navigation to fold away."""
 
 
+st.logo(str(STATIC / "icon.svg"), size="small")
 st.navigation([st.Page(parts, default=True), st.Page(other)], position="top").run()

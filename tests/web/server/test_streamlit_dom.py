@@ -66,7 +66,10 @@ def page(browser: Browser, address: str) -> Iterator[Page]:
 
 @pytest.mark.parametrize(("selector", "declarations"), STYLES, ids=[selector for selector, _ in STYLES])
 def test_a_style_meets_what_it_is_for(page: Page, selector: str, declarations: str) -> None:
-    expect(page.locator(selector).first, "Streamlit draws nothing of this name").to_be_attached()
+    element, _, drawn_part = selector.partition("::")
+    expect(page.locator(element).first, "Streamlit draws nothing of this name").to_be_attached()
+    if drawn_part:  # what a style draws itself is in no document, and Streamlit says nothing of it
+        return
     assert page.evaluate(OVERRULED, [selector, declarations]) == [], "Streamlit's own style weighs more"
 
 

@@ -13,7 +13,7 @@ from analysis.evidence.measure import per_token_ms
 from analysis.loads.load_results import STATISTICS
 from load_records import RequestRecord, Result
 from web.charts import DRAWN_GROUND, still_chart, styled
-from web.theme import run_color
+from web.theme import run_color, run_dash
 
 SLICE_PX = 240
 MIN_REQUESTS = 5  # requests for a distribution
@@ -132,7 +132,8 @@ def show_distributions(load: LoadRecord) -> None:
             for index, curve in enumerate(curves):
                 color = run_color(index, DRAWN_GROUND)
                 figure.add_scatter(
-                    x=curve.xs, y=curve.ys, mode="lines", name=curve.name, line={"color": color},
+                    x=curve.xs, y=curve.ys, mode="lines", name=curve.name,
+                    line={"color": color, "dash": run_dash(index)},
                     hovertemplate="%{y:.0%} within %{x:.4g} ms<extra>" + curve.name + "</extra>",
                 )  # fmt: skip
             styled(figure, {"title": {"text": "ms"}}, legend=len(curves) > 1)

@@ -22,6 +22,7 @@ from web.compare.sources.sql_popover import show_the_sql
 from web.fleet import away_ids, link_to_home_pages, store_for_runs
 from web.machines.machine_titles import machine_titles
 from web.markup import markdown_text
+from web.page_head import page_head
 from web.replay.controls import show_replay_link
 from web.run_chips import chips_of
 from web.run_notes.known_failures import known_failures
@@ -53,8 +54,17 @@ REQUEST_COLUMNS: dict[str, Any] = {  # column -> title or column configuration
 }
 
 
+def head(run: Run) -> None:
+    """The run's name with the page's actions; a run of another machine only links to its own Pitwall."""
+    with page_head(run.name, ("runs", "Runs"), run.color):
+        if away_ids([run]):
+            link_to_home_pages([run])
+        else:
+            actions(run)
+
+
 def header(report: RunReport) -> None:
-    """The run's name, state, times, machine and settings."""
+    """The run's state, times, machine and settings."""
     run = report.run
     chips_html = markup.chips(chips_of([run])[run.id])
     state = f'<span class="pw-state-{run.state}">{run.shown_state}</span>'
@@ -65,29 +75,22 @@ def header(report: RunReport) -> None:
         details.append(f"on {markup.text(machine)}")
     if run.on_host and is_operator():
         details.append(f"started over ssh on {markup.text(run.on_host)}")
-    st.html(
-        f'<h1 class="pw-title">{markup.swatch(run.color)}{markup.text(run.name)}</h1>'
-        f"<p>{state} · {' · '.join(details)} · <code>{markup.text(run.id)}</code></p>{chips_html}"
-    )
+    st.html(f"<p>{state} · {' · '.join(details)} · <code>{markup.text(run.id)}</code></p>{chips_html}")
 
 
 def actions(run: Run) -> None:
-    """Links and actions; a run of another machine only links to its own Pitwall."""
-    if away_ids([run]):
-        link_to_home_pages([run])
-        return
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.page_link(page_paths.LIVE, label="Live view", query_params={"run": run.id})
-        if run.shown_state == RunState.FINISHED:
-            show_replay_link([run.id])
-        if run.config.argv and is_operator():
-            st.page_link(page_paths.LAUNCH, label="Relaunch with one change", query_params={"run": run.id})
-        repeat_button(run)
-        stop_buttons([run])
-        show_share_button([run], "run")
-        bundle_button([run], "run")
-        report_button([run], "run")
-        show_the_sql([run.id])
+    """The page's actions: what continues this run first, then Share and Report, then further ones."""
+    stop_buttons([run])
+    repeat_button(run)
+    if run.config.argv and is_operator():
+        st.page_link(page_paths.LAUNCH, label="Relaunch with one change", query_params={"run": run.id})
+    show_share_button([run], "run")
+    report_button([run], "run")
+    st.page_link(page_paths.LIVE, label="Live view", query_params={"run": run.id})
+    if run.shown_state == RunState.FINISHED:
+        show_replay_link([run.id])
+    bundle_button([run], "run")
+    show_the_sql([run.id])
 
 
 def cause(run: Run) -> None:

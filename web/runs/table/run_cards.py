@@ -23,8 +23,9 @@ from web.charts import ground
 from web.context import services
 from web.loop_words import loop_mark
 from web.run_chips import chips_of
+from web.run_colors import in_distinct_colors
 from web.runs.queue_words import queued_texts
-from web.theme import distinct_colors, duration, run_color, three_digits
+from web.theme import duration, run_color, three_digits
 from web.words import lower_first, reason_text
 
 RECENT_S = 120.0
@@ -77,7 +78,8 @@ def first_cards(store: Store, run_ids: Sequence[str], reports: ReportCache) -> s
     ]
     chips = chips_of(runs)
     labels = [chips[run.id] for run in runs]
-    return _grid(map(_card, runs, distinct_colors([run.color for run in runs]), speeds, labels))
+    colors = [run.color for run in in_distinct_colors(runs)]
+    return _grid(map(_card, runs, colors, speeds, labels))
 
 
 def _loop_marks(store: Store, run_ids: Sequence[str]) -> Mapping[str, str]:

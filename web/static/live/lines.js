@@ -164,5 +164,5 @@ function strokeOf({ model, rank, kind }, page, isGhost) {
   const theme = page.theme();
   if (kind === "excluded") return { color: theme.excluded, width: 1 };
   if (kind === "raw") return { color: theme.color(model), width: 1 };
-  return { color: theme.color(model), width: rank ? 1.2 : 1.8, dash: rank ? "dot" : isGhost ? "dash" : "solid" };
+  return { color: theme.color(model), width: rank ? 1.2 : 1.8, dash: rank ? "dot" : isGhost ? "dash" : theme.dash(model) };
 }

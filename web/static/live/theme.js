@@ -18,6 +18,7 @@ export class Theme {
     /** @type {"light" | "dark"} */
     this.ground = ground;
     this.runs = palette.runs[ground];
+    this.dashes = palette.dashes[ground];
     this.font = style.fontFamily;
     this.muted = palette.muted[ground];
     this.grid = palette.grid[ground];
@@ -29,6 +30,14 @@ export class Theme {
   /** @param {RunModel} model */
   color(model) {
     return this.runs[this.colors[model.id]];
+  }
+
+  /**
+   * Plotly's pattern of the run's lines: those of further hues are dashed, since not everybody tells them apart.
+   * @param {RunModel} model
+   */
+  dash(model) {
+    return this.dashes[this.colors[model.id] % this.dashes.length];
   }
 }
 

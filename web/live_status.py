@@ -1,0 +1,48 @@
+"""What runs now, at the right of every page's header: it links to Live, and is red where a run has just failed."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import streamlit as st
+
+from domain import Run, RunState, utc_now
+from storage.store import Store
+from web.context import services
+from web.markup import run_link, text
+
+EVERY_S = 4.0
+FAILED_SHOWN = timedelta(minutes=30)  # after its end, a failed run is no longer news
+MOST_LINKED = 8  # runs that Live shows at once
+LIVE_STATES = tuple(state for state in RunState if state.is_live)
+
+
+@st.fragment(run_every=EVERY_S)
+def show_live_status() -> None:
+    """Show how many runs are live, queued and recently failed; nothing if there are none."""
+    store = services().store
+    html = store.query_cache.get("live status", lambda: _status(store))
+    with st.container(key="live-status"):
+        st.html(html)
+
+
+def _status(store: Store) -> str:
+    oldest = utc_now() - FAILED_SHOWN
+    failed = [run for run in store.runs([RunState.FAILED], MOST_LINKED) if run.ended_at and run.ended_at > oldest]
+    return status_html(list(store.runs(LIVE_STATES)), len(list(store.runs([RunState.QUEUED]))), failed)
+
+
+def status_html(live: list[Run], queued: int, failed: list[Run]) -> str:
+    """Return the status as links: '1 failed', '2 running', '3 queued'."""
+    parts = []
+    if failed:
+        href = run_link("run", [failed[0].id])
+        names = text(", ".join(run.name for run in failed))
+        label = f"{len(failed)} failed"
+        parts.append(f'<a class="pw-state-failed" href="{href}" target="_self" title="{names}">{label}</a>')
+    if live:
+        href = run_link("live", [run.id for run in live[:MOST_LINKED]])
+        parts.append(f'<a class="pw-running" href="{href}" target="_self">{len(live)} running</a>')
+    if queued:
+        parts.append(f"<span>{queued} queued</span>")
+    return f'<p class="pw-live-status" role="status">{" · ".join(parts)}</p>'
