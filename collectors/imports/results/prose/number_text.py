@@ -32,11 +32,12 @@ STATISTICS = {"avg": "mean", "p50": "median"}
 MAX_CELL_CHARS = 300
 HEADING_UNIT = re.compile(
     r"\b(tok/s|t/s|tokens/s|TPS|RPS|req/s)(?!\w)"
-    r"|\((ms|s|GiB|MB|t/s|tokens|tokens/sec(?:/user)?|req/sec|requests/sec|tokens/second)\)"
+    r"|\((ms|s|GiB|MB|t/s|tokens|tokens/sec(?:/user)?|req/sec|requests/sec|tokens/second|ms/tok(?:en)?)\)",
+    re.IGNORECASE,
 )
 LONG_UNITS = {
     "tokens/sec": "tok/s", "tokens/sec/user": "tok/s", "tokens/second": "tok/s", "req/sec": "req/s",
-    "requests/sec": "req/s",
+    "requests/sec": "req/s", "ms/tok": "ms", "ms/token": "ms",
 }  # fmt: skip
 KILO = 1e3
 
