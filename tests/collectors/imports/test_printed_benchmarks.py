@@ -51,6 +51,82 @@ def test_command_after_a_summary_is_of_the_next(tmp_path: Path) -> None:
     assert load.model is None and points_of(load) == {("all requests", None, None, None)}
 
 
+COMMENTED = """#!/bin/bash
+vllm serve org/model --port 8000
+# Traffic request rate: inf
+# Maximum request concurrency: 16
+# 100%|████| 8/8 [00:30<00:00,  4.71s/it]
+# ============ Serving Benchmark Result ============
+# Successful requests:                     8
+# Benchmark duration (s):                  30.5
+# Output token throughput (tok/s):         90.5
+# ==================================================
+"""
+
+
+@pytest.mark.parametrize("mark", ["# ", "> ", "bench-1  | ", "[pod/bench-0/main] "])
+def test_summary_behind_a_mark_on_every_line(tmp_path: Path, mark: str) -> None:
+    """Comments of a script, quotations, and the names of containers; the settings are printed above the summary."""
+    (load,) = written(tmp_path, "post.sh", COMMENTED.replace("# ", mark))
+    assert told(load) == [("requests", "total", 8.0), ("duration_s", "total", 30.5), ("output_tps", "mean", 90.5)]
+    assert points_of(load) == {("16 at once", 16, None, None)} and load.params["request_rate"] == "inf"
+    assert load.model == "org/model" and load.notes == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python -m sglang.launch_server --model-path org/model --port 30000",
+        "vllm serve org/model",
+        "vllm serve \\\n  --model org/model",
+        "llama-server -m org/model -c 4096",
+        "python -m vllm.entrypoints.openai.api_server --model=org/model",
+    ],
+)
+def test_model_of_the_server_above_a_summary(tmp_path: Path, command: str) -> None:
+    summary = SERVED.split("concurrency 4\n")[1]
+    (load,) = written(tmp_path, "post.txt", f"{command}\n\nvllm bench serve --num-prompts 8\n{summary}")
+    assert load.model == "org/model"
+
+
+LOAD_TEST = """2026/03/12 02:23:54 Running load test with concurrency 4...
+2026/03/12 02:25:54 ============ Serving Benchmark Result ============
+2026/03/12 02:25:54 Benchmark Duration (sec): 120.0
+2026/03/12 02:25:54 Number of total requests: 600
+2026/03/12 02:25:54 Success Rate (Percent): 100.00
+2026/03/12 02:25:54 Concurrency: 4
+2026/03/12 02:25:54 Request throughput (req/sec): 5.5
+2026/03/12 02:25:54 Prompt throughput (tokens/second) avg: 32.5
+2026/03/12 02:25:54 Generation throughput (tokens/second) avg: 21.5
+2026/03/12 02:25:54 End to End Latency (ms) avg: 182.5
+2026/03/12 02:25:54 End to End Latency (ms) p50: 182.0
+
+2026/03/12 02:28:00 ============ Serving Benchmark Result ============
+2026/03/12 02:28:00 Number of total requests: 700
+2026/03/12 02:28:00 Success Rate (Percent): 99.00
+2026/03/12 02:28:00 Concurrency: 8
+2026/03/12 02:28:00 End to End Latency (sec) p90: 0.25
+"""
+
+
+def test_summaries_of_another_load_tester(tmp_path: Path) -> None:
+    """Its words differ, its concurrency is that of the load, and requests are known only if all succeeded."""
+    first, second = written(tmp_path, "post.log", LOAD_TEST)
+    assert told(first) == [
+        ("duration_s", "total", 120.0), ("request_tps", "mean", 5.5), ("prompt_tps", "mean", 32.5),
+        ("output_tps", "mean", 21.5), ("e2e_ms", "mean", 182.5), ("e2e_ms", "median", 182.0),
+        ("requests", "total", 600.0),
+    ]  # fmt: skip
+    assert (first.tool, first.planned_requests) == ("serving benchmark", 600) and told(second) == [
+        ("e2e_ms", "p90", 250.0)
+    ]
+    assert (
+        first.ts == datetime(2026, 3, 12, 2, 23, 54).astimezone()
+        and second.ts == datetime(2026, 3, 12, 2, 28).astimezone()
+    )
+    assert points_of(second) == {("8 at once", 8, None, None)} and second.params["Success Rate (Percent)"] == 99.0
+
+
 # --- vllm bench latency, vllm bench throughput ------------------------------------------------------------------------
 OFFLINE = """vllm bench latency \\
   --model org/model \\

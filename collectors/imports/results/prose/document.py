@@ -10,6 +10,7 @@ from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose import benchy_table, five_prompts, llama_tables, lm_eval_table, spec_bench_table
+from collectors.imports.results.prose.line_marks import without_line_marks
 from collectors.imports.results.prose.metric_names import ACCURACY, DERIVED, metric_of, statistic_of
 from collectors.imports.results.prose.number_text import (
     NUMBER,
@@ -77,7 +78,8 @@ MAX_CHARS = 4_000_000
 
 def recognise(head: str) -> bool:
     """Return whether a text contains a table, a printed benchmark, columns of numbers, or a line with a result."""
-    return has_table(head) or has_benchmark(head) or any(_is_result(match) for match in LINE.finditer(head))
+    unmarked = without_line_marks(head)
+    return has_table(unmarked) or has_benchmark(unmarked) or any(_is_result(match) for match in LINE.finditer(unmarked))
 
 
 def has_table(head: str) -> bool:
@@ -99,7 +101,7 @@ def has_benchmark(head: str) -> bool:
 
 def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     """Return the loads of a text; raises ImportRefusedError if it has none."""
-    text = source.text()
+    text = without_line_marks(source.text())
     if len(text) > MAX_CHARS:
         raise ImportRefusedError(
             f"{source.name} is longer than the limit of {MAX_CHARS:,} characters for published texts."
