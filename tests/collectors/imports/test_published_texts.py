@@ -370,3 +370,8 @@ def test_sections_settings_and_failures_of_tables(tmp_path: Path) -> None:
         ("second-model (8 bit): Context window: 1K (line 21)", "stated", 4096.0, None),
     ]  # fmt: skip
     assert rows[5].reason == "not_a_number text=FAIL"
+
+
+def test_refusal_of_a_table_says_what_the_text_looks_like(tmp_path: Path) -> None:
+    with pytest.raises(ImportRefusedError, match=r"a.md looks like a text that begins “| Name | Note |”.*its unit"):
+        rows_of(tmp_path, "| Name | Note |\n|---|---|\n| A | good |\n")

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
+from collectors.imports.results.looks import looks_of
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose import benchy_table, five_prompts, llama_tables, lm_eval_table, spec_bench_table
 from collectors.imports.results.prose.line_marks import without_line_marks
@@ -24,6 +25,7 @@ from collectors.imports.results.prose.tables import RULE, Table, read_aligned_ta
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tools import (
     evalplus,
+    guidellm_summary,
     guidellm_tables,
     llama_speculative,
     mlx_lm,
@@ -52,7 +54,7 @@ class PrintedReader(Protocol):
 
 PRINTED: tuple[PrintedReader, ...] = (
     printed_serving, serving, offline_bench, one_batch, ollama, mlx_lm, lm_eval_table, evalplus, sglang_eval,
-    perf_console, guidellm_tables, llama_speculative,
+    perf_console, guidellm_tables, guidellm_summary, llama_speculative,
 )  # fmt: skip
 TOOL = "document"
 PASSED, NOT_PASSED = "✅", "❌"
@@ -135,7 +137,10 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     candidates += [*summaries, *llama_tables.read(llama, text, ticket, 3 + len(summaries))]
     loads = [load for load in candidates if load and load.rows]
     if not loads:
-        raise ImportRefusedError(f"{source.name} has no table and no line with a result.")
+        raise ImportRefusedError(
+            f"{source.name} looks like {looks_of(source)}. It has no table and no line with a result that is read: a "
+            "figure with its unit, as in 'Decode: 95.9 tok/s', or what a known benchmark tool prints."
+        )
     return loads
 
 
