@@ -110,6 +110,13 @@ LOAD_TEST = """2026/03/12 02:23:54 Running load test with concurrency 4...
 """
 
 
+def test_configured_rate_is_a_setting(tmp_path: Path) -> None:
+    text = SERVED.replace("Output token", "Request rate configured (RPS):           10.50\nOutput token")
+    (load,) = written(tmp_path, "post.txt", text)
+    assert told(load) == [("requests", "total", 8.0), ("output_tps", "mean", 90.5)]
+    assert load.params["Request rate configured (RPS)"] == 10.5
+
+
 def test_summaries_of_another_load_tester(tmp_path: Path) -> None:
     """Its words differ, its concurrency is that of the load, and requests are known only if all succeeded."""
     first, second = written(tmp_path, "post.log", LOAD_TEST)
@@ -605,6 +612,22 @@ def wrapped(line: str, width: int) -> list[str]:
 
 
 # --- tables of llama.cpp's scripts and forks --------------------------------------------------------------------------
+INDENTED = """VI. RESULT
+            # Run 1
+                  Device 0: AMD Radeon RX 9900 XT, gfx1030 (0x1030), VMM: no
+                | model       |     size | params | backend | ngl |   test |           t/s |
+                | ----------- | -------: | -----: | ------- | --: | -----: | ------------: |
+                | org 8B Q8_0 | 6.24 GiB | 8.91 B | ROCm    |  99 | pp8192 | 653.25 ± 0.50 |
+                build: 0a50d9909 (10108)
+"""
+
+
+def test_indented_table_of_llama_bench(tmp_path: Path) -> None:
+    (load,) = written(tmp_path, "post.txt", INDENTED)
+    assert told(load) == [("prompt_tps", "mean", 653.25)] and load.model == "org 8B Q8_0"
+    assert (load.tool_version, load.params["gpu_info"]) == ("b10108", "AMD Radeon RX 9900 XT")
+
+
 COMPARED = """| GPU      | Model       | Microbatch size | Test         | t/s master | t/s my/branch | Speedup |
 |:---------|:------------|----------------:|:-------------|-----------:|--------------:|--------:|
 | RTX 9090 | org 8B Q8_0 |             512 | pp512@d1024  |     1500.5 |        1600.5 |    1.07 |

@@ -375,3 +375,57 @@ def test_sections_settings_and_failures_of_tables(tmp_path: Path) -> None:
 def test_refusal_of_a_table_says_what_the_text_looks_like(tmp_path: Path) -> None:
     with pytest.raises(ImportRefusedError, match=r"a.md looks like a text that begins “| Name | Note |”.*its unit"):
         rows_of(tmp_path, "| Name | Note |\n|---|---|\n| A | good |\n")
+
+
+PARTS = """| test | result |
+|---|---|
+| pp4096 (c1) | **1,642-1,653 tok/s**, TTFT 2.25-2.5 s |
+| pp128 (c8) | 469.5 tok/s; TTFT 437.5 ms |
+"""
+
+
+def test_several_metrics_in_a_cell(tmp_path: Path) -> None:
+    rows = [row for row in rows_of(tmp_path, PARTS) if isinstance(row, Result)]
+    assert [(r.metric, r.statistic, r.value, r.concurrency) for r in rows] == [
+        ("prompt_tps", "min", 1642.0, 1), ("prompt_tps", "max", 1653.0, 1), ("ttft_ms", "min", 2250.0, 1),
+        ("ttft_ms", "max", 2500.0, 1), ("prompt_tps", "stated", 469.5, 8), ("ttft_ms", "stated", 437.5, 8),
+    ]  # fmt: skip
+    assert rows[2].point == "pp4096 (c1): result (line 3), TTFT"
+
+
+def test_per_cent_of_known_tasks_are_accuracies(tmp_path: Path) -> None:
+    text = "Task | first-model | second-model\n-- | -- | --\nwinogrande | 0.00% | 80.25%\narc_easy | 98.00% | 86.50%\n"
+    told = [(row.task, row.value) for row in rows_of(tmp_path, text) if isinstance(row, Accuracy)]
+    assert told == [
+        ("winogrande: first-model", 0.0), ("winogrande: second-model", 0.8025),
+        ("arc_easy: first-model", 0.98), ("arc_easy: second-model", 0.865),
+    ]  # fmt: skip
+
+
+PLUS = """Summary:
++-----------------------------------+-----------+
+| Key                               |     Value |
++===================================+===========+
+| Output token throughput (tok/s)   | 1078.5    |
++-----------------------------------+-----------+
+| Average latency (s)               |   24.5    |
++-----------------------------------+-----------+
+| Average time to first token (s)   |    0.5    |
++-----------------------------------+-----------+
+| Average time per output token (s) |    0.0625 |
++-----------------------------------+-----------+
+| Average inter-token latency (s)   |    0.125  |
++-----------------------------------+-----------+
+"""
+BOX = str.maketrans({"|": "│", "+": "┼", "-": "─", "=": "═"})
+
+
+@pytest.mark.parametrize("is_box", [False, True])
+def test_tables_in_frames(tmp_path: Path, is_box: bool) -> None:
+    text = PLUS.translate(BOX).replace("inter─token", "inter-token").replace("\n┼", "\n├") if is_box else PLUS
+    rows = [row for row in rows_of(tmp_path, text) if isinstance(row, Result)]
+    assert [(r.metric, r.statistic, r.value) for r in rows] == [
+        ("output_tps", "stated", 1078.5), ("e2e_ms", "mean", 24500.0), ("ttft_ms", "mean", 500.0),
+        ("tpot_ms", "mean", 62.5), ("itl_ms", "mean", 125.0),
+    ]  # fmt: skip
+    assert rows[1].point == "Average latency (s) (line 7)"

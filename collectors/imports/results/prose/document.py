@@ -18,6 +18,7 @@ from collectors.imports.results.prose.number_text import (
     StatedNumber,
     parse_number,
     read_cell,
+    read_parts,
     read_statistics,
     unit_in,
 )
@@ -60,7 +61,9 @@ TOOL = "document"
 PASSED, NOT_PASSED = "✅", "❌"
 LINE = re.compile(rf"(?P<label>[^:=|`\"]{{2,70}}?)`?[:=]`?[ \n]{{0,2}}`?(?:{NUMBER})", re.IGNORECASE)
 UNIT = re.compile(rf"{NUMBER}", re.IGNORECASE)
-AT_ONCE = re.compile(r"c=(\d{1,6})|(\d{1,6}) \(?(?:concurrent|serial|sequential|parallel)\b", re.IGNORECASE)
+AT_ONCE = re.compile(
+    r"c=(\d{1,6})|[(@]c(\d{1,6})\b|(\d{1,6}) \(?(?:concurrent|serial|sequential|parallel)\b", re.IGNORECASE
+)
 CONCURRENCY_HEADS = (
     "concurrency", "併發數", "concurrent requests", "concurrent users", "conc", "conc.", "concur", "max concurrency",
     "users", "streams", "parallel requests",
@@ -88,6 +91,7 @@ def has_table(head: str) -> bool:
     """Return whether a text contains a table, a printed benchmark, or columns of numbers with units."""
     lines = head.splitlines()[:2000]
     has_rule = any(len(line) < 4096 and "|" in line and RULE.fullmatch(line) for line in lines)
+    has_rule = has_rule or bool(read_tables("\n".join(line[:4096] for line in lines))[0])
     has_rule = has_rule or bool(read_aligned_tables("\n".join(lines), _has_unit)[0])
     return has_rule or five_prompts.recognise(head) or sum(aligned(line) is not None for line in lines) >= 3
 
@@ -166,8 +170,12 @@ def _add_table(load: LoadBuilder, table: Table) -> None:
                 _add_number(load, value, point, label, column_name, title)
             elif FAILED.fullmatch(cell.strip("*`")):
                 _add_failure(load, cell.strip("*`"), point, label, column_name)
-            for statistic, stated_value in read_statistics(cell) if value is None else []:
+            statistics = read_statistics(cell) if value is None else []
+            for statistic, stated_value in statistics:
                 _add_number(load, stated_value, point, label, column_name, title, statistic)
+            for name, stated_value in read_parts(cell) if value is None and not statistics else []:
+                part = point._replace(name=f"{point.name}, {name}") if name else point
+                _add_number(load, stated_value, part, label, f"{name} {column_name}", title)
 
 
 def _told_apart(tables: Sequence[Table]) -> Sequence[Table]:
@@ -219,7 +227,7 @@ def _point(table: Table, row: Sequence[str], column: int, line: int) -> Measurem
 def _at_once(table: Table, row: Sequence[str], column_name: str) -> int | None:
     level = _level(table, row, CONCURRENCY_HEADS)
     match = AT_ONCE.search(f"{row[0]} {column_name}")
-    return level if level is not None else int(match[1] or match[2]) if match else None
+    return level if level is not None else int(match[1] or match[2] or match[3]) if match else None
 
 
 def _level(table: Table, row: Sequence[str], heads: Sequence[str]) -> int | None:

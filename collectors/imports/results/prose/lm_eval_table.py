@@ -11,6 +11,7 @@ from functools import partial
 
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
 from collectors.imports.results.metrics import STATED
+from collectors.imports.results.prose.metric_names import TASK
 from collectors.imports.results.prose.tables import RULE, cells_of
 from collectors.imports.results.tools import lm_eval
 from collectors.imports.results.tools.printed_block import PrintedBlock, model_of, read_blocks
@@ -25,11 +26,6 @@ MODEL_ARGUMENT = re.compile(r"(?:\b|\")(?:pretrained|model|model_name)=(?P<model
 NUMBER = re.compile(r"\d{1,12}(?:\.\d{1,12})?")
 NONE = "none"
 NO_TASK = "not stated"
-TASK_NAME = re.compile(
-    r"(?<![a-z0-9])(?:gsm8k|mmlu(?:_pro)?|hellaswag|arc_(?:challenge|easy)|winogrande|truthfulqa|gpqa|ifeval|humaneval"
-    r"|mbpp|boolq|piqa|bbh|aime\d{0,4}|math_?500|livecodebench|lambada(?:_openai)?|wikitext)(?![a-z0-9])",
-    re.IGNORECASE,
-)
 
 
 def has_printed(content: str) -> bool:
@@ -39,7 +35,7 @@ def has_printed(content: str) -> bool:
 
 def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[LoadBuilder], str]:
     """Return a load for each table of a text, and the text with the tables left empty."""
-    names = {name.lower() for name in TASK_NAME.findall(content)}
+    names = {name.lower() for name in TASK.findall(content)}
     load_of = partial(_load_of, only_task=names.pop() if len(names) == 1 else NO_TASK)
     return read_blocks(content, _blocks, PROGRAM, load_of, ticket, first_number)
 

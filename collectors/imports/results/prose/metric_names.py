@@ -35,6 +35,8 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     ("ms", _words(r"\btpot\b|per output token|^(?!.*(?:prefill|prompt)).*\(ms/tok"), MetricName("tpot_ms")),
     ("ms", _words(r"latency|延遲|\be2el?\b|end-to-end"), MetricName("e2e_ms")),
     ("s", _words(r"ttft|first token"), MetricName("ttft_ms", 1e3)),
+    ("s", _words(r"\bitl\b|inter[- ]token"), MetricName("itl_ms", 1e3)),
+    ("s", _words(r"\btpot\b|per output token"), MetricName("tpot_ms", 1e3)),
     ("s", _words(r"latency|延遲|\be2el?\b|end-to-end"), MetricName("e2e_ms", 1e3)),
     ("s", _words(r"torch\.compile|compil"), MetricName("compile_s")),
     ("s", _words(r"engine init|引擎初始化"), MetricName("engine_init_s")),
@@ -58,7 +60,11 @@ PERCENTILE = _words(r"\bp(?P<percent>\d{1,2}(?:\.\d{1,2})?)\b")
 MEDIAN = _words(r"\bmedian\b|\bmdn\b")
 MEAN = _words(r"\bavg\b|\baverage\b|\bmean\b|平均")
 DERIVED = _words(r"speedup|delta|Δ|savings|gain|節省|增加|\bimprovement\b")
-ACCURACY = _words(r"accuracy|mmlu|gpqa|準確率")
+TASK = _words(
+    r"(?<![a-z0-9])(?:gsm8k|mmlu(?:[_-]pro)?|hellaswag|arc[_-](?:challenge|easy)|winogrande|truthfulqa|gpqa|ifeval"
+    r"|humaneval|mbpp|boolq|piqa|openbookqa|bbh|aime\d{0,4}|math_?500|livecodebench|lambada(?:_openai)?)(?![a-z0-9])"
+)
+ACCURACY = _words(rf"accuracy|mmlu|gpqa|準確率|{TASK.pattern}")
 
 
 def metric_of(text: str, unit: str | None) -> MetricName | None:

@@ -6,7 +6,10 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-RULE = re.compile(r"\|?\s*:?-{1,200}:?\s*(?:\|\s*:?-{1,200}:?\s*){1,100}\|?\s*")
+RULE = re.compile(r"\s{0,40}\|?\s*:?-{1,200}:?\s*(?:\|\s*:?-{1,200}:?\s*){1,100}\|?\s*")
+BARS = str.maketrans("│┃║", "|||")
+FRAME = re.compile(r"\s{0,40}[+├┼┤┌┬┐└┴┘╞╪╡┏┳┓┡╇┩┣╋┫┗┻┛╔╦╗╠╬╣╚╩╝─━═=-]{3,4000}\s{0,400}")
+JUNCTION = re.compile(r"[+┼┬┴╪┳╇╋┻╦╬╩]")
 HEADING = re.compile(r"#{1,6} {1,8}(?P<words>.{1,160})|\*\*(?P<bold>[^*]{1,160})\*\*:?")
 MAX_HEADING_CHARS = 80
 FENCE = "```"
@@ -27,7 +30,7 @@ class Table(NamedTuple):
 
 def read_tables(text: str) -> tuple[list[Table], str]:
     """Return the tables, and the text with their lines left empty."""
-    lines, tables = text.splitlines(), []
+    lines, tables = [_without_frame(line) for line in text.splitlines()], []
     index, heading, is_code = 0, "", False
     while index < len(lines) - 1:
         is_code ^= lines[index].startswith(FENCE)
@@ -36,7 +39,7 @@ def read_tables(text: str) -> tuple[list[Table], str]:
             end = index + 2
             while end < len(lines) and "|" in lines[end]:
                 end += 1
-            rows = [cells_of(line) for line in lines[index + 2 : end]]
+            rows = [[""] if RULE.fullmatch(line[:4096]) else cells_of(line) for line in lines[index + 2 : end]]
             title_line = next((line for line in reversed(lines[max(0, index - 3) : index]) if line.strip()), "")
             heads = _heads(cells_of(lines[index]), rows)
             tables.append(Table(index + 1, heads, rows, title_line.strip()[:200], heading))
@@ -73,6 +76,15 @@ def _aligned_cells(line: str) -> list[str]:
 
 def _is_aligned_row(cells: Sequence[str], width: int) -> bool:
     return len(cells) == width and not cells[0][:1].isdigit() and all(DIGIT.search(cell) for cell in cells[1:])
+
+
+def _without_frame(line: str) -> str:
+    """Return a line of a table framed by boxes or plus signs as Markdown has it; any other line as it is."""
+    start = line[:44].lstrip()[:1]
+    if start in ("│", "┃", "║"):
+        return line.translate(BARS)
+    is_frame = start and start in "+├┌└╞┏┡┣┗╔╠╚" and FRAME.fullmatch(line[:4096])
+    return f"|{'---|' * (len(JUNCTION.findall(line.strip()[1:-1])) + 1)}" if is_frame else line
 
 
 def _heading(line: str) -> str:

@@ -222,6 +222,8 @@ def _add_line(
         load.result(point, metric, statistic, line.value, factor=factor, reasons=reasons)
     elif (match := LATENCY.fullmatch(line.name)) and line.value is not None:
         _add_latency(load, point, match, line, by_name, n)
+    elif line.name in RATE_NAMES:
+        load.params[line.label] = line.value
     elif match := POSITION.fullmatch(line.name):
         position_point = point._replace(name=f"{point.name}, draft position {match['number']}")
         load.result(position_point, "position_acceptance_rate", "mean", line.value, factor=0.01)
