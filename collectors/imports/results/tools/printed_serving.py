@@ -98,9 +98,11 @@ def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[
     openings = [index for index, line in enumerate(lines) if _opens(line)]
     loads: list[LoadBuilder] = []
     end, remaining_lines, command = 0, list(stamped_lines), NO_COMMAND
+    model: str | None = None
     for opening, following in zip(openings, [*openings[1:], len(lines)], strict=False):
         closing = next((i for i in range(opening + 1, following) if CLOSING.fullmatch(lines[i][:200])), None)
         command = command_among(lines[end:opening], PROGRAM) or command
+        model = served_model(lines[end:opening]) or model
         above = lines[max(end, opening - MAX_LINES_ABOVE) : opening]
         arguments = _command_arguments(command) | _arguments(lines[end:opening]) | _settings(above)
         heading = _heading(lines, opening, end)
@@ -108,7 +110,7 @@ def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[
         block = list(printed_lines(enumerate(lines[opening + 1 : end], opening + 2)))
         load = _load_of(block, arguments, ticket, first_number + len(loads))
         load.params |= heading
-        load.model = load.model or served_model(lines[:opening])
+        load.model = load.model or model
         load.ts = _started_at(stamped_lines[opening], load)
         if closing is None and load.tool != OTHER_TOOL:
             load.notes.append("The summary has no closing line: it may be cut off.")
