@@ -69,6 +69,20 @@ def test_seconds_and_milliseconds_are_one_value(tmp_path: Path) -> None:
     assert value(rows, "tpot_ms", "mean") == 200.0
 
 
+def test_old_lines_of_sglang_for_several_rates(tmp_path: Path) -> None:
+    """Their latencies are in milliseconds; the lengths of random prompts are not those of another dataset."""
+    line = {"backend": "sglang", "dataset_name": "sharegpt", "total_input": 1400, "total_output": 1200,
+            "median_ttft": 32.5, "median_itl": 12.5, "output_token_throughput": 187.5, "sharegpt_output_len": None,
+            "random_input_len": 1024, "random_output_len": 128}  # fmt: skip
+    first, second = written(tmp_path, "r.jsonl", "\n".join(json.dumps(line | {"request_rate": n}) for n in (1, 2)))
+    assert [(row.point, row.metric, row.statistic, row.value) for row in results_of(second)] == [
+        ("2 requests/s", "output_tps", "mean", 187.5), ("2 requests/s", "prompt_tokens", "total", 1400.0),
+        ("2 requests/s", "completion_tokens", "total", 1200.0), ("2 requests/s", "ttft_ms", "median", 32.5),
+        ("2 requests/s", "itl_ms", "median", 12.5),
+    ]  # fmt: skip
+    assert first.tool == "sglang.bench_serving"
+
+
 def test_sweep_of_vllm_bench_as_list_and_as_table(tmp_path: Path) -> None:
     raw = json.loads(captured("vllm_bench/speculation.json").read_text())
     runs = [raw | {"run_number": n, "max_num_seqs": 32, "max_concurrency": 4 * (n + 1)} for n in range(2)]

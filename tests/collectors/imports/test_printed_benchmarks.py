@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from datetime import datetime
 from pathlib import Path
 
@@ -49,6 +50,89 @@ def test_command_above_a_summary(tmp_path: Path) -> None:
 def test_command_after_a_summary_is_of_the_next(tmp_path: Path) -> None:
     (load,) = written(tmp_path, "post.txt", SERVED.split("64 \\\n")[1].split("concurrency 4\n")[1] + SERVED[:160])
     assert load.model is None and points_of(load) == {("all requests", None, None, None)}
+
+
+COMMENTED = """#!/bin/bash
+vllm serve org/model --port 8000
+# Traffic request rate: inf
+# Maximum request concurrency: 16
+# 100%|████| 8/8 [00:30<00:00,  4.71s/it]
+# ============ Serving Benchmark Result ============
+# Successful requests:                     8
+# Benchmark duration (s):                  30.5
+# Output token throughput (tok/s):         90.5
+# ==================================================
+"""
+
+
+@pytest.mark.parametrize("mark", ["# ", "> ", "bench-1  | ", "[pod/bench-0/main] "])
+def test_summary_behind_a_mark_on_every_line(tmp_path: Path, mark: str) -> None:
+    """Comments of a script, quotations, and the names of containers; the settings are printed above the summary."""
+    (load,) = written(tmp_path, "post.sh", COMMENTED.replace("# ", mark))
+    assert told(load) == [("requests", "total", 8.0), ("duration_s", "total", 30.5), ("output_tps", "mean", 90.5)]
+    assert points_of(load) == {("16 at once", 16, None, None)} and load.params["request_rate"] == "inf"
+    assert load.model == "org/model" and load.notes == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python -m sglang.launch_server --model-path org/model --port 30000",
+        "vllm serve org/model",
+        "vllm serve \\\n  --model org/model",
+        "llama-server -m org/model -c 4096",
+        "python -m vllm.entrypoints.openai.api_server --model=org/model",
+    ],
+)
+def test_model_of_the_server_above_a_summary(tmp_path: Path, command: str) -> None:
+    summary = SERVED.split("concurrency 4\n")[1]
+    (load,) = written(tmp_path, "post.txt", f"{command}\n\nvllm bench serve --num-prompts 8\n{summary}")
+    assert load.model == "org/model"
+
+
+LOAD_TEST = """2026/03/12 02:23:54 Running load test with concurrency 4...
+2026/03/12 02:25:54 ============ Serving Benchmark Result ============
+2026/03/12 02:25:54 Benchmark Duration (sec): 120.0
+2026/03/12 02:25:54 Number of total requests: 600
+2026/03/12 02:25:54 Success Rate (Percent): 100.00
+2026/03/12 02:25:54 Concurrency: 4
+2026/03/12 02:25:54 Request throughput (req/sec): 5.5
+2026/03/12 02:25:54 Prompt throughput (tokens/second) avg: 32.5
+2026/03/12 02:25:54 Generation throughput (tokens/second) avg: 21.5
+2026/03/12 02:25:54 End to End Latency (ms) avg: 182.5
+2026/03/12 02:25:54 End to End Latency (ms) p50: 182.0
+
+2026/03/12 02:28:00 ============ Serving Benchmark Result ============
+2026/03/12 02:28:00 Number of total requests: 700
+2026/03/12 02:28:00 Success Rate (Percent): 99.00
+2026/03/12 02:28:00 Concurrency: 8
+2026/03/12 02:28:00 End to End Latency (sec) p90: 0.25
+"""
+
+
+def test_configured_rate_is_a_setting(tmp_path: Path) -> None:
+    text = SERVED.replace("Output token", "Request rate configured (RPS):           10.50\nOutput token")
+    (load,) = written(tmp_path, "post.txt", text)
+    assert told(load) == [("requests", "total", 8.0), ("output_tps", "mean", 90.5)]
+    assert load.params["Request rate configured (RPS)"] == 10.5
+
+
+def test_summaries_of_another_load_tester(tmp_path: Path) -> None:
+    """Its words differ, its concurrency is that of the load, and requests are known only if all succeeded."""
+    first, second = written(tmp_path, "post.log", LOAD_TEST)
+    assert told(first) == [
+        ("duration_s", "total", 120.0), ("request_tps", "mean", 5.5), ("prompt_tps", "mean", 32.5),
+        ("output_tps", "mean", 21.5), ("e2e_ms", "mean", 182.5), ("e2e_ms", "median", 182.0),
+        ("requests", "total", 600.0),
+    ]  # fmt: skip
+    assert (first.tool, first.planned_requests) == ("serving benchmark", 600) and told(second) == [
+        ("e2e_ms", "p90", 250.0)
+    ]
+    assert (
+        first.ts == datetime(2026, 3, 12, 2, 23, 54).astimezone()
+        and second.ts == datetime(2026, 3, 12, 2, 28).astimezone()
+    )
+    assert points_of(second) == {("8 at once", 8, None, None)} and second.params["Success Rate (Percent)"] == 99.0
 
 
 # --- vllm bench latency, vllm bench throughput ------------------------------------------------------------------------
@@ -236,6 +320,27 @@ def test_printed_tables_of_lm_eval_and_lighteval(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+RETYPED = """# Full GSM8K run
+
+| Filter | Metric | Value | Stderr |
+|--------|--------|-------|--------|
+| flexible-extract | exact_match | **0.6125** | ±0.0125 |
+| strict-match | exact_match | 0.0000 | ± 0.0000 |
+"""
+
+
+def test_table_of_lm_eval_that_was_retyped(tmp_path: Path) -> None:
+    """The task is the only one that the text names, or it is not stated."""
+    (load,) = written(tmp_path, "post.md", RETYPED)
+    assert load.tool == "lm-eval"
+    assert [(a.task, a.filter, a.metric, a.value, a.stderr) for a in accuracies_of(load)] == [
+        ("gsm8k", "flexible-extract", "exact_match", 0.6125, 0.0125),
+        ("gsm8k", "strict-match", "exact_match", 0.0, 0.0),
+    ]
+    (load,) = written(tmp_path, "two.md", RETYPED.replace("run", "run, then MMLU"))
+    assert {a.task for a in accuracies_of(load)} == {"not stated"}
+
+
 def test_printed_scores_of_evalplus(tmp_path: Path) -> None:
     text = "humaneval (base tests)\npass@1:\t0.75\npass@10:\t0.875\nhumaneval+ (base + extra tests)\npass@1:\n\t0.5\n"
     (load,) = written(tmp_path, "scores.txt", text)
@@ -380,6 +485,14 @@ def test_table_that_genai_perf_prints(tmp_path: Path) -> None:
     assert {row.concurrency for row in results_of(load)} == {4}
 
 
+def test_table_of_genai_perf_whose_end_was_cut_off(tmp_path: Path) -> None:
+    table = OLD_CONSOLE[OLD_CONSOLE.index("┏") : OLD_CONSOLE.index("│ Output token throughput")]
+    text = f"genai-perf -m org/model --service-kind openai\n\nOnly these:\n\n{table}"
+    (load,) = written(tmp_path, "post.txt", text)
+    assert (load.tool, load.model) == ("GenAI-Perf", "org/model")
+    assert told(load)[:2] == [("e2e_ms", "mean", 4110.5), ("e2e_ms", "p75", 4626.5)] and len(told(load)) >= 4
+
+
 # --- GuideLLM's tables ------------------------------------------------------------------------------------------------
 GUIDE = """
 ℹ Request Token Statistics (Completed Requests)
@@ -440,7 +553,81 @@ def test_tables_that_guidellm_prints(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+OLD_GUIDE = """Benchmarks Info:
+=====================================================
+Metadata |||| Requests Made ||| Prompt Tok/Req ||| Output Tok/Req ||| Prompt Tok Total||| Output Tok Total||
+    Benchmark| Start Time| End Time| Duration (s)|Comp|Inc|Err| Comp| Inc|Err|Comp|Inc|Err|Comp|Inc|Err|Comp|Inc|Err
+-------------|-----------|---------|-------------|----|---|---|-----|----|---|----|---|---|----|---|---|----|---|---
+  synchronous|   10:00:00| 10:01:00|         60.0|  40|  1|  2|128.5|64.0|0.0|32.5|8.0|0.0|5140| 64|  0|1300|  8|  0
+ concurrent@8|   10:02:00| 10:03:00|         61.0| 320|  8|  0|129.5|64.0|0.0|33.5|8.0|0.0|9999| 64|  0|1301|  8|  0
+=====================================================
+
+Benchmarks Stats:
+=====================================================
+Metadata   | Request Stats         || Out Tok/sec| Tot Tok/sec| Req Latency (ms)||| TTFT (ms)||| ITL (ms)|| TPOT (ms)
+    Benchmark| Per Second| Concurrency| mean| mean| mean| median| p99| mean| median| p99| mean| p99| mean
+-------------|-----------|------------|-----|-----|-----|-------|----|-----|-------|----|-----|----|-----
+  synchronous|       0.75|        1.00| 24.5| 99.5| 1.25|    1.5| 1.75| 20.5|  21.5| 30.5|  7.5| 9.5|  8.5
+ concurrent@8|       5.75|        8.00| 90.5| 98.5| 2.25|    2.5| 2.75| 40.5|  41.5| 50.5| 17.5| 9.75
+=====================================================
+"""
+
+
+def test_summary_that_guidellm_printed(tmp_path: Path) -> None:
+    (load,) = written(tmp_path, "post.txt", OLD_GUIDE)
+    rows = [(row.metric, row.statistic, row.value, row.concurrency) for row in results_of(load)
+            if row.point == "benchmark 1, synchronous"]  # fmt: skip
+    assert rows == [
+        ("duration_s", "total", 60.0, 1), ("requests", "total", 40.0, 1), ("incomplete_requests", "total", 1.0, 1),
+        ("failed_requests", "total", 2.0, 1), ("prompt_tokens", "mean", 128.5, 1),
+        ("completion_tokens", "mean", 32.5, 1), ("prompt_tokens", "total", 5140.0, 1),
+        ("completion_tokens", "total", 1300.0, 1), ("request_tps", "mean", 0.75, 1),
+        ("mean_concurrency", "mean", 1.0, 1), ("output_tps", "mean", 24.5, 1), ("total_tps", "mean", 99.5, 1),
+        ("e2e_ms", "mean", 1.25, 1), ("e2e_ms", "median", 1.5, 1), ("e2e_ms", "p99", 1.75, 1),
+        ("ttft_ms", "mean", 20.5, 1), ("ttft_ms", "median", 21.5, 1), ("ttft_ms", "p99", 30.5, 1),
+        ("tpot_ms", "mean", 7.5, 1), ("tpot_ms", "p99", 9.5, 1), ("e2e_per_token_ms", "mean", 8.5, 1),
+    ]  # fmt: skip
+    inexact = [row.value for row in results_of(load) if row.point == "benchmark 1, synchronous: Prompt Tok/Req, Inc"]
+    assert inexact == [64.0] and load.params["benchmark 1, synchronous: Metadata, Start Time"] == "10:00:00"
+    assert load.tool == "guidellm" and load.notes == [
+        "Benchmark 2 of a table was left out: its cells do not fit its columns."
+    ]
+    assert {row.concurrency for row in results_of(load)} == {1, 8}
+
+
+def test_summary_of_guidellm_that_a_terminal_wrapped(tmp_path: Path) -> None:
+    """Lines break at blanks after 60 to 100 characters, and only the beginnings of lines tell where one begins."""
+    whole = written(tmp_path, "post.txt", OLD_GUIDE)[0]
+    for width in (60, 80, 100):
+        lines = [piece for line in OLD_GUIDE.splitlines() for piece in wrapped(line, width) or [""]]
+        load = written(tmp_path, f"{width}.txt", "\n".join(lines))[0]
+        assert [(row.point, row.metric, row.value) for row in results_of(load)] == [
+            (row.point, row.metric, row.value) for row in results_of(whole)
+        ]
+
+
+def wrapped(line: str, width: int) -> list[str]:
+    """A line as a console wraps it: it breaks at blanks, and words that are too long break where they must."""
+    return textwrap.wrap(line, width, drop_whitespace=False, break_on_hyphens=False)
+
+
 # --- tables of llama.cpp's scripts and forks --------------------------------------------------------------------------
+INDENTED = """VI. RESULT
+            # Run 1
+                  Device 0: AMD Radeon RX 9900 XT, gfx1030 (0x1030), VMM: no
+                | model       |     size | params | backend | ngl |   test |           t/s |
+                | ----------- | -------: | -----: | ------- | --: | -----: | ------------: |
+                | org 8B Q8_0 | 6.24 GiB | 8.91 B | ROCm    |  99 | pp8192 | 653.25 ± 0.50 |
+                build: 0a50d9909 (10108)
+"""
+
+
+def test_indented_table_of_llama_bench(tmp_path: Path) -> None:
+    (load,) = written(tmp_path, "post.txt", INDENTED)
+    assert told(load) == [("prompt_tps", "mean", 653.25)] and load.model == "org 8B Q8_0"
+    assert (load.tool_version, load.params["gpu_info"]) == ("b10108", "AMD Radeon RX 9900 XT")
+
+
 COMPARED = """| GPU      | Model       | Microbatch size | Test         | t/s master | t/s my/branch | Speedup |
 |:---------|:------------|----------------:|:-------------|-----------:|--------------:|--------:|
 | RTX 9090 | org 8B Q8_0 |             512 | pp512@d1024  |     1500.5 |        1600.5 |    1.07 |

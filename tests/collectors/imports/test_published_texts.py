@@ -316,3 +316,116 @@ def test_columns_aligned_by_blanks(tmp_path: Path) -> None:
         ("ttft_ms", 480, "ms"), ("stated", 1674, "ms"), ("prompt_tps", 3022, "tok/s"), ("output_tps", 84, "tok/s"),
     ]  # fmt: skip
     assert rows[0].point == "first, 1009: TTFT(ms) (line 3)" and rows[-1].point.startswith("second one, 1450: Decode")
+
+
+# --- conditions and names that tables state in other words ------------------------------------------------------------
+SWEPT = """| ISL | Output tokens | Concur | N | TTFT P50 (ms) | Tok/s | Req/s |
+|---|---|---|---|---|---|---|
+| 64 | 32 | 8 | 16 | 90.5 | 25.5 | 0.25 |
+"""
+
+
+def test_other_heads_of_a_load(tmp_path: Path) -> None:
+    rows = [row for row in rows_of(tmp_path, SWEPT) if isinstance(row, Result)]
+    assert [(r.metric, r.value, r.concurrency, r.prompt_tokens, r.output_tokens) for r in rows] == [
+        ("ttft_ms", 90.5, 8, 64, 32), ("stated", 25.5, 8, 64, 32), ("request_tps", 0.25, 8, 64, 32),
+    ]  # fmt: skip
+    assert {r.point.partition(":")[0] for r in rows} == {"64, 32, 8, 16"}
+
+
+SECTIONS = """# Speeds of a small machine
+
+## first-model, two nodes
+Config: TP=2, --kv-cache-dtype=fp8
+
+| Batch | tok/s per request | Aggregate tok/s |
+|---|---|---|
+| 1 (serial) | 17.5 | 17.5 |
+| 2 (concurrent) | 12.5 | 24.5 |
+
+**second-model (8 bit)**
+
+```
+# comment of a script
+```
+--kv-cache-dtype fp8
+| Metric | 1K | 8K |
+|---|---|---|
+| Prefill (tok/s) | 14.5 | FAIL |
+| TPOT (ms/tok) | 22.5 | — |
+| Context window | 4096 tokens | n/a |
+"""
+
+
+def test_sections_settings_and_failures_of_tables(tmp_path: Path) -> None:
+    rows = [row for row in rows_of(tmp_path, SECTIONS) if isinstance(row, Result)]
+    assert [(r.point, r.metric, r.value, r.concurrency) for r in rows] == [
+        ("first-model, two nodes: 1 (serial): tok/s per request (line 8)", "decode_tps", 17.5, 1),
+        ("first-model, two nodes: 1 (serial): Aggregate tok/s (line 8)", "output_tps", 17.5, 1),
+        ("first-model, two nodes: 2 (concurrent): tok/s per request (line 9)", "decode_tps", 12.5, 2),
+        ("first-model, two nodes: 2 (concurrent): Aggregate tok/s (line 9)", "output_tps", 24.5, 2),
+        ("second-model (8 bit): Prefill (tok/s): 1K (line 19)", "prompt_tps", 14.5, None),
+        ("second-model (8 bit): Prefill (tok/s): 8K (line 19)", "prompt_tps", None, None),
+        ("second-model (8 bit): TPOT (ms/tok): 1K (line 20)", "tpot_ms", 22.5, None),
+        ("second-model (8 bit): Context window: 1K (line 21)", "stated", 4096.0, None),
+    ]  # fmt: skip
+    assert rows[5].reason == "not_a_number text=FAIL"
+
+
+def test_refusal_of_a_table_says_what_the_text_looks_like(tmp_path: Path) -> None:
+    with pytest.raises(ImportRefusedError, match=r"a.md looks like a text that begins “| Name | Note |”.*its unit"):
+        rows_of(tmp_path, "| Name | Note |\n|---|---|\n| A | good |\n")
+
+
+PARTS = """| test | result |
+|---|---|
+| pp4096 (c1) | **1,642-1,653 tok/s**, TTFT 2.25-2.5 s |
+| pp128 (c8) | 469.5 tok/s; TTFT 437.5 ms |
+"""
+
+
+def test_several_metrics_in_a_cell(tmp_path: Path) -> None:
+    rows = [row for row in rows_of(tmp_path, PARTS) if isinstance(row, Result)]
+    assert [(r.metric, r.statistic, r.value, r.concurrency) for r in rows] == [
+        ("prompt_tps", "min", 1642.0, 1), ("prompt_tps", "max", 1653.0, 1), ("ttft_ms", "min", 2250.0, 1),
+        ("ttft_ms", "max", 2500.0, 1), ("prompt_tps", "stated", 469.5, 8), ("ttft_ms", "stated", 437.5, 8),
+    ]  # fmt: skip
+    assert rows[2].point == "pp4096 (c1): result (line 3), TTFT"
+
+
+def test_per_cent_of_known_tasks_are_accuracies(tmp_path: Path) -> None:
+    text = "Task | first-model | second-model\n-- | -- | --\nwinogrande | 0.00% | 80.25%\narc_easy | 98.00% | 86.50%\n"
+    told = [(row.task, row.value) for row in rows_of(tmp_path, text) if isinstance(row, Accuracy)]
+    assert told == [
+        ("winogrande: first-model", 0.0), ("winogrande: second-model", 0.8025),
+        ("arc_easy: first-model", 0.98), ("arc_easy: second-model", 0.865),
+    ]  # fmt: skip
+
+
+PLUS = """Summary:
++-----------------------------------+-----------+
+| Key                               |     Value |
++===================================+===========+
+| Output token throughput (tok/s)   | 1078.5    |
++-----------------------------------+-----------+
+| Average latency (s)               |   24.5    |
++-----------------------------------+-----------+
+| Average time to first token (s)   |    0.5    |
++-----------------------------------+-----------+
+| Average time per output token (s) |    0.0625 |
++-----------------------------------+-----------+
+| Average inter-token latency (s)   |    0.125  |
++-----------------------------------+-----------+
+"""
+BOX = str.maketrans({"|": "│", "+": "┼", "-": "─", "=": "═"})
+
+
+@pytest.mark.parametrize("is_box", [False, True])
+def test_tables_in_frames(tmp_path: Path, is_box: bool) -> None:
+    text = PLUS.translate(BOX).replace("inter─token", "inter-token").replace("\n┼", "\n├") if is_box else PLUS
+    rows = [row for row in rows_of(tmp_path, text) if isinstance(row, Result)]
+    assert [(r.metric, r.statistic, r.value) for r in rows] == [
+        ("output_tps", "stated", 1078.5), ("e2e_ms", "mean", 24500.0), ("ttft_ms", "mean", 500.0),
+        ("tpot_ms", "mean", 62.5), ("itl_ms", "mean", 125.0),
+    ]  # fmt: skip
+    assert rows[1].point == "Average latency (s) (line 7)"

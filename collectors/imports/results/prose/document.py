@@ -8,14 +8,17 @@ from typing import Protocol
 
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
+from collectors.imports.results.looks import looks_of
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose import benchy_table, five_prompts, llama_tables, lm_eval_table, spec_bench_table
+from collectors.imports.results.prose.line_marks import without_line_marks
 from collectors.imports.results.prose.metric_names import ACCURACY, DERIVED, metric_of, statistic_of
 from collectors.imports.results.prose.number_text import (
     NUMBER,
     StatedNumber,
     parse_number,
     read_cell,
+    read_parts,
     read_statistics,
     unit_in,
 )
@@ -23,6 +26,7 @@ from collectors.imports.results.prose.tables import RULE, Table, read_aligned_ta
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tools import (
     evalplus,
+    guidellm_summary,
     guidellm_tables,
     llama_speculative,
     mlx_lm,
@@ -51,15 +55,27 @@ class PrintedReader(Protocol):
 
 PRINTED: tuple[PrintedReader, ...] = (
     printed_serving, serving, offline_bench, one_batch, ollama, mlx_lm, lm_eval_table, evalplus, sglang_eval,
-    perf_console, guidellm_tables, llama_speculative,
+    perf_console, guidellm_tables, guidellm_summary, llama_speculative,
 )  # fmt: skip
 TOOL = "document"
 PASSED, NOT_PASSED = "✅", "❌"
 LINE = re.compile(rf"(?P<label>[^:=|`\"]{{2,70}}?)`?[:=]`?[ \n]{{0,2}}`?(?:{NUMBER})", re.IGNORECASE)
 UNIT = re.compile(rf"{NUMBER}", re.IGNORECASE)
-AT_ONCE = re.compile(r"c=(\d{1,6})|(\d{1,6}) concurrent", re.IGNORECASE)
-CONCURRENCY_HEADS = ("concurrency", "併發數", "concurrent requests", "concurrent users", "conc")
-PROMPT_HEADS, OUTPUT_HEADS = ("isl",), ("osl",)
+AT_ONCE = re.compile(
+    r"c=(\d{1,6})|[(@]c(\d{1,6})\b|(\d{1,6}) \(?(?:concurrent|serial|sequential|parallel)\b", re.IGNORECASE
+)
+CONCURRENCY_HEADS = (
+    "concurrency", "併發數", "concurrent requests", "concurrent users", "conc", "conc.", "concur", "max concurrency",
+    "users", "streams", "parallel requests",
+)  # fmt: skip
+PROMPT_HEADS = ("isl", "input len", "input length", "input tokens", "prompt tokens", "prompt len", "prompt length")
+OUTPUT_HEADS = (
+    "osl", "output len", "output length", "output tokens", "completion tokens", "avg completion tokens",
+    "avg output tokens", "max tokens",
+)  # fmt: skip
+FAILED = re.compile(r"(?:FAIL(?:ED)?|OOM|ERROR|TIMEOUT|CRASH(?:ED)?|DNF)\b.{0,60}", re.IGNORECASE)
+NO_VALUE = ("", "-", "–", "—", "n/a", "N/A")
+SETTINGS = re.compile(r"(?:^|\s)--\w|\w=\w")
 LEVEL = re.compile(r"(?:[×x]|c ?=? ?)?(?P<level>\d{1,9})[×x]?", re.IGNORECASE)
 MAX_NAME_CHARS = 200
 MAX_CHARS = 4_000_000
@@ -67,13 +83,15 @@ MAX_CHARS = 4_000_000
 
 def recognise(head: str) -> bool:
     """Return whether a text contains a table, a printed benchmark, columns of numbers, or a line with a result."""
-    return has_table(head) or has_benchmark(head) or any(_is_result(match) for match in LINE.finditer(head))
+    unmarked = without_line_marks(head)
+    return has_table(unmarked) or has_benchmark(unmarked) or any(_is_result(match) for match in LINE.finditer(unmarked))
 
 
 def has_table(head: str) -> bool:
     """Return whether a text contains a table, a printed benchmark, or columns of numbers with units."""
     lines = head.splitlines()[:2000]
     has_rule = any(len(line) < 4096 and "|" in line and RULE.fullmatch(line) for line in lines)
+    has_rule = has_rule or bool(read_tables("\n".join(line[:4096] for line in lines))[0])
     has_rule = has_rule or bool(read_aligned_tables("\n".join(lines), _has_unit)[0])
     return has_rule or five_prompts.recognise(head) or sum(aligned(line) is not None for line in lines) >= 3
 
@@ -89,7 +107,7 @@ def has_benchmark(head: str) -> bool:
 
 def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     """Return the loads of a text; raises ImportRefusedError if it has none."""
-    text = source.text()
+    text = without_line_marks(source.text())
     if len(text) > MAX_CHARS:
         raise ImportRefusedError(
             f"{source.name} is longer than the limit of {MAX_CHARS:,} characters for published texts."
@@ -105,9 +123,9 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     llama = [table for table in tables if llama_tables.is_printed_table(table)]
     speculated = [table for table in tables if spec_bench_table.is_spec_bench(table)]
     load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date)
-    for table in tables:
-        if table not in benchy and table not in llama and table not in speculated:
-            _add_table(load, table)
+    other_tables = [table for table in tables if table not in (*benchy, *llama, *speculated)]
+    for table in _told_apart(other_tables):
+        _add_table(load, table)
     for table in aligned_tables:
         _add_table(load, table)
     if five_prompts.recognise(remaining_text):
@@ -123,7 +141,10 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     candidates += [*summaries, *llama_tables.read(llama, text, ticket, 3 + len(summaries))]
     loads = [load for load in candidates if load and load.rows]
     if not loads:
-        raise ImportRefusedError(f"{source.name} has no table and no line with a result.")
+        raise ImportRefusedError(
+            f"{source.name} looks like {looks_of(source)}. It has no table and no line with a result that is read: a "
+            "figure with its unit, as in 'Decode: 95.9 tok/s', or what a known benchmark tool prints."
+        )
     return loads
 
 
@@ -133,6 +154,7 @@ def _has_unit(head: str) -> bool:
 
 # --- Markdown tables --------------------------------------------------------------------------------------------------
 def _add_table(load: LoadBuilder, table: Table) -> None:
+    title = "" if SETTINGS.search(table.title) else table.title  # a line of settings names no metric
     for line, row in enumerate(table.rows, table.line + 2):
         if any(cell.startswith((PASSED, NOT_PASSED)) for cell in row):
             _add_check(load, table.heads, row)
@@ -145,9 +167,22 @@ def _add_table(load: LoadBuilder, table: Table) -> None:
             value = read_cell(cell)
             point = _point(table, row, column, line)
             if value:
-                _add_number(load, value, point, label, column_name, table.title)
-            for statistic, stated_value in read_statistics(cell) if value is None else []:
-                _add_number(load, stated_value, point, label, column_name, table.title, statistic)
+                _add_number(load, value, point, label, column_name, title)
+            elif FAILED.fullmatch(cell.strip("*`")):
+                _add_failure(load, cell.strip("*`"), point, label, column_name)
+            statistics = read_statistics(cell) if value is None else []
+            for statistic, stated_value in statistics:
+                _add_number(load, stated_value, point, label, column_name, title, statistic)
+            for name, stated_value in read_parts(cell) if value is None and not statistics else []:
+                part = point._replace(name=f"{point.name}, {name}") if name else point
+                _add_number(load, stated_value, part, label, f"{name} {column_name}", title)
+
+
+def _told_apart(tables: Sequence[Table]) -> Sequence[Table]:
+    """Return the tables; their headings are left out if there is only one, which tells nothing apart."""
+    if len({table.heading for table in tables}) > 1:
+        return tables
+    return [table._replace(heading="") for table in tables]
 
 
 def _add_check(load: LoadBuilder, heads: Sequence[str], row: Sequence[str]) -> None:
@@ -174,7 +209,8 @@ def _is_name(heads: Sequence[str], row: Sequence[str], column: int) -> bool:
     """Return whether a cell names the measurement: it is neither a number with a unit nor a derived value."""
     value = read_cell(row[column])
     column_name = heads[column] if column < len(heads) else ""
-    return not (DERIVED.search(column_name) or read_statistics(row[column])) and (
+    is_other = row[column] in NO_VALUE or FAILED.fullmatch(row[column].strip("*`")) or read_statistics(row[column])
+    return not (DERIVED.search(column_name) or is_other) and (
         value is None or not (value.unit or unit_in(column_name) or unit_in(row[0]))
     )
 
@@ -183,13 +219,15 @@ def _point(table: Table, row: Sequence[str], column: int, line: int) -> Measurem
     """Return the point of a cell: its names, and the level and lengths that other columns of its row state."""
     column_name = table.heads[column] if column < len(table.heads) else ""
     lengths = [_level(table, row, heads) for heads in (PROMPT_HEADS, OUTPUT_HEADS)]
-    return MeasurementPoint(_name(table.heads, row, column, line), _at_once(table, row, column_name), *lengths)
+    heading = f"{table.heading}: " if table.heading else ""
+    name = f"{heading}{_name(table.heads, row, column, line)}"
+    return MeasurementPoint(name, _at_once(table, row, column_name), *lengths)
 
 
 def _at_once(table: Table, row: Sequence[str], column_name: str) -> int | None:
     level = _level(table, row, CONCURRENCY_HEADS)
     match = AT_ONCE.search(f"{row[0]} {column_name}")
-    return level if level is not None else int(match[1] or match[2]) if match else None
+    return level if level is not None else int(match[1] or match[2] or match[3]) if match else None
 
 
 def _level(table: Table, row: Sequence[str], heads: Sequence[str]) -> int | None:
@@ -217,6 +255,13 @@ def _add_number(
     elif unit is not None:  # else a setting or an unknown count
         statistic = cell_statistic or statistic_of(description, value.is_maximum)
         _add_stated(load, point, value, STATED, 1.0, unit, statistic)
+
+
+def _add_failure(load: LoadBuilder, cell: str, point: MeasurementPoint, label: str, column_name: str) -> None:
+    """Add a metric without a value, since its measurement failed: 'OOM', 'FAIL'."""
+    description, unit = f"{column_name} {label}", unit_in(column_name) or unit_in(label)
+    if unit and (metric_name := metric_of(description, unit)):
+        load.result(point, metric_name.metric, statistic_of(description, False, metric_name.metric), cell)
 
 
 def _add_stated(

@@ -1,12 +1,17 @@
-"""Reads the tables that lm-eval and lighteval print: one load per table, one accuracy per task, filter and metric."""
+"""Reads the tables that lm-eval and lighteval print: one load per table, one accuracy per task, filter and metric.
+
+People retype them without tasks and versions; then the task is the only one that the text names.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
 from collectors.imports.results.metrics import STATED
+from collectors.imports.results.prose.metric_names import TASK
 from collectors.imports.results.prose.tables import RULE, cells_of
 from collectors.imports.results.tools import lm_eval
 from collectors.imports.results.tools.printed_block import PrintedBlock, model_of, read_blocks
@@ -15,11 +20,12 @@ from reasons import Code, Reason
 
 LIGHTEVAL = "lighteval"
 PROGRAM = re.compile(r"\blm[_-]eval\b|\blighteval\b")
-NEEDED = {"version", "metric", "value"}
+NEEDED = {"metric", "value", "stderr"}
 TASK_HEADS = ("tasks", "task", "groups")
 MODEL_ARGUMENT = re.compile(r"(?:\b|\")(?:pretrained|model|model_name)=(?P<model>[^\s,\"']{1,300})")
 NUMBER = re.compile(r"\d{1,12}(?:\.\d{1,12})?")
 NONE = "none"
+NO_TASK = "not stated"
 
 
 def has_printed(content: str) -> bool:
@@ -29,7 +35,9 @@ def has_printed(content: str) -> bool:
 
 def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[LoadBuilder], str]:
     """Return a load for each table of a text, and the text with the tables left empty."""
-    return read_blocks(content, _blocks, PROGRAM, _load_of, ticket, first_number)
+    names = {name.lower() for name in TASK.findall(content)}
+    load_of = partial(_load_of, only_task=names.pop() if len(names) == 1 else NO_TASK)
+    return read_blocks(content, _blocks, PROGRAM, load_of, ticket, first_number)
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
@@ -47,19 +55,21 @@ def _is_head(line: str) -> bool:
     if "Stderr" not in line or len(line) > 1_000:
         return False
     heads = [cell.lower() for cell in cells_of(line)]
-    return set(heads) >= NEEDED and heads[0] in TASK_HEADS
+    is_printed = set(heads) >= {"version", "metric", "value"} and heads[0] in TASK_HEADS
+    return is_printed or set(heads) >= NEEDED
 
 
-def _load_of(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:
+def _load_of(block: PrintedBlock, ticket: Ticket, number: int, only_task: str = NO_TASK) -> LoadBuilder:
     heads = [cell.lower() for cell in cells_of(block.lines[0])]
-    tool = lm_eval.TOOL if "filter" in heads else LIGHTEVAL
+    has_tasks = heads[0] in TASK_HEADS
+    tool = lm_eval.TOOL if "filter" in heads or not has_tasks else LIGHTEVAL
     argument = MODEL_ARGUMENT.search(block.command.words)
     model = argument["model"] if argument else model_of(block.command)
     load = LoadBuilder(ticket, tool, None, tool, ticket.file_date, number=number, model=model)
-    task = version = filter_name = ""
+    task, version, filter_name = "" if has_tasks else only_task, "", ""
     for row, line in enumerate(block.lines[2:], 3):
-        cells = dict(zip(heads, cells_of(line), strict=False))
-        name = cells.get(heads[0], "")
+        cells = {head: cell.strip("*` ±") for head, cell in zip(heads, cells_of(line), strict=False)}
+        name = cells.get(heads[0], "") if has_tasks else ""
         if name:
             task, version = name, cells.get("version", "")
         filter_name = cells.get("filter", "") or (filter_name if not name else "") or NONE

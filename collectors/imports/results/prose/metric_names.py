@@ -24,16 +24,19 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     ("tok/s", _words(r"prefill|\bpp\d*\b|prompt"), MetricName("prompt_tps")),
     ("tok/s", _words(r"total (?:token )?throughput|總吞吐量"), MetricName("total_tps")),
     ("tok/s", _words(r"completion (?:throughput|吞吐量)|end-to-end|\be2e\b"), MetricName("e2e_tps")),
+    ("tok/s", _words(r"per[- ](?:req(?:uest)?|user)\b|tput user"), MetricName("decode_tps")),
     ("tok/s", _words(r"aggregate|\bagg\b|batched|concurrent|聚合"), MetricName("output_tps")),
-    ("tok/s", _words(r"single|\btg\d+\b|per[- ](?:req(?:uest)?|user)\b|tput user"), MetricName("decode_tps")),
+    ("tok/s", _words(r"single|\btg\d+\b"), MetricName("decode_tps")),
     ("tok/s", _words(r"\btg\b|generation|decode|throughput"), MetricName("output_tps")),
     ("requests/s", _words(r""), MetricName("request_tps")),
     ("ms", _words(r"first response|ttfr"), MetricName("ttfr_ms")),
     ("ms", _words(r"ttft|first token"), MetricName("ttft_ms")),
     ("ms", _words(r"\bitl\b|inter[- ]token"), MetricName("itl_ms")),
-    ("ms", _words(r"\btpot\b|per output token"), MetricName("tpot_ms")),
+    ("ms", _words(r"\btpot\b|per output token|^(?!.*(?:prefill|prompt)).*\(ms/tok"), MetricName("tpot_ms")),
     ("ms", _words(r"latency|延遲|\be2el?\b|end-to-end"), MetricName("e2e_ms")),
     ("s", _words(r"ttft|first token"), MetricName("ttft_ms", 1e3)),
+    ("s", _words(r"\bitl\b|inter[- ]token"), MetricName("itl_ms", 1e3)),
+    ("s", _words(r"\btpot\b|per output token"), MetricName("tpot_ms", 1e3)),
     ("s", _words(r"latency|延遲|\be2el?\b|end-to-end"), MetricName("e2e_ms", 1e3)),
     ("s", _words(r"torch\.compile|compil"), MetricName("compile_s")),
     ("s", _words(r"engine init|引擎初始化"), MetricName("engine_init_s")),
@@ -57,7 +60,11 @@ PERCENTILE = _words(r"\bp(?P<percent>\d{1,2}(?:\.\d{1,2})?)\b")
 MEDIAN = _words(r"\bmedian\b|\bmdn\b")
 MEAN = _words(r"\bavg\b|\baverage\b|\bmean\b|平均")
 DERIVED = _words(r"speedup|delta|Δ|savings|gain|節省|增加|\bimprovement\b")
-ACCURACY = _words(r"accuracy|mmlu|gpqa|準確率")
+TASK = _words(
+    r"(?<![a-z0-9])(?:gsm8k|mmlu(?:[_-]pro)?|hellaswag|arc[_-](?:challenge|easy)|winogrande|truthfulqa|gpqa|ifeval"
+    r"|humaneval|mbpp|boolq|piqa|openbookqa|bbh|aime\d{0,4}|math_?500|livecodebench|lambada(?:_openai)?)(?![a-z0-9])"
+)
+ACCURACY = _words(rf"accuracy|mmlu|gpqa|準確率|{TASK.pattern}")
 
 
 def metric_of(text: str, unit: str | None) -> MetricName | None:

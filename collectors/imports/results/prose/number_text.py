@@ -28,15 +28,18 @@ WITH_STATISTIC = re.compile(
     rf"(?: \((?P<least>{_N}) ?(?:-|–|to) ?(?P<greatest>{_N})\)| ?\(.{{1,80}}\))?",
     re.IGNORECASE,
 )
+WITH_LABEL = re.compile(rf"(?:(?P<label>[A-Za-z][\w -]{{0,30}}) )?\*{{0,2}}(?:{NUMBER})\*{{0,2}}", re.IGNORECASE)
+PARTS = re.compile(r"[,;] (?=\D|\d[^,;]*[a-z])", re.IGNORECASE)
 STATISTICS = {"avg": "mean", "p50": "median"}
 MAX_CELL_CHARS = 300
 HEADING_UNIT = re.compile(
     r"\b(tok/s|t/s|tokens/s|TPS|RPS|req/s)(?!\w)"
-    r"|\((ms|s|GiB|MB|t/s|tokens|tokens/sec(?:/user)?|req/sec|requests/sec|tokens/second)\)"
+    r"|\((ms|s|GiB|MB|t/s|tokens|tokens/sec(?:/user)?|req/sec|requests/sec|tokens/second|ms/tok(?:en)?)\)",
+    re.IGNORECASE,
 )
 LONG_UNITS = {
     "tokens/sec": "tok/s", "tokens/sec/user": "tok/s", "tokens/second": "tok/s", "req/sec": "req/s",
-    "requests/sec": "req/s",
+    "requests/sec": "req/s", "ms/tok": "ms", "ms/token": "ms",
 }  # fmt: skip
 KILO = 1e3
 
@@ -74,6 +77,14 @@ def read_statistics(cell: str) -> list[tuple[str, StatedNumber]]:
                 for edge, group in (("min", "least"), ("max", "greatest"))
             ]
     return values
+
+
+def read_parts(cell: str) -> list[tuple[str, StatedNumber]]:
+    """Parse a cell with several numbers, each with its unit and perhaps its name: '1,642 tok/s, TTFT 2.4 s'."""
+    matches = [WITH_LABEL.fullmatch(part.strip("*` ")) for part in PARTS.split(cell[:MAX_CELL_CHARS].strip())]
+    if len(matches) < 2 or any(match is None or not match["unit"] for match in matches):
+        return []
+    return [(match["label"] or "", parse_number(match)) for match in matches if match]
 
 
 def parse_number(match: re.Match[str]) -> StatedNumber:

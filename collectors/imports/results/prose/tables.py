@@ -6,7 +6,13 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-RULE = re.compile(r"\|?\s*:?-{1,200}:?\s*(?:\|\s*:?-{1,200}:?\s*){1,100}\|?\s*")
+RULE = re.compile(r"\s{0,40}\|?\s*:?-{1,200}:?\s*(?:\|\s*:?-{1,200}:?\s*){1,100}\|?\s*")
+BARS = str.maketrans("│┃║", "|||")
+FRAME = re.compile(r"\s{0,40}[+├┼┤┌┬┐└┴┘╞╪╡┏┳┓┡╇┩┣╋┫┗┻┛╔╦╗╠╬╣╚╩╝─━═=-]{3,4000}\s{0,400}")
+JUNCTION = re.compile(r"[+┼┬┴╪┳╇╋┻╦╬╩]")
+HEADING = re.compile(r"#{1,6} {1,8}(?P<words>.{1,160})|\*\*(?P<bold>[^*]{1,160})\*\*:?")
+MAX_HEADING_CHARS = 80
+FENCE = "```"
 MAX_CELLS = 200
 GAP, DIGIT = re.compile(r"\t| {2,}"), re.compile(r"\d|^[-—]$|^n/a$", re.IGNORECASE)
 MIN_ALIGNED_CELLS, MAX_ALIGNED_CHARS = 3, 400
@@ -19,20 +25,24 @@ class Table(NamedTuple):
     heads: list[str]
     rows: list[list[str]]
     title: str = ""  # the line above it
+    heading: str = ""  # of its section
 
 
 def read_tables(text: str) -> tuple[list[Table], str]:
     """Return the tables, and the text with their lines left empty."""
-    lines, tables = text.splitlines(), []
-    index = 0
+    lines, tables = [_without_frame(line) for line in text.splitlines()], []
+    index, heading, is_code = 0, "", False
     while index < len(lines) - 1:
+        is_code ^= lines[index].startswith(FENCE)
+        heading = heading if is_code else _heading(lines[index]) or heading
         if "|" in lines[index] and len(lines[index + 1]) < 4096 and RULE.fullmatch(lines[index + 1]):
             end = index + 2
             while end < len(lines) and "|" in lines[end]:
                 end += 1
-            rows = [cells_of(line) for line in lines[index + 2 : end]]
+            rows = [[""] if RULE.fullmatch(line[:4096]) else cells_of(line) for line in lines[index + 2 : end]]
             title_line = next((line for line in reversed(lines[max(0, index - 3) : index]) if line.strip()), "")
-            tables.append(Table(index + 1, _heads(cells_of(lines[index]), rows), rows, title_line.strip()[:200]))
+            heads = _heads(cells_of(lines[index]), rows)
+            tables.append(Table(index + 1, heads, rows, title_line.strip()[:200], heading))
             lines[index:end] = [""] * (end - index)
             index = end
         index += 1
@@ -66,6 +76,21 @@ def _aligned_cells(line: str) -> list[str]:
 
 def _is_aligned_row(cells: Sequence[str], width: int) -> bool:
     return len(cells) == width and not cells[0][:1].isdigit() and all(DIGIT.search(cell) for cell in cells[1:])
+
+
+def _without_frame(line: str) -> str:
+    """Return a line of a table framed by boxes or plus signs as Markdown has it; any other line as it is."""
+    start = line[:44].lstrip()[:1]
+    if start in ("│", "┃", "║"):
+        return line.translate(BARS)
+    is_frame = start and start in "+├┌└╞┏┡┣┗╔╠╚" and FRAME.fullmatch(line[:4096])
+    return f"|{'---|' * (len(JUNCTION.findall(line.strip()[1:-1])) + 1)}" if is_frame else line
+
+
+def _heading(line: str) -> str:
+    """Return the words of a Markdown heading, or of a line in bold; empty for any other line."""
+    match = HEADING.fullmatch(line.strip()) if line[:4].lstrip()[:1] in ("#", "*") else None
+    return (match["words"] or match["bold"]).strip("#*:` ")[:MAX_HEADING_CHARS] if match else ""
 
 
 def _heads(heads: list[str], rows: list[list[str]]) -> list[str]:

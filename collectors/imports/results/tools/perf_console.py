@@ -19,7 +19,7 @@ from collectors.imports.results.tools.printed_block import (
 from collectors.imports.results.values import count
 
 GENAI_PERF = "GenAI-Perf"
-PROGRAM = re.compile(r"\b(?:aiperf|genai-perf) profile\b")
+PROGRAM = re.compile(r"\b(?:aiperf|genai-perf)(?: profile\b|(?= {1,8}-))")
 BAR = re.compile(r"[│┃]")
 TOP, BOTTOM = "┏", "└"
 FIRST_HEADS = ("metric", "statistic")
@@ -86,7 +86,10 @@ def _table_end(lines: Sequence[str], start: int) -> int:
         return start
     rows = range(start + 2, min(len(lines), start + MAX_TABLE_LINES))
     edge = next((index for index in rows if lines[index].lstrip().startswith((BOTTOM, TOP))), None)
-    return start if edge is None or lines[edge].lstrip().startswith(TOP) else edge + 1
+    if edge is not None:
+        return start if lines[edge].lstrip().startswith(TOP) else edge + 1
+    end = next((index for index in rows if not lines[index].strip()), rows.stop)  # the lower edge was cut off
+    return end if any(BAR.search(line) for line in lines[start + 2 : end]) else start
 
 
 def _end_below(lines: Sequence[str], end: int) -> int:

@@ -16,10 +16,14 @@ MAX_CHARS = 4_000_000
 MAX_LINE_CHARS = 1_000
 MAX_LABEL_CHARS = 120
 UNITS = (
-    "ms", "s", "ns", "%", "req/s", "req/sec", "tok/s", "tokens/s", "tokens/sec", "tokens/sec/user", "tokens/sec/gpu",
+    "ms", "s", "sec", "ns", "%", "req/s", "req/sec", "tok/s", "tokens/s", "tokens/sec", "tokens/sec/user",
+    "tokens/sec/gpu", "tokens/second",
     "tps", "tps/user", "tps/gpu", "tokens", "RPS", "MiB", "GiB", "W", "J",
 )  # fmt: skip
-LABEL = re.compile(rf"(?P<name>.{{1,110}}?)(?: \((?P<unit>{'|'.join(map(re.escape, UNITS))})\))?")
+LABEL = re.compile(
+    rf"(?P<name>.{{1,110}}?)(?: \((?P<unit>{'|'.join(map(re.escape, UNITS))})\)"
+    r"(?: (?P<statistic>avg|mean|median|min|max|p\d{1,2}(?:\.\d{1,3})?))?)?"
+)
 NUMBER = re.compile(r"[-+]?\d{1,18}(?:\.\d{1,15})?(?:[eE][-+]?\d{1,3})?")
 
 
@@ -48,7 +52,10 @@ def printed_line(number: int, line: str) -> PrintedLine | None:
     match = LABEL.fullmatch(label) if colon and len(label) <= MAX_LABEL_CHARS else None
     if match is None:
         return None
-    return PrintedLine(number, match["name"].strip().lower(), label, match["unit"], number_or_text(value or None))
+    name = match["name"].strip().lower()
+    if match["statistic"]:  # 'Latency (ms) avg' is 'Mean Latency (ms)'
+        name = f"{match['statistic'].replace('avg', 'mean')} {name}"
+    return PrintedLine(number, name, label, match["unit"], number_or_text(value or None))
 
 
 def printed_lines(lines: Iterable[tuple[int, str]]) -> Iterator[PrintedLine]:

@@ -23,6 +23,11 @@ MAX_LINE_CHARS = 4_000
 STAMP = re.compile(r"\s{0,12}\[?(?P<date>20\d\d-\d\d-\d\d)[ T:](?P<time>\d\d:\d\d:\d\d)\b(?!\.?\d{0,9}(?:Z|[+-]\d))")
 MAX_LINES_TO_TIME = 200
 MODEL_FLAGS = ("model", "model_path", "m")
+SERVER = re.compile(
+    r"\bsglang\.launch_server\b|\bsglang serve\b|\bvllm serve\b|\bvllm\.entrypoints\.openai\.api_server\b"
+    r"|\bllama-server\b|\btrtllm-serve\b"
+)
+POSITIONAL_MODEL = re.compile(r"\s{1,8}(?:serve\s{1,8})?(?P<model>[\w./][^\s\\]{0,300})")
 
 
 class BenchmarkCommand(NamedTuple):
@@ -150,6 +155,15 @@ def without_blocks(lines: Sequence[str], blocks: Iterable[tuple[int, int]]) -> s
 def model_of(command: BenchmarkCommand) -> str | None:
     """Return the model that a benchmark's command names."""
     return next((command.flags[name] for name in MODEL_FLAGS if name in command.flags), None)
+
+
+def served_model(lines: Sequence[str]) -> str | None:
+    """Return the model of the last command among the lines that starts a server."""
+    command = command_among(lines, SERVER)
+    if command is None or model_of(command):
+        return model_of(command) if command else None
+    match = POSITIONAL_MODEL.match(command.words)
+    return match["model"].strip("\"'") if match else None
 
 
 def shape_of(prompt_tokens: int | None, output_tokens: int | None) -> str:

@@ -1,9 +1,13 @@
-"""Reads the printed summaries of `vllm bench serve` and `sglang.bench_serving`: one load per summary of a text."""
+"""Reads the printed summaries of `vllm bench serve` and `sglang.bench_serving`: one load per summary of a text.
+
+Other load testers print the same heading above lines of their own; a logger's time may stand before each line.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
@@ -13,12 +17,20 @@ from collectors.imports.results.tools.printed import (
     number_or_text,
     printed_lines,
 )
-from collectors.imports.results.tools.printed_block import NO_COMMAND, BenchmarkCommand, command_among, heading_params
+from collectors.imports.results.tools.printed_block import (
+    NO_COMMAND,
+    BenchmarkCommand,
+    command_among,
+    heading_params,
+    served_model,
+)
 from collectors.imports.results.tools.serving import SGLANG, VLLM
-from collectors.imports.results.values import count, text
+from collectors.imports.results.values import after, count, text
 from domain import JsonValue
 from reasons import Code, Reason
 
+OTHER_TOOL = "serving benchmark"
+STAMP = re.compile(r"\s{0,12}\[?(?P<date>20\d\d[-/]\d\d[-/]\d\d)[ T](?P<time>\d\d:\d\d:\d\d)(?:[.,]\d{1,9})?\]? ")
 OPENING = re.compile(r"\s{0,12}={3,60} (?P<heading>(?:[\w.-]{1,30} ){0,4})Serving Benchmark Result ={3,60}\s*")
 CLOSING = re.compile(r"\s{0,12}={20,80}\s*")
 METRICS = {
@@ -38,8 +50,15 @@ METRICS = {
     "accept length": ("acceptance_length", "mean"),
     "acceptance length": ("acceptance_length", "mean"),
     "acceptance rate": ("acceptance_rate", "mean"),
+    "prompt throughput": ("prompt_tps", "mean"),
+    "generation throughput": ("output_tps", "mean"),
 }
-LATENCIES = {"ttft": "ttft_ms", "tpot": "tpot_ms", "itl": "itl_ms", "e2el": "e2e_ms", "e2e latency": "e2e_ms"}
+ALL_REQUESTS, SUCCESS_PERCENT = "number of total requests", "success rate (percent)"
+LATENCIES = {
+    "ttft": "ttft_ms", "tpot": "tpot_ms", "itl": "itl_ms", "e2el": "e2e_ms", "e2e latency": "e2e_ms",
+    "end to end latency": "e2e_ms", "end-to-end latency": "e2e_ms", "time to first token": "ttft_ms",
+    "time per output token": "tpot_ms", "inter-token latency": "itl_ms", "inter token latency": "itl_ms",
+}  # fmt: skip
 LATENCY = re.compile(
     rf"(?P<statistic>mean|median|min|max|std|p\d{{1,2}}(?:\.\d{{1,3}})?) (?P<what>{'|'.join(LATENCIES)})"
 )
@@ -49,7 +68,7 @@ COUNTS = {  # without a unit in the label
     "total input vision tokens": "tokens", "total cached tokens": "tokens", "drafts": "drafts",
     "draft tokens": "tokens", "accepted tokens": "tokens",
 }  # fmt: skip
-FACTORS = {"ms": 1.0, "s": 1e3}
+FACTORS = {"ms": 1.0, "s": 1e3, "sec": 1e3}
 CONCURRENCY_NAMES = ("max request concurrency", "max reqeuest concurrency", "maximum request concurrency")
 RATE_NAMES = ("traffic request rate", "request rate configured")
 ARGUMENT = re.compile(r"\b(?P<name>[a-z_]{3,40})=(?:'(?P<text>[^']{0,400})'|(?P<plain>True|False|[\d.]{1,20}|inf))")
@@ -64,33 +83,57 @@ RENAMED = {
     "random_output": "random_output_len", "num_prompt": "num_prompts",
 }  # fmt: skip
 MAX_ARGUMENT_CHARS = 40_000
+MAX_LINES_ABOVE = 40
 
 
 def has_printed(head: str) -> bool:
     """Return whether a text contains such a summary."""
-    return "Serving Benchmark Result" in head and any(OPENING.fullmatch(line) for line in head.splitlines())
+    return "Serving Benchmark Result" in head and any(_opens(line) for line in head.splitlines())
 
 
 def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[LoadBuilder], str]:
     """Return one load per summary of a text, and the text with their lines left empty."""
-    lines = content.splitlines()
-    openings = [index for index, line in enumerate(lines) if len(line) < 200 and OPENING.fullmatch(line)]
+    stamped_lines = content.splitlines()
+    lines = [STAMP.sub("", line, count=1) if STAMP.match(line) else line for line in stamped_lines]
+    openings = [index for index, line in enumerate(lines) if _opens(line)]
     loads: list[LoadBuilder] = []
-    end, remaining_lines, command = 0, list(lines), NO_COMMAND
+    end, remaining_lines, command = 0, list(stamped_lines), NO_COMMAND
+    model: str | None = None
     for opening, following in zip(openings, [*openings[1:], len(lines)], strict=False):
         closing = next((i for i in range(opening + 1, following) if CLOSING.fullmatch(lines[i][:200])), None)
         command = command_among(lines[end:opening], PROGRAM) or command
-        arguments = _command_arguments(command) | _arguments(lines[end:opening])
+        model = served_model(lines[end:opening]) or model
+        above = lines[max(end, opening - MAX_LINES_ABOVE) : opening]
+        arguments = _command_arguments(command) | _arguments(lines[end:opening]) | _settings(above)
         heading = _heading(lines, opening, end)
         end = following if closing is None else closing + 1
         block = list(printed_lines(enumerate(lines[opening + 1 : end], opening + 2)))
         load = _load_of(block, arguments, ticket, first_number + len(loads))
         load.params |= heading
-        if closing is None:
+        load.model = load.model or model
+        load.ts = _started_at(stamped_lines[opening], load)
+        if closing is None and load.tool != OTHER_TOOL:
             load.notes.append("The summary has no closing line: it may be cut off.")
         loads.append(load)
         remaining_lines[opening:end] = [""] * (end - opening)
     return loads, "\n".join(remaining_lines)
+
+
+def _opens(line: str) -> bool:
+    return len(line) < 200 and OPENING.fullmatch(STAMP.sub("", line, count=1)) is not None
+
+
+def _started_at(opening: str, load: LoadBuilder) -> datetime:
+    """Return the time before the opening line, less the duration; it has no time zone: this machine's is assumed."""
+    match = STAMP.match(opening)
+    if match is None:
+        return load.ts
+    try:
+        ended_at = datetime.fromisoformat(f"{match['date'].replace('/', '-')}T{match['time']}").astimezone(UTC)
+    except ValueError:
+        return load.ts
+    duration_s = next((row.value for row in load.result_rows if row.metric == "duration_s"), None)
+    return after(ended_at, -(duration_s or 0.0))
 
 
 def _heading(lines: Sequence[str], opening: int, end_above: int) -> dict[str, JsonValue]:
@@ -116,21 +159,46 @@ def _arguments(lines: Sequence[str]) -> dict[str, JsonValue]:
     }
 
 
+def _settings(lines: Sequence[str]) -> dict[str, JsonValue]:
+    """Return concurrency and rate as the tool prints them when it begins, above its summary."""
+    settings: dict[str, JsonValue] = {}
+    for line in printed_lines(enumerate(lines)):
+        if line.name in CONCURRENCY_NAMES and count(line.value):
+            settings["max_concurrency"] = line.value
+        elif line.name in RATE_NAMES and line.value is not None:
+            settings["request_rate"] = line.value
+    return settings
+
+
 def _load_of(
     block: Sequence[PrintedLine], arguments: Mapping[str, JsonValue], ticket: Ticket, number: int
 ) -> LoadBuilder:
     by_name = {line.name: line for line in block}
     is_sglang = "backend" in by_name or "traffic request rate" in by_name
-    tool = SGLANG if is_sglang else VLLM
+    is_vllm = "total input tokens" in by_name or "successful requests" in by_name
+    tool = SGLANG if is_sglang else VLLM if is_vllm else OTHER_TOOL
+    requests = _requests(by_name)
     load = LoadBuilder(
         ticket, tool, None, tool, ticket.file_date, number=number, params=dict(arguments),
-        model=text(arguments.get("model")), planned_requests=count(arguments.get("num_prompts")),
+        model=text(arguments.get("model")),
+        planned_requests=count(_value(by_name.get(ALL_REQUESTS))) or count(arguments.get("num_prompts")),
     )  # fmt: skip
+    if tool == OTHER_TOOL and "concurrency" in by_name:
+        arguments = {**arguments, "max_concurrency": by_name["concurrency"].value}
     point = _point(by_name, arguments)
-    n = count(by_name["successful requests"].value) if "successful requests" in by_name else None
     for line in block:
-        _add_line(load, point, line, by_name, n)
+        if line.name != "concurrency" or tool != OTHER_TOOL:
+            _add_line(load, point, line, by_name, requests)
+    if "successful requests" not in by_name and requests is not None:
+        load.result(point, "requests", "total", requests)
     return load
+
+
+def _requests(by_name: Mapping[str, PrintedLine]) -> int | None:
+    """Return the number of successful requests: as printed, or of all if every one succeeded."""
+    if "successful requests" in by_name:
+        return count(by_name["successful requests"].value)
+    return count(_value(by_name.get(ALL_REQUESTS))) if _value(by_name.get(SUCCESS_PERCENT)) == 100 else None
 
 
 def _point(by_name: Mapping[str, PrintedLine], arguments: Mapping[str, JsonValue]) -> MeasurementPoint:
@@ -148,13 +216,16 @@ def _point(by_name: Mapping[str, PrintedLine], arguments: Mapping[str, JsonValue
 def _add_line(
     load: LoadBuilder, point: MeasurementPoint, line: PrintedLine, by_name: Mapping[str, PrintedLine], n: int | None
 ) -> None:
-    if line.name in METRICS and line.value is not None:
-        metric, statistic = METRICS[line.name]
+    total_name = line.name.removeprefix("mean ")
+    if total_name in METRICS and line.value is not None:
+        metric, statistic = METRICS[total_name]
         reasons = [Reason(Code.COUNTS_PIECES)] if metric == "peak_output_tps" else []
         factor = 0.01 if line.unit == "%" else 1.0
         load.result(point, metric, statistic, line.value, factor=factor, reasons=reasons)
     elif (match := LATENCY.fullmatch(line.name)) and line.value is not None:
         _add_latency(load, point, match, line, by_name, n)
+    elif line.name in RATE_NAMES:
+        load.params[line.label] = line.value
     elif match := POSITION.fullmatch(line.name):
         position_point = point._replace(name=f"{point.name}, draft position {match['number']}")
         load.result(position_point, "position_acceptance_rate", "mean", line.value, factor=0.01)

@@ -48,6 +48,10 @@ TOTALS = {
     "total_input_tokens": ("prompt_tokens", "total"),
     "total_output_tokens": ("completion_tokens", "total"),
 }
+OLD_TOTALS = {  # of the lines that sglang.bench_serving wrote in 2024 for several rates; their latencies are in ms
+    "total_input": "total_input_tokens", "total_output": "total_output_tokens",
+    "output_token_throughput": "output_throughput",
+}  # fmt: skip
 LISTS = {"input_lens", "output_lens", "ttfts", "itls", "latencies", "start_times", "queue_times", "generated_texts",
          "errors", "server_info", POSITIONS}  # fmt: skip
 MAX_OBJECT_LINES = 400
@@ -60,13 +64,14 @@ def recognise(head: str) -> bool:
         return True
     is_json = head.lstrip().startswith(("{", "["))
     has_mark = any(mark in head for mark in ('"endpoint_type"', '"tokenizer_id"', '"sharegpt_output_len"'))
-    return is_json and has_mark and ('"max_concurrency"' in head or '"request_throughput"' in head)
+    has_load = any(name in head for name in ('"max_concurrency"', '"request_throughput"', '"output_token_throughput"'))
+    return is_json and has_mark and has_load
 
 
 def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     """Return one load per measurement of the file; raises ImportRefusedError."""
     return [
-        _read_one(source, line, dict_of(result), ticket, index)
+        _read_one(source, line, _renamed(dict_of(result)), ticket, index)
         for index, (line, result) in enumerate(_measurements(source), 1)
     ]
 
@@ -174,7 +179,19 @@ def _read_one(source: ResultFile, line: int, result: Mapping[str, Any], ticket: 
     return _load_with_results(result, ticket, index)
 
 
+def _renamed(result: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a measurement under today's names."""
+    if not OLD_TOTALS.keys() <= result.keys():
+        return result
+    return {
+        OLD_TOTALS.get(name) or (f"{name}_ms" if STATISTIC.fullmatch(name) else name): value
+        for name, value in result.items()
+    }
+
+
 def _is_complete(result: Mapping[str, Any]) -> bool:
+    if "max_concurrency" not in result and number(result.get("output_throughput")) is not None:
+        return number(result.get("total_output_tokens")) is not None  # the old lines have no more
     return number(result.get("request_throughput")) is not None and count(result.get("completed")) is not None
 
 
@@ -219,7 +236,8 @@ def _ended_at(date: Any, ticket: Ticket) -> datetime:
 
 
 def _point(result: Mapping[str, Any], concurrency: int | None) -> MeasurementPoint:
-    requested_tokens = [count(result.get(f"random_{side}_len")) for side in ("input", "output")]
+    is_random = str(result.get("dataset_name") or "random").startswith("random")  # other data have their own lengths
+    requested_tokens = [count(result.get(f"random_{side}_len")) if is_random else None for side in ("input", "output")]
     sizes = (
         requested_tokens
         if all(size is not None for size in requested_tokens)

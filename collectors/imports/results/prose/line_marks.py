@@ -1,0 +1,29 @@
+"""Takes off what stands before every line of a passage: a comment's mark, a quotation's, a container's name."""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby
+
+MARK = re.compile(
+    r"(?P<kind>#|//|>|;)(?: |$)"
+    r"|(?P<container>[\w.-]{1,60}-\d{1,3} {1,20}\| ?)(?!-)"  # as `docker compose logs` prints
+    r"|(?P<pod>\[pod/[^\]\s]{1,200}\] )"  # as `kubectl logs --prefix` prints
+)
+MIN_LINES = 4  # a single line that begins so is a heading, a prompt or a cell
+
+
+def without_line_marks(text: str) -> str:
+    """Return a text without the marks of passages in which every line has the same."""
+    lines: list[str] = []
+    for mark, passage in groupby(text.splitlines(), _mark):
+        marked_lines = list(passage)
+        if mark and len(marked_lines) >= MIN_LINES:
+            marked_lines = [line[match.end() :] if (match := MARK.match(line)) else line for line in marked_lines]
+        lines += marked_lines
+    return "\n".join(lines)
+
+
+def _mark(line: str) -> str | None:
+    match = MARK.match(line)
+    return (match["kind"] or match["container"] or match["pod"]) if match else None
