@@ -12,7 +12,7 @@ import { part, series, snapshot } from "./messages.js";
 import { PlotlyStandIn, openPage } from "./page_stand_in.js";
 
 const POWER = CHARTS.find((spec) => spec.id === "power");
-const THEME = { font: "Inter", muted: "#666", grid: "#ddd", excluded: "#aaa", runs: ["blue", "brown"], color: (model) => `color of ${model.id}` };
+const THEME = { font: "Inter", muted: "#666", grid: "#ddd", excluded: "#aaa", runs: ["blue", "brown"], color: (model) => `color of ${model.id}`, dash: () => "solid" };
 const WHOLE = { series: series("gpu_power_w", [1000, 1010, 1020, 1030], [300, 310, 320, 330]) };
 
 beforeEach(() => {
