@@ -11,7 +11,7 @@ import { series, snapshot } from "./messages.js";
 import { PlotlyStandIn, openPage } from "./page_stand_in.js";
 
 const POWER = CHARTS.find((spec) => spec.id === "power");
-const THEME = { font: "Inter", muted: "#666", grid: "#ddd", excluded: "#aaa", doubt: "amber", color: () => "blue" };
+const THEME = { font: "Inter", muted: "#666", grid: "#ddd", excluded: "#aaa", doubt: "amber", color: () => "blue", dash: () => "solid" };
 const T = [12.706, 4.303];
 const TIMES = [...Array(100).keys()].map((second) => 1001 + second);
 

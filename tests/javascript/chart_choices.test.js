@@ -12,7 +12,7 @@ import { View } from "../../web/static/live/view.js";
 import { part, series, snapshot } from "./messages.js";
 import { PlotlyStandIn, openPage } from "./page_stand_in.js";
 
-const THEME = { font: "Inter", muted: "#666", grid: "#ddd", excluded: "#aaa", doubt: "amber", color: (model) => `color of ${model.id}` };
+const THEME = { font: "Inter", muted: "#666", grid: "#ddd", excluded: "#aaa", doubt: "amber", color: (model) => `color of ${model.id}`, dash: () => "solid" };
 const POWER = CHARTS.find((spec) => spec.id === "power");
 
 beforeEach(() => {

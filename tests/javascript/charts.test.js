@@ -9,7 +9,7 @@ import { View } from "../../web/static/live/view.js";
 import { part, series, snapshot } from "./messages.js";
 import { PlotlyStandIn, openPage } from "./page_stand_in.js";
 
-const THEME = { font: "Inter", muted: "#666", grid: "#ddd", excluded: "#aaa", color: (model) => `color of ${model.id}` };
+const THEME = { font: "Inter", muted: "#666", grid: "#ddd", excluded: "#aaa", color: (model) => `color of ${model.id}`, dash: () => "solid" };
 
 beforeEach(() => {
   openPage();
