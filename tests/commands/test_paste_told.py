@@ -54,6 +54,62 @@ def test_unreadable_paste_refused_in_a_sentence(paste: str, part: str) -> None:
     assert part in (explain(paste).refused or "")
 
 
+@pytest.mark.parametrize(
+    ("paste", "command"),
+    [
+        (
+            "services:\n  a:\n    image: vllm/vllm-openai:v0.9.0\n    entrypoint: [/bin/sh, /start.sh]\n",
+            "/bin/sh /start.sh",
+        ),
+        ("docker run vllm/vllm-openai:v0.9.0 bash /start.sh 8000", "bash /start.sh 8000"),
+        ("docker run vllm/vllm-openai:v0.9.0 python3 serve.py", "python3 serve.py"),
+    ],
+)
+def test_a_container_that_starts_a_script_is_refused_by_its_words(paste: str, command: str) -> None:
+    told = explain(paste)
+    assert told.config and told.config.image == "vllm/vllm-openai:v0.9.0"
+    assert told.refused == (
+        f"The container vllm/vllm-openai:v0.9.0 runs {command}, which is no server's command: "
+        "paste the script that starts the server, or its command."
+    )
+
+
+FOREIGN = "gpujob advanced --partition normal \\\n  --server-args {} \\\n  --nodes 2\n"
+
+
+@pytest.mark.parametrize(
+    ("args", "hint"),
+    [
+        (
+            '"--model-path o/m \\\n    --tp-size 4"',
+            " Flags of SGLang stand in it: put the start of its command before them.",
+        ),
+        ("small", ""),
+    ],
+)
+def test_an_unknown_program_is_named(args: str, hint: str) -> None:
+    for head in ("", "#!/bin/bash\n# job\n", "$ ", "sudo ", "pip install -q --user gpujob\n"):
+        refused = explain(head + FOREIGN.format(args)).refused or ""
+        assert refused.startswith("The paste starts gpujob, which is no command of a known server (vLLM, ")
+        assert refused.endswith(f"TensorRT-LLM).{hint}")
+
+
+def test_an_exported_value_that_a_shell_computes_is_told_with_its_name() -> None:
+    told = explain("export HOST_IP=$(hostname -I | cut -d' ' -f1)\nvllm serve m\n")
+    assert told.config and told.config.env == {}
+    assert told.unresolved == ["$(hostname -I | cut -d' ' -f1)"]
+    text = "the environment variable HOST_IP is left out: only a shell knows $(hostname -I | cut -d' ' -f1)"
+    assert told.warnings == [text]
+    assert explain("export A=$(date)\nexport A=1\nvllm serve m\n").warnings == []
+
+
+def test_what_was_read_of_a_container_is_not_left_out() -> None:
+    told = explain(
+        "services:\n  a:\n    # its start\n    image: vllm/vllm-openai:v1\n    entrypoint: [sh, /start.sh]\n"
+    )
+    assert told.config and told.config.image and told.left_out == []
+
+
 def test_the_command_line_prints_one_json_object(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     paste = tmp_path / "paste"
     paste.write_bytes(b"vllm serve m --port 1 \xff")
