@@ -48,11 +48,11 @@ _CONTINUED = re.compile(r"^(?:[^\n]*\\\n)+[^\n]*", re.MULTILINE)
 _FLAG_LINE = re.compile(r"\s*--?[A-Za-z]")
 _LINE_COMMENT = re.compile(r"(?:^|\s)#(?:\s[^'\"]*)?$")
 _CODE_SPAN = re.compile(
-    r"`((?:[A-Z_]+=[^\s`]+ )*(?:vllm serve|python[\d.]* -m (?:vllm|sglang)|sglang serve|(?:[^\s`]*/)?llama-server"
-    r"|trtllm-serve|(?:docker|podman) run)\s[^`\n]*)`"
+    r"`((?:[A-Z_]+=[^\s`]+ )*(?:vllm serve|python[\d.]* -m (?:vllm|sglang)|sglang serve"
+    r"|(?:[^\s`]*[/\\])?llama-server(?:\.exe)?|trtllm-serve|(?:docker|podman) run)\s[^`\n]*)`"
 )
 _WINDOWS = re.compile(r"\.exe\b|(?<![^\s'\"=])[A-Za-z]:\\\w")
-_BARE_BACKSLASH = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|\\(?=[\w.])")  # text in quotes is skipped
+_BARE_BACKSLASH = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|(?<!\\)\\(?=[\w.])")  # text in quotes is skipped
 _FOREIGN_ASSIGNMENT = re.compile(
     r"^[ \t]*(?:\$env:|Environment=[\"']?|ENV[ \t]+)(\w+)[ \t]*=[ \t]*(.*?)[ \t]*$", re.MULTILINE
 )
@@ -170,11 +170,16 @@ def _without_continuation_prompts(match: re.Match[str]) -> str:
 
 def rewrite_foreign_syntax(text: str) -> str:
     """Convert Windows paths, PowerShell's `$env:A=`, and lines of systemd units and Dockerfiles to POSIX shell."""
-    if _WINDOWS.search(text):
-        text = _BARE_BACKSLASH.sub(lambda match: match[0] if match[0] != "\\" else "\\\\", text)
-    text = _CODE_SPAN.sub(r"\n\1\n", text)
+    text = _CODE_SPAN.sub(r"\n\1\n", escape_windows_paths(text))
     text = _FOREIGN_ASSIGNMENT.sub(_export_line, text)
     return _FOREIGN_COMMAND.sub("", text)
+
+
+def escape_windows_paths(text: str) -> str:
+    """Double the single backslashes of a text with Windows paths, which a POSIX shell would remove."""
+    if not _WINDOWS.search(text):
+        return text
+    return _BARE_BACKSLASH.sub(lambda match: match[0] if match[0] != "\\" else "\\\\", text)
 
 
 def _export_line(match: re.Match[str]) -> str:
