@@ -180,7 +180,7 @@ def build_config(candidate: Candidate, engine: Engine | None, reading: CommandRe
     variables = reversed(GPU_VARIABLES) if container else GPU_VARIABLES
     gpus = gpus or next((candidate.env[name] for name in variables if candidate.env.get(name)), None)
     version = _TAG_VERSION.search(container.image) if container and container.image else None
-    _warn_of_gpus(gpus, fields.get("tensor_parallel"), notes)
+    _warn_of_gpus(gpus, fields, notes)
     return Config(
         **fields,
         engine=engine.name if engine else "other",
@@ -210,10 +210,18 @@ def server_port(candidate: Candidate, engine: Engine | None, port: int | None, n
     return published
 
 
-def _warn_of_gpus(gpus: str | None, tensor_parallel: int | None, notes: Notes) -> None:
-    if gpus and tensor_parallel and re.fullmatch(r"\d+(,\d+)+", gpus) and len(gpus.split(",")) != tensor_parallel:
-        text = f"{len(gpus.split(','))} GPUs are listed ({gpus}) but tensor parallel is {tensor_parallel}"
-        notes.add(notes.warnings, text)
+def _warn_of_gpus(gpus: str | None, fields: Mapping[str, Any], notes: Notes) -> None:
+    """Warn if the GPUs that are listed are not those that the ranks of tensor, pipeline and data parallel need."""
+    tensor_parallel = fields.get("tensor_parallel")
+    if not gpus or not tensor_parallel or not re.fullmatch(r"\d+(,\d+)+", gpus):
+        return
+    count = len(gpus.split(","))
+    stages, replicas = fields.get("pipeline_parallel") or 1, fields.get("data_parallel") or 1
+    # SGLang's data parallel attention shares the ranks of tensor parallel.
+    if count in (tensor_parallel * stages, tensor_parallel * stages * replicas):
+        return
+    product = f" times pipeline parallel {stages}" if stages > 1 else ""
+    notes.add(notes.warnings, f"{count} GPUs are listed ({gpus}) but tensor parallel is {tensor_parallel}{product}")
 
 
 def _masked(explanation: Explanation, notes: Notes, secrets: set[str]) -> Explanation:

@@ -103,6 +103,17 @@ def test_an_exported_value_that_a_shell_computes_is_told_with_its_name() -> None
     assert explain("export A=$(date)\nexport A=1\nvllm serve m\n").warnings == []
 
 
+def test_gpus_are_compared_with_all_ranks() -> None:
+    for paste in (
+        "CUDA_VISIBLE_DEVICES=0,1,2,3 vllm serve m -tp 2 -pp 2",
+        "CUDA_VISIBLE_DEVICES=0,1,2,3 vllm serve m -tp 2 -dp 2",
+        "CUDA_VISIBLE_DEVICES=0,1 python -m sglang.launch_server --model-path m --tp 2 --dp 2 --enable-dp-attention",
+    ):
+        assert explain(paste).warnings == []
+    told = explain("CUDA_VISIBLE_DEVICES=0,1,2 vllm serve m -tp 2 -pp 2")
+    assert told.warnings == ["3 GPUs are listed (0,1,2) but tensor parallel is 2 times pipeline parallel 2"]
+
+
 def test_what_was_read_of_a_container_is_not_left_out() -> None:
     told = explain(
         "services:\n  a:\n    # its start\n    image: vllm/vllm-openai:v1\n    entrypoint: [sh, /start.sh]\n"
