@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from commands.paste.batch import rewrite_batch
+from commands.paste.counting_loops import rewrite_counting_loops
 from commands.paste.dockerfile import rewrite_dockerfile
 from commands.paste.fish import rewrite_fish
 from commands.paste.makefile import rewrite_makefile
@@ -84,7 +85,7 @@ def clean(text: str, notes: Notes, keeps_prose: bool = False) -> str:
         text = invocation.rewrite_file(text) if invocation.rewrite_file else text
     text = rewrite_batch(rewrite_makefile(rewrite_python(rewrite_dockerfile(text, notes))), notes)
     text = rewrite_foreign_syntax(rewrite_nix(rewrite_quadlet(rewrite_fish(rewrite_powershell(text)))))
-    return strip_prompts(join_foreign_lines(text, notes))
+    return strip_prompts(join_foreign_lines(rewrite_counting_loops(text), notes))
 
 
 def _replace(pattern: re.Pattern[str], replacement: str, text: str, note: str, notes: Notes) -> str:

@@ -368,6 +368,11 @@ class ScriptReader:
         for text in self.variables.environment_notes(candidate.env):
             self.notes.add(self.notes.warnings, text)
         self.notes.take(command_notes)
+        if loop := self._flow.loop_head:
+            self.notes.add(
+                self.notes.warnings,
+                f"the command stands in the loop `{loop}`: it may start several servers, and the first is read",
+            )
         for redirection in command.redirections:
             leave_out(self.notes, redirection)
         if quote := command.unclosed_quote:
