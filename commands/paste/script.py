@@ -24,7 +24,8 @@ _DEFINITION = re.compile(r"^[ \t]*(?:function[ \t]+)?([A-Za-z_][\w.-]{0,60})[ \t
 _READ = re.compile(r"\s*(?:read|mapfile|readarray|getopts)\s+(?:-|\w+\s*$|\"|')")
 COMMAND_WORDS = """
 python python3 uv uvx pipx poetry pdm conda mamba
-sudo nohup env exec time nice ionice taskset numactl stdbuf timeout setsid screen tmux srun sbatch salloc mpirun
+sudo doas gosu unbuffer caffeinate chrt systemd-run systemd-inhibit systemd-cat
+nohup env exec time nice ionice taskset numactl stdbuf timeout setsid screen tmux srun sbatch salloc mpirun
 mpiexec torchrun accelerate ray nsys ncu docker podman nerdctl docker-compose kubectl helm singularity apptainer
 bash sh zsh ssh eval command nvidia-smi export declare typeset set unset cd mkdir rm cp mv cat tee echo printf
 curl wget git pip pip3 apt apt-get source . if then else elif fi for while do done case esac function return sleep

@@ -271,3 +271,18 @@ def test_options_of_a_batch_job_are_told() -> None:
 def test_a_computed_alternative_is_shown() -> None:
     told = explain('if [ "$DP" = 1 ]; then\n  N=$(( C / 8 ))\nelse\n  N=4\nfi\nvllm serve m --max-num-seqs $N\n')
     assert told.unresolved == ['$N: $(( C / 8 )) if [ "$DP" = 1 ]; 4 otherwise']
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "systemd-run --user --scope -p MemoryMax=90%",
+        "systemd-run --property MemoryMax=90% --",
+        "systemd-inhibit --what=sleep",
+        "caffeinate -i",
+    ],
+)
+def test_what_runs_the_server_is_a_flag_of_the_launcher(prefix: str) -> None:
+    told = explain(f"{prefix} \\\n  vllm serve o/m --port 8001\n")
+    assert told.config and (told.config.model, told.config.env, told.config.argv[-1]) == ("o/m", {}, "8001")
+    assert (told.launcher_flags, told.left_out) == ([prefix], [])
