@@ -14,8 +14,8 @@ from commands.paste.candidates import Candidate
 from commands.paste.containers import published_port
 from commands.paste.find_command import find_candidate, read_words
 from commands.paste.notes import Notes, PasteRefusedError
-from commands.paste.other_servers import find_other_server
-from commands.paste.servers import INVOCATIONS, SHELLS, basename
+from commands.paste.other_servers import find_other_server, find_program
+from commands.paste.servers import INVOCATIONS, SHELLS, basename, engine_of_image
 from commands.paste.variables import Variables, arg
 from commands.quoting import without_marks
 from commands.secrets import distinctive, mask_argv, take_secrets
@@ -99,10 +99,35 @@ def _no_server(text: str) -> str:
         return f"The paste starts {name}, which is not supported: commands of {known_titles} are read."
     path_match = _PROGRAM_PATH.match(text)
     if path_match is None or basename(path_match["path"]) in SHELLS:
-        return f"No command of a known server ({titles}) was found in the paste."
+        return _no_program(text, titles)
     close_matches = get_close_matches(basename(path_match["path"]), sorted(_PROGRAMS), n=1)
     hint = f" Did you mean {close_matches[0]}?" if close_matches else ""
     return f"{mask_text(path_match['path'])} is not a known server ({titles}): check the spelling of its path.{hint}"
+
+
+def _no_program(text: str, titles: str) -> str:
+    """Why no server was found, by the program that the paste starts."""
+    program = find_program(text)
+    if program is None:
+        return f"No command of a known server ({titles}) was found in the paste."
+    sentence = f"The paste starts {program.name}, which is no command of a known server ({titles})."
+    if program.engine_of_flags is None:
+        return sentence
+    title = BY_NAME[program.engine_of_flags].title
+    return f"{sentence} Flags of {title} stand in it: put the start of its command before them."
+
+
+def _no_engine(candidate: Candidate) -> str:
+    """Why a container's engine is unknown: by its image, or by what the image runs instead of its server."""
+    container = candidate.container
+    image = container.image if container else None
+    if container and container.args and engine_of_image(image):
+        words = shorten(" ".join(word.text for word in container.args))
+        return (
+            f"The container {image} runs {words}, which is no server's command: "
+            "paste the script that starts the server, or its command."
+        )
+    return f"The engine is unknown (image {image}); supported are {', '.join(_TITLES[:-1])} and {_TITLES[-1]}."
 
 
 def _read_candidate(candidate: Candidate, variables: Variables, notes: Notes) -> Explanation:
@@ -122,9 +147,7 @@ def _read_candidate(candidate: Candidate, variables: Variables, notes: Notes) ->
             notes.add(notes.warnings, text)
     refused = candidate.truncation
     if engine is None:
-        image = candidate.container.image if candidate.container else None
-        titles = f"{', '.join(_TITLES[:-1])} and {_TITLES[-1]}"
-        refused = f"The engine is unknown (image {image}); supported are {titles}."
+        refused = _no_engine(candidate)
     config = build_config(candidate, engine, reading, notes)
     if engine and engine.forced_acceptance and (switch := engine.forced_acceptance(config)):
         notes.add(notes.warnings, forced_sentence(switch))
@@ -157,7 +180,7 @@ def build_config(candidate: Candidate, engine: Engine | None, reading: CommandRe
     variables = reversed(GPU_VARIABLES) if container else GPU_VARIABLES
     gpus = gpus or next((candidate.env[name] for name in variables if candidate.env.get(name)), None)
     version = _TAG_VERSION.search(container.image) if container and container.image else None
-    _warn_of_gpus(gpus, fields.get("tensor_parallel"), notes)
+    _warn_of_gpus(gpus, fields, notes)
     return Config(
         **fields,
         engine=engine.name if engine else "other",
@@ -187,10 +210,18 @@ def server_port(candidate: Candidate, engine: Engine | None, port: int | None, n
     return published
 
 
-def _warn_of_gpus(gpus: str | None, tensor_parallel: int | None, notes: Notes) -> None:
-    if gpus and tensor_parallel and re.fullmatch(r"\d+(,\d+)+", gpus) and len(gpus.split(",")) != tensor_parallel:
-        text = f"{len(gpus.split(','))} GPUs are listed ({gpus}) but tensor parallel is {tensor_parallel}"
-        notes.add(notes.warnings, text)
+def _warn_of_gpus(gpus: str | None, fields: Mapping[str, Any], notes: Notes) -> None:
+    """Warn if the GPUs that are listed are not those that the ranks of tensor, pipeline and data parallel need."""
+    tensor_parallel = fields.get("tensor_parallel")
+    if not gpus or not tensor_parallel or not re.fullmatch(r"\d+(,\d+)+", gpus):
+        return
+    count = len(gpus.split(","))
+    stages, replicas = fields.get("pipeline_parallel") or 1, fields.get("data_parallel") or 1
+    # SGLang's data parallel attention shares the ranks of tensor parallel.
+    if count in (tensor_parallel * stages, tensor_parallel * stages * replicas):
+        return
+    product = f" times pipeline parallel {stages}" if stages > 1 else ""
+    notes.add(notes.warnings, f"{count} GPUs are listed ({gpus}) but tensor parallel is {tensor_parallel}{product}")
 
 
 def _masked(explanation: Explanation, notes: Notes, secrets: set[str]) -> Explanation:

@@ -111,6 +111,9 @@ class Grammar:
                 draft.unknown_flags.append(item.text)
             else:
                 draft.warnings.append(f"{item.name}: {value!r} is not a number, the value is unknown")
+        if number == 0 and key.field == "max_model_len":  # that of the model
+            draft.unknown_flags.append(item.text)
+            return None
         if number is not None and key.field == "port" and not 0 < number <= LARGEST_PORT:
             draft.warnings.append(f"{item.name}: {value} is not a port (1 to {LARGEST_PORT})")
             return None

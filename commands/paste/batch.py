@@ -10,7 +10,8 @@ from commands.paste.servers import SERVER_START
 
 MAX_LINE = 20_000  # characters; longer lines stay as written
 _IS_BATCH = re.compile(
-    r"^[ \t]*@?(?:echo[ \t]+off\b|setlocal\b|set[ \t]+\"\w+=|set[ \t]+/[pa][ \t]|rem[ \t])",
+    r"^[ \t]*@?(?:echo[ \t]+off\b|setlocal\b|set[ \t]+\"\w+=|set[ \t]+/[pa][ \t]|rem[ \t]"
+    r"|start[ \t]+\"[^\"\n]*\"[ \t]|cmd(?:\.exe)?[ \t]+/[ck][ \t])",
     re.MULTILINE | re.IGNORECASE,
 )
 _SET = re.compile(r"^[ \t]*@?set[ \t]+\w+=", re.MULTILINE | re.IGNORECASE)
@@ -23,6 +24,10 @@ _IGNORED = re.compile(r"(?:echo[ \t]+off|setlocal|endlocal|title|color|cls|pause
 _ASK = re.compile(r"set[ \t]+/p[ \t]+\"?(\w+)=", re.IGNORECASE)
 _COMPUTE = re.compile(r"set[ \t]+/a[ \t]+\"?(\w+)=([^\"]*)\"?", re.IGNORECASE)
 _ASSIGN = re.compile(r"set[ \t]+(?:\"(\w+)=(.*)\"[ \t]*|(\w+)=(.*))", re.IGNORECASE)
+_TITLE = re.compile(r"(start[ \t]+)\"[^\"\n]*\"[ \t]*", re.IGNORECASE)  # of the window
+_INNER_COMMAND = re.compile(
+    r"(?P<head>(?:start[ \t][^\"\n]*)?cmd(?:\.exe)?[ \t]+/[ck][ \t]+)\"(?P<command>.*)\"[ \t]*", re.I
+)
 _QUOTED = r"\"[^\"\n]*\""
 _IF = re.compile(
     rf"if[ \t]+(?P<test>(?:/i[ \t]+)?(?:not[ \t]+)?(?:(?:defined|exist|errorlevel)[ \t]+(?:{_QUOTED}|\S+)"
@@ -119,6 +124,9 @@ def _command(line: str, used_names: set[str]) -> str:
         return f'{export}{name}="{_references(body)}"'
     if re.match(r"(?:goto|exit)\b", line, re.IGNORECASE):
         return f"# {line}"
+    line = _TITLE.sub(r"\1", line, count=1) if line[:5].lower() == "start" else line
+    if inner := _INNER_COMMAND.fullmatch(line):
+        line = inner["head"] + inner["command"]
     return _references(line)
 
 

@@ -27,6 +27,7 @@ from engines import BY_NAME
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(?!=)(.*)$", re.DOTALL)
 _SRUN_EXPORT = re.compile(r"--export=(.*)$")
+_PROPERTY_FLAGS = frozenset({"-p", "--property"})  # of `systemd-run`: NAME=value for the unit
 _PLAIN_WRAPPERS = frozenset({"nohup", "exec", "time", "env", "setsid", "command"})
 
 
@@ -158,7 +159,9 @@ def unread_script(candidate: Candidate | None, words: Sequence[Arg]) -> str | No
 def read_assignments(words: Sequence[Arg]) -> dict[str, str]:
     """Return NAME=value among wrapper words: `env A=1`, `sudo A=1`, `mpirun -x A=1`, `srun --export=ALL,A=1`."""
     env: dict[str, str] = {}
-    for word in words:
+    for previous, word in zip([None, *words], words, strict=False):
+        if previous and previous.text in _PROPERTY_FLAGS:
+            continue
         export_match = _SRUN_EXPORT.match(word.raw)
         for text in export_match[1].split(",") if export_match else [word.raw]:
             if match := _ASSIGNMENT.match(text):

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 
 from commands.paste.batch import rewrite_batch
+from commands.paste.counting_loops import rewrite_counting_loops
+from commands.paste.dockerfile import rewrite_dockerfile
 from commands.paste.fish import rewrite_fish
 from commands.paste.makefile import rewrite_makefile
 from commands.paste.nix import rewrite_nix
@@ -48,11 +50,11 @@ _CONTINUED = re.compile(r"^(?:[^\n]*\\\n)+[^\n]*", re.MULTILINE)
 _FLAG_LINE = re.compile(r"\s*--?[A-Za-z]")
 _LINE_COMMENT = re.compile(r"(?:^|\s)#(?:\s[^'\"]*)?$")
 _CODE_SPAN = re.compile(
-    r"`((?:[A-Z_]+=[^\s`]+ )*(?:vllm serve|python[\d.]* -m (?:vllm|sglang)|sglang serve|(?:[^\s`]*/)?llama-server"
-    r"|trtllm-serve|(?:docker|podman) run)\s[^`\n]*)`"
+    r"`((?:[A-Z_]+=[^\s`]+ )*(?:vllm serve|python[\d.]* -m (?:vllm|sglang)|sglang serve"
+    r"|(?:[^\s`]*[/\\])?llama-server(?:\.exe)?|trtllm-serve|(?:docker|podman) run)\s[^`\n]*)`"
 )
 _WINDOWS = re.compile(r"\.exe\b|(?<![^\s'\"=])[A-Za-z]:\\\w")
-_BARE_BACKSLASH = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|\\(?=[\w.])")  # text in quotes is skipped
+_BARE_BACKSLASH = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|(?<!\\)\\(?=[\w.])")  # text in quotes is skipped
 _FOREIGN_ASSIGNMENT = re.compile(
     r"^[ \t]*(?:\$env:|Environment=[\"']?|ENV[ \t]+)(\w+)[ \t]*=[ \t]*(.*?)[ \t]*$", re.MULTILINE
 )
@@ -81,9 +83,9 @@ def clean(text: str, notes: Notes, keeps_prose: bool = False) -> str:
     text = straighten(unwrap_markdown(text, notes, keeps_prose), notes)
     for invocation in INVOCATIONS.values():
         text = invocation.rewrite_file(text) if invocation.rewrite_file else text
-    text = rewrite_batch(rewrite_makefile(rewrite_python(text)), notes)
+    text = rewrite_batch(rewrite_makefile(rewrite_python(rewrite_dockerfile(text, notes))), notes)
     text = rewrite_foreign_syntax(rewrite_nix(rewrite_quadlet(rewrite_fish(rewrite_powershell(text)))))
-    return strip_prompts(join_foreign_lines(text, notes))
+    return strip_prompts(join_foreign_lines(rewrite_counting_loops(text), notes))
 
 
 def _replace(pattern: re.Pattern[str], replacement: str, text: str, note: str, notes: Notes) -> str:
@@ -170,11 +172,16 @@ def _without_continuation_prompts(match: re.Match[str]) -> str:
 
 def rewrite_foreign_syntax(text: str) -> str:
     """Convert Windows paths, PowerShell's `$env:A=`, and lines of systemd units and Dockerfiles to POSIX shell."""
-    if _WINDOWS.search(text):
-        text = _BARE_BACKSLASH.sub(lambda match: match[0] if match[0] != "\\" else "\\\\", text)
-    text = _CODE_SPAN.sub(r"\n\1\n", text)
+    text = _CODE_SPAN.sub(r"\n\1\n", escape_windows_paths(text))
     text = _FOREIGN_ASSIGNMENT.sub(_export_line, text)
     return _FOREIGN_COMMAND.sub("", text)
+
+
+def escape_windows_paths(text: str) -> str:
+    """Double the single backslashes of a text with Windows paths, which a POSIX shell would remove."""
+    if not _WINDOWS.search(text):
+        return text
+    return _BARE_BACKSLASH.sub(lambda match: match[0] if match[0] != "\\" else "\\\\", text)
 
 
 def _export_line(match: re.Match[str]) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
+from commands.paste.braces import TooManyWordsError
 from commands.paste.shell import Command, Word
 from commands.paste.variables import Outcome, Record, Variables
 
@@ -65,6 +67,12 @@ class ControlFlow:
             self._close_chains()
             self._end_branch(block)
             block.awaits_pattern = True
+
+    @property
+    def loop_head(self) -> str | None:
+        """The head of the innermost open loop that runs more than once; None outside of such a loop."""
+        loops = (block for block in reversed(self._blocks) if block.closing == "done" and not block.is_exhaustive)
+        return next((block.head for block in loops), None)
 
     def finish(self) -> None:
         """Close the blocks that the text leaves open."""
@@ -147,7 +155,10 @@ class ControlFlow:
     def _assign_loop_name(self, block: Block) -> None:
         if block.loop_words is None:
             return
-        texts = [item.text for item in self._variables.expand_words(block.loop_words)]
+        loop_words = block.loop_words
+        with suppress(TooManyWordsError):
+            loop_words = self._variables.braces.expand(loop_words)
+        texts = [item.text for item in self._variables.expand_words(loop_words)]
         block.is_exhaustive = len(texts) == 1 and not set("$*?[") & set(texts[0])
         if block.is_exhaustive:
             self._variables.set_text(block.loop_name, texts[0])

@@ -51,6 +51,7 @@ def _find_in(cleaned: str, notes: Notes) -> tuple[Candidate | None, Variables]:
     variables.files.add_heredocs(heredocs)
     unknown: Candidate | None = None
     for attempt in dict.fromkeys((body, *(heredoc.body for heredoc in heredocs), uncomment(body))):
+        left_out = list(notes.left_out)
         candidate = _read_text(attempt, variables, notes)
         if candidate and candidate.server:
             if heredocs and attempt is body:
@@ -58,6 +59,8 @@ def _find_in(cleaned: str, notes: Notes) -> tuple[Candidate | None, Variables]:
             options = [match[1].partition(" #")[0].strip() for match in _BATCH_OPTION.finditer(body)]
             candidate.launcher_flags += [f"sbatch {option}" for option in options[:MOST_BATCH_OPTIONS]]
             return candidate, variables
+        if attempt is not body:
+            notes.left_out = left_out  # the body, in which there is no server either, has its own
         unknown = unknown or candidate
     return _read_listing(body, variables, notes) or unknown, variables
 
@@ -362,9 +365,14 @@ class ScriptReader:
         self.candidate = candidate
         candidate.line = command.line
         candidate.env = self.variables.exported | candidate.env
-        for text in self.variables.export_notes:
+        for text in self.variables.environment_notes(candidate.env):
             self.notes.add(self.notes.warnings, text)
         self.notes.take(command_notes)
+        if loop := self._flow.loop_head:
+            self.notes.add(
+                self.notes.warnings,
+                f"the command stands in the loop `{loop}`: it may start several servers, and the first is read",
+            )
         for redirection in command.redirections:
             leave_out(self.notes, redirection)
         if quote := command.unclosed_quote:

@@ -1,8 +1,12 @@
-"""Names servers that Pitwall does not launch, for the sentence of a refusal."""
+"""Names servers that Pitwall does not launch, and other programs, for the sentence of a refusal."""
 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
+
+from commands.paste.servers import NEVER_SERVE, engine_of_flags
+from commands.paste.shell import UnclosedQuoteError, Word, split_words
 
 SERVERS = {
     "LMDeploy": r"lmdeploy[ \t]+serve",
@@ -32,3 +36,34 @@ def find_other_server(text: str) -> str | None:
     """Return the name of the first such server that a text starts; None if there is none."""
     match = _COMMAND.search(text)
     return list(SERVERS)[int(str(match.lastgroup).rpartition("_")[2])] if match else None
+
+
+_PROGRAM = re.compile(
+    r"^[ \t]*(?:\$[ \t]+)?(?:sudo[ \t]+)?(?P<command>(?P<name>[a-z][\w.-]{0,60})(?:[ \t]+[a-z][\w.-]{0,60}){0,2}"
+    r"(?:[ \t]+|[ \t]*\\\n[ \t]*)--?[a-z][^\n]*(?:(?<=\\)\n[^\n]*)*)",
+    re.MULTILINE,
+)
+_FLAG = re.compile(r"(?<=\s)--?[a-z]")
+
+
+class Program(NamedTuple):
+    """A program that a paste starts, and the engine whose flags stand in one of its words."""
+
+    name: str
+    engine_of_flags: str | None
+
+
+def find_program(text: str) -> Program | None:
+    """Return the first program that a text starts with two flags or more; None if there is none."""
+    for match in _PROGRAM.finditer(text):
+        if match["name"] not in NEVER_SERVE and len(_FLAG.findall(match["command"])) > 1:
+            engines = (engine_of_flags(word.text.split()) for word in _words(match["command"]))
+            return Program(match["name"], next((engine for engine in engines if engine), None))
+    return None
+
+
+def _words(command: str) -> list[Word]:
+    try:
+        return split_words(command)
+    except UnclosedQuoteError as error:
+        return error.command.words

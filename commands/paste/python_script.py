@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from shlex import quote
@@ -18,6 +19,7 @@ _IS_PYTHON = re.compile(r"^[ \t]*(?:import[ \t]+\w|from[ \t]+[\w.]+[ \t]+import[
 _TEXT_FUNCTIONS = frozenset({"split", "dedent", "strip"})
 _CONVERSIONS = frozenset({"str", "Path", "fspath"})
 _ENVIRONMENT_GETTERS = frozenset({"getenv", "get"})
+_SHOWING_FUNCTIONS = frozenset({"print", "debug", "info", "warning", "error", "log", "write"})
 _HELD = re.compile(r"([\\\"$`])")
 
 
@@ -28,6 +30,7 @@ class _Translator:
     lines: list[str] = field(default_factory=list)
     lists: set[str] = field(default_factory=set)  # names of lists of words
     texts: dict[str, ast.expr] = field(default_factory=dict)  # names of texts that a shell may run
+    switches: dict[str, bool] = field(default_factory=dict)  # names of truth values that are assigned once
 
     def block(self, statements: Sequence[ast.stmt], depth: int = 0) -> None:
         """Translate the statements of a block in their order."""
@@ -54,6 +57,8 @@ class _Translator:
     def _condition(self, node: ast.If, depth: int) -> None:
         if "__name__" in ast.unparse(node.test)[:MAX_SHOWN]:
             return self.block(node.body, depth + 1)
+        if (is_true := self._truth(node.test)) is not None:
+            return self.block(node.body if is_true else node.orelse, depth + 1)
         self.lines.append(f"if [ {self._shown(node.test)} ]; then")
         self.block(node.body, depth + 1)
         if node.orelse:
@@ -61,6 +66,13 @@ class _Translator:
             self.block(node.orelse, depth + 1)
         self.lines.append("fi")
         return None
+
+    def _truth(self, test: ast.expr) -> bool | None:
+        """Whether a condition holds, if the script itself decides it by a switch; else None."""
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            is_true = self._truth(test.operand)
+            return None if is_true is None else not is_true
+        return self.switches.get(test.id) if isinstance(test, ast.Name) else None
 
     def _defaults(self, arguments: ast.arguments) -> None:
         """The arguments of a function: their defaults hold unless a caller says otherwise."""
@@ -96,6 +108,9 @@ class _Translator:
 
     def _commands_of(self, node: ast.AST) -> None:
         """The commands that the calls in a node start, and what they add to lists."""
+        statement = node.value if isinstance(node, ast.Expr) else None
+        if isinstance(statement, ast.Call) and _name_of(statement.func) in _SHOWING_FUNCTIONS:
+            return
         calls = [inner for inner in ast.walk(node) if isinstance(inner, ast.Call)]
         for call in calls:
             owner = call.func.value if isinstance(call.func, ast.Attribute) else None
@@ -143,12 +158,16 @@ class _Translator:
             return [word for entry in value.elts for word in self._entry(entry)]
         if isinstance(value, ast.Name) and value.id in self.lists:
             return [f'"${{{value.id}[@]}}"']
+        if isinstance(value, ast.IfExp) and (is_true := self._truth(value.test)) is not None:
+            return self._words(value.body if is_true else value.orelse)
         if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
             left, right = self._words(value.left), self._words(value.right)
             return [*left, *right] if left is not None and right is not None else None
         return None
 
     def _entry(self, entry: ast.expr) -> list[str]:
+        if isinstance(entry, ast.IfExp) and (is_true := self._truth(entry.test)) is not None:
+            return self._entry(entry.body if is_true else entry.orelse)
         if isinstance(entry, ast.Starred):
             words = self._words(entry.value)
             return [self.word(entry.value).strip('"')] if words is None else words
@@ -156,6 +175,8 @@ class _Translator:
 
     def word(self, value: ast.expr) -> str:
         """One word of a shell; what only a run can compute becomes `$(expression)`."""
+        if isinstance(value, ast.IfExp) and (is_true := self._truth(value.test)) is not None:
+            return self.word(value.body if is_true else value.orelse)
         if isinstance(value, ast.Constant):
             return quote(_constant(value))
         if isinstance(value, ast.JoinedStr):
@@ -185,11 +206,31 @@ def rewrite_python(text: str) -> str:
         return text
     translator = _Translator()
     try:
-        translator.block(parse_source(text).body)
+        script = parse_source(text)
+        translator.switches = _switches(script)
+        translator.block(script.body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return text
     rewritten = "\n".join(translator.lines)
     return rewritten if SERVER_START.search(f"{rewritten} ".replace("(", " ")) else text
+
+
+def _switches(script: ast.Module) -> dict[str, bool]:
+    """The truth values that a script assigns to names, each of them assigned nowhere else."""
+    nodes = list(ast.walk(script))
+    names = [node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    counts = Counter(names + [node.arg for node in nodes if isinstance(node, ast.arg)])
+    switches: dict[str, bool] = {}
+    for node in script.body:
+        value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
+        targets = (
+            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        )
+        if isinstance(value, ast.Constant) and isinstance(value.value, bool):
+            switches |= {
+                name.id: value.value for name in targets if isinstance(name, ast.Name) and counts[name.id] == 1
+            }
+    return switches
 
 
 def _name_of(function: ast.expr) -> str:

@@ -17,13 +17,15 @@ MOST_NOTES = 20
 MOST_OBJECTS = 20  # JSON objects of one line of a process listing
 _BARE_JSON = re.compile(r"(?<=[\s=])\{[\"}]")
 _DECODER = json.JSONDecoder()
-_FIRST = re.compile(r"[^\s;&|(){}]+")
+_QUOTED_PATH = r"\"(?=[^\"\n]*[/\\])[^\"\n]*\"|'(?=[^'\n]*[/\\])[^'\n]*'"  # which may have blanks
+_FIRST = re.compile(rf"{_QUOTED_PATH}|[^\s;&|(){{}}]+")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[\w.-]+\])?\+?=")
 _DEFINITION = re.compile(r"^[ \t]*(?:function[ \t]+)?([A-Za-z_][\w.-]{0,60})[ \t]*\([ \t]*\)", re.MULTILINE)
 _READ = re.compile(r"\s*(?:read|mapfile|readarray|getopts)\s+(?:-|\w+\s*$|\"|')")
 COMMAND_WORDS = """
 python python3 uv uvx pipx poetry pdm conda mamba
-sudo nohup env exec time nice ionice taskset numactl stdbuf timeout setsid screen tmux srun sbatch salloc mpirun
+sudo doas gosu unbuffer caffeinate chrt systemd-run systemd-inhibit systemd-cat
+nohup env exec time cmd nice ionice taskset numactl stdbuf timeout setsid screen tmux srun sbatch salloc mpirun
 mpiexec torchrun accelerate ray nsys ncu docker podman nerdctl docker-compose kubectl helm singularity apptainer
 bash sh zsh ssh eval command nvidia-smi export declare typeset set unset cd mkdir rm cp mv cat tee echo printf
 curl wget git pip pip3 apt apt-get source . if then else elif fi for while do done case esac function return sleep
@@ -36,8 +38,8 @@ _COMMAND_WORDS = frozenset(COMMAND_WORDS.split()).union(
 _PYTHON = re.compile(r"(python|pypy)[\d.]*$")
 _SERVER_IN_PROSE = re.compile(
     r"(?:^|[\s`:>$#%❯✗»])(?P<start>(?:[A-Z_]{3,}=\S+\s+)*(?:sudo\s+)?"
-    r"(?:vllm\s+serve\s|python[\d.]*\s+-m\s+(?:vllm|sglang)[.\w]+\s|sglang\s+serve\s|(?:\S{0,300}/)?llama-server\s"
-    r"|trtllm-serve\s|(?:docker|podman)\s+run\s))"
+    r"(?:vllm\s+serve\s|python[\d.]*\s+-m\s+(?:vllm|sglang)[.\w]+\s|sglang\s+serve\s"
+    r"|(?:\S{0,300}[/\\])?llama-server(?:\.exe)?\s|trtllm-serve\s|(?:docker|podman)\s+run\s))"
 )
 _PROSE_LEADS_IN = re.compile(r"[:>$#%❯✗»`]\s*$")
 

@@ -24,7 +24,7 @@ NEVER_WORDS = "echo printf pip pip3 grep egrep pkill pgrep kill killall curl wge
 NEVER_SERVE = frozenset(NEVER_WORDS.split())
 SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ash"})
 _STARTS = "|".join(invocation.text_pattern for invocation in INVOCATIONS.values())
-SERVER_START = re.compile(rf"(?:(?<=\s)|^)(?:\S*/)?(?:{_STARTS})\s")
+SERVER_START = re.compile(rf"(?:(?<=\s)|^)(?:\"[^\"\n]*[/\\]|'[^'\n]*[/\\]|\S*[/\\])?(?:{_STARTS})[\"']?\s")
 _PYTHON = re.compile(r"(python|pypy)[\d.]*$")
 _PYTHON_FLAGS_WITH_VALUE = frozenset({"-X", "-W"})
 _SHELL_SCRIPT_FLAG = re.compile(r"-[a-z]*c[a-z]*$")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -116,6 +116,7 @@ class Variables:
     partial: dict[str, bool] = field(default_factory=dict)
     references: dict[str, tuple[str, ...]] = field(default_factory=dict)
     export_notes: list[str] = field(default_factory=list)  # of exports that depend on a condition
+    computed_exports: dict[str, str] = field(default_factory=dict)  # as written; only a shell knows the values
     braces: BraceExpander = field(default_factory=BraceExpander)
     secrets: set[str] = field(default_factory=set)  # values of secret names and flags
     files: WrittenFiles = field(default_factory=WrittenFiles)
@@ -204,6 +205,14 @@ class Variables:
                 self.export_notes.append(
                     f"the environment variable {name} is {_shorten(str(state.exported))} {condition}"
                 )
+
+    def environment_notes(self, env: Mapping[str, str]) -> list[str]:
+        """Return what is uncertain of the exported variables, of which the server gets `env`."""
+        missing = [(name, text) for name, text in self.computed_exports.items() if name not in env]
+        return self.export_notes + [
+            f"the environment variable {name} is left out: only a shell knows {_shorten(text)}"
+            for name, text in missing[:MOST_EXPORT_NOTES]
+        ]
 
     # --- assignments
     def set_text(self, name: str, text: str | None, caveats: tuple[str, ...] = ()) -> None:
@@ -307,7 +316,9 @@ class Variables:
         if value is not None:
             self.assign(name, value)
         text = value.text if value is not None else self.values.get(name)
-        if text is not None and not is_computed(text):
+        if text is not None and is_computed(text):
+            self.computed_exports[name] = text
+        elif text is not None:
             self.set_state(name, self.state(name)._replace(exported=text))
         self.note_references(name)
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from commands.bounded_yaml import load_documents
+from commands.paste.cleaning import escape_windows_paths
 from commands.paste.manifests import with_merge_keys
 from commands.paste.servers import SERVER_START
 
@@ -96,7 +97,7 @@ class _Search:
                 break
             for name, value in self.macros.items():
                 text = text.replace(f"${{{name}}}", value)
-        return text
+        return escape_windows_paths(text)
 
 
 def read_yaml_commands(text: str) -> list[YamlCommand]:

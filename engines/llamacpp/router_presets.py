@@ -1,4 +1,4 @@
-"""Rewrites the presets of llama.cpp's router (`--models-preset FILE`, an INI file) as the commands that it runs."""
+"""Rewrites llama.cpp's presets, INI files, as commands: the router's (`--models-preset FILE`), a repository's."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ MAX_TEXT = 100_000  # characters
 ALL_MODELS = "*"  # the section whose settings hold for every model
 LEAST_KNOWN_SHARE = 2 / 3  # of the keys: other programs have INI files too
 _SECTION = re.compile(r"^[ \t]*\[[^\]\n]+\][ \t]*(?:[;#][^\n]*)?$", re.MULTILINE)
+_SETTINGS_ALONE = re.compile(r"(?:[ \t]*(?:[;#][^\n]*|[A-Za-z][\w-]*[ \t]*=[^\n]*)?(?:\n|$))+")
 _ROUTER_KEYS = frozenset({"version", "load-on-startup", "stop-timeout"})
 _MODEL_FLAGS = frozenset({"--model", "--hf-repo", "--model-url", "--docker-repo"})
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+(?::[\w.-]+)?")
@@ -22,7 +23,10 @@ _ON = frozenset({"true", "on", "1", "enabled", "yes"})
 
 def rewrite_presets(text: str) -> str:
     """Return one command per model; other texts stay as they are."""
-    if len(text) > MAX_TEXT or not _SECTION.search(text):
+    if len(text) > MAX_TEXT:
+        return text
+    has_sections = bool(_SECTION.search(text))
+    if not has_sections and not _SETTINGS_ALONE.fullmatch(text):
         return text
     parser = ConfigParser(
         interpolation=None, strict=False, delimiters=("=",), default_section=ALL_MODELS, inline_comment_prefixes=(";",)
@@ -33,12 +37,24 @@ def rewrite_presets(text: str) -> str:
         parser.read_string(f"[{preamble}]\n{text}")
     except Error:
         return text
+    if not has_sections:
+        return _repository_command(parser[preamble]) or text
     names = [name for name in parser.sections() if name != preamble]
     keys = {key for name in names for key in parser[name]} - _ROUTER_KEYS
     known_count = sum(_flag_of(key) is not None for key in keys)
     if not names or not keys or known_count < LEAST_KNOWN_SHARE * len(keys):
         return text
     return "\n".join(join(_command(name, parser.defaults(), parser[name])) for name in names)
+
+
+def _repository_command(settings: Mapping[str, str]) -> str | None:
+    """The command of a repository's `preset.ini`, which has no sections; None if it names no model to load."""
+    flags = [_flag_of(key) for key in settings]
+    flag_names = {name for flag in flags if flag for name in flag.names}
+    # A hyphen in a name tells it from the variables of a shell.
+    if None in flags or not flag_names & _MODEL_FLAGS or not any("-" in key for key in settings):
+        return None
+    return join(["llama-server", *(word for key, value in settings.items() for word in _words(key, value))])
 
 
 def _command(name: str, defaults: Mapping[str, str], settings: Mapping[str, str]) -> list[str]:

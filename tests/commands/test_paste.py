@@ -61,6 +61,10 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         "python3.12 -u -X dev -m vllm.entrypoints.api_server --model m",
         VLLM | {"executable": "python3.12"},
     ),
+    "the model's own length is no number": (
+        "llama-server -m m.gguf -c 0 -np 2",
+        LLAMA | {"max_num_seqs": 2, "unknown_flags": ["-c 0"]},
+    ),
     "automatic length is no number": (
         "vllm serve m --max-model-len auto",
         VLLM | {"unknown_flags": ["--max-model-len auto"]},

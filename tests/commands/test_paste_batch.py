@@ -52,3 +52,20 @@ def test_continued_lines_and_the_folder_of_the_script() -> None:
     )
     assert told.config and told.config.max_model_len == 4096
     assert told.unresolved == ["%~dp0: the folder of the script"]
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        'start "llama-server" cmd /k "llama-server.exe -m q\\a.gguf -c 4096"',
+        'start "llama-server" /min cmd.exe /c "cd /d x && llama-server.exe -m q\\a.gguf -c 4096"',
+        'cmd /c ""llama-server.exe" -m "q\\a.gguf" -c 4096"',
+        'START "my llama-server" /B llama-server.exe -m q\\a.gguf -c 4096',
+    ],
+)
+@pytest.mark.parametrize("head", ["@echo off\n", ""])
+def test_the_title_of_a_window_is_no_server(head: str, start: str) -> None:
+    told = explain(f"{head}{start}\n")
+    config = told.config
+    assert config and (config.executable, config.model, config.max_model_len) == ("llama-server.exe", r"q\a.gguf", 4096)
+    assert (told.warnings, told.unresolved) == ([], [])

@@ -179,3 +179,32 @@ def test_only_exported_names_are_environment_variables(declaration: str, env: di
 def test_a_command_of_too_many_words_is_refused_as_such(paste: str) -> None:
     refused = explain(paste).refused or ""
     assert "The server's command has 6000" in refused and "at most 5000" in refused
+
+
+LOOP_BODY = "do\n  CUDA_VISIBLE_DEVICES=$i vllm serve o/m --port 800$i &\ndone\n"
+LOOPS = {
+    "for i in {0..2}; ": "for i in {0..2}",
+    "for ((i=0; i<3; i++)); ": "for i in {0..2}",
+    "for (( i = 0; i <= 2; i += 1 ))\n": "for i in {0..2}",
+}
+
+
+@pytest.mark.parametrize(("head", "shown"), LOOPS.items())
+def test_a_server_in_a_loop_is_told(head: str, shown: str) -> None:
+    told = explain(head + LOOP_BODY)
+    assert told.config and (told.config.model, told.config.port) == ("o/m", None)
+    assert told.unresolved == [f"$i: 0; 1; 2 in the loop `{shown}`"] and told.left_out == []
+    text = f"the command stands in the loop `{shown}`: it may start several servers, and the first is read"
+    assert told.warnings == [text, "port is unknown: 800$i"]
+
+
+def test_the_numbers_of_a_loop_may_be_unknown() -> None:
+    told = explain(f"for ((i=0; i<N; i++)); {LOOP_BODY}")
+    assert told.config and told.config.port is None
+    assert "$i: $((i=0; i<N; i++)) in the loop `for i in $((i=0; i<N; i++))`" in told.unresolved
+
+
+def test_a_loop_without_a_list_is_told() -> None:
+    told = explain(f"i=1\nwhile [ $i -lt 4 ]; {LOOP_BODY}")
+    assert any("the loop `while [ $i -lt 4 ]`: it may start several servers" in text for text in told.warnings)
+    assert explain(f"for i in 1; {LOOP_BODY}").warnings == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from commands.explain import explain
@@ -93,3 +95,32 @@ def test_options_of_start_process_are_none_of_the_server() -> None:
     assert config and (config.executable, config.model, config.port) == ("C:\\llama-server.exe", "C:\\a.gguf", 8081)
     assert config.unknown_flags == [] and config.speculative is None
     assert told.warnings == ["${words[@]} also gets -md $Draft if [ -not string ::IsNullOrWhiteSpace $Draft ]"]
+
+
+PROGRAM = r"D:\apps\b9\llama-server.exe"
+SPACED = r"D:\my apps\b9\llama-server.exe"
+WINDOWS_PATHS = {
+    "a code span": (rf"Mine is `{PROGRAM} -m D:\m\a.gguf -c 4096`, which is slow.", PROGRAM),
+    "a prompt": (rf"Mine: {PROGRAM} -m D:\m\a.gguf -c 4096", PROGRAM),
+    "a path with a blank": (rf'"{SPACED}" -m D:\m\a.gguf -c 4096', SPACED),
+    "single quotes in YAML": (f"models:\n  a:\n    cmd: '\"{SPACED}\" -m D:\\m\\a.gguf -c 4096'\n", SPACED),
+    "a folded block": (f'models:\n  a:\n    cmd: >\n      "{SPACED}"\n      -m D:\\m\\a.gguf -c 4096\n', SPACED),
+    "escapes of YAML": (
+        f'models:\n  a:\n    cmd: "{PROGRAM} -m D:/m/a.gguf -c 4096"\n'.replace("\\", "\\\\").replace("/", "\\\\"),
+        PROGRAM,
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "executable"), WINDOWS_PATHS.values(), ids=WINDOWS_PATHS)
+def test_a_path_of_windows_keeps_its_backslashes(text: str, executable: str) -> None:
+    config = explain(text).config
+    assert config and (config.executable, config.model) == (executable, r"D:\m\a.gguf")
+    assert config.max_model_len == 4096
+
+
+def test_quoted_paths_are_searched_in_linear_time() -> None:
+    for text in ('"' + "/" * 500_000, ' "/' * 60_000, "C:\\a.exe " + "\\" * 500_000, '"a/' * 200_000 + '"'):
+        start = time.perf_counter()
+        explain(text)
+        assert time.perf_counter() - start < 10

@@ -59,6 +59,35 @@ def test_a_condition_of_python_is_told() -> None:
     assert any("also gets --enforce-eager if" in text for text in told.warnings)
 
 
+SWITCH = """import subprocess
+EAGER = False
+CACHED: bool = True
+def serve():
+    cmd = ["vllm", "serve", "o/m", "--port", "8001"]
+    cmd += ["--enforce-eager" if EAGER else "--no-enforce-eager"]
+    cmd += ["--enable-prefix-caching"] if CACHED else []
+    if not EAGER:
+        cmd += ["-tp", "2"]
+    print(cmd)
+    logger.info(" ".join(cmd))
+    subprocess.Popen(" ".join(cmd), shell=True)
+"""
+
+
+def test_a_switch_of_the_script_decides() -> None:
+    told = explain(SWITCH)
+    config = told.config
+    assert config and (config.enforce_eager, config.prefix_caching, config.tensor_parallel) == (False, True, 2)
+    assert (told.unresolved, told.warnings, told.left_out) == ([], [], [])
+
+
+def test_a_switch_that_changes_decides_nothing() -> None:
+    for change in ("if x:\n    EAGER = True\n", "for EAGER in (True, False):\n    pass\n", "def f(EAGER):\n    pass\n"):
+        told = explain(SWITCH + change)
+        assert told.config and told.config.enforce_eager is None
+        assert any("also gets -tp 2 if" in text for text in told.warnings)
+
+
 def test_defaults_of_a_function_hold_unless_its_caller_says_otherwise() -> None:
     told = explain(
         'import subprocess\ndef serve(model, port=8001, *, window=4096):\n    subprocess.run(["vllm", "serve", model,\n'

@@ -42,9 +42,21 @@ def test_a_section_without_a_model_is_a_repository() -> None:
     assert config.speculative and (config.speculative.method, config.speculative.num_tokens) == ("draft-mtp", 3)
 
 
+def test_the_preset_of_a_repository_has_no_sections() -> None:
+    told = explain("# mine\nhf-repo = o/m-GGUF\nhf-repo-draft = o/d-GGUF\nctx-size = 2048\njinja = true\n; and so on\n")
+    config = told.config
+    assert config and (config.engine, config.model, config.max_model_len) == ("llamacpp", "o/m-GGUF", 2048)
+    assert config.speculative and config.speculative.model == "o/d-GGUF"
+    assert (config.unknown_flags, told.left_out, told.warnings) == (["--jinja"], [], [])
+
+
 @pytest.mark.parametrize(
     "text",
     [
+        "model = a\nworkers = 4\n",
+        "model=o/m\nport=8001\n",
+        "MODEL=/m/a.gguf\nCTX=4096\n",
+        "ctx-size = 2048\ntemp = 0.5\n",
         "[server]\nmodel = a\nworkers = 4\ndatabase = x\nretries = 3\n",
         "[Unit]\nDescription=x\n[Service]\nUser=llm\nRestart=always\n",
         "[a]\nthis is no INI file\n",

@@ -54,6 +54,73 @@ def test_unreadable_paste_refused_in_a_sentence(paste: str, part: str) -> None:
     assert part in (explain(paste).refused or "")
 
 
+@pytest.mark.parametrize(
+    ("paste", "command"),
+    [
+        (
+            "services:\n  a:\n    image: vllm/vllm-openai:v0.9.0\n    entrypoint: [/bin/sh, /start.sh]\n",
+            "/bin/sh /start.sh",
+        ),
+        ("docker run vllm/vllm-openai:v0.9.0 bash /start.sh 8000", "bash /start.sh 8000"),
+        ("docker run vllm/vllm-openai:v0.9.0 python3 serve.py", "python3 serve.py"),
+    ],
+)
+def test_a_container_that_starts_a_script_is_refused_by_its_words(paste: str, command: str) -> None:
+    told = explain(paste)
+    assert told.config and told.config.image == "vllm/vllm-openai:v0.9.0"
+    assert told.refused == (
+        f"The container vllm/vllm-openai:v0.9.0 runs {command}, which is no server's command: "
+        "paste the script that starts the server, or its command."
+    )
+
+
+FOREIGN = "gpujob advanced --partition normal \\\n  --server-args {} \\\n  --nodes 2\n"
+
+
+@pytest.mark.parametrize(
+    ("args", "hint"),
+    [
+        (
+            '"--model-path o/m \\\n    --tp-size 4"',
+            " Flags of SGLang stand in it: put the start of its command before them.",
+        ),
+        ("small", ""),
+    ],
+)
+def test_an_unknown_program_is_named(args: str, hint: str) -> None:
+    for head in ("", "#!/bin/bash\n# job\n", "$ ", "sudo ", "pip install -q --user gpujob\n"):
+        refused = explain(head + FOREIGN.format(args)).refused or ""
+        assert refused.startswith("The paste starts gpujob, which is no command of a known server (vLLM, ")
+        assert refused.endswith(f"TensorRT-LLM).{hint}")
+
+
+def test_an_exported_value_that_a_shell_computes_is_told_with_its_name() -> None:
+    told = explain("export HOST_IP=$(hostname -I | cut -d' ' -f1)\nvllm serve m\n")
+    assert told.config and told.config.env == {}
+    assert told.unresolved == ["$(hostname -I | cut -d' ' -f1)"]
+    text = "the environment variable HOST_IP is left out: only a shell knows $(hostname -I | cut -d' ' -f1)"
+    assert told.warnings == [text]
+    assert explain("export A=$(date)\nexport A=1\nvllm serve m\n").warnings == []
+
+
+def test_gpus_are_compared_with_all_ranks() -> None:
+    for paste in (
+        "CUDA_VISIBLE_DEVICES=0,1,2,3 vllm serve m -tp 2 -pp 2",
+        "CUDA_VISIBLE_DEVICES=0,1,2,3 vllm serve m -tp 2 -dp 2",
+        "CUDA_VISIBLE_DEVICES=0,1 python -m sglang.launch_server --model-path m --tp 2 --dp 2 --enable-dp-attention",
+    ):
+        assert explain(paste).warnings == []
+    told = explain("CUDA_VISIBLE_DEVICES=0,1,2 vllm serve m -tp 2 -pp 2")
+    assert told.warnings == ["3 GPUs are listed (0,1,2) but tensor parallel is 2 times pipeline parallel 2"]
+
+
+def test_what_was_read_of_a_container_is_not_left_out() -> None:
+    told = explain(
+        "services:\n  a:\n    # its start\n    image: vllm/vllm-openai:v1\n    entrypoint: [sh, /start.sh]\n"
+    )
+    assert told.config and told.config.image and told.left_out == []
+
+
 def test_the_command_line_prints_one_json_object(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     paste = tmp_path / "paste"
     paste.write_bytes(b"vllm serve m --port 1 \xff")
@@ -204,3 +271,18 @@ def test_options_of_a_batch_job_are_told() -> None:
 def test_a_computed_alternative_is_shown() -> None:
     told = explain('if [ "$DP" = 1 ]; then\n  N=$(( C / 8 ))\nelse\n  N=4\nfi\nvllm serve m --max-num-seqs $N\n')
     assert told.unresolved == ['$N: $(( C / 8 )) if [ "$DP" = 1 ]; 4 otherwise']
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "systemd-run --user --scope -p MemoryMax=90%",
+        "systemd-run --property MemoryMax=90% --",
+        "systemd-inhibit --what=sleep",
+        "caffeinate -i",
+    ],
+)
+def test_what_runs_the_server_is_a_flag_of_the_launcher(prefix: str) -> None:
+    told = explain(f"{prefix} \\\n  vllm serve o/m --port 8001\n")
+    assert told.config and (told.config.model, told.config.env, told.config.argv[-1]) == ("o/m", {}, "8001")
+    assert (told.launcher_flags, told.left_out) == ([prefix], [])

@@ -69,6 +69,15 @@ def test_a_macro_of_several_lines_is_part_of_the_command() -> None:
     assert (told.repaired, told.left_out, told.unresolved) == ([], [], ["${PORT}"])
 
 
+def test_a_server_of_windows_stands_behind_backslashes() -> None:
+    text = MACRO.replace("/opt/llama-server", r"D:\apps\b9\llama-server.exe").replace("/m/big.gguf", r"D:\m\big.gguf")
+    told = explain(text + "  small:\n    cmd: |\n      ${run}\n      -m D:/m/small.gguf\n")
+    config = told.config
+    assert config and (config.executable, config.model) == (r"D:\apps\b9\llama-server.exe", r"D:\m\big.gguf")
+    assert (config.max_model_len, told.repaired, told.left_out) == (4096, [], [])
+    assert told.warnings[0] == "2 servers are in this paste; the first one is used"
+
+
 SWAP_FILE = "models:\n  small:\n    cmd: >\n      /app/llama-server -m /m/a.gguf\n      -c 8192 --port 9001\n"
 WITHIN = {
     "compose": "configs:\n  swap:\n    content: |\n      FILE\nservices:\n  swap:\n    image: registry.example/swap:1\n"

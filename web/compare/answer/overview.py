@@ -1,0 +1,140 @@
+"""The answer over all arms in one sentence, and one strip chart of all arms on a labelled scale."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from analysis.compare_arms import ArmComparison
+from analysis.verdict import Judgement, VerdictAnswer, format_margin
+from web import markup
+from web.compare.answer.dots import position_percent, relative_values, strip
+from web.compare.answer.sentence import listed
+
+TICKS = (0.1, 0.2, 0.33, 0.5, 0.67, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
+TICK_DISTANCE_PERCENT = 7.0  # of the strip's width: nearer labels would overlap on a phone
+Colors = Mapping[str, int]
+
+
+def overview_sentence(answers: Sequence[ArmComparison]) -> str:
+    """Return what is known of all arms against the baseline, the best first: 'B is 1.35× as fast as A (...); C: ...'."""
+    ordered = sorted(answers, key=order_of_answers)
+    baseline = answers[0].pair.baseline.name
+    first = ordered[0]
+    if _verdict(first) is VerdictAnswer.BETTER and first.judgement:
+        lead = f"{_claim(first, first.judgement)}{_interval(first.judgement)}"
+        rest = ordered[1:]
+        return f"{lead}; {_phrases(rest)}." if rest else f"{lead}."
+    return f"{_lead_of_baseline(ordered, baseline)}: {_phrases(ordered)}."
+
+
+def order_of_answers(answer: ArmComparison) -> tuple[bool, float]:
+    """Return the sort key of an answer: ranked ones first, the best of them first."""
+    ratio = answer.judgement.ratio if answer.judgement else 1.0
+    return not answer.is_ranked, -ratio if answer.pair.objective.terms.higher_is_better else ratio
+
+
+def _verdict(answer: ArmComparison) -> VerdictAnswer | None:
+    return answer.judgement.answer if answer.is_ranked and answer.judgement else None
+
+
+def _claim(answer: ArmComparison, judgement: Judgement) -> str:
+    objective, baseline, arm = answer.pair.objective, answer.pair.baseline.name, answer.pair.contender.name
+    if objective.is_output_speed:
+        return f"{arm} is {judgement.ratio:.2f}× as fast as {baseline}"
+    return f"The {objective.title} of {arm} is {judgement.ratio:.2f}× that of {baseline}, which is better"
+
+
+def _interval(judgement: Judgement) -> str:
+    return f" ({judgement.interval[0]:.2f}× to {judgement.interval[1]:.2f}×)" if judgement.interval else ""
+
+
+def _lead_of_baseline(answers: Sequence[ArmComparison], baseline: str) -> str:
+    verdicts = {_verdict(answer) for answer in answers}
+    title = answers[0].pair.objective.title
+    if verdicts == {VerdictAnswer.WORSE}:
+        if answers[0].pair.objective.is_output_speed:
+            return f"{baseline} is the fastest of these {len(answers) + 1} arms"
+        return f"{baseline} is the best of these {len(answers) + 1} arms in {title}"
+    if verdicts <= {VerdictAnswer.WORSE, VerdictAnswer.SAME}:
+        return f"No arm is better than {baseline} in {title}"
+    if verdicts == {None}:
+        return f"No arm is ranked against {baseline}"
+    return f"No arm is known to be better than {baseline} in {title}"
+
+
+def _phrases(answers: Sequence[ArmComparison]) -> str:
+    """'B 0.74× (0.64× to 0.85×); C and D: not known yet': arms of which the same is said are named together."""
+    arms_by_phrase: dict[str, list[str]] = {}
+    for answer in answers:
+        arms_by_phrase.setdefault(_phrase(answer), []).append(answer.pair.contender.name)
+    return "; ".join(f"{listed(arms)}: {phrase}" for phrase, arms in arms_by_phrase.items())
+
+
+def _phrase(answer: ArmComparison) -> str:
+    judgement = answer.judgement
+    if answer.refused:
+        return "not ranked"
+    if judgement is None:
+        return "no value"
+    match judgement.answer:
+        case VerdictAnswer.BETTER | VerdictAnswer.WORSE:
+            return f"{judgement.ratio:.2f}×{_interval(judgement)}"
+        case VerdictAnswer.SAME:
+            return f"the same within {format_margin(answer.margin)}"
+        case VerdictAnswer.DIFFERENT:
+            is_better = (judgement.ratio > 1) == answer.pair.objective.terms.higher_is_better
+            return f"{'better' if is_better else 'worse'}, by an uncertain amount{_interval(judgement)}"
+        case VerdictAnswer.SEEN_ONCE:
+            return f"{judgement.ratio:.2f}× seen, too few starts to claim it"
+        case _:
+            return "not known yet"
+
+
+def arm_strips(answers: Sequence[ArmComparison], colors: Colors, span: float) -> str:
+    """Return the strip chart of all ranked arms, the baseline first, with its scale and key; '' if none is ranked."""
+    ranked = [answer for answer in sorted(answers, key=order_of_answers) if answer.is_ranked and answer.judgement]
+    if not ranked:
+        return ""
+    margin, baseline = ranked[0].margin, ranked[0].pair.baseline
+    own_values, _ = relative_values(ranked[0])
+    rows = [strip_row(baseline.name, "1", strip(own_values, span, margin, 1.0), colors[baseline.id])]
+    for answer in ranked:
+        judgement, (_, values) = answer.judgement, relative_values(answer)
+        assert judgement
+        drawn = strip(values, span, margin, judgement.ratio, judgement.interval)
+        arm = answer.pair.contender
+        rows.append(strip_row(arm.name, f"{judgement.ratio:.2f}×", drawn, colors[arm.id]))
+    return f'<dl class="pw-strips pw-arm-strips">{"".join(rows)}{_scale(span)}</dl>{_key(margin)}'
+
+
+def strip_row(title: str, value: str, strip_html: str, color: int | None = None) -> str:
+    """Return a row of a list of strips; color: index of the arm's colour, default: that of the section."""
+    style = f' style="--pw-run:{markup.run_css_color(color)}"' if color is not None else ""
+    return f"<dt>{markup.text(title)}</dt><dd{style}><span>{value}</span>{strip_html}</dd>"
+
+
+def ticks_of(span: float) -> list[float]:
+    """Return the labelled ratios of a scale from 1/e^span to e^span: 1, and others that are far enough apart."""
+    ticks: list[float] = []
+    for tick in sorted(TICKS, key=lambda ratio: abs(math.log(ratio))):
+        places = [position_percent(other, span) for other in ticks]
+        place = position_percent(tick, span)
+        if abs(math.log(tick)) <= span and all(abs(place - other) >= TICK_DISTANCE_PERCENT for other in places):
+            ticks.append(tick)
+    return sorted(ticks)
+
+
+def _scale(span: float) -> str:
+    labels = "".join(
+        f'<span style="left:{position_percent(tick, span):.2f}%">{tick:g}×</span>' for tick in ticks_of(span)
+    )
+    return f'<dt></dt><dd aria-hidden="true"><span></span><span class="pw-scale">{labels}</span></dd>'
+
+
+def _key(margin: float) -> str:
+    band = f' · <span class="pw-key-band"></span> within {format_margin(margin)}' if margin else ""
+    return (
+        '<p class="pw-muted pw-key"><span class="pw-key-dot"></span> one start · <span class="pw-key-mean"></span> mean'
+        f' · <span class="pw-key-interval"></span> 95 % interval{band}</p>'
+    )
