@@ -14,12 +14,10 @@ from web.compare.arms.arms_head import arms_and_selection, show_arms
 from web.compare.arms.config_table import config_table
 from web.compare.arms.more_repeats import offer_more_repeats
 from web.compare.arms.repeats_panel import (
-    margin_input,
-    objective_picker,
+    measure_panel,
     offer_repeats,
     settings_panel,
     show_earlier,
-    workload_picker,
 )
 from web.compare.arms.split_words import split_notes
 from web.compare.cached_reports import evidence_on, reports_on
@@ -96,7 +94,9 @@ with page_row, page_head("Compare"):
     if not away_ids(picked.runs):
         bundle_button(picked.runs, "compare")
         show_the_sql(ids)
-show_arms(head, report, colors, ids, collapsed)
+show_arms(head.arms, report, colors, ids, collapsed)
+with head.measure:
+    measure_panel(report)
 for note in report_notes(report):
     st.caption(markdown_text(note))
 for note in loop_notes(report.arms, collapsed):
@@ -107,11 +107,7 @@ if report.answers:
     show_earlier(report)
 else:
     st.info("These runs all have the same configuration. Pick a run with another one to compare them with.")
-with st.container(horizontal=True, vertical_alignment="bottom"):
-    objective_picker(report)
-    workload_picker(report)
-    margin_input(report)
-    settings_panel(report, options, {run.id: run.name for run in picked.runs})
+settings_panel(report, options, {run.id: run.name for run in picked.runs})
 if ids_away := away_ids(picked.runs):
     link_to_home_pages([run for run in picked.runs if run.id in ids_away])
 elif is_member():

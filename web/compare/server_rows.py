@@ -11,7 +11,7 @@ import streamlit as st
 from analysis.comparison.arms import Arm
 from storage.queries.run_data import Queryable, server_latency
 from web import markup
-from web.compare.answer.answer_cards import Colors
+from web.compare.answer.overview import Colors
 from web.compare.server_latency import METRICS, bounds_text
 from web.theme import DASH, three_digits
 from web.url_state import url_expander

@@ -16,10 +16,11 @@ from reports.runs.metric_inputs import metrics_of_runs
 from reports.runs.run_report import RunReport
 from storage.queries.note_queries import notes
 from storage.queries.run_data import Queryable
-from web.compare.answer.answer_cards import Colors, answer_cards
+from web.compare.answer.answer_cards import answer_cards
 from web.compare.answer.dots import page_span
 from web.compare.answer.guard_card import guard_card
 from web.compare.answer.metric_table import TableColumns, metric_sections
+from web.compare.answer.overview import Colors
 from web.compare.answer.part_table import class_table, rung_table
 from web.compare.verdicts import verdict_section
 from web.theme import distinct_hues

@@ -8,7 +8,7 @@ from analysis.comparison.arms import Arm
 from analysis.note_changes import RATING_TITLES
 from notes import RunNote
 from web import markup
-from web.compare.answer.answer_cards import Colors
+from web.compare.answer.overview import Colors
 from web.theme import DASH
 
 TITLE = "A person's verdict"

@@ -9,7 +9,7 @@ from analysis.decide.frontier import FrontierPoint
 from analysis.runs.windows import Window
 from reports.arms.report_data import ReportData
 from reports.runs.run_report import RunReport
-from web.compare.answer.answer_cards import Colors
+from web.compare.answer.overview import Colors
 from web.compare.viewpoints.frontier_plots import axis_title, plots
 from web.theme import run_color
 

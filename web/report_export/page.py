@@ -15,7 +15,7 @@ import pyarrow as pa
 from collectors.logs.log_view import ViewLine
 from reports.arms.report_data import ReportData
 from web import markup
-from web.compare.answer.answer_cards import Colors
+from web.compare.answer.overview import Colors
 from web.compare.sheet import colors_of
 from web.report_export import sections
 from web.report_export.chart_series import frontier_charts, time_charts

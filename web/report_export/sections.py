@@ -14,10 +14,11 @@ from reports.arms.report_data import ReportData
 from web import markup
 from web.compare.answer.accuracy_table import ABOUT as ABOUT_ACCURACY
 from web.compare.answer.accuracy_table import accuracy_table
-from web.compare.answer.answer_cards import Colors, answer_cards
+from web.compare.answer.answer_cards import answer_cards
 from web.compare.answer.dots import page_span
 from web.compare.answer.guard_card import guard_card
 from web.compare.answer.metric_table import TableColumns, metric_sections
+from web.compare.answer.overview import Colors
 from web.compare.answer.part_table import class_table, rung_table
 from web.compare.answer.report_notes import forced_notes, report_notes
 from web.compare.arms.config_table import config_table

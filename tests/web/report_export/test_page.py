@@ -96,7 +96,7 @@ def test_file_fetches_nothing_and_runs_own_script(runs: list[Run], report: Repor
 
 def test_single_run_has_numbers_and_no_answer(runs: list[Run], report: Report) -> None:
     page = report_page(report(runs[:1]))
-    assert "What happened" in page and "May I say so?" not in page and runs[0].id in page
+    assert "What happened" in page and "Is this a fair comparison?" not in page and runs[0].id in page
     assert "answers" not in numbers_in(page) and numbers_in(page)["numbers"]
 
 

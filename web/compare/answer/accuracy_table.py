@@ -12,8 +12,8 @@ from reports.arms.comparison import ComparisonReport
 from storage.queries.load_queries import outcomes
 from storage.queries.run_data import Queryable
 from web import markup
-from web.compare.answer.answer_cards import Colors
 from web.compare.answer.guard_words import TITLES
+from web.compare.answer.overview import Colors
 from web.theme import DASH
 from web.words import reason_text
 

@@ -54,18 +54,18 @@ def strip(
     band = _box("pw-band", 1 / (1 + margin), 1 + margin, span) if margin else ""
     bar = _box("pw-interval", *interval, span) if interval else ""
     dots = "".join(
-        f'<span class="pw-dot" style="left:{_position_percent(value, span):.2f}%"></span>' for value in values
+        f'<span class="pw-dot" style="left:{position_percent(value, span):.2f}%"></span>' for value in values
     )
-    middle = f'<span class="pw-mean" style="left:{_position_percent(mean, span):.2f}%"></span>' if mean else ""
+    middle = f'<span class="pw-mean" style="left:{position_percent(mean, span):.2f}%"></span>' if mean else ""
     return f'<span class="pw-strip" aria-hidden="true">{band}{bar}{dots}{middle}</span>'
 
 
 def _box(css_class: str, low: float, high: float, span: float) -> str:
-    start_percent, end_percent = _position_percent(low, span), _position_percent(high, span)
+    start_percent, end_percent = position_percent(low, span), position_percent(high, span)
     width = max(end_percent - start_percent, 0.4)
     return f'<span class="{css_class}" style="left:{start_percent:.2f}%;width:{width:.2f}%"></span>'
 
 
-def _position_percent(ratio: float, span: float) -> float:
+def position_percent(ratio: float, span: float) -> float:
     """Return the position in percent of the strip's width, clipped to its ends."""
     return min(100.0, max(0.0, 50.0 + 50.0 * math.log(ratio) / span)) if ratio > 0 else 0.0

@@ -1,4 +1,4 @@
-"""The 'May I say so?' card: the guard's rows that are not 'same', with their findings; the others are folded."""
+"""The guard's card: the rows that are not 'same', with their findings; the others are folded."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from analysis.compare_arms import ArmComparison
 from analysis.guard import RowStatus
 from web import markup
-from web.compare.answer.answer_cards import Colors
 from web.compare.answer.guard_findings import Finding, FindingDetail, findings
 from web.compare.answer.guard_words import STANDING_LABELS, TITLES
+from web.compare.answer.overview import Colors
 from web.words import Names
 
-TITLE = "May I say so?"
+TITLE = "Is this a fair comparison?"
 
 
 def guard_card(answers: Sequence[ArmComparison], names: Names, colors: Colors) -> str:

@@ -42,7 +42,7 @@ TITLES: Mapping[RowCode, str] = {
 }
 STANDING_LABELS: Mapping[RowStatus, str] = {
     RowStatus.SAME: "same",
-    RowStatus.COMPARED: "compared",
+    RowStatus.COMPARED: "intended",
     RowStatus.TOLD: "note",
     RowStatus.MATTERS: "not comparable",
     RowStatus.UNKNOWN: "not known",
@@ -137,7 +137,7 @@ def _limit_values(runs: Sequence[Any], format_value: Callable[[Any], str]) -> st
 
 def _workload_text(values: Values, names: Names) -> str:
     if values.get("missing"):
-        return "one arm had no Pitwall load, so its requests are unknown"
+        return "load unknown: not sent by Pitwall"
     arm_workloads = [", ".join(filter(None, workload_names)) or "none" for workload_names in values["workloads"]]
     if values.get("params"):
         return f"{pair_text(arm_workloads)}: different settings of {', '.join(values['params'])}"

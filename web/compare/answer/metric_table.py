@@ -12,7 +12,7 @@ from analysis.metrics.registry import MetricId
 from reports.arms.arm_metrics import ArmMetrics, has_differences, metric_names
 from reports.runs.run_metrics import NO_VALUE, MetricValue, objective_of
 from web import markup
-from web.compare.answer.answer_cards import Colors
+from web.compare.answer.overview import Colors
 from web.metric_words import meaning_of, metric_text, metric_unit
 from web.theme import DASH
 from web.words import reason_text

@@ -17,7 +17,7 @@ Colors = Mapping[str, int]
 
 
 def overview_sentence(answers: Sequence[ArmComparison]) -> str:
-    """Return what is known of all arms against the baseline, the best first: 'B is 1.35× as fast as A (...); C: ...'."""
+    """Return what is known of all arms against the baseline, the best first: 'B is 1.35× as fast as A; C: ...'."""
     ordered = sorted(answers, key=order_of_answers)
     baseline = answers[0].pair.baseline.name
     first = ordered[0]

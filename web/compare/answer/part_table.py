@@ -9,8 +9,8 @@ from analysis.comparison.arms import Arm
 from analysis.comparison.replicates import ClassComparison
 from analysis.verdict import FactorEffect, FactorFinding, Ratio
 from web import markup
-from web.compare.answer.answer_cards import Colors
 from web.compare.answer.dots import strip
+from web.compare.answer.overview import Colors
 from web.compare.answer.sentence import FACTOR_TITLES
 from web.theme import DASH, three_digits
 

@@ -172,12 +172,12 @@ def replicate_values(answer: ArmComparison) -> tuple[list[float], list[float]]:
 
 
 def excluded_requests_text(answer: ArmComparison) -> str | None:
-    """'Requests not counted: 12 of the warm-up, 1 failed.'; None if requests are not the evidence."""
+    """'Excluded requests: 12 of the warm-up, 1 failed.'; None if requests are not the evidence."""
     if answer.pair.objective.kind in RUN_OBJECTIVES:
         return None
     reasons = {"warmup": "of the warm-up", "failed": "failed", "unmatched": "not reported by all runs"}
     counts = [f"{answer.left_out[name]} {reasons[name]}" for name in reasons if name in answer.left_out]
-    texts = [f"Requests not counted: {', '.join(counts)}."] if counts else []
+    texts = [f"Excluded requests: {', '.join(counts)}."] if counts else []
     if starts_without_value := answer.left_out.get("starts"):
         texts.append(f"{_start_count(starts_without_value)} without a value.")
     return " ".join(texts) or None
@@ -207,7 +207,7 @@ def _cause_text(ratio: float, answer: ArmComparison) -> str:
     ]
     if reading.causes:
         clauses += [f"; {factor_text(factor)}" for factor in reading.undecided]
-        return f", because {_listed(_cause_parts(reading.causes))}{''.join(clauses)}"
+        return f", because {listed(_cause_parts(reading.causes))}{''.join(clauses)}"
     return f"{_undecided_text(reading.undecided)}{''.join(clauses)}"
 
 
@@ -231,11 +231,11 @@ def _undecided_text(undecided: Sequence[FactorEffect]) -> str:
 
 
 def _titles(factors: Sequence[FactorEffect]) -> str:
-    return _listed([FACTOR_TITLES[factor.name] for factor in factors])
+    return listed([FACTOR_TITLES[factor.name] for factor in factors])
 
 
-def _listed(texts: Sequence[str]) -> str:
-    """'a, b and c'."""
+def listed(texts: Sequence[str]) -> str:
+    """Return the texts as a list in words: 'a, b and c'."""
     return " and ".join(filter(None, [", ".join(texts[:-1]), *texts[-1:]]))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
+from typing import NamedTuple
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -12,7 +13,7 @@ from analysis.comparison.arm_names import weights_label
 from analysis.comparison.arms import Arm
 from domain import Run
 from reports.arms.comparison import ComparisonReport
-from web.compare.answer.answer_cards import Colors
+from web.compare.answer.overview import Colors
 from web.loop_words import SIGN, loop_text
 from web.markup import markdown_text, run_css_color
 from web.picker import RunSelection, pick_runs
@@ -22,17 +23,25 @@ LONG_BEGINNING = 12  # characters
 PROMPT = "Runs to compare; the first is the baseline"
 
 
-def arms_and_selection(
-    runs: Sequence[Run], default: Sequence[str], max_runs: int
-) -> tuple[DeltaGenerator, RunSelection]:
-    """Return the head, still empty, and the selected runs: the picker is in its popover, or inline below two runs."""
+class HeadPlaces(NamedTuple):
+    """The places in the sticky head that are filled once the comparison is known."""
+
+    arms: DeltaGenerator
+    measure: DeltaGenerator  # by what the arms are compared
+
+
+def arms_and_selection(runs: Sequence[Run], default: Sequence[str], max_runs: int) -> tuple[HeadPlaces, RunSelection]:
+    """Return the head's places and the selected runs: the picker is in a popover, or inline below two runs."""
     head = st.container(key="compare-head", horizontal=True, vertical_alignment="center", gap="small")
     requested_ids = st.query_params.get_all("run") or default
     if max(len(requested_ids), len(st.session_state.get(KEY, ()))) < 2:
-        return head, pick_runs(runs, default, PROMPT, key=KEY, max_runs=max_runs)
-    arms = head.container(key="compare-arms", horizontal=True, gap="small")
+        return HeadPlaces(head, head), pick_runs(runs, default, PROMPT, key=KEY, max_runs=max_runs)
+    places = HeadPlaces(
+        head.container(key="compare-arms", horizontal=True, gap="small"),
+        head.container(key="compare-measure", width="content"),
+    )
     with head.popover("Runs", icon=":material/add:", help="Add or remove runs", key="compare-more"):
-        return arms, pick_runs(runs, default, PROMPT, key=KEY, max_runs=max_runs)
+        return places, pick_runs(runs, default, PROMPT, key=KEY, max_runs=max_runs)
 
 
 def show_arms(

@@ -9,7 +9,7 @@ from analysis.comparison.arms import Arm
 from analysis.comparison.config_diff import compare_settings
 from analysis.comparison.facts import ServerSetup
 from web import markup
-from web.compare.answer.answer_cards import Colors
+from web.compare.answer.overview import Colors
 
 SERVED_FIELDS = ("engine", "engine_version", "image", "model")
 

@@ -8,6 +8,7 @@ import streamlit as st
 
 from analysis.comparison.arms import Arm
 from analysis.guard import DECLARABLE, RowCode
+from analysis.verdict import format_margin
 from analysis.verdict.margin import MAX_MARGIN, MIN_MARGIN
 from domain import Run
 from reports.arms.comparison import ComparisonOptions, ComparisonReport, offered_repeats
@@ -27,7 +28,16 @@ UNKNOWN_WORDS: Mapping[str, str] = {
 }
 
 
-def objective_picker(report: ComparisonReport) -> None:
+def measure_panel(report: ComparisonReport) -> None:
+    """A popover in the head: by what the arms are compared, and the smallest difference that matters."""
+    label = f"{report.objective.title}, ±{format_margin(report.margin)}"
+    with st.popover(markdown_text(label), icon=":material/straighten:", key="compare-measure-panel"):
+        _objective_picker(report)
+        _workload_picker(report)
+        _margin_input(report)
+
+
+def _objective_picker(report: ComparisonReport) -> None:
     """The objective; the workload proposes one."""
     options = list(report.objectives)
     if report.objective not in options:
@@ -45,7 +55,7 @@ def objective_picker(report: ComparisonReport) -> None:
         st.rerun()
 
 
-def workload_picker(report: ComparisonReport) -> None:
+def _workload_picker(report: ComparisonReport) -> None:
     """The workload whose loads are compared, if the runs share several."""
     if report.workload is None or len(report.workloads) < 2:
         return
@@ -58,7 +68,7 @@ def workload_picker(report: ComparisonReport) -> None:
         st.rerun()
 
 
-def margin_input(report: ComparisonReport) -> None:
+def _margin_input(report: ComparisonReport) -> None:
     """The smallest difference that matters."""
     meaning = "The smallest difference that matters: an arm is better or worse beyond it, and the same within it."
     low, high, current = (100 * share for share in (MIN_MARGIN, MAX_MARGIN, report.margin))

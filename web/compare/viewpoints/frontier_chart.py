@@ -10,7 +10,7 @@ import streamlit as st
 
 from analysis.decide.frontier import FrontierPoint
 from web import charts
-from web.compare.answer.answer_cards import Colors
+from web.compare.answer.overview import Colors
 from web.compare.viewpoints.frontier_plots import Plot, axis_title
 from web.theme import EXCLUDED, MUTED, run_color
 

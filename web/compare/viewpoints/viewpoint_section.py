@@ -10,7 +10,7 @@ from domain import Run
 from reports.arms.comparison import ComparisonReport
 from reports.arms.load_curve import load_curve
 from reports.arms.viewpoints import rankings, viewpoint_inputs
-from web.compare.answer.answer_cards import Colors
+from web.compare.answer.overview import Colors
 from web.compare.viewpoints.frontier_chart import frontier_chart
 from web.compare.viewpoints.frontier_plots import plots
 from web.compare.viewpoints.viewpoint_table import ABOUT, viewpoint_lines, viewpoint_table
