@@ -6,11 +6,12 @@ of the database file.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from machine.private_files import FILE_MODE, private_folder
 from settings import Settings
@@ -33,8 +34,9 @@ def claimed_store(settings: Settings) -> Iterator[None]:
         raise StoreError(f"{settings.claim_path} cannot be opened: {error.strerror}.") from error
     try:
         _lock(claim, settings)
-        os.ftruncate(claim, 0)
-        os.pwrite(claim, str(os.getpid()).encode(), 0)
+        with suppress(OSError):  # a full disk; the number is only for the refusal of another Pitwall
+            os.ftruncate(claim, 0)
+            os.pwrite(claim, str(os.getpid()).encode(), 0)
         yield
     finally:
         os.close(claim)
@@ -50,15 +52,19 @@ def _lock(claim: int, settings: Settings) -> None:
 
 
 def _try_lock(claim: int, kind: int) -> bool:
+    """Return whether nobody else has the lock; where the file system has no locks, nobody has."""
     try:
         fcntl.flock(claim, kind | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
+    except OSError as error:
+        if error.errno not in (errno.ENOLCK, errno.EOPNOTSUPP):
+            raise
     return True
 
 
 def is_store_claimed(settings: Settings) -> bool:
-    """Return whether a Pitwall starts or runs; a command then owns the store no longer."""
+    """Return whether a Pitwall starts or runs, to which a command hands the store over."""
     try:
         claim = os.open(settings.claim_path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
