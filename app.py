@@ -25,7 +25,9 @@ from service.agents import AgentIntake
 from service.closing import ClosingStack
 from service.core import opened_core
 from service.fleet import Fleet
-from settings import VERSION, SettingsError, load_settings
+from service.run_lines import Prepare
+from settings import VERSION, Settings, SettingsError, load_settings
+from storage.claim import claimed_store, open_handed_over
 from storage.database import StoreError
 from storage.files.report_files import ReportFiles
 from storage.sandbox.client import Sandbox
@@ -88,8 +90,10 @@ sandbox, lake_sandbox = Sandbox(settings, run_bounded), LakeSandbox(settings, ru
 @contextmanager
 def opened_services() -> Iterator[Services]:
     """Open everything that lives as long as Pitwall, in order, and close it in reverse."""
+    preparations: list[Prepare] = [finished_runs.prepare, evidence.prepare]
     with (
-        opened_core(settings, prepare, reports, [finished_runs.prepare, evidence.prepare]) as core,
+        claimed_store(settings),
+        opened_core(settings, prepare, reports, preparations, open_store) as core,
         ClosingStack() as later,
     ):
         fleet = Fleet(settings, core.store)
@@ -114,6 +118,16 @@ def opened_services() -> Iterator[Services]:
             lake_sandbox=lake_sandbox,
             freshness=core.loop.freshness,
         )
+
+
+def open_store(settings: Settings) -> Store:
+    """Open the store; a command that owns it is named, and hands it over."""
+
+    def tell(sentence: str) -> None:
+        sys.stdout.write(f"{sentence}\n")
+        sys.stdout.flush()
+
+    return open_handed_over(settings, tell)
 
 
 def prepare(store: Store) -> None:

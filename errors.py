@@ -15,6 +15,7 @@
     ├── OptunaMissingError         analysis/study/proposal.py             Optuna is not installed
     ├── StoreError                 storage/database.py                    the store cannot do a requested operation
     │   ├── StoreInUseError        storage/database.py                    another process owns the store
+    │   │   └── StoreInCommandError storage/database.py                   a command in a shell owns the store
     │   ├── DamagedStoreError      storage/files/damage.py                the store's file is damaged
     │   ├── ArchiveError           storage/transfer/archive.py            an unusable bundle or backup
     │   └── LakeError              storage/lake/config.py                 the lake cannot do a requested operation

@@ -77,6 +77,11 @@ class Settings(BaseSettings):
         return self.data_dir / "store.duckdb"
 
     @property
+    def claim_path(self) -> Path:
+        """Locked by a Pitwall that starts or runs; see storage.claim."""
+        return self.data_dir / "store.claim"
+
+    @property
     def published_path(self) -> Path:
         """The database file that other programs read."""
         return self.data_dir / "monitor.duckdb"
@@ -177,6 +182,7 @@ class Settings(BaseSettings):
             self.shims_dir,
         )
         files = (
+            self.claim_path,
             self.secret_path,
             self.api_token_path,
             self.tokens_path,

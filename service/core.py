@@ -60,6 +60,7 @@ def opened_core(
     prepare: Callable[[Store], None] = lambda store: None,
     reports: ReportCache | None = None,
     preparations: Sequence[Prepare] = (),
+    open_store: Callable[[Settings], Store] = Store.open,
 ) -> Iterator[Core]:
     """Open everything in order, close it in reverse; `prepare(store)` is called before any service starts.
 
@@ -68,7 +69,7 @@ def opened_core(
     """
     follow_own(settings.data_dir)
     with ClosingStack() as stack:
-        store = Store.open(settings)
+        store = open_store(settings)
         stack.close_later("the store", store.close)
         store.set_definitions(all_definitions())
         prepare(store)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,6 +18,8 @@ from errors import PitwallError
 # Data that is not checkpointed is in memory, at four times its size in the log: about 50 MiB at DuckDB's default of
 # 16 MB. DuckDB's default memory limit of 80 % is too much for a monitor beside a server.
 OWNERS_LIMITS = "SET GLOBAL checkpoint_threshold = '4MB'; SET GLOBAL memory_limit = '2GB'"
+MOST_COMMAND_BYTES = 1 << 16
+STUDY_SUFFIXES = (".toml", ".yaml", ".yml")
 
 
 class StoreError(PitwallError):
@@ -26,6 +28,10 @@ class StoreError(PitwallError):
 
 class StoreInUseError(StoreError):
     """Another process owns the store."""
+
+
+class StoreInCommandError(StoreInUseError):
+    """A command in a shell owns the store."""
 
 
 def connect(path: Path, read_only: bool = False) -> duckdb.DuckDBPyConnection:
@@ -43,25 +49,33 @@ def connect(path: Path, read_only: bool = False) -> duckdb.DuckDBPyConnection:
 def _refusal(path: Path, text: str) -> StoreError:
     holder = re.search(r"PID (\d+)", text)
     if "lock" in text.lower() and holder:
-        return StoreInUseError(_holder_text(int(holder[1]), path.parent))
+        return in_use_error(int(holder[1]), path.parent)
     return StoreError(f"The store {path} cannot be opened: {text.splitlines()[0]}")
 
 
-def _holder_text(pid: int, folder: Path) -> str:
-    """Return which process owns the store, and how it can be freed if that is a command in a shell."""
+def in_use_error(pid: int, folder: Path) -> StoreInUseError:
+    """Return the refusal that names the process which owns the store, and how it is freed if that is a command."""
     try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+        words = Path(f"/proc/{pid}/cmdline").read_bytes()[:MOST_COMMAND_BYTES].decode(errors="replace").split("\0")
     except OSError:
         words = []
     names = [Path(word).name for word in words]
     command = words[names.index("pitwall") + 1 :] if "pitwall" in names else []
     if not command or command[0] in ("", "run"):
-        return f"Another Pitwall (pid {pid}) uses this store: {folder}."
-    name = " ".join(word for word in command[:2] if word.isalpha())
-    return (
-        f"The command ./pitwall {name} (pid {pid}) uses this store: {folder}. Wait for its end, or end it with Ctrl-C; "
-        "a running Pitwall continues its study."
+        return StoreInUseError(f"Another Pitwall (pid {pid}) uses this store: {folder}.")
+    return StoreInCommandError(
+        f"The command ./pitwall {_command_name(command)} (pid {pid}) uses this store: {folder}. Wait for its end, or "
+        "end it with Ctrl-C; a running Pitwall continues its imports and its study."
     )
+
+
+def _command_name(words: Sequence[str]) -> str:
+    """Return 'import', or 'study run tries.toml': the command without its other arguments."""
+    name = " ".join(word for word in words[:2] if word.isalpha())
+    if name != "study run" or len(words) < 3:
+        return name
+    file = next((Path(word).name for word in words[2:] if word.endswith(STUDY_SUFFIXES)), "")
+    return f"{name} {file}" if file.isprintable() and file else name
 
 
 class Database:

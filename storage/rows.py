@@ -86,7 +86,8 @@ def _finite(value: Any) -> Any:
 
 
 def _json_text(value: Any) -> str:
-    return json.dumps(_finite(value), allow_nan=False)
+    """JSON with lone surrogates as they are, not as escapes, which DuckDB refuses; `_column` replaces them."""
+    return json.dumps(_finite(value), allow_nan=False, ensure_ascii=False)
 
 
 def _column(values: list[Any], kind: pa.DataType) -> pa.Array:

@@ -157,7 +157,8 @@ class StudyRunner:
         try:
             self.change(submission.study_id, lambda plan: with_addition(plan, submission.more))
         except (KeyError, StudyFileError) as refusal:
-            LOG.warning("study %s refused the added arms: %s", submission.study_id, refusal)
+            reason = "there is no such study" if isinstance(refusal, KeyError) else refusal
+            LOG.warning("study %s refused the added arms: %s", submission.study_id, reason)
             return
         self._store.record(
             [addition_entry(submission.study_id, submission.more, submission.by, self._clock())]

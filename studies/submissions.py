@@ -47,8 +47,13 @@ def addition_entry(study_id: str, addition: Addition, by: str, now: datetime) ->
 def submit_study(folder: Path, plan: StudyPlan, now: datetime) -> str:
     """Submit a study to the owner of the store; return its id."""
     submission = SubmittedStudy(id=new_run_id(now), plan=plan)
-    _write(folder / f"{submission.id}{STUDY}", submission)
+    _write(study_path(folder, submission.id), submission)
     return submission.id
+
+
+def study_path(folder: Path, study_id: str) -> Path:
+    """Return the file of a submitted study, which disappears when the study is in the store, or was refused."""
+    return folder / f"{study_id}{STUDY}"
 
 
 def submit_addition(folder: Path, study_id: str, addition: Addition, by: str, now: datetime) -> Path:
@@ -75,7 +80,7 @@ def read_submissions(folder: Path, suffix: str, kind: type[Kind]) -> list[tuple[
     for path in sorted(folder.glob(f"*{suffix}")):
         try:
             with open_regular(path) as file:
-                submissions.append((path, kind.model_validate_json(file.read())))
+                submissions.append((path, kind.model_validate_json(file.read(MAX_JOB_BYTES))))
         except FileNotFoundError:
             continue
         except ValidationError:

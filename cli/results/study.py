@@ -20,10 +20,13 @@ from cli.results import study_add
 if TYPE_CHECKING:
     from commands.study_file import StudyPlan
     from domain import Study
+    from errors import PitwallError
     from settings import Settings
 
 POLL_S = 0.5
 RETRY_OWN_S = 2.0
+LISTED_WITHIN_S = 120.0  # a study is in the published file by then, even on a busy machine
+HANDED_OVER = "Pitwall starts: it takes the store over, and goes on with this study."
 EXIT_STATUSES = {"winner": DONE, "same": DONE, "measured": DONE, "unknown": NOT_KNOWN, "failed": REFUSED}
 
 
@@ -109,16 +112,20 @@ def list_studies(arguments: argparse.Namespace) -> int:
 
 
 def _wait_for_answer(settings: Settings, plan: StudyPlan, is_new: bool, resources: ExitStack, is_quiet: bool) -> Study:
-    """Wait for the answer, owning the store whenever no other process does."""
+    """Wait for the answer, owning the store whenever no other process does.
+
+    Raises StudyFileError if the study is neither submitted nor in the store.
+    """
     from collectors.imports.inbox import inbox_folder
     from domain import utc_now
     from storage.store import Store
-    from studies.submissions import submit_study
+    from studies.submissions import study_path, submit_study
 
     owner = _StudyOwner(settings, resources)
     owner.try_to_own()
     study_id = None if is_new else _find_open_study(settings, owner.store, plan)
     study_id = study_id or submit_study(inbox_folder(settings.data_dir), plan, utc_now())
+    submission, present_s = study_path(inbox_folder(settings.data_dir), study_id), time.monotonic()
     last_progress = ""
     while True:
         owner.try_to_own()
@@ -126,14 +133,26 @@ def _wait_for_answer(settings: Settings, plan: StudyPlan, is_new: bool, resource
         study = next((candidate for candidate in _studies(settings, store) if candidate.id == study_id), None)
         if study and study.state == "ended":
             return study
+        present_s = time.monotonic() if study or submission.exists() else present_s
+        if time.monotonic() - present_s > LISTED_WITHIN_S:
+            raise _lost_study(study_id)
         if study and not is_quiet and (progress_text := progress(study)) != last_progress:
             last_progress = progress_text
             print(last_progress, file=sys.stderr, flush=True)
         time.sleep(POLL_S)
 
 
+def _lost_study(study_id: str) -> PitwallError:
+    from commands.study_file import StudyFileError
+
+    return StudyFileError(
+        f"The study {study_id} is not in the store, and no longer in the inbox: it was refused, or its file was "
+        "deleted. The output of Pitwall says more."
+    )
+
+
 class _StudyOwner:
-    """Runs the studies of a store that no other process owns."""
+    """Runs the studies of a store that no other process owns, and hands the store over to a Pitwall that starts."""
 
     def __init__(self, settings: Settings, resources: ExitStack) -> None:
         self._settings, self._opened = settings, resources
@@ -141,10 +160,14 @@ class _StudyOwner:
         self.store: Any = None
 
     def try_to_own(self) -> None:
-        """Own the store if possible, tried every RETRY_OWN_S; raises StoreError if it is unusable."""
+        """Own the store unless a Pitwall does or wants it, tried every RETRY_OWN_S; raises StoreError if unusable."""
         from service.core import opened_core
+        from storage.claim import is_store_claimed
         from storage.database import StoreInUseError
 
+        if is_store_claimed(self._settings):
+            self._hand_over()
+            return
         now_s = time.monotonic()
         if self.store is not None or (self._tried_s and now_s - self._tried_s < RETRY_OWN_S):
             return
@@ -153,6 +176,13 @@ class _StudyOwner:
             self.store = self._opened.enter_context(opened_core(self._settings)).store
         except StoreInUseError:
             return
+
+    def _hand_over(self) -> None:
+        """Close everything; servers stay running, and the Pitwall that starts goes on with them and with the study."""
+        if self.store is not None:
+            self.store = None
+            self._opened.close()
+            print(HANDED_OVER, file=sys.stderr, flush=True)
 
 
 def _studies(settings: Settings, store: Any) -> list[Study]:

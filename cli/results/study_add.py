@@ -85,13 +85,16 @@ def _add(settings: Settings, study_id: str, read_addition: ReadAddition) -> tupl
 def _write_as_owner(
     settings: Settings, study_id: str, read_addition: ReadAddition, submitted: Path | None = None
 ) -> tuple[StudyPlan, list[str]] | None:
-    """Write the addition to the store, which starts no server; None if another process owns it."""
+    """Write the addition to the store, which starts no server; None if another process owns it or a Pitwall starts."""
     from commands.study_change import with_addition
     from domain import utc_now
+    from storage.claim import is_store_claimed
     from storage.database import StoreInUseError
     from storage.store import Store
     from studies.submissions import addition_entry
 
+    if is_store_claimed(settings):
+        return None
     try:
         store = Store.open(settings)
     except StoreInUseError:

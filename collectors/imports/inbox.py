@@ -6,6 +6,7 @@ A job stays there until its result has been written, so that a Pitwall that was 
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Callable
 from datetime import datetime
@@ -19,7 +20,7 @@ from collectors.imports.log_import import ImportOptions, ImportResult, LogImport
 from collectors.imports.result_import import ResultImporter
 from collectors.imports.results.readers import unknown_file_reason
 from collectors.imports.results.source import ResultFile
-from domain import JsonValue, new_run_id
+from domain import JsonValue, new_run_id, utc_now
 from machine.private_files import private_folder, write_private
 from machine.regular_file import NotRegularError, open_regular, pin_path
 from notes import NoteEdit, RunNote
@@ -28,9 +29,14 @@ LOG = logging.getLogger(__name__)
 POLL_S = 0.5
 LARGE_BYTES = 16 * 1024 * 1024  # of a file whose import the others pass
 MOST_JOB_BYTES = 4 * 1024 * 1024
+MOST_STATUS_BYTES = 64 * 1024 * 1024  # a bundle names all of its runs
 ZIP_MAGIC = b"PK\x03\x04"
 REPORT_STEP = 0.01  # share of the work between two status updates
 _INTERNAL_ERROR = "An internal error of Pitwall ended this import; see the server's output."
+_NO_OUTCOME = (
+    "This job left the inbox before it had an outcome: it was cancelled, or its file was deleted or replaced. What it "
+    "had stored by then stays; give it to Pitwall again."
+)
 
 
 def inbox_folder(data_dir: Path) -> Path:
@@ -123,11 +129,19 @@ def new_job_id(now: datetime) -> str:
     return new_run_id(now)
 
 
+def job_status(folder: Path, job_id: str) -> Status:
+    """Return the state of a submitted job; refused with a sentence if it is gone and has no outcome."""
+    is_submitted = os.path.lexists(_job_path(folder, job_id))  # looked at first: it is removed after its outcome
+    status = read_status(folder, job_id)
+    return status if status.is_over or is_submitted else Status(state="refused", text=_NO_OUTCOME)
+
+
 def read_status(folder: Path, job_id: str) -> Status:
-    """Return the state of a job, 'waiting' until it has one."""
+    """Return the state that the owner of the store has written for a job, 'waiting' until there is a readable one."""
     try:
-        return Status.model_validate_json(_status_path(folder, job_id).read_bytes())
-    except FileNotFoundError:
+        with open_regular(_status_path(folder, job_id)) as file:
+            return Status.model_validate_json(file.read(MOST_STATUS_BYTES))
+    except (FileNotFoundError, NotRegularError, ValidationError):
         return Status()
 
 
@@ -176,10 +190,16 @@ class Inbox:
     def _run(self) -> None:
         while not self._closing.wait(POLL_S):
             for path in self._waiting_jobs():
+                if self._is_in_large_import(path):
+                    continue
                 if _imports_large_file(path):
                     self._begin_large(path)
                 else:
                     self._begin(path).join()
+
+    def _is_in_large_import(self, path: Path) -> bool:
+        """Whether this job is processed already, even if its file is gone or has shrunk meanwhile."""
+        return self._large_import is not None and self._large_import[0] == path and self._large_import[1].is_alive()
 
     def _begin(self, path: Path) -> threading.Thread:
         """Process a job in a thread of its own: a bug is reported with its traceback and ends only this job."""
@@ -199,22 +219,35 @@ class Inbox:
         try:
             content = _read_job(path)
         except (NotRegularError, OSError) as problem:
-            return _set_aside(path, problem)
-        status, job = Status(state="refused", text=_INTERNAL_ERROR), None
+            return self._set_aside(path, problem)
+        job = _job_of(content)
+        if read_status(self._folder, _job_id(path)).is_over:  # the last owner was killed before it removed the job
+            return _remove(path, job)
+        status = Status(state="refused", text=_INTERNAL_ERROR)
         try:
-            job = _ANY_JOB.validate_json(content)
-            status = self._process(job)
-            if isinstance(job, ImportJob) and job.is_upload:
-                job.path.unlink(missing_ok=True)
-        except ValidationError:
-            status = Status(state="refused", text=f"{path.name} is not a job of Pitwall.")
+            status = (
+                self._process(job) if job else Status(state="refused", text=f"{path.name} is not a job of Pitwall.")
+            )
         finally:
-            if not path.exists():  # cancelled
-                delete_status(self._folder, _job_id(path))
-            elif not self._closing.is_set() or status.state == "done":
-                self._report_to_run(job, status)
-                _write(_status_path(self._folder, _job_id(path)), status)
-                path.unlink(missing_ok=True)
+            self._finish(path, job, status)
+
+    def _finish(self, path: Path, job: AnyJob | None, status: Status) -> None:
+        """Write the outcome of a job and then remove it; one that was stopped by the end of this process stays."""
+        if not path.exists():  # cancelled
+            delete_status(self._folder, _job_id(path))
+        elif not self._closing.is_set() or status.state == "done":
+            self._report_to_run(job, status)
+            _write(_status_path(self._folder, _job_id(path)), status)
+            _remove(path, job)
+
+    def _set_aside(self, path: Path, problem: Exception) -> None:
+        """Rename an entry that is no readable file, so that it is reported once and holds up no job."""
+        if isinstance(problem, FileNotFoundError):
+            return
+        LOG.warning("not a job of the inbox, renamed to %s.refused: %s", path.name, problem)
+        _write(_status_path(self._folder, _job_id(path)), Status(state="refused", text=_sentence(problem)))
+        aside = path.with_name(f"{path.name}.refused")
+        path.rename(aside.with_name(f"{new_job_id(utc_now())}.{aside.name}") if os.path.lexists(aside) else aside)
 
     def _stop_if_unwanted(self, job: AnyJob) -> None:
         """Raise ImportRefusedError if the job was cancelled, or if this process ends and the next one resumes it."""
@@ -231,13 +264,15 @@ class Inbox:
     def _process(self, job: AnyJob) -> Status:
         report = _StatusReporter(_status_path(self._folder, job.id), lambda: self._stop_if_unwanted(job))
         try:
+            self._stop_if_unwanted(job)
+            is_resumed = read_status(self._folder, job.id).state == "reading"
             report(0.0)
             if isinstance(job, NoteJob):
                 note, text = self._notes(job)
                 return Status(state="done", share=1.0, text=text, run_ids=(job.run,), note=note)
             if isinstance(job, DeletionJob):
                 return Status(state="done", share=1.0, text=self._deletions(job), run_ids=job.deleted_runs)
-            outcome = self._import(job, report)
+            outcome = self._import(job, report, is_resumed)
         except self._refusals as refusal:
             return Status(state="refused", text=_sentence(refusal))
         return Status(
@@ -245,9 +280,9 @@ class Inbox:
             rows=dict(outcome.row_counts),
         )  # fmt: skip
 
-    def _import(self, job: ImportJob, report: ReportProgress) -> ImportResult:
+    def _import(self, job: ImportJob, report: ReportProgress, is_resumed: bool) -> ImportResult:
         options = ImportOptions(
-            job.shown_name, job.name, job.zone, job.dated, job.run, job.command, job.is_cut, job.asked
+            job.shown_name, job.name, job.zone, job.dated, job.run, job.command, job.is_cut, job.asked, is_resumed
         )
         if job.path.is_dir() or self._results.recognises(job.path, job.shown_name):
             return self._results.import_results(job.path, options, report)
@@ -267,20 +302,27 @@ def _read_job(path: Path) -> bytes:
         return file.read(MOST_JOB_BYTES)
 
 
+def _job_of(content: bytes) -> AnyJob | None:
+    try:
+        return _ANY_JOB.validate_json(content)
+    except ValidationError:
+        return None
+
+
+def _remove(job_path: Path, job: AnyJob | None) -> None:
+    """Remove a job that has its outcome, after the temporary copy that it names."""
+    if isinstance(job, ImportJob) and job.is_upload:
+        job.path.unlink(missing_ok=True)
+    job_path.unlink(missing_ok=True)
+
+
 def _imports_large_file(job_path: Path) -> bool:
     """Whether a job is the import of a file that takes long; False also for what is no job."""
     try:
-        job = _ANY_JOB.validate_json(_read_job(job_path))
+        job = _job_of(_read_job(job_path))
         return isinstance(job, ImportJob) and job.path.stat().st_size > LARGE_BYTES
-    except (NotRegularError, OSError, ValidationError):
+    except (NotRegularError, OSError):
         return False
-
-
-def _set_aside(path: Path, problem: Exception) -> None:
-    """Rename an entry that is no readable file, so that it is reported once and holds up no job."""
-    if not isinstance(problem, FileNotFoundError):
-        LOG.warning("not a job of the inbox, renamed to %s.refused: %s", path.name, problem)
-        path.rename(path.with_name(f"{path.name}.refused"))
 
 
 class _StatusReporter:

@@ -6,8 +6,10 @@ import itertools
 import shutil
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -35,6 +37,7 @@ from machine.private_files import make_private, private_folder
 from redaction import mask_text
 from samples import Batch, Event, TailPosition
 
+POLL_S = 0.1
 AT_REST = timedelta(seconds=10)  # the last line of a file that is unchanged for this long is complete, even without LF
 PLAN_NAME = "import.json"
 DRAFT_PREFIX = ".import-"  # of the folder of a draft, next to the runs
@@ -78,6 +81,7 @@ class ImportOptions(NamedTuple):
     command: tuple[str, ...] | None = None  # that wrote the results, if Pitwall ran it
     is_cut: bool = False  # the tool was stopped before it finished
     tool_options: Mapping[str, JsonValue] | None = None  # that the user set for the tool
+    is_resumed: bool = False  # another process began this import and ended
 
 
 class ImportResult(NamedTuple):
@@ -96,7 +100,9 @@ class LogImporter:
         self._store = store
         self._runs_dir = runs_dir
         self._clock = clock
-        self._naming = threading.Lock()  # two imports at once choose no equal names
+        self._naming = threading.Lock()  # two imports at once choose no equal names, and create a log's run once
+        self._taking = threading.Lock()
+        self._read_run_ids = set[str]()  # whose logs are read now, each by one import
 
     def delete_leftovers(self) -> None:
         """Delete the drafts of imports that were killed; only for the process that owns the store."""
@@ -111,21 +117,42 @@ class LogImporter:
         file_date = options.file_date or datetime.fromtimestamp(source.stat().st_mtime, UTC)
         is_whole = options.file_date is not None or self._clock() - file_date > AT_REST
         private_folder(self._runs_dir)
-        with tempfile.TemporaryDirectory(prefix=DRAFT_PREFIX, dir=self._runs_dir) as folder:
-            draft = Path(folder) / "server.log"
-            if unpack(source, draft, lambda share: report(UNPACKING * share)) == 0:
-                raise ImportRefusedError(f"{options.shown_name} is empty.")
-            known_run = self._find_run(draft)
-            if known_run and known_run.kind != "imported":
-                return ImportResult(
-                    (known_run.id,),
-                    f"{options.shown_name} is the log of {known_run.name}, which Pitwall recorded live.",
-                )
-            run = known_run or self._new_run(draft, options, file_date, report)
-            gained_bytes = append_new(_log_of(run), draft) if known_run else _log_of(run).stat().st_size
-        earlier_share = UNPACKING + RECOGNISING
-        self._read(run, is_whole, lambda share: report(earlier_share + (1 - earlier_share) * share))
-        return ImportResult((run.id,), _result_text(run, options, gained_bytes, is_new=known_run is None))
+        with ExitStack() as reading:
+            with tempfile.TemporaryDirectory(prefix=DRAFT_PREFIX, dir=self._runs_dir) as folder:
+                draft = Path(folder) / "server.log"
+                if unpack(source, draft, lambda share: report(UNPACKING * share)) == 0:
+                    raise ImportRefusedError(f"{options.shown_name} is empty.")
+                run, is_new = self._run_of(draft, options, file_date, report, reading)
+                if run.kind != "imported":
+                    text = f"{options.shown_name} is the log of {run.name}, which Pitwall recorded live."
+                    return ImportResult((run.id,), text)
+                gained_bytes = _log_of(run).stat().st_size if is_new else append_new(_log_of(run), draft)
+            earlier_share = UNPACKING + RECOGNISING
+            self._read(run, is_whole, lambda share: report(earlier_share + (1 - earlier_share) * share))
+        return ImportResult((run.id,), _result_text(run, options, gained_bytes, is_new))
+
+    def _run_of(
+        self, draft: Path, options: ImportOptions, file_date: datetime, report: ReportProgress, reading: ExitStack
+    ) -> tuple[Run, bool]:
+        """Return the run of this log and whether it is new; until `reading` is closed, no other import reads it."""
+        run = self._find_run(draft)
+        new_run = None if run else self._new_run(draft, options, file_date, report, reading)
+        run = run or new_run or self._find_run(draft)  # another import of the same log may have begun meanwhile
+        assert run is not None
+        if new_run or run.kind != "imported":
+            return run, new_run is not None
+        while not self._try_to_read_alone(run.id, reading):
+            report(UNPACKING)
+            time.sleep(POLL_S)
+        return self._store.run(run.id) or run, False
+
+    def _try_to_read_alone(self, run_id: str, reading: ExitStack) -> bool:
+        with self._taking:
+            if run_id in self._read_run_ids:
+                return False
+            self._read_run_ids.add(run_id)
+        reading.callback(self._read_run_ids.discard, run_id)
+        return True
 
     def _find_run(self, draft: Path) -> Run | None:
         """Return the newest run whose log is a prefix of this one, or of which this one is a prefix."""
@@ -133,20 +160,28 @@ class LogImporter:
         run_id = next((run_id for run_id, path in logs if is_same_log(Path(path), draft)), None)
         return self._store.run(run_id) if run_id else None
 
-    def _new_run(self, draft: Path, options: ImportOptions, file_date: datetime, report: ReportProgress) -> Run:
-        """Create a new run with its log in place; its state is final so that no supervisor adopts it."""
+    def _new_run(
+        self, draft: Path, options: ImportOptions, file_date: datetime, report: ReportProgress, reading: ExitStack
+    ) -> Run | None:
+        """Create a new run with its log in place; its state is final so that no supervisor adopts it.
+
+        None if the run of this log was created meanwhile. It is read alone until `reading` is closed.
+        """
         engine = _engine_of(draft, options, lambda share: report(UNPACKING + RECOGNISING * share))
         config = read_config(draft, engine)
         plan = plan_times(draft, file_date, options.zone)
         requested_name = options.name or (None if config.model else f"{engine.title}, {options.shown_name}")
+        run_id = new_run_id(self._clock())
         with self._naming:
-            return self._save_new_run(draft, config, plan, requested_name, options.shown_name)
+            if self._find_run(draft):
+                return None
+            self._try_to_read_alone(run_id, reading)
+            return self._save_new_run(run_id, draft, config, plan, requested_name, options.shown_name)
 
     def _save_new_run(
-        self, draft: Path, config: Config, plan: TimePlan, requested_name: str | None, shown_name: str
+        self, run_id: str, draft: Path, config: Config, plan: TimePlan, requested_name: str | None, shown_name: str
     ) -> Run:
         naming, now = RunNaming(self._store), self._clock()
-        run_id = new_run_id(now)
         log_path = self._runs_dir / run_id / draft.name
         run = Run(
             id=run_id,
@@ -280,7 +315,7 @@ def _log_of(run: Run) -> Path:
 
 
 def _result_text(run: Run, options: ImportOptions, gained_bytes: int, is_new: bool) -> str:
-    if is_new:
+    if is_new or (options.is_resumed and gained_bytes == 0):
         return f"{options.shown_name} was imported as the run {run.name} ({run.id})."
     if gained_bytes == 0:
         return f"{options.shown_name} was already imported as the run {run.name} ({run.id}); it has nothing new."

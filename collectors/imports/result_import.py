@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import shlex
+import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -68,11 +69,12 @@ class ResultInput(NamedTuple):
 
 
 class ResultImporter:
-    """Imports result files and folders into a store, one at a time."""
+    """Imports result files and folders into a store; several threads may at once."""
 
     def __init__(self, store: ResultStore, clock: Callable[[], datetime]) -> None:
         self._store = store
         self._clock = clock
+        self._storing = threading.Lock()  # two imports of the same file at once store it once
 
     def recognises(self, path: Path, shown_name: str) -> bool:
         """Return whether a file is a tool's result; a log is not, even if it contains tables.
@@ -106,10 +108,13 @@ class ResultImporter:
             load.command = shlex.split(mask_text(shlex.join(options.command))) if options.command else None
             load.params |= {DRIVER_OPTIONS: dict(options.tool_options)} if options.tool_options else {}
         report(0.6)
-        run = target_run or self._new_run(run_id, loads, options)
-        batch = Batch(tuple(self._samples(run, loads, options)))
-        # The record of an existing run may change meanwhile and belongs to its supervisor.
-        (self._store.write(batch) if target_run else self._store.save_run_with(run, batch)).result()
+        with self._storing:
+            if known_run_ids := self._store.runs_of_source(result_input.sha256):  # imported meanwhile
+                return self._known_result(known_run_ids, target_run, options)
+            run = target_run or self._new_run(run_id, loads, options)
+            batch = Batch(tuple(self._samples(run, loads, options)))
+            # The record of an existing run may change meanwhile and belongs to its supervisor.
+            (self._store.write(batch) if target_run else self._store.save_run_with(run, batch)).result()
         rows = Counter(KINDS[type(row).__name__] for load in loads for row in load.rows)
         summary = _summary(run, options, loads, rows, is_new=target_run is None)
         return ImportResult((run.id,), summary, tuple(load.load_id for load in loads), dict(rows))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -42,6 +43,7 @@ LOG = "server.log"
 IDENTITY_FIELDS = ("created_at", "started_at", "ended_at", "state", "kind")  # fields that identify a run
 
 Report = Callable[[float], None]
+_ADDING = threading.Lock()  # two imports of the same runs at once add them once
 
 
 class BundleImport(NamedTuple):
@@ -72,13 +74,13 @@ def import_bundle(store: Store, settings: Settings, path: Path, report: Report =
             report((number + 1) / (len(new_runs) + 1))
         notes = [note for run in new_runs for note in _notes_of(archive, run)]
         gotchas = store.gotchas.select_new(gotchas_of(archive, new_runs))
-        _add_runs(
-            store,
-            [_with_log(run, Path(folder) / run.id, settings.runs_dir) for run in new_runs],
-            drafts,
-            notes,
-            gotchas,
-        )
+        with _ADDING:
+            is_new = not any(_is_stored(store, run, archive.name) for run in new_runs)
+            if is_new:
+                logged_runs = [_with_log(run, Path(folder) / run.id, settings.runs_dir) for run in new_runs]
+                _add_runs(store, logged_runs, drafts, notes, gotchas)
+    if not is_new:  # another import has added one of these runs meanwhile
+        return import_bundle(store, settings, path, report)
     return BundleImport(tuple(run.id for run in runs), _summary(path.name, runs, new_runs, len(gotchas), left_out))
 
 

@@ -49,6 +49,15 @@ def test_command_deletes_without_a_running_pitwall(
     assert stored_ids(settings) == ["r3"]
 
 
+def test_data_folder_may_be_behind_a_link(data: Store, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    data.close()
+    link = settings.data_dir.with_name("link")
+    link.symlink_to(settings.data_dir)
+    monkeypatch.setenv("PITWALL_DATA", str(link))
+    assert delete_beside("r1").returncode == 0
+    assert stored_ids(settings) == ["r2", "r3"]
+
+
 def delete_beside(*run_ids: str) -> subprocess.CompletedProcess[str]:
     """Delete runs in a process of its own: within one process, DuckDB lets a second store open the same file."""
     return subprocess.run([ROOT / "pitwall", "delete", *run_ids], capture_output=True, text=True, timeout=PATIENCE_S)

@@ -20,6 +20,7 @@ from settings import Settings
 from storage.database import StoreError
 from storage.store import Store
 from web.live.peers.peers import PeerBook
+from web.server import shell_audit
 from web.server.shell_audit import keep_recording
 
 ME = f"{getpass.getuser()}, in a shell"
@@ -89,3 +90,25 @@ def test_unwritable_store_gets_the_entry_later(store: Store, tmp_path: Path) -> 
     assert [host.label for host in book.all()] == ["gpu-box"]
     book.record_audit(store.record)
     assert [action for action, _, _ in audited(store)] == ["add host"]
+
+
+def test_unreadable_list_is_logged_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(shell_audit, "LOOK_EVERY_S", 0.001)
+    path = tmp_path / "hosts.json"
+    path.write_text("{")
+    path.chmod(0o600)
+    looks: list[int] = []
+
+    async def look() -> None:
+        book = HostBook(path)
+        task = asyncio.create_task(keep_recording([book.record_audit, looks.append], len))  # type: ignore[list-item, arg-type]
+        while len(looks) < 5:
+            await asyncio.sleep(0.001)
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+    asyncio.run(look())
+    assert [record.levelname for record in caplog.records] == ["WARNING"]

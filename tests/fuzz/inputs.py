@@ -96,13 +96,12 @@ LONGEST_S = 60.0  # of one input
 KNOWN_RUNS = 2  # whose files of computed results are damaged
 
 
-@dataclass
-class World:
+@dataclass(kw_only=True)
+class OpenFolder:
     """A data folder whose inbox is open; `bundle` is an honest one, `crashes` are the tracebacks of its threads."""
 
     settings: Settings
-    store: Store
-    folder: Path
+    folder: Path  # of the files that are given to it
     bundle: Mapping[str, bytes]
     crashes: list[str] = field(default_factory=list)
     run_ids: list[str] = field(default_factory=list)  # of what was imported since the last look at the pages
@@ -123,6 +122,13 @@ class World:
         return path
 
 
+@dataclass(kw_only=True)
+class World(OpenFolder):
+    """A data folder whose store is open in this process."""
+
+    store: Store
+
+
 @contextmanager
 def opened_world(folder: Path, bundle: Mapping[str, bytes]) -> Iterator[World]:
     """Open a store and its inbox, which looks for jobs without a pause."""
@@ -130,7 +136,7 @@ def opened_world(folder: Path, bundle: Mapping[str, bytes]) -> Iterator[World]:
     follow_own(settings.data_dir)
     store = Store.open(settings)
     (folder / "files").mkdir()
-    world = World(settings, store, folder / "files", bundle)
+    world = World(settings=settings, store=store, folder=folder / "files", bundle=bundle)
     inbox = inbox_of(store, settings)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(inbox_module, "POLL_S", 0.005)
@@ -149,7 +155,7 @@ def _traceback(problem: BaseException | None) -> str:
 
 
 # --- what is imported -------------------------------------------------------------------------------------------------
-def expect_answer(world: World, path: Path, **options: Any) -> Status:
+def expect_answer(world: OpenFolder, path: Path, **options: Any) -> Status:
     """Import a file through the inbox; it must be imported, or refused in a sentence."""
     job = ImportJob(id=new_job_id(datetime.now(UTC)), path=path, shown_name=path.name, **options)
     folder = inbox_folder(world.settings.data_dir)
@@ -160,7 +166,7 @@ def expect_answer(world: World, path: Path, **options: Any) -> Status:
     return status
 
 
-def _wait(world: World, folder: Path, job_id: str) -> Status:
+def _wait(world: OpenFolder, folder: Path, job_id: str) -> Status:
     end_s = time.monotonic() + LONGEST_S
     while not (status := read_status(folder, job_id)).is_over:
         assert time.monotonic() < end_s, f"still {status.state} after {LONGEST_S} s"
@@ -169,7 +175,7 @@ def _wait(world: World, folder: Path, job_id: str) -> Status:
     return status
 
 
-def expect_no_crash(world: World) -> None:
+def expect_no_crash(world: OpenFolder) -> None:
     """Require that no thread ended with a traceback."""
     crashes, world.crashes[:] = "\n".join(world.crashes), []
     assert not crashes, crashes
@@ -182,7 +188,7 @@ def expect_sentence(text: str) -> None:
     text.encode()
 
 
-def import_log(world: World, random: Random) -> None:
+def import_log(world: OpenFolder, random: Random) -> None:
     """A server's log, as it is or packed."""
     source = random.choice(LOGS)
     data = mutated_bytes(source.read_bytes(), random)
@@ -199,14 +205,14 @@ def parse_log(world: World, random: Random) -> None:
     json.loads(out.getvalue())
 
 
-def import_result(world: World, random: Random) -> None:
+def import_result(world: OpenFolder, random: Random) -> None:
     """A tool's result."""
     source = random.choice(CAPTURES)
     data = mutated_document(source.name, source.read_bytes(), random)
     expect_answer(world, world.file(source.name, data), is_cut=random.random() < 0.2)
 
 
-def import_folder(world: World, random: Random) -> None:
+def import_folder(world: OpenFolder, random: Random) -> None:
     """A folder of a tool's results, with a mutated file."""
     source = random.choice(FOLDERS)
     folder = world.path(source.name)
@@ -215,11 +221,11 @@ def import_folder(world: World, random: Random) -> None:
     path = random.choice(files)
     path.write_bytes(mutated_document(path.name, path.read_bytes(), random))
     if random.random() < 0.1:
-        _replace_by_odd_entry(path, random)
+        replace_by_odd_entry(path, random)
     expect_answer(world, folder, is_cut=random.random() < 0.2)
 
 
-def _replace_by_odd_entry(path: Path, random: Random) -> None:
+def replace_by_odd_entry(path: Path, random: Random) -> None:
     path.unlink()
     kind = random.randrange(5)
     if kind == 0:
@@ -251,7 +257,7 @@ def honest_bundle(folder: Path) -> dict[str, bytes]:
         return {name: file.read(name) for name in file.namelist()}
 
 
-def import_bundle(world: World, random: Random) -> None:
+def import_bundle(world: OpenFolder, random: Random) -> None:
     """A bundle with a mutated member, and honest checksums but for one in ten."""
     members, run_id = _renamed(world.bundle, f"fuzz-{world.number}-{random.randrange(1 << 30)}")
     manifest = json.loads(members.pop("manifest.json"))
@@ -335,7 +341,7 @@ def _values_of(kind: pa.DataType) -> Sequence[Any]:
 
 
 # --- the inbox --------------------------------------------------------------------------------------------------------
-def put_into_inbox(world: World, random: Random) -> None:
+def put_into_inbox(world: OpenFolder, random: Random) -> None:
     """An entry of the inbox that no Pitwall wrote; an honest import after it must end."""
     folder = inbox_folder(world.settings.data_dir)
     jobs = (
@@ -348,7 +354,7 @@ def put_into_inbox(world: World, random: Random) -> None:
     draft = path.with_suffix(".draft")
     draft.write_bytes(mutated_json(json.dumps(random.choice(jobs) | {"id": odd_job_id}).encode(), random))
     if random.random() < 0.2:
-        _replace_by_odd_entry(draft, random)
+        replace_by_odd_entry(draft, random)
     draft.rename(path)
     text = expect_answer(world, world.file("empty.log", b"")).text
     assert "is empty" in text, text
@@ -364,19 +370,27 @@ def put_into_inbox(world: World, random: Random) -> None:
 def submit_study(world: World, random: Random) -> None:
     """An entry of the inbox that looks like a study, or like arms for it."""
     folder = inbox_folder(world.settings.data_dir)
-    plan = study_of_text(STUDY_FILES[0].decode(), "study").model_dump(mode="json")
-    content = {"id": "s", "plan": plan, "study_id": "s", "more": {"arms": plan["arms"]}, "by": "me"}
     suffix, kind = random.choice(((STUDY, SubmittedStudy), (ADDITION, SubmittedAddition)))
-    path = folder / f"fuzz-{world.number}-{random.randrange(1 << 30)}{suffix}"
-    path.write_bytes(mutated_json(json.dumps(content).encode(), random))
-    if random.random() < 0.3:
-        _replace_by_odd_entry(path, random)
+    put_submission(world, random, suffix)
     for _, submission in _answered_in_time(lambda: read_submissions(folder, suffix, kind)):
         submission.model_dump_json()
     awaits_results(folder, ["r"])
     for left in folder.glob(f"fuzz-*{suffix}"):
         left.rmdir() if left.is_dir() and not left.is_symlink() else left.unlink()
     read_submissions(folder, suffix, kind)
+
+
+def put_submission(world: OpenFolder, random: Random, suffix: str) -> Path:
+    """Put an entry into the inbox that looks like a study (STUDY), or like arms for it (ADDITION)."""
+    plan = study_of_text(STUDY_FILES[0].decode(), "study").model_dump(mode="json")
+    content = {"id": "s", "plan": plan, "study_id": "s", "more": {"arms": plan["arms"]}, "by": "me"}
+    path = inbox_folder(world.settings.data_dir) / f"fuzz-{world.number}-{random.randrange(1 << 30)}{suffix}"
+    draft = path.with_suffix(".draft")
+    draft.write_bytes(mutated_json(json.dumps(content).encode(), random))
+    if random.random() < 0.3:
+        replace_by_odd_entry(draft, random)
+    draft.rename(path)
+    return path
 
 
 def _answered_in_time(question: Callable[[], Any]) -> Any:
@@ -406,15 +420,20 @@ def damage_known(world: World, random: Random) -> None:
     files = ReportFiles(world.settings.runs_dir)
     for cache in _caches(files):
         cache.get(world.store, runs)
-    for path in world.settings.runs_dir.glob(f"*/{FOLDER}/*"):
-        if path.is_file() and random.random() < 0.7:
-            path.write_bytes(_damaged(path.read_bytes(), random))
-        elif random.random() < 0.2:
-            _replace_by_odd_entry(path, random)
+    damage_report_files(world, random)
     for cache in _caches(files):
         assert _answered_in_time(lambda cache=cache: cache.get(world.store, runs)).keys() == {run.id for run in runs}
     for run in runs:
         shutil.rmtree(world.settings.runs_dir / run.id / FOLDER, ignore_errors=True)
+
+
+def damage_report_files(world: OpenFolder, random: Random) -> None:
+    """Damage most files of computed results, and replace some by what is no file."""
+    for path in world.settings.runs_dir.glob(f"*/{FOLDER}/*"):
+        if path.is_file() and random.random() < 0.7:
+            path.write_bytes(_damaged(path.read_bytes(), random))
+        elif not path.is_dir() and random.random() < 0.2:
+            replace_by_odd_entry(path, random)
 
 
 def _caches(files: ReportFiles) -> tuple[Any, ...]:
@@ -425,7 +444,11 @@ def _damaged(data: bytes, random: Random) -> bytes:
     basis, _, packed = data.partition(b"\n")
     if random.random() < 0.2:
         return mutated_bytes(data, random)
-    return basis + b"\n" + zlib.compress(mutated_json(zlib.decompress(packed), random))
+    try:
+        content = mutated_json(zlib.decompress(packed), random)
+    except (zlib.error, ValueError, RecursionError):  # damaged before
+        return mutated_bytes(data, random)
+    return basis + b"\n" + zlib.compress(content)
 
 
 # --- files edited by hand ---------------------------------------------------------------------------------------------
@@ -510,7 +533,7 @@ def edit_toml(world: World, random: Random) -> None:
     samples, read = TOML_READERS[name]
     path = world.file(f"{name}.toml", mutated_toml(random.choice(samples), random))
     if random.random() < 0.05:
-        _replace_by_odd_entry(path, random)
+        replace_by_odd_entry(path, random)
     if name == "lake":  # at its own place
         shutil.rmtree(world.settings.lake_path, ignore_errors=True)
         world.settings.lake_path.unlink(missing_ok=True)
@@ -587,12 +610,12 @@ PROMPTS = b'{"prompt": "Say yes", "max_tokens": 10}\n{"prompt": "Say no", "name"
 QUERY = b"-- shown: chart=line&x=a&y=b\nSELECT 1 AS a, 2 AS b\n"
 
 
-def edit_json(world: World, random: Random) -> None:
+def edit_json(world: OpenFolder, random: Random) -> None:
     """A JSON file of the data folder, which an editor or a full disk may have changed."""
     name = random.choice(sorted(JSON_FILES))
     path = world.file(name, mutated_json(json.dumps(JSON_FILES[name]).encode(), random))
     if random.random() < 0.1:
-        _replace_by_odd_entry(path, random)
+        replace_by_odd_entry(path, random)
     with _refused_by_sentence():
         _answered_in_time(lambda: _read_json_file(name, path))
 
@@ -612,7 +635,7 @@ def _read_json_file(name: str, path: Path) -> None:
         TokenBook(path)
 
 
-def edit_prompts(world: World, random: Random) -> None:
+def edit_prompts(world: OpenFolder, random: Random) -> None:
     """A file of prompts or sessions, or of a saved query."""
     with _refused_by_sentence():
         path = world.file("prompts.jsonl", mutated_json_lines(PROMPTS, random))

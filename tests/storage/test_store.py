@@ -83,7 +83,9 @@ def test_samples_and_positions_outlive_process(settings: Settings) -> None:
 
 
 def test_untrusted_values_do_not_stop_the_store(store: Store) -> None:
-    odd = Event("r1", NOW, "warning", "lone \ud800, nul \x00", data={"a": float("nan"), "b": [float("inf"), 1]})
+    odd = Event(
+        "r1", NOW, "warning", "lone \ud800, nul \x00", data={"a": float("nan"), "b": [float("inf"), 1], "c": "\ud800"}
+    )
     store.write(Batch((odd,))).result()
     [row] = store.query("SELECT text, data->>'a' AS a, data->>'$.b[1]' AS b FROM events").to_pylist()
     assert row == {"text": "lone ?, nul \x00", "a": None, "b": "1"}
@@ -226,7 +228,7 @@ def test_last_of_equal_keys_stays_with_its_rows(store: Store) -> None:
     ("words", "told"),
     [
         (["run"], r"^Another Pitwall \(pid \d+\) uses this store"),
-        (["study", "run", "f.toml"], r"^The command \./pitwall study run \(pid \d+\) uses this store.*Ctrl-C"),
+        (["study", "run", "f.toml"], r"^The command \./pitwall study run f\.toml \(pid \d+\) uses this store.*Ctrl-C"),
         (["note", "20261120-r1"], r"^The command \./pitwall note \(pid \d+\) uses"),
     ],
 )

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,13 @@ from typing import Any
 import duckdb
 import pytest
 
+from cli.main import main
+from cli.results import study as command_line
+from collectors.imports.inbox import inbox_folder
+from settings import Settings
 from tests.demo_engine import ROOT
 from tests.ports import free_ports
+from tests.storage.test_claim import OWN, process_of
 from workloads.process.prepare import COMMAND_LINE
 
 pytestmark = pytest.mark.timeout(600)
@@ -115,6 +121,24 @@ def test_unstartable_arms_are_listed_with_cause(tmp_path: Path) -> None:
     assert (status, told["answer"], told["winner"]) == (1, "failed", None)
     assert {arm["state"] for arm in told["arms"]} == {"failed"}
     assert all(arm["cause"] for arm in told["arms"])
+
+
+def test_study_that_leaves_the_inbox_unstored_ends_with_a_sentence(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Its file is deleted while another process owns the store."""
+    monkeypatch.setenv("PITWALL_DATA", str(settings.data_dir))
+    monkeypatch.setattr(command_line, "LISTED_WITHIN_S", 1.0)
+
+    def delete_submission() -> None:
+        while not (paths := list(inbox_folder(settings.data_dir).glob("*.study.json"))):
+            time.sleep(0.05)
+        paths[0].unlink()
+
+    with process_of(OWN, settings, "1"):
+        threading.Thread(target=delete_submission, daemon=True).start()
+        assert main(["study", "run", str(study(tmp_path, 13.0, 10.0))]) == 1
+    assert "is not in the store, and no longer in the inbox" in capsys.readouterr().err
 
 
 @pytest.mark.long

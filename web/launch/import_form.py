@@ -15,8 +15,8 @@ from collectors.imports.inbox import (
     Status,
     cancel_job,
     inbox_folder,
+    job_status,
     new_job_id,
-    read_status,
     submit_job,
 )
 from collectors.imports.log_file import ImportRefusedError
@@ -179,7 +179,7 @@ def _jobs() -> list[ImportJob]:
 
 
 def _status(job: ImportJob) -> Status:
-    return read_status(_folder(), job.id)
+    return job_status(_folder(), job.id)
 
 
 def _folder() -> Path:

@@ -17,6 +17,9 @@ from web.loads.panels.load_charts import show_grid_map
 
 show_grid_map(grid(), "load")
 """
+INCOMPLETE = PAGE.replace("grid(),", "[*grid(), replace(grid()[0], depth_tokens=None, value=9.0)],").replace(
+    "\nfrom", "\nfrom dataclasses import replace\nfrom", 1
+)
 
 
 def grid() -> list[Result]:
@@ -43,3 +46,10 @@ def test_heat_map_names_its_slice(drawn: list[Any]) -> None:
     assert [list(row) for row in drawn[-1].data[0].z] == [[1100.0, 1200.0], [1150.0, 1250.0]]
     at.selectbox[0].set_value(4).run()
     assert [list(row) for row in drawn[-1].data[0].z] == [[4100.0, 4200.0], [4150.0, 4250.0]]
+
+
+def test_point_without_a_place_on_the_map_is_left_out(drawn: list[Any]) -> None:
+    """A foreign tool's row that names no depth."""
+    at = AppTest.from_string(INCOMPLETE, default_timeout=60).run()
+    assert not at.exception
+    assert [list(row) for row in drawn[-1].data[0].z] == [[1100.0, 1200.0], [1150.0, 1250.0]]

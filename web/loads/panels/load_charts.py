@@ -33,10 +33,11 @@ class Curve(NamedTuple):
 def show_grid_map(rows: Sequence[Result], key: str) -> None:
     """Show heat maps over the first two axes that vary, for a chosen value of each further one; none for fewer axes."""
     means = [row for row in rows if row.statistic == "mean" and row.prompt_tokens is not None]
-    varied = [axis for axis in AXES if len({getattr(row, axis) for row in means}) > 1]
+    varied = [axis for axis in AXES if len({getattr(row, axis) for row in means} - {None}) > 1]
     if len(varied) < 2:
         return
     x, y = varied[:2]
+    means = [row for row in means if getattr(row, x) is not None and getattr(row, y) is not None]
     means = _choose_slice(means, varied[2:], key)
     columns = st.columns(len(MAPS))
     for column, (metric, title) in zip(columns, MAPS, strict=True):
