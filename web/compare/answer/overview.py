@@ -12,7 +12,9 @@ from web.compare.answer.dots import position_percent, relative_values, strip
 from web.compare.answer.sentence import listed
 
 TICKS = (0.1, 0.2, 0.33, 0.5, 0.67, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
-TICK_DISTANCE_PERCENT = 7.0  # of the strip's width: nearer labels would overlap on a phone
+TICK_DISTANCE_PERCENT = 7.0  # of the strip's width: nearer labels would overlap
+PHONE_TICK_DISTANCE_PERCENT = 20.0
+MINOR = ' class="pw-minor"'  # not shown on a phone
 Colors = Mapping[str, int]
 
 
@@ -114,20 +116,22 @@ def strip_row(title: str, value: str, strip_html: str, color: int | None = None)
     return f"<dt>{markup.text(title)}</dt><dd{style}><span>{value}</span>{strip_html}</dd>"
 
 
-def ticks_of(span: float) -> list[float]:
+def ticks_of(span: float, distance_percent: float = TICK_DISTANCE_PERCENT) -> list[float]:
     """Return the labelled ratios of a scale from 1/e^span to e^span: 1, and others that are far enough apart."""
     ticks: list[float] = []
     for tick in sorted(TICKS, key=lambda ratio: abs(math.log(ratio))):
         places = [position_percent(other, span) for other in ticks]
         place = position_percent(tick, span)
-        if abs(math.log(tick)) <= span and all(abs(place - other) >= TICK_DISTANCE_PERCENT for other in places):
+        if abs(math.log(tick)) <= span and all(abs(place - other) >= distance_percent for other in places):
             ticks.append(tick)
     return sorted(ticks)
 
 
 def _scale(span: float) -> str:
+    main_ticks = ticks_of(span, PHONE_TICK_DISTANCE_PERCENT)
     labels = "".join(
-        f'<span style="left:{position_percent(tick, span):.2f}%">{tick:g}×</span>' for tick in ticks_of(span)
+        f'<span{"" if tick in main_ticks else MINOR} style="left:{position_percent(tick, span):.2f}%">{tick:g}×</span>'
+        for tick in ticks_of(span)
     )
     return f'<dt></dt><dd aria-hidden="true"><span></span><span class="pw-scale">{labels}</span></dd>'
 
