@@ -13,7 +13,7 @@ Values = Mapping[str, Any]
 UNKNOWN: Mapping[Code, Callable[[Values], str]] = {
     Code.NO_WINDOW: lambda v: "no window was recorded",
     Code.TOO_FEW_WINDOWS: lambda v: (
-        f"only {v['active']} of {v['windows']} intervals were decoding; {v['fewest']} or more are needed"
+        f"too short: {v['active']} of {v['windows']} windows were decoding, {v['fewest']} needed"
     ),
     Code.CONCURRENCY_UNKNOWN: lambda v: "the number of concurrent requests is not known",
     Code.SELDOM_ALONE: lambda v: _seldom_alone(v),

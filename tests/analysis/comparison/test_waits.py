@@ -17,7 +17,7 @@ from tests.analysis.comparison.hand_made import arm, load, pair_of, run, streams
 from web.compare.answer.guard_words import row_text
 
 WORDS = (
-    "0 % and 10 % of the CPU time that its threads needed, spent waiting for a CPU; "
+    "0 % and 10 % of the time, threads waited for a core; "
     "the slower arm waited longer, which may explain half of the difference or more"
 )
 

@@ -147,7 +147,8 @@ def _workload_text(values: Values, names: Names) -> str:
 def _prompts_text(values: Values, names: Names) -> str:
     if not values["measured"]:
         return "no request by Pitwall"
-    return f"all runs share {values['matched']} of {values['measured']} requests"
+    shared = f"all runs share {values['matched']} of {values['measured']} requests"
+    return shared if values["matched"] == values["measured"] else f"prompts differ: {shared}"
 
 
 def _concurrency_text(values: Values, names: Names) -> str:
@@ -232,7 +233,7 @@ def _loops_text(values: Values, names: Names) -> str:
 
 
 MEASURES: Mapping[str, tuple[str, Callable[[Any], str]]] = {
-    "starvation_ratio": ("of the CPU time that its threads needed, spent waiting for a CPU", percent),
+    "starvation_ratio": ("of the time, threads waited for a core", percent),
     "wait_share": ("of the time, in which a thread waited", percent),
     "throttled_ratio": ("of the time throttled by its CPU limit", percent),
     "steal_ratio": ("of the CPU time taken by other machines on the host", percent),

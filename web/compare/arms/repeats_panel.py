@@ -114,7 +114,7 @@ def settings_panel(report: ComparisonReport, options: ComparisonOptions, names: 
 
 def _declare(options: ComparisonOptions) -> None:
     selected = st.multiselect(
-        "I compare these on purpose",
+        "Intended differences",
         sorted(DECLARABLE, key=list(RowCode).index),
         default=sorted(options.declared, key=list(RowCode).index),
         format_func=TITLES.__getitem__,
@@ -132,7 +132,9 @@ def _arm(arm: Arm, options: ComparisonOptions, names: Mapping[str, str]) -> None
         st.caption(f"These runs count as one arm by machine, path and settings. Not known: {missing}.")
     ids = [run.run_id for run in arm.runs]
     if len(ids) > 1:
-        apart_ids = st.multiselect("Split off", ids, format_func=names.__getitem__, key=f"apart-{arm.id}")
+        apart_ids = st.multiselect(
+            "Split into separate arms", ids, format_func=names.__getitem__, key=f"apart-{arm.id}"
+        )
         if apart_ids:
             url_params.set_apart([*options.apart, *apart_ids])
             st.rerun()
