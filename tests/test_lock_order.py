@@ -165,6 +165,7 @@ def ended(store: Store, run: Run) -> bool:
     return known is not None and known.state.is_final
 
 
+@pytest.mark.wide
 def test_locks_are_taken_in_order(
     watch: Watch, core: Core, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,6 +29,7 @@ def named_causes(played: PlayedStore, pairs: int, other: PacedServer, starts: in
     return causes
 
 
+@pytest.mark.wide
 def test_acceptance_noise_is_no_cause(played: PlayedStore) -> None:
     """Only the step differs; the drafts' luck differs from start to start by as much as that."""
     faster = PacedServer(drafts=3, acceptance=0.6, acceptance_sd=0.06, start_sd=0.005, step_s=0.02 / 1.3)
@@ -46,6 +47,7 @@ def test_main_cause_has_its_share(played: PlayedStore) -> None:
     assert "because tokens per step rose to" in text and "of the difference" in text and "steps/s rose to" in text
 
 
+@pytest.mark.wide
 def test_causes_not_known_apart(played: PlayedStore) -> None:
     """Two noisy factors of 4 % each: the product is claimed, no factor is."""
     noisy = {"drafts": 3, "acceptance_sd": 0.05, "start_sd": 0.03}

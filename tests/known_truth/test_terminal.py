@@ -60,6 +60,7 @@ def test_claim_in_the_wrong_direction(played: PlayedStore, command: Command) -> 
     assert "is the opposite of the measurement: 0.73x" in text and "less than measured" not in text
 
 
+@pytest.mark.wide
 def test_report_of_one_workload(played: PlayedStore, command: Command) -> None:
     first, second = play(played, PLAIN, SLOWER, params=SHORT), play(played, PLAIN, SLOWER, params=OTHER)
     workloads = played.report([*first, *second]).workloads

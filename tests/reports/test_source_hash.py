@@ -59,6 +59,7 @@ def test_a_copy_has_the_same_key(edit: Callable[[str, Callable[[str], str]], str
         ("storage/views/comments/comments_samples.sql", lambda text: text + "\nCOMMENT ON VIEW runs IS 'others';"),
     ],
 )
+@pytest.mark.wide
 def test_comments_keep_the_key(
     edit: Callable[[str, Callable[[str], str]], str], name: str, change: Callable[[str], str]
 ) -> None:

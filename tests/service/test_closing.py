@@ -22,6 +22,7 @@ from storage.store import Store
 from tests.launcher.servers import marked, request_for, wait_for, wait_for_state
 from tests.ports import free_ports
 from tests.service.parts import CORE, Part, Recorded
+from tests.wide import wide_params
 
 pytestmark = pytest.mark.publishes
 
@@ -68,7 +69,7 @@ def test_parts_close_in_reverse_of_opening(recorded: Recorded, data: Settings) -
             process.kill()
 
 
-@pytest.mark.parametrize("part", CORE, ids=lambda part: part.name)
+@pytest.mark.parametrize("part", [CORE[0], CORE[-1], *wide_params(*CORE[1:-1])], ids=lambda part: part.name)
 def test_failed_opening_closes_earlier_parts(
     part: Part, recorded: Recorded, data: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

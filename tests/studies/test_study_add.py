@@ -110,6 +110,7 @@ def test_an_arm_joins_where_nobody_owns_the_store(
 
 
 @pytest.mark.publishes
+@pytest.mark.wide
 def test_values_join_while_pitwall_runs(settings: Settings) -> None:
     with owned(settings):
         said = add("values", "--values", "4..5")

@@ -116,6 +116,7 @@ def test_faster_of_two_wins_with_the_true_ratio(tmp_path: Path) -> None:
     assert rows(data, "SELECT state, answer FROM studies") == [("ended", told["answer"])]
 
 
+@pytest.mark.wide
 def test_unstartable_arms_are_listed_with_cause(tmp_path: Path) -> None:
     status, told = answer(start(study(tmp_path, 5.0, 5.0, command="-c raise-SystemExit"), tmp_path / "data"))
     assert (status, told["answer"], told["winner"]) == (1, "failed", None)

@@ -109,7 +109,7 @@ def test_margin_survives_other_page_and_reload(page: Page, pitwall: Pitwall) -> 
     expect(page.get_by_role("button", name="Run", exact=True)).to_be_visible()
     page.go_back()
     expect(said).to_be_visible()
-    expect(field).to_have_value("5")
+    expect(page.get_by_test_id("stPopoverButton").filter(has_text="±5")).to_be_visible()
     page.reload()
     expect(said).to_be_visible()
     assert "margin=0.05" in page.url

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from domain import Run, RunState, WorkloadSpec
 from launcher.runs.supervisor import SKIPPED, Supervisor
 from tests.launcher.servers import DictStore, marked, request_for, wait_for, wait_for_state
@@ -30,6 +32,7 @@ def started_order(store: DictStore, runs: list[Run]) -> list[str]:
     return [run.name for run in sorted(ended, key=lambda run: run.started_at or run.created_at)]
 
 
+@pytest.mark.wide
 def test_held_queue_survives_restart_in_new_order(make_supervisor: Callable[..., Supervisor], store: DictStore) -> None:
     first = make_supervisor(prepare_workload=load_argv)
     first.hold_queue(True)

@@ -25,6 +25,7 @@ from storage.files.report_files import ReportFiles
 from storage.queries.row_counts import stored_row_counts
 from storage.rows import TIME_COLUMNS
 from storage.store import Store
+from tests.wide import wide_params
 from web.live.finished_charts import ChartData, FinishedCharts, compute_charts
 from web.live.series import TimeSeries
 
@@ -226,7 +227,7 @@ CHANGES = (
 )
 
 
-@pytest.mark.parametrize("change", CHANGES, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("change", [CHANGES[0], *wide_params(*CHANGES[1:])], ids=lambda one: one.__name__)
 def test_what_no_longer_holds_is_computed_again(
     store: Store, files: ReportFiles, runs: list[Run], opened: Opened, monkeypatch: pytest.MonkeyPatch,
     change: Callable[[Store, ReportFiles], None],

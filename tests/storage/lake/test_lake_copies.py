@@ -15,6 +15,7 @@ from settings import Settings
 from storage.lake.copies import LakeRecords, RunCopies
 from storage.rows import tables_of
 from storage.store import Store
+from tests.wide import wide_params
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 
@@ -81,7 +82,7 @@ def test_late_machine_facts_replace_attached_ones(definitions: pa.Table) -> None
 GPUS = '[{"index": 0}]'
 
 
-@pytest.mark.parametrize("is_told_late", [True, False], ids=["others-later", "itself-later"])
+@pytest.mark.parametrize("is_told_late", [True, *wide_params(False)], ids=["others-later", "itself-later"])
 def test_machine_facts_win_and_nulls_hide_nothing(definitions: pa.Table, is_told_late: bool) -> None:
     lake, records, copies = Versions(), LakeRecords(definitions), RunCopies(definitions)
     itself = {"told_by": "m1", "owner": "its", "url": "https://m1.example", "gpus": GPUS, "cpu": None}

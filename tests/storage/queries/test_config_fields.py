@@ -14,6 +14,7 @@ from storage.queries.run_fields import FIELDS, NOT_STATED, field_values
 from storage.queries.run_queries import RunFilter, find_runs, run_choices
 from storage.store import Store
 from tests.many_runs import BEGAN
+from tests.wide import wide_params
 
 NO_FIELD = {  # of a configuration, with the reason; a new one of Config fails until it is a field or stands here
     "executable": "where a program lies on one machine, not what it is; Find finds it",
@@ -61,7 +62,7 @@ def run_of(run_id: str, config: Config) -> Run:
     return Run(id=run_id, name="", color=0, state=RunState.FINISHED, machine_id="m1", config=config, **times)
 
 
-@pytest.mark.parametrize("path", stated())
+@pytest.mark.parametrize("path", [*list(stated())[:4], *wide_params(*list(stated())[4:])])
 def test_stated_config_is_a_field_or_has_a_reason(store: Store, path: str) -> None:
     command: dict[str, Any] = {"argv": ("a",)} if path != "argv" else {}  # known, so that nothing else is unknown
     bare = {"speculative": Speculation()} if path.startswith("speculative.") else {}

@@ -150,6 +150,7 @@ def parquet(**columns: list[object]) -> bytes:
     return buffer.getvalue()
 
 
+@pytest.mark.wide
 def test_full_disk_is_reported_and_leaves_nothing(small_disk: Path, tmp_path: Path) -> None:
     """What the manifest states would fit, but not beside its rewriting."""
     given, settings = Settings(data_dir=tmp_path / "given"), Settings(data_dir=small_disk / "data")

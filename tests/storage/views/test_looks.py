@@ -291,6 +291,7 @@ def test_window_has_streams_when_their_count_held(store: Store, running: list[in
 
 # --- no numbers -----------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, 1e309])
+@pytest.mark.wide
 def test_what_is_no_number_reaches_no_rate(store: Store, bad: float) -> None:
     looks = [vllm(s, 50.0 * s, kv_usage_ratio=0.1) for s in range(6)]
     looks[3] = replace(looks[3], generation_tokens_total=bad, requests_running=bad, kv_usage_ratio=bad)

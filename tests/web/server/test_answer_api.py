@@ -75,6 +75,7 @@ class OfLake:
 
 
 @pytest.mark.parametrize("role", ["operator", "editor", "viewer"])
+@pytest.mark.wide
 def test_a_member_gets_a_long_answer_as_a_file(ask: Asks, role: str) -> None:
     found = ask(role, sql=LONG, name='my "query"\r\n')
     assert found.status_code == 200 and len(found.content) > 2_000_000

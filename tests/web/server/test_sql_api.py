@@ -200,6 +200,7 @@ def test_the_documented_curl_works(url: str, settings: Settings, token: str, num
 
 
 @pytest.mark.parametrize("number", range(len(blocks("python"))))
+@pytest.mark.wide
 def test_the_documented_python_works(url: str, settings: Settings, token: str, number: int, tmp_path: Path) -> None:
     """The notebook cell's last line is what a notebook would show."""
     *lines, last = placed(blocks("python")[number], url).strip().splitlines()
