@@ -26,6 +26,7 @@ from web.compare.answer.accuracy_table import ABOUT as ABOUT_ACCURACY
 from web.compare.answer.accuracy_table import accuracy_cells
 from web.compare.answer.guard_findings import Finding, findings
 from web.compare.answer.guard_words import STANDING_LABELS, TITLES
+from web.compare.answer.overview import has_overview, overview_sentence
 from web.compare.answer.part_table import ranked_part, ranked_whole
 from web.compare.answer.report_notes import forced_notes, report_notes
 from web.compare.answer.sentence import answer_sentence, detail, excluded_requests_text, factor_text
@@ -90,7 +91,9 @@ def _answers(data: ReportData) -> list[str]:
     basis_line = f"Compared by {report.objective.title}: {report.objective.terms.meaning}."
     loops = loop_notes(report.arms, collapsed_arms(report.arms, data.reports))
     notes = [*(f"**{plain(note)}**" for note in loops), *(plain(note) for note in report_notes(report))]
+    overview = [f"**{plain(overview_sentence(report.answers))}**"] if has_overview(report.answers) else []
     return [
+        *overview,
         *(_answer(comparison, answer_sentence(comparison, names)) for comparison in report.answers),
         plain(basis_line),
         *notes,

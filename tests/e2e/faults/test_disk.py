@@ -63,7 +63,7 @@ def test_read_only_folder_refused_in_a_sentence(small: Pitwall) -> None:
     small.start()
     small.terminate(60)
     mount(small.data, f"remount,ro,{DISK}")
-    assert "store.duckdb cannot be opened" in refused_start(small)
+    assert "store.claim cannot be opened: Read-only file system." in refused_start(small)
 
 
 def test_full_disk_is_shown_and_loses_nothing(small: Pitwall, tmp_path: Path, browser: Browser) -> None:

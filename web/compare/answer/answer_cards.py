@@ -8,7 +8,7 @@ from analysis.compare_arms import ArmComparison
 from analysis.verdict import Ratio
 from web import markup
 from web.compare.answer.dots import strip
-from web.compare.answer.overview import Colors, arm_strips, order_of_answers, overview_sentence, strip_row
+from web.compare.answer.overview import Colors, arm_strips, has_overview, order_of_answers, overview_sentence, strip_row
 from web.compare.answer.sentence import FACTOR_TITLES, answer_sentence, detail, excluded_requests_text, listed
 from web.words import Names
 
@@ -23,7 +23,7 @@ def answer_cards(answers: Sequence[ArmComparison], names: Names, colors: Colors,
     groups = _by_refusal([answer for answer in ordered if not answer.is_ranked], names)
     cards = [_card(answer, names, colors, span, is_alone=len(answers) == 1) for answer in ranked]
     cards += [_refusal_card(text, group, colors) for text, group in groups.items()]
-    return (_overview(answers, colors, span) if len(answers) > 1 and ranked else "") + "".join(cards)
+    return (_overview(answers, colors, span) if has_overview(answers) else "") + "".join(cards)
 
 
 def _overview(answers: Sequence[ArmComparison], colors: Colors, span: float) -> str:

@@ -18,6 +18,11 @@ MINOR = ' class="pw-minor"'  # not shown on a phone
 Colors = Mapping[str, int]
 
 
+def has_overview(answers: Sequence[ArmComparison]) -> bool:
+    """Whether a sentence over all arms says more than the answers: there are several, and one at least is ranked."""
+    return len(answers) > 1 and any(answer.is_ranked for answer in answers)
+
+
 def overview_sentence(answers: Sequence[ArmComparison]) -> str:
     """Return what is known of all arms against the baseline, the best first: 'B is 1.35× as fast as A; C: ...'."""
     ordered = sorted(answers, key=order_of_answers)
