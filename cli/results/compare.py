@@ -168,11 +168,13 @@ def _options(arguments: argparse.Namespace) -> ComparisonOptions:
 def as_text(report: ComparisonReport, rungs: Rungs, claimed_ratio: float | None = None) -> str:
     """Return one block per arm: sentence, values, classes or rungs, factors, and guard rows that are not 'same'."""
     from reports.arms.comparison import run_names
+    from web.compare.answer.overview import has_overview, overview_sentence
     from web.compare.answer.report_notes import report_notes
     from web.compare.sources.claim_words import claim_text
 
     names = run_names(report.arms)
     heads = [f"Compared by {report.objective.title}. {report.objective.terms.meaning}.", *report_notes(report)]
+    heads += [overview_sentence(report.answers)] if has_overview(report.answers) else []
     claims = [claim_text(claimed_ratio, answer) for answer in report.answers] if claimed_ratio else []
     return "\n\n".join([*heads, *(_block(n, answer, rungs, names) for n, answer in enumerate(report.answers)), *claims])
 
@@ -210,6 +212,7 @@ def _ratio_text(ratio: Ratio) -> str:
 def as_json(report: ComparisonReport, rungs: Rungs, claimed_ratio: float | None = None) -> dict[str, Any]:
     """Return the fields for `--json`; ratios are other over baseline, 'not_comparable' has none."""
     from reports.arms.comparison import run_names
+    from web.compare.answer.overview import has_overview, overview_sentence
     from web.compare.arms.split_words import split_notes
 
     names = run_names(report.arms)
@@ -230,6 +233,7 @@ def as_json(report: ComparisonReport, rungs: Rungs, claimed_ratio: float | None 
             }
             for arm in report.arms
         ],
+        "overview": overview_sentence(report.answers) if has_overview(report.answers) else None,
         "answers": [_answer(answer, names) | _claim(claimed_ratio, answer) for answer in report.answers],
         "rungs": [{"objective": rung[0].pair.objective.name, "answers": list(map(_rung, rung))} for rung in rungs],
         "earlier_runs": [run.run_id for run in report.earlier],

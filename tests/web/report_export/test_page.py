@@ -11,16 +11,23 @@ from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
 from analysis.evidence.objectives import parse_objective
+from cli.results.compare import as_json, as_text
 from domain import Run
 from reports.arms.comparison import ComparisonOptions, comparison_of, run_names
 from reports.runs.run_metrics import MetricValue
 from storage.queries.run_queries import runs_of
 from storage.store import Store
+from tests.analysis.comparison.ideal_engine import IdealEngine, repeats
+from tests.analysis.comparison.stored.test_store_to_answer import SMALL, stored
 from tests.web.report_export.conftest import EVIL, SECRET, Report
+from web.compare.answer.answer_cards import answer_cards
+from web.compare.answer.dots import page_span
 from web.compare.answer.guard_words import row_text
+from web.compare.answer.overview import overview_sentence
 from web.compare.answer.sentence import answer_sentence, detail, factor_text
 from web.report_export.markdown import report_markdown
 from web.report_export.page import report_page
@@ -49,6 +56,22 @@ def numbers_in(page: str) -> dict[str, list[dict[str, object]]]:
     assert found
     tables = json.loads(found[1])["tables"]
     return {name: [dict(zip(one["columns"], row, strict=True)) for row in one["rows"]] for name, one in tables.items()}
+
+
+def test_sentence_over_all_arms_is_the_same_everywhere(store: Store, runs: list[Run], report: Report) -> None:
+    """On Compare, in both reports and on the command line, with either of the outer arms as the baseline."""
+    rng = np.random.default_rng(5)
+    facts = repeats(IdealEngine(0.02, drafts=2, start_sd=0.005), "ladder", 3, rng, **SMALL)
+    more = [stored(store, run_facts, 2, 40 + number) for number, run_facts in enumerate(facts)]
+    for ordered in ([*runs, *more], [*runs[3:], *more, *runs[:3]]):
+        direct = comparison_of(store, runs_of(store, [run.id for run in ordered]), ComparisonOptions())
+        sentence = overview_sentence(direct.answers)
+        data = report(ordered)
+        colors = {arm.id: index for index, arm in enumerate(direct.arms)}
+        cards = answer_cards(direct.answers, run_names(direct.arms), colors, page_span(direct.answers))
+        texts = [unescape(cards), " ".join(_Read(report_page(data)).words), report_markdown(data).replace("\\", "")]
+        assert all(sentence in text for text in (*texts, as_text(direct, []))), sentence
+        assert as_json(direct, [])["overview"] == sentence
 
 
 @pytest.mark.parametrize("objective", ["output_tps@8", "ttft_ms@2", "decode_tps"])
