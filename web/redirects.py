@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import parse_qs, urlsplit
@@ -18,10 +19,12 @@ _navigator = st.components.v2.component("pitwall_go_to", js=(STATIC / "component
 class Redirect:
     """A redirect that the browser may not have followed yet.
 
+    id: unique, by which the browser knows that it has followed; otherwise a quick Back would be undone.
     from_path: the path of the page that asked for it; None if unknown.
     replaces: Back skips that page, which would only redirect again.
     """
 
+    id: str
     from_path: str | None
     address: str
     replaces: bool
@@ -36,7 +39,7 @@ def go_to(address: str, replaces: bool = False) -> None:
 
     replaces: Back skips this page, which would only redirect again. The script runs to its end first.
     """
-    redirect = Redirect(_path(), address, replaces)
+    redirect = Redirect(secrets.token_hex(8), _path(), address, replaces)
     st.session_state[_PENDING] = redirect
     _send(redirect, "unseen-go-to")
 
@@ -63,6 +66,6 @@ def _path() -> str | None:
 def _send(redirect: Redirect, key: str) -> None:
     base = st.get_option("server.baseUrlPath").strip("/")
     module = {"assets": assets_url(f"/{base}" if base else ""), "module": "go_to.js"}
-    data = {"address": redirect.address, "replaces": redirect.replaces}
+    data = {"id": redirect.id, "address": redirect.address, "replaces": redirect.replaces}
     with st.container(key=key):  # takes no room: web/static/pitwall.css
         _navigator(key=f"{key}-{redirect.address}", data=data | module)

@@ -7,6 +7,7 @@ import { mount } from "../../web/static/go_to.js";
 
 const FROM = "http://pitwall.test/";
 let timers, went, isAtRest;
+let id = 0;
 
 beforeEach(() => {
   timers = [];
@@ -35,7 +36,7 @@ function look(rests) {
   return went.join(", ");
 }
 
-const go = (address, replaces = false) => mount({ data: { address, replaces } });
+const go = (address, replaces = false) => mount({ data: { id: String(++id), address, replaces } });
 
 test("it waits for the script, and for the run that begins at once after it", () => {
   go("live?run=a");
@@ -79,4 +80,13 @@ test("a script that never rests is left after ten seconds", (context) => {
   seen.push(look(false));
   now = 10_100;
   assert.deepEqual([...seen, look(false)], ["", "", `push ${FROM}live?run=a`]);
+});
+
+test("a quick Back is not undone: a redirect that was followed is not followed again", () => {
+  go("run?run=a");
+  look(true);
+  assert.equal(look(true), `push ${FROM}run?run=a`);
+  mount({ data: { id: String(id), address: "run?run=a", replaces: false } });
+  assert.equal([look(true), look(true)].at(-1), `push ${FROM}run?run=a`);
+  assert.equal(timers.length, 0);
 });

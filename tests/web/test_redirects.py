@@ -41,6 +41,17 @@ def test_rerun_before_the_browser_followed_sends_it_again(sent: list[str]) -> No
     assert sent == ["live?run=a&run=b"]
 
 
+def test_every_redirect_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The browser follows each once: one to the same address later is another one."""
+    ids: list[str] = []
+    monkeypatch.setattr(redirects, "_navigator", lambda key, data: ids.append(data["id"]))
+    at = AppTest.from_string(SCRIPT).run()
+    at.button[0].click().run()
+    first = set(ids)
+    at.button[0].click().run()
+    assert len(first) == 1 and len(set(ids)) == 2
+
+
 def test_arrival_ends_it(sent: list[str]) -> None:
     at = AppTest.from_string(SCRIPT).run()
     at.button[0].click().run()
@@ -66,4 +77,4 @@ def test_arrival_ends_it(sent: list[str]) -> None:
 def test_it_is_pending_on_its_own_page_until_arrival(
     path: str | None, query: dict[str, list[str]], is_pending: bool
 ) -> None:
-    assert Redirect("/", "live?run=a", replaces=False).is_pending(path, query) == is_pending
+    assert Redirect("1", "/", "live?run=a", replaces=False).is_pending(path, query) == is_pending
