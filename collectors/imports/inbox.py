@@ -28,6 +28,7 @@ from notes import NoteEdit, RunNote
 LOG = logging.getLogger(__name__)
 POLL_S = 0.5
 LARGE_BYTES = 16 * 1024 * 1024  # of a file whose import the others pass
+MOST_SENTENCE_CHARS = 2000  # of an outcome
 MOST_JOB_BYTES = 4 * 1024 * 1024
 MOST_STATUS_BYTES = 64 * 1024 * 1024  # a bundle names all of its runs
 ZIP_MAGIC = b"PK\x03\x04"
@@ -340,9 +341,13 @@ class _StatusReporter:
 
 
 def _sentence(refusal: Exception) -> str:
+    """Return the refusal as a sentence; a path or value of any length in it is cut."""
     if isinstance(refusal, OSError) and refusal.strerror:
-        return f"{Path(str(refusal.filename)).name if refusal.filename else 'The file'}: {refusal.strerror}."
-    text = str(refusal)
+        text = f"{Path(str(refusal.filename)).name if refusal.filename else 'The file'}: {refusal.strerror}."
+    else:
+        text = str(refusal)
+    if len(text) > MOST_SENTENCE_CHARS:
+        return f"{text[:MOST_SENTENCE_CHARS]}..."
     return text if text.endswith((".", "?")) else f"{text}."
 
 

@@ -307,3 +307,10 @@ def test_same_bundle_of_two_threads_is_added_once(elsewhere: tuple[Store, Settin
     assert ["already present" in text for text in texts] == [True, False], texts
     count = store.query("SELECT count(*) AS n, count(DISTINCT ts) AS times FROM counter_samples").to_pylist()[0]
     assert count["n"] == count["times"] > 0
+
+
+def test_outcome_is_short_however_long_the_path(folder: Path, store: Store, settings: Settings) -> None:
+    job = ImportJob(id="long", path=Path("/" + "a[" * 20_000), shown_name="long.json")
+    with opened_inbox(store, settings):
+        status = outcome(folder, job)
+    assert status.state == "refused" and len(status.text) <= 2003 and status.text.endswith(".")
