@@ -91,7 +91,7 @@ def test_preset_lists_needs_and_open_values(page: Page, pitwall: Pitwall) -> Non
     ).to_be_visible()
     launch = launch_button(page)
     expect(launch).to_be_disabled()
-    set_field(page, "Model without a flag", "/hf/hub/mine")
+    set_field(page, "Model (positional)", "/hf/hub/mine")
     expect(command_box(page)).to_have_value(re.compile(r"v0\.21\.0-ubuntu2404 /hf/hub/mine \\"))
     expect(launch).to_be_enabled()
     row = page.locator(".pw-table tr", has_text="/hf/hub/mine")

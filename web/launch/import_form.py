@@ -75,7 +75,7 @@ def _read_choices() -> ImportChoices:
         ),
         name=right_column.text_input("Name of the run", placeholder="made from engine and model", key="import-name"),
         zone=left_column.text_input(
-            "Time zone of timestamps without one", placeholder="by the file's date, else this machine's"
+            "Time zone, if the log has none", placeholder="by the file's date, else this machine's"
         ),
         day=right_column.date_input(
             "Last written on",

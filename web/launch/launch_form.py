@@ -79,7 +79,7 @@ def show_launch_form() -> None:
 def default_ready_url(config: Config | None) -> str:
     """Return the default readiness URL as placeholder text, or ask for one if the port is not known."""
     base_url = default_base_url(config) if config else None
-    return f"{base_url}{default_ready_path(config)}" if config and base_url else "port not known: please enter a URL"
+    return f"{base_url}{default_ready_path(config)}" if config and base_url else "No port in the command. Enter a URL."
 
 
 def _start(request: LaunchRequest, repeats: int, in_queue: bool) -> None:

@@ -35,7 +35,7 @@ HEADS = {
     "measured": "The measurement is complete.",
 }
 STATES = {
-    ArmState.RACING: ("racing", "it starts in the next round"),
+    ArmState.RACING: ("in progress", "it starts in the next round"),
     ArmState.RESTING: ("resting", "it can no longer beat the leader by the margin, but is not proven slower"),
     ArmState.OUT: ("out", "it is slower than the leader"),
     ArmState.PREDICTED: ("predicted", "it is not started: other arms' runs show that it cannot be best"),
@@ -51,7 +51,7 @@ FINAL_STATES = {  # by the answer, for an arm that stayed in to the end
     "unknown": ("not decided", "it may be best: nothing has shown it to be slower"),
     "failed": ("not decided", "nothing has shown it to be slower"),
 }
-HEADERS = ["Arm", "State", "Starts", "Mean", "Ratio to first", "Interval", "Each start"]
+HEADERS = ["Arm", "State", "Starts", "Mean", "Ratio to first arm", "Interval", "Each start"]
 VERSIONS = ["Engine version", "Starts", "Mean", "95 % interval", "First start"]
 MEASURE_HEADERS = ["Arm", "State", "Starts", "Mean", "Interval", "Each start"]  # for the question 'measure'
 
@@ -128,12 +128,8 @@ def why_next(plan: StudyPlan, answer: Mapping[str, Any]) -> str:
     if any(arm["state"] == ArmState.TRIED for arm in arms):
         return "Why: each combination that Optuna proposes starts once; then the best ones race."
     if not any(part.get("leader") for part in answers):
-        first = (
-            ", starting with the values whose runs tell most about the others"
-            if plan.vary and not plan.is_proposed
-            else ""
-        )
-        return f"Why: no verdict is given before each racing arm has started twice{first}."
+        order = " The values whose runs tell most about the others start first."
+        return f"An answer needs two starts of each arm.{order if plan.vary and not plan.is_proposed else ''}"
     if unranked := [pair for part in answers if part.get("answer") is None for pair in part.get("unranked") or []]:
         pairs = ", ".join(" and ".join(pair["arms"]) for pair in unranked)
         return f"Why: these cannot be ranked by their starts so far, but further starts may allow it: {pairs}."
