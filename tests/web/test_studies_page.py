@@ -150,7 +150,7 @@ FORM = "from web.study_pages.start_form import show_new_study\nshow_new_study(Tr
 
 def form(text: str) -> AppTest:
     at = AppTest.from_string(FORM, default_timeout=60).run()
-    at.text_area[0].set_value(text).run()
+    at.text_area(key="study-text").set_value(text).run()
     assert not at.exception
     return at
 
@@ -158,7 +158,7 @@ def form(text: str) -> AppTest:
 def test_recipe_begins_once_fully_disclosed(store: Store) -> None:
     at = form(RECIPE)
     assert "bfcl (line 27): the Python with bfcl-eval is unknown" in at.error[0].value.replace("\\", "")
-    assert not at.button
+    assert all(button.key != "begin-study" for button in at.button)
     at.text_input(key="recipe-without").set_value("bfcl").run()
     assert not at.error
     words = told(at).replace("\\", "")

@@ -113,9 +113,9 @@ def expected_end(study: Study, runs: Sequence[Run]) -> str:
     low, high = (max(1, count - ended_since) for count in starts_left)
     each_s = median(lasted)
     starts = f"{low} to {high} starts" if low < high else f"{high} start{'s' * (high > 1)}"
-    between = " to ".join(dict.fromkeys(_rough_duration(each_s * count) for count in (low, high)))
+    between = " to ".join(dict.fromkeys(rough_duration(each_s * count) for count in (low, high)))
     return (
-        f"It will probably end in {between}: {starts} of {_rough_duration(each_s)} each, if the arms stay as they are."
+        f"It will probably end in {between}: {starts} of {rough_duration(each_s)} each, if the arms stay as they are."
     )
 
 
@@ -139,7 +139,7 @@ def why_next(plan: StudyPlan, answer: Mapping[str, Any]) -> str:
     return "Why: no other arm can be better by a margin that matters; it remains to be shown whether they are slower."
 
 
-def _rough_duration(seconds: float) -> str:
+def rough_duration(seconds: float) -> str:
     """Return a duration such as '45 s', '12 min' or '2.5 h'."""
     if seconds < 90:
         return f"{seconds:.0f} s"
