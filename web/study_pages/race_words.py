@@ -155,7 +155,24 @@ def answer_tables(answer: Mapping[str, Any]) -> list[tuple[str, Sequence[Mapping
 
 def _with_state(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the arms, each with its state's label and meaning under 'said'; once there is an answer, none races."""
-    return [{**arm, "said": state_label(answer, arm)} for arm in answer.get("arms") or []]
+    is_higher_better = is_higher_objective_better(str(answer.get("objective") or ""))
+    return [
+        {**arm, "said": state_label(answer, arm), "is_higher_better": is_higher_better}
+        for arm in answer.get("arms") or []
+    ]
+
+
+def is_higher_objective_better(name: str) -> bool:
+    """Whether a larger value of this objective is the better one."""
+    try:
+        return name in OBJECTIVES or parse_objective(name).terms.higher_is_better
+    except UnknownObjectiveError:  # known only to a newer Pitwall
+        return True
+
+
+def relative_values(arm: Mapping[str, Any], base: float) -> list[float]:
+    """Return an arm's starts over the first arm's mean, as its ratio: more is better."""
+    return [value / base if arm["is_higher_better"] else base / value for value in arm["values"] if value > 0]
 
 
 def state_label(answer: Mapping[str, Any], arm: Mapping[str, Any]) -> tuple[str, str]:
@@ -242,7 +259,5 @@ def _row(plan: StudyPlan, arm: Mapping[str, Any], base: Mapping[str, Any] | None
     dots = ""
     if base and base["values"] and arm["values"] and arm["interval"]:
         mean = sum(base["values"]) / len(base["values"])
-        dots = strip(
-            [v / mean for v in arm["values"]], SMALLEST_SPAN * 5, plan.margin, arm["ratio"], tuple(arm["interval"])
-        )
+        dots = strip(relative_values(arm, mean), SMALLEST_SPAN * 5, plan.margin, arm["ratio"], tuple(arm["interval"]))
     return [markup.text(name), markup.hint(label, arm["cause"] or meaning), *map(markup.text, cells), dots]
