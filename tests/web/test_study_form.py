@@ -18,6 +18,9 @@ from storage.store import Store
 from studies.runner import StudyRunner
 from tests.studies.test_study_file import ONE_ARM, WHICH
 from tests.web.conftest import ProvideServices
+from web import page_paths
+from web.launch.draft import LaunchDraft
+from web.study_pages.study_draft import StudyDraft
 from workloads import spec_for
 
 FORM = "from web.study_pages.start_form import show_new_study\nshow_new_study(True)\n"
@@ -159,3 +162,34 @@ def test_address_names_the_arms(store: Store) -> None:
     assert [arm.name for arm in begin(at, store).arms] == ["seqs", "plain"]
     at = form(against=["r0", "gone"])
     assert "not known here" in at.warning[0].value
+
+
+LAUNCH = """
+from web.launch import draft
+from web.study_pages.compare_against import show_compare_against
+show_compare_against()
+"""
+
+
+def test_launch_opens_a_study_against_an_earlier_run(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages: list[str] = []
+    monkeypatch.setattr("streamlit.switch_page", pages.append)
+    command = f"{COMMANDS['plain']} --kv-cache-dtype fp8"
+    launch = AppTest.from_string(LAUNCH, default_timeout=60)
+    base = store.run("r0")
+    assert base
+    config = explain(command).config
+    launch.session_state["draft"] = LaunchDraft(config, command, base=base.config, secrets={})
+    launch.run()
+    assert str(launch.selectbox[0].value).startswith("plain #1"), "the run from which the draft was taken"
+    launch.button(key="compare-against-open").click().run()
+    assert not launch.exception and pages == [page_paths.STUDIES]
+    draft: StudyDraft = launch.session_state["study-draft"]
+    plan = study_of_text(draft.text, "study")
+    assert plan.arms[0].name == "plain" and plan.params == {"token_scale": 0.25}
+    assert config and [arm.config.fingerprint for arm in plan.arms] == [base.config.fingerprint, config.fingerprint]
+
+
+def test_nothing_is_compared_before_a_command_is_read(store: Store) -> None:
+    launch = AppTest.from_string(LAUNCH, default_timeout=60).run()
+    assert not launch.exception and not launch.button and not launch.selectbox

@@ -15,17 +15,21 @@ from web.actions import require_operator
 from web.context import services
 from web.launch import draft
 from web.launch.host_choice import chosen_host
-from web.launch.load_form import choose_load
+from web.launch.load_form import choose_load, estimate_text
 from web.markup import markdown_text, run_link
 from web.redirects import go_to
 from workloads import spec_for
+
+KNOWN_RUNS = 200  # of which the duration is estimated
 
 
 def show_launch_form() -> None:
     """The workload, the name, readiness and the button."""
     edited_draft = draft.current()
     config = edited_draft.config
-    workload, repeats, params, later = choose_load(edited_draft)
+    load = choose_load(edited_draft)
+    workload, repeats, params, later = load
+    estimate = estimate_text(config, load, services().store.runs(limit=KNOWN_RUNS)) if config else None
     with st.form("launch", border=True, enter_to_submit=False):  # a name is no order to start servers
         name = st.text_input("Name", placeholder="made from the main settings")
         left_column, right_column = st.columns([3, 2])
@@ -51,13 +55,17 @@ def show_launch_form() -> None:
                 markdown_text(f"{', '.join(known_secrets)}: from the command, used for this launch only and not stored")
             )
         can_start = config is not None and not edited_draft.still_required and not edited_draft.problem
-        pressed = st.form_submit_button("Launch", type="primary", disabled=not can_start)
+        with st.container(key="launch-bar"):  # at the bottom of the window: web/static/pitwall.css
+            problem = st.empty()
+            with st.container(horizontal=True, vertical_alignment="center", key="launch-start"):
+                pressed = st.form_submit_button("Launch", type="primary", disabled=not can_start)
+                st.caption(markdown_text(estimate or ""))
     if not pressed or config is None:
         return
     try:
         base_url, ready_path = read_ready_url(url)
     except LaunchRefusedError as refusal:
-        st.error(markdown_text(str(refusal)))
+        problem.error(markdown_text(str(refusal)))
         return
     request = LaunchRequest(
         config=config,
@@ -73,7 +81,10 @@ def show_launch_form() -> None:
         makes_model=edited_draft.makes_model,
         on_host=chosen_host(),
     )
-    _start(request, repeats, in_queue)
+    try:
+        _start(request, repeats, in_queue)
+    except LaunchRefusedError as refusal:
+        problem.error(markdown_text(str(refusal)))
 
 
 def default_ready_url(config: Config | None) -> str:
@@ -83,12 +94,9 @@ def default_ready_url(config: Config | None) -> str:
 
 
 def _start(request: LaunchRequest, repeats: int, in_queue: bool) -> None:
+    """Launch, and go to the run's Live page; raises LaunchRefusedError."""
     require_operator()
-    try:
-        requests = repeat_requests([request], repeats, new_seed())
-        runs = services().supervisor.launch_batch(requests, one_after_the_other=in_queue or repeats > 1)
-    except LaunchRefusedError as refusal:
-        st.error(markdown_text(str(refusal)))
-        return
+    requests = repeat_requests([request], repeats, new_seed())
+    runs = services().supervisor.launch_batch(requests, one_after_the_other=in_queue or repeats > 1)
     audit.record("launch", [run.id for run in runs], f"on {request.on_host}" if request.on_host else "")
     go_to(run_link("live", [runs[0].id]))

@@ -44,15 +44,19 @@ class ArmSource(NamedTuple):
 
 
 def arm_sources() -> dict[str, ArmSource]:
-    """Return label -> arm: earlier runs, one for each configuration and machine, then presets."""
-    runs = [run for run in services().store.runs(limit=MAX_RUNS) if run.config.argv]
-    newest = {(run.config.fingerprint, run.on_host): run for run in reversed(runs)}
-    chosen = [run for run in runs if newest[run.config.fingerprint, run.on_host] is run]
-    labels = run_labels(chosen)
+    """Return label -> arm: earlier runs, then presets."""
     presets = read_presets([SHIPPED, services().settings.presets_dir]).presets.values()
-    return {labels[run.id]: source_of_run(run) for run in chosen} | {
-        f"Preset: {preset.name}": ArmSource(preset.name, preset.launchable) for preset in presets
-    }
+    return run_sources() | {f"Preset: {preset.name}": ArmSource(preset.name, preset.launchable) for preset in presets}
+
+
+def run_sources() -> dict[str, ArmSource]:
+    """Return label -> arm of the newest run of each configuration and machine."""
+    newest: dict[tuple[str, str | None], Run] = {}
+    for run in services().store.runs(limit=MAX_RUNS):
+        if run.config.argv:
+            newest.setdefault((run.config.fingerprint, run.on_host), run)
+    labels = run_labels(list(newest.values()))
+    return {labels[run.id]: source_of_run(run) for run in newest.values()}
 
 
 def source_of_run(run: Run) -> ArmSource:

@@ -51,7 +51,8 @@ token_scale = 0.25
 def show_new_study(is_open: bool) -> None:
     """Show the study being written as a form and as its file, and what is wrong with it before anything starts."""
     is_requested = _follow_address()
-    with st.expander("Begin a study", expanded=is_open or is_requested, icon=":material/flag:"):
+    is_written = is_requested or bool(study_draft.current().study_text.arm)
+    with st.expander("Begin a study", expanded=is_open or is_written, icon=":material/flag:"):
         st.caption(
             "Arms start in rounds, one server start each, in rotating order. After each round, an arm that is "
             "proven slower drops out. The study ends with a winner, with equivalent arms, or with the budget."

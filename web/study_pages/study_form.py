@@ -154,7 +154,7 @@ def _show_arm(draft: StudyDraft, number: int, arm: ArmText) -> None:
         study_draft.edit_arms([other for place, other in enumerate(draft.study_text.arm) if place != number])
 
     with st.container(key=f"study-arm-{number}"):
-        name_column, command_column, remove_column = st.columns([3, 8, 1], vertical_alignment="center")
+        name_column, command_column, remove_column = st.columns([3, 8, 1], vertical_alignment="top")
         name_column.text_input(
             f"Arm {number + 1}", arm.name, max_chars=MAX_NAME, key=keys["name"], on_change=change, args=("name",)
         )

@@ -38,7 +38,8 @@ def test_working_folder_is_where_the_command_runs(
         raise LaunchRefusedError("not started")
 
     supervisor = SimpleNamespace(launch_batch=refuse, live_runs=list, queued_runs=list)
-    provide_services(SimpleNamespace(supervisor=supervisor, settings=Settings(data_dir=tmp_path)))
+    store = SimpleNamespace(runs=lambda limit: [])
+    provide_services(SimpleNamespace(supervisor=supervisor, settings=Settings(data_dir=tmp_path), store=store))
     monkeypatch.setattr(launch_form, "require_operator", lambda: None)
     app = AppTest.from_function(page)
     app.session_state["draft"] = LaunchDraft(Config(engine="vllm", argv=("serve.sh",)))
