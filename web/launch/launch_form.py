@@ -10,11 +10,12 @@ from domain import WATCH, Config
 from launcher.checks.addresses import default_base_url, default_ready_path
 from launcher.checks.launch_request import LaunchRefusedError, LaunchRequest, read_ready_url
 from launcher.runs.rounds import new_seed, repeat_requests
-from web import audit
+from web import audit, markup
 from web.actions import require_operator
 from web.context import services
 from web.launch import draft
 from web.launch.host_choice import chosen_host
+from web.launch.launch_check import lacks_text
 from web.launch.load_form import choose_load, estimate_text
 from web.markup import markdown_text, run_link
 from web.redirects import go_to
@@ -59,7 +60,7 @@ def show_launch_form() -> None:
             problem = st.empty()
             with st.container(horizontal=True, vertical_alignment="center", key="launch-start"):
                 pressed = st.form_submit_button("Launch", type="primary", disabled=not can_start)
-                st.caption(markdown_text(estimate or ""))
+                st.html(_bar_html(lacks_text(), estimate))
     if not pressed or config is None:
         return
     try:
@@ -85,6 +86,12 @@ def show_launch_form() -> None:
         _start(request, repeats, in_queue)
     except LaunchRefusedError as refusal:
         problem.error(markdown_text(str(refusal)))
+
+
+def _bar_html(lacks: str | None, estimate: str | None) -> str:
+    """Return what somebody should know before they press Launch, wherever the page is scrolled to."""
+    doubt = f'<span class="pw-doubt">{markup.text(lacks)}</span> ' if lacks else ""
+    return f'<p class="pw-launch-facts">{doubt}{markup.text(estimate or "")}</p>'
 
 
 def default_ready_url(config: Config | None) -> str:

@@ -117,5 +117,5 @@ def _cell(run: Run, value: float | None, interval: Interval | None, span: float,
         return f'<td class="pw-state-failed">{markup.hint("failed", run.cause)}</td>'
     if run.state.is_live:
         state = markup.text(run.phase or run.shown_state)
-        return f'<td class="pw-race-now"><span class="pw-running">{state}</span></td>'
+        return f'<td class="pw-race-now" title="{state}"><span class="pw-running">{state}</span></td>'
     return f'<td class="pw-muted">{markup.text(run.shown_state)}</td>'

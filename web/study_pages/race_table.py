@@ -11,6 +11,7 @@ from commands.study_file import StudyPlan
 from domain import Run, Study
 from reports.arms.report_data import study_options
 from storage.queries.run_queries import runs_of_batch
+from studies.cost import expected_cost
 from web import audit, markup, page_paths
 from web.actions import Once, is_member, is_operator, require_operator
 from web.compare.url_params import DECLARED
@@ -20,6 +21,7 @@ from web.sharing.report_button import report_button
 from web.sharing.share_dialog import is_sharing, show_study_share_button
 from web.study_pages.add_arm import show_add_arm
 from web.study_pages.answer_card import answer_card
+from web.study_pages.arm_sources import MAX_RUNS
 from web.study_pages.race_grid import colors_of_arms, race_grid
 from web.study_pages.race_words import (
     VERSIONS,
@@ -99,8 +101,15 @@ def _show_head(study: Study, plan: StudyPlan, runs: Sequence[Run]) -> None:
         return
     st.markdown(f"**{markdown_text(headline(study))}**")
     if study.state == "running":
-        st.markdown(expected_end(study, runs))
+        st.markdown(expected_end(study, runs, _earlier_start_s(plan, runs)))
     st.caption(markdown_text(text))
+
+
+def _earlier_start_s(plan: StudyPlan, runs: Sequence[Run]) -> float | None:
+    """Return the duration of a start by runs before the study; None once a start of its own has ended."""
+    if any(run.ended_at and run.started_at for run in runs):
+        return None
+    return expected_cost(plan, services().store.runs(limit=MAX_RUNS)).start_s
 
 
 def _parts(answer: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

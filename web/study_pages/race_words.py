@@ -103,19 +103,24 @@ def objective_with_unit(answer: Mapping[str, Any]) -> str:
     return f"{objective.title} ({objective.terms.unit})"
 
 
-def expected_end(study: Study, runs: Sequence[Run]) -> str:
-    """Return the expected end, the remaining starts times the duration of one, or why it is unknown."""
+def expected_end(study: Study, runs: Sequence[Run], earlier_start_s: float | None = None) -> str:
+    """Return the expected end, the remaining starts times the duration of one, or why it is unknown.
+
+    earlier_start_s: the duration of a start by runs before the study, for as long as none of its own has ended.
+    """
     lasted = [(r.ended_at - r.started_at).total_seconds() for r in runs if r.ended_at and r.started_at]
     starts_left = (study.answer or {}).get("starts_left")
-    if not lasted or not starts_left:
+    each_s = median(lasted) if lasted else earlier_start_s
+    if not each_s or not starts_left:
         return "The end is not known yet: no start has finished."
     ended_since = sum(run.state.is_final for run in runs) - int((study.answer or {}).get("runs") or 0)
     low, high = (max(1, count - ended_since) for count in starts_left)
-    each_s = median(lasted)
     starts = f"{low} to {high} starts" if low < high else f"{high} start{'s' * (high > 1)}"
     between = " to ".join(dict.fromkeys(rough_duration(each_s * count) for count in (low, high)))
+    by = "" if lasted else " by earlier runs"
     return (
-        f"It will probably end in {between}: {starts} of {rough_duration(each_s)} each, if the arms stay as they are."
+        f"It will probably end in {between}: {starts} of {rough_duration(each_s)} each{by}, if the arms stay as they "
+        "are."
     )
 
 

@@ -31,7 +31,9 @@ from workloads.shapes.five_prompts import FIVE_PROMPTS
 
 ARMS_NEEDED = {"which": "two or more", "load": "two or more", "upgrade": "two: before and after", "measure": "one"}
 MINUTES_PER_HOUR = 60.0
-COMMAND_HEIGHT = 96
+PERCENT_BOUNDS = (0.01, 99.9)
+MINUTES_BOUNDS = (0.1, 30 * 24 * MINUTES_PER_HOUR)
+COMMAND_HEIGHT = 96  # pixels
 
 
 def show_study_form() -> bool:
@@ -209,9 +211,8 @@ def _show_decision(draft: StudyDraft) -> bool:
     minutes_key = _key(draft, "minutes")
     difference_column.number_input(
         "Smallest difference that matters, %",
-        0.1,
-        99.0,
-        round(study_text.smallest_difference * 100, 3),
+        *PERCENT_BOUNDS,
+        _within(study_text.smallest_difference * 100, PERCENT_BOUNDS),
         step=0.5,
         disabled=study_text.question == "measure",
         key=difference_key,
@@ -228,15 +229,19 @@ def _show_decision(draft: StudyDraft) -> bool:
     hours = study_text.budget.hours
     minutes_column.number_input(
         "Most minutes",
-        1.0,
-        30 * 24 * MINUTES_PER_HOUR,
-        None if hours is None else max(1.0, round(hours * MINUTES_PER_HOUR, 2)),
+        *MINUTES_BOUNDS,
+        None if hours is None else _within(hours * MINUTES_PER_HOUR, MINUTES_BOUNDS),
         step=10.0,
         placeholder="no limit",
         key=minutes_key,
         on_change=lambda: _edit_budget(hours=_hours(st.session_state[minutes_key])),
     )
     return has_objective
+
+
+def _within(value: float, bounds: tuple[float, float]) -> float:
+    """Return what the input can show of a value of the file."""
+    return min(bounds[1], max(bounds[0], round(value, 3)))
 
 
 def _hours(minutes: float | None) -> float | None:

@@ -44,6 +44,8 @@ def test_working_folder_is_where_the_command_runs(
     app = AppTest.from_function(page)
     app.session_state["draft"] = LaunchDraft(Config(engine="vllm", argv=("serve.sh",)))
     app.run()
+    [facts] = [str(html.proto.body) for html in app.get("html") if "pw-launch-facts" in str(html.proto.body)]
+    assert "This machine lacks 1 thing that it needs." in facts, "beside the button, wherever the page is scrolled to"
     [field] = [field for field in app.text_input if field.label == "Working folder"]
     field.set_value(typed)
     [button] = [button for button in app.button if button.label == "Launch"]
