@@ -12,8 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
+import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from analysis.comparison.setting_words import setting_text
 from analysis.evidence.objectives import UnknownObjectiveError, parse_objective
 from analysis.study.proposal import OptunaMissingError
 from commands.explain import explain
@@ -30,6 +32,7 @@ ACCURACY = "accuracy"  # objective of tools that count correct answers; only for
 USERS_HELD = "users_held"  # objective of 'load': a result of the workload 'knee', not of single requests
 MOST_WORKLOADS = 4
 MOST_SETTINGS = 6
+MAX_TITLE = 200  # characters
 Question = Literal["which", "value", "load", "upgrade", "measure"]
 
 
@@ -61,20 +64,28 @@ class ArmText(BaseModel):
     )  # name from `./pitwall host list`; None: this machine
 
 
-class StudyFile(BaseModel):
-    """A study file."""
+class StudyText(BaseModel):
+    """A study file that may still lack arms and a workload, as while it is being written."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    question: Question
-    title: str | None = Field(default=None, max_length=200)
+    question: Question = "which"
+    title: str | None = Field(default=None, max_length=MAX_TITLE)
     smallest_difference: float = Field(default=0.02, gt=0.0, lt=1.0)
     objective: str | None = None  # None: the workload's default
     seed: int = Field(default=1, ge=-(1 << 63), lt=1 << 63)  # range of the store's column
     ready_timeout_s: float = Field(default=600.0, gt=0.0, allow_inf_nan=False)
     budget: Budget = Budget()
+    arm: list[ArmText] = Field(default_factory=list, max_length=MOST_ARMS)
+    workload: list[WorkloadText] = Field(default_factory=list, max_length=MOST_WORKLOADS)
+    vary: list[Vary] = Field(default_factory=list, max_length=MOST_SETTINGS)
+
+
+class StudyFile(StudyText):
+    """A complete study file."""
+
+    question: Question
     arm: list[ArmText] = Field(min_length=1, max_length=MOST_ARMS)
     workload: list[WorkloadText] = Field(min_length=1, max_length=MOST_WORKLOADS)
-    vary: list[Vary] = Field(default_factory=list, max_length=MOST_SETTINGS)
 
     @model_validator(mode="after")
     def fits_its_question(self) -> StudyFile:
@@ -204,6 +215,40 @@ def study_of_text(text: str, name: str) -> StudyPlan:
         return plan_of(StudyFile.model_validate(_toml(text, name)), name)
     except ValidationError as error:
         raise _refusal(error, name) from error
+
+
+def read_study_text(text: str, name: str) -> StudyText:
+    """Read a study file that may be incomplete; raises StudyFileError for what no addition can mend."""
+    try:
+        return StudyText.model_validate(_toml(text, name))
+    except ValidationError as error:
+        raise _refusal(error, name) from error
+
+
+def study_toml(study_text: StudyText) -> str:
+    """Return a study as the text of its file, without what is at its default."""
+    fields = study_text.model_dump(mode="json", exclude_defaults=True, exclude_none=True)
+    arrays = [(name, table) for name, tables in fields.items() if isinstance(tables, list) for table in tables]
+    head = {"question": study_text.question} | {n: v for n, v in fields.items() if not isinstance(v, list)}
+    return tomli_w.dumps(head) + "".join(_table_of_array(name, table) for name, table in arrays)
+
+
+def _table_of_array(name: str, table: Mapping[str, object]) -> str:
+    return tomli_w.dumps({name: table}, multiline_strings=True).replace(f"[{name}]", f"[[{name}]]", 1)
+
+
+def title_of_arms(plan: StudyPlan) -> str:
+    """Return a title made of the arms: 'plain or n-gram', 'max_num_seqs 1, 4, 8'."""
+    if plan.vary:
+        return "; ".join(map(_title_of_setting, plan.vary))[:MAX_TITLE]
+    names = [arm.name for arm in plan.arms]
+    return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))[:MAX_TITLE]
+
+
+def _title_of_setting(vary: Vary) -> str:
+    """Return 'num_tokens 1, 4, unset'."""
+    first, *more = [setting_text(vary.field, value) for value in vary.values]
+    return ", ".join([first, *(text.partition(" ")[2] for text in more)])
 
 
 def _refusal(error: ValidationError, name: str) -> StudyFileError:

@@ -161,10 +161,15 @@ def value_at(config: Config, field: str) -> JsonValue:
 
 
 def estimate(count: int, workload: str, earlier: Sequence[Run], config: Config) -> Estimate:
-    """Estimate the time for `count` runs of a workload: the median of similar finished runs, else of any."""
+    """Estimate the time for `count` runs of a workload: the median of finished runs as like it as there are."""
     finished = [r for r in earlier if r.state is RunState.FINISHED and r.workload_names == workload]
     similar = [r for r in finished if (r.config.engine, r.config.model) == (config.engine, config.model)]
-    for matching_runs, description in ((similar, "of this engine and model"), (finished, "of any model")):
+    same = [r for r in similar if r.config.fingerprint == config.fingerprint]
+    for matching_runs, description in (
+        (same, "and configuration"),
+        (similar, "of this engine and model"),
+        (finished, "of any model"),
+    ):
         seconds = [(r.ended_at - r.started_at).total_seconds() for r in matching_runs if r.started_at and r.ended_at]
         if seconds:
             basis = f"median of {len(seconds)} finished run{'s' * (len(seconds) > 1)} of this workload {description}"

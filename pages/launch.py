@@ -17,6 +17,7 @@ from web.launch import (
 )
 from web.launch.command_gotchas import command_gotchas
 from web.page_head import page_head
+from web.study_pages.compare_against import show_compare_against
 from web.url_state import single_choice
 
 
@@ -67,7 +68,7 @@ if not is_operator():
     st.stop()
 
 with page_head("Launch"):
-    pass
+    show_compare_against()
 tab_choice = single_choice("tab", "launch-tab", list(TABS), CONFIGURE)
 initial_tab = tab_choice.initial_value()
 tabs = st.tabs(list(TABS), default=initial_tab, on_change="rerun", key=tab_choice.key)

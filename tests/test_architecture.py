@@ -72,6 +72,7 @@ MAY_NAME_AN_ENGINE = {
     "web/launch/editor.py": "likewise",
     "web/launch/import_form.py": "likewise",
     "web/study_pages/start_form.py": "likewise",
+    "web/study_pages/study_form.py": "likewise",
     "workloads/process/external_tools.py": "a benchmark tool of the engine's makers, which measures any server",
     "workloads/process/external_tool_commands.py": "likewise",
 }

@@ -129,6 +129,8 @@ def test_a_study_and_the_form_of_another(look: Page, pitwall: Pitwall) -> None:
     visit(look, f"{pitwall.url}/studies?study=study0")
     expect_whole(look.get_by_text("Which number of drafts?"))
     press(look.get_by_text("Begin a study").first)
+    expect_whole(look.get_by_label("Arms from earlier runs and presets"))
+    press(look.get_by_role("tab", name="TOML"))
     expect_whole(look.get_by_label("Study file (TOML)"))
     assert broken_at_each_size(look, WINDOWS) == []
 

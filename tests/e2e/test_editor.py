@@ -63,6 +63,29 @@ def test_paste_is_read_at_once_in_the_native_box(page: Page, pitwall: Pitwall) -
     assert SERVE in undone and undone[-1] == "", undone
 
 
+@pytest.mark.parametrize("size", [(1400, 900), (390, 844)])
+def test_launch_stays_in_sight_and_covers_nothing(page: Page, pitwall: Pitwall, size: tuple[int, int]) -> None:
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.goto(f"{pitwall.url}/launch")
+    empty_height = command_box(page).evaluate("box => box.offsetHeight")
+    command_box(page).fill(SERVE)
+    press(page.get_by_role("button", name="Read it"))
+    expect(page.get_by_label("Context, tokens --max-model-len").first).to_have_value("16384")
+    assert command_box(page).evaluate("box => box.offsetHeight") < empty_height
+    expect(launch_button(page)).to_be_in_viewport(ratio=1)
+    last = page.get_by_text("Other flags" if size[0] < 640 else "Save as preset", exact=True)
+    last.scroll_into_view_if_needed()
+    page.mouse.move(size[0] / 2, size[1] / 2)
+    page.mouse.wheel(0, 100_000)
+    expect(launch_button(page)).to_be_in_viewport(ratio=1)
+    bar_top = page.locator(".st-key-launch-bar").evaluate("bar => bar.getBoundingClientRect().top")
+    page.wait_for_function(
+        "([name, top]) => [...document.querySelectorAll('p')].some(p => p.innerText === name && "
+        "p.getBoundingClientRect().bottom < top)",
+        arg=[last.first.inner_text(), bar_top],
+    )
+
+
 def test_tab_runs_when_open_and_keeps_text(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/launch")
     paste(page, SERVE)
@@ -91,7 +114,7 @@ def test_preset_lists_needs_and_open_values(page: Page, pitwall: Pitwall) -> Non
     ).to_be_visible()
     launch = launch_button(page)
     expect(launch).to_be_disabled()
-    set_field(page, "Model without a flag", "/hf/hub/mine")
+    set_field(page, "Model (positional)", "/hf/hub/mine")
     expect(command_box(page)).to_have_value(re.compile(r"v0\.21\.0-ubuntu2404 /hf/hub/mine \\"))
     expect(launch).to_be_enabled()
     row = page.locator(".pw-table tr", has_text="/hf/hub/mine")

@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from commands.study_file import Question, StudyPlan, study_of_text
+from commands.study_file import Question, StudyPlan, read_study_text, study_of_text, study_toml, title_of_arms
 from tests.demo_engine import ROOT
 from web.study_pages.start_form import EXAMPLE
 from workloads import spec_for
@@ -32,6 +32,17 @@ def test_value_example_varies_its_stated_field() -> None:
     said = [arm.config.speculative and arm.config.speculative.num_tokens for arm in plan.arms]
     assert said == [None, 2, 3, 4, 8]
     assert plan.vary[0].most_step_gain == 1.5
+
+
+@pytest.mark.parametrize("text", EXAMPLES)
+def test_examples_survive_being_written_again(text: str) -> None:
+    assert study_of_text(study_toml(read_study_text(text, "example")), "example") == study_of_text(text, "example")
+
+
+def test_studies_are_named_after_their_arms() -> None:
+    titles = {plan.question: title_of_arms(plan) for plan in PLANS}
+    assert titles["value"] == "num_tokens 0, 2, 3, 4, 8"
+    assert titles["which"] == "plain or mine" and titles["upgrade"] == "before or after"
 
 
 def test_page_example_lists_existing_objectives() -> None:

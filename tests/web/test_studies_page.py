@@ -12,7 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from commands.study_file import StudyPlan, study_of_text
-from domain import Run, RunState, Study, utc_now
+from domain import Run, RunState, Study, WorkloadSpec, utc_now
 from launcher.remote.hosts import Host, HostBook
 from settings import Settings
 from storage.store import Store
@@ -116,6 +116,21 @@ def test_end_time_is_a_range_or_unknown(store: Store) -> None:
     assert "It will probably end in 60 s to 5 min: 1 to 5 starts of 60 s each" in told(page()).replace("\\", "")
 
 
+def test_end_is_estimated_from_earlier_runs_at_first(store: Store) -> None:
+    keep(store, 0)
+    (study,), now = store.studies(), utc_now()
+    plan = StudyPlan.model_validate(study.plan)
+    store.save_study(study.model_copy(update={"answer": ANSWER | {"runs": 0}}))
+    earlier = Run(
+        id="r0", name="r0", color=0, machine_id="m", created_at=now, config=plan.arms[0].config, state=RunState.FINISHED,
+        workload=WorkloadSpec(name="ladder"), started_at=now,
+        ended_at=now + timedelta(minutes=1),
+    )  # fmt: skip
+    store.save_run(earlier)
+    words = told(page()).replace("\\", "")
+    assert "It will probably end in 2 min to 6 min: 2 to 6 starts of 60 s each by earlier runs" in words
+
+
 def test_a_value_is_added_while_it_goes_on(store: Store) -> None:
     keep(store, 4)
     at = page()
@@ -150,7 +165,7 @@ FORM = "from web.study_pages.start_form import show_new_study\nshow_new_study(Tr
 
 def form(text: str) -> AppTest:
     at = AppTest.from_string(FORM, default_timeout=60).run()
-    at.text_area[0].set_value(text).run()
+    at.text_area(key="study-text").set_value(text).run()
     assert not at.exception
     return at
 
@@ -158,7 +173,7 @@ def form(text: str) -> AppTest:
 def test_recipe_begins_once_fully_disclosed(store: Store) -> None:
     at = form(RECIPE)
     assert "bfcl (line 27): the Python with bfcl-eval is unknown" in at.error[0].value.replace("\\", "")
-    assert not at.button
+    assert all(button.key != "begin-study" for button in at.button)
     at.text_input(key="recipe-without").set_value("bfcl").run()
     assert not at.error
     words = told(at).replace("\\", "")

@@ -70,6 +70,7 @@ GROUPS: dict[str, tuple[ConfigField, ...]] = {
 }
 SAMPLES: dict[WidgetKind, FieldValue] = {"text": "x", "integer": 1, "number": 0.5, "switch": True}
 RUNTIME_FLAGS = {"gpus": "--gpus", "volumes": "-v", "env": "-e", "port": "-p"}
+POSITIONAL = "(positional)"  # in place of a flag
 FOR_CONTAINERS = ("image", "volumes", "gpus")
 
 
@@ -108,7 +109,7 @@ def flag_of(engine: str, field: ConfigField) -> str | None:
         return None
     bare = Config(engine=engine)
     arguments = commands.write_command(_set(bare, field.path, sample))[len(commands.write_command(bare)) :]
-    return next(iter(arguments), None) if arguments[:1] != ["x"] else "without a flag"
+    return next(iter(arguments), None) if arguments[:1] != ["x"] else POSITIONAL
 
 
 def value_of(config: Config, field: ConfigField) -> FieldValue:

@@ -128,6 +128,12 @@ def read_text() -> None:
     )
 
 
+def read_pending_text() -> None:
+    """Parse the text box if its change has not been read yet."""
+    if st.session_state[TEXT_KEY] != current().text:
+        read_text()
+
+
 def _is_edit_of(base: Config | None, config: Config | None) -> bool:
     """Whether the text is an edit of the source and not another command pasted over it."""
     return base is not None and config is not None and (base.engine, base.launcher) == (config.engine, config.launcher)

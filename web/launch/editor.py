@@ -16,13 +16,17 @@ from web.markup import markdown_text
 PLACEHOLDER = """vllm serve Qwen/Qwen3-8B --port 8000 --kv-cache-dtype fp8
 
 or podman run ..., python -m sglang.launch_server ..., llama-server ..."""
+EMPTY_HEIGHT, READ_HEIGHT = 190, 110  # pixels of the command box
 SWITCH = {None: "not stated", True: "on", False: "off"}
 
 
 def show_command_box() -> None:
-    """The command as text; none of it is evaluated."""
-    st.text_area("Command", height=190, placeholder=PLACEHOLDER, key=draft.TEXT_KEY, on_change=draft.read_text)
+    """The command as text, which shrinks once it is read; none of it is evaluated."""
     edited_draft = draft.current()
+    height = EMPTY_HEIGHT if edited_draft.config is None else READ_HEIGHT
+    with st.container(horizontal=True, vertical_alignment="bottom", key="launch-command"):
+        st.text_area("Command", height=height, placeholder=PLACEHOLDER, key=draft.TEXT_KEY, on_change=draft.read_text)
+        st.button("Read it", key="read-command", on_click=draft.read_pending_text)
     if edited_draft.text.strip() and (edited_draft.config is None or edited_draft.config.engine == "other"):
         label = "Run this command unchanged: Pitwall does not know this engine"
         st.checkbox(label, key=draft.AS_IS_KEY, on_change=draft.read_as_it_is)

@@ -27,6 +27,7 @@ from web import audit, markup
 from web.actions import Once, require_operator
 from web.context import services
 from web.markup import markdown_text
+from web.redirects import go_to
 
 JOBS = "import-jobs"
 UPLOAD_ROUND = "import-round"  # a new one empties the drop zone
@@ -75,7 +76,7 @@ def _read_choices() -> ImportChoices:
         ),
         name=right_column.text_input("Name of the run", placeholder="made from engine and model", key="import-name"),
         zone=left_column.text_input(
-            "Time zone of timestamps without one", placeholder="by the file's date, else this machine's"
+            "Time zone, if the log has none", placeholder="by the file's date, else this machine's"
         ),
         day=right_column.date_input(
             "Last written on",
@@ -138,8 +139,20 @@ def _show_progress(was_busy: bool) -> None:
     statuses = [(job, _status(job)) for job in _jobs()]
     for job, status in statuses:
         _show_job(job, status)
+    _offer_comparison([status for _, status in statuses])
     if was_busy and all(status.is_over for _, status in statuses):
         st.rerun()
+
+
+def _offer_comparison(statuses: Sequence[Status]) -> None:
+    """Show a button that compares the runs of all files, if they are several and none is under way."""
+    run_ids = list(dict.fromkeys(run_id for status in statuses for run_id in status.run_ids))
+    is_over = all(status.is_over for status in statuses)
+    with_runs = [status for status in statuses if status.run_ids]
+    if is_over and len(with_runs) > 1 and len(run_ids) > 1:
+        label = f"Compare these {len(run_ids)}"
+        if st.button(label, type="primary", key="compare-imported", icon=":material/compare_arrows:"):
+            go_to(markup.run_link("compare", run_ids))
 
 
 def _show_job(job: ImportJob, status: Status) -> None:
@@ -170,7 +183,7 @@ def _result_link(run_ids: Sequence[str]) -> str:
 
 
 def _result_label(run_ids: Sequence[str]) -> str:
-    return "Open the run" if len(run_ids) == 1 else "Compare the runs"
+    return "Open the run" if len(run_ids) == 1 else f"Compare these {len(run_ids)}"
 
 
 def _jobs() -> list[ImportJob]:

@@ -45,13 +45,28 @@ def show_all_lacks() -> None:
         return
     for path, reason in edited_draft.still_required.items():
         st.error(f"**{path}** is required. {markdown_text(reason)}")
-    config = edited_draft.config.model_copy(update={"model": None}) if edited_draft.makes_model else edited_draft.config
+    config = _checked_config(edited_draft.config, edited_draft)
     if label := chosen_host():
         show_host_lacks(label, config, edited_draft.needs)
     else:
         show_lacks(_check_machine(config.model_dump_json(), edited_draft.needs.model_dump_json()), THIS_MACHINE)
         if sentence := _context_sentence(config.model_dump_json()):
             st.caption(markdown_text(sentence))
+
+
+def lacks_text() -> str | None:
+    """Return how much of what the command names this machine lacks, for the button's side; None if nothing is known."""
+    edited_draft = draft.current()
+    if edited_draft.config is None or chosen_host():
+        return None
+    config = _checked_config(edited_draft.config, edited_draft)
+    lacks = _check_machine(config.model_dump_json(), edited_draft.needs.model_dump_json()).lacks
+    return f"This machine lacks {len(lacks)} thing{'s' * (len(lacks) > 1)} that it needs." if lacks else None
+
+
+def _checked_config(config: Config, edited_draft: LaunchDraft) -> Config:
+    """Return the configuration without a model that the command makes itself."""
+    return config.model_copy(update={"model": None}) if edited_draft.makes_model else config
 
 
 @st.cache_data(ttl=CHECK_CACHE_S, show_spinner=False)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import streamlit as st
 
-from domain import WATCH, JsonValue, WorkloadSpec
+from commands.sweep import estimate
+from domain import WATCH, Config, JsonValue, Run, WorkloadSpec
 from launcher.runs.rounds import MOST_REPEATS
 from web.launch.draft import LaunchDraft
 from web.loads.forms.load_choice import SAVED, choose_workload, load_library, workload_title
+from web.theme import duration
 from workloads import REGISTRY, spec_for
 from workloads.process.external_tools import tool_of
 from workloads.saved_loads import SavedLoad
@@ -74,6 +76,17 @@ def cost_text(load: LaunchLoad, configurations: int = 1) -> str:
     """'6 server starts, one after the other. 3 repeats ...'."""
     starts = load.repeats * configurations
     return f"{starts} server start{'s, one after the other' if starts > 1 else ''}. {repeats_text(load.repeats)}"
+
+
+def estimate_text(config: Config, load: LaunchLoad, earlier: Sequence[Run]) -> str | None:
+    """Return 'About 2:50 (median of 3 finished runs ...).'; None without a workload, which never ends."""
+    if load.workload == WATCH.name:
+        return None
+    names = ", ".join([load.workload, *(spec.name for spec in load.later)])
+    time_estimate = estimate(load.repeats, names, earlier, config)
+    if time_estimate.seconds is None:
+        return f"The duration is not known: {time_estimate.basis}."
+    return f"About {duration(time_estimate.seconds)} ({time_estimate.basis})."
 
 
 def repeats_text(repeats: int) -> str:

@@ -124,7 +124,7 @@ def _read_axes(config: Config) -> list[Axis]:
         )
         text = right_column.text_input(
             "Values" if number == 0 else "Its values",
-            placeholder=f"{example}; none: not stated",
+            placeholder=f'{example}, or "none" to leave the flag out',
             key=f"sweep-values-{number}",
         )
         if path and text.strip():
@@ -152,7 +152,7 @@ def _show_plan(base: Config, sweep_runs: Sequence[SweepRun], load: LaunchLoad) -
         [str(number), markup.text(sweep_run.name), _changed_fields(base, sweep_run.config)]
         for number, sweep_run in enumerate(sweep_runs, start=1)
     ]
-    st.html(markup.table(["", "run", "differs from the draft in"], rows))
+    st.html(markup.table(["", "Run", "Changes"], rows))
     with st.expander("Every command"):
         for sweep_run in sweep_runs:
             st.caption(markdown_text(sweep_run.name))

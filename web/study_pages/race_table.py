@@ -11,6 +11,7 @@ from commands.study_file import StudyPlan
 from domain import Run, Study
 from reports.arms.report_data import study_options
 from storage.queries.run_queries import runs_of_batch
+from studies.cost import expected_cost
 from web import audit, markup, page_paths
 from web.actions import Once, is_member, is_operator, require_operator
 from web.compare.url_params import DECLARED
@@ -19,6 +20,9 @@ from web.markup import markdown_text
 from web.sharing.report_button import report_button
 from web.sharing.share_dialog import is_sharing, show_study_share_button
 from web.study_pages.add_arm import show_add_arm
+from web.study_pages.answer_card import answer_card
+from web.study_pages.arm_sources import MAX_RUNS
+from web.study_pages.race_grid import colors_of_arms, race_grid
 from web.study_pages.race_words import (
     VERSIONS,
     answer_tables,
@@ -67,11 +71,14 @@ def _follow(study_id: str, shown_state: str) -> None:
 def _show_card(study: Study) -> None:
     plan, answer = StudyPlan.model_validate(study.plan), study.answer or {}
     runs = runs_of_batch(services().store, study.id)
-    st.markdown(f"**{markdown_text(headline(study))}**")
-    st.caption(markdown_text(describe_study(study, plan, sum(run.started_at is not None for run in runs))))
-    for heading, arms in answer_tables(answer):
+    _show_head(study, plan, runs)
+    for part, part_answer, (heading, arms) in zip(
+        plan.per_workload(), _parts(answer), answer_tables(answer), strict=False
+    ):
         if heading:
             st.markdown(markdown_text(heading))
+        if grid := race_grid(part, part_answer, arms, runs):
+            st.html(grid)
         if arms:
             st.html(markup.stacked_table(headers(plan), table_rows(plan, arms)))
     if is_member():  # it includes runs that no link shares
@@ -79,14 +86,39 @@ def _show_card(study: Study) -> None:
     for reason in answer.get("reasons", []):
         st.caption(markdown_text(str(reason)))
     if study.state == "running":
-        st.caption(expected_end(study, runs))
         st.caption(markdown_text(why_next(plan, answer)))
     _show_next(study, runs)
     _show_buttons(study, [run for run in runs if run.shown_state == "finished"])
 
 
+def _show_head(study: Study, plan: StudyPlan, runs: Sequence[Run]) -> None:
+    """Show the answer as a card, or before it is known the leader and when the study will end."""
+    text = describe_study(study, plan, sum(run.started_at is not None for run in runs))
+    if study.state == "ended":
+        tables = answer_tables(study.answer or {})
+        arms = tables[0][1] if len(tables) == 1 else ()
+        st.html(answer_card(study, plan, arms, colors_of_arms(plan, runs), [text]))
+        return
+    st.markdown(f"**{markdown_text(headline(study))}**")
+    if study.state == "running":
+        st.markdown(expected_end(study, runs, _earlier_start_s(plan, runs)))
+    st.caption(markdown_text(text))
+
+
+def _earlier_start_s(plan: StudyPlan, runs: Sequence[Run]) -> float | None:
+    """Return the duration of a start by runs before the study; None once a start of its own has ended."""
+    if any(run.ended_at and run.started_at for run in runs):
+        return None
+    return expected_cost(plan, services().store.runs(limit=MAX_RUNS)).start_s
+
+
+def _parts(answer: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Return the answer under each workload."""
+    return answer.get("workloads") or [answer]
+
+
 def _show_versions(answer: Mapping[str, Any]) -> None:
-    for workload_answer in answer.get("workloads") or [answer]:
+    for workload_answer in _parts(answer):
         if versions := version_rows(workload_answer, lambda at: format_time(at, DAYS)):
             under = f" under {workload_answer['workload']}" if "workload" in workload_answer else ""
             objective = objective_with_unit(workload_answer)

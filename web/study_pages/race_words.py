@@ -35,7 +35,7 @@ HEADS = {
     "measured": "The measurement is complete.",
 }
 STATES = {
-    ArmState.RACING: ("racing", "it starts in the next round"),
+    ArmState.RACING: ("in progress", "it starts in the next round"),
     ArmState.RESTING: ("resting", "it can no longer beat the leader by the margin, but is not proven slower"),
     ArmState.OUT: ("out", "it is slower than the leader"),
     ArmState.PREDICTED: ("predicted", "it is not started: other arms' runs show that it cannot be best"),
@@ -51,7 +51,7 @@ FINAL_STATES = {  # by the answer, for an arm that stayed in to the end
     "unknown": ("not decided", "it may be best: nothing has shown it to be slower"),
     "failed": ("not decided", "nothing has shown it to be slower"),
 }
-HEADERS = ["Arm", "State", "Starts", "Mean", "Ratio to first", "Interval", "Each start"]
+HEADERS = ["Arm", "State", "Starts", "Mean", "Ratio to first arm", "Interval", "Each start"]
 VERSIONS = ["Engine version", "Starts", "Mean", "95 % interval", "First start"]
 MEASURE_HEADERS = ["Arm", "State", "Starts", "Mean", "Interval", "Each start"]  # for the question 'measure'
 
@@ -103,19 +103,24 @@ def objective_with_unit(answer: Mapping[str, Any]) -> str:
     return f"{objective.title} ({objective.terms.unit})"
 
 
-def expected_end(study: Study, runs: Sequence[Run]) -> str:
-    """Return the expected end, the remaining starts times the duration of one, or why it is unknown."""
+def expected_end(study: Study, runs: Sequence[Run], earlier_start_s: float | None = None) -> str:
+    """Return the expected end, the remaining starts times the duration of one, or why it is unknown.
+
+    earlier_start_s: the duration of a start by runs before the study, for as long as none of its own has ended.
+    """
     lasted = [(r.ended_at - r.started_at).total_seconds() for r in runs if r.ended_at and r.started_at]
     starts_left = (study.answer or {}).get("starts_left")
-    if not lasted or not starts_left:
+    each_s = median(lasted) if lasted else earlier_start_s
+    if not each_s or not starts_left:
         return "The end is not known yet: no start has finished."
     ended_since = sum(run.state.is_final for run in runs) - int((study.answer or {}).get("runs") or 0)
     low, high = (max(1, count - ended_since) for count in starts_left)
-    each_s = median(lasted)
     starts = f"{low} to {high} starts" if low < high else f"{high} start{'s' * (high > 1)}"
-    between = " to ".join(dict.fromkeys(_rough_duration(each_s * count) for count in (low, high)))
+    between = " to ".join(dict.fromkeys(rough_duration(each_s * count) for count in (low, high)))
+    by = "" if lasted else " by earlier runs"
     return (
-        f"It will probably end in {between}: {starts} of {_rough_duration(each_s)} each, if the arms stay as they are."
+        f"It will probably end in {between}: {starts} of {rough_duration(each_s)} each{by}, if the arms stay as they "
+        "are."
     )
 
 
@@ -128,12 +133,8 @@ def why_next(plan: StudyPlan, answer: Mapping[str, Any]) -> str:
     if any(arm["state"] == ArmState.TRIED for arm in arms):
         return "Why: each combination that Optuna proposes starts once; then the best ones race."
     if not any(part.get("leader") for part in answers):
-        first = (
-            ", starting with the values whose runs tell most about the others"
-            if plan.vary and not plan.is_proposed
-            else ""
-        )
-        return f"Why: no verdict is given before each racing arm has started twice{first}."
+        order = " The values whose runs tell most about the others start first."
+        return f"An answer needs two starts of each arm.{order if plan.vary and not plan.is_proposed else ''}"
     if unranked := [pair for part in answers if part.get("answer") is None for pair in part.get("unranked") or []]:
         pairs = ", ".join(" and ".join(pair["arms"]) for pair in unranked)
         return f"Why: these cannot be ranked by their starts so far, but further starts may allow it: {pairs}."
@@ -143,7 +144,7 @@ def why_next(plan: StudyPlan, answer: Mapping[str, Any]) -> str:
     return "Why: no other arm can be better by a margin that matters; it remains to be shown whether they are slower."
 
 
-def _rough_duration(seconds: float) -> str:
+def rough_duration(seconds: float) -> str:
     """Return a duration such as '45 s', '12 min' or '2.5 h'."""
     if seconds < 90:
         return f"{seconds:.0f} s"
@@ -159,7 +160,24 @@ def answer_tables(answer: Mapping[str, Any]) -> list[tuple[str, Sequence[Mapping
 
 def _with_state(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the arms, each with its state's label and meaning under 'said'; once there is an answer, none races."""
-    return [{**arm, "said": state_label(answer, arm)} for arm in answer.get("arms") or []]
+    is_higher_better = is_higher_objective_better(str(answer.get("objective") or ""))
+    return [
+        {**arm, "said": state_label(answer, arm), "is_higher_better": is_higher_better}
+        for arm in answer.get("arms") or []
+    ]
+
+
+def is_higher_objective_better(name: str) -> bool:
+    """Whether a larger value of this objective is the better one."""
+    try:
+        return name in OBJECTIVES or parse_objective(name).terms.higher_is_better
+    except UnknownObjectiveError:  # known only to a newer Pitwall
+        return True
+
+
+def relative_values(arm: Mapping[str, Any], base: float) -> list[float]:
+    """Return an arm's starts over the first arm's mean, as its ratio: more is better."""
+    return [value / base if arm["is_higher_better"] else base / value for value in arm["values"] if value > 0]
 
 
 def state_label(answer: Mapping[str, Any], arm: Mapping[str, Any]) -> tuple[str, str]:
@@ -246,7 +264,5 @@ def _row(plan: StudyPlan, arm: Mapping[str, Any], base: Mapping[str, Any] | None
     dots = ""
     if base and base["values"] and arm["values"] and arm["interval"]:
         mean = sum(base["values"]) / len(base["values"])
-        dots = strip(
-            [v / mean for v in arm["values"]], SMALLEST_SPAN * 5, plan.margin, arm["ratio"], tuple(arm["interval"])
-        )
+        dots = strip(relative_values(arm, mean), SMALLEST_SPAN * 5, plan.margin, arm["ratio"], tuple(arm["interval"]))
     return [markup.text(name), markup.hint(label, arm["cause"] or meaning), *map(markup.text, cells), dots]

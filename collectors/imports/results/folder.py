@@ -65,7 +65,7 @@ def open_folder(path: Path, is_cut: bool = False) -> ResultFolder:
         tool_files = {file_path: source for file_path, source in files.items() if is_of_tool(file_path)}
         if tool_files:
             return ResultFolder(path.name, tool_files, read_files)
-    raise ImportRefusedError(f"{path.name} is not a results folder of a known tool ({KNOWN_TOOLS}).")
+    raise ImportRefusedError(f"Not a results folder Pitwall knows: {path.name} ({KNOWN_TOOLS}).")
 
 
 def _numbered_ticket(ticket: Ticket, number: int) -> Ticket:

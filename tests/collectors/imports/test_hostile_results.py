@@ -313,7 +313,7 @@ def test_links_of_a_folder_are_not_followed(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     folder.mkdir()
     (folder / "profile_export_aiperf.json").symlink_to(outside)
-    with pytest.raises(ImportRefusedError, match="not a results folder of a known tool"):
+    with pytest.raises(ImportRefusedError, match="Not a results folder Pitwall knows: "):
         open_folder(folder)
 
 
@@ -328,5 +328,5 @@ def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
 def test_a_folder_without_results_is_refused(tmp_path: Path, names: list[str]) -> None:
     for name in names:
         (tmp_path / name).write_text("{}")
-    with pytest.raises(ImportRefusedError, match=r"not a results folder|no benchmark_summary|no results file"):
+    with pytest.raises(ImportRefusedError, match=r"Not a results folder|no benchmark_summary|no results file"):
         loads_of(tmp_path)

@@ -143,5 +143,5 @@ def test_race_fits_a_phone_without_side_scroll(page: Page, pitwall: Pitwall) -> 
     row = table.get_by_role("row", name="k 4")
     expect(row.get_by_role("cell")).to_have_count(5)  # the empty one takes no room
     assert row.get_by_text("2.17x", exact=True).evaluate("c => getComputedStyle(c, '::before').content") == (
-        '"Ratio to first "'
+        '"Ratio to first arm "'
     )

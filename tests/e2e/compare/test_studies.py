@@ -27,10 +27,11 @@ def text(*paces_ms: float, runs: int) -> str:
 
 def test_a_study_is_begun_followed_and_ended(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/studies")
+    press(page.get_by_role("tab", name="TOML"))
     box = page.get_by_label("Study file (TOML)")
     box.fill('question = "why"')
     box.press("Control+Enter")
-    expect(page.get_by_text("question: Input should be")).to_be_visible()
+    expect(page.get_by_text("question: Input should be").filter(visible=True)).to_be_visible()
     box.fill(text(13.0, 10.0, runs=8))
     box.press("Control+Enter")
     words = "2 arms (at 13.0 ms, at 10.0 ms) under Demo stream (2 requests per start), at most 8 starts"

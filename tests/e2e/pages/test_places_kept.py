@@ -98,7 +98,7 @@ PLACES = {
         "SQL",
         (pressed("Lines"), text("One request of a load"), text("crosscheck_of(run_ids)")),
     ),
-    "launch": Place("launch?tab=Import", "Launch", (text("Time zone of timestamps without one"),)),
+    "launch": Place("launch?tab=Import", "Launch", (text("Time zone, if the log has none"),)),
 }
 
 

@@ -48,8 +48,8 @@ def test_readiness_url_with_password_is_refused() -> None:
         (Config(engine="vllm", host="[fd00::5]", port=9), "http://[fd00::5]:9/health"),
         (Config(engine="vllm", host="::", port=9), "http://127.0.0.1:9/health"),
         (Config(engine="other", port=9), "http://127.0.0.1:9/v1/models"),
-        (Config(engine="other"), "port not known: please enter a URL"),
-        (None, "port not known: please enter a URL"),
+        (Config(engine="other"), "No port in the command. Enter a URL."),
+        (None, "No port in the command. Enter a URL."),
     ],
 )
 def test_where_a_server_will_be_asked_is_shown(config: Config | None, url: str) -> None:

@@ -21,7 +21,7 @@ def by_path(path: str) -> ConfigField:
     [
         ("vllm", "kv_cache_dtype", "--kv-cache-dtype"),
         ("vllm", "speculative.num_tokens", "--speculative-config"),
-        ("vllm", "model", "without a flag"),
+        ("vllm", "model", "(positional)"),
         ("sglang", "max_model_len", "--context-length"),
         ("sglang", "enforce_eager", "--disable-cuda-graph"),
         ("llamacpp", "kv_cache_dtype", "--cache-type-k"),

@@ -38,11 +38,14 @@ def test_working_folder_is_where_the_command_runs(
         raise LaunchRefusedError("not started")
 
     supervisor = SimpleNamespace(launch_batch=refuse, live_runs=list, queued_runs=list)
-    provide_services(SimpleNamespace(supervisor=supervisor, settings=Settings(data_dir=tmp_path)))
+    store = SimpleNamespace(runs=lambda limit: [])
+    provide_services(SimpleNamespace(supervisor=supervisor, settings=Settings(data_dir=tmp_path), store=store))
     monkeypatch.setattr(launch_form, "require_operator", lambda: None)
     app = AppTest.from_function(page)
     app.session_state["draft"] = LaunchDraft(Config(engine="vllm", argv=("serve.sh",)))
     app.run()
+    [facts] = [str(html.proto.body) for html in app.get("html") if "pw-launch-facts" in str(html.proto.body)]
+    assert "This machine lacks 1 thing that it needs." in facts, "beside the button, wherever the page is scrolled to"
     [field] = [field for field in app.text_input if field.label == "Working folder"]
     field.set_value(typed)
     [button] = [button for button in app.button if button.label == "Launch"]

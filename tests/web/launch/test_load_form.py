@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from demo.presets import demo_configs
-from domain import WATCH, Config, WorkloadSpec
+from domain import WATCH, Config, Run, RunState, WorkloadSpec, utc_now
 from web.launch.draft import LaunchDraft
-from web.launch.load_form import HALF_WIDTHS, LaunchLoad, cost_text, repeats_text
+from web.launch.load_form import HALF_WIDTHS, LaunchLoad, cost_text, estimate_text, repeats_text
 
+NOW = utc_now()
 # Repeats -> Student's t at 97.5 % with 2 (n - 1) degrees of freedom, from a table.
 T_975 = ((3, 2.776), (4, 2.447), (5, 2.306), (6, 2.228), (8, 2.145), (10, 2.101), (15, 2.048), (20, 2.024), (30, 2.002))
 
@@ -38,6 +40,24 @@ def test_unknown_load_is_not_proposed() -> None:
 def test_starts_counted_over_all_configs() -> None:
     assert cost_text(LaunchLoad("ladder", 3), 4).startswith("12 server starts, one after the other. ")
     assert cost_text(LaunchLoad("ladder", 1)).startswith("1 server start. One run each cannot separate")
+
+
+def test_estimate_is_of_all_starts_and_loads() -> None:
+    config = Config(engine="vllm", model="o/m")
+    run = Run(
+        id="r", name="r", color=0, machine_id="m", created_at=NOW, config=config, state=RunState.FINISHED,
+        workload=WorkloadSpec(name="ladder"), started_at=NOW, ended_at=NOW + timedelta(seconds=70),
+    )  # fmt: skip
+    both = run.model_copy(update={"later_workloads": (WorkloadSpec(name="knee"),)})
+    load = LaunchLoad("ladder", 3)
+    assert estimate_text(config, load, [run]) == (
+        "About 3:30 (median of 1 finished run of this workload and configuration)."
+    )
+    assert estimate_text(config, load._replace(later=(WorkloadSpec(name="knee"),)), [run]) == (
+        "The duration is not known: no run of this workload has finished yet."
+    )
+    assert "3:30" in str(estimate_text(config, load._replace(later=both.later_workloads), [both]))
+    assert estimate_text(config, LaunchLoad(WATCH.name, 1), [run]) is None, "it runs until it is stopped"
 
 
 def test_more_repeats_tell_more() -> None:
