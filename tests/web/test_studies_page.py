@@ -122,7 +122,8 @@ def test_end_is_estimated_from_earlier_runs_at_first(store: Store) -> None:
     plan = StudyPlan.model_validate(study.plan)
     store.save_study(study.model_copy(update={"answer": ANSWER | {"runs": 0}}))
     earlier = Run(
-        id="r0", name="r0", color=0, machine_id="m", created_at=now, config=plan.arms[0].config, state=RunState.FINISHED,
+        id="r0", name="r0", color=0, machine_id="m", created_at=now, config=plan.arms[0].config,
+        state=RunState.FINISHED,
         workload=WorkloadSpec(name="ladder"), started_at=now,
         ended_at=now + timedelta(minutes=1),
     )  # fmt: skip

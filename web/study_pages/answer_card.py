@@ -10,6 +10,7 @@ from commands.study_file import StudyPlan
 from domain import Study
 from web import markup
 from web.compare.answer.dots import strip
+from web.compare.answer.overview import strip_row
 from web.study_pages.race_grid import span_of_intervals
 from web.study_pages.race_words import headline, relative_values
 from web.theme import format_ratio
@@ -59,8 +60,5 @@ def _strips(plan: StudyPlan, arms: Arms, colors: Mapping[str, int]) -> str:
         is_first = arm is arms[0]
         interval = None if is_first else (arm["interval"][0], arm["interval"][1])
         bar = strip(relative_values(arm, base), span, plan.margin, arm["ratio"], interval)
-        style = f' style="--pw-run:{markup.run_css_color(colors.get(arm["name"], 0))}"'
-        rows.append(
-            f"<dt>{markup.text(arm['name'])}</dt><dd{style}><span>{format_ratio(arm['ratio'])}</span>{bar}</dd>"
-        )
+        rows.append(strip_row(arm["name"], format_ratio(arm["ratio"]), bar, colors.get(arm["name"], 0)))
     return f'<dl class="pw-strips">{"".join(rows)}</dl>'
