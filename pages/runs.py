@@ -27,6 +27,8 @@ from web.runs.table.run_cards import live_cards
 from web.runs.table.run_filters import run_filters
 from web.runs.table.run_listing import choices_of, listing, titles_of
 from web.runs.table.run_table import choose_columns, run_table, shown_columns
+from web.runs.table.selection_bar import selection_bar
+from web.runs.undo_notice import undo_notice
 from web.saved_views import view_list
 
 MAX_QUEUED_RUNS = 50
@@ -90,9 +92,11 @@ if choices.runs:
     else:
         total = choices.runs - (0 if run_filter.marks else choices.archived)
         run_table(listed_runs, lines, columns, machines, count_text(len(listed_runs), matching, total, run_filter))
+    selection_bar(scope, {run.id for run in listed_runs})
     show_more(page_size, matching)
 else:
     st.info("No run has ended yet. Ended runs are listed here with their speed, configuration and workload.")
+undo_notice()
 
 adopted_section()
 published_section()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -13,6 +14,8 @@ from web.actions import Once, is_operator, require_operator
 from web.context import services
 from web.markup import markdown_text
 from web.runs.table.disk_list import forget_disk_usage, show_disk_list
+from web.runs.table.ticked_runs import set_ticked
+from web.runs.undo_notice import offer_undo
 from web.times import format_time, utc_help
 from web.url_state import url_expander
 
@@ -45,10 +48,20 @@ def _confirm(runs: Sequence[tuple[str, str]], is_their_page: bool) -> None:
     st.markdown(f"**{', '.join(markdown_text(name) for _, name in deletable[:MAX_NAMED])}{and_more}**")
     st.caption(ABOUT)
     if st.button(f"Delete {len(deletable)} run{'s' * (len(deletable) > 1)}", type="primary"):
-        delete([run_id for run_id, _ in deletable])
+        _delete_with_undo([run_id for run_id, _ in deletable])
         if is_their_page:
             st.switch_page(page_paths.RUNS)
         st.rerun()
+
+
+def _delete_with_undo(run_ids: Sequence[str]) -> None:
+    """Delete these runs, without their ticks, and offer to restore them."""
+    blocked = delete(run_ids)
+    deleted_ids = [run_id for run_id in run_ids if run_id not in blocked]
+    set_ticked(deleted_ids, False)
+    if deleted_ids:
+        runs_text = f"{len(deleted_ids):,} run{'s' * (len(deleted_ids) != 1)}"
+        offer_undo(f"{runs_text} deleted.", partial(_bring_back, deleted_ids))
 
 
 def delete(run_ids: Sequence[str]) -> dict[str, str]:

@@ -84,7 +84,7 @@ def test_long_queue_hides_no_live_or_ended_run(page: Page, pitwall: Pitwall) -> 
     expect(page.locator(".pw-cards")).to_contain_text("Under way")
     expect(page.locator(".pw-cards > *")).to_have_count(51)
     expect(page.get_by_role("link", name="Live view")).to_be_visible()
-    expect(page.get_by_text("Compare the selected runs").first).to_be_visible()
+    expect(page.get_by_text("1 of 1 runs that have ended").first).to_be_visible()
     expect(page.get_by_text("No run has ended yet")).to_have_count(0)
     assert narrow_heads(page) == []
     link, accent = page.evaluate(LINK_AND_ACCENT)

@@ -1,4 +1,4 @@
-"""The table of ended runs, and actions on the selected ones."""
+"""The table of ended runs, in which they are ticked."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from web import markup
 from web.charts import ground, is_phone
 from web.loop_words import MEANING, loop_text
 from web.run_chips import chips_of
-from web.runs.table.bulk_actions import bulk_actions
 from web.runs.table.head_order import follow_heads
 from web.runs.table.run_listing import PENDING_NOTE, notes_on
+from web.runs.table.ticked_runs import follow_ticks, table_key, ticks_on_arrival
 from web.theme import DASH, MUTED, run_color, three_digits
 from web.times import TABLE_FORMAT, time_column
 from web.url_state import choose_some
@@ -40,7 +40,6 @@ KEYS = (
     "values last; click again to reverse. In the table, arrows move, Enter opens a row's run and Space ticks it."
 )
 PIN = "pin"  # URL parameter: pinned columns
-TICKED = "ticked-runs"  # ids of ticked runs, kept across pages and filters
 NAME_PX, NAME_ON_PHONE_PX = 290, 150  # the column is pinned, so it is narrower on a phone
 
 
@@ -145,7 +144,7 @@ def run_table(
     *,
     has_order: bool = True,
 ) -> None:
-    """Show the runs and the actions on the selected ones.
+    """Show the runs, and how many they are.
 
     caption: says how many runs these are. group: the group's key, since two groups may have the same runs. has_order:
     whether a press on a head sorts all runs, unknown values last (Streamlit's own sorting puts them first).
@@ -155,37 +154,30 @@ def run_table(
     rows = pd.DataFrame(
         [_row(run, lines.get(run.id, OTHER_MACHINE_LINE), notes[run.id], machines, chips[run.id]) for run in runs]
     )
-    key = _rows_key(runs, group)
+    rows_key = _rows_key(runs, group)
+    key = table_key(f"ended-runs-{rows_key}", runs)
     # As tall as its rows, but no taller than the window (pitwall.css).
-    with st.container(height=HEAD_PX + ROW_PX * max(len(runs), LEAST_ROWS), border=False, key=f"run-rows-{key}"):
-        table_state = st.dataframe(
+    with st.container(height=HEAD_PX + ROW_PX * max(len(runs), LEAST_ROWS), border=False, key=f"run-rows-{rows_key}"):
+        st.dataframe(
             _with_muted_foreign_numbers(rows, runs),
             hide_index=True,
             column_config=_column_config(runs),
             column_order=[*FIXED_COLUMNS, *columns],
-            on_select=partial(follow_heads, f"ended-runs-{key}"),
+            on_select=partial(_follow, key, [run.id for run in runs]),
             selection_mode=["multi-row", "single-column"] if has_order else "multi-row",
-            selection_default={"selection": {"rows": _ticked_before(runs, f"ended-runs-{key}")}},
-            key=f"ended-runs-{key}",
+            selection_default={"selection": {"rows": ticks_on_arrival(key, runs)}},
+            key=key,
             placeholder=DASH,
             height="stretch",
             alt="Runs that have ended",
         )
-    selected = [runs[row] for row in table_state["selection"]["rows"] if row < len(runs)]
-    other_ticked = st.session_state.get(TICKED, frozenset()).difference(run.id for run in runs)
-    st.session_state[TICKED] = other_ticked.union(run.id for run in selected)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        bulk_actions(selected, notes, key)
-        st.caption(caption, help=KEYS)
+    st.caption(caption, help=KEYS)
 
 
-def _ticked_before(runs: Sequence[Run], key: str) -> list[int]:
-    """The rows that were ticked when the table of this key appeared; Streamlit reports them until it is used."""
-    if key not in st.session_state:
-        ticked = st.session_state.get(TICKED, frozenset())
-        st.session_state[f"{key}-before"] = [row for row, run in enumerate(runs) if run.id in ticked]
-    rows: list[int] = st.session_state[f"{key}-before"]
-    return rows
+def _follow(key: str, run_ids: Sequence[str]) -> None:
+    """Take over what was ticked, and the order of the head that was pressed."""
+    follow_ticks(key, run_ids)
+    follow_heads(key)
 
 
 def _column_config(runs: Sequence[Run]) -> dict[str, ColumnConfig]:
