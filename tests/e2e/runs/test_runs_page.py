@@ -114,8 +114,8 @@ def test_disk_use_list_is_paged_and_searchable(open_page: Page, pitwall: Pitwall
 
 
 def narrow_heads(page: Page) -> list[str]:
-    """The columns of numbers whose width has no room for their title in the font of the page."""
-    titles = {str(one["label"]): int(one["width"]) for one in COLUMNS.values() if NUMBER in str(one)}
+    """The columns of numbers too narrow for their title, with the arrow of the order, in the font of the page."""
+    titles = {f"{one['label']} \u2193": int(one["width"]) for one in COLUMNS.values() if NUMBER in str(one)}
     assert len(titles) >= 6
     expect(page.locator(GRID)).to_be_attached()
     drawn = page.evaluate(WIDTHS, [GRID, list(titles)])

@@ -25,7 +25,7 @@ PAGE = """
 import streamlit as st
 from web.context import services
 from web.runs.table.grouped_runs import choose_grouping, grouped_runs
-from web.runs.table.run_filters import run_filters
+from web.runs.table.run_filters import choose_order, run_filters
 from web.runs.table.run_listing import choices_of, listing
 from web.runs.table.run_table import choose_columns, run_table, shown_columns
 from web.runs.table.selection_bar import selection_bar
@@ -33,7 +33,7 @@ from web.saved_views import view_list
 
 store = services().store
 choices = choices_of(store)
-wanted = run_filters(choices, {}, "runs")
+wanted = run_filters(choices, {}, "runs", choose_order("runs"))
 by, speed = choose_grouping()
 columns = choose_columns(choices)
 view_list("runs")
@@ -91,7 +91,7 @@ def test_single_start_has_no_interval(store: Store) -> None:
     once = numbers(at)[heads(at).index(HOSTILE)]
     assert "one start: no interval" in once and "pw-interval" not in once
     unknown = numbers(at)[heads(at).index("did not start")]
-    assert "not known for any start" in unknown and "<b>\u2013</b>" in unknown and "1 without a value" in unknown
+    assert "not known for any start" in unknown and "<b>\u2013</b>" in unknown and "1 run, no value" in unknown
 
 
 def test_field_groups_include_unstated_runs(store: Store) -> None:

@@ -160,9 +160,12 @@ def _numbers(group: RunGroup, unit: str, middle: float, span: float) -> str:
 
 
 def counts_text(group: RunGroup) -> str:
-    """'5 runs, 3 starts, 1 without a value'."""
+    """'5 runs, 3 starts, 1 without a value'; 'no value' if none has one."""
     runs, starts = len(group.run_ids), group.starts
-    parts = [f"{runs:,} run{'s' * (runs != 1)}", f"{starts:,} start{'s' * (starts != 1)}"]
+    runs_text = f"{runs:,} run{'s' * (runs != 1)}"
+    if group.unknown == runs:
+        return f"{runs_text}, no value"
+    parts = [runs_text, f"{starts:,} start{'s' * (starts != 1)}"]
     return ", ".join(parts + ([f"{group.unknown:,} without a value"] if group.unknown else []))
 
 
