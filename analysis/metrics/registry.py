@@ -257,7 +257,7 @@ METRICS: tuple[RegisteredMetric, ...] = (
     ),
     RegisteredMetric(
         key="printed_tps",
-        title="By its log, not ranked",
+        title="Log only (not ranked)",
         unit="tok/s",
         higher_is_better=True,
         section=Section.SPEED,
@@ -542,7 +542,7 @@ METRICS: tuple[RegisteredMetric, ...] = (
         sources=(COUNTERS,),
         repeats=Repeats.MEDIAN,
         is_count=True,
-        column=ListColumn("preemptions", "Preemptions", 0),
+        column=ListColumn("preemptions", "Preemptions", 0, 114),
     ),
     RegisteredMetric(
         key="startup_s",

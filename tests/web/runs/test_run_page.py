@@ -48,6 +48,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, provide_services: Pro
     opened = Store.open(settings)
     provide_services(SimpleNamespace(store=opened, settings=settings, fleet=None))
     monkeypatch.setattr("web.actions.current_role", lambda: "operator")
+    monkeypatch.setattr("streamlit.page_link", lambda *_, **__: None)  # this stands here without the app's other pages
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "config.json").write_text(json.dumps(GEMMA_4_31B))
     yield opened
@@ -93,3 +94,49 @@ def test_loading_use_of_a_server_is_drawn(store: Store, tmp_path: Path) -> None:
     at = AppTest.from_string(OVER_TIME, default_timeout=60).run()
     assert not at.exception and [one.value for one in at.subheader] == ["Over time since ready"]
     assert len(at.get("bidi_component")) == 1
+
+
+ACTIONS = """
+from web.context import services
+from web.runs.page.run_actions import run_actions
+
+run_actions(services().store.run("r1"))
+"""
+
+
+def test_menu_has_the_rarer_actions_and_delete_last(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    links = list[str]()
+    monkeypatch.setattr("streamlit.page_link", lambda page, *, label, **_: links.append(label))
+    run = make_run(store, tmp_path / "model")
+    store.save_run(run.model_copy(update={"id": "r1", "state": RunState.FINISHED, "ended_at": NOW, "started_at": NOW}))
+    at = AppTest.from_string(ACTIONS, default_timeout=60).run()
+    assert not at.exception
+    assert [button.label for button in at.button if button.label != "Queue them"] == [
+        "Share",
+        "Show the SQL",
+        "Save as a known issue",
+        "Delete",
+    ]
+    assert links[-3:] == ["Relaunch with one change", "Live view", "Replay"]
+
+
+def test_run_is_compared_with_a_chosen_one(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = list[object]()
+
+    def page_link(_: str, *, label: str, query_params: dict[str, object], disabled: bool = False, **__: object) -> None:
+        if label == "Compare":
+            compared.append(None if disabled else query_params["run"])
+
+    monkeypatch.setattr("streamlit.page_link", page_link)
+    run = make_run(store, tmp_path / "model")
+    ended = {"state": RunState.FINISHED, "ended_at": NOW}
+    for run_id, hours in (("r0", -1), ("r1", 0), ("r2", 1)):
+        started_at = NOW + timedelta(hours=hours)
+        store.save_run(run.model_copy(update=ended | {"id": run_id, "name": run_id, "started_at": started_at}))
+    at = AppTest.from_string(ACTIONS, default_timeout=60).run()
+    for other in ("r2", "r0"):
+        box = next(box for box in at.selectbox if box.label == "Run")
+        box.set_value(next(option for option in box.options if option.startswith(other))).run()
+    assert not at.exception and compared == [None, ["r1", "r2"], ["r0", "r1"]]

@@ -14,6 +14,8 @@ from storage.queries.literals import with_values
 from web import page_paths
 from web.actions import is_member
 
+TITLE, ICON = "Show the SQL", ":material/code:"
+
 
 class NumberStatement(NamedTuple):
     """One statement and the title of its numbers."""
@@ -52,8 +54,23 @@ def show_the_sql(run_ids: Sequence[str]) -> None:
     """A popover with the statements; for members, who may run them."""
     if not is_member():
         return
-    with st.popover("Show the SQL", icon=":material/code:"):
-        for statement in statements(run_ids):
-            st.markdown(f"**{statement.title}**")
-            st.code(statement.sql, language="sql", wrap_lines=True)
-            st.page_link(page_paths.SQL, label="Open on the SQL page", query_params={"sql": statement.sql})
+    with st.popover(TITLE, icon=ICON):
+        _show_statements(run_ids)
+
+
+def sql_button(run_ids: Sequence[str]) -> None:
+    """The same as a button that opens a dialog, for a menu, which can hold no popover."""
+    if is_member() and st.button(TITLE, icon=ICON, key="show-sql"):
+        _open_dialog(run_ids)
+
+
+@st.dialog("The SQL behind these numbers", width="large")
+def _open_dialog(run_ids: Sequence[str]) -> None:
+    _show_statements(run_ids)
+
+
+def _show_statements(run_ids: Sequence[str]) -> None:
+    for statement in statements(run_ids):
+        st.markdown(f"**{statement.title}**")
+        st.code(statement.sql, language="sql", wrap_lines=True)
+        st.page_link(page_paths.SQL, label="Open on the SQL page", query_params={"sql": statement.sql})

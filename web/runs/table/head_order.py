@@ -11,7 +11,7 @@ COLUMN_ORDERS = {"when": "newest", "when_exact": "newest", "when_utc": "newest"}
 
 
 def head_arrow(column: str) -> str:
-    """Return the arrow of the head that the runs are sorted by: ' \u2191' if the smallest value is first; '' for others."""
+    """Return the arrow of the head that the runs are sorted by, upwards if it ascends; '' for other heads."""
     order = st.query_params.get("order", "newest")
     if COLUMN_ORDERS.get(column, column) != (order if order in ORDERS else "newest"):
         return ""

@@ -12,7 +12,7 @@ import streamlit as st
 from pandas.io.formats.style import Styler
 from streamlit.elements.lib.column_types import ColumnConfig
 
-from analysis.metrics.registry import LIST_COLUMNS
+from analysis.metrics.registry import BY_KEY, LIST_COLUMNS
 from analysis.runs.printed_speed import PrintedSpeed
 from analysis.runs.run_line import RunLine, ToolStatement
 from domain import Run
@@ -74,7 +74,7 @@ COLUMNS = {
     **{name: _number_column(name) for name in LEADING_NUMBERS},
     "loops": st.column_config.TextColumn("Looping text", width=160, help=MEANING),
     "printed": st.column_config.TextColumn(
-        "Log only (not ranked)",
+        BY_KEY["printed_tps"].title,
         width=190,
         help="If no speed was measured: the median of what its log lines print while the server generates. It is not a "
         "decode speed; what it counts, and over which interval, differs by engine (see the run)",
