@@ -163,7 +163,7 @@ def test_a_run_is_relaunched_with_one_change(page: Page, pitwall: Pitwall) -> No
     wait_until(lambda: pitwall.states()["First"] == "finished", 60)
     page.goto(f"{pitwall.url}/run?run={first}")
     press(page.get_by_role("button", name="More", exact=True))
-    press(page.get_by_role("link", name="Relaunch with one change"))
+    press(page.get_by_role("menuitem", name="Relaunch with one change"))
     expect(launch_button(page)).to_be_enabled()
     expect(page.get_by_role("combobox", name="Workload", exact=True)).to_have_value("Demo stream")
     expect(page.get_by_label("Context, tokens --ctx-size").first).to_have_value("4096")

@@ -58,15 +58,14 @@ def gotcha_html(gotcha: Gotcha, write_time: TimeToHtml = time_html, links_run: b
     )
 
 
-def gotcha_button(run: Run) -> None:
-    """The button that saves a gotcha for this run's cause or flags."""
-    if st.button("Save as a known issue", key="keep-gotcha", icon=":material/report:"):
-        flags = [argument for argument in searchable_words(run.config) if argument.startswith("-") or "=" in argument]
-        gotcha = Gotcha(
-            id=secrets.token_hex(6), engine=run.config.engine, cause=run.cause, failure=(run.cause or "-")[:500],
-            workaround="-", run_id=run.id,
-        )  # fmt: skip
-        _edit(gotcha, list(dict.fromkeys(flags)))
+def save_known_issue(run: Run) -> None:
+    """Open the form that saves a gotcha for this run's cause or flags."""
+    flags = [argument for argument in searchable_words(run.config) if argument.startswith("-") or "=" in argument]
+    gotcha = Gotcha(
+        id=secrets.token_hex(6), engine=run.config.engine, cause=run.cause, failure=(run.cause or "-")[:500],
+        workaround="-", run_id=run.id,
+    )  # fmt: skip
+    _edit(gotcha, list(dict.fromkeys(flags)))
 
 
 @st.dialog("A known issue", width="medium")

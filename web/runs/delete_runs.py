@@ -25,13 +25,18 @@ ABOUT = (
 )
 
 
-def delete_button(runs: Sequence[Run], key: str, is_their_page: bool = False) -> None:
-    """The operator's button that deletes these runs after a confirmation; live runs cannot be deleted.
+def delete_button(runs: Sequence[Run], key: str) -> None:
+    """The operator's button that deletes these runs after a confirmation; live runs cannot be deleted."""
+    if is_operator() and st.button("Delete", key=f"delete-{key}", disabled=not runs, icon=":material/delete:"):
+        confirm_deletion(runs)
+
+
+def confirm_deletion(runs: Sequence[Run], is_their_page: bool = False) -> None:
+    """Ask whether to delete these runs.
 
     is_their_page: the page shows the deleted run, so Runs is shown next; otherwise the page stays as it is.
     """
-    if is_operator() and st.button("Delete", key=f"delete-{key}", disabled=not runs, icon=":material/delete:"):
-        _confirm([(run.id, run.name) for run in runs], is_their_page)
+    _confirm([(run.id, run.name) for run in runs], is_their_page)
 
 
 @st.dialog("Delete runs", width="medium")

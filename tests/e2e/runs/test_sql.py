@@ -172,7 +172,9 @@ def test_number_sql_is_shown_and_opens_in_editor(open_page: Page, pitwall: Pitwa
     visit(open_page, f"{pitwall.url}/{place}")
     if place.startswith("run?"):
         press(open_page.get_by_role("button", name="More", exact=True))
-    press(open_page.get_by_role("button", name="Show the SQL"))
+        press(open_page.get_by_role("menuitem", name="Show the SQL"))
+    else:
+        press(open_page.get_by_role("button", name="Show the SQL"))
     press(current(open_page.get_by_role("link", name="Open on the SQL page")).first)
     expect(editor(open_page)).to_have_text(re.compile("run_windows"))
     expect(answered(open_page, "rows in")).to_be_visible()

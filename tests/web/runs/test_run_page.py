@@ -18,6 +18,7 @@ from storage.store import Store
 from tests.analysis.physics.models import GEMMA_4_31B
 from tests.web.conftest import ProvideServices
 from tests.web.runs.test_physics_panel import NOW, make_run
+from web.runs.page.run_actions import actions_of_menu
 
 PAGE = """
 from reports.arms.facts import facts_of
@@ -107,19 +108,18 @@ run_actions(services().store.run("r1"))
 def test_menu_has_the_rarer_actions_and_delete_last(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    links = list[str]()
-    monkeypatch.setattr("streamlit.page_link", lambda page, *, label, **_: links.append(label))
-    run = make_run(store, tmp_path / "model")
-    store.save_run(run.model_copy(update={"id": "r1", "state": RunState.FINISHED, "ended_at": NOW, "started_at": NOW}))
-    at = AppTest.from_string(ACTIONS, default_timeout=60).run()
-    assert not at.exception
-    assert [button.label for button in at.button if button.label != "Queue them"] == [
-        "Share",
-        "Show the SQL",
-        "Save as a known issue",
-        "Delete",
-    ]
-    assert links[-3:] == ["Relaunch with one change", "Live view", "Replay"]
+    run = make_run(store, tmp_path / "model").model_copy(update={"state": RunState.FINISHED})
+    harmless = ["Relaunch with one change", "Live view", "Replay", "Download as a bundle", "Show the SQL"]
+    assert list(actions_of_menu(run)) == [*harmless, "Save as a known issue", "Delete"]
+    failed = run.model_copy(update={"state": RunState.FAILED, "cause": "no memory"})
+    assert list(actions_of_menu(failed))[:2] == ["Live view", "Download as a bundle"], "below the cause is the way on"
+    visited = list[tuple[str, object]]()
+    monkeypatch.setattr("streamlit.switch_page", lambda page, query_params: visited.append((page, query_params)))
+    actions_of_menu(run)["Replay"]()
+    assert visited == [("../pages/replay.py", {"run": "r1"})]
+    for role, labels in (("guest", ["Live view", "Replay"]), ("viewer", ["Live view", "Replay", "Show the SQL"])):
+        monkeypatch.setattr("web.actions.current_role", lambda role=role: role)
+        assert list(actions_of_menu(run)) == labels
 
 
 def test_run_is_compared_with_a_chosen_one(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

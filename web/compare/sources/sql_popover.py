@@ -14,8 +14,6 @@ from storage.queries.literals import with_values
 from web import page_paths
 from web.actions import is_member
 
-TITLE, ICON = "Show the SQL", ":material/code:"
-
 
 class NumberStatement(NamedTuple):
     """One statement and the title of its numbers."""
@@ -54,18 +52,13 @@ def show_the_sql(run_ids: Sequence[str]) -> None:
     """A popover with the statements; for members, who may run them."""
     if not is_member():
         return
-    with st.popover(TITLE, icon=ICON):
+    with st.popover("Show the SQL", icon=":material/code:"):
         _show_statements(run_ids)
 
 
-def sql_button(run_ids: Sequence[str]) -> None:
-    """The same as a button that opens a dialog, for a menu, which can hold no popover."""
-    if is_member() and st.button(TITLE, icon=ICON, key="show-sql"):
-        _open_dialog(run_ids)
-
-
 @st.dialog("The SQL behind these numbers", width="large")
-def _open_dialog(run_ids: Sequence[str]) -> None:
+def sql_dialog(run_ids: Sequence[str]) -> None:
+    """The same in a dialog, for a menu."""
     _show_statements(run_ids)
 
 
