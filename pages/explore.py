@@ -31,7 +31,7 @@ with page_head("Explore"):
     view_list("explore")
 axes = st.container()  # filled last: the options depend on the runs selected below
 with runs_filter_section(filters_in_use(choices, titles, PAGE)):
-    run_filter = run_filters(choices, titles, PAGE, has_order=False)
+    run_filter = run_filters(choices, titles, PAGE)
 run_ids = matching_ids(store, run_filter)
 results = result_metrics(store, run_ids, metrics_in_address())
 with axes:

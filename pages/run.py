@@ -65,10 +65,10 @@ node_panel(run)
 physics_panel(report, facts)
 left_column, right_column = st.columns([1, 1])
 with left_column:
-    run_page.timeline(run)
-    run_page.requests(report)
-with right_column:
     run_page.configuration(run)
-    provenance_panel.provenance(run)
-    provenance_panel.reproduce(run)
+with right_column:
+    run_page.timeline(run)
+run_page.requests(report)
+provenance_panel.provenance(run)
+provenance_panel.reproduce(run)
 server_log(run)

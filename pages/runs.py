@@ -24,9 +24,11 @@ from web.runs.table.grouped_runs import choose_grouping, grouped_runs
 from web.runs.table.page_size import GROUPED_ROWS, ROWS, count_text, grouped_count_text, row_limit, show_more
 from web.runs.table.pending_lines import show_pending
 from web.runs.table.run_cards import live_cards
-from web.runs.table.run_filters import run_filters
+from web.runs.table.run_filters import choose_order, filter_rows, filters_in_use, run_filters, show_no_match
 from web.runs.table.run_listing import choices_of, listing, titles_of
 from web.runs.table.run_table import choose_columns, run_table, shown_columns
+from web.runs.table.selection_bar import selection_bar
+from web.runs.undo_notice import undo_notice
 from web.saved_views import view_list
 
 MAX_QUEUED_RUNS = 50
@@ -72,17 +74,21 @@ queue()
 st.subheader("Finished runs")
 if choices.runs:
     machines = titles_of(scope)
-    run_filter = run_filters(choices, machines, "runs")
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        by, speed = choose_grouping()
-        columns = choose_columns(choices)
-        view_list("runs")
+    with filter_rows(filters_in_use(choices, machines, "runs")):
+        filter_row = st.container()
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            order = choose_order("runs")
+            by, speed = choose_grouping()
+            columns = choose_columns(choices)
+            view_list("runs")
+        with filter_row:
+            run_filter = run_filters(choices, machines, "runs", order)
     page_size = GROUPED_ROWS if by else ROWS
     listed_runs, lines, matching = listing(scope, run_filter, row_limit(page_size))
     columns = shown_columns(columns, choices, lines)
     show_pending(lines)
     if not listed_runs:
-        st.info("No run matches.")
+        show_no_match()
     elif by:
         grouped_runs(
             listed_runs, lines, by, speed, columns, machines, grouped_count_text(len(listed_runs), matching, run_filter)
@@ -90,9 +96,11 @@ if choices.runs:
     else:
         total = choices.runs - (0 if run_filter.marks else choices.archived)
         run_table(listed_runs, lines, columns, machines, count_text(len(listed_runs), matching, total, run_filter))
+    selection_bar(scope, {run.id for run in listed_runs})
     show_more(page_size, matching)
 else:
     st.info("No run has ended yet. Ended runs are listed here with their speed, configuration and workload.")
+undo_notice()
 
 adopted_section()
 published_section()

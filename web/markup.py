@@ -12,6 +12,9 @@ from web.theme import DASH, byte_size, run_color
 
 MOST_UNKNOWN = 8  # titles that are listed openly; more are folded
 
+# Endings of the names of settings and log facts, and their units.
+UNITS = {"_tokens": "tokens", "_gib": "GiB", "_gb": "GB", "_blocks": "blocks", "_s": "s"}
+
 
 def text(value: object) -> str:
     """Escape any value for HTML, quotes included."""
@@ -72,12 +75,17 @@ def field(key: str) -> str:
 
 
 def setting(key: str, value: object) -> str:
-    """A configured value as a person writes it: sizes in binary units, lists separated by spaces."""
+    """A configured value as a person writes it: with the unit that its name ends with, lists separated by spaces."""
     if value is None:
         return '<span class="pw-muted">not stated</span>'
     if isinstance(value, list):
         return text(" ".join(str(item) for item in value))
-    return text(byte_size(float(str(value))) if key.endswith("bytes") else value)
+    if key.endswith("bytes"):
+        return text(byte_size(float(str(value))))
+    unit = next((unit for ending, unit in UNITS.items() if key.endswith(ending)), None)
+    if unit is None or isinstance(value, bool) or not isinstance(value, int | float):
+        return text(value)
+    return text(f"{value:,}\u00a0{unit}" if isinstance(value, int) else f"{value:,.4g}\u00a0{unit}")
 
 
 def colored_name(name: str, color: int) -> str:
@@ -85,10 +93,10 @@ def colored_name(name: str, color: int) -> str:
     return f'{swatch(color)}<span class="pw-name">{text(name)}</span>'
 
 
-def tiles(cells: Iterable[tuple[str, str]]) -> str:
-    """Large numbers with small labels; `cells` are pairs of label and value, both markup."""
+def tiles(cells: Iterable[tuple[str, str]], is_lead: bool = False) -> str:
+    """Large numbers with small labels, and still larger ones of the lead; `cells`: label and value, both markup."""
     boxes = "".join(f"<div><dt>{label}</dt><dd>{value}</dd></div>" for label, value in cells)
-    return f'<dl class="pw-tiles">{boxes}</dl>'
+    return f'<dl class="pw-tiles{" pw-lead-tiles" * is_lead}">{boxes}</dl>'
 
 
 def unknown_numbers(missing: Iterable[tuple[str, str | None]]) -> str:
@@ -151,12 +159,12 @@ def _stacked_row(head: Sequence[str], name: str, *cells: str) -> str:
     return f'<tr role="row"><th scope="row" role="rowheader">{name}</th>{data_cells}</tr>'
 
 
-def log_lines(lines: Iterable[ViewLine]) -> str:
-    """Log lines with their marks, as the log view returns them."""
+def log_lines(lines: Iterable[ViewLine], label: str = "server log") -> str:
+    """Log lines with their marks, as the log view returns them. label: the name that screen readers say."""
     spans = (
         f'<div class="pw-mark-{text(row.get("kind") or "none")}">{text(row["text"])}</div>' for row in lines
     )  # fmt: skip
-    return f'<div class="pw-log" tabindex="0" role="log" aria-label="server log">{"".join(spans)}</div>'
+    return f'<div class="pw-log" tabindex="0" role="log" aria-label="{text(label)}">{"".join(spans)}</div>'
 
 
 def sparkline(values: Sequence[float | None], color: str, width: int = 220, height: int = 34) -> str:

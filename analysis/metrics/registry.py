@@ -133,7 +133,7 @@ METRICS: tuple[RegisteredMetric, ...] = (
         repeats=Repeats.OF_LOADS,
         unknown=(*NO_REQUEST, Code.TOO_FEW_CHUNKS),
         objective="decode_tps",
-        column=ListColumn("stream", "Stream", width_px=92, is_proposed=True),
+        column=ListColumn("stream", "Stream", width_px=116, is_proposed=True),
     ),
     RegisteredMetric(
         key="output_tps",
@@ -152,7 +152,7 @@ METRICS: tuple[RegisteredMetric, ...] = (
         repeats=Repeats.OF_LOADS,
         unknown=(Code.NO_LOAD, Code.NO_STEADY_PART),
         objective="output_tps",
-        column=ListColumn("output", "Output", width_px=92, is_proposed=True),
+        column=ListColumn("output", "Output", width_px=118, is_proposed=True),
     ),
     RegisteredMetric(
         key="output_concurrency",
@@ -228,7 +228,7 @@ METRICS: tuple[RegisteredMetric, ...] = (
         "median weighted by time",
         "Median of the windows in which this many requests decoded throughout.",
         "Windows of 2 s at 48, 50 and 70 tok/s: 50 tok/s.",
-        ListColumn("typical", "Typical", is_proposed=True),
+        ListColumn("typical", "Typical", width_px=116, is_proposed=True),
     ),
     _of_windows(
         "peak_tps",
@@ -236,7 +236,7 @@ METRICS: tuple[RegisteredMetric, ...] = (
         "99th percentile",
         "99th percentile of the complete windows in which this many requests decoded throughout.",
         "Of 200 windows from 40.0 to 59.9 tok/s: 59.7 tok/s.",
-        ListColumn("peak", "Peak", width_px=86, is_proposed=True),
+        ListColumn("peak", "Peak", width_px=106, is_proposed=True),
         "p99",
     ),
     _of_windows(
@@ -253,11 +253,11 @@ METRICS: tuple[RegisteredMetric, ...] = (
         "10th percentile",
         "10th percentile of the windows in which this many requests decoded throughout.",
         "Of 11 windows from 40 to 50 tok/s: 41 tok/s.",
-        ListColumn("floor", "Floor", width_px=88),
+        ListColumn("floor", "Floor", width_px=110),
     ),
     RegisteredMetric(
         key="printed_tps",
-        title="By its log, not ranked",
+        title="Log only (not ranked)",
         unit="tok/s",
         higher_is_better=True,
         section=Section.SPEED,
@@ -348,7 +348,7 @@ METRICS: tuple[RegisteredMetric, ...] = (
         computed_by="analysis.runs.windows:speed_factors",
         sources=ENGINE_SOURCES,
         unknown=(*FEW_WINDOWS, Code.NO_STEP_COUNTER, Code.NO_STEP_COUNTED, Code.STEPS_MISSING),
-        column=ListColumn("tokens_per_step", "Tokens per step", 2, 118, True, has_unit=False),
+        column=ListColumn("tokens_per_step", "Tokens per step", 2, 132, True, has_unit=False),
     ),
     RegisteredMetric(
         key="steps_per_s",
@@ -381,7 +381,7 @@ METRICS: tuple[RegisteredMetric, ...] = (
         computed_by="storage/queries/sql/measured/acceptance.sql",
         sources=ENGINE_SOURCES,
         unknown=NO_DRAFT,
-        column=ListColumn("acceptance", "Acceptance length", 2, 144, True, has_unit=False),
+        column=ListColumn("acceptance", "Acceptance length", 2, 150, True, has_unit=False),
     ),
     RegisteredMetric(
         key="acceptance_peak",
@@ -412,7 +412,7 @@ METRICS: tuple[RegisteredMetric, ...] = (
         computed_by="storage/queries/sql/measured/acceptance.sql",
         sources=ENGINE_SOURCES,
         unknown=NO_DRAFT,
-        column=ListColumn("acceptance_rate", "Acceptance rate", 3, 176),
+        column=ListColumn("acceptance_rate", "Acceptance rate", 3, 180),
     ),
     RegisteredMetric(
         key="position_acceptance",
@@ -445,7 +445,7 @@ METRICS: tuple[RegisteredMetric, ...] = (
         sources=(CLIENT,),
         repeats=Repeats.MEDIAN,
         unknown=(Code.NO_LOAD,),
-        column=ListColumn("looping", "Looping answers", 3, 170),
+        column=ListColumn("looping", "Looping answers", 3, 184),
     ),
     RegisteredMetric(
         key="kv_cache_tokens",
@@ -525,7 +525,7 @@ METRICS: tuple[RegisteredMetric, ...] = (
         example="Two GPUs with 30 and 31 GiB at most: 61 GiB.",
         computed_by="storage/queries/sql/measured/run_peaks.sql",
         sources=(SAMPLES,),
-        column=ListColumn("gpu_memory", "Peak GPU memory", width_px=160),
+        column=ListColumn("gpu_memory", "Peak GPU memory", width_px=178),
     ),
     RegisteredMetric(
         key="preemptions",
@@ -542,7 +542,7 @@ METRICS: tuple[RegisteredMetric, ...] = (
         sources=(COUNTERS,),
         repeats=Repeats.MEDIAN,
         is_count=True,
-        column=ListColumn("preemptions", "Preemptions", 0),
+        column=ListColumn("preemptions", "Preemptions", 0, 114),
     ),
     RegisteredMetric(
         key="startup_s",
@@ -578,7 +578,7 @@ METRICS: tuple[RegisteredMetric, ...] = (
         computed_by="reports.runs.measured_loads:mean_w",
         sources=(SAMPLES,),
         unknown=(Code.NO_ENERGY,),
-        column=ListColumn("power", "GPU power under load", width_px=176),
+        column=ListColumn("power", "GPU power under load", width_px=196),
     ),
     RegisteredMetric(
         key="tokens_per_j",
@@ -595,7 +595,7 @@ METRICS: tuple[RegisteredMetric, ...] = (
         sources=(SAMPLES,),
         unknown=(Code.NO_ENERGY, Code.NO_OUTPUT_TOKENS),
         objective="tokens_per_j",
-        column=ListColumn("per_joule", "Tokens per joule", 3, 170),
+        column=ListColumn("per_joule", "Tokens per joule", 3, 184),
     ),
     RegisteredMetric(
         key="sm_clock_mhz",
@@ -624,7 +624,7 @@ METRICS: tuple[RegisteredMetric, ...] = (
         example="30 CPU seconds in 20 s: 1.5 cores.",
         computed_by="storage/queries/sql/machines/conditions.sql",
         sources=(SAMPLES,),
-        column=ListColumn("server_cores", "CPU of the server under load", 2, 260),
+        column=ListColumn("server_cores", "CPU of the server under load", 2, 276),
     ),
     RegisteredMetric(
         key="host_busy_ratio",
@@ -639,7 +639,7 @@ METRICS: tuple[RegisteredMetric, ...] = (
         example="3 of 16 cores in use: 0.19.",
         computed_by="storage/queries/sql/machines/conditions.sql",
         sources=(SAMPLES,),
-        column=ListColumn("host_busy", "CPU of the host under load", 3, 250),
+        column=ListColumn("host_busy", "CPU of the host under load", 3, 266),
     ),
     RegisteredMetric(
         key="starvation_ratio",

@@ -153,7 +153,7 @@ def test_the_tile_says_what_it_is_without_a_hover(logs: tuple[Store, list[Run]])
     reports = report_on(store, runs)
     told = metrics(store, reports)
     ngram, sglang = (number_tiles(report, told[report.run.id]) for report in (reports[0], reports[2]))
-    assert '<dt>By its log, not ranked</dt><dd><span class="pw-apart">1,583 <small>tok/s</small></span></dd>' in ngram
+    assert '<dt>Log only (not ranked)</dt><dd><span class="pw-apart">1,583 <small>tok/s</small></span></dd>' in ngram
     assert "first tokens and idle time included; 9 lines (vllm.log)." in ngram
     assert "decode tokens over the time since the last decode line, idle time included; 2 lines (sglang.log)" in sglang
     assert "Decode speed typical" in ngram.partition("Not known: ")[2]
@@ -167,12 +167,12 @@ def test_compare_hatches_printed_speed_rows(logs: tuple[Store, list[Run]]) -> No
     shown = metric_sections(TableColumns(comparison.arms, lambda _: everyone, {run.id: 0 for run in runs}, 0.02), told)
     body = shown.partition("<tbody>")[2].partition("</tbody>")[0]
     rows = {
-        row.partition("not ranked (")[2].partition(")")[0]: row for row in body.split("<tr>") if "not ranked" in row
+        row.partition("(not ranked) (")[2].partition(")")[0]: row for row in body.split("<tr>") if "not ranked" in row
     }
     assert rows.keys() == {"vllm.log", "sglang.log"}
     assert [row.count("pw-apart") for row in rows.values()] == [2, 1]
     assert "×" not in body
-    assert "By its log, not ranked (sglang.log): median of the log lines" in shown.partition("</tbody>")[2]
+    assert "Log only (not ranked) (sglang.log): median of the log lines" in shown.partition("</tbody>")[2]
 
 
 def test_first_look_splits_printed_from_measured(

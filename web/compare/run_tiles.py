@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from analysis.metrics.registry import MetricId
+from analysis.metrics.registry import BY_KEY, MetricId
 from analysis.runs.printed_speed import PrintedSpeed, printed_fallback
 from reports.runs.evidence import Evidence
 from reports.runs.run_metrics import MetricValue, RunMetrics, printed_meaning
@@ -16,7 +16,7 @@ from web.metric_words import meaning_of, metric_text, metric_unit
 from web.theme import DASH, duration, three_digits
 from web.words import reason_text, window_text
 
-LOG_SPEED = "By its log, not ranked"
+LOG_SPEED = BY_KEY["printed_tps"].title
 NO_REQUESTS = "no request by Pitwall finished"
 ACTIVE = "Windows of pure decoding, of all windows; only these are ranked"
 NOT_IN_IMPORTED_LOGS = ("steps_per_s", "ttft_ms", "stream_tps", "startup_s")  # an imported log never has these
@@ -35,6 +35,8 @@ TILES = (
     "ttft_ms",
     "startup_s",
 )
+STREAM_SPEEDS = ("stream_tps", "mean_decode_tps", "typical_tps")  # the first known one leads
+SHOWN_ABOVE_ONE = 1.005  # tokens per step that are not shown as 1.00
 ONCE = ("typical_tps", "peak_tps", "floor_tps", "prompt_tps", "ttft_ms")  # at the lowest concurrency
 
 
@@ -59,11 +61,13 @@ def _machine(title: str | None) -> str:
 def number_tiles(report: RunReport, metrics: RunMetrics) -> str:
     """Return the known numbers as tiles, and one line with the unknown ones and their reasons."""
     values = {metric: metrics[metric] for metric in tile_metrics(metrics)}
-    tiles = [
-        (markup.hint(metric.title, meaning_of(metric)), _cell(metric, value, report))
+    cells = {
+        metric: (markup.hint(metric.title, meaning_of(metric)), _cell(metric, value, report))
         for metric, value in values.items()
         if value.value is not None
-    ]
+    }
+    lead = lead_metrics(metrics)
+    tiles = [cell for metric, cell in cells.items() if metric not in lead]
     if printed := printed_fallback(report.summary, report.printed):
         tiles.append((LOG_SPEED, markup.unmeasured(markup.number(three_digits(printed.median_tps), "tok/s"))))
     if report.requests.sent_requests:
@@ -77,7 +81,8 @@ def number_tiles(report: RunReport, metrics: RunMetrics) -> str:
         if value.value is None and metric.key not in omitted
     ]
     loops = loop_mark(report.requests.looping_ratio)
-    marked_tiles = (f"<p>{loops}</p>" if loops else "") + (markup.tiles(tiles) if tiles else "")
+    lead_tiles = markup.tiles([cells[metric] for metric in lead], is_lead=True) if lead else ""
+    marked_tiles = (f"<p>{loops}</p>" if loops else "") + lead_tiles + (markup.tiles(tiles) if tiles else "")
     return marked_tiles + _printed_words(printed) + markup.unknown_numbers(missing)
 
 
@@ -89,6 +94,20 @@ def tile_metrics(metrics: RunMetrics) -> list[MetricId]:
         if metric.key in TILES and not (is_further and metric.key in ONCE):
             metric_ids.append(metric)
     return sorted(metric_ids, key=lambda metric: (TILES.index(metric.key), metric.concurrency or 0))
+
+
+def lead_metrics(metrics: RunMetrics) -> list[MetricId]:
+    """Return the up to three metrics that tell a run at a glance.
+
+    They are the speed of one stream, the output at the most requests at once, and the tokens per step of a run that
+    accepted drafts, else its time to first token.
+    """
+    known = [metric for metric in tile_metrics(metrics) if metrics[metric].value is not None]
+    streams = [metric for key in STREAM_SPEEDS for metric in known if metric.key == key]
+    outputs = sorted((m for m in known if m.key == "output_tps"), key=lambda m: m.concurrency or 0, reverse=True)
+    drafted = [m for m in known if m.key == "tokens_per_step" and (metrics[m].value or 0.0) >= SHOWN_ABOVE_ONE]
+    first_tokens = [metric for metric in known if metric.key == "ttft_ms"]
+    return [*streams[:1], *outputs[:1], *[*drafted, *first_tokens][:1]]
 
 
 def all_numbers_table(metrics: RunMetrics) -> str:

@@ -21,6 +21,8 @@ from web.machines.machine_titles import machine_titles
 from web.redirects import go_to
 from web.runs.table.run_listing import choices_of
 from web.runs.table.run_table import proposed_columns, run_table, shown_columns
+from web.runs.table.selection_bar import selection_bar
+from web.runs.undo_notice import undo_notice
 
 CELL = "cell"  # URL parameter: the values of the cell's column, row and facet
 
@@ -53,3 +55,5 @@ def _list_runs(cell: ChartMark, selection: ExploreSelection) -> None:
     columns = shown_columns(proposed_columns(choices), choices, lines)
     caption = markup.markdown_text(f"{len(runs):,} in the cell {cell_title}")
     run_table(runs, lines, columns, machine_titles(store), caption, has_order=False)
+    selection_bar(store, cell.run_ids)
+    undo_notice()

@@ -46,7 +46,7 @@ def show_view(
     store, metrics = services().store, {**METRICS, **results}
     rows = read_view(store, explore_sql(run_filter, selection.view, metrics, by_ids=run_ids is not None), run_ids)
     if not rows:
-        st.info("No run matches.")
+        st.info("No runs match.")
         return
     drawable = [row for row in rows if row["x"] is not None and row["y"] is not None]
     marks = _marks(drawable, selection) if drawable else []

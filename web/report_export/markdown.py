@@ -140,7 +140,7 @@ def _gotcha(gotcha: Gotcha) -> list[str]:
     address = (gotcha.link or "").replace("<", "%3C").replace(">", "%3E")
     link = f" [more](<{address}>)" if is_web_link(address) else ""
     return [
-        f"**Gotcha: {plain(gotcha.failure)}** (saved for {conditions}){link}",
+        f"**Known issue: {plain(gotcha.failure)}** (saved for {conditions}){link}",
         quoted(safe_markdown(gotcha.workaround)),
     ]
 

@@ -52,24 +52,23 @@ def gotcha_html(gotcha: Gotcha, write_time: TimeToHtml = time_html, links_run: b
     address = markup.run_link("run", [gotcha.run_id]) if gotcha.run_id else ""
     run_link = f' · <a href="{address}" target="_self">its run</a>' if address and links_run else ""
     return (
-        f'<div class="pw-gotcha"><p><b>Gotcha: {markup.text(gotcha.failure)}</b></p>'
+        f'<div class="pw-gotcha"><p><b>Known issue: {markup.text(gotcha.failure)}</b></p>'
         f'<div class="pw-note">{safe_html(gotcha.workaround)}</div><p class="pw-muted">Saved for {conditions}, by the '
         f"{markup.text(gotcha.role)}, {written_at}{link if gotcha.link else ''}{run_link}</p></div>"
     )
 
 
-def gotcha_button(run: Run) -> None:
-    """The button that saves a gotcha for this run's cause or flags."""
-    if st.button("Save a gotcha", key="keep-gotcha", icon=":material/report:"):
-        flags = [argument for argument in searchable_words(run.config) if argument.startswith("-") or "=" in argument]
-        gotcha = Gotcha(
-            id=secrets.token_hex(6), engine=run.config.engine, cause=run.cause, failure=(run.cause or "-")[:500],
-            workaround="-", run_id=run.id,
-        )  # fmt: skip
-        _edit(gotcha, list(dict.fromkeys(flags)))
+def save_known_issue(run: Run) -> None:
+    """Open the form that saves a gotcha for this run's cause or flags."""
+    flags = [argument for argument in searchable_words(run.config) if argument.startswith("-") or "=" in argument]
+    gotcha = Gotcha(
+        id=secrets.token_hex(6), engine=run.config.engine, cause=run.cause, failure=(run.cause or "-")[:500],
+        workaround="-", run_id=run.id,
+    )  # fmt: skip
+    _edit(gotcha, list(dict.fromkeys(flags)))
 
 
-@st.dialog("A gotcha", width="medium")
+@st.dialog("A known issue", width="medium")
 def _edit(gotcha: Gotcha, flags: Sequence[str]) -> None:
     edit_form(gotcha, flags)
 

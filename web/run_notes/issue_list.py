@@ -19,7 +19,10 @@ from web.url_state import choose_some, text_choice
 
 PAGE = "issues"
 ORIGINS = {IssueOrigin.SAVED.value: "saved here", IssueOrigin.PUBLISHED.value: "published by others"}
-NOTHING_SAVED = "Nothing is saved here yet: *Save a gotcha* on the page of a run keeps what went wrong and what helped."
+NOTHING_SAVED = (
+    "Nothing is saved here yet: *More*, *Save as a known issue* on the page of a run keeps what went wrong and what "
+    "helped."
+)
 FIND_PX, CHOICE_PX = 236, 200
 
 

@@ -17,8 +17,6 @@ from web.actions import Once, is_editor
 from web.context import services
 from web.markup import markdown_text
 from web.run_notes.annotate import annotate, set_star
-from web.run_notes.gotcha_panel import gotcha_button
-from web.runs.delete_runs import delete_button
 from web.safe_markdown import safe_html
 from web.times import TimeToHtml, time_html
 
@@ -35,9 +33,6 @@ def people_panel(run: Run) -> None:
                 _edit(run, note)
             if note.version > 1 and st.button("Earlier versions", type="tertiary", key="note-versions"):
                 _versions(run)
-            gotcha_button(run)
-            if run.state.is_final:
-                delete_button([run], "run", is_their_page=True)
     if note_section := note_html(note):
         st.html(note_section)
 

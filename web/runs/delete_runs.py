@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -13,6 +14,8 @@ from web.actions import Once, is_operator, require_operator
 from web.context import services
 from web.markup import markdown_text
 from web.runs.table.disk_list import forget_disk_usage, show_disk_list
+from web.runs.table.ticked_runs import set_ticked
+from web.runs.undo_notice import offer_undo
 from web.times import format_time, utc_help
 from web.url_state import url_expander
 
@@ -22,13 +25,18 @@ ABOUT = (
 )
 
 
-def delete_button(runs: Sequence[Run], key: str, is_their_page: bool = False) -> None:
-    """The operator's button that deletes these runs after a confirmation; live runs cannot be deleted.
+def delete_button(runs: Sequence[Run], key: str) -> None:
+    """The operator's button that deletes these runs after a confirmation; live runs cannot be deleted."""
+    if is_operator() and st.button("Delete", key=f"delete-{key}", disabled=not runs, icon=":material/delete:"):
+        confirm_deletion(runs)
+
+
+def confirm_deletion(runs: Sequence[Run], is_their_page: bool = False) -> None:
+    """Ask whether to delete these runs.
 
     is_their_page: the page shows the deleted run, so Runs is shown next; otherwise the page stays as it is.
     """
-    if is_operator() and st.button("Delete", key=f"delete-{key}", disabled=not runs, icon=":material/delete:"):
-        _confirm([(run.id, run.name) for run in runs], is_their_page)
+    _confirm([(run.id, run.name) for run in runs], is_their_page)
 
 
 @st.dialog("Delete runs", width="medium")
@@ -45,10 +53,20 @@ def _confirm(runs: Sequence[tuple[str, str]], is_their_page: bool) -> None:
     st.markdown(f"**{', '.join(markdown_text(name) for _, name in deletable[:MAX_NAMED])}{and_more}**")
     st.caption(ABOUT)
     if st.button(f"Delete {len(deletable)} run{'s' * (len(deletable) > 1)}", type="primary"):
-        delete([run_id for run_id, _ in deletable])
+        _delete_with_undo([run_id for run_id, _ in deletable])
         if is_their_page:
             st.switch_page(page_paths.RUNS)
         st.rerun()
+
+
+def _delete_with_undo(run_ids: Sequence[str]) -> None:
+    """Delete these runs, without their ticks, and offer to restore them."""
+    blocked = delete(run_ids)
+    deleted_ids = [run_id for run_id in run_ids if run_id not in blocked]
+    set_ticked(deleted_ids, False)
+    if deleted_ids:
+        runs_text = f"{len(deleted_ids):,} run{'s' * (len(deleted_ids) != 1)}"
+        offer_undo(f"{runs_text} deleted.", partial(_bring_back, deleted_ids))
 
 
 def delete(run_ids: Sequence[str]) -> dict[str, str]:

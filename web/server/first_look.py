@@ -26,10 +26,10 @@ LOADING = "Loading the page."
 FIRST_PAGE_PATH = ""
 # Selectors of elements that exist once the page is drawn; Streamlit's other responses pass unchanged.
 DRAWN_SELECTORS = {
-    FIRST_PAGE_PATH: ".pw-title",
+    FIRST_PAGE_PATH: ".pw-lead, .st-key-page-head",
     "live": ".lv-strip:not(:has(.lv-waiting))",
     "compare": ".pw-answer, h3",
-    "run": ".pw-title",
+    "run": ".pw-numbers",
 }
 MOST_RUNS = 8
 PATIENCE_S = 3.0  # a busy machine draws its page far later anyway; a store that hangs must not delay it

@@ -134,7 +134,7 @@ def press_cell(page: Page, across: float, up: float, of_map: int = 0) -> None:
 
 def test_navigation_returns_to_the_list_as_left(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/?find=bf16")
-    compare = page.get_by_test_id("stMainBlockContainer").get_by_role("link", name="Compare the selected runs")
+    compare = page.get_by_test_id("stMainBlockContainer").get_by_role("link", name="Compare", exact=True)
     grid = page.get_by_test_id("stDataFrame").first
     expect(page.get_by_text("9 of 20 runs that have ended")).to_be_visible()
     wait_for_rest(page)
@@ -159,7 +159,7 @@ def test_navigation_returns_to_the_list_as_left(page: Page, pitwall: Pitwall) ->
 
 def test_list_row_opens_here_and_ticks_by_keys(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/?find=bf16")
-    open_it = page.get_by_test_id("stMainBlockContainer").get_by_role("link", name="Open", exact=True)
+    overlay = page.get_by_role("link", name="Overlay on Live", exact=True)
     expect(page.get_by_text("9 of 20 runs that have ended")).to_be_visible()
     wait_for_rest(page)
     before = page.evaluate("history.length")
@@ -174,31 +174,31 @@ def test_list_row_opens_here_and_ticks_by_keys(page: Page, pitwall: Pitwall) -> 
     page.locator(f"{GRID} canvas").first.focus()
     go_down(page, 1)
     page.keyboard.press("Space")
-    expect(open_it).to_have_attribute("href", "run?run=20261120-000016-000-seed")
+    expect(overlay).to_have_attribute("href", "live?run=20261120-000016-000-seed")
     wait_for_rest(page)
     go_down(page, 2)
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(r"/run\?run=20261120-000015-000-seed$"))
     page.go_back()
-    expect(open_it, "what was ticked is ticked").to_have_attribute("href", "run?run=20261120-000016-000-seed")
+    expect(overlay, "what was ticked is ticked").to_have_attribute("href", "live?run=20261120-000016-000-seed")
 
 
 def test_head_press_sorts_all_with_unknown_last(page: Page, pitwall: Pitwall) -> None:
     """Streamlit's own sorting has the unknown first, and knows no runs but those shown."""
     rows, table = page.locator(f"{GRID} tbody tr"), page.locator(GRID).first
-    open_it = page.get_by_test_id("stMainBlockContainer").get_by_role("link", name="Open", exact=True)
+    overlay = page.get_by_role("link", name="Overlay on Live", exact=True)
     page.goto(pitwall.url)
     expect(rows.first).to_contain_text("#did not start")
     wait_for_rest(page)
     table.click(position={"x": TICK_PX, "y": HEAD_PX + ROW_PX / 2})
-    expect(open_it).to_be_visible()
+    expect(overlay).to_be_visible()
     for address, fastest_or_slowest in (("?order=stream", "#fp8 k=4 #3"), ("?order=stream&reversed=1", "#<b>bold")):
         wait_for_rest(page)
         table.click(position={"x": STREAM_PX, "y": HEAD_PX / 2})
         expect(page).to_have_url(f"{pitwall.url}/{address}")
         expect(rows.first).to_contain_text(fastest_or_slowest)
         expect(rows.last, "not known, either way").to_contain_text("#did not start")
-        expect(open_it, "what was ticked is ticked").to_be_visible()
+        expect(overlay, "what was ticked is ticked").to_be_visible()
     page.go_back()
     expect(rows.first).to_contain_text("#fp8 k=4 #3")
 

@@ -62,8 +62,8 @@ def chart(page: Page) -> Locator:
 STATES: dict[str, tuple[str, Whole]] = {  # what is open -> its address, and what it ends with; OF_EIGHT are runs
     "runs": ("", text("runs that have ended")),
     "runs, filtered": ("?find=k%3D2&order=stream&reversed=1&column=state&pin=state", text("runs that have ended")),
-    "runs, none found": ("?find=nothing+is+like+that", text("No run matches")),
-    "runs, archived": ("?mark=archived", text("No run matches")),
+    "runs, none found": ("?find=nothing+is+like+that", text("No runs match")),
+    "runs, archived": ("?mark=archived", text("No runs match")),
     "runs in groups": ("?group=arm&open=", lambda page: page.locator(".pw-group")),
     "runs, all folds": ("?fold=published&fold=disk&fold=changes", text("runs take")),
     "live of eight": ("live?OF_EIGHT", charts),

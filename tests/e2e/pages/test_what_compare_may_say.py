@@ -102,7 +102,7 @@ def test_logs_of_unknown_config_are_not_the_same(open_page: Page, pitwall: Pitwa
 def test_log_speed_stands_apart(open_page: Page, pitwall: Pitwall, ids: Ids) -> None:
     open_compare(open_page, pitwall, ids["logs"])
     for definition, speed in {"vllm.log": "1,583", "sglang.log": "43.7"}.items():
-        title = open_page.get_by_role("rowheader", name=f"By its log, not ranked ({definition})")
+        title = open_page.get_by_role("rowheader", name=f"Log only (not ranked) ({definition})")
         row = open_page.get_by_role("row").filter(has=title)
         expect(row.locator(".pw-apart")).to_have_text([re.compile(rf"^{speed}\s+tok/s$")])
         expect(row).not_to_contain_text("×")

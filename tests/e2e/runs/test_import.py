@@ -43,6 +43,8 @@ def test_dropped_file_is_a_run_and_exports_bundle(page: Page, pitwall: Pitwall, 
     press(page.get_by_role("link", name="Open the run"))
     expect(page.get_by_text("From its log alone")).to_be_visible()
     bundle = tmp_path / "from.pitwall.zip"
+    press(page.get_by_role("button", name="More", exact=True))
+    press(page.get_by_role("menuitem", name="Download as a bundle"))
     downloaded_by(page.get_by_role("button", name="Download as a bundle")).save_as(bundle)
     elsewhere = tmp_path / "elsewhere"
     taken = command(elsewhere, "import", str(bundle))

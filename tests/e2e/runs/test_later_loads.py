@@ -34,6 +34,7 @@ def test_start_serves_two_loads_kept_on_relaunch(page: Page, pitwall: Pitwall) -
     assert pitwall.sql("SELECT count(*) FROM results WHERE value IS NOT NULL") != [(0,)]
 
     page.goto(f"{pitwall.url}/run?run={rows[0][0]}")
-    press(page.get_by_role("link", name="Relaunch with one change"))
+    press(page.get_by_role("button", name="More", exact=True))
+    press(page.get_by_role("menuitem", name="Relaunch with one change"))
     page.wait_for_url(re.compile("/launch"))
     expect(page.get_by_text("Demo stream, load 2 of the run Both").first).to_be_visible()

@@ -47,14 +47,16 @@ def test_note_reaches_guest_and_run_is_restored(browser: Browser, idle_pitwall: 
     assert page.evaluate("window.harmed") is None and page.locator(".pw-people img").count() == 0
 
     page.goto(f"{idle_pitwall.url}/run?run={run_id}")
-    press(page.get_by_role("button", name="Delete", exact=True))
+    press(page.get_by_role("button", name="More", exact=True))
+    press(page.get_by_role("menuitem", name="Delete"))
     expect(page.get_by_role("dialog")).to_contain_text("a link that is open refers to it")
     visit(page, idle_pitwall.url)
     press(page.get_by_text("Links and changes"))
     press(page.get_by_role("button", name="Revoke"))
     expect(page.get_by_role("button", name="Revoke")).to_have_count(0)
     visit(page, f"{idle_pitwall.url}/run?run={run_id}")
-    press(page.get_by_role("button", name="Delete", exact=True))
+    press(page.get_by_role("button", name="More", exact=True))
+    press(page.get_by_role("menuitem", name="Delete"))
     press(page.get_by_role("button", name="Delete 1 run"))
     expect(page.get_by_text("Deleted runs: 1")).to_be_visible()
     press(page.get_by_text("Deleted runs: 1"))
@@ -69,6 +71,10 @@ def read_as_a_guest(browser: Browser, link: str) -> None:
     guest = context.new_page()
     guest.goto(link)
     expect(guest.locator(".pw-people strong")).to_have_text("warm")
-    for button in ("Notes, tags and verdict", "Star", "Save a gotcha", "Delete"):
+    for button in ("Notes, tags and verdict", "Star"):
         expect(guest.get_by_role("button", name=button)).to_have_count(0)
+    press(guest.get_by_role("button", name="More", exact=True))
+    expect(guest.get_by_role("menuitem", name="Live view")).to_be_visible()
+    for action in ("Save as a known issue", "Delete"):
+        expect(guest.get_by_role("menuitem", name=action)).to_have_count(0)
     context.close()

@@ -20,12 +20,13 @@ from storage.store import Store
 from tests.e2e.page_at_rest import current, press, visit
 from tests.e2e.pitwall_process import Pitwall, running_pitwall
 from tests.e2e.seeds import BEGAN, seed_finished
-from web.runs.table.run_table import COLUMNS, square
+from web.runs.table.run_table import COLUMNS, HEAD_PX, ROW_PX, square
 
 pytestmark = [pytest.mark.browser, pytest.mark.pages]
 QUEUED = 60
 NUMBER = "'number'"  # the type in a column's configuration
 GRID = "[data-testid=stDataFrame] .dvn-scroller"
+TICK_PX = 16  # from the left edge of a table: where a row is ticked
 PADDING_PX = 8  # of a cell, on each side
 # What each title takes in the table's head.
 WIDTHS = """([grid, titles]) => {
@@ -84,7 +85,7 @@ def test_long_queue_hides_no_live_or_ended_run(page: Page, pitwall: Pitwall) -> 
     expect(page.locator(".pw-cards")).to_contain_text("Under way")
     expect(page.locator(".pw-cards > *")).to_have_count(51)
     expect(page.get_by_role("link", name="Live view")).to_be_visible()
-    expect(page.get_by_text("Compare the selected runs").first).to_be_visible()
+    expect(page.get_by_text("1 of 1 runs that have ended").first).to_be_visible()
     expect(page.get_by_text("No run has ended yet")).to_have_count(0)
     assert narrow_heads(page) == []
     link, accent = page.evaluate(LINK_AND_ACCENT)
@@ -114,8 +115,8 @@ def test_disk_use_list_is_paged_and_searchable(open_page: Page, pitwall: Pitwall
 
 
 def narrow_heads(page: Page) -> list[str]:
-    """The columns of numbers whose width has no room for their title in the font of the page."""
-    titles = {str(one["label"]): int(one["width"]) for one in COLUMNS.values() if NUMBER in str(one)}
+    """The columns of numbers too narrow for their title, with the arrow of the order, in the font of the page."""
+    titles = {f"{one['label']} \u2193": int(one["width"]) for one in COLUMNS.values() if NUMBER in str(one)}
     assert len(titles) >= 6
     expect(page.locator(GRID)).to_be_attached()
     drawn = page.evaluate(WIDTHS, [GRID, list(titles)])
@@ -128,3 +129,30 @@ def test_a_swatch_in_the_table_has_room_around_it() -> None:
     left, top, wide, high = map(float, re.findall(r'viewBox="([^"]+)"', svg)[0].split())
     [side] = {float(said) for said in re.findall(r'<rect width="(\d+)" height="(\d+)"', svg)[0]}
     assert left == top == -(wide - side) / 2 and wide == high and side <= 0.6 * wide
+
+
+def test_phone_folds_filters_and_shows_the_selection_bar(page: Page, pitwall: Pitwall) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    visit(page, pitwall.url)
+    expect(page.get_by_text("1 of 1 runs that have ended").first).to_be_visible()
+    find = page.get_by_label("Find", exact=True)
+    expect(find).to_be_hidden()
+    press(page.get_by_text("Filters and columns", exact=True))
+    expect(find).to_be_visible()
+    press(page.get_by_text("Filters and columns", exact=True))
+    expect(find).to_be_hidden()
+    page.locator("[data-testid=stDataFrame]").first.click(position={"x": TICK_PX, "y": HEAD_PX + ROW_PX / 2})
+    bar = page.locator(".st-key-floating-selection")
+    expect(bar).to_contain_text("1 selected")
+    place = bar.bounding_box()
+    assert place is not None and place["y"] + place["height"] == 844 and place["width"] == 390
+    last = page.get_by_text("Links and changes", exact=True)
+    last.scroll_into_view_if_needed()
+    page.mouse.move(195, 300)
+    page.mouse.wheel(0, 9_000)
+    page.wait_for_function(
+        "([bar, last]) => last.getBoundingClientRect().bottom < bar.getBoundingClientRect().top",
+        arg=[bar.element_handle(), last.element_handle()],
+    )
+    press(page.get_by_role("button", name="Clear", exact=True))
+    expect(bar).to_have_count(0)

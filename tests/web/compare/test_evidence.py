@@ -97,18 +97,18 @@ def test_counter_gaps_are_not_held_against_them(store: Store) -> None:
 )
 def test_counters_alone(store: Store, log_path: str | None, why: str) -> None:
     found = evidence(store, *counters(5), run=RUN.model_copy(update={"log_path": log_path}))
-    assert said(found) == ("known by its counters", why)
+    assert said(found) == ("counters only", why)
 
 
 def test_counters_and_slots_are_both_named(store: Store) -> None:
     slot = SlotSample("r1", NOW, 1.0, 0, 1, True, 5, 9, 100)
-    assert standing_text(evidence(store, *counters(5), slot)) == "known by its counters and slots"
+    assert standing_text(evidence(store, *counters(5), slot)) == "counters and slots only"
 
 
 def test_a_log_alone_says_why(store: Store) -> None:
     found = evidence(store, *lines(100.0), no_counters="/metrics is switched off")
-    assert said(found) == ("known only by its log", "/metrics is switched off")
-    assert "Known only by its log: /metrics is switched off." in source_line(found)
+    assert said(found) == ("log only", "/metrics is switched off")
+    assert "Log only: /metrics is switched off." in source_line(found)
 
 
 def test_nothing_at_all(store: Store) -> None:
@@ -125,13 +125,13 @@ def test_definitions_come_with_their_formulas(store: Store) -> None:
 def test_few_words_of_it_keep_the_reason(store: Store) -> None:
     found = evidence(store, *lines(100.0), no_counters="/metrics <is> off")
     assert standing_cell(found) == (
-        '<span class="pw-muted"><abbr title="/metrics &lt;is&gt; off">known only by its log</abbr></span>'
+        '<span class="pw-muted"><abbr title="/metrics &lt;is&gt; off">log only</abbr></span>'
     )
 
 
 def test_imported_run_has_no_endpoint_to_blame(store: Store) -> None:
     found = evidence(store, *lines(100.0), run=RUN.model_copy(update={"kind": "imported"}))
-    assert said(found) == ("known only by its log", None)
+    assert said(found) == ("log only", None)
 
 
 def test_unwatched_counts_are_mentioned(store: Store) -> None:

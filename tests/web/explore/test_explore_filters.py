@@ -59,7 +59,7 @@ def test_address_restores_other_field_filter() -> None:
 
 
 def test_a_view_of_nothing_says_so() -> None:
-    assert "No run matches." in said(page(find="no such run"))
+    assert "No runs match." in said(page(find="no such run"))
     assert "none of these runs has both numbers" in said(page(y="weights"))
 
 

@@ -27,6 +27,7 @@ def parts() -> None:
     right.write("the form")
     st.container(key="compare-head").write("the arms")
     st.container(key="unseen").write("a watcher")
+    st.container(key="floating-bar").write("a bar")
     st.dataframe([{"a": 1}], hide_index=True)
     st.color_picker("Late")  # its code is kept back: what stands in its place stays
     st.write("The page is whole.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,6 +22,7 @@ from tests.analysis.comparison.hand_made import load, request
 from tests.analysis.comparison.ideal_engine import T0
 from tests.collectors.imports.captured import captured, loads_of
 from tests.web.conftest import ProvideServices
+from web.loads.panels.load_results import load_titles
 
 PAGE = """
 from web.context import services
@@ -115,7 +117,9 @@ def test_no_empty_latency_chart_for_tool_results(store: Store) -> None:
     ]
     store.write(Batch((whole.plan, *rows))).result()
     at = AppTest.from_string(PAGE, default_timeout=60).run()
-    assert not at.exception and [one.value for one in at.caption][:1] == ["its requests are unknown"]
+    assert not at.exception and [one.value for one in at.caption][:1] == [
+        "20 Nov 2026 12:00 UTC, its requests are unknown"
+    ]
     charts = [str(one.proto) for one in at.get("bidi_component")]
     assert [sum(f"{title} against output tok/s" in one for one in charts) for title in ("TTFT", "TPOT")] == [1, 0]
 
@@ -133,3 +137,16 @@ def test_results_of_another_tool_come_with_their_settings(store: Store) -> None:
     assert "224.5" in table and "1641" in table
     (settings,) = [page for page in pages if "Setting" in page]
     assert re.search(r"flash_attn\s+1\s+is_pp_shared\s+0\s+n_gpu_layers\s+-1", settings)
+
+
+def test_loads_of_one_kind_are_numbered() -> None:
+    """By name alone: two loads of one minute have titles of their own."""
+    whole = load([])
+    assert whole.plan
+    other = replace(whole, plan=replace(whole.plan, workload="other", tool="guidellm", tool_version="0.7.1"))
+    alone = load_titles([whole])
+    assert load_titles([whole, other, whole]) == [
+        f"{alone[0]}, load 1",
+        r"other \(guidellm 0\.7\.1\)",
+        f"{alone[0]}, load 2",
+    ]

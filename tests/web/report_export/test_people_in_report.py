@@ -57,10 +57,10 @@ def test_every_file_has_notes_verdict_and_tags(store: Store, runs: list[Run], re
     data = report(runs)
     page, text = report_page(data), report_markdown(data)
     assert safe_html(NOTE) in page and "Coding <b>4</b>/5" in page and "#nightly" in page and "“fast”" in page
-    assert "Gotcha: no room" in page and "<em>less</em>" in page and 'href="https://example.org/why"' in page
+    assert "Known issue: no room" in page and "<em>less</em>" in page and 'href="https://example.org/why"' in page
     assert "> Held **all day** under *real* use, see [the post](<https://example.org/a_b?x=1>)." in text
     assert "Tags: nightly, for #<!-- -->12" in text and "Coding 4/5 · “fast”" in text
-    assert "**Gotcha: no room**" in text and "> *less*" in text and "[more](<https://example.org/why>)" in text
+    assert "**Known issue: no room**" in text and "> *less*" in text and "[more](<https://example.org/why>)" in text
     rows = {one.name: one.rows.to_pylist() for one in data_tables(data)}
     assert [(row["run_id"], row["note"], row["coding"]) for row in rows["notes"]] == [(runs[0].id, NOTE, 4)]
     assert [(row["run_id"], row["failure"]) for row in rows["gotchas"]] == [(runs[1].id, "no room")]
@@ -72,8 +72,8 @@ def test_gotcha_belongs_to_its_failures(store: Store, runs: list[Run], report: R
     failed = runs[2].model_copy(update={"state": RunState.FAILED, "cause": "CUDA out of memory"})
     store.save_run(failed)
     gotcha(store, runs[1])
-    assert report_markdown(report([runs[1], failed])).count("**Gotcha: no room**") == 1
-    assert "Gotcha: no room" in report_page(report([failed]))
+    assert report_markdown(report([runs[1], failed])).count("**Known issue: no room**") == 1
+    assert "Known issue: no room" in report_page(report([failed]))
     assert "Gotcha" not in report_page(report(runs[3:4]))
 
 

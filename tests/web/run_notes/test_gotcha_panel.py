@@ -52,6 +52,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, provide_services: Pro
         )  # fmt: skip
     provide_services(SimpleNamespace(store=opened, settings=settings))
     be(monkeypatch, "operator")
+    monkeypatch.setattr("streamlit.page_link", lambda *_, **__: None)  # this stands here without the app's other pages
     yield opened
     opened.close()
 

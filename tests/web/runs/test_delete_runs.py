@@ -15,6 +15,7 @@ from settings import Settings
 from storage.store import Store
 from tests.web.conftest import ProvideServices
 from web.runs.delete_runs import delete, set_rule
+from web.runs.table.ticked_runs import TICKED
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 
@@ -60,6 +61,9 @@ if services().store.runs_of(["r1"]):
 else:
     st.text("drawn anew")
 """
+QUESTION_AND_NOTICE = (
+    QUESTION.format(is_their_page=False) + "\nfrom web.runs.undo_notice import undo_notice\nundo_notice()"
+)
 WAITING = "from web.runs.delete_runs import show_deleted_runs\nshow_deleted_runs()"
 
 
@@ -93,6 +97,17 @@ def test_deleted_run_is_listed_and_restored(store: Store) -> None:
     assert "gone for good after" in at.markdown[0].value and at.expander[0].label == "Deleted runs: 1"
     at.button[1].click().run()
     assert not at.exception and {run.id for run in store.runs()} == {"r1", "r2"} and at.button == []
+
+
+def test_deletion_takes_ticks_and_is_taken_back(store: Store) -> None:
+    at = AppTest.from_string(QUESTION_AND_NOTICE, default_timeout=60)
+    at.session_state[TICKED] = frozenset({"r1", "r2"})
+    at.run().button[0].click().run()
+    assert not at.exception and [run.id for run in store.runs()] == ["r2"]
+    assert at.session_state[TICKED] == {"r2"} and "1 run deleted." in str(at.get("html")[0].proto.body)
+    next(button for button in at.button if button.label == "Undo").click().run()
+    assert not at.exception and {run.id for run in store.runs()} == {"r1", "r2"}
+    assert "Undo" not in [button.label for button in at.button]
 
 
 def test_a_guest_has_no_button_and_no_right(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

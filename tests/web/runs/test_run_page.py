@@ -18,6 +18,7 @@ from storage.store import Store
 from tests.analysis.physics.models import GEMMA_4_31B
 from tests.web.conftest import ProvideServices
 from tests.web.runs.test_physics_panel import NOW, make_run
+from web.runs.page.run_actions import actions_of_menu
 
 PAGE = """
 from reports.arms.facts import facts_of
@@ -48,6 +49,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, provide_services: Pro
     opened = Store.open(settings)
     provide_services(SimpleNamespace(store=opened, settings=settings, fleet=None))
     monkeypatch.setattr("web.actions.current_role", lambda: "operator")
+    monkeypatch.setattr("streamlit.page_link", lambda *_, **__: None)  # this stands here without the app's other pages
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "config.json").write_text(json.dumps(GEMMA_4_31B))
     yield opened
@@ -93,3 +95,48 @@ def test_loading_use_of_a_server_is_drawn(store: Store, tmp_path: Path) -> None:
     at = AppTest.from_string(OVER_TIME, default_timeout=60).run()
     assert not at.exception and [one.value for one in at.subheader] == ["Over time since ready"]
     assert len(at.get("bidi_component")) == 1
+
+
+ACTIONS = """
+from web.context import services
+from web.runs.page.run_actions import run_actions
+
+run_actions(services().store.run("r1"))
+"""
+
+
+def test_menu_has_the_rarer_actions_and_delete_last(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = make_run(store, tmp_path / "model").model_copy(update={"state": RunState.FINISHED})
+    harmless = ["Relaunch with one change", "Live view", "Replay", "Download as a bundle", "Show the SQL"]
+    assert list(actions_of_menu(run)) == [*harmless, "Save as a known issue", "Delete"]
+    failed = run.model_copy(update={"state": RunState.FAILED, "cause": "no memory"})
+    assert list(actions_of_menu(failed))[:2] == ["Live view", "Download as a bundle"], "below the cause is the way on"
+    visited = list[tuple[str, object]]()
+    monkeypatch.setattr("streamlit.switch_page", lambda page, query_params: visited.append((page, query_params)))
+    actions_of_menu(run)["Replay"]()
+    assert visited == [("../pages/replay.py", {"run": "r1"})]
+    for role, labels in (("guest", ["Live view", "Replay"]), ("viewer", ["Live view", "Replay", "Show the SQL"])):
+        monkeypatch.setattr("web.actions.current_role", lambda role=role: role)
+        assert list(actions_of_menu(run)) == labels
+
+
+def test_run_is_compared_with_a_chosen_one(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = list[object]()
+
+    def page_link(_: str, *, label: str, query_params: dict[str, object], disabled: bool = False, **__: object) -> None:
+        if label == "Compare":
+            compared.append(None if disabled else query_params["run"])
+
+    monkeypatch.setattr("streamlit.page_link", page_link)
+    run = make_run(store, tmp_path / "model")
+    ended = {"state": RunState.FINISHED, "ended_at": NOW}
+    for run_id, hours in (("r0", -1), ("r1", 0), ("r2", 1)):
+        started_at = NOW + timedelta(hours=hours)
+        store.save_run(run.model_copy(update=ended | {"id": run_id, "name": run_id, "started_at": started_at}))
+    at = AppTest.from_string(ACTIONS, default_timeout=60).run()
+    for other in ("r2", "r0"):
+        box = next(box for box in at.selectbox if box.label == "Run")
+        box.set_value(next(option for option in box.options if option.startswith(other))).run()
+    assert not at.exception and compared == [None, ["r1", "r2"], ["r0", "r1"]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -18,19 +19,21 @@ from storage.store import Store
 from tests.many_runs import HOSTILE, many_runs
 from tests.web.app_page import script_at
 from tests.web.conftest import ProvideServices
+from web.runs.table.ticked_runs import TICKED
 
 PAGE = """
 import streamlit as st
 from web.context import services
 from web.runs.table.grouped_runs import choose_grouping, grouped_runs
-from web.runs.table.run_filters import run_filters
+from web.runs.table.run_filters import choose_order, run_filters
 from web.runs.table.run_listing import choices_of, listing
 from web.runs.table.run_table import choose_columns, run_table, shown_columns
+from web.runs.table.selection_bar import selection_bar
 from web.saved_views import view_list
 
 store = services().store
 choices = choices_of(store)
-wanted = run_filters(choices, {}, "runs")
+wanted = run_filters(choices, {}, "runs", choose_order("runs"))
 by, speed = choose_grouping()
 columns = choose_columns(choices)
 view_list("runs")
@@ -40,6 +43,7 @@ if by:
     grouped_runs(found, lines, by, speed, columns, {}, "")
 else:
     run_table(found, lines, columns, {}, "all")
+selection_bar(store, {run.id for run in found})
 """
 
 
@@ -87,7 +91,7 @@ def test_single_start_has_no_interval(store: Store) -> None:
     once = numbers(at)[heads(at).index(HOSTILE)]
     assert "one start: no interval" in once and "pw-interval" not in once
     unknown = numbers(at)[heads(at).index("did not start")]
-    assert "not known for any start" in unknown and "<b>\u2013</b>" in unknown and "1 without a value" in unknown
+    assert "not known for any start" in unknown and "<b>\u2013</b>" in unknown and "1 run, no value" in unknown
 
 
 def test_field_groups_include_unstated_runs(store: Store) -> None:
@@ -111,6 +115,33 @@ def test_groups_of_same_runs_unfold_together(store: Store) -> None:
     store.notes.change([run_id], "operator", lambda note: note.model_copy(update={"tags": ("one", "two")}))
     assert len(shown(page(group="tag", open=["one", "two"]))) == 2
     store.notes.change([run_id], "operator", lambda note: note.model_copy(update={"tags": ()}))
+
+
+def test_group_boxes_tick_the_runs_of_groups(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = list[object]()
+
+    def page_link(page: str, *, query_params: dict[str, object], **_: object) -> None:
+        compared.extend([query_params["run"]] if page.endswith("compare.py") else [])
+
+    monkeypatch.setattr("streamlit.page_link", page_link)
+    at = page(group="arm", open=[])
+    for box in (0, 1):
+        at.checkbox[box].set_value(True).run()
+    first_groups = {run.id for run in store.runs() if run.name.startswith(("fp8 k=4", "fp8 k=2"))}
+    assert at.session_state[TICKED] == first_groups and set(compared[-1]) == first_groups
+    assert [box.value for box in at.checkbox][:3] == [True, True, False]
+    at.checkbox[0].set_value(False).run()
+    assert at.session_state[TICKED] == {run.id for run in store.runs() if run.name.startswith("fp8 k=2")}
+
+
+def test_table_shows_ticks_made_elsewhere(store: Store) -> None:
+    at = page(group="quantization", open="<i>q</i>")
+    (box,) = (box for box in at.checkbox if "<i>q" in box.label.replace("\\", ""))
+    box.set_value(True).run()
+    assert json.loads(at.dataframe[0].proto.selection_default)["selection"]["rows"] == [0]
+    next(button for button in at.button if button.label == "Clear").click().run()
+    assert json.loads(at.dataframe[0].proto.selection_default)["selection"]["rows"] == []
+    assert not any(box.value for box in at.checkbox)
 
 
 def test_columns_follow_the_address_order(store: Store) -> None:

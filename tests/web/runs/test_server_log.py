@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from collectors.logs.log_view import NO_MARK, ViewLine
 from web.live.log_reads import LogReads
+from web.runs.page.server_log import lines_around
 
 LINES = 2_000
 SCRIPT = """
@@ -85,3 +87,16 @@ def test_a_short_log_needs_no_ways(tmp_path: Path) -> None:
 
 def test_a_log_that_is_gone_is_told(tmp_path: Path) -> None:
     assert "empty or gone" in page_of(tmp_path / "server.log").info[0].value
+
+
+def test_excerpt_is_around_the_last_line_of_the_cause() -> None:
+    lines = [view_line(number, "no memory" if number in (3, 30) else f"line {number}") for number in range(60)]
+    excerpt = lines_around(lines, " no memory ")
+    assert [line["text"] for line in excerpt] == [line["text"] for line in lines[22:39]]
+    assert [line["at"] for line in excerpt if line["kind"] == "failure"] == [30]
+    assert [line["at"] for line in lines_around(lines[:2] + lines[30:32], "no memory")] == [0, 1, 30, 31]
+    assert lines_around(lines, "it is gone") == lines_around(lines, None) == lines_around([], "no memory") == []
+
+
+def view_line(at: int, text: str) -> ViewLine:
+    return {**NO_MARK, "at": at, "text": text}

@@ -37,9 +37,9 @@ def standing_text(evidence: Evidence) -> str:
         case SourceAgreement.NOT_COMPARED:
             return f"{LOG_AND_COUNTERS} cannot be compared"
         case SourceAgreement.ENGINE_ALONE:
-            return f"known by its {_titles(evidence.of_engine)}"
+            return f"{_titles(evidence.of_engine)} only"
         case SourceAgreement.LOG_ALONE:
-            return "known only by its log"
+            return "log only"
         case SourceAgreement.UNKNOWN:
             return "neither counters nor a log state its speed"
 

@@ -53,7 +53,17 @@ def show_the_sql(run_ids: Sequence[str]) -> None:
     if not is_member():
         return
     with st.popover("Show the SQL", icon=":material/code:"):
-        for statement in statements(run_ids):
-            st.markdown(f"**{statement.title}**")
-            st.code(statement.sql, language="sql", wrap_lines=True)
-            st.page_link(page_paths.SQL, label="Open on the SQL page", query_params={"sql": statement.sql})
+        _show_statements(run_ids)
+
+
+@st.dialog("The SQL behind these numbers", width="large")
+def sql_dialog(run_ids: Sequence[str]) -> None:
+    """The same in a dialog, for a menu."""
+    _show_statements(run_ids)
+
+
+def _show_statements(run_ids: Sequence[str]) -> None:
+    for statement in statements(run_ids):
+        st.markdown(f"**{statement.title}**")
+        st.code(statement.sql, language="sql", wrap_lines=True)
+        st.page_link(page_paths.SQL, label="Open on the SQL page", query_params={"sql": statement.sql})

@@ -97,26 +97,36 @@ def show_load_results(run: Run) -> None:
     if not loads or not by_load:
         return
     st.subheader("Load results")
-    for index, load in enumerate(reversed(loads)):
+    titles = load_titles(loads)
+    for index, (load, title) in enumerate(zip(reversed(loads), reversed(titles), strict=True)):
         outcome = by_load.get(str(load.load_id), LoadOutcome())
-        with url_expander(load_title(load), f"load-{load.load_id}", "run", is_open=index == 0):
+        with url_expander(title, f"load-{load.load_id}", "run", is_open=index == 0):
             st.caption(describe_load(load), help=utc_help(asked=load.plan.ts if load.plan else None))
             _show_outcome(load, outcome)
 
 
-def load_title(load: LoadRecord) -> str:
-    """Return a title such as 'Five prompts, 22 Nov 2026 10:14 CET'."""
+def load_titles(loads: Sequence[LoadRecord]) -> list[str]:
+    """Return a title for each load, oldest first: 'Five prompts', or 'Five prompts, load 2' if there are several."""
+    names = [_load_name(load) for load in loads]
+    return [
+        markdown_text(f"{name}, load {names[: index + 1].count(name)}" if names.count(name) > 1 else name)
+        for index, name in enumerate(names)
+    ]
+
+
+def _load_name(load: LoadRecord) -> str:
+    """'Five prompts', or 'lm-eval (lm-eval 0.4.9)' of another tool."""
     assert load.plan
     name = REGISTRY[load.plan.workload].title if load.plan.workload in REGISTRY else load.plan.workload
     by = " ".join(filter(None, [load.plan.tool, load.plan.tool_version]))
-    tool = "" if load.plan.tool == TOOL else f" ({by})"
-    return f"{markdown_text(name + tool)}, {format_time(load.plan.ts)}"
+    return name if load.plan.tool == TOOL else f"{name} ({by})"
 
 
 def describe_load(load: LoadRecord) -> str:
-    """Return duration, requests, completeness and whether the load generator may have been the bottleneck."""
+    """Return start, duration, requests, completeness and whether the load generator may have been the bottleneck."""
     phases = [phase for phase in load.phases if phase.kind == "measure"]
-    parts = [f"measured for {duration(sum(p.duration_s - p.paused_s for p in phases))}"] if phases else []
+    parts = [format_time(load.plan.ts)] if load.plan else []
+    parts += [f"measured for {duration(sum(p.duration_s - p.paused_s for p in phases))}"] if phases else []
     parts += [f"{len(load.measured)} requests measured"] if load.measured else []
     parts += ["cut short: the tool was cancelled"] if load.plan and load.plan.params.get(CUT_SHORT) else []
     parts += [f"{load.unsent} planned requests were not sent"] if load.unsent else []
@@ -131,7 +141,7 @@ def describe_load(load: LoadRecord) -> str:
     approximate = next((why for request in load.measured if (why := request.extra.get(LENGTH_REASON))), None)
     parts += [markdown_text(reasons_text(approximate) or "")] if approximate else []
     parts += [f"from the file {markdown_text(load.plan.source_name)}"] if load.plan and load.plan.source_name else []
-    return ", ".join(parts) or "its requests are unknown"
+    return ", ".join(parts if len(parts) > 1 else [*parts, "its requests are unknown"])
 
 
 def client_share(phase: LoadPhase) -> float | None:

@@ -25,11 +25,11 @@ def provenance(run: Run) -> None:
     """Show the provenance recorded at the run's start, with reasons for what is unknown."""
     if run.kind != "launched":
         return
-    st.subheader("Environment")
-    if run.provenance is None:
-        st.caption("Not recorded: the run ended before its server was started.")
-        return
-    st.html(markup.table(["", "at its start"], _rows(run.provenance), wraps=True))
+    with url_expander("Environment", "environment", "run"):
+        if run.provenance is None:
+            st.caption("Not recorded: the run ended before its server was started.")
+        else:
+            st.html(markup.table(["", "at its start"], _rows(run.provenance), wraps=True))
 
 
 def _rows(frozen: Mapping[str, JsonValue]) -> list[Sequence[str]]:

@@ -8,31 +8,27 @@ import streamlit as st
 
 from analysis.comparison.facts import RunFacts
 from commands.write import shell_text
-from domain import Run, RunState
+from domain import Run
 from engines.forced_acceptance import forced_sentence
 from reports.runs.metric_inputs import metrics_of_runs
 from reports.runs.run_report import RunReport
 from storage.queries import run_data
-from web import markup, page_paths
-from web.actions import is_operator, stop_buttons
+from web import markup
+from web.actions import is_operator
 from web.compare.cached_reports import evidence_on
 from web.compare.run_tiles import all_numbers_table, number_tiles
 from web.compare.sources.source_line import source_line
-from web.compare.sources.sql_popover import show_the_sql
 from web.fleet import away_ids, link_to_home_pages, store_for_runs
 from web.machines.machine_titles import machine_titles
 from web.markup import markdown_text
 from web.page_head import page_head
-from web.replay.controls import show_replay_link
 from web.run_chips import chips_of
 from web.run_notes.known_failures import known_failures
 from web.runs.page.effective_config import effective_config_table
-from web.runs.page.repeat_button import repeat_button
+from web.runs.page.run_actions import relaunch_link, run_actions
+from web.runs.page.server_log import show_failure_in_log
 from web.runs.page.timeline import timeline_table
 from web.runs.queue_words import queued_texts
-from web.sharing.bundle_button import bundle_button
-from web.sharing.report_button import report_button
-from web.sharing.share_dialog import show_share_button
 from web.theme import DASH, duration
 from web.times import SECONDS, time_column, time_html
 from web.url_state import url_expander
@@ -60,7 +56,7 @@ def head(run: Run) -> None:
         if away_ids([run]):
             link_to_home_pages([run])
         else:
-            actions(run)
+            run_actions(run)
 
 
 def header(report: RunReport) -> None:
@@ -78,27 +74,12 @@ def header(report: RunReport) -> None:
     st.html(f"<p>{state} · {' · '.join(details)} · <code>{markup.text(run.id)}</code></p>{chips_html}")
 
 
-def actions(run: Run) -> None:
-    """The page's actions: what continues this run first, then Share and Report, then further ones."""
-    stop_buttons([run])
-    repeat_button(run)
-    if run.config.argv and is_operator():
-        st.page_link(page_paths.LAUNCH, label="Relaunch with one change", query_params={"run": run.id})
-    show_share_button([run], "run")
-    report_button([run], "run")
-    st.page_link(page_paths.LIVE, label="Live view", query_params={"run": run.id})
-    if run.shown_state == RunState.FINISHED:
-        show_replay_link([run.id])
-    bundle_button([run], "run")
-    show_the_sql([run.id])
-
-
 def cause(run: Run) -> None:
-    """Why the run failed, with the log line that shows it, or what it waits for."""
+    """Why the run failed, with the log around the line that shows it and the way on, or what the run waits for."""
     if run.cause:
         st.error(markdown_text(run.cause))
-        if run.cause_line and run.cause_line != run.cause:
-            st.code(run.cause_line, language=None, wrap_lines=True)
+        show_failure_in_log(run)
+        relaunch_link(run)
     known_failures(run)
     for text in queued_texts([run]).values():
         st.info(markdown_text(f"{text[0].upper()}{text[1:]}."), icon=":material/schedule:")
@@ -116,8 +97,11 @@ def numbers(report: RunReport, facts: RunFacts) -> None:
     """The measured numbers and their sources, and every number with its definition."""
     store = store_for_runs([report.run])
     metrics = metrics_of_runs(store, [report], {report.run.id: facts})[report.run.id]
-    st.html(number_tiles(report, metrics))
-    st.html(source_line(evidence_on(store, [report.run])[0]))
+    # The first look (web/server/first_look.py) stays until this is drawn.
+    st.html(
+        f'<div class="pw-numbers">{number_tiles(report, metrics)}'
+        f"{source_line(evidence_on(store, [report.run])[0])}</div>"
+    )
     with url_expander("Every number and its definition", "numbers", "run"):
         st.html(all_numbers_table(metrics))
 
@@ -125,7 +109,7 @@ def numbers(report: RunReport, facts: RunFacts) -> None:
 def timeline(run: Run) -> None:
     """The run's events in order, with the time since its start."""
     st.subheader("What happened")
-    st.html(timeline_table(run, run_data.events(store_for_runs([run]), run.id)))
+    st.html(f'<div class="pw-timeline">{timeline_table(run, run_data.events(store_for_runs([run]), run.id))}</div>')
 
 
 def requests(report: RunReport) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
-from collectors.logs.log_view import ByteRange
+from collectors.logs.log_view import ByteRange, ViewLine
 from domain import Run
 from web import markup
 from web.actions import is_member
@@ -12,6 +14,7 @@ from web.live.log_reads import LogEnd, LogReads
 from web.markup import markdown_text
 
 LINES = 400
+LINES_BEFORE, LINES_AFTER = 8, 8  # of the line of a failure, without scrolling
 LOG_PARAMETER = "log"  # URL parameter: a byte offset in the log file
 MOST_DIGITS = 15  # of that offset
 _LOGS = LogReads(limit=LINES)
@@ -37,6 +40,25 @@ def server_log(run: Run) -> None:
     else:
         path_note = f": {markdown_text(run.log_path)}" if is_member() else "."
         st.info(f"The log is empty or gone{path_note}")
+
+
+def show_failure_in_log(run: Run) -> None:
+    """Show the end of a failed run's log around the line of its cause; the line alone if the log has it no more."""
+    lines = _LOGS.ends([run])[run.id].lines if run.log_path else []
+    if excerpt := lines_around(lines, run.cause_line):
+        st.html(markup.log_lines(excerpt, "server log around the failure"))
+    elif run.cause_line and run.cause_line != run.cause:
+        st.code(run.cause_line, language=None, wrap_lines=True)
+
+
+def lines_around(lines: Sequence[ViewLine], cause_line: str | None) -> list[ViewLine]:
+    """Return the last of these lines that contains `cause_line`, marked as a failure, with the lines around it."""
+    text = (cause_line or "").strip()
+    index = max((number for number, line in enumerate(lines) if text and text in line["text"]), default=None)
+    if index is None:
+        return []
+    failure: ViewLine = {**lines[index], "kind": "failure"}
+    return [*lines[max(index - LINES_BEFORE, 0) : index], failure, *lines[index + 1 : index + 1 + LINES_AFTER]]
 
 
 def _read(run: Run) -> LogEnd:

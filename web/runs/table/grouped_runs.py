@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Mapping, Sequence
 
@@ -21,6 +22,7 @@ from web.context import services
 from web.fleet import away_ids
 from web.runs.table.field_words import field_value_text
 from web.runs.table.run_table import run_table
+from web.runs.table.ticked_runs import set_ticked, ticked_ids
 from web.theme import three_digits
 from web.url_state import choose_one
 
@@ -110,8 +112,9 @@ def _scale(groups: Sequence[RunGroup]) -> tuple[float, float]:
 
 
 def _head(index: int, group: RunGroup, title: str, is_open: bool, scale: tuple[str, float, float]) -> None:
-    """The row of one group; its name is the button that expands it."""
+    """The row of one group: a box that ticks its runs, and its name, the button that expands it."""
     with st.container(horizontal=True, vertical_alignment="center", key=f"run-group-{index}", gap="small"):
+        _tick_box(group, title)
         st.button(
             markup.markdown_text(title),
             key=f"fold-{index}",
@@ -122,6 +125,18 @@ def _head(index: int, group: RunGroup, title: str, is_open: bool, scale: tuple[s
             help="Hide its runs" if is_open else "Show its runs",
         )
         st.html(_numbers(group, *scale))
+
+
+def _tick_box(group: RunGroup, title: str) -> None:
+    """A box that is ticked while all runs of the group are."""
+    key = f"tick-group-{hashlib.sha256(group.key.encode()).hexdigest()[:12]}"
+    st.session_state[key] = ticked_ids().issuperset(group.run_ids)
+    label = f"Select the runs of {markup.markdown_text(title)}"
+    st.checkbox(label, key=key, label_visibility="collapsed", on_change=_follow_box, args=(key, group.run_ids))
+
+
+def _follow_box(key: str, run_ids: Sequence[str]) -> None:
+    set_ticked(run_ids, bool(st.session_state[key]))
 
 
 def _fold(key: str) -> None:
@@ -145,9 +160,12 @@ def _numbers(group: RunGroup, unit: str, middle: float, span: float) -> str:
 
 
 def counts_text(group: RunGroup) -> str:
-    """'5 runs, 3 starts, 1 without a value'."""
+    """'5 runs, 3 starts, 1 without a value'; 'no value' if none has one."""
     runs, starts = len(group.run_ids), group.starts
-    parts = [f"{runs:,} run{'s' * (runs != 1)}", f"{starts:,} start{'s' * (starts != 1)}"]
+    runs_text = f"{runs:,} run{'s' * (runs != 1)}"
+    if group.unknown == runs:
+        return f"{runs_text}, no value"
+    parts = [runs_text, f"{starts:,} start{'s' * (starts != 1)}"]
     return ", ".join(parts + ([f"{group.unknown:,} without a value"] if group.unknown else []))
 
 

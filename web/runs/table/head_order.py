@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import streamlit as st
 
-from web.runs.table.run_filters import ORDERS
+from web.runs.table.run_filters import ORDERS, is_ascending
 
-COLUMN_ORDERS = {"when": "newest", "when_utc": "newest"}  # other orders have the name of their column
+# Other orders have the name of their column.
+COLUMN_ORDERS = {"when": "newest", "when_exact": "newest", "when_utc": "newest"}
+
+
+def head_arrow(column: str) -> str:
+    """Return the arrow of the head that the runs are sorted by, upwards if it ascends; '' for other heads."""
+    order = st.query_params.get("order", "newest")
+    if COLUMN_ORDERS.get(column, column) != (order if order in ORDERS else "newest"):
+        return ""
+    return " \u2191" if is_ascending(order, st.query_params.get("reversed") == "1") else " \u2193"
 
 
 def follow_heads(table: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from storage.queries.run_queries import RunFilter
-from web.runs.table.run_filters import ORDERS
+from web.runs.table.run_filters import ORDERS, is_ascending
 from web.url_state import address_button, single_choice
 
 # Steps of the maximum number of table rows and of grouped runs. With a store of ten thousand runs, the last steps take
@@ -48,7 +48,8 @@ def grouped_count_text(grouped: int, matching: int, run_filter: RunFilter) -> st
 
 
 def order_text(run_filter: RunFilter) -> str:
-    """'newest first', or 'in order of Stream, tok/s', with ', reversed' if so."""
+    """'newest first', or 'sorted by Stream, tok/s, descending'."""
     if run_filter.order_by == "newest":
         return "oldest first" if run_filter.is_reversed else "newest first"
-    return f"in order of {ORDERS[run_filter.order_by]}{', reversed' * run_filter.is_reversed}"
+    direction = "ascending" if is_ascending(run_filter.order_by, run_filter.is_reversed) else "descending"
+    return f"sorted by {ORDERS[run_filter.order_by]}, {direction}"

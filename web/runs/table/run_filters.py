@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
+from typing import NamedTuple
 
 import streamlit as st
 
@@ -36,26 +38,40 @@ STARTED = {
     "month": "last 30 days",
     "year": "last 365 days",
 }
+
+
+class RunOrder(NamedTuple):
+    """The order of the listed runs. by: a key of ORDERS. is_reversed: against the order's own direction."""
+
+    by: str
+    is_reversed: bool
+
+
+NEWEST_FIRST = RunOrder("newest", False)
 ORDERS = {
-    "newest": "Newest first",
+    "newest": "Started",
     **{name: metric.title_with_unit for name, metric in LIST_COLUMNS.items()},
-    "name": "Name, A to Z",
+    "name": "Name",
     "state": "State",
     "workload": "Workload",
     "config": "Configuration",
 }
+# Names begin with A, and categories likewise; of times and numbers, the latest and largest come first.
+ASCENDING_BY_DEFAULT = frozenset({"name", "state", "workload", "config"})
 
 
 def run_filters(
-    choices: RunChoices, machines: Mapping[str, str], page: str = "runs", has_order: bool = True
+    choices: RunChoices, machines: Mapping[str, str], page: str = "runs", order: RunOrder = NEWEST_FIRST
 ) -> RunFilter:
-    """Show the filters of `page` in one row, the rarer ones in a popover, and return them. machines: id -> title."""
+    """Show the filters of `page` in one row, the rarer ones in a popover, and return them with the order.
+
+    machines: id -> title.
+    """
     options = _options(choices, machines)
     with st.container(horizontal=True, vertical_alignment="bottom"):  # two side by side on a phone
         search = _choose_search(page)
         selected = {name: _choose_values(name, options[name], page) for name in VISIBLE_FILTERS}
         started = choose_one("Started", "started", page, STARTED, "", CHOICE_PX)
-        order_by, is_reversed = _order(page) if has_order else ("newest", False)
         other_names = [name for name in options if name not in VISIBLE_FILTERS]
         active_count = sum(bool(_filter_choice(name, options[name], page).current_value()) for name in other_names)
         label = f"More filters: {active_count} in use" if active_count else "More filters"
@@ -78,8 +94,8 @@ def run_filters(
         machines=tuple(selected.get("machine", ())),
         fields=tuple((name, tuple(selected[name])) for name in FILTER_FIELDS if selected.get(name)),
         since=utc_now() - timedelta(days=DAYS[started]) if started else None,
-        order_by=order_by,
-        is_reversed=is_reversed,
+        order_by=order.by,
+        is_reversed=order.is_reversed,
     )
 
 
@@ -99,11 +115,40 @@ def _further(options: Mapping[str, Mapping[str, str]], page: str) -> dict[str, l
     }
 
 
-def _order(page: str) -> tuple[str, bool]:
-    """Return the order and whether it is reversed; it applies to all runs, not only to those shown."""
-    order_by = choose_one("Order by", "order", page, ORDERS, "newest", CHOICE_PX, "Unknown values come last.")
+def choose_order(page: str) -> RunOrder:
+    """Show the choice of the order and return it; it applies to all runs, not only to those shown."""
+    order_by = choose_one("Sort by", "order", page, ORDERS, "newest", CHOICE_PX, "Unknown values come last.")
     choice = switch_choice("reversed", f"{page}-reversed")
-    return order_by, choice.save(st.toggle("Reversed", choice.initial_value(), key=choice.key))
+    label = "Descending" if order_by in ASCENDING_BY_DEFAULT else "Ascending"
+    return RunOrder(order_by, choice.save(st.toggle(label, choice.initial_value(), key=choice.key)))
+
+
+def is_ascending(order_by: str, is_reversed: bool) -> bool:
+    """Whether the smallest, the earliest or the first of the alphabet comes first."""
+    return (order_by in ASCENDING_BY_DEFAULT) != is_reversed
+
+
+@contextmanager
+def filter_rows(active_count: int) -> Iterator[None]:
+    """Hold the rows of filters and choices; a narrow window folds them behind a switch (pitwall.css)."""
+    label = f"Filters and columns: {active_count} in use" if active_count else "Filters and columns"
+    with st.container(key="run-filters"):
+        st.toggle(label, key="show-run-filters")
+        with st.container(key="run-filter-rows"):
+            yield
+
+
+def show_no_match() -> None:
+    """Say that no run matches the filters, with the button that removes them."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("No runs match.", width="content")
+        st.button("Clear filters", key="clear-filters", on_click=clear_filters)
+
+
+def clear_filters() -> None:
+    """Remove every filter from the URL; the order, the groups and the columns stay."""
+    for name in ("find", "started", "field", *NAMES):
+        st.query_params.pop(name, None)
 
 
 def filters_in_use(choices: RunChoices, machines: Mapping[str, str], page: str) -> int:

@@ -1,4 +1,4 @@
-"""The table of ended runs, and actions on the selected ones."""
+"""The table of ended runs, in which they are ticked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import streamlit as st
 from pandas.io.formats.style import Styler
 from streamlit.elements.lib.column_types import ColumnConfig
 
-from analysis.metrics.registry import LIST_COLUMNS
+from analysis.metrics.registry import BY_KEY, LIST_COLUMNS
 from analysis.runs.printed_speed import PrintedSpeed
 from analysis.runs.run_line import RunLine, ToolStatement
 from domain import Run
@@ -23,9 +23,9 @@ from web import markup
 from web.charts import ground, is_phone
 from web.loop_words import MEANING, loop_text
 from web.run_chips import chips_of
-from web.runs.table.bulk_actions import bulk_actions
-from web.runs.table.head_order import follow_heads
+from web.runs.table.head_order import follow_heads, head_arrow
 from web.runs.table.run_listing import PENDING_NOTE, notes_on
+from web.runs.table.ticked_runs import follow_ticks, table_key, ticks_on_arrival
 from web.theme import DASH, MUTED, run_color, three_digits
 from web.times import TABLE_FORMAT, time_column
 from web.url_state import choose_some
@@ -34,13 +34,13 @@ from web.words import reason_text
 OTHER_MACHINE_LINE = RunLine()
 READ_LATER = "from another machine: its numbers are read when it is opened or compared"
 ROW_PX, HEAD_PX, LEAST_ROWS = 31, 36, 3
-WHEN_PX = 172
+WHEN_PX, EXACT_WHEN_PX = 116, 172
+CONFIG_PX, STATE_PX, WORKLOAD_PX = 230, 90, 110
 KEYS = (
-    "Click a name to open its run. Click a column title to sort all runs by it if *Order by* offers that, unknown "
+    "Click a name to open its run. Click a column title to sort all runs by it if *Sort by* offers that, unknown "
     "values last; click again to reverse. In the table, arrows move, Enter opens a row's run and Space ticks it."
 )
 PIN = "pin"  # URL parameter: pinned columns
-TICKED = "ticked-runs"  # ids of ticked runs, kept across pages and filters
 NAME_PX, NAME_ON_PHONE_PX = 290, 150  # the column is pinned, so it is narrower on a phone
 
 
@@ -49,32 +49,32 @@ def _name_column(width_px: int) -> ColumnConfig:
     return st.column_config.LinkColumn("Run", display_text=r"#(.+)$", width=width_px, pinned=True)
 
 
-def _number_columns(is_proposed: bool) -> dict[str, ColumnConfig]:
-    """The columns of the metrics that Runs proposes, or of the others, by their name in addresses."""
+def _number_column(name: str) -> ColumnConfig:
+    metric = LIST_COLUMNS[name]
+    assert metric.column
+    form, width = f"%.{metric.column.digits}f", metric.column.width_px
+    return st.column_config.NumberColumn(metric.title_with_unit, format=form, width=width, help=metric.definition)
+
+
+def _other_numbers(is_proposed: bool) -> dict[str, ColumnConfig]:
+    """The columns of the metrics that do not lead: those that Runs proposes, or the others."""
     return {
-        name: st.column_config.NumberColumn(
-            metric.title_with_unit,
-            format=f"%.{metric.column.digits}f",
-            width=metric.column.width_px,
-            help=metric.definition,
-        )
+        name: _number_column(name)
         for name, metric in LIST_COLUMNS.items()
-        if metric.column and metric.column.is_proposed is is_proposed
+        if name not in LEADING_NUMBERS and metric.column and metric.column.is_proposed is is_proposed
     }
 
 
+LEADING_NUMBERS = ("stream", "output", "tokens_per_step", "acceptance")
 COLUMNS = {
     "color": st.column_config.ImageColumn("", width=30, pinned=True),
     "name": _name_column(NAME_PX),
     "star": st.column_config.TextColumn("\u2605", width=24, help="Starred"),
-    "state": st.column_config.TextColumn("State", width=78),
-    "when": st.column_config.Column("Started"),  # in the viewer's time zone: _columns
-    "when_utc": st.column_config.DatetimeColumn("Started (UTC)", format=TABLE_FORMAT, timezone="UTC", width=WHEN_PX),
-    "tags": st.column_config.ListColumn("Tags", width=120),
+    "config": st.column_config.TextColumn("Configuration", width=CONFIG_PX),
+    **{name: _number_column(name) for name in LEADING_NUMBERS},
     "loops": st.column_config.TextColumn("Looping text", width=160, help=MEANING),
-    **_number_columns(is_proposed=True),
     "printed": st.column_config.TextColumn(
-        "By its log, not ranked",
+        BY_KEY["printed_tps"].title,
         width=190,
         help="If no speed was measured: the median of what its log lines print while the server generates. It is not a "
         "decode speed; what it counts, and over which interval, differs by engine (see the run)",
@@ -85,11 +85,23 @@ COLUMNS = {
         help="The speed that another tool or a document states, by its own definition and with all its digits; runs "
         "are not sorted by it",
     ),
-    "workload": st.column_config.TextColumn("Workload", width=110),
-    "config": st.column_config.TextColumn("Configuration", width=230),
+    "state": st.column_config.TextColumn("State", width=STATE_PX),
+    "when": st.column_config.DatetimeColumn(
+        "Started",
+        format="distance",
+        width=WHEN_PX,
+        help="How long ago; *Columns* has the exact time in your time zone and in UTC",
+    ),
+    "when_exact": st.column_config.Column("Started at"),  # in the viewer's time zone: _column_config
+    "when_utc": st.column_config.DatetimeColumn(
+        "Started (UTC)", format=TABLE_FORMAT, timezone="UTC", width=EXACT_WHEN_PX
+    ),
+    **_other_numbers(is_proposed=True),
+    "workload": st.column_config.TextColumn("Workload", width=WORKLOAD_PX),
+    "tags": st.column_config.ListColumn("Tags", width=120),
     "machine": st.column_config.TextColumn("Machine", width=110),
     "why": st.column_config.TextColumn("Missing numbers, or how it ended", width="large"),
-    **_number_columns(is_proposed=False),
+    **_other_numbers(is_proposed=False),
 }
 FIXED_COLUMNS = ("color", "name")
 OPTIONAL_COLUMNS = [name for name in COLUMNS if name not in FIXED_COLUMNS]
@@ -129,10 +141,19 @@ def shown_columns(columns: Sequence[str], choices: RunChoices, lines: Mapping[st
 
 
 def proposed_columns(choices: RunChoices) -> list[str]:
-    """Return the columns that are informative for these runs; the UTC start time only on request."""
+    """Return the columns that are informative for these runs; exact start times only on request.
+
+    On a phone the numbers come before the configuration, so that the first is in sight.
+    """
     is_proposed = {name: bool(metric.column and metric.column.is_proposed) for name, metric in LIST_COLUMNS.items()}
-    is_proposed |= {"when_utc": False, "tags": bool(choices.tags), "machine": len(choices.machines) > 1}
-    return [name for name in OPTIONAL_COLUMNS if is_proposed.get(name, True)]
+    is_proposed |= {
+        "when_exact": False,
+        "when_utc": False,
+        "tags": bool(choices.tags),
+        "machine": len(choices.machines) > 1,
+    }
+    columns = [name for name in OPTIONAL_COLUMNS if is_proposed.get(name, True)]
+    return sorted(columns, key=lambda name: name in ("star", "config")) if is_phone() else columns
 
 
 def run_table(
@@ -145,7 +166,7 @@ def run_table(
     *,
     has_order: bool = True,
 ) -> None:
-    """Show the runs and the actions on the selected ones.
+    """Show the runs, and how many they are.
 
     caption: says how many runs these are. group: the group's key, since two groups may have the same runs. has_order:
     whether a press on a head sorts all runs, unknown values last (Streamlit's own sorting puts them first).
@@ -155,43 +176,42 @@ def run_table(
     rows = pd.DataFrame(
         [_row(run, lines.get(run.id, OTHER_MACHINE_LINE), notes[run.id], machines, chips[run.id]) for run in runs]
     )
-    key = _rows_key(runs, group)
+    rows_key = _rows_key(runs, group)
+    key = table_key(f"ended-runs-{rows_key}", runs)
     # As tall as its rows, but no taller than the window (pitwall.css).
-    with st.container(height=HEAD_PX + ROW_PX * max(len(runs), LEAST_ROWS), border=False, key=f"run-rows-{key}"):
-        table_state = st.dataframe(
+    with st.container(height=HEAD_PX + ROW_PX * max(len(runs), LEAST_ROWS), border=False, key=f"run-rows-{rows_key}"):
+        st.dataframe(
             _with_muted_foreign_numbers(rows, runs),
             hide_index=True,
-            column_config=_column_config(runs),
+            column_config=_column_config(runs, has_order),
             column_order=[*FIXED_COLUMNS, *columns],
-            on_select=partial(follow_heads, f"ended-runs-{key}"),
+            on_select=partial(_follow, key, [run.id for run in runs]),
             selection_mode=["multi-row", "single-column"] if has_order else "multi-row",
-            selection_default={"selection": {"rows": _ticked_before(runs, f"ended-runs-{key}")}},
-            key=f"ended-runs-{key}",
+            selection_default={"selection": {"rows": ticks_on_arrival(key, runs)}},
+            key=key,
             placeholder=DASH,
             height="stretch",
             alt="Runs that have ended",
         )
-    selected = [runs[row] for row in table_state["selection"]["rows"] if row < len(runs)]
-    other_ticked = st.session_state.get(TICKED, frozenset()).difference(run.id for run in runs)
-    st.session_state[TICKED] = other_ticked.union(run.id for run in selected)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        bulk_actions(selected, notes, key)
-        st.caption(caption, help=KEYS)
+    st.caption(caption, help=KEYS)
 
 
-def _ticked_before(runs: Sequence[Run], key: str) -> list[int]:
-    """The rows that were ticked when the table of this key appeared; Streamlit reports them until it is used."""
-    if key not in st.session_state:
-        ticked = st.session_state.get(TICKED, frozenset())
-        st.session_state[f"{key}-before"] = [row for row, run in enumerate(runs) if run.id in ticked]
-    rows: list[int] = st.session_state[f"{key}-before"]
-    return rows
+def _follow(key: str, run_ids: Sequence[str]) -> None:
+    """Take over what was ticked, and the order of the head that was pressed."""
+    follow_ticks(key, run_ids)
+    follow_heads(key)
 
 
-def _column_config(runs: Sequence[Run]) -> dict[str, ColumnConfig]:
-    """COLUMNS for this viewer: in their time zone, and with narrower names on a phone."""
-    when = time_column("Started", [_when(run) for run in runs], WHEN_PX)
-    columns = COLUMNS | {"when": when} | ({"name": _name_column(NAME_ON_PHONE_PX)} if is_phone() else {})
+def _column_config(runs: Sequence[Run], has_order: bool) -> dict[str, ColumnConfig]:
+    """COLUMNS for this viewer: in their time zone, with narrower names on a phone, and the arrow of the order."""
+    exact = time_column("Started at", [_when(run) for run in runs], EXACT_WHEN_PX)
+    columns = COLUMNS | {"when_exact": exact} | ({"name": _name_column(NAME_ON_PHONE_PX)} if is_phone() else {})
+    arrows = {name: head_arrow(name) if has_order else "" for name in columns}
+    columns |= {
+        name: ColumnConfig(**{**columns[name], "label": f"{columns[name]['label']}{arrow}"})
+        for name, arrow in arrows.items()
+        if arrow
+    }
     return columns | {name: ColumnConfig(**{**columns[name], "pinned": True}) for name in _pinned()}
 
 
@@ -221,6 +241,7 @@ def _row(
         "config": " · ".join(chips),
         "machine": machines.get(run.machine_id, ""),
         "when": _when(run).astimezone(UTC),
+        "when_exact": _when(run).astimezone(UTC),
         "when_utc": _when(run).astimezone(UTC),
         "why": run.cause
         or reason_text(line.reason)

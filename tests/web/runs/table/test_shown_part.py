@@ -22,19 +22,20 @@ from tests.web.app_page import script_at
 from tests.web.conftest import ProvideServices
 from web.runs.table.page_size import count_text, grouped_count_text
 from web.runs.table.run_filters import ORDERS
-from web.runs.table.run_table import COLUMNS
+from web.runs.table.run_listing import choices_of
+from web.runs.table.run_table import COLUMNS, proposed_columns
 
 PAGE = """
 from web.context import services
 from web.runs.table.grouped_runs import choose_grouping, grouped_runs
-from web.runs.table.run_filters import run_filters
+from web.runs.table.run_filters import choose_order, run_filters
 from web.runs.table.run_listing import choices_of, listing
 from web.runs.table.run_table import run_table
 from web.runs.table.page_size import count_text, grouped_count_text, row_limit, show_more
 
 store = services().store
 choices = choices_of(store)
-wanted = run_filters(choices, {}, "runs")
+wanted = run_filters(choices, {}, "runs", choose_order("runs"))
 by, speed = choose_grouping()
 found, lines, matching = listing(store, wanted, row_limit((5, 10)))
 if by:
@@ -79,7 +80,7 @@ def test_what_matches_is_counted_by_the_store(store: Store) -> None:
 def test_partial_list_says_so_and_expands(store: Store) -> None:
     at = page(find="fp8", order="stream")
     assert len(at.dataframe[0].value) == 5
-    assert said(at) == "the first 5 of 10 that match, of 20 runs that have ended (in order of Stream, tok/s)"
+    assert said(at) == "the first 5 of 10 that match, of 20 runs that have ended (sorted by Stream, tok/s, descending)"
     at.button(key="runs-more-rows").click().run()
     assert at.query_params["rows"] in ("10", ["10"]) and at.query_params["find"] in ("fp8", ["fp8"])
     assert len(at.dataframe[0].value) == 10 and said(at) == "10 of 20 runs that have ended"
@@ -104,10 +105,46 @@ def test_each_column_has_values_and_each_order_a_column(store: Store) -> None:
 def test_reversed_order_keeps_unknown_last(store: Store) -> None:
     lowest = page(order="output", reversed="1", rows="10")
     told = list(lowest.dataframe[0].value["output"])
-    assert told == sorted(told) and said(lowest).endswith("(in order of Output, tok/s, reversed)")
+    assert told == sorted(told) and said(lowest).endswith("(sorted by Output, tok/s, ascending)")
     lowest.toggle(key="runs-reversed").set_value(False).run()
     highest = list(lowest.dataframe[0].value["output"])
     assert highest == sorted(highest, reverse=True) and "reversed" not in lowest.query_params
+
+
+def label_of(at: AppTest, column: str) -> str:
+    return str(json.loads(at.dataframe[0].proto.columns)[column]["label"])
+
+
+def test_head_of_the_order_shows_its_direction(store: Store) -> None:
+    newest = page()
+    assert (label_of(newest, "when"), label_of(newest, "stream")) == ("Started \u2193", "Stream, tok/s")
+    assert label_of(page(order="stream", reversed="1"), "stream") == "Stream, tok/s \u2191"
+    by_name = page(order="name")
+    assert label_of(by_name, "name") == "Run \u2191" and by_name.toggle(key="runs-reversed").label == "Descending"
+    assert newest.toggle(key="runs-reversed").label == "Ascending"
+
+
+def test_cleared_filters_leave_order_and_groups(store: Store) -> None:
+    script = "from web.runs.table.run_filters import show_no_match\nshow_no_match()"
+    params = {"find": "x", "state": "failed", "k": "2", "started": "day", "order": "stream", "group": "arm"}
+    at = script_at(script, **params)
+    at.button(key="clear-filters").click().run()
+    assert set(at.query_params) == {"order", "group"}
+
+
+def test_leading_columns_are_what_runs_are_told_by(store: Store) -> None:
+    leading = ["name", "star", "config", "stream", "output", "tokens_per_step"]
+    assert list(COLUMNS)[1:7] == leading
+    rest = list(COLUMNS)
+    assert rest.index("state") < rest.index("when") < rest.index("typical")
+
+
+def test_phone_shows_a_number_beside_the_name(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    choices = choices_of(store)
+    assert proposed_columns(choices)[:3] == ["star", "config", "stream"]
+    monkeypatch.setattr("web.runs.table.run_table.is_phone", lambda: True)
+    columns = proposed_columns(choices)
+    assert columns[0] == "stream" and sorted(columns[-2:]) == ["config", "star"]
 
 
 def test_equal_configs_group_with_unknown_last(store: Store, tmp_path: Path) -> None:
