@@ -9,7 +9,7 @@ from reports.arms.comparison import arm_names_by_run
 from web.actions import is_member
 from web.compare.answer.accuracy_table import accuracy_section
 from web.compare.answer.report_notes import report_notes
-from web.compare.arms.adopt import adopt_form, adopted_notes
+from web.compare.arms.adopt import adopted_notes
 from web.compare.arms.arms_head import arms_and_selection, show_arms
 from web.compare.arms.config_table import config_table
 from web.compare.arms.more_repeats import offer_more_repeats
@@ -22,12 +22,12 @@ from web.compare.arms.repeats_panel import (
 from web.compare.arms.split_words import split_notes
 from web.compare.cached_reports import evidence_on, reports_on
 from web.compare.compatibility_table import compatibility_section
+from web.compare.page_actions import show_compare_actions
 from web.compare.run_tiles import evidence_table
 from web.compare.server_rows import server_latencies
 from web.compare.sheet import all_numbers, colors_of, decision_sheet, in_arm_color, numbers_of_arms
 from web.compare.sources.published import published_group
-from web.compare.sources.sql_popover import show_the_sql
-from web.compare.url_params import compare_runs, comparison_query, options_from_url
+from web.compare.url_params import compare_runs, options_from_url
 from web.compare.viewpoints.viewpoint_section import viewpoint_section
 from web.fleet import away_ids, away_runs, link_to_home_pages, newest_fleet_runs, store_for_runs
 from web.live.component import show_run_charts
@@ -38,10 +38,6 @@ from web.page_head import page_head
 from web.page_paths import show_title
 from web.picker import no_runs_yet, proposed_runs, sync_address
 from web.publish.published_section import published_section
-from web.replay.controls import show_replay_link
-from web.sharing.bundle_button import bundle_button
-from web.sharing.report_button import report_button
-from web.sharing.share_dialog import show_share_button
 from web.url_state import url_expander
 from web.visibility import visible_runs
 
@@ -86,14 +82,7 @@ colors = colors_of(report, picked.runs)
 reports = [in_arm_color(run_report, report, colors) for run_report in reports_on(store, picked.runs)]
 collapsed = collapsed_arms(report.arms, reports)
 with page_row, page_head("Compare"):
-    if not away_ids(picked.runs):
-        adopt_form(report, picked.runs)
-        show_share_button(picked.runs, "compare", comparison_query())
-        report_button(picked.runs, "compare", options)
-    show_replay_link([arm.runs[0].run_id for arm in report.arms])
-    if not away_ids(picked.runs):
-        bundle_button(picked.runs, "compare")
-        show_the_sql(ids)
+    show_compare_actions(report, picked.runs, options)
 show_arms(head.arms, report, colors, ids, collapsed)
 with head.measure:
     measure_panel(report)

@@ -104,7 +104,8 @@ def test_compare_and_share_dialog_are_accessible(look: Page, pitwall: Pitwall, r
     assert broken_in_both_schemes(look) == []
     for scheme in SCHEMES:
         follow(look, scheme)
-        press(look.get_by_role("button", name="Show the SQL"))
+        press(look.get_by_role("button", name="More", exact=True))
+        press(look.get_by_role("menuitem", name="Show the SQL"))
         expect(look.get_by_text("Acceptance over the whole run")).to_be_visible()
         assert broken_rules(look) == []
         look.keyboard.press("Escape")

@@ -7,18 +7,12 @@ from collections.abc import Sequence
 import streamlit as st
 
 from analysis.loads.replay import Scene
-from web import page_paths
 from web.theme import DASH
 
 PHASE, REQUEST, SPEED = "phase", "request", "speed"
 SPEEDS = (1, 2, 10)
 SHOWN_CLASSES = 3
 MOST_RUNS = 8
-
-
-def show_replay_link(run_ids: Sequence[str]) -> None:
-    """Link to the replay of these runs, up to MOST_RUNS."""
-    st.page_link(page_paths.REPLAY, label="Replay", query_params={"run": list(run_ids[:MOST_RUNS])})
 
 
 def pick_scene(scenes: Sequence[Scene]) -> Scene:

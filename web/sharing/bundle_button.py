@@ -37,6 +37,12 @@ def bundle_button(runs: Sequence[Run], page: str) -> None:
     )
 
 
+@st.dialog("Download as a bundle")
+def show_bundle_dialog(runs: Sequence[Run], page: str) -> None:
+    """Show the button in a dialog, for a menu."""
+    bundle_button(runs, page)
+
+
 def _bundle(run_ids: Sequence[str]) -> BinaryIO:
     """Return the open bundle; its file is already deleted from the disk."""
     with tempfile.TemporaryDirectory(prefix=".bundle-", dir=services().settings.data_dir) as folder:

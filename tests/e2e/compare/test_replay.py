@@ -49,7 +49,8 @@ def total(page: Page, name: str) -> int:
 
 def test_replay_opens_from_compare_and_completes(page: Page, pitwall: Pitwall) -> None:
     page.goto(f"{pitwall.url}/compare?run={IDS[0]}&run={IDS[1]}")
-    press(page.get_by_role("link", name="Replay"))
+    press(page.get_by_role("button", name="More", exact=True))
+    press(page.get_by_role("menuitem", name="Replay"))
     page.wait_for_url(re.compile(r"/replay\?run="))
     page.goto(f"{page.url}&speed=10")
     expect(page.get_by_label("k 0", exact=True)).to_contain_text("waiting for the first token")

@@ -170,11 +170,8 @@ def test_a_mistake_is_told_on_the_page(open_page: Page, pitwall: Pitwall, sql: s
 @pytest.mark.parametrize("place", [f"run?run={next(iter(RUNS))}", "compare?" + "&".join(f"run={one}" for one in RUNS)])
 def test_number_sql_is_shown_and_opens_in_editor(open_page: Page, pitwall: Pitwall, place: str) -> None:
     visit(open_page, f"{pitwall.url}/{place}")
-    if place.startswith("run?"):
-        press(open_page.get_by_role("button", name="More", exact=True))
-        press(open_page.get_by_role("menuitem", name="Show the SQL"))
-    else:
-        press(open_page.get_by_role("button", name="Show the SQL"))
+    press(open_page.get_by_role("button", name="More", exact=True))
+    press(open_page.get_by_role("menuitem", name="Show the SQL"))
     press(current(open_page.get_by_role("link", name="Open on the SQL page")).first)
     expect(editor(open_page)).to_have_text(re.compile("run_windows"))
     expect(answered(open_page, "rows in")).to_be_visible()

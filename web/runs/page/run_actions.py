@@ -10,13 +10,13 @@ import streamlit as st
 from domain import Run, RunState
 from web import page_paths
 from web.actions import is_editor, is_member, is_operator, stop_buttons
-from web.compare.sources.sql_popover import sql_dialog
+from web.compare.sources.sql_dialog import show_sql_dialog
 from web.context import services
 from web.run_notes.gotcha_panel import save_known_issue
 from web.runs.delete_runs import confirm_deletion
 from web.runs.page.compare_with import compare_with
 from web.runs.page.repeat_button import repeat_button
-from web.sharing.bundle_button import bundle_button
+from web.sharing.bundle_button import show_bundle_dialog
 from web.sharing.report_button import report_button
 from web.sharing.share_dialog import show_share_button
 
@@ -46,19 +46,14 @@ def actions_of_menu(run: Run) -> dict[str, Callable[[], object]]:
     if run.shown_state == RunState.FINISHED:
         actions["Replay"] = partial(st.switch_page, page_paths.REPLAY, query_params=params)
     if is_operator() and run.state.is_final:
-        actions["Download as a bundle"] = partial(_bundle_dialog, run)
+        actions["Download as a bundle"] = partial(show_bundle_dialog, [run], "run")
     if is_member():
-        actions["Show the SQL"] = partial(sql_dialog, [run.id])
+        actions["Show the SQL"] = partial(show_sql_dialog, [run.id])
     if is_editor() and services().store.run(run.id):
         actions["Save as a known issue"] = partial(save_known_issue, run)
     if is_operator() and run.state.is_final:
         actions["Delete"] = partial(confirm_deletion, [run], is_their_page=True)
     return actions
-
-
-@st.dialog("Download as a bundle")
-def _bundle_dialog(run: Run) -> None:
-    bundle_button([run], "run")
 
 
 def relaunch_link(run: Run) -> None:

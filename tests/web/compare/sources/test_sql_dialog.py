@@ -14,7 +14,7 @@ from settings import Settings
 from storage.queries import run_data
 from storage.sandbox.client import Sandbox
 from storage.store import Store
-from web.compare.sources.sql_popover import statements
+from web.compare.sources.sql_dialog import statements
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 IDS = ["r1", "it's"]

@@ -12,7 +12,6 @@ from reports.runs.run_report import PEAK_WINDOW_S
 from storage.queries import run_data
 from storage.queries.literals import with_values
 from web import page_paths
-from web.actions import is_member
 
 
 class NumberStatement(NamedTuple):
@@ -48,21 +47,9 @@ def statements(run_ids: Sequence[str]) -> list[NumberStatement]:
     return [NumberStatement(title, sql) for title, sql in zip(titles, recorder.statements, strict=True)]
 
 
-def show_the_sql(run_ids: Sequence[str]) -> None:
-    """A popover with the statements; for members, who may run them."""
-    if not is_member():
-        return
-    with st.popover("Show the SQL", icon=":material/code:"):
-        _show_statements(run_ids)
-
-
 @st.dialog("The SQL behind these numbers", width="large")
-def sql_dialog(run_ids: Sequence[str]) -> None:
-    """The same in a dialog, for a menu."""
-    _show_statements(run_ids)
-
-
-def _show_statements(run_ids: Sequence[str]) -> None:
+def show_sql_dialog(run_ids: Sequence[str]) -> None:
+    """Show the statements, for members, who may run them."""
     for statement in statements(run_ids):
         st.markdown(f"**{statement.title}**")
         st.code(statement.sql, language="sql", wrap_lines=True)
