@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -151,3 +152,19 @@ def test_every_rule_of_the_style_is_whole() -> None:
     outside = re.sub(r"@media[^{}]+\{\s*\}", "", re.sub(r"[^{};@]+\{[^{}]*\}", "", style))
     assert not outside.strip()
     assert not re.search(r":root\s{2,}", style)
+
+
+def test_text_has_three_sizes() -> None:
+    """Streamlit's own text lies between the small sizes, its headings are the larger two."""
+    static = STYLE.parent
+    styles = [STYLE.read_text(), *((static / name).read_text() for name in ("streamlit_dom.css", "report/report.css"))]
+    sizes = {size for style in styles for size in re.findall(r"font-size: ([^;}]+)", style)}
+    assert sizes - {"var(--pw-small)", "var(--pw-medium)", "var(--pw-large)"} <= {"14px", "13px", "11px"}, (
+        "14 px is the base of rem, 11 px of axis labels"
+    )
+    variables = dict(re.findall(r"--pw-(small|medium|large): (\d+)px", STYLE.read_text()))
+    config = tomllib.loads((static.parents[1] / ".streamlit" / "config.toml").read_text())["theme"]
+    base = config["baseFontSize"]
+    headings = {round(base * float(size.removesuffix("rem"))) for size in config["headingFontSizes"]}
+    small, medium, large = (int(variables[name]) for name in ("small", "medium", "large"))
+    assert small <= base <= medium and headings == {medium, large}
