@@ -22,7 +22,7 @@ beforeEach(() => {
 });
 
 function pageOf(...models) {
-  const page = { view: new View(), models: () => models, theme: () => THEME, onMoment: () => undefined, onView: () => undefined, onStyle: () => undefined, onZoom: () => undefined };
+  const page = { view: new View(), models: () => models, label: ({ meta }) => meta.name, theme: () => THEME, onMoment: () => undefined, onView: () => undefined, onStyle: () => undefined, onZoom: () => undefined };
   return Object.assign(page, { onHide: (ids) => page.view.hide(ids, models) });
 }
 

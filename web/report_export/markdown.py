@@ -264,7 +264,10 @@ def _guard(data: ReportData) -> list[str]:
         if finding.standing is not RowStatus.SAME
     ]
     return (
-        ["## Is this a fair comparison?", table(["", "", "found"], [[plain(cell) for cell in row] for row in rows_shown])]
+        [
+            "## Is this a fair comparison?",
+            table(["", "", "found"], [[plain(cell) for cell in row] for row in rows_shown]),
+        ]
         if rows_shown
         else []
     )
