@@ -54,7 +54,8 @@ function placed(page, most) {
  */
 export function flagsOf(page, seconds) {
   const [from, to] = page.view.range(page.models());
-  const inSight = placed(page, MOST_FLAGGED).filter(({ x }) => x >= from && x <= to).sort((one, other) => one.x - other.x);
+  const slack = (to - from) * NEAR; // a run ends just after its last sample
+  const inSight = placed(page, MOST_FLAGGED).filter(({ x }) => x >= from - slack && x <= to + slack).sort((one, other) => one.x - other.x);
   /** @type {Placed[][]} */
   const groups = [];
   for (const one of inSight) {
