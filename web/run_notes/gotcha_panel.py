@@ -60,7 +60,7 @@ def gotcha_html(gotcha: Gotcha, write_time: TimeToHtml = time_html, links_run: b
 
 def gotcha_button(run: Run) -> None:
     """The button that saves a gotcha for this run's cause or flags."""
-    if st.button("Save a gotcha", key="keep-gotcha", icon=":material/report:"):
+    if st.button("Save as a known issue", key="keep-gotcha", icon=":material/report:"):
         flags = [argument for argument in searchable_words(run.config) if argument.startswith("-") or "=" in argument]
         gotcha = Gotcha(
             id=secrets.token_hex(6), engine=run.config.engine, cause=run.cause, failure=(run.cause or "-")[:500],
@@ -69,7 +69,7 @@ def gotcha_button(run: Run) -> None:
         _edit(gotcha, list(dict.fromkeys(flags)))
 
 
-@st.dialog("A gotcha", width="medium")
+@st.dialog("A known issue", width="medium")
 def _edit(gotcha: Gotcha, flags: Sequence[str]) -> None:
     edit_form(gotcha, flags)
 

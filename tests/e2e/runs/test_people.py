@@ -69,6 +69,6 @@ def read_as_a_guest(browser: Browser, link: str) -> None:
     guest = context.new_page()
     guest.goto(link)
     expect(guest.locator(".pw-people strong")).to_have_text("warm")
-    for button in ("Notes, tags and verdict", "Star", "Save a gotcha", "Delete"):
+    for button in ("Notes, tags and verdict", "Star", "Save as a known issue", "Delete"):
         expect(guest.get_by_role("button", name=button)).to_have_count(0)
     context.close()

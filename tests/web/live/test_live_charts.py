@@ -86,7 +86,7 @@ def test_the_height_follows_a_zoom(page: Page, harness: Harness) -> None:
     page.evaluate(zoomed.format(DECODE))
     page.wait_for_function(f"() => {DECODE}._fullLayout.yaxis.autorange !== true")
     assert page.evaluate(f"{DECODE}._fullLayout.yaxis.range") == pytest.approx([0, page.evaluate(lowest) * 1.06])
-    page.get_by_role("button", name="Follow live").click()
+    page.get_by_role("button", name="Reset zoom").click()
     page.wait_for_function(f"() => Math.abs({DECODE}._fullLayout.yaxis.range[1] - {whole}) < 1e-6")
 
 
