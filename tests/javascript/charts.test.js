@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 
 import { CHARTS, TimeChart } from "../../web/static/live/charts.js";
+import { fit } from "../../web/static/live/frame.js";
 import { DASH } from "../../web/static/live/format.js";
 import { RunModel } from "../../web/static/live/model.js";
 import { PositionChart, positionsCsv } from "../../web/static/live/position_chart.js";
@@ -275,4 +276,13 @@ test("where a finger scrolls, one bar zooms all charts and moves along; where a 
   assert.equal(chart.frame.head.querySelectorAll(".lv-pick").length, 0, "no chart has its own");
   assert.equal(chart.frame.plot.layout.dragmode, false);
   assert.ok(!chart.frame.plot.getAttribute("aria-label").includes("Drag"));
+});
+
+test("a plot that is no longer on the page is not fitted to its place", () => {
+  const plot = document.createElement("div");
+  fit(Plotly, plot);
+  assert.deepEqual(Plotly.calls, []);
+  document.body.append(plot);
+  fit(Plotly, plot);
+  assert.deepEqual(Plotly.calls, ["resize"]);
 });

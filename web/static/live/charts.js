@@ -7,7 +7,7 @@
 import { bandTraces, bandsOf, beneath } from "./bands.js";
 import { fileMenu } from "./chart_files.js";
 import { DASH, element, setText, threeDigits } from "./format.js";
-import { CONFIG, Frame, baseAxis, baseLayout, changesOf, commonAbsence } from "./frame.js";
+import { CONFIG, Frame, baseAxis, baseLayout, changesOf, commonAbsence, fit } from "./frame.js";
 import { heights, logHeights, logTicks } from "./heights.js";
 import { FlagLane } from "./flags.js";
 import { LineNames, roomFor } from "./line_names.js";
@@ -119,7 +119,7 @@ export class TimeChart {
   }
 
   resize() {
-    if (this.#isDrawn && this.isInSight) Plotly.Plots.resize(this.frame.plot);
+    if (this.#isDrawn && this.isInSight) fit(Plotly, this.frame.plot);
   }
 
   /** Whether no run of these can ever have a value here, and why: null, or the reasons. */
