@@ -7,7 +7,7 @@ import streamlit as st
 from storage.queries.explore_queries import matching_ids, result_metrics
 from web.actions import is_member
 from web.context import services
-from web.explore.controls import PAGE, choose, metrics_in_address, runs_filter_section
+from web.explore.controls import PAGE, choose, choose_kind, metrics_in_address, most_varied_field, runs_filter_section
 from web.explore.view import show_view
 from web.machines.machine_titles import machine_titles
 from web.page_head import page_head
@@ -28,6 +28,7 @@ if not choices.runs:
 
 titles = machine_titles(store)
 with page_head("Explore"):
+    kind = choose_kind()
     view_list("explore")
 axes = st.container()  # filled last: the options depend on the runs selected below
 with runs_filter_section(filters_in_use(choices, titles, PAGE)):
@@ -35,5 +36,5 @@ with runs_filter_section(filters_in_use(choices, titles, PAGE)):
 run_ids = matching_ids(store, run_filter)
 results = result_metrics(store, run_ids, metrics_in_address())
 with axes:
-    selection = choose(results)
+    selection = choose(kind, results, most_varied_field(choices))
 show_view(run_filter, run_ids, selection, results)

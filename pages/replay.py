@@ -57,4 +57,5 @@ if not any(answers.values()):
 for run in picked.runs:
     if run.id in answers and len(answers[run.id]) < scene.requests:
         st.caption(f"{markdown_text(run.name)}: {partial_playback_note(len(answers[run.id]), scene.requests)}")
-show_replay([run for run in picked.runs if run.id in answers], answers, speed)
+is_guest = not is_member()  # came by a share link, to watch this
+show_replay([run for run in picked.runs if run.id in answers], answers, speed, plays_at_once=is_guest)

@@ -6,7 +6,6 @@ import streamlit as st
 
 from web import markup
 from web.page_head import page_head
-from web.times import time_html
 from web.visibility import current_share, visible_runs
 
 share = current_share()
@@ -33,7 +32,6 @@ study = (
 with page_head("Shared runs"):
     pass
 st.html(
-    f'<p class="pw-lead pw-muted">Read-only, until {time_html(share.expires_at)}.</p>'
     f"{study}{markup.table(['run', 'state'], rows)}"
     f"<p>{markup.live_link(ids)}"
     + (f' · <a href="{markup.run_link("compare", ids)}" target="_self">Compare</a>' if len(ids) > 1 else "")

@@ -46,6 +46,11 @@ def run_link(page: str, run_ids: Sequence[str]) -> str:
     return f"{page}?{urlencode([('run', run_id) for run_id in run_ids])}"
 
 
+def named_run_link(run_id: str, name: str) -> str:
+    """The URL of a run's page with its name behind '#', which a table's link column shows."""
+    return f"{run_link('run', [run_id])}#{name.replace('%', '%25').replace('+', '%2B')}"
+
+
 def live_link(run_ids: Sequence[str]) -> str:
     """A link to the Live page of one or several runs."""
     label = "Watch side by side" if len(run_ids) > 1 else "Live view"

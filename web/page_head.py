@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import streamlit as st
 
 from web import markup
+from web.sharing.guest_note import guest_note_html
 
 
 @contextmanager
@@ -18,6 +19,8 @@ def page_head(title: str, parent: tuple[str, str] | None = None, color: int | No
     """
     with st.container(key="page-head", horizontal=True, vertical_alignment="center", gap="small"):
         st.html(title_html(title, parent, color))
+        if note := guest_note_html():
+            st.html(note, width="content")
         yield
 
 

@@ -30,7 +30,7 @@ function modelOf(id, value) {
 function pageOf(values, arms) {
   const models = Object.entries(values).map(([id, value]) => modelOf(id, value));
   const named = arms.map((runs) => ({ name: runs[0], color: 0, runs }));
-  return { view: new View(), models: () => models, theme: () => THEME, arms: () => named, quantiles: () => T, onMoment: () => undefined };
+  return { view: new View(), models: () => models, label: ({ meta }) => meta.name, theme: () => THEME, arms: () => named, quantiles: () => T, onMoment: () => undefined };
 }
 
 test("the interval is Student's over the runs: more samples of each do not narrow it", () => {

@@ -4,8 +4,10 @@ import { beforeEach, test } from "node:test";
 import { addressOf, readAddress } from "../../web/static/live/address.js";
 import { csvOf } from "../../web/static/live/chart_files.js";
 import { CHARTS, TimeChart } from "../../web/static/live/charts.js";
+import { FlagLane } from "../../web/static/live/flags.js";
 import { heights, logHeights, logTicks } from "../../web/static/live/heights.js";
-import { markLines, markWords } from "../../web/static/live/marks.js";
+import { apart } from "../../web/static/live/line_names.js";
+import { flagsOf, markWords } from "../../web/static/live/marks.js";
 import { RunModel } from "../../web/static/live/model.js";
 import { trailingMeans } from "../../web/static/live/smoothing.js";
 import { View } from "../../web/static/live/view.js";
@@ -21,7 +23,7 @@ beforeEach(() => {
 });
 
 function pageOf(...models) {
-  return { view: new View(), models: () => models, theme: () => THEME, onMoment: () => undefined };
+  return { view: new View(), models: () => models, label: ({ meta }) => meta.name, theme: () => THEME, onMoment: () => undefined };
 }
 
 function modelOf(id, fields, meta = {}) {
@@ -144,37 +146,67 @@ test("a hidden run is not drawn, told or measured by; hiding all would leave not
   assert.equal(chart.frame.plot.data.length, 2);
 });
 
-test("loads, phases, outages and ends are lines in the run's colour, and words at the moment", () => {
-  const marks = [{ t: 1010, kind: "load", text: "ladder" }, { t: 1020, kind: "phase", text: "8 at once" }, { t: 1030, kind: "outage", text: "no answer for 4 s" }, { t: 1040, kind: "throttle", text: "" }];
-  const page = pageOf(modelOf("a", { series: series("gpu_power_w", [1001, 1050], [1, 1]), marks }, { ended_t: 1060, state: "finished" }));
-  assert.deepEqual(markLines(page).map(({ x0, line }) => [x0, line.color, line.dash]), [[60, "color of a", "solid"], [10, "color of a", "solid"], [20, "color of a", "dot"], [30, "amber", "dash"], [40, "amber", "dash"]]);
-  assert.deepEqual([10, 20.2, 30, 25, 40, 60].map((moment) => markWords(page, moment)), ["a: load ladder begins", "a: phase 8 at once", "a: no answer for 4 s", "", "a: the hardware limits the GPU's clocks", "a: finished"]);
+const MARKS = [{ t: 1010, kind: "load", text: "ladder" }, { t: 1020, kind: "phase", text: "8 at once" }, { t: 1030, kind: "outage", text: "no answer for 4 s" }, { t: 1040, kind: "collapse", text: "" }];
+
+test("loads, phases, outages and ends are flags in the run's colour, troubles in amber, and words at the moment", () => {
+  const page = pageOf(modelOf("a", { series: series("gpu_power_w", [1001, 1070], [1, 1]), marks: MARKS }, { ended_t: 1060, state: "finished" }));
+  const seen = flagsOf(page, 1).map(({ x, texts, color, isTrouble }) => [x, texts.join(), color, isTrouble]);
+  assert.deepEqual(seen, [[10, "load ladder begins", "color of a", false], [20, "phase 8 at once", "color of a", false], [30, "no answer for 4 s", "amber", true], [40, "an answer loops", "amber", true], [60, "finished", "color of a", false]]);
+  assert.deepEqual([10, 20.2, 30, 25, 40, 60].map((moment) => markWords(page, moment)), ["load ladder begins", "phase 8 at once", "no answer for 4 s", "", "an answer loops", "finished"]);
   page.view.onWallClock = true;
-  assert.equal(markWords(page, 1000), "a: ready");
+  assert.equal(markWords(page, 1000), "ready");
 });
 
-test("what happened to several runs at about one moment is one line, of none of their colours", () => {
+test("what happened at about one moment shares a flag, of no run's colour where it is several runs'", () => {
   const run = (/** @type {string} */ id, /** @type {number} */ late) => modelOf(id, { series: series("gpu_power_w", [1001, 2000], [1, 1]), marks: [{ t: 1100 + late, kind: "load", text: "ladder" }, { t: 1300 + late, kind: "throttle", text: "" }, { t: 1500 + 50 * late, kind: "phase", text: "2" }] });
   const page = pageOf(run("a", 0), run("b", 4));
   const { muted, doubt } = page.theme();
-  assert.deepEqual(markLines(page).map(({ x0, y1, line }) => [x0, y1, line.color]), [[100, 1, muted], [300, 1, doubt], [500, 1, "color of a"], [700, 1, "color of b"]]);
+  assert.deepEqual(flagsOf(page, 20).map(({ x, color }) => [x, color]), [[100, muted], [300, doubt], [500, "color of a"], [700, "color of b"]]);
+  assert.deepEqual(flagsOf(page, 20).map(({ texts }) => texts.join()).slice(0, 3), ["a, b: load ladder begins", "a, b: the hardware limits the GPU's clocks", "a: phase 2"]);
 });
 
-test("of many lines those of what went as planned are ticks at the foot", () => {
-  const marks = [...[...Array(20).keys()].map((index) => ({ t: 1010 + 10 * index, kind: "phase", text: `${index}` })), { t: 1205, kind: "throttle", text: "" }];
-  const lines = markLines(pageOf(modelOf("a", { marks })));
-  assert.deepEqual([...new Set(lines.map(({ y1, line }) => `${y1} ${line.dash}`))], ["0.07 dot", "1 dash"]);
-});
-
-test("each run has its share of the marks drawn, the newest; a kind nobody knows is told by its text", () => {
-  const marks = [...Array(200).keys()].map((index) => ({ t: 1001 + index, kind: "phase", text: `${index}` }));
-  const later = marks.map((mark) => ({ ...mark, t: mark.t + 1000 }));
-  const page = pageOf(modelOf("a", { marks }), modelOf("b", { marks: later }));
-  const lines = markLines(page);
-  assert.deepEqual(["a", "b"].map((id) => lines.filter(({ line }) => line.color === `color of ${id}`).map(({ x0 }) => x0).at(-1)), [200, 1200]);
-  assert.equal(lines.length, 120);
+test("of a thousand marks each run has its share, the newest; a kind nobody knows is told by its text", () => {
+  const marks = [...Array(900).keys()].map((index) => ({ t: 1001 + index, kind: "phase", text: `${index}` }));
+  const page = pageOf(modelOf("a", { series: series("gpu_power_w", [1001, 2000], [1, 1]), marks }), modelOf("b", { marks }));
+  assert.deepEqual(flagsOf(page, 0.5).map(({ texts }) => texts).at(-1), ["a, b: phase 899"]);
+  assert.equal(flagsOf(page, 0.5).length, 500);
   const odd = pageOf(modelOf("a", { marks: [{ t: 1010, kind: "__proto__", text: "x" }, { t: 1010, kind: "constructor", text: "y" }] }));
-  assert.equal(markWords(odd, 10), "a: x; a: y");
+  assert.equal(markWords(odd, 10), "x; y");
+});
+
+/** An axis of a hundred pixels for as many seconds. */
+const AXIS = { range: [0, 100], _offset: 0, _length: 100, l2p: (place) => place };
+
+test("a flag tells what happened while it is pointed at or focused, and marks its moment on all charts", () => {
+  const page = pageOf(modelOf("a", { series: series("gpu_power_w", [1000, 1100], [1, 1]), marks: MARKS }));
+  const moments = [];
+  page.onMoment = (moment) => moments.push(moment);
+  const lane = new FlagLane(page);
+  lane.root.hidden = false;
+  lane.refresh(AXIS);
+  const flags = () => [...lane.root.querySelectorAll("button")];
+  assert.deepEqual(flags().map((flag) => flag.getAttribute("aria-label")), ["0:10: load ladder begins; phase 8 at once; no answer for 4 s", "0:40: an answer loops"]);
+  const [, loops] = flags();
+  loops.dispatchEvent(new document.defaultView.Event("focus"));
+  assert.deepEqual([lane.text.hidden, lane.text.textContent], [false, "0:40\nan answer loops"]);
+  lane.refresh(AXIS);
+  assert.equal(flags()[1], loops, "it keeps the focus");
+  loops.dispatchEvent(new document.defaultView.Event("blur"));
+  assert.deepEqual([lane.text.hidden, moments], [true, [40, null]]);
+});
+
+test("a line's name stands at its end; names that would cover each other are moved apart", () => {
+  const page = pageOf(modelOf("a", { series: series("decode_tps", [1001, 1100], [50, 100]) }), modelOf("b", { series: series("decode_tps", [1001, 1080], [40, 99]) }));
+  const chart = drawn(page, CHARTS[0]);
+  chart.frame.plot._fullLayout = { xaxis: AXIS, yaxis: { ...AXIS, l2p: (value) => 100 - value } };
+  chart.refreshReadout();
+  const names = [...chart.lineNames.root.children].map((node) => [node.textContent, node.style.transform]);
+  assert.deepEqual(names, [["a", "translate(105px, 0px)"], ["b", "translate(85px, 15px)"]]);
+});
+
+test("names are moved apart within the chart", () => {
+  const end = (/** @type {number} */ y) => ({ name: "", color: "", x: 0, y });
+  assert.deepEqual(apart([end(99), end(98), end(20)], 100).map(({ y }) => y), [20, 77.5, 92.5]);
 });
 
 test("a mark that comes redraws the chart", () => {

@@ -2,10 +2,12 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 
 import { CHARTS, TimeChart } from "../../web/static/live/charts.js";
+import { fit } from "../../web/static/live/frame.js";
 import { DASH } from "../../web/static/live/format.js";
 import { RunModel } from "../../web/static/live/model.js";
 import { PositionChart, positionsCsv } from "../../web/static/live/position_chart.js";
 import { View } from "../../web/static/live/view.js";
+import { ZoomButtons, stretched } from "../../web/static/live/zoom_buttons.js";
 import { part, series, snapshot } from "./messages.js";
 import { PlotlyStandIn, openPage } from "./page_stand_in.js";
 
@@ -17,7 +19,7 @@ beforeEach(() => {
 });
 
 function pageOf(...models) {
-  const page = { view: new View(), models: () => models, theme: () => THEME, onZoom: () => undefined, onView: () => undefined };
+  const page = { view: new View(), models: () => models, label: ({ meta }) => meta.name, theme: () => THEME, onZoom: () => undefined, onView: () => undefined };
   return Object.assign(page, { onMoment: (x) => (page.view.moment = x) });
 }
 
@@ -159,7 +161,7 @@ test("values are drawn and told in the chart's unit", () => {
   assert.deepEqual(said, [[3.2, "3.20", "%"], [3, "3.00", "GiB; dotted: whole host"], [1, "1", "dotted: waiting"]]);
 });
 
-test("the readout tells the newest value, or that of the marked moment; of a run that ended the moment's alone", () => {
+test("the readout tells names and the newest values, or those of the marked moment; of a run that ended the moment's alone", () => {
   const given = { series: series("gpu_power_w", [1001, 1002], [300, 310]) };
   const page = pageOf(modelOf("a", given), modelOf("b", given, { state: "finished" }));
   const chart = chartOf("power", page);
@@ -168,7 +170,7 @@ test("the readout tells the newest value, or that of the marked moment; of a run
     chart.react();
     return [...chart.frame.readout.children].map((node) => node.textContent);
   });
-  assert.deepEqual(told, [["310", ""], ["300", "300"], [DASH, DASH]]);
+  assert.deepEqual(told, [["a 310", ""], ["a 300", "b 300"], [`a ${DASH}`, `b ${DASH}`]]);
 });
 
 test("an empty chart says why: never of a run, or not yet", () => {
@@ -254,22 +256,33 @@ test("the acceptance of each position is a bar of percent a run, and said in wor
   assert.equal(positionsCsv([drafting, none]), "run_id,name,position,accepted_ratio\r\na,a,1,0.81\r\na,a,2,0.5\r\n");
 });
 
-test("where a finger scrolls, buttons zoom all charts and move along; where a mouse drags there are none", () => {
-  const model = modelOf("a", { series: series("gpu_power_w", [1000, 1100], [300, 310]) }, { state: "finished" });
-  const page = pageOf(model);
-  page.onZoom = (range) => (page.view.zoom = range);
-  assert.equal(chartOf("power", page).frame.head.querySelectorAll(".lv-pick").length, 0);
+test("where a finger scrolls, one bar zooms all charts and moves along; where a mouse drags it is hidden", () => {
+  /** @type {[number, number] | null} */
+  let zoom = null;
+  const make = () => new ZoomButtons((factor) => (zoom = factor ? stretched(zoom ?? [0, 100], factor) : null), (part) => (zoom = stretched(zoom ?? [0, 100], 1, part)));
+  assert.equal(make().root.hidden, true);
   globalThis.matchMedia = () => ({ matches: true });
-  const chart = chartOf("power", page);
-  const buttons = () => [...chart.frame.head.querySelectorAll(".lv-pick")];
-  const press = (name) => buttons().find((one) => one.textContent === name).onclick();
+  const bar = make();
+  const buttons = () => [...bar.root.querySelectorAll(".lv-pick")];
   assert.deepEqual(buttons().filter((one) => one.disabled).length, 2, "before it is drawn too");
   const zooms = ["Zoom in", "Earlier", "Zoom out", "Later", "Show all"].map((name) => {
-    press(name);
-    chart.react();
-    return [page.view.zoom, buttons().filter((one) => one.disabled).map((one) => one.textContent)];
+    buttons().find((one) => one.textContent === name).onclick();
+    bar.refresh(zoom !== null);
+    return [zoom, buttons().filter((one) => one.disabled).map((one) => one.textContent)];
   });
   assert.deepEqual(zooms, [[[25, 75], []], [[0, 50], []], [[-25, 75], []], [[25, 125], []], [null, ["Earlier", "Later"]]]);
+  const chart = chartOf("power", pageOf(modelOf("a", { series: series("gpu_power_w", [1000, 1100], [300, 310]) }, { state: "finished" })));
+  chart.react();
+  assert.equal(chart.frame.head.querySelectorAll(".lv-pick").length, 0, "no chart has its own");
   assert.equal(chart.frame.plot.layout.dragmode, false);
   assert.ok(!chart.frame.plot.getAttribute("aria-label").includes("Drag"));
+});
+
+test("a plot that is no longer on the page is not fitted to its place", () => {
+  const plot = document.createElement("div");
+  fit(Plotly, plot);
+  assert.deepEqual(Plotly.calls, []);
+  document.body.append(plot);
+  fit(Plotly, plot);
+  assert.deepEqual(Plotly.calls, ["resize"]);
 });

@@ -22,7 +22,7 @@ beforeEach(() => {
 });
 
 function pageOf(...models) {
-  const page = { view: new View(), models: () => models, theme: () => THEME, onMoment: () => undefined, onView: () => undefined, onStyle: () => undefined, onZoom: () => undefined };
+  const page = { view: new View(), models: () => models, label: ({ meta }) => meta.name, theme: () => THEME, onMoment: () => undefined, onView: () => undefined, onStyle: () => undefined, onZoom: () => undefined };
   return Object.assign(page, { onHide: (ids) => page.view.hide(ids, models) });
 }
 
@@ -147,7 +147,7 @@ test("one arm alone needs no legend", () => {
 test("where nothing goes on there is nothing to follow, and what failed is said", () => {
   const toolbar = new Toolbar(pageOf(modelOf("a")), false);
   assert.equal(toolbar.root.querySelectorAll("fieldset").length, 0);
-  assert.equal(toolbar.follow.textContent, "Show all");
+  assert.equal(toolbar.follow.textContent, "Reset zoom");
   const said = [["loaded"], ["refused", "The charts could not be loaded"]].map((status) => {
     toolbar.setStatus(...status);
     return [toolbar.status.hidden, toolbar.status.textContent];

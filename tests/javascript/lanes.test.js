@@ -21,14 +21,14 @@ function modelOf(fields = {}, meta = {}) {
 
 function laneOf(model) {
   const lane = new Lane();
-  lane.refresh(model, "#0072B2");
+  lane.refresh(model, model.meta?.name ?? "", "#0072B2");
   return lane;
 }
 
 /** The chip of a model at this time of the server's clock. */
 function chipOf(model, compared = null, serverNow = 1005) {
   const chip = new Chip("given", "/run?run=a");
-  chip.refresh(model, "#0072B2", serverNow, compared);
+  chip.refresh(model, model.meta?.name ?? "", "#0072B2", serverNow, compared);
   return chip;
 }
 
@@ -67,7 +67,7 @@ test("a number that came becomes a dash when it goes, and the other way round", 
   const lane = laneOf(model);
   const told = [tile(null, "no request yet"), tile(26)].map((steps_per_s, index) => {
     model.apply(part("delta", 5 + index, { now: { steps_per_s } }));
-    lane.refresh(model, "#0072B2");
+    lane.refresh(model, model.meta?.name ?? "", "#0072B2");
     return tileText(lane, "Steps");
   });
   assert.deepEqual(told, ["\u2013 unknown: no request yet", "26.0 /s"]);
@@ -105,10 +105,25 @@ test("a run that ended without a sample says why it was not measured", () => {
 
 test("the speed is held against the baseline's, unless that may not be said", () => {
   const [mine, baseline] = [120, 100].map((speed) => modelOf({ now: { decode_tps: tile(speed) } }, { name: `run of ${speed}` }));
-  const notes = [{ model: baseline, reason: undefined }, { model: baseline, reason: "another model" }, { model: mine, reason: undefined }, null];
+  const notes = [{ model: baseline, label: "… 100", reason: undefined }, { model: baseline, label: "… 100", reason: "another model" }, { model: mine, label: "… 120", reason: undefined }, null];
   const said = notes.map((compared) => chipOf(mine, compared).speedNote.textContent);
-  assert.deepEqual(said, ["1.20\u00d7 run of 100", "not compared: another model", "", ""]);
-  assert.equal(chipOf(modelOf(), { model: baseline, reason: undefined }).speedNote.textContent, "", "no speed, no ratio");
+  assert.deepEqual(said, ["1.20\u00d7 … 100", "not compared: another model", "", ""]);
+  assert.equal(chipOf(modelOf(), { model: baseline, label: "", reason: undefined }).speedNote.textContent, "", "no speed, no ratio");
+});
+
+test("where the server tells no speed, the chip has the client's and says so", () => {
+  const none = { decode_tps: tile(null, "no counters") };
+  const said = [{ client_stream_tps: tile(205.4) }, { client_stream_tps: tile(205.4), decode_tps: tile(300) }, {}].map((now) => {
+    const chip = chipOf(modelOf({ now: { ...none, ...now } }));
+    return [chip.speed.textContent.replace("\u2009", " "), chip.speedNote.textContent];
+  });
+  assert.deepEqual(said, [["205 tok/s", "one stream, by the client"], ["300 tok/s", ""], [`\u2013 unknown: no counters`, ""]]);
+});
+
+test("a chip and a lane have the part of the name that tells it apart, and the whole name where it is asked for", () => {
+  const chip = new Chip("given", "/run?run=a");
+  chip.refresh(modelOf({}, { name: "Demo: plain" }), "plain", "#0072B2", 1005, null);
+  assert.deepEqual([chip.name.textContent, chip.name.title, chip.root.getAttribute("aria-label")], ["plain", "Demo: plain", "Run Demo: plain"]);
 });
 
 test("a run that is gone says so", () => {
@@ -133,10 +148,10 @@ test("all that wait are one line, and no chips", () => {
   const strip = new Strip();
   const chips = [...waiting, modelOf()].map((model) => chipOf(model));
   strip.show(chips);
-  strip.refresh([...waiting, modelOf()]);
+  strip.refresh([...waiting, modelOf()], ({ meta }) => meta.name);
   assert.equal(strip.waiting.textContent, "2 wait: a, b");
   assert.deepEqual(chips.map((chip) => chip.root.hidden), [true, true, false]);
-  strip.refresh([modelOf()]);
+  strip.refresh([modelOf()], ({ meta }) => meta.name);
   assert.equal(strip.waiting.hidden, true);
 });
 
@@ -147,7 +162,7 @@ test("a load under way is a bar of its share, until the run has ended", () => {
 });
 
 function logOf(model) {
-  const page = { view: new View(), theme: () => ({ color: () => "#0072B2" }), onMoment: () => undefined };
+  const page = { view: new View(), label: ({ meta }) => meta.name, theme: () => ({ color: () => "#0072B2" }), onMoment: () => undefined };
   const log = new LogTail(page, model, "given");
   log.lines.matches = () => true; // linkedom knows no :hover
   return log;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { finishText, finishes } from "../../web/static/replay/lane.js";
 import { Tape, laidOut } from "../../web/static/replay/tape.js";
 
 const answer = (at_s, tokens, stream = 0) => ({ sent_s: 0, stream, at_s, tokens });
@@ -46,4 +47,12 @@ test("a block is as wide as its tokens, never split over rows, and never wider t
     { row: 3, column: 0, width: 1 },
     { row: 3, column: 1, width: 1 },
   ]);
+});
+
+test("each lane ends with its place and its gap to the first; a lane alone or without times has neither", () => {
+  const ends_s = [8.05, 6.98, 6.98, 0];
+  const order = finishes(ends_s);
+  assert.deepEqual(order.slice(0, 3).map((finish, index) => finishText(ends_s[index], finish)), ["3rd, 8.05 s; +1.07 s", "1st, 6.98 s", "1st, 6.98 s"]);
+  assert.equal(order[3], null);
+  assert.equal(finishText(2, finishes([2])[0]), "done at 2.00 s");
 });

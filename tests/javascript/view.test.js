@@ -87,7 +87,7 @@ test("a wall clock over other days is dated, and never has more than eight label
 
 /** A page that counts how often the reader chose something. */
 function toolbarPage() {
-  const page = { view: new View(), chosen: 0, onView: () => (page.chosen += 1), onZoom: (range) => (page.view.zoom = range) };
+  const page = { view: new View(), models: () => [], chosen: 0, onView: () => (page.chosen += 1), onZoom: (range) => (page.view.zoom = range) };
   return page;
 }
 

@@ -33,6 +33,7 @@ from web.access.refusals import (
     expired_link,
     forbidden,
     program_unknown,
+    read_only,
     sign_in_required,
 )
 from web.access.roles import Visitor, with_visitor
@@ -50,7 +51,6 @@ GUEST_CORE = {"/_stcore/health", "/_stcore/host-config", "/_stcore/allowed-messa
 GUEST_COMPONENTS = "/_stcore/bidi-components/"
 OPERATOR_PAGES = {"launch"}
 GUEST_SOCKETS = {"/_stcore/stream", "/ws/live"}
-VIEW_ONLY = "Shared links are view-only."
 SIGN_IN_ROUTES = {BEGIN, BACK}  # open to unknown visitors
 
 
@@ -150,7 +150,7 @@ class AuthMiddleware:
             why = refusal_of_program(self._path(scope), visitor.token, is_confidential)
             return forbidden(headers, why) if why else None
         if visitor.role == "guest":
-            return None if self._is_for_guests(scope) else forbidden(headers, VIEW_ONLY)
+            return None if self._is_for_guests(scope) else read_only(headers, f"{self._access.base_path}/")
         is_allowed = visitor.role == "operator" or self._is_for_members(scope)
         return None if is_allowed else beyond_role(headers, f"{self._access.base_path}/")
 
@@ -250,7 +250,7 @@ class AuthMiddleware:
         token = self._path(scope).removeprefix("/share/")
         share = self._shares.read_token(token)
         if share is None:
-            return expired_link(headers)
+            return expired_link(headers, home=f"{self._access.base_path}/")
         path = f"{self._access.base_path}/{share.page}"
         target_query = [("study", share.study_id)] if share.study_id else [("run", run_id) for run_id in share.run_ids]
         target_query += parse_qsl(share.query or "")

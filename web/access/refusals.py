@@ -8,7 +8,8 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from web.access.signin_page import ProviderLink, signin_page
 
 LINK_EXPIRED = "This link was revoked, has expired, or is incomplete. Ask the sender for a new one."
-WRONG_TOKEN = "This token is not valid: Pitwall makes a new one at each start."
+WRONG_TOKEN = "This token is out of date. Use the link from the latest start."
+READ_ONLY = "It shows only what was shared, and cannot change anything."
 NOT_YOUR_ROLE = "Only the operator may do this."
 HOW_PROGRAMS_SIGN_IN = "Programs must send 'Authorization: Bearer <token>'; create a token with `./pitwall token make`."
 HOW_TO_SIGN_IN = "Open the URL that Pitwall printed when it started; it contains the token and sets a cookie."
@@ -25,6 +26,13 @@ def forbidden(headers: Headers, reason: str) -> Response:
     return JSONResponse({"error": reason}, status_code=403)
 
 
+def read_only(headers: Headers, home: str) -> Response:
+    """Return status 403 for a guest who asks for more than what was shared."""
+    if _wants_page(headers):
+        return HTMLResponse(signin_page("This link is read-only", READ_ONLY, form=None, home=home), status_code=403)
+    return JSONResponse({"error": READ_ONLY}, status_code=403)
+
+
 def beyond_role(headers: Headers, home: str) -> Response:
     """Return status 403 for a member whose role does not allow this."""
     if _wants_page(headers):
@@ -34,11 +42,14 @@ def beyond_role(headers: Headers, home: str) -> Response:
     return JSONResponse({"error": NOT_YOUR_ROLE}, status_code=403)
 
 
-def expired_link(headers: Headers, status_code: int = 410) -> Response:
-    """Return the refusal of a link that is not valid, and (401) of a browser whose link no longer is."""
+def expired_link(headers: Headers, status_code: int = 410, home: str | None = None) -> Response:
+    """Return the refusal of a link that is not valid, and (401) of a browser whose link no longer is.
+
+    home: the first page, for a visitor who may be signed in otherwise.
+    """
     if _wants_page(headers):
         answer: Response = HTMLResponse(
-            signin_page("This link is no longer valid", LINK_EXPIRED, form=None), status_code
+            signin_page("This link is no longer valid", LINK_EXPIRED, form=None, home=home), status_code
         )
     else:
         answer = JSONResponse({"error": LINK_EXPIRED}, status_code)
@@ -50,7 +61,7 @@ def sign_in_required(
     headers: Headers, query: list[tuple[str, str]], reason: str, provider_link: ProviderLink | None = None
 ) -> Response:
     """Return status 401 with the sign-in form; `reason` says what was wrong with the visitor's token."""
-    text = f"{reason} {HOW_TO_SIGN_IN}".strip()
+    text = reason or HOW_TO_SIGN_IN
     if _wants_page(headers):
         remaining_query = [(name, value) for name, value in query if name != "token"]
         answer: Response = HTMLResponse(

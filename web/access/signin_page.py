@@ -5,8 +5,10 @@ from __future__ import annotations
 from html import escape
 from typing import NamedTuple
 
-from web.theme import BACKGROUND, MUTED, TEXT
+from web.assets import STATIC
+from web.theme import BACKGROUND, MUTED, RUN_HUES, TEXT
 
+ICON = (STATIC / "icon.svg").read_text().replace("<svg", '<svg width="24" height="24" aria-hidden="true"', 1)
 SIGN_IN = "sign-in"
 BEGIN, BACK = f"/{SIGN_IN}/begin", f"/{SIGN_IN}/back"  # the routes to a team's provider and back
 
@@ -20,24 +22,29 @@ class ProviderLink(NamedTuple):
 
 _STYLE = f"""
 :root {{ color-scheme: light dark; --ground: {BACKGROUND["light"]}; --text: {TEXT["light"]};
-  --muted: {MUTED["light"]}; }}
+  --muted: {MUTED["light"]}; --accent: {RUN_HUES["light"][0]}; }}
 @media (prefers-color-scheme: dark) {{ :root {{ --ground: {BACKGROUND["dark"]}; --text: {TEXT["dark"]};
-  --muted: {MUTED["dark"]}; }} }}
+  --muted: {MUTED["dark"]}; --accent: {RUN_HUES["dark"][0]}; }} }}
 body {{ margin: 0; min-height: 100vh; display: grid; place-items: center; background: var(--ground);
   color: var(--text); font: 15px/1.5 Inter, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }}
 main {{ max-width: 26rem; padding: 1.5rem; }}
 h1 {{ font-size: 1.35rem; font-weight: 650; margin: 0 0 .5rem; }}
 form + p {{ margin-top: 1rem; }}
 p {{ margin: 0 0 1rem; color: var(--muted); }}
-a {{ color: inherit; }}
+a {{ color: var(--accent); }}
+header {{ display: flex; align-items: center; gap: .5rem; margin-bottom: 1.5rem; font-size: 1.07rem;
+  font-weight: 650; }}
+:focus-visible {{ outline: 2px solid var(--accent); outline-offset: 2px; }}
 label {{ display: block; font-weight: 600; margin-bottom: .25rem; }}
 input, button {{ font: inherit; padding: .5rem .75rem; border: 1px solid var(--muted); border-radius: 6px;
   background: transparent; color: inherit; box-sizing: border-box; }}
 input {{ width: 100%; margin-bottom: .75rem; }}
 a.way {{ display: inline-block; padding: .5rem .75rem; border-radius: 6px; text-decoration: none;
   font-weight: 600; }}
-button, a.way {{ background: var(--text); color: var(--ground); font-weight: 600; cursor: pointer; }}
+button, a.way {{ background: var(--accent); border-color: var(--accent); color: var(--ground); font-weight: 600;
+  cursor: pointer; }}
 """
+_MARK = f"<header>{ICON}<span>Pitwall</span></header>"
 _SHARES_COOKIES = (
     "The sign-in is a cookie, and browsers send cookies to every port of a host name: other servers that you open "
     "under this host name receive it too. Open only servers there that you trust, or give Pitwall its own host name."
@@ -77,6 +84,6 @@ def signin_page(
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Pitwall</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<style>{_STYLE}</style></head><body><main><h1>{escape(title)}</h1><p>{escape(text)}</p>"
+        f"<style>{_STYLE}</style></head><body><main>{_MARK}<h1>{escape(title)}</h1><p>{escape(text)}</p>"
         f"{link}{_link(provider_link)}{'' if form is None else _form(form)}</main></body></html>"
     )

@@ -10,12 +10,15 @@ from streamlit.delta_generator import DeltaGenerator
 
 from storage.queries.explore_queries import ARM, METRICS, POINT_FIELDS, STARTED, Metric, View
 from storage.queries.run_fields import FIELDS
+from storage.queries.run_queries import RunChoices
+from web.theme import HUE_COUNT
 from web.url_state import choose_one, choose_segment, single_choice, url_expander
 
 PAGE = "explore"
 WIDTH_PX = 230  # narrower on small windows (pitwall.css)
 SCATTER, LINE, DISTRIBUTION, HEAT = "scatter", "line", "distribution", "heat"
 KINDS = {SCATTER: "Points", LINE: "Line over a field", DISTRIBUTION: "Distribution", HEAT: "Heat map"}
+FIRST_X, FIRST_COLOR = "k", "quantization"
 RUNS, ARMS = "run", "arm"
 POINT_UNITS = {RUNS: "one per run", ARMS: "one per arm, with intervals"}
 
@@ -34,19 +37,34 @@ class ExploreSelection:
         return self.kind in (LINE, HEAT) or (self.kind == SCATTER and self.by_arm)
 
 
-def choose(results: Mapping[str, Metric]) -> ExploreSelection:
-    """Show the controls in two rows and return the selection."""
-    kind = _segments("draw", KINDS, SCATTER)
+def choose_kind() -> str:
+    """Show the kinds of chart, for the title row, and return the selected one."""
+    return _segments("draw", KINDS, SCATTER)
+
+
+def most_varied_field(choices: RunChoices) -> str:
+    """Return the field whose values tell the runs apart best: the most values that colours can distinguish.
+
+    The field of the X axis at first is left out: it would say the same twice.
+    """
+    few = {"engine": choices.engines, "workload": choices.workloads, "machine": choices.machines}
+    counts = {name: len(values) for name, values in {**few, **choices.fields}.items() if name != FIRST_X}
+    varied = {name: counts.get(name, 0) for name in FIELDS if 1 < counts.get(name, 0) <= HUE_COUNT}
+    return max(varied, key=varied.__getitem__, default=FIRST_COLOR)
+
+
+def choose(kind: str, results: Mapping[str, Metric], default_color: str) -> ExploreSelection:
+    """Show the axes in one row and return the selection."""
     metrics = {name: metric.title for name, metric in {**METRICS, **results}.items()}
     with st.container(horizontal=True, vertical_alignment="bottom", key="explore-axes"):
         y = choose_one("Cell colour" if kind == HEAT else "Y axis", "y", PAGE, metrics, "stream", WIDTH_PX)
         fields = _fields(y in results)
         x_options = {**fields, **metrics} if kind == SCATTER else fields
-        x = choose_one("X axis", "x", PAGE, x_options, "k", WIDTH_PX)
+        x = choose_one("X axis", "x", PAGE, x_options, FIRST_X, WIDTH_PX)
         colors = fields if x not in results else _fields(True)
         no_color = {} if kind == HEAT else {"": "one"}
         label = "Rows" if kind == HEAT else "Colour"
-        color = choose_one(label, "color", PAGE, {**no_color, **colors}, "quantization", WIDTH_PX)
+        color = choose_one(label, "color", PAGE, {**no_color, **colors}, default_color, WIDTH_PX)
         facets = {"": "one chart", **colors}
         facet = choose_one("Small charts by", "facet", PAGE, facets, "", WIDTH_PX)
         point_unit = choose_one("Points", "each", PAGE, POINT_UNITS, RUNS, WIDTH_PX) if kind == SCATTER else RUNS

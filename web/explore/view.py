@@ -135,11 +135,11 @@ def _show_not_drawn(rows: Sequence[Row], undrawn_ids: Set[str], selection: Explo
     left_out = [run_id for run_id in names if run_id not in drawn_ids]
     chart_note = f" {ABOUT_MEANS}" if selection.is_mean else " A click on a point opens its run."
     chart_note += ABOUT_CELLS if selection.kind == HEAT else ""
-    unknown_note = f" Not known, so not drawn: {_missing_values(rows, drawn_ids, selection)}." if left_out else ""
     drawn_count = f"{len(drawn_ids - undrawn_ids):,} of {rows[0]['of_runs']:,} runs are drawn."
-    st.caption(markup.markdown_text(f"{drawn_count}{_truncation_note(rows)}{unknown_note}{chart_note}"))
+    st.caption(markup.markdown_text(f"{drawn_count}{_truncation_note(rows)}{chart_note}"))
     if left_out:
-        st.html(_undrawn_links(left_out, names, selection))
+        missing = _missing_values(rows, drawn_ids, selection)
+        st.html(_undrawn_fold(left_out, missing, _undrawn_links(left_out, names, selection)))
 
 
 def _truncation_note(rows: Sequence[Row]) -> str:
@@ -161,6 +161,15 @@ def _missing_values(rows: Sequence[Row], drawn_ids: set[str], selection: Explore
             else []
         )
     return "; ".join(parts)
+
+
+def _undrawn_fold(run_ids: Sequence[str], missing: str, links_html: str) -> str:
+    """Fold the runs that are not drawn behind their number."""
+    summary = f"{len(run_ids):,} run{'s' * (len(run_ids) != 1)} not drawn"
+    return (
+        f'<details class="pw-unknown"><summary>{summary}</summary>'
+        f"<p>Not known: {markup.text(missing)}.</p>{links_html}</details>"
+    )
 
 
 def _undrawn_links(run_ids: Sequence[str], names: Mapping[str, str], selection: ExploreSelection) -> str:
@@ -186,7 +195,7 @@ def _undrawn_links(run_ids: Sequence[str], names: Mapping[str, str], selection: 
         if waiting_count
         else ""
     )
-    return f'<p class="pw-unknown pw-links">Not drawn: {", ".join(links)}{and_more}.{later_note}</p>'
+    return f'<p class="pw-links">{", ".join(links)}{and_more}.{later_note}</p>'
 
 
 def _uses_run_lines(selection: ExploreSelection) -> bool:

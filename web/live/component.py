@@ -10,6 +10,7 @@ from analysis.verdict.student_t import quantile
 from domain import Run
 from web.assets import STATIC, assets_url
 from web.charts import PALETTE
+from web.distinctive_names import distinctive_names
 from web.theme import RUN_COLORS
 
 _component = st.components.v2.component(
@@ -42,12 +43,18 @@ def show_live_charts(
         data={
             **board,
             "names": dict(names or {}),
+            "labels": labels_of(names or {}),
             "baseline": next(iter(colors)),
             "not_comparable": dict(not_comparable or {}),
             "links": dict(links or {}),
             "run_url": f"{board['base']}/run?run=",
         },
     )
+
+
+def labels_of(names: Mapping[str, str]) -> dict[str, str]:
+    """Return by run id the part of its name that tells it apart from the others."""
+    return dict(zip(names, distinctive_names(list(names.values())), strict=True))
 
 
 def show_run_charts(
@@ -63,8 +70,12 @@ def show_run_charts(
     for run in runs:
         runs_by_color.setdefault(colors[run.id], []).append(run)
     legend = [
-        {"name": names[arm_runs[0].id], "color": color, "runs": [run.id for run in arm_runs]}
-        for color, arm_runs in runs_by_color.items()
+        {"name": name, "color": color, "runs": [run.id for run in arm_runs]}
+        for name, (color, arm_runs) in zip(
+            distinctive_names([names[arm_runs[0].id] for arm_runs in runs_by_color.values()]),
+            runs_by_color.items(),
+            strict=True,
+        )
     ]
     board = _board("live/courses.js", {run.id: colors[run.id] for run in runs})
     repeats = max(len(arm_runs) for arm_runs in runs_by_color.values()) if runs else 0

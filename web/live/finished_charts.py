@@ -14,11 +14,19 @@ from pydantic import TypeAdapter
 from domain import Run
 from reports.cache.disk_cache import Codec, DiskCache, Files
 from reports.cache.run_cache import ReportCache, RunCache
+from reports.runs.metric_inputs import metrics_of_runs
 from reports.runs.run_report import PEAK_WINDOW_S, RunReport, reports_of
 from reports.source_hash import source_hash
 from storage.queries.run_data import Queryable, WholeRunData, server_latency, whole_run_data
 from web.live.live_series import thinned, time_series_of
-from web.live.live_tiles import latency_tiles, measured_tiles, per_position, report_tiles, run_positions
+from web.live.live_tiles import (
+    client_speed_tile,
+    latency_tiles,
+    measured_tiles,
+    per_position,
+    report_tiles,
+    run_positions,
+)
 from web.live.point_reader import PointReader, StartTimes
 from web.live.protocol import PerPosition, Tile
 from web.live.series import BucketStats, TimeSeries
@@ -105,6 +113,8 @@ def compute_charts(store: Queryable, runs: Sequence[Run], reports: ReportCache |
     engine_points = {run_id: sums.points for run_id, sums in wholes_by_id.items()}
     tables_by_id = PointReader().read(store, dict.fromkeys(ids, StartTimes()), engine_points=engine_points)
     latencies = server_latency(store, ids)
+    without_speed = [report for report in reports_by_id.values() if report.summary.factors is None]
+    metrics = metrics_of_runs(store, without_speed) if without_speed else {}
     charts = {}
     for report in reports_by_id.values():
         run_id = report.run.id
@@ -112,7 +122,6 @@ def compute_charts(store: Queryable, runs: Sequence[Run], reports: ReportCache |
         means = {row["metric"]: row["mean_ms"] for row in latencies[run_id]}
         tiles = measured_tiles(tables, series, is_final=True) | latency_tiles(means, is_final=True)
         positions = run_positions(report, per_position(tables.engine))
-        charts[run_id] = ChartData(
-            thinned(series, POINTS), tiles | report_tiles(report), positions, tables.newest_times
-        )
+        tiles |= report_tiles(report) | client_speed_tile(metrics.get(run_id, {}))
+        charts[run_id] = ChartData(thinned(series, POINTS), tiles, positions, tables.newest_times)
     return charts

@@ -1,8 +1,9 @@
-"""The row above the runs on Live: the picker, their loads, stop and share, the queue and finally the answer."""
+"""The title row of Live: the runs' loads and queue, the picker, Share and Stop; below it, at the end, the answer."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import streamlit as st
 
@@ -38,13 +39,17 @@ def show_live_head(runs: Sequence[Run], default: Sequence[str]) -> RunSelection:
     with page_head("Live"):
         picked = _pick(runs, default)
         mates = _batch_mates(runs, picked.runs)
-        show_workload_progress([*picked.runs, *mates], is_compact=True)
-        stop_buttons(picked.runs)
+        answer = _answer_link(picked.runs, mates)
+        if answer and not answer.is_final:
+            answer.show("live-compare")
         show_share_button(picked.runs, "live")
-        _link_to_answer(picked.runs, mates)
+        show_workload_progress([*picked.runs, *mates], is_compact=True)
         _show_waits(picked.runs)
         _show_batch_queue(picked.runs, mates)
         follow_demo(picked.runs, mates)
+        stop_buttons(picked.runs)  # last, so that it stays at the row's end whatever else comes and goes
+    if answer and answer.is_final:
+        answer.show("live-done")
     return picked
 
 
@@ -55,19 +60,34 @@ def _pick(runs: Sequence[Run], default: Sequence[str]) -> RunSelection:
         return pick_runs(runs, default, PROMPT, key=KEY)
 
 
-def _link_to_answer(shown_runs: Sequence[Run], mates: Sequence[Run]) -> None:
-    """Link to the comparison of these runs with their batch, or to the only result; highlighted once all have ended."""
+class AnswerLink(NamedTuple):
+    """A link to what the runs lead to; final once nothing more is measured."""
+
+    label: str
+    page: str
+    run_ids: list[str]
+    is_final: bool
+
+    def show(self, key: str) -> None:
+        """Show the link in a container with this key."""
+        with st.container(key=key, width="stretch" if self.is_final else "content"):
+            st.page_link(self.page, label=self.label, query_params={"run": self.run_ids})
+
+
+def _answer_link(shown_runs: Sequence[Run], mates: Sequence[Run]) -> AnswerLink | None:
+    """Return the link to the comparison of these runs with their batch, or to the only result."""
     all_runs = [*shown_runs, *mates]
     comparable = [run for run in all_runs if run.shown_state not in (RunState.FAILED, CANCELLED)]
-    is_done = all(has_ended(run) for run in all_runs)
+    is_final = all(has_ended(run) for run in all_runs)
     if len(comparable) > 1:
         compared_runs = baseline_first(comparable)[:MOST_COMPARED]
-        label = f"Done: {_short_text(compared_runs)}" if is_done else "Compare"
-        _link(label, page_paths.COMPARE, [run.id for run in compared_runs], is_done)
-    elif comparable and is_done:
+        label = f"Done: {_short_text(compared_runs)}" if is_final else "Compare"
+        return AnswerLink(label, page_paths.COMPARE, [run.id for run in compared_runs], is_final)
+    if comparable and is_final:
         (run,) = comparable
         subject = "" if len(all_runs) == 1 else f" of {markdown_text(run.name)}"
-        _link(f"Done: see the result{subject}", page_paths.RUN, [run.id], is_done)
+        return AnswerLink(f"Done: see the result{subject}", page_paths.RUN, [run.id], is_final)
+    return None
 
 
 def _short_text(runs: Sequence[Run]) -> str:
@@ -80,11 +100,6 @@ def _short_text(runs: Sequence[Run]) -> str:
 @st.cache_data(ttl=KEPT_S, max_entries=100, show_spinner=False)
 def _answer(_runs: Sequence[Run], cache_key: Sequence[tuple[str, str]]) -> str:
     return short_answer(comparison_of(services().store, _runs, windows_of=windows_on).answers)
-
-
-def _link(label: str, page: str, ids: list[str], is_done: bool) -> None:
-    with st.container(key="live-done" if is_done else "live-compare", width="content"):
-        st.page_link(page, label=label, query_params={"run": ids})
 
 
 def _batch_mates(runs: Sequence[Run], shown_runs: Sequence[Run]) -> list[Run]:

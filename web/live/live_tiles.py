@@ -9,8 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from analysis.metrics.registry import MetricId
 from analysis.runs.collapse import is_collapse
 from domain import Run
+from reports.runs.run_metrics import NO_VALUE, RunMetrics
 from reports.runs.run_report import RunReport
 from storage.queries.run_data import RequestTotals
 from web.live.live_series import RATE_SERIES, SampleTables, finite, keeps_pace
@@ -24,6 +26,7 @@ NOT_MEASURED = "not measured"
 NOTHING_YET = "nothing measured yet"
 NO_LOAD = "no load is running"
 NO_LOOPS = "too few of its answers loop"
+CLIENT_SPEED = "client_stream_tps"
 SERVER_LATENCIES = ("ttft_ms", "itl_ms", "e2e_ms")
 NO_HISTOGRAM = "this server reports no latency histograms"
 NOTHING_COUNTED = "the server recorded no samples"
@@ -66,6 +69,12 @@ def loop_tile(totals: RequestTotals) -> dict[str, Tile]:
     """Return the share of looping answers of a run that collapses; unknown for others, which have no mark."""
     is_marked = is_collapse(totals.looping_ratio)
     return {"looping_ratio": Tile(v=totals.looping_ratio if is_marked else None, why=None if is_marked else NO_LOOPS)}
+
+
+def client_speed_tile(metrics: RunMetrics) -> dict[str, Tile]:
+    """Return the speed of one stream by the client's clock, which Live shows where the server tells none."""
+    speed = metrics.get(MetricId("stream_tps"), NO_VALUE)
+    return {} if speed.value is None else {CLIENT_SPEED: Tile(v=finite(speed.value), why=None)}
 
 
 def latency_tiles(latencies: Mapping[str, float | None], is_final: bool) -> dict[str, Tile]:

@@ -42,7 +42,8 @@ A LivePart in JSON:
                   "why": null or one sentence}]   the newest lines last;
                  `at` is the byte offset at which a line begins: it grows from line to line
 
-Tile names are the series names plus `process_count`, `load_done_ratio` (null without a load), and `server_ttft_ms`,
+Tile names are the series names plus `process_count`, `load_done_ratio` (null without a load), `client_stream_tps` (the
+speed of one stream by the client's clock, only where the server tells no speed), and `server_ttft_ms`,
 `server_itl_ms`, `server_e2e_ms` (means from the server's own histograms, over the last minute while the run is live);
 SERIES lists the series with their units.
 """

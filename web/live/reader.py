@@ -13,9 +13,10 @@ from pydantic import TypeAdapter
 from analysis.comparison.config_diff import chips, with_logged_facts
 from collectors.logs.line_time import line_time
 from collectors.logs.log_view import ViewLine
-from domain import Run
+from domain import Run, RunState
 from engines import max_acceptance_length
-from reports.runs.run_report import engine_title
+from reports.runs.metric_inputs import metrics_of_runs
+from reports.runs.run_report import engine_title, report_on
 from storage.queries import live_queries
 from storage.queries.run_data import Queryable, request_totals
 from storage.queries.run_queries import runs_of
@@ -23,10 +24,18 @@ from web.live.finished_charts import POINTS, ChartData, FinishedCharts, compute_
 from web.live.live_marks import LiveMarks, RareUpdates, mark_of
 from web.live.live_nodes import live_nodes, remote_machines
 from web.live.live_series import GPU_SERIES, HOST_SERIES, SampleTables, protocol_series, thinned, time_series_of
-from web.live.live_tiles import absent_tiles, latency_tiles, load_tile, loop_tile, measured_tiles, per_position
+from web.live.live_tiles import (
+    absent_tiles,
+    client_speed_tile,
+    latency_tiles,
+    load_tile,
+    loop_tile,
+    measured_tiles,
+    per_position,
+)
 from web.live.log_reads import LogEnd, LogReads
 from web.live.point_reader import PointReader, StartTimes
-from web.live.protocol import LiveMark, LiveMeta, LivePart, LogLine, Series
+from web.live.protocol import LiveMark, LiveMeta, LivePart, LogLine, Series, Tile
 
 SNAPSHOT_POINTS = 600  # per series: as many as a chart beside the log can resolve
 RECENT_S = 60.0  # window of a live server's own latencies
@@ -74,6 +83,7 @@ class StoreReader:
         self._marks = LiveMarks()
         self._latencies = RareUpdates(_recent_latencies)
         self._totals = RareUpdates(request_totals)
+        self._client_speeds = RareUpdates(_client_speeds)
         self._points = PointReader()
 
     def snapshots(self, run_ids: Sequence[str]) -> dict[str, LivePart]:
@@ -91,13 +101,15 @@ class StoreReader:
         readings = self._read_runs(store, runs, cursors, finished)
         live_ids = [run.id for run in runs if not run.state.is_final]
         latencies, totals = self._latencies.get(store, live_ids), self._totals.get(store, live_ids)
+        without_speed = [run.id for run in runs if run.state is RunState.RUNNING and not _has_speed(readings[run.id])]
+        client_speeds = self._client_speeds.get(store, without_speed)
         nodes = live_nodes(store, runs)
         parts = {}
         for run in runs:
             parts[run.id] = part = _part(readings[run.id], cursors[run.id])
             if run.id in nodes:
                 part["nodes"] = nodes[run.id]
-            part["now"] |= load_tile(run)
+            part["now"] |= load_tile(run) | client_speeds.get(run.id, {})
             if charts := finished.get(run.id):
                 part["now"] |= charts.tiles
                 _add_positions(part, charts)
@@ -162,6 +174,17 @@ class StoreReader:
 
 def _recent_latencies(store: Queryable, run_ids: Sequence[str]) -> dict[str, dict[str, float | None]]:
     return live_queries.recent_server_latency(store, run_ids, RECENT_S)
+
+
+def _client_speeds(store: Queryable, run_ids: Sequence[str]) -> dict[str, dict[str, Tile]]:
+    """Return the tile of the client's speed of each run, from the requests that were stored so far."""
+    metrics = metrics_of_runs(store, report_on(store, runs_of(store, run_ids)))
+    return {run_id: client_speed_tile(metrics.get(run_id, {})) for run_id in run_ids}
+
+
+def _has_speed(reading: _RunReading) -> bool:
+    tile = reading.data.tiles.get("decode_tps")
+    return tile is not None and tile["v"] is not None
 
 
 def _new_data(tables: SampleTables, run: Run, cursor: Cursor) -> ChartData:

@@ -20,7 +20,9 @@ _component = st.components.v2.component(
 MICRO = 6  # decimals of a second
 
 
-def show_replay(runs: Sequence[Run], answers: Mapping[str, Sequence[TimedAnswer]], speed: int) -> None:
+def show_replay(
+    runs: Sequence[Run], answers: Mapping[str, Sequence[TimedAnswer]], speed: int, plays_at_once: bool
+) -> None:
     """Play these runs' answers side by side, `speed` times as fast as they were received."""
     base = st.get_option("server.baseUrlPath").strip("/")
     base_path = f"/{base}" if base else ""
@@ -34,7 +36,13 @@ def show_replay(runs: Sequence[Run], answers: Mapping[str, Sequence[TimedAnswer]
         }
         for run in runs
     ]
-    data = {"lanes": lanes, "speed": speed, "assets": assets_url(base_path), "module": "replay/main.js"}
+    data = {
+        "lanes": lanes,
+        "speed": speed,
+        "plays_at_once": plays_at_once,
+        "assets": assets_url(base_path),
+        "module": "replay/main.js",
+    }
     _component(key="replay", data=data)
 
 

@@ -22,7 +22,7 @@ from web.server.inserting import PageInserter, full_page_request
 _log = logging.getLogger(__name__)
 RenderCards = Callable[[Sequence[str]], str]  # run ids -> HTML cards of the existing runs; called in a thread
 RenderWelcome = Callable[[], str]  # HTML of the first page's welcome, '' if there are runs; called in a thread
-LOADING = "Loading the page."
+LOADING = "Loading…"
 FIRST_PAGE_PATH = ""
 # Selectors of elements that exist once the page is drawn; Streamlit's other responses pass unchanged.
 DRAWN_SELECTORS = {
@@ -89,9 +89,7 @@ def _visible_run_ids(scope: Scope) -> list[str]:
 def overlay(page: str, html: str, assets: str) -> str:
     """Return the HTML of the overlay (the runs at a glance, or the welcome) and of the script that removes it."""
     muted = '<p class="pw-muted">'
-    content = (
-        f"{html}{muted}{LOADING}</p>" if page == FIRST_PAGE_PATH else f"{muted}{LOADING} Latest known state:</p>{html}"
-    )
+    content = f"{html}{muted}{LOADING}</p>" if page == FIRST_PAGE_PATH else f"{muted}{LOADING} so far:</p>{html}"
     selector = markup.text(DRAWN_SELECTORS[page])
     label = "Welcome" if page == FIRST_PAGE_PATH else "The runs at a glance"
     modules = sorted((STATIC / "live").glob("*.js")) if page == "live" else []

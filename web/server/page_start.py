@@ -11,7 +11,16 @@ from web.server.inserting import PageInserter, full_page_request
 STYLES = ("fonts.css", "pitwall.css", "streamlit_dom.css")
 TEXT_FONT = "fonts/inter.woff2"  # on every page; a font that only the styles name would be loaded after them
 EARLY = ("known_base.js",)  # runs before Streamlit's scripts, which are deferred
-DEFERRED = ("whole.js", "ground.js", "as_left.js", "run_rows.js", "kept_scroll.js", "read_paste.js")  # need its root
+DEFERRED = (  # need its root
+    "whole.js",
+    "ground.js",
+    "as_left.js",
+    "run_rows.js",
+    "kept_scroll.js",
+    "read_paste.js",
+    "connection_notice.js",
+    "drawer.js",
+)
 
 
 class PageStart:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+import pyarrow as pa
 import streamlit as st
 
 from storage.sandbox.job import SqlAnswer, SqlRefusedError
@@ -23,6 +24,7 @@ from web.sql.display_options import PANEL_PARAMS, VIEW, current_params, known_pa
 from web.sql.downloads import show_downloads
 from web.sql.editor import current_text, put_text, show_sql_editor
 from web.sql.history import HistoryEntry
+from web.sql.questions import QUESTIONS
 from web.sql.sql_chart import TABLE, choose_kind, show_chart
 from web.times import SECONDS, format_time, utc_help
 from web.url_state import address_button, choose_one, set_address, url_expander
@@ -38,6 +40,7 @@ ANSWERED = "sql-answered"  # the statement and its scope
 CHOICES = ("sql-draw", "sql-x", "sql-y", "sql-color", "sql-machines")  # widget keys, reset from the address
 PLAN = ["explain_key", "explain_value"]  # the result columns of EXPLAIN
 EXPLAIN = "EXPLAIN "
+RUN_ID, RUN_NAME = "run_id", "name"  # result columns that name a run
 
 
 def load_address() -> None:
@@ -131,6 +134,24 @@ def show_answer() -> None:
         _show_rows(result)
     else:
         st.caption("The rows appear here, as a table, a chart or a file. Ctrl+Enter runs the statement.")
+        _show_questions()
+
+
+def _show_questions() -> None:
+    """Show the questions to start from, as links that run their statements."""
+    st.markdown("**Questions to start from**")
+    with st.container(gap=None, key="sql-questions"):
+        for index, question in enumerate(QUESTIONS):
+            address_button(question.title, f"question-{index}", {"sql": [question.sql]}, PANEL_PARAMS)
+
+
+def linked_names(table: pa.Table) -> pa.Table:
+    """Return the table with each run's name as a link to its page, where `run_id` stands beside `name`."""
+    if not {RUN_ID, RUN_NAME} <= set(table.column_names):
+        return table
+    pairs = zip(table[RUN_ID].to_pylist(), table[RUN_NAME].to_pylist(), strict=True)
+    links = [markup.named_run_link(run_id, str(name)) if run_id and name else None for run_id, name in pairs]
+    return table.set_column(table.column_names.index(RUN_NAME), RUN_NAME, pa.array(links, pa.string()))
 
 
 def _show_rows(result: SqlAnswer) -> None:
@@ -145,7 +166,11 @@ def _show_rows(result: SqlAnswer) -> None:
         sql, scope = st.session_state[ANSWERED]
         show_downloads(result, sql, scope, st.session_state.get(NAME) or "query")
     if (kind := choose_kind()) == TABLE:
-        st.dataframe(result.table.slice(0, MOST_SHOWN), hide_index=True, placeholder="NULL")
+        shown = linked_names(result.table.slice(0, MOST_SHOWN))
+        columns = (
+            {RUN_NAME: st.column_config.LinkColumn(display_text=r"#(.+)$")} if RUN_ID in shown.column_names else {}
+        )
+        st.dataframe(shown, hide_index=True, placeholder="NULL", column_config=columns)
     else:
         show_chart(result.table, kind)
 

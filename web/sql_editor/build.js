@@ -6,7 +6,7 @@ import { build } from "esbuild";
 
 const HERE = new URL(".", import.meta.url);
 const SERVED = new URL("../static/sql_editor/", HERE);
-const SOURCES = ["entry.js", "package-lock.json"];
+const SOURCES = ["entry.js", "duckdb_words.js", "package-lock.json"];
 
 const digest = createHash("sha256");
 for (const name of SOURCES) digest.update(readFileSync(new URL(name, HERE)));

@@ -2,11 +2,16 @@
 
 import { acceptCompletion, autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
-import { PostgreSQL, sql } from "@codemirror/lang-sql";
+import { PostgreSQL, SQLDialect, sql } from "@codemirror/lang-sql";
 import { HighlightStyle, bracketMatching, indentOnInput, syntaxHighlighting } from "@codemirror/language";
 import { Compartment, EditorState, Prec } from "@codemirror/state";
 import { EditorView, drawSelection, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
+
+import { KEYWORDS, TYPES } from "./duckdb_words.js";
+
+// DuckDB writes its text, operators and comments as PostgreSQL does.
+const DUCKDB = SQLDialect.define({ ...PostgreSQL.spec, keywords: KEYWORDS, types: TYPES, builtin: "" });
 
 // Colours are the page's own, which says them for both grounds (web/static/sql_editor/sql_editor.css).
 const HIGHLIGHT = HighlightStyle.define([
@@ -21,8 +26,8 @@ const HIGHLIGHT = HighlightStyle.define([
 export function createEditor({ parent, text, label, schema, columnsAt, onRun }) {
   const language = new Compartment();
   const speak = (tables) => [
-    sql({ dialect: PostgreSQL, schema: tables, upperCaseKeywords: true }),
-    PostgreSQL.language.data.of({ autocomplete: (context) => columnsHere(context, columnsAt, tables) }),
+    sql({ dialect: DUCKDB, schema: tables, upperCaseKeywords: true }),
+    DUCKDB.language.data.of({ autocomplete: (context) => columnsHere(context, columnsAt, tables) }),
   ];
   const run = (view) => (onRun(view.state.doc.toString()), true);
   const view = new EditorView({
@@ -32,7 +37,7 @@ export function createEditor({ parent, text, label, schema, columnsAt, onRun }) 
       extensions: [
         Prec.highest(keymap.of([{ key: "Mod-Enter", run }])),
         keymap.of([{ key: "Tab", run: acceptCompletion }]), // else Tab leaves the editor
-        lineNumbers(), history(), drawSelection(), indentOnInput(), bracketMatching(), closeBrackets(), autocompletion(),
+        lineNumbers(), history(), drawSelection(), indentOnInput(), bracketMatching(), closeBrackets(), autocompletion({ icons: false }),
         keymap.of([...closeBracketsKeymap, ...completionKeymap, ...defaultKeymap, ...historyKeymap]),
         syntaxHighlighting(HIGHLIGHT),
         language.of(speak(schema)),

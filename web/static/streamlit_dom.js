@@ -19,3 +19,11 @@ export const PAGE_SCROLLS = "[data-testid=stMain]";
 export const TABLE_SCROLLS = "[data-testid=stDataFrame] .dvn-scroller";
 /** A box of several lines; Ctrl+Enter in it has the page's script read it. */
 export const TEXT_AREA = "[data-testid=stTextArea] textarea";
+/** Streamlit's page while its server answers. */
+export const CONNECTED = "#root [data-testid=stApp][data-test-connection-state=CONNECTED]";
+/** What closes a dialog, such as Streamlit's own about a lost connection. */
+export const DIALOG_CLOSES = "[data-testid=stDialog] [aria-label=Close]";
+/** A link of the navigation where it is a drawer. */
+export const DRAWER_LINK = "[data-testid=stSidebarNav] a";
+/** What closes the drawer. */
+export const DRAWER_CLOSES = "[data-testid=stSidebarCollapseButton] button";

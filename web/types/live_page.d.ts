@@ -30,6 +30,7 @@ export interface Page {
   view: View;
   models(): RunModel[];
   theme(): Theme;
+  label(model: KnownModel): string; // its name, without what all names begin with
   arms?(): LegendEntry[]; // runs that repeat each other, where the page knows of arms
   quantiles?(): number[]; // Student's, of two sides at 95 %, from one degree of freedom on
   onZoom(range: Range | null): void;
@@ -73,6 +74,8 @@ export interface BoardData {
   assets: string;
   module: string;
   palette: Palette;
+  names?: Record<string, string>;
+  labels?: Record<string, string>; // the part of each name that tells it apart
   legend?: LegendEntry[];
   quantiles?: number[];
 }
@@ -80,6 +83,7 @@ export interface BoardData {
 /** And of the Live page. */
 export interface LiveData extends BoardData {
   names: Record<string, string>;
+  labels: Record<string, string>;
   baseline: string;
   not_comparable: Record<string, string>;
   links: ByName<string>; // of runs of other Pitwalls

@@ -19,6 +19,7 @@ export interface ReplayLane {
 export interface ReplayData {
   lanes: ReplayLane[];
   speed: number;
+  plays_at_once: boolean; // without a press of Play
   assets: string;
   module: string;
 }

@@ -136,7 +136,7 @@ def test_shift_drag_pans_all_live_charts(open_page: Page, pitwall: Pitwall, ids:
       const shown = {AXES};
       return shown.length > 2 && shown.every(([low, high]) => Math.abs(low - 45) < 0.5 && Math.abs(high - 65) < 0.5);
     }}""")
-    expect(open_page.get_by_role("button", name="Follow live")).to_be_visible()
+    expect(open_page.get_by_role("button", name="Reset zoom")).to_be_visible()
     assert "from=4" in open_page.url and "to=6" in open_page.url
-    press(open_page.get_by_role("button", name="Follow live"))
+    press(open_page.get_by_role("button", name="Reset zoom"))
     expect(open_page).not_to_have_url(re.compile("from="))

@@ -66,7 +66,7 @@ def ticked(words: str) -> Seen:
 
 
 def zoomed(page: Page) -> Locator:
-    return page.get_by_role("button", name="Follow live")
+    return page.get_by_role("button", name="Reset zoom")
 
 
 PLACES = {

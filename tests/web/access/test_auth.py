@@ -112,7 +112,7 @@ def test_the_redirect_never_leads_to_another_host(client: httpx.Client, access: 
 def test_wrong_token_refused_in_client_language(client: httpx.Client) -> None:
     page = client.get("/live?run=%22%3E%3Cscript%3E&token=wrong", headers={"accept": "text/html"})
     assert page.status_code == 401
-    assert "Pitwall makes a new one at each start" in page.text
+    assert "This token is out of date. Use the link from the latest start." in page.text
     assert '"><script>' not in page.text
     assert 'value="&quot;&gt;&lt;script&gt;"' in page.text
     assert client.get("/live", headers={"accept": "*/*"}).json()["error"].startswith("Open the URL")

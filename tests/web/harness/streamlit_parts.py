@@ -31,6 +31,13 @@ def parts() -> None:
     st.dataframe([{"a": 1}], hide_index=True)
     st.color_picker("Late")  # its code is kept back: what stands in its place stays
     st.write("The page is whole.")
+    question()
+
+
+@st.dialog("A question")
+def question() -> None:
+    """A dialog over the page."""
+    st.write("Its words")
 
 
 def other() -> None:

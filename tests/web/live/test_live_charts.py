@@ -86,8 +86,27 @@ def test_the_height_follows_a_zoom(page: Page, harness: Harness) -> None:
     page.evaluate(zoomed.format(DECODE))
     page.wait_for_function(f"() => {DECODE}._fullLayout.yaxis.autorange !== true")
     assert page.evaluate(f"{DECODE}._fullLayout.yaxis.range") == pytest.approx([0, page.evaluate(lowest) * 1.06])
-    page.get_by_role("button", name="Follow live").click()
+    page.get_by_role("button", name="Reset zoom").click()
     page.wait_for_function(f"() => Math.abs({DECODE}._fullLayout.yaxis.range[1] - {whole}) < 1e-6")
+
+
+def test_flags_tell_what_happened_and_mark_its_moment(page: Page, harness: Harness) -> None:
+    open_live(page, harness, "ghost-0", "ghost-1")
+    flag = page.get_by_role("group", name="Events").get_by_role("button").first
+    flag.hover()
+    expect(page.locator(".lv-wide .lv-flag-text")).to_contain_text("load five-prompts begins")
+    page.wait_for_function("() => document.querySelectorAll('.lv-moment:not([hidden])').length >= 3")
+    page.mouse.move(5, 5)
+    expect(page.locator(".lv-wide .lv-flag-text")).to_be_hidden()
+    flag.focus()
+    expect(page.locator(".lv-wide .lv-flag-text")).to_be_visible()
+    assert page.evaluate(f"{DECODE}.layout.shapes.length") == 0, "no line runs through the plot"
+
+
+def test_a_line_is_named_at_its_end(page: Page, harness: Harness) -> None:
+    open_live(page, harness, "ghost-1", "ghost-2")
+    expect(page.locator(".lv-wide .lv-line-names span")).to_have_text(["mtp4-kv-fp8-2", "mtp4-kv-fp8-1"])
+    assert page.locator(".lv-wide .lv-plot-body").bounding_box()["height"] == 320  # type: ignore[index]
 
 
 def test_a_finger_scrolls_the_page_over_a_chart(browser: Browser, harness: Harness) -> None:

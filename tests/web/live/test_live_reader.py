@@ -10,15 +10,21 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from analysis.metrics.registry import MetricId
 from collectors.logs.log_view import ViewLine
 from domain import Config, Run, RunState
 from machine.identity import machine_id
+from reports.runs.metric_inputs import metrics_of_runs
 from reports.runs.run_line import compute_lines
+from reports.runs.run_report import report_on
 from samples import Batch, CounterSample, GpuSample, LatencySample, LogSample
 from settings import Settings
 from storage.store import Store
+from tests.analysis.comparison.ideal_engine import IdealEngine, repeats
+from tests.analysis.comparison.stored.test_store_to_answer import SMALL, stored
 from web.live.log_reads import HANGS, LogReads, LogView
 from web.live.log_reads import open_log_view as real_view
 from web.live.protocol import encode
@@ -280,3 +286,18 @@ def test_live_latencies_cover_the_last_minute(tmp_path: Path) -> None:
         assert whole["server_ttft_ms"]["v"] == pytest.approx(100_200 / 110), "of all of a run that has ended"
     finally:
         store.close()
+
+
+@pytest.mark.parametrize("state", [RunState.RUNNING, RunState.FINISHED])
+@pytest.mark.parametrize("has_counters", [False, True])
+def test_client_speed_is_sent_where_the_server_tells_none(store: Store, state: RunState, has_counters: bool) -> None:
+    (facts,) = repeats(IdealEngine(0.02, start_sd=0.005), "ladder", 1, np.random.default_rng(1), **SMALL)
+    run = stored(store, replace(facts, loads=[replace(load, counters=()) for load in facts.loads]), 0, state=state)
+    if has_counters:
+        assert run.ready_at
+        ready_at, seconds = run.ready_at, range(len(RATES) + 1)
+        rows = [replace(counters(s), run_id=run.id, ts=ready_at + timedelta(seconds=s)) for s in seconds]
+        store.write(Batch(tuple(rows))).result()
+    now = StoreReader(lambda: store).snapshots([run.id])[run.id]["now"]
+    stream = metrics_of_runs(store, report_on(store, [run]))[run.id][MetricId("stream_tps")].value
+    assert stream and (now.get("client_stream_tps") == {"v": stream, "why": None}) is not has_counters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
@@ -25,8 +26,11 @@ from tests.web.conftest import ProvideServices
 from web.context import services
 from web.sql.completion import completions
 from web.sql.history import QueryHistory
+from web.sql.questions import QUESTIONS
+from web.sql.sql_page import linked_names
 
-PAGE = str(Path(__file__).resolve().parents[3] / "pages" / "sql.py")
+ROOT = Path(__file__).resolve().parents[3]
+PAGE = str(ROOT / "pages" / "sql.py")
 SQL = "SELECT name, speculative_num_tokens AS k, time_to_ready_s FROM runs ORDER BY run_id"
 
 
@@ -274,3 +278,18 @@ def test_a_long_answer_is_not_sent_with_the_page() -> None:
     assert len(page(sql="SELECT 1 AS one").get("download_button")) == 2
     at = page(sql=f"{long} -- {'x' * 20_000}")
     assert "too long for a URL" in said(at) and not any("Download" in one.proto.body for one in at.get("html"))
+
+
+def test_readme_questions_stand_there_and_run() -> None:
+    readme = re.findall(r"```sql\n-- (.+?)\n(.+?)\n```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert [(question.title, question.sql) for question in QUESTIONS] == readme
+    at = page()
+    press(at, QUESTIONS[0].title)
+    assert at.query_params["sql"] in (QUESTIONS[0].sql, [QUESTIONS[0].sql])
+    assert "20 rows in" in said(at)
+
+
+def test_name_beside_run_id_links_to_the_run() -> None:
+    table = pa.table({"name": ["a #1", None], "run_id": ["r&1", "r2"], "k": [1, 2]})
+    assert linked_names(table)["name"].to_pylist() == ["run?run=r%261#a #1", None]
+    assert linked_names(table.drop_columns("run_id"))["name"].to_pylist() == ["a #1", None], "of whom is not known"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import takewhile
 from typing import NamedTuple
 
 import streamlit as st
@@ -14,12 +13,12 @@ from analysis.comparison.arms import Arm
 from domain import Run
 from reports.arms.comparison import ComparisonReport
 from web.compare.answer.overview import Colors
+from web.distinctive_names import distinctive_names
 from web.loop_words import SIGN, loop_text
 from web.markup import markdown_text, run_css_color
 from web.picker import RunSelection, pick_runs
 
 KEY = "compare-runs"
-LONG_BEGINNING = 12  # characters
 PROMPT = "Runs to compare; the first is the baseline"
 
 
@@ -66,17 +65,6 @@ def _key(arm: Arm) -> str:
 
 def _color(arm: Arm, colors: Colors) -> str:
     return f".st-key-{_key(arm)}{{--pw-run:{run_css_color(colors[arm.id])}}}"
-
-
-def distinctive_names(names: Sequence[str]) -> list[str]:
-    """Remove a long common beginning from the names, since a column shows only a name's first letters."""
-    words = [name.split() for name in names]
-    shared = sum(
-        1 for _ in takewhile(lambda words_at_position: len(set(words_at_position)) == 1, zip(*words, strict=False))
-    )
-    if len(names) < 2 or len(" ".join(words[0][:shared])) < LONG_BEGINNING or shared == min(map(len, words)):
-        return list(names)
-    return [f"… {' '.join(name_words[shared:])}" for name_words in words]
 
 
 def _label(arm: Arm, name: str, is_baseline: bool) -> str:

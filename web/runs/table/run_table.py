@@ -252,7 +252,7 @@ def _row(
 
 def name_link(run: Run) -> str:
     """Return the address of the run's page, with the name that the table shows; the browser decodes '+' and '%'."""
-    return f"run?run={run.id}#{run.name.replace('%', '%25').replace('+', '%2B')}"
+    return markup.named_run_link(run.id, run.name)
 
 
 def _with_muted_foreign_numbers(rows: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame | Styler:

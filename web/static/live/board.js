@@ -1,6 +1,6 @@
 // Charts on one time axis and what a reader chooses about them: of Live, and of the pages that show runs which have ended.
 
-/** @import { BoardData, BoardHooks, ChartSpec, Page, Range } from "../../types/live_page.js" */
+/** @import { BoardData, BoardHooks, ChartSpec, KnownModel, Page, Range } from "../../types/live_page.js" */
 /** @import { RunModel } from "./model.js" */
 
 import { addressOf, keepSearch, readAddress } from "./address.js";
@@ -14,6 +14,7 @@ import { PositionChart } from "./position_chart.js";
 import { Theme } from "./theme.js";
 import { Toolbar } from "./toolbar.js";
 import { View } from "./view.js";
+import { ZoomButtons, isCoarse, stretched } from "./zoom_buttons.js";
 
 const DRAW_MS = 200;
 export const MANY = 4; // runs: more stand closer together
@@ -39,6 +40,8 @@ export class Board {
   #pointing = null;
   /** @type {Promise<void> | null} */
   #loading = null;
+  /** @type {HTMLElement | undefined} */
+  #alone; // the chart that has a whole row
 
   /**
    * @param {HTMLElement} root
@@ -53,6 +56,8 @@ export class Board {
     readAddress(this.view, location.search);
     this.toolbar = new Toolbar(this, hooks.isLive);
     this.chartGrid = element("div", "lv-charts lv-waiting");
+    this.zooms = new ZoomButtons((factor) => this.#stretch(factor), (part) => this.#stretch(1, part));
+    this.zooms.root.classList.add("lv-zoom-bar");
     this.absences = element("p", "lv-absences");
     this.#theme = new Theme(root, data.palette, data.colors);
     this.closer = new Closer(data.base, this, () => this.onStyle());
@@ -80,6 +85,15 @@ export class Board {
 
   arms() {
     return this.data.legend ?? [];
+  }
+
+  /**
+   * The run's name, without what all runs' names begin with.
+   * @param {KnownModel} model
+   */
+  label({ id, meta }) {
+    const { names, labels } = this.data;
+    return names?.[id] === meta.name ? (labels?.[id] ?? meta.name) : meta.name;
   }
 
   quantiles() {
@@ -132,11 +146,25 @@ export class Board {
     this.root.remove();
   }
 
+  /**
+   * @param {number} factor of what is shown; 0: all
+   * @param {number} [part] of what is shown, by which it moves
+   */
+  #stretch(factor, part) {
+    this.onZoom(factor ? stretched(this.view.range(this.models()), factor, part) : null);
+  }
+
+  /** What shows what is chosen. */
+  #refreshChoices() {
+    this.toolbar.refresh();
+    this.zooms.refresh(this.view.zoom !== null);
+  }
+
   /** @param {Range | null} range */
   onZoom(range) {
     this.view.zoom = range;
     this.remember();
-    this.toolbar.refresh();
+    this.#refreshChoices();
     this.closer.look(range);
     if (range) this.moving.ask(this.charts);
     else this.onStyle(); // without the details
@@ -155,7 +183,7 @@ export class Board {
   onStyle() {
     this.remember();
     this.#mustReact = this.#mustDrawPositions = true;
-    this.toolbar.refresh();
+    this.#refreshChoices();
     this.#schedule();
   }
 
@@ -232,6 +260,7 @@ export class Board {
   #arrange() {
     const isWaiting = this.models().filter(isKnown).every((model) => model.meta.state === "queued");
     this.chartGrid.hidden = this.toolbar.root.hidden = this.absences.hidden = isWaiting;
+    this.zooms.root.hidden = isWaiting || !isCoarse();
     /** @type {Map<string, string[]>} */
     const missing = new Map(); // what one reason keeps off the page stands together
     for (const chart of this.allCharts) {
@@ -240,7 +269,21 @@ export class Board {
       chart.isInSight &&= reason === null; // the observer tells it only later
       if (reason !== null) missing.set(reason, [...(missing.get(reason) ?? []), chart.frame.title]);
     }
+    this.#fillColumns();
     const told = [...missing].map(([reason, titles]) => `${titles.join(", ")} (${reason})`);
     setText(this.absences, told.length ? `Not available: ${told.join("; ")}.` : "");
+  }
+
+  /** The first chart over time has the flags, and the last one the whole row where it would stand there alone. */
+  #fillColumns() {
+    const first = this.charts.find((chart) => !chart.frame.root.hidden);
+    for (const chart of this.charts) chart.flags.root.hidden = chart !== first;
+    const narrow = this.allCharts.map(({ frame }) => frame.root).filter((root) => !root.hidden && !root.classList.contains("lv-wide"));
+    const alone = narrow.length % 2 ? narrow.at(-1) : undefined;
+    if (alone === this.#alone) return;
+    this.#alone?.classList.remove("lv-alone");
+    alone?.classList.add("lv-alone");
+    this.#alone = alone;
+    this.allCharts.forEach((chart) => chart.resize());
   }
 }

@@ -7,18 +7,21 @@
 import { bandTraces, bandsOf, beneath } from "./bands.js";
 import { fileMenu } from "./chart_files.js";
 import { DASH, element, setText, threeDigits } from "./format.js";
-import { CONFIG, Frame, baseAxis, baseLayout, changesOf, commonAbsence } from "./frame.js";
+import { CONFIG, Frame, baseAxis, baseLayout, changesOf, commonAbsence, fit } from "./frame.js";
 import { heights, logHeights, logTicks } from "./heights.js";
+import { FlagLane } from "./flags.js";
+import { LineNames, roomFor } from "./line_names.js";
 import { held, linesOf, pointsOf, traceOf, withDashes } from "./lines.js";
-import { markLines } from "./marks.js";
 import { isKnown } from "./model.js";
-import { ZoomButtons, isCoarse, stretched } from "./zoom_buttons.js";
+import { isCoarse } from "./zoom_buttons.js";
 
 const GIB = 1 / 2 ** 30;
 /** @type {Record<string, number | undefined>} */
 const DIRECTIONS = { ArrowLeft: -1, ArrowRight: 1 };
 const BY_MOUSE = "Drag to zoom, Shift-drag to pan, double-click to show all";
-const NAMED_RUNS = 5; // more names than that do not fit above a chart
+const LETTER_PX = 7.5; // of the read-out
+const LEAST_NAMED_PX = 640; // a narrower chart has no room for names
+const MOST_NAMED = 10; // lines: the names of more cover each other
 
 /**
  * The first line of a chart is drawn solid, the second dotted.
@@ -56,8 +59,11 @@ export class TimeChart {
     this.frame.plot.setAttribute("aria-label", `${spec.title}. The left and right arrow keys move the marker, Escape removes it. ${isCoarse() ? "" : BY_MOUSE}`);
     const title = /** @type {HTMLElement} */ (this.frame.head.querySelector("h3"));
     if (!isCoarse()) title.title = BY_MOUSE;
-    this.zooms = new ZoomButtons((factor) => this.#zoom(factor), (part) => this.#zoom(1, part));
-    this.frame.head.append(this.zooms.root, fileMenu(spec, this.frame, page));
+    this.frame.head.append(fileMenu(spec, this.frame, page));
+    this.flags = new FlagLane(page);
+    this.lineNames = new LineNames();
+    this.frame.readout.after(this.flags.root);
+    this.frame.plot.after(this.lineNames.root);
     this.#listen();
   }
 
@@ -65,7 +71,6 @@ export class TimeChart {
   react() {
     this.#isStale = !this.isInSight;
     if (this.#isStale) return;
-    this.zooms.refresh(this.page.view.zoom !== null);
     const isFirst = !this.#isDrawn;
     this.#isDrawn = true;
     const { view } = this.page;
@@ -109,13 +114,12 @@ export class TimeChart {
   moveAxis() {
     this.#isStale ||= !this.isInSight;
     if (this.#isStale) return;
-    this.zooms.refresh(this.page.view.zoom !== null);
     const change = changesOf(this.frame.plot.layout, { xaxis: this.#axis(), yaxis: this.#heights(this.frame.plot.data ?? []) });
     if (Object.keys(change).length) Plotly.relayout(this.frame.plot, change);
   }
 
   resize() {
-    if (this.#isDrawn && this.isInSight) Plotly.Plots.resize(this.frame.plot);
+    if (this.#isDrawn && this.isInSight) fit(Plotly, this.frame.plot);
   }
 
   /** Whether no run of these can ever have a value here, and why: null, or the reasons. */
@@ -140,16 +144,59 @@ export class TimeChart {
   /** The values at the marked moment, or the newest, in the runs' colours; the mark itself. */
   refreshReadout() {
     const models = this.page.view.shown(this.page.models()).filter(isKnown);
-    const isNamed = this.spec.isWide && models.length <= NAMED_RUNS && this.frame.root.clientWidth > 640;
+    const values = models.map((model) => this.#valueText(model));
+    const named = models.map((model, index) => (values[index] ? `${this.page.label(model)} ${values[index]}` : ""));
+    const isNamed = models.length > 1 && named.join("  ").length * LETTER_PX < this.frame.root.clientWidth;
     models.forEach((model, index) => {
       const node = this.#readoutNode(index);
       node.style.color = this.page.theme().color(model);
-      const value = this.#valueText(model);
-      setText(node, isNamed && value ? `${model.meta.name} ${value}` : value);
+      setText(node, isNamed ? named[index] : values[index]);
       node.title = model.meta.name;
     });
     this.frame.tellEmpty(this.#emptiness());
     this.#drawMoment(this.page.view.moment);
+    this.flags.refresh(this.frame.plot._fullLayout?.xaxis);
+    this.#nameLines();
+  }
+
+  /** The lines that are named at their ends: those of each arm, where the page knows of arms, else of each run. */
+  #namedLines() {
+    const models = this.page.view.shown(this.page.models()).filter(isKnown);
+    const arms = this.page.arms?.() ?? [];
+    const named = arms.length
+      ? arms.map(({ name, runs }) => ({ name, models: models.filter((model) => runs.includes(model.id)) })).filter((arm) => arm.models.length)
+      : models.map((model) => ({ name: this.page.label(model), models: [model] }));
+    const hasRoom = this.spec.isWide && this.frame.plot.clientWidth >= LEAST_NAMED_PX;
+    return hasRoom && named.length > 1 && named.length <= MOST_NAMED ? named : [];
+  }
+
+  #nameLines() {
+    const layout = this.frame.plot._fullLayout;
+    if (!layout) return;
+    const { xaxis, yaxis } = layout;
+    const ends = this.#namedLines().flatMap(({ name, models }) => {
+      const places = models.flatMap((model) => this.#lastPlace(model, xaxis.range) ?? []);
+      if (!places.length) return [];
+      const height = places.reduce((sum, { y }) => sum + y, 0) / places.length;
+      const end = Math.max(...places.map(({ x }) => x));
+      return [{ name, color: this.page.theme().color(models[0]), x: xaxis._offset + xaxis.l2p(end), y: yaxis._offset + yaxis.l2p(this.#isLog ? Math.log10(height) : height) }];
+    });
+    this.lineNames.show(ends, yaxis._offset + yaxis._length);
+  }
+
+  /**
+   * The last place of the run's first line that is in sight, grey or not.
+   * @param {KnownModel} model
+   * @param {[number, number]} range
+   */
+  #lastPlace(model, [from, to]) {
+    const places = this.#drawn.flatMap((line, index) => {
+      if (line.model !== model || line.rank || line.kind === "raw") return [];
+      const { x = [], y = [] } = this.frame.plot.data?.[index] ?? {};
+      const last = x.findLastIndex((at, place) => at !== null && at >= from && at <= to && y[place] !== null);
+      return last < 0 ? [] : [{ x: Number(x[last]), y: Number(y[last]) }];
+    });
+    return places.sort((one, other) => one.x - other.x).at(-1);
   }
 
   /** @param {number} index */
@@ -208,13 +255,16 @@ export class TimeChart {
   #layout(traces) {
     const theme = this.page.theme();
     const axis = baseAxis(theme);
+    const base = baseLayout(this.frame.plot, theme);
+    const named = this.#namedLines().map(({ name }) => name);
     return {
-      ...baseLayout(this.frame.plot, theme),
+      ...base,
+      margin: { ...base.margin, r: Math.max(base.margin.r, named.length ? roomFor(named) : 0) },
       hovermode: false,
       dragmode: isCoarse() ? false : "zoom",
       xaxis: { ...axis, tickmode: "array", autorange: false, ...this.#axis() },
       yaxis: { ...axis, type: this.#isLog ? "log" : "linear", rangemode: "tozero", fixedrange: true, nticks: 5, separatethousands: true, ...this.#heights(traces) },
-      shapes: [...markLines(this.page), ...(this.spec.hasCeiling ? this.#ceilings() : [])],
+      shapes: this.spec.hasCeiling ? this.#ceilings() : [],
     };
   }
 
@@ -241,14 +291,6 @@ export class TimeChart {
   /** @param {Record<string, number | undefined>} change */
   #takeZoom({ "xaxis.range[0]": from, "xaxis.range[1]": to }) {
     if (from !== undefined && to !== undefined) this.page.onZoom([from, to]);
-  }
-
-  /**
-   * @param {number} factor of what is shown; 0: all
-   * @param {number} [part] of what is shown, by which it moves
-   */
-  #zoom(factor, part) {
-    this.page.onZoom(factor ? stretched(this.page.view.range(this.page.models()), factor, part) : null);
   }
 
   /** Plotly keeps the browser's own dblclick for itself. */

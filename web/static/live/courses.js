@@ -38,7 +38,7 @@ class CoursePage {
     this.legend = new Legend();
     const specs = CHARTS.filter((spec) => !data.charts.length || data.charts.includes(spec.id));
     this.board = new Board(root, data, specs, { isLive: false, refresh: () => this.legend.refresh(this.board), point: () => undefined });
-    root.append(this.legend.root, this.board.toolbar.root, this.board.chartGrid, this.board.absences);
+    root.append(this.legend.root, this.board.toolbar.root, this.board.chartGrid, this.board.zooms.root, this.board.absences);
     this.ticking = setInterval(() => this.board.remember(), 1000);
   }
 

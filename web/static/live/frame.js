@@ -51,6 +51,15 @@ export function changesOf(layout, wanted) {
   return changes;
 }
 
+/**
+ * Fits a drawn plot to its place, if it has one: of a plot that was just taken off the page plotly.js makes an error.
+ * @param {typeof Plotly} plotly
+ * @param {Plotly.Plot} plot
+ */
+export function fit(plotly, plot) {
+  if (plot.isConnected && plot.clientWidth) plotly.Plots.resize(plot);
+}
+
 /** @param {Theme} theme */
 export function baseAxis(theme) {
   return { color: theme.muted, gridcolor: theme.grid, zeroline: false, linecolor: theme.grid, tickfont: { size: 11 } };

@@ -63,25 +63,28 @@ export class Lane {
   /**
    * Writes what the model says; there is no lane of what waits or starts.
    * @param {RunModel} model
+   * @param {string} label its name, without what all names begin with
    * @param {string} color
    * @param {Compared | null} compared
    */
-  refresh(model, color, compared = null) {
+  refresh(model, label, color, compared = null) {
     this.root.style.setProperty("--lv-run", color);
     const isShown = isKnown(model) && model.goneReason === null && isMeasured(model);
     this.root.hidden = !isShown;
-    if (isShown) this.#refreshKnown(model, compared);
+    if (isShown) this.#refreshKnown(model, label, compared);
   }
 
   /**
    * @param {KnownModel} model
+   * @param {string} label
    * @param {Compared | null} compared
    */
-  #refreshKnown(model, compared) {
+  #refreshKnown(model, label, compared) {
     const { meta } = model;
     this.root.classList.toggle("lv-unmeasured", model.isFinal && model.lastPointTime === null);
     this.root.setAttribute("aria-label", `Numbers of ${meta.name}`);
-    setText(this.name, meta.name);
+    setText(this.name, label);
+    this.name.title = meta.name;
     setText(this.chips, [meta.engine_title, ...meta.chips].filter(Boolean).join(" \u00b7 "));
     this.root.classList.toggle("lv-loops", loopText(model) !== "");
     setText(this.note, speedNote(model, compared));

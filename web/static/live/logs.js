@@ -5,6 +5,7 @@
 /** @import { RunModel } from "./model.js" */
 
 import { element, setText } from "./format.js";
+import { isKnown } from "./model.js";
 
 const LINES_SHOWN = 300;
 /** @type {Record<string, string>} */
@@ -38,10 +39,11 @@ export class LogTail {
   refresh(changes) {
     this.root.hidden = this.model.goneReason !== null || this.model.meta?.state === "queued";
     this.root.style.setProperty("--lv-run", this.page.theme().color(this.model));
-    const name = this.model.meta?.name ?? this.givenName;
+    const label = isKnown(this.model) ? this.page.label(this.model) : this.givenName;
     const why = this.model.meta?.absent.log;
-    setText(this.title, why ? `Log of ${name}: ${why}` : `Log of ${name}`);
-    this.lines.setAttribute("aria-label", `Log of ${name}`);
+    setText(this.title, why ? `Log of ${label}: ${why}` : `Log of ${label}`);
+    this.title.title = this.model.meta?.name ?? this.givenName;
+    this.lines.setAttribute("aria-label", `Log of ${this.title.title}`);
     const hasEnded = this.model.isFinal && !this.model.log.length;
     this.lines.classList.toggle("lv-none", hasEnded);
     setText(this.empty, hasEnded ? "No log lines are known." : this.model.meta ? "No log line yet." : "");

@@ -1,6 +1,6 @@
 // The Live page's body: a strip of runs, charts on one time axis, all numbers, log tails; mounted by web/live/component.py.
 
-/** @import { Changes, LiveData } from "../../types/live_page.js" */
+/** @import { Changes, LiveData, Status } from "../../types/live_page.js" */
 
 import { Board, MANY } from "./board.js";
 import { CHARTS } from "./charts.js";
@@ -52,8 +52,8 @@ class LivePage {
     this.laneRow.setAttribute("role", "group");
     this.laneRow.setAttribute("aria-label", "Numbers of each run");
     this.board = new Board(root, data, CHARTS, { isLive: true, refresh: () => this.#refreshRuns(), point: (x) => this.#markLogs(x) });
-    const { toolbar, chartGrid, absences } = this.board;
-    root.append(this.strip.root, this.causes, toolbar.root, chartGrid, absences, this.laneRow, this.logRow);
+    const { toolbar, chartGrid, zooms, absences } = this.board;
+    root.append(this.strip.root, this.causes, toolbar.root, chartGrid, zooms.root, absences, this.laneRow, this.logRow);
     this.ticking = setInterval(() => this.#tick(), 1000);
   }
 
@@ -85,9 +85,9 @@ class LivePage {
     this.#feed?.close();
     this.#models = new Map(runIds.map((id) => [id, this.#models.get(id) ?? new RunModel(id)]));
     board.watch(this.#models);
-    this.#chips = new Map(runIds.map((id) => [id, new Chip(data.names[id] ?? id, data.links[id] ?? data.run_url + encodeURIComponent(id))]));
+    this.#chips = new Map(runIds.map((id) => [id, new Chip(data.labels[id] ?? id, data.links[id] ?? data.run_url + encodeURIComponent(id))]));
     this.#lanes = new Map(runIds.map((id) => [id, new Lane()]));
-    this.#logs = new Map(board.models().map((model) => [model.id, new LogTail(board, model, data.names[model.id] ?? model.id)]));
+    this.#logs = new Map(board.models().map((model) => [model.id, new LogTail(board, model, data.labels[model.id] ?? model.id)]));
     this.#chips.forEach((chip, id) => chip.picks.offer([id], board));
     this.strip.show(this.#chips.values());
     this.laneRow.tabIndex = this.#lanes.size > MANY ? 0 : -1; // on a phone they stand beside each other, and keys move them
@@ -95,8 +95,18 @@ class LivePage {
     this.causes.replaceChildren(...[...this.#lanes.values()].map((lane) => lane.cause));
     this.logRow.replaceChildren(...[...this.#logs.values()].map((log) => log.root));
     for (const log of this.#logs.values()) log.refresh({ whole: true, log: [] });
-    this.#feed = new Feed(data.base, this.#models, (model, changes) => this.#take(model, changes), (status, reason) => board.toolbar.setStatus(status, reason));
+    this.#feed = new Feed(data.base, this.#models, (model, changes) => this.#take(model, changes), (status, reason) => this.#tellStatus(status, reason));
     this.#refreshRuns();
+  }
+
+  /**
+   * Of runs that have all ended nothing more comes: the page's head says the result.
+   * @param {Status} status
+   * @param {string} [reason]
+   */
+  #tellStatus(status, reason) {
+    const hasEnded = status === "live" && [...this.#models.values()].every((model) => model.isFinal);
+    this.board.toolbar.setStatus(hasEnded ? "loaded" : status, reason);
   }
 
   /**
@@ -119,11 +129,12 @@ class LivePage {
     const theme = this.board.theme();
     for (const [id, model] of this.#models) {
       const color = isKnown(model) ? theme.color(model) : theme.muted;
-      const compared = baseline && isKnown(baseline) ? { model: baseline, reason: this.data.not_comparable[id] } : null;
+      const label = isKnown(model) ? this.board.label(model) : (this.data.labels[id] ?? id);
+      const compared = baseline && isKnown(baseline) ? { model: baseline, label: this.board.label(baseline), reason: this.data.not_comparable[id] } : null;
       this.#chips.get(id)?.tellHidden(this.board);
-      this.#chips.get(id)?.refresh(model, color, now + model.ahead, compared);
-      this.#lanes.get(id)?.refresh(model, color, compared);
+      this.#chips.get(id)?.refresh(model, label, color, now + model.ahead, compared);
+      this.#lanes.get(id)?.refresh(model, label, color, compared);
     }
-    this.strip.refresh(this.board.models());
+    this.strip.refresh(this.board.models(), (model) => this.board.label(model));
   }
 }

@@ -1,26 +1,25 @@
-// What happened to the runs, on the charts: thin lines in their colours, of troubles in amber, and in words beside the moment.
+// What happened to the runs: as flags in their colours, those of troubles in amber, and in words beside the moment.
 
 /** @import { KnownModel, Page } from "../../types/live_page.js" */
 /** @import { LiveMark } from "../../types/live_protocol.js" */
+/** @typedef {{ x: number, model: KnownModel, mark: LiveMark }} Placed */
+/** @typedef {{ x: number, texts: string[], color: string, isTrouble: boolean }} Flag */
 
 import { isKnown } from "./model.js";
 
 const NEAR = 0.01; // of the stretch shown: a mark so near to the moment is told
 const LOOK_SECONDS = 1; // a first look within it is the one that found it ready
-const MOST_LINES = 120; // in a chart, each run its share
-const MOST_TALL = 16; // lines as high as the chart: of more, those of what went as planned are ticks at its foot
-const TICK = 0.07; // of the chart's height
-/** @type {[kind: string, words: (text: string) => string][]} */
-const SAID = [
-  ["load", (text) => `load ${text} begins`],
-  ["load_end", (text) => `load ${text} has ended`],
-  ["phase", (text) => `phase ${text}`],
-  ["restart", () => "the server restarted"],
-  ["preemption", () => "requests are preempted: the KV cache is full"],
-  ["throttle", () => "the hardware limits the GPU's clocks"],
-  ["collapse", () => "an answer ends in a loop"],
-];
-const WORDS = new Map(SAID);
+const MOST_FLAGGED = 1000; // marks, each run its share
+/** @type {Record<string, (text: string) => string>} */
+const WORDS = {
+  load: (text) => `load ${text} begins`,
+  load_end: (text) => `load ${text} has ended`,
+  phase: (text) => `phase ${text}`,
+  restart: () => "the server restarted",
+  preemption: () => "requests are preempted: the KV cache is full",
+  throttle: () => "the hardware limits the GPU's clocks",
+  collapse: () => "an answer loops",
+};
 const TROUBLES = new Set(["outage", "restart", "preemption", "throttle", "collapse"]);
 
 /**
@@ -39,7 +38,7 @@ function marksOf(model, onWallClock, most) {
 /**
  * @param {Page} page
  * @param {number} most in all
- * @returns {{ x: number, model: KnownModel, mark: LiveMark }[]}
+ * @returns {Placed[]}
  */
 function placed(page, most) {
   const models = page.view.shown(page.models()).filter(isKnown);
@@ -48,38 +47,52 @@ function placed(page, most) {
 }
 
 /**
- * The marks as they are drawn: those of one kind that lie together are one, of no run's colour where they are several runs'.
+ * The marks as flags, from left to right; those within `seconds` of the first of them share a flag.
  * @param {Page} page
- * @returns {{ x: number, models: Set<KnownModel>, kind: string }[]}
+ * @param {number} seconds
+ * @returns {Flag[]}
  */
-function together(page) {
+export function flagsOf(page, seconds) {
   const [from, to] = page.view.range(page.models());
-  /** @type {{ x: number, models: Set<KnownModel>, kind: string }[]} */
-  const drawn = [];
-  for (const { x, model, mark } of placed(page, MOST_LINES)) {
-    const same = drawn.find((one) => one.kind === mark.kind && !one.models.has(model) && Math.abs(one.x - x) <= (to - from) * NEAR);
-    if (same) same.models.add(model);
-    else drawn.push({ x, models: new Set([model]), kind: mark.kind });
+  const slack = (to - from) * NEAR; // a run ends just after its last sample
+  const inSight = placed(page, MOST_FLAGGED).filter(({ x }) => x >= from - slack && x <= to + slack).sort((one, other) => one.x - other.x);
+  /** @type {Placed[][]} */
+  const groups = [];
+  for (const one of inSight) {
+    const last = groups.at(-1);
+    if (last && one.x - last[0].x < seconds) last.push(one);
+    else groups.push([one]);
   }
-  return drawn;
+  return groups.map((group) => flagOf(group, page));
 }
 
 /**
- * Plotly's shapes of the marks.
+ * @param {Placed[]} group
+ * @param {Page} page
+ * @returns {Flag}
+ */
+function flagOf(group, page) {
+  const theme = page.theme();
+  const isTrouble = group.some(({ mark }) => TROUBLES.has(mark.kind));
+  const colors = new Set(group.map(({ model }) => theme.color(model)));
+  const color = isTrouble ? theme.doubt : colors.size > 1 ? theme.muted : [...colors][0];
+  return { x: group[0].x, texts: textsOf(group, page), color, isTrouble };
+}
+
+/**
+ * What happened in words; the runs to which the same happened stand together, and a run that is alone needs no name.
+ * @param {Placed[]} group
  * @param {Page} page
  */
-export function markLines(page) {
-  const theme = page.theme();
-  const drawn = together(page);
-  const colorOf = (/** @type {Set<KnownModel>} */ models) => new Set([...models].map((model) => theme.color(model)));
-  const line = (/** @type {Set<KnownModel>} */ models, /** @type {string} */ kind) => ({
-    color: TROUBLES.has(kind) ? theme.doubt : colorOf(models).size > 1 ? theme.muted : theme.color([...models][0]),
-    width: 1,
-    dash: kind === "phase" ? "dot" : TROUBLES.has(kind) ? "dash" : "solid",
-  });
-  const seen = (/** @type {string} */ kind) => (TROUBLES.has(kind) ? 0.8 : 0.35);
-  const height = (/** @type {string} */ kind) => (drawn.length > MOST_TALL && !TROUBLES.has(kind) ? TICK : 1);
-  return drawn.map(({ x, models, kind }) => ({ type: "line", yref: "paper", y0: 0, y1: height(kind), x0: x, x1: x, opacity: height(kind) < 1 ? 0.8 : seen(kind), layer: "below", line: line(models, kind) }));
+function textsOf(group, page) {
+  /** @type {Map<string, Set<string>>} */
+  const names = new Map();
+  for (const { model, mark } of group) {
+    const text = Object.hasOwn(WORDS, mark.kind) ? WORDS[mark.kind](mark.text) : mark.text;
+    names.set(text, (names.get(text) ?? new Set()).add(page.label(model)));
+  }
+  const isAlone = page.models().length === 1;
+  return [...names].map(([text, runs]) => (isAlone ? text : `${[...runs].join(", ")}: ${text}`));
 }
 
 /**
@@ -90,5 +103,5 @@ export function markLines(page) {
 export function markWords(page, moment) {
   const [from, to] = page.view.range(page.models());
   const near = placed(page, Infinity).filter(({ x }) => Math.abs(x - moment) <= (to - from) * NEAR);
-  return near.map(({ model, mark }) => `${model.meta.name}: ${WORDS.get(mark.kind)?.(mark.text) ?? mark.text}`).join("; ");
+  return textsOf(near, page).join("; ");
 }

@@ -3,7 +3,7 @@
 /** @import { KnownModel, Page } from "../../types/live_page.js" */
 
 import { csvText, menuOf } from "./chart_files.js";
-import { CONFIG, Frame, baseAxis, baseLayout, commonAbsence } from "./frame.js";
+import { CONFIG, Frame, baseAxis, baseLayout, commonAbsence, fit } from "./frame.js";
 import { isKnown } from "./model.js";
 
 const TITLE = "Acceptance by draft position";
@@ -57,7 +57,7 @@ export class PositionChart {
   }
 
   resize() {
-    if (this.isDrawn && this.isInSight) Plotly.Plots.resize(this.frame.plot);
+    if (this.isDrawn && this.isInSight) fit(Plotly, this.frame.plot);
   }
 }
 

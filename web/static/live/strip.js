@@ -10,7 +10,7 @@ import { plain, writeValue } from "./tile_value.js";
 
 const SILENT_SECONDS = 10; // a live run without samples for longer is said to be silent
 
-/** @typedef {{ model: KnownModel, reason: string | undefined }} Compared the baseline, and why it cannot be compared with */
+/** @typedef {{ model: KnownModel, label: string, reason: string | undefined }} Compared the baseline, and why it cannot be compared with */
 
 export class Chip {
   /**
@@ -45,24 +45,26 @@ export class Chip {
   /**
    * Writes what the model says.
    * @param {RunModel} model
+   * @param {string} label its name, without what all names begin with
    * @param {string} color
    * @param {number} serverNow seconds since the epoch
    * @param {Compared | null} compared
    */
-  refresh(model, color, serverNow, compared) {
+  refresh(model, label, color, serverNow, compared) {
     this.root.style.setProperty("--lv-run", color);
     this.root.classList.toggle("lv-away", model.awayReason !== null);
     if (model.goneReason !== null) this.#refreshGone(model.goneReason);
-    else if (isKnown(model)) this.#refreshKnown(model, serverNow, compared);
+    else if (isKnown(model)) this.#refreshKnown(model, label, serverNow, compared);
     else if (model.awayReason !== null) setText(this.state, model.awayReason);
   }
 
   /**
    * @param {KnownModel} model
+   * @param {string} label
    * @param {number} serverNow
    * @param {Compared | null} compared
    */
-  #refreshKnown(model, serverNow, compared) {
+  #refreshKnown(model, label, serverNow, compared) {
     const { meta } = model;
     const isSilent = silence(model, serverNow) !== null;
     this.root.classList.remove("lv-waiting");
@@ -70,10 +72,11 @@ export class Chip {
     this.root.classList.toggle("lv-silent", isSilent);
     this.root.setAttribute("aria-label", `Run ${meta.name}`);
     this.root.hidden = meta.state === "queued";
-    setText(this.name, meta.name);
+    setText(this.name, label);
+    this.name.title = meta.name;
     setText(this.state, stateText(model, serverNow));
     this.state.title = this.state.textContent ?? "";
-    if (isMeasured(model)) writeValue(this.speed, model.now.decode_tps, plain("tok/s"), meta.absent.decode_tps);
+    if (isMeasured(model)) writeValue(this.speed, shownSpeed(model), plain("tok/s"), meta.absent.decode_tps);
     this.root.classList.toggle("lv-loops", loopText(model) !== "");
     setText(this.speedNote, speedNote(model, isSilent ? null : compared));
     this.speedNote.title = this.speedNote.textContent ?? "";
@@ -111,9 +114,10 @@ export class Strip {
   /**
    * All that wait in the queue are one line.
    * @param {RunModel[]} models
+   * @param {(model: KnownModel) => string} label
    */
-  refresh(models) {
-    const names = models.filter(isKnown).filter((model) => model.meta.state === "queued").map((model) => model.meta.name);
+  refresh(models, label) {
+    const names = models.filter(isKnown).filter((model) => model.meta.state === "queued").map(label);
     this.waiting.hidden = names.length === 0;
     setText(this.waiting, `${names.length} ${names.length === 1 ? "waits" : "wait"}: ${names.join(", ")}`);
     this.waiting.title = this.waiting.textContent ?? "";
@@ -165,12 +169,23 @@ export function loopText({ now }) {
 }
 
 /**
+ * The speed by the server, or by the client where the server tells none.
+ * @param {KnownModel} model
+ */
+function shownSpeed({ now }) {
+  const isToldByClient = (now.decode_tps?.v ?? null) === null && (now.client_stream_tps?.v ?? null) !== null;
+  return isToldByClient ? now.client_stream_tps : now.decode_tps;
+}
+
+/**
  * What stands beside the speed: a mark, the ratio to the baseline, and of what the speed is.
  * @param {KnownModel} model
  * @param {Compared | null} compared
  */
 export function speedNote(model, compared) {
-  return [loopText(model), ratioNote(model, compared)].filter(Boolean).join(" \u00b7 ");
+  const isOfClient = shownSpeed(model) !== model.now.decode_tps;
+  const basis = isOfClient ? "one stream, by the client" : ratioNote(model, compared);
+  return [loopText(model), basis].filter(Boolean).join(" \u00b7 ");
 }
 
 /**
@@ -181,6 +196,6 @@ function ratioNote(model, compared) {
   const [mine, theirs] = [model.now.decode_tps?.v, compared?.model.now.decode_tps?.v];
   const basis = model.meta.tile_basis === "now" || !mine ? "" : model.meta.tile_basis;
   if (!compared || compared.model === model || !mine || !theirs) return basis;
-  const said = compared.reason ? `not compared: ${compared.reason}` : `${threeDigits(mine / theirs)}\u00d7 ${compared.model.meta.name}`;
+  const said = compared.reason ? `not compared: ${compared.reason}` : `${threeDigits(mine / theirs)}\u00d7 ${compared.label}`;
   return [said, basis].filter(Boolean).join(" \u00b7 ");
 }

@@ -35,7 +35,8 @@ export class Toolbar {
     this.status = element("span", "lv-status", STATUS.connecting);
     this.status.setAttribute("role", "status");
     this.moment = element("span", "lv-at");
-    this.follow = element("button", "lv-follow", isLive ? "Follow live" : "Show all");
+    this.isLive = isLive;
+    this.follow = element("button", "lv-follow");
     this.follow.type = "button";
     this.follow.onclick = () => page.onZoom(null);
     this.root.append(...(isLive ? [this.#windows()] : []), this.#clockChoice(), this.#scaleChoice(), this.#meanChoice(), this.follow, this.moment, this.status);
@@ -56,6 +57,8 @@ export class Toolbar {
     const { view } = this.page;
     this.#choices.forEach((show) => show(view));
     this.follow.hidden = view.zoom === null;
+    const goesOn = this.isLive && this.page.models().some((model) => !model.isFinal);
+    setText(this.follow, goesOn ? "Follow live" : "Reset zoom");
     setText(this.moment, view.moment === null ? "" : [`at ${view.label(view.moment)}`, markWords(this.page, view.moment)].filter(Boolean).join(": "));
     this.moment.title = this.moment.textContent ?? "";
   }

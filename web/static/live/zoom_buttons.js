@@ -8,7 +8,7 @@ const STEP = 0.5; // of what is shown
 
 export const isCoarse = () => matchMedia("(pointer: coarse)").matches;
 
-/** The buttons in a chart's head; none where a mouse drags. */
+/** The buttons of a chart, or of all charts on one axis; none where a mouse drags. */
 export class ZoomButtons {
   /** @type {HTMLButtonElement[]} */
   #moving = [];

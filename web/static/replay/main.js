@@ -3,7 +3,7 @@
 /** @import { ReplayData } from "../../types/replay_page.js" */
 
 import { element, setText } from "../live/format.js";
-import { Lane } from "./lane.js";
+import { Lane, finishes } from "./lane.js";
 
 const STEP_S = 0.01;
 const LONGEST_FRAME_S = 0.25; // a tab that was hidden goes on where it was
@@ -51,7 +51,7 @@ class Replay {
   }
 
   /** @param {ReplayData} data */
-  update({ lanes, speed }) {
+  update({ lanes, speed, plays_at_once }) {
     this.#speed = speed;
     const shown = JSON.stringify(lanes);
     if (shown === this.#shown) return;
@@ -59,10 +59,13 @@ class Replay {
     this.#stop();
     this.#lanes = lanes.map((lane) => new Lane(lane));
     this.lanes.replaceChildren(...this.#lanes.map((lane) => lane.root));
+    const order = finishes(this.#lanes.map((lane) => lane.tape.end_s));
+    this.#lanes.forEach((lane, index) => (lane.finish = order[index]));
     this.#end_s = Math.max(...this.#lanes.map((lane) => lane.tape.end_s));
     this.slider.max = String(Math.ceil(this.#end_s / STEP_S) * STEP_S);
     this.#measure();
     this.#seek(0);
+    if (plays_at_once && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.#play();
   }
 
   close() {

@@ -6,7 +6,7 @@
 import { keepSearch } from "../live/address.js";
 import { menuOf } from "../live/chart_files.js";
 import { element, setText } from "../live/format.js";
-import { CONFIG, Frame } from "../live/frame.js";
+import { CONFIG, Frame, fit } from "../live/frame.js";
 import { loadPlotly } from "../live/plotly.js";
 import { Theme } from "../live/theme.js";
 import { ZoomButtons, isCoarse, stretched } from "../live/zoom_buttons.js";
@@ -59,7 +59,7 @@ export class StillChart {
     head.append(this.log, new ZoomButtons((factor) => this.#zoom(factor)).root, menuOf(this.saved));
     this.root.append(root);
     component.parentElement.append(this.root);
-    this.resizing = new ResizeObserver(() => this.#plotly?.Plots.resize(plot));
+    this.resizing = new ResizeObserver(() => this.#plotly && fit(this.#plotly, plot));
     this.resizing.observe(this.root);
     this.path = location.pathname;
     this.returning = () => this.#return();
