@@ -1,4 +1,4 @@
-"""What a study will probably cost: server starts from its plan, minutes from earlier runs."""
+"""The probable cost of a study: server starts from its plan, minutes from earlier runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs now, at the right of every page's header: it links to Live, and is red where a run has just failed."""
+"""The count of live, queued and recently failed runs at the right of every page's header."""
 
 from __future__ import annotations
 

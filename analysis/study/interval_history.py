@@ -1,4 +1,4 @@
-"""How the intervals of a race narrowed: those after each round, at the level of one look."""
+"""The intervals of a race after each round, at the level of one look: how they narrowed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a guest of a shared link is told in the title row of every page: who shared it, and until when."""
+"""The note in the title row of a shared page: who shared it, and until when."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an arm of a study can be taken from: an earlier run, a preset, a pasted command."""
+"""The sources of a study's arms: earlier runs, presets and pasted commands."""
 
 from __future__ import annotations
 
