@@ -10,16 +10,23 @@ import ast
 import threading
 from typing import Any
 
-_LOCK = threading.Lock()
+
+class _SyntaxParser:
+    """The only caller of `ast`'s parsers."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    def parse_source(self, text: str) -> ast.Module:
+        """Return the syntax tree of a module; raises as `ast.parse` does."""
+        with self._lock:
+            return ast.parse(text)
+
+    def evaluate_literal(self, text: str) -> Any:
+        """Return the value of a literal; raises as `ast.literal_eval` does."""
+        with self._lock:
+            return ast.literal_eval(text)
 
 
-def parse_source(text: str) -> ast.Module:
-    """Return the syntax tree of a module; raises as `ast.parse` does."""
-    with _LOCK:
-        return ast.parse(text)
-
-
-def evaluate_literal(text: str) -> Any:
-    """Return the value of a literal; raises as `ast.literal_eval` does."""
-    with _LOCK:
-        return ast.literal_eval(text)
+_PARSER = _SyntaxParser()
+parse_source, evaluate_literal = _PARSER.parse_source, _PARSER.evaluate_literal

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, closing
@@ -76,6 +77,7 @@ class Store:
         self.query_cache = QueryCache(lambda: database.version)
         self._run_lines = RunLineCache(self._writer.submit, self.query)
         self._live_ids = LiveRunIds(self.query)
+        self.adding_runs = threading.Lock()  # two imports of the same bundle at once add its runs once
 
     @classmethod
     def open(cls, settings: Settings, clock: Callable[[], datetime] = utc_now) -> Self:

@@ -84,6 +84,7 @@ MAY_HOLD_SQL = {
     "collectors/imports/results/tools/evalscope.py": "the SQLite file of another tool",
     "collectors/agents/spool.py": "the agent's own SQLite file, on a machine that has no store",
     "web/sql/sql_page.py": "the example that the SQL page begins with",
+    "web/sql/questions.py": "README's questions, to start from on the SQL page",
 }
 SQL = re.compile(r"\s*(SELECT|INSERT|CREATE|DELETE|WITH|FROM|UPDATE|COPY|MERGE)\b")
 

@@ -56,6 +56,9 @@ def settings_key(config: Mapping[str, Any]) -> str | None:
     if not (config.get("model") or config.get("argv")):
         return None
     settings = {key: value for key, value in flatten(config).items() if key.split(".")[0] not in ADDRESS_ONLY}
+    if not config.get("model"):  # all that is known of it may stand in its command
+        port = str(config.get("port") or "")
+        settings["argv"] = [word.replace(port, "") if port else word for word in config["argv"]]
     return json.dumps(settings, sort_keys=True, default=str)
 
 

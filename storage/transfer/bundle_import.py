@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import tempfile
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -43,7 +42,6 @@ LOG = "server.log"
 IDENTITY_FIELDS = ("created_at", "started_at", "ended_at", "state", "kind")  # fields that identify a run
 
 Report = Callable[[float], None]
-_ADDING = threading.Lock()  # two imports of the same runs at once add them once
 
 
 class BundleImport(NamedTuple):
@@ -74,7 +72,7 @@ def import_bundle(store: Store, settings: Settings, path: Path, report: Report =
             report((number + 1) / (len(new_runs) + 1))
         notes = [note for run in new_runs for note in _notes_of(archive, run)]
         gotchas = store.gotchas.select_new(gotchas_of(archive, new_runs))
-        with _ADDING:
+        with store.adding_runs:
             is_new = not any(_is_stored(store, run, archive.name) for run in new_runs)
             if is_new:
                 logged_runs = [_with_log(run, Path(folder) / run.id, settings.runs_dir) for run in new_runs]
