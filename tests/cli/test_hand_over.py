@@ -101,7 +101,7 @@ def test_command_hands_the_store_over_and_has_its_outcome(
     assert (command.returncode, told["state"]) == (0, "done"), errors
     assert told["text"].startswith("server.log was imported as the run"), told
     assert errors == "Pitwall starts: it takes the store over, and completes what this command waits for.\n"
-    assert pitwall.is_up()
+    wait_until(pitwall.is_up, PATIENCE_S)
     expect_stored_once(pitwall, log[1])
     assert not list(inbox_folder(pitwall.data).iterdir())
 
@@ -114,7 +114,7 @@ def test_killed_command_leaves_the_rest_to_pitwall(
     time.sleep(delay_s)
     command.send_signal(signal.SIGKILL)
     starting.join(PATIENCE_S)
-    assert pitwall.is_up()
+    wait_until(pitwall.is_up, PATIENCE_S)
     expect_stored_once(pitwall, log[1])
     wait_until(lambda: not list(inbox_folder(pitwall.data).glob("*.job.json")), PATIENCE_S)
 
@@ -153,7 +153,7 @@ def test_second_pitwall_is_refused_while_the_first_waits(pitwall: Pitwall, comma
         second.start()
     command.send_signal(signal.SIGCONT)
     starting.join(PATIENCE_S)
-    assert pitwall.is_up()
+    wait_until(pitwall.is_up, PATIENCE_S)
 
 
 @pytest.mark.long
@@ -170,7 +170,7 @@ def test_study_in_a_shell_goes_on_in_the_pitwall_that_starts(pitwall: Pitwall, t
     assert status in (0, 3), told
     assert told["runs"] == len(rows(pitwall.data, "SELECT 1 FROM runs")) == 4
     assert len(rows(pitwall.data, "SELECT 1 FROM studies")) == 1
-    assert pitwall.is_up()
+    wait_until(pitwall.is_up, PATIENCE_S)
 
 
 def is_held_by(path: Path, pid: int) -> bool:
