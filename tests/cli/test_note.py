@@ -209,6 +209,7 @@ def test_a_job_waits_for_the_owner_that_comes(store: Store, settings: Settings) 
         assert notes(again, ["r1"])["r1"].tags == ("a", "b")
 
 
+@pytest.mark.wide
 def test_command_takes_store_of_killed_pitwall(store: Store, settings: Settings) -> None:
     """Here a process holds the store and works nothing off, then is killed."""
     store.close()

@@ -84,7 +84,11 @@ def test_it_ends_when_its_time_is_over(environ: dict[str, str], tmp_path: Path) 
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ({"state": RunState.FINISHED}, "The server of run r1 is not ready: the run is finished."),
+        pytest.param(
+            {"state": RunState.FINISHED},
+            "The server of run r1 is not ready: the run is finished.",
+            marks=pytest.mark.wide,
+        ),
         ({"state": RunState.READY, "base_url": "http://127.0.0.1:9"}, "Run r1 has no folder yet"),
     ],
 )

@@ -135,6 +135,7 @@ def fields(read_log: Callable[..., object], engine: str, text: str) -> list[dict
 
 
 @pytest.mark.parametrize(("engine", "release"), CASES)
+@pytest.mark.wide
 def test_behind_every_head_and_prefix(engine: str, release: str, read_log) -> None:
     lines = LINES[engine][release].split("\n")
     plain = fields(read_log, engine, "\n".join(lines) + "\n")

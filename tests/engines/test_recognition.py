@@ -105,6 +105,7 @@ def test_every_router_is_named(line: str, log: Path) -> None:
     assert [error.lower() for error in parsed(log)["errors"]] == ["no worker"]
 
 
+@pytest.mark.wide
 def test_router_record_across_two_parts_is_no_engines(log: Path) -> None:
     line = GATEWAY.splitlines()[1]
     log.write_text("x" * (PART_BYTES - 60) + f"\n{line}\n")

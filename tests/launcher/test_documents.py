@@ -116,6 +116,7 @@ def test_documented_command_arrives_as_written(
 
 
 @pytest.mark.parametrize("stem", sorted(PRESETS))
+@pytest.mark.wide
 def test_preset_reaches_program_as_from_a_shell(launch: Launch, home: Path, tmp_path: Path, stem: str) -> None:
     config = PRESETS[stem].launchable
     if config.model is None and "model" in PRESETS[stem].required:

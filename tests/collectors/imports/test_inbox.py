@@ -279,6 +279,7 @@ def at_once(*imports: Callable[[Callable[[float], None]], object]) -> list[objec
     return outcomes
 
 
+@pytest.mark.wide
 def test_same_log_of_two_threads_is_one_run(store: Store, settings: Settings, tmp_path: Path) -> None:
     log = long_log(tmp_path / "server.log")
     importer = LogImporter(store, settings.runs_dir, lambda: NOW)

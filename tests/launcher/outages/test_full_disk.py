@@ -32,6 +32,7 @@ def fill(disk: Path, store: Store) -> Path:
     return ballast
 
 
+@pytest.mark.wide
 def test_a_server_is_stopped_and_none_is_started(small_disk: Path, tmp_path: Path) -> None:
     store = Store.open(Settings(data_dir=small_disk / "data"))
     supervisor = Supervisor(store, tmp_path / "runs", events=store.write, stop_grace_s=5.0)

@@ -92,6 +92,7 @@ def test_repeat_batch_starts_servers_in_turn(make_supervisor: Callable[..., Supe
     assert [(run.round, run.round_seed) for run in by_start] == [(1, 3), (1, 3), (2, 3), (2, 3)]
 
 
+@pytest.mark.wide
 def test_ended_run_is_repeated_unchanged(
     make_supervisor: Callable[..., Supervisor], store: DictStore, tmp_path: Path
 ) -> None:

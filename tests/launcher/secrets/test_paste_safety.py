@@ -98,6 +98,7 @@ STARTS = ("vllm serve m\n", "docker run vllm/vllm-openai ", "services:\n image: 
 
 
 @pytest.mark.parametrize(("number", "unit"), list(enumerate(UNITS)))
+@pytest.mark.wide
 def test_a_long_paste_is_answered(number: int, unit: str) -> None:
     """By itself, and behind one of the beginnings that are read in different ways; 100 kB take 1.5 s at worst.
 

@@ -38,6 +38,7 @@ def views_of(metrics: Mapping[str, Metric]) -> list[View]:
     return [*views, View(TTFT, TTFT), View("stream", "concurrency")]
 
 
+@pytest.mark.wide
 def test_page_queries_ids_of_the_shown_query(store: Store) -> None:
     metrics = {**METRICS, **result_metrics(store, None)}
     wanted = RunFilter(words=("k=2",), engines=("vllm",), states=("finished",))

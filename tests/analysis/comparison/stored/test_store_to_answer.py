@@ -192,6 +192,7 @@ def test_the_terminal_says_the_same(
         ),
     ],
 )
+@pytest.mark.wide
 def test_bad_words_get_a_sentence(
     store: Store,
     settings: Settings,
