@@ -44,7 +44,7 @@ def take(pitwall: Pitwall, page: Page) -> None:
 
 def main() -> int:
     PICTURES.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+    with tempfile.TemporaryDirectory(prefix="pitwall-") as folder, sync_playwright() as playwright:
         pitwall = Pitwall(Path(folder) / "data", free_ports(1)[0])
         try:
             pitwall.start()

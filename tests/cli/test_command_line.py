@@ -188,6 +188,7 @@ def test_import_survives_pitwalls_end(environ: dict[str, str], tmp_path: Path) -
     assert runs_in(data) == 1
 
 
+@pytest.mark.wide
 def test_next_store_owner_resumes_killed_import(environ: dict[str, str], tmp_path: Path) -> None:
     """The job is in the inbox before it is worked off, so that a kill -9 at any moment loses and doubles nothing."""
     data = Path(environ["PITWALL_DATA"])

@@ -149,6 +149,7 @@ def test_it_is_tried_again_after_a_while(store: Store, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("error", [duckdb.InvalidInputException("x"), TypeError(), KeyError("x")])
+@pytest.mark.wide
 def test_computing_page_reports_only_its_run(store: Store, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     """Whether the rows cannot be read, or a formula cannot take what they hold."""
     fresh = computed(store)

@@ -138,6 +138,7 @@ def test_released_batch_is_not_held_again(
     assert wait_for_state(store, last.id, *FINAL).state is RunState.FINISHED
 
 
+@pytest.mark.wide
 def test_passing_cause_or_later_failure_goes_on(make_supervisor: Callable[..., Supervisor], store: DictStore) -> None:
     supervisor = make_supervisor(
         prepare_workload=load_argv, explain_failure=lambda run, exit_code: ("Port 8000 is in use by nginx.", None)

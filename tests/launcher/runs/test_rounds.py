@@ -77,6 +77,7 @@ def test_repeats_without_an_end_are_refused(workload: WorkloadSpec | None) -> No
         repeat_requests([request_for(workload=workload)], 2, seed=7)
 
 
+@pytest.mark.wide
 def test_repeat_batch_starts_servers_in_turn(make_supervisor: Callable[..., Supervisor], store: DictStore) -> None:
     supervisor = make_supervisor(prepare_workload=load_argv)
     arms = [request_for(name=name, workload=LOAD) for name in ("a", "b")]

@@ -45,6 +45,7 @@ def test_they_stay_as_they_are(settings: Settings, made: list[str]) -> None:
         "UPDATE raw.view_texts SET made_of = 'of an older Pitwall'",
     ],
 )
+@pytest.mark.wide
 def test_what_is_changed_is_made_anew(settings: Settings, made: list[str], change: str) -> None:
     views = as_it_stands(settings)
     with duckdb.connect(str(settings.store_path)) as connection:

@@ -56,6 +56,7 @@ def several_in_one(questions: Sequence[str], most: int) -> Iterator[str]:
         yield "SELECT " + ", ".join(f"(SELECT list(v) FROM (\n{sql}\n) v) AS q{at}" for at, sql in enumerate(some))
 
 
+@pytest.mark.wide
 def test_view_sql_gives_its_points_on_sql_page(folder: tuple[Store, Settings]) -> None:
     store, settings = folder
     metrics = {**METRICS, **result_metrics(store, None)}

@@ -58,6 +58,7 @@ def test_unknown_address_says_so_and_leads_home(home: str, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["", *PATHS, "live/", *STREAMLITS])
+@pytest.mark.wide
 def test_pages_and_streamlit_routes_are_untouched(home: str, path: str) -> None:
     assert httpx.get(home + path).text == PASSED_ON
 
