@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
+from typing import NamedTuple
 
 import streamlit as st
 
@@ -21,18 +23,28 @@ LIVE_STATES = tuple(state for state in RunState if state.is_live)
 def show_live_status() -> None:
     """Show how many runs are live, queued and recently failed; nothing if there are none."""
     store = services().store
-    html = store.query_cache.get("live status", lambda: _status(store))
+    runs = store.query_cache.get("runs of the live status", lambda: _runs_of_status(store))
+    oldest = utc_now() - FAILED_SHOWN  # an idle store has no change by which a cached answer would end
+    failed = [run for run in runs.failed if run.ended_at and run.ended_at > oldest]
     with st.container(key="live-status"):
-        st.html(html)
+        st.html(status_html(runs.live, len(runs.queued), failed))
 
 
-def _status(store: Store) -> str:
-    oldest = utc_now() - FAILED_SHOWN
-    failed = [run for run in store.runs([RunState.FAILED], MOST_LINKED) if run.ended_at and run.ended_at > oldest]
-    return status_html(list(store.runs(LIVE_STATES)), len(list(store.runs([RunState.QUEUED]))), failed)
+class StatusRuns(NamedTuple):
+    """The runs that the status counts; of the failed ones the newest."""
+
+    live: Sequence[Run]
+    queued: Sequence[Run]
+    failed: Sequence[Run]
 
 
-def status_html(live: list[Run], queued: int, failed: list[Run]) -> str:
+def _runs_of_status(store: Store) -> StatusRuns:
+    return StatusRuns(
+        store.runs(LIVE_STATES), store.runs([RunState.QUEUED]), store.runs([RunState.FAILED], MOST_LINKED)
+    )
+
+
+def status_html(live: Sequence[Run], queued: int, failed: Sequence[Run]) -> str:
     """Return the status as links: '1 failed', '2 running', '3 queued'."""
     parts = []
     if failed:

@@ -13,7 +13,7 @@ from storage.queries.explore_queries import STARTED
 from web.charts import DRAWN_GROUND, is_phone, plain, styled
 from web.explore.controls import DISTRIBUTION, LINE, ExploreSelection
 from web.explore.facets import lay_out_grid, panels, sort_key, sorted_values, subplot_options
-from web.theme import EXCLUDED, HUE_COUNT, run_color, three_digits
+from web.theme import EXCLUDED, HUE_COUNT, run_color, run_dash, three_digits
 from web.times import format_time, zone_name
 
 HEIGHT_PX = 520
@@ -44,6 +44,8 @@ def explore_figure(marks: Sequence[ChartMark], selection: ExploreSelection) -> g
                 else {}
             )
             add(figure, marks_here, plain(color), shade, subplot)
+            if selection.kind == LINE:
+                figure.data[-1].line.dash = run_dash(color_index)
     apply_layout(figure, selection, legend=bool(selection.view.color))
     if selection.kind == DISTRIBUTION:
         figure.update_xaxes(categoryorder="array", categoryarray=_x_values([*_mark_by_x(marks).values()]))

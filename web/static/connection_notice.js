@@ -4,6 +4,7 @@ import { APP, CONNECTED, DIALOG_CLOSES } from "./streamlit_dom.js";
 
 const LOOK_EVERY_MS = 500;
 const PATIENCE_MS = 1500; // a connection that is back sooner was never missed
+const ANSWER_MS = 4000; // a network that swallows packets refuses nothing
 const NOT_THERE = new Set([502, 504]); // what a proxy says for a server that is gone
 const WORDS = "Pitwall does not answer. Your servers keep running. This page continues by itself.";
 const LOST = "pw-lost"; // a class of the root: streamlit_dom.css hides the dialog
@@ -20,7 +21,7 @@ bar.hidden = true;
 /** Whether Pitwall is gone: a connection that was refused has its own answer (share_end.js). */
 async function isGone() {
   try {
-    return NOT_THERE.has((await fetch(health, { cache: "no-store" })).status);
+    return NOT_THERE.has((await fetch(health, { cache: "no-store", signal: AbortSignal.timeout(ANSWER_MS) })).status);
   } catch {
     return true;
   }

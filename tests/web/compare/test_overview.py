@@ -12,6 +12,7 @@ import pytest
 
 from analysis.compare_arms import compare_arms
 from analysis.comparison.arms import Arm
+from analysis.verdict import VerdictAnswer
 from tests.analysis.comparison.hand_made import arm, faster, load, run, streams
 from tests.analysis.comparison.ideal_engine import SERVED
 from web.compare.answer.answer_cards import answer_cards
@@ -56,6 +57,29 @@ MODEL = replace(SERVED, model="another/model")
 )
 def test_sentence_claims_what_the_pairs_claim(arms: tuple[Arm, ...], sentence: str) -> None:
     assert re.fullmatch(sentence, overview_sentence(compare_arms(arms))), overview_sentence(compare_arms(arms))
+
+
+def test_largest_ratio_that_is_not_known_hides_no_claim() -> None:
+    wild = arm_of("wild", (1.1, 2.9, 1.9), k=7)
+    sentence = overview_sentence(compare_arms([SLOW, wild, FAST]))
+    assert re.fullmatch(r"draft is 1\.50× as fast as plain \(.*\); wild: not known yet\.", sentence), sentence
+
+
+@pytest.mark.parametrize(
+    ("ratio", "sentence"),
+    [
+        (1.4, r"draft is better than plain in .*, by an uncertain amount \(.*\); ngram: not known yet\."),
+        (0.7, r"No arm is known to be better than plain in .*draft: worse, by an uncertain amount.*"),
+    ],
+)
+def test_difference_of_uncertain_size_is_no_unknown(ratio: float, sentence: str) -> None:
+    answers = [
+        replace(answer, judgement=replace(answer.judgement, answer=VerdictAnswer.DIFFERENT, ratio=ratio))
+        if answer.pair.contender is FAST and answer.judgement
+        else answer
+        for answer in compare_arms([SLOW, WIDE, FAST])
+    ]
+    assert re.fullmatch(sentence, overview_sentence(answers)), overview_sentence(answers)
 
 
 def test_arms_refused_for_the_same_reason_share_a_card() -> None:

@@ -25,7 +25,8 @@ def parts() -> None:
         left, right = st.columns([3, 2])
     left.write("the command")
     right.write("the form")
-    st.container(key="compare-head").write("the arms")
+    with st.container(key="compare-head"):
+        st.container(key="compare-arms", horizontal=True).write("the arms")
     st.container(key="unseen").write("a watcher")
     st.container(key="floating-bar").write("a bar")
     st.dataframe([{"a": 1}], hide_index=True)

@@ -26,13 +26,13 @@ def has_overview(answers: Sequence[ArmComparison]) -> bool:
 def overview_sentence(answers: Sequence[ArmComparison]) -> str:
     """Return what is known of all arms against the baseline, the best first: 'B is 1.35× as fast as A; C: ...'."""
     ordered = sorted(answers, key=order_of_answers)
-    baseline = answers[0].pair.baseline.name
-    first = ordered[0]
-    if _verdict(first) is VerdictAnswer.BETTER and first.judgement:
-        lead = f"{_claim(first, first.judgement)}{_interval(first.judgement)}"
-        rest = ordered[1:]
-        return f"{lead}; {_phrases(rest)}." if rest else f"{lead}."
-    return f"{_lead_of_baseline(ordered, baseline)}: {_phrases(ordered)}."
+    better = [answer for answer in ordered if _is_better(answer)]
+    # The largest ratio seen may belong to an arm of which nothing is known yet.
+    best = next((answer for answer in better if _verdict(answer) is VerdictAnswer.BETTER), next(iter(better), None))
+    if best is None:
+        return f"{_lead_of_baseline(ordered, answers[0].pair.baseline.name)}: {_phrases(ordered)}."
+    rest = [answer for answer in ordered if answer is not best]
+    return f"{_claim(best)}; {_phrases(rest)}." if rest else f"{_claim(best)}."
 
 
 def order_of_answers(answer: ArmComparison) -> tuple[bool, float]:
@@ -45,11 +45,28 @@ def _verdict(answer: ArmComparison) -> VerdictAnswer | None:
     return answer.judgement.answer if answer.is_ranked and answer.judgement else None
 
 
-def _claim(answer: ArmComparison, judgement: Judgement) -> str:
+def _is_better(answer: ArmComparison) -> bool:
+    """Whether an arm is claimed to be better than the baseline, by a certain amount or not."""
+    return _verdict(answer) is VerdictAnswer.BETTER or (
+        _verdict(answer) is VerdictAnswer.DIFFERENT and _is_good_ratio(answer)
+    )
+
+
+def _is_good_ratio(answer: ArmComparison) -> bool:
+    ratio = answer.judgement.ratio if answer.judgement else 1.0
+    return (ratio > 1) == answer.pair.objective.terms.higher_is_better
+
+
+def _claim(answer: ArmComparison) -> str:
     objective, baseline, arm = answer.pair.objective, answer.pair.baseline.name, answer.pair.contender.name
+    judgement = answer.judgement
+    assert judgement
+    if judgement.answer is VerdictAnswer.DIFFERENT:
+        return f"{arm} is better than {baseline} in {objective.title}, by an uncertain amount{_interval(judgement)}"
     if objective.is_output_speed:
-        return f"{arm} is {judgement.ratio:.2f}× as fast as {baseline}"
-    return f"The {objective.title} of {arm} is {judgement.ratio:.2f}× that of {baseline}, which is better"
+        return f"{arm} is {judgement.ratio:.2f}× as fast as {baseline}{_interval(judgement)}"
+    claim = f"The {objective.title} of {arm} is {judgement.ratio:.2f}× that of {baseline}"
+    return f"{claim}{_interval(judgement)}, which is better"
 
 
 def _interval(judgement: Judgement) -> str:
@@ -57,13 +74,13 @@ def _interval(judgement: Judgement) -> str:
 
 
 def _lead_of_baseline(answers: Sequence[ArmComparison], baseline: str) -> str:
-    verdicts = {_verdict(answer) for answer in answers}
+    verdicts = {_verdict(answer) for answer in answers}  # none of them is better
     title = answers[0].pair.objective.title
-    if verdicts == {VerdictAnswer.WORSE}:
+    if verdicts <= {VerdictAnswer.WORSE, VerdictAnswer.DIFFERENT}:
         if answers[0].pair.objective.is_output_speed:
             return f"{baseline} is the fastest of these {len(answers) + 1} arms"
         return f"{baseline} is the best of these {len(answers) + 1} arms in {title}"
-    if verdicts <= {VerdictAnswer.WORSE, VerdictAnswer.SAME}:
+    if verdicts <= {VerdictAnswer.WORSE, VerdictAnswer.DIFFERENT, VerdictAnswer.SAME}:
         return f"No arm is better than {baseline} in {title}"
     if verdicts == {None}:
         return f"No arm is ranked against {baseline}"
@@ -90,8 +107,7 @@ def _phrase(answer: ArmComparison) -> str:
         case VerdictAnswer.SAME:
             return f"the same within {format_margin(answer.margin)}"
         case VerdictAnswer.DIFFERENT:
-            is_better = (judgement.ratio > 1) == answer.pair.objective.terms.higher_is_better
-            return f"{'better' if is_better else 'worse'}, by an uncertain amount{_interval(judgement)}"
+            return f"{'better' if _is_good_ratio(answer) else 'worse'}, by an uncertain amount{_interval(judgement)}"
         case VerdictAnswer.SEEN_ONCE:
             return f"{judgement.ratio:.2f}× seen, too few starts to claim it"
         case _:
