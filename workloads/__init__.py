@@ -15,10 +15,15 @@ from workloads.shapes.own_prompts import OWN_PROMPTS
 from workloads.shapes.session import SESSION
 from workloads.shapes.stream import DEMO_STREAM
 from workloads.shapes.traffic import TRAFFIC
+from workloads.suites.needles import NEEDLES
 from workloads.suites.tool_matrix import TOOL_MATRIX
+from workloads.suites.tools_at_depth import TOOLS_AT_DEPTH
 from workloads.suites.vision import VISION
 
-ALL = (FIVE_PROMPTS, LADDER, KNEE, TRAFFIC, GRID, SESSION, TOOL_MATRIX, VISION, OWN_PROMPTS, DEMO_STREAM)
+ALL = (
+    FIVE_PROMPTS, LADDER, KNEE, TRAFFIC, GRID, SESSION, TOOL_MATRIX, TOOLS_AT_DEPTH, NEEDLES, VISION, OWN_PROMPTS,
+    DEMO_STREAM,
+)  # fmt: skip
 REGISTRY: dict[str, Workload] = {workload.name: workload for workload in ALL}
 
 

@@ -75,8 +75,7 @@ def request_body(target: RequestTarget, request: PlannedRequest, preface: str = 
         sampling.pop("ignore_eos", None)  # not in the standard: an unknown server may reject it
     body: dict[str, JsonValue] = {"prompt": preface + request.text}
     if target.endpoint == "chat":
-        messages = request.messages or ({"role": "user", "content": request.text},)
-        body = {"messages": _with_preface(messages, preface)}
+        body = {"messages": _with_preface(request.sent_messages(), preface)}
     if request.tools:
         body["tools"] = [dict(tool) for tool in request.tools]
     body = {"model": target.model, **body, **sampling, "stream": request.is_streamed}
