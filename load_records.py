@@ -154,6 +154,9 @@ class SuiteCheck:
     is_pass: bool | None = None  # None: it could not be tried, `why` has the obstacle
     why: str | None = None
     exchange: dict[str, JsonValue] = field(default_factory=dict)  # request and answer, truncated to a limit
+    depth_tokens: int | None = None  # of the history before the question, approximately; None: the suite has no depths
+    repeat: int | None = None  # number of the history, from 1
+    item_hash: str | None = None  # equal for servers that received the same first request
 
 
 VERDICTS = {True: "pass", False: "fail", None: "not tried"}  # labels of Check.is_pass

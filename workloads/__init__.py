@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from domain import WATCH, JsonValue, WorkloadSpec
 from workloads.plan import Workload
 from workloads.process.external_tools import drive_params, tool_of
+from workloads.shapes.endurance import ENDURANCE
 from workloads.shapes.five_prompts import FIVE_PROMPTS
 from workloads.shapes.grid import GRID
 from workloads.shapes.knee import KNEE
@@ -15,10 +16,15 @@ from workloads.shapes.own_prompts import OWN_PROMPTS
 from workloads.shapes.session import SESSION
 from workloads.shapes.stream import DEMO_STREAM
 from workloads.shapes.traffic import TRAFFIC
+from workloads.suites.needles import NEEDLES
 from workloads.suites.tool_matrix import TOOL_MATRIX
+from workloads.suites.tools_at_depth import TOOLS_AT_DEPTH
 from workloads.suites.vision import VISION
 
-ALL = (FIVE_PROMPTS, LADDER, KNEE, TRAFFIC, GRID, SESSION, TOOL_MATRIX, VISION, OWN_PROMPTS, DEMO_STREAM)
+ALL = (
+    FIVE_PROMPTS, LADDER, KNEE, TRAFFIC, GRID, SESSION, ENDURANCE, TOOL_MATRIX, TOOLS_AT_DEPTH, NEEDLES, VISION,
+    OWN_PROMPTS, DEMO_STREAM,
+)  # fmt: skip
 REGISTRY: dict[str, Workload] = {workload.name: workload for workload in ALL}
 
 

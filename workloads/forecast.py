@@ -52,6 +52,6 @@ def _seconds(phase: Phase, stream_tps: float) -> float:
 
 def max_tokens_of(request: PlannedRequest) -> int:
     """Return the tokens of prompt and longest answer; prompts without a token length are estimated from their text."""
-    seeded_tokens = [text.tokens for text in (request.context, request.seeded_prompt) if text]
+    seeded_tokens = [text.tokens for text in (request.context, request.seeded_prompt, request.history) if text]
     texts = [request.prompt, *(json.dumps(dict(message)) for message in request.messages)]
     return sum(seeded_tokens) + round(sum(map(len, texts)) / CHARS_PER_TOKEN) + request.max_tokens

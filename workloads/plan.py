@@ -16,6 +16,7 @@ from domain import JsonValue, WorkloadSpec
 from load_records import RequestRecord, Result
 from workloads.natural_text import GRAMMAR, SeededText
 from workloads.requests.exchange import Exchange
+from workloads.texts.long_history import SeededHistory
 
 MAX_SEGMENTS = 64  # per phase: each costs a reading of the counters
 AS_THEY_ARRIVE = 0  # concurrency of a phase whose requests are sent at fixed times, however many are running
@@ -71,6 +72,16 @@ class Case(Protocol):
         """How answers are sent: 'streaming' or 'whole'."""
         ...
 
+    @property
+    def depth_tokens(self) -> int | None:
+        """Tokens of the history before the case's question, approximately; None if the suite has no depths."""
+        ...
+
+    @property
+    def repeat(self) -> int | None:
+        """Number of the history, from 1; None if a case is tried once."""
+        ...
+
     def follow(self, exchanges: Sequence[Exchange]) -> PlannedRequest | None:
         """Return the next request that the answers require; None: the case is complete."""
 
@@ -86,6 +97,7 @@ class PlannedRequest:
     prompt: str
     sampling: Mapping[str, JsonValue]
     messages: tuple[Message, ...] = ()  # of a chat with a history; replaces the prompt
+    history: SeededHistory | None = None  # generated messages before the last one of `messages`
     tools: tuple[Message, ...] = ()
     context: SeededText | None = None  # precedes the prompt
     seeded_prompt: SeededText | None = None  # replaces `prompt`
@@ -113,6 +125,13 @@ class PlannedRequest:
             ]
         )
 
+    def sent_messages(self) -> tuple[Message, ...]:
+        """Return the chat as it is sent: its messages with the generated history, or the prompt as one message."""
+        if not self.messages:
+            return ({"role": "user", "content": self.text},)
+        history = self.history.messages() if self.history else []
+        return (*self.messages[:-1], *history, self.messages[-1])
+
     @property
     def prompt_hash(self) -> str:
         additions = self._additions()
@@ -124,11 +143,16 @@ class PlannedRequest:
         additions = self._additions()
         return [self.prompt_class, self.prompt, dict(self.sampling), *([additions] if additions else [])]
 
+    def item_hash(self) -> str:
+        """Return 16 hex digits over content and sampling: equal for servers that receive the same request."""
+        return hashlib.sha256(json.dumps(self.hash_content(), sort_keys=True).encode()).hexdigest()[:16]
+
     def _additions(self) -> dict[str, JsonValue]:
         fields = {
             "messages": [dict(message) for message in self.messages],
             "tools": [dict(tool) for tool in self.tools],
             "context": list(self.context or ()),
+            "history": [GRAMMAR, *self.history] if self.history else None,
             "drawn": [GRAMMAR, *self.seeded_prompt] if self.seeded_prompt else None,
             "sent_after_s": self.sent_after_s,
             "think_s": self.think_s,

@@ -69,12 +69,14 @@ def run(arguments: argparse.Namespace) -> int:
     from analysis.claims.own_runs import parse_claim
     from reports.arms.accuracy import accuracy_rows, read_item_pairs
     from reports.arms.comparison import comparison_of, rung_answers
+    from reports.arms.depth_claims import suite_depths
     from reports.arms.viewpoints import viewpoint_inputs
     from settings import load_settings
     from storage.published import PublishedStore
     from storage.published_query import published_query
     from storage.queries.load_queries import outcomes
     from storage.queries.run_queries import runs_of
+    from web.compare.answer.accuracy_table import depth_lines
 
     claimed_ratio = parse_claim(arguments.claim) if arguments.claim else None
     settings = load_settings()
@@ -91,6 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
         inputs = viewpoint_inputs(store, report, runs, settings.prices_path) if has_viewpoints else None
         load_outcomes = outcomes(store, [run.run_id for arm in report.arms for run in arm.runs])
         accuracies = accuracy_rows(report, load_outcomes, read_item_pairs(store, report.arms, load_outcomes))
+        depths = depth_lines(report.arms, suite_depths(report.arms, load_outcomes))
     if len(report.arms) < 2:
         print("These runs repeat one configuration: a comparison needs two.", file=sys.stderr)
         return REFUSED
@@ -99,13 +102,13 @@ def run(arguments: argparse.Namespace) -> int:
         print(
             json.dumps(
                 as_json(report, rungs, claimed_ratio)
-                | {"accuracy": _accuracy_fields(accuracies)}
+                | {"accuracy": _accuracy_fields(accuracies), "depths": depths}
                 | ({"viewpoints": views} if inputs else {}),
                 allow_nan=False,
             )
         )
     else:
-        lines = [*_accuracy_lines(accuracies), *(": ".join(_view_text(view)) for view in views)]
+        lines = [*_accuracy_lines(accuracies), *depths, *(": ".join(_view_text(view)) for view in views)]
         print("\n\n".join([as_text(report, rungs, claimed_ratio), *lines]))
     answers = {_answer_name(answer) for answer in report.answers}
     return next((FAILURES[name] for name in FAILURES if name in arguments.fail_if and answers & ANSWERS[name]), DONE)

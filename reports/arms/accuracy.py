@@ -12,6 +12,7 @@ from analysis.comparison.arms import Arm
 from analysis.decide.viewpoints import QUALITY_ROWS
 from analysis.guard import GuardRow, RowCode, RowStatus, guard, refusals
 from analysis.loads.accuracy import LEVEL
+from analysis.loads.check_items import check_accuracies, check_pairs
 from analysis.loads.paired_accuracy import PairedDifference, PairedItems, paired_difference
 from load_records import Accuracy
 from reasons import Code, Reason
@@ -74,7 +75,7 @@ def accuracies_of(arm: Arm, outcomes: Outcomes) -> list[Accuracy]:
         accuracy
         for run in arm.runs
         for outcome in outcomes.get(run.run_id, {}).values()
-        for accuracy in outcome.accuracy
+        for accuracy in (*outcome.accuracy, *check_accuracies(outcome.checks))
         if accuracy.value is not None
     ]
 
@@ -85,7 +86,19 @@ def read_item_pairs(store: Queryable, arms: Sequence[Arm], outcomes: Outcomes) -
     load_ids = sorted({accuracy.load_id for accuracy in accuracies})
     if len(load_ids) < 2:
         return {}
-    return item_pairs(store, sorted({accuracy.run_id for accuracy in accuracies}), load_ids)
+    stored_pairs = item_pairs(store, sorted({accuracy.run_id for accuracy in accuracies}), load_ids)
+    return {**stored_pairs, **_check_pairs(accuracies, outcomes)}
+
+
+def _check_pairs(accuracies: Sequence[Accuracy], outcomes: Outcomes) -> ItemPairs:
+    """Return the shared items of suites of checks, by the tasks that were counted."""
+    tasks = {(accuracy.load_id, accuracy.task): _scored(accuracy) for accuracy in accuracies}
+    checks = {load_id: outcome.checks for by_load in outcomes.values() for load_id, outcome in by_load.items()}
+    return {
+        (tasks[first, task.title], tasks[second, task.title]): items
+        for first, second, task, items in check_pairs(checks)
+        if (first, task.title) in tasks and (second, task.title) in tasks
+    }
 
 
 def items_between(pairs: ItemPairs, baseline: Accuracy, contender: Accuracy) -> PairedItems | None:
@@ -112,10 +125,10 @@ def accuracy_rows(report: ComparisonReport, outcomes: Outcomes, pairs: ItemPairs
 
 
 def _first_by_task(arm: Arm, outcomes: Outcomes) -> dict[AccuracyTask, Accuracy]:
-    return {
-        AccuracyTask(accuracy.task, accuracy.filter, accuracy.metric): accuracy
-        for accuracy in reversed(accuracies_of(arm, outcomes))
-    }
+    first: dict[AccuracyTask, Accuracy] = {}
+    for accuracy in accuracies_of(arm, outcomes):
+        first.setdefault(AccuracyTask(accuracy.task, accuracy.filter, accuracy.metric), accuracy)
+    return first
 
 
 def _comparisons(

@@ -19,6 +19,7 @@ from redaction import mask_json, mask_text
 from reports.arms.accuracy import AccuracyRow, accuracy_rows
 from reports.arms.arm_metrics import ArmMetrics, arm_metrics
 from reports.arms.comparison import ComparisonOptions, ComparisonReport, comparison_of, rung_answers
+from reports.arms.depth_claims import SuiteDepths, suite_depths
 from reports.arms.facts import facts_of
 from reports.arms.load_curve import load_curve
 from reports.arms.other_loads import without_loads
@@ -67,6 +68,7 @@ class ReportData:
     study: Study | None = None
     machines: Mapping[str, str] = field(default_factory=dict)  # machine id -> its title, no host name
     accuracies: Sequence[AccuracyRow] = ()  # of the arms by task
+    depths: Sequence[SuiteDepths] = ()  # until which suites of checks hold
     arm_metrics: ArmMetrics = field(default_factory=dict)  # by arm id
     published_tables: Sequence[PublicationTable] = ()
 
@@ -122,6 +124,7 @@ def report_data(
         study and study.model_copy(update={n: mask_json(getattr(study, n)) for n in ("title", "plan", "answer")}),
         {machine.machine_id: machine.title(shows_host=False) for machine in machines(masked)},
         accuracies,
+        suite_depths(comparison.arms, inputs.outcomes),
         numbers_of_arms,
         published_tables(comparison, numbers_of_arms, inputs.outcomes, accuracies),
     )

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from analysis.loads.endurance import MemoryGrowth
 from analysis.runs.condition_sums import GpuSums, HostSums, conditions_of
 from analysis.runs.conditions import Conditions, Span
 from storage.queries.live_queries import collector_errors
@@ -25,6 +26,13 @@ def conditions(store: Queryable, spans: Sequence[Span]) -> list[Conditions]:
         gpus.setdefault(row.pop("stretch"), []).append(GpuSums(**row))
     silent = collector_errors(store, [span.run_id for span in spans])
     return [conditions_of(span, hosts.get(n), gpus.get(n, []), silent[span.run_id]) for n, span in enumerate(spans)]
+
+
+def memory_growth(store: Queryable, span: Span) -> list[MemoryGrowth]:
+    """Return the memory of each sampled GPU in the first and last third of a window; none without samples in both."""
+    params = {"run_id": span.run_id, "began_at": span.began_at, "ended_at": span.ended_at}
+    rows = store.query(statement("memory_of_thirds"), params).to_pylist()
+    return [MemoryGrowth(**row) for row in rows]
 
 
 def _rows(store: Queryable, name: str, spans: Sequence[Span]) -> list[dict[str, Any]]:

@@ -52,7 +52,7 @@ def test_tools_and_images_are_of_chats_alone() -> None:
     chat_only = {
         name for name in REGISTRY if REGISTRY[name].params_type.model_fields["endpoint"].annotation != Endpoint
     }
-    assert chat_only == {"tool-matrix", "vision"}
+    assert chat_only == {"tool-matrix", "tools-at-depth", "needles", "vision"}
 
 
 def test_hash_follows_limits_and_concurrency() -> None:

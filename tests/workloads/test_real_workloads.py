@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from load_records import LoadPhase
+from load_records import LoadPhase, SuiteCheck
 from tests.demo_engine import DemoServer
 from tests.workloads.test_runner import Job
 from workloads.requests.records import parse_line
@@ -107,3 +107,26 @@ def test_a_cold_load_finds_nothing_cached(demo_server: DemoServer, tmp_path: Pat
     cached = [[row.extra["cached_prompt_tokens"] or 0 for row in job.rows][-1] for job in (warm, cold)]
     assert cached[0] > cached[1]
     assert warm.rows[-1].prompt_hash == cold.rows[-1].prompt_hash  # the words before it are not the prompt
+
+
+def checks_of(job: Job) -> list[SuiteCheck]:
+    lines = map(parse_line, job.out.read_text().splitlines())
+    return [line for line in lines if isinstance(line, SuiteCheck)]
+
+
+def test_depth_keeps_its_prefix_cached_and_names_what_is_too_long(demo_server: DemoServer, tmp_path: Path) -> None:
+    """A tiny model recalls nothing; what is seen is that it is judged, that its context ends, and what is computed."""
+    job = Job(
+        tmp_path, demo_server.base_url, workload="needles",
+        params={"depth_tokens": [300, 500_000], "repeats": 1, "max_tokens": 16},
+    )  # fmt: skip
+    assert job.run() == (0, "")
+    verdicts = {
+        depth: {check.is_pass for check in checks_of(job) if check.depth_tokens == depth} for depth in (300, 500_000)
+    }
+    assert verdicts == {300: {False}, 500_000: {None}}
+    assert all("context" in (check.why or "") for check in checks_of(job) if check.is_pass is None)
+    answered = [row for row in job.rows if row.error_kind is None]
+    computed = sum(row.prompt_tokens - (row.extra["cached_prompt_tokens"] or 0) for row in answered)
+    least = max(row.prompt_tokens for row in answered) + 12 * 60  # the text once, and twelve more questions
+    assert computed < 1.2 * least

@@ -48,7 +48,7 @@ def call(number: int, name: str, **arguments: object) -> dict[str, str]:
 
 def right(body: Body) -> Said:
     """What a right server says."""
-    question = next(m["content"] for m in body["messages"] if m["role"] == "user")
+    question = [m["content"] for m in body["messages"] if m["role"] == "user"][-1]
     if not body.get("tools"):
         return Said("Together 246 s.", "2.4 + 3 * 81.2")
     if any(m["role"] == "tool" for m in body["messages"]):

@@ -23,7 +23,7 @@ from reports.arms.report_data import ReportData
 from reports.runs.run_metrics import NO_VALUE
 from reports.runs.run_report import engine_title
 from web.compare.answer.accuracy_table import ABOUT as ABOUT_ACCURACY
-from web.compare.answer.accuracy_table import accuracy_cells
+from web.compare.answer.accuracy_table import accuracy_cells, depth_lines
 from web.compare.answer.guard_findings import Finding, findings
 from web.compare.answer.guard_words import STANDING_LABELS, TITLES
 from web.compare.answer.overview import has_overview, overview_sentence
@@ -200,7 +200,8 @@ def _accuracy(data: ReportData) -> list[str]:
     rows = [[plain(cell) for cell in cells] for cells in accuracy_cells(arms, data.accuracies)]
     if not rows or len(arms) < 2:
         return []
-    return ["## Accuracy", table(["", *(plain(arm.name) for arm in arms)], rows), plain(ABOUT_ACCURACY)]
+    depths = [plain(line) for line in depth_lines(arms, data.depths)]
+    return ["## Accuracy", table(["", *(plain(arm.name) for arm in arms)], rows), *depths, plain(ABOUT_ACCURACY)]
 
 
 def _published(data: ReportData) -> list[str]:

@@ -13,7 +13,7 @@ from reports.arms.comparison import rankable_arms, run_names
 from reports.arms.report_data import ReportData
 from web import markup
 from web.compare.answer.accuracy_table import ABOUT as ABOUT_ACCURACY
-from web.compare.answer.accuracy_table import accuracy_table
+from web.compare.answer.accuracy_table import accuracy_table, depth_lines
 from web.compare.answer.answer_cards import answer_cards
 from web.compare.answer.dots import page_span
 from web.compare.answer.guard_card import guard_card
@@ -27,6 +27,7 @@ from web.compare.sheet import in_arm_color
 from web.compare.sources.source_line import source_line
 from web.compare.viewpoints.viewpoint_table import ABOUT as ABOUT_VIEWPOINTS
 from web.compare.viewpoints.viewpoint_table import ViewpointLine, viewpoint_lines, viewpoint_table
+from web.loads.depth_words import ABOUT_DEPTHS
 from web.loop_words import loop_notes
 from web.publish.published_text import DifferenceStyle, as_html
 from web.report_export.chart_series import frontier_charts, time_charts
@@ -172,7 +173,9 @@ def published(data: ReportData, colors: Colors) -> str:
 def accuracy(data: ReportData, colors: Colors) -> str:
     """The accuracies by task with their differences from the first arm, as Compare shows them; '' for one arm."""
     table = accuracy_table(data.comparison.arms, data.accuracies, colors) if len(data.comparison.arms) > 1 else ""
-    return f'{table}<p class="pw-muted">{markup.text(ABOUT_ACCURACY)}</p>' if table else ""
+    depths = "".join(f"<p>{markup.text(line)}</p>" for line in depth_lines(data.comparison.arms, data.depths))
+    about = f"{ABOUT_ACCURACY} {ABOUT_DEPTHS}" if depths else ABOUT_ACCURACY
+    return f'{table}{depths}<p class="pw-muted">{markup.text(about)}</p>' if table else ""
 
 
 def numbers(data: ReportData, colors: Colors) -> str:

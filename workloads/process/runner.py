@@ -167,7 +167,7 @@ class Runner:
             next_request = request.case.follow(exchanges) if request.case and exchanges else None
         if request.case and exchanges and not self.pace.is_cancelled:
             now = self.target.utc_now()
-            self.book.write_check(check_of(request.case, exchanges, self.job, self.book.load_id, now))
+            self.book.write_check(check_of(request, request.case, exchanges, self.job, self.book.load_id, now))
 
     async def _send(
         self,

@@ -138,6 +138,12 @@ class StreamReading:
         self.cpu_wait_s = cpu_wait_s
 
     @property
+    def is_empty(self) -> bool:
+        """Whether a complete answer has neither text, apart from its thinking, nor a tool call."""
+        is_complete = self.is_done or self.finish_reason is not None
+        return is_complete and not "".join(self.content).strip() and not self.tools.calls
+
+    @property
     def client_wait_ms(self) -> float | None:
         return None if self.longest_cpu_wait_s is None else round(self.longest_cpu_wait_s * 1000, 3)
 

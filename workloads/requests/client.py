@@ -9,6 +9,7 @@ from datetime import datetime
 
 import aiohttp
 
+from analysis.loads.endurance import IS_EMPTY
 from analysis.runs.collapse import find_collapse
 from domain import JsonValue, utc_now
 from engines import BY_NAME
@@ -75,8 +76,7 @@ def request_body(target: RequestTarget, request: PlannedRequest, preface: str = 
         sampling.pop("ignore_eos", None)  # not in the standard: an unknown server may reject it
     body: dict[str, JsonValue] = {"prompt": preface + request.text}
     if target.endpoint == "chat":
-        messages = request.messages or ({"role": "user", "content": request.text},)
-        body = {"messages": _with_preface(messages, preface)}
+        body = {"messages": _with_preface(request.sent_messages(), preface)}
     if request.tools:
         body["tools"] = [dict(tool) for tool in request.tools]
     body = {"model": target.model, **body, **sampling, "stream": request.is_streamed}
@@ -172,6 +172,7 @@ def _extra_of(request: PlannedRequest, position: RequestPosition, reading: Strea
         "client_wait_ms": reading.client_wait_ms,
         **({"thinking_tokens": reading.thinking_tokens} if reading.thinking_tokens is not None else {}),
         **({"tool_calls": reading.tools.as_json()} if reading.tools.calls else {}),
+        **({IS_EMPTY: True} if reading.is_empty else {}),
         **request.facts,
         "collapse": find_collapse("".join(reading.text)).as_json(reading.completion_tokens),
     }

@@ -9,7 +9,7 @@ from datetime import datetime
 from domain import JsonValue
 from load_records import SuiteCheck
 from workloads.job import LoadJob
-from workloads.plan import Case, CaseVerdict
+from workloads.plan import Case, CaseVerdict, PlannedRequest
 from workloads.requests.exchange import Exchange
 
 MAX_CHARS = 2000  # of each text in a check
@@ -20,8 +20,10 @@ UNSUPPORTED = re.compile(r"not (be )?(support|implement|enabl|available)|unsuppo
 NOT_REACHED = ("refused", "timeout", "cancelled")  # the server was not reached or did not answer
 
 
-def check_of(case: Case, exchanges: Sequence[Exchange], job: LoadJob, load_id: str, now: datetime) -> SuiteCheck:
-    """Return the check of a completed case. `exchanges`: oldest first, at least one."""
+def check_of(
+    request: PlannedRequest, case: Case, exchanges: Sequence[Exchange], job: LoadJob, load_id: str, now: datetime
+) -> SuiteCheck:
+    """Return the check of a completed case. `request`: its first one; `exchanges`: oldest first, at least one."""
     verdict = (
         untested_verdict(exchanges[0]) or failure_verdict(exchanges[-1]) or case.judge(exchanges, job.reasoning_parser)
     )
@@ -35,6 +37,9 @@ def check_of(case: Case, exchanges: Sequence[Exchange], job: LoadJob, load_id: s
         is_pass=verdict.is_pass,
         why=verdict.why,
         exchange={"steps": [_step_json(exchange) for exchange in exchanges[:MAX_STEPS]]},
+        depth_tokens=case.depth_tokens,
+        repeat=case.repeat,
+        item_hash=request.item_hash(),
     )
 
 
@@ -77,9 +82,11 @@ def _step_json(exchange: Exchange) -> JsonValue:
 
 
 def shorten(value: JsonValue) -> JsonValue:
-    """Return the value with every text and list shortened to a limit."""
+    """Return the value with every text and list shortened to a limit; of a long list the ends remain."""
     if isinstance(value, str):
         return value if len(value) <= MAX_CHARS else value[:MAX_CHARS] + "…"
     if isinstance(value, list):
-        return [shorten(item) for item in value[:MAX_ITEMS]]
+        half, left_out = MAX_ITEMS // 2, len(value) - MAX_ITEMS
+        ends = [*value[:half], f"… {left_out} more …", *value[-half:]] if left_out > 0 else value
+        return [shorten(item) for item in ends]
     return {str(name)[:100]: shorten(item) for name, item in value.items()} if isinstance(value, dict) else value

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import orjson
 from pydantic import Field
 
+from analysis.loads.check_items import depth_title
 from domain import JsonValue
 from workloads.plan import CaseVerdict, Message, Params, Phase, Plan, PlannedRequest, Workload
 from workloads.requests.exchange import Exchange
 from workloads.suites.cases import MAX_STEPS, STREAMED, WHOLE
 from workloads.suites.tool_faults import THINKING_TAG, call_faults, quoted, text_faults, text_of
 from workloads.suites.tool_set import BY_NAME, PAGE, SUM, TIME, WEATHER, Tool
+from workloads.texts.long_history import SeededDialogue
 
 SUITE = "tool calls"
 HTML = '<div class="lap"><p>1 &lt; 2</p><br/><a href="/pit?a=1&b=2">box</a></div>'
@@ -72,15 +74,22 @@ class ToolCase:
     sampling: Mapping[str, JsonValue]
     is_strict: bool = False
     suite: str = SUITE
+    tools: tuple[Tool, ...] = ()  # offered; empty: the question's
+    history: SeededDialogue | None = None  # before the question
+    repeat: int | None = None  # number of the history, from 1
+
+    @property
+    def depth_tokens(self) -> int | None:
+        return self.history.tokens if self.history else None
 
     @property
     def name(self) -> str:
         return self.question.name
 
     def first_request(self) -> PlannedRequest:
-        """Return the first request of the case: system prompt, question and tools."""
+        """Return the first request of the case: system prompt, history, question and tools."""
         messages = ({"role": "system", "content": SYSTEM}, {"role": "user", "content": self.question.text})
-        return self._request(messages, self.sampling)
+        return replace(self._request(messages, self.sampling), history=self.history)
 
     def follow(self, exchanges: Steps) -> PlannedRequest | None:
         """Return a request with the results of the calls, if the question needs them; None: the case is complete."""
@@ -97,15 +106,19 @@ class ToolCase:
 
     def _request(self, messages: tuple[Message, ...], sampling: Mapping[str, JsonValue]) -> PlannedRequest:
         return PlannedRequest(
-            self.name,
+            self.name if self.depth_tokens is None else depth_title(self.depth_tokens),
             "",
             sampling,
             messages=messages,
-            tools=tuple(_tool_schema(tool, self.is_strict) for tool in self.question.tools),
+            tools=tuple(_tool_schema(tool, self.is_strict) for tool in self._offered_tools),
             facts={"mode": self.mode},
             is_streamed=self.mode == STREAMED,
             case=self,
         )
+
+    @property
+    def _offered_tools(self) -> tuple[Tool, ...]:
+        return self.tools or self.question.tools
 
     def judge(self, exchanges: Steps, reasoning_parser: str | None) -> CaseVerdict:
         """Fail with all distinct faults of the exchanges; pass without faults."""
@@ -115,14 +128,15 @@ class ToolCase:
     def _faults(self, exchanges: Steps) -> Iterator[str]:
         question, call_exchanges = self.question, [exchange for exchange in exchanges if exchange.reading.tools.calls]
         if not question.facts or not call_exchanges:
-            yield from call_faults(exchanges[0], question.tools, question.expected_calls)
+            yield from call_faults(exchanges[0], self._offered_tools, question.expected_calls)
             yield from _html_faults(exchanges[0], question.html)
             return
         called_names = [call.name for exchange in call_exchanges for call in exchange.reading.tools.ordered]
         if missing := sorted(set(question.expected_calls) - set(called_names)):
             yield f"{' and '.join(missing)} was never called"
         for exchange in call_exchanges:
-            yield from call_faults(exchange, question.tools, [call.name for call in exchange.reading.tools.ordered])
+            names = [call.name for call in exchange.reading.tools.ordered]
+            yield from call_faults(exchange, self._offered_tools, names)
         yield from text_faults(exchanges[-1], question.facts)
 
 
@@ -133,6 +147,8 @@ class ReasoningCase:
     mode: str
     suite: str = SUITE
     name: str = REASONING
+    depth_tokens: int | None = None
+    repeat: int | None = None
 
     def follow(self, exchanges: Steps) -> PlannedRequest | None:
         """Return None: the case is one request."""

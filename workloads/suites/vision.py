@@ -45,6 +45,8 @@ class SceneCase:
     name: str
     suite: str = SUITE
     mode: str = STREAMED
+    depth_tokens: int | None = None
+    repeat: int | None = None
 
     def follow(self, exchanges: Sequence[Exchange]) -> PlannedRequest | None:
         """Return None: the case is one request."""

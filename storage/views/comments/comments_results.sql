@@ -28,6 +28,9 @@ COMMENT ON COLUMN checks.mode IS 'request mode: streaming, whole, ...';
 COMMENT ON COLUMN checks.is_pass IS 'null: not tested';
 COMMENT ON COLUMN checks.why IS 'why it failed or was not tested';
 COMMENT ON COLUMN checks.exchange IS 'JSON: request and answer, truncated';
+COMMENT ON COLUMN checks.depth_tokens IS 'tokens of the history before the question, approximately; null: the suite has no depths';
+COMMENT ON COLUMN checks.repeat IS 'number of the history, from 1';
+COMMENT ON COLUMN checks.item_hash IS 'equal for servers that received the same request';
 
 COMMENT ON VIEW accuracy IS 'Accuracy of tasks: the share of items answered correctly.';
 COMMENT ON COLUMN accuracy.run_id IS 'the run''s id';

@@ -9,11 +9,13 @@ import streamlit as st
 from analysis.comparison.arms import Arm
 from reports.arms.accuracy import AccuracyComparison, AccuracyRow, accuracy_rows, read_item_pairs
 from reports.arms.comparison import ComparisonReport
+from reports.arms.depth_claims import SuiteDepths, suite_depths
 from storage.queries.load_queries import outcomes
 from storage.queries.run_data import Queryable
 from web import markup
 from web.compare.answer.guard_words import TITLES
 from web.compare.answer.overview import Colors
+from web.loads.depth_words import ABOUT_DEPTHS, depth_text
 from web.theme import DASH
 from web.words import reason_text
 
@@ -32,7 +34,19 @@ def accuracy_section(store: Queryable, report: ComparisonReport, colors: Colors)
         st.subheader("Accuracy")
         st.caption(ABOUT)
         st.html(accuracy_table(report.arms, rows, colors))
+    for line in depth_lines(report.arms, suite_depths(report.arms, load_outcomes)):
+        st.markdown(markup.markdown_text(line), help=ABOUT_DEPTHS)
     return rows
+
+
+def depth_lines(arms: Sequence[Arm], suites: Sequence[SuiteDepths]) -> list[str]:
+    """Return a sentence per suite: 'Tool calls on A hold until 100k tokens; on B hold until 32k tokens, break ...'."""
+    return [
+        f"{suite.suite.capitalize()} "
+        + "; ".join(f"on {arm.name} {depth_text(suite.by_arm[arm.id])}" for arm in arms if arm.id in suite.by_arm)
+        + "."
+        for suite in suites
+    ]
 
 
 def accuracy_table(arms: Sequence[Arm], rows: Sequence[AccuracyRow], colors: Colors) -> str:

@@ -17,6 +17,7 @@ from storage.queries.load_queries import LoadOutcome
 from web import markup
 from web.fleet import store_for_runs
 from web.loads.panels.check_grid import show_check_grids
+from web.loads.panels.endurance_section import show_endurance
 from web.loads.panels.load_charts import (
     show_distributions,
     show_grid_map,
@@ -103,6 +104,7 @@ def show_load_results(run: Run) -> None:
         with url_expander(title, f"load-{load.load_id}", "run", is_open=index == 0):
             st.caption(describe_load(load), help=utc_help(asked=load.plan.ts if load.plan else None))
             _show_outcome(load, outcome)
+            show_endurance(store, load)
 
 
 def load_titles(loads: Sequence[LoadRecord]) -> list[str]:

@@ -1,0 +1,68 @@
+"""Simulated suites at several depths with a known loss: how often 'holds' and 'breaks' are claimed wrongly.
+
+`python -m benchmarks.simulations.depth_simulation [TRIALS]`. Twelve cases pass with probabilities of their own; at the
+last depth each loses the same share of them. Cases and repeats are drawn anew in each trial; the product's code claims.
+"""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import numpy as np
+
+from analysis.loads.depth_holds import depth_holds
+from load_records import SuiteCheck
+
+CASES = 12
+DEPTHS = (0, 8000, 32000, 64000, 100000)
+SEED = 20261128
+NOW = datetime(2026, 11, 28, tzinfo=UTC)
+
+
+class ClaimShares(NamedTuple):
+    """Shares of trials: the last depth is said to hold, or to break; any depth before it is said to break."""
+
+    holds: float
+    breaks: float
+    breaks_before: float
+
+
+def simulate(rng: np.random.Generator, trials: int, repeats: int, loss: float, base: float = 0.97) -> ClaimShares:
+    """Return the claims about a suite whose pass share falls by `loss` (0..1) at the last depth alone.
+
+    base: mean share of passed cases before; the cases' own shares spread around it.
+    """
+    claims = [_trial(rng, repeats, loss, base) for _ in range(trials)]
+    return ClaimShares(*(float(np.mean(column)) for column in zip(*claims, strict=True)))
+
+
+def _trial(rng: np.random.Generator, repeats: int, loss: float, base: float) -> tuple[bool, bool, bool]:
+    shares = rng.beta(20 * base, 20 * (1 - base), CASES)
+    checks = [
+        SuiteCheck("r", "l", NOW, "s", str(case), "whole", bool(rng.random() < share), None, {}, depth, repeat)
+        for depth in DEPTHS
+        for case, share in enumerate(np.clip(shares - loss, 0, 1) if depth == DEPTHS[-1] else shares)
+        for repeat in range(repeats)
+    ]
+    (claims,) = depth_holds(checks)
+    is_before = claims.breaks_at is not None and claims.breaks_at < DEPTHS[-1]
+    return claims.holds_until == DEPTHS[-1], claims.breaks_at == DEPTHS[-1], is_before
+
+
+def main(trials: int) -> None:
+    """Print a table of losses, repeats and claims."""
+    rng = np.random.default_rng(SEED)
+    print("| passed before | repeats of 12 cases | lost at the last depth | 'holds' | 'breaks' | breaks before it |")
+    print("|---|---|---|---|---|---|")
+    for base in (0.99, 0.97, 0.8):
+        for repeats in (4, 6, 10):
+            for loss in (0.0, 0.05, 0.10, 0.2, 0.5):
+                shares = simulate(rng, trials, repeats, loss, base)
+                figures = " | ".join(f"{100 * share:.1f} %" for share in shares)
+                print(f"| {base:.0%} | {repeats} | {loss:.0%} | {figures} |")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 2000)
