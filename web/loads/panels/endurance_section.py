@@ -1,4 +1,4 @@
-"""What changed over a long load: speed, memory, empty and looping answers."""
+"""Table of the changes over a long load: speed, memory, empty and looping answers."""
 
 from __future__ import annotations
 
