@@ -159,6 +159,7 @@ def _show_outcome(load: LoadRecord, outcome: LoadOutcome) -> None:
                 "no user" if result.value is None else "1 user" if result.value == 1 else f"{result.value:.0f} users"
             )
             st.markdown(f"**It holds {users}** ({markdown_text(reasons_text(result.reason) or '')}).")
+    show_check_grids(outcome.checks)
     rows = shown_results(load, outcome)
     if rows:
         head, cells = results_table(rows)
@@ -168,7 +169,6 @@ def _show_outcome(load: LoadRecord, outcome: LoadOutcome) -> None:
         show_grid_map(rows, str(load.load_id))
         show_latency_against_throughput(rows, str(load.load_id))
     show_distributions(load)
-    show_check_grids(outcome.checks)
     if outcome.accuracy:
         _show_accuracy(outcome)
 
