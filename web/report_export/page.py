@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import math
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -50,20 +51,36 @@ def report_page(data: ReportData, log_lines: Sequence[ViewLine] = ()) -> str:
     """Return the whole file. log_lines: the end of a single run's log, masked."""
     colors, tables = colors_of(data.comparison, data.runs), data_tables(data)
     names = {data_table.name for data_table in tables}
-    body = "".join(
-        _section(title, content, table if table in names else None)
+    parts = {
+        title: _section(title, content, table if table in names else None)
         for title, (section, table) in SECTIONS.items()
         if (content := section(data, colors))
-    )
-    body += _section("End of the log", markup.log_lines(log_lines), None) if log_lines else ""
+    }
+    if log_lines:
+        parts["End of the log"] = _section("End of the log", markup.log_lines(log_lines), None)
     title = sections.title(data)
-    return _file(title, f"{sections.head(data, title)}<main>{body}</main>", _embedded_numbers(data, colors, tables))
+    body = f"{sections.head(data, title)}{_contents(list(filter(None, parts)))}<main>{''.join(parts.values())}</main>"
+    return _file(title, body, _embedded_numbers(data, colors, tables))
+
+
+def _contents(titles: Sequence[str]) -> str:
+    """Return links to the sections, in their order."""
+    links = "".join(f'<a href="#{_anchor(title)}">{markup.text(title)}</a>' for title in titles)
+    return f'<nav class="rp-contents" aria-label="Contents">{links}</nav>'
+
+
+def _anchor(title: str) -> str:
+    return re.sub(r"\W+", "-", title.lower())
 
 
 def _section(title: str, content: str, table: str | None) -> str:
     """The CSV button of a table is shown by the script only."""
     csv = f'<button type="button" data-csv="{table}">CSV</button>' if table else ""
-    head = f"<h2>{markup.text(title)} {csv}</h2>" if title else csv and f'<p class="rp-made">{csv}</p>'
+    head = (
+        f'<h2 id="{_anchor(title)}">{markup.text(title)} {csv}</h2>'
+        if title
+        else csv and f'<p class="rp-made">{csv}</p>'
+    )
     return f"<section>{content}{head}</section>" if not title else f"<section>{head}{content}</section>"
 
 

@@ -109,7 +109,8 @@ def test_no_text_is_markup_and_no_secret_is_in_it(evil_runs: list[Run], report: 
 def test_file_fetches_nothing_and_runs_own_script(runs: list[Run], report: Report) -> None:
     page = report_page(report(runs))
     read = _Read(page)
-    assert not [attrs for _, attrs in read.tags if {"src", "href", "action"} & attrs.keys()]
+    assert not [attrs for _, attrs in read.tags if {"src", "action"} & attrs.keys()]
+    assert {attrs["href"][0] for _, attrs in read.tags if "href" in attrs} == {"#"}, "links lead to parts of the file"
     assert not re.search(r"@import|url\(|fetch\(|XMLHttpRequest|WebSocket", page)
     (policy,) = [str(attrs["content"]) for tag, attrs in read.tags if attrs.get("http-equiv")]
     script = page.rpartition("<script>")[2].partition("</script>")[0]
@@ -152,3 +153,10 @@ def test_what_is_infinite_is_null_inside(runs: list[Run], report: Report) -> Non
     metrics = {run_id: dict.fromkeys(values, MetricValue(math.inf)) for run_id, values in data.metrics.items()}
     inside = numbers_in(report_page(replace(data, metrics=metrics)))
     assert {row["value"] for row in inside["numbers"]} == {None}
+
+
+def test_contents_list_leads_to_every_section(report: Report, runs: list[Run]) -> None:
+    page = report_page(report(runs))
+    links = re.findall(r'<a href="#([^"]+)">([^<]+)</a>', page.split("<main>")[0])
+    assert [f'<h2 id="{anchor}">' in page for anchor, _ in links] == [True] * len(links)
+    assert len(links) == page.count("<h2 ") >= 8 and len({anchor for anchor, _ in links}) == len(links)

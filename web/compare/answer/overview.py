@@ -10,6 +10,7 @@ from analysis.verdict import Judgement, VerdictAnswer, format_margin
 from web import markup
 from web.compare.answer.dots import position_percent, relative_values, strip
 from web.compare.answer.sentence import listed
+from web.distinctive_names import distinctive_names
 
 TICKS = (0.1, 0.2, 0.33, 0.5, 0.67, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
 TICK_DISTANCE_PERCENT = 7.0  # of the strip's width: nearer labels would overlap
@@ -121,13 +122,14 @@ def arm_strips(answers: Sequence[ArmComparison], colors: Colors, span: float) ->
         return ""
     margin, baseline = ranked[0].margin, ranked[0].pair.baseline
     own_values, _ = relative_values(ranked[0])
-    rows = [strip_row(baseline.name, "1", strip(own_values, span, margin, 1.0), colors[baseline.id])]
-    for answer in ranked:
+    # The arms' common beginning stands in the sentence above.
+    title, *titles = distinctive_names([baseline.name, *(answer.pair.contender.name for answer in ranked)])
+    rows = [strip_row(title, "1", strip(own_values, span, margin, 1.0), colors[baseline.id])]
+    for answer, title in zip(ranked, titles, strict=True):
         judgement, (_, values) = answer.judgement, relative_values(answer)
         assert judgement
         drawn = strip(values, span, margin, judgement.ratio, judgement.interval)
-        arm = answer.pair.contender
-        rows.append(strip_row(arm.name, f"{judgement.ratio:.2f}×", drawn, colors[arm.id]))
+        rows.append(strip_row(title, f"{judgement.ratio:.2f}×", drawn, colors[answer.pair.contender.id]))
     return f'<dl class="pw-strips pw-arm-strips">{"".join(rows)}{_scale(span)}</dl>{_key(margin)}'
 
 
