@@ -16,11 +16,11 @@ from domain import JsonValue, WorkloadSpec
 from load_records import RequestRecord, Result
 from workloads.natural_text import GRAMMAR, SeededText
 from workloads.requests.exchange import Exchange
+from workloads.requests.protocols import Endpoint
 from workloads.texts.long_history import SeededHistory
 
 MAX_SEGMENTS = 64  # per phase: each costs a reading of the counters
 AS_THEY_ARRIVE = 0  # concurrency of a phase whose requests are sent at fixed times, however many are running
-Endpoint = Literal["chat", "completions"]
 PhaseKind = Literal["warmup", "measure"]
 Message = Mapping[str, JsonValue]
 

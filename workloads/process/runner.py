@@ -17,9 +17,9 @@ from workloads.process.load_book import LoadBook
 from workloads.process.loop_watch import LoopWatch
 from workloads.process.pace import Pace
 from workloads.process.senders.pool import SenderPool
-from workloads.requests.answer_stream import StreamReading
 from workloads.requests.client import RequestPosition, RequestTarget, exchange, record_of
 from workloads.requests.exchange import Exchange
+from workloads.requests.protocols import reading_of
 from workloads.requests.records import append_record
 from workloads.requests.sending import open_session
 from workloads.suites.cases import check_of
@@ -183,7 +183,7 @@ class Runner:
         if request.case is None and (sender := self.pool.least_busy()):
             self._record(await self.pool.send(sender, request, position, preface), request)
             return None
-        reading = StreamReading()
+        reading = reading_of(self.target.endpoint)
         task = asyncio.create_task(exchange(session, self.target, request, preface, reading))
         self.in_flight.add(task)
         self.pool.own_requests += 1

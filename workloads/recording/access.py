@@ -7,8 +7,8 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-POST_PATHS = ("/v1/chat/completions", "/v1/completions")
 MODELS_PATH = "/v1/models"
+COUNT_PATH = "/v1/messages/count_tokens"
 MIB = 1 << 20
 TOKEN_BYTES = 24
 
@@ -39,11 +39,15 @@ class RecorderToken:
     expires_s: float
     value: str = field(default_factory=lambda: secrets.token_urlsafe(TOKEN_BYTES))
 
-    def refusal(self, authorization: str | None) -> str | None:
-        """Return why a client with this header may not send; None if it may."""
+    def refusal(self, authorization: str | None, api_key: str | None = None) -> str | None:
+        """Return why a client with these headers may not send; None if it may.
+
+        authorization: 'Bearer ...', as OpenAI's clients send it. api_key: `x-api-key`, as Anthropic's do.
+        """
         if self.mono_s() >= self.expires_s:
             return "The token of this recorder has expired."
-        header = (authorization or "").encode(errors="surrogateescape")  # as the server decoded what is no UTF-8
-        if not hmac.compare_digest(header, f"Bearer {self.value}".encode()):
-            return "This recorder requires the bearer token that it printed when it started."
+        header = authorization or (f"Bearer {api_key}" if api_key else "")
+        sent_bytes = header.encode(errors="surrogateescape")  # as the server decoded what is no UTF-8
+        if not hmac.compare_digest(sent_bytes, f"Bearer {self.value}".encode()):
+            return "This recorder requires the token that it printed when it started, as bearer token or x-api-key."
         return None

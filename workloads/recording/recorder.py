@@ -24,8 +24,9 @@ from workloads.plan import AS_THEY_ARRIVE, PlannedRequest
 from workloads.recording.access import RecorderToken, RecordingLimits
 from workloads.recording.recorded_text import RecordedText
 from workloads.recording.relay import RelayedAnswer, Upstream
-from workloads.requests.client import PATHS, RequestPosition, RequestTarget, record_of
+from workloads.requests.client import RequestPosition, RequestTarget, record_of
 from workloads.requests.exchange import Exchange
+from workloads.requests.protocols import PATHS, Endpoint, reading_of
 from workloads.requests.records import append_record
 from workloads.texts.prompt_file import ChatMessage
 
@@ -34,6 +35,7 @@ BUSY = "The recorder holds as many bytes as it may: try again in a moment."
 SAMPLING_FIELDS = (
     "max_tokens",
     "max_completion_tokens",
+    "max_output_tokens",
     "temperature",
     "top_p",
     "top_k",
@@ -104,9 +106,12 @@ class Recorder:
         if self.recorded_text:
             self.recorded_text.save()
 
-    async def models(self, request: web.Request) -> web.StreamResponse:
-        """Forward a request for the model list, which is not recorded."""
-        return self._refusal(request) or await self._track(self.upstream.pass_on(request, b"", RelayedAnswer()))
+    async def pass_through(self, request: web.Request) -> web.StreamResponse:
+        """Forward a request for the models or for a count of tokens, which is not recorded."""
+        if refusal := self._refusal(request):
+            return refusal
+        body = await request.read()
+        return await self._track(self.upstream.pass_on(request, body, RelayedAnswer()))
 
     async def post(self, request: web.Request) -> web.StreamResponse:
         """Forward a request and record it."""
@@ -114,14 +119,14 @@ class Recorder:
             return refusal
         expected_bytes = self.limits.body_bytes if request.content_length is None else request.content_length
         if self.held_bytes + expected_bytes > self.limits.held_bytes:
-            return web.json_response({"error": {"message": BUSY, "type": "recorder"}}, status=429)
+            return _error_response(BUSY, 429)
         self.held_bytes += expected_bytes
         try:
             async with asyncio.timeout(self.limits.body_s):
                 body = await request.read()
         except TimeoutError:
             self.held_bytes -= expected_bytes
-            return web.json_response({"error": "The body did not arrive in time."}, status=408)
+            return _error_response("The body did not arrive in time.", 408)
         except BaseException:  # the client has gone, or its body is too large
             self.held_bytes -= expected_bytes
             raise
@@ -139,7 +144,8 @@ class Recorder:
             self.tasks.discard(task)
 
     async def _pass_on(self, request: web.Request, body: bytes, sequence: int) -> web.StreamResponse:
-        relayed_answer, sent_at, sent_s = RelayedAnswer(), self.utc_now(), self.mono_s()
+        relayed_answer = RelayedAnswer(reading_of(endpoint_of(request.path)))
+        sent_at, sent_s = self.utc_now(), self.mono_s()
         try:
             return await self.upstream.pass_on(request, body, relayed_answer)
         except asyncio.CancelledError:
@@ -180,8 +186,7 @@ class Recorder:
             )
 
     def _target(self, path: str) -> RequestTarget:
-        endpoint = next(name for name, known_path in PATHS.items() if known_path == path)
-        return RequestTarget(self.run_id, WORKLOAD, self.upstream.base_url, "", endpoint=endpoint)
+        return RequestTarget(self.run_id, WORKLOAD, self.upstream.base_url, "", endpoint=endpoint_of(path))
 
     def _position(self, sequence: int) -> RequestPosition:
         request_id = f"{self.load_id}-{sequence:04d}"
@@ -191,11 +196,22 @@ class Recorder:
 
     def _refusal(self, request: web.Request) -> web.Response | None:
         """Return the response to a client that may not send, or not now."""
-        if reason := self.token.refusal(request.headers.get("Authorization")):
-            return web.json_response({"error": {"message": reason, "type": "recorder"}}, status=401)
+        headers = request.headers
+        if reason := self.token.refusal(headers.get("Authorization"), headers.get("x-api-key")):
+            return _error_response(reason, 401)
         if self.count >= self.limits.requests or len(self.tasks) >= self.limits.concurrent_requests:
-            return web.json_response({"error": {"message": "The recorder is at its limit."}}, status=429)
+            return _error_response("The recorder is at its limit.", 429)
         return None
+
+
+def endpoint_of(path: str) -> Endpoint:
+    """Return the protocol of a path of PATHS."""
+    return next(name for name, known_path in PATHS.items() if known_path == path)
+
+
+def _error_response(text: str, status: int) -> web.Response:
+    """Return an error in a form that clients of every protocol read."""
+    return web.json_response({"type": "error", "error": {"message": text, "type": "recorder"}}, status=status)
 
 
 def parse_request(body: bytes, most_values: int) -> tuple[ClientRequest, dict[str, JsonValue]]:

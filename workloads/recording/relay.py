@@ -19,6 +19,7 @@ from workloads.requests.sending import MAX_LINE_BYTES, REFUSAL_CHARACTERS, Answe
 BAD_GATEWAY = 502
 KEEPALIVE_S = 4.0  # of idle connections: less than the 5 s after which most servers drop them
 MASK = "<secret>"
+FORWARDED_HEADERS = ("anthropic-version", "anthropic-beta")
 
 
 @dataclass(slots=True)
@@ -82,7 +83,9 @@ class Upstream:
         """Forward the request and write the answer to the client; raises CancelledError if the client disconnects."""
         headers = {"Content-Type": "application/json", "Accept": request.headers.get("Accept", "*/*")}
         headers |= {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
-        url = self.base_url.rstrip("/") + request.path
+        headers |= {name: request.headers[name] for name in FORWARDED_HEADERS if name in request.headers}
+        query = f"?{request.query_string}" if request.query_string else ""
+        url = self.base_url.rstrip("/") + request.path + query
         client_response = None
         try:
             async with (
@@ -174,4 +177,4 @@ def _refusal(relayed: RelayedAnswer, kind: str, text: str, started_request: web.
     relayed.fail(kind, text)
     if started_request is not None and started_request.transport is not None:
         started_request.transport.abort()
-    return web.json_response({"error": {"message": text, "type": "recorder"}}, status=BAD_GATEWAY)
+    return web.json_response({"type": "error", "error": {"message": text, "type": "recorder"}}, status=BAD_GATEWAY)

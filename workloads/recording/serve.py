@@ -20,11 +20,12 @@ from aiohttp import web
 from domain import utc_now
 from errors import PitwallError
 from machine.private_files import private_folder
-from workloads.recording.access import MODELS_PATH, POST_PATHS, TOKEN_BYTES, RecorderToken, RecordingLimits
+from workloads.recording.access import COUNT_PATH, MODELS_PATH, TOKEN_BYTES, RecorderToken, RecordingLimits
 from workloads.recording.recorded_text import RecordedText
 from workloads.recording.recorder import Recorder
 from workloads.recording.recorder_job import RecorderOptions, RecorderStatus, initial_status, write_status
 from workloads.recording.relay import upstream_at
+from workloads.requests.protocols import PATHS
 
 LOOPBACK = "127.0.0.1"
 SAVE_EVERY_S = 10.0
@@ -159,10 +160,11 @@ async def _finish(recorder: Recorder, writer: asyncio.Task[None]) -> None:
 
 
 def application(recorder: Recorder) -> web.Application:
-    """Return the application with its three paths."""
+    """Return the application with the paths of every protocol."""
     app = web.Application(client_max_size=recorder.limits.body_bytes)
-    app.router.add_get(MODELS_PATH, recorder.models, allow_head=False)
-    for path in POST_PATHS:
+    app.router.add_get(MODELS_PATH, recorder.pass_through, allow_head=False)
+    app.router.add_post(COUNT_PATH, recorder.pass_through)
+    for path in PATHS.values():
         app.router.add_post(path, recorder.post)
     return app
 

@@ -1,16 +1,22 @@
-"""Reads one answer of an OpenAI-compatible server: arrival times of its pieces, and the server's token counts."""
+"""Reads one answer of a chat or of plain completions: arrival times of its pieces, and the server's token counts.
+
+protocols.py has the readings of the other protocols, which differ in their events alone.
+"""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from domain import JsonValue
 from errors import PitwallError
 from workloads.requests.tool_calls import ToolCalls
+
+Parsed = TypeVar("Parsed", bound=BaseModel)
 
 
 class BadStreamError(PitwallError):
@@ -101,6 +107,22 @@ class StreamEvent(BaseModel):
     error: JsonValue = None
 
 
+def parse_event(kind: type[Parsed], value: str) -> Parsed:
+    """Return the JSON of an event as an object of this kind; raises BadStreamError."""
+    try:
+        return kind.model_validate_json(value)
+    except ValidationError as error:
+        raise BadStreamError("malformed", f"not an event of the API: {value[:200]!r}") from error
+
+
+def parse_answer(kind: type[Parsed], data: bytes) -> Parsed:
+    """Return a whole answer as an object of this kind; raises BadStreamError."""
+    try:
+        return kind.model_validate_json(data)
+    except ValidationError as error:
+        raise BadStreamError("malformed", f"not an answer of the API: {data[:200]!r}") from error
+
+
 @dataclass(slots=True)
 class StreamReading:
     """State of an answer read so far. Times are in seconds of the caller's monotonic clock.
@@ -158,23 +180,21 @@ class StreamReading:
         if value == "[DONE]":
             self.is_done = True
             return True
-        try:
-            event = StreamEvent.model_validate_json(value)
-        except ValidationError as error:
-            raise BadStreamError("malformed", f"not an event of the API: {value[:200]!r}") from error
+        self._take_event(value, now_s)
+        return True
+
+    def _take_event(self, value: str, now_s: float) -> None:
+        """Process the JSON of an event; raises BadStreamError."""
+        event = parse_event(StreamEvent, value)
         if event.error:
             raise BadStreamError("http", f"error in the stream: {json.dumps(event.error)}"[:500])
         self._take_counts(event)
         for choice in event.choices or []:
             self._take_choice(choice, now_s)
-        return True
 
     def take_whole(self, data: bytes) -> None:
         """Process an answer that is not a stream and thus has no times; raises BadStreamError."""
-        try:
-            answer = StreamEvent.model_validate_json(data)
-        except ValidationError as error:
-            raise BadStreamError("malformed", f"not an answer of the API: {data[:200]!r}") from error
+        answer = parse_answer(StreamEvent, data)
         if answer.error:
             raise BadStreamError("http", f"error in the answer: {json.dumps(answer.error)}"[:500])
         if not answer.choices or answer.choices[0].finish_reason is None:
@@ -203,12 +223,16 @@ class StreamReading:
         if choice.delta.is_thinking and self.completion_tokens is not None:
             previous_tokens = self.pieces[-1][1] if self.pieces else 0
             self.thinking_tokens = (self.thinking_tokens or 0) + self.completion_tokens - (previous_tokens or 0)
-        if pieces:
+        self._note_arrival(bool(pieces), choice.finish_reason is not None, now_s)
+
+    def _note_arrival(self, has_text: bool, is_end: bool, now_s: float) -> None:
+        """Record the time of a piece of the answer, or of its end."""
+        if has_text:
             self.chunks += 1
             if self.first_at_s is None:
                 self.first_at_s = now_s
                 self.first_chunk_tokens = self.completion_tokens
-        if self.first_at_s is not None and (pieces or choice.finish_reason):
+        if self.first_at_s is not None and (has_text or is_end):
             self.last_at_s = now_s
             self.pieces.append((now_s, self.completion_tokens))
 

@@ -15,13 +15,15 @@ from domain import JsonValue, utc_now
 from engines import BY_NAME
 from load_records import RequestRecord
 from machine.cpu_wait import cpu_wait
-from workloads.plan import Endpoint, Message, PhaseKind, PlannedRequest
+from workloads.plan import Message, PhaseKind, PlannedRequest
 from workloads.requests.answer_stream import StreamReading
+from workloads.requests.bodies import messages_body, responses_body, sampling_for
 from workloads.requests.exchange import Exchange
+from workloads.requests.protocols import HEADERS, PATHS, Endpoint, reading_of
 from workloads.requests.sending import PostCall, error_of, read_stream, read_whole
 
-TEXT_FIELDS = ("model", "messages", "prompt", "tools")
-PATHS: dict[Endpoint, str] = {"chat": "/v1/chat/completions", "completions": "/v1/completions"}
+TEXT_FIELDS = ("model", "messages", "prompt", "tools", "system", "instructions", "input")
+BODIES = {"messages": messages_body, "responses": responses_body}
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,8 @@ class RequestTarget:
 
     @property
     def headers(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
+        key = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
+        return key | HEADERS.get(self.endpoint, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,15 @@ def request_body(target: RequestTarget, request: PlannedRequest, preface: str = 
     `preface` precedes the text, so that no prefix cache has it.
     """
     engine = BY_NAME.get(target.engine)
+    if target.endpoint in BODIES:
+        messages = [dict(message) for message in _with_preface(request.sent_messages(), preface)]
+        fields = BODIES[target.endpoint](messages, request.tools)
+        return {
+            "model": target.model,
+            **fields,
+            **sampling_for(target.endpoint, request.sampling),
+            "stream": request.is_streamed,
+        }
     sampling: dict[str, JsonValue] = {**request.sampling, **(engine.request_extras if engine else {})}
     if engine is None or not engine.takes_ignore_eos:
         sampling.pop("ignore_eos", None)  # not in the standard: an unknown server may reject it
@@ -112,7 +124,7 @@ async def exchange(
     `reading` receives the answer, for concurrent observers.
     Cancelling the running task returns error_kind 'cancelled' and what was counted until then.
     """
-    reading, body = reading or StreamReading(), request_body(target, request, preface)
+    reading, body = reading or reading_of(target.endpoint), request_body(target, request, preface)
     read = read_stream if request.is_streamed else read_whole
     sent_at, sent_s = target.utc_now(), target.mono_s()
     with cpu_wait() as cpu_wait_s:

@@ -23,8 +23,8 @@ from workloads.process.senders.frames import (
     encode_frame,
     read_frame,
 )
-from workloads.requests.answer_stream import StreamReading
 from workloads.requests.client import RequestTarget, exchange, record_of
+from workloads.requests.protocols import reading_of
 from workloads.requests.sending import open_session
 
 REPORT_EVERY_S = 0.5
@@ -61,7 +61,7 @@ class Sender:
 
     async def _send(self, order: SendRequest) -> None:
         """Send a request and report its record; a cancelled request is recorded like any other."""
-        reading = StreamReading()
+        reading = reading_of(self.target.endpoint)
         with self.loops.watching(reading):
             completed = await exchange(self.session, self.target, order.request, order.preface, reading)
         record = await asyncio.to_thread(record_of, self.target, order.request, order.position, completed)
