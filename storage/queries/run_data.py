@@ -184,6 +184,14 @@ def sources(store: Queryable, run_ids: Sequence[str]) -> dict[str, list[SourceRo
     return sources_by_run
 
 
+def newest_samples(store: Queryable, run_ids: Sequence[str]) -> dict[str, dict[str, datetime]]:
+    """Return, per run, when each kind of sample was last recorded; kinds without samples are left out."""
+    times_by_run: dict[str, dict[str, datetime]] = {run_id: {} for run_id in run_ids}
+    for row in _rows(store, "newest_samples", run_ids=run_ids):
+        times_by_run[row["run_id"]][row["source"]] = row["ts"]
+    return times_by_run
+
+
 def crosschecks(store: Queryable, run_ids: Sequence[str]) -> dict[str, Crosscheck]:
     """Return, per run, the difference between its log and its counters over the same tokens and seconds."""
     rows = _rows(store, "crosschecks", run_ids=run_ids)

@@ -58,6 +58,7 @@ QUESTIONS: Mapping[str, Callable[[Queryable], object]] = {
     "printed_speeds": lambda store: run_data.printed_speeds(store, ASKED),
     "acceptance": lambda store: run_data.acceptance(store, ASKED),
     "sources": lambda store: run_data.sources(store, ASKED),
+    "newest_samples": lambda store: run_data.newest_samples(store, ASKED),
     "crosschecks": lambda store: run_data.crosschecks(store, ASKED),
     "silences": lambda store: run_data.silences(store, ASKED),
     "request_totals": lambda store: run_data.request_totals(store, ASKED),
@@ -108,6 +109,7 @@ WITHOUT_SAMPLES = {"runs_of", "compatibility"}  # what is stored once a run
 TABLES = {
     "stored_row_counts": len(TIME_COLUMNS),
     "samples_of": len(TIME_COLUMNS),
+    "newest_samples": 5,
     "run_peaks": 2,
     "read_view": 3,
 }  # where a question is about more than a table or two
