@@ -26,6 +26,7 @@ from service.agents import AgentIntake
 from service.closing import ClosingStack
 from service.core import opened_core
 from service.fleet import Fleet
+from service.notifications.channels import ChannelBook
 from service.run_lines import Prepare
 from settings import VERSION, Settings, SettingsError, load_settings
 from storage.claim import claimed_store, open_handed_over
@@ -126,6 +127,7 @@ def opened_services() -> Iterator[Services]:
             evidence,
             query_history,
             shipping=core.shipping,
+            notifier=core.notifier,
             fleet=fleet,
             lake_sandbox=lake_sandbox,
             freshness=core.loop.freshness,
@@ -177,8 +179,9 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def recorded_audit(store: Store) -> AsyncIterator[None]:
-    """Copy audit entries of tokens, peers and hosts that the CLI made or removed into the store."""
-    books = [book.record_audit for book in (tokens, watched_peers.peers, HostBook(settings.hosts_path))]
+    """Copy audit entries of tokens, peers, hosts and channels that the CLI made or removed into the store."""
+    lists = (tokens, watched_peers.peers, HostBook(settings.hosts_path), ChannelBook(settings.notify_path))
+    books = [book.record_audit for book in lists]
     recording = asyncio.create_task(keep_recording(books, store.record), name="shell-audit")
     try:
         yield

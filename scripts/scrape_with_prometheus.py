@@ -1,9 +1,9 @@
 """Scrapes a whole Pitwall with a real Prometheus for some minutes, and counts series.
 
 `.venv/bin/python -m scripts.scrape_with_prometheus [--minutes N]` needs `prometheus` and `promtool` (Debian: `apt
-install prometheus`). Meanwhile the demo's server runs under load again and again. Prints one row per look and exits 1
-if a scrape failed, promtool objects, a number that must be there is missing, or the series of one scrape exceed the
-limit.
+install prometheus`). Meanwhile the demo's server is started and put under load again and again, one start for every
+five minutes. Prints one row per minute, and exits 1 if a scrape failed, promtool objects, a number that must be there
+is missing, or the series of one scrape exceed the limit.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from web.access.tokens import Scope, TokenBook
 from web.guided_demo.start import PARAMS, WORKLOAD
 from workloads import spec_for
 
-INTERVAL_S = 5
+INTERVAL_S = 15
 LOOK_EVERY_S = 60.0
-STARTS_PER_MINUTE = 2
+MINUTES_PER_START = 5
 MOST_SERIES = 1_000  # of one scrape; two or three runs are live or ended within the hour's last minutes
 DEMANDED = (
     "pitwall_run_decode_tokens_per_second", "pitwall_run_steps_per_second", "pitwall_run_data_age_seconds",
@@ -133,7 +133,7 @@ def main() -> int:
         folder, data = Path(name), Path(name) / "data"
         draft_model = demo_configs(data)[1]
         request = LaunchRequest(draft_model.config, draft_model.name, spec_for(WORKLOAD, PARAMS), makes_model=True)
-        put_in_queue(data, [request], max(3, round(minutes * STARTS_PER_MINUTE)))
+        put_in_queue(data, [request], max(3, round(minutes / MINUTES_PER_START)))
         _, token = TokenBook(data / "tokens.json").make([Scope.METRICS], None, timedelta(days=1), "", "a check")
         pitwall = Pitwall(data, free_ports(1)[0])
         try:

@@ -244,6 +244,11 @@ def load_events(store: Queryable, run_id: str, most: int = 20) -> list[EventRow]
     return [EventRow(**row) for row in _rows(store, "load_events", run_ids=[run_id], most=most)]
 
 
+def failed_loads(store: Queryable, run_ids: Sequence[str], since: datetime) -> list[dict[str, Any]]:
+    """Return the failures of these runs' loads after a time, oldest first: `run_id`, `ts` and `text`."""
+    return _rows(store, "failed_loads", run_ids=run_ids, since=since)
+
+
 def startup_facts(store: Queryable, run_ids: Sequence[str]) -> dict[str, list[StartupRow]]:
     """Return the startup facts of each log, in order; a later row of a key overrides an earlier one."""
     facts_by_run: dict[str, list[StartupRow]] = {run_id: [] for run_id in run_ids}

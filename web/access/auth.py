@@ -251,6 +251,7 @@ class AuthMiddleware:
         share = self._shares.read_token(token)
         if share is None:
             return expired_link(headers, home=f"{self._access.base_path}/")
+        self._shares.note_opening(share)
         path = f"{self._access.base_path}/{share.page}"
         target_query = [("study", share.study_id)] if share.study_id else [("run", run_id) for run_id in share.run_ids]
         target_query += parse_qsl(share.query or "")

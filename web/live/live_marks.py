@@ -16,24 +16,20 @@ T = TypeVar("T")
 
 
 class RareUpdates(Generic[T]):
-    """Cached values by run, at most `every_s` old; used by one thread at a time, like its reader."""
+    """Cached values by run, at most ASKED_EVERY_S old; used by one thread at a time, like its reader."""
 
     def __init__(
-        self,
-        ask: Callable[[Queryable, Sequence[str]], Mapping[str, T]],
-        clock: Callable[[], float] = monotonic,
-        every_s: float = ASKED_EVERY_S,
+        self, ask: Callable[[Queryable, Sequence[str]], Mapping[str, T]], clock: Callable[[], float] = monotonic
     ) -> None:
         self._ask = ask
         self._clock = clock
-        self._every_s = every_s
         self._cache: dict[str, tuple[float, T]] = {}
 
     def get(self, store: Queryable, run_ids: Sequence[str]) -> dict[str, T]:
         """Return the values by run id, querying those that are missing or stale."""
         now = self._clock()
         stale = [
-            run_id for run_id in run_ids if run_id not in self._cache or self._cache[run_id][0] + self._every_s <= now
+            run_id for run_id in run_ids if run_id not in self._cache or self._cache[run_id][0] + ASKED_EVERY_S <= now
         ]
         if len(self._cache) + len(stale) > MOST_RUNS:
             self._cache, stale = {}, list(run_ids)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from time import monotonic
 from typing import NamedTuple, Protocol
 
 from analysis.metrics.registry import MetricId
@@ -18,7 +19,6 @@ from storage.health import StoreHealth
 from storage.queries.load_queries import outcomes
 from storage.queries.run_data import Queryable, newest_samples
 from storage.queries.run_queries import ended_since, runs_of, state_counts
-from web.live.live_marks import RareUpdates
 from web.live.protocol import LivePart
 from web.live.reader import Cursor, StoreReader
 from web.openmetrics.export import Export, RunExport, StoreExport
@@ -28,7 +28,7 @@ MOST_STUDIES = 20
 RECENT = timedelta(minutes=1)  # an older value is not the current one
 KEPT_AFTER_END = timedelta(hours=1)  # of a run's whole numbers, which are known only at its end
 KEPT_STUDY = timedelta(days=1)
-WHOLE_EVERY_S = 60.0  # reading a whole run may take long
+WHOLE_EVERY_S, WHOLE_ENDED_EVERY_S = 60.0, 600.0  # reading a whole run may take a second of CPU
 
 
 class WholeNumbers(NamedTuple):
@@ -37,6 +37,33 @@ class WholeNumbers(NamedTuple):
     stream_tps: float | None = None
     tokens_per_j: float | None = None
     users_held: float | None = None
+
+
+class WholeNumbersCache:
+    """Whole numbers by run; each `get` computes those of one run at most, so that no scrape takes long."""
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._computed: dict[
+            str, tuple[float, bool, WholeNumbers]
+        ] = {}  # run id -> when, whether it had ended, numbers
+
+    def get(self, store: Queryable, runs: Sequence[Run]) -> dict[str, WholeNumbers]:
+        """Return the numbers known of these runs, after computing the most outdated ones."""
+        current = {run.id: self._computed[run.id] for run in runs if run.id in self._computed}
+        outdated = [run for run in runs if self._is_outdated(run)]
+        if outdated:
+            run = min(outdated, key=lambda run: current[run.id][0] if run.id in current else 0.0)
+            current[run.id] = self._clock(), run.state.is_final, _whole_numbers(store, run)
+        self._computed = current
+        return {run_id: numbers for run_id, (_, _, numbers) in current.items()}
+
+    def _is_outdated(self, run: Run) -> bool:
+        if run.id not in self._computed:
+            return True
+        computed_s, had_ended, _ = self._computed[run.id]
+        every_s = WHOLE_ENDED_EVERY_S if had_ended else WHOLE_EVERY_S
+        return had_ended != run.state.is_final or self._clock() - computed_s >= every_s
 
 
 class ExportStore(Queryable, Protocol):
@@ -68,7 +95,7 @@ class ExportReader:
     def __init__(self, sources: ExportSources) -> None:
         self._sources = sources
         self._live_values = StoreReader(sources.store)
-        self._whole_numbers = RareUpdates(_whole_numbers, every_s=WHOLE_EVERY_S)
+        self._whole_numbers = WholeNumbersCache()
 
     def read(self) -> Export:
         """Return everything that a scrape returns. Raises duckdb.Error."""
@@ -91,7 +118,7 @@ class ExportReader:
         live = [run for run in runs if run.id in live_ids]
         parts, ages = self._parts(live, now), _ages(store, live, now)
         progress = {freshness.run_id: freshness for freshness in self._sources.freshness()}
-        stored = [run.id for run in runs_of(store, [run.id for run in runs])]  # a starting run may not be stored yet
+        stored = runs_of(store, [run.id for run in runs])  # a starting run may not be stored yet
         whole_numbers = self._whole_numbers.get(store, stored)
         return [
             _run_export(run, parts.get(run.id), ages.get(run.id, {}), progress.get(run.id), whole_numbers.get(run.id))
@@ -134,17 +161,13 @@ def _ages(store: Queryable, live: Sequence[Run], now: datetime) -> dict[str, dic
     }
 
 
-def _whole_numbers(store: Queryable, run_ids: Sequence[str]) -> dict[str, WholeNumbers]:
-    metrics = metrics_of_runs(store, report_on(store, runs_of(store, run_ids)))
-    by_load = outcomes(store, run_ids)
-    return {
-        run_id: WholeNumbers(
-            metrics[run_id].get(MetricId("stream_tps"), NO_VALUE).value,
-            metrics[run_id].get(MetricId("tokens_per_j"), NO_VALUE).value,
-            users_held(by_load[run_id]),
-        )
-        for run_id in run_ids
-    }
+def _whole_numbers(store: Queryable, run: Run) -> WholeNumbers:
+    metrics = metrics_of_runs(store, report_on(store, [run]))[run.id]
+    return WholeNumbers(
+        metrics.get(MetricId("stream_tps"), NO_VALUE).value,
+        metrics.get(MetricId("tokens_per_j"), NO_VALUE).value,
+        users_held(outcomes(store, [run.id])[run.id]),
+    )
 
 
 def _current_studies(store: ExportStore, now: datetime) -> list[Study]:

@@ -27,6 +27,7 @@ from storage.queries import (
     run_fields,
     run_queries,
     sample_queries,
+    share_queries,
     study_queries,
 )
 from storage.queries.explore_queries import METRICS, RESULT, Metric, View, explore_sql, read_view
@@ -38,7 +39,7 @@ from tests.storage.queries.test_list_costs import OF_ALL_RUNS
 
 MODULES = (
     condition_queries, explore_queries, row_counts, live_queries, load_queries, machine_queries, node_queries,
-    note_queries, run_data, run_fields, run_queries, sample_queries, study_queries,
+    note_queries, run_data, run_fields, run_queries, sample_queries, share_queries, study_queries,
 )  # fmt: skip
 SINCE = dict.fromkeys(ASKED, NOW + timedelta(seconds=5))
 OF_THESE = {  # what takes run ids -> the same of all runs
@@ -79,6 +80,7 @@ QUESTIONS: Mapping[str, Callable[[Queryable], object]] = {
     "load_events": lambda store: [run_data.load_events(store, run_id) for run_id in ASKED],
     "server_latency": lambda store: run_data.server_latency(store, ASKED),
     "startups": lambda store: run_data.startups(store, ASKED),
+    "failed_loads": lambda store: run_data.failed_loads(store, ASKED, NOW),
     "startup_facts": lambda store: run_data.startup_facts(store, ASKED),
     "recent_speed": lambda store: run_data.recent_speed(store, ASKED, 1e9),
     "engine_points": lambda store: live_queries.engine_points(store, SINCE),
@@ -102,7 +104,16 @@ QUESTIONS: Mapping[str, Callable[[Queryable], object]] = {
     "result_metrics": lambda store: explore_queries.result_metrics(store, ASKED, ["results.decode_tps.mean"]),
     "read_view": lambda store: [_drawn(store, name) for name in ("typical", "kv_gib", "results.decode_tps.mean")],
 }
-ABOUT_NO_RUN = {"gotchas", "saved_views", "newest_views", "metric_definitions", "studies", "study_outcomes"}
+ABOUT_NO_RUN = {
+    "gotchas",
+    "saved_views",
+    "newest_views",
+    "metric_definitions",
+    "studies",
+    "study_outcomes",
+    "studies_ended_since",
+    "link_openings",
+}
 ABOUT_OTHERS = {"neighbours"}  # who else ran at that time can be told by the rows of the runs alone
 IN_VAIN = {"crosschecks": 2}  # merged files in which others have what is llama.cpp's alone
 WITHOUT_SAMPLES = {"runs_of", "compatibility"}  # what is stored once a run

@@ -19,8 +19,9 @@ from collectors.loop import Freshness
 from domain import Config, Run, RunState, Study
 from samples import Batch, CounterSample, GpuSample, HostSample
 from storage.store import Store
+from web.openmetrics import export_reader
 from web.openmetrics.export import MOST_LABEL_CHARACTERS, Export, RunExport, StoreExport
-from web.openmetrics.export_reader import MOST_RUNS, ExportReader, ExportSources
+from web.openmetrics.export_reader import MOST_RUNS, ExportReader, ExportSources, WholeNumbers, WholeNumbersCache
 from web.openmetrics.exported_metrics import EXPORTED, TILES
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -104,6 +105,28 @@ def test_ended_run_stays_for_an_hour_without_current_values(store: Store) -> Non
     names = {name for name, _ in samples_of(reader_of(store, []).read())}
     assert "pitwall_run_state" in names and "pitwall_run_decode_tokens_per_second" not in names
     assert "pitwall_run_info" not in {name for name, _ in samples_of(reader_of(store, [], seconds=3700.0).read())}
+
+
+def test_scrape_computes_one_whole_run_at_most(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    computed: list[str] = []
+
+    def noted(store: Store, run: Run) -> WholeNumbers:
+        computed.append(run.id)
+        return WholeNumbers(users_held=float(len(computed)))
+
+    monkeypatch.setattr(export_reader, "_whole_numbers", noted)
+    now_s = 1000.0
+    cache = WholeNumbersCache(lambda: now_s)
+    live, ended = run_with("live"), run_with("ended", RunState.FINISHED)
+    for _ in range(4):
+        known_numbers = cache.get(store, [live, ended])
+    assert computed == ["live", "ended"] and known_numbers["ended"].users_held == 2.0
+    now_s += export_reader.WHOLE_EVERY_S
+    cache.get(store, [live, ended])
+    cache.get(store, [live, ended])
+    assert computed == ["live", "ended", "live"]
+    cache.get(store, [run_with("live", RunState.FINISHED), ended])
+    assert computed[3:] == ["live"], "its last numbers are known only at its end"
 
 
 def test_series_are_bounded(store: Store) -> None:
