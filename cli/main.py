@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from cli import explain, parse, serve, token
+from cli import doctor, explain, parse, serve, token
 from cli.data import imports, lake, store
 from cli.exit_status import CANNOT_READ, REFUSED, STATUSES
 from cli.loads import drive, load, record
@@ -39,6 +39,7 @@ GROUPS = (
     shim,
     lake,
     hardware,
+    doctor,
 )
 INTERRUPTED = 130  # shells report SIGINT so
 

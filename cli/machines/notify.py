@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cli.answers import Answer, add_command, audit_user
 
 if TYPE_CHECKING:
-    from service.notifications.channels import Channel, ChannelBook
+    from service.notifications.channels import ChannelBook, NotificationChannel
 
 URL_VARIABLE = "PITWALL_NOTIFY_URL"
 KINDS = ("json", "slack", "discord", "ntfy", "command")
@@ -46,12 +46,18 @@ def add(arguments: argparse.Namespace) -> Answer:
 
     from cli.secret_input import read_token
     from domain import utc_now
-    from service.notifications.channels import Channel, ChannelError, ChannelKind, parse_kinds, parse_quiet_hours
+    from service.notifications.channels import (
+        ChannelError,
+        ChannelKind,
+        NotificationChannel,
+        parse_kinds,
+        parse_quiet_hours,
+    )
 
     kind = ChannelKind(arguments.kind)
     url = "" if kind is ChannelKind.COMMAND else read_token(arguments.url_file, URL_VARIABLE, "address", "--url-file")
     try:
-        channel = Channel(
+        channel = NotificationChannel(
             name=arguments.name,
             kind=kind,
             url=url,
@@ -91,13 +97,13 @@ def test(arguments: argparse.Namespace) -> Answer:
     return Answer(f"{channel.masked_target} accepted the message.", {"name": channel.name, "sent": True})
 
 
-def _describe(channel: Channel) -> str:
+def _describe(channel: NotificationChannel) -> str:
     from service.notifications.channels import describe
 
     return describe(channel)
 
 
-def _as_json(channel: Channel) -> dict[str, Any]:
+def _as_json(channel: NotificationChannel) -> dict[str, Any]:
     fields = channel.model_dump(mode="json", exclude={"url", "argv", "quiet_hours"})
     quiet = channel.quiet_hours.describe() if channel.quiet_hours else None
     return fields | {"target": channel.masked_target, "quiet_hours": quiet}

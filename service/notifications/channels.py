@@ -62,7 +62,7 @@ class QuietHours(BaseModel):
         return f"{self.begin:%H:%M}-{self.end:%H:%M}"
 
 
-class Channel(BaseModel):
+class NotificationChannel(BaseModel):
     """One receiver of notifications."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -85,7 +85,7 @@ class Channel(BaseModel):
         return self.quiet_hours is not None and self.quiet_hours.include(now.astimezone().time())
 
 
-def checked_channel(channel: Channel) -> Channel:
+def checked_channel(channel: NotificationChannel) -> NotificationChannel:
     """Return the channel; raises ChannelError for an address that is not contacted, or a command that cannot run."""
     if channel.kind is ChannelKind.COMMAND:
         if not 0 < len(channel.argv) <= MOST_WORDS or not Path(channel.argv[0]).is_absolute() or channel.url:
@@ -150,7 +150,7 @@ def parse_kinds(words: Sequence[str]) -> tuple[NotificationKind, ...]:
 
 
 _KIND = EntryListKind(
-    Channel,
+    NotificationChannel,
     key="channels",
     name="name",
     max_entries=MOST_CHANNELS,
@@ -167,25 +167,25 @@ class ChannelBook:
     def __init__(self, path: Path) -> None:
         self._list = NamedList(path, _KIND)
 
-    def all(self) -> list[Channel]:
+    def all(self) -> list[NotificationChannel]:
         """Return the channels in the order in which they were added; an invalid file is logged and gives none."""
         return self._list.all()
 
-    def find(self, name: str) -> Channel:
+    def find(self, name: str) -> NotificationChannel:
         """Return the channel of this name; raises ChannelError."""
         match = next((channel for channel in self.all() if channel.name == name), None)
         if match is None:
             raise ChannelError(f"There is no channel named {name}.")
         return match
 
-    def add(self, channel: Channel, user: str | None = None) -> None:
+    def add(self, channel: NotificationChannel, user: str | None = None) -> None:
         """Add a channel, replacing one of the same name. user: in a shell, for the audit.
 
         Raises ChannelError, OSError.
         """
         self._list.keep(checked_channel(channel), _entry("add channel", channel, user) if user else None)
 
-    def remove(self, name: str, user: str | None = None) -> Channel:
+    def remove(self, name: str, user: str | None = None) -> NotificationChannel:
         """Remove a channel with its waiting messages. user: in a shell, for the audit. Raises ChannelError, OSError."""
         audit = partial(_entry, "remove channel", user=user) if user else None
         return self._list.drop(name, f"There is no channel named {name}.", audit)
@@ -195,11 +195,11 @@ class ChannelBook:
         self._list.record_audit(record)
 
 
-def describe(channel: Channel) -> str:
+def describe(channel: NotificationChannel) -> str:
     """Return the channel's description in the audit and in lists, without its address."""
     quiet = f", quiet {channel.quiet_hours.describe()}" if channel.quiet_hours else ""
     return f"{channel.name} ({channel.kind} at {channel.masked_target}): {', '.join(channel.events)}{quiet}"
 
 
-def _entry(action: str, channel: Channel, user: str) -> AuditEntry:
+def _entry(action: str, channel: NotificationChannel, user: str) -> AuditEntry:
     return AuditEntry(utc_now(), user, action, None, describe(channel))

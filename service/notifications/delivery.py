@@ -12,7 +12,7 @@ from errors import PitwallError
 from machine.bounded_http import BadAnswerError, BoundedHttp, HttpAnswer, NoAnswerError, ReadLimits
 from machine.run_with_timeout import ask_bounded
 from redaction import mask_text
-from service.notifications.channels import Channel, ChannelKind, ntfy_parts
+from service.notifications.channels import ChannelKind, NotificationChannel, ntfy_parts
 from service.notifications.notification import MOST_TEXT, Notification
 
 LIMITS = ReadLimits(body_bytes=64 << 10, total_s=10.0)
@@ -25,7 +25,7 @@ class DeliveryError(PitwallError):
     """A notification that did not arrive, in one sentence without the channel's address."""
 
 
-def deliver(channel: Channel, notification: Notification) -> None:
+def deliver(channel: NotificationChannel, notification: Notification) -> None:
     """Send the notification; raises DeliveryError. A receiver may get one twice if its answer was lost."""
     if channel.kind is ChannelKind.COMMAND:
         _run(channel, notification)
@@ -33,7 +33,7 @@ def deliver(channel: Channel, notification: Notification) -> None:
         _post(channel, notification)
 
 
-def _post(channel: Channel, notification: Notification) -> None:
+def _post(channel: NotificationChannel, notification: Notification) -> None:
     url = ntfy_parts(channel.url)[0] if channel.kind is ChannelKind.NTFY else channel.url
     body = json.dumps(BODIES[channel.kind](channel, notification)).encode()
     http = BoundedHttp(url, connect_s=CONNECT_S, silence_s=SILENCE_S)
@@ -53,11 +53,11 @@ def _refusal(answer: HttpAnswer) -> str:
     return f"it answered with status {answer.status_code}"
 
 
-def _without_address(text: str, channel: Channel) -> str:
+def _without_address(text: str, channel: NotificationChannel) -> str:
     return mask_text(text.replace(channel.url, channel.masked_target).rstrip("."))
 
 
-def _run(channel: Channel, notification: Notification) -> None:
+def _run(channel: NotificationChannel, notification: Notification) -> None:
     """Run the command with the notification as JSON on its standard input."""
     body = json.dumps(_plain(channel, notification)).encode()
     try:
@@ -72,11 +72,11 @@ def _run(channel: Channel, notification: Notification) -> None:
         raise DeliveryError(f"{channel.masked_target}: it exited with code {output.returncode}{detail}.")
 
 
-def _plain(channel: Channel, notification: Notification) -> dict[str, Any]:
+def _plain(channel: NotificationChannel, notification: Notification) -> dict[str, Any]:
     return {"source": "pitwall", **notification.model_dump(mode="json")}
 
 
-def _slack(channel: Channel, notification: Notification) -> dict[str, Any]:
+def _slack(channel: NotificationChannel, notification: Notification) -> dict[str, Any]:
     title, text = _escaped(notification.title), _escaped(notification.text)
     return {"text": f"*{title}*\n{text}\n<{_escaped(notification.link)}|Open in Pitwall>"}
 
@@ -86,12 +86,12 @@ def _escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _discord(channel: Channel, notification: Notification) -> dict[str, Any]:
+def _discord(channel: NotificationChannel, notification: Notification) -> dict[str, Any]:
     content = f"**{notification.title}**\n{notification.text}\n{notification.link}"
     return {"content": content[:DISCORD_CHARACTERS], "allowed_mentions": {"parse": []}}
 
 
-def _ntfy(channel: Channel, notification: Notification) -> dict[str, Any]:
+def _ntfy(channel: NotificationChannel, notification: Notification) -> dict[str, Any]:
     topic = ntfy_parts(channel.url)[1]
     return {
         "topic": topic,
@@ -101,7 +101,7 @@ def _ntfy(channel: Channel, notification: Notification) -> dict[str, Any]:
     }
 
 
-BODIES: Mapping[ChannelKind, Callable[[Channel, Notification], dict[str, Any]]] = {
+BODIES: Mapping[ChannelKind, Callable[[NotificationChannel, Notification], dict[str, Any]]] = {
     ChannelKind.JSON: _plain,
     ChannelKind.SLACK: _slack,
     ChannelKind.DISCORD: _discord,

@@ -18,7 +18,7 @@ from machine.private_files import write_private
 from machine.regular_file import NotRegularError
 from redaction import KNOWN
 from service.notifications.backlog import Backlog
-from service.notifications.channels import Channel, ChannelBook
+from service.notifications.channels import ChannelBook, NotificationChannel
 from service.notifications.delivery import DeliveryError, deliver
 from service.notifications.notification import Notification
 from service.notifications.recorded_events import EventReader
@@ -57,7 +57,7 @@ class Notifier:
         settings: Settings,
         store: Store,
         clock: Callable[[], datetime] = utc_now,
-        send: Callable[[Channel, Notification], None] = deliver,
+        send: Callable[[NotificationChannel, Notification], None] = deliver,
     ) -> None:
         self.channels = ChannelBook(settings.notify_path)
         self.states: Mapping[str, ChannelState] = {}
@@ -106,7 +106,7 @@ class Notifier:
                 if not self._closing.is_set():
                     self._send_due(channel)
 
-    def _collect(self, channels: Sequence[Channel], now: datetime) -> None:
+    def _collect(self, channels: Sequence[NotificationChannel], now: datetime) -> None:
         progress = self._progress or _read_progress(self._state_path, now)
         events = self._events.read(progress.since - OVERLAP)
         new_events = [event for event in events if event.id not in progress.seen and event.at > progress.began_at]
@@ -120,20 +120,20 @@ class Notifier:
                 _log.warning("The progress of notifications was not written: %s", error.strerror)
         self._progress = progress
 
-    def _add(self, channels: Sequence[Channel], events: Sequence[Notification]) -> None:
+    def _add(self, channels: Sequence[NotificationChannel], events: Sequence[Notification]) -> None:
         for event in events:
             for channel in channels:
                 if event.kind in channel.events and event.at > channel.added_at:
                     self._backlog.add(channel.name, event)
 
-    def _send_due(self, channel: Channel) -> None:
+    def _send_due(self, channel: NotificationChannel) -> None:
         state = self.states.get(channel.name, ChannelState())
         if time.monotonic() >= state.retry_at_s and not channel.is_quiet(self._clock()):
             state = self._send_waiting(channel, state)
         waiting, dropped = self._backlog.count(channel.name), self._backlog.dropped(channel.name)
         self.states = {**self.states, channel.name: replace(state, waiting=waiting, dropped=dropped)}
 
-    def _send_waiting(self, channel: Channel, state: ChannelState) -> ChannelState:
+    def _send_waiting(self, channel: NotificationChannel, state: ChannelState) -> ChannelState:
         """Send the oldest waiting messages; the first failure pauses the channel."""
         for number, (name, notification) in enumerate(self._backlog.waiting(channel.name)):
             if number >= MOST_PER_TURN or self._closing.is_set():

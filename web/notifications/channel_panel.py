@@ -9,7 +9,14 @@ from pydantic import ValidationError
 
 from domain import utc_now
 from errors import PitwallError
-from service.notifications.channels import Channel, ChannelError, ChannelKind, describe, parse_kinds, parse_quiet_hours
+from service.notifications.channels import (
+    ChannelError,
+    ChannelKind,
+    NotificationChannel,
+    describe,
+    parse_kinds,
+    parse_quiet_hours,
+)
 from service.notifications.delivery import deliver
 from service.notifications.notification import KIND_TITLES, NotificationKind
 from service.notifications.notifier import ChannelState, Notifier
@@ -69,7 +76,7 @@ def _show_channels(notifier: Notifier) -> None:
             )
 
 
-def _row(channel: Channel, state: ChannelState) -> list[str]:
+def _row(channel: NotificationChannel, state: ChannelState) -> list[str]:
     events = "all" if set(channel.events) == set(NotificationKind) else ", ".join(channel.events).replace("_", " ")
     quiet = channel.quiet_hours.describe() if channel.quiet_hours else ""
     waiting = f"{state.waiting}, {state.dropped} dropped" if state.dropped else str(state.waiting)
@@ -118,7 +125,7 @@ def add_channel(name: str, kind: ChannelKind, target: str, events: list[Notifica
     try:
         if not events:
             raise ChannelError("Choose at least one kind of event.")
-        channel = Channel(
+        channel = NotificationChannel(
             name=name,
             kind=kind,
             url="" if is_command else target,

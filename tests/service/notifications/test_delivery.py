@@ -19,10 +19,10 @@ import pytest
 from domain import utc_now
 from service.notifications import delivery
 from service.notifications.channels import (
-    Channel,
     ChannelBook,
     ChannelError,
     ChannelKind,
+    NotificationChannel,
     QuietHours,
     checked_channel,
     describe,
@@ -88,9 +88,11 @@ def receiver() -> Iterator[Receiver]:
         yield receiver
 
 
-def channel_to(url: str, kind: ChannelKind = ChannelKind.JSON, name: str = "hook", **fields: Any) -> Channel:
+def channel_to(
+    url: str, kind: ChannelKind = ChannelKind.JSON, name: str = "hook", **fields: Any
+) -> NotificationChannel:
     values = {"events": tuple(NotificationKind), "added_by": "a test", "added_at": NOW} | fields
-    return Channel(name=name, kind=kind, url=url, **values)
+    return NotificationChannel(name=name, kind=kind, url=url, **values)
 
 
 def test_each_kind_gets_its_own_form(receiver: Receiver) -> None:

@@ -16,7 +16,7 @@ import pytest
 from domain import AuditEntry, Config, Run, RunState, Share, Study
 from samples import Batch, Event, HostSample
 from service.notifications import backlog, notifier, store_watch
-from service.notifications.channels import Channel, ChannelKind, QuietHours
+from service.notifications.channels import ChannelKind, NotificationChannel, QuietHours
 from service.notifications.delivery import DeliveryError
 from service.notifications.notification import Notification, NotificationKind
 from service.notifications.notifier import Notifier
@@ -48,7 +48,7 @@ class Recipient:
         self.received: list[tuple[str, Notification]] = []
         self.refusals: dict[str, str] = {}
 
-    def __call__(self, channel: Channel, notification: Notification) -> None:
+    def __call__(self, channel: NotificationChannel, notification: Notification) -> None:
         if channel.name in self.refusals:
             raise DeliveryError(self.refusals[channel.name])
         self.received.append((channel.name, notification))
