@@ -109,7 +109,9 @@ class Notifier:
     def _collect(self, channels: Sequence[NotificationChannel], now: datetime) -> None:
         progress = self._progress or _read_progress(self._state_path, now)
         events = self._events.read(progress.since - OVERLAP)
-        new_events = [event for event in events if event.id not in progress.seen and event.at > progress.began_at]
+        new_events = [
+            event for event in events if event.id not in progress.event_times and event.at > progress.began_at
+        ]
         self._add(channels, new_events)
         progress = progress.after(now, new_events)
         if new_events or progress.written_at is None or now - progress.written_at > OVERLAP / 2:
@@ -158,19 +160,20 @@ class _Progress:
 
     since: datetime
     began_at: datetime
-    seen: Mapping[str, datetime] = field(default_factory=dict)  # event id -> its time
+    event_times: Mapping[str, datetime] = field(default_factory=dict)  # of recent events, by id
     written_at: datetime | None = None  # None: not yet
 
     def after(self, now: datetime, events: Sequence[Notification]) -> _Progress:
         """Return the progress once these events are stored; ids are remembered as long as their rows are read."""
-        seen = {**self.seen, **{event.id: event.at for event in events}}
+        event_times = {**self.event_times, **{event.id: event.at for event in events}}
         oldest = now - 2 * OVERLAP
-        return replace(self, since=now, seen={event_id: at for event_id, at in seen.items() if at > oldest})
+        recent_times = {event_id: at for event_id, at in event_times.items() if at > oldest}
+        return replace(self, since=now, event_times=recent_times)
 
     def to_json(self) -> bytes:
         """Return the content of the file."""
-        seen = {event_id: at.isoformat() for event_id, at in self.seen.items()}
-        return json.dumps({"since": self.since.isoformat(), "seen": seen}).encode()
+        event_times = {event_id: at.isoformat() for event_id, at in self.event_times.items()}
+        return json.dumps({"since": self.since.isoformat(), "event_times": event_times}).encode()
 
 
 def _read_progress(path: Path, now: datetime) -> _Progress:
@@ -178,9 +181,10 @@ def _read_progress(path: Path, now: datetime) -> _Progress:
     try:
         stored = read_object(path, STATE_BYTES)
         since = datetime.fromisoformat(stored["since"])
-        seen = {str(event_id): datetime.fromisoformat(at) for event_id, at in dict(stored["seen"]).items()}
+        stored_times = dict(stored["event_times"])
+        event_times = {str(event_id): datetime.fromisoformat(at) for event_id, at in stored_times.items()}
         oldest = now - LONGEST_ABSENCE
-        return _Progress(min(max(since, oldest), now), oldest, seen)
+        return _Progress(min(max(since, oldest), now), oldest, event_times)
     except FileNotFoundError:
         return _Progress(now, now)
     except (OSError, RuntimeError, NotRegularError, ValueError, TypeError, KeyError, AttributeError):

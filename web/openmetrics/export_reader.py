@@ -104,13 +104,13 @@ class ExportReader:
         live_ids = {run.id for run in live}
         ended = [run for run in ended_since(store, now - KEPT_AFTER_END, MOST_RUNS) if run.id not in live_ids]
         runs = [*live, *ended]
-        shown = runs[:MOST_RUNS]
+        exported_runs = runs[:MOST_RUNS]
         return Export(
             self._sources.version,
             _store_export(store.health()),
             state_counts(store),
-            self._runs(store, shown, live_ids, now),
-            len(runs) - len(shown),
+            self._runs(store, exported_runs, live_ids, now),
+            len(runs) - len(exported_runs),
             _current_studies(store, now),
         )
 
@@ -137,10 +137,10 @@ def _run_export(
     part: LivePart | None,
     ages: Mapping[str, float],
     progress: Freshness | None,
-    whole: WholeNumbers | None,
+    numbers: WholeNumbers | None,
 ) -> RunExport:
     positions = part.get("per_position") if part else None
-    whole = whole or WholeNumbers()
+    numbers = numbers or WholeNumbers()
     return RunExport(
         run,
         engine_title(run),
@@ -149,7 +149,7 @@ def _run_export(
         ages,
         len(progress.hanging) if progress else None,
         progress.unread_bytes if progress else {},
-        **whole._asdict(),
+        **numbers._asdict(),
     )
 
 
