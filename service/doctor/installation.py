@@ -18,7 +18,9 @@ from machine.private_files import write_private
 from service.doctor.diagnosis import Diagnosis, note, problem, well
 from settings import VERSION, Settings
 from storage.claim import is_store_claimed
+from storage.published import PublishedStore
 from storage.published_query import QUERY_FAILURES, published_query
+from storage.queries.run_queries import state_counts
 
 OLDEST_PYTHON = (3, 11)
 LEAST_OPEN_FILES = 1024
@@ -112,7 +114,7 @@ def check_store(settings: Settings) -> Iterator[Diagnosis]:
         return
     try:
         with published_query(path) as query:
-            count = query("SELECT count(*) AS n FROM runs")["n"][0].as_py()
+            count = sum(state_counts(PublishedStore(query)).values())
     except QUERY_FAILURES as error:
         advice = "Run `./pitwall check`, and `./pitwall check --repair` if the store does not open."
         yield problem("store", f"The published file cannot be read: {str(error).splitlines()[0]}", advice)

@@ -180,7 +180,7 @@ def test_clock_that_went_back_is_named(machine: Machine, capsys: pytest.CaptureF
 
     path = machine.data / "monitor.duckdb"
     with duckdb.connect(str(path)) as connection:
-        connection.execute("CREATE TABLE runs (id VARCHAR)")
+        connection.execute("CREATE SCHEMA raw; CREATE TABLE raw.runs (state VARCHAR)")
     later = time.time() + 3600
     os.utime(path, (later, later))
     results = results_of(capsys, status=1)

@@ -124,6 +124,7 @@ def test_first_opening_of_a_link_is_in_the_audit(
     for _ in range(2):
         follow(client, book, share)
     client.get("/share/forged")
+    store.record([]).result()  # as a store that closes does
     restarted = ShareBook(SECRET, "http://127.0.0.1:1", clock)
     restarted.load(store)
     restarted.note_opening(share)
