@@ -15,6 +15,7 @@ from typing import Any
 import streamlit as st
 from starlette.middleware import Middleware
 
+from domain import utc_now
 from launcher.remote.hosts import HostBook
 from machine.private_files import close_to_others
 from machine.run_with_timeout import run_bounded
@@ -25,6 +26,7 @@ from service.agents import AgentIntake
 from service.closing import ClosingStack
 from service.core import opened_core
 from service.fleet import Fleet
+from service.notifications.channels import ChannelBook
 from service.run_lines import Prepare
 from settings import VERSION, Settings, SettingsError, load_settings
 from storage.claim import claimed_store, open_handed_over
@@ -47,10 +49,12 @@ from web.live.hub import LiveHub
 from web.live.peers.peers import PeerBook
 from web.live.peers.relay import PeerRelay
 from web.live.reader import StoreReader
+from web.openmetrics.export_reader import ExportReader, ExportSources
 from web.runs.table.run_cards import first_cards
 from web.server.api.agent_api import agent_routes
 from web.server.api.answer_api import answer_route
 from web.server.api.live_api import live_routes
+from web.server.api.metrics_api import metrics_route
 from web.server.api.report_api import report_route
 from web.server.api.series_api import series_route
 from web.server.api.sql_api import LAKE_PATH, sql_route
@@ -84,6 +88,15 @@ hub = LiveHub(
     is_storing=lambda: services().store.health().is_storing,
     peer_relay=watched_peers,
 )
+export_reader = ExportReader(
+    ExportSources(
+        lambda: services().store,
+        lambda: services().supervisor.live_runs(),
+        lambda: services().freshness(),
+        utc_now,
+        VERSION,
+    )
+)
 sandbox, lake_sandbox = Sandbox(settings, run_bounded), LakeSandbox(settings, run_bounded)
 
 
@@ -114,6 +127,7 @@ def opened_services() -> Iterator[Services]:
             evidence,
             query_history,
             shipping=core.shipping,
+            notifier=core.notifier,
             fleet=fleet,
             lake_sandbox=lake_sandbox,
             freshness=core.loop.freshness,
@@ -165,8 +179,9 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def recorded_audit(store: Store) -> AsyncIterator[None]:
-    """Copy audit entries of tokens, peers and hosts that the CLI made or removed into the store."""
-    books = [book.record_audit for book in (tokens, watched_peers.peers, HostBook(settings.hosts_path))]
+    """Copy audit entries of tokens, peers, hosts and channels that the CLI made or removed into the store."""
+    lists = (tokens, watched_peers.peers, HostBook(settings.hosts_path), ChannelBook(settings.notify_path))
+    books = [book.record_audit for book in lists]
     recording = asyncio.create_task(keep_recording(books, store.record), name="shell-audit")
     try:
         yield
@@ -216,6 +231,7 @@ app = st.App(
         answer_route(base_path),
         sql_route(sandbox.ask, base_path),
         sql_route(lake_sandbox.ask, base_path, LAKE_PATH),
+        metrics_route(export_reader.read, base_path),
         *live_routes(hub, lambda: services().supervisor.live_runs(), base_path),
         *agent_routes(lambda: services().intake, base_path),
         *sign_in,

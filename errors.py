@@ -53,6 +53,8 @@
     ├── UnknownLoadError           studies/plan_check.py                  a study with an unusable workload
     ├── BusyError                  service/agents.py                      an agent's message that may be sent again
     ├── GoneError                  service/agents.py                      an agent's run that does not exist
+    ├── ChannelError               service/notifications/channels.py      a channel that cannot be added or found
+    ├── DeliveryError              service/notifications/delivery.py      a notification that did not arrive
     ├── PriceFileError             reports/runs/prices.py                 an unusable file of prices
     ├── SignInError                web/access/sign_in_config.py           an unusable sign-in.toml
     ├── TokenError                 web/access/tokens.py                   a token that cannot be created or found

@@ -154,6 +154,16 @@ class Settings(BaseSettings):
         return self.data_dir / "peers.json"
 
     @property
+    def notify_path(self) -> Path:
+        """Channels of notifications, with their addresses; see service.notifications.channels."""
+        return self.data_dir / "notify.json"
+
+    @property
+    def notifications_dir(self) -> Path:
+        """Notifications that wait for their channels."""
+        return self.data_dir / "notifications"
+
+    @property
     def hosts_path(self) -> Path:
         """Machines on which servers may be started by ssh; see launcher.remote.hosts."""
         return self.data_dir / "hosts.json"
@@ -180,6 +190,7 @@ class Settings(BaseSettings):
             self.loads_dir,
             self.agent_dir,
             self.shims_dir,
+            self.notifications_dir,
         )
         files = (
             self.claim_path,
@@ -189,6 +200,8 @@ class Settings(BaseSettings):
             self.tokens_path.with_suffix(".lock"),
             self.peers_path,
             self.peers_path.with_suffix(".lock"),
+            self.notify_path,
+            self.notify_path.with_suffix(".lock"),
             self.hosts_path,
             self.hosts_path.with_suffix(".lock"),
             self.prices_path.with_suffix(".lock"),

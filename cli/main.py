@@ -6,11 +6,11 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from cli import explain, parse, serve, token
+from cli import doctor, explain, parse, serve, token
 from cli.data import imports, lake, store
 from cli.exit_status import CANNOT_READ, REFUSED, STATUSES
 from cli.loads import drive, load, record
-from cli.machines import agent, hardware, host, peer, shim
+from cli.machines import agent, hardware, host, notify, peer, shim
 from cli.results import claims, compare, delete, note, report, study
 from errors import PitwallError
 from machine.regular_file import NotRegularError
@@ -35,9 +35,11 @@ GROUPS = (
     token,
     peer,
     host,
+    notify,
     shim,
     lake,
     hardware,
+    doctor,
 )
 INTERRUPTED = 130  # shells report SIGINT so
 

@@ -13,13 +13,13 @@ from cli.exit_status import DONE, REFUSED
 if TYPE_CHECKING:
     from web.access.tokens import ApiToken, TokenBook
 
-SCOPES = ("live:read", "sql:read", "lake:read", "agent:write", "sign-in:editor", "sign-in:viewer")
+SCOPES = ("live:read", "metrics:read", "sql:read", "lake:read", "agent:write", "sign-in:editor", "sign-in:viewer")
 DAYS = 90.0
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `pitwall token make`, `list` and `revoke` to the parser."""
-    help_text = "make, list and revoke tokens, with which programs read Live and SQL, or send samples of a run"
+    help_text = "make, list and revoke tokens, with which programs read Live, metrics and SQL, or send samples of a run"
     token = commands.add_parser("token", help=help_text, description=help_text)
     orders = token.add_subparsers(dest="order", required=True, metavar="ORDER")
     help_text = "print a new token, only this once; a running Pitwall accepts it from then on"

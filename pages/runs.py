@@ -16,6 +16,7 @@ from web.guided_demo.welcome import WELCOME
 from web.machines.lake_panel import show_lake_panel
 from web.machines.machine_list import show_machine_list
 from web.machines.peer_panel import show_peer_panel
+from web.notifications.channel_panel import show_channel_panel
 from web.page_head import page_head
 from web.runs.change_list import links_and_changes
 from web.runs.delete_runs import disk_and_rule, show_deleted_runs
@@ -111,4 +112,5 @@ disk_and_rule()
 show_machine_list(scope)
 show_peer_panel(scope)
 show_lake_panel()
+show_channel_panel()
 links_and_changes()

@@ -28,6 +28,7 @@ from samples import Batch, Event
 from service.closing import ClosingStack
 from service.inbox import inbox_of
 from service.lake_shipping import LakeShipping
+from service.notifications.notifier import Notifier
 from service.run_lines import Prepare, RunLineKeeper
 from service.this_machine import record_this_machine
 from settings import Settings
@@ -39,6 +40,7 @@ from workloads.process.prepare import prepare_workload
 STOP_TIMEOUT_S = 2.0
 INBOX_TIMEOUT_S = 0.5  # a longer import continues at the next start
 STUDIES_TIMEOUT_S = 1.0
+NOTIFIER_TIMEOUT_S = 0.5  # a delivery cut short is repeated after the next start
 SHIPPING_TIMEOUT_S = 0.5  # the next start looks up the outcome of a longer commit
 
 
@@ -51,6 +53,7 @@ class Core:
     loop: CollectorLoop
     studies: StudyRunner
     shipping: LakeShipping
+    notifier: Notifier
     clock: Clock  # of all samples
 
 
@@ -82,7 +85,9 @@ def opened_core(
         _start("the studies", studies, stack, STUDIES_TIMEOUT_S)
         shipping = LakeShipping(settings, store)
         _start("the shipping to the lake", shipping, stack, SHIPPING_TIMEOUT_S)
-        yield Core(store, supervisor, loop, studies, shipping, clock)
+        notifier = Notifier(settings, store)
+        _start("the notifications", notifier, stack, NOTIFIER_TIMEOUT_S)
+        yield Core(store, supervisor, loop, studies, shipping, notifier, clock)
 
 
 class _Service(Protocol):

@@ -12,6 +12,7 @@ from reports.cache.run_cache import EvidenceCache, ReportCache
 from service.agents import AgentIntake
 from service.fleet import Fleet
 from service.lake_shipping import LakeShipping
+from service.notifications.notifier import Notifier
 from settings import Settings
 from storage.sandbox.client import Sandbox
 from storage.sandbox.lake.client import LakeSandbox
@@ -44,6 +45,7 @@ class Services:
     evidence: EvidenceCache
     sql_history: QueryHistory = field(default_factory=QueryHistory)
     shipping: LakeShipping | None = None
+    notifier: Notifier | None = None
     fleet: Fleet | None = None  # other machines' runs
     lake_sandbox: LakeSandbox | None = None  # SQL over those
     freshness: Callable[[], Sequence[Freshness]] = tuple  # of each live run's collection

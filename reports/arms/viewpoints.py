@@ -21,7 +21,6 @@ from analysis.guard import GuardRow, RowCode, RowStatus, guard, refusals
 from analysis.guard.rows import loads_of
 from analysis.loads.accuracy import ShareInterval
 from analysis.loads.paired_accuracy import PairedItems
-from commands.study_file import USERS_HELD
 from domain import Run
 from load_records import Accuracy
 from reasons import Code, Reason
@@ -31,6 +30,7 @@ from reports.arms.other_loads import without_loads
 from reports.runs.physics import Physics, physics_of
 from reports.runs.prices import prices_of
 from reports.runs.run_report import RunReport, report_on
+from reports.runs.users_held import users_held
 from storage.queries.load_queries import ItemPairs, LoadOutcome, outcomes
 from storage.queries.run_data import Queryable
 
@@ -241,9 +241,8 @@ def _acceptance(inputs: ViewpointInputs, start: RunFacts) -> StartValue:
 
 
 def _users_held(inputs: ViewpointInputs, start: RunFacts) -> StartValue:
-    results = [result for outcome in inputs.outcomes.get(start.run_id, {}).values() for result in outcome.results]
-    values = [result.value for result in results if result.metric == USERS_HELD and result.value is not None]
-    return (values[-1], None) if values else (None, Reason(Code.NO_USERS_HELD))
+    value = users_held(inputs.outcomes.get(start.run_id, {}))
+    return value, None if value is not None else Reason(Code.NO_USERS_HELD)
 
 
 def _requests_that_fit(inputs: ViewpointInputs, start: RunFacts) -> StartValue:

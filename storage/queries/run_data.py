@@ -184,6 +184,14 @@ def sources(store: Queryable, run_ids: Sequence[str]) -> dict[str, list[SourceRo
     return sources_by_run
 
 
+def newest_samples(store: Queryable, run_ids: Sequence[str]) -> dict[str, dict[str, datetime]]:
+    """Return, per run, when each kind of sample was last recorded; kinds without samples are left out."""
+    times_by_run: dict[str, dict[str, datetime]] = {run_id: {} for run_id in run_ids}
+    for row in _rows(store, "newest_samples", run_ids=run_ids):
+        times_by_run[row["run_id"]][row["source"]] = row["ts"]
+    return times_by_run
+
+
 def crosschecks(store: Queryable, run_ids: Sequence[str]) -> dict[str, Crosscheck]:
     """Return, per run, the difference between its log and its counters over the same tokens and seconds."""
     rows = _rows(store, "crosschecks", run_ids=run_ids)
@@ -234,6 +242,11 @@ def events(store: Queryable, run_id: str, most: int = 500) -> Events:
 def load_events(store: Queryable, run_id: str, most: int = 20) -> list[EventRow]:
     """Return the events about a run's loads and their files, newest first."""
     return [EventRow(**row) for row in _rows(store, "load_events", run_ids=[run_id], most=most)]
+
+
+def failed_loads(store: Queryable, run_ids: Sequence[str], since: datetime) -> list[dict[str, Any]]:
+    """Return the failures of these runs' loads after a time, oldest first: `run_id`, `ts` and `text`."""
+    return _rows(store, "failed_loads", run_ids=run_ids, since=since)
 
 
 def startup_facts(store: Queryable, run_ids: Sequence[str]) -> dict[str, list[StartupRow]]:

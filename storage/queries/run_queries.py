@@ -195,6 +195,16 @@ def runs_without_line(store: Queryable, formulas: str, ended_before: datetime, l
     return _ask(store, "runs_without_line", formulas=formulas, settled=ended_before, most=limit)
 
 
+def ended_since(store: Queryable, since: datetime, limit: int) -> list[Run]:
+    """Return the runs that ended after a time, the newest end first."""
+    return _ask(store, "ended_since", since=since, most=limit)
+
+
+def state_counts(store: Queryable) -> dict[str, int]:
+    """Return the number of stored runs by their state; states without runs are left out."""
+    return {row["state"]: row["n"] for row in store.query(statement("state_counts"), {}).to_pylist()}
+
+
 def _line_of(row: Mapping[str, Any]) -> RunLine:
     stored = json.loads(row["reason"]) if row["reason"] else None
     reason = stored and Reason(Code(stored["code"]), tuple(stored["run_ids"]), stored["values"])

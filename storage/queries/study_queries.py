@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from domain import Study
@@ -13,6 +14,11 @@ from storage.records import study_of
 def studies(store: Queryable) -> list[Study]:
     """Return all studies, newest first."""
     return [study_of(row) for row in store.query(statement("studies"), {}).to_pylist()]
+
+
+def studies_ended_since(store: Queryable, since: datetime) -> list[Study]:
+    """Return the studies that ended after a time, oldest end first."""
+    return [study_of(row) for row in store.query(statement("studies_ended_since"), {"since": since}).to_pylist()]
 
 
 def study_outcomes(store: Queryable) -> list[dict[str, Any]]:

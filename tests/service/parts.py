@@ -11,6 +11,7 @@ from collectors.imports.inbox import Inbox
 from collectors.loop import CollectorLoop
 from launcher.runs.supervisor import Supervisor
 from service.lake_shipping import LakeShipping
+from service.notifications.notifier import Notifier
 from service.run_lines import RunLineKeeper
 from storage.database import Database
 from storage.files.publish import Publisher
@@ -42,6 +43,7 @@ CORE = (
     Part(RunLineKeeper),
     Part(StudyRunner),
     Part(LakeShipping),
+    Part(Notifier),
 )
 Patch = Callable[[Any, str, Any], None]
 

@@ -1,4 +1,4 @@
-"""The access rules of the routes for programs below `/api/`: the scope that each needs and the connections allowed."""
+"""The access rules of the routes for programs: the scope that each needs and the connections allowed."""
 
 from __future__ import annotations
 
@@ -11,18 +11,25 @@ from starlette.datastructures import Headers
 from web.access.tokens import ApiToken, Scope
 
 API_ROUTES = "/api/"
+METRICS_ROUTE = "/metrics"  # where scrapers look by default
 # Unlisted routes are closed. The operator's browser may use those that write nothing.
 ROUTE_SCOPES = {
     "/api/sql": Scope.SQL,
     "/api/lake": Scope.LAKE,
     "/api/live": Scope.LIVE,
     "/api/agent": Scope.AGENT,
+    METRICS_ROUTE: Scope.METRICS,
 }
 WRITES = {Scope.AGENT}
-CONFIDENTIAL_ONLY = {Scope.LIVE, Scope.LAKE, Scope.AGENT}  # only over TLS or from this machine
+CONFIDENTIAL_ONLY = {Scope.LIVE, Scope.METRICS, Scope.LAKE, Scope.AGENT}  # only over TLS or from this machine
 NO_ROUTE = "There is no such API route."
 NEEDS_A_TOKEN = "Only agents may use this route, each with a token for its run."
 IN_CLEAR = "This token was sent unencrypted over the network: create a new one, and use HTTPS or only this machine."
+
+
+def is_for_programs(path: str) -> bool:
+    """Whether programs use this path with a bearer token."""
+    return path.startswith(API_ROUTES) or path == METRICS_ROUTE
 
 
 def refusal_of_program(path: str, token: ApiToken | None, is_confidential: bool) -> str | None:

@@ -3,8 +3,8 @@
 It is pure ASGI, so that WebSockets pass through it like HTTP. Order of the checks: `/healthz` is open; an unknown Host
 is DNS rebinding (403); a foreign Origin on a WebSocket or a change is cross-site (403); the operator's token or a
 share's link becomes a cookie (303); a request without a valid cookie gets 401. Programs send a bearer token instead,
-which opens only the routes of its scopes below `/api/`. A guest may only read what GUEST_ROUTES allow. A WebSocket ends
-when the guest's share, the member's session or the program's token does.
+which opens only the routes of its scopes: `/metrics` and those below `/api/`. A guest may only read what GUEST_ROUTES
+allow. A WebSocket ends when the guest's share, the member's session or the program's token does.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from starlette.types import Scope as Scope_
 
 from web.access.access_rules import Access
 from web.access.addresses import is_own_host, is_own_origin
-from web.access.api_routes import API_ROUTES, bearer, is_local_client, refusal_of_program
+from web.access.api_routes import bearer, is_for_programs, is_local_client, refusal_of_program
 from web.access.cookies import SESSION_SECONDS, SHARE, SIGN_IN, is_https, redirect_with_cookie
 from web.access.expiring_socket import ExpiringSocket, without_install_path
 from web.access.headers import with_security_headers
@@ -145,7 +145,7 @@ class AuthMiddleware:
 
     def _beyond_role(self, scope: Scope_, headers: Headers, visitor: Visitor) -> Response | None:
         """Return the refusal for a known visitor, or None if the visitor may do this."""
-        if visitor.role in {"operator", "program"} and self._path(scope).startswith(API_ROUTES):
+        if visitor.role in {"operator", "program"} and is_for_programs(self._path(scope)):
             is_confidential = is_https(self._access, scope, headers) or is_local_client(scope)
             why = refusal_of_program(self._path(scope), visitor.token, is_confidential)
             return forbidden(headers, why) if why else None
@@ -170,7 +170,7 @@ class AuthMiddleware:
         path = self._path(scope)
         if scope["type"] == "websocket":
             return path in GUEST_SOCKETS
-        closed = path.startswith(API_ROUTES) or path.split("/")[1] in OPERATOR_PAGES
+        closed = is_for_programs(path) or path.split("/")[1] in OPERATOR_PAGES
         return scope["method"] in SAFE_METHODS and not closed
 
     def _is_for_guests(self, scope: Scope_) -> bool:
@@ -184,7 +184,7 @@ class AuthMiddleware:
     def _refuse_anonymous(self, scope: Scope_, headers: Headers, query: list[tuple[str, str]]) -> Response:
         """Return the refusal of an unknown visitor, who has a wrong token, an ended share or nothing."""
         path = self._path(scope)
-        if path.startswith(API_ROUTES):
+        if is_for_programs(path):
             return program_unknown(self._why_expired(headers) or HOW_PROGRAMS_SIGN_IN)
         link = self._provider_link(scope, query)
         if any(name == "token" for name, _ in query):
@@ -203,7 +203,7 @@ class AuthMiddleware:
 
     def _visitor(self, scope: Scope_, headers: Headers) -> Visitor | None:
         """Return the program with a valid token, else the member or guest whom a valid cookie proves."""
-        if self._path(scope).startswith(API_ROUTES) and "authorization" in headers:
+        if is_for_programs(self._path(scope)) and "authorization" in headers:
             token = self._tokens.find(bearer(headers))
             return Visitor("program", token=token) if token and self._tokens.why_expired(token) is None else None
         if session := self._sessions.use(self._cookie(scope, headers, SIGN_IN)):
@@ -251,6 +251,7 @@ class AuthMiddleware:
         share = self._shares.read_token(token)
         if share is None:
             return expired_link(headers, home=f"{self._access.base_path}/")
+        self._shares.note_opening(share)
         path = f"{self._access.base_path}/{share.page}"
         target_query = [("study", share.study_id)] if share.study_id else [("run", run_id) for run_id in share.run_ids]
         target_query += parse_qsl(share.query or "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 import socket
 from collections.abc import Callable, Sequence
@@ -10,12 +11,16 @@ from datetime import UTC, datetime, timedelta
 
 from itsdangerous import BadSignature, URLSafeSerializer
 
-from domain import Share, Study
+from domain import AuditEntry, Share, Study
+from errors import PitwallError
 from settings import Settings
 from storage.queries.run_queries import runs_of_batch
+from storage.queries.share_queries import OPENED, link_openings
 from storage.store import Store
 
 LOOK_EVERY_S = 1.0
+EVER = datetime(1970, 1, 1, tzinfo=UTC)
+_log = logging.getLogger(__name__)
 
 
 def share_url(settings: Settings) -> str:
@@ -38,11 +43,23 @@ class ShareBook:
         self._store: Store | None = None
         self._shares: dict[str, Share] = {}
         self._study_runs: dict[str, tuple[str, ...]] = {}  # study id -> its runs at the last refresh
+        self._opened_ids: set[str] = set()  # of links that somebody has opened
 
     def load(self, store: Store) -> None:
         """Load the shares from the store; until then no link is valid."""
         self._store = store
         self._shares = {share.id: share for share in store.shares()}
+        self._opened_ids = {row["share_id"] for row in link_openings(store, EVER)}
+
+    def note_opening(self, share: Share) -> None:
+        """Record in the audit that a link was opened, the first time only; never waits for the store."""
+        if share.id in self._opened_ids or self._store is None:
+            return
+        self._opened_ids.add(share.id)
+        try:
+            self._store.record([AuditEntry(self._clock(), "guest", OPENED, None, f"link {share.id}")])
+        except PitwallError as error:  # the store is closing
+            _log.warning("The first opening of a link was not recorded: %s", error)
 
     def all(self) -> list[Share]:
         """Return every share ever made, the newest first."""

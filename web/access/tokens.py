@@ -44,6 +44,7 @@ class Scope(StrEnum):
 
     LIVE = "live:read"
     SQL = "sql:read"
+    METRICS = "metrics:read"  # current numbers, for Prometheus
     LAKE = "lake:read"  # SQL over the runs of all machines
     AGENT = "agent:write"  # for one run
     EDITOR = "sign-in:editor"  # for the person whom the note names

@@ -21,7 +21,7 @@ STREAMLIT_ROUTES = ("static", "media", "component", "app", "auth", "oauth2callba
 class UnknownPath(Convertor[str]):
     """A path at which Streamlit would show its first page; its own files have dots, and its routes begin with '_'."""
 
-    pages, reserved = "|".join(PATHS), "|".join((*STREAMLIT_ROUTES, REPORT, SERIES, ANSWER, SIGN_IN, "api"))
+    pages, reserved = "|".join(PATHS), "|".join((*STREAMLIT_ROUTES, REPORT, SERIES, ANSWER, SIGN_IN, "api", "metrics"))
     regex = (
         rf"(?!(?:{pages})/?$)(?!(?:(?:{pages})/)?(?:{reserved})(?:/|$))"
         r"[^/._][^/.]*(?:/[^/._][^/.]*)*/?"

@@ -21,6 +21,7 @@ RIGHTS = {
     Scope.SQL: "read everything with SQL",
     Scope.LAKE: "read the runs of all machines with SQL, if there is a lake",
     Scope.LIVE: "watch every run live",
+    Scope.METRICS: "read the current numbers, for Prometheus",
     Scope.AGENT: "send GPU and host samples of one run from another of its machines",
     Scope.VIEWER: "sign in a person who sees every run and changes nothing",
     Scope.EDITOR: "sign in a person who also writes notes, tags and views, and runs loads on servers",

@@ -99,7 +99,7 @@ class RunLoads:
         """Record the end of the newest load; return it as a sentence, and whether it ended well (None: unknown)."""
         assert status.exit
         sentence, is_well = _describe_end(self.newest, status.exit, status.started_at is not None)
-        self.deps.state_log.note(run.id, "workload", sentence, exit_code=status.exit.exit_code)
+        self.deps.state_log.note(run.id, "workload", sentence, exit_code=status.exit.exit_code, is_well=is_well)
         return sentence, is_well
 
     def ends(self, most: int) -> list[tuple[str, bool | None]]:

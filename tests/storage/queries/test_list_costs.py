@@ -28,6 +28,8 @@ OF_ALL_RUNS: Mapping[str, Callable[[Queryable], object]] = {
     "same_setting": lambda store: run_queries.same_setting(store, run_queries.runs_of(store, ASKED), 9),
     "runs_of_source": lambda store: run_queries.runs_of_source(store, "hash"),
     "runs_without_line": lambda store: run_queries.runs_without_line(store, FORMULAS, NOW, 9),
+    "ended_since": lambda store: run_queries.ended_since(store, NOW, 9),
+    "state_counts": lambda store: run_queries.state_counts(store),
     "machine_labels": lambda store: machine_queries.machine_labels(store),
     "machines": lambda store: machine_queries.machines(store),
     "result_metrics": lambda store: explore_queries.result_metrics(store, None),

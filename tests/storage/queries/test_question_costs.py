@@ -27,6 +27,7 @@ from storage.queries import (
     run_fields,
     run_queries,
     sample_queries,
+    share_queries,
     study_queries,
 )
 from storage.queries.explore_queries import METRICS, RESULT, Metric, View, explore_sql, read_view
@@ -38,7 +39,7 @@ from tests.storage.queries.test_list_costs import OF_ALL_RUNS
 
 MODULES = (
     condition_queries, explore_queries, row_counts, live_queries, load_queries, machine_queries, node_queries,
-    note_queries, run_data, run_fields, run_queries, sample_queries, study_queries,
+    note_queries, run_data, run_fields, run_queries, sample_queries, share_queries, study_queries,
 )  # fmt: skip
 SINCE = dict.fromkeys(ASKED, NOW + timedelta(seconds=5))
 OF_THESE = {  # what takes run ids -> the same of all runs
@@ -58,6 +59,7 @@ QUESTIONS: Mapping[str, Callable[[Queryable], object]] = {
     "printed_speeds": lambda store: run_data.printed_speeds(store, ASKED),
     "acceptance": lambda store: run_data.acceptance(store, ASKED),
     "sources": lambda store: run_data.sources(store, ASKED),
+    "newest_samples": lambda store: run_data.newest_samples(store, ASKED),
     "crosschecks": lambda store: run_data.crosschecks(store, ASKED),
     "silences": lambda store: run_data.silences(store, ASKED),
     "request_totals": lambda store: run_data.request_totals(store, ASKED),
@@ -78,6 +80,7 @@ QUESTIONS: Mapping[str, Callable[[Queryable], object]] = {
     "load_events": lambda store: [run_data.load_events(store, run_id) for run_id in ASKED],
     "server_latency": lambda store: run_data.server_latency(store, ASKED),
     "startups": lambda store: run_data.startups(store, ASKED),
+    "failed_loads": lambda store: run_data.failed_loads(store, ASKED, NOW),
     "startup_facts": lambda store: run_data.startup_facts(store, ASKED),
     "recent_speed": lambda store: run_data.recent_speed(store, ASKED, 1e9),
     "engine_points": lambda store: live_queries.engine_points(store, SINCE),
@@ -101,13 +104,23 @@ QUESTIONS: Mapping[str, Callable[[Queryable], object]] = {
     "result_metrics": lambda store: explore_queries.result_metrics(store, ASKED, ["results.decode_tps.mean"]),
     "read_view": lambda store: [_drawn(store, name) for name in ("typical", "kv_gib", "results.decode_tps.mean")],
 }
-ABOUT_NO_RUN = {"gotchas", "saved_views", "newest_views", "metric_definitions", "studies", "study_outcomes"}
+ABOUT_NO_RUN = {
+    "gotchas",
+    "saved_views",
+    "newest_views",
+    "metric_definitions",
+    "studies",
+    "study_outcomes",
+    "studies_ended_since",
+    "link_openings",
+}
 ABOUT_OTHERS = {"neighbours"}  # who else ran at that time can be told by the rows of the runs alone
 IN_VAIN = {"crosschecks": 2}  # merged files in which others have what is llama.cpp's alone
 WITHOUT_SAMPLES = {"runs_of", "compatibility"}  # what is stored once a run
 TABLES = {
     "stored_row_counts": len(TIME_COLUMNS),
     "samples_of": len(TIME_COLUMNS),
+    "newest_samples": 5,
     "run_peaks": 2,
     "read_view": 3,
 }  # where a question is about more than a table or two

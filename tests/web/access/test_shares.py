@@ -117,6 +117,26 @@ def test_a_link_leads_to_its_runs_as_a_viewer(client: httpx.Client, book: ShareB
     assert forged == {"role": "guest", "share": share.id, "headers": [share.id]}
 
 
+def test_first_opening_of_a_link_is_in_the_audit(
+    client: httpx.Client, book: ShareBook, store: Store, clock: Clock
+) -> None:
+    share, unopened = (book.make([name], "live", WEEK, "operator") for name in "ab")
+    for _ in range(2):
+        follow(client, book, share)
+    client.get("/share/forged")
+    store.record([]).result()  # as a store that closes does
+    restarted = ShareBook(SECRET, "http://127.0.0.1:1", clock)
+    restarted.load(store)
+    restarted.note_opening(share)
+    store.record([]).result()
+    assert [(entry.action, entry.detail, entry.role) for entry in store.audit(9)] == [
+        ("open link", f"link {share.id}", "guest")
+    ]
+    restarted.note_opening(unopened)
+    store.record([]).result()
+    assert len(store.audit(9)) == 2
+
+
 def test_viewer_uses_named_routes_read_only(client: httpx.Client, book: ShareBook) -> None:
     follow(client, book, book.make(["a"], "live", WEEK, "operator"))
     opened = {path: client.get(path).status_code for path in ("/", "/live", "/run", "/_stcore/health", "/static/x.js")}

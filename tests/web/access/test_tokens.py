@@ -37,6 +37,7 @@ ROUTES = {
     "/api/lake/sql": Scope.LAKE,
     "/api/live": Scope.LIVE,
     "/api/agent/batches": Scope.AGENT,
+    "/metrics": Scope.METRICS,
 }
 Serve = Callable[[Any], AbstractContextManager[str]]
 
@@ -126,7 +127,7 @@ def _paths(path: Path) -> set[str]:
 
 def test_a_token_of_two_scopes_opens_both(client: httpx.Client, book: TokenBook) -> None:
     text = made(book, Scope.SQL, Scope.LIVE)
-    assert [asked(client, path, text).status_code for path in ROUTES] == [200, 403, 200, 403]
+    assert [asked(client, path, text).status_code for path in ROUTES] == [200, 403, 200, 403, 403]
 
 
 def test_the_agents_token_tells_the_one_run(client: httpx.Client, book: TokenBook) -> None:

@@ -1,0 +1,1 @@
+"""Notifications to people: what is recorded becomes a message that waits on disk until each channel has it."""

@@ -1,0 +1,2 @@
+-- The number of runs in each stored state.
+SELECT state, count(*) AS n FROM raw.runs GROUP BY state

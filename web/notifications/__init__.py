@@ -1,0 +1,1 @@
+"""The section of the channels to which notifications go."""
