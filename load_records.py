@@ -48,6 +48,8 @@ class RequestRecord:
     chunk_tokens: list[int] | None = None  # tokens of each chunk by the server's count; None if it reports none
 
 
+SESSION, TURN = "session", "turn"  # in the `extra` of a request of an agent session: their numbers
+IS_EMPTY = "is_empty"  # likewise, true of an answer without text and tool call
 LENGTH_REASON = "length_reason"  # in a request's `extra`: why its prompt has only about the requested length
 CUT_SHORT = "cut_short"  # in the parameters of a load whose tool was stopped early
 DRIVER_OPTIONS = "driven"  # likewise, if Pitwall ran the tool: the options that a person set

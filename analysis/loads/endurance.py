@@ -10,12 +10,10 @@ from typing import NamedTuple
 
 from analysis.evidence.loads import decode_tps
 from analysis.verdict.ratio import Ratio
-from load_records import RequestRecord
+from load_records import IS_EMPTY, SESSION, TURN, RequestRecord
 
-WORKLOAD = "endurance"
 FEWEST_SESSIONS = 6  # complete ones; with fewer, a third has no spread
 NOTED_DRIFT = 0.02  # the whole interval must lie beyond it for a drift to be claimed
-SESSION, TURN, IS_EMPTY = "session", "turn", "is_empty"  # keys of a request's `extra`
 
 
 class MemoryGrowth(NamedTuple):

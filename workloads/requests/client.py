@@ -9,11 +9,10 @@ from datetime import datetime
 
 import aiohttp
 
-from analysis.loads.endurance import IS_EMPTY
 from analysis.runs.collapse import find_collapse
 from domain import JsonValue, utc_now
 from engines import BY_NAME
-from load_records import RequestRecord
+from load_records import IS_EMPTY, RequestRecord
 from machine.cpu_wait import cpu_wait
 from workloads.plan import Message, PhaseKind, PlannedRequest
 from workloads.requests.answer_stream import StreamReading

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pydantic import Field
 
-from analysis.loads.endurance import SESSION, TURN, WORKLOAD
+from load_records import SESSION, TURN
 from workloads.plan import Params, Phase, Plan, PlannedRequest, Workload
 from workloads.shapes.session import SYSTEM, TOOL
 from workloads.texts.long_history import SeededDialogue
@@ -55,7 +55,7 @@ def _requests(params: EnduranceParams) -> Iterator[PlannedRequest]:
 
 
 ENDURANCE = Workload(
-    name=WORKLOAD,
+    name="endurance",
     title="Endurance",
     summary="Agent sessions one after another: does the server slow down, grow, answer emptily or loop with time?",
     params_type=EnduranceParams,

@@ -10,7 +10,6 @@ from analysis.evidence.loads import LoadRecord
 from analysis.loads.endurance import (
     FEWEST_SESSIONS,
     NOTED_DRIFT,
-    WORKLOAD,
     Endurance,
     MemoryGrowth,
     endurance_of,
@@ -22,6 +21,7 @@ from storage.queries.condition_queries import memory_growth
 from storage.queries.run_data import Queryable
 from web import markup
 from web.theme import byte_size
+from workloads.shapes.endurance import ENDURANCE
 
 ABOUT = (
     "The last third of the sessions against the first, by the same turns, with a 95 % interval over the sessions "
@@ -30,8 +30,8 @@ ABOUT = (
 
 
 def show_endurance(store: Queryable, load: LoadRecord) -> None:
-    """Show the drift of a load of the workload 'endurance'; nothing for other loads."""
-    if load.plan is None or load.plan.workload != WORKLOAD or (drift := endurance_of(load.measured)) is None:
+    """Show the drift of a load of many sessions; nothing for other loads."""
+    if load.plan is None or load.plan.workload != ENDURANCE.name or (drift := endurance_of(load.measured)) is None:
         return
     phases = [phase for phase in load.phases if phase.kind == "measure"]
     spans = [Span(load.run_id, phase.began_at, phase.ts) for phase in phases]
