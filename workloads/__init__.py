@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from domain import WATCH, JsonValue, WorkloadSpec
 from workloads.plan import Workload
 from workloads.process.external_tools import drive_params, tool_of
+from workloads.shapes.fidelity import FIDELITY
 from workloads.shapes.five_prompts import FIVE_PROMPTS
 from workloads.shapes.grid import GRID
 from workloads.shapes.knee import KNEE
@@ -18,7 +19,7 @@ from workloads.shapes.traffic import TRAFFIC
 from workloads.suites.tool_matrix import TOOL_MATRIX
 from workloads.suites.vision import VISION
 
-ALL = (FIVE_PROMPTS, LADDER, KNEE, TRAFFIC, GRID, SESSION, TOOL_MATRIX, VISION, OWN_PROMPTS, DEMO_STREAM)
+ALL = (FIVE_PROMPTS, LADDER, KNEE, TRAFFIC, GRID, SESSION, TOOL_MATRIX, VISION, FIDELITY, OWN_PROMPTS, DEMO_STREAM)
 REGISTRY: dict[str, Workload] = {workload.name: workload for workload in ALL}
 
 

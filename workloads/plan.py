@@ -16,11 +16,12 @@ from domain import JsonValue, WorkloadSpec
 from load_records import RequestRecord, Result
 from workloads.natural_text import GRAMMAR, SeededText
 from workloads.requests.exchange import Exchange
+from workloads.requests.token_probe import TokenProbe
 
 MAX_SEGMENTS = 64  # per phase: each costs a reading of the counters
 AS_THEY_ARRIVE = 0  # concurrency of a phase whose requests are sent at fixed times, however many are running
 Endpoint = Literal["chat", "completions"]
-PhaseKind = Literal["warmup", "measure"]
+PhaseKind = Literal["warmup", "measure", "probe"]  # probe: of answers, not of speed
 Message = Mapping[str, JsonValue]
 
 
@@ -96,6 +97,7 @@ class PlannedRequest:
     facts: Mapping[str, JsonValue] = field(default_factory=dict)  # stored with its record
     is_streamed: bool = True
     case: Case | None = None  # the case that this request starts
+    probe: TokenProbe | None = None  # replaces the prompt: token ids in the engine's own API
 
     @property
     def max_tokens(self) -> int:
@@ -133,6 +135,7 @@ class PlannedRequest:
             "sent_after_s": self.sent_after_s,
             "think_s": self.think_s,
             "is_whole": not self.is_streamed,
+            "probe": self.probe.hash_content() if self.probe else None,
         }
         return {name: value for name, value in fields.items() if value}
 
@@ -201,6 +204,7 @@ class Workload:
     next_phase: Callable[..., Phase | None] = no_next_phase
     conclude: Callable[..., Sequence[Result]] = no_results
     has_cases: bool = False  # answers may require further requests
+    has_probes: bool = False  # it needs token ids and log-probabilities from the server
 
     @property
     def is_adaptive(self) -> bool:
