@@ -38,7 +38,7 @@ CountsByText = Mapping[str, TextCount]
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class TextEstimate:
     """A value with its interval; no interval from fewer than LEAST_TEXTS texts."""
 
     value: float
@@ -47,18 +47,18 @@ class Estimate:
     high: float | None = None
 
 
-def share_of(counts: CountsByText, level: float = LEVEL) -> Estimate | None:
+def share_of(counts: CountsByText, level: float = LEVEL) -> TextEstimate | None:
     """Return the share over all positions; None without a position."""
     if not counts:
         return None
     share = fsum(count.hits for count in counts.values()) / fsum(count.positions for count in counts.values())
     if len(counts) < LEAST_TEXTS:
-        return Estimate(share, len(counts))
+        return TextEstimate(share, len(counts))
     t = quantile((1 + level) / 2, len(counts) - 1)
     effective = fsum(count.positions for count in counts.values()) / _design_effect(counts, share)
     middle = (share + t * t / (2 * effective)) / (1 + t * t / effective)
     half = t * sqrt(share * (1 - share) / effective + (t / (2 * effective)) ** 2) / (1 + t * t / effective)
-    return Estimate(share, len(counts), max(0.0, middle - half), min(1.0, middle + half))
+    return TextEstimate(share, len(counts), max(0.0, middle - half), min(1.0, middle + half))
 
 
 def _design_effect(counts: CountsByText, share: float) -> float:
@@ -71,20 +71,20 @@ def _design_effect(counts: CountsByText, share: float) -> float:
     return min(max(variance * per_text / (share * (1 - share)), least), max(per_text, least))
 
 
-def difference_of_shares(first: CountsByText, second: CountsByText, level: float = LEVEL) -> Estimate | None:
+def difference_of_shares(first: CountsByText, second: CountsByText, level: float = LEVEL) -> TextEstimate | None:
     """Return second minus first over the texts that both have; None without a shared text."""
     names = [name for name in first if name in second]
     first, second = ({name: counts[name] for name in names} for counts in (first, second))
-    one, other = share_of(first, level), share_of(second, level)
-    if one is None or other is None:
+    first_share, second_share = share_of(first, level), share_of(second, level)
+    if first_share is None or second_share is None:
         return None
-    difference = other.value - one.value
-    if one.low is None or one.high is None or other.low is None or other.high is None:
-        return Estimate(difference, len(names))
+    difference = second_share.value - first_share.value
+    if first_share.low is None or first_share.high is None or second_share.low is None or second_share.high is None:
+        return TextEstimate(difference, len(names))
     correlation = _correlation([first[name].share for name in names], [second[name].share for name in names])
-    below = _combined(other.value - other.low, one.high - one.value, correlation)
-    above = _combined(other.high - other.value, one.value - one.low, correlation)
-    return Estimate(difference, len(names), max(-1.0, difference - below), min(1.0, difference + above))
+    below = _combined(second_share.value - second_share.low, first_share.high - first_share.value, correlation)
+    above = _combined(second_share.high - second_share.value, first_share.value - first_share.low, correlation)
+    return TextEstimate(difference, len(names), max(-1.0, difference - below), min(1.0, difference + above))
 
 
 def _combined(first: float, second: float, correlation: float) -> float:
@@ -99,12 +99,12 @@ def _correlation(first: Sequence[float], second: Sequence[float]) -> float:
     return max(0.0, min(1.0, product / sqrt(squares))) if squares > 0 else 0.0
 
 
-def mean_of_texts(values: Sequence[float], level: float = LEVEL) -> Estimate | None:
+def mean_of_texts(values: Sequence[float], level: float = LEVEL) -> TextEstimate | None:
     """Return the mean of the texts' values with Student's interval; None without a value."""
     if not values:
         return None
     mean = fmean(values)
     if len(values) < LEAST_TEXTS:
-        return Estimate(mean, len(values))
+        return TextEstimate(mean, len(values))
     half = quantile((1 + level) / 2, len(values) - 1) * stdev(values) / sqrt(len(values))
-    return Estimate(mean, len(values), mean - half, mean + half)
+    return TextEstimate(mean, len(values), mean - half, mean + half)

@@ -1,4 +1,4 @@
-"""How far the answers of one arm agree with those of a reference, and with how far the reference agrees with itself.
+"""Agreement of an arm's answers with those of a reference, beside the agreement of the reference with itself.
 
 Pure functions of the positions of fidelity loads. docs/answers/fidelity.md defines every number.
 """
@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from analysis.loads.clustered_share import (
     CountsByText,
-    Estimate,
     TextCount,
+    TextEstimate,
     difference_of_shares,
     mean_of_texts,
     share_of,
@@ -53,9 +53,9 @@ class FidelityAnswer(StrEnum):
     NO_FLOOR = "no_floor"  # the reference was measured on one start alone
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class FidelityLoad:
-    """The positions of one load of a server start."""
+    """The positions of one load of a server start; equal only to itself."""
 
     run_id: str
     load_id: str
@@ -67,22 +67,22 @@ class AgreementPart:
     """Agreement at one depth, or on one kind of text, with the reference's floor there."""
 
     label: str
-    agreement: Estimate
-    floor: Estimate | None
+    agreement: TextEstimate
+    floor: TextEstimate | None
 
 
 @dataclass(frozen=True, slots=True)
 class Fidelity:
     """An arm's answers against a reference's. Shares are 0..1; the floor is the reference against itself."""
 
-    agreement: Estimate  # share of positions with the reference's first choice
-    floor: Estimate | None
-    loss: Estimate | None  # floor minus agreement, over the same texts
-    divergence_nats: Estimate  # lower bound of KL(reference || arm), mean over positions
-    floor_divergence_nats: Estimate | None
-    text_logprob_change: Estimate | None  # of the text's own next token, arm minus reference, where both list it
-    unchanged_greedy: Estimate | None  # share of greedy answers equal to the reference's
-    floor_unchanged_greedy: Estimate | None
+    agreement: TextEstimate  # share of positions with the reference's first choice
+    floor: TextEstimate | None
+    loss: TextEstimate | None  # floor minus agreement, over the same texts
+    divergence_nats: TextEstimate  # lower bound of KL(reference || arm), mean over positions
+    floor_divergence_nats: TextEstimate | None
+    text_logprob_change: TextEstimate | None  # of the text's own next token, arm minus reference, where both list it
+    unchanged_greedy: TextEstimate | None  # share of greedy answers equal to the reference's
+    floor_unchanged_greedy: TextEstimate | None
     first_difference_token: float | None  # median over the changed greedy answers, from 0
     recomputed_ratio: float | None  # of the prefix tokens, in the arm's load
     by_depth: tuple[AgreementPart, ...]
@@ -115,30 +115,30 @@ def key_of_position(position: FidelityPosition) -> PositionKey:
 
 
 def compare_fidelity(
-    references: Sequence[FidelityLoad], others: Sequence[FidelityLoad], margin: float = MARGIN
+    references: Sequence[FidelityLoad], arm_loads: Sequence[FidelityLoad], margin: float = MARGIN
 ) -> Fidelity | Reason:
     """Compare the loads of an arm with those of the reference, each of another server start, or say why not.
 
     The first load of the reference is what all are compared with; its further ones give the floor.
     """
-    if not references or not others:
+    if not references or not arm_loads:
         return Reason(Code.NO_FIDELITY)
     reference, *repeats = references
-    pairs, floor_pairs = _pairs(reference, others), _pairs(reference, repeats)
+    pairs, floor_pairs = _pairs(reference, arm_loads), _pairs(reference, repeats)
     next_tokens = [pair for pair in pairs if pair.reference.part == NEXT_TOKEN]
     if not next_tokens:
         return Reason(Code.NO_SHARED_POSITIONS)
     if any(pair.reference.prefix_hash != pair.other.prefix_hash for pair in pairs):
         return Reason(Code.OTHER_TOKENIZER)
     same_floor = [pair for pair in floor_pairs if pair.reference.prefix_hash == pair.other.prefix_hash]
-    return _fidelity(next_tokens, pairs, same_floor, others, margin)
+    return _fidelity(next_tokens, pairs, same_floor, arm_loads, margin)
 
 
-def _pairs(reference: FidelityLoad, others: Sequence[FidelityLoad]) -> list[PositionPair]:
+def _pairs(reference: FidelityLoad, arm_loads: Sequence[FidelityLoad]) -> list[PositionPair]:
     return [
         PositionPair(reference.positions[key], position)
-        for other in others
-        for key, position in other.positions.items()
+        for load in arm_loads
+        for key, position in load.positions.items()
         if key in reference.positions
     ]
 
@@ -147,7 +147,7 @@ def _fidelity(
     next_tokens: Sequence[PositionPair],
     pairs: Sequence[PositionPair],
     floor_pairs: Sequence[PositionPair],
-    others: Sequence[FidelityLoad],
+    arm_loads: Sequence[FidelityLoad],
     margin: float,
 ) -> Fidelity:
     floor_next = [pair for pair in floor_pairs if pair.reference.part == NEXT_TOKEN]
@@ -165,7 +165,7 @@ def _fidelity(
         unchanged_greedy=share_of(_counts(greedy, has_same_tokens)),
         floor_unchanged_greedy=share_of(_counts(floor_greedy, has_same_tokens)),
         first_difference_token=median(differences) if differences else None,
-        recomputed_ratio=recomputed_ratio(others),
+        recomputed_ratio=recomputed_ratio(arm_loads),
         by_depth=tuple(_parts(next_tokens, floor_next, lambda position: f"{position.depth_tokens:,} tokens")),
         by_kind=tuple(_parts(next_tokens, floor_next, lambda position: position.text_kind)),
         margin=margin,
@@ -227,7 +227,7 @@ def _counts(pairs: Iterable[PositionPair], is_hit: Callable[[PositionPair], bool
     return {name: TextCount(sum(map(fmean, by_key.values())), len(by_key)) for name, by_key in hits.items()}
 
 
-def _mean(pairs: Iterable[PositionPair], value_of: Callable[[PositionPair], float | None]) -> Estimate | None:
+def _mean(pairs: Iterable[PositionPair], value_of: Callable[[PositionPair], float | None]) -> TextEstimate | None:
     """Return the mean over texts of the mean over their positions."""
     values: dict[str, list[float]] = {}
     for pair in pairs:

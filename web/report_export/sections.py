@@ -16,6 +16,8 @@ from web.compare.answer.accuracy_table import ABOUT as ABOUT_ACCURACY
 from web.compare.answer.accuracy_table import accuracy_table
 from web.compare.answer.answer_cards import answer_cards
 from web.compare.answer.dots import page_span
+from web.compare.answer.fidelity_table import ABOUT as ABOUT_FIDELITY
+from web.compare.answer.fidelity_table import fidelity_table, measured_fidelities
 from web.compare.answer.guard_card import guard_card
 from web.compare.answer.metric_table import TableColumns, metric_sections
 from web.compare.answer.overview import Colors
@@ -173,6 +175,12 @@ def accuracy(data: ReportData, colors: Colors) -> str:
     """The accuracies by task with their differences from the first arm, as Compare shows them; '' for one arm."""
     table = accuracy_table(data.comparison.arms, data.accuracies, colors) if len(data.comparison.arms) > 1 else ""
     return f'{table}<p class="pw-muted">{markup.text(ABOUT_ACCURACY)}</p>' if table else ""
+
+
+def fidelity(data: ReportData, colors: Colors) -> str:
+    """The answers of the arms against the first arm's, as Compare shows them; '' if none was measured."""
+    table = fidelity_table(measured_fidelities(data.comparison.answers), colors)
+    return f'{table}<p class="pw-muted">{markup.text(ABOUT_FIDELITY)}</p>' if table else ""
 
 
 def numbers(data: ReportData, colors: Colors) -> str:

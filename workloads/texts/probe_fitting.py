@@ -92,9 +92,9 @@ class ProbeFitter:
     async def _head(self, client: TokenizerClient) -> list[int]:
         """Return the special tokens at the beginning of a prompt."""
         if self._head_ids is None:
-            bare, whole = await client.token_ids(SAMPLE), await client.token_ids(SAMPLE, add_special=True)
-            added = max(0, len(whole) - len(bare))
-            self._head_ids = whole[:added] if whole[added:] == bare else []
+            bare, with_head = await client.token_ids(SAMPLE), await client.token_ids(SAMPLE, add_special=True)
+            added = max(0, len(with_head) - len(bare))
+            self._head_ids = with_head[:added] if with_head[added:] == bare else []
         return self._head_ids
 
     async def _context_of(self, client: TokenizerClient, words: SeededText) -> Sequence[int]:
