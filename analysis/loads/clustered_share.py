@@ -58,7 +58,8 @@ def share_of(counts: CountsByText, level: float = LEVEL) -> TextEstimate | None:
     effective = fsum(count.positions for count in counts.values()) / _design_effect(counts, share)
     middle = (share + t * t / (2 * effective)) / (1 + t * t / effective)
     half = t * sqrt(share * (1 - share) / effective + (t / (2 * effective)) ** 2) / (1 + t * t / effective)
-    return TextEstimate(share, len(counts), max(0.0, middle - half), min(1.0, middle + half))
+    low, high = (0.0 if share == 0 else middle - half), (1.0 if share == 1 else middle + half)
+    return TextEstimate(share, len(counts), low, high)
 
 
 def _design_effect(counts: CountsByText, share: float) -> float:
