@@ -76,6 +76,13 @@ def test_answers_differ_only_beyond_the_references_own_floor() -> None:
     assert noisy.floor is not None and noisy.floor.value == pytest.approx(0.97, abs=0.01)
 
 
+def test_few_differences_are_not_called_different() -> None:
+    fidelity = compared(load("b", 0.002, seed=4))
+    assert fidelity.loss is not None and fidelity.loss.low is not None
+    assert fidelity.loss.low < 0 < fidelity.loss.value
+    assert fidelity.answer is not FidelityAnswer.DIFFERS
+
+
 def test_without_a_second_start_nothing_is_decided() -> None:
     assert compared(load("b", 0.3), floor=None).answer is FidelityAnswer.NO_FLOOR
 
