@@ -46,7 +46,9 @@
     ├── WireError                  launcher/remote/wire.py                an answer that no remote shim sends
     ├── UnknownWorkloadError       workloads/process/start.py             an unknown workload
     ├── PlanError                  workloads/texts/prompt_file.py         an unusable prompt file
-    ├── NoTokenizerError           workloads/texts/fitting.py             a server that offers no tokenization
+    ├── NoTokenizerError           workloads/texts/tokenizer_client.py    a server that offers no tokenization
+    ├── ProbeRefusedError          workloads/texts/probe_fitting.py       a server without token log-probabilities
+    ├── BadTokenAnswerError        engines/next_token.py                  an answer without the requested tokens
     ├── BadStreamError             workloads/requests/answer_stream.py    an answer that is not a stream of tokens
     ├── RecorderBusyError          workloads/recording/serve.py           another recorder has the run or the port
     ├── CannotServeError           demo/server.py                         the demo engine cannot start

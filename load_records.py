@@ -18,7 +18,7 @@ class RequestRecord:
     run_id: str
     request_id: str
     workload: str
-    phase: str  # 'warmup' | 'measure'
+    phase: str  # 'warmup' | 'measure' | 'probe': a question about the answers, which measures no speed
     prompt_class: str
     stream: int
     concurrency: int
@@ -83,7 +83,7 @@ class LoadPhase:
     ts: datetime  # its end
     phase_index: int
     title: str
-    kind: str  # 'warmup' | 'measure'
+    kind: str  # 'warmup' | 'measure' | 'probe'
     concurrency: int
     began_at: datetime
     duration_s: float  # by the load generator's monotonic clock
@@ -159,6 +159,34 @@ class SuiteCheck:
     depth_tokens: int | None = None  # of the history before the question, approximately; None: the suite has no depths
     repeat: int | None = None  # number of the history, from 1
     item_hash: str | None = None  # equal for servers that received the same first request
+
+
+FIDELITY = "fidelity"  # name of the workload whose loads write FidelityPosition
+NEXT_TOKEN, GREEDY = "next token", "greedy"  # parts of a fidelity load
+
+
+@dataclass(frozen=True, slots=True)
+class FidelityPosition:
+    """The server's answer after a fixed prefix: the most likely next tokens, or greedy tokens. It has no text.
+
+    Two loads are paired by (part, text_name, depth_tokens, prefix_tokens); `prefix_hash` shows that both servers had
+    the same token ids before them.
+    """
+
+    run_id: str
+    load_id: str
+    ts: datetime
+    part: str  # NEXT_TOKEN | GREEDY
+    text_kind: str  # 'prose' | 'code' | 'json' | 'dialogue' | 'own'
+    text_name: str  # 'prose 03'
+    depth_tokens: int  # of the plan: about the tokens before the position
+    prefix_tokens: int  # tokens before the position
+    prefix_hash: str  # of their ids
+    token_ids: list[int]  # NEXT_TOKEN: the most likely ones, the most likely first; GREEDY: the generated ones
+    logprobs: list[float]  # of NEXT_TOKEN's tokens, natural logarithms before sampling; empty for GREEDY
+    cached_tokens: int | None = None  # of the prefix, not computed anew; None: not reported
+    text_token_id: int | None = None  # the text's own next token
+    text_logprob: float | None = None  # of that token; None: it is not among the most likely ones
 
 
 VERDICTS = {True: "pass", False: "fail", None: "not tried"}  # labels of Check.is_pass

@@ -57,6 +57,10 @@ class Code(StrEnum):
     NO_ACCURACY = "no_accuracy"
     NO_ITEM_PAIRS = "no_item_pairs"
     TOO_FEW_STARTS = "too_few_starts"  # starts, fewest
+    # about the fidelity of an arm
+    NO_FIDELITY = "no_fidelity"
+    NO_SHARED_POSITIONS = "no_shared_positions"
+    OTHER_TOKENIZER = "other_tokenizer"
     # about the result of a formula of analysis.physics
     INPUTS_UNKNOWN = "inputs_unknown"  # inputs: their names
     MODEL_NOT_HERE = "model_not_here"

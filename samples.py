@@ -10,7 +10,17 @@ from datetime import datetime
 from typing import get_args
 
 from domain import JsonValue
-from load_records import Accuracy, AccuracyItem, Load, LoadCounters, LoadPhase, RequestRecord, Result, SuiteCheck
+from load_records import (
+    Accuracy,
+    AccuracyItem,
+    FidelityPosition,
+    Load,
+    LoadCounters,
+    LoadPhase,
+    RequestRecord,
+    Result,
+    SuiteCheck,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +227,7 @@ Sample = (
     | SuiteCheck
     | Accuracy
     | AccuracyItem
+    | FidelityPosition
     | Event
     | CollectorHealth
 )
@@ -233,7 +244,8 @@ REQUIRED_FIELDS = {
     )
     for kind in get_args(Sample)
 }
-SIGNED_FIELDS = {"temperature_c", "memory_temperature_c", "clock_offset_s"}  # of those, the ones that may be negative
+# Of those, the ones that may be negative.
+SIGNED_FIELDS = {"temperature_c", "memory_temperature_c", "clock_offset_s", "text_logprob"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from xllamacpp import CommonParams
 
 SPEC_TYPES = ("none", "draft-simple", "ngram-simple", "ngram-map-k", "ngram-map-k4v", "ngram-mod", "ngram-cache")
+CACHE_TYPES = ("f16", "q8_0", "q4_0")
 
 NOT_INSTALLED = "the demo engine is not installed: run 'pip install -r requirements-demo.txt'"
 
@@ -40,6 +41,8 @@ def add_serve_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-a", "--alias", default="demo")
     parser.add_argument("--metrics", action="store_true")
     parser.add_argument("--slots", action="store_true")
+    parser.add_argument("-ctk", "--cache-type-k", choices=CACHE_TYPES, default="f16")
+    parser.add_argument("-ctv", "--cache-type-v", choices=CACHE_TYPES, default="f16")
     parser.add_argument("--no-cache-prompt", dest="cache_prompt", action="store_false")
 
 
@@ -110,6 +113,8 @@ def server_params(flags: argparse.Namespace) -> CommonParams:
     params.endpoint_slots = flags.slots
     params.endpoint_props = True
     params.cache_prompt = flags.cache_prompt
+    params.cache_type_k = getattr(xllamacpp.ggml_type, f"GGML_TYPE_{flags.cache_type_k.upper()}")
+    params.cache_type_v = getattr(xllamacpp.ggml_type, f"GGML_TYPE_{flags.cache_type_v.upper()}")
     set_speculation(params, flags)
     return params
 

@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 from domain import Config, JsonValue
 from engines.flag_table import FlagTable
 from engines.forced_acceptance import ForcedAcceptance
+from engines.next_token import NextTokenApi
 from engines.node_commands import NodeCommand
 from reasons import Code
 from samples import CounterSample, LatencySample, LogSample, SlotSample
@@ -294,6 +295,7 @@ class Engine:
     neutral_flags: tuple[str, ...] = ()
     neutral_variables: tuple[str, ...] = ()
     tokenizer: TokenizerApi | None = None  # None: its server offers no tokenization
+    next_token: NextTokenApi | None = None  # None: its server returns no log-probabilities after given token ids
     takes_ignore_eos: bool = False  # non-standard request field
     request_extras: Mapping[str, JsonValue] = field(default_factory=dict)  # make a stream report token counts
     stream_options: Mapping[str, JsonValue] = field(default_factory=dict)  # likewise, inside stream_options

@@ -8,6 +8,7 @@ from reports.arms.collapsed_arms import collapsed_arms
 from reports.arms.comparison import arm_names_by_run
 from web.actions import is_member
 from web.compare.answer.accuracy_table import accuracy_section
+from web.compare.answer.fidelity_section import fidelity_section
 from web.compare.answer.report_notes import report_notes
 from web.compare.arms.adopt import adopted_notes
 from web.compare.arms.arms_head import arms_and_selection, show_arms
@@ -105,6 +106,7 @@ elif is_member():
 numbers = numbers_of_arms(store, report, reports)
 all_numbers(store, report, numbers, colors)
 accuracies = accuracy_section(store, report, colors)
+fidelity_section(report, picked.runs, colors)
 published_section(store, report, numbers, accuracies)
 server_latencies(store, report.arms, colors)
 viewpoint_section(report, picked.runs, colors)

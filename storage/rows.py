@@ -12,7 +12,17 @@ from typing import Any, get_args, get_type_hints
 import pyarrow as pa
 
 from domain import Run
-from load_records import Accuracy, AccuracyItem, Load, LoadCounters, LoadPhase, RequestRecord, Result, SuiteCheck
+from load_records import (
+    Accuracy,
+    AccuracyItem,
+    FidelityPosition,
+    Load,
+    LoadCounters,
+    LoadPhase,
+    RequestRecord,
+    Result,
+    SuiteCheck,
+)
 from samples import (
     AgentPosition,
     CollectorHealth,
@@ -42,6 +52,7 @@ SAMPLE_TABLES: Mapping[type[Sample], str] = {
     SuiteCheck: "checks",
     Accuracy: "accuracy",
     AccuracyItem: "accuracy_items",
+    FidelityPosition: "fidelity",
     Event: "events",
     CollectorHealth: "collector_health",
 }
@@ -60,7 +71,8 @@ UNSIGNED: Mapping[str, pa.DataType] = {"inode": pa.uint64()}  # overlay file sys
 
 def _arrow_type(hint: Any) -> pa.DataType:
     """The Arrow type of a field; dicts and lists of strings become JSON, `X | None` becomes X: columns are nullable."""
-    types = [arm for arm in (get_args(hint) or (hint,)) if arm is not type(None)]
+    arms = (hint,) if hint in LISTS else get_args(hint) or (hint,)
+    types = [arm for arm in arms if arm is not type(None)]
     lists = [LISTS[arm] for arm in types if arm in LISTS]
     if lists:
         return lists[0]

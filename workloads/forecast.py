@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from domain import JsonValue
 from workloads import REGISTRY
 from workloads.natural_text import CHARS_PER_TOKEN
 from workloads.plan import AS_THEY_ARRIVE, Phase, PlannedRequest
+from workloads.reference_text import MAX_TEXT_TOKENS, SHALLOW_DEPTH
+
+ASSUMED_PREFILL_TPS = 4000.0  # of probes, whose prompts take most of their time
+PROBE_S = 0.03  # of a probe whose prefix is cached
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,7 @@ class Forecast:
     seconds: float  # at least, if every stream decodes at `stream_tps` regardless of concurrency
     stream_tps: float
     is_adaptive: bool
+    computed_prompt_tokens: int | None = None  # of probes: at most, if the server keeps their prefixes cached
 
 
 def forecast(workload: str, params: Mapping[str, JsonValue], stream_tps: float) -> Forecast:
@@ -31,15 +36,31 @@ def forecast(workload: str, params: Mapping[str, JsonValue], stream_tps: float) 
     plan = registered.plan(params)
     warmup = sum(len(phase.requests) for phase in plan if phase.kind == "warmup")
     requests = [request for phase in plan for request in phase.requests]
+    computed_tokens = probed_prompt_tokens(requests)
+    probe_s = sum(PROBE_S for request in requests if request.probe) + (computed_tokens or 0) / ASSUMED_PREFILL_TPS
     return Forecast(
         len(requests) - warmup,
         warmup,
         sum(request.max_tokens for request in requests),
-        max(map(max_tokens_of, requests), default=0),
-        sum(_seconds(phase, stream_tps) for phase in plan),
+        needed_context(requests),
+        sum(_seconds(phase, stream_tps) for phase in plan) + probe_s,
         stream_tps,
         registered.is_adaptive,
+        computed_tokens,
     )
+
+
+def probed_prompt_tokens(requests: Sequence[PlannedRequest]) -> int | None:
+    """Return the prompt tokens that probes compute at most: each text once per depth, the words before them once.
+
+    None without a probe.
+    """
+    probes = [request.probe for request in requests if request.probe]
+    if not probes:
+        return None
+    texts_at_depths = {(probe.text.name, probe.depth_tokens) for probe in probes}
+    context_tokens = max(probe.depth_tokens for probe in probes) - SHALLOW_DEPTH
+    return context_tokens + MAX_TEXT_TOKENS * len(texts_at_depths) + len(probes)
 
 
 def _seconds(phase: Phase, stream_tps: float) -> float:
@@ -50,8 +71,16 @@ def _seconds(phase: Phase, stream_tps: float) -> float:
     return min(max(busy_s, last_s), phase.limit_s or busy_s + last_s)
 
 
+def needed_context(requests: Sequence[PlannedRequest]) -> int:
+    """Return the context length that a plan needs; probes of greater depths are left out where it is shorter."""
+    probe_tokens = min((max_tokens_of(request) for request in requests if request.probe), default=0)
+    return max([probe_tokens, *(max_tokens_of(request) for request in requests if not request.probe)])
+
+
 def max_tokens_of(request: PlannedRequest) -> int:
     """Return the tokens of prompt and longest answer; prompts without a token length are estimated from their text."""
+    if request.probe:
+        return request.probe.depth_tokens - SHALLOW_DEPTH + MAX_TEXT_TOKENS + request.max_tokens
     seeded_tokens = [text.tokens for text in (request.context, request.seeded_prompt, request.history) if text]
     texts = [request.prompt, *(json.dumps(dict(message)) for message in request.messages)]
     return sum(seeded_tokens) + round(sum(map(len, texts)) / CHARS_PER_TOKEN) + request.max_tokens

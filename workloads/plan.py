@@ -17,11 +17,12 @@ from load_records import RequestRecord, Result
 from workloads.natural_text import GRAMMAR, SeededText
 from workloads.requests.exchange import Exchange
 from workloads.requests.protocols import Endpoint
+from workloads.requests.token_probe import TokenProbe
 from workloads.texts.long_history import SeededHistory
 
 MAX_SEGMENTS = 64  # per phase: each costs a reading of the counters
 AS_THEY_ARRIVE = 0  # concurrency of a phase whose requests are sent at fixed times, however many are running
-PhaseKind = Literal["warmup", "measure"]
+PhaseKind = Literal["warmup", "measure", "probe"]  # probe: of answers, not of speed
 Message = Mapping[str, JsonValue]
 
 
@@ -108,6 +109,7 @@ class PlannedRequest:
     facts: Mapping[str, JsonValue] = field(default_factory=dict)  # stored with its record
     is_streamed: bool = True
     case: Case | None = None  # the case that this request starts
+    probe: TokenProbe | None = None  # replaces the prompt: token ids in the engine's own API
 
     @property
     def max_tokens(self) -> int:
@@ -157,6 +159,7 @@ class PlannedRequest:
             "sent_after_s": self.sent_after_s,
             "think_s": self.think_s,
             "is_whole": not self.is_streamed,
+            "probe": self.probe.hash_content() if self.probe else None,
         }
         return {name: value for name, value in fields.items() if value}
 
@@ -225,6 +228,7 @@ class Workload:
     next_phase: Callable[..., Phase | None] = no_next_phase
     conclude: Callable[..., Sequence[Result]] = no_results
     has_cases: bool = False  # answers may require further requests
+    has_probes: bool = False  # it needs token ids and log-probabilities from the server
 
     @property
     def is_adaptive(self) -> bool:

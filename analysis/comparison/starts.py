@@ -42,6 +42,7 @@ def _merge_runs(runs: Sequence[RunFacts]) -> RunFacts:
     return replace(
         first,
         loads=tuple(load for run in runs for load in run.loads),
+        fidelity=tuple(load for run in runs for load in run.fidelity),
         conditions=tuple(condition for run in runs for condition in run.conditions),
         startup_conditions=tuple(condition for run in runs for condition in run.startup_conditions),
         startup_s=next((run.startup_s for run in runs if run.startup_s is not None), None),

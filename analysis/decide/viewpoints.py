@@ -34,6 +34,7 @@ class Viewpoint(StrEnum):
     ENERGY = "energy"
     COST = "cost"
     QUALITY = "quality"
+    FIDELITY = "fidelity"
     STABILITY = "stability"
     STARTUP = "startup"
 
@@ -97,6 +98,14 @@ VIEWS: Mapping[Viewpoint, ViewpointTerms] = {
     ),
     Viewpoint.QUALITY: ViewpointTerms(
         "Quality", "%", True, "items of one task answered correctly", EvidenceKind.SHARE, QUALITY_ROWS
+    ),
+    Viewpoint.FIDELITY: ViewpointTerms(
+        "Same answers",
+        "%",
+        True,
+        "share of positions in fixed texts at which the first choice is the first arm's; its own: its second start",
+        EvidenceKind.SHARE,
+        frozenset({RowCode.FORCED_ACCEPTANCE}),
     ),
     Viewpoint.STABILITY: ViewpointTerms(
         "Stability",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from analysis.evidence.objectives import ObjectiveKind
-from analysis.guard import answers, configuration, forced_acceptance, gpu_limits, load, machine
+from analysis.guard import answers, configuration, forced_acceptance, gpu_limits, load, machine, quality
 from analysis.guard.rows import DECLARABLE, ArmPair, GuardRow, RowCheck, RowCode, RowStatus
 
 CHECKS: Mapping[RowCode, RowCheck] = {
@@ -33,6 +33,7 @@ CHECKS: Mapping[RowCode, RowCheck] = {
     RowCode.STALLS: load.stalls,
     RowCode.LENGTHS: answers.lengths,
     RowCode.LOOPS: answers.loops,
+    RowCode.QUALITY: quality.quality,
     RowCode.THROTTLING: machine.throttling,
     RowCode.STARVATION: machine.starvation,
     RowCode.CLIENT: machine.client,
@@ -42,7 +43,7 @@ CHECKS: Mapping[RowCode, RowCheck] = {
 }
 
 # A server starts before its load, so these rows do not matter for start-up time.
-LOAD_MODULES = (load.__name__, answers.__name__, forced_acceptance.__name__)
+LOAD_MODULES = (load.__name__, answers.__name__, quality.__name__, forced_acceptance.__name__)
 LOAD_ROWS = frozenset(code for code, check in CHECKS.items() if check.__module__ in LOAD_MODULES)
 
 

@@ -52,6 +52,7 @@ class RowCode(StrEnum):
     STALLS = "stalls"
     LENGTHS = "lengths"
     LOOPS = "loops"
+    QUALITY = "quality"
     THROTTLING = "throttling"
     STARVATION = "starvation"
     CLIENT = "client"

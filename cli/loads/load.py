@@ -50,6 +50,7 @@ def start(spec: Path) -> int:
     from collectors.endpoints.counter_reader import counter_reader
     from workloads.job import LoadJob
     from workloads.process.start import UnknownWorkloadError, run_job
+    from workloads.texts.probe_fitting import ProbeRefusedError
 
     os.umask(0o077)  # its files belong to the data folder
     try:
@@ -60,7 +61,7 @@ def start(spec: Path) -> int:
     except ValidationError as error:
         first = error.errors()[0]
         print(f"{spec}: {'.'.join(map(str, first['loc']))}: {first['msg']}", file=sys.stderr)
-    except UnknownWorkloadError as error:
+    except (UnknownWorkloadError, ProbeRefusedError) as error:
         print(f"{spec}: {error}", file=sys.stderr)
     return REFUSED
 

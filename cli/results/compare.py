@@ -102,13 +102,22 @@ def run(arguments: argparse.Namespace) -> int:
         print(
             json.dumps(
                 as_json(report, rungs, claimed_ratio)
-                | {"accuracy": _accuracy_fields(accuracies), "depths": depths}
+                | {
+                    "accuracy": _accuracy_fields(accuracies),
+                    "depths": depths,
+                    "fidelity": _fidelity_fields(report),
+                }
                 | ({"viewpoints": views} if inputs else {}),
                 allow_nan=False,
             )
         )
     else:
-        lines = [*_accuracy_lines(accuracies), *depths, *(": ".join(_view_text(view)) for view in views)]
+        lines = [
+            *_accuracy_lines(accuracies),
+            *depths,
+            *_fidelity_lines(report),
+            *(": ".join(_view_text(view)) for view in views),
+        ]
         print("\n\n".join([as_text(report, rungs, claimed_ratio), *lines]))
     answers = {_answer_name(answer) for answer in report.answers}
     return next((FAILURES[name] for name in FAILURES if name in arguments.fail_if and answers & ANSWERS[name]), DONE)
@@ -133,6 +142,27 @@ def _accuracy_lines(rows: Sequence[AccuracyRow]) -> list[str]:
         f"Accuracy, {row.title}: {comparison.arm.name}, {difference_text(comparison)}"
         for row in rows
         for comparison in row.comparisons.values()
+    ]
+
+
+def _fidelity_fields(report: ComparisonReport) -> list[dict[str, Any]]:
+    """Return one object per arm whose answers were compared with the first arm's."""
+    from web.compare.answer.fidelity_table import measured_fidelities
+    from web.report_export.tables import fidelity_fields
+
+    measured = measured_fidelities(report.answers)
+    return [{"other": arm.arm_name} | fidelity_fields(arm.fidelity) for arm in measured]
+
+
+def _fidelity_lines(report: ComparisonReport) -> list[str]:
+    """Return 'Same answers, B: same first choice 97.9 % (97.1 to 98.5), ...' per arm."""
+    from web.compare.answer.fidelity_table import HEAD, fidelity_cells, measured_fidelities
+    from web.words import lower_first
+
+    return [
+        f"Same answers, {cells[0]}: "
+        + ", ".join(f"{lower_first(head)} {cell}" for head, cell in zip(HEAD[1:], cells[1:], strict=True))
+        for cells in fidelity_cells(measured_fidelities(report.answers))
     ]
 
 

@@ -1,7 +1,7 @@
 """llama.cpp: its log grammar, counters and command line, put together."""
 
 from engines.base import Engine, TokenizerApi
-from engines.llamacpp import arguments, counters, flags, log
+from engines.llamacpp import arguments, counters, flags, log, next_token
 from engines.llamacpp.definitions import DEFINITIONS
 from engines.llamacpp.forced_acceptance import forced_acceptance
 from engines.llamacpp.invocation import INVOCATION
@@ -67,6 +67,7 @@ ENGINE = Engine(
         "--sampler-seq",
     ),
     tokenizer=TokenizerApi("content", "add_special", template_path="/apply-template"),
+    next_token=next_token,
     takes_ignore_eos=True,
     request_extras={"timings_per_token": True},
 )

@@ -1,7 +1,7 @@
 """SGLang: its log grammar, counters and command line, put together."""
 
 from engines.base import Engine, SettingsFile, TokenizerApi
-from engines.sglang import arguments, counters, flags, log
+from engines.sglang import arguments, counters, flags, log, next_token
 from engines.sglang.definitions import DEFINITIONS
 from engines.sglang.forced_acceptance import forced_acceptance
 from engines.sglang.invocation import INVOCATION
@@ -46,6 +46,7 @@ ENGINE = Engine(
     ),
     takes_ignore_eos=True,
     tokenizer=TokenizerApi("prompt", "add_special_tokens", answer_field="text"),  # from 0.5.3 on; of chats later
+    next_token=next_token,
     stream_options={"continuous_usage_stats": True},
     memory_fraction_holds_weights=True,
     effective_names={"context_len": "max_model_len"},  # llama.cpp's is one slot's share, which is another thing

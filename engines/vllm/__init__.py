@@ -1,7 +1,7 @@
 """vLLM: its log grammar, counters and command line, put together."""
 
 from engines.base import Engine, SettingsFile, TokenizerApi
-from engines.vllm import arguments, counters, flags, log
+from engines.vllm import arguments, counters, flags, log, next_token
 from engines.vllm.definitions import DEFINITIONS
 from engines.vllm.forced_acceptance import forced_acceptance
 from engines.vllm.invocation import INVOCATION
@@ -57,6 +57,7 @@ ENGINE = Engine(
         "VLLM_CACHE_ROOT",
     ),
     tokenizer=TokenizerApi("prompt", "add_special_tokens"),
+    next_token=next_token,
     takes_ignore_eos=True,
     stream_options={"continuous_usage_stats": True},
     memory_fraction_holds_weights=True,

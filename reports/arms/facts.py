@@ -6,10 +6,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from analysis.comparison.facts import LogSpeed, Neighbour, RunFacts
+from analysis.evidence.loads import LoadRecord
+from analysis.loads.fidelity import FidelityLoad, build_fidelity_loads
 from analysis.runs.conditions import Conditions, Span
 from analysis.runs.effective_config import EffectiveRow
 from analysis.runs.windows import Window, speed_factors
 from domain import Run
+from load_records import FIDELITY
 from reports.arms.served_config import served_by, speculates
 from reports.runs.effective_config import effective_configs
 from reports.runs.measured_loads import comparable_loads, measured_span, startup_span
@@ -41,6 +44,7 @@ def facts_of(
     span_conditions = conditions(store, [*spans, *starts])
     load_conditions = _by_run(ids, span_conditions[: len(spans)])
     startup_conditions = _by_run(ids, span_conditions[len(spans) :])
+    fidelity = fidelity_loads(store, by_run)
     neighbours = neighbours_of(store, spans, load_conditions)
     processes = processes_of(store, runs)
     effective = effective_configs(store, runs)
@@ -58,6 +62,7 @@ def facts_of(
             conditions=load_conditions[run.id],
             startup_conditions=startup_conditions[run.id],
             neighbours=tuple(neighbours.get(run.id, ())),
+            fidelity=fidelity.get(run.id, ()),
             speculates=speculates(run, effective[run.id]),
             began_at=run.started_at or run.created_at,
             startup_s=span.seconds if (span := startup_span(run)) else None,
@@ -67,6 +72,19 @@ def facts_of(
         )
         for run in runs
     ]
+
+
+def fidelity_loads(
+    store: run_data.Queryable, loads: Mapping[str, Sequence[LoadRecord]]
+) -> dict[str, tuple[FidelityLoad, ...]]:
+    """Return by run id the answers of the runs that had a fidelity load."""
+    run_ids = [
+        run_id
+        for run_id, run_loads in loads.items()
+        if any(load.plan and load.plan.workload == FIDELITY for load in run_loads)
+    ]
+    positions = load_queries.fidelity_positions(store, run_ids) if run_ids else {}
+    return {run_id: tuple(build_fidelity_loads(rows)) for run_id, rows in positions.items()}
 
 
 def _value_of(effective: Sequence[EffectiveRow], name: str) -> Any:

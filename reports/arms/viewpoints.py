@@ -13,13 +13,15 @@ from analysis.compare_arms import pair_of
 from analysis.comparison.arms import Arm
 from analysis.comparison.facts import RunFacts
 from analysis.comparison.replicates import make_replicate
-from analysis.decide.rank import RankCandidate, Ranking, Refusals, rank
+from analysis.decide.rank import RankCandidate, Ranking, Refusals, no_pairs, rank
 from analysis.decide.viewpoints import ALL_ROWS, VIEWS, EvidenceKind, Viewpoint, ViewpointTerms
 from analysis.evidence.measure import evidence_keys
 from analysis.evidence.objectives import Objective, ObjectiveKind
 from analysis.guard import GuardRow, RowCode, RowStatus, guard, refusals
+from analysis.guard.quality import fidelity_of
 from analysis.guard.rows import loads_of
 from analysis.loads.accuracy import ShareInterval
+from analysis.loads.fidelity import Fidelity
 from analysis.loads.paired_accuracy import PairedItems
 from domain import Run
 from load_records import Accuracy
@@ -92,7 +94,8 @@ def _ranking(inputs: ViewpointInputs, viewpoint: Viewpoint) -> Ranking:
     refusals_between = refusals_of(inputs, view, candidates, objective)
     if viewpoint in BY_WINDOWS:
         refusals_between = _with_definition_rows(inputs, refusals_between)
-    return rank(viewpoint, view, candidates, refusals_between, inputs.report.margin, partial(_items, inputs))
+    pairs_of = partial(_items, inputs) if viewpoint is Viewpoint.QUALITY else no_pairs
+    return rank(viewpoint, view, candidates, refusals_between, inputs.report.margin, pairs_of)
 
 
 def refusals_of(
@@ -187,6 +190,8 @@ def candidate_of(inputs: ViewpointInputs, viewpoint: Viewpoint, arm: Arm, object
     label = LABELS.get(arm.runs[0].kind)
     if viewpoint is Viewpoint.QUALITY:
         return replace(_quality(inputs, arm), label=label)
+    if viewpoint is Viewpoint.FIDELITY:
+        return replace(_fidelity(inputs, arm), label=label)
     if viewpoint is Viewpoint.STABILITY:
         return replace(_stability(inputs, arm, objective), label=label)
     start_values = [_value(inputs, viewpoint, start, objective) for start in arm.starts]
@@ -286,6 +291,24 @@ def _context(inputs: ViewpointInputs) -> int | None:
         else set()
     )
     return max(shared, default=None)
+
+
+def _fidelity(inputs: ViewpointInputs, arm: Arm) -> RankCandidate:
+    """Return the arm's agreement with the first arm; of the first arm, that of its second start."""
+    measured = [
+        (answer.pair.contender.id, fidelity)
+        for answer in inputs.report.answers
+        if isinstance(fidelity := fidelity_of(answer.pair), Fidelity)
+    ]
+    is_first = arm is inputs.arms[0]
+    estimate = next(
+        (f.floor if is_first else f.agreement for arm_id, f in measured if is_first or arm_id == arm.id), None
+    )
+    if estimate is None:
+        return RankCandidate(arm.id, reason=Reason(Code.NO_FIDELITY))
+    is_known = estimate.low is not None and estimate.high is not None
+    share = ShareInterval(estimate.low or 0.0, estimate.high or 0.0) if is_known else None
+    return RankCandidate(arm.id, (100 * estimate.value,), share=share)
 
 
 def _stability(inputs: ViewpointInputs, arm: Arm, objective: Objective) -> RankCandidate:

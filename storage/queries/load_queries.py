@@ -13,7 +13,7 @@ from analysis.loads.load_results import STATISTICS
 from analysis.loads.paired_accuracy import PairedItems
 from analysis.runs.conditions import Span
 from analysis.runs.run_line import ToolStatement
-from load_records import Accuracy, Load, LoadCounters, LoadPhase, RequestRecord, Result, SuiteCheck
+from load_records import Accuracy, FidelityPosition, Load, LoadCounters, LoadPhase, RequestRecord, Result, SuiteCheck
 from storage.queries.run_data import Queryable
 from storage.queries.statements import statement
 
@@ -116,6 +116,11 @@ def outcomes(store: Queryable, run_ids: Sequence[str]) -> dict[str, dict[str, Lo
             for row in rows:
                 getattr(outcomes_by_run[run_id].setdefault(row.load_id, LoadOutcome()), name).append(row)
     return outcomes_by_run
+
+
+def fidelity_positions(store: Queryable, run_ids: Sequence[str]) -> dict[str, list[FidelityPosition]]:
+    """Return the positions of each run's fidelity loads, oldest first."""
+    return _by_run(store, "fidelity", FidelityPosition, run_ids)
 
 
 def item_pairs(store: Queryable, run_ids: Sequence[str], load_ids: Sequence[str]) -> ItemPairs:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from domain import Config, Run, RunState
-from load_records import Accuracy, AccuracyItem, Load, Result, SuiteCheck
+from load_records import NEXT_TOKEN, Accuracy, AccuracyItem, FidelityPosition, Load, Result, SuiteCheck
 from redaction import mask_text
 from samples import Batch, Sample
 from settings import Settings
@@ -35,8 +35,11 @@ TOLD: tuple[Sample, ...] = (
         RUN, LOAD, NOW, "sums", "number", "exact_match", 16, 20, 0.8, 0.584, 0.919, 0.0918, "h", {"limit": 20}, "1",
     ),
     AccuracyItem(RUN, LOAD, NOW, "sums", "number", "i", "3", None, True, "no answer came", "5"),
+    FidelityPosition(
+        RUN, LOAD, NOW, NEXT_TOKEN, "code", "code 01", 512, 500, "ab", [7, 3], [-0.1, -2.5], 499, 3, -2.5,
+    ),
 )  # fmt: skip
-KINDS = (Load, Result, SuiteCheck, Accuracy, AccuracyItem)
+KINDS = (Load, Result, SuiteCheck, Accuracy, AccuracyItem, FidelityPosition)
 
 
 def written(store: Store) -> Store:

@@ -24,6 +24,9 @@ from reports.runs.run_metrics import NO_VALUE
 from reports.runs.run_report import engine_title
 from web.compare.answer.accuracy_table import ABOUT as ABOUT_ACCURACY
 from web.compare.answer.accuracy_table import accuracy_cells, depth_lines
+from web.compare.answer.fidelity_table import ABOUT as ABOUT_FIDELITY
+from web.compare.answer.fidelity_table import HEAD as FIDELITY_HEAD
+from web.compare.answer.fidelity_table import fidelity_cells, measured_fidelities, part_cells
 from web.compare.answer.guard_findings import Finding, findings
 from web.compare.answer.guard_words import STANDING_LABELS, TITLES
 from web.compare.answer.overview import has_overview, overview_sentence
@@ -53,6 +56,7 @@ def report_markdown(data: ReportData) -> str:
     blocks += [
         *_published(data),
         *_accuracy(data),
+        *_fidelity(data),
         *_numbers(data),
         *_prompt_kinds(data),
         *_rungs(data),
@@ -202,6 +206,16 @@ def _accuracy(data: ReportData) -> list[str]:
         return []
     depths = [plain(line) for line in depth_lines(arms, data.depths)]
     return ["## Accuracy", table(["", *(plain(arm.name) for arm in arms)], rows), *depths, plain(ABOUT_ACCURACY)]
+
+
+def _fidelity(data: ReportData) -> list[str]:
+    measured = measured_fidelities(data.comparison.answers)
+    if not measured:
+        return []
+    rows = [[plain(cell) for cell in cells] for cells in fidelity_cells(measured)]
+    part_rows = [[plain(cell) for cell in cells] for cells in part_cells(measured)]
+    part_head = ["Depth or kind", *(plain(arm.arm_name) for arm in measured)]
+    return ["## Same answers?", table(FIDELITY_HEAD, rows), table(part_head, part_rows), plain(ABOUT_FIDELITY)]
 
 
 def _published(data: ReportData) -> list[str]:

@@ -30,6 +30,7 @@ SECTIONS: dict[str, tuple[Section, str | None]] = {  # title -> content, and the
     "": (sections.answers, "answers"),
     "Results": (sections.published, "results"),
     "Accuracy": (sections.accuracy, "accuracy"),
+    "Same answers?": (sections.fidelity, "fidelity"),
     "Breakdown": (sections.parts, "kinds-of-prompt"),
     "Best by viewpoint": (sections.viewpoints, "viewpoints"),
     "One viewpoint against another": (sections.against, "viewpoints"),

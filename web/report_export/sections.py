@@ -16,6 +16,8 @@ from web.compare.answer.accuracy_table import ABOUT as ABOUT_ACCURACY
 from web.compare.answer.accuracy_table import accuracy_table, depth_lines
 from web.compare.answer.answer_cards import answer_cards
 from web.compare.answer.dots import page_span
+from web.compare.answer.fidelity_table import ABOUT as ABOUT_FIDELITY
+from web.compare.answer.fidelity_table import fidelity_table, measured_fidelities
 from web.compare.answer.guard_card import guard_card
 from web.compare.answer.metric_table import TableColumns, metric_sections
 from web.compare.answer.overview import Colors
@@ -176,6 +178,12 @@ def accuracy(data: ReportData, colors: Colors) -> str:
     depths = "".join(f"<p>{markup.text(line)}</p>" for line in depth_lines(data.comparison.arms, data.depths))
     about = f"{ABOUT_ACCURACY} {ABOUT_DEPTHS}" if depths else ABOUT_ACCURACY
     return f'{table}{depths}<p class="pw-muted">{markup.text(about)}</p>' if table else ""
+
+
+def fidelity(data: ReportData, colors: Colors) -> str:
+    """The answers of the arms against the first arm's, as Compare shows them; '' if none was measured."""
+    table = fidelity_table(measured_fidelities(data.comparison.answers), colors)
+    return f'{table}<p class="pw-muted">{markup.text(ABOUT_FIDELITY)}</p>' if table else ""
 
 
 def numbers(data: ReportData, colors: Colors) -> str:

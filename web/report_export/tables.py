@@ -10,12 +10,14 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from analysis.compare_arms import ArmComparison
+from analysis.loads.fidelity import Fidelity
 from analysis.verdict import Ratio
 from reports.arms.accuracy import AccuracyComparison
 from reports.arms.comparison import run_names
 from reports.arms.report_data import ReportData
 from storage.sandbox.job import SqlAnswer
 from storage.user_sql.formats import as_csv, as_parquet
+from web.compare.answer.fidelity_table import measured_fidelities
 from web.compare.answer.guard_words import STANDING_LABELS, TITLES, row_text
 from web.compare.answer.sentence import answer_sentence
 from web.metric_words import meaning_of
@@ -263,6 +265,34 @@ def _windows(data: ReportData) -> Iterator[Row]:
             yield row | {"requests_running": window.requests_running, "definition": window.definition}
 
 
+def _fidelity(data: ReportData) -> Iterator[Row]:
+    """One row per arm whose answers were compared with the first arm's."""
+    for measured in measured_fidelities(data.comparison.answers):
+        yield {"arm": measured.arm_name} | fidelity_fields(measured.fidelity)
+
+
+def fidelity_fields(fidelity: Fidelity) -> Row:
+    """Return the fields of one arm; shares are 0..1, divergences nats."""
+    floor, loss, greedy = fidelity.floor, fidelity.loss, fidelity.unchanged_greedy
+    return {
+        "answer": fidelity.answer.value,
+        "texts": fidelity.agreement.texts,
+        "agreement": fidelity.agreement.value,
+        "agreement_low": fidelity.agreement.low,
+        "agreement_high": fidelity.agreement.high,
+        "floor": floor and floor.value,
+        "loss": loss and loss.value,
+        "loss_low": loss and loss.low,
+        "loss_high": loss and loss.high,
+        "divergence_nats": fidelity.divergence_nats.value,
+        "floor_divergence_nats": fidelity.floor_divergence_nats and fidelity.floor_divergence_nats.value,
+        "text_logprob_change": fidelity.text_logprob_change and fidelity.text_logprob_change.value,
+        "unchanged_greedy": greedy and greedy.value,
+        "first_difference_token": fidelity.first_difference_token,
+        "recomputed_ratio": fidelity.recomputed_ratio,
+    }
+
+
 TABLES: Mapping[str, Callable[[ReportData], Iterator[Row]]] = {
     "answers": _answers,
     "starts": _starts,
@@ -273,6 +303,7 @@ TABLES: Mapping[str, Callable[[ReportData], Iterator[Row]]] = {
     "guard": _guard,
     "results": _results,
     "accuracy": _accuracy,
+    "fidelity": _fidelity,
     "numbers": _numbers,
     "settings": _settings,
     "runs": _runs,

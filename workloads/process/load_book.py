@@ -10,7 +10,7 @@ from datetime import datetime
 
 from analysis.loads.load_results import results_of
 from domain import utc_now
-from load_records import Load, LoadCounters, LoadPhase, RequestRecord, Result, SuiteCheck
+from load_records import FidelityPosition, Load, LoadCounters, LoadPhase, RequestRecord, Result, SuiteCheck
 from samples import CounterSample
 from settings import VERSION
 from workloads.job import LoadJob
@@ -100,6 +100,10 @@ class LoadBook:
     def write_check(self, check: SuiteCheck) -> None:
         """Write the result of one suite case."""
         self._write(check)
+
+    def write_position(self, position: FidelityPosition) -> None:
+        """Write the answer after one prefix of a fidelity load."""
+        self._write(position)
 
     def _counters(self, sample: CounterSample) -> LoadCounters:
         values = {name: getattr(sample, name) for name in COUNTER_FIELDS}

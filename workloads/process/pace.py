@@ -34,6 +34,11 @@ class Pace:
         """Add a phase that was not in the plan."""
         self._count(phase)
 
+    def replace_phase(self, planned: Phase, fitted: Phase) -> None:
+        """Count a phase as it will be sent, if some of its requests do not fit the server."""
+        self._requests += len(fitted.requests) - len(planned.requests)
+        self._tokens += sum(r.max_tokens for r in fitted.requests) - sum(r.max_tokens for r in planned.requests)
+
     def add_request(self, request: PlannedRequest) -> None:
         """Add a request that was not in the plan."""
         self._requests += 1

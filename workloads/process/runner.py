@@ -17,13 +17,14 @@ from workloads.process.load_book import LoadBook
 from workloads.process.loop_watch import LoopWatch
 from workloads.process.pace import Pace
 from workloads.process.senders.pool import SenderPool
-from workloads.requests.client import RequestPosition, RequestTarget, exchange, record_of
+from workloads.requests.client import RequestPosition, RequestTarget, exchange, new_reading, record_of
 from workloads.requests.exchange import Exchange
-from workloads.requests.protocols import reading_of
 from workloads.requests.records import append_record
 from workloads.requests.sending import open_session
+from workloads.requests.token_probe import TokenReading
 from workloads.suites.cases import check_of
 from workloads.texts.fitting import Fitter
+from workloads.texts.probe_fitting import ProbeFitter
 
 EXIT_DONE = 0
 EXIT_UNREACHABLE = 3
@@ -82,10 +83,12 @@ class Runner:
         self._install_signal_handlers()
         self.book.begin(self.plan, self.workload.is_adaptive)
         async with open_session() as session, self.pool.running(), self.loops.running():
-            fitter = Fitter(session, self.target)
+            fitter, probe_fitter = Fitter(session, self.target), ProbeFitter(session, self.target)
             for index, phase in enumerate(self._phases()):
                 self.pace.start_phase(phase)
-                await self._run_phase(session, index, await fitter.fit(phase))
+                fitted_phase = await probe_fitter.fit(await fitter.fit(phase))
+                self.pace.replace_phase(phase, fitted_phase)
+                await self._run_phase(session, index, fitted_phase)
         await self.book.start_segment()
         workload_results = self.workload.conclude(self.params, self.book.load_id, self.target.utc_now(), self.records)
         self.book.write_results(self.records, workload_results)
@@ -180,10 +183,10 @@ class Runner:
         """Send and record a request; returns None if it was cancelled before sending, or another process sent it."""
         position = context.position(next(self.names), self.book.load_id, sequence, stream)
         preface = f"({position.request_id}) " if self.is_cold else ""
-        if request.case is None and (sender := self.pool.least_busy()):
+        if request.case is None and request.probe is None and (sender := self.pool.least_busy()):
             self._record(await self.pool.send(sender, request, position, preface), request)
             return None
-        reading = reading_of(self.target.endpoint)
+        reading = new_reading(self.target, request)
         task = asyncio.create_task(exchange(session, self.target, request, preface, reading))
         self.in_flight.add(task)
         self.pool.own_requests += 1
@@ -196,7 +199,17 @@ class Runner:
             self.in_flight.discard(task)
             self.pool.own_requests -= 1
         self._record(await asyncio.to_thread(record_of, self.target, request, position, completed), request)
+        self._record_answer(request, completed)
         return completed
+
+    def _record_answer(self, request: PlannedRequest, completed: Exchange) -> None:
+        """Write the tokens that answer a probe."""
+        reading = completed.reading
+        if request.probe and isinstance(reading, TokenReading) and reading.answer and not completed.error_kind:
+            now = self.target.utc_now()
+            position = request.probe.position_of(reading.answer, self.job.run_id, self.book.load_id, now)
+            if position:
+                self.book.write_position(position)
 
     def _record(self, record: RequestRecord, request: PlannedRequest) -> None:
         append_record(self.job.out, record)

@@ -14,6 +14,7 @@ from workloads.job import LoadJob
 from workloads.process.load_book import CounterReader, LoadBook, no_counters
 from workloads.process.runner import Runner
 from workloads.requests.client import RequestTarget
+from workloads.texts.probe_fitting import probe_apis
 
 MODELS_LIMITS = ReadLimits(body_bytes=1 << 20, total_s=30.0)
 
@@ -51,12 +52,14 @@ async def first_model(base_url: str, api_key: str | None) -> str:
 async def run_job(job: LoadJob, api_key: str | None, read_counters: CounterReader = no_counters) -> int:
     """Send the job's requests; returns the exit status. `read_counters()` is called in a thread.
 
-    Raises UnknownWorkloadError, or pydantic's ValidationError on wrong parameters.
+    Raises UnknownWorkloadError, ProbeRefusedError, or pydantic's ValidationError on wrong parameters.
     """
     workload = REGISTRY.get(job.workload)
     if workload is None:
         raise UnknownWorkloadError(f"There is no workload {job.workload!r}; choose one of {', '.join(REGISTRY)}.")
     params = workload.validate_params(job.params)
+    if workload.has_probes:
+        probe_apis(job.engine)  # refuses before anything is recorded
     target = RequestTarget(
         run_id=job.run_id,
         workload=job.workload,

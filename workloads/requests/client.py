@@ -20,8 +20,9 @@ from workloads.requests.bodies import messages_body, responses_body, sampling_fo
 from workloads.requests.exchange import Exchange
 from workloads.requests.protocols import HEADERS, PATHS, Endpoint, reading_of
 from workloads.requests.sending import PostCall, error_of, read_stream, read_whole
+from workloads.requests.token_probe import TokenReading
 
-TEXT_FIELDS = ("model", "messages", "prompt", "tools", "system", "instructions", "input")
+TEXT_FIELDS = ("model", "messages", "prompt", "tools", "system", "instructions", "input", "input_ids")
 BODIES = {"messages": messages_body, "responses": responses_body}
 
 
@@ -73,6 +74,8 @@ def request_body(target: RequestTarget, request: PlannedRequest, preface: str = 
     `preface` precedes the text, so that no prefix cache has it.
     """
     engine = BY_NAME.get(target.engine)
+    if request.probe and engine and engine.next_token:
+        return request.probe.request_body(engine.next_token, target.model)
     if target.endpoint in BODIES:
         messages = [dict(message) for message in _with_preface(request.sent_messages(), preface)]
         fields = BODIES[target.endpoint](messages, request.tools)
@@ -94,6 +97,22 @@ def request_body(target: RequestTarget, request: PlannedRequest, preface: str = 
     if request.is_streamed:
         body["stream_options"] = {"include_usage": True, **(engine.stream_options if engine else {})}
     return body
+
+
+def url_of(target: RequestTarget, request: PlannedRequest) -> str:
+    """Return the address to which a request is posted."""
+    engine = BY_NAME.get(target.engine)
+    if request.probe and engine and engine.next_token:
+        return target.base_url.rstrip("/") + engine.next_token.PATH
+    return target.url
+
+
+def new_reading(target: RequestTarget, request: PlannedRequest) -> StreamReading:
+    """Return an empty reading for the answer to a request."""
+    engine = BY_NAME.get(target.engine)
+    if request.probe and engine and engine.next_token:
+        return TokenReading(api=engine.next_token, part=request.probe.part)
+    return reading_of(target.endpoint)
 
 
 def _with_preface(messages: Sequence[Message], preface: str) -> list[JsonValue]:
@@ -123,11 +142,13 @@ async def exchange(
     `reading` receives the answer, for concurrent observers.
     Cancelling the running task returns error_kind 'cancelled' and what was counted until then.
     """
-    reading, body = reading or reading_of(target.endpoint), request_body(target, request, preface)
+    reading, body = reading or new_reading(target, request), request_body(target, request, preface)
     read = read_stream if request.is_streamed else read_whole
     sent_at, sent_s = target.utc_now(), target.mono_s()
     with cpu_wait() as cpu_wait_s:
-        call = PostCall(target.url, target.headers, body, reading, target.stall_timeout_s, target.mono_s, cpu_wait_s)
+        call = PostCall(
+            url_of(target, request), target.headers, body, reading, target.stall_timeout_s, target.mono_s, cpu_wait_s
+        )
         kind, text = await error_of(read(session, call), target.request_timeout_s)
     if text and target.api_key:
         text = text.replace(target.api_key, "<secret>")  # a server may echo it in an error

@@ -1,6 +1,7 @@
 """Lines of requests.jsonl, written by a load generator: one JSON object each, times in ISO 8601 UTC.
 
-A line is a request unless its 'record' marks it as the load, a phase, counters between segments, a result or a check.
+A line is a request unless its 'record' marks it as the load, a phase, counters between segments, a result, a check
+or a position of a fidelity load.
 """
 
 from __future__ import annotations
@@ -15,15 +16,17 @@ from pathlib import Path
 
 from pydantic import BaseModel, TypeAdapter
 
-from load_records import Load, LoadCounters, LoadPhase, RequestRecord, Result, SuiteCheck
+from load_records import FidelityPosition, Load, LoadCounters, LoadPhase, RequestRecord, Result, SuiteCheck
 
-Line = RequestRecord | Load | LoadPhase | LoadCounters | Result | SuiteCheck
-KINDS: dict[str, type[Load | LoadPhase | LoadCounters | Result | SuiteCheck]] = {
+Labelled = Load | LoadPhase | LoadCounters | Result | SuiteCheck | FidelityPosition
+Line = RequestRecord | Labelled
+KINDS: dict[str, type[Labelled]] = {
     "load": Load,
     "load_phase": LoadPhase,
     "load_counters": LoadCounters,
     "result": Result,
     "check": SuiteCheck,
+    "fidelity": FidelityPosition,
 }
 NAMES = {kind: name for name, kind in KINDS.items()}
 ADAPTERS: dict[type[Line], TypeAdapter[Line]] = {kind: TypeAdapter(kind) for kind in (RequestRecord, *KINDS.values())}

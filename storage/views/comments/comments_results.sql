@@ -1,4 +1,4 @@
--- Comments for users on results, checks, accuracy and starts.
+-- Comments for users on results, checks, accuracy, fidelity and starts.
 
 COMMENT ON VIEW results IS 'The results of loads, by Pitwall or other tools: one row per statistic of a metric at a point.';
 COMMENT ON COLUMN results.run_id IS 'the run''s id';
@@ -63,6 +63,22 @@ COMMENT ON COLUMN accuracy_items.is_error IS 'whether there was no answer, as op
 COMMENT ON COLUMN accuracy_items.why IS 'why it is an error or has no full score';
 COMMENT ON COLUMN accuracy_items.target IS 'the correct answer';
 COMMENT ON COLUMN accuracy_items.answer IS 'the answer, truncated';
+
+COMMENT ON VIEW fidelity IS 'What a server answers after fixed prefixes, one row per position of a fidelity load; it has no text (docs/answers/fidelity.md). Loads are paired by (part, text_name, depth_tokens, prefix_tokens).';
+COMMENT ON COLUMN fidelity.run_id IS 'the run''s id';
+COMMENT ON COLUMN fidelity.load_id IS 'the load''s id';
+COMMENT ON COLUMN fidelity.ts IS 'when it was measured';
+COMMENT ON COLUMN fidelity.part IS 'next token: the most likely tokens after the prefix; greedy: the tokens generated after it';
+COMMENT ON COLUMN fidelity.text_kind IS 'prose, code, json, dialogue, or own';
+COMMENT ON COLUMN fidelity.text_name IS 'name of the text';
+COMMENT ON COLUMN fidelity.depth_tokens IS 'planned depth: about the tokens before the position';
+COMMENT ON COLUMN fidelity.prefix_tokens IS 'tokens before the position';
+COMMENT ON COLUMN fidelity.prefix_hash IS 'equal for equal token ids before the position';
+COMMENT ON COLUMN fidelity.token_ids IS 'next token: at most 20, the first is the first choice; greedy: the generated tokens in order';
+COMMENT ON COLUMN fidelity.logprobs IS 'natural logarithms of the probabilities of token_ids before sampling; empty for greedy';
+COMMENT ON COLUMN fidelity.cached_tokens IS 'tokens of the prefix that were not computed anew; null: not reported';
+COMMENT ON COLUMN fidelity.text_token_id IS 'the text''s own next token';
+COMMENT ON COLUMN fidelity.text_logprob IS 'log-probability of the text''s own next token; null: not among the 20 most likely';
 
 COMMENT ON VIEW startup IS 'Startup facts from the log of each run, one row per run; the last statement of a fact counts.';
 COMMENT ON COLUMN startup.run_id IS 'the run''s id';

@@ -67,6 +67,7 @@ QUESTIONS: Mapping[str, Callable[[Queryable], object]] = {
     "read_loads": lambda store: load_queries.read_loads(store, ASKED),
     "answer_pieces": lambda store: load_queries.answer_pieces(store, dict.fromkeys(ASKED, "load"), 0, None, 100),
     "outcomes": lambda store: load_queries.outcomes(store, ASKED),
+    "fidelity_positions": lambda store: load_queries.fidelity_positions(store, ASKED),
     "item_pairs": lambda store: load_queries.item_pairs(store, ASKED, ["load"]),
     "tool_statements": lambda store: load_queries.tool_statements(store, ASKED),
     "neighbours": lambda store: load_queries.neighbours(

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from load_records import FIDELITY, Load
 from reports.cache.run_cache import EvidenceCache, ReportCache
+from samples import Batch
 from settings import Settings
 from storage.store import Store
-from tests.analysis.comparison.ideal_engine import IdealEngine, repeats
+from tests.analysis.comparison.ideal_engine import T0, IdealEngine, repeats
 from tests.analysis.comparison.stored.test_store_to_answer import SMALL, stored
+from tests.analysis.loads.test_fidelity import load as fidelity_load
 from tests.web.conftest import ProvideServices
 from web import markup
 
@@ -183,3 +187,15 @@ def rated(at: AppTest) -> str:
     [row] = re.findall(r"Coding</th><td>(.*?)</td><td>(.*?) <small>of 5</small></td>", table)
     assert "no rating" in row[0]
     return str(row[1])
+
+
+def test_answers_of_the_arms_are_compared_where_they_were_measured(store: Store, ids: list[str]) -> None:
+    assert "Same answers?" not in [title.value for title in page(run=ids).subheader]
+    for place, changed_share in {0: 0.0, 1: 0.0, 3: 0.05}.items():
+        positions = fidelity_load(f"l{place}", changed_share, place).positions.values()
+        records = [replace(position, run_id=ids[place]) for position in positions]
+        store.write(Batch((Load(ids[place], f"l{place}", T0, "pitwall", FIDELITY), *records))).result()
+    at = page(run=ids)
+    assert not at.exception
+    assert "Same answers?" in [title.value for title in at.subheader]
+    assert "they differ beyond its own differences" in said(at) and "512 tokens" in said(at)

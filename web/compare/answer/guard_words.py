@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from analysis.guard import GuardRow, RowCode, RowStatus
+from analysis.loads.fidelity import FidelityAnswer
 from domain import is_unknown_machine
 from web.words import Names, reason_text
 
@@ -33,6 +34,7 @@ TITLES: Mapping[RowCode, str] = {
     RowCode.STALLS: "Stalled requests",
     RowCode.LENGTHS: "Output lengths",
     RowCode.LOOPS: "Looping answers",
+    RowCode.QUALITY: "Same answers",
     RowCode.THROTTLING: "GPU clocks",
     RowCode.STARVATION: "CPU starvation",
     RowCode.CLIENT: "Client on time",
@@ -232,6 +234,45 @@ def _loops_text(values: Values, names: Names) -> str:
     return f"{pair_text(values['looped'], percent)} of the text is looping{context_note}"
 
 
+FIDELITY_ANSWERS: Mapping[str, str] = {
+    FidelityAnswer.DIFFERS: "they differ beyond its own differences",
+    FidelityAnswer.SAME: "the same within {margin} of its own differences",
+    FidelityAnswer.UNDECIDED: "it is not yet known whether they differ beyond its own differences",
+    FidelityAnswer.NO_FLOOR: "its own was not measured, which takes a second start of it",
+}
+
+
+CHANGES: Mapping[RowCode, str] = {
+    RowCode.ENGINE: "another engine",
+    RowCode.QUANTIZATION: "other weights",
+    RowCode.KV_DTYPE: "another KV cache type",
+}
+
+
+def _quality_text(values: Values, names: Names) -> str:
+    if values.get("unchanged"):
+        return "engine, weights and KV cache are the same; not compared"
+    if "reason" in values:
+        changed = " and ".join(CHANGES[code] for code in values["changed"])
+        return f"not compared{f' ({changed})' if changed else ''}: {reason_text(values['reason'])}"
+    return f"{agreement_text(values, 'the first arm')}; {fidelity_answer_text(values)}"
+
+
+def agreement_text(values: Values, reference: str) -> str:
+    """Return 'first choice as A's at 97.9 % of places (97.1 to 98.5; A's own: 99.6 %)'."""
+    share, low, high = values["agreement"]
+    interval = "" if low is None else f"{100 * low:.1f} to {100 * high:.1f}"
+    own = f"{reference}'s own: {percent(values['floor'][0], 1)}" if values["floor"] else ""
+    note = "; ".join(filter(None, (interval, own)))
+    return f"first choice as {reference}'s at {percent(share, 1)} of places" + (f" ({note})" if note else "")
+
+
+def fidelity_answer_text(values: Values) -> str:
+    """Return what the agreement means: 'they differ beyond its own differences'."""
+    points = f"{100 * values['margin']:g} point{'' if values['margin'] == 0.01 else 's'}"
+    return FIDELITY_ANSWERS[values["answer"]].format(margin=points)
+
+
 MEASURES: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "starvation_ratio": ("of the time, threads waited for a core", percent),
     "wait_share": ("of the time, in which a thread waited", percent),
@@ -312,6 +353,7 @@ ROW_TEXTS: Mapping[RowCode, Callable[[Values, Names], str]] = {
     RowCode.STALLS: _stalls_text,
     RowCode.LENGTHS: _lengths_text,
     RowCode.LOOPS: _loops_text,
+    RowCode.QUALITY: _quality_text,
     RowCode.THROTTLING: _measured_text,
     RowCode.STARVATION: _measured_text,
     RowCode.CLIENT: _client_text,

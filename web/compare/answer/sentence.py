@@ -20,7 +20,7 @@ from analysis.verdict import (
     format_margin,
     read_causes,
 )
-from web.compare.answer.guard_words import TITLES, percent, row_text
+from web.compare.answer.guard_words import TITLES, agreement_text, fidelity_answer_text, percent, row_text
 from web.theme import three_digits
 from web.words import Names, lower_first, reason_text
 
@@ -44,7 +44,7 @@ def answer_sentence(answer: ArmComparison, names: Names) -> str:
         reason = reason_text(answer.no_value) or "a value is not known"
         return f"{compared_name} cannot be compared with {baseline_name}: {reason}."
     claim = CLAIMS[answer.judgement.answer](answer, answer.judgement, baseline_name, compared_name)
-    return " ".join([claim, *remarks(answer, names)])
+    return " ".join(filter(None, [claim, *remarks(answer, names)]))
 
 
 def refusal_text(row: GuardRow, names: Names) -> str:
@@ -63,7 +63,17 @@ def remarks(answer: ArmComparison, names: Names) -> list[str]:
     loops = next((row for row in answer.rows if row.code is RowCode.LOOPS), None)
     if loops and loops.status is RowStatus.TOLD:
         texts.append(f"Both speeds include looping text: {row_text(loops, names)}{_useful_speeds(answer, loops)}.")
-    return texts
+    quality = next((row for row in answer.rows if row.code is RowCode.QUALITY), None)
+    return [*texts, *([quality_sentence(quality, answer.pair.baseline.name)] if quality else [])]
+
+
+def quality_sentence(row: GuardRow, baseline_name: str) -> str:
+    """Return what is known of the answers; '' if nothing that may change them differs."""
+    if "reason" in row.values:
+        return f"Its answers: {row_text(row, {})}."
+    if "agreement" not in row.values:
+        return ""
+    return f"Its answers: {agreement_text(row.values, baseline_name)}; {fidelity_answer_text(row.values)}."
 
 
 def _useful_speeds(answer: ArmComparison, loops: GuardRow) -> str:

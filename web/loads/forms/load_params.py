@@ -14,7 +14,7 @@ from web.actions import is_operator
 from web.markup import markdown_text
 from web.theme import duration
 from workloads import REGISTRY
-from workloads.forecast import Forecast, forecast
+from workloads.forecast import ASSUMED_PREFILL_TPS, Forecast, forecast
 from workloads.plan import Params
 from workloads.texts.prompt_file import PlanError
 
@@ -36,6 +36,10 @@ TITLES = {
     "top_k": "top_k",
     "min_p": "min_p",
     "limit": "Maximum items per task",
+    "texts": "Texts, at most",
+    "positions": "Positions per text and depth",
+    "depths": "Depths in tokens, one or several",
+    "greedy_tokens": "Greedy tokens after each text",
     "lowest": "Initial users",
     "most": "Maximum users",
 }
@@ -87,9 +91,13 @@ def forecast_text(expected: Forecast) -> str:
     """Return '14 requests and 1 to warm up, at most 9,792 output tokens: at least about 3:20 at 50 tok/s ...'."""
     more = " (more as the search goes on)" if expected.is_adaptive else ""
     warm = f" and {expected.warmup_requests} to warm up" if expected.warmup_requests else ""
+    prompts = f"{expected.computed_prompt_tokens:,} prompt tokens and " if expected.computed_prompt_tokens else ""
+    pace = f"{expected.stream_tps:g} tok/s per stream"
+    if expected.computed_prompt_tokens:
+        pace += f" and {ASSUMED_PREFILL_TPS:,.0f} prompt tok/s. Depths beyond the server's context are left out"
     return (
-        f"{expected.requests:,} requests{warm}{more}, at most {expected.output_tokens:,} output tokens: "
-        f"at least about {duration(expected.seconds)} at {expected.stream_tps:g} tok/s per stream."
+        f"{expected.requests:,} requests{warm}{more}, at most {prompts}{expected.output_tokens:,} output tokens: "
+        f"at least about {duration(expected.seconds)} at {pace}."
     )
 
 

@@ -1,0 +1,75 @@
+"""Guard row about the quality of answers: whether a faster arm answers as the first one does."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from analysis.comparison.arms import Arm
+from analysis.guard import configuration
+from analysis.guard.rows import ArmPair, GuardRow, RowCode, RowStatus
+from analysis.loads.clustered_share import TextEstimate
+from analysis.loads.fidelity import Fidelity, FidelityAnswer, FidelityLoad, compare_fidelity
+from reasons import Code, Reason
+
+STATUS = {
+    FidelityAnswer.SAME: RowStatus.SAME,
+    FidelityAnswer.DIFFERS: RowStatus.TOLD,
+    FidelityAnswer.UNDECIDED: RowStatus.UNKNOWN,
+    FidelityAnswer.NO_FLOOR: RowStatus.UNKNOWN,
+}
+
+
+def quality(pair: ArmPair) -> GuardRow:
+    """Compare the answers; without a measurement, note that weights, KV cache or engine differ.
+
+    It never forbids a ranking: another answer is another quality, which people weigh against speed.
+    """
+    fidelity = fidelity_of(pair)
+    if isinstance(fidelity, Fidelity):
+        return GuardRow(RowCode.QUALITY, STATUS[fidelity.answer], fidelity_values(fidelity))
+    changed = changed_rows(pair)
+    if fidelity.code is Code.NO_FIDELITY and not changed:
+        return GuardRow(RowCode.QUALITY, RowStatus.SAME, {"unchanged": True})
+    return GuardRow(RowCode.QUALITY, RowStatus.TOLD, {"reason": fidelity, "changed": changed})
+
+
+def changed_rows(pair: ArmPair) -> list[RowCode]:
+    """Return the rows of what may change answers and differs: engine, weights, KV cache."""
+    engines = configuration.engine(pair)
+    is_other_engine = len({*engines.values["engines"]}) > 1
+    settings = [configuration.quantization(pair), configuration.kv_dtype(pair)]
+    changed = [row.code for row in settings if row.status is RowStatus.COMPARED]
+    return [RowCode.ENGINE, *changed] if is_other_engine else changed
+
+
+def fidelity_of(pair: ArmPair) -> Fidelity | Reason:
+    """Return the contender's answers against the baseline's, or why they are not known."""
+    return _compare(fidelity_loads(pair.baseline), fidelity_loads(pair.contender))
+
+
+@lru_cache(maxsize=32)  # the same two arms are compared for each objective and concurrency
+def _compare(references: tuple[FidelityLoad, ...], arm_loads: tuple[FidelityLoad, ...]) -> Fidelity | Reason:
+    return compare_fidelity(references, arm_loads)
+
+
+def fidelity_loads(arm: Arm) -> tuple[FidelityLoad, ...]:
+    """Return the fullest fidelity load of each server start that has one."""
+    return tuple(max(start.fidelity, key=lambda load: len(load.positions)) for start in arm.starts if start.fidelity)
+
+
+def fidelity_values(fidelity: Fidelity) -> dict[str, Any]:
+    """Return the values of the row."""
+    return {
+        "answer": fidelity.answer.value,
+        "agreement": interval_values(fidelity.agreement),
+        "floor": interval_values(fidelity.floor),
+        "loss": interval_values(fidelity.loss),
+        "texts": fidelity.agreement.texts,
+        "margin": fidelity.margin,
+    }
+
+
+def interval_values(estimate: TextEstimate | None) -> tuple[float, float | None, float | None] | None:
+    """Return value, low and high; None for an unknown estimate."""
+    return None if estimate is None else (estimate.value, estimate.low, estimate.high)

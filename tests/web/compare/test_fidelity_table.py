@@ -1,0 +1,97 @@
+"""The section 'Same answers?': its cells, its markup, its chart, and whom it offers to measure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from analysis.compare_arms import ArmComparison
+from analysis.guard import RowCode
+from analysis.guard.quality import changed_rows, quality
+from domain import Run
+from load_records import FIDELITY, Load
+from samples import Batch
+from storage.store import Store
+from tests.analysis.comparison.hand_made import pair_of
+from tests.analysis.comparison.ideal_engine import T0
+from tests.analysis.guard.test_quality import start
+from tests.analysis.loads.test_fidelity import load
+from tests.web.report_export.conftest import Report, report, runs
+from web.compare.answer.fidelity_section import depth_figure
+from web.compare.answer.fidelity_table import HEAD, fidelity_cells, fidelity_table, measured_fidelities, part_cells
+from web.compare.answer.sentence import answer_sentence
+from web.report_export.markdown import report_markdown
+from web.report_export.sections import fidelity
+from web.report_export.tables import TABLES, fidelity_fields
+
+__all__ = ["report", "runs"]
+
+
+def answer(changed_share: float | None) -> ArmComparison:
+    pair = pair_of(
+        [start("a", 0.0, kv_cache_dtype="f16"), start("a2", 0.0, 1, kv_cache_dtype="f16")],
+        [start("b", changed_share, 2, kv_cache_dtype="q4_0")],
+    )
+    return ArmComparison(pair, ((), ()), (quality(pair),))
+
+
+def test_cells_state_agreement_floor_and_answer() -> None:
+    measured = measured_fidelities([answer(0.05)])
+    (cells,) = fidelity_cells(measured)
+    by_head = dict(zip(HEAD, cells, strict=True))
+    assert by_head["Answer"] == "differs"
+    assert by_head["First arm's own"].startswith("100.0 % (")
+    assert 94 < float(by_head["Same first choice"].split()[0]) < 96
+    assert [row[0] for row in part_cells(measured)] == ["512 tokens", "prose"]
+    fields = fidelity_fields(measured[0].fidelity)
+    assert fields["answer"] == "differs" and fields["floor"] == 1.0 and fields["unchanged_greedy"] is None
+
+
+def test_markup_and_chart_show_every_measured_arm() -> None:
+    measured = measured_fidelities([answer(0.05)])
+    html = fidelity_table(measured, {measured[0].arm_id: 1})
+    assert "differs" in html and "512 tokens" in html
+    figure = depth_figure(measured, {measured[0].arm_id: 1})
+    assert [trace.name for trace in figure.data if trace.name] == ["the first arm's own", measured[0].arm_name]
+
+
+def test_arms_without_a_measurement_have_no_table() -> None:
+    unmeasured = answer(None)
+    assert measured_fidelities([unmeasured]) == []
+    assert fidelity_table([], {}) == ""
+    assert changed_rows(unmeasured.pair) == [RowCode.KV_DTYPE]
+
+
+def measured_answers(store: Store, run: Run, changed_share: float, seed: int) -> None:
+    load_id = f"fidelity-{run.id}"
+    positions = load(load_id, changed_share, seed).positions.values()
+    records = [replace(position, run_id=run.id) for position in positions]
+    store.write(Batch((Load(run.id, load_id, T0, "pitwall", FIDELITY), *records))).result()
+
+
+@pytest.fixture
+def answered_runs(store: Store, runs: list[Run]) -> list[Run]:
+    for place, changed_share in {0: 0.0, 1: 0.0, 3: 0.05}.items():  # two starts of the first arm, one of the second
+        measured_answers(store, runs[place], changed_share, place)
+    return runs
+
+
+def test_answers_are_the_same_everywhere(report: Report, answered_runs: list[Run]) -> None:
+    data = report(answered_runs)
+    (answer,) = data.comparison.answers
+    sentence = answer_sentence(answer, {})
+    assert "Its answers: first choice as" in sentence and "they differ beyond its own differences" in sentence
+    text = report_markdown(data)
+    assert sentence in text.replace("\\", "") and "## Same answers?" in text
+    (row,) = TABLES["fidelity"](data)
+    assert row["answer"] == "differs" and row["floor"] == 1.0
+    assert fidelity(data, {arm.id: 0 for arm in data.comparison.arms}).count("<table") == 2
+    (guarded,) = [row for row in answer.rows if row.code is RowCode.QUALITY]
+    assert guarded.values["agreement"][0] == row["agreement"]
+
+
+def test_fidelity_load_is_no_workload_of_the_comparison(report: Report, answered_runs: list[Run]) -> None:
+    comparison = report(answered_runs).comparison
+    assert comparison.workload is not None and comparison.workload.name != FIDELITY
+    assert FIDELITY not in {workload.name for workload in comparison.workloads}

@@ -1,0 +1,115 @@
+"""The section 'Same answers?' of Compare: the table, agreement over depth, and the load that measures it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from analysis.guard.quality import changed_rows, fidelity_loads
+from analysis.loads.fidelity import AgreementPart
+from domain import Run
+from launcher.checks.launch_request import LaunchRefusedError
+from load_records import FIDELITY
+from reports.arms.comparison import ComparisonReport
+from web import audit, charts
+from web.actions import Once, is_editor, require_editor
+from web.compare.answer.fidelity_table import ABOUT, MeasuredFidelity, fidelity_table, measured_fidelities
+from web.compare.answer.overview import Colors
+from web.context import services
+from web.markup import markdown_text
+from web.theme import MUTED, run_color
+from workloads import spec_for
+
+TITLE = "Same answers?"
+
+
+def fidelity_section(report: ComparisonReport, runs: Sequence[Run], colors: Colors) -> None:
+    """Show how far the arms' answers agree, and offer to measure those of running servers."""
+    measured = measured_fidelities(report.answers)
+    is_in_question = any(changed_rows(answer.pair) for answer in report.answers)
+    if not measured and not is_in_question:
+        return
+    st.subheader(TITLE)
+    if measured:
+        st.caption(ABOUT)
+        st.html(fidelity_table(measured, colors))
+        if any(len(arm.fidelity.by_depth) > 1 for arm in measured):
+            charts.still_chart(depth_figure(measured, colors), "Same first choice over depth", "fidelity-depth")
+    else:
+        st.caption("The answers of these arms were not compared, although engine, weights or KV cache differ.")
+    _offer_loads(report, runs)
+
+
+def depth_figure(measured: Sequence[MeasuredFidelity], colors: Colors) -> go.Figure:
+    """Draw the agreement of each arm over depth with its intervals; the first arm's own agreement is a band."""
+    ground, figure = charts.DRAWN_GROUND, go.Figure()
+    floors = [part for part in measured[0].fidelity.by_depth if part.floor and part.floor.low is not None]
+    if floors:
+        labels = [part.label for part in floors]
+        highs = [100 * (part.floor.high or 0.0) for part in floors if part.floor]
+        lows = [100 * (part.floor.low or 0.0) for part in floors if part.floor]
+        band = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
+        figure.add_scatter(x=labels, y=highs, showlegend=False, **band)
+        figure.add_scatter(
+            x=labels, y=lows, fill="tonexty", fillcolor="rgba(128,128,128,0.25)", name="the first arm's own", **band
+        )
+    for arm in measured:
+        parts = arm.fidelity.by_depth
+        figure.add_scatter(
+            x=[part.label for part in parts],
+            y=[100 * part.agreement.value for part in parts],
+            error_y=_error_bars(parts),
+            mode="lines+markers",
+            name=charts.plain(arm.arm_name),
+            line={"color": run_color(colors[arm.arm_id], ground)},
+        )
+    charts.styled(figure, {"title": {"text": "depth"}, "type": "category"}, legend=True)
+    legend = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "font": {"color": MUTED[ground]}}
+    axis = {"title": {"text": "same first choice, %"}, "rangemode": "normal"}
+    return figure.update_layout(legend=legend, yaxis=axis)
+
+
+def _error_bars(parts: Sequence[AgreementPart]) -> dict[str, object]:
+    estimates = [part.agreement for part in parts]
+    above = [100 * ((e.high if e.high is not None else e.value) - e.value) for e in estimates]
+    below = [100 * (e.value - (e.low if e.low is not None else e.value)) for e in estimates]
+    return {"type": "data", "symmetric": False, "array": above, "arrayminus": below}
+
+
+def runs_to_measure(report: ComparisonReport, runs: Sequence[Run]) -> list[Run]:
+    """Return one run per arm without a fidelity load whose server is ready for one."""
+    ready = {run.id: run for run in runs if run.state.value == "ready"}
+    unmeasured = [arm for arm in report.arms if not fidelity_loads(arm)]
+    candidates = [next((ready[run.run_id] for run in arm.runs if run.run_id in ready), None) for arm in unmeasured]
+    return [run for run in candidates if run]
+
+
+def _offer_loads(report: ComparisonReport, runs: Sequence[Run]) -> None:
+    """Show a button that measures the answers of the arms that run; their results come with the load."""
+    to_measure = runs_to_measure(report, runs)
+    if not is_editor():
+        return
+    if not to_measure:
+        st.caption("The load *Fidelity: same answers?* measures them; start it on a running server, or at the launch.")
+        return
+    names = ", ".join(run.name for run in to_measure)
+    st.button(
+        f"Measure the answers of {markdown_text(names)}",
+        icon=":material/compare_arrows:",
+        key="fidelity-start",
+        on_click=Once(_start),
+        args=(tuple(run.id for run in to_measure),),
+    )
+
+
+def _start(run_ids: Sequence[str]) -> None:
+    require_editor()
+    for run_id in run_ids:
+        try:
+            services().supervisor.start_load(run_id, spec_for(FIDELITY, {}))
+        except LaunchRefusedError as refusal:
+            st.error(markdown_text(str(refusal)))
+            continue
+        audit.record("load", [run_id], FIDELITY)
