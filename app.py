@@ -59,6 +59,7 @@ from web.server.page_start import PageStart
 from web.server.routes import build_routes
 from web.server.shell_audit import keep_recording
 from web.server.sign_in import sign_in_routes
+from web.server.streamlit_code import CompressedCode
 from web.server.warm_up import import_and_freeze
 from web.sql.history import QueryHistory
 
@@ -229,6 +230,7 @@ app = st.App(
             tokens=tokens,
             provider=provider.name if provider else None,
         ),
+        Middleware(CompressedCode, base_path=base_path),
         Middleware(PageStart, base_path=base_path),
         Middleware(
             FirstLook,

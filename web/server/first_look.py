@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from web import markup
 from web.access.roles import MEMBERS, ROLE_KEY, may_see
-from web.assets import STATIC, assets_url
+from web.assets import assets_url
 from web.server.inserting import PageInserter, full_page_request
 
 _log = logging.getLogger(__name__)
@@ -92,10 +92,8 @@ def overlay(page: str, html: str, assets: str) -> str:
     content = f"{html}{muted}{LOADING}</p>" if page == FIRST_PAGE_PATH else f"{muted}{LOADING} so far:</p>{html}"
     selector = markup.text(DRAWN_SELECTORS[page])
     label = "Welcome" if page == FIRST_PAGE_PATH else "The runs at a glance"
-    modules = sorted((STATIC / "live").glob("*.js")) if page == "live" else []
     return (
         f'<link rel="stylesheet" href="{assets}/pitwall.css">'
-        + "".join(f'<link rel="modulepreload" href="{assets}/live/{path.name}">' for path in modules)
-        + f'<section class="pw-first" data-drawn="{selector}" aria-label="{label}">{content}</section>'
+        f'<section class="pw-first" data-drawn="{selector}" aria-label="{label}">{content}</section>'
         f'<script type="module" src="{assets}/first_look.js"></script>'
     )
