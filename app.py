@@ -41,12 +41,12 @@ from web.access.sign_in_config import SignInError, read_sign_in
 from web.access.signing_key import load_secret
 from web.access.tokens import TokenBook
 from web.context import Services, provide, services
-from web.guided_demo.welcome import welcome
 from web.live.finished_charts import FinishedCharts
 from web.live.hub import LiveHub
 from web.live.peers.peers import PeerBook
 from web.live.peers.relay import PeerRelay
 from web.live.reader import StoreReader
+from web.runs.first_page import first_page
 from web.runs.table.run_cards import first_cards
 from web.server.api.agent_api import agent_routes
 from web.server.api.answer_api import answer_route
@@ -235,7 +235,7 @@ app = st.App(
         Middleware(
             FirstLook,
             render_cards=lambda run_ids: first_cards(services().store, run_ids, reports),
-            render_welcome=lambda: welcome(services().store),
+            render_first_page=lambda: first_page(services().store),
             base_path=base_path,
         ),
     ],

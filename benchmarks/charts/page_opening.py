@@ -1,12 +1,12 @@
 """Opening of the pages in a real Chromium with an empty cache, in two checkouts by turns.
 
-    python -m benchmarks.charts.page_opening [--other PATH] [--turns 5] [--phone]
+    python -m benchmarks.charts.page_opening [--other PATH] [--turns 5] [--phone] [--viewers 50]
 
 PATH is another checkout (`git worktree add PATH a1753a82`, with a `.venv` of its own or a link to one that has what it
 requires). Each checkout fills a store of its own with the same 34 runs (tests/e2e/seeds.py) and serves it; every visit
 has a new browser context. *Text* is the name of a run in sight; *usable* is the page without placeholder bars and first
 look, with its own content; CLS is what Chromium sums up to two seconds later. The server's CPU is that of the visit, of
-Chromium it is that of the page's main thread.
+Chromium it is that of the page's main thread. Then this many viewers open Runs at once, without a browser.
 """
 
 from __future__ import annotations
@@ -18,13 +18,16 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import httpx
 import psutil
 from playwright.sync_api import Browser, BrowserContext, sync_playwright
 
+from benchmarks.scale.viewers import opened_s
 from scripts.find_browser import installed
 from tests.e2e.conftest import signed_in
 from tests.e2e.pitwall_process import ROOT, Pitwall
@@ -176,11 +179,32 @@ def _medians(visits: Sequence[Visit]) -> Visit:
     return Visit(*(statistics.median(values) for values in zip(*visits, strict=True)))
 
 
+def print_viewers(checkouts: Sequence[Checkout], viewers: int, turns: int) -> None:
+    """Print how long viewers who open Runs at once wait until its script has finished, in turns."""
+    print(
+        f"\n| {viewers} open Runs | checkout | p50 | worst | CPU of the server | resident |\n|---|---|---|---|---|---|"
+    )
+    for turn in range(turns):
+        for checkout in checkouts:
+            assert checkout.pitwall.process
+            answer, cpu_s = httpx.get(f"{checkout.pitwall.url}/?token={checkout.pitwall.token}"), checkout.cpu_s
+            cookie = answer.headers["set-cookie"].split(";")[0]
+            with ThreadPoolExecutor(viewers) as pool:
+                waits = sorted(pool.map(opened_s, [checkout.pitwall.url] * viewers, [cookie] * viewers))
+            resident = psutil.Process(checkout.pitwall.process.pid).memory_info().rss
+            print(
+                f"| turn {turn + 1} | {checkout.name} | {waits[viewers // 2]:.2f} s | {waits[-1]:.2f} s "
+                f"| {checkout.cpu_s - cpu_s:.2f} s | {resident / 1e6:.0f} MB |",
+                flush=True,
+            )
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--other", type=Path, help="another checkout, measured by turns with this one")
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--phone", action="store_true", help="390 px instead of 1400")
+    parser.add_argument("--viewers", type=int, default=0, help="open Runs at once, after the table")
     parser.add_argument("--shifts", action="store_true", help="print what moved, to stderr")
     arguments = parser.parse_args()
     roots = {"this": ROOT} | ({"other": arguments.other.resolve()} if arguments.other else {})
@@ -197,6 +221,8 @@ def main() -> int:
                         if turn:
                             checkout.visits.setdefault(page_name, []).append(visit)
             print_table(checkouts, viewport["width"])
+            if arguments.viewers:
+                print_viewers(checkouts, arguments.viewers, arguments.turns)
         finally:
             for checkout in checkouts:
                 checkout.pitwall.end_everything()

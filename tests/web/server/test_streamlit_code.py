@@ -1,4 +1,4 @@
-"""Streamlit's own code, compressed and named in the page that needs it, asked by a real HTTP client."""
+"""Streamlit's own code, compressed, asked by a real HTTP client."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from streamlit import config
 from streamlit.file_util import get_static_dir
 
 from tests.web.conftest import Serve
-from web.server.page_start import start_of_page
-from web.server.streamlit_code import UNUSED_FONT, WIDGETS, CompressedCode, widget_files, with_imports
+from web.server.streamlit_code import UNUSED_FONT, CompressedCode
 
 FOLDER = Path(get_static_dir())
+CODE = next(f"/static/js/{path.name}" for path in (FOLDER / "static" / "js").glob("DataFrame.*.js"))
 
 
 @pytest.fixture(scope="module", params=["", "/pit"])
@@ -38,42 +38,22 @@ def client(serve: Serve, base: str) -> Iterator[httpx.Client]:
 
 
 def test_code_sent_compressed_and_unchanged(client: httpx.Client) -> None:
-    name = next(name for name in widget_files("") if name.startswith("DataFrame."))
-    answer = client.get(f"/static/js/{name}")
-    assert answer.content == (FOLDER / "static" / "js" / name).read_bytes()
+    answer = client.get(CODE)
+    assert answer.content == (FOLDER / CODE.removeprefix("/")).read_bytes()
     assert answer.headers["content-encoding"] == "gzip" and "immutable" in answer.headers["cache-control"]
     assert int(answer.headers["content-length"]) < len(answer.content) / 2
-    assert client.get(f"/static/js/{name}").content == answer.content
+    assert client.get(CODE).content == answer.content
 
 
 @pytest.mark.parametrize("headers", [{"accept-encoding": "identity"}, {"range": "bytes=0-9"}])
 def test_other_requests_left_to_streamlit(client: httpx.Client, headers: dict[str, str]) -> None:
-    answer = client.get(f"/static/js/{widget_files('')[0]}", headers=headers)
+    answer = client.get(CODE, headers=headers)
     assert answer.is_success and "content-encoding" not in answer.headers
 
 
 @pytest.mark.parametrize("path", ["/static/js/no.js", "/static/js/../../../config.py", "/static/js/%2e%2e/index.html"])
 def test_no_file_beyond_the_code(client: httpx.Client, path: str) -> None:
     assert client.get(path).status_code == 404
-
-
-@pytest.mark.parametrize("page", WIDGETS)
-def test_widgets_named_are_files_of_streamlit(page: str) -> None:
-    """A new Streamlit may have renamed them: the page would then wait for their code in several rounds."""
-    files = widget_files(page)
-    for name in WIDGETS[page]:
-        assert sum(file.startswith(f"{name}.") for file in files) == 1, name
-    assert f'href="/static/js/{files[0]}"' in start_of_page("/assets", page)
-
-
-def test_imports_followed_to_their_end(tmp_path: Path) -> None:
-    for name, text in {
-        "a.js": 'import{x as b}from"./b.js";import"./c.js"',
-        "b.js": 'import { y } from "./a.js"',
-        "c.js": 'const later=()=>import("./d.js")',
-    }.items():
-        (tmp_path / name).write_text(text)
-    assert with_imports(tmp_path, ["a.js"]) == ["a.js", "b.js", "c.js"]
 
 
 def test_one_unused_font_in_streamlits_page() -> None:
