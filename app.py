@@ -43,13 +43,13 @@ from web.access.sign_in_config import SignInError, read_sign_in
 from web.access.signing_key import load_secret
 from web.access.tokens import TokenBook
 from web.context import Services, provide, services
-from web.guided_demo.welcome import welcome
 from web.live.finished_charts import FinishedCharts
 from web.live.hub import LiveHub
 from web.live.peers.peers import PeerBook
 from web.live.peers.relay import PeerRelay
 from web.live.reader import StoreReader
 from web.openmetrics.export_reader import ExportReader, ExportSources
+from web.runs.first_page import first_page
 from web.runs.table.run_cards import first_cards
 from web.server.api.agent_api import agent_routes
 from web.server.api.answer_api import answer_route
@@ -63,6 +63,7 @@ from web.server.page_start import PageStart
 from web.server.routes import build_routes
 from web.server.shell_audit import keep_recording
 from web.server.sign_in import sign_in_routes
+from web.server.streamlit_code import CompressedCode
 from web.server.warm_up import import_and_freeze
 from web.sql.history import QueryHistory
 
@@ -245,11 +246,12 @@ app = st.App(
             tokens=tokens,
             provider=provider.name if provider else None,
         ),
+        Middleware(CompressedCode, base_path=base_path),
         Middleware(PageStart, base_path=base_path),
         Middleware(
             FirstLook,
             render_cards=lambda run_ids: first_cards(services().store, run_ids, reports),
-            render_welcome=lambda: welcome(services().store),
+            render_first_page=lambda: first_page(services().store),
             base_path=base_path,
         ),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import gzip
 import hashlib
@@ -32,19 +33,22 @@ def assets_url(base_path: str = "") -> str:
 
 def assets_route(base_path: str = "") -> Route:
     """Return the route that serves the static files, each compressed once."""
-    paths = asset_paths()
+    paths, compressed = asset_paths(), dict[str, bytes]()
 
-    @functools.cache
-    def compressed(name: str) -> bytes:
-        return gzip.compress(paths[name].read_bytes(), mtime=0)
-
-    def serve(request: Request) -> Response:
+    async def serve(request: Request) -> Response:
         name = request.path_params["name"]
         if name not in paths:
             return PlainTextResponse("No such file.", status_code=404)
         kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
-        if "gzip" in request.headers.get("accept-encoding", ""):
-            return Response(compressed(name), media_type=kind, headers={**FOREVER, "content-encoding": "gzip"})
-        return Response(paths[name].read_bytes(), media_type=kind, headers=FOREVER)
+        if "gzip" not in request.headers.get("accept-encoding", ""):
+            return Response(await asyncio.to_thread(paths[name].read_bytes), media_type=kind, headers=FOREVER)
+        if name not in compressed:
+            compressed[name] = await asyncio.to_thread(gzip_file, paths[name])
+        return Response(compressed[name], media_type=kind, headers={**FOREVER, "content-encoding": "gzip"})
 
     return Route(f"{assets_url(base_path)}/{{name:path}}", serve)
+
+
+def gzip_file(path: Path) -> bytes:
+    """Return a file's content compressed, the same bytes each time."""
+    return gzip.compress(path.read_bytes(), mtime=0)

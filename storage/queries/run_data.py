@@ -116,6 +116,7 @@ class StartupRow(NamedTuple):
 
 WINDOW_COLUMNS = ["run_id", "windows"]
 NON_POINT_COLUMNS = ["kind", "windows", "drafted", "acceptance_rate"]
+POINT_ORDER = [("ts", "ascending"), ("source", "ascending"), ("definition", "ascending")]
 NO_LENGTH = {"counter": Code.DRAFTS_NOT_COUNTED, "log": Code.DRAFTS_NOT_LOGGED}
 
 
@@ -160,7 +161,8 @@ def whole_run_data(
     rows = store.query(statement("whole_run_data"), params)
     rows_by_kind = {kind: rows.filter(pc.equal(rows["kind"], kind)) for kind in ("windows", "acceptance", "points")}
     windows = {
-        row["run_id"]: _windows(row["windows"]) for row in rows_by_kind["windows"].select(WINDOW_COLUMNS).to_pylist()
+        run_id.as_py(): _windows(column.values)
+        for run_id, column in zip(*rows_by_kind["windows"].select(WINDOW_COLUMNS).columns, strict=True)
     }
     acceptance = {row["run_id"]: read_acceptance(row) for row in rows_by_kind["acceptance"].to_pylist()}
     points = rows_by_kind["points"].drop_columns(NON_POINT_COLUMNS)
@@ -169,7 +171,7 @@ def whole_run_data(
         run_id: WholeRunData(
             windows.get(run_id, []),
             acceptance.get(run_id, unknown),
-            points.filter(pc.equal(points["run_id"], run_id)),
+            points.filter(pc.equal(points["run_id"], run_id)).sort_by(POINT_ORDER),
         )
         for run_id in run_ids
     }
@@ -281,8 +283,24 @@ def recent_speed(store: Queryable, run_ids: Sequence[str], seconds: float) -> di
     return speeds_by_run
 
 
-def _windows(rows: Sequence[dict[str, Any]]) -> list[Window]:
-    return [_window({name: value for name, value in row.items() if name != "run_id"}) for row in rows]
+def _windows(rows: pa.StructArray) -> list[Window]:
+    """Return the windows column by column: a dictionary per row takes ten times as long."""
+    columns = [_values(rows.field(name)) for name in Window._fields[:-1]]
+    bridged = [stretch and DecodingStretch(**stretch) for stretch in rows.field("bridged").to_pylist()]
+    return [Window._make(row) for row in zip(*columns, bridged, strict=True)]
+
+
+def _values(column: pa.Array) -> list[Any]:
+    """Return a column with None for null; of numbers, to_pylist makes an object in between."""
+    if not pa.types.is_floating(column.type):
+        values: list[Any] = column.to_pylist()
+        return values
+    numbers: list[float] = column.to_numpy(zero_copy_only=False).tolist()
+    if not column.null_count:
+        return numbers
+    return [
+        number if is_valid else None for number, is_valid in zip(numbers, column.is_valid().to_pylist(), strict=True)
+    ]
 
 
 def _window(row: Mapping[str, Any]) -> Window:

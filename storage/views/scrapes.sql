@@ -12,6 +12,8 @@ SELECT
     coalesce(config->>'$.speculative.num_tokens', told->>'$.speculative_num_tokens')::DOUBLE AS num_tokens
 FROM stored_runs(run_ids);
 
+-- A median of a whole run is joined to its rows: as a window function it sorts them once more.
+
 -- The scrapes that are used: of two that are too close, the later one is skipped. A scrape that lacks a rank is_short:
 -- the next complete one covers the time since the last complete one.
 CREATE OR REPLACE MACRO looks_of(since, until, run_ids) AS TABLE
@@ -23,20 +25,20 @@ WITH looks AS (
     FROM counter_samples_of(run_ids) LEFT JOIN asked_of(run_ids) USING (run_id)
     WHERE is_within(ts, led_in(since), until)
     WINDOW scrapes AS (PARTITION BY run_id, definition, engine_index ORDER BY mono_s)
+), usual AS (
+    SELECT run_id, definition, engine_index, median(gap_s) AS usual_gap_s FROM looks GROUP BY ALL
 ), apart AS (
-    SELECT *, count(*) FILTER (is_told) OVER look AS ranks_told, count(*) OVER look AS ranks_here
-    FROM looks
+    SELECT * EXCLUDE (usual_gap_s), count(*) FILTER (is_told) OVER look AS ranks_told, count(*) OVER look AS ranks_here
+    FROM looks JOIN usual USING (run_id, definition, engine_index)
     WINDOW look AS (PARTITION BY run_id, definition, mono_s)
-    QUALIFY NOT is_too_soon(gap_s, median(gap_s) OVER (PARTITION BY run_id, definition, engine_index))
+    QUALIFY NOT is_too_soon(gap_s, usual_gap_s)
 ), expected AS (
-    SELECT *, max(greatest(ranks_told, ranks_here)) OVER (PARTITION BY run_id, definition ORDER BY mono_s) AS ranks
+    -- The least time so far is the first one.
+    SELECT *, max(greatest(ranks_told, ranks_here)) OVER so_far AS ranks, mono_s > min(mono_s) OVER so_far AS is_later
     FROM apart
+    WINDOW so_far AS (PARTITION BY run_id, definition ORDER BY mono_s)
 )
-SELECT
-    *,
-    ranks_told BETWEEN 1 AND ranks - 1 AS is_short,
-    mono_s > min(mono_s) OVER (PARTITION BY run_id, definition) AS is_later
-FROM expected;
+SELECT *, ranks_told BETWEEN 1 AND ranks - 1 AS is_short FROM expected;
 
 -- For all engines at once, planned and read once. An engine's own macro gets the name of these rows as `looks`, and
 -- uses the rows with its definitions.
@@ -73,13 +75,14 @@ WITH deltas AS (
         ) AS accepted_per_pos
     FROM looks_of(since, until, run_ids)
     WINDOW scrapes AS (PARTITION BY run_id, definition, engine_index, is_short ORDER BY mono_s)
+), usual AS (
+    SELECT run_id, definition, engine_index, median(dt_s) AS usual_s FROM deltas GROUP BY ALL
 ), judged AS (
     SELECT
         *,
         coalesce(is_restarted OR least(generation, first_tokens, inter_token_count, decoded, decode_seconds,
-            prompt_tokens, drafts, draft_tokens, accepted, preemptions) < 0, false) AS fell,
-        median(dt_s) OVER (PARTITION BY run_id, definition, engine_index) AS usual_s
-    FROM deltas
+            prompt_tokens, drafts, draft_tokens, accepted, preemptions) < 0, false) AS fell
+    FROM deltas JOIN usual USING (run_id, definition, engine_index)
 )
 SELECT
     * EXCLUDE (fell, usual_s, missing, is_new, is_short, is_restarted, is_same_process, is_ours, speculates_asked),

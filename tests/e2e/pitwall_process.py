@@ -37,6 +37,7 @@ class Pitwall:
     token: str = ""
     base_path: str = ""
     out_name: str = "pitwall.out"  # beside the data folder
+    root: Path = ROOT  # a benchmark compares checkouts
     command: tuple[str, ...] = (sys.executable, str(ROOT / "pitwall"), "run")
     _answers: dict[tuple[str, int, int], list[tuple[Any, ...]]] = field(default_factory=dict)
 
@@ -62,7 +63,7 @@ class Pitwall:
         }
         env = os.environ | ours | self.environ
         with out.open("wb") as file:
-            self.process = subprocess.Popen(self.command, cwd=ROOT, env=env, stdout=file, stderr=subprocess.STDOUT)
+            self.process = subprocess.Popen(self.command, cwd=self.root, env=env, stdout=file, stderr=subprocess.STDOUT)
         try:
             self._wait_for_its_pages()
         except BaseException:  # whoever starts it ends it only when it is up

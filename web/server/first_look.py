@@ -1,8 +1,8 @@
 """Puts the newest numbers of the address's runs into the page's HTML, visible before Streamlit has started.
 
 Streamlit's page is empty until its scripts have been loaded and the page script has run once, a second or more. The
-overlay shown until then (web/runs/table/run_cards.py) is removed by web/static/first_look.js. The first page of an
-empty store shows its welcome text the same way (web/guided_demo/welcome.py).
+overlay shown until then (web/runs/table/run_cards.py) is removed by web/static/first_look.js. The first page shows the
+welcome of an empty store or the newest runs the same way (web/runs/first_page.py).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from web import markup
 from web.access.roles import MEMBERS, ROLE_KEY, may_see
-from web.assets import STATIC, assets_url
+from web.assets import assets_url
 from web.server.inserting import PageInserter, full_page_request
 
 _log = logging.getLogger(__name__)
 RenderCards = Callable[[Sequence[str]], str]  # run ids -> HTML cards of the existing runs; called in a thread
-RenderWelcome = Callable[[], str]  # HTML of the first page's welcome, '' if there are runs; called in a thread
+RenderFirstPage = Callable[[], str]  # HTML of the first page's welcome or newest runs; called in a thread
 LOADING = "Loading…"
 FIRST_PAGE_PATH = ""
 # Selectors of elements that exist once the page is drawn; Streamlit's other responses pass unchanged.
@@ -39,11 +39,11 @@ class FirstLook:
     """ASGI middleware behind the access check, which has determined the visitor's role."""
 
     def __init__(
-        self, app: ASGIApp, render_cards: RenderCards, render_welcome: RenderWelcome, base_path: str = ""
+        self, app: ASGIApp, render_cards: RenderCards, render_first_page: RenderFirstPage, base_path: str = ""
     ) -> None:
         self._app = app
         self._render_cards = render_cards
-        self._render_welcome = render_welcome
+        self._render_first_page = render_first_page
         self._base_path = base_path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -57,7 +57,7 @@ class FirstLook:
 
     async def _first_html(self, page: str, scope: Scope) -> str:
         if page == FIRST_PAGE_PATH:
-            return await self._render(self._render_welcome) if scope[ROLE_KEY] in MEMBERS else ""
+            return await self._render(self._render_first_page) if scope[ROLE_KEY] in MEMBERS else ""
         run_ids = _visible_run_ids(scope)
         return await self._render(self._render_cards, run_ids) if run_ids else ""
 
@@ -87,15 +87,13 @@ def _visible_run_ids(scope: Scope) -> list[str]:
 
 
 def overlay(page: str, html: str, assets: str) -> str:
-    """Return the HTML of the overlay (the runs at a glance, or the welcome) and of the script that removes it."""
+    """Return the HTML of the overlay (the runs at a glance, or the first page's) and of the script that removes it."""
     muted = '<p class="pw-muted">'
     content = f"{html}{muted}{LOADING}</p>" if page == FIRST_PAGE_PATH else f"{muted}{LOADING} so far:</p>{html}"
     selector = markup.text(DRAWN_SELECTORS[page])
-    label = "Welcome" if page == FIRST_PAGE_PATH else "The runs at a glance"
-    modules = sorted((STATIC / "live").glob("*.js")) if page == "live" else []
+    label = "First look" if page == FIRST_PAGE_PATH else "The runs at a glance"
     return (
         f'<link rel="stylesheet" href="{assets}/pitwall.css">'
-        + "".join(f'<link rel="modulepreload" href="{assets}/live/{path.name}">' for path in modules)
-        + f'<section class="pw-first" data-drawn="{selector}" aria-label="{label}">{content}</section>'
+        f'<section class="pw-first" data-drawn="{selector}" aria-label="{label}">{content}</section>'
         f'<script type="module" src="{assets}/first_look.js"></script>'
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from starlette.datastructures import MutableHeaders
 from starlette.types import Message, Scope, Send
 
@@ -16,11 +18,15 @@ def full_page_request(scope: Scope) -> Scope:
 
 
 class PageInserter:
-    """Passes a response on; a page is held until it is complete and gets the HTML before its </body>."""
+    """Passes a response on; a page is held until it is complete and gets the HTML before its </body>.
 
-    def __init__(self, send: Send, html: bytes) -> None:
+    removed: what is taken out of the page.
+    """
+
+    def __init__(self, send: Send, html: bytes, removed: re.Pattern[bytes] | None = None) -> None:
         self._send = send
         self._html = html
+        self._removed = removed
         self._start: Message | None = None
         self._body = b""
 
@@ -36,7 +42,8 @@ class PageInserter:
                 await self._send_page(self._start)
 
     async def _send_page(self, start: Message) -> None:
-        body = self._body.replace(END_OF_PAGE, self._html + END_OF_PAGE, 1)
+        page = self._removed.sub(b"", self._body) if self._removed else self._body
+        body = page.replace(END_OF_PAGE, self._html + END_OF_PAGE, 1)
         headers = MutableHeaders(raw=list(start["headers"]))
         headers["content-length"] = str(len(body))
         headers["cache-control"] = "no-store"  # the inserted HTML is current only now

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from reasons import Code
 def window(tps: float, at_s: float = 2.0, **more: Any) -> Window:
     """2 s of decoding at this speed, one token a step."""
     base = Window(at_s, 2.0, 2.0, 2 * tps, 2 * tps, tps, 1.0, tps, None, "active", "vllm.counter", 1.0, streams=1.0)
-    return replace(base, **more)
+    return base._replace(**more)
 
 
 def maximum(windows: Sequence[Window]) -> float | None:
@@ -42,7 +41,7 @@ def test_longer_window_is_no_peak() -> None:
 
 
 def test_without_a_whole_window_there_is_no_peak() -> None:
-    said = summarize([replace(one, is_whole=False) for one in STEADY])
+    said = summarize([one._replace(is_whole=False) for one in STEADY])
     assert said.alone.peak is None
     assert said.alone.typical_tps == 50.0
 

@@ -90,6 +90,9 @@ QUESTIONS: Mapping[str, Callable[[Queryable], object]] = {
     "conditions": lambda store: condition_queries.conditions(
         store, [Span(run_id, NOW + timedelta(seconds=5), NOW + timedelta(seconds=25)) for run_id in ASKED]
     ),
+    "memory_growth": lambda store: condition_queries.memory_growth(
+        store, Span(ASKED[0], NOW + timedelta(seconds=5), NOW + timedelta(seconds=25))
+    ),
     "samples_of": lambda store: list(sample_queries.samples_of(store, ASKED)),
     "nodes": lambda store: node_queries.nodes(store, ASKED),
     "notes": lambda store: note_queries.notes(store, ASKED),

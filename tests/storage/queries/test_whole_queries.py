@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from storage.queries import live_queries, run_data
+from storage.queries.statements import statement
 from tests.storage.queries.question_costs import ENGINES, Cost, asked_store
 
 IDS = [*(f"sealed-{engine}-0" for engine in ENGINES), "live-vllm-0", "nobody"]
@@ -32,3 +33,14 @@ def test_its_counters_are_read_once(tmp_path: Path) -> None:
         once, store.cost = store.cost, Cost(0, 0, 0)
         run_data.whole_run_data(store, IDS, 2.0, with_points=True)
         assert store.cost.rows < 1.5 * once.rows
+
+
+def test_no_sort_of_all_rows_for_the_usual_gap(tmp_path: Path) -> None:
+    """As a window function this median sorted the rows of a day once more."""
+    with asked_store(tmp_path, 1) as store:
+        params = {"run_ids": IDS, "window_s": 2.0, "with_points": True}
+        explain = f"EXPLAIN (FORMAT json) {statement('whole_run_data')}"
+        ((_, plan),) = store._connection.execute(explain, params).fetchall()
+        plan = " ".join(plan.split())
+        of_engine = "OVER (PARTITION BY run_id, definition, engine_index"
+        assert f"LAG(mono_s) {of_engine}" in plan and f"median(gap_s) {of_engine}" not in plan

@@ -155,7 +155,7 @@ def test_prices_are_entered_once_a_machine(tmp_path: Path) -> None:
 
 def test_the_longest_idle_stretch(store: Store, model: Path) -> None:
     run = make_run(store, model)
-    idle = [replace(window(None, activity="idle"), since_ready_s=float(end)) for end in (2, 4, 20, 22, 24, 26)]
+    idle = [window(None, activity="idle")._replace(since_ready_s=float(end)) for end in (2, 4, 20, 22, 24, 26)]
     span = idle_span(run, idle)
     assert span and run.ready_at and span.began_at == run.ready_at + timedelta(seconds=18) and span.seconds == 8.0
     assert idle_span(run, idle[:2]) is None and idle_span(run, []) is None

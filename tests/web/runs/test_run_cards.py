@@ -16,6 +16,7 @@ from settings import Settings
 from storage.caches.query_cache import QueryCache
 from storage.queries import run_data
 from storage.store import Store
+from web.runs.first_page import TITLE, first_page
 from web.runs.table import run_cards
 from web.runs.table.run_cards import IDLE, LAST_SPEED, LATEST_SPEED, NO_RECENT_SPEED, QUEUED, first_cards
 from web.theme import three_digits
@@ -108,3 +109,16 @@ def test_speed_is_queried_once_a_second_for_all(store: Store, monkeypatch: pytes
     monkeypatch.setattr(run_data, "recent_speed", lambda *given: asked.append("asked") or whole(*given))
     pages = [first_cards(store, ["r1"], ReportCache()) for _ in range(3)]
     assert all("100 <small>tok/s" in page for page in pages) and len(asked) == 2
+
+
+def test_newest_runs_are_read_once_for_all(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first look at Runs: every viewer's browser requests it, before anything else of the page."""
+    store.save_run(RUN.model_copy(update={"id": "r2", "name": "newer", "state": RunState.FINISHED, "ended_at": NOW}))
+    page = first_page(store)
+    assert page.startswith(TITLE) and page.index(">newer<") < page.index("alert(1)") and "<script>" not in page
+    statements: list[str] = []
+    query = store.query
+    monkeypatch.setattr(store, "query", lambda sql, *params: statements.append(sql) or query(sql, *params))
+    assert first_page(store) == page and not statements
+    store.save_run(RUN.model_copy(update={"id": "r3", "name": "newest"}))
+    assert ">newest<" in first_page(store) and statements

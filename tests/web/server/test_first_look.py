@@ -71,7 +71,7 @@ def client(serve: Serve) -> Iterator[httpx.Client]:
         routes=[Route("/{rest:path}", answer, methods=["GET", "HEAD"])],
         middleware=[
             Middleware(Let),
-            Middleware(FirstLook, render_cards=look, render_welcome=lambda: WORDS, base_path="/pit"),
+            Middleware(FirstLook, render_cards=look, render_first_page=lambda: WORDS, base_path="/pit"),
         ],
     )
     with serve(app) as address, httpx.Client(base_url=f"http://{address}/pit") as client:

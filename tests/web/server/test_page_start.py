@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
@@ -14,7 +15,7 @@ from starlette.routing import Route
 
 from tests.web.conftest import Serve
 from web.assets import asset_paths, assets_route, assets_url
-from web.server.page_start import DEFERRED, EARLY, STYLES, PageStart
+from web.server.page_start import CHARTS, DEFERRED, EARLY, STYLES, PageStart, with_imports
 
 PAGE = "<html><head></head><body><div id='root'></div></body></html>"
 
@@ -50,3 +51,21 @@ def test_page_is_styled_before_its_script(client: httpx.Client, base: str, path:
 
 def test_what_is_no_page_is_as_it_was(client: httpx.Client) -> None:
     assert client.get("/static/index.html").text == PAGE
+
+
+@pytest.mark.parametrize("page", CHARTS)
+def test_modules_of_charts_requested_with_the_page(client: httpx.Client, base: str, page: str) -> None:
+    text = client.get(f"/{page}").text
+    for name in (*CHARTS[page], "board.js", "format.js"):
+        assert f'<link rel="modulepreload" href="{assets_url(base)}/live/{name}">' in text
+    assert "modulepreload" not in client.get("/launch").text
+
+
+def test_imports_followed_to_their_end(tmp_path: Path) -> None:
+    for name, text in {
+        "a.js": 'import{x as b}from"./b.js";import"./c.js"',
+        "b.js": 'import { y } from "./a.js"',
+        "c.js": 'const later=()=>import("./d.js")',
+    }.items():
+        (tmp_path / name).write_text(text)
+    assert with_imports(tmp_path, ["a.js"]) == ["a.js", "b.js", "c.js"]

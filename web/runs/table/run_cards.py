@@ -29,6 +29,7 @@ from web.theme import duration, run_color, three_digits
 from web.words import lower_first, reason_text
 
 RECENT_S = 120.0
+NEWEST = 8  # runs in the first look at Runs
 NO_RECENT_SPEED = "no decode speed in the last two minutes"
 LATEST_SPEED = "decode, latest of two minutes"
 LAST_SPEED = "decode, when last active"
@@ -82,6 +83,22 @@ def first_cards(store: Store, run_ids: Sequence[str], reports: ReportCache) -> s
     return _grid(map(_card, runs, colors, speeds, labels))
 
 
+def newest_cards(store: Store) -> str:
+    """Return a card per newest run with the speed of its line in the list; '' if there is no run.
+
+    It reads cached lines alone, once for all viewers until a run changes, so that it never delays the page.
+    """
+    return store.query_cache.get("newest cards", lambda: _newest_cards(store))
+
+
+def _newest_cards(store: Store) -> str:
+    runs = store.runs(limit=NEWEST)
+    if not runs:
+        return ""
+    lines, chips = cached_lines(store, [run.id for run in runs], line_version()), chips_of(runs)
+    return _grid(_card(run, run.color, _line_speed(lines.get(run.id)), chips[run.id]) for run in runs)
+
+
 def _loop_marks(store: Store, run_ids: Sequence[str]) -> Mapping[str, str]:
     """Return run id -> the mark of its looping answers or '', queried once a second for all viewers."""
     totals = _totals_this_second.get((store, *run_ids), lambda: run_data.request_totals(store, run_ids))
@@ -115,11 +132,18 @@ def _final_speed(report: RunReport, line: RunLine | None) -> str:
     summary = report.summary
     if printed := printed_fallback(summary, report.printed):
         return _big(printed.median_tps, markup.hint(LOG_SPEED, printed_meaning(printed.definition)), markup.unmeasured)
-    if summary.factors is None and line and (stream_tps := line["stream_tps"]) is not None:
-        return _big(stream_tps, markup.hint(lower_first(BY_KEY["stream_tps"].title), BY_KEY["stream_tps"].definition))
+    if summary.factors is None and (speed := _line_speed(line)):
+        return speed
     if summary.factors is None:
         return _muted(reason_text(summary.reason) or "")
     return _big(summary.factors.decode_tps, "mean while decoding")
+
+
+def _line_speed(line: RunLine | None) -> str:
+    """The stream speed in a run's line, '' if it has none."""
+    if line is None or (stream_tps := line["stream_tps"]) is None:
+        return ""
+    return _big(stream_tps, markup.hint(lower_first(BY_KEY["stream_tps"].title), BY_KEY["stream_tps"].definition))
 
 
 def _big(tok_s: float, label: str, wrap: Callable[[str], str] = str) -> str:
