@@ -64,6 +64,14 @@ class ArmText(BaseModel):
     )  # name from `./pitwall host list`; None: this machine
 
 
+class Requirement(BaseModel):
+    """What the answers of an arm must fulfil to stay in the race, measured by the load 'fidelity' on its servers."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    agreement: float = Field(gt=0.0, lt=1.0)  # least share of the first arm's next tokens that an arm must choose too
+    params: dict[str, JsonValue] = Field(default_factory=dict)  # of the load
+
+
 class StudyText(BaseModel):
     """A study file that may still lack arms and a workload, as while it is being written."""
 
@@ -78,6 +86,7 @@ class StudyText(BaseModel):
     arm: list[ArmText] = Field(default_factory=list, max_length=MOST_ARMS)
     workload: list[WorkloadText] = Field(default_factory=list, max_length=MOST_WORKLOADS)
     vary: list[Vary] = Field(default_factory=list, max_length=MOST_SETTINGS)
+    require: list[Requirement] = Field(default_factory=list, max_length=1)
 
 
 class StudyFile(StudyText):
@@ -107,6 +116,8 @@ class StudyFile(StudyText):
             raise ValueError("'load' needs the workload 'knee', which finds how many users a server can hold")
         if self.question == "upgrade" and len(self.arm) != 2:
             raise ValueError("'upgrade' needs two arms: before and after")
+        if self.question == "measure" and self.require:
+            raise ValueError("[[require]] compares answers with those of the first arm, and 'measure' has no other")
         if self.question == "measure" and len(self.arm) != 1:
             raise ValueError("'measure' needs exactly one arm")
         if self.question in ("which", "load") and len(self.arm) < 2:
@@ -143,6 +154,7 @@ class StudyPlan(BaseModel):
     vary: tuple[Vary, ...] = ()  # for the question 'value': the varied settings
     more_workloads: tuple[WorkloadText, ...] = ()
     notes: tuple[str, ...] = ()  # deviations from a recipe
+    require: tuple[Requirement, ...] = ()
 
     def per_workload(self) -> list[StudyPlan]:
         """Return a plan for each workload, with the workload's title."""
@@ -293,6 +305,7 @@ def plan_of(study_file: StudyFile, name: str) -> StudyPlan:
             extra_workload.model_copy(update={"objective": extra_workload.objective or study_file.objective})
             for extra_workload in more
         ),
+        require=tuple(study_file.require),
     )
 
 

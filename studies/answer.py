@@ -134,6 +134,9 @@ def _reasons(plan: StudyPlan, status: StudyStatus, end: RaceEnd | None) -> list[
         for name, runs in status.runs.items()
         if (count := sum(run.is_failed_by_pitwall for run in runs))
     ]
+    if status.unmeasured:
+        names = ", ".join(status.unmeasured)
+        reasons.append(f"The answers of {names} were not measured, so what the study requires of them is not known.")
     reasons += _unranked_reasons(status)
     if any(row.code in MACHINE_ROWS for rows in status.refused.values() for row in rows):
         reasons.append(

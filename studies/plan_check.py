@@ -10,6 +10,7 @@ from commands.study_file import StudyPlan
 from domain import JsonValue, WorkloadSpec
 from errors import PitwallError
 from launcher.remote.hosts import HostBook
+from load_records import FIDELITY
 from reports.studies.parts import why_indistinguishable
 from workloads import REGISTRY, spec_for
 from workloads.texts.prompt_file import PlanError
@@ -24,6 +25,7 @@ class UnknownLoadError(PitwallError):
 def check_plan(plan: StudyPlan, book: HostBook) -> None:
     """Raise UnknownLoadError for an invalid workload, and HostError for an unknown machine."""
     load_specs(plan.per_workload(), spec_for)
+    required_specs(plan, spec_for)
     for host in dict.fromkeys(arm.host for arm in plan.arms if arm.host):
         book.find(host)
 
@@ -32,17 +34,22 @@ def load_specs(parts: Sequence[StudyPlan], spec_for: SpecFor) -> list[WorkloadSp
     """Return the workload spec of each part of a plan; raises UnknownLoadError for invalid or identical workloads."""
     if duplicates := why_indistinguishable(parts):
         raise UnknownLoadError(duplicates)
-    return [_spec(part, spec_for) for part in parts]
+    return [_spec(part.workload, part.params, spec_for) for part in parts]
 
 
-def _spec(part: StudyPlan, spec_for: SpecFor) -> WorkloadSpec:
+def required_specs(plan: StudyPlan, spec_for: SpecFor) -> list[WorkloadSpec]:
+    """Return the loads that measure what the plan requires of answers; raises UnknownLoadError for invalid ones."""
+    return [_spec(FIDELITY, requirement.params, spec_for) for requirement in plan.require]
+
+
+def _spec(workload: str, params: Mapping[str, JsonValue], spec_for: SpecFor) -> WorkloadSpec:
     try:
-        return spec_for(part.workload, part.params)
+        return spec_for(workload, params)
     except KeyError:
         names = ", ".join(REGISTRY)
-        raise UnknownLoadError(f"There is no workload {part.workload!r}; the workloads are {names}.") from None
+        raise UnknownLoadError(f"There is no workload {workload!r}; the workloads are {names}.") from None
     except ValidationError as error:
         location, message = ".".join(map(str, error.errors()[0]["loc"])), error.errors()[0]["msg"]
-        raise UnknownLoadError(f"The workload {part.workload} is invalid: {location}: {message}.") from error
+        raise UnknownLoadError(f"The workload {workload} is invalid: {location}: {message}.") from error
     except PlanError as error:
         raise UnknownLoadError(str(error)) from error

@@ -28,7 +28,7 @@ from reports.studies.trend import with_versions
 from storage.queries.run_data import Queryable
 from storage.queries.run_queries import runs_of_batch
 from studies.answer import answer_of, ended_answer
-from studies.plan_check import SpecFor, UnknownLoadError, load_specs
+from studies.plan_check import SpecFor, UnknownLoadError, load_specs, required_specs
 from studies.submissions import (
     ADDITION,
     STUDY,
@@ -239,13 +239,17 @@ class StudyRunner:
         """Launch a round: each arm starts once and runs every undecided workload."""
         self._save(study.model_copy(update={"answer": answer_of(plan, statuses)}))
         try:
-            all_specs = load_specs(plan.per_workload(), self._spec_for)
-            specs = [spec for spec, status in zip(all_specs, statuses, strict=True) if status.race.end is None]
-            self._supervisor.launch_round(self._round(plan, statuses, specs), study.id)
+            self._supervisor.launch_round(self._round(plan, statuses, self._specs(plan, statuses)), study.id)
         except SilentStoreError as silence:
             LOG.warning("study %s delays its round: %s", study.id, silence)
         except (LaunchRefusedError, UnknownLoadError) as refusal:
             self._conclude(study, plan, statuses, [str(refusal)], RaceEnd.FAILED)
+
+    def _specs(self, plan: StudyPlan, statuses: Sequence[StudyStatus]) -> list[WorkloadSpec]:
+        """The loads of the next starts: of undecided workloads, and those that measure what the plan requires."""
+        all_specs = load_specs(plan.per_workload(), self._spec_for)
+        undecided = [spec for spec, status in zip(all_specs, statuses, strict=True) if status.race.end is None]
+        return [*undecided, *required_specs(plan, self._spec_for)]
 
     def _round(
         self, plan: StudyPlan, statuses: Sequence[StudyStatus], specs: Sequence[WorkloadSpec]

@@ -27,6 +27,7 @@ from commands.study_file import ACCURACY, USERS_HELD, StudyPlan
 from domain import Run, RunState
 from reports.arms.facts import facts_of
 from reports.studies.parts import WorkloadPlan, workload_plans
+from reports.studies.requirements import requirement_causes, unmeasured_arms
 from reports.studies.study_values import ArmPrediction, MeasuredArms, predict_values
 from storage.queries.load_queries import outcomes, read_loads
 from storage.queries.run_data import Queryable
@@ -48,6 +49,7 @@ class StudyStatus:
     remaining: StartsLeft | None = None  # server starts that it will probably still take
     predicted: Mapping[str, ArmPrediction] = field(default_factory=dict)  # arm -> prediction from other arms' runs
     trials: tuple[Trial, ...] | None = None  # trials so far, if the next combination must be proposed
+    unmeasured: tuple[str, ...] = ()  # arms whose answers could not be held against what the plan requires
 
     @property
     def starts(self) -> int:
@@ -176,6 +178,7 @@ def _workload_status(
             cause := _cause([run for run in arm_runs if run.id not in facts_by_run], counts[name], values.get(name, ()))
         )
     }
+    causes |= requirement_causes(plan, arms)
     refused = _refused(arms, objective, values, plan) if isinstance(objective, Objective) else {}
     is_higher_better = not isinstance(objective, Objective) or objective.terms.higher_is_better
     if plan.question == "measure":
@@ -211,7 +214,16 @@ def _workload_status(
     if step.probe:
         current_race = replace(current_race, next_arms=(step.probe,), end=None)
     objective_name = objective.name if isinstance(objective, Objective) else objective
-    status = StudyStatus(current_race, values, objective_name, by_arm, causes, refused, predicted=step.predicted)
+    status = StudyStatus(
+        current_race,
+        values,
+        objective_name,
+        by_arm,
+        causes,
+        refused,
+        predicted=step.predicted,
+        unmeasured=tuple(unmeasured_arms(plan, arms)),
+    )
     rounds = plan.budget.rounds - max((seat.starts for seat in current_race.seats), default=0)
     remaining = starts_left(current_race, logs, plan.margin, max(1, rounds), max(0, plan.budget.runs - status.starts))
     return replace(status, remaining=remaining)
