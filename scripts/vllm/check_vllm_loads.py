@@ -23,7 +23,7 @@ import httpx
 
 from demo.presets import free_ports
 from domain import Config, JsonValue
-from load_records import LENGTH_REASON
+from load_records import GREEDY, LENGTH_REASON, NEXT_TOKEN
 from scripts.tools.driving import FinishedLoad, LoadDriver, driving
 from scripts.tools.tool_demands import table
 from scripts.vllm.check_vllm import ENVIRONMENT, READY_WITHIN_S, end_group, is_ready, wait_until
@@ -49,6 +49,7 @@ TRAFFIC: Mapping[str, JsonValue] = {
 }  # fmt: skip
 # Not strict: a random model does not close the strings of a schema before any limit; its loose arguments are verdicts.
 MATRIX: Mapping[str, JsonValue] = {"tool_choice": "required", "max_tokens": 500, "temperature": 1.0}
+FIDELITY: Mapping[str, JsonValue] = {"texts": 4, "positions": 2, "depths": [512], "greedy_tokens": 8}
 BLOCK_TOKENS = 128  # of vLLM's cache on a CPU: what is cached is whole blocks
 CLIENT_MS, SHARE = 200.0, 0.1  # by how much a client may see more than the server: a hop on a busy machine
 
@@ -143,6 +144,39 @@ def session(on: LoadDriver, url: str) -> Iterator[Demand]:
     yield Demand("session", "the server counts the same hits", f"{hits:.0f} and {sum(cached)}", same)
 
 
+def protocols(on: LoadDriver, url: str, endpoint: str) -> Iterator[Demand]:
+    """Check that the other protocols state the tokens that the server counts, and find the context in the cache."""
+    before = counters(url)
+    rows = asked(on, on.put("session", {**SESSION, "endpoint": endpoint, "seed": len(endpoint)}))
+    after = counters(url)
+    for title, metric, stated in (
+        ("prompt tokens", "vllm:prompt_tokens_total", [row["prompt_tokens"] for row in rows]),
+        ("answer tokens", "vllm:generation_tokens_total", [row["completion_tokens"] for row in rows]),
+        ("cached tokens", "vllm:prefix_cache_hits_total", [row["extra"].get("cached_prompt_tokens") for row in rows]),
+    ):
+        counted, total = after[metric] - before[metric], sum(value or 0 for value in stated)
+        yield Demand(f"session, {endpoint}", f"the server counts the same {title}", f"{counted:.0f}, {stated}",
+                     counted == total > 0)  # fmt: skip
+
+
+def fidelity(on: LoadDriver) -> Iterator[Demand]:
+    """Check that next tokens and greedy answers come with log-probabilities, and are those of a second load."""
+    loads = [on.put("fidelity", FIDELITY).load_id for _ in range(2)]
+    sql = "SELECT part, text_name, prefix_tokens, token_ids, logprobs, cached_tokens FROM fidelity WHERE load_id = ?"
+    expected = {(NEXT_TOKEN, 8), (GREEDY, 4)}
+    first, second = (
+        {(row["part"], row["text_name"], row["prefix_tokens"]): row for row in on.rows(sql, load)} for load in loads
+    )
+    counts = {(part, sum(key[0] == part for key in first)) for part, _ in expected}
+    yield Demand("fidelity", "every position is answered", str(sorted(counts)), counts == expected)
+    likely = {len(row["logprobs"]) for key, row in first.items() if key[0] == NEXT_TOKEN}
+    yield Demand("fidelity", "20 log-probabilities a position", str(likely), likely == {20})
+    same = sum(first[key]["token_ids"][:1] == second[key]["token_ids"][:1] for key in first if key in second)
+    yield Demand("fidelity", "a second load chooses the same", f"{same} of {len(first)}", same == len(first))
+    cached = [row["cached_tokens"] for row in first.values()]
+    yield Demand("fidelity", "the prefix is read from the cache", str(cached), all(cached))
+
+
 def latencies(on: LoadDriver, url: str) -> Iterator[Demand]:
     """Check that the server's histograms count the client's requests, with slightly lower latencies."""
     before = counters(url)
@@ -197,7 +231,8 @@ def check(vllm: Path, model: Path, folder: Path) -> list[Demand]:
     with serving(vllm, model, folder) as url, driving(folder / "data", url, config) as on:
         demands: list[Demand] = []
         groups = (grid(on, "completions"), grid(on, "chat"), tools(on), session(on, url), latencies(on, url))
-        for group in (*groups, histograms(on)):
+        more_groups = (protocols(on, url, "messages"), protocols(on, url, "responses"), fidelity(on))
+        for group in (*groups, *more_groups, histograms(on)):
             for demand in group:
                 demands.append(demand)
                 print(f"{demand.load}: {demand.demand}: {demand.seen}", file=sys.stderr, flush=True)

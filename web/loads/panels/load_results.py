@@ -18,6 +18,7 @@ from web import markup
 from web.fleet import store_for_runs
 from web.loads.panels.check_grid import show_check_grids
 from web.loads.panels.endurance_section import show_endurance
+from web.loads.panels.fidelity_section import show_fidelity
 from web.loads.panels.load_charts import (
     show_distributions,
     show_grid_map,
@@ -105,6 +106,7 @@ def show_load_results(run: Run) -> None:
             st.caption(describe_load(load), help=utc_help(asked=load.plan.ts if load.plan else None))
             _show_outcome(load, outcome)
             show_endurance(store, load)
+            show_fidelity(store, load)
 
 
 def load_titles(loads: Sequence[LoadRecord]) -> list[str]:
