@@ -161,6 +161,7 @@ class SuiteCheck:
     item_hash: str | None = None  # equal for servers that received the same first request
 
 
+TOOLS_AT_DEPTH, NEEDLES = "tools-at-depth", "needles"  # names of the workloads that try their cases at depths
 FIDELITY = "fidelity"  # name of the workload whose loads write FidelityPosition
 NEXT_TOKEN, GREEDY = "next token", "greedy"  # parts of a fidelity load
 

@@ -23,6 +23,7 @@ from analysis.comparison.arm_differences import (
 from analysis.comparison.arm_names import REPEAT_NUMBER, name_arms
 from analysis.comparison.facts import RunFacts, ServerSetup
 from analysis.comparison.starts import starts_of
+from analysis.loads.depth_holds import DepthHolds
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,14 @@ class Arm:
     def starts(self) -> tuple[RunFacts, ...]:
         """Its server starts, the unit of counting: runs on the same process are merged."""
         return starts_of(self.runs)
+
+    @property
+    def depths(self) -> dict[str, DepthHolds]:
+        """Until what depth each suite holds, by the first load that tried it at two depths or more."""
+        by_suite: dict[str, DepthHolds] = {}
+        for claims in (claims for run in self.runs for claims in run.depths):
+            by_suite.setdefault(claims.suite, claims)
+        return by_suite
 
     @property
     def name(self) -> str:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from analysis.evidence.loads import LoadRecord
+from analysis.loads.depth_holds import DepthHolds
 from analysis.loads.fidelity import FidelityLoad
 from analysis.runs.conditions import Conditions
 from domain import JsonValue
@@ -71,6 +72,7 @@ class RunFacts:
     startup_s: float | None = None
     log: LogSpeed | None = None
     full_length_requests: float | None = None  # that fit at once, according to its log
+    depths: tuple[DepthHolds, ...] = ()  # of each suite of each load: until what depth of context it holds
     fidelity: tuple[FidelityLoad, ...] = ()  # its answers after fixed texts, which are no part of its loads
     processes: frozenset[str] = frozenset()  # ids of its server process: runs that share one used the same server
 

@@ -43,6 +43,7 @@ def _merge_runs(runs: Sequence[RunFacts]) -> RunFacts:
         first,
         loads=tuple(load for run in runs for load in run.loads),
         fidelity=tuple(load for run in runs for load in run.fidelity),
+        depths=tuple(claims for run in runs for claims in run.depths),
         conditions=tuple(condition for run in runs for condition in run.conditions),
         startup_conditions=tuple(condition for run in runs for condition in run.startup_conditions),
         startup_s=next((run.startup_s for run in runs if run.startup_s is not None), None),

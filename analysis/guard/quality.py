@@ -23,8 +23,18 @@ STATUS = {
 def quality(pair: ArmPair) -> GuardRow:
     """Compare the answers; without a measurement, note that weights, KV cache or engine differ.
 
-    It never forbids a ranking: another answer is another quality, which people weigh against speed.
+    It never forbids a ranking: another answer is another quality, which people weigh against speed. What the suites at
+    depth say of both arms is among the values.
     """
+    row, depths = _fidelity_row(pair), depth_values(pair)
+    if not depths:
+        return row
+    is_shallower = any((reached or 0) < (own or 0) for _, reached, own in depths)
+    status = RowStatus.TOLD if is_shallower and row.status is RowStatus.SAME else row.status
+    return GuardRow(row.code, status, {**row.values, "depths": depths})
+
+
+def _fidelity_row(pair: ArmPair) -> GuardRow:
     fidelity = fidelity_of(pair)
     if isinstance(fidelity, Fidelity):
         return GuardRow(RowCode.QUALITY, STATUS[fidelity.answer], fidelity_values(fidelity))
@@ -32,6 +42,16 @@ def quality(pair: ArmPair) -> GuardRow:
     if fidelity.code is Code.NO_FIDELITY and not changed:
         return GuardRow(RowCode.QUALITY, RowStatus.SAME, {"unchanged": True})
     return GuardRow(RowCode.QUALITY, RowStatus.TOLD, {"reason": fidelity, "changed": changed})
+
+
+def depth_values(pair: ArmPair) -> list[tuple[str, int | None, int | None]]:
+    """Return each suite that both arms tried, with the depths until which it holds: the contender's, the baseline's."""
+    baseline, contender = pair.baseline.depths, pair.contender.depths
+    return [
+        (suite, claims.holds_until, baseline[suite].holds_until)
+        for suite, claims in contender.items()
+        if suite in baseline
+    ]
 
 
 def changed_rows(pair: ArmPair) -> list[RowCode]:

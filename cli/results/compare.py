@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
         inputs = viewpoint_inputs(store, report, runs, settings.prices_path) if has_viewpoints else None
         load_outcomes = outcomes(store, [run.run_id for arm in report.arms for run in arm.runs])
         accuracies = accuracy_rows(report, load_outcomes, read_item_pairs(store, report.arms, load_outcomes))
-        depths = depth_lines(report.arms, suite_depths(report.arms, load_outcomes))
+        depths = depth_lines(report.arms, suite_depths(report.arms))
     if len(report.arms) < 2:
         print("These runs repeat one configuration: a comparison needs two.", file=sys.stderr)
         return REFUSED

@@ -7,12 +7,13 @@ from typing import Any
 
 from analysis.comparison.facts import LogSpeed, Neighbour, RunFacts
 from analysis.evidence.loads import LoadRecord
+from analysis.loads.depth_holds import DepthHolds, depth_holds
 from analysis.loads.fidelity import FidelityLoad, build_fidelity_loads
 from analysis.runs.conditions import Conditions, Span
 from analysis.runs.effective_config import EffectiveRow
 from analysis.runs.windows import Window, speed_factors
 from domain import Run
-from load_records import FIDELITY
+from load_records import FIDELITY, NEEDLES, TOOLS_AT_DEPTH, SuiteCheck
 from reports.arms.served_config import served_by, speculates
 from reports.runs.effective_config import effective_configs
 from reports.runs.measured_loads import comparable_loads, measured_span, startup_span
@@ -44,7 +45,7 @@ def facts_of(
     span_conditions = conditions(store, [*spans, *starts])
     load_conditions = _by_run(ids, span_conditions[: len(spans)])
     startup_conditions = _by_run(ids, span_conditions[len(spans) :])
-    fidelity = fidelity_loads(store, by_run)
+    fidelity, depths = fidelity_loads(store, by_run), depth_claims(store, by_run)
     neighbours = neighbours_of(store, spans, load_conditions)
     processes = processes_of(store, runs)
     effective = effective_configs(store, runs)
@@ -63,6 +64,7 @@ def facts_of(
             startup_conditions=startup_conditions[run.id],
             neighbours=tuple(neighbours.get(run.id, ())),
             fidelity=fidelity.get(run.id, ()),
+            depths=depths.get(run.id, ()),
             speculates=speculates(run, effective[run.id]),
             began_at=run.started_at or run.created_at,
             startup_s=span.seconds if (span := startup_span(run)) else None,
@@ -78,13 +80,32 @@ def fidelity_loads(
     store: run_data.Queryable, loads: Mapping[str, Sequence[LoadRecord]]
 ) -> dict[str, tuple[FidelityLoad, ...]]:
     """Return by run id the answers of the runs that had a fidelity load."""
-    run_ids = [
-        run_id
-        for run_id, run_loads in loads.items()
-        if any(load.plan and load.plan.workload == FIDELITY for load in run_loads)
-    ]
+    run_ids = _runs_with(loads, (FIDELITY,))
     positions = load_queries.fidelity_positions(store, run_ids) if run_ids else {}
     return {run_id: tuple(build_fidelity_loads(rows)) for run_id, rows in positions.items()}
+
+
+def depth_claims(
+    store: run_data.Queryable, loads: Mapping[str, Sequence[LoadRecord]]
+) -> dict[str, tuple[DepthHolds, ...]]:
+    """Return by run id until what depth the suites of each of its loads hold."""
+    run_ids = _runs_with(loads, (TOOLS_AT_DEPTH, NEEDLES))
+    checks = load_queries.depth_checks(store, run_ids) if run_ids else {}
+    return {run_id: tuple(_claims_by_load(run_checks)) for run_id, run_checks in checks.items()}
+
+
+def _claims_by_load(checks: Sequence[SuiteCheck]) -> Iterator[DepthHolds]:
+    for load_id in dict.fromkeys(check.load_id for check in checks):
+        yield from depth_holds([check for check in checks if check.load_id == load_id])
+
+
+def _runs_with(loads: Mapping[str, Sequence[LoadRecord]], workloads: Sequence[str]) -> list[str]:
+    """Return the runs that had a load of one of these workloads."""
+    return [
+        run_id
+        for run_id, run_loads in loads.items()
+        if any(load.plan and load.plan.workload in workloads for load in run_loads)
+    ]
 
 
 def _value_of(effective: Sequence[EffectiveRow], name: str) -> Any:

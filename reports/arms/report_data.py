@@ -124,7 +124,7 @@ def report_data(
         study and study.model_copy(update={n: mask_json(getattr(study, n)) for n in ("title", "plan", "answer")}),
         {machine.machine_id: machine.title(shows_host=False) for machine in machines(masked)},
         accuracies,
-        suite_depths(comparison.arms, inputs.outcomes),
+        suite_depths(comparison.arms),
         numbers_of_arms,
         published_tables(comparison, numbers_of_arms, inputs.outcomes, accuracies),
     )

@@ -123,6 +123,11 @@ def fidelity_positions(store: Queryable, run_ids: Sequence[str]) -> dict[str, li
     return _by_run(store, "fidelity", FidelityPosition, run_ids)
 
 
+def depth_checks(store: Queryable, run_ids: Sequence[str]) -> dict[str, list[SuiteCheck]]:
+    """Return the checks of each run at depths, without their exchanges, oldest first."""
+    return _by_run(store, "depth_checks", SuiteCheck, run_ids)
+
+
 def item_pairs(store: Queryable, run_ids: Sequence[str], load_ids: Sequence[str]) -> ItemPairs:
     """Return the answers to the items that two of these loads share, in either order; none if items score fractions."""
     pairs: dict[tuple[ScoredTask, ScoredTask], PairedItems] = {}

@@ -26,6 +26,12 @@ def depth_text(claims: DepthHolds) -> str:
     return f"{text}, break at {depth_label(breaking.depth_tokens)} ({passed(breaking)} passed)"
 
 
+def depths_text(suite: str, reached: int | None, own: int | None, baseline_name: str) -> str:
+    """Return 'tool calls hold until 32k tokens (A: 100k)'; reached, own: the depths of the arm and of the baseline."""
+    depth = f"hold until {depth_label(reached)} tokens" if reached is not None else "hold at no depth"
+    return f"{suite} {depth} ({baseline_name}: {depth_label(own) if own is not None else 'at none'})"
+
+
 def passed(share: DepthShare) -> str:
     """Return '12 of 48'."""
     return f"{share.passed} of {share.n}"

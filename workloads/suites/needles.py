@@ -11,6 +11,7 @@ from pydantic import Field
 
 from analysis.loads.check_items import depth_title
 from domain import JsonValue
+from load_records import NEEDLES as NAME
 from workloads.plan import CaseVerdict, Phase, Plan, PlannedRequest, Workload
 from workloads.requests.exchange import Exchange
 from workloads.suites.cases import STREAMED
@@ -129,7 +130,7 @@ def _request(case: NeedleCase, document: SeededDocument, sampling: Mapping[str, 
 
 
 NEEDLES = Workload(
-    name="needles",
+    name=NAME,
     title="Needles in a long text",
     summary="Ten facts hidden in texts of up to 100,000 tokens, asked for alone and four at a time.",
     params_type=NeedleParams,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from load_records import TOOLS_AT_DEPTH as NAME
 from workloads.plan import Phase, Plan, PlannedRequest, Workload
 from workloads.suites.cases import STREAMED, WHOLE
 from workloads.suites.depths import DepthParams
@@ -36,7 +37,7 @@ def _requests(params: ToolDepthParams) -> Iterator[PlannedRequest]:
 
 
 TOOLS_AT_DEPTH = Workload(
-    name="tools-at-depth",
+    name=NAME,
     title="Tool calls at depth",
     summary="The matrix's cases after conversations of up to 100,000 tokens: until what depth do tool calls hold?",
     params_type=ToolDepthParams,

@@ -6,9 +6,10 @@ import json
 
 import pytest
 
+from analysis.guard import RowCode, RowStatus
 from cli.main import main
 from domain import Run
-from load_records import SuiteCheck
+from load_records import TOOLS_AT_DEPTH, Load, SuiteCheck
 from reports.arms.report_data import ReportData
 from samples import Batch
 from settings import Settings
@@ -16,6 +17,7 @@ from storage.store import Store
 from tests.analysis.comparison.ideal_engine import T0
 from tests.web.report_export.conftest import Report, report, runs
 from web.compare.answer.accuracy_table import accuracy_cells, depth_lines
+from web.compare.answer.sentence import remarks
 from web.report_export.markdown import report_markdown
 from web.report_export.sections import accuracy
 
@@ -41,7 +43,9 @@ def checks(run: Run, passed: tuple[int, ...]) -> list[SuiteCheck]:
 @pytest.fixture
 def data(store: Store, runs: list[Run], report: Report) -> ReportData:
     for arm in (0, 1):
-        store.write(Batch(tuple(checks(runs[3 * arm], BROKEN.get(arm, (48, 48, 48)))))).result()
+        run = runs[3 * arm]
+        plan = Load(run.id, f"depth-{run.id}", T0, "pitwall", TOOLS_AT_DEPTH)
+        store.write(Batch((plan, *checks(run, BROKEN.get(arm, (48, 48, 48)))))).result()
     return report(runs)
 
 
@@ -51,6 +55,10 @@ def test_depths_are_the_same_everywhere(data: ReportData) -> None:
     assert depth_lines(arms, data.depths) == [line]
     assert line in accuracy(data, {arm.id: 0 for arm in arms})
     assert "break at 32k" in report_markdown(data)
+    (answer, *_) = data.comparison.answers
+    assert f"tool calls hold until 8k tokens ({arms[0].name}: 32k)" in " ".join(remarks(answer, {}))
+    (row,) = [row for row in answer.rows if row.code is RowCode.QUALITY]
+    assert row.status is RowStatus.TOLD and row.values["depths"] == [("tool calls", 8000, 32000)]
 
 
 def test_a_depth_is_a_task_that_is_paired_by_request(data: ReportData) -> None:

@@ -34,7 +34,7 @@ def accuracy_section(store: Queryable, report: ComparisonReport, colors: Colors)
         st.subheader("Accuracy")
         st.caption(ABOUT)
         st.html(accuracy_table(report.arms, rows, colors))
-    for line in depth_lines(report.arms, suite_depths(report.arms, load_outcomes)):
+    for line in depth_lines(report.arms, suite_depths(report.arms)):
         st.markdown(markup.markdown_text(line), help=ABOUT_DEPTHS)
     return rows
 

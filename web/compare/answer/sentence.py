@@ -21,6 +21,7 @@ from analysis.verdict import (
     read_causes,
 )
 from web.compare.answer.guard_words import TITLES, agreement_text, fidelity_answer_text, percent, row_text
+from web.loads.depth_words import depths_text
 from web.theme import three_digits
 from web.words import Names, lower_first, reason_text
 
@@ -68,12 +69,15 @@ def remarks(answer: ArmComparison, names: Names) -> list[str]:
 
 
 def quality_sentence(row: GuardRow, baseline_name: str) -> str:
-    """Return what is known of the answers; '' if nothing that may change them differs."""
+    """Return what is known of the answers; '' if nothing that may change them differs and nothing was measured."""
+    parts: list[str] = []
     if "reason" in row.values:
-        return f"Its answers: {row_text(row, {})}."
-    if "agreement" not in row.values:
-        return ""
-    return f"Its answers: {agreement_text(row.values, baseline_name)}; {fidelity_answer_text(row.values)}."
+        parts = [row_text(row, {})]
+    elif "agreement" in row.values:
+        parts = [agreement_text(row.values, baseline_name), fidelity_answer_text(row.values)]
+    for suite, reached, own in row.values.get("depths", ()):
+        parts.append(depths_text(suite, reached, own, baseline_name))
+    return f"Its answers: {'; '.join(parts)}." if parts else ""
 
 
 def _useful_speeds(answer: ArmComparison, loops: GuardRow) -> str:
