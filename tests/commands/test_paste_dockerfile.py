@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import perf_counter
+from time import process_time
 
 import pytest
 
@@ -56,8 +56,8 @@ def test_a_command_behind_the_file_is_told() -> None:
 
 
 def test_a_long_dockerfile_is_read_soon() -> None:
-    start = perf_counter()
+    start = process_time()
     for text in ("A=" * 40_000, 'A="' + "\\" * 80_000, "[" * 90_000, "A=b " * 5_000, "\nARG x" * 8_000):
         explain(f"FROM x\nENV {text}\nCMD {text}\n")
         explain(f"{text}\nCMD x\n")
-    assert perf_counter() - start < 10
+    assert process_time() - start < 10

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import perf_counter
+from time import process_time
 
 import pytest
 
@@ -75,6 +75,6 @@ def test_a_justfile() -> None:
     ["a:\n\tvllm serve m " + "$(if $(A)," * 9000, "a:\n\tvllm serve m " + "$(" * 40_000, "a b:" * 20_000 + "\n\tx\n"],
 )
 def test_hostile_recipes_cost_little(text: str) -> None:
-    start = perf_counter()
+    start = process_time()
     explain(text)
-    assert perf_counter() - start < 3
+    assert process_time() - start < 3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import perf_counter
+from time import process_time
 
 import pytest
 
@@ -104,6 +104,6 @@ def test_the_settings_of_llama_swap_are_its_file() -> None:
     ],
 )
 def test_hostile_expressions_cost_little(text: str) -> None:
-    start = perf_counter()
+    start = process_time()
     explain(text)
-    assert perf_counter() - start < 3
+    assert process_time() - start < 3

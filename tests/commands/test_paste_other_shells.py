@@ -121,6 +121,6 @@ def test_a_path_of_windows_keeps_its_backslashes(text: str, executable: str) -> 
 
 def test_quoted_paths_are_searched_in_linear_time() -> None:
     for text in ('"' + "/" * 500_000, ' "/' * 60_000, "C:\\a.exe " + "\\" * 500_000, '"a/' * 200_000 + '"'):
-        start = time.perf_counter()
+        start = time.process_time()
         explain(text)
-        assert time.perf_counter() - start < 10
+        assert time.process_time() - start < 10

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import perf_counter
+from time import process_time
 
 import pytest
 
@@ -109,6 +109,6 @@ def test_defaults_of_a_function_hold_unless_its_caller_says_otherwise() -> None:
     ],
 )
 def test_a_script_without_a_server_is_refused_soon(text: str) -> None:
-    start = perf_counter()
+    start = process_time()
     assert "No command of a known server" in (explain(text).refused or "")
-    assert perf_counter() - start < 3
+    assert process_time() - start < 3

@@ -50,6 +50,8 @@ def reused() -> Iterator[subprocess.Popen[bytes]]:
     time.sleep(0.05)  # births are whole ticks of 10 ms
     end(before)
     process = wait_for(lambda: sleep_as(before.pid))
+    # The kernel shows no environment for a moment while a program is being loaded.
+    wait_for(lambda: SHIM_MARKER in psutil.Process(process.pid).environ())
     yield process
     end(process)
 

@@ -72,7 +72,9 @@ def test_compare_gives_the_same_answers(stored_settings: Settings, old_store: St
         answer = compare(stored_settings, expected["runs"])
         assert [{name: arm[name] for name in ("name", "key", "runs")} for arm in answer["arms"]] == expected["arms"]
         for pair, wanted in zip(answer["answers"], expected["answers"], strict=True):
-            assert [[row["code"], row["standing"]] for row in pair["guard"]] == wanted["guard"]
+            # The row about answers is newer than that store.
+            rows = [[row["code"], row["standing"]] for row in pair["guard"] if row["code"] != "quality"]
+            assert rows == wanted["guard"]
             assert (pair["other"], pair["answer"]) == (wanted["other"], wanted["answer"])
             assert pair["ratio"] == pytest.approx(wanted["ratio"])
             assert pair["interval"] == pytest.approx(wanted["interval"])
