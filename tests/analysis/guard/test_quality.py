@@ -30,8 +30,8 @@ def row_of(first: list[RunFacts], second: list[RunFacts]) -> GuardRow:
 @pytest.mark.parametrize(
     ("changed_share", "status", "words"),
     [
-        (0.05, RowStatus.TOLD, "they differ beyond its own differences"),
-        (0.0, RowStatus.SAME, "the same within 1 point of its own differences"),
+        (0.05, RowStatus.TOLD, "they differ more than two starts of the baseline do"),
+        (0.0, RowStatus.SAME, "they differ no more than two starts of the baseline do, within 1 point"),
     ],
 )
 def test_measured_answers(changed_share: float, status: RowStatus, words: str) -> None:

@@ -198,4 +198,4 @@ def test_answers_of_the_arms_are_compared_where_they_were_measured(store: Store,
     at = page(run=ids)
     assert not at.exception
     assert "Same answers?" in [title.value for title in at.subheader]
-    assert "they differ beyond its own differences" in said(at) and "512 tokens" in said(at)
+    assert "they differ more than two starts of the baseline do" in said(at) and "512 tokens" in said(at)

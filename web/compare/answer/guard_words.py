@@ -235,9 +235,9 @@ def _loops_text(values: Values, names: Names) -> str:
 
 
 FIDELITY_ANSWERS: Mapping[str, str] = {
-    FidelityAnswer.DIFFERS: "they differ beyond its own differences",
-    FidelityAnswer.SAME: "the same within {margin} of its own differences",
-    FidelityAnswer.UNDECIDED: "it is not yet known whether they differ beyond its own differences",
+    FidelityAnswer.DIFFERS: "they differ more than two starts of the baseline do",
+    FidelityAnswer.SAME: "they differ no more than two starts of the baseline do, within {margin}",
+    FidelityAnswer.UNDECIDED: "it is not yet known whether they differ more than two starts of the baseline do",
     FidelityAnswer.NO_FLOOR: "its own was not measured, which takes a second start of it",
 }
 
@@ -268,7 +268,7 @@ def agreement_text(values: Values, reference: str) -> str:
 
 
 def fidelity_answer_text(values: Values) -> str:
-    """Return what the agreement means: 'they differ beyond its own differences'."""
+    """Return what the agreement means: 'they differ more than two starts of the baseline do'."""
     points = f"{100 * values['margin']:g} point{'' if values['margin'] == 0.01 else 's'}"
     return FIDELITY_ANSWERS[values["answer"]].format(margin=points)
 
