@@ -27,6 +27,7 @@ from service.closing import ClosingStack
 from service.core import opened_core
 from service.fleet import Fleet
 from service.notifications.channels import ChannelBook
+from service.proposals import ProposalBook
 from service.run_lines import Prepare
 from settings import VERSION, Settings, SettingsError, load_settings
 from storage.claim import claimed_store, open_handed_over
@@ -179,8 +180,14 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def recorded_audit(store: Store) -> AsyncIterator[None]:
-    """Copy audit entries of tokens, peers, hosts and channels that the CLI made or removed into the store."""
-    lists = (tokens, watched_peers.peers, HostBook(settings.hosts_path), ChannelBook(settings.notify_path))
+    """Copy audit entries of what the CLI changed (tokens, peers, hosts, channels, proposals) into the store."""
+    lists = (
+        tokens,
+        watched_peers.peers,
+        HostBook(settings.hosts_path),
+        ChannelBook(settings.notify_path),
+        ProposalBook(settings.proposals_path),
+    )
     books = [book.record_audit for book in lists]
     recording = asyncio.create_task(keep_recording(books, store.record), name="shell-audit")
     try:

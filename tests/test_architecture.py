@@ -41,6 +41,7 @@ HOMES = {
     "streamlit": {"app", "web", "pages"},
     "markdown_it": {"web"},
     "optuna": {"analysis"},
+    "mcp": {"cli"},
 }
 NOT_FOR = {  # what would make a room more than it is
     "commands": {"asyncio", "multiprocessing", "psutil", "signal", "socket", "subprocess", "threading", "machine"},

@@ -10,6 +10,7 @@ from domain import JsonValue
 from workloads import REGISTRY
 from workloads.natural_text import CHARS_PER_TOKEN
 from workloads.plan import AS_THEY_ARRIVE, Phase, PlannedRequest
+from workloads.texts.prompt_file import PlanError
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,23 @@ def forecast(workload: str, params: Mapping[str, JsonValue], stream_tps: float) 
         sum(_seconds(phase, stream_tps) for phase in plan),
         stream_tps,
         registered.is_adaptive,
+    )
+
+
+def refusal_of_context(workload: str, params: Mapping[str, JsonValue], context_tokens: int | None) -> str | None:
+    """Return why a load cannot run: its file is unusable or the server's context too short; None if it can.
+
+    context_tokens: None if the server's context length is not known. Raises pydantic's ValidationError.
+    """
+    try:
+        longest = forecast(workload, params, 1.0).longest_tokens
+    except PlanError as error:
+        return str(error)
+    if context_tokens is None or longest <= context_tokens:
+        return None
+    return (
+        f"The server's context is {context_tokens:,} tokens, but the longest request of this load needs about "
+        f"{longest:,}, including its output."
     )
 
 
