@@ -274,6 +274,7 @@ def as_json(report: ComparisonReport, rungs: Rungs, claimed_ratio: float | None 
 
 
 def _answer(answer: ArmComparison, names: Names) -> dict[str, Any]:
+    from web.compare.answer.guard_words import TITLES
     from web.compare.answer.sentence import answer_sentence, replicate_values
 
     judgement = answer.judgement if answer.is_ranked else None
@@ -290,7 +291,10 @@ def _answer(answer: ArmComparison, names: Names) -> dict[str, Any]:
             for class_part in answer.classes
             if judgement
         ],
-        "guard": [{"code": row.code, "standing": row.status, "values": row.values} for row in answer.rows],
+        "guard": [
+            {"code": row.code, "title": TITLES[row.code], "standing": row.status, "values": row.values}
+            for row in answer.rows
+        ],
         "left_out": dict(answer.left_out),
     }
 

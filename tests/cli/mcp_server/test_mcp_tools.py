@@ -21,6 +21,7 @@ from launcher.checks.launch_request import LaunchRefusedError
 from service.inbox import inbox_of
 from service.proposals import ProposalBook
 from settings import Settings
+from storage.claim import claimed_store
 from storage.store import Store
 from tests.known_truth.import_door import PlayedStore
 from tests.known_truth.paced_server import PacedServer
@@ -174,11 +175,10 @@ def test_the_operator_decides(
     first, second = (fields(call(settings, "propose_load", may_propose=True, **load))["proposal"] for _ in range(2))
     _, listed = command(settings, capsys, "list")
     assert [row["id"] for row in listed["proposals"]] == [first, second]
-    try:
+    with claimed_store(settings):  # as a running Pitwall does
         assert command(settings, capsys, "accept", first)[0] == 0 and started == [("live-1", "five-prompts")]
         status, refusal = command(settings, capsys, "accept", second)
-    finally:
-        inbox.close()
+    inbox.close()
     assert status == 1 and "A load is running" in refusal["text"], "it stays, and can be accepted later"
     assert command(settings, capsys, "reject", second)[0] == 0
     assert ProposalBook(settings.proposals_path).all() == []
