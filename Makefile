@@ -13,7 +13,7 @@ READ = $(BIN)/ruff format --check -q . && $(BIN)/ruff check -q . && $(MYPY) && $
 # Modules are compiled once, not by each of the thousand processes that the tests start.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run install check format test run-tests read-code test-pages test-long first-minute test-podman test-vllm test-ray test-tools test-gpu test-lake soak mutation sql-editor clean
+.PHONY: run install check format test run-tests read-code test-pages test-long first-minute test-podman test-container test-vllm test-ray test-tools test-gpu test-lake soak mutation sql-editor clean
 
 $(VENV)/.run: requirements.txt requirements-demo.txt constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -77,6 +77,10 @@ first-minute: $(VENV)/.dev
 # Servers in real containers; needs podman, asks no registry.
 test-podman: $(VENV)/.dev
 	$(BIN)/pytest -m podman
+
+# The image of the Containerfile: built if its base image is here (no registry is asked), and the demo run in it.
+test-container: $(VENV)/.dev
+	$(FIND_BROWSER) && $(BIN)/pytest -q tests/deploy
 
 # A real PostgreSQL (Debian: apt install postgresql) and a real S3 server, started and stopped by the tests.
 # PITWALL_LAKE_KILLS: how many shippers are ended with SIGKILL (200 unless set).
