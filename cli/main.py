@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from cli import doctor, explain, parse, serve, token
+from cli import doctor, explain, mcp, parse, proposal, serve, token
 from cli.data import imports, lake, store
 from cli.exit_status import CANNOT_READ, REFUSED, STATUSES
 from cli.loads import drive, load, record
@@ -40,6 +40,8 @@ GROUPS = (
     lake,
     hardware,
     doctor,
+    mcp,
+    proposal,
 )
 INTERRUPTED = 130  # shells report SIGINT so
 

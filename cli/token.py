@@ -13,7 +13,10 @@ from cli.exit_status import DONE, REFUSED
 if TYPE_CHECKING:
     from web.access.tokens import ApiToken, TokenBook
 
-SCOPES = ("live:read", "metrics:read", "sql:read", "lake:read", "agent:write", "sign-in:editor", "sign-in:viewer")
+SCOPES = (
+    "live:read", "metrics:read", "sql:read", "lake:read", "actions:propose", "agent:write", "sign-in:editor",
+    "sign-in:viewer",
+)  # fmt: skip
 DAYS = 90.0
 
 

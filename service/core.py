@@ -79,7 +79,7 @@ def opened_core(
         record_this_machine(store, settings.published_url)
         clock = forward_clock()
         supervisor, loop = _start_runs(store, settings, clock, stack)
-        _start("the inbox", inbox_of(store, settings), stack, INBOX_TIMEOUT_S)
+        _start("the inbox", inbox_of(store, settings, supervisor.start_load), stack, INBOX_TIMEOUT_S)
         _start("the keeper of run lines", RunLineKeeper(store, reports, preparations), stack)
         studies = StudyRunner(store, supervisor, inbox_folder(settings.data_dir), spec_for)
         _start("the studies", studies, stack, STUDIES_TIMEOUT_S)

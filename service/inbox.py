@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from pydantic import ValidationError
 
 from analysis.note_changes import apply_edit, changes_between, refusal_text
-from collectors.imports.inbox import DeletionJob, Inbox, NoteJob, inbox_folder
+from collectors.imports.inbox import DeletionJob, Inbox, LoadStartJob, NoteJob, inbox_folder
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.log_import import LogImporter
 from collectors.imports.result_import import ResultImporter
-from domain import AuditEntry, utc_now
+from domain import AuditEntry, Run, WorkloadSpec, utc_now
+from launcher.checks.launch_request import LaunchRefusedError
+from launcher.runs.live_runs import UnknownRunError
 from notes import RunNote
 from settings import Settings
 from storage.database import StoreError
 from storage.store import Store
 from storage.transfer.bundle_import import import_bundle
+from workloads import spec_for
+from workloads.texts.prompt_file import PlanError
+
+StartLoad = Callable[[str, WorkloadSpec], Run]
 
 
-def inbox_of(store: Store, settings: Settings) -> Inbox:
-    """Return the inbox, not started yet."""
+def inbox_of(store: Store, settings: Settings, start_load: StartLoad | None = None) -> Inbox:
+    """Return the inbox, not started yet; start_load: of the supervisor, None where no server is supervised."""
     return Inbox(
         inbox_folder(settings.data_dir),
         LogImporter(store, settings.runs_dir, utc_now),
@@ -27,7 +36,22 @@ def inbox_of(store: Store, settings: Settings) -> Inbox:
         lambda job: take_note(store, job),
         lambda job: delete_runs(store, job),
         (StoreError,),
+        loads=partial(put_load, store, start_load) if start_load else None,
     )
+
+
+def put_load(store: Store, start_load: StartLoad, job: LoadStartJob) -> str:
+    """Start the load of a job and return a sentence; raises ImportRefusedError."""
+    try:
+        run = start_load(job.run, spec_for(job.workload, job.params))
+    except KeyError:
+        raise ImportRefusedError(f"There is no workload {job.workload!r}.") from None
+    except ValidationError as error:
+        raise ImportRefusedError(f"The workload {job.workload} is invalid: {error.errors()[0]['msg']}.") from error
+    except (PlanError, LaunchRefusedError, UnknownRunError) as refusal:
+        raise ImportRefusedError(str(refusal)) from refusal
+    store.record([AuditEntry(utc_now(), job.by, "load", job.run, job.workload)]).result()
+    return f"The load {job.workload} starts on {run.name} ({run.id})."
 
 
 def delete_runs(store: Store, job: DeletionJob) -> str:

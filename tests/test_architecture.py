@@ -30,7 +30,7 @@ LAYERS = [
     {"service"},
     {"web"},
     {"pages"},
-    {"app", "cli"},
+    {"app", "cli", "pitwall_client"},
 ]
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
 HOMES = {
@@ -41,6 +41,7 @@ HOMES = {
     "streamlit": {"app", "web", "pages"},
     "markdown_it": {"web"},
     "optuna": {"analysis"},
+    "mcp": {"cli"},
 }
 NOT_FOR = {  # what would make a room more than it is
     "commands": {"asyncio", "multiprocessing", "psutil", "signal", "socket", "subprocess", "threading", "machine"},
@@ -83,6 +84,7 @@ STATEMENT = re.compile(r"\s*(SELECT|INSERT INTO|CREATE|DELETE FROM|WITH|FROM|UPD
 MAY_HOLD_SQL = {
     "collectors/imports/results/tools/evalscope.py": "the SQLite file of another tool",
     "collectors/agents/spool.py": "the agent's own SQLite file, on a machine that has no store",
+    "pitwall_client.py": "a program of its own, which knows Pitwall by its HTTP interface alone",
     "web/sql/sql_page.py": "the example that the SQL page begins with",
     "web/sql/questions.py": "README's questions, to start from on the SQL page",
 }

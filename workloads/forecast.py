@@ -11,6 +11,7 @@ from workloads import REGISTRY
 from workloads.natural_text import CHARS_PER_TOKEN
 from workloads.plan import AS_THEY_ARRIVE, Phase, PlannedRequest
 from workloads.reference_text import MAX_TEXT_TOKENS, SHALLOW_DEPTH
+from workloads.texts.prompt_file import PlanError
 
 ASSUMED_PREFILL_TPS = 4000.0  # of probes, whose prompts take most of their time
 PROBE_S = 0.03  # of a probe whose prefix is cached
@@ -61,6 +62,23 @@ def probed_prompt_tokens(requests: Sequence[PlannedRequest]) -> int | None:
     texts_at_depths = {(probe.text.name, probe.depth_tokens) for probe in probes}
     context_tokens = max(probe.depth_tokens for probe in probes) - SHALLOW_DEPTH
     return context_tokens + MAX_TEXT_TOKENS * len(texts_at_depths) + len(probes)
+
+
+def refusal_of_context(workload: str, params: Mapping[str, JsonValue], context_tokens: int | None) -> str | None:
+    """Return why a load cannot run: its file is unusable or the server's context too short; None if it can.
+
+    context_tokens: None if the server's context length is not known. Raises pydantic's ValidationError.
+    """
+    try:
+        longest = forecast(workload, params, 1.0).longest_tokens
+    except PlanError as error:
+        return str(error)
+    if context_tokens is None or longest <= context_tokens:
+        return None
+    return (
+        f"The server's context is {context_tokens:,} tokens, but the longest request of this load needs about "
+        f"{longest:,}, including its output."
+    )
 
 
 def _seconds(phase: Phase, stream_tps: float) -> float:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cli.exit_status import DONE, NOT_COMPARABLE, NOT_KNOWN, REFUSED, WORSE
+from cli.exit_status import DONE, NOT_COMPARABLE, NOT_KNOWN, WORSE
 from reasons import Reason, write_reasons
 
 if TYPE_CHECKING:
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from reports.arms.accuracy import AccuracyRow
     from reports.arms.comparison import ComparisonOptions, ComparisonReport
     from reports.arms.viewpoints import ViewpointInputs
+    from settings import Settings
     from web.compare.answer.part_table import Rungs
     from web.words import Names
 
@@ -61,66 +61,86 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     command.set_defaults(run=run)
 
 
+class ComparisonReading(NamedTuple):
+    """A comparison with what the command and the answers for programs say beside the report."""
+
+    report: ComparisonReport
+    rungs: Rungs
+    accuracies: Sequence[AccuracyRow]
+    depths: Sequence[str]
+    viewpoints: Sequence[dict[str, str]] | None  # None: not requested
+    claimed_ratio: float | None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the fields for `--json`, `POST /api/compare` and the MCP server."""
+        fields = as_json(self.report, self.rungs, self.claimed_ratio)
+        fields |= {"accuracy": _accuracy_fields(self.accuracies), "depths": list(self.depths)}
+        fields |= {"fidelity": _fidelity_fields(self.report)}
+        return fields if self.viewpoints is None else fields | {"viewpoints": list(self.viewpoints)}
+
+    def as_text(self) -> str:
+        """Return the answer as the command prints it."""
+        views = (": ".join(_view_text(view)) for view in self.viewpoints or ())
+        lines = [*_accuracy_lines(self.accuracies), *self.depths, *_fidelity_lines(self.report), *views]
+        return "\n\n".join([as_text(self.report, self.rungs, self.claimed_ratio), *lines])
+
+
+class ComparisonWords(NamedTuple):
+    """What a comparison is asked for, as the words of a command line or of a request."""
+
+    runs: Sequence[str]
+    objective: str | None = None
+    declare: Sequence[str] = ()
+    margin: str | None = None
+    claim: str | None = None
+    workload: str | None = None
+    viewpoints: bool = False
+
+
 def run(arguments: argparse.Namespace) -> int:
-    """Print the comparison; return REFUSED with a sentence for an unknown id or a single arm. Raises PitwallError.
+    """Print the comparison. Raises PitwallError for an unknown id, a single arm or an option that cannot be read.
 
     With --fail-if, return the status of the first of these answers that an arm has.
     """
+    from settings import load_settings
+
+    words = ComparisonWords(**{name: getattr(arguments, name) for name in ComparisonWords._fields})
+    reading = read_comparison(load_settings(), words)
+    print(json.dumps(reading.as_json(), allow_nan=False) if arguments.json else reading.as_text())
+    answers = {_answer_name(answer) for answer in reading.report.answers}
+    return next((FAILURES[name] for name in FAILURES if name in arguments.fail_if and answers & ANSWERS[name]), DONE)
+
+
+def read_comparison(settings: Settings, words: ComparisonWords) -> ComparisonReading:
+    """Compare runs of the published file. Raises PitwallError with a sentence, as for an unknown id or a single arm."""
     from analysis.claims.own_runs import parse_claim
+    from errors import PitwallError
     from reports.arms.accuracy import accuracy_rows, read_item_pairs
     from reports.arms.comparison import comparison_of, rung_answers
     from reports.arms.depth_claims import suite_depths
     from reports.arms.viewpoints import viewpoint_inputs
-    from settings import load_settings
     from storage.published import PublishedStore
     from storage.published_query import published_query
     from storage.queries.load_queries import outcomes
     from storage.queries.run_queries import runs_of
     from web.compare.answer.accuracy_table import depth_lines
 
-    claimed_ratio = parse_claim(arguments.claim) if arguments.claim else None
-    settings = load_settings()
+    claimed_ratio = parse_claim(words.claim) if words.claim else None
     with published_query(settings.published_path) as query:
         store = PublishedStore(query)
-        runs = runs_of(store, arguments.runs)
-        if unknown := [run_id for run_id in arguments.runs if run_id not in {run.id for run in runs}]:
-            print(f"There is no run {', '.join(unknown)}.", file=sys.stderr)
-            return REFUSED
-        options = _options(arguments)
-        report = comparison_of(store, runs, options)
+        runs = runs_of(store, words.runs)
+        if unknown := [run_id for run_id in words.runs if run_id not in {run.id for run in runs}]:
+            raise PitwallError(f"There is no run {', '.join(unknown)}.")
+        report = comparison_of(store, runs, _options(words))
+        if len(report.arms) < 2:
+            raise PitwallError("These runs repeat one configuration: a comparison needs two.")
         rungs = rung_answers(report)
-        has_viewpoints = arguments.viewpoints and len(report.arms) > 1
-        inputs = viewpoint_inputs(store, report, runs, settings.prices_path) if has_viewpoints else None
+        inputs = viewpoint_inputs(store, report, runs, settings.prices_path) if words.viewpoints else None
         load_outcomes = outcomes(store, [run.run_id for arm in report.arms for run in arm.runs])
         accuracies = accuracy_rows(report, load_outcomes, read_item_pairs(store, report.arms, load_outcomes))
         depths = depth_lines(report.arms, suite_depths(report.arms))
-    if len(report.arms) < 2:
-        print("These runs repeat one configuration: a comparison needs two.", file=sys.stderr)
-        return REFUSED
-    views = viewpoint_rows(inputs) if inputs else []
-    if arguments.json:
-        print(
-            json.dumps(
-                as_json(report, rungs, claimed_ratio)
-                | {
-                    "accuracy": _accuracy_fields(accuracies),
-                    "depths": depths,
-                    "fidelity": _fidelity_fields(report),
-                }
-                | ({"viewpoints": views} if inputs else {}),
-                allow_nan=False,
-            )
-        )
-    else:
-        lines = [
-            *_accuracy_lines(accuracies),
-            *depths,
-            *_fidelity_lines(report),
-            *(": ".join(_view_text(view)) for view in views),
-        ]
-        print("\n\n".join([as_text(report, rungs, claimed_ratio), *lines]))
-    answers = {_answer_name(answer) for answer in report.answers}
-    return next((FAILURES[name] for name in FAILURES if name in arguments.fail_if and answers & ANSWERS[name]), DONE)
+    views = viewpoint_rows(inputs) if inputs else None
+    return ComparisonReading(report, rungs, accuracies, depths, views, claimed_ratio)
 
 
 def _accuracy_fields(rows: Sequence[AccuracyRow]) -> list[dict[str, Any]]:
@@ -182,7 +202,7 @@ def _view_text(view: dict[str, str]) -> tuple[str, str]:
     return title[1], "; ".join([best[1], *(f"{name.lower()} {text}" for name, text in other_columns if len(text) > 1)])
 
 
-def _options(arguments: argparse.Namespace) -> ComparisonOptions:
+def _options(words: ComparisonWords) -> ComparisonOptions:
     from analysis.evidence.objectives import parse_objective
     from analysis.guard import DECLARABLE, RowCode
     from analysis.verdict import MARGIN, parse_margin
@@ -190,12 +210,12 @@ def _options(arguments: argparse.Namespace) -> ComparisonOptions:
     from reports.arms.comparison import ComparisonOptions
 
     names = {code.value: code for code in RowCode if code in DECLARABLE}
-    if unknown_words := [word for word in arguments.declare if word not in names]:
+    if unknown_words := [word for word in words.declare if word not in names]:
         raise PitwallError(f"{unknown_words[0]!r} cannot be declared: use one of {', '.join(names)}.")
-    objective = parse_objective(arguments.objective) if arguments.objective else None
-    margin = parse_margin(arguments.margin) if arguments.margin else MARGIN
-    declared = frozenset(names[word] for word in arguments.declare)
-    return ComparisonOptions(objective, declared, margin=margin, workload=arguments.workload)
+    objective = parse_objective(words.objective) if words.objective else None
+    margin = parse_margin(words.margin) if words.margin else MARGIN
+    declared = frozenset(names[word] for word in words.declare)
+    return ComparisonOptions(objective, declared, margin=margin, workload=words.workload)
 
 
 def as_text(report: ComparisonReport, rungs: Rungs, claimed_ratio: float | None = None) -> str:
@@ -276,6 +296,7 @@ def as_json(report: ComparisonReport, rungs: Rungs, claimed_ratio: float | None 
 
 
 def _answer(answer: ArmComparison, names: Names) -> dict[str, Any]:
+    from web.compare.answer.guard_words import TITLES
     from web.compare.answer.sentence import answer_sentence, replicate_values
 
     judgement = answer.judgement if answer.is_ranked else None
@@ -292,7 +313,10 @@ def _answer(answer: ArmComparison, names: Names) -> dict[str, Any]:
             for class_part in answer.classes
             if judgement
         ],
-        "guard": [{"code": row.code, "standing": row.status, "values": row.values} for row in answer.rows],
+        "guard": [
+            {"code": row.code, "title": TITLES[row.code], "standing": row.status, "values": row.values}
+            for row in answer.rows
+        ],
         "left_out": dict(answer.left_out),
     }
 

@@ -92,7 +92,18 @@ class DeletionJob(BaseModel):
     by: str = Field(max_length=100)  # for the audit
 
 
-AnyJob = ImportJob | NoteJob | DeletionJob
+class LoadStartJob(BaseModel):
+    """A load to put on the server of a live run."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    id: JobId
+    run: Name
+    workload: Name
+    params: dict[str, JsonValue]
+    by: str = Field(max_length=100)  # for the audit
+
+
+AnyJob = ImportJob | NoteJob | DeletionJob | LoadStartJob
 _ANY_JOB: TypeAdapter[AnyJob] = TypeAdapter(AnyJob)
 
 
@@ -163,14 +174,20 @@ class Inbox:
         notes: Callable[[NoteJob], tuple[RunNote, str]],
         deletions: Callable[[DeletionJob], str],
         refusals: tuple[type[Exception], ...] = (),
+        *,
+        loads: Callable[[LoadStartJob], str] | None = None,
     ) -> None:
-        """`refusals`: exceptions of `bundles`, `notes` and the store whose message is a sentence for the user."""
+        """`refusals`: exceptions of `bundles`, `notes` and the store whose message is a sentence for the user.
+
+        loads: starts a load and returns a sentence; None where no server is supervised.
+        """
         self._folder = folder
         self._logs = logs
         self._results = results
         self._bundles = bundles
         self._notes = notes
         self._deletions = deletions
+        self._loads = loads
         self._refusals: tuple[type[Exception], ...] = (ImportRefusedError, NotRegularError, OSError, *refusals)
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="inbox", daemon=True)
@@ -273,6 +290,8 @@ class Inbox:
                 return Status(state="done", share=1.0, text=text, run_ids=(job.run,), note=note)
             if isinstance(job, DeletionJob):
                 return Status(state="done", share=1.0, text=self._deletions(job), run_ids=job.deleted_runs)
+            if isinstance(job, LoadStartJob):
+                return Status(state="done", share=1.0, text=self._start_load(job), run_ids=(job.run,))
             outcome = self._import(job, report, is_resumed)
         except self._refusals as refusal:
             return Status(state="refused", text=_sentence(refusal))
@@ -280,6 +299,11 @@ class Inbox:
             state="done", share=1.0, text=outcome.text, run_ids=outcome.run_ids, loads=outcome.loads,
             rows=dict(outcome.row_counts),
         )  # fmt: skip
+
+    def _start_load(self, job: LoadStartJob) -> str:
+        if self._loads is None:
+            raise ImportRefusedError("Only a running Pitwall can put a load on a server: start it, and try again.")
+        return self._loads(job)
 
     def _import(self, job: ImportJob, report: ReportProgress, is_resumed: bool) -> ImportResult:
         options = ImportOptions(

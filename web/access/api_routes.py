@@ -15,6 +15,7 @@ METRICS_ROUTE = "/metrics"  # where scrapers look by default
 # Unlisted routes are closed. The operator's browser may use those that write nothing.
 ROUTE_SCOPES = {
     "/api/sql": Scope.SQL,
+    "/api/compare": Scope.SQL,
     "/api/lake": Scope.LAKE,
     "/api/live": Scope.LIVE,
     "/api/agent": Scope.AGENT,

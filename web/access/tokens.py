@@ -46,6 +46,7 @@ class Scope(StrEnum):
     SQL = "sql:read"
     METRICS = "metrics:read"  # current numbers, for Prometheus
     LAKE = "lake:read"  # SQL over the runs of all machines
+    PROPOSE = "actions:propose"  # a load or a study, which the operator accepts or rejects
     AGENT = "agent:write"  # for one run
     EDITOR = "sign-in:editor"  # for the person whom the note names
     VIEWER = "sign-in:viewer"

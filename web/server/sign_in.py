@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import importlib
 import importlib.util
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import httpx
 from starlette.datastructures import URL
 from starlette.middleware import Middleware
 from starlette.middleware.sessions import SessionMiddleware
@@ -30,6 +30,11 @@ from web.access.roles import person_label
 from web.access.sessions import SessionBook, browser_name
 from web.access.sign_in_config import SignInConfig, SignInError, person_name
 from web.access.signin_page import BACK, BEGIN, signin_page
+
+if TYPE_CHECKING:
+    import httpx
+else:  # Authlib sends through httpx2, which has the same names, where another package such as the MCP SDK brings it
+    httpx = importlib.import_module("httpx2" if importlib.util.find_spec("httpx2") else "httpx")
 
 PATIENCE_S = 15.0  # for all requests to the provider in one step
 STATE_LASTS_S = 600

@@ -20,10 +20,9 @@ from web.loads.panels.server_key import ask_key
 from web.markup import markdown_text
 from web.url_state import url_expander
 from workloads import REGISTRY, spec_for
-from workloads.forecast import forecast
+from workloads.forecast import refusal_of_context
 from workloads.saved_loads import SavedLoad
 from workloads.shapes.five_prompts import FIVE_PROMPTS
-from workloads.texts.prompt_file import PlanError
 
 OWN_LOAD, OTHER_TOOL = "Pitwall's own load", "Another tool"
 
@@ -66,17 +65,7 @@ def _last_load(run: Run) -> SavedLoad:
 
 def refusal_of_load(run: Run, load: SavedLoad) -> str | None:
     """Return why the load cannot run, because of its file or the server's known context length, else None."""
-    context = run.config.max_model_len
-    try:
-        longest = forecast(load.workload, load.params, 1.0).longest_tokens
-    except PlanError as error:
-        return str(error)
-    if context is None or longest <= context:
-        return None
-    return (
-        f"The server's context is {context:,} tokens, but the longest request of this load needs about {longest:,}, "
-        "including its output."
-    )
+    return refusal_of_context(load.workload, load.params, run.config.max_model_len)
 
 
 def _start(run: Run, load: SavedLoad, secrets: Mapping[str, str]) -> None:
