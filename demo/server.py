@@ -41,6 +41,8 @@ def add_serve_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--metrics", action="store_true")
     parser.add_argument("--slots", action="store_true")
     parser.add_argument("--no-cache-prompt", dest="cache_prompt", action="store_false")
+    parser.add_argument("-cram", "--cache-ram", type=int, default=8192, help="MiB for prompts that left their slot")
+    parser.add_argument("--chat-template-file", type=Path, help="instead of the model's own")
 
 
 def serve(flags: argparse.Namespace) -> None:
@@ -110,6 +112,9 @@ def server_params(flags: argparse.Namespace) -> CommonParams:
     params.endpoint_slots = flags.slots
     params.endpoint_props = True
     params.cache_prompt = flags.cache_prompt
+    params.cache_ram_mib = flags.cache_ram
+    if flags.chat_template_file:
+        params.chat_template = flags.chat_template_file.read_text()
     set_speculation(params, flags)
     return params
 
