@@ -5,6 +5,7 @@ A cause is named only if it alone fits what is stored. If two fit, or none, the 
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -100,7 +101,8 @@ class CauseTotal:
 
 def prefix_misses(turns: Sequence[Turn], evidence: ServerEvidence) -> list[PrefixMiss]:
     """Return the misses of all turns, in their order."""
-    return [miss for turn in turns if (miss := _miss_of(turn, turns, evidence))]
+    by_time = sorted(turns, key=_sent_at)
+    return [miss for turn in turns if (miss := _miss_of(turn, by_time, evidence))]
 
 
 def totals_of(misses: Sequence[PrefixMiss]) -> list[CauseTotal]:
@@ -204,14 +206,19 @@ def _eviction(sightings: Sequence[ServerSighting]) -> Iterator[Cause]:
 
 
 def _others_between(turn: Turn, reference: Turn, turns: Sequence[Turn]) -> list[Turn]:
-    """Return the requests that were sent between these two and are not on the turn's own way."""
+    """Return the requests that were sent between these two and are not on the turn's own way; `turns`: by time."""
     own: set[str] = {turn.request_id}
     follows = turn.follows
-    while follows is not None:
+    while follows is not None and follows is not reference:
         own.add(follows.request_id)
         follows = follows.follows
-    since, until = reference.request.sent_at, turn.request.sent_at
-    return [other for other in turns if other.request_id not in own and since < other.request.sent_at < until]
+    start = bisect_right(turns, reference.request.sent_at, key=_sent_at)
+    end = bisect_left(turns, turn.request.sent_at, key=_sent_at)
+    return [other for other in turns[start:end] if other.request_id not in own]
+
+
+def _sent_at(turn: Turn) -> datetime:
+    return turn.request.sent_at
 
 
 def _drops_thinking(turn: Turn, reference: Turn) -> bool:

@@ -72,7 +72,13 @@ def _differs(before: Parts, after: Parts) -> bool:
 def _is_broken(before: Parts, after: Parts) -> bool:
     """Whether messages differ in a part behind which both prompts go on with the same parts."""
     place = equal_parts(before, after)
-    return bool(set(before[place:]) & set(after[place:]))
+    return bool(_digests(before[place:]) & _digests(after[place:]))
+
+
+def takes_another_way(before: Parts, after: Parts) -> bool:
+    """Whether the later messages leave those of the earlier prompt for good, as a retry or a side question does."""
+    old, new = _of_group(before, MESSAGE), _of_group(after, MESSAGE)
+    return equal_parts(old, new) < len(old) and not _is_broken(old, new)
 
 
 def without_new_branch(before: Parts, after: Parts) -> list[PromptPart]:
@@ -151,6 +157,10 @@ def tokens_before(difference: PartDifference, group: str, parts: Parts, prompt_t
     )
 
 
+def _digests(parts: Iterable[PromptPart]) -> set[str]:
+    return {part.digest for part in parts}
+
+
 def _bytes(parts: Iterable[PromptPart]) -> int:
     return sum(part.size_bytes for part in parts)
 
@@ -160,14 +170,14 @@ def lost_share(before: Parts, after: Parts) -> float:
 
     The first part that differs counts as lost only as far as it became shorter.
     """
-    there = set(after)
+    there = _digests(after)
     place = equal_parts(before, after)
     lost, whole = 0, 0
     for number, part in enumerate(before):
         if part.kind in (PartKind.SETTING, PartKind.IMAGE):
             continue
         whole += part.size_bytes
-        if part not in there:
+        if part.digest not in there:
             successor = after[place] if number == place and place < len(after) else None
             is_same_place = successor is not None and group_of(successor) == group_of(part)
             lost += max(0, part.size_bytes - (successor.size_bytes if successor and is_same_place else 0))

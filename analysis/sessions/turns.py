@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from analysis.sessions.difference import takes_another_way
 from analysis.sessions.prompt_part import PromptPart, StoredPrefix, decode_order, part_of, stored_prefix
 from load_records import RequestRecord
 
 MAIN_BRANCH = 0
+MOST_TOKENS = 1e12  # a count beyond it is no count
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # chains of thousands are not compared field by field
 class Turn:
     """One recorded request of a session.
 
     follows: the request that it continues; None if it begins the session, or if that request was not recorded.
-    parts: of its prompt; None if they cannot be rebuilt. branch: from 0 in each session; a further follower of the
-    same request begins the next one. depth: requests before it on its branch's way from the session's beginning.
+    parts: of its prompt; None if they cannot be rebuilt. depth: requests on its way from the session's beginning.
+    branch: from 0 in each session; a request that leaves the way of the one it follows, or follows one that has a
+    follower already, begins the next branch.
     """
 
     request: RequestRecord
     session: str
     branch: int
     depth: int
-    follows: Turn | None
-    parts: tuple[PromptPart, ...] | None
+    follows: Turn | None = field(repr=False)
+    parts: tuple[PromptPart, ...] | None = field(repr=False)
 
     @property
     def request_id(self) -> str:
@@ -40,7 +43,9 @@ class Turn:
     def cached_tokens(self) -> int | None:
         """Prompt tokens from the cache as the server reports; None if it does not."""
         cached = self.request.extra.get("cached_prompt_tokens")
-        return int(cached) if isinstance(cached, int | float) else None
+        if not isinstance(cached, int | float) or isinstance(cached, bool) or not 0 <= cached < MOST_TOKENS:
+            return None
+        return int(cached)
 
     @property
     def computed_tokens(self) -> int | None:
@@ -107,27 +112,26 @@ class _TurnBuilder:
     def __init__(self) -> None:
         self._turns: dict[str, Turn] = {}
         self._parts: dict[str | None, dict[str, PromptPart]] = {}  # by load and digest: each recorder has its own key
-        self._followers: dict[str, int] = {}
+        self._continued: set[str] = set()
         self._branches: dict[str, int] = {}
 
     def add(self, request: RequestRecord, prefix: StoredPrefix) -> Turn:
         known = self._parts.setdefault(request.load_id, {})
         known |= {digest: part_of(digest, part) for digest, part in prefix.parts.items()}
         follows = self._turns.get(prefix.follows or "")
-        turn = Turn(
-            request, prefix.session, self._branch(prefix, follows), follows.depth + 1 if follows else 0, follows,
-            self._rebuilt(prefix, follows, known),
-        )  # fmt: skip
+        parts = self._rebuilt(prefix, follows, known)
+        branch = self._branch(prefix, follows, parts)
+        turn = Turn(request, prefix.session, branch, follows.depth + 1 if follows else 0, follows, parts)
         self._turns[request.request_id] = turn
         return turn
 
-    def _branch(self, prefix: StoredPrefix, follows: Turn | None) -> int:
-        """Return the branch of the followed request, or a new one if that request has a follower already."""
+    def _branch(self, prefix: StoredPrefix, follows: Turn | None, parts: tuple[PromptPart, ...] | None) -> int:
+        """Return the branch of the followed request, or a new one: that request is left, or has a follower already."""
         if follows is None:
             return self._branches.setdefault(prefix.session, MAIN_BRANCH)
-        earlier_followers = self._followers.get(follows.request_id, 0)
-        self._followers[follows.request_id] = earlier_followers + 1
-        if earlier_followers == 0:
+        is_left = takes_another_way(follows.parts or (), parts or ())
+        if not is_left and follows.request_id not in self._continued:
+            self._continued.add(follows.request_id)
             return follows.branch
         self._branches[prefix.session] = self._branches.get(prefix.session, MAIN_BRANCH) + 1
         return self._branches[prefix.session]

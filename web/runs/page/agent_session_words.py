@@ -1,0 +1,86 @@
+"""Sentences on why the prefix of an agent's request was computed again."""
+
+from __future__ import annotations
+
+from analysis.sessions.causes import Cause, CauseKind, PrefixMiss
+from analysis.sessions.difference import Change, PartDifference
+from analysis.sessions.prompt_part import PIECE_BYTES, PartKind
+
+KIND_NOUNS = {
+    PartKind.SETTING: "setting",
+    PartKind.TOOL: "tool",
+    PartKind.SYSTEM: "system block",
+    PartKind.TEXT: "text",
+    PartKind.IMAGE: "image",
+    PartKind.THINKING: "thinking",
+    PartKind.TOOL_CALL: "tool call",
+    PartKind.TOOL_RESULT: "tool result",
+}
+UNKNOWN = "The cause is not known"
+
+
+def miss_sentence(miss: PrefixMiss) -> str:
+    """Return why a turn's prefix was computed again; all candidates if two causes fit."""
+    if miss.cause:
+        return cause_sentence(miss.cause)
+    if not miss.candidates:
+        return f"{UNKNOWN}: nothing that is stored explains it."
+    causes = "; ".join(cause_sentence(cause).rstrip(".") for cause in miss.candidates)
+    fit = "this alone does not explain the cached tokens" if len(miss.candidates) == 1 else "any of these may be it"
+    return f"{UNKNOWN}, {fit}: {causes}."
+
+
+def cause_sentence(cause: Cause) -> str:
+    """Return a cause with its evidence as one sentence."""
+    if cause.difference:
+        return f"{_difference_text(cause.difference)}."
+    return {
+        CauseKind.CONTENT: "The prompt changed.",
+        CauseKind.RESTARTED: "The prefix is the same, but the server was restarted.",
+        CauseKind.EVICTED: f"The prefix is the same, but the server had dropped it ({_pressure_text(cause)}).",
+        CauseKind.SLOT_TAKEN: f"The prefix is the same, but another session took the slot ({_others_text(cause)}).",
+        CauseKind.OVERLAPPED: "The prefix is the same, but the request was sent before the one it continues had ended.",
+        CauseKind.THINKING_DROPPED: "The chat template drops the thinking of earlier turns when a person writes again.",
+        CauseKind.CACHING_OFF: "The server runs with its prefix cache off.",
+    }[cause.kind]
+
+
+def _difference_text(difference: PartDifference) -> str:
+    name = f" (`{difference.name}`)" if difference.name else ""
+    is_message = difference.kind not in (PartKind.SETTING, PartKind.TOOL, PartKind.SYSTEM)
+    if difference.change is Change.REORDERED:
+        return f"The order of {KIND_NOUNS[difference.kind]}s differs, from number {difference.number}{name} on"
+    place = f"{difference.number} of {difference.count}"
+    if is_message:
+        role = f", {difference.name}" if difference.name else ""
+        subject = f"Message block {place} ({KIND_NOUNS[difference.kind]}{role})"
+    elif difference.kind is PartKind.SETTING:
+        subject = f"Setting `{difference.name}`"
+    else:
+        subject = f"{KIND_NOUNS[difference.kind].capitalize()} {place}{name}"
+    if difference.change is Change.ADDED:
+        is_last = difference.number == difference.count
+        return f"{subject} was added" + ("" if is_last or difference.kind is PartKind.SETTING else " before others")
+    if difference.change is Change.REMOVED:
+        return f"{subject} was removed"
+    verb = "was shortened" if difference.change is Change.SHORTENED else "changed"
+    return f"{subject} {verb}{_piece_text(difference)}"
+
+
+def _piece_text(difference: PartDifference) -> str:
+    if difference.kind is PartKind.SETTING:
+        return ""
+    if difference.equal_bytes == 0:
+        return f" in its first {PIECE_BYTES} bytes" + (" (a date?)" if difference.kind is PartKind.SYSTEM else "")
+    return f" after its first {difference.equal_bytes:,} bytes"
+
+
+def _pressure_text(cause: Cause) -> str:
+    usage = [] if cause.kv_usage_ratio is None else [f"KV use {100 * cause.kv_usage_ratio:.0f} %"]
+    count = round(cause.preemptions or 0)
+    return ", ".join(usage + ([f"{count} preemption{'s' * (count != 1)}"] if count else []))
+
+
+def _others_text(cause: Cause) -> str:
+    count = cause.other_requests or 0
+    return f"{count} request{'s' * (count != 1)} of others in between"
