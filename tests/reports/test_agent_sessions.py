@@ -65,6 +65,7 @@ def test_restart_of_a_real_server_is_named(store: Store, tiny_model: ModelFiles,
                 if number in (0, 2):
                     server = running_demo(argv, port, tmp_path / f"server-{number}.log")
                     await asyncio.to_thread(server.__enter__)
+                counters.extend(await asyncio.to_thread(read))
                 assert (await post(recording, body))[0] == 200
                 counters.extend(await asyncio.to_thread(read))
                 if number in (1, 2):
@@ -72,7 +73,7 @@ def test_restart_of_a_real_server_is_named(store: Store, tiny_model: ModelFiles,
         return recording.rows
 
     rows = asyncio.run(run())
-    assert len(counters) == 3
+    assert len(counters) == 6
     sessions = agent_sessions(store, stored_run(store, (*rows, *counters)))
     (total,) = sessions.totals
     assert total.cause and total.cause.kind is CauseKind.RESTARTED
