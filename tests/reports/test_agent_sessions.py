@@ -25,7 +25,8 @@ from tests.demo_engine import running_demo
 from tests.ports import free_ports
 from tests.workloads.recording.agent_requests import Agent
 from tests.workloads.recording.recorders import post, recorder_of
-from web.runs.page.agent_sessions import cost_text, sessions_html
+from web.runs.page.agent_session_words import cost_text
+from web.runs.page.agent_sessions import sessions_html
 
 PRICES = Prices("EUR", per_hour=3.6, per_kwh=0.36)
 

@@ -1,10 +1,13 @@
-"""Sentences on why the prefix of an agent's request was computed again."""
+"""Sentences on why the prefix of an agent's request was computed again, and on what that cost."""
 
 from __future__ import annotations
 
-from analysis.sessions.causes import Cause, CauseKind, PrefixMiss
+from analysis.sessions.causes import Cause, CauseKind, CauseTotal, PrefixMiss
 from analysis.sessions.difference import Change, PartDifference
 from analysis.sessions.prompt_part import PIECE_BYTES, PartKind
+from analysis.sessions.turns import Turn
+from reports.runs.agent_sessions import AgentSessions
+from web.theme import DASH, duration, three_digits
 
 KIND_NOUNS = {
     PartKind.SETTING: "setting",
@@ -84,3 +87,51 @@ def _pressure_text(cause: Cause) -> str:
 def _others_text(cause: Cause) -> str:
     count = cause.other_requests or 0
     return f"{count} request{'s' * (count != 1)} of others in between"
+
+
+def cost_text(sessions: AgentSessions, total: CauseTotal) -> str:
+    """'In 3 turns: 12,400 tokens again, 8.1 s, 2.4 kJ.'; what is not known is left out."""
+    cost, count = sessions.cost_of(total), len(total.misses)
+    parts = [f"{cost.tokens:,} tokens again"]
+    parts += [duration(cost.seconds.value)] if cost.seconds.value is not None else []
+    parts += [f"{three_digits(cost.joules.value)} J"] if cost.joules.value is not None else []
+    parts += [f"{three_digits(cost.money.value)} {sessions.currency}"] if cost.money.value is not None else []
+    return f"In {count} turn{'s' * (count != 1)}: {', '.join(parts)}."
+
+
+def standing_text(sessions: AgentSessions) -> str:
+    """Return what is to be said besides the causes: that there is none, or how many turns could not be judged."""
+    uncounted, count = sessions.uncounted_turns, len(sessions.turns)
+    texts = [] if sessions.totals or uncounted == count else ["No turn computed its prefix again."]
+    texts += [f"The server reported no cached tokens for {uncounted} of {count} turns."] if uncounted else []
+    return " ".join(texts)
+
+
+def causes_text(sessions: AgentSessions) -> list[str]:
+    """Return a line per cause with its cost, the most expensive first, and what else is to be said."""
+    causes = [f"{miss_sentence(total.misses[0])} {cost_text(sessions, total)}" for total in sessions.totals]
+    standing = standing_text(sessions)
+    return [*causes, *([standing] if standing else [])]
+
+
+def by_session(sessions: AgentSessions) -> list[tuple[int, Turn]]:
+    """Return the turns with the number of their session, by session and branch, each branch in order."""
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(turn.session for turn in sessions.turns), 1)}
+    numbered = [(numbers[turn.session], turn) for turn in sessions.turns]
+    return sorted(numbered, key=lambda pair: (pair[0], pair[1].branch, pair[1].request.sent_at))
+
+
+def turn_title(session: int, turn: Turn) -> str:
+    """'1.2.7': session, branch and turn, each from 1."""
+    return f"{session}.{turn.branch + 1}.{turn.depth + 1}"
+
+
+def turn_lines(sessions: AgentSessions) -> list[str]:
+    """Return a head and a line per turn for a terminal."""
+    lines = [f"{'turn':<10}{'prompt':>9}{'cached':>9}{'computed':>9}{'again':>9}  why"]
+    for session, turn in by_session(sessions):
+        miss = sessions.misses.get(turn.request_id)
+        counts = (turn.prompt_tokens, turn.cached_tokens, turn.computed_tokens, miss.excess_tokens if miss else 0)
+        cells = "".join(f"{DASH if count is None else f'{count:,}':>9}" for count in counts)
+        lines.append(f"{turn_title(session, turn):<10}{cells}  {miss_sentence(miss) if miss else ''}".rstrip())
+    return lines

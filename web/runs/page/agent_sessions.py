@@ -7,7 +7,6 @@ from itertools import islice
 
 import streamlit as st
 
-from analysis.sessions.causes import CauseTotal
 from analysis.sessions.turns import Turn
 from domain import Run
 from reasons import Code, Reason
@@ -16,8 +15,8 @@ from reports.runs.prices import prices_of
 from web import markup
 from web.context import services
 from web.fleet import store_for_runs
-from web.runs.page.agent_session_words import miss_sentence
-from web.theme import DASH, duration, three_digits
+from web.runs.page.agent_session_words import by_session, cost_text, miss_sentence, standing_text, turn_title
+from web.theme import DASH, duration
 from web.words import reason_text
 
 NO_CACHED_COUNT = Reason(Code.NO_CACHED_COUNT)
@@ -48,30 +47,14 @@ def sessions_html(sessions: AgentSessions) -> str:
 
 
 def _causes(sessions: AgentSessions) -> str:
-    """Return one sentence for each cause with its cost, the most expensive first, or that there is none."""
-    uncounted = sessions.uncounted_turns
-    count = len(sessions.turns)
-    missing = f"The server reported no cached tokens for {uncounted} of {count} turns." if uncounted else ""
-    if not sessions.totals:
-        judged = "" if uncounted == count else "No turn computed its prefix again."
-        return f"<p>{markup.text(f'{judged} {missing}'.strip())}</p>"
-    items = "".join(f"<li>{_cause_item(sessions, total)}</li>" for total in sessions.totals)
-    return f"<ol>{items}</ol>" + (f"<p>{markup.text(missing)}</p>" if missing else "")
-
-
-def _cause_item(sessions: AgentSessions, total: CauseTotal) -> str:
-    sentence = miss_sentence(total.misses[0])
-    return f"<strong>{markup.text(sentence)}</strong> {markup.text(cost_text(sessions, total))}"
-
-
-def cost_text(sessions: AgentSessions, total: CauseTotal) -> str:
-    """'In 3 turns: 12,400 tokens again, 8.1 s, 2.4 kJ.'; what is not known is left out."""
-    cost, count = sessions.cost_of(total), len(total.misses)
-    parts = [f"{cost.tokens:,} tokens again"]
-    parts += [duration(cost.seconds.value)] if cost.seconds.value is not None else []
-    parts += [f"{three_digits(cost.joules.value)} J"] if cost.joules.value is not None else []
-    parts += [f"{three_digits(cost.money.value)} {sessions.currency}"] if cost.money.value is not None else []
-    return f"In {count} turn{'s' * (count != 1)}: {', '.join(parts)}."
+    """Return the causes as a list, the most expensive first, or the sentence that there is none."""
+    items = "".join(
+        f"<li><strong>{markup.text(miss_sentence(total.misses[0]))}</strong> "
+        f"{markup.text(cost_text(sessions, total))}</li>"
+        for total in sessions.totals
+    )
+    standing = markup.text(standing_text(sessions))
+    return (f"<ol>{items}</ol>" if items else "") + (f"<p>{standing}</p>" if standing else "")
 
 
 TURN_HEAD = [
@@ -82,12 +65,11 @@ TURN_HEAD = [
 
 def _turn_rows(sessions: AgentSessions) -> Iterator[list[str]]:
     """Yield a row per turn, by session and branch, in the order of their beginnings."""
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(turn.session for turn in sessions.turns), 1)}
-    for turn in sorted(sessions.turns, key=lambda turn: (numbers[turn.session], turn.branch, turn.request.sent_at)):
+    for number, turn in by_session(sessions):
         miss = sessions.misses.get(turn.request_id)
         cost = sessions.costs.get(turn.request_id)
         yield [
-            f"{numbers[turn.session]}.{turn.branch + 1}.{turn.depth + 1}",
+            turn_title(number, turn),
             _count(turn.prompt_tokens),
             _count(turn.cached_tokens, NO_CACHED_COUNT),
             _count(turn.computed_tokens),
