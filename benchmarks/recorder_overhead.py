@@ -1,10 +1,11 @@
 """Overhead of the recorder: the same stream directly and through it, one after the other, in one run.
 
-`python -m benchmarks.recorder_overhead [REQUESTS] [short|agent]`. A 'short' request has 200 words, an 'agent' sends 30
-tools and a chat of 80 messages, 260 kB, which grows by two messages with each request. A stub server in a process of
-its own answers with 50 events, 5 ms apart, each with a time stamp; the recorder is a process of its own too. Printed
-are the time to the first event, the delay of an event from its stamp to the client, and both without the recorder. The
-stub generates no tokens. A pause after each request lets the recorder finish writing it.
+`python -m benchmarks.recorder_overhead [REQUESTS] [short|agent] [without-parts]`. A 'short' request has 200 words, an
+'agent' sends 30 tools and a chat of 80 messages, 220 kB, which grows by two messages with each request;
+'without-parts' leaves out the description of prompts, to see what it adds. A stub server in a process of its own
+answers with 50 events, 5 ms apart, each with a time stamp; the recorder is a process of its own too. Printed are the
+time to the first event, the delay of an event from its stamp to the client, and both without the recorder. The stub
+generates no tokens. A pause after each request lets the recorder finish writing it.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import aiohttp
 from analysis.evidence.measure import quantile
 from demo.presets import free_ports
 from machine.ports import is_port_free
+from workloads.recording.prompt_history import PromptHistory
 from workloads.recording.recorder_job import RecorderOptions
 from workloads.recording.serve import Recording, record
 from workloads.requests.sending import open_session
@@ -85,6 +87,12 @@ def recorder(upstream: int, port: int, folder: Path) -> None:
     out = folder / "workload" / "requests.jsonl"
     url = f"http://127.0.0.1:{upstream}"
     asyncio.run(record(Recording("r", url, out, RecorderOptions(), port), None, lambda text: _write(output_path, text)))
+
+
+def recorder_without_parts(upstream: int, port: int, folder: Path) -> None:
+    """Run the recorder of this process without describing prompts."""
+    PromptHistory.describe = lambda *_: {}  # type: ignore[method-assign]
+    recorder(upstream, port, folder)
 
 
 def _write(path: Path, text: str) -> None:
@@ -159,12 +167,12 @@ def row(name: str, sightings: list[RequestTiming]) -> str:
     return f"| {name} | {len(sightings)} | " + " | ".join(f"{value:.2f}" for value in cells) + " |"
 
 
-def main(requests: int, kind: str) -> None:
+def main(requests: int, kind: str, work: Callable[..., None]) -> None:
     upstream, port = free_ports(2)
     with (
         tempfile.TemporaryDirectory() as folder,
         running(stub, upstream),
-        running(recorder, upstream, port, Path(folder)),
+        running(work, upstream, port, Path(folder)),
     ):
         output_path = Path(folder) / "said"
         while not output_path.exists() or is_port_free(upstream):
@@ -183,4 +191,6 @@ def main(requests: int, kind: str) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 100, sys.argv[2] if len(sys.argv) > 2 else SHORT)
+    words = sys.argv[1:]
+    recorder_work = recorder_without_parts if "without-parts" in words else recorder
+    main(int(words[0]) if words else 100, AGENT if AGENT in words else SHORT, recorder_work)

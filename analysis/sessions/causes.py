@@ -128,6 +128,8 @@ def _miss_of(turn: Turn, turns: Sequence[Turn], evidence: ServerEvidence) -> Pre
     before, after = reference.parts, turn.parts
     if before is None or after is None or not reference.prompt_tokens:
         return None
+    if min(reference.prompt_tokens, turn.prompt_tokens) - cached <= _tolerance(turn.prompt_tokens):
+        return None  # most turns, whose parts need not be compared
     lost_tokens = lost_share(before, without_new_branch(before, after)) * reference.prompt_tokens
     excess = min(reference.prompt_tokens - lost_tokens, turn.prompt_tokens) - cached
     if excess <= _tolerance(turn.prompt_tokens) + ESTIMATE_SHARE * lost_tokens:

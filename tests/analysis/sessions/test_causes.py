@@ -113,6 +113,14 @@ def test_side_question_begins_a_branch_that_goes_on() -> None:
     assert len({turn.session for turn in turns}) == 1
 
 
+def test_newest_of_equal_requests_is_continued() -> None:
+    recording = HandMadeRecording()
+    for texts in (("a", "b", "c"), ("a", "b", "c"), ("a", "b", "c", "d")):
+        recording.add(chat(*texts), 100, 0)
+    turns = turns_of(recording.rows)
+    assert [turn.follows for turn in turns] == [None, *turns[:2]] and turns[2].depth == 2
+
+
 def test_causes_are_ranked_by_what_they_cost() -> None:
     recording, system = HandMadeRecording(), "s" * 400
     recording.add(chat("a", "b", "c", system=f"0{system}"), 1000, 0)
