@@ -48,6 +48,7 @@ class Code(StrEnum):
     NO_OUTPUT_TOKENS = "no_output_tokens"
     NOT_STARTED_BY_US = "not_started_by_us"
     NO_LOAD = "no_load"
+    NO_CACHED_COUNT = "no_cached_count"
     NO_LOG_SPEED = "no_log_speed"
     RESULTS_ALONE = "results_alone"
     # about an arm from one viewpoint

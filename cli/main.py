@@ -11,7 +11,7 @@ from cli.data import imports, lake, store
 from cli.exit_status import CANNOT_READ, REFUSED, STATUSES
 from cli.loads import drive, load, record
 from cli.machines import agent, hardware, host, notify, peer, shim
-from cli.results import claims, compare, delete, note, report, study
+from cli.results import claims, compare, delete, note, report, sessions, study
 from errors import PitwallError
 from machine.regular_file import NotRegularError
 from storage.without_pandas import leave_pandas_out
@@ -30,6 +30,7 @@ GROUPS = (
     compare,
     report,
     study,
+    sessions,
     claims,
     store,
     token,

@@ -44,6 +44,8 @@ def add_serve_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-ctk", "--cache-type-k", choices=CACHE_TYPES, default="f16")
     parser.add_argument("-ctv", "--cache-type-v", choices=CACHE_TYPES, default="f16")
     parser.add_argument("--no-cache-prompt", dest="cache_prompt", action="store_false")
+    parser.add_argument("-cram", "--cache-ram", type=int, default=8192, help="MiB for prompts that left their slot")
+    parser.add_argument("--chat-template-file", type=Path, help="instead of the model's own")
 
 
 def serve(flags: argparse.Namespace) -> None:
@@ -115,6 +117,9 @@ def server_params(flags: argparse.Namespace) -> CommonParams:
     params.cache_prompt = flags.cache_prompt
     params.cache_type_k = getattr(xllamacpp.ggml_type, f"GGML_TYPE_{flags.cache_type_k.upper()}")
     params.cache_type_v = getattr(xllamacpp.ggml_type, f"GGML_TYPE_{flags.cache_type_v.upper()}")
+    params.cache_ram_mib = flags.cache_ram
+    if flags.chat_template_file:
+        params.chat_template = flags.chat_template_file.read_text()
     set_speculation(params, flags)
     return params
 

@@ -21,6 +21,7 @@ from web.page_paths import show_title
 from web.run_notes.people_panel import people_panel
 from web.runs.page import provenance_panel, run_page
 from web.runs.page.agent_offer import agent_offer
+from web.runs.page.agent_sessions import show_agent_sessions
 from web.runs.page.node_panel import node_panel
 from web.runs.page.other_nodes import other_nodes
 from web.runs.page.over_time import over_time
@@ -57,6 +58,7 @@ if not away_ids([run]):
 run_page.numbers(report, facts)
 show_refused_results(load_ends(run))
 show_load_results(run)
+show_agent_sessions(run)
 server_latency_table(store, run)
 over_time(store, report)
 other_nodes(run)

@@ -26,7 +26,7 @@ VIEWS = (
     "scrapes", ENGINES, "progress",  # increments between two scrapes, per engine
     "rates", "log_lines", "log_rates", "samples",  # from increments and lines to rates
     "crosscheck", "acceptance", "runs", "machines", "startup", "latency", "audit", "people", "adopted", "search",
-    "compatibility",
+    "compatibility", "turns",
     "comments", "comments_samples", "comments_results", "comments_machines", "comments_reference", "comments_people",
 )  # fmt: skip
 # A sample table as users see it.

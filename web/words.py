@@ -46,6 +46,7 @@ UNKNOWN: Mapping[Code, Callable[[Values], str]] = {
     Code.NO_ENERGY: lambda v: "the energy use of its GPUs was not measured",
     Code.NOT_STARTED_BY_US: lambda v: "Pitwall did not start this server, or it never became ready",
     Code.NO_LOAD: lambda v: "Pitwall put no load on it",
+    Code.NO_CACHED_COUNT: lambda v: "the server did not report how many prompt tokens came from its cache",
     Code.NO_LOG_SPEED: lambda v: "its log shows no window of pure decoding",
     Code.RESULTS_ALONE: lambda v: "it has only a tool's results, and runs are compared by their requests",
     Code.NO_WHOLE_WINDOW: lambda v: "no complete window contains exactly one request",

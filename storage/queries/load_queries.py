@@ -88,6 +88,11 @@ def read_loads(store: Queryable, run_ids: Sequence[str]) -> dict[str, list[Load]
     return _by_run(store, "loads", Load, run_ids)
 
 
+def recorded_requests(store: Queryable, run_ids: Sequence[str]) -> dict[str, list[RequestRecord]]:
+    """Return the requests of each run's recordings that stored the parts of their prompts, oldest first."""
+    return _by_run(store, "recorded_requests", RequestRecord, run_ids)
+
+
 def answer_pieces(
     store: Queryable, loads: Mapping[str, str | None], phase_index: int, sequence: int | None, limit: int
 ) -> dict[str, dict[str, tuple[list[int] | None, list[int] | None]]]:

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from analysis.runs.collapse import EARLIEST_END
 from analysis.runs.printed_speed import PrintedSpeed
 from analysis.runs.windows import DecodingStretch, Window
+from analysis.sessions.causes import ServerSighting
 from domain import JsonValue
 from reasons import Code, Reason
 from storage.queries.statements import statement
@@ -227,6 +228,19 @@ def preemptions(store: Queryable, run_ids: Sequence[str]) -> dict[str, float | N
 def process_starts(store: Queryable, run_ids: Sequence[str]) -> dict[str, float]:
     """Return the process start reported by each run's server, in epoch seconds; only if it reports a single start."""
     return {row["run_id"]: row["began_s"] for row in _rows(store, "process_starts", run_ids=run_ids)}
+
+
+def cache_sightings(store: Queryable, run_ids: Sequence[str], full_kv: float) -> dict[str, list[ServerSighting]]:
+    """Return, per run, the scrapes that saw what makes a server drop prefixes; full_kv: share of the KV cache."""
+    sightings: dict[str, list[ServerSighting]] = {run_id: [] for run_id in run_ids}
+    for row in _rows(store, "cache_sightings", run_ids=run_ids, full_kv=full_kv):
+        sightings[row.pop("run_id")].append(ServerSighting(**row))
+    return sightings
+
+
+def slot_counts(store: Queryable, run_ids: Sequence[str]) -> dict[str, int]:
+    """Return the number of slots of each run's server; runs of engines without slots are left out."""
+    return {row["run_id"]: row["slots"] for row in _rows(store, "slot_counts", run_ids=run_ids)}
 
 
 def requests(store: Queryable, run_id: str) -> pa.Table:

@@ -6,7 +6,7 @@ import asyncio
 import json
 import secrets
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -17,11 +17,13 @@ from aiohttp import web
 from pydantic import BaseModel, Field, ValidationError
 
 from analysis.loads.load_results import results_of
+from analysis.sessions.prompt_part import PREFIX
 from domain import JsonValue, utc_now
 from load_records import Load, LoadPhase, RequestRecord
 from settings import VERSION
 from workloads.plan import AS_THEY_ARRIVE, PlannedRequest
 from workloads.recording.access import RecorderToken, RecordingLimits
+from workloads.recording.prompt_history import PromptHistory
 from workloads.recording.recorded_text import RecordedText
 from workloads.recording.relay import RelayedAnswer, Upstream
 from workloads.requests.client import RequestPosition, RequestTarget, record_of
@@ -78,6 +80,7 @@ class Recorder:
     utc_now: Callable[[], datetime] = utc_now
     load_id: str = field(default_factory=lambda: secrets.token_hex(4))
     records: list[RequestRecord] = field(default_factory=list)
+    history: PromptHistory = field(default_factory=PromptHistory)
     tasks: set[asyncio.Task[object]] = field(default_factory=set)
     finished: asyncio.Queue[FinishedExchange] = field(default_factory=asyncio.Queue)
     is_over: asyncio.Event = field(default_factory=asyncio.Event)
@@ -168,7 +171,8 @@ class Recorder:
 
     def _record(self, finished_exchange: FinishedExchange) -> None:
         """Record one exchange, and store its text if requested."""
-        client_request, sampling = parse_request(finished_exchange.body, self.limits.body_values)
+        body_json = parse_body(finished_exchange.body, self.limits.body_values)
+        client_request, sampling = parse_request(body_json)
         planned = PlannedRequest(
             "Recorded", json.dumps(client_request.prompt) if client_request.prompt else "", {},
             messages=tuple(client_request.messages), tools=tuple(client_request.tools or ()),
@@ -178,8 +182,12 @@ class Recorder:
         record = record_of(
             self._target(finished_exchange.path), planned, self._position(finished_exchange.sequence), exchange
         )
+        if body_json:
+            prefix = self.history.describe(record.request_id, endpoint_of(finished_exchange.path), body_json)
+            record = replace(record, extra=record.extra | {PREFIX: prefix})
         append_record(self.out, record)
-        self.records.append(replace(record, chunk_us=None, chunk_tokens=None))
+        extra = {name: value for name, value in record.extra.items() if name != PREFIX}
+        self.records.append(replace(record, chunk_us=None, chunk_tokens=None, extra=extra))
         if self.recorded_text and client_request.messages and not exchange.error_kind:
             self.recorded_text.add(
                 client_request.messages, client_request.tools or (), exchange.reading, exchange.sent_s, exchange.ended_s
@@ -214,18 +222,26 @@ def _error_response(text: str, status: int) -> web.Response:
     return web.json_response({"type": "error", "error": {"message": text, "type": "recorder"}}, status=status)
 
 
-def parse_request(body: bytes, most_values: int) -> tuple[ClientRequest, dict[str, JsonValue]]:
-    """Return a body's request and its sampling fields; both empty if it does not follow the API or has too many values.
+def parse_body(body: bytes, most_values: int) -> dict[str, JsonValue]:
+    """Return a body's fields; empty if it is no JSON object, has too many values or is nested too deeply.
 
     Values are counted by their signs, those within texts too: commas count a tenth.
     """
     if body.count(b"{") + body.count(b"[") + body.count(b",") // 10 > most_values:
-        return ClientRequest(), {}
+        return {}
     try:
         body_json = orjson.loads(body)
         orjson.dumps(body_json)  # rejects what is nested too deeply to be written again
+    except (ValueError, TypeError):
+        return {}
+    return body_json if isinstance(body_json, dict) else {}
+
+
+def parse_request(body_json: Mapping[str, JsonValue]) -> tuple[ClientRequest, dict[str, JsonValue]]:
+    """Return a body's request and its sampling fields; both empty if it does not follow the API."""
+    try:
         client_request = ClientRequest.model_validate(body_json)
-    except (ValidationError, ValueError, TypeError):
+    except ValidationError:
         return ClientRequest(), {}
     return client_request, {
         name: body_json[name] for name in SAMPLING_FIELDS if isinstance(body_json.get(name), int | float)

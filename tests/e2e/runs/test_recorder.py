@@ -48,6 +48,8 @@ def test_next_pitwall_closes_the_recorder(
     expect(page.get_by_text(re.compile(r"Open at .*, 1 request so far"))).to_be_visible()
     expect(page.get_by_text(token)).to_have_count(0)
     wait_until(lambda: pitwall.sql(RECORDED) == [("recorder", 5)], 60)
+    page.reload()
+    expect(page.get_by_role("heading", name="Agent sessions")).to_be_visible()
 
     link = guest_link(page)
     guest = browser.new_context()

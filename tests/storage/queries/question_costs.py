@@ -124,7 +124,11 @@ def samples_of(run_id: str, engine: str, seconds: int = SECONDS) -> Iterator[Sam
         yield Result(run_id, "l", ts, "Code", "decode_tps", "mean", "tok/s", "pitwall" if own else "a tool", 50.0)
         yield AccuracyItem(run_id, "load", ts, "task", "none", str(n), str(n), 1.0)
         yield FidelityPosition(run_id, "load", ts, NEXT_TOKEN, "prose", "prose 01", 512, n, "h", [1, 2], [-0.1, -3.0])
-        yield RequestRecord(run_id, str(second), "w", "measure", "prose", 0, 1, ts, phase_index=0)
+        part = {"kind": "text", "name": "user", "bytes": 4, "pieces": ""}
+        prefix = {"session": "0", "follows": None, "order": ["a"], "parts": {"a": part}, "is_cut": False}
+        yield RequestRecord(
+            run_id, str(second), "w", "measure", "prose", 0, 1, ts, phase_index=0, extra={"prefix": prefix}
+        )
         if engine == "llamacpp":
             yield SlotSample(run_id, ts, n, 0, 1, True, 50 * second, 50 * second, 4096, n)
 
