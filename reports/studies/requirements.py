@@ -1,4 +1,4 @@
-"""What a study requires of its arms' answers, judged by their fidelity loads against the first arm's."""
+"""Requirements of a study on the answers of its arms, judged by their fidelity loads against the first arm's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a fidelity load measured on one server: its positions by depth, and how they read the prefix."""
+"""Table of the positions that a fidelity load measured on one server, by depth, and of how they read the prefix."""
 
 from __future__ import annotations
 
