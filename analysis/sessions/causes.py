@@ -189,9 +189,9 @@ def _server_causes(turn: Turn, reference: Turn, turns: Sequence[Turn], evidence:
     yield from _eviction([sighting for sighting in sightings if sighting.ts <= _first_token_at(turn)])
     if turn.request.sent_at < reference.ended_at:
         yield Cause(CauseKind.OVERLAPPED)
-    others = _others_between(turn, reference, turns)
-    if evidence.slots is not None and len({(other.session, other.branch) for other in others}) >= evidence.slots:
-        yield Cause(CauseKind.SLOT_TAKEN, other_requests=len(others))
+    other_turns = _others_between(turn, reference, turns)
+    if evidence.slots is not None and len({(other.session, other.branch) for other in other_turns}) >= evidence.slots:
+        yield Cause(CauseKind.SLOT_TAKEN, other_requests=len(other_turns))
     if _drops_thinking(turn, reference):
         yield Cause(CauseKind.THINKING_DROPPED)
 
@@ -209,14 +209,14 @@ def _eviction(sightings: Sequence[ServerSighting]) -> Iterator[Cause]:
 
 def _others_between(turn: Turn, reference: Turn, turns: Sequence[Turn]) -> list[Turn]:
     """Return the requests that were sent between these two and are not on the turn's own way; `turns`: by time."""
-    own: set[str] = {turn.request_id}
+    own_ids: set[str] = {turn.request_id}
     follows = turn.follows
     while follows is not None and follows is not reference:
-        own.add(follows.request_id)
+        own_ids.add(follows.request_id)
         follows = follows.follows
     start = bisect_right(turns, reference.request.sent_at, key=_sent_at)
     end = bisect_left(turns, turn.request.sent_at, key=_sent_at)
-    return [other for other in turns[start:end] if other.request_id not in own]
+    return [other for other in turns[start:end] if other.request_id not in own_ids]
 
 
 def _sent_at(turn: Turn) -> datetime:

@@ -142,13 +142,13 @@ def tokens_before(difference: PartDifference, group: str, parts: Parts, prompt_t
     by_group = {name: _of_group(parts, name) for name in ("tool", "system", "message")}
     inside = _bytes(by_group[group][: difference.number - 1]) + difference.equal_bytes
     tools, system = _bytes(by_group["tool"]), _bytes(by_group["system"])
-    whole = max(1, tools + system + _bytes(by_group["message"]))
-    toolless = max(1, whole - tools)
+    prompt_bytes = max(1, tools + system + _bytes(by_group["message"]))
+    toolless = max(1, prompt_bytes - tools)
     # bytes before the difference and of the whole prompt, one pair for each way of writing it
     ways = {
-        "message": [(tools + system + inside, whole), (system + inside, toolless)],
-        "system": [(inside, whole), (tools + inside, whole), (inside, toolless)],
-        "tool": [(inside, whole), (system + inside, whole)],
+        "message": [(tools + system + inside, prompt_bytes), (system + inside, toolless)],
+        "system": [(inside, prompt_bytes), (tools + inside, prompt_bytes), (inside, toolless)],
+        "tool": [(inside, prompt_bytes), (system + inside, prompt_bytes)],
     }[group]
     piece = PIECE_BYTES if difference.change in (Change.CHANGED, Change.SHORTENED) else 0
     return TokenRange(
@@ -172,13 +172,13 @@ def lost_share(before: Parts, after: Parts) -> float:
     """
     there = _digests(after)
     place = equal_parts(before, after)
-    lost, whole = 0, 0
+    lost_bytes, prompt_bytes = 0, 0
     for number, part in enumerate(before):
         if part.kind in (PartKind.SETTING, PartKind.IMAGE):
             continue
-        whole += part.size_bytes
+        prompt_bytes += part.size_bytes
         if part.digest not in there:
             successor = after[place] if number == place and place < len(after) else None
             is_same_place = successor is not None and group_of(successor) == group_of(part)
-            lost += max(0, part.size_bytes - (successor.size_bytes if successor and is_same_place else 0))
-    return lost / whole if whole else 0.0
+            lost_bytes += max(0, part.size_bytes - (successor.size_bytes if successor and is_same_place else 0))
+    return lost_bytes / prompt_bytes if prompt_bytes else 0.0

@@ -116,10 +116,10 @@ class _TurnBuilder:
         self._branches: dict[str, int] = {}
 
     def add(self, request: RequestRecord, prefix: StoredPrefix) -> Turn:
-        known = self._parts.setdefault(request.load_id, {})
-        known |= {digest: part_of(digest, part) for digest, part in prefix.parts.items()}
+        parts_by_digest = self._parts.setdefault(request.load_id, {})
+        parts_by_digest |= {digest: part_of(digest, part) for digest, part in prefix.parts.items()}
         follows = self._turns.get(prefix.follows or "")
-        parts = self._rebuilt(prefix, follows, known)
+        parts = self._rebuilt(prefix, follows, parts_by_digest)
         branch = self._branch(prefix, follows, parts)
         turn = Turn(request, prefix.session, branch, follows.depth + 1 if follows else 0, follows, parts)
         self._turns[request.request_id] = turn
@@ -137,12 +137,12 @@ class _TurnBuilder:
         return self._branches[prefix.session]
 
     def _rebuilt(
-        self, prefix: StoredPrefix, follows: Turn | None, known: dict[str, PromptPart]
+        self, prefix: StoredPrefix, follows: Turn | None, parts_by_digest: dict[str, PromptPart]
     ) -> tuple[PromptPart, ...] | None:
         if prefix.is_cut or (prefix.follows and (follows is None or follows.parts is None)):
             return None
         base = [part.digest for part in follows.parts] if follows and follows.parts else []
         digests = decode_order(prefix.order, base)
-        if digests is None or not all(digest in known for digest in digests):
+        if digests is None or not all(digest in parts_by_digest for digest in digests):
             return None
-        return tuple(known[digest] for digest in digests)
+        return tuple(parts_by_digest[digest] for digest in digests)

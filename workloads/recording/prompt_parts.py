@@ -53,20 +53,22 @@ class PromptHasher:
 
     _key: bytes = field(default_factory=lambda: token_bytes(KEY_BYTES), repr=False)
 
-    def parts(self, endpoint: Endpoint, body: Mapping[str, Any], known: Mapping[str, PromptPart]) -> list[PromptPart]:
+    def parts(
+        self, endpoint: Endpoint, body: Mapping[str, Any], earlier_parts: Mapping[str, PromptPart]
+    ) -> list[PromptPart]:
         """Return the parts of a request in prompt order, at most one more than MOST_PARTS.
 
-        known: parts by digest, whose pieces are not hashed again.
+        earlier_parts: parts by digest, whose pieces are not hashed again.
         """
-        return [self._part(raw_part, known) for raw_part in islice(raw_parts(endpoint, body), MOST_PARTS + 1)]
+        return [self._part(raw_part, earlier_parts) for raw_part in islice(raw_parts(endpoint, body), MOST_PARTS + 1)]
 
-    def _part(self, raw_part: RawPart, known: Mapping[str, PromptPart]) -> PromptPart:
+    def _part(self, raw_part: RawPart, earlier_parts: Mapping[str, PromptPart]) -> PromptPart:
         kind, name, value = raw_part
         data = _bytes_of(value)
         head = f"{kind.value}\0{name or ''}\0".encode(errors="replace")
         digest = blake2b(head + data, digest_size=DIGEST_BYTES, key=self._key).hexdigest()
-        if digest in known:
-            return known[digest]
+        if digest in earlier_parts:
+            return earlier_parts[digest]
         starts = range(0, min(len(data), MOST_PIECES * PIECE_BYTES), PIECE_BYTES)
         pieces = tuple(self._piece(data[start : start + PIECE_BYTES]) for start in starts)
         return PromptPart(digest, kind, name if name and NAME.fullmatch(name) else None, len(data), pieces)
