@@ -22,12 +22,21 @@ from tests.launcher.runs.test_adoption import FileStore
 from tests.launcher.servers import DictStore, marked, request_for, wait_for, wait_for_state
 
 FINAL = (RunState.FINISHED, RunState.FAILED)
+
+
+def orphan(directory: Path) -> psutil.Process | None:
+    """The server's double fork, which has its command line; pids do not tell, since they start again from low ones."""
+    server = server_process(directory)
+    forks = (process for process in marked(directory.name) if server and process.cmdline() == server.cmdline())
+    return next((process for process in forks if server and process.pid != server.pid), None)
+
+
 VICTIMS: dict[str, Callable[[Path], psutil.Process | None]] = {
     "server": server_process,
     "shim": shim_process,
     "workload": lambda directory: server_process(directory / "workload"),
     "workload shim": lambda directory: shim_process(directory / "workload"),
-    "orphan": lambda directory: marked(directory.name)[1],
+    "orphan": orphan,
 }
 
 
