@@ -239,7 +239,8 @@ class StudyRunner:
         """Launch a round: each arm starts once and runs every undecided workload."""
         self._save(study.model_copy(update={"answer": answer_of(plan, statuses)}))
         try:
-            self._supervisor.launch_round(self._round(plan, statuses, self._specs(plan, statuses)), study.id)
+            launch_requests = self._round(plan, statuses, self._specs(plan, statuses))
+            self._supervisor.launch_round(launch_requests, study.id)
         except SilentStoreError as silence:
             LOG.warning("study %s delays its round: %s", study.id, silence)
         except (LaunchRefusedError, UnknownLoadError) as refusal:

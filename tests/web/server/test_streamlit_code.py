@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,9 +14,9 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
-from streamlit import config
 from streamlit.file_util import get_static_dir
 
+from tests.demo_engine import ROOT
 from tests.web.conftest import Serve
 from web.server.streamlit_code import UNUSED_FONT, CompressedCode
 
@@ -63,4 +65,9 @@ def test_one_unused_font_in_streamlits_page() -> None:
 
 def test_no_collection_after_each_script() -> None:
     """It took two thirds of the CPU of a page; an unknown option would be ignored in silence."""
-    assert config.get_option("runner.postScriptGC") is False
+    # In a process of its own: other tests set Streamlit's options in this one.
+    script = "from streamlit import config; print(config.get_option('runner.postScriptGC'))"
+    printed = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    assert printed.strip() == "False"
