@@ -59,6 +59,8 @@ def in_use_error(pid: int, folder: Path) -> StoreInUseError:
         words = Path(f"/proc/{pid}/cmdline").read_bytes()[:MOST_COMMAND_BYTES].decode(errors="replace").split("\0")
     except OSError:
         words = []
+    if words == [""]:  # the kernel shows no command line of a process that ends, which still has its locks
+        return StoreInCommandError(f"A process that is ending (pid {pid}) still uses this store: {folder}.")
     names = [Path(word).name for word in words]
     command = words[names.index("pitwall") + 1 :] if "pitwall" in names else []
     if not command or command[0] in ("", "run"):

@@ -13,7 +13,7 @@ import pytest
 
 from settings import Settings
 from storage.claim import claimed_store, is_store_claimed, open_handed_over
-from storage.database import StoreError, StoreInCommandError, StoreInUseError
+from storage.database import StoreError, StoreInCommandError, StoreInUseError, in_use_error
 from storage.store import Store
 from tests.demo_engine import ROOT
 
@@ -119,3 +119,12 @@ def test_other_program_is_not_waited_for(settings: Settings) -> None:
     Store.open(settings).close()
     with process_of(OWN, settings, "1"), pytest.raises(StoreInUseError, match=r"^Another Pitwall"):
         open_handed_over(settings, pytest.fail)
+
+
+def test_ending_process_is_waited_for_and_is_no_pitwall(settings: Settings) -> None:
+    """A killed command keeps its locks for a moment on a busy machine, while the kernel shows no command line of it."""
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and nobody has taken its status
+    refusal = in_use_error(process.pid, settings.data_dir)
+    assert isinstance(refusal, StoreInCommandError) and "is ending" in str(refusal)
+    process.wait()

@@ -64,7 +64,7 @@ def test_every_file_has_notes_verdict_and_tags(store: Store, runs: list[Run], re
     rows = {one.name: one.rows.to_pylist() for one in data_tables(data)}
     assert [(row["run_id"], row["note"], row["coding"]) for row in rows["notes"]] == [(runs[0].id, NOTE, 4)]
     assert [(row["run_id"], row["failure"]) for row in rows["gotchas"]] == [(runs[1].id, "no room")]
-    assert "<h2>Notes" in page and "<h2>Notes" not in report_page(report(runs[2:3]))
+    assert '<h2 id="notes">' in page and '<h2 id="notes">' not in report_page(report(runs[2:3]))
     assert "## Notes" not in report_markdown(report(runs[2:3]))
 
 
