@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -73,10 +74,13 @@ def pitwall(tmp_path_factory: pytest.TempPathFactory, demo_server: DemoServer) -
 
 
 def _generate_until(base_url: str, enough: Event) -> None:
-    """Now and then an answer of two seconds, for two looks to see it go on: nobody needs a core that is busy."""
-    body = {"prompt": "once", "max_tokens": 2000, "ignore_eos": True}
-    while not enough.wait(10.0):
-        httpx.post(f"{base_url}/v1/completions", json=body, timeout=120).raise_for_status()
+    """Now and then three long answers at once, for two looks at the slots to see one go on, on a fast machine too."""
+    body = {"prompt": "once", "max_tokens": 3500, "ignore_eos": True}
+    with ThreadPoolExecutor(3) as clients:
+        while not enough.wait(10.0):
+            post = partial(httpx.post, f"{base_url}/v1/completions", json=body, timeout=120)
+            for answer in [clients.submit(post) for _ in range(3)]:
+                answer.result().raise_for_status()
 
 
 @pytest.fixture(scope="module")
