@@ -5,14 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
+from itertools import pairwise
+from statistics import fmean, linear_regression, variance
 from typing import NamedTuple
 
 from analysis.evidence.loads import decode_tps
 from analysis.verdict.ratio import Ratio
+from analysis.verdict.replicates import ROUNDING_SD
+from analysis.verdict.student_t import quantile
 from load_records import IS_EMPTY, SESSION, TURN, RequestRecord
 
-FEWEST_SESSIONS = 6  # complete ones; with fewer, a third has no spread
+FEWEST_SESSIONS = 12  # complete ones; with fewer, the claims do not hold in simulation
+FEWEST_INDEPENDENT = 2.0  # sessions of a third, beside which the speed wanders too slowly to know its mean
+LEVEL = 0.95
 NOTED_DRIFT = 0.02  # the whole interval must lie beyond it for a drift to be claimed
 
 
@@ -49,8 +54,7 @@ class Endurance:
 def endurance_of(requests: Sequence[RequestRecord]) -> Endurance | None:
     """Return the drift of a load's measured requests; None if they are not turns of sessions.
 
-    The unit is the session: the geometric mean over its turns, of which every session has the same. The interval is
-    Welch's over the sessions of both thirds, so it holds for a drift that is slow against a session.
+    The unit is the session: the geometric mean over its turns, of which every session has the same.
     """
     turns = [request for request in requests if TURN in request.extra and SESSION in request.extra]
     answered = [request for request in turns if request.error_kind is None]
@@ -94,7 +98,11 @@ def _complete_sessions(turns: Sequence[RequestRecord]) -> list[list[RequestRecor
 def _drift(
     name: str, sessions: Sequence[Sequence[RequestRecord]], value_of: Callable[[RequestRecord], float | None]
 ) -> Ratio | None:
-    """Return the last third of the sessions over the first, by the turns that have a value in every session."""
+    """Return the last third of the sessions over the first, by the turns that have a value in every session.
+
+    The interval is Student's t with as many independent sessions as their autocorrelation leaves; None where these are
+    too few to know more.
+    """
     by_session = [{int(r.extra[TURN]): value for r in session if (value := value_of(r))} for session in sessions]
     if len(by_session) < FEWEST_SESSIONS:
         return None
@@ -103,8 +111,44 @@ def _drift(
         return None
     means = [_geometric_mean(values, shared) for values in by_session]
     third = len(means) // 3
-    return Ratio.of_sides(name, means[:third], means[-third:])
+    first, last = _geometric_mean_of(means[:third]), _geometric_mean_of(means[-third:])
+    half_length = _half_length([math.log(mean) for mean in means], third)
+    ratio = last / first
+    interval = None if half_length is None else (ratio * math.exp(-half_length), ratio * math.exp(half_length))
+    return Ratio(name, ratio, (first, last), interval)
+
+
+def _half_length(logs: Sequence[float], third: int) -> float | None:
+    """Return half of the interval of the log ratio; None if too few sessions are independent.
+
+    Neighbouring sessions are alike on a machine whose speed wanders. The first-order autocorrelation of the series
+    without its trend, corrected for its bias in short series, says how many sessions a third is worth.
+    """
+    inflation = _inflation(logs)
+    if inflation is None or third / inflation < FEWEST_INDEPENDENT:
+        return None
+    independent = third / inflation
+    spread = (variance(logs[:third]) + variance(logs[-third:])) / 2
+    spread /= 1 - (inflation - 1) / (third - 1)  # a third that wanders hides a part of its own spread
+    return quantile((1 + LEVEL) / 2, 2 * (independent - 1)) * math.sqrt(2 * spread / independent)
+
+
+def _inflation(logs: Sequence[float]) -> float | None:
+    """Return by how much autocorrelation inflates the variance of a mean; None if it is unbounded or nothing varies."""
+    times = range(len(logs))
+    slope, intercept = linear_regression(times, logs)
+    residuals = [log - intercept - slope * time for time, log in zip(times, logs, strict=True)]
+    total = math.fsum(residual**2 for residual in residuals)
+    if total < ROUNDING_SD**2 * len(logs):
+        return None
+    correlation = math.fsum(a * b for a, b in pairwise(residuals)) / total
+    unbiased = max(0.0, (correlation + 2 / len(logs)) / (1 - 4 / len(logs)))
+    return None if unbiased >= 1 else (1 + unbiased) / (1 - unbiased)
+
+
+def _geometric_mean_of(values: Sequence[float]) -> float:
+    return math.exp(fmean(map(math.log, values)))
 
 
 def _geometric_mean(values: Mapping[int, float], turns: set[int]) -> float:
-    return math.exp(fmean(math.log(values[turn]) for turn in turns))
+    return _geometric_mean_of([values[turn] for turn in turns])

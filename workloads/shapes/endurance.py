@@ -17,7 +17,7 @@ QUESTION = "Step {turn}: say what happened last in one sentence, then what you w
 class EnduranceParams(Params):
     """Parameters of 'endurance'."""
 
-    sessions: int = Field(default=24, ge=6, le=10_000)  # one after another in each stream
+    sessions: int = Field(default=24, ge=12, le=10_000)  # one after another in each stream
     turns: int = Field(default=8, ge=1, le=200)  # of each session
     streams: int = Field(default=1, ge=1, le=64)  # sessions at once
     context_tokens: int = Field(default=16_000, ge=100, le=1_000_000)  # before a session's last turn, approximately

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from analysis.loads.endurance import Endurance, endurance_of, is_drifting
+from benchmarks.simulations.drift_simulation import claimed_shares
 from load_records import RequestRecord
 
 NOW = datetime(2026, 11, 28, 12, 0, tzinfo=UTC)
@@ -49,18 +50,26 @@ def test_known_slowdown_is_found() -> None:
 def test_even_loads_rarely_drift() -> None:
     rng = np.random.default_rng(2)
     claims = [is_drifting(measured(turns(rng)).decode) for _ in range(200)]
-    assert claims.count(True) == 0 and None not in claims
+    assert claims.count(True) == 0 and claims.count(None) <= 10
+
+
+@pytest.mark.parametrize("correlation", [0.5, 0.8, 0.95])
+def test_speed_that_wanders_is_no_drift(correlation: float) -> None:
+    """Neighbouring sessions are alike: without allowing for it, a fifth of such loads would be called drifting."""
+    rng = np.random.default_rng(5)
+    claimed, _ = claimed_shares(rng, 300, sessions=24, correlation=correlation, sd=0.03)
+    assert claimed <= 0.05
 
 
 def test_too_few_sessions_say_nothing_of_speed() -> None:
-    drift = measured(turns(np.random.default_rng(3), sessions=5))
-    assert (drift.sessions, drift.turns, drift.decode, drift.ttft) == (5, 20, None, None)
+    drift = measured(turns(np.random.default_rng(3), sessions=11))
+    assert (drift.sessions, drift.turns, drift.decode, drift.ttft) == (11, 44, None, None)
     assert is_drifting(drift.decode) is None
 
 
 def test_session_with_a_failed_turn_is_left_out() -> None:
-    drift = measured(turns(np.random.default_rng(4), sessions=8, left_out=((2, 1),)))
-    assert (drift.sessions, drift.turns, drift.failed) == (7, 31, 1)
+    drift = measured(turns(np.random.default_rng(4), sessions=14, left_out=((2, 1),)))
+    assert (drift.sessions, drift.turns, drift.failed) == (13, 55, 1)
 
 
 def test_other_loads_have_no_sessions() -> None:

@@ -28,12 +28,12 @@ def empty_and_looping(body: Mapping[str, Any]) -> Said:
 
 
 def test_empty_and_looping_turns_are_counted(tmp_path: Path) -> None:
-    params = {"sessions": 6, "turns": 4, "context_tokens": 400}
+    params = {"sessions": 12, "turns": 4, "context_tokens": 400}
     lines = load(empty_and_looping, tmp_path, workload="endurance", params=params)
     drift = endurance_of([line for line in lines if isinstance(line, RequestRecord)])
-    assert drift and (drift.sessions, drift.turns, drift.empty, drift.looping) == (6, 24, 6, 6)
+    assert drift and (drift.sessions, drift.turns, drift.empty, drift.looping) == (12, 48, 12, 12)
     cells = {title: texts for title, *texts in endurance_cells(drift, [])}
-    assert cells["Empty answers"][0] == cells["Looping answers"][0] == "6 of 24"
+    assert cells["Empty answers"][0] == cells["Looping answers"][0] == "12 of 48"
     assert cells["GPU memory"] == ["not known", "no GPU was sampled during the load"]
 
 

@@ -25,7 +25,8 @@ from workloads.shapes.endurance import ENDURANCE
 
 ABOUT = (
     "The last third of the sessions against the first, by the same turns, with a 95 % interval over the sessions "
-    f"(Welch). A drift is claimed if the whole interval lies beyond {NOTED_DRIFT:.0%}."
+    "that allows for neighbouring sessions being alike. A drift is claimed if the whole interval lies beyond "
+    f"{NOTED_DRIFT:.0%}."
 )
 
 
@@ -64,7 +65,7 @@ def _ratio_cells(ratio: Ratio | None, sessions: int) -> list[str]:
         return ["not known", f"{sessions} complete sessions; {FEWEST_SESSIONS} are needed"]
     text = f"{ratio.ratio:.3f}×"
     if ratio.interval is None:
-        return [text, "not known: the spread of the sessions is unknown"]
+        return [text, "no interval can be given yet; more sessions settle it"]
     low, high = ratio.interval
     words = {True: "it drifts", False: "no drift is known", None: ""}
     return [f"{text} ({low:.3f}× to {high:.3f}×)", words[is_drifting(ratio)]]
