@@ -61,6 +61,8 @@ def depth_holds(checks: Sequence[SuiteCheck]) -> list[DepthHolds]:
     Depths are tested in order, and the first that does not hold ends the test, so that the chance that a depth with a
     loss of the margin is said to hold stays below 5 % however many depths there are. A break is McNemar's exact test
     at a level divided by the number of depths.
+
+    Both hold for the histories that were tried: if cases fail together in some histories, others may lose more.
     """
     suites = dict.fromkeys(check.suite for check in checks if check.depth_tokens is not None)
     shares = {suite: _shares([check for check in checks if check.suite == suite]) for suite in suites}

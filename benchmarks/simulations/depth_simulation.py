@@ -38,6 +38,28 @@ def simulate(rng: np.random.Generator, trials: int, repeats: int, loss: float, b
     return ClaimShares(*(float(np.mean(column)) for column in zip(*claims, strict=True)))
 
 
+def simulate_histories(rng: np.random.Generator, trials: int, repeats: int, loss: float, correlation: float) -> float:
+    """Return how often the last depth is said to hold if each history loses a share of its own, `loss` on average.
+
+    correlation: of the cases of one history, 0..1; the shares follow the beta distribution that gives it.
+    """
+    spread = 1 / correlation - 1
+    held = 0
+    for _ in range(trials):
+        losses = rng.beta(loss * spread, (1 - loss) * spread, repeats)
+        (claims,) = depth_holds(
+            [
+                SuiteCheck("r", "l", NOW, "s", str(case), "whole", bool(rng.random() < share), None, {}, depth, repeat)
+                for depth in DEPTHS
+                for repeat in range(repeats)
+                for share in [0.99 * (1 - losses[repeat]) if depth == DEPTHS[-1] else 0.99]
+                for case in range(CASES)
+            ]
+        )
+        held += claims.holds_until == DEPTHS[-1]
+    return held / trials
+
+
 def _trial(rng: np.random.Generator, repeats: int, loss: float, base: float) -> tuple[bool, bool, bool]:
     shares = rng.beta(20 * base, 20 * (1 - base), CASES)
     checks = [
@@ -62,6 +84,11 @@ def main(trials: int) -> None:
                 shares = simulate(rng, trials, repeats, loss, base)
                 figures = " | ".join(f"{100 * share:.1f} %" for share in shares)
                 print(f"| {base:.0%} | {repeats} | {loss:.0%} | {figures} |")
+    print("\n| repeats | correlation within a history | 'holds', 10% lost over all histories |\n|---|---|---|")
+    for repeats in (6, 10, 30):
+        for correlation in (0.01, 0.1, 0.3):
+            share = simulate_histories(rng, trials, repeats, 0.10, correlation)
+            print(f"| {repeats} | {correlation:g} | {100 * share:.1f} % |")
 
 
 if __name__ == "__main__":

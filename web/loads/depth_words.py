@@ -8,7 +8,8 @@ from analysis.loads.depth_holds import MARGIN, DepthHolds, DepthShare
 ABOUT_DEPTHS = (
     f"A depth holds if it is certain (95 %) that at most {MARGIN:.0%} of the cases that pass at the shallowest depth "
     "are lost, there and at every depth before it. It breaks if fewer cases pass than at the shallowest depth "
-    "(McNemar's exact test, 5 % over all depths). Between the two, nothing is known yet: more repeats settle it."
+    "(McNemar's exact test, 5 % over all depths). Between the two, nothing is known yet: more repeats settle it. Both "
+    "claims are about the conversations and texts that were tried."
 )
 
 
