@@ -166,6 +166,7 @@ def test_a_program_reads_json(environ: dict[str, str], tmp_path: Path) -> None:
     assert json.loads(exported.stdout)["size_bytes"] == (tmp_path / "run.pitwall.zip").stat().st_size
 
 
+@pytest.mark.wide
 def test_import_survives_pitwalls_end(environ: dict[str, str], tmp_path: Path) -> None:
     """Here a process holds the store and works nothing off, then is killed: the command takes its place."""
     code = (

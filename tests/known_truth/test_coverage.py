@@ -36,6 +36,7 @@ def told(found: list[ArmComparison], *kinds: VerdictAnswer) -> int:
     return sum(answer.judgement is not None and answer.judgement.answer in kinds for answer in found)
 
 
+@pytest.mark.wide
 def test_few_pairs_of_each_truth(played: PlayedStore) -> None:
     for true_ratio in (1.0, 1.3):
         found = answers(played, true_ratio, 4)

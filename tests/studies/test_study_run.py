@@ -124,6 +124,7 @@ def test_unstartable_arms_are_listed_with_cause(tmp_path: Path) -> None:
     assert all(arm["cause"] for arm in told["arms"])
 
 
+@pytest.mark.wide
 def test_study_that_leaves_the_inbox_unstored_ends_with_a_sentence(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -215,6 +215,7 @@ def test_extreme_compression_is_refused(
         take(importer, put(tmp_path / "bomb", (tmp_path / "bomb").read_bytes()))
 
 
+@pytest.mark.wide
 def test_a_log_that_is_tightly_packed_is_taken(importer: LogImporter, store: Store, tmp_path: Path) -> None:
     log = NGRAM.read_bytes() * 200
     assert len(gzip.compress(log)) * 30 < len(log)

@@ -195,6 +195,7 @@ time.sleep(60)
 """
 
 
+@pytest.mark.wide
 def test_kill_between_deletion_and_its_status_deletes_once(store: Store, settings: Settings, folder: Path) -> None:
     state = {"state": RunState.FINISHED, "started_at": NOW, "ended_at": NOW}
     for run_id in ("r1", "r2"):
@@ -234,6 +235,7 @@ def sample_lines(store: Store) -> list[int]:
     return store.query("SELECT line FROM log_samples ORDER BY line")["line"].to_pylist()
 
 
+@pytest.mark.wide
 def test_same_log_in_both_lanes_is_one_run(
     store: Store, settings: Settings, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -228,6 +228,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
         waiting.wait(0.05)
 
 
+@pytest.mark.wide
 def test_others_pass_a_large_import_which_can_be_cancelled(
     inbox: Path, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -88,6 +88,7 @@ def test_a_run_without_a_folder_has_no_requests(kept: Any, make_run: Callable[..
     assert list(request_collector(kept.position, Clock()).finish(make_run())) == []
 
 
+@pytest.mark.wide
 def test_repeated_kills_store_each_request_once(requests: Path, tmp_path: Path) -> None:
     store, written, rng = tmp_path / "store.jsonl", 0, random.Random(7)
     for _ in range(4):

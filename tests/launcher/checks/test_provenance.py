@@ -147,6 +147,7 @@ def test_run_freezes_package_model_and_gpus(
     assert frozen["words"][:4] == [sys.executable, "-m", "demo", "serve"] and frozen["host"]["cores"]
 
 
+@pytest.mark.wide
 def test_gpu_memory_that_stays_is_told(make_supervisor: Callable[..., Supervisor], store: DictStore) -> None:
     held: dict[int, int | None] = {}
     supervisor = make_supervisor(gpus=lambda: UnreadGpus(memory_by_pid=held))

@@ -56,6 +56,7 @@ def test_script_ending_in_ampersand_is_followed(
     assert not any(map(is_living, family)) and is_port_free(port)
 
 
+@pytest.mark.wide
 def test_late_log_of_a_followed_server_is_read(
     supervisor: Supervisor, store: DictStore, tmp_path: Path, port: int
 ) -> None:

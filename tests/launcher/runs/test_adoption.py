@@ -114,7 +114,11 @@ def hold(place: Path, ports: list[int], *more: str) -> subprocess.Popen[bytes]:
 
 @pytest.mark.parametrize(
     ("order", "later"),
-    [("at-once", ()), pytest.param("queued", (), marks=pytest.mark.wide), ("queued", ("second", "third"))],
+    [
+        ("at-once", ()),
+        pytest.param("queued", (), marks=pytest.mark.wide),
+        pytest.param("queued", ("second", "third"), marks=pytest.mark.wide),
+    ],
     ids=["once", "queued", "later"],
 )
 def test_kill_9_at_random_moments_loses_nothing(

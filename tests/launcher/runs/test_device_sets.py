@@ -44,6 +44,7 @@ def test_device_set_known_only_from_listed_gpus(command: str, gpus: set[int] | N
     assert config and gpus_of(config) == gpus
 
 
+@pytest.mark.wide
 def test_other_gpus_pass_but_same_gpu_keeps_order(make_supervisor: Callable[..., Supervisor], store: DictStore) -> None:
     supervisor = make_supervisor(prepare_workload=endless_load)
     on = {"first": "0", "beside": "1", "same": "0", "whole": None, "behind": "2"}

@@ -80,6 +80,7 @@ def generate(server: DemoServer, tokens: int) -> None:
     httpx.post(f"{server.base_url}/v1/completions", json=body, timeout=120).raise_for_status()
 
 
+@pytest.mark.wide
 def test_restart_is_one_run_with_gap_and_reset(watching: Watching, serve: Callable[[], DemoServer]) -> None:
     first = serve()
     run = watching.attach(first)

@@ -79,6 +79,7 @@ def test_skipped_run_says_so_and_next_starts(make_supervisor: Callable[..., Supe
     assert (skipped.state, skipped.note, marked(endless.id)) == (RunState.FINISHED, SKIPPED, [])
 
 
+@pytest.mark.wide
 def test_what_is_queued_later_comes_later(make_supervisor: Callable[..., Supervisor], store: DictStore) -> None:
     supervisor = make_supervisor(prepare_workload=load_argv)
     runs = [*queue_up(supervisor, "a", "b"), *queue_up(supervisor, "c")]

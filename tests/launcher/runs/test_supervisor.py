@@ -91,7 +91,7 @@ def test_never_ready_server_fails_with_its_phase(supervisor: Supervisor, store: 
     assert marked(run.id) == []
 
 
-@pytest.mark.parametrize("kind", ["deaf", "forks"])
+@pytest.mark.parametrize("kind", ["deaf", pytest.param("forks", marks=pytest.mark.wide)])
 def test_nothing_is_left_of_a_server_that_resists(
     make_supervisor: Callable[..., Supervisor], store: DictStore, kind: str
 ) -> None:

@@ -13,6 +13,7 @@ from tests.storage.queries.question_costs import ENGINES, Cost, asked_store
 IDS = [*(f"sealed-{engine}-0" for engine in ENGINES), "live-vllm-0", "nobody"]
 
 
+@pytest.mark.wide
 @pytest.mark.publishes
 def test_whole_run_equals_its_parts(tmp_path: Path) -> None:
     with asked_store(tmp_path, 1) as store:

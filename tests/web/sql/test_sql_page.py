@@ -132,6 +132,7 @@ def test_open_panels_stay_on_another_query() -> None:
     assert [one.label for one in at.expander if one.proto.expanded] == ["Table macros"]
 
 
+@pytest.mark.wide
 def test_saved_query_returns_as_drawn(folder: tuple[Store, Settings]) -> None:
     at = page(sql=SQL, draw="point", x="k", y="time_to_ready_s", color="name")
     at.text_input(key="sql-name").set_value("as drawn").run()
