@@ -15,6 +15,7 @@ from tests.ports import free_ports
 
 pytestmark = [pytest.mark.browser, pytest.mark.pages]
 GOOD = 0.1  # of web.dev's 'cumulative layout shift'
+GOAL = 0.02  # of Pitwall's own pages on a wide screen
 PATIENCE = "const GIVE_UP_MS = 5000;"
 TABLE_CODE = "**/DataFrame.*.js"
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
@@ -71,4 +72,23 @@ def test_content_above_a_loading_piece_readable(browser: Browser, pitwall: Pitwa
     for route in held:
         route.continue_()
     expect(below).to_be_visible()
+    context.close()
+
+
+def test_late_charts_move_nothing_in_sight(browser: Browser, pitwall: Pitwall, runs: list[str]) -> None:
+    """The code of the charts comes after what stands below them."""
+    context = signed_in(browser, pitwall, viewport={"width": 1400, "height": 900})
+    page = context.new_page()
+    page.add_init_script(WATCH)
+    held: list[Route] = []
+    page.route("**/live/courses.js", lambda route: held.append(route))
+    page.goto(f"{pitwall.url}/run?run={runs[0]}")
+    expect(page.get_by_role("heading", name="Physics")).to_be_attached()
+    expect(page.get_by_role("heading", name="Configuration")).to_be_attached()
+    assert held
+    for route in held:
+        route.continue_()
+    page.wait_for_selector(".lv-plot .main-svg")
+    shifts = page.evaluate("window.shifts")
+    assert sum(value for value, *_ in shifts) < GOAL, shifts
     context.close()
