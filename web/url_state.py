@@ -238,3 +238,9 @@ def url_expander(title: str, name: str, page: str, icon: str | None = None, is_o
         )
     widget.set_url_value(bool(section.open))
     return section
+
+
+def open_section(title: str, name: str, page: str) -> ExpanderContainer | None:
+    """Show a collapsible section; return it only if it is open, so that the content of a closed one costs nothing."""
+    section = url_expander(title, name, page)
+    return section if section.open else None

@@ -14,7 +14,7 @@ from web.actions import is_operator, require_operator
 from web.context import services
 from web.machines.machine_titles import known_machines
 from web.theme import DASH
-from web.url_state import url_expander
+from web.url_state import open_section
 from web.words import reasons_text
 
 LONGEST_LABEL = 60
@@ -26,13 +26,17 @@ def show_machine_list(store: Queryable) -> None:
     """Show a folded section with one row per machine and a form for its label; `store`: this store or the lake."""
     if not is_operator():
         return
-    with url_expander("Machines", "machines", "runs"):
-        machines = known_machines(store)
-        if not machines:
-            st.caption("No machine has been seen yet.")
-            return
-        st.html(markup.table(["machine", "host", "GPUs", "driver", "CPU", "memory", "runs"], list(map(_row, machines))))
-        _label_form(machines)
+    if section := open_section("Machines", "machines", "runs"):
+        with section:
+            _show_machines(known_machines(store))
+
+
+def _show_machines(machines: Sequence[MachineRow]) -> None:
+    if not machines:
+        st.caption("No machine has been seen yet.")
+        return
+    st.html(markup.table(["machine", "host", "GPUs", "driver", "CPU", "memory", "runs"], list(map(_row, machines))))
+    _label_form(machines)
 
 
 def _label_form(machines: Sequence[MachineRow]) -> None:

@@ -24,7 +24,7 @@ from web.machines.machine_titles import known_machines
 from web.markup import markdown_text
 from web.theme import DASH
 from web.times import time_html
-from web.url_state import url_expander
+from web.url_state import open_section
 
 REFRESH_S = 5.0
 HEAD = ["name", "address", "state", "last request", "confirmed"]
@@ -38,11 +38,12 @@ def show_peer_panel(store: Queryable) -> None:
     """Show a folded section for members; the operator can also confirm and remove. `store`: this store or the lake."""
     if not is_member():
         return
-    with url_expander("Other Pitwalls", "peers", "runs"):
-        _show_states()
-        if is_operator():
-            _show_proposals(store)
-            _show_form()
+    if section := open_section("Other Pitwalls", "peers", "runs"):
+        with section:
+            _show_states()
+            if is_operator():
+                _show_proposals(store)
+                _show_form()
 
 
 @st.fragment(run_every=REFRESH_S)

@@ -27,7 +27,7 @@ from web.actions import Once, is_operator, require_operator
 from web.context import services
 from web.markup import markdown_text
 from web.times import time_html
-from web.url_state import url_expander
+from web.url_state import open_section
 
 REFRESH_S = 5.0
 HEAD = ["name", "kind", "to", "events", "quiet", "sent", "waiting", "state"]
@@ -49,9 +49,10 @@ def show_channel_panel() -> None:
     notifier = services().notifier
     if not is_operator() or notifier is None:
         return
-    with url_expander("Notifications", "notifications", "runs"):
-        _show_channels(notifier)
-        _show_form()
+    if section := open_section("Notifications", "notifications", "runs"):
+        with section:
+            _show_channels(notifier)
+            _show_form()
 
 
 @st.fragment(run_every=REFRESH_S)

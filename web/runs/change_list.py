@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
+from domain import AuditEntry
 from web import markup
 from web.actions import is_operator
 from web.context import services
@@ -11,7 +14,7 @@ from web.sharing.session_list import show_own_sign_in, show_session_list
 from web.sharing.share_dialog import show_share_list
 from web.sharing.token_list import show_token_list
 from web.times import time_html
-from web.url_state import url_expander
+from web.url_state import open_section
 
 MAX_ENTRIES = 50
 
@@ -21,13 +24,17 @@ def links_and_changes() -> None:
     if not is_operator():
         show_own_sign_in()
         return
-    with url_expander("Links and changes", "changes", "runs"):
-        show_share_list(services().shares.all())
-        show_session_list()
-        show_token_list()
-        entries = services().store.audit(MAX_ENTRIES)
-        rows = [[time_html(e.ts), *map(markup.text, (e.action, e.role, e.run_id or "", e.detail))] for e in entries]
-        if rows:
-            st.html(markup.table(["when", "what", "who", "run", ""], rows))
-        else:
-            st.caption("No changes yet.")
+    if section := open_section("Links and changes", "changes", "runs"):
+        with section:
+            show_share_list(services().shares.all())
+            show_session_list()
+            show_token_list()
+            _show_changes(services().store.audit(MAX_ENTRIES))
+
+
+def _show_changes(entries: Sequence[AuditEntry]) -> None:
+    rows = [[time_html(e.ts), *map(markup.text, (e.action, e.role, e.run_id or "", e.detail))] for e in entries]
+    if rows:
+        st.html(markup.table(["when", "what", "who", "run", ""], rows))
+    else:
+        st.caption("No changes yet.")

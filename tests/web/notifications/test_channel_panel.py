@@ -57,7 +57,7 @@ def html_of(at: AppTest) -> str:
 
 
 def test_operator_adds_and_removes_a_channel_with_audit(notifier: Notifier, store: Store) -> None:
-    at = filled(script_at(PANEL), name="team", target=SECRET, quiet="22:00-07:00")
+    at = filled(script_at(PANEL, fold="notifications"), name="team", target=SECRET, quiet="22:00-07:00")
     (channel,) = notifier.channels.all()
     assert (channel.url, set(channel.events)) == (SECRET, set(NotificationKind))
     assert at.text_input(key="channel-target").value == "" and "verysecret" not in html_of(at)
@@ -65,8 +65,8 @@ def test_operator_adds_and_removes_a_channel_with_audit(notifier: Notifier, stor
     notifier.states = {
         "team": ChannelState(failures=3, failure="hooks.example: it answered with status 500.", waiting=4)
     }
-    assert "tried 3 times" in html_of(script_at(PANEL))
-    script_at(PANEL).button(key="remove-channel-team").click().run()
+    assert "tried 3 times" in html_of(script_at(PANEL, fold="notifications"))
+    script_at(PANEL, fold="notifications").button(key="remove-channel-team").click().run()
     assert notifier.channels.all() == []
     store.record([]).result()
     assert [entry.action for entry in store.audit(9)] == ["remove channel", "add channel"]
@@ -82,7 +82,7 @@ def test_operator_adds_and_removes_a_channel_with_audit(notifier: Notifier, stor
     ],
 )
 def test_wrong_input_gets_a_sentence(notifier: Notifier, values: dict[str, str], sentence: str) -> None:
-    at = filled(script_at(PANEL), **values)
+    at = filled(script_at(PANEL, fold="notifications"), **values)
     assert sentence in at.error[0].value and notifier.channels.all() == []
 
 
@@ -90,7 +90,7 @@ def test_others_see_and_change_nothing(notifier: Notifier, monkeypatch: pytest.M
     notifier.channels.add(channel_to(SECRET, name="team"))
     for role in ("editor", "viewer", "guest", None):
         be(monkeypatch, role)
-        assert not script_at(PANEL).button
+        assert not script_at(PANEL, fold="notifications").button
         for act in (
             lambda: remove_channel("team"),
             lambda: send_test("team"),
@@ -104,7 +104,7 @@ def test_others_see_and_change_nothing(notifier: Notifier, monkeypatch: pytest.M
 def test_test_message_reaches_a_real_receiver(notifier: Notifier) -> None:
     with running_receiver() as receiver:
         notifier.channels.add(channel_to(receiver.url, name="team"))
-        at = script_at(PANEL)
+        at = script_at(PANEL, fold="notifications")
         at.button(key="test-channel-team").click().run()
         assert [body["kind"] for _, body in receiver.requests] == ["test"]
         assert [toast.value for toast in at.toast] == ["team accepted the message."]
@@ -113,7 +113,7 @@ def test_test_message_reaches_a_real_receiver(notifier: Notifier) -> None:
 
 def _assert_failure_is_said(receiver: Receiver) -> None:
     receiver.status = 404
-    at = script_at(PANEL)
+    at = script_at(PANEL, fold="notifications")
     at.button(key="test-channel-team").click().run()
     assert "status 404" in at.toast[0].value
 
@@ -122,3 +122,9 @@ def test_every_kind_and_event_is_in_the_document() -> None:
     document = (ROOT / "docs/notifications.md").read_text()
     assert all(f"| `{name}` |" in document for name in (*ChannelKind, *NotificationKind))
     assert set(KIND_NAMES) == set(ChannelKind) and set(KIND_TITLES) == set(NotificationKind)
+
+
+def test_a_closed_section_costs_nothing(notifier: Notifier, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(notifier.channels), "all", lambda self: pytest.fail("read while the section is closed"))
+    at = script_at(PANEL)
+    assert [section.label for section in at.expander] == ["Notifications"] and not at.text_input

@@ -14,7 +14,7 @@ from reports.arms.claims import doubts
 from web import markup
 from web.actions import is_operator
 from web.theme import DASH
-from web.url_state import url_expander
+from web.url_state import open_section, url_expander
 
 TITLE = "Published, not measured here"
 PARAMETER = "published"
@@ -53,8 +53,9 @@ class Footnotes:
 def published_section() -> None:
     """Every published configuration with its headline numbers, collapsed below the runs."""
     count, table = _published_table(is_operator())
-    with url_expander(f"{TITLE}: {count} configurations", "published", "runs"):
-        st.html(table)
+    if section := open_section(f"{TITLE}: {count} configurations", "published", "runs"):
+        with section:
+            st.html(table)
 
 
 @functools.cache

@@ -173,9 +173,9 @@ def run_table(
     """
     notes = notes_on(runs)
     chips = chips_of(runs)
-    rows = pd.DataFrame(
-        [_row(run, lines.get(run.id, OTHER_MACHINE_LINE), notes[run.id], machines, chips[run.id]) for run in runs]
-    )
+    cells = [_row(run, lines.get(run.id, OTHER_MACHINE_LINE), notes[run.id], machines, chips[run.id]) for run in runs]
+    shown = [*FIXED_COLUMNS, *columns]  # pandas and Arrow take most of this page's time: they get no other column
+    rows = pd.DataFrame({name: [row[name] for row in cells] for name in shown})
     rows_key = _rows_key(runs, group)
     key = table_key(f"ended-runs-{rows_key}", runs)
     # As tall as its rows, but no taller than the window (pitwall.css).
@@ -183,8 +183,8 @@ def run_table(
         st.dataframe(
             _with_muted_foreign_numbers(rows, runs),
             hide_index=True,
-            column_config=_column_config(runs, has_order),
-            column_order=[*FIXED_COLUMNS, *columns],
+            column_config=_column_config(runs, has_order, shown),
+            column_order=shown,
             on_select=partial(_follow, key, [run.id for run in runs]),
             selection_mode=["multi-row", "single-column"] if has_order else "multi-row",
             selection_default={"selection": {"rows": ticks_on_arrival(key, runs)}},
@@ -202,17 +202,20 @@ def _follow(key: str, run_ids: Sequence[str]) -> None:
     follow_heads(key)
 
 
-def _column_config(runs: Sequence[Run], has_order: bool) -> dict[str, ColumnConfig]:
-    """COLUMNS for this viewer: in their time zone, with narrower names on a phone, and the arrow of the order."""
-    exact = time_column("Started at", [_when(run) for run in runs], EXACT_WHEN_PX)
-    columns = COLUMNS | {"when_exact": exact} | ({"name": _name_column(NAME_ON_PHONE_PX)} if is_phone() else {})
+def _column_config(runs: Sequence[Run], has_order: bool, shown: Sequence[str]) -> dict[str, ColumnConfig]:
+    """These of COLUMNS for this viewer: in their time zone, with narrower names on a phone, and the order's arrow."""
+    columns = {name: COLUMNS[name] for name in shown}
+    if "when_exact" in columns:
+        columns["when_exact"] = time_column("Started at", [_when(run) for run in runs], EXACT_WHEN_PX)
+    if is_phone():
+        columns["name"] = _name_column(NAME_ON_PHONE_PX)
     arrows = {name: head_arrow(name) if has_order else "" for name in columns}
     columns |= {
         name: ColumnConfig(**{**columns[name], "label": f"{columns[name]['label']}{arrow}"})
         for name, arrow in arrows.items()
         if arrow
     }
-    return columns | {name: ColumnConfig(**{**columns[name], "pinned": True}) for name in _pinned()}
+    return columns | {name: ColumnConfig(**{**columns[name], "pinned": True}) for name in _pinned() if name in columns}
 
 
 def _when(run: Run) -> datetime:
@@ -266,7 +269,8 @@ def _with_muted_foreign_numbers(rows: pd.DataFrame, runs: Sequence[Run]) -> pd.D
         return rows
     color = MUTED[ground()]
     styled = rows.style.set_properties(subset=texts, color=color) if texts else rows.style
-    return styled.set_properties(subset=(imported, list(LIST_COLUMNS)), color=color) if imported else styled
+    numbers = [name for name in LIST_COLUMNS if name in rows]
+    return styled.set_properties(subset=(imported, numbers), color=color) if imported else styled
 
 
 def stated_cell(stated: ToolStatement | None) -> str | None:

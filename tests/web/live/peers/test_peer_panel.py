@@ -14,6 +14,7 @@ from domain import Config, Machine, Run
 from settings import Settings
 from storage.queries.machine_queries import MachineRow, machines
 from storage.store import Store
+from tests.web.app_page import script_at
 from tests.web.conftest import ProvideServices
 from web.fleet import home_url
 from web.live.peers.peer_look import PeerStatus, RefusedByPeerError, peer_state
@@ -60,9 +61,7 @@ def be(monkeypatch: pytest.MonkeyPatch, role: str | None) -> None:
 
 
 def panel() -> AppTest:
-    at = AppTest.from_string(PANEL, default_timeout=60).run()
-    assert not at.exception, at.exception
-    return at
+    return script_at(PANEL, fold="peers")
 
 
 def typed(at: AppTest, name: str, url: str, token: str) -> AppTest:

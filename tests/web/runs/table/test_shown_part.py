@@ -30,7 +30,7 @@ from web.context import services
 from web.runs.table.grouped_runs import choose_grouping, grouped_runs
 from web.runs.table.run_filters import choose_order, run_filters
 from web.runs.table.run_listing import choices_of, listing
-from web.runs.table.run_table import run_table
+from web.runs.table.run_table import OPTIONAL_COLUMNS, run_table
 from web.runs.table.page_size import count_text, grouped_count_text, row_limit, show_more
 
 store = services().store
@@ -39,9 +39,9 @@ wanted = run_filters(choices, {}, "runs", choose_order("runs"))
 by, speed = choose_grouping()
 found, lines, matching = listing(store, wanted, row_limit((5, 10)))
 if by:
-    grouped_runs(found, lines, by, speed, [], {}, grouped_count_text(len(found), matching, wanted))
+    grouped_runs(found, lines, by, speed, OPTIONAL_COLUMNS, {}, grouped_count_text(len(found), matching, wanted))
 else:
-    run_table(found, lines, [], {}, count_text(len(found), matching, choices.runs, wanted))
+    run_table(found, lines, OPTIONAL_COLUMNS, {}, count_text(len(found), matching, choices.runs, wanted))
 show_more((5, 10), matching)
 """
 
@@ -100,6 +100,14 @@ def test_each_column_has_values_and_each_order_a_column(store: Store) -> None:
     assert set(page().dataframe[0].value) == set(COLUMNS)
     assert set(ORDERS) == {"newest", *LIST_COLUMNS, *SORT_TEXTS}
     assert set(ORDERS) - {"newest"} <= set(COLUMNS), "a press on a column's head sorts by it"
+
+
+def test_a_table_gets_no_column_that_is_not_shown(store: Store) -> None:
+    assert list(script_at(PAGE.replace("OPTIONAL_COLUMNS, {}", '["stream"], {}')).dataframe[0].value) == [
+        "color",
+        "name",
+        "stream",
+    ]
 
 
 def test_reversed_order_keeps_unknown_last(store: Store) -> None:
@@ -164,7 +172,9 @@ def test_equal_configs_group_with_unknown_last(store: Store, tmp_path: Path) -> 
 
 
 def test_a_pinned_column_stands_beside_the_name(store: Store) -> None:
-    with_columns = PAGE.replace("lines, [], {}, count_text(", "lines, choose_columns(choices), {}, count_text(")
+    with_columns = PAGE.replace(
+        "lines, OPTIONAL_COLUMNS, {}, count_text(", "lines, choose_columns(choices), {}, count_text("
+    )
     at = AppTest.from_string(with_columns.replace("run_table\n", "choose_columns, run_table\n", 1), default_timeout=60)
     at.query_params["pin"] = ["output"]
     at.run()
