@@ -265,7 +265,7 @@ app = st.App(
         Middleware(PageStart, base_path=base_path),
         Middleware(
             FirstLook,
-            render_cards=lambda run_ids: first_cards(services().store, run_ids, reports),
+            render_cards=lambda run_ids: first_cards(services().store, run_ids, reports, finished_runs.get),
             render_first_page=lambda: first_page(services().store),
             base_path=base_path,
         ),

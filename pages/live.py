@@ -7,7 +7,7 @@ import streamlit as st
 from reports.arms.comparison import incomparable_runs
 from web.actions import is_member
 from web.compare.answer.sentence import refusal_text
-from web.compare.cached_reports import reports_on, windows_on
+from web.compare.cached_reports import log_speeds_on, reports_on
 from web.context import services
 from web.live.component import show_live_charts
 from web.live.head import show_live_head
@@ -30,7 +30,7 @@ show_title([run.name for run in picked.runs], "Live")
 peer_runs = pick_peer_runs()
 if picked.runs or peer_runs:
     names = {run.id: run.name for run in picked.runs}
-    refusals = incomparable_runs(services().store, picked.runs, windows_on)
+    refusals = incomparable_runs(services().store, picked.runs, log_speeds_on)
     ended_runs = [run for run in picked.runs if run.state.is_final]
     is_mixed = counts_several_concurrencies(reports_on(services().store, ended_runs))
     reasons = dict.fromkeys(names, MIXED_MEANS) if is_mixed else {}

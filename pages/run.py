@@ -7,7 +7,7 @@ import streamlit as st
 from reports.arms.facts import facts_of
 from web import page_paths
 from web.actions import is_member
-from web.compare.cached_reports import reports_on, windows_on
+from web.compare.cached_reports import log_speeds_on, reports_on
 from web.compare.server_latency import server_latency_table
 from web.fleet import away_ids, store_for_runs
 from web.loads.panels.declare_load import show_declare_load
@@ -44,7 +44,7 @@ if run is None:
 show_title([run.name], "Run")
 store = store_for_runs([run])
 (report,) = reports_on(store, [run])
-(facts,) = facts_of(store, [run], windows_of=windows_on)
+(facts,) = facts_of(store, [run], log_speeds_of=log_speeds_on)
 run_page.head(report.run)
 run_page.header(report)
 run_page.cause(run)

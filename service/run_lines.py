@@ -15,6 +15,7 @@ from storage.queries.run_queries import runs_without_line
 from storage.store import Store
 
 INTERVAL_S = 10.0
+BUSY_PAUSE_S = 1.0
 BATCH_SIZE = 8
 RETRY_AFTER_S = 600.0  # after a failure
 MAX_CPU_SHARE = 0.05  # because servers may be measured on these cores
@@ -72,6 +73,9 @@ class RunLineKeeper:
         pause_s = INTERVAL_S
         while not self._closing.wait(pause_s):
             began_s = time.monotonic()
+            if self._reports.is_computing:  # for somebody who waits
+                pause_s = BUSY_PAUSE_S
+                continue
             try:
                 count = self.keep_next()
                 pause_s = self._pause_s(time.monotonic() - began_s) if count else INTERVAL_S

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
+from analysis.comparison.log_speed import LogSpeed
 from analysis.evidence.loads import LoadRecord
 from analysis.loads.depth_holds import DepthHolds
 from analysis.loads.fidelity import FidelityLoad
@@ -20,15 +21,6 @@ class Neighbour(NamedTuple):
     run_id: str
     shares_gpu: bool  # or the CPUs, if neither has a GPU
     load_id: str | None = None  # the load of this run during which it worked
-
-
-class LogSpeed(NamedTuple):
-    """Decode speed by the log of a run: windows of pure decoding."""
-
-    decode_tps: float
-    windows: int
-    definition: str
-    window_s: float | None  # None: each line has its own
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,10 +23,9 @@ from analysis.guard import ArmPair, RowCode, guard, refusals
 from analysis.guard.rows import GuardRow, loads_of
 from analysis.guard.starved_starts import StarvedStart, starved_starts
 from analysis.runs.conditions import Span
-from analysis.runs.windows import Window
 from analysis.verdict import MARGIN, EarlierSpread, pool_earlier_spread
 from domain import Run
-from reports.arms.facts import WindowsOf, facts_of, stored_windows
+from reports.arms.facts import LogSpeeds, LogSpeedsOf, facts_of, stored_log_speeds
 from reports.arms.other_loads import other_loads
 from storage.queries import run_queries
 from storage.queries.run_data import Queryable
@@ -74,14 +73,14 @@ def comparison_of(
     store: Queryable,
     runs: Sequence[Run],
     options: ComparisonOptions | None = None,
-    windows_of: WindowsOf = stored_windows,
+    log_speeds_of: LogSpeedsOf = stored_log_speeds,
 ) -> ComparisonReport:
     """Compare these runs; a single arm has no answers, only its repeats.
 
     Raises WorkloadNotSharedError if the runs do not share the requested workload.
     """
     choices = options or ComparisonOptions()
-    facts = facts_of(store, runs, windows_of=windows_of)
+    facts = facts_of(store, runs, log_speeds_of=log_speeds_of)
     workloads = shared_workloads(facts)
     workload = find_workload(workloads, choices.workload)
     selected = _with_workload(facts, workload, choices)
@@ -98,7 +97,7 @@ def comparison_of(
             choices.left_out,
             choices.joined,
         )
-    earlier, lent = _earlier(store, runs, arms, objective, workload, windows_of)
+    earlier, lent = _earlier(store, runs, arms, objective, workload, log_speeds_of)
     answers = (
         compare_arms(arms, objective, declared=choices.declared, margin=choices.margin, earlier=earlier)
         if len(arms) > 1
@@ -178,7 +177,7 @@ def offered_repeats(store: Queryable, runs: Sequence[Run], report: ComparisonRep
     """Return the ids of stored runs that repeat one of the arms and were not selected."""
     likely = run_queries.likely_repeats(store, runs, MOST_OFFERED)
     repeat_facts = facts_of(
-        store, likely, with_pieces=False, windows_of=_no_windows
+        store, likely, with_pieces=False, log_speeds_of=_no_log_speeds
     )  # which runs without a load of ours have
     candidates = [
         restrict_to_workload(run_facts, report.workload)
@@ -192,7 +191,7 @@ def offered_repeats(store: Queryable, runs: Sequence[Run], report: ComparisonRep
     ]
 
 
-def _no_windows(store: Queryable, runs: Sequence[Run]) -> Mapping[str, Sequence[Window]]:
+def _no_log_speeds(store: Queryable, runs: Sequence[Run]) -> LogSpeeds:
     return {}
 
 
@@ -202,14 +201,14 @@ def _earlier(
     arms: Sequence[Arm],
     objective: Objective,
     workload: WorkloadKey | None,
-    windows_of: WindowsOf,
+    log_speeds_of: LogSpeedsOf,
 ) -> tuple[EarlierSpread | None, tuple[RunFacts, ...]]:
     """Return the spread between starts of earlier repeats, and these runs; read only if an arm has a single start."""
     if len(arms) < 2 or all(len(arm.starts) >= FEWEST_FOR_SPREAD for arm in arms):
         return None, ()
     setting = run_queries.same_setting(store, runs, MOST_EARLIER)
     with_pieces = objective.kind is ObjectiveKind.OUTPUT_TPS
-    earlier_facts = facts_of(store, setting, with_pieces, windows_of)
+    earlier_facts = facts_of(store, setting, with_pieces, log_speeds_of)
     same_workload = [
         restrict_to_workload(run_facts, workload)
         for run_facts in earlier_facts
@@ -235,7 +234,7 @@ LIVE_ROWS = (
 
 
 def incomparable_runs(
-    store: Queryable, runs: Sequence[Run], windows_of: WindowsOf = stored_windows
+    store: Queryable, runs: Sequence[Run], log_speeds_of: LogSpeedsOf = stored_log_speeds
 ) -> dict[str, GuardRow]:
     """Return run id -> the reason why its speed cannot be compared with the first run's; comparable runs are absent.
 
@@ -243,7 +242,7 @@ def incomparable_runs(
     """
     if len(runs) < 2:
         return {}
-    facts = facts_of(store, runs, windows_of=windows_of)
+    facts = facts_of(store, runs, log_speeds_of=log_speeds_of)
     workload = find_workload(shared_workloads(facts), None)
     first, *other_arms = (single_run_arm(restrict_to_workload(run_facts, workload)) for run_facts in facts)
     live_ids = {run.id for run in runs if not run.state.is_final}

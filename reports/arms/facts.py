@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from analysis.comparison.facts import LogSpeed, Neighbour, RunFacts
+from analysis.comparison.facts import Neighbour, RunFacts
+from analysis.comparison.log_speed import LogSpeed, log_speed_of
 from analysis.evidence.loads import LoadRecord
 from analysis.loads.depth_holds import DepthHolds, depth_holds
 from analysis.loads.fidelity import FidelityLoad, build_fidelity_loads
 from analysis.runs.conditions import Conditions, Span
 from analysis.runs.effective_config import EffectiveRow
-from analysis.runs.windows import Window, speed_factors
 from domain import Run
 from load_records import FIDELITY, NEEDLES, TOOLS_AT_DEPTH, SuiteCheck
 from reports.arms.served_config import served_by, speculates
@@ -21,21 +21,26 @@ from reports.runs.run_report import PEAK_WINDOW_S
 from storage.queries import load_queries, run_data
 from storage.queries.condition_queries import conditions
 
-WindowsOf = Callable[[run_data.Queryable, Sequence[Run]], Mapping[str, Sequence[Window]]]
+LogSpeeds = Mapping[str, LogSpeed | None]  # by run id
+LogSpeedsOf = Callable[[run_data.Queryable, Sequence[Run]], LogSpeeds]
 
 
-def stored_windows(store: run_data.Queryable, runs: Sequence[Run]) -> Mapping[str, Sequence[Window]]:
-    """Compute by run id the windows of these runs, as in their reports."""
-    return run_data.windows(store, [run.id for run in runs], PEAK_WINDOW_S)
+def stored_log_speeds(store: run_data.Queryable, runs: Sequence[Run]) -> LogSpeeds:
+    """Compute by run id the speeds from the windows of these runs, as in their reports."""
+    windows = run_data.windows(store, [run.id for run in runs], PEAK_WINDOW_S)
+    return {run_id: log_speed_of(run_windows) for run_id, run_windows in windows.items()}
 
 
 def facts_of(
-    store: run_data.Queryable, runs: Sequence[Run], with_pieces: bool = True, windows_of: WindowsOf = stored_windows
+    store: run_data.Queryable,
+    runs: Sequence[Run],
+    with_pieces: bool = True,
+    log_speeds_of: LogSpeedsOf = stored_log_speeds,
 ) -> list[RunFacts]:
     """Return the facts of each run, in the given order; one query per kind of row for all runs.
 
     with_pieces: False if no output tok/s of concurrent requests is needed, which alone reads every piece's time.
-    windows_of: source of windows for runs without a measured load, such as a cache for ended runs.
+    log_speeds_of: source of the speeds of runs without a measured load, such as a cache for ended runs.
     """
     ids = [run.id for run in runs]
     by_run = load_queries.loads(store, ids, with_pieces)
@@ -50,7 +55,7 @@ def facts_of(
     processes = processes_of(store, runs)
     effective = effective_configs(store, runs)
     unloaded = [run for run in runs if not any(load.measured for load in loads[run.id])]
-    logs = log_speeds(windows_of(store, unloaded)) if unloaded else {}
+    logs = log_speeds_of(store, unloaded) if unloaded else {}
     return [
         RunFacts(
             run_id=run.id,
@@ -152,18 +157,3 @@ def _processes(run: Run, began_s: float | None) -> Iterator[str]:
         yield f"process {run.pid} of {run.machine_id} at {run.pid_birth_s}"
     if run.base_url and began_s is not None:
         yield f"server of {run.base_url} at {began_s}"
-
-
-def log_speeds(windows: Mapping[str, Sequence[Window]]) -> dict[str, LogSpeed]:
-    """Return by run id the speed from windows of runs without a measured load."""
-    speeds = {run_id: _log_speed(run_windows) for run_id, run_windows in windows.items()}
-    return {run_id: speed for run_id, speed in speeds.items() if speed}
-
-
-def _log_speed(windows: Sequence[Window]) -> LogSpeed | None:
-    factors = speed_factors(windows)
-    active = [window for window in windows if window.activity == "active" and window.decode_tps is not None]
-    if factors is None or not active:
-        return None
-    lengths = {window.window_s for window in active}
-    return LogSpeed(factors.decode_tps, len(active), active[0].definition, lengths.pop() if len(lengths) == 1 else None)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from analysis.comparison.facts import RunFacts
+from analysis.comparison.log_speed import log_speed_of
 from analysis.evidence.loads import LoadRecord
 from analysis.runs.conditions import Span
 from analysis.runs.windows import SpeedSummary, Window, summarize
@@ -36,7 +37,14 @@ def without_loads(report: RunReport, load_spans: Sequence[Span]) -> RunReport:
         return report
     windows = [window for window in report.windows if not _touches(window, report.run, load_spans)]
     summary = summarize(windows)
-    return replace(report, windows=windows, summary=summary, acceptance=_acceptance(report, summary), printed=None)
+    return replace(
+        report,
+        windows=windows,
+        summary=summary,
+        acceptance=_acceptance(report, summary),
+        printed=None,
+        log_speed=log_speed_of(windows),
+    )
 
 
 def _touches(window: Window, run: Run, spans: Sequence[Span]) -> bool:

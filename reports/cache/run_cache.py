@@ -21,7 +21,7 @@ ResultT = TypeVar("ResultT")
 RunResultT = TypeVar("RunResultT", bound=RunReport | Evidence)
 Compute = Callable[[Queryable, Sequence[Run]], Mapping[str, ResultT]]
 Stage = tuple[str, datetime | None, datetime | None]
-MOST_WINDOWS = 100_000  # in all cached reports: about 50 MB
+MOST_WINDOWS = 400_000  # in all cached reports: about 50 MB
 MOST_EVIDENCE = 1_000  # runs
 
 
@@ -79,6 +79,11 @@ class RunCache(Generic[ResultT]):
         compute: replaces the cache's own; it must return the same results and may collect more.
         """
         return self._load_or_compute(store, runs, compute or self._compute)
+
+    @property
+    def is_computing(self) -> bool:
+        """Whether a result is being read or computed."""
+        return bool(self._computing)
 
     def _load_or_compute(
         self, store: Queryable, runs: Sequence[Run], compute: Compute[ResultT]

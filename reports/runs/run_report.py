@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from analysis.comparison.log_speed import LogSpeed, log_speed_of
 from analysis.runs.printed_speed import PrintedSpeed, most_printed
 from analysis.runs.windows import SpeedSummary, Window, summarize
 from domain import Run
@@ -19,11 +20,12 @@ class RunReport:
     """One run with everything known about its speed."""
 
     run: Run
-    windows: list[Window]
+    windows: Sequence[Window]
     summary: SpeedSummary
     acceptance: run_data.Acceptance
     requests: run_data.RequestTotals
     printed: PrintedSpeed | None = None  # speed printed by its log, if that is the only source
+    log_speed: LogSpeed | None = None  # from its windows, where no load was measured
 
     @property
     def engine_title(self) -> str:
@@ -53,13 +55,25 @@ def reports_of(
     ids = [run.id for run in runs]
     requests = run_data.request_totals(store, ids)
     printed = run_data.printed_speeds(store, [run_id for run_id in ids if _may_print(wholes_by_run[run_id].windows)])
-    return [
-        RunReport(
-            run, counters.windows, summarize(counters.windows), counters.acceptance, requests[run.id],
-            most_printed(printed.get(run.id, ())),
-        )
-        for run, counters in zip(runs, map(wholes_by_run.__getitem__, ids), strict=True)
-    ]  # fmt: skip
+    return [_report(run, wholes_by_run[run.id], requests[run.id], printed.get(run.id, ())) for run in runs]
+
+
+def _report(
+    run: Run,
+    counters: run_data.WholeRunData,
+    requests: run_data.RequestTotals,
+    printed: Sequence[PrintedSpeed],
+) -> RunReport:
+    windows = list(counters.windows)  # made once for all that is computed of them
+    return RunReport(
+        run=run,
+        windows=counters.windows,
+        summary=summarize(windows),
+        acceptance=counters.acceptance,
+        requests=requests,
+        printed=most_printed(printed),
+        log_speed=log_speed_of(windows),
+    )
 
 
 def _may_print(windows: Sequence[Window]) -> bool:

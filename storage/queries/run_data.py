@@ -17,6 +17,7 @@ from analysis.sessions.causes import ServerSighting
 from domain import JsonValue
 from reasons import Code, Reason
 from storage.queries.statements import statement
+from storage.queries.window_rows import WindowRows
 
 
 class Queryable(Protocol):
@@ -66,7 +67,7 @@ class Silence(NamedTuple):
 class WholeRunData(NamedTuple):
     """Windows and acceptance of a whole run; `points`, if requested, as from live_queries.engine_points."""
 
-    windows: list[Window]
+    windows: Sequence[Window]
     acceptance: Acceptance
     points: pa.Table
 
@@ -161,8 +162,8 @@ def whole_run_data(
     params = {"run_ids": list(run_ids), "window_s": window_s, "with_points": with_points}
     rows = store.query(statement("whole_run_data"), params)
     rows_by_kind = {kind: rows.filter(pc.equal(rows["kind"], kind)) for kind in ("windows", "acceptance", "points")}
-    windows = {
-        run_id.as_py(): _windows(column.values)
+    windows: dict[str, Sequence[Window]] = {
+        run_id.as_py(): WindowRows(column.values)
         for run_id, column in zip(*rows_by_kind["windows"].select(WINDOW_COLUMNS).columns, strict=True)
     }
     acceptance = {row["run_id"]: read_acceptance(row) for row in rows_by_kind["acceptance"].to_pylist()}
@@ -295,26 +296,6 @@ def recent_speed(store: Queryable, run_ids: Sequence[str], seconds: float) -> di
     for row in _rows(store, "recent_speed", run_ids=run_ids, seconds=seconds):
         speeds_by_run[row["run_id"]].append(row["decode_tps"])
     return speeds_by_run
-
-
-def _windows(rows: pa.StructArray) -> list[Window]:
-    """Return the windows column by column: a dictionary per row takes ten times as long."""
-    columns = [_values(rows.field(name)) for name in Window._fields[:-1]]
-    bridged = [stretch and DecodingStretch(**stretch) for stretch in rows.field("bridged").to_pylist()]
-    return [Window._make(row) for row in zip(*columns, bridged, strict=True)]
-
-
-def _values(column: pa.Array) -> list[Any]:
-    """Return a column with None for null; of numbers, to_pylist makes an object in between."""
-    if not pa.types.is_floating(column.type):
-        values: list[Any] = column.to_pylist()
-        return values
-    numbers: list[float] = column.to_numpy(zero_copy_only=False).tolist()
-    if not column.null_count:
-        return numbers
-    return [
-        number if is_valid else None for number, is_valid in zip(numbers, column.is_valid().to_pylist(), strict=True)
-    ]
 
 
 def _window(row: Mapping[str, Any]) -> Window:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -12,6 +13,7 @@ import pytest
 
 from analysis.runs.run_line import RunLine
 from domain import Config, Run, RunState, utc_now
+from reports.cache.run_cache import ReportCache
 from reports.runs import run_line
 from reports.runs.run_line import NOT_COMPUTED, compute_lines, lines_of, sort_runs
 from reports.runs.run_report import report_on
@@ -239,3 +241,28 @@ def test_floor_is_the_slowest_decoding(store: Store) -> None:
     store.save_run(run_of("floor"))
     (line,) = compute_lines(store, [run_of("floor")]).values()
     assert line["floor_tps"] == pytest.approx(50.0) and line["peak_tps"] == pytest.approx(80.0)
+
+
+def test_lines_wait_while_somebody_waits_for_reports(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both would share the cores; the page goes first."""
+    monkeypatch.setattr(run_lines, "INTERVAL_S", 0.0)
+    monkeypatch.setattr(run_lines, "BUSY_PAUSE_S", 0.01)
+    is_waited_for, looks = threading.Event(), list[bool]()
+
+    class BusyReports(ReportCache):
+        @property
+        def is_computing(self) -> bool:
+            looks.append(is_waited_for.is_set())
+            return is_waited_for.is_set()
+
+    is_waited_for.set()
+    keeper = RunLineKeeper(store, BusyReports())
+    begun = threading.Event()
+    monkeypatch.setattr(keeper, "keep_next", lambda: begun.set() or 0)
+    keeper.start()
+    try:
+        assert not begun.wait(0.2) and len(looks) > 1
+        is_waited_for.clear()
+        assert begun.wait(30)
+    finally:
+        keeper.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from analysis.runs.windows import Window
+from analysis.comparison.log_speed import LogSpeed
 from domain import Run
 from reports.cache.run_cache import RunCache
 from reports.runs.evidence import Evidence, evidence_of
@@ -21,9 +21,9 @@ def reports_on(store: Queryable, runs: Sequence[Run]) -> list[RunReport]:
     return _cached_or_computed(store, runs, services().reports, report_on)
 
 
-def windows_on(store: Queryable, runs: Sequence[Run]) -> dict[str, Sequence[Window]]:
-    """Return run id -> the windows of its report."""
-    return {report.run.id: report.windows for report in reports_on(store, runs)}
+def log_speeds_on(store: Queryable, runs: Sequence[Run]) -> dict[str, LogSpeed | None]:
+    """Return run id -> the speed from the windows of its report."""
+    return {report.run.id: report.log_speed for report in reports_on(store, runs)}
 
 
 def evidence_on(store: Queryable, runs: Sequence[Run]) -> list[Evidence]:

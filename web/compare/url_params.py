@@ -16,7 +16,7 @@ from analysis.verdict import MARGIN, UnknownMarginError, parse_margin
 from domain import Run
 from reports.arms.comparison import ComparisonOptions, ComparisonReport, comparison_of
 from storage.queries.run_data import Queryable
-from web.compare.cached_reports import windows_on
+from web.compare.cached_reports import log_speeds_on
 
 OBJECTIVE, DECLARED, APART, OUT, JOIN = "objective", "compare", "apart", "out", "join"
 MARGIN_NAME, WORKLOAD = "margin", "workload"
@@ -61,9 +61,9 @@ def compare_runs(
 ) -> tuple[ComparisonReport, list[str]]:
     """Return the comparison; if the requested workload is not shared, that of the proposed one, and a sentence."""
     try:
-        return comparison_of(store, runs, options, windows_on), []
+        return comparison_of(store, runs, options, log_speeds_on), []
     except WorkloadNotSharedError as error:
-        return comparison_of(store, runs, replace(options, workload=None), windows_on), [str(error)]
+        return comparison_of(store, runs, replace(options, workload=None), log_speeds_on), [str(error)]
 
 
 def _objective(name: str | None) -> tuple[Objective | None, list[str]]:

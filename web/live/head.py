@@ -12,7 +12,7 @@ from reports.arms.comparison import comparison_of
 from web import page_paths
 from web.actions import is_member, stop_buttons
 from web.compare.answer.short_answer import FALLBACK, short_answer
-from web.compare.cached_reports import windows_on
+from web.compare.cached_reports import log_speeds_on
 from web.context import services
 from web.guided_demo.tour import baseline_first, follow_demo
 from web.loads.panels.load_progress import has_ended
@@ -99,7 +99,7 @@ def _short_text(runs: Sequence[Run]) -> str:
 
 @st.cache_data(ttl=KEPT_S, max_entries=100, show_spinner=False)
 def _answer(_runs: Sequence[Run], cache_key: Sequence[tuple[str, str]]) -> str:
-    return short_answer(comparison_of(services().store, _runs, windows_of=windows_on).answers)
+    return short_answer(comparison_of(services().store, _runs, log_speeds_of=log_speeds_on).answers)
 
 
 def _batch_mates(runs: Sequence[Run], shown_runs: Sequence[Run]) -> list[Run]:

@@ -11,7 +11,8 @@ import pytest
 
 from analysis.compare_arms import ArmComparison, available_objectives, compare_arms, propose_objective
 from analysis.comparison.arms import Arm
-from analysis.comparison.facts import LogSpeed, RunFacts
+from analysis.comparison.facts import RunFacts
+from analysis.comparison.log_speed import LogSpeed
 from analysis.evidence.objectives import Objective, ObjectiveKind, UnknownObjectiveError, parse_objective
 from analysis.guard import RowCode, RowStatus
 from analysis.runs.conditions import Conditions

@@ -11,7 +11,8 @@ import pytest
 
 from analysis.compare_arms import ArmComparison, compare_arms
 from analysis.comparison.arms import Arm, arm_key
-from analysis.comparison.facts import LogSpeed, Neighbour, RunFacts, ServerSetup
+from analysis.comparison.facts import Neighbour, RunFacts, ServerSetup
+from analysis.comparison.log_speed import LogSpeed
 from analysis.evidence.loads import LoadRecord
 from analysis.evidence.objectives import parse_objective
 from analysis.guard import DECLARABLE, RowCode, RowStatus

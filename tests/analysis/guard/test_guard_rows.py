@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from analysis.comparison.facts import LogSpeed, RunFacts
+from analysis.comparison.facts import RunFacts
+from analysis.comparison.log_speed import LogSpeed
 from analysis.guard import CHECKS, DECLARABLE, GuardRow, RowCode, RowStatus, guard, refusals
 from load_records import RequestRecord
 from tests.analysis.comparison.hand_made import load, pair_of, request, run, streams

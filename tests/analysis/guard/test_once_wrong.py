@@ -9,7 +9,8 @@ import pytest
 
 from analysis.compare_arms import ArmComparison, compare_arms
 from analysis.comparison.arms import Arm, arm_key
-from analysis.comparison.facts import LogSpeed, RunFacts
+from analysis.comparison.facts import RunFacts
+from analysis.comparison.log_speed import LogSpeed
 from analysis.evidence.loads import LoadRecord
 from analysis.evidence.objectives import parse_objective
 from analysis.verdict import VerdictAnswer

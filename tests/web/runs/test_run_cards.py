@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from domain import Config, Run, RunState
@@ -14,8 +16,10 @@ from reports.runs.run_report import report_on
 from samples import Batch, CounterSample
 from settings import Settings
 from storage.caches.query_cache import QueryCache
+from storage.files.report_files import ReportFiles
 from storage.queries import run_data
 from storage.store import Store
+from web.live.finished_charts import FinishedCharts
 from web.runs.first_page import TITLE, first_page
 from web.runs.table import run_cards
 from web.runs.table.run_cards import IDLE, LAST_SPEED, LATEST_SPEED, NO_RECENT_SPEED, QUEUED, first_cards
@@ -61,6 +65,24 @@ def test_ended_run_has_the_number_of_compare(store: Store) -> None:
     assert factors and f"{three_digits(factors.decode_tps)} <small>tok/s</small>" in first_cards(
         store, ["r1"], ReportCache()
     )
+
+
+def test_counters_are_read_once_for_cards_and_charts(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.save_run(RUN.model_copy(update={"state": RunState.FINISHED, "ended_at": NOW}))
+    files, read = ReportFiles(tmp_path / "runs"), list[list[str]]()
+
+    def query(sql: str, params: Mapping[str, Any] | None = None) -> pa.Table:
+        read.extend([params["run_ids"]] if params and "$window_s" in sql else [])
+        return Store.query(store, sql, params)
+
+    monkeypatch.setattr(store, "query", query)
+    reports = ReportCache(files)
+    charts = FinishedCharts(files, reports)
+    first_cards(store, ["r1"], reports, charts.get)
+    charts.get(store, store.runs_of(["r1"]))
+    assert read == [["r1"]]
 
 
 def test_idle_run_keeps_speed_and_unused_has_none(store: Store) -> None:

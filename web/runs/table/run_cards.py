@@ -59,16 +59,25 @@ def _recent_speed(store: Store, run_ids: Sequence[str]) -> Mapping[str, Sequence
     return _speeds_this_second.get((store, *run_ids), lambda: run_data.recent_speed(store, run_ids, RECENT_S))
 
 
-def first_cards(store: Store, run_ids: Sequence[str], reports: ReportCache) -> str:
+def first_cards(
+    store: Store,
+    run_ids: Sequence[str],
+    reports: ReportCache,
+    prepare: Callable[[Store, Sequence[Run]], object] | None = None,
+) -> str:
     """Return a card per existing run, in order, with its latest speed, or for an ended run the speed on Compare.
 
-    '' if none of the runs exists.
+    '' if none of the runs exists. prepare: computes what the page needs of ended runs together with their reports, so
+    that their counters are read once.
     """
     runs_by_id = {run.id: run for run in store.runs_of(run_ids)}
     runs = [runs_by_id[run_id] for run_id in run_ids if run_id in runs_by_id]
     if not runs:
         return ""
-    ended = reports.get(store, [run for run in runs if run.state.is_final])
+    ended_runs = [run for run in runs if run.state.is_final]
+    if prepare:
+        prepare(store, ended_runs)
+    ended = reports.get(store, ended_runs)
     lines = cached_lines(store, list(ended), line_version()) if ended else {}
     recent = _recent_speed(store, [run.id for run in runs if run.id not in ended])
     speeds = [

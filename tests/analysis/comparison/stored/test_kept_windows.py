@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from analysis.runs.windows import Window
+from analysis.comparison.log_speed import LogSpeed
 from domain import Config, Run, RunState
 from reports.arms.comparison import comparison_of, incomparable_runs, offered_repeats
-from reports.arms.facts import stored_windows
+from reports.arms.facts import stored_log_speeds
 from samples import Batch, CounterSample
 from storage.store import Store
 from tests.counted_windows import CountedWindows
@@ -47,11 +47,11 @@ def runs(store: Store) -> list[Run]:
 def test_kept_windows_give_the_same_answer(store: Store, runs: list[Run]) -> None:
     counted, asked_for = CountedWindows(store), list[list[str]]()
 
-    def kept(_: object, wanted: Sequence[Run]) -> Mapping[str, Sequence[Window]]:
+    def kept(_: object, wanted: Sequence[Run]) -> Mapping[str, LogSpeed | None]:
         asked_for.append([run.id for run in wanted])
-        return stored_windows(store, wanted)
+        return stored_log_speeds(store, wanted)
 
-    report = comparison_of(counted, runs[:2], windows_of=kept)
+    report = comparison_of(counted, runs[:2], log_speeds_of=kept)
     refused = incomparable_runs(counted, runs[:2], kept)
     assert counted.asked == [] and asked_for[0] == asked_for[-1] == ["r0", "r1"]
     assert (report, refused) == (comparison_of(store, runs[:2]), incomparable_runs(store, runs[:2]))

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.comparison.facts import LogSpeed, RunFacts
+from analysis.comparison.facts import RunFacts
+from analysis.comparison.log_speed import LogSpeed
 from analysis.comparison.replicates import (
     ClassComparison,
     Replicate,

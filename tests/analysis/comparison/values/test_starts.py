@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from analysis.compare_arms import compare_arms
-from analysis.comparison.facts import LogSpeed, RunFacts
+from analysis.comparison.facts import RunFacts
+from analysis.comparison.log_speed import LogSpeed
 from analysis.comparison.starts import starts_of
 from analysis.runs.conditions import Conditions
 from tests.analysis.comparison.hand_made import arm, faster, load, run, streams
