@@ -16,6 +16,7 @@ from web.access.roles import current_person
 from web.actions import Once, is_operator, require_operator
 from web.context import services
 from web.markup import markdown_text
+from web.sharing.link_box import show_link
 from web.times import format_time, format_utc, utc_help
 
 DAYS = 7
@@ -80,7 +81,7 @@ def _dialog(content: SharedContent) -> None:
     if pressed:
         page = page_paths.REPORT if target == THE_REPORT else content.page
         share = create_share(replace(content, page=page), int(days), note.strip() or None)
-        st.code(services().shares.link(share), language=None, wrap_lines=True)
+        show_link(services().shares.link(share), "new")
         text = f"Until {format_time(share.expires_at)}. {how_to_reach(services().settings)}"
         st.caption(text, help=utc_help(until=share.expires_at))
     ids = {run_id for run_id, _ in content.runs}
@@ -119,7 +120,7 @@ def show_share_list(shares: Sequence[Share]) -> None:
             st.markdown(_description(share), help=utc_help(made=share.created_at, until=share.expires_at))
             st.button("Revoke", key=f"revoke-{share.id}", on_click=Once(_revoke), args=(share.id,))
             with st.popover("Link"):
-                st.code(book.link(share), language=None, wrap_lines=True)
+                show_link(book.link(share), share.id)
 
 
 def _description(share: Share) -> str:

@@ -96,6 +96,10 @@ def link(kept_page: Page, pitwall: Pitwall) -> str:
     expect(code).to_be_visible()
     expect(page.get_by_text("Pitwall listens on this machine only")).to_be_visible()
     link = code.inner_text().strip()
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    press(page.get_by_role("button", name="Copy link").first)
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == link
     page.goto("about:blank")
     return link
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -56,6 +58,16 @@ def downloaded(page: Page, name: str, folder: Path) -> Path:
     return path
 
 
+# Names of the frontier's points that cover another name, or reach over the chart's edge.
+COVERED_NAMES = """() => {
+  const edge = document.querySelector(".rp-frontier svg").getBoundingClientRect();
+  const names = [...document.querySelectorAll(".rp-arm")].map((name) => [name.textContent, name.getBoundingClientRect()]);
+  const covers = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+  return names.filter(([text, box]) => box.left < edge.left || box.right > edge.right + 1 ||
+    names.some(([other, there]) => other !== text && covers(box, there))).map(([text]) => text);
+}"""  # noqa: E501
+
+
 def test_report_opens_offline_in_both_schemes(browser: Browser, page: Page, pitwall: Pitwall, tmp_path: Path) -> None:
     page.goto(f"{pitwall.url}/compare?" + "&".join(f"run={one}" for one in ids(pitwall, "name LIKE 'k %'")))
     answer = page.locator(".pw-say").first
@@ -87,6 +99,27 @@ def test_report_opens_offline_in_both_schemes(browser: Browser, page: Page, pitw
             assert heard == []
             opened.close()
     assert len(grounds) == 2
+
+
+def test_names_of_close_points_do_not_cover_each_other(
+    browser: Browser, page: Page, pitwall: Pitwall, tmp_path: Path
+) -> None:
+    page.goto(f"{pitwall.url}/compare?" + "&".join(f"run={one}" for one in ids(pitwall, "name LIKE 'k %'")))
+    expect_whole(page.locator(".pw-say").first)
+    path = downloaded(page, "One page (HTML)", tmp_path)
+    page.goto("about:blank")
+    head, data, rest = re.split(r'(?<=id="report-data">)(.*?)(?=</script>)', path.read_text(), maxsplit=1)
+    values = json.loads(data)
+    for number, point in enumerate(values["frontiers"][0]["points"]):
+        point |= {"x": 100.0 + number / 20, "y": 200.0 + number % 2, "x_interval": [50.0, 150.0], "y_interval": None}
+    crowded = tmp_path / "crowded.html"
+    crowded.write_text(head + json.dumps(values) + rest)
+    context = browser.new_context(viewport={"width": 1400, "height": 900}, offline=True)
+    report = context.new_page()
+    report.goto(crowded.as_uri())
+    expect(report.locator(".rp-frontier .rp-arm")).to_have_count(6)
+    assert report.evaluate(COVERED_NAMES) == []
+    context.close()
 
 
 def test_guest_report_covers_only_shared_runs(

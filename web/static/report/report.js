@@ -147,6 +147,32 @@
     return [low >= 0 ? Math.max(0, low - more) : low - more, high + more];
   }
 
+  /**
+   * Moves each arm's name to the first place around its point where it covers no name, no point and no edge.
+   * @param {SVGElement} plot
+   * @param {[number, number][]} points in the order of the names
+   */
+  function placeLabels(plot, points) {
+    const dots = points.map(([x, y]) => ({ left: x - 6, right: x + 6, top: y - 6, bottom: y + 6 }));
+    /** @type {typeof dots} */
+    const taken = [];
+    const names = /** @type {SVGTextElement[]} */ ([...plot.querySelectorAll(".rp-arm")]);
+    for (const [index, name] of names.entries()) {
+      const { width, height } = name.getBBox();
+      const [x, y] = points[index];
+      const sides = x > WIDTH / 2 ? [x - 9 - width, x + 9] : [x + 9, x - 9 - width];
+      const heights = [y - 8, y + 8 + height / 2, y - 8 - height, y + 8 + 1.5 * height, y - 8 - 2 * height];
+      const boxes = heights.flatMap((base) => sides.map((left) => ({ left, right: left + width, top: base - height, bottom: base })));
+      const cost = (/** @type {typeof dots[number]} */ box) =>
+        [...taken, ...dots].filter((other) => box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom).length +
+        (box.left < LEFT + 14 || box.right > WIDTH ? 100 : 0);
+      const best = boxes.reduce((least, box) => (cost(box) < cost(least) ? box : least));
+      name.setAttribute("x", String(best.left));
+      name.setAttribute("y", String(best.bottom - 3));
+      taken.push(best);
+    }
+  }
+
   /** @param {HTMLElement} place */
   function drawFrontier(place) {
     const select = /** @type {HTMLSelectElement} */ (place.querySelector("select"));
@@ -184,10 +210,10 @@
         if (one.y_interval) parts.push(svg("line", { x1: x, x2: x, y1: toY(one.y_interval[0]), y2: toY(one.y_interval[1]), style: `stroke:${stroke}` }));
         const fill = one.is_comparable ? stroke : "var(--pw-ground)";
         parts.push(svg("circle", { cx: x, cy: y, r: 5, style: `stroke:${stroke};fill:${fill};stroke-width:2` }));
-        const words = one.note ? `${one.name}, ${one.note}` : one.name;
-        label(words, { x: x + (x > WIDTH / 2 ? -9 : 9), y: y - 8, class: `rp-tick ${x > WIDTH / 2 ? "rp-end" : ""}` });
+        label(one.note ? `${one.name}, ${one.note}` : one.name, { x, y, class: "rp-tick rp-arm" });
       }
       plot.replaceChildren(...parts);
+      placeLabels(plot, chart.points.map((one) => [toX(one.x), toY(one.y)]));
     }
     select.addEventListener("change", redraw);
     redraw();
