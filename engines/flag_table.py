@@ -82,8 +82,8 @@ class FlagTable:
         base = spelled.partition(".")[0]  # --speculative-config.method
         for candidate in dict.fromkeys((spelled, base)):
             if flag := self.by_name.get(candidate):
-                return flag, False
-        positive = self.by_name.get("--" + spelled[5:]) if spelled.startswith("--no-") else None
+                return flag, _positive(candidate) in flag.names  # llama.cpp lists both names of a switch
+        positive = self.by_name.get(_positive(spelled) or "")
         if positive and positive.takes == "switch":
             return positive, True
         return self._abbreviated(spelled), False
@@ -143,3 +143,8 @@ class FlagTable:
     def _takes_by_likeness(self, name: str) -> Takes:
         nearest = self.nearest(name)
         return "switch" if nearest and self.by_name[nearest].takes == "switch" else "value"
+
+
+def _positive(name: str) -> str | None:
+    """Return '--jinja' for '--no-jinja'; None for a name that is not negated."""
+    return f"--{name[5:]}" if name.startswith("--no-") else None

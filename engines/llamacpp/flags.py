@@ -23,6 +23,7 @@ KEYS: dict[str, Key] = {
     "--port": Key("port", "integer"),
     "--ctx-size": Key("max_model_len", "integer"),  # shared by all slots
     "--parallel": Key("max_num_seqs", "integer"),
+    "--cache-prompt": Key("prefix_caching", "true"),
     "--spec-type": Key("speculative.method"),
     "--spec-draft-model": Key("speculative.model"),
     "--spec-draft-hf": Key("speculative.model"),

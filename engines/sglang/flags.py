@@ -33,6 +33,7 @@ KEYS: dict[str, Key] = {
     "--tool-call-parser": Key("tool_call_parser"),
     "--reasoning-parser": Key("reasoning_parser"),
     "--disable-cuda-graph": Key("enforce_eager", "true"),
+    "--disable-radix-cache": Key("prefix_caching", "false"),
     "--speculative-algorithm": Key("speculative.method"),
     "--speculative-draft-model-path": Key("speculative.model"),
     "--speculative-num-draft-tokens": Key("speculative.num_tokens", "integer"),  # verified tokens per step

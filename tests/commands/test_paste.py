@@ -77,8 +77,8 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         " --disable-cuda-graph --disable-radix-cache",
         SGLANG
         | {"tensor_parallel": 2, "data_parallel": 3, "pipeline_parallel": 4, "max_model_len": 8192, "max_num_seqs": 9}
-        | {"gpu_memory_fraction": 0.8, "enforce_eager": True}
-        | {"unknown_flags": ["--chunked-prefill-size 4096", "--max-prefill-tokens 1", "--disable-radix-cache"]},
+        | {"gpu_memory_fraction": 0.8, "enforce_eager": True, "prefix_caching": False}
+        | {"unknown_flags": ["--chunked-prefill-size 4096", "--max-prefill-tokens 1"]},
     ),
     "SGLang speculation": (
         "sglang serve --model-path m --speculative-algorithm EAGLE3 --speculative-draft-model-path d"
@@ -88,6 +88,10 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         | {"speculative": {"method": "EAGLE3", "model": "d", "num_tokens": 4}},
     ),
     # --- llama.cpp's
+    "llama.cpp's switch under its negative name": (
+        "llama-server -m m.gguf --no-cache-prompt --no-mmap",
+        LLAMA | {"prefix_caching": False, "unknown_flags": ["--no-mmap"]},
+    ),
     "llama.cpp names": (
         "./llama-server -m m.gguf -c 8192 -np 4 -a q -ctk q8_0 -ctv q8_0 -md d.gguf"
         " --draft-max 8 -ngl 99 -fa on --jinja -b 512",
