@@ -19,6 +19,7 @@ from workloads.requests.exchange import Exchange
 from workloads.requests.protocols import Endpoint
 from workloads.requests.token_probe import TokenProbe
 from workloads.texts.long_history import SeededHistory
+from workloads.texts.replayed_prompt import ReplayedPrompt
 
 MAX_SEGMENTS = 64  # per phase: each costs a reading of the counters
 AS_THEY_ARRIVE = 0  # concurrency of a phase whose requests are sent at fixed times, however many are running
@@ -110,6 +111,8 @@ class PlannedRequest:
     is_streamed: bool = True
     case: Case | None = None  # the case that this request starts
     probe: TokenProbe | None = None  # replaces the prompt: token ids in the engine's own API
+    replayed: ReplayedPrompt | None = None  # replaces the prompt: segments of given lengths
+    waits_for: tuple[int, ...] = ()  # of a phase at given times: the requests after whose ends it is sent, by index
 
     @property
     def max_tokens(self) -> int:
@@ -160,6 +163,8 @@ class PlannedRequest:
             "think_s": self.think_s,
             "is_whole": not self.is_streamed,
             "probe": self.probe.hash_content() if self.probe else None,
+            "replayed": [GRAMMAR, self.replayed.digest, self.replayed.answers] if self.replayed else None,
+            "waits_for": list(self.waits_for),
         }
         return {name: value for name, value in fields.items() if value}
 
@@ -168,7 +173,8 @@ class PlannedRequest:
 class Phase:
     """Requests sent in order by `concurrency` streams, each of which sends the next one when its last has ended.
 
-    With `concurrency` AS_THEY_ARRIVE each request is sent at its own time. After `limit_s` no more are sent.
+    With `concurrency` AS_THEY_ARRIVE each request is sent at its own time, and `think_s` after the ends of those
+    that it waits for. After `limit_s` no more are sent.
     """
 
     title: str

@@ -1,0 +1,113 @@
+"""Prompts of replayed agent sessions: segments of given lengths in tokens, which prompts that begin alike share."""
+
+from __future__ import annotations
+
+import hashlib
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import Literal, NamedTuple
+
+import orjson
+
+from analysis.sessions.agent_shape import ShapeRequest, has_answer
+
+Answers = Literal["generated", "the server's own"]
+DIGEST_BYTES = 8
+
+
+class PromptSegment(NamedTuple):
+    """A part of a prompt: equal seeds and lengths give equal texts. No other prompt begins to differ within it.
+
+    answers: the request whose answer it stands for, by its index in the shape.
+    """
+
+    seed: str
+    kind: str
+    tokens: int
+    answers: int | None = None
+
+    @property
+    def digest(self) -> str:
+        """Hash that names it in what is stored of a prompt."""
+        content = f"{self.seed}\0{self.tokens}".encode()
+        return hashlib.blake2b(content, digest_size=DIGEST_BYTES).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedPrompt:
+    """A prompt by its segments; `digest` is equal for prompts with equal texts.
+
+    index: of its request in the shape. is_answer_needed: the server's answer becomes part of later prompts.
+    """
+
+    index: int
+    digest: str
+    segments: tuple[PromptSegment, ...]
+    answers: Answers = "generated"
+    is_answer_needed: bool = False
+
+    @property
+    def tokens(self) -> int:
+        return sum(segment.tokens for segment in self.segments)
+
+
+def replayed_prompts(requests: Sequence[ShapeRequest], seed: int, answers: Answers) -> list[ReplayedPrompt]:
+    """Return the prompts of a shape's requests."""
+    cuts = _cuts_of(requests)
+    needed: set[int | None] = set()
+    prompts: list[ReplayedPrompt] = []
+    for index, request in enumerate(requests):
+        own = _own_segments(request, index, cuts[index], seed)
+        head: tuple[PromptSegment, ...] = ()
+        digest = hashlib.sha256(orjson.dumps([seed, request.spans]))
+        if request.shares:
+            other = prompts[request.shares.request]
+            head = _leading(other.segments, request.shares.tokens)
+            digest.update(f"{other.digest} {request.shares.tokens}".encode())
+        needed |= {segment.answers for segment in own}
+        prompts.append(ReplayedPrompt(index, digest.hexdigest()[:16], (*head, *own), answers))
+    if answers == "generated":
+        return prompts
+    return [
+        ReplayedPrompt(prompt.index, prompt.digest, prompt.segments, answers, prompt.index in needed)
+        for prompt in prompts
+    ]
+
+
+def _cuts_of(requests: Sequence[ShapeRequest]) -> list[set[int]]:
+    """Return the places, in tokens, at which other prompts leave each request's own part."""
+    cuts: list[set[int]] = [set() for _ in requests]
+    for request in requests:
+        if request.shares is None:
+            continue
+        owner, place = request.shares
+        while (shares := requests[owner].shares) and place <= shares.tokens:
+            owner = shares.request
+        cuts[owner].add(place)
+    return cuts
+
+
+def _own_segments(request: ShapeRequest, index: int, cuts: set[int], seed: int) -> list[PromptSegment]:
+    """Return the segments behind the shared ones, cut where other prompts leave this one."""
+    start = request.shares.tokens if request.shares else 0
+    segments: list[PromptSegment] = []
+    for number, span in enumerate(request.spans):
+        inner = sorted(cut for cut in cuts if start < cut < start + span.tokens)
+        edges = [start, *inner, start + span.tokens]
+        answers = request.follows if number == 0 and has_answer(request) and not inner else None
+        segments += [
+            PromptSegment(f"{seed} {span.id} {first - start}", span.kind, last - first, answers)
+            for first, last in pairwise(edges)
+        ]
+        start += span.tokens
+    return segments
+
+
+def _leading(segments: Sequence[PromptSegment], tokens: int) -> tuple[PromptSegment, ...]:
+    """Return the segments of so many leading tokens, which end where one of them does."""
+    ends = list(accumulate(segment.tokens for segment in segments))
+    count = bisect_left(ends, tokens) + 1
+    assert ends[count - 1] == tokens, "every shared prefix ends with a segment"
+    return tuple(segments[:count])
