@@ -7,6 +7,7 @@ cached tokens that the server reported say how far the prompts are alike, else t
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, groupby, pairwise, takewhile
@@ -51,9 +52,10 @@ class LikePrompt:
 
 @dataclass(frozen=True, slots=True)
 class SizedPrompt:
-    """A turn with `bounds`: the tokens before each rendered part of its prompt, then those of the whole prompt."""
+    """A turn with its prompt's rendered parts; `bounds`: the tokens before each, then those of the whole prompt."""
 
     turn: Turn
+    parts: tuple[PromptPart, ...]
     bounds: tuple[int, ...]
 
     @property
@@ -97,8 +99,11 @@ class _ShapeBuilder:
         parts = tuple(part for part in turn.parts or () if part.kind is not PartKind.SETTING)
         like = self._like_prompt(parts, follows)
         shared_tokens = self._shared_tokens(turn, parts, like, follows)
+        if (turn.cached_tokens or 0) > shared_tokens + TAIL_TOKENS and not (like and like.is_whole):
+            like = self._namesake(turn, parts) or like
+            shared_tokens = min(turn.cached_tokens or 0, turn.prompt_tokens or 0)
         new = self._new_parts(turn, parts, like, shared_tokens, follows)
-        self._prompts.append(SizedPrompt(turn, self._bounds(like, shared_tokens, new)))
+        self._prompts.append(SizedPrompt(turn, parts, self._bounds(like, shared_tokens, new)))
         self._remember(parts, index)
         start = self._order.start_of(turn, follows)
         return ShapeRequest(
@@ -132,6 +137,26 @@ class _ShapeBuilder:
         if node.ends:
             return LikePrompt(follows if follows in node.ends else node.ends[-1], depth, is_whole=True)
         return LikePrompt(node.request, depth)
+
+    def _namesake(self, turn: Turn, parts: Sequence[PromptPart]) -> LikePrompt | None:
+        """Return the earlier prompt with which a turn shares its cached tokens, although their parts differ.
+
+        Two protocols write the same tools differently, and a template renders them alike. It is the prompt whose parts
+        have the same kinds and names for longest, and of such the newest.
+        """
+        names = [(part.kind, part.name) for part in parts]
+        cached, best_rank, best = turn.cached_tokens or 0, 0, None
+        for index, prompt in enumerate(self._prompts):
+            if prompt.tokens < cached:
+                continue
+            pairs = zip(names, ((part.kind, part.name) for part in prompt.parts), strict=False)
+            rank = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+            if rank >= best_rank:
+                best_rank, best = rank, index
+        if best is None:
+            return None
+        bounds = self._prompts[best].bounds
+        return LikePrompt(best, min(bisect_left(bounds, cached), len(parts) - 1, len(bounds) - 1))
 
     def _remember(self, parts: Sequence[PromptPart], index: int) -> None:
         node = self._root
@@ -245,8 +270,8 @@ def _estimate(other: SizedPrompt, like: LikePrompt) -> int:
     start, end = other.bounds[like.parts], other.bounds[min(like.parts + 1, len(other.bounds) - 1)]
     if not like.equal_bytes:
         return start
-    part = [part for part in other.turn.parts or () if part.kind is not PartKind.SETTING][like.parts]
-    return start + round((end - start) * min(1.0, like.equal_bytes / max(1, part.size_bytes)))
+    part_bytes = max(1, other.parts[like.parts].size_bytes)
+    return start + round((end - start) * min(1.0, like.equal_bytes / part_bytes))
 
 
 def _whole_share(other: SizedPrompt, cached: int, drops_thinking: bool) -> int:

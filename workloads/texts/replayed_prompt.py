@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 import orjson
 
-from analysis.sessions.agent_shape import ShapeRequest, has_answer
+from analysis.sessions.agent_shape import ShapeRequest, cached_answer_tokens, has_answer
 
 Answers = Literal["generated", "the server's own"]
 DIGEST_BYTES = 8
@@ -59,9 +59,9 @@ def replayed_prompts(requests: Sequence[ShapeRequest], seed: int, answers: Answe
     needed: set[int | None] = set()
     prompts: list[ReplayedPrompt] = []
     for index, request in enumerate(requests):
-        own = _own_segments(request, index, cuts[index], seed)
+        own = _own_segments(request, _answered(requests, request), cuts[index], seed)
         head: tuple[PromptSegment, ...] = ()
-        digest = hashlib.sha256(orjson.dumps([seed, request.spans]))
+        digest = hashlib.sha256(orjson.dumps([seed, list(map(list, request.spans))]))
         if request.shares:
             other = prompts[request.shares.request]
             head = _leading(other.segments, request.shares.tokens)
@@ -89,14 +89,23 @@ def _cuts_of(requests: Sequence[ShapeRequest]) -> list[set[int]]:
     return cuts
 
 
-def _own_segments(request: ShapeRequest, index: int, cuts: set[int], seed: int) -> list[PromptSegment]:
+def _answered(requests: Sequence[ShapeRequest], request: ShapeRequest) -> int | None:
+    """Return the request whose answer continues the prompt, unless the recorded server did not have it in its cache.
+
+    An answer that was rendered otherwise than it was generated had to be computed.
+    """
+    was_cached = request.cached_tokens is None or cached_answer_tokens(requests, request) > 0
+    return request.follows if has_answer(request) and was_cached else None
+
+
+def _own_segments(request: ShapeRequest, answered: int | None, cuts: set[int], seed: int) -> list[PromptSegment]:
     """Return the segments behind the shared ones, cut where other prompts leave this one."""
     start = request.shares.tokens if request.shares else 0
     segments: list[PromptSegment] = []
     for number, span in enumerate(request.spans):
         inner = sorted(cut for cut in cuts if start < cut < start + span.tokens)
         edges = [start, *inner, start + span.tokens]
-        answers = request.follows if number == 0 and has_answer(request) and not inner else None
+        answers = answered if number == 0 and not inner else None
         segments += [
             PromptSegment(f"{seed} {span.id} {first - start}", span.kind, last - first, answers)
             for first, last in pairwise(edges)

@@ -42,6 +42,9 @@ def write_shape(path: Path, shape: AgentShape) -> None:
 
 def shape_bytes(shape: AgentShape) -> bytes:
     """Return a shape as the content of its file."""
-    lines = [shape.header.model_dump(), *(request.model_dump(exclude_defaults=True) for request in shape.requests)]
+    lines = [
+        shape.header.model_dump(),
+        *(request.model_dump(mode="json", exclude_defaults=True) for request in shape.requests),
+    ]
     assert lines[0]["format"] == FORMAT
     return b"".join(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE) for line in lines)
