@@ -9,6 +9,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from analysis.loads.load_results import DEFINITION
 from analysis.sessions.agent_shape import ANSWER, AgentShape, ShapeRequest
 from analysis.sessions.prompt_part import MOST_PARTS, PREFIX, PartKind, encode_order
 from domain import JsonValue
@@ -21,17 +22,16 @@ from workloads.texts.shape_file import read_shape
 BRANCH, IMAGES, RECORDED_CACHED = "branch", "replaced_images", "recorded_cached_tokens"  # in a request's `extra`
 MOST_REQUESTS = 20_000
 COMPUTED, RECORDED = "computed_prompt_tokens", "recorded_computed_prompt_tokens"
-DEFINITION = "pitwall"
 
 
 class AgentReplayParams(Params, SeededAgents):
     """Parameters of 'agent-replay'; those of SeededAgents hold without a file."""
 
     endpoint: Literal["completions"] = "completions"
-    prefix_cache: Literal["as it is", "cold"] = "cold"  # cold: each round begins with other words
+    prefix_cache: Literal["as it is", "cold"] = "cold"  # cold: each replay begins with other words
     file: str = Field(default="", max_length=4096)  # a shape, or a trace; empty: generated from the seed
     answers: Answers = "generated"  # in later prompts
-    rounds: int = Field(default=1, ge=1, le=50)
+    replays: int = Field(default=1, ge=1, le=50)
     max_requests: int = Field(default=500, ge=1, le=MOST_REQUESTS)  # the first ones
     max_prompt_tokens: int | None = Field(default=None, ge=1)  # of all prompts together; the first that fit
     max_context_tokens: int | None = Field(default=None, ge=2)  # of prompt and answer; longer requests are left out
@@ -41,10 +41,10 @@ class AgentReplayParams(Params, SeededAgents):
 
 
 def build(params: AgentReplayParams) -> Plan:
-    """Return a plan of the shape's requests, once per round; raises PlanError for a bad file."""
+    """Return a plan of the shape's requests, once per replay; raises PlanError for a bad file."""
     shape = read_shape(params.file, params.max_requests) if params.file else seeded_shape(params, params.seed)
     requests = tuple(_planned_requests(params, shape))
-    titles = ["Replay"] if params.rounds == 1 else [f"Replay {number}" for number in range(1, params.rounds + 1)]
+    titles = ["Replay"] if params.replays == 1 else [f"Replay {number}" for number in range(1, params.replays + 1)]
     return [Phase(title, "measure", AS_THEY_ARRIVE, requests) for title in titles]
 
 
@@ -165,7 +165,7 @@ def _stored_part(kind: str) -> dict[str, JsonValue]:
 
 
 def conclude(params: AgentReplayParams, load_id: str, now: datetime, records: Sequence[RequestRecord]) -> list[Result]:
-    """Return the prompt tokens that the server computed in each round, and those of the recording."""
+    """Return the prompt tokens that the server computed in each replay, and those of the recording."""
     results: list[Result] = []
     for title in dict.fromkeys(record.extra["phase_title"] for record in records):
         answered = [r for r in records if r.extra["phase_title"] == title and not r.error_kind]

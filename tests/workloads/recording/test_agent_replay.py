@@ -112,6 +112,9 @@ def test_replay_computes_what_the_recording_computed(tiny_model: ModelFiles, tmp
     assert [row.prompt_tokens for row in again] == [row.prompt_tokens for row in rows]
     assert [row.completion_tokens for row in again] == [row.completion_tokens for row in rows]
     assert abs(sum(computed(again)) / sum(computed(rows)) - 1) < MOST_DIFFERENCE
+    turns, turns_again = turns_of(rows), turns_of(again)
+    assert sorted(turn.depth for turn in turns_again) == sorted(turn.depth for turn in turns)
+    assert len({turn.session for turn in turns_again}) == len({turn.session for turn in turns}) == 3
 
 
 @pytest.mark.engine
@@ -133,6 +136,10 @@ def test_answers_of_a_replay(demo_server: DemoServer, tmp_path: Path, answers: s
     assert [(row.prompt_tokens, row.completion_tokens) for row in rows] == [(300, 60), (560, 5)]
     assert rows[1].extra["cached_prompt_tokens"] == pytest.approx(300 + reused_tokens, abs=2)
     assert rows[0].extra["cached_prompt_tokens"] < 20, "a cold replay has other words than the one before"
+    turns = turns_of(rows)
+    assert [(turn.session, turn.depth) for turn in turns] == [(rows[0].request_id, 0), (rows[0].request_id, 1)]
+    told = shape_of(turns).requests
+    assert [r.prompt_tokens for r in told] == [300, 560] and told[1].shares == SharedPrefix(0, 300)
 
 
 @pytest.mark.engine
