@@ -37,7 +37,8 @@ class Params(BaseModel):
     top_p: float | None = Field(default=None, gt=0.0, le=1.0)  # None: not sent
     top_k: int | None = Field(default=None, ge=0)
     min_p: float | None = Field(default=None, ge=0.0, le=1.0)
-    prefix_cache: Literal["as it is", "cold"] = "as it is"  # cold: every prompt begins with unique words
+    # cold: every prompt begins with unique words; cold start: with those of this load and of its chat
+    prefix_cache: Literal["as it is", "cold", "cold start"] = "as it is"
 
     def sampling_for(self, max_tokens: int, temperature: float, ignore_eos: bool) -> dict[str, JsonValue]:
         """Return a request's sampling fields; only the answer's length if sampling is left to the server."""
@@ -261,7 +262,7 @@ class Workload:
             ]
             for phase in self.build(valid_params)
         ]
-        cache_setting = [valid_params.prefix_cache] if valid_params.prefix_cache == "cold" else []
+        cache_setting = [] if valid_params.prefix_cache == "as it is" else [valid_params.prefix_cache]
         content = json.dumps([valid_params.endpoint, phases, *cache_setting], sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()[:16]
 

@@ -89,7 +89,6 @@ class Runner:
         self.names: Iterator[str] = (f"{self.book.load_id}-{number:04d}" for number in itertools.count())
         self.pool = SenderPool(self.target, self.job.client_processes)
         self.loops = LoopWatch(lambda onsets: self.pace.note_loops(sorted([*onsets, *self.pool.onsets()])))
-        self.is_cold = self.params.prefix_cache == "cold"
 
     async def run(self) -> int:
         """Send everything planned; returns the exit code. Raises OSError if results cannot be written."""
@@ -223,11 +222,9 @@ class Runner:
         """Send and record a request; returns None if it was cancelled before sending, or another process sent it."""
         name = context.names.get(sequence) or next(self.names)
         position = context.position(name, self.book.load_id, sequence, stream)
-        preface = f"({position.request_id}) " if self.is_cold and request.replayed is None else ""
-        planned = request
+        planned, preface = request, self._preface(context, request, name)
         if request.replayed:
-            salt = f"{self.book.load_id} {context.phase_index}" if self.is_cold else ""
-            request = await self.replay_texts.compose(request, salt, context.names)
+            request, preface = await self.replay_texts.compose(request, preface, context.names), ""
         if may_be_passed_on(request) and (sender := self.pool.least_busy()):
             self._record(await self.pool.send(sender, request, position, preface), request)
             return None
@@ -247,6 +244,15 @@ class Runner:
         self._record_answer(request, completed)
         self.replay_texts.note_answer(planned, "".join(completed.reading.text))
         return completed
+
+    def _preface(self, context: SegmentContext, request: PlannedRequest, name: str) -> str:
+        """Return the words before a prompt that no prefix cache has; those of a cold start are in its chat's cache."""
+        if self.params.prefix_cache == "cold":
+            return f"({name}) "
+        if self.params.prefix_cache == "cold start":
+            chat = "" if request.thread is None else f"-{request.thread}"
+            return f"({self.book.load_id}-{context.phase_index}{chat}) "
+        return ""
 
     def _record_answer(self, request: PlannedRequest, completed: Exchange) -> None:
         """Write the tokens that answer a probe."""

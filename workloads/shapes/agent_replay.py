@@ -28,7 +28,7 @@ class AgentReplayParams(Params, SeededAgents):
     """Parameters of 'agent-replay'; those of SeededAgents hold without a file."""
 
     endpoint: Literal["completions"] = "completions"
-    prefix_cache: Literal["as it is", "cold"] = "cold"  # cold: each replay begins with other words
+    prefix_cache: Literal["as it is", "cold start"] = "cold start"  # cold start: each replay begins with other words
     file: str = Field(default="", max_length=4096)  # a shape, or a trace; empty: generated from the seed
     answers: Answers = "generated"  # in later prompts
     replays: int = Field(default=1, ge=1, le=50)

@@ -14,6 +14,7 @@ from machine.regular_file import NotRegularError, open_regular, pin_path
 
 MAX_BYTES = 64 << 20
 MAX_LINES = 20_000
+MOST_SECONDS = 30 * 86_400.0
 
 ChatMessage = dict[str, JsonValue]
 Line = TypeVar("Line", bound=BaseModel)
@@ -47,6 +48,8 @@ class RecordedSession(BaseModel):
     messages: list[ChatMessage] = Field(min_length=2)
     tools: list[ChatMessage] = Field(default_factory=list)
     think_s: list[Annotated[float, Field(ge=0.0, le=3600.0)]] = Field(default_factory=list)  # before each answer
+    starts_s: Annotated[float, Field(ge=0.0, le=MOST_SECONDS)] = 0.0  # its first request, since that of the first chat
+    ends_s: Annotated[float, Field(ge=0.0, le=MOST_SECONDS)] | None = None  # its last answer, likewise
 
     @model_validator(mode="after")
     def check_answer(self) -> RecordedSession:

@@ -64,7 +64,7 @@ class ReplayTexts:
     async def compose(self, request: PlannedRequest, salt: str, names: Mapping[int, str]) -> PlannedRequest:
         """Return the request with its text, and with the names of the requests that it follows.
 
-        salt: begins the first segment, so that no cache of an earlier load or replay has the prompt; '' for none.
+        salt: seed of the first segment, so that no cache of an earlier load or replay has the prompt; '' for none.
         names: of the phase's requests, by index.
         """
         assert request.replayed and self._words

@@ -61,10 +61,11 @@ HELP = {
     "answers": "Generated: every server gets the same requests. The server's own: they come from its cache.",
     "max_pause_s": "Longer pauses and gaps between arrivals are shortened to this.",
     "speed_up": "Divides pauses and arrival times.",
-    "replays": "One after the other. If the prefix cache is 'cold', each begins with other words.",
+    "replays": "One after the other. After a cold start each begins with other words.",
     "prefix_breaks": "Share of turns before which the prompt changes somewhere, so that the rest is computed again.",
     "sampling": "If left to the server, no temperature, seed or other sampling parameter is sent: its settings apply.",
-    "prefix_cache": "Cold: every prompt begins with its own words, so that no prefix cache helps.",
+    "prefix_cache": "Cold: every prompt begins with its own words, so that no prefix cache helps. Cold start: with "
+    "those of this load, or of its chat in it, so that nothing from before helps.",
     "file": "JSON lines or plain text, at most 64 MiB; read again at every start.",
     "length_spread": "0.2: lengths are spread evenly between 80 % and 120 % of the requested length.",
     "token_scale": "Below 1 for a quick test: all limits shrink in proportion.",
