@@ -9,8 +9,11 @@ import pytest
 from pydantic import ValidationError
 
 from analysis.sessions.agent_shape import ANSWER, AgentShape, ShapeRequest, ShapeSpan, SharedPrefix
+from commands.study_file import study_of_text
+from studies.plan_check import UnknownLoadError, load_specs
+from tests.studies.test_study_file import WHICH
 from tests.workloads.texts.test_shape_files import MOONCAKE, trace
-from workloads import REGISTRY
+from workloads import REGISTRY, spec_for
 from workloads.forecast import forecast, refusal_of_context
 from workloads.plan import Phase, PlannedRequest
 from workloads.shapes.seeded_agents import SeededAgents, seeded_shape
@@ -131,3 +134,14 @@ def test_forecast_follows_the_longest_way() -> None:
 def test_protocol_that_cannot_ask_for_exact_lengths_is_refused() -> None:
     with pytest.raises(ValidationError, match="endpoint"):
         plan(endpoint="messages")
+
+
+def test_study_sends_a_shape(tmp_path: Path) -> None:
+    write_shape(tmp_path / "shape.jsonl", seeded_shape(SeededAgents(**SMALL), 1))
+    workload = '[[workload]]\nname = "agent-replay"\n[workload.params]\n'
+    text = f'{WHICH.partition("[[workload]]")[0]}{workload}file = "{tmp_path / "shape.jsonl"}"\nspeed_up = 2.0\n'
+    (spec,) = load_specs(study_of_text(text, "question").per_workload(), spec_for)
+    assert (spec.name, spec.params["speed_up"], spec.params["max_pause_s"]) == ("agent-replay", 2.0, 30.0)
+    missing = text.replace("shape.jsonl", "nothing.jsonl")
+    with pytest.raises(UnknownLoadError, match=r"nothing\.jsonl cannot be read"):
+        load_specs(study_of_text(missing, "question").per_workload(), spec_for)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import Literal, NamedTuple
 
 import orjson
 
 from analysis.sessions.agent_shape import ShapeRequest, cached_answer_tokens, has_answer
+from workloads.texts.prompt_file import PlanError
 
 Answers = Literal["generated", "the server's own"]
 DIGEST_BYTES = 8
+MOST_SEGMENTS = 5_000_000  # of all prompts together: 40 MB of references
 
 
 class PromptSegment(NamedTuple):
@@ -31,8 +34,7 @@ class PromptSegment(NamedTuple):
     @property
     def digest(self) -> str:
         """Hash that names it in what is stored of a prompt."""
-        content = f"{self.seed}\0{self.tokens}".encode()
-        return hashlib.blake2b(content, digest_size=DIGEST_BYTES).hexdigest()
+        return _digest(self.seed, self.tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +55,28 @@ class ReplayedPrompt:
         return sum(segment.tokens for segment in self.segments)
 
 
+@lru_cache(maxsize=1 << 17)  # many prompts share a segment
+def _digest(seed: str, tokens: int) -> str:
+    return hashlib.blake2b(f"{seed}\0{tokens}".encode(), digest_size=DIGEST_BYTES).hexdigest()
+
+
 def replayed_prompts(requests: Sequence[ShapeRequest], seed: int, answers: Answers) -> list[ReplayedPrompt]:
-    """Return the prompts of a shape's requests."""
+    """Return the prompts of a shape's requests; raises PlanError if they have too many segments to be held."""
     cuts = _cuts_of(requests)
+    count = 0
     needed: set[int | None] = set()
     prompts: list[ReplayedPrompt] = []
     for index, request in enumerate(requests):
-        own = _own_segments(request, _answered(requests, request), cuts[index], seed)
+        own = _own_segments(request, _answered(requests, request), sorted(cuts[index]), seed)
         head: tuple[PromptSegment, ...] = ()
         digest = hashlib.sha256(orjson.dumps([seed, list(map(list, request.spans))]))
         if request.shares:
             other = prompts[request.shares.request]
             head = _leading(other.segments, request.shares.tokens)
             digest.update(f"{other.digest} {request.shares.tokens}".encode())
+        count += len(head) + len(own)
+        if count > MOST_SEGMENTS:
+            raise PlanError(f"The prompts have more than {MOST_SEGMENTS:,} segments: send fewer requests.")
         needed |= {segment.answers for segment in own}
         prompts.append(ReplayedPrompt(index, digest.hexdigest()[:16], (*head, *own), answers))
     if answers == "generated":
@@ -98,12 +109,12 @@ def _answered(requests: Sequence[ShapeRequest], request: ShapeRequest) -> int | 
     return request.follows if has_answer(request) and was_cached else None
 
 
-def _own_segments(request: ShapeRequest, answered: int | None, cuts: set[int], seed: int) -> list[PromptSegment]:
+def _own_segments(request: ShapeRequest, answered: int | None, cuts: Sequence[int], seed: int) -> list[PromptSegment]:
     """Return the segments behind the shared ones, cut where other prompts leave this one."""
     start = request.shares.tokens if request.shares else 0
     segments: list[PromptSegment] = []
     for number, span in enumerate(request.spans):
-        inner = sorted(cut for cut in cuts if start < cut < start + span.tokens)
+        inner = cuts[bisect_right(cuts, start) : bisect_left(cuts, start + span.tokens)]
         edges = [start, *inner, start + span.tokens]
         answers = answered if number == 0 and not inner else None
         segments += [

@@ -15,7 +15,7 @@ from analysis.sessions.agent_shape import ANSWER, AgentShape, ShapeRequest, Shap
 from analysis.sessions.recorded_shape import shape_of
 from analysis.sessions.turns import turns_of
 from demo.model import ModelFiles
-from load_records import RequestRecord
+from load_records import RequestRecord, Result
 from tests.demo_engine import DemoServer, running_demo
 from tests.ports import free_ports
 from tests.workloads.recording.agent_requests import Agent
@@ -23,6 +23,7 @@ from tests.workloads.recording.recorders import Recording, post, recorder_of
 from tests.workloads.test_runner import Job
 from workloads.requests.bodies import messages_body, responses_body
 from workloads.requests.protocols import PATHS
+from workloads.requests.records import parse_line
 from workloads.texts.shape_file import write_shape
 
 MOST_DIFFERENCE = 0.03  # of the computed tokens
@@ -91,6 +92,12 @@ def replayed(base_url: str, folder: Path, shape: AgentShape, **params: Any) -> l
     return sorted(job.rows, key=lambda row: row.sequence or 0)
 
 
+def results(folder: Path) -> dict[str, float | None]:
+    """The values of the replay as a whole, by metric."""
+    lines = map(parse_line, (folder / "requests.jsonl").read_text().splitlines())
+    return {line.metric: line.value for line in lines if isinstance(line, Result) and line.statistic == "total"}
+
+
 @contextmanager
 def cold_server(model: ModelFiles, folder: Path) -> Iterator[str]:
     """A real server with four slots and nothing in its cache."""
@@ -112,6 +119,9 @@ def test_replay_computes_what_the_recording_computed(tiny_model: ModelFiles, tmp
     assert [row.prompt_tokens for row in again] == [row.prompt_tokens for row in rows]
     assert [row.completion_tokens for row in again] == [row.completion_tokens for row in rows]
     assert abs(sum(computed(again)) / sum(computed(rows)) - 1) < MOST_DIFFERENCE
+    totals = results(tmp_path / "replay")
+    assert totals["computed_prompt_tokens"] == sum(computed(again))
+    assert totals["recorded_computed_prompt_tokens"] == sum(computed(rows))
     turns, turns_again = turns_of(rows), turns_of(again)
     assert sorted(turn.depth for turn in turns_again) == sorted(turn.depth for turn in turns)
     assert len({turn.session for turn in turns_again}) == len({turn.session for turn in turns}) == 3
@@ -136,6 +146,8 @@ def test_answers_of_a_replay(demo_server: DemoServer, tmp_path: Path, answers: s
     assert [(row.prompt_tokens, row.completion_tokens) for row in rows] == [(300, 60), (560, 5)]
     assert rows[1].extra["cached_prompt_tokens"] == pytest.approx(300 + reused_tokens, abs=2)
     assert rows[0].extra["cached_prompt_tokens"] < 20, "a cold replay has other words than the one before"
+    totals = results(tmp_path / "replay")
+    assert totals["computed_prompt_tokens"] == sum(computed(rows)) and "recorded_computed_prompt_tokens" not in totals
     turns = turns_of(rows)
     assert [(turn.session, turn.depth) for turn in turns] == [(rows[0].request_id, 0), (rows[0].request_id, 1)]
     told = shape_of(turns).requests
