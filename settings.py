@@ -100,6 +100,11 @@ class Settings(BaseSettings):
         return self.data_dir / "presets"
 
     @property
+    def shapes_dir(self) -> Path:
+        """Shapes of agent sessions, which the load 'agent-replay' sends."""
+        return self.data_dir / "shapes"
+
+    @property
     def loads_dir(self) -> Path:
         """Loads that the user saved under a name."""
         return self.data_dir / "loads"

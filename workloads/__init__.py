@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from domain import WATCH, JsonValue, WorkloadSpec
 from workloads.plan import Workload
 from workloads.process.external_tools import drive_params, tool_of
+from workloads.shapes.agent_replay import AGENT_REPLAY
 from workloads.shapes.endurance import ENDURANCE
 from workloads.shapes.fidelity import FIDELITY
 from workloads.shapes.five_prompts import FIVE_PROMPTS
@@ -23,8 +24,8 @@ from workloads.suites.tools_at_depth import TOOLS_AT_DEPTH
 from workloads.suites.vision import VISION
 
 ALL = (
-    FIVE_PROMPTS, LADDER, KNEE, TRAFFIC, GRID, SESSION, ENDURANCE, FIDELITY, TOOL_MATRIX, TOOLS_AT_DEPTH, NEEDLES,
-    VISION, OWN_PROMPTS, DEMO_STREAM,
+    FIVE_PROMPTS, LADDER, KNEE, TRAFFIC, GRID, SESSION, AGENT_REPLAY, ENDURANCE, FIDELITY, TOOL_MATRIX, TOOLS_AT_DEPTH,
+    NEEDLES, VISION, OWN_PROMPTS, DEMO_STREAM,
 )  # fmt: skip
 REGISTRY: dict[str, Workload] = {workload.name: workload for workload in ALL}
 

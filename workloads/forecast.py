@@ -82,11 +82,22 @@ def refusal_of_context(workload: str, params: Mapping[str, JsonValue], context_t
 
 
 def _seconds(phase: Phase, stream_tps: float) -> float:
+    if any(request.waits_for for request in phase.requests):
+        return _longest_way_s(phase.requests, stream_tps)
     tokens = sum(request.max_tokens for request in phase.requests)
     last_s = max((request.sent_after_s or 0.0 for request in phase.requests), default=0.0)
     streams = phase.concurrency if phase.concurrency != AS_THEY_ARRIVE else len(phase.requests)
     busy_s = tokens / stream_tps / max(1, min(streams, len(phase.requests)))
     return min(max(busy_s, last_s), phase.limit_s or busy_s + last_s)
+
+
+def _longest_way_s(requests: Sequence[PlannedRequest], stream_tps: float) -> float:
+    """Return the end of the last request, if each is sent after those that it waits for."""
+    ends_s: list[float] = []
+    for request in requests:
+        start_s = max((ends_s[place] for place in request.waits_for), default=0.0) + request.think_s
+        ends_s.append(max(start_s, request.sent_after_s or 0.0) + request.max_tokens / stream_tps)
+    return max(ends_s)
 
 
 def needed_context(requests: Sequence[PlannedRequest]) -> int:
@@ -99,6 +110,8 @@ def max_tokens_of(request: PlannedRequest) -> int:
     """Return the tokens of prompt and longest answer; prompts without a token length are estimated from their text."""
     if request.probe:
         return request.probe.depth_tokens - SHALLOW_DEPTH + MAX_TEXT_TOKENS + request.max_tokens
+    if request.replayed:
+        return request.replayed.tokens + request.max_tokens
     seeded_tokens = [text.tokens for text in (request.context, request.seeded_prompt, request.history) if text]
     texts = [request.prompt, *(json.dumps(dict(message)) for message in request.messages)]
     return sum(seeded_tokens) + round(sum(map(len, texts)) / CHARS_PER_TOKEN) + request.max_tokens

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 GRAMMAR = "1"  # raise it when the phrases below change, since seeds then give other texts
@@ -50,17 +50,30 @@ TIMES, REASONS, LINKS = (
     _choices(LINK_PHRASES),
 )
 
+SECONDS, OUTCOMES = (2, 99), ("gained", "lost")
+
+
+@cache
+def all_words() -> frozenset[str]:
+    """Return every word of the sentences as it stands there: with punctuation, or capitalized."""
+    ends = {phrase.split(" ")[-1] for phrase in (*OBJECTS, *TIMES, *REASONS, *OUTCOMES)}
+    begins = {phrase.split(" ")[0].capitalize() for phrase in (*SUBJECTS, *LINKS)}
+    phrases = (*SUBJECTS, *VERBS, *OBJECTS, *TIMES, *REASONS, *LINKS, "and seconds were gained lost")
+    words = {word for phrase in phrases for word in phrase.split(" ")}
+    numbers = {str(number) for number in range(SECONDS[0], SECONDS[1] + 1)}
+    return frozenset(words | numbers | begins | {word + mark for word in ends for mark in ",."})
+
 
 def natural_text(seed: str, characters: int) -> str:
     """Return at least this many characters, equal for equal seeds; it ends with a complete sentence."""
-    sentences: list[str] = []
+    text: list[str] = []
     length = 0
-    for sentence in _sentences(random.Random(seed)):
-        sentences.append(sentence)
+    for sentence in sentences(random.Random(seed)):
+        text.append(sentence)
         length += len(sentence) + 1
         if length >= characters:
             break
-    return " ".join(sentences)
+    return " ".join(text)
 
 
 class SeededText(NamedTuple):
@@ -83,7 +96,8 @@ def _long_text(seed: str, tokens: int) -> str:
     return natural_text(f"{GRAMMAR} {seed}", round(tokens * MAX_CHARS_PER_TOKEN))
 
 
-def _sentences(rng: random.Random) -> Iterator[str]:
+def sentences(rng: random.Random) -> Iterator[str]:
+    """Yield sentences without end."""
     while True:
         sentence = f"{rng.choice(SUBJECTS)} {rng.choice(VERBS)} {rng.choice(OBJECTS)}"
         if rng.random() < 0.6:
@@ -93,5 +107,5 @@ def _sentences(rng: random.Random) -> Iterator[str]:
         if rng.random() < 0.35:
             sentence = f"{rng.choice(LINKS)} {sentence}"
         if rng.random() < 0.15:
-            sentence += f", and {rng.randint(2, 99)} seconds were {rng.choice(('gained', 'lost'))}"
+            sentence += f", and {rng.randint(*SECONDS)} seconds were {rng.choice(OUTCOMES)}"
         yield sentence[0].upper() + sentence[1:] + "."

@@ -19,6 +19,7 @@ from workloads.requests.exchange import Exchange
 from workloads.requests.protocols import Endpoint
 from workloads.requests.token_probe import TokenProbe
 from workloads.texts.long_history import SeededHistory
+from workloads.texts.replayed_prompt import ReplayedPrompt
 
 MAX_SEGMENTS = 64  # per phase: each costs a reading of the counters
 AS_THEY_ARRIVE = 0  # concurrency of a phase whose requests are sent at fixed times, however many are running
@@ -36,7 +37,8 @@ class Params(BaseModel):
     top_p: float | None = Field(default=None, gt=0.0, le=1.0)  # None: not sent
     top_k: int | None = Field(default=None, ge=0)
     min_p: float | None = Field(default=None, ge=0.0, le=1.0)
-    prefix_cache: Literal["as it is", "cold"] = "as it is"  # cold: every prompt begins with unique words
+    # cold: every prompt begins with unique words; cold start: with those of this load and of its chat
+    prefix_cache: Literal["as it is", "cold", "cold start"] = "as it is"
 
     def sampling_for(self, max_tokens: int, temperature: float, ignore_eos: bool) -> dict[str, JsonValue]:
         """Return a request's sampling fields; only the answer's length if sampling is left to the server."""
@@ -110,6 +112,8 @@ class PlannedRequest:
     is_streamed: bool = True
     case: Case | None = None  # the case that this request starts
     probe: TokenProbe | None = None  # replaces the prompt: token ids in the engine's own API
+    replayed: ReplayedPrompt | None = None  # replaces the prompt: segments of given lengths
+    waits_for: tuple[int, ...] = ()  # of a phase at given times: the requests after whose ends it is sent, by index
 
     @property
     def max_tokens(self) -> int:
@@ -160,6 +164,8 @@ class PlannedRequest:
             "think_s": self.think_s,
             "is_whole": not self.is_streamed,
             "probe": self.probe.hash_content() if self.probe else None,
+            "replayed": [GRAMMAR, self.replayed.digest, self.replayed.answers] if self.replayed else None,
+            "waits_for": list(self.waits_for),
         }
         return {name: value for name, value in fields.items() if value}
 
@@ -168,7 +174,8 @@ class PlannedRequest:
 class Phase:
     """Requests sent in order by `concurrency` streams, each of which sends the next one when its last has ended.
 
-    With `concurrency` AS_THEY_ARRIVE each request is sent at its own time. After `limit_s` no more are sent.
+    With `concurrency` AS_THEY_ARRIVE each request is sent at its own time, and `think_s` after the ends of those
+    that it waits for. After `limit_s` no more are sent.
     """
 
     title: str
@@ -255,7 +262,7 @@ class Workload:
             ]
             for phase in self.build(valid_params)
         ]
-        cache_setting = [valid_params.prefix_cache] if valid_params.prefix_cache == "cold" else []
+        cache_setting = [] if valid_params.prefix_cache == "as it is" else [valid_params.prefix_cache]
         content = json.dumps([valid_params.endpoint, phases, *cache_setting], sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()[:16]
 

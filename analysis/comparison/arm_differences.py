@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from analysis.comparison.facts import RunFacts, ServerSetup
+from analysis.evidence.loads import compared_params
 
 # The log's numbers of equal servers differ a little. The weights' memory is rounded, and some engines compute it from
 # the GPU's free memory, which moves by some hundred MiB. KV capacity is what a profiling run leaves: caches of compiled
@@ -126,7 +127,7 @@ def unknown_of(served: ServerSetup) -> tuple[str, ...]:
 def workload_of(run: RunFacts) -> list[str]:
     """Return the run's loads by their plans; loads without a recorded plan by name."""
     workloads = [
-        [load.plan.workload, load.plan.prompt_set_hash, dict(load.plan.params)] if load.plan else [run.workload]
+        [load.plan.workload, load.plan.prompt_set_hash, compared_params(load.plan)] if load.plan else [run.workload]
         for load in run.loads
     ]
     return sorted({json.dumps(workload, sort_keys=True) for workload in workloads} or {json.dumps([run.workload])})

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from analysis.comparison.facts import RunFacts
-from analysis.evidence.loads import LoadRecord
+from analysis.evidence.loads import LoadRecord, compared_params
 from domain import JsonValue
 from errors import PitwallError
 
@@ -60,7 +60,7 @@ def _workload_key(load: LoadRecord, unplanned_name: str = "") -> WorkloadKey:
     if load.plan is None:
         texts = json.dumps(sorted({request.prompt_hash or "" for request in load.measured}))
         return WorkloadKey(unplanned_name, texts, "{}")
-    params = json.dumps(dict(load.plan.params), sort_keys=True)
+    params = json.dumps(compared_params(load.plan), sort_keys=True)
     return WorkloadKey(load.plan.workload, load.plan.prompt_set_hash, params)
 
 
@@ -101,8 +101,8 @@ def restrict_to_workload(run: RunFacts, workload: WorkloadKey | None) -> RunFact
 
 def restrict_to_name(run: RunFacts, name: str, params: Mapping[str, JsonValue] = NO_PARAMS) -> RunFacts:
     """Return the run with only the loads of the workload of this name and with these params, possibly none."""
-    keyed_loads = [(load, workload_of_load(load, run)) for load in run.loads]
-    return with_loads(run, [load for load, key in keyed_loads if key.name == name and has_params(key.params, params)])
+    named_loads = [load for load in run.loads if workload_of_load(load, run).name == name]
+    return with_loads(run, [load for load in named_loads if has_params(load.plan.params if load.plan else {}, params)])
 
 
 def has_params(load_params: Mapping[str, JsonValue], required_params: Mapping[str, JsonValue]) -> bool:

@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import NamedTuple, TypeGuard
 
+from domain import JsonValue
 from load_records import Load, LoadCounters, LoadPhase, RequestRecord
 
 MEASURED = "measure"
+FILE_PARAM = "file"  # of loads that read one
 FEWEST_CHUNKS = 4  # with fewer, the times show when an answer was sent, not how fast it was decoded
 
 
@@ -113,6 +115,14 @@ def number_requests(requests: Sequence[RequestRecord]) -> list[RequestRecord]:
             for n, r in enumerate(phase_requests)
         ]
     return numbered_requests
+
+
+def compared_params(plan: Load) -> dict[str, JsonValue]:
+    """Return a load's parameters without the path of its file, for whose content the hash of its prompts stands.
+
+    Two machines keep the same file in different places.
+    """
+    return {name: value for name, value in plan.params.items() if name != FILE_PARAM or not plan.prompt_set_hash}
 
 
 def key_of(request: RequestRecord) -> RequestKey:

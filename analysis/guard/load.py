@@ -11,7 +11,7 @@ from typing import Any
 
 from analysis.comparison.facts import RunFacts
 from analysis.evidence.first_round import first_round
-from analysis.evidence.loads import LoadRecord
+from analysis.evidence.loads import LoadRecord, compared_params
 from analysis.evidence.objectives import ObjectiveKind
 from analysis.guard.configuration import model
 from analysis.guard.rows import ArmPair, GuardRow, RowCode, RowStatus, compared_requests, distinct_values, loads_of
@@ -63,7 +63,7 @@ def workload(pair: ArmPair) -> GuardRow:
 def _workload_json(run: RunFacts) -> str:
     """Return name and parameters of a run's loads as JSON; '[]' without a Pitwall load."""
     loads: list[list[Any]] = [
-        [load.plan.workload, dict(load.plan.params)] if load.plan else [run.workload, {}] for load in run.loads
+        [load.plan.workload, compared_params(load.plan)] if load.plan else [run.workload, {}] for load in run.loads
     ]
     return json.dumps(sorted({json.dumps(entry, sort_keys=True) for entry in loads}))
 

@@ -1,18 +1,22 @@
-"""`./pitwall sessions RUN`: prints why the prefixes of agents' requests were computed again, and every turn."""
+"""`./pitwall sessions RUN`: prints why agents' prefixes were computed again, or writes the sessions' shape."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cli.exit_status import DONE, REFUSED
 
 if TYPE_CHECKING:
+    from analysis.sessions.agent_shape import AgentShape
     from analysis.sessions.causes import CauseTotal, PrefixMiss
     from analysis.sessions.turns import Turn
     from reports.runs.agent_sessions import AgentSessions
+
+NO_RECORDING = "No recording of this run has the parts of its prompts: use `./pitwall record RUN`."
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -20,6 +24,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     help_text = "print why a server computed the prompts of recorded agents again, and what that cost"
     command = commands.add_parser("sessions", help=help_text, description=help_text)
     command.add_argument("run_id", metavar="RUN", help="id of a run that a recorder recorded")
+    command.add_argument("--shape", type=Path, metavar="FILE", help="write their shape, which agent-replay sends")
+    command.add_argument("--load", metavar="LOAD", help="with --shape: of this recording (default: of all)")
     command.add_argument("--json", action="store_true", help="print one JSON object")
     command.set_defaults(run=run)
 
@@ -27,6 +33,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 def run(arguments: argparse.Namespace) -> int:
     """Print the causes and turns; return REFUSED with a sentence if there are none."""
     from reports.runs.agent_sessions import agent_sessions
+    from reports.runs.agent_shapes import agent_shape
     from reports.runs.prices import prices_of
     from settings import load_settings
     from storage.published import PublishedStore
@@ -40,11 +47,29 @@ def run(arguments: argparse.Namespace) -> int:
         if not runs:
             print(f"There is no run {arguments.run_id}.", file=sys.stderr)
             return REFUSED
+        if arguments.shape:
+            return _write_shape(agent_shape(store, runs[0], arguments.load), arguments.shape)
         sessions = agent_sessions(store, runs[0], prices_of(settings.prices_path, runs[0].machine_id))
     if not sessions.turns:
-        print("No recording of this run has the parts of its prompts: use `./pitwall record RUN`.", file=sys.stderr)
+        print(NO_RECORDING, file=sys.stderr)
         return REFUSED
     print(json.dumps(_as_json(sessions)) if arguments.json else _as_text(sessions))
+    return DONE
+
+
+def _write_shape(shape: AgentShape | None, path: Path) -> int:
+    """Write a shape and say what is in it; REFUSED with a sentence if there is none, or its file exists."""
+    from web.runs.page.agent_session_words import shape_text
+    from workloads.texts.shape_file import write_shape
+
+    if shape is None:
+        print(NO_RECORDING, file=sys.stderr)
+        return REFUSED
+    if path.exists():
+        print(f"{path} exists.", file=sys.stderr)
+        return REFUSED
+    write_shape(path, shape)
+    print(f"{path}: {shape_text(shape)}")
     return DONE
 
 

@@ -1,5 +1,5 @@
--- The recorded requests of agents, each with the request that it continues, and the parts of their prompts. A recording
--- stores hashes and sizes of parts, no text; analysis/sessions/ compares the parts.
+-- The recorded and replayed requests of agents, each with the request that it continues, and the parts of their prompts.
+-- A recording stores hashes and sizes of parts, no text; analysis/sessions/ compares the parts.
 
 CREATE OR REPLACE MACRO not_negative(number) AS CASE WHEN number IS NOT NULL THEN greatest(0, number) END;
 
@@ -44,13 +44,13 @@ FROM stored;
 CREATE OR REPLACE VIEW prompt_parts AS FROM prompt_parts_of(NULL::VARCHAR[]);
 
 COMMENT ON MACRO TABLE turns_of IS 'turns_of(run_ids): turns of these runs.';
-COMMENT ON VIEW turns IS 'One recorded request of an agent per row, with the request that it continues: what of its prompt came from the cache and what was computed. docs/agents.md explains it.';
+COMMENT ON VIEW turns IS 'One recorded or replayed request of an agent per row, with the request that it continues: what of its prompt came from the cache and what was computed. docs/agents.md explains it.';
 COMMENT ON COLUMN turns.run_id IS 'the run''s id';
-COMMENT ON COLUMN turns.load_id IS 'the recording''s id';
+COMMENT ON COLUMN turns.load_id IS 'the id of the recording or replay';
 COMMENT ON COLUMN turns.session IS 'the first request of its session';
 COMMENT ON COLUMN turns.request_id IS 'as in requests';
 COMMENT ON COLUMN turns.follows IS 'the earlier request that it continues; null: it begins its session';
-COMMENT ON COLUMN turns.sequence IS 'index in the recording, from 0';
+COMMENT ON COLUMN turns.sequence IS 'index in the recording or replay, from 0';
 COMMENT ON COLUMN turns.sent_at IS 'when it was sent';
 COMMENT ON COLUMN turns.pause_s IS 'seconds from the end of the followed request: of tools or of the person; null: none, or they overlap';
 COMMENT ON COLUMN turns.prompt_tokens IS 'tokens';
@@ -69,9 +69,9 @@ COMMENT ON COLUMN turns.finish_reason IS 'as reported by the server';
 COMMENT ON COLUMN turns.error_kind IS 'null: answered';
 
 COMMENT ON MACRO TABLE prompt_parts_of IS 'prompt_parts_of(run_ids): prompt_parts of these runs.';
-COMMENT ON VIEW prompt_parts IS 'The distinct parts of recorded prompts: settings, tools, system blocks and blocks of messages, as keyed hashes without text.';
+COMMENT ON VIEW prompt_parts IS 'The distinct parts of recorded and replayed prompts: settings, tools, system blocks and blocks of messages, as keyed hashes without text.';
 COMMENT ON COLUMN prompt_parts.run_id IS 'the run''s id';
-COMMENT ON COLUMN prompt_parts.load_id IS 'the recording''s id; each has a key of its own, so that hashes of two cannot be compared';
+COMMENT ON COLUMN prompt_parts.load_id IS 'the id of the recording, which has a key of its own, so that hashes of two cannot be compared; or of the replay';
 COMMENT ON COLUMN prompt_parts.digest IS 'keyed hash of kind, name and content';
 COMMENT ON COLUMN prompt_parts.kind IS 'setting, tool, system, text, image, thinking, tool_call or tool_result';
 COMMENT ON COLUMN prompt_parts.name IS 'of a tool or setting; the role of a text; null: none';

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from samples import Batch
 from settings import Settings
 from storage.store import Store
 from tests.analysis.sessions.recorded_chats import BEGUN, HandMadeRecording, chat
+from workloads.texts.shape_file import read_shape
 
 
 @pytest.fixture
@@ -45,6 +47,20 @@ def test_json_has_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     (cause,) = told["causes"]
     assert (cause["cause"], cause["tokens"], cause["money"], cause["joules"]) == ("content", 900, None, None)
     assert [turn["miss"] and turn["miss"]["tokens"] for turn in told["turns"]] == [None, 900]
+
+
+@pytest.mark.usefixtures("recorded")
+def test_shape_is_written_for_a_replay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "shape.jsonl"
+    assert main(["sessions", "r", "--shape", str(file)]) == 0
+    said = "2 requests of 1 session, 2,200 prompt tokens, of which the server computed 2,100."
+    assert capsys.readouterr().out == f"{file}: {said}\n"
+    assert [r.prompt_tokens for r in read_shape(str(file), 10).requests] == [1000, 1200]
+    assert main(["sessions", "r", "--shape", str(file)]) == 1
+    assert capsys.readouterr().err == f"{file} exists.\n"
+    for arguments in (["other"], ["r", "--load", "nobody"]):
+        assert main(["sessions", *arguments, "--shape", str(tmp_path / "none.jsonl")]) == 1
+        assert capsys.readouterr().err.startswith("No recording of")
 
 
 @pytest.mark.usefixtures("recorded")

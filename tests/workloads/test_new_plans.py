@@ -204,3 +204,17 @@ def test_server_sampling_sends_only_the_length() -> None:
     chosen = REGISTRY["ladder"].plan({"top_p": 0.9, "min_p": 0.05})[0].requests[0].sampling
     assert chosen["top_p"], chosen["min_p"] == (0.9, 0.05)
     assert "top_k" not in chosen
+
+
+def test_recorded_chats_begin_at_their_times_without_idle_ones(tmp_path: Path) -> None:
+    """A main chat, a subagent within it, and a chat an hour later."""
+    messages = [{"role": "user", "content": "?"}, {"role": "assistant", "content": "!"}]
+    times = [{"starts_s": 0.0, "ends_s": 300.0}, {"starts_s": 100.0, "ends_s": 150.0}, {"starts_s": 3900.0}]
+    file = tmp_path / "chats.jsonl"
+    lines = [{"messages": messages, "think_s": [0.0]} | chat for chat in times]
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    (phase,) = REGISTRY["session"].plan({"file": str(file), "sessions": 3})
+    assert phase.concurrency == 3
+    assert [request.think_s for request in phase.requests] == [0.0, 100.0, 330.0]
+    (hasty,) = REGISTRY["session"].plan({"file": str(file), "sessions": 3, "with_think_time": False})
+    assert [request.think_s for request in hasty.requests] == [0.0, 0.0, 0.0]

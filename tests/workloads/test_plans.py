@@ -43,16 +43,17 @@ def test_spec_has_all_params_and_survives_json(name: str) -> None:
 
 @pytest.mark.parametrize("name", REGISTRY)
 def test_the_hash_tells_what_is_sent_apart(name: str) -> None:
-    endpoints = get_args(REGISTRY[name].params_type.model_fields["endpoint"].annotation)
-    changes = [{}, {"seed": 8}, *({"endpoint": endpoint} for endpoint in endpoints if endpoint != "chat")]
+    field = REGISTRY[name].params_type.model_fields["endpoint"]
+    others = [endpoint for endpoint in get_args(field.annotation) if endpoint != field.default]
+    changes = [{}, {"seed": 8}, *({"endpoint": endpoint} for endpoint in others)]
     assert len({spec_for(name, change).prompt_set_hash for change in changes}) == len(changes)
 
 
 def test_tools_and_images_are_of_chats_alone() -> None:
-    chat_only = {
-        name for name in REGISTRY if REGISTRY[name].params_type.model_fields["endpoint"].annotation != Endpoint
-    }
-    assert chat_only == {"tool-matrix", "tools-at-depth", "needles", "vision"}
+    annotations = {name: REGISTRY[name].params_type.model_fields["endpoint"].annotation for name in REGISTRY}
+    limited = {name: get_args(annotation) for name, annotation in annotations.items() if annotation != Endpoint}
+    chat_only = dict.fromkeys(["tool-matrix", "tools-at-depth", "needles", "vision"], ("chat",))
+    assert limited == chat_only | {"agent-replay": ("completions",)}, "its prompts have exact tokens, no template"
 
 
 def test_hash_follows_limits_and_concurrency() -> None:

@@ -98,6 +98,16 @@ def test_session_turns_reuse_their_prefix_cache(demo_server: DemoServer, tmp_pat
     assert (rows[2].extra["cached_prompt_tokens"] or 0) > 0
 
 
+def test_session_of_a_cold_start_has_its_own_cache_alone(demo_server: DemoServer, tmp_path: Path) -> None:
+    params = {"turns": 2, "context_tokens": 200, "output_tokens": 4, "send_tools": False, "prefix_cache": "cold start"}
+    cached: list[list[int]] = []
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        rows = sorted(run(demo_server, tmp_path / name, "session", **params).rows, key=lambda row: row.sequence)
+        cached.append([row.extra["cached_prompt_tokens"] or 0 for row in rows])
+    assert cached[1][0] < 20 < cached[1][1], cached
+
+
 def test_a_cold_load_finds_nothing_cached(demo_server: DemoServer, tmp_path: Path) -> None:
     (tmp_path / "warm").mkdir()
     (tmp_path / "cold").mkdir()

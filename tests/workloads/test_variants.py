@@ -17,7 +17,7 @@ def values(workload: str, name: str, text: str) -> tuple[object, ...]:
 def test_values_have_the_type_of_their_parameter() -> None:
     assert values("ladder", "tokens", "64, 128") == (64, 128)
     assert values("ladder", "temperature", "0, 0.7") == (0.0, 0.7)
-    assert values("ladder", "prefix_cache", "as it is, cold") == ("as it is", "cold")
+    assert values("ladder", "prefix_cache", "as it is, cold start") == ("as it is", "cold start")
     assert values("ladder", "top_p", "none, 0.9") == (None, 0.9)
 
 

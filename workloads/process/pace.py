@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
 
 from load_records import RequestRecord
@@ -22,6 +23,7 @@ class Pace:
         self._began_s = self._paused_at_s = mono_s()
         self.paused_s = 0.0
         self.is_cancelled = False
+        self._cancelled = asyncio.Event()
         self._requests = self._tokens = 0  # planned
         self._ended_requests = self._failed_requests = 0
         self._ended_tokens = 0  # planned tokens of the requests that have ended
@@ -72,14 +74,16 @@ class Pace:
         self._report("cancelled" if self.is_cancelled else "done")
 
     async def wait(self, seconds: float) -> None:
-        """Wait until a request may be sent: for this time, and until the load is not paused."""
-        if seconds > 0 and not self.is_cancelled:
-            await asyncio.sleep(seconds)
+        """Wait for this time, and until the load is not paused; a cancelled load waits no longer."""
+        if seconds > 0:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._cancelled.wait(), seconds)
         await self._may_send.wait()
 
     def cancel(self) -> None:
         """Send nothing more."""
         self.is_cancelled = True
+        self._cancelled.set()
         self._may_send.set()
 
     def pause(self) -> None:

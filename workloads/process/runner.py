@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import aiohttp
@@ -25,6 +25,7 @@ from workloads.requests.token_probe import TokenReading
 from workloads.suites.cases import check_of
 from workloads.texts.fitting import Fitter
 from workloads.texts.probe_fitting import ProbeFitter
+from workloads.texts.replay_texts import ReplayTexts
 
 EXIT_DONE = 0
 EXIT_UNREACHABLE = 3
@@ -38,6 +39,7 @@ class SegmentContext:
     phase: Phase
     segment: int
     phase_began_s: float
+    names: Mapping[int, str] = field(default_factory=dict)  # of requests that others name, by their place in the phase
 
     def position(self, request_id: str, load_id: str, sequence: int, stream: int) -> RequestPosition:
         """Return the position of a request in its load, for its record; `sequence` counts within the phase, from 0."""
@@ -53,6 +55,17 @@ class SegmentContext:
             concurrency=self.phase.concurrency,
             phase_began_s=self.phase_began_s,
         )
+
+
+def _has_order(requests: Sequence[PlannedRequest]) -> bool:
+    """Whether requests wait for others, or are named by them in what is stored of their prompts."""
+    return any(request.waits_for or request.replayed for request in requests)
+
+
+def may_be_passed_on(request: PlannedRequest) -> bool:
+    """Whether another process may send the request: its answer is only measured."""
+    is_answer_needed = request.replayed is not None and request.replayed.is_answer_needed
+    return request.case is None and request.probe is None and not is_answer_needed
 
 
 @dataclass
@@ -76,7 +89,6 @@ class Runner:
         self.names: Iterator[str] = (f"{self.book.load_id}-{number:04d}" for number in itertools.count())
         self.pool = SenderPool(self.target, self.job.client_processes)
         self.loops = LoopWatch(lambda onsets: self.pace.note_loops(sorted([*onsets, *self.pool.onsets()])))
-        self.is_cold = self.params.prefix_cache == "cold"
 
     async def run(self) -> int:
         """Send everything planned; returns the exit code. Raises OSError if results cannot be written."""
@@ -84,9 +96,11 @@ class Runner:
         self.book.begin(self.plan, self.workload.is_adaptive)
         async with open_session() as session, self.pool.running(), self.loops.running():
             fitter, probe_fitter = Fitter(session, self.target), ProbeFitter(session, self.target)
+            self.replay_texts = ReplayTexts(session, self.target)
             for index, phase in enumerate(self._phases()):
                 self.pace.start_phase(phase)
                 fitted_phase = await probe_fitter.fit(await fitter.fit(phase))
+                await self.replay_texts.prepare(fitted_phase)
                 self.pace.replace_phase(phase, fitted_phase)
                 await self._run_phase(session, index, fitted_phase)
         await self.book.start_segment()
@@ -110,9 +124,12 @@ class Runner:
         sequence = itertools.count()
         for segment in phase.segments():
             await self.book.start_segment()
-            context = SegmentContext(index, phase, self.book.segment, began_s)
+            names = dict(zip(range(len(segment)), self.names, strict=False)) if _has_order(segment) else {}
+            context = SegmentContext(index, phase, self.book.segment, began_s, names)
             threads = group_by_thread(zip(sequence, segment, strict=False))
-            if phase.concurrency == AS_THEY_ARRIVE:
+            if names:
+                await self._run_in_order(session, context, segment)
+            elif phase.concurrency == AS_THEY_ARRIVE:
                 await self._run_scheduled(session, context, threads)
             else:
                 streams = range(phase.concurrency)
@@ -145,6 +162,28 @@ class Runner:
                 if self._is_over(context):
                     return
                 tasks.create_task(self._run_request(session, context, request, sequence, sequence))
+
+    async def _run_in_order(
+        self, session: aiohttp.ClientSession, context: SegmentContext, requests: Sequence[PlannedRequest]
+    ) -> None:
+        """Send each request after the ends of those that it waits for and its pause, and not before its time."""
+        ends = [asyncio.Event() for _ in requests]
+        paused_s = self.pace.paused_s
+
+        async def run(sequence: int, request: PlannedRequest) -> None:
+            try:
+                for place in request.waits_for:
+                    await ends[place].wait()
+                due_s = context.phase_began_s + (request.sent_after_s or 0.0) + self.pace.paused_s - paused_s
+                await self.pace.wait(max(request.think_s, due_s - self.target.mono_s()))
+                if not self._is_over(context):
+                    await self._run_request(session, context, request, sequence, sequence)
+            finally:
+                ends[sequence].set()
+
+        async with asyncio.TaskGroup() as tasks:
+            for sequence, request in enumerate(requests):
+                tasks.create_task(run(sequence, request))
 
     def _is_over(self, context: SegmentContext) -> bool:
         limit_s = context.phase.limit_s
@@ -181,9 +220,12 @@ class Runner:
         stream: int,
     ) -> Exchange | None:
         """Send and record a request; returns None if it was cancelled before sending, or another process sent it."""
-        position = context.position(next(self.names), self.book.load_id, sequence, stream)
-        preface = f"({position.request_id}) " if self.is_cold else ""
-        if request.case is None and request.probe is None and (sender := self.pool.least_busy()):
+        name = context.names.get(sequence) or next(self.names)
+        position = context.position(name, self.book.load_id, sequence, stream)
+        planned, preface = request, self._preface(context, request, name)
+        if request.replayed:
+            request, preface = await self.replay_texts.compose(request, preface, context.names), ""
+        if may_be_passed_on(request) and (sender := self.pool.least_busy()):
             self._record(await self.pool.send(sender, request, position, preface), request)
             return None
         reading = new_reading(self.target, request)
@@ -200,7 +242,17 @@ class Runner:
             self.pool.own_requests -= 1
         self._record(await asyncio.to_thread(record_of, self.target, request, position, completed), request)
         self._record_answer(request, completed)
+        self.replay_texts.note_answer(planned, "".join(completed.reading.text))
         return completed
+
+    def _preface(self, context: SegmentContext, request: PlannedRequest, name: str) -> str:
+        """Return the words before a prompt that no prefix cache has; those of a cold start are in its chat's cache."""
+        if self.params.prefix_cache == "cold":
+            return f"({name}) "
+        if self.params.prefix_cache == "cold start":
+            chat = "" if request.thread is None else f"-{request.thread}"
+            return f"({self.book.load_id}-{context.phase_index}{chat}) "
+        return ""
 
     def _record_answer(self, request: PlannedRequest, completed: Exchange) -> None:
         """Write the tokens that answer a probe."""

@@ -25,6 +25,7 @@ class RecordedChat:
     messages: list[ChatMessage]
     tools: list[ChatMessage]
     think_s: list[float]
+    began_s: float
     ended_s: float
     digest: str  # of the newest request's messages
     size_bytes: int
@@ -63,7 +64,8 @@ class RecordedText:
         if self._bytes + added_bytes > self.max_bytes or (earlier is None and len(self._sessions) >= MAX_LINES):
             self.left_out += 1
             return
-        session = RecordedChat(chat, list(tools), _think_s(earlier, answers, sent_s), ended_s, digests[-1], size_bytes)
+        think_s, began_s = _think_s(earlier, answers, sent_s), earlier.began_s if earlier else sent_s
+        session = RecordedChat(chat, list(tools), think_s, began_s, ended_s, digests[-1], size_bytes)
         with self._lock:
             self._replace(session, earlier)
             self._bytes += added_bytes
@@ -83,12 +85,15 @@ class RecordedText:
             if self._is_saved:
                 return
             sessions, self._is_saved = list(self._sessions.values()), True
-        write_private(self.path, b"".join(map(_line, sessions)))
+        first_s = min((session.began_s for session in sessions), default=0.0)
+        write_private(self.path, b"".join(_line(session, first_s) for session in sessions))
 
 
-def _line(session: RecordedChat) -> bytes:
-    turn = {"messages": session.messages, "tools": session.tools, "think_s": session.think_s}
-    return orjson.dumps(turn, option=orjson.OPT_APPEND_NEWLINE)
+def _line(session: RecordedChat, first_s: float) -> bytes:
+    """Return a chat as JSON; `first_s`: the beginning of the first chat."""
+    times = {"starts_s": round(session.began_s - first_s, 3), "ends_s": round(session.ended_s - first_s, 3)}
+    line = {"messages": session.messages, "tools": session.tools, "think_s": session.think_s, **times}
+    return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def _think_s(earlier: RecordedChat | None, answers: int, sent_s: float) -> list[float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pydantic import Field
 
@@ -35,6 +35,7 @@ class SessionParams(Params):
     output_tokens: int = Field(default=200, ge=1, le=100_000)  # at most, per turn
     temperature: float = Field(default=0.0, ge=0.0, le=2.0)
     with_think_time: bool = True  # as recorded
+    max_pause_s: float = Field(default=30.0, ge=0.0, le=3600.0)  # of these times
     send_tools: bool = True  # off for servers that reject tools
 
 
@@ -44,7 +45,12 @@ def build(params: SessionParams) -> Plan:
     A turn's context has the recorded answers, so that every server gets the same requests.
     """
     sessions = read_sessions(params.file)[: params.sessions] if params.file else list(generate_sessions(params))
-    requests = [request for thread, session in enumerate(sessions) for request in _turns(params, session, thread)]
+    starts_s = _starts_s(params, sessions)
+    requests = [
+        request
+        for thread, (session, start_s) in enumerate(zip(sessions, starts_s, strict=True))
+        for request in _turns(params, session, thread, start_s)
+    ]
     return [
         Phase(
             f"{len(sessions)} at once" if len(sessions) > 1 else "One session",
@@ -55,10 +61,26 @@ def build(params: SessionParams) -> Plan:
     ]
 
 
-def _turns(params: SessionParams, session: RecordedSession, thread: int) -> Iterator[PlannedRequest]:
+def _starts_s(params: SessionParams, sessions: Sequence[RecordedSession]) -> list[float]:
+    """Return when each chat begins: as recorded, with times in which no chat ran limited."""
+    if not params.with_think_time:
+        return [0.0] * len(sessions)
+    starts_s = [0.0] * len(sessions)
+    skipped_s = ended_s = 0.0
+    for index in sorted(range(len(sessions)), key=lambda index: sessions[index].starts_s):
+        session = sessions[index]
+        skipped_s += max(0.0, session.starts_s - ended_s - params.max_pause_s)
+        starts_s[index] = round(session.starts_s - skipped_s, 3)
+        ended_s = max(ended_s, session.starts_s, session.ends_s or 0.0)
+    return starts_s
+
+
+def _turns(params: SessionParams, session: RecordedSession, thread: int, start_s: float) -> Iterator[PlannedRequest]:
+    """Yield a chat's requests; the first one also waits for the beginning of its chat."""
     answers = [n for n, message in enumerate(session.messages) if message.get("role") == "assistant" and n > 0]
     for turn, answer_index in enumerate(answers[: params.turns]):
         think_s = session.think_s[turn] if params.with_think_time and turn < len(session.think_s) else 0.0
+        think_s = min(think_s, params.max_pause_s) + (start_s if turn == 0 else 0.0)
         yield PlannedRequest(
             f"turn {turn + 1:02d}",
             "",

@@ -14,6 +14,7 @@ from machine.regular_file import NotRegularError, open_regular, pin_path
 
 MAX_BYTES = 64 << 20
 MAX_LINES = 20_000
+MOST_SECONDS = 30 * 86_400.0
 
 ChatMessage = dict[str, JsonValue]
 Line = TypeVar("Line", bound=BaseModel)
@@ -47,6 +48,8 @@ class RecordedSession(BaseModel):
     messages: list[ChatMessage] = Field(min_length=2)
     tools: list[ChatMessage] = Field(default_factory=list)
     think_s: list[Annotated[float, Field(ge=0.0, le=3600.0)]] = Field(default_factory=list)  # before each answer
+    starts_s: Annotated[float, Field(ge=0.0, le=MOST_SECONDS)] = 0.0  # its first request, since that of the first chat
+    ends_s: Annotated[float, Field(ge=0.0, le=MOST_SECONDS)] | None = None  # its last answer, likewise
 
     @model_validator(mode="after")
     def check_answer(self) -> RecordedSession:
@@ -66,20 +69,21 @@ def typed_prompts(text: str) -> list[OwnPrompt]:
 
 def read_prompts(path: str) -> list[OwnPrompt]:
     """Read the prompts of a file of JSON lines or plain lines; raises PlanError."""
-    lines = _lines(path)
+    lines = read_lines(path)
     is_json = bool(lines) and lines[0][1].startswith(b"{")
     return [
-        _parse_line(path, number, OwnPrompt, line) if is_json else OwnPrompt(prompt=line.decode(errors="replace"))
+        parse_json_line(path, number, OwnPrompt, line) if is_json else OwnPrompt(prompt=line.decode(errors="replace"))
         for number, line in lines
     ]
 
 
 def read_sessions(path: str) -> list[RecordedSession]:
     """Read the sessions of a file of JSON lines; raises PlanError."""
-    return [_parse_line(path, number, RecordedSession, line) for number, line in _lines(path)]
+    return [parse_json_line(path, number, RecordedSession, line) for number, line in read_lines(path)]
 
 
-def _parse_line(path: str, number: int, line_type: type[Line], line: bytes) -> Line:
+def parse_json_line(path: str, number: int, line_type: type[Line], line: bytes) -> Line:
+    """Return a line as its type; raises PlanError with the line's number."""
     try:
         return TypeAdapter(line_type).validate_json(line)
     except ValidationError as error:
@@ -90,7 +94,8 @@ def _parse_line(path: str, number: int, line_type: type[Line], line: bytes) -> L
         ) from error
 
 
-def _lines(path: str) -> list[tuple[int, bytes]]:
+def read_lines(path: str) -> list[tuple[int, bytes]]:
+    """Return the lines of a file with their numbers, without empty ones; raises PlanError."""
     if not path:
         raise PlanError("There is no file name.")
     try:

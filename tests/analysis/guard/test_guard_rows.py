@@ -170,6 +170,10 @@ def test_workload() -> None:
     one = of(*streams(1), params={"t": 0, "u": 1})
     assert row(RowCode.WORKLOAD, one, of(*streams(1), params={"t": 0, "u": 1})).status is SAME
     assert row(RowCode.WORKLOAD, one, of(*streams(1), params={"u": 1, "t": 0})).status is SAME, "in any order"
+    here, there = (of(*streams(1), params={"file": f"/{place}/shape.jsonl"}) for place in ("here", "there"))
+    assert row(RowCode.WORKLOAD, here, there).status is SAME, "the hash of the prompts stands for the file's content"
+    unhashed = of(*streams(1), params={"file": "/there/shape.jsonl"}, prompt_set_hash=None)
+    assert row(RowCode.WORKLOAD, here, unhashed).status is MATTERS
     fewer = row(RowCode.WORKLOAD, one, of(*streams(1), params={"u": 1}))
     assert fewer.status is MATTERS and fewer.values["params"] == ["t"]
     two = run("b", load(streams(1)), load(streams(1), workload="ladder"))

@@ -14,6 +14,7 @@ from settings import Settings
 from storage.store import Store
 from tests.analysis.sessions.recorded_chats import HandMadeRecording, chat
 from tests.e2e.conftest import signed_in
+from tests.e2e.launch_page import choose_option
 from tests.e2e.pitwall_process import Pitwall
 from tests.e2e.seeds import seed_finished
 from tests.ports import free_ports
@@ -58,3 +59,17 @@ def test_causes_and_turns_are_shown(agent_page: tuple[Page, str]) -> None:
     expect(section.locator("tbody th")).to_have_text(["1.1.1", "1.1.2", "1.1.3", "1.2.3"])
     page.set_viewport_size({"width": PHONE_PX, "height": 800})
     page.wait_for_function("() => document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_shape_is_saved_and_offered_to_a_load(agent_page: tuple[Page, str], tmp_path: Path) -> None:
+    page, url = agent_page
+    page.goto(url)
+    page.get_by_role("button", name="Save their shape for replays").click()
+    saved = page.get_by_text("4 requests of 1 session, 4,990 prompt tokens, of which the server computed 2,590.")
+    expect(saved).to_be_visible()
+    run_id = url.rpartition("=")[2]
+    page.goto(f"{url.rpartition('/')[0]}/launch?run={run_id}")
+    choose_option(page, "Workload", "Agent replay")
+    page.get_by_role("button", name="Load settings").click()
+    choose_option(page, "Shape, or trace", str(tmp_path / "data/shapes" / f"{run_id}.jsonl"))
+    expect(page.get_by_text("4 requests, at most")).to_be_visible()

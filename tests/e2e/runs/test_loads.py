@@ -27,6 +27,9 @@ LOADS: Mapping[str, tuple[Mapping[str, str], str]] = {
     "Traffic": ({"Concurrent streams": "2", "Requests": "6", "Prompt tokens": "20", "Output tokens": "8"}, "2 at once"),
     "Grid of lengths": ({"Prompt tokens": "20, 40", "Output tokens": "8", "Repeats": "2"}, "pp40 tg8 d0 c1"),
     "Agent session": ({"Turns": "3", "Context tokens": "300", "Output tokens": "8"}, "turn 03"),
+    "Agent replay": (
+        {"Turns": "3", "First prompt tokens": "100", "Tool result tokens": "20", "Output tokens": "8"}, "Replay",
+    ),
     "Own prompts": ({"Output tokens": "8"}, "Own"),
 }  # fmt: skip
 

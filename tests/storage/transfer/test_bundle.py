@@ -18,12 +18,14 @@ import pytest
 from domain import Config, Run, RunState
 from load_records import RequestRecord
 from redaction import mask_text
+from reports.runs.agent_shapes import agent_shape
 from samples import Batch, CounterSample, Event, GpuSample, LogSample
 from settings import Settings
 from storage.store import Store
 from storage.transfer.archive import ArchiveError
 from storage.transfer.bundle import export_runs
 from storage.transfer.bundle_import import import_bundle
+from tests.analysis.sessions.recorded_chats import HandMadeRecording, chat
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, 123456, tzinfo=UTC)
 SECRET = "hf_abcdefghijklmnopqrstuvwx"
@@ -105,6 +107,20 @@ def test_a_comparison_comes_out_as_the_same_runs(
     run = there.run(ID)
     assert run and run.log_path and Path(run.log_path).is_relative_to(their.runs_dir)
     assert run.config == (store.run(ID) or run).config and run.created_at == NOW
+
+
+def test_recorded_agents_have_the_same_shape_elsewhere(
+    store: Store, settings: Settings, elsewhere: tuple[Store, Settings], tmp_path: Path
+) -> None:
+    run, recording = run_with_samples(store, settings), HandMadeRecording(ID)
+    recording.add(chat("a", tools=("bash",)), 300, 0)
+    recording.add(chat("a", "b", "c", tools=("bash",)), 520, 300)
+    store.write(Batch(tuple(recording.rows))).result()
+    export_runs(store.query, [ID], tmp_path / "a.pitwall.zip", NOW, mask_text)
+    there, their = elsewhere
+    import_bundle(there, their, tmp_path / "a.pitwall.zip")
+    shape = agent_shape(there, run)
+    assert shape and len(shape.requests) == 2 and shape == agent_shape(store, run)
 
 
 def test_no_secret_is_in_it(bundle: Path, elsewhere: tuple[Store, Settings]) -> None:

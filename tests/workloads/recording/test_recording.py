@@ -194,6 +194,7 @@ def test_kept_text_is_private_and_replayable(tmp_path: Path) -> None:
     assert [m["content"] for m in long.messages] == ["s", "a", "one two ", "b", "one two"]
     assert long.tools == [{"type": "function"}] and len(long.think_s) == 2 and long.think_s[0] == 0.0
     assert [m["role"] for m in short.messages] == ["user", "assistant"]
+    assert long.starts_s == 0.0 < long.ends_s <= short.starts_s <= short.ends_s
 
 
 def test_run_has_one_recorder_and_port_one_owner(tmp_path: Path) -> None:

@@ -10,12 +10,14 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from domain import WATCH, JsonValue
+from settings import load_settings
 from web.actions import is_operator
 from web.markup import markdown_text
 from web.theme import duration
 from workloads import REGISTRY
 from workloads.forecast import ASSUMED_PREFILL_TPS, Forecast, forecast
 from workloads.plan import Params
+from workloads.shapes.agent_replay import AGENT_REPLAY
 from workloads.texts.prompt_file import PlanError
 
 FILE = "file"
@@ -42,10 +44,28 @@ TITLES = {
     "greedy_tokens": "Greedy tokens after each text",
     "lowest": "Initial users",
     "most": "Maximum users",
+    "answers": "Answers in later prompts",
+    "max_pause_s": "Longest pause (seconds)",
+    "max_prompt_tokens": "Prompt tokens in all, at most",
+    "max_context_tokens": "Tokens of a request, at most",
+    "speed_up": "Speed-up of pauses and arrivals",
+    "subagents": "Subagents per session",
+    "prefix_breaks": "Share of turns whose prefix breaks",
+    "pause_s": "Pause of a tool (seconds)",
 }
+SHAPE_HELP = (
+    "A shape that was saved on Run, Agent sessions, or the path of a shape or trace on this machine (JSON lines of "
+    "Mooncake or AIPerf), at most 64 MiB. Without a file, the settings from 'Sessions' to 'Pause of a tool' apply."
+)
 HELP = {
+    "answers": "Generated: every server gets the same requests. The server's own: they come from its cache.",
+    "max_pause_s": "Longer pauses and gaps between arrivals are shortened to this.",
+    "speed_up": "Divides pauses and arrival times.",
+    "replays": "One after the other. After a cold start each begins with other words.",
+    "prefix_breaks": "Share of turns before which the prompt changes somewhere, so that the rest is computed again.",
     "sampling": "If left to the server, no temperature, seed or other sampling parameter is sent: its settings apply.",
-    "prefix_cache": "Cold: every prompt begins with its own words, so that no prefix cache helps.",
+    "prefix_cache": "Cold: every prompt begins with its own words, so that no prefix cache helps. Cold start: with "
+    "those of this load, or of its chat in it, so that nothing from before helps.",
     "file": "JSON lines or plain text, at most 64 MiB; read again at every start.",
     "length_spread": "0.2: lengths are spread evenly between 80 % and 120 % of the requested length.",
     "token_scale": "Below 1 for a quick test: all limits shrink in proportion.",
@@ -116,7 +136,23 @@ def _inputs(
     kind: type[Params], names: Sequence[str], values: Mapping[str, JsonValue], key: str, workload: str
 ) -> dict[str, JsonValue]:
     fields = kind.model_fields
+    if FILE in names and workload == AGENT_REPLAY.name:
+        others = [name for name in names if name != FILE]
+        return {FILE: _shape_file(str(values[FILE]), f"{key}-{workload}-{FILE}")} | _inputs(
+            kind, others, values, key, workload
+        )
     return {name: field_input(name, fields[name], values[name], f"{key}-{workload}-{name}") for name in names}
+
+
+def _shape_file(value: str, key: str) -> str:
+    """Show the choice of a saved shape, or of another file by its path; '' for none."""
+    paths = [str(path) for path in sorted(load_settings().shapes_dir.glob("*.jsonl"))]
+    options = list(dict.fromkeys([*paths, *([value] if value else [])]))
+    selected = st.selectbox(
+        "Shape, or trace", options, options.index(value) if value else None, key=key, accept_new_options=True,
+        placeholder="none: generated from the seed", help=SHAPE_HELP,
+    )  # fmt: skip
+    return selected or ""
 
 
 def field_input(name: str, field: FieldInfo, value: JsonValue, key: str) -> JsonValue:

@@ -70,6 +70,8 @@ COLUMNS = (
     Column("Decode speed of the batch, tok/s", "batch_decode_tps", "mean", ".1f"),
     Column("End-to-end speed, tok/s", "e2e_tps", "mean", ".1f", with_sd=True),
     Column("Prompt and output, tok/s", "total_tps", "mean", ".1f", with_sd=True),
+    Column("Computed prompt tokens", "computed_prompt_tokens", "total", ",.0f"),
+    Column("Computed when recorded", "recorded_computed_prompt_tokens", "total", ",.0f"),
     Column("Tokens", "completion_tokens", "mean", ".0f"),
     Column("Tokens per step", "tokens_per_step", "mean", ".2f"),
     Column("Accepted", "acceptance_rate", "mean", ".0%"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from analysis.sessions.agent_shape import AgentShape
 from analysis.sessions.causes import Cause, CauseKind, CauseTotal, PrefixMiss
 from analysis.sessions.difference import Change, PartDifference
 from analysis.sessions.prompt_part import PIECE_BYTES, PartKind
@@ -112,6 +113,25 @@ def causes_text(sessions: AgentSessions) -> list[str]:
     causes = [f"{miss_sentence(total.misses[0])} {cost_text(sessions, total)}" for total in sessions.totals]
     standing = standing_text(sessions)
     return [*causes, *([standing] if standing else [])]
+
+
+def shape_text(shape: AgentShape) -> str:
+    """Return what is in a shape, and how a replay differs from the recording."""
+    requests, sessions = len(shape.requests), len({request.session for request in shape.requests})
+    texts = [f"{requests} request{'s' * (requests != 1)} of {sessions} session{'s' * (sessions != 1)}"]
+    if shape.computed_tokens is not None:
+        prompt_tokens = sum(request.prompt_tokens for request in shape.requests)
+        texts[0] += f", {prompt_tokens:,} prompt tokens, of which the server computed {shape.computed_tokens:,}"
+    if shape.cached_answer_tokens:
+        texts.append(
+            f"Its own answers were {shape.cached_answer_tokens:,} of the cached tokens: a replay computes them, unless "
+            "later prompts have the server's own answers"
+        )
+    if shape.images:
+        texts.append("Images are replaced by text of as many tokens")
+    if shape.header.left_out_requests:
+        texts.append(f"{shape.header.left_out_requests} failed or unknown prompts are left out")
+    return ". ".join(texts) + "."
 
 
 def by_session(sessions: AgentSessions) -> list[tuple[int, Turn]]:

@@ -11,19 +11,33 @@ from analysis.sessions.turns import Turn
 from domain import Run
 from reasons import Code, Reason
 from reports.runs.agent_sessions import AgentSessions, MissCost, agent_sessions
+from reports.runs.agent_shapes import agent_shape
 from reports.runs.prices import prices_of
 from web import markup
+from web.actions import is_operator, require_operator
 from web.context import services
 from web.fleet import store_for_runs
-from web.runs.page.agent_session_words import by_session, cost_text, miss_sentence, standing_text, turn_title
+from web.markup import markdown_text
+from web.runs.page.agent_session_words import (
+    by_session,
+    cost_text,
+    miss_sentence,
+    shape_text,
+    standing_text,
+    turn_title,
+)
 from web.theme import DASH, duration
 from web.words import reason_text
+from workloads.texts.shape_file import write_shape
 
 NO_CACHED_COUNT = Reason(Code.NO_CACHED_COUNT)
 MOST_TURNS = 200  # in the table; the view `turns` has all
 ABOUT = (
-    "A turn is one recorded request. Tokens again: those of the prompt before it that the server computed again. "
-    "Their cost is at the turn's own prefill speed, which includes waiting."
+    "A turn is one recorded or replayed request. Tokens again: those of the prompt before it that the server computed "
+    "again. Their cost is at the turn's own prefill speed, which includes waiting."
+)
+SHAPE_HELP = (
+    "Lengths, shared prefixes, pauses and subagents, without text. The load 'Agent replay' sends them to any server."
 )
 
 
@@ -36,6 +50,26 @@ def show_agent_sessions(run: Run) -> None:
     st.subheader("Agent sessions")
     st.html(f'<div class="pw-agent-sessions">{sessions_html(sessions)}</div>')
     st.caption(ABOUT)
+    if is_operator():
+        _offer_shape(run)
+
+
+def _offer_shape(run: Run) -> None:
+    """Offer to save the shape of the run's recordings, which the load 'Agent replay' then lists."""
+    if not st.button("Save their shape for replays", key="save-shape", help=SHAPE_HELP):
+        return
+    require_operator()
+    shape = agent_shape(store_for_runs([run]), run)
+    if shape is None:
+        st.error("No turn can be replayed: its prompt is not known.")
+        return
+    path = services().settings.shapes_dir / f"{run.id}.jsonl"
+    try:
+        write_shape(path, shape)
+    except OSError as error:
+        st.error(markdown_text(f"{path} cannot be written: {error.strerror}."))
+        return
+    st.success(markdown_text(f"{path}: {shape_text(shape)}"))
 
 
 def sessions_html(sessions: AgentSessions) -> str:
