@@ -30,7 +30,7 @@ class AgentReplayParams(Params, SeededAgents):
     endpoint: Literal["completions"] = "completions"
     prefix_cache: Literal["as it is", "cold start"] = "cold start"  # cold start: each replay begins with other words
     file: str = Field(default="", max_length=4096)  # a shape, or a trace; empty: generated from the seed
-    answers: Answers = "generated"  # in later prompts
+    answers: Answers = "the server's own"  # in later prompts, where the recorded server had them in its cache
     replays: int = Field(default=1, ge=1, le=50)
     max_requests: int = Field(default=500, ge=1, le=MOST_REQUESTS)  # the first ones
     max_prompt_tokens: int | None = Field(default=None, ge=1)  # of all prompts together; the first that fit
