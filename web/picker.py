@@ -92,6 +92,7 @@ def _choose(runs: Sequence[Run], prompt: str, widget: Widget, initial_ids: list[
         format_func=run_labels(runs, titles).__getitem__,
         key=widget.key,
         max_selections=max_runs,
+        select_all=False,
         placeholder=prompt,
     )
 

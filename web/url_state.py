@@ -218,6 +218,7 @@ def choose_some(
         key=choice.key,
         format_func=options.__getitem__,
         placeholder=placeholder,
+        select_all=False,
         width=width,  # type: ignore[arg-type]
     )
     return choice.save(list(selected))

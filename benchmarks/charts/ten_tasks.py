@@ -121,9 +121,9 @@ def check_a_command(user: User) -> None:
 
 def begin_a_study_without_toml(user: User) -> None:
     """Until the plan says how many starts it takes; two arms are earlier runs."""
-    user.press(current(user.page.get_by_role("combobox", name=re.compile("Arms from earlier runs"))).first)
     for name in ("run 13", "run 12"):
-        user.press(user.page.get_by_role("option", name=name, exact=True))
+        user.press(current(user.page.get_by_role("combobox", name=re.compile("Arms from earlier runs"))).first)
+        user.press(user.page.get_by_role("option", name=name).first)
         wait_for_rest(user.page)
     user.page.keyboard.press("Escape")
     expect(user.page.get_by_text(re.compile(r"at most \d+ starts")).first).to_be_visible()

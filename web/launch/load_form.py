@@ -104,7 +104,9 @@ def choose_later(draft: LaunchDraft, key: str) -> tuple[WorkloadSpec, ...]:
     """Return the selected loads in order; a relaunch starts with those of its run."""
     run_loads = loads_of_run(draft.later_workloads, draft.origin or "before")
     options = {**run_loads, **offered_loads(load_library().all())}
-    selected = st.multiselect("Then, on the same server", list(options), list(run_loads), key=key, help=LATER_HELP)
+    selected = st.multiselect(
+        "Then, on the same server", list(options), list(run_loads), key=key, help=LATER_HELP, select_all=False
+    )
     return tuple(options[title] for title in selected)
 
 

@@ -108,6 +108,7 @@ def _pick_arms(draft: StudyDraft, sources: Mapping[str, ArmSource]) -> None:
         key=key,
         on_change=tick,
         placeholder=f"{len(sources)} to choose from",
+        select_all=False,
     )
     right_column.text_area(
         "Another arm: paste its command",

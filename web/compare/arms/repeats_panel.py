@@ -118,6 +118,7 @@ def _declare(options: ComparisonOptions) -> None:
         sorted(DECLARABLE, key=list(RowCode).index),
         default=sorted(options.declared, key=list(RowCode).index),
         format_func=TITLES.__getitem__,
+        select_all=False,
         help="The answer then states them. Failures, warm-up, loops, starvation and forced acceptance never can be.",
     )
     if frozenset(selected) != options.declared:
@@ -133,7 +134,7 @@ def _arm(arm: Arm, options: ComparisonOptions, names: Mapping[str, str]) -> None
     ids = [run.run_id for run in arm.runs]
     if len(ids) > 1:
         apart_ids = st.multiselect(
-            "Split into separate arms", ids, format_func=names.__getitem__, key=f"apart-{arm.id}"
+            "Split into separate arms", ids, format_func=names.__getitem__, key=f"apart-{arm.id}", select_all=False
         )
         if apart_ids:
             url_params.set_apart([*options.apart, *apart_ids])

@@ -105,6 +105,7 @@ def published_group() -> None:
         default=requested[:MAX_CLAIMS],
         format_func=lambda key: f"{published[key].label} {DASH} {published[key].hardware}",
         max_selections=MAX_CLAIMS,
+        select_all=False,
         placeholder="Others' numbers, under their own conditions",
     )
     if selected != requested:

@@ -40,6 +40,7 @@ def _picker(runs: Sequence[PeerRun], selected_ids: Sequence[str]) -> list[str]:
         default=list(selected_ids),
         format_func=titles.__getitem__,
         max_selections=MAX_PEER_RUNS,
+        select_all=False,
         placeholder="Runs that are live on other Pitwalls",
         key="live-elsewhere",
     )

@@ -58,8 +58,8 @@ SHAPE_HELP = (
     "Mooncake or AIPerf), at most 64 MiB. Without a file, the settings from 'Sessions' to 'Pause of a tool' apply."
 )
 HELP = {
-    "answers": "The server's own: they come from its cache, as when recorded. Generated: every server gets the same requests, "
-    "and computes the answers once more.",
+    "answers": "The server's own: they come from its cache, as when recorded. Generated: every server gets the same "
+    "requests, and computes the answers once more.",
     "max_pause_s": "Longer pauses and gaps between arrivals are shortened to this.",
     "speed_up": "Divides pauses and arrival times.",
     "replays": "One after the other. After a cold start each begins with other words.",

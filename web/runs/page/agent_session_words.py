@@ -124,8 +124,8 @@ def shape_text(shape: AgentShape) -> str:
         texts[0] += f", {prompt_tokens:,} prompt tokens, of which the server computed {shape.computed_tokens:,}"
     if shape.cached_answer_tokens:
         texts.append(
-            f"Its own answers were {shape.cached_answer_tokens:,} of the cached tokens: a replay with generated answers "
-            "computes them once more"
+            f"Its own answers were {shape.cached_answer_tokens:,} of the cached tokens: a replay with generated "
+            "answers computes them once more"
         )
     if shape.images:
         texts.append("Images are replaced by text of as many tokens")
