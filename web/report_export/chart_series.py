@@ -50,6 +50,7 @@ def frontier_charts(data: ReportData, colors: Colors) -> list[dict[str, Any]]:
     return [
         {
             "title": plot.title,
+            "names": [plot.y.title, plot.x.title],
             "x": axis_title(plot.x),
             "y": axis_title(plot.y),
             "points": [_point(point, arms, colors) for point in plot.points],

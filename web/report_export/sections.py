@@ -116,14 +116,14 @@ def viewpoints(data: ReportData, colors: Colors) -> str:
 
 
 def against(data: ReportData, colors: Colors) -> str:
-    """The placeholder of the frontier chart, and the choice of chart."""
+    """The placeholder of the frontier chart, and the choice of its axes, which the report's script fills."""
     charts = frontier_charts(data, colors)
-    options = "".join(f'<option value="{n}">{markup.text(chart["title"])}</option>' for n, chart in enumerate(charts))
     note = (
         "One point per arm: the mean of its starts, with 95 % intervals. The line is the frontier of the ranked arms; "
         "hollow points are not ranked, or were watched or imported."
     )
-    figure = f'<figure class="rp-frontier"><select aria-label="Chart">{options}</select></figure>'
+    choice = '<label>Draw <select name="y"></select></label> <label>against <select name="x"></select></label>'
+    figure = f'<figure class="rp-frontier"><div class="rp-axes">{choice}</div></figure>'
     return f'{figure}<p class="pw-muted">{note}</p>' if charts else ""
 
 

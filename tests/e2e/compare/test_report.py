@@ -90,7 +90,7 @@ def test_report_opens_offline_in_both_schemes(browser: Browser, page: Page, pitw
             expect(report.locator(".pw-say").first).to_have_text(said)
             assert report.evaluate("document.documentElement.scrollWidth") <= width
             expect(report.locator(".rp-frontier circle")).to_have_count(6)  # two arms at 2, 4 and 8 at once
-            report.get_by_label("Chart").select_option(index=1)
+            report.get_by_label("Draw").select_option(index=1)
             expect(report.locator(".rp-frontier circle")).to_have_count(2)
             grounds.add(report.evaluate("getComputedStyle(document.body).backgroundColor"))
             with report.expect_download() as found:

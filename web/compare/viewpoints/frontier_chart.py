@@ -24,14 +24,14 @@ CORNERS = ("top left", "bottom right", "top right", "bottom left")
 
 
 def frontier_chart(frontier_plots: Sequence[Plot], arms: Mapping[str, str], colors: Colors) -> None:
-    """Show one chart, selected by name, or say that there is nothing to draw."""
+    """Show one chart, selected by its two axes, or say that there is nothing to draw."""
     if not frontier_plots:
         st.caption("There is no chart: no two viewpoints have values for at least two arms.")
         return
-    selected = st.selectbox(
-        "Draw", range(len(frontier_plots)), format_func=lambda index: frontier_plots[index].title, key="frontier"
-    )
-    plot = frontier_plots[selected]
+    with st.container(horizontal=True):
+        y_title = st.selectbox("Draw", list(dict.fromkeys(plot.y.title for plot in frontier_plots)), key="frontier-y")
+        plots_by_x = {plot.x.title: plot for plot in frontier_plots if plot.y.title == y_title}
+        plot = plots_by_x[st.selectbox("against", list(plots_by_x), key=f"frontier-x-{y_title}")]
     charts.still_chart(_figure(plot, arms, colors), plot.title, "frontier-chart")
     st.caption(ABOUT)
 

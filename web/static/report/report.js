@@ -6,7 +6,7 @@
 /** @typedef {Record<string, { columns: string[], rows: unknown[][], every: number }>} Tables */
 /** @typedef {[number, number] | null} Interval */
 /** @typedef {{ name: string, color: [string, string], x: number, y: number, note: string, x_interval: Interval, y_interval: Interval, is_comparable: boolean }} Point */
-/** @typedef {{ title: string, x: string, y: string, points: Point[], line: [number, number][] }} Frontier */
+/** @typedef {{ title: string, names: [string, string], x: string, y: string, points: Point[], line: [number, number][] }} Frontier */
 
 (() => {
   "use strict";
@@ -175,13 +175,18 @@
 
   /** @param {HTMLElement} place */
   function drawFrontier(place) {
-    const select = /** @type {HTMLSelectElement} */ (place.querySelector("select"));
+    const [ySelect, xSelect] = /** @type {HTMLSelectElement[]} */ ([...place.querySelectorAll("select")]);
+    /** @param {HTMLSelectElement} select @param {string[]} names each once */
+    const fill = (select, names) => select.replaceChildren(...[...new Set(names)].map((name) => new Option(name, name)));
+    const offerAxes = () => fill(xSelect, data.frontiers.flatMap(({ names: [y, x] }) => (y === ySelect.value ? [x] : [])));
+    fill(ySelect, data.frontiers.map(({ names: [y] }) => y));
+    offerAxes();
     const plot = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT + 100}`, role: "img" });
     place.append(plot);
     const bottom = HEIGHT + 100 - BOTTOM - 16;
 
     function redraw() {
-      const chart = data.frontiers[Number(select.value)];
+      const chart = data.frontiers.find(({ names: [y, x] }) => y === ySelect.value && x === xSelect.value) ?? data.frontiers[0];
       plot.setAttribute("aria-label", chart.title);
       const [left, right] = reach(chart.points.map((one) => one.x), chart.points.map((one) => one.x_interval));
       const [low, high] = reach(chart.points.map((one) => one.y), chart.points.map((one) => one.y_interval));
@@ -215,7 +220,11 @@
       plot.replaceChildren(...parts);
       placeLabels(plot, chart.points.map((one) => [toX(one.x), toY(one.y)]));
     }
-    select.addEventListener("change", redraw);
+    ySelect.addEventListener("change", () => {
+      offerAxes();
+      redraw();
+    });
+    xSelect.addEventListener("change", redraw);
     redraw();
   }
 
