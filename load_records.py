@@ -162,6 +162,7 @@ class SuiteCheck:
 
 
 TOOLS_AT_DEPTH, NEEDLES = "tools-at-depth", "needles"  # names of the workloads that try their cases at depths
+AGENT_TASK = "agent-task"  # name of the workload that runs an agent, and the tool and suite of its loads
 FIDELITY = "fidelity"  # name of the workload whose loads write FidelityPosition
 NEXT_TOKEN, GREEDY = "next token", "greedy"  # parts of a fidelity load
 
