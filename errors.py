@@ -67,6 +67,7 @@
     ├── RefusedByPeerError         web/live/peers/peer_look.py            a peer with an unexpected answer
     ├── McpServerError             cli/mcp.py                             the MCP server cannot start
     ├── NoTokenError               cli/secret_input.py                    no token was entered
+    ├── TaskFileError          cli/loads/task.py                      an unusable file of an agent task
     └── TooLargeError              cli/foreign_file.py                    a file that is too large to read
 
 Any other exception is a bug and keeps its traceback.

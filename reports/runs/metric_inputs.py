@@ -10,7 +10,7 @@ from analysis.loads.load_results import DEFINITION
 from analysis.metrics.registry import MetricId
 from analysis.runs.conditions import Conditions
 from load_records import Result
-from reports.runs.measured_loads import comparable_loads, measured_span, startup_span
+from reports.runs.measured_loads import measured_span, speed_loads, startup_span
 from reports.runs.run_metrics import MetricInputs, MetricValue, run_metrics
 from reports.runs.run_report import RunReport
 from storage.queries import load_queries, run_data
@@ -49,7 +49,7 @@ def metrics_of_runs(
 def _loads(
     store: run_data.Queryable, run_ids: Sequence[str]
 ) -> tuple[Mapping[str, Sequence[LoadRecord]], Mapping[str, Sequence[Conditions]]]:
-    loads = {run_id: comparable_loads(run_loads) for run_id, run_loads in load_queries.loads(store, run_ids).items()}
+    loads = {run_id: speed_loads(run_loads) for run_id, run_loads in load_queries.loads(store, run_ids).items()}
     spans = [span for run_loads in loads.values() for load in run_loads if (span := measured_span(load))]
     all_conditions = conditions(store, spans) if spans else []
     return loads, {run_id: [c for c in all_conditions if c.run_id == run_id] for run_id in run_ids}

@@ -7,22 +7,22 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from load_records import AGENT_FOLDER_PREFIX
 from machine.folder_removal import remove_tree
 
 COPY, AGENT_LOG, CHECK_LOG = "folder", "agent.log", "check.log"
-_PREFIX = "agent-"
 
 
 def repeat_folder(load_folder: Path, repeat: int) -> Path:
     """Return the folder of a repeat, from 1."""
-    return load_folder / f"{_PREFIX}{repeat}"
+    return load_folder / f"{AGENT_FOLDER_PREFIX}{repeat}"
 
 
 def repeat_folders(run_folder: Path) -> list[Path]:
     """Return the folders of all repeats of all loads of a run."""
     return [
         path
-        for path in sorted(run_folder.glob(f"workload*/{_PREFIX}[0-9]*"))
+        for path in sorted(run_folder.glob(f"workload*/{AGENT_FOLDER_PREFIX}[0-9]*"))
         if path.is_dir() and not path.is_symlink()
     ]
 

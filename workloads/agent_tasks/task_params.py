@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -67,7 +67,12 @@ class AgentTaskParams(BaseModel):
     @property
     def title(self) -> str:
         """Name of the task in results."""
-        return self.task or Path(self.folder).name or "task"
+        return task_title(self.model_dump())
+
+
+def task_title(params: Mapping[str, Any]) -> str:
+    """Return the name of a task by its parameters, such as those of a stored load."""
+    return str(params.get("task") or Path(str(params.get("folder") or "")).name or "task")
 
 
 def filled(words: Iterable[str], values: dict[str, str]) -> list[str]:

@@ -183,8 +183,9 @@ class TaskRunner:
 
     def _report(self, state: str, done: int) -> None:
         now: datetime = utc_now()
+        current = min(done + 1, self.params.repeats)
         progress = LoadProgress(
-            run_id=self.job.run_id, workload=AGENT_TASK, state=state, phase=f"repeat {done + 1}", done=done,
+            run_id=self.job.run_id, workload=AGENT_TASK, state=state, phase=f"repeat {current}", done=done,
             total=self.params.repeats, errors=sum(repeat.is_solved is False for repeat in self.book.repeats),
             updated_at=now.isoformat(),
         )  # fmt: skip

@@ -2,7 +2,8 @@
 
 It speaks /v1/messages or /v1/responses with the variables that real agents read, calls a real shell for its tool, and
 then does as its argument says: solve, fail, sleep (past its limit), daemon (leaves a process that ignores SIGTERM and
-has forked twice), tell (prints its keys), exit3 (solves nothing and ends with 3).
+has forked twice), daemon-sleep, tell (prints its keys), exit3 (solves nothing and ends with 3),
+by-model (solves 1 of 5 repeats for a model named solves-2; for solves-9 all, but 4 of 5 in a second start).
 """
 
 from __future__ import annotations
@@ -43,7 +44,11 @@ def ask(protocol: str, text: str, history: list[dict[str, Any]]) -> None:
     )
     with urllib.request.urlopen(request, timeout=60) as answer:
         answer.read()
-    history += [messages[-1], {"role": "assistant", "content": "I shall call the shell."}]
+    text = "I shall call the shell."
+    reply: dict[str, Any] = {"role": "assistant", "content": text}
+    if protocol == "responses":
+        reply |= {"type": "message", "content": [{"type": "output_text", "text": text}]}
+    history += [messages[-1], reply]
 
 
 def leave_daemon() -> None:
@@ -58,6 +63,16 @@ def leave_daemon() -> None:
         time.sleep(0.01)
 
 
+def solves(model: str) -> bool:
+    """Whether the repeat is to be solved; starts take turns by a file beside the task's data."""
+    repeat = int(Path.cwd().parent.name.removeprefix("agent-"))
+    if model == "solves-2":
+        return repeat == 1
+    run_folder = Path.cwd().parents[2]
+    earlier = [path for path in run_folder.parent.iterdir() if path.name < run_folder.name]
+    return repeat > 1 or not any("solves-9" in (path / "spec.json").read_text() for path in earlier)
+
+
 def main() -> None:
     act, protocol = sys.argv[1], sys.argv[2]
     prompt = Path("PROMPT.md").read_text()
@@ -70,13 +85,15 @@ def main() -> None:
     if act == "tell":
         names = sorted(name for name in os.environ if "SECRET" in name or name == "SERVER_API_KEY")
         sys.stdout.write(f"keys: {os.environ['OPENAI_API_KEY']} {names}\n")
-    if act == "daemon":
+    if act in ("daemon", "daemon-sleep"):
         leave_daemon()
-    if act == "sleep":
+    if act in ("sleep", "daemon-sleep"):
         time.sleep(600)
     sys.stdout.flush()
     if act == "exit3":
         sys.exit(3)
+    if act == "by-model" and solves(sys.argv[3]):
+        act = "solve"
     if act in ("solve", "daemon", "tell"):
         Path("answer.txt").write_text("42")
 

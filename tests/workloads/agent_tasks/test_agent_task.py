@@ -31,7 +31,7 @@ def records_of(tmp_path: Path, act: str = "solve", **changes: Any) -> tuple[Task
     return TaskRecords(job), output
 
 
-@pytest.mark.parametrize("protocol", ["messages", "responses"])
+@pytest.mark.parametrize("protocol", ["messages", pytest.param("responses", marks=pytest.mark.wide)])
 def test_solved_task_is_recorded_with_its_turns(tmp_path: Path, protocol: str) -> None:
     records, _ = records_of(tmp_path, protocol=protocol)
     (load,), (check,) = records.loads, records.checks
@@ -52,6 +52,7 @@ def test_no_text_and_no_key_is_recorded(tmp_path: Path) -> None:
     assert (tmp_path / "parser-fix").joinpath("answer.txt").exists() is False, "the original stays as it was"
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize(("act", "changes", "why"), [
     ("fail", {}, "the check ended with exit code 1"),
     ("exit3", {}, "the agent ended with exit code 3, and the check ended with exit code 1"),
@@ -63,12 +64,14 @@ def test_unsolved_task_has_its_reason(tmp_path: Path, act: str, changes: dict[st
     assert [(check.is_pass, check.why) for check in records.checks] == [(False, why)]
 
 
+@pytest.mark.wide
 def test_agent_that_cannot_start_says_nothing_of_the_server(tmp_path: Path) -> None:
     records, output = records_of(tmp_path, agent=["/nonexistent/agent"], repeats=3)
     assert [(check.is_pass, check.why) for check in records.checks] == [(None, "the agent could not be started")]
     assert "/nonexistent/agent: No such file or directory" in output
 
 
+@pytest.mark.wide
 def test_daemon_of_an_agent_is_ended(tmp_path: Path) -> None:
     records, _ = records_of(tmp_path, "daemon")
     pid = int((tmp_path / "runs/r/workload/agent-1/folder/daemon.pid").read_text())
@@ -76,6 +79,7 @@ def test_daemon_of_an_agent_is_ended(tmp_path: Path) -> None:
     assert not psutil.pid_exists(pid)
 
 
+@pytest.mark.wide
 def test_cancelled_task_ends_its_agent(tmp_path: Path) -> None:
     with stand_in_server() as base_url:
         job = job_of(tmp_path, base_url, task_params(task_folder(tmp_path), "sleep", repeats=3))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
+from cli.main import main
 from workloads import full_params, spec_for
 from workloads.agent_tasks.task_environment import agent_environment, secrets_to_mask
 from workloads.agent_tasks.task_params import AgentTaskParams, filled
@@ -57,3 +59,17 @@ def test_environment_has_no_secret_but_the_requested_ones() -> None:
     assert environ["ANTHROPIC_API_KEY"] == environ["OPENAI_API_KEY"] == environ["ANTHROPIC_AUTH_TOKEN"] == "k-recorder"
     assert (environ["PITWALL_RUN_ID"], environ["OPENAI_BASE_URL"]) == ("r/workload", "http://127.0.0.1:1/v1")
     assert secrets_to_mask(valid, inherited, "s", None) == ["s", "g-0123456789"]
+
+
+def test_task_command_deletes_copies_and_names_bad_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PITWALL_DATA", str(tmp_path / "data"))
+    copy = tmp_path / "data/runs/r1/workload/agent-1/folder"
+    copy.mkdir(parents=True)
+    (copy / "file").write_bytes(b"123")
+    assert main(["task", "delete", "r1"]) == 0 and capsys.readouterr().out == "Deleted 3 bytes of 1 repeats.\n"
+    assert main(["task", "delete", "../r1"]) == 1 and "has no folder here" in capsys.readouterr().err
+    (tmp_path / "task.toml").write_text('agent = "claude -p"\nfolder = "."\ncheck = ["true"]')
+    assert main(["task", "start", "r1", str(tmp_path / "task.toml")]) == 1
+    assert "task.toml, agent: " in capsys.readouterr().err
