@@ -1,11 +1,12 @@
-"""One load of an agent task: its repeats, the share that was solved, and what a solved task cost."""
+"""Agent tasks of runs: the repeats of a load, the share that was solved, and what a solved task cost."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis.evidence.loads import LoadRecord
+from analysis.evidence.session_values import is_agent_driven
 from analysis.loads.accuracy import ShareInterval, wilson
 from analysis.loads.agent_tasks import SolvedCount, TaskRepeat, repeat_of, solved_count
 from analysis.physics.formula_result import Quantity, evaluate
@@ -15,6 +16,7 @@ from load_records import SuiteCheck
 from reasons import Code, Reason
 from reports.runs.prices import Prices
 from storage.queries.condition_queries import conditions
+from storage.queries.load_queries import task_checks
 from storage.queries.run_data import Queryable
 
 
@@ -65,3 +67,16 @@ def _per_solved(total: Quantity, count: SolvedCount) -> Quantity:
     if total.value is None:
         return total
     return Quantity(total.value / count.solved) if count.solved else Quantity(None, Reason(Code.NONE_SOLVED))
+
+
+def solved_tasks(store: Queryable, loads: Mapping[str, Sequence[LoadRecord]]) -> dict[str, dict[str, SolvedCount]]:
+    """Return by run id and load id the solved repeats of the runs that had an agent task."""
+    run_ids = [run_id for run_id, run_loads in loads.items() if any(map(is_agent_driven, run_loads))]
+    checks = task_checks(store, run_ids) if run_ids else {}
+    return {
+        run_id: {
+            load_id: solved_count([check for check in run_checks if check.load_id == load_id])
+            for load_id in dict.fromkeys(check.load_id for check in run_checks)
+        }
+        for run_id, run_checks in checks.items()
+    }

@@ -25,11 +25,6 @@ def comparable_loads(loads: Sequence[LoadRecord]) -> list[LoadRecord]:
     return own_loads or [load for load in timed_loads if load.plan and load.plan.prompt_set_hash]
 
 
-def speed_loads(loads: Sequence[LoadRecord]) -> list[LoadRecord]:
-    """Return the comparable loads that measure a run's speed: an agent chooses its requests and pauses itself."""
-    return [load for load in comparable_loads(loads) if load.plan is None or load.plan.workload != AGENT_TASK]
-
-
 def measured_span(load: LoadRecord) -> Span | None:
     """Return the span from the first measured request to the end of the last; None if nothing was measured."""
     requests = load.measured

@@ -10,7 +10,8 @@ from analysis.loads.load_results import DEFINITION
 from analysis.metrics.registry import MetricId
 from analysis.runs.conditions import Conditions
 from load_records import Result
-from reports.runs.measured_loads import measured_span, speed_loads, startup_span
+from reports.runs.agent_tasks import solved_tasks
+from reports.runs.measured_loads import comparable_loads, measured_span, startup_span
 from reports.runs.run_metrics import MetricInputs, MetricValue, run_metrics
 from reports.runs.run_report import RunReport
 from storage.queries import load_queries, run_data
@@ -28,6 +29,11 @@ def metrics_of_runs(
     loads, load_conditions = _loads(store, run_ids) if facts is None else _loads_of_facts(facts)
     results = _results(store, [run_id for run_id in run_ids if not any(load.measured for load in loads[run_id])])
     peaks, preemptions = run_data.run_peaks(store, run_ids), run_data.preemptions(store, run_ids)
+    solved = (
+        solved_tasks(store, loads)
+        if facts is None
+        else {run_id: run_facts.solved for run_id, run_facts in facts.items()}
+    )
     startups = run_data.startups(store, run_ids)
     return {
         report.run.id: run_metrics(
@@ -40,6 +46,7 @@ def metrics_of_runs(
                 span.seconds if (span := startup_span(report.run)) else None,
                 peaks[report.run.id],
                 preemptions[report.run.id],
+                solved.get(report.run.id, {}),
             )
         )
         for report in reports
@@ -49,7 +56,7 @@ def metrics_of_runs(
 def _loads(
     store: run_data.Queryable, run_ids: Sequence[str]
 ) -> tuple[Mapping[str, Sequence[LoadRecord]], Mapping[str, Sequence[Conditions]]]:
-    loads = {run_id: speed_loads(run_loads) for run_id, run_loads in load_queries.loads(store, run_ids).items()}
+    loads = {run_id: comparable_loads(run_loads) for run_id, run_loads in load_queries.loads(store, run_ids).items()}
     spans = [span for run_loads in loads.values() for load in run_loads if (span := measured_span(load))]
     all_conditions = conditions(store, spans) if spans else []
     return loads, {run_id: [c for c in all_conditions if c.run_id == run_id] for run_id in run_ids}

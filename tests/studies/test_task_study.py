@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from analysis.comparison.facts import RunFacts
 from analysis.loads.agent_tasks import TaskEnd, TaskRepeat
 from cli.loads.task import read_task
 from commands.study_file import StudyFileError, StudyPlan, study_of_text
@@ -21,6 +23,9 @@ from reports.studies.study import study_statuses
 from samples import Batch
 from storage.store import Store
 from studies.answer import ended_answer
+from tests.analysis.comparison.ideal_engine import SERVED, T0
+from tests.analysis.comparison.stored.test_store_to_answer import stored as stored_run
+from tests.analysis.evidence.test_session_values import session_load
 from tests.demo_engine import ROOT
 from tests.ports import free_ports
 from tests.studies.test_study_run import answer, rows, start
@@ -35,7 +40,10 @@ TASK = (
 
 
 def plan_of(more: str = "", arms: str = "ab", task: str = TASK) -> StudyPlan:
-    text = "".join(f'[[arm]]\nname = "{name}"\ncommand = "vllm serve m{name} --port 8001"\n' for name in arms)
+    text = "".join(
+        f'[[arm]]\nname = "{name}"\ncommand = "vllm serve org/model --port 8001 --max-num-seqs {8 + ord(name)}"\n'
+        for name in arms
+    )
     return study_of_text(f'question = "which"\n{more}[budget]\nruns = 4\nrounds = 2\n{text}{task}', "task")
 
 
@@ -101,6 +109,26 @@ def test_solved_needs_an_agent_task(more: str, task: str, why: str) -> None:
     with pytest.raises(StudyFileError, match=why):
         plan_of(more, task=task)
     assert plan_of().objective == "solved"
+
+
+def test_sessions_race_by_their_turns(store: Store) -> None:
+    """Turns of the second arm take half as long, in three starts each."""
+    plan = plan_of('objective = "turn_s"\n', task='[[workload]]\nname = "session"\n')
+    runs = []
+    for place, arm in enumerate(plan.arms):
+        for number in range(3):
+            record = session_load((2.0 - place) * (1 + number / 500))
+            run_id = f"{arm.name}-{number:03}"
+            of_run = [replace(row, run_id=run_id, load_id="l") for row in record.requests]
+            record = replace(
+                record, run_id=run_id, plan=replace(record.plan, run_id=run_id), requests=tuple(of_run),
+                phases=tuple(replace(phase, run_id=run_id) for phase in record.phases),
+            )  # fmt: skip
+            facts = RunFacts(run_id, run_id, SERVED, loads=(record,), began_at=T0)
+            config = {"config": arm.config, "arm": arm.name}
+            runs.append(stored_run(store, facts, 0, 10.0 * place + number, **config))
+    told = ended_answer(plan, study_statuses(store, plan, runs), [])
+    assert (told["answer"], told["winner"], told["objective"]) == ("winner", "b", "turn_s"), told["reasons"]
 
 
 def test_documented_examples_can_be_started(tmp_path: Path) -> None:

@@ -140,7 +140,7 @@ class TaskRunner:
                     environ = agent_environment(self.params, self.inherited, values)
                     argv = filled(self.params.agent, values)
                     end = await self.commands.run(argv, folder / COPY, environ, self.params.time_limit_s, log)
-                recorder.end_phase(is_complete=end.exit_code is not None)
+                recorder.end_phase(is_complete=not end.is_cancelled)
         repeat = TaskRepeat(
             end=TaskEnd.CANCELLED,
             exit_code=end.exit_code,
