@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from analysis.compare_arms import ArmComparison
+from analysis.loads.agent_tasks import SolvedDifference
 from analysis.loads.fidelity import Fidelity
 from analysis.loads.paired_accuracy import PairedDifference
 from analysis.verdict import Ratio
@@ -177,13 +178,15 @@ def accuracy_fields(comparison: AccuracyComparison) -> Row:
     """Return the fields of one comparison; accuracies in per cent, differences in percentage points."""
     tested, (base, value) = comparison.difference, (comparison.baseline.value, comparison.accuracy.value)
     items = tested.items if isinstance(tested, PairedDifference) else None
+    counts = [count.n for count in tested.counts] if isinstance(tested, SolvedDifference) else [items and items.n] * 2
     return {
         "baseline_value": None if base is None else 100 * base,
         "value": None if value is None else 100 * value,
         "points": comparison.points,
         "low": tested and tested.low,
         "high": tested and tested.high,
-        "n": items and items.n,
+        "baseline_n": counts[0],
+        "n": counts[1],
         "lost": items and items.lost,
         "won": items and items.won,
         "p_value": tested and tested.p_value,
