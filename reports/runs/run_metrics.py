@@ -191,9 +191,11 @@ def _sessions(inputs: MetricInputs) -> Values:
             yield MetricId(kind.value), _over_loads(loads, Objective(kind))
         joules = session_j(loads, inputs.conditions)
         yield MetricId("session_j"), _known(joules, Reason(why_no_session_j(loads)))
-    if inputs.solved:
-        tasks = solved_per_hour(inputs.loads, inputs.solved)
-        yield MetricId("solved_per_hour"), _known(tasks, Reason(why_none_solved(inputs.solved)))
+    load_ids = {load.load_id for load in inputs.loads}
+    solved = {load_id: count for load_id, count in inputs.solved.items() if load_id in load_ids}
+    if solved:
+        tasks = solved_per_hour(inputs.loads, solved)
+        yield MetricId("solved_per_hour"), _known(tasks, Reason(why_none_solved(solved)))
 
 
 def _window_speeds(inputs: MetricInputs) -> Values:
