@@ -48,8 +48,8 @@ def answer_sentence_of(study: Study, arms: Arms) -> str:
 
 def _solved_sentence(winner: Mapping[str, Any], arms: Arms) -> str:
     """Return 'it solved 9 of 10 (60 % to 98 %), plain 2 of 10 (6 % to 51 %).'."""
-    others = [f"{arm['name']} {solved_text(arm['solved'])}" for arm in arms if arm is not winner and arm.get("solved")]
-    return f"it solved {', '.join([solved_text(winner['solved']), *others])}."
+    rivals = [f"{arm['name']} {solved_text(arm['solved'])}" for arm in arms if arm is not winner and arm.get("solved")]
+    return f"it solved {', '.join([solved_text(winner['solved']), *rivals])}."
 
 
 def _rivals(arms: Arms) -> list[Mapping[str, Any]]:

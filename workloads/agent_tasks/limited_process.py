@@ -59,10 +59,10 @@ class BoundedLog:
     def _write(self, data: bytes) -> None:
         if not data or self.left_bytes <= 0:
             return
-        kept = data[: self.left_bytes]
+        head = data[: self.left_bytes]
         self.left_bytes -= len(data)
         with self.path.open("ab") as file, suppress(OSError):  # a full disk does not end the task
-            file.write(kept + (CUT if self.left_bytes < 0 else b""))
+            file.write(head + (CUT if self.left_bytes < 0 else b""))
 
 
 @dataclass(frozen=True)

@@ -181,11 +181,11 @@ class TaskRunner:
         line = next(iter(output.decode(errors="replace").splitlines()), "")
         return mask_text("".join(filter(str.isprintable, line)))[:VERSION_CHARACTERS] or None
 
-    def _report(self, state: str, done: int) -> None:
+    def _report(self, state: str, repeat_count: int) -> None:
         now: datetime = utc_now()
-        current = min(done + 1, self.params.repeats)
+        current = min(repeat_count + 1, self.params.repeats)
         progress = LoadProgress(
-            run_id=self.job.run_id, workload=AGENT_TASK, state=state, phase=f"repeat {current}", done=done,
+            run_id=self.job.run_id, workload=AGENT_TASK, state=state, phase=f"repeat {current}", done=repeat_count,
             total=self.params.repeats, errors=sum(repeat.is_solved is False for repeat in self.book.repeats),
             updated_at=now.isoformat(),
         )  # fmt: skip
