@@ -50,6 +50,8 @@
     ├── ProbeRefusedError          workloads/texts/probe_fitting.py       a server without token log-probabilities
     ├── BadTokenAnswerError        engines/next_token.py                  an answer without the requested tokens
     ├── BadStreamError             workloads/requests/answer_stream.py    an answer that is not a stream of tokens
+    ├── FolderCopyError        workloads/agent_tasks/folder_copy.py   a folder that cannot be copied for an agent
+    ├── TaskStoppedError       workloads/agent_tasks/task_runner.py   an agent task that cannot go on
     ├── RecorderBusyError          workloads/recording/serve.py           another recorder has the run or the port
     ├── CannotServeError           demo/server.py                         the demo engine cannot start
     ├── UnknownLoadError           studies/plan_check.py                  a study with an unusable workload
@@ -65,6 +67,7 @@
     ├── RefusedByPeerError         web/live/peers/peer_look.py            a peer with an unexpected answer
     ├── McpServerError             cli/mcp.py                             the MCP server cannot start
     ├── NoTokenError               cli/secret_input.py                    no token was entered
+    ├── TaskFileError          cli/loads/task.py                      an unusable file of an agent task
     └── TooLargeError              cli/foreign_file.py                    a file that is too large to read
 
 Any other exception is a bug and keeps its traceback.

@@ -69,6 +69,9 @@ class Code(StrEnum):
     ATTENTION_NOT_READ = "attention_not_read"  # model_type
     NO_SPECULATION = "no_speculation"
     TOO_FEW_FOR_BANDS = "too_few_for_bands"  # windows, fewest
+    NONE_SOLVED = "none_solved"
+    NO_SESSION = "no_session"
+    NO_TASK = "no_task"
     PHASES_OVERLAP = "phases_overlap"  # phases_s, total_s
     # in a column of a view, about one interval between two readings of a server
     COUNTER_RESET = "counter_reset"

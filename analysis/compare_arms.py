@@ -17,9 +17,10 @@ from analysis.comparison.replicates import (
     factor_ratios,
     make_replicate,
 )
-from analysis.evidence.loads import LoadRecord, RequestKey, common_keys, key_of
+from analysis.evidence.loads import LoadRecord, RequestKey, key_of
 from analysis.evidence.measure import evidence_keys
 from analysis.evidence.objectives import Objective, ObjectiveKind, objectives_of
+from analysis.evidence.session_values import shared_keys
 from analysis.guard import ArmPair, GuardRow, RowCode, guard, refusals
 from analysis.guard.rows import loads_of
 from analysis.verdict import MARGIN, EarlierSpread, FactorEffect, Judgement, VerdictAnswer, judge
@@ -84,7 +85,7 @@ def pair_of(
     pair = ArmPair(
         *arms,
         objective,
-        common_keys([load for arm in arms for load in loads_of(arm)]),
+        shared_keys([load for arm in arms for load in loads_of(arm)]),
         None,
         frozenset(declared),
         margin=margin,
@@ -126,7 +127,7 @@ def _compare(
     earlier: EarlierSpread | None,
 ) -> ArmComparison:
     loads = [*loads_of(baseline), *loads_of(contender)]
-    keys = common_keys(loads)
+    keys = shared_keys(loads)
     evidence = evidence_keys(loads, objective)
     sides = tuple(
         tuple(make_replicate(run, objective, evidence) for run in arm.starts) for arm in (baseline, contender)

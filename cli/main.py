@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from cli import doctor, explain, mcp, parse, proposal, serve, token
 from cli.data import imports, lake, store
 from cli.exit_status import CANNOT_READ, REFUSED, STATUSES
-from cli.loads import drive, load, record
+from cli.loads import drive, load, record, task
 from cli.machines import agent, hardware, host, notify, peer, shim
 from cli.results import claims, compare, delete, note, report, sessions, study
 from errors import PitwallError
@@ -25,6 +25,7 @@ GROUPS = (
     delete,
     load,
     drive,
+    task,
     record,
     agent,
     compare,

@@ -24,11 +24,13 @@ from commands.study_workloads import Name, WorkloadText, titles
 from commands.write import CommandError
 from domain import Config, JsonValue
 from errors import PitwallError
+from load_records import AGENT_TASK
 
 _PORT = re.compile(r"(?:^|\s)(?:--port|-p)[=\s]+(\d{1,5})(?:\s|$)")
 
 MAX_BYTES = 1 << 20
 ACCURACY = "accuracy"  # objective of tools that count correct answers; only for 'measure'
+SOLVED = "solved"  # objective of agent tasks: the share of repeats that were solved
 USERS_HELD = "users_held"  # objective of 'load': a result of the workload 'knee', not of single requests
 MOST_WORKLOADS = 4
 MOST_SETTINGS = 6
@@ -109,6 +111,8 @@ class StudyFile(StudyText):
         if len(self.vary) > MAX_GRID_SETTINGS and len(self.workload) > 1:
             raise ValueError("with more than two [[vary]] only one workload is allowed")
         titles(self.workload)
+        for workload in self.workload:
+            self._check_solved(workload)
         if self.question == "load" and len(self.workload) > 1:
             raise ValueError("'load' needs exactly one workload, 'knee'")
         objective = self.workload[0].objective or self.objective or USERS_HELD
@@ -123,6 +127,20 @@ class StudyFile(StudyText):
         if self.question in ("which", "load") and len(self.arm) < 2:
             raise ValueError(f"{self.question!r} needs at least two arms")
         return self
+
+    def _check_solved(self, workload: WorkloadText) -> None:
+        """Refuse 'solved' for what is no agent task, and for combinations that Optuna proposes by a speed."""
+        if _objective_of(workload, self) != SOLVED:
+            return
+        if workload.name != AGENT_TASK:
+            raise ValueError(f"'solved' needs the workload {AGENT_TASK!r}")
+        if self.question == "load" or len(self.vary) > MAX_GRID_SETTINGS:
+            raise ValueError("'solved' answers which, value, upgrade and measure, with two [[vary]] at most")
+
+
+def _objective_of(workload: WorkloadText, study_text: StudyText) -> str | None:
+    """Return the objective of a workload: its own, the study's, or 'solved' of an agent task; None: its default."""
+    return workload.objective or study_text.objective or (SOLVED if workload.name == AGENT_TASK else None)
 
 
 class StudyArm(BaseModel):
@@ -292,7 +310,7 @@ def plan_of(study_file: StudyFile, name: str) -> StudyPlan:
         question=study_file.question,
         title=study_file.title or name,
         margin=study_file.smallest_difference,
-        objective=workload.objective or study_file.objective or (USERS_HELD if study_file.question == "load" else None),
+        objective=_objective_of(workload, study_file) or (USERS_HELD if study_file.question == "load" else None),
         seed=study_file.seed,
         ready_timeout_s=study_file.ready_timeout_s,
         budget=study_file.budget,
@@ -302,7 +320,7 @@ def plan_of(study_file: StudyFile, name: str) -> StudyPlan:
         label=workload.label,
         vary=tuple(vary),
         more_workloads=tuple(
-            extra_workload.model_copy(update={"objective": extra_workload.objective or study_file.objective})
+            extra_workload.model_copy(update={"objective": _objective_of(extra_workload, study_file)})
             for extra_workload in more
         ),
         require=tuple(study_file.require),
@@ -310,7 +328,7 @@ def plan_of(study_file: StudyFile, name: str) -> StudyPlan:
 
 
 def _check_objective(name: str | None, question: Question) -> None:
-    result_objectives = {USERS_HELD: "load", ACCURACY: "measure"}
+    result_objectives = {USERS_HELD: "load", ACCURACY: "measure", SOLVED: question}
     if name is not None and result_objectives.get(name) != question:
         try:
             parse_objective(name)

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from analysis.guard import RowCode
+from analysis.loads.accuracy import wilson
+from analysis.loads.agent_tasks import SolvedCount
 from analysis.study import ArmState, RaceEnd
 from analysis.verdict.mean import interval_of_mean, mean_of
-from commands.study_file import StudyPlan
+from commands.study_file import SOLVED, StudyPlan
 from domain import JsonValue
 from reports.studies.study import StudyStatus, next_arms, starts_by_arm
 from studies.several import combine_answers
@@ -77,6 +79,7 @@ def _answer(plan: StudyPlan, status: StudyStatus, end: RaceEnd | None) -> dict[s
             "interval": None if seat.interval is None else list(seat.interval),
             "values": list(status.values.get(seat.name, ())),
             **_means(plan, status.values.get(seat.name, ())),
+            **_solved(status.solved.get(seat.name)),
             "cause": status.causes.get(seat.name),
             "predicted": _prediction(status, seat.name),
         }
@@ -104,6 +107,13 @@ def _means(plan: StudyPlan, values: Sequence[float]) -> dict[str, JsonValue]:
     return {name: mean_of(values), f"{name}_interval": None if interval is None else list(interval)}
 
 
+def _solved(count: SolvedCount | None) -> dict[str, JsonValue]:
+    """The solved repeats of an arm's agent task with Wilson's interval; nothing for other loads."""
+    if count is None:
+        return {}
+    return {"solved": {"count": count.solved, "n": count.n, "interval": list(wilson(*count))}}
+
+
 def _reasons(plan: StudyPlan, status: StudyStatus, end: RaceEnd | None) -> list[JsonValue]:
     """The reasons for the answer, as sentences."""
     margin = f"{plan.margin * 100:.3g} %"
@@ -112,7 +122,10 @@ def _reasons(plan: StudyPlan, status: StudyStatus, end: RaceEnd | None) -> list[
     if end is RaceEnd.WINNER:
         losers = "Every other arm that started" if predicted_arms else "Every other arm"
         losers = "Every other arm that raced" if plan.is_proposed else losers
-        reasons.append(f"{losers} is slower than {status.race.leader}, by intervals that are valid at every check.")
+        worse = "is slower than {}, by intervals that are valid at every check."
+        if status.objective == SOLVED:
+            worse = "solves fewer tasks than {}, by Fisher's exact test at a level that is valid at every check."
+        reasons.append(f"{losers} {worse.format(status.race.leader)}")
     remaining_arms = [seat.name for seat in status.race.seats if seat.state in (ArmState.RACING, ArmState.RESTING)]
     if end is RaceEnd.SAME:
         reasons.append(f"{', '.join(remaining_arms)} differ by less than {margin}: the difference does not matter.")
@@ -158,8 +171,12 @@ def _unranked_reasons(status: StudyStatus) -> list[JsonValue]:
 
 def _unknown(status: StudyStatus) -> str:
     """Why the remaining arms cannot be distinguished, if no guard refused the ranking."""
+    if status.race.leader is None and status.objective == SOLVED:
+        return "Not every arm has a repeat that was judged."
     if status.race.leader is None:
         return "Not every arm has two starts with a value, so their spread is unknown."
+    if status.objective == SOLVED:
+        return "The shares of solved tasks do not differ beyond chance; more repeats may decide."
     return "The starts of the remaining arms vary too much; more starts may decide."
 
 

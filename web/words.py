@@ -58,6 +58,9 @@ UNKNOWN: Mapping[Code, Callable[[Values], str]] = {
     Code.OTHER_TOKENIZER: lambda v: "their tokenizers differ: the same texts have other token ids",
     Code.NO_ITEM_PAIRS: lambda v: "no items are stored that both were scored on, each as right or wrong",
     Code.TOO_FEW_STARTS: lambda v: f"server starts: {v['starts']}; a spread needs {v['fewest']} or more",
+    Code.NO_SESSION: lambda v: "no load of agent sessions, or none whose turns ended in all runs",
+    Code.NO_TASK: lambda v: "no agent task was judged on it",
+    Code.NONE_SOLVED: lambda v: "no task was solved",
     Code.INPUTS_UNKNOWN: lambda v: f"missing: {', '.join(INPUTS.get(name, name) for name in v['inputs'])}",
     Code.MODEL_NOT_HERE: lambda v: "the model folder is not on this machine",
     Code.CONFIG_NOT_READ: lambda v: f"the model's config.json could not be read: {v['why']}",
@@ -184,6 +187,7 @@ INPUTS: Mapping[str, str] = {  # inputs of the formulas in analysis/physics
     "price_per_hour": "price per hour",
     "price_per_kwh": "price per kWh",
     "total_s": "time to ready",
+    "energy_j": "the energy use of its GPUs",
 }
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from domain import WATCH, JsonValue, WorkloadSpec
+from load_records import AGENT_TASK
+from workloads.agent_tasks.task_params import AgentTaskParams
 from workloads.plan import Workload
 from workloads.process.external_tools import drive_params, tool_of
 from workloads.shapes.agent_replay import AGENT_REPLAY
@@ -37,6 +39,8 @@ def spec_for(name: str, params: Mapping[str, JsonValue] | None = None) -> Worklo
     """
     if tool_of(name):  # another tool's
         return WorkloadSpec(name=name, params=drive_params(params or {}).model_dump(mode="json"))
+    if name == AGENT_TASK:
+        return WorkloadSpec(name=name, params=full_params(name, params or {}))
     return WATCH if name == WATCH.name else REGISTRY[name].spec(params or {})
 
 
@@ -44,4 +48,6 @@ def full_params(name: str, params: Mapping[str, JsonValue]) -> dict[str, JsonVal
     """Return the parameters with defaults, as spec_for records them, without planning; raises as it does."""
     if tool_of(name):
         return drive_params(params).model_dump(mode="json")
+    if name == AGENT_TASK:
+        return AgentTaskParams.model_validate(dict(params)).model_dump(mode="json")
     return REGISTRY[name].validate_params(params).model_dump(mode="json")

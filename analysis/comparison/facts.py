@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from analysis.comparison.log_speed import LogSpeed
 from analysis.evidence.loads import LoadRecord
+from analysis.loads.agent_tasks import SolvedCount
 from analysis.loads.depth_holds import DepthHolds
 from analysis.loads.fidelity import FidelityLoad
 from analysis.runs.conditions import Conditions
@@ -65,6 +66,7 @@ class RunFacts:
     log: LogSpeed | None = None
     full_length_requests: float | None = None  # that fit at once, according to its log
     depths: tuple[DepthHolds, ...] = ()  # of each suite of each load: until what depth of context it holds
+    solved: Mapping[str, SolvedCount] = field(default_factory=dict)  # by load id: repeats of its agent tasks
     fidelity: tuple[FidelityLoad, ...] = ()  # its answers after fixed texts, which are no part of its loads
     processes: frozenset[str] = frozenset()  # ids of its server process: runs that share one used the same server
 

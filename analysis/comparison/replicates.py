@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis.comparison.facts import RunFacts
@@ -10,11 +10,20 @@ from analysis.evidence.factors import SpeedFactors, geometric_mean
 from analysis.evidence.loads import LoadRecord, RequestKey, is_positive
 from analysis.evidence.measure import Measurement, measure
 from analysis.evidence.objectives import Objective, ObjectiveKind
+from analysis.evidence.session_values import is_session_load, joules_a_session
+from analysis.loads.agent_tasks import SolvedCount
 from analysis.runs.conditions import Conditions
 from analysis.verdict import MARGIN, FactorEffect, Ratio, factor_effects
 from reasons import Code, Reason
 
-RUN_OBJECTIVES = (ObjectiveKind.STARTUP_S, ObjectiveKind.LOG_TPS, ObjectiveKind.TOKENS_PER_J)
+RUN_OBJECTIVES = (
+    ObjectiveKind.STARTUP_S,
+    ObjectiveKind.LOG_TPS,
+    ObjectiveKind.TOKENS_PER_J,
+    ObjectiveKind.SESSION_J,
+    ObjectiveKind.SOLVED_PER_HOUR,
+)
+S_PER_HOUR = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +68,39 @@ def _run_replicate(run: RunFacts, objective: Objective) -> Replicate:
         value, reason = run.startup_s, Reason(Code.NOT_STARTED_BY_US)
     elif objective.kind is ObjectiveKind.LOG_TPS:
         value, reason = run.log and run.log.decode_tps, Reason(Code.NO_LOG_SPEED)
+    elif objective.kind is ObjectiveKind.SESSION_J:
+        value, reason = session_j(run.loads, run.conditions), Reason(why_no_session_j(run.loads))
+    elif objective.kind is ObjectiveKind.SOLVED_PER_HOUR:
+        value, reason = solved_per_hour(run.loads, run.solved), Reason(why_none_solved(run.solved))
     else:
         value, reason = tokens_per_j(run.loads, run.conditions), Reason(why_no_joules(run.loads))
     return Replicate(run.run_id, value) if is_positive(value) else Replicate(run.run_id, None, reason=reason)
+
+
+def session_j(loads: Sequence[LoadRecord], conditions: Sequence[Conditions]) -> float | None:
+    """Return the energy of a run's loads of agent sessions over the number of their sessions."""
+    return joules_a_session(loads, {condition.load_id: condition.energy_j for condition in conditions})
+
+
+def why_no_session_j(loads: Sequence[LoadRecord]) -> Code:
+    """Return why the energy a session is unknown: there is no session, or no energy."""
+    return Code.NO_ENERGY if any(is_session_load(load) and load.measured for load in loads) else Code.NO_SESSION
+
+
+def solved_per_hour(loads: Sequence[LoadRecord], solved: Mapping[str, SolvedCount]) -> float | None:
+    """Return the solved repeats of a run's agent tasks over the hours that its agents worked; None if none was solved.
+
+    The time is that of all agents, of unsolved tasks too; copying and checking do not count.
+    """
+    judged = [load for load in loads if load.load_id in solved]
+    seconds = sum(phase.duration_s for load in judged for phase in load.phases)
+    count = sum(solved[load.load_id].solved for load in judged if load.load_id)
+    return count / seconds * S_PER_HOUR if count and seconds > 0 else None
+
+
+def why_none_solved(solved: Mapping[str, SolvedCount]) -> Code:
+    """Return why a run has no solved tasks an hour."""
+    return Code.NONE_SOLVED if any(count.n for count in solved.values()) else Code.NO_TASK
 
 
 def why_no_joules(loads: Sequence[LoadRecord]) -> Code:

@@ -33,6 +33,7 @@ class Viewpoint(StrEnum):
     KV_CAPACITY = "kv_capacity"
     ENERGY = "energy"
     COST = "cost"
+    SESSION_COST = "session_cost"
     QUALITY = "quality"
     FIDELITY = "fidelity"
     STABILITY = "stability"
@@ -95,6 +96,12 @@ VIEWS: Mapping[Viewpoint, ViewpointTerms] = {
     ),
     Viewpoint.COST: ViewpointTerms(
         "Cost", "per million tokens", False, "price of the machine at the speed of the Pitwall load"
+    ),
+    Viewpoint.SESSION_COST: ViewpointTerms(
+        "Cost per session",
+        "per session",
+        False,
+        "price and energy of the machine during its agent sessions, over their number",
     ),
     Viewpoint.QUALITY: ViewpointTerms(
         "Quality", "%", True, "items of one task answered correctly", EvidenceKind.SHARE, QUALITY_ROWS

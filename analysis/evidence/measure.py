@@ -22,6 +22,7 @@ from analysis.evidence.loads import (
     shows_rate,
 )
 from analysis.evidence.objectives import FEWEST_FOR_P95, Objective, ObjectiveKind
+from analysis.evidence.session_values import deep_ttft_ms, is_session_load, mean_turn_s, shared_keys
 from analysis.evidence.steady import SteadyOutput, merge_outputs, steady_output
 from load_records import RequestRecord
 from reasons import Code, Reason
@@ -47,7 +48,9 @@ class Measurement:
 
 def evidence_keys(loads: Sequence[LoadRecord], objective: Objective) -> Keys:
     """Return the keys of the requests that are usable for the objective in all loads."""
-    return common_keys(loads, has_decoding if objective.kind in DECODING_OBJECTIVES else is_whole)
+    if objective.kind in DECODING_OBJECTIVES:
+        return common_keys(loads, has_decoding)
+    return shared_keys(loads)
 
 
 def measure(load: LoadRecord, objective: Objective, keys: Keys, speculates: bool | None) -> Measurement:
@@ -61,12 +64,20 @@ def measure(load: LoadRecord, objective: Objective, keys: Keys, speculates: bool
         return measure_work(load, concurrency)
     if objective.kind is ObjectiveKind.REQUEST_TPS:
         return _measure_request_rate(load, concurrency)
+    if objective.kind in SESSION_VALUES:
+        return measure_session(load, objective.kind, keys)
     requests = matching_requests(load, keys, concurrency)
     if objective.kind is ObjectiveKind.PROMPT_TPS:
         value = prefill_tps(requests)
         reason = None if value else Reason(Code.NO_REQUEST_OF_KIND, values={"concurrency": concurrency})
         return Measurement(value, reason=reason)
     return measure_latency(requests, objective, concurrency)
+
+
+def measure_session(load: LoadRecord, kind: ObjectiveKind, keys: Keys) -> Measurement:
+    """Measure a load by the turns of its sessions."""
+    value = SESSION_VALUES[kind](load, keys) if is_session_load(load) else None
+    return Measurement(value, reason=None if value else Reason(Code.NO_SESSION))
 
 
 def measure_decoding(load: LoadRecord, keys: Keys, speculates: bool | None) -> Measurement:
@@ -192,6 +203,10 @@ LATENCIES: Mapping[ObjectiveKind, Callable[[RequestRecord], float | None]] = {
     ObjectiveKind.TPOT_P95_MS: per_token_ms,
     ObjectiveKind.E2E_MS: lambda request: request.total_ms,
     ObjectiveKind.E2E_P95_MS: lambda request: request.total_ms,
+}
+SESSION_VALUES: Mapping[ObjectiveKind, Callable[[LoadRecord, Keys], float | None]] = {
+    ObjectiveKind.TURN_S: mean_turn_s,
+    ObjectiveKind.DEEP_TTFT_MS: deep_ttft_ms,
 }
 TAILS = (ObjectiveKind.TTFT_P95_MS, ObjectiveKind.TPOT_P95_MS, ObjectiveKind.E2E_P95_MS)
 

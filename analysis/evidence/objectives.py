@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from analysis.evidence.loads import LoadRecord
+from analysis.evidence.session_values import is_agent_driven, is_session_load
 from analysis.metrics.definition import Concurrency, RegisteredMetric
 from analysis.metrics.registry import BY_OBJECTIVE, concurrency_label
 from errors import PitwallError
@@ -32,9 +33,16 @@ class ObjectiveKind(StrEnum):
     TPOT_P95_MS = "tpot_p95_ms"
     E2E_P95_MS = "e2e_p95_ms"
     WORK_S = "work_s"
+    TURN_S = "turn_s"
+    DEEP_TTFT_MS = "deep_ttft_ms"
+    SESSION_J = "session_j"
+    SOLVED_PER_HOUR = "solved_per_hour"
     STARTUP_S = "startup_s"
     TOKENS_PER_J = "tokens_per_j"
     LOG_TPS = "log_tps"
+
+
+SESSION_OBJECTIVES = (ObjectiveKind.TURN_S, ObjectiveKind.DEEP_TTFT_MS, ObjectiveKind.SESSION_J)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +137,10 @@ def objectives_of(loads: Sequence[LoadRecord]) -> list[Objective]:
     objectives += [Objective(kind, c) for c in shared if _has_tail(loads, c) for kind in tails]
     objectives += [Objective(kind, c) for kind in (ObjectiveKind.PROMPT_TPS, ObjectiveKind.REQUEST_TPS) for c in shared]
     objectives += [Objective(ObjectiveKind.WORK_S, c) for c in shared]
+    if loads and all(map(is_session_load, loads)):
+        objectives += [Objective(kind) for kind in SESSION_OBJECTIVES]
+    if any(map(is_agent_driven, loads)):  # its requests are the agent's own: only whole tasks and sessions compare
+        objectives = [Objective(kind) for kind in (ObjectiveKind.SOLVED_PER_HOUR, *SESSION_OBJECTIVES)]
     return [*objectives, Objective(ObjectiveKind.TOKENS_PER_J), Objective(ObjectiveKind.STARTUP_S)]
 
 

@@ -44,12 +44,18 @@ CHECKS: Mapping[RowCode, RowCheck] = {
 
 # A server starts before its load, so these rows do not matter for start-up time.
 LOAD_MODULES = (load.__name__, answers.__name__, quality.__name__, forced_acceptance.__name__)
+# What an agent sends and gets is part of how it solves a task: its prompts and answers need not be alike.
+SHAPE_ROWS = frozenset({RowCode.CONTEXT, RowCode.LENGTHS, RowCode.LOOPS})
 LOAD_ROWS = frozenset(code for code, check in CHECKS.items() if check.__module__ in LOAD_MODULES)
+SKIPPED_ROWS: Mapping[ObjectiveKind, frozenset[RowCode]] = {
+    ObjectiveKind.STARTUP_S: LOAD_ROWS,
+    ObjectiveKind.SOLVED_PER_HOUR: SHAPE_ROWS,
+}
 
 
 def guard(pair: ArmPair) -> list[GuardRow]:
     """Return all rows of the table for this pair, in display order."""
-    skipped = LOAD_ROWS if pair.objective.kind is ObjectiveKind.STARTUP_S else frozenset()
+    skipped = SKIPPED_ROWS.get(pair.objective.kind, frozenset())
     return [GuardRow(c, RowStatus.SAME, {"not_needed": True}) if c in skipped else CHECKS[c](pair) for c in RowCode]
 
 

@@ -35,6 +35,9 @@ PROMPT_OBJECTIVES = (
     ObjectiveKind.OUTPUT_TPS,
     ObjectiveKind.WORK_S,
     ObjectiveKind.TOKENS_PER_J,
+    ObjectiveKind.TURN_S,
+    ObjectiveKind.DEEP_TTFT_MS,
+    ObjectiveKind.SESSION_J,
 )
 
 

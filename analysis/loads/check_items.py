@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from analysis.loads.accuracy import wilson
 from analysis.loads.paired_accuracy import PairedItems
-from load_records import Accuracy, SuiteCheck
+from load_records import AGENT_TASK, Accuracy, SuiteCheck
 
 METRIC = "passed"
 NO_FILTER = "none"
@@ -42,11 +42,12 @@ Verdicts = Mapping[str, bool]  # item hash -> whether the server passed
 def verdicts_by_task(checks: Sequence[SuiteCheck]) -> dict[CheckTask, dict[str, bool]]:
     """Return the verdicts of each task, shallow depths first; cases that could not be tried are left out.
 
-    Checks of loads that recorded no hash of the request cannot be paired, and are left out too.
+    Checks of loads that recorded no hash of the request cannot be paired, and are left out too, and repeats of an
+    agent task are no items.
     """
     verdicts: dict[CheckTask, dict[str, bool]] = {}
     for check in sorted(checks, key=lambda check: (check.suite, check.depth_tokens or 0)):
-        if check.is_pass is not None and check.item_hash is not None:
+        if check.is_pass is not None and check.item_hash is not None and check.suite != AGENT_TASK:
             verdicts.setdefault(CheckTask(check.suite, check.depth_tokens), {})[check.item_hash] = check.is_pass
     return verdicts
 

@@ -14,6 +14,7 @@ class Section(StrEnum):
 
     SPEED = "Speed"
     LATENCY = "Latency"
+    SESSIONS = "Agent sessions"
     SPECULATION = "Speculation"
     CAPACITY = "KV capacity"
     STARTUP = "Start-up"

@@ -18,6 +18,11 @@ def idle_share(idle_w: float, load_w: float) -> float:
     return idle_w / load_w
 
 
+def cost_of_work(seconds: float, energy_j: float, price_per_hour: float, price_per_kwh: float) -> float:
+    """Return the cost of a machine for this time and energy, in the currency of the prices."""
+    return seconds * price_per_hour / S_PER_H + energy_j * price_per_kwh / J_PER_KWH
+
+
 def cost_per_million(output_tps: float, price_per_hour: float, power_w: float, price_per_kwh: float) -> float:
     """Return the cost of a million output tokens at this speed, in the currency of the prices."""
     cost_per_second = price_per_hour / S_PER_H + power_w * price_per_kwh / J_PER_KWH

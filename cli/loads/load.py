@@ -47,7 +47,9 @@ def start(spec: Path) -> int:
 
     from pydantic import ValidationError
 
+    from cli.loads.agent_task import run_agent_task
     from collectors.endpoints.counter_reader import counter_reader
+    from load_records import AGENT_TASK
     from workloads.job import LoadJob
     from workloads.process.start import UnknownWorkloadError, run_job
     from workloads.texts.probe_fitting import ProbeRefusedError
@@ -56,6 +58,8 @@ def start(spec: Path) -> int:
     try:
         job = LoadJob.model_validate_json(read_bounded_file(spec, MOST_SPEC_BYTES))
         api_key = os.environ.get(job.api_key_env)
+        if job.workload == AGENT_TASK:
+            return run_agent_task(job, api_key)
         read_counters = counter_reader(job.run_id, job.engine, job.base_url, api_key)
         return asyncio.run(run_job(job, api_key, read_counters))
     except ValidationError as error:

@@ -252,8 +252,12 @@ def as_text(study: Study) -> str:
 
 def _arm_text(arm: dict[str, Any], state: str) -> str:
     """Return '1.31x (1.28x to 1.34x) best, 3 runs'; for a predicted arm that it was not started."""
+    from web.study_pages.race_words import solved_text
+
     if arm["state"] == "predicted":
         return "predicted, not started"
+    if solved := arm.get("solved"):
+        return f"{solved_text(solved)} {state}, {arm['runs']} runs"
     if "mean" in arm:
         return _mean(arm)
     low, high = arm["interval"] or (1.0, 1.0)

@@ -12,6 +12,8 @@ from analysis.comparison.arms import Arm
 from analysis.decide.viewpoints import QUALITY_ROWS
 from analysis.guard import GuardRow, RowCode, RowStatus, guard, refusals
 from analysis.loads.accuracy import LEVEL
+from analysis.loads.agent_tasks import METRIC as SOLVED
+from analysis.loads.agent_tasks import SolvedCount, SolvedDifference, solved_difference, task_accuracies
 from analysis.loads.check_items import check_accuracies, check_pairs
 from analysis.loads.paired_accuracy import PairedDifference, PairedItems, paired_difference
 from load_records import Accuracy
@@ -38,12 +40,15 @@ class AccuracyTask(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AccuracyComparison:
-    """One arm's accuracy against the baseline's. `difference` is of the shared items; None: `reason` says why."""
+    """One arm's accuracy against the baseline's.
+
+    `difference`: of the shared items, or of the repeats of an agent task; None: `reason` says why.
+    """
 
     arm: Arm
     accuracy: Accuracy
     baseline: Accuracy
-    difference: PairedDifference | None = None
+    difference: PairedDifference | SolvedDifference | None = None
     reason: Reason | None = None
     refused: tuple[GuardRow, ...] = ()
 
@@ -71,13 +76,11 @@ class AccuracyRow:
 
 def accuracies_of(arm: Arm, outcomes: Outcomes) -> list[Accuracy]:
     """Return the arm's known accuracies, in the order of its runs."""
-    return [
-        accuracy
-        for run in arm.runs
-        for outcome in outcomes.get(run.run_id, {}).values()
-        for accuracy in (*outcome.accuracy, *check_accuracies(outcome.checks))
-        if accuracy.value is not None
-    ]
+    loads = [outcome for run in arm.runs for outcome in outcomes.get(run.run_id, {}).values()]
+    accuracies = [row for outcome in loads for row in (*outcome.accuracy, *check_accuracies(outcome.checks))]
+    # The replicate of an agent task is the agent's run: those of all its loads count together.
+    accuracies += task_accuracies([check for outcome in loads for check in outcome.checks])
+    return [accuracy for accuracy in accuracies if accuracy.value is not None]
 
 
 def read_item_pairs(store: Queryable, arms: Sequence[Arm], outcomes: Outcomes) -> ItemPairs:
@@ -141,15 +144,30 @@ def _comparisons(
     baseline = accuracies[first.id]
     for arm in contenders:
         accuracy = accuracies[arm.id]
-        items = items_between(pairs, baseline, accuracy)
+        level = 1 - (1 - LEVEL) / len(contenders)
+        difference = _difference(baseline, accuracy, items_between(pairs, baseline, accuracy), level)
         yield AccuracyComparison(
             arm,
             accuracy,
             baseline,
-            paired_difference(items, 1 - (1 - LEVEL) / len(contenders)) if items else None,
-            None if items else Reason(Code.NO_ITEM_PAIRS),
+            difference,
+            None if difference else Reason(Code.NO_ITEM_PAIRS),
             tuple(_refusals(report, first, arm, baseline.protocol_hash == accuracy.protocol_hash)),
         )
+
+
+def _difference(
+    baseline: Accuracy, contender: Accuracy, items: PairedItems | None, level: float
+) -> PairedDifference | SolvedDifference | None:
+    """Return the tested difference: of repeats for agent tasks, else of the shared items; None without these."""
+    if baseline.metric == SOLVED:
+        return solved_difference(_solved(baseline), _solved(contender), level)
+    return paired_difference(items, level) if items else None
+
+
+def _solved(accuracy: Accuracy) -> SolvedCount:
+    assert accuracy.correct is not None and accuracy.n is not None
+    return SolvedCount(accuracy.correct, accuracy.n)
 
 
 def _refusals(report: ComparisonReport, first: Arm, second: Arm, is_same_protocol: bool) -> list[GuardRow]:

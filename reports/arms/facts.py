@@ -15,6 +15,7 @@ from analysis.runs.effective_config import EffectiveRow
 from domain import Run
 from load_records import FIDELITY, NEEDLES, TOOLS_AT_DEPTH, SuiteCheck
 from reports.arms.served_config import served_by, speculates
+from reports.runs.agent_tasks import solved_tasks
 from reports.runs.effective_config import effective_configs
 from reports.runs.measured_loads import comparable_loads, measured_span, startup_span
 from reports.runs.run_report import PEAK_WINDOW_S
@@ -51,6 +52,7 @@ def facts_of(
     load_conditions = _by_run(ids, span_conditions[: len(spans)])
     startup_conditions = _by_run(ids, span_conditions[len(spans) :])
     fidelity, depths = fidelity_loads(store, by_run), depth_claims(store, by_run)
+    solved = solved_tasks(store, by_run)
     neighbours = neighbours_of(store, spans, load_conditions)
     processes = processes_of(store, runs)
     effective = effective_configs(store, runs)
@@ -70,6 +72,7 @@ def facts_of(
             neighbours=tuple(neighbours.get(run.id, ())),
             fidelity=fidelity.get(run.id, ()),
             depths=depths.get(run.id, ()),
+            solved=solved.get(run.id, {}),
             speculates=speculates(run, effective[run.id]),
             began_at=run.started_at or run.created_at,
             startup_s=span.seconds if (span := startup_span(run)) else None,

@@ -12,25 +12,29 @@ from statistics import stdev
 from analysis.compare_arms import pair_of
 from analysis.comparison.arms import Arm
 from analysis.comparison.facts import RunFacts
-from analysis.comparison.replicates import make_replicate
+from analysis.comparison.replicates import make_replicate, session_j
 from analysis.decide.rank import RankCandidate, Ranking, Refusals, no_pairs, rank
 from analysis.decide.viewpoints import ALL_ROWS, VIEWS, EvidenceKind, Viewpoint, ViewpointTerms
 from analysis.evidence.measure import evidence_keys
 from analysis.evidence.objectives import Objective, ObjectiveKind
+from analysis.evidence.session_values import is_session_load, sessions_of
 from analysis.guard import GuardRow, RowCode, RowStatus, guard, refusals
 from analysis.guard.quality import fidelity_of
 from analysis.guard.rows import loads_of
 from analysis.loads.accuracy import ShareInterval
 from analysis.loads.fidelity import Fidelity
 from analysis.loads.paired_accuracy import PairedItems
+from analysis.physics.formula_result import evaluate
+from analysis.physics.money import cost_of_work
 from domain import Run
 from load_records import Accuracy
 from reasons import Code, Reason
 from reports.arms.accuracy import accuracies_of, items_between, read_item_pairs
 from reports.arms.comparison import ComparisonReport, load_objective
 from reports.arms.other_loads import without_loads
+from reports.runs.measured_loads import measured_span
 from reports.runs.physics import Physics, physics_of
-from reports.runs.prices import prices_of
+from reports.runs.prices import Prices, prices_of
 from reports.runs.run_report import RunReport, report_on
 from reports.runs.users_held import users_held
 from storage.queries.load_queries import ItemPairs, LoadOutcome, outcomes
@@ -38,9 +42,11 @@ from storage.queries.run_data import Queryable
 
 LABELS = {"attached": "watched", "imported": "imported"}
 FEWEST_STARTS = 2
+NO_PRICES = Prices()
 StartValue = tuple[float | None, Reason | None]
 OBJECTIVES: Mapping[Viewpoint, ObjectiveKind] = {
     Viewpoint.ENERGY: ObjectiveKind.TOKENS_PER_J,
+    Viewpoint.SESSION_COST: ObjectiveKind.SESSION_J,
     Viewpoint.COST: ObjectiveKind.TOKENS_PER_J,  # like energy, it covers all seconds of a load, including prefill
     Viewpoint.STARTUP: ObjectiveKind.STARTUP_S,
 }
@@ -58,6 +64,7 @@ class ViewpointInputs:
     physics: Mapping[str, Physics]
     outcomes: Mapping[str, Mapping[str, LoadOutcome]]
     item_pairs: ItemPairs = field(default_factory=dict)
+    prices: Mapping[str, Prices] = field(default_factory=dict)  # by run id
 
     @property
     def arms(self) -> tuple[Arm, ...]:
@@ -78,7 +85,8 @@ def viewpoint_inputs(store: Queryable, report: ComparisonReport, runs: Sequence[
     }
     load_outcomes = outcomes(store, list(reports))
     item_pairs = read_item_pairs(store, report.arms, load_outcomes)
-    return ViewpointInputs(report, reports, physics, load_outcomes, item_pairs)
+    run_prices = {run_id: prices_of(prices, row.run.machine_id) for run_id, row in reports.items()}
+    return ViewpointInputs(report, reports, physics, load_outcomes, item_pairs, run_prices)
 
 
 def rankings(inputs: ViewpointInputs) -> list[Ranking]:
@@ -266,6 +274,22 @@ def _cost(inputs: ViewpointInputs, start: RunFacts) -> StartValue:
     return inputs.physics[start.run_id].cost
 
 
+def _session_cost(inputs: ViewpointInputs, start: RunFacts) -> StartValue:
+    """Return price and energy of a start's agent sessions, over their number."""
+    loads = [load for load in start.loads if is_session_load(load) and load.measured]
+    if not loads:
+        return None, Reason(Code.NO_SESSION)
+    prices, sessions = inputs.prices.get(start.run_id, NO_PRICES), sum(len(sessions_of(load)) for load in loads)
+    joules = session_j(loads, start.conditions)
+    cost = evaluate(
+        cost_of_work,
+        seconds=sum(span.seconds for load in loads if (span := measured_span(load))),
+        energy_j=None if joules is None else joules * sessions, price_per_hour=prices.per_hour,
+        price_per_kwh=prices.per_kwh,
+    )  # fmt: skip
+    return None if cost.value is None else cost.value / sessions, cost.reason
+
+
 START_VALUES: Mapping[Viewpoint, Callable[[ViewpointInputs, RunFacts], StartValue]] = {
     Viewpoint.PEAK_P99: _peak_value("p99"),
     Viewpoint.PEAK_MAXIMUM: _peak_value("maximum"),
@@ -276,6 +300,7 @@ START_VALUES: Mapping[Viewpoint, Callable[[ViewpointInputs, RunFacts], StartValu
     Viewpoint.KV_CAPACITY: _requests_that_fit,
     Viewpoint.ENERGY: _energy,
     Viewpoint.COST: _cost,
+    Viewpoint.SESSION_COST: _session_cost,
 }
 
 

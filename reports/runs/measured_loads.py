@@ -9,20 +9,20 @@ from analysis.evidence.loads import LoadRecord
 from analysis.guard.load import DECLARED
 from analysis.runs.conditions import Conditions, Span
 from domain import Run
-from load_records import FIDELITY
+from load_records import AGENT_TASK, FIDELITY
 from workloads.process.load_book import TOOL
 
-KNOWN_TOOLS = (TOOL, DECLARED)
+KNOWN_TOOLS = (TOOL, DECLARED, AGENT_TASK)
 
 
 def comparable_loads(loads: Sequence[LoadRecord]) -> list[LoadRecord]:
-    """Return the loads for speeds: Pitwall's own, or else those of a tool whose prompts are known.
+    """Return the loads that runs are compared by: Pitwall's own, or else those of a tool whose prompts are known.
 
     A fidelity load measures no speed.
     """
-    speed_loads = [load for load in loads if load.plan is None or load.plan.workload != FIDELITY]
-    own_loads = [load for load in speed_loads if load.plan is None or load.plan.tool in KNOWN_TOOLS]
-    return own_loads or [load for load in speed_loads if load.plan and load.plan.prompt_set_hash]
+    timed_loads = [load for load in loads if load.plan is None or load.plan.workload != FIDELITY]
+    own_loads = [load for load in timed_loads if load.plan is None or load.plan.tool in KNOWN_TOOLS]
+    return own_loads or [load for load in timed_loads if load.plan and load.plan.prompt_set_hash]
 
 
 def measured_span(load: LoadRecord) -> Span | None:

@@ -10,6 +10,7 @@ from analysis.loads.load_results import DEFINITION
 from analysis.metrics.registry import MetricId
 from analysis.runs.conditions import Conditions
 from load_records import Result
+from reports.runs.agent_tasks import solved_tasks
 from reports.runs.measured_loads import comparable_loads, measured_span, startup_span
 from reports.runs.run_metrics import MetricInputs, MetricValue, run_metrics
 from reports.runs.run_report import RunReport
@@ -28,6 +29,11 @@ def metrics_of_runs(
     loads, load_conditions = _loads(store, run_ids) if facts is None else _loads_of_facts(facts)
     results = _results(store, [run_id for run_id in run_ids if not any(load.measured for load in loads[run_id])])
     peaks, preemptions = run_data.run_peaks(store, run_ids), run_data.preemptions(store, run_ids)
+    solved = (
+        solved_tasks(store, loads)
+        if facts is None
+        else {run_id: run_facts.solved for run_id, run_facts in facts.items()}
+    )
     startups = run_data.startups(store, run_ids)
     return {
         report.run.id: run_metrics(
@@ -40,6 +46,7 @@ def metrics_of_runs(
                 span.seconds if (span := startup_span(report.run)) else None,
                 peaks[report.run.id],
                 preemptions[report.run.id],
+                solved.get(report.run.id, {}),
             )
         )
         for report in reports

@@ -6,12 +6,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from analysis.comparison.replicates import tokens_per_j, why_no_joules
+from analysis.comparison.replicates import (
+    session_j,
+    solved_per_hour,
+    tokens_per_j,
+    why_no_joules,
+    why_no_session_j,
+    why_none_solved,
+)
 from analysis.comparison.workload import last_workload_loads
 from analysis.evidence.factors import geometric_mean
 from analysis.evidence.loads import LoadRecord, is_positive, is_whole
-from analysis.evidence.measure import LATENCIES, evidence_keys, measure, quantile
+from analysis.evidence.measure import LATENCIES, SESSION_VALUES, evidence_keys, measure, quantile
 from analysis.evidence.objectives import Objective, ObjectiveKind
+from analysis.evidence.session_values import is_agent_driven, is_session_load
+from analysis.loads.agent_tasks import SolvedCount
 from analysis.loads.load_results import STATISTICS
 from analysis.metrics.definition import Concurrency
 from analysis.metrics.registry import MetricId, display_order
@@ -64,12 +73,13 @@ class MetricInputs:
     startup_s: float | None = None
     peaks: Peaks = NO_PEAKS
     preemptions: float | None = None
+    solved: Mapping[str, SolvedCount] = field(default_factory=dict)  # by load id: repeats of its agent tasks
 
 
 def run_metrics(inputs: MetricInputs) -> dict[MetricId, MetricValue]:
     """Return every metric of one run, unknown ones with their reason, in the order of the registry."""
     values: dict[MetricId, MetricValue] = {}
-    for section in (_client_speeds, _window_speeds, _answers, _latencies, _speculation, _capacity, _startup, _machine):
+    for section in SECTIONS:
         values |= dict(section(inputs))
     return {metric: values[metric] for metric in sorted(values, key=display_order)}
 
@@ -83,9 +93,14 @@ def objective_of(metric: MetricId) -> Objective | None:
     return Objective(ObjectiveKind(definition.objective), concurrency)
 
 
+def _speed_loads(inputs: MetricInputs) -> list[LoadRecord]:
+    """Return the loads of the workload that ran last; an agent's own requests, with its pauses, measure no speed."""
+    return last_workload_loads([load for load in inputs.loads if not is_agent_driven(load)])
+
+
 def _client_speeds(inputs: MetricInputs) -> Values:
     """Yield the speeds of the loads of the workload that ran last, else those of stored results."""
-    loads = last_workload_loads(inputs.loads)
+    loads = _speed_loads(inputs)
     if not loads and inputs.results:
         yield from _stored_speeds(inputs.results)
         return
@@ -147,7 +162,7 @@ def _over_loads(loads: Sequence[LoadRecord], objective: Objective) -> MetricValu
 
 
 def _latencies(inputs: MetricInputs) -> Values:
-    loads = [load for load in last_workload_loads(inputs.loads) if load.measured]
+    loads = [load for load in _speed_loads(inputs) if load.measured]
     for concurrency in sorted({concurrency for load in loads for concurrency in load.concurrencies}):
         for kind in LATENCY_KINDS:
             for label, (share, fewest) in TAILS.items():
@@ -166,6 +181,21 @@ def _quantiles(
         values = [value for r in requests if is_positive(value := LATENCIES[kind](r))]
         if len(values) >= fewest:
             yield quantile(values, share)
+
+
+def _sessions(inputs: MetricInputs) -> Values:
+    """Yield what the sessions of the last workload of agent sessions took; nothing without one."""
+    loads = last_workload_loads([load for load in inputs.loads if is_session_load(load)])
+    if loads:
+        for kind in SESSION_VALUES:
+            yield MetricId(kind.value), _over_loads(loads, Objective(kind))
+        joules = session_j(loads, inputs.conditions)
+        yield MetricId("session_j"), _known(joules, Reason(why_no_session_j(loads)))
+    load_ids = {load.load_id for load in inputs.loads}
+    solved = {load_id: count for load_id, count in inputs.solved.items() if load_id in load_ids}
+    if solved:
+        tasks = solved_per_hour(inputs.loads, solved)
+        yield MetricId("solved_per_hour"), _known(tasks, Reason(why_none_solved(solved)))
 
 
 def _window_speeds(inputs: MetricInputs) -> Values:
@@ -253,3 +283,8 @@ def _known(value: float | None, reason: Reason | None) -> MetricValue:
 
 def _number(value: Any) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+SECTIONS = (
+    _client_speeds, _window_speeds, _answers, _latencies, _sessions, _speculation, _capacity, _startup, _machine,
+)  # fmt: skip

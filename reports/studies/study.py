@@ -15,15 +15,17 @@ from analysis.comparison.replicates import make_replicate
 from analysis.comparison.workload import restrict_to_name
 from analysis.evidence.loads import LoadRecord
 from analysis.evidence.measure import evidence_keys
-from analysis.evidence.objectives import Objective, parse_objective
-from analysis.guard import GuardRow, guard, refusals
+from analysis.evidence.objectives import Objective, ObjectiveKind, parse_objective
+from analysis.guard import CHECKS, GuardRow, guard, refusals
 from analysis.guard.rows import RowCode, loads_of
+from analysis.loads.agent_tasks import SolvedCount, solved_count
 from analysis.loads.knee import FINENESS
 from analysis.study import ArmState, Race, RaceEnd, Seat, StartsLeft, explore, race, single_arm_race, starts_left
 from analysis.study.explore import FINALISTS
 from analysis.study.proposal import Trial
 from analysis.study.race import MIN_STARTS
-from commands.study_file import ACCURACY, USERS_HELD, StudyPlan
+from analysis.study.share_race import pool, share_race
+from commands.study_file import ACCURACY, SOLVED, USERS_HELD, StudyPlan
 from domain import Run, RunState
 from reports.arms.facts import facts_of
 from reports.studies.parts import WorkloadPlan, workload_plans
@@ -33,6 +35,8 @@ from storage.queries.load_queries import outcomes, read_loads
 from storage.queries.run_data import Queryable
 
 STEP_SD = FINENESS / math.sqrt(12)  # of users held, which are known to within one step of the search
+# What two arms must share for their solved tasks to be compared: commands, folder and agent version, and free answers.
+TASK_ROWS = (RowCode.WORKLOAD, RowCode.PROMPTS, RowCode.SAMPLING, RowCode.FORCED_ACCEPTANCE)
 MOST_FAILURES = 2  # of one arm before it is excluded
 
 
@@ -49,6 +53,7 @@ class StudyStatus:
     remaining: StartsLeft | None = None  # server starts that it will probably still take
     predicted: Mapping[str, ArmPrediction] = field(default_factory=dict)  # arm -> prediction from other arms' runs
     trials: tuple[Trial, ...] | None = None  # trials so far, if the next combination must be proposed
+    solved: Mapping[str, SolvedCount] = field(default_factory=dict)  # arm -> repeats of its agent task, if it has any
     unmeasured: tuple[str, ...] = ()  # arms whose answers could not be held against what the plan requires
 
     @property
@@ -169,6 +174,8 @@ def _workload_status(
     # A start that failed because of Pitwall says nothing about its arm: it is as if it had not been made.
     attempts = {name: [run for run in arm_runs if not run.is_failed_by_pitwall] for name, arm_runs in by_arm.items()}
     arms = {name: Arm(name, tuple(arm_facts)) for name, arm_facts in facts_by_arm.items() if arm_facts}
+    if plan.objective == SOLVED:
+        return _solved_status(store, plan, by_arm, arms, attempts)
     objective, values = _values(store, workload_plan, arms)
     counts = {name: len(arm_facts) for name, arm_facts in facts_by_arm.items()}
     causes = {
@@ -227,6 +234,79 @@ def _workload_status(
     rounds = plan.budget.rounds - max((seat.starts for seat in current_race.seats), default=0)
     remaining = starts_left(current_race, logs, plan.margin, max(1, rounds), max(0, plan.budget.runs - status.starts))
     return replace(status, remaining=remaining)
+
+
+def _solved_status(
+    store: Queryable,
+    plan: StudyPlan,
+    by_arm: Mapping[str, tuple[Run, ...]],
+    arms: Mapping[str, Arm],
+    attempts: Mapping[str, Sequence[Run]],
+) -> StudyStatus:
+    """Return the status of a study that counts solved tasks."""
+    counts = {name: solved_by_start(store, arms[name]) if name in arms else [] for name in by_arm}
+    values = {name: tuple(count.solved / count.n for count in starts) for name, starts in counts.items()}
+    causes = {
+        name: cause
+        for name, arm_runs in attempts.items()
+        if (cause := _solved_cause(arm_runs, arms.get(name), counts[name]))
+    }
+    causes |= requirement_causes(plan, arms)
+    if plan.question == "measure":
+        current_race = single_arm_race(values, plan.budget.rounds, tuple(causes))
+        remaining: StartsLeft | None = _remaining_rounds(current_race, plan)
+        refused: Mapping[tuple[str, str], tuple[GuardRow, ...]] = {}
+    else:
+        looks = min(plan.budget.rounds, max(1, plan.budget.runs // len(plan.arms)))
+        refused = _refused_tasks(arms, plan)
+        current_race = share_race(counts, looks, tuple(causes), tuple(refused))
+        remaining = _remaining_looks(current_race, plan, looks, sum(map(len, by_arm.values())))
+    solved = {name: pool(starts) for name, starts in counts.items() if starts}
+    unmeasured = tuple(unmeasured_arms(plan, arms))
+    return StudyStatus(
+        current_race, values, SOLVED, by_arm, causes, refused, remaining, solved=solved, unmeasured=unmeasured
+    )
+
+
+def solved_by_start(store: Queryable, arm: Arm) -> list[SolvedCount]:
+    """Return the solved repeats of each start whose load judged one."""
+    load_ids = {load.load_id for run in arm.runs for load in run.loads}
+    by_run = outcomes(store, [run.run_id for run in arm.runs])
+    counts = [
+        solved_count(
+            [check for load_id, row in by_run[run.run_id].items() if load_id in load_ids for check in row.checks]
+        )
+        for run in arm.runs
+    ]
+    return [count for count in counts if count.n]
+
+
+def _solved_cause(runs: Sequence[Run], arm: Arm | None, counts: Sequence[SolvedCount]) -> str | None:
+    """Return why an arm is excluded: its servers fail, or its agents could not be judged."""
+    with_facts = {run.run_id for run in arm.runs} if arm else set[str]()
+    failed = [run for run in runs if run.id not in with_facts and run.state is RunState.FAILED]
+    if len(failed) >= MOST_FAILURES:
+        return failed[-1].cause or "its server failed"
+    return "its agent or its check could not be run" if len(with_facts) - len(counts) >= MOST_FAILURES else None
+
+
+def _refused_tasks(arms: Mapping[str, Arm], plan: StudyPlan) -> dict[tuple[str, str], tuple[GuardRow, ...]]:
+    """Return the pairs whose solved tasks may not be compared: other tasks, or answers that are no model's choice."""
+    refused_pairs: dict[tuple[str, str], tuple[GuardRow, ...]] = {}
+    for (first_name, first), (second_name, second) in combinations(arms.items(), 2):
+        pair = pair_of((first, second), Objective(ObjectiveKind.STARTUP_S), margin=plan.margin)
+        rows = [CHECKS[code](pair) for code in TASK_ROWS]
+        if refused_rows := refusals(rows):
+            refused_pairs[first_name, second_name] = tuple(refused_rows)
+    return refused_pairs
+
+
+def _remaining_looks(current_race: Race, plan: StudyPlan, looks: int, starts: int) -> StartsLeft:
+    if current_race.end:
+        return StartsLeft(0, 0)
+    count = len(current_race.next_arms)
+    rounds_left = max(1, looks - max((seat.starts for seat in current_race.seats), default=0))
+    return StartsLeft(count, max(count, min(plan.budget.runs - starts, count * rounds_left)))
 
 
 def _values(

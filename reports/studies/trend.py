@@ -8,7 +8,7 @@ from analysis.comparison.workload import restrict_to_name
 from analysis.evidence.objectives import parse_objective
 from analysis.study.trend import VersionStarts, starts_by_version
 from analysis.verdict.mean import interval_of_mean, mean_of
-from commands.study_file import StudyPlan
+from commands.study_file import SOLVED, StudyPlan
 from domain import JsonValue, RunState
 from reports.arms.facts import facts_of
 from reports.studies.parts import WorkloadPlan, workload_plans
@@ -40,7 +40,7 @@ def with_versions(
 
 def _versions(store: Queryable, workload_plan: WorkloadPlan, status: StudyStatus) -> list[JsonValue]:
     own_runs = [run for arm_runs in status.runs.values() for run in arm_runs if run.state is RunState.FINISHED]
-    if not (own_runs and status.objective):
+    if not (own_runs and status.objective) or status.objective == SOLVED:
         return []
     earlier = same_setting(store, own_runs, MOST_EARLIER)
     facts = [

@@ -7,7 +7,6 @@ next check. The audit keeps a tombstone.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -15,6 +14,7 @@ from typing import NamedTuple
 import duckdb
 
 from domain import AuditEntry, Run
+from machine.folder_removal import remove_tree
 from settings import Settings
 from storage.catalog import name_sealed_files
 from storage.database import Database, StoreError
@@ -181,7 +181,7 @@ class RunBin:
         """Delete a run's folder with the log, then its last record except the audit."""
         folder = self._runs_dir / run_id
         if folder.is_dir() and folder.parent == self._runs_dir and not folder.is_symlink():
-            shutil.rmtree(folder)
+            remove_tree(folder)
         with self._database.transaction() as cursor:
             cursor.execute("DELETE FROM raw.deleted_runs WHERE run_id = ?", [run_id])
             _audit(cursor, AuditEntry(self._clock(), "pitwall", "gone for good", run_id, name))

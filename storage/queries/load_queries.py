@@ -133,6 +133,11 @@ def depth_checks(store: Queryable, run_ids: Sequence[str]) -> dict[str, list[Sui
     return _by_run(store, "depth_checks", SuiteCheck, run_ids)
 
 
+def task_checks(store: Queryable, run_ids: Sequence[str]) -> dict[str, list[SuiteCheck]]:
+    """Return the repeats of each run's agent tasks, without their facts, oldest first."""
+    return _by_run(store, "task_checks", SuiteCheck, run_ids)
+
+
 def item_pairs(store: Queryable, run_ids: Sequence[str], load_ids: Sequence[str]) -> ItemPairs:
     """Return the answers to the items that two of these loads share, in either order; none if items score fractions."""
     pairs: dict[tuple[ScoredTask, ScoredTask], PairedItems] = {}

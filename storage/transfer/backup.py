@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
 import duckdb
 
+from load_records import AGENT_FOLDER_PREFIX
 from settings import Settings
 from storage.catalog import latest_schema
 from storage.database import StoreError
@@ -61,11 +62,17 @@ def _add_folders(archive: ArchiveWriter, settings: Settings) -> None:
 
 
 def _plain_files(folder: Path) -> Iterator[Path]:
-    """Regular files; hidden files are still being written and are skipped."""
+    """Regular files; hidden files, which are still being written, and what agents left are skipped."""
     for path in sorted(folder.rglob("*")):
-        is_hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-        if path.is_file() and not path.is_symlink() and not is_hidden:
+        parts = path.relative_to(folder).parts
+        is_left_out = any(part.startswith(".") for part in parts) or _is_of_agent(parts)
+        if path.is_file() and not path.is_symlink() and not is_left_out:
             yield path
+
+
+def _is_of_agent(parts: Sequence[str]) -> bool:
+    """Whether a path below the folder of runs belongs to a repeat of an agent task: 'RUN/workload-2/agent-1/...'."""
+    return len(parts) > 3 and parts[1].startswith("workload") and parts[2].startswith(AGENT_FOLDER_PREFIX)
 
 
 def restore_backup(settings: Settings, source: Path) -> int:

@@ -27,7 +27,7 @@ LOG = ROOT / "tests/fixtures/vllm/0.32-ngram.log"
 COMMANDS = (
     "run", "parse", "explain", "import", "note", "load", "drive", "record", "agent", "study", "report", "claims",
     "compare", "check", "export", "backup", "restore", "schema", "token", "peer", "host", "shim", "lake", "gpus",
-    "identify", "notify", "doctor", "mcp", "proposal", "sessions",
+    "identify", "notify", "doctor", "mcp", "proposal", "sessions", "task",
 )  # fmt: skip
 PATIENCE_S = 60.0
 

@@ -13,7 +13,7 @@ from analysis.comparison.facts import RunFacts
 from analysis.evidence.loads import LoadRecord
 from analysis.loads.load_results import results_of
 from domain import Config, Run, RunState
-from load_records import Load, RequestRecord, Result
+from load_records import AGENT_TASK, Load, LoadPhase, RequestRecord, Result, SuiteCheck
 from samples import Batch, CounterSample, LogSample
 from storage.store import Store
 from tests.analysis.comparison.hand_made import load, request, run
@@ -195,6 +195,22 @@ def _logged(store: Store, run_id: str, engine: str, definition: str, lines: Sequ
     return run_id
 
 
+def agent_sessions(store: Store) -> list[str]:
+    """A load of sessions, and a further load of an agent that solved one of two tasks."""
+    turns = [
+        request(n, float(n), extra={"first_chunk_tokens": 1, "session": n // 4, "turn": n % 4 + 1}) for n in range(8)
+    ]
+    record = _of_run(replace(load(turns, workload="session"), run_id="agents-000"), "agents-000")
+    made = stored(store, run("agents-000", record, began_at=T0), 0, 80.0, name="agents")
+    task = Load(made.id, "t", T0 + timedelta(hours=1), AGENT_TASK, AGENT_TASK, "agent 1", "h", {"folder": "/parser"})
+    phase = LoadPhase(made.id, "t", T0, 0, "Repeat 1", "measure", 0, T0, 1800.0, 0.0, 0, True)
+    checks = [
+        SuiteCheck(made.id, "t", T0, AGENT_TASK, "parser", "agent", n == 1, repeat=n, item_hash="h") for n in (1, 2)
+    ]
+    store.write(Batch((task, phase, *checks))).result()
+    return [made.id]
+
+
 SEEDS: tuple[Seed, ...] = (
     repeats_of_two_arms,
     ladder,
@@ -206,4 +222,5 @@ SEEDS: tuple[Seed, ...] = (
     tool_results,
     log_alone,
     log_without_realtime_counters,
+    agent_sessions,
 )

@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from analysis.compare_arms import ArmComparison
+from analysis.loads.agent_tasks import SolvedDifference
 from analysis.loads.fidelity import Fidelity
+from analysis.loads.paired_accuracy import PairedDifference
 from analysis.verdict import Ratio
 from reports.arms.accuracy import AccuracyComparison
 from reports.arms.comparison import run_names
@@ -174,17 +176,20 @@ def _accuracy(data: ReportData) -> Iterator[Row]:
 
 def accuracy_fields(comparison: AccuracyComparison) -> Row:
     """Return the fields of one comparison; accuracies in per cent, differences in percentage points."""
-    paired, (base, value) = comparison.difference, (comparison.baseline.value, comparison.accuracy.value)
+    tested, (base, value) = comparison.difference, (comparison.baseline.value, comparison.accuracy.value)
+    items = tested.items if isinstance(tested, PairedDifference) else None
+    counts = [count.n for count in tested.counts] if isinstance(tested, SolvedDifference) else [items and items.n] * 2
     return {
         "baseline_value": None if base is None else 100 * base,
         "value": None if value is None else 100 * value,
         "points": comparison.points,
-        "low": paired and paired.low,
-        "high": paired and paired.high,
-        "n": paired and paired.items.n,
-        "lost": paired and paired.items.lost,
-        "won": paired and paired.items.won,
-        "p_value": paired and paired.p_value,
+        "low": tested and tested.low,
+        "high": tested and tested.high,
+        "baseline_n": counts[0],
+        "n": counts[1],
+        "lost": items and items.lost,
+        "won": items and items.won,
+        "p_value": tested and tested.p_value,
         "is_ranked": comparison.is_ranked,
         "reason": reason_text(comparison.reason),
     }

@@ -12,7 +12,7 @@ from web import markup
 from web.compare.answer.dots import strip
 from web.compare.answer.overview import strip_row
 from web.study_pages.race_grid import span_of_intervals
-from web.study_pages.race_words import headline, relative_values
+from web.study_pages.race_words import headline, relative_values, solved_text
 from web.theme import format_ratio
 
 Arms = Sequence[Mapping[str, Any]]
@@ -35,6 +35,8 @@ def answer_sentence_of(study: Study, arms: Arms) -> str:
     winner = next((arm for arm in arms if arm["name"] == (study.answer or {}).get("winner")), None)
     if not winner or not arms:
         return text
+    if winner.get("solved"):
+        return f"{text.removesuffix('.')}: {_solved_sentence(winner, arms)}"
     first = arms[0]
     compared = winner if winner is not first else max(_rivals(arms), key=lambda arm: arm["ratio"], default=None)
     if compared is None or not (compared["ratio"] and compared["interval"]) or not first["ratio"]:
@@ -42,6 +44,12 @@ def answer_sentence_of(study: Study, arms: Arms) -> str:
     low, high = map(format_ratio, compared["interval"])
     subject = "" if compared is winner else f"{compared['name']} has "
     return f"{text.removesuffix('.')}: {subject}{format_ratio(compared['ratio'])} {first['name']} ({low} to {high})."
+
+
+def _solved_sentence(winner: Mapping[str, Any], arms: Arms) -> str:
+    """Return 'it solved 9 of 10 (60 % to 98 %), plain 2 of 10 (6 % to 51 %).'."""
+    rivals = [f"{arm['name']} {solved_text(arm['solved'])}" for arm in arms if arm is not winner and arm.get("solved")]
+    return f"it solved {', '.join([solved_text(winner['solved']), *rivals])}."
 
 
 def _rivals(arms: Arms) -> list[Mapping[str, Any]]:

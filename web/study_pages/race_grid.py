@@ -11,7 +11,7 @@ from typing import Any
 
 from analysis.study import ArmState
 from analysis.study.interval_history import Interval, interval_history
-from commands.study_file import USERS_HELD, StudyPlan
+from commands.study_file import SOLVED, USERS_HELD, StudyPlan
 from domain import Run, RunState
 from reports.studies.study import STEP_SD
 from web import markup
@@ -91,9 +91,10 @@ def _intervals(
     plan: StudyPlan, answer: Mapping[str, Any], by_name: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, list[Interval | None]]:
     """Return arm -> the interval after each of its starts; the last one is the answer's own."""
-    if plan.is_proposed or plan.question == "measure":  # exploring starts do not count for the race
-        return {}
     objective = str(answer.get("objective") or "")
+    # Exploring starts do not count for the race, and shares are judged over all repeats together.
+    if plan.is_proposed or plan.question == "measure" or objective == SOLVED:
+        return {}
     sign = 1.0 if is_higher_objective_better(objective) else -1.0
     logs = {name: [sign * math.log(value) for value in arm["values"] if value > 0] for name, arm in by_name.items()}
     excluded = [name for name, arm in by_name.items() if arm["state"] in OUTSIDE]

@@ -9,7 +9,7 @@ from typing import Any
 
 from analysis.evidence.objectives import UnknownObjectiveError, parse_objective
 from analysis.study import ArmState
-from commands.study_file import ACCURACY, USERS_HELD, StudyPlan
+from commands.study_file import ACCURACY, SOLVED, USERS_HELD, StudyPlan
 from domain import Run, Study
 from web import markup
 from web.compare.answer.dots import SMALLEST_SPAN, strip
@@ -26,6 +26,7 @@ OBJECTIVES = {
     "": "the workload's own objective",
     USERS_HELD: "the number of users held",
     ACCURACY: "the share of correct answers",
+    SOLVED: "the share of solved tasks",
 }
 HEADS = {
     "winner": "{winner} is best.",
@@ -37,7 +38,7 @@ HEADS = {
 STATES = {
     ArmState.RACING: ("in progress", "it starts in the next round"),
     ArmState.RESTING: ("resting", "it can no longer beat the leader by the margin, but is not proven slower"),
-    ArmState.OUT: ("out", "it is slower than the leader"),
+    ArmState.OUT: ("out", "it is worse than the leader"),
     ArmState.PREDICTED: ("predicted", "it is not started: other arms' runs show that it cannot be best"),
     ArmState.TRIED: (
         "tried",
@@ -46,7 +47,7 @@ STATES = {
     ArmState.FAILED: ("failed", "its server does not start, or it has no value"),
 }
 FINAL_STATES = {  # by the answer, for an arm that stayed in to the end
-    "winner": ("best", "every other arm that raced is slower"),
+    "winner": ("best", "every other arm that raced is worse"),
     "same": ("the same", "any remaining difference from the others with this mark is too small to matter"),
     "unknown": ("not decided", "it may be best: nothing has shown it to be slower"),
     "failed": ("not decided", "nothing has shown it to be slower"),
@@ -230,9 +231,17 @@ def plain_row(arm: Mapping[str, Any]) -> list[str]:
         return [arm["name"], word, str(arm["runs"]), *_mean(arm)]
     if arm["state"] == ArmState.PREDICTED:
         ratio, between = predicted_ratio(arm["predicted"] or {}), "not measured"
+    if solved := arm.get("solved"):
+        return [arm["name"], arm["said"][0], str(arm["runs"]), solved_text(solved), ratio, between]
     mean, mean_between = _between(arm.get("start_mean"), arm.get("start_mean_interval"))
     mean_text = mean if mean_between == DASH else f"{mean} ({mean_between})"
     return [arm["name"], arm["said"][0], str(arm["runs"]), mean_text, ratio, between]
+
+
+def solved_text(solved: Mapping[str, Any]) -> str:
+    """Return '9 of 10 (60 % to 98 %)'."""
+    low, high = solved["interval"]
+    return f"{solved['count']} of {solved['n']} ({low:.0%} to {high:.0%})"
 
 
 def _mean(arm: Mapping[str, Any]) -> tuple[str, str]:

@@ -13,6 +13,7 @@ from commands.recipe.quality import QualityTools
 from commands.recipe.recipe_study import is_recipe, study_of_recipe
 from commands.study_file import StudyFileError, StudyPlan, study_of_text, title_of_arms
 from launcher.remote.hosts import HostBook, HostError
+from load_records import AGENT_TASK
 from studies.cost import StudyCost, expected_cost
 from studies.plan_check import UnknownLoadError, check_plan
 from web import audit
@@ -24,6 +25,7 @@ from web.study_pages.arm_sources import MAX_RUNS, source_of_run, with_arms
 from web.study_pages.race_words import rough_duration
 from web.study_pages.study_draft import StudyDraft
 from workloads import REGISTRY
+from workloads.agent_tasks.task_params import task_title
 from workloads.forecast import forecast
 from workloads.process.external_tools import tool_of
 from workloads.texts.prompt_file import PlanError
@@ -153,6 +155,8 @@ def _load_label(part: StudyPlan) -> str:
     prefix = "" if part.workload_title == part.workload else f"{part.workload_title}: "
     if tool := tool_of(part.workload):
         return f"{prefix}{tool.title} ({part.params.get('tasks', '')})"
+    if part.workload == AGENT_TASK:
+        return f"{prefix}Agent task {task_title(part.params)}"
     requests = forecast(part.workload, part.params, 50.0).requests
     return f"{prefix}{REGISTRY[part.workload].title} ({requests} requests per start)"
 

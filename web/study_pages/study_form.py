@@ -9,7 +9,7 @@ from typing import get_args
 import streamlit as st
 
 from analysis.evidence.objectives import TERMS, Objective, UnknownObjectiveError, parse_objective
-from commands.study_file import ACCURACY, USERS_HELD, ArmText, Question, StudyFileError, arm_of
+from commands.study_file import ACCURACY, SOLVED, USERS_HELD, ArmText, Question, StudyFileError, arm_of
 from commands.study_workloads import WorkloadText
 from web.loads.forms.load_choice import choose_workload
 from web.markup import markdown_text
@@ -274,7 +274,7 @@ def _show_objective(draft: StudyDraft) -> bool:
         help="A number of concurrent requests is typed: ttft_ms@8",
     )
     try:
-        if objective and objective not in (USERS_HELD, ACCURACY):
+        if objective and objective not in (USERS_HELD, ACCURACY, SOLVED):
             parse_objective(objective)
     except UnknownObjectiveError as refusal:
         st.error(markdown_text(str(refusal)))
@@ -284,7 +284,7 @@ def _show_objective(draft: StudyDraft) -> bool:
 
 def _objective_names(question: str) -> list[str]:
     """Return the objectives without a concurrency, of one request at a time, and the question's own."""
-    own = {"load": [USERS_HELD], "measure": [ACCURACY]}.get(question, [])
+    own = {"load": [USERS_HELD], "measure": [ACCURACY, SOLVED]}.get(question, [SOLVED])
     kinds = [Objective(kind, 1 if terms.needs_concurrency else None) for kind, terms in TERMS.items()]
     return [*own, *(objective.name for objective in kinds)]
 

@@ -48,6 +48,16 @@ SAMPLING_FIELDS = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class RecordedPhase:
+    """Labels of what a recorder records: the workload, the phase's title and index, and the class of its prompts."""
+
+    workload: str = WORKLOAD
+    title: str = TITLE
+    index: int = 0
+    prompt_class: str = "Recorded"
+
+
 class FinishedExchange(NamedTuple):
     """A completed exchange that is to be recorded."""
 
@@ -79,6 +89,7 @@ class Recorder:
     mono_s: Callable[[], float] = time.monotonic
     utc_now: Callable[[], datetime] = utc_now
     load_id: str = field(default_factory=lambda: secrets.token_hex(4))
+    phase: RecordedPhase = RecordedPhase()
     records: list[RequestRecord] = field(default_factory=list)
     history: PromptHistory = field(default_factory=PromptHistory)
     tasks: set[asyncio.Task[object]] = field(default_factory=set)
@@ -89,25 +100,33 @@ class Recorder:
 
     def begin(self) -> None:
         """Write the load record of the recording."""
-        self.began_at, self.began_s = self.utc_now(), self.mono_s()
+        self.start_clock()
         params: dict[str, JsonValue] = {"keeps_text": self.recorded_text is not None}
         append_record(
             self.out,
             Load(self.run_id, self.load_id, self.began_at, TOOL, WORKLOAD, tool_version=VERSION, params=params),
         )
 
+    def start_clock(self) -> None:
+        """Begin the phase that is recorded."""
+        self.began_at, self.began_s = self.utc_now(), self.mono_s()
+
     def end(self) -> None:
         """Write phase and results, once no request is in flight."""
-        duration_s = round(self.mono_s() - self.began_s, 6)
-        phase = LoadPhase(
-            self.run_id, self.load_id, self.utc_now(), 0, TITLE, "measure", AS_THEY_ARRIVE, self.began_at, duration_s,
-            0.0, self.count, is_complete=True,
-        )  # fmt: skip
-        append_record(self.out, phase)
+        self.end_phase(is_complete=True)
         for result in results_of(self.load_id, self.utc_now(), self.records):
             append_record(self.out, result)
         if self.recorded_text:
             self.recorded_text.save()
+
+    def end_phase(self, is_complete: bool) -> None:
+        """Write the record of the phase."""
+        duration_s = round(self.mono_s() - self.began_s, 6)
+        phase = LoadPhase(
+            self.run_id, self.load_id, self.utc_now(), self.phase.index, self.phase.title, "measure", AS_THEY_ARRIVE,
+            self.began_at, duration_s, 0.0, self.count, is_complete=is_complete,
+        )  # fmt: skip
+        append_record(self.out, phase)
 
     async def pass_through(self, request: web.Request) -> web.StreamResponse:
         """Forward a request for the models or for a count of tokens, which is not recorded."""
@@ -174,7 +193,7 @@ class Recorder:
         body_json = parse_body(finished_exchange.body, self.limits.body_values)
         client_request, sampling = parse_request(body_json)
         planned = PlannedRequest(
-            "Recorded", json.dumps(client_request.prompt) if client_request.prompt else "", {},
+            self.phase.prompt_class, json.dumps(client_request.prompt) if client_request.prompt else "", {},
             messages=tuple(client_request.messages), tools=tuple(client_request.tools or ()),
             is_streamed=bool(client_request.stream),
         )  # fmt: skip
@@ -194,13 +213,14 @@ class Recorder:
             )
 
     def _target(self, path: str) -> RequestTarget:
-        return RequestTarget(self.run_id, WORKLOAD, self.upstream.base_url, "", endpoint=endpoint_of(path))
+        return RequestTarget(self.run_id, self.phase.workload, self.upstream.base_url, "", endpoint=endpoint_of(path))
 
     def _position(self, sequence: int) -> RequestPosition:
-        request_id = f"{self.load_id}-{sequence:04d}"
+        in_phase = f"{self.phase.index}-{sequence:04d}" if self.phase.index else f"{sequence:04d}"
         return RequestPosition(
-            request_id, self.load_id, "measure", TITLE, 0, sequence, 0, sequence, AS_THEY_ARRIVE, self.began_s
-        )
+            f"{self.load_id}-{in_phase}", self.load_id, "measure", self.phase.title, self.phase.index, sequence,
+            0, sequence, AS_THEY_ARRIVE, self.began_s,
+        )  # fmt: skip
 
     def _refusal(self, request: web.Request) -> web.Response | None:
         """Return the response to a client that may not send, or not now."""

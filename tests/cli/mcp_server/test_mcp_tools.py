@@ -130,6 +130,7 @@ def test_proposals_need_the_permission_and_start_nothing(live: Store, settings: 
     ("arguments", "reason"),
     [
         ({"run_id": "live-1", "workload": "no-such"}, "There is no workload"),
+        ({"run_id": "live-1", "workload": "agent-task", "params": {"agent": ["sh"]}}, "There is no workload"),
         (
             {"run_id": "live-1", "workload": "own-prompts", "params": {"file": "/etc/passwd"}},
             "from a file on this machine",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -13,6 +16,7 @@ from tests.e2e.launch_page import choose_option, watch_server
 from tests.e2e.page_at_rest import press
 from tests.e2e.pitwall_process import Pitwall, wait_until
 from tests.ports import free_ports
+from tests.workloads.agent_tasks.tasks import AGENT, CHECK, task_folder
 from workloads import REGISTRY
 
 pytestmark = [pytest.mark.browser, pytest.mark.engine, pytest.mark.long, pytest.mark.timeout(900)]
@@ -57,6 +61,34 @@ def test_attached_server_takes_every_load(page: Page, pitwall: Pitwall, server: 
         expect(page.get_by_text(seen).first).to_be_visible()
     assert pitwall.sql("SELECT count(*) FROM requests WHERE error_kind IS NOT NULL") == [(0,)]
     assert server.process.poll() is None
+
+
+def test_agent_task_runs_from_the_page(page: Page, pitwall: Pitwall, server: DemoServer, tmp_path: Path) -> None:
+    """A scripted agent on a real server: the form, the results with every repeat, and the deletion of its copies."""
+    folder = task_folder(tmp_path)
+    run_id = watch_server(page, pitwall, server.base_url, "Tasked")
+    page.goto(f"{pitwall.url}/run?run={run_id}")
+    press(page.get_by_text("Run a load on this server"))
+    press(page.get_by_role("radio", name="An agent's task").or_(page.get_by_role("button", name="An agent's task")))
+    command = shlex.join([sys.executable, AGENT, "solve", "messages", "{model}"])
+    for label, value in (("Agent", command), ("Folder on this machine", str(folder)), ("Check", shlex.join(CHECK))):
+        fill(page, label, value)
+    fill(page, "Repeats", "2")
+    press(page.get_by_role("button", name="Run the task", disabled=False))
+    judged = "SELECT count(*) FROM checks WHERE suite = 'agent-task' AND is_pass"
+    wait_until(lambda: pitwall.sql(judged) == [(2,)] and pitwall.states()["Tasked"] == "ready", LOAD_S)
+    page.goto(f"{pitwall.url}/run?run={run_id}")
+    expect(page.get_by_text("Solved 2 of 2 (95 %: 34% to 100%, Wilson).").first).to_be_visible()
+    expect(page.get_by_text("Agent sessions", exact=True).first).to_be_visible()
+    press(page.get_by_role("button", name="Delete the copies"))
+    wait_until(lambda: not list(pitwall.data.rglob("agent-1")), 30.0)
+    assert server.process.poll() is None
+
+
+def fill(page: Page, label: str, value: str) -> None:
+    field = page.get_by_label(label, exact=True)
+    field.fill(value)
+    field.press("Enter")
 
 
 def put(page: Page, title: str, given: Mapping[str, str]) -> None:

@@ -28,7 +28,7 @@ def die(*_args, **_options):
 
 now = datetime(2026, 11, 22, 12, tzinfo=UTC)
 store = Store.open(Settings(data_dir=Path(sys.argv[1])), lambda: now)
-where, name = {"before": (deleted, "name_sealed_files"), "after": (deleted.shutil, "rmtree")}[sys.argv[2]]
+where, name = {"before": (deleted, "name_sealed_files"), "after": (deleted, "remove_tree")}[sys.argv[2]]
 setattr(where, name, die)
 store.purge()
 """

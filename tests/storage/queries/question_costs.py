@@ -22,7 +22,16 @@ import pytest
 from analysis.metrics.registry import LISTED
 from analysis.runs.run_line import RunLine
 from domain import Config, Run
-from load_records import NEXT_TOKEN, AccuracyItem, FidelityPosition, Load, RequestRecord, Result, SuiteCheck
+from load_records import (
+    AGENT_TASK,
+    NEXT_TOKEN,
+    AccuracyItem,
+    FidelityPosition,
+    Load,
+    RequestRecord,
+    Result,
+    SuiteCheck,
+)
 from samples import (
     Batch,
     CollectorHealth,
@@ -124,6 +133,7 @@ def samples_of(run_id: str, engine: str, seconds: int = SECONDS) -> Iterator[Sam
         yield Result(run_id, "l", ts, "Code", "decode_tps", "mean", "tok/s", "pitwall" if own else "a tool", 50.0)
         yield AccuracyItem(run_id, "load", ts, "task", "none", str(n), str(n), 1.0)
         yield SuiteCheck(run_id, "load", ts, "needles", "Fact", "streaming", True, None, {}, 8000, n, str(n))
+        yield SuiteCheck(run_id, "load", ts, AGENT_TASK, "parser", "agent", True, repeat=n, item_hash="h")
         yield FidelityPosition(run_id, "load", ts, NEXT_TOKEN, "prose", "prose 01", 512, n, "h", [1, 2], [-0.1, -3.0])
         part = {"kind": "text", "name": "user", "bytes": 4, "pieces": ""}
         prefix = {"session": "0", "follows": None, "order": ["a"], "parts": {"a": part}, "is_cut": False}

@@ -71,6 +71,7 @@ QUESTIONS: Mapping[str, Callable[[Queryable], object]] = {
     "answer_pieces": lambda store: load_queries.answer_pieces(store, dict.fromkeys(ASKED, "load"), 0, None, 100),
     "outcomes": lambda store: load_queries.outcomes(store, ASKED),
     "fidelity_positions": lambda store: load_queries.fidelity_positions(store, ASKED),
+    "task_checks": lambda store: load_queries.task_checks(store, ASKED),
     "depth_checks": lambda store: load_queries.depth_checks(store, ASKED),
     "item_pairs": lambda store: load_queries.item_pairs(store, ASKED, ["load"]),
     "tool_statements": lambda store: load_queries.tool_statements(store, ASKED),

@@ -79,6 +79,16 @@ def test_what_opens_doors_is_not_in_it(filled: Store, settings: Settings, tmp_pa
         assert not {"signing.key", "api.token"} & set(file.namelist())
 
 
+def test_what_agents_left_is_not_in_it(filled: Store, settings: Settings, tmp_path: Path) -> None:
+    load = settings.runs_dir / "ended/workload-2"
+    (load / "agent-1/folder").mkdir(parents=True)
+    (load / "agent-1/folder/odd\\name").write_text("of a task")
+    (load / "requests.jsonl").write_text("{}")
+    write_backup(settings, tmp_path / "all.zip", NOW)
+    elsewhere = restored(settings, tmp_path / "all.zip", tmp_path / "elsewhere")
+    assert [path.name for path in (elsewhere.runs_dir / "ended/workload-2").iterdir()] == ["requests.jsonl"]
+
+
 def test_only_into_an_empty_folder(filled: Store, settings: Settings, tmp_path: Path) -> None:
     write_backup(settings, tmp_path / "all.zip", NOW)
     full = tmp_path / "full"

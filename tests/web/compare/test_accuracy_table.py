@@ -6,9 +6,10 @@ import json
 
 import pytest
 
+from analysis.loads.agent_tasks import TaskEnd, TaskRepeat
 from cli.main import main
 from domain import Run
-from load_records import Accuracy, AccuracyItem
+from load_records import AGENT_TASK, Accuracy, AccuracyItem, SuiteCheck
 from reports.arms.report_data import ReportData
 from samples import Batch
 from settings import Settings
@@ -18,6 +19,7 @@ from tests.web.report_export.conftest import Report, report, runs
 from web.compare.answer.accuracy_table import accuracy_cells
 from web.report_export.markdown import report_markdown
 from web.report_export.sections import viewpoint_rows
+from web.report_export.tables import accuracy_fields
 
 __all__ = ["report", "runs"]
 TEXT = "81.9 %, -2.3 points (-2.9 to -1.7), 82 lost and 13 won of 3,000 items, p < 0.001"
@@ -70,6 +72,39 @@ def test_another_metric_is_not_paired(store: Store, report: Report, stored_runs:
 def test_other_protocols_are_not_ranked(store: Store, report: Report, runs: list[Run]) -> None:
     for place, right in RIGHT.items():
         scored(store, runs[3 * place], set(right), protocol_hash=f"p{place}")
+    (row,) = report(runs).accuracies
+    (comparison,) = row.comparisons.values()
+    assert comparison.difference and not comparison.is_ranked
+
+
+def repeated(store: Store, run: Run, solved: int, task_hash: str = "h") -> None:
+    """Five repeats of an agent task, of which so many were solved."""
+    ends = [TaskEnd.SOLVED] * solved + [TaskEnd.LATE] * (5 - solved)
+    checks = [
+        SuiteCheck(
+            run.id, f"task-{run.id}", T0, AGENT_TASK, "parser", "agent", end is TaskEnd.SOLVED, None,
+            TaskRepeat(end=end).as_json(), repeat=n, item_hash=task_hash,
+        )
+        for n, end in enumerate(ends, 1)
+    ]  # fmt: skip
+    store.write(Batch(tuple(checks))).result()
+
+
+def test_repeats_of_an_agent_task_are_pooled_over_starts(store: Store, report: Report, runs: list[Run]) -> None:
+    for run, solved in zip((runs[0], runs[1], runs[3], runs[4]), (1, 1, 5, 4), strict=True):
+        repeated(store, run, solved)
+    data = report(runs)
+    ((title, baseline, contender),) = accuracy_cells(data.comparison.arms, data.accuracies)
+    assert (title, baseline) == ("agent task parser", "20.0 %")
+    assert contender.startswith("90.0 %, +70.0 points (") and "9 of 10 solved against 2 of 10, p = 0.0055" in contender
+    assert "9 of 10 solved against 2 of 10" in report_markdown(data)
+    (fields,) = [accuracy_fields(comparison) for comparison in data.accuracies[0].comparisons.values()]
+    assert (fields["baseline_n"], fields["n"], fields["lost"], fields["is_ranked"]) == (10, 10, None, True)
+
+
+def test_another_agent_task_is_not_ranked(store: Store, report: Report, runs: list[Run]) -> None:
+    repeated(store, runs[0], 1)
+    repeated(store, runs[3], 5, task_hash="another folder")
     (row,) = report(runs).accuracies
     (comparison,) = row.comparisons.values()
     assert comparison.difference and not comparison.is_ranked

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 import streamlit as st
 
 from analysis.comparison.arms import Arm
+from analysis.loads.agent_tasks import SolvedDifference
+from analysis.loads.paired_accuracy import PairedDifference
 from reports.arms.accuracy import AccuracyComparison, AccuracyRow, accuracy_rows, read_item_pairs
 from reports.arms.comparison import ComparisonReport
 from reports.arms.depth_claims import SuiteDepths, suite_depths
@@ -22,7 +24,8 @@ from web.words import reason_text
 ABOUT = (
     "Right answers in per cent, and the difference from the first arm in percentage points on the items that were "
     "scored for both, with a 95 % interval (Newcombe's for paired shares, jointly for all arms) and the p value of "
-    "McNemar's exact test."
+    "McNemar's exact test. Repeats of an agent task are not paired: Newcombe's interval for independent shares, and "
+    "Fisher's exact test."
 )
 
 
@@ -73,9 +76,16 @@ def difference_text(comparison: AccuracyComparison) -> str:
     """Return '-2.3 points (-2.9 to -1.7), 82 lost and 13 won of 3,000 items, p < 0.001', or why it is as seen."""
     points = f"{comparison.points:+.1f} points"
     refused = "".join(f", not ranked: {TITLES[row.code]}" for row in comparison.refused[:1])
-    paired = comparison.difference
-    if paired is None:
+    tested = comparison.difference
+    if tested is None:
         return f"{points} as seen: {reason_text(comparison.reason)}{refused}"
-    p_value = "p < 0.001" if paired.p_value < 0.001 else f"p = {paired.p_value:.2g}"
-    counts = f"{paired.items.lost:,} lost and {paired.items.won:,} won of {paired.items.n:,} items"
-    return f"{points} ({paired.low:+.1f} to {paired.high:+.1f}), {counts}, {p_value}{refused}"
+    p_value = "p < 0.001" if tested.p_value < 0.001 else f"p = {tested.p_value:.2g}"
+    return f"{points} ({tested.low:+.1f} to {tested.high:+.1f}), {_counts_text(tested)}, {p_value}{refused}"
+
+
+def _counts_text(difference: PairedDifference | SolvedDifference) -> str:
+    if isinstance(difference, PairedDifference):
+        items = difference.items
+        return f"{items.lost:,} lost and {items.won:,} won of {items.n:,} items"
+    baseline, contender = difference.counts
+    return f"{contender.solved} of {contender.n} solved against {baseline.solved} of {baseline.n}"

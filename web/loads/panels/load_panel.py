@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import streamlit as st
 
@@ -17,6 +17,7 @@ from web.loads.forms.load_params import FILE
 from web.loads.forms.saved_load_box import show_saved_load_box
 from web.loads.panels.drive_panel import show_drive_panel
 from web.loads.panels.server_key import ask_key
+from web.loads.panels.task_panel import show_task_panel
 from web.markup import markdown_text
 from web.url_state import url_expander
 from workloads import REGISTRY, spec_for
@@ -24,18 +25,20 @@ from workloads.forecast import refusal_of_context
 from workloads.saved_loads import SavedLoad
 from workloads.shapes.five_prompts import FIVE_PROMPTS
 
-OWN_LOAD, OTHER_TOOL = "Pitwall's own load", "Another tool"
+OWN_LOAD, OTHER_TOOL, AN_AGENT = "Pitwall's own load", "Another tool", "An agent's task"
+
+PANELS: Mapping[str, Callable[[Run], None]] = {OTHER_TOOL: show_drive_panel, AN_AGENT: show_task_panel}
 
 
 def show_load_panel(run: Run) -> None:
-    """Show operators and editors the panel while the server responds; only the operator may run other tools."""
+    """Show operators and editors the panel while the server responds; only the operator runs other programs."""
     if not is_editor() or run.kind == "imported" or run.state not in (RunState.READY, RunState.RUNNING):
         return
     with url_expander("Run a load on this server", "load", "run", ":material/speed:"):
         if run.state is RunState.RUNNING:
             st.caption("A load is running on this server. The next one can start when it has ended.")
-        if is_operator() and _by_another_tool(run):
-            show_drive_panel(run)
+        if is_operator() and (panel := PANELS.get(_choose_sender(run))):
+            panel(run)
             return
         load = choose_workload(_last_load(run), f"load-of-{run.id}", "Load")
         secrets = ask_key(run, "load-key")
@@ -50,8 +53,9 @@ def show_load_panel(run: Run) -> None:
             show_saved_load_box(load)
 
 
-def _by_another_tool(run: Run) -> bool:
-    return st.segmented_control("By", [OWN_LOAD, OTHER_TOOL], default=OWN_LOAD, key=f"by-{run.id}") == OTHER_TOOL
+def _choose_sender(run: Run) -> str:
+    senders = [OWN_LOAD, *PANELS]
+    return str(st.segmented_control("By", senders, default=OWN_LOAD, key=f"by-{run.id}"))
 
 
 def _last_load(run: Run) -> SavedLoad:

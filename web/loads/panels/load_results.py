@@ -9,9 +9,10 @@ from typing import NamedTuple
 import streamlit as st
 
 from analysis.evidence.loads import LoadRecord
+from analysis.loads.agent_tasks import METRIC as SOLVED
 from analysis.loads.load_results import DEFINITION, POOLED, STATISTICS, results_of
 from domain import Run
-from load_records import CUT_SHORT, DRIVER_OPTIONS, LENGTH_REASON, Accuracy, LoadPhase, Result
+from load_records import AGENT_TASK, CUT_SHORT, DRIVER_OPTIONS, LENGTH_REASON, Accuracy, LoadPhase, Result
 from storage.queries import load_queries
 from storage.queries.load_queries import LoadOutcome
 from web import markup
@@ -24,14 +25,17 @@ from web.loads.panels.load_charts import (
     show_grid_map,
     show_latency_against_throughput,
 )
+from web.loads.panels.task_section import offer_deletion, show_agent_task
 from web.markup import markdown_text
 from web.theme import DASH, duration
 from web.times import format_time, utc_help
 from web.url_state import url_expander
 from web.words import reasons_text
 from workloads import REGISTRY
+from workloads.agent_tasks.task_params import task_title
 
 TOOL = "pitwall"
+OWN_PLACES = ("users_held", SOLVED)  # metrics that are shown apart from the table
 CLIENT_LIMIT = 0.7  # of one core: above it the client may be the bottleneck
 
 
@@ -107,8 +111,10 @@ def show_load_results(run: Run) -> None:
         with url_expander(title, f"load-{load.load_id}", "run", is_open=index == 0):
             st.caption(describe_load(load), help=utc_help(asked=load.plan.ts if load.plan else None))
             _show_outcome(load, outcome)
+            show_agent_task(run, store, load, outcome.checks)
             show_endurance(store, load)
             show_fidelity(store, load)
+    offer_deletion(run)
 
 
 def load_titles(loads: Sequence[LoadRecord]) -> list[str]:
@@ -121,8 +127,11 @@ def load_titles(loads: Sequence[LoadRecord]) -> list[str]:
 
 
 def _load_name(load: LoadRecord) -> str:
-    """'Five prompts', or 'lm-eval (lm-eval 0.4.9)' of another tool."""
+    """'Five prompts', 'lm-eval (lm-eval 0.4.9)' of another tool, or 'Agent task parser (agent 2.1)'."""
     assert load.plan
+    if load.plan.workload == AGENT_TASK:
+        version = f" ({load.plan.tool_version})" if load.plan.tool_version else ""
+        return f"Agent task {task_title(load.plan.params)}{version}"
     name = REGISTRY[load.plan.workload].title if load.plan.workload in REGISTRY else load.plan.workload
     by = " ".join(filter(None, [load.plan.tool, load.plan.tool_version]))
     return name if load.plan.tool == TOOL else f"{name} ({by})"
@@ -163,7 +172,7 @@ def _show_outcome(load: LoadRecord, outcome: LoadOutcome) -> None:
                 "no user" if result.value is None else "1 user" if result.value == 1 else f"{result.value:.0f} users"
             )
             st.markdown(f"**It holds {users}** ({markdown_text(reasons_text(result.reason) or '')}).")
-    show_check_grids(outcome.checks)
+    show_check_grids([check for check in outcome.checks if check.suite != AGENT_TASK])
     rows = shown_results(load, outcome)
     if rows:
         head, cells = results_table(rows)
@@ -179,7 +188,7 @@ def _show_outcome(load: LoadRecord, outcome: LoadOutcome) -> None:
 
 def shown_results(load: LoadRecord, outcome: LoadOutcome) -> list[Result]:
     """Return the load's results: of Pitwall's requests by today's definitions, of another tool as it reported them."""
-    stored = [result for result in outcome.results if result.metric != "users_held"]
+    stored = [result for result in outcome.results if result.metric not in OWN_PLACES]
     if load.plan is None or load.plan.tool != TOOL or not load.measured:
         return stored
     computed_results = list(results_of(load.plan.load_id, load.plan.ts, load.requests))

@@ -12,6 +12,7 @@ import streamlit as st
 
 from domain import Run, RunState
 from launcher.processes.workload_signals import LoadSignal
+from load_records import AGENT_TASK
 from web import audit
 from web.actions import Once, is_editor, require_editor
 from web.context import services
@@ -65,7 +66,7 @@ def _show_bar(run: Run, progress: LoadProgress) -> None:
     name = markdown_text(run.name)
     label, order = ("Resume", LoadSignal.GO_ON) if progress.state == IS_PAUSED else ("Pause", LoadSignal.PAUSE)
     with st.container(horizontal=True):
-        if not tool_of(progress.workload):  # other tools cannot be paused
+        if progress.workload in REGISTRY:  # other tools and agents cannot be paused
             st.button(f"{label} the load of {name}", key=f"load-{run.id}", on_click=Once(_steer), args=(run.id, order))
         st.button(
             f"Cancel the load of {name}",
@@ -81,6 +82,8 @@ def describe(progress: LoadProgress, now: datetime) -> str:
     if tool := tool_of(progress.workload):
         count = f", {progress.done} of {progress.total}" if progress.total > 1 else ""
         return f"{tool.title} is running{count}: its output is in workload.log"
+    if progress.workload == AGENT_TASK:
+        return f"Agent task, {progress.phase} of {progress.total}: {progress.done} ended, {progress.errors} not solved"
     workload = REGISTRY[progress.workload].title
     parts = [f"{progress.done} of {progress.total} requests"]
     parts += [f"{progress.errors} failed"] if progress.errors else []
