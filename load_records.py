@@ -163,7 +163,8 @@ class SuiteCheck:
 
 TOOLS_AT_DEPTH, NEEDLES = "tools-at-depth", "needles"  # names of the workloads that try their cases at depths
 AGENT_TASK = "agent-task"  # name of the workload that runs an agent, and the tool and suite of its loads
-SESSION_WORKLOADS = ("session", "endurance", AGENT_TASK)  # whose requests are turns of sessions
+AGENT_REPLAY = "agent-replay"  # name of the workload that sends agent sessions by their shape
+SESSION_WORKLOADS = ("session", "endurance", AGENT_REPLAY, AGENT_TASK)  # whose requests are turns of sessions
 AGENT_FOLDER_PREFIX = "agent-"  # of the folder of each repeat, within its load's
 FIDELITY = "fidelity"  # name of the workload whose loads write FidelityPosition
 NEXT_TOKEN, GREEDY = "next token", "greedy"  # parts of a fidelity load
