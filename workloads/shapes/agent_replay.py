@@ -13,7 +13,8 @@ from analysis.loads.load_results import DEFINITION
 from analysis.sessions.agent_shape import ANSWER, AgentShape, ShapeRequest
 from analysis.sessions.prompt_part import MOST_PARTS, PREFIX, PartKind, encode_order
 from domain import JsonValue
-from load_records import AGENT_REPLAY, SESSION, TURN, RequestRecord, Result
+from load_records import AGENT_REPLAY as NAME
+from load_records import SESSION, TURN, RequestRecord, Result
 from workloads.plan import AS_THEY_ARRIVE, Params, Phase, Plan, PlannedRequest, Workload
 from workloads.shapes.seeded_agents import SeededAgents, seeded_shape
 from workloads.texts.replayed_prompt import Answers, ReplayedPrompt, replayed_prompts
@@ -189,7 +190,7 @@ def _computed(record: RequestRecord, cached_name: str) -> int | None:
 
 
 AGENT_REPLAY = Workload(
-    name=AGENT_REPLAY,
+    name=NAME,
     title="Agent replay",
     summary="Agent sessions with subagents by their shape: recorded ones or a public trace from a file, or generated.",
     params_type=AgentReplayParams,
