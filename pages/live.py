@@ -15,6 +15,7 @@ from web.live.mixed_means import MIXED_MEANS, counts_several_concurrencies
 from web.live.peers.picker import pick_peer_runs
 from web.page_paths import show_title
 from web.picker import no_runs_yet, proposed_runs, sync_address
+from web.runs.page.live_agent_turns import show_live_agent_turns
 from web.theme import with_free_hues
 from web.visibility import visible_runs
 
@@ -42,6 +43,7 @@ if picked.runs or peer_runs:
         names=names | {run.id: f"{run.peer}: {run.name}" for run in peer_runs},
         links={run.id: run.url for run in peer_runs},
     )
+    show_live_agent_turns(picked.runs)
 elif not runs and is_member():
     no_runs_yet("This page charts runs while they serve: decode speed, acceptance, KV cache, power and the log.")
 else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import islice
 
 import streamlit as st
@@ -74,10 +73,18 @@ def _offer_shape(run: Run) -> None:
 
 def sessions_html(sessions: AgentSessions) -> str:
     """Return the section as markup."""
-    turns_table = markup.table(TURN_HEAD, islice(_turn_rows(sessions), MOST_TURNS))
+    rows = (_turn_row(sessions, number, turn) for number, turn in by_session(sessions))  # in order of their beginnings
+    turns_table = markup.table(TURN_HEAD, islice(rows, MOST_TURNS))
     hidden = len(sessions.turns) - MOST_TURNS
     more = f"<p>{hidden:,} more turns are in the view <code>turns</code>.</p>" if hidden > 0 else ""
     return f"{_causes(sessions)}{turns_table}{more}"
+
+
+def newest_turns_html(sessions: AgentSessions, most: int) -> str:
+    """Return the causes so far, and this many turns, the newest first."""
+    newest = sorted(by_session(sessions), key=lambda pair: pair[1].request.sent_at, reverse=True)[:most]
+    rows = [_turn_row(sessions, number, turn) for number, turn in newest]
+    return f"{_causes(sessions)}{markup.table(TURN_HEAD, rows)}"
 
 
 def _causes(sessions: AgentSessions) -> str:
@@ -97,24 +104,23 @@ TURN_HEAD = [
 ]  # fmt: skip
 
 
-def _turn_rows(sessions: AgentSessions) -> Iterator[list[str]]:
-    """Yield a row per turn, by session and branch, in the order of their beginnings."""
-    for number, turn in by_session(sessions):
-        miss = sessions.misses.get(turn.request_id)
-        cost = sessions.costs.get(turn.request_id)
-        yield [
-            turn_title(number, turn),
-            _count(turn.prompt_tokens),
-            _count(turn.cached_tokens, NO_CACHED_COUNT),
-            _count(turn.computed_tokens),
-            _again(cost) if cost else "",
-            _milliseconds(turn.request.ttft_ms),
-            _milliseconds(turn.request.decode_ms),
-            DASH if turn.pause_s is None else duration(turn.pause_s),
-            _count(turn.context_tokens),
-            _acceptance(turn),
-            markup.text(miss_sentence(miss) if miss else turn.request.error_kind or ""),
-        ]
+def _turn_row(sessions: AgentSessions, number: int, turn: Turn) -> list[str]:
+    """Return the row of a turn; number: of its session."""
+    miss = sessions.misses.get(turn.request_id)
+    cost = sessions.costs.get(turn.request_id)
+    return [
+        turn_title(number, turn),
+        _count(turn.prompt_tokens),
+        _count(turn.cached_tokens, NO_CACHED_COUNT),
+        _count(turn.computed_tokens),
+        _again(cost) if cost else "",
+        _milliseconds(turn.request.ttft_ms),
+        _milliseconds(turn.request.decode_ms),
+        DASH if turn.pause_s is None else duration(turn.pause_s),
+        _count(turn.context_tokens),
+        _acceptance(turn),
+        markup.text(miss_sentence(miss) if miss else turn.request.error_kind or ""),
+    ]
 
 
 def _count(value: int | None, reason: Reason | None = None) -> str:
