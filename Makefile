@@ -106,6 +106,7 @@ test-vllm: $(VENV)/.dev
 	$(BIN)/python -m scripts.vllm.check_vllm_verdict .build/vllm .build/tiny-llama
 	$(BIN)/python -m scripts.vllm.check_vllm_value .build/vllm .build/tiny-llama
 	$(BIN)/python -m scripts.vllm.check_vllm_loads .build/vllm .build/tiny-llama
+	$(BIN)/python -m scripts.vllm.check_vllm_agents .build/vllm .build/tiny-llama
 
 # A script that starts a real Ray cluster of two nodes and leaves a server on it, a stand-in for vLLM; each part of it is
 # killed in turn. Nothing is installed: RAY is an environment with the package ray[default]. Ten minutes.

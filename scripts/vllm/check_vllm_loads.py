@@ -64,15 +64,22 @@ class Demand(NamedTuple):
 
 
 @contextmanager
-def serving(vllm: Path, model: Path, folder: Path) -> Iterator[str]:
-    """Run a vLLM that calls tools and reports cached tokens; yield its URL."""
+def serving(vllm: Path, model: Path, folder: Path, context_tokens: int = 2048) -> Iterator[str]:
+    """Run a vLLM that calls tools and reports cached tokens; yield its URL.
+
+    context_tokens: may exceed what the model was made for, since nobody reads its answers.
+    """
     port, log = free_ports(1)[0], folder / "server.log"
     (folder / "template.jinja").write_text(TEMPLATE)
     command = [str(vllm / "bin/vllm"), "serve", str(model), "--served-model-name", "tiny", "--port", str(port)]
-    command += ["--host", "127.0.0.1", "--enforce-eager", "--max-model-len", "2048", "--max-num-seqs", "8"]
+    command += ["--host", "127.0.0.1", "--enforce-eager", "--max-model-len", str(context_tokens), "--max-num-seqs", "8"]
     command += ["--chat-template", str(folder / "template.jinja"), "--enable-prompt-tokens-details"]
     command += ["--enable-auto-tool-choice", "--tool-call-parser", "hermes"]
-    env = os.environ | ENVIRONMENT | {"PATH": f"{vllm / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    env = (
+        os.environ
+        | ENVIRONMENT
+        | {"VLLM_ALLOW_LONG_MAX_MODEL_LEN": "1", "PATH": f"{vllm / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    )
     with log.open("wb") as out:
         process = subprocess.Popen(command, stdout=out, stderr=out, env=env, start_new_session=True)
     try:

@@ -29,14 +29,21 @@ from workloads.texts.shape_file import write_shape
 MOST_DIFFERENCE = 0.03  # of the computed tokens
 
 
-async def send(recording: Recording, agent: Agent, protocol: str, answer_tokens: int = 3, echoes: bool = False) -> None:
+async def send(
+    recording: Recording,
+    agent: Agent,
+    protocol: str,
+    answer_tokens: int = 3,
+    echoes: bool = False,
+    model: str = "demo",
+) -> None:
     """Send the agent's next request in this protocol.
 
     It then goes on with a tool call of its script, or (`echoes`) with the server's answer as real agents do.
     """
     system = {"role": "system", "content": agent.system}
     make = messages_body if protocol == "messages" else responses_body
-    body = {"model": "demo", **make([system, *agent.messages], agent.tools)}
+    body = {"model": model, **make([system, *agent.messages], agent.tools)}
     body["max_tokens" if protocol == "messages" else "max_output_tokens"] = answer_tokens
     status, (answer, _) = await post(recording, body, PATHS[protocol])
     assert status == 200, answer
