@@ -89,9 +89,9 @@ def runs_to_measure(report: ComparisonReport, runs: Sequence[Run]) -> list[Run]:
 
 def _offer_loads(report: ComparisonReport, runs: Sequence[Run]) -> None:
     """Show a button that measures the answers of the arms that run; their results come with the load."""
-    to_measure = runs_to_measure(report, runs)
-    if not is_editor():
+    if not is_editor() or all(fidelity_loads(arm) for arm in report.arms):
         return
+    to_measure = runs_to_measure(report, runs)
     if not to_measure:
         st.caption("The load *Fidelity: same answers?* measures them; start it on a running server, or at the launch.")
         return
