@@ -13,7 +13,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from collectors.imports.inbox import inbox_folder
-from commands.study_file import StudyPlan, study_of_text
+from commands.study_file import StudyFileError, StudyPlan, study_of_text
 from domain import AuditEntry, JsonValue, Run, utc_now
 from errors import PitwallError
 from launcher.remote.hosts import HostBook
@@ -61,7 +61,10 @@ class Proposal(BaseModel):
         """Return the proposal in a few words, for lists and the audit."""
         if self.load:
             return f"load {self.load.workload} on run {self.load.run_id}"
-        return f"study {plan_of_proposal(self).title!r}"
+        try:
+            return f"study {plan_of_proposal(self).title!r}"
+        except StudyFileError:  # somebody edited the file
+            return "study that cannot be read"
 
     @property
     def contents(self) -> str:
