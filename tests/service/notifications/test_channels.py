@@ -1,4 +1,4 @@
-"""notify.json as somebody may have edited it: what cannot be a channel is refused as a whole, and nothing fails later."""
+"""notify.json as somebody may have edited it: what cannot be a channel is refused whole, and nothing fails later."""
 
 from __future__ import annotations
 
