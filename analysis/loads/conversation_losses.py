@@ -1,4 +1,4 @@
-"""Whether conversations that were not tried lose less than a margin: a test for any distribution of their losses.
+"""Test of whether conversations that were not tried lose less than a margin, for any distribution of their losses.
 
 Conversations may fail as a whole, and the few that were tried may be those that do not. The test multiplies, over the
 conversations, 1 + bet * (margin - loss). If conversations lose the margin or more on average, the expected product is

@@ -1,4 +1,4 @@
-"""Whether the guard lets the arms of a batch be ranked, for scrapes: computed for one batch a scrape at most."""
+"""Guards of batches for scrapes: may their arms be ranked? Computed for one batch a scrape at most."""
 
 from __future__ import annotations
 
