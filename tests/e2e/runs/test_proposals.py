@@ -1,4 +1,4 @@
-"""Studies that an agent proposes, decided on Runs in a real browser; a guest of a link is not shown them."""
+"""Studies that an agent proposes, decided on Runs in a real browser; a stranger is not shown them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from service.proposals import ProposalBook
 from settings import Settings
-from tests.e2e.compare.test_studies import text
+from tests.cli.mcp_server.test_mcp_tools import STUDY
 from tests.e2e.page_at_rest import press
 from tests.e2e.pitwall_process import Pitwall, wait_until
 
@@ -17,10 +17,10 @@ DECIDED_S = 60.0
 
 def test_operator_decides_on_runs(browser: Browser, page: Page, pitwall: Pitwall) -> None:
     book = ProposalBook(Settings(data_dir=pitwall.data).proposals_path)
-    wanted, unwanted = (book.propose_study(text(13.0, 10.0, runs=2), why, "an agent") for why in ("which?", "no"))
+    wanted, unwanted = (book.propose_study(STUDY, why, "an agent") for why in ("which?", "no"))
     page.goto(pitwall.url)
     expect(page.get_by_role("heading", name="Proposed by agents")).to_be_visible()
-    expect(page.get_by_text("demo paced --port").first).to_be_visible()
+    expect(page.get_by_text("vllm serve m --port").first).to_be_visible()
     press(page.get_by_role("button", name=f"Reject {unwanted.id}"))
     expect(page.get_by_role("button", name=f"Accept {unwanted.id}")).to_have_count(0)
     stranger = browser.new_context()
