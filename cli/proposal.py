@@ -79,16 +79,10 @@ def _start_load(settings: Settings, load: LoadProposal) -> tuple[str, str]:
 
 
 def _start_study(settings: Settings, proposal: Proposal) -> str:
-    from collectors.imports.inbox import inbox_folder
-    from domain import utc_now
     from launcher.remote.hosts import HostBook
-    from service.proposals import plan_of_proposal
-    from studies.plan_check import check_plan
-    from studies.submissions import submit_study
+    from service.proposals import submit_proposed_study
 
-    plan = plan_of_proposal(proposal)
-    check_plan(plan, HostBook(settings.hosts_path))
-    return submit_study(inbox_folder(settings.data_dir), plan, utc_now())
+    return submit_proposed_study(proposal, settings.data_dir, HostBook(settings.hosts_path))
 
 
 def _book(settings: Settings) -> ProposalBook:
@@ -99,11 +93,10 @@ def _book(settings: Settings) -> ProposalBook:
 
 def _text(proposal: Proposal) -> str:
     """Return the proposal with its parameters or its whole study; control characters of a terminal are left out."""
-    body = str(proposal.load.params) if proposal.load else proposal.study or ""
     lines = [
         f"{proposal.id}  {proposal.describe()}, proposed by {proposal.proposed_by}, "
         f"{proposal.proposed_at:%Y-%m-%d %H:%M} UTC",
         *([f"  why: {proposal.why}"] if proposal.why else []),
-        *(f"  {line}" for line in body.splitlines()),
+        *(f"  {line}" for line in proposal.contents.splitlines()),
     ]
     return "\n".join("".join(filter(str.isprintable, line)) for line in lines)

@@ -18,6 +18,7 @@ from web.machines.machine_list import show_machine_list
 from web.machines.peer_panel import show_peer_panel
 from web.notifications.channel_panel import show_channel_panel
 from web.page_head import page_head
+from web.proposal_panel import show_proposals
 from web.runs.change_list import links_and_changes
 from web.runs.delete_runs import disk_and_rule, show_deleted_runs
 from web.runs.queue_panel import queue, queue_fingerprint
@@ -71,6 +72,7 @@ def follow_changes(runs: list[Run]) -> None:
 
 live_now()
 queue()
+show_proposals()
 
 st.subheader("Finished runs")
 if choices.runs:

@@ -1,6 +1,6 @@
 """Loads and studies that a program proposes: nothing starts until the operator accepts it.
 
-A proposal waits in the data folder's proposals.json; `./pitwall proposal` lists, accepts and rejects it.
+A proposal waits in the data folder's proposals.json; the page Runs and `./pitwall proposal` list, accept and reject it.
 """
 
 from __future__ import annotations
@@ -12,12 +12,16 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from commands.study_file import StudyPlan, study_of_text
+from collectors.imports.inbox import inbox_folder
+from commands.study_file import StudyFileError, StudyPlan, study_of_text
 from domain import AuditEntry, JsonValue, Run, utc_now
 from errors import PitwallError
+from launcher.remote.hosts import HostBook
 from launcher.runs.supervised_runs.run_loads import check_can_load
 from machine.named_list import EntryListKind, NamedList, Record
 from redaction import mask_text
+from studies.plan_check import check_plan
+from studies.submissions import submit_study
 from workloads import REGISTRY
 from workloads.forecast import refusal_of_context
 
@@ -57,7 +61,16 @@ class Proposal(BaseModel):
         """Return the proposal in a few words, for lists and the audit."""
         if self.load:
             return f"load {self.load.workload} on run {self.load.run_id}"
-        return f"study {plan_of_proposal(self).title!r}"
+        try:
+            return f"study {plan_of_proposal(self).title!r}"
+        except StudyFileError:  # somebody edited the file
+            return "study that cannot be read"
+
+    @property
+    def contents(self) -> str:
+        """The parameters of the load, or the whole file of the study, without characters that control a terminal."""
+        body = str(self.load.params) if self.load else self.study or ""
+        return "\n".join("".join(filter(str.isprintable, line)) for line in body.splitlines())
 
 
 _KIND = EntryListKind(
@@ -120,6 +133,16 @@ class ProposalBook:
 def plan_of_proposal(proposal: Proposal) -> StudyPlan:
     """Return the plan of a proposed study; raises StudyFileError."""
     return study_of_text(proposal.study or "", f"proposal-{proposal.id}")
+
+
+def submit_proposed_study(proposal: Proposal, data_dir: Path, hosts: HostBook) -> str:
+    """Submit the study of a proposal to the owner of the store, and return its id.
+
+    Raises StudyFileError, HostError, OSError.
+    """
+    plan = plan_of_proposal(proposal)
+    check_plan(plan, hosts)
+    return submit_study(inbox_folder(data_dir), plan, utc_now())
 
 
 def _check_load(run: Run, load: LoadProposal) -> None:

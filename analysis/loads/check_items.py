@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from analysis.loads.accuracy import wilson
 from analysis.loads.paired_accuracy import PairedItems
 from load_records import AGENT_TASK, Accuracy, SuiteCheck
 
 METRIC = "passed"
+ItemT = TypeVar("ItemT", bound=Hashable)
 NO_FILTER = "none"
 
 
@@ -76,7 +77,7 @@ def _accuracy(check: SuiteCheck, task: CheckTask, verdicts: Sequence[bool]) -> A
     )
 
 
-def pair_verdicts(baseline: Verdicts, contender: Verdicts) -> PairedItems:
+def pair_verdicts(baseline: Mapping[ItemT, bool], contender: Mapping[ItemT, bool]) -> PairedItems:
     """Count the items that both have, by their verdicts."""
     pairs = [(baseline[item], contender[item]) for item in baseline if item in contender]
     return PairedItems(*(pairs.count(pair) for pair in ((True, True), (True, False), (False, True), (False, False))))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
+from operator import attrgetter
+from typing import NamedTuple
 
 from analysis.loads.accuracy import ShareInterval, wilson
 from analysis.loads.check_items import pair_verdicts
+from analysis.loads.conversation_losses import conversations_needed, is_loss_below
 from analysis.loads.paired_accuracy import PairedItems, mcnemar_exact, newcombe_paired
 from load_records import SuiteCheck
 
@@ -18,12 +22,16 @@ FEWEST_PASSED = 0.5  # share at the shallowest depth, below which nothing can be
 
 @dataclass(frozen=True, slots=True)
 class DepthShare:
-    """Passed cases at one depth with Wilson's interval; `items`: against the shallowest depth, None for itself."""
+    """Passed cases at one depth with Wilson's interval; `items`: against the shallowest depth, None for itself.
+
+    `losses`: of each conversation, the share of its cases that pass at the shallowest depth and fewer here.
+    """
 
     depth_tokens: int
     passed: int
     n: int
     items: PairedItems | None = None
+    losses: tuple[float, ...] = ()
 
     @property
     def share(self) -> float:
@@ -40,19 +48,30 @@ class DepthShare:
             self.items.n > 0 and newcombe_paired(self.items, 2 * HOLD_LEVEL - 1).low > -MARGIN
         )
 
+    @property
+    def is_held_elsewhere(self) -> bool:
+        """Whether the loss is shown to be below the margin for conversations of this kind that were not tried too."""
+        return self.items is None or is_loss_below(self.losses, MARGIN, HOLD_LEVEL)
+
 
 @dataclass(frozen=True, slots=True)
 class DepthHolds:
-    """Shares of a suite by depth, and the two claims about them.
+    """Shares of a suite by depth, and the claims about them.
 
     `holds_until`: the deepest depth that holds with all before it; None if the shallowest passes too few cases.
     `breaks_at`: the shallowest depth that certainly passes fewer cases than the shallowest of all; None if none does.
+    `holds_elsewhere_until`: like `holds_until`, for conversations that were not tried. `conversations`: how many were
+    tried at the next depth. `conversations_needed`: how many would show it there if all lose what these do; None if it
+    is shown for the last depth, or if no number would show it.
     """
 
     suite: str
     shares: tuple[DepthShare, ...]
     holds_until: int | None
     breaks_at: int | None
+    holds_elsewhere_until: int | None
+    conversations: int
+    conversations_needed: int | None
 
 
 def depth_holds(checks: Sequence[SuiteCheck]) -> list[DepthHolds]:
@@ -62,18 +81,30 @@ def depth_holds(checks: Sequence[SuiteCheck]) -> list[DepthHolds]:
     loss of the margin is said to hold stays below 5 % however many depths there are. A break is McNemar's exact test
     at a level divided by the number of depths.
 
-    Both hold for the histories that were tried: if cases fail together in some histories, others may lose more.
+    Both are about the conversations that were tried: if cases fail together in some, others may lose more. What holds
+    elsewhere is decided by the losses of whole conversations.
     """
     suites = dict.fromkeys(check.suite for check in checks if check.depth_tokens is not None)
     shares = {suite: _shares([check for check in checks if check.suite == suite]) for suite in suites}
     return [_claims(suite, by_depth) for suite, by_depth in shares.items() if len(by_depth) > 1]
 
 
+class CaseKey(NamedTuple):
+    """What pairs a case at two depths."""
+
+    case_name: str
+    mode: str
+    conversation: int | None
+
+
+CaseVerdicts = Mapping[CaseKey, bool]
+
+
 def _shares(checks: Sequence[SuiteCheck]) -> list[DepthShare]:
-    verdicts: dict[int, dict[str, bool]] = {}
+    verdicts: dict[int, dict[CaseKey, bool]] = {}
     for check in checks:
         if check.depth_tokens is not None and check.is_pass is not None:
-            key = f"{check.case_name} {check.mode} {check.repeat}"
+            key = CaseKey(check.case_name, check.mode, check.repeat)
             verdicts.setdefault(check.depth_tokens, {})[key] = check.is_pass
     if not verdicts:
         return []
@@ -84,21 +115,38 @@ def _shares(checks: Sequence[SuiteCheck]) -> list[DepthShare]:
             sum(verdicts[depth].values()),
             len(verdicts[depth]),
             None if depth == shallowest else pair_verdicts(verdicts[shallowest], verdicts[depth]),
+            tuple(_losses(verdicts[shallowest], verdicts[depth])),
         )
         for depth in sorted(verdicts)
     ]
 
 
+def _losses(shallow: CaseVerdicts, deep: CaseVerdicts) -> Iterator[float]:
+    """Yield the loss of each conversation, 0 where it passes more cases at depth."""
+    conversations = dict.fromkeys(key.conversation for key in shallow if key in deep)
+    for conversation in conversations:
+        keys = [key for key in shallow if key in deep and key.conversation == conversation]
+        yield max(0.0, sum(shallow[key] - deep[key] for key in keys) / len(keys))
+
+
 def _claims(suite: str, shares: Sequence[DepthShare]) -> DepthHolds:
-    holds_until = None
-    if shares[0].share >= FEWEST_PASSED:
-        for share in shares:
-            if not share.is_held:
-                break
-            holds_until = share.depth_tokens
+    can_hold = shares[0].share >= FEWEST_PASSED
+    held, elsewhere = (
+        list(takewhile(is_held, shares)) if can_hold else []
+        for is_held in (attrgetter("is_held"), attrgetter("is_held_elsewhere"))
+    )
     level = BREAK_LEVEL / (len(shares) - 1)
     breaks = (share.depth_tokens for share in shares[1:] if share.items and _is_break(share.items, level))
-    return DepthHolds(suite, tuple(shares), holds_until, next(breaks, None))
+    open_share = shares[len(elsewhere)] if 0 < len(elsewhere) < len(shares) else None
+    return DepthHolds(
+        suite,
+        tuple(shares),
+        held[-1].depth_tokens if held else None,
+        next(breaks, None),
+        elsewhere[-1].depth_tokens if elsewhere else None,
+        len(open_share.losses if open_share else shares[-1].losses),
+        conversations_needed(open_share.losses, MARGIN, HOLD_LEVEL) if open_share else None,
+    )
 
 
 def _is_break(items: PairedItems, level: float) -> bool:

@@ -17,25 +17,54 @@ from load_records import IS_EMPTY, SESSION, TURN, RequestRecord
 
 FEWEST_SESSIONS = 12  # complete ones; with fewer, the claims do not hold in simulation
 FEWEST_INDEPENDENT = 2.0  # sessions of a third, beside which the speed wanders too slowly to know its mean
+MEMORY_PARTS = 48  # of a load, in which its memory is averaged
+FEWEST_PARTS = 36  # of them that have a sample, for an interval
+FEWEST_INDEPENDENT_PARTS = 3.0  # of a third; with fewer, memory that wanders would too often be called growing
 LEVEL = 0.95
+WALK_LEVEL = 0.99
 NOTED_DRIFT = 0.02  # the whole interval must lie beyond it for a drift to be claimed
 
 
 class MemoryGrowth(NamedTuple):
-    """Mean memory of a GPU in the first and in the last third of a load, in bytes, and the hours between their middles.
+    """Mean memory of a GPU in equal parts of a load, in bytes, the earliest first, and the hours of the load.
 
     `is_process`: of the run's own processes; else of all on the GPU.
     """
 
     gpu_index: int
-    first_bytes: float
-    last_bytes: float
-    hours: float
     is_process: bool
+    part_bytes: Sequence[float]
+    hours: float
+
+    @property
+    def change_bytes(self) -> float:
+        """Mean of the last third minus that of the first."""
+        third = max(1, len(self.part_bytes) // 3)
+        return fmean(self.part_bytes[-third:]) - fmean(self.part_bytes[:third])
 
     @property
     def bytes_per_hour(self) -> float:
-        return (self.last_bytes - self.first_bytes) / self.hours
+        return self.change_bytes / self._hours_between
+
+    @property
+    def interval_per_hour(self) -> tuple[float, float] | None:
+        """The 95 % interval; None if too many parts have no sample.
+
+        The rule is that of the speed. Memory that climbs or wanders too smoothly for it is taken for a random walk,
+        whose increments are independent; the level is higher there, so that two chances claim no more than one.
+        """
+        if len(self.part_bytes) < FEWEST_PARTS:
+            return None
+        scale, third = fmean(self.part_bytes), len(self.part_bytes) // 3
+        half_length = _half_length([part / scale for part in self.part_bytes], third, FEWEST_INDEPENDENT_PARTS)
+        half_bytes = _half_of_walk(self.part_bytes) if half_length is None else half_length * scale
+        half_per_hour = half_bytes / self._hours_between
+        return self.bytes_per_hour - half_per_hour, self.bytes_per_hour + half_per_hour
+
+    @property
+    def _hours_between(self) -> float:
+        """Hours between the middles of both thirds."""
+        return self.hours * 2 / 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,31 +147,42 @@ def _drift(
     return Ratio(name, ratio, (first, last), interval)
 
 
-def _half_length(logs: Sequence[float], third: int) -> float | None:
-    """Return half of the interval of the log ratio; None if too few sessions are independent.
+def _half_length(values: Sequence[float], third: int, fewest: float = FEWEST_INDEPENDENT) -> float | None:
+    """Return half of the interval of last third minus first; None if fewer values of a third are independent.
 
-    Neighbouring sessions are alike on a machine whose speed wanders. The first-order autocorrelation of the series
-    without its trend, corrected for its bias in short series, says how many sessions a third is worth.
+    values: of size 1, as logs of speeds and shares of the mean memory are. Neighbouring sessions are alike on a machine
+    whose speed wanders. The first-order autocorrelation of the series without trend, corrected for its bias in short
+    series, says how many sessions a third is worth.
     """
-    inflation = _inflation(logs)
-    if inflation is None or third / inflation < FEWEST_INDEPENDENT:
+    inflation = _inflation(values)
+    if inflation is None or third / inflation < fewest:
         return None
     independent = third / inflation
-    spread = (variance(logs[:third]) + variance(logs[-third:])) / 2
+    spread = (variance(values[:third]) + variance(values[-third:])) / 2
     spread /= 1 - (inflation - 1) / (third - 1)  # a third that wanders hides a part of its own spread
     return quantile((1 + LEVEL) / 2, 2 * (independent - 1)) * math.sqrt(2 * spread / independent)
 
 
-def _inflation(logs: Sequence[float]) -> float | None:
+def _half_of_walk(values: Sequence[float]) -> float:
+    """Return half of the interval of last third minus first of a random walk.
+
+    A third of n steps lies between the thirds, and the mean of each has two ninths of the variance of a third more.
+    """
+    steps = [after - before for before, after in pairwise(values)]
+    variance_of_change = variance(steps) * len(steps) * (1 / 3 + 2 / 9)
+    return quantile((1 + WALK_LEVEL) / 2, len(steps) - 1) * math.sqrt(variance_of_change)
+
+
+def _inflation(values: Sequence[float]) -> float | None:
     """Return by how much autocorrelation inflates the variance of a mean; None if it is unbounded or nothing varies."""
-    times = range(len(logs))
-    slope, intercept = linear_regression(times, logs)
-    residuals = [log - intercept - slope * time for time, log in zip(times, logs, strict=True)]
+    times = range(len(values))
+    slope, intercept = linear_regression(times, values)
+    residuals = [value - intercept - slope * time for time, value in zip(times, values, strict=True)]
     total = math.fsum(residual**2 for residual in residuals)
-    if total < ROUNDING_SD**2 * len(logs):
+    if total < ROUNDING_SD**2 * len(values):
         return None
     correlation = math.fsum(a * b for a, b in pairwise(residuals)) / total
-    unbiased = max(0.0, (correlation + 2 / len(logs)) / (1 - 4 / len(logs)))
+    unbiased = max(0.0, (correlation + 2 / len(values)) / (1 - 4 / len(values)))
     return None if unbiased >= 1 else (1 + unbiased) / (1 - unbiased)
 
 

@@ -60,6 +60,46 @@ def simulate_histories(rng: np.random.Generator, trials: int, repeats: int, loss
     return held / trials
 
 
+class ElsewhereShares(NamedTuple):
+    """Shares of loads: the last depth is said to hold in the conversations tried, and in others too."""
+
+    tried: float
+    elsewhere: float
+
+
+def simulate_elsewhere(
+    rng: np.random.Generator, trials: int, conversations: int, loss: float, correlation: float, base: float = 0.99
+) -> ElsewhereShares:
+    """Return the claims about two depths if each conversation loses a share of its own at the second.
+
+    correlation: of the cases of one conversation, 0..1; 1: a conversation fails as a whole or not at all.
+    """
+    claims = []
+    for _ in range(trials):
+        checks = _two_depths(rng, base, _losses(rng, conversations, loss, correlation))
+        (claim,) = depth_holds(checks)
+        claims.append((claim.holds_until == DEPTHS[1], claim.holds_elsewhere_until == DEPTHS[1]))
+    return ElsewhereShares(*(float(np.mean(column)) for column in zip(*claims, strict=True)))
+
+
+def _losses(rng: np.random.Generator, conversations: int, loss: float, correlation: float) -> list[float]:
+    if loss == 0:
+        return [0.0] * conversations
+    if correlation == 1:
+        return [float(rng.random() < loss) for _ in range(conversations)]
+    spread = 1 / correlation - 1
+    return [float(share) for share in rng.beta(loss * spread, (1 - loss) * spread, conversations)]
+
+
+def _two_depths(rng: np.random.Generator, base: float, losses: list[float]) -> list[SuiteCheck]:
+    return [
+        SuiteCheck("r", "l", NOW, "s", str(case), "whole", bool(rng.random() < share), None, {}, depth, repeat)
+        for repeat, lost in enumerate(losses)
+        for depth, share in ((DEPTHS[0], base), (DEPTHS[1], base * (1 - lost)))
+        for case in range(CASES)
+    ]
+
+
 def _trial(rng: np.random.Generator, repeats: int, loss: float, base: float) -> tuple[bool, bool, bool]:
     shares = rng.beta(20 * base, 20 * (1 - base), CASES)
     checks = [
@@ -89,6 +129,14 @@ def main(trials: int) -> None:
         for correlation in (0.01, 0.1, 0.3):
             share = simulate_histories(rng, trials, repeats, 0.10, correlation)
             print(f"| {repeats} | {correlation:g} | {100 * share:.1f} % |")
+    print("\n| conversations | passed before | lost | correlation | 'holds' where tried | 'holds' elsewhere |")
+    print("|---|---|---|---|---|---|")
+    for conversations in (6, 40, 50):
+        for base, loss, correlation in ((0.99, 0.0, 0.1), (0.99, 0.02, 0.3), (0.97, 0.0, 0.1), (0.99, 0.10, 0.01),
+                                        (0.99, 0.10, 0.1), (0.99, 0.10, 0.3), (0.99, 0.10, 1.0)):  # fmt: skip
+            tried, elsewhere = simulate_elsewhere(rng, trials, conversations, loss, correlation, base)
+            shares = f"{100 * tried:.1f} % | {100 * elsewhere:.1f} %"
+            print(f"| {conversations} | {base:.0%} | {loss:.0%} | {correlation:g} | {shares} |")
 
 
 if __name__ == "__main__":

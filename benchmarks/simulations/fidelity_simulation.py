@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from analysis.loads.clustered_share import CountsByText, TextCount, difference_of_shares, share_of
+from analysis.loads.fidelity import MARGIN
 
 SEED = 20261127
 
@@ -36,6 +37,7 @@ class Outcome:
     agreement_covered: float  # likewise of the agreement
     worse: float  # called different
     better: float  # the whole interval is below 0
+    same: float  # called the same
 
 
 TRUTHS = tuple(
@@ -75,7 +77,7 @@ def draw(chance: random.Random, truth: Truth) -> tuple[CountsByText, CountsByTex
 def simulate(truth: Truth, trials: int, seed: int = SEED) -> Outcome:
     """Judge this many trials."""
     chance = random.Random(f"{seed} {truth}")
-    covered = agreement_covered = worse = better = 0
+    covered = agreement_covered = worse = better = same = 0
     for _ in range(trials):
         arm, floor = draw(chance, truth)
         loss, agreement = difference_of_shares(arm, floor), share_of(arm)
@@ -85,18 +87,20 @@ def simulate(truth: Truth, trials: int, seed: int = SEED) -> Outcome:
         agreement_covered += agreement.low <= 1 - truth.floor - truth.loss <= agreement.high
         worse += loss.low > 0
         better += loss.high < 0
-    return Outcome(covered / trials, agreement_covered / trials, worse / trials, better / trials)
+        same += loss.low <= 0 and loss.high < MARGIN
+    return Outcome(*(total / trials for total in (covered, agreement_covered, worse, better, same)))
 
 
 def main() -> None:
     """Print one line per truth."""
     trials = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
-    print("texts  positions  correlation  floor  loss  covered  agreement covered  worse  better")
+    print("texts  positions  correlation  floor  loss  covered  agreement covered  worse  better  same")
     for truth in TRUTHS:
         outcome = simulate(truth, trials)
         print(
             f"{truth.texts:5} {truth.positions:10} {truth.correlation:12.2f} {truth.floor:6.1%} {truth.loss:5.1%} "
-            f"{outcome.covered:8.1%} {outcome.agreement_covered:18.1%} {outcome.worse:6.1%} {outcome.better:7.1%}"
+            f"{outcome.covered:8.1%} {outcome.agreement_covered:18.1%} {outcome.worse:6.1%} {outcome.better:7.1%} "
+            f"{outcome.same:5.0%}"
         )
 
 

@@ -27,6 +27,7 @@ def examine(root: Path = ROOT) -> list[Diagnosis]:
     gpus = _run("gpus", surroundings.check_gpus)
     has_gpus = any(result.severity is Severity.OK for result in gpus)
     results += [*gpus, *_run("containers", lambda: surroundings.check_containers(has_gpus))]
+    results += [*_run("libraries", surroundings.check_libraries)]
     results += _run("clock", surroundings.check_clock)
     return [result.masked() for result in results]
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from collections.abc import Callable, Iterator, Sequence
+from ctypes import CDLL
 from pathlib import Path
 
 from collectors.machine.gpu_status import GpuStatus, read_gpu_status
@@ -30,6 +32,8 @@ TOOLKIT_ADVICE = (
     "Install the NVIDIA Container Toolkit; then `nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml` for podman, "
     "`nvidia-ctk runtime configure --runtime=docker` for docker."
 )
+OPENMP = "libgomp.so.1"
+OPENMP_ADVICE = "`apt install libgomp1` (Debian, Ubuntu), `dnf install libgomp` (Fedora); the demo needs it."
 _CALLS = DetachedCalls("check", 8)
 
 
@@ -49,6 +53,17 @@ def check_gpus(read: Callable[[], GpuStatus] = read_gpu_status) -> Iterator[Diag
         yield problem("gpus", text, DRIVER_ADVICE)
     else:
         yield note("gpus", f"There is no NVIDIA GPU here: {status.reason}.", "Servers on the CPU work without one.")
+
+
+def check_libraries(load: Callable[[str], object] = CDLL) -> Iterator[Diagnosis]:
+    """Check the library that llama.cpp and vLLM need on the CPU, which minimal systems lack."""
+    if sys.platform != "linux":
+        return
+    try:
+        load(OPENMP)
+        yield well("libraries", f"{OPENMP} is installed.")
+    except OSError:
+        yield problem("libraries", f"{OPENMP} is missing, which llama.cpp and vLLM need.", OPENMP_ADVICE)
 
 
 def check_containers(has_gpus: bool) -> Iterator[Diagnosis]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from domain import AuditEntry, utc_now
 from errors import PitwallError
@@ -51,6 +51,13 @@ class QuietHours(BaseModel):
     begin: time
     end: time
 
+    @field_validator("begin", "end")
+    @classmethod
+    def _has_no_zone(cls, value: time) -> time:
+        if value.tzinfo is not None:
+            raise ValueError("quiet hours are in this machine's zone")
+        return value
+
     def include(self, moment: time) -> bool:
         """Whether this time of the day is quiet; hours may pass midnight."""
         if self.begin <= self.end:
@@ -74,6 +81,12 @@ class NotificationChannel(BaseModel):
     quiet_hours: QuietHours | None = None
     added_by: str
     added_at: datetime
+
+    @field_validator("url")
+    @classmethod
+    def _can_be_split(cls, url: str) -> str:
+        urlsplit(url).hostname  # noqa: B018 - ValueError if it is no address
+        return url
 
     @property
     def masked_target(self) -> str:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from analysis.loads.endurance import MemoryGrowth
+from analysis.loads.endurance import MEMORY_PARTS, MemoryGrowth
 from analysis.runs.condition_sums import GpuSums, HostSums, conditions_of
 from analysis.runs.conditions import Conditions, Span
 from storage.queries.live_queries import collector_errors
@@ -29,9 +29,9 @@ def conditions(store: Queryable, spans: Sequence[Span]) -> list[Conditions]:
 
 
 def memory_growth(store: Queryable, span: Span) -> list[MemoryGrowth]:
-    """Return the memory of each sampled GPU in the first and last third of a window; none without samples in both."""
-    params = {"run_id": span.run_id, "began_at": span.began_at, "ended_at": span.ended_at}
-    rows = store.query(statement("memory_of_thirds"), params).to_pylist()
+    """Return the memory of each sampled GPU in parts of a window; none without samples in its first and last third."""
+    params = {"run_id": span.run_id, "began_at": span.began_at, "ended_at": span.ended_at, "parts": MEMORY_PARTS}
+    rows = store.query(statement("memory_of_parts"), params).to_pylist()
     return [MemoryGrowth(**row) for row in rows]
 
 

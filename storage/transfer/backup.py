@@ -6,6 +6,7 @@ this installation are left out, and with them its share links.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import tempfile
@@ -84,16 +85,26 @@ def restore_backup(settings: Settings, source: Path) -> int:
     if target.exists() and any(target.iterdir()):
         raise ArchiveError(f"{target} is not empty: choose another folder with PITWALL_DATA.")
     target.parent.mkdir(parents=True, exist_ok=True)
+    staging = target if _is_fixed_in_place(target) else target.parent
     with (
-        open_archive(source, "backup", latest_schema(), NAMES, target.parent) as archive,
-        tempfile.TemporaryDirectory(prefix=".restore-", dir=target.parent) as folder,
+        open_archive(source, "backup", latest_schema(), NAMES, staging) as archive,
+        tempfile.TemporaryDirectory(prefix=".restore-", dir=staging) as folder,
     ):
         data_dir = Path(folder) / "data"
         count = _extract(archive, data_dir)
         _rebase_paths(data_dir / STORE, Path(archive.manifest.data_dir or target), target)
-        data_dir.replace(target)  # an empty folder may be replaced
+        if staging is target:
+            for path in data_dir.iterdir():
+                path.replace(target / path.name)
+        else:
+            data_dir.replace(target)  # an empty folder may be replaced
     _open_once(settings, source)
     return count
+
+
+def _is_fixed_in_place(folder: Path) -> bool:
+    """Whether another folder cannot take this one's place: it is a container's volume, or its parent is read-only."""
+    return folder.exists() and (folder.is_mount() or not os.access(folder.parent, os.W_OK))
 
 
 def _extract(archive: Archive, folder: Path) -> int:
@@ -119,10 +130,18 @@ def _rebase_paths(store: Path, old: Path, new: Path) -> None:
         raise ArchiveError(f"The store in the backup cannot be used: {str(error).splitlines()[0]}") from error
 
 
+def _remove(folder: Path) -> None:
+    if not _is_fixed_in_place(folder):
+        return shutil.rmtree(folder)
+    for path in folder.iterdir():
+        shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+    return None
+
+
 def _open_once(settings: Settings, source: Path) -> None:
     """Migrate and publish as the next start would; raises ArchiveError if the store cannot be opened."""
     try:
         Store.open(settings).close()
     except (StoreError, duckdb.Error) as error:
-        shutil.rmtree(settings.data_dir)
+        _remove(settings.data_dir)
         raise ArchiveError(f"The store in {source.name} cannot be opened: {str(error).splitlines()[0]}") from error

@@ -129,6 +129,13 @@ def wrong_lake(machine: Machine) -> None:
     (machine.data / "lake.toml").chmod(0o600)
 
 
+def no_openmp(machine: Machine) -> None:
+    def missing(name: str) -> None:
+        raise OSError(f"{name}: cannot open shared object file")
+
+    machine.patch.setattr(surroundings.check_libraries, "__defaults__", (missing,))
+
+
 def clock_adrift(machine: Machine) -> None:
     machine.add_tool("timedatectl", "echo NTPSynchronized=no")
 
@@ -147,6 +154,7 @@ FAULTS: dict[Callable[[Machine], None], tuple[str, str, str]] = {  # fault -> su
     docker_without_gpus: ("docker", "get no GPU", "Container Toolkit"),
     host_away: ("host box-2", "", "ssh nobody@127.0.0.1 true"),
     wrong_lake: ("lake", "lake.toml", "docs/fleet.md"),
+    no_openmp: ("libraries", "libgomp.so.1 is missing", "apt install libgomp1"),
     clock_adrift: ("clock", "not synchronized", "set-ntp true"),
 }
 

@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 from typing import Any
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -36,6 +37,7 @@ from collectors.imports.inbox import (
 from commands.explain import explain
 from commands.presets import SHIPPED, read_preset, read_presets
 from commands.study_file import ArmsFile, read_arms, study_of_text, text_of_file
+from domain import utc_now
 from engines import ENGINES
 from engines.parse import parse_file
 from errors import PitwallError
@@ -46,6 +48,8 @@ from reports.cache.run_cache import EvidenceCache, ReportCache
 from reports.runs.prices import prices_of
 from samples import Batch
 from service.inbox import inbox_of
+from service.notifications.channels import ChannelBook, describe
+from service.proposals import ProposalBook
 from settings import Settings
 from storage.files.report_files import FOLDER, ReportFiles
 from storage.lake.config import read_config
@@ -597,7 +601,17 @@ PEER = {
     "name": "box", "url": "https://box.example.org", "token": "t", "confirmed_by": "me",
     "confirmed_at": "2026-11-20T12:00:00Z",
 }  # fmt: skip
-AUDIT = {"at": "2026-11-20T12:00:00Z", "by": "me", "action": "add host", "run_id": None, "detail": "box"}
+CHANNEL = {"events": ["server_failed"], "added_by": "me", "added_at": "2026-11-20T12:00:00Z"}
+WEBHOOK = CHANNEL | {
+    "name": "team", "kind": "slack", "url": "https://hooks.example.org/secret-of-this-channel",
+    "quiet_hours": {"begin": "22:00:00", "end": "07:00:00"},
+}  # fmt: skip
+NTFY = CHANNEL | {"name": "phone", "kind": "ntfy", "url": "https://ntfy.example.org/topic"}
+COMMAND = CHANNEL | {"name": "mail", "kind": "command", "argv": ["/usr/bin/mail", "me"]}
+PROPOSED = {"proposed_by": "an agent", "proposed_at": "2026-11-20T12:00:00Z", "why": "faster?"}
+PROPOSED_LOAD = PROPOSED | {"id": "1", "load": {"run_id": "r", "workload": "five-prompts", "params": {}}}
+PROPOSED_STUDY = PROPOSED | {"id": "2", "study": STUDY_FILES[0].decode()}
+AUDIT = {"ts": "2026-11-20T12:00:00Z", "role": "me", "action": "add host", "run_id": None, "detail": "box"}
 JSON_FILES: Mapping[str, object] = {
     "hosts.json": {"hosts": [HOST], "untold": [AUDIT]},
     "peers.json": {"peers": [PEER], "untold": [AUDIT]},
@@ -605,6 +619,8 @@ JSON_FILES: Mapping[str, object] = {
     "history.json": {"b": [["SELECT 1", "2026-11-20T12:00:00Z", "1 row", "mine"]]},
     "sessions.json": [{"id": "0" * 64, "role": "viewer", "name": "me", "since": "2026-11-20T12:00:00Z"}],
     "tokens.json": {"tokens": []},
+    "notify.json": {"channels": [WEBHOOK, NTFY, COMMAND], "untold": [AUDIT]},
+    "proposals.json": {"proposals": [PROPOSED_LOAD, PROPOSED_STUDY], "untold": [AUDIT]},
 }
 PROMPTS = b'{"prompt": "Say yes", "max_tokens": 10}\n{"prompt": "Say no", "name": "n"}\n'
 QUERY = b"-- shown: chart=line&x=a&y=b\nSELECT 1 AS a, 2 AS b\n"
@@ -631,6 +647,14 @@ def _read_json_file(name: str, path: Path) -> None:
         QueryHistory(path).entries("b")
     elif name == "sessions.json":
         SessionBook(path)
+    elif name == "notify.json":
+        for channel in ChannelBook(path).all():
+            message = f"{channel.masked_target} {describe(channel)} {channel.is_quiet(utc_now())}"
+            path_in_url = urlsplit(channel.url).path.strip("/")
+            assert len(path_in_url) < 8 or path_in_url not in message, "an address is a secret"
+    elif name == "proposals.json":
+        for proposal in ProposalBook(path).all():
+            assert proposal.describe() and proposal.contents is not None
     else:
         TokenBook(path)
 

@@ -6,6 +6,7 @@ names its input and seed, for `PITWALL_FUZZ_CASE=import_log:123`, which repeats 
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import time
@@ -19,12 +20,16 @@ import pytest
 
 from analysis.metrics.registry import LIST_COLUMNS
 from domain import Run
+from launcher.remote.hosts import HostBook
 from reports.arms.comparison import comparison_of
 from reports.arms.report_data import ReportProvenance, report_data
 from reports.runs.evidence import evidence_of
 from reports.runs.run_line import compute_lines, sort_runs
-from tests.fuzz.inputs import INPUTS, LONGEST_S, World, expect_no_crash, honest_bundle, opened_world
+from service.notifications.channels import ChannelBook
+from service.proposals import ProposalBook
+from tests.fuzz.inputs import INPUTS, JSON_FILES, LONGEST_S, World, expect_no_crash, honest_bundle, opened_world
 from web.live.finished_charts import compute_charts
+from web.live.peers.peers import PeerBook
 from web.report_export.markdown import report_markdown
 from web.report_export.page import report_page
 from web.report_export.tables import as_zip, data_tables
@@ -42,6 +47,15 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     folder = tmp_path_factory.mktemp("fuzz")
     with opened_world(folder, honest_bundle(folder)) as opened:
         yield opened
+
+
+def test_lists_are_valid_before_they_are_mutated(tmp_path: Path) -> None:
+    books = {"hosts.json": HostBook, "peers.json": PeerBook, "notify.json": ChannelBook, "proposals.json": ProposalBook}
+    for name, book in books.items():
+        path = tmp_path / name
+        path.write_text(json.dumps(JSON_FILES[name]))
+        path.chmod(0o600)
+        assert len(book(path).all()) >= 1, name
 
 
 @pytest.mark.parametrize("name", INPUTS)

@@ -12,6 +12,7 @@ from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric, 
 from domain import Run, Study
 from redaction import mask_text
 from web.openmetrics import exported_metrics as names
+from web.openmetrics.batch_guards import BatchGuard
 from web.openmetrics.exported_metrics import ExportedMetric
 
 MOST_LABEL_CHARACTERS = 120
@@ -60,6 +61,7 @@ class Export:
     runs: Sequence[RunExport] = ()
     runs_left_out: int = 0
     studies: Sequence[Study] = ()
+    batch_guards: Sequence[BatchGuard] = ()
 
     def collect(self) -> Iterator[Metric]:
         """Yield every family that has a series; the encoders of prometheus_client call this."""
@@ -69,6 +71,8 @@ class Export:
         yield from _store_families(self.store)
         yield from _run_families(self.runs)
         yield from _study_families(self.studies)
+        guards = {guard.batch_id: guard.refusals for guard in self.batch_guards}
+        yield from _guard_families(names.BATCH_GUARD, names.BATCH_REFUSALS, guards)
 
 
 def _store_families(store: StoreExport) -> Iterator[Metric]:
@@ -109,10 +113,17 @@ def _study_families(studies: Sequence[Study]) -> Iterator[Metric]:
     yield from _families(names.STUDY, [((study.id, study.title, study.question), 1.0) for study in studies])
     yield from _state_families(names.STUDY_STATE, [((study.id,), study.state) for study in studies])
     refusals = {study.id: refusals for study in studies if (refusals := refused_pairs(study)) is not None}
-    guards = [((study_id,), "refused" if rows else "ranked") for study_id, rows in refusals.items()]
-    yield from _state_families(names.STUDY_GUARD, guards)
-    counts = [((study_id, row), float(n)) for study_id, rows in refusals.items() for row, n in sorted(rows.items())]
-    yield from _families(names.STUDY_REFUSALS, counts)
+    yield from _guard_families(names.STUDY_GUARD, names.STUDY_REFUSALS, refusals)
+
+
+def _guard_families(
+    guard: ExportedMetric, refused: ExportedMetric, refusals: Mapping[str, Mapping[str, int]]
+) -> Iterator[Metric]:
+    """Yield the state of the guard and the refused pairs by row, of each study or batch."""
+    states = [((group_id,), "refused" if rows else "ranked") for group_id, rows in refusals.items()]
+    yield from _state_families(guard, states)
+    counts = [((group_id, row), float(n)) for group_id, rows in refusals.items() for row, n in sorted(rows.items())]
+    yield from _families(refused, counts)
 
 
 def refused_pairs(study: Study) -> dict[str, int] | None:

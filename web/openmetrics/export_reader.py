@@ -21,6 +21,7 @@ from storage.queries.run_data import Queryable, newest_samples
 from storage.queries.run_queries import ended_since, runs_of, state_counts
 from web.live.protocol import LivePart
 from web.live.reader import Cursor, StoreReader
+from web.openmetrics.batch_guards import BatchGuardCache
 from web.openmetrics.export import Export, RunExport, StoreExport
 
 MOST_RUNS = 50
@@ -96,6 +97,7 @@ class ExportReader:
         self._sources = sources
         self._live_values = StoreReader(sources.store)
         self._whole_numbers = WholeNumbersCache()
+        self._batch_guards = BatchGuardCache()
 
     def read(self) -> Export:
         """Return everything that a scrape returns. Raises duckdb.Error."""
@@ -104,14 +106,15 @@ class ExportReader:
         live_ids = {run.id for run in live}
         ended = [run for run in ended_since(store, now - KEPT_AFTER_END, MOST_RUNS) if run.id not in live_ids]
         runs = [*live, *ended]
-        exported_runs = runs[:MOST_RUNS]
+        exported_runs, studies = runs[:MOST_RUNS], _current_studies(store, now)
         return Export(
             self._sources.version,
             _store_export(store.health()),
             state_counts(store),
             self._runs(store, exported_runs, live_ids, now),
             len(runs) - len(exported_runs),
-            _current_studies(store, now),
+            studies,
+            self._batch_guards.get(store, exported_runs, {study.id for study in store.studies()}),
         )
 
     def _runs(self, store: ExportStore, runs: Sequence[Run], live_ids: set[str], now: datetime) -> list[RunExport]:

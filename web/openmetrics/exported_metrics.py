@@ -159,9 +159,19 @@ STUDY_REFUSALS = ExportedMetric(
     "pitwall_study_refused_pairs", "Pairs of arms that a row of the guard forbids to rank.", ("study", "row")
 )
 
+# Batches of the exported runs that are no studies; labels are bounded by their number.
+BATCH_GUARD = ExportedMetric(
+    "pitwall_batch_guard", "Whether the guard lets all measured arms of a batch be ranked.", ("batch",),
+    states=GUARD_STATES,
+)  # fmt: skip
+BATCH_REFUSALS = ExportedMetric(
+    "pitwall_batch_refused_pairs", "Pairs of arms of a batch that a row of the guard forbids to rank.",
+    ("batch", "row"),
+)  # fmt: skip
+
 EXPORTED = (
     BUILD, RUNS, LEFT_OUT, STORE_OK, STORE_PENDING, STORE_WAITING, STORE_COMMIT_AGE, STORE_PUBLISHED_AGE,
     STORE_LOST_FILES, RUN, RUN_STATE, DATA_AGE, HANGING, UNREAD, POSITION_ACCEPTANCE,
     *(tile.metric for tile in TILES.values()), STREAM_SPEED, ENERGY, USERS_HELD, STUDY, STUDY_STATE, STUDY_GUARD,
-    STUDY_REFUSALS,
+    STUDY_REFUSALS, BATCH_GUARD, BATCH_REFUSALS,
 )  # fmt: skip

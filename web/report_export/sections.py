@@ -14,6 +14,7 @@ from reports.arms.report_data import ReportData
 from web import markup
 from web.compare.answer.accuracy_table import ABOUT as ABOUT_ACCURACY
 from web.compare.answer.accuracy_table import accuracy_table, depth_lines
+from web.compare.answer.agreement_chart import agreement_chart
 from web.compare.answer.answer_cards import answer_cards
 from web.compare.answer.dots import page_span
 from web.compare.answer.fidelity_table import ABOUT as ABOUT_FIDELITY
@@ -32,6 +33,7 @@ from web.compare.viewpoints.viewpoint_table import ViewpointLine, viewpoint_line
 from web.loads.depth_words import ABOUT_DEPTHS
 from web.loop_words import loop_notes
 from web.publish.published_text import DifferenceStyle, as_html
+from web.report_export.agreement_drawing import agreement_drawing
 from web.report_export.chart_series import frontier_charts, time_charts
 from web.run_notes.gotcha_panel import gotcha_html
 from web.run_notes.people_panel import note_html
@@ -182,8 +184,10 @@ def accuracy(data: ReportData, colors: Colors) -> str:
 
 def fidelity(data: ReportData, colors: Colors) -> str:
     """The answers of the arms against the first arm's, as Compare shows them; '' if none was measured."""
-    table = fidelity_table(measured_fidelities(data.comparison.answers), colors)
-    return f'{table}<p class="pw-muted">{markup.text(ABOUT_FIDELITY)}</p>' if table else ""
+    measured = measured_fidelities(data.comparison.answers)
+    table, chart = fidelity_table(measured, colors), agreement_chart(measured)
+    drawing = agreement_drawing(chart, colors) if chart else ""
+    return f'{table}{drawing}<p class="pw-muted">{markup.text(ABOUT_FIDELITY)}</p>' if table else ""
 
 
 def numbers(data: ReportData, colors: Colors) -> str:

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from analysis.loads.check_items import check_accuracies, check_pairs
+from analysis.loads.conversation_losses import conversations_needed, is_loss_below
 from analysis.loads.depth_holds import depth_holds
-from benchmarks.simulations.depth_simulation import simulate
+from benchmarks.simulations.depth_simulation import simulate, simulate_elsewhere
 from load_records import SuiteCheck
+from web.loads.depth_words import depth_text
 
 NOW = datetime(2026, 11, 28, 12, 0, tzinfo=UTC)
 
@@ -62,3 +64,46 @@ def test_wrong_claims_are_rare() -> None:
     equal = simulate(rng, trials=400, repeats=4, loss=0.0)
     assert lost.holds <= 0.05 and equal.breaks <= 0.05
     assert equal.holds >= 0.3 and simulate(rng, trials=100, repeats=4, loss=0.5).breaks >= 0.9
+
+
+@pytest.mark.parametrize("correlation", [0.01, 0.3, 1.0])
+def test_other_conversations_that_lose_the_margin_are_not_said_to_hold(correlation: float) -> None:
+    """Of the conversations that were tried, the same loads are said to hold far more often."""
+    claims = simulate_elsewhere(np.random.default_rng(8), 150, 50, loss=0.10, correlation=correlation)
+    assert claims.elsewhere <= 0.05 <= claims.tried
+
+
+def test_conversations_without_a_loss_hold_elsewhere() -> None:
+    assert simulate_elsewhere(np.random.default_rng(9), 50, 50, loss=0.0, correlation=0.1).elsewhere >= 0.9
+    assert simulate_elsewhere(np.random.default_rng(9), 50, 6, loss=0.0, correlation=0.1).elsewhere == 0
+
+
+def test_number_of_conversations_is_the_least_that_shows_it() -> None:
+    needed = conversations_needed([0.0] * 6, 0.1)
+    assert needed == 36
+    assert is_loss_below([0.0] * needed, 0.1) and not is_loss_below([0.0] * (needed - 1), 0.1)
+    assert conversations_needed([1.0, *[0.0] * 5], 0.1) is None, "a sixth of them fails"
+    with_failure = [1.0, *[0.0] * 40]
+    needed = conversations_needed(with_failure, 0.1)
+    assert needed is not None and is_loss_below(with_failure * 3, 0.1) and 41 < needed <= 3 * 41
+
+
+def test_words_say_what_would_settle_other_conversations() -> None:
+    (claims,) = depth_holds(conversations(6))
+    assert depth_text(claims) == "hold until 8k tokens in the 6 conversations tried; for others, 36 would settle 8k"
+    (claims,) = depth_holds(conversations(40))
+    assert depth_text(claims) == "hold until 8k tokens; in other conversations too"
+    (claims,) = depth_holds(conversations(6, failed=3))
+    assert depth_text(claims).endswith(" in the 6 conversations tried; of others nothing is known at 8k")
+
+
+def conversations(number: int, failed: int = 0) -> list[SuiteCheck]:
+    """Conversations of 12 cases at two depths; the first ones fail as a whole at the second."""
+    return [
+        SuiteCheck(
+            "r", "l", NOW, "tool calls", str(case), "whole", not (depth and n < failed), None, {}, depth, n, f"{n}"
+        )
+        for n in range(number)
+        for depth in (0, 8000)
+        for case in range(12)
+    ]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from analysis.loads.endurance import Endurance, endurance_of, is_drifting
-from benchmarks.simulations.drift_simulation import claimed_shares
+from benchmarks.simulations.drift_simulation import claimed_shares, memory_claims
 from load_records import RequestRecord
 
 NOW = datetime(2026, 11, 28, 12, 0, tzinfo=UTC)
@@ -59,6 +59,16 @@ def test_speed_that_wanders_is_no_drift(correlation: float) -> None:
     rng = np.random.default_rng(5)
     claimed, _ = claimed_shares(rng, 300, sessions=24, correlation=correlation, sd=0.03)
     assert claimed <= 0.05
+
+
+@pytest.mark.parametrize("kind", ["0", "0.8", "0.99", "walk", "steps"])
+def test_memory_that_wanders_or_jumps_does_not_grow(kind: str) -> None:
+    assert memory_claims(np.random.default_rng(6), 300, kind) <= 0.06
+
+
+@pytest.mark.parametrize(("kind", "least"), [("0", 0.99), ("0.5", 0.6)])
+def test_memory_that_grows_is_found(kind: str, least: float) -> None:
+    assert memory_claims(np.random.default_rng(7), 200, kind, growth=0.02) >= least
 
 
 def test_too_few_sessions_say_nothing_of_speed() -> None:

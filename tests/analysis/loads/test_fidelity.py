@@ -21,6 +21,7 @@ from analysis.loads.fidelity import (
     divergence_bound,
     first_difference,
 )
+from benchmarks.simulations.fidelity_simulation import Truth, simulate
 from load_records import GREEDY, NEXT_TOKEN, FidelityPosition
 from reasons import Code, Reason
 
@@ -144,6 +145,26 @@ def test_interval_covers_a_true_loss_with_correlated_positions() -> None:
         detected += estimate.low > 0
     assert covered / trials >= 0.92  # 200 trials; benchmarks/simulations has many
     assert detected / trials >= 0.8
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize(
+    "truth", [Truth(40, 32, 0.02, 0.0, 0.1), Truth(40, 32, 0.004, 0.02, 0.1), Truth(40, 8, 0.001, 0.0, 0.1)]
+)
+def test_intervals_cover_where_few_texts_have_most_of_the_changes(truth: Truth) -> None:
+    outcome = simulate(truth, 4000)
+    assert outcome.covered >= 0.94 and outcome.agreement_covered >= 0.94
+    assert outcome.worse <= 0.05 if truth.loss == 0 else outcome.worse >= 0.8
+
+
+def test_few_texts_with_all_changes_have_a_wider_interval() -> None:
+    def width(changes: list[int]) -> float:
+        share = share_of({str(text): TextCount(32 - n, 32) for text, n in enumerate(changes)})
+        assert share is not None and share.low is not None and share.high is not None
+        return share.high - share.low
+
+    spread, gathered = [1] * 16 + [0] * 24, [16] + [0] * 39
+    assert width(gathered) > 2 * width(spread)
 
 
 def test_few_texts_have_no_interval() -> None:

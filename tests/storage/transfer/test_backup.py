@@ -89,6 +89,28 @@ def test_what_agents_left_is_not_in_it(filled: Store, settings: Settings, tmp_pa
     assert [path.name for path in (elsewhere.runs_dir / "ended/workload-2").iterdir()] == ["requests.jsonl"]
 
 
+@pytest.mark.parametrize("share", [1.0, 0.6])
+def test_a_mounted_volume_is_filled_in_place(
+    filled: Store, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: float
+) -> None:
+    """Nothing may be written beside it, and no folder can take its place; tests/deploy has a real one."""
+    backup, volume = tmp_path / "all.zip", tmp_path / "volume"
+    write_backup(settings, backup, NOW)
+    backup.write_bytes(backup.read_bytes()[: int(share * backup.stat().st_size)])
+    volume.mkdir()
+    beside, inode = sorted(tmp_path.iterdir()), volume.stat().st_ino
+    monkeypatch.setattr(Path, "is_mount", lambda path: path == volume)
+    if share < 1:
+        with pytest.raises(ArchiveError):
+            restored(settings, backup, volume)
+        assert list(volume.iterdir()) == []
+    else:
+        again = Store.open(restored(settings, backup, volume))
+        assert {run.id for run in again.runs()} == {"ended", "live"}
+        again.close()
+    assert sorted(tmp_path.iterdir()) == beside and volume.stat().st_ino == inode
+
+
 def test_only_into_an_empty_folder(filled: Store, settings: Settings, tmp_path: Path) -> None:
     write_backup(settings, tmp_path / "all.zip", NOW)
     full = tmp_path / "full"

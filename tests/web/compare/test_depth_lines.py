@@ -25,7 +25,9 @@ __all__ = ["report", "runs"]
 DEPTHS = (0, 8000, 32000)
 BROKEN = {1: (48, 48, 30)}  # arm -> cases of 48 that pass at each depth
 LINE = (
-    "Tool calls on {} hold until 32k tokens; on {} hold until 8k tokens, break at 32k (30 of 48 passed)."
+    "Tool calls on {} hold until 32k tokens in the one conversation tried; for others, 36 would settle 8k; "
+    "on {} hold until 8k tokens, break at 32k (30 of 48 passed) in the one conversation tried; for others, 36 would "
+    "settle 8k."
 )  # fmt: skip
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from xml.etree import ElementTree
 
 import pytest
 
 from analysis.compare_arms import ArmComparison
+from analysis.comparison.facts import RunFacts
 from analysis.guard import RowCode
 from analysis.guard.quality import changed_rows, quality
+from analysis.loads.fidelity import build_fidelity_loads
 from domain import Run
 from load_records import FIDELITY, Load
 from samples import Batch
@@ -18,9 +22,19 @@ from tests.analysis.comparison.ideal_engine import T0
 from tests.analysis.guard.test_quality import start
 from tests.analysis.loads.test_fidelity import load
 from tests.web.report_export.conftest import Report, report, runs
+from web.compare.answer.agreement_chart import agreement_chart
 from web.compare.answer.fidelity_section import depth_figure
-from web.compare.answer.fidelity_table import HEAD, fidelity_cells, fidelity_table, measured_fidelities, part_cells
+from web.compare.answer.fidelity_table import (
+    HEAD,
+    MeasuredFidelity,
+    fidelity_cells,
+    fidelity_table,
+    measured_fidelities,
+    part_cells,
+)
 from web.compare.answer.sentence import answer_sentence
+from web.compare.viewpoints.frontier_plots import plots
+from web.report_export.agreement_drawing import agreement_drawing
 from web.report_export.markdown import report_markdown
 from web.report_export.sections import fidelity
 from web.report_export.tables import TABLES, fidelity_fields
@@ -52,8 +66,38 @@ def test_markup_and_chart_show_every_measured_arm() -> None:
     measured = measured_fidelities([answer(0.05)])
     html = fidelity_table(measured, {measured[0].arm_id: 1})
     assert "differs" in html and "512 tokens" in html
-    figure = depth_figure(measured, {measured[0].arm_id: 1})
+
+
+def measured_at_depths() -> list[MeasuredFidelity]:
+    """An arm that agrees less often at the greater of two depths."""
+
+    def start_at_depths(name: str, changed: float, seed: int) -> RunFacts:
+        deep = (replace(p, depth_tokens=8000, prefix_tokens=8000) for p in load(name, changed, seed).positions.values())
+        return replace(start(name), fidelity=tuple(build_fidelity_loads([*load(name).positions.values(), *deep])))
+
+    pair = pair_of([start_at_depths("a", 0.0, 0), start_at_depths("a2", 0.01, 1)], [start_at_depths("b", 0.2, 2)])
+    return measured_fidelities([ArmComparison(pair, ((), ()), (quality(pair),))])
+
+
+def test_compare_and_the_report_draw_the_same_agreement_over_depth() -> None:
+    measured = measured_at_depths()
+    chart, colors = agreement_chart(measured), {measured[0].arm_id: 1}
+    assert chart is not None and chart.depths == ["512 tokens", "8,000 tokens"]
+    figure = depth_figure(chart, colors)
     assert [trace.name for trace in figure.data if trace.name] == ["the first arm's own", measured[0].arm_name]
+    line, band = figure.data[-1], figure.data[1]
+    drawing = agreement_drawing(chart, colors)
+    ElementTree.fromstring(re.search("<svg.*</svg>", drawing)[0])  # type: ignore[index]
+    for depth, percent, below, above in zip(line.x, line.y, line.error_y.arrayminus, line.error_y.array, strict=True):
+        assert f"{depth}: {percent:.1f} % ({percent - below:.1f} to {percent + above:.1f})" in drawing
+    assert line.y[1] < 85 < line.y[0] and list(band.y) == [point.low for point in chart.band]
+    heights = [float(y) for y in re.findall(r'cy="([\d.]+)"', drawing)]
+    assert heights[0] < heights[1], "less agreement stands lower"
+    assert "the first arm&#x27;s own" in drawing and drawing.count("<polygon") == 1
+
+
+def test_one_depth_has_no_chart() -> None:
+    assert agreement_chart(measured_fidelities([answer(0.05)])) is None
 
 
 def test_arms_without_a_measurement_have_no_table() -> None:
@@ -91,6 +135,16 @@ def test_answers_are_the_same_everywhere(report: Report, answered_runs: list[Run
     assert fidelity(data, {arm.id: 0 for arm in data.comparison.arms}).count("<table") == 2
     (guarded,) = [row for row in answer.rows if row.code is RowCode.QUALITY]
     assert guarded.values["agreement"][0] == row["agreement"]
+
+
+def test_speed_against_the_same_answers_is_offered_before_other_pairs(report: Report, answered_runs: list[Run]) -> None:
+    data = report(answered_runs)
+    first = plots(data.rankings, [])[0]
+    assert (first.x.title, first.y.higher_is_better) == ("Same answers", True)
+    assert first.title.endswith(" against same answers")
+    shares = {point.arm_id: point.x for point in first.points}
+    assert sorted(shares.values()) == [pytest.approx(95, abs=1), 100.0]
+    assert all(point.x_interval and point.y_interval for point in first.points)
 
 
 def test_fidelity_load_is_no_workload_of_the_comparison(report: Report, answered_runs: list[Run]) -> None:

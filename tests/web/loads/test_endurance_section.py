@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from analysis.loads.endurance import endurance_of
+from analysis.loads.endurance import MEMORY_PARTS, Endurance, MemoryGrowth, endurance_of
 from analysis.runs.conditions import Span
 from load_records import RequestRecord
 from samples import Batch, GpuSample
@@ -19,6 +19,7 @@ from tests.workloads.test_tool_matrix import Said, load
 from web.loads.panels.endurance_section import endurance_cells
 
 GIB = 1 << 30
+DRIFT = Endurance(24, 96, 0, 0, 0, None, None)
 
 
 def empty_and_looping(body: Mapping[str, Any]) -> Said:
@@ -45,5 +46,21 @@ def test_memory_growth_is_that_of_the_thirds(store: Store) -> None:
     ]
     store.write(Batch(tuple(grown))).result()
     (gpu,) = memory_growth(store, Span("r", T0, T0 + timedelta(minutes=90)))
-    assert gpu.is_process and round(gpu.hours, 6) == 1.0
+    assert gpu.is_process and round(gpu.hours, 6) == 1.5 and len(gpu.part_bytes) == MEMORY_PARTS
     assert abs(gpu.bytes_per_hour / GIB - 1) < 0.01
+    assert gpu.interval_per_hour and gpu.interval_per_hour[0] > 0.9 * GIB
+    (text,) = [cells[2] for cells in endurance_cells(DRIFT, [gpu]) if cells[0].startswith("GPU 0")]
+    assert text.startswith("+1.00 GiB an hour (+976 MiB to +1.05 GiB): it grows")
+
+
+def test_memory_that_stays_or_was_seen_too_seldom_does_not_grow() -> None:
+    def text(part_bytes: list[float]) -> str:
+        (cells,) = [
+            cells for cells in endurance_cells(DRIFT, [MemoryGrowth(0, True, part_bytes, 2.0)]) if "GPU" in cells[0]
+        ]
+        return cells[2]
+
+    assert text([30.0 * GIB] * MEMORY_PARTS) == "it is the same all the time"
+    assert text([30.0 * GIB] * 8 + [31.0 * GIB] * 8).endswith("whether it grows is not known yet")
+    rises_once = [30.0 * GIB] * 10 + [31.0 * GIB] * (MEMORY_PARTS - 10)
+    assert not text(rises_once).endswith("it grows"), "memory that is taken once is no leak"

@@ -6,20 +6,26 @@ import json
 import math
 import re
 import subprocess
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from shutil import which
 from typing import Any
 
+import numpy as np
 import pytest
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from collectors.loop import Freshness
 from domain import Config, Run, RunState, Study
+from reports.arms.comparison import comparison_of
 from samples import Batch, CounterSample, GpuSample, HostSample
 from storage.store import Store
-from web.openmetrics import export_reader
+from tests.analysis.comparison.ideal_engine import IdealEngine, repeats
+from tests.analysis.comparison.stored.test_store_to_answer import SMALL, stored
+from web.openmetrics import batch_guards, export_reader
+from web.openmetrics.batch_guards import BatchGuard, BatchGuardCache
 from web.openmetrics.export import MOST_LABEL_CHARACTERS, Export, RunExport, StoreExport
 from web.openmetrics.export_reader import MOST_RUNS, ExportReader, ExportSources, WholeNumbers, WholeNumbersCache
 from web.openmetrics.exported_metrics import EXPORTED, TILES
@@ -182,6 +188,44 @@ def test_guard_of_a_study() -> None:
     assert refused["pitwall_study_refused_pairs", "throttling,s1"] == 1.0
 
 
+def seed_batches(store: Store, batch_of_second: str) -> list[Run]:
+    """Three starts of each of two arms, in two batches; the second arm has another model."""
+    rng = np.random.default_rng(21)
+    runs = []
+    for place, k in enumerate((0, 4)):
+        for number, facts in enumerate(repeats(IdealEngine(0.02, drafts=k, start_sd=0.005), "ladder", 3, rng, **SMALL)):
+            run = stored(store, facts, k, 10 * place + number)
+            batch_id = batch_of_second if place else "first"
+            store.save_run(run.model_copy(update={"batch_id": batch_id, "arm": f"k {k}"}))
+            runs.append(run.model_copy(update={"batch_id": batch_id}))
+    return runs
+
+
+def test_guard_of_a_batch_is_that_of_compare(store: Store) -> None:
+    runs, cache = seed_batches(store, "first"), BatchGuardCache(lambda: 0.0)
+    (comparison,) = comparison_of(store, runs).answers
+    export = reader_of(store, runs).read()
+    assert export.batch_guards == [BatchGuard("first", Counter(row.code.value for row in comparison.refused))]
+    samples = samples_of(Export("0.1.0", STORE, batch_guards=export.batch_guards))
+    assert samples["pitwall_batch_guard", "first,ranked"] + samples["pitwall_batch_guard", "first,refused"] == 1.0
+    assert cache.get(store, runs, ["first"]) == [], "it is exported as a study"
+
+
+def test_scrape_compares_one_batch_at_most(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[str] = []
+    monkeypatch.setattr(batch_guards, "_guard_of", lambda store, batch_id: compared.append(batch_id))
+    now_s, runs = 0.0, [run_with(f"r{n}", RunState.FINISHED, batch_id=f"b{n % 2}") for n in range(4)]
+    cache = BatchGuardCache(lambda: now_s)
+    for _ in range(3):
+        cache.get(store, runs, [])
+    assert compared == ["b0", "b1"]
+    now_s = 61.0
+    cache.get(store, runs, [])
+    assert compared == ["b0", "b1"], "neither has changed"
+    cache.get(store, [*runs[:3], run_with("r3", batch_id="b1")], [])
+    assert compared == ["b0", "b1", "b1"]
+
+
 def whole_export() -> Export:
     """An export in which every metric has a series."""
     tiles = dict.fromkeys(TILES, 1.0)
@@ -190,7 +234,8 @@ def whole_export() -> Export:
         users_held=1.0,
     )  # fmt: skip
     study = study_with({"arms": ARMS, "unranked": REFUSED})
-    return Export("0.1.0", StoreExport(True, 0, 0.0, 1.0, 1.0, 0), {"running": 1}, [row], 0, [study])
+    batches = [BatchGuard("b1", {"throttling": 1})]
+    return Export("0.1.0", StoreExport(True, 0, 0.0, 1.0, 1.0, 0), {"running": 1}, [row], 0, [study], batches)
 
 
 def exported_names() -> set[str]:

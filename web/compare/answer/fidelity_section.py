@@ -8,14 +8,22 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from analysis.guard.quality import changed_rows, fidelity_loads
-from analysis.loads.fidelity import AgreementPart
 from domain import Run
 from launcher.checks.launch_request import LaunchRefusedError
 from load_records import FIDELITY
 from reports.arms.comparison import ComparisonReport
 from web import audit, charts
 from web.actions import Once, is_editor, require_editor
-from web.compare.answer.fidelity_table import ABOUT, MeasuredFidelity, fidelity_table, measured_fidelities
+from web.compare.answer.agreement_chart import (
+    BAND_NAME,
+    DEPTH_AXIS,
+    SHARE_AXIS,
+    AgreementChart,
+    SharePoint,
+    agreement_chart,
+)
+from web.compare.answer.agreement_chart import TITLE as CHART_TITLE
+from web.compare.answer.fidelity_table import ABOUT, fidelity_table, measured_fidelities
 from web.compare.answer.overview import Colors
 from web.context import services
 from web.markup import markdown_text
@@ -23,6 +31,7 @@ from web.theme import MUTED, run_color
 from workloads import spec_for
 
 TITLE = "Same answers?"
+BAND_COLOR = "rgba(128,128,128,0.25)"
 
 
 def fidelity_section(report: ComparisonReport, runs: Sequence[Run], colors: Colors) -> None:
@@ -35,46 +44,38 @@ def fidelity_section(report: ComparisonReport, runs: Sequence[Run], colors: Colo
     if measured:
         st.caption(ABOUT)
         st.html(fidelity_table(measured, colors))
-        if any(len(arm.fidelity.by_depth) > 1 for arm in measured):
-            charts.still_chart(depth_figure(measured, colors), "Same first choice over depth", "fidelity-depth")
+        if chart := agreement_chart(measured):
+            charts.still_chart(depth_figure(chart, colors), CHART_TITLE, "fidelity-depth")
     else:
         st.caption("The answers of these arms were not compared, although engine, weights or KV cache differ.")
     _offer_loads(report, runs)
 
 
-def depth_figure(measured: Sequence[MeasuredFidelity], colors: Colors) -> go.Figure:
+def depth_figure(chart: AgreementChart, colors: Colors) -> go.Figure:
     """Draw the agreement of each arm over depth with its intervals; the first arm's own agreement is a band."""
     ground, figure = charts.DRAWN_GROUND, go.Figure()
-    floors = [part for part in measured[0].fidelity.by_depth if part.floor and part.floor.low is not None]
-    if floors:
-        labels = [part.label for part in floors]
-        highs = [100 * (part.floor.high or 0.0) for part in floors if part.floor]
-        lows = [100 * (part.floor.low or 0.0) for part in floors if part.floor]
-        band = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
-        figure.add_scatter(x=labels, y=highs, showlegend=False, **band)
+    if chart.band:
+        depths = [point.depth for point in chart.band]
+        edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
+        figure.add_scatter(x=depths, y=[point.high for point in chart.band], showlegend=False, **edge)
+        lows, filled = [point.low for point in chart.band], {"fill": "tonexty", "fillcolor": BAND_COLOR}
+        figure.add_scatter(x=depths, y=lows, name=BAND_NAME, **filled, **edge)
+    for line in chart.lines:
         figure.add_scatter(
-            x=labels, y=lows, fill="tonexty", fillcolor="rgba(128,128,128,0.25)", name="the first arm's own", **band
-        )
-    for arm in measured:
-        parts = arm.fidelity.by_depth
-        figure.add_scatter(
-            x=[part.label for part in parts],
-            y=[100 * part.agreement.value for part in parts],
-            error_y=_error_bars(parts),
+            x=[point.depth for point in line.points],
+            y=[point.percent for point in line.points],
+            error_y=_error_bars(line.points),
             mode="lines+markers",
-            name=charts.plain(arm.arm_name),
-            line={"color": run_color(colors[arm.arm_id], ground)},
+            name=charts.plain(line.arm_name),
+            line={"color": run_color(colors[line.arm_id], ground)},
         )
-    charts.styled(figure, {"title": {"text": "depth"}, "type": "category"}, legend=True)
+    charts.styled(figure, {"title": {"text": DEPTH_AXIS}, "type": "category"}, legend=True)
     legend = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "font": {"color": MUTED[ground]}}
-    axis = {"title": {"text": "same first choice, %"}, "rangemode": "normal"}
-    return figure.update_layout(legend=legend, yaxis=axis)
+    return figure.update_layout(legend=legend, yaxis={"title": {"text": SHARE_AXIS}, "rangemode": "normal"})
 
 
-def _error_bars(parts: Sequence[AgreementPart]) -> dict[str, object]:
-    estimates = [part.agreement for part in parts]
-    above = [100 * ((e.high if e.high is not None else e.value) - e.value) for e in estimates]
-    below = [100 * (e.value - (e.low if e.low is not None else e.value)) for e in estimates]
+def _error_bars(points: Sequence[SharePoint]) -> dict[str, object]:
+    above, below = [point.high - point.percent for point in points], [point.percent - point.low for point in points]
     return {"type": "data", "symmetric": False, "array": above, "arrayminus": below}
 
 
@@ -88,9 +89,9 @@ def runs_to_measure(report: ComparisonReport, runs: Sequence[Run]) -> list[Run]:
 
 def _offer_loads(report: ComparisonReport, runs: Sequence[Run]) -> None:
     """Show a button that measures the answers of the arms that run; their results come with the load."""
-    to_measure = runs_to_measure(report, runs)
-    if not is_editor():
+    if not is_editor() or all(fidelity_loads(arm) for arm in report.arms):
         return
+    to_measure = runs_to_measure(report, runs)
     if not to_measure:
         st.caption("The load *Fidelity: same answers?* measures them; start it on a running server, or at the launch.")
         return

@@ -12,7 +12,11 @@ from analysis.decide.viewpoints import Viewpoint, ViewpointTerms
 from reports.arms.load_curve import GPU, USER
 from web.words import lower_first
 
-FIRST_PAIRS = ((Viewpoint.QUALITY, Viewpoint.COST), (Viewpoint.COMPARED, Viewpoint.TTFT))
+FIRST_PAIRS = (
+    (Viewpoint.FIDELITY, Viewpoint.COMPARED),
+    (Viewpoint.QUALITY, Viewpoint.COST),
+    (Viewpoint.COMPARED, Viewpoint.TTFT),
+)
 
 
 class Plot(NamedTuple):
@@ -33,9 +37,15 @@ def plots(rankings: Sequence[Ranking], curve: Sequence[FrontierPoint]) -> list[P
     usable = [
         ranking for ranking in rankings if sum(candidate.value is not None for candidate in ranking.candidates) > 1
     ]
-    pairs = sorted(permutations(usable, 2), key=lambda pair: (pair[0].viewpoint, pair[1].viewpoint) not in FIRST_PAIRS)
+    pairs = sorted(permutations(usable, 2), key=_place)
     viewpoint_plots = [_plot(x.view, y.view, points_of(x, y)) for x, y in pairs]
     return [plot for plot in [_plot(USER, GPU, list(curve)), *viewpoint_plots] if len(plot.points) > 1]
+
+
+def _place(pair: Sequence[Ranking]) -> int:
+    """Return the pair's place in FIRST_PAIRS; pairs that are not in it follow."""
+    viewpoints = tuple(ranking.viewpoint for ranking in pair)
+    return FIRST_PAIRS.index(viewpoints) if viewpoints in FIRST_PAIRS else len(FIRST_PAIRS)
 
 
 def _plot(x: ViewpointTerms, y: ViewpointTerms, points: list[FrontierPoint]) -> Plot:

@@ -9,6 +9,7 @@ import streamlit as st
 from analysis.evidence.loads import LoadRecord
 from analysis.loads.endurance import (
     FEWEST_SESSIONS,
+    MEMORY_PARTS,
     NOTED_DRIFT,
     Endurance,
     MemoryGrowth,
@@ -26,7 +27,7 @@ from workloads.shapes.endurance import ENDURANCE
 ABOUT = (
     "The last third of the sessions against the first, by the same turns, with a 95 % interval over the sessions "
     "that allows for neighbouring sessions being alike. A drift is claimed if the whole interval lies beyond "
-    f"{NOTED_DRIFT:.0%}."
+    f"{NOTED_DRIFT:.0%}. Memory has its interval in the same way, over {MEMORY_PARTS} equal parts of the load."
 )
 
 
@@ -48,16 +49,29 @@ def endurance_cells(drift: Endurance, growth: Sequence[MemoryGrowth]) -> Iterato
         yield [title, *_ratio_cells(ratio, drift.sessions)]
     for gpu in growth:
         owner = "of the run's processes" if gpu.is_process else "of all processes"
-        change = gpu.last_bytes - gpu.first_bytes
-        value = f"{'+' if change >= 0 else '-'}{byte_size(abs(change))}"
-        per_hour = f"{'+' if gpu.bytes_per_hour >= 0 else '-'}{byte_size(abs(gpu.bytes_per_hour))} an hour"
-        yield [f"GPU {gpu.gpu_index} memory {owner}", value, per_hour]
+        yield [f"GPU {gpu.gpu_index} memory {owner}", _signed(gpu.change_bytes), _growth_text(gpu)]
     if not growth:
         yield ["GPU memory", "not known", "no GPU was sampled during the load"]
     yield ["Empty answers", f"{drift.empty} of {drift.turns}", ""]
     yield ["Looping answers", f"{drift.looping} of {drift.turns}", ""]
     if drift.failed:
         yield ["Failed requests", f"{drift.failed} of {drift.turns + drift.failed}", ""]
+
+
+def _growth_text(gpu: MemoryGrowth) -> str:
+    """Return '+1.0 GiB an hour (+0.9 GiB to +1.1 GiB): it grows'."""
+    per_hour, interval = f"{_signed(gpu.bytes_per_hour)} an hour", gpu.interval_per_hour
+    if interval is None:
+        return f"{per_hour}; whether it grows is not known yet"
+    low, high = interval
+    if low == high:
+        return "it is the same all the time"
+    words = "it grows" if low > 0 else "it falls" if high < 0 else "no growth is known"
+    return f"{per_hour} ({_signed(low)} to {_signed(high)}): {words}"
+
+
+def _signed(size: float) -> str:
+    return f"{'+' if size >= 0 else '-'}{byte_size(abs(size))}"
 
 
 def _ratio_cells(ratio: Ratio | None, sessions: int) -> list[str]:
