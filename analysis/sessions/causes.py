@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
+from math import gcd
 from typing import NamedTuple
 
 from analysis.sessions.difference import (
@@ -29,6 +30,8 @@ from analysis.sessions.turns import Turn
 
 TOLERANCE_TOKENS = 32  # a block of most engines is 16 tokens; llama.cpp computes the last one again
 TOLERANCE_SHARE = 0.02  # of the prompt
+FEWEST_COUNTS = 3  # of cached tokens, different ones, that show the size of a block
+LARGEST_BLOCK_TOKENS = 1024  # of a cache; counts that have more in common are few
 ESTIMATE_SHARE = 0.25  # error of tokens estimated by bytes: code, prose and JSON differ so much
 FULL_KV = 0.9
 
@@ -101,8 +104,18 @@ class CauseTotal:
 
 def prefix_misses(turns: Sequence[Turn], evidence: ServerEvidence) -> list[PrefixMiss]:
     """Return the misses of all turns, in their order."""
-    by_time = sorted(turns, key=_sent_at)
-    return [miss for turn in turns if (miss := _miss_of(turn, by_time, evidence))]
+    by_time, block_tokens = sorted(turns, key=_sent_at), cache_block_tokens(turns)
+    return [miss for turn in turns if (miss := _miss_of(turn, by_time, evidence, block_tokens))]
+
+
+def cache_block_tokens(turns: Sequence[Turn]) -> int:
+    """Return the tokens of a block of the server's cache: all its cached counts are multiples of it; 1 if it has none.
+
+    A prompt's last block, if it is not full, is computed again with the next turn.
+    """
+    counts = {turn.cached_tokens for turn in turns if turn.cached_tokens}
+    block_tokens = gcd(*counts) if len(counts) >= FEWEST_COUNTS else 1
+    return block_tokens if block_tokens <= LARGEST_BLOCK_TOKENS else 1
 
 
 def totals_of(misses: Sequence[PrefixMiss]) -> list[CauseTotal]:
@@ -120,7 +133,7 @@ def _rank_key(cause: Cause | None) -> object:
     return cause and (cause.kind, difference and (difference.kind, difference.change, difference.name))
 
 
-def _miss_of(turn: Turn, turns: Sequence[Turn], evidence: ServerEvidence) -> PrefixMiss | None:
+def _miss_of(turn: Turn, turns: Sequence[Turn], evidence: ServerEvidence, block_tokens: int) -> PrefixMiss | None:
     """Return the miss of a turn; None if there is none, or if its tokens or prompt are not known."""
     reference, cached = turn.reference, turn.cached_tokens
     if reference is None or cached is None or not turn.prompt_tokens or turn.request.error_kind:
@@ -128,11 +141,12 @@ def _miss_of(turn: Turn, turns: Sequence[Turn], evidence: ServerEvidence) -> Pre
     before, after = reference.parts, turn.parts
     if before is None or after is None or not reference.prompt_tokens:
         return None
-    if min(reference.prompt_tokens, turn.prompt_tokens) - cached <= _tolerance(turn.prompt_tokens):
+    tolerance = max(_tolerance(turn.prompt_tokens), block_tokens)
+    if min(reference.prompt_tokens, turn.prompt_tokens) - cached <= tolerance:
         return None  # most turns, whose parts need not be compared
     lost_tokens = lost_share(before, without_new_branch(before, after)) * reference.prompt_tokens
     excess = min(reference.prompt_tokens - lost_tokens, turn.prompt_tokens) - cached
-    if excess <= _tolerance(turn.prompt_tokens) + ESTIMATE_SHARE * lost_tokens:
+    if excess <= tolerance + ESTIMATE_SHARE * lost_tokens:
         return None
     of_server = list(_server_causes(turn, reference, turns, evidence))
     groups = broken_groups(before, after)

@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, groupby, pairwise, takewhile
+from statistics import median
 from typing import NamedTuple
 
 from analysis.sessions.agent_shape import ANSWER, AgentShape, ShapeHeader, ShapeRequest, ShapeSpan, SharedPrefix
@@ -23,6 +24,8 @@ BLOCK_TOKENS = 16  # counts of cached tokens by servers that cache blocks are mu
 ESTIMATE_SHARE = 0.25  # of a number of tokens that is estimated from bytes
 IMAGE_BYTES = 4096  # an image counts as so many bytes of text: the size of its file says little of its tokens
 MOST_SOURCE_CHARS = 200
+LARGEST_BLOCK_TOKENS = 128  # of vLLM's cache on a CPU
+FEWEST_TAILS, TAIL_SHARE = 3, 0.8  # turns that show what a template writes behind the messages, and their share
 
 
 @dataclass(slots=True)
@@ -92,6 +95,7 @@ class _ShapeBuilder:
         self._sessions: dict[str, int] = {}
         self._root = PromptNode(-1)
         self._prompts: list[SizedPrompt] = []
+        self._has_tail = _has_tail(turns)
 
     def add(self, turn: Turn) -> ShapeRequest:
         """Return the request of the next turn."""
@@ -174,10 +178,11 @@ class _ShapeBuilder:
         if cached is None:
             shared_tokens = _estimate(other, like)
         elif like.is_whole:
-            shared_tokens = _whole_share(other, cached, drops_thinking=_drops_thinking(parts, like.parts))
+            is_cached_share = self._has_tail or _drops_thinking(parts, like.parts)
+            shared_tokens = _whole_share(other, cached, is_cached_share)
         else:
             estimate = _estimate(other, like)
-            is_counted = cached > 0 and (follows is not None or _is_near(cached, estimate))
+            is_counted = cached > 0 and (follows is not None or self._has_tail or _is_near(cached, estimate))
             shared_tokens = cached if is_counted else max(estimate, cached)
         return min(shared_tokens, other.tokens, turn.prompt_tokens or 0)
 
@@ -274,15 +279,34 @@ def _estimate(other: SizedPrompt, like: LikePrompt) -> int:
     return start + round((end - start) * min(1.0, like.equal_bytes / part_bytes))
 
 
-def _whole_share(other: SizedPrompt, cached: int, drops_thinking: bool) -> int:
+def _whole_share(other: SizedPrompt, cached: int, is_cached_share: bool) -> int:
     """Return the shared tokens of a prompt that continues another one.
 
-    That is the whole other prompt; fewer if its template wrote an end that the next prompt lacks, or drops thinking. A
-    server that lost its cache shows nothing about the prompts.
+    That is the whole other prompt; fewer if its template wrote an end that the next prompt lacks, or if the cached
+    tokens are known to say how far both are alike. A server that lost its cache shows nothing about the prompts.
     """
     missing = other.tokens - cached
     is_end = 0 < missing <= TAIL_TOKENS and cached % BLOCK_TOKENS != 0
-    return cached if is_end or (drops_thinking and 0 < cached < other.tokens) else other.tokens
+    return cached if is_end or (is_cached_share and 0 < cached < other.tokens) else other.tokens
+
+
+def _has_tail(turns: Sequence[Turn]) -> bool:
+    """Whether a template writes much behind the messages, such as tools, which each next prompt moves.
+
+    Most turns that continue a whole prompt then miss as many tokens of it, within a block of the cache.
+    """
+    missing = [
+        (turn.follows.prompt_tokens or 0) - turn.cached_tokens
+        for turn in turns
+        if turn.follows and turn.cached_tokens and turn.parts and _continues(turn.follows.parts or (), turn.parts)
+    ]
+    if len(missing) < FEWEST_TAILS or (middle := median(missing)) <= TAIL_TOKENS + LARGEST_BLOCK_TOKENS:
+        return False
+    return sum(abs(tokens - middle) <= LARGEST_BLOCK_TOKENS for tokens in missing) >= TAIL_SHARE * len(missing)
+
+
+def _continues(before: Sequence[PromptPart], after: Sequence[PromptPart]) -> bool:
+    return [part.digest for part in before] == [part.digest for part in after[: len(before)]]
 
 
 def _drops_thinking(parts: Sequence[PromptPart], shared_parts: int) -> bool:

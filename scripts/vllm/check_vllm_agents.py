@@ -2,8 +2,9 @@
 
 The agent speaks `/v1/messages` and `/v1/responses` and has two subagents at once; a block of its system text changes,
 and a tool is added before others. Each planted cause must be named, with the cached tokens that vLLM reports within a
-block of its cache; then a restarted server must compute as many tokens of the replay. Prints a table, exits 1 if a
-demand is not met.
+block of its cache; then a restarted server must compute as many tokens of the replay. Once the template writes tools
+before the messages, once behind them: then every turn computes them again. Prints a table, exits 1 if a demand is not
+met.
 """
 
 from __future__ import annotations
@@ -20,12 +21,17 @@ from analysis.sessions.recorded_shape import shape_of
 from analysis.sessions.turns import Turn, turns_of
 from load_records import RequestRecord
 from scripts.tools.tool_demands import table
-from scripts.vllm.check_vllm_loads import BLOCK_TOKENS, Demand, counters, serving
+from scripts.vllm.check_vllm_loads import BLOCK_TOKENS, TEMPLATE, Demand, counters, serving
 from tests.workloads.recording.agent_requests import Agent
 from tests.workloads.recording.recorders import Recording, recorder_of
 from tests.workloads.recording.test_agent_replay import computed, replayed, send, subagent_of
 
 CONTEXT_TOKENS, MODEL = 16_384, "tiny"
+TOOLS_FIRST = (
+    "<s>{% for t in tools or [] %}{{ t | tojson }}\n{% endfor %}"
+    "{% for m in messages %}{{ m.role }}: {{ m.content or '' }}"
+    "{% for c in m.tool_calls or [] %}{{ c | tojson }}{% endfor %}\n{% endfor %}assistant:"
+)
 MOST_DIFFERENCE = 0.03  # of the computed tokens
 SYSTEM, TOOL = "system", "tool"  # parts that change
 
@@ -59,65 +65,54 @@ async def recorded(url: str, folder: Path) -> list[RequestRecord]:
     return sorted(recording.rows, key=lambda row: row.sent_at)
 
 
-def causes(turns: Sequence[Turn], misses: Sequence[PrefixMiss], hits: float) -> Iterator[Demand]:
-    """Check the tree, the named causes, and the server's own count of cached tokens."""
+def causes(turns: Sequence[Turn], misses: Sequence[PrefixMiss]) -> Iterator[Demand]:
+    """Check the named causes, and what the other turns compute."""
+    differences = [miss.cause.difference if miss.cause else None for miss in misses]
+    kinds = [difference.kind.value if difference else "not known" for difference in differences]
+    yield Demand("recording", "both planted causes, no other", ", ".join(kinds), kinds == [SYSTEM, TOOL])
+    missing = {miss.turn.request_id for miss in misses}
+    beyond = [
+        (turn.computed_tokens or 0) - (turn.prompt_tokens or 0) + (turn.follows.prompt_tokens or 0)
+        for turn in turns
+        if turn.follows and turn.request_id not in missing
+    ]
+    is_within = len(beyond) > 1 and all(-BLOCK_TOKENS <= tokens <= BLOCK_TOKENS for tokens in beyond)
+    yield Demand("recording", "other turns compute what is new, within a block", f"{beyond} more", is_within)
+
+
+def tree(turns: Sequence[Turn], hits: float) -> Iterator[Demand]:
+    """Check the sessions, and the server's own count of cached tokens."""
     sessions = {turn.session for turn in turns}
     yield Demand("recording", "an agent and two subagents", f"{len(sessions)} sessions", len(sessions) == 3)
-    named = [(m.cause.difference.kind.value, m.cause.difference.change) if m.cause and m.cause.difference else m
-             for m in misses]  # fmt: skip
-    kinds = [cause[0] for cause in named if isinstance(cause, tuple)]
-    yield Demand("recording", "both planted causes, no other", str(named), kinds == [SYSTEM, TOOL])
-    cached = [turn.cached_tokens or 0 for turn in turns]
-    yield Demand(
-        "recording", "the server counts the same hits", f"{hits:.0f} and {sum(cached)}", abs(hits - sum(cached)) < 1
-    )
-    shares = [
-        (turn.prompt_tokens or 0) - (turn.cached_tokens or 0)
-        for turn in turns
-        if turn.depth and turn not in missed(misses)
-    ]
-    news = [new_tokens(turns, turn) for turn in turns if turn.depth and turn not in missed(misses)]
-    beyond = [share - new for share, new in zip(shares, news, strict=True)]
-    is_within = all(-BLOCK_TOKENS <= more <= BLOCK_TOKENS for more in beyond)
-    yield Demand("recording", "other turns compute what is new, within a block", str(beyond), is_within)
+    cached = sum(turn.cached_tokens or 0 for turn in turns)
+    yield Demand("recording", "the server counts the same hits", f"{hits:.0f} and {cached}", abs(hits - cached) < 1)
 
 
-def missed(misses: Sequence[PrefixMiss]) -> list[Turn]:
-    return [miss.turn for miss in misses]
-
-
-def new_tokens(turns: Sequence[Turn], turn: Turn) -> int:
-    """Return what the turn's prompt adds to that of the turn before it on its branch."""
-    before = max(
-        (other for other in turns if other.session == turn.session and other.depth < turn.depth),
-        key=lambda other: other.depth,
-    )
-    return (turn.prompt_tokens or 0) - (before.prompt_tokens or 0)
-
-
-def replay(rows: Sequence[RequestRecord], again: Sequence[RequestRecord]) -> Iterator[Demand]:
+def replay(rows: Sequence[RequestRecord], again: Sequence[RequestRecord], place: str) -> Iterator[Demand]:
     """Check that a cold server computes as much of the replay as it did when recorded."""
     lengths = [row.prompt_tokens for row in again] == [row.prompt_tokens for row in rows]
-    yield Demand("replay", "prompts are as long as recorded", f"{len(again)} requests", lengths)
+    yield Demand(f"replay, tools {place}", "prompts are as long as recorded", f"{len(again)} requests", lengths)
     before, after = sum(computed(rows)), sum(computed(again))
-    share = abs(after / before - 1)
-    yield Demand("replay", "computed tokens within 3 %", f"{after:,} of {before:,}", share < MOST_DIFFERENCE)
+    is_near = abs(after / before - 1) < MOST_DIFFERENCE
+    yield Demand(f"replay, tools {place}", "computed tokens within 3 %", f"{after:,} of {before:,}", is_near)
 
 
-def check(vllm: Path, model: Path, folder: Path) -> list[Demand]:
-    (folder / "first").mkdir()
-    with serving(vllm, model, folder / "first", CONTEXT_TOKENS) as url:
+def check(vllm: Path, model: Path, folder: Path, place: str, template: str) -> Iterator[Demand]:
+    """Record on one server, and replay on another start of it; folder: is made."""
+    folder.mkdir()
+    with serving(vllm, model, folder, CONTEXT_TOKENS, template) as url:
         before = counters(url).get("vllm:prefix_cache_hits_total", 0.0)
-        rows = asyncio.run(recorded(url, folder / "first"))
+        rows = asyncio.run(recorded(url, folder))
         hits = counters(url)["vllm:prefix_cache_hits_total"] - before
     if failed := [row.error_text for row in rows if row.error_kind]:
         sys.exit(f"{len(failed)} of {len(rows)} requests failed: {failed[0]}")
     turns = turns_of(rows)
-    demands = list(causes(turns, prefix_misses(turns, ServerEvidence(is_caching=True)), hits))
-    (folder / "second").mkdir()
-    with serving(vllm, model, folder / "second", CONTEXT_TOKENS) as url:
-        again = replayed(url, folder / "second" / "replay", shape_of(turns), engine="vllm")
-    return [*demands, *replay(rows, again)]
+    yield from tree(turns, hits)
+    if template == TOOLS_FIRST:
+        yield from causes(turns, prefix_misses(turns, ServerEvidence(is_caching=True)))
+    with serving(vllm, model, folder, CONTEXT_TOKENS, template) as url:
+        again = replayed(url, folder / "replay", shape_of(turns), engine="vllm")
+    yield from replay(rows, again, place)
 
 
 def main() -> int:
@@ -126,7 +121,11 @@ def main() -> int:
     parser.add_argument("model", type=Path, help="the folder that scripts/vllm/make_tiny_llama.py wrote")
     flags = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        demands = check(flags.vllm.absolute(), flags.model.absolute(), Path(scratch))
+        demands = [
+            demand
+            for place, template in (("first", TOOLS_FIRST), ("behind", TEMPLATE))
+            for demand in check(flags.vllm.absolute(), flags.model.absolute(), Path(scratch) / place, place, template)
+        ]
     rows = [[*demand[:3], "yes" if demand.is_met else "NO"] for demand in demands]
     print(table(["load", "demand", "seen", "met"], rows))
     return int(not all(demand.is_met for demand in demands))

@@ -64,13 +64,15 @@ class Demand(NamedTuple):
 
 
 @contextmanager
-def serving(vllm: Path, model: Path, folder: Path, context_tokens: int = 2048) -> Iterator[str]:
+def serving(
+    vllm: Path, model: Path, folder: Path, context_tokens: int = 2048, template: str = TEMPLATE
+) -> Iterator[str]:
     """Run a vLLM that calls tools and reports cached tokens; yield its URL.
 
     context_tokens: may exceed what the model was made for, since nobody reads its answers.
     """
     port, log = free_ports(1)[0], folder / "server.log"
-    (folder / "template.jinja").write_text(TEMPLATE)
+    (folder / "template.jinja").write_text(template)
     command = [str(vllm / "bin/vllm"), "serve", str(model), "--served-model-name", "tiny", "--port", str(port)]
     command += ["--host", "127.0.0.1", "--enforce-eager", "--max-model-len", str(context_tokens), "--max-num-seqs", "8"]
     command += ["--chat-template", str(folder / "template.jinja"), "--enable-prompt-tokens-details"]

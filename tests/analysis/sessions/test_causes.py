@@ -163,3 +163,15 @@ def test_an_order_is_short_for_what_moved_together() -> None:
     swapped = [*base[50:], *base[:50]]
     order = [entry if isinstance(entry, str) else (entry[0], entry[1]) for entry in encode_order(swapped, base)]
     assert len(order) == 2 and decode_order(order, base) == swapped
+
+
+@pytest.mark.parametrize(("block", "misses"), [(128, 0), (1, 3)])
+def test_last_block_of_a_cache_is_no_miss(block: int, misses: int) -> None:
+    """Counts that are all multiples of 128 are those of a cache in blocks; others show tokens that were lost."""
+    recording, texts = HandMadeRecording(), "abcdefghi"
+    for turn, prompt_tokens in enumerate((600, 1107, 1510, 2010)):
+        before = (0, 600, 1107, 1510)[turn]
+        cached = before // 128 * 128 - (turn if block == 1 else 0)
+        recording.add(chat(*texts[: 2 * turn + 1]), prompt_tokens, cached)
+    found = prefix_misses(turns_of(recording.rows), ServerEvidence())
+    assert len(found) == misses

@@ -77,3 +77,20 @@ def test_image_becomes_a_part_of_the_prompt_that_is_told() -> None:
     body = {"messages": [{"role": "user", "content": [image, {"type": "text", "text": "x" * 400}]}]}
     told = shape((body, 500, 0))
     assert told.images == 1 and told.requests[0].prompt_tokens == 500
+
+
+def test_text_that_a_template_moves_with_every_turn_is_shared_as_far_as_the_server_had_it() -> None:
+    """Tools of 600 tokens behind the messages, in blocks of 128; the last turn has one more tool."""
+    texts = "abcdefghijk"
+    told = shape(
+        (chat(*texts[:1]), 1300, 0),
+        (chat(*texts[:3]), 1900, 640),
+        (chat(*texts[:5]), 2500, 1280),
+        (chat(*texts[:7]), 3100, 1920),
+        (chat("another task"), 1400, 384),
+        (chat(*texts[:9]), 3700, 2560),
+        (chat(*texts), 4500, 2816),
+    ).requests
+    assert [r.shares and r.shares.tokens for r in told] == [None, 640, 1280, 1920, 384, 2560, 2816]
+    lost = shape((chat("a"), 1300, 0), (chat("a", "b", "c"), 1900, 640)).requests
+    assert lost[1].shares == SharedPrefix(0, 1300), "once, the server may have dropped it"

@@ -90,12 +90,16 @@ async def recorded(base_url: str, folder: Path) -> list[RequestRecord]:
     return recording.rows
 
 
-def replayed(base_url: str, folder: Path, shape: AgentShape, **params: Any) -> list[RequestRecord]:
+def replayed(
+    base_url: str, folder: Path, shape: AgentShape, engine: str = "llamacpp", **params: Any
+) -> list[RequestRecord]:
     """The requests of a replay through `./pitwall load`."""
     folder.mkdir()
     write_shape(folder / "shape.jsonl", shape)
-    job = Job(folder, base_url, workload="agent-replay", params={"file": str(folder / "shape.jsonl"), **params})
-    assert job.run() == (0, "")
+    asked = {"file": str(folder / "shape.jsonl"), **params}
+    job = Job(folder, base_url, engine=engine, workload="agent-replay", params=asked)
+    status, said = job.run()
+    assert (status, said) == (0, ""), (status, said)
     return sorted(job.rows, key=lambda row: row.sequence or 0)
 
 
