@@ -119,6 +119,7 @@ def test_a_path_of_windows_keeps_its_backslashes(text: str, executable: str) -> 
     assert config.max_model_len == 4096
 
 
+@pytest.mark.wide
 def test_quoted_paths_are_searched_in_linear_time() -> None:
     for text in ('"' + "/" * 500_000, ' "/' * 60_000, "C:\\a.exe " + "\\" * 500_000, '"a/' * 200_000 + '"'):
         start = time.process_time()

@@ -44,6 +44,7 @@ def test_the_engine_is_recognised(engine: str, capsys: pytest.CaptureFixture[str
     assert recognised["samples"] and {"version", "startup", "errors", "warnings"} <= set(recognised)
 
 
+@pytest.mark.wide
 def test_engine_named_late_is_recognised(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "server.log"
     log.write_bytes(b"pulling the image\n" * 200_000 + BLOCK % (0, 1, 0, 5))

@@ -52,6 +52,7 @@ def watts(power_w: float) -> list[GpuSample]:
     ]  # fmt: skip
 
 
+@pytest.mark.wide
 @pytest.mark.engine
 def test_restart_of_a_real_server_is_named(store: Store, tiny_model: ModelFiles, tmp_path: Path) -> None:
     (port,) = free_ports(1)

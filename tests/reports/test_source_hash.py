@@ -81,6 +81,7 @@ def test_a_formula_changes_the_key(
     assert edit(name, change) != edit(name, str)
 
 
+@pytest.mark.wide
 def test_a_new_module_is_found_by_its_import(edit: Callable[[str, Callable[[str], str]], str], house: Path) -> None:
     """Nobody lists the files: a formula in a new one counts as soon as it is imported, and whenever it changes."""
     before = edit(WINDOWS, str)

@@ -45,6 +45,7 @@ def test_every_position_is_answered_from_a_warm_prefix(demo_server: DemoServer, 
     assert job.progress["done"] == job.progress["total"] == len(job.rows)
 
 
+@pytest.mark.wide
 @pytest.mark.engine
 def test_same_server_and_texts_give_same_prefixes(demo_server: DemoServer, tmp_path: Path) -> None:
     hashes = []

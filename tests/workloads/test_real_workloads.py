@@ -73,6 +73,7 @@ def test_a_closed_loop_ends_after_its_time(demo_server: DemoServer, tmp_path: Pa
     assert phases_of(job)[0].is_complete
 
 
+@pytest.mark.wide
 def test_the_knee_is_sought_until_a_limit_breaks(demo_server: DemoServer, tmp_path: Path) -> None:
     job = run(
         demo_server, tmp_path, "knee", ttft_p95_ms=0.001, lowest=2, requests_per_user=1,
@@ -98,6 +99,7 @@ def test_session_turns_reuse_their_prefix_cache(demo_server: DemoServer, tmp_pat
     assert (rows[2].extra["cached_prompt_tokens"] or 0) > 0
 
 
+@pytest.mark.wide
 def test_session_of_a_cold_start_has_its_own_cache_alone(demo_server: DemoServer, tmp_path: Path) -> None:
     params = {"turns": 2, "context_tokens": 200, "output_tokens": 4, "send_tools": False, "prefix_cache": "cold start"}
     cached: list[list[int]] = []
@@ -124,6 +126,7 @@ def checks_of(job: Job) -> list[SuiteCheck]:
     return [line for line in lines if isinstance(line, SuiteCheck)]
 
 
+@pytest.mark.wide
 def test_depth_keeps_its_prefix_cached_and_names_what_is_too_long(demo_server: DemoServer, tmp_path: Path) -> None:
     """A tiny model recalls nothing; what is seen is that it is judged, that its context ends, and what is computed."""
     job = Job(

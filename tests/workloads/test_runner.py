@@ -139,6 +139,7 @@ def test_sigterm_records_in_flight_as_cancelled(demo_server: DemoServer, tmp_pat
     assert (job.progress["state"], job.progress["done"], job.progress["total"]) == ("cancelled", 2, 5)
 
 
+@pytest.mark.wide
 @pytest.mark.engine
 def test_a_pause_sends_nothing_until_it_goes_on(demo_server: DemoServer, tmp_path: Path) -> None:
     job = Job(tmp_path, demo_server.base_url, params=SMALL | {"tokens": 2000})

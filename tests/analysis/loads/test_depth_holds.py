@@ -13,6 +13,7 @@ from analysis.loads.conversation_losses import conversations_needed, is_loss_bel
 from analysis.loads.depth_holds import depth_holds
 from benchmarks.simulations.depth_simulation import simulate, simulate_elsewhere
 from load_records import SuiteCheck
+from tests.wide import wide_params
 from web.loads.depth_words import depth_text
 
 NOW = datetime(2026, 11, 28, 12, 0, tzinfo=UTC)
@@ -66,7 +67,7 @@ def test_wrong_claims_are_rare() -> None:
     assert equal.holds >= 0.3 and simulate(rng, trials=100, repeats=4, loss=0.5).breaks >= 0.9
 
 
-@pytest.mark.parametrize("correlation", [0.01, 0.3, 1.0])
+@pytest.mark.parametrize("correlation", [0.3, *wide_params(0.01, 1.0)])
 def test_other_conversations_that_lose_the_margin_are_not_said_to_hold(correlation: float) -> None:
     """Of the conversations that were tried, the same loads are said to hold far more often."""
     claims = simulate_elsewhere(np.random.default_rng(8), 150, 50, loss=0.10, correlation=correlation)

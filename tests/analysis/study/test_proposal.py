@@ -88,6 +88,7 @@ def test_stateless_proposals_are_reproducible() -> None:
     assert elsewhere.strip() == str(propose_combination(settings, trials, 3))
 
 
+@pytest.mark.wide
 def test_it_is_imported_only_when_it_is_used() -> None:
     words = "import sys, app, studies.runner, cli.main; assert not any(m.startswith('optuna') for m in sys.modules)"
     subprocess.run([sys.executable, "-c", words], cwd=ROOT, check=True)

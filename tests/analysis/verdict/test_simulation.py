@@ -46,6 +46,7 @@ def test_every_cell_covers() -> None:
     assert not low
 
 
+@pytest.mark.wide
 def test_intervals_of_five_repeats_not_too_wide() -> None:
     assert all(judged.covered().mean() <= 0.97 for _, repeats, judged in quick_cells() if repeats == (5, 5))
 

@@ -108,6 +108,7 @@ def wait_for_hold(supervisor: Supervisor, failed: Run) -> None:
     wait_for(lambda: supervisor.failed_starts() == {failed.batch_id: failed.id})
 
 
+@pytest.mark.wide
 def test_failed_first_start_holds_its_batch(make_supervisor: Callable[..., Supervisor], store: DictStore) -> None:
     first = make_supervisor(prepare_workload=load_argv)
     failing, *rest = launch_kinds(first, "exits", "plain", "plain")

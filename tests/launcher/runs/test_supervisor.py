@@ -180,6 +180,7 @@ def test_stop_ends_the_workload_too(make_supervisor: Callable[..., Supervisor], 
 
 
 # --- the queue ------------------------------------------------------------------------------------------------------
+@pytest.mark.wide
 def test_queue_passes_failed_and_cancelled_runs(make_supervisor: Callable[..., Supervisor], store: DictStore) -> None:
     supervisor = make_supervisor(prepare_workload=workload(0.3))
     kinds = ["plain", "exits", "plain", "plain"]

@@ -70,6 +70,7 @@ def repeat(task: Callable[[Store], None], store: Store, done: threading.Event) -
     return times
 
 
+@pytest.mark.wide
 def test_readers_and_writers_see_each_row_once(store: Store) -> None:
     done = threading.Event()
     with ThreadPoolExecutor(4) as pool:

@@ -152,6 +152,7 @@ def test_sealing_during_view_copy_keeps_rows(settings: Settings, before: str) ->
     store.close()
 
 
+@pytest.mark.wide
 def test_several_that_seal_at_once_seal_once(settings: Settings) -> None:
     store = Store.open(settings, clock=lambda: NOW + timedelta(hours=1))
     together, made = threading.Barrier(4), list[int]()

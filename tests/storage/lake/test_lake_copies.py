@@ -99,6 +99,7 @@ def test_machine_facts_win_and_nulls_hide_nothing(definitions: pa.Table, is_told
         assert where.query(f"SELECT {', '.join(expected)} FROM raw.machines").to_pylist() == [expected]
 
 
+@pytest.mark.wide
 def test_own_record_beats_the_shared_copy(definitions: pa.Table) -> None:
     own, lake = Versions(), Versions()
     for versions, rows in ((own, ["a"]), (lake, ["a", "b"])):

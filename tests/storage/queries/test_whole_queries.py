@@ -27,6 +27,7 @@ def test_whole_run_equals_its_parts(tmp_path: Path) -> None:
         assert not any(one.points.num_rows for one in run_data.whole_run_data(store, IDS, 2.0).values())
 
 
+@pytest.mark.wide
 @pytest.mark.publishes
 def test_its_counters_are_read_once(tmp_path: Path) -> None:
     with asked_store(tmp_path, 1) as store:
@@ -36,6 +37,7 @@ def test_its_counters_are_read_once(tmp_path: Path) -> None:
         assert store.cost.rows < 1.5 * once.rows
 
 
+@pytest.mark.wide
 def test_no_sort_of_all_rows_for_the_usual_gap(tmp_path: Path) -> None:
     """As a window function this median sorted the rows of a day once more."""
     with asked_store(tmp_path, 1) as store:

@@ -62,6 +62,7 @@ def _asked(sandbox: Sandbox, sql: str) -> threading.Thread:
     return thread
 
 
+@pytest.mark.wide
 def test_short_query_yields_less_than_long_query(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path)
     Store.open(settings).close()

@@ -213,6 +213,7 @@ def test_no_gap_between_snapshot_and_commits(room: Room) -> None:
         assert values(receive(first)) == [1]
 
 
+@pytest.mark.wide
 def test_slow_viewer_gets_a_snapshot(room: Room, monkeypatch) -> None:
     monkeypatch.setattr("web.live.hub.TICK_S", 0.0)
     with room.watch("a") as slow, room.watch("a") as quick:

@@ -172,6 +172,7 @@ def test_hanging_log_is_skipped_and_reported(store: Store, tmp_path: Path) -> No
     over.set()
 
 
+@pytest.mark.wide
 def test_working_log_is_shown_beside_hanging_logs(store: Store, tmp_path: Path) -> None:
     (good := tmp_path / "good.log").write_text("one\n")
     bad, over = [run_with(f"r{number}", tmp_path / "x") for number in range(200)], threading.Event()

@@ -167,6 +167,7 @@ def test_foreign_words_in_a_file_are_skipped(folder: tuple[Store, Settings]) -> 
     assert len(still_charts(at)) == 1 and at.selectbox(key="sql-x").value == "k"
 
 
+@pytest.mark.wide
 def test_explain_shows_the_plan_without_doubling() -> None:
     at = page(sql=SQL)
     press(at, "Explain")
@@ -180,6 +181,7 @@ def plan(at: AppTest) -> str:
     return next(body for one in at.get("html") if "pw-pre" in (body := str(one.proto.body)))
 
 
+@pytest.mark.wide
 def test_what_was_asked_before_is_one_press_away() -> None:
     at = page(sql="SELECT 1 AS one")
     at.query_params["sql"] = SQL

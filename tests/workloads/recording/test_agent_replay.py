@@ -139,7 +139,9 @@ def test_replay_computes_what_the_recording_computed(tiny_model: ModelFiles, tmp
 
 
 @pytest.mark.engine
-@pytest.mark.parametrize(("answers", "reused_tokens"), [("generated", 0), ("the server's own", 59)])
+@pytest.mark.parametrize(
+    ("answers", "reused_tokens"), [pytest.param("generated", 0, marks=pytest.mark.wide), ("the server's own", 59)]
+)
 def test_answers_of_a_replay(demo_server: DemoServer, tmp_path: Path, answers: str, reused_tokens: int) -> None:
     """A server has computed all tokens of its answer but the last one."""
     first = ShapeRequest(session=0, turn=1, spans=(ShapeSpan("first", "text", 300),), output_tokens=60)
