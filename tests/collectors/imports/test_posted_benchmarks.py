@@ -671,3 +671,84 @@ def test_json_lines_of_a_benchmark_within_a_text(tmp_path: Path) -> None:
     assert first.params["heading"] == "chunk:2048,compile:off" and "heading" not in second.params
     assert {row.point for row in results_of(first)} == {"pp256 tg32 4 at once"}
     assert value(results_of(second), "output_tps", "mean", "pp256 tg32 8 at once") == 64.0
+
+
+# --- texts and tables as people post them -----------------------------------------------------------------------------
+PER_GPU = """### Scaling of throughput
+| conc | Total tput/GPU | Output tput/GPU (tok/s) | Scaling vs 8 |
+|---|---|---|---|
+| 8 | 148.6 tok/s | 74.6 | 1.00x |
+"""
+
+
+def test_a_speed_of_one_gpu_is_none_of_the_server(tmp_path: Path) -> None:
+    (load,) = written(tmp_path, "post.md", PER_GPU)
+    told = [(row.metric, row.value, row.concurrency) for row in results_of(load)]
+    assert told == [("total_tps_per_gpu", 148.6, 8), ("output_tps_per_gpu", 74.6, 8)]
+
+
+LEVELS = """### Decode at p512 (tok/s)
+
+| Mode | g32 | g128 | Requests |
+|---|---:|---:|---:|
+| MTP1 | 122.2 | 1,124.5 | 90 |
+
+### MTP
+
+| Mode | g32 (tok/s) | accept | g128 (tok/s) | accept |
+|---|---|---|---|---|
+| MTP1 | 84.9 | 89.2% | 82.7 | 85.3% |
+"""
+
+
+def test_a_heading_has_the_unit_of_a_row_of_levels(tmp_path: Path) -> None:
+    (load,) = written(tmp_path, "post.md", LEVELS)
+    speeds = numbers(load, "output_tps", "stated")
+    assert speeds[:2] == [
+        ("Decode at p512 (tok/s): MTP1, 90: g32 (line 5)", 122.2),
+        ("Decode at p512 (tok/s): MTP1, 90: g128 (line 5)", 1124.5),
+    ]
+    accepted = [point for point, _ in numbers(load, "acceptance_rate", "stated")]
+    assert accepted == ["MTP: MTP1: accept (column 3) (line 11)", "MTP: MTP1: accept (column 5) (line 11)"]
+
+
+def test_least_values_and_deviations_of_a_table(tmp_path: Path) -> None:
+    text = (
+        "| Metric | avg | min | std | Time (min) |\n|---|---|---|---|---|\n| TTFT (ms) | 81.5 | 40.0 | 7.5 | 3 ms |\n"
+    )
+    (load,) = written(tmp_path, "post.md", text)
+    assert [(row.statistic, row.value) for row in results_of(load)] == [("mean", 81.5), ("min", 40.0), ("stated", 3.0)]
+
+
+CUT_TABLE = """The result is here:
+```
+┃                            Statistic ┃      avg ┃      min ┃      p99 ┃
+┡━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━╇━━━━━━━━━━╇━━━━━━━━━━┩
+│             Time To First Token (ms) │ 1,389.69 │   571.33 │ 4,398.90 │
+│     Output Token Throughput Per User │    55.25 │    52.87 │    64.61 │
+│                    (tokens/sec/user) │          │          │          │
+│         Request Throughput (per sec) │     7.17 │      N/A │      N/A │
+└──────────────────────────────────────┴──────────┴──────────┴──────────┘
+```
+"""
+
+
+def test_a_printed_table_that_lost_its_upper_edge(tmp_path: Path) -> None:
+    (load,) = written(tmp_path, "post.md", CUT_TABLE)
+    rows = results_of(load)
+    assert load.tool == "GenAI-Perf" and value(rows, "ttft_ms", "min") == 571.33
+    assert value(rows, "decode_tps", "mean") == 55.25 and value(rows, "request_tps", "mean") == 7.17
+
+
+BENCH = """| model | size | backend | test | t/s |
+| --- | ---: | --- | ---: | ---: |
+| llama 3B Q4_K - Medium | 1.87 GiB | Vulkan | tg128 | 36.23 ± 0.62 |
+"""
+
+
+def test_a_build_above_its_table(tmp_path: Path) -> None:
+    text = f"build: e598697d (4696)\n\n{BENCH}\nbuild: e598697e (4697)\n\n{BENCH.replace('36.23', '37.5')}"
+    loads = written(tmp_path, "post.md", text)
+    assert [(load.tool_version, value(results_of(load), "decode_tps", "mean")) for load in loads] == [
+        ("b4696", 36.23), ("b4697", 37.5),
+    ]  # fmt: skip
