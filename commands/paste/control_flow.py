@@ -228,8 +228,8 @@ class ControlFlow:
     def _close(self, block: Block) -> None:
         self._end_branch(block)
         self._blocks.pop()
-        chosen = next((outcome for outcome in block.outcomes if outcome.condition == block.choice), None)
-        self._variables.merge(block.outcomes, block.is_exhaustive, chosen)
+        running_branch = next((outcome for outcome in block.outcomes if outcome.condition == block.choice), None)
+        self._variables.merge(block.outcomes, block.is_exhaustive, running_branch)
 
     def _text_between(self, start: int, end: int) -> str:
         text = " ".join(self._text[start : min(end, start + 4 * MAX_CONDITION)].split()).rstrip("; ")

@@ -190,16 +190,16 @@ class Variables:
             self.set_state(name, state)
         return states
 
-    def merge(self, outcomes: Sequence[Outcome], is_exhaustive: bool, chosen: Outcome | None = None) -> None:
+    def merge(self, outcomes: Sequence[Outcome], is_exhaustive: bool, running_branch: Outcome | None = None) -> None:
         """Take over what the branches of a block left; `is_exhaustive`: one of them runs.
 
-        `chosen`: the branch that runs with the values so far; the others stay as alternatives.
+        `running_branch`: the branch that runs with the values so far; the others stay as alternatives.
         """
         for name in dict.fromkeys(name for outcome in outcomes for name in outcome.states):
             base = self.state(name)
             ways = [(outcome.condition, outcome.states.get(name, base)) for outcome in outcomes]
-            if chosen:
-                base = chosen.states.get(name, base)
+            if running_branch:
+                base = running_branch.states.get(name, base)
             if not is_exhaustive:
                 ways.append(("otherwise", base))
             self._note_exports(name, base, ways)

@@ -752,3 +752,40 @@ def test_a_build_above_its_table(tmp_path: Path) -> None:
     assert [(load.tool_version, value(results_of(load), "decode_tps", "mean")) for load in loads] == [
         ("b4696", 36.23), ("b4697", 37.5),
     ]  # fmt: skip
+
+
+FLATTENED = """Concurrency
+TTFT (ms)
+Output tok/s
+Errors
+1
+81.5
+95.9
+0
+16
+1,240
+612 tok/s
+3
+"""
+
+
+def test_a_table_that_a_copied_page_flattened(tmp_path: Path) -> None:
+    (load,) = written(tmp_path, "post.txt", f"What we measured:\n\n{FLATTENED}\nAll of it on one GPU.\n")
+    told = [(row.metric, row.value, row.concurrency) for row in results_of(load)]
+    assert told[0] == ("ttft_ms", 81.5, 1) and told[2] == ("ttft_ms", 1240.0, 16) and len(told) == 4
+    assert results_of(load)[2].point.endswith("(line 11)"), "where its row begins"
+
+
+def test_the_rows_of_a_flattened_table_may_have_names(tmp_path: Path) -> None:
+    text = "Engine\nTTFT (ms)\nTPOT (ms)\nvLLM\n81.5\n9.5\nSGLang\n71.5\n8.5\n"
+    (load,) = written(tmp_path, "post.txt", text)
+    assert numbers(load, "tpot_ms", "stated") == [
+        ("vLLM: TPOT (ms) (line 4)", 9.5), ("SGLang: TPOT (ms) (line 7)", 8.5),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("cut", [FLATTENED.removesuffix("3\n"), FLATTENED.replace("95.9", "fast"), FLATTENED[12:]])
+def test_a_flattened_table_that_does_not_fit_is_refused(cut: str, tmp_path: Path) -> None:
+    (tmp_path / "post.txt").write_text(cut)
+    with pytest.raises((ImportRefusedError, AssertionError)):
+        loads_of(tmp_path / "post.txt")

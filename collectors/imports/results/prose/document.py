@@ -30,7 +30,7 @@ from collectors.imports.results.prose.number_text import (
     unit_in,
 )
 from collectors.imports.results.prose.stated_settings import read_settings
-from collectors.imports.results.prose.tables import RULE, Table, read_aligned_tables, read_tables
+from collectors.imports.results.prose.tables import RULE, Table, read_aligned_tables, read_flattened_tables, read_tables
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tools import (
     evalplus,
@@ -104,6 +104,7 @@ def has_table(head: str) -> bool:
     has_rule = any(len(line) < 4096 and "|" in line and RULE.fullmatch(line) for line in lines)
     has_rule = has_rule or bool(read_tables("\n".join(line[:4096] for line in lines))[0])
     has_rule = has_rule or bool(read_aligned_tables("\n".join(lines), _has_unit)[0])
+    has_rule = has_rule or bool(read_flattened_tables("\n".join(lines), _has_unit)[0])
     return has_rule or five_prompts.recognise(head) or sum(aligned(line) is not None for line in lines) >= 3
 
 
@@ -130,6 +131,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
         summaries += loads_of_tool
     tables, remaining_text = read_tables(text_between)
     aligned_tables, remaining_text = read_aligned_tables(remaining_text, _has_unit)
+    flattened_tables, remaining_text = read_flattened_tables(remaining_text, _has_unit)
     benchy = [table for table in tables if benchy_table.is_benchy(table)]
     llama = [table for table in tables if llama_tables.is_printed_table(table)]
     speculated = [table for table in tables if spec_bench_table.is_spec_bench(table)]
@@ -137,7 +139,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     other_tables = [table for table in tables if table not in (*benchy, *llama, *speculated)]
     for table in _told_apart(other_tables):
         _add_table(load, table)
-    for table in aligned_tables:
+    for table in (*aligned_tables, *flattened_tables):
         _add_table(load, table)
     if five_prompts.recognise(remaining_text):
         printed_load, remaining_text = five_prompts.read(remaining_text, ticket, 2), ""
@@ -176,7 +178,8 @@ def _has_unit(head: str) -> bool:
 # --- Markdown tables --------------------------------------------------------------------------------------------------
 def _add_table(load: LoadBuilder, table: Table) -> None:
     title = "" if SETTINGS.search(table.title) else table.title  # a line of settings names no metric
-    for line, row in enumerate(table.rows, table.line + 2):
+    for row_number, row in enumerate(table.rows):
+        line = table.line_of(row_number)
         if any(cell.startswith((PASSED, NOT_PASSED)) for cell in row):
             _add_check(load, table.heads, row)
             continue

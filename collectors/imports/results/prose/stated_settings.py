@@ -47,8 +47,8 @@ class StatedSettings(NamedTuple):
     def sentence(self) -> str | None:
         """A note on where the settings come from; None without any."""
         tensor_parallel = f"tensor parallel {self.tensor_parallel}" if self.tensor_parallel else None
-        stated = [text for text in (self.model, self.engine, tensor_parallel) if text]
-        return f"Read from the words around the results: {', '.join(stated)}." if stated else None
+        settings = [text for text in (self.model, self.engine, tensor_parallel) if text]
+        return f"Read from the words around the results: {', '.join(settings)}." if settings else None
 
 
 def read_settings(text: str) -> StatedSettings:
