@@ -789,3 +789,23 @@ def test_a_flattened_table_that_does_not_fit_is_refused(cut: str, tmp_path: Path
     (tmp_path / "post.txt").write_text(cut)
     with pytest.raises((ImportRefusedError, AssertionError)):
         loads_of(tmp_path / "post.txt")
+
+
+STATISTICS = """=== summary (n=5) ===
+  decode_TPS     mean= 200.54   std=  7.90   CV= 3.9%   min=189.16   max=208.30
+  TTFT           mean=    67ms  std=    3ms   min=   65ms   max=   71ms
+Batch 64: 16 batches, total 2578.4ms, avg 1611.47ms, std 143.69ms, p95 1795.47ms, p999 2068.31ms
+retries        mean= 3   max= 9
+"""
+
+
+def test_lines_of_statistics(tmp_path: Path) -> None:
+    (load,) = written(tmp_path, "post.txt", STATISTICS)
+    told = [(row.metric, row.statistic, row.value, row.unit) for row in results_of(load)]
+    assert told == [
+        ("output_tps", "mean", 200.54, "tok/s"), ("output_tps", "min", 189.16, "tok/s"),
+        ("output_tps", "max", 208.3, "tok/s"),
+        ("ttft_ms", "mean", 67.0, "ms"), ("ttft_ms", "min", 65.0, "ms"), ("ttft_ms", "max", 71.0, "ms"),
+        ("stated", "mean", 1611.47, "ms"), ("stated", "p95", 1795.47, "ms"), ("stated", "p99.9", 2068.31, "ms"),
+    ]  # fmt: skip
+    assert results_of(load)[6].point == "Batch 64: 16 batches, total 2578.4ms (line 4)"

@@ -30,6 +30,7 @@ from collectors.imports.results.prose.number_text import (
     unit_in,
 )
 from collectors.imports.results.prose.stated_settings import read_settings
+from collectors.imports.results.prose.statistic_lines import StatisticLine, read_statistic_lines
 from collectors.imports.results.prose.tables import RULE, Table, read_aligned_tables, read_flattened_tables, read_tables
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tools import (
@@ -105,6 +106,7 @@ def has_table(head: str) -> bool:
     has_rule = has_rule or bool(read_tables("\n".join(line[:4096] for line in lines))[0])
     has_rule = has_rule or bool(read_aligned_tables("\n".join(lines), _has_unit)[0])
     has_rule = has_rule or bool(read_flattened_tables("\n".join(lines), _has_unit)[0])
+    has_rule = has_rule or bool(read_statistic_lines("\n".join(lines))[0])
     return has_rule or five_prompts.recognise(head) or sum(aligned(line) is not None for line in lines) >= 3
 
 
@@ -146,6 +148,9 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     else:
         printed_load = None
     remaining_text = benchy_table.without_probe(remaining_text)
+    statistic_lines, remaining_text = read_statistic_lines(remaining_text)
+    for statistic_line in statistic_lines:
+        _add_statistic_line(load, statistic_line)
     _add_aligned(load, remaining_text)
     _add_lines(load, remaining_text)
     _add_settings(load, text)
@@ -332,6 +337,15 @@ def _add_share(load: LoadBuilder, value: StatedNumber, label: str, column_name: 
         task=f"{task}: {subject}"[:MAX_NAME_CHARS], filter="none", metric="accuracy", value=share,
         reason=Reason(Code.SHARE_ABOVE_ONE if share is None else Code.ITEM_COUNT_NOT_TOLD),
     )  # fmt: skip
+
+
+def _add_statistic_line(load: LoadBuilder, line: StatisticLine) -> None:
+    point = MeasurementPoint(f"{line.label} (line {line.number})")
+    for statistic, value in line.values:
+        unit = value.unit or line.unit
+        metric_name = metric_of(line.label, unit) or MetricName(STATED)
+        stated_unit = unit if metric_name.metric == STATED else None
+        _add_stated(load, point, value, metric_name.metric, metric_name.factor, stated_unit, statistic)
 
 
 # --- columns without bars ---------------------------------------------------------------------------------------------
