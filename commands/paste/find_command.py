@@ -168,6 +168,8 @@ def _read_inner(
     inner_variables.values |= {
         name: value for name, value in (candidate.env if candidate else {}).items() if "$" not in value
     }
+    if candidate and candidate.container:
+        inner_variables.files.mount(candidate.container.volumes, variables)
     body, heredocs = take_heredocs(script, must_close=True)
     inner_variables.files.add_heredocs(heredocs)
     inner = ScriptReader(inner_variables, notes, depth + 1).read(body)
@@ -248,7 +250,8 @@ class ScriptReader:
             self._refuse_length(words)
             self._leave_out(command)
         elif words:
-            self.variables.files.follow(command, self._text[command.start : command.end], self.variables)
+            line = self._text[command.start : command.end]
+            self.variables.files.follow(command, line, self.variables, self._flow.is_unconditional)
             if not self._run_builtin(command, words):
                 self._read_words(command, words, assignments)
         elif not self.candidate:

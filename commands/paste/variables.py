@@ -405,6 +405,8 @@ class Variables:
     def _expand_part(self, part: WordPart, depth: int = 0) -> str:
         if not part.is_reference:
             return part.text
+        if part.text.startswith("$(") and (printed := self.files.printed(part.text)) is not None:
+            return printed
         bare, braced = _BARE.match(part.text), _BRACED.match(part.text)
         name = bare[1] if bare else self._name_of(braced) if braced else ""
         operator, operand = (braced[3], without_quotes(braced[4])) if braced and braced[3] else ("", "")
