@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from commands.gpus import CONTAINER_LAUNCHERS
 from commands.paste.servers import SHELLS, basename
-from commands.quoting import pattern_pieces, without_pattern_marks
+from commands.quoting import pattern_pieces, without_pattern_marks, without_quotes
 from domain import Config
 from redaction import is_secret_name
 
@@ -116,7 +116,7 @@ class EnvironmentExpansion:
             return reference
         value = self.environ.get(name)
         is_set = bool(value) if operator.startswith(":") else value is not None
-        word = match["word"] or ""
+        word = without_quotes(match["word"] or "")
         substitute = self._references(self._tilde(word), depth + 1) if word and depth < MAX_DEPTH else word
         if operator.endswith("+"):
             return substitute if is_set else ""

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from commands.gpus import GPU_VARIABLES
+from commands.gpus import GPU_VARIABLES, slurm_gpus
 from commands.paste.candidates import Candidate
 from commands.paste.containers import published_port
 from commands.paste.find_command import find_candidate, read_words
@@ -179,6 +179,7 @@ def build_config(candidate: Candidate, engine: Engine | None, reading: CommandRe
     # In a container CUDA's numbers count the GPUs that the runtime lets in.
     variables = reversed(GPU_VARIABLES) if container else GPU_VARIABLES
     gpus = gpus or next((candidate.env[name] for name in variables if candidate.env.get(name)), None)
+    gpus = gpus or slurm_gpus(candidate.launcher_flags)
     version = _TAG_VERSION.search(container.image) if container and container.image else None
     _warn_of_gpus(gpus, fields, notes)
     return Config(

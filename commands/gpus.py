@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from domain import Config
 
 CONTAINER_LAUNCHERS = ("podman", "docker", "compose", "kubernetes")
 GPU_VARIABLES = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
 _DEVICE = re.compile(r"device=|[\w.]+/gpu=")
+_COUNT = "count="  # as of Docker's `--gpus`: a number alone is the index of a GPU where no container starts the server
+_SLURM_COUNT = re.compile(
+    r"(?:^|\s)(?:--gres[= ](?:[^\s,]+,)*gpu|--gpus-per-node[= ]|--gpus[= ]|-G[= ]?)"
+    r"(?::?(?!\d+\b)[A-Za-z][\w.-]*)?:?(?P<count>\d{1,3})?(?=[\s,(]|$)"
+)
+_SLURM_NODES = re.compile(r"(?:^|\s)(?:--nodes[= ]|-N[= ]?)(?P<nodes>\S+)")
+_SLURM_PROGRAMS = ("sbatch", "srun", "salloc")
 
 
 def stated_gpus(config: Config) -> frozenset[str]:
@@ -19,7 +27,20 @@ def stated_gpus(config: Config) -> frozenset[str]:
     """
     listed = [config.env[name] for name in GPU_VARIABLES if name in config.env]
     text = (config.gpus or next(iter(listed), "")).strip("\"'")
+    if text.startswith(_COUNT):
+        return frozenset()
     is_list = config.launcher not in CONTAINER_LAUNCHERS or text in listed
     if not is_list and not _DEVICE.match(text):
         return frozenset()
     return frozenset(_DEVICE.sub("", word).strip() for word in text.split(",")) - {"", "all"}
+
+
+def slurm_gpus(launcher_flags: Sequence[str]) -> str | None:
+    """Return the GPUs that a Slurm job gets on its only node, as 'count=2'; the step's own options come first.
+
+    None without such an option, and for several nodes: which of them the server uses is not stated.
+    """
+    options = [flags for flags in launcher_flags if flags.split(maxsplit=1)[:1] and flags.split()[0] in _SLURM_PROGRAMS]
+    nodes = next((match["nodes"] for flags in options if (match := _SLURM_NODES.search(flags))), "1")
+    match = next((match for flags in options if (match := _SLURM_COUNT.search(flags))), None)
+    return f"{_COUNT}{match['count'] or 1}" if match and nodes in ("1", "1-1") else None

@@ -81,6 +81,13 @@ def _no_home(match: re.Match[str]) -> str:
     return re.sub(r"(^|=)~", rf"\1{_TILDE}", before) + quote + after
 
 
+def without_quotes(text: str) -> str:
+    """Return the text without the quotes around all of it, which a shell removes from a default: `${X:-"0.2"}`."""
+    inner = text[1:-1]
+    is_quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" and text[0] not in inner
+    return inner if is_quoted and "\\" not in inner else text
+
+
 def as_literal(text: str) -> str:
     """Return a word that stands for exactly this text."""
     builder = WordBuilder()

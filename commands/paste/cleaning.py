@@ -16,6 +16,7 @@ from commands.paste.powershell import rewrite_powershell
 from commands.paste.python_script import rewrite_python
 from commands.paste.quadlet import rewrite_quadlet
 from commands.paste.servers import INVOCATIONS
+from commands.paste.systemd_unit import rewrite_systemd_unit
 
 AROUND_CODE = "the text around the code block"
 FlagTest = Callable[[str], str | None]  # the number of words a flag takes in any engine, None if unknown
@@ -84,7 +85,9 @@ def clean(text: str, notes: Notes, keeps_prose: bool = False) -> str:
     for invocation in INVOCATIONS.values():
         text = invocation.rewrite_file(text) if invocation.rewrite_file else text
     text = rewrite_batch(rewrite_makefile(rewrite_python(rewrite_dockerfile(text, notes))), notes)
-    text = rewrite_foreign_syntax(rewrite_nix(rewrite_quadlet(rewrite_fish(rewrite_powershell(text)))))
+    text = rewrite_foreign_syntax(
+        rewrite_nix(rewrite_systemd_unit(rewrite_quadlet(rewrite_fish(rewrite_powershell(text)))))
+    )
     return strip_prompts(join_foreign_lines(rewrite_counting_loops(text), notes))
 
 

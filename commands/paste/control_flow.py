@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 
 from commands.paste.braces import TooManyWordsError
 from commands.paste.shell import Command, Word
@@ -31,6 +32,8 @@ class Block:
     record: Record | None = None  # likewise: what its names held before it
     is_exhaustive: bool = False  # exactly one of its branches runs
     is_abandoned: bool = False  # the open branch ends the script
+    subject: str | None = None  # of `case`: its value, where the script assigns it
+    choice: str | None = None  # of `case`: the condition of the branch with that value
     awaits_pattern: bool = False  # of `case`
     loop_words: Sequence[Word] | None = None
     loop_name: str = ""
@@ -67,6 +70,11 @@ class ControlFlow:
             self._close_chains()
             self._end_branch(block)
             block.awaits_pattern = True
+
+    @property
+    def is_unconditional(self) -> bool:
+        """Whether a command here runs whatever the script's conditions are."""
+        return not self._blocks
 
     @property
     def loop_head(self) -> str | None:
@@ -167,7 +175,7 @@ class ControlFlow:
 
     def _open_case(self, command: Command, words: Sequence[Word]) -> Sequence[Word]:
         subject = words[1].text if len(words) > 1 else ""
-        block = self._open(Block("esac", head=subject))
+        block = self._open(Block("esac", head=subject, subject=self._value_of(words[1]) if subject else None))
         if block is None:
             return ()
         block.awaits_pattern = True
@@ -175,13 +183,22 @@ class ControlFlow:
             self._take_pattern(block, command, words[3:])
         return ()
 
+    def _value_of(self, word: Word) -> str | None:
+        """The value of a word that no condition decides; None if the script does not assign it."""
+        parts = [part for part in word.parts if part.text]
+        value = self._variables.value_of(parts[0]) if len(parts) == 1 and parts[0].is_reference else ""
+        return value if value and "$" not in value else None
+
     def _take_pattern(self, block: Block, command: Command, words: Sequence[Word]) -> None:
         if words:
             block.loop_words = [*(block.loop_words or ()), *words]
         if command.ends_with == ")" and block.loop_words:
             pattern = "|".join(word.text for word in block.loop_words)
             block.loop_words, block.awaits_pattern = None, False
-            self._begin_branch(block, "otherwise" if pattern == "*" else f"if {block.head} is {pattern}")
+            condition = "otherwise" if pattern == "*" else f"if {block.head} is {pattern}"
+            self._begin_branch(block, condition)
+            if block.subject and block.choice is None and _matches(block.subject, pattern):
+                block.choice = condition
             block.is_exhaustive |= pattern == "*"
 
     def _open(self, block: Block) -> Block | None:
@@ -211,11 +228,17 @@ class ControlFlow:
     def _close(self, block: Block) -> None:
         self._end_branch(block)
         self._blocks.pop()
-        self._variables.merge(block.outcomes, block.is_exhaustive)
+        running_branch = next((outcome for outcome in block.outcomes if outcome.condition == block.choice), None)
+        self._variables.merge(block.outcomes, block.is_exhaustive, running_branch)
 
     def _text_between(self, start: int, end: int) -> str:
         text = " ".join(self._text[start : min(end, start + 4 * MAX_CONDITION)].split()).rstrip("; ")
         return text if len(text) <= MAX_CONDITION else text[:MAX_CONDITION] + " …"
+
+
+def _matches(value: str, pattern: str) -> bool:
+    """Whether a pattern of `case` names a value: 'on|yes', 'mtp*'."""
+    return any(fnmatchcase(value, part.strip("\"'")) for part in pattern.split("|"))
 
 
 def _bare(condition: str) -> str:

@@ -18,6 +18,8 @@ MOST_HEREDOCS = 50
 HEREDOC_NOTE = "the text of a heredoc"
 _HEREDOC = re.compile(r"(?<!<)<<(?!<)(?P<dash>-?)[ \t]*(?P<quote>['\"\\]?)(?P<end>\w+)['\"]?[^\n]*\n")
 _TARGET = re.compile(r"1?(>>|>\|?)\s+(\S.*)", re.DOTALL)
+_PRINTED_FILE = re.compile(r"\$\((?:cat[ \t]+|<[ \t]*)[\"']?(?P<path>[\w./~-]{1,300})[\"']?\)")
+MAX_PRINTED = 4000  # characters of a file that is a value
 _FORMAT = re.compile(r"%(?:s|b|d|%)")
 
 
@@ -51,6 +53,7 @@ class WrittenFiles:
     texts: dict[str, str] = field(default_factory=dict)
     commands: dict[str, list[str]] = field(default_factory=dict)  # that wrote a file, as one line each
     notes: dict[str, Notes] = field(default_factory=dict)  # on the references in a file
+    conditional: set[str] = field(default_factory=set)  # paths that a condition or a loop decides
     unread_heredocs: int = 0
     _heredocs_of: dict[str, int] = field(default_factory=dict)
     _piped: str | None = None  # the output of the command before a pipe
@@ -66,10 +69,32 @@ class WrittenFiles:
         if len(self.texts) < MOST_FILES:
             self.texts[_normal(path)] = text[:MAX_FILE]
 
-    def follow(self, command: Command, line: str, variables: Expander) -> None:
-        """Store what a command writes into a file; what its text needs is noted when the file is read."""
+    def printed(self, substitution: str) -> str | None:
+        """Return what `$(cat FILE)` or `$(<FILE)` prints, if the script writes the file whatever its conditions are."""
+        match = _PRINTED_FILE.fullmatch(substitution)
+        path = _normal(match["path"]) if match else ""
+        text = self.texts.get(path) if path not in self.conditional else None
+        return text.rstrip("\n") if text is not None and len(text) <= MAX_PRINTED else None
+
+    def mount(self, volumes: Sequence[str], variables: Expander) -> None:
+        """Give the files that a container mounts their paths within it."""
+        outer_notes, variables.notes = variables.notes, Notes()
+        for volume in volumes:
+            host, _, rest = volume.partition(":")
+            path, target = _normal(variables.expand_text(host)), rest.partition(":")[0]
+            if path in self.texts and path not in self.conditional and target not in self.texts:
+                self.add(target, self.texts[path])
+        variables.notes = outer_notes
+
+    def follow(self, command: Command, line: str, variables: Expander, is_certain: bool = True) -> None:
+        """Store what a command writes into a file; what its text needs is noted when the file is read.
+
+        `is_certain`: no condition of the script decides whether it does.
+        """
         outer_notes, variables.notes = variables.notes, Notes()
         path = self._follow(command, line, variables)
+        if path is not None and not is_certain:
+            self.conditional.add(path)
         if path is not None:
             self.notes.setdefault(path, Notes()).take(variables.notes)
         variables.notes = outer_notes

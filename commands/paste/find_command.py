@@ -27,6 +27,7 @@ _LOCAL = frozenset({"local", "declare", "typeset"})
 _SETTERS = frozenset({":", "unset", "read", "mapfile", "readarray", "getopts"})
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _BATCH_OPTION = re.compile(r"^#SBATCH[ \t]+(--?[A-Za-z][^\n]*)", re.MULTILINE)
+_SUBSTITUTION = re.compile(r"\$\((?!\()(.+)\)", re.DOTALL)
 MOST_BATCH_OPTIONS = 20
 _ALL_EXPORT = re.compile(r"-[a-z]*a[a-z]*|allexport")
 
@@ -167,6 +168,8 @@ def _read_inner(
     inner_variables.values |= {
         name: value for name, value in (candidate.env if candidate else {}).items() if "$" not in value
     }
+    if candidate and candidate.container:
+        inner_variables.files.mount(candidate.container.volumes, variables)
     body, heredocs = take_heredocs(script, must_close=True)
     inner_variables.files.add_heredocs(heredocs)
     inner = ScriptReader(inner_variables, notes, depth + 1).read(body)
@@ -201,6 +204,7 @@ class ScriptReader:
         self._functions = functions or Functions()
         self._call_depth = calls
         self._unknown: Candidate | None = None
+        self._end = ""  # the line that ends the script before a server was found
         self._text = ""
         self._tail_span: tuple[int, int] | None = None  # the rest of the server's line
         self._flow = ControlFlow(variables, "")
@@ -246,13 +250,33 @@ class ScriptReader:
             self._refuse_length(words)
             self._leave_out(command)
         elif words:
-            self.variables.files.follow(command, self._text[command.start : command.end], self.variables)
+            line = self._text[command.start : command.end]
+            self.variables.files.follow(command, line, self.variables, self._flow.is_unconditional)
             if not self._run_builtin(command, words):
                 self._read_words(command, words, assignments)
         elif not self.candidate:
             for name, value in assignments:
                 self.variables.assign(name, value)
+                self._read_substitution(command, value)
+        self._note_end(command, words)
         self._flow.leave(command, words)
+
+    def _read_substitution(self, command: Command, value: Word) -> None:
+        """Read the server that a script starts to keep its output: `ID=$(docker run -d …)`."""
+        parts = [part.text for part in value.parts if part.text]
+        match = _SUBSTITUTION.fullmatch(parts[0]) if len(parts) == 1 else None
+        if match is None or self.candidate or self.depth >= MAX_SCRIPT_DEPTH:
+            return
+        inner_notes = Notes()
+        inner = ScriptReader(self.variables.copy(inner_notes), inner_notes, self.depth + 1).read(match[1])
+        if inner and inner.server:
+            self._accept(inner, command, inner_notes)
+
+    def _note_end(self, command: Command, words: Sequence[Word]) -> None:
+        """Remember that the script ends here, whatever its conditions are."""
+        is_end = bool(words) and words[0].text == "exit" and command.preceding_operator in ("", "\n", ";")
+        if is_end and not self.candidate and self._flow.is_unconditional:
+            self._end = self._end or f"line {command.line} (`{' '.join(word.text for word in words[:2])}`)"
 
     def _refuse_length(self, words: Sequence[Word]) -> None:
         """Refuse a server's command with more words than are read; raises PasteRefusedError."""
@@ -368,6 +392,8 @@ class ScriptReader:
         for text in self.variables.environment_notes(candidate.env):
             self.notes.add(self.notes.warnings, text)
         self.notes.take(command_notes)
+        if self._end:
+            self.notes.add(self.notes.warnings, f"the script ends in {self._end}, before it starts the server")
         if loop := self._flow.loop_head:
             self.notes.add(
                 self.notes.warnings,

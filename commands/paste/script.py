@@ -28,7 +28,7 @@ sudo doas gosu unbuffer caffeinate chrt systemd-run systemd-inhibit systemd-cat
 nohup env exec time cmd nice ionice taskset numactl stdbuf timeout setsid screen tmux srun sbatch salloc mpirun
 mpiexec torchrun accelerate ray nsys ncu docker podman nerdctl docker-compose kubectl helm singularity apptainer
 bash sh zsh ssh eval command nvidia-smi export declare typeset set unset cd mkdir rm cp mv cat tee echo printf
-curl wget git pip pip3 apt apt-get source . if then else elif fi for while do done case esac function return sleep
+curl wget git pip pip3 apt apt-get source . if then else elif fi for while do done case esac function return exit sleep
 kill pkill wait trap ulimit local readonly test [ [[ : ! true false huggingface-cli hf modprobe systemctl chmod chown
 start
 """

@@ -11,6 +11,7 @@ from commands.paste.braces import BraceExpander
 from commands.paste.files import WrittenFiles
 from commands.paste.notes import Notes
 from commands.paste.shell import Word, WordPart, split_references
+from commands.quoting import without_quotes
 from commands.secrets import values_of
 from redaction import is_secret_name
 
@@ -189,11 +190,16 @@ class Variables:
             self.set_state(name, state)
         return states
 
-    def merge(self, outcomes: Sequence[Outcome], is_exhaustive: bool) -> None:
-        """Take over what the branches of a block left; `is_exhaustive`: one of them runs."""
+    def merge(self, outcomes: Sequence[Outcome], is_exhaustive: bool, running_branch: Outcome | None = None) -> None:
+        """Take over what the branches of a block left; `is_exhaustive`: one of them runs.
+
+        `running_branch`: the branch that runs with the values so far; the others stay as alternatives.
+        """
         for name in dict.fromkeys(name for outcome in outcomes for name in outcome.states):
             base = self.state(name)
             ways = [(outcome.condition, outcome.states.get(name, base)) for outcome in outcomes]
+            if running_branch:
+                base = running_branch.states.get(name, base)
             if not is_exhaustive:
                 ways.append(("otherwise", base))
             self._note_exports(name, base, ways)
@@ -257,9 +263,16 @@ class Variables:
             self.secrets.add(text)
         references = tuple(value_notes.unresolved)
         refers_to_itself = re.search(rf"(?<!\\)\$\{{?{re.escape(name)}\b", text)
-        if is_computed(text) or refers_to_itself or len(text) > MAX_VALUE_LENGTH:
+        if self._is_computed(value) or refers_to_itself or len(text) > MAX_VALUE_LENGTH:
             return None, (), references
         return text, tuple(value_notes.warnings), references
+
+    def _is_computed(self, value: Word) -> bool:
+        """Whether only a shell knows the value: '$(date)', but not the same characters in single quotes."""
+        outer_notes, self.notes = self.notes, Notes()
+        is_any_computed = any(is_computed(self._expand_part(part)) for part in value.parts if part.is_reference)
+        self.notes = outer_notes
+        return is_any_computed
 
     def assign_array(self, name: str, words: Sequence[Word]) -> None:
         """Assign NAME=(words), or NAME+=(words), whose first word stands for the items before."""
@@ -392,9 +405,11 @@ class Variables:
     def _expand_part(self, part: WordPart, depth: int = 0) -> str:
         if not part.is_reference:
             return part.text
+        if part.text.startswith("$(") and (printed := self.files.printed(part.text)) is not None:
+            return printed
         bare, braced = _BARE.match(part.text), _BRACED.match(part.text)
         name = bare[1] if bare else self._name_of(braced) if braced else ""
-        operator, operand = (braced[3], braced[4]) if braced and braced[3] else ("", "")
+        operator, operand = (braced[3], without_quotes(braced[4])) if braced and braced[3] else ("", "")
         if name in self.values:
             self._note_use(name, part.text)
             if operator in ("+", ":+"):

@@ -42,7 +42,8 @@ _SIGNS = re.compile(
 RECORD = re.compile(r"\b(?:slot|srv) +\w+: ")
 _NEEDLES = re.compile(
     rb"print_timing|eval time|draft acceptance|release: id|slots are idle|isten|oad|buffer size|KV |kv_cache|n_slots|"
-    rb"new slot|build|version: |warming up|Flash|rror|ailed|illed|ASSERT|terminate|what\(\)|invalid|bind|No such|"
+    rb"new slot|build|version: |warming up|new prompt, n_ctx_slot|"
+    rb"Flash|rror|ailed|illed|ASSERT|terminate|what\(\)|invalid|bind|No such|"
     rb"missing|exit|exce|synthetic|no usable|draft|" + REST + b"|" + MACHINE.encode()
 )
 _RELEASED = re.compile(r"^slot +release: id +(\d+)")

@@ -27,6 +27,7 @@ _WINDOW = re.compile(r"creating +(?P<non>non-)?SWA KV cache")
 _SLOTS = re.compile(rf"initializing(?: slots)?, n_slots = (?P<slots>{COUNT})")
 _SLOT_CONTEXT = re.compile(rf"n_ctx_slot = (?P<context>{COUNT}), kv_unified = '?(?P<unified>true|false)")
 _NEW_SLOT = re.compile(rf"\| new slot,? n_ctx(?:_slot)? = (?P<context>{COUNT})")
+_TASK_CONTEXT = re.compile(rf"\| new prompt, n_ctx_slot = (?P<context>{COUNT}),")  # once per request
 _FLASH = re.compile(r"Flash Attention was auto, set to (enabled|disabled)")
 VERSION = re.compile(r"(?:^|\s)(?:build(?:_info)?: +b?|version: +)(?P<build>\d{2,})\b")
 
@@ -50,7 +51,7 @@ class LlamacppStartup:
             return {} if self._is_draft else self._kv_cache(match)
         if match := _SLOTS.search(text):
             return {"max_running_requests": int(match["slots"]), **_slot_context(text, int(match["slots"]))}
-        if match := _NEW_SLOT.search(text):
+        if match := _NEW_SLOT.search(text) or _TASK_CONTEXT.search(text):
             return {"context_len": int(match["context"])}
         if match := _FLASH.search(text):
             return {"flash_attention": match[1] == "enabled"}

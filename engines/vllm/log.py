@@ -17,7 +17,7 @@ from engines.vllm import startup
 from engines.vllm.failures import FAILURE_LEVELS, IN_ANY_CONTEXT, VllmFailureReader
 from engines.vllm.forced_acceptance import read_forced_acceptance
 from engines.vllm.stats import Fields, read_diffusion, read_prefix_rates, read_speculation, read_stats
-from engines.vllm.warnings import read_warning
+from engines.vllm.warnings import read_stall, read_warning
 from engines.vllm.wrapped_records import FORM, REST
 from engines.wrapped_records import RecordJoiner
 from samples import LogSample
@@ -54,7 +54,7 @@ _NEEDLES = re.compile(
     rb"CUDA out| t(?:ook|akes) |KV [cC]ache (?:size|mem|is)|kv_cache_size|memory for KV|GiB for KV|Maximum conc|"
     rb"blocks: |blocks is: |Initializing a|version |backend|BackendEnum|Resolved arch|Using max model|Starting |"
     rb"Started server|rejection_sample|sampling params|compile_cache|Dynamo|Start compiling|Warming up|Profiling|"
-    rb"Memory profiling|" + REST + b"|" + MACHINE.encode()
+    rb"Memory profiling|No available (?:shared|block)|" + REST + b"|" + MACHINE.encode()
 )
 # Request texts come from clients: they never mean anything, and they are most of a log that contains them.
 _REQUEST_TEXT = re.compile(r"(?:Received|Added) request |[\w.:\[\]]+ - \"[A-Z]+ /")
@@ -93,6 +93,7 @@ class VllmReader(LineReader):
         self._warnings: dict[str, int] = {}  # how often each was repeated
         self._transfers = TransferFailures(_TRANSFER_FAILED)
         self._started: set[str | None] = set()
+        self._is_serving = False
         self._joiner = RecordJoiner(FORM)
 
     def read_line(self, line: ParsedLine) -> list[LogEvent]:
@@ -117,6 +118,8 @@ class VllmReader(LineReader):
             return []
         if any(words in text for words in _MAY_BE_TRANSFER) and (failed_transfer := self._transfers.match(text)):
             return self.report(line, self._transfers.read(failed_transfer))
+        if self._is_serving and (stall := read_stall(text)):
+            return self._note_warning(line, stall)
         if line.level == "WARNING":
             return self._read_warning(line) or self._read_failure(line) or self._read_sampling(line)
         if line.level in FAILURE_LEVELS:
@@ -162,7 +165,10 @@ class VllmReader(LineReader):
 
     # --- one-time lines ---------------------------------------------------------------------------------------------
     def _read_warning(self, line: ParsedLine) -> list[LogEvent]:
-        sentence = read_warning(line.text)
+        return self._note_warning(line, read_warning(line.text))
+
+    def _note_warning(self, line: ParsedLine, sentence: str | None) -> list[LogEvent]:
+        """Return a warning's mark the first time, and count its repetitions."""
         if sentence in self._warnings:
             self._warnings[sentence] += 1
             return []
@@ -194,10 +200,12 @@ class VllmReader(LineReader):
             self.begin_run()
             self._failures.begin_start()
             self.skip_routine(False)
+            self._is_serving = False
             self._started.clear()
         self._started.add(line.process)
 
     def _serve(self) -> None:
+        self._is_serving = True
         self._failures.note_serving()
         self.skip_routine(True)
 

@@ -53,6 +53,7 @@ _AS_PRINTED = re.compile(
     r"not supported with .{1,60}speculative|"
     r"will be disabled|is not optimized|AllReduce fusion pass is disabled"
 )
+_STALL = re.compile(r"No available (?:shared memory broadcast )?block found in \d+ seconds?")
 _MAX_WARNING_CHARS = 300
 
 
@@ -63,3 +64,15 @@ def read_warning(text: str) -> str | None:
         if match:
             return match.expand(sentence)
     return text[:_MAX_WARNING_CHARS] if _AS_PRINTED.search(text) else None
+
+
+def read_stall(text: str) -> str | None:
+    """Return the warning of a message that workers take nothing from the engine; it means one only while serving.
+
+    At the start the same message, at level INFO, waits for a compilation.
+    """
+    if _STALL.search(text) is None:
+        return None
+    return (
+        "A worker took no work from the engine for a minute or longer while serving: a process hangs or is very busy."
+    )

@@ -132,7 +132,10 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     # --- wrappers
     "sudo env nohup": ("sudo env A=1 nohup vllm serve m &", VLLM | {"env": {"A": "1"}}),
     "uvx": ("uvx --from vllm==0.11 vllm serve m", VLLM),
-    "srun with exports": ("srun --gres=gpu:1 --export=ALL,A=1 vllm serve m", VLLM | {"env": {"A": "1"}}),
+    "srun with exports": (
+        "srun --gres=gpu:1 --export=ALL,A=1 vllm serve m",
+        VLLM | {"gpus": "count=1", "env": {"A": "1"}},
+    ),
     "mpirun with a variable": (
         "mpirun -n 2 -x NCCL_DEBUG=INFO trtllm-llmapi-launch trtllm-serve m",
         TRT | {"env": {"NCCL_DEBUG": "INFO"}},
@@ -242,6 +245,21 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         VLLM | {"executable": "/usr/bin/vllm", "port": 1},
     ),
     "a code span": ("It runs with `vllm serve m --port 1` on it's own", VLLM | {"port": 1}),
+    "a default in quotes": (
+        "L=${1:-\"8192\"}\nvllm serve m --max-model-len $L --port ${2:-'81'}",
+        VLLM | {"max_model_len": 8192, "port": 81},
+    ),
+    "a server whose id is kept": (
+        "ID=$(sudo docker run -d vllm/vllm-openai --model m --port 8001)\ndocker logs -f $ID",
+        IMAGE | {"port": 8001},
+    ),
+    "a systemd unit with its environment below": (
+        "[Service]\nExecStart=/opt/vllm serve %h/m \\\n  --port 1\n"
+        'Environment="A=1 2" CUDA_VISIBLE_DEVICES=3\n\n[Install]',
+        VLLM
+        | {"executable": "/opt/vllm", "model": "$HOME/m", "port": 1, "gpus": "3"}
+        | {"env": {"A": "1 2", "CUDA_VISIBLE_DEVICES": "3"}},
+    ),
     "a systemd unit": (
         '[Service]\nEnvironment="A=1"\nExecStart=/opt/vllm serve m \\\n  --port 1\nRestart=always',
         VLLM | {"executable": "/opt/vllm", "port": 1, "env": {"A": "1"}},

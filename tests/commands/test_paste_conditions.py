@@ -208,3 +208,30 @@ def test_a_loop_without_a_list_is_told() -> None:
     told = explain(f"i=1\nwhile [ $i -lt 4 ]; {LOOP_BODY}")
     assert any("the loop `while [ $i -lt 4 ]`: it may start several servers" in text for text in told.warnings)
     assert explain(f"for i in 1; {LOOP_BODY}").warnings == []
+
+
+CASE = """MODE=${MODE:-fast}
+case "$MODE" in
+  slow) ARG='' ;;
+  fast|f*) ARG='--max-model-len 4096' ;;
+  *) echo bad; exit 2 ;;
+esac
+vllm serve m $ARG
+"""
+
+
+def test_case_takes_the_branch_of_a_value_that_the_script_assigns() -> None:
+    told = explain(CASE)
+    assert told.config and told.config.max_model_len == 4096
+    assert told.warnings == ['$ARG is --max-model-len 4096, but "" if $MODE is slow']
+
+
+def test_case_of_an_unknown_value_takes_no_branch() -> None:
+    told = explain(CASE.partition("\n")[2])
+    assert told.config and told.config.max_model_len is None and any("$ARG: " in text for text in told.unresolved)
+
+
+def test_a_substitution_in_single_quotes_is_no_unknown_value() -> None:
+    told = explain('N=\'--seed 1 --name "$(cat /x)"\'\nif a; then M=1; fi\nbash -c "vllm serve m $N --port 80"\n')
+    assert told.config and told.config.port == 80 and "--seed 1" in told.config.unknown_flags
+    assert told.unresolved == ["$(cat /x)"]

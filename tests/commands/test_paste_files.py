@@ -132,3 +132,30 @@ def test_a_line_of_unknown_settings_does_not_hide_the_others() -> None:
     )
     assert told.config and told.config.kv_cache_dtype == "fp8"
     assert any(text.startswith("$MODE: enable_attention_dp: true") for text in told.unresolved)
+
+
+SPEC = '{"method": "mtp", "num_speculative_tokens": 2}'
+MOUNTED = f"""F=/tmp/s.json
+printf '%s\\n' '{SPEC}' > "$F"
+docker run -v "$F:/spec.json:ro" --entrypoint bash vllm/vllm-openai:v0.11.0 \\
+  -c 'S=$(cat /spec.json); exec vllm serve m --speculative-config "$S"'
+"""
+
+
+@pytest.mark.parametrize(
+    "paste",
+    [MOUNTED, f"echo '{SPEC}' > s.json\nvllm serve m --speculative-config \"$(<s.json)\"\n"],
+    ids=["mounted", "read"],
+)
+def test_a_value_from_a_file_that_the_script_writes(paste: str) -> None:
+    told = explain(paste)
+    assert told.config and told.config.speculative and told.config.speculative.num_tokens == 2
+    assert not [text for text in told.warnings if "speculative" in text]
+
+
+@pytest.mark.parametrize(
+    "lines", ["if a; then\n  echo '{}' > s.json\nfi", "true", "for i in 1 2; do\necho $i > s.json\ndone"]
+)
+def test_a_file_that_a_condition_decides_is_no_value(lines: str) -> None:
+    told = explain(f'{lines}\nvllm serve m --max-model-len "$(cat s.json)"\n')
+    assert told.config and told.config.max_model_len is None and "$(cat s.json)" in told.unresolved

@@ -9,6 +9,7 @@ import pytest
 
 from cli.main import main
 from commands.explain import explain
+from commands.gpus import stated_gpus
 
 
 @pytest.mark.parametrize(
@@ -266,6 +267,44 @@ def test_what_the_server_gets_is_asked_for(line: str, reference: str) -> None:
 def test_options_of_a_batch_job_are_told() -> None:
     flags = ["sbatch --gres=gpu:8", "sbatch --container-image=registry.example/vllm:1"]
     assert explain(BATCH).launcher_flags == flags
+
+
+@pytest.mark.parametrize(
+    ("options", "gpus"),
+    [
+        ("--gres gpu:2", "count=2"),
+        ("--gres=tmpfs:10G,gpu:h100-80gb:4", "count=4"),
+        ("--gres=gpu", "count=1"),
+        ("--gres=gpu:8(S:0-1)\n#SBATCH --nodes=1", "count=8"),
+        ("--gpus-per-node=a100:2", "count=2"),
+        ("-G A100:4", "count=4"),
+        ("--gres=gpu:8\n#SBATCH --nodes=2", None),
+        ("--gpus-per-task=4", None),
+        ("--gres=gpu:$N", None),
+    ],
+)
+def test_gpus_of_a_batch_job(options: str, gpus: str | None) -> None:
+    told = explain(f"#!/bin/bash\n#SBATCH {options}\nvllm serve m --tensor-parallel-size 2\n")
+    assert told.config and told.config.gpus == gpus
+    assert stated_gpus(told.config) == frozenset(), "a count does not say which"
+
+
+def test_gpus_of_a_step_come_before_those_of_its_job() -> None:
+    told = explain("#SBATCH --gres=gpu:8\nsrun --gres=gpu:4 vllm serve m\n")
+    assert told.config and told.config.gpus == "count=4"
+
+
+@pytest.mark.parametrize("end", ["exit 2", "echo retired; exit"])
+def test_a_script_that_ends_before_its_server_is_told(end: str) -> None:
+    told = explain(f"{end}\nvllm serve m\n")
+    assert told.config and told.config.model == "m"
+    assert any(text.startswith("the script ends in line 1 (`exit") for text in told.warnings)
+
+
+@pytest.mark.parametrize("end", ["test -f x || exit 1", "if [ a ]; then\n  exit 1\nfi", "usage() {\n  exit 1\n}"])
+def test_a_script_that_may_end_is_not_told(end: str) -> None:
+    told = explain(f"{end}\nvllm serve m\n")
+    assert told.config and told.warnings == []
 
 
 def test_a_computed_alternative_is_shown() -> None:

@@ -671,3 +671,141 @@ def test_json_lines_of_a_benchmark_within_a_text(tmp_path: Path) -> None:
     assert first.params["heading"] == "chunk:2048,compile:off" and "heading" not in second.params
     assert {row.point for row in results_of(first)} == {"pp256 tg32 4 at once"}
     assert value(results_of(second), "output_tps", "mean", "pp256 tg32 8 at once") == 64.0
+
+
+# --- texts and tables as people post them -----------------------------------------------------------------------------
+PER_GPU = """### Scaling of throughput
+| conc | Total tput/GPU | Output tput/GPU (tok/s) | Scaling vs 8 |
+|---|---|---|---|
+| 8 | 148.6 tok/s | 74.6 | 1.00x |
+"""
+
+
+def test_a_speed_of_one_gpu_is_none_of_the_server(tmp_path: Path) -> None:
+    (load,) = written(tmp_path, "post.md", PER_GPU)
+    told = [(row.metric, row.value, row.concurrency) for row in results_of(load)]
+    assert told == [("total_tps_per_gpu", 148.6, 8), ("output_tps_per_gpu", 74.6, 8)]
+
+
+LEVELS = """### Decode at p512 (tok/s)
+
+| Mode | g32 | g128 | Requests |
+|---|---:|---:|---:|
+| MTP1 | 122.2 | 1,124.5 | 90 |
+
+### MTP
+
+| Mode | g32 (tok/s) | accept | g128 (tok/s) | accept |
+|---|---|---|---|---|
+| MTP1 | 84.9 | 89.2% | 82.7 | 85.3% |
+"""
+
+
+def test_a_heading_has_the_unit_of_a_row_of_levels(tmp_path: Path) -> None:
+    (load,) = written(tmp_path, "post.md", LEVELS)
+    speeds = numbers(load, "output_tps", "stated")
+    assert speeds[:2] == [
+        ("Decode at p512 (tok/s): MTP1, 90: g32 (line 5)", 122.2),
+        ("Decode at p512 (tok/s): MTP1, 90: g128 (line 5)", 1124.5),
+    ]
+    accepted = [point for point, _ in numbers(load, "acceptance_rate", "stated")]
+    assert accepted == ["MTP: MTP1: accept (column 3) (line 11)", "MTP: MTP1: accept (column 5) (line 11)"]
+
+
+def test_least_values_and_deviations_of_a_table(tmp_path: Path) -> None:
+    text = (
+        "| Metric | avg | min | std | Time (min) |\n|---|---|---|---|---|\n| TTFT (ms) | 81.5 | 40.0 | 7.5 | 3 ms |\n"
+    )
+    (load,) = written(tmp_path, "post.md", text)
+    assert [(row.statistic, row.value) for row in results_of(load)] == [("mean", 81.5), ("min", 40.0), ("stated", 3.0)]
+
+
+CUT_TABLE = """The result is here:
+```
+┃                            Statistic ┃      avg ┃      min ┃      p99 ┃
+┡━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━╇━━━━━━━━━━╇━━━━━━━━━━┩
+│             Time To First Token (ms) │ 1,389.69 │   571.33 │ 4,398.90 │
+│     Output Token Throughput Per User │    55.25 │    52.87 │    64.61 │
+│                    (tokens/sec/user) │          │          │          │
+│         Request Throughput (per sec) │     7.17 │      N/A │      N/A │
+└──────────────────────────────────────┴──────────┴──────────┴──────────┘
+```
+"""
+
+
+def test_a_printed_table_that_lost_its_upper_edge(tmp_path: Path) -> None:
+    (load,) = written(tmp_path, "post.md", CUT_TABLE)
+    rows = results_of(load)
+    assert load.tool == "GenAI-Perf" and value(rows, "ttft_ms", "min") == 571.33
+    assert value(rows, "decode_tps", "mean") == 55.25 and value(rows, "request_tps", "mean") == 7.17
+
+
+BENCH = """| model | size | backend | test | t/s |
+| --- | ---: | --- | ---: | ---: |
+| llama 3B Q4_K - Medium | 1.87 GiB | Vulkan | tg128 | 36.23 ± 0.62 |
+"""
+
+
+def test_a_build_above_its_table(tmp_path: Path) -> None:
+    text = f"build: e598697d (4696)\n\n{BENCH}\nbuild: e598697e (4697)\n\n{BENCH.replace('36.23', '37.5')}"
+    loads = written(tmp_path, "post.md", text)
+    assert [(load.tool_version, value(results_of(load), "decode_tps", "mean")) for load in loads] == [
+        ("b4696", 36.23), ("b4697", 37.5),
+    ]  # fmt: skip
+
+
+FLATTENED = """Concurrency
+TTFT (ms)
+Output tok/s
+Errors
+1
+81.5
+95.9
+0
+16
+1,240
+612 tok/s
+3
+"""
+
+
+def test_a_table_that_a_copied_page_flattened(tmp_path: Path) -> None:
+    (load,) = written(tmp_path, "post.txt", f"What we measured:\n\n{FLATTENED}\nAll of it on one GPU.\n")
+    told = [(row.metric, row.value, row.concurrency) for row in results_of(load)]
+    assert told[0] == ("ttft_ms", 81.5, 1) and told[2] == ("ttft_ms", 1240.0, 16) and len(told) == 4
+    assert results_of(load)[2].point.endswith("(line 11)"), "where its row begins"
+
+
+def test_the_rows_of_a_flattened_table_may_have_names(tmp_path: Path) -> None:
+    text = "Engine\nTTFT (ms)\nTPOT (ms)\nvLLM\n81.5\n9.5\nSGLang\n71.5\n8.5\n"
+    (load,) = written(tmp_path, "post.txt", text)
+    assert numbers(load, "tpot_ms", "stated") == [
+        ("vLLM: TPOT (ms) (line 4)", 9.5), ("SGLang: TPOT (ms) (line 7)", 8.5),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("cut", [FLATTENED.removesuffix("3\n"), FLATTENED.replace("95.9", "fast"), FLATTENED[12:]])
+def test_a_flattened_table_that_does_not_fit_is_refused(cut: str, tmp_path: Path) -> None:
+    (tmp_path / "post.txt").write_text(cut)
+    with pytest.raises((ImportRefusedError, AssertionError)):
+        loads_of(tmp_path / "post.txt")
+
+
+STATISTICS = """=== summary (n=5) ===
+  decode_TPS     mean= 200.54   std=  7.90   CV= 3.9%   min=189.16   max=208.30
+  TTFT           mean=    67ms  std=    3ms   min=   65ms   max=   71ms
+Batch 64: 16 batches, total 2578.4ms, avg 1611.47ms, std 143.69ms, p95 1795.47ms, p999 2068.31ms
+retries        mean= 3   max= 9
+"""
+
+
+def test_lines_of_statistics(tmp_path: Path) -> None:
+    (load,) = written(tmp_path, "post.txt", STATISTICS)
+    told = [(row.metric, row.statistic, row.value, row.unit) for row in results_of(load)]
+    assert told == [
+        ("output_tps", "mean", 200.54, "tok/s"), ("output_tps", "min", 189.16, "tok/s"),
+        ("output_tps", "max", 208.3, "tok/s"),
+        ("ttft_ms", "mean", 67.0, "ms"), ("ttft_ms", "min", 65.0, "ms"), ("ttft_ms", "max", 71.0, "ms"),
+        ("stated", "mean", 1611.47, "ms"), ("stated", "p95", 1795.47, "ms"), ("stated", "p99.9", 2068.31, "ms"),
+    ]  # fmt: skip
+    assert results_of(load)[6].point == "Batch 64: 16 batches, total 2578.4ms (line 4)"

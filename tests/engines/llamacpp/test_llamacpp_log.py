@@ -287,3 +287,8 @@ def test_a_record_may_begin_at_its_level(cut: str, line_filter: LineFilter, monk
     monkeypatch.setattr(LlamacppReader, "LINE_FILTER", line_filter)
     (sample,) = read_log("llamacpp", STAMPED.format(cut=cut)).samples
     assert dict(sample.fields) == RATES | WHOSE | DRAFT
+
+
+def test_the_context_of_a_slot_is_read_from_a_request_too(read_log) -> None:
+    log = read_log("llamacpp", "slot update_slots: id  1 | task 9 | new prompt, n_ctx_slot = 4096, n_keep = 0\n")
+    assert log.reading.startup == {"context_len": 4096}

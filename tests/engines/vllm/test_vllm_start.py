@@ -157,6 +157,19 @@ def test_warnings_that_matter_are_told_once(read_log) -> None:
     ]
 
 
+STALL = (
+    "(EngineCore pid=2) INFO 05-20 01:44:25 [shm_broadcast.py:8] "
+    "No available shared memory broadcast block found in 60 seconds. This happens when\n"
+)
+
+
+def test_workers_that_take_nothing_are_warned_of_while_serving(read_log) -> None:
+    ready = "(APIServer pid=1) INFO:     Application startup complete.\n"
+    (warning,) = read_log("vllm", f"{STALL}{ready}{STALL}{STALL}").marks("warning")
+    assert warning.startswith("A worker took no work from the engine")
+    assert read_log("vllm", f"{STALL}{STALL}").marks("warning") == [], "a start compiles"
+
+
 def test_version_and_method_are_facts_once() -> None:
     start = (
         b"INFO 01-01 21:15:20 [api_server.py:1] vLLM API server version 0.21.0\n"

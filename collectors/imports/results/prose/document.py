@@ -12,7 +12,14 @@ from collectors.imports.results.looks import looks_of
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose import benchy_table, five_prompts, llama_tables, lm_eval_table, spec_bench_table
 from collectors.imports.results.prose.line_marks import without_line_marks
-from collectors.imports.results.prose.metric_names import ACCURACY, DERIVED, metric_of, statistic_of
+from collectors.imports.results.prose.metric_names import (
+    ACCURACY,
+    DERIVED,
+    PER_GPU,
+    MetricName,
+    metric_of,
+    statistic_of,
+)
 from collectors.imports.results.prose.number_text import (
     NUMBER,
     StatedNumber,
@@ -22,7 +29,9 @@ from collectors.imports.results.prose.number_text import (
     read_statistics,
     unit_in,
 )
-from collectors.imports.results.prose.tables import RULE, Table, read_aligned_tables, read_tables
+from collectors.imports.results.prose.stated_settings import read_settings
+from collectors.imports.results.prose.statistic_lines import StatisticLine, read_statistic_lines
+from collectors.imports.results.prose.tables import RULE, Table, read_aligned_tables, read_flattened_tables, read_tables
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tools import (
     evalplus,
@@ -77,6 +86,9 @@ FAILED = re.compile(r"(?:FAIL(?:ED)?|OOM|ERROR|TIMEOUT|CRASH(?:ED)?|DNF)\b.{0,60
 NO_VALUE = ("", "-", "–", "—", "n/a", "N/A")
 SETTINGS = re.compile(r"(?:^|\s)--\w|\w=\w")
 LEVEL = re.compile(r"(?:[×x]|c ?=? ?)?(?P<level>\d{1,9})[×x]?", re.IGNORECASE)
+LEVEL_HEAD = re.compile(
+    r"(?:[A-Za-z]{1,8} )?[A-Za-z@=×-]{0,6}\d[\w.,/@=+×-]{0,30}"
+)  # 'p512', 'c=8', '1k/1k', 'Full p131071'
 MAX_NAME_CHARS = 200
 MAX_CHARS = 4_000_000
 
@@ -93,6 +105,8 @@ def has_table(head: str) -> bool:
     has_rule = any(len(line) < 4096 and "|" in line and RULE.fullmatch(line) for line in lines)
     has_rule = has_rule or bool(read_tables("\n".join(line[:4096] for line in lines))[0])
     has_rule = has_rule or bool(read_aligned_tables("\n".join(lines), _has_unit)[0])
+    has_rule = has_rule or bool(read_flattened_tables("\n".join(lines), _has_unit)[0])
+    has_rule = has_rule or bool(read_statistic_lines("\n".join(lines))[0])
     return has_rule or five_prompts.recognise(head) or sum(aligned(line) is not None for line in lines) >= 3
 
 
@@ -119,6 +133,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
         summaries += loads_of_tool
     tables, remaining_text = read_tables(text_between)
     aligned_tables, remaining_text = read_aligned_tables(remaining_text, _has_unit)
+    flattened_tables, remaining_text = read_flattened_tables(remaining_text, _has_unit)
     benchy = [table for table in tables if benchy_table.is_benchy(table)]
     llama = [table for table in tables if llama_tables.is_printed_table(table)]
     speculated = [table for table in tables if spec_bench_table.is_spec_bench(table)]
@@ -126,15 +141,19 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     other_tables = [table for table in tables if table not in (*benchy, *llama, *speculated)]
     for table in _told_apart(other_tables):
         _add_table(load, table)
-    for table in aligned_tables:
+    for table in (*aligned_tables, *flattened_tables):
         _add_table(load, table)
     if five_prompts.recognise(remaining_text):
         printed_load, remaining_text = five_prompts.read(remaining_text, ticket, 2), ""
     else:
         printed_load = None
     remaining_text = benchy_table.without_probe(remaining_text)
+    statistic_lines, remaining_text = read_statistic_lines(remaining_text)
+    for statistic_line in statistic_lines:
+        _add_statistic_line(load, statistic_line)
     _add_aligned(load, remaining_text)
     _add_lines(load, remaining_text)
+    _add_settings(load, text)
     candidates = [load, benchy_table.read(benchy, text, ticket, 1) if benchy else None, printed_load]
     if speculated:
         summaries.append(spec_bench_table.read(speculated, text, ticket, 3 + len(summaries)))
@@ -148,6 +167,15 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     return loads
 
 
+def _add_settings(load: LoadBuilder, text: str) -> None:
+    """Add what the words of the text state of the server that was measured."""
+    settings = read_settings(text)
+    load.model = settings.model
+    load.params |= {"engine": settings.engine} if settings.engine else {}
+    load.server_config |= {"tensor_parallel": settings.tensor_parallel} if settings.tensor_parallel else {}
+    load.notes += [settings.sentence] if settings.sentence else []
+
+
 def _has_unit(head: str) -> bool:
     return unit_in(head) is not None
 
@@ -155,7 +183,8 @@ def _has_unit(head: str) -> bool:
 # --- Markdown tables --------------------------------------------------------------------------------------------------
 def _add_table(load: LoadBuilder, table: Table) -> None:
     title = "" if SETTINGS.search(table.title) else table.title  # a line of settings names no metric
-    for line, row in enumerate(table.rows, table.line + 2):
+    for row_number, row in enumerate(table.rows):
+        line = table.line_of(row_number)
         if any(cell.startswith((PASSED, NOT_PASSED)) for cell in row):
             _add_check(load, table.heads, row)
             continue
@@ -195,23 +224,26 @@ def _add_check(load: LoadBuilder, heads: Sequence[str], row: Sequence[str]) -> N
                exchange={"said": result[1:].strip()[:500]})  # fmt: skip
 
 
-def _name(heads: Sequence[str], row: Sequence[str], column: int, line: int) -> str:
+def _name(table: Table, row: Sequence[str], column: int, line: int) -> str:
     """Return a row's texts and its column name, with the line, since several tables may have the same names."""
-    texts = [cell for n, cell in enumerate(row) if n != column and cell and (n == 0 or _is_name(heads, row, n))]
+    heads = table.heads
+    texts = [cell for n, cell in enumerate(row) if n != column and cell and (n == 0 or _is_name(table, row, n))]
     column_name = heads[column] if column < len(heads) else ""
+    if column_name and heads.count(column_name) > 1:
+        column_name = f"{column_name} (column {column + 1})"
     row_name = ", ".join(texts)[: MAX_NAME_CHARS // 2] + (
         f": {column_name[: MAX_NAME_CHARS // 2]}" if column_name and column_name != "Value" else ""
     )
     return f"{row_name} (line {line})"
 
 
-def _is_name(heads: Sequence[str], row: Sequence[str], column: int) -> bool:
+def _is_name(table: Table, row: Sequence[str], column: int) -> bool:
     """Return whether a cell names the measurement: it is neither a number with a unit nor a derived value."""
     value = read_cell(row[column])
-    column_name = heads[column] if column < len(heads) else ""
+    column_name = table.heads[column] if column < len(table.heads) else ""
     is_other = row[column] in NO_VALUE or FAILED.fullmatch(row[column].strip("*`")) or read_statistics(row[column])
     return not (DERIVED.search(column_name) or is_other) and (
-        value is None or not (value.unit or unit_in(column_name) or unit_in(row[0]))
+        value is None or not (value.unit or _unit_of(column_name, row[0], table.title))
     )
 
 
@@ -220,7 +252,7 @@ def _point(table: Table, row: Sequence[str], column: int, line: int) -> Measurem
     column_name = table.heads[column] if column < len(table.heads) else ""
     lengths = [_level(table, row, heads) for heads in (PROMPT_HEADS, OUTPUT_HEADS)]
     heading = f"{table.heading}: " if table.heading else ""
-    name = f"{heading}{_name(table.heads, row, column, line)}"
+    name = f"{heading}{_name(table, row, column, line)}"
     return MeasurementPoint(name, _at_once(table, row, column_name), *lengths)
 
 
@@ -246,15 +278,29 @@ def _add_number(
 
     `cell_statistic`: the statistic that its cell names.
     """
-    description, unit = f"{column_name} {label}", value.unit or unit_in(column_name) or unit_in(label)
+    description, unit = f"{column_name} {label}", value.unit or _unit_of(column_name, label, title)
     if unit == "%" and ACCURACY.search(description):
         _add_share(load, value, label, column_name)
-    elif metric_name := metric_of(description, unit) or metric_of(title, unit if unit else "-"):
+    elif metric_name := metric_of(description, unit) or _metric_of_title(title, description, unit):
         statistic = cell_statistic or statistic_of(description, value.is_maximum, metric_name.metric)
         _add_stated(load, point, value, metric_name.metric, metric_name.factor, None, statistic)
     elif unit is not None:  # else a setting or an unknown count
         statistic = cell_statistic or statistic_of(description, value.is_maximum)
         _add_stated(load, point, value, STATED, 1.0, unit, statistic)
+
+
+def _unit_of(column_name: str, label: str, title: str) -> str | None:
+    """Return the unit that a column or row states; for a row of levels that of the line above their table.
+
+    'Decode (tok/s)' above the columns 'p512' and 'p2048' is the unit of their numbers, but not of a column 'Requests'.
+    """
+    unit = unit_in(column_name) or unit_in(label)
+    return unit or (unit_in(title) if LEVEL_HEAD.fullmatch(column_name.strip("*` ")) else None)
+
+
+def _metric_of_title(title: str, description: str, unit: str | None) -> MetricName | None:
+    """Return the metric that the line above a table names; a number of one GPU is none of the whole server."""
+    return None if unit is None or PER_GPU.search(description) else metric_of(title, unit)
 
 
 def _add_failure(load: LoadBuilder, cell: str, point: MeasurementPoint, label: str, column_name: str) -> None:
@@ -291,6 +337,15 @@ def _add_share(load: LoadBuilder, value: StatedNumber, label: str, column_name: 
         task=f"{task}: {subject}"[:MAX_NAME_CHARS], filter="none", metric="accuracy", value=share,
         reason=Reason(Code.SHARE_ABOVE_ONE if share is None else Code.ITEM_COUNT_NOT_TOLD),
     )  # fmt: skip
+
+
+def _add_statistic_line(load: LoadBuilder, line: StatisticLine) -> None:
+    point = MeasurementPoint(f"{line.label} (line {line.number})")
+    for statistic, value in line.values:
+        unit = value.unit or line.unit
+        metric_name = metric_of(line.label, unit) or MetricName(STATED)
+        stated_unit = unit if metric_name.metric == STATED else None
+        _add_stated(load, point, value, metric_name.metric, metric_name.factor, stated_unit, statistic)
 
 
 # --- columns without bars ---------------------------------------------------------------------------------------------

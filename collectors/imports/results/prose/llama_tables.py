@@ -60,6 +60,8 @@ def read(tables: Sequence[Table], content: str, ticket: Ticket, first_number: in
     loads: list[LoadBuilder] = []
     tests: list[BenchTest] = []
     notes: list[str] = []
+    # Some print the build above their table, where others have that of the table before.
+    is_build_above = bool(_build_of(lines[: tables[0].line - 1])) if tables else False
     for index, table in enumerate(tables):
         before = lines[end : table.line - 1]
         end = table.line + 1 + len(table.rows)
@@ -68,7 +70,9 @@ def read(tables: Sequence[Table], content: str, ticket: Ticket, first_number: in
             tests += _compared_tests(table, builds, _surroundings(before), notes)
         elif _is_llama_bench(table.heads):
             heading = _heading_of(table) if len(tables) > 1 else {}
-            tests += _bench_tests(table, heading | _surroundings(before) | _build_of(after), notes)
+            tests += _bench_tests(
+                table, heading | _surroundings(before) | _build_of(before if is_build_above else after), notes
+            )
         else:
             loads.append(_batched_load(table, before, ticket, first_number + len(loads)))
     bench_loads = loads_of_tests(tests, ticket, first_number + len(loads)) if tests else []

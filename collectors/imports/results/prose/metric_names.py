@@ -21,7 +21,11 @@ def _words(pattern: str) -> re.Pattern[str]:
 
 # (unit, pattern, metric): the first match counts, so specific rules come before general ones.
 RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
-    ("tok/s", _words(r"prefill|\bpp\d*\b|prompt"), MetricName("prompt_tps")),
+    (
+        "tok/s",
+        _words(r"prefill|\bpp\d*\b|prompt|\binput (?:token )?(?:throughput|tput|rate|speed)"),
+        MetricName("prompt_tps"),
+    ),
     ("tok/s", _words(r"total (?:token )?throughput|總吞吐量"), MetricName("total_tps")),
     ("tok/s", _words(r"completion (?:throughput|吞吐量)|end-to-end|\be2e\b"), MetricName("e2e_tps")),
     ("tok/s", _words(r"per[- ](?:req(?:uest)?|user)\b|tput user"), MetricName("decode_tps")),
@@ -55,11 +59,21 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     ("", _words(r"^full_layer_tokens|^max_total_num_tokens"), MetricName("kv_cache_tokens")),
     ("", _words(r"^swa_layer_tokens"), MetricName("swa_tokens")),
 )
+PER_GPU = _words(r"(?:/ ?|\bper[- ])(?:gpu|chip|device|accelerator|node|card)\b")
+PER_GPU_RULES = (
+    (_words(r"total"), MetricName("total_tps_per_gpu")),
+    (_words(r"input|prefill|prompt"), MetricName("prompt_tps_per_gpu")),
+    (_words(r"output|decode|generat"), MetricName("output_tps_per_gpu")),
+)
+MINIMUM = _words(r"(?<![/(])(?<!per )\bmin(?:imum)?\b(?!\))")  # no minutes
 MAXIMUM = _words(r"\bpeak\b|\bbest\b|\bmax(?:imum)?\b")
 PERCENTILE = _words(r"\bp(?P<percent>\d{1,2}(?:\.\d{1,2})?)\b")
 MEDIAN = _words(r"\bmedian\b|\bmdn\b")
 MEAN = _words(r"\bavg\b|\baverage\b|\bmean\b|平均")
-DERIVED = _words(r"speedup|delta|Δ|savings|gain|節省|增加|\bimprovement\b")
+DERIVED = _words(
+    r"speedup|delta|Δ|savings|gain|節省|增加|\bimprovement\b|\bscaling\b(?! factor)"
+    r"|\bstd(?:ev|dev|\.)?\b|\bstandard deviation\b|\bvariance\b"
+)
 TASK = _words(
     r"(?<![a-z0-9])(?:gsm8k|mmlu(?:[_-]pro)?|hellaswag|arc[_-](?:challenge|easy)|winogrande|truthfulqa|gpqa|ifeval"
     r"|humaneval|mbpp|boolq|piqa|openbookqa|bbh|aime\d{0,4}|math_?500|livecodebench|lambada(?:_openai)?)(?![a-z0-9])"
@@ -69,6 +83,8 @@ ACCURACY = _words(rf"accuracy|mmlu|gpqa|準確率|{TASK.pattern}")
 
 def metric_of(text: str, unit: str | None) -> MetricName | None:
     """Return Pitwall's metric for a text and unit; None if there is none."""
+    if unit == "tok/s" and PER_GPU.search(text):
+        return next((name for pattern, name in PER_GPU_RULES if pattern.search(text)), None)
     for rule_unit, pattern, metric_name in RULES:
         if rule_unit == (unit or "") and pattern.search(text):
             return metric_name
@@ -83,6 +99,8 @@ def statistic_of(text: str, is_maximum: bool, metric: str = STATED) -> str:
         return "median"
     if is_maximum or (MAXIMUM.search(text) and metric != "full_context_concurrency"):
         return "max"
+    if MINIMUM.search(text):
+        return "min"
     return "mean" if MEAN.search(text) else STATED
 
 

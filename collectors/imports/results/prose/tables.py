@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 RULE = re.compile(r"\s{0,40}\|?\s*:?-{1,200}:?\s*(?:\|\s*:?-{1,200}:?\s*){1,100}\|?\s*")
@@ -16,6 +16,8 @@ FENCE = "```"
 MAX_CELLS = 200
 GAP, DIGIT = re.compile(r"\t| {2,}"), re.compile(r"\d|^[-—]$|^n/a$", re.IGNORECASE)
 MIN_ALIGNED_CELLS, MAX_ALIGNED_CHARS = 3, 400
+MAX_FLAT_COLUMNS, MAX_FLAT_CELL_CHARS = 16, 60
+FLAT_NUMBER = re.compile(r"[~≈]?\d[\d.,]{0,20}(?: ?[A-Za-z%/×]{1,8})?|[-–—]|n/a", re.IGNORECASE)
 
 
 class Table(NamedTuple):
@@ -26,6 +28,11 @@ class Table(NamedTuple):
     rows: list[list[str]]
     title: str = ""  # the line above it
     heading: str = ""  # of its section
+    line_step: int = 1  # lines of the text for each row
+
+    def line_of(self, row_number: int) -> int:
+        """Return the line of a row, counted from 0; Markdown's first row stands below the rule."""
+        return self.line + (2 + row_number if self.line_step == 1 else self.line_step * (row_number + 1))
 
 
 def read_tables(text: str) -> tuple[list[Table], str]:
@@ -68,6 +75,50 @@ def read_aligned_tables(text: str, is_head: Callable[[str], bool]) -> tuple[list
                 lines[index:end] = [""] * (end - index)
         index = end
     return tables, "\n".join(lines)
+
+
+def read_flattened_tables(text: str, is_head: Callable[[str], bool]) -> tuple[list[Table], str]:
+    """Return the tables of a copied page that has one cell on each line, and the text with their lines left empty.
+
+    The first lines of such a passage are heads, two of them by `is_head`; two rows or more follow, which have a number
+    in every column but the first, whose cells are all names or all numbers.
+    """
+    lines, tables = text.splitlines(), []
+    for start, end in _passages(lines):
+        cells = [line.strip() for line in lines[start:end]]
+        width = _flat_width(cells, is_head)
+        if width:
+            rows = [cells[at : at + width] for at in range(width, len(cells), width)]
+            tables.append(Table(start + 1, cells[:width], rows, line_step=width))
+            lines[start:end] = [""] * (end - start)
+    return tables, "\n".join(lines)
+
+
+def _passages(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield the passages of short lines without an empty one."""
+    start = 0
+    for index, line in enumerate([*lines, ""]):
+        if not line.strip() or len(line) > MAX_FLAT_CELL_CHARS:
+            if index - start >= 3 * MIN_ALIGNED_CELLS:
+                yield start, index
+            start = index + 1
+
+
+def _flat_width(cells: Sequence[str], is_head: Callable[[str], bool]) -> int | None:
+    """Return the number of columns: the lines before the first number are the heads, and perhaps a row's name."""
+    leading = next((index for index, cell in enumerate(cells) if FLAT_NUMBER.fullmatch(cell)), 0)
+    for width, has_names in ((leading, False), (leading - 1, True)):
+        heads, rows = cells[:width], [cells[at : at + width] for at in range(width, len(cells), max(width, 1))]
+        is_table = MIN_ALIGNED_CELLS <= width <= MAX_FLAT_COLUMNS and len(rows) > 1 and len(rows[-1]) == width
+        is_headed = sum(map(is_head, heads)) > 1 and not any(map(is_head, heads[:1]))
+        if is_table and is_headed and all(_is_flat_row(row, has_names) for row in rows):
+            return width
+    return None
+
+
+def _is_flat_row(row: Sequence[str], has_name: bool) -> bool:
+    is_number = [FLAT_NUMBER.fullmatch(cell) is not None for cell in row]
+    return all(is_number[1:]) and is_number[0] is not has_name
 
 
 def _aligned_cells(line: str) -> list[str]:

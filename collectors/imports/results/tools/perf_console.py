@@ -51,7 +51,7 @@ class Row(NamedTuple):
 
 def has_printed(content: str) -> bool:
     """Return whether a text contains such a table."""
-    return TOP in content and any(True for _ in _blocks(content.splitlines()))
+    return BAR.search(content) is not None and any(True for _ in _blocks(content.splitlines()))
 
 
 def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[LoadBuilder], str]:
@@ -78,18 +78,23 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _table_end(lines: Sequence[str], start: int) -> int:
-    """Return the index behind the table whose upper edge is this line; `start` itself if there is none."""
-    if not lines[start].lstrip().startswith(TOP) or start + 1 >= len(lines):
+    """Return the index behind the table that begins with this line; `start` itself if there is none."""
+    head = _head_line(lines, start)
+    if head is None:
         return start
-    heads = [cell.lower() for cell in _cells(lines[start + 1])]
-    if len(heads) < 2 or heads[0] not in FIRST_HEADS or "avg" not in heads:
-        return start
-    rows = range(start + 2, min(len(lines), start + MAX_TABLE_LINES))
+    rows = range(head + 1, min(len(lines), start + MAX_TABLE_LINES))
     edge = next((index for index in rows if lines[index].lstrip().startswith((BOTTOM, TOP))), None)
     if edge is not None:
         return start if lines[edge].lstrip().startswith(TOP) else edge + 1
     end = next((index for index in rows if not lines[index].strip()), rows.stop)  # the lower edge was cut off
-    return end if any(BAR.search(line) for line in lines[start + 2 : end]) else start
+    return end if any(BAR.search(line) for line in lines[head + 1 : end]) else start
+
+
+def _head_line(lines: Sequence[str], start: int) -> int | None:
+    """Return the line of the heads of a table that begins here, with its upper edge or, if that was lost, without."""
+    head = start + lines[start].lstrip().startswith(TOP)
+    heads = [cell.lower() for cell in _cells(lines[head])] if head < len(lines) else []
+    return head if len(heads) > 1 and heads[0] in FIRST_HEADS and "avg" in heads else None
 
 
 def _end_below(lines: Sequence[str], end: int) -> int:
@@ -107,10 +112,11 @@ def _cells(line: str) -> list[str]:
 
 def _load_of(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:
     tops = [index for index, line in enumerate(block.lines) if line.lstrip().startswith(TOP)]
+    tops = tops if tops[:1] == [0] else [0, *tops]  # the upper edge of the first was lost
     rows = [row for start, end in zip(tops, [*tops[1:], None], strict=True) for row in _rows(block.lines[start:end])]
     below = [index for index, line in enumerate(block.lines) if COMMAND_LINE.match(line)]
     command = _command_below(block.lines[below[0] :]) if below else block.command
-    is_aiperf = _cells(block.lines[1])[0] == "Metric"
+    is_aiperf = _cells(block.lines[_head_line(block.lines, 0) or 0])[0] == "Metric"
     tool = aiperf.TOOL if is_aiperf else GENAI_PERF
     load = LoadBuilder(
         ticket, tool, None, tool, ticket.file_date, number=number,
@@ -140,9 +146,10 @@ def _command_below(lines: Sequence[str]) -> BenchmarkCommand:
 
 def _rows(lines: Sequence[str]) -> Iterator[Row]:
     """Yield the rows; a label may go on in the lines below, whose other cells are empty."""
-    heads = _cells(lines[1])
+    head = _head_line(lines, 0) or 0
+    heads = _cells(lines[head])
     label, values = "", [""] * len(heads)
-    for line in lines[2:]:
+    for line in lines[head + 1 :]:
         cells = _cells(line)
         if len(cells) != len(heads):
             continue

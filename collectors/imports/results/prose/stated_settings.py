@@ -1,0 +1,91 @@
+"""Reads the model, the engine and the tensor parallelism that a text states, where it states only one of each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+MAX_TEXT_CHARS = 400_000
+PERCENTILES = {50, 75, 90, 95, 98, 99}  # 'TP99' is the 99th percentile, too
+MOST_WORDS = 4  # of a model's name
+_NAME = r"[\w./-]{2,200}"
+_LABELLED_MODEL = re.compile(
+    r"(?:^|[\s*|])model(?: name| path| id)?[`*]{0,4} ?[:=][`* ]{0,6}(?P<model>[^\n|,;()*`\"']{2,80})",
+    re.IGNORECASE | re.MULTILINE,
+)
+_SERVED_MODEL = re.compile(rf"(?:(?<!\S)--model(?:-path)?[ =]|\bvllm serve |\btrtllm-serve )[\"']?(?P<model>{_NAME})")
+_NAMED_MODEL = re.compile(
+    r"(?<![\w./-])(?P<model>(?:[A-Za-z][\w-]{1,40}/)?(?:Qwen|QwQ|Llama|DeepSeek|Gemma|Mistral|Mixtral|Ministral|Devstral|"
+    r"Magistral|GLM|gpt-oss|Kimi|MiniMax|Nemotron|Phi|Granite|Falcon|OLMo|ERNIE|Hunyuan|InternLM|Seed-OSS|LFM2|SmolLM|"
+    r"EXAONE|Apertus|Jamba)[\w.]{0,20}-[\w.-]{1,100})",
+    re.IGNORECASE,
+)
+_NO_MODEL = re.compile(
+    r"\.(?:cpp|log|sh|json|jsonl|py|ya?ml|txt|csv|md)$|^llama-(?:b\d|bench|server|cli|swap|spec|batched|sweep|perplexity|box)",
+    re.IGNORECASE,
+)
+_TENSOR_PARALLEL = re.compile(
+    r"(?<![\w-])(?:TP ?[=:]? ?|--?tp(?:-size)?[ =]|(?:--)?tensor[-_ ]parallel(?:ism)?(?:[-_ ]size)?"
+    r"(?: ?[=:] ?| (?:of )?))(?P<degree>\d{1,3})(?![\w.])",
+    re.IGNORECASE,
+)
+_ENGINE = re.compile(
+    r"\b(?P<name>vLLM|SGLang|TensorRT-LLM)\b(?:[` :(*]{1,4}v?(?P<version>\d{1,3}\.\d{1,3}[\w.+-]{0,60}))?",
+    re.IGNORECASE,
+)
+
+
+class StatedSettings(NamedTuple):
+    """What a text states; None where it states nothing or several."""
+
+    model: str | None
+    engine: str | None  # with its version: 'SGLang 0.5.7'
+    tensor_parallel: int | None
+
+    @property
+    def sentence(self) -> str | None:
+        """A note on where the settings come from; None without any."""
+        tensor_parallel = f"tensor parallel {self.tensor_parallel}" if self.tensor_parallel else None
+        settings = [text for text in (self.model, self.engine, tensor_parallel) if text]
+        return f"Read from the words around the results: {', '.join(settings)}." if settings else None
+
+
+def read_settings(text: str) -> StatedSettings:
+    """Return what the words of a text state of the measured server."""
+    text = text[:MAX_TEXT_CHARS]
+    degrees = {int(match["degree"]) for match in _TENSOR_PARALLEL.finditer(text)} - PERCENTILES
+    return StatedSettings(_model_of(text), _engine_of(text), degrees.pop() if len(degrees) == 1 else None)
+
+
+def _model_of(text: str) -> str | None:
+    """The only model that the text names as one; what it calls the model comes before what merely looks like one."""
+    for pattern in (_LABELLED_MODEL, _SERVED_MODEL, _NAMED_MODEL):
+        names = _distinct(match["model"] for match in pattern.finditer(text))
+        if names:
+            return names[0] if len(names) == 1 else None
+    return None
+
+
+def _distinct(names: Iterable[str]) -> list[str]:
+    """The names that have a digit, once each: 'o/Llama-3.1-8B' is the same as 'Llama-3.1-8B', and is kept."""
+    by_short_name: dict[str, str] = {}
+    for name in (name.strip().rstrip("./-_") for name in names):
+        if (
+            len(name.split()) > MOST_WORDS
+            or not re.search(r"\d", name)
+            or not re.search(r"[A-Za-z]", name)
+            or _NO_MODEL.search(name)
+        ):
+            continue
+        short_name = name.rpartition("/")[2].lower()
+        by_short_name[short_name] = max(by_short_name.get(short_name, ""), name, key=len)
+    return list(by_short_name.values())
+
+
+def _engine_of(text: str) -> str | None:
+    """The only engine of a text, with its only version; several engines or versions are compared with each other."""
+    matches = list(_ENGINE.finditer(text))
+    names = {match["name"].lower(): match["name"] for match in matches}
+    versions = {match["version"].rstrip(".") for match in matches if match["version"]}
+    return f"{next(iter(names.values()))} {versions.pop()}" if len(names) == len(versions) == 1 else None

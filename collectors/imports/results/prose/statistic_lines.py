@@ -1,0 +1,63 @@
+"""Reads lines that list the statistics of one measurement: 'TTFT  mean= 67ms  std= 3ms  min= 65ms  max= 71ms'."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from collectors.imports.results.prose.metric_names import percentile_name
+from collectors.imports.results.prose.number_text import NUMBER as STATED_NUMBER
+from collectors.imports.results.prose.number_text import UNITS, StatedNumber, parse_number
+
+MAX_LINE_CHARS = 400
+MAX_LABEL_CHARS = 80
+_STATISTIC = re.compile(
+    r"\b(?P<name>mean|avg|average|median|min|max|std(?:ev|dev)?|p\d{2}(?:\.\d{1,2}|\d)?)\b"
+    rf" ?[=:]? {{0,8}}(?:{STATED_NUMBER})",
+    re.IGNORECASE,
+)
+_NAMES = {"avg": "mean", "average": "mean"}
+_UNIT_AT_END = re.compile(rf"[ _(/](?P<unit>{'|'.join(map(re.escape, UNITS))})\)?[:=]?$", re.IGNORECASE)
+_LEAST_STATISTICS = 2
+
+
+class StatisticLine(NamedTuple):
+    """A line's label, the unit that the label ends with, and its numbers by statistic; deviations are left out."""
+
+    number: int  # of the line, from 1
+    label: str
+    unit: str | None
+    values: tuple[tuple[str, StatedNumber], ...]
+
+
+def read_statistic_lines(text: str) -> tuple[list[StatisticLine], str]:
+    """Return such lines whose numbers have a unit, and the text with them left empty."""
+    lines = text.splitlines()
+    statistic_lines = list(_statistic_lines(lines))
+    for statistic_line in statistic_lines:
+        lines[statistic_line.number - 1] = ""
+    return statistic_lines, "\n".join(lines)
+
+
+def _statistic_lines(lines: list[str]) -> Iterator[StatisticLine]:
+    for number, line in enumerate(lines, 1):
+        matches = list(_STATISTIC.finditer(line)) if len(line) <= MAX_LINE_CHARS and "|" not in line else []
+        label = line[: matches[0].start()].strip(" \t-*•`,;:=") if len(matches) >= _LEAST_STATISTICS else ""
+        if not any(map(str.isalpha, label)) or len(label) > MAX_LABEL_CHARS:
+            continue
+        unit_match = _UNIT_AT_END.search(label)
+        unit = UNITS[unit_match["unit"].lower()][0] if unit_match else None
+        values = tuple((_statistic(match["name"]), parse_number(match)) for match in matches)
+        values = tuple(pair for pair in values if not pair[0].startswith("std"))
+        if values and (unit or all(value.unit for _, value in values)):
+            yield StatisticLine(number, " ".join(label.replace("_", " ").split()), unit, values)
+
+
+def _statistic(name: str) -> str:
+    """Pitwall's name of a statistic: 'p999' is the 99.9th percentile."""
+    lowered_name = name.lower()
+    if not lowered_name.startswith("p"):
+        return _NAMES.get(lowered_name, lowered_name)
+    digits = lowered_name[1:]
+    return percentile_name(f"{digits[:2]}.{digits[2:]}" if len(digits) == 3 and "." not in digits else digits)

@@ -1,0 +1,58 @@
+"""What the words around results state of the server: read if they state one, left unknown if they state several."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from collectors.imports.results.prose.stated_settings import read_settings
+from tests.collectors.imports.captured import load_of
+
+MODELS = {
+    "a setting": ("**Config:** DeepSeek-R1-0528 | FP8 | TP=8", "DeepSeek-R1-0528"),
+    "a label": ("- **Model**: Qwen3 32B FP8, measured beside Llama-3.1-8B", "Qwen3 32B FP8"),
+    "a command": ("vllm serve o/m-7b --port 1\nQwen3-8B was slower", "o/m-7b"),
+    "a name and its repository": ("Llama-3.1-8B is meta-llama/Llama-3.1-8B here", "meta-llama/Llama-3.1-8B"),
+    "two models": ("Qwen3-8B against Llama-3.1-8B", None),
+    "two labels": ("Model: a-1\nModel: b-2", None),
+    "programs": ("llama-bench of llama-b4696, in llama-4.log", None),
+    "a parser": ("--reasoning-parser qwen3 --tool-call-parser deepseek_v3", None),
+    "a link": ("https://huggingface.co/Qwen/Qwen3-8B", None),
+    "a sentence": ("The model: it is the one that we all use since 2024", None),
+}
+
+
+@pytest.mark.parametrize(("text", "model"), MODELS.values(), ids=MODELS)
+def test_model(text: str, model: str | None) -> None:
+    assert read_settings(text).model == model
+
+
+DEGREES = {
+    "TP=8, EP=1": 8, "tensor parallel size 4": 4, "--tensor-parallel-size 2": 2, "tp 4": 4, "-tp 4": 4,
+    "4P[TP=1]1D[TP=4]": None, "HTTP 200": None, "TP99 12": None, "TP 4.5": None, "": None,
+}  # fmt: skip
+ENGINES = {
+    "SGLang v0.5.7": "SGLang 0.5.7", "vLLM (0.11.0)": "vLLM 0.11.0", "vLLM 0.11 and SGLang 0.5": None,
+    "vLLM 0.10.1 to vLLM 0.11.0": None, "vLLM on H100": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "degree"), DEGREES.items())
+def test_tensor_parallel(text: str, degree: int | None) -> None:
+    assert read_settings(text).tensor_parallel == degree
+
+
+@pytest.mark.parametrize(("text", "engine"), ENGINES.items())
+def test_engine(text: str, engine: str | None) -> None:
+    assert read_settings(text).engine == engine
+
+
+def test_a_table_has_what_its_text_states(tmp_path: Path) -> None:
+    path = tmp_path / "post.md"
+    path.write_text("vLLM 0.11.0, Qwen3-8B, TP=2\n\n| conc | TTFT (ms) |\n|---|---|\n| 4 | 81.5 |\n")
+    load = load_of(path)
+    assert (load.model, load.server_config, load.params) == (
+        "Qwen3-8B", {"tensor_parallel": 2}, {"engine": "vLLM 0.11.0"},
+    )  # fmt: skip
+    assert load.notes == ["Read from the words around the results: Qwen3-8B, vLLM 0.11.0, tensor parallel 2."]
