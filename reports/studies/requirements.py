@@ -18,7 +18,7 @@ def requirement_causes(plan: StudyPlan, arms: Mapping[str, Arm]) -> dict[str, st
     """
     return {
         name: f"its first choice is that of {plan.arms[0].name} at {_interval_text(agreement)} of places; "
-        f"{requirement.agreement:.1%} are required"
+        f"{100 * requirement.agreement:.1f} % are required"
         for requirement in plan.require
         for name, agreement in _agreements(plan, arms)
         if agreement.high is not None and agreement.high < requirement.agreement
@@ -47,5 +47,5 @@ def _agreements(plan: StudyPlan, arms: Mapping[str, Arm]) -> Iterator[tuple[str,
 def _interval_text(estimate: TextEstimate) -> str:
     """Return '93.1 % (91.0 % to 95.0 %)'."""
     if estimate.low is None or estimate.high is None:
-        return f"{estimate.value:.1%}"
-    return f"{estimate.value:.1%} ({estimate.low:.1%} to {estimate.high:.1%})"
+        return f"{100 * estimate.value:.1f} %"
+    return f"{100 * estimate.value:.1f} % ({100 * estimate.low:.1f} % to {100 * estimate.high:.1f} %)"

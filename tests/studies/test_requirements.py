@@ -34,7 +34,7 @@ def test_arm_is_out_where_its_interval_lies_below(changed_share: float | None, i
     causes = requirement_causes(plan_of(), arms(changed_share))
     assert list(causes) == (["b"] if is_out else [])
     if is_out:
-        assert causes["b"].startswith("its first choice is that of a at 9") and "97.0% are required" in causes["b"]
+        assert causes["b"].startswith("its first choice is that of a at 9") and "97.0 % are required" in causes["b"]
 
 
 def test_unmeasured_arms_stay_and_are_named() -> None:

@@ -146,7 +146,7 @@ def test_upgrade_names_same_config_over_versions() -> None:
     ("told", "why"),
     [
         (logs_of(a=[100.0], b=[90.0]), "An answer needs two starts of each arm."),
-        (logs_of(a=[100.0, 140.0], b=[90.0, 130.0]), "a, b may each still be best by 2.0% or more."),
+        (logs_of(a=[100.0, 140.0], b=[90.0, 130.0]), "a, b may each still be best by 2.0 % or more."),
         (logs_of(a=[100.0, 100.2], b=[99.9, 100.05]), "it remains to be shown whether they are slower."),
     ],
 )

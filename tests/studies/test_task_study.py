@@ -88,7 +88,7 @@ def test_arm_that_solves_nine_of_ten_beats_two_of_ten(store: Store) -> None:
     assert [arm["solved"]["count"] for arm in told["arms"]] == [2, 9]
     assert told["reasons"][-1].startswith("Every other arm solves fewer tasks than b")
     ((_, arms),) = answer_tables(told)
-    assert [plain_row(arm)[3] for arm in arms] == ["2 of 10 (6% to 51%)", "9 of 10 (60% to 98%)"]
+    assert [plain_row(arm)[3] for arm in arms] == ["2 of 10 (6 % to 51 %)", "9 of 10 (60 % to 98 %)"]
 
 
 def test_five_of_ten_and_six_of_ten_are_not_told_apart(store: Store) -> None:

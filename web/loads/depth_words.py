@@ -8,8 +8,8 @@ from analysis.loads.depth_holds import HOLD_LEVEL, MARGIN, DepthHolds, DepthShar
 
 FEWEST_CONVERSATIONS = conversations_needed([0.0], MARGIN, HOLD_LEVEL)
 ABOUT_DEPTHS = (
-    f"A depth holds if it is certain (95 %) that at most {MARGIN:.0%} of the cases that pass at the shallowest depth "
-    "are lost, there and at every depth before it. It breaks if fewer cases pass than at the shallowest depth "
+    f"A depth holds if it is certain (95 %) that at most {100 * MARGIN:.0f} % of the cases that pass at the shallowest "
+    "depth are lost, there and at every depth before it. It breaks if fewer cases pass than at the shallowest depth "
     "(McNemar's exact test, 5 % over all depths). Between the two, nothing is known yet: more repeats settle it. Both "
     "claims are about the conversations and texts that were tried. A depth holds in other conversations of this kind "
     f"too if the losses of whole conversations show it (95 %), which takes {FEWEST_CONVERSATIONS} of them at least."

@@ -83,7 +83,7 @@ def describe_study(study: Study, plan: StudyPlan, starts: int) -> str:
     budget = f"{starts} of at most {plan.budget.runs} starts"
     lasted = duration((ended - study.created_at).total_seconds())
     by = f"{QUESTIONS[study.question]} By {objective}{under}"
-    matters = "" if study.question == "measure" else f"; differences below {plan.margin:.1%} do not matter"
+    matters = "" if study.question == "measure" else f"; differences below {100 * plan.margin:.1f} % do not matter"
     return f"{by}{matters}. {budget}, {f'{lasted} in total' if study.state == 'ended' else f'{lasted} so far'}."
 
 
@@ -141,7 +141,7 @@ def why_next(plan: StudyPlan, answer: Mapping[str, Any]) -> str:
         return f"Why: these cannot be ranked by their starts so far, but further starts may allow it: {pairs}."
     racing = list(dict.fromkeys(arm["name"] for arm in arms if arm["state"] == ArmState.RACING))
     if len(racing) > 1:
-        return f"Why: {', '.join(racing)} may each still be best by {plan.margin:.1%} or more."
+        return f"Why: {', '.join(racing)} may each still be best by {100 * plan.margin:.1f} % or more."
     return "Why: no other arm can be better by a margin that matters; it remains to be shown whether they are slower."
 
 
@@ -241,7 +241,7 @@ def plain_row(arm: Mapping[str, Any]) -> list[str]:
 def solved_text(solved: Mapping[str, Any]) -> str:
     """Return '9 of 10 (60 % to 98 %)'."""
     low, high = solved["interval"]
-    return f"{solved['count']} of {solved['n']} ({low:.0%} to {high:.0%})"
+    return f"{solved['count']} of {solved['n']} ({100 * low:.0f} % to {100 * high:.0f} %)"
 
 
 def _mean(arm: Mapping[str, Any]) -> tuple[str, str]:

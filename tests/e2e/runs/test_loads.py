@@ -78,7 +78,7 @@ def test_agent_task_runs_from_the_page(page: Page, pitwall: Pitwall, server: Dem
     judged = "SELECT count(*) FROM checks WHERE suite = 'agent-task' AND is_pass"
     wait_until(lambda: pitwall.sql(judged) == [(2,)] and pitwall.states()["Tasked"] == "ready", LOAD_S)
     page.goto(f"{pitwall.url}/run?run={run_id}")
-    expect(page.get_by_text("Solved 2 of 2 (95 %: 34% to 100%, Wilson).").first).to_be_visible()
+    expect(page.get_by_text("Solved 2 of 2 (95 %: 34 % to 100 %, Wilson).").first).to_be_visible()
     expect(page.get_by_text("Agent sessions", exact=True).first).to_be_visible()
     press(page.get_by_role("button", name="Delete the copies"))
     wait_until(lambda: not list(pitwall.data.rglob("agent-1")), 30.0)

@@ -74,7 +74,7 @@ def _share_cell(verdicts: Sequence[bool]) -> str:
     if not verdicts:
         return DASH
     low, high = wilson(sum(verdicts), len(verdicts))
-    return f"{sum(verdicts) / len(verdicts):.0%} ({low:.0%} to {high:.0%})"
+    return f"{100 * (sum(verdicts) / len(verdicts)):.0f} % ({100 * low:.0f} % to {100 * high:.0f} %)"
 
 
 def _cell(check: SuiteCheck | None) -> str:

@@ -27,7 +27,7 @@ from workloads.shapes.endurance import ENDURANCE
 ABOUT = (
     "The last third of the sessions against the first, by the same turns, with a 95 % interval over the sessions "
     "that allows for neighbouring sessions being alike. A drift is claimed if the whole interval lies beyond "
-    f"{NOTED_DRIFT:.0%}. Memory has its interval in the same way, over {MEMORY_PARTS} equal parts of the load."
+    f"{100 * NOTED_DRIFT:.0f} %. Memory has its interval in the same way, over {MEMORY_PARTS} equal parts of the load."
 )
 
 

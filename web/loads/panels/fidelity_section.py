@@ -39,4 +39,4 @@ def depth_cells(positions: Sequence[FidelityPosition]) -> Iterator[list[str]]:
         ratio = recomputed_ratio(build_fidelity_loads(at_depth))
         texts = len({position.text_name for position in at_depth})
         counts = [f"{depth:,}", str(len(at_depth) - greedy), str(greedy), str(texts)]
-        yield [markup.text(cell) for cell in (*counts, DASH if ratio is None else f"{ratio:.2%}")]
+        yield [markup.text(cell) for cell in (*counts, DASH if ratio is None else f"{100 * ratio:.2f} %")]

@@ -150,7 +150,7 @@ def describe_load(load: LoadRecord) -> str:
     )
     busiest = max((share for phase in phases if (share := client_share(phase)) is not None), default=None)
     if busiest is not None and busiest >= CLIENT_LIMIT:
-        parts.append(f"the load generator used {busiest:.0%} of a core and may have been the bottleneck")
+        parts.append(f"the load generator used {100 * busiest:.0f} % of a core and may have been the bottleneck")
     most = max((phase.client_processes or 1 for phase in phases), default=1)
     parts += [f"sent by {most} processes"] if most > 1 else []
     approximate = next((why for request in load.measured if (why := request.extra.get(LENGTH_REASON))), None)
@@ -272,7 +272,7 @@ def _show_accuracy(outcome: LoadOutcome) -> None:
             _value_cell(accuracy, ".1%"),
             DASH
             if accuracy.low is None or accuracy.high is None
-            else markup.text(f"{accuracy.low:.1%} to {accuracy.high:.1%}"),
+            else markup.text(f"{100 * accuracy.low:.1f} % to {100 * accuracy.high:.1f} %"),
             markup.text(accuracy.n if accuracy.n is not None else DASH),
         ]
         for accuracy in outcome.accuracy

@@ -47,7 +47,7 @@ def solved_text(report: AgentTaskReport) -> str:
     if report.interval is None:
         return "No repeat says anything about the server."
     low, high = report.interval
-    text = f"Solved {report.count.solved} of {report.count.n} (95 %: {low:.0%} to {high:.0%}, Wilson)."
+    text = f"Solved {report.count.solved} of {report.count.n} (95 %: {100 * low:.0f} % to {100 * high:.0f} %, Wilson)."
     costs = [_cost(report.joules, "J"), _cost(report.money, report.currency)]
     known_costs = [cost for cost in costs if cost]
     return f"{text} For each solved task: {', '.join(known_costs)}." if known_costs else text
