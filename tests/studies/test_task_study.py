@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import re
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
+import pyarrow.parquet as pq
 import pytest
 
 from analysis.comparison.facts import RunFacts
@@ -32,6 +37,7 @@ from tests.studies.test_study_run import answer, rows, start
 from tests.workloads.agent_tasks.tasks import AGENT, CHECK, PROMPT, task_folder
 from web.study_pages.race_words import answer_tables, plain_row
 from workloads import spec_for
+from workloads.process.prepare import COMMAND_LINE
 
 TASK = (
     '[[workload]]\nname = "agent-task"\n[workload.params]\n'
@@ -166,4 +172,18 @@ def test_real_study_names_the_arm_whose_agent_solves(tmp_path: Path, tiny_model:
     stored_text = "".join(str(rows(tmp_path / "data", f"SELECT * FROM {view}")) for view in views)
     files = [path for path in (tmp_path / "data/runs").rglob("*") if path.is_file() and "agent-" not in str(path)]
     stored_text += "".join(path.read_text(errors="replace") for path in files)
+    stored_text += bundled_text(tmp_path / "data", tmp_path / "all.pitwall.zip")
     assert "solves-9" in stored_text and not any(word in stored_text for word in PROMPT.split())
+
+
+def bundled_text(data: Path, bundle: Path) -> str:
+    """Everything in a bundle of all runs, its tables unpacked."""
+    run_ids = [run_id for (run_id,) in rows(data, "SELECT run_id FROM runs")]
+    command = [sys.executable, str(COMMAND_LINE), "export", *run_ids, "-o", str(bundle)]
+    subprocess.run(command, env=os.environ | {"PITWALL_DATA": str(data)}, check=True, capture_output=True)
+    with ZipFile(bundle) as archive:
+        contents = {name: archive.read(name) for name in archive.namelist()}
+    tables = [str(pq.read_table(io.BytesIO(content)).to_pylist()) for name, content in contents.items()
+              if name.endswith(".parquet")]  # fmt: skip
+    assert tables
+    return "".join([*tables, *(content.decode(errors="replace") for content in contents.values())])
