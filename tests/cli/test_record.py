@@ -81,6 +81,7 @@ def test_it_ends_when_its_time_is_over(environ: dict[str, str], tmp_path: Path) 
     assert process.returncode == 0 and "requests: 0." in said
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
