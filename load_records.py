@@ -164,6 +164,7 @@ class SuiteCheck:
 TOOLS_AT_DEPTH, NEEDLES = "tools-at-depth", "needles"  # names of the workloads that try their cases at depths
 AGENT_TASK = "agent-task"  # name of the workload that runs an agent, and the tool and suite of its loads
 AGENT_REPLAY = "agent-replay"  # name of the workload that sends agent sessions by their shape
+OWN_ANSWERS = "the server's own"  # setting of a replay: answers in its later prompts
 SESSION_WORKLOADS = ("session", "endurance", AGENT_REPLAY, AGENT_TASK)  # whose requests are turns of sessions
 AGENT_FOLDER_PREFIX = "agent-"  # of the folder of each repeat, within its load's
 FIDELITY = "fidelity"  # name of the workload whose loads write FidelityPosition

@@ -15,7 +15,7 @@ from analysis.evidence.loads import LoadRecord, compared_params
 from analysis.evidence.objectives import ObjectiveKind
 from analysis.guard.configuration import model
 from analysis.guard.rows import ArmPair, GuardRow, RowCode, RowStatus, compared_requests, distinct_values, loads_of
-from load_records import RequestRecord
+from load_records import OWN_ANSWERS, RequestRecord
 
 MAX_CONTEXT_RATIO = 1.2  # of prompt tokens; above it the same text is another depth
 FEWEST_SHARED = 0.5  # of a load's requests; fewer shared successful ones are noted
@@ -85,16 +85,28 @@ def _differing_params(first: str, second: str) -> list[str]:
 
 
 def prompts(pair: ArmPair) -> GuardRow:
-    """Require the same texts in the same order, and requests that both arms completed."""
+    """Require the same texts in the same order, and requests that both arms completed.
+
+    The prompts of a replay may hold each server's own answers: they have the same lengths and share the same prefixes.
+    """
     hashes = [{_hash(load) for load in loads_of(arm)} for arm in pair.arms]
     request_counts = [len(load.measured) for arm in pair.arms for load in loads_of(arm)]
-    values = {"matched": len(pair.keys), "measured": max(request_counts, default=0)}
+    has_own_answers = any(map(_has_own_answers, (load for arm in pair.arms for load in loads_of(arm))))
+    values = {
+        "matched": len(pair.keys),
+        "measured": max(request_counts, default=0),
+        "has_own_answers": has_own_answers,
+    }
     if hashes[0] != hashes[1] or len(hashes[0]) > 1:
         return GuardRow(RowCode.PROMPTS, RowStatus.MATTERS, values)
     if hashes[0] == {None}:
         return GuardRow(RowCode.PROMPTS, RowStatus.UNKNOWN, values)
     is_part = values["matched"] < FEWEST_SHARED * values["measured"]
-    return GuardRow(RowCode.PROMPTS, RowStatus.TOLD if is_part else RowStatus.SAME, values)
+    return GuardRow(RowCode.PROMPTS, RowStatus.TOLD if is_part or has_own_answers else RowStatus.SAME, values)
+
+
+def _has_own_answers(load: LoadRecord) -> bool:
+    return load.plan is not None and load.plan.params.get("answers") == OWN_ANSWERS
 
 
 def _hash(load: Any) -> str | None:

@@ -14,10 +14,11 @@ from math import comb, sqrt
 from typing import NamedTuple
 
 from analysis.loads.accuracy import LEVEL, ShareInterval, wilson
+from analysis.loads.check_items import count_accuracy
 from domain import JsonValue
 from load_records import AGENT_TASK, Accuracy, SuiteCheck
 
-METRIC, NO_FILTER = "solved", "none"
+METRIC = "solved"
 SAME_TABLE = 1 + 1e-9  # probabilities that differ by less are equal: they are sums in another order
 
 
@@ -99,21 +100,7 @@ def task_accuracies(checks: Sequence[SuiteCheck]) -> list[Accuracy]:
 
 def _accuracy(checks: Sequence[SuiteCheck]) -> Accuracy:
     first, (solved, n) = checks[0], solved_count(checks)
-    interval = wilson(solved, n)
-    return Accuracy(
-        run_id=first.run_id,
-        load_id=first.load_id,
-        ts=first.ts,
-        task=f"agent task {first.case_name}",
-        filter=NO_FILTER,
-        metric=METRIC,
-        correct=solved,
-        n=n,
-        value=solved / n,
-        low=interval.low,
-        high=interval.high,
-        protocol_hash=first.item_hash,
-    )
+    return count_accuracy(first, f"agent task {first.case_name}", METRIC, solved, n, protocol_hash=first.item_hash)
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,21 +59,28 @@ def check_accuracies(checks: Sequence[SuiteCheck]) -> list[Accuracy]:
 
 
 def _accuracy(check: SuiteCheck, task: CheckTask, verdicts: Sequence[bool]) -> Accuracy:
-    passed, n = sum(verdicts), len(verdicts)
-    share = wilson(passed, n)
+    # The items themselves tell which requests two loads share.
+    return count_accuracy(check, task.title, METRIC, sum(verdicts), len(verdicts), protocol_hash=task.title)
+
+
+def count_accuracy(
+    check: SuiteCheck, task: str, metric: str, correct: int, n: int, protocol_hash: str | None
+) -> Accuracy:
+    """Return the accuracy of a load by its counts, with Wilson's interval; check: one of the load's."""
+    interval = wilson(correct, n)
     return Accuracy(
         run_id=check.run_id,
         load_id=check.load_id,
         ts=check.ts,
-        task=task.title,
+        task=task,
         filter=NO_FILTER,
-        metric=METRIC,
-        correct=passed,
+        metric=metric,
+        correct=correct,
         n=n,
-        value=passed / n,
-        low=share.low,
-        high=share.high,
-        protocol_hash=task.title,  # the items themselves tell which requests two loads share
+        value=correct / n,
+        low=interval.low,
+        high=interval.high,
+        protocol_hash=protocol_hash,
     )
 
 

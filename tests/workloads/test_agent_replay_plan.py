@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from pydantic import ValidationError
 
 from analysis.sessions.agent_shape import ANSWER, AgentShape, ShapeRequest, ShapeSpan, SharedPrefix
 from commands.study_file import study_of_text
+from load_records import OWN_ANSWERS
 from studies.plan_check import UnknownLoadError, load_specs
 from tests.studies.test_study_file import WHICH
 from tests.workloads.texts.test_shape_files import MOONCAKE, trace
@@ -17,7 +18,7 @@ from workloads import REGISTRY, spec_for
 from workloads.forecast import forecast, refusal_of_context
 from workloads.plan import Phase, PlannedRequest
 from workloads.shapes.seeded_agents import SeededAgents, seeded_shape
-from workloads.texts.replayed_prompt import replayed_prompts
+from workloads.texts.replayed_prompt import Answers, replayed_prompts
 from workloads.texts.shape_file import write_shape
 from workloads.texts.shaped_words import WordCounts, estimated_counts
 
@@ -145,3 +146,8 @@ def test_study_sends_a_shape(tmp_path: Path) -> None:
     missing = text.replace("shape.jsonl", "nothing.jsonl")
     with pytest.raises(UnknownLoadError, match=r"nothing\.jsonl cannot be read"):
         load_specs(study_of_text(missing, "question").per_workload(), spec_for)
+
+
+def test_setting_of_the_servers_own_answers_is_the_guards() -> None:
+    assert get_args(Answers) == ("generated", OWN_ANSWERS)
+    assert REGISTRY["agent-replay"].params_type().answers == OWN_ANSWERS

@@ -171,12 +171,11 @@ def conclude(params: AgentReplayParams, load_id: str, now: datetime, records: Se
     for title in dict.fromkeys(record.extra["phase_title"] for record in records):
         answered = [r for r in records if r.extra["phase_title"] == title and not r.error_kind]
         for metric, name in ((COMPUTED, "cached_prompt_tokens"), (RECORDED, RECORDED_CACHED)):
-            computed = [_computed(record, name) for record in answered]
-            known = [tokens for tokens in computed if tokens is not None]
-            if known and len(known) == len(computed):
+            counts = [tokens for record in answered if (tokens := _computed(record, name)) is not None]
+            if counts and len(counts) == len(answered):
                 result = Result(
                     records[0].run_id, load_id, now, title, metric, "total", "tokens", DEFINITION,
-                    value=float(sum(known)), n=len(known), concurrency=AS_THEY_ARRIVE,
+                    value=float(sum(counts)), n=len(counts), concurrency=AS_THEY_ARRIVE,
                 )  # fmt: skip
                 results.append(result)
     return results

@@ -11,7 +11,7 @@ import pytest
 from analysis.comparison.facts import RunFacts
 from analysis.comparison.log_speed import LogSpeed
 from analysis.guard import CHECKS, DECLARABLE, GuardRow, RowCode, RowStatus, guard, refusals
-from load_records import RequestRecord
+from load_records import OWN_ANSWERS, RequestRecord
 from tests.analysis.comparison.hand_made import load, pair_of, request, run, streams
 from tests.analysis.comparison.ideal_engine import SERVED
 from web.compare.answer.guard_words import row_text
@@ -184,6 +184,13 @@ def test_workload() -> None:
     assert named.status is MATTERS and named.values["workloads"] == (["w"], ["ladder"])
     declared = row(RowCode.WORKLOAD, one, of(*streams(1), params={"t": 0, "u": 1}, tool="declared"))
     assert declared.status is TOLD and declared.values["declared"] is True
+
+
+def test_own_answers_in_later_prompts_are_told() -> None:
+    generated, own = (of(*streams(1), params={"answers": answers}) for answers in ("generated", OWN_ANSWERS))
+    assert row(RowCode.PROMPTS, generated, generated).status is SAME
+    shown = row(RowCode.PROMPTS, own, own)
+    assert shown.status is TOLD and "each server's own" in row_text(shown, {})
 
 
 def test_without_load_only_startup_is_ranked() -> None:

@@ -150,7 +150,9 @@ def _prompts_text(values: Values, names: Names) -> str:
     if not values["measured"]:
         return "no request by Pitwall"
     shared = f"all runs share {values['matched']} of {values['measured']} requests"
-    return shared if values["matched"] == values["measured"] else f"prompts differ: {shared}"
+    text = shared if values["matched"] == values["measured"] else f"prompts differ: {shared}"
+    own = "; in later prompts the answers are each server's own, of the same lengths"
+    return text + own if values.get("has_own_answers") else text
 
 
 def _concurrency_text(values: Values, names: Names) -> str:

@@ -11,12 +11,10 @@ import streamlit as st
 from pydantic import ValidationError
 
 from domain import Run, RunState, WorkloadSpec
-from launcher.checks.launch_request import LaunchRefusedError
-from web import audit
 from web.actions import require_operator
-from web.context import services
 from web.loads.forms.load_params import error_sentence, field_input
 from web.loads.panels.server_key import ask_key
+from web.loads.panels.start_load import start_load
 from web.markup import markdown_text
 from workloads.process.drive_job import DriveJob, DriveParams
 from workloads.process.external_tools import TOOLS, commands_of
@@ -67,10 +65,4 @@ def show_drive_panel(run: Run) -> None:
 
 def _drive(run: Run, spec: WorkloadSpec, secrets: Mapping[str, str]) -> None:
     require_operator()
-    try:
-        services().supervisor.start_load(run.id, spec, secrets)
-    except LaunchRefusedError as refusal:
-        st.error(markdown_text(str(refusal)))
-        return
-    audit.record("load", [run.id], spec.name)
-    st.rerun()
+    start_load(run, spec, secrets)

@@ -7,9 +7,7 @@ from collections.abc import Callable, Mapping
 import streamlit as st
 
 from domain import Run, RunState
-from launcher.checks.launch_request import LaunchRefusedError
 from storage.queries import load_queries
-from web import audit
 from web.actions import is_editor, is_operator, require_editor
 from web.context import services
 from web.loads.forms.load_choice import choose_workload
@@ -17,6 +15,7 @@ from web.loads.forms.load_params import FILE
 from web.loads.forms.saved_load_box import show_saved_load_box
 from web.loads.panels.drive_panel import show_drive_panel
 from web.loads.panels.server_key import ask_key
+from web.loads.panels.start_load import start_load
 from web.loads.panels.task_panel import show_task_panel
 from web.markup import markdown_text
 from web.url_state import url_expander
@@ -77,11 +76,4 @@ def _start(run: Run, load: SavedLoad, secrets: Mapping[str, str]) -> None:
     if load.params.get(FILE) and not is_operator():
         st.error("Only the operator may send prompts from a file on this machine.")
         return
-    spec = spec_for(load.workload, load.params)
-    try:
-        services().supervisor.start_load(run.id, spec, secrets)
-    except LaunchRefusedError as refusal:
-        st.error(markdown_text(str(refusal)))
-        return
-    audit.record("load", [run.id], load.workload)
-    st.rerun()
+    start_load(run, spec_for(load.workload, load.params), secrets)

@@ -11,12 +11,10 @@ import tomli_w
 from pydantic import ValidationError
 
 from domain import Run, RunState, WorkloadSpec
-from launcher.checks.launch_request import LaunchRefusedError
 from load_records import AGENT_TASK
-from web import audit
 from web.actions import require_operator
-from web.context import services
 from web.loads.panels.server_key import ask_key
+from web.loads.panels.start_load import start_load
 from web.markup import markdown_text
 from workloads import spec_for
 from workloads.agent_tasks.task_params import AgentTaskParams
@@ -98,10 +96,4 @@ def _show_start(run: Run, params: AgentTaskParams, key: str) -> None:
 
 def _start(run: Run, spec: WorkloadSpec, secrets: Mapping[str, str]) -> None:
     require_operator()
-    try:
-        services().supervisor.start_load(run.id, spec, secrets)
-    except LaunchRefusedError as refusal:
-        st.error(markdown_text(str(refusal)))
-        return
-    audit.record("load", [run.id], spec.name)
-    st.rerun()
+    start_load(run, spec, secrets)
