@@ -92,11 +92,9 @@ def prompts(pair: ArmPair) -> GuardRow:
     hashes = [{_hash(load) for load in loads_of(arm)} for arm in pair.arms]
     request_counts = [len(load.measured) for arm in pair.arms for load in loads_of(arm)]
     has_own_answers = any(map(_has_own_answers, (load for arm in pair.arms for load in loads_of(arm))))
-    values = {
-        "matched": len(pair.keys),
-        "measured": max(request_counts, default=0),
-        "has_own_answers": has_own_answers,
-    }
+    values: dict[str, Any] = {"matched": len(pair.keys), "measured": max(request_counts, default=0)}
+    if has_own_answers:
+        values["has_own_answers"] = True
     if hashes[0] != hashes[1] or len(hashes[0]) > 1:
         return GuardRow(RowCode.PROMPTS, RowStatus.MATTERS, values)
     if hashes[0] == {None}:
