@@ -296,6 +296,7 @@ class Engine:
     neutral_variables: tuple[str, ...] = ()
     tokenizer: TokenizerApi | None = None  # None: its server offers no tokenization
     next_token: NextTokenApi | None = None  # None: its server returns no log-probabilities after given token ids
+    next_token_obstacle: str | None = None  # what its API lacks for it, after the engine's name: 'cannot ...'
     takes_ignore_eos: bool = False  # non-standard request field
     request_extras: Mapping[str, JsonValue] = field(default_factory=dict)  # make a stream report token counts
     stream_options: Mapping[str, JsonValue] = field(default_factory=dict)  # likewise, inside stream_options

@@ -62,7 +62,10 @@ def test_server_without_token_ids_is_refused_with_the_reason(tmp_path: Path) -> 
     job = Job(tmp_path, "http://127.0.0.1:9", workload="fidelity", engine="trtllm", params={})
     status, errors = job.run()
     assert status == REFUSED
-    assert "Fidelity needs token ids and log-probabilities" in errors and "not from TensorRT-LLM" in errors
+    assert (
+        "Fidelity needs token ids and log-probabilities" in errors
+        and "not from TensorRT-LLM: its API turns no text" in errors
+    )
     assert not job.out.exists()
 
 

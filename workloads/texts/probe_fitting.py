@@ -13,6 +13,7 @@ from engines.next_token import NextTokenApi
 from errors import PitwallError
 from workloads.natural_text import SeededText
 from workloads.plan import Phase
+from workloads.probe_support import probe_refusal
 from workloads.reference_text import MAX_TEXT_TOKENS, SHALLOW_DEPTH, ReferenceText
 from workloads.requests.client import RequestTarget
 from workloads.requests.token_probe import TokenPrefix, TokenProbe
@@ -29,14 +30,10 @@ class ProbeRefusedError(PitwallError):
 
 def probe_apis(engine_name: str) -> tuple[NextTokenApi, TokenizerApi]:
     """Return the engine's APIs for next tokens and tokenizing; raises ProbeRefusedError if it lacks them."""
-    engine = BY_NAME.get(engine_name)
-    if engine is None or engine.next_token is None or engine.tokenizer is None:
-        titles = ", ".join(able.title for able in BY_NAME.values() if able.next_token)
-        title = engine.title if engine else "this server"
-        raise ProbeRefusedError(
-            f"Fidelity needs token ids and log-probabilities, which Pitwall can request from {titles}, but not from "
-            f"{title}."
-        )
+    if refusal := probe_refusal(engine_name):
+        raise ProbeRefusedError(refusal)
+    engine = BY_NAME[engine_name]
+    assert engine.next_token and engine.tokenizer
     return engine.next_token, engine.tokenizer
 
 

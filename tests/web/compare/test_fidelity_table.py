@@ -13,7 +13,7 @@ from analysis.comparison.facts import RunFacts
 from analysis.guard import RowCode
 from analysis.guard.quality import changed_rows, quality
 from analysis.loads.fidelity import build_fidelity_loads
-from domain import Run
+from domain import Config, Run
 from load_records import FIDELITY, Load
 from samples import Batch
 from storage.store import Store
@@ -23,7 +23,7 @@ from tests.analysis.guard.test_quality import start
 from tests.analysis.loads.test_fidelity import load
 from tests.web.report_export.conftest import Report, report, runs
 from web.compare.answer.agreement_chart import agreement_chart
-from web.compare.answer.fidelity_section import depth_figure
+from web.compare.answer.fidelity_section import depth_figure, refusals_to_measure
 from web.compare.answer.fidelity_table import (
     HEAD,
     MeasuredFidelity,
@@ -48,6 +48,20 @@ def answer(changed_share: float | None) -> ArmComparison:
         [start("b", changed_share, 2, kv_cache_dtype="q4_0")],
     )
     return ArmComparison(pair, ((), ()), (quality(pair),))
+
+
+def test_engines_that_cannot_be_measured_are_named_once() -> None:
+    """What trtllm-serve lacks was read in its source, not recorded from a server."""
+    runs = [run_of(engine, number) for number, engine in enumerate(("vllm", "trtllm", "trtllm", "sglang", "llamacpp"))]
+    (refusal,) = refusals_to_measure(runs)
+    assert refusal.endswith(
+        "TensorRT-LLM: its API turns no text into token ids and names likely tokens by their text, "
+        "which several may share."
+    )
+
+
+def run_of(engine: str, number: int) -> Run:
+    return Run(id=f"run-{number}", name=engine, color=0, machine_id="m", created_at=T0, config=Config(engine=engine))
 
 
 def test_cells_state_agreement_floor_and_answer() -> None:

@@ -29,6 +29,7 @@ from web.context import services
 from web.markup import markdown_text
 from web.theme import MUTED, run_color
 from workloads import spec_for
+from workloads.probe_support import probe_refusal
 
 TITLE = "Same answers?"
 BAND_COLOR = "rgba(128,128,128,0.25)"
@@ -80,17 +81,25 @@ def _error_bars(points: Sequence[SharePoint]) -> dict[str, object]:
 
 
 def runs_to_measure(report: ComparisonReport, runs: Sequence[Run]) -> list[Run]:
-    """Return one run per arm without a fidelity load whose server is ready for one."""
-    ready = {run.id: run for run in runs if run.state.value == "ready"}
+    """Return one run per arm without a fidelity load whose server is ready for one and can be measured."""
+    ready = {run.id: run for run in runs if run.state.value == "ready" and not probe_refusal(run.config.engine)}
     unmeasured = [arm for arm in report.arms if not fidelity_loads(arm)]
     candidates = [next((ready[run.run_id] for run in arm.runs if run.run_id in ready), None) for arm in unmeasured]
     return [run for run in candidates if run]
+
+
+def refusals_to_measure(runs: Sequence[Run]) -> list[str]:
+    """Return why runs cannot be measured, each reason once."""
+    refusals = dict.fromkeys(probe_refusal(run.config.engine) for run in runs)
+    return [refusal for refusal in refusals if refusal]
 
 
 def _offer_loads(report: ComparisonReport, runs: Sequence[Run]) -> None:
     """Show a button that measures the answers of the arms that run; their results come with the load."""
     if not is_editor() or all(fidelity_loads(arm) for arm in report.arms):
         return
+    for refusal in refusals_to_measure(runs):
+        st.caption(markdown_text(refusal))
     to_measure = runs_to_measure(report, runs)
     if not to_measure:
         st.caption("The load *Fidelity: same answers?* measures them; start it on a running server, or at the launch.")
