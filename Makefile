@@ -13,7 +13,7 @@ READ = $(BIN)/ruff format --check -q . && $(BIN)/ruff check -q . && $(MYPY) && $
 # Modules are compiled once, not by each of the thousand processes that the tests start.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run install check format test run-tests read-code test-pages test-long first-minute test-podman test-container test-vllm test-ray test-tools test-gpu test-lake soak mutation sql-editor clean
+.PHONY: run install check format test run-tests read-code test-pages test-long first-minute test-podman test-container test-vllm test-sglang test-ray test-tools test-gpu test-lake soak mutation sql-editor clean
 
 $(VENV)/.run: requirements.txt requirements-demo.txt constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -107,6 +107,12 @@ test-vllm: $(VENV)/.dev
 	$(BIN)/python -m scripts.vllm.check_vllm_value .build/vllm .build/tiny-llama
 	$(BIN)/python -m scripts.vllm.check_vllm_loads .build/vllm .build/tiny-llama
 	$(BIN)/python -m scripts.vllm.check_vllm_agents .build/vllm .build/tiny-llama
+
+# A real SGLang on the CPU; nothing is installed: SGLANG is an environment with sglang (9.5 GB). Five minutes.
+SGLANG ?= .build/sglang
+test-sglang: $(VENV)/.dev
+	PYTHONPATH=. $(SGLANG)/bin/python scripts/sglang/make_tiny_gpt2.py .build/tiny-gpt2
+	$(BIN)/python -m scripts.sglang.check_sglang $(SGLANG) .build/tiny-gpt2
 
 # A script that starts a real Ray cluster of two nodes and leaves a server on it, a stand-in for vLLM; each part of it is
 # killed in turn. Nothing is installed: RAY is an environment with the package ray[default]. Ten minutes.

@@ -207,6 +207,16 @@ class Run(BaseModel):
         return CANCELLED if has_ended_unstarted and self.state is RunState.FINISHED else self.state.value
 
     @property
+    def began_at(self) -> datetime:
+        """The start of its server; its creation until then."""
+        return self.started_at or self.created_at
+
+    @property
+    def start_order(self) -> tuple[datetime, str]:
+        """The key that sorts runs by their start."""
+        return self.began_at, self.id
+
+    @property
     def workloads(self) -> tuple[WorkloadSpec, ...]:
         """All workloads that it was launched with, in running order."""
         return (*((self.workload,) if self.workload else ()), *self.later_workloads)

@@ -56,7 +56,7 @@ def run_labels(runs: Sequence[Run], machines: Mapping[str, str] | None = None) -
 
 def _started(run: Run) -> datetime:
     """When a run was created; for an imported log, when its server started."""
-    return (run.started_at or run.created_at) if run.kind == "imported" else run.created_at
+    return run.began_at if run.kind == "imported" else run.created_at
 
 
 def pick_runs(runs: Sequence[Run], default: Sequence[str], prompt: str, key: str, max_runs: int = 8) -> RunSelection:
@@ -115,9 +115,7 @@ def _choose_machines(runs: Sequence[Run], machines: Mapping[str, str], page: str
 
 def proposed_runs(runs: Sequence[Run]) -> list[Run]:
     """Return the finished runs of the batch that started last, or else the last three, in order of their start."""
-    finished = sorted(
-        (run for run in runs if run.shown_state == "finished"), key=lambda run: run.started_at or run.created_at
-    )
+    finished = sorted((run for run in runs if run.shown_state == "finished"), key=lambda run: run.began_at)
     batch = [run for run in finished if run.batch_id and run.batch_id == finished[-1].batch_id]
     return batch if len(batch) > 1 else finished[-PROPOSED:]
 

@@ -74,7 +74,7 @@ def facts_of(
             depths=depths.get(run.id, ()),
             solved=solved.get(run.id, {}),
             speculates=speculates(run, effective[run.id]),
-            began_at=run.started_at or run.created_at,
+            began_at=run.began_at,
             startup_s=span.seconds if (span := startup_span(run)) else None,
             log=logs.get(run.id),
             full_length_requests=_value_of(effective[run.id], "max_concurrency"),

@@ -27,7 +27,7 @@ def run_arms(store: Queryable, runs: Sequence[Run]) -> list[Arm]:
             served_by(run, effective[run.id], ()),
             workload=run.workload.name if run.workload else None,
             loads=tuple(comparable_loads([LoadRecord(run.id, load.load_id, load) for load in loads_by_run[run.id]])),
-            began_at=run.started_at or run.created_at,
+            began_at=run.began_at,
             processes=processes[run.id],
         )
         for run in runs

@@ -315,7 +315,7 @@ def _runs(data: ReportData) -> list[str]:
 
 def _run(run: Run) -> list[str]:
     lasted = (run.ended_at - run.started_at).total_seconds() if run.ended_at and run.started_at else None
-    cells = [run.name, run.id, run.shown_state, format_utc(run.started_at or run.created_at, SECONDS)]
+    cells = [run.name, run.id, run.shown_state, format_utc(run.began_at, SECONDS)]
     return [plain(cell) for cell in [*cells, duration(lasted)]]
 
 

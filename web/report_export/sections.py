@@ -275,6 +275,6 @@ def runs(data: ReportData, colors: Colors) -> str:
 def _run(run: Run, colors: Colors, left_out: str | None) -> list[str]:
     lasted = (run.ended_at - run.started_at).total_seconds() if run.ended_at and run.started_at else None
     state = f"{run.shown_state}, left out: {left_out}" if left_out else run.shown_state
-    cells = [run.id, run.kind, state, format_utc(run.started_at or run.created_at, SECONDS), duration(lasted)]
+    cells = [run.id, run.kind, state, format_utc(run.began_at, SECONDS), duration(lasted)]
     cells.append(run.workload_names or "none")
     return [markup.colored_name(run.name, colors.get(run.id, run.color)), *map(markup.text, cells)]

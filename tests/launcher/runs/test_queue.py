@@ -29,7 +29,7 @@ def queue_up(supervisor: Supervisor, *names: str) -> list[Run]:
 
 def started_order(store: DictStore, runs: list[Run]) -> list[str]:
     ended = [wait_for_state(store, run.id, *FINAL) for run in runs]
-    return [run.name for run in sorted(ended, key=lambda run: run.started_at or run.created_at)]
+    return [run.name for run in sorted(ended, key=lambda run: run.began_at)]
 
 
 @pytest.mark.wide

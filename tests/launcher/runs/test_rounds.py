@@ -87,7 +87,7 @@ def test_repeat_batch_starts_servers_in_turn(make_supervisor: Callable[..., Supe
     assert len({(run.pid, run.pid_birth_s) for run in ended}) == 4, "a server start each"
     (batch,) = {run.batch_id for run in ended}
     assert batch is not None
-    by_start = sorted(ended, key=lambda run: run.started_at or run.created_at)
+    by_start = sorted(ended, key=lambda run: run.began_at)
     first, second = [run.name for run in by_start[:2]], [run.name for run in by_start[2:]]
     assert sorted(first) == ["a #1", "b #1"] and second == [f"{name[0]} #2" for name in first[::-1]]
     assert [(run.round, run.round_seed) for run in by_start] == [(1, 3), (1, 3), (2, 3), (2, 3)]

@@ -25,7 +25,9 @@ def compare_with(run: Run) -> None:
         chosen = st.selectbox(
             "Run", others, None, format_func=_title, placeholder="choose, or type a part of its name", width=360
         )
-        ids = [compared.id for compared in sorted([run, *([chosen] if chosen else [])], key=_start)]
+        ids = [
+            compared.id for compared in sorted([run, *([chosen] if chosen else [])], key=lambda run: run.start_order)
+        ]
         st.page_link(page_paths.COMPARE, label="Compare", query_params={"run": ids}, disabled=chosen is None)
 
 
@@ -35,8 +37,4 @@ def _ended_runs() -> Sequence[Run]:
 
 
 def _title(run: Run) -> str:
-    return f"{run.name}, {format_time(run.started_at or run.created_at, DAYS)}"
-
-
-def _start(run: Run) -> tuple[object, str]:
-    return run.started_at or run.created_at, run.id
+    return f"{run.name}, {format_time(run.began_at, DAYS)}"

@@ -65,7 +65,7 @@ def header(report: RunReport) -> None:
     chips_html = markup.chips(chips_of([run])[run.id])
     state = f'<span class="pw-state-{run.state}">{run.shown_state}</span>'
     duration_s = (run.ended_at - run.started_at).total_seconds() if run.ended_at and run.started_at else None
-    details = [run.kind, time_html(run.started_at or run.created_at, SECONDS)]
+    details = [run.kind, time_html(run.began_at, SECONDS)]
     details += [f"lasted {duration(duration_s)}"] if duration_s else []  # unknown for a log without timestamps
     if machine := machine_titles(store_for_runs([run])).get(run.machine_id):
         details.append(f"on {markup.text(machine)}")

@@ -37,7 +37,7 @@ def _event_time(run: Run, ts: datetime, write_time: TimeToHtml) -> str:
     """The time since the start; the date for an event long after the end, such as an import."""
     if run.ended_at and ts > run.ended_at + AFTERWARDS:
         return write_time(ts)
-    seconds = (ts - (run.started_at or run.created_at)).total_seconds()
+    seconds = (ts - run.began_at).total_seconds()
     seconds = 0.0 if abs(seconds) < MIN_SHOWN_S else seconds
     return f"{seconds:.1f} s" if abs(seconds) < 60 else ("\u2212" if seconds < 0 else "") + duration(abs(seconds))
 

@@ -62,9 +62,7 @@ def notes_on(runs: Sequence[Run]) -> Mapping[str, RunNote]:
 def _listing(scope: Queryable, run_filter: RunFilter, max_runs: int) -> Listing:
     store, runs = services().store, run_queries.find_runs(scope, run_filter, max_runs)
     away_run_ids = set[str]() if scope is store else away_ids(runs)
-    local_runs = sorted(
-        (run for run in runs if run.id not in away_run_ids), key=lambda run: run.started_at or run.created_at
-    )
+    local_runs = sorted((run for run in runs if run.id not in away_run_ids), key=lambda run: run.began_at)
     lines = lines_of(store, local_runs[::-1], partial(reports_on, store), MAX_COMPUTED)
     matching = run_queries.count_runs(scope, run_filter) if len(runs) == max_runs else len(runs)
     return Listing(sort_runs(runs, lines, run_filter.order_by, run_filter.is_reversed), lines, matching)

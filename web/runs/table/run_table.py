@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC
 from functools import partial
 
 import pandas as pd
@@ -206,7 +206,7 @@ def _column_config(runs: Sequence[Run], has_order: bool, shown: Sequence[str]) -
     """These of COLUMNS for this viewer: in their time zone, with narrower names on a phone, and the order's arrow."""
     columns = {name: COLUMNS[name] for name in shown}
     if "when_exact" in columns:
-        columns["when_exact"] = time_column("Started at", [_when(run) for run in runs], EXACT_WHEN_PX)
+        columns["when_exact"] = time_column("Started at", [run.began_at for run in runs], EXACT_WHEN_PX)
     if is_phone():
         columns["name"] = _name_column(NAME_ON_PHONE_PX)
     arrows = {name: head_arrow(name) if has_order else "" for name in columns}
@@ -216,10 +216,6 @@ def _column_config(runs: Sequence[Run], has_order: bool, shown: Sequence[str]) -
         if arrow
     }
     return columns | {name: ColumnConfig(**{**columns[name], "pinned": True}) for name in _pinned() if name in columns}
-
-
-def _when(run: Run) -> datetime:
-    return run.started_at or run.created_at
 
 
 def _rows_key(runs: Sequence[Run], group: str) -> str:
@@ -243,9 +239,9 @@ def _row(
         "workload": run.workload_names or "",
         "config": " · ".join(chips),
         "machine": machines.get(run.machine_id, ""),
-        "when": _when(run).astimezone(UTC),
-        "when_exact": _when(run).astimezone(UTC),
-        "when_utc": _when(run).astimezone(UTC),
+        "when": run.began_at.astimezone(UTC),
+        "when_exact": run.began_at.astimezone(UTC),
+        "when_utc": run.began_at.astimezone(UTC),
         "why": run.cause
         or reason_text(line.reason)
         or run.note

@@ -27,17 +27,13 @@ from web.runs.undo_notice import offer_undo
 def selection_bar(scope: Queryable, listed_ids: Collection[str]) -> None:
     """Show the bar while a run is ticked. scope: the store that the page lists; listed_ids: the runs it shows."""
     ids = ticked_ids()
-    ticked_runs = sorted(runs_of(scope, sorted(ids)), key=_start, reverse=True) if ids else []
+    ticked_runs = sorted(runs_of(scope, sorted(ids)), key=lambda run: run.start_order, reverse=True) if ids else []
     if not ticked_runs:
         return
     with st.container(key="floating-selection", horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(_count_text(ticked_runs, listed_ids), width="content")
         bulk_actions(ticked_runs, notes_on(ticked_runs))
         st.button("Clear", key="clear-selection", icon=":material/close:", type="tertiary", on_click=clear_ticks)
-
-
-def _start(run: Run) -> tuple[object, str]:
-    return run.started_at or run.created_at, run.id
 
 
 def _count_text(ticked_runs: Sequence[Run], listed_ids: Collection[str]) -> str:
