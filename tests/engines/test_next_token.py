@@ -45,6 +45,23 @@ SGLANG = {
         "output_top_logprobs": [[[-0.4925, 297, None], [-2.0928, 301, None]]],
     },
 }  # fmt: skip
+# Recorded from SGLang 0.5.23 on a CPU: a random GPT-2, two tokens after six, asked for the second time.
+RECORDED_SGLANG = {
+    "text": "ll", "output_ids": [77, 77],
+    "meta_info": {
+        "id": "9955b592d94347c79a59495e2a1446b8", "finish_reason": {"type": "length", "length": 2}, "prompt_tokens": 6,
+        "weight_version": "default", "num_retractions": 0, "input_token_logprobs": [],
+        "output_token_logprobs": [[-5.447085380554199, 77, None], [-5.689385890960693, 77, None]],
+        "output_token_logprobs_length": 2, "input_top_logprobs": [],
+        "output_top_logprobs": [
+            [[-5.447085380554199, 77, None], [-5.806460380554199, 48, None], [-5.818179130554199, 389, None]],
+            [[-5.689385890960693, 77, None], [-5.837823390960693, 317, None], [-5.884698390960693, 139, None]],
+        ],
+        "reasoning_tokens": 0, "completion_tokens": 2, "cached_tokens": 5,
+        "weight_versions": [{"version": "default", "start": 0, "end": 2}],
+        "cached_tokens_details": {"device": 5, "host": 0}, "dp_rank": None, "e2e_latency": 0.018786347000059322,
+    },
+}  # fmt: skip
 ANSWERS = {"llamacpp": LLAMACPP, "vllm": VLLM, "sglang": SGLANG}
 EXPECTED = TokenAnswer((297,), (LikelyToken(297, -0.4925), LikelyToken(301, -2.0928)), 260, 259)
 
@@ -58,6 +75,13 @@ def api_of(engine: str) -> NextTokenApi:
 @pytest.mark.parametrize("engine", ANSWERS)
 def test_answer_has_tokens_and_log_probabilities(engine: str) -> None:
     assert api_of(engine).parse_answer(json.dumps(ANSWERS[engine]).encode()) == EXPECTED
+
+
+def test_recorded_answer_of_sglang() -> None:
+    answer = api_of("sglang").parse_answer(json.dumps(RECORDED_SGLANG).encode())
+    likely = (LikelyToken(77, -5.447085380554199), LikelyToken(48, -5.806460380554199))
+    assert answer.token_ids == (77, 77) and answer.first_step[:2] == likely and len(answer.first_step) == 3
+    assert (answer.prompt_tokens, answer.cached_tokens) == (6, 5)
 
 
 @pytest.mark.parametrize("engine", ANSWERS)
