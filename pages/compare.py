@@ -87,16 +87,22 @@ with page_row, page_head("Compare"):
 show_arms(head.arms, report, colors, ids, collapsed)
 with head.measure:
     measure_panel(report)
-for note in report_notes(report):
-    st.caption(markdown_text(note))
-for note in loop_notes(report.arms, collapsed):
-    st.warning(markdown_text(note), icon=":material/loop:")
-adopted_notes(picked.runs)
+
+
+def show_notes() -> None:
+    for note in loop_notes(report.arms, collapsed):
+        st.warning(markdown_text(note), icon=":material/loop:")
+    for note in report_notes(report):
+        st.caption(markdown_text(note))
+    adopted_notes(picked.runs)
+
+
 if report.answers:
-    decision_sheet(report, colors)
+    decision_sheet(report, colors, show_notes)
     show_earlier(report)
 else:
     st.info("These runs all have the same configuration. Pick a run with another one to compare them with.")
+    show_notes()
 settings_panel(report, options, {run.id: run.name for run in picked.runs})
 if ids_away := away_ids(picked.runs):
     link_to_home_pages([run for run in picked.runs if run.id in ids_away])

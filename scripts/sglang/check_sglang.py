@@ -1,7 +1,8 @@
 """`make test-sglang`: runs Pitwall's loads on a real SGLang on the CPU.
 
 Prompts of an exact length, a session whose context is found in the prefix cache, and next tokens with log-probabilities
-from SGLang's own `/generate`. Prints a table, exits 1 if a demand is not met.
+from SGLang's own `/generate`; then an agent is recorded and replayed (scripts/tools/agent_demands.py). Prints a table,
+exits 1 if a demand is not met.
 """
 
 from __future__ import annotations
@@ -15,15 +16,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import httpx
-
 from demo.presets import free_ports
 from domain import Config
+from scripts.tools.agent_demands import CONTEXT_TOKENS, AgentServer
+from scripts.tools.agent_demands import demands as agent_demands
 from scripts.tools.driving import LoadDriver, driving
 from scripts.tools.tool_demands import table
 from scripts.vllm.check_vllm import READY_WITHIN_S, end_group, is_ready, wait_until
-from scripts.vllm.check_vllm_loads import SESSION, TEMPLATE, Demand, asked, fidelity, grid
+from scripts.vllm.check_vllm_loads import SESSION, TEMPLATE, Demand, asked, counters, fidelity, grid
 
+CACHED = "sglang:cached_tokens_total"
 ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
 COUNTERS = (
     ("prompt tokens", "sglang:prompt_tokens_total", "prompt_tokens"),
@@ -32,13 +34,13 @@ COUNTERS = (
 
 
 @contextmanager
-def serving(python: Path, model: Path, folder: Path) -> Iterator[str]:
+def serving(python: Path, model: Path, folder: Path, template: str = TEMPLATE) -> Iterator[str]:
     """Run an SGLang that reports cached tokens; yield its URL."""
     port, log = free_ports(1)[0], folder / "server.log"
-    (folder / "template.jinja").write_text(TEMPLATE)
+    (folder / "template.jinja").write_text(template)
     command = [str(python), "-m", "sglang.launch_server", "--model-path", str(model), "--served-model-name", "tiny"]
-    command += ["--device", "cpu", "--host", "127.0.0.1", "--port", str(port), "--context-length", "2048"]
-    command += ["--max-total-tokens", "8192", "--max-running-requests", "8", "--attention-backend", "torch_native"]
+    command += ["--device", "cpu", "--host", "127.0.0.1", "--port", str(port), "--context-length", str(CONTEXT_TOKENS)]
+    command += ["--max-total-tokens", "65536", "--max-running-requests", "8", "--attention-backend", "torch_native"]
     command += ["--chat-template", str(folder / "template.jinja"), "--enable-metrics", "--enable-cache-report"]
     with log.open("wb") as out:
         process = subprocess.Popen(
@@ -51,16 +53,6 @@ def serving(python: Path, model: Path, folder: Path) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
     finally:
         end_group(process)
-
-
-def counters(url: str) -> dict[str, float]:
-    """Return the counters of /metrics, summed over their labels."""
-    totals: dict[str, float] = {}
-    for line in httpx.get(f"{url}/metrics").text.splitlines():
-        if line.startswith("sglang:"):
-            name, value = line.split("{")[0].split(" ")[0], line.rsplit(" ", 1)[1]
-            totals[name] = totals.get(name, 0.0) + float(value)
-    return totals
 
 
 def session(on: LoadDriver, url: str, endpoint: str) -> Iterator[Demand]:
@@ -80,20 +72,17 @@ def session(on: LoadDriver, url: str, endpoint: str) -> Iterator[Demand]:
                  is_found)  # fmt: skip
 
 
-def check(python: Path, model: Path, folder: Path) -> list[Demand]:
+def check(python: Path, model: Path, folder: Path) -> Iterator[Demand]:
+    """Check the loads on one server, then a recorded agent on others."""
     config = Config(engine="sglang", launcher="attach", model="tiny", served_model_name="tiny")
     with serving(python, model, folder) as url, driving(folder / "data", url, config) as on:
-        demands: list[Demand] = []
-        for group in (
-            grid(on, "completions"),
-            grid(on, "chat"),
-            *(session(on, url, e) for e in ("chat", "messages", "responses")),
-            fidelity(on),
-        ):
-            for demand in group:
-                demands.append(demand)
-                print(f"{demand.load}: {demand.demand}: {demand.seen}", file=sys.stderr, flush=True)
-        return demands
+        yield from grid(on, "completions")
+        yield from grid(on, "chat")
+        for endpoint in ("chat", "messages", "responses"):
+            yield from session(on, url, endpoint)
+        yield from fidelity(on)
+    agents = AgentServer("sglang", lambda into, template: serving(python, model, into, template), CACHED)
+    yield from agent_demands(agents, folder)
 
 
 def main() -> int:
@@ -102,7 +91,10 @@ def main() -> int:
     parser.add_argument("model", type=Path, help="the folder that scripts/vllm/make_tiny_llama.py wrote")
     flags = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        demands = check(flags.sglang.absolute() / "bin/python", flags.model.absolute(), Path(scratch))
+        demands = []
+        for demand in check(flags.sglang.absolute() / "bin/python", flags.model.absolute(), Path(scratch)):
+            demands.append(demand)
+            print(f"{demand.load}: {demand.demand}: {demand.seen}", file=sys.stderr, flush=True)
     print(table(["load", "demand", "seen", "met"],
                 [[*demand[:3], "yes" if demand.is_met else "NO"] for demand in demands]))  # fmt: skip
     return int(not all(demand.is_met for demand in demands))

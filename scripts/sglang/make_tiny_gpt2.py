@@ -11,7 +11,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 from scripts.vllm.make_tiny_llama import train_tokenizer
 from workloads.texts import prompts
 
-CONTEXT_TOKENS = 4096
+CONTEXT_TOKENS = 16_384
 
 
 def main(directory: Path) -> None:

@@ -97,7 +97,7 @@ def counters(url: str) -> dict[str, float]:
     """Return the counters of /metrics, summed over their labels."""
     totals: dict[str, float] = {}
     for line in httpx.get(f"{url}/metrics").text.splitlines():
-        if line.startswith("vllm:"):
+        if line.startswith(("vllm:", "sglang:")):
             name, value = line.split("{")[0].split(" ")[0], line.rsplit(" ", 1)[1]
             totals[name] = totals.get(name, 0.0) + float(value)
     return totals

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
 
@@ -40,8 +40,8 @@ def in_arm_color(run_report: RunReport, report: ComparisonReport, colors: Colors
     )
 
 
-def decision_sheet(report: ComparisonReport, colors: Colors) -> None:
-    """Show the answers, the guard beside them, and below the breakdown by kind of prompt or concurrency."""
+def decision_sheet(report: ComparisonReport, colors: Colors, show_notes: Callable[[], None]) -> None:
+    """Show the answers, the guard beside them, the notes, and the breakdown by kind of prompt or concurrency."""
     names, is_any_ranked = run_names(report.arms), any(answer.is_ranked for answer in report.answers)
     rungs = rung_answers(report) if is_any_ranked else []
     span = page_span(report.answers, rungs)
@@ -49,6 +49,7 @@ def decision_sheet(report: ComparisonReport, colors: Colors) -> None:
         f'<div class="pw-sheet"><div>{answer_cards(report.answers, names, colors, span)}</div>'
         f"{guard_card(report.answers, names, colors)}</div>"
     )
+    show_notes()
     if not is_any_ranked:
         return
     parts = class_table(report.arms, report.answers, colors, span) + rung_table(report.arms, rungs, colors, span)

@@ -1,4 +1,4 @@
-"""The title row of Live: the runs' loads and queue, the picker, Share and Stop; below it, at the end, the answer."""
+"""The title row of Live: the picker, Share, the load and Stop; below it what is queued and, at the end, the answer."""
 
 from __future__ import annotations
 
@@ -44,10 +44,11 @@ def show_live_head(runs: Sequence[Run], default: Sequence[str]) -> RunSelection:
             answer.show("live-compare")
         show_share_button(picked.runs, "live")
         show_workload_progress([*picked.runs, *mates], is_compact=True)
+        stop_buttons(picked.runs)  # last, so that it stays at the row's end whatever else comes and goes
+    with st.container(key="live-notes", horizontal=True, gap="small"):
         _show_waits(picked.runs)
         _show_batch_queue(picked.runs, mates)
         follow_demo(picked.runs, mates)
-        stop_buttons(picked.runs)  # last, so that it stays at the row's end whatever else comes and goes
     if answer and answer.is_final:
         answer.show("live-done")
     return picked

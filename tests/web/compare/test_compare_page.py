@@ -102,6 +102,15 @@ def test_address_sets_the_objective(ids: list[str]) -> None:
     assert "There is no objective" in wrong.warning[0].value and not wrong.exception
 
 
+def test_notes_stand_below_the_answer(ids: list[str]) -> None:
+    elements = [str(element.proto) for element in page(run=ids, margin="5%").main]
+    answer, note = (
+        next(index for index, text in enumerate(elements) if part in text)
+        for part in ("pw-sheet", "count as irrelevant")
+    )
+    assert answer < note
+
+
 def test_address_sets_the_margin(ids: list[str]) -> None:
     at = page(run=ids, margin="400%")
     assert "cannot be '400%'" in at.warning[0].value and not at.exception

@@ -6,6 +6,8 @@ import re
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from analysis.compare_arms import compare_arms
 from analysis.comparison.arms import Arm
 from analysis.guard import RowCode, RowStatus
@@ -39,6 +41,21 @@ def test_shared_settings_are_one_row() -> None:
         FindingDetail("limit: 1 → 2", ("b", "c", "d")),
         FindingDetail("chunks: 1 → 3", ("c", "d")),
     )
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "text"),
+    [
+        (None, "/models/a/draft.gguf", "not stated → draft.gguf"),
+        ("/models/a/draft.gguf", "/models/a/larger.gguf", "draft.gguf → larger.gguf"),
+        ("/models/a/draft.gguf", "/models/b/draft.gguf", "/models/a/draft.gguf → /models/b/draft.gguf"),
+    ],
+)
+def test_paths_are_shortened_where_their_ends_differ(first: str | None, second: str, text: str) -> None:
+    stated = {"speculative.model": first} if first else {}
+    arms = [set_to("a", **stated), set_to("b", **{"speculative.model": second})]
+    (row,) = [one for one in findings(compare_arms(arms), NAMES) if one.code is RowCode.SETTINGS]
+    assert row.details[0].text == f"speculative.model: {text}"
 
 
 def test_card_marks_values_with_arm_colours() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePath
 from typing import Any
 
 from analysis.guard import GuardRow, RowCode, RowStatus
@@ -68,8 +69,10 @@ def row_texts(row: GuardRow, names: Names) -> list[str]:
 
 
 def _setting_change(pair: Sequence[Any]) -> str:
-    """One setting, the baseline's value and then the other arm's: 'not stated → 6'."""
-    return " \u2192 ".join(str(value or "not stated") for value in pair)
+    """One setting, the baseline's value and then the other arm's: 'not stated → 6'; paths are shortened."""
+    values = [str(value or "not stated") for value in pair]
+    ends = [PurePath(value).name if value.startswith("/") else value for value in values]
+    return " \u2192 ".join(ends if ends[0] != ends[1] else values)
 
 
 def pair_text(pair: Sequence[Any], format_value: Callable[[Any], str] = str) -> str:
