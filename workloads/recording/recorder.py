@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import orjson
 from aiohttp import web
-from pydantic import BaseModel, Field, ValidationError
 
 from analysis.loads.load_results import results_of
 from analysis.sessions.prompt_part import PREFIX
@@ -26,11 +25,11 @@ from workloads.recording.access import RecorderToken, RecordingLimits
 from workloads.recording.prompt_history import PromptHistory
 from workloads.recording.recorded_text import RecordedText
 from workloads.recording.relay import RelayedAnswer, Upstream
+from workloads.requests.chat_form import chat_form
 from workloads.requests.client import RequestPosition, RequestTarget, record_of
 from workloads.requests.exchange import Exchange
 from workloads.requests.protocols import PATHS, Endpoint, reading_of
 from workloads.requests.records import append_record
-from workloads.texts.prompt_file import ChatMessage
 
 TOOL, WORKLOAD, TITLE = "recorder", "recorded", "As it came"
 BUSY = "The recorder holds as many bytes as it may: try again in a moment."
@@ -65,15 +64,6 @@ class FinishedExchange(NamedTuple):
     exchange: Exchange
     path: str
     sequence: int
-
-
-class ClientRequest(BaseModel):
-    """Parsed fields of a client's request, which is forwarded regardless of its content."""
-
-    messages: list[ChatMessage] = Field(default_factory=list)
-    tools: list[ChatMessage] | None = None
-    prompt: JsonValue = None
-    stream: bool | None = None
 
 
 @dataclass
@@ -191,13 +181,13 @@ class Recorder:
     def _record(self, finished_exchange: FinishedExchange) -> None:
         """Record one exchange, and store its text if requested."""
         body_json = parse_body(finished_exchange.body, self.limits.body_values)
-        client_request, sampling = parse_request(body_json)
+        chat = chat_form(endpoint_of(finished_exchange.path), body_json)
+        prompt = body_json.get("prompt")
         planned = PlannedRequest(
-            self.phase.prompt_class, json.dumps(client_request.prompt) if client_request.prompt else "", {},
-            messages=tuple(client_request.messages), tools=tuple(client_request.tools or ()),
-            is_streamed=bool(client_request.stream),
+            self.phase.prompt_class, json.dumps(prompt) if prompt else "", {},
+            messages=chat.messages, tools=chat.tools, is_streamed=body_json.get("stream") is True,
         )  # fmt: skip
-        exchange = replace(finished_exchange.exchange, body=sampling)
+        exchange = replace(finished_exchange.exchange, body=sampling_of(body_json))
         record = record_of(
             self._target(finished_exchange.path), planned, self._position(finished_exchange.sequence), exchange
         )
@@ -207,10 +197,8 @@ class Recorder:
         append_record(self.out, record)
         extra = {name: value for name, value in record.extra.items() if name != PREFIX}
         self.records.append(replace(record, chunk_us=None, chunk_tokens=None, extra=extra))
-        if self.recorded_text and client_request.messages and not exchange.error_kind:
-            self.recorded_text.add(
-                client_request.messages, client_request.tools or (), exchange.reading, exchange.sent_s, exchange.ended_s
-            )
+        if self.recorded_text and chat.messages and not exchange.error_kind:
+            self.recorded_text.add(chat, exchange.reading, exchange.sent_s, exchange.ended_s)
 
     def _target(self, path: str) -> RequestTarget:
         return RequestTarget(self.run_id, self.phase.workload, self.upstream.base_url, "", endpoint=endpoint_of(path))
@@ -257,12 +245,6 @@ def parse_body(body: bytes, most_values: int) -> dict[str, JsonValue]:
     return body_json if isinstance(body_json, dict) else {}
 
 
-def parse_request(body_json: Mapping[str, JsonValue]) -> tuple[ClientRequest, dict[str, JsonValue]]:
-    """Return a body's request and its sampling fields; both empty if it does not follow the API."""
-    try:
-        client_request = ClientRequest.model_validate(body_json)
-    except ValidationError:
-        return ClientRequest(), {}
-    return client_request, {
-        name: body_json[name] for name in SAMPLING_FIELDS if isinstance(body_json.get(name), int | float)
-    }
+def sampling_of(body_json: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return a body's sampling fields."""
+    return {name: body_json[name] for name in SAMPLING_FIELDS if isinstance(body_json.get(name), int | float)}
