@@ -125,6 +125,10 @@ class Recorder:
         body = await request.read()
         return await self._track(self.upstream.pass_on(request, body, RelayedAnswer()))
 
+    async def refuse_websocket(self, request: web.Request) -> web.StreamResponse:
+        """Send a client that asks for a WebSocket to plain requests: Codex then uses them at once, without retries."""
+        return self._refusal(request) or _error_response("The recorder has no WebSocket: post the request.", 426)
+
     async def post(self, request: web.Request) -> web.StreamResponse:
         """Forward a request and record it."""
         if refusal := self._refusal(request):
@@ -139,6 +143,9 @@ class Recorder:
         except TimeoutError:
             self.held_bytes -= expected_bytes
             return _error_response("The body did not arrive in time.", 408)
+        except web.RequestPayloadError:
+            self.held_bytes -= expected_bytes
+            return _error_response("The body cannot be unpacked.", 400)
         except BaseException:  # the client has gone, or its body is too large
             self.held_bytes -= expected_bytes
             raise
