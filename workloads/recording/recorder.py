@@ -18,7 +18,7 @@ from aiohttp import web
 from analysis.loads.load_results import results_of
 from analysis.sessions.prompt_part import PREFIX
 from domain import JsonValue, utc_now
-from load_records import Load, LoadPhase, RequestRecord
+from load_records import RECORDED, Load, LoadPhase, RequestRecord
 from settings import VERSION
 from workloads.plan import AS_THEY_ARRIVE, PlannedRequest
 from workloads.recording.access import RecorderToken, RecordingLimits
@@ -31,7 +31,7 @@ from workloads.requests.exchange import Exchange
 from workloads.requests.protocols import PATHS, Endpoint, reading_of
 from workloads.requests.records import append_record
 
-TOOL, WORKLOAD, TITLE = "recorder", "recorded", "As it came"
+TOOL, TITLE = "recorder", "As it came"
 BUSY = "The recorder holds as many bytes as it may: try again in a moment."
 SAMPLING_FIELDS = (
     "max_tokens",
@@ -51,7 +51,7 @@ SAMPLING_FIELDS = (
 class RecordedPhase:
     """Labels of what a recorder records: the workload, the phase's title and index, and the class of its prompts."""
 
-    workload: str = WORKLOAD
+    workload: str = RECORDED
     title: str = TITLE
     index: int = 0
     prompt_class: str = "Recorded"
@@ -94,7 +94,7 @@ class Recorder:
         params: dict[str, JsonValue] = {"keeps_text": self.recorded_text is not None}
         append_record(
             self.out,
-            Load(self.run_id, self.load_id, self.began_at, TOOL, WORKLOAD, tool_version=VERSION, params=params),
+            Load(self.run_id, self.load_id, self.began_at, TOOL, RECORDED, tool_version=VERSION, params=params),
         )
 
     def start_clock(self) -> None:
