@@ -45,10 +45,10 @@ class RecordedText:
     _is_saved: bool = True
     _lock: threading.Lock = field(default_factory=threading.Lock)  # chats are added in one thread and saved in another
 
-    def add(self, asked: ChatForm, reading: StreamReading, sent_s: float, ended_s: float) -> None:
+    def add(self, prompt: ChatForm, reading: StreamReading, sent_s: float, ended_s: float) -> None:
         """Add an answered chat; times are by one monotonic clock."""
-        chat, tools = [*asked.messages, answer_message(reading)], list(asked.tools)
-        digests = list(_digests(asked.messages))
+        chat, tools = [*prompt.messages, answer_message(reading)], list(prompt.tools)
+        digests = list(_digests(prompt.messages))
         earlier = next(
             (self._continuable[digest] for digest in reversed(digests[:-1]) if digest in self._continuable), None
         )

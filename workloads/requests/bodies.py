@@ -27,9 +27,9 @@ def sampling_for(endpoint: str, sampling: Mapping[str, JsonValue]) -> dict[str, 
 
 def messages_body(messages: Sequence[Message], tools: Sequence[Message]) -> dict[str, JsonValue]:
     """Return messages and tools in the format of /v1/messages: the system prompt and tools have fields of their own."""
-    leading, others = _split_system(messages, ("system", "developer"))
-    body: dict[str, JsonValue] = {"system": leading} if leading else {}
-    body["messages"] = [_messages_entry(message) for message in others]
+    system, chat = _split_system(messages, ("system", "developer"))
+    body: dict[str, JsonValue] = {"system": system} if system else {}
+    body["messages"] = [_messages_entry(message) for message in chat]
     if tools:
         functions = [tool["function"] for tool in tools]
         body["tools"] = [
@@ -41,9 +41,9 @@ def messages_body(messages: Sequence[Message], tools: Sequence[Message]) -> dict
 
 def _split_system(messages: Sequence[Message], roles: Sequence[str]) -> tuple[str, Sequence[Message]]:
     """Return the text of the leading messages with these roles, and the messages behind them."""
-    others = list(dropwhile(lambda message: message["role"] in roles, messages))
-    leading = messages[: len(messages) - len(others)]
-    return "\n\n".join(_plain_text(message.get("content")) for message in leading), others
+    chat = list(dropwhile(lambda message: message["role"] in roles, messages))
+    system = messages[: len(messages) - len(chat)]
+    return "\n\n".join(_plain_text(message.get("content")) for message in system), chat
 
 
 def _plain_text(content: JsonValue) -> str:
@@ -96,9 +96,9 @@ def _arguments(call: Mapping[str, JsonValue]) -> JsonValue:
 
 def responses_body(messages: Sequence[Message], tools: Sequence[Message]) -> dict[str, JsonValue]:
     """Return messages and tools in the format of /v1/responses; nothing is stored on the server."""
-    instructions, others = _split_system(messages, ("system",))
+    instructions, chat = _split_system(messages, ("system",))
     body: dict[str, JsonValue] = {"instructions": instructions} if instructions else {}
-    body["input"] = [item for message in others for item in _input_items(message)]
+    body["input"] = [item for message in chat for item in _input_items(message)]
     if tools:
         body["tools"] = [{"type": "function", **tool["function"]} for tool in tools]
     return body | {"store": False}
