@@ -3,6 +3,7 @@
     PitwallError
     ├── SettingsError              settings.py                            an unusable variable or settings file
     ├── NotRegularError            machine/regular_file.py                a path that is not a regular file
+    ├── NoSecretError              machine/secret_pipe.py                 no secret came through a pipe
     ├── NoAnswerError              machine/bounded_http.py                a server that does not answer
     │   └── NoAnswerInTimeError    machine/bounded_http.py                a server that does not answer in time
     ├── BadAnswerError             machine/bounded_http.py                an answer that exceeds a limit

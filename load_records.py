@@ -163,6 +163,7 @@ class SuiteCheck:
 
 TOOLS_AT_DEPTH, NEEDLES = "tools-at-depth", "needles"  # names of the workloads that try their cases at depths
 AGENT_TASK = "agent-task"  # name of the workload that runs an agent, and the tool and suite of its loads
+RECORDED = "recorded"  # name of the workload of a recorder: what other clients sent
 AGENT_REPLAY = "agent-replay"  # name of the workload that sends agent sessions by their shape
 OWN_ANSWERS = "the server's own"  # setting of a replay: answers in its later prompts
 SESSION_WORKLOADS = ("session", "endurance", AGENT_REPLAY, AGENT_TASK)  # whose requests are turns of sessions

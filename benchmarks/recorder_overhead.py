@@ -1,11 +1,12 @@
-"""Overhead of the recorder: the same stream directly and through it, one after the other, in one run.
+"""Overhead of the recorder: the same stream directly, through it and through a bare loop that copies bytes, in turn.
 
 `python -m benchmarks.recorder_overhead [REQUESTS] [short|agent] [without-parts]`. A 'short' request has 200 words, an
 'agent' sends 30 tools and a chat of 80 messages, 220 kB, which grows by two messages with each request;
 'without-parts' leaves out the description of prompts, to see what it adds. A stub server in a process of its own
-answers with 50 events, 5 ms apart, each with a time stamp; the recorder is a process of its own too. Printed are the
-time to the first event, the delay of an event from its stamp to the client, and both without the recorder. The stub
-generates no tokens. A pause after each request lets the recorder finish writing it.
+answers with 50 events, 5 ms apart, each with a time stamp; the recorder and the bare loop are processes of their own
+too. Printed are the time to the first event, the delay of an event from its stamp to the client, the CPU time of both
+processes per request, and how much later the first event comes. The stub generates no tokens. A pause after each
+request lets the recorder finish writing it. The bare loop, asyncio without HTTP, is what forwarding costs in Python.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ import multiprocessing
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
 import aiohttp
+import psutil
 
 from analysis.evidence.measure import quantile
 from demo.presets import free_ports
@@ -33,9 +35,10 @@ from workloads.requests.sending import open_session
 
 EVENTS, PACE_S = 50, 0.005
 PAUSE_S = 0.1
+WARM_UP = 2  # requests that are not counted
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 SHORT, AGENT = "short", "agent"
-ROUNDS = ("directly", "through the recorder")
+ROUNDS = ("directly", "through the recorder", "through the bare loop")
 
 
 class RequestTiming(NamedTuple):
@@ -82,6 +85,45 @@ def stub(port: int) -> None:
     asyncio.run(serve())
 
 
+class CopiedConnection(asyncio.Protocol):
+    """One end of a connection whose bytes are copied to the other end."""
+
+    def __init__(self, upstream: int | None, other: asyncio.Transport | None = None) -> None:
+        self.upstream, self.other, self.early = upstream, other, bytearray()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        if self.upstream:
+            self.opening = asyncio.create_task(self.open_other(self.upstream))
+
+    async def open_other(self, upstream: int) -> None:
+        loop = asyncio.get_running_loop()
+        self.other, _ = await loop.create_connection(
+            lambda: CopiedConnection(None, self.transport), "127.0.0.1", upstream
+        )
+        self.other.write(bytes(self.early))
+
+    def data_received(self, data: bytes) -> None:
+        if self.other:
+            self.other.write(data)
+        else:
+            self.early += data
+
+    def connection_lost(self, _: Exception | None) -> None:
+        if self.other:
+            self.other.close()
+
+
+def bare_loop(upstream: int, port: int) -> None:
+    async def serve() -> None:
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(lambda: CopiedConnection(upstream), "127.0.0.1", port)
+        await server.serve_forever()
+
+    asyncio.run(serve())
+
+
 def recorder(upstream: int, port: int, folder: Path) -> None:
     output_path = folder / "said"
     out = folder / "workload" / "requests.jsonl"
@@ -102,11 +144,11 @@ def _write(path: Path, text: str) -> None:
 
 
 @contextmanager
-def running(work: Callable[..., None], *arguments: object) -> Iterator[None]:
+def running(work: Callable[..., None], *arguments: object) -> Iterator[psutil.Process]:
     process = multiprocessing.get_context("spawn").Process(target=work, args=arguments)
     process.start()
     try:
-        yield
+        yield psutil.Process(process.pid)
     finally:
         process.terminate()
         process.join()
@@ -142,20 +184,24 @@ async def ask(session: aiohttp.ClientSession, url: str, token: str, body: bytes)
     return RequestTiming(first_ms, delays)
 
 
-async def measure(
-    urls: tuple[str, str], token: str, requests: int, kind: str
-) -> tuple[list[RequestTiming], list[RequestTiming]]:
-    """Measure both in turn, so that other load on the machine affects both."""
-    sightings: tuple[list[RequestTiming], list[RequestTiming]] = ([], [])
+async def measure(urls: Sequence[str], token: str, requests: int, kind: str) -> list[list[RequestTiming]]:
+    """Measure all in turn, so that other load on the machine affects all."""
+    sightings: list[list[RequestTiming]] = [[] for _ in urls]
     async with open_session() as session:
-        for number in range(requests + 2):
+        for number in range(requests + WARM_UP):
             body = body_of(kind, number)
             for index, url in enumerate(urls):
                 sighting = await ask(session, url, token, body)
                 await asyncio.sleep(PAUSE_S)
-                if number >= 2:  # the first ones warm up
+                if number >= WARM_UP:
                     sightings[index].append(sighting)
     return sightings
+
+
+def cpu_s(process: psutil.Process) -> float:
+    """Return the CPU time that a process has used."""
+    times = process.cpu_times()
+    return float(times.user + times.system)
 
 
 def row(name: str, sightings: list[RequestTiming]) -> str:
@@ -168,26 +214,32 @@ def row(name: str, sightings: list[RequestTiming]) -> str:
 
 
 def main(requests: int, kind: str, work: Callable[..., None]) -> None:
-    upstream, port = free_ports(2)
+    upstream, port, bare_port = ports = free_ports(3)
     with (
         tempfile.TemporaryDirectory() as folder,
         running(stub, upstream),
-        running(work, upstream, port, Path(folder)),
+        running(bare_loop, upstream, bare_port) as bare_process,
+        running(work, upstream, port, Path(folder)) as recorder_process,
     ):
         output_path = Path(folder) / "said"
-        while not output_path.exists() or is_port_free(upstream):
+        while not output_path.exists() or is_port_free(upstream) or is_port_free(bare_port):
             time.sleep(0.05)
         token = output_path.read_text().split("once: ")[1].split()[0]
-        urls = (f"http://127.0.0.1:{upstream}", f"http://127.0.0.1:{port}")
-        sightings = asyncio.run(measure(urls, token, requests, kind))
+        processes = (recorder_process, bare_process)
+        before_s = [cpu_s(process) for process in processes]
+        sightings = asyncio.run(measure([f"http://127.0.0.1:{place}" for place in ports], token, requests, kind))
+        used_s = [cpu_s(process) - before for process, before in zip(processes, before_s, strict=True)]
     print("| | requests | first event p10, ms | p50 | p99 | delay of an event p10, ms | p50 | p99 |")
     print("|---|---|---|---|---|---|---|---|")
     for name, group in zip(ROUNDS, sightings, strict=True):
         print(row(name, group))
-    later = [through.first_ms - directly.first_ms for directly, through in zip(*sightings, strict=True)]
-    print(
-        f"\nThe first event through it, against that of the request just before: {quantile(later, 0.5):+.2f} ms at p50."
-    )
+    for name, group, cpu in zip(ROUNDS[1:], sightings[1:], used_s, strict=True):
+        later = [through.first_ms - directly.first_ms for directly, through in zip(sightings[0], group, strict=True)]
+        per_request_ms = cpu * 1000 / (requests + WARM_UP)
+        print(
+            f"\nThe first event {name}, against that of the request of the same round directly: "
+            f"{quantile(later, 0.5):+.2f} ms at p50; {per_request_ms:.1f} ms of CPU per request."
+        )
 
 
 if __name__ == "__main__":

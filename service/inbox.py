@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from pydantic import ValidationError
@@ -16,6 +16,7 @@ from domain import AuditEntry, Run, WorkloadSpec, utc_now
 from launcher.checks.launch_request import LaunchRefusedError
 from launcher.runs.live_runs import UnknownRunError
 from notes import RunNote
+from redaction import SERVER_API_KEY
 from settings import Settings
 from storage.database import StoreError
 from storage.store import Store
@@ -23,7 +24,7 @@ from storage.transfer.bundle_import import import_bundle
 from workloads import spec_for
 from workloads.texts.prompt_file import PlanError
 
-StartLoad = Callable[[str, WorkloadSpec], Run]
+StartLoad = Callable[[str, WorkloadSpec, Mapping[str, str]], Run]
 
 
 def inbox_of(store: Store, settings: Settings, start_load: StartLoad | None = None) -> Inbox:
@@ -40,10 +41,11 @@ def inbox_of(store: Store, settings: Settings, start_load: StartLoad | None = No
     )
 
 
-def put_load(store: Store, start_load: StartLoad, job: LoadStartJob) -> str:
+def put_load(store: Store, start_load: StartLoad, job: LoadStartJob, server_key: str | None = None) -> str:
     """Start the load of a job and return a sentence; raises ImportRefusedError."""
     try:
-        run = start_load(job.run, spec_for(job.workload, job.params))
+        secrets = {SERVER_API_KEY: server_key} if server_key else {}
+        run = start_load(job.run, spec_for(job.workload, job.params), secrets)
     except KeyError:
         raise ImportRefusedError(f"There is no workload {job.workload!r}.") from None
     except ValidationError as error:

@@ -51,3 +51,10 @@ def full_params(name: str, params: Mapping[str, JsonValue]) -> dict[str, JsonVal
     if name == AGENT_TASK:
         return AgentTaskParams.model_validate(dict(params)).model_dump(mode="json")
     return REGISTRY[name].validate_params(params).model_dump(mode="json")
+
+
+def default_params(name: str) -> dict[str, JsonValue]:
+    """Return the parameters that need not be stated; raises KeyError for an unknown name."""
+    if name == AGENT_TASK:
+        return AgentTaskParams.model_construct().model_dump(mode="json")
+    return full_params(name, {})

@@ -60,6 +60,7 @@ class RunFacts:
     conditions: tuple[Conditions, ...] = ()  # of each measured load; empty: not sampled
     startup_conditions: tuple[Conditions, ...] = ()  # from launch to readiness
     neighbours: tuple[Neighbour, ...] = ()
+    has_recording: bool = False  # of other clients' requests, which are no part of its loads
     speculates: bool | None = None
     began_at: datetime | None = None
     startup_s: float | None = None

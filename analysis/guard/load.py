@@ -51,7 +51,8 @@ def workload(pair: ArmPair) -> GuardRow:
         )
     }
     if "[]" in {*first, *second}:
-        return GuardRow(RowCode.WORKLOAD, RowStatus.MATTERS, values | {"missing": True})
+        is_recorded = any(run.has_recording for arm in pair.arms for run in arm.runs)
+        return GuardRow(RowCode.WORKLOAD, RowStatus.MATTERS, values | {"missing": True, "is_recorded": is_recorded})
     if set(first) != set(second):
         return GuardRow(
             RowCode.WORKLOAD, RowStatus.MATTERS, values | {"params": _differing_params(first[0], second[0])}

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -33,20 +35,32 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def start(arguments: argparse.Namespace) -> Answer:
-    """Put the task through the inbox; raises TaskFileError, NotRegularError, StoreError, OSError."""
+    """Put the task through the inbox; raises TaskFileError, NotRegularError, StoreError, OSError.
+
+    The key of an attached server is taken from the variable SERVER_API_KEY and passed on in a pipe.
+    """
     from cli.data.inbox_owner import InboxOwner
-    from collectors.imports.inbox import LoadStartJob, inbox_folder, new_job_id, submit_job
+    from collectors.imports.inbox import LoadStartJob, inbox_folder, key_pipe, new_job_id, submit_job
     from domain import utc_now
     from load_records import AGENT_TASK
+    from machine.private_files import private_folder
+    from machine.secret_pipe import offered_secret
+    from redaction import SERVER_API_KEY
     from settings import load_settings
 
     params, settings = read_task(arguments.file), load_settings()
-    with InboxOwner(settings) as owner:
+    server_key = os.environ.pop(SERVER_API_KEY, "")
+    with InboxOwner(settings) as owner, ExitStack() as offer:
         owner.try_to_own()
+        folder = inbox_folder(settings.data_dir)
         job = LoadStartJob(
-            id=new_job_id(utc_now()), run=arguments.run_id, workload=AGENT_TASK, params=params, by=audit_user()
-        )
-        submit_job(inbox_folder(settings.data_dir), job)
+            id=new_job_id(utc_now()), run=arguments.run_id, workload=AGENT_TASK, params=params, by=audit_user(),
+            offers_key=bool(server_key),
+        )  # fmt: skip
+        if server_key:
+            private_folder(folder)
+            offer.enter_context(offered_secret(key_pipe(folder, job.id), server_key))
+        submit_job(folder, job)
         status = owner.wait_for_job(job.id)
     is_done = status.state == "done"
     return Answer(status.text, {"state": status.state, "text": status.text}, DONE if is_done else REFUSED)

@@ -23,6 +23,7 @@ from collectors.imports.results.source import ResultFile
 from domain import JsonValue, new_run_id, utc_now
 from machine.private_files import private_folder, write_private
 from machine.regular_file import NotRegularError, open_regular, pin_path
+from machine.secret_pipe import NoSecretError, receive_secret
 from notes import NoteEdit, RunNote
 
 LOG = logging.getLogger(__name__)
@@ -93,7 +94,7 @@ class DeletionJob(BaseModel):
 
 
 class LoadStartJob(BaseModel):
-    """A load to put on the server of a live run."""
+    """A load to put on the server of a live run; the process that submits it may offer the server's key in a pipe."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     id: JobId
@@ -101,6 +102,7 @@ class LoadStartJob(BaseModel):
     workload: Name
     params: dict[str, JsonValue]
     by: str = Field(max_length=100)  # for the audit
+    offers_key: bool = False
 
 
 AnyJob = ImportJob | NoteJob | DeletionJob | LoadStartJob
@@ -128,6 +130,11 @@ def submit_job(folder: Path, job: AnyJob) -> None:
     """Submit a job; the process that owns the store finds it within a second."""
     private_folder(folder)
     _write(_job_path(folder, job.id), job)
+
+
+def key_pipe(folder: Path, job_id: str) -> Path:
+    """Return the path of the pipe through which a job offers a key."""
+    return folder / f"{job_id}.key"
 
 
 def cancel_job(folder: Path, job_id: str) -> None:
@@ -175,11 +182,11 @@ class Inbox:
         deletions: Callable[[DeletionJob], str],
         refusals: tuple[type[Exception], ...] = (),
         *,
-        loads: Callable[[LoadStartJob], str] | None = None,
+        loads: Callable[[LoadStartJob, str | None], str] | None = None,
     ) -> None:
         """`refusals`: exceptions of `bundles`, `notes` and the store whose message is a sentence for the user.
 
-        loads: starts a load and returns a sentence; None where no server is supervised.
+        loads: starts a load, with the key of its server, and returns a sentence; None where no server is supervised.
         """
         self._folder = folder
         self._logs = logs
@@ -188,7 +195,9 @@ class Inbox:
         self._notes = notes
         self._deletions = deletions
         self._loads = loads
-        self._refusals: tuple[type[Exception], ...] = (ImportRefusedError, NotRegularError, OSError, *refusals)
+        self._refusals: tuple[type[Exception], ...] = (
+            ImportRefusedError, NoSecretError, NotRegularError, OSError, *refusals,
+        )  # fmt: skip
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="inbox", daemon=True)
         self._large_import: tuple[Path, threading.Thread] | None = None
@@ -303,7 +312,7 @@ class Inbox:
     def _start_load(self, job: LoadStartJob) -> str:
         if self._loads is None:
             raise ImportRefusedError("Only a running Pitwall can put a load on a server: start it, and try again.")
-        return self._loads(job)
+        return self._loads(job, receive_secret(key_pipe(self._folder, job.id)) if job.offers_key else None)
 
     def _import(self, job: ImportJob, report: ReportProgress, is_resumed: bool) -> ImportResult:
         options = ImportOptions(

@@ -13,7 +13,7 @@ from analysis.loads.fidelity import FidelityLoad, build_fidelity_loads
 from analysis.runs.conditions import Conditions, Span
 from analysis.runs.effective_config import EffectiveRow
 from domain import Run
-from load_records import FIDELITY, NEEDLES, TOOLS_AT_DEPTH, SuiteCheck
+from load_records import FIDELITY, NEEDLES, RECORDED, TOOLS_AT_DEPTH, SuiteCheck
 from reports.arms.served_config import served_by, speculates
 from reports.runs.agent_tasks import solved_tasks
 from reports.runs.effective_config import effective_configs
@@ -73,6 +73,7 @@ def facts_of(
             fidelity=fidelity.get(run.id, ()),
             depths=depths.get(run.id, ()),
             solved=solved.get(run.id, {}),
+            has_recording=any(load.plan and load.plan.workload == RECORDED for load in by_run[run.id]),
             speculates=speculates(run, effective[run.id]),
             began_at=run.began_at,
             startup_s=span.seconds if (span := startup_span(run)) else None,

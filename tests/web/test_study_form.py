@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 from commands.explain import explain
 from commands.study_file import StudyPlan, study_of_text
 from domain import Run, RunState, WorkloadSpec, utc_now
+from load_records import AGENT_TASK
 from settings import Settings
 from storage.store import Store
 from studies.runner import StudyRunner
@@ -102,6 +103,29 @@ def test_ticked_runs_begin_the_study_that_their_toml_begins(store: Store) -> Non
     plan = begin(at, store)
     assert plan == expected.model_copy(update={"title": "plain or seqs"})
     assert [arm.config.fingerprint for arm in plan.arms] == [store.run(f"r{n}").config.fingerprint for n in (0, 1)]  # type: ignore[union-attr]
+
+
+def test_operators_agent_task_is_a_load_of_the_form(store: Store) -> None:
+    at = form()
+    tick(at, "plain", "seqs")
+    choice = next(box for box in at.selectbox if box.label == "Load of every start")
+    choice.set_value(AGENT_TASK).run()
+    assert not at.exception and "the study keeps its load: five-prompts" in captions(at)
+    for label, text in (("Agent", "agent -p {model}"), ("Folder on this machine", "/tasks/a"), ("Check", "make test")):
+        next(box for box in at.text_input if box.label == label).set_value(text)
+    at.run()
+    plan = study_of_text(text_of(at), "study")
+    params = {"agent": ["agent", "-p", "{model}"], "check": ["make", "test"], "folder": "/tasks/a"}
+    assert (plan.workload, plan.params) == (AGENT_TASK, params)
+    assert field(at, "Check") == "make test", "the form shows the task of the file"
+    assert "the study keeps its load" not in captions(at)
+
+
+def test_form_shows_no_agents_task_to_others(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("web.actions.current_role", lambda: "editor")
+    at = form()
+    choice = next(box for box in at.selectbox if box.label == "Load of every start")
+    assert "Agent task: does an agent of yours solve it?" not in choice.options
 
 
 def test_expected_cost_is_that_of_earlier_runs(store: Store) -> None:

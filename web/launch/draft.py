@@ -23,6 +23,7 @@ from commands.secrets import (
 from commands.write import CommandError, command_of, shell_text
 from domain import WATCH, Config, JsonValue, Run, WorkloadSpec
 from engines import BY_NAME
+from load_records import AGENT_TASK
 from web.launch.config_fields import ConfigField, FieldValue, value_of, with_value
 from web.launch.host_choice import propose_host
 from workloads import REGISTRY
@@ -60,7 +61,7 @@ class LaunchDraft:
     @property
     def proposed_workload(self) -> str:
         """The name of the source run's load, or else of one that suits the server."""
-        if self.workload and self.workload.name in (WATCH.name, *REGISTRY):
+        if self.workload and self.workload.name in (WATCH.name, AGENT_TASK, *REGISTRY):
             return self.workload.name
         if self.makes_model:
             return DEMO_STREAM.name

@@ -17,6 +17,7 @@ from web.launch import draft
 from web.launch.host_choice import chosen_host
 from web.launch.launch_check import lacks_text
 from web.launch.load_form import choose_load, estimate_text
+from web.loads.forms.load_choice import is_complete
 from web.markup import markdown_text, run_link
 from web.redirects import go_to
 from workloads import spec_for
@@ -55,7 +56,8 @@ def show_launch_form() -> None:
             st.caption(
                 markdown_text(f"{', '.join(known_secrets)}: from the command, used for this launch only and not stored")
             )
-        can_start = config is not None and not edited_draft.still_required and not edited_draft.problem
+        is_draft_complete = config is not None and not edited_draft.still_required and not edited_draft.problem
+        can_start = is_draft_complete and is_complete(workload, params)
         with st.container(key="launch-bar"):  # at the bottom of the window: web/static/pitwall.css
             problem = st.empty()
             with st.container(horizontal=True, vertical_alignment="center", key="launch-start"):

@@ -57,7 +57,7 @@ def choose_load(draft: LaunchDraft) -> LaunchLoad:
     key = f"load-{draft.origin}-{proposed}"  # a new source resets the choice, an edit keeps it
     proposal = SavedLoad(workload=proposed, params=draft.load_params(proposed))
     workload, params = (
-        (selected := choose_workload(proposal, key, may_watch=True, container=left_column)).workload,
+        (selected := choose_workload(proposal, key, may_watch=True, container=left_column, may_run_task=True)).workload,
         selected.params,
     )
     is_watched = workload == WATCH.name

@@ -16,7 +16,7 @@ from reports.runs.run_report import engine_title_of
 from web.context import services
 from web.launch.draft import text_of
 from web.picker import run_labels
-from workloads import REGISTRY, full_params
+from workloads import REGISTRY, default_params
 
 MAX_RUNS = 100
 MAX_NAME = 80  # characters; as commands.study_workloads.Name
@@ -68,7 +68,7 @@ def source_of_run(run: Run) -> ArmSource:
 
 def stated_params(workload: str, params: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """Return the parameters that are not at their defaults."""
-    defaults = full_params(workload, {})
+    defaults = default_params(workload)
     return {name: value for name, value in params.items() if value != defaults.get(name)}
 
 

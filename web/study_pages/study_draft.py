@@ -10,6 +10,8 @@ import streamlit as st
 from commands.recipe.recipe_study import is_recipe
 from commands.study_file import ArmText, StudyFileError, StudyText, read_study_text, study_toml
 from commands.study_workloads import WorkloadText
+from load_records import AGENT_TASK
+from web.actions import is_operator
 from workloads import REGISTRY
 
 TEXT_KEY = "study-text"
@@ -90,7 +92,8 @@ def unshowable_parts(draft: StudyDraft) -> list[str]:
     study_text = draft.study_text
     parts = ["[[vary]] and the question 'value'"] if study_text.vary or study_text.question == "value" else []
     parts += ["more than one [[workload]]"] if len(study_text.workload) > 1 else []
-    return parts + [f"the workload {load.name!r}" for load in study_text.workload[:1] if load.name not in REGISTRY]
+    names = [*REGISTRY, *([AGENT_TASK] if is_operator() else [])]
+    return parts + [f"the workload {load.name!r}" for load in study_text.workload[:1] if load.name not in names]
 
 
 def retained_parts(study_text: StudyText) -> list[str]:

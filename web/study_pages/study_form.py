@@ -11,7 +11,7 @@ import streamlit as st
 from analysis.evidence.objectives import TERMS, Objective, UnknownObjectiveError, parse_objective
 from commands.study_file import ACCURACY, SOLVED, USERS_HELD, ArmText, Question, StudyFileError, arm_of
 from commands.study_workloads import WorkloadText
-from web.loads.forms.load_choice import choose_workload
+from web.loads.forms.load_choice import choose_workload, is_complete
 from web.markup import markdown_text
 from web.study_pages import study_draft
 from web.study_pages.arm_sources import (
@@ -25,7 +25,6 @@ from web.study_pages.arm_sources import (
 )
 from web.study_pages.race_words import OBJECTIVES, QUESTIONS
 from web.study_pages.study_draft import StudyDraft
-from workloads import full_params
 from workloads.saved_loads import SavedLoad
 from workloads.shapes.five_prompts import FIVE_PROMPTS
 
@@ -193,11 +192,14 @@ def _problem_of(arm: ArmText, counts: Mapping[str, int]) -> str | None:
 def _show_load(draft: StudyDraft) -> None:
     workload = draft.workload or WorkloadText(name=FIVE_PROMPTS.name)
     proposed = SavedLoad(workload=workload.name, params=workload.params)
-    selected = choose_workload(proposed, _key(draft, "load"), "Load of every start")
-    is_changed = selected.workload != workload.name or selected.params != full_params(workload.name, workload.params)
+    selected = choose_workload(proposed, _key(draft, "load"), "Load of every start", may_run_task=True)
+    if not is_complete(selected.workload, selected.params):
+        st.caption(f"Until the task is complete, the study keeps its load: {workload.name}.")
+        return
+    params = stated_params(selected.workload, selected.params)
+    is_changed = selected.workload != workload.name or params != stated_params(workload.name, workload.params)
     if is_changed or (draft.study_text.arm and not draft.workload):
         label = workload.label if selected.workload == workload.name else None
-        params = stated_params(selected.workload, selected.params)
         update = {"name": selected.workload, "params": params, "label": label}
         study_draft.edit(workload=[workload.model_copy(update=update)])
 

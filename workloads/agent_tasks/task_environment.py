@@ -18,6 +18,7 @@ def agent_environment(params: AgentTaskParams, inherited: Mapping[str, str], val
         "ANTHROPIC_API_KEY": key,
         "OPENAI_BASE_URL": f"{base_url}/v1",
         "OPENAI_API_KEY": key,
+        "CODEX_API_KEY": key,  # Codex takes no address from a variable
         **{name: filled([value], values)[0] for name, value in params.env.items()},
     }
 

@@ -13,6 +13,7 @@ import orjson
 from domain import JsonValue
 from machine.private_files import write_private
 from workloads.requests.answer_stream import StreamReading
+from workloads.requests.chat_form import ChatForm
 from workloads.texts.prompt_file import MAX_LINES, ChatMessage
 
 MAX_THINK_S = 3600.0  # accepted by a replay
@@ -44,28 +45,21 @@ class RecordedText:
     _is_saved: bool = True
     _lock: threading.Lock = field(default_factory=threading.Lock)  # chats are added in one thread and saved in another
 
-    def add(
-        self,
-        messages: Sequence[ChatMessage],
-        tools: Sequence[ChatMessage],
-        reading: StreamReading,
-        sent_s: float,
-        ended_s: float,
-    ) -> None:
+    def add(self, prompt: ChatForm, reading: StreamReading, sent_s: float, ended_s: float) -> None:
         """Add an answered chat; times are by one monotonic clock."""
-        chat = [*messages, answer_message(reading)]
-        digests = list(_digests(messages))
+        chat, tools = [*prompt.messages, answer_message(reading)], list(prompt.tools)
+        digests = list(_digests(prompt.messages))
         earlier = next(
             (self._continuable[digest] for digest in reversed(digests[:-1]) if digest in self._continuable), None
         )
-        size_bytes = len(orjson.dumps([chat, list(tools)]))
+        size_bytes = len(orjson.dumps([chat, tools]))
         answers = sum(message.get("role") == "assistant" for message in chat[1:])
         added_bytes = size_bytes - (earlier.size_bytes if earlier else 0)
         if self._bytes + added_bytes > self.max_bytes or (earlier is None and len(self._sessions) >= MAX_LINES):
             self.left_out += 1
             return
         think_s, began_s = _think_s(earlier, answers, sent_s), earlier.began_s if earlier else sent_s
-        session = RecordedChat(chat, list(tools), think_s, began_s, ended_s, digests[-1], size_bytes)
+        session = RecordedChat(chat, tools, think_s, began_s, ended_s, digests[-1], size_bytes)
         with self._lock:
             self._replace(session, earlier)
             self._bytes += added_bytes

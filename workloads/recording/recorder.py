@@ -14,25 +14,24 @@ from typing import Any, NamedTuple
 
 import orjson
 from aiohttp import web
-from pydantic import BaseModel, Field, ValidationError
 
 from analysis.loads.load_results import results_of
 from analysis.sessions.prompt_part import PREFIX
 from domain import JsonValue, utc_now
-from load_records import Load, LoadPhase, RequestRecord
+from load_records import RECORDED, Load, LoadPhase, RequestRecord
 from settings import VERSION
 from workloads.plan import AS_THEY_ARRIVE, PlannedRequest
 from workloads.recording.access import RecorderToken, RecordingLimits
 from workloads.recording.prompt_history import PromptHistory
 from workloads.recording.recorded_text import RecordedText
 from workloads.recording.relay import RelayedAnswer, Upstream
+from workloads.requests.chat_form import chat_form
 from workloads.requests.client import RequestPosition, RequestTarget, record_of
 from workloads.requests.exchange import Exchange
 from workloads.requests.protocols import PATHS, Endpoint, reading_of
 from workloads.requests.records import append_record
-from workloads.texts.prompt_file import ChatMessage
 
-TOOL, WORKLOAD, TITLE = "recorder", "recorded", "As it came"
+TOOL, TITLE = "recorder", "As it came"
 BUSY = "The recorder holds as many bytes as it may: try again in a moment."
 SAMPLING_FIELDS = (
     "max_tokens",
@@ -52,7 +51,7 @@ SAMPLING_FIELDS = (
 class RecordedPhase:
     """Labels of what a recorder records: the workload, the phase's title and index, and the class of its prompts."""
 
-    workload: str = WORKLOAD
+    workload: str = RECORDED
     title: str = TITLE
     index: int = 0
     prompt_class: str = "Recorded"
@@ -65,15 +64,6 @@ class FinishedExchange(NamedTuple):
     exchange: Exchange
     path: str
     sequence: int
-
-
-class ClientRequest(BaseModel):
-    """Parsed fields of a client's request, which is forwarded regardless of its content."""
-
-    messages: list[ChatMessage] = Field(default_factory=list)
-    tools: list[ChatMessage] | None = None
-    prompt: JsonValue = None
-    stream: bool | None = None
 
 
 @dataclass
@@ -104,7 +94,7 @@ class Recorder:
         params: dict[str, JsonValue] = {"keeps_text": self.recorded_text is not None}
         append_record(
             self.out,
-            Load(self.run_id, self.load_id, self.began_at, TOOL, WORKLOAD, tool_version=VERSION, params=params),
+            Load(self.run_id, self.load_id, self.began_at, TOOL, RECORDED, tool_version=VERSION, params=params),
         )
 
     def start_clock(self) -> None:
@@ -135,6 +125,10 @@ class Recorder:
         body = await request.read()
         return await self._track(self.upstream.pass_on(request, body, RelayedAnswer()))
 
+    async def refuse_websocket(self, request: web.Request) -> web.StreamResponse:
+        """Send a client that asks for a WebSocket to plain requests: Codex then uses them at once, without retries."""
+        return self._refusal(request) or _error_response("The recorder has no WebSocket: post the request.", 426)
+
     async def post(self, request: web.Request) -> web.StreamResponse:
         """Forward a request and record it."""
         if refusal := self._refusal(request):
@@ -149,6 +143,9 @@ class Recorder:
         except TimeoutError:
             self.held_bytes -= expected_bytes
             return _error_response("The body did not arrive in time.", 408)
+        except web.RequestPayloadError:
+            self.held_bytes -= expected_bytes
+            return _error_response("The body cannot be unpacked.", 400)
         except BaseException:  # the client has gone, or its body is too large
             self.held_bytes -= expected_bytes
             raise
@@ -191,13 +188,13 @@ class Recorder:
     def _record(self, finished_exchange: FinishedExchange) -> None:
         """Record one exchange, and store its text if requested."""
         body_json = parse_body(finished_exchange.body, self.limits.body_values)
-        client_request, sampling = parse_request(body_json)
+        chat = chat_form(endpoint_of(finished_exchange.path), body_json)
+        prompt = body_json.get("prompt")
         planned = PlannedRequest(
-            self.phase.prompt_class, json.dumps(client_request.prompt) if client_request.prompt else "", {},
-            messages=tuple(client_request.messages), tools=tuple(client_request.tools or ()),
-            is_streamed=bool(client_request.stream),
+            self.phase.prompt_class, json.dumps(prompt) if prompt else "", {},
+            messages=chat.messages, tools=chat.tools, is_streamed=body_json.get("stream") is True,
         )  # fmt: skip
-        exchange = replace(finished_exchange.exchange, body=sampling)
+        exchange = replace(finished_exchange.exchange, body=sampling_of(body_json))
         record = record_of(
             self._target(finished_exchange.path), planned, self._position(finished_exchange.sequence), exchange
         )
@@ -207,10 +204,8 @@ class Recorder:
         append_record(self.out, record)
         extra = {name: value for name, value in record.extra.items() if name != PREFIX}
         self.records.append(replace(record, chunk_us=None, chunk_tokens=None, extra=extra))
-        if self.recorded_text and client_request.messages and not exchange.error_kind:
-            self.recorded_text.add(
-                client_request.messages, client_request.tools or (), exchange.reading, exchange.sent_s, exchange.ended_s
-            )
+        if self.recorded_text and chat.messages and not exchange.error_kind:
+            self.recorded_text.add(chat, exchange.reading, exchange.sent_s, exchange.ended_s)
 
     def _target(self, path: str) -> RequestTarget:
         return RequestTarget(self.run_id, self.phase.workload, self.upstream.base_url, "", endpoint=endpoint_of(path))
@@ -257,12 +252,6 @@ def parse_body(body: bytes, most_values: int) -> dict[str, JsonValue]:
     return body_json if isinstance(body_json, dict) else {}
 
 
-def parse_request(body_json: Mapping[str, JsonValue]) -> tuple[ClientRequest, dict[str, JsonValue]]:
-    """Return a body's request and its sampling fields; both empty if it does not follow the API."""
-    try:
-        client_request = ClientRequest.model_validate(body_json)
-    except ValidationError:
-        return ClientRequest(), {}
-    return client_request, {
-        name: body_json[name] for name in SAMPLING_FIELDS if isinstance(body_json.get(name), int | float)
-    }
+def sampling_of(body_json: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return a body's sampling fields."""
+    return {name: body_json[name] for name in SAMPLING_FIELDS if isinstance(body_json.get(name), int | float)}

@@ -166,6 +166,7 @@ def application(recorder: Recorder) -> web.Application:
     app.router.add_post(COUNT_PATH, recorder.pass_through)
     for path in PATHS.values():
         app.router.add_post(path, recorder.post)
+    app.router.add_get(PATHS["responses"], recorder.refuse_websocket, allow_head=False)
     return app
 
 

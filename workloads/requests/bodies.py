@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import dropwhile
 
 from domain import JsonValue
 
@@ -26,9 +27,9 @@ def sampling_for(endpoint: str, sampling: Mapping[str, JsonValue]) -> dict[str, 
 
 def messages_body(messages: Sequence[Message], tools: Sequence[Message]) -> dict[str, JsonValue]:
     """Return messages and tools in the format of /v1/messages: the system prompt and tools have fields of their own."""
-    system = "\n\n".join(str(message["content"]) for message in messages if message["role"] == "system")
+    system, chat = _split_system(messages, ("system", "developer"))
     body: dict[str, JsonValue] = {"system": system} if system else {}
-    body["messages"] = [_messages_entry(message) for message in messages if message["role"] != "system"]
+    body["messages"] = [_messages_entry(message) for message in chat]
     if tools:
         functions = [tool["function"] for tool in tools]
         body["tools"] = [
@@ -38,19 +39,35 @@ def messages_body(messages: Sequence[Message], tools: Sequence[Message]) -> dict
     return body
 
 
+def _split_system(messages: Sequence[Message], roles: Sequence[str]) -> tuple[str, Sequence[Message]]:
+    """Return the text of the leading messages with these roles, and the messages behind them."""
+    chat = list(dropwhile(lambda message: message["role"] in roles, messages))
+    system = messages[: len(messages) - len(chat)]
+    return "\n\n".join(_plain_text(message.get("content")) for message in system), chat
+
+
+def _plain_text(content: JsonValue) -> str:
+    if isinstance(content, list):
+        return "".join(str(part.get("text") or "") for part in content)
+    return str(content or "")
+
+
 def _messages_entry(message: Message) -> dict[str, JsonValue]:
+    content = _messages_content(message.get("content"))
     if message["role"] == "tool":
-        result = {"type": "tool_result", "tool_use_id": message["tool_call_id"], "content": message["content"]}
+        result = {"type": "tool_result", "tool_use_id": message["tool_call_id"], "content": content}
         return {"role": "user", "content": [result]}
-    calls = message.get("tool_calls")
-    if not calls:
-        return {"role": message["role"], "content": _messages_content(message.get("content"))}
-    text = [{"type": "text", "text": message["content"]}] if message.get("content") else []
-    uses = [
+    thinking, calls = message.get("reasoning_content"), message.get("tool_calls") or []
+    if not thinking and not calls:
+        return {"role": message["role"], "content": content}
+    blocks: list[JsonValue] = [{"type": "thinking", "thinking": thinking, "signature": ""}] if thinking else []
+    if content:
+        blocks += content if isinstance(content, list) else [{"type": "text", "text": content}]
+    blocks += [
         {"type": "tool_use", "id": call["id"], "name": call["function"]["name"], "input": _arguments(call)}
         for call in calls
     ]
-    return {"role": message["role"], "content": [*text, *uses]}
+    return {"role": message["role"], "content": blocks}
 
 
 def _messages_content(content: JsonValue) -> JsonValue:
@@ -61,6 +78,8 @@ def _messages_content(content: JsonValue) -> JsonValue:
 
 
 def _image_source(uri: str) -> dict[str, JsonValue]:
+    if not uri.startswith("data:"):
+        return {"type": "image", "source": {"type": "url", "url": uri}}
     head, _, data = uri.partition(",")
     media_type = head.removeprefix("data:").removesuffix(";base64")
     return {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}}
@@ -77,10 +96,9 @@ def _arguments(call: Mapping[str, JsonValue]) -> JsonValue:
 
 def responses_body(messages: Sequence[Message], tools: Sequence[Message]) -> dict[str, JsonValue]:
     """Return messages and tools in the format of /v1/responses; nothing is stored on the server."""
-    instructions = "\n\n".join(str(message["content"]) for message in messages if message["role"] == "system")
+    instructions, chat = _split_system(messages, ("system",))
     body: dict[str, JsonValue] = {"instructions": instructions} if instructions else {}
-    others = [message for message in messages if message["role"] != "system"]
-    body["input"] = [item for message in others for item in _input_items(message)]
+    body["input"] = [item for message in chat for item in _input_items(message)]
     if tools:
         body["tools"] = [{"type": "function", **tool["function"]} for tool in tools]
     return body | {"store": False}
@@ -88,8 +106,12 @@ def responses_body(messages: Sequence[Message], tools: Sequence[Message]) -> dic
 
 def _input_items(message: Message) -> Iterator[dict[str, JsonValue]]:
     if message["role"] == "tool":
-        yield {"type": "function_call_output", "call_id": message["tool_call_id"], "output": message["content"]}
+        content = message["content"]
+        output = _input_content(content, "input_text") if isinstance(content, list) else content
+        yield {"type": "function_call_output", "call_id": message["tool_call_id"], "output": output}
         return
+    if thinking := message.get("reasoning_content"):
+        yield {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": thinking}]}
     if message.get("content") or not message.get("tool_calls"):
         kind = "output_text" if message["role"] == "assistant" else "input_text"
         yield {"type": "message", "role": message["role"], "content": _input_content(message.get("content"), kind)}

@@ -11,7 +11,7 @@ from pydantic import Field
 from domain import JsonValue
 from workloads.natural_text import SeededText
 from workloads.plan import Params, Phase, Plan, PlannedRequest, Workload
-from workloads.texts.prompt_file import RecordedSession, read_sessions
+from workloads.texts.prompt_file import ChatMessage, PlanError, RecordedSession, read_sessions
 
 SYSTEM = "You are a coding agent. Read the files that you need with the tool read_file, then say what you would change."
 TOOL: dict[str, JsonValue] = {
@@ -81,16 +81,26 @@ def _turns(params: SessionParams, session: RecordedSession, thread: int, start_s
     for turn, answer_index in enumerate(answers[: params.turns]):
         think_s = session.think_s[turn] if params.with_think_time and turn < len(session.think_s) else 0.0
         think_s = min(think_s, params.max_pause_s) + (start_s if turn == 0 else 0.0)
+        messages = session.messages[:answer_index]
+        is_plain = params.endpoint == "completions"
         yield PlannedRequest(
             f"turn {turn + 1:02d}",
-            "",
+            _plain_prompt(messages) if is_plain else "",
             params.sampling_for(params.output_tokens, params.temperature, ignore_eos=False),
-            messages=tuple(session.messages[:answer_index]),
+            messages=() if is_plain else tuple(messages),
             tools=tuple(session.tools) if params.send_tools else (),
             think_s=think_s,
             thread=thread,
             facts={"session": thread, "turn": turn + 1},
         )
+
+
+def _plain_prompt(messages: Sequence[ChatMessage]) -> str:
+    """Return the prompt of a request to /v1/completions, which is kept as the only message of its chat."""
+    content = messages[0].get("content")
+    if len(messages) > 1 or not isinstance(content, str):
+        raise PlanError("Chats cannot be sent to /v1/completions: choose another protocol.")
+    return content
 
 
 def generate_sessions(params: SessionParams) -> Iterator[RecordedSession]:

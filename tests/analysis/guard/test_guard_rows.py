@@ -200,6 +200,15 @@ def test_without_load_only_startup_is_ranked() -> None:
         assert found.status is MATTERS and found.values["missing"] is True
 
 
+def test_recordings_are_refused_with_the_way_to_compare_them() -> None:
+    recorded, loaded = replace(run("b"), has_recording=True), of(*streams(1))
+    for a, b in ((recorded, loaded), (loaded, recorded), (recorded, recorded)):
+        refused = row(RowCode.WORKLOAD, a, b)
+        assert refused.status is MATTERS and "Agent replay" in row_text(refused, {})
+    also_loaded = replace(loaded, has_recording=True)
+    assert row(RowCode.WORKLOAD, also_loaded, also_loaded).status is SAME, "a load of Pitwall counts"
+
+
 def older(*requests: RequestRecord, workload: str | None = "w") -> RunFacts:
     """A run of a Pitwall that wrote the requests alone."""
     return replace(run("b", replace(load(requests), plan=None)), workload=workload)

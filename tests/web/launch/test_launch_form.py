@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from domain import Config
 from launcher.checks.launch_request import LaunchRefusedError, LaunchRequest
+from load_records import AGENT_TASK
 from settings import Settings
 from tests.web.conftest import ProvideServices
 from web.launch import launch_form
@@ -52,3 +53,44 @@ def test_working_folder_is_where_the_command_runs(
     button.set_value(True).run()
     assert not app.exception and app.error[0].value == "not started"
     assert requests and {request.cwd for request in requests} == {expected}
+
+
+def launch_button(app: AppTest) -> object:
+    return next(button for button in app.button if button.label == "Launch")
+
+
+@pytest.mark.parametrize("role", ["operator", "editor"])
+def test_operator_alone_launches_with_an_agents_task(
+    role: str, provide_services: ProvideServices, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The button waits for the task; a relaunch proposes that of its run. The stand-in launcher refuses."""
+    requests: list[LaunchRequest] = []
+
+    def refuse(batch: list[LaunchRequest], **_: bool) -> None:
+        requests.extend(batch)
+        raise LaunchRefusedError("not started")
+
+    supervisor = SimpleNamespace(launch_batch=refuse, live_runs=list, queued_runs=list)
+    store = SimpleNamespace(runs=lambda limit: [])
+    provide_services(SimpleNamespace(supervisor=supervisor, settings=Settings(data_dir=tmp_path), store=store))
+    monkeypatch.setattr("web.actions.current_role", lambda: role)
+    app = AppTest.from_function(page, default_timeout=60)
+    app.session_state["draft"] = LaunchDraft(Config(engine="vllm", argv=("serve.sh",)))
+    app.run()
+    if role != "operator":
+        assert "Agent task: does an agent of yours solve it?" not in app.selectbox[0].options
+        return
+    app.selectbox[0].set_value(AGENT_TASK).run()
+    assert not app.exception and launch_button(app).disabled
+    for label, text in (("Agent", "agent -p {model}"), ("Folder on this machine", "/tasks/a"), ("Check", "make test")):
+        next(field for field in app.text_input if field.label == label).set_value(text)
+    app.run()
+    launch_button(app).set_value(True).run()
+    request = requests[0]
+    assert (request.workload.name, request.workload.params["agent"]) == (AGENT_TASK, ["agent", "-p", "{model}"])
+    app.session_state["draft"] = LaunchDraft(
+        Config(engine="vllm", argv=("serve.sh",)), workload=request.workload, origin="r"
+    )
+    app.run()
+    assert not app.exception and not launch_button(app).disabled
+    assert next(field for field in app.text_input if field.label == "Check").value == "make test"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,29 @@ pytestmark = pytest.mark.wide
 def test_a_body_that_is_too_large_is_refused(tmp_path: Path) -> None:
     (status, _), recording = during(sends(*STREAM), tmp_path, lambda r: post(r, b"x" * 20_000), body_bytes=10_000)
     assert status == 413 and recording.rows == []
+
+
+def test_packed_bodies_are_unpacked_up_to_the_limit(tmp_path: Path) -> None:
+    """zstd is refused: nothing here unpacks it."""
+    plain = json.dumps(ASK).encode()
+    bodies = [("gzip", gzip.compress(plain)), ("deflate", zlib.compress(plain)), ("gzip", b"nonsense"),
+              ("gzip", gzip.compress(b"x" * 1_000_000)), ("zstd", plain)]  # fmt: skip
+
+    async def act(recording: Recording) -> list[tuple[int, bool]]:
+        answers = []
+        for encoding, body in bodies:
+            headers = {"Authorization": f"Bearer {recording.token}", "Content-Encoding": encoding}
+            async with (
+                aiohttp.ClientSession() as session,
+                session.post(recording.url + CHAT, data=body, headers=headers) as answer,
+            ):
+                answers.append((answer.status, b"Server got itself in trouble" in await answer.read()))
+        return answers
+
+    answers, recording = during(sends(*STREAM), tmp_path, act, body_bytes=500_000)
+    assert answers == [(200, False), (200, False), (400, False), (413, False), (400, False)]
+    assert recording.recorder.held_bytes == 0 and len(recording.rows) == 2
+    assert {row.sampling["max_tokens"] for row in recording.rows} == {9}
 
 
 def test_a_body_that_never_ends_is_refused(tmp_path: Path) -> None:

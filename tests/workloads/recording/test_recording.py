@@ -92,7 +92,8 @@ def test_only_three_addresses_with_token(tmp_path: Path) -> None:
         headers = {"Authorization": f"Bearer {recording.token}"}
         async with aiohttp.ClientSession(headers=headers) as session:
             for method, path in (("GET", "/metrics"), ("GET", CHAT), ("DELETE", CHAT), ("POST", "/v1/models"),
-                                 ("POST", "/v1//chat/completions"), ("GET", "/v1/models")):  # fmt: skip
+                                 ("POST", "/v1//chat/completions"), ("GET", "/v1/responses"), ("HEAD", "/"),
+                                 ("GET", "/v1/models")):  # fmt: skip
                 async with session.request(method, recording.url + path) as answer:
                     found.append(answer.status)
         recording.clock_s[0] += 3601
@@ -106,7 +107,7 @@ def test_only_three_addresses_with_token(tmp_path: Path) -> None:
         await writer.drain()
 
     statuses, recording = during(script, tmp_path, act)
-    assert statuses == [401, 404, 404, 405, 405, 405, 404, 200, 401]
+    assert statuses == [401, 404, 404, 405, 405, 405, 404, 426, 404, 200, 401], "426: Codex then posts at once"
     assert recording.rows == [] and recording.recorder.count == 0
 
 

@@ -140,7 +140,15 @@ def _limit_values(runs: Sequence[Any], format_value: Callable[[Any], str]) -> st
     return " or ".join("not known" if value is None else format_value(value) for value in values)
 
 
+RECORDED_TEXT = (
+    "recorded from other clients: no two recordings are the same work. To compare, save the shape of one (Run, Agent "
+    "sessions), and put the load Agent replay with it on both"
+)
+
+
 def _workload_text(values: Values, names: Names) -> str:
+    if values.get("is_recorded"):
+        return RECORDED_TEXT
     if values.get("missing"):
         return "load unknown: not sent by Pitwall"
     arm_workloads = [", ".join(filter(None, workload_names)) or "none" for workload_names in values["workloads"]]
