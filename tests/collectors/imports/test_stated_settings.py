@@ -31,6 +31,7 @@ def test_model(text: str, model: str | None) -> None:
 DEGREES = {
     "TP=8, EP=1": 8, "tensor parallel size 4": 4, "--tensor-parallel-size 2": 2, "tp 4": 4, "-tp 4": 4,
     "4P[TP=1]1D[TP=4]": None, "HTTP 200": None, "TP99 12": None, "TP 4.5": None, "": None,
+    "2 GPUs, then 1 GPU with TP=1": None,
 }  # fmt: skip
 ENGINES = {
     "SGLang v0.5.7": "SGLang 0.5.7", "vLLM (0.11.0)": "vLLM 0.11.0", "vLLM 0.11 and SGLang 0.5": None,

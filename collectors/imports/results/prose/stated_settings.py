@@ -30,6 +30,7 @@ _TENSOR_PARALLEL = re.compile(
     r"(?: ?[=:] ?| (?:of )?))(?P<degree>\d{1,3})(?![\w.])",
     re.IGNORECASE,
 )
+_GPU_COUNT = re.compile(r"(?<![\w.])(?P<count>\d{1,3}) ?[x×]? ?GPUs?\b", re.IGNORECASE)
 _ENGINE = re.compile(
     r"\b(?P<name>vLLM|SGLang|TensorRT-LLM)\b(?:[` :(*]{1,4}v?(?P<version>\d{1,3}\.\d{1,3}[\w.+-]{0,60}))?",
     re.IGNORECASE,
@@ -55,7 +56,9 @@ def read_settings(text: str) -> StatedSettings:
     """Return what the words of a text state of the measured server."""
     text = text[:MAX_TEXT_CHARS]
     degrees = {int(match["degree"]) for match in _TENSOR_PARALLEL.finditer(text)} - PERCENTILES
-    return StatedSettings(_model_of(text), _engine_of(text), degrees.pop() if len(degrees) == 1 else None)
+    gpu_counts = {match["count"] for match in _GPU_COUNT.finditer(text)}  # several are compared with each other
+    tensor_parallel = degrees.pop() if len(degrees) == 1 and len(gpu_counts) < 2 else None
+    return StatedSettings(_model_of(text), _engine_of(text), tensor_parallel)
 
 
 def _model_of(text: str) -> str | None:
