@@ -59,7 +59,7 @@ def _parse(text: str) -> Mapping[str, Any] | None:
 def _certain(
     settings: Mapping[str, Any], other_texts: Sequence[str] | None, path: str, notes: Notes
 ) -> Mapping[str, Any]:
-    """Return the settings that the file has whatever the script's conditions are; notes the others with their values."""
+    """Return the settings that the file has whatever the conditions are; notes the others with their values."""
     if other_texts is None:
         return settings
     if not other_texts:

@@ -24,7 +24,24 @@ SERVERS = {
     "Docker Model Runner": r"docker[ \t]+model[ \t]+run",
     "LM Studio": r"lms[ \t]+server[ \t]+start",
 }
-KEYWORDS = frozenset("if elif then else while until for case do function local export return eval".split())
+KEYWORDS = frozenset(
+    {
+        "if",
+        "elif",
+        "then",
+        "else",
+        "while",
+        "until",
+        "for",
+        "case",
+        "do",
+        "function",
+        "local",
+        "export",
+        "return",
+        "eval",
+    }
+)
 _COMMAND = re.compile(
     r"(?:^|(?<=[\s;&|(/\"'`]))(?:"
     + "|".join(f"(?P<server_{number}>{pattern})" for number, pattern in enumerate(SERVERS.values()))
@@ -48,7 +65,7 @@ _FLAG = re.compile(r"(?<=\s)--?[a-z]")
 
 
 _SCRIPT = re.compile(r"(?:^|[\s'\"])(?P<path>[\w.~${}/-]{0,200}/[\w.-]{1,80}\.sh)\b")
-_STARTERS = frozenset("setsid nohup exec env bash sh zsh sudo".split())
+_STARTERS = frozenset({"setsid", "nohup", "exec", "env", "bash", "sh", "zsh", "sudo"})
 
 
 class Program(NamedTuple):

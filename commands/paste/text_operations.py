@@ -37,6 +37,9 @@ def apply_operation(operator: str, operand: str, value: str) -> str | None:
     matches = re.compile(translate(operand)).match
     is_prefix, is_longest = operator[0] == "#", len(operator) == 2
     lengths = sorted(range(len(value) + 1), reverse=is_longest)
-    pieces = ((value[:length], value[length:]) if is_prefix else (value[len(value) - length :], value[: len(value) - length])
-              for length in lengths)  # fmt: skip
-    return next((rest for piece, rest in pieces if matches(piece)), value)
+    for length in lengths:
+        start = length if is_prefix else len(value) - length
+        piece, rest = (value[:start], value[start:]) if is_prefix else (value[start:], value[:start])
+        if matches(piece):
+            return rest
+    return value
