@@ -52,7 +52,7 @@ def _parse(text: str) -> Mapping[str, Any] | None:
         except (yaml.YAMLError, ValueError):
             continue
         if len(documents) == 1 and isinstance(documents[0], dict):
-            return _with_references(documents[0])
+            return {name: _with_references(value) for name, value in documents[0].items()}
     return None
 
 
@@ -104,7 +104,7 @@ def _without_references(text: str) -> list[str]:
     return [known_lines, _BRACED_REFERENCE.sub(lambda match: f"${_OPEN}{match[1]}{_CLOSE}", known_lines)]
 
 
-def _with_references(value: Any) -> Any:
+def _with_references(value: JsonValue) -> JsonValue:
     """Return the settings with the references as they were written."""
     if isinstance(value, dict):
         return {_with_references(name): _with_references(item) for name, item in value.items()}

@@ -1,4 +1,4 @@
-"""Errors of GPUs among an engine's lines: messages of the NVIDIA driver, and what native code prints of CUDA and NCCL."""
+"""Errors of GPUs in an engine's log: messages of the NVIDIA driver, and what native code prints of CUDA and NCCL."""
 
 from __future__ import annotations
 

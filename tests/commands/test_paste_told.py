@@ -339,3 +339,21 @@ def test_what_runs_the_server_is_a_flag_of_the_launcher(prefix: str) -> None:
     told = explain(f"{prefix} \\\n  vllm serve o/m --port 8001\n")
     assert told.config and (told.config.model, told.config.env, told.config.argv[-1]) == ("o/m", {}, "8001")
     assert (told.launcher_flags, told.left_out) == ([prefix], [])
+
+
+def test_a_usage_line_in_a_comment_of_a_script_is_no_command() -> None:
+    told = explain("#!/bin/bash\n# Usage:\n#   vllm serve wrong --port 1\ndocker run --rm $IMAGE sleep infinity\n")
+    assert told.refused and (told.config is None or told.config.model is None)
+
+
+def test_servers_in_functions_that_nothing_calls_are_counted() -> None:
+    told = explain(
+        "small() {\n  vllm serve a --port 1\n}\nstop() {\n  docker rm x\n}\nlarge() {\n  vllm serve b --port 2\n}\n"
+    )
+    assert told.config and told.config.model == "a"
+    assert told.warnings == ["2 servers are in this paste; the first one is used"]
+
+
+def test_a_container_without_an_image_is_refused_in_words() -> None:
+    refused = explain("docker run --rm --gpus all\n").refused
+    assert refused and "image None" not in refused

@@ -509,3 +509,31 @@ def test_counts_and_rates_of_a_table(tmp_path: Path) -> None:
     assert [(r.metric, r.value) for r in rows] == [
         ("requests", 64.0), ("requests", 60.0), ("acceptance_rate", 0.625), ("acceptance_rate", 0.625),
     ]  # fmt: skip
+
+
+UNITS_AT_THE_END = """## C of one tool
+| Tool | C | aggregate tok/s | TTFT p50 ms | latency (p50, s) | tok/s/user p50 |
+|---|---:|---:|---:|---:|---:|
+| llm-decode-bench | 4 | 358.0 | 115.8 | 0.5 | 109.9 |
+"""
+
+
+def test_units_at_the_end_of_a_head(tmp_path: Path) -> None:
+    rows = [row for row in rows_of(tmp_path, UNITS_AT_THE_END) if isinstance(row, Result)]
+    assert [(r.metric, r.statistic, r.value, r.concurrency) for r in rows] == [
+        ("output_tps", "stated", 358.0, 4), ("ttft_ms", "median", 115.8, 4), ("e2e_ms", "median", 500.0, 4),
+        ("decode_tps", "median", 109.9, 4),
+    ]  # fmt: skip
+
+
+TAIL = """Median ITL (ms):                         22.52
+P50 ITL (ms):                            22.52
+P99 ITL (ms):                            41.28
+==================================================
+Testing input=8192 output=1024 rps=65 num_prompts=325
+"""
+
+
+def test_the_end_of_a_summary_and_the_settings_of_the_next(tmp_path: Path) -> None:
+    rows = [row for row in rows_of(tmp_path, TAIL) if isinstance(row, Result)]
+    assert [(r.metric, r.statistic, r.value) for r in rows] == [("itl_ms", "median", 22.52), ("itl_ms", "p99", 41.28)]

@@ -15,6 +15,8 @@ MODELS = {
     "a command": ("vllm serve o/m-7b --port 1\nQwen3-8B was slower", "o/m-7b"),
     "a name and its repository": ("Llama-3.1-8B is meta-llama/Llama-3.1-8B here", "meta-llama/Llama-3.1-8B"),
     "two models": ("Qwen3-8B against Llama-3.1-8B", None),
+    "two sizes": ("LLaMA 7B Q4_0 against Qwen2.5-Coder 7B", None),
+    "a size": ("Llama 3.1 8B in BF16", "Llama 3.1 8B"),
     "two labels": ("Model: a-1\nModel: b-2", None),
     "programs": ("llama-bench of llama-b4696, in llama-4.log", None),
     "a parser": ("--reasoning-parser qwen3 --tool-call-parser deepseek_v3", None),

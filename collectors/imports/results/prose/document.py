@@ -22,6 +22,7 @@ from collectors.imports.results.prose.metric_names import (
     PROMPT_HEAD,
     MetricName,
     metric_of,
+    own_metric_of,
     statistic_of,
 )
 from collectors.imports.results.prose.number_text import (
@@ -148,8 +149,9 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     for statistic_line in statistic_lines:
         _add_statistic_line(load, statistic_line)
     figures, remaining_text = read_figure_lines(remaining_text)
+    seen: set[tuple[str, str, float]] = set()  # a p50 beside an equal median is the same value
     for figure in figures:
-        _add_figure(load, figure)
+        _add_figure(load, figure, seen)
     _add_aligned(load, remaining_text)
     _add_lines(load, remaining_text)
     _add_settings(load, text)
@@ -285,7 +287,11 @@ def _add_number(
     description, unit = f"{column_name} {label}", value.unit or _unit_of(column_name, label, title)
     if unit == "%" and ACCURACY.search(description):
         _add_share(load, value, label, column_name)
-    elif metric_name := _metric_of(description, value, unit) or _metric_of_title(title, description, unit):
+    elif metric_name := (
+        own_metric_of(column_name, unit)
+        or _metric_of(description, value, unit)
+        or _metric_of_title(title, description, unit)
+    ):
         statistic = cell_statistic or statistic_of(description, value.is_maximum, metric_name.metric)
         _add_stated(load, point, value, metric_name.metric, metric_name.factor, None, statistic)
     elif unit is not None:  # else a setting or an unknown count
@@ -359,8 +365,8 @@ def _add_statistic_line(load: LoadBuilder, line: StatisticLine) -> None:
         _add_stated(load, point, value, metric_name.metric, metric_name.factor, stated_unit, statistic)
 
 
-def _add_figure(load: LoadBuilder, figure: Figure) -> None:
-    """Add a figure of a passage; a count or a setting without a unit is a parameter."""
+def _add_figure(load: LoadBuilder, figure: Figure, seen: set[tuple[str, str, float]]) -> None:
+    """Add a figure of a passage unless it is in `seen`; a count or a setting without a unit is a parameter."""
     if DERIVED.search(figure.label):
         return
     name = f"{figure.passage} {figure.label}".strip()
@@ -372,6 +378,10 @@ def _add_figure(load: LoadBuilder, figure: Figure) -> None:
     unit = figure.unit if metric_name.metric == STATED else None
     statistic = statistic_of(name, figure.value.is_maximum, metric_name.metric)
     point = MeasurementPoint(f"{name[:MAX_NAME_CHARS]} (line {figure.line})")
+    identity = (metric_name.metric, statistic, figure.value.low)
+    if statistic == "median" and metric_name.metric != STATED and identity in seen:
+        return
+    seen.add(identity)
     _add_stated(load, point, figure.value, metric_name.metric, metric_name.factor, unit, statistic)
 
 

@@ -11,11 +11,12 @@ from collectors.imports.results.prose.number_text import NUMBER, StatedNumber, p
 
 MAX_LINE_CHARS = 400
 _LINE = re.compile(
-    rf"[\s>*•-]{{0,12}}(?P<label>[^\W\d][^:=|`\"]{{1,60}}?)[`*]{{0,3}} {{0,24}}[:=][`* \t]{{0,24}}(?:{NUMBER})"
+    rf"[\s>*•-]{{0,12}}(?P<label>[^\W\d][^:=|`\"]{{1,60}}?)[`*]{{0,3}} {{0,40}}[:=][`* \t]{{0,60}}(?:{NUMBER})"
     r"[`*]{0,3}(?: \([^()]{1,80}\))?[ \t,;]{0,80}",
     re.IGNORECASE,
 )
 _PAIR = re.compile(rf"(?<!\S)(?P<label>[A-Za-z][\w/%.-]{{0,40}})=(?:{NUMBER})(?=[\s,;)]|$)", re.IGNORECASE)
+_SETTING = re.compile(r"rps|qps|(?:target |configured )?(?:request )?rate(?: \(rps\))?", re.IGNORECASE)  # of the load
 _UNIT_AT_END = re.compile(r"_(?P<unit>ms|s)$")
 _LEAST_LINES, _LEAST_PAIRS = 3, 2
 
@@ -71,4 +72,5 @@ def _figure(number: int, passage: str, match: re.Match[str]) -> Figure:
     label = match["label"].strip(" -*•`")
     in_name = _UNIT_AT_END.search(label)
     unit = value.unit or unit_in(label) or (in_name["unit"].lower() if in_name else None)
+    unit = None if _SETTING.fullmatch(label) else unit
     return Figure(number, passage, label.replace("_", " "), value, unit)

@@ -18,7 +18,7 @@ ABOUT = r"(?P<about>~|≈|about|around|roughly)?"
 NUMBER = (
     rf"(?P<most>up to|max(?:imum)?)? ?{ABOUT} ?(?P<low>{_N})(?P<kilo>K)?"
     rf" ?(?:(?:-|–|to) ?(?P<high>{_N})|± ?(?P<spread>{_N}))?"
-    rf" ?(?P<unit>{_UNIT})?(?![\w/×%])"
+    rf" ?(?P<unit>{_UNIT})?(?![\w/×%=])"
 )
 CELL = re.compile(
     rf"`?(?:{NUMBER})`?(?: class)?(?P<rest> aggregate|,? equivalent to .{{1,40}}| ?\(.{{1,80}}\))?", re.IGNORECASE
@@ -39,12 +39,13 @@ STATISTICS = {"avg": "mean", "p50": "median"}
 MAX_CELL_CHARS = 300
 HEADING_UNIT = re.compile(
     r"\b(tok/s|t/s|tokens/s|TPS|RPS|req/s)(?!\w)"
-    r"|\((ms|s|GiB|MB|t/s|tokens|requests|tokens/sec(?:/user)?|req/sec|requests/sec|tokens/second|ms/tok(?:en)?)\)",
+    r"|(?<=\s)(ms|s|sec|seconds|GiB|GB)$|[,(\[] ?(ms|s)[)\]]"
+    r"|\((GiB|MB|t/s|tokens|requests|tokens/sec(?:/user)?|req/sec|requests/sec|tokens/second|ms/tok(?:en)?)\)",
     re.IGNORECASE,
 )
 HEADING_UNITS = {unit: name for unit, (name, _) in UNITS.items()} | {
     "tokens/sec": "tok/s", "tokens/sec/user": "tok/s", "tokens/second": "tok/s", "req/sec": "requests/s",
-    "requests/sec": "requests/s", "ms/tok": "ms", "ms/token": "ms", "requests": "requests",
+    "requests/sec": "requests/s", "ms/tok": "ms", "sec": "s", "seconds": "s", "ms/token": "ms", "requests": "requests",
 }  # fmt: skip
 KILO = 1e3
 
@@ -111,4 +112,4 @@ def unit_in(text: str) -> str | None:
     match = HEADING_UNIT.search(text)
     if match is None:
         return None
-    return HEADING_UNITS[(match[1] or match[2]).lower()]
+    return HEADING_UNITS[next(unit for unit in match.groups() if unit).lower()]

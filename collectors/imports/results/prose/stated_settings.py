@@ -18,7 +18,7 @@ _SERVED_MODEL = re.compile(rf"(?:(?<!\S)--model(?:-path)?[ =]|\bvllm serve |\btr
 _NAMED_MODEL = re.compile(
     r"(?<![\w./-])(?P<model>(?:[A-Za-z][\w-]{1,40}/)?(?:Qwen|QwQ|Llama|DeepSeek|Gemma|Mistral|Mixtral|Ministral|Devstral|"
     r"Magistral|GLM|gpt-oss|Kimi|MiniMax|Nemotron|Phi|Granite|Falcon|OLMo|ERNIE|Hunyuan|InternLM|Seed-OSS|LFM2|SmolLM|"
-    r"EXAONE|Apertus|Jamba)[\w.]{0,20}-[\w.-]{1,100})",
+    r"EXAONE|Apertus|Jamba)[\w.]{0,20}(?:-[\w.-]{1,100}(?: \d{1,4}B\b)?|(?: \d\.\d)? \d{1,4}(?:\.\d)?B\b))",
     re.IGNORECASE,
 )
 _NO_MODEL = re.compile(
