@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from collectors.imports.log_file import ImportRefusedError
-from collectors.imports.results.prose.records import column_of
+from collectors.imports.results.prose.records import column_of, recognise
 from collectors.imports.results.readers import reader_of
 from collectors.imports.results.source import ResultFile
 from tests.collectors.imports.captured import load_of, results_of
@@ -81,3 +81,10 @@ def test_truncated_records_are_refused(tmp_path: Path) -> None:
     path.write_text('{"ttft_ms": 12.5, "output_tps": 90')
     with pytest.raises(ImportRefusedError, match="cut off"):
         load_of(path)
+
+
+LOG_LINES = "1.34.507.301 I slot print_timing: id 0 | n_gen = 3591, tg = 47.42 t/s, tg_3s = 61.32 t/s\n" * 3
+
+
+def test_lines_of_a_log_are_no_records() -> None:
+    assert not recognise(LOG_LINES)

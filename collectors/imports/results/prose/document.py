@@ -92,7 +92,12 @@ MAX_CHARS = 4_000_000
 def recognise(head: str) -> bool:
     """Return whether a text contains a table, a printed benchmark, columns of numbers, or a line with a result."""
     unmarked = without_line_marks(head)
-    return has_table(unmarked) or has_benchmark(unmarked) or any(_is_result(match) for match in LINE.finditer(unmarked))
+    return (
+        has_table(unmarked)
+        or has_benchmark(unmarked)
+        or any(_is_result(match) for match in LINE.finditer(unmarked))
+        or bool(read_figure_lines(unmarked)[0])
+    )
 
 
 def has_table(head: str) -> bool:
@@ -103,7 +108,6 @@ def has_table(head: str) -> bool:
     has_rule = has_rule or bool(read_aligned_tables("\n".join(lines), _has_unit)[0])
     has_rule = has_rule or bool(read_flattened_tables("\n".join(lines), _has_unit)[0])
     has_rule = has_rule or bool(read_statistic_lines("\n".join(lines))[0])
-    has_rule = has_rule or bool(read_figure_lines("\n".join(lines))[0])
     return has_rule or five_prompts.recognise(head) or sum(aligned(line) is not None for line in lines) >= 3
 
 

@@ -29,6 +29,7 @@ from collectors.imports.results.values import count, cut, text
 
 TOOL = "records"
 KEY = re.compile(r'"([A-Za-z][\w .%/()-]{1,60})"\s{0,9}:')
+CSV_NAME = re.compile(r"[A-Za-z#%][\w .#%/()@-]{0,60}")
 WORD_BOUND = re.compile(r"[_\s.:-]+|(?<=[a-z\d])(?=[A-Z])")
 UNIT_WORDS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\b(?:t|tok|toks|token|tokens)(?: per | ?/ ?| )s(?:ec|econd)?\b|\btps\b"), "tok/s"),
@@ -134,7 +135,8 @@ def _csv_names(head: str) -> list[str]:
     first_line, _, rest = head.lstrip().partition("\n")
     names = [name.strip().strip('"') for name in first_line.split(",")]
     has_rows = rest.partition("\n")[0].count(",") >= len(names) - 1
-    return names if len(names) > 2 and has_rows else []
+    is_head = len(names) > 2 and all(CSV_NAME.fullmatch(name) for name in names)
+    return names if is_head and has_rows else []
 
 
 def _csv_records(source: ResultFile) -> Iterator[tuple[int, dict[str, Any]]]:
