@@ -64,8 +64,8 @@ def _certain(
         return settings
     if not other_texts:
         notes.add(notes.warnings, f"a condition of the script decides whether it writes {path}")
-    for other in (_parse(text) for text in other_texts):
-        settings, differences = _common(settings, other or {})
+    for alternative in (_parse(text) for text in other_texts):
+        settings, differences = _common(settings, alternative or {})
         for name, value, other_value in differences:
             values = " or ".join(sorted(map(_written, (value, other_value))))
             notes.add(notes.warnings, f"{path}: {name} is {values}: a condition of the script decides")
@@ -78,13 +78,13 @@ def _written(value: Any) -> str:
 
 
 def _common(
-    settings: Mapping[str, Any], other: Mapping[str, Any], prefix: str = ""
+    settings: Mapping[str, Any], alternative: Mapping[str, Any], prefix: str = ""
 ) -> tuple[dict[str, Any], list[tuple[str, Any, Any]]]:
     """Return what two settings share, and the names that differ, with both values."""
     shared: dict[str, Any] = {}
     differences: list[tuple[str, Any, Any]] = []
-    for name in dict.fromkeys((*settings, *other)):
-        value, other_value = settings.get(name), other.get(name)
+    for name in dict.fromkeys((*settings, *alternative)):
+        value, other_value = settings.get(name), alternative.get(name)
         if isinstance(value, dict) and isinstance(other_value, dict):
             shared[name], inner_differences = _common(value, other_value, f"{prefix}{name}.")
             differences += inner_differences

@@ -39,7 +39,7 @@ def apply_operation(operator: str, operand: str, value: str) -> str | None:
     lengths = sorted(range(len(value) + 1), reverse=is_longest)
     for length in lengths:
         start = length if is_prefix else len(value) - length
-        piece, rest = (value[:start], value[start:]) if is_prefix else (value[start:], value[:start])
+        piece, remainder = (value[:start], value[start:]) if is_prefix else (value[start:], value[:start])
         if matches(piece):
-            return rest
+            return remainder
     return value

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from collectors.imports.log_file import ImportRefusedError
-from collectors.imports.results.prose.records import column_of, recognise
+from collectors.imports.results.prose.records import recognise, value_name_of
 from collectors.imports.results.readers import reader_of
 from collectors.imports.results.source import ResultFile
 from tests.collectors.imports.captured import load_of, results_of
@@ -23,7 +23,7 @@ NAMES = {
 
 @pytest.mark.parametrize(("name", "stated"), NAMES.items())
 def test_metric_and_unit_of_a_name(name: str, stated: tuple[str | None, str | None]) -> None:
-    column = column_of(name)
+    column = value_name_of(name)
     assert (column.metric_name.metric if column.metric_name else None, column.unit) == stated
 
 

@@ -153,9 +153,9 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     for statistic_line in statistic_lines:
         _add_statistic_line(load, statistic_line)
     figures, remaining_text = read_figure_lines(remaining_text)
-    seen: set[tuple[str, str, float]] = set()  # a p50 beside an equal median is the same value
+    stored_values: set[tuple[str, str, float]] = set()  # a p50 beside an equal median is the same value
     for figure in figures:
-        _add_figure(load, figure, seen)
+        _add_figure(load, figure, stored_values)
     _add_aligned(load, remaining_text)
     _add_lines(load, remaining_text)
     _add_settings(load, text)
@@ -369,8 +369,8 @@ def _add_statistic_line(load: LoadBuilder, line: StatisticLine) -> None:
         _add_stated(load, point, value, metric_name.metric, metric_name.factor, stated_unit, statistic)
 
 
-def _add_figure(load: LoadBuilder, figure: Figure, seen: set[tuple[str, str, float]]) -> None:
-    """Add a figure of a passage unless it is in `seen`; a count or a setting without a unit is a parameter."""
+def _add_figure(load: LoadBuilder, figure: Figure, stored_values: set[tuple[str, str, float]]) -> None:
+    """Add a figure of a passage unless it is in `stored_values`; a count or a setting without a unit is a parameter."""
     if DERIVED.search(figure.label):
         return
     name = f"{figure.passage} {figure.label}".strip()
@@ -383,9 +383,9 @@ def _add_figure(load: LoadBuilder, figure: Figure, seen: set[tuple[str, str, flo
     statistic = statistic_of(name, figure.value.is_maximum, metric_name.metric)
     point = MeasurementPoint(f"{name[:MAX_NAME_CHARS]} (line {figure.line})")
     identity = (metric_name.metric, statistic, figure.value.low)
-    if statistic == "median" and metric_name.metric != STATED and identity in seen:
+    if statistic == "median" and metric_name.metric != STATED and identity in stored_values:
         return
-    seen.add(identity)
+    stored_values.add(identity)
     _add_stated(load, point, figure.value, metric_name.metric, metric_name.factor, unit, statistic)
 
 

@@ -49,7 +49,7 @@ MAX_NAME_CHARS = 200
 LEAST_METRICS = 2
 
 
-class Column(NamedTuple):
+class ValueName(NamedTuple):
     """What a name states: its words without the unit, the unit, and the metric, None if Pitwall has none."""
 
     words: str
@@ -57,21 +57,21 @@ class Column(NamedTuple):
     metric_name: MetricName | None
 
 
-def column_of(name: str) -> Column:
+def value_name_of(name: str) -> ValueName:
     """Return what the name of a value states: 'itl_p99_ms' is `itl_ms` in milliseconds."""
     words = " ".join(word for word in WORD_BOUND.split(name) if word).lower()
     for pattern, unit in UNIT_WORDS:
         if match := pattern.search(words):
-            rest = f"{words[: match.start()]} {words[match.end() :]}".strip()
-            return Column(" ".join(rest.split()), unit, metric_of(rest, unit))
-    return Column(words, None, metric_of(words, None))
+            remaining_words = f"{words[: match.start()]} {words[match.end() :]}".strip()
+            return ValueName(" ".join(remaining_words.split()), unit, metric_of(remaining_words, unit))
+    return ValueName(words, None, metric_of(words, None))
 
 
 def recognise(head: str) -> bool:
     """Return whether JSON or CSV begins so and names two metrics with their units."""
     start = head.lstrip()[:1]
     names = set(KEY.findall(head)) if start in ("{", "[") else set(_csv_names(head))
-    columns = [column for name in names if (column := column_of(name)).unit is not None]
+    columns = [column for name in names if (column := value_name_of(name)).unit is not None]
     has_inner_statistic = any(INNER_STATISTIC.fullmatch(column.words) for column in columns)  # {"ttft": {"p99_ms": 81}}
     return sum(column.metric_name is not None for column in columns) + has_inner_statistic >= LEAST_METRICS
 
@@ -132,9 +132,9 @@ def _flat(value: Any, prefix: str = "", depth: int = 1) -> dict[str, Any]:
 
 
 def _csv_names(head: str) -> list[str]:
-    first_line, _, rest = head.lstrip().partition("\n")
+    first_line, _, other_lines = head.lstrip().partition("\n")
     names = [name.strip().strip('"') for name in first_line.split(",")]
-    has_rows = rest.partition("\n")[0].count(",") >= len(names) - 1
+    has_rows = other_lines.partition("\n")[0].count(",") >= len(names) - 1
     is_head = len(names) > 2 and all(CSV_NAME.fullmatch(name) for name in names)
     return names if is_head and has_rows else []
 
@@ -159,7 +159,7 @@ def _is_warm_up(record: Mapping[str, Any]) -> bool:
 
 def _time_of(record: Mapping[str, Any]) -> datetime | None:
     """Return when a record was measured, where it states the zone."""
-    written = next((value for name, value in record.items() if column_of(name).words in TIMES), None)
+    written = next((value for name, value in record.items() if value_name_of(name).words in TIMES), None)
     try:
         time = datetime.fromisoformat(written) if isinstance(written, str) else None
     except ValueError:
@@ -167,7 +167,7 @@ def _time_of(record: Mapping[str, Any]) -> datetime | None:
     return time if time and time.tzinfo else None
 
 
-def _is_result(column: Column, value: Any) -> bool:
+def _is_result(column: ValueName, value: Any) -> bool:
     has_metric = column.unit is not None or column.metric_name is not None
     return has_metric and (value is None or (isinstance(value, int | float) and not isinstance(value, bool)))
 
@@ -177,13 +177,13 @@ def _constants(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     first = records[0] if records else {}
     return {
         name: value for name, value in first.items()
-        if not _is_result(column_of(name), value) and value is not None
+        if not _is_result(value_name_of(name), value) and value is not None
         and all(record.get(name) == value for record in records)
     }  # fmt: skip
 
 
 def _add_record(load: LoadBuilder, number: int, record: Mapping[str, Any], constants: Mapping[str, Any]) -> None:
-    columns = {name: column_of(name) for name in record}
+    columns = {name: value_name_of(name) for name in record}
     names = [
         f"{name}={value if not isinstance(value, float) else f'{value:g}'}"[:60]
         for name, value in record.items()
@@ -207,7 +207,7 @@ def _add_record(load: LoadBuilder, number: int, record: Mapping[str, Any], const
         )  # fmt: skip
 
 
-def _level(record: Mapping[str, Any], columns: Mapping[str, Column], pattern: re.Pattern[str]) -> int | None:
+def _level(record: Mapping[str, Any], columns: Mapping[str, ValueName], pattern: re.Pattern[str]) -> int | None:
     """Return the level or length that a record states."""
     is_level = pattern is CONCURRENCY_HEAD
     names = [
