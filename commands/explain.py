@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from commands.gpus import GPU_VARIABLES, slurm_gpus
+from commands.gpus import GPU_VARIABLES, slurm_gpus, slurm_nodes
 from commands.paste.candidates import Candidate
 from commands.paste.containers import published_port
 from commands.paste.find_command import find_candidate, read_words
@@ -127,7 +127,8 @@ def _no_engine(candidate: Candidate) -> str:
             f"The container {image} runs {words}, which is no server's command: "
             "paste the script that starts the server, or its command."
         )
-    return f"The engine is unknown (image {image}); supported are {', '.join(_TITLES[:-1])} and {_TITLES[-1]}."
+    named = f"image {image}" if image else "the command names no image"
+    return f"The engine is unknown ({named}); supported are {', '.join(_TITLES[:-1])} and {_TITLES[-1]}."
 
 
 def _read_candidate(candidate: Candidate, variables: Variables, notes: Notes) -> Explanation:
@@ -180,6 +181,11 @@ def build_config(candidate: Candidate, engine: Engine | None, reading: CommandRe
     variables = reversed(GPU_VARIABLES) if container else GPU_VARIABLES
     gpus = gpus or next((candidate.env[name] for name in variables if candidate.env.get(name)), None)
     gpus = gpus or slurm_gpus(candidate.launcher_flags)
+    nodes = slurm_nodes(candidate.launcher_flags)
+    if nodes not in ("1", "1-1"):
+        notes.add(
+            notes.warnings, f"the Slurm job has {nodes} nodes: how many of their GPUs the server gets is not read"
+        )
     version = _TAG_VERSION.search(container.image) if container and container.image else None
     _warn_of_gpus(gpus, fields, notes)
     return Config(

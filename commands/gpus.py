@@ -12,9 +12,11 @@ GPU_VARIABLES = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
 _DEVICE = re.compile(r"device=|[\w.]+/gpu=")
 _COUNT = "count="  # as of Docker's `--gpus`: a number alone is the index of a GPU where no container starts the server
 _SLURM_COUNT = re.compile(
-    r"(?:^|\s)(?:--gres[= ](?:[^\s,]+,)*gpu|--gpus-per-node[= ]|--gpus[= ]|-G[= ]?)"
+    r"(?:^|\s)(?:--gres[= ](?:[^\s,]+,)*gpu|--gpus-per-(?:node|task)[= ]|--gpus[= ]|-G[= ]?)"
     r"(?::?(?!\d+\b)[A-Za-z][\w.-]*)?:?(?P<count>\d{1,3})?(?=[\s,(]|$)"
 )
+_SLURM_PER_TASK = "--gpus-per-task"
+_SLURM_TASKS = re.compile(r"(?:^|\s)(?:--ntasks(?:-per-node)?[= ]|-n[= ]?)(?P<tasks>\d{1,4})(?=\s|$)")
 _SLURM_NODES = re.compile(r"(?:^|\s)(?:--nodes[= ]|-N[= ]?)(?P<nodes>\S+)")
 _SLURM_PROGRAMS = ("sbatch", "srun", "salloc")
 
@@ -38,9 +40,24 @@ def stated_gpus(config: Config) -> frozenset[str]:
 def slurm_gpus(launcher_flags: Sequence[str]) -> str | None:
     """Return the GPUs that a Slurm job gets on its only node, as 'count=2'; the step's own options come first.
 
-    None without such an option, and for several nodes: which of them the server uses is not stated.
+    None without such an option, and for several nodes: which of them the server uses is not stated. Those of a task
+    count for the only task; Slurm wants its number with them.
     """
-    options = [flags for flags in launcher_flags if flags.split(maxsplit=1)[:1] and flags.split()[0] in _SLURM_PROGRAMS]
-    nodes = next((match["nodes"] for flags in options if (match := _SLURM_NODES.search(flags))), "1")
-    match = next((match for flags in options if (match := _SLURM_COUNT.search(flags))), None)
-    return f"{_COUNT}{match['count'] or 1}" if match and nodes in ("1", "1-1") else None
+    match = _first(_SLURM_COUNT, launcher_flags)
+    if match is None or slurm_nodes(launcher_flags) not in ("1", "1-1"):
+        return None
+    tasks = _first(_SLURM_TASKS, launcher_flags)
+    is_one_task = tasks is not None and int(tasks["tasks"]) == 1
+    return f"{_COUNT}{match['count'] or 1}" if is_one_task or _SLURM_PER_TASK not in match[0] else None
+
+
+def slurm_nodes(launcher_flags: Sequence[str]) -> str:
+    """Return the number of nodes of a Slurm job as it is written; 1 without that option."""
+    match = _first(_SLURM_NODES, launcher_flags)
+    return match["nodes"] if match else "1"
+
+
+def _first(pattern: re.Pattern[str], launcher_flags: Sequence[str]) -> re.Match[str] | None:
+    """Return the first option of Slurm's that matches."""
+    options = (flags for flags in launcher_flags if flags.split(maxsplit=1)[:1] and flags.split()[0] in _SLURM_PROGRAMS)
+    return next((match for flags in options if (match := pattern.search(flags))), None)

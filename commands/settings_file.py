@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +17,8 @@ from commands.paste.notes import Notes
 from domain import JsonValue
 from engines.base import CommandReading, Engine, SettingsFile
 
+_OPEN, _CLOSE = "\ue000", "\ue001"
+_BRACED_REFERENCE = re.compile(r"\$\{([^{}\n,:\[\]]{1,200}(?:,[ ]?)?)\}")
 _REFERENCE_LINE = re.compile(r"^[ \t]*\$(?:\w+|\{[^}\n]*\})[ \t]*(?:\n|\Z)", re.MULTILINE)
 
 
@@ -34,6 +37,7 @@ def with_settings(
             if text is None or settings is None:
                 notes.add(notes.warnings, f"more settings come from {item.values[0]}")
                 continue
+            settings = _certain(settings, files.other_texts(text), item.values[0], notes)
             _drop_notes(text, files, notes)
             notes.take(files.notes_of(text))
             reading = _merged(reading, settings_file, settings, item.values[0], item.text)
@@ -42,12 +46,71 @@ def with_settings(
 
 def _parse(text: str) -> Mapping[str, Any] | None:
     """The settings of a YAML or JSON text, without lines that stand for unknown ones; None if it is no mapping."""
-    try:
-        documents = load_documents(text)
-    except (yaml.YAMLError, ValueError):
-        known_lines = _REFERENCE_LINE.sub("", text)
-        return _parse(known_lines) if known_lines != text else None
-    return documents[0] if len(documents) == 1 and isinstance(documents[0], dict) else None
+    for attempt in dict.fromkeys((text, *_without_references(text))):
+        try:
+            documents = load_documents(attempt)
+        except (yaml.YAMLError, ValueError):
+            continue
+        if len(documents) == 1 and isinstance(documents[0], dict):
+            return {name: _with_references(value) for name, value in documents[0].items()}
+    return None
+
+
+def _certain(
+    settings: Mapping[str, Any], other_texts: Sequence[str] | None, path: str, notes: Notes
+) -> Mapping[str, Any]:
+    """Return the settings that the file has whatever the conditions are; notes the others with their values."""
+    if other_texts is None:
+        return settings
+    if not other_texts:
+        notes.add(notes.warnings, f"a condition of the script decides whether it writes {path}")
+    for alternative in (_parse(text) for text in other_texts):
+        settings, differences = _common(settings, alternative or {})
+        for name, value, other_value in differences:
+            values = " or ".join(sorted(map(_written, (value, other_value))))
+            notes.add(notes.warnings, f"{path}: {name} is {values}: a condition of the script decides")
+    return settings
+
+
+def _written(value: Any) -> str:
+    """Return a setting as the note on it shows it."""
+    return "unset" if value is None else value if isinstance(value, str) else json.dumps(value, default=str)
+
+
+def _common(
+    settings: Mapping[str, Any], alternative: Mapping[str, Any], prefix: str = ""
+) -> tuple[dict[str, Any], list[tuple[str, Any, Any]]]:
+    """Return what two settings share, and the names that differ, with both values."""
+    shared: dict[str, Any] = {}
+    differences: list[tuple[str, Any, Any]] = []
+    for name in dict.fromkeys((*settings, *alternative)):
+        value, other_value = settings.get(name), alternative.get(name)
+        if isinstance(value, dict) and isinstance(other_value, dict):
+            shared[name], inner_differences = _common(value, other_value, f"{prefix}{name}.")
+            differences += inner_differences
+        elif value == other_value:
+            shared[name] = value
+        else:
+            differences.append((f"{prefix}{name}", value, other_value))
+    return shared, differences
+
+
+def _without_references(text: str) -> list[str]:
+    """Return a text without the lines that are a reference, and with marks for the braces of all others.
+
+    `[${SIZES}]` is no YAML until the shell has put the sizes in.
+    """
+    known_lines = _REFERENCE_LINE.sub("", text)
+    return [known_lines, _BRACED_REFERENCE.sub(lambda match: f"${_OPEN}{match[1]}{_CLOSE}", known_lines)]
+
+
+def _with_references(value: JsonValue) -> JsonValue:
+    """Return the settings with the references as they were written."""
+    if isinstance(value, dict):
+        return {_with_references(name): _with_references(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_with_references(item) for item in value]
+    return value.replace(_OPEN, "{").replace(_CLOSE, "}") if isinstance(value, str) else value
 
 
 def _drop_notes(text: str, files: WrittenFiles, notes: Notes) -> None:

@@ -10,12 +10,34 @@ _MOST_PROCESSES = 1000
 _MOST_LINES = 20  # from the assertion to its exception, including other processes' lines
 _ASSERTION = re.compile(r"\s*assert (?P<condition>\S.{2,300})")
 _BARE_ASSERTION = re.compile(r"AssertionError:?$")
+_LOCATED = re.compile(
+    r"(?:\w+\.)*CompilationError: at \d+:\d+:\s*$"
+)  # Triton's; its cause follows as `ValueError('…')`
+_WRITTEN = re.compile(r"(?:[A-Z]\w*(?:Error|Exception))\((?P<quote>['\"]).{3,1000}(?P=quote),?\)$")
 _BARE = re.compile(r"(?:\w+\.)*(?:KeyError: (?:'[^' ]*'|\"[^\" ]*\"|\d+)|\w*(?:Error|Exception):?)\s*$")
 
 
 def is_bare_exception(text: str) -> bool:
     """Whether another exception of the same failure explains it better; a missing weight is explained by its key."""
-    return _BARE.match(text) is not None and "weight" not in text
+    return (_BARE.match(text) is not None and "weight" not in text) or _LOCATED.match(text) is not None
+
+
+class CompilationCauses:
+    """The causes that Triton prints after its errors: the exception that ended a compilation, as Python writes it."""
+
+    def __init__(self) -> None:
+        self._error_line: int | None = None
+
+    def is_cause(self, line: ParsedLine) -> bool:
+        """Return whether a line is the cause of the compilation error a few lines before it."""
+        text = line.text.strip()
+        if _LOCATED.match(text):
+            self._error_line = line.number
+        is_near = self._error_line is not None and line.number - self._error_line <= _MOST_LINES
+        if not is_near or _WRITTEN.match(text) is None:
+            return False
+        self._error_line = None
+        return True
 
 
 class Assertions:

@@ -1,4 +1,4 @@
-"""Errors of GPUs that the NVIDIA driver reports in the kernel's log, which may stand among an engine's lines."""
+"""Errors of GPUs in an engine's log: messages of the NVIDIA driver, and what native code prints of CUDA and NCCL."""
 
 from __future__ import annotations
 
@@ -6,7 +6,12 @@ import re
 
 from engines.line_reader import LogFailure
 
-NEEDLES = r"NVRM: "  # in every such line; RE2 syntax
+NEEDLES = r"NVRM: |Failed[:,] (?:[Cc]uda|CUDA|HIP|NCCL) error|(?:CUDA|HIP) error \("  # in every such line; RE2 syntax
+_MAX_TEXT = 2000
+_NATIVE_ERROR = re.compile(
+    r"(?:^|[\s\]])(?:Failed[:,] (?P<library>Cuda|CUDA|HIP|NCCL) error \S{1,300}:\d{1,6} '(?P<words>[^'\n]{1,200})'"
+    r"|(?P<runtime>CUDA|HIP) error \([^()\n]{1,300}:\d{1,6}\): (?P<message>\S.{0,200}))"
+)
 _XID = re.compile(r"NVRM: Xid \(PCI:(?P<gpu>[0-9a-fA-F:.]{5,20})\): (?P<number>\d{1,4})\b")
 _LOST_GPU = re.compile(r"NVRM: (?:GPU .{1,40} )?(?:has )?fallen off the bus")
 _NAMES = {
@@ -32,6 +37,15 @@ def without_driver_messages(text: str) -> str:
     if "NVRM: " not in text:
         return text
     return "\n".join(line for line in text.splitlines() if "NVRM: " not in line)
+
+
+def read_native_error(text: str, cause_rank: int) -> LogFailure | None:
+    """Return the failure of an error that C++ or CUDA code prints before its process ends; None for other messages."""
+    match = _NATIVE_ERROR.search(text) if len(text) <= _MAX_TEXT else None
+    if match is None:
+        return None
+    library, words = match["library"] or match["runtime"], match["words"] or match["message"]
+    return LogFailure(cause_rank, text.strip(), f"{library.upper()} reported: {words.strip()}.")
 
 
 def read_gpu_error(text: str) -> LogFailure | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engines import gpu_errors, native_assertions, signals
-from engines.gpu_errors import read_gpu_error
+from engines.gpu_errors import read_gpu_error, read_native_error
 from engines.line_reader import LogFailure
 from engines.native_assertions import read_native_assertion
 from engines.signals import read_signal
@@ -13,4 +13,9 @@ NEEDLES = f"{gpu_errors.NEEDLES}|{signals.NEEDLES}|{native_assertions.NEEDLES}"
 
 def read_machine_failure(text: str, cause_rank: int, echo_rank: int) -> LogFailure | None:
     """Return the failure of a message by the kernel, a shell or a launcher; None for other messages."""
-    return read_gpu_error(text) or read_signal(text, cause_rank, echo_rank) or read_native_assertion(text, cause_rank)
+    return (
+        read_gpu_error(text)
+        or read_native_error(text, cause_rank)
+        or read_signal(text, cause_rank, echo_rank)
+        or read_native_assertion(text, cause_rank)
+    )

@@ -17,7 +17,7 @@ from collectors.imports.log_import import ImportOptions, ImportResult
 from collectors.imports.results.builder import LoadBuilder, Ticket
 from collectors.imports.results.folder import open_folder
 from collectors.imports.results.prose.document import has_benchmark, has_table
-from collectors.imports.results.readers import TEXTS, reader_of, unknown_file_reason
+from collectors.imports.results.readers import RECORDS, TEXTS, reader_of, unknown_file_reason
 from collectors.imports.results.source import CHUNK_BYTES, ResultFile
 from collectors.imports.results.values import after
 from commands.naming import RunBook, RunNaming
@@ -83,6 +83,8 @@ class ResultImporter:
         """
         source = ResultFile(path, shown_name)
         reader = reader_of(source)
+        if reader is RECORDS:  # an engine may log in JSON
+            return not _is_log(source)
         if reader is not TEXTS:
             return reader is not None
         if has_benchmark(source.head) or has_benchmark(source.tail):

@@ -49,6 +49,7 @@ _MAX_COMMENT_LINE = 2000  # longer lines are not searched for a comment
 _CONTINUATION_PROMPT = re.compile(r"(?<=\\\n)[ \t]*>{1,2}[ \t]")  # the shell's own, in every line after the first
 _CONTINUED = re.compile(r"^(?:[^\n]*\\\n)+[^\n]*", re.MULTILINE)
 _FLAG_LINE = re.compile(r"\s*--?[A-Za-z]")
+_ARRAY_START = re.compile(r"(?:^|\s)[A-Za-z_]\w{0,60}\+?=\(")
 _LINE_COMMENT = re.compile(r"(?:^|\s)#(?:\s[^'\"]*)?$")
 _CODE_SPAN = re.compile(
     r"`((?:[A-Z_]+=[^\s`]+ )*(?:vllm serve|python[\d.]* -m (?:vllm|sglang)|sglang serve"
@@ -207,6 +208,7 @@ def join_lost_lines(text: str, takes: FlagTest, notes: Notes) -> str:
     """Join lines of a server's command that lost their backslash, were cut by the terminal, or contain a comment."""
     joined: list[str] = []
     is_inside = False  # of a server's command
+    is_array = False  # `ARGS=(`, whose lines need no backslash
     for line in text.split("\n"):
         previous = joined[-1] if joined else ""
         is_continued = previous.endswith("\\")
@@ -224,9 +226,16 @@ def join_lost_lines(text: str, takes: FlagTest, notes: Notes) -> str:
                 joined[-1] = bare.rstrip() + " \\"
                 notes.add(notes.repaired, "a missing backslash at a line's end was added")
                 is_continued = True
+        is_array = _closes_later(line) if _ARRAY_START.search(line) else is_array and not line.lstrip().startswith(")")
         is_inside = bool(_SERVER_LINE.search(line)) or (is_inside and (is_continued or not line.strip()))
+        is_inside = is_inside and not is_array
         joined.append(line)
     return "\n".join(joined)
+
+
+def _closes_later(line: str) -> bool:
+    """Return whether the array that a line opens goes on in the next one."""
+    return line.count("(") > line.count(")")
 
 
 def _cut_between(previous: str, line: str, takes: FlagTest) -> str | None:

@@ -54,6 +54,7 @@ class WrittenFiles:
     commands: dict[str, list[str]] = field(default_factory=dict)  # that wrote a file, as one line each
     notes: dict[str, Notes] = field(default_factory=dict)  # on the references in a file
     conditional: set[str] = field(default_factory=set)  # paths that a condition or a loop decides
+    earlier_texts: dict[str, list[str]] = field(default_factory=dict)  # that a condition replaced or completed
     unread_heredocs: int = 0
     _heredocs_of: dict[str, int] = field(default_factory=dict)
     _piped: str | None = None  # the output of the command before a pipe
@@ -92,9 +93,13 @@ class WrittenFiles:
         `is_certain`: no condition of the script decides whether it does.
         """
         outer_notes, variables.notes = variables.notes, Notes()
+        texts_before = dict(self.texts)
         path = self._follow(command, line, variables)
         if path is not None and not is_certain:
             self.conditional.add(path)
+            self.earlier_texts.setdefault(path, []).extend(
+                texts_before[name] for name in [path] if name in texts_before
+            )
         if path is not None:
             self.notes.setdefault(path, Notes()).take(variables.notes)
         variables.notes = outer_notes
@@ -102,6 +107,11 @@ class WrittenFiles:
     def notes_of(self, text: str) -> Notes:
         """Return the notes on the references in the file of this text."""
         return next((self.notes[path] for path in self.notes if self.texts.get(path) == text), Notes())
+
+    def other_texts(self, text: str) -> list[str] | None:
+        """Return what else the file of this text may hold; None if no condition of the script decides it."""
+        path = next((path for path in self.conditional if self.texts.get(path) == text), None)
+        return None if path is None else self.earlier_texts[path]
 
     def _follow(self, command: Command, line: str, variables: Expander) -> str | None:
         heredoc = self._heredoc_of(command) or (self._piped_heredoc if command.preceding_operator == "|" else None)

@@ -25,6 +25,7 @@ MOST_WORDS = 5000  # a command with more launches nothing
 EXPORTS = frozenset({"export", "declare", "typeset", "local", "readonly", "set"})
 _LOCAL = frozenset({"local", "declare", "typeset"})
 _SETTERS = frozenset({":", "unset", "read", "mapfile", "readarray", "getopts"})
+_COMMENT_LINE = re.compile(r"^[ \t]*#[^\n]*", re.MULTILINE)
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _BATCH_OPTION = re.compile(r"^#SBATCH[ \t]+(--?[A-Za-z][^\n]*)", re.MULTILINE)
 _SUBSTITUTION = re.compile(r"\$\((?!\()(.+)\)", re.DOTALL)
@@ -51,7 +52,9 @@ def _find_in(cleaned: str, notes: Notes) -> tuple[Candidate | None, Variables]:
     variables = Variables(notes)
     variables.files.add_heredocs(heredocs)
     unknown: Candidate | None = None
-    for attempt in dict.fromkeys((body, *(heredoc.body for heredoc in heredocs), uncomment(body))):
+    is_script = body.lstrip().startswith("#!")  # whose comments are no prompt of root
+    as_typed = () if is_script else (uncomment(body),)
+    for attempt in dict.fromkeys((body, *(heredoc.body for heredoc in heredocs), *as_typed)):
         left_out = list(notes.left_out)
         candidate = _read_text(attempt, variables, notes)
         if candidate and candidate.server:
@@ -63,7 +66,8 @@ def _find_in(cleaned: str, notes: Notes) -> tuple[Candidate | None, Variables]:
         if attempt is not body:
             notes.left_out = left_out  # the body, in which there is no server either, has its own
         unknown = unknown or candidate
-    return _read_listing(body, variables, notes) or unknown, variables
+    listing = _COMMENT_LINE.sub("", body) if is_script else body
+    return _read_listing(listing, variables, notes) or unknown, variables
 
 
 def _read_listing(text: str, variables: Variables, notes: Notes) -> Candidate | None:
@@ -227,12 +231,24 @@ class ScriptReader:
 
     def _read_uncalled(self) -> None:
         """Search the functions that the script does not call."""
+        server_count = 0
         for name in list(self._functions.bodies):
-            if self.candidate is None:
+            if server_count:
+                server_count += self._starts_server(name)
+            elif self.candidate is None:
                 definition = self._functions.definitions.get(name)
                 self._call(name, [])
                 if self.candidate is None and definition:
                     self._functions.definitions[name] = definition
+                server_count = int(self.candidate is not None)
+        if server_count > 1:
+            self.notes.add(self.notes.warnings, f"{server_count} servers are in this paste; the first one is used")
+
+    def _starts_server(self, name: str) -> bool:
+        """Return whether a function starts a server, too."""
+        notes = Notes()
+        reader = ScriptReader(self.variables.copy(notes), notes, self.depth, self._functions, MAX_CALL_DEPTH)
+        return reader.read(self._functions.bodies[name]) is not None and reader.candidate is not None
 
     def _read_command(self, command: Command) -> None:
         if self._functions.takes(command, self._text):

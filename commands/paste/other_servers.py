@@ -24,6 +24,24 @@ SERVERS = {
     "Docker Model Runner": r"docker[ \t]+model[ \t]+run",
     "LM Studio": r"lms[ \t]+server[ \t]+start",
 }
+KEYWORDS = frozenset(
+    {
+        "if",
+        "elif",
+        "then",
+        "else",
+        "while",
+        "until",
+        "for",
+        "case",
+        "do",
+        "function",
+        "local",
+        "export",
+        "return",
+        "eval",
+    }
+)
 _COMMAND = re.compile(
     r"(?:^|(?<=[\s;&|(/\"'`]))(?:"
     + "|".join(f"(?P<server_{number}>{pattern})" for number, pattern in enumerate(SERVERS.values()))
@@ -46,6 +64,10 @@ _PROGRAM = re.compile(
 _FLAG = re.compile(r"(?<=\s)--?[a-z]")
 
 
+_SCRIPT = re.compile(r"(?:^|[\s'\"])(?P<path>[\w.~${}/-]{0,200}/[\w.-]{1,80}\.sh)\b")
+_STARTERS = frozenset({"setsid", "nohup", "exec", "env", "bash", "sh", "zsh", "sudo"})
+
+
 class Program(NamedTuple):
     """A program that a paste starts, and the engine whose flags stand in one of its words."""
 
@@ -56,9 +78,12 @@ class Program(NamedTuple):
 def find_program(text: str) -> Program | None:
     """Return the first program that a text starts with two flags or more; None if there is none."""
     for match in _PROGRAM.finditer(text):
-        if match["name"] not in NEVER_SERVE and len(_FLAG.findall(match["command"])) > 1:
+        if match["name"] not in NEVER_SERVE | KEYWORDS and len(_FLAG.findall(match["command"])) > 1:
             engines = (engine_of_flags(word.text.split()) for word in _words(match["command"]))
-            return Program(match["name"], next((engine for engine in engines if engine), None))
+            script = _SCRIPT.search(match["command"]) if match["name"] in _STARTERS else None
+            return Program(
+                script["path"] if script else match["name"], next((engine for engine in engines if engine), None)
+            )
     return None
 
 

@@ -11,6 +11,7 @@ from commands.paste.braces import BraceExpander
 from commands.paste.files import WrittenFiles
 from commands.paste.notes import Notes
 from commands.paste.shell import Word, WordPart, split_references
+from commands.paste.text_operations import apply_operation, text_operation
 from commands.quoting import without_quotes
 from commands.secrets import values_of
 from redaction import is_secret_name
@@ -23,7 +24,9 @@ MOST_EXPORT_NOTES = 20
 MAX_ALTERNATIVE = 300  # characters of an alternative in a note
 _BRACED = re.compile(r"\$\{(\w+)(?:\[([^\]\n]*)\])?(?:(:?[-=+?])(.*))?\}$", re.DOTALL)
 _BARE = re.compile(r"\$([A-Za-z_]\w*|\d)$")
-_ARRAY = re.compile(r"\$\{(\w+)\[[@*]\]\}$")
+_ARRAY = re.compile(
+    r"\$\{(\w+)\[[@*]\](?::?-|:?\+\"?\$\{\1\[[@*]\]\}\"?)?\}$"  # `${A[@]+"${A[@]}"}` guards against an empty array
+)
 _ALL_PARAMETERS = frozenset({"$@", "$*", "${@}", "${*}"})
 PARAMETERS = "@"  # the name of the words that a function is called with
 _COMPUTED = re.compile(r"\$\(|`")
@@ -407,6 +410,12 @@ class Variables:
             return part.text
         if part.text.startswith("$(") and (printed := self.files.printed(part.text)) is not None:
             return printed
+        if (operation := text_operation(part.text)) and operation.name in self.values:
+            operand = without_quotes(self.expand_text(operation.operand, depth + 1)) if depth < MAX_DEPTH else ""
+            value = apply_operation(operation.operator, operand, self.values[operation.name])
+            if value is not None:
+                self._note_use(operation.name, part.text)
+                return value
         bare, braced = _BARE.match(part.text), _BRACED.match(part.text)
         name = bare[1] if bare else self._name_of(braced) if braced else ""
         operator, operand = (braced[3], without_quotes(braced[4])) if braced and braced[3] else ("", "")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 
-from engines.bare_exceptions import Assertions, is_bare_exception
+from engines.bare_exceptions import Assertions, CompilationCauses, is_bare_exception
 from engines.base import ParsedLine
 from engines.line_reader import LogFailure
 from engines.machine_failures import read_machine_failure
 
 _TRACEBACK = "Traceback (most recent call last)"
 _LONGEST_TRACEBACK = 500  # lines
+_FRAME = re.compile(r'^ {2}File "[^"\n]{1,400}", line \d{1,7}, in ')
 _FATAL_HEADER = re.compile(
     r"hit an exception: |^Exception in (?:Controller|Model|Tp|Detokenizer)|^Initialization failed\."
 )
@@ -91,13 +92,20 @@ class SglangFailureReader:
         self._traceback: ParsedLine | None = None  # start of the traceback whose exception has not come yet
         self._is_fatal = False
         self._request_failed = False
+        self._has_traceback = False
         self._assertions = Assertions()
+        self._compilation_causes = CompilationCauses()
 
     def read(self, line: ParsedLine) -> LogFailure | None:
         """Return the failure that the line reports; None for other lines, and in a traceback until its exception."""
         if self._traceback is not None and line.number - self._traceback.number > _LONGEST_TRACEBACK:
             self._traceback = None
         if _TRACEBACK in line.text:
+            self._open_traceback(line)
+            return None
+        if self._compilation_causes.is_cause(line) and self._is_fatal:
+            return LogFailure(_CAUSE, line.text.strip(), _sentence(line.text.strip()))
+        if not self._has_traceback and _FRAME.match(line.text):  # the log begins inside it
             self._open_traceback(line)
             return None
         if self._traceback is not None and _EXCEPTION.match(line.text):
@@ -121,6 +129,7 @@ class SglangFailureReader:
         )
 
     def _open_traceback(self, line: ParsedLine) -> None:
+        self._has_traceback = True
         header = line.text.partition(_TRACEBACK)[0]
         is_of_request = self._request_failed or bool(_HARMLESS_HEADER.search(header))
         self._traceback = line

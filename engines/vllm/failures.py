@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from engines.bare_exceptions import Assertions, is_bare_exception
+from engines.bare_exceptions import Assertions, CompilationCauses, is_bare_exception
 from engines.base import ParsedLine
 from engines.line_reader import LogFailure
 from engines.machine_failures import read_machine_failure
@@ -49,6 +49,9 @@ _SENTENCE = re.compile(
     r"The model's max seq len \(\d+\) is larger than the maximum number of tokens that can be stored in KV cache|"
     r"No available memory for the cache blocks|To serve at least one request with the model|"
     r"Free memory on device .{1,80} is less than desired GPU memory utilization|CUDA out of memory"
+)
+_IN_WORKER = re.compile(  # of V0
+    r"Exception in worker \S{1,80} while processing method \w{1,80}: (?P<cause>\S.{2,400}?)(?:, Traceback \(most|\.?$)"
 )
 _ARGUMENTS = re.compile(r"(?:vllm(?: \w+)?|[\w.-]+\.py): error: .")
 _KILLED = re.compile(
@@ -130,6 +133,7 @@ class VllmFailureReader:
         self._is_ordered = False
         self.has_died = False  # reported by the engine
         self._assertions = Assertions()
+        self._compilation_causes = CompilationCauses()
 
     def begin_start(self) -> None:
         """Reset the state for a new start."""
@@ -159,6 +163,10 @@ class VllmFailureReader:
             return failure
         self._follow(line, traits)
         self._assertions.note(line)
+        if match := _IN_WORKER.match(text):
+            return _failure(CAUSE, match["cause"])
+        if self._compilation_causes.is_cause(line) and self._is_server_failure(line):
+            return _failure(CAUSE, text)
         if traits.rank is not None:
             return _failure(traits.rank, text)
         if traits.is_exception and self._is_server_failure(line):

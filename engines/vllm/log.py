@@ -46,12 +46,14 @@ RECORD = re.compile(
 _NEEDLES = re.compile(
     rb"A(?:vg prompt|pplication startup|ddress already)|(?:SpecDecoding|Speculative|DiffusionDecoding) metrics|"
     rb"Prefix cache hit rate: G|WARNING|Loading |Capturing|raph capturing|"
-    rb"Exception|Error(?::|\(\w+\):|[ \r]*$)|Traceback|\bassert |During handling|The above exc|Errno 98|Value error|"
+    rb"Exception|Error(?:\(['\"]|:|\(\w+\):|[ \r]*$)|Traceback|\bassert |During handling|The above exc|"
+    rb"Errno 98|Value error|"
     rb"EngineCore (?:f|e|h)|Engine (?:loop|core)|EngineDead|Error (?:in|w)|Worker|worker proc|"
     rb"Fail(?:ed|ure)|OutOfRes|Unsupported|Timeout|: error: |Killed|SIG|Seg[mf]|oom-kill| killed |terminated by|"
     rb"KV load|transfer failure|Handshake with |"
     rb"\[shutdown|Shutting|KeyboardI|Gracefully|The model's max|No available mem|To serve at|Free memory on|"
-    rb"CUDA out| t(?:ook|akes) |KV [cC]ache (?:size|mem|is)|kv_cache_size|memory for KV|GiB for KV|Maximum conc|"
+    rb"CUDA out|Estimated CUDA| t(?:ook|akes) |KV [cC]ache (?:size|mem|is)|kv_cache_size|memory for KV|GiB for KV|"
+    rb"Maximum conc|"
     rb"blocks: |blocks is: |Initializing a|version |backend|BackendEnum|Resolved arch|Using max model|Starting |"
     rb"Started server|rejection_sample|sampling params|compile_cache|Dynamo|Start compiling|Warming up|Profiling|"
     rb"Memory profiling|No available (?:shared|block)|" + REST + b"|" + MACHINE.encode()

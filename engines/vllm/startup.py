@@ -52,6 +52,11 @@ _FACTS: tuple[re.Pattern[str], ...] = tuple(  # group names are fact keys
         rf"(?:kv_cache_size=|memory reserved for KV Cache is )(?P<kv_cache_gib>{_N})GiB",
         rf"Current kv cache memory in use is (?P<kv_cache_gib>{_N}) GiB",
         rf"Available KV cache memory: (?P<available_kv_gib>{_N}) GiB",
+        rf"Estimated CUDA graph memory: (?P<estimated_graph_gib>{_N}) GiB",
+        rf"Free memory on device \((?P<free_memory_gib>{_N})/(?P<gpu_memory_gib>{_N}) GiB\) on startup\. "
+        rf"Desired GPU memory utilization is \((?P<gpu_memory_utilization>{_N}), ",
+        rf"Actual usage is (?P<weights_gib>{_N}) GiB for (?:weight|consumed memory|model)",
+        rf" (?P<activation_peak_gib>{_N}) GiB for peak activation",
         rf"reserved (?P<reserved_kv_gib>{_N}) GiB memory for KV Cache",
         rf"Explicitly set \((?P<reserved_kv_gib>{_N})/{_N}\) GiB for KV cache",
         r"KV cache size: (?P<kv_cache_tokens>\d[\d,]{0,17}) tokens",

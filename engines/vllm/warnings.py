@@ -28,6 +28,10 @@ _SENTENCES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             r"global scales? .{0,40}(?:is|are) different for parallel layers",
             "NVFP4 global scales differ between fused layers: accuracy may suffer.",
         ),
+        (
+            r"Add (\d{1,4}) padding layers, may waste at most (\d{1,3}(?:\.\d{1,4})?)%",
+            r"\1 padding layers were added to the KV cache: up to \2 % of its memory is wasted.",
+        ),
         (r"Enforce eager set", "Eager mode: torch.compile and CUDA graphs are off."),
         (
             r"JIT compilation during inference",

@@ -235,3 +235,37 @@ def test_a_substitution_in_single_quotes_is_no_unknown_value() -> None:
     told = explain('N=\'--seed 1 --name "$(cat /x)"\'\nif a; then M=1; fi\nbash -c "vllm serve m $N --port 80"\n')
     assert told.config and told.config.port == 80 and "--seed 1" in told.config.unknown_flags
     assert told.unresolved == ["$(cat /x)"]
+
+
+OPERATIONS = {
+    "${MODE#mtp}": "5", "${MODE%5}": "mtp", "${REPO##*/}": "draft", "${REPO%%/*}": "org", "${MODE/mtp/x}": "x5",
+    "${REPO//a/b}": "org/sub/drbft", "${MODE#nothing}": "mtp5", "${REPO%/*}": "org/sub",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("reference", "value"), OPERATIONS.items())
+def test_what_a_shell_cuts_from_a_value(reference: str, value: str) -> None:
+    told = explain(f'MODE=mtp5\nREPO=org/sub/draft\nvllm serve "{reference}" --port 80\n')
+    assert told.config and told.config.model == value and told.unresolved == []
+
+
+def test_what_a_shell_cuts_from_an_unknown_value_is_unresolved() -> None:
+    told = explain("vllm serve m --max-num-seqs ${MODE#mtp}\n")
+    assert told.config and told.config.max_num_seqs is None and "${MODE#mtp}" in told.unresolved
+
+
+GUARDED = """mounts=()
+for f in a b; do mounts+=(-v "$PWD/$f:/$f:ro"); done
+docker run --rm --gpus all ${mounts[@]+"${mounts[@]}"} -v /m:/m "${IMAGE:-vllm/vllm-openai:v0.25.0}" --model o/m
+"""
+
+
+def test_an_array_that_is_guarded_against_being_empty() -> None:
+    told = explain(GUARDED)
+    assert told.config and (told.config.image, told.config.model) == ("vllm/vllm-openai:v0.25.0", "o/m")
+    assert told.config.volumes[-1] == "/m:/m"
+
+
+def test_the_lines_of_an_array_need_no_backslash() -> None:
+    told = explain('CMD=(\n  python3 -m sglang.launch_server\n  --model-path o/m\n  --tp 4\n)\n"${CMD[@]}"\n')
+    assert told.config and (told.config.model, told.config.tensor_parallel, told.repaired) == ("o/m", 4, [])

@@ -159,3 +159,45 @@ def test_a_value_from_a_file_that_the_script_writes(paste: str) -> None:
 def test_a_file_that_a_condition_decides_is_no_value(lines: str) -> None:
     told = explain(f'{lines}\nvllm serve m --max-model-len "$(cat s.json)"\n')
     assert told.config and told.config.max_model_len is None and "$(cat s.json)" in told.unresolved
+
+
+BRANCHES = """if [ "$MODE" = mtp ]; then
+cat > options.yaml <<EOF
+max_batch_size: 8
+kv_cache_config: {dtype: fp8, tokens_per_block: 32}
+EOF
+else
+cat > options.yaml <<EOF
+max_batch_size: 16
+kv_cache_config: {dtype: fp8, tokens_per_block: 64}
+EOF
+fi
+"""
+
+
+def test_settings_that_a_condition_decides_are_told() -> None:
+    told = explain(BRANCHES + SERVE)
+    assert told.config and (told.config.max_num_seqs, told.config.kv_cache_dtype) == (None, "fp8")
+    assert told.warnings[:2] == [
+        "options.yaml: max_batch_size is 16 or 8: a condition of the script decides",
+        "options.yaml: kv_cache_config.tokens_per_block is 32 or 64: a condition of the script decides",
+    ]
+
+
+def test_settings_that_a_condition_adds_are_told() -> None:
+    text = f"cat > options.yaml <<EOF\n{TEXT}EOF\nif $BIG; then echo 'max_batch_size: 99' >> options.yaml; fi\n{SERVE}"
+    told = explain(text)
+    assert told.config and (told.config.max_model_len, told.config.max_num_seqs) == (131072, None)
+    assert "options.yaml: max_batch_size is 99 or unset: a condition of the script decides" in told.warnings
+
+
+def test_a_file_that_only_a_condition_writes_is_told() -> None:
+    told = explain(f"if $BIG; then\ncat > options.yaml <<EOF\n{TEXT}EOF\nfi\n{SERVE}")
+    assert "a condition of the script decides whether it writes options.yaml" in told.warnings
+
+
+def test_an_unknown_reference_in_a_list_loses_only_its_setting() -> None:
+    text = f"cat > options.yaml <<EOF\n{TEXT}cuda_graph_config:\n  batch_sizes: [${{SIZES%, }}]\nEOF\n{SERVE}"
+    told = explain(text)
+    assert told.config and (told.config.max_model_len, told.config.kv_cache_dtype) == (131072, "fp8")
+    assert "${SIZES%, }" in told.unresolved

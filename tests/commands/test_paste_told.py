@@ -227,6 +227,12 @@ def test_a_server_that_is_not_supported_is_named(paste: str, name: str) -> None:
     assert refused.startswith(f"The paste starts {name}, which is not supported: commands of vLLM, SGLang, llama.cpp")
 
 
+def test_a_script_that_starts_another_script_is_named_in_the_refusal() -> None:
+    text = "if pgrep -f s -a; then exit 1; fi\nsetsid bash -c \"'$DIR/scripts/launch.sh' m --port 80\" --wait\n"
+    refused = explain(text).refused
+    assert refused and refused.startswith("The paste starts $DIR/scripts/launch.sh, which is no command")
+
+
 def test_another_server_beside_a_known_one_is_no_refusal() -> None:
     told = explain("ollama serve &\nvllm serve m --port 1")
     assert told.refused is None and told.config and told.config.model == "m"
@@ -280,6 +286,9 @@ def test_options_of_a_batch_job_are_told() -> None:
         ("-G A100:4", "count=4"),
         ("--gres=gpu:8\n#SBATCH --nodes=2", None),
         ("--gpus-per-task=4", None),
+        ("--gpus-per-task=4\n#SBATCH --ntasks=1", "count=4"),
+        ("-n 1\n#SBATCH --gpus-per-task=a100:4", "count=4"),
+        ("--gpus-per-task=4\n#SBATCH --ntasks-per-node=2", None),
         ("--gres=gpu:$N", None),
     ],
 )
@@ -287,6 +296,11 @@ def test_gpus_of_a_batch_job(options: str, gpus: str | None) -> None:
     told = explain(f"#!/bin/bash\n#SBATCH {options}\nvllm serve m --tensor-parallel-size 2\n")
     assert told.config and told.config.gpus == gpus
     assert stated_gpus(told.config) == frozenset(), "a count does not say which"
+
+
+def test_nodes_of_a_batch_job_are_told() -> None:
+    told = explain("#SBATCH --nodes=2\n#SBATCH --gpus-per-node=8\nvllm serve m\n")
+    assert told.warnings == ["the Slurm job has 2 nodes: how many of their GPUs the server gets is not read"]
 
 
 def test_gpus_of_a_step_come_before_those_of_its_job() -> None:
@@ -325,3 +339,21 @@ def test_what_runs_the_server_is_a_flag_of_the_launcher(prefix: str) -> None:
     told = explain(f"{prefix} \\\n  vllm serve o/m --port 8001\n")
     assert told.config and (told.config.model, told.config.env, told.config.argv[-1]) == ("o/m", {}, "8001")
     assert (told.launcher_flags, told.left_out) == ([prefix], [])
+
+
+def test_a_usage_line_in_a_comment_of_a_script_is_no_command() -> None:
+    told = explain("#!/bin/bash\n# Usage:\n#   vllm serve wrong --port 1\ndocker run --rm $IMAGE sleep infinity\n")
+    assert told.refused and (told.config is None or told.config.model is None)
+
+
+def test_servers_in_functions_that_nothing_calls_are_counted() -> None:
+    told = explain(
+        "small() {\n  vllm serve a --port 1\n}\nstop() {\n  docker rm x\n}\nlarge() {\n  vllm serve b --port 2\n}\n"
+    )
+    assert told.config and told.config.model == "a"
+    assert told.warnings == ["2 servers are in this paste; the first one is used"]
+
+
+def test_a_container_without_an_image_is_refused_in_words() -> None:
+    refused = explain("docker run --rm --gpus all\n").refused
+    assert refused and "image None" not in refused

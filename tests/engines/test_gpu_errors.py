@@ -39,3 +39,34 @@ def test_equal_errors_have_equal_texts(engine: str, read_log) -> None:
 def test_other_messages_of_the_driver_are_none(engine: str, read_log) -> None:
     log = read_log(engine, "[ 14.65] NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  595.71.05\n")
     assert log.events == []
+
+
+NATIVE_ERRORS = {
+    "Failed: Cuda error /workspace/csrc/custom_all_reduce.cuh:455 'an illegal memory access was encountered'": (
+        "CUDA reported: an illegal memory access was encountered."
+    ),
+    "rank 3 Failed, NCCL error /src/common.cu:49 'unhandled system error'": "NCCL reported: unhandled system error.",
+    "CUDA error (/src/flash_fwd_launch_template.h:175): no kernel image is available": (
+        "CUDA reported: no kernel image is available."
+    ),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINE_NAMES)
+@pytest.mark.parametrize("line", NATIVE_ERRORS)
+def test_an_error_that_native_code_prints_is_a_cause(engine: str, line: str, read_log) -> None:
+    log = read_log(engine, f"{line}\n{line}\n")
+    assert log.reading.errors == [line] and log.marks("failure")[0] == NATIVE_ERRORS[line]
+
+
+@pytest.mark.parametrize("engine", ENGINE_NAMES)
+def test_words_about_such_errors_are_no_failure(engine: str, read_log) -> None:
+    log = read_log(engine, "the user asks what Failed: Cuda error means\nCUDA error (see the manual)\n")
+    assert log.reading.errors == []
+
+
+def test_the_native_error_comes_before_the_report_of_the_death(read_log) -> None:
+    line = next(iter(NATIVE_ERRORS))
+    report = "Worker proc VllmWorker-2 died unexpectedly (exit code: None), shutting down executor."
+    log = read_log("vllm", f"{line}\n(EngineCore pid=5) ERROR 07-31 09:09:51 [multiproc_executor.py:284] {report}\n")
+    assert log.reading.errors == [line, report]

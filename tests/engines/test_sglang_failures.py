@@ -154,3 +154,22 @@ def test_last_nccl_line_is_a_failure_alone(engine: str, name: str, is_ready: boo
     ready = "INFO:     Application startup complete.\n" if is_ready else ""
     log = read_log(engine, STARTED + ready + line + "\n")
     assert log.reading.errors == [line] and len(log.marks("failure")) == 1
+
+
+CUT_TRACEBACK = """  File "/w/sglang/python/sglang/srt/managers/scheduler.py", line 437, in __init__
+    self.init_model_worker()
+{error}
+
+[2026-06-11 05:11:11] Received sigquit from a child process. It usually means the child failed.
+"""
+
+
+def test_a_traceback_whose_beginning_is_cut_off_has_its_cause(read_log) -> None:
+    log = read_log("sglang", CUT_TRACEBACK.format(error="RuntimeError: size_k = 704, is not divisible by 5"))
+    assert log.reading.errors[0] == "RuntimeError: size_k = 704, is not divisible by 5"
+
+
+def test_the_cause_of_a_compilation_error_comes_first(read_log) -> None:
+    error = "triton.compiler.errors.CompilationError: at 1:0:\ndef kernel(\n^\nValueError('type fp8e4nv not supported')"
+    log = read_log("sglang", CUT_TRACEBACK.format(error=error))
+    assert log.reading.errors[0] == "ValueError('type fp8e4nv not supported')"

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from collectors.imports.results.builder import LoadBuilder, Ticket
 from collectors.imports.results.looks import looks_of
-from collectors.imports.results.prose import document
+from collectors.imports.results.prose import document, records
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tools import (
     aiperf,
@@ -50,6 +50,7 @@ READERS: tuple[ResultReader, ...] = (
     inferencex, llmperf, trtllm_bench, mlperf, offline_bench, inference_perf, vllm_mlx,
 )  # fmt: skip
 PRINTED: tuple[ResultReader, ...] = (trtllm_bench, mlperf, batched_bench)  # they may stand behind a long log
+RECORDS: ResultReader = records  # a tool's own reader knows more of its names, so it is tried after those
 TEXTS: ResultReader = document  # logs may contain tables too, so it is tried last
 
 
@@ -70,7 +71,8 @@ RESULT_FORMATS = ", ".join(
         "llama-spec-bench", "llama-benchy", serving.VLLM, offline_bench.LATENCY, offline_bench.THROUGHPUT,
         serving.SWEEP, serving.SGLANG, trtllm_bench.TOOL, "GuideLLM", "AIPerf", "EvalScope", "LLMPerf",
         "InferenceX", inference_perf.TOOL, vllm_mlx.TOOL, "MLPerf's LoadGen summary", "lm-eval", "BFCL",
-        *PRINTED_FORMATS, "and texts with tables or lines like 'Decode: 95.9 tok/s'",
+        *PRINTED_FORMATS, "JSON or CSV whose names state metric and unit (`ttft_p50_ms`)",
+        "and texts with tables or lines like 'Decode: 95.9 tok/s'",
     )
 )  # fmt: skip
 
@@ -85,4 +87,6 @@ def reader_of(source: ResultFile) -> ResultReader | None:
     reader = next((reader for reader in READERS if reader.recognise(source.head)), None)
     if reader is None and source.tail:
         reader = next((reader for reader in PRINTED if reader.recognise(source.tail)), None)
+    if reader is None and RECORDS.recognise(source.head):
+        return RECORDS
     return reader or (TEXTS if TEXTS.recognise(source.head) or document.has_benchmark(source.tail) else None)

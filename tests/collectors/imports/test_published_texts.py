@@ -429,3 +429,111 @@ def test_tables_in_frames(tmp_path: Path, is_box: bool) -> None:
         ("tpot_ms", "mean", 62.5), ("itl_ms", "mean", 125.0),
     ]  # fmt: skip
     assert rows[1].point == "Average latency (s) (line 7)"
+
+
+SUMMARY = """Is the first one the first token latency, and the second the average?
+
+Load time: 18507.00 ms
+Generate time: 21.88 ± 1.20 ms
+TTFT (ms): 20.88
+Requests: 64
+Throughput : 47.89 ± 1.07 tokens/s
+
+Thanks for 3 answers: 12 ms is a lot.
+"""
+
+
+def test_a_summary_that_a_script_prints(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(SUMMARY)
+    load = load_of(path)
+    assert [(r.point, r.metric, r.value, r.unit) for r in results_of(load)] == [
+        ("Load time (line 3)", "stated", 18507.0, "ms"), ("Generate time (line 4)", "stated", 21.88, "ms"),
+        ("TTFT (ms) (line 5)", "ttft_ms", 20.88, "ms"), ("Throughput (line 7)", "output_tps", 47.89, "tok/s"),
+    ]  # fmt: skip
+    assert load.params == {"Requests (line 6)": 64.0}
+
+
+def test_pairs_of_a_line(tmp_path: Path) -> None:
+    rows = [
+        row for row in rows_of(tmp_path, "warm-1 wall=2.35s ttft_ms=140 tok/s=59.5 n=128\n") if isinstance(row, Result)
+    ]
+    assert [(r.point, r.metric, r.value) for r in rows] == [
+        ("warm-1 wall (line 1)", "duration_s", 2.35), ("warm-1 ttft ms (line 1)", "ttft_ms", 140.0),
+        ("warm-1 tok/s (line 1)", "stated", 59.5),
+    ]  # fmt: skip
+
+
+LINE_BREAKS = (
+    "| Case | baseline | Optimized |\n|---|---|---|\n"
+    "| **Short Prompt** | Total TPS: 24223.22<br>Mean TPOT(ms): 62.10 "
+    '| Total TPS: 25172.82 <span style="color:red;">(+4.0%)</span><br/>Mean TPOT(ms): 55.31 |\n'
+)
+
+
+def test_lines_within_a_cell(tmp_path: Path) -> None:
+    rows = [row for row in rows_of(tmp_path, LINE_BREAKS) if isinstance(row, Result)]
+    assert [(r.point, r.metric, r.statistic, r.value) for r in rows] == [
+        ("**Short Prompt**: baseline (line 3), Total TPS", "total_tps", "stated", 24223.22),
+        ("**Short Prompt**: baseline (line 3), Mean TPOT(ms)", "tpot_ms", "mean", 62.1),
+        ("**Short Prompt**: Optimized (line 3), Total TPS", "total_tps", "stated", 25172.82),
+        ("**Short Prompt**: Optimized (line 3), Mean TPOT(ms)", "tpot_ms", "mean", 55.31),
+    ]
+
+
+SHARED = """| # concurrent | prefill tok/s · TTFT (ms) · decode tok/s | ITL p50 / p99 (ms) |
+|---|---|---|
+| 1 | 3975 · 217.5 · 146.95 | 6.8 / 7.25 |
+| 4 | - | 9 / 12 |
+"""
+
+
+def test_a_column_of_several_values(tmp_path: Path) -> None:
+    rows = [row for row in rows_of(tmp_path, SHARED) if isinstance(row, Result)]
+    assert [(r.metric, r.statistic, r.value, r.concurrency) for r in rows] == [
+        ("prompt_tps", "stated", 3975.0, 1), ("ttft_ms", "stated", 217.5, 1), ("output_tps", "stated", 146.95, 1),
+        ("itl_ms", "median", 6.8, 1), ("itl_ms", "p99", 7.25, 1), ("itl_ms", "median", 9.0, 4),
+        ("itl_ms", "p99", 12.0, 4),
+    ]  # fmt: skip
+
+
+COUNTS = """| Metric | a | b |
+|---|---|---|
+| Request Count (requests) | 64.00 | 60 |
+| acceptance_rate | 0.625 | 62.5 |
+"""
+
+
+def test_counts_and_rates_of_a_table(tmp_path: Path) -> None:
+    rows = [row for row in rows_of(tmp_path, COUNTS) if isinstance(row, Result)]
+    assert [(r.metric, r.value) for r in rows] == [
+        ("requests", 64.0), ("requests", 60.0), ("acceptance_rate", 0.625), ("acceptance_rate", 0.625),
+    ]  # fmt: skip
+
+
+UNITS_AT_THE_END = """## C of one tool
+| Tool | C | aggregate tok/s | TTFT p50 ms | latency (p50, s) | tok/s/user p50 |
+|---|---:|---:|---:|---:|---:|
+| llm-decode-bench | 4 | 358.0 | 115.8 | 0.5 | 109.9 |
+"""
+
+
+def test_units_at_the_end_of_a_head(tmp_path: Path) -> None:
+    rows = [row for row in rows_of(tmp_path, UNITS_AT_THE_END) if isinstance(row, Result)]
+    assert [(r.metric, r.statistic, r.value, r.concurrency) for r in rows] == [
+        ("output_tps", "stated", 358.0, 4), ("ttft_ms", "median", 115.8, 4), ("e2e_ms", "median", 500.0, 4),
+        ("decode_tps", "median", 109.9, 4),
+    ]  # fmt: skip
+
+
+TAIL = """Median ITL (ms):                         22.52
+P50 ITL (ms):                            22.52
+P99 ITL (ms):                            41.28
+==================================================
+Testing input=8192 output=1024 rps=65 num_prompts=325
+"""
+
+
+def test_the_end_of_a_summary_and_the_settings_of_the_next(tmp_path: Path) -> None:
+    rows = [row for row in rows_of(tmp_path, TAIL) if isinstance(row, Result)]
+    assert [(r.metric, r.statistic, r.value) for r in rows] == [("itl_ms", "median", 22.52), ("itl_ms", "p99", 41.28)]

@@ -15,6 +15,8 @@ MODELS = {
     "a command": ("vllm serve o/m-7b --port 1\nQwen3-8B was slower", "o/m-7b"),
     "a name and its repository": ("Llama-3.1-8B is meta-llama/Llama-3.1-8B here", "meta-llama/Llama-3.1-8B"),
     "two models": ("Qwen3-8B against Llama-3.1-8B", None),
+    "two sizes": ("LLaMA 7B Q4_0 against Qwen2.5-Coder 7B", None),
+    "a size": ("Llama 3.1 8B in BF16", "Llama 3.1 8B"),
     "two labels": ("Model: a-1\nModel: b-2", None),
     "programs": ("llama-bench of llama-b4696, in llama-4.log", None),
     "a parser": ("--reasoning-parser qwen3 --tool-call-parser deepseek_v3", None),
@@ -31,6 +33,7 @@ def test_model(text: str, model: str | None) -> None:
 DEGREES = {
     "TP=8, EP=1": 8, "tensor parallel size 4": 4, "--tensor-parallel-size 2": 2, "tp 4": 4, "-tp 4": 4,
     "4P[TP=1]1D[TP=4]": None, "HTTP 200": None, "TP99 12": None, "TP 4.5": None, "": None,
+    "2 GPUs, then 1 GPU with TP=1": None,
 }  # fmt: skip
 ENGINES = {
     "SGLang v0.5.7": "SGLang 0.5.7", "vLLM (0.11.0)": "vLLM 0.11.0", "vLLM 0.11 and SGLang 0.5": None,

@@ -293,3 +293,19 @@ def test_an_exception_with_a_message_precedes_one_without(bare: str, read_log) -
     log = read_log("vllm", core_fails(bare) + core_fails(unknown))
     assert log.reading.errors == [unknown, bare, "EngineCore failed to start.", ECHO]
     assert "The installed Transformers does not know the model's architecture (m5)." in log.marks("failure")
+
+
+def test_an_exception_in_a_worker_of_v0_is_the_cause(read_log) -> None:
+    head = "(VllmWorkerProcess pid=232) ERROR 08-23 08:25:25 multiproc_worker_utils.py:226] "
+    text = (
+        "Exception in worker VllmWorkerProcess while processing method init_device: NCCL error: unhandled system error"
+    )
+    log = read_log("vllm", f"{head}{text} (run with NCCL_DEBUG=INFO for details), Traceback (most recent call last):\n")
+    assert log.reading.errors == ["NCCL error: unhandled system error (run with NCCL_DEBUG=INFO for details)"]
+
+
+def test_the_cause_of_a_compilation_error_comes_first(read_log) -> None:
+    core = "(EngineCore pid=2) ERROR 05-20 01:43:25 [core.py:1] "
+    lines = ("triton.compiler.errors.CompilationError: at 1:0:", "def kernel(", "^", 'ValueError("no fp8 here")')
+    log = read_log("vllm", "".join(f"{core}{line}\n" for line in lines))
+    assert log.reading.errors[0] == 'ValueError("no fp8 here")'

@@ -32,6 +32,16 @@ FACTS = {
     "Replace gpu_memory_utilization config with "
     "`--kv-cache-memory=39207879578` (36.52 GiB) to fit into requested memory. "
     "Current kv cache memory in use is 36.88 GiB.": {"kv_cache_gib": 36.88},
+    "Free memory on device (46.99/47.37 GiB) on startup. Desired GPU memory utilization is (0.85, 40.27 GiB). Actual "
+    "usage is 2.81 GiB for consumed memory (weights + non-torch), 0.57 GiB for peak activation, and 0.22 GiB for "
+    "CUDAGraph memory.": {
+        "free_memory_gib": 46.99,
+        "gpu_memory_gib": 47.37,
+        "gpu_memory_utilization": 0.85,
+        "weights_gib": 2.81,
+        "activation_peak_gib": 0.57,
+    },
+    "Estimated CUDA graph memory: 6.24 GiB total": {"estimated_graph_gib": 6.24},
     "Available KV cache memory: 26.91 GiB": {
         "available_kv_gib": 26.91,
         "available_kv_gib_per_rank": [26.91],
@@ -179,3 +189,11 @@ def test_version_and_method_are_facts_once() -> None:
     told = [(one.key, one.value) for one in log_parser().feed(start) if isinstance(one, StartupFact)]
     assert told.count(("engine_version", "0.21.0")) == 1
     assert ("speculative_method", "draft_model") in told and ("num_spec_tokens", 3) in told
+
+
+def test_padding_of_the_kv_cache_is_a_warning(read_log) -> None:
+    head = "(EngineCore pid=2) WARNING 06-23 10:27:23 [kv_cache_utils.py:1152] "
+    log = read_log("vllm", f"{head}Add 6 padding layers, may waste at most 60.00% KV cache memory\n")
+    assert log.marks("warning") == [
+        "6 padding layers were added to the KV cache: up to 60.00 % of its memory is wasted."
+    ]

@@ -11,13 +11,18 @@ from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ti
 from collectors.imports.results.looks import looks_of
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose import benchy_table, five_prompts, llama_tables, lm_eval_table, spec_bench_table
+from collectors.imports.results.prose.figure_lines import Figure, read_figure_lines
 from collectors.imports.results.prose.line_marks import without_line_marks
 from collectors.imports.results.prose.metric_names import (
     ACCURACY,
+    CONCURRENCY_HEAD,
     DERIVED,
+    OUTPUT_HEAD,
     PER_GPU,
+    PROMPT_HEAD,
     MetricName,
     metric_of,
+    own_metric_of,
     statistic_of,
 )
 from collectors.imports.results.prose.number_text import (
@@ -73,15 +78,6 @@ UNIT = re.compile(rf"{NUMBER}", re.IGNORECASE)
 AT_ONCE = re.compile(
     r"c=(\d{1,6})|[(@]c(\d{1,6})\b|(\d{1,6}) \(?(?:concurrent|serial|sequential|parallel)\b", re.IGNORECASE
 )
-CONCURRENCY_HEADS = (
-    "concurrency", "併發數", "concurrent requests", "concurrent users", "conc", "conc.", "concur", "max concurrency",
-    "users", "streams", "parallel requests",
-)  # fmt: skip
-PROMPT_HEADS = ("isl", "input len", "input length", "input tokens", "prompt tokens", "prompt len", "prompt length")
-OUTPUT_HEADS = (
-    "osl", "output len", "output length", "output tokens", "completion tokens", "avg completion tokens",
-    "avg output tokens", "max tokens",
-)  # fmt: skip
 FAILED = re.compile(r"(?:FAIL(?:ED)?|OOM|ERROR|TIMEOUT|CRASH(?:ED)?|DNF)\b.{0,60}", re.IGNORECASE)
 NO_VALUE = ("", "-", "–", "—", "n/a", "N/A")
 SETTINGS = re.compile(r"(?:^|\s)--\w|\w=\w")
@@ -96,7 +92,12 @@ MAX_CHARS = 4_000_000
 def recognise(head: str) -> bool:
     """Return whether a text contains a table, a printed benchmark, columns of numbers, or a line with a result."""
     unmarked = without_line_marks(head)
-    return has_table(unmarked) or has_benchmark(unmarked) or any(_is_result(match) for match in LINE.finditer(unmarked))
+    return (
+        has_table(unmarked)
+        or has_benchmark(unmarked)
+        or any(_is_result(match) for match in LINE.finditer(unmarked))
+        or bool(read_figure_lines(unmarked)[0])
+    )
 
 
 def has_table(head: str) -> bool:
@@ -151,6 +152,10 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     statistic_lines, remaining_text = read_statistic_lines(remaining_text)
     for statistic_line in statistic_lines:
         _add_statistic_line(load, statistic_line)
+    figures, remaining_text = read_figure_lines(remaining_text)
+    stored_values: set[tuple[str, str, float]] = set()  # a p50 beside an equal median is the same value
+    for figure in figures:
+        _add_figure(load, figure, stored_values)
     _add_aligned(load, remaining_text)
     _add_lines(load, remaining_text)
     _add_settings(load, text)
@@ -204,7 +209,9 @@ def _add_table(load: LoadBuilder, table: Table) -> None:
                 _add_number(load, stated_value, point, label, column_name, title, statistic)
             for name, stated_value in read_parts(cell) if value is None and not statistics else []:
                 part = point._replace(name=f"{point.name}, {name}") if name else point
-                _add_number(load, stated_value, part, label, f"{name} {column_name}", title)
+                is_metric = metric_of(name, stated_value.unit) is not None  # then no other word of the row changes it
+                words = ("", name) if is_metric else (label, f"{name} {column_name}")
+                _add_number(load, stated_value, part, *words, title)
 
 
 def _told_apart(tables: Sequence[Table]) -> Sequence[Table]:
@@ -241,30 +248,33 @@ def _is_name(table: Table, row: Sequence[str], column: int) -> bool:
     """Return whether a cell names the measurement: it is neither a number with a unit nor a derived value."""
     value = read_cell(row[column])
     column_name = table.heads[column] if column < len(table.heads) else ""
-    is_other = row[column] in NO_VALUE or FAILED.fullmatch(row[column].strip("*`")) or read_statistics(row[column])
-    return not (DERIVED.search(column_name) or is_other) and (
-        value is None or not (value.unit or _unit_of(column_name, row[0], table.title))
+    cell = row[column]
+    has_several = bool(read_statistics(cell)) or (value is None and bool(read_parts(cell)))
+    is_other = cell in NO_VALUE or FAILED.fullmatch(cell.strip("*`")) is not None or has_several
+    has_metric = value is not None and (
+        value.unit or _unit_of(column_name, row[0], table.title) or metric_of(f"{column_name} {row[0]}", None)
     )
+    return not (DERIVED.search(column_name) or is_other or has_metric)
 
 
 def _point(table: Table, row: Sequence[str], column: int, line: int) -> MeasurementPoint:
     """Return the point of a cell: its names, and the level and lengths that other columns of its row state."""
     column_name = table.heads[column] if column < len(table.heads) else ""
-    lengths = [_level(table, row, heads) for heads in (PROMPT_HEADS, OUTPUT_HEADS)]
+    lengths = [_level(table, row, head) for head in (PROMPT_HEAD, OUTPUT_HEAD)]
     heading = f"{table.heading}: " if table.heading else ""
     name = f"{heading}{_name(table, row, column, line)}"
     return MeasurementPoint(name, _at_once(table, row, column_name), *lengths)
 
 
 def _at_once(table: Table, row: Sequence[str], column_name: str) -> int | None:
-    level = _level(table, row, CONCURRENCY_HEADS)
+    level = _level(table, row, CONCURRENCY_HEAD)
     match = AT_ONCE.search(f"{row[0]} {column_name}")
     return level if level is not None else int(match[1] or match[2] or match[3]) if match else None
 
 
-def _level(table: Table, row: Sequence[str], heads: Sequence[str]) -> int | None:
-    """Return the number in the column with one of these heads: '4', '×4', '**c=4**'."""
-    columns = [index for index, head in enumerate(table.heads) if head.lower().strip("*`") in heads]
+def _level(table: Table, row: Sequence[str], head_of_level: re.Pattern[str]) -> int | None:
+    """Return the number in the column with such a head: '4', '×4', '**c=4**'."""
+    columns = [index for index, head in enumerate(table.heads) if head_of_level.fullmatch(head.strip("*` "))]
     cell = row[columns[0]].strip("*` ") if columns and columns[0] < len(row) else ""
     match = LEVEL.fullmatch(cell)
     return int(match["level"]) if match else None
@@ -281,12 +291,23 @@ def _add_number(
     description, unit = f"{column_name} {label}", value.unit or _unit_of(column_name, label, title)
     if unit == "%" and ACCURACY.search(description):
         _add_share(load, value, label, column_name)
-    elif metric_name := metric_of(description, unit) or _metric_of_title(title, description, unit):
+    elif metric_name := (
+        own_metric_of(column_name, unit)
+        or _metric_of(description, value, unit)
+        or _metric_of_title(title, description, unit)
+    ):
         statistic = cell_statistic or statistic_of(description, value.is_maximum, metric_name.metric)
         _add_stated(load, point, value, metric_name.metric, metric_name.factor, None, statistic)
     elif unit is not None:  # else a setting or an unknown count
         statistic = cell_statistic or statistic_of(description, value.is_maximum)
         _add_stated(load, point, value, STATED, 1.0, unit, statistic)
+
+
+def _metric_of(description: str, value: StatedNumber, unit: str | None) -> MetricName | None:
+    """Return the metric of a number; a rate above 1 is in per cent, with or without its sign."""
+    metric_name = metric_of(description, unit)
+    is_percent = metric_name is not None and metric_name.metric == "acceptance_rate" and not unit and value.low > 1
+    return metric_of(description, "%") if is_percent else metric_name
 
 
 def _unit_of(column_name: str, label: str, title: str) -> str | None:
@@ -348,6 +369,26 @@ def _add_statistic_line(load: LoadBuilder, line: StatisticLine) -> None:
         _add_stated(load, point, value, metric_name.metric, metric_name.factor, stated_unit, statistic)
 
 
+def _add_figure(load: LoadBuilder, figure: Figure, stored_values: set[tuple[str, str, float]]) -> None:
+    """Add a figure of a passage unless it is in `stored_values`; a count or a setting without a unit is a parameter."""
+    if DERIVED.search(figure.label):
+        return
+    name = f"{figure.passage} {figure.label}".strip()
+    metric_name = _metric_of(figure.label, figure.value, figure.unit)
+    if metric_name is None and figure.unit is None:
+        load.params[f"{name} (line {figure.line})"] = figure.value.low
+        return
+    metric_name = metric_name or MetricName(STATED)
+    unit = figure.unit if metric_name.metric == STATED else None
+    statistic = statistic_of(name, figure.value.is_maximum, metric_name.metric)
+    point = MeasurementPoint(f"{name[:MAX_NAME_CHARS]} (line {figure.line})")
+    identity = (metric_name.metric, statistic, figure.value.low)
+    if statistic == "median" and metric_name.metric != STATED and identity in stored_values:
+        return
+    stored_values.add(identity)
+    _add_stated(load, point, figure.value, metric_name.metric, metric_name.factor, unit, statistic)
+
+
 # --- columns without bars ---------------------------------------------------------------------------------------------
 def aligned(line: str) -> tuple[str, list[StatedNumber]] | None:
     """Return label and numbers (all with units) of a row that lost its bars; None for any other line."""
@@ -390,7 +431,7 @@ def _is_result(match: re.Match[str]) -> bool:
     """Whether a 'name: number' line states a metric that Pitwall knows."""
     value = parse_number(match)
     label = _label(match["label"], value)
-    return metric_of(label, value.unit) is not None and not DERIVED.search(label)
+    return _metric_of(label, value, value.unit) is not None and not DERIVED.search(label)
 
 
 def _add_lines(load: LoadBuilder, text: str) -> None:
@@ -399,7 +440,7 @@ def _add_lines(load: LoadBuilder, text: str) -> None:
         line, counted_end = line + text.count("\n", counted_end, match.end()), match.end()
         value = parse_number(match)
         label = _label(match["label"], value)
-        metric_name = metric_of(label, value.unit)
+        metric_name = _metric_of(label, value, value.unit)
         if metric_name and _is_result(match):
             point = MeasurementPoint(f"{label[:MAX_NAME_CHARS]} (line {line})")
             statistic = statistic_of(label, value.is_maximum, metric_name.metric)
@@ -408,6 +449,6 @@ def _add_lines(load: LoadBuilder, text: str) -> None:
 
 def _label(before: str, value: StatedNumber) -> str:
     """Return the words that name a number: those of its line, or of the whole sentence if these name no metric."""
-    sentence = re.split(r"[.。!?] ", before)[-1]
+    sentence = re.split(r"[.。!?]\s|\n\s*\n", before)[-1]
     line = sentence.rsplit("\n", 1)[-1].strip(" -*•`")
     return line if metric_of(line, value.unit) else " ".join(sentence.split()).strip(" -*•`")

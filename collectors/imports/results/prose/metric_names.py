@@ -26,13 +26,19 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
         _words(r"prefill|\bpp\d*\b|prompt|\binput (?:token )?(?:throughput|tput|rate|speed)"),
         MetricName("prompt_tps"),
     ),
-    ("tok/s", _words(r"total (?:token )?throughput|總吞吐量"), MetricName("total_tps")),
+    ("tok/s", _words(r"total (?:token )?(?:throughput|tput|tps|tok(?:ens)?/s)|總吞吐量"), MetricName("total_tps")),
     ("tok/s", _words(r"completion (?:throughput|吞吐量)|end-to-end|\be2e\b"), MetricName("e2e_tps")),
-    ("tok/s", _words(r"per[- ](?:req(?:uest)?|user)\b|tput user"), MetricName("decode_tps")),
+    ("tok/s", _words(r"(?:per[- ]|/ ?)(?:req(?:uest)?|user|stream)\b|tput user"), MetricName("decode_tps")),
     ("tok/s", _words(r"aggregate|\bagg\b|batched|concurrent|聚合"), MetricName("output_tps")),
     ("tok/s", _words(r"single|\btg\d+\b"), MetricName("decode_tps")),
-    ("tok/s", _words(r"\btg\b|generation|decode|throughput"), MetricName("output_tps")),
+    (
+        "tok/s",
+        _words(r"\btg\b|generation|\bgen\b|decode|throughput|\boutput\b|\bgenerated\b"),
+        MetricName("output_tps"),
+    ),
     ("requests/s", _words(r""), MetricName("request_tps")),
+    ("requests", _words(r"fail|error"), MetricName("failed_requests")),
+    ("requests", _words(r"(?:request|completed|successful)(?! latency)"), MetricName("requests")),
     ("ms", _words(r"first response|ttfr"), MetricName("ttfr_ms")),
     ("ms", _words(r"ttft|first token"), MetricName("ttft_ms")),
     ("ms", _words(r"\bitl\b|inter[- ]token"), MetricName("itl_ms")),
@@ -56,9 +62,17 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     ("1", _words(r"concurrency|平行處理"), MetricName("full_context_concurrency")),
     ("", _words(r"accept(?:ance)? length"), MetricName("acceptance_length")),
     ("%", _words(r"accept"), MetricName("acceptance_rate", 0.01)),
+    ("", _words(r"accept(?:ance)?[ _]rate"), MetricName("acceptance_rate")),
     ("", _words(r"^full_layer_tokens|^max_total_num_tokens"), MetricName("kv_cache_tokens")),
     ("", _words(r"^swa_layer_tokens"), MetricName("swa_tokens")),
 )
+CONCURRENCY_HEAD = _words(
+    r"併發數|(?:max(?:imum)? |num(?:ber of)? |# ?)?(?:conc(?:ur(?:rent|rency)?)?\.?|parallel)"
+    r"(?: (?:requests?|users?|streams?|clients?|sessions?|level))?|users|streams|clients|c"
+)
+PROMPT_HEAD = _words(r"isl|(?:input|prompt) (?:len|length|tokens)")
+OUTPUT_HEAD = _words(r"osl|output (?:len|length)|(?:avg )?(?:output|completion) tokens|max(?: new)? tokens")
+OWN_WORDS = _words(r"aggregate|\bagg\b|(?:per[- ]|/ ?)(?:req(?:uest)?|user|stream)\b|\btotal\b|prefill")
 PER_GPU = _words(r"(?:/ ?|\bper[- ])(?:gpu|chip|device|accelerator|node|card)\b")
 PER_GPU_RULES = (
     (_words(r"total"), MetricName("total_tps_per_gpu")),
@@ -85,10 +99,14 @@ def metric_of(text: str, unit: str | None) -> MetricName | None:
     """Return Pitwall's metric for a text and unit; None if there is none."""
     if unit == "tok/s" and PER_GPU.search(text):
         return next((name for pattern, name in PER_GPU_RULES if pattern.search(text)), None)
-    for rule_unit, pattern, metric_name in RULES:
-        if rule_unit == (unit or "") and pattern.search(text):
-            return metric_name
-    return None
+    return next(
+        (name for rule_unit, pattern, name in RULES if rule_unit == (unit or "") and pattern.search(text)), None
+    )
+
+
+def own_metric_of(text: str, unit: str | None) -> MetricName | None:
+    """Return the metric of a text that says whose speed it is, so that no other words change it: 'aggregate tok/s'."""
+    return metric_of(text, unit) if unit == "tok/s" and OWN_WORDS.search(text) else None
 
 
 def statistic_of(text: str, is_maximum: bool, metric: str = STATED) -> str:

@@ -18,7 +18,7 @@ ABOUT = r"(?P<about>~|≈|about|around|roughly)?"
 NUMBER = (
     rf"(?P<most>up to|max(?:imum)?)? ?{ABOUT} ?(?P<low>{_N})(?P<kilo>K)?"
     rf" ?(?:(?:-|–|to) ?(?P<high>{_N})|± ?(?P<spread>{_N}))?"
-    rf" ?(?P<unit>{_UNIT})?(?![\w/×%])"
+    rf" ?(?P<unit>{_UNIT})?(?![\w/×%=])"
 )
 CELL = re.compile(
     rf"`?(?:{NUMBER})`?(?: class)?(?P<rest> aggregate|,? equivalent to .{{1,40}}| ?\(.{{1,80}}\))?", re.IGNORECASE
@@ -28,18 +28,24 @@ WITH_STATISTIC = re.compile(
     rf"(?: \((?P<least>{_N}) ?(?:-|–|to) ?(?P<greatest>{_N})\)| ?\(.{{1,80}}\))?",
     re.IGNORECASE,
 )
-WITH_LABEL = re.compile(rf"(?:(?P<label>[A-Za-z][\w -]{{0,30}}) )?\*{{0,2}}(?:{NUMBER})\*{{0,2}}", re.IGNORECASE)
-PARTS = re.compile(r"[,;] (?=\D|\d[^,;]*[a-z])", re.IGNORECASE)
+WITH_LABEL = re.compile(
+    rf"(?:(?P<label>[A-Za-z][\w -]{{0,30}}(?:\([\w/]{{1,12}}\))?)(?: |: ?))?\*{{0,2}}(?:{NUMBER})\*{{0,2}}"
+    r"(?: \([+-][\d.]{1,9}%\))?",  # a difference from another cell
+    re.IGNORECASE,
+)
+PARTS = re.compile(r"[,;] (?=\D|\d[^,;]*[a-z])| ?<br ?/?> ?", re.IGNORECASE)
+TAG = re.compile(r"</?(?:span|b|i|em|strong|font|sub|sup|small|code)\b[^<>]{0,200}>", re.IGNORECASE)
 STATISTICS = {"avg": "mean", "p50": "median"}
 MAX_CELL_CHARS = 300
 HEADING_UNIT = re.compile(
     r"\b(tok/s|t/s|tokens/s|TPS|RPS|req/s)(?!\w)"
-    r"|\((ms|s|GiB|MB|t/s|tokens|tokens/sec(?:/user)?|req/sec|requests/sec|tokens/second|ms/tok(?:en)?)\)",
+    r"|(?<=\s)(ms|s|sec|seconds|GiB|GB)$|[,(\[] ?(ms|s)[)\]]"
+    r"|\((GiB|MB|t/s|tokens|requests|tokens/sec(?:/user)?|req/sec|requests/sec|tokens/second|ms/tok(?:en)?)\)",
     re.IGNORECASE,
 )
-LONG_UNITS = {
-    "tokens/sec": "tok/s", "tokens/sec/user": "tok/s", "tokens/second": "tok/s", "req/sec": "req/s",
-    "requests/sec": "req/s", "ms/tok": "ms", "ms/token": "ms",
+HEADING_UNITS = {unit: name for unit, (name, _) in UNITS.items()} | {
+    "tokens/sec": "tok/s", "tokens/sec/user": "tok/s", "tokens/second": "tok/s", "req/sec": "requests/s",
+    "requests/sec": "requests/s", "ms/tok": "ms", "sec": "s", "seconds": "s", "ms/token": "ms", "requests": "requests",
 }  # fmt: skip
 KILO = 1e3
 
@@ -80,11 +86,13 @@ def read_statistics(cell: str) -> list[tuple[str, StatedNumber]]:
 
 
 def read_parts(cell: str) -> list[tuple[str, StatedNumber]]:
-    """Parse a cell with several numbers, each with its unit and perhaps its name: '1,642 tok/s, TTFT 2.4 s'."""
-    matches = [WITH_LABEL.fullmatch(part.strip("*` ")) for part in PARTS.split(cell[:MAX_CELL_CHARS].strip())]
-    if len(matches) < 2 or any(match is None or not match["unit"] for match in matches):
-        return []
-    return [(match["label"] or "", parse_number(match)) for match in matches if match]
+    """Parse a cell with several numbers, each with its unit and perhaps its name: '1,642 tok/s, TTFT (ms): 24'."""
+    parts = PARTS.split(TAG.sub("", cell[:MAX_CELL_CHARS]).strip())
+    matches = [match for part in parts if (match := WITH_LABEL.fullmatch(part.strip("*` ")))]
+    values = [(match["label"] or "", parse_number(match)) for match in matches]
+    values = [(label, value._replace(unit=value.unit or unit_in(label))) for label, value in values]
+    is_complete = len(values) == len(parts) > 1 and all(value.unit for _, value in values)
+    return values if is_complete else []
 
 
 def parse_number(match: re.Match[str]) -> StatedNumber:
@@ -104,5 +112,4 @@ def unit_in(text: str) -> str | None:
     match = HEADING_UNIT.search(text)
     if match is None:
         return None
-    written_unit = (match[1] or match[2]).lower()
-    return UNITS[LONG_UNITS.get(written_unit, written_unit)][0]
+    return HEADING_UNITS[next(unit for unit in match.groups() if unit).lower()]

@@ -18,7 +18,7 @@ _SERVED_MODEL = re.compile(rf"(?:(?<!\S)--model(?:-path)?[ =]|\bvllm serve |\btr
 _NAMED_MODEL = re.compile(
     r"(?<![\w./-])(?P<model>(?:[A-Za-z][\w-]{1,40}/)?(?:Qwen|QwQ|Llama|DeepSeek|Gemma|Mistral|Mixtral|Ministral|Devstral|"
     r"Magistral|GLM|gpt-oss|Kimi|MiniMax|Nemotron|Phi|Granite|Falcon|OLMo|ERNIE|Hunyuan|InternLM|Seed-OSS|LFM2|SmolLM|"
-    r"EXAONE|Apertus|Jamba)[\w.]{0,20}-[\w.-]{1,100})",
+    r"EXAONE|Apertus|Jamba)[\w.]{0,20}(?:-[\w.-]{1,100}(?: \d{1,4}B\b)?|(?: \d\.\d)? \d{1,4}(?:\.\d)?B\b))",
     re.IGNORECASE,
 )
 _NO_MODEL = re.compile(
@@ -30,6 +30,7 @@ _TENSOR_PARALLEL = re.compile(
     r"(?: ?[=:] ?| (?:of )?))(?P<degree>\d{1,3})(?![\w.])",
     re.IGNORECASE,
 )
+_GPU_COUNT = re.compile(r"(?<![\w.])(?P<count>\d{1,3}) ?[x×]? ?GPUs?\b", re.IGNORECASE)
 _ENGINE = re.compile(
     r"\b(?P<name>vLLM|SGLang|TensorRT-LLM)\b(?:[` :(*]{1,4}v?(?P<version>\d{1,3}\.\d{1,3}[\w.+-]{0,60}))?",
     re.IGNORECASE,
@@ -55,7 +56,9 @@ def read_settings(text: str) -> StatedSettings:
     """Return what the words of a text state of the measured server."""
     text = text[:MAX_TEXT_CHARS]
     degrees = {int(match["degree"]) for match in _TENSOR_PARALLEL.finditer(text)} - PERCENTILES
-    return StatedSettings(_model_of(text), _engine_of(text), degrees.pop() if len(degrees) == 1 else None)
+    gpu_counts = {match["count"] for match in _GPU_COUNT.finditer(text)}  # several are compared with each other
+    tensor_parallel = degrees.pop() if len(degrees) == 1 and len(gpu_counts) < 2 else None
+    return StatedSettings(_model_of(text), _engine_of(text), tensor_parallel)
 
 
 def _model_of(text: str) -> str | None:

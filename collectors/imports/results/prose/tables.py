@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from collectors.imports.results.prose.shared_columns import split_columns
+
 RULE = re.compile(r"\s{0,40}\|?\s*:?-{1,200}:?\s*(?:\|\s*:?-{1,200}:?\s*){1,100}\|?\s*")
 BARS = str.maketrans("│┃║", "|||")
 FRAME = re.compile(r"\s{0,40}[+├┼┤┌┬┐└┴┘╞╪╡┏┳┓┡╇┩┣╋┫┗┻┛╔╦╗╠╬╣╚╩╝─━═=-]{3,4000}\s{0,400}")
@@ -48,7 +50,7 @@ def read_tables(text: str) -> tuple[list[Table], str]:
                 end += 1
             rows = [[""] if RULE.fullmatch(line[:4096]) else cells_of(line) for line in lines[index + 2 : end]]
             title_line = next((line for line in reversed(lines[max(0, index - 3) : index]) if line.strip()), "")
-            heads = _heads(cells_of(lines[index]), rows)
+            heads, rows = split_columns(_heads(cells_of(lines[index]), rows), rows)
             tables.append(Table(index + 1, heads, rows, title_line.strip()[:200], heading))
             lines[index:end] = [""] * (end - index)
             index = end

@@ -1,0 +1,76 @@
+"""Reads passages of 'name: figure' lines, and lines of 'name=figure' pairs, as scripts print their own summaries."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from collectors.imports.results.prose.metric_names import DERIVED, metric_of
+from collectors.imports.results.prose.number_text import NUMBER, StatedNumber, parse_number, unit_in
+
+MAX_LINE_CHARS = 400
+_LINE = re.compile(
+    rf"[\s>*•-]{{0,12}}(?P<label>[^\W\d][^:=|`\"]{{1,60}}?)[`*]{{0,3}} {{0,40}}[:=][`* \t]{{0,60}}(?:{NUMBER})"
+    r"[`*]{0,3}(?: \([^()]{1,80}\))?[ \t,;]{0,80}",
+    re.IGNORECASE,
+)
+_PAIR = re.compile(rf"(?<!\S)(?P<label>[A-Za-z][\w/%.-]{{0,40}})=(?:{NUMBER})(?=[\s,;)]|$)", re.IGNORECASE)
+_SETTING = re.compile(r"rps|qps|(?:target |configured )?(?:request )?rate(?: \(rps\))?", re.IGNORECASE)  # of the load
+_UNIT_AT_END = re.compile(r"_(?P<unit>ms|s)$")
+_LEAST_LINES, _LEAST_PAIRS = 3, 2
+
+
+class Figure(NamedTuple):
+    """A figure with the name before it; `unit` is Pitwall's, None for a count or a setting."""
+
+    line: int  # from 1
+    passage: str  # the words before the pairs of a line, which tell its figures apart
+    label: str
+    value: StatedNumber
+    unit: str | None
+
+
+def read_figure_lines(text: str) -> tuple[list[Figure], str]:
+    """Return the figures of such passages, and the text with their lines left empty.
+
+    A passage has a figure of a known metric: other lines with a colon and a number are no benchmark's.
+    """
+    lines, figures = text.splitlines(), []
+    for passage in (*_pair_lines(lines), *_passages(lines)):
+        if any(metric_of(figure.label, figure.unit) and not DERIVED.search(figure.label) for figure in passage):
+            figures += passage
+            for figure in passage:
+                lines[figure.line - 1] = ""
+    return figures, "\n".join(lines)
+
+
+def _passages(lines: Sequence[str]) -> Iterator[list[Figure]]:
+    """Yield the figures of consecutive lines that each hold one."""
+    passage: list[Figure] = []
+    for number, line in enumerate([*lines, ""], 1):
+        match = _LINE.fullmatch(line) if len(line) <= MAX_LINE_CHARS else None
+        if match:
+            passage.append(_figure(number, "", match))
+            continue
+        if len(passage) >= _LEAST_LINES:
+            yield passage
+        passage = []
+
+
+def _pair_lines(lines: Sequence[str]) -> Iterator[list[Figure]]:
+    """Yield the figures of each line with several pairs."""
+    for number, line in enumerate(lines, 1):
+        matches = list(_PAIR.finditer(line)) if len(line) <= MAX_LINE_CHARS and "|" not in line else []
+        if len(matches) >= _LEAST_PAIRS:
+            words = line[: matches[0].start()].strip(" \t-*•`,;:=[]")
+            yield [_figure(number, words, match) for match in matches]
+
+
+def _figure(number: int, passage: str, match: re.Match[str]) -> Figure:
+    value = parse_number(match)
+    label = match["label"].strip(" -*•`")
+    in_name = _UNIT_AT_END.search(label)
+    unit = value.unit or unit_in(label) or (in_name["unit"].lower() if in_name else None)
+    unit = None if _SETTING.fullmatch(label) else unit
+    return Figure(number, passage, label.replace("_", " "), value, unit)

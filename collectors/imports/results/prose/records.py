@@ -1,0 +1,217 @@
+"""Reads JSON and CSV that scripts write of their own measurements, as far as the names state metric and unit.
+
+`ttft_p50_s` is a time to the first token in seconds, `decode_tok_s` a speed; a value without a unit is a parameter, or
+names its point where it varies.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from collectors.imports.log_file import ImportRefusedError
+from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
+from collectors.imports.results.metrics import STATED
+from collectors.imports.results.prose.metric_names import (
+    CONCURRENCY_HEAD,
+    DERIVED,
+    OUTPUT_HEAD,
+    PROMPT_HEAD,
+    MetricName,
+    metric_of,
+    statistic_of,
+)
+from collectors.imports.results.source import ResultFile
+from collectors.imports.results.values import count, cut, text
+
+TOOL = "records"
+KEY = re.compile(r'"([A-Za-z][\w .%/()-]{1,60})"\s{0,9}:')
+CSV_NAME = re.compile(r"[A-Za-z#%][\w .#%/()@-]{0,60}")
+WORD_BOUND = re.compile(r"[_\s.:-]+|(?<=[a-z\d])(?=[A-Z])")
+UNIT_WORDS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"\b(?:t|tok|toks|token|tokens)(?: per | ?/ ?| )s(?:ec|econd)?\b|\btps\b"), "tok/s"),
+    (re.compile(r"\b(?:req|reqs|request|requests)(?: per | ?/ ?| )s(?:ec|econd)?\b|\brps\b|\bqps\b"), "requests/s"),
+    (re.compile(r"\b(?:ms|millis|milliseconds)\b"), "ms"),
+    (re.compile(r"\b(?:s|sec|secs|seconds)\b"), "s"),
+    (re.compile(r"\b(?:pct|percent)\b|%"), "%"),
+    (re.compile(r"\bgib\b"), "GiB"),
+    (re.compile(r"\bgb\b"), "GB"),
+)
+WARM_UP = re.compile(r"warm[-_ ]?up", re.IGNORECASE)
+INNER_STATISTIC = re.compile(r"mean|avg|median|min|max|p\d{2}")
+LEVEL_WORD = re.compile(r"np|n parallel|c")  # beside the heads of tables
+TIMES = ("ts", "timestamp", "date", "datetime", "started at")
+MAX_DEPTH = 3
+MAX_NAME_CHARS = 200
+LEAST_METRICS = 2
+
+
+class ValueName(NamedTuple):
+    """What a name states: its words without the unit, the unit, and the metric, None if Pitwall has none."""
+
+    words: str
+    unit: str | None
+    metric_name: MetricName | None
+
+
+def value_name_of(name: str) -> ValueName:
+    """Return what the name of a value states: 'itl_p99_ms' is `itl_ms` in milliseconds."""
+    words = " ".join(word for word in WORD_BOUND.split(name) if word).lower()
+    for pattern, unit in UNIT_WORDS:
+        if match := pattern.search(words):
+            remaining_words = f"{words[: match.start()]} {words[match.end() :]}".strip()
+            return ValueName(" ".join(remaining_words.split()), unit, metric_of(remaining_words, unit))
+    return ValueName(words, None, metric_of(words, None))
+
+
+def recognise(head: str) -> bool:
+    """Return whether JSON or CSV begins so and names two metrics with their units."""
+    start = head.lstrip()[:1]
+    names = set(KEY.findall(head)) if start in ("{", "[") else set(_csv_names(head))
+    columns = [column for name in names if (column := value_name_of(name)).unit is not None]
+    has_inner_statistic = any(INNER_STATISTIC.fullmatch(column.words) for column in columns)  # {"ttft": {"p99_ms": 81}}
+    return sum(column.metric_name is not None for column in columns) + has_inner_statistic >= LEAST_METRICS
+
+
+def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
+    """Return the load of such a file; raises ImportRefusedError if it has no result."""
+    common, records = _records_of(source)
+    load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date)
+    warm_ups = [record for _, record in records if _is_warm_up(record)]
+    if warm_ups:
+        records = [(number, record) for number, record in records if not _is_warm_up(record)]
+        load.notes.append(f"The warm-up was left out: {len(warm_ups)} of its records.")
+    constants = _constants([record for _, record in records])
+    load.params |= {name: cut(value) for name, value in {**common, **constants}.items()}
+    load.model = text({**common, **constants}.get("model"))
+    times = [time for _, record in records if (time := _time_of(record))]
+    load.ts = min(times, default=load.ts)
+    for number, record in records:
+        _add_record(load, number, record, constants)
+    if not load.result_rows:
+        raise ImportRefusedError(f"{source.name} has no value whose name states its metric and unit.")
+    return [load]
+
+
+# --- records ----------------------------------------------------------------------------------------------------------
+def _records_of(source: ResultFile) -> tuple[dict[str, Any], list[tuple[int, dict[str, Any]]]]:
+    """Return the values that hold for all records, and the records with their numbers or lines."""
+    if source.head.lstrip()[:1] not in ("{", "["):
+        return {}, list(_csv_records(source))
+    if "}" in source.head.strip().partition("\n")[0] and "\n{" in source.head.strip():
+        return {}, [(number, _flat(value)) for number, value in source.json_lines()]
+    value = source.json()
+    if isinstance(value, list):
+        return {}, [(number, _flat(item)) for number, item in enumerate(value, 1)]
+    lists = [(name, items) for name, items in value.items() if _is_records(items)]
+    if len(lists) != 1:
+        return {}, [(1, _flat(value))]
+    ((list_name, items),) = lists
+    common = _flat({name: item for name, item in value.items() if name != list_name})
+    return common, [(number, _flat(item)) for number, item in enumerate(items, 1)]
+
+
+def _is_records(items: Any) -> bool:
+    return isinstance(items, list) and bool(items) and all(isinstance(item, dict) for item in items)
+
+
+def _flat(value: Any, prefix: str = "", depth: int = 1) -> dict[str, Any]:
+    """Return the values of an object by their names; those of an inner object bear its name before their own."""
+    if not isinstance(value, dict):
+        return {prefix or "value": value}
+    values: dict[str, Any] = {}
+    for name, item in value.items():
+        full_name = f"{prefix} {name}".strip()
+        values |= (
+            _flat(item, full_name, depth + 1) if isinstance(item, dict) and depth < MAX_DEPTH else {full_name: item}
+        )
+    return values
+
+
+def _csv_names(head: str) -> list[str]:
+    first_line, _, other_lines = head.lstrip().partition("\n")
+    names = [name.strip().strip('"') for name in first_line.split(",")]
+    has_rows = other_lines.partition("\n")[0].count(",") >= len(names) - 1
+    is_head = len(names) > 2 and all(CSV_NAME.fullmatch(name) for name in names)
+    return names if is_head and has_rows else []
+
+
+def _csv_records(source: ResultFile) -> Iterator[tuple[int, dict[str, Any]]]:
+    with source.refusing_bad_csv():
+        for number, row in enumerate(csv.DictReader(source.text().splitlines()), 2):
+            yield number, {name.strip(): _cell(cell) for name, cell in row.items() if name and isinstance(cell, str)}
+
+
+def _cell(cell: str) -> Any:
+    try:
+        return float(cell)
+    except ValueError:
+        return cell.strip() or None
+
+
+# --- values -----------------------------------------------------------------------------------------------------------
+def _is_warm_up(record: Mapping[str, Any]) -> bool:
+    return any(isinstance(value, str) and WARM_UP.fullmatch(value) for value in record.values())
+
+
+def _time_of(record: Mapping[str, Any]) -> datetime | None:
+    """Return when a record was measured, where it states the zone."""
+    written = next((value for name, value in record.items() if value_name_of(name).words in TIMES), None)
+    try:
+        time = datetime.fromisoformat(written) if isinstance(written, str) else None
+    except ValueError:
+        return None
+    return time if time and time.tzinfo else None
+
+
+def _is_result(column: ValueName, value: Any) -> bool:
+    has_metric = column.unit is not None or column.metric_name is not None
+    return has_metric and (value is None or (isinstance(value, int | float) and not isinstance(value, bool)))
+
+
+def _constants(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the values other than results that all records share; all those of a single record."""
+    first = records[0] if records else {}
+    return {
+        name: value for name, value in first.items()
+        if not _is_result(value_name_of(name), value) and value is not None
+        and all(record.get(name) == value for record in records)
+    }  # fmt: skip
+
+
+def _add_record(load: LoadBuilder, number: int, record: Mapping[str, Any], constants: Mapping[str, Any]) -> None:
+    columns = {name: value_name_of(name) for name in record}
+    names = [
+        f"{name}={value if not isinstance(value, float) else f'{value:g}'}"[:60]
+        for name, value in record.items()
+        if name not in constants and value is not None and not _is_result(columns[name], value)
+        and columns[name].words not in TIMES
+    ]  # fmt: skip
+    level, prompt_tokens, output_tokens = (
+        _level(record, columns, pattern) for pattern in (CONCURRENCY_HEAD, PROMPT_HEAD, OUTPUT_HEAD)
+    )
+    point_name = ", ".join(names)[:MAX_NAME_CHARS] or "all requests"
+    for name, value in record.items():
+        column = columns[name]
+        if not _is_result(column, value) or DERIVED.search(column.words):
+            continue
+        metric_name = column.metric_name or MetricName(STATED)
+        point = MeasurementPoint(f"{point_name}: {name} (record {number})", level, prompt_tokens, output_tokens)
+        load.result(
+            point, metric_name.metric, statistic_of(column.words, False, metric_name.metric),
+            value if value is None else round(value * metric_name.factor, 9),
+            unit=column.unit if metric_name.metric == STATED else None,
+        )  # fmt: skip
+
+
+def _level(record: Mapping[str, Any], columns: Mapping[str, ValueName], pattern: re.Pattern[str]) -> int | None:
+    """Return the level or length that a record states."""
+    is_level = pattern is CONCURRENCY_HEAD
+    names = [
+        name for name, column in columns.items()
+        if pattern.fullmatch(column.words) or (is_level and LEVEL_WORD.fullmatch(column.words))
+    ]  # fmt: skip
+    return next((value for name in names if (value := count(record[name])) is not None), None)

@@ -1,0 +1,90 @@
+"""JSON and CSV that scripts write of their own measurements: the names state metric, statistic and unit."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from collectors.imports.log_file import ImportRefusedError
+from collectors.imports.results.prose.records import recognise, value_name_of
+from collectors.imports.results.readers import reader_of
+from collectors.imports.results.source import ResultFile
+from tests.collectors.imports.captured import load_of, results_of
+
+NAMES = {
+    "throughput_tok_s": ("output_tps", "tok/s"), "aggregate_tps": ("output_tps", "tok/s"),
+    "prompt_tokens_per_second": ("prompt_tps", "tok/s"), "ttft_p50_s": ("ttft_ms", "s"), "itlP99Ms": ("itl_ms", "ms"),
+    "requests_per_sec": ("request_tps", "requests/s"), "wall_s": ("duration_s", "s"), "total_s": (None, "s"),
+    "draft_acceptance_rate": ("acceptance_rate", None), "max_tokens": (None, None), "status": (None, None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "stated"), NAMES.items())
+def test_metric_and_unit_of_a_name(name: str, stated: tuple[str | None, str | None]) -> None:
+    column = value_name_of(name)
+    assert (column.metric_name.metric if column.metric_name else None, column.unit) == stated
+
+
+LINES = """{"ts": "2026-07-30T20:47:55-0400", "label": "a", "np": 2, "phase": "warmup", "ttft_s": 0.9, "gen_tok_s": 1.0}
+{"ts": "2026-07-30T20:48:14-0400", "label": "solo", "np": 2, "phase": "measure", "ttft_s": 0.076, "gen_tok_s": 13.87}
+{"ts": "2026-07-30T20:48:32-0400", "label": "pair", "np": 4, "phase": "measure", "ttft_s": null, "gen_tok_s": 20.5}
+"""
+
+
+def test_lines_of_a_script(tmp_path: Path) -> None:
+    path = tmp_path / "bench.jsonl"
+    path.write_text(LINES)
+    load = load_of(path)
+    assert [(r.point, r.metric, r.value, r.concurrency, r.reason) for r in results_of(load)] == [
+        ("label=solo, np=2: ttft_s (record 2)", "ttft_ms", 76.0, 2, None),
+        ("label=solo, np=2: gen_tok_s (record 2)", "output_tps", 13.87, 2, None),
+        ("label=pair, np=4: ttft_s (record 3)", "ttft_ms", None, 4, "file_says_null"),
+        ("label=pair, np=4: gen_tok_s (record 3)", "output_tps", 20.5, 4, None),
+    ]
+    assert load.notes == ["The warm-up was left out: 1 of its records."] and load.params == {"phase": "measure"}
+    assert load.ts == datetime(2026, 7, 31, 0, 48, 14, tzinfo=UTC)
+
+
+def test_an_object_with_a_list_of_records(tmp_path: Path) -> None:
+    path = tmp_path / "bench.json"
+    path.write_text(
+        '{"model": "o/m-8b", "gpu": {"name": "B200"}, "runs": ['
+        '{"concurrency": 8, "input_len": 1024, "ttft": {"p99_ms": 81.5}, "output_tps": 900.5}]}'
+    )
+    load = load_of(path)
+    assert [(r.metric, r.statistic, r.value, r.concurrency, r.prompt_tokens) for r in results_of(load)] == [
+        ("ttft_ms", "p99", 81.5, 8, 1024), ("output_tps", "stated", 900.5, 8, 1024),
+    ]  # fmt: skip
+    assert load.model == "o/m-8b" and load.params["gpu name"] == "B200"
+
+
+def test_a_table_of_a_script(tmp_path: Path) -> None:
+    path = tmp_path / "bench.csv"
+    path.write_text("name,users,TTFT mean (ms),decode tok/s,speedup\na,1,80.5,61,1\nb,4,,200.25,3.3\n")
+    rows = results_of(load_of(path))
+    assert [(r.metric, r.statistic, r.value, r.concurrency) for r in rows] == [
+        ("ttft_ms", "mean", 80.5, 1), ("output_tps", "stated", 61.0, 1),
+        ("ttft_ms", "mean", None, 4), ("output_tps", "stated", 200.25, 4),
+    ]  # fmt: skip
+
+
+def test_names_without_a_metric_are_no_result(tmp_path: Path) -> None:
+    path = tmp_path / "other.json"
+    path.write_text('{"name": "a", "elapsed_ms": 12, "size_gb": 3}')
+    assert reader_of(ResultFile(path, path.name)) is None
+
+
+def test_truncated_records_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "cut.json"
+    path.write_text('{"ttft_ms": 12.5, "output_tps": 90')
+    with pytest.raises(ImportRefusedError, match="cut off"):
+        load_of(path)
+
+
+LOG_LINES = "1.34.507.301 I slot print_timing: id 0 | n_gen = 3591, tg = 47.42 t/s, tg_3s = 61.32 t/s\n" * 3
+
+
+def test_lines_of_a_log_are_no_records() -> None:
+    assert not recognise(LOG_LINES)
