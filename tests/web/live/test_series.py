@@ -28,6 +28,20 @@ def test_what_is_thinned_again_keeps_them_too() -> None:
     assert (kept[1234.0], kept[5678.0], kept[9000.0]) == (99.0, 1.0, None)
 
 
+@pytest.mark.parametrize("count", [1_000_000, 100_000, 10_000, 2_000])
+def test_every_column_of_a_million_points_keeps_its_extremes_at_each_zoom_level(count: int) -> None:
+    generator, columns = np.random.default_rng(7), 500
+    t, v = np.arange(1_000_000.0), generator.normal(100.0, 1.0, 1_000_000)
+    v[generator.integers(0, len(v), 2_000)] = generator.normal(100.0, 60.0, 2_000)  # peaks and dips of one sample
+    middle = slice(500_000 - count // 2, 500_000 + count // 2)
+    short = TimeSeries(t[middle], v[middle]).thinned(2 * columns)
+    assert len(short.t) <= 2 * columns + 2
+    edges = t[middle][:: count // columns]
+    for extreme in (np.minimum, np.maximum):
+        drawn = extreme.reduceat(short.v, np.searchsorted(short.t, edges))
+        assert drawn.tolist() == extreme.reduceat(v[middle], np.arange(0, count, count // columns)).tolist()
+
+
 def test_a_short_course_stays_as_it_is() -> None:
     course = TimeSeries(np.array([1.0, 2.0]), np.array([np.nan, 3.0]))
     assert course.thinned(600) is course
