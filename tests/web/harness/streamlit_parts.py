@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 import streamlit as st
 
 from web.assets import STATIC
+
+COUNT_S = 4.0
 
 st.html(f"<style>{(STATIC / 'pitwall.css').read_text()}{(STATIC / 'streamlit_dom.css').read_text()}</style>")
 
@@ -31,8 +35,16 @@ def parts() -> None:
     st.container(key="floating-bar").write("a bar")
     st.dataframe([{"a": 1}], hide_index=True)
     st.color_picker("Late")  # its code is kept back: what stands in its place stays
+    st.container(key="live-status").write("1 running")
     st.write("The page is whole.")
+    count()
     question()
+
+
+@st.fragment(run_every=2 * COUNT_S)
+def count() -> None:
+    """A part that runs so long that Streamlit shows its status, and then rests."""
+    time.sleep(COUNT_S)
 
 
 @st.dialog("A question")
