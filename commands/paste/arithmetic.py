@@ -6,6 +6,8 @@ import ast
 import re
 from collections.abc import Mapping
 
+from python_syntax import parse_source
+
 MAX_NUMBER = 2**63 - 1
 _EXPRESSION = re.compile(r"\$\(\(([\w\s$ {}()*/%+-]{1,200})\)\)")
 _REFERENCE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
@@ -24,10 +26,11 @@ def compute(reference: str, values: Mapping[str, str]) -> str | None:
     match = _EXPRESSION.fullmatch(reference)
     numbers = {name: int(text) for name, text in values.items() if _NUMBER.fullmatch(text)}
     try:
-        tree = ast.parse(_REFERENCE.sub(r" \1\2 ", match[1]).strip(), mode="eval") if match else None
-        result = _value(tree.body, numbers) if tree else None
+        statements = parse_source(_REFERENCE.sub(r" \1\2 ", match[1]).strip()).body if match else []
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+    statement = statements[0] if len(statements) == 1 else None
+    result = _value(statement.value, numbers) if isinstance(statement, ast.Expr) else None
     return None if result is None else str(result)
 
 
@@ -42,11 +45,11 @@ def _value(node: ast.expr, numbers: Mapping[str, int]) -> int | None:
     if not isinstance(node, ast.BinOp):
         return None
     left, right = _value(node.left, numbers), _value(node.right, numbers)
-    result = None if left is None or right is None else _combined(node.op, left, right)
+    result = None if left is None or right is None else _combine(node.op, left, right)
     return result if result is not None and abs(result) <= MAX_NUMBER else None
 
 
-def _combined(operator: ast.operator, left: int, right: int) -> int | None:
+def _combine(operator: ast.operator, left: int, right: int) -> int | None:
     if isinstance(operator, ast.Add):
         return left + right
     if isinstance(operator, ast.Sub):

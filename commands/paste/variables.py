@@ -333,7 +333,7 @@ class Variables:
         if value is not None:
             self.assign(name, value)
         text = value.text if value is not None else self.values.get(name)
-        text = text and (self._computed(text) or text)
+        text = text and (self._arithmetic_result(text) or text)
         if text is not None and is_computed(text):
             self.computed_exports[name] = text
         elif text is not None:
@@ -412,7 +412,7 @@ class Variables:
             return part.text
         if part.text.startswith("$(") and (printed := self.files.printed(part.text)) is not None:
             return printed
-        if (result := self._computed(part.text)) is not None:
+        if (result := self._arithmetic_result(part.text)) is not None:
             return result
         if (operation := text_operation(part.text)) and operation.name in self.values:
             operand = without_quotes(self.expand_text(operation.operand, depth + 1)) if depth < MAX_DEPTH else ""
@@ -441,7 +441,7 @@ class Variables:
             return self.expand_text(operand, depth + 1)
         return part.text
 
-    def _computed(self, reference: str) -> str | None:
+    def _arithmetic_result(self, reference: str) -> str | None:
         """The result of `$((A * B))`, if every name in it has a value."""
         names = arithmetic_names(reference)
         result = None if names is None else compute(reference, {name: self.values.get(name, "") for name in names})
