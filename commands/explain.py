@@ -14,7 +14,7 @@ from commands.paste.candidates import Candidate
 from commands.paste.containers import published_port
 from commands.paste.find_command import find_candidate, read_words
 from commands.paste.notes import Notes, PasteRefusedError
-from commands.paste.other_servers import find_other_server, find_program
+from commands.paste.other_servers import find_other_server, find_printed_command, find_program
 from commands.paste.servers import INVOCATIONS, SHELLS, basename, engine_of_image
 from commands.paste.variables import Variables, arg
 from commands.quoting import without_marks
@@ -85,6 +85,8 @@ def explain_with_secrets(text: str) -> tuple[Explanation, dict[str, str]]:
     if candidate is None:
         return _masked(Explanation(refused=_no_server(text)), notes, variables.secrets), {}
     explanation = _read_candidate(candidate, variables, notes)
+    if candidate.server is None:
+        explanation = explanation.model_copy(update={"refused": _printing_reason(text) or explanation.refused})
     assert explanation.config
     config, secrets = take_secrets(explanation.config)
     explanation = explanation.model_copy(update={"config": config, "secret_names": sorted(secrets)})
@@ -94,6 +96,8 @@ def explain_with_secrets(text: str) -> tuple[Explanation, dict[str, str]]:
 def _no_server(text: str) -> str:
     """Why no server was found; an unknown program given by its path is probably misspelled."""
     titles = ", ".join(_TITLES)
+    if sentence := _printing_reason(text):
+        return sentence
     if name := find_other_server(text):
         known_titles = f"{', '.join(_TITLES[:-1])} and {_TITLES[-1]}"
         return f"The paste starts {name}, which is not supported: commands of {known_titles} are read."
@@ -115,6 +119,18 @@ def _no_program(text: str, titles: str) -> str:
         return sentence
     title = BY_NAME[program.engine_of_flags].title
     return f"{sentence} Flags of {title} stand in it: put the start of its command before them."
+
+
+def _printing_reason(text: str) -> str | None:
+    """Why a script that writes a server's command into another script starts none; None for any other text."""
+    command = find_printed_command(text)
+    if command is None:
+        return None
+    title = BY_NAME[command.engine].title
+    return (
+        f"The paste does not start the server itself: its {command.program} writes a command of {title} for another "
+        "script. Paste that script as it is written."
+    )
 
 
 def _no_engine(candidate: Candidate) -> str:

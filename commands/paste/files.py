@@ -20,6 +20,7 @@ _HEREDOC = re.compile(r"(?<!<)<<(?!<)(?P<dash>-?)[ \t]*(?P<quote>['\"\\]?)(?P<en
 _TARGET = re.compile(r"1?(>>|>\|?)\s+(\S.*)", re.DOTALL)
 _PRINTED_FILE = re.compile(r"\$\((?:cat[ \t]+|<[ \t]*)[\"']?(?P<path>[\w./~-]{1,300})[\"']?\)")
 MAX_PRINTED = 4000  # characters of a file that is a value
+_ESCAPED = re.compile(r"\\([\\$`])")
 _FORMAT = re.compile(r"%(?:s|b|d|%)")
 
 
@@ -43,6 +44,11 @@ class Heredoc(NamedTuple):
     delimiter: str
     is_quoted: bool
     body: str
+
+    @property
+    def script(self) -> str:
+        """The text as a script of its own: without a quoted delimiter `\\\\` stands for a backslash, `\\$` for `$`."""
+        return self.body if self.is_quoted else _ESCAPED.sub(r"\1", self.body)
 
 
 @dataclass

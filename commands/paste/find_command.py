@@ -54,7 +54,7 @@ def _find_in(cleaned: str, notes: Notes) -> tuple[Candidate | None, Variables]:
     unknown: Candidate | None = None
     is_script = body.lstrip().startswith("#!")  # whose comments are no prompt of root
     as_typed = () if is_script else (uncomment(body),)
-    for attempt in dict.fromkeys((body, *(heredoc.body for heredoc in heredocs), *as_typed)):
+    for attempt in dict.fromkeys((body, *(heredoc.script for heredoc in heredocs), *as_typed)):
         left_out = list(notes.left_out)
         candidate = _read_text(attempt, variables, notes)
         if candidate and candidate.server:

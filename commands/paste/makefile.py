@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from commands.paste.servers import SERVER_START
+from commands.paste.servers import has_server_start
 
 MAX_TEXT = 100_000  # characters
 MAX_DEPTH = 8  # functions within functions
@@ -90,7 +90,7 @@ def rewrite_makefile(text: str) -> str:
         lines = list(_just_lines(text))
     else:
         return text
-    return "\n".join(lines) if any(SERVER_START.search(f"{line} ") for line in lines) else text
+    return "\n".join(lines) if any(map(has_server_start, lines)) else text
 
 
 def _lines(text: str, makefile: _Makefile) -> Iterator[str]:

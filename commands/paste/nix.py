@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from commands.paste.nix_services import rewrite_nix_service
 
@@ -17,13 +18,18 @@ _ENVIRONMENT = re.compile(r"\benvironment[ \t]*=[ \t]*\{([^{}]*)\}[ \t]*;")
 _PAIR = re.compile(r"(\w+)[ \t]*=[ \t]*(\"[^\"\n]*\")[ \t]*;")
 _ITEM = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"")
 _PACKAGE = re.compile(r"\$\{pkgs\.[\w.-]+\}/bin/")
+_LET = re.compile(r"^[ \t]*let[ \t]*$", re.MULTILINE)
+_IN = re.compile(r"^[ \t]*in\b", re.MULTILINE)
+_BINDING = re.compile(r"^[ \t]*([A-Za-z_][\w'-]*)[ \t]*=[ \t]*(?:\"([^\"\\\n]*)\"|(-?\d+))[ \t]*;", re.MULTILINE)
+_BOUND = re.compile(r"(?<!'')(?<!\\)\$\{(?:(?:builtins\.)?toString[ \t]+)?([A-Za-z_][\w'-]*)\}")
 _EXECUTABLE = re.compile(r"\$\{lib\.getExe'[ \t]+pkgs\.[\w.-]+[ \t]+\"([\w.-]+)\"\}")
 
 
 def rewrite_nix(text: str) -> str:
     """Return the command of a NixOS module as shell text; other texts stay as they are."""
     if len(text) > MAX_TEXT or not _IS_NIX.search(text):
-        return rewrite_nix_service(text) or text
+        return rewrite_nix_service(text) or _fill_let_values(text)
+    text = _fill_let_values(text)
     if service := rewrite_nix_service(text):
         return service
     environment = _ENVIRONMENT.search(text)
@@ -33,6 +39,20 @@ def rewrite_nix(text: str) -> str:
         return "\n".join([*exports, _program(_unescaped(command))])
     image = _IMAGE.search(text)
     return _container(text, image[1], pairs) if image else text
+
+
+def _fill_let_values(text: str) -> str:
+    """The text with the strings and numbers that its first `let` binds, in `${NAME}`; `''${` is a shell's `${`."""
+    opening = _LET.search(text) if len(text) <= MAX_TEXT else None
+    closing = _IN.search(text, opening.end()) if opening else None
+    values: dict[str, str] = {}
+    for name, string, number in _BINDING.findall(text, opening.end(), closing.start()) if opening and closing else ():
+        values[name] = _fill_names(string or number, values)
+    return _fill_names(text, values).replace("''${", "${") if values else text
+
+
+def _fill_names(text: str, values: Mapping[str, str]) -> str:
+    return _BOUND.sub(lambda match: values.get(match[1], match[0]), text)
 
 
 def _unescaped(command: re.Match[str]) -> str:

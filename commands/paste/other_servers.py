@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from commands.paste.servers import NEVER_SERVE, engine_of_flags
+from commands.paste.servers import INVOCATIONS, NEVER_SERVE, engine_of_flags
 from commands.paste.shell import UnclosedQuoteError, Word, split_words
 
 SERVERS = {
@@ -54,6 +54,27 @@ def find_other_server(text: str) -> str | None:
     """Return the name of the first such server that a text starts; None if there is none."""
     match = _COMMAND.search(text)
     return list(SERVERS)[int(str(match.lastgroup).rpartition("_")[2])] if match else None
+
+
+_PRINTED = re.compile(
+    r"^[ \t]*(?P<program>printf|echo)[ \t](?:[^\n]{0,300}[\s'\"n])??exec[ \t]+(?:"
+    + "|".join(f"(?P<{name}>{invocation.text_pattern})" for name, invocation in INVOCATIONS.items())
+    + r")\s",
+    re.MULTILINE,
+)
+
+
+class PrintedCommand(NamedTuple):
+    """A server's command that a script writes with a program: `printf 'exec vllm serve …'`."""
+
+    program: str
+    engine: str
+
+
+def find_printed_command(text: str) -> PrintedCommand | None:
+    """Return the first command of a server that a script prints for another script; None if there is none."""
+    match = _PRINTED.search(text)
+    return PrintedCommand(match["program"], str(match.lastgroup)) if match else None
 
 
 _PROGRAM = re.compile(

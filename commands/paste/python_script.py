@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from shlex import quote
+from textwrap import dedent
 
-from commands.paste.servers import SERVER_START
+from commands.paste.servers import has_server_start
 from python_syntax import parse_source
 
 MAX_TEXT = 100_000  # characters
@@ -130,7 +131,7 @@ class _Translator:
             return f'"${{{value.id}[@]}}"'
         words = self._words(value)
         text = " ".join(words) if words is not None else self._shell_text(value)
-        return text if text and SERVER_START.search(f"{text} ".replace("'", "").replace('"', "")) else None
+        return text if text and has_server_start(text.replace("'", "").replace('"', "")) else None
 
     def _shell_text(self, value: ast.expr) -> str | None:
         for _ in range(MAX_DEPTH):
@@ -206,13 +207,22 @@ def rewrite_python(text: str) -> str:
         return text
     translator = _Translator()
     try:
-        script = parse_source(text)
+        script = _parse(text)
         translator.switches = _switches(script)
         translator.block(script.body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return text
     rewritten = "\n".join(translator.lines)
-    return rewritten if SERVER_START.search(f"{rewritten} ".replace("(", " ")) else text
+    return rewritten if any(map(has_server_start, rewritten.replace("(", " ").split("\n"))) else text
+
+
+def _parse(text: str) -> ast.Module:
+    """Parse a script, or a part of one that was copied with its indentation and may end within a `try`."""
+    lines = dedent(text)
+    try:
+        return parse_source(lines)
+    except SyntaxError:
+        return parse_source(f"{lines}\nfinally:\n    pass\n")
 
 
 def _switches(script: ast.Module) -> dict[str, bool]:

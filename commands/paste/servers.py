@@ -20,11 +20,15 @@ HOSTED_MODULES = {
 MODULES |= {module: name for name, invocation in INVOCATIONS.items() for module in invocation.hosted_modules}
 FILES = {file: name for name, invocation in INVOCATIONS.items() for file in invocation.files}
 SCRIPTS = {script: name for name, invocation in INVOCATIONS.items() for script in invocation.scripts}
-NEVER_WORDS = "echo printf pip pip3 grep egrep pkill pgrep kill killall curl wget which alias git cd tail cat less man"
+NEVER_WORDS = """
+echo printf pip pip3 grep egrep pkill pgrep kill killall curl wget which alias git cd tail cat less man
+systemctl journalctl
+"""
 NEVER_SERVE = frozenset(NEVER_WORDS.split())
 SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ash"})
 _STARTS = "|".join(invocation.text_pattern for invocation in INVOCATIONS.values())
 SERVER_START = re.compile(rf"(?:(?<=\s)|^)(?:\"[^\"\n]*[/\\]|'[^'\n]*[/\\]|\S*[/\\])?(?:{_STARTS})[\"']?\s")
+_CONTAINER_START = re.compile(r"\b(?:docker|podman|nerdctl)[ \t]+(?:container[ \t]+)?(?:run|create)[ \t]")
 _PYTHON = re.compile(r"(python|pypy)[\d.]*$")
 _PYTHON_FLAGS_WITH_VALUE = frozenset({"-X", "-W"})
 _SHELL_SCRIPT_FLAG = re.compile(r"-[a-z]*c[a-z]*$")
@@ -51,6 +55,13 @@ class ServerCommand:
         flags = self.hosted_module.flags if self.hosted_module else {}
         parts = (word.partition("=") for word in self.args)
         return [flags.get(name, name) + equals + value for name, equals, value in parts] if flags else self.args
+
+
+def has_server_start(command: str) -> bool:
+    """Whether a command starts a server, or a container with an engine's image."""
+    if SERVER_START.search(f"{command} "):
+        return True
+    return bool(_CONTAINER_START.search(command)) and any(map(engine_of_image, command.split()))
 
 
 def basename(word: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from commands.paste.arithmetic import arithmetic_names, compute
 from commands.paste.braces import BraceExpander
 from commands.paste.files import WrittenFiles
 from commands.paste.notes import Notes
@@ -99,7 +100,7 @@ def arg(text: str) -> Arg:
 
 
 def is_computed(text: str) -> bool:
-    """Whether a shell would have to compute the value: '$(date)', '$((1+1))'."""
+    """Whether a shell would have to compute the value: '$(date)', '$((N+1))'."""
     return bool(_COMPUTED.search(text))
 
 
@@ -332,6 +333,7 @@ class Variables:
         if value is not None:
             self.assign(name, value)
         text = value.text if value is not None else self.values.get(name)
+        text = text and (self._arithmetic_result(text) or text)
         if text is not None and is_computed(text):
             self.computed_exports[name] = text
         elif text is not None:
@@ -410,6 +412,8 @@ class Variables:
             return part.text
         if part.text.startswith("$(") and (printed := self.files.printed(part.text)) is not None:
             return printed
+        if (result := self._arithmetic_result(part.text)) is not None:
+            return result
         if (operation := text_operation(part.text)) and operation.name in self.values:
             operand = without_quotes(self.expand_text(operation.operand, depth + 1)) if depth < MAX_DEPTH else ""
             value = apply_operation(operation.operator, operand, self.values[operation.name])
@@ -436,6 +440,14 @@ class Variables:
         if operator.lstrip(":") in ("-", "=") and operator and depth < MAX_DEPTH:
             return self.expand_text(operand, depth + 1)
         return part.text
+
+    def _arithmetic_result(self, reference: str) -> str | None:
+        """The result of `$((A * B))`, if every name in it has a value."""
+        names = arithmetic_names(reference)
+        result = None if names is None else compute(reference, {name: self.values.get(name, "") for name in names})
+        for name in names or () if result is not None else ():
+            self._note_use(name, reference)
+        return result
 
     def _name_of(self, braced: re.Match[str]) -> str:
         """The name of a reference in braces; `K[low]` for an entry of an array."""

@@ -17,7 +17,7 @@ MERGES: Mapping[str, Merge] = {
     "context_len": "last",
 }
 _MIB = 1 << 20
-_WEIGHTS = re.compile(rf"model buffer size = +(?P<mib>{NUMBER}) MiB")
+_WEIGHTS = re.compile(rf"(?:model|^llm_load_tensors: +\S+) buffer size = +(?P<mib>{NUMBER}) MiB")
 _KV_CACHE = re.compile(
     rf"llama_kv_cache\w*: +size = +(?P<mib>{NUMBER}) MiB \( *(?P<cells>{COUNT}) cells, +\d+ layers, +"
     rf"(?:{COUNT}/)?(?P<streams>{COUNT}) seqs\)"

@@ -23,7 +23,7 @@ _EXCEPTION = re.compile(
     r"^`?(?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception|Interrupt|Exit|Pool|Timeout|Again|Failure|OutOfResources)(?:: .*|$)"
 )
 _DIRECT_CAUSE = re.compile(
-    r"^`?(?:\w+(?:\.\w+)*Error: )?(?:(?:Prefill|Decode) out of memory\b|CUDA out of memory\b|CUDA error: |"
+    r"^`?(?:\w+(?:\.\w+)*Error: )?(?:(?:Prefill|Decode) out of memory\b(?! happened)|CUDA out of memory\b|CUDA error: |"
     r"Not enough memory\. |NCCL error\b|NPU out of memory\b|HIP out of memory\b)|"
     r": error: (?:unrecognized arguments|argument |the following arguments)|"
     r"\[Errno \d+\] .*[Aa]ddress already in use|^Watchdog timeout \((?!.*soft=True)|"
@@ -63,7 +63,7 @@ _WARNINGS = (
     ),
     (re.compile(r"FP4 \(E2M1\) KV Cache might lead"), "An FP4 KV cache can cost accuracy."),
     (
-        re.compile(r"^KV cache pool is full\. Retract requests"),
+        re.compile(r"^KV cache pool is full\. Retract requests|^[Dd]ecode out of memory happened[.,] #retracted_reqs"),
         "The KV pool is full: running requests are retracted and redone.",
     ),
     (

@@ -216,7 +216,10 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         VLLM | {"port": 8001, "host": "0.0.0.0"},
     ),
     "unassigned": ("vllm serve $M --port $P", VLLM | {"model": "$M"}),
-    "computed": ("export P=$((1+1))\nvllm serve m --port $P --host $(hostname)", VLLM | {"host": "$(hostname)"}),
+    "computed": (
+        "export P=$((1+1)) Q=$((X+1))\nvllm serve m --port $P --host $(hostname)",
+        VLLM | {"port": 2, "env": {"P": "2"}, "host": "$(hostname)"},
+    ),
     "several words in one": (
         'A="--port 1 --dtype half"\nF=(--enforce-eager)\nvllm serve m $A "${F[@]}"',
         VLLM | {"port": 1, "dtype": "half", "enforce_eager": True},

@@ -201,3 +201,19 @@ def test_an_unknown_reference_in_a_list_loses_only_its_setting() -> None:
     told = explain(text)
     assert told.config and (told.config.max_model_len, told.config.kv_cache_dtype) == (131072, "fp8")
     assert "${SIZES%, }" in told.unresolved
+
+
+UNIT = "[Service]\nExecStart=/usr/local/bin/llama-server {0}\n  --model ${{DIR}}/m.gguf {0}\n  --port 8081\n"
+
+
+@pytest.mark.parametrize(
+    ("end", "lines"), [("EOF", UNIT.format("\\\\")), ("'EOF'", UNIT.format("\\"))], ids=["bare", "quoted"]
+)
+def test_a_service_that_a_script_writes_and_enables(end: str, lines: str) -> None:
+    told = explain(
+        f"DIR=/m\ncat > /etc/systemd/system/llama-server.service <<{end}\n{lines}EOF\n"
+        "systemctl enable llama-server.service openwebui.service\n"
+    )
+    assert told.config and told.config.executable == "/usr/local/bin/llama-server"
+    assert (told.config.model, told.config.port) == ("/m/m.gguf", 8081)
+    assert told.warnings == []

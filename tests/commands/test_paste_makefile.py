@@ -78,3 +78,13 @@ def test_hostile_recipes_cost_little(text: str) -> None:
     start = process_time()
     explain(text)
     assert process_time() - start < 3
+
+
+def test_a_container_of_an_engine() -> None:
+    told = explain(
+        "MODEL ?= o/m\n.PHONY: up\nup:\n\t@docker run -d -p 80:8000 \\\n"
+        "\t  vllm/vllm-openai:v0.11.0 --model $(MODEL) \\\n"
+        "\t  --max-model-len 8192\nother:\n\t@(ollama serve &)\n"
+    )
+    assert told.config and told.refused is None
+    assert (told.config.model, told.config.max_model_len, told.config.port) == ("o/m", 8192, 80)

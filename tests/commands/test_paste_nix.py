@@ -107,3 +107,34 @@ def test_hostile_expressions_cost_little(text: str) -> None:
     start = process_time()
     explain(text)
     assert process_time() - start < 3
+
+
+SHELL = """{ mkShell, podman }:
+let
+  port = 8005;
+  version = "v0.11.0";
+  image = "vllm/vllm-openai:${version}";
+in
+mkShell {
+  shellHook = ''
+    serve() {
+      ${podman}/bin/podman run -p ${toString port}:8000 ${image} --model ''${MODEL:-o/m}
+    }
+  '';
+}
+"""
+
+
+def test_values_of_let_in_the_commands_of_a_shell_hook() -> None:
+    told = explain(SHELL)
+    assert told.config and (told.config.image, told.config.port, told.config.model) == (
+        "vllm/vllm-openai:v0.11.0", 8005, "o/m",
+    )  # fmt: skip
+
+
+def test_values_of_let_in_the_command_of_a_service() -> None:
+    told = explain(
+        '{ pkgs, ... }:\nlet\n  model = "/m/a.gguf";\nin\n{\n  systemd.services.llm.serviceConfig = {\n'
+        '    ExecStart = "${pkgs.llama-cpp}/bin/llama-server -m ${model}";\n  };\n}\n'
+    )
+    assert told.config and told.config.model == "/m/a.gguf"

@@ -112,3 +112,30 @@ def test_a_script_without_a_server_is_refused_soon(text: str) -> None:
     start = process_time()
     assert "No command of a known server" in (explain(text).refused or "")
     assert process_time() - start < 3
+
+
+PART = """    log = open("server.log", "w")
+    try:
+        words = ["--max-model-len", str(4096), "--port", str(port)]
+        if quantization is not None:
+            words.append("--quantization")
+            words.append(quantization)
+        process = subprocess.Popen(["vllm", "serve", path, *words])
+        while True:
+            break
+"""
+
+
+def test_a_part_of_a_function_that_ends_within_its_try() -> None:
+    told = explain(PART)
+    assert told.config and told.refused is None
+    assert (told.config.engine, told.config.max_model_len, told.config.quantization) == ("vllm", 4096, None)
+    assert {"${path}", "${port}"} <= set(told.unresolved)
+    assert any("--quantization" in warning and "is not None" in warning for warning in told.warnings)
+
+
+def test_a_container_of_an_engine() -> None:
+    told = explain(
+        'import subprocess\nsubprocess.run(["docker", "run", "vllm/vllm-openai:v0.11.0", "--model", "o/m"])\n'
+    )
+    assert told.config and (told.config.launcher, told.config.model) == ("docker", "o/m")

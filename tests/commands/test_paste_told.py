@@ -357,3 +357,20 @@ def test_servers_in_functions_that_nothing_calls_are_counted() -> None:
 def test_a_container_without_an_image_is_refused_in_words() -> None:
     refused = explain("docker run --rm --gpus all\n").refused
     assert refused and "image None" not in refused
+
+
+PRINTED = "printf '#!/bin/bash\\nexec vllm serve %q ' \"$MODEL\"\n"
+
+
+@pytest.mark.parametrize("rest", ["", 'docker run -d --name node "$IMAGE" sleep infinity\n'])
+def test_a_script_that_prints_a_servers_command_for_another_is_refused_so(rest: str) -> None:
+    refused = explain(f"#!/bin/bash\nwrite() {{\n  {PRINTED}}}\n{rest}").refused
+    assert refused == (
+        "The paste does not start the server itself: its printf writes a command of vLLM for another script. "
+        "Paste that script as it is written."
+    )
+
+
+def test_a_server_beside_a_printed_command_is_read() -> None:
+    told = explain(f"{PRINTED}vllm serve o/m --port 8001\n")
+    assert told.refused is None and told.config and told.config.model == "o/m"

@@ -66,6 +66,7 @@ def recognised(log: Path) -> tuple[str | None, str | None]:
         (GATEWAY + ENGINE_LINES["sglang"], ("sglang", None)),
         ("A shopping list: SGLang, vllm/engine/, TensorRT-LLM], llama-server, milk.\n", (None, None)),
         ("▎ Available KV cache memory: 22.5 GiB\n", ("vllm", None)),
+        ("ggml_cuda_init: failed to initialize CUDA: unknown error\nllm_load_tensors: CPU\n", ("llamacpp", None)),
         ("[TM][ERROR] CUDA runtime error: out of memory\n", (None, None)),
         *((line, (engine.split()[0], None)) for engine, line in ENGINE_LINES.items()),
     ],

@@ -742,3 +742,15 @@ def test_cut_or_changed_texts_are_read_or_refused(tmp_path: Path, text: str) -> 
         for load in loads:
             keys = [(row.point, row.metric, row.statistic) for row in results_of(load)]
             assert (keys and len(keys) == len(set(keys))) or accuracies_of(load)
+
+
+@pytest.mark.parametrize("mark", ["             <========", " (-10.5%)", " ← better", " 🔥"])
+def test_a_mark_behind_a_value_is_no_part_of_it(mark: str, tmp_path: Path) -> None:
+    path = tmp_path / "post.txt"
+    edge = "=" * 50
+    path.write_text(
+        f"============ Serving Benchmark Result ============\nSuccessful requests: 8\n"
+        f"Median TTFT (ms):   27.44{mark}\nP99 TTFT (ms):  97.69\n{edge}\n"
+    )
+    values = {(row.metric, row.statistic): row.value for row in results_of(load_of(path))}
+    assert (values["ttft_ms", "median"], values["ttft_ms", "p99"]) == (27.44, 97.69)

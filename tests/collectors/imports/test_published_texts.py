@@ -537,3 +537,35 @@ Testing input=8192 output=1024 rps=65 num_prompts=325
 def test_the_end_of_a_summary_and_the_settings_of_the_next(tmp_path: Path) -> None:
     rows = [row for row in rows_of(tmp_path, TAIL) if isinstance(row, Result)]
     assert [(r.metric, r.statistic, r.value) for r in rows] == [("itl_ms", "median", 22.52), ("itl_ms", "p99", 41.28)]
+
+
+SECONDS = """| Concurrency | Backend | Avg Latency (sec) | Tokens/sec | Decode |
+|---|---|---|---|---|
+| 80 | vLLM | 1.3634 | 2547.06 | **45.5** tok/sec |
+| 80 | other | 1.541 | 2543.24 | ~6.5 tokens per second |
+"""
+
+
+def test_seconds_and_rates_as_people_write_them(tmp_path: Path) -> None:
+    rows = [row for row in rows_of(tmp_path, SECONDS) if isinstance(row, Result)]
+    assert [(r.metric, r.statistic, r.value, r.unit, r.concurrency) for r in rows] == [
+        ("e2e_ms", "mean", 1363.4, "ms", 80), ("stated", "stated", 2547.06, "tok/s", 80),
+        ("output_tps", "stated", 45.5, "tok/s", 80), ("e2e_ms", "mean", 1541.0, "ms", 80),
+        ("stated", "stated", 2543.24, "tok/s", 80), ("output_tps", "stated", 6.5, "tok/s", 80),
+    ]  # fmt: skip
+
+
+ENGINES = """### Throughput (tokens/sec)
+
+| Batch Size | TensorRT-LLM | vLLM (0.6) | Requests | Difference |
+|---|---|---|---|---|
+| 1 | 71.26 | 68.18 | 100 | 4.5% |
+| 64 | 2359.84 | 2545.08 | 100 | -7.3% |
+"""
+
+
+def test_a_heading_has_the_unit_of_columns_of_engines(tmp_path: Path) -> None:
+    rows = [row for row in rows_of(tmp_path, ENGINES) if isinstance(row, Result)]
+    assert [(r.metric, r.value) for r in rows] == [
+        ("output_tps", 71.26), ("output_tps", 68.18), ("output_tps", 2359.84), ("output_tps", 2545.08),
+    ]  # fmt: skip

@@ -37,7 +37,7 @@ DEGREES = {
 }  # fmt: skip
 ENGINES = {
     "SGLang v0.5.7": "SGLang 0.5.7", "vLLM (0.11.0)": "vLLM 0.11.0", "vLLM 0.11 and SGLang 0.5": None,
-    "vLLM 0.10.1 to vLLM 0.11.0": None, "vLLM on H100": None,
+    "vLLM 0.10.1 to vLLM 0.11.0": None, "vLLM on H100": None, "vLLM 0.11.0 against Ollama": None,
 }  # fmt: skip
 
 
@@ -59,3 +59,13 @@ def test_a_table_has_what_its_text_states(tmp_path: Path) -> None:
         "Qwen3-8B", {"tensor_parallel": 2}, {"engine": "vLLM 0.11.0"},
     )  # fmt: skip
     assert load.notes == ["Read from the words around the results: Qwen3-8B, vLLM 0.11.0, tensor parallel 2."]
+
+
+COMPARED = {"another": ("Qwen3-4B (Q4_K_M)", None), "its own": ("**Qwen3-0.6B** BF16", "Qwen3-0.6B")}
+
+
+@pytest.mark.parametrize(("cell", "model"), COMPARED.values(), ids=COMPARED)
+def test_a_labelled_model_is_unknown_if_a_table_has_another(cell: str, model: str | None, tmp_path: Path) -> None:
+    path = tmp_path / "post.md"
+    path.write_text(f"- Model: Qwen3-0.6B (BF16)\n\n| Model | Decode (tok/s) |\n|---|---|\n| {cell} | 31.98 |\n")
+    assert load_of(path).model == model

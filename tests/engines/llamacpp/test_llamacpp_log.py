@@ -292,3 +292,15 @@ def test_a_record_may_begin_at_its_level(cut: str, line_filter: LineFilter, monk
 def test_the_context_of_a_slot_is_read_from_a_request_too(read_log) -> None:
     log = read_log("llamacpp", "slot update_slots: id  1 | task 9 | new prompt, n_ctx_slot = 4096, n_keep = 0\n")
     assert log.reading.startup == {"context_len": 4096}
+
+
+def test_an_old_build_names_the_buffers_of_its_weights_otherwise(read_log) -> None:
+    log = read_log(
+        "llamacpp",
+        "llama-cpp    | ggml_cuda_init: failed to initialize CUDA: unknown error\n"
+        "llama-cpp    | llm_load_tensors:        CPU buffer size =  1024.00 MiB\n"
+        "llama-cpp    | llm_load_tensors:      CUDA0 buffer size =  2048.00 MiB\n"
+        "llama-cpp    | llama_kv_cache_init:      CUDA0 KV buffer size =  1472.00 MiB\n",
+    )
+    assert (log.reading.startup, log.reading.errors) == ({"model_load_gib": 3.0}, [])
+    assert log.marks("warning") == ["No GPU is used: its driver could not be initialized."]

@@ -34,7 +34,7 @@ from collectors.imports.results.prose.number_text import (
     read_statistics,
     unit_in,
 )
-from collectors.imports.results.prose.stated_settings import read_settings
+from collectors.imports.results.prose.stated_settings import ENGINE_HEAD, read_settings
 from collectors.imports.results.prose.statistic_lines import StatisticLine, read_statistic_lines
 from collectors.imports.results.prose.tables import RULE, Table, read_aligned_tables, read_flattened_tables, read_tables
 from collectors.imports.results.source import ResultFile
@@ -158,7 +158,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
         _add_figure(load, figure, stored_values)
     _add_aligned(load, remaining_text)
     _add_lines(load, remaining_text)
-    _add_settings(load, text)
+    _add_settings(load, text, _models_in((*other_tables, *aligned_tables, *flattened_tables)))
     candidates = [load, benchy_table.read(benchy, text, ticket, 1) if benchy else None, printed_load]
     if speculated:
         summaries.append(spec_bench_table.read(speculated, text, ticket, 3 + len(summaries)))
@@ -172,13 +172,24 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     return loads
 
 
-def _add_settings(load: LoadBuilder, text: str) -> None:
+def _add_settings(load: LoadBuilder, text: str, models_in_tables: Sequence[str]) -> None:
     """Add what the words of the text state of the server that was measured."""
-    settings = read_settings(text)
+    settings = read_settings(text, models_in_tables)
     load.model = settings.model
     load.params |= {"engine": settings.engine} if settings.engine else {}
     load.server_config |= {"tensor_parallel": settings.tensor_parallel} if settings.tensor_parallel else {}
     load.notes += [settings.sentence] if settings.sentence else []
+
+
+def _models_in(tables: Sequence[Table]) -> list[str]:
+    """Return the cells of the columns 'Model'."""
+    return [
+        cell
+        for table in tables
+        for row in table.rows
+        for head, cell in zip(table.heads, row, strict=False)
+        if head.strip("*` ").lower() == "model"
+    ]
 
 
 def _has_unit(head: str) -> bool:
@@ -311,12 +322,13 @@ def _metric_of(description: str, value: StatedNumber, unit: str | None) -> Metri
 
 
 def _unit_of(column_name: str, label: str, title: str) -> str | None:
-    """Return the unit that a column or row states; for a row of levels that of the line above their table.
+    """Return the unit that a column or row states; of levels and engines that of the line above their table.
 
-    'Decode (tok/s)' above the columns 'p512' and 'p2048' is the unit of their numbers, but not of a column 'Requests'.
+    'Decode (tok/s)' above the columns 'p512' and 'vLLM' is the unit of their numbers, but not of a column 'Requests'.
     """
-    unit = unit_in(column_name) or unit_in(label)
-    return unit or (unit_in(title) if LEVEL_HEAD.fullmatch(column_name.strip("*` ")) else None)
+    head = column_name.strip("*` ")
+    is_of_title = LEVEL_HEAD.fullmatch(head) or ENGINE_HEAD.fullmatch(head)
+    return unit_in(column_name) or unit_in(label) or (unit_in(title) if is_of_title else None)
 
 
 def _metric_of_title(title: str, description: str, unit: str | None) -> MetricName | None:

@@ -86,7 +86,7 @@ MEDIAN = _words(r"\bmedian\b|\bmdn\b")
 MEAN = _words(r"\bavg\b|\baverage\b|\bmean\b|平均")
 DERIVED = _words(
     r"speedup|delta|Δ|savings|gain|節省|增加|\bimprovement\b|\bscaling\b(?! factor)"
-    r"|\bstd(?:ev|dev|\.)?\b|\bstandard deviation\b|\bvariance\b"
+    r"|\bstd(?:ev|dev|\.)?\b|\bstandard deviation\b|\bvariance\b|\bdiff(?:erence)?\b"
 )
 TASK = _words(
     r"(?<![a-z0-9])(?:gsm8k|mmlu(?:[_-]pro)?|hellaswag|arc[_-](?:challenge|easy)|winogrande|truthfulqa|gpqa|ifeval"

@@ -9,7 +9,10 @@ from typing import NamedTuple
 _N = r"\d{1,3}(?:,\d{3})+(?:\.\d{1,9})?|\d{1,15}(?:\.\d{1,15})?"
 UNITS: Mapping[str, tuple[str, float]] = {  # as written, in lower case -> Pitwall's unit and the factor to it
     "tok/s": ("tok/s", 1.0), "t/s": ("tok/s", 1.0), "tokens/s": ("tok/s", 1.0), "tps": ("tok/s", 1.0),
-    "req/s": ("requests/s", 1.0), "rps": ("requests/s", 1.0), "ms": ("ms", 1.0), "s": ("s", 1.0), "min": ("s", 60.0),
+    "tok/sec": ("tok/s", 1.0), "toks/s": ("tok/s", 1.0), "tokens/sec": ("tok/s", 1.0), "tokens/second": ("tok/s", 1.0),
+    "tokens per second": ("tok/s", 1.0), "req/s": ("requests/s", 1.0), "rps": ("requests/s", 1.0),
+    "req/sec": ("requests/s", 1.0), "requests/s": ("requests/s", 1.0), "requests/sec": ("requests/s", 1.0),
+    "ms": ("ms", 1.0), "s": ("s", 1.0), "sec": ("s", 1.0), "seconds": ("s", 1.0), "min": ("s", 60.0),
     "gib": ("GiB", 1.0), "gb": ("GB", 1.0), "mb": ("MB", 1.0), "tok": ("tokens", 1.0), "tokens": ("tokens", 1.0),
     "%": ("%", 1.0), "x": ("1", 1.0), "×": ("1", 1.0),
 }  # fmt: skip
@@ -37,15 +40,15 @@ PARTS = re.compile(r"[,;] (?=\D|\d[^,;]*[a-z])| ?<br ?/?> ?", re.IGNORECASE)
 TAG = re.compile(r"</?(?:span|b|i|em|strong|font|sub|sup|small|code)\b[^<>]{0,200}>", re.IGNORECASE)
 STATISTICS = {"avg": "mean", "p50": "median"}
 MAX_CELL_CHARS = 300
+_RATES = "|".join(re.escape(unit) for unit, (name, _) in UNITS.items() if name in ("tok/s", "requests/s"))
 HEADING_UNIT = re.compile(
-    r"\b(tok/s|t/s|tokens/s|TPS|RPS|req/s)(?!\w)"
-    r"|(?<=\s)(ms|s|sec|seconds|GiB|GB)$|[,(\[] ?(ms|s)[)\]]"
-    r"|\((GiB|MB|t/s|tokens|requests|tokens/sec(?:/user)?|req/sec|requests/sec|tokens/second|ms/tok(?:en)?)\)",
+    rf"\b({_RATES})(?!\w)"
+    r"|(?<=\s)(ms|s|sec|seconds|GiB|GB)$|[,(\[] ?(ms|s|sec|seconds)[)\]]"
+    r"|\((GiB|MB|tokens|requests|tokens/sec/user|ms/tok(?:en)?)\)",
     re.IGNORECASE,
 )
 HEADING_UNITS = {unit: name for unit, (name, _) in UNITS.items()} | {
-    "tokens/sec": "tok/s", "tokens/sec/user": "tok/s", "tokens/second": "tok/s", "req/sec": "requests/s",
-    "requests/sec": "requests/s", "ms/tok": "ms", "sec": "s", "seconds": "s", "ms/token": "ms", "requests": "requests",
+    "tokens/sec/user": "tok/s", "ms/tok": "ms", "ms/token": "ms", "requests": "requests",
 }  # fmt: skip
 KILO = 1e3
 
@@ -63,7 +66,7 @@ class StatedNumber(NamedTuple):
 
 def read_cell(cell: str) -> StatedNumber | None:
     """Parse a cell; None if it is text or more than one number with its unit."""
-    match = CELL.fullmatch(cell.strip().strip("*"))
+    match = CELL.fullmatch(cell.replace("**", "").strip().strip("*"))  # '**90.2** tok/s'
     return parse_number(match) if match else None
 
 

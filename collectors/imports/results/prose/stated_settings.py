@@ -31,10 +31,15 @@ _TENSOR_PARALLEL = re.compile(
     re.IGNORECASE,
 )
 _GPU_COUNT = re.compile(r"(?<![\w.])(?P<count>\d{1,3}) ?[x×]? ?GPUs?\b", re.IGNORECASE)
+_ENGINE_NAMES = r"vLLM|SGLang|TensorRT-LLM|Ollama|LMDeploy|ExLlama(?:V[23])?|MLC-LLM"
 _ENGINE = re.compile(
-    r"\b(?P<name>vLLM|SGLang|TensorRT-LLM)\b(?:[` :(*]{1,4}v?(?P<version>\d{1,3}\.\d{1,3}[\w.+-]{0,60}))?",
+    rf"\b(?P<name>{_ENGINE_NAMES})\b(?:[` :(*]{{1,4}}v?(?P<version>\d{{1,3}}\.\d{{1,3}}[\w.+-]{{0,60}}))?",
     re.IGNORECASE,
 )
+ENGINE_HEAD = re.compile(
+    rf"(?:{_ENGINE_NAMES}|llama\.cpp|TRT-LLM|TGI|Transformers|MLX)(?: v?[\d.]{{1,20}}| ?\([^()]{{1,40}}\))?",
+    re.IGNORECASE,
+)  # of a column
 
 
 class StatedSettings(NamedTuple):
@@ -52,13 +57,22 @@ class StatedSettings(NamedTuple):
         return f"Read from the words around the results: {', '.join(settings)}." if settings else None
 
 
-def read_settings(text: str) -> StatedSettings:
-    """Return what the words of a text state of the measured server."""
+def read_settings(text: str, models_in_tables: Iterable[str] = ()) -> StatedSettings:
+    """Return what the words of a text state of the measured server; its tables may compare the model with others."""
     text = text[:MAX_TEXT_CHARS]
     degrees = {int(match["degree"]) for match in _TENSOR_PARALLEL.finditer(text)} - PERCENTILES
     gpu_counts = {match["count"] for match in _GPU_COUNT.finditer(text)}  # several are compared with each other
     tensor_parallel = degrees.pop() if len(degrees) == 1 and len(gpu_counts) < 2 else None
-    return StatedSettings(_model_of(text), _engine_of(text), tensor_parallel)
+    model = _model_of(text)
+    is_compared = model is not None and any(_names_other(cell, model) for cell in models_in_tables)
+    return StatedSettings(None if is_compared else model, _engine_of(text), tensor_parallel)
+
+
+def _names_other(cell: str, model: str) -> bool:
+    """Whether a cell names another model than this one: 'Qwen3-4B (Q4_K_M)' is not Qwen3-0.6B."""
+    match = _NAMED_MODEL.search(cell)
+    name, known_name = (text.rpartition("/")[2].lower() for text in (match["model"] if match else "", model))
+    return bool(name) and name not in known_name and known_name not in name
 
 
 def _model_of(text: str) -> str | None:

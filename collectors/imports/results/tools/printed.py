@@ -25,6 +25,7 @@ LABEL = re.compile(
     r"(?: (?P<statistic>avg|mean|median|min|max|p\d{1,2}(?:\.\d{1,3})?))?)?"
 )
 NUMBER = re.compile(r"[-+]?\d{1,18}(?:\.\d{1,15})?(?:[eE][-+]?\d{1,3})?")
+MARK = re.compile(r"(?<=\d)[ \t]+(?:<[-=]|[←⬅⇐↑↓⬆⬇▲▼✅🔥#*]|\([-+]\d).{0,200}")  # of the person who pasted the line
 
 
 class PrintedLine(NamedTuple):
@@ -48,7 +49,7 @@ def printed_text(source: ResultFile) -> str:
 def printed_line(number: int, line: str) -> PrintedLine | None:
     """Return the parts of a line; None for a line of another form."""
     before, colon, after = line[:MAX_LINE_CHARS].partition(":")
-    label, value = before.strip(), after.strip()
+    label, value = before.strip(), MARK.sub("", after.strip())
     match = LABEL.fullmatch(label) if colon and len(label) <= MAX_LABEL_CHARS else None
     if match is None:
         return None
