@@ -164,7 +164,7 @@ def test_the_operator_decides(
     monkeypatch.setenv("PITWALL_DATA", str(settings.data_dir))
     started: list[tuple[str, str]] = []
 
-    def start_load(run_id: str, spec: Any) -> Run:
+    def start_load(run_id: str, spec: Any, secrets: Any = None) -> Run:
         if started:
             raise LaunchRefusedError("A load is running on this server.")
         started.append((run_id, spec.name))
