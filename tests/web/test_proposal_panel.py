@@ -37,7 +37,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, provide_services: 
     store.close()
 
 
-def refusing(run_id: str, spec: object) -> None:
+def refusing(run_id: str, spec: object, secrets: object) -> None:
     """A fake supervisor without a live run."""
     from launcher.checks.launch_request import LaunchRefusedError
 
