@@ -1,4 +1,4 @@
-"""Which engines can be asked for next tokens after given token ids, and why others cannot."""
+"""Support of the engines for requests of next tokens after given token ids, and what the others lack."""
 
 from __future__ import annotations
 
