@@ -12,6 +12,8 @@ MAX_NUMBER = 2**63 - 1
 _EXPRESSION = re.compile(r"\$\(\(([\w\s$ {}()*/%+-]{1,200})\)\)")
 _REFERENCE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _NAME = re.compile(r"[A-Za-z_]\w*")
+# A shell changes a variable with `--A`, and reads neither `1_000` nor `0b11`, as Python does.
+_UNREAD = re.compile(r"--|\+\+|\b0[obOB]|\b\d\w*_")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,18})")  # a shell reads other leading zeros as octal
 
 
@@ -24,9 +26,11 @@ def arithmetic_names(reference: str) -> list[str] | None:
 def compute(reference: str, values: Mapping[str, str]) -> str | None:
     """Return the result of an arithmetic reference; None if a name has no whole number, or the form is not read."""
     match = _EXPRESSION.fullmatch(reference)
+    if match is None or _UNREAD.search(match[1]):
+        return None
     numbers = {name: int(text) for name, text in values.items() if _NUMBER.fullmatch(text)}
     try:
-        statements = parse_source(_REFERENCE.sub(r" \1\2 ", match[1]).strip()).body if match else []
+        statements = parse_source(_REFERENCE.sub(r" \1\2 ", match[1]).strip()).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     statement = statements[0] if len(statements) == 1 else None

@@ -24,24 +24,7 @@ SERVERS = {
     "Docker Model Runner": r"docker[ \t]+model[ \t]+run",
     "LM Studio": r"lms[ \t]+server[ \t]+start",
 }
-KEYWORDS = frozenset(
-    {
-        "if",
-        "elif",
-        "then",
-        "else",
-        "while",
-        "until",
-        "for",
-        "case",
-        "do",
-        "function",
-        "local",
-        "export",
-        "return",
-        "eval",
-    }
-)
+KEYWORDS = "if elif then else while until for case do function local export return eval"
 _COMMAND = re.compile(
     r"(?:^|(?<=[\s;&|(/\"'`]))(?:"
     + "|".join(f"(?P<server_{number}>{pattern})" for number, pattern in enumerate(SERVERS.values()))
@@ -99,7 +82,7 @@ class Program(NamedTuple):
 def find_program(text: str) -> Program | None:
     """Return the first program that a text starts with two flags or more; None if there is none."""
     for match in _PROGRAM.finditer(text):
-        if match["name"] not in NEVER_SERVE | KEYWORDS and len(_FLAG.findall(match["command"])) > 1:
+        if match["name"] not in NEVER_SERVE.union(KEYWORDS.split()) and len(_FLAG.findall(match["command"])) > 1:
             engines = (engine_of_flags(word.text.split()) for word in _words(match["command"]))
             script = _SCRIPT.search(match["command"]) if match["name"] in _STARTERS else None
             return Program(

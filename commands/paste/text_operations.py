@@ -7,6 +7,9 @@ from fnmatch import translate
 from typing import NamedTuple
 
 MAX_LENGTH = 2000  # characters of a value that is cut
+# An escape, a class that `fnmatch` reads otherwise, an extended pattern, and what would have to be computed first.
+_UNREAD = re.compile(r"[\\$`()]|\[\^")
+_ANCHORS = ("#", "%")  # `${NAME/#prefix/x}`
 _OPERATION = re.compile(r"\$\{(?P<name>\w+)(?P<operator>##?|%%?|//?)(?P<operand>[^\n]{0,200})\}$")
 
 
@@ -25,15 +28,11 @@ def text_operation(reference: str) -> TextOperation | None:
 
 
 def apply_operation(operator: str, operand: str, value: str) -> str | None:
-    """Return the value after the operation; None if it is too long to search."""
-    if len(value) > MAX_LENGTH:
+    """Return the value after the operation; None if it is too long to search, or the operand has a form not read."""
+    if len(value) > MAX_LENGTH or _UNREAD.search(operand):
         return None
     if operator.startswith("/"):
-        pattern, _, replacement = operand.partition("/")
-        expression = translate(pattern).removesuffix(r"\Z")
-        return (
-            re.sub(expression, lambda _: replacement, value, count=0 if operator == "//" else 1) if pattern else value
-        )
+        return None if operand.startswith(_ANCHORS) else _replace(operator == "//", operand, value)
     matches = re.compile(translate(operand)).match
     is_prefix, is_longest = operator[0] == "#", len(operator) == 2
     lengths = sorted(range(len(value) + 1), reverse=is_longest)
@@ -43,3 +42,14 @@ def apply_operation(operator: str, operand: str, value: str) -> str | None:
         if matches(piece):
             return remainder
     return value
+
+
+def _replace(is_everywhere: bool, operand: str, value: str) -> str:
+    pattern, _, replacement = operand.partition("/")
+    expression = translate(pattern).removesuffix(r"\Z") if pattern else r"(?!)"
+    return re.sub(
+        expression,
+        lambda match: replacement if match[0] else "",  # a shell replaces no empty text
+        value,
+        count=0 if is_everywhere else 1,
+    )

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -22,8 +21,8 @@ from scripts.tools.agent_demands import CONTEXT_TOKENS, AgentServer
 from scripts.tools.agent_demands import demands as agent_demands
 from scripts.tools.driving import LoadDriver, driving
 from scripts.tools.tool_demands import table
-from scripts.vllm.check_vllm import READY_WITHIN_S, end_group, is_ready, wait_until
-from scripts.vllm.check_vllm_loads import SESSION, TEMPLATE, Demand, asked, counters, fidelity, grid
+from scripts.vllm.check_vllm import wait_until
+from scripts.vllm.check_vllm_loads import SESSION, TEMPLATE, Demand, asked, counters, fidelity, grid, started
 
 CACHED = "sglang:cached_tokens_total"
 ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
@@ -36,23 +35,14 @@ COUNTERS = (
 @contextmanager
 def serving(python: Path, model: Path, folder: Path, template: str = TEMPLATE) -> Iterator[str]:
     """Run an SGLang that reports cached tokens; yield its URL."""
-    port, log = free_ports(1)[0], folder / "server.log"
+    port = free_ports(1)[0]
     (folder / "template.jinja").write_text(template)
     command = [str(python), "-m", "sglang.launch_server", "--model-path", str(model), "--served-model-name", "tiny"]
     command += ["--device", "cpu", "--host", "127.0.0.1", "--port", str(port), "--context-length", str(CONTEXT_TOKENS)]
     command += ["--max-total-tokens", "65536", "--max-running-requests", "8", "--attention-backend", "torch_native"]
     command += ["--chat-template", str(folder / "template.jinja"), "--enable-metrics", "--enable-cache-report"]
-    with log.open("wb") as out:
-        process = subprocess.Popen(
-            command, stdout=out, stderr=out, env=os.environ | ENVIRONMENT, start_new_session=True
-        )
-    try:
-        wait_until(lambda: process.poll() is not None or is_ready(port), READY_WITHIN_S, "the server was not ready")
-        if process.poll() is not None:
-            sys.exit(f"SGLang ended with {process.returncode}:\n{log.read_text(errors='replace')[-3000:]}")
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        end_group(process)
+    with started("SGLang", command, port, folder, os.environ | ENVIRONMENT) as url:
+        yield url
 
 
 def session(on: LoadDriver, url: str, endpoint: str) -> Iterator[Demand]:

@@ -13,7 +13,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import fmean
@@ -71,7 +71,7 @@ def serving(
 
     context_tokens: may exceed what the model was made for, since nobody reads its answers.
     """
-    port, log = free_ports(1)[0], folder / "server.log"
+    port = free_ports(1)[0]
     (folder / "template.jinja").write_text(template)
     command = [str(vllm / "bin/vllm"), "serve", str(model), "--served-model-name", "tiny", "--port", str(port)]
     command += ["--host", "127.0.0.1", "--enforce-eager", "--max-model-len", str(context_tokens), "--max-num-seqs", "8"]
@@ -82,12 +82,20 @@ def serving(
         | ENVIRONMENT
         | {"VLLM_ALLOW_LONG_MAX_MODEL_LEN": "1", "PATH": f"{vllm / 'bin'}{os.pathsep}{os.environ['PATH']}"}
     )
+    with started("vLLM", command, port, folder, env) as url:
+        yield url
+
+
+@contextmanager
+def started(title: str, command: Sequence[str], port: int, folder: Path, env: Mapping[str, str]) -> Iterator[str]:
+    """Run a server until it is ready, its log in the folder; yield its URL, and end it with its descendants."""
+    log = folder / "server.log"
     with log.open("wb") as out:
         process = subprocess.Popen(command, stdout=out, stderr=out, env=env, start_new_session=True)
     try:
         wait_until(lambda: process.poll() is not None or is_ready(port), READY_WITHIN_S, "the server was not ready")
         if process.poll() is not None:
-            sys.exit(f"vLLM ended with {process.returncode}:\n{log.read_text(errors='replace')[-3000:]}")
+            sys.exit(f"{title} ended with {process.returncode}:\n{log.read_text(errors='replace')[-3000:]}")
         yield f"http://127.0.0.1:{port}"
     finally:
         end_group(process)

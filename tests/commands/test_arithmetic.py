@@ -11,7 +11,21 @@ from commands.paste.arithmetic import compute
 
 VALUES = {"A": "7", "B": "-2", "ZERO": "0", "PATTERN": "x*"}
 EXPRESSIONS = ["A * 2", "$A+${B}", "( A + 1 ) / 3", "A / B", "A % B", "-A % 3", "A - B * 2", "0"]
-UNKNOWN = ["A / ZERO", "MISSING + 1", "PATTERN * 2", "A ** 200", "A // 2", "010 + 1", "A +", "A < 2"]
+UNKNOWN = [
+    "A / ZERO",
+    "MISSING + 1",
+    "PATTERN * 2",
+    "A ** 200",
+    "A // 2",
+    "010 + 1",
+    "A +",
+    "A < 2",
+    "--A",
+    "A - --A",
+    "++A",
+    "1_000",
+    "0b11",
+]
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)

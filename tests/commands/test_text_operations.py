@@ -1,0 +1,55 @@
+"""What a shell cuts and replaces in a value is what a real bash does; forms that are not read stay unknown."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+
+import pytest
+
+from commands.explain import explain
+from commands.paste.text_operations import apply_operation
+
+OPERATORS = ("#", "##", "%", "%%", "/", "//")
+# An anchor, an escape, a class as a regular expression has it, an extended pattern, and what is not known itself.
+UNREAD = [
+    ("/", "#org/x"),
+    ("/", "%x/y"),
+    ("#", r"\*"),
+    ("#", "[^a]"),
+    ("#", "@(a|b)"),
+    ("#", "$UNKNOWN"),
+    ("%", "`date`"),
+]
+
+
+def cases(count: int) -> list[tuple[str, str, str]]:
+    """Return values, operators and operands, the same at every call."""
+    generator, made = random.Random(7), []
+    for _ in range(count):
+        value = "".join(generator.choices("ab-./", k=generator.randint(0, 8)))
+        operator = generator.choice(OPERATORS)
+        letters = "ab-.*?" if operator.startswith("/") else "ab-./*?"
+        pattern = "".join(generator.choices(letters, k=generator.randint(1, 4)))
+        replacement = "/" + "".join(generator.choices("xyab", k=generator.randint(0, 2)))
+        made.append((value, operator, pattern + replacement if operator.startswith("/") else pattern))
+    return made
+
+
+def test_a_result_is_that_of_bash() -> None:
+    made = cases(600)
+    lines = [f"v='{value}'; printf '%s\\n' \"${{v{operator}{operand}}}\"" for value, operator, operand in made]
+    output = subprocess.run(["bash", "-c", "\n".join(lines)], capture_output=True, text=True, check=True).stdout
+    results = [apply_operation(operator, operand, value) for value, operator, operand in made]
+    assert list(zip(made, results, strict=True)) == list(zip(made, output.split("\n")[:-1], strict=True))
+
+
+@pytest.mark.parametrize(("operator", "operand"), UNREAD)
+def test_other_forms_have_no_result(operator: str, operand: str) -> None:
+    assert apply_operation(operator, operand, "org/x-ab") is None
+
+
+def test_a_cut_by_an_unknown_value_stays_unresolved() -> None:
+    told = explain("MODEL=org/draft\nvllm serve ${MODEL#$PREFIX}\n")
+    assert told.config and told.config.model != "org/draft"
+    assert "${MODEL#$PREFIX}" in told.unresolved
