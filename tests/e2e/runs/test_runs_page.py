@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+import socket
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -51,12 +52,14 @@ def pitwall(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pitwall]:
     """Up, with a run that has ended, one that is watched and many that wait."""
     data = tmp_path_factory.mktemp("runs") / "data"
     seed_finished(data, "Ended", state=RunState.FINISHED, cause=None, cause_line=None)
-    seed_queue(data)
-    with running_pitwall(data) as pitwall:
-        yield pitwall
+    # A watched run ends once its port has refused connections for a minute, which a slow machine takes for these tests.
+    with socket.create_server(("127.0.0.1", 0)) as watched:
+        seed_queue(data, f"http://127.0.0.1:{watched.getsockname()[1]}")
+        with running_pitwall(data) as pitwall:
+            yield pitwall
 
 
-def seed_queue(data: Path) -> None:
+def seed_queue(data: Path, base_url: str) -> None:
     """A watched run, and behind it a queue on hold."""
     settings = Settings(data_dir=data)
     RunQueue(settings.runs_dir, lambda task: task()).hold(True)
@@ -65,7 +68,7 @@ def seed_queue(data: Path) -> None:
         "color": 0,
         "config": Config(),
         "machine_id": machine_id(),
-        "base_url": "http://127.0.0.1:9",
+        "base_url": base_url,
     }
     watched = Run(
         id="20261120-120001", name="Under way", kind="attached", state=RunState.READY, created_at=BEGAN, **shared
