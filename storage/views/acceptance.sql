@@ -8,12 +8,12 @@ WITH sums AS (
         run_id, definition, 'counter' AS source, sum_of_all(drafts) AS drafts, sum(accepted) AS accepted,
         sum_of_all(draft_tokens) AS draft_tokens,
         CASE WHEN count(*) FILTER (accepted_per_pos IS NULL AND accepted > 0) = 0
-            THEN add_lists(list(accepted_per_pos)) END AS accepted_per_pos
+            THEN sum_of_lists(accepted_per_pos) END AS accepted_per_pos
     FROM query_table(counted_rows) WHERE is_counted AND accepted IS NOT NULL GROUP BY ALL
     UNION ALL
     SELECT
         run_id, definition, 'log', sum_of_all(drafts), sum(accepted), sum_of_all(draft_tokens),
-        CASE WHEN NOT bool_or(hides_positions) THEN add_lists(list(accepted_per_pos)) END
+        CASE WHEN NOT bool_or(hides_positions) THEN sum_of_lists(accepted_per_pos) END
     FROM log_drafts(run_ids) GROUP BY ALL
 )
 SELECT

@@ -53,10 +53,10 @@ WITH lines AS MATERIALIZED (
         ratio(sum_of_all(decode_tps), sum_of_all(steps_ps)) AS tokens_per_step,
         acceptance_length_of(sum_of_all(accepted), sum_of_all(drafts)) AS acceptance_length,
         acceptance_rate_of(sum_of_all(accepted), sum_of_all(draft_tokens)) AS acceptance_rate,
-        per_position_of(add_lists(list(list_transform(per_position, lambda x: x * drafts))), sum(drafts)) AS per_position,
+        per_position_of(sum_of_lists(list_transform(per_position, lambda x: x * drafts)), sum(drafts)) AS per_position,
         sum_of_all(prompt_tps) AS prompt_tps, sum_of_all(requests_running) AS requests_running,
         sum_of_all(requests_waiting) AS requests_waiting, avg(kv_usage_ratio) AS kv_usage_ratio,
-        rank_activity(list(activity) FILTER (activity IS NOT NULL), count(*)) AS activity,
+        rank_activity(activity) AS activity,
         coalesce(max(silence), max(reason)) AS reason
     FROM ranks GROUP BY run_id, moment, since_ready_s, since_last_s, definition
 )

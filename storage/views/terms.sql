@@ -67,9 +67,11 @@ CREATE OR REPLACE MACRO subtract_lists(a, b) AS
 CREATE OR REPLACE MACRO positions_before(now, before, accepted_before) AS
     CASE WHEN before IS NULL AND accepted_before = 0 THEN list_transform(now, lambda x: 0.0) ELSE before END;
 
+-- The sum of lists by position, null if there is none.
 CREATE OR REPLACE MACRO add_lists(lists) AS
     list_transform(range(1, list_max(list_transform(lists, lambda l: len(l))) + 1),
         lambda i: list_sum(list_transform(lists, lambda l: l[i])));
+CREATE OR REPLACE MACRO sum_of_lists(x) AS add_lists(list(x) FILTER (x IS NOT NULL));
 
 -- The definition of acceptance in SQL (engines/acceptance.py has it for selected windows and requests): ratios of sums
 -- over an interval, a window or a run. The length includes the bonus token; the rate per position is over all drafts.
@@ -121,17 +123,18 @@ CREATE OR REPLACE MACRO activity_of(tokens, fresh, running_before, running) AS C
 END;
 
 -- The activity of several intervals: the common one, 'mixed' if they differ, null if one is unknown.
-CREATE OR REPLACE MACRO common_activity(activities, total) AS CASE
-    WHEN coalesce(len(activities), 0) < total THEN NULL
-    WHEN len(list_distinct(activities)) = 1 THEN activities[1]
+CREATE OR REPLACE MACRO common_activity(activity) AS CASE
+    WHEN count(activity) < count(*) THEN NULL
+    WHEN min(activity) = max(activity) THEN min(activity)
     ELSE 'mixed'
 END;
 
 -- The activity of the working ranks; idle if none works.
-CREATE OR REPLACE MACRO rank_activity(activities, total) AS CASE
-    WHEN coalesce(len(activities), 0) < total THEN NULL
-    WHEN list_distinct(activities) = ['idle'] THEN 'idle'
-    ELSE common_activity(list_filter(activities, lambda a: a <> 'idle'), 0)
+CREATE OR REPLACE MACRO rank_activity(activity) AS CASE
+    WHEN count(activity) < count(*) THEN NULL
+    WHEN min(nullif(activity, 'idle')) IS NULL THEN 'idle'
+    WHEN min(nullif(activity, 'idle')) = max(nullif(activity, 'idle')) THEN min(nullif(activity, 'idle'))
+    ELSE 'mixed'
 END;
 
 -- A config is long: it is parsed once for all of its columns.

@@ -9,11 +9,13 @@ WITH counted_once AS MATERIALIZED (
     UNION ALL BY NAME FROM slot_progress(NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, $run_ids)
 ), logged AS (
     FROM run_log_rates(NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, $run_ids)
+), sums AS MATERIALIZED (
+    FROM scrape_sums_in('moved', false, $run_ids)
 ), cut AS (
-    FROM rates_in('moved', $window_s, false, NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, $run_ids)
+    FROM rates_in('sums', $window_s, false, NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ)
     UNION ALL BY NAME FROM logged
 ), samples AS (
-    FROM rates_in('moved', NULL::DOUBLE, false, NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, $run_ids)
+    FROM rates_in('sums', NULL::DOUBLE, false, NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ)
     UNION ALL BY NAME FROM logged
 ), told AS (
     FROM told_windows_in('cut')
