@@ -128,7 +128,7 @@ def test_prices_of_the_form_become_those_of_the_plan(store: Store) -> None:
     assert "Currency" not in [box.label for box in at.text_input]
     next(box for box in at.selectbox if box.label == "Decide by").set_value("session_cost").run()
     assert not at.exception
-    with pytest.raises(StudyFileError, match="'session_cost' needs .prices."):
+    with pytest.raises(StudyFileError, match=r"'session_cost' needs \[prices\]"):
         study_of_text(text_of(at), "study")
     next(box for box in at.number_input if box.label == "Price of electricity, a kWh").set_value(0.35).run()
     next(box for box in at.text_input if box.label == "Currency").set_value("CHF").run()
@@ -142,7 +142,7 @@ def test_form_shows_no_agents_task_to_others(store: Store, monkeypatch: pytest.M
     monkeypatch.setattr("web.actions.current_role", lambda: "editor")
     at = form()
     choice = next(box for box in at.selectbox if box.label == "Load of every start")
-    assert "Agent task: does an agent of yours solve it?" not in choice.options
+    assert "Agent task: does your agent solve it?" not in choice.options
 
 
 def test_expected_cost_is_that_of_earlier_runs(store: Store) -> None:
