@@ -42,7 +42,6 @@ class ServerConnection(asyncio.Protocol):
     def __init__(self, silence_s: float) -> None:
         self.silence_s = silence_s
         self.is_closed = False
-        self._is_idle = False
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None  # against silence, or while idle
         self._begin_answer()
@@ -124,14 +123,8 @@ class ServerConnection(asyncio.Protocol):
         if self.is_closed or not self._is_complete or not self._stays_open:
             self.close()
             return False
-        self._is_idle = True
         self._set_timer(KEEPALIVE_S, self.close)
         return True
-
-    def take(self) -> bool:
-        """Use an idle connection again; False if it has been closed."""
-        self._is_idle = False
-        return not self.is_closed
 
     def close(self) -> None:
         self.is_closed = True
@@ -146,9 +139,6 @@ class ServerConnection(asyncio.Protocol):
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        if self._is_idle:  # nobody has asked
-            self.close()
-            return
         if not self._has_head:
             self._head_bytes += len(data)
         try:
@@ -224,7 +214,7 @@ class ServerConnections:
         request = f"{method} {path} HTTP/1.1\r\n{head}\r\n".encode(errors="surrogateescape") + body
         while self.idle:
             connection = self.idle.pop()
-            if not connection.take():
+            if connection.is_closed:
                 continue
             try:
                 return await _answered(connection, request)
