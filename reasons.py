@@ -71,6 +71,7 @@ class Code(StrEnum):
     TOO_FEW_FOR_BANDS = "too_few_for_bands"  # windows, fewest
     NONE_SOLVED = "none_solved"
     NO_SESSION = "no_session"
+    NO_STATED_PRICES = "no_stated_prices"
     NO_TASK = "no_task"
     PHASES_OVERLAP = "phases_overlap"  # phases_s, total_s
     # in a column of a view, about one interval between two readings of a server

@@ -1,6 +1,7 @@
 """Overhead of the recorder: the same stream directly, through it and through a bare loop that copies bytes, in turn.
 
-`python -m benchmarks.recorder_overhead [REQUESTS] [short|agent] [without-parts]`. A 'short' request has 200 words, an
+`python -m benchmarks.recorder_overhead [REQUESTS] [short|agent] [kept] [without-parts]`. The client opens a connection
+for each request or, with 'kept', keeps one open to each server, as agents do. A 'short' request has 200 words, an
 'agent' sends 30 tools and a chat of 80 messages, 220 kB, which grows by two messages with each request;
 'without-parts' leaves out the description of prompts, to see what it adds. A stub server in a process of its own
 answers with 50 events, 5 ms apart, each with a time stamp; the recorder and the bare loop are processes of their own
@@ -37,7 +38,7 @@ EVENTS, PACE_S = 50, 0.005
 PAUSE_S = 0.1
 WARM_UP = 2  # requests that are not counted
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
-SHORT, AGENT = "short", "agent"
+SHORT, AGENT, KEPT = "short", "agent", "kept"
 ROUNDS = ("directly", "through the recorder", "through the bare loop")
 
 
@@ -184,10 +185,12 @@ async def ask(session: aiohttp.ClientSession, url: str, token: str, body: bytes)
     return RequestTiming(first_ms, delays)
 
 
-async def measure(urls: Sequence[str], token: str, requests: int, kind: str) -> list[list[RequestTiming]]:
+async def measure(
+    urls: Sequence[str], token: str, requests: int, kind: str, is_kept: bool
+) -> list[list[RequestTiming]]:
     """Measure all in turn, so that other load on the machine affects all."""
     sightings: list[list[RequestTiming]] = [[] for _ in urls]
-    async with open_session() as session:
+    async with aiohttp.ClientSession() if is_kept else open_session() as session:
         for number in range(requests + WARM_UP):
             body = body_of(kind, number)
             for index, url in enumerate(urls):
@@ -213,7 +216,7 @@ def row(name: str, sightings: list[RequestTiming]) -> str:
     return f"| {name} | {len(sightings)} | " + " | ".join(f"{value:.2f}" for value in cells) + " |"
 
 
-def main(requests: int, kind: str, work: Callable[..., None]) -> None:
+def main(requests: int, kind: str, is_kept: bool, work: Callable[..., None]) -> None:
     upstream, port, bare_port = ports = free_ports(3)
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -227,7 +230,8 @@ def main(requests: int, kind: str, work: Callable[..., None]) -> None:
         token = output_path.read_text().split("once: ")[1].split()[0]
         processes = (recorder_process, bare_process)
         before_s = [cpu_s(process) for process in processes]
-        sightings = asyncio.run(measure([f"http://127.0.0.1:{place}" for place in ports], token, requests, kind))
+        urls = [f"http://127.0.0.1:{place}" for place in ports]
+        sightings = asyncio.run(measure(urls, token, requests, kind, is_kept))
         used_s = [cpu_s(process) - before for process, before in zip(processes, before_s, strict=True)]
     print("| | requests | first event p10, ms | p50 | p99 | delay of an event p10, ms | p50 | p99 |")
     print("|---|---|---|---|---|---|---|---|")
@@ -245,4 +249,4 @@ def main(requests: int, kind: str, work: Callable[..., None]) -> None:
 if __name__ == "__main__":
     words = sys.argv[1:]
     recorder_work = recorder_without_parts if "without-parts" in words else recorder
-    main(int(words[0]) if words else 100, AGENT if AGENT in words else SHORT, recorder_work)
+    main(int(words[0]) if words else 100, AGENT if AGENT in words else SHORT, KEPT in words, recorder_work)

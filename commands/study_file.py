@@ -16,7 +16,8 @@ import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from analysis.comparison.setting_words import setting_text
-from analysis.evidence.objectives import UnknownObjectiveError, parse_objective
+from analysis.evidence.objectives import Objective, ObjectiveKind, UnknownObjectiveError, parse_objective
+from analysis.physics.money import StatedPrices
 from analysis.study.proposal import OptunaMissingError
 from commands.explain import explain
 from commands.study_vary import MAX_GRID_SETTINGS, MOST_ARMS, Vary, vary_config
@@ -52,6 +53,21 @@ class Budget(BaseModel):
     hours: float | None = Field(default=None, gt=0.0, le=24 * 30)
 
 
+class PriceText(BaseModel):
+    """Prices for the objective 'session_cost'; one that is not stated is not counted."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    currency: str = Field(min_length=1, max_length=8)
+    per_hour: float | None = Field(default=None, gt=0.0, allow_inf_nan=False)  # of the machine
+    per_kwh: float | None = Field(default=None, gt=0.0, allow_inf_nan=False)  # of electricity
+
+    @property
+    def stated(self) -> StatedPrices | None:
+        """The prices; None if neither is stated."""
+        has_price = self.per_hour or self.per_kwh
+        return StatedPrices(self.currency, self.per_hour or 0.0, self.per_kwh or 0.0) if has_price else None
+
+
 class ArmText(BaseModel):
     """One arm as written in the file."""
 
@@ -85,6 +101,7 @@ class StudyText(BaseModel):
     seed: int = Field(default=1, ge=-(1 << 63), lt=1 << 63)  # range of the store's column
     ready_timeout_s: float = Field(default=600.0, gt=0.0, allow_inf_nan=False)
     budget: Budget = Budget()
+    prices: PriceText | None = None
     arm: list[ArmText] = Field(default_factory=list, max_length=MOST_ARMS)
     workload: list[WorkloadText] = Field(default_factory=list, max_length=MOST_WORKLOADS)
     vary: list[Vary] = Field(default_factory=list, max_length=MOST_SETTINGS)
@@ -113,6 +130,7 @@ class StudyFile(StudyText):
         titles(self.workload)
         for workload in self.workload:
             self._check_solved(workload)
+            self._check_prices(workload)
         if self.question == "load" and len(self.workload) > 1:
             raise ValueError("'load' needs exactly one workload, 'knee'")
         objective = self.workload[0].objective or self.objective or USERS_HELD
@@ -136,6 +154,11 @@ class StudyFile(StudyText):
             raise ValueError(f"'solved' needs the workload {AGENT_TASK!r}")
         if self.question == "load" or len(self.vary) > MAX_GRID_SETTINGS:
             raise ValueError("'solved' answers which, value, upgrade and measure, with two [[vary]] at most")
+
+    def _check_prices(self, workload: WorkloadText) -> None:
+        """Refuse 'session_cost' without a price."""
+        if _objective_of(workload, self) == ObjectiveKind.SESSION_COST and not (self.prices and self.prices.stated):
+            raise ValueError("'session_cost' needs [prices] with a currency, and per_hour, per_kwh or both")
 
 
 def _objective_of(workload: WorkloadText, study_text: StudyText) -> str | None:
@@ -173,6 +196,15 @@ class StudyPlan(BaseModel):
     more_workloads: tuple[WorkloadText, ...] = ()
     notes: tuple[str, ...] = ()  # deviations from a recipe
     require: tuple[Requirement, ...] = ()
+    prices: PriceText | None = None
+
+    @property
+    def priced_objective(self) -> Objective | None:
+        """The objective with the plan's prices; None: the workload's own. Not for results such as 'solved'."""
+        objective = parse_objective(self.objective) if self.objective else None
+        if objective is None or objective.kind is not ObjectiveKind.SESSION_COST:
+            return objective
+        return Objective(objective.kind, prices=self.prices.stated if self.prices else None)
 
     def per_workload(self) -> list[StudyPlan]:
         """Return a plan for each workload, with the workload's title."""
@@ -324,6 +356,7 @@ def plan_of(study_file: StudyFile, name: str) -> StudyPlan:
             for extra_workload in more
         ),
         require=tuple(study_file.require),
+        prices=study_file.prices,
     )
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from statistics import fmean
 
+from analysis.evidence.objectives import ObjectiveKind
 from analysis.guard import RowCode
 from analysis.loads.accuracy import wilson
 from analysis.loads.agent_tasks import SolvedCount
@@ -90,6 +91,7 @@ def _answer(plan: StudyPlan, status: StudyStatus, end: RaceEnd | None) -> dict[s
         "winner": status.race.leader if end is RaceEnd.WINNER else None,
         "leader": status.race.leader,
         "objective": status.objective or None,
+        **_currency(plan, status.objective),
         "arms": arms,
         "runs": status.starts,
         "starts_left": None if end or status.remaining is None else list(status.remaining),
@@ -98,6 +100,11 @@ def _answer(plan: StudyPlan, status: StudyStatus, end: RaceEnd | None) -> dict[s
         ],
         "reasons": _reasons(plan, status, end),
     }
+
+
+def _currency(plan: StudyPlan, objective: str) -> dict[str, JsonValue]:
+    """The currency of the values, if they are money."""
+    return {"currency": plan.prices.currency} if plan.prices and objective == ObjectiveKind.SESSION_COST else {}
 
 
 def _means(plan: StudyPlan, values: Sequence[float]) -> dict[str, JsonValue]:

@@ -58,6 +58,7 @@ UNKNOWN: Mapping[Code, Callable[[Values], str]] = {
     Code.OTHER_TOKENIZER: lambda v: "their tokenizers differ: the same texts have other token ids",
     Code.NO_ITEM_PAIRS: lambda v: "no items are stored that both were scored on, each as right or wrong",
     Code.TOO_FEW_STARTS: lambda v: f"server starts: {v['starts']}; a spread needs {v['fewest']} or more",
+    Code.NO_STATED_PRICES: lambda v: "only the plan of a study states prices",
     Code.NO_SESSION: lambda v: "no load of agent sessions, or none whose turns ended in all runs",
     Code.NO_TASK: lambda v: "no agent task was judged on it",
     Code.NONE_SOLVED: lambda v: "no task was solved",

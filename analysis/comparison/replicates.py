@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from analysis.comparison.facts import RunFacts
 from analysis.evidence.factors import SpeedFactors, geometric_mean
 from analysis.evidence.loads import LoadRecord, RequestKey, is_positive
-from analysis.evidence.measure import Measurement, measure
+from analysis.evidence.measure import Measurement, measure, wall_s
 from analysis.evidence.objectives import Objective, ObjectiveKind
-from analysis.evidence.session_values import is_session_load, joules_a_session
+from analysis.evidence.session_values import is_session_load, joules_a_session, sessions_of
 from analysis.loads.agent_tasks import SolvedCount
+from analysis.physics.money import StatedPrices, cost_of_work
 from analysis.runs.conditions import Conditions
 from analysis.verdict import MARGIN, FactorEffect, Ratio, factor_effects
 from reasons import Code, Reason
@@ -21,6 +22,7 @@ RUN_OBJECTIVES = (
     ObjectiveKind.LOG_TPS,
     ObjectiveKind.TOKENS_PER_J,
     ObjectiveKind.SESSION_J,
+    ObjectiveKind.SESSION_COST,
     ObjectiveKind.SOLVED_PER_HOUR,
 )
 S_PER_HOUR = 3600.0
@@ -70,6 +72,9 @@ def _run_replicate(run: RunFacts, objective: Objective) -> Replicate:
         value, reason = run.log and run.log.decode_tps, Reason(Code.NO_LOG_SPEED)
     elif objective.kind is ObjectiveKind.SESSION_J:
         value, reason = session_j(run.loads, run.conditions), Reason(why_no_session_j(run.loads))
+    elif objective.kind is ObjectiveKind.SESSION_COST:
+        value = session_cost(run.loads, run.conditions, objective.prices)
+        reason = Reason(why_no_session_j(run.loads) if objective.prices else Code.NO_STATED_PRICES)
     elif objective.kind is ObjectiveKind.SOLVED_PER_HOUR:
         value, reason = solved_per_hour(run.loads, run.solved), Reason(why_none_solved(run.solved))
     else:
@@ -85,6 +90,21 @@ def session_j(loads: Sequence[LoadRecord], conditions: Sequence[Conditions]) -> 
 def why_no_session_j(loads: Sequence[LoadRecord]) -> Code:
     """Return why the energy a session is unknown: there is no session, or no energy."""
     return Code.NO_ENERGY if any(is_session_load(load) and load.measured for load in loads) else Code.NO_SESSION
+
+
+def session_cost(
+    loads: Sequence[LoadRecord], conditions: Sequence[Conditions], prices: StatedPrices | None
+) -> float | None:
+    """Return the cost of a run's loads of agent sessions over the number of their sessions.
+
+    The energy need not be known if no price of it is stated.
+    """
+    measured = [load for load in loads if is_session_load(load) and load.measured]
+    energy_j = session_j(loads, conditions) if prices and prices.per_kwh else 0.0
+    if not (measured and prices) or energy_j is None:
+        return None
+    seconds = sum(wall_s(load.measured) for load in measured) / sum(len(sessions_of(load)) for load in measured)
+    return cost_of_work(seconds, energy_j, prices.per_hour, prices.per_kwh)
 
 
 def solved_per_hour(loads: Sequence[LoadRecord], solved: Mapping[str, SolvedCount]) -> float | None:

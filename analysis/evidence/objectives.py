@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from analysis.evidence.loads import LoadRecord
 from analysis.evidence.session_values import is_agent_driven, is_session_load
 from analysis.metrics.definition import Concurrency, RegisteredMetric
 from analysis.metrics.registry import BY_OBJECTIVE, concurrency_label
+from analysis.physics.money import StatedPrices
 from errors import PitwallError
 
 FEWEST_FOR_P95 = 100  # requests per run
@@ -36,6 +37,7 @@ class ObjectiveKind(StrEnum):
     TURN_S = "turn_s"
     DEEP_TTFT_MS = "deep_ttft_ms"
     SESSION_J = "session_j"
+    SESSION_COST = "session_cost"
     SOLVED_PER_HOUR = "solved_per_hour"
     STARTUP_S = "startup_s"
     TOKENS_PER_J = "tokens_per_j"
@@ -67,7 +69,19 @@ def _terms_of(metric: RegisteredMetric) -> ObjectiveTerms:
     )
 
 
-TERMS: Mapping[ObjectiveKind, ObjectiveTerms] = {kind: _terms_of(BY_OBJECTIVE[kind]) for kind in ObjectiveKind}
+# No metric of a run: it exists only with the prices of a study's plan.
+SESSION_COST_TERMS = ObjectiveTerms(
+    "cost per session",
+    "currency of the plan",
+    False,
+    "Price of the time and of the GPUs' energy from the first to the end of the last request of loads of agent "
+    "sessions, over the number of their sessions, at the prices that the study's plan states",
+    needs_concurrency=False,
+)
+TERMS: Mapping[ObjectiveKind, ObjectiveTerms] = {
+    kind: SESSION_COST_TERMS if kind is ObjectiveKind.SESSION_COST else _terms_of(BY_OBJECTIVE[kind])
+    for kind in ObjectiveKind
+}
 NAME = re.compile(r"(?P<kind>[a-z0-9_]+)(?:@(?P<concurrency>\d{1,4}))?")
 
 
@@ -77,10 +91,11 @@ class UnknownObjectiveError(PitwallError):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Objective:
-    """One of the kinds, with a concurrency if the kind needs one."""
+    """One of the kinds, with a concurrency or prices if the kind needs them."""
 
     kind: ObjectiveKind
     concurrency: int | None = None
+    prices: StatedPrices | None = None
 
     @property
     def name(self) -> str:
@@ -98,7 +113,8 @@ class Objective:
 
     @property
     def terms(self) -> ObjectiveTerms:
-        return TERMS[self.kind]
+        terms = TERMS[self.kind]
+        return replace(terms, unit=self.prices.currency) if self.prices else terms
 
     @property
     def title(self) -> str:

@@ -38,6 +38,7 @@ PROMPT_OBJECTIVES = (
     ObjectiveKind.TURN_S,
     ObjectiveKind.DEEP_TTFT_MS,
     ObjectiveKind.SESSION_J,
+    ObjectiveKind.SESSION_COST,
 )
 
 

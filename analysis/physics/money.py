@@ -8,9 +8,26 @@ server costs its hour too, so the cost is that of a server kept as busy as this 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 J_PER_KWH = 3.6e6
 S_PER_H = 3600.0
 MILLION = 1e6
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class StatedPrices:
+    """Prices that a study's plan states; one that it does not state is not counted."""
+
+    currency: str
+    per_hour: float = 0.0  # of the machine
+    per_kwh: float = 0.0  # of electricity
+
+    @property
+    def text(self) -> str:
+        """The prices that count: '1.2 EUR/h and 0.35 EUR/kWh'."""
+        prices = ((self.per_hour, "h"), (self.per_kwh, "kWh"))
+        return " and ".join(f"{price:g} {self.currency}/{unit}" for price, unit in prices if price)
 
 
 def idle_share(idle_w: float, load_w: float) -> float:

@@ -11,7 +11,6 @@ from analysis.compare_arms import ArmComparison
 from analysis.comparison.facts import RunFacts
 from analysis.decide.frontier import FrontierPoint
 from analysis.decide.rank import Ranking
-from analysis.evidence.objectives import parse_objective
 from analysis.guard import RowCode
 from commands.study_file import USERS_HELD, StudyPlan
 from domain import Run, Study
@@ -134,6 +133,6 @@ def study_options(study: Study) -> ComparisonOptions:
     """Return a study's margin, its objective if runs have it, and declared hardware if it names several hosts."""
     plan = StudyPlan.model_validate(study.plan)
     is_of_runs = plan.objective and plan.objective != USERS_HELD
-    objective = parse_objective(plan.objective) if is_of_runs and plan.objective else None
+    objective = plan.priced_objective if is_of_runs else None
     declared = {RowCode.HARDWARE} if len({arm.host for arm in plan.arms}) > 1 else ()
     return ComparisonOptions(objective, frozenset(declared), margin=plan.margin)

@@ -15,7 +15,7 @@ from analysis.comparison.replicates import make_replicate
 from analysis.comparison.workload import restrict_to_name
 from analysis.evidence.loads import LoadRecord
 from analysis.evidence.measure import evidence_keys
-from analysis.evidence.objectives import Objective, ObjectiveKind, parse_objective
+from analysis.evidence.objectives import Objective, ObjectiveKind
 from analysis.guard import CHECKS, GuardRow, guard, refusals
 from analysis.guard.rows import RowCode, loads_of
 from analysis.loads.agent_tasks import SolvedCount, solved_count
@@ -319,7 +319,7 @@ def _values(
         return USERS_HELD, {name: tuple(_users_held(store, arm)) for name, arm in arms.items()}
     if not arms:
         return plan.objective or "", {}
-    objective = parse_objective(plan.objective) if plan.objective else propose_objective(list(arms.values()))
+    objective = plan.priced_objective or propose_objective(list(arms.values()))
     keys = evidence_keys([load for arm in arms.values() for load in loads_of(arm)], objective)
     values_by_arm = {
         name: [make_replicate(start, objective, keys).value for start in arm.starts] for name, arm in arms.items()

@@ -42,15 +42,13 @@ def _versions(store: Queryable, workload_plan: WorkloadPlan, status: StudyStatus
     own_runs = [run for arm_runs in status.runs.values() for run in arm_runs if run.state is RunState.FINISHED]
     if not (own_runs and status.objective) or status.objective == SOLVED:
         return []
+    objective = workload_plan.plan.priced_objective or parse_objective(status.objective)
     earlier = same_setting(store, own_runs, MOST_EARLIER)
     facts = [
         restrict_to_name(run_facts, workload_plan.plan.workload, workload_plan.params)
         for run_facts in facts_of(store, [*own_runs, *earlier])
     ]
-    return [
-        _as_json(version)
-        for version in starts_by_version(facts, facts[: len(own_runs)], parse_objective(status.objective))
-    ]
+    return [_as_json(version) for version in starts_by_version(facts, facts[: len(own_runs)], objective)]
 
 
 def _as_json(version: VersionStarts) -> JsonValue:

@@ -21,7 +21,7 @@ from analysis.loads.agent_tasks import TaskEnd, TaskRepeat
 from cli.loads.task import read_task
 from commands.study_file import StudyFileError, StudyPlan, study_of_text
 from demo.model import ModelFiles
-from domain import JsonValue, Run, RunState, utc_now
+from domain import JsonValue, Run, RunState, Study, utc_now
 from load_records import AGENT_TASK, Load, LoadPhase, SuiteCheck
 from machine.identity import machine_id
 from reports.studies.study import study_statuses
@@ -35,7 +35,7 @@ from tests.demo_engine import ROOT
 from tests.ports import free_ports
 from tests.studies.test_study_run import answer, rows, start
 from tests.workloads.agent_tasks.tasks import AGENT, CHECK, PROMPT, task_folder
-from web.study_pages.race_words import answer_tables, plain_row
+from web.study_pages.race_words import answer_tables, describe_study, objective_with_unit, plain_row
 from workloads import spec_for
 from workloads.process.prepare import COMMAND_LINE
 
@@ -117,9 +117,8 @@ def test_solved_needs_an_agent_task(more: str, task: str, why: str) -> None:
     assert plan_of().objective == "solved"
 
 
-def test_sessions_race_by_their_turns(store: Store) -> None:
-    """Turns of the second arm take half as long, in three starts each."""
-    plan = plan_of('objective = "turn_s"\n', task='[[workload]]\nname = "session"\n')
+def session_runs(store: Store, plan: StudyPlan) -> list[Run]:
+    """Three starts of each arm; turns of the second one take half as long."""
     runs = []
     for place, arm in enumerate(plan.arms):
         for number in range(3):
@@ -133,8 +132,41 @@ def test_sessions_race_by_their_turns(store: Store) -> None:
             facts = RunFacts(run_id, run_id, SERVED, loads=(record,), began_at=T0)
             config = {"config": arm.config, "arm": arm.name}
             runs.append(stored_run(store, facts, 0, 10.0 * place + number, **config))
-    told = ended_answer(plan, study_statuses(store, plan, runs), [])
+    return runs
+
+
+def test_sessions_race_by_their_turns(store: Store) -> None:
+    plan = plan_of('objective = "turn_s"\n', task='[[workload]]\nname = "session"\n')
+    told = ended_answer(plan, study_statuses(store, plan, session_runs(store, plan)), [])
     assert (told["answer"], told["winner"], told["objective"]) == ("winner", "b", "turn_s"), told["reasons"]
+
+
+PRICED = 'objective = "session_cost"\n[prices]\ncurrency = "EUR"\nper_hour = 3.6\n'
+
+
+def test_sessions_race_by_their_cost(store: Store) -> None:
+    """16 turns begin a second apart, so that the faster arm's two sessions cost 3.6 EUR/h for its shorter last turn."""
+    plan = plan_of(PRICED, task='[[workload]]\nname = "session"\n')
+    told = ended_answer(plan, study_statuses(store, plan, session_runs(store, plan)), [])
+    assert (told["objective"], told["currency"]) == ("session_cost", "EUR")
+    slower, faster = (arm["start_mean"] for arm in told["arms"])
+    assert slower == pytest.approx(0.001 * (15.0 + 3.4) / 2, rel=0.01)
+    assert faster == pytest.approx(0.001 * (15.0 + 1.7) / 2, rel=0.01)
+    assert objective_with_unit(told) == "cost per session (EUR)"
+    assert StudyPlan.model_validate(plan.model_dump(mode="json")).priced_objective == plan.priced_objective
+    now = utc_now()
+    study = Study(
+        id="s", title="cost", question="which", created_at=now, updated_at=now, plan=plan.model_dump(mode="json"),
+        answer=told,
+    )  # fmt: skip
+    assert "By cost per session (EUR) at 3.6 EUR/h, under session" in describe_study(study, plan, 6)
+
+
+@pytest.mark.parametrize("prices", ["", '[prices]\ncurrency = "EUR"\n', '[prices]\nper_hour = 1.0\n',
+                                    '[prices]\ncurrency = "EUR"\nper_kwh = -0.1\n'])  # fmt: skip
+def test_cost_a_session_needs_a_price(prices: str) -> None:
+    with pytest.raises(StudyFileError, match="prices"):
+        plan_of('objective = "session_cost"\n' + prices, task='[[workload]]\nname = "session"\n')
 
 
 def test_documented_examples_can_be_started(tmp_path: Path) -> None:

@@ -10,8 +10,9 @@ from types import SimpleNamespace
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from analysis.physics.money import StatedPrices
 from commands.explain import explain
-from commands.study_file import StudyPlan, study_of_text
+from commands.study_file import PriceText, StudyFileError, StudyPlan, study_of_text
 from domain import Run, RunState, WorkloadSpec, utc_now
 from load_records import AGENT_TASK
 from settings import Settings
@@ -121,11 +122,27 @@ def test_operators_agent_task_is_a_load_of_the_form(store: Store) -> None:
     assert "the study keeps its load" not in captions(at)
 
 
+def test_prices_of_the_form_become_those_of_the_plan(store: Store) -> None:
+    at = form()
+    tick(at, "plain", "seqs")
+    assert "Currency" not in [box.label for box in at.text_input]
+    next(box for box in at.selectbox if box.label == "Decide by").set_value("session_cost").run()
+    assert not at.exception
+    with pytest.raises(StudyFileError, match=r"'session_cost' needs \[prices\]"):
+        study_of_text(text_of(at), "study")
+    next(box for box in at.number_input if box.label == "Price of electricity, a kWh").set_value(0.35).run()
+    next(box for box in at.text_input if box.label == "Currency").set_value("CHF").run()
+    plan = study_of_text(text_of(at), "study")
+    assert plan.prices == PriceText(currency="CHF", per_kwh=0.35)
+    assert plan.priced_objective and plan.priced_objective.prices == StatedPrices("CHF", per_kwh=0.35)
+    assert field(at, "Currency") == "CHF" and field(at, "Price of the machine, an hour") == "None"
+
+
 def test_form_shows_no_agents_task_to_others(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("web.actions.current_role", lambda: "editor")
     at = form()
     choice = next(box for box in at.selectbox if box.label == "Load of every start")
-    assert "Agent task: does an agent of yours solve it?" not in choice.options
+    assert "Agent task: does your agent solve it?" not in choice.options
 
 
 def test_expected_cost_is_that_of_earlier_runs(store: Store) -> None:

@@ -82,7 +82,8 @@ def describe_study(study: Study, plan: StudyPlan, starts: int) -> str:
     under = "" if plan.more_workloads and study.answer else f", under {plan.workload_names}"
     budget = f"{starts} of at most {plan.budget.runs} starts"
     lasted = duration((ended - study.created_at).total_seconds())
-    by = f"{QUESTIONS[study.question]} By {objective}{under}"
+    prices = f" at {plan.prices.stated.text}" if plan.prices and plan.prices.stated else ""
+    by = f"{QUESTIONS[study.question]} By {objective}{prices}{under}"
     matters = "" if study.question == "measure" else f"; differences below {100 * plan.margin:.1f} % do not matter"
     return f"{by}{matters}. {budget}, {f'{lasted} in total' if study.state == 'ended' else f'{lasted} so far'}."
 
@@ -90,10 +91,7 @@ def describe_study(study: Study, plan: StudyPlan, starts: int) -> str:
 def objective_with_unit(answer: Mapping[str, Any]) -> str:
     """Return the objective, or that of each workload, with its unit: 'time to first token, 2 at once (ms)'."""
     if "workloads" in answer:
-        return ", ".join(
-            f"{objective_with_unit({'objective': part.get('objective')})} under {part['workload']}"
-            for part in answer["workloads"]
-        )
+        return ", ".join(f"{objective_with_unit(part)} under {part['workload']}" for part in answer["workloads"])
     name = str(answer.get("objective") or "")
     if name in OBJECTIVES:
         return OBJECTIVES[name]
@@ -101,7 +99,7 @@ def objective_with_unit(answer: Mapping[str, Any]) -> str:
         objective = parse_objective(name)
     except UnknownObjectiveError:
         return name  # known only to a newer Pitwall
-    return f"{objective.title} ({objective.terms.unit})"
+    return f"{objective.title} ({answer.get('currency') or objective.terms.unit})"
 
 
 def expected_end(study: Study, runs: Sequence[Run], earlier_start_s: float | None = None) -> str:

@@ -16,7 +16,7 @@ from workloads import REGISTRY
 
 TEXT_KEY = "study-text"
 RECIPE = "A vLLM perf-eval recipe"
-FORM_FIELDS = {"question", "title", "smallest_difference", "objective", "budget", "arm", "workload"}
+FORM_FIELDS = {"question", "title", "smallest_difference", "objective", "budget", "prices", "arm", "workload"}
 
 
 @dataclass

@@ -8,8 +8,8 @@ from typing import get_args
 
 import streamlit as st
 
-from analysis.evidence.objectives import TERMS, Objective, UnknownObjectiveError, parse_objective
-from commands.study_file import ACCURACY, SOLVED, USERS_HELD, ArmText, Question, StudyFileError, arm_of
+from analysis.evidence.objectives import TERMS, Objective, ObjectiveKind, UnknownObjectiveError, parse_objective
+from commands.study_file import ACCURACY, SOLVED, USERS_HELD, ArmText, PriceText, Question, StudyFileError, arm_of
 from commands.study_workloads import WorkloadText
 from web.loads.forms.load_choice import choose_workload, is_complete
 from web.markup import markdown_text
@@ -32,6 +32,7 @@ ARMS_NEEDED = {"which": "two or more", "load": "two or more", "upgrade": "two: b
 MINUTES_PER_HOUR = 60.0
 PERCENT_BOUNDS = (0.01, 99.9)
 MINUTES_BOUNDS = (0.1, 30 * 24 * MINUTES_PER_HOUR)
+CURRENCY = "EUR"  # until another one is typed
 COMMAND_HEIGHT = 96  # pixels
 
 
@@ -239,7 +240,30 @@ def _show_decision(draft: StudyDraft) -> bool:
         key=minutes_key,
         on_change=lambda: _edit_budget(hours=_hours(st.session_state[minutes_key])),
     )
+    if draft.objective == ObjectiveKind.SESSION_COST:
+        _show_prices(draft)
     return has_objective
+
+
+def _show_prices(draft: StudyDraft) -> None:
+    """Show the prices that become part of the plan, and so of its answer."""
+    prices = draft.study_text.prices or PriceText(currency=CURRENCY)
+    hour_column, kwh_column, currency_column = st.columns([3, 3, 2])
+    hour_key, kwh_key, currency_key = (_key(draft, name) for name in ("per-hour", "per-kwh", "currency"))
+
+    def change() -> None:
+        values = {"per_hour": st.session_state[hour_key] or None, "per_kwh": st.session_state[kwh_key] or None}
+        currency = st.session_state[currency_key].strip() or CURRENCY
+        study_draft.edit(prices=PriceText(currency=currency, **values))
+
+    for column, label, value, key in (
+        (hour_column, "Price of the machine, an hour", prices.per_hour, hour_key),
+        (kwh_column, "Price of electricity, a kWh", prices.per_kwh, kwh_key),
+    ):
+        column.number_input(
+            label, 0.0, None, value, step=0.01, format="%g", placeholder="not counted", key=key, on_change=change
+        )
+    currency_column.text_input("Currency", prices.currency, max_chars=8, key=currency_key, on_change=change)
 
 
 def _within(value: float, bounds: tuple[float, float]) -> float:

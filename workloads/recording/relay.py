@@ -6,18 +6,15 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from functools import partial
-from types import SimpleNamespace
 
-import aiohttp
 from aiohttp import web
 
 from workloads.recording.access import RecordingLimits
+from workloads.recording.server_connection import ServerConnection, ServerConnectionError, ServerConnections
 from workloads.requests.answer_stream import BadStreamError, StreamReading
-from workloads.requests.sending import MAX_LINE_BYTES, REFUSAL_CHARACTERS, AnswerLineSplitter, open_session
+from workloads.requests.sending import MAX_LINE_BYTES, REFUSAL_CHARACTERS, AnswerLineSplitter
 
 BAD_GATEWAY = 502
-KEEPALIVE_S = 4.0  # of idle connections: less than the 5 s after which most servers drop them
 MASK = "<secret>"
 FORWARDED_HEADERS = ("anthropic-version", "anthropic-beta")
 
@@ -70,10 +67,9 @@ class RelayedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """The server; its connections are reused, since opening one costs more than everything else in the relay."""
+    """The server, and what is forwarded to it."""
 
-    reusing_session: aiohttp.ClientSession  # reuses its connections
-    fresh_session: aiohttp.ClientSession
+    connections: ServerConnections
     base_url: str
     api_key: str | None
     limits: RecordingLimits
@@ -81,17 +77,9 @@ class Upstream:
 
     async def pass_on(self, request: web.Request, body: bytes, relayed: RelayedAnswer) -> web.StreamResponse:
         """Forward the request and write the answer to the client; raises CancelledError if the client disconnects."""
-        headers = {"Content-Type": "application/json", "Accept": request.headers.get("Accept", "*/*")}
-        headers |= {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
-        headers |= {name: request.headers[name] for name in FORWARDED_HEADERS if name in request.headers}
-        query = f"?{request.query_string}" if request.query_string else ""
-        url = self.base_url.rstrip("/") + request.path + query
         client_response = None
         try:
-            async with (
-                asyncio.timeout(self.limits.answer_s),
-                await self._send(request.method, url, body, headers) as answer,
-            ):
+            async with asyncio.timeout(self.limits.answer_s), self._answer(request, body) as answer:
                 relayed.reading.http_status = answer.status
                 if 300 <= answer.status < 400:
                     return _refusal(relayed, "http", "The server answered with a redirect, which is not followed.")
@@ -99,36 +87,34 @@ class Upstream:
                 await self._copy(request, answer, client_response, relayed)
                 return client_response
         except TimeoutError:
-            return _refusal(
-                relayed, "timeout", "The server did not answer in time.", request if client_response else None
-            )
+            error = ServerConnectionError("timeout", "The server did not answer in time.")
         except ConnectionResetError:
             return _refusal(relayed, "cancelled", "the client disconnected", request)
-        except (aiohttp.ClientConnectorError, aiohttp.ClientError, OSError) as error:
-            kind = "refused" if isinstance(error, aiohttp.ClientConnectorError) else "closed"
-            return _refusal(
-                relayed, kind, self.mask_key(f"{type(error).__name__}: {error}"), request if client_response else None
-            )
+        except ServerConnectionError as raised:
+            error = raised
+        return _refusal(relayed, error.kind, self.mask_key(str(error)), request if client_response else None)
 
-    async def _send(self, method: str, url: str, body: bytes, headers: dict[str, str]) -> aiohttp.ClientResponse:
-        """Return the response head; the request is sent again if a reused connection was dropped without an answer."""
-        trace = SimpleNamespace(is_reused=False)
-        timeout = aiohttp.ClientTimeout(sock_read=self.limits.silence_s, sock_connect=10.0)
-        send = partial(
-            aiohttp.ClientSession.request, method=method, url=url, data=body or None, headers=headers,
-            allow_redirects=False, timeout=timeout, trace_request_ctx=trace,
-        )  # fmt: skip
+    @asynccontextmanager
+    async def _answer(self, request: web.Request, body: bytes) -> AsyncIterator[ServerConnection]:
+        """Send the request and yield the connection with the answer; it is closed unless it was read to the end."""
+        headers = {
+            "Accept": request.headers.get("Accept", "*/*"),
+            "Accept-Encoding": "identity",
+            "Content-Type": "application/json",
+        }
+        headers |= {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
+        headers |= {name: request.headers[name] for name in FORWARDED_HEADERS if name in request.headers}
+        query = f"?{request.rel_url.raw_query_string}" if request.query_string else ""
+        connection = await self.connections.ask(request.method, request.path + query, headers, body)
         try:
-            return await send(self.reusing_session)
-        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
-            if not trace.is_reused:
-                raise
-            return await send(self.fresh_session)
+            yield connection
+        finally:
+            self.connections.give_back(connection)
 
     async def _copy(
         self,
         request: web.Request,
-        answer: aiohttp.ClientResponse,
+        answer: ServerConnection,
         client_response: web.StreamResponse,
         relayed: RelayedAnswer,
     ) -> None:
@@ -136,11 +122,11 @@ class Upstream:
         is_streamed = answer.status == 200 and answer.content_type == "text/event-stream"
         await client_response.prepare(request)
         size = 0
-        async for data in answer.content.iter_any():
+        while data := await answer.read():
             now_s = self.mono_s()
             size += len(data)
             if size > self.limits.answer_bytes:
-                raise aiohttp.ClientPayloadError(f"more than {self.limits.answer_bytes} bytes")
+                raise ServerConnectionError("closed", f"more than {self.limits.answer_bytes} bytes")
             await client_response.write(data)
             relayed.take(data, is_streamed, now_s)
         await client_response.write_eof()
@@ -156,20 +142,17 @@ async def upstream_at(
     base_url: str, api_key: str | None, limits: RecordingLimits, mono_s: Callable[[], float]
 ) -> AsyncIterator[Upstream]:
     """Open the connections to the server at this address."""
-    trace = aiohttp.TraceConfig()
-    trace.on_connection_reuseconn.append(_note_reuse)
-    async with open_session(KEEPALIVE_S, [trace]) as reusing_session, open_session() as fresh_session:
-        yield Upstream(reusing_session, fresh_session, base_url, api_key, limits, mono_s)
+    connections = ServerConnections(base_url, limits.silence_s)
+    try:
+        yield Upstream(connections, base_url, api_key, limits, mono_s)
+    finally:
+        connections.close()
 
 
-async def _note_reuse(session: aiohttp.ClientSession, context: SimpleNamespace, params: object) -> None:
-    context.trace_request_ctx.is_reused = True
-
-
-def _forwarded_headers(answer: aiohttp.ClientResponse) -> dict[str, str]:
+def _forwarded_headers(answer: ServerConnection) -> dict[str, str]:
     """Return the server's headers that describe the body; no cookies, no redirects."""
     names = ("Content-Type", "Content-Length", "Content-Encoding")
-    return {name: answer.headers[name] for name in names if name in answer.headers}
+    return {name: answer.headers[name.lower()] for name in names if name.lower() in answer.headers}
 
 
 def _refusal(relayed: RelayedAnswer, kind: str, text: str, started_request: web.Request | None = None) -> web.Response:

@@ -6,10 +6,9 @@ Uses aiohttp, which takes less than half of httpx's CPU time per event: benchmar
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import aiohttp
 
@@ -24,23 +23,18 @@ REFUSAL_CHARACTERS = 500
 OK = 200
 
 
-def open_session(keepalive_s: float | None = None, traces: Sequence[aiohttp.TraceConfig] = ()) -> aiohttp.ClientSession:
+def open_session() -> aiohttp.ClientSession:
     """Return a session without proxy, cookies and connection reuse: llama.cpp occasionally drops reused connections.
 
-    With `keepalive_s` idle connections are reused for that long. Nothing is unpacked: packed answers, which are not
-    requested, are refused.
+    Nothing is unpacked: packed answers, which are not requested, are refused.
     """
-    connection_options: dict[str, Any] = (
-        {"force_close": True} if keepalive_s is None else {"keepalive_timeout": keepalive_s}
-    )
     return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=0, **connection_options),
+        connector=aiohttp.TCPConnector(limit=0, force_close=True),
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_S),  # stalls are detected per event
         cookie_jar=aiohttp.DummyCookieJar(),
         headers={"Accept-Encoding": "identity"},
         auto_decompress=False,
         trust_env=False,
-        trace_configs=list(traces),
     )
 
 

@@ -225,7 +225,7 @@ def test_objectives_have_names() -> None:
         assert str(told.value) == (
             f"There is no objective {wrong[:40]!r}. Choose one of decode_tps, output_tps@N, prompt_tps@N, "
             "request_tps@N, ttft_ms@N, tpot_ms@N, e2e_ms@N, ttft_p95_ms@N, tpot_p95_ms@N, e2e_p95_ms@N, work_s@N, "
-            "turn_s, deep_ttft_ms, session_j, solved_per_hour, startup_s, tokens_per_j, log_tps; "
+            "turn_s, deep_ttft_ms, session_j, session_cost, solved_per_hour, startup_s, tokens_per_j, log_tps; "
             "N is the concurrency."
         )
 

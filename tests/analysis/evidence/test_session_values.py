@@ -13,10 +13,11 @@ from analysis.comparison.arms import Arm
 from analysis.comparison.replicates import make_replicate
 from analysis.evidence.loads import LoadRecord
 from analysis.evidence.measure import evidence_keys, measure
-from analysis.evidence.objectives import parse_objective
+from analysis.evidence.objectives import Objective, ObjectiveKind, parse_objective
 from analysis.evidence.session_values import sessions_of
 from analysis.guard import RowCode
 from analysis.loads.agent_tasks import SolvedCount
+from analysis.physics.money import StatedPrices
 from analysis.runs.conditions import Conditions
 from load_records import AGENT_TASK, RequestRecord
 from reasons import Code
@@ -77,6 +78,33 @@ def test_energy_a_session_needs_power() -> None:
     assert make_replicate(known, asked, frozenset()).value == pytest.approx(300.0)
     unknown = make_replicate(run("a", record), asked, frozenset())
     assert unknown.value is None and unknown.reason and unknown.reason.code is Code.NO_ENERGY
+
+
+def test_cost_a_session_at_stated_prices() -> None:
+    """Two sessions of 600 J together; their 16 turns begin a second apart, and the last takes 1.7 s."""
+    known = run("a", session_load(), conditions=(Conditions("a", "l", energy_j=600.0),))
+    hours, kwh = (15.0 + 1.7) / 2 / 3600, 300.0 / 3.6e6
+    for prices, cost in [
+        (StatedPrices("EUR", 1.2, 0.35), 1.2 * hours + 0.35 * kwh),
+        (StatedPrices("EUR", per_kwh=0.35), 0.35 * kwh),
+        (StatedPrices("EUR", per_hour=1.2), 1.2 * hours),
+    ]:
+        asked = Objective(ObjectiveKind.SESSION_COST, prices=prices)
+        assert make_replicate(known, asked, frozenset()).value == pytest.approx(cost)
+        assert asked.terms.unit == "EUR" and asked.name == "session_cost"
+
+
+@pytest.mark.parametrize(("prices", "workload", "code"), [
+    (None, "session", Code.NO_STATED_PRICES),
+    (StatedPrices("EUR", 1.2, 0.35), "session", Code.NO_ENERGY),
+    (StatedPrices("EUR", 1.2, 0.35), "traffic", Code.NO_SESSION),
+])  # fmt: skip
+def test_unknown_cost_has_its_reason(prices: StatedPrices | None, workload: str, code: Code) -> None:
+    asked = Objective(ObjectiveKind.SESSION_COST, prices=prices)
+    unknown = make_replicate(run("a", session_load(workload=workload)), asked, frozenset())
+    assert unknown.value is None and unknown.reason and unknown.reason.code is code
+    hourly = Objective(ObjectiveKind.SESSION_COST, prices=StatedPrices("EUR", per_hour=1.2))
+    assert make_replicate(run("a", session_load()), hourly, frozenset()).value, "no energy is needed without its price"
 
 
 def arms(*sides: Sequence[LoadRecord], **facts: Any) -> list[Arm]:

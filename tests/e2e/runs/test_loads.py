@@ -73,7 +73,7 @@ def test_agent_task_runs_from_the_page(page: Page, pitwall: Pitwall, server: Dem
     command = shlex.join([sys.executable, AGENT, "solve", "messages", "{model}"])
     for label, value in (("Agent", command), ("Folder on this machine", str(folder)), ("Check", shlex.join(CHECK))):
         fill(page, label, value)
-    fill(page, "Repeats", "2")
+    fill(page, "Repeats of the task", "2")
     press(page.get_by_role("button", name="Run the task", disabled=False))
     judged = "SELECT count(*) FROM checks WHERE suite = 'agent-task' AND is_pass"
     wait_until(lambda: pitwall.sql(judged) == [(2,)] and pitwall.states()["Tasked"] == "ready", LOAD_S)

@@ -78,7 +78,7 @@ def test_operator_alone_launches_with_an_agents_task(
     app.session_state["draft"] = LaunchDraft(Config(engine="vllm", argv=("serve.sh",)))
     app.run()
     if role != "operator":
-        assert "Agent task: does an agent of yours solve it?" not in app.selectbox[0].options
+        assert "Agent task: does your agent solve it?" not in app.selectbox[0].options
         return
     app.selectbox[0].set_value(AGENT_TASK).run()
     assert not app.exception and launch_button(app).disabled

@@ -61,5 +61,5 @@ def workload_title(name: str) -> str:
     if name.startswith(SAVED):
         return name
     if name == AGENT_TASK:
-        return "Agent task: does an agent of yours solve it?"
+        return "Agent task: does your agent solve it?"
     return "None: only watch its users' requests" if name == WATCH.name else REGISTRY[name].title

@@ -44,10 +44,12 @@ def choose_task(proposed: Mapping[str, JsonValue], key: str) -> AgentTaskParams 
     repeats_column, limit_column, check_column = st.columns(3)
     limits = (1.0, 86_400.0)
     values: dict[str, Any] = {
-        "repeats": repeats_column.number_input("Repeats", 1, 100, settings.repeats, key=f"{key}-repeats"),
-        "time_limit_s": limit_column.number_input("Time limit, s", *limits, settings.time_limit_s, key=f"{key}-limit"),
+        "repeats": repeats_column.number_input("Repeats of the task", 1, 100, settings.repeats, key=f"{key}-repeats"),
+        "time_limit_s": limit_column.number_input(
+            "Time limit, s", *limits, settings.time_limit_s, format="%g", key=f"{key}-limit"
+        ),
         "check_limit_s": check_column.number_input(
-            "Limit of the check, s", *limits, settings.check_limit_s, key=f"{key}-late"
+            "Limit of the check, s", *limits, settings.check_limit_s, format="%g", key=f"{key}-late"
         ),
     }
     with st.expander("Name, version, variables, limits of the copies"):
