@@ -209,6 +209,8 @@ class ServerConnections:
         """
         address = urlsplit(self.base_url)
         lines = {"Host": address.netloc.rpartition("@")[2], **headers, "Content-Length": str(len(body))}
+        if any(character in value for value in lines.values() for character in "\r\n\0"):
+            raise ServerConnectionError("refused", "A header of the request has a line break.")
         head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
         path = address.path.rstrip("/") + target
         request = f"{method} {path} HTTP/1.1\r\n{head}\r\n".encode(errors="surrogateescape") + body
