@@ -227,12 +227,8 @@ def _shared_rows(
 ) -> pa.Table | Styler:
     """The cells of these runs, made once for all viewers whose table is the same."""
     notes, theme = notes_on(runs), ground()
-    key = (
-        "rows",
-        SameObject(lines),
-        SameObject(notes),
-        *(tuple(run.id for run in runs), tuple(shown), tuple(machines.items()), theme),
-    )
+    sources = SameObject(lines), SameObject(notes), tuple(run.id for run in runs), tuple(machines.items())
+    key = ("rows", *sources, tuple(shown), theme)
     rows = services().store.query_cache.get(key, lambda: _rows(runs, lines, notes, shown, machines, theme))
     return _with_muted_foreign_numbers(rows, runs, theme) if isinstance(rows, pd.DataFrame) else rows
 
