@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from domain import Run, RunState
-from web import markup, page_paths
+from web import page_paths
 from web.actions import is_operator
 from web.compare.arms.adopt import adopted_section
 from web.compare.sources.published import published_section
-from web.context import services
 from web.fleet import choose_scope
 from web.guided_demo.start import show_demo_section, show_first_demo
 from web.guided_demo.welcome import WELCOME
@@ -21,20 +19,17 @@ from web.page_head import page_head
 from web.proposal_panel import show_proposals
 from web.runs.change_list import links_and_changes
 from web.runs.delete_runs import disk_and_rule, show_deleted_runs
-from web.runs.queue_panel import queue, queue_fingerprint
+from web.runs.live_runs import show_live_runs
+from web.runs.queue_panel import queue
 from web.runs.table.grouped_runs import choose_grouping, grouped_runs
 from web.runs.table.page_size import GROUPED_ROWS, ROWS, count_text, grouped_count_text, row_limit, show_more
 from web.runs.table.pending_lines import show_pending
-from web.runs.table.run_cards import live_cards
 from web.runs.table.run_filters import choose_order, filter_rows, filters_in_use, run_filters, show_no_match
 from web.runs.table.run_listing import choices_of, listing, titles_of
 from web.runs.table.run_table import choose_columns, run_table, shown_columns
 from web.runs.table.selection_bar import selection_bar
 from web.runs.undo_notice import undo_notice
 from web.saved_views import view_list
-
-MAX_QUEUED_RUNS = 50
-LIVE = [state for state in RunState if state.is_live]
 
 scope = choose_scope()
 choices = choices_of(scope)
@@ -47,30 +42,7 @@ else:
     st.html(WELCOME)
     show_first_demo()
 
-
-@st.fragment(run_every=2.0)
-def live_now() -> None:
-    """One card per live run, then the queued ones; redrawn every two seconds, so cards must be cheap."""
-    store = services().store
-    live, queued = store.runs(LIVE), store.runs([RunState.QUEUED], MAX_QUEUED_RUNS)
-    if live or queued:
-        st.subheader("Live now")
-        st.html(live_cards([*live, *queued]))
-    if live:
-        st.html(markup.live_link([run.id for run in live]))
-    follow_changes([*live, *queued])
-
-
-def follow_changes(runs: list[Run]) -> None:
-    """Rerun the page when a run starts or ends or the queue changes."""
-    current = {run.id for run in runs}, queue_fingerprint()
-    previous = st.session_state.get("runs-under-way", current)  # "live-runs" is the key of Live's picker
-    st.session_state["runs-under-way"] = current
-    if previous != current:
-        st.rerun()
-
-
-live_now()
+show_live_runs()
 queue()
 show_proposals()
 

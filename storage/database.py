@@ -18,6 +18,8 @@ from errors import PitwallError
 # Data that is not checkpointed is in memory, at four times its size in the log: about 50 MiB at DuckDB's default of
 # 16 MB. DuckDB's default memory limit of 80 % is too much for a monitor beside a server.
 OWNERS_LIMITS = "SET GLOBAL checkpoint_threshold = '4MB'; SET GLOBAL memory_limit = '2GB'"
+# Else each scan of each statement reads the footers of its sealed files again: 20 ms for that of 10 million rows.
+FOOTERS_ONCE = "SET GLOBAL parquet_metadata_cache = true"
 MOST_COMMAND_BYTES = 1 << 16
 STUDY_SUFFIXES = (".toml", ".yaml", ".yml")
 
@@ -43,6 +45,7 @@ def connect(path: Path, read_only: bool = False) -> duckdb.DuckDBPyConnection:
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
     if not read_only:
         connection.execute(OWNERS_LIMITS)
+        connection.execute(FOOTERS_ONCE)
     return connection
 
 

@@ -22,8 +22,7 @@ LIVE_STATES = tuple(state for state in RunState if state.is_live)
 @st.fragment(run_every=EVERY_S)
 def show_live_status() -> None:
     """Show how many runs are live, queued and recently failed; nothing if there are none."""
-    store = services().store
-    runs = store.query_cache.get("runs of the live status", lambda: _runs_of_status(store))
+    runs = runs_of_status(services().store)
     oldest = utc_now() - FAILED_SHOWN  # an idle store has no change by which a cached answer would end
     failed = [run for run in runs.failed if run.ended_at and run.ended_at > oldest]
     with st.container(key="live-status"):
@@ -36,6 +35,11 @@ class StatusRuns(NamedTuple):
     live: Sequence[Run]
     queued: Sequence[Run]
     failed: Sequence[Run]
+
+
+def runs_of_status(store: Store) -> StatusRuns:
+    """Return the runs under way and the newest failures, queried once for all viewers until a run changes."""
+    return store.query_cache.get("runs of the live status", lambda: _runs_of_status(store))
 
 
 def _runs_of_status(store: Store) -> StatusRuns:

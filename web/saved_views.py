@@ -26,7 +26,8 @@ def view_list(page: Page) -> None:
     """Links to this page's saved views, and for editors the forms that save and remove them."""
     if not is_member():
         return
-    views = saved_views(services().store, page)
+    store = services().store
+    views = store.query_cache.get(("saved views", page), lambda: saved_views(store, page))
     for view in views:
         address_button(markdown_text(view.name), f"{page}-go-{view.name}", parse_qs(view.query))
     if not is_editor():

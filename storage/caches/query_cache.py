@@ -10,8 +10,24 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-MAX_RESULTS = 16  # the oldest is dropped first; the next changed row drops all
+MAX_RESULTS = 24  # the oldest is dropped first; the next changed row drops all
 Result = TypeVar("Result")
+
+
+class SameObject:
+    """Part of a key that equals itself for one object alone, such as a cached result from which another is derived.
+
+    A result derived from rows of an older version is then not found for those of a newer one.
+    """
+
+    def __init__(self, value: object) -> None:
+        self._value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SameObject) and self._value is other._value
+
+    def __hash__(self) -> int:
+        return id(self._value)
 
 
 class QueryCache:

@@ -82,6 +82,11 @@ def test_samples_and_positions_outlive_process(settings: Settings) -> None:
     again.close()
 
 
+def test_the_owner_reads_the_footer_of_a_sealed_file_once(store: Store) -> None:
+    """Sealed files never change, and each scan of each statement would read their footers again."""
+    assert store.query("SELECT current_setting('parquet_metadata_cache') AS kept")["kept"].to_pylist() == [True]
+
+
 def test_untrusted_values_do_not_stop_the_store(store: Store) -> None:
     odd = Event(
         "r1", NOW, "warning", "lone \ud800, nul \x00", data={"a": float("nan"), "b": [float("inf"), 1], "c": "\ud800"}

@@ -15,6 +15,7 @@ from web.guided_demo.pace import FULL_TOKENS, tokens_for_this_machine
 from web.guided_demo.tour import tour_address
 from web.markup import markdown_text
 from web.redirects import go_to
+from web.url_state import open_section
 from workloads import spec_for
 
 WORKLOAD = "demo-stream"
@@ -41,10 +42,11 @@ def show_demo_section() -> None:
     """Show the same in a folded section once there are runs."""
     if not is_operator():
         return
-    with st.expander("The demo"):
-        st.caption(ABOUT)
-        with st.container(horizontal=True, vertical_alignment="center"):
-            _show_buttons()
+    if section := open_section("The demo", "demo", "runs"):
+        with section:
+            st.caption(ABOUT)
+            with st.container(horizontal=True, vertical_alignment="center"):
+                _show_buttons()
 
 
 def _show_buttons() -> None:

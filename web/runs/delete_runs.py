@@ -77,7 +77,8 @@ def delete(run_ids: Sequence[str]) -> dict[str, str]:
 
 def show_deleted_runs() -> None:
     """Show the runs that can still be restored; nothing if there are none."""
-    restorable = services().store.bin.restorable() if is_operator() else []
+    store = services().store
+    restorable = store.query_cache.get("deleted runs", store.bin.restorable) if is_operator() else []
     if not restorable:
         return
     with url_expander(f"Deleted runs: {len(restorable)}", "deleted", "runs"):

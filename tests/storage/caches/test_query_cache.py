@@ -17,7 +17,7 @@ from domain import Config, Run, RunState
 from samples import Batch, HostSample
 from settings import Settings
 from storage.caches.live_run_ids import SAMPLED_TABLES
-from storage.caches.query_cache import MAX_RESULTS, QueryCache
+from storage.caches.query_cache import MAX_RESULTS, QueryCache, SameObject
 from storage.queries.machine_queries import machines
 from storage.queries.note_queries import notes
 from storage.queries.run_queries import RunFilter, count_runs, find_runs, run_choices
@@ -43,6 +43,13 @@ def store(tmp_path: Path) -> Iterator[Store]:
     opened = Store.open(Settings(data_dir=tmp_path / "data"))
     yield opened
     opened.close()
+
+
+def test_a_result_is_found_by_the_object_that_it_was_derived_from() -> None:
+    answers, times, older, newer = QueryCache(lambda: 1), Counted(), ["a"], ["a"]
+    first = answers.get(("rows", SameObject(older)), times)
+    assert answers.get(("rows", SameObject(older)), times) == first
+    assert answers.get(("rows", SameObject(newer)), times) != first, "equal, but read at another moment"
 
 
 def test_concurrent_queries_share_one_answer() -> None:

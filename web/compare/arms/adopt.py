@@ -116,7 +116,8 @@ def adopt(
 
 def adopted_section() -> None:
     """All points on the Runs page, current ones first, with links to start from them and to their evidence."""
-    points = services().store.adopted() if is_operator() else []
+    store = services().store
+    points = store.query_cache.get("adopted points", store.adopted) if is_operator() else []
     if not points:
         return
     with url_expander(f"Adopted operating points: {len(active_points(points))}", "adopted", "runs"):

@@ -8,6 +8,7 @@ from datetime import UTC
 from functools import partial
 
 import pandas as pd
+import pyarrow as pa
 import streamlit as st
 from pandas.io.formats.style import Styler
 from streamlit.elements.lib.column_types import ColumnConfig
@@ -18,15 +19,17 @@ from analysis.runs.run_line import RunLine, ToolStatement
 from domain import Run
 from notes import RunNote
 from reports.runs.run_line import PENDING
+from storage.caches.query_cache import SameObject
 from storage.queries.run_queries import RunChoices
 from web import markup
 from web.charts import ground, is_phone
+from web.context import services
 from web.loop_words import MEANING, loop_text
 from web.run_chips import chips_of
 from web.runs.table.head_order import follow_heads, head_arrow
 from web.runs.table.run_listing import PENDING_NOTE, notes_on
 from web.runs.table.ticked_runs import follow_ticks, table_key, ticks_on_arrival
-from web.theme import DASH, MUTED, run_color, three_digits
+from web.theme import DASH, MUTED, Ground, run_color, three_digits
 from web.times import TABLE_FORMAT, time_column
 from web.url_state import choose_some
 from web.words import reason_text
@@ -171,17 +174,13 @@ def run_table(
     caption: says how many runs these are. group: the group's key, since two groups may have the same runs. has_order:
     whether a press on a head sorts all runs, unknown values last (Streamlit's own sorting puts them first).
     """
-    notes = notes_on(runs)
-    chips = chips_of(runs)
-    cells = [_row(run, lines.get(run.id, OTHER_MACHINE_LINE), notes[run.id], machines, chips[run.id]) for run in runs]
-    shown = [*FIXED_COLUMNS, *columns]  # pandas and Arrow take most of this page's time: they get no other column
-    rows = pd.DataFrame({name: [row[name] for row in cells] for name in shown})
+    shown = [*FIXED_COLUMNS, *columns]
     rows_key = _rows_key(runs, group)
     key = table_key(f"ended-runs-{rows_key}", runs)
     # As tall as its rows, but no taller than the window (pitwall.css).
     with st.container(height=HEAD_PX + ROW_PX * max(len(runs), LEAST_ROWS), border=False, key=f"run-rows-{rows_key}"):
         st.dataframe(
-            _with_muted_foreign_numbers(rows, runs),
+            _shared_rows(runs, lines, shown, machines),
             hide_index=True,
             column_config=_column_config(runs, has_order, shown),
             column_order=shown,
@@ -223,11 +222,39 @@ def _rows_key(runs: Sequence[Run], group: str) -> str:
     return hashlib.sha256(" ".join([group, *(run.id for run in runs)]).encode()).hexdigest()[:12]
 
 
+def _shared_rows(
+    runs: Sequence[Run], lines: Mapping[str, RunLine], shown: Sequence[str], machines: Mapping[str, str]
+) -> pa.Table | Styler:
+    """The cells of these runs, made once for all viewers whose table is the same."""
+    notes, theme = notes_on(runs), ground()
+    sources = SameObject(lines), SameObject(notes), tuple(run.id for run in runs), tuple(machines.items())
+    key = ("rows", *sources, tuple(shown), theme)
+    rows = services().store.query_cache.get(key, lambda: _rows(runs, lines, notes, shown, machines, theme))
+    return _with_muted_foreign_numbers(rows, runs, theme) if isinstance(rows, pd.DataFrame) else rows
+
+
+def _rows(
+    runs: Sequence[Run],
+    lines: Mapping[str, RunLine],
+    notes: Mapping[str, RunNote],
+    shown: Sequence[str],
+    machines: Mapping[str, str],
+    theme: Ground,
+) -> pa.Table | pd.DataFrame:
+    """The cells as Streamlit sends them, or a frame that each viewer has to style."""
+    chips = chips_of(runs)
+    cells = [
+        _row(run, lines.get(run.id, OTHER_MACHINE_LINE), notes[run.id], machines, chips[run.id], theme) for run in runs
+    ]
+    rows = pd.DataFrame({name: [row[name] for row in cells] for name in shown})
+    return rows if _foreign_texts(rows) or _imported_rows(runs) else pa.Table.from_pandas(rows)
+
+
 def _row(
-    run: Run, line: RunLine, note: RunNote, machines: Mapping[str, str], chips: Sequence[str]
+    run: Run, line: RunLine, note: RunNote, machines: Mapping[str, str], chips: Sequence[str], theme: Ground
 ) -> dict[str, object]:
     return {
-        "color": square(run_color(run.color, ground())),
+        "color": square(run_color(run.color, theme)),
         "name": name_link(run),
         "star": "\u2605" if note.is_starred else "",
         "state": f"\u2717 {run.shown_state}" if run.cause else run.shown_state,
@@ -254,19 +281,23 @@ def name_link(run: Run) -> str:
     return markup.named_run_link(run.id, run.name)
 
 
-def _with_muted_foreign_numbers(rows: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame | Styler:
+def _with_muted_foreign_numbers(rows: pd.DataFrame, runs: Sequence[Run], theme: Ground) -> Styler:
     """Grey out speeds that Pitwall did not measure: printed by logs, stated by tools, or of imported requests.
 
     An unstyled table costs Streamlit a third of a styled one, so styling is applied only if needed.
     """
-    texts = [name for name in ("printed", "stated") if name in rows and rows[name].notna().any()]
-    imported = [row for row, run in enumerate(runs) if run.kind == "imported"]
-    if not texts and not imported:
-        return rows
-    color = MUTED[ground()]
-    styled = rows.style.set_properties(subset=texts, color=color) if texts else rows.style
+    texts, imported = _foreign_texts(rows), _imported_rows(runs)
+    styled = rows.style.set_properties(subset=texts, color=MUTED[theme]) if texts else rows.style
     numbers = [name for name in LIST_COLUMNS if name in rows]
-    return styled.set_properties(subset=(imported, numbers), color=color) if imported else styled
+    return styled.set_properties(subset=(imported, numbers), color=MUTED[theme]) if imported else styled
+
+
+def _foreign_texts(rows: pd.DataFrame) -> list[str]:
+    return [name for name in ("printed", "stated") if name in rows and rows[name].notna().any()]
+
+
+def _imported_rows(runs: Sequence[Run]) -> list[int]:
+    return [row for row, run in enumerate(runs) if run.kind == "imported"]
 
 
 def stated_cell(stated: ToolStatement | None) -> str | None:
