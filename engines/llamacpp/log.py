@@ -43,6 +43,7 @@ RECORD = re.compile(r"\b(?:slot|srv) +\w+: ")
 _NEEDLES = re.compile(
     rb"print_timing|eval time|draft acceptance|release: id|slots are idle|isten|oad|buffer size|KV |kv_cache|n_slots|"
     rb"new slot|build|version: |warming up|new prompt, n_ctx_slot|"
+    rb"llama_context: |_with_model: |_from_model: |_recurrent: |file type|model ftype|file size|model size|n_ctx_train|"
     rb"Flash|rror|ailed|illed|ASSERT|terminate|what\(\)|invalid|bind|No such|"
     rb"missing|exit|exce|synthetic|no usable|draft|" + REST + b"|" + MACHINE.encode()
 )

@@ -1,0 +1,76 @@
+"""What llama.cpp prints of its model file and its context while it starts, in the words of its releases."""
+
+from __future__ import annotations
+
+import pytest
+
+START = """\
+print_info: n_ctx_train      = 40960
+print_info: file type   = Q4_K - Medium
+print_info: file size   = 512.00 MiB (4.91 BPW)
+load_tensors: offloaded 25/37 layers to GPU
+{context}: n_seq_max     = 4
+{context}: n_ctx         = 16384
+{context}: {per_sequence} = 4096
+{context}: n_batch       = 1024
+{context}: n_ubatch      = 256
+{context}: flash_attn    = {flash}
+{context}: kv_unified    = false
+llama_kv_cache: size =  612.00 MiB (  4096 cells,  36 layers,  4/4 seqs), K ({k}):  306.00 MiB, V ({v}):  306.00 MiB
+llama_memory_recurrent: size =    1.50 MiB (     4 cells,  12 layers,  4 seqs), R (f32):    0.50 MiB, S (f32):    1.00 MiB
+"""  # noqa: E501
+NOW = {"context": "llama_context", "per_sequence": "n_ctx_seq", "flash": "enabled", "k": "q8_0", "v": "q8_0"}
+FACTS = {
+    "n_ctx_train": 40960,
+    "quantization": "Q4_K - Medium",
+    "model_file_gib": 0.5,
+    "layers_on_gpu": 25,
+    "layers": 37,
+    "n_seq_max": 4,
+    "n_ctx": 16384,
+    "context_len": 4096,
+    "n_batch": 1024,
+    "n_ubatch": 256,
+    "flash_attention": True,
+    "kv_unified": False,
+    "kv_cache_bytes": 612 << 20,
+    "kv_cache_dtype": "q8_0",
+    "kv_cache_tokens": 16384,
+    "recurrent_state_bytes": 3 << 19,
+}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {},
+        {"per_sequence": "n_ctx_per_seq", "flash": "1"},
+        {"context": "llama_new_context_with_model", "per_sequence": "n_ctx_per_seq", "flash": "1"},
+    ],
+)
+def test_context_and_model_file_are_facts_of_the_run(words: dict[str, str], read_log) -> None:
+    text = START.format(**{**NOW, **words})
+    assert read_log("llamacpp", text).reading.startup == FACTS
+    stamped = "".join(f"0.01.000.{n:03d} I {line}\n" for n, line in enumerate(text.splitlines()))
+    assert read_log("llamacpp", stamped).reading.startup == FACTS
+
+
+def test_flash_attention_left_to_the_server_is_no_fact_until_it_decides(read_log) -> None:
+    startup = read_log("llamacpp", START.format(**{**NOW, "flash": "auto"})).reading.startup
+    assert "flash_attention" not in startup
+    resolved = "llama_context: Flash Attention was auto, set to disabled\n"
+    text = START.format(**{**NOW, "flash": "auto"}) + resolved
+    assert read_log("llamacpp", text).reading.startup["flash_attention"] is False
+
+
+def test_different_types_of_k_and_v_are_told_apart(read_log) -> None:
+    startup = read_log("llamacpp", START.format(**{**NOW, "v": "f16"})).reading.startup
+    assert "kv_cache_dtype" not in startup
+    assert (startup["k_cache_dtype"], startup["v_cache_dtype"]) == ("q8_0", "f16")
+
+
+def test_context_of_the_drafter_is_none_of_the_server(read_log) -> None:
+    drafter = START.replace("16384", "777").replace("Q4_K - Medium", "Q2_K")
+    text = START.format(**NOW) + "srv    load_model: loading draft model 'd.gguf'\n" + drafter.format(**NOW)
+    startup = read_log("llamacpp", text).reading.startup
+    assert (startup["n_ctx"], startup["quantization"]) == (16384, "Q4_K - Medium")
