@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from collectors.imports.results.prose.metric_names import DERIVED, metric_of
-from collectors.imports.results.prose.number_text import NUMBER, StatedNumber, parse_number, unit_in
+from collectors.imports.results.prose.number_text import NUMBER, StatedNumber, parse_number
+from collectors.imports.results.prose.units import unit_in
 
 MAX_LINE_CHARS = 400
 _LINE = re.compile(

@@ -24,6 +24,7 @@ from collectors.imports.results.prose.metric_names import (
     metric_of,
     statistic_of,
 )
+from collectors.imports.results.prose.units import named_unit
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.values import count, cut, text
 
@@ -31,15 +32,6 @@ TOOL = "records"
 KEY = re.compile(r'"([A-Za-z][\w .%/()-]{1,60})"\s{0,9}:')
 CSV_NAME = re.compile(r"[A-Za-z#%][\w .#%/()@-]{0,60}")
 WORD_BOUND = re.compile(r"[_\s.:-]+|(?<=[a-z\d])(?=[A-Z])")
-UNIT_WORDS: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"\b(?:t|tok|toks|token|tokens)(?: per | ?/ ?| )s(?:ec|econd)?\b|\btps\b"), "tok/s"),
-    (re.compile(r"\b(?:req|reqs|request|requests)(?: per | ?/ ?| )s(?:ec|econd)?\b|\brps\b|\bqps\b"), "requests/s"),
-    (re.compile(r"\b(?:ms|millis|milliseconds)\b"), "ms"),
-    (re.compile(r"\b(?:s|sec|secs|seconds)\b"), "s"),
-    (re.compile(r"\b(?:pct|percent)\b|%"), "%"),
-    (re.compile(r"\bgib\b"), "GiB"),
-    (re.compile(r"\bgb\b"), "GB"),
-)
 WARM_UP = re.compile(r"warm[-_ ]?up", re.IGNORECASE)
 INNER_STATISTIC = re.compile(r"mean|avg|median|min|max|p\d{2}")
 LEVEL_WORD = re.compile(r"np|n parallel|c")  # beside the heads of tables
@@ -60,10 +52,9 @@ class ValueName(NamedTuple):
 def value_name_of(name: str) -> ValueName:
     """Return what the name of a value states: 'itl_p99_ms' is `itl_ms` in milliseconds."""
     words = " ".join(word for word in WORD_BOUND.split(name) if word).lower()
-    for pattern, unit in UNIT_WORDS:
-        if match := pattern.search(words):
-            remaining_words = f"{words[: match.start()]} {words[match.end() :]}".strip()
-            return ValueName(" ".join(remaining_words.split()), unit, metric_of(remaining_words, unit))
+    if named := named_unit(words):
+        unit, remaining_words = named
+        return ValueName(remaining_words, unit, metric_of(remaining_words, unit))
     return ValueName(words, None, metric_of(words, None))
 
 
@@ -201,7 +192,7 @@ def _add_record(load: LoadBuilder, number: int, record: Mapping[str, Any], const
         metric_name = column.metric_name or MetricName(STATED)
         point = MeasurementPoint(f"{point_name}: {name} (record {number})", level, prompt_tokens, output_tokens)
         load.result(
-            point, metric_name.metric, statistic_of(column.words, False, metric_name.metric),
+            point, metric_name.metric, statistic_of(column.words, None, metric_name.metric),
             value if value is None else round(value * metric_name.factor, 9),
             unit=column.unit if metric_name.metric == STATED else None,
         )  # fmt: skip

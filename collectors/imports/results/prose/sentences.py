@@ -1,0 +1,158 @@
+"""Reads the figures that stand in running text: 'TTFT was around 350 ms at 8k context and 1.2 s at 32k'."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from collectors.imports.results.metrics import STATED
+from collectors.imports.results.prose.metric_names import DERIVED, MetricName, metric_of, statistic_of
+from collectors.imports.results.prose.number_text import MEMORY, NUMBER, StatedNumber, parse_number
+
+MAX_LINE_CHARS = 2000
+_NUMBER = re.compile(rf"(?<![\w.,/=$#-])(?:{NUMBER})", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"(?<=[.!?。])\s+(?=[^\da-z])")
+_BOUNDARY = re.compile(r"[,;•·→。，；]|\b(?:and|with|while|but|whereas|vs|versus)\b|\.\s", re.IGNORECASE)
+_LOG_LINE = re.compile(r"\d\d:\d\d:\d\d|^\W{0,3}(?:INFO|DEBUG|WARN|ERROR|TRACE)\b")
+_CODE = re.compile(r"(?:^|\s)--\w|[{}<>]|\w=\w|://|^\s*(?:\$|#!|import|def|from|for|if|def)\s")
+_NOT_MEASURED = re.compile(
+    r"\b(?:expect(?:ed|ing|s)?|should|could|would|target(?:s|ed|ing)?|goals?|theoretical(?:ly)?|claim(?:s|ed)?|"
+    r"advertised|limit(?:ed|s)?|timeout|budget|slo|sla|threshold|require[sd]?|hop(?:e|ing)|bandwidth|every|interval|"
+    r"if|poll|sleep|wait(?:s|ed)? for)\b|(?:\bby|faster|slower|another|extra) $",
+    re.IGNORECASE,
+)
+_USED_MEMORY = re.compile(
+    r"\b(?:us(?:e[sd]?|ing|age)|consum\w+|tak(?:es?|ing)|took|peak\w*|footprint|occup\w+|allocat\w+|vram)\b",
+    re.IGNORECASE,
+)
+_UNITLESS = re.compile(r"accept(?:ance|ed)? (?:len(?:gth)?|rate)\b[^\d]{0,20}$", re.IGNORECASE)
+_TO_FIRST_TOKEN = re.compile(r"tokens?\b.{0,40}\bto first token", re.IGNORECASE)  # as LM Studio shows an answer
+_LEAD = re.compile(r"[\s*>-]{0,8}(?P<label>[A-Za-z][\w /()-]{1,40}):")  # 'Generation: 128 tokens, 55.3 tok/s'
+_LEVEL = re.compile(
+    r"\b(?:concurrency|c)(?: of| ?=)? ?(\d{1,5})\b"
+    r"|\b(\d{1,5})(?:[- ]way)? (?:concurrent|parallel|simultaneous|users\b|streams\b|clients\b|sessions\b)",
+    re.IGNORECASE,
+)
+_SPEED_OF_TOKENS = ("ttft_ms", "ttfr_ms", "itl_ms", "tpot_ms", "prompt_ms", "decode_ms", "e2e_ms", "acceptance_length",
+                    "acceptance_rate")  # fmt: skip
+
+
+class Statement(NamedTuple):
+    """A figure of a sentence, with the words of its clause."""
+
+    line: int  # from 1
+    words: str
+    value: StatedNumber
+    metric_name: MetricName
+    statistic: str
+    concurrency: int | None
+
+
+class _Place(NamedTuple):
+    """A number of a sentence, the words before it that speak of it, and those after it."""
+
+    value: StatedNumber
+    before: str
+    after: str
+
+
+def read_sentences(text: str) -> list[Statement]:
+    """Return the figures of running text whose words name a metric; speeds and memory without one are 'stated'."""
+    statements: list[Statement] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if len(line) <= MAX_LINE_CHARS and not _LOG_LINE.search(line) and not _CODE.search(line) and "|" not in line:
+            for sentence in _SENTENCE_END.split(line):
+                statements += _statements(number, sentence)
+    return statements
+
+
+def states_speed(text: str) -> bool:
+    """Return whether a sentence states a speed or a latency of tokens."""
+    return any(
+        statement.value.unit == "tok/s" or statement.metric_name.metric in ("ttft_ms", "itl_ms", "tpot_ms")
+        for statement in read_sentences(text)
+        if statement.metric_name.metric != STATED
+    )
+
+
+def _statements(line: int, sentence: str) -> Iterator[Statement]:
+    former: tuple[str | None, MetricName] | None = None
+    for place in _places(sentence):
+        words = f"{place.before} {place.after}"
+        if DERIVED.search(words) or _NOT_MEASURED.search(place.before):
+            former = None
+            continue
+        unit = place.value.unit
+        name = _metric_of(place, sentence)
+        if name is None and former and former[0] == _dimension(unit) and unit:
+            name = _of_unit(former[1], unit)
+        if name is None and (unit == "tok/s" or _is_used_memory(place.value, words)):
+            name = MetricName(STATED)
+        former = (_dimension(unit), name) if name and name.metric != STATED else None
+        if name:
+            level = _LEVEL.search(words)
+            concurrency = int(level[1] or level[2]) if level else None
+            label = " ".join(f"{place.before} {place.after}".split())
+            near_words = f"{place.before} {' '.join(place.after.split()[:2])}"  # '350 ms median'
+            statistic = statistic_of(near_words, place.value.bound, name.metric)
+            yield Statement(line, label, place.value, name, statistic, concurrency)
+
+
+def _is_used_memory(value: StatedNumber, words: str) -> bool:
+    """Return whether a number is memory in use; '≥20 GB VRAM' is what a card needs."""
+    return value.unit in MEMORY and value.bound is None and _USED_MEMORY.search(words) is not None
+
+
+def _dimension(unit: str | None) -> str | None:
+    return "time" if unit in ("ms", "s") else unit
+
+
+def _of_unit(name: MetricName, unit: str) -> MetricName:
+    """Return a metric of the former number for another unit of time."""
+    return name._replace(factor={"s": 1e3, "ms": 1.0}[unit]) if unit in ("s", "ms") else name
+
+
+def _metric_of(place: _Place, sentence: str) -> MetricName | None:
+    """Return the metric that the words before a number name, else those after it."""
+    unit = place.value.unit
+    if unit is None:
+        return metric_of(place.before, None) if _UNITLESS.search(place.before) else None
+    if unit == "tok/s" and _TO_FIRST_TOKEN.search(sentence):
+        return MetricName("decode_tps")
+    names = [metric_of(words, unit) for words in (place.before, place.after)]
+    name = names[0] or names[1]
+    is_known = name is not None and (unit in ("tok/s", "requests/s") or name.metric in _SPEED_OF_TOKENS)
+    return name if is_known else None
+
+
+def _places(sentence: str) -> Iterator[_Place]:
+    """Yield the numbers of a sentence; the words between two belong to the one on their side of a comma."""
+    matches = [match for match in _NUMBER.finditer(sentence) if match["unit"] or _is_unitless(sentence, match)]
+    lead = match["label"] if (match := _LEAD.match(sentence)) else ""
+    between = [sentence[end:start] for end, start in _gaps(matches, len(sentence))]
+    before = between[0] if between else ""
+    for match, following in zip(matches, between[1:], strict=True):
+        value = parse_number(match)
+        boundary = _BOUNDARY.search(following)
+        is_last = match is matches[-1]
+        after = following[: boundary.start()] if boundary else following
+        last_boundary = max((cut.end() for cut in _BOUNDARY.finditer(before)), default=0)
+        own = before[last_boundary:]
+        own = own if own.strip() or after.strip() else lead
+        yield _Place(value, own, after)
+        takes_all = not boundary and not is_last and metric_of(own, value.unit) is None
+        before = "" if takes_all else following[boundary.end() :] if boundary else following
+
+
+def _is_unitless(sentence: str, match: re.Match[str]) -> bool:
+    return _UNITLESS.search(sentence[: match.start()]) is not None
+
+
+def _gaps(matches: Sequence[re.Match[str]], end: int) -> Iterator[tuple[int, int]]:
+    """Yield the spans before, between and after the numbers."""
+    position = 0
+    for match in matches:
+        yield position, match.start()
+        position = match.end()
+    yield position, end
