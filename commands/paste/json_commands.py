@@ -1,6 +1,6 @@
 """Rewrites JSON that describes a container or a process as the YAML that says the same.
 
-`docker inspect`, a task of Amazon ECS, a manifest of Kubernetes, and the `command` with `args` of an editor or a client.
+`docker inspect`, a task of Amazon ECS, a manifest of Kubernetes, and `command` with `args` of an editor or a client.
 """
 
 from __future__ import annotations

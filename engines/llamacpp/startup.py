@@ -43,7 +43,8 @@ _MODEL_FILE = re.compile(
 )
 _OFFLOADED = re.compile(rf"offloaded (?P<on_gpu>{COUNT})/(?P<layers>{COUNT}) layers to GPU")
 _CONTEXT_FACTS = {"n_ctx_seq": "context_len", "n_ctx_per_seq": "context_len", "flash_attn": "flash_attention"}
-VERSION = re.compile(r"(?:^|\s)(?:build(?:_info)?: +b?|version: +)(?P<build>\d{2,})\b")
+VERSION = re.compile(r"(?:^|\s)(?:build(?:_info)?: +b?|version: +|build (?=\d+ \([0-9a-f]+\)))(?P<build>\d{2,})\b")
+JSON_BUILD = re.compile(r"\"build info\",\"build\":(?P<build>\d{2,})\b")  # of builds until April 2024
 
 
 class LlamacppStartup:
@@ -84,7 +85,7 @@ class LlamacppStartup:
             self._is_draft = False
         elif "model loaded" in text:
             self.is_loaded = True
-        elif "listening on http" in text:
+        elif "listening on http" in text or text == "HTTP server listening":
             self.is_listening = True
         if window := _WINDOW.search(text):
             self._is_window = window["non"] is None

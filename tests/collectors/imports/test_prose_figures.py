@@ -51,6 +51,21 @@ def figures_of(tmp_path: Path, text: str) -> list[tuple[str, str, float | None]]
         ),
         ("Decode reaches 50+ tok/s, TPOT stays under 20 ms.", [("output_tps", "min", 50.0), ("tpot_ms", "max", 20.0)]),
         ("Generation went from 45 to 30 tok/s.", [("output_tps", "min", 30.0), ("output_tps", "max", 45.0)]),
+        (
+            "\u2022 Prompt Processing: 279.5 \u2192 244.9 t/s (-12.4%)\n\u2022 Generation: 7.5 -> 16.1 t/s",
+            [("prompt_tps", "stated", 279.5), ("prompt_tps", "stated", 244.9), ("output_tps", "stated", 7.5),
+             ("output_tps", "stated", 16.1)],
+        ),
+        (
+            "- TTFT p50 `101.5 ms` vs `115.5 ms`\n- output tok/s `152.5` vs `133.5`",
+            [("ttft_ms", "median", 101.5), ("ttft_ms", "median", 115.5), ("output_tps", "stated", 152.5),
+             ("output_tps", "stated", 133.5)],
+        ),
+        ("Decode is 40 tok/s. VRAM usage: 30.5 / 32 GB",
+         [("output_tps", "stated", 40.0), ("stated", "stated", 30.5)]),
+        ("Decode is 40 tok/s, footprint is ~2.5 GiB (weights 1.5 GiB).",
+         [("output_tps", "stated", 40.0), ("stated", "stated", 2.5), ("stated", "stated", 1.5)]),
+        ("It sustains 420 tok/s here.", [("stated", "stated", 420.0)]),
         ("Decode is 40 tok/s. The card uses 21.5 GB of VRAM.",
          [("output_tps", "stated", 40.0), ("stated", "stated", 21.5)]),
         ("Decode is 40 tok/s. A card with \u226516 GB VRAM is needed.", [("output_tps", "stated", 40.0)]),
@@ -145,3 +160,20 @@ def test_label_above_llama_bench_tells_it_from_others(tmp_path: Path) -> None:
     text = "master:\n" + table.format(100) + "tip:\n" + table.format(120)
     points = {row.value: row.point for row in results_of_text(tmp_path, text) if row.metric == "prompt_tps"}
     assert "master" in points[100.0] and "tip" in points[120.0]
+
+
+def test_compared_numbers_are_different_points(tmp_path: Path) -> None:
+    rows = results_of_text(tmp_path, "Generation: 7.5 \u2192 16.1 t/s with the patch")
+    assert len({row.point for row in rows}) == 2
+
+
+def test_numbers_without_units_behind_a_label_with_one(tmp_path: Path) -> None:
+    text = "N = 10 queries base patched\nMean TTFT (ms) 125.5 66.5\nP99 TTFT (ms) 427.5* 84\n"
+    assert figures_of(tmp_path, text) == [
+        ("ttft_ms", "mean", 125.5), ("ttft_ms", "mean", 66.5), ("ttft_ms", "p99", 427.5), ("ttft_ms", "p99", 84.0),
+    ]  # fmt: skip
+
+
+def test_heads_that_join_words_by_underscores(tmp_path: Path) -> None:
+    text = "| rate | median_tpot (PR) [ms] | p99_ttft_ms |\n|---|---|---|\n| 1 | 8.5 | 132 |\n"
+    assert figures_of(tmp_path, text) == [("tpot_ms", "median", 8.5), ("ttft_ms", "p99", 132.0)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from engines import BY_NAME
+
 START = """\
 print_info: n_ctx_train      = 40960
 print_info: file type   = Q4_K - Medium
@@ -74,3 +76,39 @@ def test_context_of_the_drafter_is_none_of_the_server(read_log) -> None:
     text = START.format(**NOW) + "srv    load_model: loading draft model 'd.gguf'\n" + drafter.format(**NOW)
     startup = read_log("llamacpp", text).reading.startup
     assert (startup["n_ctx"], startup["quantization"]) == (16384, "Q4_K - Medium")
+
+
+@pytest.mark.parametrize(
+    ("line", "version"),
+    [
+        ("0.00.073.302 I common_params_print_info: build 9219 (49b42c9c3) with GNU 13.3.0 for Linux x86_64", "b9219"),
+        ('{"timestamp":1707396084,"level":"INFO","function":"main","line":2418,"message":"build info","build":2014}',
+         "b2014"),
+        ('{"tid":"1","timestamp":1713,"level":"INFO","function":"main","line":29,"msg":"build info","build":2690}',
+         "b2690"),
+    ],
+)  # fmt: skip
+def test_build_in_the_words_of_its_time(line: str, version: str, read_log) -> None:
+    assert BY_NAME["llamacpp"].log and BY_NAME["llamacpp"].log.recognises(
+        f"{line}\nllama server listening at http://h\n"
+    )
+    assert read_log("llamacpp", line).reading.version == version
+
+
+def test_server_of_2024_that_logs_json_is_ready(read_log) -> None:
+    text = '{"timestamp":1,"level":"INFO","function":"main","line":25,"message":"HTTP server listening","port":"80"}\n'
+    assert read_log("llamacpp", text).reading.startup == {"ready": True}
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("common_fit_params: failed to fit params to free device memory: n_gpu_layers already set", "not fitted"),
+        ("load_model: the slot context (8192) exceeds the training context of the model (4096) - capping", "longer"),
+        ("slot update_slots: id  0 | task 5 | forcing full prompt re-processing due to lack of cache data", "again"),
+        ("srv    load_model: cache_reuse is not supported by this context, it will be disabled", "is off"),
+    ],
+)
+def test_warnings_that_cost_speed(line: str, sentence: str, read_log) -> None:
+    (warning,) = read_log("llamacpp", f"0.00.354.701 W {line}\n").marks("warning")
+    assert sentence in warning

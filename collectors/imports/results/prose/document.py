@@ -76,7 +76,10 @@ PRINTED: tuple[PrintedReader, ...] = (
 )  # fmt: skip
 TOOL = "document"
 PASSED, NOT_PASSED = "✅", "❌"
-LINE = re.compile(rf"(?P<label>[^:=|`\"]{{2,70}}?)`?[:=]`?[ \n]{{0,2}}`?(?:{NUMBER})", re.IGNORECASE)
+LINE = re.compile(
+    rf"(?P<label>[^:=|`\"]{{2,70}}?)`?[:=]`?[ \n]{{0,2}}`?(?:{NUMBER})(?! ?(?:→|->|=>|vs\b|/ ?\d))", re.IGNORECASE
+)  # compared numbers are read as a sentence
+BARE_NUMBERS = re.compile(r"(?P<label>\S.{1,80}?)(?P<values>(?:[ \t]+(?:\d[\d,]*(?:\.\d+)?)\*?){2,12})", re.ASCII)
 UNIT = re.compile(rf"{NUMBER}", re.IGNORECASE)
 AT_ONCE = re.compile(
     r"c=(\d{1,6})|[(@]c(\d{1,6})\b|(\d{1,6}) \(?(?:concurrent|serial|sequential|parallel)\b", re.IGNORECASE
@@ -416,6 +419,9 @@ def aligned(line: str) -> tuple[str, list[StatedNumber]] | None:
     """Return label and numbers (all with units) of a row that lost its bars; None for any other line."""
     if len(line) > 400 or "|" in line:
         return None
+    if (match := BARE_NUMBERS.fullmatch(line.strip())) and unit_in(match["label"]):
+        cells = [read_cell(cell.rstrip("*")) for cell in match["values"].split()]
+        return match["label"], [value for value in cells if value]
     bare = re.sub(r" \([^()]{1,80}\)$", "", line.strip())
     matches = list(UNIT.finditer(bare))
     values: list[StatedNumber] = []

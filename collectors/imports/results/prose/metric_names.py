@@ -66,7 +66,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     ("s", _words(r"weight loading|權重載入"), MetricName("weights_load_s")),
     ("s", _words(r"model loading|模型載入"), MetricName("model_load_s")),
     ("s", _words(r"\bready\b|就緒"), MetricName("time_to_ready_s")),
-    ("s", _words(r"wall|執行時間|duration"), MetricName("duration_s")),
+    ("s", _words(r"\bwall\b|wall[- ]?(?:time|clock)|執行時間|duration|total time|elapsed"), MetricName("duration_s")),
     ("GiB", _words(r"available KV|可用 KV"), MetricName("kv_cache_gib")),
     ("GiB", _words(r"model load|loading memory|GPU memory|載入記憶體"), MetricName("model_load_gib")),
     ("tokens", _words(r"output (?:sequence )?len"), MetricName("completion_tokens")),

@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.metric_names import DERIVED, MetricName, metric_of, statistic_of
 from collectors.imports.results.prose.number_text import MEMORY, NUMBER, StatedNumber, parse_number
+from collectors.imports.results.prose.units import pattern_of, unit_of
 
 MAX_LINE_CHARS = 2000
 _NUMBER = re.compile(rf"(?<![\w.,/=$#-])(?:{NUMBER})", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"(?<=[.!?。])\s+(?=[^\da-z])")
 _BOUNDARY = re.compile(r"[,;•·→。，；]|\b(?:and|with|while|but|whereas|vs|versus)\b|\.\s", re.IGNORECASE)
 _LOG_LINE = re.compile(r"\d\d:\d\d:\d\d|^\W{0,3}(?:INFO|DEBUG|WARN|ERROR|TRACE)\b")
-_CODE = re.compile(r"(?:^|\s)--\w|[{}<>]|\w=\w|://|^\s*(?:\$|#!|import|def|from|for|if|def)\s")
+_CODE = re.compile(r"(?:^|\s)--\w|[{}]|<[a-z/]|(?<![-=\s])>(?!\s)|\w=\w|://|^\s*(?:\$|#!|import|def|from|for|if|def)\s")
 _NOT_MEASURED = re.compile(
     r"\b(?:expect(?:ed|ing|s)?|should|could|would|target(?:s|ed|ing)?|goals?|theoretical(?:ly)?|claim(?:s|ed)?|"
     r"advertised|limit(?:ed|s)?|timeout|budget|slo|sla|threshold|require[sd]?|hop(?:e|ing)|bandwidth|every|interval|"
     r"if|poll|sleep|wait(?:s|ed)? for)\b|(?:\bby|faster|slower|another|extra) $",
     re.IGNORECASE,
 )
+_MARKUP = re.compile(r"[`*]{1,3}")
+_COMPARED = re.compile(r"\s*(?:\([^()]{1,40}\)\s*)?(?:→|->|=>|⇒|➜|vs\.?|versus|/|to|of)\s*", re.IGNORECASE)
+_OF_TOTAL = re.compile(r"/|\bof\b")  # '30.6 / 32 GB'
+_UNIT_BEFORE = re.compile(rf"(?<![\w/])\(?(?P<unit>{pattern_of('tok/s', 'requests/s', 'ms')})\)?:?\s*$", re.IGNORECASE)
 _USED_MEMORY = re.compile(
-    r"\b(?:us(?:e[sd]?|ing|age)|consum\w+|tak(?:es?|ing)|took|peak\w*|footprint|occup\w+|allocat\w+|vram)\b",
+    r"\b(?:weights|resident|us(?:e[sd]?|ing|age)|consum\w+|tak(?:es?|ing)|took|peak\w*|footprint|occup\w+|allocat\w+|vram)\b",
     re.IGNORECASE,
 )
 _UNITLESS = re.compile(r"accept(?:ance|ed)? (?:len(?:gth)?|rate)\b[^\d]{0,20}$", re.IGNORECASE)
@@ -35,7 +41,7 @@ _LEVEL = re.compile(
     re.IGNORECASE,
 )
 _SPEED_OF_TOKENS = ("ttft_ms", "ttfr_ms", "itl_ms", "tpot_ms", "prompt_ms", "decode_ms", "e2e_ms", "acceptance_length",
-                    "acceptance_rate")  # fmt: skip
+                    "acceptance_rate", "duration_s")  # fmt: skip
 
 
 class Statement(NamedTuple):
@@ -55,6 +61,7 @@ class _Place(NamedTuple):
     value: StatedNumber
     before: str
     after: str
+    rank: int | None = None  # among compared numbers
 
 
 def read_sentences(text: str) -> list[Statement]:
@@ -62,7 +69,7 @@ def read_sentences(text: str) -> list[Statement]:
     statements: list[Statement] = []
     for number, line in enumerate(text.splitlines(), 1):
         if len(line) <= MAX_LINE_CHARS and not _LOG_LINE.search(line) and not _CODE.search(line) and "|" not in line:
-            for sentence in _SENTENCE_END.split(line):
+            for sentence in _SENTENCE_END.split(_MARKUP.sub("", line)):
                 statements += _statements(number, sentence)
     return statements
 
@@ -72,7 +79,6 @@ def states_speed(text: str) -> bool:
     return any(
         statement.value.unit == "tok/s" or statement.metric_name.metric in ("ttft_ms", "itl_ms", "tpot_ms")
         for statement in read_sentences(text)
-        if statement.metric_name.metric != STATED
     )
 
 
@@ -94,6 +100,7 @@ def _statements(line: int, sentence: str) -> Iterator[Statement]:
             level = _LEVEL.search(words)
             concurrency = int(level[1] or level[2]) if level else None
             label = " ".join(f"{place.before} {place.after}".split())
+            label += f": value {place.rank}" if place.rank else ""
             near_words = f"{place.before} {' '.join(place.after.split()[:2])}"  # '350 ms median'
             statistic = statistic_of(near_words, place.value.bound, name.metric)
             yield Statement(line, label, place.value, name, statistic, concurrency)
@@ -127,32 +134,70 @@ def _metric_of(place: _Place, sentence: str) -> MetricName | None:
 
 
 def _places(sentence: str) -> Iterator[_Place]:
-    """Yield the numbers of a sentence; the words between two belong to the one on their side of a comma."""
-    matches = [match for match in _NUMBER.finditer(sentence) if match["unit"] or _is_unitless(sentence, match)]
+    """Yield the numbers of a sentence; the words between two belong to the one on their side of a comma.
+
+    Compared numbers ('45 → 60 tok/s') share their unit and the words around them.
+    """
+    groups = list(_compared_numbers(sentence)) if any(map(str.isalpha, _NUMBER.sub("", sentence))) else []
     lead = match["label"] if (match := _LEAD.match(sentence)) else ""
-    between = [sentence[end:start] for end, start in _gaps(matches, len(sentence))]
-    before = between[0] if between else ""
-    for match, following in zip(matches, between[1:], strict=True):
-        value = parse_number(match)
+    before = sentence[: groups[0].start] if groups else ""
+    for group, following_group in zip_longest(groups, groups[1:]):
+        following = sentence[group.end : following_group.start if following_group else None]
         boundary = _BOUNDARY.search(following)
-        is_last = match is matches[-1]
-        after = following[: boundary.start()] if boundary else following
+        bracket = following.find("(") if following_group else -1
+        end = min((at for at in (boundary.start() if boundary else -1, bracket) if at >= 0), default=len(following))
+        after = following[:end]
         last_boundary = max((cut.end() for cut in _BOUNDARY.finditer(before)), default=0)
         own = before[last_boundary:]
         own = own if own.strip() or after.strip() else lead
-        yield _Place(value, own, after)
-        takes_all = not boundary and not is_last and metric_of(own, value.unit) is None
-        before = "" if takes_all else following[boundary.end() :] if boundary else following
+        yield from (_Place(value, own, after, rank) for rank, value in group.ranked_values)
+        takes_all = end == len(following) and following_group and metric_of(own, group.values[0].unit) is None
+        start = boundary.end() if boundary and boundary.start() == end else end + 1
+        before = "" if takes_all else following[start:] if end < len(following) else following
 
 
-def _is_unitless(sentence: str, match: re.Match[str]) -> bool:
-    return _UNITLESS.search(sentence[: match.start()]) is not None
+class _Group(NamedTuple):
+    """Numbers of a sentence that are compared, and where they stand."""
+
+    values: list[StatedNumber]
+    start: int
+    end: int
+
+    @property
+    def ranked_values(self) -> list[tuple[int | None, StatedNumber]]:
+        """The values with their place among several; of '30.6 / 32 GB' only what is in use."""
+        ranks = range(1, len(self.values) + 1) if len(self.values) > 1 else (None,)
+        return list(zip(ranks, self.values, strict=True))
 
 
-def _gaps(matches: Sequence[re.Match[str]], end: int) -> Iterator[tuple[int, int]]:
-    """Yield the spans before, between and after the numbers."""
-    position = 0
-    for match in matches:
-        yield position, match.start()
-        position = match.end()
-    yield position, end
+def _compared_numbers(sentence: str) -> Iterator[_Group]:
+    """Yield the numbers that have a unit, their own or that of the number that they are compared with."""
+    matches = list(_NUMBER.finditer(sentence))
+    at = 0
+    while at < len(matches):
+        end = at + 1
+        while end < len(matches) and _COMPARED.fullmatch(sentence[matches[end - 1].end() : matches[end].start()]):
+            end += 1
+        if group := _group_of(sentence, matches[at:end]):
+            yield group
+        at = end
+
+
+def _group_of(sentence: str, matches: Sequence[re.Match[str]]) -> _Group | None:
+    before = sentence[: matches[0].start()]
+    written = next((match["unit"] for match in reversed(matches) if match["unit"]), None)
+    unit, factor = unit_of(written or _unit_at_end(before))
+    if unit is None and not _UNITLESS.search(before):
+        return None
+    values = [
+        value if value.unit else value._replace(low=value.low * factor, unit=unit)
+        for value in map(parse_number, matches)
+    ]
+    is_share = unit in MEMORY and len(matches) == 2 and _OF_TOTAL.search(sentence, matches[0].end(), matches[1].start())
+    return _Group(values[:1] if is_share else values, matches[0].start(), matches[-1].end())
+
+
+def _unit_at_end(words: str) -> str | None:
+    """Return the unit that stands before a number: 'output tok/s 152.3', 'TTFT (ms) 81'."""
+    match = _UNIT_BEFORE.search(words)
+    return match["unit"] if match else None

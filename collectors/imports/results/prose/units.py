@@ -54,6 +54,7 @@ HEADING_UNIT = re.compile(
 )
 _OF_HEADINGS = {"tokens/sec/user": "tok/s", "ms/tok": "ms", "ms/token": "ms", "requests": "requests"}
 _NAME = re.compile(r"[A-Za-z]\w*")  # of a script's variable
+_UNDERSCORE = re.compile(r"(?<=[A-Za-z\d])_(?=[A-Za-z\d])")
 _NAMED_UNITS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\b(?:t|tok|toks|token|tokens)(?: per | ?/ ?| )s(?:ec|econd)?\b|\btps\b"), "tok/s"),
     (re.compile(r"\b(?:req|reqs|request|requests)(?: per | ?/ ?| )s(?:ec|econd)?\b|\brps\b|\bqps\b"), "requests/s"),
@@ -74,8 +75,8 @@ def named_unit(words: str) -> tuple[str, str] | None:
 
 
 def in_words(head: str) -> str:
-    """Return a heading with the words of a variable's name told apart: 'ttft_p99_ms'."""
-    return head.replace("_", " ") if _NAME.fullmatch(head) else head
+    """Return a heading with the words of a variable's name told apart: 'ttft_p99_ms', 'median_tpot (main) [ms]'."""
+    return _UNDERSCORE.sub(" ", head)
 
 
 def unit_in(text: str) -> str | None:
