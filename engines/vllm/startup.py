@@ -40,6 +40,8 @@ _FACTS: tuple[re.Pattern[str], ...] = tuple(  # group names are fact keys
     re.compile(pattern)
     for pattern in (
         rf"Loading model weights took (?P<model_load_gb>{_N}) GB",
+        rf"model weights take (?P<model_load_gib>{_N}) ?GiB; .{{1,160}}reserved for KV Cache is "
+        rf"(?P<available_kv_gib>{_N}) ?GiB",
         rf"Model loading took (?P<model_load_gib>{_N}) GiB(?: memory)? and (?P<model_load_s>{_N}) s",
         rf"Loading weights took (?P<weights_load_s>{_N}) s",
         rf"torch\.compile (?:takes|took) (?P<compile_passes_s>{_N}) s in total",

@@ -65,6 +65,8 @@ def figures_of(tmp_path: Path, text: str) -> list[tuple[str, str, float | None]]
          [("output_tps", "stated", 40.0), ("stated", "stated", 30.5)]),
         ("Decode is 40 tok/s, footprint is ~2.5 GiB (weights 1.5 GiB).",
          [("output_tps", "stated", 40.0), ("stated", "stated", 2.5), ("stated", "stated", 1.5)]),
+        ("The file, 323 MB on disk, generates at 115 t/s, faster than the other at 81 t/s.",
+         [("output_tps", "stated", 115.0), ("output_tps", "stated", 81.0)]),
         ("It sustains 420 tok/s here.", [("stated", "stated", 420.0)]),
         ("Decode is 40 tok/s. The card uses 21.5 GB of VRAM.",
          [("output_tps", "stated", 40.0), ("stated", "stated", 21.5)]),
@@ -131,7 +133,7 @@ def test_text_that_begins_with_a_number_is_no_number(cell: str) -> None:
     ("head", "unit"),
     [
         ("TTFT (msec)", "ms"), ("Speed [tokens per second]", "tok/s"), ("VRAM (GB)", "GB"), ("Accepted (%)", "%"),
-        ("ttft_p99_ms", "ms"), ("decode_tok_s", "tok/s"), ("Output token/s", "tok/s"), ("Requests", None),
+        ("memory GB before", "GB"), ("ttft_p99_ms", "ms"), ("decode_tok_s", "tok/s"), ("Output token/s", "tok/s"), ("Requests", None),
     ],
 )  # fmt: skip
 def test_units_of_headings(head: str, unit: str | None) -> None:
@@ -177,3 +179,19 @@ def test_numbers_without_units_behind_a_label_with_one(tmp_path: Path) -> None:
 def test_heads_that_join_words_by_underscores(tmp_path: Path) -> None:
     text = "| rate | median_tpot (PR) [ms] | p99_ttft_ms |\n|---|---|---|\n| 1 | 8.5 | 132 |\n"
     assert figures_of(tmp_path, text) == [("tpot_ms", "median", 8.5), ("ttft_ms", "p99", 132.0)]
+
+
+def test_speed_of_tokens_without_a_unit(tmp_path: Path) -> None:
+    text = (
+        "| Machine | Prompt Processing Speed | Token Generation Speed | tg128 | Total Execution Time | Throughput |\n"
+        "|---|---|---|---|---|---|\n| A | 794.5 | 82.5 | 81.5 | 23s | 7 |\n"
+    )
+    assert figures_of(tmp_path, text) == [
+        ("prompt_tps", "stated", 794.5), ("output_tps", "stated", 82.5), ("decode_tps", "stated", 81.5),
+        ("duration_s", "stated", 23.0),
+    ]  # fmt: skip
+
+
+def test_levels_with_a_remark_have_the_unit_of_their_title(tmp_path: Path) -> None:
+    text = "Single-stream tps by size\n| Card | 7B | 120B (sparse) |\n|---|---|---|\n| A | 130-150 | 20-28 |\n"
+    assert [value for _, _, value in figures_of(tmp_path, text)] == [130.0, 150.0, 20.0, 28.0]

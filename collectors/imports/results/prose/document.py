@@ -38,7 +38,7 @@ from collectors.imports.results.prose.sentences import read_sentences, states_sp
 from collectors.imports.results.prose.stated_settings import ENGINE_HEAD, read_settings
 from collectors.imports.results.prose.statistic_lines import StatisticLine, read_statistic_lines
 from collectors.imports.results.prose.tables import RULE, Table, read_aligned_tables, read_flattened_tables, read_tables
-from collectors.imports.results.prose.units import in_words, unit_in
+from collectors.imports.results.prose.units import implied_unit, in_words, unit_in
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tools import (
     evalplus,
@@ -89,7 +89,7 @@ NO_VALUE = ("", "-", "–", "—", "n/a", "N/A")
 SETTINGS = re.compile(r"(?:^|\s)--\w|\w=\w")
 LEVEL = re.compile(r"(?:[×x]|c ?=? ?)?(?P<level>\d{1,9})[×x]?", re.IGNORECASE)
 LEVEL_HEAD = re.compile(
-    r"(?:[A-Za-z]{1,8} )?[A-Za-z@=×-]{0,6}\d[\w.,/@=+×-]{0,30}"
+    r"(?:[A-Za-z]{1,8} )?[A-Za-z@=×-]{0,6}\d[\w.,/@=+×-]{0,30}(?: \([^()]{1,30}\))?"
 )  # 'p512', 'c=8', '1k/1k', 'Full p131071'
 MAX_NAME_CHARS = 200
 MAX_CHARS = 4_000_000
@@ -340,7 +340,8 @@ def _unit_of(column_name: str, label: str, title: str) -> str | None:
     """
     head = column_name.strip("*` ")
     is_of_title = LEVEL_HEAD.fullmatch(head) or ENGINE_HEAD.fullmatch(head)
-    return unit_in(column_name) or unit_in(label) or (unit_in(title) if is_of_title else None)
+    stated_unit = unit_in(column_name) or unit_in(label) or (unit_in(title) if is_of_title else None)
+    return stated_unit or implied_unit(column_name) or implied_unit(label)
 
 
 def _metric_of_title(title: str, description: str, unit: str | None) -> MetricName | None:

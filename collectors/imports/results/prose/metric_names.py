@@ -21,7 +21,7 @@ def _words(pattern: str) -> re.Pattern[str]:
 
 PROMPT = r"prefill|\bpp\d*\b|prompt|\binput\b|预填充|預填充"
 GENERATION = (
-    r"\btg\d*\b|\bgen(?:erat(?:ion|ing|ed?))?\b|decod(?:e|ing)|(?<!prompt )\beval (?:rate|time|duration|speed)"
+    r"\btg\d*\b|\bgen(?:erat(?:ion|ing|e[ds]?))?\b|decod(?:e|ing)|(?<!prompt )\beval (?:rate|time|duration|speed)"
     r"|throughput|\boutput\b|\bcompletion\b|解码|解碼|生成|吞吐"
 )
 _FIRST_TOKEN = r"ttft|first[- ]token|首\s?(?:token|字|词)"
@@ -66,7 +66,13 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     ("s", _words(r"weight loading|權重載入"), MetricName("weights_load_s")),
     ("s", _words(r"model loading|模型載入"), MetricName("model_load_s")),
     ("s", _words(r"\bready\b|就緒"), MetricName("time_to_ready_s")),
-    ("s", _words(r"\bwall\b|wall[- ]?(?:time|clock)|執行時間|duration|total time|elapsed"), MetricName("duration_s")),
+    (
+        "s",
+        _words(
+            r"\bwall\b|wall[- ]?(?:time|clock)|執行時間|duration|total (?:\w+ )?time|execution time|elapsed"
+        ),
+        MetricName("duration_s"),
+    ),
     ("GiB", _words(r"available KV|可用 KV"), MetricName("kv_cache_gib")),
     ("GiB", _words(r"model load|loading memory|GPU memory|載入記憶體"), MetricName("model_load_gib")),
     ("tokens", _words(r"output (?:sequence )?len"), MetricName("completion_tokens")),

@@ -24,6 +24,7 @@ from collectors.imports.results.prose.metric_names import (
     metric_of,
     statistic_of,
 )
+from collectors.imports.results.prose.number_text import MEMORY
 from collectors.imports.results.prose.units import named_unit
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.values import count, cut, text
@@ -35,6 +36,8 @@ WORD_BOUND = re.compile(r"[_\s.:-]+|(?<=[a-z\d])(?=[A-Z])")
 WARM_UP = re.compile(r"warm[-_ ]?up", re.IGNORECASE)
 INNER_STATISTIC = re.compile(r"mean|avg|median|min|max|p\d{2}")
 LEVEL_WORD = re.compile(r"np|n parallel|c")  # beside the heads of tables
+MODELS = ("model", "model id", "model name", "model path", "model tag", "base model")
+OF_MACHINE = re.compile(r"\b(?:system|host|total|installed|machine)\b.*\b(?:ram|memory|vram)\b|^ram$")
 TIMES = ("ts", "timestamp", "date", "datetime", "started at")
 MAX_DEPTH = 3
 MAX_NAME_CHARS = 200
@@ -77,7 +80,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
         load.notes.append(f"The warm-up was left out: {len(warm_ups)} of its records.")
     constants = _constants([record for _, record in records])
     load.params |= {name: cut(value) for name, value in {**common, **constants}.items()}
-    load.model = text({**common, **constants}.get("model"))
+    load.model = _model_of({**common, **constants})
     times = [time for _, record in records if (time := _time_of(record))]
     load.ts = min(times, default=load.ts)
     for number, record in records:
@@ -148,6 +151,13 @@ def _is_warm_up(record: Mapping[str, Any]) -> bool:
     return any(isinstance(value, str) and WARM_UP.fullmatch(value) for value in record.values())
 
 
+def _model_of(values: Mapping[str, Any]) -> str | None:
+    """Return the model that a name such as 'model', 'modelID' or 'model_path' states."""
+    return next(
+        (name for key, value in values.items() if value_name_of(key).words in MODELS and (name := text(value))), None
+    )
+
+
 def _time_of(record: Mapping[str, Any]) -> datetime | None:
     """Return when a record was measured, where it states the zone."""
     written = next((value for name, value in record.items() if value_name_of(name).words in TIMES), None)
@@ -159,7 +169,8 @@ def _time_of(record: Mapping[str, Any]) -> datetime | None:
 
 
 def _is_result(column: ValueName, value: Any) -> bool:
-    has_metric = column.unit is not None or column.metric_name is not None
+    is_of_machine = column.unit in MEMORY and OF_MACHINE.search(column.words) is not None
+    has_metric = (column.unit is not None or column.metric_name is not None) and not is_of_machine
     return has_metric and (value is None or (isinstance(value, int | float) and not isinstance(value, bool)))
 
 

@@ -151,9 +151,17 @@ def _places(sentence: str) -> Iterator[_Place]:
         own = before[last_boundary:]
         own = own if own.strip() or after.strip() else lead
         yield from (_Place(value, own, after, rank) for rank, value in group.ranked_values)
-        takes_all = end == len(following) and following_group and metric_of(own, group.values[0].unit) is None
+        takes_all = end == len(following) and _takes_all(own, group, following, following_group)
         start = boundary.end() if boundary and boundary.start() == end else end + 1
         before = "" if takes_all else following[start:] if end < len(following) else following
+
+
+def _takes_all(own: str, group: _Group, words: str, following_group: _Group | None) -> bool:
+    """Return whether the words between two numbers all belong to the first: it has none, and the second needs none."""
+    if following_group is None or metric_of(own, group.values[0].unit):
+        return False
+    unit, next_unit = group.values[0].unit, following_group.values[0].unit
+    return unit == next_unit or metric_of(words, unit) is not None or metric_of(words, next_unit) is None
 
 
 class _Group(NamedTuple):

@@ -49,6 +49,7 @@ _OTHERS = pattern_of("ms", "s", "GiB", "MiB", "GB", "MB", "TB", "%", factor=1.0)
 HEADING_UNIT = re.compile(
     rf"(?<![\w/])({pattern_of(*RATES)})(?!\w)"
     rf"|(?<=\s)({_OTHERS})$|[,(\[] ?({_OTHERS})[)\]]"
+    rf"|(?<=\s)({pattern_of('ms', 'GiB', 'MiB', 'GB', 'MB', factor=1.0)})(?=\s)"  # 'memory GB before'
     r"|\((tokens|requests|tokens/sec/user|ms/tok(?:en)?)\)",
     re.IGNORECASE,
 )
@@ -77,6 +78,18 @@ def named_unit(words: str) -> tuple[str, str] | None:
 def in_words(head: str) -> str:
     """Return a heading with the words of a variable's name told apart: 'ttft_p99_ms', 'median_tpot (main) [ms]'."""
     return _UNDERSCORE.sub(" ", head)
+
+
+_SPEED_OF_TOKENS = re.compile(
+    r"\b(?:(?:prompt )?processing|prompt|prefill|eval|token generation|generation|gen|decod(?:e|ing)|pp|tg) speed\b"
+    r"|^(?:pp|tg)\d{2,6}$",
+    re.IGNORECASE,
+)
+
+
+def implied_unit(head: str) -> str | None:
+    """Return the unit that a heading without one implies: the speed of a prompt's processing is in tokens."""
+    return "tok/s" if _SPEED_OF_TOKENS.search(head.strip("*` ")) else None
 
 
 def unit_in(text: str) -> str | None:
