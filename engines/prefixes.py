@@ -47,6 +47,8 @@ _BY_START: dict[str, tuple[tuple[re.Pattern[str], bool], ...]] = {
     ),
     "0": (
         (re.compile(r"\d{1,5}: (?=\[|\d{4}-\d\d-)"), False),
+        # A program that passes on what its server prints.
+        (re.compile(r"\d{1,2}:\d\d[AP]M [A-Z]{3} (?:[^\r\n]{0,200}?: )?std(?:err|out) "), False),
         (re.compile(rf"{_STAMP} (?:stdout|stderr) [FP] "), False),
         (re.compile(rf"{_STAMP}{_GAP}-{_GAP}[\w.<>-]+{_GAP}-{_GAP}{_LEVEL}{_GAP}-{_GAP}"), True),
         (re.compile(rf"{_STAMP}{_GAP}\|{_GAP}{_LEVEL} *\|{_GAP}[\w.:<>]+:\d+{_GAP}-{_GAP}"), True),

@@ -31,7 +31,8 @@ DEFINITION = "llamacpp.log"
 RETRY = "A buffer did not fit in memory and was retried without pipeline parallelism: the GPUs work one after another."
 _SIGNS = re.compile(
     r"\bslot +(?:print_timing|release|launch_slot_|update_slots|load_model): id +\d|\bsrv +\w+: |\bllama_server\b|"
-    r"\bllama_(?:model_load|context|kv_cache|perf_context)|\bggml_(?:cuda|backend|vulkan|metal)|"
+    r"\bllama_(?:model_load|context|kv_cache|perf_context|new_context_with_model: )|"
+    r"\bllm_load_(?:print_meta|tensors): |\bggml_(?:cuda|backend|vulkan|metal)|"
     r"^build(?:_info)?: b?\d+|\[ *print_timings\]|\bllama-server\b|\bllama_model_loader: |\bggml_gallocr_|"
     r"(?:^|[ |])(?:load_tensors|print_info|common_init_from_params|graph_reserve|sched_reserve): |"
     r"\bupdate_slots ?: |\bslot +\d+ (?:is processing \[task id: \d+\]|: kv cache rm - \[)|"
@@ -211,7 +212,7 @@ class LlamacppReader(LineReader):
     def _startup_events(self, line: ParsedLine) -> list[LogEvent]:
         if self.version is None and (match := VERSION.search(line.text) or JSON_BUILD.search(line.raw)):
             self.version = f"b{match['build']}"
-        facts = self._starting.read(line.text)
+        facts = self._starting.read(line.text, line.raw)
         if self._starting.is_ready and not self._is_ready:
             self._is_ready = True
             facts |= {"ready": True} | ({} if line.elapsed_s is None else {"time_to_ready_s": round(line.elapsed_s, 6)})

@@ -42,8 +42,14 @@ _MODEL_FILE = re.compile(
     rf"|(?:file|model) size += +(?P<size>{NUMBER}) (?P<unit>[GM])iB|n_ctx_train += +(?P<trained>{COUNT}))"
 )
 _OFFLOADED = re.compile(rf"offloaded (?P<on_gpu>{COUNT})/(?P<layers>{COUNT}) layers to GPU")
+_BELOW_TRAINED = re.compile(rf"n_ctx_(?:seq|per_seq) \((?P<context>{COUNT})\) < n_ctx_train \((?P<trained>{COUNT})\)")
+_OLD_SLOTS = re.compile(rf'(?:initializing slots|new slot)\b.*\b(?P<name>n_slots|n_ctx_slot)"?[:=](?P<number>{COUNT})')
+_OLD_SLOT_FACTS = {"n_slots": "max_running_requests", "n_ctx_slot": "context_len"}
 _CONTEXT_FACTS = {"n_ctx_seq": "context_len", "n_ctx_per_seq": "context_len", "flash_attn": "flash_attention"}
-VERSION = re.compile(r"(?:^|\s)(?:build(?:_info)?: +b?|version: +|build (?=\d+ \([0-9a-f]+\)))(?P<build>\d{2,})\b")
+VERSION = re.compile(
+    r"(?:^|\s)(?:build(?:_info)?: +b?|version: +(?:[\w.-]{1,30} \(build )?|build (?=\d+ \([0-9a-f]+\)))"
+    r"(?P<build>\d{2,})\b"
+)
 JSON_BUILD = re.compile(r"\"build info\",\"build\":(?P<build>\d{2,})\b")  # of builds until April 2024
 
 
@@ -57,8 +63,8 @@ class LlamacppStartup:
         self.is_loaded = False
         self.is_listening = False
 
-    def read(self, text: str) -> dict[str, JsonValue]:
-        """Return the facts that a message states, in the parser's key names."""
+    def read(self, text: str, raw: str) -> dict[str, JsonValue]:
+        """Return the facts that a message states, in the parser's key names; `raw`: its line with all fields."""
         self._track_loading(text)
         if match := _WEIGHTS.search(text):
             return {"draft_load_gib" if self._is_draft else "model_load_gib": float(match["mib"]) / 1024}
@@ -68,6 +74,8 @@ class LlamacppStartup:
             return {"max_running_requests": int(match["slots"]), **_slot_context(text, int(match["slots"]))}
         if match := _NEW_SLOT.search(text) or _TASK_CONTEXT.search(text):
             return {"context_len": int(match["context"])}
+        if match := _OLD_SLOTS.search(raw):  # until 2024
+            return {_OLD_SLOT_FACTS[match["name"]]: int(match["number"])}
         if match := _FLASH.search(text):
             return {"flash_attention": match[1] == "enabled"}
         return {} if self._is_draft else _context(text) or _model_file(text)
@@ -119,6 +127,8 @@ def _context(text: str) -> dict[str, JsonValue]:
     """A setting of the context; flash attention that is still 'auto' is stated by a later line."""
     if match := _RECURRENT.search(text):
         return {"recurrent_state_bytes": round(float(match["mib"]) * _MIB)}
+    if match := _BELOW_TRAINED.search(text):
+        return {"context_len": int(match["context"]), "n_ctx_train": int(match["trained"])}
     match = _CONTEXT.search(text)
     if match is None:
         return {}

@@ -67,6 +67,10 @@ def figures_of(tmp_path: Path, text: str) -> list[tuple[str, str, float | None]]
          [("output_tps", "stated", 40.0), ("stated", "stated", 2.5), ("stated", "stated", 1.5)]),
         ("The file, 323 MB on disk, generates at 115 t/s, faster than the other at 81 t/s.",
          [("output_tps", "stated", 115.0), ("output_tps", "stated", 81.0)]),
+        ("Rewriting a file @ 24k-token prompt: 29.5 \u2192 34.8 tok/s",
+         [("stated", "stated", 29.5), ("stated", "stated", 34.8)]),
+        ("Card A posts a median of 36.5 tok/s while B (273 GB/s) manages 45.9 tok/s median, despite some gains.",
+         [("stated", "median", 36.5), ("stated", "median", 45.9)]),
         ("It sustains 420 tok/s here.", [("stated", "stated", 420.0)]),
         ("Decode is 40 tok/s. The card uses 21.5 GB of VRAM.",
          [("output_tps", "stated", 40.0), ("stated", "stated", 21.5)]),
@@ -85,6 +89,7 @@ def test_figures_of_sentences(tmp_path: Path, sentence: str, wanted: list[tuple[
         "We expect 50 tok/s decode from this card.",
         "The decode target should be 50 tok/s.",
         "Memory bandwidth is 936 GB/s.",
+        "Anything above 20 tok/s feels instant.",
         "12:00:01 request done, decode 50 tok/s",
         "INFO decode 50 tok/s",
         "The job polls every 5 s until the first token.",
@@ -133,7 +138,8 @@ def test_text_that_begins_with_a_number_is_no_number(cell: str) -> None:
     ("head", "unit"),
     [
         ("TTFT (msec)", "ms"), ("Speed [tokens per second]", "tok/s"), ("VRAM (GB)", "GB"), ("Accepted (%)", "%"),
-        ("memory GB before", "GB"), ("ttft_p99_ms", "ms"), ("decode_tok_s", "tok/s"), ("Output token/s", "tok/s"), ("Requests", None),
+        ("memory GB before", "GB"), ("ttft_p99_ms", "ms"),
+        ("decode_tok_s", "tok/s"), ("Output token/s", "tok/s"), ("Requests", None),
     ],
 )  # fmt: skip
 def test_units_of_headings(head: str, unit: str | None) -> None:
@@ -195,3 +201,9 @@ def test_speed_of_tokens_without_a_unit(tmp_path: Path) -> None:
 def test_levels_with_a_remark_have_the_unit_of_their_title(tmp_path: Path) -> None:
     text = "Single-stream tps by size\n| Card | 7B | 120B (sparse) |\n|---|---|---|\n| A | 130-150 | 20-28 |\n"
     assert [value for _, _, value in figures_of(tmp_path, text)] == [130.0, 150.0, 20.0, 28.0]
+
+
+def test_title_that_names_a_test_has_the_unit_of_compared_columns(tmp_path: Path) -> None:
+    table = "| depth | before | this PR |\n|--:|--:|--:|\n| 4096 | 21.5 | **22.5** (+4%) |\n"
+    text = f"**llama-bench tg64, no speculation:**\n\n{table}"
+    assert figures_of(tmp_path, text) == [("decode_tps", "stated", 21.5), ("decode_tps", "stated", 22.5)]

@@ -81,6 +81,7 @@ def test_context_of_the_drafter_is_none_of_the_server(read_log) -> None:
 @pytest.mark.parametrize(
     ("line", "version"),
     [
+        ("version: 0.2.0-dev (build 10586, commit b21e4de74)", "b10586"),
         ("0.00.073.302 I common_params_print_info: build 9219 (49b42c9c3) with GNU 13.3.0 for Linux x86_64", "b9219"),
         ('{"timestamp":1707396084,"level":"INFO","function":"main","line":2418,"message":"build info","build":2014}',
          "b2014"),
@@ -112,3 +113,34 @@ def test_server_of_2024_that_logs_json_is_ready(read_log) -> None:
 def test_warnings_that_cost_speed(line: str, sentence: str, read_log) -> None:
     (warning,) = read_log("llamacpp", f"0.00.354.701 W {line}\n").marks("warning")
     assert sentence in warning
+
+
+def test_context_below_that_of_the_training(read_log) -> None:
+    line = (
+        "llama_context: n_ctx_seq (4096) < n_ctx_train (40960) -- the full capacity of the model will not be utilized\n"
+    )
+    assert read_log("llamacpp", line).reading.startup == {"context_len": 4096, "n_ctx_train": 40960}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"function":"initialize","level":"INFO","line":433,"msg":"initializing slots","n_slots":2}\n'
+        '{"function":"initialize","level":"INFO","line":445,"msg":"new slot","n_ctx_slot":2048,"slot_id":0}\n',
+        'INFO [              initialize] initializing slots | tid="1" timestamp=1713 n_slots=2\n'
+        'INFO [              initialize] new slot | tid="1" timestamp=1713 slot_id=0 n_ctx_slot=2048\n',
+    ],
+)
+def test_slots_of_2024(text: str, read_log) -> None:
+    assert read_log("llamacpp", text).reading.startup == {"max_running_requests": 2, "context_len": 2048}
+
+
+def test_lines_that_another_program_passes_on(read_log) -> None:
+    head = "2:32AM DBG GRPC(m-8b-127.0.0.1:43767): stderr "
+    text = (
+        f"{head}llm_load_tensors: offloaded 33/33 layers to GPU\n"
+        f"{head}llm_load_tensors:        CUDA0 model buffer size =  1024.00 MiB\n"
+    )
+    grammar = BY_NAME["llamacpp"].log
+    assert grammar and grammar.recognises(text)
+    assert read_log("llamacpp", text).reading.startup == {"layers_on_gpu": 33, "layers": 33, "model_load_gib": 1.0}

@@ -38,7 +38,7 @@ from collectors.imports.results.prose.sentences import read_sentences, states_sp
 from collectors.imports.results.prose.stated_settings import ENGINE_HEAD, read_settings
 from collectors.imports.results.prose.statistic_lines import StatisticLine, read_statistic_lines
 from collectors.imports.results.prose.tables import RULE, Table, read_aligned_tables, read_flattened_tables, read_tables
-from collectors.imports.results.prose.units import implied_unit, in_words, unit_in
+from collectors.imports.results.prose.units import implied_unit, in_words, test_unit, unit_in
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tools import (
     evalplus,
@@ -91,6 +91,11 @@ LEVEL = re.compile(r"(?:[×x]|c ?=? ?)?(?P<level>\d{1,9})[×x]?", re.IGNORECASE)
 LEVEL_HEAD = re.compile(
     r"(?:[A-Za-z]{1,8} )?[A-Za-z@=×-]{0,6}\d[\w.,/@=+×-]{0,30}(?: \([^()]{1,30}\))?"
 )  # 'p512', 'c=8', '1k/1k', 'Full p131071'
+COMPARED_HEAD = re.compile(
+    r"(?:before|after|base(?:line)?|main|master|(?:this |the )?pr|old|new|patched|default|off|on|stock|upstream|vanilla"
+    r"|(?:with|without|w/o?) .{1,40})(?: \([^()]{1,30}\))?",
+    re.IGNORECASE,
+)
 MAX_NAME_CHARS = 200
 MAX_CHARS = 4_000_000
 
@@ -339,9 +344,10 @@ def _unit_of(column_name: str, label: str, title: str) -> str | None:
     'Decode (tok/s)' above the columns 'p512' and 'vLLM' is the unit of their numbers, but not of a column 'Requests'.
     """
     head = column_name.strip("*` ")
-    is_of_title = LEVEL_HEAD.fullmatch(head) or ENGINE_HEAD.fullmatch(head)
+    is_of_title = any(pattern.fullmatch(head) for pattern in (LEVEL_HEAD, ENGINE_HEAD, COMPARED_HEAD))
     stated_unit = unit_in(column_name) or unit_in(label) or (unit_in(title) if is_of_title else None)
-    return stated_unit or implied_unit(column_name) or implied_unit(label)
+    implied = implied_unit(column_name) or implied_unit(label)
+    return stated_unit or implied or (test_unit(title) if is_of_title else None)
 
 
 def _metric_of_title(title: str, description: str, unit: str | None) -> MetricName | None:

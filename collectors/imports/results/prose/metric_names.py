@@ -51,7 +51,11 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     ("tok/s", _words(r"aggregate|\bagg\b|batched|concurrent|聚合"), MetricName("output_tps")),
     ("tok/s", _words(r"single|\btg\d+\b|(?<!prompt )\beval (?:rate|speed)"), MetricName("decode_tps")),
     ("tok/s", _words(GENERATION), MetricName("output_tps")),
-    ("tok/s", _words(r"prompt"), MetricName("prompt_tps")),
+    (
+        "tok/s",
+        _words(r"(?<!token[ -])(?<!tokens[ -])(?<!long )(?<!short )(?<!same )(?<!\dk )(?<!\ba )prompt"),
+        MetricName("prompt_tps"),
+    ),
     ("requests/s", _words(r""), MetricName("request_tps")),
     ("requests", _words(r"fail|error"), MetricName("failed_requests")),
     ("requests", _words(r"(?:request|completed|successful)(?! latency)"), MetricName("requests")),

@@ -20,7 +20,7 @@ _LOG_LINE = re.compile(r"\d\d:\d\d:\d\d|^\W{0,3}(?:INFO|DEBUG|WARN|ERROR|TRACE)\
 _CODE = re.compile(r"(?:^|\s)--\w|[{}]|<[a-z/]|(?<![-=\s])>(?!\s)|\w=\w|://|^\s*(?:\$|#!|import|def|from|for|if|def)\s")
 _NOT_MEASURED = re.compile(
     r"\b(?:expect(?:ed|ing|s)?|should|could|would|target(?:s|ed|ing)?|goals?|theoretical(?:ly)?|claim(?:s|ed)?|"
-    r"advertised|limit(?:ed|s)?|timeout|budget|slo|sla|threshold|require[sd]?|hop(?:e|ing)|bandwidth|every|interval|"
+    r"advertised|limit(?:ed|s)?|timeout|budget|slo|sla|threshold|require[sd]?|hop(?:e|ing)|bandwidth|every|interval|anything|"
     r"if|poll|sleep|wait(?:s|ed)? for)\b|(?:\bby|faster|slower|another|extra) $",
     re.IGNORECASE,
 )
@@ -86,7 +86,8 @@ def _statements(line: int, sentence: str) -> Iterator[Statement]:
     former: tuple[str | None, MetricName] | None = None
     for place in _places(sentence):
         words = f"{place.before} {place.after}"
-        if DERIVED.search(words) or _NOT_MEASURED.search(place.before):
+        near_words = f"{place.before} {' '.join(place.after.split()[:2])}"  # '350 ms median'
+        if DERIVED.search(near_words) or _NOT_MEASURED.search(place.before):
             former = None
             continue
         unit = place.value.unit
@@ -101,7 +102,6 @@ def _statements(line: int, sentence: str) -> Iterator[Statement]:
             concurrency = int(level[1] or level[2]) if level else None
             label = " ".join(f"{place.before} {place.after}".split())
             label += f": value {place.rank}" if place.rank else ""
-            near_words = f"{place.before} {' '.join(place.after.split()[:2])}"  # '350 ms median'
             statistic = statistic_of(near_words, place.value.bound, name.metric)
             yield Statement(line, label, place.value, name, statistic, concurrency)
 

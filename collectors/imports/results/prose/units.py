@@ -80,6 +80,7 @@ def in_words(head: str) -> str:
     return _UNDERSCORE.sub(" ", head)
 
 
+_TEST = re.compile(r"\b(?:pp|tg)\d{2,6}\b", re.IGNORECASE)
 _SPEED_OF_TOKENS = re.compile(
     r"\b(?:(?:prompt )?processing|prompt|prefill|eval|token generation|generation|gen|decod(?:e|ing)|pp|tg) speed\b"
     r"|^(?:pp|tg)\d{2,6}$",
@@ -90,6 +91,11 @@ _SPEED_OF_TOKENS = re.compile(
 def implied_unit(head: str) -> str | None:
     """Return the unit that a heading without one implies: the speed of a prompt's processing is in tokens."""
     return "tok/s" if _SPEED_OF_TOKENS.search(head.strip("*` ")) else None
+
+
+def test_unit(title: str) -> str | None:
+    """Return the unit of a table whose title names a test of llama-bench: 'tg64, no speculation'."""
+    return "tok/s" if _TEST.search(title) else None
 
 
 def unit_in(text: str) -> str | None:
