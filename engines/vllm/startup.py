@@ -108,7 +108,7 @@ _SAMPLING = re.compile(
 )
 _COUNT = re.compile(r"\d{1,18}")
 _CONFIG_PAIR = re.compile(r"\b(\w{4,24})=('?)([\w./-]+)\2")
-_VERSION = re.compile(r"(?:API server|\s)version v?(?P<version>\d+\.\d+[\w.+-]*)")
+_VERSION = re.compile(r"(?:API server|vLLM|[▀-▟]|^) {0,4}version v?(?P<version>\d+\.\d+[\w.+-]*)")  # behind its banner
 _PHASES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"Starting to load model"), "loading weights"),
     (

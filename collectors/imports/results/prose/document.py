@@ -11,7 +11,7 @@ from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ti
 from collectors.imports.results.looks import looks_of
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose import benchy_table, five_prompts, llama_tables, lm_eval_table, spec_bench_table
-from collectors.imports.results.prose.figure_lines import Figure, read_figure_lines
+from collectors.imports.results.prose.figure_lines import SETTING, Figure, read_figure_lines
 from collectors.imports.results.prose.line_marks import without_line_marks
 from collectors.imports.results.prose.metric_names import (
     ACCURACY,
@@ -469,7 +469,9 @@ def _is_result(match: re.Match[str]) -> bool:
     """Whether a 'name: number' line states a metric that Pitwall knows."""
     value = parse_number(match)
     label = _label(match["label"], value)
-    return _metric_of(label, value, value.unit) is not None and not DERIVED.search(label)
+    is_setting = value.unit is None and SETTING.fullmatch(label) is not None
+    has_metric = _metric_of(label, value, value.unit or _unit_of_label(label)) is not None
+    return has_metric and not is_setting and not DERIVED.search(label)
 
 
 def _add_lines(load: LoadBuilder, text: str) -> str:
@@ -480,7 +482,7 @@ def _add_lines(load: LoadBuilder, text: str) -> str:
         counted_end = match.end()
         value = parse_number(match)
         label = _label(match["label"], value)
-        metric_name = _metric_of(label, value, value.unit)
+        metric_name = _metric_of(label, value, value.unit or _unit_of_label(label))
         is_result = metric_name is not None and _is_result(match)
         other_texts.append(text[last_end : match.start() if is_result else match.end()])
         if metric_name and is_result:
@@ -503,8 +505,14 @@ def _add_statements(load: LoadBuilder, text: str) -> None:
             _add_stated(load, point, statement.value, metric, factor, unit, statement.statistic)
 
 
+def _unit_of_label(label: str) -> str | None:
+    """Return the unit that a label states on the number's line: 'Prefill tok/s: 13'; none beside another number."""
+    line = label.rsplit("\n", 1)[-1]
+    return None if any(map(str.isdigit, line)) else unit_in(line)
+
+
 def _label(before: str, value: StatedNumber) -> str:
     """Return the words that name a number: those of its line, or of the whole sentence if these name no metric."""
     sentence = re.split(r"[.。!?]\s|\n\s*\n", before)[-1]
     line = sentence.rsplit("\n", 1)[-1].strip(" -*•`")
-    return line if metric_of(line, value.unit) else " ".join(sentence.split()).strip(" -*•`")
+    return line if metric_of(line, value.unit or _unit_of_label(line)) else " ".join(sentence.split()).strip(" -*•`")

@@ -17,7 +17,7 @@ _LINE = re.compile(
     re.IGNORECASE,
 )
 _PAIR = re.compile(rf"(?<!\S)(?P<label>[A-Za-z][\w/%.-]{{0,40}})=(?:{NUMBER})(?=[\s,;)]|$)", re.IGNORECASE)
-_SETTING = re.compile(r"rps|qps|(?:target |configured )?(?:request )?rate(?: \(rps\))?", re.IGNORECASE)  # of the load
+SETTING = re.compile(r"rps|qps|(?:target |configured )?(?:request )?rate(?: \(rps\))?", re.IGNORECASE)  # of the load
 _UNIT_AT_END = re.compile(r"_(?P<unit>ms|s)$")
 _LEAST_LINES, _LEAST_PAIRS = 3, 2
 
@@ -73,5 +73,5 @@ def _figure(number: int, passage: str, match: re.Match[str]) -> Figure:
     label = match["label"].strip(" -*•`")
     in_name = _UNIT_AT_END.search(label)
     unit = value.unit or unit_in(label) or (in_name["unit"].lower() if in_name else None)
-    unit = None if _SETTING.fullmatch(label) else unit
+    unit = None if SETTING.fullmatch(label) else unit
     return Figure(number, passage, label.replace("_", " "), value, unit)

@@ -22,7 +22,7 @@ def _words(pattern: str) -> re.Pattern[str]:
 PROMPT = r"prefill|\bpp\d*\b|prompt|\binput\b|预填充|預填充"
 GENERATION = (
     r"\btg\d*\b|\bgen(?:erat(?:ion|ing|e[ds]?))?\b|decod(?:e|ing)|(?<!prompt )\beval (?:rate|time|duration|speed)"
-    r"|throughput|\boutput\b|\bcompletion\b|解码|解碼|生成|吞吐"
+    r"|throughput|\boutput\b|\bcompletion\b|解码|解碼|生成|吞吐|输出|輸出"
 )
 _FIRST_TOKEN = r"ttft|first[- ]token|首\s?(?:token|字|词)"
 _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
@@ -114,7 +114,7 @@ PER_GPU_RULES = (
 )
 _SIDES = (_words(PROMPT), _words(GENERATION))
 MINIMUM = _words(r"(?<![/(])(?<!per )\bmin(?:imum)?\b(?!\))")  # no minutes
-MAXIMUM = _words(r"\bpeak\b|\bbest\b|\bmax(?:imum)?\b")
+MAXIMUM = _words(r"最高|最大|峰值|\bpeak\b|\bbest\b|\bmax(?:imum)?\b")
 PERCENTILE = _words(r"\bp(?P<percent>\d{1,2}(?:\.\d{1,2})?)\b|\b(?P<ordinal>\d{2}(?:\.\d{1,2})?)th percentile")
 MEDIAN = _words(r"\bmedian\b|\bmdn\b")
 MEAN = _words(r"\bavg\b|\baverage\b|\bmean\b|平均")

@@ -17,7 +17,7 @@ _NUMBER = re.compile(rf"(?<![\w.,/=$#-])(?:{NUMBER})", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"(?<=[.!?。])\s+(?=[^\da-z])")
 _BOUNDARY = re.compile(r"[,;•·→。，；]|\b(?:and|with|while|but|whereas|vs|versus)\b|\.\s", re.IGNORECASE)
 _LOG_LINE = re.compile(r"\d\d:\d\d:\d\d|^\W{0,3}(?:INFO|DEBUG|WARN|ERROR|TRACE)\b")
-_CODE = re.compile(r"(?:^|\s)--\w|[{}]|<[a-z/]|(?<![-=\s])>(?!\s)|\w=\w|://|^\s*(?:\$|#!|import|def|from|for|if|def)\s")
+_CODE = re.compile(r"(?:^|\s)--\w|[{}]|<[a-z/]|(?<![-=\s])>(?!\s)|://|^\s*(?:\$|#!|import|def|from|for|if|def)\s")
 _NOT_MEASURED = re.compile(
     r"\b(?:expect(?:ed|ing|s)?|should|could|would|target(?:s|ed|ing)?|goals?|theoretical(?:ly)?|claim(?:s|ed)?|"
     r"advertised|limit(?:ed|s)?|timeout|budget|slo|sla|threshold|require[sd]?|hop(?:e|ing)|bandwidth|every|interval|anything|"
@@ -28,11 +28,12 @@ _MARKUP = re.compile(r"[`*]{1,3}")
 _COMPARED = re.compile(r"\s*(?:\([^()]{1,40}\)\s*)?(?:→|->|=>|⇒|➜|vs\.?|versus|/|to|of)\s*", re.IGNORECASE)
 _OF_TOTAL = re.compile(r"/|\bof\b")  # '30.6 / 32 GB'
 _UNIT_BEFORE = re.compile(rf"(?<![\w/])\(?(?P<unit>{pattern_of('tok/s', 'requests/s', 'ms')})\)?:?\s*$", re.IGNORECASE)
+_UNIT_OF_LIST = re.compile(rf"\((?P<unit>{pattern_of('tok/s')})\):[^:]*$", re.IGNORECASE)
 _USED_MEMORY = re.compile(
     r"\b(?:weights|resident|us(?:e[sd]?|ing|age)|consum\w+|tak(?:es?|ing)|took|peak\w*|footprint|occup\w+|allocat\w+|vram)\b",
     re.IGNORECASE,
 )
-_UNITLESS = re.compile(r"accept(?:ance|ed)? (?:len(?:gth)?|rate)\b[^\d]{0,20}$", re.IGNORECASE)
+_UNITLESS = re.compile(r"accept(?:ance|ed)? (?:len(?:gth)?|rate)\b(?:[^\d]{0,20}|.{1,80}(?:,|\band)\s)$", re.IGNORECASE)
 _TO_FIRST_TOKEN = re.compile(r"tokens?\b.{0,40}\bto first token", re.IGNORECASE)  # as LM Studio shows an answer
 _LEAD = re.compile(r"[\s*>-]{0,8}(?P<label>[A-Za-z][\w /()-]{1,40}):")  # 'Generation: 128 tokens, 55.3 tok/s'
 _LEVEL = re.compile(
@@ -92,7 +93,7 @@ def _statements(line: int, sentence: str) -> Iterator[Statement]:
             continue
         unit = place.value.unit
         name = _metric_of(place, sentence)
-        if name is None and former and former[0] == _dimension(unit) and unit:
+        if name is None and former and former[0] == _dimension(unit):
             name = _of_unit(former[1], unit)
         if name is None and (unit == "tok/s" or _is_used_memory(place.value, words)):
             name = MetricName(STATED)
@@ -115,7 +116,7 @@ def _dimension(unit: str | None) -> str | None:
     return "time" if unit in ("ms", "s") else unit
 
 
-def _of_unit(name: MetricName, unit: str) -> MetricName:
+def _of_unit(name: MetricName, unit: str | None) -> MetricName:
     """Return a metric of the former number for another unit of time."""
     return name._replace(factor={"s": 1e3, "ms": 1.0}[unit]) if unit in ("s", "ms") else name
 
@@ -206,6 +207,6 @@ def _group_of(sentence: str, matches: Sequence[re.Match[str]]) -> _Group | None:
 
 
 def _unit_at_end(words: str) -> str | None:
-    """Return the unit that stands before a number: 'output tok/s 152.3', 'TTFT (ms) 81'."""
-    match = _UNIT_BEFORE.search(words)
+    """Return the unit that stands before a number: 'output tok/s 152.3', 'Speed (T/s): prefill 90, decode 12'."""
+    match = _UNIT_BEFORE.search(words) or _UNIT_OF_LIST.search(words)
     return match["unit"] if match else None
