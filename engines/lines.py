@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import pairwise
 
 from engines.base import ParsedLine
 from engines.line_filter import LineFilter
-from engines.prefixes import StrippedText, find_glued_record, read_yearless_stamp, strip_ansi, strip_prefixes
+from engines.prefixes import StrippedText, find_glued_records, read_yearless_stamp, strip_ansi, strip_prefixes
 
 KEPT_BYTES = 1 << 16  # of a longer line, the first and the last half of this are kept
 _HALF = KEPT_BYTES // 2
@@ -141,16 +142,14 @@ def _read_with_prefixes(text: str, number: int, offset: int) -> Iterator[ParsedL
 
 
 def _records(segment: str) -> Iterator[StrippedText]:
-    """Yield the segment's message, or an unterminated print and the record glued to it."""
+    """Yield the segment's message, and the records glued to it."""
     message = strip_prefixes(segment)
     for text in message.text.splitlines() if message.is_multiline else [message.text]:
         stripped = strip_prefixes(text, message) if message.is_multiline else message
-        glued_at = find_glued_record(stripped)
-        if glued_at is None:
-            yield stripped
-        else:
-            yield replace(stripped, text=stripped.text[:glued_at].rstrip())
-            yield strip_prefixes(stripped.text[glued_at:], stripped)
+        starts = find_glued_records(stripped.text)
+        yield replace(stripped, text=stripped.text[: starts[0]].rstrip()) if starts else stripped
+        for start, end in pairwise([*starts, len(stripped.text)]):
+            yield strip_prefixes(stripped.text[start:end].rstrip(), stripped)
 
 
 def _line(stripped: StrippedText, process: str | None, raw: str, number: int, offset: int) -> ParsedLine:

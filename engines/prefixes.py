@@ -47,6 +47,8 @@ _BY_START: dict[str, tuple[tuple[re.Pattern[str], bool], ...]] = {
     ),
     "0": (
         (re.compile(r"\d{1,5}: (?=\[|\d{4}-\d\d-)"), False),
+        # A program that passes on what its server prints.
+        (re.compile(r"\d{1,2}:\d\d[AP]M [A-Z]{3} (?:[^\r\n]{0,200}?: )?std(?:err|out) "), False),
         (re.compile(rf"{_STAMP} (?:stdout|stderr) [FP] "), False),
         (re.compile(rf"{_STAMP}{_GAP}-{_GAP}[\w.<>-]+{_GAP}-{_GAP}{_LEVEL}{_GAP}-{_GAP}"), True),
         (re.compile(rf"{_STAMP}{_GAP}\|{_GAP}{_LEVEL} *\|{_GAP}[\w.:<>]+:\d+{_GAP}-{_GAP}"), True),
@@ -73,6 +75,7 @@ _HEADS = (
     rf"{_PID} (?:{_LEVEL}\b|\[)|{_VLLM_HEAD}|\[{_STAMP}(?: [A-Z]+\d+)*\] |(?<!\d)\d+\.\d\d(?:\.\d{{3}}){{2}} [A-Z] "
 )
 _GLUED = re.compile(re.sub(r"\?P<\w+>", "?:", _HEADS))
+_CLOCK = re.compile(r"[:.]\d\d[:.]\d\d")  # or a process, in every record's head: a cheaper search
 # Terminals, pagers, syslog and pastes show an escape character in other ways, or lose it.
 _SHOWN_ESCAPE = r"(?:\ufffd|\u241b|\^\[|#033|\\x1b|\\033|\\u001b)"
 _ANSI = re.compile(
@@ -125,15 +128,10 @@ def strip_ansi(text: str) -> str:
     return _ANSI.sub("", text) if _HAS_ANSI.search(text) else text
 
 
-def find_glued_record(stripped: StrippedText) -> int | None:
-    """Return the start of a record that follows a print without an end of line; None if there is none.
-
-    A record after a record is ignored: no process writes that, it is pasted text with lost line breaks.
-    """
-    if stripped.is_record:
-        return None
-    match = _GLUED.search(stripped.text, 1)
-    return match.start() if match else None
+def find_glued_records(text: str) -> list[int]:
+    """Return where further records begin in a message: behind a print without an end of line, or in a bare paste."""
+    has_head = " pid=" in text or _CLOCK.search(text)
+    return [match.start() for match in _GLUED.finditer(text, 1)] if has_head else []
 
 
 class _PrefixStripper:

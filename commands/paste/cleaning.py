@@ -9,10 +9,12 @@ from commands.paste.batch import rewrite_batch
 from commands.paste.counting_loops import rewrite_counting_loops
 from commands.paste.dockerfile import rewrite_dockerfile
 from commands.paste.fish import rewrite_fish
+from commands.paste.json_commands import rewrite_json
 from commands.paste.makefile import rewrite_makefile
 from commands.paste.nix import rewrite_nix
 from commands.paste.notes import Notes, PasteRefusedError
 from commands.paste.powershell import rewrite_powershell
+from commands.paste.printed_lists import rewrite_printed_lists
 from commands.paste.python_script import rewrite_python
 from commands.paste.quadlet import rewrite_quadlet
 from commands.paste.servers import INVOCATIONS
@@ -82,7 +84,7 @@ def clean(text: str, notes: Notes, keeps_prose: bool = False) -> str:
         text = _replace(pattern, blank, text, note, notes)
     if not text.strip():
         raise PasteRefusedError("The paste is empty.")
-    text = straighten(unwrap_markdown(text, notes, keeps_prose), notes)
+    text = rewrite_printed_lists(rewrite_json(straighten(unwrap_markdown(text, notes, keeps_prose), notes)))
     for invocation in INVOCATIONS.values():
         text = invocation.rewrite_file(text) if invocation.rewrite_file else text
     text = rewrite_batch(rewrite_makefile(rewrite_python(rewrite_dockerfile(text, notes))), notes)

@@ -26,7 +26,7 @@ MOST_BASES = 8  # of one merge key
 MAX_MERGE_DEPTH = 3
 _KEY = re.compile(
     r"^[ \t]*(?:-[ \t]+)?"
-    r"(services|mainContainer|apiVersion|kind|image|containers|command|args|extraArgs|environment|env|ports|spec)"
+    r"(services|mainContainer|apiVersion|kind|image|containers|command|entrypoint|args|extraArgs|environment|env|ports|spec)"
     r"[ \t]*:",
     re.MULTILINE,
 )

@@ -3,62 +3,66 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator
+from shlex import join, quote
 
 from commands.paste.nix_services import rewrite_nix_service
+from commands.paste.nix_values import NixReader, Value
 
 MAX_TEXT = 100_000  # characters
 _IS_NIX = re.compile(r"oci-containers|serviceConfig|ExecStart[ \t]*=[ \t]*[\"']|^\s*\{[^{}\n]*\bpkgs\b", re.MULTILINE)
-_STRING = r"\"(?P<{0}>(?:[^\"\\]|\\.)*)\"|''(?P<{0}_lines>(?:[^']|'(?!'))*)''"
-_COMMAND = re.compile(rf"\b(?:ExecStart|script)[ \t]*=[ \t]*(?:{_STRING.format('text')})[ \t]*;")
-_IMAGE = re.compile(r"\bimage[ \t]*=[ \t]*\"([^\"\n]+)\"[ \t]*;")
-_LIST = re.compile(r"\b(cmd|ports|volumes|extraOptions)[ \t]*=[ \t]*\[([^\[\]]*)\][ \t]*;")
-_ENTRYPOINT = re.compile(r"\bentrypoint[ \t]*=[ \t]*\"([^\"\n]+)\"[ \t]*;")
-_ENVIRONMENT = re.compile(r"\benvironment[ \t]*=[ \t]*\{([^{}]*)\}[ \t]*;")
-_PAIR = re.compile(r"(\w+)[ \t]*=[ \t]*(\"[^\"\n]*\")[ \t]*;")
-_ITEM = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"")
-_PACKAGE = re.compile(r"\$\{pkgs\.[\w.-]+\}/bin/")
 _LET = re.compile(r"^[ \t]*let[ \t]*$", re.MULTILINE)
-_IN = re.compile(r"^[ \t]*in\b", re.MULTILINE)
-_BINDING = re.compile(r"^[ \t]*([A-Za-z_][\w'-]*)[ \t]*=[ \t]*(?:\"([^\"\\\n]*)\"|(-?\d+))[ \t]*;", re.MULTILINE)
-_BOUND = re.compile(r"(?<!'')(?<!\\)\$\{(?:(?:builtins\.)?toString[ \t]+)?([A-Za-z_][\w'-]*)\}")
-_EXECUTABLE = re.compile(r"\$\{lib\.getExe'[ \t]+pkgs\.[\w.-]+[ \t]+\"([\w.-]+)\"\}")
+_PACKAGE = re.compile(r"\$\{[\w.-]+\}/bin/")
+_EXECUTABLE = re.compile(r"\$\{lib\.getExe'[ \t]+[\w.-]+[ \t]+\"([\w.-]+)\"\}")
+_COMMANDS = ("ExecStart", "script")
+_LISTS = {"ports": "-p", "volumes": "-v"}
+_MOST_SETS = 5000
 
 
 def rewrite_nix(text: str) -> str:
     """Return the command of a NixOS module as shell text; other texts stay as they are."""
-    if len(text) > MAX_TEXT or not _IS_NIX.search(text):
-        return rewrite_nix_service(text) or _fill_let_values(text)
-    text = _fill_let_values(text)
+    if len(text) > MAX_TEXT:
+        return text
     if service := rewrite_nix_service(text):
         return service
-    environment = _ENVIRONMENT.search(text)
-    pairs = _PAIR.findall(environment[1]) if environment else []
-    if command := _COMMAND.search(text):
-        exports = [f"export {name}={value}" for name, value in pairs]
-        return "\n".join([*exports, _program(_unescaped(command))])
-    image = _IMAGE.search(text)
-    return _container(text, image[1], pairs) if image else text
+    is_module = _IS_NIX.search(text) is not None
+    if not is_module and not _LET.search(text):
+        return text
+    reader = NixReader(text if text.lstrip()[:1] in "{l#" else f"{{{text}}}")
+    root = reader.read()
+    for node in _sets_in(root) if is_module else ():
+        if command := _command_of(node, root, reader):
+            return command
+    return _program(reader.filled(text)) if reader.names else text
 
 
-def _fill_let_values(text: str) -> str:
-    """The text with the strings and numbers that its first `let` binds, in `${NAME}`; `''${` is a shell's `${`."""
-    opening = _LET.search(text) if len(text) <= MAX_TEXT else None
-    closing = _IN.search(text, opening.end()) if opening else None
-    values: dict[str, str] = {}
-    for name, string, number in _BINDING.findall(text, opening.end(), closing.start()) if opening and closing else ():
-        values[name] = _fill_names(string or number, values)
-    return _fill_names(text, values).replace("''${", "${") if values else text
+def _sets_in(root: dict[str, Value]) -> Iterator[dict[str, Value]]:
+    """Yield the sets of a set, outer ones first."""
+    waiting: list[Value] = [root]
+    for value in waiting:
+        if isinstance(value, dict):
+            yield value
+        if isinstance(value, dict | list) and len(waiting) < _MOST_SETS:
+            waiting += value.values() if isinstance(value, dict) else value
 
 
-def _fill_names(text: str, values: Mapping[str, str]) -> str:
-    return _BOUND.sub(lambda match: values.get(match[1], match[0]), text)
+def _command_of(node: dict[str, Value], root: dict[str, Value], reader: NixReader) -> str | None:
+    """The command of a unit, or of a container; None for another set."""
+    for name in _COMMANDS:
+        if name in node:
+            value = reader.resolve(node[name])
+            words = join(reader.items_of(value)) if isinstance(value, list) else reader.text_of(value)
+            return "\n".join([*_exports(node, root, reader), _program(words)])
+    image = reader.text_of(node["image"]) if "image" in node else ""
+    return _container(node, image, reader) if image and "/" in image else None
 
 
-def _unescaped(command: re.Match[str]) -> str:
-    if command["text"] is not None:
-        return re.sub(r"\\(.)", r"\1", command["text"])
-    return command["text_lines"]
+def _exports(node: dict[str, Value], root: dict[str, Value], reader: NixReader) -> list[str]:
+    """The variables of a unit: they stand beside its command, or beside the set that has it."""
+    parents = [parent for parent in _sets_in(root) if any(value is node for value in parent.values())]
+    environments = [reader.resolve(unit["environment"]) for unit in (node, *parents) if "environment" in unit]
+    pairs = environments[0].items() if environments and isinstance(environments[0], dict) else ()
+    return [f"export {name}={quote(reader.text_of(value))}" for name, value in pairs if name.isidentifier()]
 
 
 def _program(text: str) -> str:
@@ -66,11 +70,14 @@ def _program(text: str) -> str:
     return _PACKAGE.sub("", _EXECUTABLE.sub(r"\1", text))
 
 
-def _container(text: str, image: str, pairs: list[tuple[str, str]]) -> str:
-    lists = {name: _ITEM.findall(body) for name, body in _LIST.findall(text)}
-    entrypoint = _ENTRYPOINT.search(text)
-    options = [f"-e {name}={value}" for name, value in pairs]
-    options += [f"-p {port}" for port in lists.get("ports", [])]
-    options += [f"-v {volume}" for volume in lists.get("volumes", [])]
-    options += [f"--entrypoint {entrypoint[1]}"] if entrypoint else []
-    return " ".join(["podman run", *options, *lists.get("extraOptions", []), image, *lists.get("cmd", [])])
+def _container(node: dict[str, Value], image: str, reader: NixReader) -> str:
+    def items(name: str) -> list[str]:
+        value = reader.resolve(node.get(name, []))
+        return reader.items_of(value if isinstance(value, list) else [value])
+
+    environment = reader.resolve(node.get("environment", {}))
+    pairs = environment.items() if isinstance(environment, dict) else ()
+    words = ["podman", "run", *(word for name, value in pairs for word in ("-e", f"{name}={reader.text_of(value)}"))]
+    words += [word for name, flag in _LISTS.items() for item in items(name) for word in (flag, item)]
+    words += ["--entrypoint", reader.text_of(node["entrypoint"])] if "entrypoint" in node else []
+    return join([*words, *items("extraOptions"), image, *items("cmd")])

@@ -50,7 +50,7 @@ def _words(program: str, service: dict[str, Value], reader: NixReader) -> list[s
             words += [flag, reader.text_of(service[name])]
     if "extraFlags" in service:
         flags = reader.resolve(service["extraFlags"])
-        words += [reader.text_of(item) for item in flags] if isinstance(flags, list) else [reader.text_of(flags)]
+        words += reader.items_of(flags) if isinstance(flags, list) else [reader.text_of(flags)]
     return words
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import groupby
+from shlex import quote
 from typing import NamedTuple
 
 MAX_DEPTH = 40  # nested sets and lists
@@ -22,9 +24,13 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _PATH_PART = re.compile(r"\"([^\"\n]*)\"|\$\{([\w.-]+)\}|([A-Za-z_][\w'-]*)")
-_INTERPOLATION = re.compile(r"(?<!\\)\$\{(?:(?:builtins\.)?toString[ \t]+)?([\w.-]+)\}")
+_INTERPOLATION = re.compile(r"(?<!\\)\$\{(?:(?:(?:lib|builtins)\.)?(?:toString|escapeShellArgs?)[ \t]+)?([\w.-]+)\}")
 _TEXT_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-_PASSES_ON = re.compile(r"(?:lib\.)?mk(?:If|Force|Default|Merge|Before|After)$|with$")  # their last argument
+_PASSES_ON = re.compile(  # their last argument
+    r"(?:(?:lib|builtins|strings)\.)*(?:mk(?:If|Force|Default|Merge|Before|After)|toString|escapeShellArgs?|concatStringsSep"
+    r"|concatLists|flatten)$|with$"
+)
+_PLUS = "+"
 _OPENING, _CLOSING = frozenset("{[("), frozenset("}])")
 
 
@@ -100,7 +106,27 @@ class NixReader:
 
     def _interpolated(self, match: re.Match[str], depth: int) -> str:
         resolved = self.resolve(Expression(match[1]), depth + 1)
+        if isinstance(resolved, list):  # of words, which `concatStringsSep` joins
+            return " ".join(map(quote, self.items_of(resolved)))
         return resolved if isinstance(resolved, str) else match[0]
+
+    def items_of(self, items: list[Value]) -> list[str]:
+        """Return the texts of a list, with those of the lists that its names stand for."""
+        texts: list[str] = []
+        for item in items:
+            resolved = self.resolve(item)
+            texts += (
+                self.items_of(resolved)
+                if isinstance(resolved, list) and resolved is not items
+                else [self.text_of(resolved)]
+            )
+            if len(texts) > MOST_LOOKUPS:
+                break
+        return texts
+
+    def filled(self, text: str) -> str:
+        """Return a text with the values of the names that `let` binds, wherever one stands; `''${` is a shell's."""
+        return _INTERPOLATION.sub(lambda match: self._interpolated(match, 0), text).replace("''${", "${")
 
     # --- parsing
     @property
@@ -120,14 +146,23 @@ class NixReader:
         terms: list[Value] = []
         while self._next.kind != "end" and self._next.text not in ends and self._next.text not in _CLOSING:
             terms.append(self._term())
-        if len(terms) == 1:
-            return terms[0]
-        lists = [term for term in terms if isinstance(term, list)]
-        if lists and all(isinstance(term, list) or term == Expression("+") for term in terms):  # `[ a ] ++ [ b ]`
-            return [item for items in lists for item in items]
-        first = terms[0] if terms else None
-        if isinstance(first, Expression) and _PASSES_ON.match(first.text):
+        operands = [operand for is_plus, operand in _groups(terms) if not is_plus]
+        values = [self._operand(operand) for operand in operands]
+        if len(values) < 2 or Expression("//") in terms:
+            is_known = len(terms) == 1 or (values and values[0] is terms[-1])
+            return values[0] if is_known else self._source(start)
+        if any(isinstance(value, list) for value in values):  # `[ a ] ++ b`
+            return [item for value in values for item in (value if isinstance(value, list) else [value])]
+        return "".join(map(_interpolation, values))
+
+    def _operand(self, terms: list[Value]) -> Value:
+        """The value of a sum's part: a literal, a name, what a function passes on, or an expression as its text."""
+        first = terms[0]
+        if len(terms) == 1 or (isinstance(first, Expression) and _PASSES_ON.match(first.text)):
             return terms[-1]
+        return Expression(" ".join(term.text if isinstance(term, Expression) else str(term) for term in terms))
+
+    def _source(self, start: int) -> Expression:
         return Expression(" ".join(token.text for token in self._tokens[start : self._position]))
 
     def _skip_header(self) -> bool:
@@ -147,7 +182,8 @@ class NixReader:
     def _value_after_let(self, ends: frozenset[str]) -> Value:
         if self._next.text == "let":
             self._take()
-            self.names |= self._bindings(frozenset({"in"}))
+            bindings = self._bindings(frozenset({"in"}))
+            self.names |= {name: value for name, value in bindings.items() if value != Expression(name)}
             self._take()
         return self._value(ends)
 
@@ -177,10 +213,22 @@ class NixReader:
         self._depth -= 1
         return value
 
+    def _inherited(self) -> dict[str, Value]:
+        """The names of `inherit a b;`, or those of a set: `inherit (set) a b;`."""
+        source = self._term() if self._next.text == "(" else None
+        prefix = f"{source.text}." if isinstance(source, Expression) else ""
+        inherited: dict[str, Value] = {}
+        while self._next.kind == "name":
+            name = self._take().text
+            inherited[name] = Expression(f"{prefix}{name}")
+        return inherited
+
     def _bindings(self, ends: frozenset[str]) -> dict[str, Value]:
         bindings: dict[str, Value] = {}
         while self._next.kind != "end" and self._next.text not in ends:
             path = self._take()
+            if path.text == "inherit":
+                bindings |= self._inherited()
             if self._next.text != "=":
                 continue
             self._take()
@@ -189,6 +237,19 @@ class NixReader:
             if path.kind in ("name", "string") and parts and all(parts):
                 _store(bindings, parts, value)
         return bindings
+
+
+def _groups(terms: list[Value]) -> list[tuple[bool, list[Value]]]:
+    """The parts of a sum, and its signs."""
+    return [(is_plus, list(group)) for is_plus, group in groupby(terms, lambda term: term == Expression(_PLUS))]
+
+
+def _interpolation(value: Value) -> str:
+    """A part of a joined text: a name stands for its value."""
+    if isinstance(value, str):
+        return value
+    is_name = isinstance(value, Expression) and re.fullmatch(_NAME, value.text) is not None
+    return f"${{{value.text}}}" if isinstance(value, Expression) and is_name else Expression(str(value)).placeholder
 
 
 def _store(bindings: dict[str, Value], parts: list[str], value: Value) -> None:

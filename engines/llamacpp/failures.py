@@ -67,6 +67,26 @@ _RULES: tuple[tuple[re.Pattern[str], int | None, str], ...] = tuple(
             None,
             "A request does not fit the slot's context and was refused.",
         ),
+        (
+            r"failed to fit params to free device memory",
+            None,
+            "The settings were not fitted to the free memory of the devices.",
+        ),
+        (
+            r"exceeds the training context of the model|> n_ctx_train \(",
+            None,
+            "The context is longer than the model was trained for.",
+        ),
+        (
+            r"forcing full prompt re-processing",
+            None,
+            "A prompt is read again from its beginning: this model's cache cannot be cut back.",
+        ),
+        (
+            r"is not supported by (?:this context|multimodal), it will be disabled",
+            None,
+            "A setting is off: this model does not support it.",
+        ),
         (r"^srv +operator\(\): got exception: ", None, "A request failed; the server keeps running."),
     )
 )

@@ -12,7 +12,7 @@ from engines.line_filter import LineFilter
 from engines.line_reader import LineReader, mark, sample_on
 from engines.llamacpp.failures import is_allocation_failure, is_retry, read_failure
 from engines.llamacpp.forced_acceptance import read_forced_acceptance
-from engines.llamacpp.startup import MERGES, VERSION, LlamacppStartup
+from engines.llamacpp.startup import JSON_BUILD, MERGES, VERSION, LlamacppStartup
 from engines.llamacpp.timings import (
     Fields,
     is_timing_tail,
@@ -31,18 +31,22 @@ DEFINITION = "llamacpp.log"
 RETRY = "A buffer did not fit in memory and was retried without pipeline parallelism: the GPUs work one after another."
 _SIGNS = re.compile(
     r"\bslot +(?:print_timing|release|launch_slot_|update_slots|load_model): id +\d|\bsrv +\w+: |\bllama_server\b|"
-    r"\bllama_(?:model_load|context|kv_cache|perf_context)|\bggml_(?:cuda|backend|vulkan|metal)|"
+    r"\bllama_(?:model_load|context|kv_cache|perf_context|new_context_with_model: )|"
+    r"\bllm_load_(?:print_meta|tensors): |\bggml_(?:cuda|backend|vulkan|metal)|"
     r"^build(?:_info)?: b?\d+|\[ *print_timings\]|\bllama-server\b|\bllama_model_loader: |\bggml_gallocr_|"
     r"(?:^|[ |])(?:load_tensors|print_info|common_init_from_params|graph_reserve|sched_reserve): |"
     r"\bupdate_slots ?: |\bslot +\d+ (?:is processing \[task id: \d+\]|: kv cache rm - \[)|"
     r"\beval time = +[\d.]+ ms / +\d+ (?:tokens|runs)\b|"
-    r"\bdraft acceptance(?: rate)? = +[\d.]+ \( *\d+ accepted / +\d+ generated\)",
+    r"\bdraft acceptance(?: rate)? = +[\d.]+ \( *\d+ accepted / +\d+ generated\)|"
+    r"\"function\":\"[\w:]+\",\"line\":\d+,\"(?:message|msg)\":\"|^llama server listening at ",
     re.MULTILINE,
 )
 RECORD = re.compile(r"\b(?:slot|srv) +\w+: ")
 _NEEDLES = re.compile(
     rb"print_timing|eval time|draft acceptance|release: id|slots are idle|isten|oad|buffer size|KV |kv_cache|n_slots|"
     rb"new slot|build|version: |warming up|new prompt, n_ctx_slot|"
+    rb"llama_context: |_with_model: |_from_model: |_recurrent: |file type|model ftype|file size|model size|n_ctx_train|"
+    rb"training context|re-processing|be disabled|"
     rb"Flash|rror|ailed|illed|ASSERT|terminate|what\(\)|invalid|bind|No such|"
     rb"missing|exit|exce|synthetic|no usable|draft|" + REST + b"|" + MACHINE.encode()
 )
@@ -206,9 +210,9 @@ class LlamacppReader(LineReader):
         return [completed, mark(line, "acceptance", line.text)]
 
     def _startup_events(self, line: ParsedLine) -> list[LogEvent]:
-        if self.version is None and (match := VERSION.search(line.text)):
+        if self.version is None and (match := VERSION.search(line.text) or JSON_BUILD.search(line.raw)):
             self.version = f"b{match['build']}"
-        facts = self._starting.read(line.text)
+        facts = self._starting.read(line.text, line.raw)
         if self._starting.is_ready and not self._is_ready:
             self._is_ready = True
             facts |= {"ready": True} | ({} if line.elapsed_s is None else {"time_to_ready_s": round(line.elapsed_s, 6)})

@@ -1,4 +1,4 @@
-"""Start-up facts of llama.cpp's server: buffers, KV cache, slots, readiness."""
+"""Start-up facts of llama.cpp's server: model file, context, buffers, KV cache, slots, readiness."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ MERGES: Mapping[str, Merge] = {
     "kv_cache_bytes": "sum",
     "kv_cache_tokens": "max",
     "context_len": "last",
+    **dict.fromkeys(("n_ctx", "n_batch", "n_ubatch", "n_seq_max", "kv_unified", "flash_attention"), "first"),
 }
 _MIB = 1 << 20
 _WEIGHTS = re.compile(rf"(?:model|^llm_load_tensors: +\S+) buffer size = +(?P<mib>{NUMBER}) MiB")
@@ -29,7 +30,27 @@ _SLOT_CONTEXT = re.compile(rf"n_ctx_slot = (?P<context>{COUNT}), kv_unified = '?
 _NEW_SLOT = re.compile(rf"\| new slot,? n_ctx(?:_slot)? = (?P<context>{COUNT})")
 _TASK_CONTEXT = re.compile(rf"\| new prompt, n_ctx_slot = (?P<context>{COUNT}),")  # once per request
 _FLASH = re.compile(r"Flash Attention was auto, set to (enabled|disabled)")
-VERSION = re.compile(r"(?:^|\s)(?:build(?:_info)?: +b?|version: +)(?P<build>\d{2,})\b")
+_CONTEXT = re.compile(
+    rf"(?:^|[ |])llama_(?:context|new_context_with_model|init_from_model): "
+    rf"(?:(?P<count>n_ctx(?:_seq|_per_seq)?|n_batch|n_ubatch|n_seq_max) += +(?P<number>{COUNT})"
+    rf"|(?P<switch>flash_attn|kv_unified) += +(?P<state>true|false|enabled|disabled|0|1)\b)"
+)
+_CACHE_TYPES = re.compile(r"\bK \((?P<k>\w+)\): .*\bV \((?P<v>\w+)\): ")
+_RECURRENT = re.compile(rf"llama_memory_recurrent: +size = +(?P<mib>{NUMBER}) MiB \(")
+_MODEL_FILE = re.compile(
+    rf"(?:^|[ |])(?:print_info|llm_load_print_meta): (?:(?:file type|model ftype) += (?P<quantization>\S.{{0,60}})"
+    rf"|(?:file|model) size += +(?P<size>{NUMBER}) (?P<unit>[GM])iB|n_ctx_train += +(?P<trained>{COUNT}))"
+)
+_OFFLOADED = re.compile(rf"offloaded (?P<on_gpu>{COUNT})/(?P<layers>{COUNT}) layers to GPU")
+_BELOW_TRAINED = re.compile(rf"n_ctx_(?:seq|per_seq) \((?P<context>{COUNT})\) < n_ctx_train \((?P<trained>{COUNT})\)")
+_OLD_SLOTS = re.compile(rf'(?:initializing slots|new slot)\b.*\b(?P<name>n_slots|n_ctx_slot)"?[:=](?P<number>{COUNT})')
+_OLD_SLOT_FACTS = {"n_slots": "max_running_requests", "n_ctx_slot": "context_len"}
+_CONTEXT_FACTS = {"n_ctx_seq": "context_len", "n_ctx_per_seq": "context_len", "flash_attn": "flash_attention"}
+VERSION = re.compile(
+    r"(?:^|\s)(?:build(?:_info)?: +b?|version: +(?:[\w.-]{1,30} \(build )?|build (?=\d+ \([0-9a-f]+\)))"
+    r"(?P<build>\d{2,})\b"
+)
+JSON_BUILD = re.compile(r"\"build info\",\"build\":(?P<build>\d{2,})\b")  # of builds until April 2024
 
 
 class LlamacppStartup:
@@ -42,8 +63,8 @@ class LlamacppStartup:
         self.is_loaded = False
         self.is_listening = False
 
-    def read(self, text: str) -> dict[str, JsonValue]:
-        """Return the facts that a message states, in the parser's key names."""
+    def read(self, text: str, raw: str) -> dict[str, JsonValue]:
+        """Return the facts that a message states, in the parser's key names; `raw`: its line with all fields."""
         self._track_loading(text)
         if match := _WEIGHTS.search(text):
             return {"draft_load_gib" if self._is_draft else "model_load_gib": float(match["mib"]) / 1024}
@@ -53,9 +74,11 @@ class LlamacppStartup:
             return {"max_running_requests": int(match["slots"]), **_slot_context(text, int(match["slots"]))}
         if match := _NEW_SLOT.search(text) or _TASK_CONTEXT.search(text):
             return {"context_len": int(match["context"])}
+        if match := _OLD_SLOTS.search(raw):  # until 2024
+            return {_OLD_SLOT_FACTS[match["name"]]: int(match["number"])}
         if match := _FLASH.search(text):
             return {"flash_attention": match[1] == "enabled"}
-        return {}
+        return {} if self._is_draft else _context(text) or _model_file(text)
 
     @property
     def is_ready(self) -> bool:
@@ -70,13 +93,13 @@ class LlamacppStartup:
             self._is_draft = False
         elif "model loaded" in text:
             self.is_loaded = True
-        elif "listening on http" in text:
+        elif "listening on http" in text or text == "HTTP server listening":
             self.is_listening = True
         if window := _WINDOW.search(text):
             self._is_window = window["non"] is None
 
     def _kv_cache(self, match: re.Match[str]) -> dict[str, JsonValue]:
-        size = {"kv_cache_bytes": round(float(match["mib"]) * _MIB)}
+        size = {"kv_cache_bytes": round(float(match["mib"]) * _MIB), **_cache_types(match.string)}
         if "cells" not in match.groupdict():
             return size
         tokens = int(match["cells"]) * int(match["streams"])  # without a unified cache each sequence has its own stream
@@ -89,3 +112,39 @@ def _slot_context(text: str, slots: int) -> dict[str, JsonValue]:
         return {}
     context = int(match["context"])
     return {"context_len": context, "kv_cache_tokens": context if match["unified"] == "true" else context * slots}
+
+
+def _cache_types(text: str) -> dict[str, JsonValue]:
+    """The type of the KV cache; those of K and V where they differ."""
+    match = _CACHE_TYPES.search(text)
+    if match is None:
+        return {}
+    is_common = match["k"] == match["v"]
+    return {"kv_cache_dtype": match["k"]} if is_common else {"k_cache_dtype": match["k"], "v_cache_dtype": match["v"]}
+
+
+def _context(text: str) -> dict[str, JsonValue]:
+    """A setting of the context; flash attention that is still 'auto' is stated by a later line."""
+    if match := _RECURRENT.search(text):
+        return {"recurrent_state_bytes": round(float(match["mib"]) * _MIB)}
+    if match := _BELOW_TRAINED.search(text):
+        return {"context_len": int(match["context"]), "n_ctx_train": int(match["trained"])}
+    match = _CONTEXT.search(text)
+    if match is None:
+        return {}
+    name = match["count"] or match["switch"]
+    value = int(match["number"]) if match["count"] else match["state"] in ("true", "enabled", "1")
+    return {_CONTEXT_FACTS.get(name, name): value}
+
+
+def _model_file(text: str) -> dict[str, JsonValue]:
+    if match := _OFFLOADED.search(text):
+        return {"layers_on_gpu": int(match["on_gpu"]), "layers": int(match["layers"])}
+    match = _MODEL_FILE.search(text)
+    if match is None:
+        return {}
+    if match["quantization"]:
+        return {"quantization": match["quantization"].strip()}
+    if match["size"]:
+        return {"model_file_gib": float(match["size"]) / (1 if match["unit"] == "G" else 1024)}
+    return {"n_ctx_train": int(match["trained"])}

@@ -36,7 +36,12 @@ _SWA_POOL = re.compile(
 _SWA_TOKENS = re.compile(rf"full_layer_tokens=(?P<full>{COUNT}), swa_layer_tokens=(?P<swa>{COUNT})")
 _MAMBA = re.compile(rf"Mamba Cache is allocated\. .*?max_mamba_cache_size: (?P<size>{COUNT})")
 _GRAPH = re.compile(rf"Capture (?:.*? )?graph end\. (?:Time elapsed: |elapsed=)(?P<s>{NUMBER}) ?s", re.IGNORECASE)
-_LIMIT = re.compile(rf"\b(max_total_num_tokens|max_running_requests|context_len)=({COUNT})")
+_LIMIT = re.compile(
+    rf"\b(max_total_num_tokens|max_running_requests|context_len|chunked_prefill_size|max_prefill_tokens)=({COUNT})"
+)
+_DEFAULT_BACKEND = re.compile(
+    r"^Attention backend not (?:set|explicitly specified)\. Use (?P<backend>\w+) backend by default"
+)
 _AVAILABLE = re.compile(rf"The available memory for KV cache is ({NUMBER}) ?GB")
 _KV_DTYPE = re.compile(r"Using KV cache dtype: (?:torch\.)?(\w+)")
 _ARGUMENT = re.compile(
@@ -134,6 +139,8 @@ def _single_fact(text: str) -> dict[str, JsonValue]:
         return {"available_kv_gib": float(match[1])}
     if match := _KV_DTYPE.search(text):
         return {"kv_cache_dtype": match[1]}
+    if match := _DEFAULT_BACKEND.search(text):
+        return {"attention_backend": match["backend"]}
     if sampling := read_default_sampling(_SAMPLING, text):
         return sampling
     if match := _BLOCK_SIZE.search(text):

@@ -36,7 +36,7 @@ _SENTENCES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             r"(?:CUDA|HIP|XPU) out of memory.*?Tried to allocate ([\d.]+ \w+)",
             r"The GPU ran out of memory: an allocation of \1 failed.",
         ),
-        (r"(?:CUDA|HIP|XPU) out of memory|OutOfMemoryError", "The GPU ran out of memory."),
+        (r"(?:CUDA|HIP|XPU) out of memory|OutOfMemoryError|Cuda failure 'out of memory'", "The GPU ran out of memory."),
         (r"unrecognized arguments: (.+)", r"vLLM does not know these arguments: \1."),
         (
             r"Model architectures \[(.{1,80}?)\] are not supported",

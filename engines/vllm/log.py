@@ -34,8 +34,10 @@ _RECOGNISED = re.compile(
     r"init engine \(profile, create kv cache|when initializing the engine\.|"
     r"vllm(?: serve)?: error: |vllm/(?:v1|engine|entrypoints|worker|executor)/|(?:dist|site)-packages/vllm/|"
     # Other programs may copy the record head, which is why a module counts.
-    r"\d\d-\d\d \d\d:\d\d:\d\d \[(?:core|core_client|async_llm|multiproc_executor|gpu_worker|gpu_model_runner|"
-    r"kv_cache_utils|nixl_connector)\.py:\d"
+    r"\d\d-\d\d \d\d:\d\d:\d\d \[?(?:core|core_client|async_llm|multiproc_executor|gpu_worker|gpu_model_runner|"
+    r"kv_cache_utils|nixl_connector|backends|model_runner|llm_engine|async_llm_engine|arg_utils|parallel_state|"
+    r"default_loader|weight_utils|gpu_executor|ray_\w*executor|multiproc_worker_utils)\.py:\d|"
+    r"\(Vllm\w*(?: rank=\d+)? pid=\d+\)|model weights take [\d.]+ ?GiB; non_torch_memory takes "
 )
 
 
@@ -52,8 +54,8 @@ _NEEDLES = re.compile(
     rb"Fail(?:ed|ure)|OutOfRes|Unsupported|Timeout|: error: |Killed|SIG|Seg[mf]|oom-kill| killed |terminated by|"
     rb"KV load|transfer failure|Handshake with |"
     rb"\[shutdown|Shutting|KeyboardI|Gracefully|The model's max|No available mem|To serve at|Free memory on|"
-    rb"CUDA out|Estimated CUDA| t(?:ook|akes) |KV [cC]ache (?:size|mem|is)|kv_cache_size|memory for KV|GiB for KV|"
-    rb"Maximum conc|"
+    rb"CUDA out|Cuda failure|Estimated CUDA| t(?:ook|akes) |KV [cC]ache (?:size|mem|is)|kv_cache_size|memory for KV|"
+    rb"GiB for KV|Maximum conc|"
     rb"blocks: |blocks is: |Initializing a|version |backend|BackendEnum|Resolved arch|Using max model|Starting |"
     rb"Started server|rejection_sample|sampling params|compile_cache|Dynamo|Start compiling|Warming up|Profiling|"
     rb"Memory profiling|No available (?:shared|block)|" + REST + b"|" + MACHINE.encode()

@@ -40,6 +40,8 @@ _FACTS: tuple[re.Pattern[str], ...] = tuple(  # group names are fact keys
     re.compile(pattern)
     for pattern in (
         rf"Loading model weights took (?P<model_load_gb>{_N}) GB",
+        rf"model weights take (?P<model_load_gib>{_N}) ?GiB; .{{1,160}}reserved for KV Cache is "
+        rf"(?P<available_kv_gib>{_N}) ?GiB",
         rf"Model loading took (?P<model_load_gib>{_N}) GiB(?: memory)? and (?P<model_load_s>{_N}) s",
         rf"Loading weights took (?P<weights_load_s>{_N}) s",
         rf"torch\.compile (?:takes|took) (?P<compile_passes_s>{_N}) s in total",
@@ -106,7 +108,7 @@ _SAMPLING = re.compile(
 )
 _COUNT = re.compile(r"\d{1,18}")
 _CONFIG_PAIR = re.compile(r"\b(\w{4,24})=('?)([\w./-]+)\2")
-_VERSION = re.compile(r"(?:API server|\s)version v?(?P<version>\d+\.\d+[\w.+-]*)")
+_VERSION = re.compile(r"(?:API server|vLLM|[▀-▟]|^) {0,4}version v?(?P<version>\d+\.\d+[\w.+-]*)")  # behind its banner
 _PHASES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"Starting to load model"), "loading weights"),
     (

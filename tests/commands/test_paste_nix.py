@@ -138,3 +138,70 @@ def test_values_of_let_in_the_command_of_a_service() -> None:
         '    ExecStart = "${pkgs.llama-cpp}/bin/llama-server -m ${model}";\n  };\n}\n'
     )
     assert told.config and told.config.model == "/m/a.gguf"
+
+
+CONTAINER = """{ pkgs, ... }:
+let
+  image = "vllm/vllm-openai:v0.11.0";
+in {
+  virtualisation.oci-containers.containers = let
+    model = "o/m";
+    port = 8005;
+  in {
+    llm = {
+      inherit image;
+      ports = [ "${toString port}:8000" ];
+      cmd = [ "--model" model "--max-model-len" (toString 4096) ];
+    };
+  };
+}
+"""
+
+
+def test_values_of_an_inner_let_in_a_container() -> None:
+    assert stated(CONTAINER) == {
+        "engine": "vllm", "launcher": "podman", "image": "vllm/vllm-openai:v0.11.0", "model": "o/m", "port": 8005,
+        "max_model_len": 4096,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        '"${pkgs.llama-cpp}/bin/llama-server " + lib.concatStringsSep " " args',
+        'lib.escapeShellArgs ([ "${pkgs.llama-cpp}/bin/llama-server" ] ++ args)',
+        '"${cfg.package}/bin/llama-server ${toString args}"',
+    ],
+)
+def test_command_put_together_from_lists(command: str) -> None:
+    module = (
+        '{ config, lib, pkgs, ... }:\nlet\n  cfg = { file = "/m/a.gguf"; window = 8192; };\nin {\n'
+        '  systemd.services.llama = let args = [ "-m" cfg.file "-c" (toString cfg.window) ]; in {\n'
+        f'    environment.CUDA_VISIBLE_DEVICES = "1";\n    serviceConfig.ExecStart = {command};\n  }};\n}}\n'
+    )
+    assert stated(module) == {
+        "engine": "llamacpp", "launcher": "process", "executable": "llama-server", "model": "/m/a.gguf",
+        "max_model_len": 8192, "gpus": "1", "env": {"CUDA_VISIBLE_DEVICES": "1"},
+    }  # fmt: skip
+
+
+def test_flags_under_a_condition_are_unresolved() -> None:
+    told = explain(
+        "{ lib, pkgs, ... }: {\n  systemd.services.llm.serviceConfig.ExecStart = lib.escapeShellArgs ([\n"
+        '    "${pkgs.vllm}/bin/vllm" "serve" "o/m" "--port" "8005"\n'
+        '  ] ++ lib.optionals wide [ "--max-model-len" "65536" ]);\n}\n'
+    )
+    assert told.config and (told.config.model, told.config.port, told.config.max_model_len) == ("o/m", 8005, None)
+    assert told.unresolved == ["<lib.optionals wide --max-model-len 65536>"]
+
+
+def test_values_of_two_lets_in_a_script() -> None:
+    told = explain(
+        "{\n  outputs = { self, nixpkgs }:\n    let\n      window = 16384;\n    in {\n      apps.default = let\n"
+        '        file = "/m/a.gguf";\n      in {\n        program = pkgs.writeShellScript "serve" \'\'\n'
+        "          ${pkgs.llama-cpp}/bin/llama-server -m ${file} -c ${toString window}\n"
+        "        '';\n      };\n    };\n}\n"
+    )
+    config = told.config
+    assert config and (config.executable, config.model, config.max_model_len) == ("llama-server", "/m/a.gguf", 16384)
+    assert told.unresolved == []

@@ -149,9 +149,16 @@ def test_a_record_before_a_bar_is_found() -> None:
     assert [line.text for line in lines] == [MESSAGE, "Capturing CUDA graphs:  20%|█  | 2/10"]
 
 
-def test_record_after_record_is_a_bare_paste() -> None:
-    lines = split(f'(APIServer pid=7) INFO:     1.2.3.4:5 - "GET / HTTP/1.1" 200 OK {RECORD}\n'.encode())
-    assert len(lines) == 1
+def test_records_that_lost_their_line_breaks_are_told_apart() -> None:
+    """One line of a bare paste: each record has its own process, level, time and message."""
+    request = '(APIServer pid=7) INFO:     1.2.3.4:5 - "GET / HTTP/1.1" 200 OK'
+    lines = split(f"{request} {RECORD} (EngineCore pid=9) ERROR 05-20 01:43:26 [core.py:7] died\n".encode())
+    assert [line.text for line in lines] == ['1.2.3.4:5 - "GET / HTTP/1.1" 200 OK', MESSAGE, "died"]
+    assert [(line.process, line.level) for line in lines] == [
+        ("APIServer", "INFO"), ("APIServer", "INFO"), ("EngineCore", "ERROR"),
+    ]  # fmt: skip
+    assert [line.stamp for line in lines] == [None, INNER, INNER + timedelta(seconds=1)]
+    assert {line.number for line in lines} == {1}
 
 
 def test_multiline_json_record_is_read_whole() -> None:

@@ -191,6 +191,8 @@ def test_the_facts_of_a_start(read_log) -> None:
         "swa_tokens": 148717,
         "swa_pool_gb": 28.93,
         "graph_capture_s": [13.55, 3.0],
+        "chunked_prefill_size": 8192,
+        "max_prefill_tokens": 16384,
         "max_running_requests": 48,
         "context_len": 65536,
         "ready": True,
@@ -287,6 +289,8 @@ def test_a_real_server_on_a_cpu(read_log) -> None:
         "kv_pools": [{"tokens": 8192, "k_gb": 0.02, "v_gb": 0.02}],
         "kv_cache_tokens": 8192,
         "kv_cache_dtype": "bfloat16",
+        "chunked_prefill_size": 4096,
+        "max_prefill_tokens": 16384,
         "max_running_requests": 8,
         "context_len": 4096,
         "engine_init_s": 6.84,
@@ -306,3 +310,20 @@ def test_a_real_server_that_failed(read_log) -> None:
 def test_its_logs_are_recognised(name: str) -> None:
     engine = first_match(ENGINES, (FIXTURES / name).read_text())
     assert engine is not None and engine.name == "sglang"
+
+
+@pytest.mark.parametrize("words", ["not set", "not explicitly specified"])
+def test_attention_backend_by_default(words: str, read_log) -> None:
+    text = f"[2026-01-01 10:00:00] Attention backend {words}. Use fa3 backend by default.\n"
+    assert read_log("sglang", text).reading.startup == {"attention_backend": "fa3"}
+
+
+def test_limits_of_prefill(read_log) -> None:
+    text = (
+        "[2026-01-01 10:00:00 TP0] max_total_num_tokens=9000, chunked_prefill_size=2048, max_prefill_tokens=16384, "
+        "max_running_requests=64, context_len=4096\n"
+    )
+    assert read_log("sglang", text).reading.startup == {
+        "kv_cache_tokens": 9000, "chunked_prefill_size": 2048, "max_prefill_tokens": 16384,
+        "max_running_requests": 64, "context_len": 4096,
+    }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -88,3 +89,13 @@ LOG_LINES = "1.34.507.301 I slot print_timing: id 0 | n_gen = 3591, tg = 47.42 t
 
 def test_lines_of_a_log_are_no_records() -> None:
     assert not recognise(LOG_LINES)
+
+
+@pytest.mark.parametrize("name", ["model", "modelID", "model_name", "modelPath"])
+def test_model_by_its_names_and_memory_of_the_machine(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "a.json"
+    record = {name: "m-8B", "generationTPS": 81.5, "ttftMs": 312, "memoryUsedGB": 59, "system": {"ramGB": 128}}
+    path.write_text(json.dumps(record))
+    load = load_of(path)
+    assert load.model == "m-8B" and load.params["system ramGB"] == 128
+    assert {row.value for row in results_of(load)} == {81.5, 312.0, 59.0}

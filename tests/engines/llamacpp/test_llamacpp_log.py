@@ -173,6 +173,7 @@ def test_a_window_cache_is_told_from_the_full_one(read_log) -> None:
     assert log.reading.startup == {
         "model_load_gib": 3.0,
         "kv_cache_bytes": 24 << 20,
+        "kv_cache_dtype": "f16",
         "kv_cache_tokens": 8192,
         "swa_tokens": 1536,
     }

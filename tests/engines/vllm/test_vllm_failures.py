@@ -309,3 +309,20 @@ def test_the_cause_of_a_compilation_error_comes_first(read_log) -> None:
     lines = ("triton.compiler.errors.CompilationError: at 1:0:", "def kernel(", "^", 'ValueError("no fp8 here")')
     log = read_log("vllm", "".join(f"{core}{line}\n" for line in lines))
     assert log.reading.errors[0] == 'ValueError("no fp8 here")'
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ERROR 12-19 09:33:44 engine.py:135] OutOfMemoryError('Error in model execution: CUDA out of memory. Tried to",
+        "(VllmWorker rank=7 pid=240) Cuda failure 'out of memory'",
+    ],
+)
+def test_out_of_memory_in_other_words(line: str, read_log) -> None:
+    echo = "ERROR 12-19 09:33:45 [multiproc_executor.py:123] Worker proc VllmWorker-6 died unexpectedly, shutting down."
+    assert "out of memory" in read_log("vllm", f"{line}\n{echo}\n").reading.errors[0]
+
+
+def test_version_of_a_library_is_not_that_of_the_server(read_log) -> None:
+    text = "(VllmWorker rank=7 pid=240) torch.distributed.DistBackendError: NCCL error, NCCL version 2.21.5\n"
+    assert read_log("vllm", text).reading.version is None

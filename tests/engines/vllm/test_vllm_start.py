@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engines.base import StartupFact
-from engines.vllm.log import log_parser
+from engines.vllm.log import log_parser, recognises
 from engines.vllm.startup import kv_tokens_definition
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "vllm"
@@ -197,3 +197,20 @@ def test_padding_of_the_kv_cache_is_a_warning(read_log) -> None:
     assert log.marks("warning") == [
         "6 padding layers were added to the KV cache: up to 60.00 % of its memory is wasted."
     ]
+
+
+@pytest.mark.parametrize("head", ["(VllmWorkerProcess pid=5) INFO 04-12 08:21:19 [worker.py:267] ", ""])
+def test_memory_of_a_worker_of_the_first_engine(head: str, read_log) -> None:
+    text = (
+        f"{head}model weights take 21.25GiB; non_torch_memory takes 0.25GiB; PyTorch activation peak memory takes "
+        "0.5GiB; the rest of the memory reserved for KV Cache is 1.5GiB.\n"
+    )
+    assert recognises(text)
+    startup = read_log("vllm", text).reading.startup
+    assert (startup["model_load_gib"], startup["available_kv_gib"]) == (21.25, 1.5)
+
+
+@pytest.mark.parametrize("module", ["model_runner", "arg_utils", "default_loader", "ray_gpu_executor"])
+def test_records_of_its_modules_are_its_own(module: str) -> None:
+    assert recognises(f"INFO 04-12 08:21:19 [{module}.py:267] something\n")
+    assert recognises(f"INFO 04-12 08:21:19 {module}.py:267] something\n")

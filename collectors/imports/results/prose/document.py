@@ -11,7 +11,7 @@ from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ti
 from collectors.imports.results.looks import looks_of
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose import benchy_table, five_prompts, llama_tables, lm_eval_table, spec_bench_table
-from collectors.imports.results.prose.figure_lines import Figure, read_figure_lines
+from collectors.imports.results.prose.figure_lines import SETTING, Figure, read_figure_lines
 from collectors.imports.results.prose.line_marks import without_line_marks
 from collectors.imports.results.prose.metric_names import (
     ACCURACY,
@@ -24,6 +24,7 @@ from collectors.imports.results.prose.metric_names import (
     metric_of,
     own_metric_of,
     statistic_of,
+    without_workload,
 )
 from collectors.imports.results.prose.number_text import (
     NUMBER,
@@ -32,11 +33,12 @@ from collectors.imports.results.prose.number_text import (
     read_cell,
     read_parts,
     read_statistics,
-    unit_in,
 )
+from collectors.imports.results.prose.sentences import read_sentences, states_speed
 from collectors.imports.results.prose.stated_settings import ENGINE_HEAD, read_settings
 from collectors.imports.results.prose.statistic_lines import StatisticLine, read_statistic_lines
 from collectors.imports.results.prose.tables import RULE, Table, read_aligned_tables, read_flattened_tables, read_tables
+from collectors.imports.results.prose.units import implied_unit, in_words, test_unit, unit_in
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tools import (
     evalplus,
@@ -52,6 +54,7 @@ from collectors.imports.results.tools import (
     serving,
     sglang_eval,
 )
+from load_records import Result
 from reasons import Code, Reason
 
 
@@ -73,7 +76,10 @@ PRINTED: tuple[PrintedReader, ...] = (
 )  # fmt: skip
 TOOL = "document"
 PASSED, NOT_PASSED = "✅", "❌"
-LINE = re.compile(rf"(?P<label>[^:=|`\"]{{2,70}}?)`?[:=]`?[ \n]{{0,2}}`?(?:{NUMBER})", re.IGNORECASE)
+LINE = re.compile(
+    rf"(?P<label>[^:=|`\"]{{2,70}}?)`?[:=]`?[ \n]{{0,2}}`?(?:{NUMBER})(?! ?(?:→|->|=>|vs\b|/ ?\d))", re.IGNORECASE
+)  # compared numbers are read as a sentence
+BARE_NUMBERS = re.compile(r"(?P<label>\S.{1,80}?)(?P<values>(?:[ \t]+(?:\d[\d,]*(?:\.\d+)?)\*?){2,12})", re.ASCII)
 UNIT = re.compile(rf"{NUMBER}", re.IGNORECASE)
 AT_ONCE = re.compile(
     r"c=(\d{1,6})|[(@]c(\d{1,6})\b|(\d{1,6}) \(?(?:concurrent|serial|sequential|parallel)\b", re.IGNORECASE
@@ -83,8 +89,13 @@ NO_VALUE = ("", "-", "–", "—", "n/a", "N/A")
 SETTINGS = re.compile(r"(?:^|\s)--\w|\w=\w")
 LEVEL = re.compile(r"(?:[×x]|c ?=? ?)?(?P<level>\d{1,9})[×x]?", re.IGNORECASE)
 LEVEL_HEAD = re.compile(
-    r"(?:[A-Za-z]{1,8} )?[A-Za-z@=×-]{0,6}\d[\w.,/@=+×-]{0,30}"
+    r"(?:[A-Za-z]{1,8} )?[A-Za-z@=×-]{0,6}\d[\w.,/@=+×-]{0,30}(?: \([^()]{1,30}\))?"
 )  # 'p512', 'c=8', '1k/1k', 'Full p131071'
+COMPARED_HEAD = re.compile(
+    r"(?:before|after|base(?:line)?|main|master|(?:this |the )?pr|old|new|patched|default|off|on|stock|upstream|vanilla"
+    r"|(?:with|without|w/o?) .{1,40})(?: \([^()]{1,30}\))?",
+    re.IGNORECASE,
+)
 MAX_NAME_CHARS = 200
 MAX_CHARS = 4_000_000
 
@@ -97,6 +108,7 @@ def recognise(head: str) -> bool:
         or has_benchmark(unmarked)
         or any(_is_result(match) for match in LINE.finditer(unmarked))
         or bool(read_figure_lines(unmarked)[0])
+        or states_speed(unmarked)
     )
 
 
@@ -156,8 +168,9 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     stored_values: set[tuple[str, str, float]] = set()  # a p50 beside an equal median is the same value
     for figure in figures:
         _add_figure(load, figure, stored_values)
-    _add_aligned(load, remaining_text)
-    _add_lines(load, remaining_text)
+    remaining_text = _add_aligned(load, remaining_text)
+    remaining_text = _add_lines(load, remaining_text)
+    _add_statements(load, remaining_text)
     _add_settings(load, text, _models_in((*other_tables, *aligned_tables, *flattened_tables)))
     candidates = [load, benchy_table.read(benchy, text, ticket, 1) if benchy else None, printed_load]
     if speculated:
@@ -299,18 +312,22 @@ def _add_number(
 
     `cell_statistic`: the statistic that its cell names.
     """
-    description, unit = f"{column_name} {label}", value.unit or _unit_of(column_name, label, title)
-    if unit == "%" and ACCURACY.search(description):
+    unit = value.unit or _unit_of(column_name, label, title)
+    if unit == "%" and ACCURACY.search(f"{column_name} {label}"):
         _add_share(load, value, label, column_name)
-    elif metric_name := (
-        own_metric_of(column_name, unit)
+        return
+    column_name, label = without_workload(in_words(column_name), in_words(label), unit_in(label) is None)
+    description = f"{column_name} {label} {value.words}"
+    if metric_name := (
+        own_metric_of(value.words, unit)
+        or own_metric_of(column_name, unit)
         or _metric_of(description, value, unit)
         or _metric_of_title(title, description, unit)
     ):
-        statistic = cell_statistic or statistic_of(description, value.is_maximum, metric_name.metric)
+        statistic = cell_statistic or statistic_of(description, value.bound, metric_name.metric)
         _add_stated(load, point, value, metric_name.metric, metric_name.factor, None, statistic)
     elif unit is not None:  # else a setting or an unknown count
-        statistic = cell_statistic or statistic_of(description, value.is_maximum)
+        statistic = cell_statistic or statistic_of(description, value.bound)
         _add_stated(load, point, value, STATED, 1.0, unit, statistic)
 
 
@@ -327,8 +344,10 @@ def _unit_of(column_name: str, label: str, title: str) -> str | None:
     'Decode (tok/s)' above the columns 'p512' and 'vLLM' is the unit of their numbers, but not of a column 'Requests'.
     """
     head = column_name.strip("*` ")
-    is_of_title = LEVEL_HEAD.fullmatch(head) or ENGINE_HEAD.fullmatch(head)
-    return unit_in(column_name) or unit_in(label) or (unit_in(title) if is_of_title else None)
+    is_of_title = any(pattern.fullmatch(head) for pattern in (LEVEL_HEAD, ENGINE_HEAD, COMPARED_HEAD))
+    stated_unit = unit_in(column_name) or unit_in(label) or (unit_in(title) if is_of_title else None)
+    implied = implied_unit(column_name) or implied_unit(label)
+    return stated_unit or implied or (test_unit(title) if is_of_title else None)
 
 
 def _metric_of_title(title: str, description: str, unit: str | None) -> MetricName | None:
@@ -340,7 +359,7 @@ def _add_failure(load: LoadBuilder, cell: str, point: MeasurementPoint, label: s
     """Add a metric without a value, since its measurement failed: 'OOM', 'FAIL'."""
     description, unit = f"{column_name} {label}", unit_in(column_name) or unit_in(label)
     if unit and (metric_name := metric_of(description, unit)):
-        load.result(point, metric_name.metric, statistic_of(description, False, metric_name.metric), cell)
+        load.result(point, metric_name.metric, statistic_of(description, None, metric_name.metric), cell)
 
 
 def _add_stated(
@@ -358,7 +377,8 @@ def _add_stated(
         reasons.append(Reason(Code.SPREAD_COUNT_NOT_TOLD, values={"spread": f"{value.spread:g}"}))
     ends = {"mean" if value.spread is not None else statistic: value.low}
     if value.high is not None:
-        ends, reasons = {"min": value.low, "max": value.high}, [Reason(Code.STATED_AS_RANGE), *reasons]
+        low, high = sorted((value.low, value.high))  # 'from 45 to 30 tok/s'
+        ends, reasons = {"min": low, "max": high}, [Reason(Code.STATED_AS_RANGE), *reasons]
     for end_statistic, end in ends.items():
         load.result(point, metric, end_statistic, round(end * factor, 9), unit=unit, reasons=reasons)
 
@@ -392,7 +412,7 @@ def _add_figure(load: LoadBuilder, figure: Figure, stored_values: set[tuple[str,
         return
     metric_name = metric_name or MetricName(STATED)
     unit = figure.unit if metric_name.metric == STATED else None
-    statistic = statistic_of(name, figure.value.is_maximum, metric_name.metric)
+    statistic = statistic_of(name, figure.value.bound, metric_name.metric)
     point = MeasurementPoint(f"{name[:MAX_NAME_CHARS]} (line {figure.line})")
     identity = (metric_name.metric, statistic, figure.value.low)
     if statistic == "median" and metric_name.metric != STATED and identity in stored_values:
@@ -406,6 +426,9 @@ def aligned(line: str) -> tuple[str, list[StatedNumber]] | None:
     """Return label and numbers (all with units) of a row that lost its bars; None for any other line."""
     if len(line) > 400 or "|" in line:
         return None
+    if (match := BARE_NUMBERS.fullmatch(line.strip())) and unit_in(match["label"]):
+        cells = [read_cell(cell.rstrip("*")) for cell in match["values"].split()]
+        return match["label"], [value for value in cells if value]
     bare = re.sub(r" \([^()]{1,80}\)$", "", line.strip())
     matches = list(UNIT.finditer(bare))
     values: list[StatedNumber] = []
@@ -419,13 +442,15 @@ def aligned(line: str) -> tuple[str, list[StatedNumber]] | None:
     return (label, values) if len(values) > 1 and label and not label.endswith((":", "=", ",")) else None
 
 
-def _add_aligned(load: LoadBuilder, text: str) -> None:
-    heading = ""
-    for number, line in enumerate(text.splitlines(), 1):
+def _add_aligned(load: LoadBuilder, text: str) -> str:
+    """Add the numbers of such rows, and return the text with them left empty."""
+    heading, lines = "", text.splitlines()
+    for number, line in enumerate(lines, 1):
         row = aligned(line)
         if row is None:
             heading = line.strip() or heading
             continue
+        lines[number - 1] = ""
         label, values = row
         for column, value in enumerate(values, 1):
             column_name = f"column {column} of {len(values)}"
@@ -436,6 +461,7 @@ def _add_aligned(load: LoadBuilder, text: str) -> None:
                 label,
                 column_name,
             )
+    return "\n".join(lines)
 
 
 # --- 'name: number' lines ---------------------------------------------------------------------------------------------
@@ -443,24 +469,50 @@ def _is_result(match: re.Match[str]) -> bool:
     """Whether a 'name: number' line states a metric that Pitwall knows."""
     value = parse_number(match)
     label = _label(match["label"], value)
-    return _metric_of(label, value, value.unit) is not None and not DERIVED.search(label)
+    is_setting = value.unit is None and SETTING.fullmatch(label) is not None
+    has_metric = _metric_of(label, value, value.unit or _unit_of_label(label)) is not None
+    return has_metric and not is_setting and not DERIVED.search(label)
 
 
-def _add_lines(load: LoadBuilder, text: str) -> None:
-    line, counted_end = 1, 0
+def _add_lines(load: LoadBuilder, text: str) -> str:
+    """Add the results of such lines, and return the text without them."""
+    line, counted_end, other_texts = 1, 0, []
     for match in LINE.finditer(text):
-        line, counted_end = line + text.count("\n", counted_end, match.end()), match.end()
+        line, last_end = line + text.count("\n", counted_end, match.end()), counted_end
+        counted_end = match.end()
         value = parse_number(match)
         label = _label(match["label"], value)
-        metric_name = _metric_of(label, value, value.unit)
-        if metric_name and _is_result(match):
+        metric_name = _metric_of(label, value, value.unit or _unit_of_label(label))
+        is_result = metric_name is not None and _is_result(match)
+        other_texts.append(text[last_end : match.start() if is_result else match.end()])
+        if metric_name and is_result:
+            other_texts.append("\n" * match[0].count("\n"))
             point = MeasurementPoint(f"{label[:MAX_NAME_CHARS]} (line {line})")
-            statistic = statistic_of(label, value.is_maximum, metric_name.metric)
+            statistic = statistic_of(label, value.bound, metric_name.metric)
             _add_stated(load, point, value, metric_name.metric, metric_name.factor, None, statistic)
+    return "".join([*other_texts, text[counted_end:]])
+
+
+def _add_statements(load: LoadBuilder, text: str) -> None:
+    """Add the figures of running text; those that repeat a value of a table or a line are left out."""
+    stored_values = {(row.metric, row.value) for row in load.rows if isinstance(row, Result)}
+    for statement in read_sentences(text):
+        metric, factor = statement.metric_name
+        if (metric, round(statement.value.low * factor, 9)) not in stored_values:
+            name = f"{statement.words[:MAX_NAME_CHARS]} (line {statement.line})"
+            point = MeasurementPoint(name, statement.concurrency)
+            unit = statement.value.unit if metric == STATED else None
+            _add_stated(load, point, statement.value, metric, factor, unit, statement.statistic)
+
+
+def _unit_of_label(label: str) -> str | None:
+    """Return the unit that a label states on the number's line: 'Prefill tok/s: 13'; none beside another number."""
+    line = label.rsplit("\n", 1)[-1]
+    return None if any(map(str.isdigit, line)) else unit_in(line)
 
 
 def _label(before: str, value: StatedNumber) -> str:
     """Return the words that name a number: those of its line, or of the whole sentence if these name no metric."""
     sentence = re.split(r"[.。!?]\s|\n\s*\n", before)[-1]
     line = sentence.rsplit("\n", 1)[-1].strip(" -*•`")
-    return line if metric_of(line, value.unit) else " ".join(sentence.split()).strip(" -*•`")
+    return line if metric_of(line, value.unit or _unit_of_label(line)) else " ".join(sentence.split()).strip(" -*•`")

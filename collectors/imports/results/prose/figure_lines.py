@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from collectors.imports.results.prose.metric_names import DERIVED, metric_of
-from collectors.imports.results.prose.number_text import NUMBER, StatedNumber, parse_number, unit_in
+from collectors.imports.results.prose.number_text import NUMBER, StatedNumber, parse_number
+from collectors.imports.results.prose.units import unit_in
 
 MAX_LINE_CHARS = 400
 _LINE = re.compile(
@@ -16,7 +17,7 @@ _LINE = re.compile(
     re.IGNORECASE,
 )
 _PAIR = re.compile(rf"(?<!\S)(?P<label>[A-Za-z][\w/%.-]{{0,40}})=(?:{NUMBER})(?=[\s,;)]|$)", re.IGNORECASE)
-_SETTING = re.compile(r"rps|qps|(?:target |configured )?(?:request )?rate(?: \(rps\))?", re.IGNORECASE)  # of the load
+SETTING = re.compile(r"rps|qps|(?:target |configured )?(?:request )?rate(?: \(rps\))?", re.IGNORECASE)  # of the load
 _UNIT_AT_END = re.compile(r"_(?P<unit>ms|s)$")
 _LEAST_LINES, _LEAST_PAIRS = 3, 2
 
@@ -72,5 +73,5 @@ def _figure(number: int, passage: str, match: re.Match[str]) -> Figure:
     label = match["label"].strip(" -*•`")
     in_name = _UNIT_AT_END.search(label)
     unit = value.unit or unit_in(label) or (in_name["unit"].lower() if in_name else None)
-    unit = None if _SETTING.fullmatch(label) else unit
+    unit = None if SETTING.fullmatch(label) else unit
     return Figure(number, passage, label.replace("_", " "), value, unit)

@@ -10,18 +10,19 @@ MARK = re.compile(
     r"|(?P<container>[\w.-]{1,60}-\d{1,3} {1,20}\| ?)(?!-)"  # as `docker compose logs` prints
     r"|(?P<pod>\[pod/[^\]\s]{1,200}\] )"  # as `kubectl logs --prefix` prints
 )
+WIDE_MARKS = str.maketrans("：（），；％", ":(),;%")  # of Chinese texts
 MIN_LINES = 4  # a single line that begins so is a heading, a prompt or a cell
 
 
 def without_line_marks(text: str) -> str:
-    """Return a text without the marks of passages in which every line has the same."""
+    """Return a text without the marks of passages in which every line has the same, and with marks of narrow width."""
     lines: list[str] = []
     for mark, passage in groupby(text.splitlines(), _mark):
         marked_lines = list(passage)
         if mark and len(marked_lines) >= MIN_LINES:
             marked_lines = [line[match.end() :] if (match := MARK.match(line)) else line for line in marked_lines]
         lines += marked_lines
-    return "\n".join(lines)
+    return "\n".join(lines).translate(WIDE_MARKS)
 
 
 def _mark(line: str) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from collectors.imports.results.builder import LoadBuilder, Ticket
 from collectors.imports.results.prose.metric_names import DERIVED
-from collectors.imports.results.prose.tables import Table, cells_of
+from collectors.imports.results.prose.tables import Table, cells_of, label_of
 from collectors.imports.results.tools import batched_bench
 from collectors.imports.results.tools.llama_bench import BenchTest, loads_of_tests
 from domain import JsonValue
@@ -94,8 +94,9 @@ def _surroundings(before: Sequence[str]) -> dict[str, JsonValue]:
 
 
 def _heading_of(table: Table) -> dict[str, JsonValue]:
-    """Return the heading above a table, which tells it from others of a text."""
-    return {"table": table.title.strip("#* ")} if table.title.startswith(("#", "**")) else {}
+    """Return the heading or the label above a table, which tells it from others of a text."""
+    heading = table.title.strip("#* ") if table.title.startswith("#") else label_of(table.title)
+    return {"table": heading} if heading else {}
 
 
 def _build_of(after: Sequence[str]) -> dict[str, JsonValue]:

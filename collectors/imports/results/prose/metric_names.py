@@ -19,69 +19,103 @@ def _words(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
+PROMPT = r"prefill|\bpp\d*\b|prompt|\binput\b|预填充|預填充"
+GENERATION = (
+    r"\btg\d*\b|\bgen(?:erat(?:ion|ing|e[ds]?))?\b|decod(?:e|ing)|(?<!prompt )\beval (?:rate|time|duration|speed)"
+    r"|throughput|\boutput\b|\bcompletion\b|解码|解碼|生成|吞吐|输出|輸出"
+)
+_FIRST_TOKEN = r"ttft|first[- ]token|首\s?(?:token|字|词)"
+_LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
+    (r"first response|ttfr", "ttfr_ms"),
+    (_FIRST_TOKEN, "ttft_ms"),
+    (r"\bitl\b|inter[- ]token|\btbt\b|time between tokens", "itl_ms"),
+    (r"\btpot\b|per[- ]output[- ]token|time per token", "tpot_ms"),
+    (r"(?:prefill|prompt(?: (?:processing|eval(?:uation)?))?) (?:time|duration|latency)", "prompt_ms"),
+    (r"(?:decod(?:e|ing)|(?<!prompt )eval) (?:time|duration)", "decode_ms"),
+    (r"latency|延遲|延迟|\be2el?\b|end[- ]to[- ]end", "e2e_ms"),
+)
 # (unit, pattern, metric): the first match counts, so specific rules come before general ones.
 RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     (
         "tok/s",
-        _words(r"prefill|\bpp\d*\b|prompt|\binput (?:token )?(?:throughput|tput|rate|speed)"),
+        _words(
+            r"prefill|\bpp\d*\b"
+            r"|\bprompts?[- ](?:tokens? )?(?:process|eval|ingest|throughput|tput|speed|rate|tok|tps|t/s)"
+            r"|\binput (?:token )?(?:throughput|tput|rate|speed|tok|tps|t/s)|预填充|預填充"
+        ),
         MetricName("prompt_tps"),
     ),
     ("tok/s", _words(r"total (?:token )?(?:throughput|tput|tps|tok(?:ens)?/s)|總吞吐量"), MetricName("total_tps")),
     ("tok/s", _words(r"completion (?:throughput|吞吐量)|end-to-end|\be2e\b"), MetricName("e2e_tps")),
     ("tok/s", _words(r"(?:per[- ]|/ ?)(?:req(?:uest)?|user|stream)\b|tput user"), MetricName("decode_tps")),
     ("tok/s", _words(r"aggregate|\bagg\b|batched|concurrent|聚合"), MetricName("output_tps")),
-    ("tok/s", _words(r"single|\btg\d+\b"), MetricName("decode_tps")),
+    ("tok/s", _words(r"single|\btg\d+\b|(?<!prompt )\beval (?:rate|speed)"), MetricName("decode_tps")),
+    ("tok/s", _words(GENERATION), MetricName("output_tps")),
     (
         "tok/s",
-        _words(r"\btg\b|generation|\bgen\b|decode|throughput|\boutput\b|\bgenerated\b"),
-        MetricName("output_tps"),
+        _words(r"(?<!token[ -])(?<!tokens[ -])(?<!long )(?<!short )(?<!same )(?<!\dk )(?<!\ba )prompt"),
+        MetricName("prompt_tps"),
     ),
     ("requests/s", _words(r""), MetricName("request_tps")),
     ("requests", _words(r"fail|error"), MetricName("failed_requests")),
     ("requests", _words(r"(?:request|completed|successful)(?! latency)"), MetricName("requests")),
-    ("ms", _words(r"first response|ttfr"), MetricName("ttfr_ms")),
-    ("ms", _words(r"ttft|first token"), MetricName("ttft_ms")),
-    ("ms", _words(r"\bitl\b|inter[- ]token"), MetricName("itl_ms")),
-    ("ms", _words(r"\btpot\b|per output token|^(?!.*(?:prefill|prompt)).*\(ms/tok"), MetricName("tpot_ms")),
-    ("ms", _words(r"latency|延遲|\be2el?\b|end-to-end"), MetricName("e2e_ms")),
-    ("s", _words(r"ttft|first token"), MetricName("ttft_ms", 1e3)),
-    ("s", _words(r"\bitl\b|inter[- ]token"), MetricName("itl_ms", 1e3)),
-    ("s", _words(r"\btpot\b|per output token"), MetricName("tpot_ms", 1e3)),
-    ("s", _words(r"latency|延遲|\be2el?\b|end-to-end"), MetricName("e2e_ms", 1e3)),
+    ("ms", _words(r"^(?!.*(?:prefill|prompt|inter[- ]token)).*\(ms/tok"), MetricName("tpot_ms")),
+    *(
+        (unit, _words(pattern), MetricName(metric, factor))
+        for unit, factor in (("ms", 1.0), ("s", 1e3))
+        for pattern, metric in _LATENCIES
+    ),
     ("s", _words(r"torch\.compile|compil"), MetricName("compile_s")),
     ("s", _words(r"engine init|引擎初始化"), MetricName("engine_init_s")),
     ("s", _words(r"weight loading|權重載入"), MetricName("weights_load_s")),
     ("s", _words(r"model loading|模型載入"), MetricName("model_load_s")),
-    ("s", _words(r"ready|就緒"), MetricName("time_to_ready_s")),
-    ("s", _words(r"wall|執行時間|duration"), MetricName("duration_s")),
+    ("s", _words(r"\bready\b|就緒"), MetricName("time_to_ready_s")),
+    (
+        "s",
+        _words(
+            r"\bwall\b|wall[- ]?(?:time|clock)|執行時間|duration|total (?:\w+ )?time|execution time|elapsed"
+        ),
+        MetricName("duration_s"),
+    ),
     ("GiB", _words(r"available KV|可用 KV"), MetricName("kv_cache_gib")),
     ("GiB", _words(r"model load|loading memory|GPU memory|載入記憶體"), MetricName("model_load_gib")),
     ("tokens", _words(r"output (?:sequence )?len"), MetricName("completion_tokens")),
     ("tokens", _words(r"input (?:sequence )?len"), MetricName("prompt_tokens")),
     ("tokens", _words(r"KV"), MetricName("kv_cache_tokens")),
     ("1", _words(r"concurrency|平行處理"), MetricName("full_context_concurrency")),
-    ("", _words(r"accept(?:ance)? length"), MetricName("acceptance_length")),
+    ("", _words(r"accept(?:ance|ed)? len(?:gth)?|(?:mean|average|avg\.?) accept(?:ance|ed)? (?:len|tokens)"),
+     MetricName("acceptance_length")),
+    ("tokens", _words(r"accept(?:ance|ed)? len(?:gth)?"), MetricName("acceptance_length")),
     ("%", _words(r"accept"), MetricName("acceptance_rate", 0.01)),
     ("", _words(r"accept(?:ance)?[ _]rate"), MetricName("acceptance_rate")),
     ("", _words(r"^full_layer_tokens|^max_total_num_tokens"), MetricName("kv_cache_tokens")),
     ("", _words(r"^swa_layer_tokens"), MetricName("swa_tokens")),
-)
+)  # fmt: skip
 CONCURRENCY_HEAD = _words(
-    r"併發數|(?:max(?:imum)? |num(?:ber of)? |# ?)?(?:conc(?:ur(?:rent|rency)?)?\.?|parallel)"
-    r"(?: (?:requests?|users?|streams?|clients?|sessions?|level))?|users|streams|clients|c"
+    r"併發數?|并发数?|(?:max(?:imum)? |num(?:ber of)? |# ?|n[ _])?(?:conc(?:ur(?:rent|rency)?)?\.?|parallel(?:ism)?)"
+    r"(?: (?:requests?|reqs?|users?|streams?|clients?|sessions?|level|slots?))?"
+    r"|(?:# ?|num(?:ber of)? )?(?:users|streams|clients|sessions)|in[- ]flight(?: requests)?|c|np|vus?"
 )
-PROMPT_HEAD = _words(r"isl|(?:input|prompt) (?:len|length|tokens)")
-OUTPUT_HEAD = _words(r"osl|output (?:len|length)|(?:avg )?(?:output|completion) tokens|max(?: new)? tokens")
-OWN_WORDS = _words(r"aggregate|\bagg\b|(?:per[- ]|/ ?)(?:req(?:uest)?|user|stream)\b|\btotal\b|prefill")
+PROMPT_HEAD = _words(
+    r"isl|(?:avg |mean |random )?(?:input|prompt) (?:seq(?:uence)? )?(?:len|length|size|tokens|toks?)|输入长度|輸入長度"
+)
+OUTPUT_HEAD = _words(
+    r"osl|(?:avg |mean |random )?(?:output|completion|generation) (?:seq(?:uence)? )?(?:len|length|size|tokens|toks?)"
+    r"|max(?: new)? tokens|gen(?:erated)? tokens|输出长度|輸出長度"
+)
+OWN_WORDS = _words(
+    r"\bpp\d*\b|\btg\d+\b|aggregate|\bagg\b|(?:per[- ]|/ ?)(?:req(?:uest)?|user|stream)\b|\btotal\b|prefill"
+)
 PER_GPU = _words(r"(?:/ ?|\bper[- ])(?:gpu|chip|device|accelerator|node|card)\b")
 PER_GPU_RULES = (
     (_words(r"total"), MetricName("total_tps_per_gpu")),
     (_words(r"input|prefill|prompt"), MetricName("prompt_tps_per_gpu")),
     (_words(r"output|decode|generat"), MetricName("output_tps_per_gpu")),
 )
+_SIDES = (_words(PROMPT), _words(GENERATION))
 MINIMUM = _words(r"(?<![/(])(?<!per )\bmin(?:imum)?\b(?!\))")  # no minutes
-MAXIMUM = _words(r"\bpeak\b|\bbest\b|\bmax(?:imum)?\b")
-PERCENTILE = _words(r"\bp(?P<percent>\d{1,2}(?:\.\d{1,2})?)\b")
+MAXIMUM = _words(r"最高|最大|峰值|\bpeak\b|\bbest\b|\bmax(?:imum)?\b")
+PERCENTILE = _words(r"\bp(?P<percent>\d{1,2}(?:\.\d{1,2})?)\b|\b(?P<ordinal>\d{2}(?:\.\d{1,2})?)th percentile")
 MEDIAN = _words(r"\bmedian\b|\bmdn\b")
 MEAN = _words(r"\bavg\b|\baverage\b|\bmean\b|平均")
 DERIVED = _words(
@@ -90,7 +124,8 @@ DERIVED = _words(
 )
 TASK = _words(
     r"(?<![a-z0-9])(?:gsm8k|mmlu(?:[_-]pro)?|hellaswag|arc[_-](?:challenge|easy)|winogrande|truthfulqa|gpqa|ifeval"
-    r"|humaneval|mbpp|boolq|piqa|openbookqa|bbh|aime\d{0,4}|math_?500|livecodebench|lambada(?:_openai)?)(?![a-z0-9])"
+    r"|humaneval\+?|mbpp\+?|swe[- ]bench(?: verified)?|bfcl|mgsm|commonsenseqa"
+    r"|boolq|piqa|openbookqa|bbh|aime\d{0,4}|math_?500|livecodebench|lambada(?:_openai)?)(?![a-z0-9])"
 )
 ACCURACY = _words(rf"accuracy|mmlu|gpqa|準確率|{TASK.pattern}")
 
@@ -104,18 +139,36 @@ def metric_of(text: str, unit: str | None) -> MetricName | None:
     )
 
 
+def without_workload(column_name: str, label: str, has_unit_in_column: bool) -> tuple[str, str]:
+    """Return both names, without the words of a prompt or an answer in the one that names the workload.
+
+    'Decode (tok/s)' in the row 'Long prompt' is a speed of decoding.
+    """
+    is_prompt, is_answer = ([pattern.search(name) is not None for name in (column_name, label)] for pattern in _SIDES)
+    if is_prompt[0] != is_answer[0] and is_prompt[1] != is_answer[1] and is_prompt[0] != is_prompt[1]:
+        workload, measured = (label, column_name) if has_unit_in_column else (column_name, label)
+        cleaned = _SIDES[0].sub("", _SIDES[1].sub("", workload))
+        return (measured, cleaned) if has_unit_in_column else (cleaned, measured)
+    return column_name, label
+
+
 def own_metric_of(text: str, unit: str | None) -> MetricName | None:
     """Return the metric of a text that says whose speed it is, so that no other words change it: 'aggregate tok/s'."""
     return metric_of(text, unit) if unit == "tok/s" and OWN_WORDS.search(text) else None
 
 
-def statistic_of(text: str, is_maximum: bool, metric: str = STATED) -> str:
-    """Return the statistic that a text names; 'maximum concurrency' is the name of a metric."""
+def statistic_of(text: str, bound: str | None, metric: str = STATED) -> str:
+    """Return the statistic that a text names; `bound`: 'max' or 'min' if its number is one.
+
+    'maximum concurrency' is the name of a metric.
+    """
     if percentile := PERCENTILE.search(text):
-        return percentile_name(percentile["percent"])
+        return percentile_name(percentile["percent"] or percentile["ordinal"])
     if MEDIAN.search(text):
         return "median"
-    if is_maximum or (MAXIMUM.search(text) and metric != "full_context_concurrency"):
+    if bound:
+        return bound
+    if MAXIMUM.search(text) and metric != "full_context_concurrency":
         return "max"
     if MINIMUM.search(text):
         return "min"

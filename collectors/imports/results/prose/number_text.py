@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import NamedTuple
 
-_N = r"\d{1,3}(?:,\d{3})+(?:\.\d{1,9})?|\d{1,15}(?:\.\d{1,15})?"
-UNITS: Mapping[str, tuple[str, float]] = {  # as written, in lower case -> Pitwall's unit and the factor to it
-    "tok/s": ("tok/s", 1.0), "t/s": ("tok/s", 1.0), "tokens/s": ("tok/s", 1.0), "tps": ("tok/s", 1.0),
-    "tok/sec": ("tok/s", 1.0), "toks/s": ("tok/s", 1.0), "tokens/sec": ("tok/s", 1.0), "tokens/second": ("tok/s", 1.0),
-    "tokens per second": ("tok/s", 1.0), "req/s": ("requests/s", 1.0), "rps": ("requests/s", 1.0),
-    "req/sec": ("requests/s", 1.0), "requests/s": ("requests/s", 1.0), "requests/sec": ("requests/s", 1.0),
-    "ms": ("ms", 1.0), "s": ("s", 1.0), "sec": ("s", 1.0), "seconds": ("s", 1.0), "min": ("s", 60.0),
-    "gib": ("GiB", 1.0), "gb": ("GB", 1.0), "mb": ("MB", 1.0), "tok": ("tokens", 1.0), "tokens": ("tokens", 1.0),
-    "%": ("%", 1.0), "x": ("1", 1.0), "×": ("1", 1.0),
-}  # fmt: skip
-_UNIT = "|".join(map(re.escape, sorted(UNITS, key=len, reverse=True)))
-ABOUT = r"(?P<about>~|≈|about|around|roughly)?"
+from collectors.imports.results.prose.units import pattern_of, unit_in, unit_of
+
+_DECIMAL_COMMA = r"\d{1,4},\d{1,2}(?= ?(?:t(?:ok\w{0,4})?/s|ms|s\b|sec|Gi?B|%))"
+_N = rf"\d{{1,3}}(?:,\d{{3}})+(?:\.\d{{1,9}})?|{_DECIMAL_COMMA}|\d{{1,15}}(?:\.\d{{1,20}})?"
+_UNIT = pattern_of()
+ABOUT = r"(?P<about>~|≈|about|around|roughly|approx(?:\.|imately)?|ca\.|circa|nearly|almost|some)?"
+_MOST = r"(?P<most>up to|max(?:imum)?|<=?|≤|under|below|less than)?"
+_LEAST = r"(?P<least>>=?|≥|over|above|at least|more than)?"
 NUMBER = (
-    rf"(?P<most>up to|max(?:imum)?)? ?{ABOUT} ?(?P<low>{_N})(?P<kilo>K)?"
-    rf" ?(?:(?:-|–|to) ?(?P<high>{_N})|± ?(?P<spread>{_N}))?"
-    rf" ?(?P<unit>{_UNIT})?(?![\w/×%=])"
+    rf"{_MOST}{_LEAST} ?{ABOUT} ?(?P<low>{_N})(?P<kilo>K)?(?P<plus>\+(?! ?[/\d]))?"
+    rf" ?(?:(?:-|–|—|to) ?~?(?P<high>{_N})(?P<high_kilo>K)?|(?:±|\+/-|\+-) ?(?P<spread>{_N}))?"
+    rf" ?(?P<unit>{_UNIT})?(?: ?(?:±|\+/-) ?(?P<late_spread>{_N}))?(?![\w/×%=])(?!\.?\d)"
 )
+_FREE_WORDS = r"[^\d|<>():=]{1,60}"
 CELL = re.compile(
-    rf"`?(?:{NUMBER})`?(?: class)?(?P<rest> aggregate|,? equivalent to .{{1,40}}| ?\(.{{1,80}}\))?", re.IGNORECASE
+    rf"`?(?:{NUMBER})`?(?: class)?(?P<rest> aggregate|,? equivalent to .{{1,40}}| ?\(.{{1,80}}\))?"
+    rf"(?P<words>,? {_FREE_WORDS})?",
+    re.IGNORECASE,
 )
+_MEMORY_WORDS = re.compile(r",? (?:used|peak|total|v?ram|allocated|resident|in use|\+ .{1,60})", re.IGNORECASE)
+_COMPARED = re.compile(r"\bvs\b|versus|compared|\bthan\b|baseline|\bfrom\b|\bwas\b|instead", re.IGNORECASE)
 WITH_STATISTIC = re.compile(
     rf"(?:{NUMBER}) (?P<statistic>avg|mean|median|min|max|p\d{{2}}(?:\.\d)?)"
-    rf"(?: \((?P<least>{_N}) ?(?:-|–|to) ?(?P<greatest>{_N})\)| ?\(.{{1,80}}\))?",
+    rf"(?: \((?P<smallest>{_N}) ?(?:-|–|to) ?(?P<greatest>{_N})\)| ?\(.{{1,80}}\))?",
     re.IGNORECASE,
 )
 WITH_LABEL = re.compile(
@@ -40,17 +40,9 @@ PARTS = re.compile(r"[,;] (?=\D|\d[^,;]*[a-z])| ?<br ?/?> ?", re.IGNORECASE)
 TAG = re.compile(r"</?(?:span|b|i|em|strong|font|sub|sup|small|code)\b[^<>]{0,200}>", re.IGNORECASE)
 STATISTICS = {"avg": "mean", "p50": "median"}
 MAX_CELL_CHARS = 300
-_RATES = "|".join(re.escape(unit) for unit, (name, _) in UNITS.items() if name in ("tok/s", "requests/s"))
-HEADING_UNIT = re.compile(
-    rf"\b({_RATES})(?!\w)"
-    r"|(?<=\s)(ms|s|sec|seconds|GiB|GB)$|[,(\[] ?(ms|s|sec|seconds)[)\]]"
-    r"|\((GiB|MB|tokens|requests|tokens/sec/user|ms/tok(?:en)?)\)",
-    re.IGNORECASE,
-)
-HEADING_UNITS = {unit: name for unit, (name, _) in UNITS.items()} | {
-    "tokens/sec/user": "tok/s", "ms/tok": "ms", "ms/token": "ms", "requests": "requests",
-}  # fmt: skip
 KILO = 1e3
+MEMORY = ("GiB", "MiB", "GB", "MB", "TB")
+TIMED = ("tok/s", "requests/s", "ms", "s")
 
 
 class StatedNumber(NamedTuple):
@@ -60,14 +52,23 @@ class StatedNumber(NamedTuple):
     high: float | None
     spread: float | None
     unit: str | None
-    is_maximum: bool
+    bound: str | None  # 'max' of 'up to 50', 'min' of '50+'
     is_approximate: bool
+    words: str = ""  # that follow in its cell: '(pp512)', 'aggregate'
 
 
 def read_cell(cell: str) -> StatedNumber | None:
     """Parse a cell; None if it is text or more than one number with its unit."""
     match = CELL.fullmatch(cell.replace("**", "").strip().strip("*"))  # '**90.2** tok/s'
-    return parse_number(match) if match else None
+    if match is None:
+        return None
+    value = parse_number(match)
+    is_memory = value.unit in MEMORY
+    words_match = _MEMORY_WORDS.fullmatch(match["words"] or " used") if is_memory else match["words"] is None
+    if not words_match and (is_memory or value.unit not in TIMED):
+        return None  # '4 threads', '24 GB card'
+    words = f"{match['rest'] or ''}{match['words'] or ''}"
+    return value._replace(words="" if _COMPARED.search(words) else words)
 
 
 def read_statistics(cell: str) -> list[tuple[str, StatedNumber]]:
@@ -80,10 +81,10 @@ def read_statistics(cell: str) -> list[tuple[str, StatedNumber]]:
         name = match["statistic"].lower()
         value = parse_number(match)
         values.append((STATISTICS.get(name, name), value))
-        if match["least"]:
+        if match["smallest"]:
             values += [
-                (edge, value._replace(low=float(match[group].replace(",", ""))))
-                for edge, group in (("min", "least"), ("max", "greatest"))
+                (edge, value._replace(low=_number(match[group])))
+                for edge, group in (("min", "smallest"), ("max", "greatest"))
             ]
     return values
 
@@ -100,19 +101,26 @@ def read_parts(cell: str) -> list[tuple[str, StatedNumber]]:
 
 def parse_number(match: re.Match[str]) -> StatedNumber:
     """Convert a match of NUMBER to Pitwall's units."""
-    unit, factor = UNITS.get((match["unit"] or "").lower(), (None, 1.0))
-    factor *= KILO if match["kilo"] else 1.0
-    low, high, spread = (
-        None if match[name] is None else float(match[name].replace(",", "")) * factor
-        for name in ("low", "high", "spread")
-    )
+    unit, unit_factor = unit_of(match["unit"])
+    kilo, high_kilo = (KILO if match[name] else 1.0 for name in ("kilo", "high_kilo"))
+    low, high = (None if match[name] is None else _number(match[name]) for name in ("low", "high"))
+    spread = match["spread"] or match["late_spread"]
     assert low is not None
-    return StatedNumber(low, high, spread, unit, match["most"] is not None, match["about"] is not None)
+    if high is not None and high_kilo != 1.0 and high > low:
+        kilo = KILO  # '2-3k'
+    factor = unit_factor * kilo
+    return StatedNumber(
+        low * factor,
+        None if high is None else high * unit_factor * max(kilo, high_kilo),
+        None if spread is None else _number(spread) * factor,
+        unit,
+        "max" if match["most"] else "min" if match["least"] or match["plus"] else None,
+        match["about"] is not None,
+    )
 
 
-def unit_in(text: str) -> str | None:
-    """Return the unit in a heading: 'TTFT (ms)', 'tg t/s (c=1)', 'tg128 decode (t/s)', 'Throughput (tokens/sec)'."""
-    match = HEADING_UNIT.search(text)
-    if match is None:
-        return None
-    return HEADING_UNITS[next(unit for unit in match.groups() if unit).lower()]
+def _number(written: str) -> float:
+    """Parse '1,234.5' and the decimal comma of '45,6'."""
+    head, comma, last = written.rpartition(",")
+    is_decimal = bool(comma) and "." not in last and len(last) < 3
+    return float(f"{head}.{last}" if is_decimal else written.replace(",", ""))

@@ -24,6 +24,8 @@ from collectors.imports.results.prose.metric_names import (
     metric_of,
     statistic_of,
 )
+from collectors.imports.results.prose.number_text import MEMORY
+from collectors.imports.results.prose.units import named_unit
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.values import count, cut, text
 
@@ -31,18 +33,11 @@ TOOL = "records"
 KEY = re.compile(r'"([A-Za-z][\w .%/()-]{1,60})"\s{0,9}:')
 CSV_NAME = re.compile(r"[A-Za-z#%][\w .#%/()@-]{0,60}")
 WORD_BOUND = re.compile(r"[_\s.:-]+|(?<=[a-z\d])(?=[A-Z])")
-UNIT_WORDS: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"\b(?:t|tok|toks|token|tokens)(?: per | ?/ ?| )s(?:ec|econd)?\b|\btps\b"), "tok/s"),
-    (re.compile(r"\b(?:req|reqs|request|requests)(?: per | ?/ ?| )s(?:ec|econd)?\b|\brps\b|\bqps\b"), "requests/s"),
-    (re.compile(r"\b(?:ms|millis|milliseconds)\b"), "ms"),
-    (re.compile(r"\b(?:s|sec|secs|seconds)\b"), "s"),
-    (re.compile(r"\b(?:pct|percent)\b|%"), "%"),
-    (re.compile(r"\bgib\b"), "GiB"),
-    (re.compile(r"\bgb\b"), "GB"),
-)
 WARM_UP = re.compile(r"warm[-_ ]?up", re.IGNORECASE)
 INNER_STATISTIC = re.compile(r"mean|avg|median|min|max|p\d{2}")
 LEVEL_WORD = re.compile(r"np|n parallel|c")  # beside the heads of tables
+MODELS = ("model", "model id", "model name", "model path", "model tag", "base model")
+OF_MACHINE = re.compile(r"\b(?:system|host|total|installed|machine)\b.*\b(?:ram|memory|vram)\b|^ram$")
 TIMES = ("ts", "timestamp", "date", "datetime", "started at")
 MAX_DEPTH = 3
 MAX_NAME_CHARS = 200
@@ -60,10 +55,9 @@ class ValueName(NamedTuple):
 def value_name_of(name: str) -> ValueName:
     """Return what the name of a value states: 'itl_p99_ms' is `itl_ms` in milliseconds."""
     words = " ".join(word for word in WORD_BOUND.split(name) if word).lower()
-    for pattern, unit in UNIT_WORDS:
-        if match := pattern.search(words):
-            remaining_words = f"{words[: match.start()]} {words[match.end() :]}".strip()
-            return ValueName(" ".join(remaining_words.split()), unit, metric_of(remaining_words, unit))
+    if named := named_unit(words):
+        unit, remaining_words = named
+        return ValueName(remaining_words, unit, metric_of(remaining_words, unit))
     return ValueName(words, None, metric_of(words, None))
 
 
@@ -86,7 +80,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
         load.notes.append(f"The warm-up was left out: {len(warm_ups)} of its records.")
     constants = _constants([record for _, record in records])
     load.params |= {name: cut(value) for name, value in {**common, **constants}.items()}
-    load.model = text({**common, **constants}.get("model"))
+    load.model = _model_of({**common, **constants})
     times = [time for _, record in records if (time := _time_of(record))]
     load.ts = min(times, default=load.ts)
     for number, record in records:
@@ -157,6 +151,13 @@ def _is_warm_up(record: Mapping[str, Any]) -> bool:
     return any(isinstance(value, str) and WARM_UP.fullmatch(value) for value in record.values())
 
 
+def _model_of(values: Mapping[str, Any]) -> str | None:
+    """Return the model that a name such as 'model', 'modelID' or 'model_path' states."""
+    return next(
+        (name for key, value in values.items() if value_name_of(key).words in MODELS and (name := text(value))), None
+    )
+
+
 def _time_of(record: Mapping[str, Any]) -> datetime | None:
     """Return when a record was measured, where it states the zone."""
     written = next((value for name, value in record.items() if value_name_of(name).words in TIMES), None)
@@ -168,7 +169,8 @@ def _time_of(record: Mapping[str, Any]) -> datetime | None:
 
 
 def _is_result(column: ValueName, value: Any) -> bool:
-    has_metric = column.unit is not None or column.metric_name is not None
+    is_of_machine = column.unit in MEMORY and OF_MACHINE.search(column.words) is not None
+    has_metric = (column.unit is not None or column.metric_name is not None) and not is_of_machine
     return has_metric and (value is None or (isinstance(value, int | float) and not isinstance(value, bool)))
 
 
@@ -201,7 +203,7 @@ def _add_record(load: LoadBuilder, number: int, record: Mapping[str, Any], const
         metric_name = column.metric_name or MetricName(STATED)
         point = MeasurementPoint(f"{point_name}: {name} (record {number})", level, prompt_tokens, output_tokens)
         load.result(
-            point, metric_name.metric, statistic_of(column.words, False, metric_name.metric),
+            point, metric_name.metric, statistic_of(column.words, None, metric_name.metric),
             value if value is None else round(value * metric_name.factor, 9),
             unit=column.unit if metric_name.metric == STATED else None,
         )  # fmt: skip

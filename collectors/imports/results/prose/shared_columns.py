@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 
 from collectors.imports.results.prose.metric_names import MAXIMUM, MEAN, MEDIAN, MINIMUM, PERCENTILE
-from collectors.imports.results.prose.number_text import HEADING_UNIT, read_cell
+from collectors.imports.results.prose.number_text import read_cell
+from collectors.imports.results.prose.units import HEADING_UNIT
 
 SEPARATORS = re.compile(r" ?[·•] ?| / |; ")
 NO_VALUES = ("", "-", "–", "—", "n/a", "N/A")

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from collectors.imports.results.prose.metric_names import percentile_name
 from collectors.imports.results.prose.number_text import NUMBER as STATED_NUMBER
-from collectors.imports.results.prose.number_text import UNITS, StatedNumber, parse_number
+from collectors.imports.results.prose.number_text import StatedNumber, parse_number
+from collectors.imports.results.prose.units import pattern_of, unit_of
 
 MAX_LINE_CHARS = 400
 MAX_LABEL_CHARS = 80
@@ -18,7 +19,7 @@ _STATISTIC = re.compile(
     re.IGNORECASE,
 )
 _NAMES = {"avg": "mean", "average": "mean"}
-_UNIT_AT_END = re.compile(rf"[ _(/](?P<unit>{'|'.join(map(re.escape, UNITS))})\)?[:=]?$", re.IGNORECASE)
+_UNIT_AT_END = re.compile(rf"[ _(/](?P<unit>{pattern_of()})\)?[:=]?$", re.IGNORECASE)
 _LEAST_STATISTICS = 2
 
 
@@ -47,7 +48,7 @@ def _statistic_lines(lines: list[str]) -> Iterator[StatisticLine]:
         if not any(map(str.isalpha, label)) or len(label) > MAX_LABEL_CHARS:
             continue
         unit_match = _UNIT_AT_END.search(label)
-        unit = UNITS[unit_match["unit"].lower()][0] if unit_match else None
+        unit = unit_of(unit_match["unit"])[0] if unit_match else None
         values = tuple((_statistic(match["name"]), parse_number(match)) for match in matches)
         values = tuple(pair for pair in values if not pair[0].startswith("std"))
         if values and (unit or all(value.unit for _, value in values)):

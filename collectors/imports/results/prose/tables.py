@@ -13,6 +13,9 @@ BARS = str.maketrans("│┃║", "|||")
 FRAME = re.compile(r"\s{0,40}[+├┼┤┌┬┐└┴┘╞╪╡┏┳┓┡╇┩┣╋┫┗┻┛╔╦╗╠╬╣╚╩╝─━═=-]{3,4000}\s{0,400}")
 JUNCTION = re.compile(r"[+┼┬┴╪┳╇╋┻╦╬╩]")
 HEADING = re.compile(r"#{1,6} {1,8}(?P<words>.{1,160})|\*\*(?P<bold>[^*]{1,160})\*\*:?")
+LABEL = re.compile(  # 'tip:', '**Setup:** two GPUs', 'With speculation:'
+    r"\*\*(?P<bold>[^*|]{1,80}?):?\*\*:? ?(?P<more>[^|*]{0,80})|(?P<words>[\w(~][^|:=]{0,60}):", re.IGNORECASE
+)
 MAX_HEADING_CHARS = 80
 FENCE = "```"
 MAX_CELLS = 200
@@ -49,9 +52,11 @@ def read_tables(text: str) -> tuple[list[Table], str]:
             while end < len(lines) and "|" in lines[end]:
                 end += 1
             rows = [[""] if RULE.fullmatch(line[:4096]) else cells_of(line) for line in lines[index + 2 : end]]
-            title_line = next((line for line in reversed(lines[max(0, index - 3) : index]) if line.strip()), "")
+            above = [line for line in lines[max(0, index - 3) : index] if line.strip() and not line.startswith(FENCE)]
+            title_line = above[-1] if above else ""
+            own_heading = ", ".join(dict.fromkeys(filter(None, (heading, label_of(title_line)))))
             heads, rows = split_columns(_heads(cells_of(lines[index]), rows), rows)
-            tables.append(Table(index + 1, heads, rows, title_line.strip()[:200], heading))
+            tables.append(Table(index + 1, heads, rows, title_line.strip()[:200], own_heading))
             lines[index:end] = [""] * (end - index)
             index = end
         index += 1
@@ -144,6 +149,15 @@ def _heading(line: str) -> str:
     """Return the words of a Markdown heading, or of a line in bold; empty for any other line."""
     match = HEADING.fullmatch(line.strip()) if line[:4].lstrip()[:1] in ("#", "*") else None
     return (match["words"] or match["bold"]).strip("#*:` ")[:MAX_HEADING_CHARS] if match else ""
+
+
+def label_of(line: str) -> str:
+    """Return the words of a line that names the table below it, without its colon; empty for any other line."""
+    match = LABEL.fullmatch(line.strip().removeprefix("- "))
+    if match is None:
+        return ""
+    bold, more = match["bold"], (match["more"] or "").strip()
+    return (match["words"] or (f"{bold}: {more}" if more else bold))[:MAX_HEADING_CHARS]
 
 
 def _heads(heads: list[str], rows: list[list[str]]) -> list[str]:

@@ -1,0 +1,212 @@
+"""Reads the figures that stand in running text: 'TTFT was around 350 ms at 8k context and 1.2 s at 32k'."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import NamedTuple
+
+from collectors.imports.results.metrics import STATED
+from collectors.imports.results.prose.metric_names import DERIVED, MetricName, metric_of, statistic_of
+from collectors.imports.results.prose.number_text import MEMORY, NUMBER, StatedNumber, parse_number
+from collectors.imports.results.prose.units import pattern_of, unit_of
+
+MAX_LINE_CHARS = 2000
+_NUMBER = re.compile(rf"(?<![\w.,/=$#-])(?:{NUMBER})", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"(?<=[.!?。])\s+(?=[^\da-z])")
+_BOUNDARY = re.compile(r"[,;•·→。，；]|\b(?:and|with|while|but|whereas|vs|versus)\b|\.\s", re.IGNORECASE)
+_LOG_LINE = re.compile(r"\d\d:\d\d:\d\d|^\W{0,3}(?:INFO|DEBUG|WARN|ERROR|TRACE)\b")
+_CODE = re.compile(r"(?:^|\s)--\w|[{}]|<[a-z/]|(?<![-=\s])>(?!\s)|://|^\s*(?:\$|#!|import|def|from|for|if|def)\s")
+_NOT_MEASURED = re.compile(
+    r"\b(?:expect(?:ed|ing|s)?|should|could|would|target(?:s|ed|ing)?|goals?|theoretical(?:ly)?|claim(?:s|ed)?|"
+    r"advertised|limit(?:ed|s)?|timeout|budget|slo|sla|threshold|require[sd]?|hop(?:e|ing)|bandwidth|every|interval|anything|"
+    r"if|poll|sleep|wait(?:s|ed)? for)\b|(?:\bby|faster|slower|another|extra) $",
+    re.IGNORECASE,
+)
+_MARKUP = re.compile(r"[`*]{1,3}")
+_COMPARED = re.compile(r"\s*(?:\([^()]{1,40}\)\s*)?(?:→|->|=>|⇒|➜|vs\.?|versus|/|to|of)\s*", re.IGNORECASE)
+_OF_TOTAL = re.compile(r"/|\bof\b")  # '30.6 / 32 GB'
+_UNIT_BEFORE = re.compile(rf"(?<![\w/])\(?(?P<unit>{pattern_of('tok/s', 'requests/s', 'ms')})\)?:?\s*$", re.IGNORECASE)
+_UNIT_OF_LIST = re.compile(rf"\((?P<unit>{pattern_of('tok/s')})\):[^:]*$", re.IGNORECASE)
+_USED_MEMORY = re.compile(
+    r"\b(?:weights|resident|us(?:e[sd]?|ing|age)|consum\w+|tak(?:es?|ing)|took|peak\w*|footprint|occup\w+|allocat\w+|vram)\b",
+    re.IGNORECASE,
+)
+_UNITLESS = re.compile(r"accept(?:ance|ed)? (?:len(?:gth)?|rate)\b(?:[^\d]{0,20}|.{1,80}(?:,|\band)\s)$", re.IGNORECASE)
+_TO_FIRST_TOKEN = re.compile(r"tokens?\b.{0,40}\bto first token", re.IGNORECASE)  # as LM Studio shows an answer
+_LEAD = re.compile(r"[\s*>-]{0,8}(?P<label>[A-Za-z][\w /()-]{1,40}):")  # 'Generation: 128 tokens, 55.3 tok/s'
+_LEVEL = re.compile(
+    r"\b(?:concurrency|c)(?: of| ?=)? ?(\d{1,5})\b"
+    r"|\b(\d{1,5})(?:[- ]way)? (?:concurrent|parallel|simultaneous|users\b|streams\b|clients\b|sessions\b)",
+    re.IGNORECASE,
+)
+_SPEED_OF_TOKENS = ("ttft_ms", "ttfr_ms", "itl_ms", "tpot_ms", "prompt_ms", "decode_ms", "e2e_ms", "acceptance_length",
+                    "acceptance_rate", "duration_s")  # fmt: skip
+
+
+class Statement(NamedTuple):
+    """A figure of a sentence, with the words of its clause."""
+
+    line: int  # from 1
+    words: str
+    value: StatedNumber
+    metric_name: MetricName
+    statistic: str
+    concurrency: int | None
+
+
+class _Place(NamedTuple):
+    """A number of a sentence, the words before it that speak of it, and those after it."""
+
+    value: StatedNumber
+    before: str
+    after: str
+    rank: int | None = None  # among compared numbers
+
+
+def read_sentences(text: str) -> list[Statement]:
+    """Return the figures of running text whose words name a metric; speeds and memory without one are 'stated'."""
+    statements: list[Statement] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if len(line) <= MAX_LINE_CHARS and not _LOG_LINE.search(line) and not _CODE.search(line) and "|" not in line:
+            for sentence in _SENTENCE_END.split(_MARKUP.sub("", line)):
+                statements += _statements(number, sentence)
+    return statements
+
+
+def states_speed(text: str) -> bool:
+    """Return whether a sentence states a speed or a latency of tokens."""
+    return any(
+        statement.value.unit == "tok/s" or statement.metric_name.metric in ("ttft_ms", "itl_ms", "tpot_ms")
+        for statement in read_sentences(text)
+    )
+
+
+def _statements(line: int, sentence: str) -> Iterator[Statement]:
+    former: tuple[str | None, MetricName] | None = None
+    for place in _places(sentence):
+        words = f"{place.before} {place.after}"
+        near_words = f"{place.before} {' '.join(place.after.split()[:2])}"  # '350 ms median'
+        if DERIVED.search(near_words) or _NOT_MEASURED.search(place.before):
+            former = None
+            continue
+        unit = place.value.unit
+        name = _metric_of(place, sentence)
+        if name is None and former and former[0] == _dimension(unit):
+            name = _of_unit(former[1], unit)
+        if name is None and (unit == "tok/s" or _is_used_memory(place.value, words)):
+            name = MetricName(STATED)
+        former = (_dimension(unit), name) if name and name.metric != STATED else None
+        if name:
+            level = _LEVEL.search(words)
+            concurrency = int(level[1] or level[2]) if level else None
+            label = " ".join(f"{place.before} {place.after}".split())
+            label += f": value {place.rank}" if place.rank else ""
+            statistic = statistic_of(near_words, place.value.bound, name.metric)
+            yield Statement(line, label, place.value, name, statistic, concurrency)
+
+
+def _is_used_memory(value: StatedNumber, words: str) -> bool:
+    """Return whether a number is memory in use; '≥20 GB VRAM' is what a card needs."""
+    return value.unit in MEMORY and value.bound is None and _USED_MEMORY.search(words) is not None
+
+
+def _dimension(unit: str | None) -> str | None:
+    return "time" if unit in ("ms", "s") else unit
+
+
+def _of_unit(name: MetricName, unit: str | None) -> MetricName:
+    """Return a metric of the former number for another unit of time."""
+    return name._replace(factor={"s": 1e3, "ms": 1.0}[unit]) if unit in ("s", "ms") else name
+
+
+def _metric_of(place: _Place, sentence: str) -> MetricName | None:
+    """Return the metric that the words before a number name, else those after it."""
+    unit = place.value.unit
+    if unit is None:
+        return metric_of(place.before, None) if _UNITLESS.search(place.before) else None
+    if unit == "tok/s" and _TO_FIRST_TOKEN.search(sentence):
+        return MetricName("decode_tps")
+    names = [metric_of(words, unit) for words in (place.before, place.after)]
+    name = names[0] or names[1]
+    is_known = name is not None and (unit in ("tok/s", "requests/s") or name.metric in _SPEED_OF_TOKENS)
+    return name if is_known else None
+
+
+def _places(sentence: str) -> Iterator[_Place]:
+    """Yield the numbers of a sentence; the words between two belong to the one on their side of a comma.
+
+    Compared numbers ('45 → 60 tok/s') share their unit and the words around them.
+    """
+    groups = list(_compared_numbers(sentence)) if any(map(str.isalpha, _NUMBER.sub("", sentence))) else []
+    lead = match["label"] if (match := _LEAD.match(sentence)) else ""
+    before = sentence[: groups[0].start] if groups else ""
+    for group, following_group in zip_longest(groups, groups[1:]):
+        following = sentence[group.end : following_group.start if following_group else None]
+        boundary = _BOUNDARY.search(following)
+        bracket = following.find("(") if following_group else -1
+        end = min((at for at in (boundary.start() if boundary else -1, bracket) if at >= 0), default=len(following))
+        after = following[:end]
+        last_boundary = max((cut.end() for cut in _BOUNDARY.finditer(before)), default=0)
+        own = before[last_boundary:]
+        own = own if own.strip() or after.strip() else lead
+        yield from (_Place(value, own, after, rank) for rank, value in group.ranked_values)
+        takes_all = end == len(following) and _takes_all(own, group, following, following_group)
+        start = boundary.end() if boundary and boundary.start() == end else end + 1
+        before = "" if takes_all else following[start:] if end < len(following) else following
+
+
+def _takes_all(own: str, group: _Group, words: str, following_group: _Group | None) -> bool:
+    """Return whether the words between two numbers all belong to the first: it has none, and the second needs none."""
+    if following_group is None or metric_of(own, group.values[0].unit):
+        return False
+    unit, next_unit = group.values[0].unit, following_group.values[0].unit
+    return unit == next_unit or metric_of(words, unit) is not None or metric_of(words, next_unit) is None
+
+
+class _Group(NamedTuple):
+    """Numbers of a sentence that are compared, and where they stand."""
+
+    values: list[StatedNumber]
+    start: int
+    end: int
+
+    @property
+    def ranked_values(self) -> list[tuple[int | None, StatedNumber]]:
+        """The values with their place among several; of '30.6 / 32 GB' only what is in use."""
+        ranks = range(1, len(self.values) + 1) if len(self.values) > 1 else (None,)
+        return list(zip(ranks, self.values, strict=True))
+
+
+def _compared_numbers(sentence: str) -> Iterator[_Group]:
+    """Yield the numbers that have a unit, their own or that of the number that they are compared with."""
+    matches = list(_NUMBER.finditer(sentence))
+    at = 0
+    while at < len(matches):
+        end = at + 1
+        while end < len(matches) and _COMPARED.fullmatch(sentence[matches[end - 1].end() : matches[end].start()]):
+            end += 1
+        if group := _group_of(sentence, matches[at:end]):
+            yield group
+        at = end
+
+
+def _group_of(sentence: str, matches: Sequence[re.Match[str]]) -> _Group | None:
+    before = sentence[: matches[0].start()]
+    written = next((match["unit"] for match in reversed(matches) if match["unit"]), None)
+    unit, factor = unit_of(written or _unit_at_end(before))
+    if unit is None and not _UNITLESS.search(before):
+        return None
+    values = [
+        value if value.unit else value._replace(low=value.low * factor, unit=unit)
+        for value in map(parse_number, matches)
+    ]
+    is_share = unit in MEMORY and len(matches) == 2 and _OF_TOTAL.search(sentence, matches[0].end(), matches[1].start())
+    return _Group(values[:1] if is_share else values, matches[0].start(), matches[-1].end())
+
+
+def _unit_at_end(words: str) -> str | None:
+    """Return the unit that stands before a number: 'output tok/s 152.3', 'Speed (T/s): prefill 90, decode 12'."""
+    match = _UNIT_BEFORE.search(words) or _UNIT_OF_LIST.search(words)
+    return match["unit"] if match else None

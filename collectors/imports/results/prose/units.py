@@ -1,0 +1,108 @@
+"""Units as people write them: '45 tokens per second', '3.2k tok / s', 'TTFT (msec)', `ttft_p99_ms`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from itertools import product
+
+_SECONDS = ("s", "sec", "secs", "second", "seconds")
+_PER = ("/", " per ", "-per-")
+_TOKENS = ("tok", "toks", "token", "tokens", "token(s)", "t")
+_REQUESTS = ("req", "reqs", "request", "requests", "query", "queries")
+
+
+def _rates(names: tuple[str, ...], unit: str) -> dict[str, tuple[str, float]]:
+    return {f"{name}{per}{second}": (unit, 1.0) for name, per, second in product(names, _PER, _SECONDS)}
+
+
+UNITS: Mapping[str, tuple[str, float]] = {  # as written, in lower case -> Pitwall's unit and the factor to it
+    **_rates(_TOKENS, "tok/s"), "tps": ("tok/s", 1.0), **_rates(_REQUESTS, "requests/s"), "rps": ("requests/s", 1.0),
+    "qps": ("requests/s", 1.0),
+    "ms": ("ms", 1.0), "msec": ("ms", 1.0), "msecs": ("ms", 1.0), "millisecond": ("ms", 1.0),
+    "milliseconds": ("ms", 1.0), "µs": ("ms", 1e-3), "μs": ("ms", 1e-3), "us": ("ms", 1e-3),
+    "microseconds": ("ms", 1e-3),
+    **dict.fromkeys(_SECONDS, ("s", 1.0)), "min": ("s", 60.0), "mins": ("s", 60.0), "minutes": ("s", 60.0),
+    "minute": ("s", 60.0),
+    "gib": ("GiB", 1.0), "mib": ("MiB", 1.0), "gb": ("GB", 1.0), "mb": ("MB", 1.0), "tb": ("TB", 1.0),
+    "tok": ("tokens", 1.0), "toks": ("tokens", 1.0), "token": ("tokens", 1.0), "tokens": ("tokens", 1.0),
+    "%": ("%", 1.0), "percent": ("%", 1.0), "x": ("1", 1.0), "×": ("1", 1.0),
+}  # fmt: skip
+RATES = ("tok/s", "requests/s")
+
+
+def pattern_of(*names: str, factor: float | None = None) -> str:
+    """Return a pattern of the units with these Pitwall names and this factor, all without any; 'tok / s' is 'tok/s'."""
+    written = [
+        unit for unit, (name, own_factor) in UNITS.items()
+        if (not names or name in names) and factor in (None, own_factor)
+    ]  # fmt: skip
+    return "|".join(re.escape(unit).replace("/", " ?/ ?") for unit in sorted(written, key=len, reverse=True))
+
+
+def unit_of(written: str | None) -> tuple[str | None, float]:
+    """Return Pitwall's unit for a written one, and the factor to it; None for no unit."""
+    return UNITS.get(re.sub(r" ?/ ?", "/", written.lower()), (None, 1.0)) if written else (None, 1.0)
+
+
+_OTHERS = pattern_of("ms", "s", "GiB", "MiB", "GB", "MB", "TB", "%", factor=1.0)
+HEADING_UNIT = re.compile(
+    rf"(?<![\w/])({pattern_of(*RATES)})(?!\w)"
+    rf"|(?<=\s)({_OTHERS})$|[,(\[] ?({_OTHERS})[)\]]"
+    rf"|(?<=\s)({pattern_of('ms', 'GiB', 'MiB', 'GB', 'MB', factor=1.0)})(?=\s)"  # 'memory GB before'
+    r"|\((tokens|requests|tokens/sec/user|ms/tok(?:en)?)\)",
+    re.IGNORECASE,
+)
+_OF_HEADINGS = {"tokens/sec/user": "tok/s", "ms/tok": "ms", "ms/token": "ms", "requests": "requests"}
+_NAME = re.compile(r"[A-Za-z]\w*")  # of a script's variable
+_UNDERSCORE = re.compile(r"(?<=[A-Za-z\d])_(?=[A-Za-z\d])")
+_NAMED_UNITS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"\b(?:t|tok|toks|token|tokens)(?: per | ?/ ?| )s(?:ec|econd)?\b|\btps\b"), "tok/s"),
+    (re.compile(r"\b(?:req|reqs|request|requests)(?: per | ?/ ?| )s(?:ec|econd)?\b|\brps\b|\bqps\b"), "requests/s"),
+    (re.compile(r"\b(?:ms|millis|milliseconds)\b"), "ms"),
+    (re.compile(r"\b(?:s|sec|secs|seconds)\b"), "s"),
+    (re.compile(r"\b(?:pct|percent)\b|%"), "%"),
+    (re.compile(r"\bgib\b"), "GiB"),
+    (re.compile(r"\bgb\b"), "GB"),
+)
+
+
+def named_unit(words: str) -> tuple[str, str] | None:
+    """Return the unit in the words of a variable's name, and the words without it: 'ttft p99 ms'; None without any."""
+    for pattern, unit in _NAMED_UNITS:
+        if match := pattern.search(words):
+            return unit, " ".join(f"{words[: match.start()]} {words[match.end() :]}".split())
+    return None
+
+
+def in_words(head: str) -> str:
+    """Return a heading with the words of a variable's name told apart: 'ttft_p99_ms', 'median_tpot (main) [ms]'."""
+    return _UNDERSCORE.sub(" ", head)
+
+
+_TEST = re.compile(r"\b(?:pp|tg)\d{2,6}\b", re.IGNORECASE)
+_SPEED_OF_TOKENS = re.compile(
+    r"\b(?:(?:prompt )?processing|prompt|prefill|eval|token generation|generation|gen|decod(?:e|ing)|pp|tg) speed\b"
+    r"|^(?:pp|tg)\d{2,6}$",
+    re.IGNORECASE,
+)
+
+
+def implied_unit(head: str) -> str | None:
+    """Return the unit that a heading without one implies: the speed of a prompt's processing is in tokens."""
+    return "tok/s" if _SPEED_OF_TOKENS.search(head.strip("*` ")) else None
+
+
+def test_unit(title: str) -> str | None:
+    """Return the unit of a table whose title names a test of llama-bench: 'tg64, no speculation'."""
+    return "tok/s" if _TEST.search(title) else None
+
+
+def unit_in(text: str) -> str | None:
+    """Return the unit in a heading: 'TTFT (ms)', 'tg t/s (c=1)', 'tg128 decode (t/s)', 'Throughput (tokens/sec)'."""
+    match = HEADING_UNIT.search(text)
+    if match is None:
+        named = named_unit(in_words(text).lower()) if "_" in text and _NAME.fullmatch(text) else None
+        return named[0] if named else None
+    written = next(unit for unit in match.groups() if unit)
+    return _OF_HEADINGS.get(written.lower()) or unit_of(written)[0]

@@ -1,0 +1,216 @@
+"""Figures as people write them: in sentences, with the field's many units, with words behind them, under labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from collectors.imports.results.prose import document
+from collectors.imports.results.prose.number_text import read_cell
+from collectors.imports.results.prose.units import unit_in
+from load_records import Result
+from tests.collectors.imports.captured import loads_of
+
+
+def results_of_text(tmp_path: Path, text: str) -> list[Result]:
+    path = tmp_path / "a.md"
+    path.write_text(text)
+    return [row for load in loads_of(path) for row in load.rows if isinstance(row, Result)]
+
+
+def figures_of(tmp_path: Path, text: str) -> list[tuple[str, str, float | None]]:
+    return [(row.metric, row.statistic, row.value) for row in results_of_text(tmp_path, text)]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "wanted"),
+    [
+        (
+            "TTFT was around 350 ms at 8k context and about 1.2 s at 32k.",
+            [("ttft_ms", "stated", 350.0), ("ttft_ms", "stated", 1200.0)],
+        ),
+        ("Decode stays at 42 tok/s with MTP.", [("output_tps", "stated", 42.0)]),
+        (
+            "We got 45 tok/s decode and 1,200 tok/s prefill on one card.",
+            [("output_tps", "stated", 45.0), ("prompt_tps", "stated", 1200.0)],
+        ),
+        (
+            "It gives 120 tokens/s single stream and 3.2k tok/s aggregate at 64 concurrent requests, with a median "
+            "TTFT of 210ms and p99 TTFT of 1.4 seconds.",
+            [("decode_tps", "stated", 120.0), ("output_tps", "stated", 3200.0), ("ttft_ms", "median", 210.0),
+             ("ttft_ms", "p99", 1400.0)],
+        ),
+        (
+            "41.5 tok/sec \u2022 300 tokens \u2022 0.25s to first token \u2022 Stop reason: EOS",
+            [("decode_tps", "stated", 41.5), ("ttft_ms", "stated", 250.0)],
+        ),
+        (
+            "Prompt: 300 tokens, 900.5 tokens-per-sec\nGeneration: 99 tokens, 51.5 tokens-per-sec",
+            [("prompt_tps", "stated", 900.5), ("output_tps", "stated", 51.5)],
+        ),
+        ("Decode reaches 50+ tok/s, TPOT stays under 20 ms.", [("output_tps", "min", 50.0), ("tpot_ms", "max", 20.0)]),
+        ("Generation went from 45 to 30 tok/s.", [("output_tps", "min", 30.0), ("output_tps", "max", 45.0)]),
+        (
+            "\u2022 Prompt Processing: 279.5 \u2192 244.9 t/s (-12.4%)\n\u2022 Generation: 7.5 -> 16.1 t/s",
+            [("prompt_tps", "stated", 279.5), ("prompt_tps", "stated", 244.9), ("output_tps", "stated", 7.5),
+             ("output_tps", "stated", 16.1)],
+        ),
+        (
+            "- TTFT p50 `101.5 ms` vs `115.5 ms`\n- output tok/s `152.5` vs `133.5`",
+            [("ttft_ms", "median", 101.5), ("ttft_ms", "median", 115.5), ("output_tps", "stated", 152.5),
+             ("output_tps", "stated", 133.5)],
+        ),
+        ("Decode is 40 tok/s. VRAM usage: 30.5 / 32 GB",
+         [("output_tps", "stated", 40.0), ("stated", "stated", 30.5)]),
+        ("Decode is 40 tok/s, footprint is ~2.5 GiB (weights 1.5 GiB).",
+         [("output_tps", "stated", 40.0), ("stated", "stated", 2.5), ("stated", "stated", 1.5)]),
+        ("The file, 323 MB on disk, generates at 115 t/s, faster than the other at 81 t/s.",
+         [("output_tps", "stated", 115.0), ("output_tps", "stated", 81.0)]),
+        ("Rewriting a file @ 24k-token prompt: 29.5 \u2192 34.8 tok/s",
+         [("stated", "stated", 29.5), ("stated", "stated", 34.8)]),
+        ("Card A posts a median of 36.5 tok/s while B (273 GB/s) manages 45.9 tok/s median, despite some gains.",
+         [("stated", "median", 36.5), ("stated", "median", 45.9)]),
+        ("* Prefill token/s\uff08\u6700\u9ad8\uff09\uff1a13.5\n* Decode token/s\uff1a10.5",
+         [("prompt_tps", "max", 13.5), ("output_tps", "stated", 10.5)]),
+        ("serve.py[97]: Performance(T/s): prefill 90.5, decode 12.5. Time(s): prefill 1.5",
+         [("prompt_tps", "stated", 90.5), ("output_tps", "stated", 12.5)]),
+        ("Decode is 40 tok/s. Accept length is 2.5 on one, 2.2 on the other.",
+         [("output_tps", "stated", 40.0), ("acceptance_length", "stated", 2.5),
+          ("acceptance_length", "stated", 2.2)]),
+        ("It sustains 420 tok/s here.", [("stated", "stated", 420.0)]),
+        ("Decode is 40 tok/s. The card uses 21.5 GB of VRAM.",
+         [("output_tps", "stated", 40.0), ("stated", "stated", 21.5)]),
+        ("Decode is 40 tok/s. A card with \u226516 GB VRAM is needed.", [("output_tps", "stated", 40.0)]),
+        ("Decode is 40 tok/s at a mean acceptance length of 2.7.",
+         [("output_tps", "stated", 40.0), ("acceptance_length", "mean", 2.7)]),
+    ],
+)  # fmt: skip
+def test_figures_of_sentences(tmp_path: Path, sentence: str, wanted: list[tuple[str, str, float]]) -> None:
+    assert figures_of(tmp_path, sentence) == wanted
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "We expect 50 tok/s decode from this card.",
+        "The decode target should be 50 tok/s.",
+        "Memory bandwidth is 936 GB/s.",
+        "Anything above 20 tok/s feels instant.",
+        "12:00:01 request done, decode 50 tok/s",
+        "INFO decode 50 tok/s",
+        "The job polls every 5 s until the first token.",
+    ],
+)
+def test_what_was_not_measured_is_no_result(sentence: str) -> None:
+    assert not document.recognise(sentence)
+
+
+def test_sentence_that_repeats_a_table_adds_nothing(tmp_path: Path) -> None:
+    table = "| Prompt | Decode (tok/s) |\n|---|---|\n| 512 | 45.2 |\n\nDecode is 45.2 tok/s here, at most 60 tok/s.\n"
+    assert [value for _, _, value in figures_of(tmp_path, table)] == [45.2, 60.0]
+
+
+def test_level_of_a_sentence(tmp_path: Path) -> None:
+    (row,) = results_of_text(tmp_path, "At 16 concurrent requests the output throughput is 800 tok/s.")
+    assert (row.metric, row.value, row.concurrency) == ("output_tps", 800.0, 16)
+
+
+@pytest.mark.parametrize(
+    ("cell", "low", "unit"),
+    [
+        ("45.6 t/s (pp512)", 45.6, "tok/s"), ("45 token/sec", 45.0, "tok/s"),
+        ("45 tokens per second", 45.0, "tok/s"),
+        ("45 tok / s", 45.0, "tok/s"), ("45 tokens-per-sec", 45.0, "tok/s"), ("45 token(s)/s", 45.0, "tok/s"),
+        ("9.5 requests per second", 9.5, "requests/s"), ("9.5 qps", 9.5, "requests/s"),
+        ("12.3k tok/s", 12300.0, "tok/s"),
+        ("350 msec", 350.0, "ms"), ("250 \u00b5s", 0.25, "ms"), ("1.5 minutes", 90.0, "s"),
+        ("45,6 tok/s", 45.6, "tok/s"),
+        ("1,234 tok/s", 1234.0, "tok/s"), ("~4.5 GB (model) + KV cache", 4.5, "GB"), ("22.4 GB used", 22.4, "GB"),
+        ("45 tok/s steady", 45.0, "tok/s"), ("20 tok/s \u00b1 0.5", 20.0, "tok/s"),
+        ("20 +/- 0.5 tok/s", 20.0, "tok/s"),
+    ],
+)  # fmt: skip
+def test_numbers_in_the_fields_units(cell: str, low: float, unit: str) -> None:
+    value = read_cell(cell)
+    assert value is not None and (value.low, value.unit) == (pytest.approx(low), unit)
+
+
+@pytest.mark.parametrize("cell", ["4 threads", "24 GB card", "2x RTX", "8.1 GiB + 2 GiB KV"])
+def test_text_that_begins_with_a_number_is_no_number(cell: str) -> None:
+    assert read_cell(cell) is None
+
+
+@pytest.mark.parametrize(
+    ("head", "unit"),
+    [
+        ("TTFT (msec)", "ms"), ("Speed [tokens per second]", "tok/s"), ("VRAM (GB)", "GB"), ("Accepted (%)", "%"),
+        ("memory GB before", "GB"), ("ttft_p99_ms", "ms"),
+        ("decode_tok_s", "tok/s"), ("Output token/s", "tok/s"), ("Requests", None),
+    ],
+)  # fmt: skip
+def test_units_of_headings(head: str, unit: str | None) -> None:
+    assert unit_in(head) == unit
+
+
+def test_row_that_names_the_workload_leaves_the_metric_to_its_column(tmp_path: Path) -> None:
+    text = "| Test | Decode (tok/s) | Prefill (tok/s) |\n|---|---|---|\n| Long prompt | 45 | 900 |\n"
+    assert figures_of(tmp_path, text) == [("output_tps", "stated", 45.0), ("prompt_tps", "stated", 900.0)]
+
+
+def test_words_of_a_cell_name_its_metric(tmp_path: Path) -> None:
+    text = "| Config | Speed |\n|---|---|\n| A | 900 t/s (pp512) |\n| A | 45 t/s (tg128) |\n| A | 30 tok/s |\n"
+    assert [metric for metric, _, _ in figures_of(tmp_path, text)] == ["prompt_tps", "decode_tps", "stated"]
+
+
+@pytest.mark.parametrize("label", ["{}:", "**{}:**", "**{}**", "### {}"])
+def test_line_above_a_table_tells_it_from_others(tmp_path: Path, label: str) -> None:
+    table = "| Prompt | TTFT (ms) |\n|---|---|\n| 512 | 120 |\n\n"
+    text = "".join(f"{label.format(name)}\n\n{table}" for name in ("base", "patched"))
+    assert [row.point.partition(":")[0] for row in results_of_text(tmp_path, text)] == ["base", "patched"]
+
+
+def test_label_above_llama_bench_tells_it_from_others(tmp_path: Path) -> None:
+    table = "```\n| model | size | test | t/s |\n|---|---|---|---|\n| q 8B | 4 GiB | pp512 | {} \u00b1 0.10 |\n```\n\n"
+    text = "master:\n" + table.format(100) + "tip:\n" + table.format(120)
+    points = {row.value: row.point for row in results_of_text(tmp_path, text) if row.metric == "prompt_tps"}
+    assert "master" in points[100.0] and "tip" in points[120.0]
+
+
+def test_compared_numbers_are_different_points(tmp_path: Path) -> None:
+    rows = results_of_text(tmp_path, "Generation: 7.5 \u2192 16.1 t/s with the patch")
+    assert len({row.point for row in rows}) == 2
+
+
+def test_numbers_without_units_behind_a_label_with_one(tmp_path: Path) -> None:
+    text = "N = 10 queries base patched\nMean TTFT (ms) 125.5 66.5\nP99 TTFT (ms) 427.5* 84\n"
+    assert figures_of(tmp_path, text) == [
+        ("ttft_ms", "mean", 125.5), ("ttft_ms", "mean", 66.5), ("ttft_ms", "p99", 427.5), ("ttft_ms", "p99", 84.0),
+    ]  # fmt: skip
+
+
+def test_heads_that_join_words_by_underscores(tmp_path: Path) -> None:
+    text = "| rate | median_tpot (PR) [ms] | p99_ttft_ms |\n|---|---|---|\n| 1 | 8.5 | 132 |\n"
+    assert figures_of(tmp_path, text) == [("tpot_ms", "median", 8.5), ("ttft_ms", "p99", 132.0)]
+
+
+def test_speed_of_tokens_without_a_unit(tmp_path: Path) -> None:
+    text = (
+        "| Machine | Prompt Processing Speed | Token Generation Speed | tg128 | Total Execution Time | Throughput |\n"
+        "|---|---|---|---|---|---|\n| A | 794.5 | 82.5 | 81.5 | 23s | 7 |\n"
+    )
+    assert figures_of(tmp_path, text) == [
+        ("prompt_tps", "stated", 794.5), ("output_tps", "stated", 82.5), ("decode_tps", "stated", 81.5),
+        ("duration_s", "stated", 23.0),
+    ]  # fmt: skip
+
+
+def test_levels_with_a_remark_have_the_unit_of_their_title(tmp_path: Path) -> None:
+    text = "Single-stream tps by size\n| Card | 7B | 120B (sparse) |\n|---|---|---|\n| A | 130-150 | 20-28 |\n"
+    assert [value for _, _, value in figures_of(tmp_path, text)] == [130.0, 150.0, 20.0, 28.0]
+
+
+def test_title_that_names_a_test_has_the_unit_of_compared_columns(tmp_path: Path) -> None:
+    table = "| depth | before | this PR |\n|--:|--:|--:|\n| 4096 | 21.5 | **22.5** (+4%) |\n"
+    text = f"**llama-bench tg64, no speculation:**\n\n{table}"
+    assert figures_of(tmp_path, text) == [("decode_tps", "stated", 21.5), ("decode_tps", "stated", 22.5)]
