@@ -75,6 +75,8 @@ _HEADS = (
     rf"{_PID} (?:{_LEVEL}\b|\[)|{_VLLM_HEAD}|\[{_STAMP}(?: [A-Z]+\d+)*\] |(?<!\d)\d+\.\d\d(?:\.\d{{3}}){{2}} [A-Z] "
 )
 _GLUED = re.compile(re.sub(r"\?P<\w+>", "?:", _HEADS))
+_ESCAPED = re.compile(r"\\.")
+_QUOTES = ("'", '"')
 _CLOCK = re.compile(r"[:.]\d\d[:.]\d\d")  # or a process, in every record's head: a cheaper search
 # Terminals, pagers, syslog and pastes show an escape character in other ways, or lose it.
 _SHOWN_ESCAPE = r"(?:\ufffd|\u241b|\^\[|#033|\\x1b|\\033|\\u001b)"
@@ -129,9 +131,21 @@ def strip_ansi(text: str) -> str:
 
 
 def find_glued_records(text: str) -> list[int]:
-    """Return where further records begin in a message: behind a print without an end of line, or in a bare paste."""
-    has_head = " pid=" in text or _CLOCK.search(text)
-    return [match.start() for match in _GLUED.finditer(text, 1)] if has_head else []
+    """Return where further records begin in a message: behind a print without an end of line, or in a bare paste.
+
+    What stands in quotes is no record: an engine that logs its requests repeats what a client sent, quoted as Python and
+    JSON do it.
+    """
+    if " pid=" not in text and not _CLOCK.search(text):
+        return []
+    starts, quotes, read_until = [], [0, 0], 0
+    for match in _GLUED.finditer(text, 1):
+        unescaped = _ESCAPED.sub("", text[read_until : match.start()])
+        quotes = [count + unescaped.count(quote) for count, quote in zip(quotes, _QUOTES, strict=True)]
+        read_until = match.start()
+        if not any(count % 2 for count in quotes):  # none is open
+            starts.append(match.start())
+    return starts
 
 
 class _PrefixStripper:

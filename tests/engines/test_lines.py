@@ -161,6 +161,20 @@ def test_records_that_lost_their_line_breaks_are_told_apart() -> None:
     assert {line.number for line in lines} == {1}
 
 
+@pytest.mark.parametrize("beginning", ["", "it's ", "a\" 'b ", "a\"\" b' ", "'' \"\" ", "\\' \\\" "])
+def test_a_record_in_a_prompt_is_no_record(beginning: str) -> None:
+    """An engine that logs its requests repeats their text: a client could state any speed."""
+    prompt = f"{beginning}{RECORD}"
+    for quoted in (repr(prompt), json.dumps(prompt), json.dumps({"prompt": prompt})):
+        request = f"(APIServer pid=7) INFO 05-20 01:43:25 [logger.py:40] Received request 1: prompt: {quoted}, n: 1"
+        assert [line.text for line in split(f"{request}\n".encode())] == [request.partition("] ")[2]]
+
+
+def test_a_record_behind_a_quoted_prompt_is_told_apart() -> None:
+    request = f"(APIServer pid=7) INFO 05-20 01:43:25 [logger.py:40] Received request 1: prompt: {RECORD!r}, n: 1"
+    assert [line.text for line in split(f"{request} {RECORD}\n".encode())] == [request.partition("] ")[2], MESSAGE]
+
+
 def test_multiline_json_record_is_read_whole() -> None:
     record = {
         "levelname": "ERROR",
