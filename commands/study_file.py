@@ -33,6 +33,7 @@ MAX_BYTES = 1 << 20
 ACCURACY = "accuracy"  # objective of tools that count correct answers; only for 'measure'
 SOLVED = "solved"  # objective of agent tasks: the share of repeats that were solved
 USERS_HELD = "users_held"  # objective of 'load': a result of the workload 'knee', not of single requests
+RESULTS = frozenset({ACCURACY, SOLVED, USERS_HELD})  # objectives that are results of whole loads
 MOST_WORKLOADS = 4
 MOST_SETTINGS = 6
 MAX_TITLE = 200  # characters

@@ -12,7 +12,7 @@ from analysis.comparison.facts import RunFacts
 from analysis.decide.frontier import FrontierPoint
 from analysis.decide.rank import Ranking
 from analysis.guard import RowCode
-from commands.study_file import USERS_HELD, StudyPlan
+from commands.study_file import RESULTS, StudyPlan
 from domain import Run, Study
 from redaction import mask_json, mask_text
 from reports.arms.accuracy import AccuracyRow, accuracy_rows
@@ -132,7 +132,6 @@ def report_data(
 def study_options(study: Study) -> ComparisonOptions:
     """Return a study's margin, its objective if runs have it, and declared hardware if it names several hosts."""
     plan = StudyPlan.model_validate(study.plan)
-    is_of_runs = plan.objective and plan.objective != USERS_HELD
-    objective = plan.priced_objective if is_of_runs else None
+    objective = None if plan.objective in RESULTS else plan.priced_objective
     declared = {RowCode.HARDWARE} if len({arm.host for arm in plan.arms}) > 1 else ()
     return ComparisonOptions(objective, frozenset(declared), margin=plan.margin)

@@ -8,7 +8,7 @@ import pytest
 
 from analysis.guard import RowCode
 from commands.study_change import with_values
-from commands.study_file import StudyFileError, study_of_text
+from commands.study_file import ACCURACY, SOLVED, USERS_HELD, StudyFileError, study_of_text
 from domain import Config, Run, RunState, Study
 from reports.arms.report_data import study_options
 from studies.runner import StudyRunner
@@ -40,6 +40,13 @@ def test_named_hosts_compare_machines_on_purpose(text: str, declared: set[RowCod
     plan = study_of_text(text, "w").model_dump(mode="json")
     study = Study(id="s", title="t", question="which", created_at=NOW, updated_at=NOW, plan=plan)
     assert study_options(study).declared == declared
+
+
+@pytest.mark.parametrize("result", [ACCURACY, SOLVED, USERS_HELD])
+def test_results_that_no_request_has_are_no_objective_of_compare(result: str) -> None:
+    plan = study_of_text(WHICH, "w").model_dump(mode="json") | {"objective": result}
+    study = Study(id="s", title="t", question="which", created_at=NOW, updated_at=NOW, plan=plan)
+    assert study_options(study).objective is None
 
 
 def test_the_values_of_one_arm_are_on_its_host() -> None:

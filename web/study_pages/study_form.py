@@ -9,7 +9,17 @@ from typing import get_args
 import streamlit as st
 
 from analysis.evidence.objectives import TERMS, Objective, ObjectiveKind, UnknownObjectiveError, parse_objective
-from commands.study_file import ACCURACY, SOLVED, USERS_HELD, ArmText, PriceText, Question, StudyFileError, arm_of
+from commands.study_file import (
+    ACCURACY,
+    RESULTS,
+    SOLVED,
+    USERS_HELD,
+    ArmText,
+    PriceText,
+    Question,
+    StudyFileError,
+    arm_of,
+)
 from commands.study_workloads import WorkloadText
 from web.loads.forms.load_choice import choose_workload, is_complete
 from web.markup import markdown_text
@@ -300,7 +310,7 @@ def _show_objective(draft: StudyDraft) -> bool:
         help="A number of concurrent requests is typed: ttft_ms@8",
     )
     try:
-        if objective and objective not in (USERS_HELD, ACCURACY, SOLVED):
+        if objective and objective not in RESULTS:
             parse_objective(objective)
     except UnknownObjectiveError as refusal:
         st.error(markdown_text(str(refusal)))
