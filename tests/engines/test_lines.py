@@ -161,7 +161,7 @@ def test_records_that_lost_their_line_breaks_are_told_apart() -> None:
     assert {line.number for line in lines} == {1}
 
 
-@pytest.mark.parametrize("beginning", ["", "it's ", "a\" 'b ", "a\"\" b' ", "'' \"\" ", "\\' \\\" "])
+@pytest.mark.parametrize("beginning", ["", "it's ", "a\" 'b ", 'a"" b\' ', "'' \"\" ", "\\' \\\" "])
 def test_a_record_in_a_prompt_is_no_record(beginning: str) -> None:
     """An engine that logs its requests repeats their text: a client could state any speed."""
     prompt = f"{beginning}{RECORD}"
