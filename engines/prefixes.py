@@ -133,8 +133,8 @@ def strip_ansi(text: str) -> str:
 def find_glued_records(text: str) -> list[int]:
     """Return where further records begin in a message: behind a print without an end of line, or in a bare paste.
 
-    What stands in quotes is no record: an engine that logs its requests repeats what a client sent, quoted as Python and
-    JSON do it.
+    What stands in quotes is no record: an engine that logs its requests repeats what a client sent, quoted as Python
+    and JSON do it.
     """
     if " pid=" not in text and not _CLOCK.search(text):
         return []
