@@ -79,13 +79,17 @@ class Upstream:
         """Forward the request and write the answer to the client; raises CancelledError if the client disconnects."""
         client_response = None
         try:
-            async with asyncio.timeout(self.limits.answer_s), self._answer(request, body) as answer:
-                relayed.reading.http_status = answer.status
-                if 300 <= answer.status < 400:
-                    return _refusal(relayed, "http", "The server answered with a redirect, which is not followed.")
-                client_response = web.StreamResponse(status=answer.status, headers=_forwarded_headers(answer))
-                await self._copy(request, answer, client_response, relayed)
-                return client_response
+            async with asyncio.timeout(self.limits.answer_s):
+                answer = await self._send(request, body)
+                try:
+                    relayed.reading.http_status = answer.status
+                    if 300 <= answer.status < 400:
+                        return _refusal(relayed, "http", "The server answered with a redirect, which is not followed.")
+                    client_response = web.StreamResponse(status=answer.status, headers=_forwarded_headers(answer))
+                    await self._copy(request, answer, client_response, relayed)
+                    return client_response
+                finally:
+                    self.connections.give_back(answer)  # closed unless the answer was read to the end
         except TimeoutError:
             error = ServerConnectionError("timeout", "The server did not answer in time.")
         except ConnectionResetError:
@@ -94,9 +98,8 @@ class Upstream:
             error = raised
         return _refusal(relayed, error.kind, self.mask_key(str(error)), request if client_response else None)
 
-    @asynccontextmanager
-    async def _answer(self, request: web.Request, body: bytes) -> AsyncIterator[ServerConnection]:
-        """Send the request and yield the connection with the answer; it is closed unless it was read to the end."""
+    async def _send(self, request: web.Request, body: bytes) -> ServerConnection:
+        """Send the request and return the connection with the head of the answer."""
         headers = {
             "Accept": request.headers.get("Accept", "*/*"),
             "Accept-Encoding": "identity",
@@ -105,11 +108,7 @@ class Upstream:
         headers |= {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
         headers |= {name: request.headers[name] for name in FORWARDED_HEADERS if name in request.headers}
         query = f"?{request.rel_url.raw_query_string}" if request.query_string else ""
-        connection = await self.connections.ask(request.method, request.path + query, headers, body)
-        try:
-            yield connection
-        finally:
-            self.connections.give_back(connection)
+        return await self.connections.ask(request.method, request.path + query, headers, body)
 
     async def _copy(
         self,

@@ -10,7 +10,7 @@ import asyncio
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import httptools
 
@@ -196,10 +196,12 @@ class ServerConnections:
     base_url: str
     silence_s: float  # of the server
     idle: list[ServerConnection] = field(default_factory=list)
+    _address: SplitResult = field(init=False)
     _tls: ssl.SSLContext | None = None
 
     def __post_init__(self) -> None:
-        if urlsplit(self.base_url).scheme == "https":
+        self._address = urlsplit(self.base_url)
+        if self._address.scheme == "https":
             self._tls = ssl.create_default_context()
 
     async def ask(self, method: str, target: str, headers: dict[str, str], body: bytes) -> ServerConnection:
@@ -207,12 +209,11 @@ class ServerConnections:
 
         The request is sent again if a reused connection was dropped without an answer.
         """
-        address = urlsplit(self.base_url)
-        lines = {"Host": address.netloc.rpartition("@")[2], **headers, "Content-Length": str(len(body))}
+        lines = {"Host": self._address.netloc.rpartition("@")[2], **headers, "Content-Length": str(len(body))}
         if any(character in value for value in lines.values() for character in "\r\n\0"):
             raise ServerConnectionError("refused", "A header of the request has a line break.")
         head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
-        path = address.path.rstrip("/") + target
+        path = self._address.path.rstrip("/") + target
         request = f"{method} {path} HTTP/1.1\r\n{head}\r\n".encode(errors="surrogateescape") + body
         while self.idle:
             connection = self.idle.pop()
@@ -232,13 +233,12 @@ class ServerConnections:
             self.idle = [idle for idle in self.idle if not idle.is_closed] + [connection]
 
     async def _open(self) -> ServerConnection:
-        address = urlsplit(self.base_url)
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT_S):
                 _, connection = await asyncio.get_running_loop().create_connection(
                     lambda: ServerConnection(self.silence_s),
-                    address.hostname or NO_HOST,
-                    address.port or (443 if self._tls else 80),
+                    self._address.hostname or NO_HOST,
+                    self._address.port or (443 if self._tls else 80),
                     ssl=self._tls,
                 )
         except TimeoutError as error:
