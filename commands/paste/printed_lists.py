@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from shlex import join
 
 from commands.paste.servers import SERVER_START
+from python_syntax import evaluate_literal
 
 MAX_LINE_CHARS = 20_000
 _LIST = re.compile(
@@ -36,7 +36,7 @@ def _command_in(line: str) -> str | None:
 def _quoted_words(body: str) -> list[str] | None:
     """The words of a list as Python or JSON writes it."""
     try:
-        words = ast.literal_eval(f"[{body}]")
+        words = evaluate_literal(f"[{body}]")
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return None
     return words if all(isinstance(word, str) for word in words) else None
