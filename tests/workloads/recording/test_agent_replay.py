@@ -70,8 +70,9 @@ async def work(recording: Recording) -> None:
     subagents = [(subagent_of(agent, 2), "messages"), (subagent_of(agent, 3), "responses")]
 
     async def run(subagent: Agent, protocol: str) -> None:
+        # Long answers: if the first ended before the second began, the server could give both the same slot.
         for _ in range(3):
-            await send(recording, subagent, protocol)
+            await send(recording, subagent, protocol, answer_tokens=40)
             await asyncio.sleep(0.2)
 
     await asyncio.gather(*(run(*pair) for pair in subagents))
