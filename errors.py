@@ -51,7 +51,7 @@
     ├── ProbeRefusedError          workloads/texts/probe_fitting.py       a server without token log-probabilities
     ├── BadTokenAnswerError        engines/next_token.py                  an answer without the requested tokens
     ├── BadStreamError             workloads/requests/answer_stream.py    an answer that is not a stream of tokens
-    ├── ServerConnectionError      workloads/recording/server_connection.py a server that breaks off, or is no server
+    ├── UpstreamConnectionError    workloads/recording/upstream_connection.py a server that breaks off, or is no server
     ├── FolderCopyError        workloads/agent_tasks/folder_copy.py   a folder that cannot be copied for an agent
     ├── TaskStoppedError       workloads/agent_tasks/task_runner.py   an agent task that cannot go on
     ├── RecorderBusyError          workloads/recording/serve.py           another recorder has the run or the port

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from aiohttp import web
 
 from workloads.recording.access import RecordingLimits
-from workloads.recording.server_connection import ServerConnection, ServerConnectionError, ServerConnections
+from workloads.recording.upstream_connection import UpstreamConnection, UpstreamConnectionError, UpstreamConnections
 from workloads.requests.answer_stream import BadStreamError, StreamReading
 from workloads.requests.sending import MAX_LINE_BYTES, REFUSAL_CHARACTERS, AnswerLineSplitter
 
@@ -69,7 +69,7 @@ class RelayedAnswer:
 class Upstream:
     """The server, and what is forwarded to it."""
 
-    connections: ServerConnections
+    connections: UpstreamConnections
     base_url: str
     api_key: str | None
     limits: RecordingLimits
@@ -91,14 +91,14 @@ class Upstream:
                 finally:
                     self.connections.give_back(answer)  # closed unless the answer was read to the end
         except TimeoutError:
-            error = ServerConnectionError("timeout", "The server did not answer in time.")
+            error = UpstreamConnectionError("timeout", "The server did not answer in time.")
         except ConnectionResetError:
             return _refusal(relayed, "cancelled", "the client disconnected", request)
-        except ServerConnectionError as raised:
+        except UpstreamConnectionError as raised:
             error = raised
         return _refusal(relayed, error.kind, self.mask_key(str(error)), request if client_response else None)
 
-    async def _send(self, request: web.Request, body: bytes) -> ServerConnection:
+    async def _send(self, request: web.Request, body: bytes) -> UpstreamConnection:
         """Send the request and return the connection with the head of the answer."""
         headers = {
             "Accept": request.headers.get("Accept", "*/*"),
@@ -113,7 +113,7 @@ class Upstream:
     async def _copy(
         self,
         request: web.Request,
-        answer: ServerConnection,
+        answer: UpstreamConnection,
         client_response: web.StreamResponse,
         relayed: RelayedAnswer,
     ) -> None:
@@ -125,7 +125,7 @@ class Upstream:
             now_s = self.mono_s()
             size += len(data)
             if size > self.limits.answer_bytes:
-                raise ServerConnectionError("closed", f"more than {self.limits.answer_bytes} bytes")
+                raise UpstreamConnectionError("closed", f"more than {self.limits.answer_bytes} bytes")
             await client_response.write(data)
             relayed.take(data, is_streamed, now_s)
         await client_response.write_eof()
@@ -141,14 +141,14 @@ async def upstream_at(
     base_url: str, api_key: str | None, limits: RecordingLimits, mono_s: Callable[[], float]
 ) -> AsyncIterator[Upstream]:
     """Open the connections to the server at this address."""
-    connections = ServerConnections(base_url, limits.silence_s)
+    connections = UpstreamConnections(base_url, limits.silence_s)
     try:
         yield Upstream(connections, base_url, api_key, limits, mono_s)
     finally:
         connections.close()
 
 
-def _forwarded_headers(answer: ServerConnection) -> dict[str, str]:
+def _forwarded_headers(answer: UpstreamConnection) -> dict[str, str]:
     """Return the server's headers that describe the body; no cookies, no redirects."""
     names = ("Content-Type", "Content-Length", "Content-Encoding")
     return {name: answer.headers[name.lower()] for name in names if name.lower() in answer.headers}

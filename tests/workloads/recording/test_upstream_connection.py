@@ -10,7 +10,7 @@ import pytest
 
 from tests.workloads.recording.recorders import ASK, SENT, STREAM, Recording, during, post
 from tests.workloads.servers import DONE, HEAD, chunk, sends
-from workloads.recording.server_connection import MAX_UNREAD_BYTES, ServerConnectionError, ServerConnections
+from workloads.recording.upstream_connection import MAX_UNREAD_BYTES, UpstreamConnectionError, UpstreamConnections
 
 ANSWER = json.dumps({"choices": [{"message": {"content": "x"}, "finish_reason": "stop"}]}).encode()
 JSON_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -88,6 +88,6 @@ def test_a_slow_client_holds_the_server_back(tmp_path: Path) -> None:
 
 
 def test_a_header_with_a_line_break_is_not_sent() -> None:
-    connections = ServerConnections("http://127.0.0.1:1", silence_s=1.0)
-    with pytest.raises(ServerConnectionError, match="line break"):
+    connections = UpstreamConnections("http://127.0.0.1:1", silence_s=1.0)
+    with pytest.raises(UpstreamConnectionError, match="line break"):
         asyncio.run(connections.ask("POST", "/v1/completions", {"Authorization": "Bearer a\r\nX: y"}, b""))

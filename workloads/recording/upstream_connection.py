@@ -25,7 +25,7 @@ NO_HOST = "address-without-host.invalid"  # an empty name would be this machine
 OK = 200
 
 
-class ServerConnectionError(PitwallError):
+class UpstreamConnectionError(PitwallError):
     """The server did not answer properly; `kind` is a RequestRecord.error_kind."""
 
     def __init__(self, kind: str, text: str) -> None:
@@ -33,7 +33,7 @@ class ServerConnectionError(PitwallError):
         self.kind = kind
 
 
-class ServerConnection(asyncio.Protocol):
+class UpstreamConnection(asyncio.Protocol):
     """A connection that carries one request after the other; used by one task at a time."""
 
     status: int
@@ -52,7 +52,7 @@ class ServerConnection(asyncio.Protocol):
         self._head_bytes = self._header_bytes = self._unread_bytes = 0
         self._has_head = self._is_complete = self._stays_open = False
         self._pieces: list[bytes] = []
-        self._error: ServerConnectionError | None = None
+        self._error: UpstreamConnectionError | None = None
         self._waiter: asyncio.Future[None] | None = None
         self._waits_since_s = self._loop.time()
 
@@ -66,7 +66,7 @@ class ServerConnection(asyncio.Protocol):
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     async def ask(self, request: bytes) -> None:
-        """Send a request and wait for the head of its answer; raises ServerConnectionError."""
+        """Send a request and wait for the head of its answer; raises UpstreamConnectionError."""
         self._begin_answer()
         self._set_timer(self.silence_s, self._end_silence)
         self._transport.write(request)
@@ -74,7 +74,7 @@ class ServerConnection(asyncio.Protocol):
             await self._wait()
 
     async def read(self) -> bytes:
-        """Return what has arrived of the body, at least a byte; empty at its end. Raises ServerConnectionError."""
+        """Return what has arrived of the body, at least a byte; empty at its end. Raises UpstreamConnectionError."""
         while not self._pieces:
             if self._is_complete:
                 return b""
@@ -87,7 +87,7 @@ class ServerConnection(asyncio.Protocol):
         return data
 
     async def _wait(self) -> None:
-        """Wait until something has arrived; raises ServerConnectionError."""
+        """Wait until something has arrived; raises UpstreamConnectionError."""
         if self._error:
             raise self._error
         self._waits_since_s = self._loop.time()
@@ -114,7 +114,7 @@ class ServerConnection(asyncio.Protocol):
 
     def _fail(self, kind: str, text: str) -> None:
         if not self._is_complete:
-            self._error = self._error or ServerConnectionError(kind, text)
+            self._error = self._error or UpstreamConnectionError(kind, text)
         self.close()
         self._wake()
 
@@ -166,12 +166,12 @@ class ServerConnection(asyncio.Protocol):
 
     def on_message_begin(self) -> None:
         if self._is_complete:
-            raise ServerConnectionError("closed", "The server sent more than its answer.")
+            raise UpstreamConnectionError("closed", "The server sent more than its answer.")
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._header_bytes += len(name) + len(value)
         if self._header_bytes > MAX_HEAD_BYTES:
-            raise ServerConnectionError("closed", TOO_LARGE_HEAD)
+            raise UpstreamConnectionError("closed", TOO_LARGE_HEAD)
         self.headers[name.decode("latin-1").lower()] = value.decode(errors="replace")
 
     def on_headers_complete(self) -> None:
@@ -190,12 +190,12 @@ class ServerConnection(asyncio.Protocol):
 
 
 @dataclass(slots=True)
-class ServerConnections:
+class UpstreamConnections:
     """The open connections to one server; they are reused, since opening one costs more than the rest of the relay."""
 
     base_url: str
     silence_s: float  # of the server
-    idle: list[ServerConnection] = field(default_factory=list)
+    idle: list[UpstreamConnection] = field(default_factory=list)
     _address: SplitResult = field(init=False)
     _tls: ssl.SSLContext | None = None
 
@@ -204,14 +204,14 @@ class ServerConnections:
         if self._address.scheme == "https":
             self._tls = ssl.create_default_context()
 
-    async def ask(self, method: str, target: str, headers: dict[str, str], body: bytes) -> ServerConnection:
-        """Return a connection with the head of the answer; raises ServerConnectionError.
+    async def ask(self, method: str, target: str, headers: dict[str, str], body: bytes) -> UpstreamConnection:
+        """Return a connection with the head of the answer; raises UpstreamConnectionError.
 
         The request is sent again if a reused connection was dropped without an answer.
         """
         lines = {"Host": self._address.netloc.rpartition("@")[2], **headers, "Content-Length": str(len(body))}
         if any(character in value for value in lines.values() for character in "\r\n\0"):
-            raise ServerConnectionError("refused", "A header of the request has a line break.")
+            raise UpstreamConnectionError("refused", "A header of the request has a line break.")
         head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
         path = self._address.path.rstrip("/") + target
         request = f"{method} {path} HTTP/1.1\r\n{head}\r\n".encode(errors="surrogateescape") + body
@@ -221,30 +221,30 @@ class ServerConnections:
                 continue
             try:
                 return await _answered(connection, request)
-            except ServerConnectionError as error:
+            except UpstreamConnectionError as error:
                 if error.kind == "timeout" or not connection.is_unanswered:
                     raise
                 break
         return await _answered(await self._open(), request)
 
-    def give_back(self, connection: ServerConnection) -> None:
+    def give_back(self, connection: UpstreamConnection) -> None:
         """Keep a connection for a next request, if its answer was read to the end and allows it; else close it."""
         if connection.keep():
             self.idle = [idle for idle in self.idle if not idle.is_closed] + [connection]
 
-    async def _open(self) -> ServerConnection:
+    async def _open(self) -> UpstreamConnection:
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT_S):
                 _, connection = await asyncio.get_running_loop().create_connection(
-                    lambda: ServerConnection(self.silence_s),
+                    lambda: UpstreamConnection(self.silence_s),
                     self._address.hostname or NO_HOST,
                     self._address.port or (443 if self._tls else 80),
                     ssl=self._tls,
                 )
         except TimeoutError as error:
-            raise ServerConnectionError("timeout", f"no connection after {CONNECT_TIMEOUT_S:g} s") from error
+            raise UpstreamConnectionError("timeout", f"no connection after {CONNECT_TIMEOUT_S:g} s") from error
         except (OSError, ValueError) as error:
-            raise ServerConnectionError("refused", f"no connection: {error}") from error
+            raise UpstreamConnectionError("refused", f"no connection: {error}") from error
         return connection
 
     def close(self) -> None:
@@ -252,7 +252,7 @@ class ServerConnections:
             connection.close()
 
 
-async def _answered(connection: ServerConnection, request: bytes) -> ServerConnection:
+async def _answered(connection: UpstreamConnection, request: bytes) -> UpstreamConnection:
     """Send the request and return the connection once it has the head of the answer."""
     try:
         await connection.ask(request)
