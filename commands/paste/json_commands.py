@@ -33,7 +33,10 @@ def rewrite_json(text: str) -> str:
         _task(item) for node in _mappings(root) for name in _CONTAINER_LISTS for item in _dicts(node.get(name))
     ]
     shown = {"services": {f"s{number}": service for number, service in enumerate(services)}} if services else root
-    return yaml.safe_dump(shown, sort_keys=False, width=10_000, allow_unicode=True)
+    try:
+        return yaml.safe_dump(shown, sort_keys=False, width=10_000, allow_unicode=True)
+    except RecursionError:  # JSON is read to a greater depth than YAML is written
+        return text
 
 
 def _mappings(root: Any) -> Iterator[dict[str, Any]]:

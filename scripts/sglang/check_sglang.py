@@ -22,7 +22,16 @@ from scripts.tools.agent_demands import demands as agent_demands
 from scripts.tools.driving import LoadDriver, driving
 from scripts.tools.tool_demands import table
 from scripts.vllm.check_vllm import wait_until
-from scripts.vllm.check_vllm_loads import SESSION, TEMPLATE, Demand, asked, counters, fidelity, grid, started
+from scripts.vllm.check_vllm_loads import (
+    SESSION,
+    TEMPLATE,
+    Demand,
+    counters,
+    fidelity,
+    grid,
+    measured_requests,
+    running_server,
+)
 
 CACHED = "sglang:cached_tokens_total"
 ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
@@ -41,14 +50,14 @@ def serving(python: Path, model: Path, folder: Path, template: str = TEMPLATE) -
     command += ["--device", "cpu", "--host", "127.0.0.1", "--port", str(port), "--context-length", str(CONTEXT_TOKENS)]
     command += ["--max-total-tokens", "65536", "--max-running-requests", "8", "--attention-backend", "torch_native"]
     command += ["--chat-template", str(folder / "template.jinja"), "--enable-metrics", "--enable-cache-report"]
-    with started("SGLang", command, port, folder, os.environ | ENVIRONMENT) as url:
+    with running_server("SGLang", command, port, folder, os.environ | ENVIRONMENT) as url:
         yield url
 
 
 def session(on: LoadDriver, url: str, endpoint: str) -> Iterator[Demand]:
     """Check that a protocol states the tokens that the server counts, and that a turn finds the earlier ones cached."""
     before = counters(url)
-    rows = asked(on, on.put("session", {**SESSION, "endpoint": endpoint, "seed": len(endpoint)}))
+    rows = measured_requests(on, on.put("session", {**SESSION, "endpoint": endpoint, "seed": len(endpoint)}))
     wait_until(lambda: counters(url) != before, 30.0, "the server counted nothing")
     after = counters(url)
     for title, metric, column in COUNTERS:

@@ -82,12 +82,14 @@ def serving(
         | ENVIRONMENT
         | {"VLLM_ALLOW_LONG_MAX_MODEL_LEN": "1", "PATH": f"{vllm / 'bin'}{os.pathsep}{os.environ['PATH']}"}
     )
-    with started("vLLM", command, port, folder, env) as url:
+    with running_server("vLLM", command, port, folder, env) as url:
         yield url
 
 
 @contextmanager
-def started(title: str, command: Sequence[str], port: int, folder: Path, env: Mapping[str, str]) -> Iterator[str]:
+def running_server(
+    title: str, command: Sequence[str], port: int, folder: Path, env: Mapping[str, str]
+) -> Iterator[str]:
     """Run a server until it is ready, its log in the folder; yield its URL, and end it with its descendants."""
     log = folder / "server.log"
     with log.open("wb") as out:
@@ -113,7 +115,7 @@ def counters(url: str) -> dict[str, float]:
 
 def grid(on: LoadDriver, endpoint: str) -> Iterator[Demand]:
     """Check exact lengths of prompts and answers."""
-    rows = asked(on, on.put("grid", {**GRID, "endpoint": endpoint}))
+    rows = measured_requests(on, on.put("grid", {**GRID, "endpoint": endpoint}))
     expected = {f"pp{tokens} tg16 d0": tokens for tokens in (64, 200)}
     apart = {row["prompt_tokens"] - expected[row["prompt_class"]] for row in rows}
     yield Demand(f"grid, {endpoint}", "prompts are as long as asked for", f"{apart} tokens more", apart == {0})
@@ -126,7 +128,7 @@ def grid(on: LoadDriver, endpoint: str) -> Iterator[Demand]:
 def tools(on: LoadDriver) -> Iterator[Demand]:
     """Check that the grammar makes any model call one of its tools, streamed or not."""
     load = on.put("tool-matrix", MATRIX)
-    first = [row for row in asked(on, load) if row["choice"] == "required"]
+    first = [row for row in measured_requests(on, load) if row["choice"] == "required"]
     called = [[call.get("name") for call in row["extra"].get("tool_calls") or []] for row in first]
     modes = {row["extra"]["mode"] for row, names in zip(first, called, strict=True) if names}
     yield Demand("tool matrix", "forced calls in both modes", ", ".join(sorted(modes)), modes == {"streaming", "whole"})
@@ -144,7 +146,7 @@ def tools(on: LoadDriver) -> Iterator[Demand]:
 def session(on: LoadDriver, url: str) -> Iterator[Demand]:
     """Check that a turn finds the previous turn's prompt in the cache, except for the last block."""
     before = counters(url).get("vllm:prefix_cache_hits_total", 0.0)
-    rows = asked(on, on.put("session", SESSION))
+    rows = measured_requests(on, on.put("session", SESSION))
     hits = counters(url).get("vllm:prefix_cache_hits_total", 0.0) - before
     cached = [row["extra"].get("cached_prompt_tokens") or 0 for row in rows]
     prompt_tokens = [row["prompt_tokens"] for row in rows]
@@ -164,7 +166,7 @@ def session(on: LoadDriver, url: str) -> Iterator[Demand]:
 def protocols(on: LoadDriver, url: str, endpoint: str) -> Iterator[Demand]:
     """Check that the other protocols state the tokens that the server counts, and find the context in the cache."""
     before = counters(url)
-    rows = asked(on, on.put("session", {**SESSION, "endpoint": endpoint, "seed": len(endpoint)}))
+    rows = measured_requests(on, on.put("session", {**SESSION, "endpoint": endpoint, "seed": len(endpoint)}))
     after = counters(url)
     for title, metric, stated in (
         ("prompt tokens", "vllm:prompt_tokens_total", [row["prompt_tokens"] for row in rows]),
@@ -197,7 +199,7 @@ def fidelity(on: LoadDriver) -> Iterator[Demand]:
 def latencies(on: LoadDriver, url: str) -> Iterator[Demand]:
     """Check that the server's histograms count the client's requests, with slightly lower latencies."""
     before = counters(url)
-    rows = asked(on, on.put("traffic", TRAFFIC))
+    rows = measured_requests(on, on.put("traffic", TRAFFIC))
     after = counters(url)
     for metric, name in (
         ("ttft_ms", "vllm:time_to_first_token_seconds"),
@@ -233,7 +235,7 @@ def _near(server_ms: float, client_ms: float) -> tuple[str, bool]:
     return text, -1.0 <= client_ms - server_ms <= CLIENT_MS + SHARE * server_ms
 
 
-def asked(on: LoadDriver, load: FinishedLoad) -> list[dict[str, Any]]:
+def measured_requests(on: LoadDriver, load: FinishedLoad) -> list[dict[str, Any]]:
     """Return the measured requests of a load; exits if one failed."""
     sql = "SELECT 1 FROM results WHERE load_id = ?"  # which a load writes last
     wait_until(lambda: bool(on.rows(sql, load.load_id)), 60.0, "the load's results are not in the store")

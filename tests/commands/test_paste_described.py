@@ -27,6 +27,11 @@ def test_container_that_docker_inspect_shows(path: list[str]) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("text", ["[" * 900 + "]" * 900, '{"a":' * 600 + "1" + "}" * 600])
+def test_deep_json_is_no_command(text: str) -> None:
+    assert explain(text).config is None
+
+
 def test_part_of_docker_inspect_without_the_name_of_its_image() -> None:
     part = {"Path": WORDS[0], "Args": WORDS[1:], "Image": "sha256:" + "a" * 64}
     assert stated(json.dumps(part)) == VLLM | {"launcher": "compose", "executable": "vllm"}

@@ -8,6 +8,7 @@ import pytest
 
 from collectors.imports.results.prose import document
 from collectors.imports.results.prose.number_text import read_cell
+from collectors.imports.results.prose.sentences import read_sentences
 from collectors.imports.results.prose.units import unit_in
 from load_records import Result
 from tests.collectors.imports.captured import loads_of
@@ -214,3 +215,46 @@ def test_title_that_names_a_test_has_the_unit_of_compared_columns(tmp_path: Path
     table = "| depth | before | this PR |\n|--:|--:|--:|\n| 4096 | 21.5 | **22.5** (+4%) |\n"
     text = f"**llama-bench tg64, no speculation:**\n\n{table}"
     assert figures_of(tmp_path, text) == [("decode_tps", "stated", 21.5), ("decode_tps", "stated", 22.5)]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "I need at least 30 tok/s for this.",
+        "Is 12 tok/s normal for a 3090?",
+        "Anyone getting more than 100 t/s?",
+        "It is not 45 tok/s.",
+        "Decode doesn't run at 45 tok/s.",
+        "I want 60 tok/s.",
+        "We aim for a TTFT of 200 ms.",
+        "TTFT must stay below 500 ms.",
+        "You can get 80 tok/s.",
+        "On paper it does 120 tok/s.",
+        "Assume 40 tok/s and a TTFT of 200 ms.",
+        "I calculated 55 tok/s from the bandwidth.",
+        "My estimate: 33 tok/s.",
+        "Humans read at about 5 tokens per second.",
+        "We sent 10 requests/s.",
+        "The generator was configured at a rate of 8 req/s.",
+    ],
+)
+def test_what_nobody_measured_is_no_figure(sentence: str) -> None:
+    assert read_sentences(sentence) == []
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "In May 2026 it ran at 45 tok/s.",
+        "I did not tune anything, it ran at 45 tok/s.",
+        "Can confirm 45 tok/s.",
+        "Generation ran at 45 tok/s. What do you get?",
+    ],
+)
+def test_a_measured_figure_stays_one(sentence: str) -> None:
+    assert [statement.value.low for statement in read_sentences(sentence)] == [45.0]
+
+
+def test_served_requests_are_a_throughput() -> None:
+    (statement,) = read_sentences("The server completed 8.5 requests/s.")
+    assert (statement.metric_name.metric, statement.value.low) == ("request_tps", 8.5)

@@ -24,6 +24,15 @@ _NOT_MEASURED = re.compile(
     r"if|poll|sleep|wait(?:s|ed)? for)\b|(?:\bby|faster|slower|another|extra) $",
     re.IGNORECASE,
 )
+# Of the whole sentence: a question, a wish, a condition, a calculation, what is true of people.
+_HYPOTHETICAL = re.compile(
+    r"\?\W*$|\b(?:want(?:s|ed)?|need(?:s|ed)?|wish\w*|aim(?:s|ed|ing)?|must|might|(?-i:may)|assum\w+|suppos\w+|imagine"
+    r"|hypothetical\w*|in theory|on paper|estimat\w+|calculat\w+|rumou?r\w*"
+    r"|(?:you|one|they|people|users?) can|humans?)\b",
+    re.IGNORECASE,
+)
+_DENIED = re.compile(r"(?:\bnot|\bnever|n['\u2019]t)(?:\W+\w+){0,3}\W*$", re.IGNORECASE)
+_SERVED = re.compile(r"throughput|serv(?:ed?|es|ing)\b|handl|complet|achiev|sustain|process|finish", re.IGNORECASE)
 _MARKUP = re.compile(r"[`*]{1,3}")
 _COMPARED = re.compile(r"\s*(?:\([^()]{1,40}\)\s*)?(?:→|->|=>|⇒|➜|vs\.?|versus|/|to|of)\s*", re.IGNORECASE)
 _OF_TOTAL = re.compile(r"/|\bof\b")  # '30.6 / 32 GB'
@@ -66,7 +75,10 @@ class _Place(NamedTuple):
 
 
 def read_sentences(text: str) -> list[Statement]:
-    """Return the figures of running text whose words name a metric; speeds and memory without one are 'stated'."""
+    """Return the figures of running text whose words name a metric; speeds and memory without one are 'stated'.
+
+    What nobody measured is none: what is asked, wished, assumed or denied, and the rate at which a load is sent.
+    """
     statements: list[Statement] = []
     for number, line in enumerate(text.splitlines(), 1):
         if len(line) <= MAX_LINE_CHARS and not _LOG_LINE.search(line) and not _CODE.search(line) and "|" not in line:
@@ -84,11 +96,15 @@ def states_speed(text: str) -> bool:
 
 
 def _statements(line: int, sentence: str) -> Iterator[Statement]:
+    if _HYPOTHETICAL.search(sentence):
+        return
     former: tuple[str | None, MetricName] | None = None
     for place in _places(sentence):
         words = f"{place.before} {place.after}"
         near_words = f"{place.before} {' '.join(place.after.split()[:2])}"  # '350 ms median'
-        if DERIVED.search(near_words) or _NOT_MEASURED.search(place.before):
+        is_of_load = place.value.unit == "requests/s" and not _SERVED.search(words)
+        is_unmeasured = _NOT_MEASURED.search(place.before) or _DENIED.search(place.before)
+        if is_of_load or is_unmeasured or DERIVED.search(near_words):
             former = None
             continue
         unit = place.value.unit
@@ -158,7 +174,10 @@ def _places(sentence: str) -> Iterator[_Place]:
 
 
 def _takes_all(own: str, group: _Group, words: str, following_group: _Group | None) -> bool:
-    """Return whether the words between two numbers all belong to the first: it has none, and the second needs none."""
+    """Return whether the words between two numbers all belong to the first.
+
+    They do if no words before it name its metric, and the second number does not need them.
+    """
     if following_group is None or metric_of(own, group.values[0].unit):
         return False
     unit, next_unit = group.values[0].unit, following_group.values[0].unit
@@ -174,7 +193,7 @@ class _Group(NamedTuple):
 
     @property
     def ranked_values(self) -> list[tuple[int | None, StatedNumber]]:
-        """The values with their place among several; of '30.6 / 32 GB' only what is in use."""
+        """The values, each with its place if there are several."""
         ranks = range(1, len(self.values) + 1) if len(self.values) > 1 else (None,)
         return list(zip(ranks, self.values, strict=True))
 
@@ -193,6 +212,7 @@ def _compared_numbers(sentence: str) -> Iterator[_Group]:
 
 
 def _group_of(sentence: str, matches: Sequence[re.Match[str]]) -> _Group | None:
+    """Return numbers that are compared, None without a unit; of '30.6 / 32 GB' only the memory that is in use."""
     before = sentence[: matches[0].start()]
     written = next((match["unit"] for match in reversed(matches) if match["unit"]), None)
     unit, factor = unit_of(written or _unit_at_end(before))
