@@ -63,7 +63,7 @@ class PriceText(BaseModel):
     per_kwh: float | None = Field(default=None, gt=0.0, allow_inf_nan=False)  # of electricity
 
     @property
-    def stated(self) -> StatedPrices | None:
+    def stated_prices(self) -> StatedPrices | None:
         """The prices; None if neither is stated."""
         has_price = self.per_hour or self.per_kwh
         return StatedPrices(self.currency, self.per_hour or 0.0, self.per_kwh or 0.0) if has_price else None
@@ -158,7 +158,7 @@ class StudyFile(StudyText):
 
     def _check_prices(self, workload: WorkloadText) -> None:
         """Refuse 'session_cost' without a price."""
-        if _objective_of(workload, self) == ObjectiveKind.SESSION_COST and not (self.prices and self.prices.stated):
+        if _objective_of(workload, self) == ObjectiveKind.SESSION_COST and not (self.prices and self.prices.stated_prices):
             raise ValueError("'session_cost' needs [prices] with a currency, and per_hour, per_kwh or both")
 
 
@@ -205,7 +205,7 @@ class StudyPlan(BaseModel):
         objective = parse_objective(self.objective) if self.objective else None
         if objective is None or objective.kind is not ObjectiveKind.SESSION_COST:
             return objective
-        return Objective(objective.kind, prices=self.prices.stated if self.prices else None)
+        return Objective(objective.kind, prices=self.prices.stated_prices if self.prices else None)
 
     def per_workload(self) -> list[StudyPlan]:
         """Return a plan for each workload, with the workload's title."""

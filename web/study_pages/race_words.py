@@ -82,7 +82,7 @@ def describe_study(study: Study, plan: StudyPlan, starts: int) -> str:
     under = "" if plan.more_workloads and study.answer else f", under {plan.workload_names}"
     budget = f"{starts} of at most {plan.budget.runs} starts"
     lasted = duration((ended - study.created_at).total_seconds())
-    prices = f" at {plan.prices.stated.text}" if plan.prices and plan.prices.stated else ""
+    prices = f" at {plan.prices.stated_prices.text}" if plan.prices and plan.prices.stated_prices else ""
     by = f"{QUESTIONS[study.question]} By {objective}{prices}{under}"
     matters = "" if study.question == "measure" else f"; differences below {100 * plan.margin:.1f} % do not matter"
     return f"{by}{matters}. {budget}, {f'{lasted} in total' if study.state == 'ended' else f'{lasted} so far'}."
