@@ -158,7 +158,9 @@ class StudyFile(StudyText):
 
     def _check_prices(self, workload: WorkloadText) -> None:
         """Refuse 'session_cost' without a price."""
-        if _objective_of(workload, self) == ObjectiveKind.SESSION_COST and not (self.prices and self.prices.stated_prices):
+        if _objective_of(workload, self) == ObjectiveKind.SESSION_COST and not (
+            self.prices and self.prices.stated_prices
+        ):
             raise ValueError("'session_cost' needs [prices] with a currency, and per_hour, per_kwh or both")
 
 
