@@ -124,7 +124,7 @@ def read_plain(raw_text: str, number: int, offset: int) -> ParsedLine | None:
     if match is None:
         return None
     text = raw_text[match.end() :]
-    if "[" in text or "\r" in text or "\x1b" in text:
+    if "[" in text or "\r" in text or "\x1b" in text or find_glued_records(text):
         return None
     process, level, stamp = match.groups()
     return ParsedLine(number, offset, text, raw_text, read_yearless_stamp(stamp), None, process, level)

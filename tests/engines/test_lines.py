@@ -263,6 +263,7 @@ def test_cut_anywhere_gives_the_same_lines(data: bytes, chunk: int) -> None:
 @given(st.lists(PARTS, max_size=4).map(lambda parts: b"".join(parts).replace(b"\n", b"")))
 @example(b"INFO 05-20 01:43:25 [a.py:1] a | b")
 @example(b"INFO 05-20 01:43:25 [a.py:1] WARNING:vllm:x")
+@example(b"INFO 05-20 01:43:25 [a.py:1] aINFO 05-20 01:43:25 b.py:1] c")
 def test_short_cut_reads_like_the_full_path(raw: bytes) -> None:
     whole = raw.decode("utf-8", "replace").rstrip("\r")
     plain = read_plain(whole, 1, 0)

@@ -74,6 +74,15 @@ def test_the_address_keeps_the_place(tmp_path: Path) -> None:
     assert shown(page_of(log, "9" * 15))[1] == LINES - 1
 
 
+def test_a_replaced_slider_moves_nothing(tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    log.write_text("".join(f"line {number}\n" for number in range(LINES)))
+    page = page_of(log)
+    page.query_params["log"] = "0"  # the page has moved, and a slow browser still sends the slider of the end
+    page.slider[0].set_value(50).run()
+    assert shown(page) == (0, 399)
+
+
 def key_of(folder: Path, label: str) -> str:
     return f"log-since-{folder.name}-{label}"
 

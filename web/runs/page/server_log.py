@@ -87,7 +87,8 @@ def _show_navigation(run: Run, position: ByteRange) -> None:
         _jump_button("End", run, None, is_off=position.end >= position.size)
         st.markdown(f"{position.start / 1e6:,.1f} to {position.end / 1e6:,.1f} of {position.size / 1e6:,.1f} MB")
     percent, key = round(100 * min(position.start / last, 1)), f"log-since-{run.id}-{position.start}"
-    st.slider("Position in the log", 0, 100, percent, format="%d %%", key=key, on_change=_slide, args=(key, last))
+    args = (key, last, _since())
+    st.slider("Position in the log", 0, 100, percent, format="%d %%", key=key, on_change=_slide, args=args)
 
 
 def _jump_button(label: str, run: Run, since: int | None, is_off: bool) -> None:
@@ -101,5 +102,7 @@ def _set_start(since: int | None) -> None:
         del st.query_params[LOG_PARAMETER]
 
 
-def _slide(key: str, last_start: int) -> None:
-    _set_start(last_start * st.session_state[key] // 100)
+def _slide(key: str, last_start: int, shown_since: int | None) -> None:
+    """Move to the slider's position, unless a browser sends the value of a slider that the page has replaced."""
+    if shown_since == _since():
+        _set_start(last_start * st.session_state[key] // 100)
