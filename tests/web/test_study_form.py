@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.testing.v1 import AppTest
 
 from analysis.physics.money import StatedPrices
@@ -104,6 +105,20 @@ def test_ticked_runs_begin_the_study_that_their_toml_begins(store: Store) -> Non
     plan = begin(at, store)
     assert plan == expected.model_copy(update={"title": "plain or seqs"})
     assert [arm.config.fingerprint for arm in plan.arms] == [store.run(f"r{n}").config.fingerprint for n in (0, 1)]  # type: ignore[union-attr]
+
+
+def test_replaced_widgets_change_no_arm(store: Store) -> None:
+    at = form()
+    tick(at, "plain", "seqs")
+    at.text_input(key="arm-name-1-1").set_value("other")
+    states = at._tree.get_widget_states().widgets
+    replaced = WidgetStates(widgets=[state for state in states if "-1-1" in state.id])
+    assert len(replaced.widgets) == 4, "the arm and the choice of arms"
+    at.text_input(key="arm-name-1-1").set_value("seqs")
+    at.button(key="arm-remove-1-1").click().run()
+    text = text_of(at)
+    at._run(replaced)  # as a slow browser sends it
+    assert not at.exception and text_of(at) == text
 
 
 def test_operators_agent_task_is_a_load_of_the_form(store: Store) -> None:

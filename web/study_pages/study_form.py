@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import get_args
 
 import streamlit as st
@@ -96,8 +96,11 @@ def _pick_arms(draft: StudyDraft, sources: Mapping[str, ArmSource]) -> None:
     left_column, right_column = st.columns([3, 2])
     key, paste_key = f"{_key(draft, 'arms')}-{draft.arm_generation}", _key(draft, "paste")
     ticked = ticked_labels(sources, draft.study_text.arm)
+    is_current = _generation_check(draft)
 
     def tick() -> None:
+        if not is_current():
+            return
         labels = st.session_state[key]
         removed = {(sources[label].command, sources[label].host) for label in ticked if label not in labels}
         remaining = [arm for arm in draft.study_text.arm if (arm.command, arm.host) not in removed]
@@ -129,6 +132,12 @@ def _pick_arms(draft: StudyDraft, sources: Mapping[str, ArmSource]) -> None:
     )
 
 
+def _generation_check(draft: StudyDraft) -> Callable[[], bool]:
+    """Return a check that the list of arms is still this one: a slow browser also sends widgets that were replaced."""
+    generation = draft.arm_generation
+    return lambda: draft.arm_generation == generation
+
+
 def _propose_load(draft: StudyDraft, new_sources: list[ArmSource]) -> None:
     """Take the load of the first ticked run, if none is chosen yet."""
     workloads = [source.workload for source in new_sources if source.workload]
@@ -156,9 +165,10 @@ def _show_arms(draft: StudyDraft) -> bool:
 def _show_arm(draft: StudyDraft, number: int, arm: ArmText) -> None:
     keys = {name: f"arm-{name}-{draft.arm_generation}-{number}" for name in ("name", "command", "remove")}
 
+    is_current = _generation_check(draft)
+
     def change(name: str) -> None:
-        text = st.session_state[keys[name]].strip()
-        if text:
+        if is_current() and (text := st.session_state[keys[name]].strip()):
             arms = [*draft.study_text.arm]
             arms[number] = arms[number].model_copy(update={name: text})
             study_draft.edit(arm=arms)
