@@ -12,7 +12,7 @@ from domain import RunState
 from settings import Settings
 from storage.store import Store
 from tests.accessibility import broken_at_each_size
-from tests.e2e.page_at_rest import expect_whole, press, visit
+from tests.e2e.page_at_rest import expect_whole, press, visit, wait_for_rest
 from tests.e2e.pitwall_process import Pitwall, running_pitwall
 from tests.e2e.seeds import seed_courses, seed_finished, seed_many
 from tests.web.report_export.test_study_report import study_of_drafts
@@ -123,7 +123,10 @@ def test_shift_drag_pans_all_live_charts(open_page: Page, pitwall: Pitwall, ids:
     visit(open_page, f"{pitwall.url}/live?run={ids[0]}&run={ids[1]}&from=40&to=60")
     charts(open_page)
     open_page.wait_for_function(f"() => {{ const [first] = {AXES}; return first?.[0] === 40 && first[1] === 60; }}")
-    box = open_page.locator(".lv-wide .nsewdrag").bounding_box()
+    wait_for_rest(open_page)
+    drag_area = open_page.locator(".lv-wide .nsewdrag")
+    drag_area.hover()  # waits until nothing moves it any more
+    box = drag_area.bounding_box()
     assert box is not None
     middle = box["y"] + box["height"] / 2
     open_page.keyboard.down("Shift")
