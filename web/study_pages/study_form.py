@@ -164,7 +164,6 @@ def _show_arms(draft: StudyDraft) -> bool:
 
 def _show_arm(draft: StudyDraft, number: int, arm: ArmText) -> None:
     keys = {name: f"arm-{name}-{draft.arm_generation}-{number}" for name in ("name", "command", "remove")}
-
     is_current = _generation_check(draft)
 
     def change(name: str) -> None:
