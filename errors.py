@@ -52,6 +52,8 @@
     ├── BadTokenAnswerError        engines/next_token.py                  an answer without the requested tokens
     ├── BadStreamError             workloads/requests/answer_stream.py    an answer that is not a stream of tokens
     ├── UpstreamConnectionError    workloads/recording/upstream_connection.py a server that breaks off, or is no server
+    ├── ClientRequestError         workloads/recording/client_connection.py a request that the recorder refuses
+    ├── HeaderLineError            workloads/recording/http_head.py      a header that would end its line
     ├── FolderCopyError        workloads/agent_tasks/folder_copy.py   a folder that cannot be copied for an agent
     ├── TaskStoppedError       workloads/agent_tasks/task_runner.py   an agent task that cannot go on
     ├── RecorderBusyError          workloads/recording/serve.py           another recorder has the run or the port

@@ -6,14 +6,14 @@ import asyncio
 import json
 import secrets
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from http import HTTPStatus
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
-from aiohttp import web
 
 from analysis.loads.load_results import results_of
 from analysis.sessions.prompt_part import PREFIX
@@ -22,6 +22,7 @@ from load_records import RECORDED, Load, LoadPhase, RequestRecord
 from settings import VERSION
 from workloads.plan import AS_THEY_ARRIVE, PlannedRequest
 from workloads.recording.access import RecorderToken, RecordingLimits
+from workloads.recording.client_connection import ClientConnection, ClientRequestError
 from workloads.recording.prompt_history import PromptHistory
 from workloads.recording.recorded_text import RecordedText
 from workloads.recording.relay import RelayedAnswer, Upstream
@@ -82,10 +83,10 @@ class Recorder:
     phase: RecordedPhase = RecordedPhase()
     records: list[RequestRecord] = field(default_factory=list)
     history: PromptHistory = field(default_factory=PromptHistory)
-    tasks: set[asyncio.Task[object]] = field(default_factory=set)
     finished: asyncio.Queue[FinishedExchange] = field(default_factory=asyncio.Queue)
     is_over: asyncio.Event = field(default_factory=asyncio.Event)
     count: int = 0
+    in_flight: int = 0
     held_bytes: int = 0  # of bodies; one that is still to arrive counts as long as it says it is
 
     def begin(self) -> None:
@@ -118,55 +119,27 @@ class Recorder:
         )  # fmt: skip
         append_record(self.out, phase)
 
-    async def pass_through(self, request: web.Request) -> web.StreamResponse:
+    async def pass_through(self, client: ClientConnection) -> None:
         """Forward a request for the models or for a count of tokens, which is not recorded."""
-        if refusal := self._refusal(request):
-            return refusal
-        body = await request.read()
-        return await self._track(self.upstream.pass_on(request, body, RelayedAnswer()))
-
-    async def refuse_websocket(self, request: web.Request) -> web.StreamResponse:
-        """Send a client that asks for a WebSocket to plain requests: Codex then uses them at once, without retries."""
-        return self._refusal(request) or _error_response("The recorder has no WebSocket: post the request.", 426)
-
-    async def post(self, request: web.Request) -> web.StreamResponse:
-        """Forward a request and record it."""
-        if refusal := self._refusal(request):
-            return refusal
-        expected_bytes = self.limits.body_bytes if request.content_length is None else request.content_length
-        if self.held_bytes + expected_bytes > self.limits.held_bytes:
-            return _error_response(BUSY, 429)
-        self.held_bytes += expected_bytes
+        body = await self._take_body(client)
         try:
-            async with asyncio.timeout(self.limits.body_s):
-                body = await request.read()
-        except TimeoutError:
-            self.held_bytes -= expected_bytes
-            return _error_response("The body did not arrive in time.", 408)
-        except web.RequestPayloadError:
-            self.held_bytes -= expected_bytes
-            return _error_response("The body cannot be unpacked.", 400)
-        except BaseException:  # the client has gone, or its body is too large
-            self.held_bytes -= expected_bytes
-            raise
-        self.held_bytes += len(body) - expected_bytes
-        self.count += 1
-        return await self._track(self._pass_on(request, body, self.count - 1))
-
-    async def _track(self, answer: Coroutine[Any, Any, web.StreamResponse]) -> web.StreamResponse:
-        task = asyncio.current_task()
-        assert task
-        self.tasks.add(task)
-        try:
-            return await answer
+            await self._forward(client, body, RelayedAnswer())
         finally:
-            self.tasks.discard(task)
+            self.held_bytes -= len(body)
 
-    async def _pass_on(self, request: web.Request, body: bytes, sequence: int) -> web.StreamResponse:
-        relayed_answer = RelayedAnswer(reading_of(endpoint_of(request.path)))
+    async def refuse_websocket(self, client: ClientConnection) -> None:
+        """Send a client that asks for a WebSocket to plain requests: Codex then uses them at once, without retries."""
+        self._check_access(client)
+        client.refuse(HTTPStatus.UPGRADE_REQUIRED, "The recorder has no WebSocket: post the request.")
+
+    async def post(self, client: ClientConnection) -> None:
+        """Forward a request and record it."""
+        body = await self._take_body(client)
+        sequence, self.count = self.count, self.count + 1
+        relayed_answer = RelayedAnswer(reading_of(endpoint_of(client.path)))
         sent_at, sent_s = self.utc_now(), self.mono_s()
         try:
-            return await self.upstream.pass_on(request, body, relayed_answer)
+            await self._forward(client, body, relayed_answer)
         except asyncio.CancelledError:
             relayed_answer.fail("cancelled", "the client disconnected, or the recording ended")
             raise
@@ -175,7 +148,38 @@ class Recorder:
             exchange = Exchange(
                 {}, relayed_answer.reading, sent_at, sent_s, self.mono_s(), relayed_answer.error_kind, text
             )
-            self.finished.put_nowait(FinishedExchange(body, exchange, request.path, sequence))
+            self.finished.put_nowait(FinishedExchange(body, exchange, client.path, sequence))
+
+    def _check_access(self, client: ClientConnection) -> None:
+        """Raise ClientRequestError for a client that may not send, or not now."""
+        if reason := self.token.refusal(client.headers.get("authorization"), client.headers.get("x-api-key")):
+            raise ClientRequestError(HTTPStatus.UNAUTHORIZED, reason)
+        if self.count >= self.limits.requests or self.in_flight >= self.limits.concurrent_requests:
+            raise ClientRequestError(HTTPStatus.TOO_MANY_REQUESTS, "The recorder is at its limit.")
+
+    async def _take_body(self, client: ClientConnection) -> bytes:
+        """Return the body of a client that may send; it counts as held. Raises ClientRequestError."""
+        self._check_access(client)
+        expected_bytes = self.limits.body_bytes if client.content_length is None else client.content_length
+        if self.held_bytes + expected_bytes > self.limits.held_bytes:
+            raise ClientRequestError(HTTPStatus.TOO_MANY_REQUESTS, BUSY)
+        self.held_bytes += expected_bytes
+        body = b""
+        try:
+            async with asyncio.timeout(self.limits.body_s):
+                body = await client.read_body()
+        except TimeoutError as error:
+            raise ClientRequestError(HTTPStatus.REQUEST_TIMEOUT, "The body did not arrive in time.") from error
+        finally:
+            self.held_bytes += len(body) - expected_bytes
+        return body
+
+    async def _forward(self, client: ClientConnection, body: bytes, relayed_answer: RelayedAnswer) -> None:
+        self.in_flight += 1
+        try:
+            await self.upstream.pass_on(client, body, relayed_answer)
+        finally:
+            self.in_flight -= 1
 
     async def write(self) -> None:
         """Record completed exchanges one after the other, in a thread; raises OSError."""
@@ -217,24 +221,10 @@ class Recorder:
             0, sequence, AS_THEY_ARRIVE, self.began_s,
         )  # fmt: skip
 
-    def _refusal(self, request: web.Request) -> web.Response | None:
-        """Return the response to a client that may not send, or not now."""
-        headers = request.headers
-        if reason := self.token.refusal(headers.get("Authorization"), headers.get("x-api-key")):
-            return _error_response(reason, 401)
-        if self.count >= self.limits.requests or len(self.tasks) >= self.limits.concurrent_requests:
-            return _error_response("The recorder is at its limit.", 429)
-        return None
-
 
 def endpoint_of(path: str) -> Endpoint:
     """Return the protocol of a path of PATHS."""
     return next(name for name, known_path in PATHS.items() if known_path == path)
-
-
-def _error_response(text: str, status: int) -> web.Response:
-    """Return an error in a form that clients of every protocol read."""
-    return web.json_response({"type": "error", "error": {"message": text, "type": "recorder"}}, status=status)
 
 
 def parse_body(body: bytes, most_values: int) -> dict[str, JsonValue]:

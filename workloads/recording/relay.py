@@ -6,16 +6,16 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-
-from aiohttp import web
+from http import HTTPStatus
 
 from workloads.recording.access import RecordingLimits
+from workloads.recording.client_connection import ClientConnection
 from workloads.recording.upstream_connection import UpstreamConnection, UpstreamConnectionError, UpstreamConnections
 from workloads.requests.answer_stream import BadStreamError, StreamReading
 from workloads.requests.sending import MAX_LINE_BYTES, REFUSAL_CHARACTERS, AnswerLineSplitter
 
-BAD_GATEWAY = 502
 MASK = "<secret>"
+REDIRECT = "The server answered with a redirect, which is not followed."
 FORWARDED_HEADERS = ("anthropic-version", "anthropic-beta")
 
 
@@ -75,60 +75,57 @@ class Upstream:
     limits: RecordingLimits
     mono_s: Callable[[], float]
 
-    async def pass_on(self, request: web.Request, body: bytes, relayed: RelayedAnswer) -> web.StreamResponse:
+    async def pass_on(self, client: ClientConnection, body: bytes, relayed: RelayedAnswer) -> None:
         """Forward the request and write the answer to the client; raises CancelledError if the client disconnects."""
-        client_response = None
         try:
             async with asyncio.timeout(self.limits.answer_s):
-                answer = await self._send(request, body)
+                answer = await self._send(client, body)
                 try:
                     relayed.reading.http_status = answer.status
                     if 300 <= answer.status < 400:
-                        return _refusal(relayed, "http", "The server answered with a redirect, which is not followed.")
-                    client_response = web.StreamResponse(status=answer.status, headers=_forwarded_headers(answer))
-                    await self._copy(request, answer, client_response, relayed)
-                    return client_response
+                        raise UpstreamConnectionError(
+                            "http", "The server answered with a redirect, which is not followed."
+                        )
+                    await self._copy(answer, client, relayed)
+                    return
                 finally:
                     self.connections.give_back(answer)  # closed unless the answer was read to the end
         except TimeoutError:
             error = UpstreamConnectionError("timeout", "The server did not answer in time.")
-        except ConnectionResetError:
-            return _refusal(relayed, "cancelled", "the client disconnected", request)
         except UpstreamConnectionError as raised:
             error = raised
-        return _refusal(relayed, error.kind, self.mask_key(str(error)), request if client_response else None)
+        text = self.mask_key(str(error))
+        relayed.fail(error.kind, text)
+        if client.has_begun_answer:
+            client.abort()
+        else:
+            client.refuse(HTTPStatus.BAD_GATEWAY, text)
 
-    async def _send(self, request: web.Request, body: bytes) -> UpstreamConnection:
+    async def _send(self, client: ClientConnection, body: bytes) -> UpstreamConnection:
         """Send the request and return the connection with the head of the answer."""
         headers = {
-            "Accept": request.headers.get("Accept", "*/*"),
+            "Accept": client.headers.get("accept", "*/*"),
             "Accept-Encoding": "identity",
             "Content-Type": "application/json",
         }
         headers |= {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
-        headers |= {name: request.headers[name] for name in FORWARDED_HEADERS if name in request.headers}
-        query = f"?{request.rel_url.raw_query_string}" if request.query_string else ""
-        return await self.connections.ask(request.method, request.path + query, headers, body)
+        headers |= {name: client.headers[name] for name in FORWARDED_HEADERS if name in client.headers}
+        query = f"?{client.query}" if client.query else ""
+        return await self.connections.ask(client.method, client.path + query, headers, body)
 
-    async def _copy(
-        self,
-        request: web.Request,
-        answer: UpstreamConnection,
-        client_response: web.StreamResponse,
-        relayed: RelayedAnswer,
-    ) -> None:
+    async def _copy(self, answer: UpstreamConnection, client: ClientConnection, relayed: RelayedAnswer) -> None:
         """Copy the answer byte for byte; each piece is forwarded before it is read."""
         is_streamed = answer.status == 200 and answer.content_type == "text/event-stream"
-        await client_response.prepare(request)
+        client.begin_answer(answer.status, _forwarded_headers(answer))
         size = 0
         while data := await answer.read():
             now_s = self.mono_s()
             size += len(data)
             if size > self.limits.answer_bytes:
                 raise UpstreamConnectionError("closed", f"more than {self.limits.answer_bytes} bytes")
-            await client_response.write(data)
+            await client.write(data)
             relayed.take(data, is_streamed, now_s)
-        await client_response.write_eof()
+        client.end_answer()
         relayed.end(is_streamed)
 
     def mask_key(self, text: str) -> str:
@@ -152,11 +149,3 @@ def _forwarded_headers(answer: UpstreamConnection) -> dict[str, str]:
     """Return the server's headers that describe the body; no cookies, no redirects."""
     names = ("Content-Type", "Content-Length", "Content-Encoding")
     return {name: answer.headers[name.lower()] for name in names if name.lower() in answer.headers}
-
-
-def _refusal(relayed: RelayedAnswer, kind: str, text: str, started_request: web.Request | None = None) -> web.Response:
-    """Return an error response; if an answer has begun, abort the connection so that it does not look complete."""
-    relayed.fail(kind, text)
-    if started_request is not None and started_request.transport is not None:
-        started_request.transport.abort()
-    return web.json_response({"type": "error", "error": {"message": text, "type": "recorder"}}, status=BAD_GATEWAY)

@@ -15,12 +15,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from aiohttp import web
-
 from domain import utc_now
 from errors import PitwallError
 from machine.private_files import private_folder
 from workloads.recording.access import COUNT_PATH, MODELS_PATH, TOKEN_BYTES, RecorderToken, RecordingLimits
+from workloads.recording.client_connection import ClientConnection, Routes
 from workloads.recording.recorded_text import RecordedText
 from workloads.recording.recorder import Recorder
 from workloads.recording.recorder_job import RecorderOptions, RecorderStatus, initial_status, write_status
@@ -128,25 +127,30 @@ def listening(port: int) -> Iterator[socket.socket]:
 @asynccontextmanager
 async def serving(recorder: Recorder, sock: socket.socket) -> AsyncIterator[None]:
     """Serve clients within the context; requests in flight at the end are aborted and recorded as cancelled."""
-    # The keep-alive timeout applies from the start of a connection, so that it also limits the time of a request head.
-    runner = web.AppRunner(
-        application(recorder), handler_cancellation=True, access_log=None, keepalive_timeout=recorder.limits.head_s
+    connections: set[ClientConnection] = set()
+    routes, limits = routes_of(recorder), recorder.limits
+    server = await asyncio.get_running_loop().create_server(
+        lambda: ClientConnection(routes, connections, limits.head_s, limits.body_bytes), sock=sock
     )
-    await runner.setup()
-    assert runner.server
-    server = await asyncio.get_running_loop().create_server(runner.server, sock=sock)
     writer = asyncio.create_task(recorder.write())
     writer.add_done_callback(lambda _: recorder.is_over.set())  # it ends only if nothing can be written
     try:
         yield
     finally:
         server.close()
-        for task in list(recorder.tasks):
-            task.cancel()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(STOP_WITHIN_S):
-                await runner.cleanup()
+        await _close(connections)
         await _finish(recorder, writer)
+
+
+async def _close(connections: set[ClientConnection]) -> None:
+    """Abort all connections and wait until the tasks of their requests have ended."""
+    tasks = [connection.task for connection in connections if connection.task]
+    for connection in list(connections):
+        connection.abort()
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks, timeout=STOP_WITHIN_S)
 
 
 async def _finish(recorder: Recorder, writer: asyncio.Task[None]) -> None:
@@ -159,15 +163,14 @@ async def _finish(recorder: Recorder, writer: asyncio.Task[None]) -> None:
         await writer
 
 
-def application(recorder: Recorder) -> web.Application:
-    """Return the application with the paths of every protocol."""
-    app = web.Application(client_max_size=recorder.limits.body_bytes)
-    app.router.add_get(MODELS_PATH, recorder.pass_through, allow_head=False)
-    app.router.add_post(COUNT_PATH, recorder.pass_through)
-    for path in PATHS.values():
-        app.router.add_post(path, recorder.post)
-    app.router.add_get(PATHS["responses"], recorder.refuse_websocket, allow_head=False)
-    return app
+def routes_of(recorder: Recorder) -> Routes:
+    """Return what is forwarded: the paths of every protocol."""
+    posts = {("POST", path): recorder.post for path in PATHS.values()}
+    return posts | {
+        ("GET", MODELS_PATH): recorder.pass_through,
+        ("POST", COUNT_PATH): recorder.pass_through,
+        ("GET", PATHS["responses"]): recorder.refuse_websocket,
+    }
 
 
 async def _until_over(duration_s: float, recorder: Recorder) -> None:

@@ -15,10 +15,10 @@ from urllib.parse import SplitResult, urlsplit
 import httptools
 
 from errors import PitwallError
+from workloads.recording.http_head import MAX_HEAD_BYTES, HeaderLineError, http_head
 
 CONNECT_TIMEOUT_S = 10.0
 KEEPALIVE_S = 4.0  # of idle connections: less than the 5 s after which most servers drop them
-MAX_HEAD_BYTES = 32 << 10  # of an answer
 MAX_UNREAD_BYTES = 256 << 10  # beyond it the server has to wait
 TOO_LARGE_HEAD = f"more than {MAX_HEAD_BYTES >> 10} KiB in the head of an answer"
 NO_HOST = "address-without-host.invalid"  # an empty name would be this machine
@@ -210,11 +210,11 @@ class UpstreamConnections:
         The request is sent again if a reused connection was dropped without an answer.
         """
         lines = {"Host": self._address.netloc.rpartition("@")[2], **headers, "Content-Length": str(len(body))}
-        if any(character in value for value in lines.values() for character in "\r\n\0"):
-            raise UpstreamConnectionError("refused", "A header of the request has a line break.")
-        head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
         path = self._address.path.rstrip("/") + target
-        request = f"{method} {path} HTTP/1.1\r\n{head}\r\n".encode(errors="surrogateescape") + body
+        try:
+            request = http_head(f"{method} {path} HTTP/1.1", lines) + body
+        except HeaderLineError as error:
+            raise UpstreamConnectionError("refused", str(error)) from error
         while self.idle:
             connection = self.idle.pop()
             if connection.is_closed:

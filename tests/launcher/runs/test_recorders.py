@@ -16,6 +16,7 @@ from launcher.checks.launch_request import LaunchRefusedError
 from launcher.processes.process import process_status
 from launcher.runs.supervised_runs.run_recorders import is_recorder_open, newest_recorder
 from launcher.runs.supervisor import Supervisor
+from load_records import RequestRecord
 from tests.launcher.runs.test_attached import Foreign, foreign
 from tests.launcher.runs.test_loads import attach
 from tests.launcher.servers import DictStore, wait_for
@@ -104,3 +105,29 @@ def test_expired_recorder_yields_to_new_folder(
     wait_for(lambda: not is_recorder_open(own.parent))
     again, _ = opened(supervisor, run)
     assert (own.name, again.name) == ("recorder", "recorder-2")
+
+
+def test_killed_recorder_loses_no_written_request_and_is_followed(
+    make_supervisor: Callable[..., Supervisor], store: DictStore, foreign: Foreign
+) -> None:
+    supervisor = make_supervisor()
+    run = attach(supervisor, store, foreign)
+    own, status = opened(supervisor, run)
+    out = own.parent / "workload/requests.jsonl"
+
+    def requests() -> list[str]:
+        lines = [parse_line(line) for line in out.read_text().splitlines()]
+        return [line.request_id for line in lines if isinstance(line, RequestRecord)]
+
+    for _ in range(3):
+        ask(status)
+    wait_for(lambda: len(requests()) == 3)
+    port = int(status.base_url.removesuffix("/v1").rpartition(":")[2])
+    (recorder,) = {c.pid for c in psutil.net_connections("tcp") if c.status == "LISTEN" and c.laddr.port == port}
+    psutil.Process(recorder).kill()
+    wait_for(lambda: not is_recorder_open(own.parent))
+    _, next_status = opened(supervisor, run)
+    ask(next_status)
+    wait_for(lambda: len(requests()) == 4)
+    assert len(set(requests())) == 4 and next_status.load_id != status.load_id
+    supervisor.request_recorders.close(run.id)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.workloads.recording.recorders import ASK, SENT, STREAM, Recording, during, post
+from tests.workloads.recording.recorders import ASK, SENT, STREAM, Recording, during, post, recorder_of
 from tests.workloads.servers import DONE, HEAD, chunk, sends
 from workloads.recording.upstream_connection import MAX_UNREAD_BYTES, UpstreamConnectionError, UpstreamConnections
 
@@ -91,3 +93,31 @@ def test_a_header_with_a_line_break_is_not_sent() -> None:
     connections = UpstreamConnections("http://127.0.0.1:1", silence_s=1.0)
     with pytest.raises(UpstreamConnectionError, match="line break"):
         asyncio.run(connections.ask("POST", "/v1/completions", {"Authorization": "Bearer a\r\nX: y"}, b""))
+
+
+def test_server_with_tls_is_reached_by_a_certificate_that_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second certificate is signed by nobody whom this machine trusts."""
+    for name in ("trusted", "other"):
+        (tmp_path / name).mkdir()
+        words = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost"]
+        names = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", f"{name}.key", "-out", f"{name}.pem"]
+        subprocess.run(["openssl", *words, *names], cwd=tmp_path, check=True, capture_output=True)
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "trusted.pem"))
+
+    async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await sends(*STREAM)(reader, writer)
+        writer.close()
+
+    async def answers(name: str) -> list[tuple[int, bytes]]:
+        tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        tls.load_cert_chain(tmp_path / f"{name}.pem", tmp_path / f"{name}.key")
+        server = await asyncio.start_server(script, "127.0.0.1", 0, ssl=tls)
+        url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        async with server, recorder_of(url, tmp_path / name) as recording:
+            return [(status, body) for status, (body, _) in [await post(recording) for _ in range(2)]]
+
+    assert asyncio.run(answers("trusted")) == [(200, SENT)] * 2
+    statuses, bodies = zip(*asyncio.run(answers("other")), strict=True)
+    assert statuses == (502, 502) and b"certificate verify failed" in bodies[0]
