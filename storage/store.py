@@ -20,7 +20,7 @@ from settings import Settings
 from storage.caches.live_run_ids import LiveRunIds
 from storage.caches.query_cache import QueryCache
 from storage.caches.run_lines import RunLineCache
-from storage.database import Database
+from storage.database import WHOLE_RESULTS, Database
 from storage.files.deletions import RunBin
 from storage.files.lost_files import LostFile, check_content, check_ends, read_lost_files
 from storage.files.publish import Publisher
@@ -288,6 +288,7 @@ class Store:
 
     def _query(self, sql: str, params: Sequence[Any] | Mapping[str, Any] | None) -> pa.Table:
         with self._database.cursor() as cursor:
+            cursor.execute(WHOLE_RESULTS)
             return cursor.execute(sql, params).to_arrow_table()
 
     def look_for_lost_files(self, deeply: bool = False) -> list[LostFile]:

@@ -45,7 +45,7 @@ OWN = """
 COUNTERS = f"""
     UNION ALL BY NAME
     SELECT copies.id AS run_id, ready_at + i * INTERVAL 100 MILLISECOND AS ts, i / 10.0 AS mono_s,
-        'vllm.counter' AS definition, 10.0 * i AS generation_tokens_total, 1.0 AS first_tokens_total,
+        'vllm.counter' AS definition, 0 AS engine_index, 10.0 * i AS generation_tokens_total, 1.0 AS first_tokens_total,
         5.0 * i AS inter_token_count_total, 9.0 AS prompt_tokens_total, 1.0 AS requests_running
     FROM copies, range({SAMPLES}) AS t(i)
 """

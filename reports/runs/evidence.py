@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from domain import MeasurementSource, Run
 from storage.queries import live_queries, run_data
+from storage.queries.concurrency import query_pool
 
 TOLERANCE = 0.05
 ENGINE_SOURCES = (MeasurementSource.COUNTER, MeasurementSource.SLOTS)
@@ -53,8 +54,11 @@ class Evidence:
 def evidence_of(store: run_data.Queryable, runs: Sequence[Run]) -> list[Evidence]:
     """Return the evidence of each run, in the given order."""
     ids = [run.id for run in runs]
-    sources, checks = run_data.sources(store, ids), run_data.crosschecks(store, ids)
-    errors, silences = live_queries.collector_errors(store, ids), run_data.silences(store, ids)
+    with query_pool() as pool:
+        check_query = pool.submit(run_data.crosschecks, store, ids)
+        silence_query = pool.submit(run_data.silences, store, ids)
+        sources, errors = run_data.sources(store, ids), live_queries.collector_errors(store, ids)
+    checks, silences = check_query.result(), silence_query.result()
     return [
         Evidence(run, sources[run.id], checks[run.id], errors[run.id].get("endpoint"), silences.get(run.id))
         for run in runs

@@ -15,6 +15,7 @@ from reports.runs.measured_loads import comparable_loads, measured_span, startup
 from reports.runs.run_metrics import MetricInputs, MetricValue, run_metrics
 from reports.runs.run_report import RunReport
 from storage.queries import load_queries, run_data
+from storage.queries.concurrency import query_pool
 from storage.queries.condition_queries import conditions
 
 
@@ -26,15 +27,18 @@ def metrics_of_runs(
     facts: of the runs, restricted to the compared workload; None: of all their loads.
     """
     run_ids = [report.run.id for report in reports]
-    loads, load_conditions = _loads(store, run_ids) if facts is None else _loads_of_facts(facts)
-    results = _results(store, [run_id for run_id in run_ids if not any(load.measured for load in loads[run_id])])
-    peaks, preemptions = run_data.run_peaks(store, run_ids), run_data.preemptions(store, run_ids)
-    solved = (
-        solved_tasks(store, loads)
-        if facts is None
-        else {run_id: run_facts.solved for run_id, run_facts in facts.items()}
-    )
-    startups = run_data.startups(store, run_ids)
+    with query_pool() as pool:
+        peak_query = pool.submit(run_data.run_peaks, store, run_ids)
+        preemption_query = pool.submit(run_data.preemptions, store, run_ids)
+        startup_query = pool.submit(run_data.startups, store, run_ids)
+        loads, load_conditions = _loads(store, run_ids) if facts is None else _loads_of_facts(facts)
+        results = _results(store, [run_id for run_id in run_ids if not any(load.measured for load in loads[run_id])])
+        solved = (
+            solved_tasks(store, loads)
+            if facts is None
+            else {run_id: run_facts.solved for run_id, run_facts in facts.items()}
+        )
+    peaks, preemptions, startups = peak_query.result(), preemption_query.result(), startup_query.result()
     return {
         report.run.id: run_metrics(
             MetricInputs(

@@ -14,6 +14,7 @@ from analysis.loads.paired_accuracy import PairedItems
 from analysis.runs.conditions import Span
 from analysis.runs.run_line import ToolStatement
 from load_records import Accuracy, FidelityPosition, Load, LoadCounters, LoadPhase, RequestRecord, Result, SuiteCheck
+from storage.queries.concurrency import query_pool
 from storage.queries.run_data import Queryable
 from storage.queries.statements import statement
 
@@ -68,10 +69,14 @@ def loads(store: Queryable, run_ids: Sequence[str], with_pieces: bool = True) ->
     with_pieces: include chunk times and the server's queue; without them the output tok/s of concurrent requests is
     unknown.
     """
-    loads_by_run, phases = read_loads(store, run_ids), _by_run(store, "load_phases", LoadPhase, run_ids)
-    requests = _by_run(store, "load_requests", RequestRecord, run_ids, with_pieces=with_pieces)
-    counters = _by_run(store, "load_counters", LoadCounters, run_ids)
-    queue = _queue_readings(store, run_ids) if with_pieces else {}
+    with query_pool() as pool:
+        queue_query = pool.submit(_queue_readings, store, run_ids) if with_pieces else None
+        phase_query = pool.submit(_by_run, store, "load_phases", LoadPhase, run_ids)
+        counter_query = pool.submit(_by_run, store, "load_counters", LoadCounters, run_ids)
+        load_query = pool.submit(read_loads, store, run_ids)
+        requests = _by_run(store, "load_requests", RequestRecord, run_ids, with_pieces=with_pieces)
+    loads_by_run, phases, counters = load_query.result(), phase_query.result(), counter_query.result()
+    queue = queue_query.result() if queue_query else {}
     return {i: build_load_records(i, loads_by_run[i], phases[i], requests[i], counters[i], queue) for i in run_ids}
 
 

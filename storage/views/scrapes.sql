@@ -12,7 +12,8 @@ SELECT
     coalesce(config->>'$.speculative.num_tokens', told->>'$.speculative_num_tokens')::DOUBLE AS num_tokens
 FROM stored_runs(run_ids);
 
--- A median of a whole run is joined to its rows: as a window function it sorts them once more.
+-- A median of a whole run is joined to its rows: as a window function it sorts them once more. Rows of other tools may
+-- have no rank, which equals itself here.
 
 -- The scrapes that are used: of two that are too close, the later one is skipped. A scrape that lacks a rank is_short:
 -- the next complete one covers the time since the last complete one.
@@ -26,19 +27,30 @@ WITH looks AS (
     WHERE is_within(ts, led_in(since), until)
     WINDOW scrapes AS (PARTITION BY run_id, definition, engine_index ORDER BY mono_s)
 ), usual AS (
-    SELECT run_id, definition, engine_index, median(gap_s) AS usual_gap_s FROM looks GROUP BY ALL
-), apart AS (
-    SELECT * EXCLUDE (usual_gap_s), count(*) FILTER (is_told) OVER look AS ranks_told, count(*) OVER look AS ranks_here
-    FROM looks JOIN usual USING (run_id, definition, engine_index)
-    WINDOW look AS (PARTITION BY run_id, definition, mono_s)
-    QUALIFY NOT is_too_soon(gap_s, usual_gap_s)
+    SELECT run_id, definition, engine_index, median(gap_s) AS usual_gap_s, min(mono_s) AS first_s,
+        count(*) OVER (PARTITION BY run_id, definition) AS ranks_ever
+    FROM looks GROUP BY run_id, definition, engine_index
+), placed AS (
+    SELECT looks.*, usual_gap_s, first_s, ranks_ever
+    FROM looks JOIN usual ON usual.run_id = looks.run_id AND usual.definition = looks.definition
+        AND usual.engine_index IS NOT DISTINCT FROM looks.engine_index
+), together AS (
+    SELECT run_id, definition, mono_s, count(*) FILTER (is_told) AS ranks_told, count(*) AS ranks_here
+    FROM placed WHERE ranks_ever > 1
+    GROUP BY ALL HAVING NOT bool_and(is_too_soon(gap_s, usual_gap_s))
 ), expected AS (
     -- The least time so far is the first one.
     SELECT *, max(greatest(ranks_told, ranks_here)) OVER so_far AS ranks, mono_s > min(mono_s) OVER so_far AS is_later
-    FROM apart
+    FROM together
     WINDOW so_far AS (PARTITION BY run_id, definition ORDER BY mono_s)
 )
-SELECT *, ranks_told BETWEEN 1 AND ranks - 1 AS is_short FROM expected;
+-- A server that only ever had one rank, as most, is told apart first: its rows need no sorting by scrape.
+SELECT
+    * EXCLUDE (ranks_ever, ranks_here, usual_gap_s, first_s, ranks_told, ranks, is_later),
+    coalesce(ranks_told, is_told::BIGINT) AS ranks_told, coalesce(ranks, 1) AS ranks,
+    coalesce(is_later, mono_s > first_s) AS is_later, coalesce(ranks_told BETWEEN 1 AND ranks - 1, false) AS is_short
+FROM placed LEFT JOIN expected USING (run_id, definition, mono_s)
+WHERE NOT is_too_soon(gap_s, usual_gap_s);
 
 -- For all engines at once, planned and read once. An engine's own macro gets the name of these rows as `looks`, and
 -- uses the rows with its definitions.
@@ -79,10 +91,11 @@ WITH deltas AS (
     SELECT run_id, definition, engine_index, median(dt_s) AS usual_s FROM deltas GROUP BY ALL
 ), judged AS (
     SELECT
-        *,
+        deltas.*, usual_s,
         coalesce(is_restarted OR least(generation, first_tokens, inter_token_count, decoded, decode_seconds,
             prompt_tokens, drafts, draft_tokens, accepted, preemptions) < 0, false) AS fell
-    FROM deltas JOIN usual USING (run_id, definition, engine_index)
+    FROM deltas JOIN usual ON usual.run_id = deltas.run_id AND usual.definition = deltas.definition
+        AND usual.engine_index IS NOT DISTINCT FROM deltas.engine_index
 )
 SELECT
     * EXCLUDE (fell, usual_s, missing, is_new, is_short, is_restarted, is_same_process, is_ours, speculates_asked),

@@ -3,6 +3,14 @@
 -- A draft of k tokens yields at most k + 1; if the command is unknown, the counters per position give k. Without
 -- drafts, if a step usually yields one token (over at least ten scrapes), it always does.
 CREATE OR REPLACE MACRO vllm_scraped(looks) AS TABLE
+WITH own AS (
+    SELECT *, drafts IS NULL AND accepted IS NULL AND speculates IS NOT TRUE AS draftless
+    FROM query_table(looks) WHERE definition IN ('vllm.counter', 'vllm.v0.counter')
+), usual AS (
+    SELECT run_id, CASE WHEN count(*) >= 10
+        THEN median(ratio(generation, inter_token_count + first_tokens)) END AS usual_per_step
+    FROM own GROUP BY run_id
+)
 SELECT
     * EXCLUDE (broken, draftless, num_tokens, positions, usual_per_step),
     coalesce(broken, contradiction(
@@ -16,19 +24,13 @@ FROM (
         generation AS step_tokens, dt_s AS step_s,
         plain_steps(generation, inter_token_count + first_tokens, draftless) AS steps,
         plain_steps(generation - first_tokens, inter_token_count, draftless) AS decode_steps,
-        CASE WHEN count(*) OVER of_run >= 10
-            THEN median(ratio(generation, inter_token_count + first_tokens)) OVER of_run END AS usual_per_step,
         activity_of(generation - first_tokens, fresh_tokens, running_before, requests_running) AS activity,
         CASE
             WHEN generation IS NULL OR first_tokens IS NULL THEN 'tokens_not_counted'
             WHEN inter_token_count IS NULL THEN 'no_step_counter'
             WHEN drafts IS NULL AND accepted IS NOT NULL THEN 'drafts_not_counted'
         END AS gap
-    FROM (
-        SELECT *, drafts IS NULL AND accepted IS NULL AND speculates IS NOT TRUE AS draftless
-        FROM query_table(looks) WHERE definition IN ('vllm.counter', 'vllm.v0.counter')
-    )
-    WINDOW of_run AS (PARTITION BY run_id)
+    FROM own JOIN usual USING (run_id)
 );
 
 -- If no method is stated, vLLM derives it from the draft model's name, then from its files, which no command shows.

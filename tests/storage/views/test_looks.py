@@ -62,6 +62,11 @@ def test_rank_missing_in_a_scrape_hides_the_sum(store: Store) -> None:
     assert (window["decode_tps"], window["covered_s"], window["activity"]) == (100, 5, "active")
 
 
+def test_rows_of_another_tool_need_no_rank(store: Store) -> None:
+    put(store, [replace(vllm(s, 50.0 * s), engine_index=None) for s in range(4)])
+    assert rates(store) == [50, 50, 50]
+
+
 def test_a_rank_that_says_nothing_is_missing_too(store: Store) -> None:
     blank = CounterSample("r1", NOW + timedelta(seconds=3), 1003.0, "vllm.counter", 1)
     put(store, [*two_ranks(range(6), without=3), blank])
@@ -301,3 +306,12 @@ def test_what_is_no_number_reaches_no_rate(store: Store, bad: float) -> None:
                for value in row.values() if isinstance(value, float)]  # fmt: skip
     assert numbers and all(map(math.isfinite, numbers))
     assert [row["activity"] for row in run_rows(store) if row["source"] == "counter"][2:4] == [None, None]
+
+
+@pytest.mark.timeout(60)
+def test_a_long_run_is_read_on_one_core(store: Store) -> None:
+    """With a result that DuckDB streams, this statement never ended: a day of samples on one thread."""
+    store.query("SET GLOBAL threads = 1")
+    put(store, (vllm(float(s), 50.0 * s) for s in range(30_000)))
+    data = run_data.whole_run_data(store, ["r1"], 2.0, with_points=True)["r1"]
+    assert len(data.points) == 29_999 and len(data.windows) == 15_000
