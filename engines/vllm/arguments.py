@@ -19,8 +19,8 @@ _ENGINE_SPECULATION = re.compile(r"\bspeculative_config=SpeculativeConfig\((?P<p
 _NAMES = frozenset(argument_name(flag) for flag in KEYS)
 _ENGINE_NAMES = _NAMES & {
     "model", "quantization", "dtype", "kv_cache_dtype", "tensor_parallel_size", "pipeline_parallel_size",
-    "data_parallel_size", "enforce_eager", "served_model_name",
-} | {"max_seq_len"}  # fmt: skip
+    "data_parallel_size", "enforce_eager", "served_model_name", "enable_prefix_caching", "enable_chunked_prefill",
+} | {"max_seq_len", "chunked_prefill_enabled"}  # fmt: skip
 
 
 def read_arguments(texts: Sequence[str]) -> list[str]:
@@ -58,6 +58,8 @@ def _read_engine(text: str) -> dict[str, JsonValue] | None:
     plain = _ENGINE_SPECULATION.sub("", text)
     arguments = read_pairs(plain[match.end() :], _ENGINE_NAMES)
     arguments["max_model_len"] = arguments.pop("max_seq_len", None)
+    if (chunked := arguments.pop("chunked_prefill_enabled", None)) is not None:  # until 0.10
+        arguments["enable_chunked_prefill"] = chunked
     if arguments.get("data_parallel_size") == "1":  # each of several engines reports itself as the only one
         del arguments["data_parallel_size"]
     if isinstance(arguments.get("dtype"), str):

@@ -18,8 +18,11 @@ _MAX_CAUSE_CHARS = 500
 _MOST_PROCESSES = 1000
 
 _EXCEPTION = re.compile(
-    r"(?P<name>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Failure|Failed|Timeout|OutOfResources|Unsupported)(?:\(\w+\))?)"
+    r"(?P<name>(?:[A-Za-z_]\w*\.)*[A-Za-z]\w*(?:Error|Exception|Failure|Failed|Timeout|OutOfResources|Unsupported)(?:\(\w+\))?)"
     r"(?:: \S|:?$)|Value error, "
+)
+_WRITTEN = re.compile(  # as the engine of V0 logs it before its traceback
+    r"(?P<name>(?:[A-Za-z_]\w*\.)*[A-Za-z]\w*(?:Error|Exception))\((?P<quote>['\"])(?P<message>.{1,1000})(?P=quote),?\)$"
 )
 _NO_FAILURE = ("asyncio.exceptions.CancelledError", "asyncio.CancelledError", "CancelledError")
 _ECHOES = re.compile(
@@ -30,8 +33,9 @@ _ECHOES = re.compile(
 )
 # vLLM's messages when an essential process is gone. It then shuts down and exits with 0.
 _DEAD = re.compile(r"EngineDeadError|engine core exited unexpectedly|[Ww]orker proc \S+ died unexpectedly")
+_DEAD_ENGINE = re.compile(r"EngineCore encountered an issue\. See stack trace \(above\) for the root cause\.")
 _REPORTS = re.compile(
-    r"EngineCore (?:failed to start|encountered a fatal error)|EngineCore hit an exception|engine core exited|"
+    r"EngineCore(?:Proc)? (?:failed to start|encountered a fatal error|hit an exception)|engine core exited|"
     r"[Ww]orker proc \S+ died unexpectedly|Worker \S+ (?:pid \d+ )?died, exit code|died unexpectedly|"
     r"WorkerProc (?:failed to start|hit an exception)|Engine (?:loop|core) .{0,20}(?:died|dead)"
 )
@@ -72,7 +76,9 @@ _ORDERED = re.compile(
     r"KeyboardInterrupt|Gracefully stopping"
 )
 _SHUTDOWN = re.compile(rf"\[shutdown\]|{_ORDERED.pattern}")
-IN_ANY_CONTEXT = "|".join(p.pattern for p in (_REPORTS, _KILLED, _ARGUMENTS, _SENTENCE, _ECHOES, _FATAL, _SHUTDOWN))
+IN_ANY_CONTEXT = "|".join(
+    pattern.pattern for pattern in (_REPORTS, _KILLED, _ARGUMENTS, _SENTENCE, _ECHOES, _DEAD_ENGINE, _FATAL, _SHUTDOWN)
+)
 _CHAINED = re.compile(r"During handling of the above exception|The above exception was the direct cause")
 _MAX_TRACEBACK_LINES = 20  # lines between an announcement and its traceback, including other processes' lines
 FAILURE_LEVELS = ("ERROR", "CRITICAL", "FATAL")
@@ -172,7 +178,18 @@ class VllmFailureReader:
             return _failure(traits.rank, text)
         if traits.is_exception and self._is_server_failure(line):
             return _failure(_exception_rank(text), self._assertions.explain(line))
-        return None
+        return self._read_mention(line, text)
+
+    def _read_mention(self, line: ParsedLine, text: str) -> LogFailure | None:
+        """Return the failure that a record at an error level mentions without being an exception's own line."""
+        if line.level not in FAILURE_LEVELS:
+            return None
+        if dead_engine := _DEAD_ENGINE.search(text):
+            return _failure(ECHO, dead_engine[0])
+        written = _WRITTEN.match(text)
+        if written is None or not self._is_server_failure(line):
+            return None
+        return _failure(CAUSE, f"{written['name']}: {written['message']}")
 
     def _follow(self, line: ParsedLine, traits: _Traits) -> None:
         """Track whether the process is printing a request's traceback."""

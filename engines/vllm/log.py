@@ -28,7 +28,7 @@ _MOST_PROCESSES = 1000
 
 _RECOGNISED = re.compile(
     r"Avg prompt throughput: [\d.]+ tokens/s|(?:SpecDecoding|Speculative) metrics: |vLLM API server version|"
-    r"\((?:EngineCore|APIServer)\w* pid=\d+\)|Initializing an? (?:V1 )?LLM engine \(v|VLLM::|EngineDeadError|"
+    r"\((?:Stage)?(?:EngineCore|APIServer)\w* pid=\d+\)|Initializing an? (?:V1 )?LLM engine \(v|VLLM::|EngineDeadError|"
     r"[\w+ ]KV cache size: [\d,]+ tokens|# \w+ blocks: \d+|Loading model weights took [\d.]+ GB|"
     r"Model loading took [\d.]+ GiB|Available KV cache memory: [\d.]+ GiB|"
     r"init engine \(profile, create kv cache|when initializing the engine\.|"
@@ -42,7 +42,7 @@ _RECOGNISED = re.compile(
 
 
 RECORD = re.compile(
-    r"\((?:APIServer|EngineCore|Worker)\w* pid=\d+\) |"
+    r"\((?:APIServer|(?:Stage)?EngineCore|Worker)\w* pid=\d+\) |"
     r"\b(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) +\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? +\[?[\w./]+:\d+\]"
 )
 _NEEDLES = re.compile(
@@ -50,7 +50,7 @@ _NEEDLES = re.compile(
     rb"Prefix cache hit rate: G|WARNING|Loading |Capturing|raph capturing|"
     rb"Exception|Error(?:\(['\"]|:|\(\w+\):|[ \r]*$)|Traceback|\bassert |During handling|The above exc|"
     rb"Errno 98|Value error|"
-    rb"EngineCore (?:f|e|h)|Engine (?:loop|core)|EngineDead|Error (?:in|w)|Worker|worker proc|"
+    rb"EngineCore(?:Proc)? (?:f|e|h)|Engine (?:loop|core)|EngineDead|Error (?:in|w)|Worker|worker proc|"
     rb"Fail(?:ed|ure)|OutOfRes|Unsupported|Timeout|: error: |Killed|SIG|Seg[mf]|oom-kill| killed |terminated by|"
     rb"KV load|transfer failure|Handshake with |"
     rb"\[shutdown|Shutting|KeyboardI|Gracefully|The model's max|No available mem|To serve at|Free memory on|"
@@ -58,7 +58,8 @@ _NEEDLES = re.compile(
     rb"GiB for KV|Maximum conc|"
     rb"blocks: |blocks is: |Initializing a|version |backend|BackendEnum|Resolved arch|Using max model|Starting |"
     rb"Started server|rejection_sample|sampling params|compile_cache|Dynamo|Start compiling|Warming up|Profiling|"
-    rb"Memory profiling|No available (?:shared|block)|" + REST + b"|" + MACHINE.encode()
+    rb"Memory profiling|No available (?:shared|block)|Auto-fit max|max_num_batched_tokens=|to store kv cache|"
+    rb"gpu-memory-utilization=|total_gpu_memory|" + REST + b"|" + MACHINE.encode()
 )
 # Request texts come from clients: they never mean anything, and they are most of a log that contains them.
 _REQUEST_TEXT = re.compile(r"(?:Received|Added) request |[\w.:\[\]]+ - \"[A-Z]+ /")

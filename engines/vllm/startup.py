@@ -70,22 +70,39 @@ _FACTS: tuple[re.Pattern[str], ...] = tuple(  # group names are fact keys
         r"(?P<ready>Application startup complete)",
         r"Resolved architecture: (?P<architectures>\w+)",
         r"Using max model len (?P<max_model_len>\d{1,18})",
+        r"Auto-fit max_model_len: (?:reduced from \d{1,18} to|full model context length) (?P<max_model_len>\d{1,18})\b",
+        r"Chunked prefill is enabled with max_num_batched_tokens=(?P<max_num_batched_tokens>\d{1,18})\b",
+        r"Using (?P<kv_cache_dtype>\w{1,40}) data type to store kv cache",
+        rf"The current --gpu-memory-utilization=(?P<gpu_memory_utilization>{_N}) is equivalent to",
+        rf"\btotal_gpu_memory \((?P<gpu_memory_gib>{_N}) ?GiB\) x gpu_memory_utilization "
+        rf"\((?P<gpu_memory_utilization>{_N})\)",
+        rf"\btotal_gpu_memory=(?P<gpu_memory_gib>{_N})GiB .{{1,400}}\bgpu_memory_utilization="
+        rf"(?P<gpu_memory_utilization>{_N})\b",
         rf"Using (?:AttentionBackendEnum\.)?(?P<attention_backend>[A-Z][A-Z0-9_]+) (?:attention )?backend"
         rf"(?! ?[^.]{{0,80}}{_FOR_VISION})(?: out of|\.| \()",
         r"Using (?P<attention_backend>Flash ?Attention(?: MLA)?|XFormers|FlashInfer|FlexAttention|Pallas|Torch SDPA|"
         r"IPEX|(?:Flash|Cutlass |Triton |Aiter )MLA|Triton(?: Attention)?|ROCmFlashAttention|HPUAttention) "
         rf"(?:V1 |attention )?backend(?! ?[^.]{{0,80}}{_FOR_VISION})",
+        r"Using (?P<attention_backend>[A-Z][\w/+-]*(?: [\w/+-]+){0,3}?) backend on V1 engine",
         r"Using (?:(?:\w+ )?backend )?(?:AttentionBackendEnum\.)?"
         r"(?P<vision_attention_backend>[A-Za-z][\w.]*(?: [A-Z]\w*)?)"
         rf"(?: attention)?(?: backend)?(?: \([^()]{{1,80}}\))? ?{_FOR_VISION}",
     )
 )
-_COUNTS = ("num_gpu_blocks", "num_cpu_blocks", "kv_cache_tokens", "max_concurrency_context", "max_model_len")
+_COUNTS = (
+    "num_gpu_blocks",
+    "num_cpu_blocks",
+    "kv_cache_tokens",
+    "max_concurrency_context",
+    "max_model_len",
+    "max_num_batched_tokens",
+)
 _READERS: Mapping[str, ValueReader] = {
     **dict.fromkeys(_COUNTS, _int),
     "ready": bool,
     "architectures": str,
     "attention_backend": str,
+    "kv_cache_dtype": str,
     "vision_attention_backend": str,
 }
 _EVERY_RANK = {"available_kv_gib": "available_kv_gib_per_rank", "kv_cache_tokens": "kv_cache_tokens_printed"}

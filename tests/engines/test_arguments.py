@@ -77,6 +77,34 @@ def test_sglang_prints_arguments_as_class_or_dict(line: bytes) -> None:
     assert config.speculative and config.speculative.method == "EAGLE"
 
 
+@pytest.mark.parametrize(("name", "value"), [("chunked_prefill_enabled", False), ("enable_chunked_prefill", True)])
+def test_vllm_engine_line_states_caching_and_chunks(name: str, value: bool) -> None:
+    line = (
+        f"INFO 01-01 21:15:20 [core.py:93] Initializing a V1 LLM engine (v0.14.0) with config: model='m', "
+        f"enable_prefix_caching=True, {name}={value}, use_async_output_proc=True\n"
+    )
+    config = stated("vllm", line.encode())
+    assert (config.prefix_caching, config.chunked_prefill) == (True, value)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[09/11/2026-08:00:02] [TRT-LLM] [I] LLM Args: model='org/m' tokenizer=None tensor_parallel_size=8 "
+        "pipeline_parallel_size=2 max_batch_size=256 max_num_tokens=8192 max_seq_len=131072 "
+        "enable_chunked_prefill=True kv_cache_config=KvCacheConfig(free_gpu_memory_fraction=0.85, dtype='fp8')\n",
+        "TensorRT-LLM engine args: {'model': 'org/m', 'tensor_parallel_size': 8, 'pipeline_parallel_size': 2, "
+        "'max_batch_size': 256, 'max_num_tokens': 8192, 'max_seq_len': 131072, 'enable_chunked_prefill': True, "
+        "'kv_cache_config': {'free_gpu_memory_fraction': 0.85}}\n",
+    ],
+)
+def test_trtllm_prints_arguments_as_pairs_or_dict(line: str) -> None:
+    config = stated("trtllm", line.encode())
+    assert (config.model, config.tensor_parallel, config.pipeline_parallel) == ("org/m", 8, 2)
+    assert (config.max_num_seqs, config.max_num_batched_tokens, config.max_model_len) == (256, 8192, 131072)
+    assert (config.gpu_memory_fraction, config.chunked_prefill) == (0.85, True)
+
+
 def test_llamacpp_shows_what_its_arguments_led_to() -> None:
     config = stated("llamacpp", (FIXTURES / "llamacpp/draft.log").read_bytes())
     assert config.model == "models/tiny-f16.gguf" and config.max_num_seqs == 2
@@ -86,7 +114,7 @@ def test_llamacpp_shows_what_its_arguments_led_to() -> None:
 @given(st.sampled_from([engine for engine in ENGINES if engine.arguments]), st.lists(st.text(max_size=200), max_size=5))
 def test_no_line_is_too_strange(engine: Engine, texts: list[str]) -> None:
     assert engine.arguments and engine.commands
-    starts = ["", "non-default args: {", "args: Namespace(", "server_args=", "loading model '"]
+    starts = ["", "non-default args: {", "args: Namespace(", "server_args=", "LLM Args: ", "loading model '"]
     for start in starts:
         words = engine.arguments.read_arguments([start + text for text in texts])
         Config(engine=engine.name, **engine.commands.read_command(words, {}).fields)

@@ -86,6 +86,21 @@ KV_LINES = {
         "max_running_requests": 32,
         "max_num_batched_tokens": 8192,
     },
+    "[TensorRT-LLM][INFO] TRTGptModel maxNumSequences: 8": {"max_running_requests": 8},
+    "[TensorRT-LLM][INFO] TRTGptModel maxSequenceLen: 8000": {"max_model_len": 8000},
+    "[TensorRT-LLM][INFO] TRTGptModel maxNumTokens: 4096": {"max_num_batched_tokens": 4096},
+    "[TensorRT-LLM][INFO] TRTGptModel maxDraftLen: 0": {},
+    "[TensorRT-LLM][INFO] TRTGptModel maxDraftLen: 3": {"num_spec_tokens": 3},
+    "[12/20/2025-04:21:51] [TRT-LLM] [I] Peak memory during memory usage profiling (torch + non-torch): 113.65 GiB, "
+    "available KV cache memory when calculating max tokens: 5.95 GiB, fraction is set 0.8999999761581421, kv size is "
+    "73728. device total memory 119.70 GiB, , tmp kv_mem 0.56 GiB": {
+        "free_gpu_memory_fraction": 0.9,
+        "gpu_memory_gib": 119.7,
+    },
+    "[12/20/2025-04:21:51] [TRT-LLM] [I] Memory used after loading model weights (inside torch) in memory usage "
+    "profiling: 60.61 GiB": {"weights_gib": 60.61},
+    "[TRT-LLM] [I] Estimated max memory in KV cache : 5.95 GiB": {"estimated_kv_gib": 5.95},
+    "[12/20/2025-04:21:51] [TRT-LLM] [W] Adjusted max_seq_len to 86720": {"max_model_len": 86720},
     "[TRT-LLM] [I] LLM Args: max_seq_len=None max_num_tokens=8192 max_batch_size=2048": {},
 }
 

@@ -87,6 +87,25 @@ OTHER_FAILURES = {
         + f"{API}ERROR 05-20 01:43:25 [api_server.py:1] ValueError: odd",
         "ValueError: odd",
     ),
+    "an exception as the engine of V0 writes it": (
+        "ERROR 05-20 01:43:25 engine.py:244] nixlUnknownError('NIXL_ERR_UNKNOWN')\n"
+        f"ERROR 05-20 01:43:25 engine.py:244] {TRACEBACK}",
+        "nixlUnknownError: NIXL_ERR_UNKNOWN",
+    ),
+    "an exception whose name begins with a small letter": (
+        f"{CORE}nixl._bindings.nixlBackendError: NIXL_ERR_BACKEND",
+        "nixl._bindings.nixlBackendError: NIXL_ERR_BACKEND",
+    ),
+    "an engine in a stage of vLLM-Omni": (
+        "(StageEngineCoreProc pid=7) ERROR 05-20 01:43:25 [stage_engine_core_proc.py:174] StageEngineCoreProc "
+        "encountered a fatal error.",
+        "StageEngineCoreProc encountered a fatal error.",
+    ),
+    "an orchestrator's requests that end with their engine": (
+        "ERROR 05-20 01:43:25 [omni.py:963] [Orchestrator] Stage 1 error on request 6_97: EngineCore encountered an "
+        "issue. See stack trace (above) for the root cause.",
+        "EngineCore encountered an issue. See stack trace (above) for the root cause.",
+    ),
     "a fragment": ("RuntimeError: CUDA out of memory occurred when warming up sampler.", "The GPU ran out of memory."),
 }
 SERVING = f"{API}ERROR 05-20 01:43:25 [serving_chat.py:251] "
@@ -111,6 +130,12 @@ NO_FAILURE = {
     "advice": "INFO 05-20 01:43:25 [a.py:1] If OOM'ed, lower it: CUDA graphs may lead to running out of memory.\n",
     "vLLM's words in a question": "I get `ValueError: something` sometimes, why?\n",
 }
+
+
+def test_a_written_exception_and_its_traceback_are_one_cause(read_log) -> None:
+    head = "ERROR 05-20 01:43:25 engine.py:366] "
+    log = f"{head}ValueError('odd size')\n{head}{TRACEBACK}\n{head}ValueError: odd size\n"
+    assert read_log("vllm", log).reading.errors == ["ValueError: odd size"]
 
 
 @pytest.mark.parametrize("cause", CAUSES)

@@ -67,6 +67,29 @@ FACTS = {
     },
     "init engine (profile, create kv cache, warmup model) took 9.00 s (compilation: 5.50 s — language_model: 4.00 s, "
     "encoder: 1.50 s)": {"engine_init_s": 9.0, "compile_s": 5.5},
+    "Auto-fit max_model_len: reduced from 262144 to 172032 to fit in available GPU memory (3.01 GiB available for KV "
+    "cache)": {"max_model_len": 172032},
+    "Auto-fit max_model_len: full model context length 1048576 fits in available GPU memory": {
+        "max_model_len": 1048576
+    },
+    "Chunked prefill is enabled with max_num_batched_tokens=2048.": {"max_num_batched_tokens": 2048},
+    "Using fp8_e4m3 data type to store kv cache. It reduces the GPU memory footprint and boosts the performance.": {
+        "kv_cache_dtype": "fp8_e4m3"
+    },
+    "CUDA graph memory profiling is enabled (default since v0.21.0). The current --gpu-memory-utilization=0.9000 is "
+    "equivalent to --gpu-memory-utilization=0.8981 without CUDA graph memory profiling. To maintain the same effective "
+    "KV cache size as before, increase --gpu-memory-utilization to 0.9019.": {"gpu_memory_utilization": 0.9},
+    "the current vLLM instance can use total_gpu_memory (23.65GiB) x gpu_memory_utilization (0.90) = 21.28GiB": {
+        "gpu_memory_gib": 23.65,
+        "gpu_memory_utilization": 0.9,
+    },
+    "Memory profiling results: total_gpu_memory=23.65GiB initial_memory_usage=14.47GiB peak_torch_memory=15.11GiB "
+    "memory_usage_post_profile=14.53GiB non_torch_memory=0.17GiB kv_cache_size=6.00GiB gpu_memory_utilization=0.90": {
+        "kv_cache_gib": 6.0,
+        "gpu_memory_gib": 23.65,
+        "gpu_memory_utilization": 0.9,
+    },
+    "Using Rocm/Aiter Unified Attention backend on V1 engine.": {"attention_backend": "Rocm/Aiter Unified Attention"},
     "Using Flash Attention backend on V1 engine.": {"attention_backend": "Flash Attention"},
     "Using FlashMLA backend on V1 engine.": {"attention_backend": "FlashMLA"},
     "Using IPEX attention backend.": {"attention_backend": "IPEX"},
