@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-NEEDLES = re.compile(rb"loading (?:draft )?model '|n_slots = |llama_context: n_ctx |llama_kv_cache: size =")
+NEEDLES = re.compile(
+    rb"loading (?:draft )?model '|n_slots = |n_slots=|loaded meta data with|"
+    rb"(?:llama_context|_with_model|_from_model): n_ctx |llama_kv_cache\w*: size =|KV self size "
+)
 _FACTS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
     (re.compile(r"loading model '([^']+)'"), ("--model",)),
+    (re.compile(r"llama_model_loader: loaded meta data with .{1,80} from (\S.{0,400}?) \(version "), ("--model",)),
     (re.compile(r"loading draft model '([^']+)'"), ("--spec-draft-model",)),
-    (re.compile(r"\bn_slots = (\d{1,9})\b"), ("--parallel",)),
-    (re.compile(r"llama_context: n_ctx +=\s*(\d{1,9})\b"), ("--ctx-size",)),
+    (re.compile(r"\bn_slots ?= ?(\d{1,9})\b"), ("--parallel",)),
+    (re.compile(r"llama_(?:context|new_context_with_model|init_from_model): n_ctx +=\s*(\d{1,9})\b"), ("--ctx-size",)),
     (re.compile(r"\bK \((\w+)\): .*\bV \((\w+)\): "), ("--cache-type-k", "--cache-type-v")),
 )
 

@@ -10,10 +10,10 @@ from domain import JsonValue
 from engines.arguments import argument_name, read_dict, read_pairs, to_argv
 from engines.vllm.flags import KEYS
 
-NEEDLES = re.compile(rb"non-default args: |args: Namespace\(|LLM engine \(v")
+NEEDLES = re.compile(rb"non-default args: |args: Namespace\(|LLM engine (?:\(v|with config: )")
 _CHANGED = re.compile(r"non-default args: (?P<dict>\{.*\})")
 _ALL = re.compile(r"\bargs: Namespace\(")
-_ENGINE = re.compile(r"LLM engine \(v[^)]*\) with config: ")
+_ENGINE = re.compile(r"LLM engine (?:\(v[^)]*\) )?with config: ")
 _SPECULATION = re.compile(r"\bspeculative_config=(?P<dict>\{[^{}]*\})")
 _ENGINE_SPECULATION = re.compile(r"\bspeculative_config=SpeculativeConfig\((?P<pairs>[^()]*)\)")
 _NAMES = frozenset(argument_name(flag) for flag in KEYS)

@@ -65,7 +65,7 @@ _KILLED = re.compile(
 )
 _REQUEST_FILES = re.compile(
     r"[\[ /](?:serving\w*|chat_utils|protocol|\w*(?:tool_parser|reasoning_parser)\w*|launcher|httptools_impl|h11_impl|"
-    r"api_router|api_utils|utils_entrypoint|request_logger|error_handling|server_utils)\.py:\d+\]"
+    r"api_router|api_utils|\w+_connector|utils_entrypoint|request_logger|error_handling|server_utils)\.py:\d+\]"
 )
 _REQUEST_TALK = re.compile(
     r"Exception in ASGI application|Error (?:in|while|with) .{0,60}(?:request|prompt|input|chat|tool|stream)|"
@@ -177,7 +177,8 @@ class VllmFailureReader:
         if traits.rank is not None:
             return _failure(traits.rank, text)
         if traits.is_exception and self._is_server_failure(line):
-            return _failure(_exception_rank(text), self._assertions.explain(line))
+            explained = self._assertions.explain(line)
+            return _failure(_exception_rank(explained), explained)
         return self._read_mention(line, text)
 
     def _read_mention(self, line: ParsedLine, text: str) -> LogFailure | None:

@@ -28,7 +28,8 @@ _MOST_PROCESSES = 1000
 
 _RECOGNISED = re.compile(
     r"Avg prompt throughput: [\d.]+ tokens/s|(?:SpecDecoding|Speculative) metrics: |vLLM API server version|"
-    r"\((?:Stage)?(?:EngineCore|APIServer)\w* pid=\d+\)|Initializing an? (?:V1 )?LLM engine \(v|VLLM::|EngineDeadError|"
+    r"\((?:Stage)?(?:EngineCore|APIServer)\w* pid=\d+\)|"
+    r"Initializing an? (?:V\d )?LLM engine (?:\(v|with config: )|VLLM::|EngineDeadError|"
     r"[\w+ ]KV cache size: [\d,]+ tokens|# \w+ blocks: \d+|Loading model weights took [\d.]+ GB|"
     r"Model loading took [\d.]+ GiB|Available KV cache memory: [\d.]+ GiB|"
     r"init engine \(profile, create kv cache|when initializing the engine\.|"
@@ -52,7 +53,7 @@ _NEEDLES = re.compile(
     rb"Errno 98|Value error|"
     rb"EngineCore(?:Proc)? (?:f|e|h)|Engine (?:loop|core)|EngineDead|Error (?:in|w)|Worker|worker proc|"
     rb"Fail(?:ed|ure)|OutOfRes|Unsupported|Timeout|: error: |Killed|SIG|Seg[mf]|oom-kill| killed |terminated by|"
-    rb"KV load|transfer failure|Handshake with |"
+    rb"KV load|transfer failure|Handshake |"
     rb"\[shutdown|Shutting|KeyboardI|Gracefully|The model's max|No available mem|To serve at|Free memory on|"
     rb"CUDA out|Cuda failure|Estimated CUDA| t(?:ook|akes) |KV [cC]ache (?:size|mem|is)|kv_cache_size|memory for KV|"
     rb"GiB for KV|Maximum conc|"
@@ -74,17 +75,19 @@ _ROUTINE = Routine(
         rb"\A(?:\(APIServer\w* pid=\d+\) )?ERROR \d\d-\d\d \d\d:\d\d:\d\d \[[\w./]+:\d+\] [A-Z]?[a-z][ -Z\\-~]*\r?$"
     ),
     re.compile(
-        rb"throughput: | metrics: |Prefix cache|Killed|KV load|transfer failure|Handshake with |"
+        rb"throughput: | metrics: |Prefix cache|Killed|KV load|transfer failure|Handshake |"
         + f"{MACHINE}|{IN_ANY_CONTEXT}".encode()
     ),
 )
 
 
 _TRANSFER_FAILED = re.compile(
-    r"(?:NIXL transfer failure: |Failing \d+ request\(s\) due to |Recovered from |(?=Handshake with \S))"
-    r"(?P<reason>KV load failure|Handshake with \S{1,100} failed|[^|]+)"
+    r"(?:NIXL transfer failure: |Failing \d+ request\(s\) due to |Recovered from |"
+    r"(?=Handshake (?:with \S|failed for request )))"
+    r"(?P<reason>KV load failure|Handshake with \S{1,100} failed|Handshake failed(?= for request )|[^|]+)"
+    r"(?: for request (?P<request>\S+))?"
 )
-_MAY_BE_TRANSFER = ("transfer failure", "KV load failure", "Handshake with ")
+_MAY_BE_TRANSFER = ("transfer failure", "KV load failure", "Handshake ")
 
 
 class VllmReader(LineReader):

@@ -106,7 +106,7 @@ _READERS: Mapping[str, ValueReader] = {
     "vision_attention_backend": str,
 }
 _EVERY_RANK = {"available_kv_gib": "available_kv_gib_per_rank", "kv_cache_tokens": "kv_cache_tokens_printed"}
-_CONFIG = re.compile(r"Initializing an? (?:V1 )?LLM engine \(v(?P<version>[^)\s]+)\) with config: ")
+_CONFIG = re.compile(r"Initializing an? (?:V\d )?LLM engine (?:\(v(?P<version>[^)\s]+)\) )?with config: ")
 _CONFIG_FACTS: Mapping[str, tuple[str, ValueReader]] = {
     "quantization": ("quantization", str),
     "dtype": ("dtype", str),
@@ -185,7 +185,7 @@ def is_start(text: str) -> bool:
 def read_version(text: str) -> str | None:
     """Return the version as the engine's line, the banner or the API server prints it."""
     match = _CONFIG.search(text) or _VERSION.search(text)
-    return match["version"].rstrip(".") if match else None
+    return match["version"].rstrip(".") if match and match["version"] else None
 
 
 def read_phase(text: str) -> str | None:

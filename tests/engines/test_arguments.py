@@ -111,6 +111,20 @@ def test_llamacpp_shows_what_its_arguments_led_to() -> None:
     assert config.speculative and config.speculative.model == "models/tiny-draft-f16.gguf"
 
 
+def test_llamacpp_names_its_model_where_it_reads_the_file() -> None:
+    log = (
+        "llama_model_loader: loaded meta data with 31 key-value pairs and 707 tensors from /m/my model.gguf (version "
+        "GGUF V3 (latest))\n"
+        "llama_new_context_with_model: n_ctx      = 32768\n"
+        "llama_new_context_with_model: KV self size  =  448.00 MiB, K (q8_0):  224.00 MiB, V (q8_0):  224.00 MiB\n"
+        'INFO [                    init] initializing slots | tid="1" timestamp=1742136993 n_slots=2\n'
+        "llama_model_loader: loaded meta data with 31 key-value pairs and 9 tensors from /m/draft.gguf (version 3)\n"
+    )
+    config = stated("llamacpp", log.encode())
+    assert (config.model, config.max_model_len, config.max_num_seqs) == ("/m/my model.gguf", 32768, 2)
+    assert config.kv_cache_dtype == "q8_0"
+
+
 @given(st.sampled_from([engine for engine in ENGINES if engine.arguments]), st.lists(st.text(max_size=200), max_size=5))
 def test_no_line_is_too_strange(engine: Engine, texts: list[str]) -> None:
     assert engine.arguments and engine.commands

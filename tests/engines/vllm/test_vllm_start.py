@@ -153,6 +153,17 @@ def test_second_start_in_one_log_is_its_own_run(read_log) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "version"),
+    [("a V0 LLM engine (v0.8.1)", "0.8.1"), ("an LLM engine (v0.6.3)", "0.6.3"), ("an LLM engine", None)],
+)
+def test_engine_line_of_each_generation(name: str, version: str | None, read_log) -> None:
+    text = f"INFO 04-07 08:49:47 [llm_engine.py:241] Initializing {name} with config: model='m', max_seq_len=16000\n"
+    reading = read_log("vllm", text).reading
+    assert (reading.version, reading.startup) == (version, {"max_model_len": 16000})
+    assert recognises(text)
+
+
+@pytest.mark.parametrize(
     ("version", "definition"),
     [
         ("0.19.2rc1.dev134+gfe9c3d6c5", "num_blocks // num_groups * min_block_size"),
