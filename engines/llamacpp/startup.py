@@ -30,6 +30,9 @@ _OLD_KV_CACHE = re.compile(rf"KV self size += +(?P<mib>{NUMBER}) MiB")
 _WINDOW = re.compile(r"creating +(?P<non>non-)?SWA KV cache")
 _SLOTS = re.compile(rf"initializing(?: slots)?, n_slots = (?P<slots>{COUNT})")
 _SLOT_CONTEXT = re.compile(rf"n_ctx_slot = (?P<context>{COUNT}), kv_unified = '?(?P<unified>true|false)")
+_AUTO_SLOTS = re.compile(
+    rf"n_parallel is set to auto, using n_parallel = (?P<slots>{COUNT}) and kv_unified = (?P<unified>true|false)"
+)
 _NEW_SLOT = re.compile(rf"\| new slot,? n_ctx(?:_slot)? = (?P<context>{COUNT})")
 _TASK_CONTEXT = re.compile(rf"\| new prompt, n_ctx_slot = (?P<context>{COUNT}),")  # once per request
 _FLASH = re.compile(r"Flash Attention was auto, set to (enabled|disabled)")
@@ -51,7 +54,7 @@ _OLD_SLOT_FACTS = {"n_slots": "max_running_requests", "n_ctx_slot": "context_len
 _CONTEXT_FACTS = {"n_ctx_seq": "context_len", "n_ctx_per_seq": "context_len", "flash_attn": "flash_attention"}
 VERSION = re.compile(
     r"(?:^|\s)(?:build(?:_info)?: +b?|build = ?|build=(?=\d+ commit=)|version: +(?:[\w.-]{1,30} \(build )?|build (?=\d+ \([0-9a-f]+\)))"
-    r"(?P<build>\d{2,})\b"
+    r"(?P<build>\d{2,}\b|\d(?= \([0-9a-f]{7,12}\)))"
 )
 JSON_BUILD = re.compile(r"\"build info\",\"build\":(?P<build>\d{2,})\b")  # of builds until April 2024
 
@@ -77,6 +80,8 @@ class LlamacppStartup:
             return {} if self._is_draft else self._planned_kv_cache(match)
         if match := _SLOTS.search(text):
             return {"max_running_requests": int(match["slots"]), **_slot_context(text, int(match["slots"]))}
+        if match := _AUTO_SLOTS.search(text):
+            return {"max_running_requests": int(match["slots"]), "kv_unified": match["unified"] == "true"}
         if match := _NEW_SLOT.search(text) or _TASK_CONTEXT.search(text):
             return {"context_len": int(match["context"])}
         if match := _OLD_SLOTS.search(raw):  # until 2024

@@ -14,7 +14,8 @@ _HEAD = re.compile(rf"^{_BEFORE}slot +print_timing: id +(?P<slot>{COUNT}) \| tas
 _OLD_HEAD = re.compile(r"^(?:INFO )?\[ *print_timings\] ")
 _OLD_TAIL = re.compile(rf"\bid_slot=(?P<slot>{COUNT}) id_task=(?P<task>-?{COUNT})(?=\s|$)")
 _BEFORE_TIMING = re.compile(
-    rf"^{_BEFORE}(?=(?:(?:prompt|generation) )?eval time +=|total time +=|draft acceptance(?: rate)? = |graphs reused =)"
+    rf"^{_BEFORE}(?=(?:(?:prompt|generation) )?eval time +=|total time +=|graphs reused =|"
+    r"draft acceptance(?: rate)? = )"
 )
 _RATE = re.compile(
     rf"(?P<kind>prompt|generation)? ?eval time += +(?P<ms>[\w.-]+) ms / +(?P<tokens>{COUNT}) (?:tokens|runs) +"

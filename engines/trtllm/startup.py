@@ -47,6 +47,11 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Fact]], ...] = (
         re.compile(rf"Memory used after loading model weights \(inside torch\) .{{1,60}}: ({NUMBER}) GiB"),
         lambda m: {"weights_gib": float(m[1])},
     ),
+    (re.compile(rf"Rank \d{{1,6}} uses ({NUMBER}) GB for model weights"), lambda m: {"weights_gib": float(m[1])}),
+    (
+        re.compile(rf"when calculating max tokens in paged kv cache: total: ({NUMBER}) GiB, available: ({NUMBER}) GiB"),
+        lambda m: {"gpu_memory_gib": float(m[1]), "free_memory_gib": float(m[2])},
+    ),
     (re.compile(rf"Estimated max memory in KV cache ?: ({NUMBER}) GiB"), lambda m: {"estimated_kv_gib": float(m[1])}),
     (re.compile(rf"Adjusted max_seq_len to ({COUNT})"), lambda m: {"max_model_len": int(m[1])}),
     (

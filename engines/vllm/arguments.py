@@ -35,6 +35,8 @@ def read_arguments(texts: Sequence[str]) -> list[str]:
 def _read_changed(text: str) -> dict[str, JsonValue] | None:
     match = _CHANGED.search(text)
     arguments = read_dict(match["dict"]) if match else None
+    if arguments is None and "non-default args: {" in text:  # the log cuts it
+        arguments = read_pairs(text, _NAMES)
     if arguments and "model_tag" in arguments:
         arguments.setdefault("model", arguments.pop("model_tag"))
         arguments.pop("model_tag", None)

@@ -106,7 +106,8 @@ _READERS: Mapping[str, ValueReader] = {
     "vision_attention_backend": str,
 }
 _EVERY_RANK = {"available_kv_gib": "available_kv_gib_per_rank", "kv_cache_tokens": "kv_cache_tokens_printed"}
-_CONFIG = re.compile(r"Initializing an? (?:V\d )?LLM engine (?:\(v(?P<version>[^)\s]+)\) )?with config: ")
+_CONFIG = re.compile(r"Initializing an? (?:V\d )?LLM engine (?:\(v[^)\s]+\) )?with config: ")
+_ENGINE_VERSION = re.compile(r"Initializing an? (?:V\d )?LLM engine \(v(?P<version>[^)\s]+)\)")
 _CONFIG_FACTS: Mapping[str, tuple[str, ValueReader]] = {
     "quantization": ("quantization", str),
     "dtype": ("dtype", str),
@@ -125,7 +126,9 @@ _SAMPLING = re.compile(
 )
 _COUNT = re.compile(r"\d{1,18}")
 _CONFIG_PAIR = re.compile(r"\b(\w{4,24})=('?)([\w./-]+)\2")
-_VERSION = re.compile(r"(?:API server|vLLM|[▀-▟]|^) {0,4}version v?(?P<version>\d+\.\d+[\w.+-]*)")  # behind its banner
+_VERSION = re.compile(  # of its API server, behind its banner, or as its container and `collect_env` print it
+    r"(?:(?:API server|vLLM|[▀-▟]|^) {0,4}version v?|^vLLM(?: Version)? *: v?)(?P<version>\d+\.\d+[\w.+-]*)"
+)
 _PHASES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"Starting to load model"), "loading weights"),
     (
@@ -184,8 +187,8 @@ def is_start(text: str) -> bool:
 
 def read_version(text: str) -> str | None:
     """Return the version as the engine's line, the banner or the API server prints it."""
-    match = _CONFIG.search(text) or _VERSION.search(text)
-    return match["version"].rstrip(".") if match and match["version"] else None
+    match = _ENGINE_VERSION.search(text) or _VERSION.search(text)
+    return match["version"].rstrip(".") if match else None
 
 
 def read_phase(text: str) -> str | None:

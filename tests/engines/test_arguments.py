@@ -125,6 +125,28 @@ def test_llamacpp_names_its_model_where_it_reads_the_file() -> None:
     assert config.kv_cache_dtype == "q8_0"
 
 
+def test_llamacpp_router_names_the_arguments_of_its_last_server() -> None:
+    def spawned(*words: str) -> str:
+        lines = ("spawning server instance with args:", *(f"  {word}" for word in words))
+        return "".join(f"0.11.036.254 I srv          load: {line}\n" for line in lines)
+
+    log = (
+        spawned("/opt/llama-server", "--model", "/m/a.gguf")
+        + spawned("/opt/llama-server", "--alias", "b", "--ctx-size", "65536", "--model", "/m/b.gguf", "--parallel", "2")
+        + "0.24.390.510 I srv          load:  - looking for better prompt, base f_keep = -1.000, sim = 0.000\n"
+        + "[41303] 0.33.668.780 I srv    load_model: initializing, n_slots = 1, n_ctx_slot = 4096\n"
+    )
+    config = stated("llamacpp", log.encode())
+    assert (config.model, config.served_model_name, config.max_model_len) == ("/m/b.gguf", "b", 65536)
+    assert config.max_num_seqs == 2
+
+
+def test_vllm_arguments_that_the_log_cuts() -> None:
+    line = b"INFO 09-17 16:44:16 [api.py:1] non-default args: {'model': 'org/m', 'max_model_len': 4096, 'enable_chun"
+    config = stated("vllm", line)
+    assert (config.model, config.max_model_len, config.chunked_prefill) == ("org/m", 4096, None)
+
+
 @given(st.sampled_from([engine for engine in ENGINES if engine.arguments]), st.lists(st.text(max_size=200), max_size=5))
 def test_no_line_is_too_strange(engine: Engine, texts: list[str]) -> None:
     assert engine.arguments and engine.commands

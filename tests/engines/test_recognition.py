@@ -166,6 +166,8 @@ OTHER_LOGS = {
     "[2026-08-05 17:22:08][INFO][LM STUDIO SERVER] Server started.": "LM Studio",
     "12:26:44 - LiteLLM Proxy:ERROR: proxy_server.py:3 - No deployments available": "LiteLLM",
     "I0410 16:58:08.485508 1 model_lifecycle.cc:849] successfully loaded 'a'": "Triton Inference Server",
+    "2025-04-24T07:42:44.118Z  INFO serve_dynamo.worker: [PrefillWorker] Starting PrefillWorker": "NVIDIA Dynamo",
+    "[2025-07-03 12:45:27,563] LMCache WARNING: Failed to allocate memory for the KV cache.": "LMCache",
     "thread '<unnamed>' panicked at /opt/dynamo/lib/runtime/src/storage/kv.rs:440:29:": "NVIDIA Dynamo",
     '  File "/venv/lib/python3.12/site-packages/mlx_lm/server.py", line 9, in main': "MLX LM",
     "kernel: NVRM: Xid (PCI:000f:01:00): 31, pid=8123, name=VLLM::EngineCor, channel 0x8. MMU Fault": (

@@ -99,6 +99,9 @@ KV_LINES = {
     },
     "[12/20/2025-04:21:51] [TRT-LLM] [I] Memory used after loading model weights (inside torch) in memory usage "
     "profiling: 60.61 GiB": {"weights_gib": 60.61},
+    "[07/24/2025-08:13:02] [TRT-LLM] [I] Rank 0 uses 8.46 GB for model weights.": {"weights_gib": 8.46},
+    "[TensorRT-LLM][INFO] Memory usage when calculating max tokens in paged kv cache: total: 79.14 GiB, available: "
+    "74.69 GiB": {"gpu_memory_gib": 79.14, "free_memory_gib": 74.69},
     "[TRT-LLM] [I] Estimated max memory in KV cache : 5.95 GiB": {"estimated_kv_gib": 5.95},
     "[12/20/2025-04:21:51] [TRT-LLM] [W] Adjusted max_seq_len to 86720": {"max_model_len": 86720},
     "[TRT-LLM] [I] LLM Args: max_seq_len=None max_num_tokens=8192 max_batch_size=2048": {},
@@ -211,3 +214,10 @@ def test_a_sample_in_the_stores_terms() -> None:
 def test_its_logs_are_recognised() -> None:
     engine = first_match(ENGINES, FORMS["August 2025"][0])
     assert engine is not None and engine.name == "trtllm"
+
+
+def test_a_model_that_triton_could_not_create(read_log) -> None:
+    cause = "maxTokensInPagedKvCache must be large enough to process at least 1 sequence to completion"
+    head = "E1128 16:31:49.479096 227 backend_model.cc:634] ERROR: Failed to create instance: "
+    log = read_log("trtllm", f"{head}unexpected error when creating modelInstanceState: {cause}\n")
+    assert log.reading.errors == [cause]

@@ -82,6 +82,7 @@ def test_context_of_the_drafter_is_none_of_the_server(read_log) -> None:
     ("line", "version"),
     [
         ("main: build = 3485 (6e2b6000)", "b3485"),
+        ("build: 1 (4d688f9) with Clang 22.0.0 for Linux", "b1"),
         ('INFO [                    main] build info | tid="1" timestamp=17 build=3485 commit="6e2b6000"', "b3485"),
         ("version: 0.2.0-dev (build 10586, commit b21e4de74)", "b10586"),
         ("0.00.073.302 I common_params_print_info: build 9219 (49b42c9c3) with GNU 13.3.0 for Linux x86_64", "b9219"),
@@ -176,3 +177,9 @@ def test_layers_of_the_same_file_that_draft_are_the_drafters(read_log) -> None:
     )
     startup = read_log("llamacpp", f"{target}{partial}{target.replace('2048', ' 512')}").reading.startup
     assert startup == {"model_load_gib": 2.0, "draft_load_gib": 0.5}
+
+
+@pytest.mark.parametrize("head", ["main: ", "0.00.120.000 I srv  llama_server: "])
+def test_slots_that_the_server_chooses(head: str, read_log) -> None:
+    text = f"{head}n_parallel is set to auto, using n_parallel = 4 and kv_unified = true\n"
+    assert read_log("llamacpp", text).reading.startup == {"max_running_requests": 4, "kv_unified": True}

@@ -218,3 +218,12 @@ def test_capture_with_ngram_speculation(read_log) -> None:
 def test_capture_with_two_data_parallel_engines(read_log) -> None:
     samples = read_log("vllm", (FIXTURES / "0.32-dp2.log").read_bytes()).samples
     assert [sample.fields["engine"] for sample in samples] == [0, 1, 0, 1]
+
+
+def test_a_line_in_which_markdown_stresses_a_number(read_log) -> None:
+    text = (
+        "SpecDecoding metrics: Mean acceptance length: 5.93, **Accepted throughput: 111.39 tokens/s**, Drafted "
+        "throughput: 112.99 tokens/s, Accepted: 1114 tokens, Drafted: 1130 tokens, Avg Draft acceptance rate: 98.6%\n"
+    )
+    (sample,) = read_log("vllm", text).samples
+    assert (sample.fields["accepted_tps"], sample.fields["drafted_tps"]) == (111.39, 112.99)

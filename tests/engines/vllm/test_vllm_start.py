@@ -248,3 +248,15 @@ def test_memory_of_a_worker_of_the_first_engine(head: str, read_log) -> None:
 def test_records_of_its_modules_are_its_own(module: str) -> None:
     assert recognises(f"INFO 04-12 08:21:19 [{module}.py:267] something\n")
     assert recognises(f"INFO 04-12 08:21:19 {module}.py:267] something\n")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "vLLM: 0.27.2rc1.dev77+gac7509e2b.xpu",
+        "vLLM Version                 : 0.27.2rc1.dev77+gac7509e2b.xpu",
+        f"{CORE}Initializing a V1 LLM engine (v0.27.2rc1.dev77+gac7509e2b.xpu) with co",
+    ],
+)
+def test_version_in_other_words(line: str, read_log) -> None:
+    assert read_log("vllm", f"{line}\nvLLM XPU kernels: 0.1.12.3\n").reading.version == "0.27.2rc1.dev77+gac7509e2b.xpu"
