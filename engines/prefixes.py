@@ -23,7 +23,7 @@ _GAP = " {1,8}"  # loggers align their levels
 _STAMP = r"(?P<stamp>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)"
 _PID = r"\((?P<process>[A-Za-z][^\r\n]{0,200}?),? pid=\d+(?:, ip=[\w.:]+)?\)"
 _LEVEL = r"(?P<level>DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL|TRACE)"
-_FILE = r"(?:\[[\w./<>-]+:\d+\]|[\w./<>-]+\.py:\d+\])"
+_FILE = r"(?:\[[\w./<>-]+:\d+\]|\[\[[\w./<>-]+:\d+\]\([^()\s]{1,200}\)\]|[\w./<>-]+\.py:\d+\])"
 _LOGGERS = r"(?:[a-z_][\w-]*(?:\.[\w-]+)+(?::\d+)?(?: - |: ))*"
 _TRTLLM_HEAD = r"(?:\[TRT-LLM\]_)?(?:\[(?P<rank>RANK \d+)\]_)?\[(?P<level>[A-Z])\]".replace("_", _GAP)
 _VLLM_HEAD = rf"{_LEVEL}{_GAP}(?P<stamp>\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?){_GAP}{_FILE}"

@@ -48,10 +48,8 @@ _NEEDLES = re.compile(
     rb"llama_context: |_with_model: |_from_model: |_recurrent: |file type|model ftype|file size|model size|n_ctx_train|"
     rb"training context|re-processing|be disabled|"
     rb"Flash|rror|ailed|illed|ASSERT|terminate|what\(\)|invalid|bind|No such|"
-    rb"missing|exit|exce|kIOGPU|ommand buffer|UR_RESULT|rest belong to a sibling|n_parallel is set|synthetic|no usable|draft|"
-    + REST
-    + b"|"
-    + MACHINE.encode()
+    rb"missing|exit|exce|kIOGPU|ommand buffer|UR_RESULT|rest belong to a sibling|"
+    rb"n_parallel is set|context_length|synthetic|no usable|draft|" + REST + b"|" + MACHINE.encode()
 )
 _RELEASED = re.compile(r"^slot +release: id +(\d+)")
 _PHASES = (

@@ -47,14 +47,15 @@ _MODEL_FILE = re.compile(
     rf"(?:^|[\s|:\]])(?:print_info|llm_load_print_meta): (?:(?:file type|model ftype) += (?P<quantization>\S.{{0,60}})"
     rf"|(?:file|model) size += +(?P<size>{NUMBER}) (?P<unit>[GM])iB|n_ctx_train += +(?P<trained>{COUNT}))"
 )
+_METADATA = re.compile(rf"llama_model_loader: - kv +\d+: +[\w-]+\.context_length +u32 += +(?P<trained>{COUNT})")
 _OFFLOADED = re.compile(rf"offloaded (?P<on_gpu>{COUNT})/(?P<layers>{COUNT}) layers to GPU")
 _BELOW_TRAINED = re.compile(rf"n_ctx_(?:seq|per_seq) \((?P<context>{COUNT})\) < n_ctx_train \((?P<trained>{COUNT})\)")
 _OLD_SLOTS = re.compile(rf'(?:initializing slots|new slot)\b.*\b(?P<name>n_slots|n_ctx_slot)"?[:=](?P<number>{COUNT})')
 _OLD_SLOT_FACTS = {"n_slots": "max_running_requests", "n_ctx_slot": "context_len"}
 _CONTEXT_FACTS = {"n_ctx_seq": "context_len", "n_ctx_per_seq": "context_len", "flash_attn": "flash_attention"}
 VERSION = re.compile(
-    r"(?:^|\s)(?:build(?:_info)?: +b?|build = ?|build=(?=\d+ commit=)|version: +(?:[\w.-]{1,30} \(build )?|build (?=\d+ \([0-9a-f]+\)))"
-    r"(?P<build>\d{2,}\b|\d(?= \([0-9a-f]{7,12}\)))"
+    r"(?:^|\s)(?:build(?:_info)?: +b?|build = ?|build=(?=\d+ commit=)|version: +(?:[\w.-]{1,30} \(build )?|"
+    r"build (?=\d+ \([0-9a-f]+\)))(?P<build>\d{2,}\b|\d(?= \([0-9a-f]{7,12}\)))"
 )
 JSON_BUILD = re.compile(r"\"build info\",\"build\":(?P<build>\d{2,})\b")  # of builds until April 2024
 
@@ -96,9 +97,8 @@ class LlamacppStartup:
         return self.is_listening and (self.is_loaded or not self.is_loading)
 
     def _track_loading(self, text: str) -> None:
-        if "loading draft model" in text:
-            self._is_draft = True
-        elif "(rest belong to a sibling model" in text:  # the layers of the target's file that draft
+        # A drafter may also be a few layers of the target's file.
+        if "loading draft model" in text or "(rest belong to a sibling model" in text:
             self._is_draft = True
         elif "loading model '" in text or text.rstrip().endswith("loading model"):
             self.is_loading = True
@@ -159,6 +159,8 @@ def _context(text: str) -> dict[str, JsonValue]:
 def _model_file(text: str) -> dict[str, JsonValue]:
     if match := _OFFLOADED.search(text):
         return {"layers_on_gpu": int(match["on_gpu"]), "layers": int(match["layers"])}
+    if match := _METADATA.search(text):
+        return {"n_ctx_train": int(match["trained"])}
     match = _MODEL_FILE.search(text)
     if match is None:
         return {}

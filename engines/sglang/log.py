@@ -24,10 +24,14 @@ _SIGNS = re.compile(
     r"(?:Decode|Prefill) batch(?: \[\d+\])?[.,] #|new fill batch\. #seq|^#running-req: |\bsglang[./]|"
     r"Scheduler hit an exception|fired up and ready to roll|KV Cache is allocated\. |max_total_num_tokens=|"
     r"(?:transfer|handshake|bootstrap) failed for request rank=|KVTransferError\(bootstrap_room=|"
+    r"server_args=(?:ServerArgs\(|\{')model_path|"
     r"Load weight (?:begin|end)\.|Received sigquit from a child|Decode out of memory\. Try|\bSGLang\b",
     re.MULTILINE,
 )
-RECORD = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?: +(?:TP|DP|PP|EP|ATTN_\w+)\d+)+\] ")
+RECORD = re.compile(
+    r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?: +(?:TP|DP|PP|EP|ATTN_\w+)\d+)+\] |"
+    r"server_args=(?:ServerArgs\(|\{')model_path"
+)
 _NEEDLES = re.compile(
     rb"batch|#queue-req|#running-req|token/s|Load weight|Memory pool end|_tokens=|llocated|KVPool|KV cache|graph|"
     rb"fired up|server_args|speculative|draft runner|startup timings|sglang|torch distributed|Init parallel|shards:|"

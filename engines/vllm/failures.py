@@ -53,7 +53,7 @@ _SENTENCE = re.compile(
     r"The model's max seq len \(\d+\) is larger than the maximum number of tokens that can be stored in KV cache|"
     r"No available memory for the cache blocks|To serve at least one request with the model|"
     r"Free memory on device .{1,80} is less than desired GPU memory utilization|CUDA out of memory|"
-    r"OutOfMemoryError\(['\"]|Cuda failure '"
+    r"OutOfMemoryError\(['\"]|Cuda failure '|(?:CUDA|HIP) error: \S"
 )
 _IN_WORKER = re.compile(  # of V0
     r"Exception in worker \S{1,80} while processing method \w{1,80}: (?P<cause>\S.{2,400}?)(?:, Traceback \(most|\.?$)"

@@ -38,12 +38,13 @@ _RECOGNISED = re.compile(
     r"\d\d-\d\d \d\d:\d\d:\d\d \[?(?:core|core_client|async_llm|multiproc_executor|gpu_worker|gpu_model_runner|"
     r"kv_cache_utils|nixl_connector|backends|model_runner|llm_engine|async_llm_engine|arg_utils|parallel_state|"
     r"default_loader|weight_utils|gpu_executor|ray_\w*executor|multiproc_worker_utils)\.py:\d|"
-    r"\(Vllm\w*(?: rank=\d+)? pid=\d+\)|model weights take [\d.]+ ?GiB; non_torch_memory takes "
+    r"\(Vllm\w*(?: [\w=]+){0,3} pid=\d+\) |[Ww]orker proc VllmWorker|"
+    r"model weights take [\d.]+ ?GiB; non_torch_memory takes "
 )
 
 
 RECORD = re.compile(
-    r"\((?:APIServer|(?:Stage)?EngineCore|Worker)\w* pid=\d+\) |"
+    r"\((?:APIServer|(?:Stage)?EngineCore|Worker)\w* pid=\d+\) |\(Vllm\w*(?: [\w=]+){0,3} pid=\d+\) |"
     r"\b(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) +\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? +\[?[\w./]+:\d+\]"
 )
 _NEEDLES = re.compile(
@@ -55,7 +56,8 @@ _NEEDLES = re.compile(
     rb"Fail(?:ed|ure)|OutOfRes|Unsupported|Timeout|: error: |Killed|SIG|Seg[mf]|oom-kill| killed |terminated by|"
     rb"KV load|transfer failure|Handshake |"
     rb"\[shutdown|Shutting|KeyboardI|Gracefully|The model's max|No available mem|To serve at|Free memory on|"
-    rb"CUDA out|Cuda failure|Estimated CUDA| t(?:ook|akes) |KV [cC]ache (?:size|mem|is)|kv_cache_size|memory for KV|"
+    rb"CUDA out|(?:CUDA|HIP) error: |Cuda failure|"
+    rb"Estimated CUDA| t(?:ook|akes) |KV [cC]ache (?:size|mem|is)|kv_cache_size|memory for KV|"
     rb"GiB for KV|Maximum conc|"
     rb"blocks: |blocks is: |Initializing a|version |backend|BackendEnum|Resolved arch|Using max model|Starting |"
     rb"Started server|rejection_sample|sampling params|compile_cache|Dynamo|Start compiling|Warming up|Profiling|"

@@ -73,7 +73,7 @@ def test_the_native_error_comes_before_the_report_of_the_death(read_log) -> None
 
 
 TIMEOUTS = {
-    "[rank2]:[E210 02:06:33.394775308 ProcessGroupNCCL.cpp:1595] [Rank 2] Watchdog caught collective operation timeout: "
+    "[rank2]:[E210 02:06:33.394775308 ProcessGroupNCCL.cpp:15] [Rank 2] Watchdog caught collective operation timeout: "
     "WorkNCCL(SeqNum=1522789, OpType=_ALLGATHER_BASE, NumelIn=298960, NumelOut=4783360, Timeout(ms)=600000) ran for "
     "600094 milliseconds before timing out.": (
         "The communication between the GPUs timed out after 600 s: a collective operation (_ALLGATHER_BASE) did not "

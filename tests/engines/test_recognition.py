@@ -28,7 +28,11 @@ ENGINE_LINES = {
     "vllm core": "(EngineCore pid=812) INFO 08-14 10:02:11 [core.py:1] Hello\n",
     "vllm module": "CRITICAL 08-14 10:02:11 [core_client.py:260] Got fatal signal from worker processes\n",
     "vllm path": 'ERROR 08-14 10:02:11 [a.py:1]   File "/opt/site-packages/vllm/distributed/a.py"\n',
+    "vllm worker": "(VllmWorker PP0_TP3 pid=4800) Using vllm unified attention\n",
+    "vllm dead worker": "Worker proc VllmWorker-6 died unexpectedly\n",
     "sglang": "[2026-08-14 10:02:11 TP0] sglang.srt.utils is here\n",
+    "sglang arguments": "[2026-08-14 10:02:11] server_args=ServerArgs(model_path='org/m', tokenizer_path='org/m', dt\n",
+    "llamacpp file": "llama_model_loader: - kv   2:        llama.context_length u32              = 4096\n",
     "llamacpp": "srv  log_server_r: request: GET /health 127.0.0.1 200\n",
     "trtllm": "[08/14/2026-10:02:11] [TRT-LLM] [I] Starting the executor\n",
 }

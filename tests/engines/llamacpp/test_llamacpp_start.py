@@ -157,6 +157,15 @@ def test_lines_that_another_program_passes_on(read_log) -> None:
             {"kv_cache_bytes": 1005 << 20, "kv_cache_dtype": "q8_0"},
         ),
         (
+            "llama_model_loader: - kv   2:                       llama.context_length u32              = 4096",
+            {"n_ctx_train": 4096},
+        ),
+        (
+            "llama_kv_cache_unified: size =  992.00 MiB (  4096 cells,  62 layers,  1/ 1 seqs), K (f16):  496.00 MiB, "
+            "V (f16):  496.00 MiB",
+            {"kv_cache_bytes": 992 << 20, "kv_cache_dtype": "f16", "kv_cache_tokens": 4096},
+        ),
+        (
             "llama_kv_cache_init: kv_size = 8192, offload = 1, type_k = 'q8_0', type_v = 'q8_0', n_layer = 28",
             {"kv_cache_tokens": 8192, "kv_cache_dtype": "q8_0"},
         ),
@@ -166,7 +175,7 @@ def test_lines_that_another_program_passes_on(read_log) -> None:
         ),
     ],
 )
-def test_kv_cache_in_the_words_of_its_time(line: str, facts: dict[str, object], read_log) -> None:
+def test_cache_and_file_in_the_words_of_their_time(line: str, facts: dict[str, object], read_log) -> None:
     assert read_log("llamacpp", line + "\n").reading.startup == facts
 
 

@@ -106,6 +106,10 @@ OTHER_FAILURES = {
         "issue. See stack trace (above) for the root cause.",
         "EngineCore encountered an issue. See stack trace (above) for the root cause.",
     ),
+    "an error of CUDA that native code throws": (
+        "c10::AcceleratorError:\nCUDA error: unspecified launch failure\nWorker proc VllmWorker-6 died unexpectedly",
+        "A CUDA call failed: unspecified launch failure.",
+    ),
     "a fragment": ("RuntimeError: CUDA out of memory occurred when warming up sampler.", "The GPU ran out of memory."),
 }
 SERVING = f"{API}ERROR 05-20 01:43:25 [serving_chat.py:251] "
