@@ -47,12 +47,24 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Fact]], ...] = (
         re.compile(rf"Memory used after loading model weights \(inside torch\) .{{1,60}}: ({NUMBER}) GiB"),
         lambda m: {"weights_gib": float(m[1])},
     ),
-    (re.compile(rf"Rank \d{{1,6}} uses ({NUMBER}) GB for model weights"), lambda m: {"weights_gib": float(m[1])}),
+    (
+        re.compile(rf"(?:Rank \d{{1,6}} uses|Use) ({NUMBER}) GB for model weights"),
+        lambda m: {"weights_gib": float(m[1])},
+    ),
     (
         re.compile(rf"when calculating max tokens in paged kv cache: total: ({NUMBER}) GiB, available: ({NUMBER}) GiB"),
         lambda m: {"gpu_memory_gib": float(m[1]), "free_memory_gib": float(m[2])},
     ),
     (re.compile(rf"Estimated max memory in KV cache ?: ({NUMBER}) GiB"), lambda m: {"estimated_kv_gib": float(m[1])}),
+    (
+        re.compile(rf"max_seq_len is not specified, using inferred value ({COUNT})"),
+        lambda m: {"max_model_len": int(m[1])},
+    ),
+    (
+        re.compile(r"AttentionRuntimeFeatures\(chunked_prefill=(True|False), cache_reuse=(True|False)"),
+        lambda m: {"chunked_prefill": m[1] == "True", "prefix_caching": m[2] == "True"},
+    ),
+    (re.compile(r"\bPyTorchConfig\(.*\battn_backend='(\w+)'"), lambda m: {"attention_backend": m[1]}),
     (re.compile(rf"Adjusted max_seq_len to ({COUNT})"), lambda m: {"max_model_len": int(m[1])}),
     (
         re.compile(rf"TRTGptModel (maxNumSequences|maxSequenceLen|maxNumTokens): ({COUNT})"),

@@ -62,7 +62,7 @@ _NEEDLES = re.compile(
     rb"blocks: |blocks is: |Initializing a|version |backend|BackendEnum|Resolved arch|Using max model|Starting |"
     rb"Started server|rejection_sample|sampling params|compile_cache|Dynamo|Start compiling|Warming up|Profiling|"
     rb"Memory profiling|No available (?:shared|block)|Auto-fit max|max_num_batched_tokens=|to store kv cache|"
-    rb"gpu-memory-utilization=|total_gpu_memory|vLLM(?: Version)? *: |" + REST + b"|" + MACHINE.encode()
+    rb"Checkpoint size|gpu-memory-utilization=|total_gpu_memory|vLLM(?: Version)? *: |" + REST + b"|" + MACHINE.encode()
 )
 # Request texts come from clients: they never mean anything, and they are most of a log that contains them.
 _REQUEST_TEXT = re.compile(r"(?:Received|Added) request |[\w.:\[\]]+ - \"[A-Z]+ /")

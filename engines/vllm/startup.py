@@ -43,6 +43,7 @@ _FACTS: tuple[re.Pattern[str], ...] = tuple(  # group names are fact keys
         rf"model weights take (?P<model_load_gib>{_N}) ?GiB; .{{1,160}}reserved for KV Cache is "
         rf"(?P<available_kv_gib>{_N}) ?GiB",
         rf"Model loading took (?P<model_load_gib>{_N}) GiB(?: memory)? and (?P<model_load_s>{_N}) s",
+        rf"\bCheckpoint size: (?P<model_file_gib>{_N}) GiB\b",
         rf"Loading weights took (?P<weights_load_s>{_N}) s",
         rf"torch\.compile (?:takes|took) (?P<compile_passes_s>{_N}) s in total",
         rf"torch\.compile and initial profiling/warmup run together took (?P<compile_and_profile_s>{_N}) s",

@@ -102,6 +102,17 @@ KV_LINES = {
     "[07/24/2025-08:13:02] [TRT-LLM] [I] Rank 0 uses 8.46 GB for model weights.": {"weights_gib": 8.46},
     "[TensorRT-LLM][INFO] Memory usage when calculating max tokens in paged kv cache: total: 79.14 GiB, available: "
     "74.69 GiB": {"gpu_memory_gib": 79.14, "free_memory_gib": 74.69},
+    "[12/20/2025-04:20:21] [TRT-LLM] [I] Use 63.32 GB for model weights.": {"weights_gib": 63.32},
+    "[12/20/2025-04:21:09] [TRT-LLM] [I] max_seq_len is not specified, using inferred value 131072": {
+        "max_model_len": 131072
+    },
+    "[12/20/2025-04:20:19] [TRT-LLM] [I] ATTENTION RUNTIME FEATURES:  AttentionRuntimeFeatures(chunked_prefill=False, "
+    "cache_reuse=True, has_speculative_draft_tokens=False, chunk_size=8192)": {
+        "chunked_prefill": False,
+        "prefix_caching": True,
+    },
+    "[12/20/2025-04:20:19] [TRT-LLM] [I] PyTorchConfig(extra_resource_managers={}, attn_backend='TRTLLM', "
+    "moe_backend='CUTLASS')": {"attention_backend": "TRTLLM"},
     "[TRT-LLM] [I] Estimated max memory in KV cache : 5.95 GiB": {"estimated_kv_gib": 5.95},
     "[12/20/2025-04:21:51] [TRT-LLM] [W] Adjusted max_seq_len to 86720": {"max_model_len": 86720},
     "[TRT-LLM] [I] LLM Args: max_seq_len=None max_num_tokens=8192 max_batch_size=2048": {},

@@ -67,6 +67,9 @@ FACTS = {
     },
     "init engine (profile, create kv cache, warmup model) took 9.00 s (compilation: 5.50 s — language_model: 4.00 s, "
     "encoder: 1.50 s)": {"engine_init_s": 9.0, "compile_s": 5.5},
+    "Filesystem type for checkpoints: EXT4. Checkpoint size: 23.32 GiB. Available RAM: 56.66 GiB.": {
+        "model_file_gib": 23.32
+    },
     "Auto-fit max_model_len: reduced from 262144 to 172032 to fit in available GPU memory (3.01 GiB available for KV "
     "cache)": {"max_model_len": 172032},
     "Auto-fit max_model_len: full model context length 1048576 fits in available GPU memory": {
