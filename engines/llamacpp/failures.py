@@ -22,6 +22,11 @@ _RULES: tuple[tuple[re.Pattern[str], int | None, str], ...] = tuple(
         ),
         (r"^CUDA error: ", 0, "The CUDA runtime failed."),
         (r"^(?:ROCm|HIP|MUSA) error: |\(UR_RESULT_ERROR_\w+\)", 0, "The accelerator's runtime failed."),
+        (
+            r"^ggml_vulkan: device lost on |ErrorDeviceLost|DeviceLostError",
+            0,
+            "The accelerator was lost: its driver reset it, or a computation took too long.",
+        ),
         (r"^ggml_metal_\w+: error: ", 1, "The accelerator's runtime failed."),
         (r"command buffer \d+ failed with status \d", 1, "The accelerator failed to compute a graph."),
         (r"unknown model architecture", 0, "This build does not know the model's architecture."),

@@ -11,7 +11,7 @@ from engines.numerals import COUNT, NUMBER
 # What a wrapper writes before a record, or the function that prints it; never what a client's text would be quoted in.
 _BEFORE = r"(?:[^\"'{}=\r\n]{0,100}?[\s|:\]])??"
 _HEAD = re.compile(rf"^{_BEFORE}slot +print_timing: id +(?P<slot>{COUNT}) \| task +(?P<task>-?{COUNT}) \|")
-_OLD_HEAD = re.compile(r"^(?:INFO )?\[ *print_timings\] ")
+_OLD_HEAD = re.compile(r"^\s*(?:INFO )?\[ *print_timings\] ")
 _OLD_TAIL = re.compile(rf"\bid_slot=(?P<slot>{COUNT}) id_task=(?P<task>-?{COUNT})(?=\s|$)")
 _BEFORE_TIMING = re.compile(
     rf"^{_BEFORE}(?=(?:(?:prompt|generation) )?eval time +=|total time +=|graphs reused =|"

@@ -25,6 +25,8 @@ _SIGNS = re.compile(
     r"Scheduler hit an exception|fired up and ready to roll|KV Cache is allocated\. |max_total_num_tokens=|"
     r"(?:transfer|handshake|bootstrap) failed for request rank=|KVTransferError\(bootstrap_room=|"
     r"server_args=(?:ServerArgs\(|\{')model_path|"
+    r"#retracted_reqs: \d|KV cache pool is full\. Retract|\bMemory pool end\. avail|Capture cuda graph (?:begin|end)\.|"
+    r"\[[-\d]{10} [:\d]{8}(?: (?:TP|DP|PP|EP)\d+)+\] |"
     r"Load weight (?:begin|end)\.|Received sigquit from a child|Decode out of memory\. Try|\bSGLang\b",
     re.MULTILINE,
 )

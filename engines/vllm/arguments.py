@@ -11,6 +11,7 @@ from engines.arguments import argument_name, read_dict, read_pairs, to_argv
 from engines.vllm.flags import KEYS
 
 NEEDLES = re.compile(rb"non-default args: |args: Namespace\(|LLM engine (?:\(v|with config: )")
+_PADDING = re.compile(r" {8,}")  # where a copied terminal wrapped the line
 _CHANGED = re.compile(r"non-default args: (?P<dict>\{.*\})")
 _ALL = re.compile(r"\bargs: Namespace\(")
 _ENGINE = re.compile(r"LLM engine (?:\(v[^)]*\) )?with config: ")
@@ -25,8 +26,9 @@ _ENGINE_NAMES = _NAMES & {
 
 def read_arguments(texts: Sequence[str]) -> list[str]:
     """Return the words that the last start's arguments line states; empty if no line of `texts` states any."""
+    whole_texts = [_PADDING.sub("", text) for text in texts]
     for reader in (_read_changed, _read_all, _read_engine):
-        argument_lists = [arguments for text in texts if (arguments := reader(text))]
+        argument_lists = [arguments for text in whole_texts if (arguments := reader(text))]
         if argument_lists:
             return to_argv(argument_lists[-1])
     return []

@@ -35,6 +35,7 @@ _ECHOES = re.compile(
 _DEAD = re.compile(r"EngineDeadError|engine core exited unexpectedly|[Ww]orker proc \S+ died unexpectedly")
 _DEAD_ENGINE = re.compile(r"EngineCore encountered an issue\. See stack trace \(above\) for the root cause\.")
 _REPORTS = re.compile(
+    r"Failed to start model server: |"  # of KServe, around the engine
     r"EngineCore(?:Proc)? (?:failed to start|encountered a fatal error|hit an exception)|engine core exited|"
     r"[Ww]orker proc \S+ died unexpectedly|Worker \S+ (?:pid \d+ )?died, exit code|died unexpectedly|"
     r"WorkerProc (?:failed to start|hit an exception)|Engine (?:loop|core) .{0,20}(?:died|dead)"

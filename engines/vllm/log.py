@@ -28,7 +28,7 @@ _MOST_PROCESSES = 1000
 
 _RECOGNISED = re.compile(
     r"Avg prompt throughput: [\d.]+ tokens/s|(?:SpecDecoding|Speculative) metrics: |vLLM API server version|"
-    r"\((?:Stage)?(?:EngineCore|APIServer)\w* pid=\d+\)|"
+    r"\((?:(?:Stage)?(?:EngineCore|APIServer)\w*|Worker(?:_[DTPEC]+\d+)+) pid=\d+\)|"
     r"Initializing an? (?:V\d )?LLM engine (?:\(v|with config: )|VLLM::|EngineDeadError|"
     r"[\w+ ]KV cache size: [\d,]+ tokens|# \w+ blocks: \d+|Loading model weights took [\d.]+ GB|"
     r"Model loading took [\d.]+ GiB|Available KV cache memory: [\d.]+ GiB|"
@@ -39,7 +39,8 @@ _RECOGNISED = re.compile(
     r"kv_cache_utils|nixl_connector|backends|model_runner|llm_engine|async_llm_engine|arg_utils|parallel_state|"
     r"default_loader|weight_utils|gpu_executor|ray_\w*executor|multiproc_worker_utils)\.py:\d|"
     r"\(Vllm\w*(?: [\w=]+){0,3} pid=\d+\) |[Ww]orker proc VllmWorker|"
-    r"model weights take [\d.]+ ?GiB; non_torch_memory takes "
+    r"model weights take [\d.]+ ?GiB; non_torch_memory takes |\bworker\.py:\d+\] Memory profiling results:|"
+    r"Engine core initialization failed\. See root cause"
 )
 
 
@@ -62,7 +63,11 @@ _NEEDLES = re.compile(
     rb"blocks: |blocks is: |Initializing a|version |backend|BackendEnum|Resolved arch|Using max model|Starting |"
     rb"Started server|rejection_sample|sampling params|compile_cache|Dynamo|Start compiling|Warming up|Profiling|"
     rb"Memory profiling|No available (?:shared|block)|Auto-fit max|max_num_batched_tokens=|to store kv cache|"
-    rb"Checkpoint size|gpu-memory-utilization=|total_gpu_memory|vLLM(?: Version)? *: |" + REST + b"|" + MACHINE.encode()
+    rb"weights take |activation peak|available_kv_c|"
+    rb"Checkpoint size|, total memory: |gpu-memory-utilization=|total_gpu_memory|vLLM(?: Version)? *: |"
+    + REST
+    + b"|"
+    + MACHINE.encode()
 )
 # Request texts come from clients: they never mean anything, and they are most of a log that contains them.
 _REQUEST_TEXT = re.compile(r"(?:Received|Added) request |[\w.:\[\]]+ - \"[A-Z]+ /")

@@ -53,13 +53,17 @@ _FACTS: tuple[re.Pattern[str], ...] = tuple(  # group names are fact keys
         r"^(?:# )?\w+ blocks: (?P<num_gpu_blocks>\d[\d,]{0,17})(?:, # CPU blocks: (?P<num_cpu_blocks>\d[\d,]{0,17}))?$",
         r"num_gpu_blocks is: (?P<num_gpu_blocks>\d{1,18})",
         rf"(?:kv_cache_size=|memory reserved for KV Cache is )(?P<kv_cache_gib>{_N})GiB",
-        rf"Current kv cache memory in use is (?P<kv_cache_gib>{_N}) GiB",
+        rf"^(?:total_gpu_memory\s+(?P<gpu_memory_gib>{_N})GiB|gpu_memory_utilization\s+(?P<gpu_memory_utilization>{_N})|"
+        rf"model weights take\s+(?P<model_load_gib>{_N})GiB|available_kv_cache_memory\s+(?P<available_kv_gib>{_N})GiB|"
+        rf"PyTorch activation peak memory\s+(?P<activation_peak_gib>{_N})GiB)$",
+        rf"Current (?:kv|KV) cache memory(?: in use is|:) (?P<kv_cache_gib>{_N}) GiB",
         rf"Available KV cache memory: (?P<available_kv_gib>{_N}) GiB",
         rf"Estimated CUDA graph memory: (?P<estimated_graph_gib>{_N}) GiB",
         rf"Free memory on device \((?P<free_memory_gib>{_N})/(?P<gpu_memory_gib>{_N}) GiB\) on startup\. "
         rf"Desired GPU memory utilization is \((?P<gpu_memory_utilization>{_N}), ",
-        rf"Actual usage is (?P<weights_gib>{_N}) GiB for (?:weight|consumed memory|model)",
+        rf"Actual usage(?: is|:) (?P<weights_gib>{_N}) GiB for (?:weight|consumed memory|model)",
         rf" (?P<activation_peak_gib>{_N}) GiB for peak activation",
+        rf"(?:Initial free memory (?P<free_memory_gib>{_N}) GiB, )?"
         rf"reserved (?P<reserved_kv_gib>{_N}) GiB memory for KV Cache",
         rf"Explicitly set \((?P<reserved_kv_gib>{_N})/{_N}\) GiB for KV cache",
         r"KV cache size: (?P<kv_cache_tokens>\d[\d,]{0,17}) tokens",
@@ -89,6 +93,9 @@ _FACTS: tuple[re.Pattern[str], ...] = tuple(  # group names are fact keys
         r"(?P<vision_attention_backend>[A-Za-z][\w.]*(?: [A-Z]\w*)?)"
         rf"(?: attention)?(?: backend)?(?: \([^()]{{1,80}}\))? ?{_FOR_VISION}",
     )
+)
+_FACTS_IN_BYTES = re.compile(
+    r"^Available memory: (?P<available_kv_gib>\d{1,15}), total memory: (?P<gpu_memory_gib>\d{1,15})$"
 )
 _COUNTS = (
     "num_gpu_blocks",
@@ -149,16 +156,22 @@ _PHASES: tuple[tuple[re.Pattern[str], str], ...] = (
 
 def read_facts(text: str) -> Iterator[tuple[str, JsonValue]]:
     """Yield the facts of one message, in the key names of the parser's JSON."""
+    for key, value in _read_values(text):
+        yield key, value
+        if key in _EVERY_RANK:
+            yield _EVERY_RANK[key], value
+    yield from _read_config(text)
+    yield from read_sampling(text).items()
+
+
+def _read_values(text: str) -> Iterator[tuple[str, JsonValue]]:
     for pattern in _FACTS:
         match = pattern.search(text)
         for key, value in match.groupdict().items() if match else ():
             if value is not None:
-                number = _READERS.get(key, float)(value)
-                yield key, number
-                if key in _EVERY_RANK:
-                    yield _EVERY_RANK[key], number
-    yield from _read_config(text)
-    yield from read_sampling(text).items()
+                yield key, _READERS.get(key, float)(value)
+    if sizes := _FACTS_IN_BYTES.match(text):
+        yield from ((key, round(int(size) / 2**30, 2)) for key, size in sizes.groupdict().items())
 
 
 def _read_config(text: str) -> Iterator[tuple[str, JsonValue]]:

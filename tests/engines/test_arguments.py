@@ -125,6 +125,19 @@ def test_llamacpp_names_its_model_where_it_reads_the_file() -> None:
     assert config.kv_cache_dtype == "q8_0"
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "llama_init_from_gpt_params: error: failed to create context with model '/m/my model.gguf'",
+        "common_init_from_params: failed to load model '/m/my model.gguf'",
+        "0.01.060.161 E srv    load_model: failed to load model, '/m/my model.gguf'",
+        ' ERR [              load_model] unable to load model | tid="1" timestamp=1740668683 model="/m/my model.gguf"',
+    ],
+)
+def test_llamacpp_names_the_model_that_it_could_not_load(line: str) -> None:
+    assert stated("llamacpp", f"{line}\n".encode()).model == "/m/my model.gguf"
+
+
 def test_llamacpp_router_names_the_arguments_of_its_last_server() -> None:
     def spawned(*words: str) -> str:
         lines = ("spawning server instance with args:", *(f"  {word}" for word in words))

@@ -52,6 +52,26 @@ NATIVE_ERRORS = {
 }
 
 
+AMD_ERRORS = {
+    "Memory access fault by GPU node-3 (Agent handle: 0x13e8) on address 0x77d445e00000. Reason: Unknown.": (
+        "Memory access fault by GPU node-3 (Agent handle: 0x13e8) on address 0x77d445e00000. Reason: Unknown.",
+        "The GPU node-3 used memory that it may not use; AMD's runtime ended the process.",
+    ),
+    ":0:rocdevice.cpp :3020: 5875d us: Callback: Queue 0x7f45 aborting with error : "
+    "HSA_STATUS_ERROR_EXCEPTION: An HSAIL operation resulted in a hardware exception. code: 0x1016": (
+        "HSA_STATUS_ERROR_EXCEPTION: An HSAIL operation resulted in a hardware exception. code: 0x1016",
+        "AMD's runtime reported HSA_STATUS_ERROR_EXCEPTION (An HSAIL operation resulted in a hardware exception).",
+    ),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINE_NAMES)
+@pytest.mark.parametrize("line", AMD_ERRORS)
+def test_what_amds_runtime_prints_before_it_ends_the_process_is_a_cause(engine: str, line: str, read_log) -> None:
+    log = read_log(engine, f"{line}\n")
+    assert (log.reading.errors[0], log.marks("failure")[0]) == AMD_ERRORS[line]
+
+
 @pytest.mark.parametrize("engine", ENGINE_NAMES)
 @pytest.mark.parametrize("line", NATIVE_ERRORS)
 def test_an_error_that_native_code_prints_is_a_cause(engine: str, line: str, read_log) -> None:

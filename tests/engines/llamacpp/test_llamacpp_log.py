@@ -331,6 +331,15 @@ def test_a_record_behind_any_wrapper(before: str, read_log) -> None:
     assert context == {"n_ctx": 131072}
 
 
+def test_an_indented_record_of_2024_keeps_its_slot(read_log) -> None:
+    text = (
+        "      INFO [           print_timings] generation eval time =     828.09 ms /    23 runs   (   36.00 ms per "
+        'token,    27.77 tokens per second) | tid="0x1" timestamp=1720645909 id_slot=2 id_task=1\n'
+    )
+    (sample,) = read_log("llamacpp", text).samples
+    assert (sample.fields["slot"], sample.fields["task"], sample.fields["generation_tps"]) == (2, 1, 27.77)
+
+
 def test_a_record_that_a_request_quotes_is_none(read_log) -> None:
     log = read_log("llamacpp", 'srv  log_server_r: request: {"content":"see ' + RECORD + '"}\n')
     assert log.samples == []

@@ -67,6 +67,11 @@ OTHER_FAILURES = {
         "ERROR:    [Errno 98] error while attempting to bind on address ('0.0.0.0', 8000): address already in use",
         "The port is in use",
     ),
+    "an engine that KServe could not start": (
+        "2026-02-11 02:15:04.629 1 kserve ERROR [__main__.py:<module>():337] Failed to start model server: Engine core "
+        "initialization failed. See root cause above. Failed core proc(s): {}",
+        "",
+    ),
     "the kernel": ("run.sh: line 3: 4711 Killed                  vllm serve m", "killed from outside"),
     "a config that pydantic refuses": (
         "pydantic_core._pydantic_core.ValidationError: 1 validation error for ModelConfig\n"
@@ -155,6 +160,15 @@ def test_other_failures(name: str, read_log) -> None:
     log = read_log("vllm", text + "\n")
     assert log.reading.errors
     assert any(sentence in mark for mark in log.marks("failure"))
+
+
+def test_the_end_of_a_traceback_behind_a_stamp_and_a_bar(read_log) -> None:
+    log = read_log(
+        "vllm",
+        '2025-05-30 18:28:27.890 |   File "/usr/lib/python3/dist-packages/vllm/linear.py", line 202, in apply\n'
+        "2025-05-30 18:28:27.890 | RuntimeError: CUDA error: no kernel image is available for execution\n",
+    )
+    assert log.reading.errors == ["RuntimeError: CUDA error: no kernel image is available for execution"]
 
 
 @pytest.mark.parametrize("name", NO_FAILURE)

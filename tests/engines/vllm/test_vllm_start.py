@@ -70,6 +70,27 @@ FACTS = {
     "Filesystem type for checkpoints: EXT4. Checkpoint size: 23.32 GiB. Available RAM: 56.66 GiB.": {
         "model_file_gib": 23.32
     },
+    "Initial free memory 31.16 GiB, reserved 4.25 GiB memory for KV Cache as specified by kv_cache_memory_bytes": {
+        "free_memory_gib": 31.16,
+        "reserved_kv_gib": 4.25,
+    },
+    "Available memory: 11381826560, total memory: 65452113920": {
+        "available_kv_gib": 10.6,
+        "available_kv_gib_per_rank": [10.6],
+        "gpu_memory_gib": 60.96,
+        "kv_cache_bytes": 11381663334,
+    },
+    "total_gpu_memory     79.22GiB": {"gpu_memory_gib": 79.22},
+    "gpu_memory_utilization       0.90": {"gpu_memory_utilization": 0.9},
+    "model weights take   14.96GiB": {"model_load_gib": 14.96},
+    "PyTorch activation peak memory       1.26GiB": {"activation_peak_gib": 1.26},
+    "available_kv_cache_memory    53.29GiB": {
+        "available_kv_gib": 53.29,
+        "available_kv_gib_per_rank": [53.29],
+        "kv_cache_bytes": 57219701801,
+    },
+    "Actual usage: 51.68 GiB for weights, 0.29 GiB for peak activation, 0.51 GiB for non-torch memory. Current KV "
+    "cache memory: 5.15 GiB.": {"weights_gib": 51.68, "activation_peak_gib": 0.29, "kv_cache_gib": 5.15},
     "Auto-fit max_model_len: reduced from 262144 to 172032 to fit in available GPU memory (3.01 GiB available for KV "
     "cache)": {"max_model_len": 172032},
     "Auto-fit max_model_len: full model context length 1048576 fits in available GPU memory": {
