@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from engines.base import ParsedLine
+from engines.build_failures import is_build_exception
 
 _MOST_PROCESSES = 1000
 _MOST_LINES = 20  # from the assertion to its exception, including other processes' lines
@@ -19,7 +20,8 @@ _BARE = re.compile(r"(?:\w+\.)*(?:KeyError: (?:'[^' ]*'|\"[^\" ]*\"|\d+)|\w*(?:E
 
 def is_bare_exception(text: str) -> bool:
     """Whether another exception of the same failure explains it better; a missing weight is explained by its key."""
-    return (_BARE.match(text) is not None and "weight" not in text) or _LOCATED.match(text) is not None
+    is_bare = _BARE.match(text) is not None and "weight" not in text
+    return is_bare or _LOCATED.match(text) is not None or is_build_exception(text)
 
 
 class CompilationCauses:

@@ -1,4 +1,5 @@
-"""Errors of GPUs in an engine's log: messages of the NVIDIA driver, and what native code prints of CUDA and NCCL."""
+"""Errors of GPUs in an engine's log: messages of the NVIDIA driver, what native code prints of CUDA and NCCL, and
+what AMD's runtime prints before it ends the process."""
 
 from __future__ import annotations
 
@@ -6,11 +7,23 @@ import re
 
 from engines.line_reader import LogFailure
 
-NEEDLES = r"NVRM: |Failed[:,] (?:[Cc]uda|CUDA|HIP|NCCL) error|(?:CUDA|HIP) error \("  # in every such line; RE2 syntax
+# In every such line; RE2 syntax.
+NEEDLES = (
+    r"NVRM: |Failed[:,] (?:[Cc]uda|CUDA|HIP|NCCL) error|(?:CUDA|HIP) error \(|caught collective operation timeout|"
+    r"Memory access fault by GPU|aborting with error : HSA_"
+)
 _MAX_TEXT = 2000
 _NATIVE_ERROR = re.compile(
     r"(?:^|[\s\]])(?:Failed[:,] (?P<library>Cuda|CUDA|HIP|NCCL) error \S{1,300}:\d{1,6} '(?P<words>[^'\n]{1,200})'"
     r"|(?P<runtime>CUDA|HIP) error \([^()\n]{1,300}:\d{1,6}\): (?P<message>\S.{0,200}))"
+)
+_TIMEOUT = re.compile(
+    r"Watchdog caught collective operation timeout: (?P<work>.{0,400}?"
+    r"(?:OpType=(?P<operation>\w{1,40}).{0,200}?ran for (?P<ms>\d{1,12}) milliseconds|$))"
+)
+_AMD_FAULT = re.compile(r"Memory access fault by GPU (?P<gpu>node-\d{1,4})\b.{0,200}")
+_AMD_ABORT = re.compile(
+    r"aborting with error : (?P<error>HSA_STATUS_ERROR_\w{1,60})\b(?:: (?P<words>[^.\n]{3,200}))?.{0,200}"
 )
 _XID = re.compile(r"NVRM: Xid \(PCI:(?P<gpu>[0-9a-fA-F:.]{5,20})\): (?P<number>\d{1,4})\b")
 _LOST_GPU = re.compile(r"NVRM: (?:GPU .{1,40} )?(?:has )?fallen off the bus")
@@ -41,11 +54,30 @@ def without_driver_messages(text: str) -> str:
 
 def read_native_error(text: str, cause_rank: int) -> LogFailure | None:
     """Return the failure of an error that C++ or CUDA code prints before its process ends; None for other messages."""
-    match = _NATIVE_ERROR.search(text) if len(text) <= _MAX_TEXT else None
+    if len(text) > _MAX_TEXT:
+        return None
+    if timeout := _TIMEOUT.search(text):
+        return LogFailure(cause_rank, f"Watchdog {timeout[0][9:].strip()}", _timeout_sentence(timeout))
+    if fault := _AMD_FAULT.search(text):
+        sentence = f"The GPU {fault['gpu']} used memory that it may not use; AMD's runtime ended the process."
+        return LogFailure(cause_rank, fault[0].strip(), sentence)
+    if abort := _AMD_ABORT.search(text):
+        said = f"{abort['error']} ({abort['words'].strip()})" if abort["words"] else abort["error"]
+        return LogFailure(
+            cause_rank, abort[0][len("aborting with error : ") :].strip(), f"AMD's runtime reported {said}."
+        )
+    match = _NATIVE_ERROR.search(text)
     if match is None:
         return None
     library, words = match["library"] or match["runtime"], match["words"] or match["message"]
     return LogFailure(cause_rank, text.strip(), f"{library.upper()} reported: {words.strip()}.")
+
+
+def _timeout_sentence(timeout: re.Match[str]) -> str:
+    """Return the sentence of a collective operation that some GPU did not take part in."""
+    operation = f" ({timeout['operation']})" if timeout["operation"] else ""
+    duration = f" after {int(timeout['ms']) / 1000:.0f} s" if timeout["ms"] else ""
+    return f"The communication between the GPUs timed out{duration}: a collective operation{operation} did not end."
 
 
 def read_gpu_error(text: str) -> LogFailure | None:

@@ -1,14 +1,16 @@
-"""Failures that the machine or the C library reports: deaths by a signal, errors of GPUs, failed assertions."""
+"""Failures that the machine or the C library reports: deaths by a signal, errors of GPUs, failed assertions,
+kernels that could not be built."""
 
 from __future__ import annotations
 
-from engines import gpu_errors, native_assertions, signals
+from engines import build_failures, gpu_errors, native_assertions, signals
+from engines.build_failures import read_build_failure
 from engines.gpu_errors import read_gpu_error, read_native_error
 from engines.line_reader import LogFailure
 from engines.native_assertions import read_native_assertion
 from engines.signals import read_signal
 
-NEEDLES = f"{gpu_errors.NEEDLES}|{signals.NEEDLES}|{native_assertions.NEEDLES}"
+NEEDLES = "|".join(module.NEEDLES for module in (gpu_errors, signals, native_assertions, build_failures))
 
 
 def read_machine_failure(text: str, cause_rank: int, echo_rank: int) -> LogFailure | None:
@@ -18,4 +20,5 @@ def read_machine_failure(text: str, cause_rank: int, echo_rank: int) -> LogFailu
         or read_native_error(text, cause_rank)
         or read_signal(text, cause_rank, echo_rank)
         or read_native_assertion(text, cause_rank)
+        or read_build_failure(text, cause_rank)
     )

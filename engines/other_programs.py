@@ -33,7 +33,9 @@ OTHER_PROGRAMS = (
         "Triton Inference Server",
         r"^[IWE]\d{4} [\d:.]{15} \d{1,9} (?:model_lifecycle|server|\w{1,30}_memory_manager)\.cc:\d",
     ),
-    _program("NVIDIA Dynamo", r"\bdynamo_(?:runtime|llm|run)::|/dynamo/lib/\w{1,30}/src/\w"),
+    _program("LightLLM", r"\blightllm_req_id:\d|\blightllm_kernel is not installed"),
+    _program("LMCache", r"\bLMCache (?:DEBUG|INFO|WARNING|ERROR): "),
+    _program("NVIDIA Dynamo", r"\bdynamo_(?:runtime|llm|run)::|/dynamo/lib/\w{1,30}/src/\w|\bserve_dynamo\.worker: "),
     _program("MLX LM", r"\bmlx_lm/(?:server|generate)\.py\b"),
     _program("the Linux kernel, with messages of the NVIDIA driver", r"\bNVRM: "),
 )

@@ -23,7 +23,7 @@ _GAP = " {1,8}"  # loggers align their levels
 _STAMP = r"(?P<stamp>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)"
 _PID = r"\((?P<process>[A-Za-z][^\r\n]{0,200}?),? pid=\d+(?:, ip=[\w.:]+)?\)"
 _LEVEL = r"(?P<level>DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL|TRACE)"
-_FILE = r"(?:\[[\w./<>-]+:\d+\]|[\w./<>-]+\.py:\d+\])"
+_FILE = r"(?:\[[\w./<>-]+:\d+\]|\[\[[\w./<>-]+:\d+\]\([^()\s]{1,200}\)\]|[\w./<>-]+\.py:\d+\])"
 _LOGGERS = r"(?:[a-z_][\w-]*(?:\.[\w-]+)+(?::\d+)?(?: - |: ))*"
 _TRTLLM_HEAD = r"(?:\[TRT-LLM\]_)?(?:\[(?P<rank>RANK \d+)\]_)?\[(?P<level>[A-Z])\]".replace("_", _GAP)
 _VLLM_HEAD = rf"{_LEVEL}{_GAP}(?P<stamp>\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?){_GAP}{_FILE}"
@@ -50,11 +50,12 @@ _BY_START: dict[str, tuple[tuple[re.Pattern[str], bool], ...]] = {
         # A program that passes on what its server prints.
         (re.compile(r"\d{1,2}:\d\d[AP]M [A-Z]{3} (?:[^\r\n]{0,200}?: )?std(?:err|out) "), False),
         (re.compile(rf"{_STAMP} (?:stdout|stderr) [FP] "), False),
+        (re.compile(rf"{_STAMP} \d{{1,9}} (?:kserve|uvicorn\.\w+) {_LEVEL}:? +(?:\[[^\]\r\n]{{1,200}}\] )?"), True),
         (re.compile(rf"{_STAMP}{_GAP}-{_GAP}[\w.<>-]+{_GAP}-{_GAP}{_LEVEL}{_GAP}-{_GAP}"), True),
         (re.compile(rf"{_STAMP}{_GAP}\|{_GAP}{_LEVEL} *\|{_GAP}[\w.:<>]+:\d+{_GAP}-{_GAP}"), True),
         (re.compile(rf"{_STAMP}(?:{_GAP}-)?{_GAP}\[?{_LEVEL}(?=[\]\s])(?! \d\d-\d\d )\]?(?: -)?\s*{_LOGGERS}"), True),
         (re.compile(rf"{_STAMP} (?:[\w.-]+ )?[\w./@-]+\[\d+\]: "), False),
-        (re.compile(rf"{_STAMP}:? +"), False),
+        (re.compile(rf"{_STAMP}(?::| \|)? +"), False),
         (re.compile(r"(?P<go_stamp>\d{4}/\d\d/\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?) "), False),
         (re.compile(r"(?P<elapsed>\d{1,9}\.\d\d\.\d{3}\.\d{3}) +(?P<level>[A-Z]) "), True),
     ),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from engines.base import ParsedLine
 
+_MOST_ARGUMENT_LINES = 200
 _MOST_LINES = 8  # of one record: a terminal of 40 columns
 
 
@@ -65,3 +66,15 @@ class RecordJoiner:
     def _continues(self, line: ParsedLine) -> bool:
         is_other = line.stamp is not None or line.level is not None or self._form.other.match(line.text) is not None
         return line.number == self._last_number + 1 and not is_other and self._form.rest.search(line.text) is not None
+
+
+def join_open_record(lines: Iterable[ParsedLine]) -> str:
+    """Return the text of the first line; if a bracket stays open, with the lines into which a terminal wrapped it."""
+    text, depth = "", 0
+    for index, line in enumerate(lines):
+        is_record = line.stamp is not None or line.level is not None or line.process is not None
+        if index and (is_record or depth <= 0 or index > _MOST_ARGUMENT_LINES):
+            break
+        text += line.text
+        depth += sum(line.text.count(bracket) for bracket in "([{") - sum(line.text.count(b) for b in ")]}")
+    return text

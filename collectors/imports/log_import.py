@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from collectors.base import Clock
 from collectors.imports.log_file import ImportRefusedError, ReportProgress, append_new, is_same_log, unpack
@@ -33,11 +33,13 @@ from engines.base import Engine, LogGrammar, ParsedLine
 from engines.line_filter import LineFilter
 from engines.lines import LineSplitter
 from engines.recognition import unread_reason
+from engines.wrapped_records import join_open_record
 from machine.private_files import make_private, private_folder
 from redaction import mask_text
 from samples import Batch, Event, TailPosition
 
 POLL_S = 0.1
+_MOST_ARGUMENT_BYTES = 1 << 16  # of one record with arguments
 AT_REST = timedelta(seconds=10)  # the last line of a file that is unchanged for this long is complete, even without LF
 PLAN_NAME = "import.json"
 DRAFT_PREFIX = ".import-"  # of the folder of a draft, next to the runs
@@ -287,11 +289,22 @@ def read_config(log: Path, engine: Engine) -> Config:
         return Config(engine=engine.name, launcher="import")
     splitter = LineSplitter(LineFilter(engine.arguments.NEEDLES))
     with log.open("rb") as file:
-        texts = [line.text for data in iter(lambda: file.read(CHUNK_BYTES), b"") for line in splitter.feed(data)]
-    texts += [line.text for line in splitter.close()]
+        lines = [line for data in iter(lambda: file.read(CHUNK_BYTES), b"") for line in splitter.feed(data)]
+        lines += splitter.close()
+        texts = [_whole_text(line, file) for line in lines]
     reading = engine.commands.read_command(engine.arguments.read_arguments(texts), {})
     flags = reading.unknown_flags
     return take_secrets(Config(engine=engine.name, launcher="import", unknown_flags=flags, **reading.fields))[0]
+
+
+def _whole_text(line: ParsedLine, file: BinaryIO) -> str:
+    """Return the line's text, with the following lines of `file` if a terminal wrapped it."""
+    if sum(map(line.text.count, "([{")) <= sum(map(line.text.count, ")]}")):
+        return line.text
+    file.seek(line.offset)
+    splitter = LineSplitter()
+    lines = [*splitter.feed(file.read(_MOST_ARGUMENT_BYTES)), *splitter.close()]
+    return join_open_record(itertools.dropwhile(lambda other: other.text != line.text, lines)) or line.text
 
 
 def _engine_of(log: Path, options: ImportOptions, report: ReportProgress) -> Engine:

@@ -15,11 +15,20 @@ _RULES: tuple[tuple[re.Pattern[str], int | None, str], ...] = tuple(
         (
             r"cudaMalloc failed: out of memory|failed to allocate \S+ buffer of size|"
             r"failed to allocate (?:buffer for kv cache|compute)|ErrorOutOfDeviceMemory|"
-            r"CUDA error: out of memory",
+            r"(?:CUDA|ROCm|HIP|MUSA) error: out of memory|Device memory allocation of size \d+ failed|"
+            r"kIOGPUCommandBufferCallbackErrorOutOfMemory|UR_RESULT_ERROR_OUT_OF_(?:DEVICE|HOST|RESOURCES)\w*",
             0,
             _OUT_OF_MEMORY,
         ),
         (r"^CUDA error: ", 0, "The CUDA runtime failed."),
+        (r"^(?:ROCm|HIP|MUSA) error: |\(UR_RESULT_ERROR_\w+\)", 0, "The accelerator's runtime failed."),
+        (
+            r"^ggml_vulkan: device lost on |ErrorDeviceLost|DeviceLostError",
+            0,
+            "The accelerator was lost: its driver reset it, or a computation took too long.",
+        ),
+        (r"^ggml_metal_\w+: error: ", 1, "The accelerator's runtime failed."),
+        (r"command buffer \d+ failed with status \d", 1, "The accelerator failed to compute a graph."),
         (r"unknown model architecture", 0, "This build does not know the model's architecture."),
         (
             r"invalid magic characters|failed to open GGUF|gguf_init_from_file\w*: failed|"
@@ -86,6 +95,11 @@ _RULES: tuple[tuple[re.Pattern[str], int | None, str], ...] = tuple(
             r"is not supported by (?:this context|multimodal), it will be disabled",
             None,
             "A setting is off: this model does not support it.",
+        ),
+        (
+            r"failed to decode the batch.*\bret = -[23]\b",
+            None,
+            "A batch could not be computed: its requests failed.",
         ),
         (r"^srv +operator\(\): got exception: ", None, "A request failed; the server keeps running."),
     )

@@ -29,11 +29,13 @@ from samples import LogSample
 
 DEFINITION = "llamacpp.log"
 RETRY = "A buffer did not fit in memory and was retried without pipeline parallelism: the GPUs work one after another."
+_OLD_RECORD = r"\b(?:INFO|WARN|ERR) +\[ *\w+\] [^|\r\n]{1,200}\| tid=\""  # of 2024, and of ik_llama.cpp
 _SIGNS = re.compile(
     r"\bslot +(?:print_timing|release|launch_slot_|update_slots|load_model): id +\d|\bsrv +\w+: |\bllama_server\b|"
     r"\bllama_(?:model_load|context|kv_cache|perf_context|new_context_with_model: )|"
     r"\bllm_load_(?:print_meta|tensors): |\bggml_(?:cuda|backend|vulkan|metal)|"
     r"^build(?:_info)?: b?\d+|\[ *print_timings\]|\bllama-server\b|\bllama_model_loader: |\bggml_gallocr_|"
+    rf"{_OLD_RECORD}|\bggml/src/ggml-|"
     r"(?:^|[ |])(?:load_tensors|print_info|common_init_from_params|graph_reserve|sched_reserve): |"
     r"\bupdate_slots ?: |\bslot +\d+ (?:is processing \[task id: \d+\]|: kv cache rm - \[)|"
     r"\beval time = +[\d.]+ ms / +\d+ (?:tokens|runs)\b|"
@@ -41,14 +43,15 @@ _SIGNS = re.compile(
     r"\"function\":\"[\w:]+\",\"line\":\d+,\"(?:message|msg)\":\"|^llama server listening at ",
     re.MULTILINE,
 )
-RECORD = re.compile(r"\b(?:slot|srv) +\w+: ")
+RECORD = re.compile(rf"\b(?:slot|srv) +\w+: |{_OLD_RECORD}")
 _NEEDLES = re.compile(
     rb"print_timing|eval time|draft acceptance|release: id|slots are idle|isten|oad|buffer size|KV |kv_cache|n_slots|"
     rb"new slot|build|version: |warming up|new prompt, n_ctx_slot|"
     rb"llama_context: |_with_model: |_from_model: |_recurrent: |file type|model ftype|file size|model size|n_ctx_train|"
     rb"training context|re-processing|be disabled|"
     rb"Flash|rror|ailed|illed|ASSERT|terminate|what\(\)|invalid|bind|No such|"
-    rb"missing|exit|exce|synthetic|no usable|draft|" + REST + b"|" + MACHINE.encode()
+    rb"missing|exit|ost on |DeviceLost|exce|kIOGPU|ommand buffer|UR_RESULT|rest belong to a sibling|"
+    rb"n_parallel is set|context_length|synthetic|no usable|draft|" + REST + b"|" + MACHINE.encode()
 )
 _RELEASED = re.compile(r"^slot +release: id +(\d+)")
 _PHASES = (

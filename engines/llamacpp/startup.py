@@ -21,34 +21,41 @@ _MIB = 1 << 20
 _WEIGHTS = re.compile(rf"(?:model|^llm_load_tensors: +\S+) buffer size = +(?P<mib>{NUMBER}) MiB")
 _KV_CACHE = re.compile(
     rf"llama_kv_cache\w*: +size = +(?P<mib>{NUMBER}) MiB \( *(?P<cells>{COUNT}) cells, +\d+ layers, +"
-    rf"(?:{COUNT}/)?(?P<streams>{COUNT}) seqs\)"
+    rf"(?:{COUNT}/ *)?(?P<streams>{COUNT}) seqs\)"
+)
+_PLANNED_KV_CACHE = re.compile(
+    rf"llama_kv_cache\w*: kv_size = (?P<cells>{COUNT}), .*\btype_k = '(?P<k>\w+)', type_v = '(?P<v>\w+)'"
 )
 _OLD_KV_CACHE = re.compile(rf"KV self size += +(?P<mib>{NUMBER}) MiB")
 _WINDOW = re.compile(r"creating +(?P<non>non-)?SWA KV cache")
 _SLOTS = re.compile(rf"initializing(?: slots)?, n_slots = (?P<slots>{COUNT})")
 _SLOT_CONTEXT = re.compile(rf"n_ctx_slot = (?P<context>{COUNT}), kv_unified = '?(?P<unified>true|false)")
+_AUTO_SLOTS = re.compile(
+    rf"n_parallel is set to auto, using n_parallel = (?P<slots>{COUNT}) and kv_unified = (?P<unified>true|false)"
+)
 _NEW_SLOT = re.compile(rf"\| new slot,? n_ctx(?:_slot)? = (?P<context>{COUNT})")
 _TASK_CONTEXT = re.compile(rf"\| new prompt, n_ctx_slot = (?P<context>{COUNT}),")  # once per request
 _FLASH = re.compile(r"Flash Attention was auto, set to (enabled|disabled)")
 _CONTEXT = re.compile(
-    rf"(?:^|[ |])llama_(?:context|new_context_with_model|init_from_model): "
+    rf"(?:^|[\s|:\]])llama_(?:context|new_context_with_model|init_from_model): "
     rf"(?:(?P<count>n_ctx(?:_seq|_per_seq)?|n_batch|n_ubatch|n_seq_max) += +(?P<number>{COUNT})"
     rf"|(?P<switch>flash_attn|kv_unified) += +(?P<state>true|false|enabled|disabled|0|1)\b)"
 )
-_CACHE_TYPES = re.compile(r"\bK \((?P<k>\w+)\): .*\bV \((?P<v>\w+)\): ")
+_CACHE_TYPES = re.compile(r"\bK \((?P<k>\w+)\): .*\bV \((?P<v>\w+)\): |\bc\^KV \((?P<latent>\w+)\): ")
 _RECURRENT = re.compile(rf"llama_memory_recurrent: +size = +(?P<mib>{NUMBER}) MiB \(")
 _MODEL_FILE = re.compile(
-    rf"(?:^|[ |])(?:print_info|llm_load_print_meta): (?:(?:file type|model ftype) += (?P<quantization>\S.{{0,60}})"
+    rf"(?:^|[\s|:\]])(?:print_info|llm_load_print_meta): (?:(?:file type|model ftype) += (?P<quantization>\S.{{0,60}})"
     rf"|(?:file|model) size += +(?P<size>{NUMBER}) (?P<unit>[GM])iB|n_ctx_train += +(?P<trained>{COUNT}))"
 )
+_METADATA = re.compile(rf"llama_model_loader: - kv +\d+: +[\w-]+\.context_length +u32 += +(?P<trained>{COUNT})")
 _OFFLOADED = re.compile(rf"offloaded (?P<on_gpu>{COUNT})/(?P<layers>{COUNT}) layers to GPU")
 _BELOW_TRAINED = re.compile(rf"n_ctx_(?:seq|per_seq) \((?P<context>{COUNT})\) < n_ctx_train \((?P<trained>{COUNT})\)")
 _OLD_SLOTS = re.compile(rf'(?:initializing slots|new slot)\b.*\b(?P<name>n_slots|n_ctx_slot)"?[:=](?P<number>{COUNT})')
 _OLD_SLOT_FACTS = {"n_slots": "max_running_requests", "n_ctx_slot": "context_len"}
 _CONTEXT_FACTS = {"n_ctx_seq": "context_len", "n_ctx_per_seq": "context_len", "flash_attn": "flash_attention"}
 VERSION = re.compile(
-    r"(?:^|\s)(?:build(?:_info)?: +b?|version: +(?:[\w.-]{1,30} \(build )?|build (?=\d+ \([0-9a-f]+\)))"
-    r"(?P<build>\d{2,})\b"
+    r"(?:^|\s)(?:build(?:_info)?: +b?|build = ?|build=(?=\d+ commit=)|version: +(?:[\w.-]{1,30} \(build )?|"
+    r"build (?=\d+ \([0-9a-f]+\)))(?P<build>\d{2,}\b|\d(?= \([0-9a-f]{7,12}\)))"
 )
 JSON_BUILD = re.compile(r"\"build info\",\"build\":(?P<build>\d{2,})\b")  # of builds until April 2024
 
@@ -70,8 +77,12 @@ class LlamacppStartup:
             return {"draft_load_gib" if self._is_draft else "model_load_gib": float(match["mib"]) / 1024}
         if match := _KV_CACHE.search(text) or _OLD_KV_CACHE.search(text):
             return {} if self._is_draft else self._kv_cache(match)
+        if match := _PLANNED_KV_CACHE.search(text):
+            return {} if self._is_draft else self._planned_kv_cache(match)
         if match := _SLOTS.search(text):
             return {"max_running_requests": int(match["slots"]), **_slot_context(text, int(match["slots"]))}
+        if match := _AUTO_SLOTS.search(text):
+            return {"max_running_requests": int(match["slots"]), "kv_unified": match["unified"] == "true"}
         if match := _NEW_SLOT.search(text) or _TASK_CONTEXT.search(text):
             return {"context_len": int(match["context"])}
         if match := _OLD_SLOTS.search(raw):  # until 2024
@@ -86,7 +97,8 @@ class LlamacppStartup:
         return self.is_listening and (self.is_loaded or not self.is_loading)
 
     def _track_loading(self, text: str) -> None:
-        if "loading draft model" in text:
+        # A drafter may also be a few layers of the target's file.
+        if "loading draft model" in text or "(rest belong to a sibling model" in text:
             self._is_draft = True
         elif "loading model '" in text or text.rstrip().endswith("loading model"):
             self.is_loading = True
@@ -105,6 +117,10 @@ class LlamacppStartup:
         tokens = int(match["cells"]) * int(match["streams"])  # without a unified cache each sequence has its own stream
         return {**size, "swa_tokens" if self._is_window else "kv_cache_tokens": tokens}
 
+    def _planned_kv_cache(self, match: re.Match[str]) -> dict[str, JsonValue]:
+        cells = {"swa_tokens" if self._is_window else "kv_cache_tokens": int(match["cells"])}
+        return cells | _types(match["k"], match["v"])
+
 
 def _slot_context(text: str, slots: int) -> dict[str, JsonValue]:
     match = _SLOT_CONTEXT.search(text)
@@ -119,8 +135,11 @@ def _cache_types(text: str) -> dict[str, JsonValue]:
     match = _CACHE_TYPES.search(text)
     if match is None:
         return {}
-    is_common = match["k"] == match["v"]
-    return {"kv_cache_dtype": match["k"]} if is_common else {"k_cache_dtype": match["k"], "v_cache_dtype": match["v"]}
+    return {"kv_cache_dtype": match["latent"]} if match["latent"] else _types(match["k"], match["v"])
+
+
+def _types(k: str, v: str) -> dict[str, JsonValue]:
+    return {"kv_cache_dtype": k} if k == v else {"k_cache_dtype": k, "v_cache_dtype": v}
 
 
 def _context(text: str) -> dict[str, JsonValue]:
@@ -140,6 +159,8 @@ def _context(text: str) -> dict[str, JsonValue]:
 def _model_file(text: str) -> dict[str, JsonValue]:
     if match := _OFFLOADED.search(text):
         return {"layers_on_gpu": int(match["on_gpu"]), "layers": int(match["layers"])}
+    if match := _METADATA.search(text):
+        return {"n_ctx_train": int(match["trained"])}
     match = _MODEL_FILE.search(text)
     if match is None:
         return {}

@@ -8,10 +8,15 @@ import re
 from domain import JsonValue
 from engines.numerals import COUNT, NUMBER
 
-_HEAD = re.compile(rf"^\s*slot +print_timing: id +(?P<slot>{COUNT}) \| task +(?P<task>-?{COUNT}) \|")
-_OLD_HEAD = re.compile(r"^(?:INFO )?\[ *print_timings\] ")
+# What a wrapper writes before a record, or the function that prints it; never what a client's text would be quoted in.
+_BEFORE = r"(?:[^\"'{}=\r\n]{0,100}?[\s|:\]])??"
+_HEAD = re.compile(rf"^{_BEFORE}slot +print_timing: id +(?P<slot>{COUNT}) \| task +(?P<task>-?{COUNT}) \|")
+_OLD_HEAD = re.compile(r"^\s*(?:INFO )?\[ *print_timings\] ")
 _OLD_TAIL = re.compile(rf"\bid_slot=(?P<slot>{COUNT}) id_task=(?P<task>-?{COUNT})(?=\s|$)")
-_ROUTER_PID = re.compile(r"^\[\d+\]")
+_BEFORE_TIMING = re.compile(
+    rf"^{_BEFORE}(?=(?:(?:prompt|generation) )?eval time +=|total time +=|graphs reused =|"
+    r"draft acceptance(?: rate)? = )"
+)
 _RATE = re.compile(
     rf"(?P<kind>prompt|generation)? ?eval time += +(?P<ms>[\w.-]+) ms / +(?P<tokens>{COUNT}) (?:tokens|runs) +"
     r"\( *[\w.-]+ ms per token, +(?P<tps>[\w.-]+) tokens per second\)"
@@ -33,14 +38,15 @@ Fields = dict[str, JsonValue]
 
 def split_head(text: str) -> tuple[Fields, str]:
     """Return slot and task of a timing line ({} if it states none) and its message."""
-    head = _HEAD.match(text)
+    head = _HEAD.match(text) if "print_timing:" in text else None
     if head:
         return {"slot": int(head["slot"]), "task": int(head["task"])}, text[head.end() :].strip()
     old_head = _OLD_HEAD.match(text)
     if old_head:
         tail = _OLD_TAIL.search(text)
         return ({"slot": int(tail["slot"]), "task": int(tail["task"])} if tail else {}), text[old_head.end() :].strip()
-    return {}, _ROUTER_PID.sub("", text).strip()
+    is_timing = " time " in text or "draft acceptance" in text or "graphs reused" in text
+    return {}, (_BEFORE_TIMING.sub("", text, count=1) if is_timing else text).strip()
 
 
 def _is_cut_short(text: str) -> bool:

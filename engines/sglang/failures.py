@@ -22,6 +22,7 @@ _HARMLESS_HEADER = re.compile(
 _EXCEPTION = re.compile(
     r"^`?(?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception|Interrupt|Exit|Pool|Timeout|Again|Failure|OutOfResources)(?:: .*|$)"
 )
+_LONE = re.compile(r"^`?(?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception): \S")
 _DIRECT_CAUSE = re.compile(
     r"^`?(?:\w+(?:\.\w+)*Error: )?(?:(?:Prefill|Decode) out of memory\b(?! happened)|CUDA out of memory\b|CUDA error: |"
     r"Not enough memory\. |NCCL error\b|NPU out of memory\b|HIP out of memory\b)|"
@@ -112,6 +113,8 @@ class SglangFailureReader:
             self._traceback = None
             return None if line.text.startswith("KeyboardInterrupt") else self._name_failure(line)
         self._assertions.note(line)
+        if (lone := self._read_lone_exception(line)) is not None:
+            return lone
         self._request_failed = self._request_failed or bool(_HARMLESS_HEADER.search(line.text))
         return _read_plain(line.text)
 
@@ -125,7 +128,7 @@ class SglangFailureReader:
         if line is None or "hit an exception" not in line.text:
             return None
         return line, LogFailure(
-            _CAUSE, "Scheduler hit an exception", "The scheduler failed; the log ends before the cause."
+            _ECHO_RANK, "Scheduler hit an exception", "The scheduler failed; the log ends before the cause."
         )
 
     def _open_traceback(self, line: ParsedLine) -> None:
@@ -136,10 +139,19 @@ class SglangFailureReader:
         self._is_fatal = bool(_FATAL_HEADER.search(header)) or not (is_of_request or self.is_ready)
         self._request_failed = False
 
+    def _read_lone_exception(self, line: ParsedLine) -> LogFailure | None:
+        """Return the failure of an exception that is quoted without its traceback, before the server is ready."""
+        if self.is_ready or self._has_traceback or self._request_failed or not _LONE.match(line.text):
+            return None
+        if _DIRECT_CAUSE.search(line.text):
+            return None
+        text = line.text.strip().lstrip("`")
+        return LogFailure(_CAUSE, text, _sentence(text))
+
     def _name_failure(self, line: ParsedLine) -> LogFailure:
         text = self._assertions.explain(line)
         if self._is_fatal:
-            rank = _BARE_EXCEPTION if is_bare_exception(line.text) else _CAUSE
+            rank = _BARE_EXCEPTION if is_bare_exception(text) else _CAUSE
             return LogFailure(rank, text.lstrip("`"), _sentence(text))
         return LogFailure(None, text, f"A request failed; the server keeps running: {text}")
 

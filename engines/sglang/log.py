@@ -24,16 +24,23 @@ _SIGNS = re.compile(
     r"(?:Decode|Prefill) batch(?: \[\d+\])?[.,] #|new fill batch\. #seq|^#running-req: |\bsglang[./]|"
     r"Scheduler hit an exception|fired up and ready to roll|KV Cache is allocated\. |max_total_num_tokens=|"
     r"(?:transfer|handshake|bootstrap) failed for request rank=|KVTransferError\(bootstrap_room=|"
+    r"server_args=(?:ServerArgs\(|\{')model_path|"
+    r"#retracted_reqs: \d|KV cache pool is full\. Retract|\bMemory pool end\. avail|Capture cuda graph (?:begin|end)\.|"
+    r"\[[-\d]{10} [:\d]{8}(?: (?:TP|DP|PP|EP)\d+)+\] |"
     r"Load weight (?:begin|end)\.|Received sigquit from a child|Decode out of memory\. Try|\bSGLang\b",
     re.MULTILINE,
 )
-RECORD = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?: +(?:TP|DP|PP|EP|ATTN_\w+)\d+)+\] ")
+RECORD = re.compile(
+    r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?: +(?:TP|DP|PP|EP|ATTN_\w+)\d+)+\] |"
+    r"server_args=(?:ServerArgs\(|\{')model_path"
+)
 _NEEDLES = re.compile(
     rb"batch|#queue-req|#running-req|token/s|Load weight|Memory pool end|_tokens=|llocated|KVPool|KV cache|graph|"
     rb"fired up|server_args|speculative|draft runner|startup timings|sglang|torch distributed|Init parallel|shards:|"
     rb"rror|xception|Traceback|\bassert |sigquit|illed|emory|scheduler is dead|terminated|ddress already|Watchdog|"
     rb"[Pp]ort |all(?:s|ing) back|KV Cache|FROZEN_KV_MTP|sub-?optimal|scaling factors|resource_tracker|Fail|Subprocess|"
-    rb"failed for request|Interrupt|Exit|OutOfRes|SIMULATE_ACC|sampling params|by default|" + MACHINE.encode()
+    rb"failed for request|Interrupt|Exit|OutOfRes|SIMULATE_ACC|sampling params|by default|ttention backend|"
+    + MACHINE.encode()
 )
 _VERSION = re.compile(r"\bsglang(?:\.__version__)?(?:: ?|==|=| version:? )v?(\d+\.\d+[\w.+-]*)", re.IGNORECASE)
 _PROGRESS = re.compile(r"(?P<what>shards|Capturing [\w ]+?)(?: \([^)]*\))?: *(?P<percent>\d+)%")

@@ -24,6 +24,7 @@ MERGES: Mapping[str, Merge] = {
     "max_running_requests": "min",
     "kv_pools": "list",
     "graph_capture_s": "list",
+    "graph_capture_gib": "list",
 }
 _WEIGHTS = re.compile(rf"Load weight end\. (?:elapsed=(?P<s>{NUMBER}) s, )?type=\w+.*?mem usage=(?P<gb>{NUMBER}) ?GB")
 _POOL = re.compile(
@@ -35,12 +36,18 @@ _SWA_POOL = re.compile(
 )
 _SWA_TOKENS = re.compile(rf"full_layer_tokens=(?P<full>{COUNT}), swa_layer_tokens=(?P<swa>{COUNT})")
 _MAMBA = re.compile(rf"Mamba Cache is allocated\. .*?max_mamba_cache_size: (?P<size>{COUNT})")
-_GRAPH = re.compile(rf"Capture (?:.*? )?graph end\. (?:Time elapsed: |elapsed=)(?P<s>{NUMBER}) ?s", re.IGNORECASE)
+_GRAPH = re.compile(
+    rf"Capture (?:.*? )?graph end\. (?:Time elapsed: |elapsed=)(?P<s>{NUMBER}) ?s"
+    rf"(?:[.,] mem usage=(?P<gb>{NUMBER}) ?GB)?",
+    re.IGNORECASE,
+)
 _LIMIT = re.compile(
     rf"\b(max_total_num_tokens|max_running_requests|context_len|chunked_prefill_size|max_prefill_tokens)=({COUNT})"
 )
-_DEFAULT_BACKEND = re.compile(
-    r"^Attention backend not (?:set|explicitly specified)\. Use (?P<backend>\w+) backend by default"
+_CHOSEN_BACKEND = re.compile(
+    r"^(?:Attention backend not (?:set|explicitly specified)\. Use (?P<default>\w+) backend by default|"
+    r"Us(?:e|ing) (?P<named>[a-z]\w+) (?:as )?attention backend\b|"
+    r"[Aa]ttention backend is (?:automatically )?set to (?P<set>[a-z]\w+))"
 )
 _AVAILABLE = re.compile(rf"The available memory for KV cache is ({NUMBER}) ?GB")
 _KV_DTYPE = re.compile(r"Using KV cache dtype: (?:torch\.)?(\w+)")
@@ -130,7 +137,8 @@ def _single_fact(text: str) -> dict[str, JsonValue]:
     if match := _MAMBA.search(text):
         return {"mamba_cache_size": int(match["size"])}
     if match := _GRAPH.search(text):
-        return {"graph_capture_s": float(match["s"])}
+        size = {"graph_capture_gib": float(match["gb"])} if match["gb"] else {}
+        return {"graph_capture_s": float(match["s"]), **size}
     if "max_total_num_tokens=" in text:
         return {_NAMES.get(key, key): int(value) for key, value in _LIMIT.findall(text)}
     if text.startswith("The server is fired up and ready to roll"):
@@ -139,8 +147,8 @@ def _single_fact(text: str) -> dict[str, JsonValue]:
         return {"available_kv_gib": float(match[1])}
     if match := _KV_DTYPE.search(text):
         return {"kv_cache_dtype": match[1]}
-    if match := _DEFAULT_BACKEND.search(text):
-        return {"attention_backend": match["backend"]}
+    if match := _CHOSEN_BACKEND.search(text):
+        return {"attention_backend": match["default"] or match["named"] or match["set"]}
     if sampling := read_default_sampling(_SAMPLING, text):
         return sampling
     if match := _BLOCK_SIZE.search(text):

@@ -1,7 +1,7 @@
 """TensorRT-LLM: its log grammar, counters and command line, put together."""
 
 from engines.base import Engine
-from engines.trtllm import flags, log
+from engines.trtllm import arguments, flags, log
 from engines.trtllm.definitions import DEFINITIONS
 from engines.trtllm.forced_acceptance import forced_acceptance
 from engines.trtllm.invocation import INVOCATION
@@ -19,6 +19,8 @@ ENGINE = Engine(
     # trtllm-serve's openai_protocol.py and openai_server.py, as read in 2026
     next_token_obstacle="turns no text into token ids and names likely tokens by their text, which several may share",
     log=log,
+    arguments=arguments,
+    effective_names={"free_gpu_memory_fraction": "gpu_memory_fraction"},
     definitions=DEFINITIONS,
     commands=flags,
     invocation=INVOCATION,

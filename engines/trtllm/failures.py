@@ -26,6 +26,11 @@ _RULES: tuple[tuple[re.Pattern[str], int, str], ...] = (
     (re.compile(r"CUDA error: .*|CUDA runtime error in .*"), _CAUSE, "The CUDA runtime failed."),
     (re.compile(r"(?:\w+\.)*\w*Error: NCCL error.*"), _CAUSE, "The communication between the GPUs (NCCL) failed."),
     (re.compile(r"Assertion failed: .*"), _CAUSE, "A check of the engine failed."),
+    (
+        re.compile(r"(?<=unexpected error when creating modelInstanceState: ).*"),
+        _CAUSE,
+        "The model could not be created.",
+    ),
     (re.compile(r"No such option: .*|unrecognized arguments: .*"), _CAUSE, "The server does not know a flag."),
     (re.compile(r"\[Errno \d+\] .*address already in use.*"), _CAUSE, "The port is in use."),
     (

@@ -29,8 +29,10 @@ RECORD = re.compile(r"\[TRT-LLM\] +(?:\[RANK \d+\] +)?\[[A-Z]\] |\[TensorRT-LLM\
 _NEEDLES = re.compile(
     rb"iter = |max_(?:seq_len|num_requests|num_tokens|batch_size) ?[=:]|"
     rb"KV cache|k/v cache|kv cache|per block|engine size|load time|Model init|version|startup complete|"
-    rb"Started (?:GRPC|HTTP)|shards|rror|ERROR|\[E\]|xception|terminate|what\(\)|ssert|nsufficient|"
-    rb"could not be created|illed|emory|No such option|transfer|model type |FORCE_NUM_ACCEPTED|"
+    rb"TRTGptModel max|using inferred value|AttentionRuntimeF|PyTorchConfig|"
+    rb"for model weights|max_seq_len to |Started (?:GRPC|HTTP)|"
+    rb"shards|rror|ERROR|\[E\]|xception|terminate|what\(\)|ssert|nsufficient|"
+    rb"could not be created|modelInstanceState|illed|emory|No such option|transfer|model type |FORCE_NUM_ACCEPTED|"
     + f"{_REST}|{MACHINE}".encode()
 )
 _ITERATION = re.compile(rf"(?:^|\s)iter = (?P<iter>{COUNT}), (?=.*(?:(?:elapsed|step)_time|states) = )")

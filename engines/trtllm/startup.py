@@ -9,6 +9,11 @@ from domain import JsonValue
 from engines.numerals import COUNT, NUMBER
 
 Fact = dict[str, JsonValue]
+_MODEL_LIMITS = {  # of the C++ runtime
+    "maxNumSequences": "max_running_requests",
+    "maxSequenceLen": "max_model_len",
+    "maxNumTokens": "max_num_batched_tokens",
+}
 
 _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Fact]], ...] = (
     (re.compile(rf"Allocate ({COUNT}) bytes for k/v cache"), lambda m: {"kv_cache_bytes": int(m[1])}),
@@ -28,6 +33,44 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Fact]], ...] = (
     (re.compile(rf"Number of blocks in KV cache primary pool: ({COUNT})"), lambda m: {"kv_blocks": int(m[1])}),
     (re.compile(rf"Number of tokens per block: ({COUNT})"), lambda m: {"tokens_per_block": int(m[1])}),
     (re.compile(rf"Loaded engine size: ({COUNT}) MiB"), lambda m: {"model_load_gib": int(m[1]) / 1024}),
+    (
+        re.compile(
+            rf"available KV cache memory when calculating max tokens: {NUMBER} GiB, fraction is set "
+            rf"(?P<fraction>{NUMBER})(?:.*device total memory (?P<total>{NUMBER}) GiB)?"
+        ),
+        lambda m: (
+            {"free_gpu_memory_fraction": round(float(m["fraction"]), 6)}
+            | ({"gpu_memory_gib": float(m["total"])} if m["total"] else {})
+        ),
+    ),
+    (
+        re.compile(rf"Memory used after loading model weights \(inside torch\) .{{1,60}}: ({NUMBER}) GiB"),
+        lambda m: {"weights_gib": float(m[1])},
+    ),
+    (
+        re.compile(rf"(?:Rank \d{{1,6}} uses|Use) ({NUMBER}) GB for model weights"),
+        lambda m: {"weights_gib": float(m[1])},
+    ),
+    (
+        re.compile(rf"when calculating max tokens in paged kv cache: total: ({NUMBER}) GiB, available: ({NUMBER}) GiB"),
+        lambda m: {"gpu_memory_gib": float(m[1]), "free_memory_gib": float(m[2])},
+    ),
+    (re.compile(rf"Estimated max memory in KV cache ?: ({NUMBER}) GiB"), lambda m: {"estimated_kv_gib": float(m[1])}),
+    (
+        re.compile(rf"max_seq_len is not specified, using inferred value ({COUNT})"),
+        lambda m: {"max_model_len": int(m[1])},
+    ),
+    (
+        re.compile(r"AttentionRuntimeFeatures\(chunked_prefill=(True|False), cache_reuse=(True|False)"),
+        lambda m: {"chunked_prefill": m[1] == "True", "prefix_caching": m[2] == "True"},
+    ),
+    (re.compile(r"\bPyTorchConfig\(.*\battn_backend='(\w+)'"), lambda m: {"attention_backend": m[1]}),
+    (re.compile(rf"Adjusted max_seq_len to ({COUNT})"), lambda m: {"max_model_len": int(m[1])}),
+    (
+        re.compile(rf"TRTGptModel (maxNumSequences|maxSequenceLen|maxNumTokens): ({COUNT})"),
+        lambda m: {_MODEL_LIMITS[m[1]]: int(m[2])},
+    ),
+    (re.compile(rf"TRTGptModel maxDraftLen: ([1-9]{COUNT}|[1-9])"), lambda m: {"num_spec_tokens": int(m[1])}),
     (re.compile(rf"Engine load time ({COUNT}) ms"), lambda m: {"model_load_s": int(m[1]) / 1000}),
     (re.compile(rf"Model init total -- ({NUMBER})s"), lambda m: {"model_load_s": float(m[1])}),
     (

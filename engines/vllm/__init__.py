@@ -61,5 +61,6 @@ ENGINE = Engine(
     takes_ignore_eos=True,
     stream_options={"continuous_usage_stats": True},
     memory_fraction_holds_weights=True,
+    effective_names={"gpu_memory_utilization": "gpu_memory_fraction"},
     claims_memory_share=True,
 )

@@ -10,23 +10,25 @@ from domain import JsonValue
 from engines.arguments import argument_name, read_dict, read_pairs, to_argv
 from engines.vllm.flags import KEYS
 
-NEEDLES = re.compile(rb"non-default args: |args: Namespace\(|LLM engine \(v")
+NEEDLES = re.compile(rb"non-default args: |args: Namespace\(|LLM engine (?:\(v|with config: )")
+_PADDING = re.compile(r" {8,}")  # where a copied terminal wrapped the line
 _CHANGED = re.compile(r"non-default args: (?P<dict>\{.*\})")
 _ALL = re.compile(r"\bargs: Namespace\(")
-_ENGINE = re.compile(r"LLM engine \(v[^)]*\) with config: ")
+_ENGINE = re.compile(r"LLM engine (?:\(v[^)]*\) )?with config: ")
 _SPECULATION = re.compile(r"\bspeculative_config=(?P<dict>\{[^{}]*\})")
 _ENGINE_SPECULATION = re.compile(r"\bspeculative_config=SpeculativeConfig\((?P<pairs>[^()]*)\)")
 _NAMES = frozenset(argument_name(flag) for flag in KEYS)
 _ENGINE_NAMES = _NAMES & {
     "model", "quantization", "dtype", "kv_cache_dtype", "tensor_parallel_size", "pipeline_parallel_size",
-    "data_parallel_size", "enforce_eager", "served_model_name",
-} | {"max_seq_len"}  # fmt: skip
+    "data_parallel_size", "enforce_eager", "served_model_name", "enable_prefix_caching", "enable_chunked_prefill",
+} | {"max_seq_len", "chunked_prefill_enabled"}  # fmt: skip
 
 
 def read_arguments(texts: Sequence[str]) -> list[str]:
     """Return the words that the last start's arguments line states; empty if no line of `texts` states any."""
+    whole_texts = [_PADDING.sub("", text) for text in texts]
     for reader in (_read_changed, _read_all, _read_engine):
-        argument_lists = [arguments for text in texts if (arguments := reader(text))]
+        argument_lists = [arguments for text in whole_texts if (arguments := reader(text))]
         if argument_lists:
             return to_argv(argument_lists[-1])
     return []
@@ -35,6 +37,8 @@ def read_arguments(texts: Sequence[str]) -> list[str]:
 def _read_changed(text: str) -> dict[str, JsonValue] | None:
     match = _CHANGED.search(text)
     arguments = read_dict(match["dict"]) if match else None
+    if arguments is None and "non-default args: {" in text:  # the log cuts it
+        arguments = read_pairs(text, _NAMES)
     if arguments and "model_tag" in arguments:
         arguments.setdefault("model", arguments.pop("model_tag"))
         arguments.pop("model_tag", None)
@@ -58,6 +62,8 @@ def _read_engine(text: str) -> dict[str, JsonValue] | None:
     plain = _ENGINE_SPECULATION.sub("", text)
     arguments = read_pairs(plain[match.end() :], _ENGINE_NAMES)
     arguments["max_model_len"] = arguments.pop("max_seq_len", None)
+    if (chunked := arguments.pop("chunked_prefill_enabled", None)) is not None:  # until 0.10
+        arguments["enable_chunked_prefill"] = chunked
     if arguments.get("data_parallel_size") == "1":  # each of several engines reports itself as the only one
         del arguments["data_parallel_size"]
     if isinstance(arguments.get("dtype"), str):

@@ -18,8 +18,11 @@ _MAX_CAUSE_CHARS = 500
 _MOST_PROCESSES = 1000
 
 _EXCEPTION = re.compile(
-    r"(?P<name>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Failure|Failed|Timeout|OutOfResources|Unsupported)(?:\(\w+\))?)"
+    r"(?P<name>(?:[A-Za-z_]\w*\.)*[A-Za-z]\w*(?:Error|Exception|Failure|Failed|Timeout|OutOfResources|Unsupported)(?:\(\w+\))?)"
     r"(?:: \S|:?$)|Value error, "
+)
+_WRITTEN = re.compile(  # as the engine of V0 logs it before its traceback
+    r"(?P<name>(?:[A-Za-z_]\w*\.)*[A-Za-z]\w*(?:Error|Exception))\((?P<quote>['\"])(?P<message>.{1,1000})(?P=quote),?\)$"
 )
 _NO_FAILURE = ("asyncio.exceptions.CancelledError", "asyncio.CancelledError", "CancelledError")
 _ECHOES = re.compile(
@@ -30,8 +33,10 @@ _ECHOES = re.compile(
 )
 # vLLM's messages when an essential process is gone. It then shuts down and exits with 0.
 _DEAD = re.compile(r"EngineDeadError|engine core exited unexpectedly|[Ww]orker proc \S+ died unexpectedly")
+_DEAD_ENGINE = re.compile(r"EngineCore encountered an issue\. See stack trace \(above\) for the root cause\.")
 _REPORTS = re.compile(
-    r"EngineCore (?:failed to start|encountered a fatal error)|EngineCore hit an exception|engine core exited|"
+    r"Failed to start model server: |"  # of KServe, around the engine
+    r"EngineCore(?:Proc)? (?:failed to start|encountered a fatal error|hit an exception)|engine core exited|"
     r"[Ww]orker proc \S+ died unexpectedly|Worker \S+ (?:pid \d+ )?died, exit code|died unexpectedly|"
     r"WorkerProc (?:failed to start|hit an exception)|Engine (?:loop|core) .{0,20}(?:died|dead)"
 )
@@ -49,7 +54,7 @@ _SENTENCE = re.compile(
     r"The model's max seq len \(\d+\) is larger than the maximum number of tokens that can be stored in KV cache|"
     r"No available memory for the cache blocks|To serve at least one request with the model|"
     r"Free memory on device .{1,80} is less than desired GPU memory utilization|CUDA out of memory|"
-    r"OutOfMemoryError\(['\"]|Cuda failure '"
+    r"OutOfMemoryError\(['\"]|Cuda failure '|(?:CUDA|HIP) error: \S"
 )
 _IN_WORKER = re.compile(  # of V0
     r"Exception in worker \S{1,80} while processing method \w{1,80}: (?P<cause>\S.{2,400}?)(?:, Traceback \(most|\.?$)"
@@ -61,7 +66,7 @@ _KILLED = re.compile(
 )
 _REQUEST_FILES = re.compile(
     r"[\[ /](?:serving\w*|chat_utils|protocol|\w*(?:tool_parser|reasoning_parser)\w*|launcher|httptools_impl|h11_impl|"
-    r"api_router|api_utils|utils_entrypoint|request_logger|error_handling|server_utils)\.py:\d+\]"
+    r"api_router|api_utils|\w+_connector|utils_entrypoint|request_logger|error_handling|server_utils)\.py:\d+\]"
 )
 _REQUEST_TALK = re.compile(
     r"Exception in ASGI application|Error (?:in|while|with) .{0,60}(?:request|prompt|input|chat|tool|stream)|"
@@ -72,7 +77,9 @@ _ORDERED = re.compile(
     r"KeyboardInterrupt|Gracefully stopping"
 )
 _SHUTDOWN = re.compile(rf"\[shutdown\]|{_ORDERED.pattern}")
-IN_ANY_CONTEXT = "|".join(p.pattern for p in (_REPORTS, _KILLED, _ARGUMENTS, _SENTENCE, _ECHOES, _FATAL, _SHUTDOWN))
+IN_ANY_CONTEXT = "|".join(
+    pattern.pattern for pattern in (_REPORTS, _KILLED, _ARGUMENTS, _SENTENCE, _ECHOES, _DEAD_ENGINE, _FATAL, _SHUTDOWN)
+)
 _CHAINED = re.compile(r"During handling of the above exception|The above exception was the direct cause")
 _MAX_TRACEBACK_LINES = 20  # lines between an announcement and its traceback, including other processes' lines
 FAILURE_LEVELS = ("ERROR", "CRITICAL", "FATAL")
@@ -171,8 +178,20 @@ class VllmFailureReader:
         if traits.rank is not None:
             return _failure(traits.rank, text)
         if traits.is_exception and self._is_server_failure(line):
-            return _failure(_exception_rank(text), self._assertions.explain(line))
-        return None
+            explained = self._assertions.explain(line)
+            return _failure(_exception_rank(explained), explained)
+        return self._read_mention(line, text)
+
+    def _read_mention(self, line: ParsedLine, text: str) -> LogFailure | None:
+        """Return the failure that a record at an error level mentions without being an exception's own line."""
+        if line.level not in FAILURE_LEVELS:
+            return None
+        if dead_engine := _DEAD_ENGINE.search(text):
+            return _failure(ECHO, dead_engine[0])
+        written = _WRITTEN.match(text)
+        if written is None or not self._is_server_failure(line):
+            return None
+        return _failure(CAUSE, f"{written['name']}: {written['message']}")
 
     def _follow(self, line: ParsedLine, traits: _Traits) -> None:
         """Track whether the process is printing a request's traceback."""

@@ -28,7 +28,8 @@ _MOST_PROCESSES = 1000
 
 _RECOGNISED = re.compile(
     r"Avg prompt throughput: [\d.]+ tokens/s|(?:SpecDecoding|Speculative) metrics: |vLLM API server version|"
-    r"\((?:EngineCore|APIServer)\w* pid=\d+\)|Initializing an? (?:V1 )?LLM engine \(v|VLLM::|EngineDeadError|"
+    r"\((?:(?:Stage)?(?:EngineCore|APIServer)\w*|Worker(?:_[DTPEC]+\d+)+) pid=\d+\)|"
+    r"Initializing an? (?:V\d )?LLM engine (?:\(v|with config: )|VLLM::|EngineDeadError|"
     r"[\w+ ]KV cache size: [\d,]+ tokens|# \w+ blocks: \d+|Loading model weights took [\d.]+ GB|"
     r"Model loading took [\d.]+ GiB|Available KV cache memory: [\d.]+ GiB|"
     r"init engine \(profile, create kv cache|when initializing the engine\.|"
@@ -37,12 +38,14 @@ _RECOGNISED = re.compile(
     r"\d\d-\d\d \d\d:\d\d:\d\d \[?(?:core|core_client|async_llm|multiproc_executor|gpu_worker|gpu_model_runner|"
     r"kv_cache_utils|nixl_connector|backends|model_runner|llm_engine|async_llm_engine|arg_utils|parallel_state|"
     r"default_loader|weight_utils|gpu_executor|ray_\w*executor|multiproc_worker_utils)\.py:\d|"
-    r"\(Vllm\w*(?: rank=\d+)? pid=\d+\)|model weights take [\d.]+ ?GiB; non_torch_memory takes "
+    r"\(Vllm\w*(?: [\w=]+){0,3} pid=\d+\) |[Ww]orker proc VllmWorker|"
+    r"model weights take [\d.]+ ?GiB; non_torch_memory takes |\bworker\.py:\d+\] Memory profiling results:|"
+    r"Engine core initialization failed\. See root cause"
 )
 
 
 RECORD = re.compile(
-    r"\((?:APIServer|EngineCore|Worker)\w* pid=\d+\) |"
+    r"\((?:APIServer|(?:Stage)?EngineCore|Worker)\w* pid=\d+\) |\(Vllm\w*(?: [\w=]+){0,3} pid=\d+\) |"
     r"\b(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) +\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? +\[?[\w./]+:\d+\]"
 )
 _NEEDLES = re.compile(
@@ -50,15 +53,21 @@ _NEEDLES = re.compile(
     rb"Prefix cache hit rate: G|WARNING|Loading |Capturing|raph capturing|"
     rb"Exception|Error(?:\(['\"]|:|\(\w+\):|[ \r]*$)|Traceback|\bassert |During handling|The above exc|"
     rb"Errno 98|Value error|"
-    rb"EngineCore (?:f|e|h)|Engine (?:loop|core)|EngineDead|Error (?:in|w)|Worker|worker proc|"
+    rb"EngineCore(?:Proc)? (?:f|e|h)|Engine (?:loop|core)|EngineDead|Error (?:in|w)|Worker|worker proc|"
     rb"Fail(?:ed|ure)|OutOfRes|Unsupported|Timeout|: error: |Killed|SIG|Seg[mf]|oom-kill| killed |terminated by|"
-    rb"KV load|transfer failure|Handshake with |"
+    rb"KV load|transfer failure|Handshake |"
     rb"\[shutdown|Shutting|KeyboardI|Gracefully|The model's max|No available mem|To serve at|Free memory on|"
-    rb"CUDA out|Cuda failure|Estimated CUDA| t(?:ook|akes) |KV [cC]ache (?:size|mem|is)|kv_cache_size|memory for KV|"
+    rb"CUDA out|(?:CUDA|HIP) error: |Cuda failure|"
+    rb"Estimated CUDA| t(?:ook|akes) |KV [cC]ache (?:size|mem|is)|kv_cache_size|memory for KV|"
     rb"GiB for KV|Maximum conc|"
     rb"blocks: |blocks is: |Initializing a|version |backend|BackendEnum|Resolved arch|Using max model|Starting |"
     rb"Started server|rejection_sample|sampling params|compile_cache|Dynamo|Start compiling|Warming up|Profiling|"
-    rb"Memory profiling|No available (?:shared|block)|" + REST + b"|" + MACHINE.encode()
+    rb"Memory profiling|No available (?:shared|block)|Auto-fit max|max_num_batched_tokens=|to store kv cache|"
+    rb"weights take |activation peak|available_kv_c|"
+    rb"Checkpoint size|, total memory: |gpu-memory-utilization=|total_gpu_memory|vLLM(?: Version)? *: |"
+    + REST
+    + b"|"
+    + MACHINE.encode()
 )
 # Request texts come from clients: they never mean anything, and they are most of a log that contains them.
 _REQUEST_TEXT = re.compile(r"(?:Received|Added) request |[\w.:\[\]]+ - \"[A-Z]+ /")
@@ -73,17 +82,19 @@ _ROUTINE = Routine(
         rb"\A(?:\(APIServer\w* pid=\d+\) )?ERROR \d\d-\d\d \d\d:\d\d:\d\d \[[\w./]+:\d+\] [A-Z]?[a-z][ -Z\\-~]*\r?$"
     ),
     re.compile(
-        rb"throughput: | metrics: |Prefix cache|Killed|KV load|transfer failure|Handshake with |"
+        rb"throughput: | metrics: |Prefix cache|Killed|KV load|transfer failure|Handshake |"
         + f"{MACHINE}|{IN_ANY_CONTEXT}".encode()
     ),
 )
 
 
 _TRANSFER_FAILED = re.compile(
-    r"(?:NIXL transfer failure: |Failing \d+ request\(s\) due to |Recovered from |(?=Handshake with \S))"
-    r"(?P<reason>KV load failure|Handshake with \S{1,100} failed|[^|]+)"
+    r"(?:NIXL transfer failure: |Failing \d+ request\(s\) due to |Recovered from |"
+    r"(?=Handshake (?:with \S|failed for request )))"
+    r"(?P<reason>KV load failure|Handshake with \S{1,100} failed|Handshake failed(?= for request )|[^|]+)"
+    r"(?: for request (?P<request>\S+))?"
 )
-_MAY_BE_TRANSFER = ("transfer failure", "KV load failure", "Handshake with ")
+_MAY_BE_TRANSFER = ("transfer failure", "KV load failure", "Handshake ")
 
 
 class VllmReader(LineReader):

@@ -43,6 +43,7 @@ _FACTS: tuple[re.Pattern[str], ...] = tuple(  # group names are fact keys
         rf"model weights take (?P<model_load_gib>{_N}) ?GiB; .{{1,160}}reserved for KV Cache is "
         rf"(?P<available_kv_gib>{_N}) ?GiB",
         rf"Model loading took (?P<model_load_gib>{_N}) GiB(?: memory)? and (?P<model_load_s>{_N}) s",
+        rf"\bCheckpoint size: (?P<model_file_gib>{_N}) GiB\b",
         rf"Loading weights took (?P<weights_load_s>{_N}) s",
         rf"torch\.compile (?:takes|took) (?P<compile_passes_s>{_N}) s in total",
         rf"torch\.compile and initial profiling/warmup run together took (?P<compile_and_profile_s>{_N}) s",
@@ -52,13 +53,17 @@ _FACTS: tuple[re.Pattern[str], ...] = tuple(  # group names are fact keys
         r"^(?:# )?\w+ blocks: (?P<num_gpu_blocks>\d[\d,]{0,17})(?:, # CPU blocks: (?P<num_cpu_blocks>\d[\d,]{0,17}))?$",
         r"num_gpu_blocks is: (?P<num_gpu_blocks>\d{1,18})",
         rf"(?:kv_cache_size=|memory reserved for KV Cache is )(?P<kv_cache_gib>{_N})GiB",
-        rf"Current kv cache memory in use is (?P<kv_cache_gib>{_N}) GiB",
+        rf"^(?:total_gpu_memory\s+(?P<gpu_memory_gib>{_N})GiB|gpu_memory_utilization\s+(?P<gpu_memory_utilization>{_N})|"
+        rf"model weights take\s+(?P<model_load_gib>{_N})GiB|available_kv_cache_memory\s+(?P<available_kv_gib>{_N})GiB|"
+        rf"PyTorch activation peak memory\s+(?P<activation_peak_gib>{_N})GiB)$",
+        rf"Current (?:kv|KV) cache memory(?: in use is|:) (?P<kv_cache_gib>{_N}) GiB",
         rf"Available KV cache memory: (?P<available_kv_gib>{_N}) GiB",
         rf"Estimated CUDA graph memory: (?P<estimated_graph_gib>{_N}) GiB",
         rf"Free memory on device \((?P<free_memory_gib>{_N})/(?P<gpu_memory_gib>{_N}) GiB\) on startup\. "
         rf"Desired GPU memory utilization is \((?P<gpu_memory_utilization>{_N}), ",
-        rf"Actual usage is (?P<weights_gib>{_N}) GiB for (?:weight|consumed memory|model)",
+        rf"Actual usage(?: is|:) (?P<weights_gib>{_N}) GiB for (?:weight|consumed memory|model)",
         rf" (?P<activation_peak_gib>{_N}) GiB for peak activation",
+        rf"(?:Initial free memory (?P<free_memory_gib>{_N}) GiB, )?"
         rf"reserved (?P<reserved_kv_gib>{_N}) GiB memory for KV Cache",
         rf"Explicitly set \((?P<reserved_kv_gib>{_N})/{_N}\) GiB for KV cache",
         r"KV cache size: (?P<kv_cache_tokens>\d[\d,]{0,17}) tokens",
@@ -70,26 +75,47 @@ _FACTS: tuple[re.Pattern[str], ...] = tuple(  # group names are fact keys
         r"(?P<ready>Application startup complete)",
         r"Resolved architecture: (?P<architectures>\w+)",
         r"Using max model len (?P<max_model_len>\d{1,18})",
+        r"Auto-fit max_model_len: (?:reduced from \d{1,18} to|full model context length) (?P<max_model_len>\d{1,18})\b",
+        r"Chunked prefill is enabled with max_num_batched_tokens=(?P<max_num_batched_tokens>\d{1,18})\b",
+        r"Using (?P<kv_cache_dtype>\w{1,40}) data type to store kv cache",
+        rf"The current --gpu-memory-utilization=(?P<gpu_memory_utilization>{_N}) is equivalent to",
+        rf"\btotal_gpu_memory \((?P<gpu_memory_gib>{_N}) ?GiB\) x gpu_memory_utilization "
+        rf"\((?P<gpu_memory_utilization>{_N})\)",
+        rf"\btotal_gpu_memory=(?P<gpu_memory_gib>{_N})GiB .{{1,400}}\bgpu_memory_utilization="
+        rf"(?P<gpu_memory_utilization>{_N})\b",
         rf"Using (?:AttentionBackendEnum\.)?(?P<attention_backend>[A-Z][A-Z0-9_]+) (?:attention )?backend"
         rf"(?! ?[^.]{{0,80}}{_FOR_VISION})(?: out of|\.| \()",
         r"Using (?P<attention_backend>Flash ?Attention(?: MLA)?|XFormers|FlashInfer|FlexAttention|Pallas|Torch SDPA|"
         r"IPEX|(?:Flash|Cutlass |Triton |Aiter )MLA|Triton(?: Attention)?|ROCmFlashAttention|HPUAttention) "
         rf"(?:V1 |attention )?backend(?! ?[^.]{{0,80}}{_FOR_VISION})",
+        r"Using (?P<attention_backend>[A-Z][\w/+-]*(?: [\w/+-]+){0,3}?) backend on V1 engine",
         r"Using (?:(?:\w+ )?backend )?(?:AttentionBackendEnum\.)?"
         r"(?P<vision_attention_backend>[A-Za-z][\w.]*(?: [A-Z]\w*)?)"
         rf"(?: attention)?(?: backend)?(?: \([^()]{{1,80}}\))? ?{_FOR_VISION}",
     )
 )
-_COUNTS = ("num_gpu_blocks", "num_cpu_blocks", "kv_cache_tokens", "max_concurrency_context", "max_model_len")
+_FACTS_IN_BYTES = re.compile(
+    r"^Available memory: (?P<available_kv_gib>\d{1,15}), total memory: (?P<gpu_memory_gib>\d{1,15})$"
+)
+_COUNTS = (
+    "num_gpu_blocks",
+    "num_cpu_blocks",
+    "kv_cache_tokens",
+    "max_concurrency_context",
+    "max_model_len",
+    "max_num_batched_tokens",
+)
 _READERS: Mapping[str, ValueReader] = {
     **dict.fromkeys(_COUNTS, _int),
     "ready": bool,
     "architectures": str,
     "attention_backend": str,
+    "kv_cache_dtype": str,
     "vision_attention_backend": str,
 }
 _EVERY_RANK = {"available_kv_gib": "available_kv_gib_per_rank", "kv_cache_tokens": "kv_cache_tokens_printed"}
-_CONFIG = re.compile(r"Initializing an? (?:V1 )?LLM engine \(v(?P<version>[^)\s]+)\) with config: ")
+_CONFIG = re.compile(r"Initializing an? (?:V\d )?LLM engine (?:\(v[^)\s]+\) )?with config: ")
+_ENGINE_VERSION = re.compile(r"Initializing an? (?:V\d )?LLM engine \(v(?P<version>[^)\s]+)\)")
 _CONFIG_FACTS: Mapping[str, tuple[str, ValueReader]] = {
     "quantization": ("quantization", str),
     "dtype": ("dtype", str),
@@ -108,7 +134,9 @@ _SAMPLING = re.compile(
 )
 _COUNT = re.compile(r"\d{1,18}")
 _CONFIG_PAIR = re.compile(r"\b(\w{4,24})=('?)([\w./-]+)\2")
-_VERSION = re.compile(r"(?:API server|vLLM|[▀-▟]|^) {0,4}version v?(?P<version>\d+\.\d+[\w.+-]*)")  # behind its banner
+_VERSION = re.compile(  # of its API server, behind its banner, or as its container and `collect_env` print it
+    r"(?:(?:API server|vLLM|[▀-▟]|^) {0,4}version v?|^vLLM(?: Version)? *: v?)(?P<version>\d+\.\d+[\w.+-]*)"
+)
 _PHASES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"Starting to load model"), "loading weights"),
     (
@@ -128,16 +156,22 @@ _PHASES: tuple[tuple[re.Pattern[str], str], ...] = (
 
 def read_facts(text: str) -> Iterator[tuple[str, JsonValue]]:
     """Yield the facts of one message, in the key names of the parser's JSON."""
+    for key, value in _read_values(text):
+        yield key, value
+        if key in _EVERY_RANK:
+            yield _EVERY_RANK[key], value
+    yield from _read_config(text)
+    yield from read_sampling(text).items()
+
+
+def _read_values(text: str) -> Iterator[tuple[str, JsonValue]]:
     for pattern in _FACTS:
         match = pattern.search(text)
         for key, value in match.groupdict().items() if match else ():
             if value is not None:
-                number = _READERS.get(key, float)(value)
-                yield key, number
-                if key in _EVERY_RANK:
-                    yield _EVERY_RANK[key], number
-    yield from _read_config(text)
-    yield from read_sampling(text).items()
+                yield key, _READERS.get(key, float)(value)
+    if sizes := _FACTS_IN_BYTES.match(text):
+        yield from ((key, round(int(size) / 2**30, 2)) for key, size in sizes.groupdict().items())
 
 
 def _read_config(text: str) -> Iterator[tuple[str, JsonValue]]:
@@ -167,7 +201,7 @@ def is_start(text: str) -> bool:
 
 def read_version(text: str) -> str | None:
     """Return the version as the engine's line, the banner or the API server prints it."""
-    match = _CONFIG.search(text) or _VERSION.search(text)
+    match = _ENGINE_VERSION.search(text) or _VERSION.search(text)
     return match["version"].rstrip(".") if match else None
 
 

@@ -176,7 +176,7 @@ def read_diffusion(text: str) -> Fields | None:
 def _pairs(text: str) -> list[tuple[str, str]]:
     """Return labels and values, each but the last with the comma after it."""
     parts = text.replace(", ", ",\n").split("\n")
-    return [(label.strip(), value) for label, colon, value in (part.partition(": ") for part in parts) if colon]
+    return [(label.strip(" *`_\t"), value) for label, colon, value in (part.partition(": ") for part in parts) if colon]
 
 
 def _read_pairs(text: str, table: Mapping[str, tuple[str, Callable[[str], float | None]]], fields: Fields) -> None:

@@ -77,16 +77,93 @@ def test_sglang_prints_arguments_as_class_or_dict(line: bytes) -> None:
     assert config.speculative and config.speculative.method == "EAGLE"
 
 
+@pytest.mark.parametrize(("name", "value"), [("chunked_prefill_enabled", False), ("enable_chunked_prefill", True)])
+def test_vllm_engine_line_states_caching_and_chunks(name: str, value: bool) -> None:
+    line = (
+        f"INFO 01-01 21:15:20 [core.py:93] Initializing a V1 LLM engine (v0.14.0) with config: model='m', "
+        f"enable_prefix_caching=True, {name}={value}, use_async_output_proc=True\n"
+    )
+    config = stated("vllm", line.encode())
+    assert (config.prefix_caching, config.chunked_prefill) == (True, value)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[09/11/2026-08:00:02] [TRT-LLM] [I] LLM Args: model='org/m' tokenizer=None tensor_parallel_size=8 "
+        "pipeline_parallel_size=2 max_batch_size=256 max_num_tokens=8192 max_seq_len=131072 "
+        "enable_chunked_prefill=True kv_cache_config=KvCacheConfig(free_gpu_memory_fraction=0.85, dtype='fp8')\n",
+        "TensorRT-LLM engine args: {'model': 'org/m', 'tensor_parallel_size': 8, 'pipeline_parallel_size': 2, "
+        "'max_batch_size': 256, 'max_num_tokens': 8192, 'max_seq_len': 131072, 'enable_chunked_prefill': True, "
+        "'kv_cache_config': {'free_gpu_memory_fraction': 0.85}}\n",
+    ],
+)
+def test_trtllm_prints_arguments_as_pairs_or_dict(line: str) -> None:
+    config = stated("trtllm", line.encode())
+    assert (config.model, config.tensor_parallel, config.pipeline_parallel) == ("org/m", 8, 2)
+    assert (config.max_num_seqs, config.max_num_batched_tokens, config.max_model_len) == (256, 8192, 131072)
+    assert (config.gpu_memory_fraction, config.chunked_prefill) == (0.85, True)
+
+
 def test_llamacpp_shows_what_its_arguments_led_to() -> None:
     config = stated("llamacpp", (FIXTURES / "llamacpp/draft.log").read_bytes())
     assert config.model == "models/tiny-f16.gguf" and config.max_num_seqs == 2
     assert config.speculative and config.speculative.model == "models/tiny-draft-f16.gguf"
 
 
+def test_llamacpp_names_its_model_where_it_reads_the_file() -> None:
+    log = (
+        "llama_model_loader: loaded meta data with 31 key-value pairs and 707 tensors from /m/my model.gguf (version "
+        "GGUF V3 (latest))\n"
+        "llama_new_context_with_model: n_ctx      = 32768\n"
+        "llama_new_context_with_model: KV self size  =  448.00 MiB, K (q8_0):  224.00 MiB, V (q8_0):  224.00 MiB\n"
+        'INFO [                    init] initializing slots | tid="1" timestamp=1742136993 n_slots=2\n'
+        "llama_model_loader: loaded meta data with 31 key-value pairs and 9 tensors from /m/draft.gguf (version 3)\n"
+    )
+    config = stated("llamacpp", log.encode())
+    assert (config.model, config.max_model_len, config.max_num_seqs) == ("/m/my model.gguf", 32768, 2)
+    assert config.kv_cache_dtype == "q8_0"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "llama_init_from_gpt_params: error: failed to create context with model '/m/my model.gguf'",
+        "common_init_from_params: failed to load model '/m/my model.gguf'",
+        "0.01.060.161 E srv    load_model: failed to load model, '/m/my model.gguf'",
+        ' ERR [              load_model] unable to load model | tid="1" timestamp=1740668683 model="/m/my model.gguf"',
+    ],
+)
+def test_llamacpp_names_the_model_that_it_could_not_load(line: str) -> None:
+    assert stated("llamacpp", f"{line}\n".encode()).model == "/m/my model.gguf"
+
+
+def test_llamacpp_router_names_the_arguments_of_its_last_server() -> None:
+    def spawned(*words: str) -> str:
+        lines = ("spawning server instance with args:", *(f"  {word}" for word in words))
+        return "".join(f"0.11.036.254 I srv          load: {line}\n" for line in lines)
+
+    log = (
+        spawned("/opt/llama-server", "--model", "/m/a.gguf")
+        + spawned("/opt/llama-server", "--alias", "b", "--ctx-size", "65536", "--model", "/m/b.gguf", "--parallel", "2")
+        + "0.24.390.510 I srv          load:  - looking for better prompt, base f_keep = -1.000, sim = 0.000\n"
+        + "[41303] 0.33.668.780 I srv    load_model: initializing, n_slots = 1, n_ctx_slot = 4096\n"
+    )
+    config = stated("llamacpp", log.encode())
+    assert (config.model, config.served_model_name, config.max_model_len) == ("/m/b.gguf", "b", 65536)
+    assert config.max_num_seqs == 2
+
+
+def test_vllm_arguments_that_the_log_cuts() -> None:
+    line = b"INFO 09-17 16:44:16 [api.py:1] non-default args: {'model': 'org/m', 'max_model_len': 4096, 'enable_chun"
+    config = stated("vllm", line)
+    assert (config.model, config.max_model_len, config.chunked_prefill) == ("org/m", 4096, None)
+
+
 @given(st.sampled_from([engine for engine in ENGINES if engine.arguments]), st.lists(st.text(max_size=200), max_size=5))
 def test_no_line_is_too_strange(engine: Engine, texts: list[str]) -> None:
     assert engine.arguments and engine.commands
-    starts = ["", "non-default args: {", "args: Namespace(", "server_args=", "loading model '"]
+    starts = ["", "non-default args: {", "args: Namespace(", "server_args=", "LLM Args: ", "loading model '"]
     for start in starts:
         words = engine.arguments.read_arguments([start + text for text in texts])
         Config(engine=engine.name, **engine.commands.read_command(words, {}).fields)

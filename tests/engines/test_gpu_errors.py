@@ -52,6 +52,26 @@ NATIVE_ERRORS = {
 }
 
 
+AMD_ERRORS = {
+    "Memory access fault by GPU node-3 (Agent handle: 0x13e8) on address 0x77d445e00000. Reason: Unknown.": (
+        "Memory access fault by GPU node-3 (Agent handle: 0x13e8) on address 0x77d445e00000. Reason: Unknown.",
+        "The GPU node-3 used memory that it may not use; AMD's runtime ended the process.",
+    ),
+    ":0:rocdevice.cpp :3020: 5875d us: Callback: Queue 0x7f45 aborting with error : "
+    "HSA_STATUS_ERROR_EXCEPTION: An HSAIL operation resulted in a hardware exception. code: 0x1016": (
+        "HSA_STATUS_ERROR_EXCEPTION: An HSAIL operation resulted in a hardware exception. code: 0x1016",
+        "AMD's runtime reported HSA_STATUS_ERROR_EXCEPTION (An HSAIL operation resulted in a hardware exception).",
+    ),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINE_NAMES)
+@pytest.mark.parametrize("line", AMD_ERRORS)
+def test_what_amds_runtime_prints_before_it_ends_the_process_is_a_cause(engine: str, line: str, read_log) -> None:
+    log = read_log(engine, f"{line}\n")
+    assert (log.reading.errors[0], log.marks("failure")[0]) == AMD_ERRORS[line]
+
+
 @pytest.mark.parametrize("engine", ENGINE_NAMES)
 @pytest.mark.parametrize("line", NATIVE_ERRORS)
 def test_an_error_that_native_code_prints_is_a_cause(engine: str, line: str, read_log) -> None:
@@ -70,3 +90,24 @@ def test_the_native_error_comes_before_the_report_of_the_death(read_log) -> None
     report = "Worker proc VllmWorker-2 died unexpectedly (exit code: None), shutting down executor."
     log = read_log("vllm", f"{line}\n(EngineCore pid=5) ERROR 07-31 09:09:51 [multiproc_executor.py:284] {report}\n")
     assert log.reading.errors == [line, report]
+
+
+TIMEOUTS = {
+    "[rank2]:[E210 02:06:33.394775308 ProcessGroupNCCL.cpp:15] [Rank 2] Watchdog caught collective operation timeout: "
+    "WorkNCCL(SeqNum=1522789, OpType=_ALLGATHER_BASE, NumelIn=298960, NumelOut=4783360, Timeout(ms)=600000) ran for "
+    "600094 milliseconds before timing out.": (
+        "The communication between the GPUs timed out after 600 s: a collective operation (_ALLGATHER_BASE) did not "
+        "end."
+    ),
+    "[Rank 2] Watchdog caught collective operation timeout: WorkNCCL(S": (
+        "The communication between the GPUs timed out: a collective operation did not end."
+    ),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINE_NAMES)
+@pytest.mark.parametrize("line", TIMEOUTS)
+def test_a_collective_operation_that_does_not_end_is_a_cause(engine: str, line: str, read_log) -> None:
+    log = read_log(engine, f"{line}\n")
+    assert log.marks("failure") == [TIMEOUTS[line]]
+    assert log.reading.errors[0].startswith("Watchdog caught collective operation timeout: WorkNCCL(S")

@@ -67,6 +67,11 @@ OTHERS = {
         VLLM.format(level="ERROR", text="Handshake with 6f1c-a7 failed"),
         "Handshake with 6f1c-a7 failed",
     ),
+    "vllm handshake for a request": (
+        VLLM.format(level="ERROR", text="RuntimeError: Remote NIXL agent engine ID mismatch.")
+        + VLLM.format(level="ERROR", text="Handshake failed for request a-4113"),
+        "Handshake failed",
+    ),
     "vllm load": (
         VLLM.format(level="ERROR", text="Failing 1 request(s) due to KV load failure (failure_policy=fail)"),
         "KV load failure",
@@ -87,7 +92,8 @@ def test_other_engines_report_the_reason_too(name: str, tmp_path: Path) -> None:
     line, reason = OTHERS[name]
     reading = parsed(tmp_path, line + line.replace("4113", "4114"))
     assert reading["engine"] == name.partition(" ")[0]
-    assert reading["warnings"] == [{"line": 1, "text": f"KV transfer failed: {reason}", "count": 2}]
+    warning = {"line": line.count("\n"), "text": f"KV transfer failed: {reason}", "count": 2}
+    assert (reading["warnings"], reading["errors"]) == ([warning], [])
 
 
 def test_memory_of_requests_is_bounded(read_log) -> None:

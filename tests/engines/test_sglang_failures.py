@@ -107,6 +107,20 @@ def test_log_ending_in_traceback_says_so(read_log) -> None:
     assert read_log("sglang", text).reading.errors == ["Scheduler hit an exception"]
 
 
+def test_a_cut_traceback_stands_behind_the_cause_of_another_rank(read_log) -> None:
+    head = "[2026-06-07 12:16:01 TP0] Scheduler hit an exception: "
+    assertion = TRACEBACK.format(error="    assert isinstance(pool, Pool)\nAssertionError")
+    log = read_log("sglang", head + assertion + head + TRACEBACK.partition("{error}")[0])
+    assert log.reading.errors == ["AssertionError: assert isinstance(pool, Pool)", "Scheduler hit an exception"]
+
+
+def test_an_exception_quoted_without_its_traceback(read_log) -> None:
+    error = "RuntimeError: alloc_req_slots runs out of memory. Please set a smaller number for `--max-running-requests`"
+    decode = "[2025-09-13 09:09:15 TP0] Decode batch. #running-req: 4, #token: 9071, token usage: 0.01, #queue-req: 3\n"
+    assert read_log("sglang", f"{error}\n{decode}").reading.errors == [error]
+    assert read_log("sglang", f"{decode}{error}\n").reading.errors == []
+
+
 def test_warnings_that_matter(read_log) -> None:
     lines = [
         "[2026-06-07 18:31:49] Using FP8 KV cache but no scaling factors provided. Defaulting to scaling factors of "

@@ -191,6 +191,7 @@ def test_the_facts_of_a_start(read_log) -> None:
         "swa_tokens": 148717,
         "swa_pool_gb": 28.93,
         "graph_capture_s": [13.55, 3.0],
+        "graph_capture_gib": [3.12, 0.6],
         "chunked_prefill_size": 8192,
         "max_prefill_tokens": 16384,
         "max_running_requests": 48,
@@ -316,6 +317,19 @@ def test_its_logs_are_recognised(name: str) -> None:
 def test_attention_backend_by_default(words: str, read_log) -> None:
     text = f"[2026-01-01 10:00:00] Attention backend {words}. Use fa3 backend by default.\n"
     assert read_log("sglang", text).reading.startup == {"attention_backend": "fa3"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Use trtllm_mla as attention backend on sm100 for DeepseekV3ForCausalLM",
+        "Use trtllm_mla attention backend for DeepSeek with MLA.",
+        "Attention backend is set to trtllm_mla because of the page size.",
+    ],
+)
+def test_attention_backend_that_the_model_needs(text: str, read_log) -> None:
+    startup = read_log("sglang", f"[2026-01-01 10:00:00] {text}\n").reading.startup
+    assert startup == {"attention_backend": "trtllm_mla"}
 
 
 def test_limits_of_prefill(read_log) -> None:

@@ -86,6 +86,35 @@ KV_LINES = {
         "max_running_requests": 32,
         "max_num_batched_tokens": 8192,
     },
+    "[TensorRT-LLM][INFO] TRTGptModel maxNumSequences: 8": {"max_running_requests": 8},
+    "[TensorRT-LLM][INFO] TRTGptModel maxSequenceLen: 8000": {"max_model_len": 8000},
+    "[TensorRT-LLM][INFO] TRTGptModel maxNumTokens: 4096": {"max_num_batched_tokens": 4096},
+    "[TensorRT-LLM][INFO] TRTGptModel maxDraftLen: 0": {},
+    "[TensorRT-LLM][INFO] TRTGptModel maxDraftLen: 3": {"num_spec_tokens": 3},
+    "[12/20/2025-04:21:51] [TRT-LLM] [I] Peak memory during memory usage profiling (torch + non-torch): 113.65 GiB, "
+    "available KV cache memory when calculating max tokens: 5.95 GiB, fraction is set 0.8999999761581421, kv size is "
+    "73728. device total memory 119.70 GiB, , tmp kv_mem 0.56 GiB": {
+        "free_gpu_memory_fraction": 0.9,
+        "gpu_memory_gib": 119.7,
+    },
+    "[12/20/2025-04:21:51] [TRT-LLM] [I] Memory used after loading model weights (inside torch) in memory usage "
+    "profiling: 60.61 GiB": {"weights_gib": 60.61},
+    "[07/24/2025-08:13:02] [TRT-LLM] [I] Rank 0 uses 8.46 GB for model weights.": {"weights_gib": 8.46},
+    "[TensorRT-LLM][INFO] Memory usage when calculating max tokens in paged kv cache: total: 79.14 GiB, available: "
+    "74.69 GiB": {"gpu_memory_gib": 79.14, "free_memory_gib": 74.69},
+    "[12/20/2025-04:20:21] [TRT-LLM] [I] Use 63.32 GB for model weights.": {"weights_gib": 63.32},
+    "[12/20/2025-04:21:09] [TRT-LLM] [I] max_seq_len is not specified, using inferred value 131072": {
+        "max_model_len": 131072
+    },
+    "[12/20/2025-04:20:19] [TRT-LLM] [I] ATTENTION RUNTIME FEATURES:  AttentionRuntimeFeatures(chunked_prefill=False, "
+    "cache_reuse=True, has_speculative_draft_tokens=False, chunk_size=8192)": {
+        "chunked_prefill": False,
+        "prefix_caching": True,
+    },
+    "[12/20/2025-04:20:19] [TRT-LLM] [I] PyTorchConfig(extra_resource_managers={}, attn_backend='TRTLLM', "
+    "moe_backend='CUTLASS')": {"attention_backend": "TRTLLM"},
+    "[TRT-LLM] [I] Estimated max memory in KV cache : 5.95 GiB": {"estimated_kv_gib": 5.95},
+    "[12/20/2025-04:21:51] [TRT-LLM] [W] Adjusted max_seq_len to 86720": {"max_model_len": 86720},
     "[TRT-LLM] [I] LLM Args: max_seq_len=None max_num_tokens=8192 max_batch_size=2048": {},
 }
 
@@ -196,3 +225,10 @@ def test_a_sample_in_the_stores_terms() -> None:
 def test_its_logs_are_recognised() -> None:
     engine = first_match(ENGINES, FORMS["August 2025"][0])
     assert engine is not None and engine.name == "trtllm"
+
+
+def test_a_model_that_triton_could_not_create(read_log) -> None:
+    cause = "maxTokensInPagedKvCache must be large enough to process at least 1 sequence to completion"
+    head = "E1128 16:31:49.479096 227 backend_model.cc:634] ERROR: Failed to create instance: "
+    log = read_log("trtllm", f"{head}unexpected error when creating modelInstanceState: {cause}\n")
+    assert log.reading.errors == [cause]

@@ -201,6 +201,22 @@ def test_secrets_of_the_argument_line_are_masked(store: Store, importer: LogImpo
     assert "very-secret-key" not in run.model_dump_json()
 
 
+@pytest.mark.parametrize("columns", [80, 152, 400])
+@pytest.mark.parametrize("prefix", [b"", b"vllm-1  | "])
+def test_arguments_that_a_terminal_wrapped_are_whole(
+    columns: int, prefix: bytes, store: Store, importer: LogImporter, tmp_path: Path
+) -> None:
+    lines = [
+        piece
+        for line in NGRAM.read_bytes().splitlines()
+        for piece in ([line[i : i + columns] for i in range(0, len(line), columns)] if b"args: {" in line else [line])
+    ]
+    log = b"".join(prefix + line + b"\n" for line in lines)
+    whole = run_of(store, take(importer, put(tmp_path / "a.log", NGRAM.read_bytes()))).config
+    wrapped = run_of(store, take(importer, put(tmp_path / "b.log", log))).config
+    assert whole.speculative and wrapped == whole
+
+
 @pytest.mark.parametrize("packing", ["gzip", "zstd"])
 def test_extreme_compression_is_refused(
     importer: LogImporter, tmp_path: Path, packing: str, monkeypatch: pytest.MonkeyPatch

@@ -21,6 +21,17 @@ NOW = datetime(2026, 11, 20, tzinfo=UTC)
             "main: exiting due to model loading error\n",
             "ran out of memory",
         ),
+        ("ROCm error: invalid device function\n", "runtime failed"),
+        ("ROCm error: out of memory\n", "ran out of memory"),
+        ("ggml_vulkan: Device memory allocation of size 1073741824 failed.\n", "ran out of memory"),
+        ("ggml_vulkan: device lost on Vulkan0\n", "accelerator was lost"),
+        ("srv  update_slots: decode() failed: vk::Queue::submit: ErrorDeviceLost\n", "accelerator was lost"),
+        ("terminate called after throwing an instance of 'vk::DeviceLostError'\n", "accelerator was lost"),
+        ("error: Insufficient Memory (00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory)\n", "ran out of memory"),
+        ("Native API failed. Native API returns: 39 (UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY)\n", "ran out of memory"),
+        ("Native API failed. Native API returns: 20 (UR_RESULT_ERROR_DEVICE_LOST)\n", "runtime failed"),
+        ("ggml_metal_get_buffer: error: buffer is nil\n", "runtime failed"),
+        ("ggml_metal_graph_compute: command buffer 0 failed with status 5\n", "failed to compute"),
         ("llama_model_load: error loading model: unknown model architecture: 'gemma9'\n", "does not know the model"),
         ("error: invalid argument: --tensor-size\n", "does not know a flag"),
         ("start: couldn't bind HTTP server socket, hostname: 127.0.0.1, port: 8080\n", "port is in use"),
@@ -89,3 +100,9 @@ def test_full_cache_at_batch_of_one_is_a_failure(read_log) -> None:
     last = "update_slots : failed to decode the batch, n_batch = 1, ret = 1"
     log = read_log("llamacpp", full + last + "\n")
     assert log.reading.errors == [last] and len(log.marks("warning")) == 1
+
+
+def test_a_batch_that_could_not_be_computed_is_a_warning(read_log) -> None:
+    line = "srv  update_slots: decode() failed: failed to decode the batch, i = 0, n_batch = 2048, ret = -3\n"
+    log = read_log("llamacpp", line)
+    assert (log.reading.errors, log.marks("warning")) == ([], ["A batch could not be computed: its requests failed."])

@@ -305,3 +305,54 @@ def test_an_old_build_names_the_buffers_of_its_weights_otherwise(read_log) -> No
     )
     assert (log.reading.startup, log.reading.errors) == ({"model_load_gib": 3.0}, [])
     assert log.marks("warning") == ["No GPU is used: its driver could not be initialized."]
+
+
+RECORD = "slot print_timing: id  1 | task 7 |        eval time =    2296.72 ms /   256 tokens (    8.97 ms per token,   111.46 tokens per second)"  # noqa: E501
+WRAPPERS = [
+    "0|llama  | ",
+    "0|llama  | 2026-11-28T12:00:00: ",
+    "123:",
+    "server.log:123:",
+    "3: ",
+    "node01: ",
+    "llama-0 main ",
+    "[  123.456789] ",
+    "12:00:00 ",
+    "2026-11-28T12:00:00.000Z\t",
+    "2026-04-19 12:02:00.481 | ",
+]
+
+
+@pytest.mark.parametrize("before", WRAPPERS)
+def test_a_record_behind_any_wrapper(before: str, read_log) -> None:
+    (sample,) = read_log("llamacpp", f"{before}{RECORD}\n").samples
+    assert dict(sample.fields) == {"slot": 1, "task": 7, "generated_tokens": 256, "generation_tps": 111.46}
+    context = read_log("llamacpp", f"{before}llama_context: n_ctx         = 131072\n").reading.startup
+    assert context == {"n_ctx": 131072}
+
+
+def test_an_indented_record_of_2024_keeps_its_slot(read_log) -> None:
+    text = (
+        "      INFO [           print_timings] generation eval time =     828.09 ms /    23 runs   (   36.00 ms per "
+        'token,    27.77 tokens per second) | tid="0x1" timestamp=1720645909 id_slot=2 id_task=1\n'
+    )
+    (sample,) = read_log("llamacpp", text).samples
+    assert (sample.fields["slot"], sample.fields["task"], sample.fields["generation_tps"]) == (2, 1, 27.77)
+
+
+def test_a_record_that_a_request_quotes_is_none(read_log) -> None:
+    log = read_log("llamacpp", 'srv  log_server_r: request: {"content":"see ' + RECORD + '"}\n')
+    assert log.samples == []
+
+
+@pytest.mark.parametrize("name", ["llama_print_timings", "llama_perf_context_print", "print_timings"])
+def test_timings_behind_the_name_of_their_function(name: str, read_log) -> None:
+    text = (
+        f"{name}:        load time =     523.26 ms\n"
+        f"{name}: prompt eval time =     232.47 ms /   492 tokens (    0.47 ms per token,  2116.38 tokens per second)\n"
+        f"{name}:        eval time =    4057.40 ms /   327 runs   (   12.41 ms per token,    80.59 tokens per second)\n"
+        f"{name}:       total time =    4289.87 ms /   819 tokens\n"
+    )
+    (sample,) = read_log("llamacpp", text).samples
+    wanted = {"prompt_tokens": 492, "prompt_tps": 2116.38, "generated_tokens": 327, "generation_tps": 80.59}
+    assert dict(sample.fields) == wanted

@@ -81,6 +81,9 @@ def test_context_of_the_drafter_is_none_of_the_server(read_log) -> None:
 @pytest.mark.parametrize(
     ("line", "version"),
     [
+        ("main: build = 3485 (6e2b6000)", "b3485"),
+        ("build: 1 (4d688f9) with Clang 22.0.0 for Linux", "b1"),
+        ('INFO [                    main] build info | tid="1" timestamp=17 build=3485 commit="6e2b6000"', "b3485"),
         ("version: 0.2.0-dev (build 10586, commit b21e4de74)", "b10586"),
         ("0.00.073.302 I common_params_print_info: build 9219 (49b42c9c3) with GNU 13.3.0 for Linux x86_64", "b9219"),
         ('{"timestamp":1707396084,"level":"INFO","function":"main","line":2418,"message":"build info","build":2014}',
@@ -144,3 +147,48 @@ def test_lines_that_another_program_passes_on(read_log) -> None:
     grammar = BY_NAME["llamacpp"].log
     assert grammar and grammar.recognises(text)
     assert read_log("llamacpp", text).reading.startup == {"layers_on_gpu": 33, "layers": 33, "model_load_gib": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("line", "facts"),
+    [
+        (
+            "llama_new_context_with_model: KV self size  = 1005.00 MiB, c^KV (q8_0): 1005.00 MiB, kv^T: not used",
+            {"kv_cache_bytes": 1005 << 20, "kv_cache_dtype": "q8_0"},
+        ),
+        (
+            "llama_model_loader: - kv   2:                       llama.context_length u32              = 4096",
+            {"n_ctx_train": 4096},
+        ),
+        (
+            "llama_kv_cache_unified: size =  992.00 MiB (  4096 cells,  62 layers,  1/ 1 seqs), K (f16):  496.00 MiB, "
+            "V (f16):  496.00 MiB",
+            {"kv_cache_bytes": 992 << 20, "kv_cache_dtype": "f16", "kv_cache_tokens": 4096},
+        ),
+        (
+            "llama_kv_cache_init: kv_size = 8192, offload = 1, type_k = 'q8_0', type_v = 'q8_0', n_layer = 28",
+            {"kv_cache_tokens": 8192, "kv_cache_dtype": "q8_0"},
+        ),
+        (
+            "llama_kv_cache_unified: kv_size = 4096, type_k = 'f16', type_v = 'q4_0', n_layer = 28, can_shift = 1",
+            {"kv_cache_tokens": 4096, "k_cache_dtype": "f16", "v_cache_dtype": "q4_0"},
+        ),
+    ],
+)
+def test_cache_and_file_in_the_words_of_their_time(line: str, facts: dict[str, object], read_log) -> None:
+    assert read_log("llamacpp", line + "\n").reading.startup == facts
+
+
+def test_layers_of_the_same_file_that_draft_are_the_drafters(read_log) -> None:
+    target = "load_tensors:        CUDA0 model buffer size =  2048.00 MiB\n"
+    partial = (
+        "done_getting_tensors: partial load — used 23 of 753 tensors in the file (rest belong to a sibling model)\n"
+    )
+    startup = read_log("llamacpp", f"{target}{partial}{target.replace('2048', ' 512')}").reading.startup
+    assert startup == {"model_load_gib": 2.0, "draft_load_gib": 0.5}
+
+
+@pytest.mark.parametrize("head", ["main: ", "0.00.120.000 I srv  llama_server: "])
+def test_slots_that_the_server_chooses(head: str, read_log) -> None:
+    text = f"{head}n_parallel is set to auto, using n_parallel = 4 and kv_unified = true\n"
+    assert read_log("llamacpp", text).reading.startup == {"max_running_requests": 4, "kv_unified": True}

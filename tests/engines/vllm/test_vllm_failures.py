@@ -67,6 +67,11 @@ OTHER_FAILURES = {
         "ERROR:    [Errno 98] error while attempting to bind on address ('0.0.0.0', 8000): address already in use",
         "The port is in use",
     ),
+    "an engine that KServe could not start": (
+        "2026-02-11 02:15:04.629 1 kserve ERROR [__main__.py:<module>():337] Failed to start model server: Engine core "
+        "initialization failed. See root cause above. Failed core proc(s): {}",
+        "",
+    ),
     "the kernel": ("run.sh: line 3: 4711 Killed                  vllm serve m", "killed from outside"),
     "a config that pydantic refuses": (
         "pydantic_core._pydantic_core.ValidationError: 1 validation error for ModelConfig\n"
@@ -86,6 +91,29 @@ OTHER_FAILURES = {
         + f"{API}INFO 05-20 01:43:25 [core.py:1] Initializing a V1 LLM engine (v0.30.0) with config: x\n" * 2
         + f"{API}ERROR 05-20 01:43:25 [api_server.py:1] ValueError: odd",
         "ValueError: odd",
+    ),
+    "an exception as the engine of V0 writes it": (
+        "ERROR 05-20 01:43:25 engine.py:244] nixlUnknownError('NIXL_ERR_UNKNOWN')\n"
+        f"ERROR 05-20 01:43:25 engine.py:244] {TRACEBACK}",
+        "nixlUnknownError: NIXL_ERR_UNKNOWN",
+    ),
+    "an exception whose name begins with a small letter": (
+        f"{CORE}nixl._bindings.nixlBackendError: NIXL_ERR_BACKEND",
+        "nixl._bindings.nixlBackendError: NIXL_ERR_BACKEND",
+    ),
+    "an engine in a stage of vLLM-Omni": (
+        "(StageEngineCoreProc pid=7) ERROR 05-20 01:43:25 [stage_engine_core_proc.py:174] StageEngineCoreProc "
+        "encountered a fatal error.",
+        "StageEngineCoreProc encountered a fatal error.",
+    ),
+    "an orchestrator's requests that end with their engine": (
+        "ERROR 05-20 01:43:25 [omni.py:963] [Orchestrator] Stage 1 error on request 6_97: EngineCore encountered an "
+        "issue. See stack trace (above) for the root cause.",
+        "EngineCore encountered an issue. See stack trace (above) for the root cause.",
+    ),
+    "an error of CUDA that native code throws": (
+        "c10::AcceleratorError:\nCUDA error: unspecified launch failure\nWorker proc VllmWorker-6 died unexpectedly",
+        "A CUDA call failed: unspecified launch failure.",
     ),
     "a fragment": ("RuntimeError: CUDA out of memory occurred when warming up sampler.", "The GPU ran out of memory."),
 }
@@ -113,6 +141,12 @@ NO_FAILURE = {
 }
 
 
+def test_a_written_exception_and_its_traceback_are_one_cause(read_log) -> None:
+    head = "ERROR 05-20 01:43:25 engine.py:366] "
+    log = f"{head}ValueError('odd size')\n{head}{TRACEBACK}\n{head}ValueError: odd size\n"
+    assert read_log("vllm", log).reading.errors == ["ValueError: odd size"]
+
+
 @pytest.mark.parametrize("cause", CAUSES)
 def test_cause_precedes_report_and_echo(cause: str, read_log) -> None:
     log = read_log("vllm", core_fails(cause))
@@ -126,6 +160,15 @@ def test_other_failures(name: str, read_log) -> None:
     log = read_log("vllm", text + "\n")
     assert log.reading.errors
     assert any(sentence in mark for mark in log.marks("failure"))
+
+
+def test_the_end_of_a_traceback_behind_a_stamp_and_a_bar(read_log) -> None:
+    log = read_log(
+        "vllm",
+        '2025-05-30 18:28:27.890 |   File "/usr/lib/python3/dist-packages/vllm/linear.py", line 202, in apply\n'
+        "2025-05-30 18:28:27.890 | RuntimeError: CUDA error: no kernel image is available for execution\n",
+    )
+    assert log.reading.errors == ["RuntimeError: CUDA error: no kernel image is available for execution"]
 
 
 @pytest.mark.parametrize("name", NO_FAILURE)

@@ -218,3 +218,22 @@ def test_capture_with_ngram_speculation(read_log) -> None:
 def test_capture_with_two_data_parallel_engines(read_log) -> None:
     samples = read_log("vllm", (FIXTURES / "0.32-dp2.log").read_bytes()).samples
     assert [sample.fields["engine"] for sample in samples] == [0, 1, 0, 1]
+
+
+def test_a_line_in_which_markdown_stresses_a_number(read_log) -> None:
+    text = (
+        "SpecDecoding metrics: Mean acceptance length: 5.93, **Accepted throughput: 111.39 tokens/s**, Drafted "
+        "throughput: 112.99 tokens/s, Accepted: 1114 tokens, Drafted: 1130 tokens, Avg Draft acceptance rate: 98.6%\n"
+    )
+    (sample,) = read_log("vllm", text).samples
+    assert (sample.fields["accepted_tps"], sample.fields["drafted_tps"]) == (111.39, 112.99)
+
+
+def test_a_head_in_which_markdown_links_a_file(read_log) -> None:
+    text = (
+        "(APIServer pid=1) INFO 06-11 12:33:59 [[loggers.py:259](http://loggers.py:259/)] Engine 000: Avg prompt "
+        "throughput: 430.1 tokens/s, Avg generation throughput: 45.4 tokens/s, Running: 3 reqs, Waiting: 0 reqs, "
+        "GPU KV cache usage: 40.0%, Prefix cache hit rate: 10.8%\n"
+    )
+    (sample,) = read_log("vllm", text).samples
+    assert (sample.fields["generation_tps"], sample.fields["running"], sample.stamp is None) == (45.4, 3, False)

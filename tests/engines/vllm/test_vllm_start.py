@@ -67,6 +67,53 @@ FACTS = {
     },
     "init engine (profile, create kv cache, warmup model) took 9.00 s (compilation: 5.50 s — language_model: 4.00 s, "
     "encoder: 1.50 s)": {"engine_init_s": 9.0, "compile_s": 5.5},
+    "Filesystem type for checkpoints: EXT4. Checkpoint size: 23.32 GiB. Available RAM: 56.66 GiB.": {
+        "model_file_gib": 23.32
+    },
+    "Initial free memory 31.16 GiB, reserved 4.25 GiB memory for KV Cache as specified by kv_cache_memory_bytes": {
+        "free_memory_gib": 31.16,
+        "reserved_kv_gib": 4.25,
+    },
+    "Available memory: 11381826560, total memory: 65452113920": {
+        "available_kv_gib": 10.6,
+        "available_kv_gib_per_rank": [10.6],
+        "gpu_memory_gib": 60.96,
+        "kv_cache_bytes": 11381663334,
+    },
+    "total_gpu_memory     79.22GiB": {"gpu_memory_gib": 79.22},
+    "gpu_memory_utilization       0.90": {"gpu_memory_utilization": 0.9},
+    "model weights take   14.96GiB": {"model_load_gib": 14.96},
+    "PyTorch activation peak memory       1.26GiB": {"activation_peak_gib": 1.26},
+    "available_kv_cache_memory    53.29GiB": {
+        "available_kv_gib": 53.29,
+        "available_kv_gib_per_rank": [53.29],
+        "kv_cache_bytes": 57219701801,
+    },
+    "Actual usage: 51.68 GiB for weights, 0.29 GiB for peak activation, 0.51 GiB for non-torch memory. Current KV "
+    "cache memory: 5.15 GiB.": {"weights_gib": 51.68, "activation_peak_gib": 0.29, "kv_cache_gib": 5.15},
+    "Auto-fit max_model_len: reduced from 262144 to 172032 to fit in available GPU memory (3.01 GiB available for KV "
+    "cache)": {"max_model_len": 172032},
+    "Auto-fit max_model_len: full model context length 1048576 fits in available GPU memory": {
+        "max_model_len": 1048576
+    },
+    "Chunked prefill is enabled with max_num_batched_tokens=2048.": {"max_num_batched_tokens": 2048},
+    "Using fp8_e4m3 data type to store kv cache. It reduces the GPU memory footprint and boosts the performance.": {
+        "kv_cache_dtype": "fp8_e4m3"
+    },
+    "CUDA graph memory profiling is enabled (default since v0.21.0). The current --gpu-memory-utilization=0.9000 is "
+    "equivalent to --gpu-memory-utilization=0.8981 without CUDA graph memory profiling. To maintain the same effective "
+    "KV cache size as before, increase --gpu-memory-utilization to 0.9019.": {"gpu_memory_utilization": 0.9},
+    "the current vLLM instance can use total_gpu_memory (23.65GiB) x gpu_memory_utilization (0.90) = 21.28GiB": {
+        "gpu_memory_gib": 23.65,
+        "gpu_memory_utilization": 0.9,
+    },
+    "Memory profiling results: total_gpu_memory=23.65GiB initial_memory_usage=14.47GiB peak_torch_memory=15.11GiB "
+    "memory_usage_post_profile=14.53GiB non_torch_memory=0.17GiB kv_cache_size=6.00GiB gpu_memory_utilization=0.90": {
+        "kv_cache_gib": 6.0,
+        "gpu_memory_gib": 23.65,
+        "gpu_memory_utilization": 0.9,
+    },
+    "Using Rocm/Aiter Unified Attention backend on V1 engine.": {"attention_backend": "Rocm/Aiter Unified Attention"},
     "Using Flash Attention backend on V1 engine.": {"attention_backend": "Flash Attention"},
     "Using FlashMLA backend on V1 engine.": {"attention_backend": "FlashMLA"},
     "Using IPEX attention backend.": {"attention_backend": "IPEX"},
@@ -127,6 +174,17 @@ def test_second_start_in_one_log_is_its_own_run(read_log) -> None:
     assert [run["kv_cache_tokens"] for run in log.reading.startup["runs"]] == [10, 20]
     assert log.reading.startup["kv_cache_tokens"] == 20
     assert (log.reading.startup["quantization"], log.reading.startup["max_model_len"]) == ("fp8", 100)
+
+
+@pytest.mark.parametrize(
+    ("name", "version"),
+    [("a V0 LLM engine (v0.8.1)", "0.8.1"), ("an LLM engine (v0.6.3)", "0.6.3"), ("an LLM engine", None)],
+)
+def test_engine_line_of_each_generation(name: str, version: str | None, read_log) -> None:
+    text = f"INFO 04-07 08:49:47 [llm_engine.py:241] Initializing {name} with config: model='m', max_seq_len=16000\n"
+    reading = read_log("vllm", text).reading
+    assert (reading.version, reading.startup) == (version, {"max_model_len": 16000})
+    assert recognises(text)
 
 
 @pytest.mark.parametrize(
@@ -214,3 +272,15 @@ def test_memory_of_a_worker_of_the_first_engine(head: str, read_log) -> None:
 def test_records_of_its_modules_are_its_own(module: str) -> None:
     assert recognises(f"INFO 04-12 08:21:19 [{module}.py:267] something\n")
     assert recognises(f"INFO 04-12 08:21:19 {module}.py:267] something\n")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "vLLM: 0.27.2rc1.dev77+gac7509e2b.xpu",
+        "vLLM Version                 : 0.27.2rc1.dev77+gac7509e2b.xpu",
+        f"{CORE}Initializing a V1 LLM engine (v0.27.2rc1.dev77+gac7509e2b.xpu) with co",
+    ],
+)
+def test_version_in_other_words(line: str, read_log) -> None:
+    assert read_log("vllm", f"{line}\nvLLM XPU kernels: 0.1.12.3\n").reading.version == "0.27.2rc1.dev77+gac7509e2b.xpu"
