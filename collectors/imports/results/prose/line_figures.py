@@ -1,0 +1,151 @@
+"""Adds the figures of lines to a load: rows without bars, 'name: number' lines, summaries, sentences."""
+
+from __future__ import annotations
+
+import re
+
+from collectors.imports.results.builder import LoadBuilder, MeasurementPoint
+from collectors.imports.results.metrics import STATED
+from collectors.imports.results.prose.figure_lines import SETTING, Figure
+from collectors.imports.results.prose.metric_names import DERIVED, MetricName, metric_of, statistic_of
+from collectors.imports.results.prose.number_text import NUMBER, StatedNumber, parse_number, read_cell
+from collectors.imports.results.prose.sentences import read_sentences
+from collectors.imports.results.prose.stated_figures import MAX_NAME_CHARS, add_number, add_stated, metric_of_number
+from collectors.imports.results.prose.statistic_lines import StatisticLine
+from collectors.imports.results.prose.units import unit_in
+from load_records import Result
+
+LINE = re.compile(
+    rf"(?P<label>[^:=|`\"]{{2,70}}?)`?[:=]`?[ \n]{{0,2}}`?(?:{NUMBER})(?! ?(?:→|->|=>|vs\b|/ ?\d))", re.IGNORECASE
+)  # compared numbers are read as a sentence
+BARE_NUMBERS = re.compile(r"(?P<label>\S.{1,80}?)(?P<values>(?:[ \t]+(?:\d[\d,]*(?:\.\d+)?)\*?){2,12})", re.ASCII)
+UNIT = re.compile(rf"{NUMBER}", re.IGNORECASE)
+
+
+def add_statistic_line(load: LoadBuilder, line: StatisticLine) -> None:
+    point = MeasurementPoint(f"{line.label} (line {line.number})")
+    for statistic, value in line.values:
+        unit = value.unit or line.unit
+        metric_name = metric_of(line.label, unit) or MetricName(STATED)
+        stated_unit = unit if metric_name.metric == STATED else None
+        add_stated(load, point, value, metric_name.metric, metric_name.factor, stated_unit, statistic)
+
+
+def add_figure(load: LoadBuilder, figure: Figure, stored_values: set[tuple[str, str, float]]) -> None:
+    """Add a figure of a passage unless it is in `stored_values`; a count or a setting without a unit is a parameter."""
+    if DERIVED.search(figure.label):
+        return
+    name = f"{figure.passage} {figure.label}".strip()
+    metric_name = metric_of_number(figure.label, figure.value, figure.unit)
+    if metric_name is None and figure.unit is None:
+        load.params[f"{name} (line {figure.line})"] = figure.value.low
+        return
+    metric_name = metric_name or MetricName(STATED)
+    unit = figure.unit if metric_name.metric == STATED else None
+    statistic = statistic_of(name, figure.value.bound, metric_name.metric)
+    point = MeasurementPoint(f"{name[:MAX_NAME_CHARS]} (line {figure.line})")
+    identity = (metric_name.metric, statistic, figure.value.low)
+    if statistic == "median" and metric_name.metric != STATED and identity in stored_values:
+        return
+    stored_values.add(identity)
+    add_stated(load, point, figure.value, metric_name.metric, metric_name.factor, unit, statistic)
+
+
+def aligned(line: str) -> tuple[str, list[StatedNumber]] | None:
+    """Return label and numbers (all with units) of a row that lost its bars; None for any other line."""
+    if len(line) > 400 or "|" in line:
+        return None
+    if (match := BARE_NUMBERS.fullmatch(line.strip())) and unit_in(match["label"]):
+        cells = [read_cell(cell.rstrip("*")) for cell in match["values"].split()]
+        return match["label"], [value for value in cells if value]
+    bare = re.sub(r" \([^()]{1,80}\)$", "", line.strip())
+    matches = list(UNIT.finditer(bare))
+    values: list[StatedNumber] = []
+    end = len(bare)
+    for match in reversed(matches):
+        if bare[match.end() : end].strip() or match["unit"] is None:
+            break
+        values.insert(0, parse_number(match))
+        end = match.start()
+    label = bare[:end].strip()
+    return (label, values) if len(values) > 1 and label and not label.endswith((":", "=", ",")) else None
+
+
+def add_aligned(load: LoadBuilder, text: str) -> str:
+    """Add the numbers of such rows, and return the text with them left empty."""
+    heading, lines = "", text.splitlines()
+    for number, line in enumerate(lines, 1):
+        row = aligned(line)
+        if row is None:
+            heading = line.strip() or heading
+            continue
+        lines[number - 1] = ""
+        label, values = row
+        for column, value in enumerate(values, 1):
+            column_name = f"column {column} of {len(values)}"
+            add_number(
+                load,
+                value,
+                MeasurementPoint(f"{label}: {column_name} ({heading[:80]}; line {number})"),
+                label,
+                column_name,
+            )
+    return "\n".join(lines)
+
+
+def states_result(text: str) -> bool:
+    """Return whether a 'name: number' line of a text states a metric that Pitwall knows."""
+    return any(_is_result(match) for match in LINE.finditer(text))
+
+
+def _is_result(match: re.Match[str]) -> bool:
+    """Whether a 'name: number' line states a metric that Pitwall knows."""
+    value = parse_number(match)
+    label = _label(match["label"], value)
+    is_setting = value.unit is None and SETTING.fullmatch(label) is not None
+    has_metric = metric_of_number(label, value, value.unit or _unit_of_label(label)) is not None
+    return has_metric and not is_setting and not DERIVED.search(label)
+
+
+def add_lines(load: LoadBuilder, text: str) -> str:
+    """Add the results of such lines, and return the text without them."""
+    line, counted_end, other_texts = 1, 0, []
+    for match in LINE.finditer(text):
+        line, last_end = line + text.count("\n", counted_end, match.end()), counted_end
+        counted_end = match.end()
+        value = parse_number(match)
+        label = _label(match["label"], value)
+        metric_name = metric_of_number(label, value, value.unit or _unit_of_label(label))
+        is_result = metric_name is not None and _is_result(match)
+        other_texts.append(text[last_end : match.start() if is_result else match.end()])
+        if metric_name and is_result:
+            other_texts.append("\n" * match[0].count("\n"))
+            point = MeasurementPoint(f"{label[:MAX_NAME_CHARS]} (line {line})")
+            statistic = statistic_of(label, value.bound, metric_name.metric)
+            add_stated(load, point, value, metric_name.metric, metric_name.factor, None, statistic)
+    return "".join([*other_texts, text[counted_end:]])
+
+
+def add_statements(load: LoadBuilder, text: str) -> None:
+    """Add the figures of running text; those that repeat a value of a table or a line are left out."""
+    stored_values = {(row.metric, row.value) for row in load.rows if isinstance(row, Result)}
+    for statement in read_sentences(text):
+        metric, factor = statement.metric_name
+        if (metric, round(statement.value.low * factor, 9)) not in stored_values:
+            name = f"{statement.words[:MAX_NAME_CHARS]} (line {statement.line})"
+            point = MeasurementPoint(name, statement.concurrency)
+            unit = statement.value.unit if metric == STATED else None
+            add_stated(load, point, statement.value, metric, factor, unit, statement.statistic)
+
+
+def _unit_of_label(label: str) -> str | None:
+    """Return the unit that a label states on the number's line: 'Prefill tok/s: 13'; none beside another number."""
+    line = label.rsplit("\n", 1)[-1]
+    return None if any(map(str.isdigit, line)) else unit_in(line)
+
+
+def _label(before: str, value: StatedNumber) -> str:
+    """Return the words that name a number: those of its line, or of the whole sentence if these name no metric."""
+    sentence = re.split(r"[.。!?]\s|\n\s*\n", before)[-1]
+    line = sentence.rsplit("\n", 1)[-1].strip(" -*•`")
+    return line if metric_of(line, value.unit or _unit_of_label(line)) else " ".join(sentence.split()).strip(" -*•`")
