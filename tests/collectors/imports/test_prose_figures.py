@@ -85,6 +85,16 @@ def figures_of(tmp_path: Path, text: str) -> list[tuple[str, str, float | None]]
         ("Decode is 40 tok/s. A card with \u226516 GB VRAM is needed.", [("output_tps", "stated", 40.0)]),
         ("Decode is 40 tok/s at a mean acceptance length of 2.7.",
          [("output_tps", "stated", 40.0), ("acceptance_length", "mean", 2.7)]),
+        ("Prefill and decode run at 900 and 45 tok/s respectively.",
+         [("prompt_tps", "stated", 900.0), ("output_tps", "stated", 45.0)]),
+        ("A and B reach 28 and 80 tok/s, respectively.", [("stated", "stated", 28.0), ("stated", "stated", 80.0)]),
+        ("Short prompt, 256 tokens \u2192 3.5 s = ~81 tokens/s",
+         [("duration_s", "stated", 3.5), ("stated", "stated", 81.0)]),
+        ("Card A ($1,000) reaches 2,689 TPS, card B ($3,200) peaks at 8,691 TPS.",
+         [("stated", "stated", 2689.0), ("stated", "max", 8691.0)]),
+        ("The 1,052-token prompt is slower at 67 tokens/s only because the large prefill takes some time.",
+         [("stated", "stated", 67.0)]),
+        ("Scaling up: the other card reaches 45 tok/s.", [("stated", "stated", 45.0)]),
     ],
 )  # fmt: skip
 def test_figures_of_sentences(tmp_path: Path, sentence: str, wanted: list[tuple[str, str, float]]) -> None:
@@ -236,6 +246,11 @@ def test_title_that_names_a_test_has_the_unit_of_compared_columns(tmp_path: Path
         "Humans read at about 5 tokens per second.",
         "We sent 10 requests/s.",
         "The generator was configured at a rate of 8 req/s.",
+        "A TTFT of 2 s is unacceptable.",
+        "An ITL of 40 ms is considered good.",
+        "Audio is 25 tokens per second.",
+        "Its codec has 12.5 tokens per second.",
+        "15 tok/s feels slow.",
     ],
 )
 def test_what_nobody_measured_is_no_figure(sentence: str) -> None:
@@ -253,6 +268,13 @@ def test_what_nobody_measured_is_no_figure(sentence: str) -> None:
 )
 def test_a_measured_figure_stays_one(sentence: str) -> None:
     assert [statement.value.low for statement in read_sentences(sentence)] == [45.0]
+
+
+def test_listed_numbers_have_their_own_levels() -> None:
+    statements = read_sentences("At c=1 and c=8 throughput is 45 and 310 tok/s, respectively.")
+    assert [(s.metric_name.metric, s.value.low, s.concurrency) for s in statements] == [
+        ("output_tps", 45.0, 1), ("output_tps", 310.0, 8),
+    ]  # fmt: skip
 
 
 def test_served_requests_are_a_throughput() -> None:

@@ -20,12 +20,13 @@ from collectors.imports.results.prose.line_figures import (
     states_result,
 )
 from collectors.imports.results.prose.line_marks import without_line_marks
+from collectors.imports.results.prose.sections import FIGURE, Sections, lines_with_figures
 from collectors.imports.results.prose.sentences import states_speed
 from collectors.imports.results.prose.stated_settings import read_settings
 from collectors.imports.results.prose.statistic_lines import read_statistic_lines
-from collectors.imports.results.prose.table_figures import add_table, models_in, told_apart
-from collectors.imports.results.prose.tables import RULE, read_aligned_tables, read_flattened_tables, read_tables
-from collectors.imports.results.prose.units import unit_in
+from collectors.imports.results.prose.table_figures import add_table, models_in
+from collectors.imports.results.prose.tables import RULE, Table, read_aligned_tables, read_flattened_tables, read_tables
+from collectors.imports.results.prose.units import test_unit, unit_in
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tools import (
     evalplus,
@@ -70,7 +71,7 @@ def recognise(head: str) -> bool:
         has_table(unmarked)
         or has_benchmark(unmarked)
         or states_result(unmarked)
-        or bool(read_figure_lines(unmarked)[0])
+        or bool(read_figure_lines(unmarked, Sections(unmarked).label_of)[0])
         or states_speed(unmarked)
     )
 
@@ -80,8 +81,8 @@ def has_table(head: str) -> bool:
     lines = head.splitlines()[:2000]
     has_rule = any(len(line) < 4096 and "|" in line and RULE.fullmatch(line) for line in lines)
     has_rule = has_rule or bool(read_tables("\n".join(line[:4096] for line in lines))[0])
-    has_rule = has_rule or bool(read_aligned_tables("\n".join(lines), _has_unit)[0])
-    has_rule = has_rule or bool(read_flattened_tables("\n".join(lines), _has_unit)[0])
+    has_rule = has_rule or bool(read_aligned_tables("\n".join(lines), _is_head)[0])
+    has_rule = has_rule or bool(read_flattened_tables("\n".join(lines), _is_head)[0])
     has_rule = has_rule or bool(read_statistic_lines("\n".join(lines))[0])
     return has_rule or five_prompts.recognise(head) or sum(aligned(line) is not None for line in lines) >= 3
 
@@ -108,17 +109,20 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
         loads_of_tool, text_between = reader.read_printed(text_between, ticket, 3 + len(summaries))
         summaries += loads_of_tool
     tables, remaining_text = read_tables(text_between)
-    aligned_tables, remaining_text = read_aligned_tables(remaining_text, _has_unit)
-    flattened_tables, remaining_text = read_flattened_tables(remaining_text, _has_unit)
+    aligned_tables, remaining_text = read_aligned_tables(remaining_text, _is_head)
+    flattened_tables, remaining_text = read_flattened_tables(remaining_text, _is_head)
+    sections = Sections(text)
+    all_tables = [*tables, *aligned_tables, *flattened_tables]
+    figure_lines = lines_with_figures(remaining_text)
+    sections.tell_apart([*(table.line for table in all_tables), *figure_lines])
+    tables = [table._replace(heading=sections.heading_of(table.line)) for table in tables]
     benchy = [table for table in tables if benchy_table.is_benchy(table)]
     llama = [table for table in tables if llama_tables.is_printed_table(table)]
     speculated = [table for table in tables if spec_bench_table.is_spec_bench(table)]
     load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date)
     other_tables = [table for table in tables if table not in (*benchy, *llama, *speculated)]
-    for table in told_apart(other_tables):
-        add_table(load, table)
-    for table in (*aligned_tables, *flattened_tables):
-        add_table(load, table)
+    for table in (*other_tables, *aligned_tables, *flattened_tables):
+        add_table(load, _in_section(table, sections))
     if five_prompts.recognise(remaining_text):
         printed_load, remaining_text = five_prompts.read(remaining_text, ticket, 2), ""
     else:
@@ -126,14 +130,14 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     remaining_text = benchy_table.without_probe(remaining_text)
     statistic_lines, remaining_text = read_statistic_lines(remaining_text)
     for statistic_line in statistic_lines:
-        add_statistic_line(load, statistic_line)
-    figures, remaining_text = read_figure_lines(remaining_text)
+        add_statistic_line(load, statistic_line, sections)
+    figures, remaining_text = read_figure_lines(remaining_text, sections.label_of)
     stored_values: set[tuple[str, str, float]] = set()  # a p50 beside an equal median is the same value
     for figure in figures:
-        add_figure(load, figure, stored_values)
-    remaining_text = add_aligned(load, remaining_text)
-    remaining_text = add_lines(load, remaining_text)
-    add_statements(load, remaining_text)
+        add_figure(load, figure, stored_values, sections)
+    remaining_text = add_aligned(load, remaining_text, sections)
+    remaining_text = add_lines(load, remaining_text, sections)
+    add_statements(load, remaining_text, sections)
     _add_settings(load, text, models_in((*other_tables, *aligned_tables, *flattened_tables)))
     candidates = [load, benchy_table.read(benchy, text, ticket, 1) if benchy else None, printed_load]
     if speculated:
@@ -148,6 +152,14 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     return loads
 
 
+def _in_section(table: Table, sections: Sections) -> Table:
+    """Return a table with the headings that tell it apart; the innermost with a unit is its title if it has none."""
+    title = table.title if unit_in(table.title) or test_unit(table.title) else ""
+    return table._replace(
+        heading=sections.heading_of(table.line), title=title or sections.unit_heading_of(table.line) or table.title
+    )
+
+
 def _add_settings(load: LoadBuilder, text: str, models_in_tables: Sequence[str]) -> None:
     """Add what the words of the text state of the server that was measured."""
     settings = read_settings(text, models_in_tables)
@@ -157,5 +169,6 @@ def _add_settings(load: LoadBuilder, text: str, models_in_tables: Sequence[str])
     load.notes += [settings.sentence] if settings.sentence else []
 
 
-def _has_unit(head: str) -> bool:
-    return unit_in(head) is not None
+def _is_head(cell: str) -> bool:
+    """Return whether a cell states a unit without a number of its own."""
+    return unit_in(cell) is not None and not FIGURE.search(cell)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from collectors.imports.results.prose.metric_names import DERIVED, metric_of
@@ -12,11 +12,13 @@ from collectors.imports.results.prose.units import unit_in
 
 MAX_LINE_CHARS = 400
 _LINE = re.compile(
-    rf"[\s>*•-]{{0,12}}(?P<label>[^\W\d][^:=|`\"]{{1,60}}?)[`*]{{0,3}} {{0,40}}[:=][`* \t]{{0,60}}(?:{NUMBER})"
+    rf"[\s>*•-]{{0,12}}(?:\d{{1,2}}[.)] {{1,4}})?[*`\"]{{0,3}}(?P<label>[^\W\d][^:=|`\"]{{1,60}}?)[`*\"]{{0,3}}"
+    rf" {{0,40}}[:=][`* \t]{{0,60}}(?:{NUMBER})"
     r"[`*]{0,3}(?: \([^()]{1,80}\))?[ \t,;]{0,80}",
     re.IGNORECASE,
 )
-_PAIR = re.compile(rf"(?<!\S)(?P<label>[A-Za-z][\w/%.-]{{0,40}})=(?:{NUMBER})(?=[\s,;)]|$)", re.IGNORECASE)
+_PAIR = re.compile(rf"(?<!\S)(?P<label>[A-Za-z][\w/%.-]{{0,40}})= {{0,6}}(?:{NUMBER})(?=[\s,;)]|$)", re.IGNORECASE)
+_OF_DRAFTS = ({"draft", "acc"}, {"drafted", "accepted"}, {"draft", "accepted"})  # then 'rate' is that of acceptance
 SETTING = re.compile(r"rps|qps|(?:target |configured )?(?:request )?rate(?: \(rps\))?", re.IGNORECASE)  # of the load
 _UNIT_AT_END = re.compile(r"_(?P<unit>ms|s)$")
 _LEAST_LINES, _LEAST_PAIRS = 3, 2
@@ -30,20 +32,38 @@ class Figure(NamedTuple):
     label: str
     value: StatedNumber
     unit: str | None
+    heading: str = ""  # the words above it that name its metric, if it has none of its own
+
+    @property
+    def words(self) -> str:
+        """The words that name its metric."""
+        return f"{self.label} {self.heading}".strip()
 
 
-def read_figure_lines(text: str) -> tuple[list[Figure], str]:
+def read_figure_lines(text: str, label_above: Callable[[int], str] = lambda line: "") -> tuple[list[Figure], str]:
     """Return the figures of such passages, and the text with their lines left empty.
+
+    `label_above`: the words that stand above a line and name the metric of figures that only name their arm.
 
     A passage has a figure of a known metric: other lines with a colon and a number are no benchmark's.
     """
     lines, figures = text.splitlines(), []
     for passage in (*_pair_lines(lines), *_passages(lines)):
-        if any(metric_of(figure.label, figure.unit) and not DERIVED.search(figure.label) for figure in passage):
+        passage = [_under(figure, label_above(figure.line)) for figure in passage]
+        if any(metric_of(figure.words, figure.unit) and not DERIVED.search(figure.label) for figure in passage):
             figures += passage
             for figure in passage:
                 lines[figure.line - 1] = ""
     return figures, "\n".join(lines)
+
+
+def _under(figure: Figure, label: str) -> Figure:
+    """Return a figure with the label above it where that names the figure's metric: 'TTFT:' above 'vLLM: 81 ms'."""
+    if not label or (figure.unit is not None and metric_of(figure.label, figure.unit)):
+        return figure
+    unit = figure.unit or unit_in(label)
+    names_metric = unit is not None and metric_of(label, unit) is not None and not DERIVED.search(label)
+    return figure._replace(heading=label, unit=unit) if names_metric else figure
 
 
 def _passages(lines: Sequence[str]) -> Iterator[list[Figure]]:
@@ -65,7 +85,13 @@ def _pair_lines(lines: Sequence[str]) -> Iterator[list[Figure]]:
         matches = list(_PAIR.finditer(line)) if len(line) <= MAX_LINE_CHARS and "|" not in line else []
         if len(matches) >= _LEAST_PAIRS:
             words = line[: matches[0].start()].strip(" \t-*•`,;:=[]")
-            yield [_figure(number, words, match) for match in matches]
+            figures = [_figure(number, words, match) for match in matches]
+            labels = {figure.label.lower() for figure in figures}
+            is_of_drafts = any(names <= labels for names in _OF_DRAFTS)
+            yield [
+                figure._replace(label="accept rate", unit=None) if is_of_drafts and figure.label == "rate" else figure
+                for figure in figures
+            ]
 
 
 def _figure(number: int, passage: str, match: re.Match[str]) -> Figure:

@@ -9,6 +9,7 @@ from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.figure_lines import SETTING, Figure
 from collectors.imports.results.prose.metric_names import DERIVED, MetricName, metric_of, statistic_of
 from collectors.imports.results.prose.number_text import NUMBER, StatedNumber, parse_number, read_cell
+from collectors.imports.results.prose.sections import Sections
 from collectors.imports.results.prose.sentences import read_sentences
 from collectors.imports.results.prose.stated_figures import MAX_NAME_CHARS, add_number, add_stated, metric_of_number
 from collectors.imports.results.prose.statistic_lines import StatisticLine
@@ -19,11 +20,12 @@ LINE = re.compile(
     rf"(?P<label>[^:=|`\"]{{2,70}}?)`?[:=]`?[ \n]{{0,2}}`?(?:{NUMBER})(?! ?(?:→|->|=>|vs\b|/ ?\d))", re.IGNORECASE
 )  # compared numbers are read as a sentence
 BARE_NUMBERS = re.compile(r"(?P<label>\S.{1,80}?)(?P<values>(?:[ \t]+(?:\d[\d,]*(?:\.\d+)?)\*?){2,12})", re.ASCII)
+ARROW = re.compile(r"→|->|=>")  # between figures of one sentence
 UNIT = re.compile(rf"{NUMBER}", re.IGNORECASE)
 
 
-def add_statistic_line(load: LoadBuilder, line: StatisticLine) -> None:
-    point = MeasurementPoint(f"{line.label} (line {line.number})")
+def add_statistic_line(load: LoadBuilder, line: StatisticLine, sections: Sections) -> None:
+    point = MeasurementPoint(f"{sections.prefix_of(line.number)}{line.label} (line {line.number})")
     for statistic, value in line.values:
         unit = value.unit or line.unit
         metric_name = metric_of(line.label, unit) or MetricName(STATED)
@@ -31,18 +33,22 @@ def add_statistic_line(load: LoadBuilder, line: StatisticLine) -> None:
         add_stated(load, point, value, metric_name.metric, metric_name.factor, stated_unit, statistic)
 
 
-def add_figure(load: LoadBuilder, figure: Figure, stored_values: set[tuple[str, str, float]]) -> None:
+def add_figure(
+    load: LoadBuilder, figure: Figure, stored_values: set[tuple[str, str, float]], sections: Sections
+) -> None:
     """Add a figure of a passage unless it is in `stored_values`; a count or a setting without a unit is a parameter."""
     if DERIVED.search(figure.label):
         return
-    name = f"{figure.passage} {figure.label}".strip()
-    metric_name = metric_of_number(figure.label, figure.value, figure.unit)
+    prefix = sections.prefix_of(figure.line)
+    prefix = prefix if figure.heading in prefix else f"{prefix}{figure.heading}: "
+    name = f"{prefix}{f'{figure.passage} {figure.label}'.strip()}"
+    metric_name = metric_of_number(figure.words, figure.value, figure.unit)
     if metric_name is None and figure.unit is None:
         load.params[f"{name} (line {figure.line})"] = figure.value.low
         return
     metric_name = metric_name or MetricName(STATED)
     unit = figure.unit if metric_name.metric == STATED else None
-    statistic = statistic_of(name, figure.value.bound, metric_name.metric)
+    statistic = statistic_of(f"{name} {figure.heading}", figure.value.bound, metric_name.metric)
     point = MeasurementPoint(f"{name[:MAX_NAME_CHARS]} (line {figure.line})")
     identity = (metric_name.metric, statistic, figure.value.low)
     if statistic == "median" and metric_name.metric != STATED and identity in stored_values:
@@ -71,7 +77,7 @@ def aligned(line: str) -> tuple[str, list[StatedNumber]] | None:
     return (label, values) if len(values) > 1 and label and not label.endswith((":", "=", ",")) else None
 
 
-def add_aligned(load: LoadBuilder, text: str) -> str:
+def add_aligned(load: LoadBuilder, text: str, sections: Sections) -> str:
     """Add the numbers of such rows, and return the text with them left empty."""
     heading, lines = "", text.splitlines()
     for number, line in enumerate(lines, 1):
@@ -86,7 +92,7 @@ def add_aligned(load: LoadBuilder, text: str) -> str:
             add_number(
                 load,
                 value,
-                MeasurementPoint(f"{label}: {column_name} ({heading[:80]}; line {number})"),
+                MeasurementPoint(f"{sections.prefix_of(number)}{label}: {column_name} ({heading[:80]}; line {number})"),
                 label,
                 column_name,
             )
@@ -104,10 +110,10 @@ def _is_result(match: re.Match[str]) -> bool:
     label = _label(match["label"], value)
     is_setting = value.unit is None and SETTING.fullmatch(label) is not None
     has_metric = metric_of_number(label, value, value.unit or _unit_of_label(label)) is not None
-    return has_metric and not is_setting and not DERIVED.search(label)
+    return has_metric and not is_setting and not DERIVED.search(label) and not ARROW.search(label)
 
 
-def add_lines(load: LoadBuilder, text: str) -> str:
+def add_lines(load: LoadBuilder, text: str, sections: Sections) -> str:
     """Add the results of such lines, and return the text without them."""
     line, counted_end, other_texts = 1, 0, []
     for match in LINE.finditer(text):
@@ -120,21 +126,22 @@ def add_lines(load: LoadBuilder, text: str) -> str:
         other_texts.append(text[last_end : match.start() if is_result else match.end()])
         if metric_name and is_result:
             other_texts.append("\n" * match[0].count("\n"))
-            point = MeasurementPoint(f"{label[:MAX_NAME_CHARS]} (line {line})")
+            point = MeasurementPoint(f"{sections.prefix_of(line)}{label[:MAX_NAME_CHARS]} (line {line})")
             statistic = statistic_of(label, value.bound, metric_name.metric)
             add_stated(load, point, value, metric_name.metric, metric_name.factor, None, statistic)
     return "".join([*other_texts, text[counted_end:]])
 
 
-def add_statements(load: LoadBuilder, text: str) -> None:
+def add_statements(load: LoadBuilder, text: str, sections: Sections) -> None:
     """Add the figures of running text; those that repeat a value of a table or a line are left out."""
-    stored_values = {(row.metric, row.value) for row in load.rows if isinstance(row, Result)}
+    results = [row for row in load.rows if isinstance(row, Result)]
+    stored_values = {(name, row.value) for row in results for name in (row.metric, row.unit)}
     for statement in read_sentences(text):
         metric, factor = statement.metric_name
-        if (metric, round(statement.value.low * factor, 9)) not in stored_values:
-            name = f"{statement.words[:MAX_NAME_CHARS]} (line {statement.line})"
+        unit = statement.value.unit if metric == STATED else None
+        if (unit or metric, round(statement.value.low * factor, 9)) not in stored_values:
+            name = f"{sections.prefix_of(statement.line)}{statement.words[:MAX_NAME_CHARS]} (line {statement.line})"
             point = MeasurementPoint(name, statement.concurrency)
-            unit = statement.value.unit if metric == STATED else None
             add_stated(load, point, statement.value, metric, factor, unit, statement.statistic)
 
 

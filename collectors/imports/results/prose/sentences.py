@@ -13,28 +13,38 @@ from collectors.imports.results.prose.number_text import MEMORY, NUMBER, StatedN
 from collectors.imports.results.prose.units import pattern_of, unit_of
 
 MAX_LINE_CHARS = 2000
+MAX_LABEL_CHARS = 80
 _NUMBER = re.compile(rf"(?<![\w.,/=$#-])(?:{NUMBER})", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"(?<=[.!?。])\s+(?=[^\da-z])")
-_BOUNDARY = re.compile(r"[,;•·→。，；]|\b(?:and|with|while|but|whereas|vs|versus)\b|\.\s", re.IGNORECASE)
+_BOUNDARY = re.compile(
+    r",(?!\d\d\d)|[;•·→。，；]|\b(?:and|with|while|but|whereas|vs|versus|because|since|although|though|which|when)\b|\.\s",
+    re.IGNORECASE,
+)
 _LOG_LINE = re.compile(r"\d\d:\d\d:\d\d|^\W{0,3}(?:INFO|DEBUG|WARN|ERROR|TRACE)\b")
 _CODE = re.compile(r"(?:^|\s)--\w|[{}]|<[a-z/]|(?<![-=\s])>(?!\s)|://|^\s*(?:\$|#!|import|def|from|for|if|def)\s")
 _NOT_MEASURED = re.compile(
     r"\b(?:expect(?:ed|ing|s)?|should|could|would|target(?:s|ed|ing)?|goals?|theoretical(?:ly)?|claim(?:s|ed)?|"
     r"advertised|limit(?:ed|s)?|timeout|budget|slo|sla|threshold|require[sd]?|hop(?:e|ing)|bandwidth|every|interval|anything|"
-    r"if|poll|sleep|wait(?:s|ed)? for)\b|(?:\bby|faster|slower|another|extra) $",
+    r"if|poll|sleep|audio|codec|wait(?:s|ed)? for)\b|(?:\bby|faster|slower|another|extra) $",
     re.IGNORECASE,
 )
 # Of the whole sentence: a question, a wish, a condition, a calculation, what is true of people.
 _HYPOTHETICAL = re.compile(
     r"\?\W*$|\b(?:want(?:s|ed)?|need(?:s|ed)?|wish\w*|aim(?:s|ed|ing)?|must|might|(?-i:may)|assum\w+|suppos\w+|imagine"
     r"|hypothetical\w*|in theory|on paper|estimat\w+|calculat\w+|rumou?r\w*"
-    r"|(?:you|one|they|people|users?) can|humans?)\b",
+    r"|(?:you|one|they|people|users?) can|humans?|(?:un)?acceptable|feels?|considered)\b"
+    r"|^\W*an? .{0,40} of \S+ .{0,12}\b(?:is|means|makes|counts)\b",
     re.IGNORECASE,
 )
 _DENIED = re.compile(r"(?:\bnot|\bnever|n['\u2019]t)(?:\W+\w+){0,3}\W*$", re.IGNORECASE)
 _SERVED = re.compile(r"throughput|serv(?:ed?|es|ing)\b|handl|complet|achiev|sustain|process|finish", re.IGNORECASE)
 _MARKUP = re.compile(r"[`*]{1,3}")
 _COMPARED = re.compile(r"\s*(?:\([^()]{1,40}\)\s*)?(?:→|->|=>|⇒|➜|vs\.?|versus|/|to|of)\s*", re.IGNORECASE)
+_RESPECTIVELY = re.compile(r"\brespectively\b", re.IGNORECASE)
+_AND = re.compile(r"\s*(?:,|,? and|,? or|/)\s*", re.IGNORECASE)
+_LISTED = re.compile(r",(?!\d)|\band\b|/", re.IGNORECASE)
+_TOKENS_IN_TIME = (["tokens", "s", "tok/s"], ["tokens", "ms", "tok/s"])
+_IN = re.compile(r"\s*(?:in|over|took|→|->|=>|=)\s*", re.IGNORECASE)
 _OF_TOTAL = re.compile(r"/|\bof\b")  # '30.6 / 32 GB'
 _UNIT_BEFORE = re.compile(rf"(?<![\w/])\(?(?P<unit>{pattern_of('tok/s', 'requests/s', 'ms')})\)?:?\s*$", re.IGNORECASE)
 _UNIT_OF_LIST = re.compile(rf"\((?P<unit>{pattern_of('tok/s')})\):[^:]*$", re.IGNORECASE)
@@ -72,6 +82,7 @@ class _Place(NamedTuple):
     before: str
     after: str
     rank: int | None = None  # among compared numbers
+    is_of_tokens: bool = False  # the time that '256 tokens in 3.1 s = 82 tok/s' took
 
 
 def read_sentences(text: str) -> list[Statement]:
@@ -109,6 +120,8 @@ def _statements(line: int, sentence: str) -> Iterator[Statement]:
             continue
         unit = place.value.unit
         name = _metric_of(place, sentence)
+        if name is None and place.is_of_tokens:
+            name = _of_unit(MetricName("duration_s"), unit)._replace(factor={"s": 1.0, "ms": 1e-3}[unit or "s"])
         if name is None and former and former[0] == _dimension(unit):
             name = _of_unit(former[1], unit)
         if name is None and (unit == "tok/s" or _is_used_memory(place.value, words)):
@@ -117,7 +130,8 @@ def _statements(line: int, sentence: str) -> Iterator[Statement]:
         if name:
             level = _LEVEL.search(words)
             concurrency = int(level[1] or level[2]) if level else None
-            label = " ".join(f"{place.before} {place.after}".split())
+            label = " ".join(f"{place.before} {place.after}".split()).strip(" -•*=→:.,")
+            label = label or " ".join(sentence.split())[:MAX_LABEL_CHARS]
             label += f": value {place.rank}" if place.rank else ""
             statistic = statistic_of(near_words, place.value.bound, name.metric)
             yield Statement(line, label, place.value, name, statistic, concurrency)
@@ -158,7 +172,8 @@ def _places(sentence: str) -> Iterator[_Place]:
     groups = list(_compared_numbers(sentence)) if any(map(str.isalpha, _NUMBER.sub("", sentence))) else []
     lead = match["label"] if (match := _LEAD.match(sentence)) else ""
     before = sentence[: groups[0].start] if groups else ""
-    for group, following_group in zip_longest(groups, groups[1:]):
+    former_end = 0
+    for index, (group, following_group) in enumerate(zip_longest(groups, groups[1:])):
         following = sentence[group.end : following_group.start if following_group else None]
         boundary = _BOUNDARY.search(following)
         bracket = following.find("(") if following_group else -1
@@ -167,10 +182,31 @@ def _places(sentence: str) -> Iterator[_Place]:
         last_boundary = max((cut.end() for cut in _BOUNDARY.finditer(before)), default=0)
         own = before[last_boundary:]
         own = own if own.strip() or after.strip() else lead
-        yield from (_Place(value, own, after, rank) for rank, value in group.ranked_values)
+        subjects = _subjects(sentence[former_end : group.start], len(group.values)) if group.is_listed else []
+        is_of_tokens = index > 0 and _is_time_of_tokens(sentence, groups[index - 1 : index + 2])
+        for number, (rank, value) in enumerate(group.ranked_values):
+            words = subjects[number] if subjects else own
+            yield _Place(value, words, after, None if subjects else rank, is_of_tokens)
         takes_all = end == len(following) and _takes_all(own, group, following, following_group)
         start = boundary.end() if boundary and boundary.start() == end else end + 1
         before = "" if takes_all else following[start:] if end < len(following) else following
+        former_end = group.end
+
+
+def _subjects(words: str, count: int) -> list[str]:
+    """Return the words that belong to each of several listed numbers: 'Prefill and decode run at 900 and 45 tok/s'."""
+    parts = [part for part in _LISTED.split(words) if part.strip()]
+    if len(parts) < count:
+        return []
+    *others, last = parts[-count:]
+    return [*(f"{part} {last}" if metric_of(part, "tok/s") is None else part for part in others), last]
+
+
+def _is_time_of_tokens(sentence: str, groups: Sequence[_Group]) -> bool:
+    """Return whether the second group is the time of the first one's tokens, and the third their rate."""
+    if len(groups) < 3 or [group.values[0].unit for group in groups] not in _TOKENS_IN_TIME:
+        return False
+    return _IN.fullmatch(sentence[groups[0].end : groups[1].start]) is not None
 
 
 def _takes_all(own: str, group: _Group, words: str, following_group: _Group | None) -> bool:
@@ -190,6 +226,7 @@ class _Group(NamedTuple):
     values: list[StatedNumber]
     start: int
     end: int
+    is_listed: bool = False  # '28 and 80 tok/s respectively', not compared
 
     @property
     def ranked_values(self) -> list[tuple[int | None, StatedNumber]]:
@@ -201,14 +238,35 @@ class _Group(NamedTuple):
 def _compared_numbers(sentence: str) -> Iterator[_Group]:
     """Yield the numbers that have a unit, their own or that of the number that they are compared with."""
     matches = list(_NUMBER.finditer(sentence))
+    has_list = _RESPECTIVELY.search(sentence) is not None
     at = 0
     while at < len(matches):
         end = at + 1
-        while end < len(matches) and _COMPARED.fullmatch(sentence[matches[end - 1].end() : matches[end].start()]):
+        while has_list and end < len(matches) and _are_listed(sentence, matches[end - 1], matches[end]):
+            end += 1
+        if end > at + 1 and (group := _group_of(sentence, matches[at:end])):
+            yield group._replace(is_listed=True)
+            at = end
+            continue
+        end = at + 1
+        while end < len(matches) and _are_compared(sentence, matches[end - 1], matches[end]):
             end += 1
         if group := _group_of(sentence, matches[at:end]):
             yield group
         at = end
+
+
+def _are_compared(sentence: str, former: re.Match[str], following: re.Match[str]) -> bool:
+    """Return whether two numbers are compared: '256 tokens → 3.1 s' are of two kinds."""
+    units = [_dimension(unit_of(match["unit"])[0]) for match in (former, following) if match["unit"]]
+    between = sentence[former.end() : following.start()]
+    return len({*units}) < 2 and _COMPARED.fullmatch(between) is not None
+
+
+def _are_listed(sentence: str, former: re.Match[str], following: re.Match[str]) -> bool:
+    """Return whether two numbers of one list follow each other: of '28 and 80 tok/s' only the last has its unit."""
+    units = {_dimension(unit_of(match["unit"])[0]) for match in (former, following) if match["unit"]}
+    return len(units) < 2 and _AND.fullmatch(sentence[former.end() : following.start()]) is not None
 
 
 def _group_of(sentence: str, matches: Sequence[re.Match[str]]) -> _Group | None:

@@ -29,6 +29,7 @@ COMPARED_HEAD = re.compile(
     re.IGNORECASE,
 )
 MAX_NAME_CHARS = 200
+RATIO = "1"  # '1.5x' compares two figures
 
 
 def add_number(
@@ -51,9 +52,10 @@ def add_number(
         or metric_of_number(description, value, unit)
         or _metric_of_title(title, description, unit)
     ):
-        statistic = cell_statistic or statistic_of(description, value.bound, metric_name.metric)
+        words = f"{description} {title}" if metric_of_number(description, value, unit) is None else description
+        statistic = cell_statistic or statistic_of(words, value.bound, metric_name.metric)
         add_stated(load, point, value, metric_name.metric, metric_name.factor, None, statistic)
-    elif unit is not None:  # else a setting or an unknown count
+    elif unit not in (None, RATIO):  # else a setting or an unknown count
         statistic = cell_statistic or statistic_of(description, value.bound)
         add_stated(load, point, value, STATED, 1.0, unit, statistic)
 
@@ -79,7 +81,7 @@ def unit_of_names(column_name: str, label: str, title: str) -> str | None:
 
 def _metric_of_title(title: str, description: str, unit: str | None) -> MetricName | None:
     """Return the metric that the line above a table names; a number of one GPU is none of the whole server."""
-    return None if unit is None or PER_GPU.search(description) else metric_of(title, unit)
+    return None if unit in (None, RATIO) or PER_GPU.search(description) else metric_of(title, unit)
 
 
 def add_failure(load: LoadBuilder, cell: str, point: MeasurementPoint, label: str, column_name: str) -> None:

@@ -100,9 +100,11 @@ def test_unit(title: str) -> str | None:
 
 def unit_in(text: str) -> str | None:
     """Return the unit in a heading: 'TTFT (ms)', 'tg t/s (c=1)', 'tg128 decode (t/s)', 'Throughput (tokens/sec)'."""
-    match = HEADING_UNIT.search(text)
+    is_variable = "_" in text and _NAME.fullmatch(text)
+    if is_variable and (named := named_unit(in_words(text).lower())):
+        return named[0]
+    match = HEADING_UNIT.search(text) or (HEADING_UNIT.search(in_words(text)) if "_" in text else None)
     if match is None:
-        named = named_unit(in_words(text).lower()) if "_" in text and _NAME.fullmatch(text) else None
-        return named[0] if named else None
+        return None
     written = next(unit for unit in match.groups() if unit)
     return _OF_HEADINGS.get(written.lower()) or unit_of(written)[0]

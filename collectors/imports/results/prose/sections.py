@@ -1,0 +1,139 @@
+"""Finds the headings and labels that each line of a text stands under: what tells one arm's figures from another's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from collectors.imports.results.prose.units import RATES, pattern_of, unit_in
+
+HEADING = re.compile(
+    r"(?P<marks>#{1,6}) {1,8}(?P<words>.{1,160})|\*\*(?P<bold>[^*]{1,160})\*\*:?"
+    r"|(?:<details>)?<summary>(?P<summary>.{1,160})</summary>"
+)
+LABEL = re.compile(  # 'tip:', '**Setup:** two GPUs', 'With speculation:'
+    r"\*\*(?P<bold>[^*|]{1,80}?):?\*\*:? ?(?P<more>[^|*]{0,80})|(?P<words>[\w(~][^|:=]{0,60}):", re.IGNORECASE
+)
+BULLET = re.compile(r"\s{0,16}(?:[-*•+] |\d{1,2}[.)] )\s{0,4}")
+TAG = re.compile(r"</?[a-z][^<>]{0,60}>")
+UNDERLINE = re.compile(r"(?:-{3,200}|={3,200})\s*")
+_FIGURE_UNITS = pattern_of(*RATES, "ms", "s", "%", factor=1.0)
+FIGURE = re.compile(rf"\d ?(?:{_FIGURE_UNITS})(?!\w)|(?<![\w/])(?:{_FIGURE_UNITS})[)\]]?\W{{1,8}}\d", re.IGNORECASE)
+INDENTED = re.compile(r"(?: {2}|\t)\s*\S")
+FIGURES_OF_PAIRS = re.compile(r"\w= {0,6}\d")
+FENCE = "```"
+BOLD_LEVEL = 7  # below the headings of Markdown
+MAX_HEADING_CHARS = 80
+MAX_LINE_CHARS = 240
+
+
+class _Heading(NamedTuple):
+    """A heading, and whether a table stands right below it."""
+
+    level: int
+    words: str
+    has_table: bool = False
+
+
+class Sections:
+    """Headings of the lines of a text; those that all its figures share tell nothing apart and are left out."""
+
+    def __init__(self, text: str) -> None:
+        self._paths = _paths_of(text)
+        self._common = 0
+
+    def tell_apart(self, lines: Iterable[int]) -> None:
+        """Leave out the headings that all these lines, which hold figures, have in common."""
+        paths = {self._path(line) for line in lines}
+        shortest = min(paths, key=len, default=())
+        shared = (len({path[: depth + 1] for path in paths}) == 1 for depth in range(len(shortest)))
+        common = next((depth for depth, is_shared in enumerate(shared) if not is_shared), len(shortest))
+        # A heading alone may stand beside the same heading with another below it.
+        self._common = common if len(paths) < 2 else min(common, max(0, len(shortest) - 1))
+
+    def heading_of(self, line: int) -> str:
+        """Return the headings of a line (from 1) that tell it apart, empty without any."""
+        return ", ".join(dict.fromkeys(self._path(line)[self._common :]))
+
+    def label_of(self, line: int) -> str:
+        """Return the innermost heading or label of a line; empty without any."""
+        return self._path(line)[-1] if self._path(line) else ""
+
+    def unit_heading_of(self, line: int) -> str:
+        """Return the innermost heading of a line that states a unit; empty without any."""
+        return next((heading for heading in reversed(self._path(line)) if unit_in(heading)), "")
+
+    def prefix_of(self, line: int) -> str:
+        """Return what stands before the name of a figure of the line."""
+        heading = self.heading_of(line)
+        return f"{heading}: " if heading else ""
+
+    def _path(self, line: int) -> tuple[str, ...]:
+        return self._paths[line - 1] if 0 < line <= len(self._paths) else ()
+
+
+def label_of(line: str) -> str:
+    """Return the words of a line that names what stands below it, without its colon; empty for any other line."""
+    match = LABEL.fullmatch(BULLET.sub("", line.strip(), count=1)) if len(line) <= MAX_LINE_CHARS else None
+    if match is None or (match["more"] and FIGURE.search(match["more"])):
+        return ""
+    bold, more = match["bold"], (match["more"] or "").strip()
+    return (match["words"] or (f"{bold}: {more}" if more else bold))[:MAX_HEADING_CHARS]
+
+
+def _paths_of(text: str) -> list[tuple[str, ...]]:
+    """Return the headings that each line stands under, the outer one first."""
+    paths: list[tuple[str, ...]] = []
+    stack: list[_Heading] = []
+    label, has_content, is_code = "", False, False
+    lines = text.splitlines()
+    for index, line in enumerate(lines):
+        is_fence = line.lstrip()[:3] == FENCE
+        is_code ^= is_fence
+        if is_fence:
+            has_content |= not is_code
+        elif not is_code and (heading := _heading(line)):
+            stack = [outer for outer in stack if not _ends_at(outer, heading)] + [heading]
+            label, has_content = "", False
+        elif own_label := ("" if is_code else label_of(line)) or _name_of_indented(lines[index : index + 2]):
+            label, has_content = own_label, False
+        elif not is_code and not line.strip():
+            label = "" if has_content else label
+        else:
+            has_content = True
+        if stack and line.count("|") > 1:
+            stack[-1] = stack[-1]._replace(has_table=True)
+        paths.append((*(heading.words for heading in stack), *([label] if label else [])))
+    return paths
+
+
+def _name_of_indented(lines: Sequence[str]) -> str:
+    """Return a line of words above an indented one with figures, which belongs to it; empty for any other line."""
+    if len(lines) < 2 or lines[0][:1].isspace() or not INDENTED.match(lines[1]) or FIGURE.search(lines[0]):
+        return ""
+    return lines[0].strip(" :`*")[:MAX_HEADING_CHARS] if len(FIGURES_OF_PAIRS.findall(lines[1])) > 1 else ""
+
+
+def _ends_at(outer: _Heading, heading: _Heading) -> bool:
+    """Return whether a heading ends another's section; a line in bold below a table is one of the same kind."""
+    return outer.level >= heading.level or (outer.has_table and heading.level == BOLD_LEVEL)
+
+
+def _heading(line: str) -> _Heading | None:
+    """Return a heading of Markdown, a line in bold or a summary; None for another line."""
+    is_possible = line[:44].lstrip()[:1] in ("#", "*", "<") and len(line) <= MAX_LINE_CHARS
+    match = HEADING.fullmatch(line.strip()) if is_possible else None
+    if match is None:
+        return None
+    words = TAG.sub("", match["words"] or match["bold"] or match["summary"]).strip("#*:` ")
+    level = len(match["marks"]) if match["marks"] else BOLD_LEVEL
+    return _Heading(level, words[:MAX_HEADING_CHARS]) if words else None
+
+
+def lines_with_figures(text: str) -> list[int]:
+    """Return the numbers of the lines, from 1, that have a number with a unit, or a unit."""
+    return [
+        number for number, line in enumerate(text.splitlines(), 1)
+        if len(line) <= MAX_LINE_CHARS and FIGURE.search(line)
+    ]  # fmt: skip

@@ -1,0 +1,121 @@
+"""What tells figures apart: headings, labels, rows that a merged cell covers, levels that stand around a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from load_records import Result
+from tests.collectors.imports.captured import loads_of
+
+
+def results_of_text(tmp_path: Path, text: str) -> list[Result]:
+    path = tmp_path / "a.md"
+    path.write_text(text)
+    return [row for load in loads_of(path) for row in load.rows if isinstance(row, Result)]
+
+
+SUMMARY = "```\nTotal time: 38.5 s\nAverage latency: 2.5 s\nThroughput: 145.5 tokens/s\n```\n\n"
+
+
+@pytest.mark.parametrize("heading", ["## {}", "**{}**", "{}:", "<details><summary>{}</summary>"])
+def test_summaries_stand_under_their_headings(tmp_path: Path, heading: str) -> None:
+    text = "".join(f"{heading.format(name)}\n\n{SUMMARY}" for name in ("Before", "After"))
+    rows = results_of_text(tmp_path, text)
+    assert [row.point.partition(":")[0] for row in rows] == ["Before"] * 3 + ["After"] * 3
+    assert rows[0].point == "Before: Total time (line 4)"
+
+
+def test_headings_within_headings_and_what_all_share(tmp_path: Path) -> None:
+    table = "| Prompt | TTFT (ms) |\n|---|---|\n| 512 | 120 |\n\n"
+    text = f"# All\n\n## one 8B\n### Warm\n{table}### Cold\n{table}## two 4B\n### Warm\n{table}"
+    assert [row.point.partition(": 512")[0] for row in results_of_text(tmp_path, text)] == [
+        "one 8B, Warm", "one 8B, Cold", "two 4B, Warm",
+    ]  # fmt: skip
+
+
+def test_lists_under_a_label_that_names_their_metric(tmp_path: Path) -> None:
+    text = "Order by TTFT:\n1. Card A: 0.056s\n2. Card B: 0.06s\n3. Card C: 0.0625s\n\n"
+    rows = results_of_text(tmp_path, f"{text}Throughput (tok/s):\n- one: 45\n- two: 50.5\n- three: 60\n")
+    assert [(row.metric, row.value) for row in rows] == [
+        ("ttft_ms", 56.0), ("ttft_ms", 60.0), ("ttft_ms", 62.5), ("output_tps", 45.0), ("output_tps", 50.5),
+        ("output_tps", 60.0),
+    ]  # fmt: skip
+    assert rows[0].point == "Order by TTFT: Card A (line 2)"
+
+
+MERGED = """| Case | Metric | A | B (base) | Gap |
+|---|---|---|---|---|
+| first | request throughput (req/s) | 1.625 | 1.25 | +30.0% |
+| | mean E2E (ms) | 615 | 843 | +27.0% |
+| second | mean E2E (ms) | 28,239 | 32,767 | +13.8% |
+"""
+
+
+def test_rows_of_a_merged_cell(tmp_path: Path) -> None:
+    rows = results_of_text(tmp_path, MERGED)
+    assert [(row.point.partition(" (line")[0], row.metric, row.statistic, row.value) for row in rows] == [
+        ("first, request throughput (req/s): A", "request_tps", "stated", 1.625),
+        ("first, request throughput (req/s): B (base)", "request_tps", "stated", 1.25),
+        ("first, mean E2E (ms): A", "e2e_ms", "mean", 615.0),
+        ("first, mean E2E (ms): B (base)", "e2e_ms", "mean", 843.0),
+        ("second, mean E2E (ms): A", "e2e_ms", "mean", 28239.0),
+        ("second, mean E2E (ms): B (base)", "e2e_ms", "mean", 32767.0),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("title", "head", "point"),
+    [
+        ("### Single stream (concurrency 1)", "draft | decode tok/s", (1, None, None, None)),
+        ("### 64 concurrent, ISL=1024 OSL=128", "draft | output tok/s", (64, 1024, 128, None)),
+        ("### 1024 in / 256 out", "draft | output tok/s", (None, 1024, 256, None)),
+        ("**pp512 at depth 4096**", "draft | pp512 (tok/s)", (None, 512, None, 4096)),
+        ("### Any", "draft | tg128 @ d8192 (tok/s)", (None, None, 128, 8192)),
+    ],
+)
+def test_levels_and_lengths_around_a_table(
+    tmp_path: Path, title: str, head: str, point: tuple[int | None, ...]
+) -> None:
+    (row,) = results_of_text(tmp_path, f"{title}\n\n| {head} |\n|---|---|\n| off | 24.5 |\n")
+    assert (row.concurrency, row.prompt_tokens, row.output_tokens, row.depth_tokens) == point
+
+
+TURNED = """| Metric | Low | High |
+|---|---|---|
+| Concurrency | 1 | 16 |
+| ISL / OSL | 1024 / 128 | 2048 / 128 |
+| Input length | 1,024 | 2,048 |
+| Output tok/s | 40.5 | 310.5 |
+"""
+
+
+def test_levels_of_a_turned_table(tmp_path: Path) -> None:
+    rows = results_of_text(tmp_path, TURNED)
+    assert [(row.metric, row.value, row.concurrency, row.prompt_tokens) for row in rows] == [
+        ("output_tps", 40.5, 1, 1024), ("output_tps", 310.5, 16, 2048),
+    ]  # fmt: skip
+
+
+def test_lengths_in_one_column(tmp_path: Path) -> None:
+    (row,) = results_of_text(tmp_path, "| ISL/OSL | Users | tok/s out |\n|---|---|---|\n| 1024/128 | 8 | 24.5 |\n")
+    assert (row.concurrency, row.prompt_tokens, row.output_tokens) == (8, 1024, 128)
+
+
+PAIRS = """org/model-8B-Q4.gguf - draft/4
+  code_a       pred= 192 draft= 188 acc= 143 rate=0.761 tok/s=138.5
+  code_b       pred= 192 draft= 228 acc= 134 rate=0.588 tok/s=133.5
+
+{"aggregate_accept_rate": 0.8027,
+  "wall_s_total": 15.5
+}
+"""
+
+
+def test_pairs_with_blanks_and_the_rate_of_drafts(tmp_path: Path) -> None:
+    rows = results_of_text(tmp_path, PAIRS.replace('{"agg', '"agg').replace("0.8027,", '0.8027,\n"n_requests": 9,'))
+    assert [(row.metric, row.value) for row in rows] == [
+        ("acceptance_rate", 0.761), ("stated", 138.5), ("acceptance_rate", 0.588), ("stated", 133.5),
+        ("acceptance_rate", 0.8027), ("duration_s", 15.5),
+    ]  # fmt: skip

@@ -1,0 +1,104 @@
+"""Tables as people build them: units in odd places, plain counts, comparisons, names that only look like statistics."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.collectors.imports.test_prose_figures import figures_of, results_of_text
+
+
+def test_comparisons_are_no_figures(tmp_path: Path) -> None:
+    text = (
+        "| GPU | `n_max:0` | `n_max:16` | change | vs base | Gap |\n|--|--|--|--|--|--|\n"
+        "| P40 | 8.5 tps | 39.5 tps | 4.45x | 1.5\u00d7 | 12 tok/s |\n"
+    )
+    assert figures_of(tmp_path, text) == [("stated", "stated", 8.5), ("stated", "stated", 39.5)]
+
+
+@pytest.mark.parametrize(
+    "name", ["P40", "Tesla P100", "M4 Max", "RTX PRO 6000 Max-Q", "AI MAX+ 395", "n_max=4", "max tokens 128", "min-p"]
+)
+def test_names_that_look_like_statistics(tmp_path: Path, name: str) -> None:
+    assert figures_of(tmp_path, f"| Arm | Decode (tok/s) |\n|---|---|\n| {name} | 45.5 |\n") == [
+        ("output_tps", "stated", 45.5)
+    ]
+
+
+COUNTS = """| Metric | Stage | Value |
+|---|---|---|
+| Benchmark Duration | total | 1842.5 ms |
+| Total Requests | total | 128 |
+| Failed Requests | total | 0 |
+| Concurrency | total | 6.5 |
+| Total input tokens | total | 5926 |
+| Total generated tokens | total | 9110 |
+"""
+
+
+def test_counts_by_their_names(tmp_path: Path) -> None:
+    assert [(metric, value) for metric, _, value in figures_of(tmp_path, COUNTS)] == [
+        ("duration_s", 1.8425), ("requests", 128.0), ("failed_requests", 0.0), ("mean_concurrency", 6.5),
+        ("prompt_tokens", 5926.0), ("completion_tokens", 9110.0),
+    ]  # fmt: skip
+
+
+def test_a_column_of_units(tmp_path: Path) -> None:
+    text = "| Metric | Value | Unit |\n|---|---|---|\n| Mean TTFT | 81.5 | ms |\n| Decode | 45.5 | tok/s |\n"
+    rows = results_of_text(tmp_path, text)
+    assert [(row.metric, row.statistic, row.value, row.point) for row in rows] == [
+        ("ttft_ms", "mean", 81.5, "Mean TTFT (line 3)"), ("output_tps", "stated", 45.5, "Decode (line 4)"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "title", ["### Speed: 63.5 \u2192 96.5 tok/s", "## Decode (tok/s)\n\nOn one card.", "**tok/s**"]
+)
+def test_the_unit_of_plain_columns_stands_above(tmp_path: Path, title: str) -> None:
+    table = (
+        "| | Old one | With flag | n-max | Acceptance |\n|---|---|---|---|---|\n| A | 63.5 | 96.5 (+52%) | 2 | 0.59 |\n"
+    )
+    figures = figures_of(tmp_path, f"{title}\n\n{table}")
+    assert [value for metric, _, value in figures if metric != "acceptance_rate"] == [63.5, 96.5]
+    assert ("acceptance_rate", "stated", 0.59) in figures
+
+
+DASHES = """category   base_avg_pred_t/s  decode_speedup  base_avg_latency  accept_rate
+---------  -----------------  --------------  ----------------  -----------
+coding     51.5               1.64x           11.5s             0.75
+2 turns    52.5               1.30x           10.5s             0.7557
+"""
+
+
+def test_aligned_columns_above_a_rule(tmp_path: Path) -> None:
+    rows = results_of_text(tmp_path, DASHES)
+    assert [(row.metric, row.statistic, row.value) for row in rows] == [
+        ("stated", "mean", 51.5), ("e2e_ms", "mean", 11500.0), ("acceptance_rate", "stated", 0.75),
+        ("stated", "mean", 52.5), ("e2e_ms", "mean", 10500.0), ("acceptance_rate", "stated", 0.7557),
+    ]  # fmt: skip
+    assert rows[0].point == "coding: base_avg_pred_t/s (line 3)"
+
+
+def test_aligned_rows_that_begin_with_a_number(tmp_path: Path) -> None:
+    text = "conc   ttft_ms   out_tok_s\n1      81.5      45.5\n16     240       310.5\n"
+    rows = results_of_text(tmp_path, text)
+    assert [(row.metric, row.value, row.concurrency) for row in rows] == [
+        ("ttft_ms", 81.5, 1), ("stated", 45.5, 1), ("ttft_ms", 240.0, 16), ("stated", 310.5, 16),
+    ]  # fmt: skip
+
+
+def test_figures_beside_a_verdict(tmp_path: Path) -> None:
+    text = "| Engine | Decode (tok/s) | Tools |\n|---|---|---|\n| A | 45.5 | \u2705 |\n"
+    assert figures_of(tmp_path, text) == [("output_tps", "stated", 45.5)]
+
+
+def test_latency_per_token_is_no_latency_of_a_request(tmp_path: Path) -> None:
+    text = "Average latency: 2.5 s\nAverage latency per token: 0.5 s\nThroughput: 145.5 tokens/s\n"
+    assert figures_of(tmp_path, text)[:2] == [("e2e_ms", "mean", 2500.0), ("stated", "mean", 0.5)]
+
+
+def test_a_column_of_figures_may_be_the_first(tmp_path: Path) -> None:
+    text = "| Decode (tok/s) | Card |\n|---|---|\n| 45.5 | A |\n"
+    (row,) = results_of_text(tmp_path, text)
+    assert (row.metric, row.value) == ("output_tps", 45.5)
