@@ -119,3 +119,84 @@ def test_pairs_with_blanks_and_the_rate_of_drafts(tmp_path: Path) -> None:
         ("acceptance_rate", 0.761), ("stated", 138.5), ("acceptance_rate", 0.588), ("stated", 133.5),
         ("acceptance_rate", 0.8027), ("duration_s", 15.5),
     ]  # fmt: skip
+
+
+UNDER_A_TITLE = """Output tokens/s on one card
+
+vanilla (`org/model-8B`): 133
+
+draft one (`org/draft-1`):
+* K=2: 201.5, speedup:  1.51x
+* K=4: 198, speedup: 1.48x
+
+draft two:
+* K=2: 220.5, speedup: 1.65x, speedup to the first: 1.09x
+* batch size: 8
+"""
+
+
+def test_items_of_a_list_have_the_unit_of_the_title(tmp_path: Path) -> None:
+    rows = results_of_text(tmp_path, UNDER_A_TITLE)
+    assert [(row.point.removeprefix("Output tokens/s on one card"), row.metric, row.value) for row in rows] == [
+        (": vanilla (org/model-8B) (line 3)", "output_tps", 133.0),
+        (", draft one (`org/draft-1`): K=2 (line 6)", "output_tps", 201.5),
+        (", draft one (`org/draft-1`): K=4 (line 7)", "output_tps", 198.0),
+        (", draft two: K=2 (line 10)", "output_tps", 220.5),
+    ]  # fmt: skip
+
+
+def test_labels_within_code_and_leads_of_items(tmp_path: Path) -> None:
+    text = "```\nfirst:\n#n: 80, Throughput: 276.5 token/s\n\nsecond:\n#n: 80, Throughput: 224.5 token/s\n```\n"
+    points = [row.point for row in results_of_text(tmp_path, text)]
+    assert points == ["first: Throughput (line 3)", "second: Throughput (line 6)"]
+    items = "* one, est. speed, output: 45 tok/s\n* k=2: est. speed, output: 60 tok/s\n"
+    assert [row.point for row in results_of_text(tmp_path, items)] == [
+        "one: speed, output (line 1)", "k=2: speed, output (line 2)",
+    ]  # fmt: skip
+
+
+def test_lengths_of_tests_in_lines(tmp_path: Path) -> None:
+    text = "Card A:\n- tg128: ~167\u2013177 tokens/s\n- pp512: 4000 t/s\n"
+    rows = results_of_text(tmp_path, text)
+    assert [(row.metric, row.prompt_tokens, row.output_tokens) for row in rows] == [
+        ("decode_tps", None, 128), ("decode_tps", None, 128), ("prompt_tps", 512, None),
+    ]  # fmt: skip
+
+
+def test_a_sentence_with_one_figure_names_its_arm(tmp_path: Path) -> None:
+    (row,) = results_of_text(tmp_path, "Just tried model-27b and can say that I'm getting about 11.5 tps.")
+    assert row.point == "Just tried model-27b and can say that I'm getting about 11.5 tps. (line 1)"
+
+
+GLUED = """EngineBest ForThroughput (50 req)TTFT p50 (10 req)Cold Start
+vLLMGeneral use, broad support1,850 tok/s120 ms~62 sec
+TensorRT-LLMMax throughput, fixed model2,100 tok/s105 ms~28 min
+SGLangShared prefixes, low latency1,920 tok/s112 ms~58 sec
+
+Concurrency vLLM TensorRT-LLM SGLang
+1 req120 tok/s130 tok/s125 tok/s
+10 req650 tok/s710 tok/s680 tok/s
+"""
+
+
+def test_cells_that_a_copy_glued_together(tmp_path: Path) -> None:
+    rows = results_of_text(
+        tmp_path, GLUED.replace("Concurrency vLLM TensorRT-LLM SGLang", "ConcurrencyvLLMTensorRT-LLMSGLang")
+    )
+    assert [(row.metric, row.statistic, row.value) for row in rows[:9]] == [
+        ("output_tps", "stated", 1850.0), ("ttft_ms", "median", 120.0), ("stated", "stated", 62.0),
+        ("output_tps", "stated", 2100.0), ("ttft_ms", "median", 105.0), ("stated", "stated", 1680.0),
+        ("output_tps", "stated", 1920.0), ("ttft_ms", "median", 112.0), ("stated", "stated", 58.0),
+    ]  # fmt: skip
+    assert rows[0].point == "vLLM, General use, broad support: Throughput (50 req) (line 2)"
+    assert [(row.point.partition(" (")[0], row.value, row.concurrency) for row in rows[9:]] == [
+        ("1 req: vLLM", 120.0, 1), ("1 req: TensorRT-LLM", 130.0, 1), ("1 req: SGLang", 125.0, 1),
+        ("10 req: vLLM", 650.0, 10), ("10 req: TensorRT-LLM", 710.0, 10), ("10 req: SGLang", 680.0, 10),
+    ]  # fmt: skip
+
+
+def test_glued_numbers_without_units_are_not_guessed(tmp_path: Path) -> None:
+    text = (
+        "Batchtokenstok/s per requestAggregate tok/s\n1 (serial)25617.017.0\n2 (both)25612.124.1\n\nDecode: 45 tok/s\n"
+    )
+    assert [row.value for row in results_of_text(tmp_path, text)] == [45.0]

@@ -95,6 +95,12 @@ def figures_of(tmp_path: Path, text: str) -> list[tuple[str, str, float | None]]
         ("The 1,052-token prompt is slower at 67 tokens/s only because the large prefill takes some time.",
          [("stated", "stated", 67.0)]),
         ("Scaling up: the other card reaches 45 tok/s.", [("stated", "stated", 45.0)]),
+        ("You can see the output throughput is 3,396 token per second.", [("output_tps", "stated", 3396.0)]),
+        ("**Duration:** 292.5 seconds (4.9 minutes), decode 45 tok/s",
+         [("duration_s", "stated", 292.5), ("output_tps", "stated", 45.0)]),
+        ("* k=2: [01:34<00:00,  1.18s/it, est. speed input: 64.5 toks/s, output: 175.5 toks/s] **Accpt Len: 1.89**",
+         [("prompt_tps", "stated", 64.5), ("output_tps", "stated", 175.5), ("acceptance_length", "stated", 1.89)]),
+        ("Input processing: 248.5 tok/s", [("prompt_tps", "stated", 248.5)]),
     ],
 )  # fmt: skip
 def test_figures_of_sentences(tmp_path: Path, sentence: str, wanted: list[tuple[str, str, float]]) -> None:
@@ -251,6 +257,11 @@ def test_title_that_names_a_test_has_the_unit_of_compared_columns(tmp_path: Path
         "Audio is 25 tokens per second.",
         "Its codec has 12.5 tokens per second.",
         "15 tok/s feels slow.",
+        "I can't get this model of that size running more than 11 t/s.",
+        "None of them go beyond the 11 t/s generation.",
+        "A widely-cited benchmark clocked it at 793 tokens per second.",
+        "NVIDIA reports 120 tok/s for this model.",
+        "Red Hat measured the throughput at 793 tok/s.",
     ],
 )
 def test_what_nobody_measured_is_no_figure(sentence: str) -> None:
@@ -270,9 +281,9 @@ def test_a_measured_figure_stays_one(sentence: str) -> None:
     assert [statement.value.low for statement in read_sentences(sentence)] == [45.0]
 
 
-def test_listed_numbers_have_their_own_levels() -> None:
-    statements = read_sentences("At c=1 and c=8 throughput is 45 and 310 tok/s, respectively.")
-    assert [(s.metric_name.metric, s.value.low, s.concurrency) for s in statements] == [
+def test_listed_numbers_have_their_own_levels(tmp_path: Path) -> None:
+    rows = results_of_text(tmp_path, "At c=1 and c=8 throughput is 45 and 310 tok/s, respectively.")
+    assert [(row.metric, row.value, row.concurrency) for row in rows] == [
         ("output_tps", 45.0, 1), ("output_tps", 310.0, 8),
     ]  # fmt: skip
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.collectors.imports.captured import loads_of
 from tests.collectors.imports.test_prose_figures import figures_of, results_of_text
 
 
@@ -102,3 +103,32 @@ def test_a_column_of_figures_may_be_the_first(tmp_path: Path) -> None:
     text = "| Decode (tok/s) | Card |\n|---|---|\n| 45.5 | A |\n"
     (row,) = results_of_text(tmp_path, text)
     assert (row.metric, row.value) == ("output_tps", 45.5)
+
+
+def test_sentences_in_cells(tmp_path: Path) -> None:
+    text = (
+        "Nobody is the single fastest.\n| For | Use | Here |\n|---|---|---|\n"
+        "| Lowest first-token latency | A | 235 ms TTFT at c32 vs B 514 ms |\n"
+        "| Highest throughput | B | 5,333 tok/s on one card |\n| Cost | B | $0.158 per 1M tokens |\n"
+        "| Caching | both | throughput ~2.7x at 90% hit rate |\n"
+    )
+    rows = results_of_text(tmp_path, text)
+    assert [(row.metric, row.value, row.concurrency) for row in rows] == [
+        ("ttft_ms", 235.0, 32), ("ttft_ms", 514.0, 32), ("output_tps", 5333.0, None),
+    ]  # fmt: skip
+
+
+def test_speeds_per_second_and_latencies_without_a_unit(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_text("| Prompt Tokens | PP/s | TTFT | TG/s |\n|---|---|---|---|\n| 469 | 2189.5 | 0.21 | 56.5 |\n")
+    (load,) = loads_of(path)
+    assert [(row.metric, row.value, row.prompt_tokens) for row in load.result_rows] == [
+        ("prompt_tps", 2189.5, 469), ("output_tps", 56.5, 469),
+    ]  # fmt: skip
+    assert load.notes == ["The column 'TTFT' states no unit: its numbers were left out."]
+
+
+def test_the_first_head_may_say_that_prefill_is_measured(tmp_path: Path) -> None:
+    assert figures_of(tmp_path, "| Prefill ctx | tok/s |\n|---:|---:|\n| 32k | 180.5 |\n") == [
+        ("prompt_tps", "stated", 180.5)
+    ]

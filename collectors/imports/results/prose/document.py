@@ -10,6 +10,7 @@ from collectors.imports.results.builder import LoadBuilder, Ticket
 from collectors.imports.results.looks import looks_of
 from collectors.imports.results.prose import benchy_table, five_prompts, llama_tables, lm_eval_table, spec_bench_table
 from collectors.imports.results.prose.figure_lines import read_figure_lines
+from collectors.imports.results.prose.glued_tables import read_glued_tables
 from collectors.imports.results.prose.line_figures import (
     add_aligned,
     add_figure,
@@ -71,7 +72,7 @@ def recognise(head: str) -> bool:
         has_table(unmarked)
         or has_benchmark(unmarked)
         or states_result(unmarked)
-        or bool(read_figure_lines(unmarked, Sections(unmarked).label_of)[0])
+        or bool(read_figure_lines(unmarked, Sections(unmarked).labels_of)[0])
         or states_speed(unmarked)
     )
 
@@ -82,6 +83,7 @@ def has_table(head: str) -> bool:
     has_rule = any(len(line) < 4096 and "|" in line and RULE.fullmatch(line) for line in lines)
     has_rule = has_rule or bool(read_tables("\n".join(line[:4096] for line in lines))[0])
     has_rule = has_rule or bool(read_aligned_tables("\n".join(lines), _is_head)[0])
+    has_rule = has_rule or bool(read_glued_tables("\n".join(lines))[0])
     has_rule = has_rule or bool(read_flattened_tables("\n".join(lines), _is_head)[0])
     has_rule = has_rule or bool(read_statistic_lines("\n".join(lines))[0])
     return has_rule or five_prompts.recognise(head) or sum(aligned(line) is not None for line in lines) >= 3
@@ -110,9 +112,10 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
         summaries += loads_of_tool
     tables, remaining_text = read_tables(text_between)
     aligned_tables, remaining_text = read_aligned_tables(remaining_text, _is_head)
+    glued_tables, remaining_text = read_glued_tables(remaining_text)
     flattened_tables, remaining_text = read_flattened_tables(remaining_text, _is_head)
     sections = Sections(text)
-    all_tables = [*tables, *aligned_tables, *flattened_tables]
+    all_tables = [*tables, *aligned_tables, *glued_tables, *flattened_tables]
     figure_lines = lines_with_figures(remaining_text)
     sections.tell_apart([*(table.line for table in all_tables), *figure_lines])
     tables = [table._replace(heading=sections.heading_of(table.line)) for table in tables]
@@ -121,7 +124,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     speculated = [table for table in tables if spec_bench_table.is_spec_bench(table)]
     load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date)
     other_tables = [table for table in tables if table not in (*benchy, *llama, *speculated)]
-    for table in (*other_tables, *aligned_tables, *flattened_tables):
+    for table in (*other_tables, *aligned_tables, *glued_tables, *flattened_tables):
         add_table(load, _in_section(table, sections))
     if five_prompts.recognise(remaining_text):
         printed_load, remaining_text = five_prompts.read(remaining_text, ticket, 2), ""
@@ -131,14 +134,14 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     statistic_lines, remaining_text = read_statistic_lines(remaining_text)
     for statistic_line in statistic_lines:
         add_statistic_line(load, statistic_line, sections)
-    figures, remaining_text = read_figure_lines(remaining_text, sections.label_of)
+    figures, remaining_text = read_figure_lines(remaining_text, sections.labels_of)
     stored_values: set[tuple[str, str, float]] = set()  # a p50 beside an equal median is the same value
     for figure in figures:
         add_figure(load, figure, stored_values, sections)
     remaining_text = add_aligned(load, remaining_text, sections)
     remaining_text = add_lines(load, remaining_text, sections)
     add_statements(load, remaining_text, sections)
-    _add_settings(load, text, models_in((*other_tables, *aligned_tables, *flattened_tables)))
+    _add_settings(load, text, models_in((*other_tables, *aligned_tables, *glued_tables, *flattened_tables)))
     candidates = [load, benchy_table.read(benchy, text, ticket, 1) if benchy else None, printed_load]
     if speculated:
         summaries.append(spec_bench_table.read(speculated, text, ticket, 3 + len(summaries)))

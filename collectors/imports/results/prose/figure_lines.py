@@ -6,15 +6,17 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from collectors.imports.results.prose.heads import SETTING_HEAD, plain
 from collectors.imports.results.prose.metric_names import DERIVED, metric_of
 from collectors.imports.results.prose.number_text import NUMBER, StatedNumber, parse_number
 from collectors.imports.results.prose.units import unit_in
 
 MAX_LINE_CHARS = 400
 _LINE = re.compile(
-    rf"[\s>*•-]{{0,12}}(?:\d{{1,2}}[.)] {{1,4}})?[*`\"]{{0,3}}(?P<label>[^\W\d][^:=|`\"]{{1,60}}?)[`*\"]{{0,3}}"
-    rf" {{0,40}}[:=][`* \t]{{0,60}}(?:{NUMBER})"
-    r"[`*]{0,3}(?: \([^()]{1,80}\))?[ \t,;]{0,80}",
+    r"[\s>*•-]{0,12}(?:\d{1,2}[.)] {1,4})?[*`\"]{0,3}(?P<label>[^\W\d](?:[^:=|`\"]|=(?=\d)){1,60}?)"
+    rf"[`*\"]{{0,3}} {{0,40}}[:=][`* \t]{{0,60}}(?:{NUMBER})"
+    r"[`*]{0,3}(?: \([^()]{1,80}\))?(?:[,;] ?[^\d,;]{0,40}\d[\d.]{0,8} ?[x×%](?![\w]).{0,80})?"
+    r"[ \t,;]{0,80}",
     re.IGNORECASE,
 )
 _PAIR = re.compile(rf"(?<!\S)(?P<label>[A-Za-z][\w/%.-]{{0,40}})= {{0,6}}(?:{NUMBER})(?=[\s,;)]|$)", re.IGNORECASE)
@@ -32,6 +34,7 @@ class Figure(NamedTuple):
     label: str
     value: StatedNumber
     unit: str | None
+    is_pair: bool = False  # of a line with several
     heading: str = ""  # the words above it that name its metric, if it has none of its own
 
     @property
@@ -40,16 +43,20 @@ class Figure(NamedTuple):
         return f"{self.label} {self.heading}".strip()
 
 
-def read_figure_lines(text: str, label_above: Callable[[int], str] = lambda line: "") -> tuple[list[Figure], str]:
+def read_figure_lines(
+    text: str, labels_above: Callable[[int], Sequence[str]] = lambda line: ()
+) -> tuple[list[Figure], str]:
     """Return the figures of such passages, and the text with their lines left empty.
 
-    `label_above`: the words that stand above a line and name the metric of figures that only name their arm.
+    `labels_above`: the words that stand above a line, the nearest first; they may name the metric of its figures.
 
     A passage has a figure of a known metric: other lines with a colon and a number are no benchmark's.
     """
     lines, figures = text.splitlines(), []
     for passage in (*_pair_lines(lines), *_passages(lines)):
-        passage = [_under(figure, label_above(figure.line)) for figure in passage]
+        passage = [_under(figure, labels_above(figure.line)) for figure in passage]
+        is_short = len(passage) < (_LEAST_PAIRS if passage[0].is_pair else _LEAST_LINES)
+        passage = [figure for figure in passage if figure.heading] if is_short else passage
         if any(metric_of(figure.words, figure.unit) and not DERIVED.search(figure.label) for figure in passage):
             figures += passage
             for figure in passage:
@@ -57,24 +64,29 @@ def read_figure_lines(text: str, label_above: Callable[[int], str] = lambda line
     return figures, "\n".join(lines)
 
 
-def _under(figure: Figure, label: str) -> Figure:
-    """Return a figure with the label above it where that names the figure's metric: 'TTFT:' above 'vLLM: 81 ms'."""
-    if not label or (figure.unit is not None and metric_of(figure.label, figure.unit)):
+def _under(figure: Figure, labels: Sequence[str]) -> Figure:
+    """Return a figure with the label above it that names the figure's metric: 'TTFT:' above 'vLLM: 81 ms'."""
+    is_setting = SETTING.fullmatch(figure.label) or (
+        figure.unit is None and SETTING_HEAD.fullmatch(plain(figure.label))
+    )
+    if is_setting or metric_of(figure.label, figure.unit):
         return figure
-    unit = figure.unit or unit_in(label)
-    names_metric = unit is not None and metric_of(label, unit) is not None and not DERIVED.search(label)
-    return figure._replace(heading=label, unit=unit) if names_metric else figure
+    for label in labels:
+        unit = figure.unit or unit_in(label)
+        if unit is not None and metric_of(label, unit) is not None and not DERIVED.search(label):
+            return figure._replace(heading=label, unit=unit)
+    return figure
 
 
 def _passages(lines: Sequence[str]) -> Iterator[list[Figure]]:
     """Yield the figures of consecutive lines that each hold one."""
     passage: list[Figure] = []
-    for number, line in enumerate([*lines, ""], 1):
+    for number, line in enumerate([*(line.replace("`", "") for line in lines), ""], 1):
         match = _LINE.fullmatch(line) if len(line) <= MAX_LINE_CHARS else None
         if match:
             passage.append(_figure(number, "", match))
             continue
-        if len(passage) >= _LEAST_LINES:
+        if passage:
             yield passage
         passage = []
 
@@ -85,7 +97,7 @@ def _pair_lines(lines: Sequence[str]) -> Iterator[list[Figure]]:
         matches = list(_PAIR.finditer(line)) if len(line) <= MAX_LINE_CHARS and "|" not in line else []
         if len(matches) >= _LEAST_PAIRS:
             words = line[: matches[0].start()].strip(" \t-*•`,;:=[]")
-            figures = [_figure(number, words, match) for match in matches]
+            figures = [_figure(number, words, match)._replace(is_pair=True) for match in matches]
             labels = {figure.label.lower() for figure in figures}
             is_of_drafts = any(names <= labels for names in _OF_DRAFTS)
             yield [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collectors.imports.results.prose.metric_names import words
+from collectors.imports.results.prose.number_text import StatedNumber
 
 CONCURRENCY_HEAD = words(
     r"併發數?|并发数?|(?:max(?:imum)? |num(?:ber of)? |# ?|n[ _])?(?:requests? )?"
@@ -51,3 +52,20 @@ COUNT_LABELS = (  # of a row: as a column's head a setting
     (words(r"total requests|request count|requests|(?:number|num) of requests"), "requests"),
     (words(r"(?:mean |average |avg\.? |actual |achieved )?concurrency"), "mean_concurrency"),
 )
+
+
+def count_metric(value: StatedNumber, label: str, column_name: str = "") -> str | None:
+    """Return the metric of a plain number that its row's label or its column's name says to be a count or a share."""
+    if value.unit is not None or value.high is not None:
+        return None
+    named_patterns = [(column_name, COUNT_HEADS), (label, (*COUNT_HEADS, *COUNT_LABELS))]
+    metric = next(
+        (metric for name, pairs in named_patterns for pattern, metric in pairs if pattern.fullmatch(plain(name))), None
+    )
+    is_share, is_mean = metric == "acceptance_rate", metric == "mean_concurrency"
+    return metric if (value.low <= 1 if is_share else is_mean or value.low % 1 == 0) else None
+
+
+def plain(cell: str) -> str:
+    """Return a name without marks, the words of a variable's name told apart."""
+    return cell.replace("_", " ").strip("*` ")

@@ -7,11 +7,13 @@ import re
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.figure_lines import SETTING, Figure
+from collectors.imports.results.prose.heads import count_metric
 from collectors.imports.results.prose.metric_names import DERIVED, MetricName, metric_of, statistic_of
 from collectors.imports.results.prose.number_text import NUMBER, StatedNumber, parse_number, read_cell
-from collectors.imports.results.prose.sections import Sections
+from collectors.imports.results.prose.sections import FIGURE, Sections
 from collectors.imports.results.prose.sentences import read_sentences
 from collectors.imports.results.prose.stated_figures import MAX_NAME_CHARS, add_number, add_stated, metric_of_number
+from collectors.imports.results.prose.stated_points import point_of_words
 from collectors.imports.results.prose.statistic_lines import StatisticLine
 from collectors.imports.results.prose.units import unit_in
 from load_records import Result
@@ -21,6 +23,7 @@ LINE = re.compile(
 )  # compared numbers are read as a sentence
 BARE_NUMBERS = re.compile(r"(?P<label>\S.{1,80}?)(?P<values>(?:[ \t]+(?:\d[\d,]*(?:\.\d+)?)\*?){2,12})", re.ASCII)
 ARROW = re.compile(r"→|->|=>")  # between figures of one sentence
+LEAD = re.compile(r"\s{0,12}(?:[-*•] |\d{1,2}[.)] )(?P<words>[^,:(\[]{1,40})[,:(\[]")
 UNIT = re.compile(rf"{NUMBER}", re.IGNORECASE)
 
 
@@ -43,13 +46,15 @@ def add_figure(
     prefix = prefix if figure.heading in prefix else f"{prefix}{figure.heading}: "
     name = f"{prefix}{f'{figure.passage} {figure.label}'.strip()}"
     metric_name = metric_of_number(figure.words, figure.value, figure.unit)
+    if metric_name is None and (metric := count_metric(figure.value, "", figure.label)) is not None:
+        metric_name = MetricName(metric)
     if metric_name is None and figure.unit is None:
         load.params[f"{name} (line {figure.line})"] = figure.value.low
         return
     metric_name = metric_name or MetricName(STATED)
     unit = figure.unit if metric_name.metric == STATED else None
     statistic = statistic_of(f"{name} {figure.heading}", figure.value.bound, metric_name.metric)
-    point = MeasurementPoint(f"{name[:MAX_NAME_CHARS]} (line {figure.line})")
+    point = point_of_words(f"{name[:MAX_NAME_CHARS]} (line {figure.line})", name)
     identity = (metric_name.metric, statistic, figure.value.low)
     if statistic == "median" and metric_name.metric != STATED and identity in stored_values:
         return
@@ -115,7 +120,7 @@ def _is_result(match: re.Match[str]) -> bool:
 
 def add_lines(load: LoadBuilder, text: str, sections: Sections) -> str:
     """Add the results of such lines, and return the text without them."""
-    line, counted_end, other_texts = 1, 0, []
+    line, counted_end, other_texts, lines = 1, 0, [], text.splitlines()
     for match in LINE.finditer(text):
         line, last_end = line + text.count("\n", counted_end, match.end()), counted_end
         counted_end = match.end()
@@ -126,7 +131,9 @@ def add_lines(load: LoadBuilder, text: str, sections: Sections) -> str:
         other_texts.append(text[last_end : match.start() if is_result else match.end()])
         if metric_name and is_result:
             other_texts.append("\n" * match[0].count("\n"))
-            point = MeasurementPoint(f"{sections.prefix_of(line)}{label[:MAX_NAME_CHARS]} (line {line})")
+            lead = _lead_of(lines[line - 1], label)
+            name = f"{sections.prefix_of(line)}{lead}{label[:MAX_NAME_CHARS]} (line {line})"
+            point = point_of_words(name, name)
             statistic = statistic_of(label, value.bound, metric_name.metric)
             add_stated(load, point, value, metric_name.metric, metric_name.factor, None, statistic)
     return "".join([*other_texts, text[counted_end:]])
@@ -141,8 +148,15 @@ def add_statements(load: LoadBuilder, text: str, sections: Sections) -> None:
         unit = statement.value.unit if metric == STATED else None
         if (unit or metric, round(statement.value.low * factor, 9)) not in stored_values:
             name = f"{sections.prefix_of(statement.line)}{statement.words[:MAX_NAME_CHARS]} (line {statement.line})"
-            point = MeasurementPoint(name, statement.concurrency)
+            point = point_of_words(name, statement.words)
             add_stated(load, point, statement.value, metric, factor, unit, statement.statistic)
+
+
+def _lead_of(line: str, label: str) -> str:
+    """Return the words that an item of a list begins with: 'k=2' of '* k=2: TTFT: 81 ms'; empty if known."""
+    match = LEAD.match(line)
+    lead = match["words"].strip(" *`") if match else ""
+    return f"{lead}: " if lead and lead not in label and not FIGURE.search(lead) else ""
 
 
 def _unit_of_label(label: str) -> str | None:
@@ -154,5 +168,5 @@ def _unit_of_label(label: str) -> str | None:
 def _label(before: str, value: StatedNumber) -> str:
     """Return the words that name a number: those of its line, or of the whole sentence if these name no metric."""
     sentence = re.split(r"[.。!?]\s|\n\s*\n", before)[-1]
-    line = sentence.rsplit("\n", 1)[-1].strip(" -*•`")
-    return line if metric_of(line, value.unit or _unit_of_label(line)) else " ".join(sentence.split()).strip(" -*•`")
+    line = sentence.rsplit("\n", 1)[-1].strip(" -*•`,;")
+    return line if metric_of(line, value.unit or _unit_of_label(line)) else " ".join(sentence.split()).strip(" -*•`,;")

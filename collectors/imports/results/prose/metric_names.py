@@ -33,7 +33,11 @@ _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
     (r"\btpot\b|per[- ]output[- ]token|time per token", "tpot_ms"),
     (r"(?:prefill|prompt(?: (?:processing|eval(?:uation)?))?) (?:time|duration|latency)", "prompt_ms"),
     (r"(?:decod(?:e|ing)|(?<!prompt )eval) (?:time|duration)", "decode_ms"),
-    (r"latency(?! per token)|延遲|延迟|\be2el?\b|end[- ]to[- ]end", "e2e_ms"),
+    (
+        r"(?<!low )(?<!lowest )latency(?! per token|[- ](?:bound|optimi|sensitive|critical))|延遲|延迟"
+        r"|\be2el?\b|end[- ]to[- ]end",
+        "e2e_ms",
+    ),
 )
 _DURATIONS: tuple[tuple[str, str], ...] = (
     (r"torch\.compile|compil", "compile_s"),
@@ -53,13 +57,14 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
         words(
             r"prefill|\bpp\d*\b"
             r"|\bprompts?[- ](?:tokens? )?(?:process|eval|ingest|throughput|tput|speed|rate|tok|tps|t/s)"
-            r"|\binput (?:token )?(?:throughput|tput|rate|speed|tok|tps|t/s)|预填充|預填充"
+            r"|\binput (?:token )?(?:throughput|tput|rate|speed|tok|tps|t/s|process)|\bspeed input\b|预填充|預填充"
         ),
         MetricName("prompt_tps"),
     ),
     ("tok/s", words(r"total (?:token )?(?:throughput|tput|tps|tok(?:ens)?/s)|總吞吐量"), MetricName("total_tps")),
     ("tok/s", words(r"completion (?:throughput|吞吐量)|end-to-end|\be2e\b"), MetricName("e2e_tps")),
     ("tok/s", words(r"(?:per[- ]|/ ?)(?:req(?:uest)?|user|stream)\b|tput user"), MetricName("decode_tps")),
+    ("tok/s", words(r"^\W*input\W*$"), MetricName("prompt_tps")),
     ("tok/s", words(r"aggregate|\bagg\b|batched|concurrent|聚合"), MetricName("output_tps")),
     ("tok/s", words(r"single|\btg\d+\b|(?<!prompt )\beval (?:rate|speed)"), MetricName("decode_tps")),
     ("tok/s", words(GENERATION), MetricName("output_tps")),
@@ -88,9 +93,11 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     ("tokens", words(r"input (?:sequence )?len"), MetricName("prompt_tokens")),
     ("tokens", words(r"KV"), MetricName("kv_cache_tokens")),
     ("1", words(r"max\w* concurrency|concurrency (?:for|at|of)|平行處理"), MetricName("full_context_concurrency")),
-    ("", words(r"accept(?:ance|ed)? len(?:gth)?|(?:mean|average|avg\.?) accept(?:ance|ed)? (?:len|tokens)"),
+    ("", words(r"\bacc(?:e?pt)?(?:ance|ed)?\.? len(?:gth)?|^al$|(?:mean|average|avg\.?) accept(?:ance|ed)? tokens"),
      MetricName("acceptance_length")),
-    ("tokens", words(r"accept(?:ance|ed)? len(?:gth)?"), MetricName("acceptance_length")),
+    ("tokens", words(r"\bacc(?:e?pt)?(?:ance|ed)?\.? len(?:gth)?"), MetricName("acceptance_length")),
+    ("tokens", words(r"(?:output|completion|generated)(?: tokens)? per request"), MetricName("completion_tokens")),
+    ("tokens", words(r"(?:input|prompt)(?: tokens)? per request"), MetricName("prompt_tokens")),
     ("%", words(r"accept"), MetricName("acceptance_rate", 0.01)),
     ("", words(r"accept(?:ance)?[ _]rate|draft accept(?:ance)?\b"), MetricName("acceptance_rate")),
     ("", words(r"^full_layer_tokens|^max_total_num_tokens"), MetricName("kv_cache_tokens")),

@@ -22,6 +22,7 @@ _FIGURE_UNITS = pattern_of(*RATES, "ms", "s", "%", factor=1.0)
 FIGURE = re.compile(rf"\d ?(?:{_FIGURE_UNITS})(?!\w)|(?<![\w/])(?:{_FIGURE_UNITS})[)\]]?\W{{1,8}}\d", re.IGNORECASE)
 INDENTED = re.compile(r"(?: {2}|\t)\s*\S")
 FIGURES_OF_PAIRS = re.compile(r"\w= {0,6}\d")
+STATEMENT = re.compile(r"(?:for|if|elif|else|def|class|try|except|finally|with|while|case|async|@)\b")
 FENCE = "```"
 BOLD_LEVEL = 7  # below the headings of Markdown
 MAX_HEADING_CHARS = 80
@@ -56,9 +57,9 @@ class Sections:
         """Return the headings of a line (from 1) that tell it apart, empty without any."""
         return ", ".join(dict.fromkeys(self._path(line)[self._common :]))
 
-    def label_of(self, line: int) -> str:
-        """Return the innermost heading or label of a line; empty without any."""
-        return self._path(line)[-1] if self._path(line) else ""
+    def labels_of(self, line: int) -> tuple[str, ...]:
+        """Return all headings and labels of a line, the innermost first."""
+        return self._path(line)[::-1]
 
     def unit_heading_of(self, line: int) -> str:
         """Return the innermost heading of a line that states a unit; empty without any."""
@@ -76,9 +77,11 @@ class Sections:
 def label_of(line: str) -> str:
     """Return the words of a line that names what stands below it, without its colon; empty for any other line."""
     match = LABEL.fullmatch(BULLET.sub("", line.strip(), count=1)) if len(line) <= MAX_LINE_CHARS else None
-    if match is None or (match["more"] and FIGURE.search(match["more"])):
+    if match is None:
         return ""
     bold, more = match["bold"], (match["more"] or "").strip()
+    if more and (any(map(str.isdigit, more)) or BULLET.match(line)):
+        return ""
     return (match["words"] or (f"{bold}: {more}" if more else bold))[:MAX_HEADING_CHARS]
 
 
@@ -93,10 +96,10 @@ def _paths_of(text: str) -> list[tuple[str, ...]]:
         is_code ^= is_fence
         if is_fence:
             has_content |= not is_code
-        elif not is_code and (heading := _heading(line)):
+        elif not is_code and (heading := _heading(line) or _title(lines, index)):
             stack = [outer for outer in stack if not _ends_at(outer, heading)] + [heading]
             label, has_content = "", False
-        elif own_label := ("" if is_code else label_of(line)) or _name_of_indented(lines[index : index + 2]):
+        elif own_label := _label_among(lines, index, is_code):
             label, has_content = own_label, False
         elif not is_code and not line.strip():
             label = "" if has_content else label
@@ -106,6 +109,22 @@ def _paths_of(text: str) -> list[tuple[str, ...]]:
             stack[-1] = stack[-1]._replace(has_table=True)
         paths.append((*(heading.words for heading in stack), *([label] if label else [])))
     return paths
+
+
+def _title(lines: Sequence[str], index: int) -> _Heading | None:
+    """Return a short line between empty ones that names a unit and no figure, as a heading."""
+    line, around = lines[index], (*lines[max(0, index - 1) : index], *lines[index + 1 : index + 2])
+    is_alone = 0 < len(line) <= MAX_HEADING_CHARS and not any(other.strip() for other in around)
+    is_title = is_alone and line[0].isalpha() and line[-1] not in ".:?!" and unit_in(line) and not FIGURE.search(line)
+    return _Heading(BOLD_LEVEL, line.strip()) if is_title else None
+
+
+def _label_among(lines: Sequence[str], index: int, is_code: bool) -> str:
+    """Return the label that a line is for those below it; a line of a program is none."""
+    line = lines[index]
+    if is_code:
+        return "" if line[:1].isspace() or STATEMENT.match(line) else label_of(line)
+    return label_of(line) or _name_of_indented(lines[index : index + 2])
 
 
 def _name_of_indented(lines: Sequence[str]) -> str:

@@ -13,11 +13,12 @@ from collectors.imports.results.prose.number_text import MEMORY, NUMBER, StatedN
 from collectors.imports.results.prose.units import pattern_of, unit_of
 
 MAX_LINE_CHARS = 2000
-MAX_LABEL_CHARS = 80
+MAX_LABEL_CHARS = 120
 _NUMBER = re.compile(rf"(?<![\w.,/=$#-])(?:{NUMBER})", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"(?<=[.!?。])\s+(?=[^\da-z])")
 _BOUNDARY = re.compile(
-    r",(?!\d\d\d)|[;•·→。，；]|\b(?:and|with|while|but|whereas|vs|versus|because|since|although|though|which|when)\b|\.\s",
+    r",(?!\d\d\d)|[;•·→。，；]|\.\s"
+    r"|\b(?:and|with|while|but|whereas|vs|versus|because|since|although|though|which|when)\b",
     re.IGNORECASE,
 )
 _LOG_LINE = re.compile(r"\d\d:\d\d:\d\d|^\W{0,3}(?:INFO|DEBUG|WARN|ERROR|TRACE)\b")
@@ -25,18 +26,24 @@ _CODE = re.compile(r"(?:^|\s)--\w|[{}]|<[a-z/]|(?<![-=\s])>(?!\s)|://|^\s*(?:\$|
 _NOT_MEASURED = re.compile(
     r"\b(?:expect(?:ed|ing|s)?|should|could|would|target(?:s|ed|ing)?|goals?|theoretical(?:ly)?|claim(?:s|ed)?|"
     r"advertised|limit(?:ed|s)?|timeout|budget|slo|sla|threshold|require[sd]?|hop(?:e|ing)|bandwidth|every|interval|anything|"
-    r"if|poll|sleep|audio|codec|wait(?:s|ed)? for)\b|(?:\bby|faster|slower|another|extra) $",
+    r"if|poll|sleep|audio|codec|wait(?:s|ed)? for)\b|(?:\bby|faster|slower|another|extra|beyond(?: the)?|exceed\w*) $",
     re.IGNORECASE,
 )
 # Of the whole sentence: a question, a wish, a condition, a calculation, what is true of people.
 _HYPOTHETICAL = re.compile(
     r"\?\W*$|\b(?:want(?:s|ed)?|need(?:s|ed)?|wish\w*|aim(?:s|ed|ing)?|must|might|(?-i:may)|assum\w+|suppos\w+|imagine"
     r"|hypothetical\w*|in theory|on paper|estimat\w+|calculat\w+|rumou?r\w*"
-    r"|(?:you|one|they|people|users?) can|humans?|(?:un)?acceptable|feels?|considered)\b"
+    r"|(?:you|one|they|people|users?) can(?! (?:see|tell|notice|find|confirm))|humans?)\b"
+    r"|\b(?:(?:un)?acceptable|feels?|considered)\b"
+    # What others published.
+    r"|\b(?:(?:widely|often|commonly)[- ](?:cited|quoted)|reported(?:ly)?|according to|headline numbers?)\b"
+    r"|\b(?:Red Hat|NVIDIA|AMD|Intel|Google|Meta|LMSYS|MLPerf|Anyscale|Databricks|vendors?|others|the community)"
+    r" (?:\w+ )?(?:measured|measures|reports?|clocked|quotes?|lists?|publish\w*|states?)\b"
     r"|^\W*an? .{0,40} of \S+ .{0,12}\b(?:is|means|makes|counts)\b",
     re.IGNORECASE,
 )
 _DENIED = re.compile(r"(?:\bnot|\bnever|n['\u2019]t)(?:\W+\w+){0,3}\W*$", re.IGNORECASE)
+_NEGATED = re.compile(r"\b(?:not|never|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
 _SERVED = re.compile(r"throughput|serv(?:ed?|es|ing)\b|handl|complet|achiev|sustain|process|finish", re.IGNORECASE)
 _MARKUP = re.compile(r"[`*]{1,3}")
 _COMPARED = re.compile(r"\s*(?:\([^()]{1,40}\)\s*)?(?:→|->|=>|⇒|➜|vs\.?|versus|/|to|of)\s*", re.IGNORECASE)
@@ -55,11 +62,6 @@ _USED_MEMORY = re.compile(
 _UNITLESS = re.compile(r"accept(?:ance|ed)? (?:len(?:gth)?|rate)\b(?:[^\d]{0,20}|.{1,80}(?:,|\band)\s)$", re.IGNORECASE)
 _TO_FIRST_TOKEN = re.compile(r"tokens?\b.{0,40}\bto first token", re.IGNORECASE)  # as LM Studio shows an answer
 _LEAD = re.compile(r"[\s*>-]{0,8}(?P<label>[A-Za-z][\w /()-]{1,40}):")  # 'Generation: 128 tokens, 55.3 tok/s'
-_LEVEL = re.compile(
-    r"\b(?:concurrency|c)(?: of| ?=)? ?(\d{1,5})\b"
-    r"|\b(\d{1,5})(?:[- ]way)? (?:concurrent|parallel|simultaneous|users\b|streams\b|clients\b|sessions\b)",
-    re.IGNORECASE,
-)
 _SPEED_OF_TOKENS = ("ttft_ms", "ttfr_ms", "itl_ms", "tpot_ms", "prompt_ms", "decode_ms", "e2e_ms", "acceptance_length",
                     "acceptance_rate", "duration_s")  # fmt: skip
 
@@ -72,7 +74,6 @@ class Statement(NamedTuple):
     value: StatedNumber
     metric_name: MetricName
     statistic: str
-    concurrency: int | None
 
 
 class _Place(NamedTuple):
@@ -82,6 +83,9 @@ class _Place(NamedTuple):
     before: str
     after: str
     rank: int | None = None  # among compared numbers
+    is_restated: bool = False  # '292.1 seconds (4.9 minutes)'
+    is_only: bool = False  # figure of its sentence
+    subject: str = ""  # of a listed number
     is_of_tokens: bool = False  # the time that '256 tokens in 3.1 s = 82 tok/s' took
 
 
@@ -112,29 +116,30 @@ def _statements(line: int, sentence: str) -> Iterator[Statement]:
     former: tuple[str | None, MetricName] | None = None
     for place in _places(sentence):
         words = f"{place.before} {place.after}"
+        if place.is_restated:
+            continue
         near_words = f"{place.before} {' '.join(place.after.split()[:2])}"  # '350 ms median'
         is_of_load = place.value.unit == "requests/s" and not _SERVED.search(words)
-        is_unmeasured = _NOT_MEASURED.search(place.before) or _DENIED.search(place.before)
+        is_denied = _DENIED.search(place.before) or (place.value.bound == "min" and _NEGATED.search(sentence))
+        is_unmeasured = is_denied or _NOT_MEASURED.search(place.before)
         if is_of_load or is_unmeasured or DERIVED.search(near_words):
             former = None
             continue
         unit = place.value.unit
         name = _metric_of(place, sentence)
         if name is None and place.is_of_tokens:
-            name = _of_unit(MetricName("duration_s"), unit)._replace(factor={"s": 1.0, "ms": 1e-3}[unit or "s"])
+            name = _of_unit(MetricName("duration_s"), unit)
         if name is None and former and former[0] == _dimension(unit):
             name = _of_unit(former[1], unit)
         if name is None and (unit == "tok/s" or _is_used_memory(place.value, words)):
             name = MetricName(STATED)
         former = (_dimension(unit), name) if name and name.metric != STATED else None
         if name:
-            level = _LEVEL.search(words)
-            concurrency = int(level[1] or level[2]) if level else None
-            label = " ".join(f"{place.before} {place.after}".split()).strip(" -•*=→:.,")
-            label = label or " ".join(sentence.split())[:MAX_LABEL_CHARS]
+            label = " ".join(f"{place.subject or place.before} {place.after}".split()).strip(" -•*=→:.,")
+            label = " ".join(sentence.split())[:MAX_LABEL_CHARS] if not label or place.is_only else label
             label += f": value {place.rank}" if place.rank else ""
             statistic = statistic_of(near_words, place.value.bound, name.metric)
-            yield Statement(line, label, place.value, name, statistic, concurrency)
+            yield Statement(line, label, place.value, name, statistic)
 
 
 def _is_used_memory(value: StatedNumber, words: str) -> bool:
@@ -148,7 +153,8 @@ def _dimension(unit: str | None) -> str | None:
 
 def _of_unit(name: MetricName, unit: str | None) -> MetricName:
     """Return a metric of the former number for another unit of time."""
-    return name._replace(factor={"s": 1e3, "ms": 1.0}[unit]) if unit in ("s", "ms") else name
+    seconds = 1.0 if name.metric.endswith("_s") else 1e3
+    return name._replace(factor={"s": seconds, "ms": seconds / 1e3}[unit]) if unit in ("s", "ms") else name
 
 
 def _metric_of(place: _Place, sentence: str) -> MetricName | None:
@@ -172,7 +178,7 @@ def _places(sentence: str) -> Iterator[_Place]:
     groups = list(_compared_numbers(sentence)) if any(map(str.isalpha, _NUMBER.sub("", sentence))) else []
     lead = match["label"] if (match := _LEAD.match(sentence)) else ""
     before = sentence[: groups[0].start] if groups else ""
-    former_end = 0
+    former_end, is_only = 0, sum(len(group.values) for group in groups) == 1
     for index, (group, following_group) in enumerate(zip_longest(groups, groups[1:])):
         following = sentence[group.end : following_group.start if following_group else None]
         boundary = _BOUNDARY.search(following)
@@ -185,8 +191,11 @@ def _places(sentence: str) -> Iterator[_Place]:
         subjects = _subjects(sentence[former_end : group.start], len(group.values)) if group.is_listed else []
         is_of_tokens = index > 0 and _is_time_of_tokens(sentence, groups[index - 1 : index + 2])
         for number, (rank, value) in enumerate(group.ranked_values):
-            words = subjects[number] if subjects else own
-            yield _Place(value, words, after, None if subjects else rank, is_of_tokens)
+            subject = subjects[number] if subjects else ""
+            words = _words_of(subject, subjects, value.unit) if subjects else own
+            is_restated = index > 0 and _restates(sentence, groups[index - 1], group)
+            own_rank = None if subjects else rank
+            yield _Place(value, words, after, own_rank, is_restated, is_only, subject, is_of_tokens)
         takes_all = end == len(following) and _takes_all(own, group, following, following_group)
         start = boundary.end() if boundary and boundary.start() == end else end + 1
         before = "" if takes_all else following[start:] if end < len(following) else following
@@ -196,10 +205,19 @@ def _places(sentence: str) -> Iterator[_Place]:
 def _subjects(words: str, count: int) -> list[str]:
     """Return the words that belong to each of several listed numbers: 'Prefill and decode run at 900 and 45 tok/s'."""
     parts = [part for part in _LISTED.split(words) if part.strip()]
-    if len(parts) < count:
-        return []
-    *others, last = parts[-count:]
-    return [*(f"{part} {last}" if metric_of(part, "tok/s") is None else part for part in others), last]
+    return parts[-count:] if len(parts) >= count else []
+
+
+def _words_of(subject: str, subjects: Sequence[str], unit: str | None) -> str:
+    """Return the words that name the metric of a listed number: its own, or those of the whole list behind them."""
+    return subject if metric_of(subject, unit) else f"{subject} {subjects[-1]}"
+
+
+def _restates(sentence: str, former: _Group, group: _Group) -> bool:
+    """Return whether a number in brackets is the one before them in another unit."""
+    is_bracketed = sentence[former.end : group.start].strip() == "(" and sentence[group.end :].lstrip()[:1] == ")"
+    units = [_dimension(values[0].unit) for values in (former.values, group.values)]
+    return is_bracketed and units == ["time", "time"]
 
 
 def _is_time_of_tokens(sentence: str, groups: Sequence[_Group]) -> bool:

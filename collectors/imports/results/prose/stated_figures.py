@@ -46,17 +46,19 @@ def add_number(
         return
     column_name, label = without_workload(in_words(column_name), in_words(label), unit_in(label) is None)
     description = f"{column_name} {label} {value.words}"
+    statistic_words = column_name if "," in label else description  # not of 'B, max throughput, fixed model'
     if metric_name := (
         own_metric_of(value.words, unit)
         or own_metric_of(column_name, unit)
         or metric_of_number(description, value, unit)
         or _metric_of_title(title, description, unit)
     ):
-        words = f"{description} {title}" if metric_of_number(description, value, unit) is None else description
+        is_of_title = metric_of_number(description, value, unit) is None
+        words = f"{statistic_words} {title}" if is_of_title else statistic_words
         statistic = cell_statistic or statistic_of(words, value.bound, metric_name.metric)
         add_stated(load, point, value, metric_name.metric, metric_name.factor, None, statistic)
     elif unit not in (None, RATIO):  # else a setting or an unknown count
-        statistic = cell_statistic or statistic_of(description, value.bound)
+        statistic = cell_statistic or statistic_of(statistic_words, value.bound)
         add_stated(load, point, value, STATED, 1.0, unit, statistic)
 
 
@@ -81,7 +83,9 @@ def unit_of_names(column_name: str, label: str, title: str) -> str | None:
 
 def _metric_of_title(title: str, description: str, unit: str | None) -> MetricName | None:
     """Return the metric that the line above a table names; a number of one GPU is none of the whole server."""
-    return None if unit in (None, RATIO) or PER_GPU.search(description) else metric_of(title, unit)
+    is_sentence = title.endswith(".") and unit_in(title) is None
+    is_excluded = unit in (None, RATIO) or is_sentence or PER_GPU.search(description)
+    return None if is_excluded else metric_of(title, unit)
 
 
 def add_failure(load: LoadBuilder, cell: str, point: MeasurementPoint, label: str, column_name: str) -> None:

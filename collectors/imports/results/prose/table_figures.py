@@ -12,15 +12,22 @@ from collectors.imports.results.prose.heads import (
     METRIC_HEAD,
     SETTING_HEAD,
     UNIT_HEAD,
+    count_metric,
+    plain,
 )
 from collectors.imports.results.prose.metric_names import DERIVED, metric_of
-from collectors.imports.results.prose.number_text import read_cell, read_parts, read_statistics
+from collectors.imports.results.prose.number_text import StatedNumber, read_cell, read_parts, read_statistics
+from collectors.imports.results.prose.sections import FIGURE
+from collectors.imports.results.prose.sentences import read_sentences
 from collectors.imports.results.prose.stated_figures import MAX_NAME_CHARS, add_failure, add_number, add_stated
-from collectors.imports.results.prose.table_points import FAILED, count_metric, is_level_row, point_of
+from collectors.imports.results.prose.stated_points import point_of_words
+from collectors.imports.results.prose.table_points import FAILED, is_level_row, point_of
 from collectors.imports.results.prose.tables import Table
 from collectors.imports.results.prose.units import implied_unit, unit_in
 
 PASSED, NOT_PASSED = "✅", "❌"
+PREFILL_HEAD = re.compile(r"^\W*prefill\b", re.IGNORECASE)  # 'Prefill ctx' beside 'tok/s'
+LATENCY_HEAD = re.compile(r"\b(?:ttft|tpot|itl|tbt|e2el?|latency|first token)\b", re.IGNORECASE)
 SETTINGS = re.compile(r"(?:^|\s)--\w|\w=\w")
 VALUES_OF_FIRST_COLUMN = ("tok/s", "ms")
 
@@ -31,6 +38,7 @@ def add_table(load: LoadBuilder, table: Table) -> None:
     table = table._replace(rows=_filled(table))
     columns_of_title = _columns_of_title(table) if unit_in(title) else set()
     first_column = 0 if unit_in(table.heads[0]) in VALUES_OF_FIRST_COLUMN else 1
+    _note_columns_without_unit(load, table, title)
     for row_number, row in enumerate(table.rows):
         added_rows = len(load.rows)
         if not is_level_row(row):
@@ -58,7 +66,11 @@ def _add_cell(
         if metric := count_metric(value, label, column_name):
             add_stated(load, point, value, metric, 1.0, None, STATED)
         else:
-            add_number(load, value._replace(unit=unit), point, label, column_name, title)
+            is_of_prefill = PREFILL_HEAD.search(table.heads[0]) and not metric_of(
+                column_name, unit or unit_in(column_name)
+            )
+            column_words = f"prefill {column_name}" if is_of_prefill else column_name
+            add_number(load, value._replace(unit=unit), point, label, column_words, title)
         return
     if FAILED.fullmatch(cell.strip("*`")):
         add_failure(load, cell.strip("*`"), point, label, column_name)
@@ -66,11 +78,36 @@ def _add_cell(
     statistics = read_statistics(cell)
     for statistic, stated_value in statistics:
         add_number(load, stated_value, point, label, column_name, title, statistic)
-    for name, stated_value in [] if statistics else read_parts(cell):
+    parts = [] if statistics else read_parts(cell)
+    for name, stated_value in parts or ([] if statistics else _statements_of(cell)):
         part = point._replace(name=f"{point.name}, {name}") if name else point
+        part = part._replace(concurrency=part.concurrency or point_of_words("", name).concurrency)
         is_metric = metric_of(name, stated_value.unit) is not None  # then no other word of the row changes it
         words = ("", name) if is_metric else (label, f"{name} {column_name}")
         add_number(load, stated_value, part, *words, title)
+
+
+def _note_columns_without_unit(load: LoadBuilder, table: Table, title: str) -> None:
+    """Note the columns of plain numbers that name a latency but no unit: whether it is ms or s is not known."""
+    rows_with_units = any(unit_in(_label(table, row)) for row in table.rows)
+    if rows_with_units or unit_in(title):
+        return
+    for column, head in enumerate(table.heads):
+        values = [value for row in table.rows if column < len(row) and (value := read_cell(row[column]))]
+        is_latency = LATENCY_HEAD.search(plain(head)) is not None and unit_in(head) is None
+        if is_latency and values and all(value.unit is None for value in values):
+            load.notes.append(f"The column {head!r} states no unit: its numbers were left out.")
+
+
+def _statements_of(cell: str) -> list[tuple[str, StatedNumber]]:
+    """Return the figures of a cell that is a sentence: '235 ms TTFT at c32 vs vLLM 514 ms'."""
+    values = []
+    former = ""
+    for statement in read_sentences(cell):
+        words = statement.words
+        former = words if metric_of(words, statement.value.unit) else f"{words} {former}".strip()
+        values.append((former, statement.value))
+    return values
 
 
 def _filled(table: Table) -> list[list[str]]:
@@ -91,7 +128,7 @@ def _label(table: Table, row: Sequence[str]) -> str:
     heads = [head.strip("*` ") for head in table.heads]
     unit = next((cell for head, cell in zip(heads, row, strict=False) if UNIT_HEAD.fullmatch(head)), "")
     named = next((cell for head, cell in zip(heads, row, strict=False) if METRIC_HEAD.fullmatch(head)), "")
-    texts = [cell for cell in row if not (read_cell(cell) or read_statistics(cell) or read_parts(cell))]
+    texts = [cell for cell in row if not (read_cell(cell) or FIGURE.search(cell))]
     label = named or next((cell for cell in texts if unit_in(cell) or implied_unit(cell)), row[0])
     return f"{label} ({unit})" if unit and unit_in(label) is None else label
 

@@ -8,85 +8,68 @@ from collections.abc import Sequence
 from collectors.imports.results.builder import MeasurementPoint
 from collectors.imports.results.prose.heads import (
     CONCURRENCY_HEAD,
-    COUNT_HEADS,
-    COUNT_LABELS,
     DEPTH_HEAD,
     DERIVED_HEAD,
     LENGTHS_HEAD,
     OUTPUT_HEAD,
     PROMPT_HEAD,
     UNIT_HEAD,
+    count_metric,
+    plain,
 )
 from collectors.imports.results.prose.metric_names import DERIVED, metric_of
-from collectors.imports.results.prose.number_text import StatedNumber, read_cell, read_parts, read_statistics
+from collectors.imports.results.prose.number_text import read_cell, read_parts, read_statistics
 from collectors.imports.results.prose.stated_figures import MAX_NAME_CHARS, unit_of_names
+from collectors.imports.results.prose.stated_points import point_of_words
 from collectors.imports.results.prose.tables import Table
 
 FAILED = re.compile(r"(?:FAIL(?:ED)?|OOM|ERROR|TIMEOUT|CRASH(?:ED)?|DNF)\b.{0,60}", re.IGNORECASE)
 NO_VALUE = ("", "-", "–", "—", "n/a", "N/A")
 LEVEL = re.compile(
-    r"(?:[×x]|c ?=? ?)?(?P<level>\d{1,3}(?:,\d{3})+|\d{1,9})[×x]?(?: (?:tokens|tok|users|requests))?", re.IGNORECASE
-)
-AT_ONCE = re.compile(
-    r"\b(?:c|conc|concurrency|max[_-]concurrency|parallel)(?: of| ?[=:@])? ?(\d{1,6})\b(?![.\d]|k\b)|[(@]c(\d{1,6})\b"
-    r"|\b(\d{1,6}) \(?(?:concurrent|serial|sequential|parallel|users|clients|streams)\b",
+    r"(?:[×x]|c ?=? ?)?(?P<level>\d{1,3}(?:,\d{3})+|\d{1,9})[×x]?(?: (?:tokens|tok|users|requests|reqs?))?",
     re.IGNORECASE,
 )
 LENGTHS = re.compile(r"(?P<prompt>\d{1,7}) ?[/x×,+] ?(?P<output>\d{1,7})", re.IGNORECASE)
-PROMPT = re.compile(r"\bpp ?(\d{1,7})\b|\b(?:isl|input(?:[ _-]len(?:gth)?)?) ?[=:] ?(\d{1,7})\b(?!k)", re.IGNORECASE)
-OUTPUT = re.compile(r"\btg ?(\d{1,7})\b|\b(?:osl|output(?:[ _-]len(?:gth)?)?) ?[=:] ?(\d{1,7})\b(?!k)", re.IGNORECASE)
-IN_AND_OUT = re.compile(
-    r"\b(\d{1,7}) ?(?:in|input)\b(?: tokens)? ?[/,+x×&] ?(\d{1,7}) ?(?:out|output)\b", re.IGNORECASE
-)
-DEPTH = re.compile(r"(?:@ ?d|\bdepth ?[=:]? ?)(\d{1,8})\b(?!k)", re.IGNORECASE)
 
 
 def point_of(table: Table, row: Sequence[str], column: int, line: int, label: str) -> MeasurementPoint:
     """Return the point of a cell: its names, and the level and lengths that other cells or the words around state."""
     column_name = table.heads[column] if column < len(table.heads) else ""
     heading = f"{table.heading}: " if table.heading else ""
-    own_words, words_around = f"{row[0]} | {column_name}", f"{table.title} | {table.heading}"
-    prompt_tokens, output_tokens = _lengths(table, row, column, own_words)
-    level = _level(table, row, column, CONCURRENCY_HEAD)
-    return MeasurementPoint(
+    point = point_of_words(
         f"{heading}{_name(table, row, column, line, label)}",
-        level if level is not None else _number_in(AT_ONCE, own_words, words_around),
-        prompt_tokens if prompt_tokens is not None else _number_in(PROMPT, own_words, words_around),
-        output_tokens if output_tokens is not None else _number_in(OUTPUT, own_words, words_around),
-        _level(table, row, column, DEPTH_HEAD) or _number_in(DEPTH, own_words, words_around),
+        f"{row[0]} | {column_name}",
+        f"{table.title} | {table.heading}",
+    )
+    prompt_tokens, output_tokens = _lengths(table, row, column)
+    level, depth_tokens = _level(table, row, column, CONCURRENCY_HEAD), _level(table, row, column, DEPTH_HEAD)
+    return point._replace(
+        concurrency=point.concurrency if level is None else level,
+        prompt_tokens=point.prompt_tokens if prompt_tokens is None else prompt_tokens,
+        output_tokens=point.output_tokens if output_tokens is None else output_tokens,
+        depth_tokens=point.depth_tokens if depth_tokens is None else depth_tokens,
     )
 
 
-def _lengths(table: Table, row: Sequence[str], column: int, own_words: str) -> tuple[int | None, int | None]:
-    """Return the lengths of a prompt and its answer: of two columns, of one ('1024/128') or of the row's name."""
+def _lengths(table: Table, row: Sequence[str], column: int) -> tuple[int | None, int | None]:
+    """Return the lengths of a prompt and its answer: of two columns, or of one ('1024/128')."""
     for head, cell in zip(table.heads, row, strict=False):
-        if LENGTHS_HEAD.fullmatch(_plain(head)) and (match := LENGTHS.fullmatch(_plain(cell))):
+        if LENGTHS_HEAD.fullmatch(plain(head)) and (match := LENGTHS.fullmatch(plain(cell))):
             return int(match["prompt"]), int(match["output"])
-    if match := IN_AND_OUT.search(f"{own_words} | {table.title} | {table.heading}"):
-        return int(match[1]), int(match[2])
     return _level(table, row, column, PROMPT_HEAD), _level(table, row, column, OUTPUT_HEAD)
-
-
-def _number_in(pattern: re.Pattern[str], *texts: str) -> int | None:
-    """Return the number that the first text with one states; None if it states several."""
-    for text in texts:
-        numbers = {next(group for group in match.groups() if group) for match in pattern.finditer(text)}
-        if numbers:
-            return int(numbers.pop()) if len(numbers) == 1 else None
-    return None
 
 
 def _level(table: Table, row: Sequence[str], column: int, pattern: re.Pattern[str]) -> int | None:
     """Return the number in the column with such a head, or in the row with such a name: '4', '×4', '**c=4**'."""
-    index = next((index for index, head in enumerate(table.heads) if pattern.fullmatch(_plain(head))), None)
+    index = next((index for index, head in enumerate(table.heads) if pattern.fullmatch(plain(head))), None)
     if index is not None:
         return _count(row[index]) if index < len(row) else None
-    level_row = next((other for other in table.rows if pattern.fullmatch(_plain(other[0]))), None)
+    level_row = next((other for other in table.rows if pattern.fullmatch(plain(other[0]))), None)
     return _count(level_row[column]) if level_row and column < len(level_row) else None
 
 
 def _count(cell: str) -> int | None:
-    match = LEVEL.fullmatch(_plain(cell))
+    match = LEVEL.fullmatch(plain(cell))
     return int(match["level"].replace(",", "")) if match else None
 
 
@@ -95,14 +78,10 @@ def is_level_row(row: Sequence[str]) -> bool:
     patterns = (CONCURRENCY_HEAD, PROMPT_HEAD, OUTPUT_HEAD, DEPTH_HEAD)
     cells = [cell for cell in row[1:] if any(map(str.isdigit, cell))]
     return (
-        any(pattern.fullmatch(_plain(row[0])) for pattern in patterns)
+        any(pattern.fullmatch(plain(row[0])) for pattern in patterns)
         and bool(cells)
         and all(_count(cell) is not None for cell in cells)
     )
-
-
-def _plain(cell: str) -> str:
-    return cell.replace("_", " ").strip("*` ")
 
 
 def _name(table: Table, row: Sequence[str], column: int, line: int, label: str) -> str:
@@ -133,14 +112,3 @@ def _is_name(table: Table, row: Sequence[str], column: int, label: str) -> bool:
     )
     is_compared = DERIVED.search(column_name) or DERIVED_HEAD.fullmatch(column_name)
     return not (is_compared or UNIT_HEAD.fullmatch(column_name) or is_other or has_metric)
-
-
-def count_metric(value: StatedNumber, label: str, column_name: str) -> str | None:
-    """Return the metric of a plain number that its name says to be a count or a share."""
-    if value.unit is not None or value.high is not None:
-        return None
-    patterns = [(column_name, COUNT_HEADS), (label, (*COUNT_HEADS, *COUNT_LABELS))]
-    metrics = (metric for name, pairs in patterns for pattern, metric in pairs if pattern.fullmatch(_plain(name)))
-    metric = next(metrics, None)
-    is_share, is_mean = metric == "acceptance_rate", metric == "mean_concurrency"
-    return metric if (value.low <= 1 if is_share else is_mean or value.low % 1 == 0) else None

@@ -83,7 +83,7 @@ def in_words(head: str) -> str:
 _TEST = re.compile(r"\b(?:pp|tg)\d{2,6}\b", re.IGNORECASE)
 _SPEED_OF_TOKENS = re.compile(
     r"\b(?:(?:prompt )?processing|prompt|prefill|eval|token generation|generation|gen|decod(?:e|ing)|pp|tg) speed\b"
-    r"|^(?:pp|tg)\d{2,6}$",
+    r"|^(?:pp|tg)\d{2,6}$|^(?:pp|tg|prefill|decode|gen|prompt|output|input)/s(?:ec)?$",
     re.IGNORECASE,
 )
 
