@@ -200,3 +200,44 @@ def test_glued_numbers_without_units_are_not_guessed(tmp_path: Path) -> None:
         "Batchtokenstok/s per requestAggregate tok/s\n1 (serial)25617.017.0\n2 (both)25612.124.1\n\nDecode: 45 tok/s\n"
     )
     assert [row.value for row in results_of_text(tmp_path, text)] == [45.0]
+
+
+def test_names_that_stand_like_their_numbers(tmp_path: Path) -> None:
+    rows = results_of_text(
+        tmp_path, "- Code wall/decode: **54.5 / 56.5 tok/s**\n- Text wall/decode: **46.5 / 47.5 tok/s**\n"
+    )
+    assert [(row.point.rpartition(": ")[2], row.value) for row in rows] == [
+        ("Code wall (line 1)", 54.5), ("Code decode (line 1)", 56.5), ("Text wall (line 2)", 46.5),
+        ("Text decode (line 2)", 47.5),
+    ]  # fmt: skip
+
+
+def test_figures_of_a_line_bear_its_first_words(tmp_path: Path) -> None:
+    text = "- short (512): decode 167.5 tok/s, prefill 2197.5 tok/s\nrun 2/3: decode 160 tok/s, prefill 2200 tok/s\n"
+    assert [row.point for row in results_of_text(tmp_path, text)] == [
+        "short (512): decode (line 1)", "short: prefill (line 1)",
+        "run 2/3: decode (line 2)", "run 2/3: prefill (line 2)",
+    ]  # fmt: skip
+
+
+BARRED = """========== TEXT (prompt=65 chars) ==========
+=== warmups (1) ===
+  warm-1     wall=  8.5s  ttft=   115ms  toks=1000  wall_TPS=116.5
+=== summary [text] (n=5) ===
+  TTFT          mean=    67ms  std=   10ms  min=62ms  max=85ms
+
+========== CODE (prompt=80 chars) ==========
+=== summary [code] (n=5) ===
+  TTFT          mean=    81ms  std=   10ms  min=72ms  max=95ms
+"""
+
+
+def test_headings_between_bars(tmp_path: Path) -> None:
+    points = [row.point for row in results_of_text(tmp_path, f"bench output (5 per prompt)\n\n{BARRED}")]
+    assert points == [
+        *["TEXT (prompt=65 chars), summary [text] (n=5): TTFT (line 7)"] * 3,
+        *["CODE (prompt=80 chars), summary [code] (n=5): TTFT (line 11)"] * 3,
+        "TEXT (prompt=65 chars), warmups (1): warm-1 wall (line 5)",
+        "TEXT (prompt=65 chars), warmups (1): warm-1 ttft (line 5)",
+        "TEXT (prompt=65 chars), warmups (1): warm-1 wall TPS (line 5)",
+    ]  # fmt: skip

@@ -132,3 +132,28 @@ def test_the_first_head_may_say_that_prefill_is_measured(tmp_path: Path) -> None
     assert figures_of(tmp_path, "| Prefill ctx | tok/s |\n|---:|---:|\n| 32k | 180.5 |\n") == [
         ("prompt_tps", "stated", 180.5)
     ]
+
+
+BARE = """Test name GPU Mean latency (ms) P99 latency (ms)
+latency_70B 8xH100 2444.5 2450.5
+latency_8B 8xH100 997.5 999.5
+
+Test name GPU Tput (req/s)
+throughput_70B 8xH100 8.5
+"""
+
+
+def test_columns_with_single_blanks_between_them(tmp_path: Path) -> None:
+    rows = results_of_text(tmp_path, BARE)
+    assert [(row.point, row.metric, row.statistic, row.value) for row in rows] == [
+        ("latency_70B 8xH100: Mean latency (ms) (line 2)", "e2e_ms", "mean", 2444.5),
+        ("latency_70B 8xH100: P99 latency (ms) (line 2)", "e2e_ms", "p99", 2450.5),
+        ("latency_8B 8xH100: Mean latency (ms) (line 3)", "e2e_ms", "mean", 997.5),
+        ("latency_8B 8xH100: P99 latency (ms) (line 3)", "e2e_ms", "p99", 999.5),
+        ("throughput_70B 8xH100: Tput (req/s) (line 6)", "request_tps", "stated", 8.5),
+    ]  # fmt: skip
+
+
+def test_a_sentence_with_units_in_brackets_is_no_head(tmp_path: Path) -> None:
+    text = "We measured latency (ms) and speed (tok/s)\nof model 8 45\n\nDecode: 45.5 tok/s\n"
+    assert figures_of(tmp_path, text) == [("output_tps", "stated", 45.5)]

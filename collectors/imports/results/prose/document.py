@@ -9,6 +9,7 @@ from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, Ticket
 from collectors.imports.results.looks import looks_of
 from collectors.imports.results.prose import benchy_table, five_prompts, llama_tables, lm_eval_table, spec_bench_table
+from collectors.imports.results.prose.bare_tables import read_bare_tables
 from collectors.imports.results.prose.figure_lines import read_figure_lines
 from collectors.imports.results.prose.glued_tables import read_glued_tables
 from collectors.imports.results.prose.line_figures import (
@@ -84,6 +85,7 @@ def has_table(head: str) -> bool:
     has_rule = has_rule or bool(read_tables("\n".join(line[:4096] for line in lines))[0])
     has_rule = has_rule or bool(read_aligned_tables("\n".join(lines), _is_head)[0])
     has_rule = has_rule or bool(read_glued_tables("\n".join(lines))[0])
+    has_rule = has_rule or bool(read_bare_tables("\n".join(lines))[0])
     has_rule = has_rule or bool(read_flattened_tables("\n".join(lines), _is_head)[0])
     has_rule = has_rule or bool(read_statistic_lines("\n".join(lines))[0])
     return has_rule or five_prompts.recognise(head) or sum(aligned(line) is not None for line in lines) >= 3
@@ -113,9 +115,10 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     tables, remaining_text = read_tables(text_between)
     aligned_tables, remaining_text = read_aligned_tables(remaining_text, _is_head)
     glued_tables, remaining_text = read_glued_tables(remaining_text)
+    bare_tables, remaining_text = read_bare_tables(remaining_text)
     flattened_tables, remaining_text = read_flattened_tables(remaining_text, _is_head)
     sections = Sections(text)
-    all_tables = [*tables, *aligned_tables, *glued_tables, *flattened_tables]
+    all_tables = [*tables, *aligned_tables, *glued_tables, *bare_tables, *flattened_tables]
     figure_lines = lines_with_figures(remaining_text)
     sections.tell_apart([*(table.line for table in all_tables), *figure_lines])
     tables = [table._replace(heading=sections.heading_of(table.line)) for table in tables]
@@ -124,7 +127,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     speculated = [table for table in tables if spec_bench_table.is_spec_bench(table)]
     load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date)
     other_tables = [table for table in tables if table not in (*benchy, *llama, *speculated)]
-    for table in (*other_tables, *aligned_tables, *glued_tables, *flattened_tables):
+    for table in (*other_tables, *aligned_tables, *glued_tables, *bare_tables, *flattened_tables):
         add_table(load, _in_section(table, sections))
     if five_prompts.recognise(remaining_text):
         printed_load, remaining_text = five_prompts.read(remaining_text, ticket, 2), ""
@@ -141,7 +144,9 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     remaining_text = add_aligned(load, remaining_text, sections)
     remaining_text = add_lines(load, remaining_text, sections)
     add_statements(load, remaining_text, sections)
-    _add_settings(load, text, models_in((*other_tables, *aligned_tables, *glued_tables, *flattened_tables)))
+    _add_settings(
+        load, text, models_in((*other_tables, *aligned_tables, *glued_tables, *bare_tables, *flattened_tables))
+    )
     candidates = [load, benchy_table.read(benchy, text, ticket, 1) if benchy else None, printed_load]
     if speculated:
         summaries.append(spec_bench_table.read(speculated, text, ticket, 3 + len(summaries)))

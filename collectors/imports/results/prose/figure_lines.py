@@ -12,6 +12,7 @@ from collectors.imports.results.prose.number_text import NUMBER, StatedNumber, p
 from collectors.imports.results.prose.units import unit_in
 
 MAX_LINE_CHARS = 400
+MOST_WORDS = 5  # of a label that names a metric without its unit: 'Order by TTFT'
 _LINE = re.compile(
     r"[\s>*•-]{0,12}(?:\d{1,2}[.)] {1,4})?[*`\"]{0,3}(?P<label>[^\W\d](?:[^:=|`\"]|=(?=\d)){1,60}?)"
     rf"[`*\"]{{0,3}} {{0,40}}[:=][`* \t]{{0,60}}(?:{NUMBER})"
@@ -73,7 +74,8 @@ def _under(figure: Figure, labels: Sequence[str]) -> Figure:
         return figure
     for label in labels:
         unit = figure.unit or unit_in(label)
-        if unit is not None and metric_of(label, unit) is not None and not DERIVED.search(label):
+        is_name = unit_in(label) is not None or (label == labels[0] and len(label.split()) <= MOST_WORDS)
+        if is_name and unit is not None and metric_of(label, unit) is not None and not DERIVED.search(label):
             return figure._replace(heading=label, unit=unit)
     return figure
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint
 from collectors.imports.results.metrics import STATED
@@ -15,15 +17,18 @@ from collectors.imports.results.prose.sentences import read_sentences
 from collectors.imports.results.prose.stated_figures import MAX_NAME_CHARS, add_number, add_stated, metric_of_number
 from collectors.imports.results.prose.stated_points import point_of_words
 from collectors.imports.results.prose.statistic_lines import StatisticLine
-from collectors.imports.results.prose.units import unit_in
+from collectors.imports.results.prose.units import may_have_figure, unit_in
 from load_records import Result
 
-LINE = re.compile(
-    rf"(?P<label>[^:=|`\"]{{2,70}}?)`?[:=]`?[ \n]{{0,2}}`?(?:{NUMBER})(?! ?(?:→|->|=>|vs\b|/ ?\d))", re.IGNORECASE
+VALUE = re.compile(
+    rf"`?[:=]`?[ \n]{{0,2}}`?(?:{NUMBER})(?! ?(?:→|->|=>|vs\b|/ ?\d))", re.IGNORECASE
 )  # compared numbers are read as a sentence
+NO_LABEL = re.compile(r"[:=|`\"]")
+MIN_LABEL_CHARS, MAX_LABEL_CHARS = 2, 70
 BARE_NUMBERS = re.compile(r"(?P<label>\S.{1,80}?)(?P<values>(?:[ \t]+(?:\d[\d,]*(?:\.\d+)?)\*?){2,12})", re.ASCII)
 ARROW = re.compile(r"→|->|=>")  # between figures of one sentence
 LEAD = re.compile(r"\s{0,12}(?:[-*•] |\d{1,2}[.)] )(?P<words>[^,:(\[]{1,40})[,:(\[]")
+LEAD_OF_LINE = re.compile(r"(?P<words>[\w\[][^,:(]{1,60}): ")
 UNIT = re.compile(rf"{NUMBER}", re.IGNORECASE)
 
 
@@ -64,7 +69,7 @@ def add_figure(
 
 def aligned(line: str) -> tuple[str, list[StatedNumber]] | None:
     """Return label and numbers (all with units) of a row that lost its bars; None for any other line."""
-    if len(line) > 400 or "|" in line:
+    if len(line) > 400 or "|" in line or not may_have_figure(line):
         return None
     if (match := BARE_NUMBERS.fullmatch(line.strip())) and unit_in(match["label"]):
         cells = [read_cell(cell.rstrip("*")) for cell in match["values"].split()]
@@ -104,38 +109,59 @@ def add_aligned(load: LoadBuilder, text: str, sections: Sections) -> str:
     return "\n".join(lines)
 
 
+class LabelledNumber(NamedTuple):
+    """A number behind a colon or an equals sign, the words before it, and where both stand."""
+
+    before: str
+    value: StatedNumber
+    start: int
+    end: int
+
+    @property
+    def label(self) -> str:
+        """The words that name the number."""
+        return _label(self.before, self.value)
+
+    @property
+    def metric_name(self) -> MetricName | None:
+        """The metric of a result; None for a setting, a derived value or a number of no known metric."""
+        label = self.label
+        is_other = SETTING.fullmatch(label) or DERIVED.search(label) or ARROW.search(label)
+        unit = self.value.unit or _unit_of_label(label)
+        return None if is_other else metric_of_number(label, self.value, unit)
+
+
 def states_result(text: str) -> bool:
     """Return whether a 'name: number' line of a text states a metric that Pitwall knows."""
-    return any(_is_result(match) for match in LINE.finditer(text))
+    return any(number.metric_name is not None for number in _labelled_numbers(text))
 
 
-def _is_result(match: re.Match[str]) -> bool:
-    """Whether a 'name: number' line states a metric that Pitwall knows."""
-    value = parse_number(match)
-    label = _label(match["label"], value)
-    is_setting = value.unit is None and SETTING.fullmatch(label) is not None
-    has_metric = metric_of_number(label, value, value.unit or _unit_of_label(label)) is not None
-    return has_metric and not is_setting and not DERIVED.search(label) and not ARROW.search(label)
+def _labelled_numbers(text: str) -> Iterator[LabelledNumber]:
+    """Yield the 'name: number' passages of a text; no two share a word."""
+    end = 0
+    for match in VALUE.finditer(text):
+        start = max(end, match.start() - MAX_LABEL_CHARS)
+        before = NO_LABEL.split(text[start : match.start()])[-1]
+        if len(before) >= MIN_LABEL_CHARS:
+            yield LabelledNumber(before, parse_number(match), match.start() - len(before), match.end())
+            end = match.end()
 
 
 def add_lines(load: LoadBuilder, text: str, sections: Sections) -> str:
     """Add the results of such lines, and return the text without them."""
     line, counted_end, other_texts, lines = 1, 0, [], text.splitlines()
-    for match in LINE.finditer(text):
-        line, last_end = line + text.count("\n", counted_end, match.end()), counted_end
-        counted_end = match.end()
-        value = parse_number(match)
-        label = _label(match["label"], value)
-        metric_name = metric_of_number(label, value, value.unit or _unit_of_label(label))
-        is_result = metric_name is not None and _is_result(match)
-        other_texts.append(text[last_end : match.start() if is_result else match.end()])
-        if metric_name and is_result:
-            other_texts.append("\n" * match[0].count("\n"))
+    for number in _labelled_numbers(text):
+        line, last_end = line + text.count("\n", counted_end, number.end), counted_end
+        counted_end, metric_name = number.end, number.metric_name
+        other_texts.append(text[last_end : number.start if metric_name else number.end])
+        if metric_name:
+            other_texts.append("\n" * text.count("\n", number.start, number.end))
+            label = number.label
             lead = _lead_of(lines[line - 1], label)
             name = f"{sections.prefix_of(line)}{lead}{label[:MAX_NAME_CHARS]} (line {line})"
+            statistic = statistic_of(label, number.value.bound, metric_name.metric)
             point = point_of_words(name, name)
-            statistic = statistic_of(label, value.bound, metric_name.metric)
-            add_stated(load, point, value, metric_name.metric, metric_name.factor, None, statistic)
+            add_stated(load, point, number.value, metric_name.metric, metric_name.factor, None, statistic)
     return "".join([*other_texts, text[counted_end:]])
 
 
@@ -143,18 +169,22 @@ def add_statements(load: LoadBuilder, text: str, sections: Sections) -> None:
     """Add the figures of running text; those that repeat a value of a table or a line are left out."""
     results = [row for row in load.rows if isinstance(row, Result)]
     stored_values = {(name, row.value) for row in results for name in (row.metric, row.unit)}
+    lines = text.splitlines()
     for statement in read_sentences(text):
         metric, factor = statement.metric_name
         unit = statement.value.unit if metric == STATED else None
         if (unit or metric, round(statement.value.low * factor, 9)) not in stored_values:
-            name = f"{sections.prefix_of(statement.line)}{statement.words[:MAX_NAME_CHARS]} (line {statement.line})"
-            point = point_of_words(name, statement.words)
+            lead = _lead_of(lines[statement.line - 1], statement.words)
+            name = (
+                f"{sections.prefix_of(statement.line)}{lead}{statement.words[:MAX_NAME_CHARS]} (line {statement.line})"
+            )
+            point = point_of_words(name, f"{lead}{statement.words}")
             add_stated(load, point, statement.value, metric, factor, unit, statement.statistic)
 
 
 def _lead_of(line: str, label: str) -> str:
     """Return the words that an item of a list begins with: 'k=2' of '* k=2: TTFT: 81 ms'; empty if known."""
-    match = LEAD.match(line)
+    match = LEAD.match(line) or LEAD_OF_LINE.match(line)
     lead = match["words"].strip(" *`") if match else ""
     return f"{lead}: " if lead and lead not in label and not FIGURE.search(lead) else ""
 

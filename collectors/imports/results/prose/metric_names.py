@@ -113,7 +113,7 @@ PER_GPU_RULES = (
     (words(r"output|decode|generat"), MetricName("output_tps_per_gpu")),
 )
 _SIDES = (words(PROMPT), words(GENERATION))
-MINIMUM = words(r"(?<![/(])(?<!per )\bmin(?:imum)?\b(?!\)|[-_ ]p\b)")  # no minutes, no 'min-p'
+MINIMUM = words(r"(?<![/(])(?<!per )(?<!p-)(?<!top-)\bmin(?:imum)?\b(?!\)|[-_ ]p\b)")  # no minutes, no 'min-p'
 MAXIMUM = words(
     r"最高|最大|峰值|\bpeak(?:s|ed)?\b|\bbest\b"
     # neither 'M4 Max', 'RTX PRO 6000 Max-Q' nor 'n_max:16', 'max tokens'

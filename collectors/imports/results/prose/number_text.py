@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from collectors.imports.results.prose.units import pattern_of, unit_in, unit_of
+from collectors.imports.results.prose.units import OF_ONE, pattern_of, unit_in, unit_of
 
 _DECIMAL_COMMA = r"\d{1,4},\d{1,2}(?= ?(?:t(?:ok\w{0,4})?/s|ms|s\b|sec|Gi?B|%))"
 _N = rf"\d{{1,3}}(?:,\d{{3}})+(?:\.\d{{1,9}})?|{_DECIMAL_COMMA}|\d{{1,15}}(?:\.\d{{1,20}})?"
@@ -68,7 +68,7 @@ def read_cell(cell: str) -> StatedNumber | None:
     if not words_match and (is_memory or value.unit not in TIMED):
         return None  # '4 threads', '24 GB card'
     words = f"{match['rest'] or ''}{match['words'] or ''}"
-    return value._replace(words="" if _COMPARED.search(words) else words)
+    return value._replace(words=value.words + ("" if _COMPARED.search(words) else words))
 
 
 def read_statistics(cell: str) -> list[tuple[str, StatedNumber]]:
@@ -116,6 +116,7 @@ def parse_number(match: re.Match[str]) -> StatedNumber:
         unit,
         "max" if match["most"] else "min" if match["least"] or match["plus"] else None,
         match["about"] is not None,
+        f" per {of_one[1].lower()}" if (of_one := OF_ONE.search(match["unit"] or "")) else "",
     )
 
 

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from collectors.imports.results.prose.units import RATES, pattern_of, unit_in
+from collectors.imports.results.prose.units import RATES, may_have_figure, pattern_of, unit_in
 
 HEADING = re.compile(
     r"(?P<marks>#{1,6}) {1,8}(?P<words>.{1,160})|\*\*(?P<bold>[^*]{1,160})\*\*:?"
     r"|(?:<details>)?<summary>(?P<summary>.{1,160})</summary>"
+    r"|(?P<bars>={3,60}|-{3,60}|─{2,60}) {1,4}(?P<barred>[^─|=][^─|]{0,100}?) {1,4}(?:={3,60}|-{3,60}|─{2,60})"
 )
 LABEL = re.compile(  # 'tip:', '**Setup:** two GPUs', 'With speculation:'
     r"\*\*(?P<bold>[^*|]{1,80}?):?\*\*:? ?(?P<more>[^|*]{0,80})|(?P<words>[\w(~][^|:=]{0,60}):", re.IGNORECASE
@@ -25,6 +26,7 @@ FIGURES_OF_PAIRS = re.compile(r"\w= {0,6}\d")
 STATEMENT = re.compile(r"(?:for|if|elif|else|def|class|try|except|finally|with|while|case|async|@)\b")
 FENCE = "```"
 BOLD_LEVEL = 7  # below the headings of Markdown
+SHORT_BARS = 4  # '=== measured ===' below '===== narrative ====='
 MAX_HEADING_CHARS = 80
 MAX_LINE_CHARS = 240
 
@@ -136,17 +138,18 @@ def _name_of_indented(lines: Sequence[str]) -> str:
 
 def _ends_at(outer: _Heading, heading: _Heading) -> bool:
     """Return whether a heading ends another's section; a line in bold below a table is one of the same kind."""
-    return outer.level >= heading.level or (outer.has_table and heading.level == BOLD_LEVEL)
+    return outer.level >= heading.level or (outer.has_table and heading.level >= BOLD_LEVEL)
 
 
 def _heading(line: str) -> _Heading | None:
     """Return a heading of Markdown, a line in bold or a summary; None for another line."""
-    is_possible = line[:44].lstrip()[:1] in ("#", "*", "<") and len(line) <= MAX_LINE_CHARS
+    is_possible = line[:44].lstrip()[:1] in tuple("#*<=-─") and len(line) <= MAX_LINE_CHARS
     match = HEADING.fullmatch(line.strip()) if is_possible else None
     if match is None:
         return None
-    words = TAG.sub("", match["words"] or match["bold"] or match["summary"]).strip("#*:` ")
-    level = len(match["marks"]) if match["marks"] else BOLD_LEVEL
+    words = TAG.sub("", match["words"] or match["bold"] or match["summary"] or match["barred"]).strip("#*:` ")
+    bars_level = BOLD_LEVEL + (len(match["bars"]) <= SHORT_BARS) if match["bars"] else BOLD_LEVEL
+    level = len(match["marks"]) if match["marks"] else bars_level
     return _Heading(level, words[:MAX_HEADING_CHARS]) if words else None
 
 
@@ -154,5 +157,5 @@ def lines_with_figures(text: str) -> list[int]:
     """Return the numbers of the lines, from 1, that have a number with a unit, or a unit."""
     return [
         number for number, line in enumerate(text.splitlines(), 1)
-        if len(line) <= MAX_LINE_CHARS and FIGURE.search(line)
+        if len(line) <= MAX_LINE_CHARS and may_have_figure(line) and FIGURE.search(line)
     ]  # fmt: skip

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.metric_names import DERIVED, MetricName, metric_of, statistic_of
 from collectors.imports.results.prose.number_text import MEMORY, NUMBER, StatedNumber, parse_number
-from collectors.imports.results.prose.units import pattern_of, unit_of
+from collectors.imports.results.prose.units import may_have_figure, pattern_of, unit_of
 
 MAX_LINE_CHARS = 2000
 MAX_LABEL_CHARS = 120
@@ -45,18 +45,27 @@ _HYPOTHETICAL = re.compile(
 _DENIED = re.compile(r"(?:\bnot|\bnever|n['\u2019]t)(?:\W+\w+){0,3}\W*$", re.IGNORECASE)
 _NEGATED = re.compile(r"\b(?:not|never|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
 _SERVED = re.compile(r"throughput|serv(?:ed?|es|ing)\b|handl|complet|achiev|sustain|process|finish", re.IGNORECASE)
+# '5320.5 prefill tok/s' is '5320.5 tok/s prefill'.
+_NAMED_UNIT = re.compile(
+    r"(\d) ((?:(?:effective|eff\.?|aggregate|total|mean|avg|average|median|peak|single-stream)? ?)"
+    r"(?:prefill|prompt|input|decode|decoding|output|generated|generation|gen|completion|new)?)"
+    rf" ({pattern_of('tok/s')})(?![\w/])",
+    re.IGNORECASE,
+)
 _MARKUP = re.compile(r"[`*]{1,3}")
 _COMPARED = re.compile(r"\s*(?:\([^()]{1,40}\)\s*)?(?:→|->|=>|⇒|➜|vs\.?|versus|/|to|of)\s*", re.IGNORECASE)
 _RESPECTIVELY = re.compile(r"\brespectively\b", re.IGNORECASE)
 _AND = re.compile(r"\s*(?:,|,? and|,? or|/)\s*", re.IGNORECASE)
 _LISTED = re.compile(r",(?!\d)|\band\b|/", re.IGNORECASE)
+_SLASHED = re.compile(r"(?P<names>[A-Za-z][\w.]{0,20}(?: ?/ ?[A-Za-z][\w.]{0,20})+)\W{0,4}$")
 _TOKENS_IN_TIME = (["tokens", "s", "tok/s"], ["tokens", "ms", "tok/s"])
 _IN = re.compile(r"\s*(?:in|over|took|→|->|=>|=)\s*", re.IGNORECASE)
 _OF_TOTAL = re.compile(r"/|\bof\b")  # '30.6 / 32 GB'
 _UNIT_BEFORE = re.compile(rf"(?<![\w/])\(?(?P<unit>{pattern_of('tok/s', 'requests/s', 'ms')})\)?:?\s*$", re.IGNORECASE)
 _UNIT_OF_LIST = re.compile(rf"\((?P<unit>{pattern_of('tok/s')})\):[^:]*$", re.IGNORECASE)
 _USED_MEMORY = re.compile(
-    r"\b(?:weights|resident|us(?:e[sd]?|ing|age)|consum\w+|tak(?:es?|ing)|took|peak\w*|footprint|occup\w+|allocat\w+|vram)\b",
+    r"\b(?:weights|resident|us(?:e[sd]?|ing|age)|consum\w+|tak(?:es?|ing)|took|peak\w*|footprint|occup\w+|allocat\w+"
+    r"|vram(?= ?[:=]))\b",
     re.IGNORECASE,
 )
 _UNITLESS = re.compile(r"accept(?:ance|ed)? (?:len(?:gth)?|rate)\b(?:[^\d]{0,20}|.{1,80}(?:,|\band)\s)$", re.IGNORECASE)
@@ -96,8 +105,10 @@ def read_sentences(text: str) -> list[Statement]:
     """
     statements: list[Statement] = []
     for number, line in enumerate(text.splitlines(), 1):
+        if not may_have_figure(line):
+            continue
         if len(line) <= MAX_LINE_CHARS and not _LOG_LINE.search(line) and not _CODE.search(line) and "|" not in line:
-            for sentence in _SENTENCE_END.split(_MARKUP.sub("", line)):
+            for sentence in _SENTENCE_END.split(_NAMED_UNIT.sub(r"\1 \3 \2", _MARKUP.sub("", line))):
                 statements += _statements(number, sentence)
     return statements
 
@@ -111,7 +122,7 @@ def states_speed(text: str) -> bool:
 
 
 def _statements(line: int, sentence: str) -> Iterator[Statement]:
-    if _HYPOTHETICAL.search(sentence):
+    if not may_have_figure(sentence) or _HYPOTHETICAL.search(sentence):
         return
     former: tuple[str | None, MetricName] | None = None
     for place in _places(sentence):
@@ -164,6 +175,8 @@ def _metric_of(place: _Place, sentence: str) -> MetricName | None:
         return metric_of(place.before, None) if _UNITLESS.search(place.before) else None
     if unit == "tok/s" and _TO_FIRST_TOKEN.search(sentence):
         return MetricName("decode_tps")
+    if place.value.words:  # of its unit: 'tok/s/user'
+        return metric_of(place.value.words, unit)
     names = [metric_of(words, unit) for words in (place.before, place.after)]
     name = names[0] or names[1]
     is_known = name is not None and (unit in ("tok/s", "requests/s") or name.metric in _SPEED_OF_TOKENS)
@@ -188,7 +201,11 @@ def _places(sentence: str) -> Iterator[_Place]:
         last_boundary = max((cut.end() for cut in _BOUNDARY.finditer(before)), default=0)
         own = before[last_boundary:]
         own = own if own.strip() or after.strip() else lead
-        subjects = _subjects(sentence[former_end : group.start], len(group.values)) if group.is_listed else []
+        words_before = sentence[former_end : group.start]
+        subjects = (
+            _subjects(words_before, len(group.values)) if group.is_listed
+            else _slashed_names(own, sentence, group)
+        )  # fmt: skip
         is_of_tokens = index > 0 and _is_time_of_tokens(sentence, groups[index - 1 : index + 2])
         for number, (rank, value) in enumerate(group.ranked_values):
             subject = subjects[number] if subjects else ""
@@ -206,6 +223,14 @@ def _subjects(words: str, count: int) -> list[str]:
     """Return the words that belong to each of several listed numbers: 'Prefill and decode run at 900 and 45 tok/s'."""
     parts = [part for part in _LISTED.split(words) if part.strip()]
     return parts[-count:] if len(parts) >= count else []
+
+
+def _slashed_names(words: str, sentence: str, group: _Group) -> list[str]:
+    """Return the names of numbers that stand like their names: 'wall/decode: 46.5 / 47.1 tok/s'; else nothing."""
+    match = _SLASHED.search(words)
+    names = match["names"].split("/") if match and "/" in sentence[group.start : group.end] else []
+    lead = words[: match.start()].strip() if match else ""
+    return [f"{lead} {name}".strip() for name in names] if len(names) == len(group.values) > 1 else []
 
 
 def _words_of(subject: str, subjects: Sequence[str], unit: str | None) -> str:

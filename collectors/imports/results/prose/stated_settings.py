@@ -14,7 +14,9 @@ _LABELLED_MODEL = re.compile(
     r"(?:^|[\s*|])model(?: name| path| id)?[`*]{0,4} ?[:=][`* ]{0,6}(?P<model>[^\n|,;()*`\"']{2,80})",
     re.IGNORECASE | re.MULTILINE,
 )
-_SERVED_MODEL = re.compile(rf"(?:(?<!\S)--model(?:-path)?[ =]|\bvllm serve |\btrtllm-serve )[\"']?(?P<model>{_NAME})")
+_SERVED_MODEL = re.compile(
+    rf"(?:(?<!\S)--model(?:-path)?(?:=| {{1,4}})|\bvllm serve |\btrtllm-serve )[\"']?(?P<model>{_NAME})"
+)
 _NAMED_MODEL = re.compile(
     r"(?<![\w./-])(?P<model>(?:[A-Za-z][\w-]{1,40}/)?(?:Qwen|QwQ|Llama|DeepSeek|Gemma|Mistral|Mixtral|Ministral|Devstral|"
     r"Magistral|GLM|gpt-oss|Kimi|MiniMax|Nemotron|Phi|Granite|Falcon|OLMo|ERNIE|Hunyuan|InternLM|Seed-OSS|LFM2|SmolLM|"
@@ -33,7 +35,7 @@ _TENSOR_PARALLEL = re.compile(
 _GPU_COUNT = re.compile(r"(?<![\w.])(?P<count>\d{1,3}) ?[x×]? ?GPUs?\b", re.IGNORECASE)
 _ENGINE_NAMES = r"vLLM|SGLang|TensorRT-LLM|Ollama|LMDeploy|ExLlama(?:V[23])?|MLC-LLM"
 _ENGINE = re.compile(
-    rf"\b(?P<name>{_ENGINE_NAMES})\b(?:[` :(*]{{1,4}}v?(?P<version>\d{{1,3}}\.\d{{1,3}}[\w.+-]{{0,60}}))?",
+    rf"(?<![\w-])(?P<name>{_ENGINE_NAMES})\b(?:[` :(*]{{1,4}}v?(?P<version>\d{{1,3}}\.\d{{1,3}}[\w.+-]{{0,60}}))?",
     re.IGNORECASE,
 )
 ENGINE_HEAD = re.compile(

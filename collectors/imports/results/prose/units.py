@@ -16,7 +16,10 @@ def _rates(names: tuple[str, ...], unit: str) -> dict[str, tuple[str, float]]:
     return {f"{name}{per}{second}": (unit, 1.0) for name, per, second in product(names, _PER, _SECONDS)}
 
 
+_OF_ONE = ("user", "req", "request", "stream", "gpu")
 UNITS: Mapping[str, tuple[str, float]] = {  # as written, in lower case -> Pitwall's unit and the factor to it
+    **{f"{name}/{second}/{one}": ("tok/s", 1.0) for name, second, one in product(_TOKENS, _SECONDS, _OF_ONE)},
+    **{f"{name}/{one}/{second}": ("tok/s", 1.0) for name, second, one in product(_TOKENS, _SECONDS, _OF_ONE)},
     **_rates(_TOKENS, "tok/s"), "tps": ("tok/s", 1.0), **_rates(_REQUESTS, "requests/s"), "rps": ("requests/s", 1.0),
     "qps": ("requests/s", 1.0),
     "ms": ("ms", 1.0), "msec": ("ms", 1.0), "msecs": ("ms", 1.0), "millisecond": ("ms", 1.0),
@@ -28,6 +31,7 @@ UNITS: Mapping[str, tuple[str, float]] = {  # as written, in lower case -> Pitwa
     "tok": ("tokens", 1.0), "toks": ("tokens", 1.0), "token": ("tokens", 1.0), "tokens": ("tokens", 1.0),
     "%": ("%", 1.0), "percent": ("%", 1.0), "x": ("1", 1.0), "×": ("1", 1.0),
 }  # fmt: skip
+OF_ONE = re.compile(rf"/ ?({'|'.join(_OF_ONE)})(?:/|$)", re.IGNORECASE)  # 'tok/s/user', 'tokens/req/s'
 RATES = ("tok/s", "requests/s")
 
 
@@ -45,6 +49,22 @@ def unit_of(written: str | None) -> tuple[str | None, float]:
     return UNITS.get(re.sub(r" ?/ ?", "/", written.lower()), (None, 1.0)) if written else (None, 1.0)
 
 
+_BEHIND_A_NUMBER = re.compile(rf"\d[k\d]?\+? ?(?:{pattern_of()})(?!\w)", re.IGNORECASE)
+_WORDS_OF_UNITS = (
+    "tok",
+    "t/s",
+    "t / s",
+    "tps",
+    "ms",
+    "req",
+    "quer",
+    "rps",
+    "qps",
+    "milli",
+    "msec",
+    "accept",
+    "seconds",
+)
 _OTHERS = pattern_of("ms", "s", "GiB", "MiB", "GB", "MB", "TB", "%", factor=1.0)
 HEADING_UNIT = re.compile(
     rf"(?<![\w/])({pattern_of(*RATES)})(?!\w)"
@@ -108,3 +128,14 @@ def unit_in(text: str) -> str | None:
         return None
     written = next(unit for unit in match.groups() if unit)
     return _OF_HEADINGS.get(written.lower()) or unit_of(written)[0]
+
+
+def may_have_figure(text: str) -> bool:
+    """Return whether a text may have a figure: a number before a unit, or a word of one. It is quick, not exact."""
+    return names_unit(text) or _BEHIND_A_NUMBER.search(text) is not None
+
+
+def names_unit(text: str) -> bool:
+    """Return whether a text may name a unit without a number before it."""
+    lowered = text.lower()
+    return any(word in lowered for word in _WORDS_OF_UNITS)
