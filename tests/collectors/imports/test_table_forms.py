@@ -157,3 +157,49 @@ def test_columns_with_single_blanks_between_them(tmp_path: Path) -> None:
 def test_a_sentence_with_units_in_brackets_is_no_head(tmp_path: Path) -> None:
     text = "We measured latency (ms) and speed (tok/s)\nof model 8 45\n\nDecode: 45.5 tok/s\n"
     assert figures_of(tmp_path, text) == [("output_tps", "stated", 45.5)]
+
+
+RUNS = """| | A | B |
+|---|---|---|
+| Max concurrency @ 262,144 | 11.5x | 6.5x |
+| single stream decode, 3 runs (tok/s) | 120.5 / 114.5 / 109.5 | 135.5 / 108.5 / 124.5 |
+| median | 114.5 | 124.5 |
+| TTFT p50/p99 (ms) | 81 / 150 | 90 / 160 |
+"""
+
+
+def test_runs_of_a_cell_and_the_statistic_below_them(tmp_path: Path) -> None:
+    rows = [row for row in results_of_text(tmp_path, RUNS) if ": A" in row.point]
+    assert [(row.metric, row.statistic, row.value, row.concurrency) for row in rows] == [
+        ("full_context_concurrency", "stated", 11.5, None), ("decode_tps", "stated", 120.5, None),
+        ("decode_tps", "stated", 114.5, None), ("decode_tps", "stated", 109.5, None),
+        ("decode_tps", "median", 114.5, None), ("ttft_ms", "median", 81.0, None), ("ttft_ms", "p99", 150.0, None),
+    ]  # fmt: skip
+    assert rows[1].point == "single stream decode, 3 runs (tok/s): A (line 4), value 1 of 3"
+
+
+@pytest.mark.parametrize("unit", ["tok/s per Watt", "out_tok/s/W", "tokens/s per $", "tok/s/J"])
+def test_efficiencies_are_no_speeds(tmp_path: Path, unit: str) -> None:
+    text = f"| Metric | A | B |\n|---|---|---|\n| {unit} | 0.5 | 2.5 |\n| Decode tok/s | 45.5 | 50.5 |\n"
+    assert [value for _, _, value in figures_of(tmp_path, text)] == [45.5, 50.5]
+
+
+def test_rows_that_state_the_units_of_aligned_columns(tmp_path: Path) -> None:
+    text = (
+        " Metric               p50          p95          p99\n"
+        " -------------------- ------------ ------------ ------------\n"
+        " TTFB (ms)            150          200          250\n Latency (ms)         500          700          900\n"
+        "\n Tokens/sec: 70.5 (avg), 65.5 (p50)\n"
+    )
+    assert figures_of(tmp_path, text) == [
+        ("ttfr_ms", "median", 150.0), ("ttfr_ms", "p95", 200.0), ("ttfr_ms", "p99", 250.0),
+        ("e2e_ms", "median", 500.0), ("e2e_ms", "p95", 700.0), ("e2e_ms", "p99", 900.0),
+        ("stated", "mean", 70.5), ("stated", "median", 65.5),
+    ]  # fmt: skip
+
+
+def test_a_degree_of_parallelism_is_no_level(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_text("| Arm | TTFT (ms) |\n|---|---|\n| Default (tensor-parallel=1) | 156 |\n| other | 120 |\n")
+    (load,) = loads_of(path)
+    assert [row.concurrency for row in load.result_rows] == [None, None] and load.server_config == {}

@@ -117,17 +117,17 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     glued_tables, remaining_text = read_glued_tables(remaining_text)
     bare_tables, remaining_text = read_bare_tables(remaining_text)
     flattened_tables, remaining_text = read_flattened_tables(remaining_text, _is_head)
-    sections = Sections(text)
+    words_around, sections = remaining_text, Sections(text)
     all_tables = [*tables, *aligned_tables, *glued_tables, *bare_tables, *flattened_tables]
-    figure_lines = lines_with_figures(remaining_text)
-    sections.tell_apart([*(table.line for table in all_tables), *figure_lines])
-    tables = [table._replace(heading=sections.heading_of(table.line)) for table in tables]
+    sections.tell_apart([*(table.line for table in all_tables), *lines_with_figures(remaining_text)])
+    tables = [table._replace(heading=sections.heading_of(table.line)) for table in all_tables]
     benchy = [table for table in tables if benchy_table.is_benchy(table)]
     llama = [table for table in tables if llama_tables.is_printed_table(table)]
     speculated = [table for table in tables if spec_bench_table.is_spec_bench(table)]
     load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date)
-    other_tables = [table for table in tables if table not in (*benchy, *llama, *speculated)]
-    for table in (*other_tables, *aligned_tables, *glued_tables, *bare_tables, *flattened_tables):
+    of_tools = (*benchy, *llama, *speculated)
+    read_here = [table for table in tables if table not in of_tools]
+    for table in read_here:
         add_table(load, _in_section(table, sections))
     if five_prompts.recognise(remaining_text):
         printed_load, remaining_text = five_prompts.read(remaining_text, ticket, 2), ""
@@ -144,9 +144,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     remaining_text = add_aligned(load, remaining_text, sections)
     remaining_text = add_lines(load, remaining_text, sections)
     add_statements(load, remaining_text, sections)
-    _add_settings(
-        load, text, models_in((*other_tables, *aligned_tables, *glued_tables, *bare_tables, *flattened_tables))
-    )
+    _add_settings(load, text, words_around, models_in(read_here))
     candidates = [load, benchy_table.read(benchy, text, ticket, 1) if benchy else None, printed_load]
     if speculated:
         summaries.append(spec_bench_table.read(speculated, text, ticket, 3 + len(summaries)))
@@ -168,9 +166,9 @@ def _in_section(table: Table, sections: Sections) -> Table:
     )
 
 
-def _add_settings(load: LoadBuilder, text: str, models_in_tables: Sequence[str]) -> None:
-    """Add what the words of the text state of the server that was measured."""
-    settings = read_settings(text, models_in_tables)
+def _add_settings(load: LoadBuilder, text: str, words_around: str, models_in_tables: Sequence[str]) -> None:
+    """Add what the words of the text, and those around its tables, state of the server that was measured."""
+    settings = read_settings(text, models_in_tables, words_around)
     load.model = settings.model
     load.params |= {"engine": settings.engine} if settings.engine else {}
     load.server_config |= {"tensor_parallel": settings.tensor_parallel} if settings.tensor_parallel else {}

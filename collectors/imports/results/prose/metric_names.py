@@ -27,7 +27,7 @@ GENERATION = (
 )
 _FIRST_TOKEN = r"ttft|first[- ]token|首\s?(?:token|字|词)"
 _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
-    (r"first response|ttfr", "ttfr_ms"),
+    (r"first response|ttfr|first byte|ttfb", "ttfr_ms"),
     (_FIRST_TOKEN, "ttft_ms"),
     (r"\bitl\b|inter[- ]token|\btbt\b|time between tokens", "itl_ms"),
     (r"\btpot\b|per[- ]output[- ]token|time per token", "tpot_ms"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from collectors.imports.results.prose.units import OF_ONE, pattern_of, unit_in, unit_of
+from collectors.imports.results.prose.units import NOT_PER, OF_ONE, pattern_of, unit_in, unit_of
 
 _DECIMAL_COMMA = r"\d{1,4},\d{1,2}(?= ?(?:t(?:ok\w{0,4})?/s|ms|s\b|sec|Gi?B|%))"
 _N = rf"\d{{1,3}}(?:,\d{{3}})+(?:\.\d{{1,9}})?|{_DECIMAL_COMMA}|\d{{1,15}}(?:\.\d{{1,20}})?"
@@ -16,7 +16,7 @@ _LEAST = r"(?P<least>>=?|≥|over|above|at least|more than)?"
 NUMBER = (
     rf"{_MOST}{_LEAST} ?{ABOUT} ?(?P<low>{_N})(?P<kilo>K)?(?P<plus>\+(?! ?[/\d]))?"
     rf" ?(?:(?:-|–|—|to) ?~?(?P<high>{_N})(?P<high_kilo>K)?|(?:±|\+/-|\+-) ?(?P<spread>{_N}))?"
-    rf" ?(?P<unit>{_UNIT})?(?: ?(?:±|\+/-) ?(?P<late_spread>{_N}))?(?![\w/×%=])(?!\.?\d)"
+    rf" ?(?P<unit>{_UNIT})?(?: ?(?:±|\+/-) ?(?P<late_spread>{_N}))?(?![\w/×%=])(?!\.?\d){NOT_PER}"
 )
 _FREE_WORDS = r"[^\d|<>():=]{1,60}"
 CELL = re.compile(

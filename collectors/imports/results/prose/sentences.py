@@ -17,7 +17,7 @@ MAX_LABEL_CHARS = 120
 _NUMBER = re.compile(rf"(?<![\w.,/=$#-])(?:{NUMBER})", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"(?<=[.!?。])\s+(?=[^\da-z])")
 _BOUNDARY = re.compile(
-    r",(?!\d\d\d)|[;•·→。，；]|\.\s"
+    r",(?!\d\d\d)|[;•·→。，；|]|\.\s"
     r"|\b(?:and|with|while|but|whereas|vs|versus|because|since|although|though|which|when)\b",
     re.IGNORECASE,
 )
@@ -26,7 +26,8 @@ _CODE = re.compile(r"(?:^|\s)--\w|[{}]|<[a-z/]|(?<![-=\s])>(?!\s)|://|^\s*(?:\$|
 _NOT_MEASURED = re.compile(
     r"\b(?:expect(?:ed|ing|s)?|should|could|would|target(?:s|ed|ing)?|goals?|theoretical(?:ly)?|claim(?:s|ed)?|"
     r"advertised|limit(?:ed|s)?|timeout|budget|slo|sla|threshold|require[sd]?|hop(?:e|ing)|bandwidth|every|interval|anything|"
-    r"if|poll|sleep|audio|codec|wait(?:s|ed)? for)\b|(?:\bby|faster|slower|another|extra|beyond(?: the)?|exceed\w*) $",
+    r"if|poll|sleep|audio|codec|wait(?:s|ed)? for)\b|(?:\bby|faster|slower|another|extra|beyond(?: the)?|exceed\w*) $"
+    r"|\bin your (?:tests?|benchmarks?|case|post)\b",
     re.IGNORECASE,
 )
 # Of the whole sentence: a question, a wish, a condition, a calculation, what is true of people.
@@ -52,8 +53,10 @@ _NAMED_UNIT = re.compile(
     rf" ({pattern_of('tok/s')})(?![\w/])",
     re.IGNORECASE,
 )
+_TIGHT_SLASH = re.compile(rf"(\d)/(?=\d[\d.,]{{0,12}} ?(?:{pattern_of('tok/s', 'ms')})(?!\w))", re.IGNORECASE)
 _MARKUP = re.compile(r"[`*]{1,3}")
-_COMPARED = re.compile(r"\s*(?:\([^()]{1,40}\)\s*)?(?:→|->|=>|⇒|➜|vs\.?|versus|/|to|of)\s*", re.IGNORECASE)
+_COMPARED = re.compile(r"\s*(?:\([^()]{1,40}\)\s*)?(?:→|->|=>|⇒|➜|vs\.?|versus|/|\||to|of)\s*", re.IGNORECASE)
+_AT = re.compile(r"\bat\s*$", re.IGNORECASE)
 _RESPECTIVELY = re.compile(r"\brespectively\b", re.IGNORECASE)
 _AND = re.compile(r"\s*(?:,|,? and|,? or|/)\s*", re.IGNORECASE)
 _LISTED = re.compile(r",(?!\d)|\band\b|/", re.IGNORECASE)
@@ -107,10 +110,20 @@ def read_sentences(text: str) -> list[Statement]:
     for number, line in enumerate(text.splitlines(), 1):
         if not may_have_figure(line):
             continue
-        if len(line) <= MAX_LINE_CHARS and not _LOG_LINE.search(line) and not _CODE.search(line) and "|" not in line:
-            for sentence in _SENTENCE_END.split(_NAMED_UNIT.sub(r"\1 \3 \2", _MARKUP.sub("", line))):
+        if (
+            len(line) <= MAX_LINE_CHARS
+            and not _LOG_LINE.search(line)
+            and not _CODE.search(line)
+            and line.count("|") < 2
+        ):
+            for sentence in _SENTENCE_END.split(_plain(line)):
                 statements += _statements(number, sentence)
     return statements
+
+
+def _plain(line: str) -> str:
+    """Return a line without marks, with every number before its unit: '350/370 tok/s', '45 prefill tok/s'."""
+    return _NAMED_UNIT.sub(r"\1 \3 \2", _TIGHT_SLASH.sub(r"\1 / ", _MARKUP.sub("", line)))
 
 
 def states_speed(text: str) -> bool:
@@ -133,14 +146,15 @@ def _statements(line: int, sentence: str) -> Iterator[Statement]:
         is_of_load = place.value.unit == "requests/s" and not _SERVED.search(words)
         is_denied = _DENIED.search(place.before) or (place.value.bound == "min" and _NEGATED.search(sentence))
         is_unmeasured = is_denied or _NOT_MEASURED.search(place.before)
-        if is_of_load or is_unmeasured or DERIVED.search(near_words):
+        is_condition = place.value.words != "" and _AT.search(place.before)  # 'throughput at 40 tok/s/user'
+        if is_of_load or is_unmeasured or is_condition or DERIVED.search(near_words):
             former = None
             continue
         unit = place.value.unit
         name = _metric_of(place, sentence)
         if name is None and place.is_of_tokens:
             name = _of_unit(MetricName("duration_s"), unit)
-        if name is None and former and former[0] == _dimension(unit):
+        if name is None and former and former[0] == _dimension(unit) and not place.value.words:
             name = _of_unit(former[1], unit)
         if name is None and (unit == "tok/s" or _is_used_memory(place.value, words)):
             name = MetricName(STATED)
@@ -319,8 +333,9 @@ def _group_of(sentence: str, matches: Sequence[re.Match[str]]) -> _Group | None:
     unit, factor = unit_of(written or _unit_at_end(before))
     if unit is None and not _UNITLESS.search(before):
         return None
+    words = parse_number(matches[-1]).words  # of the unit that they share: 'tok/s/user'
     values = [
-        value if value.unit else value._replace(low=value.low * factor, unit=unit)
+        value if value.unit else value._replace(low=value.low * factor, unit=unit, words=words)
         for value in map(parse_number, matches)
     ]
     is_share = unit in MEMORY and len(matches) == 2 and _OF_TOTAL.search(sentence, matches[0].end(), matches[1].start())

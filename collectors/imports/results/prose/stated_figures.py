@@ -8,6 +8,8 @@ from collectors.imports.results.builder import LoadBuilder, MeasurementPoint
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.metric_names import (
     ACCURACY,
+    MAXIMUM,
+    MINIMUM,
     PER_GPU,
     MetricName,
     metric_of,
@@ -46,7 +48,6 @@ def add_number(
         return
     column_name, label = without_workload(in_words(column_name), in_words(label), unit_in(label) is None)
     description = f"{column_name} {label} {value.words}"
-    statistic_words = column_name if "," in label else description  # not of 'B, max throughput, fixed model'
     if metric_name := (
         own_metric_of(value.words, unit)
         or own_metric_of(column_name, unit)
@@ -54,12 +55,18 @@ def add_number(
         or _metric_of_title(title, description, unit)
     ):
         is_of_title = metric_of_number(description, value, unit) is None
-        words = f"{statistic_words} {title}" if is_of_title else statistic_words
-        statistic = cell_statistic or statistic_of(words, value.bound, metric_name.metric)
+        words = f"{description} {title}" if is_of_title else description
+        statistic = cell_statistic or _statistic_of(words, label, value, metric_name.metric)
         add_stated(load, point, value, metric_name.metric, metric_name.factor, None, statistic)
     elif unit not in (None, RATIO):  # else a setting or an unknown count
-        statistic = cell_statistic or statistic_of(statistic_words, value.bound)
+        statistic = cell_statistic or _statistic_of(description, label, value)
         add_stated(load, point, value, STATED, 1.0, unit, statistic)
+
+
+def _statistic_of(words: str, label: str, value: StatedNumber, metric: str = STATED) -> str:
+    """Return the statistic that words name; a description such as 'B, max throughput, fixed model' names none."""
+    is_described = "," in label and (MAXIMUM.search(label) or MINIMUM.search(label)) is not None
+    return statistic_of(words.replace(label, "") if is_described else words, value.bound, metric)
 
 
 def metric_of_number(description: str, value: StatedNumber, unit: str | None) -> MetricName | None:

@@ -7,7 +7,8 @@ import re
 from collectors.imports.results.builder import MeasurementPoint
 
 AT_ONCE = re.compile(
-    r"\b(?:c|conc|concurrency|max[_-]concurrency|parallel)(?: of| ?[=:@])? ?(\d{1,6})\b(?![.\d]|k\b)|[(@]c(\d{1,6})\b"
+    r"(?<![-\w])(?:c|conc|concurrency|max[_-]concurrency|parallel)(?: of| ?[=:])? ?(\d{1,6})\b(?![.,]?\d|k\b)"
+    r"|[(@]c(\d{1,6})\b"
     r"|\b(\d{1,6})(?:[- ]way)? \(?(?:concurrent|serial|sequential|parallel|simultaneous|users|clients|streams"
     r"|sessions)\b",
     re.IGNORECASE,

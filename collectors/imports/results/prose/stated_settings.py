@@ -59,10 +59,14 @@ class StatedSettings(NamedTuple):
         return f"Read from the words around the results: {', '.join(settings)}." if settings else None
 
 
-def read_settings(text: str, models_in_tables: Iterable[str] = ()) -> StatedSettings:
-    """Return what the words of a text state of the measured server; its tables may compare the model with others."""
+def read_settings(text: str, models_in_tables: Iterable[str] = (), words_around: str | None = None) -> StatedSettings:
+    """Return what the words of a text state of the measured server; its tables may compare the model with others.
+
+    `words_around`: the text without its tables, whose rows may compare servers; the text itself if there are none.
+    """
     text = text[:MAX_TEXT_CHARS]
-    degrees = {int(match["degree"]) for match in _TENSOR_PARALLEL.finditer(text)} - PERCENTILES
+    words = text if words_around is None else words_around[:MAX_TEXT_CHARS]
+    degrees = {int(match["degree"]) for match in _TENSOR_PARALLEL.finditer(words)} - PERCENTILES
     gpu_counts = {match["count"] for match in _GPU_COUNT.finditer(text)}  # several are compared with each other
     tensor_parallel = degrees.pop() if len(degrees) == 1 and len(gpu_counts) < 2 else None
     model = _model_of(text)

@@ -18,6 +18,9 @@ _STATISTIC = re.compile(
     rf" ?[=:]? {{0,8}}(?:{STATED_NUMBER})",
     re.IGNORECASE,
 )
+_STATISTIC_BEHIND = re.compile(  # 'Tokens/sec: 70.4 (avg), 65.0 (p50)'
+    rf"(?:{STATED_NUMBER}) ?\((?P<name>mean|avg|average|median|min|max|p\d{{2}}(?:\.\d{{1,2}}|\d)?)\)", re.IGNORECASE
+)
 _NAMES = {"avg": "mean", "average": "mean"}
 _UNIT_AT_END = re.compile(rf"[ _(/](?P<unit>{pattern_of()})\)?[:=]?$", re.IGNORECASE)
 _LEAST_STATISTICS = 2
@@ -43,11 +46,14 @@ def read_statistic_lines(text: str) -> tuple[list[StatisticLine], str]:
 
 def _statistic_lines(lines: list[str]) -> Iterator[StatisticLine]:
     for number, line in enumerate(lines, 1):
-        matches = list(_STATISTIC.finditer(line)) if len(line) <= MAX_LINE_CHARS and "|" not in line else []
+        is_short = len(line) <= MAX_LINE_CHARS and "|" not in line
+        matches = list(_STATISTIC.finditer(line)) if is_short else []
+        if is_short and len(matches) < _LEAST_STATISTICS and "(" in line:
+            matches = list(_STATISTIC_BEHIND.finditer(line))
         label = line[: matches[0].start()].strip(" \t-*•`,;:=") if len(matches) >= _LEAST_STATISTICS else ""
         if not any(map(str.isalpha, label)) or len(label) > MAX_LABEL_CHARS:
             continue
-        unit_match = _UNIT_AT_END.search(label)
+        unit_match = _UNIT_AT_END.search(f" {label}")
         unit = unit_of(unit_match["unit"])[0] if unit_match else None
         values = tuple((_statistic(match["name"]), parse_number(match)) for match in matches)
         values = tuple(pair for pair in values if not pair[0].startswith("std"))

@@ -19,7 +19,14 @@ from collectors.imports.results.prose.metric_names import DERIVED, metric_of
 from collectors.imports.results.prose.number_text import StatedNumber, read_cell, read_parts, read_statistics
 from collectors.imports.results.prose.sections import FIGURE
 from collectors.imports.results.prose.sentences import read_sentences
-from collectors.imports.results.prose.stated_figures import MAX_NAME_CHARS, add_failure, add_number, add_stated
+from collectors.imports.results.prose.shared_columns import names_of_parts
+from collectors.imports.results.prose.stated_figures import (
+    MAX_NAME_CHARS,
+    add_failure,
+    add_number,
+    add_stated,
+    unit_of_names,
+)
 from collectors.imports.results.prose.stated_points import point_of_words
 from collectors.imports.results.prose.table_points import FAILED, is_level_row, point_of
 from collectors.imports.results.prose.tables import Table
@@ -28,6 +35,7 @@ from collectors.imports.results.prose.units import implied_unit, unit_in
 PASSED, NOT_PASSED = "✅", "❌"
 PREFILL_HEAD = re.compile(r"^\W*prefill\b", re.IGNORECASE)  # 'Prefill ctx' beside 'tok/s'
 LATENCY_HEAD = re.compile(r"\b(?:ttft|tpot|itl|tbt|e2el?|latency|first token)\b", re.IGNORECASE)
+STATISTIC = re.compile(r"mean|average|avg\.?|median|min|max|best|worst|p\d{2}(?:\.\d)?", re.IGNORECASE)
 SETTINGS = re.compile(r"(?:^|\s)--\w|\w=\w")
 VALUES_OF_FIRST_COLUMN = ("tok/s", "ms")
 
@@ -39,10 +47,15 @@ def add_table(load: LoadBuilder, table: Table) -> None:
     columns_of_title = _columns_of_title(table) if unit_in(title) else set()
     first_column = 0 if unit_in(table.heads[0]) in VALUES_OF_FIRST_COLUMN else 1
     _note_columns_without_unit(load, table, title)
+    former_label = ""
     for row_number, row in enumerate(table.rows):
         added_rows = len(load.rows)
         if not is_level_row(row):
             label = _label(table, row)
+            if STATISTIC.fullmatch(plain(label)) and unit_in(former_label):
+                label = f"{label} {former_label}"  # 'median' below 'decode, 6 runs (tok/s)'
+            else:
+                former_label = label
             for column in range(first_column, len(row)):
                 _add_cell(load, table, row_number, column, label, title, column in columns_of_title)
         has_verdict = any(cell.startswith((PASSED, NOT_PASSED)) for cell in row)
@@ -75,6 +88,10 @@ def _add_cell(
     if FAILED.fullmatch(cell.strip("*`")):
         add_failure(load, cell.strip("*`"), point, label, column_name)
         return
+    if runs := _runs_of(cell, label, column_name, title):
+        for run_name, run_words, run in runs:
+            add_number(load, run, point._replace(name=f"{point.name}, {run_name}"), run_words, column_name, title)
+        return
     statistics = read_statistics(cell)
     for statistic, stated_value in statistics:
         add_number(load, stated_value, point, label, column_name, title, statistic)
@@ -97,6 +114,22 @@ def _note_columns_without_unit(load: LoadBuilder, table: Table, title: str) -> N
         is_latency = LATENCY_HEAD.search(plain(head)) is not None and unit_in(head) is None
         if is_latency and values and all(value.unit is None for value in values):
             load.notes.append(f"The column {head!r} states no unit: its numbers were left out.")
+
+
+def _runs_of(cell: str, label: str, column_name: str, title: str) -> list[tuple[str, str, StatedNumber]]:
+    """Return the plain numbers between slashes of a cell whose row or column states their unit.
+
+    Each has a name and the words that name its metric: a part of the label if that has as many ('TTFT p50/p99 (ms)').
+    """
+    parts = [part.strip("*` ") for part in cell.split("/")]
+    unit = unit_of_names(column_name, label, title)
+    values = [value for part in parts if (value := read_cell(part)) and value.unit in (None, unit)]
+    if unit is None or len(parts) < 2 or len(values) != len(parts):
+        return []
+    names = names_of_parts(label)
+    if len(names) == len(values):
+        return list(zip(names, names, values, strict=True))
+    return [(f"value {place} of {len(values)}", label, value) for place, value in enumerate(values, 1)]
 
 
 def _statements_of(cell: str) -> list[tuple[str, StatedNumber]]:

@@ -29,6 +29,7 @@ LEVEL = re.compile(
     r"(?:[×x]|c ?=? ?)?(?P<level>\d{1,3}(?:,\d{3})+|\d{1,9})[×x]?(?: (?:tokens|tok|users|requests|reqs?))?",
     re.IGNORECASE,
 )
+NUMBERS = re.compile(r"[\d.,]{1,12}(?: ?/ ?[\d.,]{1,12}){1,20}")
 LENGTHS = re.compile(r"(?P<prompt>\d{1,7}) ?[/x×,+] ?(?P<output>\d{1,7})", re.IGNORECASE)
 
 
@@ -103,12 +104,13 @@ def _is_name(table: Table, row: Sequence[str], column: int, label: str) -> bool:
     column_name = table.heads[column] if column < len(table.heads) else ""
     cell = row[column]
     has_several = bool(read_statistics(cell)) or (value is None and bool(read_parts(cell)))
-    is_other = cell in NO_VALUE or FAILED.fullmatch(cell.strip("*`")) is not None or has_several
     has_metric = value is not None and (
         value.unit
         or unit_of_names(column_name, label, table.title)
         or metric_of(f"{column_name} {label}", None)
         or count_metric(value, label, column_name)
     )
+    has_several |= NUMBERS.fullmatch(cell) is not None and unit_of_names(column_name, label, table.title) is not None
+    is_other = cell in NO_VALUE or FAILED.fullmatch(cell.strip("*`")) is not None or has_several
     is_compared = DERIVED.search(column_name) or DERIVED_HEAD.fullmatch(column_name)
     return not (is_compared or UNIT_HEAD.fullmatch(column_name) or is_other or has_metric)

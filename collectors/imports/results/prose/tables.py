@@ -68,7 +68,10 @@ def read_aligned_tables(text: str, is_head: Callable[[str], bool]) -> tuple[list
     while index < len(lines) - 1:
         heads, end = _aligned_cells(lines[index]), index + 1
         has_rule = RULE_OF_BLANKS.fullmatch(lines[end][:MAX_ALIGNED_CHARS]) is not None
-        if len(heads) >= MIN_ALIGNED_CELLS and sum(map(is_head, heads)) > (0 if has_rule else 1):
+        units = sum(map(is_head, heads))
+        if has_rule and not units and end + 1 < len(lines):  # then the rows may state them: 'TTFT (ms)  150  200'
+            units = is_head(_aligned_cells(lines[end + 1])[0])
+        if len(heads) >= MIN_ALIGNED_CELLS and units > (0 if has_rule else 1):
             first = end = end + has_rule
             while end < len(lines) and _is_aligned_row(_aligned_cells(lines[end]), len(heads)):
                 end += 1
@@ -126,7 +129,7 @@ def _is_flat_row(row: Sequence[str], has_name: bool) -> bool:
 
 
 def _aligned_cells(line: str) -> list[str]:
-    return GAP.split(line.strip()[:MAX_ALIGNED_CHARS]) if "|" not in line else []
+    return GAP.split(line.strip()[:MAX_ALIGNED_CHARS]) if "|" not in line else [""]
 
 
 def _is_aligned_row(cells: Sequence[str], width: int) -> bool:

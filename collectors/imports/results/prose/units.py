@@ -66,8 +66,9 @@ _WORDS_OF_UNITS = (
     "seconds",
 )
 _OTHERS = pattern_of("ms", "s", "GiB", "MiB", "GB", "MB", "TB", "%", factor=1.0)
+NOT_PER = r"(?! ?(?:per|/) ?(?:watts?|w|joules?|j|kwh|dollars?|\$|usd|€)(?!\w))"  # an efficiency is no speed
 HEADING_UNIT = re.compile(
-    rf"(?<![\w/])({pattern_of(*RATES)})(?!\w)"
+    rf"(?<![\w/])({pattern_of(*RATES)})(?!\w){NOT_PER}"
     rf"|(?<=\s)({_OTHERS})$|[,(\[] ?({_OTHERS})[)\]]"
     rf"|(?<=\s)({pattern_of('ms', 'GiB', 'MiB', 'GB', 'MB', factor=1.0)})(?=\s)"  # 'memory GB before'
     r"|\((tokens|requests|tokens/sec/user|ms/tok(?:en)?)\)",
