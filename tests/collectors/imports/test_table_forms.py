@@ -203,3 +203,8 @@ def test_a_degree_of_parallelism_is_no_level(tmp_path: Path) -> None:
     path.write_text("| Arm | TTFT (ms) |\n|---|---|\n| Default (tensor-parallel=1) | 156 |\n| other | 120 |\n")
     (load,) = loads_of(path)
     assert [row.concurrency for row in load.result_rows] == [None, None] and load.server_config == {}
+
+
+def test_memory_and_speed_of_a_cell_and_what_is_only_aimed_at(tmp_path: Path) -> None:
+    text = "| Model | All | Some |\n|---|---|---|\n| A | 23.5GB VRAM, 65 t/s | ~8GB VRAM (target) |\n"
+    assert [value for _, _, value in figures_of(tmp_path, text)] == [23.5, 65.0]

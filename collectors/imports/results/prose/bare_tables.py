@@ -36,7 +36,8 @@ def read_bare_tables(text: str) -> tuple[list[Table], str]:
 
 def _heads(line: str) -> list[str]:
     """Return the heads of a line that is nothing but heads with units; the first without the names before it."""
-    if len(line) > MAX_LINE_CHARS or "|" in line or ":" in line or "\t" in line or _SENTENCE.search(line):
+    is_possible = line.rstrip().endswith(")") and len(line) <= MAX_LINE_CHARS and not set("|:\t") & set(line)
+    if not is_possible or _SENTENCE.search(line):
         return []
     parts = [match[0].strip() for match in _HEAD.finditer(line)]
     is_head = bool(parts) and len(" ".join(parts)) == len(" ".join(line.split())) and all(map(unit_in, parts))

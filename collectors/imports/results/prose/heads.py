@@ -42,8 +42,8 @@ COUNT_HEADS = (  # head or label of a plain number -> metric
     (words(r"(?:# |num(?:ber of)? )?(?:successful|completed|succeeded) req(?:uest)?s?"), "requests"),
     (words(r"req(?:uest)?s? (?:completed|succeeded)"), "requests"),
     (words(r"(?:# |num(?:ber of)? )?(?:failed|errored|error) req(?:uest)?s?|req(?:uest)?s? failed"), "failed_requests"),
-    (words(r"total (?:input|prompt)(?: text)? tokens"), "prompt_tokens"),
-    (words(r"total (?:generated|output|completion) tokens"), "completion_tokens"),
+    (words(r"(?:total|number of) (?:input|prompt)(?: text)? tokens"), "prompt_tokens"),
+    (words(r"(?:total|number of) (?:generated|output|completion) tokens"), "completion_tokens"),
     (words(r"peak concurrent requests|peak concurrency"), "peak_concurrency"),
     (words(r"(?:draft )?accept(?:ance|ed|)(?: rate)?|acc\.? rate"), "acceptance_rate"),
 )  # fmt: skip

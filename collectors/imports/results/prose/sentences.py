@@ -56,6 +56,8 @@ _NAMED_UNIT = re.compile(
 _TIGHT_SLASH = re.compile(rf"(\d)/(?=\d[\d.,]{{0,12}} ?(?:{pattern_of('tok/s', 'ms')})(?!\w))", re.IGNORECASE)
 _MARKUP = re.compile(r"[`*]{1,3}")
 _COMPARED = re.compile(r"\s*(?:\([^()]{1,40}\)\s*)?(?:→|->|=>|⇒|➜|vs\.?|versus|/|\||to|of)\s*", re.IGNORECASE)
+_CARD = re.compile(r"\b(?:RTX|GTX|RX|Arc|Tesla|Radeon|Quadro|EPYC|Xeon|Ryzen|Ultra|PRO)\s*$", re.IGNORECASE)
+_RATE = re.compile(r"\b(?:rate|speed|throughput)\W*$", re.IGNORECASE)  # '14.6 toks' behind it are per second
 _AT = re.compile(r"\bat\s*$", re.IGNORECASE)
 _RESPECTIVELY = re.compile(r"\brespectively\b", re.IGNORECASE)
 _AND = re.compile(r"\s*(?:,|,? and|,? or|/)\s*", re.IGNORECASE)
@@ -67,7 +69,7 @@ _OF_TOTAL = re.compile(r"/|\bof\b")  # '30.6 / 32 GB'
 _UNIT_BEFORE = re.compile(rf"(?<![\w/])\(?(?P<unit>{pattern_of('tok/s', 'requests/s', 'ms')})\)?:?\s*$", re.IGNORECASE)
 _UNIT_OF_LIST = re.compile(rf"\((?P<unit>{pattern_of('tok/s')})\):[^:]*$", re.IGNORECASE)
 _USED_MEMORY = re.compile(
-    r"\b(?:weights|resident|us(?:e[sd]?|ing|age)|consum\w+|tak(?:es?|ing)|took|peak\w*|footprint|occup\w+|allocat\w+"
+    r"\b(?:weights|resident|us(?:e[sd]?|ing|age)|consum(?:es?|ed|ing|ption)|tak(?:es?|ing)|took|peak\w*|footprint|occup\w+|allocat\w+"
     r"|vram(?= ?[:=]))\b",
     re.IGNORECASE,
 )
@@ -138,7 +140,7 @@ def _statements(line: int, sentence: str) -> Iterator[Statement]:
     if not may_have_figure(sentence) or _HYPOTHETICAL.search(sentence):
         return
     former: tuple[str | None, MetricName] | None = None
-    for place in _places(sentence):
+    for place in map(_as_rate, _places(sentence)):
         words = f"{place.before} {place.after}"
         if place.is_restated:
             continue
@@ -165,6 +167,12 @@ def _statements(line: int, sentence: str) -> Iterator[Statement]:
             label += f": value {place.rank}" if place.rank else ""
             statistic = statistic_of(near_words, place.value.bound, name.metric)
             yield Statement(line, label, place.value, name, statistic)
+
+
+def _as_rate(place: _Place) -> _Place:
+    """Return a number of tokens that its words call a rate as one per second: 'eval rate 14.6 toks'."""
+    is_rate = place.value.unit == "tokens" and _RATE.search(place.before)
+    return place._replace(value=place.value._replace(unit="tok/s")) if is_rate else place
 
 
 def _is_used_memory(value: StatedNumber, words: str) -> bool:
@@ -315,6 +323,8 @@ def _compared_numbers(sentence: str) -> Iterator[_Group]:
 
 def _are_compared(sentence: str, former: re.Match[str], following: re.Match[str]) -> bool:
     """Return whether two numbers are compared: '256 tokens → 3.1 s' are of two kinds."""
+    if former["unit"] is None and _CARD.search(sentence[: former.start()]):
+        return False  # 'RTX 5090 / 32 GB'
     units = [_dimension(unit_of(match["unit"])[0]) for match in (former, following) if match["unit"]]
     between = sentence[former.end() : following.start()]
     return len({*units}) < 2 and _COMPARED.fullmatch(between) is not None

@@ -35,6 +35,7 @@ from collectors.imports.results.prose.units import implied_unit, unit_in
 PASSED, NOT_PASSED = "✅", "❌"
 PREFILL_HEAD = re.compile(r"^\W*prefill\b", re.IGNORECASE)  # 'Prefill ctx' beside 'tok/s'
 LATENCY_HEAD = re.compile(r"\b(?:ttft|tpot|itl|tbt|e2el?|latency|first token)\b", re.IGNORECASE)
+NOT_MEASURED = re.compile(r"\((?:target|goal|expected|estimated?|est\.?|theoretical|projected)\)", re.IGNORECASE)
 STATISTIC = re.compile(r"mean|average|avg\.?|median|min|max|best|worst|p\d{2}(?:\.\d)?", re.IGNORECASE)
 SETTINGS = re.compile(r"(?:^|\s)--\w|\w=\w")
 VALUES_OF_FIRST_COLUMN = ("tok/s", "ms")
@@ -71,6 +72,8 @@ def _add_cell(
     column_name = table.heads[column] if column < len(table.heads) else f"column {column + 1}"
     is_compared = DERIVED_HEAD.fullmatch(column_name) or DERIVED_HEAD.fullmatch(label)
     if DERIVED.search(f"{label} {column_name}") or is_compared or UNIT_HEAD.fullmatch(column_name.strip("*` ")):
+        return
+    if NOT_MEASURED.search(cell):
         return
     value = read_cell(cell)
     point = point_of(table, row, column, table.line_of(row_number), label)

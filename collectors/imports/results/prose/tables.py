@@ -68,10 +68,7 @@ def read_aligned_tables(text: str, is_head: Callable[[str], bool]) -> tuple[list
     while index < len(lines) - 1:
         heads, end = _aligned_cells(lines[index]), index + 1
         has_rule = RULE_OF_BLANKS.fullmatch(lines[end][:MAX_ALIGNED_CHARS]) is not None
-        units = sum(map(is_head, heads))
-        if has_rule and not units and end + 1 < len(lines):  # then the rows may state them: 'TTFT (ms)  150  200'
-            units = is_head(_aligned_cells(lines[end + 1])[0])
-        if len(heads) >= MIN_ALIGNED_CELLS and units > (0 if has_rule else 1):
+        if len(heads) >= MIN_ALIGNED_CELLS and _has_units(heads, lines[end + 1 : end + 2], has_rule, is_head):
             first = end = end + has_rule
             while end < len(lines) and _is_aligned_row(_aligned_cells(lines[end]), len(heads)):
                 end += 1
@@ -82,6 +79,14 @@ def read_aligned_tables(text: str, is_head: Callable[[str], bool]) -> tuple[list
                 lines[index:end] = [""] * (end - index)
         index = end
     return tables, "\n".join(lines)
+
+
+def _has_units(
+    heads: Sequence[str], second_lines: Sequence[str], has_rule: bool, is_head: Callable[[str], bool]
+) -> bool:
+    """Return whether two heads state units; above a rule one does, or the first row does: 'TTFT (ms)  150  200'."""
+    count = sum(map(is_head, heads))
+    return count > 1 or (has_rule and (count > 0 or any(is_head(_aligned_cells(line)[0]) for line in second_lines)))
 
 
 def read_flattened_tables(text: str, is_head: Callable[[str], bool]) -> tuple[list[Table], str]:
