@@ -241,3 +241,9 @@ def test_headings_between_bars(tmp_path: Path) -> None:
         "TEXT (prompt=65 chars), warmups (1): warm-1 ttft (line 5)",
         "TEXT (prompt=65 chars), warmups (1): warm-1 wall TPS (line 5)",
     ]  # fmt: skip
+
+
+def test_a_table_with_many_rows_of_levels(tmp_path: Path) -> None:
+    rows = "".join("| Concurrency | 1 |\n" for _ in range(2000))
+    (row,) = results_of_text(tmp_path, f"| Metric | A |\n|---|---|\n{rows}| TTFT (ms) | 81.5 |\n")
+    assert (row.metric, row.value, row.concurrency) == ("ttft_ms", 81.5, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from collectors.imports.results.prose.units import NOT_PER, OF_ONE, pattern_of, unit_in, unit_of
@@ -57,6 +58,7 @@ class StatedNumber(NamedTuple):
     words: str = ""  # that follow in its cell: '(pp512)', 'aggregate'
 
 
+@lru_cache(maxsize=1024)  # a cell is asked for once for each other cell of its row
 def read_cell(cell: str) -> StatedNumber | None:
     """Parse a cell; None if it is text or more than one number with its unit."""
     match = CELL.fullmatch(cell.replace("**", "").strip().strip("*"))  # '**90.2** tok/s'

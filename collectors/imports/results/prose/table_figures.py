@@ -38,6 +38,7 @@ LATENCY_HEAD = re.compile(r"\b(?:ttft|tpot|itl|tbt|e2el?|latency|first token)\b"
 NOT_MEASURED = re.compile(r"\((?:target|goal|expected|estimated?|est\.?|theoretical|projected)\)", re.IGNORECASE)
 STATISTIC = re.compile(r"mean|average|avg\.?|median|min|max|best|worst|p\d{2}(?:\.\d)?", re.IGNORECASE)
 SETTINGS = re.compile(r"(?:^|\s)--\w|\w=\w")
+MAX_LEVEL_ROWS = 20
 VALUES_OF_FIRST_COLUMN = ("tok/s", "ms")
 
 
@@ -45,13 +46,15 @@ def add_table(load: LoadBuilder, table: Table) -> None:
     """Add the figures of a table."""
     title = "" if SETTINGS.search(table.title) else table.title  # a line of settings names no metric
     table = table._replace(rows=_filled(table))
+    level_rows = {number: row for number, row in enumerate(table.rows) if is_level_row(row)}
+    table = table._replace(level_rows=tuple(level_rows.values())[:MAX_LEVEL_ROWS])
     columns_of_title = _columns_of_title(table) if unit_in(title) else set()
     first_column = 0 if unit_in(table.heads[0]) in VALUES_OF_FIRST_COLUMN else 1
     _note_columns_without_unit(load, table, title)
     former_label = ""
     for row_number, row in enumerate(table.rows):
         added_rows = len(load.rows)
-        if not is_level_row(row):
+        if row_number not in level_rows:
             label = _label(table, row)
             if STATISTIC.fullmatch(plain(label)) and unit_in(former_label):
                 label = f"{label} {former_label}"  # 'median' below 'decode, 6 runs (tok/s)'
@@ -76,6 +79,8 @@ def _add_cell(
     if NOT_MEASURED.search(cell):
         return
     value = read_cell(cell)
+    if value is None and not any(map(str.isdigit, cell)) and not FAILED.fullmatch(cell.strip("*`")):
+        return
     point = point_of(table, row, column, table.line_of(row_number), label)
     if value:
         unit = unit_in(title) if is_of_title and value.unit is None else value.unit

@@ -65,7 +65,7 @@ def _level(table: Table, row: Sequence[str], column: int, pattern: re.Pattern[st
     index = next((index for index, head in enumerate(table.heads) if pattern.fullmatch(plain(head))), None)
     if index is not None:
         return _count(row[index]) if index < len(row) else None
-    level_row = next((other for other in table.rows if pattern.fullmatch(plain(other[0]))), None)
+    level_row = next((other for other in table.level_rows if pattern.fullmatch(plain(other[0]))), None)
     return _count(level_row[column]) if level_row and column < len(level_row) else None
 
 

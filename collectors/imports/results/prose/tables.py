@@ -29,6 +29,7 @@ class Table(NamedTuple):
     title: str = ""  # the line above it
     heading: str = ""  # what tells it from other tables: its sections, the label above it
     line_step: int = 1  # lines of the text for each row
+    level_rows: tuple[list[str], ...] = ()  # rows that state levels or lengths of the columns
 
     def line_of(self, row_number: int) -> int:
         """Return the line of a row, counted from 0; Markdown's first row stands below the rule."""

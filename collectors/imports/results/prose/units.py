@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from itertools import product
 
 _SECONDS = ("s", "sec", "secs", "second", "seconds")
@@ -119,6 +120,7 @@ def test_unit(title: str) -> str | None:
     return "tok/s" if _TEST.search(title) else None
 
 
+@lru_cache(maxsize=1024)  # the heads of a table are asked for at every cell
 def unit_in(text: str) -> str | None:
     """Return the unit in a heading: 'TTFT (ms)', 'tg t/s (c=1)', 'tg128 decode (t/s)', 'Throughput (tokens/sec)'."""
     is_variable = "_" in text and _NAME.fullmatch(text)
