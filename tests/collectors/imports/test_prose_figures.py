@@ -283,6 +283,7 @@ def test_title_that_names_a_test_has_the_unit_of_compared_columns(tmp_path: Path
         "An ITL of 40 ms is considered good.",
         "Audio is 25 tokens per second.",
         "Its codec has 12.5 tokens per second.",
+        "The frame rate is 25 tokens per second.",
         "15 tok/s feels slow.",
         "I can't get this model of that size running more than 11 t/s.",
         "None of them go beyond the 11 t/s generation.",

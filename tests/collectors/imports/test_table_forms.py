@@ -208,3 +208,11 @@ def test_a_degree_of_parallelism_is_no_level(tmp_path: Path) -> None:
 def test_memory_and_speed_of_a_cell_and_what_is_only_aimed_at(tmp_path: Path) -> None:
     text = "| Model | All | Some |\n|---|---|---|\n| A | 23.5GB VRAM, 65 t/s | ~8GB VRAM (target) |\n"
     assert [value for _, _, value in figures_of(tmp_path, text)] == [23.5, 65.0]
+
+
+def test_what_is_aimed_at_is_no_figure(tmp_path: Path) -> None:
+    text = (
+        "| ISL | TTFT (ms) | Target TTFT (ms) | Expected tok/s |\n|---|---|---|---|\n| 128 | 81.5 | 50 | 45 |\n\n"
+        "| Setting | Value |\n|---|---|\n| request timeout | 600 s |\n| TTFT SLO | 500 ms |\n"
+    )
+    assert figures_of(tmp_path, text) == [("ttft_ms", "stated", 81.5)]

@@ -26,7 +26,8 @@ _CODE = re.compile(r"(?:^|\s)--\w|[{}]|<[a-z/]|(?<![-=\s])>(?!\s)|://|^\s*(?:\$|
 _NOT_MEASURED = re.compile(
     r"\b(?:expect(?:ed|ing|s)?|should|could|would|target(?:s|ed|ing)?|goals?|theoretical(?:ly)?|claim(?:s|ed)?|"
     r"advertised|limit(?:ed|s)?|timeout|budget|slo|sla|threshold|require[sd]?|hop(?:e|ing)|bandwidth|every|interval|anything|"
-    r"if|poll|sleep|audio|codec|wait(?:s|ed)? for)\b|(?:\bby|faster|slower|another|extra|beyond(?: the)?|exceed\w*) $"
+    r"if|poll|sleep|audio|codec|frame rate|wait(?:s|ed)? for)\b"
+    r"|(?:\bby|faster|slower|another|extra|beyond(?: the)?|exceed\w*) $"
     r"|\bin your (?:tests?|benchmarks?|case|post)\b",
     re.IGNORECASE,
 )

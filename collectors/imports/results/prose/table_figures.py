@@ -36,6 +36,9 @@ PASSED, NOT_PASSED = "✅", "❌"
 PREFILL_HEAD = re.compile(r"^\W*prefill\b", re.IGNORECASE)  # 'Prefill ctx' beside 'tok/s'
 LATENCY_HEAD = re.compile(r"\b(?:ttft|tpot|itl|tbt|e2el?|latency|first token)\b", re.IGNORECASE)
 NOT_MEASURED = re.compile(r"\((?:target|goal|expected|estimated?|est\.?|theoretical|projected)\)", re.IGNORECASE)
+AIMED_AT = re.compile(
+    r"\b(?:targets?|goals?|slos?|slas?|timeout|deadline|budget|threshold|expected|theoretical)\b", re.IGNORECASE
+)
 STATISTIC = re.compile(r"mean|average|avg\.?|median|min|max|best|worst|p\d{2}(?:\.\d)?", re.IGNORECASE)
 SETTINGS = re.compile(r"(?:^|\s)--\w|\w=\w")
 MAX_LEVEL_ROWS = 20
@@ -76,7 +79,7 @@ def _add_cell(
     is_compared = DERIVED_HEAD.fullmatch(column_name) or DERIVED_HEAD.fullmatch(label)
     if DERIVED.search(f"{label} {column_name}") or is_compared or UNIT_HEAD.fullmatch(column_name.strip("*` ")):
         return
-    if NOT_MEASURED.search(cell):
+    if NOT_MEASURED.search(cell) or AIMED_AT.search(f"{plain(column_name)} | {plain(label)}"):
         return
     value = read_cell(cell)
     if value is None and not any(map(str.isdigit, cell)) and not FAILED.fullmatch(cell.strip("*`")):
