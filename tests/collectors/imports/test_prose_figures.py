@@ -85,6 +85,49 @@ def figures_of(tmp_path: Path, text: str) -> list[tuple[str, str, float | None]]
         ("Decode is 40 tok/s. A card with \u226516 GB VRAM is needed.", [("output_tps", "stated", 40.0)]),
         ("Decode is 40 tok/s at a mean acceptance length of 2.7.",
          [("output_tps", "stated", 40.0), ("acceptance_length", "mean", 2.7)]),
+        ("Prefill and decode run at 900 and 45 tok/s respectively.",
+         [("prompt_tps", "stated", 900.0), ("output_tps", "stated", 45.0)]),
+        ("A and B reach 28 and 80 tok/s, respectively.", [("stated", "stated", 28.0), ("stated", "stated", 80.0)]),
+        ("Short prompt, 256 tokens \u2192 3.5 s = ~81 tokens/s",
+         [("duration_s", "stated", 3.5), ("stated", "stated", 81.0)]),
+        ("Card A ($1,000) reaches 2,689 TPS, card B ($3,200) peaks at 8,691 TPS.",
+         [("stated", "stated", 2689.0), ("stated", "max", 8691.0)]),
+        ("The 1,052-token prompt is slower at 67 tokens/s only because the large prefill takes some time.",
+         [("stated", "stated", 67.0)]),
+        ("Scaling up: the other card reaches 45 tok/s.", [("stated", "stated", 45.0)]),
+        ("You can see the output throughput is 3,396 token per second.", [("output_tps", "stated", 3396.0)]),
+        ("**Duration:** 292.5 seconds (4.9 minutes), decode 45 tok/s",
+         [("duration_s", "stated", 292.5), ("output_tps", "stated", 45.0)]),
+        ("* k=2: [01:34<00:00,  1.18s/it, est. speed input: 64.5 toks/s, output: 175.5 toks/s] **Accpt Len: 1.89**",
+         [("prompt_tps", "stated", 64.5), ("output_tps", "stated", 175.5), ("acceptance_length", "stated", 1.89)]),
+        ("prefill run 1/3: 9289 prompt tok, 5320.5 prefill tok/s, ttft 1746ms",
+         [("prompt_tps", "stated", 5320.5), ("ttft_ms", "stated", 1746.0)]),
+        ("The result I achieved is around 350/370 tokens/s, while in your test it is 602 t/s | 700 t/s.",
+         [("stated", "stated", 350.0), ("stated", "stated", 370.0)]),
+        ("The new build reaches 410 toks/s/user instead of 350 toks/s/user.",
+         [("decode_tps", "stated", 410.0), ("decode_tps", "stated", 350.0)]),
+        ("Throughput per GPU went up at 40 tok/s/user (210 \u2192 3,709 tok/s/GPU).",
+         [("stated", "stated", 210.0), ("stated", "stated", 3709.0)]),
+        ("num_gpu 0: eval rate 14.5 toks, prompt eval rate 46 toks",
+         [("decode_tps", "stated", 14.5), ("prompt_tps", "stated", 46.0)]),
+        ("It runs on consumer cards (RTX 5090 / 32 GB VRAM) at 4.5 TPS decode speed.", [("output_tps", "stated", 4.5)]),
+        ("first token latency(s)(min, max, ave): 0.625, 12.5, 4.5\nper-token latency(s) percentile(50, 99): [1.5, 2.5]",
+         [("ttft_ms", "min", 625.0), ("ttft_ms", "max", 12500.0), ("ttft_ms", "mean", 4500.0),
+          ("tpot_ms", "median", 1500.0), ("tpot_ms", "p99", 2500.0)]),
+        ("Request rate configured (RPS): 4.00\nRequest throughput (req/s): 3.15\nMean TTFT (ms): 81.5",
+         [("request_tps", "stated", 3.15), ("ttft_ms", "mean", 81.5)]),
+        ("token throughput (prompt + completion token): 4862.5 token/s", [("total_tps", "stated", 4862.5)]),
+        ("It gives 45 effective output tok/s.", [("output_tps", "stated", 45.0)]),
+        ("p-min 0.60 raises acceptance (79.5% -> 86.5%) but lowers throughput (24.5 -> 19.5 tok/s).",
+         [("acceptance_rate", "stated", 0.795), ("acceptance_rate", "stated", 0.865),
+          ("output_tps", "stated", 24.5), ("output_tps", "stated", 19.5)]),
+        ("Each user sees 45 tok/s/user, decode of all is 700 tok/s.",
+         [("decode_tps", "stated", 45.0), ("output_tps", "stated", 700.0)]),
+        ("With 24 GB VRAM at $999 it decodes 18 tok/s.", [("output_tps", "stated", 18.0)]),
+        ("QPS: 4.5 reqs/s\nProcessing speed: 1.5 reqs/s\nAverage generation throughput (per request): 8.5 tokens/req/s",
+         [("request_tps", "stated", 1.5), ("decode_tps", "mean", 8.5)]),
+        ("QPS: 4.5 reqs/s\n\nProcessing speed: 1.5 reqs/s", [("request_tps", "stated", 1.5)]),
+        ("Input processing: 248.5 tok/s", [("prompt_tps", "stated", 248.5)]),
     ],
 )  # fmt: skip
 def test_figures_of_sentences(tmp_path: Path, sentence: str, wanted: list[tuple[str, str, float]]) -> None:
@@ -236,6 +279,17 @@ def test_title_that_names_a_test_has_the_unit_of_compared_columns(tmp_path: Path
         "Humans read at about 5 tokens per second.",
         "We sent 10 requests/s.",
         "The generator was configured at a rate of 8 req/s.",
+        "A TTFT of 2 s is unacceptable.",
+        "An ITL of 40 ms is considered good.",
+        "Audio is 25 tokens per second.",
+        "Its codec has 12.5 tokens per second.",
+        "The frame rate is 25 tokens per second.",
+        "15 tok/s feels slow.",
+        "I can't get this model of that size running more than 11 t/s.",
+        "None of them go beyond the 11 t/s generation.",
+        "A widely-cited benchmark clocked it at 793 tokens per second.",
+        "NVIDIA reports 120 tok/s for this model.",
+        "Red Hat measured the throughput at 793 tok/s.",
     ],
 )
 def test_what_nobody_measured_is_no_figure(sentence: str) -> None:
@@ -253,6 +307,13 @@ def test_what_nobody_measured_is_no_figure(sentence: str) -> None:
 )
 def test_a_measured_figure_stays_one(sentence: str) -> None:
     assert [statement.value.low for statement in read_sentences(sentence)] == [45.0]
+
+
+def test_listed_numbers_have_their_own_levels(tmp_path: Path) -> None:
+    rows = results_of_text(tmp_path, "At c=1 and c=8 throughput is 45 and 310 tok/s, respectively.")
+    assert [(row.metric, row.value, row.concurrency) for row in rows] == [
+        ("output_tps", 45.0, 1), ("output_tps", 310.0, 8),
+    ]  # fmt: skip
 
 
 def test_served_requests_are_a_throughput() -> None:

@@ -13,6 +13,7 @@ MODELS = {
     "a setting": ("**Config:** DeepSeek-R1-0528 | FP8 | TP=8", "DeepSeek-R1-0528"),
     "a label": ("- **Model**: Qwen3 32B FP8, measured beside Llama-3.1-8B", "Qwen3 32B FP8"),
     "a command": ("vllm serve o/m-7b --port 1\nQwen3-8B was slower", "o/m-7b"),
+    "a command with blanks": ("bench.py  --model  /data/o/m-7b/ --n 1\nQwen3-8B was slower", "/data/o/m-7b"),
     "a name and its repository": ("Llama-3.1-8B is meta-llama/Llama-3.1-8B here", "meta-llama/Llama-3.1-8B"),
     "two models": ("Qwen3-8B against Llama-3.1-8B", None),
     "two sizes": ("LLaMA 7B Q4_0 against Qwen2.5-Coder 7B", None),
@@ -37,7 +38,8 @@ DEGREES = {
 }  # fmt: skip
 ENGINES = {
     "SGLang v0.5.7": "SGLang 0.5.7", "vLLM (0.11.0)": "vLLM 0.11.0", "vLLM 0.11 and SGLang 0.5": None,
-    "vLLM 0.10.1 to vLLM 0.11.0": None, "vLLM on H100": None, "vLLM 0.11.0 against Ollama": None,
+    "vLLM 0.10.1 to vLLM 0.11.0": None, "vLLM on H100": None, "llm-scaler-vllm 1.4": None,
+    "vLLM 0.11.0 against Ollama": None,
 }  # fmt: skip
 
 

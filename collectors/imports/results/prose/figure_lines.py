@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from collectors.imports.results.prose.heads import SETTING_HEAD, plain
 from collectors.imports.results.prose.metric_names import DERIVED, metric_of
 from collectors.imports.results.prose.number_text import NUMBER, StatedNumber, parse_number
 from collectors.imports.results.prose.units import unit_in
 
 MAX_LINE_CHARS = 400
+MOST_WORDS = 5  # of a label that names a metric without its unit: 'Order by TTFT'
 _LINE = re.compile(
-    rf"[\s>*•-]{{0,12}}(?P<label>[^\W\d][^:=|`\"]{{1,60}}?)[`*]{{0,3}} {{0,40}}[:=][`* \t]{{0,60}}(?:{NUMBER})"
-    r"[`*]{0,3}(?: \([^()]{1,80}\))?[ \t,;]{0,80}",
+    r"[\s>*•-]{0,12}(?:\d{1,2}[.)] {1,4})?[*`\"]{0,3}(?P<label>[^\W\d](?:[^:=|`\"]|=(?=\d)){1,60}?)"
+    rf"[`*\"]{{0,3}} {{0,40}}[:=][`* \t]{{0,60}}(?:{NUMBER})"
+    r"[`*]{0,3}(?: \([^()]{1,80}\))?(?:[,;] ?[^\d,;]{0,40}\d[\d.]{0,8} ?[x×%](?![\w]).{0,80})?"
+    r"[ \t,;]{0,80}",
     re.IGNORECASE,
 )
-_PAIR = re.compile(rf"(?<!\S)(?P<label>[A-Za-z][\w/%.-]{{0,40}})=(?:{NUMBER})(?=[\s,;)]|$)", re.IGNORECASE)
-SETTING = re.compile(r"rps|qps|(?:target |configured )?(?:request )?rate(?: \(rps\))?", re.IGNORECASE)  # of the load
+_PAIR = re.compile(rf"(?<!\S)(?P<label>[A-Za-z][\w/%.-]{{0,40}})= {{0,6}}(?:{NUMBER})(?=[\s,;)]|$)", re.IGNORECASE)
+_OF_DRAFTS = ({"draft", "acc"}, {"drafted", "accepted"}, {"draft", "accepted"})  # then 'rate' is that of acceptance
+SETTING = re.compile(  # of the load
+    r"rps|qps|(?:target |configured |traffic )?(?:request )?rate(?: configured)?(?: \((?:rps|req/s)\))?", re.IGNORECASE
+)
 _UNIT_AT_END = re.compile(r"_(?P<unit>ms|s)$")
 _LEAST_LINES, _LEAST_PAIRS = 3, 2
 
@@ -30,31 +37,60 @@ class Figure(NamedTuple):
     label: str
     value: StatedNumber
     unit: str | None
+    is_pair: bool = False  # of a line with several
+    heading: str = ""  # the words above it that name its metric, if it has none of its own
+
+    @property
+    def words(self) -> str:
+        """The words that name its metric."""
+        return f"{self.label} {self.heading}".strip()
 
 
-def read_figure_lines(text: str) -> tuple[list[Figure], str]:
+def read_figure_lines(
+    text: str, labels_above: Callable[[int], Sequence[str]] = lambda line: ()
+) -> tuple[list[Figure], str]:
     """Return the figures of such passages, and the text with their lines left empty.
+
+    `labels_above`: the words that stand above a line, the nearest first; they may name the metric of its figures.
 
     A passage has a figure of a known metric: other lines with a colon and a number are no benchmark's.
     """
     lines, figures = text.splitlines(), []
     for passage in (*_pair_lines(lines), *_passages(lines)):
-        if any(metric_of(figure.label, figure.unit) and not DERIVED.search(figure.label) for figure in passage):
+        passage = [_under(figure, labels_above(figure.line)) for figure in passage]
+        is_short = len(passage) < (_LEAST_PAIRS if passage[0].is_pair else _LEAST_LINES)
+        passage = [figure for figure in passage if figure.heading] if is_short else passage
+        if any(metric_of(figure.words, figure.unit) and not DERIVED.search(figure.label) for figure in passage):
             figures += passage
             for figure in passage:
                 lines[figure.line - 1] = ""
     return figures, "\n".join(lines)
 
 
+def _under(figure: Figure, labels: Sequence[str]) -> Figure:
+    """Return a figure with the label above it that names the figure's metric: 'TTFT:' above 'vLLM: 81 ms'."""
+    is_setting = SETTING.fullmatch(figure.label) or (
+        figure.unit is None and SETTING_HEAD.fullmatch(plain(figure.label))
+    )
+    if is_setting or metric_of(figure.label, figure.unit):
+        return figure
+    for label in labels:
+        unit = figure.unit or unit_in(label)
+        is_name = unit_in(label) is not None or (label == labels[0] and len(label.split()) <= MOST_WORDS)
+        if is_name and unit is not None and metric_of(label, unit) is not None and not DERIVED.search(label):
+            return figure._replace(heading=label, unit=unit)
+    return figure
+
+
 def _passages(lines: Sequence[str]) -> Iterator[list[Figure]]:
     """Yield the figures of consecutive lines that each hold one."""
     passage: list[Figure] = []
-    for number, line in enumerate([*lines, ""], 1):
+    for number, line in enumerate([*(line.replace("`", "") for line in lines), ""], 1):
         match = _LINE.fullmatch(line) if len(line) <= MAX_LINE_CHARS else None
         if match:
             passage.append(_figure(number, "", match))
             continue
-        if len(passage) >= _LEAST_LINES:
+        if passage:
             yield passage
         passage = []
 
@@ -65,7 +101,13 @@ def _pair_lines(lines: Sequence[str]) -> Iterator[list[Figure]]:
         matches = list(_PAIR.finditer(line)) if len(line) <= MAX_LINE_CHARS and "|" not in line else []
         if len(matches) >= _LEAST_PAIRS:
             words = line[: matches[0].start()].strip(" \t-*•`,;:=[]")
-            yield [_figure(number, words, match) for match in matches]
+            figures = [_figure(number, words, match)._replace(is_pair=True) for match in matches]
+            labels = {figure.label.lower() for figure in figures}
+            is_of_drafts = any(names <= labels for names in _OF_DRAFTS)
+            yield [
+                figure._replace(label="accept rate", unit=None) if is_of_drafts and figure.label == "rate" else figure
+                for figure in figures
+            ]
 
 
 def _figure(number: int, passage: str, match: re.Match[str]) -> Figure:

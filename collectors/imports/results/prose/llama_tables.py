@@ -8,7 +8,7 @@ from typing import Any
 
 from collectors.imports.results.builder import LoadBuilder, Ticket
 from collectors.imports.results.prose.metric_names import DERIVED
-from collectors.imports.results.prose.tables import Table, cells_of, label_of
+from collectors.imports.results.prose.tables import Table, cells_of
 from collectors.imports.results.tools import batched_bench
 from collectors.imports.results.tools.llama_bench import BenchTest, loads_of_tests
 from domain import JsonValue
@@ -69,7 +69,7 @@ def read(tables: Sequence[Table], content: str, ticket: Ticket, first_number: in
         if builds := _compared_builds(table.heads):
             tests += _compared_tests(table, builds, _surroundings(before), notes)
         elif _is_llama_bench(table.heads):
-            heading = _heading_of(table) if len(tables) > 1 else {}
+            heading = {"table": table.heading} if table.heading else {}
             tests += _bench_tests(
                 table, heading | _surroundings(before) | _build_of(before if is_build_above else after), notes
             )
@@ -91,12 +91,6 @@ def _surroundings(before: Sequence[str]) -> dict[str, JsonValue]:
     paths = [match["path"] for line in before if (match := MODEL_FILE.search(line[:1000]))]
     facts: dict[str, JsonValue] = {"gpu_info": ", ".join(devices)} if devices else {}
     return facts | ({"model_filename": paths[-1]} if paths else {})
-
-
-def _heading_of(table: Table) -> dict[str, JsonValue]:
-    """Return the heading or the label above a table, which tells it from others of a text."""
-    heading = table.title.strip("#* ") if table.title.startswith("#") else label_of(table.title)
-    return {"table": heading} if heading else {}
 
 
 def _build_of(after: Sequence[str]) -> dict[str, JsonValue]:

@@ -15,7 +15,8 @@ class MetricName(NamedTuple):
     factor: float = 1.0
 
 
-def _words(pattern: str) -> re.Pattern[str]:
+def words(pattern: str) -> re.Pattern[str]:
+    """Return a pattern that ignores case."""
     return re.compile(pattern, re.IGNORECASE)
 
 
@@ -26,108 +27,120 @@ GENERATION = (
 )
 _FIRST_TOKEN = r"ttft|first[- ]token|首\s?(?:token|字|词)"
 _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
-    (r"first response|ttfr", "ttfr_ms"),
+    (r"first response|ttfr|first byte|ttfb", "ttfr_ms"),
     (_FIRST_TOKEN, "ttft_ms"),
     (r"\bitl\b|inter[- ]token|\btbt\b|time between tokens", "itl_ms"),
-    (r"\btpot\b|per[- ]output[- ]token|time per token", "tpot_ms"),
+    (r"\btpot\b|per[- ]output[- ]token|time per token|per[- ]token latency", "tpot_ms"),
     (r"(?:prefill|prompt(?: (?:processing|eval(?:uation)?))?) (?:time|duration|latency)", "prompt_ms"),
     (r"(?:decod(?:e|ing)|(?<!prompt )eval) (?:time|duration)", "decode_ms"),
-    (r"latency|延遲|延迟|\be2el?\b|end[- ]to[- ]end", "e2e_ms"),
+    (
+        r"(?<!low )(?<!lowest )latency(?! per token|[- ](?:bound|optimi|sensitive|critical))|延遲|延迟"
+        r"|\be2el?\b|end[- ]to[- ]end",
+        "e2e_ms",
+    ),
+)
+_DURATIONS: tuple[tuple[str, str], ...] = (
+    (r"torch\.compile|compil", "compile_s"),
+    (r"engine init|引擎初始化", "engine_init_s"),
+    (r"weight loading|權重載入", "weights_load_s"),
+    (r"model loading|模型載入", "model_load_s"),
+    (r"\bready\b|就緒", "time_to_ready_s"),
+    (
+        r"\bwall\b|wall[- ]?(?:time|clock)|執行時間|duration|total (?:\w+ )?time|execution time|elapsed",
+        "duration_s",
+    ),
 )
 # (unit, pattern, metric): the first match counts, so specific rules come before general ones.
 RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     (
         "tok/s",
-        _words(
+        words(
             r"prefill|\bpp\d*\b"
             r"|\bprompts?[- ](?:tokens? )?(?:process|eval|ingest|throughput|tput|speed|rate|tok|tps|t/s)"
-            r"|\binput (?:token )?(?:throughput|tput|rate|speed|tok|tps|t/s)|预填充|預填充"
+            r"|\binput (?:token )?(?:throughput|tput|rate|speed|tok|tps|t/s|process)|\bspeed input\b|预填充|預填充"
         ),
         MetricName("prompt_tps"),
     ),
-    ("tok/s", _words(r"total (?:token )?(?:throughput|tput|tps|tok(?:ens)?/s)|總吞吐量"), MetricName("total_tps")),
-    ("tok/s", _words(r"completion (?:throughput|吞吐量)|end-to-end|\be2e\b"), MetricName("e2e_tps")),
-    ("tok/s", _words(r"(?:per[- ]|/ ?)(?:req(?:uest)?|user|stream)\b|tput user"), MetricName("decode_tps")),
-    ("tok/s", _words(r"aggregate|\bagg\b|batched|concurrent|聚合"), MetricName("output_tps")),
-    ("tok/s", _words(r"single|\btg\d+\b|(?<!prompt )\beval (?:rate|speed)"), MetricName("decode_tps")),
-    ("tok/s", _words(GENERATION), MetricName("output_tps")),
     (
         "tok/s",
-        _words(r"(?<!token[ -])(?<!tokens[ -])(?<!long )(?<!short )(?<!same )(?<!\dk )(?<!\ba )prompt"),
+        words(
+            r"total (?:token )?(?:throughput|tput|tps|tok(?:ens)?/s)|(?:prompt|input) ?\+ ?(?:completion|output|gen)"
+            r"|總吞吐量"
+        ),
+        MetricName("total_tps"),
+    ),
+    ("tok/s", words(r"completion (?:throughput|吞吐量)|end-to-end|\be2e\b"), MetricName("e2e_tps")),
+    ("tok/s", words(r"(?:per[- ]|/ ?)(?:req(?:uest)?|user|stream)\b|tput user"), MetricName("decode_tps")),
+    ("tok/s", words(r"^\W*input\W*$"), MetricName("prompt_tps")),
+    ("tok/s", words(r"aggregate|\bagg\b|batched|concurrent|聚合"), MetricName("output_tps")),
+    ("tok/s", words(r"single|\btg\d+\b|(?<!prompt )\beval (?:rate|speed)"), MetricName("decode_tps")),
+    ("tok/s", words(GENERATION), MetricName("output_tps")),
+    (
+        "tok/s",
+        words(r"(?<!token[ -])(?<!tokens[ -])(?<!long )(?<!short )(?<!same )(?<!\dk )(?<!\ba )prompt"),
         MetricName("prompt_tps"),
     ),
-    ("requests/s", _words(r""), MetricName("request_tps")),
-    ("requests", _words(r"fail|error"), MetricName("failed_requests")),
-    ("requests", _words(r"(?:request|completed|successful)(?! latency)"), MetricName("requests")),
-    ("ms", _words(r"^(?!.*(?:prefill|prompt|inter[- ]token)).*\(ms/tok"), MetricName("tpot_ms")),
+    ("requests/s", words(r""), MetricName("request_tps")),
+    ("requests", words(r"fail|error"), MetricName("failed_requests")),
+    ("requests", words(r"(?:request|completed|successful)(?! latency)"), MetricName("requests")),
+    ("ms", words(r"^(?!.*(?:prefill|prompt|inter[- ]token)).*\(ms/tok"), MetricName("tpot_ms")),
     *(
-        (unit, _words(pattern), MetricName(metric, factor))
+        (unit, words(pattern), MetricName(metric, factor))
         for unit, factor in (("ms", 1.0), ("s", 1e3))
         for pattern, metric in _LATENCIES
     ),
-    ("s", _words(r"torch\.compile|compil"), MetricName("compile_s")),
-    ("s", _words(r"engine init|引擎初始化"), MetricName("engine_init_s")),
-    ("s", _words(r"weight loading|權重載入"), MetricName("weights_load_s")),
-    ("s", _words(r"model loading|模型載入"), MetricName("model_load_s")),
-    ("s", _words(r"\bready\b|就緒"), MetricName("time_to_ready_s")),
-    (
-        "s",
-        _words(
-            r"\bwall\b|wall[- ]?(?:time|clock)|執行時間|duration|total (?:\w+ )?time|execution time|elapsed"
-        ),
-        MetricName("duration_s"),
+    *(
+        (unit, words(pattern), MetricName(metric, factor))
+        for unit, factor in (("ms", 1e-3), ("s", 1.0))
+        for pattern, metric in _DURATIONS
     ),
-    ("GiB", _words(r"available KV|可用 KV"), MetricName("kv_cache_gib")),
-    ("GiB", _words(r"model load|loading memory|GPU memory|載入記憶體"), MetricName("model_load_gib")),
-    ("tokens", _words(r"output (?:sequence )?len"), MetricName("completion_tokens")),
-    ("tokens", _words(r"input (?:sequence )?len"), MetricName("prompt_tokens")),
-    ("tokens", _words(r"KV"), MetricName("kv_cache_tokens")),
-    ("1", _words(r"concurrency|平行處理"), MetricName("full_context_concurrency")),
-    ("", _words(r"accept(?:ance|ed)? len(?:gth)?|(?:mean|average|avg\.?) accept(?:ance|ed)? (?:len|tokens)"),
+    ("GiB", words(r"available KV|可用 KV"), MetricName("kv_cache_gib")),
+    ("GiB", words(r"model load|loading memory|GPU memory|載入記憶體"), MetricName("model_load_gib")),
+    ("tokens", words(r"output (?:sequence )?len"), MetricName("completion_tokens")),
+    ("tokens", words(r"input (?:sequence )?len"), MetricName("prompt_tokens")),
+    ("tokens", words(r"KV"), MetricName("kv_cache_tokens")),
+    ("1", words(r"max\w* concurrency|concurrency (?:for|at|of)|平行處理"), MetricName("full_context_concurrency")),
+    ("", words(r"\bacc(?:e?pt)?(?:ance|ed)?\.? len(?:gth)?|^al$|(?:mean|average|avg\.?) accept(?:ance|ed)? tokens"),
      MetricName("acceptance_length")),
-    ("tokens", _words(r"accept(?:ance|ed)? len(?:gth)?"), MetricName("acceptance_length")),
-    ("%", _words(r"accept"), MetricName("acceptance_rate", 0.01)),
-    ("", _words(r"accept(?:ance)?[ _]rate"), MetricName("acceptance_rate")),
-    ("", _words(r"^full_layer_tokens|^max_total_num_tokens"), MetricName("kv_cache_tokens")),
-    ("", _words(r"^swa_layer_tokens"), MetricName("swa_tokens")),
+    ("tokens", words(r"\bacc(?:e?pt)?(?:ance|ed)?\.? len(?:gth)?"), MetricName("acceptance_length")),
+    ("tokens", words(r"(?:output|completion|generated)(?: tokens)? per request"), MetricName("completion_tokens")),
+    ("tokens", words(r"(?:input|prompt)(?: tokens)? per request"), MetricName("prompt_tokens")),
+    ("%", words(r"accept"), MetricName("acceptance_rate", 0.01)),
+    ("", words(r"accept(?:ance)?[ _]rate|draft accept(?:ance)?\b"), MetricName("acceptance_rate")),
+    ("", words(r"^full_layer_tokens|^max_total_num_tokens"), MetricName("kv_cache_tokens")),
+    ("", words(r"^swa_layer_tokens"), MetricName("swa_tokens")),
 )  # fmt: skip
-CONCURRENCY_HEAD = _words(
-    r"併發數?|并发数?|(?:max(?:imum)? |num(?:ber of)? |# ?|n[ _])?(?:conc(?:ur(?:rent|rency)?)?\.?|parallel(?:ism)?)"
-    r"(?: (?:requests?|reqs?|users?|streams?|clients?|sessions?|level|slots?))?"
-    r"|(?:# ?|num(?:ber of)? )?(?:users|streams|clients|sessions)|in[- ]flight(?: requests)?|c|np|vus?"
-)
-PROMPT_HEAD = _words(
-    r"isl|(?:avg |mean |random )?(?:input|prompt) (?:seq(?:uence)? )?(?:len|length|size|tokens|toks?)|输入长度|輸入長度"
-)
-OUTPUT_HEAD = _words(
-    r"osl|(?:avg |mean |random )?(?:output|completion|generation) (?:seq(?:uence)? )?(?:len|length|size|tokens|toks?)"
-    r"|max(?: new)? tokens|gen(?:erated)? tokens|输出长度|輸出長度"
-)
-OWN_WORDS = _words(
+OWN_WORDS = words(
     r"\bpp\d*\b|\btg\d+\b|aggregate|\bagg\b|(?:per[- ]|/ ?)(?:req(?:uest)?|user|stream)\b|\btotal\b|prefill"
 )
-PER_GPU = _words(r"(?:/ ?|\bper[- ])(?:gpu|chip|device|accelerator|node|card)\b")
+PER_GPU = words(r"(?:/ ?|\bper[- ])(?:gpu|chip|device|accelerator|node|card)\b")
 PER_GPU_RULES = (
-    (_words(r"total"), MetricName("total_tps_per_gpu")),
-    (_words(r"input|prefill|prompt"), MetricName("prompt_tps_per_gpu")),
-    (_words(r"output|decode|generat"), MetricName("output_tps_per_gpu")),
+    (words(r"total"), MetricName("total_tps_per_gpu")),
+    (words(r"input|prefill|prompt"), MetricName("prompt_tps_per_gpu")),
+    (words(r"output|decode|generat"), MetricName("output_tps_per_gpu")),
 )
-_SIDES = (_words(PROMPT), _words(GENERATION))
-MINIMUM = _words(r"(?<![/(])(?<!per )\bmin(?:imum)?\b(?!\))")  # no minutes
-MAXIMUM = _words(r"最高|最大|峰值|\bpeak\b|\bbest\b|\bmax(?:imum)?\b")
-PERCENTILE = _words(r"\bp(?P<percent>\d{1,2}(?:\.\d{1,2})?)\b|\b(?P<ordinal>\d{2}(?:\.\d{1,2})?)th percentile")
-MEDIAN = _words(r"\bmedian\b|\bmdn\b")
-MEAN = _words(r"\bavg\b|\baverage\b|\bmean\b|平均")
-DERIVED = _words(
-    r"speedup|delta|Δ|savings|gain|節省|增加|\bimprovement\b|\bscaling\b(?! factor)"
+_SIDES = (words(PROMPT), words(GENERATION))
+MINIMUM = words(r"(?<![/(])(?<!per )(?<!p-)(?<!top-)\bmin(?:imum)?\b(?!\)|[-_ ]p\b)")  # no minutes, no 'min-p'
+MAXIMUM = words(
+    r"最高|最大|峰值|\bpeak(?:s|ed)?\b|\bbest\b"
+    # neither 'M4 Max', 'RTX PRO 6000 Max-Q' nor 'n_max:16', 'max tokens'
+    r"|(?<![ma]\d )(?<!ai )(?<!n )(?<![-:])\bmax(?:imum)?\b"
+    r"(?![-+:=]| ?\d| (?:new )?(?:tokens|batch|num|model|context|ctx|seq|conc|parallel|len|requests))"
+)
+_PERCENT = r"5|10|20|25|50|70|75|80|85|90|95|97|98|99(?:\.\d{1,2})?"  # 'P40' and 'P100' are GPUs
+PERCENTILE = words(rf"\bp(?P<percent>{_PERCENT})\b(?!\.?\d)|\b(?P<ordinal>\d{{2}}(?:\.\d{{1,2}})?)th percentile")
+MEDIAN = words(r"\bmedian\b|\bmdn\b")
+MEAN = words(r"\bavg\b|\baverage\b|\bmean\b|平均")
+DERIVED = words(
+    r"speed[- _]?up|delta|Δ|savings|gain|節省|增加|\bimprovement\b|\bscaling\b(?! (?:factor|up|to|out|from))|\buplift\b"
     r"|\bstd(?:ev|dev|\.)?\b|\bstandard deviation\b|\bvariance\b|\bdiff(?:erence)?\b"
 )
-TASK = _words(
+TASK = words(
     r"(?<![a-z0-9])(?:gsm8k|mmlu(?:[_-]pro)?|hellaswag|arc[_-](?:challenge|easy)|winogrande|truthfulqa|gpqa|ifeval"
     r"|humaneval\+?|mbpp\+?|swe[- ]bench(?: verified)?|bfcl|mgsm|commonsenseqa"
     r"|boolq|piqa|openbookqa|bbh|aime\d{0,4}|math_?500|livecodebench|lambada(?:_openai)?)(?![a-z0-9])"
 )
-ACCURACY = _words(rf"accuracy|mmlu|gpqa|準確率|{TASK.pattern}")
+ACCURACY = words(rf"accuracy|mmlu|gpqa|準確率|{TASK.pattern}")
 
 
 def metric_of(text: str, unit: str | None) -> MetricName | None:
@@ -168,11 +181,11 @@ def statistic_of(text: str, bound: str | None, metric: str = STATED) -> str:
         return "median"
     if bound:
         return bound
+    if MEAN.search(text):
+        return "mean"
     if MAXIMUM.search(text) and metric != "full_context_concurrency":
         return "max"
-    if MINIMUM.search(text):
-        return "min"
-    return "mean" if MEAN.search(text) else STATED
+    return "min" if MINIMUM.search(text) else STATED
 
 
 def percentile_name(percent: str) -> str:

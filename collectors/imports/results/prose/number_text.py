@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
-from collectors.imports.results.prose.units import pattern_of, unit_in, unit_of
+from collectors.imports.results.prose.units import NOT_PER, OF_ONE, pattern_of, unit_in, unit_of
 
 _DECIMAL_COMMA = r"\d{1,4},\d{1,2}(?= ?(?:t(?:ok\w{0,4})?/s|ms|s\b|sec|Gi?B|%))"
 _N = rf"\d{{1,3}}(?:,\d{{3}})+(?:\.\d{{1,9}})?|{_DECIMAL_COMMA}|\d{{1,15}}(?:\.\d{{1,20}})?"
@@ -16,7 +17,7 @@ _LEAST = r"(?P<least>>=?|≥|over|above|at least|more than)?"
 NUMBER = (
     rf"{_MOST}{_LEAST} ?{ABOUT} ?(?P<low>{_N})(?P<kilo>K)?(?P<plus>\+(?! ?[/\d]))?"
     rf" ?(?:(?:-|–|—|to) ?~?(?P<high>{_N})(?P<high_kilo>K)?|(?:±|\+/-|\+-) ?(?P<spread>{_N}))?"
-    rf" ?(?P<unit>{_UNIT})?(?: ?(?:±|\+/-) ?(?P<late_spread>{_N}))?(?![\w/×%=])(?!\.?\d)"
+    rf" ?(?P<unit>{_UNIT})?(?: ?(?:±|\+/-) ?(?P<late_spread>{_N}))?(?![\w/×%=])(?!\.?\d){NOT_PER}"
 )
 _FREE_WORDS = r"[^\d|<>():=]{1,60}"
 CELL = re.compile(
@@ -33,7 +34,7 @@ WITH_STATISTIC = re.compile(
 )
 WITH_LABEL = re.compile(
     rf"(?:(?P<label>[A-Za-z][\w -]{{0,30}}(?:\([\w/]{{1,12}}\))?)(?: |: ?))?\*{{0,2}}(?:{NUMBER})\*{{0,2}}"
-    r"(?: \([+-][\d.]{1,9}%\))?",  # a difference from another cell
+    r"(?: (?:v?ram|used|peak))?(?: \([+-][\d.]{1,9}%\))?",  # a difference from another cell
     re.IGNORECASE,
 )
 PARTS = re.compile(r"[,;] (?=\D|\d[^,;]*[a-z])| ?<br ?/?> ?", re.IGNORECASE)
@@ -57,6 +58,7 @@ class StatedNumber(NamedTuple):
     words: str = ""  # that follow in its cell: '(pp512)', 'aggregate'
 
 
+@lru_cache(maxsize=1024)  # a cell is asked for once for each other cell of its row
 def read_cell(cell: str) -> StatedNumber | None:
     """Parse a cell; None if it is text or more than one number with its unit."""
     match = CELL.fullmatch(cell.replace("**", "").strip().strip("*"))  # '**90.2** tok/s'
@@ -68,7 +70,7 @@ def read_cell(cell: str) -> StatedNumber | None:
     if not words_match and (is_memory or value.unit not in TIMED):
         return None  # '4 threads', '24 GB card'
     words = f"{match['rest'] or ''}{match['words'] or ''}"
-    return value._replace(words="" if _COMPARED.search(words) else words)
+    return value._replace(words=value.words + ("" if _COMPARED.search(words) else words))
 
 
 def read_statistics(cell: str) -> list[tuple[str, StatedNumber]]:
@@ -116,6 +118,7 @@ def parse_number(match: re.Match[str]) -> StatedNumber:
         unit,
         "max" if match["most"] else "min" if match["least"] or match["plus"] else None,
         match["about"] is not None,
+        f" per {of_one[1].lower()}" if (of_one := OF_ONE.search(match["unit"] or "")) else "",
     )
 
 

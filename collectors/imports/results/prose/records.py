@@ -15,15 +15,8 @@ from typing import Any, NamedTuple
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
 from collectors.imports.results.metrics import STATED
-from collectors.imports.results.prose.metric_names import (
-    CONCURRENCY_HEAD,
-    DERIVED,
-    OUTPUT_HEAD,
-    PROMPT_HEAD,
-    MetricName,
-    metric_of,
-    statistic_of,
-)
+from collectors.imports.results.prose.heads import CONCURRENCY_HEAD, OUTPUT_HEAD, PROMPT_HEAD
+from collectors.imports.results.prose.metric_names import DERIVED, MetricName, metric_of, statistic_of
 from collectors.imports.results.prose.number_text import MEMORY
 from collectors.imports.results.prose.units import named_unit
 from collectors.imports.results.source import ResultFile

@@ -10,46 +10,73 @@ from typing import NamedTuple
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.metric_names import DERIVED, MetricName, metric_of, statistic_of
 from collectors.imports.results.prose.number_text import MEMORY, NUMBER, StatedNumber, parse_number
-from collectors.imports.results.prose.units import pattern_of, unit_of
+from collectors.imports.results.prose.units import may_have_figure, pattern_of, unit_of
 
 MAX_LINE_CHARS = 2000
+MAX_LABEL_CHARS = 120
 _NUMBER = re.compile(rf"(?<![\w.,/=$#-])(?:{NUMBER})", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"(?<=[.!?。])\s+(?=[^\da-z])")
-_BOUNDARY = re.compile(r"[,;•·→。，；]|\b(?:and|with|while|but|whereas|vs|versus)\b|\.\s", re.IGNORECASE)
+_BOUNDARY = re.compile(
+    r",(?!\d\d\d)|[;•·→。，；|]|\.\s"
+    r"|\b(?:and|with|while|but|whereas|vs|versus|because|since|although|though|which|when)\b",
+    re.IGNORECASE,
+)
 _LOG_LINE = re.compile(r"\d\d:\d\d:\d\d|^\W{0,3}(?:INFO|DEBUG|WARN|ERROR|TRACE)\b")
 _CODE = re.compile(r"(?:^|\s)--\w|[{}]|<[a-z/]|(?<![-=\s])>(?!\s)|://|^\s*(?:\$|#!|import|def|from|for|if|def)\s")
 _NOT_MEASURED = re.compile(
     r"\b(?:expect(?:ed|ing|s)?|should|could|would|target(?:s|ed|ing)?|goals?|theoretical(?:ly)?|claim(?:s|ed)?|"
     r"advertised|limit(?:ed|s)?|timeout|budget|slo|sla|threshold|require[sd]?|hop(?:e|ing)|bandwidth|every|interval|anything|"
-    r"if|poll|sleep|wait(?:s|ed)? for)\b|(?:\bby|faster|slower|another|extra) $",
+    r"if|poll|sleep|audio|codec|frame rate|wait(?:s|ed)? for)\b"
+    r"|(?:\bby|faster|slower|another|extra|beyond(?: the)?|exceed\w*) $"
+    r"|\bin your (?:tests?|benchmarks?|case|post)\b",
     re.IGNORECASE,
 )
 # Of the whole sentence: a question, a wish, a condition, a calculation, what is true of people.
 _HYPOTHETICAL = re.compile(
     r"\?\W*$|\b(?:want(?:s|ed)?|need(?:s|ed)?|wish\w*|aim(?:s|ed|ing)?|must|might|(?-i:may)|assum\w+|suppos\w+|imagine"
     r"|hypothetical\w*|in theory|on paper|estimat\w+|calculat\w+|rumou?r\w*"
-    r"|(?:you|one|they|people|users?) can|humans?)\b",
+    r"|(?:you|one|they|people|users?) can(?! (?:see|tell|notice|find|confirm))|humans?)\b"
+    r"|\b(?:(?:un)?acceptable|feels?|considered)\b"
+    # What others published.
+    r"|\b(?:(?:widely|often|commonly)[- ](?:cited|quoted)|reported(?:ly)?|according to|headline numbers?)\b"
+    r"|\b(?:Red Hat|NVIDIA|AMD|Intel|Google|Meta|LMSYS|MLPerf|Anyscale|Databricks|vendors?|others|the community)"
+    r" (?:\w+ )?(?:measured|measures|reports?|clocked|quotes?|lists?|publish\w*|states?)\b"
+    r"|^\W*an? .{0,40} of \S+ .{0,12}\b(?:is|means|makes|counts)\b",
     re.IGNORECASE,
 )
 _DENIED = re.compile(r"(?:\bnot|\bnever|n['\u2019]t)(?:\W+\w+){0,3}\W*$", re.IGNORECASE)
+_NEGATED = re.compile(r"\b(?:not|never|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
 _SERVED = re.compile(r"throughput|serv(?:ed?|es|ing)\b|handl|complet|achiev|sustain|process|finish", re.IGNORECASE)
+# '5320.5 prefill tok/s' is '5320.5 tok/s prefill'.
+_NAMED_UNIT = re.compile(
+    r"(\d) ((?:(?:effective|eff\.?|aggregate|total|mean|avg|average|median|peak|single-stream)? ?)"
+    r"(?:prefill|prompt|input|decode|decoding|output|generated|generation|gen|completion|new)?)"
+    rf" ({pattern_of('tok/s')})(?![\w/])",
+    re.IGNORECASE,
+)
+_TIGHT_SLASH = re.compile(rf"(\d)/(?=\d[\d.,]{{0,12}} ?(?:{pattern_of('tok/s', 'ms')})(?!\w))", re.IGNORECASE)
 _MARKUP = re.compile(r"[`*]{1,3}")
-_COMPARED = re.compile(r"\s*(?:\([^()]{1,40}\)\s*)?(?:→|->|=>|⇒|➜|vs\.?|versus|/|to|of)\s*", re.IGNORECASE)
+_COMPARED = re.compile(r"\s*(?:\([^()]{1,40}\)\s*)?(?:→|->|=>|⇒|➜|vs\.?|versus|/|\||to|of)\s*", re.IGNORECASE)
+_CARD = re.compile(r"\b(?:RTX|GTX|RX|Arc|Tesla|Radeon|Quadro|EPYC|Xeon|Ryzen|Ultra|PRO)\s*$", re.IGNORECASE)
+_RATE = re.compile(r"\b(?:rate|speed|throughput)\W*$", re.IGNORECASE)  # '14.6 toks' behind it are per second
+_AT = re.compile(r"\bat\s*$", re.IGNORECASE)
+_RESPECTIVELY = re.compile(r"\brespectively\b", re.IGNORECASE)
+_AND = re.compile(r"\s*(?:,|,? and|,? or|/)\s*", re.IGNORECASE)
+_LISTED = re.compile(r",(?!\d)|\band\b|/", re.IGNORECASE)
+_SLASHED = re.compile(r"(?P<names>[A-Za-z][\w.]{0,20}(?: ?/ ?[A-Za-z][\w.]{0,20})+)\W{0,4}$")
+_TOKENS_IN_TIME = (["tokens", "s", "tok/s"], ["tokens", "ms", "tok/s"])
+_IN = re.compile(r"\s*(?:in|over|took|→|->|=>|=)\s*", re.IGNORECASE)
 _OF_TOTAL = re.compile(r"/|\bof\b")  # '30.6 / 32 GB'
 _UNIT_BEFORE = re.compile(rf"(?<![\w/])\(?(?P<unit>{pattern_of('tok/s', 'requests/s', 'ms')})\)?:?\s*$", re.IGNORECASE)
 _UNIT_OF_LIST = re.compile(rf"\((?P<unit>{pattern_of('tok/s')})\):[^:]*$", re.IGNORECASE)
 _USED_MEMORY = re.compile(
-    r"\b(?:weights|resident|us(?:e[sd]?|ing|age)|consum\w+|tak(?:es?|ing)|took|peak\w*|footprint|occup\w+|allocat\w+|vram)\b",
+    r"\b(?:weights|resident|us(?:e[sd]?|ing|age)|consum(?:es?|ed|ing|ption)|tak(?:es?|ing)|took|peak\w*|footprint|occup\w+|allocat\w+"
+    r"|vram(?= ?[:=]))\b",
     re.IGNORECASE,
 )
 _UNITLESS = re.compile(r"accept(?:ance|ed)? (?:len(?:gth)?|rate)\b(?:[^\d]{0,20}|.{1,80}(?:,|\band)\s)$", re.IGNORECASE)
 _TO_FIRST_TOKEN = re.compile(r"tokens?\b.{0,40}\bto first token", re.IGNORECASE)  # as LM Studio shows an answer
 _LEAD = re.compile(r"[\s*>-]{0,8}(?P<label>[A-Za-z][\w /()-]{1,40}):")  # 'Generation: 128 tokens, 55.3 tok/s'
-_LEVEL = re.compile(
-    r"\b(?:concurrency|c)(?: of| ?=)? ?(\d{1,5})\b"
-    r"|\b(\d{1,5})(?:[- ]way)? (?:concurrent|parallel|simultaneous|users\b|streams\b|clients\b|sessions\b)",
-    re.IGNORECASE,
-)
 _SPEED_OF_TOKENS = ("ttft_ms", "ttfr_ms", "itl_ms", "tpot_ms", "prompt_ms", "decode_ms", "e2e_ms", "acceptance_length",
                     "acceptance_rate", "duration_s")  # fmt: skip
 
@@ -62,7 +89,6 @@ class Statement(NamedTuple):
     value: StatedNumber
     metric_name: MetricName
     statistic: str
-    concurrency: int | None
 
 
 class _Place(NamedTuple):
@@ -72,6 +98,10 @@ class _Place(NamedTuple):
     before: str
     after: str
     rank: int | None = None  # among compared numbers
+    is_restated: bool = False  # '292.1 seconds (4.9 minutes)'
+    is_only: bool = False  # figure of its sentence
+    subject: str = ""  # of a listed number
+    is_of_tokens: bool = False  # the time that '256 tokens in 3.1 s = 82 tok/s' took
 
 
 def read_sentences(text: str) -> list[Statement]:
@@ -81,10 +111,22 @@ def read_sentences(text: str) -> list[Statement]:
     """
     statements: list[Statement] = []
     for number, line in enumerate(text.splitlines(), 1):
-        if len(line) <= MAX_LINE_CHARS and not _LOG_LINE.search(line) and not _CODE.search(line) and "|" not in line:
-            for sentence in _SENTENCE_END.split(_MARKUP.sub("", line)):
+        if not may_have_figure(line):
+            continue
+        if (
+            len(line) <= MAX_LINE_CHARS
+            and not _LOG_LINE.search(line)
+            and not _CODE.search(line)
+            and line.count("|") < 2
+        ):
+            for sentence in _SENTENCE_END.split(_plain(line)):
                 statements += _statements(number, sentence)
     return statements
+
+
+def _plain(line: str) -> str:
+    """Return a line without marks, with every number before its unit: '350/370 tok/s', '45 prefill tok/s'."""
+    return _NAMED_UNIT.sub(r"\1 \3 \2", _TIGHT_SLASH.sub(r"\1 / ", _MARKUP.sub("", line)))
 
 
 def states_speed(text: str) -> bool:
@@ -96,31 +138,42 @@ def states_speed(text: str) -> bool:
 
 
 def _statements(line: int, sentence: str) -> Iterator[Statement]:
-    if _HYPOTHETICAL.search(sentence):
+    if not may_have_figure(sentence) or _HYPOTHETICAL.search(sentence):
         return
     former: tuple[str | None, MetricName] | None = None
-    for place in _places(sentence):
+    for place in map(_as_rate, _places(sentence)):
         words = f"{place.before} {place.after}"
+        if place.is_restated:
+            continue
         near_words = f"{place.before} {' '.join(place.after.split()[:2])}"  # '350 ms median'
         is_of_load = place.value.unit == "requests/s" and not _SERVED.search(words)
-        is_unmeasured = _NOT_MEASURED.search(place.before) or _DENIED.search(place.before)
-        if is_of_load or is_unmeasured or DERIVED.search(near_words):
+        is_denied = _DENIED.search(place.before) or (place.value.bound == "min" and _NEGATED.search(sentence))
+        is_unmeasured = is_denied or _NOT_MEASURED.search(place.before)
+        is_condition = place.value.words != "" and _AT.search(place.before)  # 'throughput at 40 tok/s/user'
+        if is_of_load or is_unmeasured or is_condition or DERIVED.search(near_words):
             former = None
             continue
         unit = place.value.unit
         name = _metric_of(place, sentence)
-        if name is None and former and former[0] == _dimension(unit):
+        if name is None and place.is_of_tokens:
+            name = _of_unit(MetricName("duration_s"), unit)
+        if name is None and former and former[0] == _dimension(unit) and not place.value.words:
             name = _of_unit(former[1], unit)
         if name is None and (unit == "tok/s" or _is_used_memory(place.value, words)):
             name = MetricName(STATED)
         former = (_dimension(unit), name) if name and name.metric != STATED else None
         if name:
-            level = _LEVEL.search(words)
-            concurrency = int(level[1] or level[2]) if level else None
-            label = " ".join(f"{place.before} {place.after}".split())
+            label = " ".join(f"{place.subject or place.before} {place.after}".split()).strip(" -•*=→:.,")
+            label = " ".join(sentence.split())[:MAX_LABEL_CHARS] if not label or place.is_only else label
             label += f": value {place.rank}" if place.rank else ""
             statistic = statistic_of(near_words, place.value.bound, name.metric)
-            yield Statement(line, label, place.value, name, statistic, concurrency)
+            yield Statement(line, label, place.value, name, statistic)
+
+
+def _as_rate(place: _Place) -> _Place:
+    """Return a number of tokens that its words call a rate as one per second: 'eval rate 14.6 toks'."""
+    is_rate = place.value.unit == "tokens" and _RATE.search(place.before)
+    return place._replace(value=place.value._replace(unit="tok/s")) if is_rate else place
 
 
 def _is_used_memory(value: StatedNumber, words: str) -> bool:
@@ -134,7 +187,8 @@ def _dimension(unit: str | None) -> str | None:
 
 def _of_unit(name: MetricName, unit: str | None) -> MetricName:
     """Return a metric of the former number for another unit of time."""
-    return name._replace(factor={"s": 1e3, "ms": 1.0}[unit]) if unit in ("s", "ms") else name
+    seconds = 1.0 if name.metric.endswith("_s") else 1e3
+    return name._replace(factor={"s": seconds, "ms": seconds / 1e3}[unit]) if unit in ("s", "ms") else name
 
 
 def _metric_of(place: _Place, sentence: str) -> MetricName | None:
@@ -144,6 +198,8 @@ def _metric_of(place: _Place, sentence: str) -> MetricName | None:
         return metric_of(place.before, None) if _UNITLESS.search(place.before) else None
     if unit == "tok/s" and _TO_FIRST_TOKEN.search(sentence):
         return MetricName("decode_tps")
+    if place.value.words:  # of its unit: 'tok/s/user'
+        return metric_of(place.value.words, unit)
     names = [metric_of(words, unit) for words in (place.before, place.after)]
     name = names[0] or names[1]
     is_known = name is not None and (unit in ("tok/s", "requests/s") or name.metric in _SPEED_OF_TOKENS)
@@ -158,7 +214,8 @@ def _places(sentence: str) -> Iterator[_Place]:
     groups = list(_compared_numbers(sentence)) if any(map(str.isalpha, _NUMBER.sub("", sentence))) else []
     lead = match["label"] if (match := _LEAD.match(sentence)) else ""
     before = sentence[: groups[0].start] if groups else ""
-    for group, following_group in zip_longest(groups, groups[1:]):
+    former_end, is_only = 0, sum(len(group.values) for group in groups) == 1
+    for index, (group, following_group) in enumerate(zip_longest(groups, groups[1:])):
         following = sentence[group.end : following_group.start if following_group else None]
         boundary = _BOUNDARY.search(following)
         bracket = following.find("(") if following_group else -1
@@ -167,10 +224,55 @@ def _places(sentence: str) -> Iterator[_Place]:
         last_boundary = max((cut.end() for cut in _BOUNDARY.finditer(before)), default=0)
         own = before[last_boundary:]
         own = own if own.strip() or after.strip() else lead
-        yield from (_Place(value, own, after, rank) for rank, value in group.ranked_values)
+        words_before = sentence[former_end : group.start]
+        subjects = (
+            _subjects(words_before, len(group.values)) if group.is_listed
+            else _slashed_names(own, sentence, group)
+        )  # fmt: skip
+        is_of_tokens = index > 0 and _is_time_of_tokens(sentence, groups[index - 1 : index + 2])
+        for number, (rank, value) in enumerate(group.ranked_values):
+            subject = subjects[number] if subjects else ""
+            words = _words_of(subject, subjects, value.unit) if subjects else own
+            is_restated = index > 0 and _restates(sentence, groups[index - 1], group)
+            own_rank = None if subjects else rank
+            yield _Place(value, words, after, own_rank, is_restated, is_only, subject, is_of_tokens)
         takes_all = end == len(following) and _takes_all(own, group, following, following_group)
         start = boundary.end() if boundary and boundary.start() == end else end + 1
         before = "" if takes_all else following[start:] if end < len(following) else following
+        former_end = group.end
+
+
+def _subjects(words: str, count: int) -> list[str]:
+    """Return the words that belong to each of several listed numbers: 'Prefill and decode run at 900 and 45 tok/s'."""
+    parts = [part for part in _LISTED.split(words) if part.strip()]
+    return parts[-count:] if len(parts) >= count else []
+
+
+def _slashed_names(words: str, sentence: str, group: _Group) -> list[str]:
+    """Return the names of numbers that stand like their names: 'wall/decode: 46.5 / 47.1 tok/s'; else nothing."""
+    match = _SLASHED.search(words)
+    names = match["names"].split("/") if match and "/" in sentence[group.start : group.end] else []
+    lead = words[: match.start()].strip() if match else ""
+    return [f"{lead} {name}".strip() for name in names] if len(names) == len(group.values) > 1 else []
+
+
+def _words_of(subject: str, subjects: Sequence[str], unit: str | None) -> str:
+    """Return the words that name the metric of a listed number: its own, or those of the whole list behind them."""
+    return subject if metric_of(subject, unit) else f"{subject} {subjects[-1]}"
+
+
+def _restates(sentence: str, former: _Group, group: _Group) -> bool:
+    """Return whether a number in brackets is the one before them in another unit."""
+    is_bracketed = sentence[former.end : group.start].strip() == "(" and sentence[group.end :].lstrip()[:1] == ")"
+    units = [_dimension(values[0].unit) for values in (former.values, group.values)]
+    return is_bracketed and units == ["time", "time"]
+
+
+def _is_time_of_tokens(sentence: str, groups: Sequence[_Group]) -> bool:
+    """Return whether the second group is the time of the first one's tokens, and the third their rate."""
+    if len(groups) < 3 or [group.values[0].unit for group in groups] not in _TOKENS_IN_TIME:
+        return False
+    return _IN.fullmatch(sentence[groups[0].end : groups[1].start]) is not None
 
 
 def _takes_all(own: str, group: _Group, words: str, following_group: _Group | None) -> bool:
@@ -190,6 +292,7 @@ class _Group(NamedTuple):
     values: list[StatedNumber]
     start: int
     end: int
+    is_listed: bool = False  # '28 and 80 tok/s respectively', not compared
 
     @property
     def ranked_values(self) -> list[tuple[int | None, StatedNumber]]:
@@ -201,14 +304,37 @@ class _Group(NamedTuple):
 def _compared_numbers(sentence: str) -> Iterator[_Group]:
     """Yield the numbers that have a unit, their own or that of the number that they are compared with."""
     matches = list(_NUMBER.finditer(sentence))
+    has_list = _RESPECTIVELY.search(sentence) is not None
     at = 0
     while at < len(matches):
         end = at + 1
-        while end < len(matches) and _COMPARED.fullmatch(sentence[matches[end - 1].end() : matches[end].start()]):
+        while has_list and end < len(matches) and _are_listed(sentence, matches[end - 1], matches[end]):
+            end += 1
+        if end > at + 1 and (group := _group_of(sentence, matches[at:end])):
+            yield group._replace(is_listed=True)
+            at = end
+            continue
+        end = at + 1
+        while end < len(matches) and _are_compared(sentence, matches[end - 1], matches[end]):
             end += 1
         if group := _group_of(sentence, matches[at:end]):
             yield group
         at = end
+
+
+def _are_compared(sentence: str, former: re.Match[str], following: re.Match[str]) -> bool:
+    """Return whether two numbers are compared: '256 tokens → 3.1 s' are of two kinds."""
+    if former["unit"] is None and _CARD.search(sentence[: former.start()]):
+        return False  # 'RTX 5090 / 32 GB'
+    units = [_dimension(unit_of(match["unit"])[0]) for match in (former, following) if match["unit"]]
+    between = sentence[former.end() : following.start()]
+    return len({*units}) < 2 and _COMPARED.fullmatch(between) is not None
+
+
+def _are_listed(sentence: str, former: re.Match[str], following: re.Match[str]) -> bool:
+    """Return whether two numbers of one list follow each other: of '28 and 80 tok/s' only the last has its unit."""
+    units = {_dimension(unit_of(match["unit"])[0]) for match in (former, following) if match["unit"]}
+    return len(units) < 2 and _AND.fullmatch(sentence[former.end() : following.start()]) is not None
 
 
 def _group_of(sentence: str, matches: Sequence[re.Match[str]]) -> _Group | None:
@@ -218,8 +344,9 @@ def _group_of(sentence: str, matches: Sequence[re.Match[str]]) -> _Group | None:
     unit, factor = unit_of(written or _unit_at_end(before))
     if unit is None and not _UNITLESS.search(before):
         return None
+    words = parse_number(matches[-1]).words  # of the unit that they share: 'tok/s/user'
     values = [
-        value if value.unit else value._replace(low=value.low * factor, unit=unit)
+        value if value.unit else value._replace(low=value.low * factor, unit=unit, words=words)
         for value in map(parse_number, matches)
     ]
     is_share = unit in MEMORY and len(matches) == 2 and _OF_TOTAL.search(sentence, matches[0].end(), matches[1].start())

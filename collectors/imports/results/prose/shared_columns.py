@@ -10,6 +10,7 @@ from collectors.imports.results.prose.number_text import read_cell
 from collectors.imports.results.prose.units import HEADING_UNIT
 
 SEPARATORS = re.compile(r" ?[·•] ?| / |; ")
+SLASH = re.compile(r" ?/ ?(?!s\b|sec)")  # not that of 'tok/s'
 NO_VALUES = ("", "-", "–", "—", "n/a", "N/A")
 STATISTICS = (PERCENTILE, MEDIAN, MAXIMUM, MINIMUM, MEAN)
 
@@ -48,6 +49,11 @@ def _names(head: str) -> list[str]:
     has_one_unit = not any(HEADING_UNIT.search(part) for part in parts[:-1])
     names = [parts[0], *(f"{subject} {part}" if _is_statistic(part) else part for part in parts[1:])]
     return [f"{name} {unit}" if has_one_unit and unit and name is not names[-1] else name for name in names]
+
+
+def names_of_parts(label: str) -> list[str]:
+    """Return the names of the values that a label names: 'TTFT p50 (ms)', 'TTFT p99 (ms)' of 'TTFT p50/p99 (ms)'."""
+    return _names(SLASH.sub(" / ", label))
 
 
 def _is_statistic(part: str) -> bool:

@@ -14,7 +14,9 @@ _LABELLED_MODEL = re.compile(
     r"(?:^|[\s*|])model(?: name| path| id)?[`*]{0,4} ?[:=][`* ]{0,6}(?P<model>[^\n|,;()*`\"']{2,80})",
     re.IGNORECASE | re.MULTILINE,
 )
-_SERVED_MODEL = re.compile(rf"(?:(?<!\S)--model(?:-path)?[ =]|\bvllm serve |\btrtllm-serve )[\"']?(?P<model>{_NAME})")
+_SERVED_MODEL = re.compile(
+    rf"(?:(?<!\S)--model(?:-path)?(?:=| {{1,4}})|\bvllm serve |\btrtllm-serve )[\"']?(?P<model>{_NAME})"
+)
 _NAMED_MODEL = re.compile(
     r"(?<![\w./-])(?P<model>(?:[A-Za-z][\w-]{1,40}/)?(?:Qwen|QwQ|Llama|DeepSeek|Gemma|Mistral|Mixtral|Ministral|Devstral|"
     r"Magistral|GLM|gpt-oss|Kimi|MiniMax|Nemotron|Phi|Granite|Falcon|OLMo|ERNIE|Hunyuan|InternLM|Seed-OSS|LFM2|SmolLM|"
@@ -33,7 +35,7 @@ _TENSOR_PARALLEL = re.compile(
 _GPU_COUNT = re.compile(r"(?<![\w.])(?P<count>\d{1,3}) ?[x×]? ?GPUs?\b", re.IGNORECASE)
 _ENGINE_NAMES = r"vLLM|SGLang|TensorRT-LLM|Ollama|LMDeploy|ExLlama(?:V[23])?|MLC-LLM"
 _ENGINE = re.compile(
-    rf"\b(?P<name>{_ENGINE_NAMES})\b(?:[` :(*]{{1,4}}v?(?P<version>\d{{1,3}}\.\d{{1,3}}[\w.+-]{{0,60}}))?",
+    rf"(?<![\w-])(?P<name>{_ENGINE_NAMES})\b(?:[` :(*]{{1,4}}v?(?P<version>\d{{1,3}}\.\d{{1,3}}[\w.+-]{{0,60}}))?",
     re.IGNORECASE,
 )
 ENGINE_HEAD = re.compile(
@@ -57,10 +59,14 @@ class StatedSettings(NamedTuple):
         return f"Read from the words around the results: {', '.join(settings)}." if settings else None
 
 
-def read_settings(text: str, models_in_tables: Iterable[str] = ()) -> StatedSettings:
-    """Return what the words of a text state of the measured server; its tables may compare the model with others."""
+def read_settings(text: str, models_in_tables: Iterable[str] = (), words_around: str | None = None) -> StatedSettings:
+    """Return what the words of a text state of the measured server; its tables may compare the model with others.
+
+    `words_around`: the text without its tables, whose rows may compare servers; the text itself if there are none.
+    """
     text = text[:MAX_TEXT_CHARS]
-    degrees = {int(match["degree"]) for match in _TENSOR_PARALLEL.finditer(text)} - PERCENTILES
+    words = text if words_around is None else words_around[:MAX_TEXT_CHARS]
+    degrees = {int(match["degree"]) for match in _TENSOR_PARALLEL.finditer(words)} - PERCENTILES
     gpu_counts = {match["count"] for match in _GPU_COUNT.finditer(text)}  # several are compared with each other
     tensor_parallel = degrees.pop() if len(degrees) == 1 and len(gpu_counts) < 2 else None
     model = _model_of(text)

@@ -13,12 +13,23 @@ from collectors.imports.results.prose.units import pattern_of, unit_of
 
 MAX_LINE_CHARS = 400
 MAX_LABEL_CHARS = 80
+_STATISTIC_NAME = r"mean|avg|ave|average|median|min|max|std(?:ev|dev)?|p\d{2}(?:\.\d{1,2}|\d)?"
 _STATISTIC = re.compile(
-    r"\b(?P<name>mean|avg|average|median|min|max|std(?:ev|dev)?|p\d{2}(?:\.\d{1,2}|\d)?)\b"
+    rf"\b(?P<name>{_STATISTIC_NAME})\b"
     rf" ?[=:]? {{0,8}}(?:{STATED_NUMBER})",
     re.IGNORECASE,
 )
-_NAMES = {"avg": "mean", "average": "mean"}
+_STATISTIC_BEHIND = re.compile(  # 'Tokens/sec: 70.4 (avg), 65.0 (p50)'
+    rf"(?:{STATED_NUMBER}) ?\((?P<name>mean|avg|average|median|min|max|p\d{{2}}(?:\.\d{{1,2}}|\d)?)\)", re.IGNORECASE
+)
+# 'first token latency(s)(min, max, ave): 0.6, 12.9, 4.4', 'latency(s) percentile(50, 99): [1.2, 2.5]'
+_LISTED = re.compile(
+    r"(?P<label>[^:|]{2,80}?)\((?P<names>[\w.%]{2,7}(?:, ?[\w.%]{2,7}){1,6})\) ?: ?\[?"
+    r"(?P<numbers>\d[\d.]{0,12}(?:, ?\d[\d.]{0,12}){1,6})\]?\s*"
+)
+_PERCENTILES = "percentile"
+_IN_BRACKETS = re.compile(rf"\((?:{_STATISTIC_NAME})\)", re.IGNORECASE)
+_NAMES = {"avg": "mean", "average": "mean", "ave": "mean"}
 _UNIT_AT_END = re.compile(rf"[ _(/](?P<unit>{pattern_of()})\)?[:=]?$", re.IGNORECASE)
 _LEAST_STATISTICS = 2
 
@@ -43,16 +54,42 @@ def read_statistic_lines(text: str) -> tuple[list[StatisticLine], str]:
 
 def _statistic_lines(lines: list[str]) -> Iterator[StatisticLine]:
     for number, line in enumerate(lines, 1):
-        matches = list(_STATISTIC.finditer(line)) if len(line) <= MAX_LINE_CHARS and "|" not in line else []
+        if listed := _listed_statistics(number, line):
+            yield listed
+            continue
+        is_short = len(line) <= MAX_LINE_CHARS and "|" not in line
+        matches = list(_STATISTIC.finditer(line)) if is_short else []
+        if is_short and len(matches) < _LEAST_STATISTICS and _IN_BRACKETS.search(line):
+            matches = list(_STATISTIC_BEHIND.finditer(line))
         label = line[: matches[0].start()].strip(" \t-*•`,;:=") if len(matches) >= _LEAST_STATISTICS else ""
         if not any(map(str.isalpha, label)) or len(label) > MAX_LABEL_CHARS:
             continue
-        unit_match = _UNIT_AT_END.search(label)
+        unit_match = _UNIT_AT_END.search(f" {label}")
         unit = unit_of(unit_match["unit"])[0] if unit_match else None
         values = tuple((_statistic(match["name"]), parse_number(match)) for match in matches)
         values = tuple(pair for pair in values if not pair[0].startswith("std"))
         if values and (unit or all(value.unit for _, value in values)):
             yield StatisticLine(number, " ".join(label.replace("_", " ").split()), unit, values)
+
+
+def _listed_statistics(number: int, line: str) -> StatisticLine | None:
+    """Return a line whose label lists the statistics of the numbers behind it; None for any other line."""
+    match = _LISTED.fullmatch(line.strip()) if len(line) <= MAX_LINE_CHARS and "):" in line.replace(" ", "") else None
+    if match is None:
+        return None
+    label, names = match["label"].strip(), match["names"].replace(" ", "").split(",")
+    is_percentile = label.endswith(_PERCENTILES)
+    label = label.removesuffix(_PERCENTILES).strip()
+    if is_percentile:
+        names = [f"p{name.rstrip('%')}" for name in names]
+    unit_match = _UNIT_AT_END.search(label)
+    numbers = [float(written) for written in match["numbers"].replace(" ", "").split(",") if written.count(".") < 2]
+    is_known = all(re.fullmatch(_STATISTIC_NAME, name, re.IGNORECASE) for name in names)
+    if unit_match is None or not is_known or len(names) != len(numbers):
+        return None
+    unit, factor = unit_of(unit_match["unit"])
+    values = [StatedNumber(value * factor, None, None, unit, None, False) for value in numbers]
+    return StatisticLine(number, " ".join(label.split()), unit, tuple(zip(map(_statistic, names), values, strict=True)))
 
 
 def _statistic(name: str) -> str:

@@ -6,18 +6,13 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from collectors.imports.results.prose.sections import FENCE
 from collectors.imports.results.prose.shared_columns import split_columns
 
 RULE = re.compile(r"\s{0,40}\|?\s*:?-{1,200}:?\s*(?:\|\s*:?-{1,200}:?\s*){1,100}\|?\s*")
 BARS = str.maketrans("│┃║", "|||")
 FRAME = re.compile(r"\s{0,40}[+├┼┤┌┬┐└┴┘╞╪╡┏┳┓┡╇┩┣╋┫┗┻┛╔╦╗╠╬╣╚╩╝─━═=-]{3,4000}\s{0,400}")
 JUNCTION = re.compile(r"[+┼┬┴╪┳╇╋┻╦╬╩]")
-HEADING = re.compile(r"#{1,6} {1,8}(?P<words>.{1,160})|\*\*(?P<bold>[^*]{1,160})\*\*:?")
-LABEL = re.compile(  # 'tip:', '**Setup:** two GPUs', 'With speculation:'
-    r"\*\*(?P<bold>[^*|]{1,80}?):?\*\*:? ?(?P<more>[^|*]{0,80})|(?P<words>[\w(~][^|:=]{0,60}):", re.IGNORECASE
-)
-MAX_HEADING_CHARS = 80
-FENCE = "```"
 MAX_CELLS = 200
 GAP, DIGIT = re.compile(r"\t| {2,}"), re.compile(r"\d|^[-—]$|^n/a$", re.IGNORECASE)
 MIN_ALIGNED_CELLS, MAX_ALIGNED_CHARS = 3, 400
@@ -32,8 +27,9 @@ class Table(NamedTuple):
     heads: list[str]
     rows: list[list[str]]
     title: str = ""  # the line above it
-    heading: str = ""  # of its section
+    heading: str = ""  # what tells it from other tables: its sections, the label above it
     line_step: int = 1  # lines of the text for each row
+    level_rows: tuple[list[str], ...] = ()  # rows that state levels or lengths of the columns
 
     def line_of(self, row_number: int) -> int:
         """Return the line of a row, counted from 0; Markdown's first row stands below the rule."""
@@ -43,10 +39,8 @@ class Table(NamedTuple):
 def read_tables(text: str) -> tuple[list[Table], str]:
     """Return the tables, and the text with their lines left empty."""
     lines, tables = [_without_frame(line) for line in text.splitlines()], []
-    index, heading, is_code = 0, "", False
+    index = 0
     while index < len(lines) - 1:
-        is_code ^= lines[index].startswith(FENCE)
-        heading = heading if is_code else _heading(lines[index]) or heading
         if "|" in lines[index] and len(lines[index + 1]) < 4096 and RULE.fullmatch(lines[index + 1]):
             end = index + 2
             while end < len(lines) and "|" in lines[end]:
@@ -54,13 +48,15 @@ def read_tables(text: str) -> tuple[list[Table], str]:
             rows = [[""] if RULE.fullmatch(line[:4096]) else cells_of(line) for line in lines[index + 2 : end]]
             above = [line for line in lines[max(0, index - 3) : index] if line.strip() and not line.startswith(FENCE)]
             title_line = above[-1] if above else ""
-            own_heading = ", ".join(dict.fromkeys(filter(None, (heading, label_of(title_line)))))
             heads, rows = split_columns(_heads(cells_of(lines[index]), rows), rows)
-            tables.append(Table(index + 1, heads, rows, title_line.strip()[:200], own_heading))
+            tables.append(Table(index + 1, heads, rows, title_line.strip()[:200]))
             lines[index:end] = [""] * (end - index)
             index = end
         index += 1
     return tables, "\n".join(lines)
+
+
+RULE_OF_BLANKS = re.compile(r"\s*[-=─]{2,200}(?:\s+[-=─]{2,200}){2,40}\s*")
 
 
 def read_aligned_tables(text: str, is_head: Callable[[str], bool]) -> tuple[list[Table], str]:
@@ -72,16 +68,26 @@ def read_aligned_tables(text: str, is_head: Callable[[str], bool]) -> tuple[list
     index = 0
     while index < len(lines) - 1:
         heads, end = _aligned_cells(lines[index]), index + 1
-        if len(heads) >= MIN_ALIGNED_CELLS and sum(map(is_head, heads)) > 1:
+        has_rule = RULE_OF_BLANKS.fullmatch(lines[end][:MAX_ALIGNED_CHARS]) is not None
+        if len(heads) >= MIN_ALIGNED_CELLS and _has_units(heads, lines[end + 1 : end + 2], has_rule, is_head):
+            first = end = end + has_rule
             while end < len(lines) and _is_aligned_row(_aligned_cells(lines[end]), len(heads)):
                 end += 1
-            rows = [_aligned_cells(line) for line in lines[index + 1 : end]]
+            rows = [_aligned_cells(line) for line in lines[first:end]]
             if rows:
                 # The rows of other tables stand two lines below their heads.
-                tables.append(Table(index, heads, rows))
+                tables.append(Table(first - 1, heads, rows))
                 lines[index:end] = [""] * (end - index)
         index = end
     return tables, "\n".join(lines)
+
+
+def _has_units(
+    heads: Sequence[str], second_lines: Sequence[str], has_rule: bool, is_head: Callable[[str], bool]
+) -> bool:
+    """Return whether two heads state units; above a rule one does, or the first row does: 'TTFT (ms)  150  200'."""
+    count = sum(map(is_head, heads))
+    return count > 1 or (has_rule and (count > 0 or any(is_head(_aligned_cells(line)[0]) for line in second_lines)))
 
 
 def read_flattened_tables(text: str, is_head: Callable[[str], bool]) -> tuple[list[Table], str]:
@@ -129,11 +135,11 @@ def _is_flat_row(row: Sequence[str], has_name: bool) -> bool:
 
 
 def _aligned_cells(line: str) -> list[str]:
-    return GAP.split(line.strip()[:MAX_ALIGNED_CHARS]) if "|" not in line else []
+    return GAP.split(line.strip()[:MAX_ALIGNED_CHARS]) if "|" not in line else [""]
 
 
 def _is_aligned_row(cells: Sequence[str], width: int) -> bool:
-    return len(cells) == width and not cells[0][:1].isdigit() and all(DIGIT.search(cell) for cell in cells[1:])
+    return len(cells) == width and all(DIGIT.search(cell) for cell in cells[1:])
 
 
 def _without_frame(line: str) -> str:
@@ -143,21 +149,6 @@ def _without_frame(line: str) -> str:
         return line.translate(BARS)
     is_frame = start and start in "+├┌└╞┏┡┣┗╔╠╚" and FRAME.fullmatch(line[:4096])
     return f"|{'---|' * (len(JUNCTION.findall(line.strip()[1:-1])) + 1)}" if is_frame else line
-
-
-def _heading(line: str) -> str:
-    """Return the words of a Markdown heading, or of a line in bold; empty for any other line."""
-    match = HEADING.fullmatch(line.strip()) if line[:4].lstrip()[:1] in ("#", "*") else None
-    return (match["words"] or match["bold"]).strip("#*:` ")[:MAX_HEADING_CHARS] if match else ""
-
-
-def label_of(line: str) -> str:
-    """Return the words of a line that names the table below it, without its colon; empty for any other line."""
-    match = LABEL.fullmatch(line.strip().removeprefix("- "))
-    if match is None:
-        return ""
-    bold, more = match["bold"], (match["more"] or "").strip()
-    return (match["words"] or (f"{bold}: {more}" if more else bold))[:MAX_HEADING_CHARS]
 
 
 def _heads(heads: list[str], rows: list[list[str]]) -> list[str]:

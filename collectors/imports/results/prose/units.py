@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from itertools import product
 
 _SECONDS = ("s", "sec", "secs", "second", "seconds")
@@ -16,7 +17,10 @@ def _rates(names: tuple[str, ...], unit: str) -> dict[str, tuple[str, float]]:
     return {f"{name}{per}{second}": (unit, 1.0) for name, per, second in product(names, _PER, _SECONDS)}
 
 
+_OF_ONE = ("user", "req", "request", "stream", "gpu")
 UNITS: Mapping[str, tuple[str, float]] = {  # as written, in lower case -> Pitwall's unit and the factor to it
+    **{f"{name}/{second}/{one}": ("tok/s", 1.0) for name, second, one in product(_TOKENS, _SECONDS, _OF_ONE)},
+    **{f"{name}/{one}/{second}": ("tok/s", 1.0) for name, second, one in product(_TOKENS, _SECONDS, _OF_ONE)},
     **_rates(_TOKENS, "tok/s"), "tps": ("tok/s", 1.0), **_rates(_REQUESTS, "requests/s"), "rps": ("requests/s", 1.0),
     "qps": ("requests/s", 1.0),
     "ms": ("ms", 1.0), "msec": ("ms", 1.0), "msecs": ("ms", 1.0), "millisecond": ("ms", 1.0),
@@ -28,6 +32,7 @@ UNITS: Mapping[str, tuple[str, float]] = {  # as written, in lower case -> Pitwa
     "tok": ("tokens", 1.0), "toks": ("tokens", 1.0), "token": ("tokens", 1.0), "tokens": ("tokens", 1.0),
     "%": ("%", 1.0), "percent": ("%", 1.0), "x": ("1", 1.0), "×": ("1", 1.0),
 }  # fmt: skip
+OF_ONE = re.compile(rf"/ ?({'|'.join(_OF_ONE)})(?:/|$)", re.IGNORECASE)  # 'tok/s/user', 'tokens/req/s'
 RATES = ("tok/s", "requests/s")
 
 
@@ -45,9 +50,26 @@ def unit_of(written: str | None) -> tuple[str | None, float]:
     return UNITS.get(re.sub(r" ?/ ?", "/", written.lower()), (None, 1.0)) if written else (None, 1.0)
 
 
+_BEHIND_A_NUMBER = re.compile(rf"\d[k\d]?\+? ?(?:{pattern_of()})(?!\w)", re.IGNORECASE)
+_WORDS_OF_UNITS = (
+    "tok",
+    "t/s",
+    "t / s",
+    "tps",
+    "ms",
+    "req",
+    "quer",
+    "rps",
+    "qps",
+    "milli",
+    "msec",
+    "accept",
+    "seconds",
+)
 _OTHERS = pattern_of("ms", "s", "GiB", "MiB", "GB", "MB", "TB", "%", factor=1.0)
+NOT_PER = r"(?! ?(?:per|/) ?(?:watts?|w|joules?|j|kwh|dollars?|\$|usd|€)(?!\w))"  # an efficiency is no speed
 HEADING_UNIT = re.compile(
-    rf"(?<![\w/])({pattern_of(*RATES)})(?!\w)"
+    rf"(?<![\w/])({pattern_of(*RATES)})(?!\w){NOT_PER}"
     rf"|(?<=\s)({_OTHERS})$|[,(\[] ?({_OTHERS})[)\]]"
     rf"|(?<=\s)({pattern_of('ms', 'GiB', 'MiB', 'GB', 'MB', factor=1.0)})(?=\s)"  # 'memory GB before'
     r"|\((tokens|requests|tokens/sec/user|ms/tok(?:en)?)\)",
@@ -83,7 +105,7 @@ def in_words(head: str) -> str:
 _TEST = re.compile(r"\b(?:pp|tg)\d{2,6}\b", re.IGNORECASE)
 _SPEED_OF_TOKENS = re.compile(
     r"\b(?:(?:prompt )?processing|prompt|prefill|eval|token generation|generation|gen|decod(?:e|ing)|pp|tg) speed\b"
-    r"|^(?:pp|tg)\d{2,6}$",
+    r"|^(?:pp|tg)\d{2,6}$|^(?:pp|tg|prefill|decode|gen|prompt|output|input)/s(?:ec)?$",
     re.IGNORECASE,
 )
 
@@ -98,11 +120,25 @@ def test_unit(title: str) -> str | None:
     return "tok/s" if _TEST.search(title) else None
 
 
+@lru_cache(maxsize=1024)  # the heads of a table are asked for at every cell
 def unit_in(text: str) -> str | None:
     """Return the unit in a heading: 'TTFT (ms)', 'tg t/s (c=1)', 'tg128 decode (t/s)', 'Throughput (tokens/sec)'."""
-    match = HEADING_UNIT.search(text)
+    is_variable = "_" in text and _NAME.fullmatch(text)
+    if is_variable and (named := named_unit(in_words(text).lower())):
+        return named[0]
+    match = HEADING_UNIT.search(text) or (HEADING_UNIT.search(in_words(text)) if "_" in text else None)
     if match is None:
-        named = named_unit(in_words(text).lower()) if "_" in text and _NAME.fullmatch(text) else None
-        return named[0] if named else None
+        return None
     written = next(unit for unit in match.groups() if unit)
     return _OF_HEADINGS.get(written.lower()) or unit_of(written)[0]
+
+
+def may_have_figure(text: str) -> bool:
+    """Return whether a text may have a figure: a number before a unit, or a word of one. It is quick, not exact."""
+    return names_unit(text) or _BEHIND_A_NUMBER.search(text) is not None
+
+
+def names_unit(text: str) -> bool:
+    """Return whether a text may name a unit without a number before it."""
+    lowered = text.lower()
+    return any(word in lowered for word in _WORDS_OF_UNITS)

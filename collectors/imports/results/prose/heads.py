@@ -1,0 +1,71 @@
+"""Says what the head of a column states beside a metric: a level of load, a length, a count, a comparison."""
+
+from __future__ import annotations
+
+from collectors.imports.results.prose.metric_names import words
+from collectors.imports.results.prose.number_text import StatedNumber
+
+CONCURRENCY_HEAD = words(
+    r"併發數?|并发数?|(?:max(?:imum)? |num(?:ber of)? |# ?|n[ _])?(?:requests? )?"
+    r"(?:conc(?:ur(?:rent|rency)?)?\.?|parallel(?:ism)?)"
+    r"(?: (?:requests?|reqs?|users?|streams?|clients?|sessions?|level|slots?))?"
+    r"|(?:# ?|num(?:ber of)? )?(?:users|streams|clients|sessions)|in[- ]flight(?: requests)?|c|np|vus?"
+)
+PROMPT_HEAD = words(
+    r"isl|(?:avg |mean |random )?(?:input|prompt) (?:seq(?:uence)? )?(?:len|length|size|tokens|toks?)(?: \(tokens\))?"
+    r"|输入长度|輸入長度|input"
+)
+OUTPUT_HEAD = words(
+    r"osl|(?:avg |mean |random )?(?:output|completion|generation) (?:seq(?:uence)? )?(?:len|length|size|tokens|toks?)"
+    r"(?: \(tokens\))?|max(?: new)? tokens|gen(?:erated)? tokens|输出长度|輸出長度|output"
+)
+DEPTH_HEAD = words(
+    r"(?:kv |context |ctx |n[ _]|prefill )?depth(?: \(tokens\))?|n[ _]kv|d|kv(?: cache)? (?:len|length|tokens)"
+)
+LENGTHS_HEAD = words(r"(?:isl ?[/×x,+] ?osl|in(?:put)? ?[/×x,+] ?out(?:put)?)(?: (?:tokens|len(?:gth)?|lengths))?")
+UNIT_HEAD = words(r"units?")
+METRIC_HEAD = words(r"(?:performance )?(?:metrics?|parameters?|measure(?:ment)?s?|stat(?:istic)?s?|kpi|key)")
+DERIVED_HEAD = words(  # of a column that compares others
+    r"\W*(?:(?:%|pct|percent|relative|rel\.?|net) )?(?:changes?|gap|ratio|increase|decrease|reduction|improvement"
+    r"|overhead|regression|factor|boost|faster|slower|Δ|±|\+/-|%)(?: \(?%\)?)?\W*"
+    r"|\W*(?:% |change |relative |\w{1,12} )?vs\.? .*|\W*(?:compared|relative) to .*"
+)
+SETTING_HEAD = words(  # of a column of plain numbers that no title gives a unit
+    rf"{CONCURRENCY_HEAD.pattern}|{PROMPT_HEAD.pattern}|{OUTPUT_HEAD.pattern}|{DEPTH_HEAD.pattern}"
+    r"|(?:# ?|n |num |num(?:ber)? of |total )?(?:requests?|reqs?|prompts?|runs?|samples?|iterations?|trials?|gpus?"
+    r"|cards?|nodes?|threads?|cores?|layers?|experts?|slots?|seqs?|sequences?|tokens?|questions?|tests?|drafts?|params?)"
+    r"|n|#|no\.?|id|rank|year|seed|step|ngl|ncmoe|tp|dp|ep|bits?|bpw|size|batch(?: size)?|m?bs|u?batch|context.*|ctx.*"
+    r"|.*(?:length|size|tokens|count|rate|window|n[- ]max|draft[- ]max|spec(?:ulative)?[- ]tokens|steps|k)"
+    r"|.*(?:\$|price|cost|power|watt|accept|accuracy|score|memory|vram|ram\b|bandwidth|utili[sz]ation).*"
+)
+COUNT_HEADS = (  # head or label of a plain number -> metric
+    (words(r"(?:# |num(?:ber of)? )?(?:successful|completed|succeeded) req(?:uest)?s?"), "requests"),
+    (words(r"req(?:uest)?s? (?:completed|succeeded)"), "requests"),
+    (words(r"(?:# |num(?:ber of)? )?(?:failed|errored|error) req(?:uest)?s?|req(?:uest)?s? failed"), "failed_requests"),
+    (words(r"(?:total|number of) (?:input|prompt)(?: text)? tokens"), "prompt_tokens"),
+    (words(r"(?:total|number of) (?:generated|output|completion) tokens"), "completion_tokens"),
+    (words(r"peak concurrent requests|peak concurrency"), "peak_concurrency"),
+    (words(r"(?:draft )?accept(?:ance|ed|)(?: rate)?|acc\.? rate"), "acceptance_rate"),
+)  # fmt: skip
+COUNT_LABELS = (  # of a row: as a column's head a setting
+    (words(r"failed|failures|errors"), "failed_requests"),
+    (words(r"total requests|request count|requests|(?:number|num) of requests"), "requests"),
+    (words(r"(?:mean |average |avg\.? |actual |achieved )?concurrency"), "mean_concurrency"),
+)
+
+
+def count_metric(value: StatedNumber, label: str, column_name: str = "") -> str | None:
+    """Return the metric of a plain number that its row's label or its column's name says to be a count or a share."""
+    if value.unit is not None or value.high is not None:
+        return None
+    named_patterns = [(column_name, COUNT_HEADS), (label, (*COUNT_HEADS, *COUNT_LABELS))]
+    metric = next(
+        (metric for name, pairs in named_patterns for pattern, metric in pairs if pattern.fullmatch(plain(name))), None
+    )
+    is_share, is_mean = metric == "acceptance_rate", metric == "mean_concurrency"
+    return metric if (value.low <= 1 if is_share else is_mean or value.low % 1 == 0) else None
+
+
+def plain(cell: str) -> str:
+    """Return a name without marks, the words of a variable's name told apart."""
+    return cell.replace("_", " ").strip("*` ")

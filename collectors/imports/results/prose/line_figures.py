@@ -1,0 +1,202 @@
+"""Adds the figures of lines to a load: rows without bars, 'name: number' lines, summaries, sentences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from collectors.imports.results.builder import LoadBuilder, MeasurementPoint
+from collectors.imports.results.metrics import STATED
+from collectors.imports.results.prose.figure_lines import SETTING, Figure
+from collectors.imports.results.prose.heads import count_metric
+from collectors.imports.results.prose.metric_names import DERIVED, MetricName, metric_of, statistic_of
+from collectors.imports.results.prose.number_text import NUMBER, StatedNumber, parse_number, read_cell
+from collectors.imports.results.prose.sections import FIGURE, Sections
+from collectors.imports.results.prose.sentences import read_sentences
+from collectors.imports.results.prose.stated_figures import MAX_NAME_CHARS, add_number, add_stated, metric_of_number
+from collectors.imports.results.prose.stated_points import point_of_words
+from collectors.imports.results.prose.statistic_lines import StatisticLine
+from collectors.imports.results.prose.units import may_have_figure, unit_in
+from load_records import Result
+
+VALUE = re.compile(
+    rf"`?[:=]`?[ \n]{{0,2}}`?(?:{NUMBER})(?! ?(?:→|->|=>|vs\b|/ ?\d))", re.IGNORECASE
+)  # compared numbers are read as a sentence
+NO_LABEL = re.compile(r"[:=|`\"]")
+MIN_LABEL_CHARS, MAX_LABEL_CHARS = 2, 70
+BARE_NUMBERS = re.compile(r"(?P<label>\S.{1,80}?)(?P<values>(?:[ \t]+(?:\d[\d,]*(?:\.\d+)?)\*?){2,12})", re.ASCII)
+ARROW = re.compile(r"→|->|=>")  # between figures of one sentence
+LEAD = re.compile(r"\s{0,12}(?:[-*•] |\d{1,2}[.)] )(?P<words>[^,:(\[]{1,40})[,:(\[]")
+LEAD_OF_LINE = re.compile(r"(?P<words>[\w\[][^,:(]{1,60}): ")
+UNIT = re.compile(rf"{NUMBER}", re.IGNORECASE)
+
+
+def add_statistic_line(load: LoadBuilder, line: StatisticLine, sections: Sections) -> None:
+    point = MeasurementPoint(f"{sections.prefix_of(line.number)}{line.label} (line {line.number})")
+    for statistic, value in line.values:
+        unit = value.unit or line.unit
+        metric_name = metric_of(line.label, unit) or MetricName(STATED)
+        stated_unit = unit if metric_name.metric == STATED else None
+        add_stated(load, point, value, metric_name.metric, metric_name.factor, stated_unit, statistic)
+
+
+def add_figure(
+    load: LoadBuilder, figure: Figure, stored_values: set[tuple[str, str, float]], sections: Sections
+) -> None:
+    """Add a figure of a passage unless it is in `stored_values`; a count or a setting without a unit is a parameter."""
+    if DERIVED.search(figure.label):
+        return
+    prefix = sections.prefix_of(figure.line)
+    prefix = prefix if figure.heading in prefix else f"{prefix}{figure.heading}: "
+    name = f"{prefix}{f'{figure.passage} {figure.label}'.strip()}"
+    metric_name = metric_of_number(figure.words, figure.value, figure.unit)
+    if metric_name is None and (metric := count_metric(figure.value, "", figure.label)) is not None:
+        metric_name = MetricName(metric)
+    if metric_name is None and figure.unit is None:
+        load.params[f"{name} (line {figure.line})"] = figure.value.low
+        return
+    metric_name = metric_name or MetricName(STATED)
+    unit = figure.unit if metric_name.metric == STATED else None
+    statistic = statistic_of(f"{name} {figure.heading}", figure.value.bound, metric_name.metric)
+    point = point_of_words(f"{name[:MAX_NAME_CHARS]} (line {figure.line})", name)
+    identity = (metric_name.metric, statistic, figure.value.low)
+    if statistic == "median" and metric_name.metric != STATED and identity in stored_values:
+        return
+    stored_values.add(identity)
+    add_stated(load, point, figure.value, metric_name.metric, metric_name.factor, unit, statistic)
+
+
+def aligned(line: str) -> tuple[str, list[StatedNumber]] | None:
+    """Return label and numbers (all with units) of a row that lost its bars; None for any other line."""
+    if len(line) > 400 or "|" in line or not may_have_figure(line):
+        return None
+    if (match := BARE_NUMBERS.fullmatch(line.strip())) and unit_in(match["label"]):
+        cells = [read_cell(cell.rstrip("*")) for cell in match["values"].split()]
+        return match["label"], [value for value in cells if value]
+    bare = re.sub(r" \([^()]{1,80}\)$", "", line.strip())
+    matches = list(UNIT.finditer(bare))
+    values: list[StatedNumber] = []
+    end = len(bare)
+    for match in reversed(matches):
+        if bare[match.end() : end].strip() or match["unit"] is None:
+            break
+        values.insert(0, parse_number(match))
+        end = match.start()
+    label = bare[:end].strip()
+    return (label, values) if len(values) > 1 and label and not label.endswith((":", "=", ",")) else None
+
+
+def add_aligned(load: LoadBuilder, text: str, sections: Sections) -> str:
+    """Add the numbers of such rows, and return the text with them left empty."""
+    heading, lines = "", text.splitlines()
+    for number, line in enumerate(lines, 1):
+        row = aligned(line)
+        if row is None:
+            heading = line.strip() or heading
+            continue
+        lines[number - 1] = ""
+        label, values = row
+        for column, value in enumerate(values, 1):
+            column_name = f"column {column} of {len(values)}"
+            add_number(
+                load,
+                value,
+                MeasurementPoint(f"{sections.prefix_of(number)}{label}: {column_name} ({heading[:80]}; line {number})"),
+                label,
+                column_name,
+            )
+    return "\n".join(lines)
+
+
+class LabelledNumber(NamedTuple):
+    """A number behind a colon or an equals sign, the words before it, and where both stand."""
+
+    before: str
+    value: StatedNumber
+    start: int
+    end: int
+
+    @property
+    def label(self) -> str:
+        """The words that name the number."""
+        return _label(self.before, self.value)
+
+    @property
+    def metric_name(self) -> MetricName | None:
+        """The metric of a result; None for a setting, a derived value or a number of no known metric."""
+        label = self.label
+        is_other = SETTING.fullmatch(label) or DERIVED.search(label) or ARROW.search(label)
+        unit = self.value.unit or _unit_of_label(label)
+        return None if is_other else metric_of_number(label, self.value, unit)
+
+
+def states_result(text: str) -> bool:
+    """Return whether a 'name: number' line of a text states a metric that Pitwall knows."""
+    return any(number.metric_name is not None for number in _labelled_numbers(text))
+
+
+def _labelled_numbers(text: str) -> Iterator[LabelledNumber]:
+    """Yield the 'name: number' passages of a text; no two share a word."""
+    end = 0
+    for match in VALUE.finditer(text):
+        start = max(end, match.start() - MAX_LABEL_CHARS)
+        before = NO_LABEL.split(text[start : match.start()])[-1]
+        if len(before) >= MIN_LABEL_CHARS:
+            yield LabelledNumber(before, parse_number(match), match.start() - len(before), match.end())
+            end = match.end()
+
+
+def add_lines(load: LoadBuilder, text: str, sections: Sections) -> str:
+    """Add the results of such lines, and return the text without them."""
+    line, counted_end, other_texts, lines = 1, 0, [], text.splitlines()
+    for number in _labelled_numbers(text):
+        line, last_end = line + text.count("\n", counted_end, number.end), counted_end
+        counted_end, metric_name = number.end, number.metric_name
+        other_texts.append(text[last_end : number.start if metric_name else number.end])
+        if metric_name:
+            other_texts.append("\n" * text.count("\n", number.start, number.end))
+            label = number.label
+            lead = _lead_of(lines[line - 1], label)
+            name = f"{sections.prefix_of(line)}{lead}{label[:MAX_NAME_CHARS]} (line {line})"
+            statistic = statistic_of(label, number.value.bound, metric_name.metric)
+            point = point_of_words(name, name)
+            add_stated(load, point, number.value, metric_name.metric, metric_name.factor, None, statistic)
+    return "".join([*other_texts, text[counted_end:]])
+
+
+def add_statements(load: LoadBuilder, text: str, sections: Sections) -> None:
+    """Add the figures of running text; those that repeat a value of a table or a line are left out."""
+    results = [row for row in load.rows if isinstance(row, Result)]
+    stored_values = {(name, row.value) for row in results for name in (row.metric, row.unit)}
+    lines = text.splitlines()
+    for statement in read_sentences(text):
+        metric, factor = statement.metric_name
+        unit = statement.value.unit if metric == STATED else None
+        if (unit or metric, round(statement.value.low * factor, 9)) not in stored_values:
+            lead = _lead_of(lines[statement.line - 1], statement.words)
+            name = (
+                f"{sections.prefix_of(statement.line)}{lead}{statement.words[:MAX_NAME_CHARS]} (line {statement.line})"
+            )
+            point = point_of_words(name, f"{lead}{statement.words}")
+            add_stated(load, point, statement.value, metric, factor, unit, statement.statistic)
+
+
+def _lead_of(line: str, label: str) -> str:
+    """Return the words that an item of a list begins with: 'k=2' of '* k=2: TTFT: 81 ms'; empty if known."""
+    match = LEAD.match(line) or LEAD_OF_LINE.match(line)
+    lead = match["words"].strip(" *`") if match else ""
+    return f"{lead}: " if lead and lead not in label and not FIGURE.search(lead) else ""
+
+
+def _unit_of_label(label: str) -> str | None:
+    """Return the unit that a label states on the number's line: 'Prefill tok/s: 13'; none beside another number."""
+    line = label.rsplit("\n", 1)[-1]
+    return None if any(map(str.isdigit, line)) else unit_in(line)
+
+
+def _label(before: str, value: StatedNumber) -> str:
+    """Return the words that name a number: those of its line, or of the whole sentence if these name no metric."""
+    sentence = re.split(r"[.。!?]\s|\n\s*\n", before)[-1]
+    line = sentence.rsplit("\n", 1)[-1].strip(" -*•`,;")
+    return line if metric_of(line, value.unit or _unit_of_label(line)) else " ".join(sentence.split()).strip(" -*•`,;")

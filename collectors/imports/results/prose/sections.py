@@ -1,0 +1,161 @@
+"""Finds the headings and labels that each line of a text stands under: what tells one arm's figures from another's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from collectors.imports.results.prose.units import RATES, may_have_figure, pattern_of, unit_in
+
+HEADING = re.compile(
+    r"(?P<marks>#{1,6}) {1,8}(?P<words>.{1,160})|\*\*(?P<bold>[^*]{1,160})\*\*:?"
+    r"|(?:<details>)?<summary>(?P<summary>.{1,160})</summary>"
+    r"|(?P<bars>={3,60}|-{3,60}|─{2,60}) {1,4}(?P<barred>[^─|=][^─|]{0,100}?) {1,4}(?:={3,60}|-{3,60}|─{2,60})"
+)
+LABEL = re.compile(  # 'tip:', '**Setup:** two GPUs', 'With speculation:'
+    r"\*\*(?P<bold>[^*|]{1,80}?):?\*\*:? ?(?P<more>[^|*]{0,80})|(?P<words>[\w(~][^|:=]{0,60}):", re.IGNORECASE
+)
+BULLET = re.compile(r"\s{0,16}(?:[-*•+] |\d{1,2}[.)] )\s{0,4}")
+TAG = re.compile(r"</?[a-z][^<>]{0,60}>")
+UNDERLINE = re.compile(r"(?:-{3,200}|={3,200})\s*")
+_FIGURE_UNITS = pattern_of(*RATES, "ms", "s", "%", factor=1.0)
+FIGURE = re.compile(rf"\d ?(?:{_FIGURE_UNITS})(?!\w)|(?<![\w/])(?:{_FIGURE_UNITS})[)\]]?\W{{1,8}}\d", re.IGNORECASE)
+INDENTED = re.compile(r"(?: {2}|\t)\s*\S")
+FIGURES_OF_PAIRS = re.compile(r"\w= {0,6}\d")
+STATEMENT = re.compile(r"(?:for|if|elif|else|def|class|try|except|finally|with|while|case|async|@)\b")
+FENCE = "```"
+BOLD_LEVEL = 7  # below the headings of Markdown
+SHORT_BARS = 4  # '=== measured ===' below '===== narrative ====='
+MAX_HEADING_CHARS = 80
+MAX_LINE_CHARS = 240
+
+
+class _Heading(NamedTuple):
+    """A heading, and whether a table stands right below it."""
+
+    level: int
+    words: str
+    has_table: bool = False
+
+
+class Sections:
+    """Headings of the lines of a text; those that all its figures share tell nothing apart and are left out."""
+
+    def __init__(self, text: str) -> None:
+        self._paths = _paths_of(text)
+        self._common = 0
+
+    def tell_apart(self, lines: Iterable[int]) -> None:
+        """Leave out the headings that all these lines, which hold figures, have in common."""
+        paths = {self._path(line) for line in lines}
+        shortest = min(paths, key=len, default=())
+        shared = (len({path[: depth + 1] for path in paths}) == 1 for depth in range(len(shortest)))
+        common = next((depth for depth, is_shared in enumerate(shared) if not is_shared), len(shortest))
+        # A heading alone may stand beside the same heading with another below it.
+        self._common = common if len(paths) < 2 else min(common, max(0, len(shortest) - 1))
+
+    def heading_of(self, line: int) -> str:
+        """Return the headings of a line (from 1) that tell it apart, empty without any."""
+        return ", ".join(dict.fromkeys(self._path(line)[self._common :]))
+
+    def labels_of(self, line: int) -> tuple[str, ...]:
+        """Return all headings and labels of a line, the innermost first."""
+        return self._path(line)[::-1]
+
+    def unit_heading_of(self, line: int) -> str:
+        """Return the innermost heading of a line that states a unit; empty without any."""
+        return next((heading for heading in reversed(self._path(line)) if unit_in(heading)), "")
+
+    def prefix_of(self, line: int) -> str:
+        """Return what stands before the name of a figure of the line."""
+        heading = self.heading_of(line)
+        return f"{heading}: " if heading else ""
+
+    def _path(self, line: int) -> tuple[str, ...]:
+        return self._paths[line - 1] if 0 < line <= len(self._paths) else ()
+
+
+def label_of(line: str) -> str:
+    """Return the words of a line that names what stands below it, without its colon; empty for any other line."""
+    match = LABEL.fullmatch(BULLET.sub("", line.strip(), count=1)) if len(line) <= MAX_LINE_CHARS else None
+    if match is None:
+        return ""
+    bold, more = match["bold"], (match["more"] or "").strip()
+    if more and (any(map(str.isdigit, more)) or BULLET.match(line)):
+        return ""
+    return (match["words"] or (f"{bold}: {more}" if more else bold))[:MAX_HEADING_CHARS]
+
+
+def _paths_of(text: str) -> list[tuple[str, ...]]:
+    """Return the headings that each line stands under, the outer one first."""
+    paths: list[tuple[str, ...]] = []
+    stack: list[_Heading] = []
+    label, has_content, is_code = "", False, False
+    lines = text.splitlines()
+    for index, line in enumerate(lines):
+        is_fence = line.lstrip()[:3] == FENCE
+        is_code ^= is_fence
+        if is_fence:
+            has_content |= not is_code
+        elif not is_code and (heading := _heading(line) or _title(lines, index)):
+            stack = [outer for outer in stack if not _ends_at(outer, heading)] + [heading]
+            label, has_content = "", False
+        elif own_label := _label_among(lines, index, is_code):
+            label, has_content = own_label, False
+        elif not is_code and not line.strip():
+            label = "" if has_content else label
+        else:
+            has_content = True
+        if stack and line.count("|") > 1:
+            stack[-1] = stack[-1]._replace(has_table=True)
+        paths.append((*(heading.words for heading in stack), *([label] if label else [])))
+    return paths
+
+
+def _title(lines: Sequence[str], index: int) -> _Heading | None:
+    """Return a short line between empty ones that names a unit and no figure, as a heading."""
+    line, around = lines[index], (*lines[max(0, index - 1) : index], *lines[index + 1 : index + 2])
+    is_alone = 0 < len(line) <= MAX_HEADING_CHARS and not any(other.strip() for other in around)
+    is_title = is_alone and line[0].isalpha() and line[-1] not in ".:?!" and unit_in(line) and not FIGURE.search(line)
+    return _Heading(BOLD_LEVEL, line.strip()) if is_title else None
+
+
+def _label_among(lines: Sequence[str], index: int, is_code: bool) -> str:
+    """Return the label that a line is for those below it; a line of a program is none."""
+    line = lines[index]
+    if is_code:
+        return "" if line[:1].isspace() or STATEMENT.match(line) else label_of(line)
+    return label_of(line) or _name_of_indented(lines[index : index + 2])
+
+
+def _name_of_indented(lines: Sequence[str]) -> str:
+    """Return a line of words above an indented one with figures, which belongs to it; empty for any other line."""
+    if len(lines) < 2 or lines[0][:1].isspace() or not INDENTED.match(lines[1]) or FIGURE.search(lines[0]):
+        return ""
+    return lines[0].strip(" :`*")[:MAX_HEADING_CHARS] if len(FIGURES_OF_PAIRS.findall(lines[1])) > 1 else ""
+
+
+def _ends_at(outer: _Heading, heading: _Heading) -> bool:
+    """Return whether a heading ends another's section; a line in bold below a table is one of the same kind."""
+    return outer.level >= heading.level or (outer.has_table and heading.level >= BOLD_LEVEL)
+
+
+def _heading(line: str) -> _Heading | None:
+    """Return a heading of Markdown, a line in bold or a summary; None for another line."""
+    is_possible = line[:44].lstrip()[:1] in tuple("#*<=-─") and len(line) <= MAX_LINE_CHARS
+    match = HEADING.fullmatch(line.strip()) if is_possible else None
+    if match is None:
+        return None
+    words = TAG.sub("", match["words"] or match["bold"] or match["summary"] or match["barred"]).strip("#*:` ")
+    bars_level = BOLD_LEVEL + (len(match["bars"]) <= SHORT_BARS) if match["bars"] else BOLD_LEVEL
+    level = len(match["marks"]) if match["marks"] else bars_level
+    return _Heading(level, words[:MAX_HEADING_CHARS]) if words else None
+
+
+def lines_with_figures(text: str) -> list[int]:
+    """Return the numbers of the lines, from 1, that have a number with a unit, or a unit."""
+    return [
+        number for number, line in enumerate(text.splitlines(), 1)
+        if len(line) <= MAX_LINE_CHARS and may_have_figure(line) and FIGURE.search(line)
+    ]  # fmt: skip

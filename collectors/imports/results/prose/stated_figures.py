@@ -1,0 +1,132 @@
+"""Adds stated numbers to a load under the metric and statistic that the words around them name."""
+
+from __future__ import annotations
+
+import re
+
+from collectors.imports.results.builder import LoadBuilder, MeasurementPoint
+from collectors.imports.results.metrics import STATED
+from collectors.imports.results.prose.metric_names import (
+    ACCURACY,
+    MAXIMUM,
+    MINIMUM,
+    PER_GPU,
+    MetricName,
+    metric_of,
+    own_metric_of,
+    statistic_of,
+    without_workload,
+)
+from collectors.imports.results.prose.number_text import StatedNumber
+from collectors.imports.results.prose.stated_settings import ENGINE_HEAD
+from collectors.imports.results.prose.units import implied_unit, in_words, test_unit, unit_in
+from reasons import Code, Reason
+
+LEVEL_HEAD = re.compile(
+    r"(?:[A-Za-z]{1,8} )?[A-Za-z@=×-]{0,6}\d[\w.,/@=+×-]{0,30}(?: \([^()]{1,30}\))?"
+)  # 'p512', 'c=8', '1k/1k', 'Full p131071'
+COMPARED_HEAD = re.compile(
+    r"(?:before|after|base(?:line)?|main|master|(?:this |the )?pr|old|new|patched|default|off|on|stock|upstream|vanilla"
+    r"|(?:with|without|w/o?) .{1,40})(?: \([^()]{1,30}\))?",
+    re.IGNORECASE,
+)
+MAX_NAME_CHARS = 200
+RATIO = "1"  # '1.5x' compares two figures
+
+
+def add_number(
+    load: LoadBuilder, value: StatedNumber, point: MeasurementPoint, label: str, column_name: str, title: str = "",
+    cell_statistic: str | None = None,
+) -> None:  # fmt: skip
+    """Add a number, identified by its row, its column or the title of its table, in this order.
+
+    `cell_statistic`: the statistic that its cell names.
+    """
+    unit = value.unit or unit_of_names(column_name, label, title)
+    if unit == "%" and ACCURACY.search(f"{column_name} {label}"):
+        _add_share(load, value, label, column_name)
+        return
+    column_name, label = without_workload(in_words(column_name), in_words(label), unit_in(label) is None)
+    description = f"{column_name} {label} {value.words}"
+    if metric_name := (
+        own_metric_of(value.words, unit)
+        or own_metric_of(column_name, unit)
+        or metric_of_number(description, value, unit)
+        or _metric_of_title(title, description, unit)
+    ):
+        is_of_title = metric_of_number(description, value, unit) is None
+        words = f"{description} {title}" if is_of_title else description
+        statistic = cell_statistic or _statistic_of(words, label, value, metric_name.metric)
+        add_stated(load, point, value, metric_name.metric, metric_name.factor, None, statistic)
+    elif unit not in (None, RATIO):  # else a setting or an unknown count
+        statistic = cell_statistic or _statistic_of(description, label, value)
+        add_stated(load, point, value, STATED, 1.0, unit, statistic)
+
+
+def _statistic_of(words: str, label: str, value: StatedNumber, metric: str = STATED) -> str:
+    """Return the statistic that words name; a description such as 'B, max throughput, fixed model' names none."""
+    is_described = "," in label and (MAXIMUM.search(label) or MINIMUM.search(label)) is not None
+    return statistic_of(words.replace(label, "") if is_described else words, value.bound, metric)
+
+
+def metric_of_number(description: str, value: StatedNumber, unit: str | None) -> MetricName | None:
+    """Return the metric of a number; a rate above 1 is in per cent, with or without its sign."""
+    metric_name = metric_of(description, unit)
+    is_percent = metric_name is not None and metric_name.metric == "acceptance_rate" and not unit and value.low > 1
+    return metric_of(description, "%") if is_percent else metric_name
+
+
+def unit_of_names(column_name: str, label: str, title: str) -> str | None:
+    """Return the unit that a column or row states; of levels and engines that of the line above their table.
+
+    'Decode (tok/s)' above the columns 'p512' and 'vLLM' is the unit of their numbers, but not of a column 'Requests'.
+    """
+    head = column_name.strip("*` ")
+    is_of_title = any(pattern.fullmatch(head) for pattern in (LEVEL_HEAD, ENGINE_HEAD, COMPARED_HEAD))
+    stated_unit = unit_in(column_name) or unit_in(label) or (unit_in(title) if is_of_title else None)
+    implied = implied_unit(column_name) or implied_unit(label)
+    return stated_unit or implied or (test_unit(title) if is_of_title else None)
+
+
+def _metric_of_title(title: str, description: str, unit: str | None) -> MetricName | None:
+    """Return the metric that the line above a table names; a number of one GPU is none of the whole server."""
+    is_sentence = title.endswith(".") and unit_in(title) is None
+    is_excluded = unit in (None, RATIO) or is_sentence or PER_GPU.search(description)
+    return None if is_excluded else metric_of(title, unit)
+
+
+def add_failure(load: LoadBuilder, cell: str, point: MeasurementPoint, label: str, column_name: str) -> None:
+    """Add a metric without a value, since its measurement failed: 'OOM', 'FAIL'."""
+    description, unit = f"{column_name} {label}", unit_in(column_name) or unit_in(label)
+    if unit and (metric_name := metric_of(description, unit)):
+        load.result(point, metric_name.metric, statistic_of(description, None, metric_name.metric), cell)
+
+
+def add_stated(
+    load: LoadBuilder,
+    point: MeasurementPoint,
+    value: StatedNumber,
+    metric: str,
+    factor: float,
+    unit: str | None,
+    statistic: str,
+) -> None:
+    """Add a number or the two ends of a range."""
+    reasons = [Reason(Code.STATED_AS_ABOUT)] if value.is_approximate else []
+    if value.spread is not None:
+        reasons.append(Reason(Code.SPREAD_COUNT_NOT_TOLD, values={"spread": f"{value.spread:g}"}))
+    ends = {"mean" if value.spread is not None else statistic: value.low}
+    if value.high is not None:
+        low, high = sorted((value.low, value.high))  # 'from 45 to 30 tok/s'
+        ends, reasons = {"min": low, "max": high}, [Reason(Code.STATED_AS_RANGE), *reasons]
+    for end_statistic, end in ends.items():
+        load.result(point, metric, end_statistic, round(end * factor, 9), unit=unit, reasons=reasons)
+
+
+def _add_share(load: LoadBuilder, value: StatedNumber, label: str, column_name: str) -> None:
+    task, subject = (column_name, label) if ACCURACY.search(column_name) else (label, column_name)
+    share = round(value.low / 100, 9) if value.low <= 100 else None
+    load.accuracy(
+        task=f"{task}: {subject}"[:MAX_NAME_CHARS], filter="none", metric="accuracy", value=share,
+        reason=Reason(Code.SHARE_ABOVE_ONE if share is None else Code.ITEM_COUNT_NOT_TOLD),
+    )  # fmt: skip

@@ -1,0 +1,208 @@
+"""Adds the figures of tables to a load: each cell with a number whose row, column or title states a unit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from collectors.imports.results.builder import LoadBuilder
+from collectors.imports.results.metrics import STATED
+from collectors.imports.results.prose.heads import (
+    DERIVED_HEAD,
+    METRIC_HEAD,
+    SETTING_HEAD,
+    UNIT_HEAD,
+    count_metric,
+    plain,
+)
+from collectors.imports.results.prose.metric_names import DERIVED, metric_of
+from collectors.imports.results.prose.number_text import StatedNumber, read_cell, read_parts, read_statistics
+from collectors.imports.results.prose.sections import FIGURE
+from collectors.imports.results.prose.sentences import read_sentences
+from collectors.imports.results.prose.shared_columns import names_of_parts
+from collectors.imports.results.prose.stated_figures import (
+    MAX_NAME_CHARS,
+    add_failure,
+    add_number,
+    add_stated,
+    unit_of_names,
+)
+from collectors.imports.results.prose.stated_points import point_of_words
+from collectors.imports.results.prose.table_points import FAILED, is_level_row, point_of
+from collectors.imports.results.prose.tables import Table
+from collectors.imports.results.prose.units import implied_unit, unit_in
+
+PASSED, NOT_PASSED = "✅", "❌"
+PREFILL_HEAD = re.compile(r"^\W*prefill\b", re.IGNORECASE)  # 'Prefill ctx' beside 'tok/s'
+LATENCY_HEAD = re.compile(r"\b(?:ttft|tpot|itl|tbt|e2el?|latency|first token)\b", re.IGNORECASE)
+NOT_MEASURED = re.compile(r"\((?:target|goal|expected|estimated?|est\.?|theoretical|projected)\)", re.IGNORECASE)
+AIMED_AT = re.compile(
+    r"\b(?:targets?|goals?|slos?|slas?|timeout|deadline|budget|threshold|expected|theoretical)\b", re.IGNORECASE
+)
+STATISTIC = re.compile(r"mean|average|avg\.?|median|min|max|best|worst|p\d{2}(?:\.\d)?", re.IGNORECASE)
+SETTINGS = re.compile(r"(?:^|\s)--\w|\w=\w")
+MAX_LEVEL_ROWS = 20
+VALUES_OF_FIRST_COLUMN = ("tok/s", "ms")
+
+
+def add_table(load: LoadBuilder, table: Table) -> None:
+    """Add the figures of a table."""
+    title = "" if SETTINGS.search(table.title) else table.title  # a line of settings names no metric
+    table = table._replace(rows=_filled(table))
+    level_rows = {number: row for number, row in enumerate(table.rows) if is_level_row(row)}
+    table = table._replace(level_rows=tuple(level_rows.values())[:MAX_LEVEL_ROWS])
+    columns_of_title = _columns_of_title(table) if unit_in(title) else set()
+    first_column = 0 if unit_in(table.heads[0]) in VALUES_OF_FIRST_COLUMN else 1
+    _note_columns_without_unit(load, table, title)
+    former_label = ""
+    for row_number, row in enumerate(table.rows):
+        added_rows = len(load.rows)
+        if row_number not in level_rows:
+            label = _label(table, row)
+            if STATISTIC.fullmatch(plain(label)) and unit_in(former_label):
+                label = f"{label} {former_label}"  # 'median' below 'decode, 6 runs (tok/s)'
+            else:
+                former_label = label
+            for column in range(first_column, len(row)):
+                _add_cell(load, table, row_number, column, label, title, column in columns_of_title)
+        has_verdict = any(cell.startswith((PASSED, NOT_PASSED)) for cell in row)
+        if has_verdict and len(load.rows) == added_rows:
+            _add_check(load, table.heads, row)
+
+
+def _add_cell(
+    load: LoadBuilder, table: Table, row_number: int, column: int, label: str, title: str, is_of_title: bool
+) -> None:
+    """Add what a cell states: a number, a failure, or several numbers."""
+    row, cell = table.rows[row_number], table.rows[row_number][column]
+    column_name = table.heads[column] if column < len(table.heads) else f"column {column + 1}"
+    is_compared = DERIVED_HEAD.fullmatch(column_name) or DERIVED_HEAD.fullmatch(label)
+    if DERIVED.search(f"{label} {column_name}") or is_compared or UNIT_HEAD.fullmatch(column_name.strip("*` ")):
+        return
+    if NOT_MEASURED.search(cell) or AIMED_AT.search(f"{plain(column_name)} | {plain(label)}"):
+        return
+    value = read_cell(cell)
+    if value is None and not any(map(str.isdigit, cell)) and not FAILED.fullmatch(cell.strip("*`")):
+        return
+    point = point_of(table, row, column, table.line_of(row_number), label)
+    if value:
+        unit = unit_in(title) if is_of_title and value.unit is None else value.unit
+        if metric := count_metric(value, label, column_name):
+            add_stated(load, point, value, metric, 1.0, None, STATED)
+        else:
+            is_of_prefill = PREFILL_HEAD.search(table.heads[0]) and not metric_of(
+                column_name, unit or unit_in(column_name)
+            )
+            column_words = f"prefill {column_name}" if is_of_prefill else column_name
+            add_number(load, value._replace(unit=unit), point, label, column_words, title)
+        return
+    if FAILED.fullmatch(cell.strip("*`")):
+        add_failure(load, cell.strip("*`"), point, label, column_name)
+        return
+    if runs := _runs_of(cell, label, column_name, title):
+        for run_name, run_words, run in runs:
+            add_number(load, run, point._replace(name=f"{point.name}, {run_name}"), run_words, column_name, title)
+        return
+    statistics = read_statistics(cell)
+    for statistic, stated_value in statistics:
+        add_number(load, stated_value, point, label, column_name, title, statistic)
+    parts = [] if statistics else read_parts(cell)
+    for name, stated_value in parts or ([] if statistics else _statements_of(cell)):
+        part = point._replace(name=f"{point.name}, {name}") if name else point
+        part = part._replace(concurrency=part.concurrency or point_of_words("", name).concurrency)
+        is_metric = metric_of(name, stated_value.unit) is not None  # then no other word of the row changes it
+        words = ("", name) if is_metric else (label, f"{name} {column_name}")
+        add_number(load, stated_value, part, *words, title)
+
+
+def _note_columns_without_unit(load: LoadBuilder, table: Table, title: str) -> None:
+    """Note the columns of plain numbers that name a latency but no unit: whether it is ms or s is not known."""
+    rows_with_units = any(unit_in(_label(table, row)) for row in table.rows)
+    if rows_with_units or unit_in(title):
+        return
+    for column, head in enumerate(table.heads):
+        values = [value for row in table.rows if column < len(row) and (value := read_cell(row[column]))]
+        is_latency = LATENCY_HEAD.search(plain(head)) is not None and unit_in(head) is None
+        if is_latency and values and all(value.unit is None for value in values):
+            load.notes.append(f"The column {head!r} states no unit: its numbers were left out.")
+
+
+def _runs_of(cell: str, label: str, column_name: str, title: str) -> list[tuple[str, str, StatedNumber]]:
+    """Return the plain numbers between slashes of a cell whose row or column states their unit.
+
+    Each has a name and the words that name its metric: a part of the label if that has as many ('TTFT p50/p99 (ms)').
+    """
+    parts = [part.strip("*` ") for part in cell.split("/")]
+    unit = unit_of_names(column_name, label, title)
+    values = [value for part in parts if (value := read_cell(part)) and value.unit in (None, unit)]
+    if unit is None or len(parts) < 2 or len(values) != len(parts):
+        return []
+    names = names_of_parts(label)
+    if len(names) == len(values):
+        return list(zip(names, names, values, strict=True))
+    return [(f"value {place} of {len(values)}", label, value) for place, value in enumerate(values, 1)]
+
+
+def _statements_of(cell: str) -> list[tuple[str, StatedNumber]]:
+    """Return the figures of a cell that is a sentence: '235 ms TTFT at c32 vs vLLM 514 ms'."""
+    values = []
+    former = ""
+    for statement in read_sentences(cell):
+        words = statement.words
+        former = words if metric_of(words, statement.value.unit) else f"{words} {former}".strip()
+        values.append((former, statement.value))
+    return values
+
+
+def _filled(table: Table) -> list[list[str]]:
+    """Return the rows with the cells that a merged one above them stands for: the empty ones before the first text."""
+    rows: list[list[str]] = []
+    above: Sequence[str] = ()
+    for row in table.rows:
+        empty = next((index for index, cell in enumerate(row) if cell), 0)
+        is_merged = 0 < empty < len(row) - 1 and len(above) > empty and not any(map(unit_in, table.heads[:empty]))
+        filled_row = [*above[:empty], *row[empty:]] if is_merged else row
+        rows.append(filled_row)
+        above = filled_row if any(row) else ()
+    return rows
+
+
+def _label(table: Table, row: Sequence[str]) -> str:
+    """Return the cell that names the metric of a row, with the unit of its own column; else the first."""
+    heads = [head.strip("*` ") for head in table.heads]
+    unit = next((cell for head, cell in zip(heads, row, strict=False) if UNIT_HEAD.fullmatch(head)), "")
+    named = next((cell for head, cell in zip(heads, row, strict=False) if METRIC_HEAD.fullmatch(head)), "")
+    texts = [cell for cell in row if not (read_cell(cell) or FIGURE.search(cell))]
+    label = named or next((cell for cell in texts if unit_in(cell) or implied_unit(cell)), row[0])
+    return f"{label} ({unit})" if unit and unit_in(label) is None else label
+
+
+def _columns_of_title(table: Table) -> set[int]:
+    """Return the columns of plain numbers that no head and no row gives a unit: they have that of the title."""
+    if any(map(unit_in, table.heads)) or any(unit_in(row[0]) for row in table.rows):
+        return set()
+    return {
+        column for column, head in enumerate(table.heads)
+        if column and not SETTING_HEAD.fullmatch(head.replace("_", " ").strip("*` "))
+    }  # fmt: skip
+
+
+def _add_check(load: LoadBuilder, heads: Sequence[str], row: Sequence[str]) -> None:
+    cells = dict(zip((head.lower() for head in heads), row, strict=False))
+    result = next(cell for cell in row if cell.startswith((PASSED, NOT_PASSED)))
+    is_pass = result.startswith(PASSED)
+    mode = "streaming" if cells.get("streaming", "").lower() == "yes" else "whole" if "streaming" in cells else STATED
+    load.check(suite="as published", case_name=row[0][:MAX_NAME_CHARS], mode=mode, is_pass=is_pass,
+               why=None if is_pass else result[1:].strip() or "not told",
+               exchange={"said": result[1:].strip()[:500]})  # fmt: skip
+
+
+def models_in(tables: Sequence[Table]) -> list[str]:
+    """Return the cells of the columns 'Model'."""
+    return [
+        cell
+        for table in tables
+        for row in table.rows
+        for head, cell in zip(table.heads, row, strict=False)
+        if head.strip("*` ").lower() == "model"
+    ]

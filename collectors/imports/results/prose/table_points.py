@@ -1,0 +1,116 @@
+"""Names the point of a table's cell, with the level, the lengths and the depth that its row, column and title state."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from collectors.imports.results.builder import MeasurementPoint
+from collectors.imports.results.prose.heads import (
+    CONCURRENCY_HEAD,
+    DEPTH_HEAD,
+    DERIVED_HEAD,
+    LENGTHS_HEAD,
+    OUTPUT_HEAD,
+    PROMPT_HEAD,
+    UNIT_HEAD,
+    count_metric,
+    plain,
+)
+from collectors.imports.results.prose.metric_names import DERIVED, metric_of
+from collectors.imports.results.prose.number_text import read_cell, read_parts, read_statistics
+from collectors.imports.results.prose.stated_figures import MAX_NAME_CHARS, unit_of_names
+from collectors.imports.results.prose.stated_points import point_of_words
+from collectors.imports.results.prose.tables import Table
+
+FAILED = re.compile(r"(?:FAIL(?:ED)?|OOM|ERROR|TIMEOUT|CRASH(?:ED)?|DNF)\b.{0,60}", re.IGNORECASE)
+NO_VALUE = ("", "-", "–", "—", "n/a", "N/A")
+LEVEL = re.compile(
+    r"(?:[×x]|c ?=? ?)?(?P<level>\d{1,3}(?:,\d{3})+|\d{1,9})[×x]?(?: (?:tokens|tok|users|requests|reqs?))?",
+    re.IGNORECASE,
+)
+NUMBERS = re.compile(r"[\d.,]{1,12}(?: ?/ ?[\d.,]{1,12}){1,20}")
+LENGTHS = re.compile(r"(?P<prompt>\d{1,7}) ?[/x×,+] ?(?P<output>\d{1,7})", re.IGNORECASE)
+
+
+def point_of(table: Table, row: Sequence[str], column: int, line: int, label: str) -> MeasurementPoint:
+    """Return the point of a cell: its names, and the level and lengths that other cells or the words around state."""
+    column_name = table.heads[column] if column < len(table.heads) else ""
+    heading = f"{table.heading}: " if table.heading else ""
+    point = point_of_words(
+        f"{heading}{_name(table, row, column, line, label)}",
+        f"{row[0]} | {column_name}",
+        f"{table.title} | {table.heading}",
+    )
+    prompt_tokens, output_tokens = _lengths(table, row, column)
+    level, depth_tokens = _level(table, row, column, CONCURRENCY_HEAD), _level(table, row, column, DEPTH_HEAD)
+    return point._replace(
+        concurrency=point.concurrency if level is None else level,
+        prompt_tokens=point.prompt_tokens if prompt_tokens is None else prompt_tokens,
+        output_tokens=point.output_tokens if output_tokens is None else output_tokens,
+        depth_tokens=point.depth_tokens if depth_tokens is None else depth_tokens,
+    )
+
+
+def _lengths(table: Table, row: Sequence[str], column: int) -> tuple[int | None, int | None]:
+    """Return the lengths of a prompt and its answer: of two columns, or of one ('1024/128')."""
+    for head, cell in zip(table.heads, row, strict=False):
+        if LENGTHS_HEAD.fullmatch(plain(head)) and (match := LENGTHS.fullmatch(plain(cell))):
+            return int(match["prompt"]), int(match["output"])
+    return _level(table, row, column, PROMPT_HEAD), _level(table, row, column, OUTPUT_HEAD)
+
+
+def _level(table: Table, row: Sequence[str], column: int, pattern: re.Pattern[str]) -> int | None:
+    """Return the number in the column with such a head, or in the row with such a name: '4', '×4', '**c=4**'."""
+    index = next((index for index, head in enumerate(table.heads) if pattern.fullmatch(plain(head))), None)
+    if index is not None:
+        return _count(row[index]) if index < len(row) else None
+    level_row = next((other for other in table.level_rows if pattern.fullmatch(plain(other[0]))), None)
+    return _count(level_row[column]) if level_row and column < len(level_row) else None
+
+
+def _count(cell: str) -> int | None:
+    match = LEVEL.fullmatch(plain(cell))
+    return int(match["level"].replace(",", "")) if match else None
+
+
+def is_level_row(row: Sequence[str]) -> bool:
+    """Return whether a row states the levels, lengths or depths of the columns and no figures."""
+    patterns = (CONCURRENCY_HEAD, PROMPT_HEAD, OUTPUT_HEAD, DEPTH_HEAD)
+    cells = [cell for cell in row[1:] if any(map(str.isdigit, cell))]
+    return (
+        any(pattern.fullmatch(plain(row[0])) for pattern in patterns)
+        and bool(cells)
+        and all(_count(cell) is not None for cell in cells)
+    )
+
+
+def _name(table: Table, row: Sequence[str], column: int, line: int, label: str) -> str:
+    """Return a row's texts and its column name, with the line, since several tables may have the same names."""
+    heads = table.heads
+    texts = [cell for n, cell in enumerate(row) if n != column and cell and (n == 0 or _is_name(table, row, n, label))]
+    column_name = heads[column] if column < len(heads) else ""
+    if column_name and heads.count(column_name) > 1:
+        column_name = f"{column_name} (column {column + 1})"
+    row_name = ", ".join(texts)[: MAX_NAME_CHARS // 2] + (
+        f": {column_name[: MAX_NAME_CHARS // 2]}" if column_name and column_name != "Value" else ""
+    )
+    return f"{row_name} (line {line})"
+
+
+def _is_name(table: Table, row: Sequence[str], column: int, label: str) -> bool:
+    """Return whether a cell names the measurement: it is neither a number with a unit nor a derived value."""
+    value = read_cell(row[column])
+    column_name = table.heads[column] if column < len(table.heads) else ""
+    cell = row[column]
+    has_several = bool(read_statistics(cell)) or (value is None and bool(read_parts(cell)))
+    has_metric = value is not None and (
+        value.unit
+        or unit_of_names(column_name, label, table.title)
+        or metric_of(f"{column_name} {label}", None)
+        or count_metric(value, label, column_name)
+    )
+    has_several |= NUMBERS.fullmatch(cell) is not None and unit_of_names(column_name, label, table.title) is not None
+    is_other = cell in NO_VALUE or FAILED.fullmatch(cell.strip("*`")) is not None or has_several
+    is_compared = DERIVED.search(column_name) or DERIVED_HEAD.fullmatch(column_name)
+    return not (is_compared or UNIT_HEAD.fullmatch(column_name) or is_other or has_metric)
