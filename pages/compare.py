@@ -6,6 +6,7 @@ import streamlit as st
 
 from reports.arms.collapsed_arms import collapsed_arms
 from reports.arms.comparison import arm_names_by_run
+from storage.queries.concurrency import query_pool
 from web.actions import is_member
 from web.compare.answer.accuracy_table import accuracy_section
 from web.compare.answer.fidelity_section import fidelity_section
@@ -71,7 +72,9 @@ if len(picked.runs) < 2:
 
 options, problems = options_from_url()
 store = store_for_runs(picked.runs, with_earlier=True)
-report, not_shared = compare_runs(store, picked.runs, options)
+with query_pool() as pool:
+    report_query = pool.submit(reports_on, store, picked.runs)
+    report, not_shared = compare_runs(store, picked.runs, options)
 for problem in [*problems, *not_shared]:
     st.warning(markdown_text(problem))
 ids = [run.id for run in picked.runs]
@@ -80,7 +83,7 @@ if not report.arms:
     st.info("This link leaves out every run, so there is nothing to compare.")
     st.stop()
 colors = colors_of(report, picked.runs)
-reports = [in_arm_color(run_report, report, colors) for run_report in reports_on(store, picked.runs)]
+reports = [in_arm_color(run_report, report, colors) for run_report in report_query.result()]
 collapsed = collapsed_arms(report.arms, reports)
 with page_row, page_head("Compare"):
     show_compare_actions(report, picked.runs, options)

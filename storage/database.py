@@ -20,9 +20,6 @@ from errors import PitwallError
 OWNERS_LIMITS = "SET GLOBAL checkpoint_threshold = '4MB'; SET GLOBAL memory_limit = '2GB'"
 # Else each scan of each statement reads the footers of its sealed files again: 20 ms for that of 10 million rows.
 FOOTERS_ONCE = "SET GLOBAL parquet_metadata_cache = true"
-# Results are fetched whole. Streamed, as by default, a UNION ALL over shared subqueries can wait for ever for room in
-# the buffer of its result: seen in DuckDB 1.5.5 with a day of samples and one thread.
-WHOLE_RESULTS = "SET streaming_buffer_size = '1TB'"
 MOST_COMMAND_BYTES = 1 << 16
 STUDY_SUFFIXES = (".toml", ".yaml", ".yml")
 

@@ -11,6 +11,7 @@ import duckdb
 import pyarrow as pa
 
 from storage.database import StoreError
+from storage.whole_results import query_whole
 
 Params = Sequence[Any] | Mapping[str, Any]
 QUERY_FAILURES = (duckdb.Error, StoreError)  # raised by a query
@@ -34,9 +35,10 @@ def published_query(path: Path) -> Iterator[QueryFunction]:
     if not path.exists():
         raise StoreError(f"There is no published file at {path}: is this the data folder, and has Pitwall run?")
     with duckdb.connect(str(path), read_only=True) as connection:
-        connection.execute("SET TimeZone = 'UTC'")
+        connection.execute("SET GLOBAL TimeZone = 'UTC'")
 
         def query(sql: str, params: Params | None = None) -> pa.Table:
-            return connection.execute(sql, params).to_arrow_table()
+            with connection.cursor() as cursor:
+                return query_whole(cursor, sql, params)
 
         yield query

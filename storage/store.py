@@ -20,7 +20,7 @@ from settings import Settings
 from storage.caches.live_run_ids import LiveRunIds
 from storage.caches.query_cache import QueryCache
 from storage.caches.run_lines import RunLineCache
-from storage.database import WHOLE_RESULTS, Database
+from storage.database import Database
 from storage.files.deletions import RunBin
 from storage.files.lost_files import LostFile, check_content, check_ends, read_lost_files
 from storage.files.publish import Publisher
@@ -42,6 +42,7 @@ from storage.records import (
     study_table,
 )
 from storage.rows import run_of, run_table, tables_of
+from storage.whole_results import query_whole
 from storage.writer import CommitCallback, PendingWrite, Writer, replace_rows
 
 NEVER_WAITS = frozenset({"events", "collector_health"})  # a few rows per minute, and they report the problem
@@ -288,8 +289,7 @@ class Store:
 
     def _query(self, sql: str, params: Sequence[Any] | Mapping[str, Any] | None) -> pa.Table:
         with self._database.cursor() as cursor:
-            cursor.execute(WHOLE_RESULTS)
-            return cursor.execute(sql, params).to_arrow_table()
+            return query_whole(cursor, sql, params)
 
     def look_for_lost_files(self, deeply: bool = False) -> list[LostFile]:
         """Check every sealed file, leave out missing or damaged ones, and return them by run."""

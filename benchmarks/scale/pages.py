@@ -29,6 +29,7 @@ from reports.cache.run_cache import EvidenceCache, ReportCache
 from reports.runs.run_line import lines_of
 from settings import Settings
 from storage.files.report_files import ReportFiles
+from storage.queries.concurrency import query_pool
 from storage.queries.literals import quoted
 from storage.queries.run_queries import RunFilter, find_runs, run_choices
 from storage.store import Store
@@ -46,8 +47,10 @@ def runs_page(store: Store) -> None:
 
 
 def compare_page(store: Store, reports: ReportCache, runs: Sequence[Run]) -> None:
-    comparison_of(store, runs)
-    reports.get(store, runs)
+    """Run the queries of the Compare page as it does."""
+    with query_pool() as pool:
+        pool.submit(reports.get, store, runs)
+        comparison_of(store, runs)
 
 
 def bare(store: Store, data: Path, runs: Sequence[Run], tables: Sequence[str]) -> None:

@@ -15,6 +15,7 @@ from storage.lake.layout import RECORDS
 from storage.lake.machines import REPORTS_TABLE, keep_versions, merge_machines
 from storage.published_query import Params, QueryFunction
 from storage.rows import TIME_COLUMNS
+from storage.whole_results import query_whole
 
 LIMITS = "SET TimeZone = 'UTC'; SET memory_limit = '2GB'; SET temp_directory = ''; SET threads = 2"
 WITH_KNOWN_MACHINES = f"""
@@ -40,7 +41,7 @@ class _MemoryCopy:
     def query(self, sql: str, params: Params | None = None) -> pa.Table:
         """Return the rows of a statement; raises duckdb.Error, as a store does. Thread-safe."""
         with self._connection.cursor() as cursor:
-            return cursor.execute(sql, params).to_arrow_table()
+            return query_whole(cursor, sql, params)
 
     @contextmanager
     def _transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:

@@ -21,7 +21,7 @@ from storage.queries.window_rows import WindowRows
 
 
 class Queryable(Protocol):
-    """The store, or anything else with the same views."""
+    """The store, or anything else with the same views; several threads may query it at once."""
 
     def query(self, sql: str, params: Mapping[str, Any] | None = None) -> pa.Table:
         """Return the rows of a statement with parameters as $names; times in UTC. Raises duckdb.Error."""

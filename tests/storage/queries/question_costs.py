@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -69,7 +70,7 @@ class Profiled:
     def __init__(self, published: Path, profile: Path) -> None:
         self.cost = Cost(0, 0, 0)
         self.read: set[str] = set()
-        self._profile = profile
+        self._profile, self._turn = profile, threading.Lock()
         self._connection = duckdb.connect(str(published), read_only=True)
         self._connection.execute("SET TimeZone = 'UTC'; PRAGMA enable_profiling = 'json'")
         self._connection.execute(f"SET profiling_output = '{profile}'")
@@ -77,11 +78,11 @@ class Profiled:
         self._connection.execute("SET disabled_optimizers = 'join_filter_pushdown'")
 
     def query(self, sql: str, params: Any = None) -> pa.Table:
-        table = self._connection.execute(sql, params).to_arrow_table()
-        scans = [
-            one for one in _nodes(json.loads(self._profile.read_text())) if one.get("operator_type") == "TABLE_SCAN"
-        ]
-        self.cost = Cost(*map(sum, zip(self.cost, *map(_cost, scans), strict=True)))
+        with self._turn:  # each statement's profile is read before the next one replaces it
+            table = self._connection.execute(sql, params).to_arrow_table()
+            nodes = _nodes(json.loads(self._profile.read_text()))
+            scans = [node for node in nodes if node.get("operator_type") == "TABLE_SCAN"]
+            self.cost = Cost(*map(sum, zip(self.cost, *map(_cost, scans), strict=True)))
         self.read |= {table for scan in scans for table in _samples_read(scan)}
         return table
 
