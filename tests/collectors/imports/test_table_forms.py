@@ -16,6 +16,10 @@ def test_comparisons_are_no_figures(tmp_path: Path) -> None:
         "| P40 | 8.5 tps | 39.5 tps | 4.45x | 1.5\u00d7 | 12 tok/s |\n"
     )
     assert figures_of(tmp_path, text) == [("stated", "stated", 8.5), ("stated", "stated", 39.5)]
+    path = tmp_path / "compared.md"
+    path.write_text(text)
+    [load] = loads_of(path)
+    assert load.notes == ["What compares others or states an aim was left out: 'change', 'vs base', 'Gap'."]
 
 
 @pytest.mark.parametrize(

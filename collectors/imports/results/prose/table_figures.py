@@ -42,6 +42,7 @@ AIMED_AT = re.compile(
 STATISTIC = re.compile(r"mean|average|avg\.?|median|min|max|best|worst|p\d{2}(?:\.\d)?", re.IGNORECASE)
 SETTINGS = re.compile(r"(?:^|\s)--\w|\w=\w")
 MAX_LEVEL_ROWS = 20
+MOST_NAMES_IN_NOTE = 8
 VALUES_OF_FIRST_COLUMN = ("tok/s", "ms")
 
 
@@ -54,6 +55,7 @@ def add_table(load: LoadBuilder, table: Table) -> None:
     columns_of_title = _columns_of_title(table) if unit_in(title) else set()
     first_column = 0 if unit_in(table.heads[0]) in VALUES_OF_FIRST_COLUMN else 1
     _note_columns_without_unit(load, table, title)
+    _note_what_is_left_out(load, table)
     former_label = ""
     for row_number, row in enumerate(table.rows):
         added_rows = len(load.rows)
@@ -76,10 +78,9 @@ def _add_cell(
     """Add what a cell states: a number, a failure, or several numbers."""
     row, cell = table.rows[row_number], table.rows[row_number][column]
     column_name = table.heads[column] if column < len(table.heads) else f"column {column + 1}"
-    is_compared = DERIVED_HEAD.fullmatch(column_name) or DERIVED_HEAD.fullmatch(label)
-    if DERIVED.search(f"{label} {column_name}") or is_compared or UNIT_HEAD.fullmatch(column_name.strip("*` ")):
+    if _is_no_measurement(column_name) or _is_no_measurement(label) or UNIT_HEAD.fullmatch(column_name.strip("*` ")):
         return
-    if NOT_MEASURED.search(cell) or AIMED_AT.search(f"{plain(column_name)} | {plain(label)}"):
+    if NOT_MEASURED.search(cell):
         return
     value = read_cell(cell)
     if value is None and not any(map(str.isdigit, cell)) and not FAILED.fullmatch(cell.strip("*`")):
@@ -125,6 +126,19 @@ def _note_columns_without_unit(load: LoadBuilder, table: Table, title: str) -> N
         is_latency = LATENCY_HEAD.search(plain(head)) is not None and unit_in(head) is None
         if is_latency and values and all(value.unit is None for value in values):
             load.notes.append(f"The column {head!r} states no unit: its numbers were left out.")
+
+
+def _is_no_measurement(name: str) -> bool:
+    """Return whether a row or column compares others or states an aim."""
+    return bool(DERIVED.search(name) or DERIVED_HEAD.fullmatch(name) or AIMED_AT.search(plain(name)))
+
+
+def _note_what_is_left_out(load: LoadBuilder, table: Table) -> None:
+    """Note the rows and columns that compare others or state an aim."""
+    names = [*table.heads, *(_label(table, row) for row in table.rows)]
+    if left_out := dict.fromkeys(name.strip("*` ")[:MAX_NAME_CHARS] for name in names if _is_no_measurement(name)):
+        listed = ", ".join(map(repr, list(left_out)[:MOST_NAMES_IN_NOTE]))
+        load.notes.append(f"What compares others or states an aim was left out: {listed}.")
 
 
 def _runs_of(cell: str, label: str, column_name: str, title: str) -> list[tuple[str, str, StatedNumber]]:
