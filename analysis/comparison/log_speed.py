@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from analysis.runs.windows import Window, active_windows, speed_factors
+from analysis.runs.windows import Window, WindowFactors, active_windows, speed_factors
 
 
 class LogSpeed(NamedTuple):
@@ -17,9 +17,12 @@ class LogSpeed(NamedTuple):
     window_s: float | None  # None: each line has its own
 
 
-def log_speed_of(windows: Sequence[Window]) -> LogSpeed | None:
-    """Return the speed over the active windows; None if there are none."""
-    factors, active = speed_factors(windows), active_windows(windows)
+def log_speed_of(windows: Sequence[Window], known_factors: WindowFactors | None = None) -> LogSpeed | None:
+    """Return the speed over the active windows; None if there are none.
+
+    known_factors: of these windows, if they have been computed; None: compute them.
+    """
+    factors, active = known_factors or speed_factors(windows), active_windows(windows)
     if factors is None or not active:
         return None
     lengths = {window.window_s for window in active}

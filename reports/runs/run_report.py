@@ -65,14 +65,15 @@ def _report(
     printed: Sequence[PrintedSpeed],
 ) -> RunReport:
     windows = list(counters.windows)  # made once for all that is computed of them
+    summary = summarize(windows)
     return RunReport(
         run=run,
         windows=counters.windows,
-        summary=summarize(windows),
+        summary=summary,
         acceptance=counters.acceptance,
         requests=requests,
         printed=most_printed(printed),
-        log_speed=log_speed_of(windows),
+        log_speed=log_speed_of(windows, summary.factors),
     )
 
 
