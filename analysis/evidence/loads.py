@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import groupby
 from typing import NamedTuple, TypeGuard
 
@@ -36,7 +37,7 @@ class QueueReading(NamedTuple):
     process_start_s: float | None = None  # as the server states it, since the epoch
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LoadRecord:
     """One load on one server start; `plan` is None if only the requests are stored."""
 
@@ -52,6 +53,11 @@ class LoadRecord:
     def measured(self) -> list[RequestRecord]:
         """The requests that are evidence: all of the measured phases, failed ones included."""
         return [request for request in self.requests if request.phase == MEASURED]
+
+    @cached_property
+    def whole_requests(self) -> list[tuple[RequestKey, RequestRecord]]:
+        """The measured requests that are whole, with their keys: read for each pair, objective and guard row."""
+        return [(key_of(request), request) for request in self.measured if is_whole(request)]
 
     @property
     def concurrencies(self) -> list[int]:
@@ -169,7 +175,12 @@ def common_keys(
     loads: Iterable[LoadRecord], is_usable: Callable[[RequestRecord], bool] = is_whole
 ) -> frozenset[RequestKey]:
     """Return the keys of measured requests that are usable in every load; by default, successful ones."""
-    sets = [{key_of(request) for request in load.measured if is_usable(request)} for load in loads]
+    sets = [
+        {key for key, _ in load.whole_requests}
+        if is_usable is is_whole
+        else {key_of(request) for request in load.measured if is_usable(request)}
+        for load in loads
+    ]
     return frozenset(set.intersection(*sets)) if sets else frozenset()
 
 
@@ -178,7 +189,5 @@ def matching_requests(
 ) -> list[RequestRecord]:
     """Return the load's requests with these keys, at one concurrency or at all."""
     return [
-        request
-        for request in load.measured
-        if key_of(request) in keys and is_whole(request) and concurrency in (None, request.concurrency)
+        request for key, request in load.whole_requests if key in keys and concurrency in (None, request.concurrency)
     ]

@@ -39,8 +39,8 @@ BEGAN = datetime(2026, 11, 1, tzinfo=UTC)
 STRETCHES = {"10 minutes": timedelta(minutes=10), "2 hours": timedelta(hours=2), "12 hours": timedelta(hours=12)}
 # What DuckDB alone needs for the increments of the counters between two rows, and each bucket's extremes of one rate.
 BARE = """
-    SELECT run_id, floor(mono_s / 86) AS bucket, min(generation / dt_s), max(generation / dt_s), sum(steps), sum(prompt),
-        sum(drafts), sum(accepted)
+    SELECT run_id, floor(mono_s / 86) AS bucket, min(generation / dt_s), max(generation / dt_s), sum(steps),
+        sum(prompt), sum(drafts), sum(accepted)
     FROM (
         SELECT run_id, mono_s, mono_s - lag(mono_s) OVER rows AS dt_s,
             generation_tokens_total - lag(generation_tokens_total) OVER rows AS generation,

@@ -83,6 +83,11 @@ class ClientConnection(asyncio.Protocol):
     def has_begun_answer(self) -> bool:
         return self._is_started
 
+    @property
+    def has_body(self) -> bool:
+        """Whether the whole body has arrived."""
+        return self._has_body
+
     async def read_body(self) -> bytes:
         """Return the unpacked body once it has arrived; raises ClientRequestError."""
         if not self._has_body and self.headers.get("expect", "").lower() == "100-continue":

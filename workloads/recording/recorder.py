@@ -136,7 +136,7 @@ class Recorder:
         """Forward a request and record it."""
         body = await self._take_body(client)
         sequence, self.count = self.count, self.count + 1
-        relayed_answer = RelayedAnswer(reading_of(endpoint_of(client.path)))
+        relayed_answer = RelayedAnswer(lambda: reading_of(endpoint_of(client.path)))
         sent_at, sent_s = self.utc_now(), self.mono_s()
         try:
             await self._forward(client, body, relayed_answer)
@@ -166,8 +166,11 @@ class Recorder:
         self.held_bytes += expected_bytes
         body = b""
         try:
-            async with asyncio.timeout(self.limits.body_s):
+            if client.has_body:
                 body = await client.read_body()
+            else:
+                async with asyncio.timeout(self.limits.body_s):
+                    body = await client.read_body()
         except TimeoutError as error:
             raise ClientRequestError(HTTPStatus.REQUEST_TIMEOUT, "The body did not arrive in time.") from error
         finally:

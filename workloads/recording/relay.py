@@ -23,12 +23,23 @@ FORWARDED_HEADERS = ("anthropic-version", "anthropic-beta")
 class RelayedAnswer:
     """A forwarded answer; both error fields are None after a regular end."""
 
-    reading: StreamReading = field(default_factory=StreamReading)
+    make_reading: Callable[[], StreamReading] = StreamReading  # of its protocol
     error_kind: str | None = None
     error_text: str | None = None
     _lines: AnswerLineSplitter = field(default_factory=AnswerLineSplitter)
     _body: bytearray = field(default_factory=bytearray)
     _is_readable: bool = True
+    _reading: StreamReading | None = None
+
+    @property
+    def reading(self) -> StreamReading:
+        if self._reading is None:
+            self._reading = self.make_reading()
+        return self._reading
+
+    def begin(self) -> None:
+        """Prepare to read."""
+        self._reading = self.make_reading()
 
     def take(self, data: bytes, is_streamed: bool, now_s: float) -> None:
         """Read forwarded data; data that does not follow the API is forwarded all the same."""
@@ -79,7 +90,7 @@ class Upstream:
         """Forward the request and write the answer to the client; raises CancelledError if the client disconnects."""
         try:
             async with asyncio.timeout(self.limits.answer_s):
-                answer = await self._send(client, body)
+                answer = await self._send(client, body, relayed.begin)
                 try:
                     relayed.reading.http_status = answer.status
                     if 300 <= answer.status < 400:
@@ -101,7 +112,7 @@ class Upstream:
         else:
             client.refuse(HTTPStatus.BAD_GATEWAY, text)
 
-    async def _send(self, client: ClientConnection, body: bytes) -> UpstreamConnection:
+    async def _send(self, client: ClientConnection, body: bytes, once_sent: Callable[[], None]) -> UpstreamConnection:
         """Send the request and return the connection with the head of the answer."""
         headers = {
             "Accept": client.headers.get("accept", "*/*"),
@@ -111,7 +122,7 @@ class Upstream:
         headers |= {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
         headers |= {name: client.headers[name] for name in FORWARDED_HEADERS if name in client.headers}
         query = f"?{client.query}" if client.query else ""
-        return await self.connections.ask(client.method, client.path + query, headers, body)
+        return await self.connections.ask(client.method, client.path + query, headers, body, once_sent)
 
     async def _copy(self, answer: UpstreamConnection, client: ClientConnection, relayed: RelayedAnswer) -> None:
         """Copy the answer byte for byte; each piece is forwarded before it is read."""

@@ -65,11 +65,13 @@ class UpstreamConnection(asyncio.Protocol):
     def content_type(self) -> str:
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
-    async def ask(self, request: bytes) -> None:
+    async def ask(self, request: bytes, once_sent: Callable[[], None]) -> None:
         """Send a request and wait for the head of its answer; raises UpstreamConnectionError."""
+        self._transport.write(request)
+        # Whatever can wait is done while the server works: before the request it would delay its answer.
         self._begin_answer()
         self._set_timer(self.silence_s, self._end_silence)
-        self._transport.write(request)
+        once_sent()
         while not self._has_head:
             await self._wait()
 
@@ -204,10 +206,13 @@ class UpstreamConnections:
         if self._address.scheme == "https":
             self._tls = ssl.create_default_context()
 
-    async def ask(self, method: str, target: str, headers: dict[str, str], body: bytes) -> UpstreamConnection:
+    async def ask(
+        self, method: str, target: str, headers: dict[str, str], body: bytes, once_sent: Callable[[], None]
+    ) -> UpstreamConnection:
         """Return a connection with the head of the answer; raises UpstreamConnectionError.
 
-        The request is sent again if a reused connection was dropped without an answer.
+        The request is sent again if a reused connection was dropped without an answer. once_sent: called whenever it
+        has been sent.
         """
         lines = {"Host": self._address.netloc.rpartition("@")[2], **headers, "Content-Length": str(len(body))}
         path = self._address.path.rstrip("/") + target
@@ -220,12 +225,12 @@ class UpstreamConnections:
             if connection.is_closed:
                 continue
             try:
-                return await _answered(connection, request)
+                return await _answered(connection, request, once_sent)
             except UpstreamConnectionError as error:
                 if error.kind == "timeout" or not connection.is_unanswered:
                     raise
                 break
-        return await _answered(await self._open(), request)
+        return await _answered(await self._open(), request, once_sent)
 
     def give_back(self, connection: UpstreamConnection) -> None:
         """Keep a connection for a next request, if its answer was read to the end and allows it; else close it."""
@@ -252,10 +257,12 @@ class UpstreamConnections:
             connection.close()
 
 
-async def _answered(connection: UpstreamConnection, request: bytes) -> UpstreamConnection:
+async def _answered(
+    connection: UpstreamConnection, request: bytes, once_sent: Callable[[], None]
+) -> UpstreamConnection:
     """Send the request and return the connection once it has the head of the answer."""
     try:
-        await connection.ask(request)
+        await connection.ask(request, once_sent)
     except BaseException:
         connection.close()
         raise
