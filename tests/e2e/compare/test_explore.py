@@ -213,6 +213,7 @@ def test_scroll_is_kept_after_back_and_reload(page: Page, pitwall: Pitwall) -> N
     page.goto(pitwall.url)
     tops = f"() => {[PAGE_SCROLLS, TABLE_SCROLLS]}.map((one) => document.querySelector(one)?.scrollTop)"
     expect(page.get_by_text("20 of 20 runs that have ended")).to_be_visible()
+    expect(page.locator(TABLE_SCROLLS).first).to_be_attached()
     wait_for_rest(page)
     assert page.evaluate(tops) == [0, 0]
     page.evaluate(f"document.querySelector('{TABLE_SCROLLS}').scrollTo(0, 210)")
