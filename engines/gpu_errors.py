@@ -62,9 +62,9 @@ def read_native_error(text: str, cause_rank: int) -> LogFailure | None:
         sentence = f"The GPU {fault['gpu']} used memory that it may not use; AMD's runtime ended the process."
         return LogFailure(cause_rank, fault[0].strip(), sentence)
     if abort := _AMD_ABORT.search(text):
-        said = f"{abort['error']} ({abort['words'].strip()})" if abort["words"] else abort["error"]
+        error = f"{abort['error']} ({abort['words'].strip()})" if abort["words"] else abort["error"]
         return LogFailure(
-            cause_rank, abort[0][len("aborting with error : ") :].strip(), f"AMD's runtime reported {said}."
+            cause_rank, abort[0][len("aborting with error : ") :].strip(), f"AMD's runtime reported {error}."
         )
     match = _NATIVE_ERROR.search(text)
     if match is None:

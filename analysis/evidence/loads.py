@@ -172,15 +172,10 @@ def decode_tokens(request: RequestRecord) -> int:
 
 
 def common_keys(
-    loads: Iterable[LoadRecord], is_usable: Callable[[RequestRecord], bool] = is_whole
+    loads: Iterable[LoadRecord], is_usable: Callable[[RequestRecord], bool] = lambda whole_request: True
 ) -> frozenset[RequestKey]:
-    """Return the keys of measured requests that are usable in every load; by default, successful ones."""
-    sets = [
-        {key for key, _ in load.whole_requests}
-        if is_usable is is_whole
-        else {key_of(request) for request in load.measured if is_usable(request)}
-        for load in loads
-    ]
+    """Return the keys of measured requests that are whole and usable in every load; by default, all whole ones."""
+    sets = [{key for key, request in load.whole_requests if is_usable(request)} for load in loads]
     return frozenset(set.intersection(*sets)) if sets else frozenset()
 
 

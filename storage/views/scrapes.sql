@@ -34,14 +34,14 @@ WITH looks AS (
     SELECT looks.*, usual_gap_s, first_s, ranks_ever
     FROM looks JOIN usual ON usual.run_id = looks.run_id AND usual.definition = looks.definition
         AND usual.engine_index IS NOT DISTINCT FROM looks.engine_index
-), together AS (
+), rank_counts AS (
     SELECT run_id, definition, mono_s, count(*) FILTER (is_told) AS ranks_told, count(*) AS ranks_here
     FROM placed WHERE ranks_ever > 1
     GROUP BY ALL HAVING NOT bool_and(is_too_soon(gap_s, usual_gap_s))
 ), expected AS (
     -- The least time so far is the first one.
     SELECT *, max(greatest(ranks_told, ranks_here)) OVER so_far AS ranks, mono_s > min(mono_s) OVER so_far AS is_later
-    FROM together
+    FROM rank_counts
     WINDOW so_far AS (PARTITION BY run_id, definition ORDER BY mono_s)
 )
 -- A server that only ever had one rank, as most, is told apart first: its rows need no sorting by scrape.

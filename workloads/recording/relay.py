@@ -94,9 +94,7 @@ class Upstream:
                 try:
                     relayed.reading.http_status = answer.status
                     if 300 <= answer.status < 400:
-                        raise UpstreamConnectionError(
-                            "http", "The server answered with a redirect, which is not followed."
-                        )
+                        raise UpstreamConnectionError("http", REDIRECT)
                     await self._copy(answer, client, relayed)
                     return
                 finally:

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from collectors.imports.results.prose.units import NOT_PER, OF_ONE, pattern_of, unit_in, unit_of
+from collectors.imports.results.prose.units import DIVIDED_RATE, NOT_PER, pattern_of, unit_in, unit_of
 
 _DECIMAL_COMMA = r"\d{1,4},\d{1,2}(?= ?(?:t(?:ok\w{0,4})?/s|ms|s\b|sec|Gi?B|%))"
 _N = rf"\d{{1,3}}(?:,\d{{3}})+(?:\.\d{{1,9}})?|{_DECIMAL_COMMA}|\d{{1,15}}(?:\.\d{{1,20}})?"
@@ -118,7 +118,7 @@ def parse_number(match: re.Match[str]) -> StatedNumber:
         unit,
         "max" if match["most"] else "min" if match["least"] or match["plus"] else None,
         match["about"] is not None,
-        f" per {of_one[1].lower()}" if (of_one := OF_ONE.search(match["unit"] or "")) else "",
+        f" per {divided[1].lower()}" if (divided := DIVIDED_RATE.search(match["unit"] or "")) else "",
     )
 
 

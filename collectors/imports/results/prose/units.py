@@ -17,10 +17,10 @@ def _rates(names: tuple[str, ...], unit: str) -> dict[str, tuple[str, float]]:
     return {f"{name}{per}{second}": (unit, 1.0) for name, per, second in product(names, _PER, _SECONDS)}
 
 
-_OF_ONE = ("user", "req", "request", "stream", "gpu")
+_SHARES = ("user", "req", "request", "stream", "gpu")
 UNITS: Mapping[str, tuple[str, float]] = {  # as written, in lower case -> Pitwall's unit and the factor to it
-    **{f"{name}/{second}/{one}": ("tok/s", 1.0) for name, second, one in product(_TOKENS, _SECONDS, _OF_ONE)},
-    **{f"{name}/{one}/{second}": ("tok/s", 1.0) for name, second, one in product(_TOKENS, _SECONDS, _OF_ONE)},
+    **{f"{name}/{second}/{share}": ("tok/s", 1.0) for name, second, share in product(_TOKENS, _SECONDS, _SHARES)},
+    **{f"{name}/{share}/{second}": ("tok/s", 1.0) for name, second, share in product(_TOKENS, _SECONDS, _SHARES)},
     **_rates(_TOKENS, "tok/s"), "tps": ("tok/s", 1.0), **_rates(_REQUESTS, "requests/s"), "rps": ("requests/s", 1.0),
     "qps": ("requests/s", 1.0),
     "ms": ("ms", 1.0), "msec": ("ms", 1.0), "msecs": ("ms", 1.0), "millisecond": ("ms", 1.0),
@@ -32,7 +32,7 @@ UNITS: Mapping[str, tuple[str, float]] = {  # as written, in lower case -> Pitwa
     "tok": ("tokens", 1.0), "toks": ("tokens", 1.0), "token": ("tokens", 1.0), "tokens": ("tokens", 1.0),
     "%": ("%", 1.0), "percent": ("%", 1.0), "x": ("1", 1.0), "×": ("1", 1.0),
 }  # fmt: skip
-OF_ONE = re.compile(rf"/ ?({'|'.join(_OF_ONE)})(?:/|$)", re.IGNORECASE)  # 'tok/s/user', 'tokens/req/s'
+DIVIDED_RATE = re.compile(rf"/ ?({'|'.join(_SHARES)})(?:/|$)", re.IGNORECASE)  # 'tok/s/user', 'tokens/req/s'
 RATES = ("tok/s", "requests/s")
 
 
