@@ -19,7 +19,7 @@ from errors import PitwallError
 from workloads.recording.http_head import MAX_HEAD_BYTES, http_head
 
 BAD_REQUEST = HTTPStatus.BAD_REQUEST
-LINGER_S = 5.0  # for a client that is still sending when it is refused: closing at once could cost it the answer
+LINGER_S = 5.0  # for a client that is still sending after its answer: closing at once could cost it the answer
 UNPACKED_BY_ZLIB = ("gzip", "x-gzip", "deflate")
 AUTOMATIC_FORMAT = 47  # zlib's 'wbits' for gzip and deflate, by their first bytes
 LAST_CHUNK = b"0\r\n\r\n"
@@ -59,7 +59,7 @@ class ClientConnection(asyncio.Protocol):
         self._parser = httptools.HttpRequestParser(self)
         self._timer: asyncio.TimerHandle | None = None  # until the head of a request has arrived, or against lingering
         self._waiter: asyncio.Future[None] | None = None  # of the task: for the body, or until it may write again
-        self._is_full = self._is_refused = False
+        self._is_full = self._is_ending = False
         self._begin_request()
 
     def _begin_request(self) -> None:
@@ -160,14 +160,12 @@ class ClientConnection(asyncio.Protocol):
             return
         if not self._is_answered:
             self.abort()
-        elif not self._has_body:
-            self._is_refused = True
-            self._transport.write_eof()
-            self._set_timer(LINGER_S)
-        elif self._stays_open:
+        elif self._has_body and self._stays_open:
             self._begin_request()
         else:
-            self._transport.close()
+            self._is_ending = True
+            self._transport.write_eof()
+            self._set_timer(LINGER_S)
 
     def _set_timer(self, delay_s: float) -> None:
         self._stop_timer()
@@ -193,7 +191,7 @@ class ClientConnection(asyncio.Protocol):
         self._connections.add(self)
 
     def data_received(self, data: bytes) -> None:
-        if self._is_refused:
+        if self._is_ending:
             return
         if self.task is None:
             self._head_bytes += len(data)

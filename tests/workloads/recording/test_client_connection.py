@@ -112,6 +112,18 @@ def test_a_client_that_does_not_wait_gets_one_answer(tmp_path: Path) -> None:
     assert recording.rows and all(row.error_kind is None for row in recording.rows)
 
 
+def test_a_client_that_sends_on_gets_its_answer_whole(tmp_path: Path) -> None:
+    """Closing while its next request arrives would reset the connection."""
+    body = json.dumps({**ASK, "user": "x" * 300_000}).encode()
+
+    async def act(recording: Recording) -> bytes:
+        request = head_of(recording, f"Content-Length: {len(body)}\r\n") + body
+        return await exchange(recording, request, *[request] * 5, pause_s=0.005)
+
+    answer, recording = during(keeps_open(), tmp_path, act)
+    assert body_of(answer[: answer.index(b"0\r\n\r\n") + 5]) == SENT and recording.rows
+
+
 def test_a_client_may_ask_before_it_sends_the_body(tmp_path: Path) -> None:
     async def act(recording: Recording) -> bytes:
         head = head_of(recording, f"{LENGTH}Expect: 100-continue\r\nConnection: close\r\n")
