@@ -10,6 +10,7 @@ import asyncio
 import zlib
 from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
+from http.client import responses
 
 import httptools
 import orjson
@@ -67,6 +68,8 @@ class ClientConnection(asyncio.Protocol):
         self._url = b""
         self._head_bytes = self._header_bytes = self._received_bytes = 0
         self._pieces: list[bytes] = []
+        self._take_piece: Callable[[bytes], None] = self._pieces.append
+        self._unsent = b""  # head of the answer
         self._error: ClientRequestError | None = None
         self._has_body = self._is_started = self._is_answered = self._is_chunked = False
         self._stays_open = True
@@ -88,14 +91,30 @@ class ClientConnection(asyncio.Protocol):
         """Whether the whole body has arrived."""
         return self._has_body
 
-    async def read_body(self) -> bytes:
-        """Return the unpacked body once it has arrived; raises ClientRequestError."""
+    @property
+    def is_plain(self) -> bool:
+        """Whether the body is not packed."""
+        return "content-encoding" not in self.headers
+
+    def divert_body(self, take: Callable[[bytes], None]) -> bytes:
+        """Return what has arrived of the body; `take` receives the rest while `wait_for_body` waits."""
+        arrived = b"".join(self._pieces)
+        self._pieces.clear()
+        self._take_piece = take
+        return arrived
+
+    async def wait_for_body(self) -> None:
+        """Wait until the whole body has arrived; raises ClientRequestError."""
         if not self._has_body and self.headers.get("expect", "").lower() == "100-continue":
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         while not (self._has_body or self._error):
             await self._wait()
         if self._error:
             raise self._error
+
+    async def read_body(self) -> bytes:
+        """Return the unpacked body once it has arrived; raises ClientRequestError."""
+        await self.wait_for_body()
         body = b"".join(self._pieces)
         self._pieces.clear()
         if encoding := self.headers.get("content-encoding"):
@@ -103,25 +122,35 @@ class ClientConnection(asyncio.Protocol):
         return body
 
     def begin_answer(self, status: int, headers: Mapping[str, str]) -> None:
-        """Send the head of the answer; without `Content-Length` the body is sent in chunks."""
+        """Begin the answer with its head, which is sent with what follows, at the latest by `flush`.
+
+        Without `Content-Length` the body is sent in chunks.
+        """
         is_open_ended = "Content-Length" not in headers and status != HTTPStatus.NO_CONTENT
         self._is_chunked = is_open_ended and self._parser.get_http_version() != "1.0"
         self._stays_open = self._stays_open and self._has_body and (self._is_chunked or not is_open_ended)
         own_headers = {"Transfer-Encoding": "chunked"} if self._is_chunked else {}
         own_headers |= {} if self._stays_open else {"Connection": "close"}
         self._is_started = True
-        self._transport.write(http_head(f"HTTP/1.1 {status} {_phrase(status)}", {**headers, **own_headers}))
+        self._unsent = http_head(f"HTTP/1.1 {status} {responses.get(status, '')}", {**headers, **own_headers})
 
     async def write(self, data: bytes) -> None:
         """Send a piece of the answer's body; waits while the client reads more slowly than the server sends."""
-        self._transport.write(b"%x\r\n%b\r\n" % (len(data), data) if self._is_chunked else data)
+        self._send(b"%x\r\n%b\r\n" % (len(data), data) if self._is_chunked else data)
         while self._is_full:
             await self._wait()
 
+    def flush(self) -> None:
+        """Send the head of the answer, if it waits for a piece of the body."""
+        self._send(b"")
+
+    def _send(self, data: bytes) -> None:
+        self._transport.write(self._unsent + data)
+        self._unsent = b""
+
     def end_answer(self) -> None:
         """Complete the answer."""
-        if self._is_chunked:
-            self._transport.write(LAST_CHUNK)
+        self._send(LAST_CHUNK if self._is_chunked else b"")
         self._is_answered = True
 
     def refuse(self, status: int, text: str) -> None:
@@ -130,7 +159,7 @@ class ClientConnection(asyncio.Protocol):
         body = orjson.dumps(error)
         self.begin_answer(status, {"Content-Type": "application/json", "Content-Length": str(len(body))})
         if self.method != "HEAD":
-            self._transport.write(body)
+            self._send(body)
         self.end_answer()
 
     def abort(self) -> None:
@@ -250,13 +279,15 @@ class ClientConnection(asyncio.Protocol):
         self.method = self._parser.get_method().decode("ascii")
         self.path, self.query = url.path.decode("ascii"), (url.query or b"").decode("ascii")
         self._stays_open = self._parser.should_keep_alive()
+        if (self.content_length or 0) > self._body_bytes:
+            raise ClientRequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, TOO_LARGE)
         self.task = self._loop.create_task(self._answer())
 
     def on_body(self, data: bytes) -> None:
         self._received_bytes += len(data)
         if self._received_bytes > self._body_bytes:
             raise ClientRequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, TOO_LARGE)
-        self._pieces.append(data)
+        self._take_piece(data)
 
     def on_message_complete(self) -> None:
         self._has_body = True
@@ -278,8 +309,3 @@ def unpack(body: bytes, encoding: str, most_bytes: int) -> bytes:
     if not stream.eof:
         raise ClientRequestError(BAD_REQUEST, "The body cannot be unpacked: its end is missing.")
     return unpacked
-
-
-def _phrase(status: int) -> str:
-    """Return the usual words of a status; none for one that no standard names."""
-    return HTTPStatus(status).phrase if status in list(HTTPStatus) else ""

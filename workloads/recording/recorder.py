@@ -26,6 +26,7 @@ from workloads.recording.client_connection import ClientConnection, ClientReques
 from workloads.recording.prompt_history import PromptHistory
 from workloads.recording.recorded_text import RecordedText
 from workloads.recording.relay import RelayedAnswer, Upstream
+from workloads.recording.upstream_connection import UpstreamRequest
 from workloads.requests.chat_form import chat_form
 from workloads.requests.client import RequestPosition, RequestTarget, record_of
 from workloads.requests.exchange import Exchange
@@ -58,10 +59,22 @@ class RecordedPhase:
     prompt_class: str = "Recorded"
 
 
+class SentBody(NamedTuple):
+    """The body of a request in pieces, and when the last one was sent to the server."""
+
+    pieces: list[bytes]
+    sent_at: datetime
+    sent_s: float
+
+    @property
+    def size(self) -> int:
+        return sum(len(piece) for piece in self.pieces)
+
+
 class FinishedExchange(NamedTuple):
     """A completed exchange that is to be recorded."""
 
-    body: bytes
+    sent_body: SentBody
     exchange: Exchange
     path: str
     sequence: int
@@ -121,66 +134,97 @@ class Recorder:
 
     async def pass_through(self, client: ClientConnection) -> None:
         """Forward a request for the models or for a count of tokens, which is not recorded."""
-        body = await self._take_body(client)
+        request = self._request_of(client)
         try:
-            await self._forward(client, body, RelayedAnswer())
+            sent_body = await self._send_body(client, request)
+            self.held_bytes -= sent_body.size
+            await self._forward(request, client, RelayedAnswer())
         finally:
-            self.held_bytes -= len(body)
+            request.end()
 
     async def refuse_websocket(self, client: ClientConnection) -> None:
         """Send a client that asks for a WebSocket to plain requests: Codex then uses them at once, without retries."""
-        self._check_access(client)
+        self._request_of(client)
         client.refuse(HTTPStatus.UPGRADE_REQUIRED, "The recorder has no WebSocket: post the request.")
 
     async def post(self, client: ClientConnection) -> None:
         """Forward a request and record it."""
-        body = await self._take_body(client)
-        sequence, self.count = self.count, self.count + 1
-        relayed_answer = RelayedAnswer(lambda: reading_of(endpoint_of(client.path)))
-        sent_at, sent_s = self.utc_now(), self.mono_s()
+        request = self._request_of(client)
         try:
-            await self._forward(client, body, relayed_answer)
+            await self._record_answer(request, client, await self._send_body(client, request))
+        finally:
+            request.end()
+
+    async def _record_answer(self, request: UpstreamRequest, client: ClientConnection, sent_body: SentBody) -> None:
+        """Forward the answer to a request that was sent, and have both recorded."""
+        sequence, self.count = self.count, self.count + 1
+        relayed_answer = RelayedAnswer(reading_of(endpoint_of(client.path)))
+        try:
+            await self._forward(request, client, relayed_answer)
         except asyncio.CancelledError:
             relayed_answer.fail("cancelled", "the client disconnected, or the recording ended")
             raise
         finally:
             text = self.upstream.mask_key(relayed_answer.error_text) if relayed_answer.error_text else None
             exchange = Exchange(
-                {}, relayed_answer.reading, sent_at, sent_s, self.mono_s(), relayed_answer.error_kind, text
-            )
-            self.finished.put_nowait(FinishedExchange(body, exchange, client.path, sequence))
+                {}, relayed_answer.reading, sent_body.sent_at, sent_body.sent_s, self.mono_s(),
+                relayed_answer.error_kind, text,
+            )  # fmt: skip
+            self.finished.put_nowait(FinishedExchange(sent_body, exchange, client.path, sequence))
 
-    def _check_access(self, client: ClientConnection) -> None:
-        """Raise ClientRequestError for a client that may not send, or not now."""
+    def _request_of(self, client: ClientConnection) -> UpstreamRequest:
+        """Return the request of a client that may send now; raises ClientRequestError."""
         if reason := self.token.refusal(client.headers.get("authorization"), client.headers.get("x-api-key")):
             raise ClientRequestError(HTTPStatus.UNAUTHORIZED, reason)
         if self.count >= self.limits.requests or self.in_flight >= self.limits.concurrent_requests:
             raise ClientRequestError(HTTPStatus.TOO_MANY_REQUESTS, "The recorder is at its limit.")
+        return self.upstream.request_of(client)
 
-    async def _take_body(self, client: ClientConnection) -> bytes:
-        """Return the body of a client that may send; it counts as held. Raises ClientRequestError."""
-        self._check_access(client)
+    async def _send_body(self, client: ClientConnection, request: UpstreamRequest) -> SentBody:
+        """Send the client's body to the server; it counts as held until it is recorded. Raises ClientRequestError."""
         expected_bytes = self.limits.body_bytes if client.content_length is None else client.content_length
         if self.held_bytes + expected_bytes > self.limits.held_bytes:
             raise ClientRequestError(HTTPStatus.TOO_MANY_REQUESTS, BUSY)
         self.held_bytes += expected_bytes
-        body = b""
+        size = 0
         try:
             if client.has_body:
-                body = await client.read_body()
+                sent_body = self._send_whole(await client.read_body(), request)
             else:
-                async with asyncio.timeout(self.limits.body_s):
-                    body = await client.read_body()
+                sent_body = await self._send_as_it_arrives(client, request)
+            size = sent_body.size
+        finally:
+            self.held_bytes += size - expected_bytes
+        return sent_body
+
+    def _send_whole(self, data: bytes, request: UpstreamRequest) -> SentBody:
+        sent_body = SentBody([data], self.utc_now(), self.mono_s())
+        request.begin(len(data), data)
+        return sent_body
+
+    async def _send_as_it_arrives(self, client: ClientConnection, request: UpstreamRequest) -> SentBody:
+        """Send each piece on at once, unless the body has to be unpacked first or its size is not known."""
+        try:
+            async with asyncio.timeout(self.limits.body_s):
+                if client.content_length is None or not client.is_plain:
+                    return self._send_whole(await client.read_body(), request)
+                pieces: list[bytes] = []
+
+                def send(piece: bytes) -> None:
+                    pieces.append(piece)
+                    request.send(piece)
+
+                pieces.append(client.divert_body(send))
+                request.begin(client.content_length, pieces[0])
+                await client.wait_for_body()
+                return SentBody(pieces, self.utc_now(), self.mono_s())
         except TimeoutError as error:
             raise ClientRequestError(HTTPStatus.REQUEST_TIMEOUT, "The body did not arrive in time.") from error
-        finally:
-            self.held_bytes += len(body) - expected_bytes
-        return body
 
-    async def _forward(self, client: ClientConnection, body: bytes, relayed_answer: RelayedAnswer) -> None:
+    async def _forward(self, request: UpstreamRequest, client: ClientConnection, relayed_answer: RelayedAnswer) -> None:
         self.in_flight += 1
         try:
-            await self.upstream.pass_on(client, body, relayed_answer)
+            await self.upstream.pass_on(request, client, relayed_answer)
         finally:
             self.in_flight -= 1
 
@@ -189,12 +233,12 @@ class Recorder:
         while True:
             finished_exchange = await self.finished.get()
             await asyncio.to_thread(self._record, finished_exchange)
-            self.held_bytes -= len(finished_exchange.body)
+            self.held_bytes -= finished_exchange.sent_body.size
             self.finished.task_done()
 
     def _record(self, finished_exchange: FinishedExchange) -> None:
         """Record one exchange, and store its text if requested."""
-        body_json = parse_body(finished_exchange.body, self.limits.body_values)
+        body_json = parse_body(b"".join(finished_exchange.sent_body.pieces), self.limits.body_values)
         chat = chat_form(endpoint_of(finished_exchange.path), body_json)
         prompt = body_json.get("prompt")
         planned = PlannedRequest(

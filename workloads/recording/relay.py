@@ -10,7 +10,12 @@ from http import HTTPStatus
 
 from workloads.recording.access import RecordingLimits
 from workloads.recording.client_connection import ClientConnection
-from workloads.recording.upstream_connection import UpstreamConnection, UpstreamConnectionError, UpstreamConnections
+from workloads.recording.upstream_connection import (
+    UpstreamConnection,
+    UpstreamConnectionError,
+    UpstreamConnections,
+    UpstreamRequest,
+)
 from workloads.requests.answer_stream import BadStreamError, StreamReading
 from workloads.requests.sending import MAX_LINE_BYTES, REFUSAL_CHARACTERS, AnswerLineSplitter
 
@@ -23,23 +28,12 @@ FORWARDED_HEADERS = ("anthropic-version", "anthropic-beta")
 class RelayedAnswer:
     """A forwarded answer; both error fields are None after a regular end."""
 
-    make_reading: Callable[[], StreamReading] = StreamReading  # of its protocol
+    reading: StreamReading = field(default_factory=StreamReading)  # of its protocol
     error_kind: str | None = None
     error_text: str | None = None
     _lines: AnswerLineSplitter = field(default_factory=AnswerLineSplitter)
     _body: bytearray = field(default_factory=bytearray)
     _is_readable: bool = True
-    _reading: StreamReading | None = None
-
-    @property
-    def reading(self) -> StreamReading:
-        if self._reading is None:
-            self._reading = self.make_reading()
-        return self._reading
-
-    def begin(self) -> None:
-        """Prepare to read."""
-        self._reading = self.make_reading()
 
     def take(self, data: bytes, is_streamed: bool, now_s: float) -> None:
         """Read forwarded data; data that does not follow the API is forwarded all the same."""
@@ -86,19 +80,28 @@ class Upstream:
     limits: RecordingLimits
     mono_s: Callable[[], float]
 
-    async def pass_on(self, client: ClientConnection, body: bytes, relayed: RelayedAnswer) -> None:
-        """Forward the request and write the answer to the client; raises CancelledError if the client disconnects."""
+    def request_of(self, client: ClientConnection) -> UpstreamRequest:
+        """Return the client's request to the server, which is still to begin."""
+        headers = {
+            "Accept": client.headers.get("accept", "*/*"),
+            "Accept-Encoding": "identity",
+            "Content-Type": "application/json",
+        }
+        headers |= {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
+        headers |= {name: client.headers[name] for name in FORWARDED_HEADERS if name in client.headers}
+        query = f"?{client.query}" if client.query else ""
+        return self.connections.request(client.method, client.path + query, headers)
+
+    async def pass_on(self, request: UpstreamRequest, client: ClientConnection, relayed: RelayedAnswer) -> None:
+        """Write the request's answer to the client; raises CancelledError if the client disconnects."""
         try:
             async with asyncio.timeout(self.limits.answer_s):
-                answer = await self._send(client, body, relayed.begin)
-                try:
-                    relayed.reading.http_status = answer.status
-                    if 300 <= answer.status < 400:
-                        raise UpstreamConnectionError("http", REDIRECT)
-                    await self._copy(answer, client, relayed)
-                    return
-                finally:
-                    self.connections.give_back(answer)  # closed unless the answer was read to the end
+                answer = await request.answer()
+                relayed.reading.http_status = answer.status
+                if 300 <= answer.status < 400:
+                    raise UpstreamConnectionError("http", REDIRECT)
+                await self._copy(answer, client, relayed)
+                return
         except TimeoutError:
             error = UpstreamConnectionError("timeout", "The server did not answer in time.")
         except UpstreamConnectionError as raised:
@@ -110,22 +113,12 @@ class Upstream:
         else:
             client.refuse(HTTPStatus.BAD_GATEWAY, text)
 
-    async def _send(self, client: ClientConnection, body: bytes, once_sent: Callable[[], None]) -> UpstreamConnection:
-        """Send the request and return the connection with the head of the answer."""
-        headers = {
-            "Accept": client.headers.get("accept", "*/*"),
-            "Accept-Encoding": "identity",
-            "Content-Type": "application/json",
-        }
-        headers |= {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
-        headers |= {name: client.headers[name] for name in FORWARDED_HEADERS if name in client.headers}
-        query = f"?{client.query}" if client.query else ""
-        return await self.connections.ask(client.method, client.path + query, headers, body, once_sent)
-
     async def _copy(self, answer: UpstreamConnection, client: ClientConnection, relayed: RelayedAnswer) -> None:
         """Copy the answer byte for byte; each piece is forwarded before it is read."""
         is_streamed = answer.status == 200 and answer.content_type == "text/event-stream"
         client.begin_answer(answer.status, _forwarded_headers(answer))
+        if not answer.has_arrived:
+            client.flush()
         size = 0
         while data := await answer.read():
             now_s = self.mono_s()

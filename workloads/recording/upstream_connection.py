@@ -62,16 +62,27 @@ class UpstreamConnection(asyncio.Protocol):
         return not self._head_bytes
 
     @property
+    def has_arrived(self) -> bool:
+        """Whether `read` returns at once."""
+        return bool(self._pieces) or self._is_complete
+
+    @property
     def content_type(self) -> str:
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
-    async def ask(self, request: bytes, once_sent: Callable[[], None]) -> None:
-        """Send a request and wait for the head of its answer; raises UpstreamConnectionError."""
-        self._transport.write(request)
-        # Whatever can wait is done while the server works: before the request it would delay its answer.
-        self._begin_answer()
+    def begin(self, data: bytes) -> None:
+        """Send the first piece of a request, or all of it."""
+        self._transport.write(data)
+        self._begin_answer()  # after sending: the server works meanwhile
         self._set_timer(self.silence_s, self._end_silence)
-        once_sent()
+
+    def send(self, data: bytes) -> None:
+        """Send a further piece of the request; nothing if the server has closed the connection."""
+        if not self.is_closed:
+            self._transport.write(data)
+
+    async def read_head(self) -> None:
+        """Wait for the head of the answer; raises UpstreamConnectionError."""
         while not self._has_head:
             await self._wait()
 
@@ -206,38 +217,26 @@ class UpstreamConnections:
         if self._address.scheme == "https":
             self._tls = ssl.create_default_context()
 
-    async def ask(
-        self, method: str, target: str, headers: dict[str, str], body: bytes, once_sent: Callable[[], None]
-    ) -> UpstreamConnection:
-        """Return a connection with the head of the answer; raises UpstreamConnectionError.
+    def request(self, method: str, target: str, headers: dict[str, str]) -> UpstreamRequest:
+        """Return a request that is still to begin."""
+        first_line = f"{method} {self._address.path.rstrip('/')}{target} HTTP/1.1"
+        return UpstreamRequest(self, first_line, {"Host": self._address.netloc.rpartition("@")[2], **headers})
 
-        The request is sent again if a reused connection was dropped without an answer. once_sent: called whenever it
-        has been sent.
-        """
-        lines = {"Host": self._address.netloc.rpartition("@")[2], **headers, "Content-Length": str(len(body))}
-        path = self._address.path.rstrip("/") + target
-        try:
-            request = http_head(f"{method} {path} HTTP/1.1", lines) + body
-        except HeaderLineError as error:
-            raise UpstreamConnectionError("refused", str(error)) from error
+    def take_idle(self) -> UpstreamConnection | None:
+        """Return an open connection that carries no request, if there is one."""
         while self.idle:
             connection = self.idle.pop()
-            if connection.is_closed:
-                continue
-            try:
-                return await _answered(connection, request, once_sent)
-            except UpstreamConnectionError as error:
-                if error.kind == "timeout" or not connection.is_unanswered:
-                    raise
-                break
-        return await _answered(await self._open(), request, once_sent)
+            if not connection.is_closed:
+                return connection
+        return None
 
     def give_back(self, connection: UpstreamConnection) -> None:
         """Keep a connection for a next request, if its answer was read to the end and allows it; else close it."""
         if connection.keep():
             self.idle = [idle for idle in self.idle if not idle.is_closed] + [connection]
 
-    async def _open(self) -> UpstreamConnection:
+    async def open(self) -> UpstreamConnection:
+        """Return a new connection; raises UpstreamConnectionError."""
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT_S):
                 _, connection = await asyncio.get_running_loop().create_connection(
@@ -257,13 +256,52 @@ class UpstreamConnections:
             connection.close()
 
 
-async def _answered(
-    connection: UpstreamConnection, request: bytes, once_sent: Callable[[], None]
-) -> UpstreamConnection:
-    """Send the request and return the connection once it has the head of the answer."""
-    try:
-        await connection.ask(request, once_sent)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+@dataclass(slots=True)
+class UpstreamRequest:
+    """A request on its way to the server; it is sent again if a kept connection was dropped without an answer."""
+
+    connections: UpstreamConnections
+    first_line: str
+    headers: dict[str, str]
+    _pieces: list[bytes] = field(default_factory=list)
+    _connection: UpstreamConnection | None = None
+    _error: UpstreamConnectionError | None = None
+
+    def begin(self, body_bytes: int, body: bytes = b"") -> None:
+        """Send the head, and the body if it is there already; an error is raised by `answer`."""
+        try:
+            head = http_head(self.first_line, {**self.headers, "Content-Length": str(body_bytes)})
+        except HeaderLineError as error:
+            self._error = UpstreamConnectionError("refused", str(error))
+            return
+        self._pieces.append(head + body)
+        self._connection = self.connections.take_idle()
+        if self._connection:
+            self._connection.begin(self._pieces[0])
+
+    def send(self, data: bytes) -> None:
+        """Send a piece of the body."""
+        self._pieces.append(data)
+        if self._connection:
+            self._connection.send(data)
+
+    async def answer(self) -> UpstreamConnection:
+        """Return the connection with the head of the answer; raises UpstreamConnectionError."""
+        if self._error:
+            raise self._error
+        if self._connection:
+            try:
+                await self._connection.read_head()
+                return self._connection
+            except UpstreamConnectionError as error:
+                if error.kind == "timeout" or not self._connection.is_unanswered:
+                    raise
+        self._connection = await self.connections.open()
+        self._connection.begin(b"".join(self._pieces))
+        await self._connection.read_head()
+        return self._connection
+
+    def end(self) -> None:
+        """Keep the connection for a next request, if its answer was read to the end and allows it; else close it."""
+        if self._connection:
+            self.connections.give_back(self._connection)

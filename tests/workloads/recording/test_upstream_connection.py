@@ -91,10 +91,10 @@ def test_a_slow_client_holds_the_server_back(tmp_path: Path) -> None:
 
 def test_a_header_with_a_line_break_is_not_sent() -> None:
     connections = UpstreamConnections("http://127.0.0.1:1", silence_s=1.0)
+    request = connections.request("POST", "/v1/completions", {"Authorization": "Bearer a\r\nX: y"})
+    request.begin(0)
     with pytest.raises(UpstreamConnectionError, match="line break"):
-        asyncio.run(
-            connections.ask("POST", "/v1/completions", {"Authorization": "Bearer a\r\nX: y"}, b"", lambda: None)
-        )
+        asyncio.run(request.answer())
 
 
 def test_server_with_tls_is_reached_by_a_certificate_that_holds(
