@@ -33,6 +33,11 @@ OTHER_PROGRAMS = (
         "Triton Inference Server",
         r"^[IWE]\d{4} [\d:.]{15} \d{1,9} (?:model_lifecycle|server|\w{1,30}_memory_manager)\.cc:\d",
     ),
+    _program(
+        "TabbyAPI",
+        r"\bExllama[Vv][23] version: |\bMetrics \(ID: \w{8,40}\): \d|"
+        r"[/\\](?:backends|site-packages|dist-packages)[/\\]exllamav[23][/\\]",
+    ),
     _program("LightLLM", r"\blightllm_req_id:\d|\blightllm_kernel is not installed"),
     _program("LMCache", r"\bLMCache (?:DEBUG|INFO|WARNING|ERROR): "),
     _program("NVIDIA Dynamo", r"\bdynamo_(?:runtime|llm|run)::|/dynamo/lib/\w{1,30}/src/\w|\bserve_dynamo\.worker: "),

@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, NamedTuple, Protocol
 from collectors.base import Clock
 from collectors.imports.log_file import ImportRefusedError, ReportProgress, append_new, is_same_log, unpack
 from collectors.imports.log_recognition import recognise_log
+from collectors.imports.pasted_command import read_command_above
 from collectors.imports.results.readers import unknown_file_reason
 from collectors.imports.results.source import ResultFile
 from collectors.imports.timestamps import ImportTimes, TimePlan, ends_of, plan_times
@@ -268,7 +269,9 @@ class RunLogReader(LogReader):
         return run.model_copy(
             update={
                 "state": RunState.FAILED if cause else RunState.FINISHED,
-                "config": run.config.model_copy(update={"engine_version": reading.version}),
+                "config": run.config.model_copy(
+                    update={"engine_version": reading.version or run.config.engine_version}
+                ),
                 "ready_at": self._ready(reading.startup.get("time_to_ready_s")),
                 "ended_at": self._times.last or run.started_at,
                 "cause": mask_text(cause) if cause else None,
@@ -284,7 +287,16 @@ class RunLogReader(LogReader):
 
 
 def read_config(log: Path, engine: Engine) -> Config:
-    """Return the config that the log states; literal secrets are masked."""
+    """Return the config that the log states, else that of a command above it; literal secrets are masked."""
+    stated = _read_stated_config(log, engine)
+    command = read_command_above(log, engine)
+    if command is None:
+        return stated
+    fields = {name: value for name, value in stated if value not in (None, {}, [], ())}
+    return command.model_copy(update={**fields, "argv": ()})
+
+
+def _read_stated_config(log: Path, engine: Engine) -> Config:
     if engine.arguments is None or engine.commands is None:
         return Config(engine=engine.name, launcher="import")
     splitter = LineSplitter(LineFilter(engine.arguments.NEEDLES))

@@ -18,7 +18,10 @@ MERGES: Mapping[str, Merge] = {
     **dict.fromkeys(("n_ctx", "n_batch", "n_ubatch", "n_seq_max", "kv_unified", "flash_attention"), "first"),
 }
 _MIB = 1 << 20
-_WEIGHTS = re.compile(rf"(?:model|^llm_load_tensors: +\S+) buffer size = +(?P<mib>{NUMBER}) MiB")
+_WEIGHTS = re.compile(
+    rf"(?:(?:model|^llm_load_tensors: +\S+) buffer size|"
+    rf"^llm_load_tensors: (?:VRAM used|system memory used|mem required)) *= +(?P<mib>{NUMBER}) Mi?B"
+)
 _KV_CACHE = re.compile(
     rf"llama_kv_cache\w*: +size = +(?P<mib>{NUMBER}) MiB \( *(?P<cells>{COUNT}) cells, +\d+ layers, +"
     rf"(?:{COUNT}/ *)?(?P<streams>{COUNT}) seqs\)"
@@ -51,13 +54,20 @@ _METADATA = re.compile(rf"llama_model_loader: - kv +\d+: +[\w-]+\.context_length
 _OFFLOADED = re.compile(rf"offloaded (?P<on_gpu>{COUNT})/(?P<layers>{COUNT}) layers to GPU")
 _BELOW_TRAINED = re.compile(rf"n_ctx_(?:seq|per_seq) \((?P<context>{COUNT})\) < n_ctx_train \((?P<trained>{COUNT})\)")
 _OLD_SLOTS = re.compile(rf'(?:initializing slots|new slot)\b.*\b(?P<name>n_slots|n_ctx_slot)"?[:=](?P<number>{COUNT})')
+_OLDEST_SLOT = re.compile(rf"^ *-> Slot (?P<slot>{COUNT}) - max context: (?P<context>{COUNT})$")  # until February 2024
 _OLD_SLOT_FACTS = {"n_slots": "max_running_requests", "n_ctx_slot": "context_len"}
 _CONTEXT_FACTS = {"n_ctx_seq": "context_len", "n_ctx_per_seq": "context_len", "flash_attn": "flash_attention"}
-VERSION = re.compile(
+_VERSION = re.compile(
     r"(?:^|\s)(?:build(?:_info)?: +b?|build = ?|build=(?=\d+ commit=)|version: +(?:[\w.-]{1,30} \(build )?|"
     r"build (?=\d+ \([0-9a-f]+\)))(?P<build>\d{2,}\b|\d(?= \([0-9a-f]{7,12}\)))"
 )
-JSON_BUILD = re.compile(r"\"build info\",\"build\":(?P<build>\d{2,})\b")  # of builds until April 2024
+_JSON_BUILD = re.compile(r"\"build\":(?P<build>\d{2,})\b")  # of builds until May 2024
+
+
+def read_build(text: str, raw: str) -> str | None:
+    """Return the build that a message states; `raw`: its line with all fields."""
+    match = _VERSION.search(text) or (_JSON_BUILD.search(raw) if text == "build info" else None)
+    return f"b{match['build']}" if match else None
 
 
 class LlamacppStartup:
@@ -87,6 +97,8 @@ class LlamacppStartup:
             return {"context_len": int(match["context"])}
         if match := _OLD_SLOTS.search(raw):  # until 2024
             return {_OLD_SLOT_FACTS[match["name"]]: int(match["number"])}
+        if match := _OLDEST_SLOT.match(text):
+            return {"max_running_requests": int(match["slot"]) + 1, "context_len": int(match["context"])}
         if match := _FLASH.search(text):
             return {"flash_attention": match[1] == "enabled"}
         return {} if self._is_draft else _context(text) or _model_file(text)

@@ -176,6 +176,8 @@ OTHER_LOGS = {
     'time=2026-01-21T07:58:24.396Z level=INFO source=images.go:499 msg="total blobs: 3"': "Ollama",
     "[2026-08-05 17:22:08][INFO][LM STUDIO SERVER] Server started.": "LM Studio",
     "INFO 02-12 16:56:47 [communication_op.py:48] lightllm_kernel is not installed, you can't use it": "LightLLM",
+    "tabbyapi-1  | 2026-03-14 11:05:29.634 INFO:     ExllamaV3 version: 0.0.6": "TabbyAPI",
+    "INFO:     Metrics (ID: 1d1b1a8d): 43 tokens generated in 1.2 seconds (Queue: 0.0 s": "TabbyAPI",
     "12:26:44 - LiteLLM Proxy:ERROR: proxy_server.py:3 - No deployments available": "LiteLLM",
     "I0410 16:58:08.485508 1 model_lifecycle.cc:849] successfully loaded 'a'": "Triton Inference Server",
     "2025-04-24T07:42:44.118Z  INFO serve_dynamo.worker: [PrefillWorker] Starting PrefillWorker": "NVIDIA Dynamo",
