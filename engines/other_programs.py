@@ -31,7 +31,8 @@ OTHER_PROGRAMS = (
     _program("LiteLLM", r"\bLiteLLM(?: Proxy| Router)?:(?:DEBUG|INFO|WARNING|ERROR): "),
     _program(
         "Triton Inference Server",
-        r"^[IWE]\d{4} [\d:.]{15} \d{1,9} (?:model_lifecycle|server|\w{1,30}_memory_manager)\.cc:\d",
+        r"^[IWE]\d{4} [\d:.]{15} \d{1,9} (?:model_lifecycle|server|\w{1,30}_memory_manager)\.cc:\d|"
+        r"\bTRITONBACKEND_\w|^== Triton Inference Server ==",
     ),
     _program(
         "TabbyAPI",

@@ -133,6 +133,12 @@ def strip_ansi(text: str) -> str:
     return _ANSI.sub("", text) if _HAS_ANSI.search(text) else text
 
 
+def without_frame(text: str) -> str:
+    """Return the text without the vertical lines and blanks of the window from which it was copied, as k9s draws it."""
+    bare = text.lstrip(" ")
+    return bare.strip("│┃").strip(" ") if bare[:1] in ("│", "┃") else text
+
+
 def find_glued_records(text: str) -> list[int]:
     """Return where further records begin in a message: behind a print without an end of line, or in a bare paste.
 

@@ -34,7 +34,7 @@ from engines.base import Engine, LogGrammar, ParsedLine
 from engines.line_filter import LineFilter
 from engines.lines import LineSplitter
 from engines.recognition import unread_reason
-from engines.wrapped_records import join_open_record
+from engines.wrapped_records import join_open_record, may_go_on
 from machine.private_files import make_private, private_folder
 from redaction import mask_text
 from samples import Batch, Event, TailPosition
@@ -311,7 +311,7 @@ def _read_stated_config(log: Path, engine: Engine) -> Config:
 
 def _whole_text(line: ParsedLine, file: BinaryIO) -> str:
     """Return the line's text, with the following lines of `file` if a terminal wrapped it."""
-    if sum(map(line.text.count, "([{")) <= sum(map(line.text.count, ")]}")):
+    if not may_go_on(line.text):
         return line.text
     file.seek(line.offset)
     splitter = LineSplitter()

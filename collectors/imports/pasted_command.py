@@ -11,8 +11,8 @@ from commands.explain import explain
 from domain import Config
 from engines.base import Engine, ParsedLine
 from engines.lines import LineSplitter
+from engines.recognition import COMMAND_BYTES
 
-_HEAD_BYTES = 1 << 16  # of a log: a command stands at its beginning
 _MOST_LINES = 60  # of one command
 _MOST_COMMANDS = 8
 _IN_CONTAINER = r"\b(?:docker|podman|nerdctl)\s+(?:container\s+)?run\s"
@@ -27,7 +27,7 @@ def read_command_above(log: Path, engine: Engine) -> Config | None:
     start = re.compile(rf"(?<![\w-])(?:{engine.invocation.text_pattern})['\"]?\s+[^\s\[]|{_IN_CONTAINER}")
     with log.open("rb") as file:
         splitter = LineSplitter()
-        lines = [*splitter.feed(file.read(_HEAD_BYTES)), *splitter.close()]
+        lines = [*splitter.feed(file.read(COMMAND_BYTES)), *splitter.close()]
     configs = (explain(text).config for text in itertools.islice(_commands(lines, start), _MOST_COMMANDS))
     return next((config for config in configs if config and config.engine == engine.name and config.model), None)
 

@@ -27,6 +27,8 @@ _RULES: tuple[tuple[re.Pattern[str], int | None, str], ...] = tuple(
             0,
             "The accelerator was lost: its driver reset it, or a computation took too long.",
         ),
+        (r"Exception caught at file:\S+, line:\d", 0, "The accelerator's runtime failed."),
+        (r"^Error OP [A-Z]", 1, "The accelerator failed to compute a graph."),
         (r"^ggml_metal_\w+: error: ", 1, "The accelerator's runtime failed."),
         (r"command buffer \d+ failed with status \d", 1, "The accelerator failed to compute a graph."),
         (r"unknown model architecture", 0, "This build does not know the model's architecture."),

@@ -45,15 +45,18 @@ _SIGNS = re.compile(
     r"^llama server listening at ",
     re.MULTILINE,
 )
-RECORD = re.compile(rf"\b(?:slot|srv) +\w+: |{_OLD_RECORD}")
+RECORD = re.compile(
+    rf"\b(?:slot|srv) +\w+: |{_OLD_RECORD}|\bllama_model_loader: (?:loaded meta data with \d|- (?:kv|type) )|"
+    r"\bload_tensors: layer +\d+ assigned to device |\bprint_info: [a-z][\w .-]{1,40} = "
+)
 _NEEDLES = re.compile(
     rb"print_timing|eval time|draft acceptance|release: id|slots are idle|isten|oad|buffer size|KV |kv_cache|n_slots|"
     rb"new slot|build|version: |warming up|new prompt, n_ctx_slot|"
     rb"llama_context: |_with_model: |_from_model: |_recurrent: |file type|model ftype|file size|model size|n_ctx_train|"
     rb"training context|re-processing|be disabled|"
     rb"Flash|rror|ailed|illed|ASSERT|terminate|what\(\)|invalid|bind|No such|"
-    rb"missing|exit|ost on |DeviceLost|exce|kIOGPU|ommand buffer|UR_RESULT|rest belong to a sibling|"
-    rb"max context|VRAM used|memory used|mem required|n_parallel is set|context_length|synthetic|no usable|draft|"
+    rb"missing|xception caught|exit|ost on |DeviceLost|exce|kIOGPU|ommand buffer|UR_RESULT|rest belong to a sibling|"
+    rb"max context|VRAM used|memory used|mem required|n_parallel = |kv self|context_length|synthetic|no usable|draft|"
     + REST
     + b"|"
     + MACHINE.encode()

@@ -20,7 +20,7 @@ MERGES: Mapping[str, Merge] = {
 _MIB = 1 << 20
 _WEIGHTS = re.compile(
     rf"(?:(?:model|^llm_load_tensors: +\S+) buffer size|"
-    rf"^llm_load_tensors: (?:VRAM used|system memory used|mem required)) *= +(?P<mib>{NUMBER}) Mi?B"
+    rf"^llm_load_tensors: (?:VRAM used|system memory used|mem required)) *[=:] +(?P<mib>{NUMBER}) Mi?B"
 )
 _KV_CACHE = re.compile(
     rf"llama_kv_cache\w*: +size = +(?P<mib>{NUMBER}) MiB \( *(?P<cells>{COUNT}) cells, +\d+ layers, +"
@@ -29,12 +29,12 @@ _KV_CACHE = re.compile(
 _PLANNED_KV_CACHE = re.compile(
     rf"llama_kv_cache\w*: kv_size = (?P<cells>{COUNT}), .*\btype_k = '(?P<k>\w+)', type_v = '(?P<v>\w+)'"
 )
-_OLD_KV_CACHE = re.compile(rf"KV self size += +(?P<mib>{NUMBER}) MiB")
+_OLD_KV_CACHE = re.compile(rf"(?:KV|kv) self size += +(?P<mib>{NUMBER}) Mi?B")
 _WINDOW = re.compile(r"creating +(?P<non>non-)?SWA KV cache")
 _SLOTS = re.compile(rf"initializing(?: slots)?, n_slots = (?P<slots>{COUNT})")
 _SLOT_CONTEXT = re.compile(rf"n_ctx_slot = (?P<context>{COUNT}), kv_unified = '?(?P<unified>true|false)")
 _AUTO_SLOTS = re.compile(
-    rf"n_parallel is set to auto, using n_parallel = (?P<slots>{COUNT}) and kv_unified = (?P<unified>true|false)"
+    rf"\b(?:using|setting) n_parallel = (?P<slots>{COUNT}) and kv_unified = (?P<unified>true|false)"
 )
 _NEW_SLOT = re.compile(rf"\| new slot,? n_ctx(?:_slot)? = (?P<context>{COUNT})")
 _TASK_CONTEXT = re.compile(rf"\| new prompt, n_ctx_slot = (?P<context>{COUNT}),")  # once per request
@@ -46,8 +46,10 @@ _CONTEXT = re.compile(
 )
 _CACHE_TYPES = re.compile(r"\bK \((?P<k>\w+)\): .*\bV \((?P<v>\w+)\): |\bc\^KV \((?P<latent>\w+)\): ")
 _RECURRENT = re.compile(rf"llama_memory_recurrent: +size = +(?P<mib>{NUMBER}) MiB \(")
+_WORD = r"\S{1,60}"
 _MODEL_FILE = re.compile(
-    rf"(?:^|[\s|:\]])(?:print_info|llm_load_print_meta): (?:(?:file type|model ftype) += (?P<quantization>\S.{{0,60}})"
+    rf"(?:^|[\s|:\]])(?:print_info|llm_load_print_meta): "
+    rf"(?:(?:file type|model ftype) += (?P<quantization>{_WORD}(?: {_WORD}){{0,8}})"
     rf"|(?:file|model) size += +(?P<size>{NUMBER}) (?P<unit>[GM])iB|n_ctx_train += +(?P<trained>{COUNT}))"
 )
 _METADATA = re.compile(rf"llama_model_loader: - kv +\d+: +[\w-]+\.context_length +u32 += +(?P<trained>{COUNT})")
@@ -84,7 +86,8 @@ class LlamacppStartup:
         """Return the facts that a message states, in the parser's key names; `raw`: its line with all fields."""
         self._track_loading(text)
         if match := _WEIGHTS.search(text):
-            return {"draft_load_gib" if self._is_draft else "model_load_gib": float(match["mib"]) / 1024}
+            size = float(match["mib"]) / 1024
+            return {"draft_load_gib" if self._is_draft else "model_load_gib": size} if size else {}
         if match := _KV_CACHE.search(text) or _OLD_KV_CACHE.search(text):
             return {} if self._is_draft else self._kv_cache(match)
         if match := _PLANNED_KV_CACHE.search(text):
@@ -177,7 +180,7 @@ def _model_file(text: str) -> dict[str, JsonValue]:
     if match is None:
         return {}
     if match["quantization"]:
-        return {"quantization": match["quantization"].strip()}
+        return {"quantization": match["quantization"]}
     if match["size"]:
         return {"model_file_gib": float(match["size"]) / (1 if match["unit"] == "G" else 1024)}
     return {"n_ctx_train": int(match["trained"])}

@@ -133,7 +133,7 @@ _SAMPLING = re.compile(
     r"Using default (?:chat|completion) sampling params from model: )(?P<dict>\{[^{}]*\})"
 )
 _COUNT = re.compile(r"\d{1,18}")
-_CONFIG_PAIR = re.compile(r"\b(\w{4,24})=('?)([\w./-]+)\2")
+_CONFIG_PAIR = re.compile(r"\b(\w{4,24})=('?)([\w./-]+)\2(?=[,)\]}])")  # else the log cuts it
 _VERSION = re.compile(  # of its API server, behind its banner, or as its container and `collect_env` print it
     r"(?:(?:API server|vLLM|[▀-▟]|^) {0,4}version v?|^vLLM(?: Version)? *: v?)(?P<version>\d+\.\d+[\w.+-]*)"
 )

@@ -258,3 +258,12 @@ def test_statistics_of_the_cpp_runtime(head: str, width: int, read_log) -> None:
 def test_active_requests_where_statistics_state_no_scheduled_ones() -> None:
     sample = log_sample("run", ParsedSample(1, 0, {"iter": 200, "num_active": 3}), NOW, "stamp")
     assert sample.requests_running == 3
+
+
+@pytest.mark.parametrize("gap", ["\\n", " "])
+def test_a_cause_ends_before_its_stack(gap: str, read_log) -> None:
+    cause = "CUDA runtime error in cudaMallocAsync(ptr, n): out of memory (/app/tensorrt_llm/a.h:125)"
+    log = read_log(
+        "trtllm", f"[ERROR] {cause}{gap}1       0x7f45c6d96865 void tensorrt_llm::check(char const*) + 149\n"
+    )
+    assert log.reading.errors == [cause]

@@ -56,3 +56,13 @@ def test_other_lines_are_no_command(text: str, tmp_path: Path) -> None:
     log.write_text(text)
     config = read_config(log, BY_NAME["vllm"])
     assert (config.model, config.port) == (None, None)
+
+
+@pytest.mark.parametrize("cut", ["seed=0, |chunked", "se|ed=0", "org/|m'"])
+def test_an_engine_line_that_a_terminal_wrapped_is_whole(cut: str, tmp_path: Path) -> None:
+    head = "INFO 03-09 06:41:09 [core.py:51] Initializing a V1 LLM engine (v0.8.0) with config: model='org/m', "
+    text = f"{head}seed=0, chunked_prefill_enabled=True, use_async=False"
+    log = tmp_path / "server.log"
+    log.write_text(f"{text.replace(cut.replace('|', ''), cut.replace('|', chr(10)))}\n{RECORD}")
+    config = read_config(log, BY_NAME["vllm"])
+    assert (config.model, config.chunked_prefill) == ("org/m", True)

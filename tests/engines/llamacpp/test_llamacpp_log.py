@@ -385,6 +385,26 @@ def test_sums_that_the_library_prints_at_the_end_are_no_request(read_log) -> Non
     assert [s.fields["prompt_tokens"] for s in log.samples] == [96]
 
 
+@pytest.mark.parametrize("blanks", [" ", " " * 40])
+def test_the_type_of_the_weights_ends_before_the_next_record(blanks: str, read_log) -> None:
+    log = read_log("llamacpp", f"llm_load_print_meta: model ftype      = Q4_K - Medium{' ' * 40}\n")
+    assert log.reading.startup == {"quantization": "Q4_K - Medium"}
+    glued = f"llm_load_print_meta: model ftype      = Q4_0 {blanks}llm_load_print_meta: model params = 6.74 B\n"
+    assert read_log("llamacpp", glued).reading.startup == {"quantization": "Q4_0"}
+
+
+def test_facts_of_2023_and_slots_without_a_word_on_auto(read_log) -> None:
+    log = read_log(
+        "llamacpp",
+        "llm_load_tensors: mem required  = 2048.00 MB\nllm_load_tensors: VRAM used: 0.00 MB\n"
+        "llama_new_context_with_model: kv self size  =  400.00 MB\n"
+        "main: setting n_parallel = 4 and kv_unified = true\n",
+    )
+    facts = {"model_load_gib": 2.0, "kv_cache_bytes": 400 << 20, "max_running_requests": 4, "kv_unified": True}
+    assert log.reading.startup == facts
+    assert read_log("llamacpp", "llm_load_tensors: VRAM used: 0.00 MB\n").reading.startup == {}
+
+
 def test_facts_of_early_2024(read_log) -> None:
     log = read_log(
         "llamacpp",
