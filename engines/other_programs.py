@@ -41,7 +41,11 @@ OTHER_PROGRAMS = (
     ),
     _program("LightLLM", r"\blightllm_req_id:\d|\blightllm_kernel is not installed"),
     _program("LMCache", r"\bLMCache (?:DEBUG|INFO|WARNING|ERROR): "),
-    _program("NVIDIA Dynamo", r"\bdynamo_(?:runtime|llm|run)::|/dynamo/lib/\w{1,30}/src/\w|\bserve_dynamo\.worker: "),
+    _program(
+        "NVIDIA Dynamo",
+        r"\bdynamo_(?:runtime|llm|run)::|/dynamo/lib/\w{1,30}/src/\w|"
+        r"/dynamo/(?:trtllm|vllm|sglang|frontend|runtime)/\w+\.py\b|\bserve_dynamo\.worker: ",
+    ),
     _program("MLX LM", r"\bmlx_lm/(?:server|generate)\.py\b"),
     _program("the Linux kernel, with messages of the NVIDIA driver", r"\bNVRM: "),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from engines.line_reader import LogFailure
 from engines.machine_failures import read_machine_failure
@@ -108,6 +109,7 @@ _RULES: tuple[tuple[re.Pattern[str], int | None, str], ...] = tuple(
 )
 
 
+@lru_cache(maxsize=16)  # a line's failure is asked for twice
 def read_failure(text: str) -> LogFailure | None:
     """Return the failure that a message reports, or None."""
     for pattern, rank, sentence in _RULES:

@@ -41,6 +41,7 @@ _RECOGNISED = re.compile(
     r"\(Vllm\w*(?: [\w=]+){0,3} pid=\d+\) |[Ww]orker proc VllmWorker|"
     r"model weights take [\d.]+ ?GiB; non_torch_memory takes |\bworker\.py:\d+\] Memory profiling results:|"
     r"Engine core initialization failed\. See root cause|"
+    r"\bapi_server\.py:\d+\] args: Namespace\(|"
     r"\d\d:\d\d \[?[\w./]+\.py:\d+\] (?:Chunked prefill is enabled with|"
     r"Using \w[\w ]{0,40} backend\b)|\bAsyncEngineArgs\(model="
 )

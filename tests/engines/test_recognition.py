@@ -33,6 +33,7 @@ ENGINE_LINES = {
     "vllm backend": "(ServeReplica:default:V pid=77) INFO 02-27 23:48:16 cuda.py:160] Using Triton MLA backend.\n",
     "vllm command": "$ A=1 vllm serve org/m --port 1\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allo\n",
     "sglang command": "python3 -m sglang.launch_server --model org/m\nCUDA out of memory. Tried to allocate 2 MiB\n",
+    "vllm arguments": "INFO 08-08 14:47:21 api_server.py:220] args: Namespace(host='0.0.0.0', port=8000\n",
     "vllm limit": "INFO 04-02 17:25:34 [config.py:1] Chunked prefill is enabled with max_num_batched_tokens=2048.\n",
     "vllm in Ray Serve": "INFO 2024-11-18 01:46:34,210 V a.py:47 - Starting: AsyncEngineArgs(model='org/m', seed=0\n",
     "vllm dead worker": "Worker proc VllmWorker-6 died unexpectedly\n",
@@ -196,6 +197,7 @@ OTHER_LOGS = {
     "I0609 06:11:59.784444 1 libtorch.cc:1030] TRITONBACKEND_Initialize: pytorch": "Triton Inference Server",
     "2025-04-24T07:42:44.118Z  INFO serve_dynamo.worker: [PrefillWorker] Starting PrefillWorker": "NVIDIA Dynamo",
     "[2025-07-03 12:45:27,563] LMCache WARNING: Failed to allocate memory for the KV cache.": "LMCache",
+    '  File "/venv/lib/python3.12/site-packages/dynamo/trtllm/main.py", line 373, in main': "NVIDIA Dynamo",
     "thread '<unnamed>' panicked at /opt/dynamo/lib/runtime/src/storage/kv.rs:440:29:": "NVIDIA Dynamo",
     '  File "/venv/lib/python3.12/site-packages/mlx_lm/server.py", line 9, in main': "MLX LM",
     "kernel: NVRM: Xid (PCI:000f:01:00): 31, pid=8123, name=VLLM::EngineCor, channel 0x8. MMU Fault": (
