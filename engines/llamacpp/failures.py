@@ -34,7 +34,7 @@ _RULES: tuple[tuple[re.Pattern[str], int | None, str], ...] = tuple(
         (r"command buffer \d+ failed with status \d", 1, "The accelerator failed to compute a graph."),
         (r"unknown model architecture", 0, "This build does not know the model's architecture."),
         (
-            r"invalid magic characters|failed to open GGUF|gguf_init_from_file\w*: failed|"
+            r"invalid magic characters|failed to open GGUF|gguf_init_from_file\w*: (?:failed|invalid)|"
             r"failed to open .*No such file or directory|missing tensor '|wrong number of tensors",
             0,
             "The model file cannot be read.",

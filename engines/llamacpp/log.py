@@ -46,7 +46,8 @@ _SIGNS = re.compile(
     re.MULTILINE,
 )
 RECORD = re.compile(
-    rf"\b(?:slot|srv) +\w+: |{_OLD_RECORD}|\bllama_model_loader: (?:loaded meta data with \d|- (?:kv|type) )|"
+    rf"\b(?:slot|srv) +\w+: |{_OLD_RECORD}|\bllama_model_loader: (?:loaded meta data with \d|- (?:kv|type|tensor) )|"
+    r"\bllama_model_load_internal: [a-z]\w+ +=|"
     r"\bload_tensors: layer +\d+ assigned to device |\bprint_info: [a-z][\w .-]{1,40} = "
 )
 _NEEDLES = re.compile(

@@ -62,6 +62,10 @@ def test_vllm_in_ray_serve_prints_its_engine_arguments() -> None:
     assert (config.model, config.max_num_seqs) == ("org/m", 256)
 
 
+def test_llamacpp_of_2023_states_its_model() -> None:
+    assert stated("llamacpp", b"api-1  | llama.cpp: loading model from /models/a b.bin\n").model == "/models/a b.bin"
+
+
 def test_vllm_states_its_model_by_position_if_the_log_cuts_its_name() -> None:
     line = b"INFO 03-09 12:40:52 api_server.py:841] args: Namespace(model_tag='/m/org', port=40938, model='/m/o"
     assert stated("vllm", line).model == "/m/org"

@@ -49,6 +49,8 @@ ENGINE_LINES = {
     "sglang arguments": "[2026-08-14 10:02:11] server_args=ServerArgs(model_path='org/m', tokenizer_path='org/m', dt\n",
     "llamacpp file": "llama_model_loader: - kv   2:        llama.context_length u32              = 4096\n",
     "llamacpp loader": "WARN a::b: c.rs:111: <x>: llama_model_loader: - kv   0: general.architecture str = bert\n",
+    "llamacpp tensors": "webui | llama_model_loader: - tensor  289: blk.31.attn_v.weight f16 [ 4096, 4096, 1, 1 ]\n",
+    "llamacpp of 2023": "api-1  | llama_model_load_internal: n_vocab    = 32000\n",
     "llamacpp layers": "load_tensors: layer  25 assigned to device RPC[10.0.2.209:50052], is_swa = 0\n",
     "llamacpp model": "[34333] 0.00.883.873 I print_info: model type            = 196B.A11B\n",
     "llamacpp of 2024": '      INFO [    main] HTTP server listening | tid="0x1" timestamp=1720645907 port="8080"\n',

@@ -32,6 +32,7 @@ NOW = datetime(2026, 11, 20, tzinfo=UTC)
         ("Native API failed. Native API returns: 20 (UR_RESULT_ERROR_DEVICE_LOST)\n", "runtime failed"),
         ("No kernel was foundException caught at file:/a/ggml-sycl.cpp, line:4199\n", "runtime failed"),
         ("Error OP MUL\n", "failed to compute"),
+        ("gguf_init_from_file: invalid magic number 67676a74\n", "cannot be read"),
         ("ggml_metal_get_buffer: error: buffer is nil\n", "runtime failed"),
         ("ggml_metal_graph_compute: command buffer 0 failed with status 5\n", "failed to compute"),
         ("llama_model_load: error loading model: unknown model architecture: 'gemma9'\n", "does not know the model"),
