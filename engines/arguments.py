@@ -11,8 +11,8 @@ from python_syntax import evaluate_literal
 
 _PAIR = re.compile(
     r"\b(?P<name>[a-z]\w{1,60})['\"]?(?:=|: )"
-    r"(?:'(?P<single>[^']*)'|\"(?P<double>[^\"]*)\"|\['(?P<first>[^']*)'\]|(?P<bare>-?[\w.+-]+))"
-)
+    r"(?:'(?P<single>[^']*)'|\"(?P<double>[^\"]*)\"|\['(?P<first>[^']*)'\]|(?P<bare>-?[\w./+-]+)(?=[,)\]}\s]))"
+)  # a bare value at the end of the text may be cut
 _CONSTANTS: Mapping[str, bool | None] = {"True": True, "False": False, "None": None}
 
 

@@ -13,6 +13,7 @@ NEEDLES = (
     r"Memory access fault by GPU|aborting with error : HSA_"
 )
 _MAX_TEXT = 2000
+_NATIVE_WORDS = ("error", "fault", "timeout")  # one of them is in each such message
 _NATIVE_ERROR = re.compile(
     r"(?:^|[\s\]])(?:Failed[:,] (?P<library>Cuda|CUDA|HIP|NCCL) error \S{1,300}:\d{1,6} '(?P<words>[^'\n]{1,200})'"
     r"|(?P<runtime>CUDA|HIP) error \([^()\n]{1,300}:\d{1,6}\): (?P<message>\S.{0,200}))"
@@ -54,7 +55,7 @@ def without_driver_messages(text: str) -> str:
 
 def read_native_error(text: str, cause_rank: int) -> LogFailure | None:
     """Return the failure of an error that C++ or CUDA code prints before its process ends; None for other messages."""
-    if len(text) > _MAX_TEXT:
+    if len(text) > _MAX_TEXT or not any(word in text for word in _NATIVE_WORDS):
         return None
     if timeout := _TIMEOUT.search(text):
         return LogFailure(cause_rank, f"Watchdog {timeout[0][9:].strip()}", _timeout_sentence(timeout))
@@ -82,6 +83,8 @@ def _timeout_sentence(timeout: re.Match[str]) -> str:
 
 def read_gpu_error(text: str) -> LogFailure | None:
     """Return the warning of a message by the driver; which process it harmed is not known."""
+    if "NVRM: " not in text:
+        return None
     if match := _XID.search(text):
         name = _NAMES.get(int(match["number"]))
         error = f"Xid {match['number']}" + (f" ({name})" if name else "")

@@ -13,7 +13,14 @@ from itertools import pairwise
 
 from engines.base import ParsedLine
 from engines.line_filter import LineFilter
-from engines.prefixes import StrippedText, find_glued_records, read_yearless_stamp, strip_ansi, strip_prefixes
+from engines.prefixes import (
+    StrippedText,
+    find_glued_records,
+    read_yearless_stamp,
+    strip_ansi,
+    strip_prefixes,
+    without_frame,
+)
 
 KEPT_BYTES = 1 << 16  # of a longer line, the first and the last half of this are kept
 _HALF = KEPT_BYTES // 2
@@ -131,7 +138,7 @@ def read_plain(raw_text: str, number: int, offset: int) -> ParsedLine | None:
 
 
 def _read_with_prefixes(text: str, number: int, offset: int) -> Iterator[ParsedLine]:
-    segments = [s for s in strip_ansi(text).split("\r") if s.strip()] or [""]
+    segments = [s for s in without_frame(strip_ansi(text)).split("\r") if s.strip()] or [""]
     process = None
     for index, segment in enumerate(segments):
         is_last = index == len(segments) - 1

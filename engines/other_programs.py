@@ -31,11 +31,21 @@ OTHER_PROGRAMS = (
     _program("LiteLLM", r"\bLiteLLM(?: Proxy| Router)?:(?:DEBUG|INFO|WARNING|ERROR): "),
     _program(
         "Triton Inference Server",
-        r"^[IWE]\d{4} [\d:.]{15} \d{1,9} (?:model_lifecycle|server|\w{1,30}_memory_manager)\.cc:\d",
+        r"^[IWE]\d{4} [\d:.]{15} \d{1,9} (?:model_lifecycle|server|\w{1,30}_memory_manager)\.cc:\d|"
+        r"\bTRITONBACKEND_\w|^== Triton Inference Server ==",
+    ),
+    _program(
+        "TabbyAPI",
+        r"\bExllama[Vv][23] version: |\bMetrics \(ID: \w{8,40}\): \d|"
+        r"[/\\](?:backends|site-packages|dist-packages)[/\\]exllamav[23][/\\]",
     ),
     _program("LightLLM", r"\blightllm_req_id:\d|\blightllm_kernel is not installed"),
     _program("LMCache", r"\bLMCache (?:DEBUG|INFO|WARNING|ERROR): "),
-    _program("NVIDIA Dynamo", r"\bdynamo_(?:runtime|llm|run)::|/dynamo/lib/\w{1,30}/src/\w|\bserve_dynamo\.worker: "),
+    _program(
+        "NVIDIA Dynamo",
+        r"\bdynamo_(?:runtime|llm|run)::|/dynamo/lib/\w{1,30}/src/\w|"
+        r"/dynamo/(?:trtllm|vllm|sglang|frontend|runtime)/\w+\.py\b|\bserve_dynamo\.worker: ",
+    ),
     _program("MLX LM", r"\bmlx_lm/(?:server|generate)\.py\b"),
     _program("the Linux kernel, with messages of the NVIDIA driver", r"\bNVRM: "),
 )

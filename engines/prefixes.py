@@ -42,11 +42,13 @@ _BY_START: dict[str, tuple[tuple[re.Pattern[str], bool], ...]] = {
         (re.compile(r"\[(?:_torch\]\[)?(?P<rank>Stage-\d+|rank\d+|RANK \d+)\]:? ?"), False),
         (re.compile(rf"\[{_LEVEL}\] {{1,8}}"), True),
         (re.compile(r"\[[\w./<>-]{1,100}\.py:\d{1,6}\] (?=\S)"), False),  # the end of a record head that was cut
+        # A task of a node; Open MPI names a process in the same way, in messages that it needs.
+        (re.compile(r"\[[A-Za-z][\w-]{0,100}:\d{1,5}\]:? (?=\s*\S)(?!Signal|Failing|Assoc|\*|\[ ?\d|Caught)"), False),
         (re.compile(r"\[\d+,\d+\]<std(?:out|err|diag)>: ?"), False),
         (re.compile(r"\[pod/[\w./-]+\] |\[\d+\] (?=\S)"), False),
     ),
     "0": (
-        (re.compile(r"\d{1,5}: (?=\[|\d{4}-\d\d-)"), False),
+        (re.compile(r"\d{1,5}: (?=\s*\S)"), False),  # of srun and grep
         # A program that passes on what its server prints.
         (re.compile(r"\d{1,2}:\d\d[AP]M [A-Z]{3} (?:[^\r\n]{0,200}?: )?std(?:err|out) "), False),
         (re.compile(rf"{_STAMP} (?:stdout|stderr) [FP] "), False),
@@ -129,6 +131,12 @@ def strip_prefixes(text: str, enclosing: StrippedText | None = None) -> Stripped
 def strip_ansi(text: str) -> str:
     """Return the text without colours and cursor movements."""
     return _ANSI.sub("", text) if _HAS_ANSI.search(text) else text
+
+
+def without_frame(text: str) -> str:
+    """Return the text without the vertical lines and blanks of the window from which it was copied, as k9s draws it."""
+    bare = text.lstrip(" ")
+    return bare.strip("│┃").strip(" ") if bare[:1] in ("│", "┃") else text
 
 
 def find_glued_records(text: str) -> list[int]:

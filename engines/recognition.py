@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import BinaryIO, NamedTuple
 
@@ -12,6 +13,7 @@ from engines.routers import Router, split_router_records
 
 PART_BYTES = 1 << 20
 OVERLAP_BYTES = 1000  # of two parts: a line may lie across both
+COMMAND_BYTES = 1 << 16  # of a log: a command stands at its beginning
 SEARCHED_BYTES = 64 << 20  # a log names its engine long before
 
 
@@ -41,7 +43,8 @@ def recognise(
         searched_bytes += len(data)
         part_router, text = split_router_records((tail + data).decode("utf-8", "replace"))
         router = router or part_router
-        for engine in _named_engines(candidates, without_driver_messages(text)):
+        head = text if searched_bytes <= PART_BYTES else ""
+        for engine in _named_engines(candidates, without_driver_messages(text), head[:COMMAND_BYTES]):
             if _has_record(engine, text) or _has_events(engine, file):
                 return LogWriter(engine)
             candidates.remove(engine)
@@ -63,8 +66,17 @@ def unread_reason(writer: LogWriter, subject: str, size: int, engines: Sequence[
     return f"{subject} {part} no line that only a known engine writes ({titles}){name}."
 
 
-def _named_engines(engines: Sequence[Engine], text: str) -> list[Engine]:
-    return [engine for engine in engines if engine.log and engine.log.recognises(text)]
+def _named_engines(engines: Sequence[Engine], text: str, head: str) -> list[Engine]:
+    named = [engine for engine in engines if engine.log and engine.log.recognises(text)]
+    return named or [engine for engine in engines if engine.log and _is_started(engine, head)]
+
+
+def _is_started(engine: Engine, head: str) -> bool:
+    """Whether a line in the beginning of the log is a command that starts this engine's server."""
+    if engine.invocation is None:
+        return False
+    start = rf"^(?:[^\n]{{0,100}}[$#>] |\+ )?(?:\w+=\S+ +)*(?:{engine.invocation.text_pattern})\s+\S"
+    return re.search(start, head, re.MULTILINE) is not None
 
 
 def _has_record(engine: Engine, text: str) -> bool:

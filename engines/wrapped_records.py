@@ -9,6 +9,7 @@ from typing import NamedTuple
 from engines.base import ParsedLine
 
 _MOST_ARGUMENT_LINES = 200
+_PAIR = re.compile(r"\w=[\w'\"(\[{-]")
 _MOST_LINES = 8  # of one record: a terminal of 40 columns
 
 
@@ -68,13 +69,22 @@ class RecordJoiner:
         return line.number == self._last_number + 1 and not is_other and self._form.rest.search(line.text) is not None
 
 
+def may_go_on(text: str) -> bool:
+    """Whether a terminal may have wrapped this record: arguments are printed as `name=value`, or in brackets."""
+    return _PAIR.search(text) is not None or _is_open(text)
+
+
+def _is_open(text: str) -> bool:
+    return sum(map(text.count, "([{")) > sum(map(text.count, ")]}"))
+
+
 def join_open_record(lines: Iterable[ParsedLine]) -> str:
-    """Return the text of the first line; if a bracket stays open, with the lines into which a terminal wrapped it."""
-    text, depth = "", 0
+    """Return the text of the first line, with the lines into which a terminal wrapped it."""
+    text = ""
     for index, line in enumerate(lines):
         is_record = line.stamp is not None or line.level is not None or line.process is not None
-        if index and (is_record or depth <= 0 or index > _MOST_ARGUMENT_LINES):
+        goes_on = _is_open(text) or (_PAIR.search(line.text) is not None and may_go_on(text))
+        if index and (is_record or not goes_on or index > _MOST_ARGUMENT_LINES):
             break
         text += line.text
-        depth += sum(line.text.count(bracket) for bracket in "([{") - sum(line.text.count(b) for b in ")]}")
     return text

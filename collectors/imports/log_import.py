@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, NamedTuple, Protocol
 from collectors.base import Clock
 from collectors.imports.log_file import ImportRefusedError, ReportProgress, append_new, is_same_log, unpack
 from collectors.imports.log_recognition import recognise_log
+from collectors.imports.pasted_command import read_command_above
 from collectors.imports.results.readers import unknown_file_reason
 from collectors.imports.results.source import ResultFile
 from collectors.imports.timestamps import ImportTimes, TimePlan, ends_of, plan_times
@@ -33,7 +34,7 @@ from engines.base import Engine, LogGrammar, ParsedLine
 from engines.line_filter import LineFilter
 from engines.lines import LineSplitter
 from engines.recognition import unread_reason
-from engines.wrapped_records import join_open_record
+from engines.wrapped_records import join_open_record, may_go_on
 from machine.private_files import make_private, private_folder
 from redaction import mask_text
 from samples import Batch, Event, TailPosition
@@ -268,7 +269,9 @@ class RunLogReader(LogReader):
         return run.model_copy(
             update={
                 "state": RunState.FAILED if cause else RunState.FINISHED,
-                "config": run.config.model_copy(update={"engine_version": reading.version}),
+                "config": run.config.model_copy(
+                    update={"engine_version": reading.version or run.config.engine_version}
+                ),
                 "ready_at": self._ready(reading.startup.get("time_to_ready_s")),
                 "ended_at": self._times.last or run.started_at,
                 "cause": mask_text(cause) if cause else None,
@@ -284,7 +287,16 @@ class RunLogReader(LogReader):
 
 
 def read_config(log: Path, engine: Engine) -> Config:
-    """Return the config that the log states; literal secrets are masked."""
+    """Return the config that the log states, else that of a command above it; literal secrets are masked."""
+    stated = _read_stated_config(log, engine)
+    command = read_command_above(log, engine)
+    if command is None:
+        return stated
+    fields = {name: value for name, value in stated if value not in (None, {}, [], ())}
+    return command.model_copy(update={**fields, "argv": ()})
+
+
+def _read_stated_config(log: Path, engine: Engine) -> Config:
     if engine.arguments is None or engine.commands is None:
         return Config(engine=engine.name, launcher="import")
     splitter = LineSplitter(LineFilter(engine.arguments.NEEDLES))
@@ -299,7 +311,7 @@ def read_config(log: Path, engine: Engine) -> Config:
 
 def _whole_text(line: ParsedLine, file: BinaryIO) -> str:
     """Return the line's text, with the following lines of `file` if a terminal wrapped it."""
-    if sum(map(line.text.count, "([{")) <= sum(map(line.text.count, ")]}")):
+    if not may_go_on(line.text):
         return line.text
     file.seek(line.offset)
     splitter = LineSplitter()

@@ -6,13 +6,14 @@ import re
 from collections.abc import Sequence
 
 NEEDLES = re.compile(
-    rb"loading (?:draft )?model '|n_slots = |n_slots=|loaded meta data with|"
+    rb"loading (?:draft )?model '|llama\.cpp: loading model from |n_slots = |n_slots=|loaded meta data with|"
     rb"failed to (?:load|create context with) model|unable to load model|"
     rb"srv +load: (?:spawning server instance|  )|"
     rb"(?:llama_context|_with_model|_from_model): n_ctx |llama_kv_cache\w*: size =|KV self size "
 )
 _FACTS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
     (re.compile(r"loading model '([^']+)'"), ("--model",)),
+    (re.compile(r"llama\.cpp: loading model from (\S.{0,400}?)\s*$"), ("--model",)),  # until August 2023
     (re.compile(r"llama_model_loader: loaded meta data with .{1,80} from (\S.{0,400}?) \(version "), ("--model",)),
     (re.compile(r"failed to (?:load|create context with) model,? '([^']+)'"), ("--model",)),
     (re.compile(r"unable to load model .{0,200}\bmodel=\"([^\"]+)\""), ("--model",)),

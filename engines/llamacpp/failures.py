@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from engines.line_reader import LogFailure
 from engines.machine_failures import read_machine_failure
@@ -27,11 +28,13 @@ _RULES: tuple[tuple[re.Pattern[str], int | None, str], ...] = tuple(
             0,
             "The accelerator was lost: its driver reset it, or a computation took too long.",
         ),
+        (r"Exception caught at file:\S+, line:\d", 0, "The accelerator's runtime failed."),
+        (r"^Error OP [A-Z]", 1, "The accelerator failed to compute a graph."),
         (r"^ggml_metal_\w+: error: ", 1, "The accelerator's runtime failed."),
         (r"command buffer \d+ failed with status \d", 1, "The accelerator failed to compute a graph."),
         (r"unknown model architecture", 0, "This build does not know the model's architecture."),
         (
-            r"invalid magic characters|failed to open GGUF|gguf_init_from_file\w*: failed|"
+            r"invalid magic characters|failed to open GGUF|gguf_init_from_file\w*: (?:failed|invalid)|"
             r"failed to open .*No such file or directory|missing tensor '|wrong number of tensors",
             0,
             "The model file cannot be read.",
@@ -106,6 +109,7 @@ _RULES: tuple[tuple[re.Pattern[str], int | None, str], ...] = tuple(
 )
 
 
+@lru_cache(maxsize=16)  # a line's failure is asked for twice
 def read_failure(text: str) -> LogFailure | None:
     """Return the failure that a message reports, or None."""
     for pattern, rank, sentence in _RULES:

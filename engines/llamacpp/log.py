@@ -12,9 +12,10 @@ from engines.line_filter import LineFilter
 from engines.line_reader import LineReader, mark, sample_on
 from engines.llamacpp.failures import is_allocation_failure, is_retry, read_failure
 from engines.llamacpp.forced_acceptance import read_forced_acceptance
-from engines.llamacpp.startup import JSON_BUILD, MERGES, VERSION, LlamacppStartup
+from engines.llamacpp.startup import MERGES, LlamacppStartup, read_build
 from engines.llamacpp.timings import (
     Fields,
+    are_totals,
     is_timing_tail,
     read_draft,
     read_generation,
@@ -40,18 +41,26 @@ _SIGNS = re.compile(
     r"\bupdate_slots ?: |\bslot +\d+ (?:is processing \[task id: \d+\]|: kv cache rm - \[)|"
     r"\beval time = +[\d.]+ ms / +\d+ (?:tokens|runs)\b|"
     r"\bdraft acceptance(?: rate)? = +[\d.]+ \( *\d+ accepted / +\d+ generated\)|"
-    r"\"function\":\"[\w:]+\",\"line\":\d+,\"(?:message|msg)\":\"|^llama server listening at ",
+    r"\"function\":\"[\w:]+\",(?:\"level\":\"[A-Z]+\",)?\"line\":\d+,\"(?:message|msg)\":\"|"
+    r"^llama server listening at ",
     re.MULTILINE,
 )
-RECORD = re.compile(rf"\b(?:slot|srv) +\w+: |{_OLD_RECORD}")
+RECORD = re.compile(
+    rf"\b(?:slot|srv) +\w+: |{_OLD_RECORD}|\bllama_model_loader: (?:loaded meta data with \d|- (?:kv|type|tensor) )|"
+    r"\bllama_model_load_internal: [a-z]\w+ +=|"
+    r"\bload_tensors: layer +\d+ assigned to device |\bprint_info: [a-z][\w .-]{1,40} = "
+)
 _NEEDLES = re.compile(
     rb"print_timing|eval time|draft acceptance|release: id|slots are idle|isten|oad|buffer size|KV |kv_cache|n_slots|"
     rb"new slot|build|version: |warming up|new prompt, n_ctx_slot|"
     rb"llama_context: |_with_model: |_from_model: |_recurrent: |file type|model ftype|file size|model size|n_ctx_train|"
     rb"training context|re-processing|be disabled|"
     rb"Flash|rror|ailed|illed|ASSERT|terminate|what\(\)|invalid|bind|No such|"
-    rb"missing|exit|ost on |DeviceLost|exce|kIOGPU|ommand buffer|UR_RESULT|rest belong to a sibling|"
-    rb"n_parallel is set|context_length|synthetic|no usable|draft|" + REST + b"|" + MACHINE.encode()
+    rb"missing|xception caught|exit|ost on |DeviceLost|exce|kIOGPU|ommand buffer|UR_RESULT|rest belong to a sibling|"
+    rb"max context|VRAM used|memory used|mem required|n_parallel = |kv self|context_length|synthetic|no usable|draft|"
+    + REST
+    + b"|"
+    + MACHINE.encode()
 )
 _RELEASED = re.compile(r"^slot +release: id +(\d+)")
 _PHASES = (
@@ -124,6 +133,7 @@ class LlamacppReader(LineReader):
         self._is_ready = False
         self._timing: _Timing | None = None  # the unfinished print
         self._held_slot: str | None = None
+        self._has_requests = False  # whether the server prints the timings of each
         self._failed_allocations: list[ParsedLine] = []  # held until it is known whether they are retried
         self._joiner = RecordJoiner(FORM)
 
@@ -142,7 +152,7 @@ class LlamacppReader(LineReader):
         return [*self._allocation_events(), *self._read(line)]
 
     def _read(self, line: ParsedLine) -> Iterable[LogEvent]:
-        owner, body = split_head(line.text)
+        owner, body = split_head(line.text, line.raw)
         timing = self._timing_events(line, owner, body)
         if timing is not None:
             return timing
@@ -181,6 +191,8 @@ class LlamacppReader(LineReader):
         """Return the events of a line of a timing print; None for any other line."""
         if (progress := read_progress(body)) is not None:
             return [mark(line, "throughput", progress)]
+        if self._has_requests and are_totals(line.text):
+            return []
         if (prompt := read_prompt(body)) is not None:
             owner = owner or (self._timing.owner if self._timing else {})
             self._timing = _Timing(line.offset, owner, prompt)
@@ -197,6 +209,7 @@ class LlamacppReader(LineReader):
     def _generation(self, line: ParsedLine, owner: Fields, generation: Fields) -> list[LogEvent]:
         timing = self._timing
         self._timing = None
+        self._has_requests = self._has_requests or not are_totals(line.text)
         prompt = timing.prompt if timing and (not owner or owner == timing.owner) else {}
         owner = owner or (timing.owner if timing else {})
         self._held_slot = _slot(owner)
@@ -213,8 +226,8 @@ class LlamacppReader(LineReader):
         return [completed, mark(line, "acceptance", line.text)]
 
     def _startup_events(self, line: ParsedLine) -> list[LogEvent]:
-        if self.version is None and (match := VERSION.search(line.text) or JSON_BUILD.search(line.raw)):
-            self.version = f"b{match['build']}"
+        if self.version is None:
+            self.version = read_build(line.text, line.raw)
         facts = self._starting.read(line.text, line.raw)
         if self._starting.is_ready and not self._is_ready:
             self._is_ready = True

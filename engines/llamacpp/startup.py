@@ -18,7 +18,10 @@ MERGES: Mapping[str, Merge] = {
     **dict.fromkeys(("n_ctx", "n_batch", "n_ubatch", "n_seq_max", "kv_unified", "flash_attention"), "first"),
 }
 _MIB = 1 << 20
-_WEIGHTS = re.compile(rf"(?:model|^llm_load_tensors: +\S+) buffer size = +(?P<mib>{NUMBER}) MiB")
+_WEIGHTS = re.compile(
+    rf"(?:(?:model|^llm_load_tensors: +\S+) buffer size|"
+    rf"^llm_load_tensors: (?:VRAM used|system memory used|mem required)) *[=:] +(?P<mib>{NUMBER}) Mi?B"
+)
 _KV_CACHE = re.compile(
     rf"llama_kv_cache\w*: +size = +(?P<mib>{NUMBER}) MiB \( *(?P<cells>{COUNT}) cells, +\d+ layers, +"
     rf"(?:{COUNT}/ *)?(?P<streams>{COUNT}) seqs\)"
@@ -26,12 +29,12 @@ _KV_CACHE = re.compile(
 _PLANNED_KV_CACHE = re.compile(
     rf"llama_kv_cache\w*: kv_size = (?P<cells>{COUNT}), .*\btype_k = '(?P<k>\w+)', type_v = '(?P<v>\w+)'"
 )
-_OLD_KV_CACHE = re.compile(rf"KV self size += +(?P<mib>{NUMBER}) MiB")
+_OLD_KV_CACHE = re.compile(rf"(?:KV|kv) self size += +(?P<mib>{NUMBER}) Mi?B")
 _WINDOW = re.compile(r"creating +(?P<non>non-)?SWA KV cache")
 _SLOTS = re.compile(rf"initializing(?: slots)?, n_slots = (?P<slots>{COUNT})")
 _SLOT_CONTEXT = re.compile(rf"n_ctx_slot = (?P<context>{COUNT}), kv_unified = '?(?P<unified>true|false)")
 _AUTO_SLOTS = re.compile(
-    rf"n_parallel is set to auto, using n_parallel = (?P<slots>{COUNT}) and kv_unified = (?P<unified>true|false)"
+    rf"\b(?:using|setting) n_parallel = (?P<slots>{COUNT}) and kv_unified = (?P<unified>true|false)"
 )
 _NEW_SLOT = re.compile(rf"\| new slot,? n_ctx(?:_slot)? = (?P<context>{COUNT})")
 _TASK_CONTEXT = re.compile(rf"\| new prompt, n_ctx_slot = (?P<context>{COUNT}),")  # once per request
@@ -43,21 +46,30 @@ _CONTEXT = re.compile(
 )
 _CACHE_TYPES = re.compile(r"\bK \((?P<k>\w+)\): .*\bV \((?P<v>\w+)\): |\bc\^KV \((?P<latent>\w+)\): ")
 _RECURRENT = re.compile(rf"llama_memory_recurrent: +size = +(?P<mib>{NUMBER}) MiB \(")
+_WORD = r"\S{1,60}"
 _MODEL_FILE = re.compile(
-    rf"(?:^|[\s|:\]])(?:print_info|llm_load_print_meta): (?:(?:file type|model ftype) += (?P<quantization>\S.{{0,60}})"
+    rf"(?:^|[\s|:\]])(?:print_info|llm_load_print_meta): "
+    rf"(?:(?:file type|model ftype) += (?P<quantization>{_WORD}(?: {_WORD}){{0,8}})"
     rf"|(?:file|model) size += +(?P<size>{NUMBER}) (?P<unit>[GM])iB|n_ctx_train += +(?P<trained>{COUNT}))"
 )
 _METADATA = re.compile(rf"llama_model_loader: - kv +\d+: +[\w-]+\.context_length +u32 += +(?P<trained>{COUNT})")
 _OFFLOADED = re.compile(rf"offloaded (?P<on_gpu>{COUNT})/(?P<layers>{COUNT}) layers to GPU")
 _BELOW_TRAINED = re.compile(rf"n_ctx_(?:seq|per_seq) \((?P<context>{COUNT})\) < n_ctx_train \((?P<trained>{COUNT})\)")
 _OLD_SLOTS = re.compile(rf'(?:initializing slots|new slot)\b.*\b(?P<name>n_slots|n_ctx_slot)"?[:=](?P<number>{COUNT})')
+_OLDEST_SLOT = re.compile(rf"^ *-> Slot (?P<slot>{COUNT}) - max context: (?P<context>{COUNT})$")  # until February 2024
 _OLD_SLOT_FACTS = {"n_slots": "max_running_requests", "n_ctx_slot": "context_len"}
 _CONTEXT_FACTS = {"n_ctx_seq": "context_len", "n_ctx_per_seq": "context_len", "flash_attn": "flash_attention"}
-VERSION = re.compile(
+_VERSION = re.compile(
     r"(?:^|\s)(?:build(?:_info)?: +b?|build = ?|build=(?=\d+ commit=)|version: +(?:[\w.-]{1,30} \(build )?|"
     r"build (?=\d+ \([0-9a-f]+\)))(?P<build>\d{2,}\b|\d(?= \([0-9a-f]{7,12}\)))"
 )
-JSON_BUILD = re.compile(r"\"build info\",\"build\":(?P<build>\d{2,})\b")  # of builds until April 2024
+_JSON_BUILD = re.compile(r"\"build\":(?P<build>\d{2,})\b")  # of builds until May 2024
+
+
+def read_build(text: str, raw: str) -> str | None:
+    """Return the build that a message states; `raw`: its line with all fields."""
+    match = _VERSION.search(text) or (_JSON_BUILD.search(raw) if text == "build info" else None)
+    return f"b{match['build']}" if match else None
 
 
 class LlamacppStartup:
@@ -74,7 +86,8 @@ class LlamacppStartup:
         """Return the facts that a message states, in the parser's key names; `raw`: its line with all fields."""
         self._track_loading(text)
         if match := _WEIGHTS.search(text):
-            return {"draft_load_gib" if self._is_draft else "model_load_gib": float(match["mib"]) / 1024}
+            size = float(match["mib"]) / 1024
+            return {"draft_load_gib" if self._is_draft else "model_load_gib": size} if size else {}
         if match := _KV_CACHE.search(text) or _OLD_KV_CACHE.search(text):
             return {} if self._is_draft else self._kv_cache(match)
         if match := _PLANNED_KV_CACHE.search(text):
@@ -87,6 +100,8 @@ class LlamacppStartup:
             return {"context_len": int(match["context"])}
         if match := _OLD_SLOTS.search(raw):  # until 2024
             return {_OLD_SLOT_FACTS[match["name"]]: int(match["number"])}
+        if match := _OLDEST_SLOT.match(text):
+            return {"max_running_requests": int(match["slot"]) + 1, "context_len": int(match["context"])}
         if match := _FLASH.search(text):
             return {"flash_attention": match[1] == "enabled"}
         return {} if self._is_draft else _context(text) or _model_file(text)
@@ -165,7 +180,7 @@ def _model_file(text: str) -> dict[str, JsonValue]:
     if match is None:
         return {}
     if match["quantization"]:
-        return {"quantization": match["quantization"].strip()}
+        return {"quantization": match["quantization"]}
     if match["size"]:
         return {"model_file_gib": float(match["size"]) / (1 if match["unit"] == "G" else 1024)}
     return {"n_ctx_train": int(match["trained"])}

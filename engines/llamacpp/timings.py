@@ -13,6 +13,10 @@ _BEFORE = r"(?:[^\"'{}=\r\n]{0,100}?[\s|:\]])??"
 _HEAD = re.compile(rf"^{_BEFORE}slot +print_timing: id +(?P<slot>{COUNT}) \| task +(?P<task>-?{COUNT}) \|")
 _OLD_HEAD = re.compile(r"^\s*(?:INFO )?\[ *print_timings\] ")
 _OLD_TAIL = re.compile(rf"\bid_slot=(?P<slot>{COUNT}) id_task=(?P<task>-?{COUNT})(?=\s|$)")
+_JSON_OWNER = re.compile(  # in this order in builds of March and April 2024, and in ik_llama.cpp
+    rf"\"(?:slot_id|id_slot)\":(?P<slot>{COUNT}),.*?\"(?:task_id|id_task)\":(?P<task>-?{COUNT})\b"
+)
+_TOTALS = re.compile(r"\b(?:llama_print_timings|llama_perf_context_print|common_perf_print): ")
 _BEFORE_TIMING = re.compile(
     rf"^{_BEFORE}(?=(?:(?:prompt|generation) )?eval time +=|total time +=|graphs reused =|"
     r"draft acceptance(?: rate)? = )"
@@ -36,8 +40,8 @@ _PROGRESS = re.compile(
 Fields = dict[str, JsonValue]
 
 
-def split_head(text: str) -> tuple[Fields, str]:
-    """Return slot and task of a timing line ({} if it states none) and its message."""
+def split_head(text: str, raw: str = "") -> tuple[Fields, str]:
+    """Return slot and task of a timing line ({} if it states none) and its message; `raw`: its line with all fields."""
     head = _HEAD.match(text) if "print_timing:" in text else None
     if head:
         return {"slot": int(head["slot"]), "task": int(head["task"])}, text[head.end() :].strip()
@@ -46,7 +50,16 @@ def split_head(text: str) -> tuple[Fields, str]:
         tail = _OLD_TAIL.search(text)
         return ({"slot": int(tail["slot"]), "task": int(tail["task"])} if tail else {}), text[old_head.end() :].strip()
     is_timing = " time " in text or "draft acceptance" in text or "graphs reused" in text
-    return {}, (_BEFORE_TIMING.sub("", text, count=1) if is_timing else text).strip()
+    if not is_timing:
+        return {}, text.strip()
+    owner = _JSON_OWNER.search(raw) if '"print_timings"' in raw else None
+    fields: Fields = {"slot": int(owner["slot"]), "task": int(owner["task"])} if owner else {}
+    return fields, _BEFORE_TIMING.sub("", text, count=1).strip()
+
+
+def are_totals(text: str) -> bool:
+    """Whether the library prints the timings: the sums of all requests, if the server printed each before."""
+    return _TOTALS.search(text) is not None
 
 
 def _is_cut_short(text: str) -> bool:

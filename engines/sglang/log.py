@@ -21,7 +21,7 @@ from samples import LogSample
 
 DEFINITION = "sglang.log"
 _SIGNS = re.compile(
-    r"(?:Decode|Prefill) batch(?: \[\d+\])?[.,] #|new fill batch\. #seq|^#running-req: |\bsglang[./]|"
+    r"(?:Decode|Prefill) batch(?: \[\d+\])?[.,] #|new fill batch\. #seq|^#running-req: |\bsglang[./]|\bsglang::|"
     r"Scheduler hit an exception|fired up and ready to roll|KV Cache is allocated\. |max_total_num_tokens=|"
     r"(?:transfer|handshake|bootstrap) failed for request rank=|KVTransferError\(bootstrap_room=|"
     r"server_args=(?:ServerArgs\(|\{')model_path|"
@@ -32,7 +32,9 @@ _SIGNS = re.compile(
 )
 RECORD = re.compile(
     r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?: +(?:TP|DP|PP|EP|ATTN_\w+)\d+)+\] |"
-    r"server_args=(?:ServerArgs\(|\{')model_path"
+    r"server_args=(?:ServerArgs\(|\{')model_path|"
+    r"\bsglang::scheduler(?:_[A-Z]+\d+)+|"
+    r"File \"[^\"\n]{1,300}/sglang/(?:srt/[\w/]{1,100}|launch_server)\.py\", line \d+, in "
 )
 _NEEDLES = re.compile(
     rb"batch|#queue-req|#running-req|token/s|Load weight|Memory pool end|_tokens=|llocated|KVPool|KV cache|graph|"

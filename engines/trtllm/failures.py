@@ -51,6 +51,7 @@ _RULES: tuple[tuple[re.Pattern[str], int, str], ...] = (
 )
 
 
+_STACK = re.compile(r"(?:\\n|\s)\d{1,3} +0x[0-9a-f]{6,16} .*")  # behind a message that contains it
 # A terminal may have wrapped the sentence behind the type: the cause is the whole sentence all the same.
 _UNKNOWN_TYPE = re.compile(r"\bmodel type (?P<type>[`'\"][^`'\"\s]{1,100}[`'\"])(?= but Transformers| *$)")
 _COMPONENT = re.compile(r"The following component could not be created: (?P<component>.{1,120})")
@@ -98,7 +99,7 @@ def read_failure(text: str, is_ready: bool) -> LogFailure | None:
         return LogFailure(_CAUSE, cause, f"The installed Transformers does not know the model's architecture. {cause}")
     for pattern, rank, sentence in _RULES:
         if match := pattern.search(text):
-            cause = match[0].strip()
+            cause = _STACK.sub("", match[0]).strip()
             if rank != _EXCEPTION:
                 return LogFailure(rank, cause, f"{sentence} {cause}".strip())
             if is_ready:

@@ -15,19 +15,19 @@ from engines.machine_failures import NEEDLES as MACHINE
 from engines.numerals import COUNT, NUMBER
 from engines.trtllm.failures import MemoryTable, read_failure
 from engines.trtllm.forced_acceptance import read_forced_acceptance
-from engines.trtllm.startup import read_fact
+from engines.trtllm.startup import read_blocks, read_fact
 from engines.wrapped_records import RecordJoiner, WrappedForm
 from samples import LogSample
 
 DEFINITION = "trtllm.log"
 _SIGNS = re.compile(
     r"\[TRT-LLM\]|\[?TensorRT-LLM\]|\btrtllm-(?:serve|llmapi-launch|bench)\b|\btensorrt_llm\b|"
-    r"Executor creation failed due to insufficient GPU memory"
+    r"Executor creation failed due to insufficient GPU memory|\blibtensorrtllm\.cc:\d"
 )
-_REST = r"num_|_time = |states = |timestamp = |kv_cache_util|_requests = "  # RE2 syntax
+_REST = r"num_|_time = |states = |timestamp = |kv_cache_util|_requests = |\":\d"  # RE2 syntax
 RECORD = re.compile(r"\[TRT-LLM\] +(?:\[RANK \d+\] +)?\[[A-Z]\] |\[TensorRT-LLM\] *\[[A-Z]+\] ")
 _NEEDLES = re.compile(
-    rb"iter = |max_(?:seq_len|num_requests|num_tokens|batch_size) ?[=:]|"
+    rb"iter = |Iteration Counter|max_(?:seq_len|num_requests|num_tokens|batch_size) ?[=:]|"
     rb"KV cache|k/v cache|kv cache|per block|engine size|load time|Model init|version|startup complete|"
     rb"TRTGptModel max|using inferred value|AttentionRuntimeF|PyTorchConfig|"
     rb"for model weights|max_seq_len to |Started (?:GRPC|HTTP)|"
@@ -49,6 +49,16 @@ _NAMES = {
     "cached_kv_len": "cached_kv_tokens",
     "global_rank": "global_rank",
 }
+# Of the C++ runtime, which prints its statistics as one JSON object.
+_STATISTICS_BEGIN = '{"Active Request Count":'
+_STATISTIC = re.compile(rf"\"(?P<name>[A-Z][\w ]{{2,60}})\":(?P<value>{COUNT})(?=[,}}])")
+_STATISTICS = {
+    "Active Request Count": "num_active",
+    "Scheduled Requests": "num_scheduled",
+    "Context Requests": "num_ctx_requests",
+    "Generation Requests": "num_generation_requests",
+    "Total Context Tokens": "num_ctx_tokens",
+}
 _COUNTS = {"num_scheduled", "cached_kv_tokens", "global_rank"}
 _VERSION = re.compile(r"Tensor ?RT[- ]LLM version: (\d[\w.+-]*)")
 _PROGRESS = re.compile(rf"[Ll]oading .*shards: +({COUNT})%")
@@ -66,6 +76,8 @@ def log_parser() -> LogParser:
 
 def read_iteration(text: str) -> dict[str, JsonValue] | None:
     """Read one iteration line in the parser's key names; step times of newer releases stay in ms as printed."""
+    if text.startswith(_STATISTICS_BEGIN):
+        return _read_statistics(text)
     match = _ITERATION.search(text)
     if match is None:
         return None
@@ -78,6 +90,18 @@ def read_iteration(text: str) -> dict[str, JsonValue] | None:
         elif pair["key"] == "kv_cache_util":
             fields["kv_cache_usage_pct"] = round(float(pair["value"]) * (1 if pair["unit"] == "%" else 100), 6)
     return fields | {state["key"]: int(state["value"]) for state in _STATE.finditer(states[0] if states else "")}
+
+
+def _read_statistics(text: str) -> dict[str, JsonValue] | None:
+    """Read the statistics of an iteration that the C++ runtime prints as JSON."""
+    counts = {match["name"]: int(match["value"]) for match in _STATISTIC.finditer(text)}
+    if "Iteration Counter" not in counts:
+        return None
+    fields = {"iter": counts["Iteration Counter"]} | {
+        key: counts[name] for name, key in _STATISTICS.items() if name in counts
+    }
+    used, most = counts.get("Used KV cache blocks"), counts.get("Max KV cache blocks")
+    return fields | ({} if used is None or not most else {"kv_cache_usage_pct": round(100 * used / most, 6)})
 
 
 def log_sample(run_id: str, sample: ParsedSample, ts: datetime, ts_source: str) -> LogSample:
@@ -97,7 +121,7 @@ def log_sample(run_id: str, sample: ParsedSample, ts: datetime, ts_source: str) 
         rank=None if "global_rank" not in fields else str(fields["global_rank"]),
         kind="iteration",
         window_s=fields.get("elapsed_s") if host_ms is None else host_ms / 1000,
-        requests_running=fields.get("num_scheduled"),
+        requests_running=fields.get("num_scheduled", fields.get("num_active")),
         kv_usage_ratio=None if usage is None else usage / 100,
         extra=dict(fields),
     )
@@ -111,6 +135,8 @@ _TRANSFER_FAILED = re.compile(
 
 def _wholeness(text: str) -> int | None:
     """Return None unless an iteration line may be cut short, else the number of its fields."""
+    if text.startswith(_STATISTICS_BEGIN):
+        return None if "}" in text else len(_STATISTIC.findall(text))
     if not _ITERATION_BEGINS.search(text) or _WHOLE_STATES.search(text):
         return None
     return len(read_iteration(text) or {})
@@ -128,6 +154,7 @@ class TrtllmReader(LineReader):
     def __init__(self) -> None:
         super().__init__()
         self._is_ready = False
+        self._has_blocks = False
         self._joiner = RecordJoiner(_WRAPPED)
         self._memory_table = MemoryTable()
         self._transfers = TransferFailures(_TRANSFER_FAILED)
@@ -150,8 +177,14 @@ class TrtllmReader(LineReader):
         """Return the sample of an iteration line, or the start-up and failure events of any other line."""
         fields = read_iteration(line.text)
         if fields is not None:
-            return [sample_on(line, fields)]
+            return [sample_on(line, fields), *self._block_events(line)]
         return [*self._startup_events(line), *self._failure_events(line)]
+
+    def _block_events(self, line: ParsedLine) -> list[LogEvent]:
+        """Return the size of the KV cache if statistics are the first to state it."""
+        blocks = {} if self._has_blocks else read_blocks(line.text)
+        self._has_blocks = self._has_blocks or bool(blocks)
+        return self.note_startup(line, blocks) if blocks else []
 
     def derive(self, startup: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         """Return the KV tokens computed from blocks, if the log states only blocks."""

@@ -89,6 +89,15 @@ _LIMIT = re.compile(rf"\b({'|'.join(_LIMITS)}) ?[=:] ?({COUNT})\b")
 _LIMITS_LINE = re.compile(r"^max_(?:seq_len|num_requests|num_tokens|batch_size) ?[=:] ?\d")
 
 
+_BLOCKS = re.compile(rf"\"Max KV cache blocks\":({COUNT}),.*\"Tokens per KV cache block\":({COUNT})\b")
+
+
+def read_blocks(text: str) -> Fact:
+    """Return the size of the KV cache as the statistics of an iteration state it."""
+    match = _BLOCKS.search(text)
+    return {"kv_blocks": int(match[1]), "tokens_per_block": int(match[2])} if match else {}
+
+
 def read_fact(text: str) -> Fact:
     """Return the facts that a message states, in the parser's key names."""
     if _LIMITS_LINE.match(text):

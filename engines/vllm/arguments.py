@@ -10,13 +10,13 @@ from domain import JsonValue
 from engines.arguments import argument_name, read_dict, read_pairs, to_argv
 from engines.vllm.flags import KEYS
 
-NEEDLES = re.compile(rb"non-default args: |args: Namespace\(|LLM engine (?:\(v|with config: )")
+NEEDLES = re.compile(rb"non-default args: |args: Namespace\(|AsyncEngineArgs\(|LLM engine (?:\(v|with config: )")
 _PADDING = re.compile(r" {8,}")  # where a copied terminal wrapped the line
 _CHANGED = re.compile(r"non-default args: (?P<dict>\{.*\})")
-_ALL = re.compile(r"\bargs: Namespace\(")
+_ALL = re.compile(r"\b(?:args: Namespace|AsyncEngineArgs)\(")
 _ENGINE = re.compile(r"LLM engine (?:\(v[^)]*\) )?with config: ")
 _SPECULATION = re.compile(r"\bspeculative_config=(?P<dict>\{[^{}]*\})")
-_ENGINE_SPECULATION = re.compile(r"\bspeculative_config=SpeculativeConfig\((?P<pairs>[^()]*)\)")
+_ENGINE_SPECULATION = re.compile(r"\bspeculative_config=SpeculativeConfig\((?P<pairs>[^()]*\))")
 _NAMES = frozenset(argument_name(flag) for flag in KEYS)
 _ENGINE_NAMES = _NAMES & {
     "model", "quantization", "dtype", "kv_cache_dtype", "tensor_parallel_size", "pipeline_parallel_size",
@@ -39,10 +39,13 @@ def _read_changed(text: str) -> dict[str, JsonValue] | None:
     arguments = read_dict(match["dict"]) if match else None
     if arguments is None and "non-default args: {" in text:  # the log cuts it
         arguments = read_pairs(text, _NAMES)
-    if arguments and "model_tag" in arguments:
-        arguments.setdefault("model", arguments.pop("model_tag"))
-        arguments.pop("model_tag", None)
-    return arguments
+    return arguments and _with_model(arguments)
+
+
+def _with_model(arguments: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return the arguments with their positional model under its name, if the log states none, or cuts it."""
+    tag = arguments.pop("model_tag", None)
+    return arguments if tag is None or "model" in arguments else {"model": tag, **arguments}
 
 
 def _read_all(text: str) -> dict[str, JsonValue] | None:
@@ -51,7 +54,8 @@ def _read_all(text: str) -> dict[str, JsonValue] | None:
         return None
     speculation = _SPECULATION.search(text)
     speculation_config = read_dict(speculation["dict"]) if speculation else None
-    return {**read_pairs(text[match.end() :], _NAMES), "speculative_config": speculation_config}
+    arguments = _with_model(read_pairs(text[match.end() :], _NAMES | {"model_tag"}))
+    return {**arguments, "speculative_config": speculation_config}
 
 
 def _read_engine(text: str) -> dict[str, JsonValue] | None:

@@ -40,13 +40,18 @@ _RECOGNISED = re.compile(
     r"default_loader|weight_utils|gpu_executor|ray_\w*executor|multiproc_worker_utils)\.py:\d|"
     r"\(Vllm\w*(?: [\w=]+){0,3} pid=\d+\) |[Ww]orker proc VllmWorker|"
     r"model weights take [\d.]+ ?GiB; non_torch_memory takes |\bworker\.py:\d+\] Memory profiling results:|"
-    r"Engine core initialization failed\. See root cause"
+    r"Engine core initialization failed\. See root cause|"
+    r"\bapi_server\.py:\d+\] args: Namespace\(|"
+    r"\d\d:\d\d \[?[\w./]+\.py:\d+\] (?:Chunked prefill is enabled with|"
+    r"Using \w[\w ]{0,40} backend\b)|\bAsyncEngineArgs\(model="
 )
 
 
 RECORD = re.compile(
+    r"\bAsyncEngineArgs\(model=|"
     r"\((?:APIServer|(?:Stage)?EngineCore|Worker)\w* pid=\d+\) |\(Vllm\w*(?: [\w=]+){0,3} pid=\d+\) |"
-    r"\b(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) +\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? +\[?[\w./]+:\d+\]"
+    r"\b(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) +\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? +\[?[\w./]+:\d+\]|"
+    r"File \"[^\"\n]{1,300}/vllm/(?:v1|engine|entrypoints)/[\w/]{1,100}\.py\", line \d+, in "
 )
 _NEEDLES = re.compile(
     rb"A(?:vg prompt|pplication startup|ddress already)|(?:SpecDecoding|Speculative|DiffusionDecoding) metrics|"

@@ -36,26 +36,14 @@ def _int(text: str) -> int:
 ValueReader = Callable[[str], JsonValue]
 _FOR_VISION = r"\bfor (?:the )?(?:[Vv]i[Tt]|VIT|[Vv]ision|MM ?[Ee]ncoder|mm[ _]encoder|[Mm]ulti-?modal)"
 _N = r"-?(?:\d+\.)?\d+"
-_FACTS: tuple[re.Pattern[str], ...] = tuple(  # group names are fact keys
-    re.compile(pattern)
-    for pattern in (
-        rf"Loading model weights took (?P<model_load_gb>{_N}) GB",
+# Under a word that all of their texts have, which is searched for first; group names are fact keys.
+_FACT_PATTERNS: Mapping[str, tuple[str, ...]] = {
+    "GiB": (
         rf"model weights take (?P<model_load_gib>{_N}) ?GiB; .{{1,160}}reserved for KV Cache is "
         rf"(?P<available_kv_gib>{_N}) ?GiB",
         rf"Model loading took (?P<model_load_gib>{_N}) GiB(?: memory)? and (?P<model_load_s>{_N}) s",
         rf"\bCheckpoint size: (?P<model_file_gib>{_N}) GiB\b",
-        rf"Loading weights took (?P<weights_load_s>{_N}) s",
-        rf"torch\.compile (?:takes|took) (?P<compile_passes_s>{_N}) s in total",
-        rf"torch\.compile and initial profiling/warmup run together took (?P<compile_and_profile_s>{_N}) s",
-        rf"Initial profiling/warmup run took (?P<profiling_s>{_N}) s",
-        rf"Compiling a graph for .{{1,80}}? takes (?P<compile_graph_s>{_N}) s",
-        rf"Dynamo bytecode transform time: (?P<dynamo_s>{_N}) s",
-        r"^(?:# )?\w+ blocks: (?P<num_gpu_blocks>\d[\d,]{0,17})(?:, # CPU blocks: (?P<num_cpu_blocks>\d[\d,]{0,17}))?$",
-        r"num_gpu_blocks is: (?P<num_gpu_blocks>\d{1,18})",
         rf"(?:kv_cache_size=|memory reserved for KV Cache is )(?P<kv_cache_gib>{_N})GiB",
-        rf"^(?:total_gpu_memory\s+(?P<gpu_memory_gib>{_N})GiB|gpu_memory_utilization\s+(?P<gpu_memory_utilization>{_N})|"
-        rf"model weights take\s+(?P<model_load_gib>{_N})GiB|available_kv_cache_memory\s+(?P<available_kv_gib>{_N})GiB|"
-        rf"PyTorch activation peak memory\s+(?P<activation_peak_gib>{_N})GiB)$",
         rf"Current (?:kv|KV) cache memory(?: in use is|:) (?P<kv_cache_gib>{_N}) GiB",
         rf"Available KV cache memory: (?P<available_kv_gib>{_N}) GiB",
         rf"Estimated CUDA graph memory: (?P<estimated_graph_gib>{_N}) GiB",
@@ -66,23 +54,14 @@ _FACTS: tuple[re.Pattern[str], ...] = tuple(  # group names are fact keys
         rf"(?:Initial free memory (?P<free_memory_gib>{_N}) GiB, )?"
         rf"reserved (?P<reserved_kv_gib>{_N}) GiB memory for KV Cache",
         rf"Explicitly set \((?P<reserved_kv_gib>{_N})/{_N}\) GiB for KV cache",
-        r"KV cache size: (?P<kv_cache_tokens>\d[\d,]{0,17}) tokens",
-        r"Maximum concurrency for (?P<max_concurrency_context>\d[\d,]{0,17}) tokens per request: "
-        rf"(?P<max_concurrency>{_N})x",
-        rf"Graph capturing finished in (?P<graph_capture_s>{_N}) secs(?:, took (?P<graph_capture_gib>{_N}) GiB)?",
-        rf"init engine \(.{{1,60}}?\) took (?P<engine_init_s>{_N}) s(?:econds)?"
-        rf"(?: \(compilation: (?P<compile_s>{_N}) s)?",
-        r"(?P<ready>Application startup complete)",
-        r"Resolved architecture: (?P<architectures>\w+)",
-        r"Using max model len (?P<max_model_len>\d{1,18})",
-        r"Auto-fit max_model_len: (?:reduced from \d{1,18} to|full model context length) (?P<max_model_len>\d{1,18})\b",
-        r"Chunked prefill is enabled with max_num_batched_tokens=(?P<max_num_batched_tokens>\d{1,18})\b",
-        r"Using (?P<kv_cache_dtype>\w{1,40}) data type to store kv cache",
-        rf"The current --gpu-memory-utilization=(?P<gpu_memory_utilization>{_N}) is equivalent to",
         rf"\btotal_gpu_memory \((?P<gpu_memory_gib>{_N}) ?GiB\) x gpu_memory_utilization "
         rf"\((?P<gpu_memory_utilization>{_N})\)",
         rf"\btotal_gpu_memory=(?P<gpu_memory_gib>{_N})GiB .{{1,400}}\bgpu_memory_utilization="
         rf"(?P<gpu_memory_utilization>{_N})\b",
+    ),
+    "Using ": (
+        r"Using max model len (?P<max_model_len>\d{1,18})",
+        r"Using (?P<kv_cache_dtype>\w{1,40}) data type to store kv cache",
         rf"Using (?:AttentionBackendEnum\.)?(?P<attention_backend>[A-Z][A-Z0-9_]+) (?:attention )?backend"
         rf"(?! ?[^.]{{0,80}}{_FOR_VISION})(?: out of|\.| \()",
         r"Using (?P<attention_backend>Flash ?Attention(?: MLA)?|XFormers|FlashInfer|FlexAttention|Pallas|Torch SDPA|"
@@ -92,8 +71,40 @@ _FACTS: tuple[re.Pattern[str], ...] = tuple(  # group names are fact keys
         r"Using (?:(?:\w+ )?backend )?(?:AttentionBackendEnum\.)?"
         r"(?P<vision_attention_backend>[A-Za-z][\w.]*(?: [A-Z]\w*)?)"
         rf"(?: attention)?(?: backend)?(?: \([^()]{{1,80}}\))? ?{_FOR_VISION}",
-    )
-)
+    ),
+    " s": (
+        rf"Loading weights took (?P<weights_load_s>{_N}) s",
+        rf"torch\.compile (?:takes|took) (?P<compile_passes_s>{_N}) s in total",
+        rf"torch\.compile and initial profiling/warmup run together took (?P<compile_and_profile_s>{_N}) s",
+        rf"Initial profiling/warmup run took (?P<profiling_s>{_N}) s",
+        rf"Compiling a graph for .{{1,80}}? takes (?P<compile_graph_s>{_N}) s",
+        rf"Dynamo bytecode transform time: (?P<dynamo_s>{_N}) s",
+        rf"Graph capturing finished in (?P<graph_capture_s>{_N}) secs(?:, took (?P<graph_capture_gib>{_N}) GiB)?",
+        rf"init engine \(.{{1,60}}?\) took (?P<engine_init_s>{_N}) s(?:econds)?"
+        rf"(?: \(compilation: (?P<compile_s>{_N}) s)?",
+    ),
+    "tokens": (
+        r"KV cache size: (?P<kv_cache_tokens>\d[\d,]{0,17}) tokens",
+        r"Maximum concurrency for (?P<max_concurrency_context>\d[\d,]{0,17}) tokens per request: "
+        rf"(?P<max_concurrency>{_N})x",
+        r"Chunked prefill is enabled with max_num_batched_tokens=(?P<max_num_batched_tokens>\d{1,18})\b",
+    ),
+    "blocks": (
+        r"^(?:# )?\w+ blocks: (?P<num_gpu_blocks>\d[\d,]{0,17})(?:, # CPU blocks: (?P<num_cpu_blocks>\d[\d,]{0,17}))?$",
+        r"num_gpu_blocks is: (?P<num_gpu_blocks>\d{1,18})",
+    ),
+    "": (
+        rf"^(?:total_gpu_memory\s+(?P<gpu_memory_gib>{_N})GiB|gpu_memory_utilization\s+(?P<gpu_memory_utilization>{_N})|"
+        rf"model weights take\s+(?P<model_load_gib>{_N})GiB|available_kv_cache_memory\s+(?P<available_kv_gib>{_N})GiB|"
+        rf"PyTorch activation peak memory\s+(?P<activation_peak_gib>{_N})GiB)$",
+        rf"Loading model weights took (?P<model_load_gb>{_N}) GB",
+        r"(?P<ready>Application startup complete)",
+        r"Resolved architecture: (?P<architectures>\w+)",
+        r"Auto-fit max_model_len: (?:reduced from \d{1,18} to|full model context length) (?P<max_model_len>\d{1,18})\b",
+        rf"The current --gpu-memory-utilization=(?P<gpu_memory_utilization>{_N}) is equivalent to",
+    ),
+}
+_FACTS = {word: tuple(map(re.compile, patterns)) for word, patterns in _FACT_PATTERNS.items()}
 _FACTS_IN_BYTES = re.compile(
     r"^Available memory: (?P<available_kv_gib>\d{1,15}), total memory: (?P<gpu_memory_gib>\d{1,15})$"
 )
@@ -133,7 +144,7 @@ _SAMPLING = re.compile(
     r"Using default (?:chat|completion) sampling params from model: )(?P<dict>\{[^{}]*\})"
 )
 _COUNT = re.compile(r"\d{1,18}")
-_CONFIG_PAIR = re.compile(r"\b(\w{4,24})=('?)([\w./-]+)\2")
+_CONFIG_PAIR = re.compile(r"\b(\w{4,24})=('?)([\w./-]+)\2(?=[,)\]}])")  # else the log cuts it
 _VERSION = re.compile(  # of its API server, behind its banner, or as its container and `collect_env` print it
     r"(?:(?:API server|vLLM|[▀-▟]|^) {0,4}version v?|^vLLM(?: Version)? *: v?)(?P<version>\d+\.\d+[\w.+-]*)"
 )
@@ -165,7 +176,8 @@ def read_facts(text: str) -> Iterator[tuple[str, JsonValue]]:
 
 
 def _read_values(text: str) -> Iterator[tuple[str, JsonValue]]:
-    for pattern in _FACTS:
+    patterns = [pattern for word, patterns in _FACTS.items() if word in text for pattern in patterns]
+    for pattern in patterns:
         match = pattern.search(text)
         for key, value in match.groupdict().items() if match else ():
             if value is not None:

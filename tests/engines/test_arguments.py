@@ -54,6 +54,37 @@ def test_vllm_before_0_9_prints_them_all() -> None:
     assert config.speculative and config.speculative.model == "[ngram]" and config.speculative.num_tokens == 5
 
 
+def test_vllm_in_ray_serve_prints_its_engine_arguments() -> None:
+    line = (
+        b"INFO 2024-11-18 01:46:34,210 V a.py:47 - Starting: AsyncEngineArgs(model='org/m', max_num_seqs=256, seed=0\n"
+    )
+    config = stated("vllm", line)
+    assert (config.model, config.max_num_seqs) == ("org/m", 256)
+
+
+def test_llamacpp_of_2023_states_its_model() -> None:
+    assert stated("llamacpp", b"api-1  | llama.cpp: loading model from /models/a b.bin\n").model == "/models/a b.bin"
+
+
+def test_vllm_states_its_model_by_position_if_the_log_cuts_its_name() -> None:
+    line = b"INFO 03-09 12:40:52 api_server.py:841] args: Namespace(model_tag='/m/org', port=40938, model='/m/o"
+    assert stated("vllm", line).model == "/m/org"
+
+
+def test_a_value_that_the_log_cuts_is_not_known(read_log) -> None:
+    line = b"INFO 01-01 21:15:20 [core.py:93] Initializing a V1 LLM engine (v0.8.0) with config: model='org/m', "
+    assert stated("vllm", line + b"dtype=torch.floa\n").dtype is None
+    assert read_log("vllm", line + b"max_seq_len=4096, dtype=torch.floa\n").reading.startup == {"max_model_len": 4096}
+    assert (
+        stated("sglang", b"server_args=ServerArgs(model_path='org/m', dtype='auto', tp_size=1").tensor_parallel is None
+    )
+
+
+def test_a_name_without_quotes_keeps_its_slash() -> None:
+    line = b"INFO 01-01 21:15:20 [core.py:93] Initializing a V1 LLM engine (v0.8.0) with config: model='org/m', "
+    assert stated("vllm", line + b"served_model_name=org/m-1, seed=0\n").served_model_name == "org/m-1"
+
+
 def test_engine_line_used_without_kept_arguments() -> None:
     log = (FIXTURES / "vllm/0.32-ngram.log").read_bytes().replace(b"non-default args", b"lost")
     config = stated("vllm", log)

@@ -46,6 +46,9 @@ PREFIXED = {
     "quoted twice": (f">> {RECORD}", INNER, "APIServer"),
     "quoted in a chat": (f"▎ {RECORD}", INNER, "APIServer"),
     "logging prefix": (f"node-3: {RECORD}", INNER, "APIServer"),
+    "window": (f"│ {RECORD}        │", INNER, "APIServer"),
+    "srun": (f"3: {MESSAGE}", None, None),
+    "a task of a node": (f"[gpu-01:3] {MESSAGE}", None, None),
     "stage": (f"(EngineCore_DP0 pid=7) [Stage-0] INFO 05-20 01:43:25 [a.py:1] {MESSAGE}", INNER, "EngineCore_DP0"),
     "Ray": (f"(RayWorkerWrapper pid=99, ip=10.0.0.2) {RECORD}", INNER, "APIServer"),
     "Ray, nested name": (

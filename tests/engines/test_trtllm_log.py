@@ -232,3 +232,38 @@ def test_a_model_that_triton_could_not_create(read_log) -> None:
     head = "E1128 16:31:49.479096 227 backend_model.cc:634] ERROR: Failed to create instance: "
     log = read_log("trtllm", f"{head}unexpected error when creating modelInstanceState: {cause}\n")
     assert log.reading.errors == [cause]
+
+
+STATISTICS = (
+    '{"Active Request Count":9,"Context Requests":2,"Free KV cache blocks":480,"Generation Requests":5,'
+    '"Iteration Counter":90,"Max KV cache blocks":640,"Scheduled Requests":7,"Timestamp":"12-13-2023 14:55:14",'
+    '"Tokens per KV cache block":64,"Total Context Tokens":2048,"Used KV cache blocks":160}'
+)
+
+
+@pytest.mark.parametrize("width", [0, 100, 120])
+@pytest.mark.parametrize("head", ["I1218 03:35:37.688135 20559 libtensorrtllm.cc:1205] ", "[TensorRT-LLM][INFO] "])
+def test_statistics_of_the_cpp_runtime(head: str, width: int, read_log) -> None:
+    text = head + STATISTICS
+    lines = [text[i : i + width] for i in range(0, len(text), width)] if width else [text]
+    log = read_log("trtllm", "".join(f"{line}\n" for line in [*lines, text]))
+    sample = {
+        "iter": 90, "num_active": 9, "num_scheduled": 7, "num_ctx_requests": 2, "num_generation_requests": 5,
+        "num_ctx_tokens": 2048, "kv_cache_usage_pct": 25.0,
+    }  # fmt: skip
+    assert [(s.line, s.fields) for s in log.samples] == [(1, sample), (len(lines) + 1, sample)]
+    assert log.reading.startup == {"kv_blocks": 640, "tokens_per_block": 64, "kv_cache_tokens": 40960}
+
+
+def test_active_requests_where_statistics_state_no_scheduled_ones() -> None:
+    sample = log_sample("run", ParsedSample(1, 0, {"iter": 200, "num_active": 3}), NOW, "stamp")
+    assert sample.requests_running == 3
+
+
+@pytest.mark.parametrize("gap", ["\\n", " "])
+def test_a_cause_ends_before_its_stack(gap: str, read_log) -> None:
+    cause = "CUDA runtime error in cudaMallocAsync(ptr, n): out of memory (/app/tensorrt_llm/a.h:125)"
+    log = read_log(
+        "trtllm", f"[ERROR] {cause}{gap}1       0x7f45c6d96865 void tensorrt_llm::check(char const*) + 149\n"
+    )
+    assert log.reading.errors == [cause]

@@ -43,6 +43,19 @@ OLDEST = (
     "INFO [           print_timings] generation eval time =   31868.65 ms /   221 runs   (  144.20 ms per token,     "
     '6.93 tokens per second) | tid="1" timestamp=1723569622 id_slot=0 id_task=854 n_decoded=221\n'
 )
+OLDEST_RATES = (
+    "prompt eval time     =    4063.52 ms /    96 tokens (   42.33 ms per token,    23.62 tokens per second)",
+    "generation eval time =   31868.65 ms /   221 runs   (  144.20 ms per token,     6.93 tokens per second)",
+)
+JSON_OF_2024 = "".join(
+    f'{{"function":"print_timings","level":"INFO","line":269,"msg":"{rates}","slot_id":0,"t_token":42.3,"task_id":854}}\n'
+    for rates in OLDEST_RATES
+)
+JSON_OF_IK = "".join(
+    f'{{"tid":"1","timestamp":1756831192,"level":"INFO","function":"print_timings","line":819,"msg":"{rates}",'
+    '"id_slot":0,"id_task":854,"t_token":3.3}\n'
+    for rates in OLDEST_RATES
+)
 CLOCK = "57.42.052.753 I "
 FORMS = {
     "block": (BLOCK.format(head=CLOCK, pid="", clock=CLOCK, space=" " * 60), 3, DRAFT),
@@ -57,6 +70,8 @@ FORMS = {
     ),
     "field by field, now": (FIELDS.format(head=CLOCK, tail="mean len =  2.92"), 2, DRAFT | {"accept_length": 2.92}),
     "2024": (OLDEST, 2, {}),
+    "JSON of 2024": (JSON_OF_2024, 2, {}),
+    "JSON of ik_llama.cpp": (JSON_OF_IK, 2, {}),
 }
 
 
@@ -356,3 +371,47 @@ def test_timings_behind_the_name_of_their_function(name: str, read_log) -> None:
     (sample,) = read_log("llamacpp", text).samples
     wanted = {"prompt_tokens": 492, "prompt_tps": 2116.38, "generated_tokens": 327, "generation_tps": 80.59}
     assert dict(sample.fields) == wanted
+
+
+LIBRARY_TIMINGS = """\
+llama_print_timings: prompt eval time =     444.18 ms /   800 tokens (    0.56 ms per token,  1801.06 tokens per second)
+llama_print_timings:        eval time =    8832.02 ms /   143 runs   (   61.76 ms per token,    16.19 tokens per second)
+"""
+
+
+def test_sums_that_the_library_prints_at_the_end_are_no_request(read_log) -> None:
+    assert [s.fields["prompt_tokens"] for s in read_log("llamacpp", LIBRARY_TIMINGS).samples] == [800]
+    log = read_log("llamacpp", JSON_OF_2024 + LIBRARY_TIMINGS)
+    assert [s.fields["prompt_tokens"] for s in log.samples] == [96]
+
+
+@pytest.mark.parametrize("blanks", [" ", " " * 40])
+def test_the_type_of_the_weights_ends_before_the_next_record(blanks: str, read_log) -> None:
+    log = read_log("llamacpp", f"llm_load_print_meta: model ftype      = Q4_K - Medium{' ' * 40}\n")
+    assert log.reading.startup == {"quantization": "Q4_K - Medium"}
+    glued = f"llm_load_print_meta: model ftype      = Q4_0 {blanks}llm_load_print_meta: model params = 6.74 B\n"
+    assert read_log("llamacpp", glued).reading.startup == {"quantization": "Q4_0"}
+
+
+def test_facts_of_2023_and_slots_without_a_word_on_auto(read_log) -> None:
+    log = read_log(
+        "llamacpp",
+        "llm_load_tensors: mem required  = 2048.00 MB\nllm_load_tensors: VRAM used: 0.00 MB\n"
+        "llama_new_context_with_model: kv self size  =  400.00 MB\n"
+        "main: setting n_parallel = 4 and kv_unified = true\n",
+    )
+    facts = {"model_load_gib": 2.0, "kv_cache_bytes": 400 << 20, "max_running_requests": 4, "kv_unified": True}
+    assert log.reading.startup == facts
+    assert read_log("llamacpp", "llm_load_tensors: VRAM used: 0.00 MB\n").reading.startup == {}
+
+
+def test_facts_of_early_2024(read_log) -> None:
+    log = read_log(
+        "llamacpp",
+        '{"build":2755,"commit":"5f0ad6d4","function":"main","level":"INFO","line":2859,"msg":"build info"}\n'
+        "llm_load_tensors: system memory used  =   70.00 MiB\n"
+        "llm_load_tensors: VRAM used           = 4026.00 MiB\n"
+        "Available slots:\n -> Slot 0 - max context: 2048\n -> Slot 1 - max context: 2048\n",
+    )
+    assert log.reading.version == "b2755"
+    assert log.reading.startup == {"model_load_gib": 4.0, "max_running_requests": 2, "context_len": 2048}

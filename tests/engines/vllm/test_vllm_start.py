@@ -181,7 +181,8 @@ def test_second_start_in_one_log_is_its_own_run(read_log) -> None:
     [("a V0 LLM engine (v0.8.1)", "0.8.1"), ("an LLM engine (v0.6.3)", "0.6.3"), ("an LLM engine", None)],
 )
 def test_engine_line_of_each_generation(name: str, version: str | None, read_log) -> None:
-    text = f"INFO 04-07 08:49:47 [llm_engine.py:241] Initializing {name} with config: model='m', max_seq_len=16000\n"
+    config = "model='m', max_seq_len=16000, download_dir=None"
+    text = f"INFO 04-07 08:49:47 [llm_engine.py:241] Initializing {name} with config: {config}\n"
     reading = read_log("vllm", text).reading
     assert (reading.version, reading.startup) == (version, {"max_model_len": 16000})
     assert recognises(text)
