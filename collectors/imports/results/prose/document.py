@@ -10,8 +10,10 @@ from collectors.imports.results.builder import LoadBuilder, Ticket
 from collectors.imports.results.looks import looks_of
 from collectors.imports.results.prose import benchy_table, five_prompts, llama_tables, lm_eval_table, spec_bench_table
 from collectors.imports.results.prose.bare_tables import read_bare_tables
+from collectors.imports.results.prose.column_tables import read_column_tables
 from collectors.imports.results.prose.figure_lines import read_figure_lines
 from collectors.imports.results.prose.glued_tables import read_glued_tables
+from collectors.imports.results.prose.html_tables import read_html_tables
 from collectors.imports.results.prose.line_figures import (
     add_aligned,
     add_figure,
@@ -27,7 +29,7 @@ from collectors.imports.results.prose.sentences import states_speed
 from collectors.imports.results.prose.stated_settings import read_settings
 from collectors.imports.results.prose.statistic_lines import read_statistic_lines
 from collectors.imports.results.prose.table_figures import add_table, models_in
-from collectors.imports.results.prose.tables import RULE, Table, read_aligned_tables, read_flattened_tables, read_tables
+from collectors.imports.results.prose.tables import RULE, Table, read_flattened_tables, read_tables
 from collectors.imports.results.prose.units import test_unit, unit_in
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tools import (
@@ -70,20 +72,31 @@ def recognise(head: str) -> bool:
     """Return whether a text contains a table, a printed benchmark, columns of numbers, or a line with a result."""
     unmarked = without_line_marks(head)
     return (
-        has_table(unmarked)
-        or has_benchmark(unmarked)
+        has_benchmark(unmarked)
         or states_result(unmarked)
+        or has_figures(unmarked)
         or bool(read_figure_lines(unmarked, Sections(unmarked).labels_of)[0])
+    )
+
+
+def has_figures(head: str) -> bool:
+    """Return whether a text contains a table, or lines or sentences with a speed or a latency of tokens."""
+    unmarked = without_line_marks(head)
+    return (
+        has_table(unmarked)
+        or any(figure.is_speed for figure in read_figure_lines(unmarked, Sections(unmarked).labels_of)[0])
         or states_speed(unmarked)
     )
 
 
 def has_table(head: str) -> bool:
     """Return whether a text contains a table, a printed benchmark, or columns of numbers with units."""
+    if read_html_tables(head)[0]:
+        return True
     lines = head.splitlines()[:2000]
     has_rule = any(len(line) < 4096 and "|" in line and RULE.fullmatch(line) for line in lines)
     has_rule = has_rule or bool(read_tables("\n".join(line[:4096] for line in lines))[0])
-    has_rule = has_rule or bool(read_aligned_tables("\n".join(lines), _is_head)[0])
+    has_rule = has_rule or bool(read_column_tables("\n".join(lines), _is_head)[0])
     has_rule = has_rule or bool(read_glued_tables("\n".join(lines))[0])
     has_rule = has_rule or bool(read_bare_tables("\n".join(lines))[0])
     has_rule = has_rule or bool(read_flattened_tables("\n".join(lines), _is_head)[0])
@@ -112,13 +125,14 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     for reader in PRINTED:
         loads_of_tool, text_between = reader.read_printed(text_between, ticket, 3 + len(summaries))
         summaries += loads_of_tool
-    tables, remaining_text = read_tables(text_between)
-    aligned_tables, remaining_text = read_aligned_tables(remaining_text, _is_head)
+    html_tables, remaining_text = read_html_tables(text_between)
+    tables, remaining_text = read_tables(remaining_text)
+    column_tables, remaining_text = read_column_tables(remaining_text, _is_head)
     glued_tables, remaining_text = read_glued_tables(remaining_text)
     bare_tables, remaining_text = read_bare_tables(remaining_text)
     flattened_tables, remaining_text = read_flattened_tables(remaining_text, _is_head)
     words_around, sections = remaining_text, Sections(text)
-    all_tables = [*tables, *aligned_tables, *glued_tables, *bare_tables, *flattened_tables]
+    all_tables = [*html_tables, *tables, *column_tables, *glued_tables, *bare_tables, *flattened_tables]
     sections.tell_apart([*(table.line for table in all_tables), *lines_with_figures(remaining_text)])
     tables = [table._replace(heading=sections.heading_of(table.line)) for table in all_tables]
     benchy = [table for table in tables if benchy_table.is_benchy(table)]

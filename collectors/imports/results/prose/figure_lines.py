@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from collectors.imports.results.prose.heads import SETTING_HEAD, plain
-from collectors.imports.results.prose.metric_names import DERIVED, metric_of
+from collectors.imports.results.prose.metric_names import DERIVED, LATENCIES_OF_TOKENS, metric_of
 from collectors.imports.results.prose.number_text import NUMBER, StatedNumber, parse_number
 from collectors.imports.results.prose.units import unit_in
 
@@ -44,6 +44,12 @@ class Figure(NamedTuple):
     def words(self) -> str:
         """The words that name its metric."""
         return f"{self.label} {self.heading}".strip()
+
+    @property
+    def is_speed(self) -> bool:
+        """Whether it is a speed or a latency of tokens."""
+        metric_name = metric_of(self.words, self.unit)
+        return self.unit == "tok/s" or (metric_name is not None and metric_name.metric in LATENCIES_OF_TOKENS)
 
 
 def read_figure_lines(

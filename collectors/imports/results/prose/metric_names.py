@@ -110,6 +110,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     ("", words(r"^full_layer_tokens|^max_total_num_tokens"), MetricName("kv_cache_tokens")),
     ("", words(r"^swa_layer_tokens"), MetricName("swa_tokens")),
 )  # fmt: skip
+LATENCIES_OF_TOKENS = ("ttft_ms", "itl_ms", "tpot_ms")
 OWN_WORDS = words(
     r"\bpp\d*\b|\btg\d+\b|aggregate|\bagg\b|(?:per[- ]|/ ?)(?:req(?:uest)?|user|stream)\b|\btotal\b|prefill"
 )

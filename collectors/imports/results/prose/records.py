@@ -32,6 +32,7 @@ LEVEL_WORD = re.compile(r"np|n parallel|c")  # beside the heads of tables
 MODELS = ("model", "model id", "model name", "model path", "model tag", "base model")
 OF_MACHINE = re.compile(r"\b(?:system|host|total|installed|machine)\b.*\b(?:ram|memory|vram)\b|^ram$")
 TIMES = ("ts", "timestamp", "date", "datetime", "started at")
+NO_VALUES = ("n/a", "na", "none", "null", "-", "oom", "error", "failed")
 MAX_DEPTH = 3
 MAX_NAME_CHARS = 200
 LEAST_METRICS = 2
@@ -121,9 +122,11 @@ def _flat(value: Any, prefix: str = "", depth: int = 1) -> dict[str, Any]:
 def _csv_names(head: str) -> list[str]:
     first_line, _, other_lines = head.lstrip().partition("\n")
     names = [name.strip().strip('"') for name in first_line.split(",")]
-    has_rows = other_lines.partition("\n")[0].count(",") >= len(names) - 1
     is_head = len(names) > 2 and all(CSV_NAME.fullmatch(name) for name in names)
-    return names if is_head and has_rows else []
+    first_row = next(csv.reader([other_lines.partition("\n")[0]]), []) if is_head else []
+    cells = [cell for name, cell in zip(names, first_row, strict=False) if value_name_of(name).unit is not None]
+    has_words = any(isinstance(_cell(cell), str) and cell.strip().lower() not in NO_VALUES for cell in cells)
+    return names if is_head and len(first_row) >= len(names) and not has_words else []
 
 
 def _csv_records(source: ResultFile) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -24,6 +24,9 @@ FIGURE = re.compile(rf"\d ?(?:{_FIGURE_UNITS})(?!\w)|(?<![\w/])(?:{_FIGURE_UNITS
 INDENTED = re.compile(r"(?: {2}|\t)\s*\S")
 FIGURES_OF_PAIRS = re.compile(r"\w= {0,6}\d")
 STATEMENT = re.compile(r"(?:for|if|elif|else|def|class|try|except|finally|with|while|case|async|@)\b")
+FIGURE_LINE = re.compile(r"[\s*•+-]{0,12}[A-Za-z][^:=|.]{1,60}[:=]")
+BUILD = re.compile(r"build: [\da-f]{7}")  # ends what llama-bench prints
+NO_LABEL_ENDS = tuple(".:?!,;")
 FENCE = "```"
 BOLD_LEVEL = 7  # below the headings of Markdown
 SHORT_BARS = 4  # '=== measured ===' below '===== narrative ====='
@@ -125,8 +128,23 @@ def _label_among(lines: Sequence[str], index: int, is_code: bool) -> str:
     """Return the label that a line is for those below it; a line of a program is none."""
     line = lines[index]
     if is_code:
-        return "" if line[:1].isspace() or STATEMENT.match(line) else label_of(line)
-    return label_of(line) or _name_of_indented(lines[index : index + 2])
+        label = "" if line[:1].isspace() or STATEMENT.match(line) else label_of(line)
+    else:
+        label = label_of(line) or _name_of_indented(lines[index : index + 2])
+    return label or _bare_label(lines, index)
+
+
+def _bare_label(lines: Sequence[str], index: int) -> str:
+    """Return a short line of words above a table or lines of figures, which stands alone; empty for any other line."""
+    line = lines[index]
+    is_possible = 0 < len(line) <= MAX_HEADING_CHARS and line[0].isalnum() and line.rstrip()[-1:] not in NO_LABEL_ENDS
+    is_alone = not index or not lines[index - 1].strip()
+    if not is_possible or not is_alone or "|" in line or FIGURE.search(line) or BUILD.match(line):
+        return ""
+    below = next((other for other in lines[index + 1 : index + 3] if other.strip()), "")
+    is_above_table = below.count("|") > 1 or below.lstrip()[:6].lower() == "<table"
+    is_above_figures = below in lines[index + 1 : index + 2] and FIGURE_LINE.match(below) and FIGURE.search(below)
+    return line.strip() if is_above_table or is_above_figures else ""
 
 
 def _name_of_indented(lines: Sequence[str]) -> str:

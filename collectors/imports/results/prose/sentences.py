@@ -8,7 +8,13 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from collectors.imports.results.metrics import STATED
-from collectors.imports.results.prose.metric_names import DERIVED, MetricName, metric_of, statistic_of
+from collectors.imports.results.prose.metric_names import (
+    DERIVED,
+    LATENCIES_OF_TOKENS,
+    MetricName,
+    metric_of,
+    statistic_of,
+)
 from collectors.imports.results.prose.number_text import MEMORY, NUMBER, StatedNumber, parse_number
 from collectors.imports.results.prose.units import may_have_figure, pattern_of, unit_of
 
@@ -24,8 +30,8 @@ _BOUNDARY = re.compile(
 _LOG_LINE = re.compile(r"\d\d:\d\d:\d\d|^\W{0,3}(?:INFO|DEBUG|WARN|ERROR|TRACE)\b")
 _CODE = re.compile(r"(?:^|\s)--\w|[{}]|<[a-z/]|(?<![-=\s])>(?!\s)|://|^\s*(?:\$|#!|import|def|from|for|if|def)\s")
 _NOT_MEASURED = re.compile(
-    r"\b(?:expect(?:ed|ing|s)?|should|could|would|target(?:s|ed|ing)?|goals?|theoretical(?:ly)?|claim(?:s|ed)?|"
-    r"advertised|limit(?:ed|s)?|timeout|budget|slo|sla|threshold|require[sd]?|hop(?:e|ing)|bandwidth|every|interval|anything|"
+    r"\b(?:expect(?:ed|ing|s)?|should|(?<!I )(?<!we )could(?! only)|would|target(?:s|ed|ing)?|goals?"
+    r"|theoretical(?:ly)?|claim(?:s|ed)?|advertised|limit(?:ed|s)?|timeout|budget|slo|sla|threshold|require[sd]?|hop(?:e|ing)|bandwidth|every|interval|anything|"
     r"if|poll|sleep|audio|codec|frame rate|wait(?:s|ed)? for)\b"
     r"|(?:\bby|faster|slower|another|extra|beyond(?: the)?|exceed\w*) $"
     r"|\bin your (?:tests?|benchmarks?|case|post)\b",
@@ -132,7 +138,7 @@ def _plain(line: str) -> str:
 def states_speed(text: str) -> bool:
     """Return whether a sentence states a speed or a latency of tokens."""
     return any(
-        statement.value.unit == "tok/s" or statement.metric_name.metric in ("ttft_ms", "itl_ms", "tpot_ms")
+        statement.value.unit == "tok/s" or statement.metric_name.metric in LATENCIES_OF_TOKENS
         for statement in read_sentences(text)
     )
 

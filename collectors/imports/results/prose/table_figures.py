@@ -40,7 +40,9 @@ AIMED_AT = re.compile(
     r"\b(?:targets?|goals?|slos?|slas?|timeout|deadline|budget|threshold|expected|theoretical)\b", re.IGNORECASE
 )
 STATISTIC = re.compile(r"mean|average|avg\.?|median|min|max|best|worst|p\d{2}(?:\.\d)?", re.IGNORECASE)
+QUANTILE = re.compile(r"\d{1,2}(?:\.\d)?%")
 SETTINGS = re.compile(r"(?:^|\s)--\w|\w=\w")
+PARTS_OF_CELL = re.compile(r"/| \+ ")
 MAX_LEVEL_ROWS = 20
 MOST_NAMES_IN_NOTE = 8
 VALUES_OF_FIRST_COLUMN = ("tok/s", "ms")
@@ -49,7 +51,7 @@ VALUES_OF_FIRST_COLUMN = ("tok/s", "ms")
 def add_table(load: LoadBuilder, table: Table) -> None:
     """Add the figures of a table."""
     title = "" if SETTINGS.search(table.title) else table.title  # a line of settings names no metric
-    table = table._replace(rows=_filled(table))
+    table = table._replace(rows=_with_statistics(_filled(table)))
     level_rows = {number: row for number, row in enumerate(table.rows) if is_level_row(row)}
     table = table._replace(level_rows=tuple(level_rows.values())[:MAX_LEVEL_ROWS])
     columns_of_title = _columns_of_title(table) if unit_in(title) else set()
@@ -142,11 +144,11 @@ def _note_what_is_left_out(load: LoadBuilder, table: Table) -> None:
 
 
 def _runs_of(cell: str, label: str, column_name: str, title: str) -> list[tuple[str, str, StatedNumber]]:
-    """Return the plain numbers between slashes of a cell whose row or column states their unit.
+    """Return the plain numbers between slashes or plus signs of a cell whose row or column states their unit.
 
     Each has a name and the words that name its metric: a part of the label if that has as many ('TTFT p50/p99 (ms)').
     """
-    parts = [part.strip("*` ") for part in cell.split("/")]
+    parts = [part.strip("*` ") for part in PARTS_OF_CELL.split(cell)]
     unit = unit_of_names(column_name, label, title)
     values = [value for part in parts if (value := read_cell(part)) and value.unit in (None, unit)]
     if unit is None or len(parts) < 2 or len(values) != len(parts):
@@ -179,6 +181,18 @@ def _filled(table: Table) -> list[list[str]]:
         rows.append(filled_row)
         above = filled_row if any(row) else ()
     return rows
+
+
+def _with_statistics(rows: list[list[str]]) -> list[list[str]]:
+    """Return the rows that pandas' `describe` prints with names of statistics, without the one that only counts."""
+    names = [row[0] for row in rows if row]
+    if not {"mean", "std", "50%"} <= {*names}:
+        return rows
+    return [
+        [f"p{row[0][:-1]}" if QUANTILE.fullmatch(row[0]) else row[0], *row[1:]]
+        if row[0] != "count" else [row[0], *[""] * (len(row) - 1)]
+        for row in rows
+    ]  # fmt: skip
 
 
 def _label(table: Table, row: Sequence[str]) -> str:

@@ -24,12 +24,12 @@ from collectors.imports.results.prose.stated_points import point_of_words
 from collectors.imports.results.prose.tables import Table
 
 FAILED = re.compile(r"(?:FAIL(?:ED)?|OOM|ERROR|TIMEOUT|CRASH(?:ED)?|DNF)\b.{0,60}", re.IGNORECASE)
-NO_VALUE = ("", "-", "–", "—", "n/a", "N/A")
+NO_VALUE = ("", "-", "–", "—", "n/a", "N/A", "NaN", "nan", "None")
 LEVEL = re.compile(
     r"(?:[×x]|c ?=? ?)?(?P<level>\d{1,3}(?:,\d{3})+|\d{1,9})[×x]?(?: (?:tokens|tok|users|requests|reqs?))?",
     re.IGNORECASE,
 )
-NUMBERS = re.compile(r"[\d.,]{1,12}(?: ?/ ?[\d.,]{1,12}){1,20}")
+NUMBERS = re.compile(r"[\d.,]{1,12}(?: ?[/+] ?[\d.,]{1,12}){1,20}")
 LENGTHS = re.compile(r"(?P<prompt>\d{1,7}) ?[/x×,+] ?(?P<output>\d{1,7})", re.IGNORECASE)
 
 
