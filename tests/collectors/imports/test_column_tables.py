@@ -151,3 +151,17 @@ def test_the_build_that_llama_bench_prints_is_no_heading(tmp_path: Path) -> None
     )
     (load,) = loads_of(path)
     assert [row.point for row in load.result_rows] == ["A: a: tok/s (line 5)", "b: tok/s (line 11)"]
+
+
+def test_headings_of_a_copied_page(tmp_path: Path) -> None:
+    table = "| Setup | tok/s |\n|---|---|\n| Default | {} |\n"
+    words = "It is simple, but the story of its speed is much longer than it looks at first.\n"
+    text = f"Speeds of engines\nResults\nOllama\n{words}{table.format(45.5)}vLLM\n{words}{table.format(95.5)}"
+    assert [(name, value) for name, *_, value in figures(tmp_path, text)] == [
+        ("Ollama: Default: tok/s", 45.5), ("vLLM: Default: tok/s", 95.5),
+    ]  # fmt: skip
+
+
+def test_a_cell_that_names_its_unit_after_other_words_is_no_name_of_its_row(tmp_path: Path) -> None:
+    text = "| run | ctx | conc | primary metric |\n|---|---|---|---|\n| a | 262144 | 1 | 73.5 output tok/s |\n"
+    assert figures(tmp_path, text) == [("a, 262144, 1: primary metric", "output_tps", "stated", 73.5)]

@@ -319,3 +319,21 @@ def test_listed_numbers_have_their_own_levels(tmp_path: Path) -> None:
 def test_served_requests_are_a_throughput() -> None:
     (statement,) = read_sentences("The server completed 8.5 requests/s.")
     assert (statement.metric_name.metric, statement.value.low) == ("request_tps", 8.5)
+
+
+def test_settings_of_a_load_and_statistics_in_brackets(tmp_path: Path) -> None:
+    text = (
+        "Duration: 5s\nRate: 5\nTimeout: 10s\n\nRequests      [total, rate, throughput]  250, 50.18, 22.01\n"
+        "Latencies     [min, mean, 50, 99, max]     65.5ms, 701.5ms, 124.5ms, 10.002s, 10.009s\n"
+    )
+    assert figures_of(tmp_path, text) == [
+        ("e2e_ms", "min", 65.5), ("e2e_ms", "mean", 701.5), ("e2e_ms", "median", 124.5), ("e2e_ms", "p99", 10002.0),
+        ("e2e_ms", "max", 10009.0),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "words", ["What I use is one A100 80GB card.", "Some Studio adds 170-2300ms of latency to every first token."]
+)
+def test_memory_of_a_card_and_differences_are_no_figures(tmp_path: Path, words: str) -> None:
+    assert figures_of(tmp_path, f"{words}\n\nDecode: 45.5 tok/s\n") == [("output_tps", "stated", 45.5)]

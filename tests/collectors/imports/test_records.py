@@ -99,3 +99,13 @@ def test_model_by_its_names_and_memory_of_the_machine(tmp_path: Path, name: str)
     load = load_of(path)
     assert load.model == "m-8B" and load.params["system ramGB"] == 128
     assert {row.value for row in results_of(load)} == {81.5, 312.0, 59.0}
+
+
+def test_memory_of_records(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("arm,ttft_ms,decode_tps,peak_mem_mb,vram_mib\nA,81.5,45.5,2371.5,3230.5\n")
+    load = load_of(path)
+    assert [(row.metric, row.statistic, row.value, row.unit) for row in load.result_rows] == [
+        ("ttft_ms", "stated", 81.5, "ms"), ("output_tps", "stated", 45.5, "tok/s"), ("stated", "max", 2371.5, "MB"),
+        ("stated", "stated", 3230.5, "MiB"),
+    ]  # fmt: skip

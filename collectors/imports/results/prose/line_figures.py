@@ -10,7 +10,7 @@ from collectors.imports.results.builder import LoadBuilder, MeasurementPoint
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.figure_lines import SETTING, Figure
 from collectors.imports.results.prose.heads import count_metric
-from collectors.imports.results.prose.metric_names import DERIVED, MetricName, metric_of, statistic_of
+from collectors.imports.results.prose.metric_names import AIMED_AT, DERIVED, MetricName, metric_of, statistic_of
 from collectors.imports.results.prose.number_text import NUMBER, StatedNumber, parse_number, read_cell
 from collectors.imports.results.prose.sections import FIGURE, Sections
 from collectors.imports.results.prose.sentences import read_sentences
@@ -45,7 +45,7 @@ def add_figure(
     load: LoadBuilder, figure: Figure, stored_values: set[tuple[str, str, float]], sections: Sections
 ) -> None:
     """Add a figure of a passage unless it is in `stored_values`; a count or a setting without a unit is a parameter."""
-    if DERIVED.search(figure.label):
+    if DERIVED.search(figure.label) or AIMED_AT.search(figure.label):
         return
     prefix = sections.prefix_of(figure.line)
     prefix = prefix if figure.heading in prefix else f"{prefix}{figure.heading}: "

@@ -34,7 +34,7 @@ _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
     (r"(?:prefill|prompt(?: (?:processing|eval(?:uation)?))?) (?:time|duration|latency)", "prompt_ms"),
     (r"(?:decod(?:e|ing)|(?<!prompt )eval) (?:time|duration)", "decode_ms"),
     (
-        r"(?<!low )(?<!lowest )latency(?! per token|[- ](?:bound|optimi|sensitive|critical))|延遲|延迟"
+        r"(?<!low )(?<!lowest )latenc(?:y|ies\b)(?! per token|[- ](?:bound|optimi|sensitive|critical))|延遲|延迟"
         r"|\be2el?\b|end[- ]to[- ]end",
         "e2e_ms",
     ),
@@ -135,6 +135,9 @@ MEAN = words(r"\bavg\b|\baverage\b|\bmean\b|平均")
 DERIVED = words(
     r"speed[- _]?up|delta|Δ|savings|gain|節省|增加|\bimprovement\b|\bscaling\b(?! (?:factor|up|to|out|from))|\buplift\b"
     r"|\bstd(?:ev|dev|\.)?\b|\bstandard deviation\b|\bvariance\b|\bdiff(?:erence)?\b"
+)
+AIMED_AT = re.compile(
+    r"\b(?:targets?|goals?|slos?|slas?|timeout|deadline|budget|threshold|expected|theoretical)\b", re.IGNORECASE
 )
 TASK = words(
     r"(?<![a-z0-9])(?:gsm8k|mmlu(?:[_-]pro)?|hellaswag|arc[_-](?:challenge|easy)|winogrande|truthfulqa|gpqa|ifeval"

@@ -15,7 +15,7 @@ from collectors.imports.results.prose.metric_names import (
     metric_of,
     statistic_of,
 )
-from collectors.imports.results.prose.number_text import MEMORY, NUMBER, StatedNumber, parse_number
+from collectors.imports.results.prose.number_text import MEMORY, NUMBER, StatedNumber, parse_number, with_unit_first
 from collectors.imports.results.prose.units import may_have_figure, pattern_of, unit_of
 
 MAX_LINE_CHARS = 2000
@@ -33,7 +33,7 @@ _NOT_MEASURED = re.compile(
     r"\b(?:expect(?:ed|ing|s)?|should|(?<!I )(?<!we )could(?! only)|would|target(?:s|ed|ing)?|goals?"
     r"|theoretical(?:ly)?|claim(?:s|ed)?|advertised|limit(?:ed|s)?|timeout|budget|slo|sla|threshold|require[sd]?|hop(?:e|ing)|bandwidth|every|interval|anything|"
     r"if|poll|sleep|audio|codec|frame rate|wait(?:s|ed)? for)\b"
-    r"|(?:\bby|faster|slower|another|extra|beyond(?: the)?|exceed\w*) $"
+    r"|(?:\bby|faster|slower|another|extra|beyond(?: the)?|exceed\w*|adds?|added|adding|saves?|saved) $"
     r"|\bin your (?:tests?|benchmarks?|case|post)\b",
     re.IGNORECASE,
 )
@@ -53,17 +53,14 @@ _HYPOTHETICAL = re.compile(
 _DENIED = re.compile(r"(?:\bnot|\bnever|n['\u2019]t)(?:\W+\w+){0,3}\W*$", re.IGNORECASE)
 _NEGATED = re.compile(r"\b(?:not|never|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
 _SERVED = re.compile(r"throughput|serv(?:ed?|es|ing)\b|handl|complet|achiev|sustain|process|finish", re.IGNORECASE)
-# '5320.5 prefill tok/s' is '5320.5 tok/s prefill'.
-_NAMED_UNIT = re.compile(
-    r"(\d) ((?:(?:effective|eff\.?|aggregate|total|mean|avg|average|median|peak|single-stream)? ?)"
-    r"(?:prefill|prompt|input|decode|decoding|output|generated|generation|gen|completion|new)?)"
-    rf" ({pattern_of('tok/s')})(?![\w/])",
-    re.IGNORECASE,
-)
 _TIGHT_SLASH = re.compile(rf"(\d)/(?=\d[\d.,]{{0,12}} ?(?:{pattern_of('tok/s', 'ms')})(?!\w))", re.IGNORECASE)
 _MARKUP = re.compile(r"[`*]{1,3}")
 _COMPARED = re.compile(r"\s*(?:\([^()]{1,40}\)\s*)?(?:→|->|=>|⇒|➜|vs\.?|versus|/|\||to|of)\s*", re.IGNORECASE)
 _CARD = re.compile(r"\b(?:RTX|GTX|RX|Arc|Tesla|Radeon|Quadro|EPYC|Xeon|Ryzen|Ultra|PRO)\s*$", re.IGNORECASE)
+_MEMORY_OF_CARD = re.compile(
+    r"\b(?:[ABHLV]\d{1,3}S?|GB\d{2,3}|MI\d{2,3}X?|[2-9]0[5-9]0(?: Ti| Super)?|Max|PRO \d{4}|Spark|Mac\w*)[\s(-]{0,3}$",
+    re.IGNORECASE,
+)
 _RATE = re.compile(r"\b(?:rate|speed|throughput)\W*$", re.IGNORECASE)  # '14.6 toks' behind it are per second
 _AT = re.compile(r"\bat\s*$", re.IGNORECASE)
 _RESPECTIVELY = re.compile(r"\brespectively\b", re.IGNORECASE)
@@ -132,7 +129,7 @@ def read_sentences(text: str) -> list[Statement]:
 
 def _plain(line: str) -> str:
     """Return a line without marks, with every number before its unit: '350/370 tok/s', '45 prefill tok/s'."""
-    return _NAMED_UNIT.sub(r"\1 \3 \2", _TIGHT_SLASH.sub(r"\1 / ", _MARKUP.sub("", line)))
+    return with_unit_first(_TIGHT_SLASH.sub(r"\1 / ", _MARKUP.sub("", line)))
 
 
 def states_speed(text: str) -> bool:
@@ -165,7 +162,7 @@ def _statements(line: int, sentence: str) -> Iterator[Statement]:
             name = _of_unit(MetricName("duration_s"), unit)
         if name is None and former and former[0] == _dimension(unit) and not place.value.words:
             name = _of_unit(former[1], unit)
-        if name is None and (unit == "tok/s" or _is_used_memory(place.value, words)):
+        if name is None and (unit == "tok/s" or _is_used_memory(place, words)):
             name = MetricName(STATED)
         former = (_dimension(unit), name) if name and name.metric != STATED else None
         if name:
@@ -182,9 +179,10 @@ def _as_rate(place: _Place) -> _Place:
     return place._replace(value=place.value._replace(unit="tok/s")) if is_rate else place
 
 
-def _is_used_memory(value: StatedNumber, words: str) -> bool:
-    """Return whether a number is memory in use; '≥20 GB VRAM' is what a card needs."""
-    return value.unit in MEMORY and value.bound is None and _USED_MEMORY.search(words) is not None
+def _is_used_memory(place: _Place, words: str) -> bool:
+    """Return whether a number is memory in use; '≥20 GB VRAM' is what a card needs, 'A100 80GB' what it has."""
+    is_of_card = place.value.bound is not None or _MEMORY_OF_CARD.search(place.before) is not None
+    return place.value.unit in MEMORY and not is_of_card and _USED_MEMORY.search(words) is not None
 
 
 def _dimension(unit: str | None) -> str | None:

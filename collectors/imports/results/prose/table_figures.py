@@ -15,7 +15,7 @@ from collectors.imports.results.prose.heads import (
     count_metric,
     plain,
 )
-from collectors.imports.results.prose.metric_names import DERIVED, metric_of
+from collectors.imports.results.prose.metric_names import AIMED_AT, DERIVED, metric_of
 from collectors.imports.results.prose.number_text import StatedNumber, read_cell, read_parts, read_statistics
 from collectors.imports.results.prose.sections import FIGURE
 from collectors.imports.results.prose.sentences import read_sentences
@@ -36,9 +36,6 @@ PASSED, NOT_PASSED = "✅", "❌"
 PREFILL_HEAD = re.compile(r"^\W*prefill\b", re.IGNORECASE)  # 'Prefill ctx' beside 'tok/s'
 LATENCY_HEAD = re.compile(r"\b(?:ttft|tpot|itl|tbt|e2el?|latency|first token)\b", re.IGNORECASE)
 NOT_MEASURED = re.compile(r"\((?:target|goal|expected|estimated?|est\.?|theoretical|projected)\)", re.IGNORECASE)
-AIMED_AT = re.compile(
-    r"\b(?:targets?|goals?|slos?|slas?|timeout|deadline|budget|threshold|expected|theoretical)\b", re.IGNORECASE
-)
 STATISTIC = re.compile(r"mean|average|avg\.?|median|min|max|best|worst|p\d{2}(?:\.\d)?", re.IGNORECASE)
 QUANTILE = re.compile(r"\d{1,2}(?:\.\d)?%")
 SETTINGS = re.compile(r"(?:^|\s)--\w|\w=\w")
