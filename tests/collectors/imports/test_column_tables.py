@@ -165,3 +165,44 @@ def test_headings_of_a_copied_page(tmp_path: Path) -> None:
 def test_a_cell_that_names_its_unit_after_other_words_is_no_name_of_its_row(tmp_path: Path) -> None:
     text = "| run | ctx | conc | primary metric |\n|---|---|---|---|\n| a | 262144 | 1 | 73.5 output tok/s |\n"
     assert figures(tmp_path, text) == [("a, 262144, 1: primary metric", "output_tps", "stated", 73.5)]
+
+
+def test_a_table_whose_rule_was_lost_and_a_drawn_chart(tmp_path: Path) -> None:
+    text = "| Concurrency | TTFT (ms) | tok/s |\n| 1 | 81.5 | 100.5 |\n"
+    (first, second) = results_of_text(tmp_path, text)
+    assert (first.value, second.value, second.concurrency) == (81.5, 100.5, 1)
+    chart = "│ ////// │ │ //// │\n│ Studio 41.5 eff tok/s │ best │ Other 38.5 eff tok/s │ best\n"
+    assert [row.value for row in results_of_text(tmp_path, chart)] == [41.5, 38.5]
+
+
+CHART = """```mermaid
+xychart-beta
+  title "At 10 req/s"
+  x-axis ["Arm A", "Arm B"]
+  y-axis "Throughput (tokens/sec)" 0 --> 2000
+  bar [1778.5, 1734.5]
+  line [1778.5, 1734.5]
+```
+"""
+
+
+def test_a_chart_of_mermaid(tmp_path: Path) -> None:
+    assert figures(tmp_path, CHART) == [
+        ("At 10 req/s: Arm A: Throughput (tokens/sec)", "output_tps", "stated", 1778.5),
+        ("At 10 req/s: Arm B: Throughput (tokens/sec)", "output_tps", "stated", 1734.5),
+    ]  # fmt: skip
+
+
+def test_rows_of_statistics_without_counts_and_sums(tmp_path: Path) -> None:
+    text = (
+        "## latency:\n\n| metric | value | unit |\n|---|---|---|\n| count | 10 | - |\n| total | 1.5 | s |\n"
+        "| mean | 0.15 | s |\n| p50 | 0.14 | s |\n| stdev_ | 0.08 | % |\n\n## speed\n\nDecode: 45.5 tok/s\n"
+    )
+    assert [(statistic, value) for _, _, statistic, value in figures(tmp_path, text)] == [
+        ("mean", 150.0), ("median", 140.0), ("stated", 45.5),
+    ]  # fmt: skip
+
+
+def test_columns_with_the_unit_of_the_title_are_no_names(tmp_path: Path) -> None:
+    text = "Throughput in tokens/sec:\n| Model | RTX 5090 | RTX 6000 Pro |\n|---|---|---|\n| A 8B | 195 | 165 |\n"
+    assert [name for name, *_ in figures(tmp_path, text)] == ["A 8B: RTX 5090", "A 8B: RTX 6000 Pro"]

@@ -109,3 +109,11 @@ def test_memory_of_records(tmp_path: Path) -> None:
         ("ttft_ms", "stated", 81.5, "ms"), ("output_tps", "stated", 45.5, "tok/s"), ("stated", "max", 2371.5, "MB"),
         ("stated", "stated", 3230.5, "MiB"),
     ]  # fmt: skip
+
+
+def test_lengths_that_all_records_share(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    records = [{"actual_input_tokens": 2048, "ttft_ms": 81.5, "tpot_ms": 5.5}]
+    path.write_text(json.dumps({"model": "some-30b", "output_tokens": 100, "context_sweep": records}))
+    rows = load_of(path).result_rows
+    assert [(row.value, row.prompt_tokens, row.output_tokens) for row in rows] == [(81.5, 2048, 100), (5.5, 2048, 100)]

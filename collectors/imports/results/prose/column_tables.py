@@ -1,4 +1,4 @@
-"""Extracts tables without bars: columns parted by blanks, tabs, commas or semicolons, and printed DataFrames."""
+"""Extracts tables without a rule: columns parted by bars, blanks, tabs, commas or semicolons, printed DataFrames."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from collectors.imports.results.prose.tables import Table
+from collectors.imports.results.prose.tables import Table, cells_of
 
 GAP = re.compile(r"\t| {2,}")
 RULE = re.compile(r"\s*[-=─]{2,200}(?:\s+[-=─]{2,200}){2,40}\s*")
@@ -163,8 +163,8 @@ def _without_index(block: _Block) -> _Block:
 def _separated_block(lines: Sequence[str], index: int, is_head: IsHead) -> _Block | None:
     """Return the table of comma-separated values whose heads are a line; None if there is none."""
     line = lines[index]
-    separator = next((mark for mark in ",;" if line.count(mark) >= MIN_CELLS - 1), None)
-    if separator is None or len(line) > 4 * MAX_CHARS or "|" in line:
+    separator = next((mark for mark in "|,;" if line.count(mark) >= MIN_CELLS - 1), None)
+    if separator is None or len(line) > 4 * MAX_CHARS:
         return None
     heads = _separated_cells(line, separator)
     if not all(map(NAME.fullmatch, heads)) or sum(map(is_head, heads)) < 2:
@@ -183,6 +183,8 @@ def _separated_block(lines: Sequence[str], index: int, is_head: IsHead) -> _Bloc
 
 
 def _separated_cells(line: str, separator: str) -> list[str]:
+    if separator == "|":
+        return cells_of(line)
     cells = next(csv.reader([line], delimiter=separator, skipinitialspace=True), [])
     return [cell.strip() for cell in cells]
 

@@ -10,6 +10,7 @@ from collectors.imports.results.builder import LoadBuilder, Ticket
 from collectors.imports.results.looks import looks_of
 from collectors.imports.results.prose import benchy_table, five_prompts, llama_tables, lm_eval_table, spec_bench_table
 from collectors.imports.results.prose.bare_tables import read_bare_tables
+from collectors.imports.results.prose.charts import read_charts
 from collectors.imports.results.prose.column_tables import read_column_tables
 from collectors.imports.results.prose.figure_lines import read_figure_lines
 from collectors.imports.results.prose.glued_tables import read_glued_tables
@@ -24,6 +25,7 @@ from collectors.imports.results.prose.line_figures import (
     states_result,
 )
 from collectors.imports.results.prose.line_marks import without_line_marks
+from collectors.imports.results.prose.number_text import with_unit_first
 from collectors.imports.results.prose.sections import FIGURE, Sections, lines_with_figures
 from collectors.imports.results.prose.sentences import states_speed
 from collectors.imports.results.prose.stated_settings import read_settings
@@ -91,7 +93,7 @@ def has_figures(head: str) -> bool:
 
 def has_table(head: str) -> bool:
     """Return whether a text contains a table, a printed benchmark, or columns of numbers with units."""
-    if read_html_tables(head)[0]:
+    if read_html_tables(head)[0] or read_charts(head)[0]:
         return True
     lines = head.splitlines()[:2000]
     has_rule = any(len(line) < 4096 and "|" in line and RULE.fullmatch(line) for line in lines)
@@ -126,13 +128,14 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
         loads_of_tool, text_between = reader.read_printed(text_between, ticket, 3 + len(summaries))
         summaries += loads_of_tool
     html_tables, remaining_text = read_html_tables(text_between)
+    charts, remaining_text = read_charts(remaining_text)
     tables, remaining_text = read_tables(remaining_text)
     column_tables, remaining_text = read_column_tables(remaining_text, _is_head)
     glued_tables, remaining_text = read_glued_tables(remaining_text)
     bare_tables, remaining_text = read_bare_tables(remaining_text)
     flattened_tables, remaining_text = read_flattened_tables(remaining_text, _is_head)
     words_around, sections = remaining_text, Sections(text)
-    all_tables = [*html_tables, *tables, *column_tables, *glued_tables, *bare_tables, *flattened_tables]
+    all_tables = [*html_tables, *charts, *tables, *column_tables, *glued_tables, *bare_tables, *flattened_tables]
     sections.tell_apart([*(table.line for table in all_tables), *lines_with_figures(remaining_text)])
     tables = [table._replace(heading=sections.heading_of(table.line)) for table in all_tables]
     benchy = [table for table in tables if benchy_table.is_benchy(table)]
@@ -155,7 +158,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     stored_values: set[tuple[str, str, float]] = set()  # a p50 beside an equal median is the same value
     for figure in figures:
         add_figure(load, figure, stored_values, sections)
-    remaining_text = add_aligned(load, remaining_text, sections)
+    remaining_text = add_aligned(load, with_unit_first(remaining_text), sections)
     remaining_text = add_lines(load, remaining_text, sections)
     add_statements(load, remaining_text, sections)
     _add_settings(load, text, words_around, models_in(read_here))

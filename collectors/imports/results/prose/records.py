@@ -78,7 +78,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     times = [time for _, record in records if (time := _time_of(record))]
     load.ts = min(times, default=load.ts)
     for number, record in records:
-        _add_record(load, number, record, constants)
+        _add_record(load, number, record, {**common, **constants})
     if not load.result_rows:
         raise ImportRefusedError(f"{source.name} has no value whose name states its metric and unit.")
     return [load]
@@ -189,7 +189,7 @@ def _add_record(load: LoadBuilder, number: int, record: Mapping[str, Any], const
         and columns[name].words not in TIMES
     ]  # fmt: skip
     level, prompt_tokens, output_tokens = (
-        _level(record, columns, pattern) for pattern in (CONCURRENCY_HEAD, PROMPT_HEAD, OUTPUT_HEAD)
+        _level({**record, **constants}, pattern) for pattern in (CONCURRENCY_HEAD, PROMPT_HEAD, OUTPUT_HEAD)
     )
     point_name = ", ".join(names)[:MAX_NAME_CHARS] or "all requests"
     for name, value in record.items():
@@ -205,11 +205,12 @@ def _add_record(load: LoadBuilder, number: int, record: Mapping[str, Any], const
         )  # fmt: skip
 
 
-def _level(record: Mapping[str, Any], columns: Mapping[str, ValueName], pattern: re.Pattern[str]) -> int | None:
-    """Return the level or length that a record states."""
+def _level(record: Mapping[str, Any], pattern: re.Pattern[str]) -> int | None:
+    """Return the level or length that a record states, or all records together."""
     is_level = pattern is CONCURRENCY_HEAD
     names = [
-        name for name, column in columns.items()
-        if pattern.fullmatch(column.words) or (is_level and LEVEL_WORD.fullmatch(column.words))
+        name for name in record
+        if (words := value_name_of(name).words)
+        and (pattern.fullmatch(words) or (is_level and LEVEL_WORD.fullmatch(words)))
     ]  # fmt: skip
     return next((value for name in names if (value := count(record[name])) is not None), None)

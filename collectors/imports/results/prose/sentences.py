@@ -43,11 +43,13 @@ _HYPOTHETICAL = re.compile(
     r"|hypothetical\w*|in theory|on paper|estimat\w+|calculat\w+|rumou?r\w*"
     r"|(?:you|one|they|people|users?) can(?! (?:see|tell|notice|find|confirm))|humans?)\b"
     r"|\b(?:(?:un)?acceptable|feels?|considered)\b"
-    # What others published.
-    r"|\b(?:(?:widely|often|commonly)[- ](?:cited|quoted)|reported(?:ly)?|according to|headline numbers?)\b"
-    r"|\b(?:Red Hat|NVIDIA|AMD|Intel|Google|Meta|LMSYS|MLPerf|Anyscale|Databricks|vendors?|others|the community)"
-    r" (?:\w+ )?(?:measured|measures|reports?|clocked|quotes?|lists?|publish\w*|states?)\b"
     r"|^\W*an? .{0,40} of \S+ .{0,12}\b(?:is|means|makes|counts)\b",
+    re.IGNORECASE,
+)
+_PUBLISHED = re.compile(  # by others, where it stands before a figure or in its clause
+    r"\b(?:(?:widely|often|commonly)[- ](?:cited|quoted)|reported(?:ly)?|according to|headline numbers?)\b"
+    r"|\b(?:Red Hat|NVIDIA|AMD|Intel|Google|Meta|LMSYS|MLPerf|Anyscale|Databricks|vendors?|others|the community)"
+    r" (?:\w+ )?(?:measured|measures|reports?|clocked|quotes?|lists?|publish\w*|states?)\b",
     re.IGNORECASE,
 )
 _DENIED = re.compile(r"(?:\bnot|\bnever|n['\u2019]t)(?:\W+\w+){0,3}\W*$", re.IGNORECASE)
@@ -104,6 +106,7 @@ class _Place(NamedTuple):
     is_restated: bool = False  # '292.1 seconds (4.9 minutes)'
     is_only: bool = False  # figure of its sentence
     subject: str = ""  # of a listed number
+    clause_end: int = 0  # where the words after it end in the sentence
     is_of_tokens: bool = False  # the time that '256 tokens in 3.1 s = 82 tok/s' took
 
 
@@ -116,15 +119,18 @@ def read_sentences(text: str) -> list[Statement]:
     for number, line in enumerate(text.splitlines(), 1):
         if not may_have_figure(line):
             continue
-        if (
-            len(line) <= MAX_LINE_CHARS
-            and not _LOG_LINE.search(line)
-            and not _CODE.search(line)
-            and line.count("|") < 2
-        ):
-            for sentence in _SENTENCE_END.split(_plain(line)):
-                statements += _statements(number, sentence)
+        if len(line) <= MAX_LINE_CHARS and not _LOG_LINE.search(line) and not _CODE.search(line):
+            for part in _parts(line):
+                for sentence in _SENTENCE_END.split(_plain(part)):
+                    statements += _statements(number, sentence)
     return statements
+
+
+def _parts(line: str) -> list[str]:
+    """Return the cells of a line framed by bars that is in no table; a line with other bars states nothing."""
+    if line.count("|") < 2:
+        return [line]
+    return [cell for cell in line.split("|") if cell.strip()] if line.lstrip()[:1] == "|" else []
 
 
 def _plain(line: str) -> str:
@@ -151,7 +157,8 @@ def _statements(line: int, sentence: str) -> Iterator[Statement]:
         near_words = f"{place.before} {' '.join(place.after.split()[:2])}"  # '350 ms median'
         is_of_load = place.value.unit == "requests/s" and not _SERVED.search(words)
         is_denied = _DENIED.search(place.before) or (place.value.bound == "min" and _NEGATED.search(sentence))
-        is_unmeasured = is_denied or _NOT_MEASURED.search(place.before)
+        is_published = _PUBLISHED.search(sentence[: place.clause_end]) is not None
+        is_unmeasured = is_denied or is_published or _NOT_MEASURED.search(place.before)
         is_condition = place.value.words != "" and _AT.search(place.before)  # 'throughput at 40 tok/s/user'
         if is_of_load or is_unmeasured or is_condition or DERIVED.search(near_words):
             former = None
@@ -239,7 +246,7 @@ def _places(sentence: str) -> Iterator[_Place]:
             words = _words_of(subject, subjects, value.unit) if subjects else own
             is_restated = index > 0 and _restates(sentence, groups[index - 1], group)
             own_rank = None if subjects else rank
-            yield _Place(value, words, after, own_rank, is_restated, is_only, subject, is_of_tokens)
+            yield _Place(value, words, after, own_rank, is_restated, is_only, subject, group.end + end, is_of_tokens)
         takes_all = end == len(following) and _takes_all(own, group, following, following_group)
         start = boundary.end() if boundary and boundary.start() == end else end + 1
         before = "" if takes_all else following[start:] if end < len(following) else following
@@ -330,6 +337,8 @@ def _are_compared(sentence: str, former: re.Match[str], following: re.Match[str]
     """Return whether two numbers are compared: '256 tokens → 3.1 s' are of two kinds."""
     if former["unit"] is None and _CARD.search(sentence[: former.start()]):
         return False  # 'RTX 5090 / 32 GB'
+    if former["unit"] is None and former["kilo"] and not following["kilo"]:
+        return False  # '555 tok/s at 8K vs 553 tok/s'
     units = [_dimension(unit_of(match["unit"])[0]) for match in (former, following) if match["unit"]]
     between = sentence[former.end() : following.start()]
     return len({*units}) < 2 and _COMPARED.fullmatch(between) is not None

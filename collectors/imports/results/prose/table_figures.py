@@ -37,6 +37,7 @@ PREFILL_HEAD = re.compile(r"^\W*prefill\b", re.IGNORECASE)  # 'Prefill ctx' besi
 LATENCY_HEAD = re.compile(r"\b(?:ttft|tpot|itl|tbt|e2el?|latency|first token)\b", re.IGNORECASE)
 NOT_MEASURED = re.compile(r"\((?:target|goal|expected|estimated?|est\.?|theoretical|projected)\)", re.IGNORECASE)
 STATISTIC = re.compile(r"mean|average|avg\.?|median|min|max|best|worst|p\d{2}(?:\.\d)?", re.IGNORECASE)
+NO_STATISTICS = ("count", "n", "total", "sum")
 QUANTILE = re.compile(r"\d{1,2}(?:\.\d)?%")
 SETTINGS = re.compile(r"(?:^|\s)--\w|\w=\w")
 PARTS_OF_CELL = re.compile(r"/| \+ ")
@@ -51,7 +52,7 @@ def add_table(load: LoadBuilder, table: Table) -> None:
     table = table._replace(rows=_with_statistics(_filled(table)))
     level_rows = {number: row for number, row in enumerate(table.rows) if is_level_row(row)}
     table = table._replace(level_rows=tuple(level_rows.values())[:MAX_LEVEL_ROWS])
-    columns_of_title = _columns_of_title(table) if unit_in(title) else set()
+    table = table._replace(title_columns=_columns_of_title(table) if unit_in(title) else frozenset())
     first_column = 0 if unit_in(table.heads[0]) in VALUES_OF_FIRST_COLUMN else 1
     _note_columns_without_unit(load, table, title)
     _note_what_is_left_out(load, table)
@@ -65,15 +66,13 @@ def add_table(load: LoadBuilder, table: Table) -> None:
             else:
                 former_label = label
             for column in range(first_column, len(row)):
-                _add_cell(load, table, row_number, column, label, title, column in columns_of_title)
+                _add_cell(load, table, row_number, column, label, title)
         has_verdict = any(cell.startswith((PASSED, NOT_PASSED)) for cell in row)
         if has_verdict and len(load.rows) == added_rows:
             _add_check(load, table.heads, row)
 
 
-def _add_cell(
-    load: LoadBuilder, table: Table, row_number: int, column: int, label: str, title: str, is_of_title: bool
-) -> None:
+def _add_cell(load: LoadBuilder, table: Table, row_number: int, column: int, label: str, title: str) -> None:
     """Add what a cell states: a number, a failure, or several numbers."""
     row, cell = table.rows[row_number], table.rows[row_number][column]
     column_name = table.heads[column] if column < len(table.heads) else f"column {column + 1}"
@@ -86,7 +85,7 @@ def _add_cell(
         return
     point = point_of(table, row, column, table.line_of(row_number), label)
     if value:
-        unit = unit_in(title) if is_of_title and value.unit is None else value.unit
+        unit = unit_in(title) if column in table.title_columns and value.unit is None else value.unit
         if metric := count_metric(value, label, column_name):
             add_stated(load, point, value, metric, 1.0, None, STATED)
         else:
@@ -129,7 +128,7 @@ def _note_columns_without_unit(load: LoadBuilder, table: Table, title: str) -> N
 
 def _is_no_measurement(name: str) -> bool:
     """Return whether a row or column compares others or states an aim."""
-    return bool(DERIVED.search(name) or DERIVED_HEAD.fullmatch(name) or AIMED_AT.search(plain(name)))
+    return bool(DERIVED.search(plain(name)) or DERIVED_HEAD.fullmatch(name) or AIMED_AT.search(plain(name)))
 
 
 def _note_what_is_left_out(load: LoadBuilder, table: Table) -> None:
@@ -181,13 +180,13 @@ def _filled(table: Table) -> list[list[str]]:
 
 
 def _with_statistics(rows: list[list[str]]) -> list[list[str]]:
-    """Return the rows that pandas' `describe` prints with names of statistics, without the one that only counts."""
-    names = [row[0] for row in rows if row]
-    if not {"mean", "std", "50%"} <= {*names}:
+    """Return the rows of statistics, as pandas' `describe` prints them, by their names, and without counts and sums."""
+    names = {row[0].lower() for row in rows if row}
+    if "mean" not in names or names.isdisjoint(("50%", "p50", "median")):
         return rows
     return [
         [f"p{row[0][:-1]}" if QUANTILE.fullmatch(row[0]) else row[0], *row[1:]]
-        if row[0] != "count" else [row[0], *[""] * (len(row) - 1)]
+        if row[0].lower() not in NO_STATISTICS else [row[0], *[""] * (len(row) - 1)]
         for row in rows
     ]  # fmt: skip
 
@@ -202,14 +201,14 @@ def _label(table: Table, row: Sequence[str]) -> str:
     return f"{label} ({unit})" if unit and unit_in(label) is None else label
 
 
-def _columns_of_title(table: Table) -> set[int]:
+def _columns_of_title(table: Table) -> frozenset[int]:
     """Return the columns of plain numbers that no head and no row gives a unit: they have that of the title."""
     if any(map(unit_in, table.heads)) or any(unit_in(row[0]) for row in table.rows):
-        return set()
-    return {
+        return frozenset()
+    return frozenset(
         column for column, head in enumerate(table.heads)
         if column and not SETTING_HEAD.fullmatch(head.replace("_", " ").strip("*` "))
-    }  # fmt: skip
+    )  # fmt: skip
 
 
 def _add_check(load: LoadBuilder, heads: Sequence[str], row: Sequence[str]) -> None:

@@ -106,6 +106,7 @@ def _is_name(table: Table, row: Sequence[str], column: int, label: str) -> bool:
     has_several = bool(read_statistics(cell)) or (value is None and bool(read_parts(cell)))
     has_metric = value is not None and (
         value.unit
+        or column in table.title_columns
         or unit_of_names(column_name, label, table.title)
         or metric_of(f"{column_name} {label}", None)
         or count_metric(value, label, column_name)
