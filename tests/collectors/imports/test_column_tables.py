@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from collectors.imports.log_file import ImportRefusedError
 from tests.collectors.imports.captured import loads_of
 from tests.collectors.imports.test_prose_figures import results_of_text
 
@@ -206,3 +207,27 @@ def test_rows_of_statistics_without_counts_and_sums(tmp_path: Path) -> None:
 def test_columns_with_the_unit_of_the_title_are_no_names(tmp_path: Path) -> None:
     text = "Throughput in tokens/sec:\n| Model | RTX 5090 | RTX 6000 Pro |\n|---|---|---|\n| A 8B | 195 | 165 |\n"
     assert [name for name, *_ in figures(tmp_path, text)] == ["A 8B: RTX 5090", "A 8B: RTX 6000 Pro"]
+
+
+def test_a_speed_above_columns_and_what_others_published(tmp_path: Path) -> None:
+    text = (
+        "Generation speed (tg128):\n| Concurrency | Solo | Shared | Winner |\n|---|---|---|---|\n"
+        "| c1 | 57.5 | 69.5 | Shared (+20%) |\n"
+    )
+    rows = results_of_text(tmp_path, text)
+    assert [(row.metric, row.value, row.concurrency) for row in rows] == [
+        ("decode_tps", 57.5, 1),
+        ("decode_tps", 69.5, 1),
+    ]
+    text = (
+        "| Source | tok/s |\n|---|---|\n| This lab | 17.5 |\n| NVIDIA official | 11.5 |\n"
+        "| Real prompting | 28.5 tok/s |\n"
+    )
+    assert [(metric, value) for _, metric, _, value in figures(tmp_path, text)] == [("stated", 17.5), ("stated", 28.5)]
+
+
+def test_tables_without_units_are_refused_for_that(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_text("| Slot | Decode |\n|---|---|\n| A | 22.5 |\n")
+    with pytest.raises(ImportRefusedError, match=r"neither a head, nor a row, nor the line above a table states one"):
+        loads_of(path)

@@ -117,3 +117,15 @@ def test_lengths_that_all_records_share(tmp_path: Path) -> None:
     path.write_text(json.dumps({"model": "some-30b", "output_tokens": 100, "context_sweep": records}))
     rows = load_of(path).result_rows
     assert [(row.value, row.prompt_tokens, row.output_tokens) for row in rows] == [(81.5, 2048, 100), (5.5, 2048, 100)]
+
+
+def test_failed_requests_state_no_latency(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    records = [
+        {"latency_ms": 296.5, "ttft_ms": 121.5, "error": None},
+        {"latency_ms": 9.5, "ttft_ms": None, "error": "500"},
+    ]
+    path.write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    load = load_of(path)
+    assert [row.value for row in load.result_rows] == [296.5, 121.5]
+    assert "Failed requests were left out: 1 of its records." in load.notes

@@ -168,10 +168,14 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     candidates += [*summaries, *llama_tables.read(llama, text, ticket, 3 + len(summaries))]
     loads = [load for load in candidates if load and load.rows]
     if not loads:
-        raise ImportRefusedError(
-            f"{source.name} looks like {looks_of(source)}. It has no table and no line with a result that is read: a "
-            "figure with its unit, as in 'Decode: 95.9 tok/s', or what a known benchmark tool prints."
+        reason = (
+            "Its tables have no figure with a unit: neither a head, nor a row, nor the line above a table states one "
+            "(tok/s, ms), or what has one compares others or states an aim."
+            if all_tables
+            else "It has no table and no line with a result that is read: a figure with its unit, as in "
+            "'Decode: 95.9 tok/s', or what a known benchmark tool prints."
         )
+        raise ImportRefusedError(f"{source.name} looks like {looks_of(source)}. {reason}")
     return loads
 
 

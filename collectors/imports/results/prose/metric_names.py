@@ -77,7 +77,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     ("tok/s", words(GENERATION), MetricName("output_tps")),
     (
         "tok/s",
-        words(r"(?<!token[ -])(?<!tokens[ -])(?<!long )(?<!short )(?<!same )(?<!\dk )(?<!\ba )prompt"),
+        words(r"(?<!token[ -])(?<!tokens[ -])(?<!long )(?<!short )(?<!same )(?<!\dk )(?<!\ba )prompt(?!ing)"),
         MetricName("prompt_tps"),
     ),
     ("requests/s", words(r""), MetricName("request_tps")),
@@ -137,7 +137,9 @@ DERIVED = words(
     r"|\bstd(?:ev|dev|\.)?\b|\bstandard deviation\b|\bvariance\b|\bdiff(?:erence)?\b"
 )
 AIMED_AT = re.compile(
-    r"\b(?:targets?|goals?|slos?|slas?|timeout|deadline|budget|threshold|expected|theoretical)\b", re.IGNORECASE
+    r"\b(?:targets?|goals?|slos?|slas?|timeout|deadline|budget|threshold|expected|theoretical"
+    r"|published|claimed|advertised|(?:nvidia|amd|intel|vendor) official)\b",
+    re.IGNORECASE,
 )
 TASK = words(
     r"(?<![a-z0-9])(?:gsm8k|mmlu(?:[_-]pro)?|hellaswag|arc[_-](?:challenge|easy)|winogrande|truthfulqa|gpqa|ifeval"

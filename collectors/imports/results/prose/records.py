@@ -33,6 +33,7 @@ MODELS = ("model", "model id", "model name", "model path", "model tag", "base mo
 OF_MACHINE = re.compile(r"\b(?:system|host|total|installed|machine)\b.*\b(?:ram|memory|vram)\b|^ram$")
 TIMES = ("ts", "timestamp", "date", "datetime", "started at")
 NO_VALUES = ("n/a", "na", "none", "null", "-", "oom", "error", "failed")
+ERRORS = ("error", "error message")
 MAX_DEPTH = 3
 MAX_NAME_CHARS = 200
 LEAST_METRICS = 2
@@ -72,6 +73,10 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     if warm_ups:
         records = [(number, record) for number, record in records if not _is_warm_up(record)]
         load.notes.append(f"The warm-up was left out: {len(warm_ups)} of its records.")
+    failures = [record for _, record in records if _is_failed(record)]
+    if failures:
+        records = [(number, record) for number, record in records if not _is_failed(record)]
+        load.notes.append(f"Failed requests were left out: {len(failures)} of its records.")
     constants = _constants([record for _, record in records])
     load.params |= {name: cut(value) for name, value in {**common, **constants}.items()}
     load.model = _model_of({**common, **constants})
@@ -145,6 +150,13 @@ def _cell(cell: str) -> Any:
 # --- values -----------------------------------------------------------------------------------------------------------
 def _is_warm_up(record: Mapping[str, Any]) -> bool:
     return any(isinstance(value, str) and WARM_UP.fullmatch(value) for value in record.values())
+
+
+def _is_failed(record: Mapping[str, Any]) -> bool:
+    """Return whether a record is that of a request that failed, whose times are those of the failure."""
+    values = {value_name_of(name).words: value for name, value in record.items()}
+    is_denied = any(values.get(name) is False for name in ("ok", "success", "succeeded"))
+    return is_denied or any(isinstance(values.get(name), str) and values[name].strip() for name in ERRORS)
 
 
 def _model_of(values: Mapping[str, Any]) -> str | None:

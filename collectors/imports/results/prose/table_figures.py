@@ -52,7 +52,8 @@ def add_table(load: LoadBuilder, table: Table) -> None:
     table = table._replace(rows=_with_statistics(_filled(table)))
     level_rows = {number: row for number, row in enumerate(table.rows) if is_level_row(row)}
     table = table._replace(level_rows=tuple(level_rows.values())[:MAX_LEVEL_ROWS])
-    table = table._replace(title_columns=_columns_of_title(table) if unit_in(title) else frozenset())
+    has_unit = (unit_in(title) or implied_unit(title)) is not None
+    table = table._replace(title_columns=_columns_of_title(table) if has_unit else frozenset())
     first_column = 0 if unit_in(table.heads[0]) in VALUES_OF_FIRST_COLUMN else 1
     _note_columns_without_unit(load, table, title)
     _note_what_is_left_out(load, table)
@@ -85,7 +86,8 @@ def _add_cell(load: LoadBuilder, table: Table, row_number: int, column: int, lab
         return
     point = point_of(table, row, column, table.line_of(row_number), label)
     if value:
-        unit = unit_in(title) if column in table.title_columns and value.unit is None else value.unit
+        is_of_title = column in table.title_columns and value.unit is None
+        unit = unit_in(title) or implied_unit(title) if is_of_title else value.unit
         if metric := count_metric(value, label, column_name):
             add_stated(load, point, value, metric, 1.0, None, STATED)
         else:
