@@ -139,8 +139,10 @@ def test_parts_of_a_sum(tmp_path: Path) -> None:
 def test_bare_lines_above_tables_and_figures(tmp_path: Path) -> None:
     table = "| Test | tok/s |\n|---|---|\n| pp512 | {} |\n"
     text = f"Card A\n\n{table.format(5000)}\nCard B\n\n{table.format(9000)}\nArm C\nDecode: 45.5 tok/s\nTTFT: 81.5 ms\n"
+    text += "Arm D\nDecode: 55.5 tok/s\n"
     assert [(name.partition(":")[0], value) for name, *_, value in figures(tmp_path, text)] == [
         ("Card A", 5000.0), ("Card B", 9000.0), ("Arm C", 45.5), ("Arm C", 81.5),
+        ("Arm D", 55.5),
     ]  # fmt: skip
 
 
@@ -231,3 +233,14 @@ def test_tables_without_units_are_refused_for_that(tmp_path: Path) -> None:
     path.write_text("| Slot | Decode |\n|---|---|\n| A | 22.5 |\n")
     with pytest.raises(ImportRefusedError, match=r"neither a head, nor a row, nor the line above a table states one"):
         loads_of(path)
+
+
+def test_pairs_below_each_other_are_no_columns(tmp_path: Path) -> None:
+    text = (
+        "Log Output: 1.03 lines\n"
+        "  run-1   wall= 8.58s  ttft=115ms  toks=1000  wall_TPS=116.5  decode_TPS=118.1\n"
+        "  run-2   wall= 7.99s  ttft= 86ms  toks=1000  wall_TPS=125.1  decode_TPS=126.5\n"
+    )
+    rows = results_of_text(tmp_path, text)
+    assert [row.value for row in rows if row.metric == "ttft_ms"] == [115.0, 86.0]
+    assert {row.output_tokens for row in rows} == {None}

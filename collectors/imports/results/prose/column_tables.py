@@ -137,7 +137,9 @@ def _row(line: str, width: int, index_width: int) -> list[str]:
 
 
 def _fits(heads: Sequence[str], row: Sequence[str], is_head: IsHead) -> bool:
-    """Return whether a row has a number or no value in each column of figures."""
+    """Return whether a row has a number or no value in each column of figures; pairs such as 'ttft=86ms' are none."""
+    if any("=" in head and "=" in cell for head, cell in zip(heads, row, strict=False)):
+        return False
     of_units = [cell for head, cell in zip(heads, row, strict=False) if is_head(head)]
     cells = of_units or row[1:]
     return all(DIGIT.search(cell) or (of_units and NO_VALUE.fullmatch(cell)) for cell in cells)

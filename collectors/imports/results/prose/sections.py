@@ -159,7 +159,8 @@ def _bare_label(lines: Sequence[str], index: int) -> str:
     """Return a short line of words above a table or lines of figures, which stands alone; empty for any other line."""
     line = lines[index]
     is_possible = 0 < len(line) <= MAX_HEADING_CHARS and line[0].isalnum() and line.rstrip()[-1:] not in NO_LABEL_ENDS
-    is_alone = not index or not lines[index - 1].strip()
+    above = lines[index - 1] if index else ""
+    is_alone = not above.strip() or (FIGURE_LINE.match(above) is not None and not FIGURE_LINE.match(line))
     if not is_possible or not is_alone or "|" in line or FIGURE.search(line) or BUILD.match(line):
         return ""
     below = next((other for other in lines[index + 1 : index + 3] if other.strip()), "")
