@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -244,3 +245,12 @@ def test_pairs_below_each_other_are_no_columns(tmp_path: Path) -> None:
     rows = results_of_text(tmp_path, text)
     assert [row.value for row in rows if row.metric == "ttft_ms"] == [115.0, 86.0]
     assert {row.output_tokens for row in rows} == {None}
+
+
+@pytest.mark.parametrize(
+    "text", ["a1  b2  c3\n" * 40_000, "<table>" + "<!--" * 100_000, "x  tok/s  \\\n0  1  2\n\n" * 10_000]
+)
+def test_rows_of_no_table_and_open_marks_are_read_in_linear_time(tmp_path: Path, text: str) -> None:
+    started = time.process_time()
+    results_of_text(tmp_path, f"Decode: 45.5 tok/s\n\n{text}")
+    assert time.process_time() - started < 30

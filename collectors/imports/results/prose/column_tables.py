@@ -18,6 +18,7 @@ NAME = re.compile(r"[^\W\d_][\w .#%/()@+-]{0,60}|[#%]")  # of a separated column
 WORD = re.compile(r"\S{1,100}")
 MIN_CELLS, MAX_CHARS = 3, 400
 MOST_INDEX_NAMES = 3
+MOST_PARTS = 10  # of a wide DataFrame
 CONTINUED = "\\"  # ends the head of a wide DataFrame, whose other columns stand below
 IsHead = Callable[[str], bool]
 
@@ -57,7 +58,9 @@ def read_column_tables(text: str, is_head: IsHead) -> tuple[list[Table], str]:
 def _aligned_block(lines: Sequence[str], index: int, is_head: IsHead) -> _Block | None:
     """Return the table of aligned columns whose heads are a line; None if there is none."""
     block = _block(lines, index, is_head)
-    while block and block.heads[-1] == CONTINUED:
+    parts = 0
+    while block and block.heads[-1] == CONTINUED and parts < MOST_PARTS:
+        parts += 1
         following = block.end + (block.end < len(lines) and not lines[block.end].strip())
         part = _block(lines, following, is_head) if following < len(lines) else None
         if part is None or len(part.rows) != len(block.rows):
@@ -84,13 +87,16 @@ def _block(lines: Sequence[str], index: int, is_head: IsHead) -> _Block | None:
     has_index = bool(index_names) or (not has_rule and len(first_cells) == width + 1)
     heads = [*(index_names or ([""] if has_index else [])), *heads]
     full_width = len(heads) - is_continued
+    is_possible = full_width >= MIN_CELLS - is_continued and (has_rule or is_continued or any(map(is_head, heads)))
+    if not is_possible:
+        return None  # before any row is read: rows of no table are asked for at every line
     first, rows = end, []
     while end < len(lines) and (row := _row(lines[end], full_width, len(index_names))):
         if not _fits(heads, row, is_head):
             break
         rows.append(row)
         end += 1
-    return _Block(heads, rows, first, end, has_rule, has_index) if rows and full_width >= MIN_CELLS - 1 else None
+    return _Block(heads, rows, first, end, has_rule, has_index) if rows else None
 
 
 def _counted_block(lines: Sequence[str], index: int) -> _Block | None:

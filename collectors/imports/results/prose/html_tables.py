@@ -10,6 +10,8 @@ from collectors.imports.results.prose.tables import MAX_CELLS, Table
 
 _TABLE = re.compile(r"<table\b[^<>]{0,2000}>", re.IGNORECASE)
 _END = "</table>"
+_NO_TAG = re.compile(r"<(?!/?[a-zA-Z][^<>]{0,2000}>)")
+MAX_MARKUP_CHARS = 1_000_000
 MAX_SPAN = 50
 MAX_ROWS = 20_000
 
@@ -89,8 +91,10 @@ def read_html_tables(text: str) -> tuple[list[Table], str]:
 
 def _table(markup: str, line: int) -> Table | None:
     """Return the table of a passage, None without a row of heads above others."""
+    if len(markup) > MAX_MARKUP_CHARS:
+        return None
     parser = _Rows()
-    parser.feed(markup)
+    parser.feed(_NO_TAG.sub("&lt;", markup))  # the parser takes quadratic time for marks that nobody closes
     parser.close()
     rows = [(at, cells) for at, cells in zip(parser.lines, parser.rows, strict=True) if cells][:MAX_ROWS]
     grid = _filled([cells for _, cells in rows])
