@@ -14,16 +14,17 @@ from typing import NamedTuple, Protocol
 
 from collectors.imports.log_file import ImportRefusedError, ReportProgress
 from collectors.imports.log_import import ImportOptions, ImportResult
+from collectors.imports.quoted_logs import is_log, without_quoted_logs, writes_lines
 from collectors.imports.results.builder import LoadBuilder, Ticket
 from collectors.imports.results.folder import open_folder
-from collectors.imports.results.prose.document import has_benchmark, has_table
+from collectors.imports.results.prose.document import has_benchmark, has_figures
 from collectors.imports.results.readers import RECORDS, TEXTS, reader_of, unknown_file_reason
 from collectors.imports.results.source import CHUNK_BYTES, ResultFile
 from collectors.imports.results.values import after
 from commands.naming import RunBook, RunNaming
 from domain import Config, JsonValue, Run, RunState, new_run_id, unknown_machine_id
 from engines import ENGINES
-from engines.base import Engine, ParsedSample, first_match
+from engines.base import Engine, first_match
 from engines.recognition import OVERLAP_BYTES
 from load_records import DRIVER_OPTIONS, LoadPhase, RequestRecord
 from redaction import mask_json, mask_text
@@ -79,7 +80,8 @@ class ResultImporter:
     def recognises(self, path: Path, shown_name: str) -> bool:
         """Return whether a file is a tool's result; a log is not, even if it contains tables.
 
-        A text without a table, whose lines state results, is one only if no engine could have written it.
+        A text that quotes logs between its own words is none. A text of lines alone, which names an engine, is a result
+        if they state speeds.
         """
         source = ResultFile(path, shown_name)
         reader = reader_of(source)
@@ -89,7 +91,10 @@ class ResultImporter:
             return reader is not None
         if has_benchmark(source.head) or has_benchmark(source.tail):
             return True  # the engine's own messages around it make no server's log of it
-        return not _is_log(source) and (has_table(source.head) or _engine_of(source) is None)
+        words = without_quoted_logs(source.head)
+        if words is not None:
+            return TEXTS.recognise(words) and not is_log(words)
+        return not _is_log(source) and (has_figures(source.head) or _engine_of(source) is None)
 
     def import_results(self, path: Path, options: ImportOptions, report: ReportProgress) -> ImportResult:
         """Import the file's loads into a run. Raises ImportRefusedError, NotRegularError or OSError."""
@@ -195,12 +200,8 @@ def _engine_of(source: ResultFile) -> Engine | None:
 def _is_log(source: ResultFile) -> bool:
     """Return whether an engine wrote a line of it: one with a time or a sample. Quoted log lines have no time."""
     engine = _engine_of(source)
-    if engine is None or engine.log is None:
-        return False
-    parser = engine.log.log_parser()
     with source.open() as file:
-        events = (event for data in iter(lambda: file.read(CHUNK_BYTES), b"") for event in parser.feed(data))
-        return any(isinstance(event, ParsedSample) or event.stamp for event in events)
+        return writes_lines(engine, iter(lambda: file.read(CHUNK_BYTES), b""))
 
 
 def _short_model(model: str | None) -> str | None:

@@ -11,7 +11,7 @@ from collectors.imports.results.prose.number_text import read_cell
 from collectors.imports.results.prose.sentences import read_sentences
 from collectors.imports.results.prose.units import unit_in
 from load_records import Result
-from tests.collectors.imports.captured import loads_of
+from tests.collectors.imports.captured import accuracies_of, loads_of
 
 
 def results_of_text(tmp_path: Path, text: str) -> list[Result]:
@@ -319,3 +319,45 @@ def test_listed_numbers_have_their_own_levels(tmp_path: Path) -> None:
 def test_served_requests_are_a_throughput() -> None:
     (statement,) = read_sentences("The server completed 8.5 requests/s.")
     assert (statement.metric_name.metric, statement.value.low) == ("request_tps", 8.5)
+
+
+def test_settings_of_a_load_and_statistics_in_brackets(tmp_path: Path) -> None:
+    text = (
+        "Duration: 5s\nRate: 5\nTimeout: 10s\n\nRequests      [total, rate, throughput]  250, 50.18, 22.01\n"
+        "Latencies     [min, mean, 50, 99, max]     65.5ms, 701.5ms, 124.5ms, 10.002s, 10.009s\n"
+    )
+    assert figures_of(tmp_path, text) == [
+        ("e2e_ms", "min", 65.5), ("e2e_ms", "mean", 701.5), ("e2e_ms", "median", 124.5), ("e2e_ms", "p99", 10002.0),
+        ("e2e_ms", "max", 10009.0),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "words", ["What I use is one A100 80GB card.", "Some Studio adds 170-2300ms of latency to every first token."]
+)
+def test_memory_of_a_card_and_differences_are_no_figures(tmp_path: Path, words: str) -> None:
+    assert figures_of(tmp_path, f"{words}\n\nDecode: 45.5 tok/s\n") == [("output_tps", "stated", 45.5)]
+
+
+def test_an_accuracy_beside_speeds(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_text("Decode: 45.5 tok/s\n\n- **GSM8K**: 97.5% (1319 examples)\n\nvLLM 26.5 eff tok/s\n")
+    (load,) = loads_of(path)
+    assert [(row.task, row.value) for row in accuracies_of(load)] == [("GSM8K", 0.975)] and "engine" not in load.params
+
+
+def test_items_of_a_list_below_a_level(tmp_path: Path) -> None:
+    text = "concurrency 6:\n- v0.21.0: ~1781 completion tok/s\n- nightly: ~1482 completion tok/s\n\nconcurrency 24:\n"
+    rows = results_of_text(tmp_path, f"{text}- nightly: ~5312 completion tok/s\n")
+    assert sorted((row.metric, row.value, row.concurrency) for row in rows) == [
+        ("output_tps", 1482.0, 6), ("output_tps", 1781.0, 6), ("output_tps", 5312.0, 24),
+    ]  # fmt: skip
+
+
+def test_what_others_published_beside_an_own_figure(tmp_path: Path) -> None:
+    text = (
+        "The speed was at maximum ~700 tokens/sec, which is lower than what is reported above (roughly ~3100 tok/s).\n"
+    )
+    assert [value for *_, value in figures_of(tmp_path, text)] == [700.0]
+    text = "Speed stayed flat (~555 tok/s at 8K vs ~553 tok/s at 65K).\n"
+    assert [value for *_, value in figures_of(tmp_path, text)] == [555.0, 553.0]

@@ -99,3 +99,33 @@ def test_model_by_its_names_and_memory_of_the_machine(tmp_path: Path, name: str)
     load = load_of(path)
     assert load.model == "m-8B" and load.params["system ramGB"] == 128
     assert {row.value for row in results_of(load)} == {81.5, 312.0, 59.0}
+
+
+def test_memory_of_records(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("arm,ttft_ms,decode_tps,peak_mem_mb,vram_mib\nA,81.5,45.5,2371.5,3230.5\n")
+    load = load_of(path)
+    assert [(row.metric, row.statistic, row.value, row.unit) for row in load.result_rows] == [
+        ("ttft_ms", "stated", 81.5, "ms"), ("output_tps", "stated", 45.5, "tok/s"), ("stated", "max", 2371.5, "MB"),
+        ("stated", "stated", 3230.5, "MiB"),
+    ]  # fmt: skip
+
+
+def test_lengths_that_all_records_share(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    records = [{"actual_input_tokens": 2048, "ttft_ms": 81.5, "tpot_ms": 5.5}]
+    path.write_text(json.dumps({"model": "some-30b", "output_tokens": 100, "context_sweep": records}))
+    rows = load_of(path).result_rows
+    assert [(row.value, row.prompt_tokens, row.output_tokens) for row in rows] == [(81.5, 2048, 100), (5.5, 2048, 100)]
+
+
+def test_failed_requests_state_no_latency(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    records = [
+        {"latency_ms": 296.5, "ttft_ms": 121.5, "error": None},
+        {"latency_ms": 9.5, "ttft_ms": None, "error": "500"},
+    ]
+    path.write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    load = load_of(path)
+    assert [row.value for row in load.result_rows] == [296.5, 121.5]
+    assert "Failed requests were left out: 1 of its records." in load.notes

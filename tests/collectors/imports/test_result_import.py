@@ -373,6 +373,32 @@ def test_engine_line_and_prose_are_no_results(importer: ResultImporter, tmp_path
     assert not importer.recognises(path, path.name)
 
 
+QUOTED_LOG = """```
+INFO 11-27 10:00:00 [__init__.py:243] Automatically detected platform cuda.
+INFO 11-27 10:00:09 [kv_cache_utils.py:1291] GPU KV cache size: 876,006 tokens
+```
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "is_result"),
+    [
+        ("vLLM and SGLang on one card.\n\nDecode speed is 45.5 tok/s with SGLang v0.5.7.\n", True),
+        ("For b5449 I could get around 26 token per second.\n", True),
+        (f"Decode drops to 45.5 tok/s. The log:\n\n{QUOTED_LOG}", True),
+        (f"It crashes. The log:\n\n{QUOTED_LOG}", False),
+        (f"{QUOTED_LOG[4:-4]}Decode speed is 45.5 tok/s.\n", False),
+        (QUOTED_LOG, False),
+    ],
+)
+def test_posts_that_name_engines_and_quote_logs(
+    importer: ResultImporter, tmp_path: Path, text: str, is_result: bool
+) -> None:
+    path = tmp_path / "post.md"
+    path.write_text(text)
+    assert importer.recognises(path, path.name) is is_result
+
+
 def test_configuration_of_an_imported_server_is_what_all_loads_state(store: Store, importer: ResultImporter) -> None:
     (run_id,) = take(importer, captured("llama-bench/result.csv")).run_ids
     run = store.run(run_id)

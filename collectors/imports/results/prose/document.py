@@ -10,8 +10,11 @@ from collectors.imports.results.builder import LoadBuilder, Ticket
 from collectors.imports.results.looks import looks_of
 from collectors.imports.results.prose import benchy_table, five_prompts, llama_tables, lm_eval_table, spec_bench_table
 from collectors.imports.results.prose.bare_tables import read_bare_tables
+from collectors.imports.results.prose.charts import read_charts
+from collectors.imports.results.prose.column_tables import read_column_tables
 from collectors.imports.results.prose.figure_lines import read_figure_lines
 from collectors.imports.results.prose.glued_tables import read_glued_tables
+from collectors.imports.results.prose.html_tables import read_html_tables
 from collectors.imports.results.prose.line_figures import (
     add_aligned,
     add_figure,
@@ -22,12 +25,13 @@ from collectors.imports.results.prose.line_figures import (
     states_result,
 )
 from collectors.imports.results.prose.line_marks import without_line_marks
+from collectors.imports.results.prose.number_text import with_unit_first
 from collectors.imports.results.prose.sections import FIGURE, Sections, lines_with_figures
 from collectors.imports.results.prose.sentences import states_speed
 from collectors.imports.results.prose.stated_settings import read_settings
 from collectors.imports.results.prose.statistic_lines import read_statistic_lines
 from collectors.imports.results.prose.table_figures import add_table, models_in
-from collectors.imports.results.prose.tables import RULE, Table, read_aligned_tables, read_flattened_tables, read_tables
+from collectors.imports.results.prose.tables import RULE, Table, read_flattened_tables, read_tables
 from collectors.imports.results.prose.units import test_unit, unit_in
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tools import (
@@ -70,20 +74,31 @@ def recognise(head: str) -> bool:
     """Return whether a text contains a table, a printed benchmark, columns of numbers, or a line with a result."""
     unmarked = without_line_marks(head)
     return (
-        has_table(unmarked)
-        or has_benchmark(unmarked)
+        has_benchmark(unmarked)
         or states_result(unmarked)
+        or has_figures(unmarked)
         or bool(read_figure_lines(unmarked, Sections(unmarked).labels_of)[0])
+    )
+
+
+def has_figures(head: str) -> bool:
+    """Return whether a text contains a table, or lines or sentences with a speed or a latency of tokens."""
+    unmarked = without_line_marks(head)
+    return (
+        has_table(unmarked)
+        or any(figure.is_speed for figure in read_figure_lines(unmarked, Sections(unmarked).labels_of)[0])
         or states_speed(unmarked)
     )
 
 
 def has_table(head: str) -> bool:
     """Return whether a text contains a table, a printed benchmark, or columns of numbers with units."""
+    if read_html_tables(head)[0] or read_charts(head)[0]:
+        return True
     lines = head.splitlines()[:2000]
     has_rule = any(len(line) < 4096 and "|" in line and RULE.fullmatch(line) for line in lines)
     has_rule = has_rule or bool(read_tables("\n".join(line[:4096] for line in lines))[0])
-    has_rule = has_rule or bool(read_aligned_tables("\n".join(lines), _is_head)[0])
+    has_rule = has_rule or bool(read_column_tables("\n".join(lines), _is_head)[0])
     has_rule = has_rule or bool(read_glued_tables("\n".join(lines))[0])
     has_rule = has_rule or bool(read_bare_tables("\n".join(lines))[0])
     has_rule = has_rule or bool(read_flattened_tables("\n".join(lines), _is_head)[0])
@@ -112,13 +127,15 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     for reader in PRINTED:
         loads_of_tool, text_between = reader.read_printed(text_between, ticket, 3 + len(summaries))
         summaries += loads_of_tool
-    tables, remaining_text = read_tables(text_between)
-    aligned_tables, remaining_text = read_aligned_tables(remaining_text, _is_head)
+    html_tables, remaining_text = read_html_tables(text_between)
+    charts, remaining_text = read_charts(remaining_text)
+    tables, remaining_text = read_tables(remaining_text)
+    column_tables, remaining_text = read_column_tables(remaining_text, _is_head)
     glued_tables, remaining_text = read_glued_tables(remaining_text)
     bare_tables, remaining_text = read_bare_tables(remaining_text)
     flattened_tables, remaining_text = read_flattened_tables(remaining_text, _is_head)
     words_around, sections = remaining_text, Sections(text)
-    all_tables = [*tables, *aligned_tables, *glued_tables, *bare_tables, *flattened_tables]
+    all_tables = [*html_tables, *charts, *tables, *column_tables, *glued_tables, *bare_tables, *flattened_tables]
     sections.tell_apart([*(table.line for table in all_tables), *lines_with_figures(remaining_text)])
     tables = [table._replace(heading=sections.heading_of(table.line)) for table in all_tables]
     benchy = [table for table in tables if benchy_table.is_benchy(table)]
@@ -141,7 +158,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     stored_values: set[tuple[str, str, float]] = set()  # a p50 beside an equal median is the same value
     for figure in figures:
         add_figure(load, figure, stored_values, sections)
-    remaining_text = add_aligned(load, remaining_text, sections)
+    remaining_text = add_aligned(load, with_unit_first(remaining_text), sections)
     remaining_text = add_lines(load, remaining_text, sections)
     add_statements(load, remaining_text, sections)
     _add_settings(load, text, words_around, models_in(read_here))
@@ -151,10 +168,14 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     candidates += [*summaries, *llama_tables.read(llama, text, ticket, 3 + len(summaries))]
     loads = [load for load in candidates if load and load.rows]
     if not loads:
-        raise ImportRefusedError(
-            f"{source.name} looks like {looks_of(source)}. It has no table and no line with a result that is read: a "
-            "figure with its unit, as in 'Decode: 95.9 tok/s', or what a known benchmark tool prints."
+        reason = (
+            "Its tables have no figure with a unit: neither a head, nor a row, nor the line above a table states one "
+            "(tok/s, ms), or what has one compares others or states an aim."
+            if all_tables
+            else "It has no table and no line with a result that is read: a figure with its unit, as in "
+            "'Decode: 95.9 tok/s', or what a known benchmark tool prints."
         )
+        raise ImportRefusedError(f"{source.name} looks like {looks_of(source)}. {reason}")
     return loads
 
 

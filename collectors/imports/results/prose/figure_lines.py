@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from collectors.imports.results.prose.heads import SETTING_HEAD, plain
-from collectors.imports.results.prose.metric_names import DERIVED, metric_of
+from collectors.imports.results.prose.metric_names import AIMED_AT, DERIVED, LATENCIES_OF_TOKENS, metric_of
 from collectors.imports.results.prose.number_text import NUMBER, StatedNumber, parse_number
 from collectors.imports.results.prose.units import unit_in
 
@@ -45,6 +45,12 @@ class Figure(NamedTuple):
         """The words that name its metric."""
         return f"{self.label} {self.heading}".strip()
 
+    @property
+    def is_speed(self) -> bool:
+        """Whether it is a speed or a latency of tokens."""
+        metric_name = metric_of(self.words, self.unit)
+        return self.unit == "tok/s" or (metric_name is not None and metric_name.metric in LATENCIES_OF_TOKENS)
+
 
 def read_figure_lines(
     text: str, labels_above: Callable[[int], Sequence[str]] = lambda line: ()
@@ -53,18 +59,26 @@ def read_figure_lines(
 
     `labels_above`: the words that stand above a line, the nearest first; they may name the metric of its figures.
 
-    A passage has a figure of a known metric: other lines with a colon and a number are no benchmark's.
+    A passage has a figure of a known metric: other lines with a colon and a number are no benchmark's. A duration
+    beside a limit is that of a load's settings, and no result.
     """
     lines, figures = text.splitlines(), []
     for passage in (*_pair_lines(lines), *_passages(lines)):
         passage = [_under(figure, labels_above(figure.line)) for figure in passage]
         is_short = len(passage) < (_LEAST_PAIRS if passage[0].is_pair else _LEAST_LINES)
         passage = [figure for figure in passage if figure.heading] if is_short else passage
-        if any(metric_of(figure.words, figure.unit) and not DERIVED.search(figure.label) for figure in passage):
-            figures += passage
-            for figure in passage:
-                lines[figure.line - 1] = ""
+        metrics = _metrics_of(passage)
+        is_of_load = metrics == {"duration_s"} and any(AIMED_AT.search(figure.label) for figure in passage)
+        figures += passage if metrics and not is_of_load else []
+        for figure in passage if metrics else []:
+            lines[figure.line - 1] = ""
     return figures, "\n".join(lines)
+
+
+def _metrics_of(passage: Sequence[Figure]) -> set[str]:
+    """Return the metrics that a passage states."""
+    names = (metric_of(figure.words, figure.unit) for figure in passage if not DERIVED.search(figure.label))
+    return {name.metric for name in names if name}
 
 
 def _under(figure: Figure, labels: Sequence[str]) -> Figure:

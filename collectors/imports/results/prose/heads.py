@@ -12,12 +12,13 @@ CONCURRENCY_HEAD = words(
     r"|(?:# ?|num(?:ber of)? )?(?:users|streams|clients|sessions)|in[- ]flight(?: requests)?|c|np|vus?"
 )
 PROMPT_HEAD = words(
-    r"isl|(?:avg |mean |random )?(?:input|prompt) (?:seq(?:uence)? )?(?:len|length|size|tokens|toks?)(?: \(tokens\))?"
-    r"|输入长度|輸入長度|input"
+    r"isl|(?:avg |mean |random |actual )?(?:input|prompt) (?:seq(?:uence)? )?(?:len|length|size|tokens|toks?)"
+    r"(?: \(tokens\))?|输入长度|輸入長度|input"
 )
 OUTPUT_HEAD = words(
-    r"osl|(?:avg |mean |random )?(?:output|completion|generation) (?:seq(?:uence)? )?(?:len|length|size|tokens|toks?)"
-    r"(?: \(tokens\))?|max(?: new)? tokens|gen(?:erated)? tokens|输出长度|輸出長度|output"
+    r"osl|(?:avg |mean |random |actual )?(?:output|completion|generation) (?:seq(?:uence)? )?"
+    r"(?:len|length|size|tokens|toks?)(?: \(tokens\))?|max(?: new)? tokens|gen(?:erated)? tokens"
+    r"|输出长度|輸出長度|output"
 )
 DEPTH_HEAD = words(
     r"(?:kv |context |ctx |n[ _]|prefill )?depth(?: \(tokens\))?|n[ _]kv|d|kv(?: cache)? (?:len|length|tokens)"

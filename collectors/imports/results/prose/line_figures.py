@@ -10,11 +10,24 @@ from collectors.imports.results.builder import LoadBuilder, MeasurementPoint
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.figure_lines import SETTING, Figure
 from collectors.imports.results.prose.heads import count_metric
-from collectors.imports.results.prose.metric_names import DERIVED, MetricName, metric_of, statistic_of
+from collectors.imports.results.prose.metric_names import (
+    ACCURACY,
+    AIMED_AT,
+    DERIVED,
+    MetricName,
+    metric_of,
+    statistic_of,
+)
 from collectors.imports.results.prose.number_text import NUMBER, StatedNumber, parse_number, read_cell
-from collectors.imports.results.prose.sections import FIGURE, Sections
+from collectors.imports.results.prose.sections import BULLET, FIGURE, Sections
 from collectors.imports.results.prose.sentences import read_sentences
-from collectors.imports.results.prose.stated_figures import MAX_NAME_CHARS, add_number, add_stated, metric_of_number
+from collectors.imports.results.prose.stated_figures import (
+    MAX_NAME_CHARS,
+    add_number,
+    add_share,
+    add_stated,
+    metric_of_number,
+)
 from collectors.imports.results.prose.stated_points import point_of_words
 from collectors.imports.results.prose.statistic_lines import StatisticLine
 from collectors.imports.results.prose.units import may_have_figure, unit_in
@@ -45,7 +58,7 @@ def add_figure(
     load: LoadBuilder, figure: Figure, stored_values: set[tuple[str, str, float]], sections: Sections
 ) -> None:
     """Add a figure of a passage unless it is in `stored_values`; a count or a setting without a unit is a parameter."""
-    if DERIVED.search(figure.label):
+    if DERIVED.search(figure.label) or AIMED_AT.search(figure.label):
         return
     prefix = sections.prefix_of(figure.line)
     prefix = prefix if figure.heading in prefix else f"{prefix}{figure.heading}: "
@@ -162,6 +175,8 @@ def add_lines(load: LoadBuilder, text: str, sections: Sections) -> str:
             statistic = statistic_of(label, number.value.bound, metric_name.metric)
             point = point_of_words(name, name)
             add_stated(load, point, number.value, metric_name.metric, metric_name.factor, None, statistic)
+        elif number.value.unit == "%" and ACCURACY.search(number.label):
+            add_share(load, number.value, number.label)
     return "".join([*other_texts, text[counted_end:]])
 
 
@@ -178,7 +193,7 @@ def add_statements(load: LoadBuilder, text: str, sections: Sections) -> None:
             name = (
                 f"{sections.prefix_of(statement.line)}{lead}{statement.words[:MAX_NAME_CHARS]} (line {statement.line})"
             )
-            point = point_of_words(name, f"{lead}{statement.words}")
+            point = point_of_words(name, f"{lead}{statement.words}", sections.heading_of(statement.line))
             add_stated(load, point, statement.value, metric, factor, unit, statement.statistic)
 
 
@@ -198,5 +213,11 @@ def _unit_of_label(label: str) -> str | None:
 def _label(before: str, value: StatedNumber) -> str:
     """Return the words that name a number: those of its line, or of the whole sentence if these name no metric."""
     sentence = re.split(r"[.。!?]\s|\n\s*\n", before)[-1]
-    line = sentence.rsplit("\n", 1)[-1].strip(" -*•`,;")
-    return line if metric_of(line, value.unit or _unit_of_label(line)) else " ".join(sentence.split()).strip(" -*•`,;")
+    last_line = sentence.rsplit("\n", 1)[-1]
+    line = last_line.strip(" -*•`,;")
+    is_item = BULLET.match(last_line) is not None  # of a list, no part of the sentence before it
+    return (
+        line
+        if is_item or metric_of(line, value.unit or _unit_of_label(line))
+        else " ".join(sentence.split()).strip(" -*•`,;")
+    )

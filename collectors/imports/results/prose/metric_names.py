@@ -34,7 +34,7 @@ _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
     (r"(?:prefill|prompt(?: (?:processing|eval(?:uation)?))?) (?:time|duration|latency)", "prompt_ms"),
     (r"(?:decod(?:e|ing)|(?<!prompt )eval) (?:time|duration)", "decode_ms"),
     (
-        r"(?<!low )(?<!lowest )latency(?! per token|[- ](?:bound|optimi|sensitive|critical))|延遲|延迟"
+        r"(?<!low )(?<!lowest )latenc(?:y|ies\b)(?! per token|[- ](?:bound|optimi|sensitive|critical))|延遲|延迟"
         r"|\be2el?\b|end[- ]to[- ]end",
         "e2e_ms",
     ),
@@ -77,7 +77,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     ("tok/s", words(GENERATION), MetricName("output_tps")),
     (
         "tok/s",
-        words(r"(?<!token[ -])(?<!tokens[ -])(?<!long )(?<!short )(?<!same )(?<!\dk )(?<!\ba )prompt"),
+        words(r"(?<!token[ -])(?<!tokens[ -])(?<!long )(?<!short )(?<!same )(?<!\dk )(?<!\ba )prompt(?!ing)"),
         MetricName("prompt_tps"),
     ),
     ("requests/s", words(r""), MetricName("request_tps")),
@@ -110,6 +110,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     ("", words(r"^full_layer_tokens|^max_total_num_tokens"), MetricName("kv_cache_tokens")),
     ("", words(r"^swa_layer_tokens"), MetricName("swa_tokens")),
 )  # fmt: skip
+LATENCIES_OF_TOKENS = ("ttft_ms", "itl_ms", "tpot_ms")
 OWN_WORDS = words(
     r"\bpp\d*\b|\btg\d+\b|aggregate|\bagg\b|(?:per[- ]|/ ?)(?:req(?:uest)?|user|stream)\b|\btotal\b|prefill"
 )
@@ -134,6 +135,11 @@ MEAN = words(r"\bavg\b|\baverage\b|\bmean\b|平均")
 DERIVED = words(
     r"speed[- _]?up|delta|Δ|savings|gain|節省|增加|\bimprovement\b|\bscaling\b(?! (?:factor|up|to|out|from))|\buplift\b"
     r"|\bstd(?:ev|dev|\.)?\b|\bstandard deviation\b|\bvariance\b|\bdiff(?:erence)?\b"
+)
+AIMED_AT = re.compile(
+    r"\b(?:targets?|goals?|slos?|slas?|timeout|deadline|budget|threshold|expected|theoretical"
+    r"|published|claimed|advertised|(?:nvidia|amd|intel|vendor) official)\b",
+    re.IGNORECASE,
 )
 TASK = words(
     r"(?<![a-z0-9])(?:gsm8k|mmlu(?:[_-]pro)?|hellaswag|arc[_-](?:challenge|easy)|winogrande|truthfulqa|gpqa|ifeval"

@@ -40,6 +40,13 @@ WITH_LABEL = re.compile(
 PARTS = re.compile(r"[,;] (?=\D|\d[^,;]*[a-z])| ?<br ?/?> ?", re.IGNORECASE)
 TAG = re.compile(r"</?(?:span|b|i|em|strong|font|sub|sup|small|code)\b[^<>]{0,200}>", re.IGNORECASE)
 STATISTICS = {"avg": "mean", "p50": "median"}
+# '5320.5 prefill tok/s' is '5320.5 tok/s prefill'.
+_NAMED_UNIT = re.compile(
+    r"(\d) ((?:(?:effective|eff\.?|aggregate|total|mean|avg|average|median|peak|single-stream)? ?)"
+    r"(?:prefill|prompt|input|decode|decoding|output|generated|generation|gen|completion|new)?)"
+    rf" ({pattern_of('tok/s')})(?![\w/])",
+    re.IGNORECASE,
+)
 MAX_CELL_CHARS = 300
 KILO = 1e3
 MEMORY = ("GiB", "MiB", "GB", "MB", "TB")
@@ -58,10 +65,15 @@ class StatedNumber(NamedTuple):
     words: str = ""  # that follow in its cell: '(pp512)', 'aggregate'
 
 
+def with_unit_first(text: str) -> str:
+    """Return a text with every number before its unit: '45 prefill tok/s' is '45 tok/s prefill'."""
+    return _NAMED_UNIT.sub(r"\1 \3 \2", text)
+
+
 @lru_cache(maxsize=1024)  # a cell is asked for once for each other cell of its row
 def read_cell(cell: str) -> StatedNumber | None:
     """Parse a cell; None if it is text or more than one number with its unit."""
-    match = CELL.fullmatch(cell.replace("**", "").strip().strip("*"))  # '**90.2** tok/s'
+    match = CELL.fullmatch(with_unit_first(cell.replace("**", "").strip().strip("*")))  # '**90.2** tok/s'
     if match is None:
         return None
     value = parse_number(match)

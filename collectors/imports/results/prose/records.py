@@ -32,6 +32,8 @@ LEVEL_WORD = re.compile(r"np|n parallel|c")  # beside the heads of tables
 MODELS = ("model", "model id", "model name", "model path", "model tag", "base model")
 OF_MACHINE = re.compile(r"\b(?:system|host|total|installed|machine)\b.*\b(?:ram|memory|vram)\b|^ram$")
 TIMES = ("ts", "timestamp", "date", "datetime", "started at")
+NO_VALUES = ("n/a", "na", "none", "null", "-", "oom", "error", "failed")
+ERRORS = ("error", "error message")
 MAX_DEPTH = 3
 MAX_NAME_CHARS = 200
 LEAST_METRICS = 2
@@ -71,13 +73,17 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     if warm_ups:
         records = [(number, record) for number, record in records if not _is_warm_up(record)]
         load.notes.append(f"The warm-up was left out: {len(warm_ups)} of its records.")
+    failures = [record for _, record in records if _is_failed(record)]
+    if failures:
+        records = [(number, record) for number, record in records if not _is_failed(record)]
+        load.notes.append(f"Failed requests were left out: {len(failures)} of its records.")
     constants = _constants([record for _, record in records])
     load.params |= {name: cut(value) for name, value in {**common, **constants}.items()}
     load.model = _model_of({**common, **constants})
     times = [time for _, record in records if (time := _time_of(record))]
     load.ts = min(times, default=load.ts)
     for number, record in records:
-        _add_record(load, number, record, constants)
+        _add_record(load, number, record, {**common, **constants})
     if not load.result_rows:
         raise ImportRefusedError(f"{source.name} has no value whose name states its metric and unit.")
     return [load]
@@ -121,9 +127,11 @@ def _flat(value: Any, prefix: str = "", depth: int = 1) -> dict[str, Any]:
 def _csv_names(head: str) -> list[str]:
     first_line, _, other_lines = head.lstrip().partition("\n")
     names = [name.strip().strip('"') for name in first_line.split(",")]
-    has_rows = other_lines.partition("\n")[0].count(",") >= len(names) - 1
     is_head = len(names) > 2 and all(CSV_NAME.fullmatch(name) for name in names)
-    return names if is_head and has_rows else []
+    first_row = next(csv.reader([other_lines.partition("\n")[0]]), []) if is_head else []
+    cells = [cell for name, cell in zip(names, first_row, strict=False) if value_name_of(name).unit is not None]
+    has_words = any(isinstance(_cell(cell), str) and cell.strip().lower() not in NO_VALUES for cell in cells)
+    return names if is_head and len(first_row) >= len(names) and not has_words else []
 
 
 def _csv_records(source: ResultFile) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -142,6 +150,13 @@ def _cell(cell: str) -> Any:
 # --- values -----------------------------------------------------------------------------------------------------------
 def _is_warm_up(record: Mapping[str, Any]) -> bool:
     return any(isinstance(value, str) and WARM_UP.fullmatch(value) for value in record.values())
+
+
+def _is_failed(record: Mapping[str, Any]) -> bool:
+    """Return whether a record is that of a request that failed, whose times are those of the failure."""
+    values = {value_name_of(name).words: value for name, value in record.items()}
+    is_denied = any(values.get(name) is False for name in ("ok", "success", "succeeded"))
+    return is_denied or any(isinstance(values.get(name), str) and values[name].strip() for name in ERRORS)
 
 
 def _model_of(values: Mapping[str, Any]) -> str | None:
@@ -186,7 +201,7 @@ def _add_record(load: LoadBuilder, number: int, record: Mapping[str, Any], const
         and columns[name].words not in TIMES
     ]  # fmt: skip
     level, prompt_tokens, output_tokens = (
-        _level(record, columns, pattern) for pattern in (CONCURRENCY_HEAD, PROMPT_HEAD, OUTPUT_HEAD)
+        _level({**record, **constants}, pattern) for pattern in (CONCURRENCY_HEAD, PROMPT_HEAD, OUTPUT_HEAD)
     )
     point_name = ", ".join(names)[:MAX_NAME_CHARS] or "all requests"
     for name, value in record.items():
@@ -202,11 +217,12 @@ def _add_record(load: LoadBuilder, number: int, record: Mapping[str, Any], const
         )  # fmt: skip
 
 
-def _level(record: Mapping[str, Any], columns: Mapping[str, ValueName], pattern: re.Pattern[str]) -> int | None:
-    """Return the level or length that a record states."""
+def _level(record: Mapping[str, Any], pattern: re.Pattern[str]) -> int | None:
+    """Return the level or length that a record states, or all records together."""
     is_level = pattern is CONCURRENCY_HEAD
     names = [
-        name for name, column in columns.items()
-        if pattern.fullmatch(column.words) or (is_level and LEVEL_WORD.fullmatch(column.words))
+        name for name in record
+        if (words := value_name_of(name).words)
+        and (pattern.fullmatch(words) or (is_level and LEVEL_WORD.fullmatch(words)))
     ]  # fmt: skip
     return next((value for name in names if (value := count(record[name])) is not None), None)

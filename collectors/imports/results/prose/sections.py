@@ -24,6 +24,12 @@ FIGURE = re.compile(rf"\d ?(?:{_FIGURE_UNITS})(?!\w)|(?<![\w/])(?:{_FIGURE_UNITS
 INDENTED = re.compile(r"(?: {2}|\t)\s*\S")
 FIGURES_OF_PAIRS = re.compile(r"\w= {0,6}\d")
 STATEMENT = re.compile(r"(?:for|if|elif|else|def|class|try|except|finally|with|while|case|async|@)\b")
+FIGURE_LINE = re.compile(r"[\s*•+-]{0,12}[A-Za-z][^:=|.]{1,60}[:=]")
+BUILD = re.compile(r"build: [\da-f]{7}")  # ends what llama-bench prints
+ENDS_OF_TEXT = tuple(".!?:|)")
+MAX_TITLE_CHARS = 60
+PLAIN_NUMBER = re.compile(r"(?<!\S)\d[\d.,]{0,12}(?!\S)")
+NO_LABEL_ENDS = tuple(".:?!,;")
 FENCE = "```"
 BOLD_LEVEL = 7  # below the headings of Markdown
 SHORT_BARS = 4  # '=== measured ===' below '===== narrative ====='
@@ -93,12 +99,15 @@ def _paths_of(text: str) -> list[tuple[str, ...]]:
     stack: list[_Heading] = []
     label, has_content, is_code = "", False, False
     lines = text.splitlines()
+    has_marks = any(line.startswith("#") and _heading(line) for line in lines)
     for index, line in enumerate(lines):
         is_fence = line.lstrip()[:3] == FENCE
         is_code ^= is_fence
         if is_fence:
             has_content |= not is_code
-        elif not is_code and (heading := _heading(line) or _title(lines, index)):
+        elif not is_code and (
+            heading := _heading(line) or _title(lines, index) or (None if has_marks else _page_title(lines, index))
+        ):
             stack = [outer for outer in stack if not _ends_at(outer, heading)] + [heading]
             label, has_content = "", False
         elif own_label := _label_among(lines, index, is_code):
@@ -121,12 +130,43 @@ def _title(lines: Sequence[str], index: int) -> _Heading | None:
     return _Heading(BOLD_LEVEL, line.strip()) if is_title else None
 
 
+def _page_title(lines: Sequence[str], index: int) -> _Heading | None:
+    """Return a short line of words above a paragraph, a table or another such line, as a copied page has headings."""
+    line, above, below = lines[index], "".join(lines[max(0, index - 1) : index]), "".join(lines[index + 1 : index + 2])
+    is_above_text = len(below) > MAX_TITLE_CHARS or _is_short_title(below) or below.startswith("|")
+    is_below_text = not above.strip() or above.rstrip()[-1:] in ENDS_OF_TEXT or _is_short_title(above)
+    return _Heading(BOLD_LEVEL, line.strip()) if _is_short_title(line) and is_above_text and is_below_text else None
+
+
+def _is_short_title(line: str) -> bool:
+    has_name = any(map(str.isupper, line.partition(" ")[0]))  # 'Results', 'vLLM'
+    is_possible = 0 < len(line) <= MAX_TITLE_CHARS and has_name and line[0].isalpha() and line.rstrip()[-1:].isalnum()
+    is_row = len(PLAIN_NUMBER.findall(line)) > 1 if is_possible else False
+    return is_possible and not is_row and not set("|:=\t`") & set(line) and "  " not in line and not FIGURE.search(line)
+
+
 def _label_among(lines: Sequence[str], index: int, is_code: bool) -> str:
     """Return the label that a line is for those below it; a line of a program is none."""
     line = lines[index]
     if is_code:
-        return "" if line[:1].isspace() or STATEMENT.match(line) else label_of(line)
-    return label_of(line) or _name_of_indented(lines[index : index + 2])
+        label = "" if line[:1].isspace() or STATEMENT.match(line) else label_of(line)
+    else:
+        label = label_of(line) or _name_of_indented(lines[index : index + 2])
+    return label or _bare_label(lines, index)
+
+
+def _bare_label(lines: Sequence[str], index: int) -> str:
+    """Return a short line of words above a table or lines of figures, which stands alone; empty for any other line."""
+    line = lines[index]
+    is_possible = 0 < len(line) <= MAX_HEADING_CHARS and line[0].isalnum() and line.rstrip()[-1:] not in NO_LABEL_ENDS
+    above = lines[index - 1] if index else ""
+    is_alone = not above.strip() or (FIGURE_LINE.match(above) is not None and not FIGURE_LINE.match(line))
+    if not is_possible or not is_alone or "|" in line or FIGURE.search(line) or BUILD.match(line):
+        return ""
+    below = next((other for other in lines[index + 1 : index + 3] if other.strip()), "")
+    is_above_table = below.count("|") > 1 or below.lstrip()[:6].lower() == "<table"
+    is_above_figures = below in lines[index + 1 : index + 2] and FIGURE_LINE.match(below) and FIGURE.search(below)
+    return line.strip() if is_above_table or is_above_figures else ""
 
 
 def _name_of_indented(lines: Sequence[str]) -> str:

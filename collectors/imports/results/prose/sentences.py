@@ -8,8 +8,14 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from collectors.imports.results.metrics import STATED
-from collectors.imports.results.prose.metric_names import DERIVED, MetricName, metric_of, statistic_of
-from collectors.imports.results.prose.number_text import MEMORY, NUMBER, StatedNumber, parse_number
+from collectors.imports.results.prose.metric_names import (
+    DERIVED,
+    LATENCIES_OF_TOKENS,
+    MetricName,
+    metric_of,
+    statistic_of,
+)
+from collectors.imports.results.prose.number_text import MEMORY, NUMBER, StatedNumber, parse_number, with_unit_first
 from collectors.imports.results.prose.units import may_have_figure, pattern_of, unit_of
 
 MAX_LINE_CHARS = 2000
@@ -24,10 +30,10 @@ _BOUNDARY = re.compile(
 _LOG_LINE = re.compile(r"\d\d:\d\d:\d\d|^\W{0,3}(?:INFO|DEBUG|WARN|ERROR|TRACE)\b")
 _CODE = re.compile(r"(?:^|\s)--\w|[{}]|<[a-z/]|(?<![-=\s])>(?!\s)|://|^\s*(?:\$|#!|import|def|from|for|if|def)\s")
 _NOT_MEASURED = re.compile(
-    r"\b(?:expect(?:ed|ing|s)?|should|could|would|target(?:s|ed|ing)?|goals?|theoretical(?:ly)?|claim(?:s|ed)?|"
-    r"advertised|limit(?:ed|s)?|timeout|budget|slo|sla|threshold|require[sd]?|hop(?:e|ing)|bandwidth|every|interval|anything|"
+    r"\b(?:expect(?:ed|ing|s)?|should|(?<!I )(?<!we )could(?! only)|would|target(?:s|ed|ing)?|goals?"
+    r"|theoretical(?:ly)?|claim(?:s|ed)?|advertised|limit(?:ed|s)?|timeout|budget|slo|sla|threshold|require[sd]?|hop(?:e|ing)|bandwidth|every|interval|anything|"
     r"if|poll|sleep|audio|codec|frame rate|wait(?:s|ed)? for)\b"
-    r"|(?:\bby|faster|slower|another|extra|beyond(?: the)?|exceed\w*) $"
+    r"|(?:\bby|faster|slower|another|extra|beyond(?: the)?|exceed\w*|adds?|added|adding|saves?|saved) $"
     r"|\bin your (?:tests?|benchmarks?|case|post)\b",
     re.IGNORECASE,
 )
@@ -37,27 +43,26 @@ _HYPOTHETICAL = re.compile(
     r"|hypothetical\w*|in theory|on paper|estimat\w+|calculat\w+|rumou?r\w*"
     r"|(?:you|one|they|people|users?) can(?! (?:see|tell|notice|find|confirm))|humans?)\b"
     r"|\b(?:(?:un)?acceptable|feels?|considered)\b"
-    # What others published.
-    r"|\b(?:(?:widely|often|commonly)[- ](?:cited|quoted)|reported(?:ly)?|according to|headline numbers?)\b"
-    r"|\b(?:Red Hat|NVIDIA|AMD|Intel|Google|Meta|LMSYS|MLPerf|Anyscale|Databricks|vendors?|others|the community)"
-    r" (?:\w+ )?(?:measured|measures|reports?|clocked|quotes?|lists?|publish\w*|states?)\b"
     r"|^\W*an? .{0,40} of \S+ .{0,12}\b(?:is|means|makes|counts)\b",
+    re.IGNORECASE,
+)
+_PUBLISHED = re.compile(  # by others, where it stands before a figure or in its clause
+    r"\b(?:(?:widely|often|commonly)[- ](?:cited|quoted)|reported(?:ly)?|according to|headline numbers?)\b"
+    r"|\b(?:Red Hat|NVIDIA|AMD|Intel|Google|Meta|LMSYS|MLPerf|Anyscale|Databricks|vendors?|others|the community)"
+    r" (?:\w+ )?(?:measured|measures|reports?|clocked|quotes?|lists?|publish\w*|states?)\b",
     re.IGNORECASE,
 )
 _DENIED = re.compile(r"(?:\bnot|\bnever|n['\u2019]t)(?:\W+\w+){0,3}\W*$", re.IGNORECASE)
 _NEGATED = re.compile(r"\b(?:not|never|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
 _SERVED = re.compile(r"throughput|serv(?:ed?|es|ing)\b|handl|complet|achiev|sustain|process|finish", re.IGNORECASE)
-# '5320.5 prefill tok/s' is '5320.5 tok/s prefill'.
-_NAMED_UNIT = re.compile(
-    r"(\d) ((?:(?:effective|eff\.?|aggregate|total|mean|avg|average|median|peak|single-stream)? ?)"
-    r"(?:prefill|prompt|input|decode|decoding|output|generated|generation|gen|completion|new)?)"
-    rf" ({pattern_of('tok/s')})(?![\w/])",
-    re.IGNORECASE,
-)
 _TIGHT_SLASH = re.compile(rf"(\d)/(?=\d[\d.,]{{0,12}} ?(?:{pattern_of('tok/s', 'ms')})(?!\w))", re.IGNORECASE)
 _MARKUP = re.compile(r"[`*]{1,3}")
 _COMPARED = re.compile(r"\s*(?:\([^()]{1,40}\)\s*)?(?:→|->|=>|⇒|➜|vs\.?|versus|/|\||to|of)\s*", re.IGNORECASE)
 _CARD = re.compile(r"\b(?:RTX|GTX|RX|Arc|Tesla|Radeon|Quadro|EPYC|Xeon|Ryzen|Ultra|PRO)\s*$", re.IGNORECASE)
+_MEMORY_OF_CARD = re.compile(
+    r"\b(?:[ABHLV]\d{1,3}S?|GB\d{2,3}|MI\d{2,3}X?|[2-9]0[5-9]0(?: Ti| Super)?|Max|PRO \d{4}|Spark|Mac\w*)[\s(-]{0,3}$",
+    re.IGNORECASE,
+)
 _RATE = re.compile(r"\b(?:rate|speed|throughput)\W*$", re.IGNORECASE)  # '14.6 toks' behind it are per second
 _AT = re.compile(r"\bat\s*$", re.IGNORECASE)
 _RESPECTIVELY = re.compile(r"\brespectively\b", re.IGNORECASE)
@@ -101,6 +106,7 @@ class _Place(NamedTuple):
     is_restated: bool = False  # '292.1 seconds (4.9 minutes)'
     is_only: bool = False  # figure of its sentence
     subject: str = ""  # of a listed number
+    clause_end: int = 0  # where the words after it end in the sentence
     is_of_tokens: bool = False  # the time that '256 tokens in 3.1 s = 82 tok/s' took
 
 
@@ -113,26 +119,29 @@ def read_sentences(text: str) -> list[Statement]:
     for number, line in enumerate(text.splitlines(), 1):
         if not may_have_figure(line):
             continue
-        if (
-            len(line) <= MAX_LINE_CHARS
-            and not _LOG_LINE.search(line)
-            and not _CODE.search(line)
-            and line.count("|") < 2
-        ):
-            for sentence in _SENTENCE_END.split(_plain(line)):
-                statements += _statements(number, sentence)
+        if len(line) <= MAX_LINE_CHARS and not _LOG_LINE.search(line) and not _CODE.search(line):
+            for part in _parts(line):
+                for sentence in _SENTENCE_END.split(_plain(part)):
+                    statements += _statements(number, sentence)
     return statements
+
+
+def _parts(line: str) -> list[str]:
+    """Return the cells of a line framed by bars that is in no table; a line with other bars states nothing."""
+    if line.count("|") < 2:
+        return [line]
+    return [cell for cell in line.split("|") if cell.strip()] if line.lstrip()[:1] == "|" else []
 
 
 def _plain(line: str) -> str:
     """Return a line without marks, with every number before its unit: '350/370 tok/s', '45 prefill tok/s'."""
-    return _NAMED_UNIT.sub(r"\1 \3 \2", _TIGHT_SLASH.sub(r"\1 / ", _MARKUP.sub("", line)))
+    return with_unit_first(_TIGHT_SLASH.sub(r"\1 / ", _MARKUP.sub("", line)))
 
 
 def states_speed(text: str) -> bool:
     """Return whether a sentence states a speed or a latency of tokens."""
     return any(
-        statement.value.unit == "tok/s" or statement.metric_name.metric in ("ttft_ms", "itl_ms", "tpot_ms")
+        statement.value.unit == "tok/s" or statement.metric_name.metric in LATENCIES_OF_TOKENS
         for statement in read_sentences(text)
     )
 
@@ -148,7 +157,8 @@ def _statements(line: int, sentence: str) -> Iterator[Statement]:
         near_words = f"{place.before} {' '.join(place.after.split()[:2])}"  # '350 ms median'
         is_of_load = place.value.unit == "requests/s" and not _SERVED.search(words)
         is_denied = _DENIED.search(place.before) or (place.value.bound == "min" and _NEGATED.search(sentence))
-        is_unmeasured = is_denied or _NOT_MEASURED.search(place.before)
+        is_published = _PUBLISHED.search(sentence[: place.clause_end]) is not None
+        is_unmeasured = is_denied or is_published or _NOT_MEASURED.search(place.before)
         is_condition = place.value.words != "" and _AT.search(place.before)  # 'throughput at 40 tok/s/user'
         if is_of_load or is_unmeasured or is_condition or DERIVED.search(near_words):
             former = None
@@ -159,7 +169,7 @@ def _statements(line: int, sentence: str) -> Iterator[Statement]:
             name = _of_unit(MetricName("duration_s"), unit)
         if name is None and former and former[0] == _dimension(unit) and not place.value.words:
             name = _of_unit(former[1], unit)
-        if name is None and (unit == "tok/s" or _is_used_memory(place.value, words)):
+        if name is None and (unit == "tok/s" or _is_used_memory(place, words)):
             name = MetricName(STATED)
         former = (_dimension(unit), name) if name and name.metric != STATED else None
         if name:
@@ -176,9 +186,10 @@ def _as_rate(place: _Place) -> _Place:
     return place._replace(value=place.value._replace(unit="tok/s")) if is_rate else place
 
 
-def _is_used_memory(value: StatedNumber, words: str) -> bool:
-    """Return whether a number is memory in use; '≥20 GB VRAM' is what a card needs."""
-    return value.unit in MEMORY and value.bound is None and _USED_MEMORY.search(words) is not None
+def _is_used_memory(place: _Place, words: str) -> bool:
+    """Return whether a number is memory in use; '≥20 GB VRAM' is what a card needs, 'A100 80GB' what it has."""
+    is_of_card = place.value.bound is not None or _MEMORY_OF_CARD.search(place.before) is not None
+    return place.value.unit in MEMORY and not is_of_card and _USED_MEMORY.search(words) is not None
 
 
 def _dimension(unit: str | None) -> str | None:
@@ -235,7 +246,7 @@ def _places(sentence: str) -> Iterator[_Place]:
             words = _words_of(subject, subjects, value.unit) if subjects else own
             is_restated = index > 0 and _restates(sentence, groups[index - 1], group)
             own_rank = None if subjects else rank
-            yield _Place(value, words, after, own_rank, is_restated, is_only, subject, is_of_tokens)
+            yield _Place(value, words, after, own_rank, is_restated, is_only, subject, group.end + end, is_of_tokens)
         takes_all = end == len(following) and _takes_all(own, group, following, following_group)
         start = boundary.end() if boundary and boundary.start() == end else end + 1
         before = "" if takes_all else following[start:] if end < len(following) else following
@@ -326,6 +337,8 @@ def _are_compared(sentence: str, former: re.Match[str], following: re.Match[str]
     """Return whether two numbers are compared: '256 tokens → 3.1 s' are of two kinds."""
     if former["unit"] is None and _CARD.search(sentence[: former.start()]):
         return False  # 'RTX 5090 / 32 GB'
+    if former["unit"] is None and former["kilo"] and not following["kilo"]:
+        return False  # '555 tok/s at 8K vs 553 tok/s'
     units = [_dimension(unit_of(match["unit"])[0]) for match in (former, following) if match["unit"]]
     between = sentence[former.end() : following.start()]
     return len({*units}) < 2 and _COMPARED.fullmatch(between) is not None

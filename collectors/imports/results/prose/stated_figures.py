@@ -44,7 +44,7 @@ def add_number(
     """
     unit = value.unit or unit_of_names(column_name, label, title)
     if unit == "%" and ACCURACY.search(f"{column_name} {label}"):
-        _add_share(load, value, label, column_name)
+        add_share(load, value, label, column_name)
         return
     column_name, label = without_workload(in_words(column_name), in_words(label), unit_in(label) is None)
     description = f"{column_name} {label} {value.words}"
@@ -123,10 +123,11 @@ def add_stated(
         load.result(point, metric, end_statistic, round(end * factor, 9), unit=unit, reasons=reasons)
 
 
-def _add_share(load: LoadBuilder, value: StatedNumber, label: str, column_name: str) -> None:
+def add_share(load: LoadBuilder, value: StatedNumber, label: str, column_name: str = "") -> None:
+    """Add the share of right answers to a task that the label or the column names."""
     task, subject = (column_name, label) if ACCURACY.search(column_name) else (label, column_name)
     share = round(value.low / 100, 9) if value.low <= 100 else None
     load.accuracy(
-        task=f"{task}: {subject}"[:MAX_NAME_CHARS], filter="none", metric="accuracy", value=share,
+        task=f"{task}: {subject}".strip(": ")[:MAX_NAME_CHARS], filter="none", metric="accuracy", value=share,
         reason=Reason(Code.SHARE_ABOVE_ONE if share is None else Code.ITEM_COUNT_NOT_TOLD),
     )  # fmt: skip

@@ -13,8 +13,12 @@ AT_ONCE = re.compile(
     r"|sessions)\b",
     re.IGNORECASE,
 )
-PROMPT = re.compile(r"\bpp ?(\d{1,7})\b|\b(?:isl|input(?:[ _-]len(?:gth)?)?) ?[=:] ?(\d{1,7})\b(?!k)", re.IGNORECASE)
-OUTPUT = re.compile(r"\btg ?(\d{1,7})\b|\b(?:osl|output(?:[ _-]len(?:gth)?)?) ?[=:] ?(\d{1,7})\b(?!k)", re.IGNORECASE)
+PROMPT = re.compile(
+    r"\bpp ?(\d{1,7})\b|\b(?:isl|input(?:[ _-]len(?:gth)?)?) ?[=:] ?(\d{1,7})\b(?!k|[.,]?\d)", re.IGNORECASE
+)
+OUTPUT = re.compile(
+    r"\btg ?(\d{1,7})\b|\b(?:osl|output(?:[ _-]len(?:gth)?)?) ?[=:] ?(\d{1,7})\b(?!k|[.,]?\d)", re.IGNORECASE
+)
 IN_AND_OUT = re.compile(
     r"\b(\d{1,7}) ?(?:in|input)\b(?: tokens)? ?[/,+x×&] ?(\d{1,7}) ?(?:out|output)\b", re.IGNORECASE
 )

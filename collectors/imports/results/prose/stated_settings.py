@@ -35,7 +35,8 @@ _TENSOR_PARALLEL = re.compile(
 _GPU_COUNT = re.compile(r"(?<![\w.])(?P<count>\d{1,3}) ?[x×]? ?GPUs?\b", re.IGNORECASE)
 _ENGINE_NAMES = r"vLLM|SGLang|TensorRT-LLM|Ollama|LMDeploy|ExLlama(?:V[23])?|MLC-LLM"
 _ENGINE = re.compile(
-    rf"(?<![\w-])(?P<name>{_ENGINE_NAMES})\b(?:[` :(*]{{1,4}}v?(?P<version>\d{{1,3}}\.\d{{1,3}}[\w.+-]{{0,60}}))?",
+    rf"(?<![\w-])(?P<name>{_ENGINE_NAMES})\b(?:[` :(*]{{1,4}}v?(?P<version>\d{{1,3}}\.\d{{1,3}}[\w.+-]{{0,60}})"
+    r"(?! ?(?:\w{1,12} )?(?:tok|t/s|tps|ms\b|s\b)))?",
     re.IGNORECASE,
 )
 ENGINE_HEAD = re.compile(

@@ -22,11 +22,14 @@ _STATISTIC = re.compile(
 _STATISTIC_BEHIND = re.compile(  # 'Tokens/sec: 70.4 (avg), 65.0 (p50)'
     rf"(?:{STATED_NUMBER}) ?\((?P<name>mean|avg|average|median|min|max|p\d{{2}}(?:\.\d{{1,2}}|\d)?)\)", re.IGNORECASE
 )
-# 'first token latency(s)(min, max, ave): 0.6, 12.9, 4.4', 'latency(s) percentile(50, 99): [1.2, 2.5]'
+# 'first token latency(s)(min, max, ave): 0.6, 12.9, 4.4', 'latency(s) percentile(50, 99): [1.2, 2.5]',
+# 'Latencies [min, mean, 50, 99, max]  65.4ms, 701.6ms, 124.2ms, 10.002s, 10.009s'
 _LISTED = re.compile(
-    r"(?P<label>[^:|]{2,80}?)\((?P<names>[\w.%]{2,7}(?:, ?[\w.%]{2,7}){1,6})\) ?: ?\[?"
-    r"(?P<numbers>\d[\d.]{0,12}(?:, ?\d[\d.]{0,12}){1,6})\]?\s*"
+    r"(?P<label>[^:|]{2,80}?)[(\[](?P<names>[\w.%]{2,7}(?:, ?[\w.%]{2,7}){1,7})[)\]] ?(?:: ?| {1,60})\[?"
+    r"(?P<numbers>\d[\d.]{0,12}[a-zµ]{0,2}(?:, ?\d[\d.]{0,12}[a-zµ]{0,2}){1,7})\]?\s*"
 )
+_LISTED_NUMBER = re.compile(r"(?P<number>\d{1,12}(?:\.\d{1,9})?)(?P<unit>[a-zµ]{0,2})")
+_PERCENT = re.compile(r"\d{2}(?:\.\d{1,2})?")
 _PERCENTILES = "percentile"
 _IN_BRACKETS = re.compile(rf"\((?:{_STATISTIC_NAME})\)", re.IGNORECASE)
 _NAMES = {"avg": "mean", "average": "mean", "ave": "mean"}
@@ -74,22 +77,31 @@ def _statistic_lines(lines: list[str]) -> Iterator[StatisticLine]:
 
 def _listed_statistics(number: int, line: str) -> StatisticLine | None:
     """Return a line whose label lists the statistics of the numbers behind it; None for any other line."""
-    match = _LISTED.fullmatch(line.strip()) if len(line) <= MAX_LINE_CHARS and "):" in line.replace(" ", "") else None
+    match = _LISTED.fullmatch(line.strip()) if len(line) <= MAX_LINE_CHARS and ", " in line else None
     if match is None:
         return None
     label, names = match["label"].strip(), match["names"].replace(" ", "").split(",")
     is_percentile = label.endswith(_PERCENTILES)
     label = label.removesuffix(_PERCENTILES).strip()
-    if is_percentile:
-        names = [f"p{name.rstrip('%')}" for name in names]
+    names = [f"p{name.rstrip('%')}" if is_percentile or _PERCENT.fullmatch(name) else name for name in names]
     unit_match = _UNIT_AT_END.search(label)
-    numbers = [float(written) for written in match["numbers"].replace(" ", "").split(",") if written.count(".") < 2]
+    unit, factor = unit_of(unit_match["unit"]) if unit_match else (None, 1.0)
+    numbers = [_LISTED_NUMBER.fullmatch(written) for written in match["numbers"].replace(" ", "").split(",")]
     is_known = all(re.fullmatch(_STATISTIC_NAME, name, re.IGNORECASE) for name in names)
-    if unit_match is None or not is_known or len(names) != len(numbers):
+    values = [_listed_number(listed, unit, factor) for listed in numbers if listed]
+    has_units = all(value.unit in (unit or "ms", "ms", "s") for value in values)
+    if not is_known or not has_units or not len(names) == len(numbers) == len(values):
         return None
-    unit, factor = unit_of(unit_match["unit"])
-    values = [StatedNumber(value * factor, None, None, unit, None, False) for value in numbers]
     return StatisticLine(number, " ".join(label.split()), unit, tuple(zip(map(_statistic, names), values, strict=True)))
+
+
+def _listed_number(match: re.Match[str], unit: str | None, factor: float) -> StatedNumber:
+    """Return a number of a list; its own unit comes before that of the label, and times are in milliseconds."""
+    own_unit, own_factor = unit_of(match["unit"] or None)
+    if own_unit == "s":
+        own_unit, own_factor = "ms", 1e3 * own_factor
+    number = float(match["number"])
+    return StatedNumber(number * (own_factor if own_unit else factor), None, None, own_unit or unit, None, False)
 
 
 def _statistic(name: str) -> str:

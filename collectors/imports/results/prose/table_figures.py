@@ -15,7 +15,7 @@ from collectors.imports.results.prose.heads import (
     count_metric,
     plain,
 )
-from collectors.imports.results.prose.metric_names import DERIVED, metric_of
+from collectors.imports.results.prose.metric_names import AIMED_AT, DERIVED, metric_of
 from collectors.imports.results.prose.number_text import StatedNumber, read_cell, read_parts, read_statistics
 from collectors.imports.results.prose.sections import FIGURE
 from collectors.imports.results.prose.sentences import read_sentences
@@ -36,11 +36,11 @@ PASSED, NOT_PASSED = "✅", "❌"
 PREFILL_HEAD = re.compile(r"^\W*prefill\b", re.IGNORECASE)  # 'Prefill ctx' beside 'tok/s'
 LATENCY_HEAD = re.compile(r"\b(?:ttft|tpot|itl|tbt|e2el?|latency|first token)\b", re.IGNORECASE)
 NOT_MEASURED = re.compile(r"\((?:target|goal|expected|estimated?|est\.?|theoretical|projected)\)", re.IGNORECASE)
-AIMED_AT = re.compile(
-    r"\b(?:targets?|goals?|slos?|slas?|timeout|deadline|budget|threshold|expected|theoretical)\b", re.IGNORECASE
-)
 STATISTIC = re.compile(r"mean|average|avg\.?|median|min|max|best|worst|p\d{2}(?:\.\d)?", re.IGNORECASE)
+NO_STATISTICS = ("count", "n", "total", "sum")
+QUANTILE = re.compile(r"\d{1,2}(?:\.\d)?%")
 SETTINGS = re.compile(r"(?:^|\s)--\w|\w=\w")
+PARTS_OF_CELL = re.compile(r"/| \+ ")
 MAX_LEVEL_ROWS = 20
 MOST_NAMES_IN_NOTE = 8
 VALUES_OF_FIRST_COLUMN = ("tok/s", "ms")
@@ -49,10 +49,11 @@ VALUES_OF_FIRST_COLUMN = ("tok/s", "ms")
 def add_table(load: LoadBuilder, table: Table) -> None:
     """Add the figures of a table."""
     title = "" if SETTINGS.search(table.title) else table.title  # a line of settings names no metric
-    table = table._replace(rows=_filled(table))
+    table = table._replace(rows=_with_statistics(_filled(table)))
     level_rows = {number: row for number, row in enumerate(table.rows) if is_level_row(row)}
     table = table._replace(level_rows=tuple(level_rows.values())[:MAX_LEVEL_ROWS])
-    columns_of_title = _columns_of_title(table) if unit_in(title) else set()
+    has_unit = (unit_in(title) or implied_unit(title)) is not None
+    table = table._replace(title_columns=_columns_of_title(table) if has_unit else frozenset())
     first_column = 0 if unit_in(table.heads[0]) in VALUES_OF_FIRST_COLUMN else 1
     _note_columns_without_unit(load, table, title)
     _note_what_is_left_out(load, table)
@@ -66,15 +67,13 @@ def add_table(load: LoadBuilder, table: Table) -> None:
             else:
                 former_label = label
             for column in range(first_column, len(row)):
-                _add_cell(load, table, row_number, column, label, title, column in columns_of_title)
+                _add_cell(load, table, row_number, column, label, title)
         has_verdict = any(cell.startswith((PASSED, NOT_PASSED)) for cell in row)
         if has_verdict and len(load.rows) == added_rows:
             _add_check(load, table.heads, row)
 
 
-def _add_cell(
-    load: LoadBuilder, table: Table, row_number: int, column: int, label: str, title: str, is_of_title: bool
-) -> None:
+def _add_cell(load: LoadBuilder, table: Table, row_number: int, column: int, label: str, title: str) -> None:
     """Add what a cell states: a number, a failure, or several numbers."""
     row, cell = table.rows[row_number], table.rows[row_number][column]
     column_name = table.heads[column] if column < len(table.heads) else f"column {column + 1}"
@@ -87,7 +86,8 @@ def _add_cell(
         return
     point = point_of(table, row, column, table.line_of(row_number), label)
     if value:
-        unit = unit_in(title) if is_of_title and value.unit is None else value.unit
+        is_of_title = column in table.title_columns and value.unit is None
+        unit = unit_in(title) or implied_unit(title) if is_of_title else value.unit
         if metric := count_metric(value, label, column_name):
             add_stated(load, point, value, metric, 1.0, None, STATED)
         else:
@@ -130,7 +130,7 @@ def _note_columns_without_unit(load: LoadBuilder, table: Table, title: str) -> N
 
 def _is_no_measurement(name: str) -> bool:
     """Return whether a row or column compares others or states an aim."""
-    return bool(DERIVED.search(name) or DERIVED_HEAD.fullmatch(name) or AIMED_AT.search(plain(name)))
+    return bool(DERIVED.search(plain(name)) or DERIVED_HEAD.fullmatch(name) or AIMED_AT.search(plain(name)))
 
 
 def _note_what_is_left_out(load: LoadBuilder, table: Table) -> None:
@@ -142,11 +142,11 @@ def _note_what_is_left_out(load: LoadBuilder, table: Table) -> None:
 
 
 def _runs_of(cell: str, label: str, column_name: str, title: str) -> list[tuple[str, str, StatedNumber]]:
-    """Return the plain numbers between slashes of a cell whose row or column states their unit.
+    """Return the plain numbers between slashes or plus signs of a cell whose row or column states their unit.
 
     Each has a name and the words that name its metric: a part of the label if that has as many ('TTFT p50/p99 (ms)').
     """
-    parts = [part.strip("*` ") for part in cell.split("/")]
+    parts = [part.strip("*` ") for part in PARTS_OF_CELL.split(cell)]
     unit = unit_of_names(column_name, label, title)
     values = [value for part in parts if (value := read_cell(part)) and value.unit in (None, unit)]
     if unit is None or len(parts) < 2 or len(values) != len(parts):
@@ -181,6 +181,18 @@ def _filled(table: Table) -> list[list[str]]:
     return rows
 
 
+def _with_statistics(rows: list[list[str]]) -> list[list[str]]:
+    """Return the rows of statistics, as pandas' `describe` prints them, by their names, and without counts and sums."""
+    names = {row[0].lower() for row in rows if row}
+    if "mean" not in names or names.isdisjoint(("50%", "p50", "median")):
+        return rows
+    return [
+        [f"p{row[0][:-1]}" if QUANTILE.fullmatch(row[0]) else row[0], *row[1:]]
+        if row[0].lower() not in NO_STATISTICS else [row[0], *[""] * (len(row) - 1)]
+        for row in rows
+    ]  # fmt: skip
+
+
 def _label(table: Table, row: Sequence[str]) -> str:
     """Return the cell that names the metric of a row, with the unit of its own column; else the first."""
     heads = [head.strip("*` ") for head in table.heads]
@@ -191,14 +203,14 @@ def _label(table: Table, row: Sequence[str]) -> str:
     return f"{label} ({unit})" if unit and unit_in(label) is None else label
 
 
-def _columns_of_title(table: Table) -> set[int]:
+def _columns_of_title(table: Table) -> frozenset[int]:
     """Return the columns of plain numbers that no head and no row gives a unit: they have that of the title."""
     if any(map(unit_in, table.heads)) or any(unit_in(row[0]) for row in table.rows):
-        return set()
-    return {
+        return frozenset()
+    return frozenset(
         column for column, head in enumerate(table.heads)
         if column and not SETTING_HEAD.fullmatch(head.replace("_", " ").strip("*` "))
-    }  # fmt: skip
+    )  # fmt: skip
 
 
 def _add_check(load: LoadBuilder, heads: Sequence[str], row: Sequence[str]) -> None:

@@ -24,12 +24,12 @@ from collectors.imports.results.prose.stated_points import point_of_words
 from collectors.imports.results.prose.tables import Table
 
 FAILED = re.compile(r"(?:FAIL(?:ED)?|OOM|ERROR|TIMEOUT|CRASH(?:ED)?|DNF)\b.{0,60}", re.IGNORECASE)
-NO_VALUE = ("", "-", "–", "—", "n/a", "N/A")
+NO_VALUE = ("", "-", "–", "—", "n/a", "N/A", "NaN", "nan", "None")
 LEVEL = re.compile(
     r"(?:[×x]|c ?=? ?)?(?P<level>\d{1,3}(?:,\d{3})+|\d{1,9})[×x]?(?: (?:tokens|tok|users|requests|reqs?))?",
     re.IGNORECASE,
 )
-NUMBERS = re.compile(r"[\d.,]{1,12}(?: ?/ ?[\d.,]{1,12}){1,20}")
+NUMBERS = re.compile(r"[\d.,]{1,12}(?: ?[/+] ?[\d.,]{1,12}){1,20}")
 LENGTHS = re.compile(r"(?P<prompt>\d{1,7}) ?[/x×,+] ?(?P<output>\d{1,7})", re.IGNORECASE)
 
 
@@ -106,6 +106,7 @@ def _is_name(table: Table, row: Sequence[str], column: int, label: str) -> bool:
     has_several = bool(read_statistics(cell)) or (value is None and bool(read_parts(cell)))
     has_metric = value is not None and (
         value.unit
+        or column in table.title_columns
         or unit_of_names(column_name, label, table.title)
         or metric_of(f"{column_name} {label}", None)
         or count_metric(value, label, column_name)

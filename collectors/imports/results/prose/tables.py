@@ -14,8 +14,7 @@ BARS = str.maketrans("│┃║", "|||")
 FRAME = re.compile(r"\s{0,40}[+├┼┤┌┬┐└┴┘╞╪╡┏┳┓┡╇┩┣╋┫┗┻┛╔╦╗╠╬╣╚╩╝─━═=-]{3,4000}\s{0,400}")
 JUNCTION = re.compile(r"[+┼┬┴╪┳╇╋┻╦╬╩]")
 MAX_CELLS = 200
-GAP, DIGIT = re.compile(r"\t| {2,}"), re.compile(r"\d|^[-—]$|^n/a$", re.IGNORECASE)
-MIN_ALIGNED_CELLS, MAX_ALIGNED_CHARS = 3, 400
+MIN_CELLS = 3
 MAX_FLAT_COLUMNS, MAX_FLAT_CELL_CHARS = 16, 60
 FLAT_NUMBER = re.compile(r"[~≈]?\d[\d.,]{0,20}(?: ?[A-Za-z%/×]{1,8})?|[-–—]|n/a", re.IGNORECASE)
 
@@ -28,12 +27,13 @@ class Table(NamedTuple):
     rows: list[list[str]]
     title: str = ""  # the line above it
     heading: str = ""  # what tells it from other tables: its sections, the label above it
-    line_step: int = 1  # lines of the text for each row
+    row_lines: Sequence[int] = ()  # the line of each row, if they are not below each other
+    title_columns: frozenset[int] = frozenset()  # of plain numbers that have the unit of the title
     level_rows: tuple[list[str], ...] = ()  # rows that state levels or lengths of the columns
 
     def line_of(self, row_number: int) -> int:
         """Return the line of a row, counted from 0; Markdown's first row stands below the rule."""
-        return self.line + (2 + row_number if self.line_step == 1 else self.line_step * (row_number + 1))
+        return self.row_lines[row_number] if self.row_lines else self.line + 2 + row_number
 
 
 def read_tables(text: str) -> tuple[list[Table], str]:
@@ -56,40 +56,6 @@ def read_tables(text: str) -> tuple[list[Table], str]:
     return tables, "\n".join(lines)
 
 
-RULE_OF_BLANKS = re.compile(r"\s*[-=─]{2,200}(?:\s+[-=─]{2,200}){2,40}\s*")
-
-
-def read_aligned_tables(text: str, is_head: Callable[[str], bool]) -> tuple[list[Table], str]:
-    """Return the tables whose columns are aligned by blanks, and the text with their lines left empty.
-
-    At least one of the heads is one by `is_head`, and each row has as many cells as there are heads.
-    """
-    lines, tables = text.splitlines(), []
-    index = 0
-    while index < len(lines) - 1:
-        heads, end = _aligned_cells(lines[index]), index + 1
-        has_rule = RULE_OF_BLANKS.fullmatch(lines[end][:MAX_ALIGNED_CHARS]) is not None
-        if len(heads) >= MIN_ALIGNED_CELLS and _has_units(heads, lines[end + 1 : end + 2], has_rule, is_head):
-            first = end = end + has_rule
-            while end < len(lines) and _is_aligned_row(_aligned_cells(lines[end]), len(heads)):
-                end += 1
-            rows = [_aligned_cells(line) for line in lines[first:end]]
-            if rows:
-                # The rows of other tables stand two lines below their heads.
-                tables.append(Table(first - 1, heads, rows))
-                lines[index:end] = [""] * (end - index)
-        index = end
-    return tables, "\n".join(lines)
-
-
-def _has_units(
-    heads: Sequence[str], second_lines: Sequence[str], has_rule: bool, is_head: Callable[[str], bool]
-) -> bool:
-    """Return whether two heads state units; above a rule one does, or the first row does: 'TTFT (ms)  150  200'."""
-    count = sum(map(is_head, heads))
-    return count > 1 or (has_rule and (count > 0 or any(is_head(_aligned_cells(line)[0]) for line in second_lines)))
-
-
 def read_flattened_tables(text: str, is_head: Callable[[str], bool]) -> tuple[list[Table], str]:
     """Return the tables of a copied page that has one cell on each line, and the text with their lines left empty.
 
@@ -102,7 +68,7 @@ def read_flattened_tables(text: str, is_head: Callable[[str], bool]) -> tuple[li
         width = _flat_width(cells, is_head)
         if width:
             rows = [cells[at : at + width] for at in range(width, len(cells), width)]
-            tables.append(Table(start + 1, cells[:width], rows, line_step=width))
+            tables.append(Table(start + 1, cells[:width], rows, row_lines=range(start + 1 + width, end + 1, width)))
             lines[start:end] = [""] * (end - start)
     return tables, "\n".join(lines)
 
@@ -112,7 +78,7 @@ def _passages(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
     start = 0
     for index, line in enumerate([*lines, ""]):
         if not line.strip() or len(line) > MAX_FLAT_CELL_CHARS:
-            if index - start >= 3 * MIN_ALIGNED_CELLS:
+            if index - start >= 3 * MIN_CELLS:
                 yield start, index
             start = index + 1
 
@@ -122,7 +88,7 @@ def _flat_width(cells: Sequence[str], is_head: Callable[[str], bool]) -> int | N
     leading = next((index for index, cell in enumerate(cells) if FLAT_NUMBER.fullmatch(cell)), 0)
     for width, has_names in ((leading, False), (leading - 1, True)):
         heads, rows = cells[:width], [cells[at : at + width] for at in range(width, len(cells), max(width, 1))]
-        is_table = MIN_ALIGNED_CELLS <= width <= MAX_FLAT_COLUMNS and len(rows) > 1 and len(rows[-1]) == width
+        is_table = MIN_CELLS <= width <= MAX_FLAT_COLUMNS and len(rows) > 1 and len(rows[-1]) == width
         is_headed = sum(map(is_head, heads)) > 1 and not any(map(is_head, heads[:1]))
         if is_table and is_headed and all(_is_flat_row(row, has_names) for row in rows):
             return width
@@ -132,14 +98,6 @@ def _flat_width(cells: Sequence[str], is_head: Callable[[str], bool]) -> int | N
 def _is_flat_row(row: Sequence[str], has_name: bool) -> bool:
     is_number = [FLAT_NUMBER.fullmatch(cell) is not None for cell in row]
     return all(is_number[1:]) and is_number[0] is not has_name
-
-
-def _aligned_cells(line: str) -> list[str]:
-    return GAP.split(line.strip()[:MAX_ALIGNED_CHARS]) if "|" not in line else [""]
-
-
-def _is_aligned_row(cells: Sequence[str], width: int) -> bool:
-    return len(cells) == width and all(DIGIT.search(cell) for cell in cells[1:])
 
 
 def _without_frame(line: str) -> str:

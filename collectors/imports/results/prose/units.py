@@ -84,8 +84,7 @@ _NAMED_UNITS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\b(?:ms|millis|milliseconds)\b"), "ms"),
     (re.compile(r"\b(?:s|sec|secs|seconds)\b"), "s"),
     (re.compile(r"\b(?:pct|percent)\b|%"), "%"),
-    (re.compile(r"\bgib\b"), "GiB"),
-    (re.compile(r"\bgb\b"), "GB"),
+    *((re.compile(rf"\b{unit.lower()}\b"), unit) for unit in ("GiB", "GB", "MiB", "MB")),
 )
 
 

@@ -1,0 +1,35 @@
+"""Tells an engine's log from a text that quotes lines of one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from engines import ENGINES
+from engines.base import Engine, ParsedSample, first_match
+
+_FENCED = re.compile(r"^\s{0,12}```[^\n`]{0,80}\n(?P<quoted>.*?)(?:^\s{0,12}```\s*?$|\Z)", re.MULTILINE | re.DOTALL)
+
+
+def writes_lines(engine: Engine | None, parts: Iterable[bytes]) -> bool:
+    """Return whether an engine wrote a line of a text: one with a time or a sample. Quoted lines have no time."""
+    if engine is None or engine.log is None:
+        return False
+    parser = engine.log.log_parser()
+    events = (event for data in parts for event in parser.feed(data))
+    return any(isinstance(event, ParsedSample) or event.stamp for event in events)
+
+
+def is_log(text: str) -> bool:
+    """Return whether an engine wrote a line of a text."""
+    return writes_lines(first_match(ENGINES, text), [text.encode()])
+
+
+def without_quoted_logs(text: str) -> str | None:
+    """Return a text without the fenced passages that an engine wrote; None if it has none."""
+    quotations = [match for match in _FENCED.finditer(text) if is_log(match["quoted"])]
+    if not quotations:
+        return None
+    starts = [0, *(match.end() for match in quotations)]
+    ends = [*(match.start() for match in quotations), len(text)]
+    return "\n".join(text[start:end] for start, end in zip(starts, ends, strict=True))

@@ -1,0 +1,201 @@
+"""Extracts tables without a rule: columns parted by bars, blanks, tabs, commas or semicolons, printed DataFrames."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from collectors.imports.results.prose.tables import Table, cells_of
+
+GAP = re.compile(r"\t| {2,}")
+RULE = re.compile(r"\s*[-=─]{2,200}(?:\s+[-=─]{2,200}){2,40}\s*")
+DIGIT = re.compile(r"\d|^[-—]$|^n/a$", re.IGNORECASE)
+NO_VALUE = re.compile(r"|[-–—]+|n/?a|nan|none|null|oom|fail(?:ed)?|error|timeout|\.\.\.", re.IGNORECASE)
+NUMBER = re.compile(r"[~≈]?[-+]?\d[\d.,]{0,20}(?:e[-+]?\d{1,3})?%?")
+NAME = re.compile(r"[^\W\d_][\w .#%/()@+-]{0,60}|[#%]")  # of a separated column
+WORD = re.compile(r"\S{1,100}")
+MIN_CELLS, MAX_CHARS = 3, 400
+MOST_INDEX_NAMES = 3
+MOST_PARTS = 10  # of a wide DataFrame
+CONTINUED = "\\"  # ends the head of a wide DataFrame, whose other columns stand below
+IsHead = Callable[[str], bool]
+
+
+class _Block(NamedTuple):
+    """Heads and rows that stand together, the first line of the rows, and the line behind them, both from 0."""
+
+    heads: list[str]
+    rows: list[list[str]]
+    first: int
+    end: int
+    has_rule: bool = False
+    has_index: bool = False  # of a DataFrame
+
+
+def read_column_tables(text: str, is_head: IsHead) -> tuple[list[Table], str]:
+    """Return the tables, and the text with their lines left empty.
+
+    Heads state units by `is_head`, and every row has a number below each of these; a single unit is enough above a
+    rule, in a DataFrame, or above two rows.
+    """
+    lines, tables = text.splitlines(), []
+    index = 0
+    while index < len(lines) - 1:
+        block = _aligned_block(lines, index, is_head) or _separated_block(lines, index, is_head)
+        if block is None:
+            index += 1
+            continue
+        above = [line for line in lines[max(0, index - 2) : index] if line.strip()]
+        # The rows of other tables stand two lines below their heads.
+        tables.append(Table(block.first - 1, block.heads, block.rows, above[-1].strip()[:200] if above else ""))
+        lines[index : block.end] = [""] * (block.end - index)
+        index = block.end
+    return tables, "\n".join(lines)
+
+
+def _aligned_block(lines: Sequence[str], index: int, is_head: IsHead) -> _Block | None:
+    """Return the table of aligned columns whose heads are a line; None if there is none."""
+    block = _block(lines, index, is_head)
+    parts = 0
+    while block and block.heads[-1] == CONTINUED and parts < MOST_PARTS:
+        parts += 1
+        following = block.end + (block.end < len(lines) and not lines[block.end].strip())
+        part = _block(lines, following, is_head) if following < len(lines) else None
+        if part is None or len(part.rows) != len(block.rows):
+            break
+        heads = part.heads[part.has_index :]
+        rows = [[*row, *cells[part.has_index :]] for row, cells in zip(block.rows, part.rows, strict=True)]
+        block = block._replace(heads=[*block.heads[:-1], *heads], rows=rows, end=part.end)
+    return _without_index(block) if block and _is_table(block, is_head) else None
+
+
+def _block(lines: Sequence[str], index: int, is_head: IsHead) -> _Block | None:
+    """Return heads and the rows below them that fit; None without a row."""
+    if block := _counted_block(lines, index):
+        return block
+    heads, end = _cells(lines[index]), index + 1
+    if len(heads) < MIN_CELLS - 1 or any(map(NUMBER.fullmatch, heads)):
+        return None
+    has_rule = end < len(lines) and RULE.fullmatch(lines[end][:MAX_CHARS]) is not None
+    is_continued = heads[-1] == CONTINUED
+    width, end = len(heads) - is_continued, end + has_rule
+    index_names = [] if has_rule else _index_names(lines, end, width)
+    end += bool(index_names)
+    first_cells = _cells(lines[end]) if end < len(lines) else []
+    has_index = bool(index_names) or (not has_rule and len(first_cells) == width + 1)
+    heads = [*(index_names or ([""] if has_index else [])), *heads]
+    full_width = len(heads) - is_continued
+    is_possible = full_width >= MIN_CELLS - is_continued and (has_rule or is_continued or any(map(is_head, heads)))
+    if not is_possible:
+        return None  # before any row is read: rows of no table are asked for at every line
+    first, rows = end, []
+    while end < len(lines) and (row := _row(lines[end], full_width, len(index_names))):
+        if not _fits(heads, row, is_head):
+            break
+        rows.append(row)
+        end += 1
+    return _Block(heads, rows, first, end, has_rule, has_index) if rows else None
+
+
+def _counted_block(lines: Sequence[str], index: int) -> _Block | None:
+    """Return a DataFrame whose rows are counted from 0: each column ends where its head ends, and may have blanks."""
+    head = lines[index].rstrip()
+    is_continued = head.endswith(CONTINUED)
+    head = head.removesuffix(CONTINUED).rstrip()
+    if not head[:1].isspace() or len(head) > MAX_CHARS or "|" in head:
+        return None
+    rows: list[str] = []
+    for number, line in enumerate(lines[index + 1 :]):
+        if len(line) > MAX_CHARS or not line.startswith(f"{number} "):
+            break
+        rows.append(f"{line.rstrip()} ")
+    ends = [match.end() for match in WORD.finditer(head)]
+    ends = [end for end in ends if all(len(row) > end and row[end] == " " != row[end - 1] for row in rows)]
+    if not rows or ends[-1:] != [len(head)] or any(row[len(head) :].strip() for row in rows):
+        return None
+    starts = [0, *ends]
+    cells = [[row[start:end].strip() for start, end in zip(starts, ends, strict=False)] for row in rows]
+    cells = [[*row[0].split(maxsplit=1), *row[1:]] for row in cells]
+    heads = ["", *(head[start:end].strip() for start, end in zip(starts, ends, strict=False))]
+    if any(len(row) != len(heads) or any(map(GAP.search, row)) for row in cells):
+        return None
+    heads += [CONTINUED] if is_continued else []
+    return _Block(heads, cells, index + 1, index + 1 + len(rows), has_index=True)
+
+
+def _index_names(lines: Sequence[str], at: int, width: int) -> list[str]:
+    """Return the names of a DataFrame's index, which stand alone below the heads; empty without any."""
+    if at + 1 >= len(lines):
+        return []
+    names = re.split(r" {1,80}", lines[at].strip()[:MAX_CHARS])
+    is_index = 0 < len(names) <= MOST_INDEX_NAMES and all(name and name[0].isalpha() for name in names)
+    return names if is_index and len(_cells(lines[at + 1])) == width + len(names) else []
+
+
+def _row(line: str, width: int, index_width: int) -> list[str]:
+    """Return the cells of a row, empty for any other line; of several indexes the outer ones are written once."""
+    cells = _cells(line)
+    if 0 < width - len(cells) < index_width and line[:1].isspace():
+        return [*[""] * (width - len(cells)), *cells]
+    return cells if len(cells) == width else []
+
+
+def _fits(heads: Sequence[str], row: Sequence[str], is_head: IsHead) -> bool:
+    """Return whether a row has a number or no value in each column of figures; pairs such as 'ttft=86ms' are none."""
+    if any("=" in head and "=" in cell for head, cell in zip(heads, row, strict=False)):
+        return False
+    of_units = [cell for head, cell in zip(heads, row, strict=False) if is_head(head)]
+    cells = of_units or row[1:]
+    return all(DIGIT.search(cell) or (of_units and NO_VALUE.fullmatch(cell)) for cell in cells)
+
+
+def _is_table(block: _Block, is_head: IsHead) -> bool:
+    """Return whether the heads state units: two, or one of a certain table; above a rule the first row may."""
+    count, width = sum(map(is_head, block.heads)), len(block.heads)
+    if width < MIN_CELLS:
+        return False
+    is_certain = block.has_rule or block.has_index or len(block.rows) > 1
+    return count > 1 or (count > 0 and is_certain) or (block.has_rule and is_head(block.rows[0][0]))
+
+
+def _without_index(block: _Block) -> _Block:
+    """Return a DataFrame without the column that only counts its rows."""
+    is_counted = block.has_index and [row[0] for row in block.rows] == [str(at) for at in range(len(block.rows))]
+    if not is_counted or block.heads[0]:
+        return block
+    return block._replace(heads=block.heads[1:], rows=[row[1:] for row in block.rows])
+
+
+def _separated_block(lines: Sequence[str], index: int, is_head: IsHead) -> _Block | None:
+    """Return the table of comma-separated values whose heads are a line; None if there is none."""
+    line = lines[index]
+    separator = next((mark for mark in "|,;" if line.count(mark) >= MIN_CELLS - 1), None)
+    if separator is None or len(line) > 4 * MAX_CHARS:
+        return None
+    heads = _separated_cells(line, separator)
+    if not all(map(NAME.fullmatch, heads)) or sum(map(is_head, heads)) < 2:
+        return None
+    rows: list[list[str]] = []
+    for row_line in lines[index + 1 :]:
+        cells = _separated_cells(row_line, separator) if separator in row_line else []
+        is_row = len(cells) == len(heads) and all(
+            NUMBER.fullmatch(cell) or NO_VALUE.fullmatch(cell)
+            for head, cell in zip(heads, cells, strict=True) if is_head(head)
+        )  # fmt: skip
+        if not is_row:
+            break
+        rows.append(cells)
+    return _Block(heads, rows, index + 1, index + 1 + len(rows)) if rows else None
+
+
+def _separated_cells(line: str, separator: str) -> list[str]:
+    if separator == "|":
+        return cells_of(line)
+    cells = next(csv.reader([line], delimiter=separator, skipinitialspace=True), [])
+    return [cell.strip() for cell in cells]
+
+
+def _cells(line: str) -> list[str]:
+    return GAP.split(line.strip()[:MAX_CHARS]) if "|" not in line else [""]

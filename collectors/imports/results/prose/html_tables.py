@@ -1,0 +1,132 @@
+"""Extracts the tables that are written in HTML, as READMEs and copied pages have them."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from typing import NamedTuple
+
+from collectors.imports.results.prose.tables import MAX_CELLS, Table
+
+_TABLE = re.compile(r"<table\b[^<>]{0,2000}>", re.IGNORECASE)
+_END = "</table>"
+_NO_TAG = re.compile(r"<(?!/?[a-zA-Z][^<>]{0,2000}>)")
+MAX_MARKUP_CHARS = 1_000_000
+MAX_SPAN = 50
+MAX_ROWS = 20_000
+
+
+class _Cell(NamedTuple):
+    text: str
+    rows: int
+    columns: int
+    is_head: bool
+
+
+class _Rows(HTMLParser):
+    """The cells of a table's rows, and the line of each row, from 0."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.rows: list[list[_Cell]] = []
+        self.lines: list[int] = []
+        self.caption = ""
+        self._text: list[str] | None = None
+        self._cell = _Cell("", 1, 1, is_head=False)
+        self._is_of_head = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "tr":
+            self._close()
+            self.rows.append([])
+            self.lines.append(self.getpos()[0] - 1)
+        elif tag == "thead":
+            self._is_of_head = True
+        elif tag in ("td", "th"):
+            self._close()
+            spans = {name: int(value) for name, value in attrs if value and value.isdecimal() and len(value) < 4}
+            rows, columns = (min(max(spans.get(name, 1), 1), MAX_SPAN) for name in ("rowspan", "colspan"))
+            self._cell, self._text = _Cell("", rows, columns, tag == "th" or self._is_of_head), []
+        elif tag == "caption":
+            self._text = []
+        elif tag == "br" and self._text is not None:
+            self._text.append("<br>")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "caption" and self._text is not None:
+            self.caption, self._text = " ".join("".join(self._text).split()), None
+        elif tag in ("td", "th", "tr", "table"):
+            self._close()
+        elif tag == "thead":
+            self._is_of_head = False
+
+    def handle_data(self, data: str) -> None:
+        if self._text is not None:
+            self._text.append(data)
+
+    def _close(self) -> None:
+        """Add the cell that was read, if there is one."""
+        if self._text is not None and self.rows:
+            self.rows[-1].append(self._cell._replace(text=" ".join("".join(self._text).split())))
+        self._text = None
+
+
+def read_html_tables(text: str) -> tuple[list[Table], str]:
+    """Return the tables, and the text with their lines left empty; a table in another's cell is part of it."""
+    tables: list[Table] = []
+    other_texts, end, line = [], 0, 1
+    while match := _TABLE.search(text, end):
+        close = text.find(_END, match.end())
+        close = len(text) if close < 0 else close + len(_END)
+        line += text.count("\n", end, match.start())
+        if table := _table(text[match.start() : close], line):
+            other_texts.append(text[end : match.start()] + "\n" * text.count("\n", match.start(), close))
+            tables.append(table)
+        else:
+            other_texts.append(text[end:close])
+        line += text.count("\n", match.start(), close)
+        end = close
+    return tables, "".join([*other_texts, text[end:]])
+
+
+def _table(markup: str, line: int) -> Table | None:
+    """Return the table of a passage, None without a row of heads above others."""
+    if len(markup) > MAX_MARKUP_CHARS:
+        return None
+    parser = _Rows()
+    parser.feed(_NO_TAG.sub("&lt;", markup))  # the parser takes quadratic time for marks that nobody closes
+    parser.close()
+    rows = [(at, cells) for at, cells in zip(parser.lines, parser.rows, strict=True) if cells][:MAX_ROWS]
+    grid = _filled([cells for _, cells in rows])
+    head_count = next(
+        (number for number, (_, cells) in enumerate(rows) if not all(c.is_head for c in cells)), len(rows)
+    )
+    head_count = max(head_count, 1)
+    if len(grid) <= head_count:
+        return None
+    heads = [" ".join(dict.fromkeys(filter(None, column))) for column in zip(*grid[:head_count], strict=False)]
+    lines = [line + at for at, _ in rows]
+    return Table(lines[0], heads, grid[head_count:], parser.caption[:200], row_lines=lines[head_count:])
+
+
+def _filled(rows: list[list[_Cell]]) -> list[list[str]]:
+    """Return the texts of the rows, those of cells that span several rows or columns in each of these."""
+    grid: list[list[str]] = []
+    below: dict[int, tuple[str, int]] = {}  # column -> text and rows that are left
+    for cells in rows:
+        row: list[str] = []
+        remaining = list(cells)
+        while (remaining or len(row) in below) and len(row) < MAX_CELLS:
+            if len(row) in below:
+                text, count = below.pop(len(row))
+                if count > 1:
+                    below[len(row)] = (text, count - 1)
+                row.append(text)
+                continue
+            cell = remaining.pop(0)
+            for _ in range(cell.columns):
+                if cell.rows > 1:
+                    below[len(row)] = (cell.text, cell.rows - 1)
+                row.append(cell.text)
+        grid.append(row)
+    return grid
