@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 import aiohttp
 import psutil
+import uvloop
 
 from analysis.evidence.measure import quantile
 from demo.presets import free_ports
@@ -129,7 +130,7 @@ def recorder(upstream: int, port: int, folder: Path) -> None:
     output_path = folder / "said"
     out = folder / "workload" / "requests.jsonl"
     url = f"http://127.0.0.1:{upstream}"
-    asyncio.run(record(Recording("r", url, out, RecorderOptions(), port), None, lambda text: _write(output_path, text)))
+    uvloop.run(record(Recording("r", url, out, RecorderOptions(), port), None, lambda text: _write(output_path, text)))
 
 
 def recorder_without_parts(upstream: int, port: int, folder: Path) -> None:

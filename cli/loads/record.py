@@ -75,12 +75,12 @@ def _run_job(path: Path) -> int:
 
 
 def _record(recording: Recording) -> int:
-    import asyncio
+    import uvloop
 
     from redaction import SERVER_API_KEY
     from workloads.recording.serve import record
 
-    asyncio.run(record(recording, os.environ.get(SERVER_API_KEY), lambda text: print(text, flush=True)))
+    uvloop.run(record(recording, os.environ.get(SERVER_API_KEY), lambda text: print(text, flush=True)))
     return DONE
 
 

@@ -41,6 +41,7 @@ def _streamlit_options() -> dict[str, Any]:
     return {
         "ssl_certfile": st.get_option("server.sslCertFile"),
         "ssl_keyfile": st.get_option("server.sslKeyFile"),
+        "loop": "asyncio",  # uvicorn would take uvloop, which is there for the recorder: the limits are tested without
         "ws": "websockets-sansio",
         "ws_ping_interval": ping_s,
         "ws_ping_timeout": ping_s,

@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from http.client import responses
+from typing import cast
 
 import httptools
 import orjson
@@ -215,8 +216,7 @@ class ClientConnection(asyncio.Protocol):
     # Callbacks of asyncio
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's is no subclass
         self._connections.add(self)
 
     def data_received(self, data: bytes) -> None:

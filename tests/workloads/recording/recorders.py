@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Callable
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+import uvloop
 
 from load_records import RequestRecord
 from tests.workloads.servers import DONE, HEAD, Script, chunk, event, serving, text_event
@@ -72,7 +72,7 @@ def during(script: Script, folder: Path, act: Callable[[Recording], Any], **more
             given = await act(recording)
         return given, recording
 
-    return asyncio.run(run())
+    return uvloop.run(run())
 
 
 async def post(recording: Recording, body: object = ASK, path: str = CHAT, token: str | None = None) -> tuple[int, Any]:
