@@ -107,7 +107,8 @@ def _counted_block(lines: Sequence[str], index: int) -> _Block | None:
     if not head[:1].isspace() or len(head) > MAX_CHARS or "|" in head:
         return None
     rows: list[str] = []
-    for number, line in enumerate(lines[index + 1 :]):
+    for number, at in enumerate(range(index + 1, len(lines))):  # a slice would be copied at every line
+        line = lines[at]
         if len(line) > MAX_CHARS or not line.startswith(f"{number} "):
             break
         rows.append(f"{line.rstrip()} ")

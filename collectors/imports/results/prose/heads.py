@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from collectors.imports.results.prose.metric_names import words
 from collectors.imports.results.prose.number_text import StatedNumber
 
@@ -59,12 +61,17 @@ def count_metric(value: StatedNumber, label: str, column_name: str = "") -> str 
     """Return the metric of a plain number that its row's label or its column's name says to be a count or a share."""
     if value.unit is not None or value.high is not None:
         return None
-    named_patterns = [(column_name, COUNT_HEADS), (label, (*COUNT_HEADS, *COUNT_LABELS))]
-    metric = next(
-        (metric for name, pairs in named_patterns for pattern, metric in pairs if pattern.fullmatch(plain(name))), None
-    )
+    metric = _count_metric_of(label, column_name)
     is_share, is_mean = metric == "acceptance_rate", metric == "mean_concurrency"
     return metric if (value.low <= 1 if is_share else is_mean or value.low % 1 == 0) else None
+
+
+@lru_cache(maxsize=1024)  # the names of a table are asked for at every cell
+def _count_metric_of(label: str, column_name: str) -> str | None:
+    named_patterns = [(column_name, COUNT_HEADS), (label, (*COUNT_HEADS, *COUNT_LABELS))]
+    return next(
+        (metric for name, pairs in named_patterns for pattern, metric in pairs if pattern.fullmatch(plain(name))), None
+    )
 
 
 def plain(cell: str) -> str:

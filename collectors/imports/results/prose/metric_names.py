@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from collectors.imports.results.metrics import STATED
@@ -149,6 +150,7 @@ TASK = words(
 ACCURACY = words(rf"accuracy|mmlu|gpqa|準確率|{TASK.pattern}")
 
 
+@lru_cache(maxsize=1024)  # the names of a table are asked for at every cell
 def metric_of(text: str, unit: str | None) -> MetricName | None:
     """Return Pitwall's metric for a text and unit; None if there is none."""
     if unit == "tok/s" and PER_GPU.search(text):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint
 from collectors.imports.results.metrics import STATED
@@ -76,6 +77,7 @@ def metric_of_number(description: str, value: StatedNumber, unit: str | None) ->
     return metric_of(description, "%") if is_percent else metric_name
 
 
+@lru_cache(maxsize=1024)  # the names of a table are asked for at every cell
 def unit_of_names(column_name: str, label: str, title: str) -> str | None:
     """Return the unit that a column or row states; of levels and engines that of the line above their table.
 
