@@ -147,7 +147,8 @@ _SAMPLING = re.compile(
 _COUNT = re.compile(r"\d{1,18}")
 _CONFIG_PAIR = re.compile(r"\b(\w{4,24})=('?)([\w./-]+)\2(?=[,)\]}])")  # else the log cuts it
 _VERSION = re.compile(  # of its API server, behind its banner, or as its container and `collect_env` print it
-    r"(?:(?:API server|vLLM|[▀-▟]|^) {0,4}version v?|^vLLM(?: Version)? *: v?|^vLLM Version )(?P<version>\d+\.\d+[\w.+-]*)"
+    r"(?:(?:API server|vLLM|[▀-▟]|^) {0,4}version v?|^vLLM(?:(?: Version)? *: v?| Version ))"
+    r"(?P<version>\d+\.\d+[\w.+-]*)"
 )
 _PHASES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"Starting to load model"), "loading weights"),

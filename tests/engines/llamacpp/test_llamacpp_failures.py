@@ -64,6 +64,9 @@ def test_what_only_sounds_like_a_failure_is_none(read_log) -> None:
         "llama_params_fit: failed to fit params to free device memory: n_gpu_layers already set by user to 99, abort\n"
         "srv  log_server_r: done request: POST /v1/chat/completions 127.0.0.1 500\n"
         "0.02.249.228 W common_speculative_init: no implementations specified for speculative decoding\n"
+        "0.00.301.237 E llama_init_from_model: failed to initialize the context: dflash requires ctx_other to be set "
+        "(this warning is normal during memory fitting)\n"
+        "0.00.334.091 W srv    load_model: [spec] failed to measure draft model memory: failed to load model\n"
     )
     assert read_log("llamacpp", lines).reading.errors == []
 
