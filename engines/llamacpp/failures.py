@@ -67,6 +67,7 @@ _RULES: tuple[tuple[re.Pattern[str], int | None, str], ...] = tuple(
             2,
             "The model cannot be loaded.",
         ),
+        (r"\(ggml_abort\+0x|\bin ggml_abort ", 3, "The engine ended itself."),
         (r"exiting due to (?:model loading|HTTP server) error", 3, "The server gave up."),
         (r"^ggml_cuda_init: failed to initialize", None, "No GPU is used: its driver could not be initialized."),
         (r"no usable GPU found", None, "No GPU is used: the layers stay on the CPU."),

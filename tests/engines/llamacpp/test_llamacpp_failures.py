@@ -38,6 +38,8 @@ NOW = datetime(2026, 11, 20, tzinfo=UTC)
         ("llama_model_load: error loading model: unknown model architecture: 'gemma9'\n", "does not know the model"),
         ("error: invalid argument: --tensor-size\n", "does not know a flag"),
         ("start: couldn't bind HTTP server socket, hostname: 127.0.0.1, port: 8080\n", "port is in use"),
+        ("libggml-base.so(ggml_abort+0x152)[0x72ed]\n", "ended itself"),
+        ("#3  0x00007f55 in ggml_abort () from libggml-base.so.0\n", "ended itself"),
         ("/ggml/src/ggml.c:1: GGML_ASSERT(ne[0] > 0) failed\n", "internal check"),
         (
             "llama_kv_cache_unified: failed to allocate buffer for kv cache\n"
@@ -57,6 +59,11 @@ def test_the_cause_of_a_failure(lines: str, says: str, read_log) -> None:
 def test_thrown_error_precedes_the_generic_one(read_log) -> None:
     said = "terminate called after throwing an instance of 'std::runtime_error'\n  what():  no chat template\n"
     assert read_log("llamacpp", said).reading.errors == ["  what():  no chat template", said.partition("\n")[0]]
+
+
+def test_a_failure_behind_the_dots_of_progress(read_log) -> None:
+    reading = read_log("llamacpp", "......ROCm error: context is destroyed\n").reading
+    assert reading.errors == ["ROCm error: context is destroyed"]
 
 
 def test_what_only_sounds_like_a_failure_is_none(read_log) -> None:
