@@ -29,20 +29,20 @@ _RANK_NUMBERS = re.compile(r"(?:[A-Z]P|rank ?=?|RANK |[-_])(\d{1,9})", re.ASCII)
 class StartupValues:
     """The facts of one start, merged over ranks by key.
 
-    'rank0': the last value of the lowest rank; 'rank0_sum' and 'list': all values of the lowest rank; 'each': every
+    'rank0': the last value of the lowest rank; 'rank0_sum' and 'list': all values of its first process; 'each': every
     value of every rank in log order; 'min' (the usable value of several) and the others: over all values of all ranks.
     """
 
     def __init__(self, merges: Mapping[str, Merge]) -> None:
         self._merges = merges
-        self._values: dict[str, list[tuple[Rank, JsonValue]]] = {}
+        self._values: dict[str, list[tuple[Rank, str | None, JsonValue]]] = {}
 
     def add(self, key: str, value: JsonValue, process: str | None) -> None:
         """Add one process's value; of more than 256 values of a key the first and the last 128 stay."""
         values = self._values.setdefault(key, [])
         if len(values) == _MOST_VALUES:
             del values[_MOST_VALUES // 2]
-        values.append((rank_of(process), value))
+        values.append((rank_of(process), process, value))
 
     def merged(self) -> dict[str, JsonValue]:
         """Return one value per key, merged over all ranks by the key's rule; 'rank0' by default."""
@@ -52,11 +52,13 @@ class StartupValues:
         return bool(self._values)
 
     @staticmethod
-    def _merge(merge: Merge, ranked: list[tuple[Rank, JsonValue]]) -> JsonValue:
-        lowest = min(rank for rank, _ in ranked)
-        is_lowest_only = merge in ("rank0", "rank0_sum", "list")
-        values = [value for rank, value in ranked if rank == lowest or not is_lowest_only]
-        return _MERGERS[merge](values)
+    def _merge(merge: Merge, ranked: list[tuple[Rank, str | None, JsonValue]]) -> JsonValue:
+        if merge in ("rank0", "rank0_sum", "list"):
+            lowest, first_process, _ = min(ranked, key=lambda entry: entry[0])
+            ranked = [entry for entry in ranked if entry[0] == lowest]
+            if merge != "rank0":
+                ranked = [entry for entry in ranked if entry[1] == first_process]
+        return _MERGERS[merge]([value for _, _, value in ranked])
 
 
 Rank = tuple[bool, tuple[int, ...], bool]

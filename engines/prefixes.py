@@ -21,7 +21,11 @@ _MAX_PREFIXES = 12  # prefixes on one line
 _GAP = " {1,8}"  # loggers align their levels
 
 _STAMP = r"(?P<stamp>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)"
-_PID = r"\((?P<process>[A-Za-z][^\r\n]{0,200}?),? pid=\d+(?:, ip=[\w.:]+)?\)"
+# Ray gives all workers one name: only the process id tells their ranks apart.
+_PID = (
+    r"\((?P<process>RayWorker\w{0,40} pid=\d+(?:, ip=[\w.:]+)?|[A-Za-z][^\r\n]{0,200}?(?=,? pid=\d))"
+    r"(?:,? pid=\d+(?:, ip=[\w.:]+)?)?\)"
+)
 _LEVEL = r"(?P<level>DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL|TRACE)"
 _FILE = r"(?:\[[\w./<>-]+:\d+\]|\[\[[\w./<>-]+:\d+\]\([^()\s]{1,200}\)\]|[\w./<>-]+\.py:\d+\])"
 _LOGGERS = r"(?:[a-z_][\w-]*(?:\.[\w-]+)+(?::\d+)?(?: - |: ))*"

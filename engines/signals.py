@@ -24,11 +24,11 @@ _NAMES = {
 _SENT = (1, 2, 6, 15)  # by a process that gives up, or to one that shall end
 _NUMBERS = {"aborted": 6, "killed": 9} | {name: number for number, name in _NAMES.items()}
 _WORDS = r"[Ss]egmentation fault|Bus error|Illegal instruction|Aborted|Floating[ -]point exception"
-_HOST = r"(?P<host>[A-Za-z][\w.-]{0,252})"
+_HOST = r"(?P<host>(?=[\d.-]*[A-Za-z])\w[\w.-]{0,252})"  # a container is named by hexadecimal digits
 _PATTERNS = tuple(
     re.compile(pattern)
     for pattern in (
-        rf"^\[{_HOST}:\d+(?::\d+)*\] Caught signal (?P<number>\d{{1,2}})\b",  # UCX
+        rf"^\[{_HOST}:\d+(?: *:\d+)*\] Caught signal (?P<number>\d{{1,2}})\b",  # UCX
         r"^(?:\*\*\* )?Caught signal (?P<number>\d{1,2})\b",
         rf"^\[{_HOST}:\d+\] Signal: [\w ]+ \((?P<number>\d{{1,2}})\)",  # Open MPI
         rf"noticed that process rank \d+ with PID \d+ on node {_HOST} exited on signal (?P<number>\d{{1,2}})\b",

@@ -18,6 +18,7 @@ _MOST_COMMANDS = 8
 _IN_CONTAINER = r"\b(?:docker|podman|nerdctl)\s+(?:container\s+)?run\s"
 _GOES_ON = re.compile(r"(?:\\|\^|`|&&|\|\|)\s*$")
 _FLAG = re.compile(r"\s*--?[A-Za-z]")
+_USAGE = re.compile(r"\s(?:<[a-z][\w -]*>|\[(?:options|args)\])(?=\s|$)", re.IGNORECASE)  # words to be replaced
 
 
 def read_command_above(log: Path, engine: Engine) -> Config | None:
@@ -35,7 +36,7 @@ def read_command_above(log: Path, engine: Engine) -> Config | None:
 def _commands(lines: Sequence[ParsedLine], start: re.Pattern[str]) -> Iterator[str]:
     """Yield the text of each command, last one first, with the lines before it that no program has printed."""
     for index, line in reversed(list(enumerate(lines))):
-        if _is_record(line) or start.search(line.raw) is None:
+        if _is_record(line) or start.search(line.raw) is None or _USAGE.search(line.raw):
             continue
         before = itertools.takewhile(
             lambda other: not _is_record(other), reversed(lines[max(0, index - _MOST_LINES) : index])

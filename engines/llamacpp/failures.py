@@ -10,6 +10,8 @@ from engines.machine_failures import read_machine_failure
 
 _OUT_OF_MEMORY = "The accelerator ran out of memory."
 _RETRIED = re.compile(r"compute buffer allocation failed, retrying|retrying without pipeline parallelism")
+# It measures how much memory a draft model would need, which it cannot do for every one.
+_EXPECTED = re.compile(r"this warning is normal during memory fitting|failed to measure draft model memory")
 _RULES: tuple[tuple[re.Pattern[str], int | None, str], ...] = tuple(
     (re.compile(pattern), rank, sentence)
     for pattern, rank, sentence in (
@@ -65,6 +67,7 @@ _RULES: tuple[tuple[re.Pattern[str], int | None, str], ...] = tuple(
             2,
             "The model cannot be loaded.",
         ),
+        (r"\(ggml_abort\+0x|\bin ggml_abort ", 3, "The engine ended itself."),
         (r"exiting due to (?:model loading|HTTP server) error", 3, "The server gave up."),
         (r"^ggml_cuda_init: failed to initialize", None, "No GPU is used: its driver could not be initialized."),
         (r"no usable GPU found", None, "No GPU is used: the layers stay on the CPU."),
@@ -112,6 +115,8 @@ _RULES: tuple[tuple[re.Pattern[str], int | None, str], ...] = tuple(
 @lru_cache(maxsize=16)  # a line's failure is asked for twice
 def read_failure(text: str) -> LogFailure | None:
     """Return the failure that a message reports, or None."""
+    if _EXPECTED.search(text):
+        return None
     for pattern, rank, sentence in _RULES:
         if pattern.search(text):
             return LogFailure(rank, text, sentence if rank is None else f"{sentence} {text}")

@@ -54,7 +54,7 @@ _NEEDLES = re.compile(
     rb"print_timing|eval time|draft acceptance|release: id|slots are idle|isten|oad|buffer size|KV |kv_cache|n_slots|"
     rb"new slot|build|version: |warming up|new prompt, n_ctx_slot|"
     rb"llama_context: |_with_model: |_from_model: |_recurrent: |file type|model ftype|file size|model size|n_ctx_train|"
-    rb"training context|re-processing|be disabled|"
+    rb"training context|re-processing|be disabled|is ready|ggml_abort|"
     rb"Flash|rror|ailed|illed|ASSERT|terminate|what\(\)|invalid|bind|No such|"
     rb"missing|xception caught|exit|ost on |DeviceLost|exce|kIOGPU|ommand buffer|UR_RESULT|rest belong to a sibling|"
     rb"max context|VRAM used|memory used|mem required|n_parallel = |kv self|context_length|synthetic|no usable|draft|"
@@ -138,7 +138,8 @@ class LlamacppReader(LineReader):
         self._joiner = RecordJoiner(FORM)
 
     def read_line(self, line: ParsedLine) -> Iterable[LogEvent]:
-        """Return the events of the records that are complete with this line."""
+        """Return the events of the records that are complete with this line, without the dots of progress before it."""
+        line = line._replace(text=line.text.lstrip(".")) if line.text.startswith("..") else line
         return [event for record in self._joiner.add(line) for event in self._read_record(record)]
 
     def _read_record(self, line: ParsedLine) -> Iterable[LogEvent]:

@@ -59,6 +59,7 @@ _OLD_SLOTS = re.compile(rf'(?:initializing slots|new slot)\b.*\b(?P<name>n_slots
 _OLDEST_SLOT = re.compile(rf"^ *-> Slot (?P<slot>{COUNT}) - max context: (?P<context>{COUNT})$")  # until February 2024
 _OLD_SLOT_FACTS = {"n_slots": "max_running_requests", "n_ctx_slot": "context_len"}
 _CONTEXT_FACTS = {"n_ctx_seq": "context_len", "n_ctx_per_seq": "context_len", "flash_attn": "flash_attention"}
+_LLAMA_BOX_READY = re.compile(r"srv +start: server is ready$")
 _VERSION = re.compile(
     r"(?:^|\s)(?:build(?:_info)?: +b?|build = ?|build=(?=\d+ commit=)|version: +(?:[\w.-]{1,30} \(build )?|"
     r"build (?=\d+ \([0-9a-f]+\)))(?P<build>\d{2,}\b|\d(?= \([0-9a-f]{7,12}\)))"
@@ -122,6 +123,8 @@ class LlamacppStartup:
             self.is_loaded = True
         elif "listening on http" in text or text == "HTTP server listening":
             self.is_listening = True
+        elif _LLAMA_BOX_READY.match(text):
+            self.is_listening = self.is_loaded = True
         if window := _WINDOW.search(text):
             self._is_window = window["non"] is None
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from engines.arguments import read_pairs
 from engines.trtllm.settings import FLAGS
 
-NEEDLES = re.compile(rb"LLM Args: |TensorRT-LLM engine args: ")
-_HEAD = re.compile(r"(?:^|\s)(?:LLM Args|TensorRT-LLM engine args): ")
+NEEDLES = re.compile(rb"LLM Args: |TensorRT-LLM engine args: |^model=\S+ tokenizer=", re.MULTILINE)
+_HEAD = re.compile(r"(?:^|\s)(?:LLM Args|TensorRT-LLM engine args): |^(?=model=\S+ tokenizer=)")
 _FLAGS = {name.rpartition(".")[2]: flag for name, flag in FLAGS.items() if name != "kv_cache_config.dtype"}
 _SWITCHES = ("enable_chunked_prefill",)
 

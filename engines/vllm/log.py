@@ -60,7 +60,7 @@ _NEEDLES = re.compile(
     rb"Errno 98|Value error|"
     rb"EngineCore(?:Proc)? (?:f|e|h)|Engine (?:loop|core)|EngineDead|Error (?:in|w)|Worker|worker proc|"
     rb"Fail(?:ed|ure)|OutOfRes|Unsupported|Timeout|: error: |Killed|SIG|Seg[mf]|oom-kill| killed |terminated by|"
-    rb"KV load|transfer failure|Handshake |"
+    rb"KV load|transfer fail|Handshake |"
     rb"\[shutdown|Shutting|KeyboardI|Gracefully|The model's max|No available mem|To serve at|Free memory on|"
     rb"CUDA out|(?:CUDA|HIP) error: |Cuda failure|"
     rb"Estimated CUDA| t(?:ook|akes) |KV [cC]ache (?:size|mem|is)|kv_cache_size|memory for KV|"
@@ -69,7 +69,7 @@ _NEEDLES = re.compile(
     rb"Started server|rejection_sample|sampling params|compile_cache|Dynamo|Start compiling|Warming up|Profiling|"
     rb"Memory profiling|No available (?:shared|block)|Auto-fit max|max_num_batched_tokens=|to store kv cache|"
     rb"weights take |activation peak|available_kv_c|"
-    rb"Checkpoint size|, total memory: |gpu-memory-utilization=|total_gpu_memory|vLLM(?: Version)? *: |"
+    rb"Checkpoint size|, total memory: |gpu-memory-utilization=|total_gpu_memory|vLLM(?: Version)? *: |vLLM Version |"
     + REST
     + b"|"
     + MACHINE.encode()
@@ -87,7 +87,7 @@ _ROUTINE = Routine(
         rb"\A(?:\(APIServer\w* pid=\d+\) )?ERROR \d\d-\d\d \d\d:\d\d:\d\d \[[\w./]+:\d+\] [A-Z]?[a-z][ -Z\\-~]*\r?$"
     ),
     re.compile(
-        rb"throughput: | metrics: |Prefix cache|Killed|KV load|transfer failure|Handshake |"
+        rb"throughput: | metrics: |Prefix cache|Killed|KV load|transfer fail|Handshake |"
         + f"{MACHINE}|{IN_ANY_CONTEXT}".encode()
     ),
 )
@@ -95,11 +95,12 @@ _ROUTINE = Routine(
 
 _TRANSFER_FAILED = re.compile(
     r"(?:NIXL transfer failure: |Failing \d+ request\(s\) due to |Recovered from |"
-    r"(?=Handshake (?:with \S|failed for request )))"
-    r"(?P<reason>KV load failure|Handshake with \S{1,100} failed|Handshake failed(?= for request )|[^|]+)"
-    r"(?: for request (?P<request>\S+))?"
+    r"(?=Handshake (?:with \S|failed for request )|Mooncake transfer failed for |Failed to transfer KV cache for ))"
+    r"(?=[^|]{0,300}? for request (?P<request>\S+?):?(?:\s|$))?(?:Failed to transfer KV cache for request \S+: )?"
+    r"(?P<reason>KV load failure|Handshake with \S{1,100} failed|(?:Handshake|\w+ transfer) failed(?= for request )|"
+    r"[^|]+)"
 )
-_MAY_BE_TRANSFER = ("transfer failure", "KV load failure", "Handshake ")
+_MAY_BE_TRANSFER = ("transfer fail", "KV load failure", "Handshake ", "Failed to transfer KV")
 
 
 class VllmReader(LineReader):

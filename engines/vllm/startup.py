@@ -24,6 +24,7 @@ MERGES: Mapping[str, Merge] = {
     "num_gpu_blocks": "min",
     "num_cpu_blocks": "min",
     "architectures": "list",
+    "model_file_gib": "first",  # before that of the drafter
     "attention_backend": "first",
     "vision_attention_backend": "first",
 }
@@ -146,7 +147,8 @@ _SAMPLING = re.compile(
 _COUNT = re.compile(r"\d{1,18}")
 _CONFIG_PAIR = re.compile(r"\b(\w{4,24})=('?)([\w./-]+)\2(?=[,)\]}])")  # else the log cuts it
 _VERSION = re.compile(  # of its API server, behind its banner, or as its container and `collect_env` print it
-    r"(?:(?:API server|vLLM|[▀-▟]|^) {0,4}version v?|^vLLM(?: Version)? *: v?)(?P<version>\d+\.\d+[\w.+-]*)"
+    r"(?:(?:API server|vLLM|[▀-▟]|^) {0,4}version v?|^vLLM(?:(?: Version)? *: v?| Version ))"
+    r"(?P<version>\d+\.\d+[\w.+-]*)"
 )
 _PHASES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"Starting to load model"), "loading weights"),
@@ -232,8 +234,10 @@ def derive(startup: Mapping[str, JsonValue], version: str | None) -> dict[str, J
     facts: dict[str, JsonValue] = {}
     if "compile_s" not in startup and "compile_passes_s" in startup:
         facts["compile_s"] = round(sum(startup["compile_passes_s"]), 2)
-    if "available_kv_gib_per_rank" in startup:
-        facts["kv_cache_bytes"] = round(sum(startup["available_kv_gib_per_rank"]) * 2**30)
+    kv_gib = startup.get("available_kv_gib_per_rank", ())
+    ranks = startup.get("tensor_parallel", 1) * startup.get("pipeline_parallel", 1)
+    if kv_gib and len(kv_gib) % ranks == 0:  # Ray prints similar lines of several ranks as one
+        facts["kv_cache_bytes"] = round(sum(kv_gib) * 2**30)
     if "kv_cache_tokens" in startup and (definition := kv_tokens_definition(version)):
         facts["kv_cache_tokens_definition"] = definition
     return facts

@@ -124,6 +124,9 @@ def test_vllm_engine_line_states_caching_and_chunks(name: str, value: bool) -> N
         "[09/11/2026-08:00:02] [TRT-LLM] [I] LLM Args: model='org/m' tokenizer=None tensor_parallel_size=8 "
         "pipeline_parallel_size=2 max_batch_size=256 max_num_tokens=8192 max_seq_len=131072 "
         "enable_chunked_prefill=True kv_cache_config=KvCacheConfig(free_gpu_memory_fraction=0.85, dtype='fp8')\n",
+        "[09/11/2026-08:00:02] [TRT-LLM] [I] LLM Args:\nmodel='org/m' tokenizer=None tensor_parallel_size=8 "
+        "pipeline_parallel_size=2 max_batch_size=256 max_num_tokens=8192 max_seq_len=131072 "
+        "enable_chunked_prefill=True kv_cache_config=KvCacheConfig(free_gpu_memory_fraction=0.85, dtype='fp8')\n",
         "TensorRT-LLM engine args: {'model': 'org/m', 'tensor_parallel_size': 8, 'pipeline_parallel_size': 2, "
         "'max_batch_size': 256, 'max_num_tokens': 8192, 'max_seq_len': 131072, 'enable_chunked_prefill': True, "
         "'kv_cache_config': {'free_gpu_memory_fraction': 0.85}}\n",

@@ -72,6 +72,14 @@ OTHERS = {
         + VLLM.format(level="ERROR", text="Handshake failed for request a-4113"),
         "Handshake failed",
     ),
+    "vllm Mooncake": (
+        VLLM.format(level="ERROR", text="Mooncake transfer failed for request a-4113"),
+        "Mooncake transfer failed",
+    ),
+    "vllm of a request": (
+        VLLM.format(level="ERROR", text="Failed to transfer KV cache for request a-4113: Transfer failed, ret: -1"),
+        "Transfer failed, ret: -1",
+    ),
     "vllm load": (
         VLLM.format(level="ERROR", text="Failing 1 request(s) due to KV load failure (failure_policy=fail)"),
         "KV load failure",

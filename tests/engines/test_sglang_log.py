@@ -341,3 +341,8 @@ def test_limits_of_prefill(read_log) -> None:
         "kv_cache_tokens": 9000, "chunked_prefill_size": 2048, "max_prefill_tokens": 16384,
         "max_running_requests": 64, "context_len": 4096,
     }  # fmt: skip
+
+
+def test_version_of_its_container(read_log) -> None:
+    banner = "NVIDIA Release 26.05 (build 7)\nSGLang Version 0.5.11+05fb6a52\n"
+    assert read_log("sglang", banner).reading.version == "0.5.11+05fb6a52"

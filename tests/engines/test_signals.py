@@ -11,6 +11,8 @@ DEATHS = {
     "[node7:2201:0:2201] Caught signal 11 (Segmentation fault: address not mapped to object at address 0x10)": (
         "signal 11 (segmentation fault) on node7"
     ),
+    "[5f3e0a:2201 :0:2202] Caught signal 11 (Segmentation fault)": "signal 11 (segmentation fault) on 5f3e0a",
+    "[5f3e0a:02201] Signal: Segmentation fault (11)": "signal 11 (segmentation fault) on 5f3e0a",
     "[node7:02201] Signal: Bus error (7)": "signal 7 (bus error) on node7",
     "mpirun noticed that process rank 3 with PID 2201 on node node7 exited on signal 9 (Killed).": (
         "signal 9 (kill) on node7"

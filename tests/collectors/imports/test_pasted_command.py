@@ -48,8 +48,10 @@ def test_what_the_log_states_counts_and_secrets_are_masked(tmp_path: Path) -> No
         f"{RECORD}INFO 02-12 13:31:04 [a.py:1] vllm serve org/m --port 6006\n",
         f"$ sglang serve --model-path org/m --port 6006\n{RECORD}",
         f"usage: vllm serve [model_tag] [options]\n{RECORD}",
+        f"  Example: vllm serve --model <model> --port 6006\n{RECORD}",
+        f"  Example: vllm serve --model org/m --port 6006 [options]\n{RECORD}",
     ],
-    ids=["record", "another engine's", "usage"],
+    ids=["record", "another engine's", "usage", "placeholder", "options"],
 )
 def test_other_lines_are_no_command(text: str, tmp_path: Path) -> None:
     log = tmp_path / "server.log"

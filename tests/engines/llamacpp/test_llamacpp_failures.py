@@ -38,6 +38,8 @@ NOW = datetime(2026, 11, 20, tzinfo=UTC)
         ("llama_model_load: error loading model: unknown model architecture: 'gemma9'\n", "does not know the model"),
         ("error: invalid argument: --tensor-size\n", "does not know a flag"),
         ("start: couldn't bind HTTP server socket, hostname: 127.0.0.1, port: 8080\n", "port is in use"),
+        ("libggml-base.so(ggml_abort+0x152)[0x72ed]\n", "ended itself"),
+        ("#3  0x00007f55 in ggml_abort () from libggml-base.so.0\n", "ended itself"),
         ("/ggml/src/ggml.c:1: GGML_ASSERT(ne[0] > 0) failed\n", "internal check"),
         (
             "llama_kv_cache_unified: failed to allocate buffer for kv cache\n"
@@ -59,11 +61,19 @@ def test_thrown_error_precedes_the_generic_one(read_log) -> None:
     assert read_log("llamacpp", said).reading.errors == ["  what():  no chat template", said.partition("\n")[0]]
 
 
+def test_a_failure_behind_the_dots_of_progress(read_log) -> None:
+    reading = read_log("llamacpp", "......ROCm error: context is destroyed\n").reading
+    assert reading.errors == ["ROCm error: context is destroyed"]
+
+
 def test_what_only_sounds_like_a_failure_is_none(read_log) -> None:
     lines = (
         "llama_params_fit: failed to fit params to free device memory: n_gpu_layers already set by user to 99, abort\n"
         "srv  log_server_r: done request: POST /v1/chat/completions 127.0.0.1 500\n"
         "0.02.249.228 W common_speculative_init: no implementations specified for speculative decoding\n"
+        "0.00.301.237 E llama_init_from_model: failed to initialize the context: dflash requires ctx_other to be set "
+        "(this warning is normal during memory fitting)\n"
+        "0.00.334.091 W srv    load_model: [spec] failed to measure draft model memory: failed to load model\n"
     )
     assert read_log("llamacpp", lines).reading.errors == []
 

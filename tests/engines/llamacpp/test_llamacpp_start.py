@@ -104,6 +104,12 @@ def test_server_of_2024_that_logs_json_is_ready(read_log) -> None:
     assert read_log("llamacpp", text).reading.startup == {"ready": True}
 
 
+def test_llama_box_is_ready(read_log) -> None:
+    head = "[2025-07-21 06:52:38.758083] I srv                     start: "
+    assert read_log("llamacpp", f"{head}listening host = ::, port = 4\n").reading.startup == {}
+    assert read_log("llamacpp", f"{head}server is ready\n").reading.startup == {"ready": True}
+
+
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [

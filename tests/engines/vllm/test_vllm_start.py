@@ -280,8 +280,33 @@ def test_records_of_its_modules_are_its_own(module: str) -> None:
     [
         "vLLM: 0.27.2rc1.dev77+gac7509e2b.xpu",
         "vLLM Version                 : 0.27.2rc1.dev77+gac7509e2b.xpu",
+        "vLLM Version 0.27.2rc1.dev77+gac7509e2b.xpu",
         f"{CORE}Initializing a V1 LLM engine (v0.27.2rc1.dev77+gac7509e2b.xpu) with co",
     ],
 )
 def test_version_in_other_words(line: str, read_log) -> None:
     assert read_log("vllm", f"{line}\nvLLM XPU kernels: 0.1.12.3\n").reading.version == "0.27.2rc1.dev77+gac7509e2b.xpu"
+
+
+def test_passes_are_those_of_one_worker_of_ray(read_log) -> None:
+    def record(pid: int, text: str) -> str:
+        return (
+            f"(EngineCore_0 pid=9) (RayWorkerWrapper pid={pid}, ip=10.0.0.{pid}) INFO 02-12 13:31:04 [a.py:1] {text}\n"
+        )
+
+    head = f"{CORE}Initializing a V1 LLM engine (v0.10.1) with config: model='m', tensor_parallel_size=4, dtype=x)\n"
+    memory = record(7, "Available KV cache memory: 45.25 GiB")
+    log = head + "".join(
+        record(pid, text)
+        for pid in (7, 8)
+        for text in ("torch.compile takes 14.5 s in total", "Dynamo bytecode transform time: 2.5 s")
+    )
+    startup = read_log("vllm", log + memory + memory).reading.startup
+    assert (startup["compile_s"], startup["dynamo_s"]) == (14.5, 2.5)
+    assert "kv_cache_bytes" not in startup  # of four workers two have told their memory
+    assert read_log("vllm", head + memory * 4).reading.startup["kv_cache_bytes"] == 181 * 2**30
+
+
+def test_file_size_is_that_of_the_target(read_log) -> None:
+    sizes = "".join(f"{CORE}Filesystem type: EXT4. Checkpoint size: {size} GiB. Available\n" for size in (15.25, 0.75))
+    assert read_log("vllm", sizes).reading.startup["model_file_gib"] == 15.25
