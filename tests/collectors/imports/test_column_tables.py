@@ -120,8 +120,9 @@ HTML = """<table><caption>Offline</caption>
 """
 
 
-def test_tables_in_html(tmp_path: Path) -> None:
-    rows = results_of_text(tmp_path, f"# Speeds\n\n{HTML}\nDecode: 45.5 tok/s\n")
+@pytest.mark.parametrize("html", [HTML, HTML.replace("table", "TABLE").replace("td", "TD")])
+def test_tables_in_html(tmp_path: Path, html: str) -> None:
+    rows = results_of_text(tmp_path, f"# Speeds\n\n{html}\nDecode: 45.5 tok/s\n")
     assert [(row.point, row.value) for row in rows] == [
         ("Some-8B: A TTFT (ms) (line 7)", 81.5), ("Some-8B: A tok/s (line 7)", 100.5),
         ("Some-8B: B TTFT (ms) (line 7)", 82.5), ("Some-8B: A TTFT (ms) (line 8)", 91.5),

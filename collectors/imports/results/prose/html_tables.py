@@ -9,7 +9,7 @@ from typing import NamedTuple
 from collectors.imports.results.prose.tables import MAX_CELLS, Table
 
 _TABLE = re.compile(r"<table\b[^<>]{0,2000}>", re.IGNORECASE)
-_END = "</table>"
+_END = re.compile(r"</table>|\Z", re.IGNORECASE)
 _NO_TAG = re.compile(r"<(?!/?[a-zA-Z][^<>]{0,2000}>)")
 MAX_MARKUP_CHARS = 1_000_000
 MAX_SPAN = 50
@@ -76,8 +76,9 @@ def read_html_tables(text: str) -> tuple[list[Table], str]:
     tables: list[Table] = []
     other_texts, end, line = [], 0, 1
     while match := _TABLE.search(text, end):
-        close = text.find(_END, match.end())
-        close = len(text) if close < 0 else close + len(_END)
+        closing = _END.search(text, match.end())
+        assert closing  # the end of the text is one
+        close = closing.end()
         line += text.count("\n", end, match.start())
         if table := _table(text[match.start() : close], line):
             other_texts.append(text[end : match.start()] + "\n" * text.count("\n", match.start(), close))
