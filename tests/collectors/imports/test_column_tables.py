@@ -130,6 +130,45 @@ def test_tables_in_html(tmp_path: Path, html: str) -> None:
     ]  # fmt: skip
 
 
+HEAD = "<table><tr><th>Arm</th><th>TTFT (ms)</th><th>tok/s</th></tr>\n"
+INNER = f"{HEAD}<tr><td>a</td><td>81.5</td><td>9.5</td></tr></table>"
+
+
+@pytest.mark.parametrize(
+    ("html", "wanted"),
+    [
+        (
+            f"{HEAD}<tr><td>A</td><td>10</td><td rowspan=2>20.5</td></tr><tr><td>B</td></tr>"
+            "<tr><td>C</td><td>11</td><td>21.5</td></tr></table>",
+            [("A", 10.0), ("A", 20.5), ("B", 20.5), ("C", 11.0), ("C", 21.5)],
+        ),
+        (
+            f"{HEAD}<tr><td rowspan=0>A</td><td>1.5</td><td>2.5</td></tr><tr><td>3.5</td><td>4.5</td></tr></table>",
+            [("A", 1.5), ("A", 2.5), ("A", 3.5), ("A", 4.5)],
+        ),
+        (
+            f"<table><tr><th>Arm</th><th>tok/s</th></tr><tr><td>A</td><td>{INNER}</td></tr></table>",
+            [("a", 81.5), ("a", 9.5)],
+        ),
+        (f"<!-- {INNER.replace('81.5', '7.5')} -->\n{INNER}", [("a", 81.5), ("a", 9.5)]),
+        (
+            INNER.replace("<tr><td>", "<!--<tr><td>old</td><td>1</td><td>2</td></tr>--><tr><td>"),
+            [("a", 81.5), ("a", 9.5)],
+        ),
+        (INNER.replace("81.5", "81.5<sup>1</sup>").replace("9.5", "10<sup>3</sup>"), [("a, 10^3", 81.5)]),
+        (INNER.replace("81.5", "<del>70</del> 81.5"), [("a", 81.5), ("a", 9.5)]),
+    ],
+    ids=["lacking cell", "to the last row", "nested", "comment", "comment inside", "note mark", "deleted"],
+)
+def test_cells_of_html_keep_their_columns(tmp_path: Path, html: str, wanted: list[tuple[str, float]]) -> None:
+    assert [(name.partition(":")[0], value) for name, *_, value in figures(tmp_path, html)] == wanted
+
+
+def test_a_raised_mark_of_a_footnote_is_no_digit(tmp_path: Path) -> None:
+    text = "| Arm | tok/s | both |\n|---|---|---|\n| A | 45.5<sup>1</sup> | 46.5<sup>2</sup> tok/s, 24 ms |\n"
+    assert [value for *_, value in figures(tmp_path, text)] == [45.5, 46.5, 24.0]
+
+
 def test_parts_of_a_sum(tmp_path: Path) -> None:
     text = "| Arm | Memory (GB) |\n|---|---|\n| A | 12.5 + 4.5 |\n"
     assert figures(tmp_path, text) == [
