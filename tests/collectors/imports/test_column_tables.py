@@ -237,6 +237,38 @@ def test_a_chart_of_mermaid(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_series_of_a_chart_that_are_equal_and_figures_below_it(tmp_path: Path) -> None:
+    text = (
+        'xychart-beta\n  x-axis ["a, b", "e"]\n  y-axis "TTFT (ms)" 0 --> 99\n'
+        '  bar "A" [10.5, 20.5]\n  bar "B"[10.5, 20.5]\n\nDecode: 45.5 tok/s\n'
+    )
+    assert [(name, value) for name, *_, value in figures(tmp_path, text)] == [
+        ("a, b: A TTFT (ms)", 10.5), ("a, b: B TTFT (ms)", 10.5), ("e: A TTFT (ms)", 20.5), ("e: B TTFT (ms)", 20.5),
+        ("Decode", 45.5),
+    ]  # fmt: skip
+
+
+def test_letters_of_arms_are_no_levels(tmp_path: Path) -> None:
+    texts = (
+        "| Arm | tok/s | ttft ms |\n|---|---|---|\n| A | 100 | 10 |\n| C | 300 | 30 |\n| D | 400 | 40 |\n",
+        "| Metric | A | C | D |\n|---|---|---|---|\n| output tok/s | 100 | 300 | 400 |\n| ttft ms | 10 | 30 | 40 |\n",
+    )
+    for text in texts:
+        rows = results_of_text(tmp_path, text)
+        assert sorted(row.value or 0 for row in rows) == [10, 30, 40, 100, 300, 400]
+        assert {(row.concurrency, row.depth_tokens) for row in rows} == {(None, None)}
+    rows = results_of_text(tmp_path, "| c | d | output tok/s |\n|---|---|---|\n| 8 | 512 | 100 |\n")
+    assert [(row.concurrency, row.depth_tokens, row.value) for row in rows] == [(8, 512, 100)]
+
+
+def test_a_data_frame_that_leaves_out_rows(tmp_path: Path) -> None:
+    text = "    concurrency  ttft_ms\n0             1     81.5\n..          ...      ...\n9           128    320.5\n"
+    rows = results_of_text(tmp_path, f"{text}\n[10 rows x 2 columns]\n")
+    assert [(row.point, row.value, row.concurrency) for row in rows] == [
+        ("1: ttft_ms (line 2)", 81.5, 1), ("128: ttft_ms (line 4)", 320.5, 128),
+    ]  # fmt: skip
+
+
 def test_rows_of_statistics_without_counts_and_sums(tmp_path: Path) -> None:
     text = (
         "## latency:\n\n| metric | value | unit |\n|---|---|---|\n| count | 10 | - |\n| total | 1.5 | s |\n"
@@ -294,6 +326,7 @@ def test_pairs_below_each_other_are_no_columns(tmp_path: Path) -> None:
         "<table>" + "<!--" * 100_000,
         "x  tok/s  \\\n0  1  2\n\n" * 10_000,
         "   x  tok/s  \\\n0  1  2  \n" * 30_000,
+        "a,ttft_ms,tok_s\n" * 120_000,
     ],
 )
 def test_rows_of_no_table_and_open_marks_are_read_in_linear_time(tmp_path: Path, text: str) -> None:
