@@ -303,19 +303,21 @@ def _read_stated_config(log: Path, engine: Engine) -> Config:
     with log.open("rb") as file:
         lines = [line for data in iter(lambda: file.read(CHUNK_BYTES), b"") for line in splitter.feed(data)]
         lines += splitter.close()
-        texts = [_whole_text(line, file) for line in lines]
+        ends = dict(itertools.pairwise(sorted({line.offset for line in lines})))
+        texts = [_whole_text(line, file, ends.get(line.offset)) for line in lines]
     reading = engine.commands.read_command(engine.arguments.read_arguments(texts), {})
     flags = reading.unknown_flags
     return take_secrets(Config(engine=engine.name, launcher="import", unknown_flags=flags, **reading.fields))[0]
 
 
-def _whole_text(line: ParsedLine, file: BinaryIO) -> str:
-    """Return the line's text, with the following lines of `file` if a terminal wrapped it."""
+def _whole_text(line: ParsedLine, file: BinaryIO, end: int | None) -> str:
+    """Return the line's text, with the lines of `file` before the offset `end` if a terminal wrapped it."""
     if not may_go_on(line.text):
         return line.text
     file.seek(line.offset)
     splitter = LineSplitter()
-    lines = [*splitter.feed(file.read(_MOST_ARGUMENT_BYTES)), *splitter.close()]
+    data = file.read(_MOST_ARGUMENT_BYTES if end is None else min(_MOST_ARGUMENT_BYTES, end - line.offset))
+    lines = itertools.chain(splitter.feed(data), splitter.close())  # most records end long before the data
     return join_open_record(itertools.dropwhile(lambda other: other.text != line.text, lines)) or line.text
 
 

@@ -8,7 +8,10 @@ from collections.abc import Iterable
 from engines import ENGINES
 from engines.base import Engine, ParsedSample, first_match
 
-_FENCED = re.compile(r"^\s{0,12}```[^\n`]{0,80}\n(?P<quoted>.*?)(?:^\s{0,12}```\s*?$|\Z)", re.MULTILINE | re.DOTALL)
+_FENCED = re.compile(
+    r"^\s{0,12}(?P<mark>`{3,8}|~{3,8})[^\n`]{0,80}\n(?P<quoted>.*?)(?:^\s{0,12}(?P=mark)\s*?$|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
 
 
 def writes_lines(engine: Engine | None, parts: Iterable[bytes]) -> bool:

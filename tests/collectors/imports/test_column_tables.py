@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from collectors.imports.log_file import ImportRefusedError
+from collectors.imports.results.prose.column_tables import read_column_tables
 from tests.collectors.imports.captured import loads_of
 from tests.collectors.imports.test_prose_figures import results_of_text
 
@@ -130,6 +131,45 @@ def test_tables_in_html(tmp_path: Path, html: str) -> None:
     ]  # fmt: skip
 
 
+HEAD = "<table><tr><th>Arm</th><th>TTFT (ms)</th><th>tok/s</th></tr>\n"
+INNER = f"{HEAD}<tr><td>a</td><td>81.5</td><td>9.5</td></tr></table>"
+
+
+@pytest.mark.parametrize(
+    ("html", "wanted"),
+    [
+        (
+            f"{HEAD}<tr><td>A</td><td>10</td><td rowspan=2>20.5</td></tr><tr><td>B</td></tr>"
+            "<tr><td>C</td><td>11</td><td>21.5</td></tr></table>",
+            [("A", 10.0), ("A", 20.5), ("B", 20.5), ("C", 11.0), ("C", 21.5)],
+        ),
+        (
+            f"{HEAD}<tr><td rowspan=0>A</td><td>1.5</td><td>2.5</td></tr><tr><td>3.5</td><td>4.5</td></tr></table>",
+            [("A", 1.5), ("A", 2.5), ("A", 3.5), ("A", 4.5)],
+        ),
+        (
+            f"<table><tr><th>Arm</th><th>tok/s</th></tr><tr><td>A</td><td>{INNER}</td></tr></table>",
+            [("a", 81.5), ("a", 9.5)],
+        ),
+        (f"<!-- {INNER.replace('81.5', '7.5')} -->\n{INNER}", [("a", 81.5), ("a", 9.5)]),
+        (
+            INNER.replace("<tr><td>", "<!--<tr><td>old</td><td>1</td><td>2</td></tr>--><tr><td>"),
+            [("a", 81.5), ("a", 9.5)],
+        ),
+        (INNER.replace("81.5", "81.5<sup>1</sup>").replace("9.5", "10<sup>3</sup>"), [("a, 10^3", 81.5)]),
+        (INNER.replace("81.5", "<del>70</del> 81.5"), [("a", 81.5), ("a", 9.5)]),
+    ],
+    ids=["lacking cell", "to the last row", "nested", "comment", "comment inside", "note mark", "deleted"],
+)
+def test_cells_of_html_keep_their_columns(tmp_path: Path, html: str, wanted: list[tuple[str, float]]) -> None:
+    assert [(name.partition(":")[0], value) for name, *_, value in figures(tmp_path, html)] == wanted
+
+
+def test_a_raised_mark_of_a_footnote_is_no_digit(tmp_path: Path) -> None:
+    text = "| Arm | tok/s | both |\n|---|---|---|\n| A | 45.5<sup>1</sup> | 46.5<sup>2</sup> tok/s, 24 ms |\n"
+    assert [value for *_, value in figures(tmp_path, text)] == [45.5, 46.5, 24.0]
+
+
 def test_parts_of_a_sum(tmp_path: Path) -> None:
     text = "| Arm | Memory (GB) |\n|---|---|\n| A | 12.5 + 4.5 |\n"
     assert figures(tmp_path, text) == [
@@ -198,6 +238,38 @@ def test_a_chart_of_mermaid(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_series_of_a_chart_that_are_equal_and_figures_below_it(tmp_path: Path) -> None:
+    text = (
+        'xychart-beta\n  x-axis ["a, b", "e"]\n  y-axis "TTFT (ms)" 0 --> 99\n'
+        '  bar "A" [10.5, 20.5]\n  bar "B"[10.5, 20.5]\n\nDecode: 45.5 tok/s\n'
+    )
+    assert [(name, value) for name, *_, value in figures(tmp_path, text)] == [
+        ("a, b: A TTFT (ms)", 10.5), ("a, b: B TTFT (ms)", 10.5), ("e: A TTFT (ms)", 20.5), ("e: B TTFT (ms)", 20.5),
+        ("Decode", 45.5),
+    ]  # fmt: skip
+
+
+def test_letters_of_arms_are_no_levels(tmp_path: Path) -> None:
+    texts = (
+        "| Arm | tok/s | ttft ms |\n|---|---|---|\n| A | 100 | 10 |\n| C | 300 | 30 |\n| D | 400 | 40 |\n",
+        "| Metric | A | C | D |\n|---|---|---|---|\n| output tok/s | 100 | 300 | 400 |\n| ttft ms | 10 | 30 | 40 |\n",
+    )
+    for text in texts:
+        rows = results_of_text(tmp_path, text)
+        assert sorted(row.value or 0 for row in rows) == [10, 30, 40, 100, 300, 400]
+        assert {(row.concurrency, row.depth_tokens) for row in rows} == {(None, None)}
+    rows = results_of_text(tmp_path, "| c | d | output tok/s |\n|---|---|---|\n| 8 | 512 | 100 |\n")
+    assert [(row.concurrency, row.depth_tokens, row.value) for row in rows] == [(8, 512, 100)]
+
+
+def test_a_data_frame_that_leaves_out_rows(tmp_path: Path) -> None:
+    text = "    concurrency  ttft_ms\n0             1     81.5\n..          ...      ...\n9           128    320.5\n"
+    rows = results_of_text(tmp_path, f"{text}\n[10 rows x 2 columns]\n")
+    assert [(row.point, row.value, row.concurrency) for row in rows] == [
+        ("1: ttft_ms (line 2)", 81.5, 1), ("128: ttft_ms (line 4)", 320.5, 128),
+    ]  # fmt: skip
+
+
 def test_rows_of_statistics_without_counts_and_sums(tmp_path: Path) -> None:
     text = (
         "## latency:\n\n| metric | value | unit |\n|---|---|---|\n| count | 10 | - |\n| total | 1.5 | s |\n"
@@ -261,3 +333,9 @@ def test_rows_of_no_table_and_open_marks_are_read_in_linear_time(tmp_path: Path,
     started = time.process_time()
     results_of_text(tmp_path, f"Decode: 45.5 tok/s\n\n{text}")
     assert time.process_time() - started < 30
+
+
+def test_heads_without_rows_are_read_in_linear_time() -> None:
+    started = time.process_time()
+    tables, _ = read_column_tables("a,ttft_ms,tok_s\n" * 150_000, lambda cell: "_" in cell)
+    assert (tables, time.process_time() - started < 20) == ([], True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -68,3 +69,12 @@ def test_an_engine_line_that_a_terminal_wrapped_is_whole(cut: str, tmp_path: Pat
     log.write_text(f"{text.replace(cut.replace('|', ''), cut.replace('|', chr(10)))}\n{RECORD}")
     config = read_config(log, BY_NAME["vllm"])
     assert (config.model, config.chunked_prefill) == ("org/m", True)
+
+
+@pytest.mark.parametrize("line", [f"{RECORD[:-1]} args: Namespace(a=1,\nb=2,\n", "args: Namespace(a=1,\n"])
+def test_records_that_never_end_are_read_in_linear_time(line: str, tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    log.write_text(RECORD + line * (200_000 // len(line)))
+    started = time.process_time()
+    read_config(log, BY_NAME["vllm"])
+    assert time.process_time() - started < 4

@@ -386,6 +386,8 @@ INFO 11-27 10:00:09 [kv_cache_utils.py:1291] GPU KV cache size: 876,006 tokens
         ("vLLM and SGLang on one card.\n\nDecode speed is 45.5 tok/s with SGLang v0.5.7.\n", True),
         ("For b5449 I could get around 26 token per second.\n", True),
         (f"Decode drops to 45.5 tok/s. The log:\n\n{QUOTED_LOG}", True),
+        (f"Decode drops to 45.5 tok/s. The log:\n\n{QUOTED_LOG.replace('```', '~~~')}", True),
+        (f"Decode drops to 45.5 tok/s. The log:\n\n{QUOTED_LOG.replace('```', '````')}", True),
         (f"It crashes. The log:\n\n{QUOTED_LOG}", False),
         (f"{QUOTED_LOG[4:-4]}Decode speed is 45.5 tok/s.\n", False),
         (QUOTED_LOG, False),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import re
+from collections.abc import Sequence
 
 from collectors.imports.results.prose.tables import Table
 
@@ -12,8 +14,9 @@ _AXIS = re.compile(
     r"\s{0,12}(?P<axis>[xy])-axis(?: {1,8}\"(?P<name>[^\"]{1,100})\")?(?: {1,8}\[(?P<values>[^\[\]]{1,2000})\])?.*"
 )
 _SERIES = re.compile(
-    r"\s{0,12}(?:bar|line)(?: {1,8}\"(?P<name>[^\"]{1,100})\")? {1,8}\[(?P<values>[^\[\]]{1,2000})\]\s*"
+    r"\s{0,12}(?:bar|line)(?: {1,8}\"(?P<name>[^\"]{1,100})\")? {0,8}\[(?P<values>[^\[\]]{1,2000})\]\s*"
 )
+_COMMENT = re.compile(r"\s{0,12}(?:%%|acc(?:Title|Descr))")
 MAX_LINES, MAX_LINE_CHARS = 40, 2500
 
 
@@ -23,11 +26,23 @@ def read_charts(text: str) -> tuple[list[Table], str]:
     for start, line in enumerate(lines):
         if "xychart" not in line or not _START.fullmatch(line[:MAX_LINE_CHARS]):
             continue
-        end = next((at for at in range(start, min(start + MAX_LINES, len(lines))) if "```" in lines[at]), len(lines))
-        if table := _chart([line[:MAX_LINE_CHARS] for line in lines[start:end][:MAX_LINES]], start + 1):
+        end = _end_of(lines, start)
+        if table := _chart([line[:MAX_LINE_CHARS] for line in lines[start:end]], start + 1):
             tables.append(table)
             lines[start:end] = [""] * (end - start)
     return tables, "\n".join(lines)
+
+
+def _end_of(lines: Sequence[str], start: int) -> int:
+    """Return the line behind the last one of a chart: what follows it, or another chart, is not its own."""
+    end = start + 1
+    for at in range(start + 1, min(start + MAX_LINES, len(lines))):
+        line = lines[at][:MAX_LINE_CHARS]
+        if any(pattern.fullmatch(line) for pattern in (_TITLE, _AXIS, _SERIES)):
+            end = at + 1
+        elif line.strip() and not _COMMENT.match(line):
+            break
+    return end
 
 
 def _chart(lines: list[str], first_line: int) -> Table | None:
@@ -37,15 +52,17 @@ def _chart(lines: list[str], first_line: int) -> Table | None:
         return None
     title = next((match["title"] for line in lines if (match := _TITLE.fullmatch(line))), "")
     places = _values(axes["x"]["values"])
-    # A line often repeats the tops of the bars.
-    columns = {tuple(_values(match["values"])): match["name"] or "" for _, match in reversed(series)}
-    columns = {values: name for values, name in reversed(columns.items()) if len(values) == len(places)}
-    heads = [axes["x"]["name"] or "", *(f"{name} {axes['y']['name']}".strip() for name in columns.values())]
-    rows = [
-        list(row) for row in zip([f"{title}: {place}" if title else place for place in places], *columns, strict=True)
-    ]
+    columns: list[tuple[str, list[str]]] = []
+    for _, match in series:
+        name, values = match["name"] or "", _values(match["values"])
+        # A line often repeats the tops of the bars, and has no name of its own.
+        is_repeated = any(values == others and "" in (name, other) for other, others in columns)
+        columns += [] if is_repeated or len(values) != len(places) else [(name, values)]
+    heads = [axes["x"]["name"] or "", *(f"{name} {axes['y']['name']}".strip() for name, _ in columns)]
+    names = [f"{title}: {place}" if title else place for place in places]
+    rows = [list(row) for row in zip(names, *(values for _, values in columns), strict=True)]
     return Table(first_line, heads, rows, title, row_lines=[first_line + series[0][0]] * len(rows)) if columns else None
 
 
 def _values(written: str) -> list[str]:
-    return [value.strip().strip('"') for value in written.split(",")]
+    return [value.strip() for value in next(csv.reader([written], skipinitialspace=True), [])]

@@ -20,6 +20,8 @@ MIN_CELLS, MAX_CHARS = 3, 400
 MOST_INDEX_NAMES = 3
 MOST_PARTS = 10  # of a wide DataFrame
 CONTINUED = "\\"  # ends the head of a wide DataFrame, whose other columns stand below
+LEFT_OUT = ".."  # of a long DataFrame, the index of the rows that are not printed
+ROW_NUMBER = re.compile(r"\d{1,9}(?= )")
 IsHead = Callable[[str], bool]
 
 
@@ -107,10 +109,14 @@ def _counted_block(lines: Sequence[str], index: int) -> _Block | None:
     if not head[:1].isspace() or len(head) > MAX_CHARS or "|" in head:
         return None
     rows: list[str] = []
-    for number, at in enumerate(range(index + 1, len(lines))):  # a slice would be copied at every line
+    number = 0
+    for at in range(index + 1, len(lines)):  # a slice would be copied at every line
         line = lines[at]
-        if len(line) > MAX_CHARS or not line.startswith(f"{number} "):
+        following = ROW_NUMBER.match(line) if rows and rows[-1].startswith(LEFT_OUT) else None
+        number = max(number, int(following[0])) if following else number
+        if len(line) > MAX_CHARS or not (line.startswith(f"{number} ") or (rows and line.startswith(f"{LEFT_OUT} "))):
             break
+        number += not line.startswith(LEFT_OUT)
         rows.append(f"{line.rstrip()} ")
     ends = [match.end() for match in WORD.finditer(head)]
     ends = [end for end in ends if all(len(row) > end and row[end] == " " != row[end - 1] for row in rows)]
@@ -163,7 +169,11 @@ def _is_table(block: _Block, is_head: IsHead) -> bool:
 
 def _without_index(block: _Block) -> _Block:
     """Return a DataFrame without the column that only counts its rows."""
-    is_counted = block.has_index and [row[0] for row in block.rows] == [str(at) for at in range(len(block.rows))]
+    numbers = [row[0] for row in block.rows if row[0] != LEFT_OUT]
+    is_whole = len(numbers) == len(block.rows)
+    is_counted = block.has_index and all(
+        number == str(at) or (not is_whole and number.isdecimal()) for at, number in enumerate(numbers)
+    )
     if not is_counted or block.heads[0]:
         return block
     return block._replace(heads=block.heads[1:], rows=[row[1:] for row in block.rows])
@@ -179,7 +189,7 @@ def _separated_block(lines: Sequence[str], index: int, is_head: IsHead) -> _Bloc
     if not all(map(NAME.fullmatch, heads)) or sum(map(is_head, heads)) < 2:
         return None
     rows: list[list[str]] = []
-    for row_line in lines[index + 1 :]:
+    for row_line in (lines[at] for at in range(index + 1, len(lines))):  # a slice would be copied at every line
         cells = _separated_cells(row_line, separator) if separator in row_line else []
         is_row = len(cells) == len(heads) and all(
             NUMBER.fullmatch(cell) or NO_VALUE.fullmatch(cell)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from typing import NamedTuple
 
+from collectors.imports.results.prose.number_text import without_note_marks
 from collectors.imports.results.prose.tables import MAX_CELLS, Table
 
-_TABLE = re.compile(r"<table\b[^<>]{0,2000}>", re.IGNORECASE)
-_END = re.compile(r"</table>|\Z", re.IGNORECASE)
+_EDGE = re.compile(r"<table\b[^<>]{0,2000}>|(?P<end></table>)", re.IGNORECASE)
+_DELETED = re.compile(r"<(del|s|strike|script|style)\b[^<>]{0,200}>[^<\n]{0,2000}</\1>", re.IGNORECASE)
+_NO_BREAK = re.compile(r"[^\r\n]")
 _NO_TAG = re.compile(r"<(?!/?[a-zA-Z][^<>]{0,2000}>)")
 MAX_MARKUP_CHARS = 1_000_000
 MAX_SPAN = 50
@@ -45,7 +48,8 @@ class _Rows(HTMLParser):
         elif tag in ("td", "th"):
             self._close()
             spans = {name: int(value) for name, value in attrs if value and value.isdecimal() and len(value) < 4}
-            rows, columns = (min(max(spans.get(name, 1), 1), MAX_SPAN) for name in ("rowspan", "colspan"))
+            rows, columns = (min(spans.get(name, 1), MAX_SPAN) for name in ("rowspan", "colspan"))
+            rows, columns = rows or MAX_SPAN, columns or 1  # a cell of 0 rows goes down to the last
             self._cell, self._text = _Cell("", rows, columns, tag == "th" or self._is_of_head), []
         elif tag == "caption":
             self._text = []
@@ -72,22 +76,42 @@ class _Rows(HTMLParser):
 
 
 def read_html_tables(text: str) -> tuple[list[Table], str]:
-    """Return the tables, and the text with their lines left empty; a table in another's cell is part of it."""
+    """Return the tables, and the text with their lines left empty; of nested tables the innermost, outside comments."""
     tables: list[Table] = []
     other_texts, end, line = [], 0, 1
-    while match := _TABLE.search(text, end):
-        closing = _END.search(text, match.end())
-        assert closing  # the end of the text is one
-        close = closing.end()
-        line += text.count("\n", end, match.start())
-        if table := _table(text[match.start() : close], line):
-            other_texts.append(text[end : match.start()] + "\n" * text.count("\n", match.start(), close))
-            tables.append(table)
-        else:
-            other_texts.append(text[end:close])
-        line += text.count("\n", match.start(), close)
+    shown_text = _without_comments(text)
+    for start, close in _passages(shown_text):
+        line += text.count("\n", end, start)
+        table = _table(shown_text[start:close], line)
+        breaks = text.count("\n", start, close)
+        other_texts.append(text[end:start] + "\n" * breaks if table else text[end:close])
+        tables += [table] if table else []
+        line += breaks
         end = close
     return tables, "".join([*other_texts, text[end:]])
+
+
+def _passages(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where each table begins and ends: at the end of the text if nothing closes it."""
+    start: int | None = None
+    for edge in _EDGE.finditer(text):
+        if edge["end"] is None:
+            start = edge.start()
+        elif start is not None:
+            yield start, edge.end()
+            start = None
+    if start is not None:
+        yield start, len(text)
+
+
+def _without_comments(text: str) -> str:
+    """Return a text of the same length with blanks for its comments; what is never closed is none."""
+    before, *parts = text.split("<!--")
+    texts = [before]
+    for part in parts:
+        comment, closing, rest = part.partition("-->")
+        texts.append(f"{_NO_BREAK.sub(' ', f'<!--{comment}-->')}{rest}" if closing else f"<!--{part}")
+    return "".join(texts)
 
 
 def _table(markup: str, line: int) -> Table | None:
@@ -95,6 +119,7 @@ def _table(markup: str, line: int) -> Table | None:
     if len(markup) > MAX_MARKUP_CHARS:
         return None
     parser = _Rows()
+    markup = without_note_marks(_DELETED.sub("", markup))
     parser.feed(_NO_TAG.sub("&lt;", markup))  # the parser takes quadratic time for marks that nobody closes
     parser.close()
     rows = [(at, cells) for at, cells in zip(parser.lines, parser.rows, strict=True) if cells][:MAX_ROWS]
@@ -113,21 +138,21 @@ def _table(markup: str, line: int) -> Table | None:
 def _filled(rows: list[list[_Cell]]) -> list[list[str]]:
     """Return the texts of the rows, those of cells that span several rows or columns in each of these."""
     grid: list[list[str]] = []
-    below: dict[int, tuple[str, int]] = {}  # column -> text and rows that are left
+    above: dict[int, tuple[str, int]] = {}  # column -> text and rows that are left
     for cells in rows:
         row: list[str] = []
-        remaining = list(cells)
-        while (remaining or len(row) in below) and len(row) < MAX_CELLS:
-            if len(row) in below:
-                text, count = below.pop(len(row))
-                if count > 1:
-                    below[len(row)] = (text, count - 1)
-                row.append(text)
+        below = {column: (text, count - 1) for column, (text, count) in above.items() if count > 1}
+        remaining, width = iter(cells), max(above, default=-1) + 1
+        cell = next(remaining, None)
+        while (cell or len(row) < width) and len(row) < MAX_CELLS:
+            if cell is None or len(row) in above:
+                row.append(above.get(len(row), ("", 0))[0])  # a row may lack cells
                 continue
-            cell = remaining.pop(0)
             for _ in range(cell.columns):
                 if cell.rows > 1:
                     below[len(row)] = (cell.text, cell.rows - 1)
                 row.append(cell.text)
+            cell = next(remaining, None)
+        above = below
         grid.append(row)
     return grid

@@ -38,7 +38,11 @@ WITH_LABEL = re.compile(
     re.IGNORECASE,
 )
 PARTS = re.compile(r"[,;] (?=\D|\d[^,;]*[a-z])| ?<br ?/?> ?", re.IGNORECASE)
-TAG = re.compile(r"</?(?:span|b|i|em|strong|font|sub|sup|small|code)\b[^<>]{0,200}>", re.IGNORECASE)
+TAG = re.compile(r"</?(?:span|b|i|em|strong|font|sub|small|code)\b[^<>]{0,200}>", re.IGNORECASE)
+_NOTE_MARK = re.compile(
+    r"(?<!10)<sup\b[^<>]{0,200}>\s{0,4}(?:<a\b[^<>]{0,300}>)?[\d,*†‡§a-z]{1,5}(?:</a>)?\s{0,4}</sup>", re.IGNORECASE
+)
+_EXPONENT = re.compile(r"<sup\b[^<>]{0,200}>(?=\s{0,4}\d)", re.IGNORECASE)
 STATISTICS = {"avg": "mean", "p50": "median"}
 # '5320.5 prefill tok/s' is '5320.5 tok/s prefill'.
 _NAMED_UNIT = re.compile(
@@ -65,6 +69,11 @@ class StatedNumber(NamedTuple):
     words: str = ""  # that follow in its cell: '(pp512)', 'aggregate'
 
 
+def without_note_marks(text: str) -> str:
+    """Return a text without the raised marks of footnotes, which are no digits of a number, and '10^3' for a power."""
+    return _EXPONENT.sub("^", _NOTE_MARK.sub("", text)) if "<" in text else text
+
+
 def with_unit_first(text: str) -> str:
     """Return a text with every number before its unit: '45 prefill tok/s' is '45 tok/s prefill'."""
     return _NAMED_UNIT.sub(r"\1 \3 \2", text)
@@ -73,7 +82,8 @@ def with_unit_first(text: str) -> str:
 @lru_cache(maxsize=1024)  # a cell is asked for once for each other cell of its row
 def read_cell(cell: str) -> StatedNumber | None:
     """Parse a cell; None if it is text or more than one number with its unit."""
-    match = CELL.fullmatch(with_unit_first(cell.replace("**", "").strip().strip("*")))  # '**90.2** tok/s'
+    plain_cell = without_note_marks(cell).replace("**", "").strip().strip("*")  # of '**90.2** tok/s'
+    match = CELL.fullmatch(with_unit_first(plain_cell))
     if match is None:
         return None
     value = parse_number(match)
@@ -105,7 +115,7 @@ def read_statistics(cell: str) -> list[tuple[str, StatedNumber]]:
 
 def read_parts(cell: str) -> list[tuple[str, StatedNumber]]:
     """Parse a cell with several numbers, each with its unit and perhaps its name: '1,642 tok/s, TTFT (ms): 24'."""
-    parts = PARTS.split(TAG.sub("", cell[:MAX_CELL_CHARS]).strip())
+    parts = PARTS.split(TAG.sub("", without_note_marks(cell[:MAX_CELL_CHARS])).strip())
     matches = [match for part in parts if (match := WITH_LABEL.fullmatch(part.strip("*` ")))]
     values = [(match["label"] or "", parse_number(match)) for match in matches]
     values = [(label, value._replace(unit=value.unit or unit_in(label))) for label, value in values]

@@ -50,7 +50,8 @@ def add_table(load: LoadBuilder, table: Table) -> None:
     """Add the figures of a table."""
     title = "" if SETTINGS.search(table.title) else table.title  # a line of settings names no metric
     table = table._replace(rows=_with_statistics(_filled(table)))
-    level_rows = {number: row for number, row in enumerate(table.rows) if is_level_row(row)}
+    names = {plain(row[0]) for row in table.rows}
+    level_rows = {number: row for number, row in enumerate(table.rows) if is_level_row(row, table.heads, names)}
     table = table._replace(level_rows=tuple(level_rows.values())[:MAX_LEVEL_ROWS])
     has_unit = (unit_in(title) or implied_unit(title)) is not None
     table = table._replace(title_columns=_columns_of_title(table) if has_unit else frozenset())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from collectors.imports.results.builder import MeasurementPoint
 from collectors.imports.results.prose.heads import (
@@ -22,6 +22,7 @@ from collectors.imports.results.prose.number_text import read_cell, read_parts, 
 from collectors.imports.results.prose.stated_figures import MAX_NAME_CHARS, unit_of_names
 from collectors.imports.results.prose.stated_points import point_of_words
 from collectors.imports.results.prose.tables import Table
+from collectors.imports.results.prose.units import unit_in
 
 FAILED = re.compile(r"(?:FAIL(?:ED)?|OOM|ERROR|TIMEOUT|CRASH(?:ED)?|DNF)\b.{0,60}", re.IGNORECASE)
 NO_VALUE = ("", "-", "–", "—", "n/a", "N/A", "NaN", "nan", "None")
@@ -63,10 +64,15 @@ def _lengths(table: Table, row: Sequence[str], column: int) -> tuple[int | None,
 def _level(table: Table, row: Sequence[str], column: int, pattern: re.Pattern[str]) -> int | None:
     """Return the number in the column with such a head, or in the row with such a name: '4', '×4', '**c=4**'."""
     index = next((index for index, head in enumerate(table.heads) if pattern.fullmatch(plain(head))), None)
-    if index is not None:
+    if index is not None and not _is_letter_of_arm(table.heads[index], map(plain, table.heads)):
         return _count(row[index]) if index < len(row) else None
     level_row = next((other for other in table.level_rows if pattern.fullmatch(plain(other[0]))), None)
     return _count(level_row[column]) if level_row and column < len(level_row) else None
+
+
+def _is_letter_of_arm(name: str, siblings: Iterable[str]) -> bool:
+    """Return whether a letter names an arm: 'C' and 'D' beside 'A' and 'B' are no concurrency and no depth."""
+    return len(plain(name)) == 1 and not {"A", "B", "a", "b"}.isdisjoint(siblings)
 
 
 def _count(cell: str) -> int | None:
@@ -74,8 +80,13 @@ def _count(cell: str) -> int | None:
     return int(match["level"].replace(",", "")) if match else None
 
 
-def is_level_row(row: Sequence[str]) -> bool:
-    """Return whether a row states the levels, lengths or depths of the columns and no figures."""
+def is_level_row(row: Sequence[str], heads: Sequence[str], names: Collection[str]) -> bool:
+    """Return whether a row states the levels, lengths or depths of the columns and no figures.
+
+    `names`: of the table's rows; a letter names an arm beside others, or where the columns state units.
+    """
+    if len(plain(row[0])) == 1 and (any(map(unit_in, heads)) or _is_letter_of_arm(row[0], names)):
+        return False
     patterns = (CONCURRENCY_HEAD, PROMPT_HEAD, OUTPUT_HEAD, DEPTH_HEAD)
     cells = [cell for cell in row[1:] if any(map(str.isdigit, cell))]
     return (
