@@ -59,6 +59,7 @@ _SECRET_PATTERNS = (
     re.compile(r"://[^\s/:@]*:(?P<value>[^\s/@]+)(?=@)"),
     re.compile(r"[?&](?:token|key|sig|signature|x-amz-signature)=(?P<value>[^\s&'\"#]{8,})", re.IGNORECASE),
     re.compile(rf"\bkey{_ASSIGNMENT}(?P<value>sk-[\w-]{{12,}})", re.IGNORECASE),
+    re.compile(r"""['"]token['"]\s*:\s*['"](?P<value>(?=[^'"]{0,200}\d)[\w.~+/=-]{12,200})['"]""", re.IGNORECASE),
 )
 
 
