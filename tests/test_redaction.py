@@ -93,7 +93,8 @@ INNOCENT = """
 print_info: EOS_TOKEN: '</s>' bos_token = '<s>', mask_token=<|MASK|>, add_bos_token=True
 max_num_batched_tokens=2048 tokens: 12, time_to_first_token: 0.31, tokenizer=m, api_key=None, hf_token=None
 APIRouter auth: disabled; Basic configuration follows; Authorization failed; the key: value pairs
-{"token": "internationalization"} {"token": "2026"} sort_key=4 KEY=7 cache_key: 12ab GET https://h:8000/v1 HTTP/1.1 at 12:30:11@x task-sk-learn disk-0
+{"token": "internationalization"} {"token": "2026"}
+sort_key=4 KEY=7 cache_key: 12ab GET https://h:8000/v1 HTTP/1.1 at 12:30:11@x task-sk-learn disk-0
 """
 
 

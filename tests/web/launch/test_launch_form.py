@@ -42,7 +42,7 @@ def test_working_folder_is_where_the_command_runs(
     store = SimpleNamespace(runs=lambda limit: [])
     provide_services(SimpleNamespace(supervisor=supervisor, settings=Settings(data_dir=tmp_path), store=store))
     monkeypatch.setattr(launch_form, "require_operator", lambda: None)
-    app = AppTest.from_function(page)
+    app = AppTest.from_function(page, default_timeout=60)
     app.session_state["draft"] = LaunchDraft(Config(engine="vllm", argv=("serve.sh",)))
     app.run()
     [facts] = [str(html.proto.body) for html in app.get("html") if "pw-launch-facts" in str(html.proto.body)]
