@@ -36,8 +36,9 @@ _SHAPES = re.compile(
     r"gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{22,}|glpat-[\w-]{20,}|pwt_[\w-]{40,}|xox[abeprs]-[\w-]{10,}|wandb_v1_\w{20,}|"
     r"eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,})|(?<=hooks\.slack\.com/services/)[\w/]{20,}|(?<=Bearer )[\w.~+/-]{8,}=*"
 )
-_ASSIGNMENT = r"""['"]?\s*[:=]\s*\[?['"]?"""
-_VALUE = r"""(?P<value>[^\s'",;&\])}]+)"""
+_QUOTE = r"""\\{0,3}['"]"""  # as JSON within a text has it too: '{\"HF_TOKEN\": \"...\"}'
+_ASSIGNMENT = rf"""(?:{_QUOTE})?\s*[:=]\s*\[?(?:{_QUOTE})?"""
+_VALUE = r"""(?P<value>(?:[^\s'",;&\])}\\]|\\(?!\\{0,2}['"]))+)"""
 _TEXT_TOKENS = ("BOS", "EOS", "EOT", "PAD", "UNK", "SEP", "CLS", "MASK", "STOP", "IMAGE")  # 'EOS_TOKEN' is no secret
 _NO_TEXT_TOKEN = "".join(f"(?<!{name}_)" for name in _TEXT_TOKENS)
 _SECRET_PATTERNS = (
@@ -48,7 +49,7 @@ _SECRET_PATTERNS = (
         re.IGNORECASE,
     ),
     re.compile(
-        r"""authorization['"]?\s*[:=,]\s*\(?b?['"]?(?:(?:basic|bearer|token|digest|apikey)\s+(?P<value>[\w.~+/=-]{4,})|"""
+        rf"""authorization(?:{_QUOTE})?\s*[:=,]\s*\(?b?(?:{_QUOTE})?(?:(?:basic|bearer|token|digest|apikey)\s+(?P<value>[\w.~+/=-]{{4,}})|"""
         r"""(?P<bare>(?=[\w.~+/=-]*\d)[\w.~+/=-]{16,}))""",
         re.IGNORECASE,
     ),
@@ -59,7 +60,7 @@ _SECRET_PATTERNS = (
     re.compile(r"://[^\s/:@]*:(?P<value>[^\s/@]+)(?=@)"),
     re.compile(r"[?&](?:token|key|sig|signature|x-amz-signature)=(?P<value>[^\s&'\"#]{8,})", re.IGNORECASE),
     re.compile(rf"\bkey{_ASSIGNMENT}(?P<value>sk-[\w-]{{12,}})", re.IGNORECASE),
-    re.compile(r"""['"]token['"]\s*:\s*['"](?P<value>(?=[^'"]{0,200}\d)[\w.~+/=-]{12,200})['"]""", re.IGNORECASE),
+    re.compile(rf"{_QUOTE}token{_QUOTE}\s*:\s*{_QUOTE}(?P<value>(?=[\w.~+/=-]*\d)[\w.~+/=-]{{12,}})", re.IGNORECASE),
 )
 
 

@@ -44,6 +44,11 @@ def test_names_of_what_is_no_secret(name: str) -> None:
         "wandb: WANDB_API_KEY={}",
         "serve m --api-key {} --port 1",
         """--hf-overrides '{{"token": "{}"}}'""",
+        r'{{"env": "{{\"HF_TOKEN\": \"{}\"}}"}}',
+        r'{{"a": "{{\\\"api_key\\\": \\\"{}\\\"}}"}}',
+        r'sh -c "HF_TOKEN=\"{}\" serve"',
+        r'{{"headers": "{{\"Authorization\": \"Basic {}\"}}"}}',
+        r'"{{\"token\": \"{}\"}}"',
     ],
 )
 def test_a_secret_is_masked_by_its_name(text: str) -> None:

@@ -121,7 +121,7 @@ def log_sample(run_id: str, sample: ParsedSample, ts: datetime, ts_source: str) 
         rank=None if "global_rank" not in fields else str(fields["global_rank"]),
         kind="iteration",
         window_s=fields.get("elapsed_s") if host_ms is None else host_ms / 1000,
-        requests_running=fields.get("num_scheduled", fields.get("num_active")),
+        requests_running=fields.get("num_scheduled"),
         kv_usage_ratio=None if usage is None else usage / 100,
         extra=dict(fields),
     )

@@ -15,6 +15,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
+import uvloop
+
 from analysis.sessions.causes import PrefixMiss, ServerEvidence, prefix_misses
 from analysis.sessions.recorded_shape import shape_of
 from analysis.sessions.turns import Turn, turns_of
@@ -115,7 +117,7 @@ def _demands(server: AgentServer, folder: Path, place: str, template: str) -> It
     folder.mkdir()
     with server.start(folder, template) as url:
         before = counters(url).get(server.cached_metric, 0.0)
-        rows = asyncio.run(recorded(url, folder))
+        rows = uvloop.run(recorded(url, folder))  # as the recorder's own process does
         hits = counters(url)[server.cached_metric] - before
     if failed := [row.error_text for row in rows if row.error_kind]:
         sys.exit(f"{len(failed)} of {len(rows)} requests failed: {failed[0]}")

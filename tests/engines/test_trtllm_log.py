@@ -255,9 +255,9 @@ def test_statistics_of_the_cpp_runtime(head: str, width: int, read_log) -> None:
     assert log.reading.startup == {"kv_blocks": 640, "tokens_per_block": 64, "kv_cache_tokens": 40960}
 
 
-def test_active_requests_where_statistics_state_no_scheduled_ones() -> None:
+def test_active_requests_may_wait_and_are_not_those_that_run() -> None:
     sample = log_sample("run", ParsedSample(1, 0, {"iter": 200, "num_active": 3}), NOW, "stamp")
-    assert sample.requests_running == 3
+    assert sample.requests_running is None and sample.extra["num_active"] == 3
 
 
 @pytest.mark.parametrize("gap", ["\\n", " "])

@@ -137,8 +137,10 @@ class Recorder:
         request = self._request_of(client)
         try:
             sent_body = await self._send_body(client, request)
-            self.held_bytes -= sent_body.size
-            await self._forward(request, client, RelayedAnswer())
+            try:
+                await self._forward(request, client, RelayedAnswer())
+            finally:
+                self.held_bytes -= sent_body.size
         finally:
             request.end()
 

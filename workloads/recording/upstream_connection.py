@@ -289,17 +289,23 @@ class UpstreamRequest:
         """Return the connection with the head of the answer; raises UpstreamConnectionError."""
         if self._error:
             raise self._error
-        if self._connection:
-            try:
-                await self._connection.read_head()
-                return self._connection
-            except UpstreamConnectionError as error:
-                if error.kind == "timeout" or not self._connection.is_unanswered:
-                    raise
-        self._connection = await self.connections.open()
-        self._connection.begin(b"".join(self._pieces))
-        await self._connection.read_head()
+        if not (self._connection and await self._is_answered(self._connection)):
+            self._connection = await self.connections.open()
+            self._connection.begin(b"".join(self._pieces))
+            await self._connection.read_head()
+        self._pieces.clear()  # the recorder holds the body once while the answer arrives, not twice
         return self._connection
+
+    @staticmethod
+    async def _is_answered(kept_connection: UpstreamConnection) -> bool:
+        """Wait for the head of the answer; False if the server dropped the connection without one."""
+        try:
+            await kept_connection.read_head()
+        except UpstreamConnectionError as error:
+            if error.kind == "timeout" or not kept_connection.is_unanswered:
+                raise
+            return False
+        return True
 
     def end(self) -> None:
         """Keep the connection for a next request, if its answer was read to the end and allows it; else close it."""

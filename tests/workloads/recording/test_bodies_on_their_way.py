@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import tracemalloc
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -44,12 +45,12 @@ class SeenRequests:
 
 
 async def connected(
-    recording: Recording, length: int, headers: str = ""
+    recording: Recording, length: int, headers: str = "", path: str = CHAT
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """Return a client's connection on which the head of a request was sent."""
     host, port = recording.url.removeprefix("http://").split(":")
     reader, writer = await asyncio.open_connection(host, int(port))
-    head = f"POST {CHAT} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {recording.token}\r\nContent-Length: {length}\r\n"
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {recording.token}\r\nContent-Length: {length}\r\n"
     writer.write(f"{head}{headers}Connection: close\r\n\r\n".encode())
     return reader, writer
 
@@ -160,6 +161,46 @@ def test_the_head_of_an_answer_does_not_wait_for_its_first_event(tmp_path: Path)
 
     head, recording = during(first_the_head(may_go_on), tmp_path, act)
     assert b"text/event-stream" in head and [row.error_kind for row in recording.rows] == [None]
+
+
+@pytest.mark.parametrize("path", [CHAT, "/v1/messages/count_tokens"])
+def test_a_body_counts_until_its_answer_has_ended(path: str, tmp_path: Path) -> None:
+    """A body that is not recorded is held while it is forwarded, too."""
+    may_go_on = asyncio.Event()
+
+    async def act(recording: Recording) -> tuple[int, int]:
+        reader, writer = await connected(recording, len(BODY), path=path)
+        writer.write(BODY)
+        await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 10)
+        held_bytes = recording.recorder.held_bytes
+        may_go_on.set()
+        await reader.read()
+        writer.close()
+        await recording.recorder.finished.join()
+        return held_bytes, recording.recorder.held_bytes
+
+    assert during(first_the_head(may_go_on), tmp_path, act)[0] == (len(BODY), 0)
+
+
+def test_a_body_is_not_held_twice_while_its_answer_arrives(tmp_path: Path) -> None:
+    """What could be sent again is released with the head of the answer."""
+    may_go_on = asyncio.Event()
+    body = json.dumps({**ASK, "messages": [{"role": "user", "content": "x" * 20_000_000}]}).encode()
+
+    async def act(recording: Recording) -> float:
+        packed = gzip.compress(body)
+        reader, writer = await connected(recording, len(packed), "Content-Encoding: gzip\r\n")
+        tracemalloc.start()
+        writer.write(packed)
+        await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 10)
+        held_bytes, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        may_go_on.set()
+        await reader.read()
+        writer.close()
+        return held_bytes / len(body)
+
+    assert during(first_the_head(may_go_on), tmp_path, act)[0] < 1.5
 
 
 def first_the_head(may_go_on: asyncio.Event) -> Script:

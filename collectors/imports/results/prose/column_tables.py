@@ -25,7 +25,7 @@ ROW_NUMBER = re.compile(r"\d{1,9}(?= )")
 IsHead = Callable[[str], bool]
 
 
-class _Block(NamedTuple):
+class _AlignedBlock(NamedTuple):
     """Heads and rows that stand together, the first line of the rows, and the line behind them, both from 0."""
 
     heads: list[str]
@@ -57,7 +57,7 @@ def read_column_tables(text: str, is_head: IsHead) -> tuple[list[Table], str]:
     return tables, "\n".join(lines)
 
 
-def _aligned_block(lines: Sequence[str], index: int, is_head: IsHead) -> _Block | None:
+def _aligned_block(lines: Sequence[str], index: int, is_head: IsHead) -> _AlignedBlock | None:
     """Return the table of aligned columns whose heads are a line; None if there is none."""
     block = _block(lines, index, is_head)
     parts = 0
@@ -73,7 +73,7 @@ def _aligned_block(lines: Sequence[str], index: int, is_head: IsHead) -> _Block 
     return _without_index(block) if block and _is_table(block, is_head) else None
 
 
-def _block(lines: Sequence[str], index: int, is_head: IsHead) -> _Block | None:
+def _block(lines: Sequence[str], index: int, is_head: IsHead) -> _AlignedBlock | None:
     """Return heads and the rows below them that fit; None without a row."""
     if block := _counted_block(lines, index):
         return block
@@ -98,10 +98,10 @@ def _block(lines: Sequence[str], index: int, is_head: IsHead) -> _Block | None:
             break
         rows.append(row)
         end += 1
-    return _Block(heads, rows, first, end, has_rule, has_index) if rows else None
+    return _AlignedBlock(heads, rows, first, end, has_rule, has_index) if rows else None
 
 
-def _counted_block(lines: Sequence[str], index: int) -> _Block | None:
+def _counted_block(lines: Sequence[str], index: int) -> _AlignedBlock | None:
     """Return a DataFrame whose rows are counted from 0: each column ends where its head ends, and may have blanks."""
     head = lines[index].rstrip()
     is_continued = head.endswith(CONTINUED)
@@ -129,7 +129,7 @@ def _counted_block(lines: Sequence[str], index: int) -> _Block | None:
     if any(len(row) != len(heads) or any(map(GAP.search, row)) for row in cells):
         return None
     heads += [CONTINUED] if is_continued else []
-    return _Block(heads, cells, index + 1, index + 1 + len(rows), has_index=True)
+    return _AlignedBlock(heads, cells, index + 1, index + 1 + len(rows), has_index=True)
 
 
 def _index_names(lines: Sequence[str], at: int, width: int) -> list[str]:
@@ -158,7 +158,7 @@ def _fits(heads: Sequence[str], row: Sequence[str], is_head: IsHead) -> bool:
     return all(DIGIT.search(cell) or (of_units and NO_VALUE.fullmatch(cell)) for cell in cells)
 
 
-def _is_table(block: _Block, is_head: IsHead) -> bool:
+def _is_table(block: _AlignedBlock, is_head: IsHead) -> bool:
     """Return whether the heads state units: two, or one of a certain table; above a rule the first row may."""
     count, width = sum(map(is_head, block.heads)), len(block.heads)
     if width < MIN_CELLS:
@@ -167,7 +167,7 @@ def _is_table(block: _Block, is_head: IsHead) -> bool:
     return count > 1 or (count > 0 and is_certain) or (block.has_rule and is_head(block.rows[0][0]))
 
 
-def _without_index(block: _Block) -> _Block:
+def _without_index(block: _AlignedBlock) -> _AlignedBlock:
     """Return a DataFrame without the column that only counts its rows."""
     numbers = [row[0] for row in block.rows if row[0] != LEFT_OUT]
     is_whole = len(numbers) == len(block.rows)
@@ -179,7 +179,7 @@ def _without_index(block: _Block) -> _Block:
     return block._replace(heads=block.heads[1:], rows=[row[1:] for row in block.rows])
 
 
-def _separated_block(lines: Sequence[str], index: int, is_head: IsHead) -> _Block | None:
+def _separated_block(lines: Sequence[str], index: int, is_head: IsHead) -> _AlignedBlock | None:
     """Return the table of comma-separated values whose heads are a line; None if there is none."""
     line = lines[index]
     separator = next((mark for mark in "|,;" if line.count(mark) >= MIN_CELLS - 1), None)
@@ -198,7 +198,7 @@ def _separated_block(lines: Sequence[str], index: int, is_head: IsHead) -> _Bloc
         if not is_row:
             break
         rows.append(cells)
-    return _Block(heads, rows, index + 1, index + 1 + len(rows)) if rows else None
+    return _AlignedBlock(heads, rows, index + 1, index + 1 + len(rows)) if rows else None
 
 
 def _separated_cells(line: str, separator: str) -> list[str]:
