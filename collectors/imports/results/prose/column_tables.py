@@ -7,12 +7,12 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from collectors.imports.results.prose.number_text import has_no_value, states_failure
 from collectors.imports.results.prose.tables import Table, cells_of
 
 GAP = re.compile(r"\t| {2,}")
 RULE = re.compile(r"\s*[-=─]{2,200}(?:\s+[-=─]{2,200}){2,40}\s*")
 DIGIT = re.compile(r"\d|^[-—]$|^n/a$", re.IGNORECASE)
-NO_VALUE = re.compile(r"|[-–—]+|n/?a|nan|none|null|oom|fail(?:ed)?|error|timeout|\.\.\.", re.IGNORECASE)
 NUMBER = re.compile(r"[~≈]?[-+]?\d[\d.,]{0,20}(?:e[-+]?\d{1,3})?%?")
 NAME = re.compile(r"[^\W\d_][\w .#%/()@+-]{0,60}|[#%]")  # of a separated column
 WORD = re.compile(r"\S{1,100}")
@@ -155,7 +155,11 @@ def _fits(heads: Sequence[str], row: Sequence[str], is_head: IsHead) -> bool:
         return False
     of_units = [cell for head, cell in zip(heads, row, strict=False) if is_head(head)]
     cells = of_units or row[1:]
-    return all(DIGIT.search(cell) or (of_units and NO_VALUE.fullmatch(cell)) for cell in cells)
+    return all(DIGIT.search(cell) or (of_units and _is_blank(cell)) for cell in cells)
+
+
+def _is_blank(cell: str) -> bool:
+    return has_no_value(cell) or states_failure(cell)
 
 
 def _is_table(block: _AlignedBlock, is_head: IsHead) -> bool:
@@ -192,7 +196,7 @@ def _separated_block(lines: Sequence[str], index: int, is_head: IsHead) -> _Alig
     for row_line in (lines[at] for at in range(index + 1, len(lines))):  # a slice would be copied at every line
         cells = _separated_cells(row_line, separator) if separator in row_line else []
         is_row = len(cells) == len(heads) and all(
-            NUMBER.fullmatch(cell) or NO_VALUE.fullmatch(cell)
+            NUMBER.fullmatch(cell) or _is_blank(cell)
             for head, cell in zip(heads, cells, strict=True) if is_head(head)
         )  # fmt: skip
         if not is_row:

@@ -44,6 +44,8 @@ _NOTE_MARK = re.compile(
 )
 _EXPONENT = re.compile(r"<sup\b[^<>]{0,200}>(?=\s{0,4}\d)", re.IGNORECASE)
 STATISTICS = {"avg": "mean", "p50": "median"}
+_NO_VALUE = re.compile(r"\s*|[-–—]{1,3}|n/?a|nan|none|null|\.\.\.", re.IGNORECASE)
+_FAILED = re.compile(r"(?:FAIL(?:ED)?|OOM|ERROR|TIMEOUT|CRASH(?:ED)?|DNF)\b.{0,60}", re.IGNORECASE)
 # '5320.5 prefill tok/s' is '5320.5 tok/s prefill'.
 _NAMED_UNIT = re.compile(
     r"(\d) ((?:(?:effective|eff\.?|aggregate|total|mean|avg|average|median|peak|single-stream)? ?)"
@@ -67,6 +69,16 @@ class StatedNumber(NamedTuple):
     bound: str | None  # 'max' of 'up to 50', 'min' of '50+'
     is_approximate: bool
     words: str = ""  # that follow in its cell: '(pp512)', 'aggregate'
+
+
+def has_no_value(cell: str) -> bool:
+    """Return whether a cell says that it has no value, or says nothing."""
+    return _NO_VALUE.fullmatch(cell) is not None
+
+
+def states_failure(cell: str) -> bool:
+    """Return whether a cell says that its measurement failed: 'OOM', '**FAIL** (timeout)'."""
+    return _FAILED.fullmatch(cell.strip("*` ")) is not None
 
 
 def without_note_marks(text: str) -> str:

@@ -17,7 +17,7 @@ from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ti
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.heads import CONCURRENCY_HEAD, OUTPUT_HEAD, PROMPT_HEAD
 from collectors.imports.results.prose.metric_names import DERIVED, MetricName, metric_of, statistic_of
-from collectors.imports.results.prose.number_text import MEMORY
+from collectors.imports.results.prose.number_text import MEMORY, has_no_value, states_failure
 from collectors.imports.results.prose.units import named_unit
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.values import count, cut, text
@@ -32,7 +32,6 @@ LEVEL_WORD = re.compile(r"np|n parallel|c")  # beside the heads of tables
 MODELS = ("model", "model id", "model name", "model path", "model tag", "base model")
 OF_MACHINE = re.compile(r"\b(?:system|host|total|installed|machine)\b.*\b(?:ram|memory|vram)\b|^ram$")
 TIMES = ("ts", "timestamp", "date", "datetime", "started at")
-NO_VALUES = ("n/a", "na", "none", "null", "-", "oom", "error", "failed")
 ERRORS = ("error", "error message")
 MAX_DEPTH = 3
 MAX_NAME_CHARS = 200
@@ -130,7 +129,7 @@ def _csv_names(head: str) -> list[str]:
     is_head = len(names) > 2 and all(CSV_NAME.fullmatch(name) for name in names)
     first_row = next(csv.reader([other_lines.partition("\n")[0]]), []) if is_head else []
     cells = [cell for name, cell in zip(names, first_row, strict=False) if value_name_of(name).unit is not None]
-    has_words = any(isinstance(_cell(cell), str) and cell.strip().lower() not in NO_VALUES for cell in cells)
+    has_words = any(isinstance(_cell(cell), str) and not (has_no_value(cell) or states_failure(cell)) for cell in cells)
     return names if is_head and len(first_row) >= len(names) and not has_words else []
 
 

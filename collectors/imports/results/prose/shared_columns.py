@@ -6,12 +6,11 @@ import re
 from collections.abc import Sequence
 
 from collectors.imports.results.prose.metric_names import MAXIMUM, MEAN, MEDIAN, MINIMUM, PERCENTILE
-from collectors.imports.results.prose.number_text import read_cell
+from collectors.imports.results.prose.number_text import has_no_value, read_cell
 from collectors.imports.results.prose.units import HEADING_UNIT
 
 SEPARATORS = re.compile(r" ?[·•] ?| / |; ")
 SLASH = re.compile(r" ?/ ?(?!s\b|sec)")  # not that of 'tok/s'
-NO_VALUES = ("", "-", "–", "—", "n/a", "N/A")
 STATISTICS = (PERCENTILE, MEDIAN, MAXIMUM, MINIMUM, MEAN)
 
 
@@ -29,9 +28,9 @@ def split_columns(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[
 def _is_split(rows: Sequence[Sequence[str]], column: int, count: int) -> bool:
     """Return whether the cells of a column hold as many numbers each."""
     cells = [row[column].strip("*` ") for row in rows if column < len(row)]
-    values = [SEPARATORS.split(cell) for cell in cells if cell not in NO_VALUES and any(map(str.isdigit, cell))]
+    values = [SEPARATORS.split(cell) for cell in cells if not has_no_value(cell) and any(map(str.isdigit, cell))]
     return bool(values) and all(
-        len(parts) == count and all(part in NO_VALUES or read_cell(part) for part in parts) for parts in values
+        len(parts) == count and all(has_no_value(part) or read_cell(part) for part in parts) for parts in values
     )
 
 

@@ -16,7 +16,13 @@ from collectors.imports.results.prose.heads import (
     plain,
 )
 from collectors.imports.results.prose.metric_names import AIMED_AT, DERIVED, metric_of
-from collectors.imports.results.prose.number_text import StatedNumber, read_cell, read_parts, read_statistics
+from collectors.imports.results.prose.number_text import (
+    StatedNumber,
+    read_cell,
+    read_parts,
+    read_statistics,
+    states_failure,
+)
 from collectors.imports.results.prose.sections import FIGURE
 from collectors.imports.results.prose.sentences import read_sentences
 from collectors.imports.results.prose.shared_columns import names_of_parts
@@ -28,7 +34,7 @@ from collectors.imports.results.prose.stated_figures import (
     unit_of_names,
 )
 from collectors.imports.results.prose.stated_points import point_of_words
-from collectors.imports.results.prose.table_points import FAILED, is_level_row, point_of
+from collectors.imports.results.prose.table_points import is_level_row, point_of
 from collectors.imports.results.prose.tables import Table
 from collectors.imports.results.prose.units import implied_unit, unit_in
 
@@ -83,7 +89,7 @@ def _add_cell(load: LoadBuilder, table: Table, row_number: int, column: int, lab
     if NOT_MEASURED.search(cell):
         return
     value = read_cell(cell)
-    if value is None and not any(map(str.isdigit, cell)) and not FAILED.fullmatch(cell.strip("*`")):
+    if value is None and not any(map(str.isdigit, cell)) and not states_failure(cell):
         return
     point = point_of(table, row, column, table.line_of(row_number), label)
     if value:
@@ -98,7 +104,7 @@ def _add_cell(load: LoadBuilder, table: Table, row_number: int, column: int, lab
             column_words = f"prefill {column_name}" if is_of_prefill else column_name
             add_number(load, value._replace(unit=unit), point, label, column_words, title)
         return
-    if FAILED.fullmatch(cell.strip("*`")):
+    if states_failure(cell):
         add_failure(load, cell.strip("*`"), point, label, column_name)
         return
     if runs := _runs_of(cell, label, column_name, title):

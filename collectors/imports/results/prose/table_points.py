@@ -18,14 +18,18 @@ from collectors.imports.results.prose.heads import (
     plain,
 )
 from collectors.imports.results.prose.metric_names import DERIVED, metric_of
-from collectors.imports.results.prose.number_text import read_cell, read_parts, read_statistics
+from collectors.imports.results.prose.number_text import (
+    has_no_value,
+    read_cell,
+    read_parts,
+    read_statistics,
+    states_failure,
+)
 from collectors.imports.results.prose.stated_figures import MAX_NAME_CHARS, unit_of_names
 from collectors.imports.results.prose.stated_points import point_of_words
 from collectors.imports.results.prose.tables import Table
 from collectors.imports.results.prose.units import unit_in
 
-FAILED = re.compile(r"(?:FAIL(?:ED)?|OOM|ERROR|TIMEOUT|CRASH(?:ED)?|DNF)\b.{0,60}", re.IGNORECASE)
-NO_VALUE = ("", "-", "–", "—", "n/a", "N/A", "NaN", "nan", "None")
 LEVEL = re.compile(
     r"(?:[×x]|c ?=? ?)?(?P<level>\d{1,3}(?:,\d{3})+|\d{1,9})[×x]?(?: (?:tokens|tok|users|requests|reqs?))?",
     re.IGNORECASE,
@@ -123,6 +127,6 @@ def _is_name(table: Table, row: Sequence[str], column: int, label: str) -> bool:
         or count_metric(value, label, column_name)
     )
     has_several |= NUMBERS.fullmatch(cell) is not None and unit_of_names(column_name, label, table.title) is not None
-    is_other = cell in NO_VALUE or FAILED.fullmatch(cell.strip("*`")) is not None or has_several
+    is_other = has_no_value(cell) or states_failure(cell) or has_several
     is_compared = DERIVED.search(column_name) or DERIVED_HEAD.fullmatch(column_name)
     return not (is_compared or UNIT_HEAD.fullmatch(column_name) or is_other or has_metric)
