@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 import signal
+import threading
+from collections.abc import Callable
 from pathlib import Path
+from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 from cli.exit_status import DONE
@@ -64,8 +67,7 @@ def send_samples(arguments: argparse.Namespace, token: str, local_run: Run, samp
     link = Link(arguments.to, token, arguments.run_id, spool.agent_id, arguments.ca)
     node = NodeIdentity(local_run.machine_id, socket.gethostname(), boot_id())
     agent = Agent(node, spool, link, sampler, say)  # type: ignore[arg-type]
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: agent.stop())
+    call_at_signal(agent.stop)
     say(f"Sending samples of {node.host_name} ({node.machine_id}) to {arguments.to}.")
     try:
         is_done = agent.work()
@@ -75,6 +77,23 @@ def send_samples(arguments: argparse.Namespace, token: str, local_run: Run, samp
         link.close()
         spool.close()
     return DONE
+
+
+def call_at_signal(stop: Callable[[], None]) -> None:
+    """Call `stop` in a thread of its own at the first SIGINT or SIGTERM; the main thread must call this.
+
+    A handler that set the agent's event would wait forever if the signal arrived while the main thread held the
+    event's lock. `SimpleQueue.put` may be called at any moment.
+    """
+    received: SimpleQueue[int] = SimpleQueue()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda number, _: received.put(number))
+
+    def stop_at_first() -> None:
+        received.get()
+        stop()
+
+    threading.Thread(target=stop_at_first, name="signals", daemon=True).start()
 
 
 def make_local_run(run_id: str, pid: int | None, gpus: str | None) -> Run:

@@ -76,7 +76,7 @@ class NodeIdentity:
 
 
 class Agent:
-    """Agent process: `work` returns when the run has ended; a signal handler calls `stop`."""
+    """Agent process: `work` returns when the run has ended; another thread may call `stop`."""
 
     def __init__(
         self, node: NodeIdentity, spool: Spool, link: Link, sample: Callable[[], Sequence[Any]], report: Report
@@ -93,7 +93,7 @@ class Agent:
         self._is_over = False
 
     def stop(self) -> None:
-        """Ask the agent to end; spooled samples are still sent."""
+        """Ask the agent to end; spooled samples are still sent. A signal handler must not call this."""
         self._stopping.set()
 
     def work(self) -> bool:
