@@ -1,16 +1,25 @@
 -- Rates and acceptance from counters: ratios of summed increments over one interval or over a window.
 
 -- One row per scrape, and per engine rank if by_rank. progress: the name of a relation with the rows of `progress_since`.
+-- Most servers have one rank: where each row is its own scrape, grouping would take a quarter of a whole run's time.
 CREATE OR REPLACE MACRO scrape_sums_in(progress, by_rank, run_ids) AS TABLE
-WITH placed AS (
+WITH placed AS MATERIALIZED (
     SELECT
-        p.*,
-        CASE WHEN by_rank THEN p.engine_index END AS rank,
-        epoch(p.ts) - epoch(coalesce(r.ready_at, r.started_at, r.created_at)) AS since_ready_s
+        p.run_id, p.source, p.definition, CASE WHEN by_rank THEN p.engine_index END AS rank, p.ts, p.mono_s,
+        epoch(p.ts) - epoch(coalesce(r.ready_at, r.started_at, r.created_at)) AS since_ready_s,
+        p.dt_s, p.covered_s, p.decode_tokens, p.decode_s, p.step_tokens, p.steps, p.step_s, p.decode_steps,
+        p.drafts, p.draft_tokens, p.accepted, p.accepted_per_pos, p.prompt_tokens, p.preemptions,
+        p.running_before, p.requests_running, p.requests_waiting, p.kv_usage_ratio,
+        p.bridged.tokens AS bridged_tokens, p.bridged.s AS bridged_s, p.bridged.steps AS bridged_steps,
+        p.bridged.drafts AS bridged_drafts, p.bridged.accepted AS bridged_accepted, p.activity, p.reason
     FROM query_table(progress) p LEFT JOIN stored_runs(run_ids) r ON r.id = p.run_id
+), ungrouped AS (
+    SELECT run_id, source, definition FROM placed GROUP BY ALL HAVING count(*) = count(DISTINCT mono_s)
 )
+FROM placed SEMI JOIN ungrouped USING (run_id, source, definition)
+UNION ALL BY NAME
 SELECT
-    run_id, source, definition, rank, ts, mono_s, since_ready_s, max(dt_s) AS dt_s,
+    run_id, source, definition, rank, max(ts) AS ts, mono_s, max(since_ready_s) AS since_ready_s, max(dt_s) AS dt_s,
     CASE WHEN count(covered_s) = count(*) THEN max(covered_s) END AS covered_s,
     sum_of_all(decode_tokens) AS decode_tokens, max(decode_s) AS decode_s,
     sum_of_all(step_tokens) AS step_tokens, sum_of_all(steps) AS steps, max(step_s) AS step_s,
@@ -22,55 +31,74 @@ SELECT
     sum_of_all(running_before) AS running_before,
     sum_of_all(requests_running) AS requests_running, sum_of_all(requests_waiting) AS requests_waiting,
     avg(kv_usage_ratio) AS kv_usage_ratio,
-    sum_of_all(bridged.tokens) AS bridged_tokens, max(bridged.s) AS bridged_s,
-    sum_of_all(bridged.steps) AS bridged_steps, sum_of_all(bridged.drafts) AS bridged_drafts,
-    sum_of_all(bridged.accepted) AS bridged_accepted,
+    sum_of_all(bridged_tokens) AS bridged_tokens, max(bridged_s) AS bridged_s,
+    sum_of_all(bridged_steps) AS bridged_steps, sum_of_all(bridged_drafts) AS bridged_drafts,
+    sum_of_all(bridged_accepted) AS bridged_accepted,
     rank_activity(activity) AS activity,
     max(reason) AS reason
-FROM placed
-GROUP BY run_id, source, definition, rank, ts, mono_s, since_ready_s;
+FROM placed ANTI JOIN ungrouped USING (run_id, source, definition)
+GROUP BY run_id, source, definition, rank, mono_s;
 
 -- w: seconds of a window aligned to the time at which the run became ready; null: the intervals as measured.
 -- sums: the name of a relation with the rows of `scrape_sums_in`, with the same by_rank.
 CREATE OR REPLACE MACRO rates_in(sums, w, by_rank, since, until) AS TABLE
 WITH scrapes AS (
-    SELECT *, CASE WHEN w IS NULL THEN mono_s ELSE floor((since_ready_s - dt_s / 2) / w) END AS place
+    -- The terms of the ratios: a term is unknown where the other one is.
+    SELECT
+        run_id, source, definition, rank, ts, mono_s, since_ready_s, dt_s, dt_s AS longest_s,
+        CASE WHEN w IS NULL THEN mono_s ELSE floor((since_ready_s - dt_s / 2) / w) END AS place,
+        coalesce(covered_s, 0) AS covered_s,
+        decode_tokens, CASE WHEN decode_tokens IS NOT NULL THEN decode_s END AS decode_s,
+        CASE WHEN steps IS NOT NULL THEN step_tokens END AS step_tokens, steps AS ratio_steps,
+        CASE WHEN step_s IS NOT NULL THEN steps END AS steps, CASE WHEN steps IS NOT NULL THEN step_s END AS step_s,
+        -- Only if all tokens of a window have steps, because one is divided by the other.
+        decode_tokens IS NOT NULL AND step_s IS NULL AS lacks_steps,
+        CASE WHEN decode_tokens IS NOT NULL AND step_s IS NOT NULL THEN decode_steps END AS decode_steps,
+        CASE WHEN accepted IS NOT NULL THEN drafts END AS drafts, draft_tokens, accepted, accepted_per_pos,
+        prompt_tokens, CASE WHEN prompt_tokens IS NOT NULL THEN covered_s END AS prompt_s, preemptions,
+        running_before IS NOT NULL AS is_running_known, least(running_before, requests_running) AS fewest_running,
+        greatest(running_before, requests_running) AS most_running,
+        bridged_tokens, CASE WHEN bridged_tokens IS NOT NULL THEN bridged_s END AS bridged_s, bridged_steps,
+        bridged_drafts, bridged_accepted,
+        requests_running, requests_waiting, kv_usage_ratio, activity, reason
     FROM query_table(sums)
     -- No interval ends at a scrape that lacks a rank (no dt_s); a rank has none of its own where it is new (0).
     WHERE CASE WHEN w IS NULL THEN NOT by_rank OR dt_s IS NULL OR dt_s > 0 ELSE dt_s >= 0 END
 ), summed AS (
+    SELECT * EXCLUDE (mono_s, lacks_steps) FROM scrapes WHERE w IS NULL
+    UNION ALL BY NAME
     SELECT
         run_id, source, definition, rank, place, max(ts) AS ts, max(since_ready_s) AS since_ready_s,
-        sum(dt_s) AS dt_s, max(dt_s) AS longest_s, coalesce(sum(covered_s), 0) AS covered_s,
-        sum(decode_tokens) AS decode_tokens, sum(decode_s) FILTER (decode_tokens IS NOT NULL) AS decode_s,
-        sum(step_tokens) FILTER (steps IS NOT NULL) AS step_tokens,
-        sum(steps) AS ratio_steps, sum(steps) FILTER (step_s IS NOT NULL) AS steps,
-        sum(step_s) FILTER (steps IS NOT NULL) AS step_s,
-        -- Only if all tokens of the window have steps, because one is divided by the other.
-        CASE WHEN count(decode_tokens) = count(step_s) FILTER (decode_tokens IS NOT NULL)
-            THEN sum(decode_steps) FILTER (decode_tokens IS NOT NULL) END AS decode_steps,
-        sum(drafts) FILTER (accepted IS NOT NULL) AS drafts, sum(draft_tokens) AS draft_tokens,
-        sum(accepted) AS accepted,
+        sum(dt_s) AS dt_s, max(longest_s) AS longest_s, sum(covered_s) AS covered_s,
+        sum(decode_tokens) AS decode_tokens, sum(decode_s) AS decode_s,
+        sum(step_tokens) AS step_tokens, sum(ratio_steps) AS ratio_steps, sum(steps) AS steps, sum(step_s) AS step_s,
+        CASE WHEN NOT bool_or(lacks_steps) THEN sum(decode_steps) END AS decode_steps,
+        sum(drafts) AS drafts, sum(draft_tokens) AS draft_tokens, sum(accepted) AS accepted,
         CASE WHEN count(*) FILTER (accepted_per_pos IS NULL AND accepted > 0) = 0
             THEN sum_of_lists(accepted_per_pos) END AS accepted_per_pos,
-        sum(prompt_tokens) AS prompt_tokens, sum(covered_s) FILTER (prompt_tokens IS NOT NULL) AS prompt_s,
-        sum(preemptions) AS preemptions,
-        CASE WHEN count(running_before) = count(*) AND min(least(running_before, requests_running))
-            = max(greatest(running_before, requests_running)) THEN max(requests_running) END AS streams,
-        CASE WHEN count(bridged_tokens) > 0 THEN {
-            'tokens': sum(bridged_tokens), 's': sum(bridged_s) FILTER (bridged_tokens IS NOT NULL),
-            'steps': CASE WHEN count(bridged_tokens) = count(bridged_steps) THEN sum(bridged_steps) END,
-            'drafts': sum(bridged_drafts), 'accepted': sum(bridged_accepted)
-        } END AS bridged,
+        sum(prompt_tokens) AS prompt_tokens, sum(prompt_s) AS prompt_s, sum(preemptions) AS preemptions,
+        bool_and(is_running_known) AS is_running_known, min(fewest_running) AS fewest_running,
+        max(most_running) AS most_running,
+        sum(bridged_tokens) AS bridged_tokens, sum(bridged_s) AS bridged_s,
+        CASE WHEN count(bridged_tokens) = count(bridged_steps) THEN sum(bridged_steps) END AS bridged_steps,
+        sum(bridged_drafts) AS bridged_drafts, sum(bridged_accepted) AS bridged_accepted,
         arg_max(requests_running, mono_s) AS requests_running, arg_max(requests_waiting, mono_s) AS requests_waiting,
         arg_max(kv_usage_ratio, mono_s) AS kv_usage_ratio,
         common_activity(activity) AS activity,
         max(reason) AS reason
-    FROM scrapes
+    FROM scrapes WHERE w IS NOT NULL
     GROUP BY run_id, source, definition, rank, place
 ), measured AS (
     -- A window is never shorter than the time between two scrapes.
-    SELECT *, w IS NOT NULL AND longest_s <= 1.25 * w AS is_cut FROM summed
+    SELECT
+        *, w IS NOT NULL AND longest_s <= 1.25 * w AS is_cut,
+        CASE WHEN is_running_known AND fewest_running = most_running AND requests_running IS NOT NULL
+            THEN most_running END AS streams,
+        CASE WHEN bridged_tokens IS NOT NULL THEN {
+            'tokens': bridged_tokens, 's': bridged_s, 'steps': bridged_steps, 'drafts': bridged_drafts,
+            'accepted': bridged_accepted
+        } END AS bridged
+    FROM summed
 )
 SELECT
     run_id, ts,
