@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from analysis.runs.windows import Window, WindowFactors, active_windows, speed_factors
+import numpy as np
+
+from analysis.runs.speed_summary import WindowFactors, speed_factors
+from analysis.runs.windows import Window, WindowColumns
 
 
 class LogSpeed(NamedTuple):
@@ -22,8 +25,10 @@ def log_speed_of(windows: Sequence[Window], known_factors: WindowFactors | None 
 
     known_factors: of these windows, if they have been computed; None: compute them.
     """
-    factors, active = known_factors or speed_factors(windows), active_windows(windows)
-    if factors is None or not active:
+    columns = WindowColumns.of(windows)
+    factors, is_active = known_factors or speed_factors(windows), columns.is_active
+    if factors is None or columns.definition is None:
         return None
-    lengths = {window.window_s for window in active}
-    return LogSpeed(factors.decode_tps, len(active), active[0].definition, lengths.pop() if len(lengths) == 1 else None)
+    lengths = np.unique(columns.window_s[is_active])
+    window_s = float(lengths[0]) if len(lengths) == 1 and not np.isnan(lengths[0]) else None
+    return LogSpeed(factors.decode_tps, int(is_active.sum()), columns.definition, window_s)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.runs.windows import SpeedSummary
+from analysis.runs.speed_summary import SpeedSummary
 
 
 @dataclass(frozen=True, slots=True)

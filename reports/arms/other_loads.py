@@ -10,7 +10,8 @@ from analysis.comparison.facts import RunFacts
 from analysis.comparison.log_speed import log_speed_of
 from analysis.evidence.loads import LoadRecord
 from analysis.runs.conditions import Span
-from analysis.runs.windows import SpeedSummary, Window, summarize
+from analysis.runs.speed_summary import SpeedSummary, summarize
+from analysis.runs.windows import Window
 from domain import Run
 from reports.runs.run_report import RunReport
 from storage.queries.run_data import Acceptance

@@ -14,7 +14,7 @@ from pydantic.dataclasses import dataclass
 
 from analysis.comparison.log_speed import LogSpeed
 from analysis.runs.printed_speed import PrintedSpeed
-from analysis.runs.windows import SpeedSummary
+from analysis.runs.speed_summary import SpeedSummary
 from domain import Run
 from reports.cache.disk_cache import Codec
 from reports.runs.evidence import Evidence

@@ -18,7 +18,8 @@ from analysis.physics.roofline import limit_tps, share_of_limit, step_bytes
 from analysis.physics.speculation import BestK, best_k, chance_acceptance, predicted_break_even
 from analysis.physics.startup import Phases, restart_tokens, startup_phases
 from analysis.runs.conditions import Span
-from analysis.runs.windows import SpeedSummary, Window
+from analysis.runs.speed_summary import SpeedSummary
+from analysis.runs.windows import Window
 from domain import Run
 from engines import max_acceptance_length
 from reasons import Code, Reason

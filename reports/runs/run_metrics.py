@@ -25,7 +25,7 @@ from analysis.loads.load_results import STATISTICS
 from analysis.metrics.definition import Concurrency
 from analysis.metrics.registry import MetricId, display_order
 from analysis.runs.conditions import Conditions
-from analysis.runs.windows import SpeedSummary
+from analysis.runs.speed_summary import SpeedSummary
 from engines.definitions import MEASURES
 from load_records import Result
 from reasons import Code, Reason

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from analysis.comparison.log_speed import LogSpeed, log_speed_of
 from analysis.runs.printed_speed import PrintedSpeed, most_printed
-from analysis.runs.windows import SpeedSummary, Window, summarize
+from analysis.runs.speed_summary import SpeedSummary, summarize
+from analysis.runs.windows import Window
 from domain import Run
 from engines import BY_NAME
 from storage.queries import run_data
@@ -64,8 +65,7 @@ def _report(
     requests: run_data.RequestTotals,
     printed: Sequence[PrintedSpeed],
 ) -> RunReport:
-    windows = list(counters.windows)  # made once for all that is computed of them
-    summary = summarize(windows)
+    summary = summarize(counters.windows)
     return RunReport(
         run=run,
         windows=counters.windows,
@@ -73,7 +73,7 @@ def _report(
         acceptance=counters.acceptance,
         requests=requests,
         printed=most_printed(printed),
-        log_speed=log_speed_of(windows, summary.factors),
+        log_speed=log_speed_of(counters.windows, summary.factors),
     )
 
 

@@ -71,12 +71,10 @@ def _points(store: Queryable, name: str, since: Since, until: datetime | None) -
 
 def _after(rows: pa.Table, run_id: str, after: datetime | None) -> pa.Table:
     """The rows of a run after the given time."""
-    own_rows = rows.filter(pc.equal(rows["run_id"], run_id))
-    return (
-        own_rows
-        if after is None
-        else own_rows.filter(pc.greater(own_rows["ts"], pa.scalar(after, own_rows["ts"].type)))
-    )
+    is_selected = pc.equal(rows["run_id"], run_id)
+    if after is not None:
+        is_selected = pc.and_(is_selected, pc.greater(rows["ts"], pa.scalar(after, rows["ts"].type)))
+    return rows.filter(is_selected)
 
 
 def _earliest(since: Since) -> datetime | None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, overload
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from analysis.runs.windows import DecodingStretch, Window
+from analysis.runs.windows import NUMBERS, DecodingStretch, Floats, Stretches, Window, WindowColumns
 
 TEXTS = ("activity", "definition")
 TEXT = pa.dictionary(pa.int32(), pa.string())
@@ -32,6 +34,11 @@ class WindowRows(Sequence[Window]):
         return cls(pa.array(plain, pa.struct(types)))
 
     @classmethod
+    def sorted(cls, rows: pa.StructArray) -> WindowRows:
+        """Return windows that come in any order."""
+        return cls(rows.take(pc.sort_indices(rows.field("since_ready_s"))))
+
+    @classmethod
     def from_bytes(cls, content: bytes) -> WindowRows:
         """Read what `to_bytes` wrote; raises ValueError for anything else."""
         try:
@@ -47,6 +54,18 @@ class WindowRows(Sequence[Window]):
         with pa.ipc.new_stream(sink, batch.schema) as stream:
             stream.write_batch(batch)
         return bytes(sink.getvalue())
+
+    def columns(self) -> WindowColumns:
+        """Return the columns that a summary needs; most are not copied."""
+        activity, definition = self._rows.field("activity"), self._rows.field("definition")
+        bridged = self._rows.field("bridged").drop_null()
+        return WindowColumns(
+            **{name: _floats(self._rows.field(name)) for name in NUMBERS},
+            is_whole=np.asarray(self._rows.field("is_whole").fill_null(False)),
+            is_decoding=np.asarray(pc.equal(activity, "active").fill_null(False)),
+            definition=definition[0].as_py() if len(definition) else None,
+            bridged=Stretches(*(_floats(bridged.field(name)) for name in Stretches._fields)),
+        )
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -83,6 +102,11 @@ def _windows(rows: pa.StructArray) -> Iterator[Window]:
     columns = [_values(rows.field(name)) for name in Window._fields[:-1]]
     bridged = [stretch and DecodingStretch(**stretch) for stretch in rows.field("bridged").to_pylist()]
     return map(Window._make, zip(*columns, bridged, strict=True))
+
+
+def _floats(column: pa.Array) -> Floats:
+    """Return a column with NaN for null."""
+    return np.asarray(column.to_numpy(zero_copy_only=False), np.float64)
 
 
 def _values(column: pa.Array) -> list[Any]:

@@ -12,7 +12,7 @@ from analysis.metrics.registry import LIST_COLUMNS
 from analysis.runs.conditions import Span
 from analysis.runs.printed_speed import PrintedSpeed, most_printed, printed_fallback
 from analysis.runs.run_line import RunLine
-from analysis.runs.windows import SpeedSummary, WindowFactors
+from analysis.runs.speed_summary import SpeedSummary, WindowFactors
 from collectors.imports.log_import import ImportOptions, LogImporter
 from domain import Config, Run
 from reports.arms.comparison import ComparisonOptions, comparison_of

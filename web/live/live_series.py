@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -44,9 +43,15 @@ class SampleTables:
 
 def time_series_of(tables: SampleTables) -> dict[str, TimeSeries]:
     """Return every series that has points, by its name in the protocol."""
-    paced = tables.engine.filter(keeps_pace(tables.engine))
-    all_series = {name: _series(paced, name, judged=True) for name in RATE_SERIES}
-    all_series |= {name: _series(_with_value(tables.engine, name), name) for name in GAUGE_SERIES}
+    is_paced, is_excluded = _flags(keeps_pace(tables.engine)), _is_excluded(tables.engine)
+    t = _floats(tables.engine, "t")
+    all_series = {
+        name: TimeSeries(t[is_paced], _finite(_floats(tables.engine, name))[is_paced], is_excluded[is_paced])
+        for name in RATE_SERIES
+    }
+    for name in GAUGE_SERIES:
+        is_known = _flags(pc.is_valid(tables.engine[name]))
+        all_series[name] = TimeSeries(t[is_known], _finite(_floats(tables.engine, name)[is_known]))
     all_series |= {name: _series(tables.gpu, column) for name, column in GPU_SERIES.items()}
     all_series |= {name: _series(tables.host, column) for name, column in HOST_COLUMNS.items()}
     host_cores = _floats(tables.host, "host_cpu_ratio") * _floats(tables.host, "host_cores")
@@ -74,18 +79,17 @@ def finite(value: float | None) -> float | None:
     return value if value is None or np.isfinite(value) else None
 
 
-def _series(rows: pa.Table, name: str, judged: bool = False) -> TimeSeries:
-    return TimeSeries(_floats(rows, "t"), _finite(_floats(rows, name)), _is_excluded(rows) if judged else None)
+def _series(rows: pa.Table, name: str) -> TimeSeries:
+    return TimeSeries(_floats(rows, "t"), _finite(_floats(rows, name)))
 
 
 def _is_excluded(rows: pa.Table) -> Flags:
     """Return per row whether it is known to be something other than pure decoding."""
-    flags: Any = pc.fill_null(pc.not_equal(rows["activity"], "active"), False)
-    return np.asarray(flags.to_numpy(), dtype=np.bool_)
+    return _flags(pc.fill_null(pc.not_equal(rows["activity"], "active"), False))
 
 
-def _with_value(rows: pa.Table, name: str) -> pa.Table:
-    return rows.filter(pc.is_valid(rows[name]))
+def _flags(column: pa.ChunkedArray) -> Flags:
+    return np.asarray(column.to_numpy(), dtype=np.bool_)
 
 
 def _floats(rows: pa.Table, name: str) -> Floats:

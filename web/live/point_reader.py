@@ -54,4 +54,6 @@ class PointReader:
         is_counted = pc.not_equal(rows["source"], "log")
         if pc.any(is_counted).as_py():
             self._runs_with_counters.add(run_id)
-        return rows.filter(is_counted) if run_id in self._runs_with_counters else rows
+        if run_id not in self._runs_with_counters or pc.all(is_counted).as_py():
+            return rows
+        return rows.filter(is_counted)

@@ -17,7 +17,8 @@ from analysis.decide.viewpoints import Viewpoint
 from analysis.evidence.objectives import parse_objective
 from analysis.guard import RowCode
 from analysis.runs.conditions import Span
-from analysis.runs.windows import Window, summarize
+from analysis.runs.speed_summary import summarize
+from analysis.runs.windows import Window
 from domain import Config, Run
 from reports.arms.comparison import ComparisonReport, comparison_of, rankable_arms
 from reports.arms.other_loads import without_loads

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.runs.windows import Extremes, WindowFactors, acceptance_length, speed_factors, summarize, weighted_median
+from analysis.runs.speed_summary import Extremes, WindowFactors, speed_factors, summarize, weighted_median
 from reasons import Code, Reason
 from tests.analysis.runs.test_windows import maximum, window
 
@@ -90,13 +90,16 @@ def test_acceptance_uses_windows_with_drafts() -> None:
     def drafting(**fields: Any) -> Any:
         return window(10.0, **({"drafts": 10.0, "accepted": 15.0} | fields))
 
-    assert acceptance_length([drafting()]) == 2.5
-    assert acceptance_length([drafting(), drafting(accepted=0.0)]) == 1.75
+    def length(*windows: Any) -> float | None:
+        return summarize([*windows, *[window(10.0)] * 3]).acceptance_length
+
+    assert length(drafting()) == 2.5
+    assert length(drafting(), drafting(accepted=0.0)) == 1.75
     outside = [drafting(drafts=None), drafting(accepted=None), drafting(drafts=0.0), drafting(tokens=None)]
     outside += [drafting(dt_s=0.0, accepted=90.0), drafting(activity="mixed", accepted=90.0)]
-    assert acceptance_length([drafting(), *outside]) == 2.5
-    assert acceptance_length(outside) is None
-    assert acceptance_length([drafting(dt_s=0.5)]) == 2.5
+    assert length(drafting(), *outside) == 2.5
+    assert length(*outside) is None
+    assert length(drafting(dt_s=0.5)) == 2.5
 
 
 def test_four_of_five_windows_make_a_length_usual() -> None:

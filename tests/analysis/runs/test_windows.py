@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from analysis.runs.windows import Extremes, Window, speed_factors, summarize
+from analysis.runs.speed_summary import Extremes, speed_factors, summarize
+from analysis.runs.windows import Window
 from reasons import Code
 
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
+import numpy as np
+import pyarrow as pa
 import pytest
 
-from analysis.runs.windows import DecodingStretch, Window, summarize
+from analysis.runs.speed_summary import summarize
+from analysis.runs.windows import DecodingStretch, Window, WindowColumns
 from storage.queries.window_rows import WindowRows
 
 WINDOWS = [
@@ -24,6 +29,18 @@ def test_columns_hold_the_same_windows() -> None:
     assert summarize(list(rows)) == summarize(WINDOWS)
     with pytest.raises(IndexError):
         rows[3]
+
+
+@pytest.mark.parametrize("windows", [WINDOWS, WINDOWS[1:], WINDOWS[:1], []], ids=["all", "bridged", "first", "none"])
+def test_columns_of_rows_equal_those_of_windows(windows: list[Window]) -> None:
+    stored, made = (asdict(WindowColumns.of(rows)) for rows in (WindowRows.of(windows), windows))
+    for name, column in made.items():
+        np.testing.assert_equal(stored[name], column, name)
+
+
+def test_windows_in_any_order_are_sorted() -> None:
+    content = WindowRows.of([WINDOWS[place] for place in (2, 0, 1)]).to_bytes()
+    assert WindowRows.sorted(pa.ipc.open_stream(content).read_all().to_struct_array().combine_chunks()) == WINDOWS
 
 
 @pytest.mark.parametrize("windows", [WINDOWS, []], ids=["some", "none"])

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from analysis.runs.windows import summarize
+from analysis.runs.speed_summary import summarize
 from domain import Config, Run, Speculation
 from samples import Batch, CounterSample, LogSample, SlotSample
 from storage.queries import run_data

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from analysis.physics.speculation import best_k
-from analysis.runs.windows import ConcurrencySpeeds
+from analysis.runs.speed_summary import ConcurrencySpeeds
 from domain import Config, Run, RunState
 from machine.identity import machine_id
 from reasons import Code, Reason

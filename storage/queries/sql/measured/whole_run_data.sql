@@ -1,7 +1,7 @@
 -- Data about each whole run from a single read of its counters: its windows of $window_s s as a list in one row, its
--- acceptance in another and, with $with_points, the engine's time series, in any order: sorting the rows of all runs
--- with these lists beside them took longer than sorting each run's. Each equals the result of its own query (windows,
--- acceptance, engine_points).
+-- acceptance in another and, with $with_points, the engine's time series. Windows and points come in any order: sorting
+-- each run's in the program takes less time. Each equals the result of its own query (windows, acceptance,
+-- engine_points).
 WITH counted_once AS MATERIALIZED (
     FROM counted(NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, $run_ids)
 ), moved AS (
@@ -22,6 +22,6 @@ WITH counted_once AS MATERIALIZED (
 )
 SELECT *, 'points' AS kind FROM points_in('samples') WHERE $with_points
 UNION ALL BY NAME
-SELECT run_id, 'windows' AS kind, list(told ORDER BY since_ready_s) AS windows FROM told GROUP BY run_id
+SELECT run_id, 'windows' AS kind, list(told) AS windows FROM told GROUP BY run_id
 UNION ALL BY NAME
 SELECT run_id, 'acceptance' AS kind, * EXCLUDE (run_id) FROM best_acceptance_in('counted_once', $run_ids)
