@@ -129,3 +129,11 @@ def test_failed_requests_state_no_latency(tmp_path: Path) -> None:
     load = load_of(path)
     assert [row.value for row in load.result_rows] == [296.5, 121.5]
     assert "Failed requests were left out: 1 of its records." in load.notes
+
+
+def test_a_head_behind_a_mark_with_a_bare_speed(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("# model,concurrency,ttft_ms,tok_s\nsome-model,8,81.5,45.5\n")
+    assert [(row.metric, row.value, row.concurrency) for row in results_of(load_of(path))] == [
+        ("ttft_ms", 81.5, 8), ("stated", 45.5, 8),
+    ]  # fmt: skip

@@ -32,7 +32,7 @@ _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
     (_FIRST_TOKEN, "ttft_ms"),
     (r"\bitl\b|inter[- ]token|\btbt\b|time between tokens", "itl_ms"),
     (r"\btpot\b|per[- ]output[- ]token|time per token|per[- ]token latency", "tpot_ms"),
-    (r"(?:prefill|prompt(?: (?:processing|eval(?:uation)?))?) (?:time|duration|latency)", "prompt_ms"),
+    (r"(?:prefill|\binput|prompt(?: (?:processing|eval(?:uation)?))?) (?:time|duration|latency)", "prompt_ms"),
     (r"(?:decod(?:e|ing)|(?<!prompt )eval) (?:time|duration)", "decode_ms"),
     (
         r"(?<!low )(?<!lowest )latenc(?:y|ies\b)(?! per token|[- ](?:bound|optimi|sensitive|critical))|延遲|延迟"
@@ -122,6 +122,8 @@ PER_GPU_RULES = (
     (words(r"output|decode|generat"), MetricName("output_tps_per_gpu")),
 )
 _SIDES = (words(PROMPT), words(GENERATION))
+_BARE_SIDE = words(rf"\W*(?:{PROMPT}|{GENERATION})(?: (?:phase|stage|tokens?))?\W*")  # no workload: what was measured
+_THROUGHPUT = words(r"throughput|吞吐量?")
 MINIMUM = words(r"(?<![/(])(?<!per )(?<!p-)(?<!top-)\bmin(?:imum)?\b(?!\)|[-_ ]p\b)")  # no minutes, no 'min-p'
 MAXIMUM = words(
     r"最高|最大|峰值|\bpeak(?:s|ed)?\b|\bbest\b"
@@ -165,12 +167,19 @@ def without_workload(column_name: str, label: str, has_unit_in_column: bool) -> 
 
     'Decode (tok/s)' in the row 'Long prompt' is a speed of decoding.
     """
+    for side, measured in ((label, column_name), (column_name, label)):
+        if _BARE_SIDE.fullmatch(side) and not any(map(_names_side, _THROUGHPUT.split(measured))):
+            return side, measured  # 'Prefill' beside 'Throughput (tok/s)'
     is_prompt, is_answer = ([pattern.search(name) is not None for name in (column_name, label)] for pattern in _SIDES)
     if is_prompt[0] != is_answer[0] and is_prompt[1] != is_answer[1] and is_prompt[0] != is_prompt[1]:
         workload, measured = (label, column_name) if has_unit_in_column else (column_name, label)
         cleaned = _SIDES[0].sub("", _SIDES[1].sub("", workload))
         return (measured, cleaned) if has_unit_in_column else (cleaned, measured)
     return column_name, label
+
+
+def _names_side(text: str) -> bool:
+    return any(pattern.search(text) for pattern in _SIDES)
 
 
 def own_metric_of(text: str, unit: str | None) -> MetricName | None:

@@ -61,7 +61,8 @@ def recognise(head: str) -> bool:
     names = set(KEY.findall(head)) if start in ("{", "[") else set(_csv_names(head))
     columns = [column for name in names if (column := value_name_of(name)).unit is not None]
     has_inner_statistic = any(INNER_STATISTIC.fullmatch(column.words) for column in columns)  # {"ttft": {"p99_ms": 81}}
-    return sum(column.metric_name is not None for column in columns) + has_inner_statistic >= LEAST_METRICS
+    metrics = [column for column in columns if column.metric_name is not None or column.unit == "tok/s"]
+    return len(metrics) + has_inner_statistic >= LEAST_METRICS
 
 
 def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:

@@ -25,7 +25,7 @@ from collectors.imports.results.prose.number_text import (
 )
 from collectors.imports.results.prose.sections import FIGURE
 from collectors.imports.results.prose.sentences import read_sentences
-from collectors.imports.results.prose.shared_columns import names_of_parts
+from collectors.imports.results.prose.shared_columns import names_of_parts, split_columns
 from collectors.imports.results.prose.stated_figures import (
     MAX_NAME_CHARS,
     add_failure,
@@ -55,7 +55,8 @@ VALUES_OF_FIRST_COLUMN = ("tok/s", "ms")
 def add_table(load: LoadBuilder, table: Table) -> None:
     """Add the figures of a table."""
     title = "" if SETTINGS.search(table.title) else table.title  # a line of settings names no metric
-    table = table._replace(rows=_with_statistics(_filled(table)))
+    heads, rows = split_columns(table.heads, _with_statistics(_filled(table)), title)
+    table = table._replace(heads=heads, rows=rows)
     names = {plain(row[0]) for row in table.rows}
     level_rows = {number: row for number, row in enumerate(table.rows) if is_level_row(row, table.heads, names)}
     table = table._replace(level_rows=tuple(level_rows.values())[:MAX_LEVEL_ROWS])
@@ -154,13 +155,16 @@ def _runs_of(cell: str, label: str, column_name: str, title: str) -> list[tuple[
     Each has a name and the words that name its metric: a part of the label if that has as many ('TTFT p50/p99 (ms)').
     """
     parts = [part.strip("*` ") for part in PARTS_OF_CELL.split(cell)]
-    unit = unit_of_names(column_name, label, title)
-    values = [value for part in parts if (value := read_cell(part)) and value.unit in (None, unit)]
-    if unit is None or len(parts) < 2 or len(values) != len(parts):
+    values = [value for part in parts if (value := read_cell(part))]
+    if len(parts) < 2 or len(values) != len(parts):
         return []
     names = names_of_parts(label)
     if len(names) == len(values):
         return list(zip(names, names, values, strict=True))
+    unit = unit_of_names(column_name, label, title)
+    has_other_names = any(len(names_of_parts(name)) > 1 for name in (label, column_name, title))
+    if unit is None or has_other_names or any(value.unit not in (None, unit) for value in values):
+        return []
     return [(f"value {place} of {len(values)}", label, value) for place, value in enumerate(values, 1)]
 
 

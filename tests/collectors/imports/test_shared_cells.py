@@ -1,0 +1,137 @@
+"""Cells and rows of several parts: values that a head or a legend names, wrapped rows, heads of two lines, quotes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from collectors.imports.results.looks import looks_of
+from collectors.imports.results.prose.shared_columns import names_of_parts
+from collectors.imports.results.source import ResultFile
+from tests.collectors.imports.test_prose_figures import figures_of, results_of_text
+
+NAMES = {
+    "pp/tg t/s": ["pp t/s", "tg t/s"],
+    "TTFT p50/p99 (ms)": ["TTFT p50 (ms)", "TTFT p99 (ms)"],
+    "p50 / p99 TTFT (ms)": ["p50 TTFT (ms)", "p99 TTFT (ms)"],
+    "c=8 (tok/s / TTFT ms)": ["c=8 tok/s", "c=8 TTFT ms"],
+    "decode (tok/s) / ttft (ms) c=8": ["decode (tok/s), c=8", "ttft (ms) c=8"],
+    "tok/s/user": ["tok/s/user"],
+    "ms/token": ["ms/token"],
+}
+
+
+@pytest.mark.parametrize(("label", "names"), NAMES.items())
+def test_names_of_the_values_of_a_cell(label: str, names: list[str]) -> None:
+    assert names_of_parts(label) == names
+
+
+def test_heads_that_name_two_metrics(tmp_path: Path) -> None:
+    text = (
+        "| Arm | prefill/decode (tok/s) | c=8 (tok/s / TTFT ms) |\n|---|---|---|\n"
+        "| A | 1045.5/45.5 | 310.5 / 81.5 |\n| B | OOM | 320.5 / 82.5 |\n"
+    )
+    rows = results_of_text(tmp_path, text)
+    assert [(row.metric, row.value, row.concurrency) for row in rows if row.value] == [
+        ("prompt_tps", 1045.5, None), ("output_tps", 45.5, None), ("stated", 310.5, 8), ("ttft_ms", 81.5, 8),
+        ("stated", 320.5, 8), ("ttft_ms", 82.5, 8),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("legend", ["Cells are decode tok/s / TTFT ms.", "**Decode tok/s / TTFT ms**"])
+def test_a_legend_names_the_values_of_cells(tmp_path: Path, legend: str) -> None:
+    text = f"{legend}\n\n| Arm | TP | 8K | 32K |\n|---|---|---|---|\n| A | 2 | 45.5 / 1200 | 35.5 / 4200 |\n"
+    assert figures_of(tmp_path, text) == [
+        ("output_tps", "stated", 45.5), ("ttft_ms", "stated", 1200.0),
+        ("output_tps", "stated", 35.5), ("ttft_ms", "stated", 4200.0),
+    ]  # fmt: skip
+
+
+def test_cells_with_more_values_than_names_have_no_figure(tmp_path: Path) -> None:
+    text = "| Arm | prefill/decode tok/s | Decode tok/s |\n|---|---|---|\n| A | 900 / 45.5 / 46.5 | 47.5 |\n"
+    assert figures_of(tmp_path, text) == [("output_tps", "stated", 47.5)]
+
+
+SIDES = """| Metric | Input | Output |
+|---|---|---|
+| Throughput (tok/s) | 1244.5 | 466.5 |
+
+| Phase | Throughput (tok/s) |
+|---|---|
+| Prefill | 1234.5 |
+| Decode | 45.5 |
+| prefill-heavy | 145.5 |
+"""
+
+
+def test_a_bare_side_says_whose_throughput_it_is(tmp_path: Path) -> None:
+    assert [(metric, value) for metric, _, value in figures_of(tmp_path, SIDES)] == [
+        ("prompt_tps", 1244.5), ("output_tps", 466.5), ("prompt_tps", 1234.5), ("output_tps", 45.5),
+        ("output_tps", 145.5),
+    ]  # fmt: skip
+
+
+FRAMED = """┏━━━━━━━━━━┳━━━━━━━━━━━┳━━━━━━━━━┓
+┃ Arm      ┃ TPOT      ┃ TTFT    ┃
+┃          ┃ (ms)      ┃ (ms)    ┃
+┡━━━━━━━━━━╇━━━━━━━━━━━╇━━━━━━━━━┩
+│ A        │ 8.5       │ 45.5    │
+│ B        │ 9.5       │ 55.5    │
+│          │           │ (warm)  │
+└──────────┴───────────┴─────────┘
+"""
+
+
+def test_heads_and_rows_of_a_frame_in_several_lines(tmp_path: Path) -> None:
+    rows = results_of_text(tmp_path, FRAMED)
+    assert [(row.metric, row.value, row.point) for row in rows] == [
+        ("tpot_ms", 8.5, "A: TPOT (ms) (line 5)"), ("ttft_ms", 45.5, "A: TTFT (ms) (line 5)"),
+        ("tpot_ms", 9.5, "B: TPOT (ms) (line 6)"), ("ttft_ms", 55.5, "B: TTFT (ms) (line 6)"),
+    ]  # fmt: skip
+
+
+def test_broken_rows_are_whole_again(tmp_path: Path) -> None:
+    text = (
+        "| Arm | Decode (tok/s) | TTFT (ms) |\n|---|---|---|\n| A with\na long name | 45.5 | 81.5 |\n"
+        "| B | 55.5\n| 91.5 |\n| C | 65.5 | 71.5 |\n"
+    )
+    rows = results_of_text(tmp_path, text)
+    assert [(row.metric, row.value) for row in rows] == [
+        ("output_tps", 45.5), ("ttft_ms", 81.5), ("output_tps", 55.5), ("ttft_ms", 91.5), ("output_tps", 65.5),
+        ("ttft_ms", 71.5),
+    ]  # fmt: skip
+    assert rows[0].point == "A with a long name: Decode (tok/s) (line 3)"
+
+
+GROUPED = """             ttft_ms          tok_s
+                mean    p99    mean    p99
+arm concurrency
+A   1           81.5   91.5    45.5   35.5
+    8           82.5   92.5    46.5   36.5
+"""
+COUNTED = """  arm ttft_ms       tok_s
+         mean   p99  mean   p99
+0   A    81.5  91.5  45.5  35.5
+1   B    82.5  92.5  46.5  36.5
+"""
+
+
+@pytest.mark.parametrize("text", [GROUPED, COUNTED])
+def test_heads_of_a_dataframe_in_two_lines(tmp_path: Path, text: str) -> None:
+    rows = results_of_text(tmp_path, text)
+    assert [(row.metric, row.statistic, row.value) for row in rows[:4]] == [
+        ("ttft_ms", "mean", 81.5), ("ttft_ms", "p99", 91.5), ("stated", "mean", 45.5), ("stated", "p99", 35.5),
+    ]  # fmt: skip
+    assert len(rows) == 8
+
+
+def test_quotations_within_each_other(tmp_path: Path) -> None:
+    text = "> > | Arm | Decode (tok/s) |\n> > |---|---|\n> > | A | 65.5 |\n>\n> I see 45.5 tok/s decode.\n\nMine.\n"
+    assert figures_of(tmp_path, text) == [("output_tps", "stated", 65.5), ("output_tps", "stated", 45.5)]
+
+
+def test_values_without_names_of_columns(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("some-model,1,81.5,45.5\nsome-model,8,82.5,310.5\n")
+    assert looks_of(ResultFile(path, path.name)) == "comma-separated values without a line that names their columns"
