@@ -135,3 +135,12 @@ def test_values_without_names_of_columns(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("some-model,1,81.5,45.5\nsome-model,8,82.5,310.5\n")
     assert looks_of(ResultFile(path, path.name)) == "comma-separated values without a line that names their columns"
+
+
+def test_the_unit_behind_the_last_value_is_that_of_all(tmp_path: Path) -> None:
+    text = "| build | cold TTFT | warm TTFT |\n|---|---|---|\n| A | 9.5s | 3.5 / 4.5s |\n"
+    rows = results_of_text(tmp_path, text)
+    assert [(row.metric, row.value, row.point) for row in rows] == [
+        ("ttft_ms", 9500.0, "A: cold TTFT (line 3)"), ("ttft_ms", 3500.0, "A: warm TTFT (line 3), value 1 of 2"),
+        ("ttft_ms", 4500.0, "A: warm TTFT (line 3), value 2 of 2"),
+    ]  # fmt: skip

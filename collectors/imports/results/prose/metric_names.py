@@ -136,7 +136,8 @@ PERCENTILE = words(rf"\bp(?P<percent>{_PERCENT})\b(?!\.?\d)|\b(?P<ordinal>\d{{2}
 MEDIAN = words(r"\bmedian\b|\bmdn\b")
 MEAN = words(r"\bavg\b|\baverage\b|\bmean\b|平均")
 DERIVED = words(
-    r"speed[- _]?up|delta|Δ|savings|gain|節省|增加|\bimprovement\b|\bscaling\b(?! (?:factor|up|to|out|from))|\buplift\b"
+    r"speed[- _]?up|\bdeltas?\b|Δ|savings|\bgains?\b|節省|增加|\bimprovement\b"
+    r"|\bscaling\b(?! (?:factor|up|to|out|from))|\buplift\b"
     r"|\bstd(?:ev|dev|\.)?\b|\bstandard deviation\b|\bvariance\b|\bdiff(?:erence)?\b"
 )
 AIMED_AT = re.compile(

@@ -57,7 +57,7 @@ _NEGATED = re.compile(r"\b(?:not|never|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
 _SERVED = re.compile(r"throughput|serv(?:ed?|es|ing)\b|handl|complet|achiev|sustain|process|finish", re.IGNORECASE)
 _TIGHT_SLASH = re.compile(rf"(\d)/(?=\d[\d.,]{{0,12}} ?(?:{pattern_of('tok/s', 'ms')})(?!\w))", re.IGNORECASE)
 _MARKUP = re.compile(r"[`*]{1,3}")
-_COMPARED = re.compile(r"\s*(?:\([^()]{1,40}\)\s*)?(?:→|->|=>|⇒|➜|vs\.?|versus|/|\||to|of)\s*", re.IGNORECASE)
+_COMPARED = re.compile(r"\s*(?:\([^()]{1,40}\)\s*)?(?:→|->|=>|⇒|➜|vs\.?|versus|against|/|\||to|of)\s*", re.IGNORECASE)
 _CARD = re.compile(r"\b(?:RTX|GTX|RX|Arc|Tesla|Radeon|Quadro|EPYC|Xeon|Ryzen|Ultra|PRO)\s*$", re.IGNORECASE)
 _MEMORY_OF_CARD = re.compile(
     r"\b(?:[ABHLV]\d{1,3}S?|GB\d{2,3}|MI\d{2,3}X?|[2-9]0[5-9]0(?: Ti| Super)?|Max|PRO \d{4}|Spark|Mac\w*)[\s(-]{0,3}$",

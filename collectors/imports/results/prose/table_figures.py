@@ -46,6 +46,7 @@ STATISTIC = re.compile(r"mean|average|avg\.?|median|min|max|best|worst|p\d{2}(?:
 NO_STATISTICS = ("count", "n", "total", "sum")
 QUANTILE = re.compile(r"\d{1,2}(?:\.\d)?%")
 SETTINGS = re.compile(r"(?:^|\s)--\w|\w=\w")
+UNIT_AT_END = re.compile(r"(?<=\d) ?(?:[a-zµ]{1,6}(?:/[a-z]{1,4})?|%)$", re.IGNORECASE)
 PARTS_OF_CELL = re.compile(r"/| \+ ")
 MAX_LEVEL_ROWS = 20
 MOST_NAMES_IN_NOTE = 8
@@ -155,13 +156,15 @@ def _runs_of(cell: str, label: str, column_name: str, title: str) -> list[tuple[
     Each has a name and the words that name its metric: a part of the label if that has as many ('TTFT p50/p99 (ms)').
     """
     parts = [part.strip("*` ") for part in PARTS_OF_CELL.split(cell)]
-    values = [value for part in parts if (value := read_cell(part))]
+    last_unit = match[0] if (match := UNIT_AT_END.search(parts[-1])) else ""  # '3.5 / 4.5s'
+    written = [part if UNIT_AT_END.search(part) else f"{part} {last_unit}".strip() for part in parts]
+    values = [value for part in written if (value := read_cell(part))]
     if len(parts) < 2 or len(values) != len(parts):
         return []
     names = names_of_parts(label)
     if len(names) == len(values):
         return list(zip(names, names, values, strict=True))
-    unit = unit_of_names(column_name, label, title)
+    unit = values[-1].unit or unit_of_names(column_name, label, title)
     has_other_names = any(len(names_of_parts(name)) > 1 for name in (label, column_name, title))
     if unit is None or has_other_names or any(value.unit not in (None, unit) for value in values):
         return []

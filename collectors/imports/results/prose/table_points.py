@@ -34,7 +34,7 @@ LEVEL = re.compile(
     r"(?:[×x]|c ?=? ?)?(?P<level>\d{1,3}(?:,\d{3})+|\d{1,9})[×x]?(?: (?:tokens|tok|users|requests|reqs?))?",
     re.IGNORECASE,
 )
-NUMBERS = re.compile(r"[\d.,]{1,12}(?: ?[/+] ?[\d.,]{1,12}){1,20}")
+NUMBERS = re.compile(r"[\d.,]{1,12}(?: ?[/+] ?[\d.,]{1,12}){1,20}(?: ?(?P<unit>ms|s|t(?:ok)?/s))?")
 LENGTHS = re.compile(r"(?P<prompt>\d{1,7}) ?[/x×,+] ?(?P<output>\d{1,7})", re.IGNORECASE)
 
 
@@ -126,7 +126,10 @@ def _is_name(table: Table, row: Sequence[str], column: int, label: str) -> bool:
         or metric_of(f"{column_name} {label}", None)
         or count_metric(value, label, column_name)
     )
-    has_several |= NUMBERS.fullmatch(cell) is not None and unit_of_names(column_name, label, table.title) is not None
+    numbers = NUMBERS.fullmatch(cell)
+    has_several |= (
+        numbers is not None and (numbers["unit"] or unit_of_names(column_name, label, table.title)) is not None
+    )
     is_other = has_no_value(cell) or states_failure(cell) or has_several
     is_compared = DERIVED.search(column_name) or DERIVED_HEAD.fullmatch(column_name)
     return not (is_compared or UNIT_HEAD.fullmatch(column_name) or is_other or has_metric)
