@@ -148,8 +148,7 @@ QUOTED = """Some words first.
 On the other card:
 
 ~~~
-name,ttft_ms,tpot_ms
-A,91.5,8.5
+[{"ttft_ms": 91.5, "tpot_ms": 8.5}]
 ~~~
 
 I see 35.5 tok/s in my client.

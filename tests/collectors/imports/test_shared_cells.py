@@ -144,3 +144,25 @@ def test_the_unit_behind_the_last_value_is_that_of_all(tmp_path: Path) -> None:
         ("ttft_ms", 9500.0, "A: cold TTFT (line 3)"), ("ttft_ms", 3500.0, "A: warm TTFT (line 3), value 1 of 2"),
         ("ttft_ms", 4500.0, "A: warm TTFT (line 3), value 2 of 2"),
     ]  # fmt: skip
+
+
+def test_names_in_code_marks_and_remarks_behind_numbers(tmp_path: Path) -> None:
+    text = (
+        "| metric | value |\n|---|---|\n| `total_tok_s` | 1402.5 |\n| `prefill_tok_s` | 1124.5 |\n"
+        "| `tpot_p50_ms` | **8.5** \u2190 the old one |\n"
+    )
+    assert figures_of(tmp_path, text) == [
+        ("total_tps", "stated", 1402.5), ("prompt_tps", "stated", 1124.5), ("tpot_ms", "median", 8.5),
+    ]  # fmt: skip
+
+
+def test_tests_of_llama_bench_within_a_cell(tmp_path: Path) -> None:
+    text = "| Arm | Result |\n|---|---|\n| A | 1396.5 pp512, 96.5 tg128 |\n| B | pp512: 1059.5, tg128: 62.5 |\n"
+    assert [(metric, value) for metric, _, value in figures_of(tmp_path, text)] == [
+        ("prompt_tps", 1396.5), ("decode_tps", 96.5), ("prompt_tps", 1059.5), ("decode_tps", 62.5),
+    ]  # fmt: skip
+
+
+def test_arms_of_a_line_with_a_label_each(tmp_path: Path) -> None:
+    rows = results_of_text(tmp_path, "On main: ~201.5 tok/s, on the branch: ~220.5 tok/s\n")
+    assert [(row.value, "main" in row.point) for row in rows] == [(201.5, True), (220.5, False)]

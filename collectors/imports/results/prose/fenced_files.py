@@ -1,4 +1,4 @@
-"""Reads the JSON and CSV that a text quotes between fences, as tools and scripts wrote them to their files."""
+"""Reads the files that a text quotes between fences: those of tools, and the JSON of scripts."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from collectors.imports.results.tools.printed_block import heading_params
 FENCE = re.compile(r"\s{0,12}(?P<marks>`{3,8}|~{3,8})\s{0,4}[\w.+-]{0,20}\s{0,8}")
 MAX_HEAD_CHARS = 64 << 10
 LEAST_COMMAS = 2
+JSON_STARTS = ("{", "[")
 
 
 def has_fenced_file(text: str) -> bool:
@@ -57,7 +58,7 @@ def _passages(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
             start = index + 1
             continue
         first_line = lines[start].lstrip() if start < index else ""
-        if first_line.startswith(("{", "[")) or first_line.count(",") >= LEAST_COMMAS:
+        if first_line.startswith(JSON_STARTS) or first_line.count(",") >= LEAST_COMMAS:
             yield start, index
         start = None
 
@@ -65,4 +66,5 @@ def _passages(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
 def _reader_of(lines: Sequence[str]) -> ResultReader | None:
     head = "\n".join(lines)[:MAX_HEAD_CHARS]
     reader = next((reader for reader in READERS if reader.recognise(head)), None)
-    return reader or (records if records.recognise(head) else None)
+    is_json = head.lstrip().startswith(JSON_STARTS)  # a script's CSV is a table of the text
+    return reader or (records if is_json and records.recognise(head) else None)

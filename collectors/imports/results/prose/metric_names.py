@@ -65,8 +65,8 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     (
         "tok/s",
         words(
-            r"total (?:token )?(?:throughput|tput|tps|tok(?:ens)?/s)|(?:prompt|input) ?\+ ?(?:completion|output|gen)"
-            r"|總吞吐量"
+            r"total (?:token )?(?:throughput|tput|tps|tok(?:ens)?[/ ]s)|^total$"
+            r"|(?:prompt|input) ?\+ ?(?:completion|output|gen)|總吞吐量"
         ),
         MetricName("total_tps"),
     ),
@@ -121,6 +121,7 @@ PER_GPU_RULES = (
     (words(r"input|prefill|prompt"), MetricName("prompt_tps_per_gpu")),
     (words(r"output|decode|generat"), MetricName("output_tps_per_gpu")),
 )
+OF_DRAFTS = words(r"\b(?:accepted|drafted) throughput\b|\bper[- ]position\b")  # no speed, and no rate of all drafts
 _SIDES = (words(PROMPT), words(GENERATION))
 _BARE_SIDE = words(rf"\W*(?:{PROMPT}|{GENERATION})(?: (?:phase|stage|tokens?))?\W*")  # no workload: what was measured
 _THROUGHPUT = words(r"throughput|吞吐量?")
@@ -158,6 +159,8 @@ def metric_of(text: str, unit: str | None) -> MetricName | None:
     """Return Pitwall's metric for a text and unit; None if there is none."""
     if unit == "tok/s" and PER_GPU.search(text):
         return next((name for pattern, name in PER_GPU_RULES if pattern.search(text)), None)
+    if OF_DRAFTS.search(text):
+        return None
     return next(
         (name for rule_unit, pattern, name in RULES if rule_unit == (unit or "") and pattern.search(text)), None
     )

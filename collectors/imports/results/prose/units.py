@@ -122,8 +122,8 @@ def test_unit(title: str) -> str | None:
 @lru_cache(maxsize=1024)  # the heads of a table are asked for at every cell
 def unit_in(text: str) -> str | None:
     """Return the unit in a heading: 'TTFT (ms)', 'tg t/s (c=1)', 'tg128 decode (t/s)', 'Throughput (tokens/sec)'."""
-    is_variable = "_" in text and _NAME.fullmatch(text)
-    if is_variable and (named := named_unit(in_words(text).lower())):
+    variable = text.strip("`*")
+    if "_" in variable and _NAME.fullmatch(variable) and (named := named_unit(in_words(variable).lower())):
         return named[0]
     match = HEADING_UNIT.search(text) or (HEADING_UNIT.search(in_words(text)) if "_" in text else None)
     if match is None:
