@@ -9,6 +9,7 @@ import pytest
 from collectors.imports.results.looks import looks_of
 from collectors.imports.results.prose.shared_columns import names_of_parts
 from collectors.imports.results.source import ResultFile
+from tests.collectors.imports.captured import loads_of
 from tests.collectors.imports.test_prose_figures import figures_of, results_of_text
 
 NAMES = {
@@ -166,3 +167,53 @@ def test_tests_of_llama_bench_within_a_cell(tmp_path: Path) -> None:
 def test_arms_of_a_line_with_a_label_each(tmp_path: Path) -> None:
     rows = results_of_text(tmp_path, "On main: ~201.5 tok/s, on the branch: ~220.5 tok/s\n")
     assert [(row.value, "main" in row.point) for row in rows] == [(201.5, True), (220.5, False)]
+
+
+def test_the_unit_of_a_columns_first_number_is_that_of_the_column(tmp_path: Path) -> None:
+    text = "| ctx | New one | vLLM |\n|---|---|---|\n| 4k | **94.5** tok/s | 87.5 |\n| 8k | **92.5** | 86.5 |\n"
+    rows = results_of_text(tmp_path, text)
+    assert [(row.value, row.unit) for row in rows] == [(94.5, "tok/s"), (92.5, "tok/s")]
+
+
+def test_levels_with_their_parts_in_brackets(tmp_path: Path) -> None:
+    text = "| concurrency | TTFT | tokens/s/user |\n|---|---|---|\n| 640 (=40x16) | 839.5 | 53.5 |\n"
+    [row] = results_of_text(tmp_path, text)
+    assert (row.metric, row.value, row.concurrency) == ("decode_tps", 53.5, 640)
+    assert "839.5" not in row.point
+
+
+def test_columns_without_a_unit_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_text("| c | aggregate tok/s | per stream |\n|---|---|---|\n| 8 | 87.5 | 10.5 |\n")
+    [load] = loads_of(path)
+    assert load.notes == ["The column 'per stream' states no unit: its numbers were left out."]
+
+
+def test_a_statistic_in_brackets_with_a_number_is_that_of_the_other_number(tmp_path: Path) -> None:
+    text = "| Metric | Value |\n|---|---|\n| Decode | 24.5 tok/s c1 (peak 39) |\n"
+    assert figures_of(tmp_path, text) == [("output_tps", "stated", 24.5)]
+
+
+def test_settings_of_a_line_of_pairs_name_the_point(tmp_path: Path) -> None:
+    text = "words  c=1  ttft=0.5s  decode=22.5 tok/s\nwords  c=4  ttft=1.5s  decode=18.5 tok/s\n"
+    rows = results_of_text(tmp_path, text)
+    assert [(row.metric, row.value, row.concurrency) for row in rows] == [
+        ("ttft_ms", 500.0, 1), ("output_tps", 22.5, 1), ("ttft_ms", 1500.0, 4), ("output_tps", 18.5, 4),
+    ]  # fmt: skip
+
+
+def test_words_between_pairs_and_labels_are_read_too(tmp_path: Path) -> None:
+    text = "5k words ttft=2.5s  -> 1946.5 tok/s prefill\n18k words ttft=8.5s  -> 1933.5 tok/s prefill\n"
+    assert sorted((metric, value) for metric, _, value in figures_of(tmp_path, text)) == [
+        ("prompt_tps", 1933.5), ("prompt_tps", 1946.5), ("ttft_ms", 2500.0), ("ttft_ms", 8500.0),
+    ]  # fmt: skip
+
+
+def test_durations_of_loading_and_of_caches(tmp_path: Path) -> None:
+    text = (
+        "Load weight end. elapsed=1.5 s, avail mem=12.5 GB\n\n"
+        "| Arm | A |\n|---|---|\n| Start, warm compile cache | 3.5 s |\n| out tok/s | 21.5 |\n"
+    )
+    assert sorted((metric, value) for metric, _, value in figures_of(tmp_path, text)) == [
+        ("output_tps", 21.5), ("stated", 3.5), ("stated", 12.5), ("weights_load_s", 1.5),
+    ]  # fmt: skip

@@ -25,7 +25,13 @@ OUTPUT_HEAD = words(
 DEPTH_HEAD = words(
     r"(?:kv |context |ctx |n[ _]|prefill )?depth(?: \(tokens\))?|n[ _]kv|d|kv(?: cache)? (?:len|length|tokens)"
 )
+LEVEL_HEADS = (CONCURRENCY_HEAD, PROMPT_HEAD, OUTPUT_HEAD, DEPTH_HEAD)
 LENGTHS_HEAD = words(r"(?:isl ?[/×x,+] ?osl|in(?:put)? ?[/×x,+] ?out(?:put)?)(?: (?:tokens|len(?:gth)?|lengths))?")
+LATENCY_HEAD = words(r"\b(?:ttft|tpot|itl|tbt|e2el?|latency|first token)\b")
+SPEED_HEAD = words(
+    r"(?:prefill|prompt|decod(?:e|ing)|generation|output|aggregate|total|per[- ](?:stream|user|request))"
+    r"(?: speed| throughput| rate)?"
+)
 UNIT_HEAD = words(r"units?")
 METRIC_HEAD = words(r"(?:performance )?(?:metrics?|parameters?|measure(?:ment)?s?|stat(?:istic)?s?|kpi|key)")
 DERIVED_HEAD = words(  # of a column that compares others

@@ -68,6 +68,8 @@ def add_figure(
     prefix = prefix if figure.heading in prefix else f"{prefix}{figure.heading}: "
     name = f"{prefix}{f'{figure.passage} {figure.label}'.strip()}"
     metric_name = metric_of_number(figure.words, figure.value, figure.unit)
+    if metric_name and metric_name.metric == "duration_s":  # 'elapsed' behind 'Load weight end.'
+        metric_name = metric_of_number(f"{figure.passage} {figure.words}", figure.value, figure.unit)
     if metric_name is None and (metric := count_metric(figure.value, "", figure.label)) is not None:
         metric_name = MetricName(metric)
     if metric_name is None and figure.unit is None:
@@ -140,6 +142,12 @@ class LabelledNumber(NamedTuple):
         return _label(self.before, self.value)
 
     @property
+    def label_start(self) -> int:
+        """Where the words that name the number begin; the lines above them are another text."""
+        above, _, last_line = self.before.rpartition("\n")
+        return self.start + (len(above) + 1 if above and self.label in last_line else 0)
+
+    @property
     def metric_name(self) -> MetricName | None:
         """The metric of a result; None for a setting, a derived value or a number of no known metric."""
         label = self.label
@@ -182,9 +190,10 @@ def add_lines(load: LoadBuilder, text: str, sections: Sections) -> str:
     for number in _labelled_numbers(text):
         line, last_end = line + text.count("\n", counted_end, number.end), counted_end
         counted_end, metric_name = number.end, number.metric_name
-        other_texts.append(text[last_end : number.start if metric_name else number.end])
+        start = number.label_start if metric_name else number.end
+        other_texts.append(text[last_end:start])
         if metric_name:
-            other_texts.append("\n" * text.count("\n", number.start, number.end))
+            other_texts.append("\n" * text.count("\n", start, number.end))
             label = number.label
             lead = _lead_of(lines[line - 1], label)
             name = f"{sections.prefix_of(line)}{lead}{label[:MAX_NAME_CHARS]} (line {line})"

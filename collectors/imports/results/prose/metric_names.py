@@ -24,7 +24,7 @@ def words(pattern: str) -> re.Pattern[str]:
 PROMPT = r"prefill|\bpp\d*\b|prompt|\binput\b|预填充|預填充"
 GENERATION = (
     r"\btg\d*\b|\bgen(?:erat(?:ion|ing|e[ds]?))?\b|decod(?:e|ing)|(?<!prompt )\beval (?:rate|time|duration|speed)"
-    r"|throughput|\boutput\b|\bcompletion\b|解码|解碼|生成|吞吐|输出|輸出"
+    r"|throughput|\boutput\b|\bout(?= (?:tok|tps|t/s)|$)|\bcompletion\b|解码|解碼|生成|吞吐|输出|輸出"
 )
 _FIRST_TOKEN = r"ttft|first[- ]token|首\s?(?:token|字|词)"
 _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
@@ -41,9 +41,9 @@ _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
     ),
 )
 _DURATIONS: tuple[tuple[str, str], ...] = (
-    (r"torch\.compile|compil", "compile_s"),
+    (r"torch\.compile|compil(?!\w* cache)", "compile_s"),
     (r"engine init|引擎初始化", "engine_init_s"),
-    (r"weight loading|權重載入", "weights_load_s"),
+    (r"weights? load(?:ing)?|load(?:ing|ed)? weights?|權重載入", "weights_load_s"),
     (r"model loading|模型載入", "model_load_s"),
     (r"\bready\b|就緒", "time_to_ready_s"),
     (
@@ -135,6 +135,9 @@ MAXIMUM = words(
 _PERCENT = r"5|10|20|25|50|70|75|80|85|90|95|97|98|99(?:\.\d{1,2})?"  # 'P40' and 'P100' are GPUs
 PERCENTILE = words(rf"\bp(?P<percent>{_PERCENT})\b(?!\.?\d)|\b(?P<ordinal>\d{{2}}(?:\.\d{{1,2}})?)th percentile")
 MEDIAN = words(r"\bmedian\b|\bmdn\b")
+_OF_OTHER_NUMBER = words(
+    r"\((?:peak|max|min|best|avg|average|mean|median|p\d\d)[ :=~≈]{0,3}\d[^()]{0,40}\)"
+)  # '(peak 39)'
 MEAN = words(r"\bavg\b|\baverage\b|\bmean\b|平均")
 DERIVED = words(
     r"speed[- _]?up|\bdeltas?\b|Δ|savings|\bgains?\b|節省|增加|\bimprovement\b"
@@ -196,6 +199,7 @@ def statistic_of(text: str, bound: str | None, metric: str = STATED) -> str:
 
     'maximum concurrency' is the name of a metric.
     """
+    text = _OF_OTHER_NUMBER.sub("", text)
     if percentile := PERCENTILE.search(text):
         return percentile_name(percentile["percent"] or percentile["ordinal"])
     if MEDIAN.search(text):

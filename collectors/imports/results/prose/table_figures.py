@@ -9,14 +9,17 @@ from collectors.imports.results.builder import LoadBuilder
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.heads import (
     DERIVED_HEAD,
+    LATENCY_HEAD,
     METRIC_HEAD,
     SETTING_HEAD,
+    SPEED_HEAD,
     UNIT_HEAD,
     count_metric,
     plain,
 )
 from collectors.imports.results.prose.metric_names import AIMED_AT, DERIVED, metric_of
 from collectors.imports.results.prose.number_text import (
+    TIMED,
     StatedNumber,
     read_cell,
     read_parts,
@@ -34,18 +37,19 @@ from collectors.imports.results.prose.stated_figures import (
     unit_of_names,
 )
 from collectors.imports.results.prose.stated_points import point_of_words
+from collectors.imports.results.prose.stated_settings import ENGINE_HEAD
 from collectors.imports.results.prose.table_points import is_level_row, point_of
 from collectors.imports.results.prose.tables import Table
 from collectors.imports.results.prose.units import implied_unit, unit_in
 
 PASSED, NOT_PASSED = "✅", "❌"
 PREFILL_HEAD = re.compile(r"^\W*prefill\b", re.IGNORECASE)  # 'Prefill ctx' beside 'tok/s'
-LATENCY_HEAD = re.compile(r"\b(?:ttft|tpot|itl|tbt|e2el?|latency|first token)\b", re.IGNORECASE)
 NOT_MEASURED = re.compile(r"\((?:target|goal|expected|estimated?|est\.?|theoretical|projected)\)", re.IGNORECASE)
 STATISTIC = re.compile(r"mean|average|avg\.?|median|min|max|best|worst|p\d{2}(?:\.\d)?", re.IGNORECASE)
 NO_STATISTICS = ("count", "n", "total", "sum")
 QUANTILE = re.compile(r"\d{1,2}(?:\.\d)?%")
 SETTINGS = re.compile(r"(?:^|\s)--\w|\w=\w")
+LEVEL_OF_ROW = re.compile(r"(?:c ?=? ?|[×x])?\d[\d.,]{0,12}[KM]?[×x]?(?: ?(?:tokens|tok|users))?", re.IGNORECASE)
 UNIT_AT_END = re.compile(r"(?<=\d) ?(?:[a-zµ]{1,6}(?:/[a-z]{1,4})?|%)$", re.IGNORECASE)
 PARTS_OF_CELL = re.compile(r"/| \+ ")
 MAX_LEVEL_ROWS = 20
@@ -57,7 +61,7 @@ def add_table(load: LoadBuilder, table: Table) -> None:
     """Add the figures of a table."""
     title = "" if SETTINGS.search(table.title) else table.title  # a line of settings names no metric
     heads, rows = split_columns(table.heads, _with_statistics(_filled(table)), title)
-    table = table._replace(heads=heads, rows=rows)
+    table = table._replace(heads=heads, rows=_with_units(heads, rows))
     names = {plain(row[0]) for row in table.rows}
     level_rows = {number: row for number, row in enumerate(table.rows) if is_level_row(row, table.heads, names)}
     table = table._replace(level_rows=tuple(level_rows.values())[:MAX_LEVEL_ROWS])
@@ -126,14 +130,15 @@ def _add_cell(load: LoadBuilder, table: Table, row_number: int, column: int, lab
 
 
 def _note_columns_without_unit(load: LoadBuilder, table: Table, title: str) -> None:
-    """Note the columns of plain numbers that name a latency but no unit: whether it is ms or s is not known."""
+    """Note the columns of plain numbers that name a latency or a speed but no unit, which is then not known."""
     rows_with_units = any(unit_in(_label(table, row)) for row in table.rows)
     if rows_with_units or unit_in(title):
         return
     for column, head in enumerate(table.heads):
         values = [value for row in table.rows if column < len(row) and (value := read_cell(row[column]))]
-        is_latency = LATENCY_HEAD.search(plain(head)) is not None and unit_in(head) is None
-        if is_latency and values and all(value.unit is None for value in values):
+        is_metric = LATENCY_HEAD.search(plain(head)) or any(p.fullmatch(plain(head)) for p in (SPEED_HEAD, ENGINE_HEAD))
+        has_unit = (unit_in(head) or implied_unit(head)) is not None
+        if is_metric and not has_unit and values and all(value.unit is None for value in values):
             load.notes.append(f"The column {head!r} states no unit: its numbers were left out.")
 
 
@@ -193,6 +198,25 @@ def _filled(table: Table) -> list[list[str]]:
         rows.append(filled_row)
         above = filled_row if any(row) else ()
     return rows
+
+
+def _with_units(heads: Sequence[str], rows: list[list[str]]) -> list[list[str]]:
+    """Return the rows with the unit of a column's first number behind its other numbers, if it alone has one.
+
+    The rows are levels, such as '4k' or 'c=8': the unit of a metric is not that of the metrics below it.
+    """
+    filled_rows = [[*row] for row in rows]
+    if not all(LEVEL_OF_ROW.fullmatch(plain(row[0])) for row in rows):
+        return rows
+    for column, head in enumerate(heads):
+        numbers = [(row, value) for row in filled_rows if column < len(row) and (value := read_cell(row[column]))]
+        units = [value.unit for _, value in numbers]
+        is_first_alone = len(units) > 1 and units[0] in TIMED and not any(units[1:])
+        if column and is_first_alone and unit_in(head) is None and not SETTING_HEAD.fullmatch(plain(head)):
+            unit = UNIT_AT_END.search(numbers[0][0][column].replace("*", ""))
+            for row, _ in numbers[1:] if unit else []:
+                row[column] = f"{row[column]} {unit[0].strip()}" if unit else row[column]
+    return filled_rows
 
 
 def _with_statistics(rows: list[list[str]]) -> list[list[str]]:

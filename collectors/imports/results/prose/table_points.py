@@ -10,7 +10,9 @@ from collectors.imports.results.prose.heads import (
     CONCURRENCY_HEAD,
     DEPTH_HEAD,
     DERIVED_HEAD,
+    LATENCY_HEAD,
     LENGTHS_HEAD,
+    LEVEL_HEADS,
     OUTPUT_HEAD,
     PROMPT_HEAD,
     UNIT_HEAD,
@@ -31,7 +33,8 @@ from collectors.imports.results.prose.tables import Table
 from collectors.imports.results.prose.units import unit_in
 
 LEVEL = re.compile(
-    r"(?:[×x]|c ?=? ?)?(?P<level>\d{1,3}(?:,\d{3})+|\d{1,9})[×x]?(?: (?:tokens|tok|users|requests|reqs?))?",
+    r"(?:[×x]|c ?=? ?)?(?P<level>\d{1,3}(?:,\d{3})+|\d{1,9})[×x]?(?: (?:tokens|tok|users|requests|reqs?))?"
+    r"(?: \([^()]{1,40}\))?",
     re.IGNORECASE,
 )
 NUMBERS = re.compile(r"[\d.,]{1,12}(?: ?[/+] ?[\d.,]{1,12}){1,20}(?: ?(?P<unit>ms|s|t(?:ok)?/s))?")
@@ -91,10 +94,9 @@ def is_level_row(row: Sequence[str], heads: Sequence[str], names: Collection[str
     """
     if len(plain(row[0])) == 1 and (any(map(unit_in, heads)) or _is_letter_of_arm(row[0], names)):
         return False
-    patterns = (CONCURRENCY_HEAD, PROMPT_HEAD, OUTPUT_HEAD, DEPTH_HEAD)
     cells = [cell for cell in row[1:] if any(map(str.isdigit, cell))]
     return (
-        any(pattern.fullmatch(plain(row[0])) for pattern in patterns)
+        any(pattern.fullmatch(plain(row[0])) for pattern in LEVEL_HEADS)
         and bool(cells)
         and all(_count(cell) is not None for cell in cells)
     )
@@ -131,5 +133,7 @@ def _is_name(table: Table, row: Sequence[str], column: int, label: str) -> bool:
         numbers is not None and (numbers["unit"] or unit_of_names(column_name, label, table.title)) is not None
     )
     is_other = has_no_value(cell) or states_failure(cell) or has_several
+    is_without_unit = value is not None and value.unit is None and LATENCY_HEAD.search(plain(column_name)) is not None
+    has_metric = has_metric or is_without_unit
     is_compared = DERIVED.search(column_name) or DERIVED_HEAD.fullmatch(column_name)
     return not (is_compared or UNIT_HEAD.fullmatch(column_name) or is_other or has_metric)
