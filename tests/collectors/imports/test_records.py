@@ -170,3 +170,18 @@ def test_a_quoted_file_that_is_refused_is_a_text(tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     path.write_text('```\n{"ttft_ms": 81.5, "decode_tps": 45.5,\n```\nDecode: 35.5 tok/s\n')
     assert ("output_tps", 35.5) in [(row.metric, row.value) for row in results_of(load_of(path))]
+
+
+def test_several_lists_of_records_and_deep_objects(tmp_path: Path) -> None:
+    lists, deep = tmp_path / "lists.json", tmp_path / "deep.json"
+    lists.write_text(
+        json.dumps({"model": "some-model", "short": [{"ttft_ms": 81.5, "tpot_ms": 8.5}], "long": [{"ttft_ms": 91.5}]})
+    )
+    rows = results_of(load_of(lists))
+    assert [(row.metric, row.value, row.point.partition(":")[0]) for row in rows] == [
+        ("ttft_ms", 81.5, "list=short"), ("tpot_ms", 8.5, "list=short"), ("ttft_ms", 91.5, "list=long"),
+    ]  # fmt: skip
+    deep.write_text(json.dumps({"A": {"arms": {"on": {"run": {"decode_tps": 45.5, "accept_len": 3.5}}}}, "ttft_ms": 1}))
+    assert [(row.metric, row.value) for row in results_of(load_of(deep))] == [
+        ("output_tps", 45.5), ("acceptance_length", 3.5), ("ttft_ms", 1.0),
+    ]  # fmt: skip

@@ -217,3 +217,23 @@ def test_durations_of_loading_and_of_caches(tmp_path: Path) -> None:
     assert sorted((metric, value) for metric, _, value in figures_of(tmp_path, text)) == [
         ("output_tps", 21.5), ("stated", 3.5), ("stated", 12.5), ("weights_load_s", 1.5),
     ]  # fmt: skip
+
+
+def test_a_table_that_lost_its_heads(tmp_path: Path) -> None:
+    text = (
+        "RESULTS ( main / branch )\n\n-- | -- | --\nTotal Token   Throughput (tokens/sec): | 23998.5 | 24113.5\n"
+        "Total   Latency (ms): | 262159.5 | 260907.5\nAverage   request latency (ms): | 257805.5 | 256444.5\n"
+    )
+    rows = results_of_text(tmp_path, text)
+    assert [(row.metric, row.statistic, row.value) for row in rows] == [
+        ("total_tps", "stated", 23998.5), ("total_tps", "stated", 24113.5), ("stated", "stated", 262159.5),
+        ("stated", "stated", 260907.5), ("e2e_ms", "mean", 257805.5), ("e2e_ms", "mean", 256444.5),
+    ]  # fmt: skip
+    assert len({row.point for row in rows}) == 6
+
+
+def test_a_workload_of_long_prefill_is_no_speed_of_the_prompt(tmp_path: Path) -> None:
+    assert figures_of(tmp_path, "Decode is about 98.5 tok/s on the long-prefill benchmark.") == [
+        ("output_tps", "stated", 98.5)
+    ]
+    assert figures_of(tmp_path, "It is near 98.5 tok/s on the long-prefill shape.") == [("stated", "stated", 98.5)]

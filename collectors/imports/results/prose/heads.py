@@ -29,8 +29,8 @@ LEVEL_HEADS = (CONCURRENCY_HEAD, PROMPT_HEAD, OUTPUT_HEAD, DEPTH_HEAD)
 LENGTHS_HEAD = words(r"(?:isl ?[/×x,+] ?osl|in(?:put)? ?[/×x,+] ?out(?:put)?)(?: (?:tokens|len(?:gth)?|lengths))?")
 LATENCY_HEAD = words(r"\b(?:ttft|tpot|itl|tbt|e2el?|latency|first token)\b")
 SPEED_HEAD = words(
-    r"(?:prefill|prompt|decod(?:e|ing)|generation|output|aggregate|total|per[- ](?:stream|user|request))"
-    r"(?: speed| throughput| rate)?"
+    r"(?:prefill|prompt|decod(?:e|ing)|generation|output|total) (?:speed|throughput|rate)"
+    r"|aggregate|per[- ](?:stream|user|request)"
 )
 UNIT_HEAD = words(r"units?")
 METRIC_HEAD = words(r"(?:performance )?(?:metrics?|parameters?|measure(?:ment)?s?|stat(?:istic)?s?|kpi|key)")

@@ -35,8 +35,8 @@ _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
     (r"(?:prefill|\binput|prompt(?: (?:processing|eval(?:uation)?))?) (?:time|duration|latency)", "prompt_ms"),
     (r"(?:decod(?:e|ing)|(?<!prompt )eval) (?:time|duration)", "decode_ms"),
     (
-        r"(?<!low )(?<!lowest )latenc(?:y|ies\b)(?! per token|[- ](?:bound|optimi|sensitive|critical))|延遲|延迟"
-        r"|\be2el?\b|end[- ]to[- ]end",
+        r"(?<!low )(?<!lowest )(?<!total )latenc(?:y|ies\b)(?! per token|[- ](?:bound|optimi|sensitive|critical))"
+        r"|total latency(?! \(ms\))|延遲|延迟|\be2el?\b|end[- ]to[- ]end",  # trtllm-bench's is that of the load
         "e2e_ms",
     ),
 )
@@ -56,7 +56,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     (
         "tok/s",
         words(
-            r"prefill|\bpp\d*\b"
+            r"(?<!long[- _])prefill(?![- _]heavy)|\bpp\d*\b"
             r"|\bprompts?[- ](?:tokens? )?(?:process|eval|ingest|throughput|tput|speed|rate|tok|tps|t/s)"
             r"|\binput (?:token )?(?:throughput|tput|rate|speed|tok|tps|t/s|process)|\bspeed input\b|预填充|預填充"
         ),

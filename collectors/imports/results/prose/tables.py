@@ -45,11 +45,15 @@ def read_tables(text: str) -> tuple[list[Table], str]:
     lines, tables = [_without_frame(line) for line in lines], []
     index = 0
     while index < len(lines) - 1:
-        if "|" not in lines[index] or not _is_rule(lines[index + 1]):
+        is_headless = not is_framed[index + 1] and _is_headless(lines, index)
+        if not (("|" in lines[index] or is_headless) and _is_rule(lines[index + 1])):
             index += 1
             continue
         start = _first_line_of_head(lines, index) if is_framed[index + 1] else index
         heads = _joined(cells_of(line) for line in lines[start : index + 1])
+        if is_headless:
+            count = len(cells_of(lines[index + 1])) - 1
+            heads = ["", *(f"column {column} of {count}" for column in range(1, count + 1))]
         rows, end = _rows(lines, index + 2, len(heads), is_framed[index + 1])
         above = [line for line in lines[max(0, start - 3) : start] if line.strip() and not line.startswith(FENCE)]
         title = "" if not above or _is_rule(above[-1]) else above[-1].strip()[:200]
@@ -63,6 +67,12 @@ def read_tables(text: str) -> tuple[list[Table], str]:
 
 def _is_rule(line: str) -> bool:
     return len(line) < 4096 and RULE.fullmatch(line) is not None
+
+
+def _is_headless(lines: Sequence[str], index: int) -> bool:
+    """Return whether a table has lost its heads: its rule stands below an empty line, and no other below its row."""
+    rows = lines[index + 2 : index + 4]
+    return not lines[index].strip() and "|" in "".join(rows[:1]) and not any(map(_is_rule, rows))
 
 
 def _first_line_of_head(lines: Sequence[str], index: int) -> int:
@@ -184,4 +194,4 @@ def _heads(heads: list[str], rows: list[list[str]]) -> list[str]:
 def cells_of(line: str) -> list[str]:
     """Split a line into its cells."""
     inner = line.strip().removeprefix("|").removesuffix("|")
-    return [cell.strip() for cell in inner.split("|")[:MAX_CELLS]]
+    return [" ".join(cell.split()) for cell in inner.split("|")[:MAX_CELLS]]
