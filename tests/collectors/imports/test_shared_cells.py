@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from collectors.imports.results.looks import looks_of
+from collectors.imports.results.prose.sentences import read_sentences
 from collectors.imports.results.prose.shared_columns import names_of_parts
 from collectors.imports.results.source import ResultFile
 from tests.collectors.imports.captured import loads_of
@@ -237,3 +238,33 @@ def test_a_workload_of_long_prefill_is_no_speed_of_the_prompt(tmp_path: Path) ->
         ("output_tps", "stated", 98.5)
     ]
     assert figures_of(tmp_path, "It is near 98.5 tok/s on the long-prefill shape.") == [("stated", "stated", 98.5)]
+
+
+def test_workloads_named_single_and_failures_of_zero(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_text(
+        "| Workload | Throughput (tok/s) | P99 TTFT (ms) |\n|---|---|---|\n| single_long | 144.5 | 1002.5 |\n"
+        "| single stream | 35.5 | 0.00 |\n"
+    )
+    [load] = loads_of(path)
+    assert [(row.metric, row.value) for row in load.result_rows] == [
+        ("output_tps", 144.5), ("ttft_ms", 1002.5), ("decode_tps", 35.5),
+    ]  # fmt: skip
+    assert load.notes == ["Latencies of 0 were left out: nothing answers in no time, so nothing was measured."]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "It tops out there; no stable 100 tok/s result was seen.",
+        "TTFT is constant (prefill 60 ms + one hop + the copy 15 ms + the rest).",
+        "\u4ee3\u4ef7\u662f TTFT \u591a ~200 ms",
+    ],
+)
+def test_what_was_denied_or_is_a_part_of_a_sum_is_no_figure(sentence: str) -> None:
+    assert read_sentences(sentence) == []
+
+
+def test_totals_in_chinese(tmp_path: Path) -> None:
+    text = "| \u6307\u6807 | A |\n|---|---|\n| \u603b\u541e\u5410 (tok/s) | 38,316 |\n"
+    assert figures_of(tmp_path, text) == [("total_tps", "stated", 38316.0)]

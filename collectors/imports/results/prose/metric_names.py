@@ -66,7 +66,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
         "tok/s",
         words(
             r"total (?:token )?(?:throughput|tput|tps|tok(?:ens)?[/ ]s)|^total$"
-            r"|(?:prompt|input) ?\+ ?(?:completion|output|gen)|總吞吐量"
+            r"|(?:prompt|input) ?\+ ?(?:completion|output|gen)|[總总]吞吐"
         ),
         MetricName("total_tps"),
     ),
@@ -74,7 +74,14 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     ("tok/s", words(r"(?:per[- ]|/ ?)(?:req(?:uest)?|user|stream)\b|tput user"), MetricName("decode_tps")),
     ("tok/s", words(r"^\W*input\W*$"), MetricName("prompt_tps")),
     ("tok/s", words(r"aggregate|\bagg\b|batched|concurrent|聚合"), MetricName("output_tps")),
-    ("tok/s", words(r"single|\btg\d+\b|(?<!prompt )\beval (?:rate|speed)"), MetricName("decode_tps")),
+    (
+        "tok/s",
+        words(
+            r"\bsingle(?:[- ](?:stream|user|req|client|seq|session|conc|batch|thread)|\W*$|\W*[(:,])"
+            r"|\btg\d+\b|(?<!prompt )\beval (?:rate|speed)"
+        ),
+        MetricName("decode_tps"),
+    ),
     ("tok/s", words(GENERATION), MetricName("output_tps")),
     (
         "tok/s",

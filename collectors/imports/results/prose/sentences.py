@@ -33,7 +33,7 @@ _NOT_MEASURED = re.compile(
     r"\b(?:expect(?:ed|ing|s)?|should|(?<!I )(?<!we )could(?! only)|would|target(?:s|ed|ing)?|goals?"
     r"|theoretical(?:ly)?|claim(?:s|ed)?|advertised|limit(?:ed|s)?|timeout|budget|slo|sla|threshold|require[sd]?|hop(?:e|ing)|bandwidth|every|interval|anything|"
     r"if|poll|sleep|audio|codec|frame rate|wait(?:s|ed)? for)\b"
-    r"|(?:\bby|faster|slower|another|extra|beyond(?: the)?|exceed\w*|adds?|added|adding|saves?|saved) $"
+    r"|(?:\bby|faster|slower|another|extra|beyond(?: the)?|exceed\w*|adds?|added|adding|saves?|saved) $|多付?\s*$"
     r"|\bin your (?:tests?|benchmarks?|case|post)\b",
     re.IGNORECASE,
 )
@@ -52,7 +52,10 @@ _PUBLISHED = re.compile(  # by others, where it stands before a figure or in its
     r" (?:\w+ )?(?:measured|measures|reports?|clocked|quotes?|lists?|publish\w*|states?)\b",
     re.IGNORECASE,
 )
-_DENIED = re.compile(r"(?:\bnot|\bnever|n['\u2019]t)(?:\W+\w+){0,3}\W*$", re.IGNORECASE)
+_DENIED = re.compile(
+    r"(?:\bnot|\bnever|n['\u2019]t)(?:\W+\w+){0,3}\W*$|\bno(?: (?:stable|sustained|real|clean|measured))? $",
+    re.IGNORECASE,
+)
 _NEGATED = re.compile(r"\b(?:not|never|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
 _SERVED = re.compile(r"throughput|serv(?:ed?|es|ing)\b|handl|complet|achiev|sustain|process|finish", re.IGNORECASE)
 _TIGHT_SLASH = re.compile(rf"(\d)/(?=\d[\d.,]{{0,12}} ?(?:{pattern_of('tok/s', 'ms')})(?!\w))", re.IGNORECASE)
@@ -158,7 +161,8 @@ def _statements(line: int, sentence: str) -> Iterator[Statement]:
         is_of_load = place.value.unit == "requests/s" and not _SERVED.search(words)
         is_denied = _DENIED.search(place.before) or (place.value.bound == "min" and _NEGATED.search(sentence))
         is_published = _PUBLISHED.search(sentence[: place.clause_end]) is not None
-        is_unmeasured = is_denied or is_published or _NOT_MEASURED.search(place.before)
+        is_summed = place.value.unit in ("ms", "s") and (place.after.lstrip()[:1] == "+" or " + " in place.before)
+        is_unmeasured = is_denied or is_summed or is_published or _NOT_MEASURED.search(place.before)
         is_condition = place.value.words != "" and _AT.search(place.before)  # 'throughput at 40 tok/s/user'
         if is_of_load or is_unmeasured or is_condition or DERIVED.search(near_words):
             former = None

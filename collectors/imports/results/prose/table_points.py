@@ -128,7 +128,7 @@ def _is_name(table: Table, row: Sequence[str], column: int, label: str) -> bool:
         or metric_of(f"{column_name} {label}", None)
         or count_metric(value, label, column_name)
     )
-    numbers = NUMBERS.fullmatch(cell)
+    numbers = NUMBERS.fullmatch(plain(cell))
     has_several |= (
         numbers is not None and (numbers["unit"] or unit_of_names(column_name, label, table.title)) is not None
     )
