@@ -268,3 +268,48 @@ def test_what_was_denied_or_is_a_part_of_a_sum_is_no_figure(sentence: str) -> No
 def test_totals_in_chinese(tmp_path: Path) -> None:
     text = "| \u6307\u6807 | A |\n|---|---|\n| \u603b\u541e\u5410 (tok/s) | 38,316 |\n"
     assert figures_of(tmp_path, text) == [("total_tps", "stated", 38316.0)]
+
+
+def test_values_between_commas_and_decimal_commas(tmp_path: Path) -> None:
+    text = "| Arm | TPS | decode rows |\n|---|---|---|\n| A | 132,75 | `56.5`, `57.5`, `58.5 tok/s` |\n"
+    assert figures_of(tmp_path, text) == [
+        ("stated", "stated", 132.75), ("output_tps", "stated", 56.5), ("output_tps", "stated", 57.5),
+        ("output_tps", "stated", 58.5),
+    ]  # fmt: skip
+
+
+def test_what_cells_of_words_do_not_state(tmp_path: Path) -> None:
+    text = (
+        "| Config | Max ctx | Max tokens | Decode TPS (a/b) | Best for |\n|---|---|---|---|---|\n"
+        "| A | **262K** | 5,519,481 | 73.5 / 106.5 | agents on 2x 24 GB cards |\n"
+    )
+    rows = results_of_text(tmp_path, text)
+    assert [(row.metric, row.value, row.output_tokens) for row in rows] == [
+        ("output_tps", 73.5, None), ("output_tps", 106.5, None),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("sentence", "wanted"),
+    [
+        ("Synthetic fixtures have 145/135/121 tok/s.", []),
+        ("The drafts accept 5.5 / 80 % there, code decode +64% vs none.", [("acceptance_rate", 0.8)]),
+        ("It takes most of the one 24 GB card.", []),
+        ("\u53ea\u80fd\u5f97\u523025.5t/s\u7684\u8f93\u51fa\u901f\u5ea6", [("output_tps", 25.5)]),
+    ],
+)
+def test_figures_of_odd_sentences(sentence: str, wanted: list[tuple[str, float]]) -> None:
+    statements = read_sentences(sentence)
+    assert [
+        (each.metric_name.metric, round(each.value.low * each.metric_name.factor, 9)) for each in statements
+    ] == wanted
+
+
+def test_a_range_from_a_value_that_is_stored(tmp_path: Path) -> None:
+    text = "| Arm | Decode (tok/s) |\n|---|---|\n| A | 7.5 |\n\nAt load it drops from 7.5 to 1.5 tok/s decode.\n"
+    assert ("output_tps", "min", 1.5) in figures_of(tmp_path, text)
+
+
+def test_a_formula_is_no_figure(tmp_path: Path) -> None:
+    text = "Decode: 45.5 tok/s\n\nIt is converted with `decode tok/s = 1000 / TPOT_ms`.\n"
+    assert figures_of(tmp_path, text) == [("output_tps", "stated", 45.5)]

@@ -34,7 +34,7 @@ from collectors.imports.results.prose.units import may_have_figure, unit_in
 from load_records import Result
 
 VALUE = re.compile(
-    rf"`?[:=]`?[ \n]{{0,2}}`?(?:{NUMBER})(?! ?(?:→|->|=>|vs\b|/ ?\d))", re.IGNORECASE
+    rf"`?[:=]`?[ \n]{{0,2}}`?(?:{NUMBER})(?! ?(?:→|->|=>|vs\b|[/*×] ?\w))", re.IGNORECASE
 )  # compared numbers are read as a sentence
 SECOND_VALUE = re.compile(
     rf"[`*]{{0,3}}(?:,| and| /) [`*]{{0,3}}(?:{NUMBER})(?=[`*]{{0,3}}(?:[\n.;)]|, |$))", re.IGNORECASE
@@ -213,7 +213,8 @@ def add_statements(load: LoadBuilder, text: str, sections: Sections) -> None:
     for statement in read_sentences(text):
         metric, factor = statement.metric_name
         unit = statement.value.unit if metric == STATED else None
-        if (unit or metric, round(statement.value.low * factor, 9)) not in stored_values:
+        ends = (end for end in (statement.value.low, statement.value.high) if end is not None)
+        if not all((unit or metric, round(end * factor, 9)) in stored_values for end in ends):
             line = lines[statement.line - 1]
             lead = "" if _has_own_label(line, statement.words) else _lead_of(line, statement.words)
             name = (

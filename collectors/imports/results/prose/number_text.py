@@ -42,6 +42,7 @@ TAG = re.compile(r"</?(?:span|b|i|em|strong|font|sub|small|code)\b[^<>]{0,200}>"
 _NOTE_MARK = re.compile(
     r"(?<!10)<sup\b[^<>]{0,200}>\s{0,4}(?:<a\b[^<>]{0,300}>)?[\d,*†‡§a-z]{1,5}(?:</a>)?\s{0,4}</sup>", re.IGNORECASE
 )
+_DECIMAL = re.compile(r"^([~≈]?\d{1,4}),(\d{1,2})$")  # no thousands
 _REMARK = re.compile(r"(?<=[^\s]) {1,4}(?:\u2190|<-{1,2}) .{1,120}")  # '45.5 <- the old one'
 _EXPONENT = re.compile(r"<sup\b[^<>]{0,200}>(?=\s{0,4}\d)", re.IGNORECASE)
 STATISTICS = {"avg": "mean", "p50": "median"}
@@ -96,6 +97,7 @@ def with_unit_first(text: str) -> str:
 def read_cell(cell: str) -> StatedNumber | None:
     """Parse a cell; None if it is text or more than one number with its unit."""
     plain_cell = _REMARK.sub("", without_note_marks(cell)).replace("**", "").strip().strip("*")  # of '**90.2** tok/s'
+    plain_cell = _DECIMAL.sub(r"\1.\2", plain_cell)
     match = CELL.fullmatch(with_unit_first(plain_cell))
     if match is None:
         return None

@@ -64,7 +64,7 @@ def _names_metric(name: str) -> bool:
 
 def _are_split(cells: Sequence[str], bound: re.Pattern[str], count: int) -> bool:
     """Return whether the cells of a column hold as many numbers each."""
-    values = [_split(cell, bound) for cell in cells if any(map(str.isdigit, cell)) and not states_failure(cell)]
+    values = [split_parts(cell, bound) for cell in cells if any(map(str.isdigit, cell)) and not states_failure(cell)]
     return bool(values) and all(len(parts) == count and all(map(_is_value, parts)) for parts in values)
 
 
@@ -73,11 +73,11 @@ def _is_value(part: str) -> bool:
 
 
 def _parts(cell: str, count: int) -> list[str]:
-    parts = [part.strip("*` ") for part in _split(cell, TIGHT)] if count > 1 else [cell]
+    parts = [part.strip("*` ") for part in split_parts(cell, TIGHT)] if count > 1 else [cell]
     return parts if len(parts) == count else [cell, *[""] * (count - 1)]
 
 
-def _split(text: str, bound: re.Pattern[str]) -> list[str]:
+def split_parts(text: str, bound: re.Pattern[str]) -> list[str]:
     """Return the parts of a text; the slash of a unit parts nothing."""
     guarded = _RATE.sub(lambda match: match[0].replace("/", _SLASH_OF_UNIT), text)
     return [part.replace(_SLASH_OF_UNIT, "/") for part in bound.split(guarded)]
@@ -90,10 +90,10 @@ def names_of_parts(label: str, bound: re.Pattern[str] = TIGHT) -> list[str]:
     """
     label = label[:MAX_NAME_CHARS]
     for match in _BRACKETS.finditer(label):
-        inner = _shared_names(_split(match["names"], bound))
-        if len(inner) > 1 and len(_split(match["before"] + match["after"], bound)) == 1:
+        inner = _shared_names(split_parts(match["names"], bound))
+        if len(inner) > 1 and len(split_parts(match["before"] + match["after"], bound)) == 1:
             return [" ".join(f"{match['before']} {name} {match['after']}".split()) for name in inner]
-    return _shared_names(_split(label, bound))
+    return _shared_names(split_parts(label, bound))
 
 
 def _shared_names(parts: Sequence[str]) -> list[str]:

@@ -28,7 +28,7 @@ from collectors.imports.results.prose.number_text import (
 )
 from collectors.imports.results.prose.sections import FIGURE
 from collectors.imports.results.prose.sentences import read_sentences
-from collectors.imports.results.prose.shared_columns import names_of_parts, split_columns
+from collectors.imports.results.prose.shared_columns import names_of_parts, split_columns, split_parts
 from collectors.imports.results.prose.stated_figures import (
     MAX_NAME_CHARS,
     add_failure,
@@ -51,7 +51,7 @@ QUANTILE = re.compile(r"\d{1,2}(?:\.\d)?%")
 SETTINGS = re.compile(r"(?:^|\s)--\w|\w=\w")
 LEVEL_OF_ROW = re.compile(r"(?:c ?=? ?|[×x])?\d[\d.,]{0,12}[KM]?[×x]?(?: ?(?:tokens|tok|users))?", re.IGNORECASE)
 UNIT_AT_END = re.compile(r"(?<=\d) ?(?:[a-zµ]{1,6}(?:/[a-z]{1,4})?|%)$", re.IGNORECASE)
-PARTS_OF_CELL = re.compile(r"/| \+ ")
+PARTS_OF_CELL = re.compile(r"/| \+ |, (?=[`*]{0,3}\d)")
 MAX_LEVEL_ROWS = 20
 MOST_NAMES_IN_NOTE = 8
 VALUES_OF_FIRST_COLUMN = ("tok/s", "ms")
@@ -160,8 +160,8 @@ def _runs_of(cell: str, label: str, column_name: str, title: str) -> list[tuple[
 
     Each has a name and the words that name its metric: a part of the label if that has as many ('TTFT p50/p99 (ms)').
     """
-    parts = [part.strip("*` ") for part in PARTS_OF_CELL.split(cell)]
-    last_unit = match[0] if (match := UNIT_AT_END.search(parts[-1])) else ""  # '3.5 / 4.5s'
+    parts = [part.strip("*` ") for part in split_parts(cell, PARTS_OF_CELL)]
+    last_unit = match[0].strip() if (match := UNIT_AT_END.search(parts[-1])) else ""  # '3.5 / 4.5s'
     written = [part if UNIT_AT_END.search(part) else f"{part} {last_unit}".strip() for part in parts]
     values = [value for part in written if (value := read_cell(part))]
     if len(parts) < 2 or len(values) != len(parts):

@@ -37,6 +37,7 @@ LEVEL = re.compile(
     r"(?: \([^()]{1,40}\))?",
     re.IGNORECASE,
 )
+MOST_OUTPUT_TOKENS = 1_000_000  # more 'max tokens' are those of a cache
 NUMBERS = re.compile(r"[\d.,]{1,12}(?: ?[/+] ?[\d.,]{1,12}){1,20}(?: ?(?P<unit>ms|s|t(?:ok)?/s))?")
 LENGTHS = re.compile(r"(?P<prompt>\d{1,7}) ?[/x×,+] ?(?P<output>\d{1,7})", re.IGNORECASE)
 
@@ -65,7 +66,9 @@ def _lengths(table: Table, row: Sequence[str], column: int) -> tuple[int | None,
     for head, cell in zip(table.heads, row, strict=False):
         if LENGTHS_HEAD.fullmatch(plain(head)) and (match := LENGTHS.fullmatch(plain(cell))):
             return int(match["prompt"]), int(match["output"])
-    return _level(table, row, column, PROMPT_HEAD), _level(table, row, column, OUTPUT_HEAD)
+    output_tokens = _level(table, row, column, OUTPUT_HEAD)
+    is_of_cache = output_tokens is not None and output_tokens > MOST_OUTPUT_TOKENS
+    return _level(table, row, column, PROMPT_HEAD), None if is_of_cache else output_tokens
 
 
 def _level(table: Table, row: Sequence[str], column: int, pattern: re.Pattern[str]) -> int | None:

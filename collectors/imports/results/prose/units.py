@@ -50,7 +50,7 @@ def unit_of(written: str | None) -> tuple[str | None, float]:
     return UNITS.get(re.sub(r" ?/ ?", "/", written.lower()), (None, 1.0)) if written else (None, 1.0)
 
 
-_BEHIND_A_NUMBER = re.compile(rf"\d[k\d]?\+? ?(?:{pattern_of()})(?!\w)", re.IGNORECASE)
+_BEHIND_A_NUMBER = re.compile(rf"\d[k\d]?\+? ?(?:{pattern_of()})(?!\w)", re.IGNORECASE | re.ASCII)
 _WORDS_OF_UNITS = (
     "tok",
     "t/s",
@@ -71,7 +71,7 @@ NOT_PER = r"(?! ?(?:per|/) ?(?:watts?|w|joules?|j|kwh|dollars?|\$|usd|€)(?!\w)
 HEADING_UNIT = re.compile(
     rf"(?<![\w/])({pattern_of(*RATES)})(?!\w){NOT_PER}"
     rf"|(?<=\s)({_OTHERS})$|[,(\[] ?({_OTHERS})[)\]]"
-    rf"|(?<=\s)({pattern_of('ms', 'GiB', 'MiB', 'GB', 'MB', factor=1.0)})(?=\s)"  # 'memory GB before'
+    rf"|(?<=\s)(?<!\d\s)({pattern_of('ms', 'GiB', 'MiB', 'GB', 'MB', factor=1.0)})(?=\s)"  # 'memory GB before'
     r"|\((tokens|requests|tokens/sec/user|ms/tok(?:en)?)\)",
     re.IGNORECASE,
 )
