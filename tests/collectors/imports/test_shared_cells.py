@@ -26,7 +26,7 @@ NAMES = {
 
 @pytest.mark.parametrize(("label", "names"), NAMES.items())
 def test_names_of_the_values_of_a_cell(label: str, names: list[str]) -> None:
-    assert names_of_parts(label) == names
+    assert list(names_of_parts(label)) == names
 
 
 def test_heads_that_name_two_metrics(tmp_path: Path) -> None:

@@ -80,6 +80,12 @@ def _count_metric_of(label: str, column_name: str) -> str | None:
     )
 
 
+@lru_cache(maxsize=1024)  # the names of a table are asked for at every cell
+def names_latency(column_name: str) -> bool:
+    """Return whether the head of a column names a latency, perhaps without its unit."""
+    return LATENCY_HEAD.search(plain(column_name)) is not None
+
+
 def plain(cell: str) -> str:
     """Return a name without marks, the words of a variable's name told apart."""
     return cell.replace("_", " ").strip("*` ")

@@ -206,7 +206,7 @@ def statistic_of(text: str, bound: str | None, metric: str = STATED) -> str:
 
     'maximum concurrency' is the name of a metric.
     """
-    text = _OF_OTHER_NUMBER.sub("", text)
+    text = _OF_OTHER_NUMBER.sub("", text) if "(" in text else text
     if percentile := PERCENTILE.search(text):
         return percentile_name(percentile["percent"] or percentile["ordinal"])
     if MEDIAN.search(text):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from collectors.imports.results.prose.metric_names import MAXIMUM, MEAN, MEDIAN, MINIMUM, PERCENTILE, metric_of
 from collectors.imports.results.prose.number_text import has_no_value, read_cell, states_failure
@@ -30,16 +31,16 @@ def split_columns(
 ) -> tuple[list[str], list[list[str]]]:
     """Return heads and rows with a column for each value; a cell without a value stays in the first of its columns."""
     columns = [[row[column].strip("*` ") for row in rows if column < len(row)] for column in range(len(heads))]
-    names_of_columns = [[head] for head in heads[:1]]
+    names_of_columns: list[Sequence[str]] = [[head] for head in heads[:1]]
     for head, cells in zip(heads[1:], columns[1:], strict=True):
         fitting = (names for bound, names in _candidates(head) if _are_split(cells, bound, len(names)))
         names_of_columns.append(next(fitting, [head]))
     names_of_legend = names_of_parts(_LEGEND.sub("", legend.rstrip(_ENDS)))
     if len(names_of_legend) > 1 and all(map(_names_metric, names_of_legend)):
-        for column, names in enumerate(names_of_columns):
+        for column in range(len(heads)):
             is_named = not column or len(names_of_parts(heads[column])) > 1 or unit_in(heads[column]) is not None
             if not is_named and _are_split(columns[column], SPACED, len(names_of_legend)):
-                names[:] = [f"{heads[column]} {name}" for name in names_of_legend]
+                names_of_columns[column] = [f"{heads[column]} {name}" for name in names_of_legend]
     widths = [len(names) for names in names_of_columns]
     return [name for names in names_of_columns for name in names], [
         [part for column, cell in enumerate(row) for part in _parts(cell, widths[column] if column < len(heads) else 1)]
@@ -47,7 +48,7 @@ def split_columns(
     ]
 
 
-def _candidates(head: str) -> Iterator[tuple[re.Pattern[str], list[str]]]:
+def _candidates(head: str) -> Iterator[tuple[re.Pattern[str], Sequence[str]]]:
     """Yield the names of the values that the cells below a head may hold, each with what parts them."""
     spaced, tight = (names_of_parts(head, bound) for bound in (SPACED, TIGHT))
     if len(spaced) > 1:
@@ -79,11 +80,14 @@ def _parts(cell: str, count: int) -> list[str]:
 
 def split_parts(text: str, bound: re.Pattern[str]) -> list[str]:
     """Return the parts of a text; the slash of a unit parts nothing."""
+    if "/" not in text:
+        return bound.split(text)
     guarded = _RATE.sub(lambda match: match[0].replace("/", _SLASH_OF_UNIT), text)
     return [part.replace(_SLASH_OF_UNIT, "/") for part in bound.split(guarded)]
 
 
-def names_of_parts(label: str, bound: re.Pattern[str] = TIGHT) -> list[str]:
+@lru_cache(maxsize=1024)  # the names of a table are asked for at every cell
+def names_of_parts(label: str, bound: re.Pattern[str] = TIGHT) -> tuple[str, ...]:
     """Return the names of the values that a label names: 'TTFT p50 (ms)', 'TTFT p99 (ms)' of 'TTFT p50/p99 (ms)'.
 
     The words before a first statistic, those behind a last one, a unit at the end and a level hold for all.
@@ -92,8 +96,8 @@ def names_of_parts(label: str, bound: re.Pattern[str] = TIGHT) -> list[str]:
     for match in _BRACKETS.finditer(label):
         inner = _shared_names(split_parts(match["names"], bound))
         if len(inner) > 1 and len(split_parts(match["before"] + match["after"], bound)) == 1:
-            return [" ".join(f"{match['before']} {name} {match['after']}".split()) for name in inner]
-    return _shared_names(split_parts(label, bound))
+            return tuple(" ".join(f"{match['before']} {name} {match['after']}".split()) for name in inner)
+    return tuple(_shared_names(split_parts(label, bound)))
 
 
 def _shared_names(parts: Sequence[str]) -> list[str]:

@@ -9,12 +9,12 @@ from collectors.imports.results.builder import LoadBuilder
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.heads import (
     DERIVED_HEAD,
-    LATENCY_HEAD,
     METRIC_HEAD,
     SETTING_HEAD,
     SPEED_HEAD,
     UNIT_HEAD,
     count_metric,
+    names_latency,
     plain,
 )
 from collectors.imports.results.prose.metric_names import AIMED_AT, DERIVED, metric_of
@@ -135,10 +135,11 @@ def _note_columns_without_unit(load: LoadBuilder, table: Table, title: str) -> N
     if rows_with_units or unit_in(title):
         return
     for column, head in enumerate(table.heads):
+        is_metric = names_latency(head) or any(p.fullmatch(plain(head)) for p in (SPEED_HEAD, ENGINE_HEAD))
+        if not is_metric or unit_in(head) or implied_unit(head):
+            continue
         values = [value for row in table.rows if column < len(row) and (value := read_cell(row[column]))]
-        is_metric = LATENCY_HEAD.search(plain(head)) or any(p.fullmatch(plain(head)) for p in (SPEED_HEAD, ENGINE_HEAD))
-        has_unit = (unit_in(head) or implied_unit(head)) is not None
-        if is_metric and not has_unit and values and all(value.unit is None for value in values):
+        if values and all(value.unit is None for value in values):
             load.notes.append(f"The column {head!r} states no unit: its numbers were left out.")
 
 
@@ -205,9 +206,9 @@ def _with_units(heads: Sequence[str], rows: list[list[str]]) -> list[list[str]]:
 
     The rows are levels, such as '4k' or 'c=8': the unit of a metric is not that of the metrics below it.
     """
-    filled_rows = [[*row] for row in rows]
     if not all(LEVEL_OF_ROW.fullmatch(plain(row[0])) for row in rows):
         return rows
+    filled_rows = [[*row] for row in rows]
     for column, head in enumerate(heads):
         numbers = [(row, value) for row in filled_rows if column < len(row) and (value := read_cell(row[column]))]
         units = [value.unit for _, value in numbers]

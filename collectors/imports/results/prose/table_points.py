@@ -10,13 +10,13 @@ from collectors.imports.results.prose.heads import (
     CONCURRENCY_HEAD,
     DEPTH_HEAD,
     DERIVED_HEAD,
-    LATENCY_HEAD,
     LENGTHS_HEAD,
     LEVEL_HEADS,
     OUTPUT_HEAD,
     PROMPT_HEAD,
     UNIT_HEAD,
     count_metric,
+    names_latency,
     plain,
 )
 from collectors.imports.results.prose.metric_names import DERIVED, metric_of
@@ -131,12 +131,11 @@ def _is_name(table: Table, row: Sequence[str], column: int, label: str) -> bool:
         or metric_of(f"{column_name} {label}", None)
         or count_metric(value, label, column_name)
     )
-    numbers = NUMBERS.fullmatch(plain(cell))
+    numbers = NUMBERS.fullmatch(plain(cell)) if "/" in cell or "+" in cell else None
     has_several |= (
         numbers is not None and (numbers["unit"] or unit_of_names(column_name, label, table.title)) is not None
     )
     is_other = has_no_value(cell) or states_failure(cell) or has_several
-    is_without_unit = value is not None and value.unit is None and LATENCY_HEAD.search(plain(column_name)) is not None
-    has_metric = has_metric or is_without_unit
+    has_metric = has_metric or (value is not None and value.unit is None and names_latency(column_name))
     is_compared = DERIVED.search(column_name) or DERIVED_HEAD.fullmatch(column_name)
     return not (is_compared or UNIT_HEAD.fullmatch(column_name) or is_other or has_metric)
