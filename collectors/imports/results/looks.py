@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from collectors.imports.results.source import ResultFile
 from redaction import mask_text
 
+NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,15})?")
 MAX_NAMES = 6
 MAX_NAME_CHARS = 40
 MAX_LINE_CHARS = 80
@@ -24,6 +26,8 @@ def looks_of(source: ResultFile) -> str:
         return "a binary file"
     if first_line.startswith(("{", "[")) and (description := _json_looks(head, first_line)):
         return description
+    if len(lines) > 1 and all(_is_headless_row(line) for line in lines[:2]):
+        return "comma-separated values without a line that names their columns"
     columns = [name.strip().strip('"') for name in first_line.split(",")]
     is_table = (
         len(lines) > 1
@@ -36,6 +40,11 @@ def looks_of(source: ResultFile) -> str:
     if first_line.startswith("<"):
         return "HTML or XML"
     return f"a text that begins “{mask_text(first_line)[:MAX_LINE_CHARS]}”"
+
+
+def _is_headless_row(line: str) -> bool:
+    cells = [cell.strip() for cell in line.split(",")]
+    return len(cells) > 2 and sum(NUMBER.fullmatch(cell) is not None for cell in cells) > 1
 
 
 def _json_looks(head: str, first_line: str) -> str | None:

@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
-from collectors.imports.results.builder import LoadBuilder, Ticket
 from collectors.imports.results.looks import looks_of
 from collectors.imports.results.prose import document, records
 from collectors.imports.results.source import ResultFile
+from collectors.imports.results.tool_readers import READERS, ResultReader
 from collectors.imports.results.tools import (
-    aiperf,
     batched_bench,
-    benchy,
-    benchy_progress,
-    bfcl,
     evalplus,
-    evalscope,
-    guidellm,
     inference_perf,
-    inferencex,
-    llama_bench,
-    llmperf,
-    lm_eval,
     mlperf,
     mlx_lm,
     offline_bench,
@@ -32,23 +20,6 @@ from collectors.imports.results.tools import (
     vllm_mlx,
 )
 
-
-class ResultReader(Protocol):
-    """Interface of a tool's module."""
-
-    def recognise(self, head: str) -> bool:
-        """Return whether a file with these first bytes was written by the tool."""
-        ...
-
-    def read(self, source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
-        """Return the loads of a file; raises ImportRefusedError if it cannot be read completely."""
-        ...
-
-
-READERS: tuple[ResultReader, ...] = (
-    benchy_progress, benchy, serving, guidellm, aiperf, lm_eval, bfcl, evalscope, llama_bench, batched_bench,
-    inferencex, llmperf, trtllm_bench, mlperf, offline_bench, inference_perf, vllm_mlx,
-)  # fmt: skip
 PRINTED: tuple[ResultReader, ...] = (trtllm_bench, mlperf, batched_bench)  # they may stand behind a long log
 RECORDS: ResultReader = records  # a tool's own reader knows more of its names, so it is tried after those
 TEXTS: ResultReader = document  # logs may contain tables too, so it is tried last

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -127,6 +128,10 @@ class ResultFile:
                     raise self.refusal(number, "these bytes are not UTF-8 text") from error
         raise ImportRefusedError(f"{self.name} has more than {MAX_LINES:,} lines.")
 
+    def passage(self, text: str) -> ResultPassage:
+        """Return a text within the file as a file of its own."""
+        return ResultPassage(self.path, self.name, content=text.encode())
+
     @contextmanager
     def refusing_bad_csv(self) -> Iterator[None]:
         """Raise ImportRefusedError where the `with` block meets something that is not CSV, such as an endless cell."""
@@ -138,6 +143,18 @@ class ResultFile:
     def refusal(self, line: int, reason: str) -> ImportRefusedError:
         """Return the error for a line, as one sentence."""
         return ImportRefusedError(f"{self.name}, line {line}: {reason}.")
+
+
+@dataclass(frozen=True)
+class ResultPassage(ResultFile):
+    """A passage of a text that is itself what a tool or a script wrote."""
+
+    content: bytes = b""
+
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        """Open the passage's bytes."""
+        yield BytesIO(self.content)
 
 
 def _encoding(data: bytes) -> str | None:

@@ -127,6 +127,12 @@ def figures_of(tmp_path: Path, text: str) -> list[tuple[str, str, float | None]]
         ("QPS: 4.5 reqs/s\nProcessing speed: 1.5 reqs/s\nAverage generation throughput (per request): 8.5 tokens/req/s",
          [("request_tps", "stated", 1.5), ("decode_tps", "mean", 8.5)]),
         ("QPS: 4.5 reqs/s\n\nProcessing speed: 1.5 reqs/s", [("request_tps", "stated", 1.5)]),
+        ("- model loading: `22.5 GiB` and `15.5 s`",
+         [("model_load_gib", "stated", 22.5), ("model_load_s", "stated", 15.5)]),
+        ("- Accepted throughput: 55.5 tokens/s, Per-position acceptance rate: 0.9, 0.8, decode 60.5 tok/s",
+         [("stated", "stated", 55.5), ("output_tps", "stated", 60.5)]),
+        ("On the CPU it runs 8.5 tok/s against 43.5 before.",
+         [("stated", "stated", 8.5), ("stated", "stated", 43.5)]),
         ("Input processing: 248.5 tok/s", [("prompt_tps", "stated", 248.5)]),
     ],
 )  # fmt: skip

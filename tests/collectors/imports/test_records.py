@@ -12,7 +12,7 @@ from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.prose.records import recognise, value_name_of
 from collectors.imports.results.readers import reader_of
 from collectors.imports.results.source import ResultFile
-from tests.collectors.imports.captured import load_of, results_of
+from tests.collectors.imports.captured import load_of, loads_of, results_of
 
 NAMES = {
     "throughput_tok_s": ("output_tps", "tok/s"), "aggregate_tps": ("output_tps", "tok/s"),
@@ -129,3 +129,59 @@ def test_failed_requests_state_no_latency(tmp_path: Path) -> None:
     load = load_of(path)
     assert [row.value for row in load.result_rows] == [296.5, 121.5]
     assert "Failed requests were left out: 1 of its records." in load.notes
+
+
+def test_a_head_behind_a_mark_with_a_bare_speed(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("# model,concurrency,ttft_ms,tok_s\nsome-model,8,81.5,45.5\n")
+    assert [(row.metric, row.value, row.concurrency) for row in results_of(load_of(path))] == [
+        ("ttft_ms", 81.5, 8), ("stated", 45.5, 8),
+    ]  # fmt: skip
+
+
+QUOTED = """Some words first.
+
+```json
+{"model": "some-model", "concurrency": 8, "ttft_ms": 81.5, "decode_tps": 45.5}
+```
+
+On the other card:
+
+~~~
+[{"ttft_ms": 91.5, "tpot_ms": 8.5}]
+~~~
+
+I see 35.5 tok/s in my client.
+"""
+
+
+def test_files_that_a_text_quotes(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_text(QUOTED)
+    loads = loads_of(path)
+    assert [[(row.metric, row.value) for row in results_of(load)] for load in loads] == [
+        [("stated", 35.5)], [("ttft_ms", 81.5), ("output_tps", 45.5)], [("ttft_ms", 91.5), ("tpot_ms", 8.5)],
+    ]  # fmt: skip
+    assert [load.params.get("heading") for load in loads[1:]] == ["Some words first.", "On the other card"]
+    assert len({load.load_id for load in loads}) == 3
+
+
+def test_a_quoted_file_that_is_refused_is_a_text(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_text('```\n{"ttft_ms": 81.5, "decode_tps": 45.5,\n```\nDecode: 35.5 tok/s\n')
+    assert ("output_tps", 35.5) in [(row.metric, row.value) for row in results_of(load_of(path))]
+
+
+def test_several_lists_of_records_and_deep_objects(tmp_path: Path) -> None:
+    lists, deep = tmp_path / "lists.json", tmp_path / "deep.json"
+    lists.write_text(
+        json.dumps({"model": "some-model", "short": [{"ttft_ms": 81.5, "tpot_ms": 8.5}], "long": [{"ttft_ms": 91.5}]})
+    )
+    rows = results_of(load_of(lists))
+    assert [(row.metric, row.value, row.point.partition(":")[0]) for row in rows] == [
+        ("ttft_ms", 81.5, "list=short"), ("tpot_ms", 8.5, "list=short"), ("ttft_ms", 91.5, "list=long"),
+    ]  # fmt: skip
+    deep.write_text(json.dumps({"A": {"arms": {"on": {"run": {"decode_tps": 45.5, "accept_len": 3.5}}}}, "ttft_ms": 1}))
+    assert [(row.metric, row.value) for row in results_of(load_of(deep))] == [
+        ("output_tps", 45.5), ("acceptance_length", 3.5), ("ttft_ms", 1.0),
+    ]  # fmt: skip

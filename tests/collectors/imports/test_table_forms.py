@@ -89,7 +89,7 @@ def test_aligned_rows_that_begin_with_a_number(tmp_path: Path) -> None:
     text = "conc   ttft_ms   out_tok_s\n1      81.5      45.5\n16     240       310.5\n"
     rows = results_of_text(tmp_path, text)
     assert [(row.metric, row.value, row.concurrency) for row in rows] == [
-        ("ttft_ms", 81.5, 1), ("stated", 45.5, 1), ("ttft_ms", 240.0, 16), ("stated", 310.5, 16),
+        ("ttft_ms", 81.5, 1), ("output_tps", 45.5, 1), ("ttft_ms", 240.0, 16), ("output_tps", 310.5, 16),
     ]  # fmt: skip
 
 

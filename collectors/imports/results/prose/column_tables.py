@@ -15,6 +15,7 @@ RULE = re.compile(r"\s*[-=─]{2,200}(?:\s+[-=─]{2,200}){2,40}\s*")
 DIGIT = re.compile(r"\d|^[-—]$|^n/a$", re.IGNORECASE)
 NUMBER = re.compile(r"[~≈]?[-+]?\d[\d.,]{0,20}(?:e[-+]?\d{1,3})?%?")
 NAME = re.compile(r"[^\W\d_][\w .#%/()@+-]{0,60}|[#%]")  # of a separated column
+VARIABLE = re.compile(r"[A-Za-z]\w*")
 WORD = re.compile(r"\S{1,100}")
 MIN_CELLS, MAX_CHARS = 3, 400
 MOST_INDEX_NAMES = 3
@@ -23,6 +24,13 @@ CONTINUED = "\\"  # ends the head of a wide DataFrame, whose other columns stand
 LEFT_OUT = ".."  # of a long DataFrame, the index of the rows that are not printed
 ROW_NUMBER = re.compile(r"\d{1,9}(?= )")
 IsHead = Callable[[str], bool]
+
+
+class _Head(NamedTuple):
+    """The name of a column, and where it ends in its line."""
+
+    name: str
+    end: int
 
 
 class _AlignedBlock(NamedTuple):
@@ -77,7 +85,8 @@ def _block(lines: Sequence[str], index: int, is_head: IsHead) -> _AlignedBlock |
     """Return heads and the rows below them that fit; None without a row."""
     if block := _counted_block(lines, index):
         return block
-    heads, end = _cells(lines[index]), index + 1
+    grouped_heads = [cell.name for cell in _grouped_heads(lines, index)]
+    heads, end = grouped_heads or _cells(lines[index]), index + 1 + bool(grouped_heads)
     if len(heads) < MIN_CELLS - 1 or any(map(NUMBER.fullmatch, heads)):
         return None
     has_rule = end < len(lines) and RULE.fullmatch(lines[end][:MAX_CHARS]) is not None
@@ -103,6 +112,8 @@ def _block(lines: Sequence[str], index: int, is_head: IsHead) -> _AlignedBlock |
 
 def _counted_block(lines: Sequence[str], index: int) -> _AlignedBlock | None:
     """Return a DataFrame whose rows are counted from 0: each column ends where its head ends, and may have blanks."""
+    grouped_heads = _grouped_heads(lines, index)
+    first = index + 1 + bool(grouped_heads)
     head = lines[index].rstrip()
     is_continued = head.endswith(CONTINUED)
     head = head.removesuffix(CONTINUED).rstrip()
@@ -110,7 +121,7 @@ def _counted_block(lines: Sequence[str], index: int) -> _AlignedBlock | None:
         return None
     rows: list[str] = []
     number = 0
-    for at in range(index + 1, len(lines)):  # a slice would be copied at every line
+    for at in range(first, len(lines)):  # a slice would be copied at every line
         line = lines[at]
         following = ROW_NUMBER.match(line) if rows and rows[-1].startswith(LEFT_OUT) else None
         number = max(number, int(following[0])) if following else number
@@ -118,18 +129,43 @@ def _counted_block(lines: Sequence[str], index: int) -> _AlignedBlock | None:
             break
         number += not line.startswith(LEFT_OUT)
         rows.append(f"{line.rstrip()} ")
-    ends = [match.end() for match in WORD.finditer(head)]
-    ends = [end for end in ends if all(len(row) > end and row[end] == " " != row[end - 1] for row in rows)]
-    if not rows or ends[-1:] != [len(head)] or any(row[len(head) :].strip() for row in rows):
+    columns = grouped_heads or [_Head(match[0], match.end()) for match in WORD.finditer(head)]
+    ends = [end for _, end in columns if all(len(row) > end and row[end] == " " != row[end - 1] for row in rows)]
+    if not rows or ends[-1:] != [columns[-1].end] or any(row[ends[-1] :].strip() for row in rows):
         return None
     starts = [0, *ends]
     cells = [[row[start:end].strip() for start, end in zip(starts, ends, strict=False)] for row in rows]
     cells = [[*row[0].split(maxsplit=1), *row[1:]] for row in cells]
-    heads = ["", *(head[start:end].strip() for start, end in zip(starts, ends, strict=False))]
+    names = [head[start:end].strip() for start, end in zip(starts, ends, strict=False)]
+    names = [column.name for column in columns] if grouped_heads else names
+    heads = ["", *names]
     if any(len(row) != len(heads) or any(map(GAP.search, row)) for row in cells):
         return None
     heads += [CONTINUED] if is_continued else []
-    return _AlignedBlock(heads, cells, index + 1, index + 1 + len(rows), has_index=True)
+    return _AlignedBlock(heads, cells, first, first + len(rows), has_index=True)
+
+
+def _grouped_heads(lines: Sequence[str], index: int) -> list[_Head]:
+    """Return the heads of a DataFrame that stand in two lines, 'ttft_ms' above 'mean' and 'p99'; empty for others.
+
+    The name of a group ends where its first column ends; a column of a single name has it in the upper line.
+    """
+    upper, lower = (lines[at].rstrip() if at < len(lines) else "" for at in (index, index + 1))
+    if not lower[:1].isspace() or max(len(upper), len(lower)) > MAX_CHARS or "|" in upper + lower or not upper.strip():
+        return []
+    groups, names = ({match.end(): match[0] for match in WORD.finditer(line)} for line in (upper, lower))
+    shared_ends = groups.keys() & names.keys()
+    has_numbers = any(map(NUMBER.fullmatch, (*groups.values(), *names.values())))
+    if has_numbers or not shared_ends or len(names) <= len(shared_ends) or max(groups) >= max(names):
+        return []
+    heads, group = [], ""
+    for end in sorted(groups.keys() | names.keys()):
+        group, name = groups.get(end, group), names.get(end, "")
+        if name and not group:
+            return []
+        mark = "_" if VARIABLE.fullmatch(group) else " "  # 'tok_s_mean' states its unit as 'tok_s' does
+        heads.append(_Head(f"{group}{mark}{name}" if name else group, end))
+    return heads
 
 
 def _index_names(lines: Sequence[str], at: int, width: int) -> list[str]:

@@ -12,6 +12,7 @@ from collectors.imports.results.prose import benchy_table, five_prompts, llama_t
 from collectors.imports.results.prose.bare_tables import read_bare_tables
 from collectors.imports.results.prose.charts import read_charts
 from collectors.imports.results.prose.column_tables import read_column_tables
+from collectors.imports.results.prose.fenced_files import has_fenced_file, read_fenced_files
 from collectors.imports.results.prose.figure_lines import read_figure_lines
 from collectors.imports.results.prose.glued_tables import read_glued_tables
 from collectors.imports.results.prose.html_tables import read_html_tables
@@ -93,7 +94,7 @@ def has_figures(head: str) -> bool:
 
 def has_table(head: str) -> bool:
     """Return whether a text contains a table, a printed benchmark, or columns of numbers with units."""
-    if read_html_tables(head)[0] or read_charts(head)[0]:
+    if read_html_tables(head)[0] or read_charts(head)[0] or has_fenced_file(head):
         return True
     lines = head.splitlines()[:2000]
     has_rule = any(len(line) < 4096 and "|" in line and RULE.fullmatch(line) for line in lines)
@@ -127,6 +128,8 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     for reader in PRINTED:
         loads_of_tool, text_between = reader.read_printed(text_between, ticket, 3 + len(summaries))
         summaries += loads_of_tool
+    loads_of_files, text_between = read_fenced_files(source, text_between, ticket, 3 + len(summaries))
+    summaries += loads_of_files
     html_tables, remaining_text = read_html_tables(text_between)
     charts, remaining_text = read_charts(remaining_text)
     tables, remaining_text = read_tables(remaining_text)

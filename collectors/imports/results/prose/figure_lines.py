@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from collectors.imports.results.prose.heads import SETTING_HEAD, plain
+from collectors.imports.results.prose.heads import LEVEL_HEADS, SETTING_HEAD, plain
 from collectors.imports.results.prose.metric_names import AIMED_AT, DERIVED, LATENCIES_OF_TOKENS, metric_of
 from collectors.imports.results.prose.number_text import NUMBER, StatedNumber, parse_number
 from collectors.imports.results.prose.units import unit_in
@@ -20,7 +20,9 @@ _LINE = re.compile(
     r"[ \t,;]{0,80}",
     re.IGNORECASE,
 )
-_PAIR = re.compile(rf"(?<!\S)(?P<label>[A-Za-z][\w/%.-]{{0,40}})= {{0,6}}(?:{NUMBER})(?=[\s,;)]|$)", re.IGNORECASE)
+_PAIR = re.compile(
+    rf"(?<!\S)(?P<label>(?:avail )?[A-Za-z][\w/%.-]{{0,40}})= {{0,6}}(?:{NUMBER})(?=[\s,;)]|$)", re.IGNORECASE
+)
 _OF_DRAFTS = ({"draft", "acc"}, {"drafted", "accepted"}, {"draft", "accepted"})  # then 'rate' is that of acceptance
 SETTING = re.compile(  # of the load
     r"rps|qps|(?:target |configured |traffic )?(?:request )?rate(?: configured)?(?: \((?:rps|req/s)\))?", re.IGNORECASE
@@ -71,8 +73,13 @@ def read_figure_lines(
         is_of_load = metrics == {"duration_s"} and any(AIMED_AT.search(figure.label) for figure in passage)
         figures += passage if metrics and not is_of_load else []
         for figure in passage if metrics else []:
-            lines[figure.line - 1] = ""
+            line = lines[figure.line - 1]
+            lines[figure.line - 1] = _PAIR.sub(_blank, line) if figure.is_pair else ""
     return figures, "\n".join(lines)
+
+
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match[0])
 
 
 def _metrics_of(passage: Sequence[Figure]) -> set[str]:
@@ -115,9 +122,12 @@ def _pair_lines(lines: Sequence[str]) -> Iterator[list[Figure]]:
         matches = list(_PAIR.finditer(line)) if len(line) <= MAX_LINE_CHARS and "|" not in line else []
         if len(matches) >= _LEAST_PAIRS:
             words = line[: matches[0].start()].strip(" \t-*•`,;:=[]")
-            figures = [_figure(number, words, match)._replace(is_pair=True) for match in matches]
-            labels = {figure.label.lower() for figure in figures}
+            labels = {match["label"].lower() for match in matches}
             is_of_drafts = any(names <= labels for names in _OF_DRAFTS)
+            levels = [match for match in matches if any(head.fullmatch(plain(match["label"])) for head in LEVEL_HEADS)]
+            words = " ".join([words, *(match[0].strip(" ,;") for match in levels if match["unit"] is None)]).strip()
+            results = [match for match in matches if match not in levels or match["unit"]] or matches
+            figures = [_figure(number, words, match)._replace(is_pair=True) for match in results]
             yield [
                 figure._replace(label="accept rate", unit=None) if is_of_drafts and figure.label == "rate" else figure
                 for figure in figures

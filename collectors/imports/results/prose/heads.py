@@ -25,7 +25,13 @@ OUTPUT_HEAD = words(
 DEPTH_HEAD = words(
     r"(?:kv |context |ctx |n[ _]|prefill )?depth(?: \(tokens\))?|n[ _]kv|d|kv(?: cache)? (?:len|length|tokens)"
 )
+LEVEL_HEADS = (CONCURRENCY_HEAD, PROMPT_HEAD, OUTPUT_HEAD, DEPTH_HEAD)
 LENGTHS_HEAD = words(r"(?:isl ?[/×x,+] ?osl|in(?:put)? ?[/×x,+] ?out(?:put)?)(?: (?:tokens|len(?:gth)?|lengths))?")
+LATENCY_HEAD = words(r"\b(?:ttft|tpot|itl|tbt|e2el?|latency|first token)\b")
+SPEED_HEAD = words(
+    r"(?:prefill|prompt|decod(?:e|ing)|generation|output|total) (?:speed|throughput|rate)"
+    r"|aggregate|per[- ](?:stream|user|request)"
+)
 UNIT_HEAD = words(r"units?")
 METRIC_HEAD = words(r"(?:performance )?(?:metrics?|parameters?|measure(?:ment)?s?|stat(?:istic)?s?|kpi|key)")
 DERIVED_HEAD = words(  # of a column that compares others
@@ -72,6 +78,12 @@ def _count_metric_of(label: str, column_name: str) -> str | None:
     return next(
         (metric for name, pairs in named_patterns for pattern, metric in pairs if pattern.fullmatch(plain(name))), None
     )
+
+
+@lru_cache(maxsize=1024)  # the names of a table are asked for at every cell
+def names_latency(column_name: str) -> bool:
+    """Return whether the head of a column names a latency, perhaps without its unit."""
+    return LATENCY_HEAD.search(plain(column_name)) is not None
 
 
 def plain(cell: str) -> str:

@@ -34,14 +34,18 @@ from collectors.imports.results.prose.units import may_have_figure, unit_in
 from load_records import Result
 
 VALUE = re.compile(
-    rf"`?[:=]`?[ \n]{{0,2}}`?(?:{NUMBER})(?! ?(?:→|->|=>|vs\b|/ ?\d))", re.IGNORECASE
+    rf"`?[:=]`?[ \n]{{0,2}}`?(?:{NUMBER})(?! ?(?:→|->|=>|vs\b|[/*×] ?\w))", re.IGNORECASE
 )  # compared numbers are read as a sentence
+SECOND_VALUE = re.compile(
+    rf"[`*]{{0,3}}(?:,| and| /) [`*]{{0,3}}(?:{NUMBER})(?=[`*]{{0,3}}(?:[\n.;)]|, |$))", re.IGNORECASE
+)
 NO_LABEL = re.compile(r"[:=|`\"]")
 MIN_LABEL_CHARS, MAX_LABEL_CHARS = 2, 70
 BARE_NUMBERS = re.compile(r"(?P<label>\S.{1,80}?)(?P<values>(?:[ \t]+(?:\d[\d,]*(?:\.\d+)?)\*?){2,12})", re.ASCII)
 ARROW = re.compile(r"→|->|=>")  # between figures of one sentence
 LEAD = re.compile(r"\s{0,12}(?:[-*•] |\d{1,2}[.)] )(?P<words>[^,:(\[]{1,40})[,:(\[]")
 LEAD_OF_LINE = re.compile(r"(?P<words>[\w\[][^,:(]{1,60}): ")
+FIRST_LABEL = re.compile(r"[^:,]{1,80}: {1,4}[~≈`*]{0,4}\d")
 UNIT = re.compile(rf"{NUMBER}", re.IGNORECASE)
 
 
@@ -64,6 +68,8 @@ def add_figure(
     prefix = prefix if figure.heading in prefix else f"{prefix}{figure.heading}: "
     name = f"{prefix}{f'{figure.passage} {figure.label}'.strip()}"
     metric_name = metric_of_number(figure.words, figure.value, figure.unit)
+    if metric_name and metric_name.metric == "duration_s":  # 'elapsed' behind 'Load weight end.'
+        metric_name = metric_of_number(f"{figure.passage} {figure.words}", figure.value, figure.unit)
     if metric_name is None and (metric := count_metric(figure.value, "", figure.label)) is not None:
         metric_name = MetricName(metric)
     if metric_name is None and figure.unit is None:
@@ -136,6 +142,12 @@ class LabelledNumber(NamedTuple):
         return _label(self.before, self.value)
 
     @property
+    def label_start(self) -> int:
+        """Where the words that name the number begin; the lines above them are another text."""
+        above, _, last_line = self.before.rpartition("\n")
+        return self.start + (len(above) + 1 if above and self.label in last_line else 0)
+
+    @property
     def metric_name(self) -> MetricName | None:
         """The metric of a result; None for a setting, a derived value or a number of no known metric."""
         label = self.label
@@ -156,8 +168,20 @@ def _labelled_numbers(text: str) -> Iterator[LabelledNumber]:
         start = max(end, match.start() - MAX_LABEL_CHARS)
         before = NO_LABEL.split(text[start : match.start()])[-1]
         if len(before) >= MIN_LABEL_CHARS:
-            yield LabelledNumber(before, parse_number(match), match.start() - len(before), match.end())
+            number = LabelledNumber(before, parse_number(match), match.start() - len(before), match.end())
+            yield number
             end = match.end()
+            if second := _second_number(text, number):
+                yield second
+                end = second.end
+
+
+def _second_number(text: str, number: LabelledNumber) -> LabelledNumber | None:
+    """Return the number behind another that has its label and another unit: 'model loading: 22.5 GiB and 15.5 s'."""
+    match = SECOND_VALUE.match(text, number.end)
+    second = LabelledNumber(number.before, parse_number(match), number.end, match.end()) if match else None
+    units = {number.value.unit, second.value.unit} if second else set()
+    return second if second and None not in units and len(units) == 2 and second.metric_name else None
 
 
 def add_lines(load: LoadBuilder, text: str, sections: Sections) -> str:
@@ -166,9 +190,10 @@ def add_lines(load: LoadBuilder, text: str, sections: Sections) -> str:
     for number in _labelled_numbers(text):
         line, last_end = line + text.count("\n", counted_end, number.end), counted_end
         counted_end, metric_name = number.end, number.metric_name
-        other_texts.append(text[last_end : number.start if metric_name else number.end])
+        start = number.label_start if metric_name else number.end
+        other_texts.append(text[last_end:start])
         if metric_name:
-            other_texts.append("\n" * text.count("\n", number.start, number.end))
+            other_texts.append("\n" * text.count("\n", start, number.end))
             label = number.label
             lead = _lead_of(lines[line - 1], label)
             name = f"{sections.prefix_of(line)}{lead}{label[:MAX_NAME_CHARS]} (line {line})"
@@ -188,8 +213,10 @@ def add_statements(load: LoadBuilder, text: str, sections: Sections) -> None:
     for statement in read_sentences(text):
         metric, factor = statement.metric_name
         unit = statement.value.unit if metric == STATED else None
-        if (unit or metric, round(statement.value.low * factor, 9)) not in stored_values:
-            lead = _lead_of(lines[statement.line - 1], statement.words)
+        ends = (end for end in (statement.value.low, statement.value.high) if end is not None)
+        if not all((unit or metric, round(end * factor, 9)) in stored_values for end in ends):
+            line = lines[statement.line - 1]
+            lead = "" if _has_own_label(line, statement.words) else _lead_of(line, statement.words)
             name = (
                 f"{sections.prefix_of(statement.line)}{lead}{statement.words[:MAX_NAME_CHARS]} (line {statement.line})"
             )
@@ -202,6 +229,11 @@ def _lead_of(line: str, label: str) -> str:
     match = LEAD.match(line) or LEAD_OF_LINE.match(line)
     lead = match["words"].strip(" *`") if match else ""
     return f"{lead}: " if lead and lead not in label and not FIGURE.search(lead) else ""
+
+
+def _has_own_label(line: str, words: str) -> bool:
+    """Return whether a figure of a line has a label as the first one has: 'old: 45 tok/s, with it: 60 tok/s'."""
+    return FIRST_LABEL.match(line) is not None and f"{words}: " in line and not line.startswith(words)
 
 
 def _unit_of_label(label: str) -> str | None:

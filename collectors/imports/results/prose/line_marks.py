@@ -6,25 +6,39 @@ import re
 from itertools import groupby
 
 MARK = re.compile(
-    r"(?P<kind>#|//|>|;)(?: |$)"
+    r"(?P<kind>#|//|;)(?: |$)"
+    r"|(?P<quote>>) ?(?![=\d])"
     r"|(?P<container>[\w.-]{1,60}-\d{1,3} {1,20}\| ?)(?!-)"  # as `docker compose logs` prints
     r"|(?P<pod>\[pod/[^\]\s]{1,200}\] )"  # as `kubectl logs --prefix` prints
 )
+QUOTE = ">"
 WIDE_MARKS = str.maketrans("：（），；％", ":(),;%")  # of Chinese texts
 MIN_LINES = 4  # a single line that begins so is a heading, a prompt or a cell
+MIN_QUOTED_LINES = 2
+MOST_QUOTES = 3  # within each other
 
 
 def without_line_marks(text: str) -> str:
     """Return a text without the marks of passages in which every line has the same, and with marks of narrow width."""
-    lines: list[str] = []
-    for mark, passage in groupby(text.splitlines(), _mark):
-        marked_lines = list(passage)
-        if mark and len(marked_lines) >= MIN_LINES:
-            marked_lines = [line[match.end() :] if (match := MARK.match(line)) else line for line in marked_lines]
-        lines += marked_lines
+    lines = text.splitlines()
+    for _ in range(MOST_QUOTES):
+        unmarked_lines = _without_marks(lines)
+        if unmarked_lines == lines:
+            break
+        lines = unmarked_lines
     return "\n".join(lines).translate(WIDE_MARKS)
+
+
+def _without_marks(lines: list[str]) -> list[str]:
+    unmarked_lines: list[str] = []
+    for mark, passage in groupby(lines, _mark):
+        marked_lines = list(passage)
+        if mark and len(marked_lines) >= (MIN_QUOTED_LINES if mark == QUOTE else MIN_LINES):
+            marked_lines = [line[match.end() :] if (match := MARK.match(line)) else line for line in marked_lines]
+        unmarked_lines += marked_lines
+    return unmarked_lines
 
 
 def _mark(line: str) -> str | None:
     match = MARK.match(line)
-    return (match["kind"] or match["container"] or match["pod"]) if match else None
+    return (match["kind"] or match["quote"] or match["container"] or match["pod"]) if match else None

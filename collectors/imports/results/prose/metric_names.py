@@ -24,7 +24,7 @@ def words(pattern: str) -> re.Pattern[str]:
 PROMPT = r"prefill|\bpp\d*\b|prompt|\binput\b|预填充|預填充"
 GENERATION = (
     r"\btg\d*\b|\bgen(?:erat(?:ion|ing|e[ds]?))?\b|decod(?:e|ing)|(?<!prompt )\beval (?:rate|time|duration|speed)"
-    r"|throughput|\boutput\b|\bcompletion\b|解码|解碼|生成|吞吐|输出|輸出"
+    r"|throughput|\boutput\b|\bout(?= (?:tok|tps|t/s)|$)|\bcompletion\b|解码|解碼|生成|吞吐|输出|輸出"
 )
 _FIRST_TOKEN = r"ttft|first[- ]token|首\s?(?:token|字|词)"
 _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
@@ -32,18 +32,18 @@ _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
     (_FIRST_TOKEN, "ttft_ms"),
     (r"\bitl\b|inter[- ]token|\btbt\b|time between tokens", "itl_ms"),
     (r"\btpot\b|per[- ]output[- ]token|time per token|per[- ]token latency", "tpot_ms"),
-    (r"(?:prefill|prompt(?: (?:processing|eval(?:uation)?))?) (?:time|duration|latency)", "prompt_ms"),
+    (r"(?:prefill|\binput|prompt(?: (?:processing|eval(?:uation)?))?) (?:time|duration|latency)", "prompt_ms"),
     (r"(?:decod(?:e|ing)|(?<!prompt )eval) (?:time|duration)", "decode_ms"),
     (
-        r"(?<!low )(?<!lowest )latenc(?:y|ies\b)(?! per token|[- ](?:bound|optimi|sensitive|critical))|延遲|延迟"
-        r"|\be2el?\b|end[- ]to[- ]end",
+        r"(?<!low )(?<!lowest )(?<!total )latenc(?:y|ies\b)(?! per token|[- ](?:bound|optimi|sensitive|critical))"
+        r"|total latency(?! \(ms\))|延遲|延迟|\be2el?\b|end[- ]to[- ]end",  # trtllm-bench's is that of the load
         "e2e_ms",
     ),
 )
 _DURATIONS: tuple[tuple[str, str], ...] = (
-    (r"torch\.compile|compil", "compile_s"),
+    (r"torch\.compile|compil(?!\w* cache)", "compile_s"),
     (r"engine init|引擎初始化", "engine_init_s"),
-    (r"weight loading|權重載入", "weights_load_s"),
+    (r"weights? load(?:ing)?|load(?:ing|ed)? weights?|權重載入", "weights_load_s"),
     (r"model loading|模型載入", "model_load_s"),
     (r"\bready\b|就緒", "time_to_ready_s"),
     (
@@ -56,7 +56,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     (
         "tok/s",
         words(
-            r"prefill|\bpp\d*\b"
+            r"(?<!long[- _])prefill(?![- _]heavy)|\bpp\d*\b"
             r"|\bprompts?[- ](?:tokens? )?(?:process|eval|ingest|throughput|tput|speed|rate|tok|tps|t/s)"
             r"|\binput (?:token )?(?:throughput|tput|rate|speed|tok|tps|t/s|process)|\bspeed input\b|预填充|預填充"
         ),
@@ -65,8 +65,8 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     (
         "tok/s",
         words(
-            r"total (?:token )?(?:throughput|tput|tps|tok(?:ens)?/s)|(?:prompt|input) ?\+ ?(?:completion|output|gen)"
-            r"|總吞吐量"
+            r"total (?:token )?(?:throughput|tput|tps|tok(?:ens)?[/ ]s)|^total$"
+            r"|(?:prompt|input) ?\+ ?(?:completion|output|gen)|[總总]吞吐"
         ),
         MetricName("total_tps"),
     ),
@@ -74,7 +74,14 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     ("tok/s", words(r"(?:per[- ]|/ ?)(?:req(?:uest)?|user|stream)\b|tput user"), MetricName("decode_tps")),
     ("tok/s", words(r"^\W*input\W*$"), MetricName("prompt_tps")),
     ("tok/s", words(r"aggregate|\bagg\b|batched|concurrent|聚合"), MetricName("output_tps")),
-    ("tok/s", words(r"single|\btg\d+\b|(?<!prompt )\beval (?:rate|speed)"), MetricName("decode_tps")),
+    (
+        "tok/s",
+        words(
+            r"\bsingle(?:[- ](?:stream|user|req|client|seq|session|conc|batch|thread)|\W*$|\W*[(:,])"
+            r"|\btg\d+\b|(?<!prompt )\beval (?:rate|speed)"
+        ),
+        MetricName("decode_tps"),
+    ),
     ("tok/s", words(GENERATION), MetricName("output_tps")),
     (
         "tok/s",
@@ -121,7 +128,10 @@ PER_GPU_RULES = (
     (words(r"input|prefill|prompt"), MetricName("prompt_tps_per_gpu")),
     (words(r"output|decode|generat"), MetricName("output_tps_per_gpu")),
 )
+OF_DRAFTS = words(r"\b(?:accepted|drafted) throughput\b|\bper[- ]position\b")  # no speed, and no rate of all drafts
 _SIDES = (words(PROMPT), words(GENERATION))
+_BARE_SIDE = words(rf"\W*(?:{PROMPT}|{GENERATION})(?: (?:phase|stage|tokens?))?\W*")  # no workload: what was measured
+_THROUGHPUT = words(r"throughput|吞吐量?")
 MINIMUM = words(r"(?<![/(])(?<!per )(?<!p-)(?<!top-)\bmin(?:imum)?\b(?!\)|[-_ ]p\b)")  # no minutes, no 'min-p'
 MAXIMUM = words(
     r"最高|最大|峰值|\bpeak(?:s|ed)?\b|\bbest\b"
@@ -132,9 +142,13 @@ MAXIMUM = words(
 _PERCENT = r"5|10|20|25|50|70|75|80|85|90|95|97|98|99(?:\.\d{1,2})?"  # 'P40' and 'P100' are GPUs
 PERCENTILE = words(rf"\bp(?P<percent>{_PERCENT})\b(?!\.?\d)|\b(?P<ordinal>\d{{2}}(?:\.\d{{1,2}})?)th percentile")
 MEDIAN = words(r"\bmedian\b|\bmdn\b")
+_OF_OTHER_NUMBER = words(
+    r"\((?:peak|max|min|best|avg|average|mean|median|p\d\d)[ :=~≈]{0,3}\d[^()]{0,40}\)"
+)  # '(peak 39)'
 MEAN = words(r"\bavg\b|\baverage\b|\bmean\b|平均")
 DERIVED = words(
-    r"speed[- _]?up|delta|Δ|savings|gain|節省|增加|\bimprovement\b|\bscaling\b(?! (?:factor|up|to|out|from))|\buplift\b"
+    r"speed[- _]?up|\bdeltas?\b|Δ|savings|\bgains?\b|節省|增加|\bimprovement\b"
+    r"|\bscaling\b(?! (?:factor|up|to|out|from))|\buplift\b"
     r"|\bstd(?:ev|dev|\.)?\b|\bstandard deviation\b|\bvariance\b|\bdiff(?:erence)?\b"
 )
 AIMED_AT = re.compile(
@@ -155,6 +169,8 @@ def metric_of(text: str, unit: str | None) -> MetricName | None:
     """Return Pitwall's metric for a text and unit; None if there is none."""
     if unit == "tok/s" and PER_GPU.search(text):
         return next((name for pattern, name in PER_GPU_RULES if pattern.search(text)), None)
+    if OF_DRAFTS.search(text):
+        return None
     return next(
         (name for rule_unit, pattern, name in RULES if rule_unit == (unit or "") and pattern.search(text)), None
     )
@@ -165,12 +181,19 @@ def without_workload(column_name: str, label: str, has_unit_in_column: bool) -> 
 
     'Decode (tok/s)' in the row 'Long prompt' is a speed of decoding.
     """
+    for side, measured in ((label, column_name), (column_name, label)):
+        if _BARE_SIDE.fullmatch(side) and not any(map(_names_side, _THROUGHPUT.split(measured))):
+            return side, measured  # 'Prefill' beside 'Throughput (tok/s)'
     is_prompt, is_answer = ([pattern.search(name) is not None for name in (column_name, label)] for pattern in _SIDES)
     if is_prompt[0] != is_answer[0] and is_prompt[1] != is_answer[1] and is_prompt[0] != is_prompt[1]:
         workload, measured = (label, column_name) if has_unit_in_column else (column_name, label)
         cleaned = _SIDES[0].sub("", _SIDES[1].sub("", workload))
         return (measured, cleaned) if has_unit_in_column else (cleaned, measured)
     return column_name, label
+
+
+def _names_side(text: str) -> bool:
+    return any(pattern.search(text) for pattern in _SIDES)
 
 
 def own_metric_of(text: str, unit: str | None) -> MetricName | None:
@@ -183,6 +206,7 @@ def statistic_of(text: str, bound: str | None, metric: str = STATED) -> str:
 
     'maximum concurrency' is the name of a metric.
     """
+    text = _OF_OTHER_NUMBER.sub("", text) if "(" in text else text
     if percentile := PERCENTILE.search(text):
         return percentile_name(percentile["percent"] or percentile["ordinal"])
     if MEDIAN.search(text):

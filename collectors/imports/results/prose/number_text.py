@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from collectors.imports.results.prose.units import DIVIDED_RATE, NOT_PER, pattern_of, unit_in, unit_of
+from collectors.imports.results.prose.units import DIVIDED_RATE, NOT_PER, pattern_of, test_unit, unit_in, unit_of
 
 _DECIMAL_COMMA = r"\d{1,4},\d{1,2}(?= ?(?:t(?:ok\w{0,4})?/s|ms|s\b|sec|Gi?B|%))"
 _N = rf"\d{{1,3}}(?:,\d{{3}})+(?:\.\d{{1,9}})?|{_DECIMAL_COMMA}|\d{{1,15}}(?:\.\d{{1,20}})?"
@@ -34,7 +34,7 @@ WITH_STATISTIC = re.compile(
 )
 WITH_LABEL = re.compile(
     rf"(?:(?P<label>[A-Za-z][\w -]{{0,30}}(?:\([\w/]{{1,12}}\))?)(?: |: ?))?\*{{0,2}}(?:{NUMBER})\*{{0,2}}"
-    r"(?: (?:v?ram|used|peak))?(?: \([+-][\d.]{1,9}%\))?",  # a difference from another cell
+    r"(?: (?:v?ram|used|peak|(?P<test>(?:pp|tg)\d{1,6})))?(?: \([+-][\d.]{1,9}%\))?",  # a difference from another cell
     re.IGNORECASE,
 )
 PARTS = re.compile(r"[,;] (?=\D|\d[^,;]*[a-z])| ?<br ?/?> ?", re.IGNORECASE)
@@ -42,6 +42,8 @@ TAG = re.compile(r"</?(?:span|b|i|em|strong|font|sub|small|code)\b[^<>]{0,200}>"
 _NOTE_MARK = re.compile(
     r"(?<!10)<sup\b[^<>]{0,200}>\s{0,4}(?:<a\b[^<>]{0,300}>)?[\d,*†‡§a-z]{1,5}(?:</a>)?\s{0,4}</sup>", re.IGNORECASE
 )
+_DECIMAL = re.compile(r"^([~≈]?\d{1,4}),(\d{1,2})$")  # no thousands
+_REMARK = re.compile(r"(?<=[^\s]) {1,4}(?:\u2190|<-{1,2}) .{1,120}")  # '45.5 <- the old one'
 _EXPONENT = re.compile(r"<sup\b[^<>]{0,200}>(?=\s{0,4}\d)", re.IGNORECASE)
 STATISTICS = {"avg": "mean", "p50": "median"}
 _NO_VALUE = re.compile(r"\s*|[-–—]{1,3}|n/?a|nan|none|null|\.\.\.", re.IGNORECASE)
@@ -94,7 +96,8 @@ def with_unit_first(text: str) -> str:
 @lru_cache(maxsize=1024)  # a cell is asked for once for each other cell of its row
 def read_cell(cell: str) -> StatedNumber | None:
     """Parse a cell; None if it is text or more than one number with its unit."""
-    plain_cell = without_note_marks(cell).replace("**", "").strip().strip("*")  # of '**90.2** tok/s'
+    plain_cell = _REMARK.sub("", without_note_marks(cell)).replace("**", "").strip().strip("*")  # of '**90.2** tok/s'
+    plain_cell = _DECIMAL.sub(r"\1.\2", plain_cell)
     match = CELL.fullmatch(with_unit_first(plain_cell))
     if match is None:
         return None
@@ -129,8 +132,8 @@ def read_parts(cell: str) -> list[tuple[str, StatedNumber]]:
     """Parse a cell with several numbers, each with its unit and perhaps its name: '1,642 tok/s, TTFT (ms): 24'."""
     parts = PARTS.split(TAG.sub("", without_note_marks(cell[:MAX_CELL_CHARS])).strip())
     matches = [match for part in parts if (match := WITH_LABEL.fullmatch(part.strip("*` ")))]
-    values = [(match["label"] or "", parse_number(match)) for match in matches]
-    values = [(label, value._replace(unit=value.unit or unit_in(label))) for label, value in values]
+    values = [(match["label"] or match["test"] or "", parse_number(match)) for match in matches]
+    values = [(label, value._replace(unit=value.unit or unit_in(label) or test_unit(label))) for label, value in values]
     is_complete = len(values) == len(parts) > 1 and all(value.unit for _, value in values)
     return values if is_complete else []
 

@@ -33,7 +33,7 @@ MODELS = ("model", "model id", "model name", "model path", "model tag", "base mo
 OF_MACHINE = re.compile(r"\b(?:system|host|total|installed|machine)\b.*\b(?:ram|memory|vram)\b|^ram$")
 TIMES = ("ts", "timestamp", "date", "datetime", "started at")
 ERRORS = ("error", "error message")
-MAX_DEPTH = 3
+MAX_DEPTH = 6
 MAX_NAME_CHARS = 200
 LEAST_METRICS = 2
 
@@ -61,7 +61,8 @@ def recognise(head: str) -> bool:
     names = set(KEY.findall(head)) if start in ("{", "[") else set(_csv_names(head))
     columns = [column for name in names if (column := value_name_of(name)).unit is not None]
     has_inner_statistic = any(INNER_STATISTIC.fullmatch(column.words) for column in columns)  # {"ttft": {"p99_ms": 81}}
-    return sum(column.metric_name is not None for column in columns) + has_inner_statistic >= LEAST_METRICS
+    metrics = [column for column in columns if column.metric_name is not None or column.unit == "tok/s"]
+    return len(metrics) + has_inner_statistic >= LEAST_METRICS
 
 
 def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
@@ -98,12 +99,12 @@ def _records_of(source: ResultFile) -> tuple[dict[str, Any], list[tuple[int, dic
     value = source.json()
     if isinstance(value, list):
         return {}, [(number, _flat(item)) for number, item in enumerate(value, 1)]
-    lists = [(name, items) for name, items in value.items() if _is_records(items)]
-    if len(lists) != 1:
+    lists = {name: items for name, items in value.items() if _is_records(items)}
+    if not lists:
         return {}, [(1, _flat(value))]
-    ((list_name, items),) = lists
-    common = _flat({name: item for name, item in value.items() if name != list_name})
-    return common, [(number, _flat(item)) for number, item in enumerate(items, 1)]
+    common = _flat({name: item for name, item in value.items() if name not in lists})
+    names = [({"list": name} if len(lists) > 1 else {}, item) for name, items in lists.items() for item in items]
+    return common, [(number, list_name | _flat(item)) for number, (list_name, item) in enumerate(names, 1)]
 
 
 def _is_records(items: Any) -> bool:

@@ -20,7 +20,8 @@ from collectors.imports.results.prose.units import may_have_figure, pattern_of, 
 
 MAX_LINE_CHARS = 2000
 MAX_LABEL_CHARS = 120
-_NUMBER = re.compile(rf"(?<![\w.,/=$#-])(?:{NUMBER})", re.IGNORECASE)
+LONGEST_ACCEPTANCE = 10  # tokens
+_NUMBER = re.compile(rf"(?<![\w.,/=$#-])(?:{NUMBER})", re.IGNORECASE | re.ASCII)  # '得到25t/s的速度'
 _SENTENCE_END = re.compile(r"(?<=[.!?。])\s+(?=[^\da-z])")
 _BOUNDARY = re.compile(
     r",(?!\d\d\d)|[;•·→。，；|]|\.\s"
@@ -33,14 +34,14 @@ _NOT_MEASURED = re.compile(
     r"\b(?:expect(?:ed|ing|s)?|should|(?<!I )(?<!we )could(?! only)|would|target(?:s|ed|ing)?|goals?"
     r"|theoretical(?:ly)?|claim(?:s|ed)?|advertised|limit(?:ed|s)?|timeout|budget|slo|sla|threshold|require[sd]?|hop(?:e|ing)|bandwidth|every|interval|anything|"
     r"if|poll|sleep|audio|codec|frame rate|wait(?:s|ed)? for)\b"
-    r"|(?:\bby|faster|slower|another|extra|beyond(?: the)?|exceed\w*|adds?|added|adding|saves?|saved) $"
+    r"|(?:\bby|faster|slower|another|extra|beyond(?: the)?|exceed\w*|adds?|added|adding|saves?|saved) $|多付?\s*$"
     r"|\bin your (?:tests?|benchmarks?|case|post)\b",
     re.IGNORECASE,
 )
 # Of the whole sentence: a question, a wish, a condition, a calculation, what is true of people.
 _HYPOTHETICAL = re.compile(
     r"\?\W*$|\b(?:want(?:s|ed)?|need(?:s|ed)?|wish\w*|aim(?:s|ed|ing)?|must|might|(?-i:may)|assum\w+|suppos\w+|imagine"
-    r"|hypothetical\w*|in theory|on paper|estimat\w+|calculat\w+|rumou?r\w*"
+    r"|hypothetical\w*|synthetic (?:fixtures?|numbers|results)|in theory|on paper|estimat\w+|calculat\w+|rumou?r\w*"
     r"|(?:you|one|they|people|users?) can(?! (?:see|tell|notice|find|confirm))|humans?)\b"
     r"|\b(?:(?:un)?acceptable|feels?|considered)\b"
     r"|^\W*an? .{0,40} of \S+ .{0,12}\b(?:is|means|makes|counts)\b",
@@ -52,17 +53,21 @@ _PUBLISHED = re.compile(  # by others, where it stands before a figure or in its
     r" (?:\w+ )?(?:measured|measures|reports?|clocked|quotes?|lists?|publish\w*|states?)\b",
     re.IGNORECASE,
 )
-_DENIED = re.compile(r"(?:\bnot|\bnever|n['\u2019]t)(?:\W+\w+){0,3}\W*$", re.IGNORECASE)
+_DENIED = re.compile(
+    r"(?:\bnot|\bnever|n['\u2019]t)(?:\W+\w+){0,3}\W*$|\bno(?: (?:stable|sustained|real|clean|measured))? $",
+    re.IGNORECASE,
+)
 _NEGATED = re.compile(r"\b(?:not|never|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
 _SERVED = re.compile(r"throughput|serv(?:ed?|es|ing)\b|handl|complet|achiev|sustain|process|finish", re.IGNORECASE)
 _TIGHT_SLASH = re.compile(rf"(\d)/(?=\d[\d.,]{{0,12}} ?(?:{pattern_of('tok/s', 'ms')})(?!\w))", re.IGNORECASE)
 _MARKUP = re.compile(r"[`*]{1,3}")
-_COMPARED = re.compile(r"\s*(?:\([^()]{1,40}\)\s*)?(?:→|->|=>|⇒|➜|vs\.?|versus|/|\||to|of)\s*", re.IGNORECASE)
+_COMPARED = re.compile(r"\s*(?:\([^()]{1,40}\)\s*)?(?:→|->|=>|⇒|➜|vs\.?|versus|against|/|\||to|of)\s*", re.IGNORECASE)
 _CARD = re.compile(r"\b(?:RTX|GTX|RX|Arc|Tesla|Radeon|Quadro|EPYC|Xeon|Ryzen|Ultra|PRO)\s*$", re.IGNORECASE)
 _MEMORY_OF_CARD = re.compile(
     r"\b(?:[ABHLV]\d{1,3}S?|GB\d{2,3}|MI\d{2,3}X?|[2-9]0[5-9]0(?: Ti| Super)?|Max|PRO \d{4}|Spark|Mac\w*)[\s(-]{0,3}$",
     re.IGNORECASE,
 )
+_CARD_BEHIND = re.compile(r"\s*(?:cards?|GPUs?|boxe?s?|machines?)\b", re.IGNORECASE)
 _RATE = re.compile(r"\b(?:rate|speed|throughput)\W*$", re.IGNORECASE)  # '14.6 toks' behind it are per second
 _AT = re.compile(r"\bat\s*$", re.IGNORECASE)
 _RESPECTIVELY = re.compile(r"\brespectively\b", re.IGNORECASE)
@@ -158,7 +163,9 @@ def _statements(line: int, sentence: str) -> Iterator[Statement]:
         is_of_load = place.value.unit == "requests/s" and not _SERVED.search(words)
         is_denied = _DENIED.search(place.before) or (place.value.bound == "min" and _NEGATED.search(sentence))
         is_published = _PUBLISHED.search(sentence[: place.clause_end]) is not None
-        is_unmeasured = is_denied or is_published or _NOT_MEASURED.search(place.before)
+        is_summed = place.value.unit in ("ms", "s") and (place.after.lstrip()[:1] == "+" or " + " in place.before)
+        is_change = place.value.unit == "%" and place.before.endswith(("+", "−"))
+        is_unmeasured = is_denied or is_summed or is_change or is_published or _NOT_MEASURED.search(place.before)
         is_condition = place.value.words != "" and _AT.search(place.before)  # 'throughput at 40 tok/s/user'
         if is_of_load or is_unmeasured or is_condition or DERIVED.search(near_words):
             former = None
@@ -189,6 +196,7 @@ def _as_rate(place: _Place) -> _Place:
 def _is_used_memory(place: _Place, words: str) -> bool:
     """Return whether a number is memory in use; '≥20 GB VRAM' is what a card needs, 'A100 80GB' what it has."""
     is_of_card = place.value.bound is not None or _MEMORY_OF_CARD.search(place.before) is not None
+    is_of_card |= _CARD_BEHIND.match(place.after) is not None
     return place.value.unit in MEMORY and not is_of_card and _USED_MEMORY.search(words) is not None
 
 
@@ -339,6 +347,8 @@ def _are_compared(sentence: str, former: re.Match[str], following: re.Match[str]
         return False  # 'RTX 5090 / 32 GB'
     if former["unit"] is None and former["kilo"] and not following["kilo"]:
         return False  # '555 tok/s at 8K vs 553 tok/s'
+    if former["unit"] is None and following["unit"] == "%" and parse_number(former).low <= LONGEST_ACCEPTANCE:
+        return False  # 'accept 3.5 / 80 %' are a length and a rate
     units = [_dimension(unit_of(match["unit"])[0]) for match in (former, following) if match["unit"]]
     between = sentence[former.end() : following.start()]
     return len({*units}) < 2 and _COMPARED.fullmatch(between) is not None

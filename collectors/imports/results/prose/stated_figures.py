@@ -31,6 +31,8 @@ COMPARED_HEAD = re.compile(
     r"|(?:with|without|w/o?) .{1,40})(?: \([^()]{1,30}\))?",
     re.IGNORECASE,
 )
+NEVER_ZERO = ("ttft_ms", "e2e_ms")
+ZERO_NOTE = "Latencies of 0 were left out: nothing answers in no time, so nothing was measured."
 MAX_NAME_CHARS = 200
 RATIO = "1"  # '1.5x' compares two figures
 
@@ -113,7 +115,10 @@ def add_stated(
     unit: str | None,
     statistic: str,
 ) -> None:
-    """Add a number or the two ends of a range."""
+    """Add a number or the two ends of a range; a latency of 0 is that of a measurement that failed."""
+    if metric in NEVER_ZERO and value.low == 0 and not value.high:
+        load.notes += [ZERO_NOTE] if ZERO_NOTE not in load.notes else []
+        return
     reasons = [Reason(Code.STATED_AS_ABOUT)] if value.is_approximate else []
     if value.spread is not None:
         reasons.append(Reason(Code.SPREAD_COUNT_NOT_TOLD, values={"spread": f"{value.spread:g}"}))

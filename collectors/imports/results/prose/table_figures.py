@@ -11,12 +11,15 @@ from collectors.imports.results.prose.heads import (
     DERIVED_HEAD,
     METRIC_HEAD,
     SETTING_HEAD,
+    SPEED_HEAD,
     UNIT_HEAD,
     count_metric,
+    names_latency,
     plain,
 )
 from collectors.imports.results.prose.metric_names import AIMED_AT, DERIVED, metric_of
 from collectors.imports.results.prose.number_text import (
+    TIMED,
     StatedNumber,
     read_cell,
     read_parts,
@@ -25,7 +28,7 @@ from collectors.imports.results.prose.number_text import (
 )
 from collectors.imports.results.prose.sections import FIGURE
 from collectors.imports.results.prose.sentences import read_sentences
-from collectors.imports.results.prose.shared_columns import names_of_parts
+from collectors.imports.results.prose.shared_columns import names_of_parts, split_columns, split_parts
 from collectors.imports.results.prose.stated_figures import (
     MAX_NAME_CHARS,
     add_failure,
@@ -34,19 +37,21 @@ from collectors.imports.results.prose.stated_figures import (
     unit_of_names,
 )
 from collectors.imports.results.prose.stated_points import point_of_words
+from collectors.imports.results.prose.stated_settings import ENGINE_HEAD
 from collectors.imports.results.prose.table_points import is_level_row, point_of
 from collectors.imports.results.prose.tables import Table
 from collectors.imports.results.prose.units import implied_unit, unit_in
 
 PASSED, NOT_PASSED = "✅", "❌"
 PREFILL_HEAD = re.compile(r"^\W*prefill\b", re.IGNORECASE)  # 'Prefill ctx' beside 'tok/s'
-LATENCY_HEAD = re.compile(r"\b(?:ttft|tpot|itl|tbt|e2el?|latency|first token)\b", re.IGNORECASE)
 NOT_MEASURED = re.compile(r"\((?:target|goal|expected|estimated?|est\.?|theoretical|projected)\)", re.IGNORECASE)
 STATISTIC = re.compile(r"mean|average|avg\.?|median|min|max|best|worst|p\d{2}(?:\.\d)?", re.IGNORECASE)
 NO_STATISTICS = ("count", "n", "total", "sum")
 QUANTILE = re.compile(r"\d{1,2}(?:\.\d)?%")
 SETTINGS = re.compile(r"(?:^|\s)--\w|\w=\w")
-PARTS_OF_CELL = re.compile(r"/| \+ ")
+LEVEL_OF_ROW = re.compile(r"(?:c ?=? ?|[×x])?\d[\d.,]{0,12}[KM]?[×x]?(?: ?(?:tokens|tok|users))?", re.IGNORECASE)
+UNIT_AT_END = re.compile(r"(?<=\d) ?(?:[a-zµ]{1,6}(?:/[a-z]{1,4})?|%)$", re.IGNORECASE)
+PARTS_OF_CELL = re.compile(r"/| \+ |, (?=[`*]{0,3}\d)")
 MAX_LEVEL_ROWS = 20
 MOST_NAMES_IN_NOTE = 8
 VALUES_OF_FIRST_COLUMN = ("tok/s", "ms")
@@ -55,7 +60,8 @@ VALUES_OF_FIRST_COLUMN = ("tok/s", "ms")
 def add_table(load: LoadBuilder, table: Table) -> None:
     """Add the figures of a table."""
     title = "" if SETTINGS.search(table.title) else table.title  # a line of settings names no metric
-    table = table._replace(rows=_with_statistics(_filled(table)))
+    heads, rows = split_columns(table.heads, _with_statistics(_filled(table)), title)
+    table = table._replace(heads=heads, rows=_with_units(heads, rows))
     names = {plain(row[0]) for row in table.rows}
     level_rows = {number: row for number, row in enumerate(table.rows) if is_level_row(row, table.heads, names)}
     table = table._replace(level_rows=tuple(level_rows.values())[:MAX_LEVEL_ROWS])
@@ -124,14 +130,16 @@ def _add_cell(load: LoadBuilder, table: Table, row_number: int, column: int, lab
 
 
 def _note_columns_without_unit(load: LoadBuilder, table: Table, title: str) -> None:
-    """Note the columns of plain numbers that name a latency but no unit: whether it is ms or s is not known."""
+    """Note the columns of plain numbers that name a latency or a speed but no unit, which is then not known."""
     rows_with_units = any(unit_in(_label(table, row)) for row in table.rows)
     if rows_with_units or unit_in(title):
         return
     for column, head in enumerate(table.heads):
+        is_metric = names_latency(head) or any(p.fullmatch(plain(head)) for p in (SPEED_HEAD, ENGINE_HEAD))
+        if not is_metric or unit_in(head) or implied_unit(head):
+            continue
         values = [value for row in table.rows if column < len(row) and (value := read_cell(row[column]))]
-        is_latency = LATENCY_HEAD.search(plain(head)) is not None and unit_in(head) is None
-        if is_latency and values and all(value.unit is None for value in values):
+        if values and all(value.unit is None for value in values):
             load.notes.append(f"The column {head!r} states no unit: its numbers were left out.")
 
 
@@ -153,14 +161,19 @@ def _runs_of(cell: str, label: str, column_name: str, title: str) -> list[tuple[
 
     Each has a name and the words that name its metric: a part of the label if that has as many ('TTFT p50/p99 (ms)').
     """
-    parts = [part.strip("*` ") for part in PARTS_OF_CELL.split(cell)]
-    unit = unit_of_names(column_name, label, title)
-    values = [value for part in parts if (value := read_cell(part)) and value.unit in (None, unit)]
-    if unit is None or len(parts) < 2 or len(values) != len(parts):
+    parts = [part.strip("*` ") for part in split_parts(cell, PARTS_OF_CELL)]
+    last_unit = match[0].strip() if (match := UNIT_AT_END.search(parts[-1])) else ""  # '3.5 / 4.5s'
+    written = [part if UNIT_AT_END.search(part) else f"{part} {last_unit}".strip() for part in parts]
+    values = [value for part in written if (value := read_cell(part))]
+    if len(parts) < 2 or len(values) != len(parts):
         return []
     names = names_of_parts(label)
     if len(names) == len(values):
         return list(zip(names, names, values, strict=True))
+    unit = values[-1].unit or unit_of_names(column_name, label, title)
+    has_other_names = any(len(names_of_parts(name)) > 1 for name in (label, column_name, title))
+    if unit is None or has_other_names or any(value.unit not in (None, unit) for value in values):
+        return []
     return [(f"value {place} of {len(values)}", label, value) for place, value in enumerate(values, 1)]
 
 
@@ -186,6 +199,25 @@ def _filled(table: Table) -> list[list[str]]:
         rows.append(filled_row)
         above = filled_row if any(row) else ()
     return rows
+
+
+def _with_units(heads: Sequence[str], rows: list[list[str]]) -> list[list[str]]:
+    """Return the rows with the unit of a column's first number behind its other numbers, if it alone has one.
+
+    The rows are levels, such as '4k' or 'c=8': the unit of a metric is not that of the metrics below it.
+    """
+    if not all(LEVEL_OF_ROW.fullmatch(plain(row[0])) for row in rows):
+        return rows
+    filled_rows = [[*row] for row in rows]
+    for column, head in enumerate(heads):
+        numbers = [(row, value) for row in filled_rows if column < len(row) and (value := read_cell(row[column]))]
+        units = [value.unit for _, value in numbers]
+        is_first_alone = len(units) > 1 and units[0] in TIMED and not any(units[1:])
+        if column and is_first_alone and unit_in(head) is None and not SETTING_HEAD.fullmatch(plain(head)):
+            unit = UNIT_AT_END.search(numbers[0][0][column].replace("*", ""))
+            for row, _ in numbers[1:] if unit else []:
+                row[column] = f"{row[column]} {unit[0].strip()}" if unit else row[column]
+    return filled_rows
 
 
 def _with_statistics(rows: list[list[str]]) -> list[list[str]]:

@@ -11,10 +11,12 @@ from collectors.imports.results.prose.heads import (
     DEPTH_HEAD,
     DERIVED_HEAD,
     LENGTHS_HEAD,
+    LEVEL_HEADS,
     OUTPUT_HEAD,
     PROMPT_HEAD,
     UNIT_HEAD,
     count_metric,
+    names_latency,
     plain,
 )
 from collectors.imports.results.prose.metric_names import DERIVED, metric_of
@@ -31,10 +33,12 @@ from collectors.imports.results.prose.tables import Table
 from collectors.imports.results.prose.units import unit_in
 
 LEVEL = re.compile(
-    r"(?:[×x]|c ?=? ?)?(?P<level>\d{1,3}(?:,\d{3})+|\d{1,9})[×x]?(?: (?:tokens|tok|users|requests|reqs?))?",
+    r"(?:[×x]|c ?=? ?)?(?P<level>\d{1,3}(?:,\d{3})+|\d{1,9})[×x]?(?: (?:tokens|tok|users|requests|reqs?))?"
+    r"(?: \([^()]{1,40}\))?",
     re.IGNORECASE,
 )
-NUMBERS = re.compile(r"[\d.,]{1,12}(?: ?[/+] ?[\d.,]{1,12}){1,20}")
+MOST_OUTPUT_TOKENS = 1_000_000  # more 'max tokens' are those of a cache
+NUMBERS = re.compile(r"[\d.,]{1,12}(?: ?[/+] ?[\d.,]{1,12}){1,20}(?: ?(?P<unit>ms|s|t(?:ok)?/s))?")
 LENGTHS = re.compile(r"(?P<prompt>\d{1,7}) ?[/x×,+] ?(?P<output>\d{1,7})", re.IGNORECASE)
 
 
@@ -62,7 +66,9 @@ def _lengths(table: Table, row: Sequence[str], column: int) -> tuple[int | None,
     for head, cell in zip(table.heads, row, strict=False):
         if LENGTHS_HEAD.fullmatch(plain(head)) and (match := LENGTHS.fullmatch(plain(cell))):
             return int(match["prompt"]), int(match["output"])
-    return _level(table, row, column, PROMPT_HEAD), _level(table, row, column, OUTPUT_HEAD)
+    output_tokens = _level(table, row, column, OUTPUT_HEAD)
+    is_of_cache = output_tokens is not None and output_tokens > MOST_OUTPUT_TOKENS
+    return _level(table, row, column, PROMPT_HEAD), None if is_of_cache else output_tokens
 
 
 def _level(table: Table, row: Sequence[str], column: int, pattern: re.Pattern[str]) -> int | None:
@@ -91,10 +97,9 @@ def is_level_row(row: Sequence[str], heads: Sequence[str], names: Collection[str
     """
     if len(plain(row[0])) == 1 and (any(map(unit_in, heads)) or _is_letter_of_arm(row[0], names)):
         return False
-    patterns = (CONCURRENCY_HEAD, PROMPT_HEAD, OUTPUT_HEAD, DEPTH_HEAD)
     cells = [cell for cell in row[1:] if any(map(str.isdigit, cell))]
     return (
-        any(pattern.fullmatch(plain(row[0])) for pattern in patterns)
+        any(pattern.fullmatch(plain(row[0])) for pattern in LEVEL_HEADS)
         and bool(cells)
         and all(_count(cell) is not None for cell in cells)
     )
@@ -126,7 +131,11 @@ def _is_name(table: Table, row: Sequence[str], column: int, label: str) -> bool:
         or metric_of(f"{column_name} {label}", None)
         or count_metric(value, label, column_name)
     )
-    has_several |= NUMBERS.fullmatch(cell) is not None and unit_of_names(column_name, label, table.title) is not None
+    numbers = NUMBERS.fullmatch(plain(cell)) if "/" in cell or "+" in cell else None
+    has_several |= (
+        numbers is not None and (numbers["unit"] or unit_of_names(column_name, label, table.title)) is not None
+    )
     is_other = has_no_value(cell) or states_failure(cell) or has_several
+    has_metric = has_metric or (value is not None and value.unit is None and names_latency(column_name))
     is_compared = DERIVED.search(column_name) or DERIVED_HEAD.fullmatch(column_name)
     return not (is_compared or UNIT_HEAD.fullmatch(column_name) or is_other or has_metric)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
 from collectors.imports.results.prose.sections import FENCE
-from collectors.imports.results.prose.shared_columns import split_columns
 
 RULE = re.compile(r"\s{0,40}\|?\s*:?-{1,200}:?\s*(?:\|\s*:?-{1,200}:?\s*){1,100}\|?\s*")
 BARS = str.maketrans("│┃║", "|||")
 FRAME = re.compile(r"\s{0,40}[+├┼┤┌┬┐└┴┘╞╪╡┏┳┓┡╇┩┣╋┫┗┻┛╔╦╗╠╬╣╚╩╝─━═=-]{3,4000}\s{0,400}")
 JUNCTION = re.compile(r"[+┼┬┴╪┳╇╋┻╦╬╩]")
+FRAMES = tuple("│┃║+├┌└╞┏┡┣┗╔╠╚")
+MAX_HEAD_LINES, MAX_ROW_LINES = 4, 3
 MAX_CELLS = 200
 MIN_CELLS = 3
 MAX_FLAT_COLUMNS, MAX_FLAT_CELL_CHARS = 16, 60
@@ -38,22 +40,96 @@ class Table(NamedTuple):
 
 def read_tables(text: str) -> tuple[list[Table], str]:
     """Return the tables, and the text with their lines left empty."""
-    lines, tables = [_without_frame(line) for line in text.splitlines()], []
+    lines = text.splitlines()
+    is_framed = [line[:44].lstrip()[:1] in FRAMES for line in lines]
+    lines, tables = [_without_frame(line) for line in lines], []
     index = 0
     while index < len(lines) - 1:
-        if "|" in lines[index] and len(lines[index + 1]) < 4096 and RULE.fullmatch(lines[index + 1]):
-            end = index + 2
-            while end < len(lines) and "|" in lines[end]:
-                end += 1
-            rows = [[""] if RULE.fullmatch(line[:4096]) else cells_of(line) for line in lines[index + 2 : end]]
-            above = [line for line in lines[max(0, index - 3) : index] if line.strip() and not line.startswith(FENCE)]
-            title_line = above[-1] if above else ""
-            heads, rows = split_columns(_heads(cells_of(lines[index]), rows), rows)
-            tables.append(Table(index + 1, heads, rows, title_line.strip()[:200]))
-            lines[index:end] = [""] * (end - index)
-            index = end
-        index += 1
+        is_headless = not is_framed[index + 1] and _is_headless(lines, index)
+        if not (("|" in lines[index] or is_headless) and _is_rule(lines[index + 1])):
+            index += 1
+            continue
+        start = _first_line_of_head(lines, index) if is_framed[index + 1] else index
+        heads = _joined(cells_of(line) for line in lines[start : index + 1])
+        if is_headless:
+            count = len(cells_of(lines[index + 1])) - 1
+            heads = ["", *(f"column {column} of {count}" for column in range(1, count + 1))]
+        rows, end = _rows(lines, index + 2, len(heads), is_framed[index + 1])
+        above = [line for line in lines[max(0, start - 3) : start] if line.strip() and not line.startswith(FENCE)]
+        title = "" if not above or _is_rule(above[-1]) else above[-1].strip()[:200]
+        row_lines = [line for line, _ in rows]
+        cells = [cells for _, cells in rows]
+        tables.append(Table(index + 1, _heads(heads, cells), cells, title, row_lines=row_lines))
+        lines[start:end] = [""] * (end - start)
+        index = end + 1
     return tables, "\n".join(lines)
+
+
+def _is_rule(line: str) -> bool:
+    return len(line) < 4096 and RULE.fullmatch(line) is not None
+
+
+def _is_headless(lines: Sequence[str], index: int) -> bool:
+    """Return whether a table has lost its heads: its rule stands below an empty line, and no other below its row."""
+    rows = lines[index + 2 : index + 4]
+    return not lines[index].strip() and "|" in "".join(rows[:1]) and not any(map(_is_rule, rows))
+
+
+def _first_line_of_head(lines: Sequence[str], index: int) -> int:
+    """Return where the head of a framed table begins, whose cells may have several lines; the frame is above it."""
+    for start in range(index, max(-1, index - MAX_HEAD_LINES), -1):
+        if start and _is_rule(lines[start - 1]):
+            return start
+        if not start or lines[start - 1].count("|") != lines[index].count("|"):
+            break
+    return index
+
+
+def _rows(lines: Sequence[str], first: int, width: int, is_framed: bool) -> tuple[list[tuple[int, list[str]]], int]:
+    """Return the rows from a line on, each with its line, from 1, and where they end; wrapped ones are whole again."""
+    rows: list[tuple[int, list[str]]] = []
+    end = first
+    while end < len(lines) and "|" in lines[end]:
+        if _is_rule(lines[end]):
+            rows.append((end + 1, [""]))
+            end += 1
+            continue
+        count = 1 if is_framed else _count_of_lines(lines, end, width)
+        cells = cells_of(" ".join(lines[end : end + count]))
+        if is_framed and rows and _continues(rows[-1][1], cells):
+            rows[-1] = (rows[-1][0], _joined([rows[-1][1], cells]))
+        else:
+            rows.append((end + 1, cells))
+        end += count
+    return rows, end
+
+
+def _count_of_lines(lines: Sequence[str], at: int, width: int) -> int:
+    """Return how many lines make up a row that was broken: it lacks its last bar, and has all cells together."""
+    first = lines[at].strip()
+    if not first.startswith("|") or first.endswith("|") or len(cells_of(first)) >= width:
+        return 1
+    for count in range(2, MAX_ROW_LINES + 1):
+        joined = " ".join(lines[at : at + count])
+        following = lines[at + count - 1].strip() if at + count <= len(lines) else ""
+        if not following or (len(cells_of(following)) >= width and following.startswith("|")):
+            break
+        if joined.rstrip().endswith("|") and len(cells_of(joined)) == width:
+            return count
+    return 1
+
+
+def _continues(above: Sequence[str], cells: Sequence[str]) -> bool:
+    """Return whether cells are a second line of the row above them: words below some of its cells, never a number."""
+    is_of_row = len(cells) == len(above) and any(cells) and not any(map(str.isdigit, "".join(cells)))
+    is_name = cells[0].startswith("(") and not any(cells[1:])
+    is_below = not cells[0] and all(other for other, cell in zip(above, cells, strict=True) if cell)
+    return is_of_row and (is_name or is_below)
+
+
+def _joined(lines: Iterable[Sequence[str]]) -> list[str]:
+    """Return the cells of several lines of a row as one."""
+    return [" ".join(filter(None, column)) for column in zip_longest(*lines, fillvalue="")]
 
 
 def read_flattened_tables(text: str, is_head: Callable[[str], bool]) -> tuple[list[Table], str]:
@@ -118,4 +194,4 @@ def _heads(heads: list[str], rows: list[list[str]]) -> list[str]:
 def cells_of(line: str) -> list[str]:
     """Split a line into its cells."""
     inner = line.strip().removeprefix("|").removesuffix("|")
-    return [cell.strip() for cell in inner.split("|")[:MAX_CELLS]]
+    return [" ".join(cell.split()) for cell in inner.split("|")[:MAX_CELLS]]

@@ -50,7 +50,7 @@ def unit_of(written: str | None) -> tuple[str | None, float]:
     return UNITS.get(re.sub(r" ?/ ?", "/", written.lower()), (None, 1.0)) if written else (None, 1.0)
 
 
-_BEHIND_A_NUMBER = re.compile(rf"\d[k\d]?\+? ?(?:{pattern_of()})(?!\w)", re.IGNORECASE)
+_BEHIND_A_NUMBER = re.compile(rf"\d[k\d]?\+? ?(?:{pattern_of()})(?!\w)", re.IGNORECASE | re.ASCII)
 _WORDS_OF_UNITS = (
     "tok",
     "t/s",
@@ -71,7 +71,7 @@ NOT_PER = r"(?! ?(?:per|/) ?(?:watts?|w|joules?|j|kwh|dollars?|\$|usd|€)(?!\w)
 HEADING_UNIT = re.compile(
     rf"(?<![\w/])({pattern_of(*RATES)})(?!\w){NOT_PER}"
     rf"|(?<=\s)({_OTHERS})$|[,(\[] ?({_OTHERS})[)\]]"
-    rf"|(?<=\s)({pattern_of('ms', 'GiB', 'MiB', 'GB', 'MB', factor=1.0)})(?=\s)"  # 'memory GB before'
+    rf"|(?<=\s)(?<!\d\s)({pattern_of('ms', 'GiB', 'MiB', 'GB', 'MB', factor=1.0)})(?=\s)"  # 'memory GB before'
     r"|\((tokens|requests|tokens/sec/user|ms/tok(?:en)?)\)",
     re.IGNORECASE,
 )
@@ -122,8 +122,8 @@ def test_unit(title: str) -> str | None:
 @lru_cache(maxsize=1024)  # the heads of a table are asked for at every cell
 def unit_in(text: str) -> str | None:
     """Return the unit in a heading: 'TTFT (ms)', 'tg t/s (c=1)', 'tg128 decode (t/s)', 'Throughput (tokens/sec)'."""
-    is_variable = "_" in text and _NAME.fullmatch(text)
-    if is_variable and (named := named_unit(in_words(text).lower())):
+    variable = text.strip("`*")
+    if "_" in variable and _NAME.fullmatch(variable) and (named := named_unit(in_words(variable).lower())):
         return named[0]
     match = HEADING_UNIT.search(text) or (HEADING_UNIT.search(in_words(text)) if "_" in text else None)
     if match is None:

@@ -1,0 +1,70 @@
+"""Reads the files that a text quotes between fences: those of tools, and the JSON of scripts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from collectors.imports.log_file import ImportRefusedError
+from collectors.imports.results.builder import LoadBuilder, Ticket
+from collectors.imports.results.prose import records
+from collectors.imports.results.source import ResultFile
+from collectors.imports.results.tool_readers import READERS, ResultReader
+from collectors.imports.results.tools.printed_block import heading_params
+
+FENCE = re.compile(r"\s{0,12}(?P<marks>`{3,8}|~{3,8})\s{0,4}[\w.+-]{0,20}\s{0,8}")
+MAX_HEAD_CHARS = 64 << 10
+LEAST_COMMAS = 2
+JSON_STARTS = ("{", "[")
+
+
+def has_fenced_file(text: str) -> bool:
+    """Return whether a text quotes a file that is read."""
+    lines = text.splitlines()
+    return any(_reader_of(lines[start:end]) for start, end in _passages(lines))
+
+
+def read_fenced_files(
+    source: ResultFile, text: str, ticket: Ticket, first_number: int
+) -> tuple[list[LoadBuilder], str]:
+    """Return the loads of such files, and the text with their lines left empty; what is refused is read as a text."""
+    lines = text.splitlines()
+    loads: list[LoadBuilder] = []
+    end_above = 0
+    for start, end in list(_passages(lines)):
+        reader = _reader_of(lines[start:end])
+        if reader is None:
+            continue
+        own_ticket = ticket._replace(token=f"{ticket.token}-{first_number + len(loads)}")
+        try:
+            loads_of_file = reader.read(source.passage("\n".join(lines[start:end])), own_ticket)
+        except ImportRefusedError:
+            continue
+        for load in loads_of_file:
+            load.params |= heading_params(lines, start - 1, end_above)
+        loads += loads_of_file
+        lines[start:end] = [""] * (end - start)
+        end_above = end
+    return loads, "\n".join(lines)
+
+
+def _passages(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield where the lines between two fences begin and end, if they may be JSON or CSV."""
+    start: int | None = None
+    for index, line in enumerate(lines):
+        if not (line.lstrip()[:3] in ("```", "~~~") and FENCE.fullmatch(line)):
+            continue
+        if start is None:
+            start = index + 1
+            continue
+        first_line = lines[start].lstrip() if start < index else ""
+        if first_line.startswith(JSON_STARTS) or first_line.count(",") >= LEAST_COMMAS:
+            yield start, index
+        start = None
+
+
+def _reader_of(lines: Sequence[str]) -> ResultReader | None:
+    head = "\n".join(lines)[:MAX_HEAD_CHARS]
+    reader = next((reader for reader in READERS if reader.recognise(head)), None)
+    is_json = head.lstrip().startswith(JSON_STARTS)  # a script's CSV is a table of the text
+    return reader or (records if is_json and records.recognise(head) else None)

@@ -1,0 +1,45 @@
+"""List of the readers of tools' own files: JSON, CSV and logs that a tool wrote."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from collectors.imports.results.builder import LoadBuilder, Ticket
+from collectors.imports.results.source import ResultFile
+from collectors.imports.results.tools import (
+    aiperf,
+    batched_bench,
+    benchy,
+    benchy_progress,
+    bfcl,
+    evalscope,
+    guidellm,
+    inference_perf,
+    inferencex,
+    llama_bench,
+    llmperf,
+    lm_eval,
+    mlperf,
+    offline_bench,
+    serving,
+    trtllm_bench,
+    vllm_mlx,
+)
+
+
+class ResultReader(Protocol):
+    """Interface of a tool's module."""
+
+    def recognise(self, head: str) -> bool:
+        """Return whether a file with these first bytes was written by the tool."""
+        ...
+
+    def read(self, source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
+        """Return the loads of a file; raises ImportRefusedError if it cannot be read completely."""
+        ...
+
+
+READERS: tuple[ResultReader, ...] = (
+    benchy_progress, benchy, serving, guidellm, aiperf, lm_eval, bfcl, evalscope, llama_bench, batched_bench,
+    inferencex, llmperf, trtllm_bench, mlperf, offline_bench, inference_perf, vllm_mlx,
+)  # fmt: skip
