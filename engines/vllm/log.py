@@ -53,6 +53,11 @@ RECORD = re.compile(
     r"\b(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) +\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? +\[?[\w./]+:\d+\]|"
     r"File \"[^\"\n]{1,300}/vllm/(?:v1|engine|entrypoints)/[\w/]{1,100}\.py\", line \d+, in "
 )
+IMPORT_RECORD = re.compile(
+    r"\b(?:DEBUG|INFO|WARNING) +\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? +\[?[\w./]+:\d+\] +"
+    r"(?:Automatically detected platform \w|No platform detected, vLLM|(?:Available|No) plugins for group vllm\.|"
+    r"(?:Checking if|Confirmed) \w+ platform is available)"
+)
 _NEEDLES = re.compile(
     rb"A(?:vg prompt|pplication startup|ddress already)|(?:SpecDecoding|Speculative|DiffusionDecoding) metrics|"
     rb"Prefix cache hit rate: G|WARNING|Loading |Capturing|raph capturing|"
