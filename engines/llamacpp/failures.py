@@ -24,7 +24,7 @@ _RULES: tuple[tuple[re.Pattern[str], int | None, str], ...] = tuple(
             _OUT_OF_MEMORY,
         ),
         (r"^CUDA error: ", 0, "The CUDA runtime failed."),
-        (r"^(?:ROCm|HIP|MUSA) error: |\(UR_RESULT_ERROR_\w+\)", 0, "The accelerator's runtime failed."),
+        (r"^ ?(?:ROCm|HIP|MUSA) error: |\(UR_RESULT_ERROR_\w+\)", 0, "The accelerator's runtime failed."),
         (
             r"^ggml_vulkan: device lost on |ErrorDeviceLost|DeviceLostError",
             0,

@@ -79,7 +79,7 @@ _WARNINGS = (
     ),
     (re.compile(r"^Cuda graph is disabled"), "CUDA graphs are off: decoding pays for every kernel launch."),
     (
-        re.compile(r"resource_tracker: There appear to be"),
+        re.compile(r"resource_tracker: There appear to be \d"),
         "Processes ended without cleaning up, as after being killed.",
     ),
 )

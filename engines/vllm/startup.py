@@ -213,6 +213,11 @@ def is_start(text: str) -> bool:
     return "Initializing a" in text and _CONFIG.search(text) is not None
 
 
+def states_length(text: str) -> bool:
+    """Whether this message states the context length that a model is configured for, the target or its drafter."""
+    return "Using max model len " in text
+
+
 def read_version(text: str) -> str | None:
     """Return the version as the engine's line, the banner or the API server prints it."""
     match = _ENGINE_VERSION.search(text) or _VERSION.search(text)

@@ -135,6 +135,14 @@ def test_warnings_that_matter(read_log) -> None:
     assert log.reading.errors == []
 
 
+def test_leaked_objects_are_one_warning(read_log) -> None:
+    text = (
+        "/usr/lib/a.py:279: UserWarning: resource_tracker: There appear to be 1 leaked semaphore objects to clean up\n"
+        "  warnings.warn('resource_tracker: There appear to be %d '\n"
+    )
+    assert len(read_log("sglang", text).marks("warning")) == 1
+
+
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [

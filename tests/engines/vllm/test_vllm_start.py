@@ -310,3 +310,10 @@ def test_passes_are_those_of_one_worker_of_ray(read_log) -> None:
 def test_file_size_is_that_of_the_target(read_log) -> None:
     sizes = "".join(f"{CORE}Filesystem type: EXT4. Checkpoint size: {size} GiB. Available\n" for size in (15.25, 0.75))
     assert read_log("vllm", sizes).reading.startup["model_file_gib"] == 15.25
+
+
+def test_context_length_is_that_of_the_target(read_log) -> None:
+    lengths = "".join(f"{CORE}Using max model len {length}\n" for length in (65536, 1048576))
+    assert read_log("vllm", lengths).reading.startup["max_model_len"] == 65536
+    fitted = f"{CORE}Auto-fit max_model_len: reduced from 65536 to 4096 to fit in available GPU memory\n"
+    assert read_log("vllm", lengths + fitted).reading.startup["max_model_len"] == 4096
