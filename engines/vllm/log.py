@@ -120,7 +120,7 @@ class VllmReader(LineReader):
         self._transfers = TransferFailures(_TRANSFER_FAILED)
         self._started: set[str | None] = set()
         self._is_serving = False
-        self._has_length = False  # of the target's context: a drafter states its own after it
+        self._served = startup.ServedModelFacts()
         self._joiner = RecordJoiner(FORM)
 
     def read_line(self, line: ParsedLine) -> list[LogEvent]:
@@ -192,6 +192,7 @@ class VllmReader(LineReader):
 
     # --- one-time lines ---------------------------------------------------------------------------------------------
     def _read_warning(self, line: ParsedLine) -> list[LogEvent]:
+        self._served.note_warning(line.text)
         return self._note_warning(line, read_warning(line.text))
 
     def _note_warning(self, line: ParsedLine, sentence: str | None) -> list[LogEvent]:
@@ -212,10 +213,7 @@ class VllmReader(LineReader):
         if startup.is_start(text):
             self._begin_start(line)
         self.version = startup.read_version(text) or self.version
-        facts = dict(startup.read_facts(text))
-        if startup.states_length(text):
-            facts = {} if self._has_length else facts
-            self._has_length = True
+        facts = self._served.read(text)
         if "ready" in facts:
             self._serve()
         return self.note_start(line, facts, startup.read_phase(text), read_forced_acceptance(text))
@@ -230,7 +228,8 @@ class VllmReader(LineReader):
             self.begin_run()
             self._failures.begin_start()
             self.skip_routine(False)
-            self._is_serving = self._has_length = False
+            self._is_serving = False
+            self._served = startup.ServedModelFacts()
             self._started.clear()
         self._started.add(line.process)
 

@@ -167,6 +167,28 @@ _PHASES: tuple[tuple[re.Pattern[str], str], ...] = (
 )
 
 
+class ServedModelFacts:
+    """The facts of the served model, without those of its drafter and of a configuration that nothing uses."""
+
+    def __init__(self) -> None:
+        self._has_length = False  # the drafter's context length comes after the target's
+        self._is_default = False  # the next limit is that of a default configuration
+
+    def note_warning(self, text: str) -> None:
+        """Note that vLLM makes a default configuration, for an import that asks for the current one too early."""
+        self._is_default = self._is_default or text.startswith("Current vLLM config is not set")
+
+    def read(self, text: str) -> dict[str, JsonValue]:
+        """Return the facts of one message, in the key names of the parser's JSON."""
+        facts = dict(read_facts(text))
+        is_length = "Using max model len " in text
+        is_limit = "max_num_batched_tokens" in facts
+        is_other_models = (is_length and self._has_length) or (is_limit and self._is_default)
+        self._has_length = self._has_length or is_length
+        self._is_default = self._is_default and not is_limit
+        return {} if is_other_models else facts
+
+
 def read_facts(text: str) -> Iterator[tuple[str, JsonValue]]:
     """Yield the facts of one message, in the key names of the parser's JSON."""
     for key, value in _read_values(text):
@@ -211,11 +233,6 @@ def read_sampling(text: str) -> dict[str, JsonValue]:
 def is_start(text: str) -> bool:
     """Whether a new start of the engine begins with this message."""
     return "Initializing a" in text and _CONFIG.search(text) is not None
-
-
-def states_length(text: str) -> bool:
-    """Whether this message states the context length that a model is configured for, the target or its drafter."""
-    return "Using max model len " in text
 
 
 def read_version(text: str) -> str | None:

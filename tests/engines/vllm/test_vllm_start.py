@@ -317,3 +317,10 @@ def test_context_length_is_that_of_the_target(read_log) -> None:
     assert read_log("vllm", lengths).reading.startup["max_model_len"] == 65536
     fitted = f"{CORE}Auto-fit max_model_len: reduced from 65536 to 4096 to fit in available GPU memory\n"
     assert read_log("vllm", lengths + fitted).reading.startup["max_model_len"] == 4096
+
+
+def test_limit_of_a_default_configuration_is_none(read_log) -> None:
+    limit = "INFO 05-20 01:43:25 [scheduler.py:230] Chunked prefill is enabled with max_num_batched_tokens={}.\n"
+    default = "WARNING 05-20 01:43:25 [vllm.py:1406] Current vLLM config is not set.\n" + limit.format(2048)
+    startup = read_log("vllm", default + limit.format(8192) + default).reading.startup
+    assert startup == {"max_num_batched_tokens": 8192}
