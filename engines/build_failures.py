@@ -6,7 +6,8 @@ import re
 
 from engines.line_reader import LogFailure
 
-NEEDLES = r"nvcc fatal|LLVM ERROR: |hipcc: error|nvcc: not found|fatal error: "  # in every line of a compiler's failure; RE2 syntax
+# In every line of a compiler's failure; RE2 syntax.
+NEEDLES = r"nvcc fatal|LLVM ERROR: |hipcc: error|nvcc: not found|fatal error: "
 _MAX_TEXT = 2000
 _FAILURE = re.compile(
     r"^(?:nvcc fatal +: \S|LLVM ERROR: \S|hipcc: error: \S|\S.{0,200}\bnvcc: not found$|"
