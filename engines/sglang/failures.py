@@ -36,6 +36,7 @@ _ECHO = re.compile(
     r"Received sigquit from a child proces|scheduler is dead\. |^Child process unexpectedly failed|"
     r"terminated with -?\d+$|^Subprocess \w+ .*(?:crashed|exited|died)"
 )
+_ORDERED = re.compile(r"^SIGTERM received\b")
 _SENTENCES = (
     (
         re.compile(r"Transformers does not recognize this architecture"),
@@ -93,6 +94,7 @@ class SglangFailureReader:
         self._traceback: ParsedLine | None = None  # start of the traceback whose exception has not come yet
         self._is_fatal = False
         self._request_failed = False
+        self._is_stopping = False  # on request: the processes that end then are no failure
         self._has_traceback = False
         self._assertions = Assertions()
         self._compilation_causes = CompilationCauses()
@@ -116,7 +118,9 @@ class SglangFailureReader:
         if (lone := self._read_lone_exception(line)) is not None:
             return lone
         self._request_failed = self._request_failed or bool(_HARMLESS_HEADER.search(line.text))
-        return _read_plain(line.text)
+        self._is_stopping = self._is_stopping or bool(_ORDERED.search(line.text))
+        failure = _read_plain(line.text)
+        return None if self._is_stopping and failure and failure.rank == _ECHO_RANK else failure
 
     def open_offset(self) -> int | None:
         """Return the offset of the traceback whose exception has not come yet; None if there is none."""

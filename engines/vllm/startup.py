@@ -258,7 +258,7 @@ def derive(startup: Mapping[str, JsonValue], version: str | None) -> dict[str, J
         facts["compile_s"] = round(sum(startup["compile_passes_s"]), 2)
     kv_gib = startup.get("available_kv_gib_per_rank", ())
     ranks = startup.get("tensor_parallel", 1) * startup.get("pipeline_parallel", 1)
-    if kv_gib and len(kv_gib) % ranks == 0:  # Ray prints similar lines of several ranks as one
+    if kv_gib and min(kv_gib) > 0 and len(kv_gib) % ranks == 0:  # Ray prints similar lines of several ranks as one
         facts["kv_cache_bytes"] = round(sum(kv_gib) * 2**30)
     if "kv_cache_tokens" in startup and (definition := kv_tokens_definition(version)):
         facts["kv_cache_tokens_definition"] = definition

@@ -135,6 +135,13 @@ def test_warnings_that_matter(read_log) -> None:
     assert log.reading.errors == []
 
 
+def test_processes_that_end_on_request_did_not_fail(read_log) -> None:
+    ended = "[2026-06-07 12:17:01] Subprocess scheduler_0 (pid=7) crashed with exit code -15. Triggering SIGQUIT\n"
+    ordered = "[2026-06-07 12:17:01] SIGTERM received. signum=None frame=None. Draining requests and shutting down...\n"
+    assert read_log("sglang", STARTED + ended).reading.errors
+    assert read_log("sglang", STARTED + ordered + ended).reading.errors == []
+
+
 def test_leaked_objects_are_one_warning(read_log) -> None:
     text = (
         "/usr/lib/a.py:279: UserWarning: resource_tracker: There appear to be 1 leaked semaphore objects to clean up\n"

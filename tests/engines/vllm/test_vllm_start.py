@@ -324,3 +324,8 @@ def test_limit_of_a_default_configuration_is_none(read_log) -> None:
     default = "WARNING 05-20 01:43:25 [vllm.py:1406] Current vLLM config is not set.\n" + limit.format(2048)
     startup = read_log("vllm", default + limit.format(8192) + default).reading.startup
     assert startup == {"max_num_batched_tokens": 8192}
+
+
+def test_a_missing_kv_cache_has_no_size(read_log) -> None:
+    startup = read_log("vllm", f"{CORE}Available KV cache memory: -2.14 GiB\n").reading.startup
+    assert startup == {"available_kv_gib": -2.14, "available_kv_gib_per_rank": [-2.14]}
