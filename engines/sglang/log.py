@@ -41,8 +41,8 @@ _NEEDLES = re.compile(
     rb"fired up|server_args|speculative|draft runner|startup timings|sglang|torch distributed|Init parallel|shards:|"
     rb"rror|xception|Traceback|\bassert |sigquit|illed|emory|scheduler is dead|terminated|ddress already|Watchdog|"
     rb"[Pp]ort |all(?:s|ing) back|KV Cache|FROZEN_KV_MTP|sub-?optimal|scaling factors|resource_tracker|Fail|Subprocess|"
-    rb"failed for request|SIGTERM|Interrupt|Exit|OutOfRes|SIMULATE_ACC|sampling params|by default|ttention backend|SGLang Ver|"
-    + MACHINE.encode()
+    rb"failed for request|SIGTERM|Interrupt|Exit|OutOfRes|SIMULATE_ACC|sampling params|by default|ttention backend|"
+    rb"SGLang Ver|" + MACHINE.encode()
 )
 _VERSION = re.compile(r"\bsglang(?:\.__version__)?(?:: ?|==|=| version:? )v?(\d+\.\d+[\w.+-]*)", re.IGNORECASE)
 _PROGRESS = re.compile(r"(?P<what>shards|Capturing [\w ]+?)(?: \([^)]*\))?: *(?P<percent>\d+)%")
