@@ -17,7 +17,7 @@ _KILLED = re.compile(
 
 
 def read_job_end(text: str, cause_rank: int) -> LogFailure | None:
-    """Return the failure of a message by Slurm or systemd; None for other messages, as of a job that its user cancelled."""
+    """Return the failure of a message by Slurm or systemd; None for others, as of a job that its user cancelled."""
     if len(text) > _MAX_TEXT:
         return None
     if match := _CANCELLED.search(text):

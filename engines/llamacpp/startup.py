@@ -148,7 +148,7 @@ class LlamacppStartup:
 
 
 def _loads_target(text: str) -> bool:
-    return "loading model '" in text or text.rstrip().endswith("loading model")
+    return "loading model" in text and ("loading model '" in text or text.rstrip().endswith("loading model"))
 
 
 def _slot_context(text: str, slots: int) -> dict[str, JsonValue]:
