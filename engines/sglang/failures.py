@@ -69,6 +69,10 @@ _WARNINGS = (
         "The KV pool is full: running requests are retracted and redone.",
     ),
     (
+        re.compile(r"^max_total_tokens=\d+ is larger than the profiled value"),
+        "The KV pool holds fewer tokens than were asked for.",
+    ),
+    (
         re.compile(r"\b(?:NEXTN|EAGLE)\b.*\bFROZEN_KV_MTP\b"),
         "The requested speculation was promoted to FROZEN_KV_MTP: the drafter reads the target's KV cache.",
     ),

@@ -129,9 +129,10 @@ def test_warnings_that_matter(read_log) -> None:
         "[2026-06-07 18:37:46] Speculative algorithm NEXTN is resolved to FROZEN_KV_MTP for this draft model.",
         "[2026-06-07 18:37:46 TP0] KV cache pool is full. Retract requests. #retracted_reqs: 1, #new_token_ratio: 0.5",
         "[2025-01-06 02:58:44 TP0] Decode out of memory happened. #retracted_reqs: 1, #new_token_ratio: 0.098 -> 0.94",
+        "[2026-06-07 18:31:49 TP0] max_total_tokens=8000 is larger than the profiled value 6000. Use the profiled",
     ]
     log = read_log("sglang", "\n".join(lines))
-    assert len(log.marks("warning")) == 5
+    assert len(log.marks("warning")) == 6
     assert log.reading.errors == []
 
 
