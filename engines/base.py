@@ -307,6 +307,7 @@ class Engine:
     forced_acceptance: ForcedAcceptance | None = None  # the switch by which a configuration forces acceptance
     definitions: tuple[MetricDefinition, ...] = ()  # of its counters and its log
     log: LogGrammar | None = None
+    import_record: re.Pattern[str] | None = None  # in the log of any program that imports its package
     counters: CounterMap | None = None
     commands: CommandLine | None = None
     arguments: ArgumentLines | None = None

@@ -6,10 +6,12 @@ import re
 
 from engines.line_reader import LogFailure
 
-NEEDLES = r"nvcc fatal|hipcc: error|nvcc: not found|fatal error: "  # in every line of a compiler's failure; RE2 syntax
+# In every line of a compiler's failure; RE2 syntax.
+NEEDLES = r"nvcc fatal|LLVM ERROR: |hipcc: error|nvcc: not found|fatal error: "
 _MAX_TEXT = 2000
 _FAILURE = re.compile(
-    r"^(?:nvcc fatal +: \S|hipcc: error: \S|\S.{0,200}\bnvcc: not found$|\S{1,400}:\d{1,7}:\d{1,5}: fatal error: \S)"
+    r"^(?:nvcc fatal +: \S|LLVM ERROR: \S|hipcc: error: \S|\S.{0,200}\bnvcc: not found$|"
+    r"\S{1,400}:\d{1,7}:\d{1,5}: fatal error: \S)"
 )
 _BUILD = re.compile(r"Ninja build failed|Error building extension|Error compiling objects for extension")
 

@@ -44,8 +44,11 @@ OTHER_PROGRAMS = (
     _program(
         "NVIDIA Dynamo",
         r"\bdynamo_(?:runtime|llm|run)::|/dynamo/lib/\w{1,30}/src/\w|"
-        r"/dynamo/(?:trtllm|vllm|sglang|frontend|runtime)/\w+\.py\b|\bserve_dynamo\.worker: ",
+        r"/dynamo/(?:trtllm|vllm|sglang|frontend|runtime)/\w+\.py\b|"
+        r"\d\.\d{3,6}Z +(?:DEBUG|INFO|WARN|ERROR) (?:\w{0,40}handlers?(?:_base)?|main|arbiter|serv(?:ing|e_dynamo))\."
+        r"(?:\w{1,60}|<\w{1,20}>): ",
     ),
+    _program("GPUStack", r"\d - gpustack\.[\w.]{1,100} - [A-Z]{4,8} - "),
     _program("MLX LM", r"\bmlx_lm/(?:server|generate)\.py\b"),
     _program("the Linux kernel, with messages of the NVIDIA driver", r"\bNVRM: "),
 )

@@ -15,6 +15,7 @@ from engines.base import Engine, LogEvent, LogMark, LogParser, LogReading, Parse
 from engines.recognition import LogWriter, recognise, unread_reason
 from engines.routers import router_parser
 from machine.regular_file import open_regular, pin_path
+from machine.text_encoding import as_utf8
 
 _CHUNK_BYTES = 1 << 22
 _MOST_WARNINGS = 50
@@ -36,7 +37,7 @@ def parse_file(path: Path, engines: Iterable[Engine], out: TextIO) -> None:
     router that wrote it, else null. "reason" says why the text is read as no log; it is null if it is one.
     """
     candidates = tuple(engines)
-    with open_regular(pin_path(path)) as file:
+    with open_regular(pin_path(path)) as raw, as_utf8(raw) as file:
         writer = _writer_of(file, candidates)
         parser = _parser_of(writer)
         file_size = file.seek(0, SEEK_END)

@@ -29,7 +29,9 @@ _PID = (
 _LEVEL = r"(?P<level>DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL|TRACE)"
 _FILE = r"(?:\[[\w./<>-]+:\d+\]|\[\[[\w./<>-]+:\d+\]\([^()\s]{1,200}\)\]|[\w./<>-]+\.py:\d+\])"
 _LOGGERS = r"(?:[a-z_][\w-]*(?:\.[\w-]+)+(?::\d+)?(?: - |: ))*"
-_TRTLLM_HEAD = r"(?:\[TRT-LLM\]_)?(?:\[(?P<rank>RANK \d+)\]_)?\[(?P<level>[A-Z])\]".replace("_", _GAP)
+_TRTLLM_HEAD = (
+    r"(?:\[TRT-LLM\]~)?(?:\[(?P<rank>RANK \d+)\]~)?\[(?P<level>[A-Z])\](?:~\[\w{1,20}\]\[(?P<process>RANK \d+)\])?"
+).replace("~", _GAP)
 _VLLM_HEAD = rf"{_LEVEL}{_GAP}(?P<stamp>\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?){_GAP}{_FILE}"
 # llama.cpp writes clock, level and message one after another: a logger that stamps each write parts them.
 _LLAMACPP_LEVEL = r"(?P<level>[DIWE]) +(?=(?:slot|srv|que|cmn|init|main) |[a-z]\w*(?:::\w+)? *: )"
@@ -43,7 +45,7 @@ _BY_START: dict[str, tuple[tuple[re.Pattern[str], bool], ...]] = {
         (re.compile(rf"\[(?P<us_stamp>\d\d/\d\d/\d{{4}}-\d\d:\d\d:\d\d)\]{_GAP}{_TRTLLM_HEAD} {{0,8}}"), True),
         (re.compile(rf"(?=\[TRT-LLM\]){_TRTLLM_HEAD} {{0,8}}"), True),
         (re.compile(r"\[TensorRT-LLM\] *\[(?P<level>[A-Z]+)\] {0,8}"), True),
-        (re.compile(r"\[(?:_torch\]\[)?(?P<rank>Stage-\d+|rank\d+|RANK \d+)\]:? ?"), False),
+        (re.compile(r"\[(?P<rank>Stage-\d+|rank\d+|RANK \d+)\]:? ?"), False),
         (re.compile(rf"\[{_LEVEL}\] {{1,8}}"), True),
         (re.compile(r"\[[\w./<>-]{1,100}\.py:\d{1,6}\] (?=\S)"), False),  # the end of a record head that was cut
         # A task of a node; Open MPI names a process in the same way, in messages that it needs.

@@ -35,9 +35,10 @@ def recognise(
 ) -> LogWriter:
     """Return the writer of a log, from its first SEARCHED_BYTES. `report` takes the searched bytes after each part.
 
-    An engine's name alone is not its log: a record in its format or a line that its grammar reads is.
+    An engine's name alone is not its log: a record in its format or a line that its grammar reads is. What its package
+    writes when a program imports it counts unless another writer shows.
     """
-    candidates, router, named, other = list(engines), None, None, None
+    candidates, router, named, other, imported = list(engines), None, None, None, None
     searched_bytes, tail = 0, b""
     while searched_bytes < SEARCHED_BYTES and (data := file.read(PART_BYTES)):
         searched_bytes += len(data)
@@ -50,8 +51,11 @@ def recognise(
             candidates.remove(engine)
             named = named or engine
         other = other or find_other_program(text)
+        imported = imported or _imported_engine(engines, text)
         tail = data[-OVERLAP_BYTES:].rpartition(b"\n")[2]  # the line that the part cuts
         report(searched_bytes)
+    if imported and not (router or other or named):
+        return LogWriter(imported)
     return LogWriter(None, router, named, None if router else other)
 
 
@@ -69,6 +73,10 @@ def unread_reason(writer: LogWriter, subject: str, size: int, engines: Sequence[
 def _named_engines(engines: Sequence[Engine], text: str, head: str) -> list[Engine]:
     named = [engine for engine in engines if engine.log and engine.log.recognises(text)]
     return named or [engine for engine in engines if engine.log and _is_started(engine, head)]
+
+
+def _imported_engine(engines: Sequence[Engine], text: str) -> Engine | None:
+    return next((engine for engine in engines if engine.import_record and engine.import_record.search(text)), None)
 
 
 def _is_started(engine: Engine, head: str) -> bool:

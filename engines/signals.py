@@ -1,4 +1,4 @@
-"""Deaths by a signal, as UCX, MPI, Slurm, shells, Python and the kernel report them in any engine's log."""
+"""Deaths by a signal, as UCX, MPI, Slurm, systemd, shells, Python and the kernel report them in any engine's log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from engines.line_reader import LogFailure
 # In every line that reports a death by a signal; RE2 syntax.
 NEEDLES = (
     r"aught signal|[Ss]ignal: |on signal \d|\(signal \d|[Ss]egmentation fault|Bus error|Illegal instruction|Aborted|"
-    r"segfault at [0-9a-f]+ ip |received by PID |general protection|trap invalid opcode|srun: error|Floating.point exc"
+    r"segfault at [0-9a-f]+ ip |received by PID |general protection|trap invalid opcode|srun: error|"
+    r"ode=killed, |ode=dumped, |Floating.point exc"
 )
 _NEEDLE = re.compile(NEEDLES)
 _NAMES = {
@@ -37,6 +38,7 @@ _PATTERNS = tuple(
         rf"^srun: error: {_HOST}: tasks? [\d,-]+: (?P<words>{_WORDS}|Killed)",
         rf"^(?:\S+: line \d+: +\d+ )?(?P<words>{_WORDS})(?: +\(core dumped\)|$)",
         rf"^Fatal Python error: (?P<words>{_WORDS})",
+        r"\bcode=(?:killed|dumped), status=(?!15/)(?P<number>\d{1,2})/[A-Z]",  # systemd
         r"^Signal (?P<number>\d{1,2}) \(SIG\w+\) received by PID ",  # torchrun
         r"\bsegfault at [0-9a-f]+ ip |\btraps: .{1,80}?\b(?P<trap>general protection|trap invalid opcode)\b",
     )

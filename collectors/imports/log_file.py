@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from errors import PitwallError
 from machine.regular_file import open_regular, pin_path
+from machine.text_encoding import utf8_chunks
 
 CHUNK_BYTES = 1 << 20
 HEAD_BYTES = 4096
@@ -29,14 +30,14 @@ class ImportRefusedError(PitwallError):
 
 
 def unpack(source: Path, target: Path, report: ReportProgress) -> int:
-    """Copy a log, unpacked if it was packed; returns the bytes written.
+    """Copy a log, unpacked if it was packed, in UTF-8; returns the bytes written.
 
     Symbolic links are resolved first. Raises ImportRefusedError, NotRegularError or OSError.
     """
     written_bytes, size = 0, max(source.stat().st_size, 1)
     with open_regular(pin_path(source)) as raw, unpacked(raw) as stream, target.open("wb") as out:
         try:
-            for data in _chunks(stream):
+            for data in utf8_chunks(stream, CHUNK_BYTES):
                 written_bytes += out.write(data)
                 _check_ratio(written_bytes, size, source)
                 _check_room(written_bytes, target, source)

@@ -24,7 +24,7 @@ _RULES: tuple[tuple[re.Pattern[str], int | None, str], ...] = tuple(
             _OUT_OF_MEMORY,
         ),
         (r"^CUDA error: ", 0, "The CUDA runtime failed."),
-        (r"^(?:ROCm|HIP|MUSA) error: |\(UR_RESULT_ERROR_\w+\)", 0, "The accelerator's runtime failed."),
+        (r"^ ?(?:ROCm|HIP|MUSA) error: |\(UR_RESULT_ERROR_\w+\)", 0, "The accelerator's runtime failed."),
         (
             r"^ggml_vulkan: device lost on |ErrorDeviceLost|DeviceLostError",
             0,
@@ -71,7 +71,11 @@ _RULES: tuple[tuple[re.Pattern[str], int | None, str], ...] = tuple(
         (r"exiting due to (?:model loading|HTTP server) error", 3, "The server gave up."),
         (r"^ggml_cuda_init: failed to initialize", None, "No GPU is used: its driver could not be initialized."),
         (r"no usable GPU found", None, "No GPU is used: the layers stay on the CPU."),
-        (r"Flash Attention was auto, set to disabled", None, "Flash attention is off: this model or device lacks it."),
+        (
+            r"Flash Attention (?:was auto|not supported), set to disabled",
+            None,
+            "Flash attention is off: this model or device lacks it.",
+        ),
         (
             r"failed to find (?:a memory slot|free space in the KV cache)",
             None,

@@ -229,12 +229,18 @@ class LlamacppReader(LineReader):
     def _startup_events(self, line: ParsedLine) -> list[LogEvent]:
         if self.version is None:
             self.version = read_build(line.text, line.raw)
+        if self._starting.is_begun_again(line.text):
+            self._begin_start()
         facts = self._starting.read(line.text, line.raw)
         if self._starting.is_ready and not self._is_ready:
             self._is_ready = True
             facts |= {"ready": True} | ({} if line.elapsed_s is None else {"time_to_ready_s": round(line.elapsed_s, 6)})
         phase = next((phase for pattern, phase in _PHASES if pattern.search(line.text)), None)
         return self.note_start(line, facts, phase, read_forced_acceptance(line.text))
+
+    def _begin_start(self) -> None:
+        self.begin_run()
+        self._starting, self._is_ready = LlamacppStartup(), False
 
     def _failure_events(self, line: ParsedLine) -> list[LogEvent]:
         return self.report(line, read_failure(line.text))

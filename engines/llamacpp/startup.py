@@ -38,7 +38,7 @@ _AUTO_SLOTS = re.compile(
 )
 _NEW_SLOT = re.compile(rf"\| new slot,? n_ctx(?:_slot)? = (?P<context>{COUNT})")
 _TASK_CONTEXT = re.compile(rf"\| new prompt, n_ctx_slot = (?P<context>{COUNT}),")  # once per request
-_FLASH = re.compile(r"Flash Attention was auto, set to (enabled|disabled)")
+_FLASH = re.compile(r"Flash Attention (?:was auto|not supported), set to (enabled|disabled)")
 _CONTEXT = re.compile(
     rf"(?:^|[\s|:\]])llama_(?:context|new_context_with_model|init_from_model): "
     rf"(?:(?P<count>n_ctx(?:_seq|_per_seq)?|n_batch|n_ubatch|n_seq_max) += +(?P<number>{COUNT})"
@@ -79,6 +79,7 @@ class LlamacppStartup:
     def __init__(self) -> None:
         self._is_draft = False
         self._is_window = False
+        self._has_memory = False  # stated for weights or a cache
         self.is_loading = False
         self.is_loaded = False
         self.is_listening = False
@@ -88,8 +89,10 @@ class LlamacppStartup:
         self._track_loading(text)
         if match := _WEIGHTS.search(text):
             size = float(match["mib"]) / 1024
+            self._has_memory = True
             return {"draft_load_gib" if self._is_draft else "model_load_gib": size} if size else {}
         if match := _KV_CACHE.search(text) or _OLD_KV_CACHE.search(text):
+            self._has_memory = True
             return {} if self._is_draft else self._kv_cache(match)
         if match := _PLANNED_KV_CACHE.search(text):
             return {} if self._is_draft else self._planned_kv_cache(match)
@@ -107,6 +110,10 @@ class LlamacppStartup:
             return {"flash_attention": match[1] == "enabled"}
         return {} if self._is_draft else _context(text) or _model_file(text)
 
+    def is_begun_again(self, text: str) -> bool:
+        """Whether a message loads the target model again: the server restarted in the same log, or had unloaded it."""
+        return self._has_memory and _loads_target(text)
+
     @property
     def is_ready(self) -> bool:
         """Whether the server listens with its model loaded; it listens before that. A router never loads a model."""
@@ -116,7 +123,7 @@ class LlamacppStartup:
         # A drafter may also be a few layers of the target's file.
         if "loading draft model" in text or "(rest belong to a sibling model" in text:
             self._is_draft = True
-        elif "loading model '" in text or text.rstrip().endswith("loading model"):
+        elif _loads_target(text):
             self.is_loading = True
             self._is_draft = False
         elif "model loaded" in text:
@@ -138,6 +145,10 @@ class LlamacppStartup:
     def _planned_kv_cache(self, match: re.Match[str]) -> dict[str, JsonValue]:
         cells = {"swa_tokens" if self._is_window else "kv_cache_tokens": int(match["cells"])}
         return cells | _types(match["k"], match["v"])
+
+
+def _loads_target(text: str) -> bool:
+    return "loading model" in text and ("loading model '" in text or text.rstrip().endswith("loading model"))
 
 
 def _slot_context(text: str, slots: int) -> dict[str, JsonValue]:

@@ -36,6 +36,7 @@ _ECHO = re.compile(
     r"Received sigquit from a child proces|scheduler is dead\. |^Child process unexpectedly failed|"
     r"terminated with -?\d+$|^Subprocess \w+ .*(?:crashed|exited|died)"
 )
+_ORDERED = re.compile(r"^SIGTERM received\b")
 _SENTENCES = (
     (
         re.compile(r"Transformers does not recognize this architecture"),
@@ -68,6 +69,10 @@ _WARNINGS = (
         "The KV pool is full: running requests are retracted and redone.",
     ),
     (
+        re.compile(r"^max_total_tokens=\d+ is larger than the profiled value"),
+        "The KV pool holds fewer tokens than were asked for.",
+    ),
+    (
         re.compile(r"\b(?:NEXTN|EAGLE)\b.*\bFROZEN_KV_MTP\b"),
         "The requested speculation was promoted to FROZEN_KV_MTP: the drafter reads the target's KV cache.",
     ),
@@ -79,7 +84,7 @@ _WARNINGS = (
     ),
     (re.compile(r"^Cuda graph is disabled"), "CUDA graphs are off: decoding pays for every kernel launch."),
     (
-        re.compile(r"resource_tracker: There appear to be"),
+        re.compile(r"resource_tracker: There appear to be \d"),
         "Processes ended without cleaning up, as after being killed.",
     ),
 )
@@ -93,6 +98,7 @@ class SglangFailureReader:
         self._traceback: ParsedLine | None = None  # start of the traceback whose exception has not come yet
         self._is_fatal = False
         self._request_failed = False
+        self._is_stopping = False  # on request: the processes that end then are no failure
         self._has_traceback = False
         self._assertions = Assertions()
         self._compilation_causes = CompilationCauses()
@@ -116,7 +122,9 @@ class SglangFailureReader:
         if (lone := self._read_lone_exception(line)) is not None:
             return lone
         self._request_failed = self._request_failed or bool(_HARMLESS_HEADER.search(line.text))
-        return _read_plain(line.text)
+        self._is_stopping = self._is_stopping or bool(_ORDERED.search(line.text))
+        failure = _read_plain(line.text)
+        return None if self._is_stopping and failure and failure.rank == _ECHO_RANK else failure
 
     def open_offset(self) -> int | None:
         """Return the offset of the traceback whose exception has not come yet; None if there is none."""

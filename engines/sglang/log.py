@@ -41,8 +41,8 @@ _NEEDLES = re.compile(
     rb"fired up|server_args|speculative|draft runner|startup timings|sglang|torch distributed|Init parallel|shards:|"
     rb"rror|xception|Traceback|\bassert |sigquit|illed|emory|scheduler is dead|terminated|ddress already|Watchdog|"
     rb"[Pp]ort |all(?:s|ing) back|KV Cache|FROZEN_KV_MTP|sub-?optimal|scaling factors|resource_tracker|Fail|Subprocess|"
-    rb"failed for request|Interrupt|Exit|OutOfRes|SIMULATE_ACC|sampling params|by default|ttention backend|SGLang Ver|"
-    + MACHINE.encode()
+    rb"failed for request|SIGTERM|Interrupt|Exit|OutOfRes|SIMULATE_ACC|sampling params|by default|ttention backend|"
+    rb"SGLang Ver|" + MACHINE.encode()
 )
 _VERSION = re.compile(r"\bsglang(?:\.__version__)?(?:: ?|==|=| version:? )v?(\d+\.\d+[\w.+-]*)", re.IGNORECASE)
 _PROGRESS = re.compile(r"(?P<what>shards|Capturing [\w ]+?)(?: \([^)]*\))?: *(?P<percent>\d+)%")
@@ -61,6 +61,7 @@ _COLUMNS = {
     "waiting": "requests_waiting",
     "accept_length": "acceptance_length",
 }
+_STATED_BEFORE = {"num_spec_tokens", "attention_backend"}  # the arguments of the same start
 _NOT_EXTRA = {*_COLUMNS, "type", "rank", "kv_cache_usage_pct"}
 
 
@@ -129,6 +130,7 @@ class SglangReader(LineReader):
         self._transfers = TransferFailures(_TRANSFER_FAILED)
         self._draft_tokens: int | None = None
         self._first_half: ParsedLine | None = None  # of a record that a terminal split
+        self._has_start = False
 
     def read_line(self, line: ParsedLine) -> Iterable[LogEvent]:
         """Return the line's events; a record that a terminal split in two is read as one."""
@@ -192,16 +194,19 @@ class SglangReader(LineReader):
     def _startup_events(self, line: ParsedLine) -> Iterable[LogEvent]:
         if line.text.startswith("server_args="):
             self._begin_start()
+            self._has_start = True
         if self.version is None and (version := _VERSION.search(line.text)):
             self.version = version[1]
         facts = self._starting.read(line.text, line.process)
         self._draft_tokens = facts.get("num_spec_tokens", self._draft_tokens)
         self._failures.is_ready = self._failures.is_ready or "ready" in facts
+        self._has_start = self._has_start or not facts.keys() <= _STATED_BEFORE
         return self.note_start(line, facts, read_phase(line.text), read_forced_acceptance(line.text))
 
     def _begin_start(self) -> None:
         """Reset the state: a server restarted in the same log is neither ready nor known to draft."""
-        self.begin_run()
+        if self._has_start:
+            self.begin_run()
         self._starting, self._failures, self._draft_tokens = SglangStartup(), SglangFailureReader(), None
 
     def _failure_events(self, line: ParsedLine) -> list[LogEvent]:

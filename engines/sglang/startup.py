@@ -45,7 +45,7 @@ _LIMIT = re.compile(
     rf"\b(max_total_num_tokens|max_running_requests|context_len|chunked_prefill_size|max_prefill_tokens)=({COUNT})"
 )
 _CHOSEN_BACKEND = re.compile(
-    r"^(?:Attention backend not (?:set|explicitly specified)\. Use (?P<default>\w+) backend by default|"
+    r"^(?:Attention backend not (?:set|(?:explicitly )?specified)\. Use (?P<default>\w+) backend by default|"
     r"Us(?:e|ing) (?P<named>[a-z]\w+) (?:as )?attention backend\b|"
     r"[Aa]ttention backend is (?:automatically )?set to (?P<set>[a-z]\w+))"
 )

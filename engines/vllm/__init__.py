@@ -25,6 +25,7 @@ ENGINE = Engine(
     node_commands=node_commands,
     forced_acceptance=forced_acceptance,
     log=log,
+    import_record=log.IMPORT_RECORD,
     arguments=arguments,
     sampling_flags=("--override-generation-config", "--generation-config"),
     neutral_flags=(

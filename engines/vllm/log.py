@@ -53,6 +53,11 @@ RECORD = re.compile(
     r"\b(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) +\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? +\[?[\w./]+:\d+\]|"
     r"File \"[^\"\n]{1,300}/vllm/(?:v1|engine|entrypoints)/[\w/]{1,100}\.py\", line \d+, in "
 )
+IMPORT_RECORD = re.compile(
+    r"\b(?:DEBUG|INFO|WARNING) +\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? +\[?[\w./]+:\d+\] +"
+    r"(?:Automatically detected platform \w|No platform detected, vLLM|(?:Available|No) plugins for group vllm\.|"
+    r"(?:Checking if|Confirmed) \w+ platform is available)"
+)
 _NEEDLES = re.compile(
     rb"A(?:vg prompt|pplication startup|ddress already)|(?:SpecDecoding|Speculative|DiffusionDecoding) metrics|"
     rb"Prefix cache hit rate: G|WARNING|Loading |Capturing|raph capturing|"
@@ -115,6 +120,7 @@ class VllmReader(LineReader):
         self._transfers = TransferFailures(_TRANSFER_FAILED)
         self._started: set[str | None] = set()
         self._is_serving = False
+        self._served = startup.ServedModelFacts()
         self._joiner = RecordJoiner(FORM)
 
     def read_line(self, line: ParsedLine) -> list[LogEvent]:
@@ -186,6 +192,7 @@ class VllmReader(LineReader):
 
     # --- one-time lines ---------------------------------------------------------------------------------------------
     def _read_warning(self, line: ParsedLine) -> list[LogEvent]:
+        self._served.note_warning(line.text)
         return self._note_warning(line, read_warning(line.text))
 
     def _note_warning(self, line: ParsedLine, sentence: str | None) -> list[LogEvent]:
@@ -206,7 +213,7 @@ class VllmReader(LineReader):
         if startup.is_start(text):
             self._begin_start(line)
         self.version = startup.read_version(text) or self.version
-        facts = dict(startup.read_facts(text))
+        facts = self._served.read(text)
         if "ready" in facts:
             self._serve()
         return self.note_start(line, facts, startup.read_phase(text), read_forced_acceptance(text))
@@ -222,6 +229,7 @@ class VllmReader(LineReader):
             self._failures.begin_start()
             self.skip_routine(False)
             self._is_serving = False
+            self._served = startup.ServedModelFacts()
             self._started.clear()
         self._started.add(line.process)
 

@@ -167,6 +167,28 @@ _PHASES: tuple[tuple[re.Pattern[str], str], ...] = (
 )
 
 
+class ServedModelFacts:
+    """The facts of the served model, without those of its drafter and of a configuration that nothing uses."""
+
+    def __init__(self) -> None:
+        self._has_length = False  # the drafter's context length comes after the target's
+        self._is_default = False  # the next limit is that of a default configuration
+
+    def note_warning(self, text: str) -> None:
+        """Note that vLLM makes a default configuration, for an import that asks for the current one too early."""
+        self._is_default = self._is_default or text.startswith("Current vLLM config is not set")
+
+    def read(self, text: str) -> dict[str, JsonValue]:
+        """Return the facts of one message, in the key names of the parser's JSON."""
+        facts = dict(read_facts(text))
+        is_length = "Using max model len " in text
+        is_limit = "max_num_batched_tokens" in facts
+        is_other_models = (is_length and self._has_length) or (is_limit and self._is_default)
+        self._has_length = self._has_length or is_length
+        self._is_default = self._is_default and not is_limit
+        return {} if is_other_models else facts
+
+
 def read_facts(text: str) -> Iterator[tuple[str, JsonValue]]:
     """Yield the facts of one message, in the key names of the parser's JSON."""
     for key, value in _read_values(text):
@@ -236,7 +258,7 @@ def derive(startup: Mapping[str, JsonValue], version: str | None) -> dict[str, J
         facts["compile_s"] = round(sum(startup["compile_passes_s"]), 2)
     kv_gib = startup.get("available_kv_gib_per_rank", ())
     ranks = startup.get("tensor_parallel", 1) * startup.get("pipeline_parallel", 1)
-    if kv_gib and len(kv_gib) % ranks == 0:  # Ray prints similar lines of several ranks as one
+    if kv_gib and min(kv_gib) > 0 and len(kv_gib) % ranks == 0:  # Ray prints similar lines of several ranks as one
         facts["kv_cache_bytes"] = round(sum(kv_gib) * 2**30)
     if "kv_cache_tokens" in startup and (definition := kv_tokens_definition(version)):
         facts["kv_cache_tokens_definition"] = definition

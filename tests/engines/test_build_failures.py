@@ -10,6 +10,7 @@ MESSAGES = [
     "nvcc fatal   : Unknown option '-static-global-template-stub=false'",
     "/bin/sh: 1: /usr/local/cuda/bin/nvcc: not found",
     "/opt/flashinfer/csrc/batch_decode.cu:12:10: fatal error: cuda_runtime.h: No such file or directory",
+    "LLVM ERROR: Unsupported rounding mode for conversion.",
     "hipcc: error: cannot find ROCm installation",
 ]
 ENGINE_NAMES = [engine.name for engine in ENGINES]

@@ -104,6 +104,7 @@ PREFIXED = {
         datetime(2026, 5, 20, 1, 43, 25),
         None,
     ),
+    "TensorRT-LLM, rank behind a module": (f"[TRT-LLM] [I] [batchmgr][RANK 2] {MESSAGE}", None, "RANK 2"),
     "TensorRT-LLM without a stamp": (f"[TRT-LLM] [RANK 1] [E] {MESSAGE}", None, "RANK 1"),
     "srun --label": (f"3: [2026-05-20 01:43:25 TP0] {MESSAGE}", datetime(2026, 5, 20, 1, 43, 25), "TP0"),
     "mpirun --tag-output": (f"[1,3]<stderr>: {RECORD}", INNER, "APIServer"),

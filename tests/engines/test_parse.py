@@ -44,6 +44,18 @@ def test_the_engine_is_recognised(engine: str, capsys: pytest.CaptureFixture[str
     assert recognised["samples"] and {"version", "startup", "errors", "warnings"} <= set(recognised)
 
 
+def test_a_log_in_utf_16_is_read_as_one_in_utf_8(tmp_path: Path) -> None:
+    readings = []
+    for encoding in ("utf-8", "utf-16"):
+        log = tmp_path / f"{encoding}.log"
+        log.write_text((FIXTURES / CAPTURES["vllm"]).read_text(), encoding)
+        out = io.StringIO()
+        parse_file(log, tuple(BY_NAME.values()), out)
+        readings.append(json.loads(out.getvalue()))
+    assert readings[0] == readings[1]
+    assert readings[0]["samples"]
+
+
 @pytest.mark.wide
 def test_engine_named_late_is_recognised(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "server.log"

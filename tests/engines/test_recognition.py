@@ -39,6 +39,8 @@ ENGINE_LINES = {
     "vllm dead worker": "Worker proc VllmWorker-6 died unexpectedly\n",
     "vllm of 0.6": "INFO 12-13 19:54:18 worker.py:243] Memory profiling results:\n",
     "vllm in KServe": "Failed to start model server: Engine core initialization failed. See root cause above.\n",
+    "vllm platform": "INFO 03-09 12:40:52 __init__.py:190] Automatically detected platform cuda.\n",
+    "vllm platforms": "DEBUG 02-11 02:14:15 [__init__.py:35] Checking if TPU platform is available.\n",
     "llamacpp file of ggml": "ROCm error: illegal access\n/src/ggml/src/ggml-cuda/ggml-cuda.cu:106: ROCm error\n",
     "vllm rank": "(Worker_TP3_EP3 pid=891) [aiter] import [module_moe_sorting]\n",
     "sglang retraction": "Decode out of memory happened. #retracted_reqs: 1, #new_token_ratio: 0.1474 -> 0.1845\n",
@@ -198,6 +200,9 @@ OTHER_LOGS = {
     "I0410 16:58:08.485508 1 model_lifecycle.cc:849] successfully loaded 'a'": "Triton Inference Server",
     "I0609 06:11:59.784444 1 libtorch.cc:1030] TRITONBACKEND_Initialize: pytorch": "Triton Inference Server",
     "2025-04-24T07:42:44.118Z  INFO serve_dynamo.worker: [PrefillWorker] Starting PrefillWorker": "NVIDIA Dynamo",
+    "2025-09-02T15:50:01.770028Z  INFO main.init: VllmWorker for org/m has been initialized": "NVIDIA Dynamo",
+    "2025-11-05T00:11:20.114Z ERROR decode_handler.generate: The prefill worker did not answer": "NVIDIA Dynamo",
+    "2025-12-04 21:57:21.605213+08:00 - gpustack.worker.backends.vllm - INFO - Starting vLLM model": "GPUStack",
     "[2025-07-03 12:45:27,563] LMCache WARNING: Failed to allocate memory for the KV cache.": "LMCache",
     '  File "/venv/lib/python3.12/site-packages/dynamo/trtllm/main.py", line 373, in main': "NVIDIA Dynamo",
     "thread '<unnamed>' panicked at /opt/dynamo/lib/runtime/src/storage/kv.rs:440:29:": "NVIDIA Dynamo",
@@ -224,6 +229,19 @@ def test_a_program_whose_logs_are_not_read_is_named(
     assert (
         parsed(log)["reason"] == f"The file is a log of {OTHER_LOGS[line]}, which is not read; those of {engines} are."
     )
+
+
+@pytest.mark.parametrize(
+    ("line", "writer"),
+    [
+        (ENGINE_LINES["sglang"], ("sglang", None)),
+        (GATEWAY, (None, "SGLang Model Gateway")),
+        (next(iter(OTHER_LOGS)), (None, None)),
+    ],
+)
+def test_a_program_that_imports_vllm_is_not_vllm(line: str, writer: tuple[str | None, str | None], log: Path) -> None:
+    log.write_text(f"{ENGINE_LINES['vllm platform']}{line}\n")
+    assert recognised(log) == writer
 
 
 def test_an_engine_in_another_programs_log_wrote_it(log: Path) -> None:

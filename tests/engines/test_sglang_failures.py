@@ -129,10 +129,26 @@ def test_warnings_that_matter(read_log) -> None:
         "[2026-06-07 18:37:46] Speculative algorithm NEXTN is resolved to FROZEN_KV_MTP for this draft model.",
         "[2026-06-07 18:37:46 TP0] KV cache pool is full. Retract requests. #retracted_reqs: 1, #new_token_ratio: 0.5",
         "[2025-01-06 02:58:44 TP0] Decode out of memory happened. #retracted_reqs: 1, #new_token_ratio: 0.098 -> 0.94",
+        "[2026-06-07 18:31:49 TP0] max_total_tokens=8000 is larger than the profiled value 6000. Use the profiled",
     ]
     log = read_log("sglang", "\n".join(lines))
-    assert len(log.marks("warning")) == 5
+    assert len(log.marks("warning")) == 6
     assert log.reading.errors == []
+
+
+def test_processes_that_end_on_request_did_not_fail(read_log) -> None:
+    ended = "[2026-06-07 12:17:01] Subprocess scheduler_0 (pid=7) crashed with exit code -15. Triggering SIGQUIT\n"
+    ordered = "[2026-06-07 12:17:01] SIGTERM received. signum=None frame=None. Draining requests and shutting down...\n"
+    assert read_log("sglang", STARTED + ended).reading.errors
+    assert read_log("sglang", STARTED + ordered + ended).reading.errors == []
+
+
+def test_leaked_objects_are_one_warning(read_log) -> None:
+    text = (
+        "/usr/lib/a.py:279: UserWarning: resource_tracker: There appear to be 1 leaked semaphore objects to clean up\n"
+        "  warnings.warn('resource_tracker: There appear to be %d '\n"
+    )
+    assert len(read_log("sglang", text).marks("warning")) == 1
 
 
 @pytest.mark.parametrize(

@@ -238,6 +238,12 @@ def test_second_start_in_the_log_is_its_own_run(read_log) -> None:
     assert startup["draft_load_gib"] == 1.58
 
 
+def test_settings_before_the_arguments_are_no_start_of_their_own(read_log) -> None:
+    command = "Command: ['--model-path', 'o/m', --speculative-num-draft-tokens 4, '--port', '1']\n"
+    backend = "[2026-06-07 12:15:00] Attention backend not specified. Use fa3 backend by default.\n"
+    assert "runs" not in read_log("sglang", command + backend + STARTUP).reading.startup
+
+
 def test_progress_is_the_phase() -> None:
     assert (
         read_phase("Loading safetensors checkpoint shards:  34% Completed | 3/9 [00:50<05:20]")
@@ -313,7 +319,7 @@ def test_its_logs_are_recognised(name: str) -> None:
     assert engine is not None and engine.name == "sglang"
 
 
-@pytest.mark.parametrize("words", ["not set", "not explicitly specified"])
+@pytest.mark.parametrize("words", ["not set", "not specified", "not explicitly specified"])
 def test_attention_backend_by_default(words: str, read_log) -> None:
     text = f"[2026-01-01 10:00:00] Attention backend {words}. Use fa3 backend by default.\n"
     assert read_log("sglang", text).reading.startup == {"attention_backend": "fa3"}

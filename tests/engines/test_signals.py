@@ -32,6 +32,8 @@ DEATHS = {
     "traps: python3[2201] general protection fault ip:7f12 sp:7ffe error:0 in libc.so.6": "signal 11",
     "traps: python3[2201] trap invalid opcode ip:7f12 sp:7ffe error:0 in libx.so": "signal 4",
     "Signal 11 (SIGSEGV) received by PID 2201": "signal 11",
+    "llama.service: Main process exited, code=killed, status=9/KILL": "signal 9 (kill)",
+    "llama.service: Main process exited, code=dumped, status=11/SEGV": "signal 11 (segmentation fault)",
 }
 PREFIXES = ("", "[1,3]<stderr>:", "Aug 14 10:02:11 node7 kernel: ", "2026-08-14T10:02:11.000000000Z ", "worker-0  | ")
 ENGINE_NAMES = [engine.name for engine in ENGINES]

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.compression import open_unpacked
+from machine.text_encoding import utf16_by_mark
 
 CHUNK_BYTES = 1 << 20
 HEAD_BYTES = 64 << 10
@@ -64,7 +65,7 @@ class ResultFile:
         """
         with self.open() as file:
             data = file.read(HEAD_BYTES)
-        return data.decode(_encoding(data) or "utf-8", "replace").removeprefix("\ufeff")
+        return data.decode(utf16_by_mark(data) or "utf-8", "replace").removeprefix("\ufeff")
 
     @cached_property
     def tail(self) -> str:
@@ -73,7 +74,7 @@ class ResultFile:
             if not file.seekable() or file.seek(0, os.SEEK_END) <= HEAD_BYTES:
                 return ""
             file.seek(0)
-            encoding = _encoding(file.read(2))
+            encoding = utf16_by_mark(file.read(2))
             file.seek(-HEAD_BYTES, os.SEEK_END)
             return file.read(HEAD_BYTES).decode(encoding or "utf-8", "replace")
 
@@ -86,7 +87,7 @@ class ResultFile:
                 f"{self.name} is larger than the {MAX_WHOLE_BYTES >> 20} MiB limit for result files."
             )
         try:
-            return data.decode(_encoding(data) or "utf-8-sig").removeprefix("\ufeff")
+            return data.decode(utf16_by_mark(data) or "utf-8-sig").removeprefix("\ufeff")
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
             raise ImportRefusedError(f"{self.name}, line {line}: these bytes are not UTF-8 text.") from error
@@ -155,11 +156,6 @@ class ResultPassage(ResultFile):
     def open(self) -> Iterator[BinaryIO]:
         """Open the passage's bytes."""
         yield BytesIO(self.content)
-
-
-def _encoding(data: bytes) -> str | None:
-    """Return UTF-16 in the byte order of its mark, as PowerShell writes what a tool prints; None for other bytes."""
-    return {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}.get(data[:2])
 
 
 def parse_json(text: str, name: str, first_line: int) -> Any:

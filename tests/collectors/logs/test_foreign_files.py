@@ -148,6 +148,13 @@ def test_an_import_refuses_it(log: Path, secret: Path, how: Swap) -> None:
         unpack(log, log.with_name("target"), lambda share: None)
 
 
+def test_an_import_copies_utf_16_as_utf_8(tmp_path: Path) -> None:
+    source, target = tmp_path / "source.log", tmp_path / "target.log"
+    source.write_text("Größe\n", "utf-16")
+    assert unpack(source, target, lambda share: None) == len("Größe\n".encode())
+    assert target.read_text() == "Größe\n"
+
+
 def test_an_import_of_a_device_is_refused(tmp_path: Path) -> None:
     for path in (Path("/dev/zero"), tmp_path / "zero"):
         if path.parent == tmp_path:

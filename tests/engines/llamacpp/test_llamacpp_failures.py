@@ -22,6 +22,7 @@ NOW = datetime(2026, 11, 20, tzinfo=UTC)
             "ran out of memory",
         ),
         ("ROCm error: invalid device function\n", "runtime failed"),
+        (" ROCm error: unspecified launch failure\n", "runtime failed"),
         ("ROCm error: out of memory\n", "ran out of memory"),
         ("ggml_vulkan: Device memory allocation of size 1073741824 failed.\n", "ran out of memory"),
         ("ggml_vulkan: device lost on Vulkan0\n", "accelerator was lost"),

@@ -57,12 +57,28 @@ def test_context_and_model_file_are_facts_of_the_run(words: dict[str, str], read
     assert read_log("llamacpp", stamped).reading.startup == FACTS
 
 
-def test_flash_attention_left_to_the_server_is_no_fact_until_it_decides(read_log) -> None:
+@pytest.mark.parametrize(
+    "resolved",
+    [
+        "llama_context: Flash Attention was auto, set to disabled\n",
+        "0.04.097.022 W resolve_fused_ops: Flash Attention not supported, set to disabled\n",
+    ],
+)
+def test_flash_attention_left_to_the_server_is_no_fact_until_it_decides(resolved: str, read_log) -> None:
     startup = read_log("llamacpp", START.format(**{**NOW, "flash": "auto"})).reading.startup
     assert "flash_attention" not in startup
-    resolved = "llama_context: Flash Attention was auto, set to disabled\n"
     text = START.format(**{**NOW, "flash": "auto"}) + resolved
-    assert read_log("llamacpp", text).reading.startup["flash_attention"] is False
+    log = read_log("llamacpp", text)
+    assert log.reading.startup["flash_attention"] is False
+    assert log.marks("warning") == ["Flash attention is off: this model or device lacks it."]
+
+
+def test_a_model_that_is_loaded_again_is_a_start_of_its_own(read_log) -> None:
+    load = "main: loading model\nsrv    load_model: loading model 'a.gguf'\n" + START.format(**NOW)
+    ready = "main: model loaded\nmain: server is listening on http://h\n"
+    startup = read_log("llamacpp", load + ready + load + ready).reading.startup
+    assert startup["runs"] == [FACTS | {"ready": True}] * 2
+    assert startup["kv_cache_bytes"] == FACTS["kv_cache_bytes"]
 
 
 def test_different_types_of_k_and_v_are_told_apart(read_log) -> None:

@@ -310,3 +310,22 @@ def test_passes_are_those_of_one_worker_of_ray(read_log) -> None:
 def test_file_size_is_that_of_the_target(read_log) -> None:
     sizes = "".join(f"{CORE}Filesystem type: EXT4. Checkpoint size: {size} GiB. Available\n" for size in (15.25, 0.75))
     assert read_log("vllm", sizes).reading.startup["model_file_gib"] == 15.25
+
+
+def test_context_length_is_that_of_the_target(read_log) -> None:
+    lengths = "".join(f"{CORE}Using max model len {length}\n" for length in (65536, 1048576))
+    assert read_log("vllm", lengths).reading.startup["max_model_len"] == 65536
+    fitted = f"{CORE}Auto-fit max_model_len: reduced from 65536 to 4096 to fit in available GPU memory\n"
+    assert read_log("vllm", lengths + fitted).reading.startup["max_model_len"] == 4096
+
+
+def test_limit_of_a_default_configuration_is_none(read_log) -> None:
+    limit = "INFO 05-20 01:43:25 [scheduler.py:230] Chunked prefill is enabled with max_num_batched_tokens={}.\n"
+    default = "WARNING 05-20 01:43:25 [vllm.py:1406] Current vLLM config is not set.\n" + limit.format(2048)
+    startup = read_log("vllm", default + limit.format(8192) + default).reading.startup
+    assert startup == {"max_num_batched_tokens": 8192}
+
+
+def test_a_missing_kv_cache_has_no_size(read_log) -> None:
+    startup = read_log("vllm", f"{CORE}Available KV cache memory: -2.14 GiB\n").reading.startup
+    assert startup == {"available_kv_gib": -2.14, "available_kv_gib_per_rank": [-2.14]}
