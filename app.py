@@ -29,7 +29,6 @@ from service.core import opened_core
 from service.fleet import Fleet
 from service.notifications.channels import ChannelBook
 from service.proposals import ProposalBook
-from service.run_lines import Prepare
 from settings import VERSION, Settings, SettingsError, load_settings
 from storage.claim import claimed_store, open_handed_over
 from storage.database import StoreError
@@ -107,10 +106,9 @@ sandbox, lake_sandbox = Sandbox(settings, run_bounded), LakeSandbox(settings, ru
 @contextmanager
 def opened_services() -> Iterator[Services]:
     """Open everything that lives as long as Pitwall, in order, and close it in reverse."""
-    preparations: list[Prepare] = [finished_runs.prepare, evidence.prepare]
     with (
         claimed_store(settings),
-        opened_core(settings, prepare, reports, preparations, open_store) as core,
+        opened_core(settings, prepare, reports, [finished_runs, evidence], open_store) as core,
         ClosingStack() as later,
     ):
         fleet = Fleet(settings, core.store)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from collectors.base import Clock
 from collectors.forward_clock import forward_clock
@@ -23,13 +23,13 @@ from launcher.remote.hosts import HostBook
 from launcher.runs.supervisor import Supervisor
 from machine.identity import machine_id
 from machine.regular_file import follow_own
-from reports.cache.run_cache import ReportCache
+from reports.cache.run_cache import ReportCache, RunCache
 from samples import Batch, Event
 from service.closing import ClosingStack
 from service.inbox import inbox_of
 from service.lake_shipping import LakeShipping
 from service.notifications.notifier import Notifier
-from service.run_lines import Prepare, RunLineKeeper
+from service.run_lines import RunLineKeeper
 from service.this_machine import record_this_machine
 from settings import Settings
 from storage.store import Store
@@ -62,12 +62,12 @@ def opened_core(
     settings: Settings,
     prepare: Callable[[Store], None] = lambda store: None,
     reports: ReportCache | None = None,
-    preparations: Sequence[Prepare] = (),
+    caches: Sequence[RunCache[Any]] = (),
     open_store: Callable[[Settings], Store] = Store.open,
 ) -> Iterator[Core]:
     """Open everything in order, close it in reverse; `prepare(store)` is called before any service starts.
 
-    reports, preparations: caches of ended runs to fill in the background. Raises StoreError, StoreInUseError if another
+    reports, caches: caches of ended runs to fill in the background. Raises StoreError, StoreInUseError if another
     process owns the store, and the errors of services; services opened before are closed.
     """
     follow_own(settings.data_dir)
@@ -80,7 +80,7 @@ def opened_core(
         clock = forward_clock()
         supervisor, loop = _start_runs(store, settings, clock, stack)
         _start("the inbox", inbox_of(store, settings, supervisor.start_load), stack, INBOX_TIMEOUT_S)
-        _start("the keeper of run lines", RunLineKeeper(store, reports, preparations), stack)
+        _start("the keeper of run lines", RunLineKeeper(store, reports, caches), stack)
         studies = StudyRunner(store, supervisor, inbox_folder(settings.data_dir), spec_for)
         _start("the studies", studies, stack, STUDIES_TIMEOUT_S)
         shipping = LakeShipping(settings, store)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from domain import OPEN_STATES, Run, utc_now
-from reports.cache.run_cache import ReportCache
+from reports.cache.run_cache import ReportCache, RunCache
 from reports.runs.run_line import NOT_COMPUTED, SETTLED_AFTER, UNREADABLE_ROWS, compute_each, first_line, line_version
 from storage.published_query import QUERY_FAILURES
 from storage.queries.run_queries import runs_without_line
@@ -21,18 +22,17 @@ RETRY_AFTER_S = 600.0  # after a failure
 MAX_CPU_SHARE = 0.05  # because servers may be measured on these cores
 MAX_IDLE_CPU_SHARE = 0.25  # while no run is live; an update recomputes everything
 STOP_TIMEOUT_S = 2.0
-Prepare = Callable[[Store, Sequence[Run]], object]
 log = logging.getLogger(__name__)
 
 
 class RunLineKeeper:
     """A thread that computes a line for each ended run, newest first; `keep_next` may be called directly."""
 
-    def __init__(self, store: Store, reports: ReportCache | None = None, prepare: Sequence[Prepare] = ()) -> None:
-        """reports: the cache of reports; prepare: further computations for these runs."""
+    def __init__(self, store: Store, reports: ReportCache | None = None, caches: Sequence[RunCache[Any]] = ()) -> None:
+        """reports: the cache of reports; caches: others to fill for the same runs."""
         self._store = store
         self._reports = reports or ReportCache()
-        self._prepare = prepare
+        self._caches = caches
         self._failed: dict[str, float] = {}  # run id -> monotonic time of the failure
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="run-lines", daemon=True)
@@ -63,9 +63,9 @@ class RunLineKeeper:
 
     def _prepare_all(self, runs: Sequence[Run]) -> None:
         """Run further computations; a failure is repeated, with its reason, when a page requests the data."""
-        for prepare in self._prepare:
+        for cache in self._caches:
             try:
-                prepare(self._store, runs)
+                cache.prepare(self._store, runs)
             except (*QUERY_FAILURES, *UNREADABLE_ROWS) as error:
                 log.warning("The charts of ended runs could not be prepared: %s", first_line(error))
 
@@ -73,7 +73,7 @@ class RunLineKeeper:
         pause_s = INTERVAL_S
         while not self._closing.wait(pause_s):
             began_s = time.monotonic()
-            if self._reports.is_computing:  # for somebody who waits
+            if any(cache.is_computing for cache in (self._reports, *self._caches)):  # for somebody who waits
                 pause_s = BUSY_PAUSE_S
                 continue
             try:

@@ -243,20 +243,23 @@ def test_floor_is_the_slowest_decoding(store: Store) -> None:
     assert line["floor_tps"] == pytest.approx(50.0) and line["peak_tps"] == pytest.approx(80.0)
 
 
-def test_lines_wait_while_somebody_waits_for_reports(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("is_of_reports", [True, False], ids=["reports", "charts"])
+def test_lines_wait_while_somebody_waits_for_a_page(
+    store: Store, monkeypatch: pytest.MonkeyPatch, is_of_reports: bool
+) -> None:
     """Both would share the cores; the page goes first."""
     monkeypatch.setattr(run_lines, "INTERVAL_S", 0.0)
     monkeypatch.setattr(run_lines, "BUSY_PAUSE_S", 0.01)
     is_waited_for, looks = threading.Event(), list[bool]()
 
-    class BusyReports(ReportCache):
+    class BusyCache(ReportCache):
         @property
         def is_computing(self) -> bool:
             looks.append(is_waited_for.is_set())
             return is_waited_for.is_set()
 
     is_waited_for.set()
-    keeper = RunLineKeeper(store, BusyReports())
+    keeper = RunLineKeeper(store, BusyCache()) if is_of_reports else RunLineKeeper(store, caches=[BusyCache()])
     begun = threading.Event()
     monkeypatch.setattr(keeper, "keep_next", lambda: begun.set() or 0)
     keeper.start()

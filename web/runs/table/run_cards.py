@@ -79,7 +79,8 @@ def first_cards(
         prepare(store, ended_runs)
     ended = reports.get(store, ended_runs)
     lines = cached_lines(store, list(ended), line_version()) if ended else {}
-    recent = _recent_speed(store, [run.id for run in runs if run.id not in ended])
+    live_ids = [run.id for run in runs if run.id not in ended]
+    recent = _recent_speed(store, live_ids) if live_ids else {}
     speeds = [
         _final_speed(ended[run.id], lines.get(run.id)) + loop_mark(ended[run.id].requests.looping_ratio)
         if run.id in ended
