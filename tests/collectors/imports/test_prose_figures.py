@@ -367,3 +367,36 @@ def test_what_others_published_beside_an_own_figure(tmp_path: Path) -> None:
     assert [value for *_, value in figures_of(tmp_path, text)] == [700.0]
     text = "Speed stayed flat (~555 tok/s at 8K vs ~553 tok/s at 65K).\n"
     assert [value for *_, value in figures_of(tmp_path, text)] == [555.0, 553.0]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "values"),
+    [
+        ("It sustains 64.7 tok/s against mlx-lm's 64.5.", [64.7, 64.5]),
+        ("We measure ~140 tok/s vs current llama.cpp ROCm (fa on) ~202.", [140.0, 202.0]),
+        ("We got 45 tok/s vs vLLM 0.10", [45.0]),
+        ("It ran at 45 tok/s against Qwen 3.", [45.0]),
+        ("The old row (47.2, 58.9, 61.6 tok/s) is mixed.", [47.2, 58.9, 61.6]),
+        ("Two cards (2, 4) gave 61.6 tok/s.", [61.6]),
+        ("Baseline 53.4 \u2192 101.3 tok/s with `--spec-type draft-mtp`.", [53.4, 101.3]),
+        ("It reached around ~5k output tokens/s.", [5000.0]),
+        ("Peak VRAM: about 23.1 GiB reported in the run summary.", [23.1]),
+        ("On a full-budget prompt it makes 64.7 tok/s.", [64.7]),
+        ("Decode: 67,4398 tok/s, 1,250 tok/s prefill, TTFT 57,6183 ms.", [67.4398, 1250.0, 57.6183]),
+    ],
+)
+def test_compared_and_listed_numbers_of_sentences(sentence: str, values: list[float]) -> None:
+    assert [statement.value.low for statement in read_sentences(sentence)] == values
+
+
+def test_a_figure_in_brackets_has_the_level_of_the_words_before_them(tmp_path: Path) -> None:
+    text = "**52.5 tok/s** at concurrency 1 (TPOT 18.5ms), **401.5 tok/s aggregate at concurrency 8** (TPOT 19.5ms)."
+    rows = [row for row in results_of_text(tmp_path, text) if row.metric == "tpot_ms"]
+    assert [(row.value, row.concurrency, row.point) for row in rows] == [
+        (18.5, 1, "at concurrency 1 TPOT (line 1)"), (19.5, 8, "aggregate at concurrency 8 TPOT (line 1)"),
+    ]  # fmt: skip
+
+
+def test_a_prompt_that_is_the_workload_names_no_metric() -> None:
+    (statement,) = read_sentences("On a full-budget raw prompt it sustains 64.7 tok/s.")
+    assert statement.metric_name.metric == "stated"

@@ -94,10 +94,17 @@ def test_lines_of_a_log_are_no_records() -> None:
 @pytest.mark.parametrize("name", ["model", "modelID", "model_name", "modelPath"])
 def test_model_by_its_names_and_memory_of_the_machine(tmp_path: Path, name: str) -> None:
     path = tmp_path / "a.json"
-    record = {name: "m-8B", "generationTPS": 81.5, "ttftMs": 312, "memoryUsedGB": 59, "system": {"ramGB": 128}}
+    record = {
+        name: "m-8B",
+        "generationTPS": 81.5,
+        "ttftMs": 312,
+        "memoryUsedGB": 59,
+        "system": {"ramGB": 128},
+        "hardware": {"ram_gb": 64},
+    }
     path.write_text(json.dumps(record))
     load = load_of(path)
-    assert load.model == "m-8B" and load.params["system ramGB"] == 128
+    assert load.model == "m-8B" and load.params["system ramGB"] == 128 and load.params["hardware ram_gb"] == 64
     assert {row.value for row in results_of(load)} == {81.5, 312.0, 59.0}
 
 

@@ -220,3 +220,109 @@ def test_what_is_aimed_at_is_no_figure(tmp_path: Path) -> None:
         "| Setting | Value |\n|---|---|\n| request timeout | 600 s |\n| TTFT SLO | 500 ms |\n"
     )
     assert figures_of(tmp_path, text) == [("ttft_ms", "stated", 81.5)]
+
+
+def notes_of(tmp_path: Path, text: str) -> list[str]:
+    path = tmp_path / "a.md"
+    path.write_text(text)
+    return [note for load in loads_of(path) for note in load.notes]
+
+
+TIMED = "| Arm | Decode (tok/s) |\n|---|---|\n| A | 45.5 |\n"
+
+
+@pytest.mark.parametrize("heading", ["## Expected Impact", "## Projected decode throughput", "## Expected Results"])
+def test_a_table_of_what_is_expected_is_left_out(tmp_path: Path, heading: str) -> None:
+    text = f"## Measured\n\n{TIMED}\n{heading}\n\n| Phase | Decode (tok/s) |\n|---|---|\n| 1 | ~60 |\n"
+    assert [value for _, _, value in figures_of(tmp_path, text)] == [45.5]
+    words = heading.removeprefix("## ")
+    assert notes_of(tmp_path, text) == [f"A table of what is expected was left out: {words!r}."]
+
+
+def test_an_estimate_beside_what_was_measured(tmp_path: Path) -> None:
+    text = (
+        "| Target | Decode tok/s | Peak | Estimate | Projected tok/s |\n|---|---|---|---|---|\n"
+        "| A | 67.5 | 7.01 GiB | 7.71 GiB | 90 |\n"
+    )
+    assert [value for _, _, value in figures_of(tmp_path, text)] == [67.5, 7.01]
+    assert notes_of(tmp_path, text) == [
+        "What compares others or states an aim was left out: 'Estimate', 'Projected tok/s'."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("title", "unit"),
+    [("All latencies are in ms.", 1.0), ("Throughput is output tokens/s. Latencies are milliseconds.", 1.0),
+     ("Times in seconds", 1000.0)],
+)  # fmt: skip
+def test_the_unit_of_all_latencies_above_a_table(tmp_path: Path, title: str, unit: float) -> None:
+    text = f"{title}\n\n| Engine | tok/s | TTFT p95 | Latency |\n|---|---|---|---|\n| A | 45.5 | 81.5 | 900 |\n"
+    assert figures_of(tmp_path, text) == [
+        ("stated", "stated", 45.5), ("ttft_ms", "p95", 81.5 * unit), ("e2e_ms", "stated", 900 * unit),
+    ]  # fmt: skip
+    assert notes_of(tmp_path, text) == []
+
+
+@pytest.mark.parametrize(
+    "around", ["### Results (5 prompts \u00d7 128 tokens)", "Throughput is output tok/s. E2E tails include queueing."]
+)
+def test_a_title_that_only_describes_the_load_names_no_metric(tmp_path: Path, around: str) -> None:
+    text = (
+        f"{around}\n\n| Engine | tok/s |\n|---|---|\n| A | 45.5 |\n| Unique prompts | 40.5 |\n| single-thread | 7 |\n"
+    )
+    assert [metric for metric, _, _ in figures_of(tmp_path, text)] == ["stated"] * 3
+
+
+def test_a_title_that_says_what_is_better(tmp_path: Path) -> None:
+    text = (
+        "Generation speed (tg128) \u2014 higher is better.\n\n| Concurrency | Solo | Cluster |\n|---|---|---|\n"
+        "| c1 | 57.5 | 69 |\n| c64 | 315.5 | 471.5 |\n"
+    )
+    assert figures_of(tmp_path, text) == [
+        ("decode_tps", "stated", 57.5), ("decode_tps", "stated", 69.0),
+        ("stated", "stated", 315.5), ("stated", "stated", 471.5),  # of one stream or of all
+    ]  # fmt: skip
+
+
+def test_tests_of_llama_bench_as_heads(tmp_path: Path) -> None:
+    text = "| Model | Vulkan pp | Vulkan tg | HIP pp | `xt` TG |\n|--|--|--|--|--|\n| A | 5242 | 121.5 | 5140 | 105 |\n"
+    assert [(metric, value) for metric, _, value in figures_of(tmp_path, text)] == [
+        ("prompt_tps", 5242.0), ("output_tps", 121.5), ("prompt_tps", 5140.0), ("output_tps", 105.0),
+    ]  # fmt: skip
+    lengths = "| n pp | n tg | pp tok/s |\n|---|---|---|\n| 2048 | 1024 | 1494.5 |\n"
+    assert figures_of(tmp_path, lengths) == [("prompt_tps", "stated", 1494.5)]
+
+
+def test_the_latency_of_a_connection_is_no_requests(tmp_path: Path) -> None:
+    text = (
+        "Output Tokens: 512\nTest Model: Qwen3-8B\nLatency: 0.80 ms\n\n"
+        "| Concurrency | Generation Throughput (tokens/s) | Min TTFT (s) |\n|---|---|---|\n| 1 | 5.25 | 8.5 |\n"
+    )
+    assert figures_of(tmp_path, text) == [("output_tps", "stated", 5.25), ("ttft_ms", "min", 8500.0)]
+
+
+def test_a_sentence_with_a_figure_above_a_table_is_no_title(tmp_path: Path) -> None:
+    text = (
+        "Median output throughput changed from 579.5 to 578.5 tok/s.\n\n| Metric | Default | Both |\n|---|---|---|\n"
+        "| Mean TTFT (ms) | 1509 | 1411 |\n| Observed acceptance length | 3.4 | 3.3 |\n"
+    )
+    assert figures_of(tmp_path, text)[:4] == [
+        ("ttft_ms", "mean", 1509.0), ("ttft_ms", "mean", 1411.0),
+        ("acceptance_length", "stated", 3.4), ("acceptance_length", "stated", 3.3),
+    ]  # fmt: skip
+
+
+def test_names_that_only_look_like_a_requests_latency(tmp_path: Path) -> None:
+    text = (
+        "| Metric | Value |\n|---|---|\n| end_to_end_wall_s | 19.5 |\n| Mean Nlatency (ms) | 215.5 |\n"
+        "| normalized latency (ms) | 30 |\n| end_to_end_p99_s | 3 |\n| TTFT | **870 ms** *(1.8\u00d7 faster)* |\n"
+    )
+    assert figures_of(tmp_path, text) == [
+        ("duration_s", "stated", 19.5), ("stated", "mean", 215.5), ("stated", "stated", 30.0),
+        ("e2e_ms", "p99", 3000.0), ("ttft_ms", "stated", 870.0),
+    ]  # fmt: skip
+
+
+def test_a_speed_of_a_stream_without_a_unit_is_told(tmp_path: Path) -> None:
+    text = "| Concurrency | Aggregate tok/s | Per-stream decode |\n|---|---|---|\n| 8 | 202 | 30.5 |\n"
+    assert notes_of(tmp_path, text) == ["The column 'Per-stream decode' states no unit: its numbers were left out."]

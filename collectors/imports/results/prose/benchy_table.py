@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from collectors.imports.results.builder import LoadBuilder, Ticket
+from collectors.imports.results.prose.connection_probes import BENCHY_PROBE
 from collectors.imports.results.prose.tables import Table, cells_of
 from collectors.imports.results.tools.benchy import DECODE_METRICS, TEST, TOOL, add, chunk_count_reason, points_of
 
@@ -14,7 +15,6 @@ VERSION = re.compile(r"llama-benchy[ (]{1,3}v?(\d{1,4}\.\d{1,4}\.\d{1,4})")
 RUNS = re.compile(r"(\d{1,4}) runs? per|--runs (\d{1,4})\b|^ {1,8}Run 1/(\d{1,4})\b", re.MULTILINE)
 DATE = re.compile(r"^date: (\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2})", re.MULTILINE | re.IGNORECASE)
 SERVER = re.compile(r"^Benchmarking model: (?P<model>\S{1,400}) at (?P<url>https?://\S{1,400})", re.MULTILINE)
-PROBE = re.compile(r"^Average latency \((?P<mode>\w{1,20})\): (?P<ms>\d{1,9}(?:\.\d{1,6})?) ms", re.MULTILINE)
 MODE = re.compile(r"latency mode: (?P<mode>\w{1,20})")
 COLUMN_METRICS: Mapping[str, tuple[str | None, str | None]] = {  # metric in a prompt row, metric in a decode row
     "t/s": ("prompt_tps", "decode_tps"),
@@ -42,16 +42,11 @@ def has_printed_table(head: str) -> bool:
     return any(is_benchy(Table(1, cells_of(line), [])) for line in lines)
 
 
-def without_probe(text: str) -> str:
-    """Return a text without the latency that llama-benchy measured of the connection: it is no request's latency."""
-    return PROBE.sub("", text)
-
-
 def read(tables: Iterable[Table], text: str, ticket: Ticket, number: int) -> LoadBuilder:
     """Return the load of a text's tables; the text may name version and runs. Incomplete rows are noted."""
     version, runs = VERSION.search(text), RUNS.search(text)
     n = int(runs[1] or runs[2] or runs[3]) if runs else None
-    server, probe, mode = SERVER.search(text), PROBE.search(text), MODE.search(text)
+    server, probe, mode = SERVER.search(text), BENCHY_PROBE.search(text), MODE.search(text)
     load = LoadBuilder(ticket, TOOL, version[1] if version else None, TOOL, _started_at(text, ticket), number=number,
                        base_url=server["url"] if server else None)  # fmt: skip
     if probe:

@@ -12,6 +12,7 @@ from collectors.imports.results.prose import benchy_table, five_prompts, llama_t
 from collectors.imports.results.prose.bare_tables import read_bare_tables
 from collectors.imports.results.prose.charts import read_charts
 from collectors.imports.results.prose.column_tables import read_column_tables
+from collectors.imports.results.prose.connection_probes import without_probes
 from collectors.imports.results.prose.fenced_files import has_fenced_file, read_fenced_files
 from collectors.imports.results.prose.figure_lines import read_figure_lines
 from collectors.imports.results.prose.glued_tables import read_glued_tables
@@ -26,6 +27,7 @@ from collectors.imports.results.prose.line_figures import (
     states_result,
 )
 from collectors.imports.results.prose.line_marks import without_line_marks
+from collectors.imports.results.prose.metric_names import FORECAST
 from collectors.imports.results.prose.number_text import with_unit_first
 from collectors.imports.results.prose.sections import FIGURE, Sections, lines_with_figures
 from collectors.imports.results.prose.sentences import states_speed
@@ -148,12 +150,16 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     of_tools = (*benchy, *llama, *speculated)
     read_here = [table for table in tables if table not in of_tools]
     for table in read_here:
-        add_table(load, _in_section(table, sections))
+        headings = (*sections.labels_of(table.line)[:1], table.title)
+        if forecast := next(filter(FORECAST.search, headings), None):
+            load.notes.append(f"A table of what is expected was left out: {forecast!r}.")
+        else:
+            add_table(load, _in_section(table, sections))
     if five_prompts.recognise(remaining_text):
         printed_load, remaining_text = five_prompts.read(remaining_text, ticket, 2), ""
     else:
         printed_load = None
-    remaining_text = benchy_table.without_probe(remaining_text)
+    remaining_text = without_probes(remaining_text)
     statistic_lines, remaining_text = read_statistic_lines(remaining_text)
     for statistic_line in statistic_lines:
         add_statistic_line(load, statistic_line, sections)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from collectors.imports.results.prose.metric_names import words
 from collectors.imports.results.prose.number_text import StatedNumber
+from collectors.imports.results.prose.units import unit_in
 
 CONCURRENCY_HEAD = words(
     r"併發數?|并发数?|(?:max(?:imum)? |num(?:ber of)? |# ?|n[ _])?(?:requests? )?"
@@ -30,8 +32,9 @@ LENGTHS_HEAD = words(r"(?:isl ?[/×x,+] ?osl|in(?:put)? ?[/×x,+] ?out(?:put)?)(
 LATENCY_HEAD = words(r"\b(?:ttft|tpot|itl|tbt|e2el?|latency|first token)\b")
 SPEED_HEAD = words(
     r"(?:prefill|prompt|decod(?:e|ing)|generation|output|total) (?:speed|throughput|rate)"
-    r"|aggregate|per[- ](?:stream|user|request)"
+    r"|aggregate|per[- ](?:stream|user|request)(?: (?:decode|generation|speed|throughput))?"
 )
+_PROMPT_TEST, _ANSWER_TEST = (words(rf".{{1,40}} {test}(?: new)?") for test in ("pp", "tg"))
 UNIT_HEAD = words(r"units?")
 METRIC_HEAD = words(r"(?:performance )?(?:metrics?|parameters?|measure(?:ment)?s?|stat(?:istic)?s?|kpi|key)")
 DERIVED_HEAD = words(  # of a column that compares others
@@ -78,6 +81,18 @@ def _count_metric_of(label: str, column_name: str) -> str | None:
     return next(
         (metric for name, pairs in named_patterns for pattern, metric in pairs if pattern.fullmatch(plain(name))), None
     )
+
+
+def with_units_of_tests(heads: Sequence[str]) -> list[str]:
+    """Return heads with the unit of llama-bench's tests, which tables leave out where both stand: 'Vulkan pp'.
+
+    Beside a column of a speed they are the lengths of the tests.
+    """
+    tests = (_PROMPT_TEST, _ANSWER_TEST)
+    has_both = all(any(test.fullmatch(plain(head)) for head in heads) for test in tests)
+    if not has_both or any(unit_in(head) == "tok/s" for head in heads):
+        return [*heads]
+    return [f"{head} (t/s)" if any(test.fullmatch(plain(head)) for test in tests) else head for head in heads]
 
 
 @lru_cache(maxsize=1024)  # the names of a table are asked for at every cell

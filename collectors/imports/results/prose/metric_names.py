@@ -21,6 +21,8 @@ def words(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
+_PER_STREAM = r"(?:per[- ]|/ ?)(?:req(?:uest)?|user|stream)\b"
+OWN_STREAM = words(_PER_STREAM)
 PROMPT = r"prefill|\bpp\d*\b|prompt|\binput\b|预填充|預填充"
 GENERATION = (
     r"\btg\d*\b|\bgen(?:erat(?:ion|ing|e[ds]?))?\b|decod(?:e|ing)|(?<!prompt )\beval (?:rate|time|duration|speed)"
@@ -35,8 +37,10 @@ _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
     (r"(?:prefill|\binput|prompt(?: (?:processing|eval(?:uation)?))?) (?:time|duration|latency)", "prompt_ms"),
     (r"(?:decod(?:e|ing)|(?<!prompt )eval) (?:time|duration)", "decode_ms"),
     (
-        r"(?<!low )(?<!lowest )(?<!total )latenc(?:y|ies\b)(?! per token|[- ](?:bound|optimi|sensitive|critical))"
-        r"|total latency(?! \(ms\))|延遲|延迟|\be2el?\b|end[- ]to[- ]end",  # trtllm-bench's is that of the load
+        r"(?<![a-df-z])(?<!low )(?<!lowest )(?<!total )(?<!normali[sz]ed )"
+        r"latenc(?:y|ies\b)(?! per token|[- ](?:bound|optimi|sensitive|critical))"
+        r"|total latency(?! \(ms\))|延遲|延迟"  # trtllm-bench's is that of the load
+        r"|(?:\be2el?\b|end[- ]to[- ]end)(?!.{0,9}\bwall\b)",
         "e2e_ms",
     ),
 )
@@ -71,13 +75,13 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
         MetricName("total_tps"),
     ),
     ("tok/s", words(r"completion (?:throughput|吞吐量)|end-to-end|\be2e\b"), MetricName("e2e_tps")),
-    ("tok/s", words(r"(?:per[- ]|/ ?)(?:req(?:uest)?|user|stream)\b|tput user"), MetricName("decode_tps")),
+    ("tok/s", words(rf"{_PER_STREAM}|tput user"), MetricName("decode_tps")),
     ("tok/s", words(r"^\W*input\W*$"), MetricName("prompt_tps")),
     ("tok/s", words(r"aggregate|\bagg\b|batched|concurrent|聚合"), MetricName("output_tps")),
     (
         "tok/s",
         words(
-            r"\bsingle(?:[- ](?:stream|user|req|client|seq|session|conc|batch|thread)|\W*$|\W*[(:,])"
+            r"\bsingle(?:[- ](?:stream|user|req|client|seq|session|conc|batch)|\W*$|\W*[(:,])"
             r"|\btg\d+\b|(?<!prompt )\beval (?:rate|speed)"
         ),
         MetricName("decode_tps"),
@@ -85,7 +89,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     ("tok/s", words(GENERATION), MetricName("output_tps")),
     (
         "tok/s",
-        words(r"(?<!token[ -])(?<!tokens[ -])(?<!long )(?<!short )(?<!same )(?<!\dk )(?<!\ba )prompt(?!ing)"),
+        words(r"(?<!token[ -])(?<!tokens[ -])(?<!long )(?<!short )(?<!same )(?<!\dk )(?<!\ba )prompt(?!s\b|ing)"),
         MetricName("prompt_tps"),
     ),
     ("requests/s", words(r""), MetricName("request_tps")),
@@ -119,9 +123,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     ("", words(r"^swa_layer_tokens"), MetricName("swa_tokens")),
 )  # fmt: skip
 LATENCIES_OF_TOKENS = ("ttft_ms", "itl_ms", "tpot_ms")
-OWN_WORDS = words(
-    r"\bpp\d*\b|\btg\d+\b|aggregate|\bagg\b|(?:per[- ]|/ ?)(?:req(?:uest)?|user|stream)\b|\btotal\b|prefill"
-)
+OWN_WORDS = words(rf"\bpp\d*\b|\btg\d+\b|aggregate|\bagg\b|{_PER_STREAM}|\btotal\b|prefill")
 PER_GPU = words(r"(?:/ ?|\bper[- ])(?:gpu|chip|device|accelerator|node|card)\b")
 PER_GPU_RULES = (
     (words(r"total"), MetricName("total_tps_per_gpu")),
@@ -153,8 +155,13 @@ DERIVED = words(
 )
 AIMED_AT = re.compile(
     r"\b(?:targets?|goals?|slos?|slas?|timeout|deadline|budget|threshold|expected|theoretical"
+    r"|projected|projections?|predicted|estimat(?:e|es|ed)"
     r"|published|claimed|advertised|(?:nvidia|amd|intel|vendor) official)\b",
     re.IGNORECASE,
+)
+FORECAST = words(  # heading of a table that nobody measured
+    r"\b(?:expected|projected|predicted|anticipated|estimated|theoretical) (?:\w{1,20} )?(?:impact|gains?|performance"
+    r"|results?|throughput|speeds?|improvements?|numbers|outcomes?|latenc(?:y|ies))\b|\bprojections?\b"
 )
 TASK = words(
     r"(?<![a-z0-9])(?:gsm8k|mmlu(?:[_-]pro)?|hellaswag|arc[_-](?:challenge|easy)|winogrande|truthfulqa|gpqa|ifeval"
@@ -162,6 +169,7 @@ TASK = words(
     r"|boolq|piqa|openbookqa|bbh|aime\d{0,4}|math_?500|livecodebench|lambada(?:_openai)?)(?![a-z0-9])"
 )
 ACCURACY = words(rf"accuracy|mmlu|gpqa|準確率|{TASK.pattern}")
+_OF_WORKLOAD = words(r"\b(?:on|with|for|from) (?:an?|the|this|that|each|my|our) (?:[\w-]{1,20} ){0,3}prompts?\b")
 
 
 @lru_cache(maxsize=1024)  # the names of a table are asked for at every cell
@@ -171,6 +179,7 @@ def metric_of(text: str, unit: str | None) -> MetricName | None:
         return next((name for pattern, name in PER_GPU_RULES if pattern.search(text)), None)
     if OF_DRAFTS.search(text):
         return None
+    text = _OF_WORKLOAD.sub("", text)
     return next(
         (name for rule_unit, pattern, name in RULES if rule_unit == (unit or "") and pattern.search(text)), None
     )

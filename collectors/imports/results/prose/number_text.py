@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from collectors.imports.results.prose.units import DIVIDED_RATE, NOT_PER, pattern_of, test_unit, unit_in, unit_of
 
-_DECIMAL_COMMA = r"\d{1,4},\d{1,2}(?= ?(?:t(?:ok\w{0,4})?/s|ms|s\b|sec|Gi?B|%))"
+_DECIMAL_COMMA = r"\d{1,4},(?:\d{1,2}|\d{4,6})(?= ?(?:t(?:ok\w{0,4})?/s|ms|s\b|sec|Gi?B|%))"
 _N = rf"\d{{1,3}}(?:,\d{{3}})+(?:\.\d{{1,9}})?|{_DECIMAL_COMMA}|\d{{1,15}}(?:\.\d{{1,20}})?"
 _UNIT = pattern_of()
 ABOUT = r"(?P<about>~|≈|about|around|roughly|approx(?:\.|imately)?|ca\.|circa|nearly|almost|some)?"
@@ -50,7 +50,7 @@ _NO_VALUE = re.compile(r"\s*|[-–—]{1,3}|n/?a|nan|none|null|\.\.\.", re.IGNOR
 _FAILED = re.compile(r"(?:FAIL(?:ED)?|OOM|ERROR|TIMEOUT|CRASH(?:ED)?|DNF)\b.{0,60}", re.IGNORECASE)
 # '5320.5 prefill tok/s' is '5320.5 tok/s prefill'.
 _NAMED_UNIT = re.compile(
-    r"(\d) ((?:(?:effective|eff\.?|aggregate|total|mean|avg|average|median|peak|single-stream)? ?)"
+    r"(\dk?) ((?:(?:effective|eff\.?|aggregate|total|mean|avg|average|median|peak|single-stream)? ?)"
     r"(?:prefill|prompt|input|decode|decoding|output|generated|generation|gen|completion|new)?)"
     rf" ({pattern_of('tok/s')})(?![\w/])",
     re.IGNORECASE,
@@ -97,6 +97,7 @@ def with_unit_first(text: str) -> str:
 def read_cell(cell: str) -> StatedNumber | None:
     """Parse a cell; None if it is text or more than one number with its unit."""
     plain_cell = _REMARK.sub("", without_note_marks(cell)).replace("**", "").strip().strip("*")  # of '**90.2** tok/s'
+    plain_cell = plain_cell.replace(" *(", " (")  # '**870 ms** *(1.8x faster)*'
     plain_cell = _DECIMAL.sub(r"\1.\2", plain_cell)
     match = CELL.fullmatch(with_unit_first(plain_cell))
     if match is None:
@@ -162,5 +163,5 @@ def parse_number(match: re.Match[str]) -> StatedNumber:
 def _number(written: str) -> float:
     """Parse '1,234.5' and the decimal comma of '45,6'."""
     head, comma, last = written.rpartition(",")
-    is_decimal = bool(comma) and "." not in last and len(last) < 3
+    is_decimal = bool(comma) and "." not in last and len(last) != 3
     return float(f"{head}.{last}" if is_decimal else written.replace(",", ""))

@@ -30,9 +30,10 @@ _BOUNDARY = re.compile(
 )
 _LOG_LINE = re.compile(r"\d\d:\d\d:\d\d|^\W{0,3}(?:INFO|DEBUG|WARN|ERROR|TRACE)\b")
 _CODE = re.compile(r"(?:^|\s)--\w|[{}]|<[a-z/]|(?<![-=\s])>(?!\s)|://|^\s*(?:\$|#!|import|def|from|for|if|def)\s")
+_QUOTED = re.compile(r"(?<!`)`[^`]{1,200}`(?!`)")  # code within a sentence: 'with `--spec-type mtp`'
 _NOT_MEASURED = re.compile(
     r"\b(?:expect(?:ed|ing|s)?|should|(?<!I )(?<!we )could(?! only)|would|target(?:s|ed|ing)?|goals?"
-    r"|theoretical(?:ly)?|claim(?:s|ed)?|advertised|limit(?:ed|s)?|timeout|budget|slo|sla|threshold|require[sd]?|hop(?:e|ing)|bandwidth|every|interval|anything|"
+    r"|theoretical(?:ly)?|claim(?:s|ed)?|advertised|limit(?:ed|s)?|timeout|(?<!-)budget|slo|sla|threshold|require[sd]?|hop(?:e|ing)|bandwidth|every|interval|anything|"
     r"if|poll|sleep|audio|codec|frame rate|wait(?:s|ed)? for)\b"
     r"|(?:\bby|faster|slower|another|extra|beyond(?: the)?|exceed\w*|adds?|added|adding|saves?|saved) $|多付?\s*$"
     r"|\bin your (?:tests?|benchmarks?|case|post)\b",
@@ -48,7 +49,8 @@ _HYPOTHETICAL = re.compile(
     re.IGNORECASE,
 )
 _PUBLISHED = re.compile(  # by others, where it stands before a figure or in its clause
-    r"\b(?:(?:widely|often|commonly)[- ](?:cited|quoted)|reported(?:ly)?|according to|headline numbers?)\b"
+    r"\b(?:(?:widely|often|commonly)[- ](?:cited|quoted)|according to|headline numbers?"
+    r"|reported(?:ly)?(?! (?:in|by) (?:the (?:run|bench|log|server)|my|our)))\b"
     r"|\b(?:Red Hat|NVIDIA|AMD|Intel|Google|Meta|LMSYS|MLPerf|Anyscale|Databricks|vendors?|others|the community)"
     r" (?:\w+ )?(?:measured|measures|reports?|clocked|quotes?|lists?|publish\w*|states?)\b",
     re.IGNORECASE,
@@ -60,8 +62,20 @@ _DENIED = re.compile(
 _NEGATED = re.compile(r"\b(?:not|never|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
 _SERVED = re.compile(r"throughput|serv(?:ed?|es|ing)\b|handl|complet|achiev|sustain|process|finish", re.IGNORECASE)
 _TIGHT_SLASH = re.compile(rf"(\d)/(?=\d[\d.,]{{0,12}} ?(?:{pattern_of('tok/s', 'ms')})(?!\w))", re.IGNORECASE)
+_EMPTY_BRACKETS = re.compile(r"\( {0,9}\)")  # of a number alone
 _MARKUP = re.compile(r"[`*]{1,3}")
 _COMPARED = re.compile(r"\s*(?:\([^()]{1,40}\)\s*)?(?:→|->|=>|⇒|➜|vs\.?|versus|against|/|\||to|of)\s*", re.IGNORECASE)
+_COMPARED_WITH = re.compile(  # '45 tok/s against mlx-lm's 44', '140 tok/s vs llama.cpp (old) ~202'
+    r"\s*(?:vs\.?|versus|against|compared (?:to|with)) (?P<words>[^\d,;.()]{1,40}(?:\.[a-z]{2,3}\b[^\d,;.()]{0,20})?"
+    r"(?:\([^()]{1,40}\) ?)?)",
+    re.IGNORECASE,
+)
+_ENDS_OF_NAME = ("'s", "\u2019s", ")")  # no version: 'vs vLLM 0.10'
+_BRACKETED_LIST = re.compile(
+    r"\((?:[~≈]?\d[\d.]{0,12}(?:,|,? and|,? or) ){1,12}[~≈]?\d[\d.]{0,12}"
+    rf" ?(?:{pattern_of('tok/s', 'ms', 's')})\)",
+    re.IGNORECASE,
+)
 _CARD = re.compile(r"\b(?:RTX|GTX|RX|Arc|Tesla|Radeon|Quadro|EPYC|Xeon|Ryzen|Ultra|PRO)\s*$", re.IGNORECASE)
 _MEMORY_OF_CARD = re.compile(
     r"\b(?:[ABHLV]\d{1,3}S?|GB\d{2,3}|MI\d{2,3}X?|[2-9]0[5-9]0(?: Ti| Super)?|Max|PRO \d{4}|Spark|Mac\w*)[\s(-]{0,3}$",
@@ -124,7 +138,7 @@ def read_sentences(text: str) -> list[Statement]:
     for number, line in enumerate(text.splitlines(), 1):
         if not may_have_figure(line):
             continue
-        if len(line) <= MAX_LINE_CHARS and not _LOG_LINE.search(line) and not _CODE.search(line):
+        if len(line) <= MAX_LINE_CHARS and not _LOG_LINE.search(line) and not _CODE.search(_QUOTED.sub("", line)):
             for part in _parts(line):
                 for sentence in _SENTENCE_END.split(_plain(part)):
                     statements += _statements(number, sentence)
@@ -180,7 +194,9 @@ def _statements(line: int, sentence: str) -> Iterator[Statement]:
             name = MetricName(STATED)
         former = (_dimension(unit), name) if name and name.metric != STATED else None
         if name:
-            label = " ".join(f"{place.subject or place.before} {place.after}".split()).strip(" -•*=→:.,")
+            words_around = _EMPTY_BRACKETS.sub(" ", f"{place.subject or place.before} {place.after}")
+            label = " ".join(words_around.split()).strip(" -•*=→:.,")
+            label = label if "(" in label else label.rstrip(" )")  # 'at c=1 TPOT )' of '(TPOT 81 ms)'
             label = " ".join(sentence.split())[:MAX_LABEL_CHARS] if not label or place.is_only else label
             label += f": value {place.rank}" if place.rank else ""
             statistic = statistic_of(near_words, place.value.bound, name.metric)
@@ -250,7 +266,7 @@ def _places(sentence: str) -> Iterator[_Place]:
         )  # fmt: skip
         is_of_tokens = index > 0 and _is_time_of_tokens(sentence, groups[index - 1 : index + 2])
         for number, (rank, value) in enumerate(group.ranked_values):
-            subject = subjects[number] if subjects else ""
+            subject = subjects[number] if subjects else _words_around_bracket(words_before) if index else ""
             words = _words_of(subject, subjects, value.unit) if subjects else own
             is_restated = index > 0 and _restates(sentence, groups[index - 1], group)
             own_rank = None if subjects else rank
@@ -259,6 +275,15 @@ def _places(sentence: str) -> Iterator[_Place]:
         start = boundary.end() if boundary and boundary.start() == end else end + 1
         before = "" if takes_all else following[start:] if end < len(following) else following
         former_end = group.end
+
+
+def _words_around_bracket(words: str) -> str:
+    """Return the words between two figures if the second stands in brackets behind them: '(TTFT 81 ms)'; else nothing.
+
+    They tell what the bracket speaks of: '45 tok/s at c=1 (TTFT 81 ms), 90 tok/s at c=2 (TTFT 95 ms)'.
+    """
+    before, _, inside = words.partition("(")
+    return f"{before.strip()} {inside.strip()}" if before.strip() and inside.strip() and ")" not in inside else ""
 
 
 def _subjects(words: str, count: int) -> list[str]:
@@ -324,6 +349,7 @@ def _compared_numbers(sentence: str) -> Iterator[_Group]:
     """Yield the numbers that have a unit, their own or that of the number that they are compared with."""
     matches = list(_NUMBER.finditer(sentence))
     has_list = _RESPECTIVELY.search(sentence) is not None
+    brackets = [match.span() for match in _BRACKETED_LIST.finditer(sentence)]
     at = 0
     while at < len(matches):
         end = at + 1
@@ -334,7 +360,10 @@ def _compared_numbers(sentence: str) -> Iterator[_Group]:
             at = end
             continue
         end = at + 1
-        while end < len(matches) and _are_compared(sentence, matches[end - 1], matches[end]):
+        while end < len(matches) and (
+            _are_compared(sentence, *matches[end - 1 : end + 1])
+            or any(start < matches[end - 1].start() and matches[end].end() < stop for start, stop in brackets)
+        ):
             end += 1
         if group := _group_of(sentence, matches[at:end]):
             yield group
@@ -351,6 +380,8 @@ def _are_compared(sentence: str, former: re.Match[str], following: re.Match[str]
         return False  # 'accept 3.5 / 80 %' are a length and a rate
     units = [_dimension(unit_of(match["unit"])[0]) for match in (former, following) if match["unit"]]
     between = sentence[former.end() : following.start()]
+    if former["unit"] and following["unit"] is None and (match := _COMPARED_WITH.fullmatch(between)):
+        return match["words"].rstrip().endswith(_ENDS_OF_NAME) or following["about"] is not None
     return len({*units}) < 2 and _COMPARED.fullmatch(between) is not None
 
 

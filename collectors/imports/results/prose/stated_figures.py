@@ -7,10 +7,12 @@ from functools import lru_cache
 
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint
 from collectors.imports.results.metrics import STATED
+from collectors.imports.results.prose.heads import names_latency
 from collectors.imports.results.prose.metric_names import (
     ACCURACY,
     MAXIMUM,
     MINIMUM,
+    OWN_STREAM,
     PER_GPU,
     MetricName,
     metric_of,
@@ -20,7 +22,7 @@ from collectors.imports.results.prose.metric_names import (
 )
 from collectors.imports.results.prose.number_text import StatedNumber
 from collectors.imports.results.prose.stated_settings import ENGINE_HEAD
-from collectors.imports.results.prose.units import implied_unit, in_words, test_unit, unit_in
+from collectors.imports.results.prose.units import implied_unit, in_words, test_unit, unit_in, unit_of_latencies
 from reasons import Code, Reason
 
 LEVEL_HEAD = re.compile(
@@ -31,6 +33,8 @@ COMPARED_HEAD = re.compile(
     r"|(?:with|without|w/o?) .{1,40})(?: \([^()]{1,30}\))?",
     re.IGNORECASE,
 )
+_PREFERENCE = re.compile(r"[^\w)]{0,5}\b(?:higher|lower) is better\W{0,3}$", re.IGNORECASE)
+TIMES = ("ms", "s")
 NEVER_ZERO = ("ttft_ms", "e2e_ms")
 ZERO_NOTE = "Latencies of 0 were left out: nothing answers in no time, so nothing was measured."
 MAX_NAME_CHARS = 200
@@ -55,7 +59,7 @@ def add_number(
         own_metric_of(value.words, unit)
         or own_metric_of(column_name, unit)
         or metric_of_number(description, value, unit)
-        or _metric_of_title(title, description, unit)
+        or _metric_of_title(title, description, unit, point.concurrency)
     ):
         is_of_title = metric_of_number(description, value, unit) is None
         words = f"{description} {title}" if is_of_title else description
@@ -87,16 +91,25 @@ def unit_of_names(column_name: str, label: str, title: str) -> str | None:
     """
     head = column_name.strip("*` ")
     is_of_title = any(pattern.fullmatch(head) for pattern in (LEVEL_HEAD, ENGINE_HEAD, COMPARED_HEAD))
-    stated_unit = unit_in(column_name) or unit_in(label) or (unit_in(title) if is_of_title else None)
-    implied = implied_unit(column_name) or implied_unit(label)
-    return stated_unit or implied or (test_unit(title) if is_of_title else None)
+    is_latency = names_latency(column_name) or names_latency(label)
+    unit_of_title = (unit_in(title) or test_unit(title)) if is_of_title else None
+    if is_latency:
+        unit_of_title = unit_of_title if unit_of_title in TIMES else unit_of_latencies(title)
+    own_unit = unit_in(column_name) or unit_in(label)
+    return own_unit or implied_unit(column_name) or implied_unit(label) or unit_of_title
 
 
-def _metric_of_title(title: str, description: str, unit: str | None) -> MetricName | None:
-    """Return the metric that the line above a table names; a number of one GPU is none of the whole server."""
-    is_sentence = title.endswith(".") and unit_in(title) is None
+def _metric_of_title(title: str, description: str, unit: str | None, concurrency: int | None) -> MetricName | None:
+    """Return the metric that the line above a table names.
+
+    A number of one GPU is none of the whole server; at a concurrency a decode speed may be that of all streams.
+    """
+    title = _PREFERENCE.sub("", title)
+    is_sentence = title.endswith(".") and (unit_in(title) is None or ". " in title)
     is_excluded = unit in (None, RATIO) or is_sentence or PER_GPU.search(description)
-    return None if is_excluded else metric_of(title, unit)
+    metric_name = None if is_excluded else metric_of(title, unit)
+    is_of_all = metric_name is not None and metric_name.metric == "decode_tps" and (concurrency or 1) > 1
+    return None if is_of_all and not OWN_STREAM.search(title) else metric_name
 
 
 def add_failure(load: LoadBuilder, cell: str, point: MeasurementPoint, label: str, column_name: str) -> None:

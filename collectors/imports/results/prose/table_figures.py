@@ -16,6 +16,7 @@ from collectors.imports.results.prose.heads import (
     count_metric,
     names_latency,
     plain,
+    with_units_of_tests,
 )
 from collectors.imports.results.prose.metric_names import AIMED_AT, DERIVED, metric_of
 from collectors.imports.results.prose.number_text import (
@@ -59,9 +60,10 @@ VALUES_OF_FIRST_COLUMN = ("tok/s", "ms")
 
 def add_table(load: LoadBuilder, table: Table) -> None:
     """Add the figures of a table."""
-    title = "" if SETTINGS.search(table.title) else table.title  # a line of settings names no metric
+    is_statement = table.title.endswith(".") and FIGURE.search(table.title) is not None
+    title = "" if is_statement or SETTINGS.search(table.title) else table.title  # settings name no metric
     heads, rows = split_columns(table.heads, _with_statistics(_filled(table)), title)
-    table = table._replace(heads=heads, rows=_with_units(heads, rows))
+    table = table._replace(heads=with_units_of_tests(heads), rows=_with_units(heads, rows))
     names = {plain(row[0]) for row in table.rows}
     level_rows = {number: row for number, row in enumerate(table.rows) if is_level_row(row, table.heads, names)}
     table = table._replace(level_rows=tuple(level_rows.values())[:MAX_LEVEL_ROWS])
@@ -136,7 +138,7 @@ def _note_columns_without_unit(load: LoadBuilder, table: Table, title: str) -> N
         return
     for column, head in enumerate(table.heads):
         is_metric = names_latency(head) or any(p.fullmatch(plain(head)) for p in (SPEED_HEAD, ENGINE_HEAD))
-        if not is_metric or unit_in(head) or implied_unit(head):
+        if not is_metric or unit_of_names(head, "", title):
             continue
         values = [value for row in table.rows if column < len(row) and (value := read_cell(row[column]))]
         if values and all(value.unit is None for value in values):
@@ -150,7 +152,9 @@ def _is_no_measurement(name: str) -> bool:
 
 def _note_what_is_left_out(load: LoadBuilder, table: Table) -> None:
     """Note the rows and columns that compare others or state an aim."""
-    names = [*table.heads, *(_label(table, row) for row in table.rows)]
+    columns = [[row[column] for row in table.rows if column < len(row)] for column in range(len(table.heads))]
+    lines = [*zip(table.heads, columns, strict=True), *((_label(table, row), row[1:]) for row in table.rows)]
+    names = [name for name, cells in lines if any(map(read_cell, cells))]
     if left_out := dict.fromkeys(name.strip("*` ")[:MAX_NAME_CHARS] for name in names if _is_no_measurement(name)):
         listed = ", ".join(map(repr, list(left_out)[:MOST_NAMES_IN_NOTE]))
         load.notes.append(f"What compares others or states an aim was left out: {listed}.")

@@ -101,6 +101,12 @@ def in_words(head: str) -> str:
     return _UNDERSCORE.sub(" ", head)
 
 
+_UNIT_OF_LATENCIES = re.compile(
+    r"\b(?:latenc(?:y|ies)|times|ttft|tpot|itl)(?: (?:values|figures|numbers))?"
+    r"(?: (?:is|are|all|given|reported|in)){1,3}"
+    rf" \(?({pattern_of('ms', 's', factor=1.0)})\b",
+    re.IGNORECASE,
+)
 _TEST = re.compile(r"\b(?:pp|tg)\d{2,6}\b", re.IGNORECASE)
 _SPEED_OF_TOKENS = re.compile(
     r"\b(?:(?:prompt )?processing|prompt|prefill|eval|token generation|generation|gen|decod(?:e|ing)|pp|tg) speed\b"
@@ -112,6 +118,12 @@ _SPEED_OF_TOKENS = re.compile(
 def implied_unit(head: str) -> str | None:
     """Return the unit that a heading without one implies: the speed of a prompt's processing is in tokens."""
     return "tok/s" if _SPEED_OF_TOKENS.search(head.strip("*` ")) else None
+
+
+def unit_of_latencies(title: str) -> str | None:
+    """Return the unit that a title states for all latencies of its table: 'All latencies are in ms.'."""
+    match = _UNIT_OF_LATENCIES.search(title)
+    return unit_of(match[1])[0] if match else None
 
 
 def test_unit(title: str) -> str | None:
