@@ -296,6 +296,7 @@ def test_title_that_names_a_test_has_the_unit_of_compared_columns(tmp_path: Path
         "A widely-cited benchmark clocked it at 793 tokens per second.",
         "NVIDIA reports 120 tok/s for this model.",
         "Red Hat measured the throughput at 793 tok/s.",
+        "3 workers, fake provider at 400 ms first token.",
     ],
 )
 def test_what_nobody_measured_is_no_figure(sentence: str) -> None:

@@ -323,6 +323,18 @@ def test_names_that_only_look_like_a_requests_latency(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_a_speed_of_a_stream_without_a_unit_is_told(tmp_path: Path) -> None:
-    text = "| Concurrency | Aggregate tok/s | Per-stream decode |\n|---|---|---|\n| 8 | 202 | 30.5 |\n"
-    assert notes_of(tmp_path, text) == ["The column 'Per-stream decode' states no unit: its numbers were left out."]
+@pytest.mark.parametrize("head", ["Per-stream decode", "Decode/stream"])
+def test_a_speed_of_a_stream_without_a_unit_is_told(tmp_path: Path, head: str) -> None:
+    text = f"| Concurrency | Aggregate tok/s | {head} |\n|---|---|---|\n| 8 | 202 | 30.5 |\n"
+    assert notes_of(tmp_path, text) == [f"The column {head!r} states no unit: its numbers were left out."]
+
+
+@pytest.mark.parametrize("quantisation", ["Q4_K_S", "unsloth UD-Q4_K_S", "IQ3_S"])
+def test_the_name_of_a_quantisation_states_no_seconds(tmp_path: Path, quantisation: str) -> None:
+    text = f"| Build | Quant | pp512 | tg128 |\n|---|---|---|---|\n| b9010 | {quantisation} | 1374.5 | 95.5 |\n"
+    assert figures_of(tmp_path, text) == [("prompt_tps", "stated", 1374.5), ("decode_tps", "stated", 95.5)]
+
+
+def test_what_a_table_calls_invalid_is_left_out(tmp_path: Path) -> None:
+    text = "| Metric | Value |\n|---|---|\n| ITL p50 | 0.0 ms invalid |\n| TTFT p50 | 81.5 ms |\n"
+    assert figures_of(tmp_path, text) == [("ttft_ms", "median", 81.5)]

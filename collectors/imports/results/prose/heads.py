@@ -33,6 +33,7 @@ LATENCY_HEAD = words(r"\b(?:ttft|tpot|itl|tbt|e2el?|latency|first token)\b")
 SPEED_HEAD = words(
     r"(?:prefill|prompt|decod(?:e|ing)|generation|output|total) (?:speed|throughput|rate)"
     r"|aggregate|per[- ](?:stream|user|request)(?: (?:decode|generation|speed|throughput))?"
+    r"|(?:decode|generation|output) ?/ ?(?:stream|user|request)"
 )
 _PROMPT_TEST, _ANSWER_TEST = (words(rf".{{1,40}} {test}(?: new)?") for test in ("pp", "tg"))
 UNIT_HEAD = words(r"units?")

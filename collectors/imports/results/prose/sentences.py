@@ -42,6 +42,7 @@ _NOT_MEASURED = re.compile(
 # Of the whole sentence: a question, a wish, a condition, a calculation, what is true of people.
 _HYPOTHETICAL = re.compile(
     r"\?\W*$|\b(?:want(?:s|ed)?|need(?:s|ed)?|wish\w*|aim(?:s|ed|ing)?|must|might|(?-i:may)|assum\w+|suppos\w+|imagine"
+    r"|(?:fake|mock) (?:provider|server|backend|engine)"
     r"|hypothetical\w*|synthetic (?:fixtures?|numbers|results)|in theory|on paper|estimat\w+|calculat\w+|rumou?r\w*"
     r"|(?:you|one|they|people|users?) can(?! (?:see|tell|notice|find|confirm))|humans?)\b"
     r"|\b(?:(?:un)?acceptable|feels?|considered)\b"

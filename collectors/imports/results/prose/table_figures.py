@@ -45,7 +45,9 @@ from collectors.imports.results.prose.units import implied_unit, unit_in
 
 PASSED, NOT_PASSED = "✅", "❌"
 PREFILL_HEAD = re.compile(r"^\W*prefill\b", re.IGNORECASE)  # 'Prefill ctx' beside 'tok/s'
-NOT_MEASURED = re.compile(r"\((?:target|goal|expected|estimated?|est\.?|theoretical|projected)\)", re.IGNORECASE)
+NOT_MEASURED = re.compile(
+    r"\((?:target|goal|expected|estimated?|est\.?|theoretical|projected)\)|\binvalid\b", re.IGNORECASE
+)
 STATISTIC = re.compile(r"mean|average|avg\.?|median|min|max|best|worst|p\d{2}(?:\.\d)?", re.IGNORECASE)
 NO_STATISTICS = ("count", "n", "total", "sum")
 QUANTILE = re.compile(r"\d{1,2}(?:\.\d)?%")

@@ -77,6 +77,7 @@ HEADING_UNIT = re.compile(
 )
 _OF_HEADINGS = {"tokens/sec/user": "tok/s", "ms/tok": "ms", "ms/token": "ms", "requests": "requests"}
 _NAME = re.compile(r"[A-Za-z]\w*")  # of a script's variable
+_QUANTISATION = re.compile(r"\b(?:UD-)?[IT]?Q\d_\w{1,12}", re.IGNORECASE)  # the 'S' of 'Q4_K_S' are no seconds
 _UNDERSCORE = re.compile(r"(?<=[A-Za-z\d])_(?=[A-Za-z\d])")
 _NAMED_UNITS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\b(?:t|tok|toks|token|tokens)(?: per | ?/ ?| )s(?:ec|econd)?\b|\btps\b"), "tok/s"),
@@ -134,6 +135,7 @@ def test_unit(title: str) -> str | None:
 @lru_cache(maxsize=1024)  # the heads of a table are asked for at every cell
 def unit_in(text: str) -> str | None:
     """Return the unit in a heading: 'TTFT (ms)', 'tg t/s (c=1)', 'tg128 decode (t/s)', 'Throughput (tokens/sec)'."""
+    text = _QUANTISATION.sub("", text)
     variable = text.strip("`*")
     if "_" in variable and _NAME.fullmatch(variable) and (named := named_unit(in_words(variable).lower())):
         return named[0]
