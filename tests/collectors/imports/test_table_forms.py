@@ -338,3 +338,8 @@ def test_the_name_of_a_quantisation_states_no_seconds(tmp_path: Path, quantisati
 def test_what_a_table_calls_invalid_is_left_out(tmp_path: Path) -> None:
     text = "| Metric | Value |\n|---|---|\n| ITL p50 | 0.0 ms invalid |\n| TTFT p50 | 81.5 ms |\n"
     assert figures_of(tmp_path, text) == [("ttft_ms", "median", 81.5)]
+
+
+def test_memory_in_the_name_of_a_gpu_is_no_unit(tmp_path: Path) -> None:
+    text = "Decode speed in tok/s\n\n| Model | RTX 5090 | RTX 6000 Pro 96 GB |\n|---|---|---|\n| 70B | 62 | 95 |\n"
+    assert {row.unit for row in results_of_text(tmp_path, text)} == {"tok/s"}
