@@ -123,4 +123,5 @@ class ColumnarWindows(Protocol):
 
 def active_windows(windows: Sequence[Window]) -> list[Window]:
     """Return the windows that may be ranked: pure decoding with a known rate."""
-    return [w for w in windows if w.activity == "active" and w.decode_tps is not None]
+    is_active = WindowColumns.of(windows).is_active.tolist()
+    return [window for window, is_ranked in zip(windows, is_active, strict=True) if is_ranked]

@@ -62,6 +62,16 @@ def test_rank_missing_in_a_scrape_hides_the_sum(store: Store) -> None:
     assert (window["decode_tps"], window["covered_s"], window["activity"]) == (100, 5, "active")
 
 
+def test_ranks_of_one_scrape_may_differ_in_wall_time(store: Store) -> None:
+    """Another tool may stamp each rank as it reads it; the monotonic time is that of the scrape."""
+    stamped = [replace(row, ts=row.ts + timedelta(milliseconds=row.engine_index or 0)) for row in two_ranks(range(6))]
+    put(store, stamped)
+    assert rates(store) == [100] * 5
+    assert [(row["window_s"], row["requests_running"]) for row in run_rows(store)] == [(1, 2)] * 5
+    [window] = rows(store, "FROM run_windows(100)")
+    assert (window["decode_tps"], window["covered_s"]) == (100, 5)
+
+
 def test_rows_of_another_tool_need_no_rank(store: Store) -> None:
     put(store, [replace(vllm(s, 50.0 * s), engine_index=None) for s in range(4)])
     assert rates(store) == [50, 50, 50]
