@@ -83,6 +83,21 @@ def test_a_replaced_slider_moves_nothing(tmp_path: Path) -> None:
     assert shown(page) == (0, 399)
 
 
+def test_a_press_outlives_a_rerun_with_the_url_from_before_it(tmp_path: Path) -> None:
+    """Streamlit runs both at once; the messages of the press, its URL among them, may be lost."""
+    log = tmp_path / "server.log"
+    log.write_text("".join(f"line {number}\n" for number in range(LINES)))
+    page = page_of(log, "0")
+    page.button(key=key_of(tmp_path, "Later")).click().run()
+    later = page.query_params["log"]
+    page.query_params["log"] = "0"
+    assert shown(page.run()) == (400, 799)
+    assert page.query_params["log"] == later
+    page.run()  # the browser has the new URL
+    page.query_params["log"] = "0"
+    assert shown(page.run()) == (0, 399)
+
+
 def key_of(folder: Path, label: str) -> str:
     return f"log-since-{folder.name}-{label}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from collectors.logs.log_view import ByteRange, ViewLine
 from domain import Run
@@ -27,6 +28,7 @@ def server_log(run: Run) -> None:
     if not run.log_path:
         st.info("This run has no log that Pitwall can read.")
         return
+    _follow_press(run)
     piece = _read(run)
     if piece.shown_range and piece.shown_range.end - piece.shown_range.start < piece.shown_range.size:
         _show_navigation(run, piece.shown_range)
@@ -87,22 +89,43 @@ def _show_navigation(run: Run, position: ByteRange) -> None:
         _jump_button("End", run, None, is_off=position.end >= position.size)
         st.markdown(f"{position.start / 1e6:,.1f} to {position.end / 1e6:,.1f} of {position.size / 1e6:,.1f} MB")
     percent, key = round(100 * min(position.start / last, 1)), f"log-since-{run.id}-{position.start}"
-    args = (key, last, _since())
+    args = (run.id, key, last, _since())
     st.slider("Position in the log", 0, 100, percent, format="%d %%", key=key, on_change=_slide, args=args)
 
 
 def _jump_button(label: str, run: Run, since: int | None, is_off: bool) -> None:
-    st.button(label, key=f"log-since-{run.id}-{label}", on_click=_set_start, args=(since,), disabled=is_off)
+    key = f"log-since-{run.id}-{label}"
+    st.button(label, key=key, on_click=_press, args=(run.id, _since(), since), disabled=is_off)
 
 
-def _set_start(since: int | None) -> None:
-    if since is not None:
-        st.query_params[LOG_PARAMETER] = str(since)
-    elif LOG_PARAMETER in st.query_params:
-        del st.query_params[LOG_PARAMETER]
-
-
-def _slide(key: str, last_start: int, shown_since: int | None) -> None:
+def _slide(run_id: str, key: str, last_start: int, shown_since: int | None) -> None:
     """Move to the slider's position, unless a browser sends the value of a slider that the page has replaced."""
     if shown_since == _since():
-        _set_start(last_start * st.session_state[key] // 100)
+        _press(run_id, shown_since, last_start * st.session_state[key] // 100)
+
+
+def _press(run_id: str, shown_since: int | None, since: int | None) -> None:
+    st.session_state[_pressed_key(run_id)] = (shown_since, since)
+
+
+def _follow_press(run: Run) -> None:
+    """Write the offset of the last press to the URL until the browser's URL has changed.
+
+    A press and a rerun of the whole page at the same moment run in two threads: the messages of the first are lost,
+    and the second still has the URL from before the press.
+    """
+    key = _pressed_key(run.id)
+    if key not in st.session_state:
+        return
+    shown_since, since = st.session_state[key]
+    context = get_script_run_ctx()
+    if shown_since != _since() or (context and context.is_history_navigation):
+        del st.session_state[key]
+    elif since is not None:
+        st.query_params[LOG_PARAMETER] = str(since)
+    else:
+        st.query_params.pop(LOG_PARAMETER, None)
+
+
+def _pressed_key(run_id: str) -> str:
+    return f"log-pressed-{run_id}"
