@@ -88,9 +88,10 @@ def _show_navigation(run: Run, position: ByteRange) -> None:
         _jump_button("Later", run, position.end, is_off=position.end >= position.size)
         _jump_button("End", run, None, is_off=position.end >= position.size)
         st.markdown(f"{position.start / 1e6:,.1f} to {position.end / 1e6:,.1f} of {position.size / 1e6:,.1f} MB")
-    percent, key = round(100 * min(position.start / last, 1)), f"log-since-{run.id}-{position.start}"
+    percent, key = round(100 * min(position.start / last, 1)), f"log-percent-{run.id}"
+    st.session_state[key] = percent  # one slider for all positions: it keeps the keyboard's focus
     args = (run.id, key, last, _since())
-    st.slider("Position in the log", 0, 100, percent, format="%d %%", key=key, on_change=_slide, args=args)
+    st.slider("Position in the log", 0, 100, format="%d %%", key=key, on_change=_slide, args=args)
 
 
 def _jump_button(label: str, run: Run, since: int | None, is_off: bool) -> None:
@@ -99,7 +100,7 @@ def _jump_button(label: str, run: Run, since: int | None, is_off: bool) -> None:
 
 
 def _slide(run_id: str, key: str, last_start: int, shown_since: int | None) -> None:
-    """Move to the slider's position, unless a browser sends the value of a slider that the page has replaced."""
+    """Move to the slider's position, unless a browser sends what the slider showed before the page moved."""
     if shown_since == _since():
         _press(run_id, shown_since, last_start * st.session_state[key] // 100)
 
