@@ -36,6 +36,9 @@ _VLLM_HEAD = rf"{_LEVEL}{_GAP}(?P<stamp>\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?){_GAP
 # llama.cpp writes clock, level and message one after another: a logger that stamps each write parts them.
 _LLAMACPP_LEVEL = r"(?P<level>[DIWE]) +(?=(?:slot|srv|que|cmn|init|main) |[a-z]\w*(?:::\w+)? *: )"
 
+# In which Python draws the members of an exception group.
+_MARGIN = r"\| {1,8}(?=Traceback |File \"|assert |(?:\w+\.)*\w+(?:Error|Exception|Interrupt|Exit)\b)"
+
 # Prefixes by the kind of character they start with; a record head (marked True) ends the search for glued records.
 _BY_START: dict[str, tuple[tuple[re.Pattern[str], bool], ...]] = {
     "(": ((re.compile(rf"{_PID}:? ?"), False),),
@@ -69,6 +72,7 @@ _BY_START: dict[str, tuple[tuple[re.Pattern[str], bool], ...]] = {
     ),
     ">": ((re.compile(r"(?:> ?){1,8}(?=\S)"), False),),  # a quotation of Markdown
     "▎": ((re.compile(r"▎ ?(?=\S)"), False),),
+    "|": ((re.compile(_MARGIN), False),),
     "<": ((re.compile(rf"<\d+>1? ?(?:{_STAMP} \S+ \S+ \S+ \S+ (?:-|\[[^\]]*\]) )?"), False),),
     "A": (
         (re.compile(rf"{_VLLM_HEAD} {{0,8}}"), True),
@@ -123,7 +127,7 @@ _EMPTY = StrippedText("")
 def strip_prefixes(text: str, enclosing: StrippedText | None = None) -> StrippedText:
     """Strip every known prefix; of several stamps one with a zone counts, else the innermost.
 
-    After a record head only another head or a process name is a prefix: the rest is the message.
+    After a record head only another head, a process name or a margin is a prefix: the rest is the message.
 
     `enclosing`, the record that contains the text, provides what the prefixes do not state.
     """
@@ -180,7 +184,7 @@ class _PrefixStripper:
         if first == "{":
             return not self.is_record and self._strip_json()
         for pattern, is_record in _patterns_for(first):
-            may_follow = is_record or first == "(" or not self.is_record
+            may_follow = is_record or first in "(|" or not self.is_record
             match = pattern.match(self.text) if may_follow else None
             if match and match.end():
                 self._note(match.groupdict())

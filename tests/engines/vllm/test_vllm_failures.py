@@ -171,6 +171,23 @@ def test_the_end_of_a_traceback_behind_a_stamp_and_a_bar(read_log) -> None:
     assert log.reading.errors == ["RuntimeError: CUDA error: no kernel image is available for execution"]
 
 
+@pytest.mark.parametrize("head", ["", "(APIServer pid=7) ", "(APIServer pid=7) ERROR 11-20 10:00:00 [serve.py:9] "])
+def test_a_member_of_an_exception_group_is_the_cause(head: str, read_log) -> None:
+    """Python draws the members of a group behind a margin."""
+    lines = (
+        "  + Exception Group Traceback (most recent call last):",
+        '  |   File "/usr/bin/vllm", line 8, in <module>',
+        "  | ExceptionGroup: unhandled errors in a TaskGroup (1 sub-exception)",
+        "  +-+---------------- 1 ----------------",
+        "    | Traceback (most recent call last):",
+        '    |   File "/usr/lib/python3.12/asyncio/runners.py", line 195, in run',
+        "    | torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.",
+        "    +------------------------------------",
+    )
+    log = read_log("vllm", "".join(f"{head}{line}\n" for line in lines))
+    assert log.reading.errors == ["torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."]
+
+
 @pytest.mark.parametrize("name", NO_FAILURE)
 def test_what_only_looks_like_a_failure(name: str, read_log) -> None:
     log = read_log("vllm", NO_FAILURE[name])
