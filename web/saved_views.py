@@ -17,7 +17,7 @@ from web.access.roles import current_person
 from web.actions import Once, is_editor, is_member, require_editor
 from web.context import services
 from web.markup import markdown_text
-from web.url_state import address_button
+from web.url_state import address_button, open_popover
 
 Page = Literal["runs", "explore"]
 
@@ -32,7 +32,10 @@ def view_list(page: Page) -> None:
         address_button(markdown_text(view.name), f"{page}-go-{view.name}", parse_qs(view.query))
     if not is_editor():
         return
-    with st.popover("Views", icon=":material/bookmark:"):
+    popover = open_popover("Views", f"{page}-views", ":material/bookmark:")
+    if not popover:
+        return
+    with popover:
         _keep_form(page)
         for view in views:
             label = f"Remove {markdown_text(view.name)}"

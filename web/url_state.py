@@ -12,6 +12,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 import streamlit as st
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
+from streamlit.elements.lib.mutable_popover_container import PopoverContainer
 
 Value = TypeVar("Value")
 FOLD = "fold"  # URL parameter: the sections that are not in their initial state
@@ -245,3 +246,12 @@ def open_section(title: str, name: str, page: str) -> ExpanderContainer | None:
     """Show a collapsible section; return it only if it is open, so that the content of a closed one costs nothing."""
     section = url_expander(title, name, page)
     return section if section.open else None
+
+
+def open_popover(label: str, key: str, icon: str | None = None) -> PopoverContainer | None:
+    """Show a button with a popover; return it only if it is open, so that the content of a closed one costs nothing.
+
+    label: under another label Streamlit closes the popover.
+    """
+    popover = st.popover(label, key=key, icon=icon, on_change="rerun")
+    return popover if popover.open else None

@@ -188,6 +188,8 @@ def test_opening_a_page_keeps_the_address(store: Store) -> None:
 
 def test_named_view_keeps_each_version(store: Store) -> None:
     at = page(group="k", find="fp8")
+    at.session_state["runs-views"] = True  # as a press does
+    at.run()
     for name in ("fast <b>ones", "fast <b>ones"):
         at.text_input[-1].set_value(name)
         next(one for one in at.button if one.label == "Save this view").click().run()
@@ -203,7 +205,9 @@ def test_named_view_keeps_each_version(store: Store) -> None:
 
 def test_a_guest_neither_sees_nor_keeps_views(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("web.actions.current_role", lambda: "guest")
-    assert [one.label for one in page().button if one.label == "Save this view"] == []
+    at = page()
+    at.session_state["runs-views"] = True  # as a press does
+    assert [one.label for one in at.run().button if one.label == "Save this view"] == []
 
 
 def test_remote_runs_are_in_no_group_and_noted(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,16 @@ from domain import CANCELLED, utc_now
 from storage.queries.run_fields import FIELDS, FILTER_FIELDS, FURTHER_FIELDS
 from storage.queries.run_queries import RunChoices, RunFilter
 from web.runs.table.field_words import field_value_text
-from web.url_state import UrlChoice, choose_one, choose_some, multiple_choice, single_choice, switch_choice, text_choice
+from web.url_state import (
+    UrlChoice,
+    choose_one,
+    choose_some,
+    multiple_choice,
+    open_popover,
+    single_choice,
+    switch_choice,
+    text_choice,
+)
 
 NAMES = {
     "engine": "Engine",
@@ -72,17 +81,7 @@ def run_filters(
         search = _choose_search(page)
         selected = {name: _choose_values(name, options[name], page) for name in VISIBLE_FILTERS}
         started = choose_one("Started", "started", page, STARTED, "", CHOICE_PX)
-        other_names = [name for name in options if name not in VISIBLE_FILTERS]
-        active_count = sum(bool(_filter_choice(name, options[name], page).current_value()) for name in other_names)
-        label = f"More filters: {active_count} in use" if active_count else "More filters"
-        with (
-            st.popover(label, key=f"{page}-more-filters"),
-            st.container(horizontal=True, width=POPOVER_PX, vertical_alignment="bottom"),
-        ):
-            selected |= {
-                name: _choose_values(name, options[name], page) for name in other_names if name not in FURTHER_FIELDS
-            }
-            selected |= _further({name: options[name] for name in other_names if name in FURTHER_FIELDS}, page)
+        selected |= _further_filters({n: o for n, o in options.items() if n not in VISIBLE_FILTERS}, page)
     return RunFilter(
         words=tuple(search.lower().split()),
         engines=tuple(selected["engine"]),
@@ -99,8 +98,23 @@ def run_filters(
     )
 
 
-def _further(options: Mapping[str, Mapping[str, str]], page: str) -> dict[str, list[str]]:
-    """The filters of the requested field and of the fields in use."""
+def _further_filters(options: Mapping[str, Mapping[str, str]], page: str) -> dict[str, list[str]]:
+    """Show the rarer filters in a popover, and return all of them."""
+    selected = {name: _filter_choice(name, options[name], page).current_value() for name in options}
+    active_count = sum(map(bool, selected.values()))
+    popover = open_popover("More filters", f"{page}-more-filters")
+    if active_count:
+        st.caption(f"{active_count} of them in use", width="content")
+    if not popover:
+        return selected
+    with popover, st.container(horizontal=True, width=POPOVER_PX, vertical_alignment="bottom"):
+        names = [name for name in options if name not in FURTHER_FIELDS]
+        selected |= {name: _choose_values(name, options[name], page) for name in names}
+        return selected | _field_filters({name: options[name] for name in options if name in FURTHER_FIELDS}, page)
+
+
+def _field_filters(options: Mapping[str, Mapping[str, str]], page: str) -> dict[str, list[str]]:
+    """Show the filters of the requested field and of the fields in use."""
     if not options:
         return {}
     active_names = [

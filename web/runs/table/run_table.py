@@ -31,7 +31,7 @@ from web.runs.table.run_listing import PENDING_NOTE, notes_on
 from web.runs.table.ticked_runs import follow_ticks, table_key, ticks_on_arrival
 from web.theme import DASH, MUTED, Ground, run_color, three_digits
 from web.times import TABLE_FORMAT, time_column
-from web.url_state import choose_some
+from web.url_state import choose_some, multiple_choice, open_popover
 from web.words import reason_text
 
 OTHER_MACHINE_LINE = RunLine()
@@ -114,14 +114,18 @@ def choose_columns(choices: RunChoices) -> list[str]:
     """Return the columns in the selected order, kept in the URL; empty columns are not proposed."""
     default = proposed_columns(choices)
     titles = {name: str(COLUMNS[name]["label"]) for name in OPTIONAL_COLUMNS}
-    with st.popover("Columns", icon=":material/view_column:"):
-        st.caption(
-            "Columns appear in the order of selection, after the run's name. By default, numbers that none of the "
-            "listed runs has are hidden."
-        )
-        selected = choose_some("Columns", "column", "runs", titles, "as proposed", default) or default
-        choose_some("Pinned beside the name", PIN, "runs", titles, "none")
-        return [*_pinned(), *(name for name in selected if name not in _pinned())]
+    if popover := open_popover("Columns", "runs-columns", ":material/view_column:"):
+        with popover:
+            st.caption(
+                "Columns appear in the order of selection, after the run's name. By default, numbers that none of the "
+                "listed runs has are hidden."
+            )
+            selected = choose_some("Columns", "column", "runs", titles, "as proposed", default)
+            choose_some("Pinned beside the name", PIN, "runs", titles, "none")
+    else:
+        selected = multiple_choice("column", "runs-column", list(titles), default).current_value()
+    pinned = _pinned()
+    return [*pinned, *(name for name in selected or default if name not in pinned)]
 
 
 def _pinned() -> list[str]:

@@ -90,6 +90,8 @@ def test_partial_list_says_so_and_expands(store: Store) -> None:
 def test_config_field_in_address_is_rarer_filter(store: Store) -> None:
     at = page(k=["2", "4"], quantization="fp8", rows="10")
     assert said(at) == "6 of 20 runs that have ended"
+    at.session_state["runs-more-filters"] = True  # as a press does
+    at.run()
     assert at.multiselect(key="runs-k").value == ["2", "4"]
     assert "runs-model" not in {one.key for one in at.multiselect}, "all runs have the same"
     at.multiselect(key="runs-k").set_value(["8"]).run()
