@@ -209,14 +209,13 @@ def add_statements(load: LoadBuilder, text: str, sections: Sections) -> None:
     """Add the figures of running text; those that repeat a value of a table or a line are left out."""
     results = [row for row in load.rows if isinstance(row, Result)]
     stored_values = {(name, row.value) for row in results for name in (row.metric, row.unit)}
-    lines = text.splitlines()
     for statement in read_sentences(text):
         metric, factor = statement.metric_name
         unit = statement.value.unit if metric == STATED else None
         ends = (end for end in (statement.value.low, statement.value.high) if end is not None)
         if not all((unit or metric, round(end * factor, 9)) in stored_values for end in ends):
-            line = lines[statement.line - 1]
-            lead = "" if _has_own_label(line, statement.words) else _lead_of(line, statement.words)
+            has_label = _has_own_label(statement.paragraph, statement.words)
+            lead = "" if has_label else _lead_of(statement.paragraph, statement.words)
             name = (
                 f"{sections.prefix_of(statement.line)}{lead}{statement.words[:MAX_NAME_CHARS]} (line {statement.line})"
             )
