@@ -8,7 +8,6 @@ import pytest
 
 from collectors.imports.results.prose import document
 from collectors.imports.results.prose.number_text import read_cell
-from collectors.imports.results.prose.paragraphs import read_paragraphs
 from collectors.imports.results.prose.sentences import read_sentences
 from collectors.imports.results.prose.units import unit_in
 from load_records import Result
@@ -402,54 +401,3 @@ def test_a_figure_in_brackets_has_the_level_of_the_words_before_them(tmp_path: P
 def test_a_prompt_that_is_the_workload_names_no_metric() -> None:
     (statement,) = read_sentences("On a full-budget raw prompt it sustains 64.7 tok/s.")
     assert statement.metric_name.metric == "stated"
-
-
-def points_of(tmp_path: Path, text: str) -> list[tuple[str, float | None, str]]:
-    return [(row.metric, row.value, row.point) for row in results_of_text(tmp_path, text)]
-
-
-def test_the_lines_of_a_wrapped_paragraph_are_one_text(tmp_path: Path) -> None:
-    text = (
-        "The second card is the slower of the two at every depth: there it gives 610.5 tok/s\n"
-        "prefill and 14.25 tok/s decode, and the first token of a cold prompt takes a TTFT of\n"
-        "about 3.5 s.\n"
-    )
-    subject = "The second card is the slower of the two at every depth: there it gives"
-    assert points_of(tmp_path, text) == [
-        ("prompt_tps", 610.5, f"{subject} prefill (line 1)"),
-        ("output_tps", 14.25, f"{subject}: decode (line 2)"),
-        ("ttft_ms", 3500.0, "the first token of a cold prompt takes a TTFT of (line 3)"),
-    ]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "The larger of both models decodes at about 31.5 tok/s here,\n\nprefill 900 tok/s",  # another paragraph
-        "The larger of both models decodes at about 31.5 tok/s here\n- prefill 900 tok/s",
-        "big model, long prompt, with a cold cache: decode 31.5 tok/s\nbig model, warm cache: prefill 900 tok/s",
-        "```\nthe larger of both models decodes at about 31.5 tok/s here\nprefill 900 tok/s\n```",
-    ],
-)
-def test_lines_that_begin_anew_are_no_wrapped_text(tmp_path: Path, text: str) -> None:
-    assert [(metric, value) for metric, value, _ in points_of(tmp_path, text)] == [
-        ("output_tps", 31.5),
-        ("prompt_tps", 900.0),
-    ]
-    paragraphs = read_paragraphs(text.splitlines())
-    assert all("31.5" not in paragraph.text or "900" not in paragraph.text for paragraph in paragraphs)
-
-
-def test_a_figure_without_words_of_its_own_bears_those_of_the_figure_before_it(tmp_path: Path) -> None:
-    text = "Small-8B showed 900 tok/s prefill and 65 tok/s decode, Large-70B 88 tok/s prefill and a TTFT of 2.1 s."
-    assert [point for _, _, point in points_of(tmp_path, text)] == [
-        "Small-8B showed prefill (line 1)",
-        "Small-8B showed: decode (line 1)",
-        "Large-70B prefill (line 1)",
-        "Large-70B: a TTFT of (line 1)",
-    ]
-
-
-def test_what_others_report_and_a_ceiling_is_not_measured(tmp_path: Path) -> None:
-    text = "Decode is 45 tok/s, in line with the 60 tok/s third-party reports. With perfect overlap the ceiling is 9 tok/s."
-    assert figures_of(tmp_path, text) == [("output_tps", "stated", 45.0)]

@@ -44,6 +44,7 @@ _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
         "e2e_ms",
     ),
 )
+_TIME_PER_TOKEN = r"^(?!.*(?:prefill|prompt|inter[- ]token)).*(?:\(ms/tok|(?<!latency) per tok(?:en)?$)"
 _DURATIONS: tuple[tuple[str, str], ...] = (
     (r"torch\.compile|compil(?!\w* cache)", "compile_s"),
     (r"engine init|引擎初始化", "engine_init_s"),
@@ -95,7 +96,10 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     ("requests/s", words(r""), MetricName("request_tps")),
     ("requests", words(r"fail|error"), MetricName("failed_requests")),
     ("requests", words(r"(?:request|completed|successful)(?! latency)"), MetricName("requests")),
-    ("ms", words(r"^(?!.*(?:prefill|prompt|inter[- ]token)).*\(ms/tok"), MetricName("tpot_ms")),
+    *(
+        (unit, words(_TIME_PER_TOKEN), MetricName("tpot_ms", factor))
+        for unit, factor in (("ms", 1.0), ("s", 1e3))
+    ),
     *(
         (unit, words(pattern), MetricName(metric, factor))
         for unit, factor in (("ms", 1.0), ("s", 1e3))
@@ -191,7 +195,7 @@ def without_workload(column_name: str, label: str, has_unit_in_column: bool) -> 
     'Decode (tok/s)' in the row 'Long prompt' is a speed of decoding.
     """
     for side, measured in ((label, column_name), (column_name, label)):
-        if _BARE_SIDE.fullmatch(side) and not any(map(_names_side, _THROUGHPUT.split(measured))):
+        if names_side_alone(side) and not any(map(_names_side, _THROUGHPUT.split(measured))):
             return side, measured  # 'Prefill' beside 'Throughput (tok/s)'
     is_prompt, is_answer = ([pattern.search(name) is not None for name in (column_name, label)] for pattern in _SIDES)
     if is_prompt[0] != is_answer[0] and is_prompt[1] != is_answer[1] and is_prompt[0] != is_prompt[1]:
@@ -199,6 +203,11 @@ def without_workload(column_name: str, label: str, has_unit_in_column: bool) -> 
         cleaned = _SIDES[0].sub("", _SIDES[1].sub("", workload))
         return (measured, cleaned) if has_unit_in_column else (cleaned, measured)
     return column_name, label
+
+
+def names_side_alone(text: str) -> bool:
+    """Return whether a text names the prompt's or the answer's side and nothing else: 'Prefill', 'Decode phase'."""
+    return _BARE_SIDE.fullmatch(text) is not None
 
 
 def _names_side(text: str) -> bool:

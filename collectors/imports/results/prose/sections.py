@@ -11,8 +11,10 @@ from collectors.imports.results.prose.units import RATES, may_have_figure, patte
 HEADING = re.compile(
     r"(?P<marks>#{1,6}) {1,8}(?P<words>.{1,160})|\*\*(?P<bold>[^*]{1,160})\*\*:?"
     r"|(?:<details>)?<summary>(?P<summary>.{1,160})</summary>"
-    r"|(?P<bars>={3,60}|-{3,60}|─{2,60}) {1,4}(?P<barred>[^─|=][^─|]{0,100}?) {1,4}(?:={3,60}|-{3,60}|─{2,60})"
+    r"|(?:\w{1,20}: )?(?P<bars>={3,60}|-{3,60}|─{2,60}) {1,4}(?P<barred>[^─|=\s-][^─|]{0,100}?)"
+    r" {1,4}(?:={3,60}|-{3,60}|─{2,60})"
 )
+BARS = re.compile(r"\s{0,8}(?:\w{1,20}: )?(?:===|---|───)")
 LABEL = re.compile(  # 'tip:', '**Setup:** two GPUs', 'With speculation:'
     r"\*\*(?P<bold>[^*|]{1,80}?):?\*\*:? ?(?P<more>[^|*]{0,80})|(?P<words>[\w(~][^|:=]{0,60}):", re.IGNORECASE
 )
@@ -38,11 +40,12 @@ MAX_LINE_CHARS = 240
 
 
 class _Heading(NamedTuple):
-    """A heading, and whether a table stands right below it."""
+    """A heading, and what is known of it."""
 
     level: int
     words: str
-    has_table: bool = False
+    has_table: bool = False  # right below it
+    is_printed: bool = False  # by a tool, between fences
 
 
 class Sections:
@@ -103,8 +106,14 @@ def _paths_of(text: str) -> list[tuple[str, ...]]:
     for index, line in enumerate(lines):
         is_fence = line.lstrip()[:3] == FENCE
         is_code ^= is_fence
+        bar_heading = _heading(line) if is_code and BARS.match(line) and not FIGURE.search(line) else None
         if is_fence:
             has_content |= not is_code
+            stack = [outer for outer in stack if not outer.is_printed]
+        elif bar_heading:
+            stack = [outer for outer in stack if not _ends_at(outer, bar_heading)]
+            stack.append(bar_heading._replace(is_printed=True))
+            label, has_content = "", False
         elif not is_code and (
             heading := _heading(line) or _title(lines, index) or (None if has_marks else _page_title(lines, index))
         ):
@@ -183,8 +192,8 @@ def _ends_at(outer: _Heading, heading: _Heading) -> bool:
 
 def _heading(line: str) -> _Heading | None:
     """Return a heading of Markdown, a line in bold or a summary; None for another line."""
-    is_possible = line[:44].lstrip()[:1] in tuple("#*<=-─") and len(line) <= MAX_LINE_CHARS
-    match = HEADING.fullmatch(line.strip()) if is_possible else None
+    is_possible = line[:44].lstrip()[:1] in tuple("#*<=-─") or BARS.match(line) is not None
+    match = HEADING.fullmatch(line.strip()) if is_possible and len(line) <= MAX_LINE_CHARS else None
     if match is None:
         return None
     words = TAG.sub("", match["words"] or match["bold"] or match["summary"] or match["barred"]).strip("#*:` ")

@@ -260,7 +260,10 @@ def _metric_of(place: _Place, sentence: str) -> MetricName | None:
     if unit == "tok/s" and _TO_FIRST_TOKEN.search(sentence):
         return MetricName("decode_tps")
     if place.value.words:  # of its unit: 'tok/s/user'
-        return metric_of(place.value.words, unit)
+        if unit not in ("ms", "s"):
+            return metric_of(place.value.words, unit)
+        is_aside = place.before.rstrip().endswith("(")  # 'the allreduce (~3 ms/token)' is a part of it
+        return None if is_aside else metric_of(f"{place.before}{place.value.words}", unit)
     names = [metric_of(words, unit) for words in (place.before, place.after)]
     name = names[0] or names[1]
     is_known = name is not None and (unit in ("tok/s", "requests/s") or name.metric in _SPEED_OF_TOKENS)

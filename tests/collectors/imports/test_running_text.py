@@ -1,0 +1,100 @@
+"""Running text as people wrap it, figures that share a subject, and consoles that posts quote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from collectors.imports.results.prose.paragraphs import read_paragraphs
+from tests.collectors.imports.test_prose_figures import figures_of, results_of_text
+
+
+def points_of(tmp_path: Path, text: str) -> list[tuple[str, float | None, str]]:
+    return [(row.metric, row.value, row.point) for row in results_of_text(tmp_path, text)]
+
+
+def test_the_lines_of_a_wrapped_paragraph_are_one_text(tmp_path: Path) -> None:
+    text = (
+        "The second card is the slower of the two at every depth: there it gives 610.5 tok/s\n"
+        "prefill and 14.25 tok/s decode, and the first token of a cold prompt takes a TTFT of\n"
+        "about 3.5 s.\n"
+    )
+    subject = "The second card is the slower of the two at every depth: there it gives"
+    assert points_of(tmp_path, text) == [
+        ("prompt_tps", 610.5, f"{subject} prefill (line 1)"),
+        ("output_tps", 14.25, f"{subject}: decode (line 2)"),
+        ("ttft_ms", 3500.0, f"{subject.partition(':')[0]}: the first token of a cold prompt takes a TTFT of (line 3)"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The larger of both models decodes at about 31.5 tok/s here,\n\nprefill 900 tok/s",  # another paragraph
+        "The larger of both models decodes at about 31.5 tok/s here\n- prefill 900 tok/s",
+        "big model, long prompt, with a cold cache: decode 31.5 tok/s\nbig model, warm cache: prefill 900 tok/s",
+        "```\nthe larger of both models decodes at about 31.5 tok/s here\nprefill 900 tok/s\n```",
+    ],
+)
+def test_lines_that_begin_anew_are_no_wrapped_text(tmp_path: Path, text: str) -> None:
+    assert [(metric, value) for metric, value, _ in points_of(tmp_path, text)] == [
+        ("output_tps", 31.5),
+        ("prompt_tps", 900.0),
+    ]
+    paragraphs = read_paragraphs(text.splitlines())
+    assert all("31.5" not in paragraph.text or "900" not in paragraph.text for paragraph in paragraphs)
+
+
+def test_a_figure_without_words_of_its_own_bears_those_of_the_figure_before_it(tmp_path: Path) -> None:
+    text = "Small-8B showed 900 tok/s prefill and 65 tok/s decode, Large-70B 88 tok/s prefill and a TTFT of 2.1 s."
+    assert [point for _, _, point in points_of(tmp_path, text)] == [
+        "Small-8B showed prefill (line 1)",
+        "Small-8B showed: decode (line 1)",
+        "Large-70B prefill (line 1)",
+        "Large-70B: a TTFT of (line 1)",
+    ]
+
+
+def test_what_others_report_and_a_ceiling_is_not_measured(tmp_path: Path) -> None:
+    text = (
+        "Decode is 45 tok/s, in line with the 60 tok/s third-party reports. "
+        "With perfect overlap the ceiling is 9 tok/s."
+    )
+    assert figures_of(tmp_path, text) == [("output_tps", "stated", 45.0)]
+
+
+def test_llama_cpps_timings_are_speeds_of_prompt_and_answer(tmp_path: Path) -> None:
+    text = (
+        "llama_perf_sampler_print:    sampling time =      50.00 ms /   200 runs   (    0.25 ms per token,  4000.00 "
+        "tokens per second)\n"
+        "llama_perf_context_print: prompt eval time =     125.50 ms /    64 tokens (    1.96 ms per token,   509.96 "
+        "tokens per second)\n"
+        "llama_perf_context_print:        eval time =    4000.00 ms /   200 runs   (   20.00 ms per token,    50.00 "
+        "tokens per second)\n"
+    )
+    rows = results_of_text(tmp_path, text)
+    assert [(row.metric, row.value, row.prompt_tokens, row.output_tokens) for row in rows] == [
+        ("prompt_tps", 509.96, 64, None),
+        ("prompt_ms", 125.5, 64, None),
+        ("decode_tps", 50.0, None, 200),
+        ("decode_ms", 4000.0, None, 200),
+    ]
+
+
+def test_a_time_per_token_is_one_unless_it_is_of_a_part(tmp_path: Path) -> None:
+    text = "The small model takes 31-33ms/token.\n\nWe saved the allreduce (~3.2 ms/token) of each layer.\n"
+    assert figures_of(tmp_path, text) == [("tpot_ms", "min", 31.0), ("tpot_ms", "max", 33.0)]
+
+
+def test_a_speed_under_a_barred_heading_between_fences_is_of_its_side(tmp_path: Path) -> None:
+    text = (
+        "```\nStats: ------- prefill -------\nthroughput: 310.5 tok/s\ntotal tokens: 90 tok\n"
+        "------- decode -------\nthroughput: 61.5 tok/s\ntotal tokens: 20 tok\n```\n\nthroughput: 55 tok/s\n"
+    )
+    speeds = [row for row in results_of_text(tmp_path, text) if row.unit == "tok/s"]
+    assert [(row.metric, row.value, row.point) for row in speeds] == [
+        ("prompt_tps", 310.5, "prefill: throughput (line 3)"),
+        ("output_tps", 61.5, "decode: throughput (line 6)"),
+        ("output_tps", 55.0, "throughput (line 10)"),
+    ]
