@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from collectors.imports.results.prose.paragraphs import read_paragraphs
+from collectors.imports.results.prose.sentences import read_sentences
 from tests.collectors.imports.test_prose_figures import figures_of, results_of_text
 
 
@@ -98,3 +99,29 @@ def test_a_speed_under_a_barred_heading_between_fences_is_of_its_side(tmp_path: 
         ("output_tps", 61.5, "decode: throughput (line 6)"),
         ("output_tps", 55.0, "throughput (line 10)"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "wanted"),
+    [
+        (
+            "It does 900 tok/s prefill / 45.5 decode.",
+            [("prompt_tps", "stated", 900.0), ("output_tps", "stated", 45.5)],
+        ),
+        ("The small card gives 4~6 tokens/s.", [("stated", "min", 4.0), ("stated", "max", 6.0)]),
+        ("With prompt_tokens=64 the answer came at 12.5 tok/s.", [("stated", "stated", 12.5)]),
+        ("Best of all: decode at 61 tok/s.", [("output_tps", "stated", 61.0)]),
+        ("The LMSYS review of this box measured 3.5 tok/s decode.", []),
+        ("Much lower than the 33 tok/s that @someone observed.", []),
+    ],
+)
+def test_figures_of_sentences(tmp_path: Path, sentence: str, wanted: list[tuple[str, str, float]]) -> None:
+    found = [(s.metric_name.metric, s.statistic, s.value) for s in read_sentences(sentence)]
+    ends = [
+        (metric, end_statistic, end)
+        for metric, statistic, value in found
+        for end_statistic, end in (
+            [(statistic, value.low)] if value.high is None else [("min", value.low), ("max", value.high)]
+        )
+    ]
+    assert ends == wanted

@@ -140,7 +140,7 @@ _BARE_SIDE = words(rf"\W*(?:{PROMPT}|{GENERATION})(?: (?:phase|stage|tokens?))?\
 _THROUGHPUT = words(r"throughput|吞吐量?")
 MINIMUM = words(r"(?<![/(])(?<!per )(?<!p-)(?<!top-)\bmin(?:imum)?\b(?!\)|[-_ ]p\b)")  # no minutes, no 'min-p'
 MAXIMUM = words(
-    r"最高|最大|峰值|\bpeak(?:s|ed)?\b|\bbest\b"
+    r"最高|最大|峰值|\bpeak(?:s|ed)?\b|\bbest\b(?! of all)"
     # neither 'M4 Max', 'RTX PRO 6000 Max-Q' nor 'n_max:16', 'max tokens'
     r"|(?<![ma]\d )(?<!ai )(?<!n )(?<![-:])\bmax(?:imum)?\b"
     r"(?![-+:=]| ?\d| (?:new )?(?:tokens|batch|num|model|context|ctx|seq|conc|parallel|len|requests))"

@@ -13,7 +13,7 @@ from collectors.imports.results.prose.units import may_have_figure
 LEAST_WIDTH = 60  # of wrapped text
 RAGGED = 0.85  # of the longest line
 MAX_CHARS = 2000
-_STARTS_ANEW = re.compile(r"\s*(?:#{1,6} |[|>]|\*\*|</?[a-z]|[-=─]{3}|[\w(][^:.;]{0,40}:\s|\S{1,60}:\s)")
+_STARTS_ANEW = re.compile(r"\s*(?:#{1,6} |[|>]|\*\*|</?[a-z]|[-=─]{3}|[\w(][^:.;]{0,40}:\s|\S{1,60}:\s|.*\S {3,}\S)")
 _GOES_ON = re.compile(r"\s*(?:[^\W\dA-Z]|[\d(`~≈+±→/—–-])")
 _IS_UNFINISHED = re.compile(
     r"(?:[,;(/→—–]|\b(?:an?|the|of|to|at|in|and|or|with|for|on|by|from|vs|is|are|was|were|than|per|only|about))\s*$"

@@ -22,7 +22,7 @@ from collectors.imports.results.prose.metric_names import (
     metric_of,
     statistic_of,
 )
-from collectors.imports.results.prose.number_text import MEMORY, StatedNumber, with_unit_first
+from collectors.imports.results.prose.number_text import MEMORY, StatedNumber, with_shared_unit, with_unit_first
 from collectors.imports.results.prose.paragraphs import Paragraph, read_paragraphs
 from collectors.imports.results.prose.units import may_have_figure, pattern_of
 
@@ -60,8 +60,9 @@ _HYPOTHETICAL = re.compile(
 _PUBLISHED = re.compile(  # by others, where it stands before a figure or in its clause
     r"\b(?:(?:widely|often|commonly)[- ](?:cited|quoted)|according to|headline numbers?|third[- ]party"
     r"|reported(?:ly)?(?! (?:in|by) (?:the (?:run|bench|log|server)|my|our)))\b"
+    r"|@[\w-]{2,40} (?:observed|reported|measured|gets?|got)\b"
     r"|\b(?:Red Hat|NVIDIA|AMD|Intel|Google|Meta|LMSYS|MLPerf|Anyscale|Databricks|vendors?|others|the community)"
-    r" (?:\w+ )?(?:measured|measures|reports?|clocked|quotes?|lists?|publish\w*|states?)\b",
+    r" (?:[\w-]+ ){0,5}(?:measured|measures|reports?|clocked|quotes?|lists?|publish\w*|states?)\b",
     re.IGNORECASE,
 )
 _DENIED = re.compile(
@@ -71,6 +72,7 @@ _DENIED = re.compile(
 _NEGATED = re.compile(r"\b(?:not|never|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
 _SERVED = re.compile(r"throughput|serv(?:ed?|es|ing)\b|handl|complet|achiev|sustain|process|finish", re.IGNORECASE)
 _TIGHT_SLASH = re.compile(rf"(\d)/(?=\d[\d.,]{{0,12}} ?(?:{pattern_of('tok/s', 'ms')})(?!\w))", re.IGNORECASE)
+_SETTING = re.compile(r"(?<![\w-])[A-Za-z][\w-]{0,40}=[\w.]{1,40}")  # 'prompt_tokens=191' names no metric
 _OPEN_BRACKET = re.compile(r"\s{0,9}\([^()]*$")
 _EMPTY_BRACKETS = re.compile(r"\( {0,9}\)")  # of a number alone
 _MARKUP = re.compile(r"[`*]{1,3}")
@@ -145,7 +147,7 @@ def read_sentences(text: str) -> list[Statement]:
 def _running_text(line: str) -> str:
     """Return a line without marks, compared numbers apart: '350 / 370 tok/s'; empty for a log's, a program's."""
     is_other = len(line) > MAX_LINE_CHARS or _LOG_LINE.search(line) or _CODE.search(_QUOTED.sub("", line))
-    return "" if is_other else _TIGHT_SLASH.sub(r"\1 / ", _MARKUP.sub("", line))
+    return "" if is_other else with_shared_unit(_TIGHT_SLASH.sub(r"\1 / ", _MARKUP.sub("", line)))
 
 
 def _sentences(text: str) -> Iterator[tuple[int, str]]:
@@ -208,7 +210,7 @@ def _statements(paragraph: Paragraph, start: int, sentence: str) -> Iterator[Sta
         former = (dimension(unit), name) if name and name.metric != STATED else None
         if name:
             words_around = _EMPTY_BRACKETS.sub(" ", f"{place.subject or place.before} {place.after}")
-            label = " ".join(words_around.split()).strip(" -•*=→:.,")
+            label = " ".join(words_around.split()).strip(" -•*=→:.,/")
             label = label if "(" in label else label.rstrip(" )")  # 'at c=1 TPOT )' of '(TPOT 81 ms)'
             label = _words_about(sentence, place.start) if not label or place.is_only else label
             if _METRIC_ALONE.fullmatch(label):
@@ -264,7 +266,7 @@ def _metric_of(place: _Place, sentence: str) -> MetricName | None:
             return metric_of(place.value.words, unit)
         is_aside = place.before.rstrip().endswith("(")  # 'the allreduce (~3 ms/token)' is a part of it
         return None if is_aside else metric_of(f"{place.before}{place.value.words}", unit)
-    names = [metric_of(words, unit) for words in (place.before, place.after)]
+    names = [metric_of(_SETTING.sub(" ", words), unit) for words in (place.before, place.after)]
     name = names[0] or names[1]
     is_known = name is not None and (unit in ("tok/s", "requests/s") or name.metric in _SPEED_OF_TOKENS)
     return name if is_known else None
