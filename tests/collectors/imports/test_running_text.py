@@ -125,3 +125,50 @@ def test_figures_of_sentences(tmp_path: Path, sentence: str, wanted: list[tuple[
         )
     ]
     assert ends == wanted
+
+
+def test_koboldcpps_timings_are_speeds_of_prompt_and_answer(tmp_path: Path) -> None:
+    text = (
+        "CtxLimit:300/4096, Amt:90/512, Init:0.01s, Process:0.50s (2.4ms/T = 420.00T/s), "
+        "Generate:4.50s (50.0ms/T = 20.00T/s), Total:5.00s (18.00T/s)\n"
+        "CtxLimit:1/4096, Process:1.00s (410.00T/s), Generate:0.00s (3.0ms/T = 333.33T/s), Total:1.00s\n"
+    )
+    assert figures_of(tmp_path, text) == [
+        ("prompt_tps", "stated", 420.0), ("prompt_ms", "stated", 500.0),
+        ("decode_tps", "stated", 20.0), ("decode_ms", "stated", 4500.0),
+        ("e2e_tps", "stated", 18.0), ("e2e_ms", "stated", 5000.0),
+        ("prompt_tps", "stated", 410.0), ("prompt_ms", "stated", 1000.0),
+    ]  # fmt: skip
+
+
+def test_each_command_of_a_console_tells_its_figures_apart(tmp_path: Path) -> None:
+    text = (
+        "(env) me@box:~/bench$ python bench.py --dev GPU --n 3\nTTFT: 50.5 ms\nTPOT: 9.5 ms\nThroughput: 105 tokens/s\n"
+        "(env) me@box:~/bench$ python bench.py --dev CPU --n 3\nTTFT: 500 ms\nTPOT: 95 ms\nThroughput: 10.5 tokens/s\n"
+    )
+    assert [point for _, _, point in points_of(tmp_path, text)] == [
+        "GPU: TTFT (line 2)", "GPU: TPOT (line 3)", "GPU: Throughput (line 4)",
+        "CPU: TTFT (line 6)", "CPU: TPOT (line 7)", "CPU: Throughput (line 8)",
+    ]  # fmt: skip
+
+
+def test_a_line_that_states_the_concurrency_counts_for_the_lines_below(tmp_path: Path) -> None:
+    text = (
+        "```\nconcurrency: 24, rounds: 3\nfirst_token latency(min, max, ave): 0.5s, 2.5s, 1.5s\n"
+        "token latency(min, max, ave): 0.01s, 0.03s, 0.02s\n\nthroughput: 900.5 token/s\n```\n\n"
+        "throughput: 12.5 token/s\n"
+    )
+    rows = results_of_text(tmp_path, text)
+    assert [(row.metric, row.statistic, row.value, row.concurrency) for row in rows] == [
+        ("ttft_ms", "min", 500.0, 24), ("ttft_ms", "max", 2500.0, 24), ("ttft_ms", "mean", 1500.0, 24),
+        ("stated", "min", 10.0, 24), ("stated", "max", 30.0, 24), ("stated", "mean", 20.0, 24),
+        ("output_tps", "stated", 900.5, 24), ("output_tps", "stated", 12.5, None),
+    ]  # fmt: skip
+
+
+def test_the_bracket_behind_a_figure_belongs_to_it(tmp_path: Path) -> None:
+    text = "Best ITL is 6.5 ms (chat, alone), 70.5 ms (tools, 16 concurrent) under maximum load, TTFT 90 ms (chat).\n"
+    rows = results_of_text(tmp_path, text)
+    assert [(row.metric, row.statistic, row.value, row.concurrency) for row in rows] == [
+        ("itl_ms", "min", 6.5, None), ("itl_ms", "stated", 70.5, 16), ("ttft_ms", "stated", 90.0, None),
+    ]  # fmt: skip

@@ -37,7 +37,7 @@ _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
     (r"(?:prefill|\binput|prompt(?: (?:processing|eval(?:uation)?))?) (?:time|duration|latency)", "prompt_ms"),
     (r"(?:decod(?:e|ing)|(?<!prompt )eval) (?:time|duration)", "decode_ms"),
     (
-        r"(?<![a-df-z])(?<!low )(?<!lowest )(?<!total )(?<!normali[sz]ed )"
+        r"(?<![a-df-z])(?<!token )(?<!tokens )(?<!low )(?<!lowest )(?<!total )(?<!normali[sz]ed )"
         r"latenc(?:y|ies\b)(?! per token|[- ](?:bound|optimi|sensitive|critical))"
         r"|total latency(?! \(ms\))|延遲|延迟"  # trtllm-bench's is that of the load
         r"|(?:\be2el?\b|end[- ]to[- ]end)(?!.{0,9}\bwall\b)",
@@ -142,9 +142,10 @@ MINIMUM = words(r"(?<![/(])(?<!per )(?<!p-)(?<!top-)\bmin(?:imum)?\b(?!\)|[-_ ]p
 MAXIMUM = words(
     r"最高|最大|峰值|\bpeak(?:s|ed)?\b|\bbest\b(?! of all)"
     # neither 'M4 Max', 'RTX PRO 6000 Max-Q' nor 'n_max:16', 'max tokens'
-    r"|(?<![ma]\d )(?<!ai )(?<!n )(?<![-:])\bmax(?:imum)?\b"
-    r"(?![-+:=]| ?\d| (?:new )?(?:tokens|batch|num|model|context|ctx|seq|conc|parallel|len|requests))"
+    r"|(?<![ma]\d )(?<!ai )(?<!n )(?<![-:])(?<!under )\bmax(?:imum)?\b"
+    r"(?![-+:=]| ?\d| (?:new )?(?:tokens|batch|num|model|context|ctx|seq|conc|parallel|len|requests|load))"
 )
+_BEST = words(r"\bbest\b(?! of all)")
 _PERCENT = r"5|10|20|25|50|70|75|80|85|90|95|97|98|99(?:\.\d{1,2})?"  # 'P40' and 'P100' are GPUs
 PERCENTILE = words(rf"\bp(?P<percent>{_PERCENT})\b(?!\.?\d)|\b(?P<ordinal>\d{{2}}(?:\.\d{{1,2}})?)th percentile")
 MEDIAN = words(r"\bmedian\b|\bmdn\b")
@@ -233,6 +234,8 @@ def statistic_of(text: str, bound: str | None, metric: str = STATED) -> str:
         return bound
     if MEAN.search(text):
         return "mean"
+    if metric.endswith("_ms") and _BEST.search(text):
+        return "min"  # the best latency
     if MAXIMUM.search(text) and metric != "full_context_concurrency":
         return "max"
     return "min" if MINIMUM.search(text) else STATED

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from collectors.imports.results.prose.consoles import FENCE, ConsoleContext, contexts_of
 from collectors.imports.results.prose.units import RATES, may_have_figure, pattern_of, unit_in
 
 HEADING = re.compile(
@@ -32,7 +33,6 @@ ENDS_OF_TEXT = tuple(".!?:|)")
 MAX_TITLE_CHARS = 60
 PLAIN_NUMBER = re.compile(r"(?<!\S)\d[\d.,]{0,12}(?!\S)")
 NO_LABEL_ENDS = tuple(".:?!,;")
-FENCE = "```"
 BOLD_LEVEL = 7  # below the headings of Markdown
 SHORT_BARS = 4  # '=== measured ===' below '===== narrative ====='
 MAX_HEADING_CHARS = 80
@@ -52,7 +52,8 @@ class Sections:
     """Headings of the lines of a text; those that all its figures share tell nothing apart and are left out."""
 
     def __init__(self, text: str) -> None:
-        self._paths = _paths_of(text)
+        self._contexts = list(contexts_of(text.splitlines()))
+        self._paths = _paths_of(text, self._contexts)
         self._common = 0
 
     def tell_apart(self, lines: Iterable[int]) -> None:
@@ -76,6 +77,10 @@ class Sections:
         """Return the innermost heading of a line that states a unit; empty without any."""
         return next((heading for heading in reversed(self._path(line)) if unit_in(heading)), "")
 
+    def level_of(self, line: int) -> str:
+        """Return the level of the load that a line above states for it, as 'concurrency 8'; empty without any."""
+        return self._contexts[line - 1].level if 0 < line <= len(self._contexts) else ""
+
     def prefix_of(self, line: int) -> str:
         """Return what stands before the name of a figure of the line."""
         heading = self.heading_of(line)
@@ -96,7 +101,7 @@ def label_of(line: str) -> str:
     return (match["words"] or (f"{bold}: {more}" if more else bold))[:MAX_HEADING_CHARS]
 
 
-def _paths_of(text: str) -> list[tuple[str, ...]]:
+def _paths_of(text: str, contexts: Sequence[ConsoleContext]) -> list[tuple[str, ...]]:
     """Return the headings that each line stands under, the outer one first."""
     paths: list[tuple[str, ...]] = []
     stack: list[_Heading] = []
@@ -127,7 +132,8 @@ def _paths_of(text: str) -> list[tuple[str, ...]]:
             has_content = True
         if stack and line.count("|") > 1:
             stack[-1] = stack[-1]._replace(has_table=True)
-        paths.append((*(heading.words for heading in stack), *([label] if label else [])))
+        names = (*(heading.words for heading in stack), contexts[index].command, label)
+        paths.append(tuple(name for name in names if name))
     return paths
 
 

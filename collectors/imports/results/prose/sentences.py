@@ -73,6 +73,8 @@ _NEGATED = re.compile(r"\b(?:not|never|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
 _SERVED = re.compile(r"throughput|serv(?:ed?|es|ing)\b|handl|complet|achiev|sustain|process|finish", re.IGNORECASE)
 _TIGHT_SLASH = re.compile(rf"(\d)/(?=\d[\d.,]{{0,12}} ?(?:{pattern_of('tok/s', 'ms')})(?!\w))", re.IGNORECASE)
 _SETTING = re.compile(r"(?<![\w-])[A-Za-z][\w-]{0,40}=[\w.]{1,40}")  # 'prompt_tokens=191' names no metric
+_BRACKET = re.compile(r"\s{0,3}\([^()]{1,80}\)")  # '45 tok/s (chat, 8 concurrent)'
+_LEVEL_IN_BRACKETS = re.compile(r"\([^()]{0,80}\d concurrent[^()]{0,80}\)")  # no word for the speed of all together
 _OPEN_BRACKET = re.compile(r"\s{0,9}\([^()]*$")
 _EMPTY_BRACKETS = re.compile(r"\( {0,9}\)")  # of a number alone
 _MARKUP = re.compile(r"[`*]{1,3}")
@@ -266,7 +268,8 @@ def _metric_of(place: _Place, sentence: str) -> MetricName | None:
             return metric_of(place.value.words, unit)
         is_aside = place.before.rstrip().endswith("(")  # 'the allreduce (~3 ms/token)' is a part of it
         return None if is_aside else metric_of(f"{place.before}{place.value.words}", unit)
-    names = [metric_of(_SETTING.sub(" ", words), unit) for words in (place.before, place.after)]
+    after = _LEVEL_IN_BRACKETS.sub(" ", place.after)
+    names = [metric_of(_SETTING.sub(" ", words), unit) for words in (place.before, after)]
     name = names[0] or names[1]
     is_known = name is not None and (unit in ("tok/s", "requests/s") or name.metric in _SPEED_OF_TOKENS)
     return name if is_known else None
@@ -283,8 +286,9 @@ def _places(sentence: str) -> Iterator[_Place]:
     former_end, is_only = 0, sum(len(group.values) for group in groups) == 1
     for index, (group, following_group) in enumerate(zip_longest(groups, groups[1:])):
         following = sentence[group.end : following_group.start if following_group else None]
-        boundary = _BOUNDARY.search(following)
-        bracket = following.find("(") if following_group else -1
+        own_bracket = _BRACKET.match(following)
+        boundary = _BOUNDARY.search(following, own_bracket.end() if own_bracket else 0)
+        bracket = own_bracket.end() if own_bracket else following.find("(") if following_group else -1
         end = min((at for at in (boundary.start() if boundary else -1, bracket) if at >= 0), default=len(following))
         after = following[:end]
         last_boundary = max((cut.end() for cut in _BOUNDARY.finditer(before)), default=0)
@@ -306,7 +310,7 @@ def _places(sentence: str) -> Iterator[_Place]:
                 value, words, after, own_rank, is_restated, is_only, subject, clause_end, group.start, is_of_tokens
             )
         takes_all = end == len(following) and _takes_all(own, group, following, following_group)
-        start = boundary.end() if boundary and boundary.start() == end else end + 1
+        start = boundary.end() if boundary and boundary.start() == end else end + (own_bracket is None)
         before = "" if takes_all else following[start:] if end < len(following) else following
         former_end = group.end
 

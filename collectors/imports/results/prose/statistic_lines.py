@@ -9,7 +9,7 @@ from typing import NamedTuple
 from collectors.imports.results.prose.metric_names import percentile_name
 from collectors.imports.results.prose.number_text import NUMBER as STATED_NUMBER
 from collectors.imports.results.prose.number_text import StatedNumber, parse_number
-from collectors.imports.results.prose.units import pattern_of, unit_of
+from collectors.imports.results.prose.units import in_words, pattern_of, unit_of
 
 MAX_LINE_CHARS = 400
 MAX_LABEL_CHARS = 80
@@ -92,7 +92,9 @@ def _listed_statistics(number: int, line: str) -> StatisticLine | None:
     has_units = all(value.unit in (unit or "ms", "ms", "s") for value in values)
     if not is_known or not has_units or not len(names) == len(numbers) == len(values):
         return None
-    return StatisticLine(number, " ".join(label.split()), unit, tuple(zip(map(_statistic, names), values, strict=True)))
+    return StatisticLine(
+        number, " ".join(in_words(label).split()), unit, tuple(zip(map(_statistic, names), values, strict=True))
+    )
 
 
 def _listed_number(match: re.Match[str], unit: str | None, factor: float) -> StatedNumber:
