@@ -172,3 +172,36 @@ def test_the_bracket_behind_a_figure_belongs_to_it(tmp_path: Path) -> None:
     assert [(row.metric, row.statistic, row.value, row.concurrency) for row in rows] == [
         ("itl_ms", "min", 6.5, None), ("itl_ms", "stated", 70.5, 16), ("ttft_ms", "stated", 90.0, None),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("sentence", "wanted"),
+    [
+        (
+            "Median TTFT is 9.5 s with thinking on versus 600 ms with it off.",
+            [("ttft_ms", "median", 9500.0), ("ttft_ms", "median", 600.0)],
+        ),
+        (
+            "Prefill p50 is 40.5 ms / 390.5 tokens/s, the complete answer p10/p50/p90 is 180.5/200.5/220.5 ms.",
+            [("prompt_tps", "median", 390.5)],
+        ),
+        (
+            "The summaries reported a median TTFT of 3,100.5 versus 2,500.5 ms.",
+            [("ttft_ms", "median", 3100.5), ("ttft_ms", "median", 2500.5)],
+        ),
+        (
+            "With two servers it reaches 3.5 requests/s and decodes 45.5 tok/s.",
+            [("request_tps", "stated", 3.5), ("output_tps", "stated", 45.5)],
+        ),
+    ],
+)
+def test_compared_and_listed_figures(tmp_path: Path, sentence: str, wanted: list[tuple[str, str, float]]) -> None:
+    assert figures_of(tmp_path, sentence) == wanted
+
+
+def test_what_stands_behind_a_semicolon_has_a_subject_of_its_own(tmp_path: Path) -> None:
+    text = "On this 16 GB machine alpha:9b is fast (13 tokens/s); beta:4b starts well but writes at 8 tokens/s."
+    assert [point for _, _, point in points_of(tmp_path, text)] == [
+        "On this 16 GB machine alpha:9b is fast (line 1)",
+        "beta:4b starts well but writes at (line 1)",
+    ]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import islice, takewhile
 from typing import NamedTuple
 
-from collectors.imports.results.prose.sections import BULLET, FENCE
+from collectors.imports.results.prose.consoles import FENCE
+from collectors.imports.results.prose.sections import BULLET
 from collectors.imports.results.prose.units import may_have_figure
 
 LEAST_WIDTH = 60  # of wrapped text
@@ -52,12 +54,9 @@ def read_paragraphs(lines: Sequence[str]) -> Iterator[Paragraph]:
 
 
 def _width_of(lines: Sequence[str], index: int) -> int:
-    """Return the length of the longest line down to the next empty one."""
-    width = 0
-    while index < len(lines) and lines[index].strip():
-        width = max(width, len(lines[index]))
-        index += 1
-    return width
+    """Return the length of the longest line down to the next empty one, of three or more that of the second longest."""
+    lengths = [len(line) for line in takewhile(str.strip, islice(lines, index, None))]
+    return 0 if not lengths else sorted(lengths)[-2 if len(lengths) > 2 else -1]
 
 
 def _continues(former: str, line: str, width: int) -> bool:

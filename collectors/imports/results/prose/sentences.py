@@ -25,6 +25,7 @@ from collectors.imports.results.prose.metric_names import (
 from collectors.imports.results.prose.number_text import MEMORY, StatedNumber, with_shared_unit, with_unit_first
 from collectors.imports.results.prose.paragraphs import Paragraph, read_paragraphs
 from collectors.imports.results.prose.units import may_have_figure, pattern_of
+from collectors.imports.results.prose.unmeasured import is_hypothetical, is_unmeasured
 
 MAX_LINE_CHARS = 2000
 MAX_LABEL_CHARS = 120
@@ -39,42 +40,18 @@ _BOUNDARY = re.compile(
 _LOG_LINE = re.compile(r"\d\d:\d\d:\d\d|^\W{0,3}(?:INFO|DEBUG|WARN|ERROR|TRACE)\b")
 _CODE = re.compile(r"(?:^|\s)--\w|[{}]|<[a-z/]|(?<![-=\s])>(?!\s)|://|^\s*(?:\$|#!|import|def|from|for|if|def)\s")
 _QUOTED = re.compile(r"(?<!`)`[^`]{1,200}`(?!`)")  # code within a sentence: 'with `--spec-type mtp`'
-_NOT_MEASURED = re.compile(
-    r"\b(?:expect(?:ed|ing|s)?|should|(?<!I )(?<!we )could(?! only)|would|target(?:s|ed|ing)?|goals?"
-    r"|theoretical(?:ly)?|claim(?:s|ed)?|advertised|limit(?:ed|s)?|timeout|(?<!-)budget|slo|sla|threshold|require[sd]?|hop(?:e|ing)|bandwidth|interval|anything|"
-    r"if|poll|sleep|audio|codec|frame rate|wait(?:s|ed)? for)\b"
-    r"|(?:\bby|every|faster|slower|another|extra|beyond(?: the)?|exceed\w*|adds?|added|adding|saves?|saved) $|多付?\s*$"
-    r"|\b(?:ceiling|roofline|bound) (?:is|of)\b|\bin your (?:tests?|benchmarks?|case|post)\b",
-    re.IGNORECASE,
+_SERVED = re.compile(
+    r"throughput|serv(?:ed?|es|ing)\b|handl|complet|achiev|sustain|process|finish|reach|saturat", re.IGNORECASE
 )
-# Of the whole sentence: a question, a wish, a condition, a calculation, what is true of people.
-_HYPOTHETICAL = re.compile(
-    r"\?\W*$|\b(?:want(?:s|ed)?|need(?:s|ed)?|wish\w*|aim(?:s|ed|ing)?|must|might|(?-i:may)|assum\w+|suppos\w+|imagine"
-    r"|(?:fake|mock) (?:provider|server|backend|engine)"
-    r"|hypothetical\w*|synthetic (?:fixtures?|numbers|results)|in theory|on paper|estimat\w+|calculat\w+|rumou?r\w*"
-    r"|(?:you|one|they|people|users?) can(?! (?:see|tell|notice|find|confirm))|humans?)\b"
-    r"|\b(?:(?:un)?acceptable|feels?|considered)\b"
-    r"|^\W*an? .{0,40} of \S+ .{0,12}\b(?:is|means|makes|counts)\b",
-    re.IGNORECASE,
+_TIGHT_SLASH = re.compile(
+    rf"(\d)/(?=\d[\d.,]{{0,12}}(?:/\d[\d.,]{{0,12}}){{0,5}} ?(?:{pattern_of('tok/s', 'ms')})(?!\w))", re.IGNORECASE
 )
-_PUBLISHED = re.compile(  # by others, where it stands before a figure or in its clause
-    r"\b(?:(?:widely|often|commonly)[- ](?:cited|quoted)|according to|headline numbers?|third[- ]party"
-    r"|reported(?:ly)?(?! (?:in|by) (?:the (?:run|bench|log|server)|my|our)))\b"
-    r"|@[\w-]{2,40} (?:observed|reported|measured|gets?|got)\b"
-    r"|\b(?:Red Hat|NVIDIA|AMD|Intel|Google|Meta|LMSYS|MLPerf|Anyscale|Databricks|vendors?|others|the community)"
-    r" (?:[\w-]+ ){0,5}(?:measured|measures|reports?|clocked|quotes?|lists?|publish\w*|states?)\b",
-    re.IGNORECASE,
-)
-_DENIED = re.compile(
-    r"(?:\bnot|\bnever|n['\u2019]t)(?:\W+\w+){0,3}\W*$|\bno(?: (?:stable|sustained|real|clean|measured))? $",
-    re.IGNORECASE,
-)
-_NEGATED = re.compile(r"\b(?:not|never|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
-_SERVED = re.compile(r"throughput|serv(?:ed?|es|ing)\b|handl|complet|achiev|sustain|process|finish", re.IGNORECASE)
-_TIGHT_SLASH = re.compile(rf"(\d)/(?=\d[\d.,]{{0,12}} ?(?:{pattern_of('tok/s', 'ms')})(?!\w))", re.IGNORECASE)
 _SETTING = re.compile(r"(?<![\w-])[A-Za-z][\w-]{0,40}=[\w.]{1,40}")  # 'prompt_tokens=191' names no metric
 _BRACKET = re.compile(r"\s{0,3}\([^()]{1,80}\)")  # '45 tok/s (chat, 8 concurrent)'
 _LEVEL_IN_BRACKETS = re.compile(r"\([^()]{0,80}\d concurrent[^()]{0,80}\)")  # no word for the speed of all together
+_CLAUSE = re.compile(r";|\b(?:while|whereas)\b", re.IGNORECASE)
+_VERSUS = re.compile(r"\b(?:vs|versus|against|compared)\b", re.IGNORECASE)
+_WHOLE = re.compile(r"\b(?:complete|whole|entire|total|end-to-end)\b", re.IGNORECASE)  # no first token's
 _OPEN_BRACKET = re.compile(r"\s{0,9}\([^()]*$")
 _EMPTY_BRACKETS = re.compile(r"\( {0,9}\)")  # of a number alone
 _MARKUP = re.compile(r"[`*]{1,3}")
@@ -130,6 +107,7 @@ class _Place(NamedTuple):
     subject: str = ""  # of a listed number
     clause_end: int = 0  # where the words after it end in the sentence
     start: int = 0  # of the number in its sentence
+    former_end: int = 0  # of the number before it
     is_of_tokens: bool = False  # the time that '256 tokens in 3.1 s = 82 tok/s' took
 
 
@@ -181,9 +159,9 @@ def states_speed(text: str) -> bool:
 
 
 def _statements(paragraph: Paragraph, start: int, sentence: str) -> Iterator[Statement]:
-    if not may_have_figure(sentence) or _HYPOTHETICAL.search(sentence):
+    if not may_have_figure(sentence) or is_hypothetical(sentence):
         return
-    former: tuple[str | None, MetricName] | None = None
+    former: tuple[str | None, MetricName, str] | None = None  # dimension, metric, statistic
     places = [_as_rate(place) for place in _places(sentence)]
     subject = _subject_of(sentence[: places[0].start]) if places else ""
     for place in places:
@@ -192,37 +170,50 @@ def _statements(paragraph: Paragraph, start: int, sentence: str) -> Iterator[Sta
             continue
         near_words = f"{place.before} {' '.join(place.after.split()[:2])}"  # '350 ms median'
         is_of_load = place.value.unit == "requests/s" and not _SERVED.search(words)
-        is_denied = _DENIED.search(place.before) or (place.value.bound == "min" and _NEGATED.search(sentence))
-        is_published = _PUBLISHED.search(sentence[: place.clause_end]) is not None
         is_summed = place.value.unit in ("ms", "s") and (place.after.lstrip()[:1] == "+" or " + " in place.before)
         is_change = place.value.unit == "%" and place.before.endswith(("+", "−"))
-        is_unmeasured = is_denied or is_summed or is_change or is_published or _NOT_MEASURED.search(place.before)
+        is_other = is_of_load or is_summed or is_change
+        is_other = is_other or is_unmeasured(place.before, place.value.bound, sentence, place.clause_end)
         is_condition = place.value.words != "" and _AT.search(place.before)  # 'throughput at 40 tok/s/user'
-        if is_of_load or is_unmeasured or is_condition or DERIVED.search(near_words):
+        if is_other or is_condition or DERIVED.search(near_words):
             former = None
             continue
         unit = place.value.unit
         name = _metric_of(place, sentence)
         if name is None and place.is_of_tokens:
             name = _of_unit(MetricName("duration_s"), unit)
-        if name is None and former and former[0] == dimension(unit) and not place.value.words:
+        is_carried = name is None and former is not None and not place.value.words and not _WHOLE.search(place.before)
+        if is_carried and former and former[0] == dimension(unit):
             name = _of_unit(former[1], unit)
         if name is None and (unit == "tok/s" or _is_used_memory(place, words)):
             name = MetricName(STATED)
-        former = (dimension(unit), name) if name and name.metric != STATED else None
+        statistic = statistic_of(near_words, place.value.bound, name.metric) if name else STATED
+        is_compared = _VERSUS.search(sentence[place.former_end : place.start]) is not None
+        if is_carried and is_compared and former and statistic == STATED:
+            statistic = former[2]
+        former = (dimension(unit), name, statistic) if name and name.metric != STATED else None
         if name:
-            words_around = _EMPTY_BRACKETS.sub(" ", f"{place.subject or place.before} {place.after}")
+            own_words = place.subject or _since_clause(sentence[place.former_end : place.start]) or place.before
+            words_around = _EMPTY_BRACKETS.sub(" ", f"{own_words} {place.after}")
             label = " ".join(words_around.split()).strip(" -•*=→:.,/")
-            label = label if "(" in label else label.rstrip(" )")  # 'at c=1 TPOT )' of '(TPOT 81 ms)'
-            label = _words_about(sentence, place.start) if not label or place.is_only else label
-            if _METRIC_ALONE.fullmatch(label):
+            label = label.rstrip(" (") if "(" in label else label.rstrip(" )")  # 'at c=1 TPOT )' of '(TPOT 81 ms)'
+            is_own = label != "" and not place.is_only
+            label = label if is_own else _words_about(sentence, place.start)
+            if not is_own:
+                subject = subject or label
+            elif _METRIC_ALONE.fullmatch(label):
                 label = f"{subject}: {label}".removeprefix(": ")
             elif place.rank is None and ")" not in label:
                 subject = _subject_of(label)
             label += f": value {place.rank}" if place.rank else ""
-            statistic = statistic_of(near_words, place.value.bound, name.metric)
             line = paragraph.line_at(start + place.start)
             yield Statement(line, label, place.value, name, statistic, paragraph.text)
+
+
+def _since_clause(words: str) -> str:
+    """Return the words behind a semicolon or the like, which begins another subject; nothing without one."""
+    clauses = _CLAUSE.split(words)
+    return clauses[-1] if len(clauses) > 1 and len(clauses[-1]) <= MAX_LABEL_CHARS else ""
 
 
 def _subject_of(words: str) -> str:
@@ -280,10 +271,11 @@ def _places(sentence: str) -> Iterator[_Place]:
 
     Compared numbers ('45 → 60 tok/s') share their unit and the words around them.
     """
-    groups = list(compared_numbers(sentence)) if any(map(str.isalpha, SENTENCE_NUMBER.sub("", sentence))) else []
+    has_words = any(map(str.isalpha, SENTENCE_NUMBER.sub("", sentence)))
+    groups = [group for group in compared_numbers(sentence) if _may_be_stated(sentence, group)] if has_words else []
     lead = match["label"] if (match := _LEAD.match(sentence)) else ""
     before = sentence[: groups[0].start] if groups else ""
-    former_end, is_only = 0, sum(len(group.values) for group in groups) == 1
+    own, former_end, is_only = "", 0, sum(len(group.values) for group in groups) == 1
     for index, (group, following_group) in enumerate(zip_longest(groups, groups[1:])):
         following = sentence[group.end : following_group.start if following_group else None]
         own_bracket = _BRACKET.match(following)
@@ -292,7 +284,8 @@ def _places(sentence: str) -> Iterator[_Place]:
         end = min((at for at in (boundary.start() if boundary else -1, bracket) if at >= 0), default=len(following))
         after = following[:end]
         last_boundary = max((cut.end() for cut in _BOUNDARY.finditer(before)), default=0)
-        own = before[last_boundary:]
+        is_of_former = index > 0 and sentence[groups[index - 1].end : group.start].strip() == "/"
+        own = own if is_of_former else before[last_boundary:]  # '42 ms / 380 tok/s' are of one thing
         own = own if own.strip() or after.strip() else lead
         words_before = sentence[former_end : group.start]
         subjects = (
@@ -307,12 +300,28 @@ def _places(sentence: str) -> Iterator[_Place]:
             own_rank = None if subjects else rank
             clause_end = group.end + end
             yield _Place(
-                value, words, after, own_rank, is_restated, is_only, subject, clause_end, group.start, is_of_tokens
+                value,
+                words,
+                after,
+                own_rank,
+                is_restated,
+                is_only,
+                subject,
+                clause_end,
+                group.start,
+                former_end,
+                is_of_tokens,
             )
         takes_all = end == len(following) and _takes_all(own, group, following, following_group)
         start = boundary.end() if boundary and boundary.start() == end else end + (own_bracket is None)
         before = "" if takes_all else following[start:] if end < len(following) else following
         former_end = group.end
+
+
+def _may_be_stated(sentence: str, group: NumberGroup) -> bool:
+    """Return whether numbers may be results: memory that nothing near says to be in use is a card's."""
+    near_words = sentence[max(0, group.start - MAX_LABEL_CHARS) : group.end + MAX_LABEL_CHARS]
+    return group.values[0].unit not in MEMORY or _USED_MEMORY.search(near_words) is not None
 
 
 def _words_around_bracket(words: str) -> str:

@@ -71,7 +71,8 @@ def _statistic_lines(lines: list[str]) -> Iterator[StatisticLine]:
         unit = unit_of(unit_match["unit"])[0] if unit_match else None
         values = tuple((_statistic(match["name"]), parse_number(match)) for match in matches)
         values = tuple(pair for pair in values if not pair[0].startswith("std"))
-        if values and (unit or all(value.unit for _, value in values)):
+        is_of_one = len({name for name, _ in values}) == len(values)  # else of several measurements
+        if values and is_of_one and (unit or all(value.unit for _, value in values)):
             yield StatisticLine(number, " ".join(label.replace("_", " ").split()), unit, values)
 
 
