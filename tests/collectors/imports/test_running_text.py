@@ -183,7 +183,7 @@ def test_the_bracket_behind_a_figure_belongs_to_it(tmp_path: Path) -> None:
         ),
         (
             "Prefill p50 is 40.5 ms / 390.5 tokens/s, the complete answer p10/p50/p90 is 180.5/200.5/220.5 ms.",
-            [("prompt_tps", "median", 390.5)],
+            [("prompt_ms", "median", 40.5), ("prompt_tps", "median", 390.5)],
         ),
         (
             "The summaries reported a median TTFT of 3,100.5 versus 2,500.5 ms.",
@@ -205,3 +205,20 @@ def test_what_stands_behind_a_semicolon_has_a_subject_of_its_own(tmp_path: Path)
         "On this 16 GB machine alpha:9b is fast (line 1)",
         "beta:4b starts well but writes at (line 1)",
     ]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "wanted"),
+    [
+        ("I get 70.5 tok/s while the document shows it will reach 640 tok/s with batch=8.", [70.5]),
+        ("The ceiling drops to 1008 / 40 \u2248 25 tok/s.", []),
+        ("Median result: 31.5 \u2192 52.5 tok/s with --spec-draft-n-max 4.", [31.5, 52.5]),
+        ("bench --model a --rate 52.5 tok/s --n 4", []),
+        ("The first run gave 20.5 tok/s (the recipe needed another backend).", [20.5]),
+        ("At least 30 tok/s is needed for this.", []),
+        ("Prefill drops from 49 s to 2.5 s.", [49.0, 2.5]),
+    ],
+)
+def test_sentences_that_state_a_measurement(sentence: str, wanted: list[float]) -> None:
+    values = [statement.value for statement in read_sentences(sentence)]
+    assert [end for value in values for end in (value.low, value.high) if end is not None] == wanted

@@ -38,7 +38,9 @@ _BOUNDARY = re.compile(
     re.IGNORECASE,
 )
 _LOG_LINE = re.compile(r"\d\d:\d\d:\d\d|^\W{0,3}(?:INFO|DEBUG|WARN|ERROR|TRACE)\b")
-_CODE = re.compile(r"(?:^|\s)--\w|[{}]|<[a-z/]|(?<![-=\s])>(?!\s)|://|^\s*(?:\$|#!|import|def|from|for|if|def)\s")
+_CODE = re.compile(
+    r"^\s*--\w|\s--\w.*\s--\w|[{}]|<[a-z/]|(?<![-=\s])>(?!\s)|://|^\s*(?:\$|#!|import|def|from|for|if|def)\s"
+)
 _QUOTED = re.compile(r"(?<!`)`[^`]{1,200}`(?!`)")  # code within a sentence: 'with `--spec-type mtp`'
 _SERVED = re.compile(
     r"throughput|serv(?:ed?|es|ing)\b|handl|complet|achiev|sustain|process|finish|reach|saturat", re.IGNORECASE
@@ -50,6 +52,11 @@ _SETTING = re.compile(r"(?<![\w-])[A-Za-z][\w-]{0,40}=[\w.]{1,40}")  # 'prompt_t
 _BRACKET = re.compile(r"\s{0,3}\([^()]{1,80}\)")  # '45 tok/s (chat, 8 concurrent)'
 _LEVEL_IN_BRACKETS = re.compile(r"\([^()]{0,80}\d concurrent[^()]{0,80}\)")  # no word for the speed of all together
 _CLAUSE = re.compile(r";|\b(?:while|whereas)\b", re.IGNORECASE)
+_PREFILL_TAKES = re.compile(  # 'prefill drops from 49 s to 2 s'
+    r"\bprefill(?:ing)?"
+    r"(?: (?:drop(?:s|ped)?|falls?|fell|goes|went|takes?|took|is|was|of|from|in|to|p\d\d|median|mean))*\W*$",
+    re.IGNORECASE,
+)
 _VERSUS = re.compile(r"\b(?:vs|versus|against|compared)\b", re.IGNORECASE)
 _WHOLE = re.compile(r"\b(?:complete|whole|entire|total|end-to-end)\b", re.IGNORECASE)  # no first token's
 _OPEN_BRACKET = re.compile(r"\s{0,9}\([^()]*$")
@@ -201,10 +208,12 @@ def _statements(paragraph: Paragraph, start: int, sentence: str) -> Iterator[Sta
             label = label if is_own else _words_about(sentence, place.start)
             if not is_own:
                 subject = subject or label
+            elif _METRIC_ALONE.fullmatch(label) and "→" in sentence[place.former_end : place.start]:
+                label = _words_about(sentence, place.start)  # another subject, which has no words
             elif _METRIC_ALONE.fullmatch(label):
                 label = f"{subject}: {label}".removeprefix(": ")
             elif place.rank is None and ")" not in label:
-                subject = _subject_of(label)
+                subject = _subject_of(own_words) or subject
             label += f": value {place.rank}" if place.rank else ""
             line = paragraph.line_at(start + place.start)
             yield Statement(line, label, place.value, name, statistic, paragraph.text)
@@ -262,6 +271,8 @@ def _metric_of(place: _Place, sentence: str) -> MetricName | None:
     after = _LEVEL_IN_BRACKETS.sub(" ", place.after)
     names = [metric_of(_SETTING.sub(" ", words), unit) for words in (place.before, after)]
     name = names[0] or names[1]
+    if name is None and unit in ("ms", "s") and _PREFILL_TAKES.search(place.before):
+        return MetricName("prompt_ms", 1.0 if unit == "ms" else 1e3)
     is_known = name is not None and (unit in ("tok/s", "requests/s") or name.metric in _SPEED_OF_TOKENS)
     return name if is_known else None
 

@@ -9,12 +9,13 @@ _NOT_MEASURED = re.compile(
     r"|theoretical(?:ly)?|claim(?:s|ed)?|advertised|limit(?:ed|s)?|timeout|(?<!-)budget|slo|sla|threshold|require[sd]?|hop(?:e|ing)|bandwidth|interval|anything|"
     r"if|poll|sleep|audio|codec|frame rate|wait(?:s|ed)? for)\b"
     r"|(?:\bby|every|faster|slower|another|extra|beyond(?: the)?|exceed\w*|adds?|added|adding|saves?|saved) $|多付?\s*$"
-    r"|\b(?:ceiling|roofline|bound) (?:is|of)\b|\bin your (?:tests?|benchmarks?|case|post)\b",
+    r"|\b(?:ceiling|roofline|bound) (?:is|of|drops|falls|goes)\b|\bin your (?:tests?|benchmarks?|case|post)\b",
     re.IGNORECASE,
 )
 # Of the whole sentence: a question, a wish, a condition, a calculation, what is true of people.
 _HYPOTHETICAL = re.compile(
-    r"\?\W*$|\b(?:want(?:s|ed)?|need(?:s|ed)?|wish\w*|aim(?:s|ed|ing)?|must|might|(?-i:may)|assum\w+|suppos\w+|imagine"
+    r"\?\W*$|\b(?:want(?:s|ed)?|needs?|(?:is|are|be) needed|wish\w*|aim(?:s|ed|ing)?|must|might|(?-i:may)"
+    r"|assum\w+|suppos\w+|imagine"
     r"|(?:fake|mock) (?:provider|server|backend|engine)"
     r"|hypothetical\w*|synthetic (?:fixtures?|numbers|results)|in theory|on paper|estimat\w+|calculat\w+|rumou?r\w*"
     r"|(?:you|one|they|people|users?) can(?! (?:see|tell|notice|find|confirm))|humans?)\b"
@@ -24,6 +25,8 @@ _HYPOTHETICAL = re.compile(
 )
 _PUBLISHED = re.compile(  # by others, where it stands before a figure or in its clause
     r"\b(?:(?:widely|often|commonly)[- ](?:cited|quoted)|according to|headline numbers?|third[- ]party"
+    r"|(?:the|this|your|official) (?:\w+ )?(?:docs?|document(?:ation)?|page|paper|readme|website|leaderboard)"
+    r" (?:shows?|states?|says?|mention(?:s|ed)?|claims?|lists?)"
     r"|(?<!summary )(?<!summaries )(?<!log )(?<!logs )(?<!server )(?<!bench )(?<!benchmark )(?<!script )"
     r"reported(?:ly)?(?! (?:in|by) (?:the (?:run|bench|log|server)|my|our)))\b"
     r"|@[\w-]{2,40} (?:observed|reported|measured|gets?|got)\b"
