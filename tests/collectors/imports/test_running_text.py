@@ -214,6 +214,7 @@ def test_what_stands_behind_a_semicolon_has_a_subject_of_its_own(tmp_path: Path)
         ("The ceiling drops to 1008 / 40 \u2248 25 tok/s.", []),
         ("Median result: 31.5 \u2192 52.5 tok/s with --spec-draft-n-max 4.", [31.5, 52.5]),
         ("bench --model a --rate 52.5 tok/s --n 4", []),
+        ("It failed with --no-mmap, so without it at 9.5 tok/s. With --no-mmap it crashed.", [9.5]),
         ("The first run gave 20.5 tok/s (the recipe needed another backend).", [20.5]),
         ("At least 30 tok/s is needed for this.", []),
         ("Prefill drops from 49 s to 2.5 s.", [49.0, 2.5]),

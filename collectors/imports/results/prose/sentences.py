@@ -38,9 +38,9 @@ _BOUNDARY = re.compile(
     re.IGNORECASE,
 )
 _LOG_LINE = re.compile(r"\d\d:\d\d:\d\d|^\W{0,3}(?:INFO|DEBUG|WARN|ERROR|TRACE)\b")
-_CODE = re.compile(
-    r"^\s*--\w|\s--\w.*\s--\w|[{}]|<[a-z/]|(?<![-=\s])>(?!\s)|://|^\s*(?:\$|#!|import|def|from|for|if|def)\s"
-)
+_CODE = re.compile(r"^\s*--\w|[{}]|<[a-z/]|(?<![-=\s])>(?!\s)|://|^\s*(?:\$|#!|import|def|from|for|if|def)\s")
+_FLAG = re.compile(r"\s--\w")
+_PUNCTUATION = re.compile(r"[a-z)][.,] [A-Za-z]")  # of a sentence: no command has it
 _QUOTED = re.compile(r"(?<!`)`[^`]{1,200}`(?!`)")  # code within a sentence: 'with `--spec-type mtp`'
 _SERVED = re.compile(
     r"throughput|serv(?:ed?|es|ing)\b|handl|complet|achiev|sustain|process|finish|reach|saturat", re.IGNORECASE
@@ -133,7 +133,11 @@ def read_sentences(text: str) -> list[Statement]:
 
 def _running_text(line: str) -> str:
     """Return a line without marks, compared numbers apart: '350 / 370 tok/s'; empty for a log's, a program's."""
-    is_other = len(line) > MAX_LINE_CHARS or _LOG_LINE.search(line) or _CODE.search(_QUOTED.sub("", line))
+    if len(line) > MAX_LINE_CHARS:
+        return ""
+    unquoted = _QUOTED.sub("", line)
+    is_command = len(_FLAG.findall(unquoted)) > 1 and not _PUNCTUATION.search(unquoted)
+    is_other = is_command or _LOG_LINE.search(line) or _CODE.search(unquoted)
     return "" if is_other else with_shared_unit(_TIGHT_SLASH.sub(r"\1 / ", _MARKUP.sub("", line)))
 
 
