@@ -190,6 +190,15 @@ def test_the_bracket_behind_a_figure_belongs_to_it(tmp_path: Path) -> None:
             [("ttft_ms", "median", 3100.5), ("ttft_ms", "median", 2500.5)],
         ),
         (
+            "It ran at 350.5 tok/s with TTFT p50 170.5 ms, zero errors over 10 minutes; "
+            "reranker: busy (160\u2013480 ms).",
+            [("stated", "stated", 350.5), ("ttft_ms", "median", 170.5)],
+        ),
+        (
+            "EvalScope reported 190.5 ms TTFT, which exceeds that of the server by only 3.5 ms.",
+            [("ttft_ms", "stated", 190.5)],
+        ),
+        (
             "With two servers it reaches 3.5 requests/s and decodes 45.5 tok/s.",
             [("request_tps", "stated", 3.5), ("output_tps", "stated", 45.5)],
         ),

@@ -58,7 +58,7 @@ _PREFILL_TAKES = re.compile(  # 'prefill drops from 49 s to 2 s'
     re.IGNORECASE,
 )
 _VERSUS = re.compile(r"\b(?:vs|versus|against|compared)\b", re.IGNORECASE)
-_WHOLE = re.compile(r"\b(?:complete|whole|entire|total|end-to-end)\b", re.IGNORECASE)  # no first token's
+_WHOLE = re.compile(r"\b(?:complete|whole|entire|total|end-to-end|errors?)\b", re.IGNORECASE)  # no first token's
 _OPEN_BRACKET = re.compile(r"\s{0,9}\([^()]*$")
 _EMPTY_BRACKETS = re.compile(r"\( {0,9}\)")  # of a number alone
 _MARKUP = re.compile(r"[`*]{1,3}")
@@ -79,8 +79,9 @@ _USED_MEMORY = re.compile(
     re.IGNORECASE,
 )
 _WORDS_OF_METRIC = (
-    r"(?:\W*\b(?:an?|the|of|at|in|to|is|was|about|and|with|for|i|drops?|then|overall|peaks?|peaked|tokens?|second|first"
-    r"|(?:single|multi)[- ]?stream|speeds?|rates?|times?|throughput|latency|prefill\w*|prompt|decod(?:e|ing)|generation"
+    r"(?:\W*\b(?:an?|the|of|at|in|to|is|was|about|and|with|for|from|by|i|drops?|then|overall|peaks?|peaked|tokens?|second|first"
+    r"|(?:single|multi)[- ]?stream|inter[- ]token|time[- ]to[- ]first[- ]token"
+    r"|speeds?|rates?|times?|throughput|latency|prefill\w*|prompt|decod(?:e|ing)|generation"
     r"|gen|output|input|eval|acceptance|ttft|tpot|itl|e2e|pp|tg|tps|mean|median|average|avg|p\d\d)\b)"
 )
 _METRIC_ALONE = re.compile(rf"{_WORDS_OF_METRIC}+\W*", re.IGNORECASE)  # 'a median TTFT of'
@@ -193,7 +194,9 @@ def _statements(paragraph: Paragraph, start: int, sentence: str) -> Iterator[Sta
         name = _metric_of(place, sentence)
         if name is None and place.is_of_tokens:
             name = _of_unit(MetricName("duration_s"), unit)
-        is_carried = name is None and former is not None and not place.value.words and not _WHOLE.search(place.before)
+        is_alike = not place.value.words and place.value.bound != "min" and not _WHOLE.search(place.before)
+        has_label = ": " in sentence[place.former_end : place.start]  # of another thing
+        is_carried = name is None and former is not None and is_alike and not has_label
         if is_carried and former and former[0] == dimension(unit):
             name = _of_unit(former[1], unit)
         if name is None and (unit == "tok/s" or _is_used_memory(place, words)):

@@ -8,7 +8,8 @@ _NOT_MEASURED = re.compile(
     r"\b(?:expect(?:ed|ing|s)?|should|(?<!I )(?<!we )could(?! only)|would|target(?:s|ed|ing)?|goals?"
     r"|theoretical(?:ly)?|claim(?:s|ed)?|advertised|limit(?:ed|s)?|timeout|(?<!-)budget|slo|sla|threshold|require[sd]?|hop(?:e|ing)|bandwidth|interval|anything|"
     r"if|poll|sleep|audio|codec|frame rate|wait(?:s|ed)? for)\b"
-    r"|(?:\bby|every|faster|slower|another|extra|beyond(?: the)?|exceed\w*|adds?|added|adding|saves?|saved) $|多付?\s*$"
+    r"|(?:\bby(?: only| just| about)?|every"
+    r"|faster|slower|another|extra|beyond(?: the)?|exceed\w*|adds?|added|adding|saves?|saved) $|多付?\s*$"
     r"|\b(?:ceiling|roofline|bound) (?:is|of|drops|falls|goes)\b|\bin your (?:tests?|benchmarks?|case|post)\b",
     re.IGNORECASE,
 )
@@ -27,7 +28,8 @@ _PUBLISHED = re.compile(  # by others, where it stands before a figure or in its
     r"\b(?:(?:widely|often|commonly)[- ](?:cited|quoted)|according to|headline numbers?|third[- ]party"
     r"|(?:the|this|your|official) (?:\w+ )?(?:docs?|document(?:ation)?|page|paper|readme|website|leaderboard)"
     r" (?:shows?|states?|says?|mention(?:s|ed)?|claims?|lists?)"
-    r"|(?<!summary )(?<!summaries )(?<!log )(?<!logs )(?<!server )(?<!bench )(?<!benchmark )(?<!script )"
+    r"|(?<!summary )(?<!summaries )(?<!log )(?<!logs )(?<!server )(?<!bench )"
+    r"(?<!benchmark )(?<!script )(?<!EvalScope )(?<!AIPerf )(?<!GuideLLM )"
     r"reported(?:ly)?(?! (?:in|by) (?:the (?:run|bench|log|server)|my|our)))\b"
     r"|@[\w-]{2,40} (?:observed|reported|measured|gets?|got)\b"
     r"|\b(?:Red Hat|NVIDIA|AMD|Intel|Google|Meta|LMSYS|MLPerf|Anyscale|Databricks|vendors?|others|the community)"
