@@ -226,6 +226,8 @@ def test_what_stands_behind_a_semicolon_has_a_subject_of_its_own(tmp_path: Path)
         ("It failed with --no-mmap, so without it at 9.5 tok/s. With --no-mmap it crashed.", [9.5]),
         ("The first run gave 20.5 tok/s (the recipe needed another backend).", [20.5]),
         ("At least 30 tok/s is needed for this.", []),
+        ("I get 20.5 tok/s with [this one](https://example.org/a?b=1), see https://example.org/c too.", [20.5]),
+        ("I am using a 64 GB device.", []),
         ("Prefill drops from 49 s to 2.5 s.", [49.0, 2.5]),
     ],
 )

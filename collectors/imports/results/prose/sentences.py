@@ -39,6 +39,7 @@ _BOUNDARY = re.compile(
 )
 _LOG_LINE = re.compile(r"\d\d:\d\d:\d\d|^\W{0,3}(?:INFO|DEBUG|WARN|ERROR|TRACE)\b")
 _CODE = re.compile(r"^\s*--\w|[{}]|<[a-z/]|(?<![-=\s])>(?!\s)|://|^\s*(?:\$|#!|import|def|from|for|if|def)\s")
+_LINK = re.compile(r"(?<=\])\([^()\s]{1,400}\)|<?https?://[^\s<>)]{1,400}>?")
 _FLAG = re.compile(r"\s--\w")
 _PUNCTUATION = re.compile(r"[a-z)][.,] [A-Za-z]")  # of a sentence: no command has it
 _QUOTED = re.compile(r"(?<!`)`[^`]{1,200}`(?!`)")  # code within a sentence: 'with `--spec-type mtp`'
@@ -66,7 +67,7 @@ _MEMORY_OF_CARD = re.compile(
     r"\b(?:[ABHLV]\d{1,3}S?|GB\d{2,3}|MI\d{2,3}X?|[2-9]0[5-9]0(?: Ti| Super)?|Max|PRO \d{4}|Spark|Mac\w*)[\s(-]{0,3}$",
     re.IGNORECASE,
 )
-_CARD_BEHIND = re.compile(r"\s*(?:cards?|GPUs?|boxe?s?|machines?)\b", re.IGNORECASE)
+_CARD_BEHIND = re.compile(r"\s*(?:cards?|GPUs?|boxe?s?|machines?|devices?|laptops?|boards?|systems?)\b", re.IGNORECASE)
 _RATE = re.compile(r"\b(?:rate|speed|throughput)\W*$", re.IGNORECASE)  # '14.6 toks' behind it are per second
 _AT = re.compile(r"\bat\s*$", re.IGNORECASE)
 _LISTED = re.compile(r",(?!\d)|\band\b|/", re.IGNORECASE)
@@ -136,6 +137,7 @@ def _running_text(line: str) -> str:
     """Return a line without marks, compared numbers apart: '350 / 370 tok/s'; empty for a log's, a program's."""
     if len(line) > MAX_LINE_CHARS:
         return ""
+    line = _LINK.sub("", line) if "](" in line or "://" in line else line
     unquoted = _QUOTED.sub("", line)
     is_command = len(_FLAG.findall(unquoted)) > 1 and not _PUNCTUATION.search(unquoted)
     is_other = is_command or _LOG_LINE.search(line) or _CODE.search(unquoted)
