@@ -27,6 +27,7 @@ from collectors.imports.results.prose.line_figures import (
     states_result,
 )
 from collectors.imports.results.prose.line_marks import without_line_marks
+from collectors.imports.results.prose.llama_timings import add_llama_timings
 from collectors.imports.results.prose.metric_names import FORECAST
 from collectors.imports.results.prose.number_text import with_unit_first
 from collectors.imports.results.prose.sections import FIGURE, Sections, lines_with_figures
@@ -159,7 +160,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
         printed_load, remaining_text = five_prompts.read(remaining_text, ticket, 2), ""
     else:
         printed_load = None
-    remaining_text = without_probes(remaining_text)
+    remaining_text = add_llama_timings(load, without_probes(remaining_text), sections)
     statistic_lines, remaining_text = read_statistic_lines(remaining_text)
     for statistic_line in statistic_lines:
         add_statistic_line(load, statistic_line, sections)

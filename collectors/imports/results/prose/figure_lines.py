@@ -7,7 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from collectors.imports.results.prose.heads import LEVEL_HEADS, SETTING_HEAD, plain
-from collectors.imports.results.prose.metric_names import AIMED_AT, DERIVED, LATENCIES_OF_TOKENS, metric_of
+from collectors.imports.results.prose.metric_names import (
+    AIMED_AT,
+    DERIVED,
+    LATENCIES_OF_TOKENS,
+    metric_of,
+    names_side_alone,
+)
 from collectors.imports.results.prose.number_text import NUMBER, StatedNumber, parse_number
 from collectors.imports.results.prose.units import unit_in
 
@@ -27,6 +33,7 @@ _OF_DRAFTS = ({"draft", "acc"}, {"drafted", "accepted"}, {"draft", "accepted"}) 
 SETTING = re.compile(  # of the load
     r"rps|qps|(?:target |configured |traffic )?(?:request )?rate(?: configured)?(?: \((?:rps|req/s)\))?", re.IGNORECASE
 )
+_SPEED_ALONE = re.compile(r"(?:(?:mean|median|avg|average) )?(?:throughput|speed|rate)", re.IGNORECASE)
 _UNIT_AT_END = re.compile(r"_(?P<unit>ms|s)$")
 _LEAST_LINES, _LEAST_PAIRS = 3, 2
 
@@ -93,6 +100,8 @@ def _under(figure: Figure, labels: Sequence[str]) -> Figure:
     is_setting = SETTING.fullmatch(figure.label) or (
         figure.unit is None and SETTING_HEAD.fullmatch(plain(figure.label))
     )
+    if figure.unit == "tok/s" and _SPEED_ALONE.fullmatch(figure.label) and any(map(names_side_alone, labels[:1])):
+        return figure._replace(heading=labels[0])  # 'Throughput' under 'Prefill'
     if is_setting or metric_of(figure.label, figure.unit):
         return figure
     for label in labels:

@@ -50,7 +50,8 @@ UNIT = re.compile(rf"{NUMBER}", re.IGNORECASE)
 
 
 def add_statistic_line(load: LoadBuilder, line: StatisticLine, sections: Sections) -> None:
-    point = MeasurementPoint(f"{sections.prefix_of(line.number)}{line.label} (line {line.number})")
+    name = f"{sections.prefix_of(line.number)}{line.label} (line {line.number})"
+    point = point_of_words(name, name, sections.level_of(line.number))
     for statistic, value in line.values:
         unit = value.unit or line.unit
         metric_name = metric_of(line.label, unit) or MetricName(STATED)
@@ -78,7 +79,7 @@ def add_figure(
     metric_name = metric_name or MetricName(STATED)
     unit = figure.unit if metric_name.metric == STATED else None
     statistic = statistic_of(f"{name} {figure.heading}", figure.value.bound, metric_name.metric)
-    point = point_of_words(f"{name[:MAX_NAME_CHARS]} (line {figure.line})", name)
+    point = point_of_words(f"{name[:MAX_NAME_CHARS]} (line {figure.line})", name, sections.level_of(figure.line))
     identity = (metric_name.metric, statistic, figure.value.low)
     if statistic == "median" and metric_name.metric != STATED and identity in stored_values:
         return
@@ -198,7 +199,7 @@ def add_lines(load: LoadBuilder, text: str, sections: Sections) -> str:
             lead = _lead_of(lines[line - 1], label)
             name = f"{sections.prefix_of(line)}{lead}{label[:MAX_NAME_CHARS]} (line {line})"
             statistic = statistic_of(label, number.value.bound, metric_name.metric)
-            point = point_of_words(name, name)
+            point = point_of_words(name, name, sections.level_of(line))
             add_stated(load, point, number.value, metric_name.metric, metric_name.factor, None, statistic)
         elif number.value.unit == "%" and ACCURACY.search(number.label):
             add_share(load, number.value, number.label)
@@ -209,18 +210,18 @@ def add_statements(load: LoadBuilder, text: str, sections: Sections) -> None:
     """Add the figures of running text; those that repeat a value of a table or a line are left out."""
     results = [row for row in load.rows if isinstance(row, Result)]
     stored_values = {(name, row.value) for row in results for name in (row.metric, row.unit)}
-    lines = text.splitlines()
     for statement in read_sentences(text):
         metric, factor = statement.metric_name
         unit = statement.value.unit if metric == STATED else None
         ends = (end for end in (statement.value.low, statement.value.high) if end is not None)
         if not all((unit or metric, round(end * factor, 9)) in stored_values for end in ends):
-            line = lines[statement.line - 1]
-            lead = "" if _has_own_label(line, statement.words) else _lead_of(line, statement.words)
+            has_label = _has_own_label(statement.paragraph, statement.words)
+            lead = "" if has_label else _lead_of(statement.paragraph, statement.words)
             name = (
                 f"{sections.prefix_of(statement.line)}{lead}{statement.words[:MAX_NAME_CHARS]} (line {statement.line})"
             )
-            point = point_of_words(name, f"{lead}{statement.words}", sections.heading_of(statement.line))
+            headings = (sections.heading_of(statement.line), sections.level_of(statement.line))
+            point = point_of_words(name, f"{lead}{statement.words}", *headings)
             add_stated(load, point, statement.value, metric, factor, unit, statement.statistic)
 
 

@@ -37,13 +37,14 @@ _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
     (r"(?:prefill|\binput|prompt(?: (?:processing|eval(?:uation)?))?) (?:time|duration|latency)", "prompt_ms"),
     (r"(?:decod(?:e|ing)|(?<!prompt )eval) (?:time|duration)", "decode_ms"),
     (
-        r"(?<![a-df-z])(?<!low )(?<!lowest )(?<!total )(?<!normali[sz]ed )"
+        r"(?<![a-df-z])(?<!token )(?<!tokens )(?<!low )(?<!lowest )(?<!total )(?<!normali[sz]ed )"
         r"latenc(?:y|ies\b)(?! per token|[- ](?:bound|optimi|sensitive|critical))"
         r"|total latency(?! \(ms\))|延遲|延迟"  # trtllm-bench's is that of the load
         r"|(?:\be2el?\b|end[- ]to[- ]end)(?!.{0,9}\bwall\b)",
         "e2e_ms",
     ),
 )
+_TIME_PER_TOKEN = r"^(?!.*(?:prefill|prompt|inter[- ]token)).*(?:\(ms/tok|(?<!latency) per tok(?:en)?$)"
 _DURATIONS: tuple[tuple[str, str], ...] = (
     (r"torch\.compile|compil(?!\w* cache)", "compile_s"),
     (r"engine init|引擎初始化", "engine_init_s"),
@@ -95,7 +96,10 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     ("requests/s", words(r""), MetricName("request_tps")),
     ("requests", words(r"fail|error"), MetricName("failed_requests")),
     ("requests", words(r"(?:request|completed|successful)(?! latency)"), MetricName("requests")),
-    ("ms", words(r"^(?!.*(?:prefill|prompt|inter[- ]token)).*\(ms/tok"), MetricName("tpot_ms")),
+    *(
+        (unit, words(_TIME_PER_TOKEN), MetricName("tpot_ms", factor))
+        for unit, factor in (("ms", 1.0), ("s", 1e3))
+    ),
     *(
         (unit, words(pattern), MetricName(metric, factor))
         for unit, factor in (("ms", 1.0), ("s", 1e3))
@@ -136,11 +140,12 @@ _BARE_SIDE = words(rf"\W*(?:{PROMPT}|{GENERATION})(?: (?:phase|stage|tokens?))?\
 _THROUGHPUT = words(r"throughput|吞吐量?")
 MINIMUM = words(r"(?<![/(])(?<!per )(?<!p-)(?<!top-)\bmin(?:imum)?\b(?!\)|[-_ ]p\b)")  # no minutes, no 'min-p'
 MAXIMUM = words(
-    r"最高|最大|峰值|\bpeak(?:s|ed)?\b|\bbest\b"
+    r"最高|最大|峰值|\bpeak(?:s|ed)?\b|\bbest\b(?! of all)"
     # neither 'M4 Max', 'RTX PRO 6000 Max-Q' nor 'n_max:16', 'max tokens'
-    r"|(?<![ma]\d )(?<!ai )(?<!n )(?<![-:])\bmax(?:imum)?\b"
-    r"(?![-+:=]| ?\d| (?:new )?(?:tokens|batch|num|model|context|ctx|seq|conc|parallel|len|requests))"
+    r"|(?<![ma]\d )(?<!ai )(?<!n )(?<![-:])(?<!under )\bmax(?:imum)?\b"
+    r"(?![-+:=]| ?\d| (?:new )?(?:tokens|batch|num|model|context|ctx|seq|conc|parallel|len|requests|load))"
 )
+_BEST = words(r"\bbest\b(?! of all)")
 _PERCENT = r"5|10|20|25|50|70|75|80|85|90|95|97|98|99(?:\.\d{1,2})?"  # 'P40' and 'P100' are GPUs
 PERCENTILE = words(rf"\bp(?P<percent>{_PERCENT})\b(?!\.?\d)|\b(?P<ordinal>\d{{2}}(?:\.\d{{1,2}})?)th percentile")
 MEDIAN = words(r"\bmedian\b|\bmdn\b")
@@ -191,7 +196,7 @@ def without_workload(column_name: str, label: str, has_unit_in_column: bool) -> 
     'Decode (tok/s)' in the row 'Long prompt' is a speed of decoding.
     """
     for side, measured in ((label, column_name), (column_name, label)):
-        if _BARE_SIDE.fullmatch(side) and not any(map(_names_side, _THROUGHPUT.split(measured))):
+        if names_side_alone(side) and not any(map(_names_side, _THROUGHPUT.split(measured))):
             return side, measured  # 'Prefill' beside 'Throughput (tok/s)'
     is_prompt, is_answer = ([pattern.search(name) is not None for name in (column_name, label)] for pattern in _SIDES)
     if is_prompt[0] != is_answer[0] and is_prompt[1] != is_answer[1] and is_prompt[0] != is_prompt[1]:
@@ -199,6 +204,11 @@ def without_workload(column_name: str, label: str, has_unit_in_column: bool) -> 
         cleaned = _SIDES[0].sub("", _SIDES[1].sub("", workload))
         return (measured, cleaned) if has_unit_in_column else (cleaned, measured)
     return column_name, label
+
+
+def names_side_alone(text: str) -> bool:
+    """Return whether a text names the prompt's or the answer's side and nothing else: 'Prefill', 'Decode phase'."""
+    return _BARE_SIDE.fullmatch(text) is not None
 
 
 def _names_side(text: str) -> bool:
@@ -224,6 +234,8 @@ def statistic_of(text: str, bound: str | None, metric: str = STATED) -> str:
         return bound
     if MEAN.search(text):
         return "mean"
+    if metric.endswith("_ms") and _BEST.search(text):
+        return "min"  # the best latency
     if MAXIMUM.search(text) and metric != "full_context_concurrency":
         return "max"
     return "min" if MINIMUM.search(text) else STATED

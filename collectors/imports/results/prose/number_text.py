@@ -16,7 +16,7 @@ _MOST = r"(?P<most>up to|max(?:imum)?|<=?|≤|under|below|less than)?"
 _LEAST = r"(?P<least>>=?|≥|over|above|at least|more than)?"
 NUMBER = (
     rf"{_MOST}{_LEAST} ?{ABOUT} ?(?P<low>{_N})(?P<kilo>K)?(?P<plus>\+(?! ?[/\d]))?"
-    rf" ?(?:(?:-|–|—|to) ?~?(?P<high>{_N})(?P<high_kilo>K)?|(?:±|\+/-|\+-) ?(?P<spread>{_N}))?"
+    rf" ?(?:(?:(?:-|–|—|to) ?~?|(?<=\d)[~〜～](?=\d))(?P<high>{_N})(?P<high_kilo>K)?|(?:±|\+/-|\+-) ?(?P<spread>{_N}))?"
     rf" ?(?P<unit>{_UNIT})?(?: ?(?:±|\+/-) ?(?P<late_spread>{_N}))?(?![\w/×%=])(?!\.?\d){NOT_PER}"
 )
 _FREE_WORDS = r"[^\d|<>():=]{1,60}"
@@ -55,6 +55,12 @@ _NAMED_UNIT = re.compile(
     rf" ({pattern_of('tok/s')})(?![\w/])",
     re.IGNORECASE,
 )
+_SIDE = r"(?:prefill|prompt|pp|input|decod(?:e|ing)|generation|gen|tg|output)"
+_SHARED_UNIT = re.compile(  # '900 tok/s prefill / 45 decode'
+    rf"(?P<first>\d ?(?P<unit>{pattern_of('tok/s')}) {_SIDE}(?: ?[/,] ?| and )~?\d[\d.]{{0,9}}(?:,\d{{3}})?)"
+    rf" (?={_SIDE}\b)",
+    re.IGNORECASE,
+)
 MAX_CELL_CHARS = 300
 KILO = 1e3
 MEMORY = ("GiB", "MiB", "GB", "MB", "TB")
@@ -91,6 +97,11 @@ def without_note_marks(text: str) -> str:
 def with_unit_first(text: str) -> str:
     """Return a text with every number before its unit: '45 prefill tok/s' is '45 tok/s prefill'."""
     return _NAMED_UNIT.sub(r"\1 \3 \2", text)
+
+
+def with_shared_unit(text: str) -> str:
+    """Return a text with the unit of a speed behind the one beside it: '900 tok/s prefill / 45 tok/s decode'."""
+    return _SHARED_UNIT.sub(r"\g<first> \g<unit> ", text)
 
 
 @lru_cache(maxsize=1024)  # a cell is asked for once for each other cell of its row

@@ -6,13 +6,16 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from collectors.imports.results.prose.consoles import FENCE, ConsoleContext, contexts_of
 from collectors.imports.results.prose.units import RATES, may_have_figure, pattern_of, unit_in
 
 HEADING = re.compile(
     r"(?P<marks>#{1,6}) {1,8}(?P<words>.{1,160})|\*\*(?P<bold>[^*]{1,160})\*\*:?"
     r"|(?:<details>)?<summary>(?P<summary>.{1,160})</summary>"
-    r"|(?P<bars>={3,60}|-{3,60}|─{2,60}) {1,4}(?P<barred>[^─|=][^─|]{0,100}?) {1,4}(?:={3,60}|-{3,60}|─{2,60})"
+    r"|(?:\w{1,20}: )?(?P<bars>={3,60}|-{3,60}|─{2,60}) {1,4}(?P<barred>[^─|=\s-][^─|]{0,100}?)"
+    r" {1,4}(?:={3,60}|-{3,60}|─{2,60})"
 )
+BARS = re.compile(r"\s{0,8}(?:\w{1,20}: )?(?:===|---|───)")
 LABEL = re.compile(  # 'tip:', '**Setup:** two GPUs', 'With speculation:'
     r"\*\*(?P<bold>[^*|]{1,80}?):?\*\*:? ?(?P<more>[^|*]{0,80})|(?P<words>[\w(~][^|:=]{0,60}):", re.IGNORECASE
 )
@@ -30,7 +33,6 @@ ENDS_OF_TEXT = tuple(".!?:|)")
 MAX_TITLE_CHARS = 60
 PLAIN_NUMBER = re.compile(r"(?<!\S)\d[\d.,]{0,12}(?!\S)")
 NO_LABEL_ENDS = tuple(".:?!,;")
-FENCE = "```"
 BOLD_LEVEL = 7  # below the headings of Markdown
 SHORT_BARS = 4  # '=== measured ===' below '===== narrative ====='
 MAX_HEADING_CHARS = 80
@@ -38,18 +40,20 @@ MAX_LINE_CHARS = 240
 
 
 class _Heading(NamedTuple):
-    """A heading, and whether a table stands right below it."""
+    """A heading, and what is known of it."""
 
     level: int
     words: str
-    has_table: bool = False
+    has_table: bool = False  # right below it
+    is_printed: bool = False  # by a tool, between fences
 
 
 class Sections:
     """Headings of the lines of a text; those that all its figures share tell nothing apart and are left out."""
 
     def __init__(self, text: str) -> None:
-        self._paths = _paths_of(text)
+        self._contexts = list(contexts_of(text.splitlines()))
+        self._paths = _paths_of(text, self._contexts)
         self._common = 0
 
     def tell_apart(self, lines: Iterable[int]) -> None:
@@ -73,6 +77,10 @@ class Sections:
         """Return the innermost heading of a line that states a unit; empty without any."""
         return next((heading for heading in reversed(self._path(line)) if unit_in(heading)), "")
 
+    def level_of(self, line: int) -> str:
+        """Return the level of the load that a line above states for it, as 'concurrency 8'; empty without any."""
+        return self._contexts[line - 1].level if 0 < line <= len(self._contexts) else ""
+
     def prefix_of(self, line: int) -> str:
         """Return what stands before the name of a figure of the line."""
         heading = self.heading_of(line)
@@ -93,7 +101,7 @@ def label_of(line: str) -> str:
     return (match["words"] or (f"{bold}: {more}" if more else bold))[:MAX_HEADING_CHARS]
 
 
-def _paths_of(text: str) -> list[tuple[str, ...]]:
+def _paths_of(text: str, contexts: Sequence[ConsoleContext]) -> list[tuple[str, ...]]:
     """Return the headings that each line stands under, the outer one first."""
     paths: list[tuple[str, ...]] = []
     stack: list[_Heading] = []
@@ -103,8 +111,14 @@ def _paths_of(text: str) -> list[tuple[str, ...]]:
     for index, line in enumerate(lines):
         is_fence = line.lstrip()[:3] == FENCE
         is_code ^= is_fence
+        bar_heading = _heading(line) if is_code and BARS.match(line) and not FIGURE.search(line) else None
         if is_fence:
             has_content |= not is_code
+            stack = [outer for outer in stack if not outer.is_printed]
+        elif bar_heading:
+            stack = [outer for outer in stack if not _ends_at(outer, bar_heading)]
+            stack.append(bar_heading._replace(is_printed=True))
+            label, has_content = "", False
         elif not is_code and (
             heading := _heading(line) or _title(lines, index) or (None if has_marks else _page_title(lines, index))
         ):
@@ -118,7 +132,8 @@ def _paths_of(text: str) -> list[tuple[str, ...]]:
             has_content = True
         if stack and line.count("|") > 1:
             stack[-1] = stack[-1]._replace(has_table=True)
-        paths.append((*(heading.words for heading in stack), *([label] if label else [])))
+        names = (*(heading.words for heading in stack), contexts[index].command, label)
+        paths.append(tuple(name for name in names if name))
     return paths
 
 
@@ -183,8 +198,8 @@ def _ends_at(outer: _Heading, heading: _Heading) -> bool:
 
 def _heading(line: str) -> _Heading | None:
     """Return a heading of Markdown, a line in bold or a summary; None for another line."""
-    is_possible = line[:44].lstrip()[:1] in tuple("#*<=-─") and len(line) <= MAX_LINE_CHARS
-    match = HEADING.fullmatch(line.strip()) if is_possible else None
+    is_possible = line[:44].lstrip()[:1] in tuple("#*<=-─") or BARS.match(line) is not None
+    match = HEADING.fullmatch(line.strip()) if is_possible and len(line) <= MAX_LINE_CHARS else None
     if match is None:
         return None
     words = TAG.sub("", match["words"] or match["bold"] or match["summary"] or match["barred"]).strip("#*:` ")

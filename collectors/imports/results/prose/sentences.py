@@ -8,6 +8,13 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from collectors.imports.results.metrics import STATED
+from collectors.imports.results.prose.compared_numbers import (
+    SENTENCE_NUMBER,
+    UNITLESS,
+    NumberGroup,
+    compared_numbers,
+    dimension,
+)
 from collectors.imports.results.prose.metric_names import (
     DERIVED,
     LATENCIES_OF_TOKENS,
@@ -15,91 +22,71 @@ from collectors.imports.results.prose.metric_names import (
     metric_of,
     statistic_of,
 )
-from collectors.imports.results.prose.number_text import MEMORY, NUMBER, StatedNumber, parse_number, with_unit_first
-from collectors.imports.results.prose.units import may_have_figure, pattern_of, unit_of
+from collectors.imports.results.prose.number_text import MEMORY, StatedNumber, with_shared_unit, with_unit_first
+from collectors.imports.results.prose.paragraphs import Paragraph, read_paragraphs
+from collectors.imports.results.prose.units import may_have_figure, pattern_of
+from collectors.imports.results.prose.unmeasured import is_hypothetical, is_unmeasured
 
 MAX_LINE_CHARS = 2000
 MAX_LABEL_CHARS = 120
-LONGEST_ACCEPTANCE = 10  # tokens
-_NUMBER = re.compile(rf"(?<![\w.,/=$#-])(?:{NUMBER})", re.IGNORECASE | re.ASCII)  # '得到25t/s的速度'
+MAX_SENTENCE_CHARS = 160  # as a label
+_BAR = re.compile(r"\|")
 _SENTENCE_END = re.compile(r"(?<=[.!?。])\s+(?=[^\da-z])")
 _BOUNDARY = re.compile(
     r",(?!\d\d\d)|[;•·→。，；|]|\.\s"
-    r"|\b(?:and|with|while|but|whereas|vs|versus|because|since|although|though|which|when)\b",
+    r"|(?<![\w-])(?:and|with|while|but|whereas|vs|versus|because|since|although|though|which|when)(?![\w-])",
     re.IGNORECASE,
 )
 _LOG_LINE = re.compile(r"\d\d:\d\d:\d\d|^\W{0,3}(?:INFO|DEBUG|WARN|ERROR|TRACE)\b")
-_CODE = re.compile(r"(?:^|\s)--\w|[{}]|<[a-z/]|(?<![-=\s])>(?!\s)|://|^\s*(?:\$|#!|import|def|from|for|if|def)\s")
+_CODE = re.compile(r"^\s*--\w|[{}]|<[a-z/]|(?<![-=\s])>(?!\s)|://|^\s*(?:\$|#!|import|def|from|for|if|def)\s")
+_LINK = re.compile(r"(?<=\])\([^()\s]{1,400}\)|<?https?://[^\s<>)]{1,400}>?")
+_FLAG = re.compile(r"\s--\w")
+_PUNCTUATION = re.compile(r"[a-z)][.,] [A-Za-z]")  # of a sentence: no command has it
 _QUOTED = re.compile(r"(?<!`)`[^`]{1,200}`(?!`)")  # code within a sentence: 'with `--spec-type mtp`'
-_NOT_MEASURED = re.compile(
-    r"\b(?:expect(?:ed|ing|s)?|should|(?<!I )(?<!we )could(?! only)|would|target(?:s|ed|ing)?|goals?"
-    r"|theoretical(?:ly)?|claim(?:s|ed)?|advertised|limit(?:ed|s)?|timeout|(?<!-)budget|slo|sla|threshold|require[sd]?|hop(?:e|ing)|bandwidth|every|interval|anything|"
-    r"if|poll|sleep|audio|codec|frame rate|wait(?:s|ed)? for)\b"
-    r"|(?:\bby|faster|slower|another|extra|beyond(?: the)?|exceed\w*|adds?|added|adding|saves?|saved) $|多付?\s*$"
-    r"|\bin your (?:tests?|benchmarks?|case|post)\b",
+_SERVED = re.compile(
+    r"throughput|serv(?:ed?|es|ing)\b|handl|complet|achiev|sustain|process|finish|reach|saturat", re.IGNORECASE
+)
+_TIGHT_SLASH = re.compile(
+    rf"(\d)/(?=\d[\d.,]{{0,12}}(?:/\d[\d.,]{{0,12}}){{0,5}} ?(?:{pattern_of('tok/s', 'ms')})(?!\w))", re.IGNORECASE
+)
+_SETTING = re.compile(r"(?<![\w-])[A-Za-z][\w-]{0,40}=[\w.]{1,40}")  # 'prompt_tokens=191' names no metric
+_BRACKET = re.compile(r"\s{0,3}\([^()]{1,80}\)")  # '45 tok/s (chat, 8 concurrent)'
+_LEVEL_IN_BRACKETS = re.compile(r"\([^()]{0,80}\d concurrent[^()]{0,80}\)")  # no word for the speed of all together
+_CLAUSE = re.compile(r";|\b(?:while|whereas)\b", re.IGNORECASE)
+_PREFILL_TAKES = re.compile(  # 'prefill drops from 49 s to 2 s'
+    r"\bprefill(?:ing)?"
+    r"(?: (?:drop(?:s|ped)?|falls?|fell|goes|went|takes?|took|is|was|of|from|in|to|p\d\d|median|mean))*\W*$",
     re.IGNORECASE,
 )
-# Of the whole sentence: a question, a wish, a condition, a calculation, what is true of people.
-_HYPOTHETICAL = re.compile(
-    r"\?\W*$|\b(?:want(?:s|ed)?|need(?:s|ed)?|wish\w*|aim(?:s|ed|ing)?|must|might|(?-i:may)|assum\w+|suppos\w+|imagine"
-    r"|(?:fake|mock) (?:provider|server|backend|engine)"
-    r"|hypothetical\w*|synthetic (?:fixtures?|numbers|results)|in theory|on paper|estimat\w+|calculat\w+|rumou?r\w*"
-    r"|(?:you|one|they|people|users?) can(?! (?:see|tell|notice|find|confirm))|humans?)\b"
-    r"|\b(?:(?:un)?acceptable|feels?|considered)\b"
-    r"|^\W*an? .{0,40} of \S+ .{0,12}\b(?:is|means|makes|counts)\b",
-    re.IGNORECASE,
-)
-_PUBLISHED = re.compile(  # by others, where it stands before a figure or in its clause
-    r"\b(?:(?:widely|often|commonly)[- ](?:cited|quoted)|according to|headline numbers?"
-    r"|reported(?:ly)?(?! (?:in|by) (?:the (?:run|bench|log|server)|my|our)))\b"
-    r"|\b(?:Red Hat|NVIDIA|AMD|Intel|Google|Meta|LMSYS|MLPerf|Anyscale|Databricks|vendors?|others|the community)"
-    r" (?:\w+ )?(?:measured|measures|reports?|clocked|quotes?|lists?|publish\w*|states?)\b",
-    re.IGNORECASE,
-)
-_DENIED = re.compile(
-    r"(?:\bnot|\bnever|n['\u2019]t)(?:\W+\w+){0,3}\W*$|\bno(?: (?:stable|sustained|real|clean|measured))? $",
-    re.IGNORECASE,
-)
-_NEGATED = re.compile(r"\b(?:not|never|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
-_SERVED = re.compile(r"throughput|serv(?:ed?|es|ing)\b|handl|complet|achiev|sustain|process|finish", re.IGNORECASE)
-_TIGHT_SLASH = re.compile(rf"(\d)/(?=\d[\d.,]{{0,12}} ?(?:{pattern_of('tok/s', 'ms')})(?!\w))", re.IGNORECASE)
+_VERSUS = re.compile(r"\b(?:vs|versus|against|compared)\b", re.IGNORECASE)
+_WHOLE = re.compile(r"\b(?:complete|whole|entire|total|end-to-end|errors?)\b", re.IGNORECASE)  # no first token's
+_OPEN_BRACKET = re.compile(r"\s{0,9}\([^()]*$")
 _EMPTY_BRACKETS = re.compile(r"\( {0,9}\)")  # of a number alone
 _MARKUP = re.compile(r"[`*]{1,3}")
-_COMPARED = re.compile(r"\s*(?:\([^()]{1,40}\)\s*)?(?:→|->|=>|⇒|➜|vs\.?|versus|against|/|\||to|of)\s*", re.IGNORECASE)
-_COMPARED_WITH = re.compile(  # '45 tok/s against mlx-lm's 44', '140 tok/s vs llama.cpp (old) ~202'
-    r"\s*(?:vs\.?|versus|against|compared (?:to|with)) (?P<words>[^\d,;.()]{1,40}(?:\.[a-z]{2,3}\b[^\d,;.()]{0,20})?"
-    r"(?:\([^()]{1,40}\) ?)?)",
-    re.IGNORECASE,
-)
-_ENDS_OF_NAME = ("'s", "\u2019s", ")")  # no version: 'vs vLLM 0.10'
-_BRACKETED_LIST = re.compile(
-    r"\((?:[~≈]?\d[\d.]{0,12}(?:,|,? and|,? or) ){1,12}[~≈]?\d[\d.]{0,12}"
-    rf" ?(?:{pattern_of('tok/s', 'ms', 's')})\)",
-    re.IGNORECASE,
-)
-_CARD = re.compile(r"\b(?:RTX|GTX|RX|Arc|Tesla|Radeon|Quadro|EPYC|Xeon|Ryzen|Ultra|PRO)\s*$", re.IGNORECASE)
 _MEMORY_OF_CARD = re.compile(
     r"\b(?:[ABHLV]\d{1,3}S?|GB\d{2,3}|MI\d{2,3}X?|[2-9]0[5-9]0(?: Ti| Super)?|Max|PRO \d{4}|Spark|Mac\w*)[\s(-]{0,3}$",
     re.IGNORECASE,
 )
-_CARD_BEHIND = re.compile(r"\s*(?:cards?|GPUs?|boxe?s?|machines?)\b", re.IGNORECASE)
+_CARD_BEHIND = re.compile(r"\s*(?:cards?|GPUs?|boxe?s?|machines?|devices?|laptops?|boards?|systems?)\b", re.IGNORECASE)
 _RATE = re.compile(r"\b(?:rate|speed|throughput)\W*$", re.IGNORECASE)  # '14.6 toks' behind it are per second
 _AT = re.compile(r"\bat\s*$", re.IGNORECASE)
-_RESPECTIVELY = re.compile(r"\brespectively\b", re.IGNORECASE)
-_AND = re.compile(r"\s*(?:,|,? and|,? or|/)\s*", re.IGNORECASE)
 _LISTED = re.compile(r",(?!\d)|\band\b|/", re.IGNORECASE)
 _SLASHED = re.compile(r"(?P<names>[A-Za-z][\w.]{0,20}(?: ?/ ?[A-Za-z][\w.]{0,20})+)\W{0,4}$")
 _TOKENS_IN_TIME = (["tokens", "s", "tok/s"], ["tokens", "ms", "tok/s"])
 _IN = re.compile(r"\s*(?:in|over|took|→|->|=>|=)\s*", re.IGNORECASE)
-_OF_TOTAL = re.compile(r"/|\bof\b")  # '30.6 / 32 GB'
-_UNIT_BEFORE = re.compile(rf"(?<![\w/])\(?(?P<unit>{pattern_of('tok/s', 'requests/s', 'ms')})\)?:?\s*$", re.IGNORECASE)
-_UNIT_OF_LIST = re.compile(rf"\((?P<unit>{pattern_of('tok/s')})\):[^:]*$", re.IGNORECASE)
 _USED_MEMORY = re.compile(
     r"\b(?:weights|resident|us(?:e[sd]?|ing|age)|consum(?:es?|ed|ing|ption)|tak(?:es?|ing)|took|peak\w*|footprint|occup\w+|allocat\w+"
     r"|vram(?= ?[:=]))\b",
     re.IGNORECASE,
 )
-_UNITLESS = re.compile(r"accept(?:ance|ed)? (?:len(?:gth)?|rate)\b(?:[^\d]{0,20}|.{1,80}(?:,|\band)\s)$", re.IGNORECASE)
+_WORDS_OF_METRIC = (
+    r"(?:\W*\b(?:an?|the|of|at|in|to|is|was|about|and|with|for|from|by|i|drops?|then|overall|peaks?|peaked|tokens?|second|first"
+    r"|(?:single|multi)[- ]?stream|inter[- ]token|time[- ]to[- ]first[- ]token"
+    r"|speeds?|rates?|times?|throughput|latency|prefill\w*|prompt|decod(?:e|ing)|generation"
+    r"|gen|output|input|eval|acceptance|ttft|tpot|itl|e2e|pp|tg|tps|mean|median|average|avg|p\d\d)\b)"
+)
+_METRIC_ALONE = re.compile(rf"{_WORDS_OF_METRIC}+\W*", re.IGNORECASE)  # 'a median TTFT of'
+_METRIC_AT_END = re.compile(rf"{_WORDS_OF_METRIC}+\W*$", re.IGNORECASE)  # 'the old build: decode'
 _TO_FIRST_TOKEN = re.compile(r"tokens?\b.{0,40}\bto first token", re.IGNORECASE)  # as LM Studio shows an answer
 _LEAD = re.compile(r"[\s*>-]{0,8}(?P<label>[A-Za-z][\w /()-]{1,40}):")  # 'Generation: 128 tokens, 55.3 tok/s'
 _SPEED_OF_TOKENS = ("ttft_ms", "ttfr_ms", "itl_ms", "tpot_ms", "prompt_ms", "decode_ms", "e2e_ms", "acceptance_length",
@@ -114,6 +101,7 @@ class Statement(NamedTuple):
     value: StatedNumber
     metric_name: MetricName
     statistic: str
+    paragraph: str  # that it stands in
 
 
 class _Place(NamedTuple):
@@ -127,6 +115,8 @@ class _Place(NamedTuple):
     is_only: bool = False  # figure of its sentence
     subject: str = ""  # of a listed number
     clause_end: int = 0  # where the words after it end in the sentence
+    start: int = 0  # of the number in its sentence
+    former_end: int = 0  # of the number before it
     is_of_tokens: bool = False  # the time that '256 tokens in 3.1 s = 82 tok/s' took
 
 
@@ -135,27 +125,43 @@ def read_sentences(text: str) -> list[Statement]:
 
     What nobody measured is none: what is asked, wished, assumed or denied, and the rate at which a load is sent.
     """
-    statements: list[Statement] = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if not may_have_figure(line):
-            continue
-        if len(line) <= MAX_LINE_CHARS and not _LOG_LINE.search(line) and not _CODE.search(_QUOTED.sub("", line)):
-            for part in _parts(line):
-                for sentence in _SENTENCE_END.split(_plain(part)):
-                    statements += _statements(number, sentence)
-    return statements
+    lines = [_running_text(line) for line in text.splitlines()]
+    return [
+        statement for paragraph in read_paragraphs(lines) if may_have_figure(paragraph.text)
+        for start, sentence in _sentences(with_unit_first(paragraph.text))
+        for statement in _statements(paragraph, start, sentence)
+    ]  # fmt: skip
 
 
-def _parts(line: str) -> list[str]:
-    """Return the cells of a line framed by bars that is in no table; a line with other bars states nothing."""
-    if line.count("|") < 2:
-        return [line]
-    return [cell for cell in line.split("|") if cell.strip()] if line.lstrip()[:1] == "|" else []
+def _running_text(line: str) -> str:
+    """Return a line without marks, compared numbers apart: '350 / 370 tok/s'; empty for a log's, a program's."""
+    if len(line) > MAX_LINE_CHARS:
+        return ""
+    line = _LINK.sub("", line) if "](" in line or "://" in line else line
+    unquoted = _QUOTED.sub("", line)
+    is_command = len(_FLAG.findall(unquoted)) > 1 and not _PUNCTUATION.search(unquoted)
+    is_other = is_command or _LOG_LINE.search(line) or _CODE.search(unquoted)
+    return "" if is_other else with_shared_unit(_TIGHT_SLASH.sub(r"\1 / ", _MARKUP.sub("", line)))
 
 
-def _plain(line: str) -> str:
-    """Return a line without marks, with every number before its unit: '350/370 tok/s', '45 prefill tok/s'."""
-    return with_unit_first(_TIGHT_SLASH.sub(r"\1 / ", _MARKUP.sub("", line)))
+def _sentences(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the sentences of a paragraph, and where they begin.
+
+    A line framed by bars that is in no table has a sentence in each cell; one with other bars states nothing.
+    """
+    is_framed = text.lstrip()[:1] == "|"
+    if text.count("|") < 2 or is_framed:
+        for cell_start, cell in _pieces(_BAR, text) if is_framed else [(0, text)]:
+            yield from ((cell_start + start, sentence) for start, sentence in _pieces(_SENTENCE_END, cell))
+
+
+def _pieces(separator: re.Pattern[str], text: str) -> Iterator[tuple[int, str]]:
+    """Yield what stands between the separators of a text, and where it begins."""
+    start = 0
+    for match in separator.finditer(text):
+        yield start, text[start : match.start()]
+        start = match.end()
+    yield start, text[start:]
 
 
 def states_speed(text: str) -> bool:
@@ -166,42 +172,78 @@ def states_speed(text: str) -> bool:
     )
 
 
-def _statements(line: int, sentence: str) -> Iterator[Statement]:
-    if not may_have_figure(sentence) or _HYPOTHETICAL.search(sentence):
+def _statements(paragraph: Paragraph, start: int, sentence: str) -> Iterator[Statement]:
+    if not may_have_figure(sentence) or is_hypothetical(sentence):
         return
-    former: tuple[str | None, MetricName] | None = None
-    for place in map(_as_rate, _places(sentence)):
+    former: tuple[str | None, MetricName, str] | None = None  # dimension, metric, statistic
+    places = [_as_rate(place) for place in _places(sentence)]
+    subject = _subject_of(sentence[: places[0].start]) if places else ""
+    for place in places:
         words = f"{place.before} {place.after}"
         if place.is_restated:
             continue
         near_words = f"{place.before} {' '.join(place.after.split()[:2])}"  # '350 ms median'
         is_of_load = place.value.unit == "requests/s" and not _SERVED.search(words)
-        is_denied = _DENIED.search(place.before) or (place.value.bound == "min" and _NEGATED.search(sentence))
-        is_published = _PUBLISHED.search(sentence[: place.clause_end]) is not None
         is_summed = place.value.unit in ("ms", "s") and (place.after.lstrip()[:1] == "+" or " + " in place.before)
         is_change = place.value.unit == "%" and place.before.endswith(("+", "−"))
-        is_unmeasured = is_denied or is_summed or is_change or is_published or _NOT_MEASURED.search(place.before)
+        is_other = is_of_load or is_summed or is_change
+        is_other = is_other or is_unmeasured(place.before, place.value.bound, sentence, place.clause_end)
         is_condition = place.value.words != "" and _AT.search(place.before)  # 'throughput at 40 tok/s/user'
-        if is_of_load or is_unmeasured or is_condition or DERIVED.search(near_words):
+        if is_other or is_condition or DERIVED.search(near_words):
             former = None
             continue
         unit = place.value.unit
         name = _metric_of(place, sentence)
         if name is None and place.is_of_tokens:
             name = _of_unit(MetricName("duration_s"), unit)
-        if name is None and former and former[0] == _dimension(unit) and not place.value.words:
+        is_alike = not place.value.words and place.value.bound != "min" and not _WHOLE.search(place.before)
+        has_label = ": " in sentence[place.former_end : place.start]  # of another thing
+        is_carried = name is None and former is not None and is_alike and not has_label
+        if is_carried and former and former[0] == dimension(unit):
             name = _of_unit(former[1], unit)
         if name is None and (unit == "tok/s" or _is_used_memory(place, words)):
             name = MetricName(STATED)
-        former = (_dimension(unit), name) if name and name.metric != STATED else None
+        statistic = statistic_of(near_words, place.value.bound, name.metric) if name else STATED
+        is_compared = _VERSUS.search(sentence[place.former_end : place.start]) is not None
+        if is_carried and is_compared and former and statistic == STATED:
+            statistic = former[2]
+        former = (dimension(unit), name, statistic) if name and name.metric != STATED else None
         if name:
-            words_around = _EMPTY_BRACKETS.sub(" ", f"{place.subject or place.before} {place.after}")
-            label = " ".join(words_around.split()).strip(" -•*=→:.,")
-            label = label if "(" in label else label.rstrip(" )")  # 'at c=1 TPOT )' of '(TPOT 81 ms)'
-            label = " ".join(sentence.split())[:MAX_LABEL_CHARS] if not label or place.is_only else label
+            own_words = place.subject or _since_clause(sentence[place.former_end : place.start]) or place.before
+            words_around = _EMPTY_BRACKETS.sub(" ", f"{own_words} {place.after}")
+            label = " ".join(words_around.split()).strip(" -•*=→:.,/")
+            label = label.rstrip(" (") if "(" in label else label.rstrip(" )")  # 'at c=1 TPOT )' of '(TPOT 81 ms)'
+            is_own = label != "" and not place.is_only
+            label = label if is_own else _words_about(sentence, place.start)
+            if not is_own:
+                subject = subject or label
+            elif _METRIC_ALONE.fullmatch(label) and "→" in sentence[place.former_end : place.start]:
+                label = _words_about(sentence, place.start)  # another subject, which has no words
+            elif _METRIC_ALONE.fullmatch(label):
+                label = f"{subject}: {label}".removeprefix(": ")
+            elif place.rank is None and ")" not in label:
+                subject = _subject_of(own_words) or subject
             label += f": value {place.rank}" if place.rank else ""
-            statistic = statistic_of(near_words, place.value.bound, name.metric)
-            yield Statement(line, label, place.value, name, statistic)
+            line = paragraph.line_at(start + place.start)
+            yield Statement(line, label, place.value, name, statistic, paragraph.text)
+
+
+def _since_clause(words: str) -> str:
+    """Return the words behind a semicolon or the like, which begins another subject; nothing without one."""
+    clauses = _CLAUSE.split(words)
+    return clauses[-1] if len(clauses) > 1 and len(clauses[-1]) <= MAX_LABEL_CHARS else ""
+
+
+def _subject_of(words: str) -> str:
+    """Return what the words before a figure speak of, without its metric and what a bracket adds."""
+    return _OPEN_BRACKET.sub("", _METRIC_AT_END.sub("", words)).strip(" -•*>:,")[-MAX_LABEL_CHARS:]
+
+
+def _words_about(sentence: str, position: int) -> str:
+    """Return a sentence, of a long one what stands about a figure."""
+    start = max(0, min(position - MAX_SENTENCE_CHARS // 2, len(sentence) - MAX_SENTENCE_CHARS))
+    start = sentence.find(" ", start) if start else 0
+    return " ".join(sentence[start : start + MAX_SENTENCE_CHARS].split())
 
 
 def _as_rate(place: _Place) -> _Place:
@@ -217,10 +259,6 @@ def _is_used_memory(place: _Place, words: str) -> bool:
     return place.value.unit in MEMORY and not is_of_card and _USED_MEMORY.search(words) is not None
 
 
-def _dimension(unit: str | None) -> str | None:
-    return "time" if unit in ("ms", "s") else unit
-
-
 def _of_unit(name: MetricName, unit: str | None) -> MetricName:
     """Return a metric of the former number for another unit of time."""
     seconds = 1.0 if name.metric.endswith("_s") else 1e3
@@ -231,13 +269,19 @@ def _metric_of(place: _Place, sentence: str) -> MetricName | None:
     """Return the metric that the words before a number name, else those after it."""
     unit = place.value.unit
     if unit is None:
-        return metric_of(place.before, None) if _UNITLESS.search(place.before) else None
+        return metric_of(place.before, None) if UNITLESS.search(place.before) else None
     if unit == "tok/s" and _TO_FIRST_TOKEN.search(sentence):
         return MetricName("decode_tps")
     if place.value.words:  # of its unit: 'tok/s/user'
-        return metric_of(place.value.words, unit)
-    names = [metric_of(words, unit) for words in (place.before, place.after)]
+        if unit not in ("ms", "s"):
+            return metric_of(place.value.words, unit)
+        is_aside = place.before.rstrip().endswith("(")  # 'the allreduce (~3 ms/token)' is a part of it
+        return None if is_aside else metric_of(f"{place.before}{place.value.words}", unit)
+    after = _LEVEL_IN_BRACKETS.sub(" ", place.after)
+    names = [metric_of(_SETTING.sub(" ", words), unit) for words in (place.before, after)]
     name = names[0] or names[1]
+    if name is None and unit in ("ms", "s") and _PREFILL_TAKES.search(place.before):
+        return MetricName("prompt_ms", 1.0 if unit == "ms" else 1e3)
     is_known = name is not None and (unit in ("tok/s", "requests/s") or name.metric in _SPEED_OF_TOKENS)
     return name if is_known else None
 
@@ -247,18 +291,21 @@ def _places(sentence: str) -> Iterator[_Place]:
 
     Compared numbers ('45 → 60 tok/s') share their unit and the words around them.
     """
-    groups = list(_compared_numbers(sentence)) if any(map(str.isalpha, _NUMBER.sub("", sentence))) else []
+    has_words = any(map(str.isalpha, SENTENCE_NUMBER.sub("", sentence)))
+    groups = [group for group in compared_numbers(sentence) if _may_be_stated(sentence, group)] if has_words else []
     lead = match["label"] if (match := _LEAD.match(sentence)) else ""
     before = sentence[: groups[0].start] if groups else ""
-    former_end, is_only = 0, sum(len(group.values) for group in groups) == 1
+    own, former_end, is_only = "", 0, sum(len(group.values) for group in groups) == 1
     for index, (group, following_group) in enumerate(zip_longest(groups, groups[1:])):
         following = sentence[group.end : following_group.start if following_group else None]
-        boundary = _BOUNDARY.search(following)
-        bracket = following.find("(") if following_group else -1
+        own_bracket = _BRACKET.match(following)
+        boundary = _BOUNDARY.search(following, own_bracket.end() if own_bracket else 0)
+        bracket = own_bracket.end() if own_bracket else following.find("(") if following_group else -1
         end = min((at for at in (boundary.start() if boundary else -1, bracket) if at >= 0), default=len(following))
         after = following[:end]
         last_boundary = max((cut.end() for cut in _BOUNDARY.finditer(before)), default=0)
-        own = before[last_boundary:]
+        is_of_former = index > 0 and sentence[groups[index - 1].end : group.start].strip() == "/"
+        own = own if is_of_former else before[last_boundary:]  # '42 ms / 380 tok/s' are of one thing
         own = own if own.strip() or after.strip() else lead
         words_before = sentence[former_end : group.start]
         subjects = (
@@ -271,11 +318,30 @@ def _places(sentence: str) -> Iterator[_Place]:
             words = _words_of(subject, subjects, value.unit) if subjects else own
             is_restated = index > 0 and _restates(sentence, groups[index - 1], group)
             own_rank = None if subjects else rank
-            yield _Place(value, words, after, own_rank, is_restated, is_only, subject, group.end + end, is_of_tokens)
+            clause_end = group.end + end
+            yield _Place(
+                value,
+                words,
+                after,
+                own_rank,
+                is_restated,
+                is_only,
+                subject,
+                clause_end,
+                group.start,
+                former_end,
+                is_of_tokens,
+            )
         takes_all = end == len(following) and _takes_all(own, group, following, following_group)
-        start = boundary.end() if boundary and boundary.start() == end else end + 1
+        start = boundary.end() if boundary and boundary.start() == end else end + (own_bracket is None)
         before = "" if takes_all else following[start:] if end < len(following) else following
         former_end = group.end
+
+
+def _may_be_stated(sentence: str, group: NumberGroup) -> bool:
+    """Return whether numbers may be results: memory that nothing near says to be in use is a card's."""
+    near_words = sentence[max(0, group.start - MAX_LABEL_CHARS) : group.end + MAX_LABEL_CHARS]
+    return group.values[0].unit not in MEMORY or _USED_MEMORY.search(near_words) is not None
 
 
 def _words_around_bracket(words: str) -> str:
@@ -293,7 +359,7 @@ def _subjects(words: str, count: int) -> list[str]:
     return parts[-count:] if len(parts) >= count else []
 
 
-def _slashed_names(words: str, sentence: str, group: _Group) -> list[str]:
+def _slashed_names(words: str, sentence: str, group: NumberGroup) -> list[str]:
     """Return the names of numbers that stand like their names: 'wall/decode: 46.5 / 47.1 tok/s'; else nothing."""
     match = _SLASHED.search(words)
     names = match["names"].split("/") if match and "/" in sentence[group.start : group.end] else []
@@ -306,21 +372,21 @@ def _words_of(subject: str, subjects: Sequence[str], unit: str | None) -> str:
     return subject if metric_of(subject, unit) else f"{subject} {subjects[-1]}"
 
 
-def _restates(sentence: str, former: _Group, group: _Group) -> bool:
+def _restates(sentence: str, former: NumberGroup, group: NumberGroup) -> bool:
     """Return whether a number in brackets is the one before them in another unit."""
     is_bracketed = sentence[former.end : group.start].strip() == "(" and sentence[group.end :].lstrip()[:1] == ")"
-    units = [_dimension(values[0].unit) for values in (former.values, group.values)]
+    units = [dimension(values[0].unit) for values in (former.values, group.values)]
     return is_bracketed and units == ["time", "time"]
 
 
-def _is_time_of_tokens(sentence: str, groups: Sequence[_Group]) -> bool:
+def _is_time_of_tokens(sentence: str, groups: Sequence[NumberGroup]) -> bool:
     """Return whether the second group is the time of the first one's tokens, and the third their rate."""
     if len(groups) < 3 or [group.values[0].unit for group in groups] not in _TOKENS_IN_TIME:
         return False
     return _IN.fullmatch(sentence[groups[0].end : groups[1].start]) is not None
 
 
-def _takes_all(own: str, group: _Group, words: str, following_group: _Group | None) -> bool:
+def _takes_all(own: str, group: NumberGroup, words: str, following_group: NumberGroup | None) -> bool:
     """Return whether the words between two numbers all belong to the first.
 
     They do if no words before it name its metric, and the second number does not need them.
@@ -329,86 +395,3 @@ def _takes_all(own: str, group: _Group, words: str, following_group: _Group | No
         return False
     unit, next_unit = group.values[0].unit, following_group.values[0].unit
     return unit == next_unit or metric_of(words, unit) is not None or metric_of(words, next_unit) is None
-
-
-class _Group(NamedTuple):
-    """Numbers of a sentence that are compared, and where they stand."""
-
-    values: list[StatedNumber]
-    start: int
-    end: int
-    is_listed: bool = False  # '28 and 80 tok/s respectively', not compared
-
-    @property
-    def ranked_values(self) -> list[tuple[int | None, StatedNumber]]:
-        """The values, each with its place if there are several."""
-        ranks = range(1, len(self.values) + 1) if len(self.values) > 1 else (None,)
-        return list(zip(ranks, self.values, strict=True))
-
-
-def _compared_numbers(sentence: str) -> Iterator[_Group]:
-    """Yield the numbers that have a unit, their own or that of the number that they are compared with."""
-    matches = list(_NUMBER.finditer(sentence))
-    has_list = _RESPECTIVELY.search(sentence) is not None
-    brackets = [match.span() for match in _BRACKETED_LIST.finditer(sentence)]
-    at = 0
-    while at < len(matches):
-        end = at + 1
-        while has_list and end < len(matches) and _are_listed(sentence, matches[end - 1], matches[end]):
-            end += 1
-        if end > at + 1 and (group := _group_of(sentence, matches[at:end])):
-            yield group._replace(is_listed=True)
-            at = end
-            continue
-        end = at + 1
-        while end < len(matches) and (
-            _are_compared(sentence, *matches[end - 1 : end + 1])
-            or any(start < matches[end - 1].start() and matches[end].end() < stop for start, stop in brackets)
-        ):
-            end += 1
-        if group := _group_of(sentence, matches[at:end]):
-            yield group
-        at = end
-
-
-def _are_compared(sentence: str, former: re.Match[str], following: re.Match[str]) -> bool:
-    """Return whether two numbers are compared: '256 tokens → 3.1 s' are of two kinds."""
-    if former["unit"] is None and _CARD.search(sentence[: former.start()]):
-        return False  # 'RTX 5090 / 32 GB'
-    if former["unit"] is None and former["kilo"] and not following["kilo"]:
-        return False  # '555 tok/s at 8K vs 553 tok/s'
-    if former["unit"] is None and following["unit"] == "%" and parse_number(former).low <= LONGEST_ACCEPTANCE:
-        return False  # 'accept 3.5 / 80 %' are a length and a rate
-    units = [_dimension(unit_of(match["unit"])[0]) for match in (former, following) if match["unit"]]
-    between = sentence[former.end() : following.start()]
-    if former["unit"] and following["unit"] is None and (match := _COMPARED_WITH.fullmatch(between)):
-        return match["words"].rstrip().endswith(_ENDS_OF_NAME) or following["about"] is not None
-    return len({*units}) < 2 and _COMPARED.fullmatch(between) is not None
-
-
-def _are_listed(sentence: str, former: re.Match[str], following: re.Match[str]) -> bool:
-    """Return whether two numbers of one list follow each other: of '28 and 80 tok/s' only the last has its unit."""
-    units = {_dimension(unit_of(match["unit"])[0]) for match in (former, following) if match["unit"]}
-    return len(units) < 2 and _AND.fullmatch(sentence[former.end() : following.start()]) is not None
-
-
-def _group_of(sentence: str, matches: Sequence[re.Match[str]]) -> _Group | None:
-    """Return numbers that are compared, None without a unit; of '30.6 / 32 GB' only the memory that is in use."""
-    before = sentence[: matches[0].start()]
-    written = next((match["unit"] for match in reversed(matches) if match["unit"]), None)
-    unit, factor = unit_of(written or _unit_at_end(before))
-    if unit is None and not _UNITLESS.search(before):
-        return None
-    words = parse_number(matches[-1]).words  # of the unit that they share: 'tok/s/user'
-    values = [
-        value if value.unit else value._replace(low=value.low * factor, unit=unit, words=words)
-        for value in map(parse_number, matches)
-    ]
-    is_share = unit in MEMORY and len(matches) == 2 and _OF_TOTAL.search(sentence, matches[0].end(), matches[1].start())
-    return _Group(values[:1] if is_share else values, matches[0].start(), matches[-1].end())
-
-
-def _unit_at_end(words: str) -> str | None:
-    """Return the unit that stands before a number: 'output tok/s 152.3', 'Speed (T/s): prefill 90, decode 12'."""
-    match = _UNIT_BEFORE.search(words) or _UNIT_OF_LIST.search(words)
-    return match["unit"] if match else None

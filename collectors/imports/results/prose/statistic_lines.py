@@ -9,7 +9,7 @@ from typing import NamedTuple
 from collectors.imports.results.prose.metric_names import percentile_name
 from collectors.imports.results.prose.number_text import NUMBER as STATED_NUMBER
 from collectors.imports.results.prose.number_text import StatedNumber, parse_number
-from collectors.imports.results.prose.units import pattern_of, unit_of
+from collectors.imports.results.prose.units import in_words, pattern_of, unit_of
 
 MAX_LINE_CHARS = 400
 MAX_LABEL_CHARS = 80
@@ -71,7 +71,8 @@ def _statistic_lines(lines: list[str]) -> Iterator[StatisticLine]:
         unit = unit_of(unit_match["unit"])[0] if unit_match else None
         values = tuple((_statistic(match["name"]), parse_number(match)) for match in matches)
         values = tuple(pair for pair in values if not pair[0].startswith("std"))
-        if values and (unit or all(value.unit for _, value in values)):
+        is_of_one = len({name for name, _ in values}) == len(values)  # else of several measurements
+        if values and is_of_one and (unit or all(value.unit for _, value in values)):
             yield StatisticLine(number, " ".join(label.replace("_", " ").split()), unit, values)
 
 
@@ -92,7 +93,9 @@ def _listed_statistics(number: int, line: str) -> StatisticLine | None:
     has_units = all(value.unit in (unit or "ms", "ms", "s") for value in values)
     if not is_known or not has_units or not len(names) == len(numbers) == len(values):
         return None
-    return StatisticLine(number, " ".join(label.split()), unit, tuple(zip(map(_statistic, names), values, strict=True)))
+    return StatisticLine(
+        number, " ".join(in_words(label).split()), unit, tuple(zip(map(_statistic, names), values, strict=True))
+    )
 
 
 def _listed_number(match: re.Match[str], unit: str | None, factor: float) -> StatedNumber:

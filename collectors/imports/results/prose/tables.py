@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-from collectors.imports.results.prose.sections import FENCE
+from collectors.imports.results.prose.consoles import FENCE
 
 RULE = re.compile(r"\s{0,40}\|?\s*:?-{1,200}:?\s*(?:\|\s*:?-{1,200}:?\s*){1,100}\|?\s*")
 BARS = str.maketrans("│┃║", "|||")

@@ -26,13 +26,20 @@ UNITS: Mapping[str, tuple[str, float]] = {  # as written, in lower case -> Pitwa
     "ms": ("ms", 1.0), "msec": ("ms", 1.0), "msecs": ("ms", 1.0), "millisecond": ("ms", 1.0),
     "milliseconds": ("ms", 1.0), "µs": ("ms", 1e-3), "μs": ("ms", 1e-3), "us": ("ms", 1e-3),
     "microseconds": ("ms", 1e-3),
+    **{
+        f"{second}{per}{token}": (unit, 1.0)
+        for unit, seconds in (("ms", ("ms",)), ("s", ("s", "sec")))
+        for second, per, token in product(seconds, ("/", " per "), ("tok", "token"))
+    },
     **dict.fromkeys(_SECONDS, ("s", 1.0)), "min": ("s", 60.0), "mins": ("s", 60.0), "minutes": ("s", 60.0),
     "minute": ("s", 60.0),
     "gib": ("GiB", 1.0), "mib": ("MiB", 1.0), "gb": ("GB", 1.0), "mb": ("MB", 1.0), "tb": ("TB", 1.0),
     "tok": ("tokens", 1.0), "toks": ("tokens", 1.0), "token": ("tokens", 1.0), "tokens": ("tokens", 1.0),
     "%": ("%", 1.0), "percent": ("%", 1.0), "x": ("1", 1.0), "×": ("1", 1.0),
 }  # fmt: skip
-DIVIDED_RATE = re.compile(rf"/ ?({'|'.join(_SHARES)})(?:/|$)", re.IGNORECASE)  # 'tok/s/user', 'tokens/req/s'
+DIVIDED_RATE = re.compile(  # 'tok/s/user', 'tokens/req/s', 'ms/token'
+    rf"(?:/ ?|s per )({'|'.join(_SHARES)}|tok(?:en)?)(?:/|$)", re.IGNORECASE
+)
 RATES = ("tok/s", "requests/s")
 
 

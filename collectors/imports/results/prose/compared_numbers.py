@@ -1,0 +1,120 @@
+"""Finds the numbers of a sentence that are compared or listed: '45 → 60 tok/s', '28 and 80 tok/s respectively'."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from collectors.imports.results.prose.number_text import MEMORY, NUMBER, StatedNumber, parse_number
+from collectors.imports.results.prose.units import pattern_of, unit_of
+
+LONGEST_ACCEPTANCE = 10  # tokens
+SENTENCE_NUMBER = re.compile(rf"(?<![\w.,/=$#-])(?:{NUMBER})", re.IGNORECASE | re.ASCII)  # '得到25t/s的速度'
+_COMPARED = re.compile(r"\s*(?:\([^()]{1,40}\)\s*)?(?:→|->|=>|⇒|➜|vs\.?|versus|against|/|\||to|of)\s*", re.IGNORECASE)
+_COMPARED_WITH = re.compile(  # '45 tok/s against mlx-lm's 44', '140 tok/s vs llama.cpp (old) ~202'
+    r"\s*(?:vs\.?|versus|against|compared (?:to|with)) (?P<words>[^\d,;.()]{1,40}(?:\.[a-z]{2,3}\b[^\d,;.()]{0,20})?"
+    r"(?:\([^()]{1,40}\) ?)?)",
+    re.IGNORECASE,
+)
+_ENDS_OF_NAME = ("'s", "\u2019s", ")")  # no version: 'vs vLLM 0.10'
+_BRACKETED_LIST = re.compile(
+    r"\((?:[~≈]?\d[\d.]{0,12}(?:,|,? and|,? or) ){1,12}[~≈]?\d[\d.]{0,12}"
+    rf" ?(?:{pattern_of('tok/s', 'ms', 's')})\)",
+    re.IGNORECASE,
+)
+_CARD = re.compile(r"\b(?:RTX|GTX|RX|Arc|Tesla|Radeon|Quadro|EPYC|Xeon|Ryzen|Ultra|PRO)\s*$", re.IGNORECASE)
+_RESPECTIVELY = re.compile(r"\brespectively\b", re.IGNORECASE)
+_AND = re.compile(r"\s*(?:,|,? and|,? or|/)\s*", re.IGNORECASE)
+_OF_TOTAL = re.compile(r"/|\bof\b")  # '30.6 / 32 GB'
+_UNIT_BEFORE = re.compile(rf"(?<![\w/])\(?(?P<unit>{pattern_of('tok/s', 'requests/s', 'ms')})\)?:?\s*$", re.IGNORECASE)
+_UNIT_OF_LIST = re.compile(rf"\((?P<unit>{pattern_of('tok/s')})\):[^:]*$", re.IGNORECASE)
+UNITLESS = re.compile(r"accept(?:ance|ed)? (?:len(?:gth)?|rate)\b(?:[^\d]{0,20}|.{1,80}(?:,|\band)\s)$", re.IGNORECASE)
+
+
+class NumberGroup(NamedTuple):
+    """Numbers of a sentence that are compared, and where they stand."""
+
+    values: list[StatedNumber]
+    start: int
+    end: int
+    is_listed: bool = False  # '28 and 80 tok/s respectively', not compared
+
+    @property
+    def ranked_values(self) -> list[tuple[int | None, StatedNumber]]:
+        """The values, each with its place if there are several."""
+        ranks = range(1, len(self.values) + 1) if len(self.values) > 1 else (None,)
+        return list(zip(ranks, self.values, strict=True))
+
+
+def compared_numbers(sentence: str) -> Iterator[NumberGroup]:
+    """Yield the numbers that have a unit, their own or that of the number that they are compared with."""
+    matches = list(SENTENCE_NUMBER.finditer(sentence))
+    has_list = _RESPECTIVELY.search(sentence) is not None
+    brackets = [match.span() for match in _BRACKETED_LIST.finditer(sentence)]
+    at = 0
+    while at < len(matches):
+        end = at + 1
+        while has_list and end < len(matches) and _are_listed(sentence, matches[end - 1], matches[end]):
+            end += 1
+        if end > at + 1 and (group := _group_of(sentence, matches[at:end])):
+            yield group._replace(is_listed=True)
+            at = end
+            continue
+        end = at + 1
+        while end < len(matches) and (
+            _are_compared(sentence, *matches[end - 1 : end + 1])
+            or any(start < matches[end - 1].start() and matches[end].end() < stop for start, stop in brackets)
+        ):
+            end += 1
+        if group := _group_of(sentence, matches[at:end]):
+            yield group
+        at = end
+
+
+def _are_compared(sentence: str, former: re.Match[str], following: re.Match[str]) -> bool:
+    """Return whether two numbers are compared: '256 tokens → 3.1 s' are of two kinds."""
+    if former["unit"] is None and _CARD.search(sentence[: former.start()]):
+        return False  # 'RTX 5090 / 32 GB'
+    if former["unit"] is None and former["kilo"] and not following["kilo"]:
+        return False  # '555 tok/s at 8K vs 553 tok/s'
+    if former["unit"] is None and following["unit"] == "%" and parse_number(former).low <= LONGEST_ACCEPTANCE:
+        return False  # 'accept 3.5 / 80 %' are a length and a rate
+    units = [dimension(unit_of(match["unit"])[0]) for match in (former, following) if match["unit"]]
+    between = sentence[former.end() : following.start()]
+    if former["unit"] and following["unit"] is None and (match := _COMPARED_WITH.fullmatch(between)):
+        return match["words"].rstrip().endswith(_ENDS_OF_NAME) or following["about"] is not None
+    return len({*units}) < 2 and _COMPARED.fullmatch(between) is not None
+
+
+def _are_listed(sentence: str, former: re.Match[str], following: re.Match[str]) -> bool:
+    """Return whether two numbers of one list follow each other: of '28 and 80 tok/s' only the last has its unit."""
+    units = {dimension(unit_of(match["unit"])[0]) for match in (former, following) if match["unit"]}
+    return len(units) < 2 and _AND.fullmatch(sentence[former.end() : following.start()]) is not None
+
+
+def _group_of(sentence: str, matches: Sequence[re.Match[str]]) -> NumberGroup | None:
+    """Return numbers that are compared, None without a unit; of '30.6 / 32 GB' only the memory that is in use."""
+    before = sentence[: matches[0].start()]
+    written = next((match["unit"] for match in reversed(matches) if match["unit"]), None)
+    unit, factor = unit_of(written or _unit_at_end(before))
+    if unit is None and not UNITLESS.search(before):
+        return None
+    words = parse_number(matches[-1]).words  # of the unit that they share: 'tok/s/user'
+    values = [
+        value if value.unit else value._replace(low=value.low * factor, unit=unit, words=words)
+        for value in map(parse_number, matches)
+    ]
+    is_share = unit in MEMORY and len(matches) == 2 and _OF_TOTAL.search(sentence, matches[0].end(), matches[1].start())
+    return NumberGroup(values[:1] if is_share else values, matches[0].start(), matches[-1].end())
+
+
+def _unit_at_end(words: str) -> str | None:
+    """Return the unit that stands before a number: 'output tok/s 152.3', 'Speed (T/s): prefill 90, decode 12'."""
+    match = _UNIT_BEFORE.search(words) or _UNIT_OF_LIST.search(words)
+    return match["unit"] if match else None
+
+
+def dimension(unit: str | None) -> str | None:
+    """Return what a unit measures: milliseconds and seconds can be compared."""
+    return "time" if unit in ("ms", "s") else unit

@@ -1,0 +1,57 @@
+"""Tells the figures that nobody measured: expected, wished, denied, of a limit, or published by others."""
+
+from __future__ import annotations
+
+import re
+
+_NOT_MEASURED = re.compile(
+    r"\b(?:expect(?:ed|ing|s)?|should|(?<!I )(?<!we )could(?! only)|would|target(?:s|ed|ing)?|goals?"
+    r"|theoretical(?:ly)?|claim(?:s|ed)?|advertised|limit(?:ed|s)?|timeout|(?<!-)budget|slo|sla|threshold|require[sd]?|hop(?:e|ing)|bandwidth|interval|anything|"
+    r"if|poll|sleep|audio|codec|frame rate|wait(?:s|ed)? for)\b"
+    r"|(?:\bby(?: only| just| about)?|every"
+    r"|faster|slower|another|extra|beyond(?: the)?|exceed\w*|adds?|added|adding|saves?|saved) $|多付?\s*$"
+    r"|\b(?:ceiling|roofline|bound) (?:is|of|drops|falls|goes)\b|\bin your (?:tests?|benchmarks?|case|post)\b",
+    re.IGNORECASE,
+)
+# Of the whole sentence: a question, a wish, a condition, a calculation, what is true of people.
+_HYPOTHETICAL = re.compile(
+    r"\?\W*$|\b(?:want(?:s|ed)?|needs?|(?:is|are|be) needed|wish\w*|aim(?:s|ed|ing)?|must|might|(?-i:may)"
+    r"|assum\w+|suppos\w+|imagine"
+    r"|(?:fake|mock) (?:provider|server|backend|engine)"
+    r"|hypothetical\w*|synthetic (?:fixtures?|numbers|results)|in theory|on paper|estimat\w+|calculat\w+|rumou?r\w*"
+    r"|(?:you|one|they|people|users?) can(?! (?:see|tell|notice|find|confirm))|humans?)\b"
+    r"|\b(?:(?:un)?acceptable|feels?|considered)\b"
+    r"|^\W*an? .{0,40} of \S+ .{0,12}\b(?:is|means|makes|counts)\b",
+    re.IGNORECASE,
+)
+_PUBLISHED = re.compile(  # by others, where it stands before a figure or in its clause
+    r"\b(?:(?:widely|often|commonly)[- ](?:cited|quoted)|according to|headline numbers?|third[- ]party"
+    r"|(?:the|this|your|official) (?:\w+ )?(?:docs?|document(?:ation)?|page|paper|readme|website|leaderboard)"
+    r" (?:shows?|states?|says?|mention(?:s|ed)?|claims?|lists?)"
+    r"|(?<!summary )(?<!summaries )(?<!log )(?<!logs )(?<!server )(?<!bench )"
+    r"(?<!benchmark )(?<!script )(?<!EvalScope )(?<!AIPerf )(?<!GuideLLM )"
+    r"reported(?:ly)?(?! (?:in|by) (?:the (?:run|bench|log|server)|my|our)))\b"
+    r"|@[\w-]{2,40} (?:observed|reported|measured|gets?|got)\b"
+    r"|\b(?:Red Hat|NVIDIA|AMD|Intel|Google|Meta|LMSYS|MLPerf|Anyscale|Databricks|vendors?|others|the community)"
+    r" (?:[\w-]+ ){0,5}(?:measured|measures|reports?|clocked|quotes?|lists?|publish\w*|states?)\b",
+    re.IGNORECASE,
+)
+_DENIED = re.compile(
+    r"(?:\bnot|\bnever|n['\u2019]t)(?:\W+\w+){0,3}\W*$|\bno(?: (?:stable|sustained|real|clean|measured))? $",
+    re.IGNORECASE,
+)
+_NEGATED = re.compile(r"\b(?:not|never|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
+
+
+def is_hypothetical(sentence: str) -> bool:
+    """Return whether a sentence asks, wishes, assumes or calculates."""
+    return _HYPOTHETICAL.search(sentence) is not None
+
+
+def is_unmeasured(before: str, bound: str | None, sentence: str, clause_end: int) -> bool:
+    """Return whether the words before a figure, or its sentence up to the end of its clause, say that it is no result.
+
+    `bound`: 'min' or 'max' if the figure is one.
+    """
+    is_denied = _DENIED.search(before) is not None or (bound == "min" and _NEGATED.search(sentence) is not None)
+    return is_denied or _NOT_MEASURED.search(before) is not None or _PUBLISHED.search(sentence[:clause_end]) is not None
