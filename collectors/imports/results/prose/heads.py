@@ -7,25 +7,28 @@ from functools import lru_cache
 
 from collectors.imports.results.prose.metric_names import words
 from collectors.imports.results.prose.number_text import StatedNumber
-from collectors.imports.results.prose.units import unit_in
+from collectors.imports.results.prose.units import unit_in, unit_of_latencies
 
 CONCURRENCY_HEAD = words(
     r"併發數?|并发数?|(?:max(?:imum)? |num(?:ber of)? |# ?|n[ _])?(?:requests? )?"
     r"(?:conc(?:ur(?:rent|rency)?)?\.?|parallel(?:ism)?)"
-    r"(?: (?:requests?|reqs?|users?|streams?|clients?|sessions?|level|slots?))?"
+    r"(?: (?:requests?|reqs?|users?|streams?|clients?|sessions?|workers?|level|slots?))?"
     r"|(?:# ?|num(?:ber of)? )?(?:users|streams|clients|sessions)|in[- ]flight(?: requests)?|c|np|vus?"
 )
 PROMPT_HEAD = words(
-    r"isl|(?:avg |mean |random |actual )?(?:input|prompt) (?:seq(?:uence)? )?(?:len|length|size|tokens|toks?)"
+    r"isl|(?:avg |mean |random |actual )?(?:input|prompt|in(?=len)) ?(?:seq(?:uence)? )?(?:len|length|size|tokens|toks?)"
     r"(?: \(tokens\))?|输入长度|輸入長度|input"
 )
 OUTPUT_HEAD = words(
-    r"osl|(?:avg |mean |random |actual )?(?:output|completion|generation) (?:seq(?:uence)? )?"
-    r"(?:len|length|size|tokens|toks?)(?: \(tokens\))?|max(?: new)? tokens|gen(?:erated)? tokens"
+    r"osl|(?:avg |mean |random |actual )?(?:output|completion|generation|out(?=len)) ?(?:seq(?:uence)? )?"
+    r"(?:len|length|size|tokens|toks?)(?: \(tokens\))?|max(?: new)? tokens|gen(?:erated)? tok(?:en)?s?"
     r"|输出长度|輸出長度|output"
 )
 DEPTH_HEAD = words(
     r"(?:kv |context |ctx |n[ _]|prefill )?depth(?: \(tokens\))?|n[ _]kv|d|kv(?: cache)? (?:len|length|tokens)"
+)
+PROMPT_TEST_HEAD, OUTPUT_TEST_HEAD = (  # lengths beside columns of speeds, else the speeds of such tests
+    words(rf"(?:(?:prompt|generat(?:e|ion|ed)|input|output) )?\(?{test}(?: \(?tokens\)?)?\)?") for test in ("pp", "tg")
 )
 LEVEL_HEADS = (CONCURRENCY_HEAD, PROMPT_HEAD, OUTPUT_HEAD, DEPTH_HEAD)
 LENGTHS_HEAD = words(r"(?:isl ?[/×x,+] ?osl|in(?:put)? ?[/×x,+] ?out(?:put)?)(?: (?:tokens|len(?:gth)?|lengths))?")
@@ -82,6 +85,12 @@ def _count_metric_of(label: str, column_name: str) -> str | None:
     return next(
         (metric for name, pairs in named_patterns for pattern, metric in pairs if pattern.fullmatch(plain(name))), None
     )
+
+
+def with_unit_of_latencies(heads: Sequence[str], words_above: str) -> list[str]:
+    """Return heads with the unit that the words above a table state for all latencies: 'All times are in seconds.'."""
+    unit = unit_of_latencies(words_above)
+    return [f"{head} ({unit})" if unit and names_latency(head) and unit_in(head) is None else head for head in heads]
 
 
 def with_units_of_tests(heads: Sequence[str]) -> list[str]:

@@ -23,11 +23,13 @@ def words(pattern: str) -> re.Pattern[str]:
 
 _PER_STREAM = r"(?:per[- ]|/ ?)(?:req(?:uest)?|user|stream)\b"
 OWN_STREAM = words(_PER_STREAM)
-PROMPT = r"prefill|\bpp\d*\b|prompt|\binput\b|预填充|預填充"
+_PP = r"\bpp(?!\d\b)\d*\b"  # 'PP2' is a pipeline of two GPUs
+PROMPT = rf"prefill|{_PP}|prompt|\binput\b|预填充|預填充"
 GENERATION = (
     r"\btg\d*\b|\bgen(?:erat(?:ion|ing|e[ds]?))?\b|decod(?:e|ing)|(?<!prompt )\beval (?:rate|time|duration|speed)"
     r"|throughput|\boutput\b|\bout(?= (?:tok|tps|t/s)|$)|\bcompletion\b|解码|解碼|生成|吞吐|输出|輸出"
 )
+_NO_BENCHMARK = r"(?! (?:results?|benchmarks?|tests?|performance)\b)"  # 'End-to-end results' measures anything
 _FIRST_TOKEN = r"ttft|first[- ]token|首\s?(?:token|字|词)"
 _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
     (r"first response|ttfr|first byte|ttfb", "ttfr_ms"),
@@ -39,8 +41,9 @@ _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
     (
         r"(?<![a-df-z])(?<!low )(?<!lowest )(?<!total )(?<!normali[sz]ed )"
         r"latenc(?:y|ies\b)(?! per token|[- ](?:bound|optimi|sensitive|critical))"
-        r"|total latency(?! \(ms\))|延遲|延迟"  # trtllm-bench's is that of the load
-        r"|(?:\be2el?\b|end[- ]to[- ]end)(?!.{0,9}\bwall\b)",
+        r"|total latency(?! \(ms\))"  # trtllm-bench's is that of the load
+        r"|response time|延遲|延迟|时延|時延|响应时间|響應時間"
+        rf"|(?:\be2el?\b|end[- ]to[- ]end)(?!.{{0,9}}\bwall\b){_NO_BENCHMARK}",
         "e2e_ms",
     ),
 )
@@ -51,7 +54,8 @@ _DURATIONS: tuple[tuple[str, str], ...] = (
     (r"model loading|模型載入", "model_load_s"),
     (r"\bready\b|就緒", "time_to_ready_s"),
     (
-        r"\bwall\b|wall[- ]?(?:time|clock)|執行時間|duration|total (?:\w+ )?time|execution time|elapsed",
+        r"\bwall\b|wall[- ]?(?:time|clock)|執行時間|duration|^(?:run |total )?dur\b"
+        r"|total (?:\w+ )?time|execution time|elapsed",
         "duration_s",
     ),
 )
@@ -60,7 +64,15 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     (
         "tok/s",
         words(
-            r"(?<!long[- _])prefill(?![- _]heavy)|\bpp\d*\b"
+            r"\b(?:prefill|prompt|input)(?: (?:speed|throughput|tok(?:ens)?/s(?:ec)?|t/s|tps))? ?"
+            rf"(?:{_PER_STREAM})"
+        ),
+        MetricName("prompt_tps_per_request"),
+    ),
+    (
+        "tok/s",
+        words(
+            rf"(?<!long[- _])prefill(?![- _]heavy)|{_PP}"
             r"|\bprompts?[- ](?:tokens? )?(?:process|eval|ingest|throughput|tput|speed|rate|tok|tps|t/s)"
             r"|\binput (?:token )?(?:throughput|tput|rate|speed|tok|tps|t/s|process)|\bspeed input\b|预填充|預填充"
         ),
@@ -74,7 +86,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
         ),
         MetricName("total_tps"),
     ),
-    ("tok/s", words(r"completion (?:throughput|吞吐量)|end-to-end|\be2e\b"), MetricName("e2e_tps")),
+    ("tok/s", words(rf"completion (?:throughput|吞吐量)|(?:end-to-end|\be2e\b){_NO_BENCHMARK}"), MetricName("e2e_tps")),
     ("tok/s", words(rf"{_PER_STREAM}|tput user"), MetricName("decode_tps")),
     ("tok/s", words(r"^\W*input\W*$"), MetricName("prompt_tps")),
     ("tok/s", words(r"aggregate|\bagg\b|batched|concurrent|聚合"), MetricName("output_tps")),
@@ -123,7 +135,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     ("", words(r"^swa_layer_tokens"), MetricName("swa_tokens")),
 )  # fmt: skip
 LATENCIES_OF_TOKENS = ("ttft_ms", "itl_ms", "tpot_ms")
-OWN_WORDS = words(rf"\bpp\d*\b|\btg\d+\b|aggregate|\bagg\b|{_PER_STREAM}|\btotal\b|prefill")
+OWN_WORDS = words(rf"{_PP}|\btg\d+\b|aggregate|\bagg\b|{_PER_STREAM}|\btotal\b|prefill")
 PER_GPU = words(r"(?:/ ?|\bper[- ])(?:gpu|chip|device|accelerator|node|card)\b")
 PER_GPU_RULES = (
     (words(r"total"), MetricName("total_tps_per_gpu")),
@@ -162,6 +174,8 @@ AIMED_AT = re.compile(
 FORECAST = words(  # heading of a table that nobody measured
     r"\b(?:expected|projected|predicted|anticipated|estimated|theoretical) (?:\w{1,20} )?(?:impact|gains?|performance"
     r"|results?|throughput|speeds?|improvements?|numbers|outcomes?|latenc(?:y|ies))\b|\bprojections?\b"
+    r"|^\W*(?:[\d.]{1,8} )?(?:expected|projected|predicted|anticipated|estimated|theoretical|simulated)\b"
+    r"|预估|預估|估算|预测值|理论(?:性能|峰值|上限|值)"
 )
 TASK = words(
     r"(?<![a-z0-9])(?:gsm8k|mmlu(?:[_-]pro)?|hellaswag|arc[_-](?:challenge|easy)|winogrande|truthfulqa|gpqa|ifeval"

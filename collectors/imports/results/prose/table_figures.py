@@ -26,12 +26,14 @@ from collectors.imports.results.prose.number_text import (
     read_parts,
     read_statistics,
     states_failure,
+    with_bracket_as_part,
 )
 from collectors.imports.results.prose.sections import FIGURE
 from collectors.imports.results.prose.sentences import read_sentences
 from collectors.imports.results.prose.shared_columns import names_of_parts, split_columns, split_parts
 from collectors.imports.results.prose.stated_figures import (
     MAX_NAME_CHARS,
+    TIMES,
     add_failure,
     add_number,
     add_stated,
@@ -54,7 +56,7 @@ QUANTILE = re.compile(r"\d{1,2}(?:\.\d)?%")
 SETTINGS = re.compile(r"(?:^|\s)--\w|\w=\w")
 LEVEL_OF_ROW = re.compile(r"(?:c ?=? ?|[×x])?\d[\d.,]{0,12}[KM]?[×x]?(?: ?(?:tokens|tok|users))?", re.IGNORECASE)
 UNIT_AT_END = re.compile(r"(?<=\d) ?(?:[a-zµ]{1,6}(?:/[a-z]{1,4})?|%)$", re.IGNORECASE)
-PARTS_OF_CELL = re.compile(r"/| \+ |, (?=[`*]{0,3}\d)")
+PARTS_OF_CELL = re.compile(r"/| \+ | ?(?:→|->|⇒|➜) ?|, (?=[`*]{0,3}\d)")
 MAX_LEVEL_ROWS = 20
 MOST_NAMES_IN_NOTE = 8
 VALUES_OF_FIRST_COLUMN = ("tok/s", "ms")
@@ -71,6 +73,8 @@ def add_table(load: LoadBuilder, table: Table) -> None:
     table = table._replace(level_rows=tuple(level_rows.values())[:MAX_LEVEL_ROWS])
     has_unit = (unit_in(title) or implied_unit(title)) is not None
     table = table._replace(title_columns=_columns_of_title(table) if has_unit else frozenset())
+    times = [unit for head in table.heads if (unit := unit_in(head)) in TIMES and metric_of(head, unit)]
+    table = table._replace(names_times=bool(times))
     first_column = 0 if unit_in(table.heads[0]) in VALUES_OF_FIRST_COLUMN else 1
     _note_columns_without_unit(load, table, title)
     _note_what_is_left_out(load, table)
@@ -92,7 +96,7 @@ def add_table(load: LoadBuilder, table: Table) -> None:
 
 def _add_cell(load: LoadBuilder, table: Table, row_number: int, column: int, label: str, title: str) -> None:
     """Add what a cell states: a number, a failure, or several numbers."""
-    row, cell = table.rows[row_number], table.rows[row_number][column]
+    row, cell = table.rows[row_number], with_bracket_as_part(table.rows[row_number][column])
     column_name = table.heads[column] if column < len(table.heads) else f"column {column + 1}"
     if _is_no_measurement(column_name) or _is_no_measurement(label) or UNIT_HEAD.fullmatch(column_name.strip("*` ")):
         return
@@ -112,7 +116,8 @@ def _add_cell(load: LoadBuilder, table: Table, row_number: int, column: int, lab
                 column_name, unit or unit_in(column_name)
             )
             column_words = f"prefill {column_name}" if is_of_prefill else column_name
-            add_number(load, value._replace(unit=unit), point, label, column_words, title)
+            is_other_time = table.names_times and (unit or unit_in(column_name)) in TIMES
+            add_number(load, value._replace(unit=unit), point, label, column_words, "" if is_other_time else title)
         return
     if states_failure(cell):
         add_failure(load, cell.strip("*`"), point, label, column_name)
@@ -243,7 +248,7 @@ def _label(table: Table, row: Sequence[str]) -> str:
     heads = [head.strip("*` ") for head in table.heads]
     unit = next((cell for head, cell in zip(heads, row, strict=False) if UNIT_HEAD.fullmatch(head)), "")
     named = next((cell for head, cell in zip(heads, row, strict=False) if METRIC_HEAD.fullmatch(head)), "")
-    texts = [cell for cell in row if not (read_cell(cell) or FIGURE.search(cell))]
+    texts = [cell for cell in row if not (read_cell(cell) or FIGURE.search(cell) or cell[:1].isdigit())]
     label = named or next((cell for cell in texts if unit_in(cell) or implied_unit(cell)), row[0])
     return f"{label} ({unit})" if unit and unit_in(label) is None else label
 

@@ -31,6 +31,7 @@ class Table(NamedTuple):
     heading: str = ""  # what tells it from other tables: its sections, the label above it
     row_lines: Sequence[int] = ()  # the line of each row, if they are not below each other
     title_columns: frozenset[int] = frozenset()  # of plain numbers that have the unit of the title
+    names_times: bool = False  # a column names a latency or a duration itself: the title is not that of the others
     level_rows: tuple[list[str], ...] = ()  # rows that state levels or lengths of the columns
 
     def line_of(self, row_number: int) -> int:
