@@ -158,7 +158,10 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
             load.notes.append(f"A table of what is expected was left out: {forecast!r}.")
         else:
             above = " ".join(lines[max(0, table.line - LINES_OF_UNIT - 1) : table.line - 1])
-            add_table(load, _in_section(table._replace(heads=with_unit_of_latencies(table.heads, above)), sections))
+            add_table(
+                load,
+                _in_section(table._replace(heads=with_unit_of_latencies(table.heads, table.rows, above)), sections),
+            )
     if five_prompts.recognise(remaining_text):
         printed_load, remaining_text = five_prompts.read(remaining_text, ticket, 2), ""
     else:

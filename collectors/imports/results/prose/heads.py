@@ -16,8 +16,8 @@ CONCURRENCY_HEAD = words(
     r"|(?:# ?|num(?:ber of)? )?(?:users|streams|clients|sessions)|in[- ]flight(?: requests)?|c|np|vus?"
 )
 PROMPT_HEAD = words(
-    r"isl|(?:avg |mean |random |actual )?(?:input|prompt|in(?=len)) ?(?:seq(?:uence)? )?(?:len|length|size|tokens|toks?)"
-    r"(?: \(tokens\))?|输入长度|輸入長度|input"
+    r"isl|(?:avg |mean |random |actual )?(?:input|prompt|in(?=len)) ?(?:seq(?:uence)? )?"
+    r"(?:len|length|size|tokens|toks?)(?: \(tokens\))?|输入长度|輸入長度|input"
 )
 OUTPUT_HEAD = words(
     r"osl|(?:avg |mean |random |actual )?(?:output|completion|generation|out(?=len)) ?(?:seq(?:uence)? )?"
@@ -37,6 +37,11 @@ SPEED_HEAD = words(
     r"(?:prefill|prompt|decod(?:e|ing)|generation|output|total) (?:speed|throughput|rate)"
     r"|aggregate|per[- ](?:stream|user|request)(?: (?:decode|generation|speed|throughput))?"
     r"|(?:decode|generation|output) ?/ ?(?:stream|user|request)"
+)
+_STATISTIC = r"(?:mean|avg|median|min|max|p\d{2}(?:\.\d)?)"
+_LISTED_STATISTICS = words(  # of the latencies of cells such as '81.5 / 120'
+    rf"(?:\b(?P<unit>ms|s),? (?:\w+ )?\(?)?\b(?P<statistics>{_STATISTIC}(?: ?/ ?{_STATISTIC}){{1,3}})"
+    r"(?:\)?,? \(?(?:in )?(?P<late_unit>ms|s)\b)?"
 )
 _PROMPT_TEST, _ANSWER_TEST = (words(rf".{{1,40}} {test}(?: new)?") for test in ("pp", "tg"))
 UNIT_HEAD = words(r"units?")
@@ -87,10 +92,18 @@ def _count_metric_of(label: str, column_name: str) -> str | None:
     )
 
 
-def with_unit_of_latencies(heads: Sequence[str], words_above: str) -> list[str]:
-    """Return heads with the unit that the words above a table state for all latencies: 'All times are in seconds.'."""
-    unit = unit_of_latencies(words_above)
-    return [f"{head} ({unit})" if unit and names_latency(head) and unit_in(head) is None else head for head in heads]
+def with_unit_of_latencies(heads: Sequence[str], rows: Sequence[Sequence[str]], words_above: str) -> list[str]:
+    """Return heads with what the words above a table state for all latencies: 'times are in seconds', 'ms, p50/p95'."""
+    unit, statistics = unit_of_latencies(words_above), ""
+    if match := _LISTED_STATISTICS.search(words_above):
+        unit, statistics = match["unit"] or match["late_unit"] or unit, match["statistics"]
+    stated_heads = []
+    for column, head in enumerate(heads):
+        is_open = unit is not None and names_latency(head) and unit_in(head) is None
+        cells = [row[column] for row in rows if column < len(row) and any(map(str.isdigit, row[column]))]
+        is_listed = bool(statistics) and all(cell.count("/") == statistics.count("/") for cell in cells)
+        stated_heads.append(f"{head} {statistics if is_listed else ''} ({unit})" if is_open else head)
+    return [" ".join(head.split()) for head in stated_heads]
 
 
 def with_units_of_tests(heads: Sequence[str]) -> list[str]:

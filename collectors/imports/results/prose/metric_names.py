@@ -28,6 +28,7 @@ PROMPT = rf"prefill|{_PP}|prompt|\binput\b|预填充|預填充"
 GENERATION = (
     r"\btg\d*\b|\bgen(?:erat(?:ion|ing|e[ds]?))?\b|decod(?:e|ing)|(?<!prompt )\beval (?:rate|time|duration|speed)"
     r"|throughput|\boutput\b|\bout(?= (?:tok|tps|t/s)|$)|\bcompletion\b|解码|解碼|生成|吞吐|输出|輸出"
+    r"|выходн|генерац|생성|출력|디코드|디코딩|généra|génér|geração|generación|generierung|ausgabe"
 )
 _NO_BENCHMARK = r"(?! (?:results?|benchmarks?|tests?|performance)\b)"  # 'End-to-end results' measures anything
 _FIRST_TOKEN = r"ttft|first[- ]token|首\s?(?:token|字|词)"
@@ -159,11 +160,11 @@ MEDIAN = words(r"\bmedian\b|\bmdn\b")
 _OF_OTHER_NUMBER = words(
     r"\((?:peak|max|min|best|avg|average|mean|median|p\d\d)[ :=~≈]{0,3}\d[^()]{0,40}\)"
 )  # '(peak 39)'
-MEAN = words(r"\bavg\b|\baverage\b|\bmean\b|平均")
+MEAN = words(r"\bavg\b|\baverage\b|\bmean\b|平均|평균|средн|média\b|\bmedia\b|moyenne|durchschnitt|mittelwert")
 DERIVED = words(
     r"speed[- _]?up|\bdeltas?\b|Δ|savings|\bgains?\b|節省|增加|\bimprovement\b"
     r"|\bscaling\b(?! (?:factor|up|to|out|from))|\buplift\b"
-    r"|\bstd(?:ev|dev|\.)?\b|\bstandard deviation\b|\bvariance\b|\bdiff(?:erence)?\b"
+    r"|\bcv\b|\bstd(?:ev|dev|\.)?\b|\bstandard deviation\b|\bvariance\b|\bdiff(?:erence)?\b"
 )
 AIMED_AT = re.compile(
     r"\b(?:targets?|goals?|slos?|slas?|timeout|deadline|budget|threshold|expected|theoretical"

@@ -20,6 +20,7 @@ from collectors.imports.results.prose.heads import (
 )
 from collectors.imports.results.prose.metric_names import AIMED_AT, DERIVED, metric_of
 from collectors.imports.results.prose.number_text import (
+    MEMORY,
     TIMED,
     StatedNumber,
     read_cell,
@@ -147,8 +148,8 @@ def _note_columns_without_unit(load: LoadBuilder, table: Table, title: str) -> N
         is_metric = names_latency(head) or any(p.fullmatch(plain(head)) for p in (SPEED_HEAD, ENGINE_HEAD))
         if not is_metric or unit_of_names(head, "", title):
             continue
-        values = [value for row in table.rows if column < len(row) and (value := read_cell(row[column]))]
-        if values and all(value.unit is None for value in values):
+        cells = [row[column] for row in table.rows if column < len(row) and any(map(str.isdigit, row[column]))]
+        if cells and not any(map(FIGURE.search, cells)):
             load.notes.append(f"The column {head!r} states no unit: its numbers were left out.")
 
 
@@ -185,6 +186,8 @@ def _runs_of(cell: str, label: str, column_name: str, title: str) -> list[tuple[
     has_other_names = any(len(names_of_parts(name)) > 1 for name in (label, column_name, title))
     if unit is None or has_other_names or any(value.unit not in (None, unit) for value in values):
         return []
+    if unit in MEMORY and len(values) == 2 and values[0].low < values[1].low:
+        return [("used", label, values[0])]  # '5.3 / 16 GB' are what is used and what there is
     return [(f"value {place} of {len(values)}", label, value) for place, value in enumerate(values, 1)]
 
 
