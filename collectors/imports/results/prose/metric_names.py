@@ -184,6 +184,11 @@ TASK = words(
     r"|boolq|piqa|openbookqa|bbh|aime\d{0,4}|math_?500|livecodebench|lambada(?:_openai)?)(?![a-z0-9])"
 )
 ACCURACY = words(rf"accuracy|mmlu|gpqa|準確率|{TASK.pattern}")
+_OF_PART = words(  # of a request's work: no latency of the request
+    r"\b(?:decod(?:e|ing)|kernel|step|iteration|queu(?:e|ing)|attention|layer|network|tool|retrieval|search|embedding"
+    r"|schedul(?:er|ing)|routing|transfer|communication|verification|draft(?:ing)?|sampling|host|swap)"
+    r"[- ]latenc(?:y|ies)\b"
+)
 _OF_WORKLOAD = words(r"\b(?:on|with|for|from) (?:an?|the|this|that|each|my|our) (?:[\w-]{1,20} ){0,3}prompts?\b")
 
 
@@ -194,7 +199,7 @@ def metric_of(text: str, unit: str | None) -> MetricName | None:
         return next((name for pattern, name in PER_GPU_RULES if pattern.search(text)), None)
     if OF_DRAFTS.search(text):
         return None
-    text = _OF_WORKLOAD.sub("", text)
+    text = _OF_WORKLOAD.sub("", _OF_PART.sub("", text))
     return next(
         (name for rule_unit, pattern, name in RULES if rule_unit == (unit or "") and pattern.search(text)), None
     )

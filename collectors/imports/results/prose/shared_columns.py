@@ -24,6 +24,7 @@ _BRACKETS = re.compile(r"(?P<before>[^()]{0,80})\((?P<names>[^()]{3,80})\)(?P<af
 _LEGEND = re.compile(r".*(?::| (?:are|is|show|shows|in) |=) ?(?=\S)")
 _PHASE = re.compile(r"\bprefill\b|\bdecod(?:e|ing)\b|\b(?:pp|tg)\d*\b", re.IGNORECASE)
 _LEVEL_AT_END = re.compile(r"(?P<subject>[A-Za-z][A-Za-z -]{1,30}) \d[\d.,]{0,8}[kKmM]?(?: \([^()]{1,20}\))?")
+_UNIT_AT_END = re.compile(r"(?<=\d)[*`]{0,3} ?(?:[a-zµ]{1,6}(?:/[a-z]{1,4})?|%)$", re.IGNORECASE)
 _ENDS = ".:,; *"
 
 
@@ -75,8 +76,15 @@ def _is_value(part: str) -> bool:
 
 
 def _parts(cell: str, count: int) -> list[str]:
-    parts = [part.strip("*` ") for part in split_parts(cell, TIGHT)] if count > 1 else [cell]
+    parts = with_last_unit(split_parts(cell, TIGHT)) if count > 1 else [cell]
     return parts if len(parts) == count else [cell, *[""] * (count - 1)]
+
+
+def with_last_unit(parts: Sequence[str]) -> list[str]:
+    """Return the parts of a cell with the unit of the last behind the numbers that have none: '3.5 / 4.5s'."""
+    parts = [part.strip("*` ") for part in parts]
+    unit = match[0].strip() if (match := _UNIT_AT_END.search(parts[-1])) else ""
+    return [part if not part[-1:].isdigit() else f"{part} {unit}".strip() for part in parts]
 
 
 def split_parts(text: str, bound: re.Pattern[str]) -> list[str]:

@@ -31,7 +31,7 @@ from collectors.imports.results.prose.number_text import (
 )
 from collectors.imports.results.prose.sections import FIGURE
 from collectors.imports.results.prose.sentences import read_sentences
-from collectors.imports.results.prose.shared_columns import names_of_parts, split_columns, split_parts
+from collectors.imports.results.prose.shared_columns import names_of_parts, split_columns, split_parts, with_last_unit
 from collectors.imports.results.prose.stated_figures import (
     MAX_NAME_CHARS,
     TIMES,
@@ -173,10 +173,8 @@ def _runs_of(cell: str, label: str, column_name: str, title: str) -> list[tuple[
 
     Each has a name and the words that name its metric: a part of the label if that has as many ('TTFT p50/p99 (ms)').
     """
-    parts = [part.strip("*` ") for part in split_parts(cell, PARTS_OF_CELL)]
-    last_unit = match[0].strip() if (match := UNIT_AT_END.search(parts[-1])) else ""  # '3.5 / 4.5s'
-    written = [part if UNIT_AT_END.search(part) else f"{part} {last_unit}".strip() for part in parts]
-    values = [value for part in written if (value := read_cell(part))]
+    parts = with_last_unit(split_parts(cell, PARTS_OF_CELL))
+    values = [value for part in parts if (value := read_cell(part))]
     if len(parts) < 2 or len(values) != len(parts):
         return []
     names = names_of_parts(label)

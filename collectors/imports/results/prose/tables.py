@@ -50,6 +50,9 @@ def read_tables(text: str) -> tuple[list[Table], str]:
         if not (("|" in lines[index] or is_headless) and _is_rule(lines[index + 1])):
             index += 1
             continue
+        if is_framed[index] and is_framed[index + 1] and len(cells_of(lines[index])) == 1:
+            index += 1  # a title within the frame
+            continue
         start = _first_line_of_head(lines, index) if is_framed[index + 1] else index
         heads = _joined(cells_of(line) for line in lines[start : index + 1])
         if is_headless:
