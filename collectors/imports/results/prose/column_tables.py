@@ -107,7 +107,9 @@ def _block(lines: Sequence[str], index: int, is_head: IsHead) -> _AlignedBlock |
         return None  # before any row is read: rows of no table are asked for at every line
     starts = [match.start() for match in DASHES.finditer(lines[end - 1])] if has_rule else []
     starts = starts if len(starts) == width else []
-    first, rows, row_lines = end, [], []
+    first = end
+    rows: list[list[str]] = []
+    row_lines: list[int] = []
     while end < len(lines):
         at = end + (has_rule and not lines[end].strip() and end + 1 < len(lines))  # pandoc parts rows by empty lines
         row = _row_below_rule(lines[at], starts) if starts else _row(lines[at], full_width, len(index_names))
