@@ -48,7 +48,7 @@ UNIT_HEAD = words(r"units?")
 METRIC_HEAD = words(r"(?:performance )?(?:metrics?|parameters?|measure(?:ment)?s?|stat(?:istic)?s?|kpi|key)")
 DERIVED_HEAD = words(  # of a column that compares others
     r"\W*(?:(?:%|pct|percent|relative|rel\.?|net) )?(?:changes?|gap|ratio|increase|decrease|reduction|improvement"
-    r"|overhead|regression|factor|boost|faster|slower|Δ|±|\+/-|%)(?: \(?%\)?)?\W*"
+    r"|overhead|spread|regression|factor|boost|faster|slower|Δ|±|\+/-|%)(?: \(?%\)?)?\W*"
     r"|\W*(?:% |change |relative |\w{1,12} )?vs\.? .*|\W*(?:compared|relative) to .*"
 )
 SETTING_HEAD = words(  # of a column of plain numbers that no title gives a unit

@@ -43,7 +43,7 @@ _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
         r"(?<![a-df-z])(?<!low )(?<!lowest )(?<!total )(?<!normali[sz]ed )"
         r"latenc(?:y|ies\b)(?! per token|[- ](?:bound|optimi|sensitive|critical))"
         r"|total latency(?! \(ms\))"  # trtllm-bench's is that of the load
-        r"|response time|延遲|延迟|时延|時延|响应时间|響應時間"
+        r"|response time|\breq(?:uest)?[ _]?lat\b|延遲|延迟|时延|時延|响应时间|響應時間"
         rf"|(?:\be2el?\b|end[- ]to[- ]end)(?!.{{0,9}}\bwall\b){_NO_BENCHMARK}",
         "e2e_ms",
     ),
@@ -75,7 +75,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
         words(
             rf"(?<!long[- _])prefill(?![- _]heavy)|{_PP}"
             r"|\bprompts?[- ](?:tokens? )?(?:process|eval|ingest|throughput|tput|speed|rate|tok|tps|t/s)"
-            r"|\binput (?:token )?(?:throughput|tput|rate|speed|tok|tps|t/s|process)|\bspeed input\b|预填充|預填充"
+            r"|^in (?:tok|tps|t/s)|\binput (?:token )?(?:throughput|tput|rate|speed|tok|tps|t/s|process)|\bspeed input\b|预填充|預填充"
         ),
         MetricName("prompt_tps"),
     ),
@@ -125,9 +125,9 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     ("tokens", words(r"input (?:sequence )?len"), MetricName("prompt_tokens")),
     ("tokens", words(r"KV"), MetricName("kv_cache_tokens")),
     ("1", words(r"max\w* concurrency|concurrency (?:for|at|of)|平行處理"), MetricName("full_context_concurrency")),
-    ("", words(r"\bacc(?:e?pt)?(?:ance|ed)?\.? len(?:gth)?|^al$|(?:mean|average|avg\.?) accept(?:ance|ed)? tokens"),
+    ("", words(r"\bacc(?:e?pt)?(?:ance|ed)?(?:\. ?| )len(?:gth)?|^al$|(?:mean|average|avg\.?) accept(?:ance|ed)? tokens"),
      MetricName("acceptance_length")),
-    ("tokens", words(r"\bacc(?:e?pt)?(?:ance|ed)?\.? len(?:gth)?"), MetricName("acceptance_length")),
+    ("tokens", words(r"\bacc(?:e?pt)?(?:ance|ed)?(?:\. ?| )len(?:gth)?"), MetricName("acceptance_length")),
     ("tokens", words(r"(?:output|completion|generated)(?: tokens)? per request"), MetricName("completion_tokens")),
     ("tokens", words(r"(?:input|prompt)(?: tokens)? per request"), MetricName("prompt_tokens")),
     ("%", words(r"accept"), MetricName("acceptance_rate", 0.01)),
@@ -139,9 +139,9 @@ LATENCIES_OF_TOKENS = ("ttft_ms", "itl_ms", "tpot_ms")
 OWN_WORDS = words(rf"{_PP}|\btg\d+\b|aggregate|\bagg\b|{_PER_STREAM}|\btotal\b|prefill")
 PER_GPU = words(r"(?:/ ?|\bper[- ])(?:gpu|chip|device|accelerator|node|card)\b")
 PER_GPU_RULES = (
-    (words(r"total"), MetricName("total_tps_per_gpu")),
-    (words(r"input|prefill|prompt"), MetricName("prompt_tps_per_gpu")),
-    (words(r"output|decode|generat"), MetricName("output_tps_per_gpu")),
+    (words(r"\btot(?:al)?\b"), MetricName("total_tps_per_gpu")),
+    (words(r"\bin(?:put)?\b|prefill|prompt"), MetricName("prompt_tps_per_gpu")),
+    (words(r"\bout(?:put)?\b|decode|generat"), MetricName("output_tps_per_gpu")),
 )
 OF_DRAFTS = words(r"\b(?:accepted|drafted) throughput\b|\bper[- ]position\b")  # no speed, and no rate of all drafts
 _SIDES = (words(PROMPT), words(GENERATION))

@@ -47,7 +47,7 @@ _SPACED_THOUSANDS = re.compile(r"(?<![\d.,])(\d{1,3}) (\d{3})(?: (\d{3}))?(?! ?\
 _SYMBOLS = r"\u26a1\u2b50\U0001f300-\U0001faff\ufe0f"
 _DECORATION = re.compile(  # '\u26a1 45 tok/s \u2b50', '16.4\u00b9'
     rf"^[{_SYMBOLS}]{{1,4}} | [\u2190-\u2bff{_SYMBOLS}]{{1,6}}$"
-    r"|(?<=\.\d)[\u00b9\u00b2\u00b3\u2070-\u2079]{1,2}(?= |$)"
+    r"|(?<=\.\d)[\u00b9\u00b2\u00b3\u2070-\u2079]{1,2}(?= |$)|(?<=\d) ?[†‡§¶]{1,3}(?= |$)"
 )
 _REMARK = re.compile(r"(?<=[^\s]) {1,4}(?:\u2190|<-{1,2}) .{1,120}")  # '45.5 <- the old one'
 _EXPONENT = re.compile(r"<sup\b[^<>]{0,200}>(?=\s{0,4}\d)", re.IGNORECASE)

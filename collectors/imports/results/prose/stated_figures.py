@@ -22,7 +22,7 @@ from collectors.imports.results.prose.metric_names import (
 )
 from collectors.imports.results.prose.number_text import StatedNumber
 from collectors.imports.results.prose.stated_settings import ENGINE_HEAD
-from collectors.imports.results.prose.units import implied_unit, in_words, test_unit, unit_in, unit_of_latencies
+from collectors.imports.results.prose.units import RATES, implied_unit, in_words, test_unit, unit_in, unit_of_latencies
 from reasons import Code, Reason
 
 LEVEL_HEAD = re.compile(
@@ -54,6 +54,8 @@ def add_number(
     if unit == "%" and ACCURACY.search(f"{column_name} {label}"):
         add_share(load, value, label, column_name)
         return
+    if value.unit == "%" and _names_measurement(f"{column_name} {label}", column_name, label):
+        return  # an error, a spread or a share of a speed or a latency, which is no measurement of it
     title = _name_of_title(title)
     column_name, label = without_workload(in_words(column_name), in_words(label), unit_in(label) is None)
     description = f"{column_name} {label} {value.words}"
@@ -70,6 +72,12 @@ def add_number(
     elif unit not in (None, RATIO):  # else a setting or an unknown count
         statistic = cell_statistic or _statistic_of(description, label, value)
         add_stated(load, point, value, STATED, 1.0, unit, statistic)
+
+
+def _names_measurement(names: str, column_name: str, label: str) -> bool:
+    """Return whether the names of a cell are those of a speed or a latency."""
+    has_unit = any(unit_in(name) in (*TIMES, *RATES) for name in (column_name, label))
+    return has_unit or metric_of(in_words(names), "ms") is not None
 
 
 def _statistic_of(words: str, label: str, value: StatedNumber, metric: str = STATED) -> str:
