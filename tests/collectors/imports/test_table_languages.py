@@ -26,6 +26,21 @@ def test_units_and_phases_in_other_languages(tmp_path: Path, speed: str, latency
     assert figures_of(tmp_path, text) == [("output_tps", "stated", 45.5), ("ttft_ms", "p95", 1250.0)]
 
 
+@pytest.mark.parametrize("name", ["median", "中央値", "Медиана", "중앙값"])
+def test_medians_in_other_languages(tmp_path: Path, name: str) -> None:
+    text = f"| Run | tok/s | TTFT {name}/p99 |\n|---|---|---|\n| {name} | 45 | 376ms/1.5s |\n"
+    assert figures_of(tmp_path, text) == [
+        ("stated", "median", 45.0), ("ttft_ms", "median", 376.0), ("ttft_ms", "p99", 1500.0),
+    ]  # fmt: skip
+
+
+def test_a_medium_load_is_no_median(tmp_path: Path) -> None:
+    text = "| Arm | Med API | TTFT med/p99 |\n|---|---|---|\n| a | 1.5 s | 376ms/1.5s |\n"
+    assert figures_of(tmp_path, text) == [
+        ("stated", "stated", 1.5), ("ttft_ms", "median", 376.0), ("ttft_ms", "p99", 1500.0),
+    ]  # fmt: skip
+
+
 def test_the_russian_word_for_with_is_no_second(tmp_path: Path) -> None:
     text = "| Карта | TTFT, мс | Память, ГБ |\n|---|---|---|\n| RTX 4090 с 24 ГБ | 81 | 19 |\n"
     assert figures_of(tmp_path, text) == [("ttft_ms", "stated", 81.0), ("stated", "stated", 19.0)]

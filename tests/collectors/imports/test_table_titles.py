@@ -16,6 +16,7 @@ from tests.collectors.imports.test_prose_figures import figures_of, results_of_t
     [
         ("Same machine, one prompt, 800 max tokens:", "stated"),
         ("Engine bursts (`loggers.py`, mean generation throughput of the batch):", "stated"),
+        ("Three runs of each,\nper prompt, five times:", "stated"),
         ("Both arms ran after each other on the very same machine with speculative decoding:", "stated"),
         ("Decode speed \u2014 higher is better", "output_tps"),
         ("### 2. Prefill, 4 cards", "prompt_tps"),

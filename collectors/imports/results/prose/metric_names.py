@@ -31,6 +31,7 @@ GENERATION = (
     r"|выходн|генерац|생성|출력|디코드|디코딩|généra|génér|geração|generación|generierung|ausgabe"
 )
 _NO_BENCHMARK = r"(?! (?:results?|benchmarks?|tests?|performance)\b)"  # 'End-to-end results' measures anything
+_ACCEPTED_LENGTH = r"\bacc(?:e?pt)?(?:ance|ed)?(?:\. ?| )len(?:gth)?"
 _FIRST_TOKEN = r"ttft|first[- ]token|首\s?(?:token|字|词)"
 _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
     (r"first response|ttfr|first byte|ttfb", "ttfr_ms"),
@@ -125,9 +126,9 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     ("tokens", words(r"input (?:sequence )?len"), MetricName("prompt_tokens")),
     ("tokens", words(r"KV"), MetricName("kv_cache_tokens")),
     ("1", words(r"max\w* concurrency|concurrency (?:for|at|of)|平行處理"), MetricName("full_context_concurrency")),
-    ("", words(r"\bacc(?:e?pt)?(?:ance|ed)?(?:\. ?| )len(?:gth)?|^al$|(?:mean|average|avg\.?) accept(?:ance|ed)? tokens"),
+    ("", words(rf"{_ACCEPTED_LENGTH}|^al$|(?:mean|average|avg\.?) accept(?:ance|ed)? tokens"),
      MetricName("acceptance_length")),
-    ("tokens", words(r"\bacc(?:e?pt)?(?:ance|ed)?(?:\. ?| )len(?:gth)?"), MetricName("acceptance_length")),
+    ("tokens", words(_ACCEPTED_LENGTH), MetricName("acceptance_length")),
     ("tokens", words(r"(?:output|completion|generated)(?: tokens)? per request"), MetricName("completion_tokens")),
     ("tokens", words(r"(?:input|prompt)(?: tokens)? per request"), MetricName("prompt_tokens")),
     ("%", words(r"accept"), MetricName("acceptance_rate", 0.01)),
@@ -156,7 +157,10 @@ MAXIMUM = words(
 )
 _PERCENT = r"5|10|20|25|50|70|75|80|85|90|95|97|98|99(?:\.\d{1,2})?"  # 'P40' and 'P100' are GPUs
 PERCENTILE = words(rf"\bp(?P<percent>{_PERCENT})\b(?!\.?\d)|\b(?P<ordinal>\d{{2}}(?:\.\d{{1,2}})?)th percentile")
-MEDIAN = words(r"\bmedian\b|\bmdn\b")
+MEDIAN = words(  # 'med' alone may be the medium load
+    r"\bmedian\b|\bmdn\b|(?:(?<=ttft )|(?<=tpot )|(?<=itl )|(?<=latency ))med\b"
+    r"|中央値|中位数|중앙값|медиан|\bmediana\b|\bmédiane\b"
+)
 _OF_OTHER_NUMBER = words(
     r"\((?:peak|max|min|best|avg|average|mean|median|p\d\d)[ :=~≈]{0,3}\d[^()]{0,40}\)"
 )  # '(peak 39)'

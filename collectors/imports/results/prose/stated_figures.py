@@ -129,6 +129,10 @@ def _name_of_title(title: str) -> str:
     is_better = title.endswith("is better.")
     is_sentence = title.endswith(".") and not is_better and (unit_in(title) is None or ". " in title)
     name = match["name"] if match and not is_sentence else ""
+    if title.startswith("<!--"):
+        return ""
+    if title[:1].islower() and not (unit_in(title) or test_unit(title)):
+        return ""  # the end of a sentence: 'per prompt, five of each'
     return name if len(name.split()) <= MOST_WORDS_OF_NAME else ""
 
 
