@@ -20,6 +20,12 @@ def test_the_per_cent_of_a_speed_or_a_latency_is_none(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_a_mean_beside_its_deviation_is_no_deviation(tmp_path: Path) -> None:
+    text = "| Metric | short |\n|---|---|\n| Decode tokens/s (mean ± stdev) | 26.5 ± 0.5 |\n"
+    text += "| Client TTFT seconds (mean) | 0.7 |\n| Decode stdev (tok/s) | 0.5 |\n"
+    assert figures_of(tmp_path, text) == [("output_tps", "mean", 26.5), ("ttft_ms", "mean", 700.0)]
+
+
 def test_short_names_of_what_goes_in_and_out(tmp_path: Path) -> None:
     text = "| c | In tok/s | Out tok/s | in tok/s/GPU | out tok/s/GPU | tot tok/s/GPU |\n|---|---|---|---|---|---|\n"
     assert figures_of(tmp_path, f"### output-short\n\n{text}| 4 | 800 | 90 | 400 | 45 | 445 |\n") == [

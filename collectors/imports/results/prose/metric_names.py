@@ -76,7 +76,8 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
         words(
             rf"(?<!long[- _])prefill(?![- _]heavy)|{_PP}"
             r"|\bprompts?[- ](?:tokens? )?(?:process|eval|ingest|throughput|tput|speed|rate|tok|tps|t/s)"
-            r"|^in (?:tok|tps|t/s)|\binput (?:token )?(?:throughput|tput|rate|speed|tok|tps|t/s|process)|\bspeed input\b|预填充|預填充"
+            r"|^in (?:tok|tps|t/s)"
+            r"|\binput (?:token )?(?:throughput|tput|rate|speed|tok|tps|t/s|process)|\bspeed input\b|预填充|預填充"
         ),
         MetricName("prompt_tps"),
     ),

@@ -53,6 +53,7 @@ NOT_MEASURED = re.compile(
 )
 STATISTIC = re.compile(r"mean|average|avg\.?|median|min|max|best|worst|p\d{2}(?:\.\d)?", re.IGNORECASE)
 NO_STATISTICS = ("count", "n", "total", "sum")
+WITH_DEVIATION = re.compile(r"(?:±|\+/-) ?(?:population )?(?:std(?:ev|dev)?|sd|standard deviation)\b", re.IGNORECASE)
 QUANTILE = re.compile(r"\d{1,2}(?:\.\d)?%")
 SETTINGS = re.compile(r"(?:^|\s)--\w|\w=\w")
 LEVEL_OF_ROW = re.compile(r"(?:c ?=? ?|[×x])?\d[\d.,]{0,12}[KM]?[×x]?(?: ?(?:tokens|tok|users))?", re.IGNORECASE)
@@ -155,6 +156,7 @@ def _note_columns_without_unit(load: LoadBuilder, table: Table, title: str) -> N
 
 def _is_no_measurement(name: str) -> bool:
     """Return whether a row or column compares others or states an aim."""
+    name = WITH_DEVIATION.sub("", name)
     return bool(DERIVED.search(plain(name)) or DERIVED_HEAD.fullmatch(name) or AIMED_AT.search(plain(name)))
 
 

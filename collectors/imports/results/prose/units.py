@@ -77,6 +77,7 @@ HEADING_UNIT = re.compile(
     rf"|(?<=\s)({pattern_of('ms', 's', '%', factor=1.0)})$|[,(\[] ?({_OTHERS})[)\]]"
     rf"|(?<=\s)(?<!\d\s)({_SIZES})$"  # 'RTX 6000 Pro 96 GB' names a GPU
     rf"|(?<=\s)(?<!\d\s)({pattern_of('ms', 'GiB', 'MiB', 'GB', 'MB', factor=1.0)})(?=\s)"  # 'memory GB before'
+    r"|(?<=\s)(seconds|milliseconds)(?=\s)"
     r"|(?<=p\d\d\s)(ms)(?=\s)"  # 'TTFT p50 ms (old, new)'
     r"|\((tokens|requests|tokens/sec/user|ms/tok(?:en)?)\)",
     re.IGNORECASE,
