@@ -56,6 +56,15 @@ def test_statistics_of_the_latencies_above_a_table(tmp_path: Path, words: str) -
     assert ("ttft_ms", "stated", 81.5) in figures_of(tmp_path, f"{text}| a | 450 | 81.5 | 20 | 3/4 |\n")
 
 
+def test_statistics_above_a_table_are_those_of_cells_with_as_many_values(tmp_path: Path) -> None:
+    text = (
+        "Latencies, ms p50/p95.\n\n| Arm | TTFT p50/p99 | TPOT |\n|---|---|---|\n| a | 81 / 120 | 20 ms (50 tok/s) |\n"
+    )
+    assert figures_of(tmp_path, text) == [
+        ("ttft_ms", "median", 81.0), ("ttft_ms", "p99", 120.0), ("tpot_ms", "stated", 20.0), ("stated", "stated", 50.0),
+    ]  # fmt: skip
+
+
 def test_two_latencies_of_a_cell_without_a_unit_are_told(tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     path.write_text("| Arm | tok/s | TTFT |\n|---|---|---|\n| a | 450 | 81.5 / 120 |\n")

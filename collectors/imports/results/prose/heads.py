@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from collectors.imports.results.prose.metric_names import words
 from collectors.imports.results.prose.number_text import StatedNumber
+from collectors.imports.results.prose.shared_columns import TIGHT, split_parts
 from collectors.imports.results.prose.units import unit_in, unit_of_latencies
 
 CONCURRENCY_HEAD = words(
@@ -101,7 +102,8 @@ def with_unit_of_latencies(heads: Sequence[str], rows: Sequence[Sequence[str]], 
     for column, head in enumerate(heads):
         is_open = unit is not None and names_latency(head) and unit_in(head) is None
         cells = [row[column] for row in rows if column < len(row) and any(map(str.isdigit, row[column]))]
-        is_listed = bool(statistics) and all(cell.count("/") == statistics.count("/") for cell in cells)
+        is_listed = bool(statistics) and len(split_parts(head, TIGHT)) == 1
+        is_listed = is_listed and all(len(split_parts(cell, TIGHT)) == statistics.count("/") + 1 for cell in cells)
         stated_heads.append(f"{head} {statistics if is_listed else ''} ({unit})" if is_open else head)
     return [" ".join(head.split()) for head in stated_heads]
 

@@ -120,6 +120,7 @@ def read_cell(cell: str) -> StatedNumber | None:
     return value._replace(words=value.words + ("" if _COMPARED.search(words) else words))
 
 
+@lru_cache(maxsize=1024)  # a cell is asked for once for each other cell of its row
 def read_statistics(cell: str) -> list[tuple[str, StatedNumber]]:
     """Parse a cell that names its statistics: '78ms p50, 150ms p95', '43.1 tok/s avg (40.7 – 45.1)'; else nothing."""
     matches = [WITH_STATISTIC.fullmatch(part) for part in cell[:MAX_CELL_CHARS].strip().strip("*`").split(", ")]
@@ -138,6 +139,7 @@ def read_statistics(cell: str) -> list[tuple[str, StatedNumber]]:
     return values
 
 
+@lru_cache(maxsize=1024)  # likewise
 def read_parts(cell: str) -> list[tuple[str, StatedNumber]]:
     """Parse a cell with several numbers, each with its unit and perhaps its name: '1,642 tok/s, TTFT (ms): 24'."""
     parts = PARTS.split(TAG.sub("", without_note_marks(cell[:MAX_CELL_CHARS])).strip())
