@@ -44,6 +44,15 @@ def test_a_figure_of_another_kind_in_brackets(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_levels_behind_the_figures_of_a_cell(tmp_path: Path) -> None:
+    text = "| Arm | Decode t/s | TTFT |\n|---|---|---|\n"
+    text += "| a | **45 tok/s @ 4K**; **30.5 tok/s @ 16K** | 2 s @4K, 9 s @16K |\n"
+    assert [(row.metric, row.value, row.point) for row in results_of_text(tmp_path, text)] == [
+        ("output_tps", 45.0, "a: Decode t/s (line 3), @ 4K"), ("output_tps", 30.5, "a: Decode t/s (line 3), @ 16K"),
+        ("ttft_ms", 2000.0, "a: TTFT (line 3), @ 4K"), ("ttft_ms", 9000.0, "a: TTFT (line 3), @ 16K"),
+    ]  # fmt: skip
+
+
 def test_two_arms_beside_an_arrow(tmp_path: Path) -> None:
     text = "| c | Decode (tok/s) | TTFT p50 (ms) |\n|---|---|---|\n| 4 | 45 \u2192 61.5 | 90 -> 70 |\n"
     assert [(row.metric, row.statistic, row.value, row.point) for row in results_of_text(tmp_path, text)] == [

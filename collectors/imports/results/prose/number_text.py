@@ -34,7 +34,7 @@ WITH_STATISTIC = re.compile(
 )
 WITH_LABEL = re.compile(
     rf"(?:(?P<label>[A-Za-z][\w -]{{0,30}}(?:\([\w/]{{1,12}}\))?)(?: |: ?))?\*{{0,2}}(?:{NUMBER})\*{{0,2}}"
-    r"(?: (?:v?ram|used|peak|(?P<test>(?:pp|tg)\d{1,6})))?(?: \([+-][\d.]{1,9}%\))?",  # a difference from another cell
+    r"(?: ?@ ?(?P<level>[\w.-]{1,20}))?(?: (?:v?ram|used|peak|(?P<test>(?:pp|tg)\d{1,6})))?(?: \([+-][\d.]{1,9}%\))?",  # a difference from another cell
     re.IGNORECASE,
 )
 PARTS = re.compile(r"[,;] (?=\D|\d[^,;]*[a-z])| ?<br ?/?> ?", re.IGNORECASE)
@@ -144,10 +144,15 @@ def read_parts(cell: str) -> list[tuple[str, StatedNumber]]:
     """Parse a cell with several numbers, each with its unit and perhaps its name: '1,642 tok/s, TTFT (ms): 24'."""
     parts = PARTS.split(TAG.sub("", without_note_marks(cell[:MAX_CELL_CHARS])).strip())
     matches = [match for part in parts if (match := WITH_LABEL.fullmatch(part.strip("*` ")))]
-    values = [(match["label"] or match["test"] or "", parse_number(match)) for match in matches]
+    values = [(_name_of_part(match), parse_number(match)) for match in matches]
     values = [(label, value._replace(unit=value.unit or unit_in(label) or test_unit(label))) for label, value in values]
     is_complete = len(values) == len(parts) > 1 and all(value.unit for _, value in values)
     return values if is_complete else []
+
+
+def _name_of_part(match: re.Match[str]) -> str:
+    """Return what names a part of a cell: its label, its test, or the level behind it ('45 tok/s @ 4K')."""
+    return match["label"] or match["test"] or (f"@ {match['level']}" if match["level"] else "")
 
 
 def with_bracket_as_part(cell: str) -> str:
