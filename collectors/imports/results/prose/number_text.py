@@ -34,7 +34,8 @@ WITH_STATISTIC = re.compile(
 )
 WITH_LABEL = re.compile(
     rf"(?:(?P<label>[A-Za-z][\w -]{{0,30}}(?:\([\w/]{{1,12}}\))?)(?: |: ?))?\*{{0,2}}(?:{NUMBER})\*{{0,2}}"
-    r"(?: ?@ ?(?P<level>[\w.-]{1,20}))?(?: (?:v?ram|used|peak|(?P<test>(?:pp|tg)\d{1,6})))?(?: \([+-][\d.]{1,9}%\))?",  # a difference from another cell
+    r"(?: ?@ ?(?P<level>[\w.-]{1,20}))?(?: (?:v?ram|used|peak|(?P<test>(?:pp|tg)\d{1,6})))?"
+    r"(?: \([+-][\d.]{1,9}%\))?",  # a difference from another cell
     re.IGNORECASE,
 )
 PARTS = re.compile(r"[,;] (?=\D|\d[^,;]*[a-z])| ?<br ?/?> ?", re.IGNORECASE)
