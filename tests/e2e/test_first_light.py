@@ -81,8 +81,8 @@ def watch_the_demo(page: Page, pitwall: Pitwall) -> None:
         short_name = name.removeprefix("Demo: ")  # Live leaves out what all of them begin with
         expect(page.get_by_text(short_name).filter(visible=True).first).to_be_visible()
     expect(page.get_by_text(re.compile(r"\d more runs of this batch are queued\."))).to_be_visible()
-    page.wait_for_selector(".js-plotly-plot .main-svg")
     wait_until(lambda: pitwall.sql("SELECT 1 FROM engine_samples WHERE decode_tps > 0 LIMIT 1"), 120)
+    page.wait_for_selector(".js-plotly-plot .main-svg")
     running = [name for name, state in pitwall.states().items() if state in ("starting", "ready", "running")]
     assert len(running) <= 1, "one machine, one server at a time"
     expect(page.locator(".lv-absences")).to_contain_text("no NVIDIA driver on this machine")

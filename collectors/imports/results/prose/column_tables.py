@@ -7,14 +7,16 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from collectors.imports.results.prose.number_text import has_no_value, states_failure
+from collectors.imports.results.prose.number_text import has_no_value, read_cell, states_failure
 from collectors.imports.results.prose.tables import Table, cells_of
 
 GAP = re.compile(r"\t| {2,}")
 RULE = re.compile(r"\s*[-=─]{2,200}(?:\s+[-=─]{2,200}){2,40}\s*")
+DASHES = re.compile(r"[-=─]{2,200}")
 DIGIT = re.compile(r"\d|^[-—]$|^n/a$", re.IGNORECASE)
 NUMBER = re.compile(r"[~≈]?[-+]?\d[\d.,]{0,20}(?:e[-+]?\d{1,3})?%?")
 NAME = re.compile(r"[^\W\d_][\w .#%/()@+-]{0,60}|[#%]")  # of a separated column
+REMARK = re.compile(r"\([^()]{1,60}\)|(?:←|<-|#).{1,60}")  # behind a row
 VARIABLE = re.compile(r"[A-Za-z]\w*")
 WORD = re.compile(r"\S{1,100}")
 MIN_CELLS, MAX_CHARS = 3, 400
@@ -42,6 +44,7 @@ class _AlignedBlock(NamedTuple):
     end: int
     has_rule: bool = False
     has_index: bool = False  # of a DataFrame
+    row_lines: Sequence[int] = ()  # from 1, if they are not below each other
 
 
 def read_column_tables(text: str, is_head: IsHead) -> tuple[list[Table], str]:
@@ -59,7 +62,8 @@ def read_column_tables(text: str, is_head: IsHead) -> tuple[list[Table], str]:
             continue
         above = [line for line in lines[max(0, index - 2) : index] if line.strip()]
         # The rows of other tables stand two lines below their heads.
-        tables.append(Table(block.first - 1, block.heads, block.rows, above[-1].strip()[:200] if above else ""))
+        title = above[-1].strip()[:200] if above else ""
+        tables.append(Table(block.first - 1, block.heads, block.rows, title, row_lines=block.row_lines))
         lines[index : block.end] = [""] * (block.end - index)
         index = block.end
     return tables, "\n".join(lines)
@@ -94,20 +98,31 @@ def _block(lines: Sequence[str], index: int, is_head: IsHead) -> _AlignedBlock |
     width, end = len(heads) - is_continued, end + has_rule
     index_names = [] if has_rule else _index_names(lines, end, width)
     end += bool(index_names)
-    first_cells = _cells(lines[end]) if end < len(lines) else []
+    first_cells = _without_remark(_cells(lines[end])) if end < len(lines) else []
     has_index = bool(index_names) or (not has_rule and len(first_cells) == width + 1)
     heads = [*(index_names or ([""] if has_index else [])), *heads]
     full_width = len(heads) - is_continued
     is_possible = full_width >= MIN_CELLS - is_continued and (has_rule or is_continued or any(map(is_head, heads)))
     if not is_possible:
         return None  # before any row is read: rows of no table are asked for at every line
-    first, rows = end, []
-    while end < len(lines) and (row := _row(lines[end], full_width, len(index_names))):
-        if not _fits(heads, row, is_head):
+    starts = [match.start() for match in DASHES.finditer(lines[end - 1])] if has_rule else []
+    starts = starts if len(starts) == width else []
+    first = end
+    rows: list[list[str]] = []
+    row_lines: list[int] = []
+    while end < len(lines):
+        at = end + (has_rule and not lines[end].strip() and end + 1 < len(lines))  # pandoc parts rows by empty lines
+        row = _row_below_rule(lines[at], starts) if starts else _row(lines[at], full_width, len(index_names))
+        if rows and at == end and row and not any(row[1:]) and not any(map(str.isdigit, row[0])):
+            rows[-1][0] = f"{rows[-1][0]} {row[0]}"  # the name of a row in two lines
+            end = at + 1
+            continue
+        if not row or not _fits(heads, row, is_head):
             break
         rows.append(row)
-        end += 1
-    return _AlignedBlock(heads, rows, first, end, has_rule, has_index) if rows else None
+        row_lines.append(at + 1)
+        end = at + 1
+    return _AlignedBlock(heads, rows, first, end, has_rule, has_index, row_lines) if rows else None
 
 
 def _counted_block(lines: Sequence[str], index: int) -> _AlignedBlock | None:
@@ -180,9 +195,23 @@ def _index_names(lines: Sequence[str], at: int, width: int) -> list[str]:
 def _row(line: str, width: int, index_width: int) -> list[str]:
     """Return the cells of a row, empty for any other line; of several indexes the outer ones are written once."""
     cells = _cells(line)
+    cells = _without_remark(cells) if len(cells) == width + 1 else cells
     if 0 < width - len(cells) < index_width and line[:1].isspace():
         return [*[""] * (width - len(cells)), *cells]
     return cells if len(cells) == width else []
+
+
+def _row_below_rule(line: str, starts: Sequence[int]) -> list[str]:
+    """Return the cells that stand below the dashes of a rule, or between wide gaps if a cell crosses a bound."""
+    is_aligned = all(line[start - 1 : start].isspace() for start in starts[1:] if start <= len(line))
+    if not is_aligned or "|" in line or "\t" in line or len(line) > MAX_CHARS:
+        return _row(line, len(starts), 0)
+    cells = [line[start:end].strip() for start, end in zip(starts, [*starts[1:], len(line)], strict=True)]
+    return cells if any(cells) and not line[: starts[0]].strip() else _row(line, len(starts), 0)
+
+
+def _without_remark(cells: list[str]) -> list[str]:
+    return cells[:-1] if REMARK.fullmatch(cells[-1]) else cells
 
 
 def _fits(heads: Sequence[str], row: Sequence[str], is_head: IsHead) -> bool:
@@ -204,7 +233,8 @@ def _is_table(block: _AlignedBlock, is_head: IsHead) -> bool:
     if width < MIN_CELLS:
         return False
     is_certain = block.has_rule or block.has_index or len(block.rows) > 1
-    return count > 1 or (count > 0 and is_certain) or (block.has_rule and is_head(block.rows[0][0]))
+    has_figures = any((value := read_cell(cell)) and value.unit for cell in block.rows[0][1:])
+    return count > 1 or (count > 0 and is_certain) or (block.has_rule and (is_head(block.rows[0][0]) or has_figures))
 
 
 def _without_index(block: _AlignedBlock) -> _AlignedBlock:

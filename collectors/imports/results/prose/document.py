@@ -16,6 +16,7 @@ from collectors.imports.results.prose.connection_probes import without_probes
 from collectors.imports.results.prose.fenced_files import has_fenced_file, read_fenced_files
 from collectors.imports.results.prose.figure_lines import read_figure_lines
 from collectors.imports.results.prose.glued_tables import read_glued_tables
+from collectors.imports.results.prose.heads import with_unit_of_latencies
 from collectors.imports.results.prose.html_tables import read_html_tables
 from collectors.imports.results.prose.line_figures import (
     add_aligned,
@@ -72,6 +73,7 @@ PRINTED: tuple[PrintedReader, ...] = (
 )  # fmt: skip
 TOOL = "document"
 MAX_CHARS = 4_000_000
+LINES_OF_UNIT = 6  # above a table, that may state the unit of its latencies
 
 
 def recognise(head: str) -> bool:
@@ -149,13 +151,18 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     speculated = [table for table in tables if spec_bench_table.is_spec_bench(table)]
     load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date)
     of_tools = (*benchy, *llama, *speculated)
+    lines = words_around.splitlines()
     read_here = [table for table in tables if table not in of_tools]
     for table in read_here:
         headings = (*sections.labels_of(table.line)[:1], table.title)
         if forecast := next(filter(FORECAST.search, headings), None):
             load.notes.append(f"A table of what is expected was left out: {forecast!r}.")
         else:
-            add_table(load, _in_section(table, sections))
+            above = " ".join(lines[max(0, table.line - LINES_OF_UNIT - 1) : table.line - 1])
+            add_table(
+                load,
+                _in_section(table._replace(heads=with_unit_of_latencies(table.heads, table.rows, above)), sections),
+            )
     if five_prompts.recognise(remaining_text):
         printed_load, remaining_text = five_prompts.read(remaining_text, ticket, 2), ""
     else:

@@ -7,25 +7,29 @@ from functools import lru_cache
 
 from collectors.imports.results.prose.metric_names import words
 from collectors.imports.results.prose.number_text import StatedNumber
-from collectors.imports.results.prose.units import unit_in
+from collectors.imports.results.prose.shared_columns import TIGHT, split_parts
+from collectors.imports.results.prose.units import unit_in, unit_of_latencies
 
 CONCURRENCY_HEAD = words(
     r"併發數?|并发数?|(?:max(?:imum)? |num(?:ber of)? |# ?|n[ _])?(?:requests? )?"
     r"(?:conc(?:ur(?:rent|rency)?)?\.?|parallel(?:ism)?)"
-    r"(?: (?:requests?|reqs?|users?|streams?|clients?|sessions?|level|slots?))?"
+    r"(?: (?:requests?|reqs?|users?|streams?|clients?|sessions?|workers?|level|slots?))?"
     r"|(?:# ?|num(?:ber of)? )?(?:users|streams|clients|sessions)|in[- ]flight(?: requests)?|c|np|vus?"
 )
 PROMPT_HEAD = words(
-    r"isl|(?:avg |mean |random |actual )?(?:input|prompt) (?:seq(?:uence)? )?(?:len|length|size|tokens|toks?)"
-    r"(?: \(tokens\))?|输入长度|輸入長度|input"
+    r"isl|(?:avg |mean |random |actual )?(?:input|prompt|in(?=len)) ?(?:seq(?:uence)? )?"
+    r"(?:len|length|size|tokens|toks?)(?: \(tokens\))?|输入长度|輸入長度|input"
 )
 OUTPUT_HEAD = words(
-    r"osl|(?:avg |mean |random |actual )?(?:output|completion|generation) (?:seq(?:uence)? )?"
-    r"(?:len|length|size|tokens|toks?)(?: \(tokens\))?|max(?: new)? tokens|gen(?:erated)? tokens"
+    r"osl|(?:avg |mean |random |actual )?(?:output|completion|generation|out(?=len)) ?(?:seq(?:uence)? )?"
+    r"(?:len|length|size|tokens|toks?)(?: \(tokens\))?|max(?: new)? tokens|gen(?:erated)? tok(?:en)?s?"
     r"|输出长度|輸出長度|output"
 )
 DEPTH_HEAD = words(
     r"(?:kv |context |ctx |n[ _]|prefill )?depth(?: \(tokens\))?|n[ _]kv|d|kv(?: cache)? (?:len|length|tokens)"
+)
+PROMPT_TEST_HEAD, OUTPUT_TEST_HEAD = (  # lengths beside columns of speeds, else the speeds of such tests
+    words(rf"(?:(?:prompt|generat(?:e|ion|ed)|input|output) )?\(?{test}(?: \(?tokens\)?)?\)?") for test in ("pp", "tg")
 )
 LEVEL_HEADS = (CONCURRENCY_HEAD, PROMPT_HEAD, OUTPUT_HEAD, DEPTH_HEAD)
 LENGTHS_HEAD = words(r"(?:isl ?[/×x,+] ?osl|in(?:put)? ?[/×x,+] ?out(?:put)?)(?: (?:tokens|len(?:gth)?|lengths))?")
@@ -35,12 +39,17 @@ SPEED_HEAD = words(
     r"|aggregate|per[- ](?:stream|user|request)(?: (?:decode|generation|speed|throughput))?"
     r"|(?:decode|generation|output) ?/ ?(?:stream|user|request)"
 )
+_STATISTIC = r"(?:mean|avg|median|min|max|p\d{2}(?:\.\d)?)"
+_LISTED_STATISTICS = words(  # of the latencies of cells such as '81.5 / 120'
+    rf"(?:\b(?P<unit>ms|s),? (?:\w+ )?\(?)?\b(?P<statistics>{_STATISTIC}(?: ?/ ?{_STATISTIC}){{1,3}})"
+    r"(?:\)?,? \(?(?:in )?(?P<late_unit>ms|s)\b)?"
+)
 _PROMPT_TEST, _ANSWER_TEST = (words(rf".{{1,40}} {test}(?: new)?") for test in ("pp", "tg"))
 UNIT_HEAD = words(r"units?")
 METRIC_HEAD = words(r"(?:performance )?(?:metrics?|parameters?|measure(?:ment)?s?|stat(?:istic)?s?|kpi|key)")
 DERIVED_HEAD = words(  # of a column that compares others
     r"\W*(?:(?:%|pct|percent|relative|rel\.?|net) )?(?:changes?|gap|ratio|increase|decrease|reduction|improvement"
-    r"|overhead|regression|factor|boost|faster|slower|Δ|±|\+/-|%)(?: \(?%\)?)?\W*"
+    r"|overhead|spread|regression|factor|boost|faster|slower|Δ|±|\+/-|%)(?: \(?%\)?)?\W*"
     r"|\W*(?:% |change |relative |\w{1,12} )?vs\.? .*|\W*(?:compared|relative) to .*"
 )
 SETTING_HEAD = words(  # of a column of plain numbers that no title gives a unit
@@ -82,6 +91,21 @@ def _count_metric_of(label: str, column_name: str) -> str | None:
     return next(
         (metric for name, pairs in named_patterns for pattern, metric in pairs if pattern.fullmatch(plain(name))), None
     )
+
+
+def with_unit_of_latencies(heads: Sequence[str], rows: Sequence[Sequence[str]], words_above: str) -> list[str]:
+    """Return heads with what the words above a table state for all latencies: 'times are in seconds', 'ms, p50/p95'."""
+    unit, statistics = unit_of_latencies(words_above), ""
+    if match := _LISTED_STATISTICS.search(words_above):
+        unit, statistics = match["unit"] or match["late_unit"] or unit, match["statistics"]
+    stated_heads = []
+    for column, head in enumerate(heads):
+        is_open = unit is not None and names_latency(head) and unit_in(head) is None
+        cells = [row[column] for row in rows if column < len(row) and any(map(str.isdigit, row[column]))]
+        is_listed = bool(statistics) and len(split_parts(head, TIGHT)) == 1
+        is_listed = is_listed and all(len(split_parts(cell, TIGHT)) == statistics.count("/") + 1 for cell in cells)
+        stated_heads.append(f"{head} {statistics if is_listed else ''} ({unit})" if is_open else head)
+    return [" ".join(head.split()) for head in stated_heads]
 
 
 def with_units_of_tests(heads: Sequence[str]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html.parser import HTMLParser
 from typing import NamedTuple
 
@@ -127,12 +127,20 @@ def _table(markup: str, line: int) -> Table | None:
     head_count = next(
         (number for number, (_, cells) in enumerate(rows) if not all(c.is_head for c in cells)), len(rows)
     )
-    head_count = max(head_count, 1)
+    head_count = head_count or _spanned_rows([cells for _, cells in rows])
     if len(grid) <= head_count:
         return None
     heads = [" ".join(dict.fromkeys(filter(None, column))) for column in zip(*grid[:head_count], strict=False)]
     lines = [line + at for at, _ in rows]
     return Table(lines[0], heads, grid[head_count:], parser.caption[:200], row_lines=lines[head_count:])
+
+
+def _spanned_rows(rows: Sequence[Sequence[_Cell]]) -> int:
+    """Return how many rows of plain cells are heads: those that a cell of the first spans, or the names of a group."""
+    first = rows[0] if rows else []
+    has_group = len(first) > 1 and any(cell.columns > 1 for cell in first)
+    spans = [cell.rows for cell in first if cell.rows < MAX_SPAN]
+    return max([1 + has_group, *spans])
 
 
 def _filled(rows: list[list[_Cell]]) -> list[list[str]]:

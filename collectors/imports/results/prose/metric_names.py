@@ -23,11 +23,15 @@ def words(pattern: str) -> re.Pattern[str]:
 
 _PER_STREAM = r"(?:per[- ]|/ ?)(?:req(?:uest)?|user|stream)\b"
 OWN_STREAM = words(_PER_STREAM)
-PROMPT = r"prefill|\bpp\d*\b|prompt|\binput\b|预填充|預填充"
+_PP = r"\bpp(?!\d\b)\d*\b"  # 'PP2' is a pipeline of two GPUs
+PROMPT = rf"prefill|{_PP}|prompt|\binput\b|预填充|預填充"
 GENERATION = (
     r"\btg\d*\b|\bgen(?:erat(?:ion|ing|e[ds]?))?\b|decod(?:e|ing)|(?<!prompt )\beval (?:rate|time|duration|speed)"
     r"|throughput|\boutput\b|\bout(?= (?:tok|tps|t/s)|$)|\bcompletion\b|解码|解碼|生成|吞吐|输出|輸出"
+    r"|выходн|генерац|생성|출력|디코드|디코딩|généra|génér|geração|generación|generierung|ausgabe"
 )
+_NO_BENCHMARK = r"(?! (?:results?|benchmarks?|tests?|performance)\b)"  # 'End-to-end results' measures anything
+_ACCEPTED_LENGTH = r"\bacc(?:e?pt)?(?:ance|ed)?(?:\. ?| )len(?:gth)?"
 _FIRST_TOKEN = r"ttft|first[- ]token|首\s?(?:token|字|词)"
 _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
     (r"first response|ttfr|first byte|ttfb", "ttfr_ms"),
@@ -39,8 +43,9 @@ _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
     (
         r"(?<![a-df-z])(?<!token )(?<!tokens )(?<!low )(?<!lowest )(?<!total )(?<!normali[sz]ed )"
         r"latenc(?:y|ies\b)(?! per token|[- ](?:bound|optimi|sensitive|critical))"
-        r"|total latency(?! \(ms\))|延遲|延迟"  # trtllm-bench's is that of the load
-        r"|(?:\be2el?\b|end[- ]to[- ]end)(?!.{0,9}\bwall\b)",
+        r"|total latency(?! \(ms\))"  # trtllm-bench's is that of the load
+        r"|response time|\breq(?:uest)?[ _]?lat\b|延遲|延迟|时延|時延|响应时间|響應時間"
+        rf"|(?:\be2el?\b|end[- ]to[- ]end)(?!.{{0,9}}\bwall\b){_NO_BENCHMARK}",
         "e2e_ms",
     ),
 )
@@ -52,7 +57,8 @@ _DURATIONS: tuple[tuple[str, str], ...] = (
     (r"model loading|模型載入", "model_load_s"),
     (r"\bready\b|就緒", "time_to_ready_s"),
     (
-        r"\bwall\b|wall[- ]?(?:time|clock)|執行時間|duration|total (?:\w+ )?time|execution time|elapsed",
+        r"\bwall\b|wall[- ]?(?:time|clock)|執行時間|duration|^(?:run |total )?dur\b"
+        r"|total (?:\w+ )?time|execution time|elapsed",
         "duration_s",
     ),
 )
@@ -61,8 +67,17 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     (
         "tok/s",
         words(
-            r"(?<!long[- _])prefill(?![- _]heavy)|\bpp\d*\b"
+            r"\b(?:prefill|prompt|input)(?: (?:speed|throughput|tok(?:ens)?/s(?:ec)?|t/s|tps))? ?"
+            rf"(?:{_PER_STREAM})"
+        ),
+        MetricName("prompt_tps_per_request"),
+    ),
+    (
+        "tok/s",
+        words(
+            rf"(?<!long[- _])prefill(?![- _]heavy)|{_PP}"
             r"|\bprompts?[- ](?:tokens? )?(?:process|eval|ingest|throughput|tput|speed|rate|tok|tps|t/s)"
+            r"|^in (?:tok|tps|t/s)"
             r"|\binput (?:token )?(?:throughput|tput|rate|speed|tok|tps|t/s|process)|\bspeed input\b|预填充|預填充"
         ),
         MetricName("prompt_tps"),
@@ -75,7 +90,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
         ),
         MetricName("total_tps"),
     ),
-    ("tok/s", words(r"completion (?:throughput|吞吐量)|end-to-end|\be2e\b"), MetricName("e2e_tps")),
+    ("tok/s", words(rf"completion (?:throughput|吞吐量)|(?:end-to-end|\be2e\b){_NO_BENCHMARK}"), MetricName("e2e_tps")),
     ("tok/s", words(rf"{_PER_STREAM}|tput user"), MetricName("decode_tps")),
     ("tok/s", words(r"^\W*input\W*$"), MetricName("prompt_tps")),
     ("tok/s", words(r"aggregate|\bagg\b|batched|concurrent|聚合"), MetricName("output_tps")),
@@ -116,9 +131,9 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     ("tokens", words(r"input (?:sequence )?len"), MetricName("prompt_tokens")),
     ("tokens", words(r"KV"), MetricName("kv_cache_tokens")),
     ("1", words(r"max\w* concurrency|concurrency (?:for|at|of)|平行處理"), MetricName("full_context_concurrency")),
-    ("", words(r"\bacc(?:e?pt)?(?:ance|ed)?\.? len(?:gth)?|^al$|(?:mean|average|avg\.?) accept(?:ance|ed)? tokens"),
+    ("", words(rf"{_ACCEPTED_LENGTH}|^al$|(?:mean|average|avg\.?) accept(?:ance|ed)? tokens"),
      MetricName("acceptance_length")),
-    ("tokens", words(r"\bacc(?:e?pt)?(?:ance|ed)?\.? len(?:gth)?"), MetricName("acceptance_length")),
+    ("tokens", words(_ACCEPTED_LENGTH), MetricName("acceptance_length")),
     ("tokens", words(r"(?:output|completion|generated)(?: tokens)? per request"), MetricName("completion_tokens")),
     ("tokens", words(r"(?:input|prompt)(?: tokens)? per request"), MetricName("prompt_tokens")),
     ("%", words(r"accept"), MetricName("acceptance_rate", 0.01)),
@@ -127,12 +142,12 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     ("", words(r"^swa_layer_tokens"), MetricName("swa_tokens")),
 )  # fmt: skip
 LATENCIES_OF_TOKENS = ("ttft_ms", "itl_ms", "tpot_ms")
-OWN_WORDS = words(rf"\bpp\d*\b|\btg\d+\b|aggregate|\bagg\b|{_PER_STREAM}|\btotal\b|prefill")
+OWN_WORDS = words(rf"{_PP}|\btg\d+\b|aggregate|\bagg\b|{_PER_STREAM}|\btotal\b|prefill")
 PER_GPU = words(r"(?:/ ?|\bper[- ])(?:gpu|chip|device|accelerator|node|card)\b")
 PER_GPU_RULES = (
-    (words(r"total"), MetricName("total_tps_per_gpu")),
-    (words(r"input|prefill|prompt"), MetricName("prompt_tps_per_gpu")),
-    (words(r"output|decode|generat"), MetricName("output_tps_per_gpu")),
+    (words(r"\btot(?:al)?\b"), MetricName("total_tps_per_gpu")),
+    (words(r"\bin(?:put)?\b|prefill|prompt"), MetricName("prompt_tps_per_gpu")),
+    (words(r"\bout(?:put)?\b|decode|generat"), MetricName("output_tps_per_gpu")),
 )
 OF_DRAFTS = words(r"\b(?:accepted|drafted) throughput\b|\bper[- ]position\b")  # no speed, and no rate of all drafts
 _SIDES = (words(PROMPT), words(GENERATION))
@@ -148,15 +163,18 @@ MAXIMUM = words(
 _BEST = words(r"\bbest\b(?! of all)")
 _PERCENT = r"5|10|20|25|50|70|75|80|85|90|95|97|98|99(?:\.\d{1,2})?"  # 'P40' and 'P100' are GPUs
 PERCENTILE = words(rf"\bp(?P<percent>{_PERCENT})\b(?!\.?\d)|\b(?P<ordinal>\d{{2}}(?:\.\d{{1,2}})?)th percentile")
-MEDIAN = words(r"\bmedian\b|\bmdn\b")
+MEDIAN = words(  # 'med' alone may be the medium load
+    r"\bmedian\b|\bmdn\b|(?:(?<=ttft )|(?<=tpot )|(?<=itl )|(?<=latency ))med\b"
+    r"|中央値|中位数|중앙값|медиан|\bmediana\b|\bmédiane\b"
+)
 _OF_OTHER_NUMBER = words(
     r"\((?:peak|max|min|best|avg|average|mean|median|p\d\d)[ :=~≈]{0,3}\d[^()]{0,40}\)"
 )  # '(peak 39)'
-MEAN = words(r"\bavg\b|\baverage\b|\bmean\b|平均")
+MEAN = words(r"\bavg\b|\baverage\b|\bmean\b|平均|평균|средн|média\b|\bmedia\b|moyenne|durchschnitt|mittelwert")
 DERIVED = words(
     r"speed[- _]?up|\bdeltas?\b|Δ|savings|\bgains?\b|節省|增加|\bimprovement\b"
     r"|\bscaling\b(?! (?:factor|up|to|out|from))|\buplift\b"
-    r"|\bstd(?:ev|dev|\.)?\b|\bstandard deviation\b|\bvariance\b|\bdiff(?:erence)?\b"
+    r"|\bcv\b|\bstd(?:ev|dev|\.)?\b|\bstandard deviation\b|\bvariance\b|\bdiff(?:erence)?\b"
 )
 AIMED_AT = re.compile(
     r"\b(?:targets?|goals?|slos?|slas?|timeout|deadline|budget|threshold|expected|theoretical"
@@ -167,6 +185,8 @@ AIMED_AT = re.compile(
 FORECAST = words(  # heading of a table that nobody measured
     r"\b(?:expected|projected|predicted|anticipated|estimated|theoretical) (?:\w{1,20} )?(?:impact|gains?|performance"
     r"|results?|throughput|speeds?|improvements?|numbers|outcomes?|latenc(?:y|ies))\b|\bprojections?\b"
+    r"|^\W*(?:[\d.]{1,8} )?(?:expected|projected|predicted|anticipated|estimated|theoretical|simulated)\b"
+    r"|预估|預估|估算|预测值|理论(?:性能|峰值|上限|值)"
 )
 TASK = words(
     r"(?<![a-z0-9])(?:gsm8k|mmlu(?:[_-]pro)?|hellaswag|arc[_-](?:challenge|easy)|winogrande|truthfulqa|gpqa|ifeval"
@@ -174,6 +194,11 @@ TASK = words(
     r"|boolq|piqa|openbookqa|bbh|aime\d{0,4}|math_?500|livecodebench|lambada(?:_openai)?)(?![a-z0-9])"
 )
 ACCURACY = words(rf"accuracy|mmlu|gpqa|準確率|{TASK.pattern}")
+_OF_PART = words(  # of a request's work: no latency of the request
+    r"\b(?:decod(?:e|ing)|kernel|step|iteration|queu(?:e|ing)|attention|layer|network|tool|retrieval|search|embedding"
+    r"|schedul(?:er|ing)|routing|transfer|communication|verification|draft(?:ing)?|sampling|host|swap)"
+    r"[- ]latenc(?:y|ies)\b"
+)
 _OF_WORKLOAD = words(r"\b(?:on|with|for|from) (?:an?|the|this|that|each|my|our) (?:[\w-]{1,20} ){0,3}prompts?\b")
 
 
@@ -184,7 +209,7 @@ def metric_of(text: str, unit: str | None) -> MetricName | None:
         return next((name for pattern, name in PER_GPU_RULES if pattern.search(text)), None)
     if OF_DRAFTS.search(text):
         return None
-    text = _OF_WORKLOAD.sub("", text)
+    text = _OF_WORKLOAD.sub("", _OF_PART.sub("", text))
     return next(
         (name for rule_unit, pattern, name in RULES if rule_unit == (unit or "") and pattern.search(text)), None
     )

@@ -34,7 +34,8 @@ WITH_STATISTIC = re.compile(
 )
 WITH_LABEL = re.compile(
     rf"(?:(?P<label>[A-Za-z][\w -]{{0,30}}(?:\([\w/]{{1,12}}\))?)(?: |: ?))?\*{{0,2}}(?:{NUMBER})\*{{0,2}}"
-    r"(?: (?:v?ram|used|peak|(?P<test>(?:pp|tg)\d{1,6})))?(?: \([+-][\d.]{1,9}%\))?",  # a difference from another cell
+    r"(?: ?@ ?(?P<level>[\w.-]{1,20}))?(?: (?:v?ram|used|peak|(?P<test>(?:pp|tg)\d{1,6})))?"
+    r"(?: \([+-][\d.]{1,9}%\))?",  # a difference from another cell
     re.IGNORECASE,
 )
 PARTS = re.compile(r"[,;] (?=\D|\d[^,;]*[a-z])| ?<br ?/?> ?", re.IGNORECASE)
@@ -43,6 +44,12 @@ _NOTE_MARK = re.compile(
     r"(?<!10)<sup\b[^<>]{0,200}>\s{0,4}(?:<a\b[^<>]{0,300}>)?[\d,*†‡§a-z]{1,5}(?:</a>)?\s{0,4}</sup>", re.IGNORECASE
 )
 _DECIMAL = re.compile(r"^([~≈]?\d{1,4}),(\d{1,2})$")  # no thousands
+_SPACED_THOUSANDS = re.compile(r"(?<![\d.,])(\d{1,3}) (\d{3})(?: (\d{3}))?(?! ?\d)")  # '5 464 ms'
+_SYMBOLS = r"\u26a1\u2b50\U0001f300-\U0001faff\ufe0f"
+_DECORATION = re.compile(  # '\u26a1 45 tok/s \u2b50', '16.4\u00b9'
+    rf"^[{_SYMBOLS}]{{1,4}} | [\u2190-\u2bff{_SYMBOLS}]{{1,6}}$"
+    r"|(?<=\.\d)[\u00b9\u00b2\u00b3\u2070-\u2079]{1,2}(?= |$)|(?<=\d) ?[†‡§¶]{1,3}(?= |$)"
+)
 _REMARK = re.compile(r"(?<=[^\s]) {1,4}(?:\u2190|<-{1,2}) .{1,120}")  # '45.5 <- the old one'
 _EXPONENT = re.compile(r"<sup\b[^<>]{0,200}>(?=\s{0,4}\d)", re.IGNORECASE)
 STATISTICS = {"avg": "mean", "p50": "median"}
@@ -61,6 +68,8 @@ _SHARED_UNIT = re.compile(  # '900 tok/s prefill / 45 decode'
     rf" (?={_SIDE}\b)",
     re.IGNORECASE,
 )
+_BRACKETED = re.compile(r"(?P<value>[^()]{1,40}?) {0,2}\((?P<inner>[^()]{2,40})\)")
+_KINDS = {"tok/s": "tokens", "requests/s": "requests", "ms": "time", "s": "time"}
 MAX_CELL_CHARS = 300
 KILO = 1e3
 MEMORY = ("GiB", "MiB", "GB", "MB", "TB")
@@ -109,7 +118,8 @@ def read_cell(cell: str) -> StatedNumber | None:
     """Parse a cell; None if it is text or more than one number with its unit."""
     plain_cell = _REMARK.sub("", without_note_marks(cell)).replace("**", "").strip().strip("*")  # of '**90.2** tok/s'
     plain_cell = plain_cell.replace(" *(", " (")  # '**870 ms** *(1.8x faster)*'
-    plain_cell = _DECIMAL.sub(r"\1.\2", plain_cell)
+    plain_cell = _SPACED_THOUSANDS.sub(r"\1\2\3", _DECORATION.sub("", plain_cell))
+    plain_cell = _DECIMAL.sub(r"\1.\2", plain_cell.strip("*"))
     match = CELL.fullmatch(with_unit_first(plain_cell))
     if match is None:
         return None
@@ -122,6 +132,7 @@ def read_cell(cell: str) -> StatedNumber | None:
     return value._replace(words=value.words + ("" if _COMPARED.search(words) else words))
 
 
+@lru_cache(maxsize=1024)  # a cell is asked for once for each other cell of its row
 def read_statistics(cell: str) -> list[tuple[str, StatedNumber]]:
     """Parse a cell that names its statistics: '78ms p50, 150ms p95', '43.1 tok/s avg (40.7 – 45.1)'; else nothing."""
     matches = [WITH_STATISTIC.fullmatch(part) for part in cell[:MAX_CELL_CHARS].strip().strip("*`").split(", ")]
@@ -140,14 +151,30 @@ def read_statistics(cell: str) -> list[tuple[str, StatedNumber]]:
     return values
 
 
+@lru_cache(maxsize=1024)  # likewise
 def read_parts(cell: str) -> list[tuple[str, StatedNumber]]:
     """Parse a cell with several numbers, each with its unit and perhaps its name: '1,642 tok/s, TTFT (ms): 24'."""
     parts = PARTS.split(TAG.sub("", without_note_marks(cell[:MAX_CELL_CHARS])).strip())
     matches = [match for part in parts if (match := WITH_LABEL.fullmatch(part.strip("*` ")))]
-    values = [(match["label"] or match["test"] or "", parse_number(match)) for match in matches]
+    values = [(_name_of_part(match), parse_number(match)) for match in matches]
     values = [(label, value._replace(unit=value.unit or unit_in(label) or test_unit(label))) for label, value in values]
     is_complete = len(values) == len(parts) > 1 and all(value.unit for _, value in values)
     return values if is_complete else []
+
+
+def _name_of_part(match: re.Match[str]) -> str:
+    """Return what names a part of a cell: its label, its test, or the level behind it ('45 tok/s @ 4K')."""
+    return match["label"] or match["test"] or (f"@ {match['level']}" if match["level"] else "")
+
+
+def with_bracket_as_part(cell: str) -> str:
+    """Return a cell with a figure of another kind in brackets as two parts: '62 ms (16.1 tok/s)', not '45 (was 40)'."""
+    match = _BRACKETED.fullmatch(cell[:MAX_CELL_CHARS].replace("*", "").strip())
+    if match is None or _COMPARED.search(match["inner"]):
+        return cell
+    parts = f"{match['value']}; {match['inner']}"
+    kinds = [_KINDS.get(value.unit or "") for _, value in read_parts(parts)]
+    return parts if len(kinds) == 2 and None not in kinds and kinds[0] != kinds[1] else cell
 
 
 def parse_number(match: re.Match[str]) -> StatedNumber:

@@ -23,6 +23,8 @@ _SLASH_OF_UNIT = "\x1f"
 _BRACKETS = re.compile(r"(?P<before>[^()]{0,80})\((?P<names>[^()]{3,80})\)(?P<after>[^()]{0,40})")
 _LEGEND = re.compile(r".*(?::| (?:are|is|show|shows|in) |=) ?(?=\S)")
 _PHASE = re.compile(r"\bprefill\b|\bdecod(?:e|ing)\b|\b(?:pp|tg)\d*\b", re.IGNORECASE)
+_LEVEL_AT_END = re.compile(r"(?P<subject>[A-Za-z][A-Za-z -]{1,30}) \d[\d.,]{0,8}[kKmM]?(?: \([^()]{1,20}\))?")
+_UNIT_AT_END = re.compile(r"(?<=\d)[*`]{0,3} ?(?:[a-zµ]{1,6}(?:/[a-z]{1,4})?|%)$", re.IGNORECASE)
 _ENDS = ".:,; *"
 
 
@@ -74,8 +76,15 @@ def _is_value(part: str) -> bool:
 
 
 def _parts(cell: str, count: int) -> list[str]:
-    parts = [part.strip("*` ") for part in split_parts(cell, TIGHT)] if count > 1 else [cell]
+    parts = with_last_unit(split_parts(cell, TIGHT)) if count > 1 else [cell]
     return parts if len(parts) == count else [cell, *[""] * (count - 1)]
+
+
+def with_last_unit(parts: Sequence[str]) -> list[str]:
+    """Return the parts of a cell with the unit of the last behind the numbers that have none: '3.5 / 4.5s'."""
+    parts = [part.strip("*` ") for part in parts]
+    unit = match[0].strip() if (match := _UNIT_AT_END.search(parts[-1])) else ""
+    return [part if not part[-1:].isdigit() else f"{part} {unit}".strip() for part in parts]
 
 
 def split_parts(text: str, bound: re.Pattern[str]) -> list[str]:
@@ -104,6 +113,9 @@ def _shared_names(parts: Sequence[str]) -> list[str]:
     parts = [part.strip("*` ") for part in parts]
     first, last = _statistic(parts[0]), _statistic(parts[-1])
     subject = parts[0][: first.start()].strip() if first else ""
+    if match := _LEVEL_AT_END.fullmatch(parts[0]):  # 'Prefill 1k', '4k', '16k (t/s)'
+        is_level = [_LEVEL_AT_END.fullmatch(f"{match['subject']} {part}") is not None for part in parts[1:]]
+        parts = [parts[0], *(f"{match['subject']} {part}" for part in parts[1:])] if all(is_level) else parts
     behind = parts[-1][last.end() :].strip() if last and not parts[-1][: last.start()].strip(" (") else ""
     unit = match[0] if (match := HEADING_UNIT.search(parts[-1])) else ""
     has_one_unit = not any(HEADING_UNIT.search(part) for part in parts[:-1])

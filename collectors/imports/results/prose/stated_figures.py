@@ -22,7 +22,7 @@ from collectors.imports.results.prose.metric_names import (
 )
 from collectors.imports.results.prose.number_text import StatedNumber
 from collectors.imports.results.prose.stated_settings import ENGINE_HEAD
-from collectors.imports.results.prose.units import implied_unit, in_words, test_unit, unit_in, unit_of_latencies
+from collectors.imports.results.prose.units import RATES, implied_unit, in_words, test_unit, unit_in, unit_of_latencies
 from reasons import Code, Reason
 
 LEVEL_HEAD = re.compile(
@@ -33,7 +33,8 @@ COMPARED_HEAD = re.compile(
     r"|(?:with|without|w/o?) .{1,40})(?: \([^()]{1,30}\))?",
     re.IGNORECASE,
 )
-_PREFERENCE = re.compile(r"[^\w)]{0,5}\b(?:higher|lower) is better\W{0,3}$", re.IGNORECASE)
+_NAME_OF_TITLE = re.compile(r"[\W\d]{0,12}(?P<name>.*?)(?:[,;:。，；：]|\.(?:\s|$)|\s[-–—]+\s|$)")
+MOST_WORDS_OF_NAME = 10
 TIMES = ("ms", "s")
 NEVER_ZERO = ("ttft_ms", "e2e_ms")
 ZERO_NOTE = "Latencies of 0 were left out: nothing answers in no time, so nothing was measured."
@@ -53,6 +54,9 @@ def add_number(
     if unit == "%" and ACCURACY.search(f"{column_name} {label}"):
         add_share(load, value, label, column_name)
         return
+    if value.unit == "%" and _names_measurement(f"{column_name} {label}", column_name, label):
+        return  # an error, a spread or a share of a speed or a latency, which is no measurement of it
+    title = _name_of_title(title)
     column_name, label = without_workload(in_words(column_name), in_words(label), unit_in(label) is None)
     description = f"{column_name} {label} {value.words}"
     if metric_name := (
@@ -68,6 +72,12 @@ def add_number(
     elif unit not in (None, RATIO):  # else a setting or an unknown count
         statistic = cell_statistic or _statistic_of(description, label, value)
         add_stated(load, point, value, STATED, 1.0, unit, statistic)
+
+
+def _names_measurement(names: str, column_name: str, label: str) -> bool:
+    """Return whether the names of a cell are those of a speed or a latency."""
+    has_unit = any(unit_in(name) in (*TIMES, *RATES) for name in (column_name, label))
+    return has_unit or metric_of(in_words(names), "ms") is not None
 
 
 def _statistic_of(words: str, label: str, value: StatedNumber, metric: str = STATED) -> str:
@@ -104,12 +114,26 @@ def _metric_of_title(title: str, description: str, unit: str | None, concurrency
 
     A number of one GPU is none of the whole server; at a concurrency a decode speed may be that of all streams.
     """
-    title = _PREFERENCE.sub("", title)
-    is_sentence = title.endswith(".") and (unit_in(title) is None or ". " in title)
-    is_excluded = unit in (None, RATIO) or is_sentence or PER_GPU.search(description)
+    is_excluded = unit in (None, RATIO) or PER_GPU.search(description)
     metric_name = None if is_excluded else metric_of(title, unit)
     is_of_all = metric_name is not None and metric_name.metric == "decode_tps" and (concurrency or 1) > 1
     return None if is_of_all and not OWN_STREAM.search(title) else metric_name
+
+
+def _name_of_title(title: str) -> str:
+    """Return the first words of a title, which name what was measured; those behind them describe how, as sentences do.
+
+    'Decode speed (tg128) — higher is better' names a speed, 'Same box, one prompt, 800 max tokens' nothing.
+    """
+    match = _NAME_OF_TITLE.match(title)
+    is_better = title.endswith("is better.")
+    is_sentence = title.endswith(".") and not is_better and (unit_in(title) is None or ". " in title)
+    name = match["name"] if match and not is_sentence else ""
+    if title.startswith("<!--"):
+        return ""
+    if title[:1].islower() and not (unit_in(title) or test_unit(title)):
+        return ""  # the end of a sentence: 'per prompt, five of each'
+    return name if len(name.split()) <= MOST_WORDS_OF_NAME else ""
 
 
 def add_failure(load: LoadBuilder, cell: str, point: MeasurementPoint, label: str, column_name: str) -> None:

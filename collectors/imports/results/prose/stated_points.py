@@ -9,30 +9,33 @@ from collectors.imports.results.builder import MeasurementPoint
 AT_ONCE = re.compile(
     r"(?<![-\w])(?:c|conc|concurrency|max[_-]concurrency|parallel)(?: of| ?[=:])? ?(\d{1,6})\b(?![.,]?\d|k\b)"
     r"|[(@]c(\d{1,6})\b"
-    r"|\b(\d{1,6})(?:[- ]way)? \(?(?:concurrent|serial|sequential|parallel|simultaneous|users|clients|streams"
-    r"|sessions)\b",
+    r"|\b(\d{1,6})(?:[- ]way)? \(?(?:concurrent|serial|sequential|parallel|simultaneous|users?|clients?|streams?"
+    r"|sessions?)\b",
     re.IGNORECASE,
 )
 PROMPT = re.compile(
-    r"\bpp ?(\d{1,7})\b|\b(?:isl|input(?:[ _-]len(?:gth)?)?) ?[=:] ?(\d{1,7})\b(?!k|[.,]?\d)", re.IGNORECASE
+    r"\bpp ?(\d{2,7})\b|\b(?:isl|input(?:[ _-]len(?:gth)?)?) ?[=:] ?(\d{1,7})\b(?!k|[.,]?\d)", re.IGNORECASE
 )
 OUTPUT = re.compile(
     r"\btg ?(\d{1,7})\b|\b(?:osl|output(?:[ _-]len(?:gth)?)?) ?[=:] ?(\d{1,7})\b(?!k|[.,]?\d)", re.IGNORECASE
 )
 IN_AND_OUT = re.compile(
-    r"\b(\d{1,7}) ?(?:in|input)\b(?: tokens)? ?[/,+x×&] ?(\d{1,7}) ?(?:out|output)\b", re.IGNORECASE
+    r"\b(\d{1,7}) ?(?:in|input)\b(?: tokens)? ?[/,+x×&] ?(\d{1,7}) ?(?:out|output)\b"
+    r"|\bin(?:put)?[ =:]?(\d{1,7}) ?[/,+x×&] ?out(?:put)?[ =:]?(\d{1,7})\b",
+    re.IGNORECASE,
 )
 DEPTH = re.compile(r"(?:@ ?d|\bdepth ?[=:]? ?)(\d{1,8})\b(?!k)", re.IGNORECASE)
 
 
 def point_of_words(name: str, *texts: str) -> MeasurementPoint:
     """Return a point with what its words state; what the first text states comes before what others do."""
-    lengths = next((match for text in texts if (match := IN_AND_OUT.search(text))), None)
+    match = next((match for text in texts if (match := IN_AND_OUT.search(text))), None)
+    lengths = [int(length) for length in match.groups() if length] if match else []
     return MeasurementPoint(
         name,
         _number_in(AT_ONCE, texts),
-        int(lengths[1]) if lengths else _number_in(PROMPT, texts),
-        int(lengths[2]) if lengths else _number_in(OUTPUT, texts),
+        lengths[0] if lengths else _number_in(PROMPT, texts),
+        lengths[1] if lengths else _number_in(OUTPUT, texts),
         _number_in(DEPTH, texts),
     )
 

@@ -24,7 +24,7 @@ _NAMED_MODEL = re.compile(
     re.IGNORECASE,
 )
 _NO_MODEL = re.compile(
-    r"\.(?:cpp|log|sh|json|jsonl|py|ya?ml|txt|csv|md)$|^llama-(?:b\d|bench|server|cli|swap|spec|batched|sweep|perplexity|box)",
+    r"\.(?:cpp|log|sh|json|jsonl|py|ya?ml|txt|csv|md)$|^llama\.?cpp|^llama-(?:b\d|bench|server|cli|swap|spec|batched|sweep|perplexity|box)",
     re.IGNORECASE,
 )
 _TENSOR_PARALLEL = re.compile(

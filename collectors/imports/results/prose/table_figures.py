@@ -20,18 +20,21 @@ from collectors.imports.results.prose.heads import (
 )
 from collectors.imports.results.prose.metric_names import AIMED_AT, DERIVED, metric_of
 from collectors.imports.results.prose.number_text import (
+    MEMORY,
     TIMED,
     StatedNumber,
     read_cell,
     read_parts,
     read_statistics,
     states_failure,
+    with_bracket_as_part,
 )
 from collectors.imports.results.prose.sections import FIGURE
 from collectors.imports.results.prose.sentences import read_sentences
-from collectors.imports.results.prose.shared_columns import names_of_parts, split_columns, split_parts
+from collectors.imports.results.prose.shared_columns import names_of_parts, split_columns, split_parts, with_last_unit
 from collectors.imports.results.prose.stated_figures import (
     MAX_NAME_CHARS,
+    TIMES,
     add_failure,
     add_number,
     add_stated,
@@ -50,11 +53,12 @@ NOT_MEASURED = re.compile(
 )
 STATISTIC = re.compile(r"mean|average|avg\.?|median|min|max|best|worst|p\d{2}(?:\.\d)?", re.IGNORECASE)
 NO_STATISTICS = ("count", "n", "total", "sum")
+WITH_DEVIATION = re.compile(r"(?:±|\+/-) ?(?:population )?(?:std(?:ev|dev)?|sd|standard deviation)\b", re.IGNORECASE)
 QUANTILE = re.compile(r"\d{1,2}(?:\.\d)?%")
 SETTINGS = re.compile(r"(?:^|\s)--\w|\w=\w")
 LEVEL_OF_ROW = re.compile(r"(?:c ?=? ?|[×x])?\d[\d.,]{0,12}[KM]?[×x]?(?: ?(?:tokens|tok|users))?", re.IGNORECASE)
 UNIT_AT_END = re.compile(r"(?<=\d) ?(?:[a-zµ]{1,6}(?:/[a-z]{1,4})?|%)$", re.IGNORECASE)
-PARTS_OF_CELL = re.compile(r"/| \+ |, (?=[`*]{0,3}\d)")
+PARTS_OF_CELL = re.compile(r"/| \+ | ?(?:→|->|⇒|➜) ?|, (?=[`*]{0,3}\d)")
 MAX_LEVEL_ROWS = 20
 MOST_NAMES_IN_NOTE = 8
 VALUES_OF_FIRST_COLUMN = ("tok/s", "ms")
@@ -71,6 +75,8 @@ def add_table(load: LoadBuilder, table: Table) -> None:
     table = table._replace(level_rows=tuple(level_rows.values())[:MAX_LEVEL_ROWS])
     has_unit = (unit_in(title) or implied_unit(title)) is not None
     table = table._replace(title_columns=_columns_of_title(table) if has_unit else frozenset())
+    times = [unit for head in table.heads if (unit := unit_in(head)) in TIMES and metric_of(head, unit)]
+    table = table._replace(names_times=bool(times))
     first_column = 0 if unit_in(table.heads[0]) in VALUES_OF_FIRST_COLUMN else 1
     _note_columns_without_unit(load, table, title)
     _note_what_is_left_out(load, table)
@@ -92,7 +98,7 @@ def add_table(load: LoadBuilder, table: Table) -> None:
 
 def _add_cell(load: LoadBuilder, table: Table, row_number: int, column: int, label: str, title: str) -> None:
     """Add what a cell states: a number, a failure, or several numbers."""
-    row, cell = table.rows[row_number], table.rows[row_number][column]
+    row, cell = table.rows[row_number], with_bracket_as_part(table.rows[row_number][column])
     column_name = table.heads[column] if column < len(table.heads) else f"column {column + 1}"
     if _is_no_measurement(column_name) or _is_no_measurement(label) or UNIT_HEAD.fullmatch(column_name.strip("*` ")):
         return
@@ -112,7 +118,8 @@ def _add_cell(load: LoadBuilder, table: Table, row_number: int, column: int, lab
                 column_name, unit or unit_in(column_name)
             )
             column_words = f"prefill {column_name}" if is_of_prefill else column_name
-            add_number(load, value._replace(unit=unit), point, label, column_words, title)
+            is_other_time = table.names_times and (unit or unit_in(column_name)) in TIMES
+            add_number(load, value._replace(unit=unit), point, label, column_words, "" if is_other_time else title)
         return
     if states_failure(cell):
         add_failure(load, cell.strip("*`"), point, label, column_name)
@@ -142,13 +149,14 @@ def _note_columns_without_unit(load: LoadBuilder, table: Table, title: str) -> N
         is_metric = names_latency(head) or any(p.fullmatch(plain(head)) for p in (SPEED_HEAD, ENGINE_HEAD))
         if not is_metric or unit_of_names(head, "", title):
             continue
-        values = [value for row in table.rows if column < len(row) and (value := read_cell(row[column]))]
-        if values and all(value.unit is None for value in values):
+        cells = [row[column] for row in table.rows if column < len(row) and any(map(str.isdigit, row[column]))]
+        if cells and not any(map(FIGURE.search, cells)):
             load.notes.append(f"The column {head!r} states no unit: its numbers were left out.")
 
 
 def _is_no_measurement(name: str) -> bool:
     """Return whether a row or column compares others or states an aim."""
+    name = WITH_DEVIATION.sub("", name)
     return bool(DERIVED.search(plain(name)) or DERIVED_HEAD.fullmatch(name) or AIMED_AT.search(plain(name)))
 
 
@@ -167,10 +175,8 @@ def _runs_of(cell: str, label: str, column_name: str, title: str) -> list[tuple[
 
     Each has a name and the words that name its metric: a part of the label if that has as many ('TTFT p50/p99 (ms)').
     """
-    parts = [part.strip("*` ") for part in split_parts(cell, PARTS_OF_CELL)]
-    last_unit = match[0].strip() if (match := UNIT_AT_END.search(parts[-1])) else ""  # '3.5 / 4.5s'
-    written = [part if UNIT_AT_END.search(part) else f"{part} {last_unit}".strip() for part in parts]
-    values = [value for part in written if (value := read_cell(part))]
+    parts = with_last_unit(split_parts(cell, PARTS_OF_CELL))
+    values = [value for part in parts if (value := read_cell(part))]
     if len(parts) < 2 or len(values) != len(parts):
         return []
     names = names_of_parts(label)
@@ -180,6 +186,8 @@ def _runs_of(cell: str, label: str, column_name: str, title: str) -> list[tuple[
     has_other_names = any(len(names_of_parts(name)) > 1 for name in (label, column_name, title))
     if unit is None or has_other_names or any(value.unit not in (None, unit) for value in values):
         return []
+    if unit in MEMORY and len(values) == 2 and values[0].low < values[1].low:
+        return [("used", label, values[0])]  # '5.3 / 16 GB' are what is used and what there is
     return [(f"value {place} of {len(values)}", label, value) for place, value in enumerate(values, 1)]
 
 
@@ -243,7 +251,7 @@ def _label(table: Table, row: Sequence[str]) -> str:
     heads = [head.strip("*` ") for head in table.heads]
     unit = next((cell for head, cell in zip(heads, row, strict=False) if UNIT_HEAD.fullmatch(head)), "")
     named = next((cell for head, cell in zip(heads, row, strict=False) if METRIC_HEAD.fullmatch(head)), "")
-    texts = [cell for cell in row if not (read_cell(cell) or FIGURE.search(cell))]
+    texts = [cell for cell in row if not (read_cell(cell) or FIGURE.search(cell) or cell[:1].isdigit())]
     label = named or next((cell for cell in texts if unit_in(cell) or implied_unit(cell)), row[0])
     return f"{label} ({unit})" if unit and unit_in(label) is None else label
 

@@ -13,7 +13,9 @@ from collectors.imports.results.prose.heads import (
     LENGTHS_HEAD,
     LEVEL_HEADS,
     OUTPUT_HEAD,
+    OUTPUT_TEST_HEAD,
     PROMPT_HEAD,
+    PROMPT_TEST_HEAD,
     UNIT_HEAD,
     count_metric,
     names_latency,
@@ -30,15 +32,17 @@ from collectors.imports.results.prose.number_text import (
 from collectors.imports.results.prose.stated_figures import MAX_NAME_CHARS, unit_of_names
 from collectors.imports.results.prose.stated_points import point_of_words
 from collectors.imports.results.prose.tables import Table
-from collectors.imports.results.prose.units import unit_in
+from collectors.imports.results.prose.units import RATES, unit_in
 
 LEVEL = re.compile(
-    r"(?:[×x]|c ?=? ?)?(?P<level>\d{1,3}(?:,\d{3})+|\d{1,9})[×x]?(?: (?:tokens|tok|users|requests|reqs?))?"
+    r"(?:[×x]|c ?=? ?)?(?P<level>\d{1,3}(?:,\d{3})+|\d{1,9})[×x]?(?: (?:tokens|tok|users?|requests?|reqs?))?"
     r"(?: \([^()]{1,40}\))?",
     re.IGNORECASE,
 )
 MOST_OUTPUT_TOKENS = 1_000_000  # more 'max tokens' are those of a cache
-NUMBERS = re.compile(r"[\d.,]{1,12}(?: ?[/+] ?[\d.,]{1,12}){1,20}(?: ?(?P<unit>ms|s|t(?:ok)?/s))?")
+FOOTNOTES = " \u2020\u2021\u00a7\u00b6"
+VERDICT = re.compile(r"[\u2705\u274c\u2713\u2714\u2717\u2718]|pass(?:ed)?|fail(?:ed)?|ok", re.IGNORECASE)
+NUMBERS = re.compile(r"[\d.,]{1,12}(?: ?(?:[/+→]|->) ?[\d.,]{1,12}){1,20}(?: ?(?P<unit>ms|s|t(?:ok)?/s))?")
 LENGTHS = re.compile(r"(?P<prompt>\d{1,7}) ?[/x×,+] ?(?P<output>\d{1,7})", re.IGNORECASE)
 
 
@@ -66,6 +70,10 @@ def _lengths(table: Table, row: Sequence[str], column: int) -> tuple[int | None,
     for head, cell in zip(table.heads, row, strict=False):
         if LENGTHS_HEAD.fullmatch(plain(head)) and (match := LENGTHS.fullmatch(plain(cell))):
             return int(match["prompt"]), int(match["output"])
+    if any(unit_in(head) in RATES for head in table.heads):
+        tests = [_level(table, row, column, pattern) for pattern in (PROMPT_TEST_HEAD, OUTPUT_TEST_HEAD)]
+        if None not in tests:
+            return tests[0], tests[1]
     output_tokens = _level(table, row, column, OUTPUT_HEAD)
     is_of_cache = output_tokens is not None and output_tokens > MOST_OUTPUT_TOKENS
     return _level(table, row, column, PROMPT_HEAD), None if is_of_cache else output_tokens
@@ -75,7 +83,8 @@ def _level(table: Table, row: Sequence[str], column: int, pattern: re.Pattern[st
     """Return the number in the column with such a head, or in the row with such a name: '4', '×4', '**c=4**'."""
     index = next((index for index, head in enumerate(table.heads) if pattern.fullmatch(plain(head))), None)
     if index is not None and not _is_letter_of_arm(table.heads[index], map(plain, table.heads)):
-        return _count(row[index]) if index < len(row) else None
+        is_of_columns = index == 0 < column < len(table.heads) and _count(row[0]) is None
+        return _count(table.heads[column]) if is_of_columns else _count(row[index]) if index < len(row) else None
     level_row = next((other for other in table.level_rows if pattern.fullmatch(plain(other[0]))), None)
     return _count(level_row[column]) if level_row and column < len(level_row) else None
 
@@ -86,7 +95,7 @@ def _is_letter_of_arm(name: str, siblings: Iterable[str]) -> bool:
 
 
 def _count(cell: str) -> int | None:
-    match = LEVEL.fullmatch(plain(cell))
+    match = LEVEL.fullmatch(plain(cell).rstrip(FOOTNOTES))
     return int(match["level"].replace(",", "")) if match else None
 
 
@@ -131,11 +140,11 @@ def _is_name(table: Table, row: Sequence[str], column: int, label: str) -> bool:
         or metric_of(f"{column_name} {label}", None)
         or count_metric(value, label, column_name)
     )
-    numbers = NUMBERS.fullmatch(plain(cell)) if "/" in cell or "+" in cell else None
+    numbers = NUMBERS.fullmatch(cell.replace("*", "")) if not set("/+→>").isdisjoint(cell) else None
     has_several |= (
         numbers is not None and (numbers["unit"] or unit_of_names(column_name, label, table.title)) is not None
     )
-    is_other = has_no_value(cell) or states_failure(cell) or has_several
+    is_other = has_no_value(cell) or states_failure(cell) or has_several or VERDICT.fullmatch(plain(cell)) is not None
     has_metric = has_metric or (value is not None and value.unit is None and names_latency(column_name))
     is_compared = DERIVED.search(column_name) or DERIVED_HEAD.fullmatch(column_name)
     return not (is_compared or UNIT_HEAD.fullmatch(column_name) or is_other or has_metric)

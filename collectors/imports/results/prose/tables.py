@@ -31,6 +31,7 @@ class Table(NamedTuple):
     heading: str = ""  # what tells it from other tables: its sections, the label above it
     row_lines: Sequence[int] = ()  # the line of each row, if they are not below each other
     title_columns: frozenset[int] = frozenset()  # of plain numbers that have the unit of the title
+    names_times: bool = False  # a column names a latency or a duration itself: the title is not that of the others
     level_rows: tuple[list[str], ...] = ()  # rows that state levels or lengths of the columns
 
     def line_of(self, row_number: int) -> int:
@@ -48,6 +49,9 @@ def read_tables(text: str) -> tuple[list[Table], str]:
         is_headless = not is_framed[index + 1] and _is_headless(lines, index)
         if not (("|" in lines[index] or is_headless) and _is_rule(lines[index + 1])):
             index += 1
+            continue
+        if is_framed[index] and is_framed[index + 1] and len(cells_of(lines[index])) == 1:
+            index += 1  # a title within the frame
             continue
         start = _first_line_of_head(lines, index) if is_framed[index + 1] else index
         heads = _joined(cells_of(line) for line in lines[start : index + 1])

@@ -7,14 +7,16 @@ from collections.abc import Mapping
 from functools import lru_cache
 from itertools import product
 
-_SECONDS = ("s", "sec", "secs", "second", "seconds")
+_SECONDS = ("s", "sec", "secs", "second", "seconds", "сек", "秒", "초")
+_CYRILLIC_S = "с"  # alone it is 'with' in a sentence: 'RTX 4090 с 24 ГБ'
 _PER = ("/", " per ", "-per-")
-_TOKENS = ("tok", "toks", "token", "tokens", "token(s)", "t")
-_REQUESTS = ("req", "reqs", "request", "requests", "query", "queries")
+_TOKENS = ("tok", "toks", "token", "tokens", "token(s)", "t", "токен", "токенов", "токена", "ток")
+_REQUESTS = ("req", "reqs", "request", "requests", "query", "queries", "запросов")
 
 
 def _rates(names: tuple[str, ...], unit: str) -> dict[str, tuple[str, float]]:
-    return {f"{name}{per}{second}": (unit, 1.0) for name, per, second in product(names, _PER, _SECONDS)}
+    seconds = (*_SECONDS, _CYRILLIC_S)
+    return {f"{name}{per}{second}": (unit, 1.0) for name, per, second in product(names, _PER, seconds)}
 
 
 _SHARES = ("user", "req", "request", "stream", "gpu")
@@ -25,15 +27,16 @@ UNITS: Mapping[str, tuple[str, float]] = {  # as written, in lower case -> Pitwa
     "qps": ("requests/s", 1.0),
     "ms": ("ms", 1.0), "msec": ("ms", 1.0), "msecs": ("ms", 1.0), "millisecond": ("ms", 1.0),
     "milliseconds": ("ms", 1.0), "µs": ("ms", 1e-3), "μs": ("ms", 1e-3), "us": ("ms", 1e-3),
-    "microseconds": ("ms", 1e-3),
     **{
         f"{second}{per}{token}": (unit, 1.0)
         for unit, seconds in (("ms", ("ms",)), ("s", ("s", "sec")))
         for second, per, token in product(seconds, ("/", " per "), ("tok", "token"))
     },
+    "microseconds": ("ms", 1e-3), **dict.fromkeys(("мс", "毫秒", "ミリ秒", "밀리초"), ("ms", 1.0)),
     **dict.fromkeys(_SECONDS, ("s", 1.0)), "min": ("s", 60.0), "mins": ("s", 60.0), "minutes": ("s", 60.0),
     "minute": ("s", 60.0),
     "gib": ("GiB", 1.0), "mib": ("MiB", 1.0), "gb": ("GB", 1.0), "mb": ("MB", 1.0), "tb": ("TB", 1.0),
+    "гиб": ("GiB", 1.0), "миб": ("MiB", 1.0), "гб": ("GB", 1.0), "мб": ("MB", 1.0),
     "tok": ("tokens", 1.0), "toks": ("tokens", 1.0), "token": ("tokens", 1.0), "tokens": ("tokens", 1.0),
     "%": ("%", 1.0), "percent": ("%", 1.0), "x": ("1", 1.0), "×": ("1", 1.0),
 }  # fmt: skip
@@ -81,12 +84,15 @@ HEADING_UNIT = re.compile(
     rf"|(?<=\s)({pattern_of('ms', 's', '%', factor=1.0)})$|[,(\[] ?({_OTHERS})[)\]]"
     rf"|(?<=\s)(?<!\d\s)({_SIZES})$"  # 'RTX 6000 Pro 96 GB' names a GPU
     rf"|(?<=\s)(?<!\d\s)({pattern_of('ms', 'GiB', 'MiB', 'GB', 'MB', factor=1.0)})(?=\s)"  # 'memory GB before'
+    r"|(?<=\s)(seconds|milliseconds)(?=\s)"
+    r"|(?<=p\d\d\s)(ms)(?=\s)"  # 'TTFT p50 ms (old, new)'
     r"|\((tokens|requests|tokens/sec/user|ms/tok(?:en)?)\)",
     re.IGNORECASE,
 )
 _OF_HEADINGS = {"tokens/sec/user": "tok/s", "ms/tok": "ms", "ms/token": "ms", "requests": "requests"}
 _NAME = re.compile(r"[A-Za-z]\w*")  # of a script's variable
 _QUANTISATION = re.compile(r"\b(?:UD-)?[IT]?Q\d_\w{1,12}", re.IGNORECASE)  # the 'S' of 'Q4_K_S' are no seconds
+_CYRILLIC_SECONDS = re.compile(rf"(?<=, ){_CYRILLIC_S}$|(?<=\(){_CYRILLIC_S}(?=\))")
 _UNDERSCORE = re.compile(r"(?<=[A-Za-z\d])_(?=[A-Za-z\d])")
 _NAMED_UNITS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\b(?:t|tok|toks|token|tokens)(?: per | ?/ ?| )s(?:ec|econd)?\b|\btps\b"), "tok/s"),
@@ -144,7 +150,7 @@ def test_unit(title: str) -> str | None:
 @lru_cache(maxsize=1024)  # the heads of a table are asked for at every cell
 def unit_in(text: str) -> str | None:
     """Return the unit in a heading: 'TTFT (ms)', 'tg t/s (c=1)', 'tg128 decode (t/s)', 'Throughput (tokens/sec)'."""
-    text = _QUANTISATION.sub("", text)
+    text = _CYRILLIC_SECONDS.sub("s", _QUANTISATION.sub("", text))
     variable = text.strip("`*")
     if "_" in variable and _NAME.fullmatch(variable) and (named := named_unit(in_words(variable).lower())):
         return named[0]

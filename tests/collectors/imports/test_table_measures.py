@@ -1,0 +1,52 @@
+"""What a number of a table measures: errors and spreads of a speed, one GPU's share, marks of footnotes, arms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.collectors.imports.test_prose_figures import figures_of, results_of_text
+
+
+def test_the_per_cent_of_a_speed_or_a_latency_is_none(tmp_path: Path) -> None:
+    text = (
+        "| metric | old | new | Spread |\n|---|---|---|---|\n| TTFT p50 | 30.5% | 11% | 2% |\n"
+        "| output tok/s | 14% | 9% | 1% |\n| cache hits | 81% | 90% | 3% |\n| TPOT (ms) | 20 | 21 | 1.5% |\n"
+    )
+    assert figures_of(tmp_path, text) == [
+        ("stated", "stated", 81.0), ("stated", "stated", 90.0), ("tpot_ms", "stated", 20.0),
+        ("tpot_ms", "stated", 21.0),
+    ]  # fmt: skip
+
+
+def test_a_mean_beside_its_deviation_is_no_deviation(tmp_path: Path) -> None:
+    text = "| Metric | short |\n|---|---|\n| Decode tokens/s (mean ± stdev) | 26.5 ± 0.5 |\n"
+    text += "| Client TTFT seconds (mean) | 0.7 |\n| Decode stdev (tok/s) | 0.5 |\n"
+    assert figures_of(tmp_path, text) == [("output_tps", "mean", 26.5), ("ttft_ms", "mean", 700.0)]
+
+
+def test_short_names_of_what_goes_in_and_out(tmp_path: Path) -> None:
+    text = "| c | In tok/s | Out tok/s | in tok/s/GPU | out tok/s/GPU | tot tok/s/GPU |\n|---|---|---|---|---|---|\n"
+    assert figures_of(tmp_path, f"### output-short\n\n{text}| 4 | 800 | 90 | 400 | 45 | 445 |\n") == [
+        ("prompt_tps", "stated", 800.0), ("output_tps", "stated", 90.0), ("prompt_tps_per_gpu", "stated", 400.0),
+        ("output_tps_per_gpu", "stated", 45.0), ("total_tps_per_gpu", "stated", 445.0),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("head", ["TTFT p50 ms (old -> new)", "TTFT p50 ms", "TTFT p50 (ms)"])
+def test_a_unit_behind_a_percentile(tmp_path: Path, head: str) -> None:
+    text = (
+        f"| c | {head} | acc.len | reqLat P50 (s) |\n|---|---|---|---|\n| 4 (cold) \u2021 | 81.5\u2020 | 2.5 | 1.5 |\n"
+    )
+    rows = results_of_text(tmp_path, text)
+    assert [(row.metric, row.statistic, row.value, row.concurrency) for row in rows] == [
+        ("ttft_ms", "median", 81.5, 4), ("acceptance_length", "stated", 2.5, 4), ("e2e_ms", "median", 1500.0, 4),
+    ]  # fmt: skip
+
+
+def test_an_arm_behind_a_mark_is_no_verdict(tmp_path: Path) -> None:
+    text = "| Test | Draft | Gen (t/s) |\n|---|---|---|\n| a | \u274c Off | 45 |\n| a | \u2705 ngram | 46 |\n"
+    assert [row.point for row in results_of_text(tmp_path, text)] == [
+        "a, \u274c Off: Gen (t/s) (line 3)", "a, \u2705 ngram: Gen (t/s) (line 4)",
+    ]  # fmt: skip
