@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 
@@ -52,7 +52,18 @@ def pattern_of(*names: str, factor: float | None = None) -> str:
         unit for unit, (name, own_factor) in UNITS.items()
         if (not names or name in names) and factor in (None, own_factor)
     ]  # fmt: skip
-    return "|".join(re.escape(unit).replace("/", " ?/ ?") for unit in sorted(written, key=len, reverse=True))
+    return _factored([tuple(" ?/ ?" if letter == "/" else re.escape(letter) for letter in unit) for unit in written])
+
+
+def _factored(words: Sequence[tuple[str, ...]]) -> str:
+    """Return a pattern of the longest of these words, given as letters, that tries each common beginning once."""
+    endings: dict[str, list[tuple[str, ...]]] = {}
+    for word in filter(None, words):
+        endings.setdefault(word[0], []).append(word[1:])
+    pattern = "|".join(letter + _factored(rests) for letter, rests in endings.items())
+    if () in words:
+        return f"(?:{pattern})?" if pattern else ""
+    return f"(?:{pattern})" if len(endings) > 1 else pattern
 
 
 def unit_of(written: str | None) -> tuple[str | None, float]:
