@@ -36,7 +36,7 @@ _VLLM_HEAD = rf"{_LEVEL}{_GAP}(?P<stamp>\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?){_GAP
 # llama.cpp writes clock, level and message one after another: a logger that stamps each write parts them.
 _LLAMACPP_LEVEL = r"(?P<level>[DIWE]) +(?=(?:slot|srv|que|cmn|init|main) |[a-z]\w*(?:::\w+)? *: )"
 
-# In which Python draws the members of an exception group.
+# Python draws the members of an exception group behind a margin.
 _MARGIN = r"\| {1,8}(?=Traceback |File \"|assert |(?:\w+\.)*\w+(?:Error|Exception|Interrupt|Exit)\b)"
 
 # Prefixes by the kind of character they start with; a record head (marked True) ends the search for glued records.

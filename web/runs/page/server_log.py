@@ -88,9 +88,9 @@ def _show_navigation(run: Run, position: ByteRange) -> None:
         _jump_button("Later", run, position.end, is_off=position.end >= position.size)
         _jump_button("End", run, None, is_off=position.end >= position.size)
         st.markdown(f"{position.start / 1e6:,.1f} to {position.end / 1e6:,.1f} of {position.size / 1e6:,.1f} MB")
-    percent, key = round(100 * min(position.start / last, 1)), f"log-percent-{run.id}"
+    percent, key = round(100 * min(position.start / last, 1)), _slider_key(run.id)
     st.session_state[key] = percent  # one slider for all positions: it keeps the keyboard's focus
-    args = (run.id, key, last, _since())
+    args = (run.id, last, _since())
     st.slider("Position in the log", 0, 100, format="%d %%", key=key, on_change=_slide, args=args)
 
 
@@ -99,18 +99,19 @@ def _jump_button(label: str, run: Run, since: int | None, is_off: bool) -> None:
     st.button(label, key=key, on_click=_press, args=(run.id, _since(), since), disabled=is_off)
 
 
-def _slide(run_id: str, key: str, last_start: int, shown_since: int | None) -> None:
+def _slide(run_id: str, last_start: int, shown_since: int | None) -> None:
     """Move to the slider's position, unless a browser sends what the slider showed before the page moved."""
     if shown_since == _since():
-        _press(run_id, shown_since, last_start * st.session_state[key] // 100)
+        _press(run_id, shown_since, last_start * st.session_state[_slider_key(run_id)] // 100)
 
 
 def _press(run_id: str, shown_since: int | None, since: int | None) -> None:
+    """Keep where a press leads, with the offset in the URL before it."""
     st.session_state[_pressed_key(run_id)] = (shown_since, since)
 
 
 def _follow_press(run: Run) -> None:
-    """Write the offset of the last press to the URL until the browser's URL has changed.
+    """Write the offset of the last press to the URL until the browser's URL has changed or the page was left.
 
     A press and a rerun of the whole page at the same moment run in two threads: the messages of the first are lost,
     and the second still has the URL from before the press.
@@ -120,12 +121,17 @@ def _follow_press(run: Run) -> None:
         return
     shown_since, since = st.session_state[key]
     context = get_script_run_ctx()
-    if shown_since != _since() or (context and context.is_history_navigation):
+    is_left = _slider_key(run.id) not in st.session_state  # Streamlit forgets the widgets of a page that is left
+    if is_left or shown_since != _since() or (context and context.is_history_navigation):
         del st.session_state[key]
     elif since is not None:
         st.query_params[LOG_PARAMETER] = str(since)
     else:
         st.query_params.pop(LOG_PARAMETER, None)
+
+
+def _slider_key(run_id: str) -> str:
+    return f"log-percent-{run_id}"
 
 
 def _pressed_key(run_id: str) -> str:

@@ -81,7 +81,7 @@ def run_filters(
         search = _choose_search(page)
         selected = {name: _choose_values(name, options[name], page) for name in VISIBLE_FILTERS}
         started = choose_one("Started", "started", page, STARTED, "", CHOICE_PX)
-        selected |= _further_filters({n: o for n, o in options.items() if n not in VISIBLE_FILTERS}, page)
+        selected |= _further_filters({name: options[name] for name in options if name not in VISIBLE_FILTERS}, page)
     return RunFilter(
         words=tuple(search.lower().split()),
         engines=tuple(selected["engine"]),
@@ -104,7 +104,7 @@ def _further_filters(options: Mapping[str, Mapping[str, str]], page: str) -> dic
     active_count = sum(map(bool, selected.values()))
     popover = open_popover("More filters", f"{page}-more-filters")
     if active_count:
-        st.caption(f"{active_count} of them in use", width="content")
+        st.caption(f"{active_count} in use", width="content")
     if not popover:
         return selected
     with popover, st.container(horizontal=True, width=POPOVER_PX, vertical_alignment="bottom"):

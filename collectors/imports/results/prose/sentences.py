@@ -179,53 +179,62 @@ def _statements(paragraph: Paragraph, start: int, sentence: str) -> Iterator[Sta
     places = [_as_rate(place) for place in _places(sentence)]
     subject = _subject_of(sentence[: places[0].start]) if places else ""
     for place in places:
-        words = f"{place.before} {place.after}"
         if place.is_restated:
             continue
         near_words = f"{place.before} {' '.join(place.after.split()[:2])}"  # '350 ms median'
-        is_of_load = place.value.unit == "requests/s" and not _SERVED.search(words)
-        is_summed = place.value.unit in ("ms", "s") and (place.after.lstrip()[:1] == "+" or " + " in place.before)
-        is_change = place.value.unit == "%" and place.before.endswith(("+", "−"))
-        is_other = is_of_load or is_summed or is_change
-        is_other = is_other or is_unmeasured(place.before, place.value.bound, sentence, place.clause_end)
-        is_condition = place.value.words != "" and _AT.search(place.before)  # 'throughput at 40 tok/s/user'
-        if is_other or is_condition or DERIVED.search(near_words):
+        if _is_no_result(place, sentence) or DERIVED.search(near_words):
             former = None
             continue
         unit = place.value.unit
         name = _metric_of(place, sentence)
         if name is None and place.is_of_tokens:
             name = _of_unit(MetricName("duration_s"), unit)
+        words_between = sentence[place.former_end : place.start]
         is_alike = not place.value.words and place.value.bound != "min" and not _WHOLE.search(place.before)
-        has_label = ": " in sentence[place.former_end : place.start]  # of another thing
-        is_carried = name is None and former is not None and is_alike and not has_label
+        is_carried = name is None and former is not None and is_alike and ": " not in words_between  # of another thing
         if is_carried and former and former[0] == dimension(unit):
             name = _of_unit(former[1], unit)
-        if name is None and (unit == "tok/s" or _is_used_memory(place, words)):
+        if name is None and (unit == "tok/s" or _is_used_memory(place, f"{place.before} {place.after}")):
             name = MetricName(STATED)
         statistic = statistic_of(near_words, place.value.bound, name.metric) if name else STATED
-        is_compared = _VERSUS.search(sentence[place.former_end : place.start]) is not None
-        if is_carried and is_compared and former and statistic == STATED:
+        if is_carried and former and statistic == STATED and _VERSUS.search(words_between):
             statistic = former[2]
         former = (dimension(unit), name, statistic) if name and name.metric != STATED else None
         if name:
-            own_words = place.subject or _since_clause(sentence[place.former_end : place.start]) or place.before
-            words_around = _EMPTY_BRACKETS.sub(" ", f"{own_words} {place.after}")
-            label = " ".join(words_around.split()).strip(" -•*=→:.,/")
-            label = label.rstrip(" (") if "(" in label else label.rstrip(" )")  # 'at c=1 TPOT )' of '(TPOT 81 ms)'
-            is_own = label != "" and not place.is_only
-            label = label if is_own else _words_about(sentence, place.start)
-            if not is_own:
-                subject = subject or label
-            elif _METRIC_ALONE.fullmatch(label) and "→" in sentence[place.former_end : place.start]:
-                label = _words_about(sentence, place.start)  # another subject, which has no words
-            elif _METRIC_ALONE.fullmatch(label):
-                label = f"{subject}: {label}".removeprefix(": ")
-            elif place.rank is None and ")" not in label:
-                subject = _subject_of(own_words) or subject
-            label += f": value {place.rank}" if place.rank else ""
+            label, subject = _label_and_subject(place, sentence, subject)
             line = paragraph.line_at(start + place.start)
             yield Statement(line, label, place.value, name, statistic, paragraph.text)
+
+
+def _is_no_result(place: _Place, sentence: str) -> bool:
+    """Return whether a number is a rate of load, a part of a sum, a change, a condition, or was not measured."""
+    unit, words = place.value.unit, f"{place.before} {place.after}"
+    is_of_load = unit == "requests/s" and not _SERVED.search(words)
+    is_summed = unit in ("ms", "s") and (place.after.lstrip()[:1] == "+" or " + " in place.before)
+    is_change = unit == "%" and place.before.endswith(("+", "−"))
+    is_condition = place.value.words != "" and _AT.search(place.before) is not None  # 'throughput at 40 tok/s/user'
+    is_other = is_of_load or is_summed or is_change or is_condition
+    return is_other or is_unmeasured(place.before, place.value.bound, sentence, place.clause_end)
+
+
+def _label_and_subject(place: _Place, sentence: str, subject: str) -> tuple[str, str]:
+    """Return the words that name a figure, and what the sentence speaks of from there on.
+
+    subject: what it speaks of up to there, which a figure bears whose own words name only its metric.
+    """
+    words_between = sentence[place.former_end : place.start]
+    own_words = place.subject or _since_clause(words_between) or place.before
+    label = " ".join(_EMPTY_BRACKETS.sub(" ", f"{own_words} {place.after}").split()).strip(" -•*=→:.,/")
+    label = label.rstrip(" (") if "(" in label else label.rstrip(" )")  # 'at c=1 TPOT )' of '(TPOT 81 ms)'
+    if label == "" or place.is_only:
+        label = _words_about(sentence, place.start)
+        subject = subject or label
+    elif _METRIC_ALONE.fullmatch(label):  # behind an arrow it is of another subject, which has no words
+        label = _words_about(sentence, place.start) if "→" in words_between else f"{subject}: {label}"
+        label = label.removeprefix(": ")
+    elif place.rank is None and ")" not in label:
+        subject = _subject_of(own_words) or subject
+    return label + (f": value {place.rank}" if place.rank else ""), subject
 
 
 def _since_clause(words: str) -> str:
