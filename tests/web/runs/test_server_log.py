@@ -14,13 +14,11 @@ from web.runs.page.server_log import lines_around
 LINES = 2_000
 SCRIPT = """
 from datetime import UTC, datetime
-import streamlit as st
 from domain import Config, Run
 from web.runs.page.server_log import server_log
 
 about = dict(name="r", color=0, machine_id="m", created_at=datetime.now(UTC), config=Config())
-if not st.session_state.get("is_left"):
-    server_log(Run(id="{name}", log_path="{log}", **about))
+server_log(Run(id="{name}", log_path="{log}", **about))
 """
 
 
@@ -100,14 +98,14 @@ def test_a_press_outlives_a_rerun_with_the_url_from_before_it(tmp_path: Path) ->
     assert shown(page.run()) == (0, 399)
 
 
-def test_a_press_is_forgotten_when_the_page_is_left(tmp_path: Path) -> None:
+def test_a_press_is_forgotten_after_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = tmp_path / "server.log"
     log.write_text("".join(f"line {number}\n" for number in range(LINES)))
     page = page_of(log)
     page.button(key=key_of(tmp_path, "Beginning")).click().run()
-    page.session_state["is_left"] = True
-    page.run()
-    page.session_state["is_left"] = False
+    del page.query_params["log"]
+    assert shown(page.run()) == (0, 399)
+    monkeypatch.setattr("web.runs.page.server_log.PRESS_LASTS_S", 0.0)
     del page.query_params["log"]  # a link leads back to the run, to the end of its log
     assert shown(page.run()) == (LINES - 400, LINES - 1)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 import streamlit as st
@@ -17,6 +18,7 @@ from web.markup import markdown_text
 LINES = 400
 LINES_BEFORE, LINES_AFTER = 8, 8  # of the line of a failure, without scrolling
 LOG_PARAMETER = "log"  # URL parameter: a byte offset in the log file
+PRESS_LASTS_S = 10.0  # later the same URL is that of a link
 MOST_DIGITS = 15  # of that offset
 _LOGS = LogReads(limit=LINES)
 
@@ -106,12 +108,12 @@ def _slide(run_id: str, last_start: int, shown_since: int | None) -> None:
 
 
 def _press(run_id: str, shown_since: int | None, since: int | None) -> None:
-    """Keep where a press leads, with the offset in the URL before it."""
-    st.session_state[_pressed_key(run_id)] = (shown_since, since)
+    """Keep where a press leads, with the offset in the URL before it and the time."""
+    st.session_state[_pressed_key(run_id)] = (shown_since, since, time.monotonic())
 
 
 def _follow_press(run: Run) -> None:
-    """Write the offset of the last press to the URL until the browser's URL has changed or the page was left.
+    """Write the offset of the last press to the URL until the browser's URL has changed, for a few seconds.
 
     A press and a rerun of the whole page at the same moment run in two threads: the messages of the first are lost,
     and the second still has the URL from before the press.
@@ -119,10 +121,10 @@ def _follow_press(run: Run) -> None:
     key = _pressed_key(run.id)
     if key not in st.session_state:
         return
-    shown_since, since = st.session_state[key]
+    shown_since, since, pressed_s = st.session_state[key]
     context = get_script_run_ctx()
-    is_left = _slider_key(run.id) not in st.session_state  # Streamlit forgets the widgets of a page that is left
-    if is_left or shown_since != _since() or (context and context.is_history_navigation):
+    is_old = time.monotonic() - pressed_s > PRESS_LASTS_S
+    if is_old or shown_since != _since() or (context and context.is_history_navigation):
         del st.session_state[key]
     elif since is not None:
         st.query_params[LOG_PARAMETER] = str(since)
