@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.page_at_rest import press, wait_for_rest
+from tests.e2e.page_at_rest import press
 from tests.e2e.pitwall_process import Pitwall, running_pitwall
 from tests.e2e.seeds import seed_finished
 
@@ -47,16 +47,3 @@ def test_a_link_leads_to_the_place_in_the_log(page: Page, pitwall: Pitwall) -> N
     press(page.get_by_role("button", name="End", exact=True))
     expect(log).to_contain_text("line 01999")
     expect(page).to_have_url(address)
-
-
-def test_the_slider_keeps_the_focus_of_the_keyboard(page: Page, pitwall: Pitwall) -> None:
-    page.goto(f"{pitwall.url}/run?run={IDS[0]}")
-    slider = page.get_by_role("slider", name="Position in the log")
-    expect(slider).to_have_value("100")
-    wait_for_rest(page)
-    slider.focus()
-    for percent in (99, 98, 97):
-        page.keyboard.press("ArrowLeft")
-        expect(page).to_have_url(re.compile(rf"&log={17_600 * percent // 100}$"))
-        expect(slider).to_have_value(str(percent))
-        expect(slider).to_be_focused()

@@ -90,10 +90,10 @@ def _show_navigation(run: Run, position: ByteRange) -> None:
         _jump_button("Later", run, position.end, is_off=position.end >= position.size)
         _jump_button("End", run, None, is_off=position.end >= position.size)
         st.markdown(f"{position.start / 1e6:,.1f} to {position.end / 1e6:,.1f} of {position.size / 1e6:,.1f} MB")
-    percent, key = round(100 * min(position.start / last, 1)), _slider_key(run.id)
-    st.session_state[key] = percent  # one slider for all positions: it keeps the keyboard's focus
-    args = (run.id, last, _since())
-    st.slider("Position in the log", 0, 100, format="%d %%", key=key, on_change=_slide, args=args)
+    # Under one key for all positions a browser could send what the slider showed before a press, with the URL after it.
+    percent, key = round(100 * min(position.start / last, 1)), f"log-since-{run.id}-{position.start}"
+    args = (run.id, key, last, _since())
+    st.slider("Position in the log", 0, 100, percent, format="%d %%", key=key, on_change=_slide, args=args)
 
 
 def _jump_button(label: str, run: Run, since: int | None, is_off: bool) -> None:
@@ -101,10 +101,10 @@ def _jump_button(label: str, run: Run, since: int | None, is_off: bool) -> None:
     st.button(label, key=key, on_click=_press, args=(run.id, _since(), since), disabled=is_off)
 
 
-def _slide(run_id: str, last_start: int, shown_since: int | None) -> None:
-    """Move to the slider's position, unless a browser sends what the slider showed before the page moved."""
+def _slide(run_id: str, key: str, last_start: int, shown_since: int | None) -> None:
+    """Move to the slider's position, unless a browser sends the value of a slider that the page has replaced."""
     if shown_since == _since():
-        _press(run_id, shown_since, last_start * st.session_state[_slider_key(run_id)] // 100)
+        _press(run_id, shown_since, last_start * st.session_state[key] // 100)
 
 
 def _press(run_id: str, shown_since: int | None, since: int | None) -> None:
@@ -130,10 +130,6 @@ def _follow_press(run: Run) -> None:
         st.query_params[LOG_PARAMETER] = str(since)
     else:
         st.query_params.pop(LOG_PARAMETER, None)
-
-
-def _slider_key(run_id: str) -> str:
-    return f"log-percent-{run_id}"
 
 
 def _pressed_key(run_id: str) -> str:
