@@ -55,23 +55,29 @@ class Widget:
             state = _WidgetState(
                 generation=state.generation + 1 if state else 0, initial_value=url_value, url_value=url_value
             )
-            st.session_state[self._state_key] = state
+            _widget_states()[self.name] = state
         initial_value: Value = state.initial_value
         return initial_value
 
     def set_url_value(self, url_value: object) -> None:
         """Record what the URL means now, after the widget was created."""
         if self._state:
-            st.session_state[self._state_key] = replace(self._state, url_value=url_value, is_rendered=True)
+            _widget_states()[self.name] = replace(self._state, url_value=url_value, is_rendered=True)
+
+    @property
+    def is_rendered(self) -> bool:
+        """Whether Streamlit may hold a value of this widget."""
+        return self._state is not None and self._state.is_rendered
 
     @property
     def _state(self) -> _WidgetState | None:
-        state: _WidgetState | None = st.session_state.get(self._state_key)
-        return state
+        return _widget_states().get(self.name)
 
-    @property
-    def _state_key(self) -> str:
-        return f"{self.name}-begun"
+
+def _widget_states() -> dict[str, _WidgetState]:
+    """Return the states of this session's widgets by name, in one entry: Streamlit takes 0.1 ms to miss an entry."""
+    states: dict[str, _WidgetState] = st.session_state.setdefault("url-widgets", {})
+    return states
 
 
 @dataclass(frozen=True)
@@ -96,7 +102,7 @@ class UrlChoice(Generic[Value]):
     def current_value(self) -> Value:
         """Return the value that the widget will show, before it is created."""
         initial_value = self.initial_value()
-        value: Value = st.session_state.get(self.key, initial_value)
+        value: Value = st.session_state.get(self.key, initial_value) if self.widget.is_rendered else initial_value
         return value
 
     def save(self, selected: Value | None) -> Value:

@@ -3,7 +3,8 @@
     python -m benchmarks.charts.bare_streamlit [--turns 5] [--viewers 50]
 
 Both have 34 rows, and both are opened in a real Chromium with an empty cache; then this many viewers open each at once,
-without a browser. What Runs takes beyond the bare app is Pitwall's own.
+without a browser, and an app with as many elements of each kind as Runs, all of them constant. What Runs takes beyond
+that one is Pitwall's own.
 """
 
 from __future__ import annotations
@@ -42,6 +43,48 @@ def runs():
 st.set_page_config(layout="wide")
 st.navigation([st.Page(runs, title="Runs", default=True)], position="top").run()
 """
+# The kinds and numbers of what Runs sends for 34 ended runs: benchmarks/README.md has the count.
+AS_MANY_ELEMENTS = """
+import streamlit as st
+
+OPTIONS = ["vllm", "sglang", "llamacpp"]
+
+@st.fragment(run_every=5)
+def follow():
+    pass
+
+def runs():
+    st.html("<p>Runs</p>")
+    for label in ("Launch", "Import"):
+        st.page_link(page, label=label)
+    for _ in range(3):
+        with st.container():
+            follow()
+    st.subheader("Finished runs")
+    for number in range(9):
+        with st.container(horizontal=True, key=f"row-{number}"):
+            if number < 3:
+                st.selectbox(f"Choice {number}", OPTIONS, key=f"choice-{number}", width=144)
+                st.multiselect(f"Filter {number}", OPTIONS, key=f"filter-{number}", width=144)
+                st.popover(f"More {number}", key=f"more-{number}", on_change="rerun")
+            elif number < 5:
+                st.toggle(f"Switch {number}", key=f"switch-{number}")
+                st.markdown("34 runs", width="content")
+    st.text_input("Find", key="find")
+    rows = [{"run": f"run {n}", "decode tok/s": 100.0 + n, "TTFT ms": 20.0 + n} for n in range(34)]
+    st.dataframe(rows, on_select="rerun", selection_mode="multi-row", key="table")
+    for number in range(7):
+        st.expander(f"Section {number}", key=f"section-{number}", on_change="rerun")
+    st.html("<p>34 runs</p>")
+
+st.set_page_config(layout="wide")
+page = st.Page(runs, title="Runs", default=True)
+chosen = st.navigation([page], position="top")
+st.set_page_config(page_title="Runs")
+with st.container(key="status"):
+    follow()
+chosen.run()
+"""
 USABLE = """
 const look = () => {
   const content = document.querySelector(`%s`);
@@ -54,10 +97,11 @@ requestAnimationFrame(look);
 
 
 @contextmanager
-def bare_app(folder: Path) -> Iterator[tuple[str, psutil.Process]]:
-    """Serve the bare app; yield its address and process."""
-    script, port = folder / "bare.py", free_ports(1)[0]
-    script.write_text(APP)
+def served_app(folder: Path, code: str) -> Iterator[tuple[str, psutil.Process]]:
+    """Serve an app of this code; yield its address and process."""
+    port = free_ports(1)[0]
+    script = folder / f"app-{port}.py"
+    script.write_text(code)
     flags = ["--server.port", str(port), "--server.headless", "true", "--browser.gatherUsageStats", "false"]
     with subprocess.Popen(
         [sys.executable, "-m", "streamlit", "run", str(script), *flags, "--server.address", "127.0.0.1"],
@@ -121,7 +165,12 @@ def main() -> int:
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--viewers", type=int, default=50)
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name, bare_app(Path(name)) as (url, process), sync_playwright() as playwright:
+    with (
+        tempfile.TemporaryDirectory() as name,
+        served_app(Path(name), APP) as (url, process),
+        served_app(Path(name), AS_MANY_ELEMENTS) as (larger_url, larger_process),
+        sync_playwright() as playwright,
+    ):
         ours = filled_checkout("this", ROOT, Path(name) / "this")
         try:
             browser = playwright.chromium.launch(executable_path=installed(), args=["--no-sandbox", "--disable-gpu"])
@@ -131,7 +180,12 @@ def main() -> int:
             assert ours.pitwall.process
             own_process = psutil.Process(ours.pitwall.process.pid)
             own = (ours.pitwall.url, answer.headers["set-cookie"].split(";")[0], own_process)
-            print_viewers({"bare app": (url, "", process), "Pitwall": own}, arguments.viewers, arguments.turns)
+            servers = {
+                "bare app": (url, "", process),
+                "as many elements": (larger_url, "", larger_process),
+                "Pitwall": own,
+            }
+            print_viewers(servers, arguments.viewers, arguments.turns)
         finally:
             ours.pitwall.end_everything()
     print(f"\nload average {os.getloadavg()[0]:.1f}")
