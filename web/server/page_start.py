@@ -22,6 +22,7 @@ DEFERRED = (  # need its root
     "as_left.js",
     "run_rows.js",
     "kept_scroll.js",
+    "kept_focus.js",
     "read_paste.js",
     "connection_notice.js",
     "drawer.js",

@@ -27,3 +27,5 @@ export const DIALOG_CLOSES = "[data-testid=stDialog] [aria-label=Close]";
 export const DRAWER_LINK = "[data-testid=stSidebarNav] a";
 /** What closes the drawer. */
 export const DRAWER_CLOSES = "[data-testid=stSidebarCollapseButton] button";
+/** What the keyboard moves of a slider. */
+export const SLIDER = "[data-testid=stSlider] input[type=range]";

@@ -47,3 +47,17 @@ def test_a_link_leads_to_the_place_in_the_log(page: Page, pitwall: Pitwall) -> N
     press(page.get_by_role("button", name="End", exact=True))
     expect(log).to_contain_text("line 01999")
     expect(page).to_have_url(address)
+
+
+def test_the_keyboard_moves_the_slider_step_by_step(page: Page, pitwall: Pitwall) -> None:
+    page.goto(f"{pitwall.url}/run?run={IDS[0]}")
+    log, slider = page.get_by_role("log", name="server log"), page.get_by_role("slider", name="Position in the log")
+    expect(log).to_contain_text("line 01999")
+    slider.focus()
+    for percent in (99, 98, 97):
+        page.keyboard.press("ArrowLeft")
+        expect(page).to_have_url(re.compile(rf"&log={percent * 17_600 // 100}$"))
+        expect(log).to_have_text(re.compile(rf"^line {percent * 16:05d}"))  # 1,600 lines precede the last part
+        expect(slider).to_have_count(1)  # the one before it stays until the script has ended
+        expect(slider).to_have_value(str(percent))
+        expect(slider).to_be_focused()

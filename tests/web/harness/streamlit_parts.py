@@ -23,6 +23,7 @@ def parts() -> None:
     st.multiselect("Runs", ["a", "b"], default=["a"])
     st.date_input("Day")
     st.text_area("Command")
+    st.slider("Position")
     st.page_link("https://127.0.0.1/", label="All runs")
     st.page_link("https://127.0.0.1/", label="Compare them", disabled=True)
     with st.container(key="launch-columns"):

@@ -1,0 +1,26 @@
+// The keyboard's focus on a slider that the page replaces by another of the same name, as it does with that of a log at
+// each of its positions: the focus passes on, so that several steps can be taken.
+
+import { PAGE, SLIDER } from "./streamlit_dom.js";
+
+/** @type {HTMLElement | undefined} */
+let focused;
+const replacements = new MutationObserver(passOn);
+
+/** @param {Event} event */
+function follow({ target }) {
+  replacements.disconnect();
+  focused = target instanceof HTMLElement && target.matches(SLIDER) ? target : undefined;
+  const page = focused?.closest(PAGE);
+  if (page) replacements.observe(page, { childList: true, subtree: true });
+}
+
+function passOn() {
+  if (!focused || focused.isConnected || document.activeElement !== document.body) return;
+  const name = focused.getAttribute("aria-label");
+  const successors = [...document.querySelectorAll(SLIDER)].filter((slider) => slider.ariaLabel === name);
+  if (successors[0] instanceof HTMLElement) successors[0].focus({ preventScroll: true });
+}
+
+document.addEventListener("focusin", follow);
+document.addEventListener("pointerdown", follow, { capture: true, passive: true });
