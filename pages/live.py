@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from reports.arms.comparison import incomparable_runs
 from web.actions import is_member
-from web.compare.answer.sentence import refusal_text
-from web.compare.cached_reports import log_speeds_on, reports_on
-from web.context import services
 from web.live.component import show_live_charts
+from web.live.early_charts import UNREAD, must_read_reports, read_reports
 from web.live.head import show_live_head
-from web.live.mixed_means import MIXED_MEANS, counts_several_concurrencies
 from web.live.peers.picker import pick_peer_runs
+from web.live.ratio_refusals import ratio_refusals
 from web.page_paths import show_title
 from web.picker import no_runs_yet, proposed_runs, sync_address
 from web.runs.page.live_agent_turns import show_live_agent_turns
@@ -31,11 +28,8 @@ show_title([run.name for run in picked.runs], "Live")
 peer_runs = pick_peer_runs()
 if picked.runs or peer_runs:
     names = {run.id: run.name for run in picked.runs}
-    refusals = incomparable_runs(services().store, picked.runs, log_speeds_on)
-    ended_runs = [run for run in picked.runs if run.state.is_final]
-    is_mixed = counts_several_concurrencies(reports_on(services().store, ended_runs))
-    reasons = dict.fromkeys(names, MIXED_MEANS) if is_mixed else {}
-    reasons |= {run_id: refusal_text(row, names) for run_id, row in refusals.items()}
+    is_early = must_read_reports(picked.runs)
+    reasons = dict.fromkeys(names, UNREAD) if is_early else ratio_refusals(picked.runs)
     colors = with_free_hues([run.color for run in picked.runs], len(peer_runs))
     show_live_charts(
         dict(zip([*names, *(run.id for run in peer_runs)], colors, strict=True)),
@@ -44,6 +38,8 @@ if picked.runs or peer_runs:
         links={run.id: run.url for run in peer_runs},
     )
     show_live_agent_turns(picked.runs)
+    if is_early:
+        read_reports(picked.runs)
 elif not runs and is_member():
     no_runs_yet("This page charts runs while they serve: decode speed, acceptance, KV cache, power and the log.")
 else:

@@ -80,6 +80,11 @@ class RunCache(Generic[ResultT]):
         """
         return self._load_or_compute(store, runs, compute or self._compute)
 
+    def holds(self, runs: Sequence[Run]) -> bool:
+        """Return whether the results of all these ended runs are in memory."""
+        with self._lock:
+            return all(self._is_cached(run) for run in runs)
+
     @property
     def is_computing(self) -> bool:
         """Whether a result is being read or computed."""

@@ -39,7 +39,7 @@ from web.compare.answer.metric_table import TableColumns, metric_sections
 from web.compare.answer.sentence import detail
 from web.compare.run_tiles import all_numbers_table, number_tiles, tile_metrics
 from web.live.live_tiles import report_tiles
-from web.live.mixed_means import counts_several_concurrencies
+from web.live.ratio_refusals import counts_several_concurrencies
 from web.loads.panels.load_results import results_table, shown_results
 from web.metric_words import metric_text
 from web.report_export.markdown import report_markdown

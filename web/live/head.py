@@ -15,6 +15,7 @@ from web.compare.answer.short_answer import FALLBACK, short_answer
 from web.compare.cached_reports import log_speeds_on
 from web.context import services
 from web.guided_demo.tour import baseline_first, follow_demo
+from web.live.early_charts import must_read_reports
 from web.loads.panels.load_progress import has_ended
 from web.loads.panels.workload_panel import show_workload_progress
 from web.markup import markdown_text
@@ -82,7 +83,8 @@ def _answer_link(shown_runs: Sequence[Run], mates: Sequence[Run]) -> AnswerLink 
     is_final = all(has_ended(run) for run in all_runs)
     if len(comparable) > 1:
         compared_runs = baseline_first(comparable)[:MOST_COMPARED]
-        label = f"Done: {_short_text(compared_runs)}" if is_final else "Compare"
+        is_early = must_read_reports(shown_runs)
+        label = f"Done: {FALLBACK if is_early else _short_text(compared_runs)}" if is_final else "Compare"
         return AnswerLink(label, page_paths.COMPARE, [run.id for run in compared_runs], is_final)
     if comparable and is_final:
         (run,) = comparable

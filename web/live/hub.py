@@ -12,11 +12,11 @@ import json
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Self, TypeVar, TypeVarTuple
+from typing import Any, Self, TypeVar, TypeVarTuple
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
@@ -176,22 +176,30 @@ class LiveHub:
 
     async def _feed(self, websocket: WebSocket, viewer: _Viewer, requested: Mapping[str, str]) -> None:
         await websocket.send_text(encode("hello", self._clock(), beat_s=BEAT_S, is_storing=self._is_storing()))
-        for message in await self._catch_up(viewer, requested):
-            await websocket.send_text(message)
+        await self._send_all(websocket, self._catch_up(viewer, requested))
         while True:
-            try:
-                await asyncio.wait_for(viewer.changed.wait(), BEAT_S)
-            except TimeoutError:
-                await websocket.send_text(encode("beat", self._clock(), is_storing=self._is_storing()))
-                continue
+            await self._await_with_beats(websocket, viewer.changed.wait())
             viewer.changed.clear()
             if viewer.overrun:
                 viewer.overrun = False
                 viewer.outbox.clear()
-                for message in await self._catch_up(viewer, dict.fromkeys(requested, "")):
-                    await websocket.send_text(message)
+                await self._send_all(websocket, self._catch_up(viewer, dict.fromkeys(requested, "")))
             while viewer.outbox and not viewer.overrun:
                 await websocket.send_text(viewer.outbox.popleft())
+
+    async def _send_all(self, websocket: WebSocket, messages: Coroutine[Any, Any, list[str]]) -> None:
+        for message in await self._await_with_beats(websocket, messages):
+            await websocket.send_text(message)
+
+    async def _await_with_beats(self, websocket: WebSocket, work: Coroutine[Any, Any, Result]) -> Result:
+        """Send beats until the work is done: a browser that hears nothing reconnects, and long runs take a while."""
+        task = asyncio.ensure_future(work)
+        try:
+            while not (await asyncio.wait([task], timeout=BEAT_S))[0]:
+                await websocket.send_text(encode("beat", self._clock(), is_storing=self._is_storing()))
+            return task.result()
+        finally:
+            task.cancel()
 
     async def _catch_up(self, viewer: _Viewer, requested: Mapping[str, str]) -> list[str]:
         """Return the messages that bring the viewer up to date, and subscribe it to what follows."""

@@ -26,10 +26,15 @@ from workloads.job import LoadProgress, write_progress
 from workloads.process.prepare import PROGRESS_FILE
 
 PAGE = """
+import streamlit as st
+from web.live.early_charts import must_read_reports, read_reports
 from web.live.head import show_live_head
 from web.visibility import visible_runs
 
-show_live_head(visible_runs(9), [])
+picked = show_live_head(visible_runs(9), [])
+if must_read_reports(picked.runs):
+    st.text("charts")
+    read_reports(picked.runs)
 """
 
 
@@ -57,11 +62,15 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, provide_services: Pro
 
 @pytest.fixture
 def links(monkeypatch: pytest.MonkeyPatch) -> list[Link]:
+    """The links in order, each once although the script runs twice."""
     drawn: list[Link] = []
-    monkeypatch.setattr(
-        "streamlit.page_link",
-        lambda page, label, query_params: drawn.append(Link(label, page, query_params["run"])),
-    )
+
+    def draw(page: str, label: str, query_params: dict[str, list[str]]) -> None:
+        link = Link(label, page, query_params["run"])
+        if link not in drawn:
+            drawn.append(link)
+
+    monkeypatch.setattr("streamlit.page_link", draw)
     return drawn
 
 
@@ -97,8 +106,18 @@ def stands_out(at: AppTest) -> bool:
 def test_at_the_end_two_runs_are_to_be_compared(store: Store, links: list[Link]) -> None:
     ids = [a_run(store, name, RunState.FINISHED) for name in ("a", "b")]
     at = live(*ids)
-    assert links == [Link("Done: b is not ranked against a", page_paths.COMPARE, ids)]
+    assert links[-1] == Link("Done: b is not ranked against a", page_paths.COMPARE, ids)
     assert stands_out(at)
+
+
+def test_charts_precede_the_answer(store: Store, links: list[Link], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until reports are read, the link says no answer; those that do not fit into memory are not awaited again."""
+    monkeypatch.setattr("reports.cache.run_cache.RunCache.holds", lambda *_: False)
+    at = live(*(a_run(store, name, RunState.FINISHED) for name in ("a", "b")))
+    assert [link.words for link in links] == ["Done: compare them", "Done: b is not ranked against a"]
+    assert not at.text, "the second run of the script is the whole page"
+    at.run()
+    assert links[-1].words == "Done: b is not ranked against a"
 
 
 def test_at_the_end_the_link_says_the_answer(store: Store, links: list[Link]) -> None:
@@ -106,8 +125,8 @@ def test_at_the_end_the_link_says_the_answer(store: Store, links: list[Link]) ->
     made = {k: repeats(engine, "ladder", 2, np.random.default_rng(k), **SMALL) for k, engine in engines.items()}
     ids = [stored(store, facts, k, k + n).id for k, each in made.items() for n, facts in enumerate(each)]
     live(*ids)
-    assert len(links) == 1 and re.fullmatch(r"Done: k 2 1\\\.\d\d× k 0", links[0].words), links
-    assert links[0].runs == [*ids[2:], *ids[:2]]
+    assert re.fullmatch(r"Done: k 2 1\\\.\d\d× k 0", links[-1].words), links
+    assert links[-1].runs == [*ids[2:], *ids[:2]]
 
 
 def test_link_of_continuing_server_says_no_answer(store: Store, links: list[Link], tmp_path: Path) -> None:

@@ -213,6 +213,18 @@ def test_no_gap_between_snapshot_and_commits(room: Room) -> None:
         assert values(receive(first)) == [1]
 
 
+def test_beats_come_while_long_runs_are_read(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("web.live.hub.BEAT_S", 0.05)
+    room.reader.may_return.clear()
+    with room.watch("a") as socket:
+        assert [receive(socket)["type"] for _ in range(3)] == ["hello", "beat", "beat"]
+        room.reader.may_return.set()
+        kinds = [receive(socket)["type"]]
+        while kinds[-1] == "beat":
+            kinds.append(receive(socket)["type"])
+        assert kinds[-1] == "snapshot"
+
+
 @pytest.mark.wide
 def test_slow_viewer_gets_a_snapshot(room: Room, monkeypatch) -> None:
     monkeypatch.setattr("web.live.hub.TICK_S", 0.0)

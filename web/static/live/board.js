@@ -17,6 +17,7 @@ import { View } from "./view.js";
 import { ZoomButtons, isCoarse, stretched } from "./zoom_buttons.js";
 
 const DRAW_MS = 200;
+const LATE_MS = 300; // later than this, numbers leave the browser time to load the charts' library before them
 export const MANY = 4; // runs: more stand closer together
 
 function afterPaint() {
@@ -38,8 +39,10 @@ export class Board {
   #drawing = null;
   /** @type {number | null} */
   #pointing = null;
-  /** @type {Promise<void> | null} */
-  #loading = null;
+  #isLoading = false;
+  #hasNumbers = false;
+  /** @type {number | undefined} */
+  #late;
   /** @type {HTMLElement | undefined} */
   #alone; // the chart that has a whole row
 
@@ -120,6 +123,7 @@ export class Board {
     this.view.hide([...this.view.hidden], this.models());
     this.root.classList.toggle("lv-many", models.size > MANY);
     this.allCharts.forEach((chart) => chart.frame.readout.replaceChildren());
+    this.#late ??= setTimeout(() => this.#loadCharts(), LATE_MS);
   }
 
   /**
@@ -127,7 +131,8 @@ export class Board {
    * @param {{ whole: boolean, positions: boolean }} changes
    */
   take(changes) {
-    if (!this.#loading) this.hooks.refresh();
+    if (!this.#hasNumbers) this.hooks.refresh();
+    this.#hasNumbers = true;
     this.#loadCharts();
     this.#mustReact ||= changes.whole;
     this.#mustDrawPositions ||= changes.positions;
@@ -139,6 +144,7 @@ export class Board {
     this.moving.drop();
     removeEventListener("popstate", this.returning);
     clearTimeout(this.#drawing ?? undefined);
+    clearTimeout(this.#late);
     cancelAnimationFrame(this.#pointing ?? 0);
     this.resizing.disconnect();
     this.seeing.disconnect();
@@ -227,9 +233,11 @@ export class Board {
     if (isIntersecting && this.#isReady) chart.react();
   }
 
-  /** The numbers are on the page before the charts' library is even asked for. */
+  /** Numbers that come soon are on the page before the charts' library is requested. */
   #loadCharts() {
-    this.#loading ??= afterPaint()
+    if (this.#isLoading) return;
+    this.#isLoading = true;
+    afterPaint()
       .then(() => loadPlotly(this.data.assets))
       .then(() => {
         this.#isReady = true;
@@ -238,8 +246,11 @@ export class Board {
       });
   }
 
+  /** The runs of a page come one by one, within moments: their charts are drawn once for all of them. */
   #schedule() {
-    this.#drawing ??= setTimeout(() => requestAnimationFrame(() => this.#draw()), Math.max(0, this.#drawnAt + DRAW_MS - performance.now()));
+    const isPartial = [...this.#models.values()].some((model) => !isKnown(model) && model.goneReason === null && model.awayReason === null);
+    const pause = Math.max(isPartial ? DRAW_MS : 0, this.#drawnAt + DRAW_MS - performance.now());
+    this.#drawing ??= setTimeout(() => requestAnimationFrame(() => this.#draw()), pause);
   }
 
   #draw() {
