@@ -754,3 +754,9 @@ def test_a_mark_behind_a_value_is_no_part_of_it(mark: str, tmp_path: Path) -> No
     )
     values = {(row.metric, row.statistic): row.value for row in results_of(load_of(path))}
     assert (values["ttft_ms", "median"], values["ttft_ms", "p99"]) == (27.44, 97.69)
+
+
+def test_total_throughput_of_older_versions(tmp_path: Path) -> None:
+    text = SERVED.replace("Output token throughput (tok/s):", "Total throughput (tok/s):       ")
+    (load,) = written(tmp_path, "post.txt", text)
+    assert told(load) == [("requests", "total", 8.0), ("total_tps", "mean", 90.5)]

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from collectors.imports.log_file import ImportRefusedError
-from collectors.imports.results.prose.records import recognise, value_name_of
-from collectors.imports.results.readers import reader_of
+from collectors.imports.results.prose.records import recognise
+from collectors.imports.results.prose.value_names import value_name_of
+from collectors.imports.results.readers import reader_of, unknown_file_reason
 from collectors.imports.results.source import ResultFile
 from tests.collectors.imports.captured import load_of, loads_of, results_of
 
@@ -18,6 +19,7 @@ NAMES = {
     "throughput_tok_s": ("output_tps", "tok/s"), "aggregate_tps": ("output_tps", "tok/s"),
     "prompt_tokens_per_second": ("prompt_tps", "tok/s"), "ttft_p50_s": ("ttft_ms", "s"), "itlP99Ms": ("itl_ms", "ms"),
     "requests_per_sec": ("request_tps", "requests/s"), "wall_s": ("duration_s", "s"), "total_s": (None, "s"),
+    "model_load_s": ("model_load_s", "s"), "prefill_ms": ("prompt_ms", "ms"),
     "draft_acceptance_rate": ("acceptance_rate", None), "max_tokens": (None, None), "status": (None, None),
 }  # fmt: skip
 
@@ -192,3 +194,77 @@ def test_several_lists_of_records_and_deep_objects(tmp_path: Path) -> None:
     assert [(row.metric, row.value) for row in results_of(load_of(deep))] == [
         ("output_tps", 45.5), ("acceptance_length", 3.5), ("ttft_ms", 1.0),
     ]  # fmt: skip
+
+
+def test_counts_of_requests_are_results(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('{"successful_requests": 12, "failed_requests": 1, "ttft_ms": 81.5, "latency_p95_ms": 900.5}')
+    assert [(row.metric, row.value) for row in load_of(path).result_rows] == [
+        ("requests", 12.0), ("failed_requests", 1.0), ("ttft_ms", 81.5), ("e2e_ms", 900.5),
+    ]  # fmt: skip
+
+
+def test_latencies_without_a_unit_are_named_in_a_note(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    records = [{"users": n, "tokens_per_second": 45.5 * n, "rps": 1.5, "latency": {"p50": 2.5 * n}} for n in (1, 2)]
+    path.write_text(json.dumps(records))
+    load = load_of(path)
+    assert "Left out, since no unit is stated: latency p50." in load.notes
+    assert load.result_rows[0].point == "users=1: tokens_per_second (record 1)"
+
+
+def test_refusal_names_the_values_without_a_unit(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('{"total_requests": 12, "throughput": 3.5, "latency": {"mean": 4729.5}, "ttft": {"p50_ms": 81.5}}')
+    source = ResultFile(path, path.name)
+    assert reader_of(source) is None
+    assert "No unit is stated by throughput, latency." in unknown_file_reason(source)
+
+
+def test_speed_is_no_length_of_the_answer(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('{"concurrency": 4, "output_tok_s": 36, "ttft_ms": 81.5}')
+    assert [(row.concurrency, row.output_tokens) for row in load_of(path).result_rows] == [(4, None)] * 2
+
+
+def test_decoding_beside_the_output_is_a_stream(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("concurrency,output_tok_s,decode_tok_s\n1,46.5,115.5\n8,256.5,38.5\n8,256.5,300.5\n")
+    rows = [row for row in results_of(load_of(path)) if "decode" in row.point]
+    assert [row.metric for row in rows] == ["decode_tps", "decode_tps", "stated"]
+
+
+def test_summary_beside_records_below_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    runs = [{"n": n, "curve": [{"concurrency": c, "rps": 1.5 * c} for c in (1, 4)], "ttft_ms": 81.5} for n in (1, 2)]
+    path.write_text(json.dumps({"model": "m", "setup": [{"name": "B200"}], "wall_s": 9.5, "results": {"runs": runs}}))
+    load = load_of(path)
+    assert [(row.metric, row.value, row.concurrency, row.point) for row in load.result_rows[:4]] == [
+        ("duration_s", 9.5, None, "all requests: wall_s (record 1)"),
+        ("ttft_ms", 81.5, None, "n=1: ttft_ms (record 2)"),
+        ("request_tps", 1.5, 1, "concurrency=1, n=1: rps (record 3)"),
+        ("request_tps", 6.0, 4, "concurrency=4, n=1: rps (record 4)"),
+    ]
+    assert load.model == "m" and len(load.result_rows) == 7
+
+
+def test_arms_as_objects_of_an_object(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    arms = {
+        name: {"concurrency": c, "ttft": {"p50_ms": 81.5 * c}, "decode_tps": 45.5}
+        for name, c in (("off", 1), ("on", 2))
+    }
+    path.write_text(json.dumps({"model": "m", "results": arms}))
+    assert [(row.metric, row.value, row.concurrency, row.point) for row in load_of(path).result_rows] == [
+        ("ttft_ms", 81.5, 1, "concurrency=1, group=results off: ttft p50_ms (record 1)"),
+        ("output_tps", 45.5, 1, "concurrency=1, group=results off: decode_tps (record 1)"),
+        ("ttft_ms", 163.0, 2, "concurrency=2, group=results on: ttft p50_ms (record 2)"),
+        ("output_tps", 45.5, 2, "concurrency=2, group=results on: decode_tps (record 2)"),
+    ]
+
+
+@pytest.mark.parametrize("mark", [{"is_warmup": True}, {"status": "OOM"}, {"status": "error"}])
+def test_records_that_measured_nothing(tmp_path: Path, mark: dict[str, object]) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps([{"ttft_ms": 900.5, "tpot_ms": 90.5, **mark}, {"ttft_ms": 81.5, "tpot_ms": 8.5}]))
+    assert [row.value for row in load_of(path).result_rows] == [81.5, 8.5]

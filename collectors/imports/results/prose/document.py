@@ -38,6 +38,7 @@ from collectors.imports.results.prose.statistic_lines import read_statistic_line
 from collectors.imports.results.prose.table_figures import add_table, models_in
 from collectors.imports.results.prose.tables import RULE, Table, read_flattened_tables, read_tables
 from collectors.imports.results.prose.units import test_unit, unit_in
+from collectors.imports.results.prose.warm_ups import without_warm_ups
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tools import (
     evalplus,
@@ -135,6 +136,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
         summaries += loads_of_tool
     loads_of_files, text_between = read_fenced_files(source, text_between, ticket, 3 + len(summaries))
     summaries += loads_of_files
+    text_between, warm_ups = without_warm_ups(text_between)
     html_tables, remaining_text = read_html_tables(text_between)
     charts, remaining_text = read_charts(remaining_text)
     tables, remaining_text = read_tables(remaining_text)
@@ -150,6 +152,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     llama = [table for table in tables if llama_tables.is_printed_table(table)]
     speculated = [table for table in tables if spec_bench_table.is_spec_bench(table)]
     load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date)
+    load.notes += [f"The warm-up was left out: {warm_ups} of the lines."] if warm_ups else []
     of_tools = (*benchy, *llama, *speculated)
     lines = words_around.splitlines()
     read_here = [table for table in tables if table not in of_tools]

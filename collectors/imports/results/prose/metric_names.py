@@ -38,7 +38,11 @@ _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
     (_FIRST_TOKEN, "ttft_ms"),
     (r"\bitl\b|inter[- ]token|\btbt\b|time between tokens", "itl_ms"),
     (r"\btpot\b|per[- ]output[- ]token|time per token|per[- ]token latency", "tpot_ms"),
-    (r"(?:prefill|\binput|prompt(?: (?:processing|eval(?:uation)?))?) (?:time|duration|latency)", "prompt_ms"),
+    (
+        r"(?:prefill|\binput|prompt(?: (?:processing|eval(?:uation)?))?) (?:time|duration|latency)"
+        r"|\bprefill(?=(?: \(m?s\))?\W*$)",
+        "prompt_ms",
+    ),
     (r"(?:decod(?:e|ing)|(?<!prompt )eval) (?:time|duration)", "decode_ms"),
     (
         r"(?<![a-df-z])(?<!token )(?<!tokens )(?<!low )(?<!lowest )(?<!total )(?<!normali[sz]ed )"
@@ -54,7 +58,7 @@ _DURATIONS: tuple[tuple[str, str], ...] = (
     (r"torch\.compile|compil(?!\w* cache)", "compile_s"),
     (r"engine init|引擎初始化", "engine_init_s"),
     (r"weights? load(?:ing)?|load(?:ing|ed)? weights?|權重載入", "weights_load_s"),
-    (r"model loading|模型載入", "model_load_s"),
+    (r"\bmodel load(?:ing)?\b|模型載入", "model_load_s"),
     (r"\bready\b|就緒", "time_to_ready_s"),
     (
         r"\bwall\b|wall[- ]?(?:time|clock)|執行時間|duration|^(?:run |total )?dur\b"
@@ -62,6 +66,7 @@ _DURATIONS: tuple[tuple[str, str], ...] = (
         "duration_s",
     ),
 )
+LATENCY_NAMES = words("|".join(pattern for pattern, _ in _LATENCIES))
 # (unit, pattern, metric): the first match counts, so specific rules come before general ones.
 RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     (

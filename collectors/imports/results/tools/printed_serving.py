@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
+from collectors.imports.results.prose.units import unit_of
 from collectors.imports.results.tools.printed import (
     PrintedLine,
     add_unknown,
@@ -217,6 +218,8 @@ def _add_line(
     load: LoadBuilder, point: MeasurementPoint, line: PrintedLine, by_name: Mapping[str, PrintedLine], n: int | None
 ) -> None:
     total_name = line.name.removeprefix("mean ")
+    if total_name == "total throughput" and unit_of(line.unit)[0] == "tok/s":  # older SGLang
+        total_name = "total token throughput"
     if total_name in METRICS and line.value is not None:
         metric, statistic = METRICS[total_name]
         reasons = [Reason(Code.COUNTS_PIECES)] if metric == "peak_output_tps" else []

@@ -1,0 +1,158 @@
+"""Finds the records of JSON and CSV files: objects with measurements, wherever they stand."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import ChainMap
+from collections.abc import Iterator, Mapping, MutableMapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from collectors.imports.results.prose.number_text import has_no_value, states_failure
+from collectors.imports.results.prose.value_names import is_number, value_name_of
+from collectors.imports.results.source import ResultFile
+
+CSV_NAME = re.compile(r"[A-Za-z#%][\w .#%/()@-]{0,60}")
+MAX_DEPTH = 6
+LIST, GROUP = "list", "group"  # names of what tells the records of several lists and objects apart
+
+
+class Record(NamedTuple):
+    """An object with measurements; `number`: its own, or its line, from 1; `settings`: of the objects around it.
+
+    `is_summary`: other records stand below it.
+    """
+
+    number: int
+    values: dict[str, Any]
+    settings: Mapping[str, Any] = MappingProxyType({})
+    is_summary: bool = False
+
+    def stated(self, name: str) -> Any:
+        """Return a value of its own, or else one of the objects around it."""
+        return self.values[name] if name in self.values else self.settings.get(name)
+
+
+class _Parts(NamedTuple):
+    """The values of an object by their full names, and the lists of objects and the alike objects within it."""
+
+    values: dict[str, Any]
+    lists: dict[str, list[dict[str, Any]]]
+    groups: dict[str, dict[str, Any]]
+
+
+def records_of(source: ResultFile) -> list[Record]:
+    """Return the records of a file."""
+    head = source.head.strip()
+    if head[:1] not in ("{", "["):
+        return [Record(number, row) for number, row in _csv_rows(source)]
+    if "}" in head.partition("\n")[0] and "\n{" in head:
+        items = list(source.json_lines())
+    else:
+        value = source.json()
+        if not isinstance(value, list):
+            records = _records_in(1, value, {})
+            return [record._replace(number=number) for number, record in enumerate(records, 1)]
+        items = list(enumerate(value, 1))
+    return [record for number, item in items for record in _records_in(number, item, {})]
+
+
+def has_result(values: Mapping[str, Any]) -> bool:
+    """Return whether one of the values is a measurement."""
+    return any(value is not None and value_name_of(name).is_of_result(value) for name, value in values.items())
+
+
+def _records_in(number: int, value: Any, inherited: MutableMapping[str, Any], depth: int = 1) -> list[Record]:
+    """Return the records of a value; `inherited`: settings of the objects around it."""
+    parts = _parts_of(value)
+    settings = {
+        name: item for name, item in parts.values.items()
+        if item is not None and not value_name_of(name).is_of_result(item)
+    }  # fmt: skip
+    nested = [
+        *((LIST, name, items) for name, items in parts.lists.items()),
+        *((GROUP, name, [item]) for name, item in parts.groups.items()),
+    ]
+    below: list[Record] = []
+    for kind, name, items in nested if depth < MAX_DEPTH else ():
+        is_told = kind == GROUP or len(parts.lists) > 1
+        around: ChainMap[str, Any] = ChainMap({kind: name} if is_told else {}, settings, inherited)
+        records = [record for item in items for record in _records_in(number, item, around, depth + 1)]
+        if any(has_result(record.values) for record in records):
+            below += records
+        else:
+            parts.values[name] = settings[name] = items
+    is_summary = bool(below)
+    own = [Record(number, parts.values, inherited, is_summary)] if not is_summary or has_result(parts.values) else []
+    return [*own, *below]
+
+
+def _parts_of(value: Any, prefix: str = "", depth: int = 1) -> _Parts:
+    """Return the parts of an object; the values of an inner object bear its name before their own."""
+    if not isinstance(value, dict):
+        return _Parts({prefix or "value": value}, {}, {})
+    parts = _Parts({}, {}, {})
+    groups = _alike_objects(value)
+    for name, item in value.items():
+        full_name = f"{prefix} {name}".strip()
+        if name in groups:
+            parts.groups[full_name] = item
+        elif _is_list_of_objects(item):
+            parts.lists[full_name] = item
+        elif isinstance(item, dict) and depth < MAX_DEPTH:
+            inner = _parts_of(item, full_name, depth + 1)
+            parts.values.update(inner.values)
+            parts.lists.update(inner.lists)
+            parts.groups.update(inner.groups)
+        else:
+            parts.values[full_name] = item
+    return parts
+
+
+def _is_list_of_objects(items: Any) -> bool:
+    return isinstance(items, list) and bool(items) and all(isinstance(item, dict) for item in items)
+
+
+def _alike_objects(value: Mapping[str, Any]) -> set[str]:
+    """Return the names of objects that hold the same measurements of several arms: {"off": {...}, "on": {...}}.
+
+    Objects whose names state the metric, {"ttft": {"p50_ms": 81}}, are none.
+    """
+    names = {name: set(_metrics_in(item)) for name, item in value.items() if isinstance(item, dict)}
+    names = {name: metrics for name, metrics in names.items() if metrics}
+    return set(names) if len(names) > 1 and set.intersection(*names.values()) else set()
+
+
+def _metrics_in(item: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Iterator[str]:
+    """Yield the names of an object's measurements that state their metric themselves."""
+    for name, value in item.items():
+        full_name = f"{prefix} {name}".strip()
+        if isinstance(value, dict):
+            yield from _metrics_in(value, full_name, depth + 1) if depth < MAX_DEPTH else ()
+        elif value_name_of(full_name).metric_name is not None and is_number(value):
+            yield full_name
+
+
+def csv_names(head: str) -> list[str]:
+    """Return the columns of CSV that begins so; nothing for another text, or if words stand below units."""
+    first_line, _, other_lines = head.lstrip().partition("\n")
+    names = [name.strip().strip('"') for name in first_line.split(",")]
+    is_head = len(names) > 2 and all(CSV_NAME.fullmatch(name) for name in names)
+    first_row = next(csv.reader([other_lines.partition("\n")[0]]), []) if is_head else []
+    cells = [cell for name, cell in zip(names, first_row, strict=False) if value_name_of(name).unit is not None]
+    has_words = any(isinstance(_cell(cell), str) and not (has_no_value(cell) or states_failure(cell)) for cell in cells)
+    return names if is_head and len(first_row) >= len(names) and not has_words else []
+
+
+def _csv_rows(source: ResultFile) -> Iterator[tuple[int, dict[str, Any]]]:
+    with source.refusing_bad_csv():
+        for number, row in enumerate(csv.DictReader(source.text().splitlines()), 2):
+            yield number, {name.strip(): _cell(cell) for name, cell in row.items() if name and isinstance(cell, str)}
+
+
+def _cell(cell: str) -> Any:
+    try:
+        return float(cell)
+    except ValueError:
+        return cell.strip() or None

@@ -1,0 +1,53 @@
+"""Reads what the name of a value states, as scripts name their measurements: `ttft_p50_s`, `decode_tok_s`."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from collectors.imports.results.prose.heads import COUNT_HEADS
+from collectors.imports.results.prose.metric_names import LATENCY_NAMES, MetricName, metric_of, words
+from collectors.imports.results.prose.number_text import MEMORY
+from collectors.imports.results.prose.units import named_unit
+
+WORD_BOUND = re.compile(r"[_\s.:-]+|(?<=[a-z\d])(?=[A-Z])")
+OF_MACHINE = re.compile(r"\b(?:system|host|total|installed|machine|hardware|specs?)\b.*\b(?:ram|memory|vram)\b|^ram$")
+_COUNTED = ("requests", "failed_requests")  # other counts of a script are lengths and settings
+_SPEED = words(r"\b(?:throughput|speed|tput)\b")
+
+
+class ValueName(NamedTuple):
+    """What a name states: its words without the unit, the unit, and the metric, None if Pitwall has none.
+
+    `lacks_unit`: it names a latency or a speed without the unit, as 'latency p50' does.
+    """
+
+    words: str
+    unit: str | None
+    metric_name: MetricName | None
+    lacks_unit: bool = False
+
+    def is_of_result(self, value: Any) -> bool:
+        """Return whether a value of this name is a measurement, known or not."""
+        is_of_machine = self.unit in MEMORY and OF_MACHINE.search(self.words) is not None
+        has_metric = (self.unit is not None or self.metric_name is not None) and not is_of_machine
+        return has_metric and (value is None or is_number(value))
+
+
+@lru_cache(maxsize=4096)  # the records of a file share their names
+def value_name_of(name: str) -> ValueName:
+    """Return what the name of a value states: 'itl_p99_ms' is `itl_ms` in milliseconds."""
+    plain_words = " ".join(word for word in WORD_BOUND.split(name) if word).lower()
+    if named := named_unit(plain_words):
+        unit, remaining_words = named
+        return ValueName(remaining_words, unit, metric_of(remaining_words, unit))
+    count = next((metric for pattern, metric in COUNT_HEADS if pattern.fullmatch(plain_words)), None)
+    counted = MetricName(count) if count in _COUNTED else None
+    metric_name = metric_of(plain_words, None) or counted
+    lacks_unit = metric_name is None and any(pattern.search(plain_words) for pattern in (LATENCY_NAMES, _SPEED))
+    return ValueName(plain_words, None, metric_name, lacks_unit)
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
