@@ -215,7 +215,7 @@ def test_latencies_without_a_unit_are_named_in_a_note(tmp_path: Path) -> None:
 
 def test_refusal_names_the_values_without_a_unit(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
-    path.write_text('{"total_requests": 12, "throughput": 3.5, "latency": {"mean": 4729.5}, "ttft": {"p50_ms": 81.5}}')
+    path.write_text('{"total_requests": 12, "throughput": 3.5, "latency": {"mean": 4729.5}, "setup_ms": 81.5}')
     source = ResultFile(path, path.name)
     assert reader_of(source) is None
     assert "No unit is stated by throughput, latency." in unknown_file_reason(source)
@@ -268,3 +268,50 @@ def test_records_that_measured_nothing(tmp_path: Path, mark: dict[str, object]) 
     path = tmp_path / "a.json"
     path.write_text(json.dumps([{"ttft_ms": 900.5, "tpot_ms": 90.5, **mark}, {"ttft_ms": 81.5, "tpot_ms": 8.5}]))
     assert [row.value for row in load_of(path).result_rows] == [81.5, 8.5]
+
+
+def test_counts_lengths_and_model_within_objects(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    records = [
+        {"id": n, "model": {"name": name}, "load": {"concurrent_requests": 4, "input_length": 512},
+         "metrics": {"successful_requests": 12, "ttft_ms": 81.5, "mean concurrency": 3}}
+        for n, name in ((1, "m-8b"), (2, "m-70b"))
+    ]  # fmt: skip
+    path.write_text(json.dumps(records))
+    assert [
+        (row.metric, row.value, row.concurrency, row.prompt_tokens, row.point) for row in load_of(path).result_rows
+    ][:2] == [
+        ("requests", 12.0, 4, 512, "model name=m-8b, id=1: metrics successful_requests (record 1)"),
+        ("ttft_ms", 81.5, 4, 512, "model name=m-8b, id=1: metrics ttft_ms (record 1)"),
+    ]
+
+
+def test_completed_and_failed_of_a_load(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("concurrency,completed,failed,tpot_ms\n1,16,0,2.5\n2,14,2,3.5\n")
+    assert [(row.metric, row.value) for row in load_of(path).result_rows] == [
+        ("requests", 16.0), ("failed_requests", 0.0), ("tpot_ms", 2.5),
+        ("requests", 14.0), ("failed_requests", 2.0), ("tpot_ms", 3.5),
+    ]  # fmt: skip
+
+
+def test_latencies_of_zero_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps([{"ttft_ms": 0.0, "tpot_ms": 0.0}, {"ttft_ms": 81.5, "tpot_ms": 8.5}]))
+    load = load_of(path)
+    assert [row.value for row in load.result_rows if row.metric == "ttft_ms"] == [81.5]
+    assert any("Latencies of 0" in note for note in load.notes)
+
+
+def test_single_latency_of_a_models_answers(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"key": "a", "value": {"model": "m", "latency_s": 1.5, "output_chars": 900}}\n{"key": "b"}\n')
+    assert [(row.metric, row.value) for row in load_of(path).result_rows] == [("e2e_ms", 1500.0)]
+    path.write_text('{"model": "resnet50", "latency_ms": 1.5}\n')
+    assert reader_of(ResultFile(path, path.name)) is None
+
+
+def test_memory_of_the_card_is_a_setting(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('{"ttft_ms": 81.5, "tpot_ms": 8.5, "memory_used_mib_max": 900.5, "memory_total_mib_max": 1000}')
+    assert [row.value for row in load_of(path).result_rows] == [81.5, 8.5, 900.5]

@@ -29,8 +29,8 @@ from collectors.imports.results.prose.line_figures import (
 )
 from collectors.imports.results.prose.line_marks import without_line_marks
 from collectors.imports.results.prose.llama_timings import add_llama_timings
-from collectors.imports.results.prose.metric_names import FORECAST
-from collectors.imports.results.prose.number_text import with_unit_first
+from collectors.imports.results.prose.metric_names import FORECAST, OF_MACHINE
+from collectors.imports.results.prose.number_text import TIMED, read_cell, with_unit_first
 from collectors.imports.results.prose.sections import FIGURE, Sections, lines_with_figures
 from collectors.imports.results.prose.sentences import states_speed
 from collectors.imports.results.prose.stated_settings import read_settings
@@ -160,7 +160,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
         headings = (*sections.labels_of(table.line)[:1], table.title)
         if forecast := next(filter(FORECAST.search, headings), None):
             load.notes.append(f"A table of what is expected was left out: {forecast!r}.")
-        else:
+        elif not _is_of_machine(table, headings):
             above = " ".join(lines[max(0, table.line - LINES_OF_UNIT - 1) : table.line - 1])
             add_table(
                 load,
@@ -197,6 +197,14 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
         )
         raise ImportRefusedError(f"{source.name} looks like {looks_of(source)}. {reason}")
     return loads
+
+
+def _is_of_machine(table: Table, headings: Sequence[str]) -> bool:
+    """Return whether a table lists parts of a machine: under 'Hardware', without a speed or a time."""
+    cells = (cell for row in (table.heads, *table.rows) for cell in row)
+    return any(map(OF_MACHINE.fullmatch, headings)) and not any(
+        unit_in(cell) in TIMED or ((value := read_cell(cell)) and value.unit in TIMED) for cell in cells
+    )
 
 
 def _in_section(table: Table, sections: Sections) -> Table:

@@ -193,6 +193,12 @@ FORECAST = words(  # heading of a table that nobody measured
     r"|^\W*(?:[\d.]{1,8} )?(?:expected|projected|predicted|anticipated|estimated|theoretical|simulated)\b"
     r"|预估|預估|估算|预测值|理论(?:性能|峰值|上限|值)"
 )
+OF_MACHINE = words(  # heading of a table without results
+    r"\W*(?:[\d.]{1,8} )?(?:(?:test|benchmark|our|the|host) )?"
+    r"(?:hardware|machine|environment|software|system|test ?bed|specs?|specifications?)"
+    r"(?: (?:and|&) (?:hardware|software|environment))?"
+    r"(?: (?:setup|used|specs?|specifications?|configuration|details|info(?:rmation)?|environment|under test))?\W*"
+)
 TASK = words(
     r"(?<![a-z0-9])(?:gsm8k|mmlu(?:[_-]pro)?|hellaswag|arc[_-](?:challenge|easy)|winogrande|truthfulqa|gpqa|ifeval"
     r"|humaneval\+?|mbpp\+?|swe[- ]bench(?: verified)?|bfcl|mgsm|commonsenseqa"

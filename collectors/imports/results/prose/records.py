@@ -19,7 +19,8 @@ from collectors.imports.results.prose.heads import CONCURRENCY_HEAD, OUTPUT_HEAD
 from collectors.imports.results.prose.metric_names import DERIVED, MetricName, statistic_of, words
 from collectors.imports.results.prose.number_text import states_failure
 from collectors.imports.results.prose.record_files import Record, csv_names, records_of
-from collectors.imports.results.prose.value_names import ValueName, is_number, value_name_of
+from collectors.imports.results.prose.stated_figures import NEVER_ZERO, ZERO_NOTE
+from collectors.imports.results.prose.value_names import ValueName, is_number, leaf_words, value_name_of
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.values import count, cut, text
 
@@ -35,19 +36,25 @@ LEVEL_WORD = re.compile(r"np|n parallel|c")  # beside the heads of tables
 MODELS = ("model", "model id", "model name", "model path", "model tag", "base model")
 TIMES = ("ts", "timestamp", "date", "datetime", "started at")
 ERRORS = ("error", "error message")
+OF_TOKENS = words(r"\b(?:tokens?|output chars|ttft|tpot|itl|llm)\b")
+COUNTS_OF_LOAD = (  # in the record of a load
+    (words(r"(?:num )?(?:completed|successful|succeeded)"), "requests"),
+    (words(r"(?:num )?(?:failed|errors)"), "failed_requests"),
+)
 DECODING = words(r"\bdecod(?:e|ing)\b")
 MAX_NAME_CHARS = 200
 LEAST_METRICS = 2
 
 
 def recognise(head: str) -> bool:
-    """Return whether JSON or CSV begins so and names two metrics with their units."""
+    """Return whether JSON or CSV begins so and names two metrics with their units, or one beside a model's output."""
     start = head.lstrip()[:1]
     names = set(KEY.findall(head)) if start in ("{", "[") else set(csv_names(head))
     columns = [column for name in names if (column := value_name_of(name)).unit is not None]
     has_inner_statistic = any(INNER_STATISTIC.fullmatch(column.words) for column in columns)  # {"ttft": {"p99_ms": 81}}
     metrics = [column for column in columns if column.metric_name is not None or column.unit == "tok/s"]
-    return len(metrics) + has_inner_statistic >= LEAST_METRICS
+    is_of_tokens = any(OF_TOKENS.search(value_name_of(name).words) for name in names)
+    return len(metrics) + has_inner_statistic >= (1 if is_of_tokens else LEAST_METRICS)
 
 
 def names_without_unit(head: str) -> list[str]:
@@ -107,9 +114,11 @@ def _is_failed(record: Record) -> bool:
 
 def _model_of(values: Mapping[str, Any]) -> str | None:
     """Return the model that a name such as 'model', 'modelID' or 'model_path' states."""
-    return next(
-        (name for key, value in values.items() if value_name_of(key).words in MODELS and (name := text(value))), None
-    )
+    return next((name for key, value in values.items() if _names_model(key) and (name := text(value))), None)
+
+
+def _names_model(name: str) -> bool:
+    return value_name_of(name).words in MODELS or leaf_words(name) in MODELS
 
 
 def _time_of(record: Record) -> datetime | None:
@@ -136,7 +145,8 @@ def _constants(records: Sequence[Record]) -> dict[str, Any]:
 
 def _add_record(load: LoadBuilder, record: Record, constants: Mapping[str, Any]) -> None:
     columns = {name: value_name_of(name) for name in record.values}
-    own_names = _names_of_point(record.values, constants)
+    counts = _counts_of_load(record.values)
+    own_names = _names_of_point({k: v for k, v in record.values.items() if k not in counts}, constants)
     point_name = ", ".join([*own_names, *_names_of_point(record.settings, constants)])[:MAX_NAME_CHARS]
     levels = [
         _level((record.values, record.settings, constants), pattern)
@@ -144,9 +154,12 @@ def _add_record(load: LoadBuilder, record: Record, constants: Mapping[str, Any])
     ]
     for name, value in record.values.items():
         column = columns[name]
-        if not column.is_of_result(value) or DERIVED.search(column.words):
+        if name not in counts and (not column.is_of_result(value) or DERIVED.search(column.words)):
             continue
-        metric_name = _metric_name_in(record.values, column, value, levels[0])
+        metric_name = counts.get(name) or _metric_name_in(record.values, column, value, levels[0])
+        if metric_name.metric in NEVER_ZERO and value == 0:
+            load.notes += [ZERO_NOTE] if ZERO_NOTE not in load.notes else []
+            continue
         point_words = f"{point_name or 'all requests'}: {name} (record {record.number})"
         point = MeasurementPoint(point_words, *levels)
         load.result(
@@ -156,11 +169,21 @@ def _add_record(load: LoadBuilder, record: Record, constants: Mapping[str, Any])
         )  # fmt: skip
 
 
+def _counts_of_load(values: Mapping[str, Any]) -> dict[str, MetricName]:
+    """Return the counts of requests in the record of a load, which has a rate of them, or what failed and what not."""
+    counts = {
+        name: MetricName(metric) for name, value in values.items() for pattern, metric in COUNTS_OF_LOAD
+        if count(value) is not None and pattern.fullmatch(value_name_of(name).words)
+    }  # fmt: skip
+    is_of_load = len(set(counts.values())) > 1 or any(value_name_of(name).unit == "requests/s" for name in values)
+    return counts if is_of_load else {}
+
+
 def _names_of_point(values: Mapping[str, Any], constants: Mapping[str, Any]) -> list[str]:
-    """Return what tells a record apart: 'np=4'; values without a stated unit are no names."""
+    """Return what tells a record apart, its model first: 'np=4'; latencies and speeds without a unit are no names."""
     return [
         f"{name}={value if not isinstance(value, float) else f'{value:g}'}"[:60]
-        for name, value in values.items()
+        for name, value in sorted(values.items(), key=lambda item: not _names_model(item[0]))
         if name not in constants and value is not None and not isinstance(value, list)
         and not (column := value_name_of(name)).is_of_result(value)
         and not (column.lacks_unit and is_number(value)) and column.words not in TIMES
@@ -197,8 +220,7 @@ def _level(sources: Iterable[Mapping[str, Any]], pattern: re.Pattern[str]) -> in
 @lru_cache(maxsize=4096)
 def _states_level(name: str, pattern: re.Pattern[str]) -> bool:
     column = value_name_of(name)
-    plain_words = column.words
     if column.unit is not None:
         return False  # 'output_tok_s' is a speed
-    is_level = pattern is CONCURRENCY_HEAD and LEVEL_WORD.fullmatch(plain_words) is not None
-    return bool(plain_words) and (pattern.fullmatch(plain_words) is not None or is_level)
+    patterns = [pattern, *([LEVEL_WORD] if pattern is CONCURRENCY_HEAD else [])]
+    return any(head.fullmatch(plain) for head in patterns for plain in (column.words, leaf_words(name)) if plain)

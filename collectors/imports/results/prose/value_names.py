@@ -12,8 +12,12 @@ from collectors.imports.results.prose.number_text import MEMORY
 from collectors.imports.results.prose.units import named_unit
 
 WORD_BOUND = re.compile(r"[_\s.:-]+|(?<=[a-z\d])(?=[A-Z])")
-OF_MACHINE = re.compile(r"\b(?:system|host|total|installed|machine|hardware|specs?)\b.*\b(?:ram|memory|vram)\b|^ram$")
+OF_MACHINE = re.compile(
+    r"\b(?:system|host|total|installed|machine|hardware|specs?)\b.*\b(?:ram|memory|vram)\b|^ram$"
+    r"|\b(?:ram|memory|vram)\b.*\btotal\b"
+)
 _COUNTED = ("requests", "failed_requests")  # other counts of a script are lengths and settings
+_QUALIFIER = words(r"\b(?:mean|avg|average|median|min|max|peak|target|total|actual|effective|achieved)$")
 _SPEED = words(r"\b(?:throughput|speed|tput)\b")
 
 
@@ -42,12 +46,28 @@ def value_name_of(name: str) -> ValueName:
     if named := named_unit(plain_words):
         unit, remaining_words = named
         return ValueName(remaining_words, unit, metric_of(remaining_words, unit))
-    count = next((metric for pattern, metric in COUNT_HEADS if pattern.fullmatch(plain_words)), None)
-    counted = MetricName(count) if count in _COUNTED else None
-    metric_name = metric_of(plain_words, None) or counted
+    metric_name = metric_of(plain_words, None) or _counted(plain_words) or _counted(leaf_words(name))
     lacks_unit = metric_name is None and any(pattern.search(plain_words) for pattern in (LATENCY_NAMES, _SPEED))
     return ValueName(plain_words, None, metric_name, lacks_unit)
 
 
+def _counted(plain_words: str) -> MetricName | None:
+    """Return the metric of a count of requests."""
+    count = next((metric for pattern, metric in COUNT_HEADS if pattern.fullmatch(plain_words)), None)
+    return MetricName(count) if count in _COUNTED else None
+
+
+@lru_cache(maxsize=4096)
+def leaf_words(name: str) -> str:
+    """Return the words of a value's own name, without those of the objects around it: 'workload input_length'.
+
+    A word in front that names a statistic or an aim, as in 'mean concurrency', belongs to it.
+    """
+    around, _, leaf = name.rpartition(" ")
+    is_own = "_" in leaf or not _QUALIFIER.search(around)
+    return " ".join(word for word in WORD_BOUND.split(leaf if is_own else name) if word).lower()
+
+
 def is_number(value: Any) -> bool:
+    """Return whether a value is a number, and no boolean."""
     return isinstance(value, int | float) and not isinstance(value, bool)
