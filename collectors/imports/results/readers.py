@@ -41,7 +41,8 @@ RESULT_FORMATS = ", ".join(
         "llama-bench (CSV, JSON, JSON lines, SQL, Markdown)", "llama-batched-bench", "llama-sweep-bench",
         "llama-spec-bench", "llama-benchy", serving.VLLM, offline_bench.LATENCY, offline_bench.THROUGHPUT,
         serving.SWEEP, serving.SGLANG, trtllm_bench.TOOL, "GuideLLM", "AIPerf", "EvalScope", "LLMPerf",
-        "InferenceX", inference_perf.TOOL, vllm_mlx.TOOL, "MLPerf's LoadGen summary", "lm-eval", "BFCL",
+        "InferenceX", inference_perf.TOOL, vllm_mlx.TOOL, "MLPerf's LoadGen summary",
+        "Locust's statistics of a model's endpoint", "lm-eval", "BFCL",
         *PRINTED_FORMATS, "JSON or CSV whose names state metric and unit (`ttft_p50_ms`)",
         "and texts with tables or lines like 'Decode: 95.9 tok/s'",
     )

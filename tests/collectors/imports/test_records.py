@@ -19,7 +19,7 @@ NAMES = {
     "throughput_tok_s": ("output_tps", "tok/s"), "aggregate_tps": ("output_tps", "tok/s"),
     "prompt_tokens_per_second": ("prompt_tps", "tok/s"), "ttft_p50_s": ("ttft_ms", "s"), "itlP99Ms": ("itl_ms", "ms"),
     "requests_per_sec": ("request_tps", "requests/s"), "wall_s": ("duration_s", "s"), "total_s": (None, "s"),
-    "model_load_s": ("model_load_s", "s"), "prefill_ms": ("prompt_ms", "ms"),
+    "first_token_decode_ms": (None, "ms"), "model_load_s": ("model_load_s", "s"), "prefill_ms": ("prompt_ms", "ms"),
     "draft_acceptance_rate": ("acceptance_rate", None), "max_tokens": (None, None), "status": (None, None),
 }  # fmt: skip
 
@@ -315,3 +315,39 @@ def test_memory_of_the_card_is_a_setting(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text('{"ttft_ms": 81.5, "tpot_ms": 8.5, "memory_used_mib_max": 900.5, "memory_total_mib_max": 1000}')
     assert [row.value for row in load_of(path).result_rows] == [81.5, 8.5, 900.5]
+
+
+def test_two_columns_of_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("concurrency,aggregate_tok_s\n8,247\n16,371\n")
+    assert [(row.metric, row.value, row.concurrency) for row in load_of(path).result_rows] == [
+        ("output_tps", 247.0, 8), ("output_tps", 371.0, 16),
+    ]  # fmt: skip
+    path.write_text("Hello, world\nWe ran it, again\n")
+    assert reader_of(ResultFile(path, path.name)) is None
+
+
+def test_slots_of_the_server_are_no_level(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("parallel,concurrency,ttft_ms,tpot_ms\n4,1,81.5,8.5\n")
+    assert {row.concurrency for row in load_of(path).result_rows} == {1}
+
+
+def test_arms_within_arms_bear_both_names(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    arms = {"off": {"ttft_ms": 81.5, "tpot_ms": 8.5}, "on": {"ttft_ms": 91.5, "tpot_ms": 9.5}}
+    path.write_text(json.dumps({"short": arms, "long": arms}))
+    names = [row.point.partition(":")[0] for row in load_of(path).result_rows]
+    assert names[::2] == ["group=short off", "group=short on", "group=long off", "group=long on"]
+
+
+def test_decoding_of_a_single_token_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(
+        "completion_tokens,pp_tok_s,tg_tok_s,tg_tok_s_agg,concurrency\n1,422.5,1000000,1.5,1\n9,422.5,15.5,15.5,1\n"
+    )
+    load = load_of(path)
+    assert [(row.metric, row.value) for row in load.result_rows] == [
+        ("prompt_tps", 422.5), ("output_tps", 1.5), ("prompt_tps", 422.5), ("decode_tps", 15.5), ("output_tps", 15.5),
+    ]  # fmt: skip
+    assert any("single token" in note for note in load.notes)

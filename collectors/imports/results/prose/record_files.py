@@ -77,7 +77,8 @@ def _records_in(number: int, value: Any, inherited: MutableMapping[str, Any], de
     below: list[Record] = []
     for kind, name, items in nested if depth < MAX_DEPTH else ():
         is_told = kind == GROUP or len(parts.lists) > 1
-        around: ChainMap[str, Any] = ChainMap({kind: name} if is_told else {}, settings, inherited)
+        path = f"{inherited.get(kind, '')} {name}".strip()
+        around: ChainMap[str, Any] = ChainMap({kind: path} if is_told else {}, settings, inherited)
         records = [record for item in items for record in _records_in(number, item, around, depth + 1)]
         if any(has_result(record.values) for record in records):
             below += records
@@ -138,11 +139,12 @@ def csv_names(head: str) -> list[str]:
     """Return the columns of CSV that begins so; nothing for another text, or if words stand below units."""
     first_line, _, other_lines = head.lstrip().partition("\n")
     names = [name.strip().strip('"') for name in first_line.split(",")]
-    is_head = len(names) > 2 and all(CSV_NAME.fullmatch(name) for name in names)
+    is_head = len(names) > 1 and all(CSV_NAME.fullmatch(name) for name in names)
     first_row = next(csv.reader([other_lines.partition("\n")[0]]), []) if is_head else []
     cells = [cell for name, cell in zip(names, first_row, strict=False) if value_name_of(name).unit is not None]
     has_words = any(isinstance(_cell(cell), str) and not (has_no_value(cell) or states_failure(cell)) for cell in cells)
-    return names if is_head and len(first_row) >= len(names) and not has_words else []
+    has_row = len(first_row) == 2 and bool(cells) if len(names) == 2 else len(first_row) >= len(names)
+    return names if is_head and has_row and not has_words else []
 
 
 def _csv_rows(source: ResultFile) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -36,12 +36,14 @@ LEVEL_WORD = re.compile(r"np|n parallel|c")  # beside the heads of tables
 MODELS = ("model", "model id", "model name", "model path", "model tag", "base model")
 TIMES = ("ts", "timestamp", "date", "datetime", "started at")
 ERRORS = ("error", "error message")
-OF_TOKENS = words(r"\b(?:tokens?|output chars|ttft|tpot|itl|llm)\b")
+OF_TOKENS = words(r"(?:^|[^a-z])(?:tok(?:en)?s?|output[ _]chars|ttft|tpot|itl|llm)(?:[^a-z]|$)")
+OF_LOAD = words(r"conc|users|vus?|clients|streams|flight")  # 'parallel' beside them are the server's slots
 COUNTS_OF_LOAD = (  # in the record of a load
     (words(r"(?:num )?(?:completed|successful|succeeded)"), "requests"),
     (words(r"(?:num )?(?:failed|errors)"), "failed_requests"),
 )
-DECODING = words(r"\bdecod(?:e|ing)\b")
+DECODING = words(r"^(?!.*\b(?:agg(?:regate)?|total|batch|all)\b).*\b(?:decod(?:e|ing)|tg)\b")
+SINGLE_TOKEN_NOTE = "Speeds of decoding were left out where the answer is a single token: nothing was decoded after it."
 MAX_NAME_CHARS = 200
 LEAST_METRICS = 2
 
@@ -53,7 +55,7 @@ def recognise(head: str) -> bool:
     columns = [column for name in names if (column := value_name_of(name)).unit is not None]
     has_inner_statistic = any(INNER_STATISTIC.fullmatch(column.words) for column in columns)  # {"ttft": {"p99_ms": 81}}
     metrics = [column for column in columns if column.metric_name is not None or column.unit == "tok/s"]
-    is_of_tokens = any(OF_TOKENS.search(value_name_of(name).words) for name in names)
+    is_of_tokens = any(map(OF_TOKENS.search, names))
     return len(metrics) + has_inner_statistic >= (1 if is_of_tokens else LEAST_METRICS)
 
 
@@ -160,6 +162,9 @@ def _add_record(load: LoadBuilder, record: Record, constants: Mapping[str, Any])
         if metric_name.metric in NEVER_ZERO and value == 0:
             load.notes += [ZERO_NOTE] if ZERO_NOTE not in load.notes else []
             continue
+        if metric_name.metric in ("output_tps", "decode_tps") and levels[2] == 1 and DECODING.search(column.words):
+            load.notes += [SINGLE_TOKEN_NOTE] if SINGLE_TOKEN_NOTE not in load.notes else []
+            continue
         point_words = f"{point_name or 'all requests'}: {name} (record {record.number})"
         point = MeasurementPoint(point_words, *levels)
         load.result(
@@ -213,7 +218,8 @@ def _is_output_beside(other: ValueName, decoding: ValueName) -> bool:
 
 def _level(sources: Iterable[Mapping[str, Any]], pattern: re.Pattern[str]) -> int | None:
     """Return the level or length that a record states, or the objects around it, or all records together."""
-    names = ((values, name) for values in sources for name in values if _states_level(name, pattern))
+    names = [(values, name) for values in sources for name in values if _states_level(name, pattern)]
+    names.sort(key=lambda item: pattern is CONCURRENCY_HEAD and not OF_LOAD.search(item[1]))
     return next((value for values, name in names if (value := count(values[name])) is not None), None)
 
 
