@@ -351,3 +351,25 @@ def test_decoding_of_a_single_token_is_left_out(tmp_path: Path) -> None:
         ("prompt_tps", 422.5), ("output_tps", 1.5), ("prompt_tps", 422.5), ("decode_tps", 15.5), ("output_tps", 15.5),
     ]  # fmt: skip
     assert any("single token" in note for note in load.notes)
+
+
+def test_aims_and_settings_are_no_results(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    aims = {
+        "config": {"slo": {"ttftMs": 800, "tpotMs": 80}, "qps": 1},
+        "args": {"qps": 2},
+        "memory_reduction_pct": 18.5,
+    }
+    path.write_text(json.dumps(aims))
+    with pytest.raises(ImportRefusedError, match="limits, aims and settings are none"):
+        load_of(path)
+    path.write_text(json.dumps(aims | {"ttft_ms": 81.5, "latency_count": 5}))
+    load = load_of(path)
+    assert [row.value for row in load.result_rows] == [81.5] and load.params["config slo ttftMs"] == 800
+    assert load.notes == []
+
+
+def test_words_in_a_column_of_per_cent(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('batch,avg_ttft_s,tok_per_s,sm_active_percent\n1,0.5,36.5,"unavailable (no rights, on most)"\n')
+    assert [row.value for row in load_of(path).result_rows] == [500.0, 36.5]

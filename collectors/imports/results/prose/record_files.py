@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from collectors.imports.results.prose.number_text import has_no_value, states_failure
-from collectors.imports.results.prose.value_names import is_number, value_name_of
+from collectors.imports.results.prose.number_text import TIMED, has_no_value, states_failure
+from collectors.imports.results.prose.value_names import is_number, names_settings, value_name_of
 from collectors.imports.results.source import ResultFile
 
 CSV_NAME = re.compile(r"[A-Za-z#%][\w .#%/()@-]{0,60}")
@@ -120,7 +120,11 @@ def _alike_objects(value: Mapping[str, Any]) -> set[str]:
 
     Objects whose names state the metric, {"ttft": {"p50_ms": 81}}, are none.
     """
-    names = {name: set(_metrics_in(item)) for name, item in value.items() if isinstance(item, dict)}
+    names = {
+        name: set(_metrics_in(item))
+        for name, item in value.items()
+        if isinstance(item, dict) and not names_settings(name)
+    }
     names = {name: metrics for name, metrics in names.items() if metrics}
     return set(names) if len(names) > 1 and set.intersection(*names.values()) else set()
 
@@ -131,7 +135,11 @@ def _metrics_in(item: Mapping[str, Any], prefix: str = "", depth: int = 1) -> It
         full_name = f"{prefix} {name}".strip()
         if isinstance(value, dict):
             yield from _metrics_in(value, full_name, depth + 1) if depth < MAX_DEPTH else ()
-        elif value_name_of(full_name).metric_name is not None and is_number(value):
+        elif (
+            (column := value_name_of(full_name)).metric_name is not None
+            and column.is_of_result(value)
+            and is_number(value)
+        ):
             yield full_name
 
 
@@ -141,7 +149,7 @@ def csv_names(head: str) -> list[str]:
     names = [name.strip().strip('"') for name in first_line.split(",")]
     is_head = len(names) > 1 and all(CSV_NAME.fullmatch(name) for name in names)
     first_row = next(csv.reader([other_lines.partition("\n")[0]]), []) if is_head else []
-    cells = [cell for name, cell in zip(names, first_row, strict=False) if value_name_of(name).unit is not None]
+    cells = [cell for name, cell in zip(names, first_row, strict=False) if value_name_of(name).unit in TIMED]
     has_words = any(isinstance(_cell(cell), str) and not (has_no_value(cell) or states_failure(cell)) for cell in cells)
     has_row = len(first_row) == 2 and bool(cells) if len(names) == 2 else len(first_row) >= len(names)
     return names if is_head and has_row and not has_words else []

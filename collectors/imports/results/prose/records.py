@@ -85,7 +85,10 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     for record in records:
         _add_record(load, record, constants)
     if not load.result_rows:
-        raise ImportRefusedError(f"{source.name} has no value whose name states its metric and unit.")
+        raise ImportRefusedError(
+            f"{source.name} has no measured value whose name states its metric and unit; limits, aims and settings are "
+            "none."
+        )
     open_names = dict.fromkeys(name for record in records for name in _names_without_unit(record))
     if open_names:
         load.notes.append(f"Left out, since no unit is stated: {', '.join(open_names)[:MAX_NAME_CHARS]}.")

@@ -14,6 +14,7 @@ _LABELLED_MODEL = re.compile(
     r"(?:^|[\s*|])model(?: name| path| id)?[`*]{0,4} ?[:=][`* ]{0,6}(?P<model>[^\n|,;()*`\"']{2,80})",
     re.IGNORECASE | re.MULTILINE,
 )
+_NEXT_SETTING = re.compile(r"\s\w{1,40}=")  # 'model=gpt2 prompt=512'
 _SERVED_MODEL = re.compile(
     rf"(?:(?<!\S)--model(?:-path)?(?:=| {{1,4}})|\bvllm serve |\btrtllm-serve )[\"']?(?P<model>{_NAME})"
 )
@@ -94,7 +95,7 @@ def _model_of(text: str) -> str | None:
 def _distinct(names: Iterable[str]) -> list[str]:
     """The names that have a digit, once each: 'o/Llama-3.1-8B' is the same as 'Llama-3.1-8B', and is kept."""
     by_short_name: dict[str, str] = {}
-    for name in (name.strip().rstrip("./-_") for name in names):
+    for name in (_NEXT_SETTING.split(name)[0].strip().rstrip("./-_") for name in names):
         if (
             len(name.split()) > MOST_WORDS
             or not re.search(r"\d", name)

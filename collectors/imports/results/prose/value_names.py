@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from collectors.imports.results.prose.heads import COUNT_HEADS
-from collectors.imports.results.prose.metric_names import LATENCY_NAMES, MetricName, metric_of, words
+from collectors.imports.results.prose.metric_names import AIMED_AT, LATENCY_NAMES, MetricName, metric_of, words
 from collectors.imports.results.prose.number_text import MEMORY
 from collectors.imports.results.prose.units import named_unit
 
@@ -18,24 +18,32 @@ OF_MACHINE = re.compile(
 )
 _COUNTED = ("requests", "failed_requests")  # other counts of a script are lengths and settings
 _QUALIFIER = words(r"\b(?:mean|avg|average|median|min|max|peak|target|total|actual|effective|achieved)$")
+_COMPARED = words(
+    r"\b(?:reductions?|increase|decrease|change|comparison|vs|relative|faster|slower|overhead|sav(?:ed|ings?))\b"
+)
+_COUNT = words(r"\b(?:counts?|samples|n)\b")
+_SETTINGS = words(r"(?:\w{1,40}_)?(?:config|configuration|args|arguments|params|parameters|settings|options|hardware)")
 _SPEED = words(r"\b(?:throughput|speed|tput)\b")
 
 
 class ValueName(NamedTuple):
     """What a name states: its words without the unit, the unit, and the metric, None if Pitwall has none.
 
-    `lacks_unit`: it names a latency or a speed without the unit, as 'latency p50' does.
+    `lacks_unit`: it names a latency or a speed without the unit, as 'latency p50' does. `is_setting`: it names an aim,
+    a comparison in per cent, or what stands in an object of settings.
     """
 
     words: str
     unit: str | None
     metric_name: MetricName | None
     lacks_unit: bool = False
+    is_setting: bool = False
 
     def is_of_result(self, value: Any) -> bool:
         """Return whether a value of this name is a measurement, known or not."""
         is_of_machine = self.unit in MEMORY and OF_MACHINE.search(self.words) is not None
-        has_metric = (self.unit is not None or self.metric_name is not None) and not is_of_machine
+        is_named = self.unit is not None or self.metric_name is not None
+        has_metric = is_named and not is_of_machine and not self.is_setting
         return has_metric and (value is None or is_number(value))
 
 
@@ -45,10 +53,23 @@ def value_name_of(name: str) -> ValueName:
     plain_words = " ".join(word for word in WORD_BOUND.split(name) if word).lower()
     if named := named_unit(plain_words):
         unit, remaining_words = named
-        return ValueName(remaining_words, unit, metric_of(remaining_words, unit))
+        is_compared = unit == "%" and _COMPARED.search(plain_words) is not None
+        is_setting = is_compared or _is_setting(name, plain_words)
+        return ValueName(remaining_words, unit, metric_of(remaining_words, unit), is_setting=is_setting)
     metric_name = metric_of(plain_words, None) or _counted(plain_words) or _counted(leaf_words(name))
-    lacks_unit = metric_name is None and any(pattern.search(plain_words) for pattern in (LATENCY_NAMES, _SPEED))
-    return ValueName(plain_words, None, metric_name, lacks_unit)
+    is_open = metric_name is None and not _COUNT.search(plain_words)
+    lacks_unit = is_open and any(pattern.search(plain_words) for pattern in (LATENCY_NAMES, _SPEED))
+    return ValueName(plain_words, None, metric_name, lacks_unit, _is_setting(name, plain_words))
+
+
+def _is_setting(name: str, plain_words: str) -> bool:
+    """Return whether a name states an aim, or stands in an object of settings: 'slo ttftMs', 'config qps'."""
+    return AIMED_AT.search(plain_words) is not None or any(map(names_settings, name.split(" ")[:-1]))
+
+
+def names_settings(name: str) -> bool:
+    """Return whether an object of this name holds settings: 'config', 'server_args'."""
+    return _SETTINGS.fullmatch(name) is not None
 
 
 def _counted(plain_words: str) -> MetricName | None:
