@@ -373,3 +373,42 @@ def test_words_in_a_column_of_per_cent(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text('batch,avg_ttft_s,tok_per_s,sm_active_percent\n1,0.5,36.5,"unavailable (no rights, on most)"\n')
     assert [row.value for row in load_of(path).result_rows] == [500.0, 36.5]
+
+
+def test_answers_are_no_names(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    records = [
+        {"task": f"t{n}", "code": "def f():\n    pass", "answer": "word " * 30, "ttft_ms": 81.5, "tpot_ms": 8.5}
+        for n in (1, 2)
+    ]
+    records[1]["answer"] = "other " * 30
+    records[1]["code"] = "x = 1\n"
+    path.write_text(json.dumps(records))
+    assert load_of(path).result_rows[0].point == "task=t1: ttft_ms (record 1)"
+
+
+def test_speeds_of_requests_beside_those_of_the_load(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(
+        '{"concurrency": 4, "single_stream_tok_s": 25.5, "mean_tok_s_concurrent": 21.5, "aggregate_tok_s": 68.5, '
+        '"environment": {"gpu_vram_gb": 34.2}}'
+    )
+    assert [(row.metric, row.value, row.concurrency) for row in load_of(path).result_rows] == [
+        ("decode_tps", 25.5, 1), ("stated", 21.5, 4), ("output_tps", 68.5, 4),
+    ]  # fmt: skip
+
+
+def test_durations_alone_are_no_benchmark(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('{"duration_seconds": 12.5, "elapsed_s": 13.5, "prompt_tokens": 3981}')
+    assert reader_of(ResultFile(path, path.name)) is None
+
+
+def test_time_and_lengths_by_other_names(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(
+        '{"started_utc": "2026-06-07T19:52:44Z", "decode_tokens": 128, "prefill_tokens": 512, "ttft_ms": 1.5}'
+    )
+    load = load_of(path)
+    assert load.ts == datetime(2026, 6, 7, 19, 52, 44, tzinfo=UTC)
+    assert [(row.prompt_tokens, row.output_tokens) for row in load.result_rows] == [(512, 128)]

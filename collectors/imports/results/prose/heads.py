@@ -17,11 +17,11 @@ CONCURRENCY_HEAD = words(
     r"|(?:# ?|num(?:ber of)? )?(?:users|streams|clients|sessions)|in[- ]flight(?: requests)?|c|np|vus?"
 )
 PROMPT_HEAD = words(
-    r"isl|(?:avg |mean |random |actual )?(?:input|prompt|in(?=len)) ?(?:seq(?:uence)? )?"
+    r"isl|(?:avg |mean |random |actual )?(?:input|prompt|prefill|in(?=len)) ?(?:seq(?:uence)? )?"
     r"(?:len|length|size|tokens|toks?)(?: \(tokens\))?|输入长度|輸入長度|input"
 )
 OUTPUT_HEAD = words(
-    r"osl|(?:avg |mean |random |actual )?(?:output|completion|generation|out(?=len)) ?(?:seq(?:uence)? )?"
+    r"osl|(?:avg |mean |random |actual )?(?:output|completion|generation|decode|out(?=len)) ?(?:seq(?:uence)? )?"
     r"(?:len|length|size|tokens|toks?)(?: \(tokens\))?|max(?: new)? tokens|gen(?:erated)? tok(?:en)?s?"
     r"|输出长度|輸出長度|output"
 )

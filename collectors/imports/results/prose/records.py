@@ -34,7 +34,10 @@ WARM_UP = re.compile(r"(?:is )?warm[-_ ]?up", re.IGNORECASE)
 INNER_STATISTIC = re.compile(r"mean|avg|median|min|max|p\d{2}")
 LEVEL_WORD = re.compile(r"np|n parallel|c")  # beside the heads of tables
 MODELS = ("model", "model id", "model name", "model path", "model tag", "base model")
-TIMES = ("ts", "timestamp", "date", "datetime", "started at")
+TIMES = (
+    "ts", "timestamp", "date", "datetime", "started at", "started", "started utc", "start time", "start time utc",
+    "timestamp utc", "generated at", "created at", "run at",
+)  # fmt: skip
 ERRORS = ("error", "error message")
 OF_TOKENS = words(r"(?:^|[^a-z])(?:tok(?:en)?s?|output[ _]chars|ttft|tpot|itl|llm)(?:[^a-z]|$)")
 OF_LOAD = words(r"conc|users|vus?|clients|streams|flight")  # 'parallel' beside them are the server's slots
@@ -42,9 +45,11 @@ COUNTS_OF_LOAD = (  # in the record of a load
     (words(r"(?:num )?(?:completed|successful|succeeded)"), "requests"),
     (words(r"(?:num )?(?:failed|errors)"), "failed_requests"),
 )
+SINGLE = words(r"\bsingle (?:stream|user|request|client)\b")
 DECODING = words(r"^(?!.*\b(?:agg(?:regate)?|total|batch|all)\b).*\b(?:decod(?:e|ing)|tg)\b")
 SINGLE_TOKEN_NOTE = "Speeds of decoding were left out where the answer is a single token: nothing was decoded after it."
 MAX_NAME_CHARS = 200
+MOST_NAME_CHARS = 100  # of one value
 LEAST_METRICS = 2
 
 
@@ -55,8 +60,11 @@ def recognise(head: str) -> bool:
     columns = [column for name in names if (column := value_name_of(name)).unit is not None]
     has_inner_statistic = any(INNER_STATISTIC.fullmatch(column.words) for column in columns)  # {"ttft": {"p99_ms": 81}}
     metrics = [column for column in columns if column.metric_name is not None or column.unit == "tok/s"]
+    has_speed = has_inner_statistic or any(
+        column.metric_name is None or column.metric_name.metric != "duration_s" for column in metrics
+    )  # what only took its time is no benchmark
     is_of_tokens = any(map(OF_TOKENS.search, names))
-    return len(metrics) + has_inner_statistic >= (1 if is_of_tokens else LEAST_METRICS)
+    return has_speed and len(metrics) + has_inner_statistic >= (1 if is_of_tokens else LEAST_METRICS)
 
 
 def names_without_unit(head: str) -> list[str]:
@@ -169,7 +177,8 @@ def _add_record(load: LoadBuilder, record: Record, constants: Mapping[str, Any])
             load.notes += [SINGLE_TOKEN_NOTE] if SINGLE_TOKEN_NOTE not in load.notes else []
             continue
         point_words = f"{point_name or 'all requests'}: {name} (record {record.number})"
-        point = MeasurementPoint(point_words, *levels)
+        own_level = 1 if SINGLE.search(column.words) else levels[0]
+        point = MeasurementPoint(point_words, own_level, *levels[1:])
         load.result(
             point, metric_name.metric, statistic_of(column.words, None, metric_name.metric),
             value if value is None else round(value * metric_name.factor, 9),
@@ -192,10 +201,15 @@ def _names_of_point(values: Mapping[str, Any], constants: Mapping[str, Any]) -> 
     return [
         f"{name}={value if not isinstance(value, float) else f'{value:g}'}"[:60]
         for name, value in sorted(values.items(), key=lambda item: not _names_model(item[0]))
-        if name not in constants and value is not None and not isinstance(value, list)
+        if name not in constants and value is not None and not isinstance(value, list) and not _is_text(value)
         and not (column := value_name_of(name)).is_of_result(value)
         and not (column.lacks_unit and is_number(value)) and column.words not in TIMES
     ]  # fmt: skip
+
+
+def _is_text(value: Any) -> bool:
+    """Return whether a value is a text, as an answer or code are, and no name."""
+    return isinstance(value, str) and (len(value) > MOST_NAME_CHARS or "\n" in value)
 
 
 def _metric_name_in(values: Mapping[str, Any], column: ValueName, value: float | None, level: int | None) -> MetricName:

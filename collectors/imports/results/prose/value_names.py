@@ -22,7 +22,13 @@ _COMPARED = words(
     r"\b(?:reductions?|increase|decrease|change|comparison|vs|relative|faster|slower|overhead|sav(?:ed|ings?))\b"
 )
 _COUNT = words(r"\b(?:counts?|samples|n)\b")
-_SETTINGS = words(r"(?:\w{1,40}_)?(?:config|configuration|args|arguments|params|parameters|settings|options|hardware)")
+_SETTINGS = words(
+    r"(?:\w{1,40}_)?(?:config|configuration|args|arguments|params|parameters|settings|options|hardware|environment|env)"
+    r"|(?:hardware|system|machine|device|gpu)_info|metadata"
+)
+_OF_REQUESTS = words(
+    r"^(?!.*\b(?:agg|aggregate|total|throughput)\b)(?=.*\bconcurrent\b).*\b(?:mean|avg|average|median|p\d\d)\b"
+)
 _SPEED = words(r"\b(?:throughput|speed|tput)\b")
 
 
@@ -55,7 +61,11 @@ def value_name_of(name: str) -> ValueName:
         unit, remaining_words = named
         is_compared = unit == "%" and _COMPARED.search(plain_words) is not None
         is_setting = is_compared or _is_setting(name, plain_words)
-        return ValueName(remaining_words, unit, metric_of(remaining_words, unit), is_setting=is_setting)
+        is_of_requests = (
+            unit == "tok/s" and _OF_REQUESTS.search(remaining_words) is not None
+        )  # not all streams together
+        metric_name = None if is_of_requests else metric_of(remaining_words, unit)
+        return ValueName(remaining_words, unit, metric_name, is_setting=is_setting)
     metric_name = metric_of(plain_words, None) or _counted(plain_words) or _counted(leaf_words(name))
     is_open = metric_name is None and not _COUNT.search(plain_words)
     lacks_unit = is_open and any(pattern.search(plain_words) for pattern in (LATENCY_NAMES, _SPEED))
