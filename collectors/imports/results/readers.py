@@ -53,7 +53,8 @@ def unknown_file_reason(source: ResultFile) -> str:
     """Return the sentences of a refusal: what the file looks like, and which results are read."""
     names = records.names_without_unit(source.head)
     no_unit = f" No unit is stated by {listed_names(names)}." if names else ""
-    looks = f"{source.name} looks like {looks_of(source)}.{no_unit}"
+    of_kernels = " It times copies or kernels, no answers of a model." if records.times_kernels(source.head) else ""
+    looks = f"{source.name} looks like {looks_of(source)}.{no_unit}{of_kernels}"
     return f"{looks} The results that are read are those of {RESULT_FORMATS}."
 
 
@@ -64,4 +65,6 @@ def reader_of(source: ResultFile) -> ResultReader | None:
         reader = next((reader for reader in PRINTED if reader.recognise(source.tail)), None)
     if reader is None and RECORDS.recognise(source.head):
         return RECORDS
+    if reader is None and records.times_kernels(source.head):
+        return None
     return reader or (TEXTS if TEXTS.recognise(source.head) or document.has_benchmark(source.tail) else None)

@@ -19,6 +19,7 @@ NAMES = {
     "throughput_tok_s": ("output_tps", "tok/s"), "aggregate_tps": ("output_tps", "tok/s"),
     "prompt_tokens_per_second": ("prompt_tps", "tok/s"), "ttft_p50_s": ("ttft_ms", "s"), "itlP99Ms": ("itl_ms", "ms"),
     "requests_per_sec": ("request_tps", "requests/s"), "wall_s": ("duration_s", "s"), "total_s": (None, "s"),
+    "jobs_per_s": (None, None), "bandwidth_gb_s": (None, None), "slo_goodput_req_s": ("goodput_rps", "requests/s"),
     "first_token_decode_ms": (None, "ms"), "model_load_s": ("model_load_s", "s"), "prefill_ms": ("prompt_ms", "ms"),
     "draft_acceptance_rate": ("acceptance_rate", None), "max_tokens": (None, None), "status": (None, None),
 }  # fmt: skip
@@ -412,3 +413,44 @@ def test_time_and_lengths_by_other_names(tmp_path: Path) -> None:
     load = load_of(path)
     assert load.ts == datetime(2026, 6, 7, 19, 52, 44, tzinfo=UTC)
     assert [(row.prompt_tokens, row.output_tokens) for row in load.result_rows] == [(512, 128)]
+
+
+def test_rate_of_the_load_is_a_setting(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps([{"qps": 0.5 * n, "ttft_ms": 81.5, "request_per_s": 0.45} for n in (1, 2)]))
+    rows = load_of(path).result_rows
+    assert {(row.metric, row.value) for row in rows} == {("ttft_ms", 81.5), ("request_tps", 0.45)}
+    assert [row.point for row in rows][::2] == ["qps=0.5: ttft_ms (record 1)", "qps=1: ttft_ms (record 2)"]
+
+
+def test_copies_and_kernels_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('{"block_size_tokens": 16,\n"copy": {"latency_ms_median": 0.5,\n"throughput_gbps": 9.5}}')
+    source = ResultFile(path, path.name)
+    assert reader_of(source) is None
+    assert "It times copies or kernels, no answers of a model." in unknown_file_reason(source)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "metric,old,new,change\nttft_ms_p50,81.5,71.5,-12%\nrequest_per_s,1.5,2.5,+66%\n",
+        "metric,unit,old,new\nttft p50,ms,81.5,71.5\nrequest rate achieved,req/s,1.5,2.5\n",
+    ],
+)
+def test_table_with_a_metric_on_each_row(tmp_path: Path, table: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(table)
+    rows = load_of(path).result_rows
+    assert [(row.metric, row.value, row.point.partition(":")[0]) for row in rows] == [
+        ("ttft_ms", 81.5, "column=old"), ("request_tps", 1.5, "column=old"),
+        ("ttft_ms", 71.5, "column=new"), ("request_tps", 2.5, "column=new"),
+    ]  # fmt: skip
+
+
+def test_cells_with_their_units(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("quant,decode_tps,ttft_ms,latency,memory\nQ4,45.5,81.5,1.5 s,1.25 GB\n")
+    assert [(row.metric, row.value, row.unit) for row in load_of(path).result_rows] == [
+        ("output_tps", 45.5, "tok/s"), ("ttft_ms", 81.5, "ms"), ("e2e_ms", 1500.0, "ms"), ("stated", 1.25, "GB"),
+    ]  # fmt: skip

@@ -113,6 +113,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
         words(r"(?<!token[ -])(?<!tokens[ -])(?<!long )(?<!short )(?<!same )(?<!\dk )(?<!\ba )prompt(?!s\b|ing)"),
         MetricName("prompt_tps"),
     ),
+    ("requests/s", words(r"\bgoodput\b"), MetricName("goodput_rps")),
     ("requests/s", words(r""), MetricName("request_tps")),
     ("requests", words(r"fail|error"), MetricName("failed_requests")),
     ("requests", words(r"(?:request|completed|successful)(?! latency)"), MetricName("requests")),

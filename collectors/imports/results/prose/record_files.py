@@ -5,17 +5,19 @@ from __future__ import annotations
 import csv
 import re
 from collections import ChainMap
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from collectors.imports.results.prose.number_text import TIMED, has_no_value, states_failure
+from collectors.imports.results.prose.heads import DERIVED_HEAD, METRIC_HEAD, UNIT_HEAD
+from collectors.imports.results.prose.metric_names import DERIVED
+from collectors.imports.results.prose.number_text import MEMORY, TIMED, has_no_value, read_cell, states_failure
 from collectors.imports.results.prose.value_names import is_number, names_settings, value_name_of
 from collectors.imports.results.source import ResultFile
 
 CSV_NAME = re.compile(r"[A-Za-z#%][\w .#%/()@-]{0,60}")
 MAX_DEPTH = 6
-LIST, GROUP = "list", "group"  # names of what tells the records of several lists and objects apart
+LIST, GROUP, COLUMN = "list", "group", "column"  # names of what tells the records of several lists and objects apart
 
 
 class Record(NamedTuple):
@@ -46,7 +48,7 @@ def records_of(source: ResultFile) -> list[Record]:
     """Return the records of a file."""
     head = source.head.strip()
     if head[:1] not in ("{", "["):
-        return [Record(number, row) for number, row in _csv_rows(source)]
+        return list(_csv_records(source))
     if "}" in head.partition("\n")[0] and "\n{" in head:
         items = list(source.json_lines())
     else:
@@ -144,21 +146,62 @@ def _metrics_in(item: Mapping[str, Any], prefix: str = "", depth: int = 1) -> It
 
 
 def csv_names(head: str) -> list[str]:
-    """Return the columns of CSV that begins so; nothing for another text, or if words stand below units."""
+    """Return the columns of CSV that begins so, or its rows if each is a metric.
+
+    Nothing for another text, or if words stand below units.
+    """
     first_line, _, other_lines = head.lstrip().partition("\n")
     names = [name.strip().strip('"') for name in first_line.split(",")]
-    is_head = len(names) > 1 and all(CSV_NAME.fullmatch(name) for name in names)
-    first_row = next(csv.reader([other_lines.partition("\n")[0]]), []) if is_head else []
+    if len(names) < 2 or not all(CSV_NAME.fullmatch(name) for name in names):
+        return []
+    if METRIC_HEAD.fullmatch(names[0]):
+        rows = [
+            row for row in csv.reader(other_lines.splitlines()) if len(row) > 1 and CSV_NAME.fullmatch(row[0].strip())
+        ]
+        return [_metric_label(names, row) for row in rows]
+    first_row = next(csv.reader([other_lines.partition("\n")[0]]), [])
     cells = [cell for name, cell in zip(names, first_row, strict=False) if value_name_of(name).unit in TIMED]
     has_words = any(isinstance(_cell(cell), str) and not (has_no_value(cell) or states_failure(cell)) for cell in cells)
     has_row = len(first_row) == 2 and bool(cells) if len(names) == 2 else len(first_row) >= len(names)
-    return names if is_head and has_row and not has_words else []
+    return names if has_row and not has_words else []
 
 
-def _csv_rows(source: ResultFile) -> Iterator[tuple[int, dict[str, Any]]]:
+def _csv_records(source: ResultFile) -> Iterator[Record]:
+    """Yield the rows of CSV, or the columns if each row is a metric."""
     with source.refusing_bad_csv():
-        for number, row in enumerate(csv.DictReader(source.text().splitlines()), 2):
-            yield number, {name.strip(): _cell(cell) for name, cell in row.items() if name and isinstance(cell, str)}
+        rows = list(csv.reader(source.text().splitlines()))
+    heads = [head.strip() for head in rows[0]]
+    if not METRIC_HEAD.fullmatch(heads[0]):
+        for number, row in enumerate(rows[1:], 2):
+            if row:
+                yield Record(
+                    number, dict(_csv_value(name, cell) for name, cell in zip(heads, row, strict=False) if name)
+                )
+        return
+    arms = [head for head in heads[1:] if not UNIT_HEAD.fullmatch(head)]
+    for column, head in enumerate(heads[1:], 1):
+        if head not in arms or DERIVED_HEAD.fullmatch(head) or DERIVED.search(head):
+            continue
+        values = dict(
+            _csv_value(_metric_label(heads, row), row[column])
+            for row in rows[1:] if column < len(row) and row[0].strip()
+        )  # fmt: skip
+        yield Record(column, values | ({COLUMN: head} if len(arms) > 1 else {}))
+
+
+def _metric_label(heads: Sequence[str], row: Sequence[str]) -> str:
+    """Return the name of a row's metric, with its unit if a column has that: 'ttft p50 ms'."""
+    units = [cell for head, cell in zip(heads, row, strict=False) if UNIT_HEAD.fullmatch(head)]
+    return " ".join([row[0].strip(), *units])
+
+
+def _csv_value(name: str, cell: str) -> tuple[str, Any]:
+    """Return the name and the value of a cell; a unit in the cell is that of the name."""
+    value = _cell(cell)
+    stated = read_cell(value) if isinstance(value, str) else None
+    if stated is None or stated.unit not in (*TIMED, *MEMORY, "%") or stated.high is not None or stated.bound:
+        return name, value
+    return (name, stated.low) if value_name_of(name).unit else (f"{name} {stated.unit}", stated.low)
 
 
 def _cell(cell: str) -> Any:

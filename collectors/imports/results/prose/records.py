@@ -40,6 +40,10 @@ TIMES = (
 )  # fmt: skip
 ERRORS = ("error", "error message")
 OF_TOKENS = words(r"(?:^|[^a-z])(?:tok(?:en)?s?|output[ _]chars|ttft|tpot|itl|llm)(?:[^a-z]|$)")
+OF_KERNEL = words(r"(?:^|[^a-z])(?:[gt]flops|gbps|gb[_/]s|kernel|gemm|matmul|bytes[_ ]per|bandwidth)(?:[^a-z]|$)")
+SENT_RATE = words(
+    r"(?:\S{1,40} ){0,5}(?:(?:target|offered|configured|request)_)?(?:qps|rps|rate(?:_(?:qps|rps|req_s))?)"
+)
 OF_LOAD = words(r"conc|users|vus?|clients|streams|flight")  # 'parallel' beside them are the server's slots
 COUNTS_OF_LOAD = (  # in the record of a load
     (words(r"(?:num )?(?:completed|successful|succeeded)"), "requests"),
@@ -55,16 +59,34 @@ LEAST_METRICS = 2
 
 def recognise(head: str) -> bool:
     """Return whether JSON or CSV begins so and names two metrics with their units, or one beside a model's output."""
-    start = head.lstrip()[:1]
-    names = set(KEY.findall(head)) if start in ("{", "[") else set(csv_names(head))
+    names = _names_in(head)
     columns = [column for name in names if (column := value_name_of(name)).unit is not None]
     has_inner_statistic = any(INNER_STATISTIC.fullmatch(column.words) for column in columns)  # {"ttft": {"p99_ms": 81}}
     metrics = [column for column in columns if column.metric_name is not None or column.unit == "tok/s"]
-    has_speed = has_inner_statistic or any(
-        column.metric_name is None or column.metric_name.metric != "duration_s" for column in metrics
-    )  # what only took its time is no benchmark
+    has_speed = has_inner_statistic or _metrics_of(columns) - {"duration_s"}  # what only took its time is no benchmark
     is_of_tokens = any(map(OF_TOKENS.search, names))
-    return has_speed and len(metrics) + has_inner_statistic >= (1 if is_of_tokens else LEAST_METRICS)
+    is_enough = len(metrics) + has_inner_statistic >= (1 if is_of_tokens else LEAST_METRICS)
+    return bool(has_speed) and is_enough and not times_kernels(head)
+
+
+def times_kernels(head: str) -> bool:
+    """Return whether JSON or CSV begins so and times copies of memory or kernels, which are no requests."""
+    names = _names_in(head)
+    is_of_kernels = any(map(OF_KERNEL.search, names))
+    return is_of_kernels and _metrics_of(map(value_name_of, names)) <= {"e2e_ms", "duration_s"}
+
+
+def _names_in(head: str) -> list[str]:
+    names = KEY.findall(head) if head.lstrip()[:1] in ("{", "[") else csv_names(head)
+    return list(dict.fromkeys(names))
+
+
+def _metrics_of(columns: Iterable[ValueName]) -> set[str]:
+    """Return the metrics of names with a unit; STATED for a speed that Pitwall has no metric for."""
+    return {
+        column.metric_name.metric if column.metric_name else STATED for column in columns
+        if column.unit is not None and (column.metric_name is not None or column.unit == "tok/s")
+    }  # fmt: skip
 
 
 def names_without_unit(head: str) -> list[str]:
@@ -159,15 +181,18 @@ def _constants(records: Sequence[Record]) -> dict[str, Any]:
 def _add_record(load: LoadBuilder, record: Record, constants: Mapping[str, Any]) -> None:
     columns = {name: value_name_of(name) for name in record.values}
     counts = _counts_of_load(record.values)
-    own_names = _names_of_point({k: v for k, v in record.values.items() if k not in counts}, constants)
-    point_name = ", ".join([*own_names, *_names_of_point(record.settings, constants)])[:MAX_NAME_CHARS]
     levels = [
         _level((record.values, record.settings, constants), pattern)
         for pattern in (CONCURRENCY_HEAD, PROMPT_HEAD, OUTPUT_HEAD)
     ]
+    rates = _rates_of_load(record, levels[0])
+    own_names = [f"{name}={record.values[name]:g}" for name in rates]
+    own_names += _names_of_point({k: v for k, v in record.values.items() if k not in counts}, constants)
+    point_name = ", ".join([*own_names, *_names_of_point(record.settings, constants)])[:MAX_NAME_CHARS]
     for name, value in record.values.items():
         column = columns[name]
-        if name not in counts and (not column.is_of_result(value) or DERIVED.search(column.words)):
+        is_result = column.is_of_result(value) and not DERIVED.search(column.words) and name not in rates
+        if name not in counts and not is_result:
             continue
         metric_name = counts.get(name) or _metric_name_in(record.values, column, value, levels[0])
         if metric_name.metric in NEVER_ZERO and value == 0:
@@ -194,6 +219,15 @@ def _counts_of_load(values: Mapping[str, Any]) -> dict[str, MetricName]:
     }  # fmt: skip
     is_of_load = len(set(counts.values())) > 1 or any(value_name_of(name).unit == "requests/s" for name in values)
     return counts if is_of_load else {}
+
+
+def _rates_of_load(record: Record, level: int | None) -> list[str]:
+    """Return the names of rates at which the load sent its requests: 'qps' without a level, or beside another rate."""
+    rates = [
+        name for name, value in record.values.items() if value_name_of(name).unit == "requests/s" and is_number(value)
+    ]
+    sent_rates = [name for name in rates if SENT_RATE.fullmatch(name)]
+    return sent_rates if level is None or len(rates) > len(sent_rates) else []
 
 
 def _names_of_point(values: Mapping[str, Any], constants: Mapping[str, Any]) -> list[str]:

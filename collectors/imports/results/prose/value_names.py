@@ -19,7 +19,7 @@ OF_MACHINE = re.compile(
 _COUNTED = ("requests", "failed_requests")  # other counts of a script are lengths and settings
 _QUALIFIER = words(r"\b(?:mean|avg|average|median|min|max|peak|target|total|actual|effective|achieved)$")
 _COMPARED = words(
-    r"\b(?:reductions?|increase|decrease|change|comparison|vs|relative|faster|slower|overhead|sav(?:ed|ings?))\b"
+    r"\b(?:reductions?|increase|decrease|change|comparison|vs|relative|faster|slower|overhead|gap|sav(?:ed|ings?))\b"
 )
 _COUNT = words(r"\b(?:counts?|samples|n)\b")
 _SETTINGS = words(
@@ -74,7 +74,8 @@ def value_name_of(name: str) -> ValueName:
 
 def _is_setting(name: str, plain_words: str) -> bool:
     """Return whether a name states an aim, or stands in an object of settings: 'slo ttftMs', 'config qps'."""
-    return AIMED_AT.search(plain_words) is not None or any(map(names_settings, name.split(" ")[:-1]))
+    is_aim = AIMED_AT.search(plain_words) is not None and "goodput" not in plain_words  # what met its aim was measured
+    return is_aim or any(map(names_settings, name.split(" ")[:-1]))
 
 
 def names_settings(name: str) -> bool:
