@@ -19,7 +19,8 @@ NAMES = {
     "throughput_tok_s": ("output_tps", "tok/s"), "aggregate_tps": ("output_tps", "tok/s"),
     "prompt_tokens_per_second": ("prompt_tps", "tok/s"), "ttft_p50_s": ("ttft_ms", "s"), "itlP99Ms": ("itl_ms", "ms"),
     "requests_per_sec": ("request_tps", "requests/s"), "wall_s": ("duration_s", "s"), "total_s": (None, "s"),
-    "jobs_per_s": (None, None), "bandwidth_gb_s": (None, None), "slo_goodput_req_s": ("goodput_rps", "requests/s"),
+    "load_time_s": ("model_load_s", "s"), "jobs_per_s": (None, None),
+    "bandwidth_gb_s": (None, None), "slo_goodput_req_s": ("goodput_rps", "requests/s"),
     "first_token_decode_ms": (None, "ms"), "model_load_s": ("model_load_s", "s"), "prefill_ms": ("prompt_ms", "ms"),
     "draft_acceptance_rate": ("acceptance_rate", None), "max_tokens": (None, None), "status": (None, None),
 }  # fmt: skip
@@ -454,3 +455,19 @@ def test_cells_with_their_units(tmp_path: Path) -> None:
     assert [(row.metric, row.value, row.unit) for row in load_of(path).result_rows] == [
         ("output_tps", 45.5, "tok/s"), ("ttft_ms", 81.5, "ms"), ("e2e_ms", 1500.0, "ms"), ("stated", 1.25, "GB"),
     ]  # fmt: skip
+
+
+def test_level_and_lengths_within_objects(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(
+        '{"params": {"n_clients": 4}, "tokens": {"prompt": 104, "output": 77}, "ttft_s": 0.5, "tpot_ms": 8.5}'
+    )
+    rows = load_of(path).result_rows
+    assert {(row.concurrency, row.prompt_tokens, row.output_tokens) for row in rows} == {(4, 104, 77)}
+
+
+def test_durations_of_tool_calls_are_no_records(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    calls = [{"tool": "read_file", "duration_sec": 3.5}, {"tool": "grep", "duration_sec": 4.5}]
+    path.write_text(json.dumps({"runs": [{"tokens_per_sec": 40.5, "duration_sec": 188.5, "calls": calls}]}))
+    assert [row.value for row in load_of(path).result_rows] == [40.5, 188.5]

@@ -65,6 +65,12 @@ def has_result(values: Mapping[str, Any]) -> bool:
     return any(value is not None and value_name_of(name).is_of_result(value) for name, value in values.items())
 
 
+def _has_more_than_duration(values: Mapping[str, Any]) -> bool:
+    """Return whether one of the values is a measurement other than how long it took, as the calls of a tool state."""
+    columns = (value_name_of(name) for name, value in values.items() if value is not None and has_result({name: value}))
+    return any(column.metric_name is None or column.metric_name.metric != "duration_s" for column in columns)
+
+
 def _records_in(number: int, value: Any, inherited: MutableMapping[str, Any], depth: int = 1) -> list[Record]:
     """Return the records of a value; `inherited`: settings of the objects around it."""
     parts = _parts_of(value)
@@ -82,7 +88,7 @@ def _records_in(number: int, value: Any, inherited: MutableMapping[str, Any], de
         path = f"{inherited.get(kind, '')} {name}".strip()
         around: ChainMap[str, Any] = ChainMap({kind: path} if is_told else {}, settings, inherited)
         records = [record for item in items for record in _records_in(number, item, around, depth + 1)]
-        if any(has_result(record.values) for record in records):
+        if any(_has_more_than_duration(record.values) for record in records):
             below += records
         else:
             parts.values[name] = settings[name] = items

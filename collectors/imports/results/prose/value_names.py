@@ -21,6 +21,7 @@ _QUALIFIER = words(r"\b(?:mean|avg|average|median|min|max|peak|target|total|actu
 _COMPARED = words(
     r"\b(?:reductions?|increase|decrease|change|comparison|vs|relative|faster|slower|overhead|gap|sav(?:ed|ings?))\b"
 )
+_LOAD = words(r"load(?:ing)? (?:time|duration)")
 _COUNT = words(r"\b(?:counts?|samples|n)\b")
 _SETTINGS = words(
     r"(?:\w{1,40}_)?(?:config|configuration|args|arguments|params|parameters|settings|options|hardware|environment|env)"
@@ -64,12 +65,21 @@ def value_name_of(name: str) -> ValueName:
         is_of_requests = (
             unit == "tok/s" and _OF_REQUESTS.search(remaining_words) is not None
         )  # not all streams together
-        metric_name = None if is_of_requests else metric_of(remaining_words, unit)
+        metric_name = (
+            None if is_of_requests else metric_of(remaining_words, unit) or _of_model_load(remaining_words, unit)
+        )
         return ValueName(remaining_words, unit, metric_name, is_setting=is_setting)
     metric_name = metric_of(plain_words, None) or _counted(plain_words) or _counted(leaf_words(name))
     is_open = metric_name is None and not _COUNT.search(plain_words)
     lacks_unit = is_open and any(pattern.search(plain_words) for pattern in (LATENCY_NAMES, _SPEED))
     return ValueName(plain_words, None, metric_name, lacks_unit, _is_setting(name, plain_words))
+
+
+def _of_model_load(plain_words: str, unit: str) -> MetricName | None:
+    """Return the metric of `load_time_s`, which in a record of a model's answer is that of the model."""
+    factor = {"s": 1.0, "ms": 1e-3}.get(unit)
+    is_load = factor is not None and _LOAD.fullmatch(plain_words) is not None
+    return MetricName("model_load_s", factor or 1.0) if is_load else None
 
 
 def _is_setting(name: str, plain_words: str) -> bool:
