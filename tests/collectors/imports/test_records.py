@@ -471,3 +471,13 @@ def test_durations_of_tool_calls_are_no_records(tmp_path: Path) -> None:
     calls = [{"tool": "read_file", "duration_sec": 3.5}, {"tool": "grep", "duration_sec": 4.5}]
     path.write_text(json.dumps({"runs": [{"tokens_per_sec": 40.5, "duration_sec": 188.5, "calls": calls}]}))
     assert [row.value for row in load_of(path).result_rows] == [40.5, 188.5]
+
+
+def test_statistics_of_a_named_time(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(
+        '{"model": "m", "prompt_tokens": 64, "cold_ms": {"p50": 236.5, "p99": 240.5}, "warm_ms": {"p50": 109.5}}'
+    )
+    assert [(row.metric, row.statistic, row.value, row.unit) for row in load_of(path).result_rows] == [
+        ("stated", "median", 236.5, "ms"), ("stated", "p99", 240.5, "ms"), ("stated", "median", 109.5, "ms"),
+    ]  # fmt: skip

@@ -31,6 +31,9 @@ NUMBERED_KEY = re.compile(  # of a number, or of its statistics
     r'(?:\{\s{0,99}"(?:mean|avg|average|median|min|max|std|p\d\d)"\s{0,9}:\s{0,9})?-?\d'
 )
 WARM_UP = re.compile(r"(?:is )?warm[-_ ]?up", re.IGNORECASE)
+TIMED_STATISTICS = re.compile(  # {"cold_ms": {"p50": 236.5}}
+    r'"[A-Za-z][\w .-]{0,60}_(?:ms|s|sec|seconds)"\s{0,9}:\s{0,9}\{\s{0,99}"(?:mean|avg|median|min|p\d\d)"\s{0,9}:'
+)
 INNER_STATISTIC = re.compile(r"mean|avg|median|min|max|p\d{2}")
 LEVEL_WORD = re.compile(r"np|n parallel|c")  # beside the heads of tables
 MODELS = ("model", "model id", "model name", "model path", "model tag", "base model")
@@ -62,6 +65,7 @@ def recognise(head: str) -> bool:
     names = _names_in(head)
     columns = [column for name in names if (column := value_name_of(name)).unit is not None]
     has_inner_statistic = any(INNER_STATISTIC.fullmatch(column.words) for column in columns)  # {"ttft": {"p99_ms": 81}}
+    has_inner_statistic = has_inner_statistic or TIMED_STATISTICS.search(head) is not None
     metrics = [column for column in columns if column.metric_name is not None or column.unit == "tok/s"]
     has_speed = has_inner_statistic or _metrics_of(columns) - {"duration_s"}  # what only took its time is no benchmark
     is_of_tokens = any(map(OF_TOKENS.search, names))
