@@ -193,12 +193,13 @@ def _add_record(load: LoadBuilder, record: Record, constants: Mapping[str, Any])
     own_names = [f"{name}={record.values[name]:g}" for name in rates]
     own_names += _names_of_point({k: v for k, v in record.values.items() if k not in counts}, constants)
     point_name = ", ".join([*own_names, *_names_of_point(record.settings, constants)])[:MAX_NAME_CHARS]
+    outputs = _outputs_in(record.values)
     for name, value in record.values.items():
         column = columns[name]
         is_result = column.is_of_result(value) and not DERIVED.search(column.words) and name not in rates
         if name not in counts and not is_result:
             continue
-        metric_name = counts.get(name) or _metric_name_in(record.values, column, value, levels[0])
+        metric_name = counts.get(name) or _metric_name_in(column, value, levels[0], outputs)
         if metric_name.metric in NEVER_ZERO and value == 0:
             load.notes += [ZERO_NOTE] if ZERO_NOTE not in load.notes else []
             continue
@@ -250,25 +251,32 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) and (len(value) > MOST_NAME_CHARS or "\n" in value)
 
 
-def _metric_name_in(values: Mapping[str, Any], column: ValueName, value: float | None, level: int | None) -> MetricName:
+def _metric_name_in(
+    column: ValueName, value: float | None, level: int | None, outputs: Mapping[str, float]
+) -> MetricName:
     """Return the metric of a column; 'decode' beside another speed of the output is that of a stream after its prompt.
 
-    All streams of a load decode faster together than it puts out tokens, so what is faster may be either.
+    `outputs`: the largest speed of the output for each statistic. All streams of a load decode faster together than it
+    puts out tokens, so what is faster may be either.
     """
     metric_name = column.metric_name or MetricName(STATED)
-    if metric_name.metric != "output_tps" or not DECODING.search(column.words):
+    output = outputs.get(statistic_of(column.words, None))
+    if metric_name.metric != "output_tps" or output is None or not DECODING.search(column.words):
         return metric_name
-    outputs = [output for name, output in values.items() if _is_output_beside(value_name_of(name), column)]
-    if not outputs:
-        return metric_name
-    is_slower = value is None or any(is_number(output) and value < output for output in outputs)
+    is_slower = value is None or value < output
     return MetricName("decode_tps") if level == 1 or is_slower else MetricName(STATED)
 
 
-def _is_output_beside(other: ValueName, decoding: ValueName) -> bool:
-    is_output = other.metric_name is not None and other.metric_name.metric == "output_tps"
-    is_decoding = DECODING.search(other.words) is not None
-    return is_output and not is_decoding and statistic_of(other.words, None) == statistic_of(decoding.words, None)
+def _outputs_in(values: Mapping[str, Any]) -> dict[str, float]:
+    """Return the largest speed of the output, that of decoding aside, for each statistic of a record."""
+    outputs: dict[str, float] = {}
+    for name, value in values.items():
+        column = value_name_of(name)
+        is_output = column.metric_name is not None and column.metric_name.metric == "output_tps"
+        if is_output and not DECODING.search(column.words):
+            statistic = statistic_of(column.words, None)
+            outputs[statistic] = max(outputs.get(statistic, 0.0), value if is_number(value) else 0.0)
+    return outputs
 
 
 def _level(sources: Iterable[Mapping[str, Any]], pattern: re.Pattern[str]) -> int | None:

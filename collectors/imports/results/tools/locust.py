@@ -9,12 +9,17 @@ from collections.abc import Mapping
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
 from collectors.imports.results.metrics import STATED
-from collectors.imports.results.prose.metric_names import metric_of, percentile_name
 from collectors.imports.results.source import ResultFile
 
 TOOL = "locust"
 FIRST_COLUMNS = ["type", "name", "request count", "failure count"]
 AGGREGATED = "Aggregated"  # the row of all others
+METRICS = (  # of a row's name
+    (re.compile(r"ttft|first[ _-]token", re.IGNORECASE), "ttft_ms"),
+    (re.compile(r"\btpot\b|per[ _-]output[ _-]token", re.IGNORECASE), "tpot_ms"),
+    (re.compile(r"\bitl\b|inter[ _-]token", re.IGNORECASE), "itl_ms"),
+    (re.compile(r"\be2e|end[ _-]to[ _-]end", re.IGNORECASE), "e2e_ms"),
+)
 OF_MODEL = re.compile(r"completions?\b|\bchat\b|\bgenerate|\bv1/|\btokens?\b|ttft|tpot|\bllm\b", re.IGNORECASE)
 ENDPOINT = re.compile(r"/\S*(?:completions?|generate|messages|responses)\b", re.IGNORECASE)
 LATENCIES = {
@@ -40,7 +45,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
             "of a language model."
         )
     load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date)
-    measures_parts = any(metric_of(row["Name"], "ms") for row in rows)  # then the answers are streamed
+    measures_parts = any(_metric_of(row["Name"]) for row in rows)  # then the answers are streamed
     for row in rows:
         _add_row(load, row, measures_parts)
     return [load]
@@ -52,9 +57,8 @@ def _add_row(load: LoadBuilder, row: Mapping[str, str], measures_parts: bool) ->
     `measures_parts`: rows of their own have the latencies of tokens; the response time of an endpoint is then another.
     """
     point = MeasurementPoint(f"{row.get('Type') or ''} {row['Name']}".strip())
-    metric_name = metric_of(row["Name"], "ms")
     is_answer = not measures_parts and ENDPOINT.search(row["Name"]) is not None
-    metric = metric_name.metric if metric_name else "e2e_ms" if is_answer else STATED
+    metric = _metric_of(row["Name"]) or ("e2e_ms" if is_answer else STATED)
     unit = "ms" if metric == STATED else None
     load.result(point, "requests", "total", _number(row.get("Request Count")))
     load.result(point, "failed_requests", "total", _number(row.get("Failure Count")))
@@ -62,9 +66,13 @@ def _add_row(load: LoadBuilder, row: Mapping[str, str], measures_parts: bool) ->
     for column, cell in row.items():
         statistic = LATENCIES.get(column)
         if match := PERCENTILE.fullmatch(column or ""):
-            statistic = percentile_name(match["percent"])
+            statistic = f"p{match['percent']}"
         if statistic is not None and column != "50%":  # the median again
             load.result(point, metric, statistic, _number(cell), unit=unit)
+
+
+def _metric_of(name: str) -> str | None:
+    return next((metric for pattern, metric in METRICS if pattern.search(name)), None)
 
 
 def _number(cell: str | None) -> float | str | None:

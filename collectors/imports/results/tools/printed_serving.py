@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
-from collectors.imports.results.prose.units import unit_of
 from collectors.imports.results.tools.printed import (
     PrintedLine,
     add_unknown,
@@ -69,6 +68,7 @@ COUNTS = {  # without a unit in the label
     "total input vision tokens": "tokens", "total cached tokens": "tokens", "drafts": "drafts",
     "draft tokens": "tokens", "accepted tokens": "tokens",
 }  # fmt: skip
+TOKENS_PER_S = ("tok/s", "token/s", "tokens/s")
 FACTORS = {"ms": 1.0, "s": 1e3, "sec": 1e3}
 CONCURRENCY_NAMES = ("max request concurrency", "max reqeuest concurrency", "maximum request concurrency")
 RATE_NAMES = ("traffic request rate", "request rate configured")
@@ -218,7 +218,7 @@ def _add_line(
     load: LoadBuilder, point: MeasurementPoint, line: PrintedLine, by_name: Mapping[str, PrintedLine], n: int | None
 ) -> None:
     total_name = line.name.removeprefix("mean ")
-    if total_name == "total throughput" and unit_of(line.unit)[0] == "tok/s":  # older SGLang
+    if total_name == "total throughput" and line.unit in TOKENS_PER_S:  # older SGLang
         total_name = "total token throughput"
     if total_name in METRICS and line.value is not None:
         metric, statistic = METRICS[total_name]
