@@ -36,7 +36,7 @@ def looks_of(source: ResultFile) -> str:
         and lines[1].count(",") >= len(columns) - 1
     )
     if is_table and all(0 < len(name) <= MAX_NAME_CHARS for name in columns[1:]):
-        return f"a table of comma-separated values with the columns {_names(columns)}"
+        return f"a table of comma-separated values with the columns {listed_names(columns)}"
     if first_line.startswith("<"):
         return "HTML or XML"
     return f"a text that begins “{mask_text(first_line)[:MAX_LINE_CHARS]}”"
@@ -52,13 +52,13 @@ def _json_looks(head: str, first_line: str) -> str | None:
     value = _first_value(head.lstrip())
     if isinstance(value, dict):
         is_lines = first_line.endswith("}") and "\n{" in head.strip()
-        return f"{'lines of JSON' if is_lines else 'a JSON object'} with the keys {_names(list(value))}"
+        return f"{'lines of JSON' if is_lines else 'a JSON object'} with the keys {listed_names(list(value))}"
     if isinstance(value, list):
         first_item = value[0] if value else None
-        keys = f" of objects with the keys {_names(list(first_item))}" if isinstance(first_item, dict) else ""
+        keys = f" of objects with the keys {listed_names(list(first_item))}" if isinstance(first_item, dict) else ""
         return f"a JSON list{keys}"
     names = [part.split('"')[-1] for part in head.split('":', MAX_NAMES)[:-1]]
-    return f"JSON with the keys {_names(names)}" if names else None
+    return f"JSON with the keys {listed_names(names)}" if names else None
 
 
 def _first_value(text: str) -> Any:
@@ -69,6 +69,7 @@ def _first_value(text: str) -> Any:
     return value if not text[end:].partition("\n")[0].strip() else None  # the rest of the line is another text
 
 
-def _names(names: list[str]) -> str:
+def listed_names(names: list[str]) -> str:
+    """Return the first names of a list, masked."""
     shown_names = [mask_text(name)[:MAX_NAME_CHARS] for name in names[:MAX_NAMES] if name]
     return ", ".join(shown_names) + (" …" if len(names) > MAX_NAMES else "")

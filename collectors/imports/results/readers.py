@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collectors.imports.results.looks import looks_of
+from collectors.imports.results.looks import listed_names, looks_of
 from collectors.imports.results.prose import document, records
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tool_readers import READERS, ResultReader
@@ -41,7 +41,8 @@ RESULT_FORMATS = ", ".join(
         "llama-bench (CSV, JSON, JSON lines, SQL, Markdown)", "llama-batched-bench", "llama-sweep-bench",
         "llama-spec-bench", "llama-benchy", serving.VLLM, offline_bench.LATENCY, offline_bench.THROUGHPUT,
         serving.SWEEP, serving.SGLANG, trtllm_bench.TOOL, "GuideLLM", "AIPerf", "EvalScope", "LLMPerf",
-        "InferenceX", inference_perf.TOOL, vllm_mlx.TOOL, "MLPerf's LoadGen summary", "lm-eval", "BFCL",
+        "InferenceX", inference_perf.TOOL, vllm_mlx.TOOL, "MLPerf's LoadGen summary",
+        "Locust's statistics of a model's endpoint", "lm-eval", "BFCL",
         *PRINTED_FORMATS, "JSON or CSV whose names state metric and unit (`ttft_p50_ms`)",
         "and texts with tables or lines like 'Decode: 95.9 tok/s'",
     )
@@ -50,7 +51,11 @@ RESULT_FORMATS = ", ".join(
 
 def unknown_file_reason(source: ResultFile) -> str:
     """Return the sentences of a refusal: what the file looks like, and which results are read."""
-    return f"{source.name} looks like {looks_of(source)}. The results that are read are those of {RESULT_FORMATS}."
+    names = records.names_without_unit(source.head)
+    no_unit = f" No unit is stated by {listed_names(names)}." if names else ""
+    of_kernels = " It times copies or kernels, no answers of a model." if records.times_kernels(source.head) else ""
+    looks = f"{source.name} looks like {looks_of(source)}.{no_unit}{of_kernels}"
+    return f"{looks} The results that are read are those of {RESULT_FORMATS}."
 
 
 def reader_of(source: ResultFile) -> ResultReader | None:
@@ -60,4 +65,6 @@ def reader_of(source: ResultFile) -> ResultReader | None:
         reader = next((reader for reader in PRINTED if reader.recognise(source.tail)), None)
     if reader is None and RECORDS.recognise(source.head):
         return RECORDS
+    if reader is None and records.times_kernels(source.head):
+        return None
     return reader or (TEXTS if TEXTS.recognise(source.head) or document.has_benchmark(source.tail) else None)

@@ -19,6 +19,7 @@ from collectors.imports.results.tools import (
     llama_bench,
     llmperf,
     lm_eval,
+    locust,
     mlperf,
     offline_bench,
     serving,
@@ -41,5 +42,5 @@ class ResultReader(Protocol):
 
 READERS: tuple[ResultReader, ...] = (
     benchy_progress, benchy, serving, guidellm, aiperf, lm_eval, bfcl, evalscope, llama_bench, batched_bench,
-    inferencex, llmperf, trtllm_bench, mlperf, offline_bench, inference_perf, vllm_mlx,
+    inferencex, llmperf, trtllm_bench, mlperf, offline_bench, inference_perf, vllm_mlx, locust,
 )  # fmt: skip

@@ -117,6 +117,17 @@ def test_guidellm_csv_says_the_same() -> None:
         assert (row.value, row.sd) == (pytest.approx(other.value), pytest.approx(other.sd))
 
 
+def test_guidellm_model_of_csv_and_of_older_reports(tmp_path: Path) -> None:
+    assert load_of(captured("guidellm/benchmarks.csv")).model == load_of(captured("guidellm/benchmarks.json")).model
+    report = json.loads(captured("guidellm/benchmarks.json").read_text()) | {"config": {}, "args": {"profile": "sweep"}}
+    for benchmark in report["benchmarks"]:
+        benchmark["config"]["backend"] = {"model": "some-8b"}
+    path = tmp_path / "benchmarks.json"
+    path.write_text(json.dumps(report))
+    load = load_of(path)
+    assert (load.model, load.params["profile"]) == ("some-8b", "sweep")
+
+
 # --- AIPerf -----------------------------------------------------------------------------------------------------------
 def test_aiperf_profile_and_records_agree() -> None:
     load = load_of(captured("aiperf/run"))

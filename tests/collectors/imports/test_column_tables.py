@@ -338,3 +338,17 @@ def test_heads_without_rows_are_read_in_linear_time() -> None:
     started = time.process_time()
     tables, _ = read_column_tables("a,ttft_ms,tok_s\n" * 150_000, lambda cell: "_" in cell)
     assert (tables, time.process_time() - started < 20) == ([], True)
+
+
+def test_columns_above_a_rule_in_one_piece(tmp_path: Path) -> None:
+    text = """
+Model       File          Status   Cov    TPS  P-tok
+----------------------------------------------------
+gemma3:12b  a.md          ok       56%   14.5   1761
+qwen2.5-coder:14b  a.md   ok       76%   19.5   1205
+"""
+    rows = results_of_text(tmp_path, text)
+    assert [(row.metric, row.value) for row in rows if row.unit == "tok/s"] == [("stated", 14.5), ("stated", 19.5)]
+    assert "gemma3:12b" in rows[0].point
+    (load,) = loads_of(tmp_path / "a.md")
+    assert load.model is None

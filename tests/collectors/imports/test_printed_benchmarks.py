@@ -553,6 +553,28 @@ def test_tables_that_guidellm_prints(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+GUIDE_SUMMARY = """✔ OpenAIHTTPBackend backend validated with model org/model-8b
+ℹ Run Summary Info
+|=============|==========|=======|======|=========|=====|========|
+| Benchmark   | Timings               ||| Input Tok || Output Tok |
+| Strategy    | Start    | Dur   | Warm | Comp    | Inc | Comp   |
+|             |          | Sec   | Sec  | Tot     | Tot | Tot    |
+|-------------|----------|-------|------|---------|-----|--------|
+| synchronous | 22:07:57 | 350.5 | 0.5  | 99500.0 | 0.0 | 5250.0 |
+|=============|==========|=======|======|=========|=====|========|
+""".replace("Input Tok |", "Input Tokens |").replace("Output Tok |", "Output Tokens |")
+
+
+def test_run_summary_of_guidellm(tmp_path: Path) -> None:
+    (load,) = written(tmp_path, "post.txt", GUIDE_SUMMARY)
+    assert load.model == "org/model-8b"
+    assert [(row.metric, row.statistic, row.value, row.unit) for row in results_of(load)] == [
+        ("duration_s", "total", 350.5, "s"), ("stated", "total", 0.5, "s"),
+        ("prompt_tokens", "total", 99500.0, "tokens"), ("stated", "total", 0.0, "tokens"),
+        ("completion_tokens", "total", 5250.0, "tokens"),
+    ]  # fmt: skip
+
+
 OLD_GUIDE = """Benchmarks Info:
 =====================================================
 Metadata |||| Requests Made ||| Prompt Tok/Req ||| Output Tok/Req ||| Prompt Tok Total||| Output Tok Total||
@@ -754,3 +776,9 @@ def test_a_mark_behind_a_value_is_no_part_of_it(mark: str, tmp_path: Path) -> No
     )
     values = {(row.metric, row.statistic): row.value for row in results_of(load_of(path))}
     assert (values["ttft_ms", "median"], values["ttft_ms", "p99"]) == (27.44, 97.69)
+
+
+def test_total_throughput_of_older_versions(tmp_path: Path) -> None:
+    text = SERVED.replace("Output token throughput (tok/s):", "Total throughput (tok/s):       ")
+    (load,) = written(tmp_path, "post.txt", text)
+    assert told(load) == [("requests", "total", 8.0), ("total_tps", "mean", 90.5)]

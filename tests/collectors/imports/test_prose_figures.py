@@ -11,7 +11,7 @@ from collectors.imports.results.prose.number_text import read_cell
 from collectors.imports.results.prose.sentences import read_sentences
 from collectors.imports.results.prose.units import unit_in
 from load_records import Result
-from tests.collectors.imports.captured import accuracies_of, loads_of
+from tests.collectors.imports.captured import accuracies_of, load_of, loads_of
 
 
 def results_of_text(tmp_path: Path, text: str) -> list[Result]:
@@ -401,3 +401,15 @@ def test_a_figure_in_brackets_has_the_level_of_the_words_before_them(tmp_path: P
 def test_a_prompt_that_is_the_workload_names_no_metric() -> None:
     (statement,) = read_sentences("On a full-budget raw prompt it sustains 64.7 tok/s.")
     assert statement.metric_name.metric == "stated"
+
+
+def test_lines_of_a_warm_up_are_left_out(tmp_path: Path) -> None:
+    text = """Run 1: prefill=632ms decode=61.3tok/s (warmup)
+Run 2: prefill=57ms decode=71.5tok/s
+Warm-up: 12.5 tok/s
+"""
+    path = tmp_path / "post.txt"
+    path.write_text(text)
+    load = load_of(path)
+    assert [(row.metric, row.value) for row in load.result_rows] == [("prompt_ms", 57.0), ("output_tps", 71.5)]
+    assert load.notes == ["The warm-up was left out: 2 of the lines."]

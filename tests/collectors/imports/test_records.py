@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from collectors.imports.log_file import ImportRefusedError
-from collectors.imports.results.prose.records import recognise, value_name_of
-from collectors.imports.results.readers import reader_of
+from collectors.imports.results.prose.records import recognise
+from collectors.imports.results.prose.value_names import value_name_of
+from collectors.imports.results.readers import reader_of, unknown_file_reason
 from collectors.imports.results.source import ResultFile
 from tests.collectors.imports.captured import load_of, loads_of, results_of
 
@@ -18,6 +19,9 @@ NAMES = {
     "throughput_tok_s": ("output_tps", "tok/s"), "aggregate_tps": ("output_tps", "tok/s"),
     "prompt_tokens_per_second": ("prompt_tps", "tok/s"), "ttft_p50_s": ("ttft_ms", "s"), "itlP99Ms": ("itl_ms", "ms"),
     "requests_per_sec": ("request_tps", "requests/s"), "wall_s": ("duration_s", "s"), "total_s": (None, "s"),
+    "load_time_s": ("model_load_s", "s"), "jobs_per_s": (None, None),
+    "bandwidth_gb_s": (None, None), "slo_goodput_req_s": ("goodput_rps", "requests/s"),
+    "first_token_decode_ms": (None, "ms"), "model_load_s": ("model_load_s", "s"), "prefill_ms": ("prompt_ms", "ms"),
     "draft_acceptance_rate": ("acceptance_rate", None), "max_tokens": (None, None), "status": (None, None),
 }  # fmt: skip
 
@@ -191,4 +195,289 @@ def test_several_lists_of_records_and_deep_objects(tmp_path: Path) -> None:
     deep.write_text(json.dumps({"A": {"arms": {"on": {"run": {"decode_tps": 45.5, "accept_len": 3.5}}}}, "ttft_ms": 1}))
     assert [(row.metric, row.value) for row in results_of(load_of(deep))] == [
         ("output_tps", 45.5), ("acceptance_length", 3.5), ("ttft_ms", 1.0),
+    ]  # fmt: skip
+
+
+def test_counts_of_requests_are_results(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('{"successful_requests": 12, "failed_requests": 1, "ttft_ms": 81.5, "latency_p95_ms": 900.5}')
+    assert [(row.metric, row.value) for row in load_of(path).result_rows] == [
+        ("requests", 12.0), ("failed_requests", 1.0), ("ttft_ms", 81.5), ("e2e_ms", 900.5),
+    ]  # fmt: skip
+
+
+def test_latencies_without_a_unit_are_named_in_a_note(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    records = [{"users": n, "tokens_per_second": 45.5 * n, "rps": 1.5, "latency": {"p50": 2.5 * n}} for n in (1, 2)]
+    path.write_text(json.dumps(records))
+    load = load_of(path)
+    assert "Left out, since no unit is stated: latency p50." in load.notes
+    assert load.result_rows[0].point == "users=1: tokens_per_second (record 1)"
+
+
+def test_refusal_names_the_values_without_a_unit(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('{"total_requests": 12, "throughput": 3.5, "latency": {"mean": 4729.5}, "setup_ms": 81.5}')
+    source = ResultFile(path, path.name)
+    assert reader_of(source) is None
+    assert "No unit is stated by throughput, latency." in unknown_file_reason(source)
+
+
+def test_speed_is_no_length_of_the_answer(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('{"concurrency": 4, "output_tok_s": 36, "ttft_ms": 81.5}')
+    assert [(row.concurrency, row.output_tokens) for row in load_of(path).result_rows] == [(4, None)] * 2
+
+
+def test_decoding_beside_the_output_is_a_stream(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("concurrency,output_tok_s,decode_tok_s\n1,46.5,115.5\n8,256.5,38.5\n8,256.5,300.5\n")
+    rows = [row for row in results_of(load_of(path)) if "decode" in row.point]
+    assert [row.metric for row in rows] == ["decode_tps", "decode_tps", "stated"]
+
+
+def test_summary_beside_records_below_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    runs = [{"n": n, "curve": [{"concurrency": c, "rps": 1.5 * c} for c in (1, 4)], "ttft_ms": 81.5} for n in (1, 2)]
+    path.write_text(json.dumps({"model": "m", "setup": [{"name": "B200"}], "wall_s": 9.5, "results": {"runs": runs}}))
+    load = load_of(path)
+    assert [(row.metric, row.value, row.concurrency, row.point) for row in load.result_rows[:4]] == [
+        ("duration_s", 9.5, None, "all requests: wall_s (record 1)"),
+        ("ttft_ms", 81.5, None, "n=1: ttft_ms (record 2)"),
+        ("request_tps", 1.5, 1, "concurrency=1, n=1: rps (record 3)"),
+        ("request_tps", 6.0, 4, "concurrency=4, n=1: rps (record 4)"),
+    ]
+    assert load.model == "m" and len(load.result_rows) == 7
+
+
+def test_arms_as_objects_of_an_object(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    arms = {
+        name: {"concurrency": c, "ttft": {"p50_ms": 81.5 * c}, "decode_tps": 45.5}
+        for name, c in (("off", 1), ("on", 2))
+    }
+    path.write_text(json.dumps({"model": "m", "results": arms}))
+    assert [(row.metric, row.value, row.concurrency, row.point) for row in load_of(path).result_rows] == [
+        ("ttft_ms", 81.5, 1, "concurrency=1, group=results off: ttft p50_ms (record 1)"),
+        ("output_tps", 45.5, 1, "concurrency=1, group=results off: decode_tps (record 1)"),
+        ("ttft_ms", 163.0, 2, "concurrency=2, group=results on: ttft p50_ms (record 2)"),
+        ("output_tps", 45.5, 2, "concurrency=2, group=results on: decode_tps (record 2)"),
+    ]
+
+
+@pytest.mark.parametrize("mark", [{"is_warmup": True}, {"status": "OOM"}, {"status": "error"}])
+def test_records_that_measured_nothing(tmp_path: Path, mark: dict[str, object]) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps([{"ttft_ms": 900.5, "tpot_ms": 90.5, **mark}, {"ttft_ms": 81.5, "tpot_ms": 8.5}]))
+    assert [row.value for row in load_of(path).result_rows] == [81.5, 8.5]
+
+
+def test_counts_lengths_and_model_within_objects(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    records = [
+        {"id": n, "model": {"name": name}, "load": {"concurrent_requests": 4, "input_length": 512},
+         "metrics": {"successful_requests": 12, "ttft_ms": 81.5, "mean concurrency": 3}}
+        for n, name in ((1, "m-8b"), (2, "m-70b"))
+    ]  # fmt: skip
+    path.write_text(json.dumps(records))
+    assert [
+        (row.metric, row.value, row.concurrency, row.prompt_tokens, row.point) for row in load_of(path).result_rows
+    ][:2] == [
+        ("requests", 12.0, 4, 512, "model name=m-8b, id=1: metrics successful_requests (record 1)"),
+        ("ttft_ms", 81.5, 4, 512, "model name=m-8b, id=1: metrics ttft_ms (record 1)"),
+    ]
+
+
+def test_completed_and_failed_of_a_load(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("concurrency,completed,failed,tpot_ms\n1,16,0,2.5\n2,14,2,3.5\n")
+    assert [(row.metric, row.value) for row in load_of(path).result_rows] == [
+        ("requests", 16.0), ("failed_requests", 0.0), ("tpot_ms", 2.5),
+        ("requests", 14.0), ("failed_requests", 2.0), ("tpot_ms", 3.5),
+    ]  # fmt: skip
+
+
+def test_latencies_of_zero_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps([{"ttft_ms": 0.0, "tpot_ms": 0.0}, {"ttft_ms": 81.5, "tpot_ms": 8.5}]))
+    load = load_of(path)
+    assert [row.value for row in load.result_rows if row.metric == "ttft_ms"] == [81.5]
+    assert any("Latencies of 0" in note for note in load.notes)
+
+
+def test_single_latency_of_a_models_answers(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"key": "a", "value": {"model": "m", "latency_s": 1.5, "output_chars": 900}}\n{"key": "b"}\n')
+    assert [(row.metric, row.value) for row in load_of(path).result_rows] == [("e2e_ms", 1500.0)]
+    path.write_text('{"model": "resnet50", "latency_ms": 1.5}\n')
+    assert reader_of(ResultFile(path, path.name)) is None
+
+
+def test_memory_of_the_card_is_a_setting(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('{"ttft_ms": 81.5, "tpot_ms": 8.5, "memory_used_mib_max": 900.5, "memory_total_mib_max": 1000}')
+    assert [row.value for row in load_of(path).result_rows] == [81.5, 8.5, 900.5]
+
+
+def test_two_columns_of_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("concurrency,aggregate_tok_s\n8,247\n16,371\n")
+    assert [(row.metric, row.value, row.concurrency) for row in load_of(path).result_rows] == [
+        ("output_tps", 247.0, 8), ("output_tps", 371.0, 16),
+    ]  # fmt: skip
+    path.write_text("Hello, world\nWe ran it, again\n")
+    assert reader_of(ResultFile(path, path.name)) is None
+
+
+def test_slots_of_the_server_are_no_level(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("parallel,concurrency,ttft_ms,tpot_ms\n4,1,81.5,8.5\n")
+    assert {row.concurrency for row in load_of(path).result_rows} == {1}
+
+
+def test_arms_within_arms_bear_both_names(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    arms = {"off": {"ttft_ms": 81.5, "tpot_ms": 8.5}, "on": {"ttft_ms": 91.5, "tpot_ms": 9.5}}
+    path.write_text(json.dumps({"short": arms, "long": arms}))
+    names = [row.point.partition(":")[0] for row in load_of(path).result_rows]
+    assert names[::2] == ["group=short off", "group=short on", "group=long off", "group=long on"]
+
+
+def test_decoding_of_a_single_token_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(
+        "completion_tokens,pp_tok_s,tg_tok_s,tg_tok_s_agg,concurrency\n1,422.5,1000000,1.5,1\n9,422.5,15.5,15.5,1\n"
+    )
+    load = load_of(path)
+    assert [(row.metric, row.value) for row in load.result_rows] == [
+        ("prompt_tps", 422.5), ("output_tps", 1.5), ("prompt_tps", 422.5), ("decode_tps", 15.5), ("output_tps", 15.5),
+    ]  # fmt: skip
+    assert any("single token" in note for note in load.notes)
+
+
+def test_aims_and_settings_are_no_results(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    aims = {
+        "config": {"slo": {"ttftMs": 800, "tpotMs": 80}, "qps": 1},
+        "args": {"qps": 2},
+        "memory_reduction_pct": 18.5,
+    }
+    path.write_text(json.dumps(aims))
+    with pytest.raises(ImportRefusedError, match="limits, aims and settings are none"):
+        load_of(path)
+    path.write_text(json.dumps(aims | {"ttft_ms": 81.5, "latency_count": 5}))
+    load = load_of(path)
+    assert [row.value for row in load.result_rows] == [81.5] and load.params["config slo ttftMs"] == 800
+    assert load.notes == []
+
+
+def test_words_in_a_column_of_per_cent(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('batch,avg_ttft_s,tok_per_s,sm_active_percent\n1,0.5,36.5,"unavailable (no rights, on most)"\n')
+    assert [row.value for row in load_of(path).result_rows] == [500.0, 36.5]
+
+
+def test_answers_are_no_names(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    records = [
+        {"task": f"t{n}", "code": "def f():\n    pass", "answer": "word " * 30, "ttft_ms": 81.5, "tpot_ms": 8.5}
+        for n in (1, 2)
+    ]
+    records[1]["answer"] = "other " * 30
+    records[1]["code"] = "x = 1\n"
+    path.write_text(json.dumps(records))
+    assert load_of(path).result_rows[0].point == "task=t1: ttft_ms (record 1)"
+
+
+def test_speeds_of_requests_beside_those_of_the_load(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(
+        '{"concurrency": 4, "single_stream_tok_s": 25.5, "mean_tok_s_concurrent": 21.5, "aggregate_tok_s": 68.5, '
+        '"environment": {"gpu_vram_gb": 34.2}}'
+    )
+    assert [(row.metric, row.value, row.concurrency) for row in load_of(path).result_rows] == [
+        ("decode_tps", 25.5, 1), ("stated", 21.5, 4), ("output_tps", 68.5, 4),
+    ]  # fmt: skip
+
+
+def test_durations_alone_are_no_benchmark(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('{"duration_seconds": 12.5, "elapsed_s": 13.5, "prompt_tokens": 3981}')
+    assert reader_of(ResultFile(path, path.name)) is None
+
+
+def test_time_and_lengths_by_other_names(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(
+        '{"started_utc": "2026-06-07T19:52:44Z", "decode_tokens": 128, "prefill_tokens": 512, "ttft_ms": 1.5}'
+    )
+    load = load_of(path)
+    assert load.ts == datetime(2026, 6, 7, 19, 52, 44, tzinfo=UTC)
+    assert [(row.prompt_tokens, row.output_tokens) for row in load.result_rows] == [(512, 128)]
+
+
+def test_rate_of_the_load_is_a_setting(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps([{"qps": 0.5 * n, "ttft_ms": 81.5, "request_per_s": 0.45} for n in (1, 2)]))
+    rows = load_of(path).result_rows
+    assert {(row.metric, row.value) for row in rows} == {("ttft_ms", 81.5), ("request_tps", 0.45)}
+    assert [row.point for row in rows][::2] == ["qps=0.5: ttft_ms (record 1)", "qps=1: ttft_ms (record 2)"]
+
+
+def test_copies_and_kernels_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('{"block_size_tokens": 16,\n"copy": {"latency_ms_median": 0.5,\n"throughput_gbps": 9.5}}')
+    source = ResultFile(path, path.name)
+    assert reader_of(source) is None
+    assert "It times copies or kernels, no answers of a model." in unknown_file_reason(source)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "metric,old,new,change\nttft_ms_p50,81.5,71.5,-12%\nrequest_per_s,1.5,2.5,+66%\n",
+        "metric,unit,old,new\nttft p50,ms,81.5,71.5\nrequest rate achieved,req/s,1.5,2.5\n",
+    ],
+)
+def test_table_with_a_metric_on_each_row(tmp_path: Path, table: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(table)
+    rows = load_of(path).result_rows
+    assert [(row.metric, row.value, row.point.partition(":")[0]) for row in rows] == [
+        ("ttft_ms", 81.5, "column=old"), ("request_tps", 1.5, "column=old"),
+        ("ttft_ms", 71.5, "column=new"), ("request_tps", 2.5, "column=new"),
+    ]  # fmt: skip
+
+
+def test_cells_with_their_units(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("quant,decode_tps,ttft_ms,latency,memory\nQ4,45.5,81.5,1.5 s,1.25 GB\n")
+    assert [(row.metric, row.value, row.unit) for row in load_of(path).result_rows] == [
+        ("output_tps", 45.5, "tok/s"), ("ttft_ms", 81.5, "ms"), ("e2e_ms", 1500.0, "ms"), ("stated", 1.25, "GB"),
+    ]  # fmt: skip
+
+
+def test_level_and_lengths_within_objects(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(
+        '{"params": {"n_clients": 4}, "tokens": {"prompt": 104, "output": 77}, "ttft_s": 0.5, "tpot_ms": 8.5}'
+    )
+    rows = load_of(path).result_rows
+    assert {(row.concurrency, row.prompt_tokens, row.output_tokens) for row in rows} == {(4, 104, 77)}
+
+
+def test_durations_of_tool_calls_are_no_records(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    calls = [{"tool": "read_file", "duration_sec": 3.5}, {"tool": "grep", "duration_sec": 4.5}]
+    path.write_text(json.dumps({"runs": [{"tokens_per_sec": 40.5, "duration_sec": 188.5, "calls": calls}]}))
+    assert [row.value for row in load_of(path).result_rows] == [40.5, 188.5]
+
+
+def test_statistics_of_a_named_time(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(
+        '{"model": "m", "prompt_tokens": 64, "cold_ms": {"p50": 236.5, "p99": 240.5}, "warm_ms": {"p50": 109.5}}'
+    )
+    assert [(row.metric, row.statistic, row.value, row.unit) for row in load_of(path).result_rows] == [
+        ("stated", "median", 236.5, "ms"), ("stated", "p99", 240.5, "ms"), ("stated", "median", 109.5, "ms"),
     ]  # fmt: skip

@@ -11,6 +11,7 @@ from tests.collectors.imports.captured import load_of
 
 MODELS = {
     "a setting": ("**Config:** DeepSeek-R1-0528 | FP8 | TP=8", "DeepSeek-R1-0528"),
+    "settings in a row": ("model=gpt2-8 prompt=512tok gen=64", "gpt2-8"),
     "a label": ("- **Model**: Qwen3 32B FP8, measured beside Llama-3.1-8B", "Qwen3 32B FP8"),
     "a command": ("vllm serve o/m-7b --port 1\nQwen3-8B was slower", "o/m-7b"),
     "a command with blanks": ("bench.py  --model  /data/o/m-7b/ --n 1\nQwen3-8B was slower", "/data/o/m-7b"),

@@ -50,3 +50,11 @@ def test_an_arm_behind_a_mark_is_no_verdict(tmp_path: Path) -> None:
     assert [row.point for row in results_of_text(tmp_path, text)] == [
         "a, \u274c Off: Gen (t/s) (line 3)", "a, \u2705 ngram: Gen (t/s) (line 4)",
     ]  # fmt: skip
+
+
+def test_parts_of_the_machine_are_no_results(tmp_path: Path) -> None:
+    hardware = "## Hardware\n\n| Component | Value |\n|---|---|\n| VRAM used | 24 GB |\n\n"
+    results = "## Results\n\n| c | decode tok/s | VRAM GB |\n|---|---|---|\n| 1 | 45.5 | 21.5 |\n"
+    assert [value for *_, value in figures_of(tmp_path, hardware + results)] == [45.5, 21.5]
+    speeds = results.replace("Results", "Hardware")
+    assert [value for *_, value in figures_of(tmp_path, speeds)] == [45.5, 21.5]

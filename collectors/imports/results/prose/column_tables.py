@@ -12,6 +12,7 @@ from collectors.imports.results.prose.tables import Table, cells_of
 
 GAP = re.compile(r"\t| {2,}")
 RULE = re.compile(r"\s*[-=─]{2,200}(?:\s+[-=─]{2,200}){2,40}\s*")
+WHOLE_RULE = re.compile(r"\s{0,12}(?:-{10,400}|={10,400}|─{10,400})\s{0,12}")  # below all heads
 DASHES = re.compile(r"[-=─]{2,200}")
 DIGIT = re.compile(r"\d|^[-—]$|^n/a$", re.IGNORECASE)
 NUMBER = re.compile(r"[~≈]?[-+]?\d[\d.,]{0,20}(?:e[-+]?\d{1,3})?%?")
@@ -93,7 +94,7 @@ def _block(lines: Sequence[str], index: int, is_head: IsHead) -> _AlignedBlock |
     heads, end = grouped_heads or _cells(lines[index]), index + 1 + bool(grouped_heads)
     if len(heads) < MIN_CELLS - 1 or any(map(NUMBER.fullmatch, heads)):
         return None
-    has_rule = end < len(lines) and RULE.fullmatch(lines[end][:MAX_CHARS]) is not None
+    has_rule = end < len(lines) and any(rule.fullmatch(lines[end][:MAX_CHARS]) for rule in (RULE, WHOLE_RULE))
     is_continued = heads[-1] == CONTINUED
     width, end = len(heads) - is_continued, end + has_rule
     index_names = [] if has_rule else _index_names(lines, end, width)

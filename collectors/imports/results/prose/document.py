@@ -29,8 +29,8 @@ from collectors.imports.results.prose.line_figures import (
 )
 from collectors.imports.results.prose.line_marks import without_line_marks
 from collectors.imports.results.prose.llama_timings import add_llama_timings
-from collectors.imports.results.prose.metric_names import FORECAST
-from collectors.imports.results.prose.number_text import with_unit_first
+from collectors.imports.results.prose.metric_names import FORECAST, OF_MACHINE
+from collectors.imports.results.prose.number_text import TIMED, read_cell, with_unit_first
 from collectors.imports.results.prose.sections import FIGURE, Sections, lines_with_figures
 from collectors.imports.results.prose.sentences import states_speed
 from collectors.imports.results.prose.stated_settings import read_settings
@@ -38,6 +38,7 @@ from collectors.imports.results.prose.statistic_lines import read_statistic_line
 from collectors.imports.results.prose.table_figures import add_table, models_in
 from collectors.imports.results.prose.tables import RULE, Table, read_flattened_tables, read_tables
 from collectors.imports.results.prose.units import test_unit, unit_in
+from collectors.imports.results.prose.warm_ups import without_warm_ups
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tools import (
     evalplus,
@@ -135,6 +136,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
         summaries += loads_of_tool
     loads_of_files, text_between = read_fenced_files(source, text_between, ticket, 3 + len(summaries))
     summaries += loads_of_files
+    text_between, warm_ups = without_warm_ups(text_between)
     html_tables, remaining_text = read_html_tables(text_between)
     charts, remaining_text = read_charts(remaining_text)
     tables, remaining_text = read_tables(remaining_text)
@@ -150,6 +152,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     llama = [table for table in tables if llama_tables.is_printed_table(table)]
     speculated = [table for table in tables if spec_bench_table.is_spec_bench(table)]
     load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date)
+    load.notes += [f"The warm-up was left out: {warm_ups} of the lines."] if warm_ups else []
     of_tools = (*benchy, *llama, *speculated)
     lines = words_around.splitlines()
     read_here = [table for table in tables if table not in of_tools]
@@ -157,7 +160,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
         headings = (*sections.labels_of(table.line)[:1], table.title)
         if forecast := next(filter(FORECAST.search, headings), None):
             load.notes.append(f"A table of what is expected was left out: {forecast!r}.")
-        else:
+        elif not _is_of_machine(table, headings):
             above = " ".join(lines[max(0, table.line - LINES_OF_UNIT - 1) : table.line - 1])
             add_table(
                 load,
@@ -194,6 +197,14 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
         )
         raise ImportRefusedError(f"{source.name} looks like {looks_of(source)}. {reason}")
     return loads
+
+
+def _is_of_machine(table: Table, headings: Sequence[str]) -> bool:
+    """Return whether a table lists parts of a machine: under 'Hardware', without a speed or a time."""
+    cells = (cell for row in (table.heads, *table.rows) for cell in row)
+    return any(map(OF_MACHINE.fullmatch, headings)) and not any(
+        unit_in(cell) in TIMED or ((value := read_cell(cell)) and value.unit in TIMED) for cell in cells
+    )
 
 
 def _in_section(table: Table, sections: Sections) -> Table:

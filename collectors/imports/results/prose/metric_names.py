@@ -32,13 +32,17 @@ GENERATION = (
 )
 _NO_BENCHMARK = r"(?! (?:results?|benchmarks?|tests?|performance)\b)"  # 'End-to-end results' measures anything
 _ACCEPTED_LENGTH = r"\bacc(?:e?pt)?(?:ance|ed)?(?:\. ?| )len(?:gth)?"
-_FIRST_TOKEN = r"ttft|first[- ]token|首\s?(?:token|字|词)"
+_FIRST_TOKEN = r"ttft|first[- ]token(?! decod)|首\s?(?:token|字|词)"
 _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
     (r"first response|ttfr|first byte|ttfb", "ttfr_ms"),
     (_FIRST_TOKEN, "ttft_ms"),
     (r"\bitl\b|inter[- ]token|\btbt\b|time between tokens", "itl_ms"),
     (r"\btpot\b|per[- ]output[- ]token|time per token|per[- ]token latency", "tpot_ms"),
-    (r"(?:prefill|\binput|prompt(?: (?:processing|eval(?:uation)?))?) (?:time|duration|latency)", "prompt_ms"),
+    (
+        r"(?:prefill|\binput|prompt(?: (?:processing|eval(?:uation)?))?) (?:time|duration|latency)"
+        r"|\bprefill(?=(?: \(m?s\))?\W*$)",
+        "prompt_ms",
+    ),
     (r"(?:decod(?:e|ing)|(?<!prompt )eval) (?:time|duration)", "decode_ms"),
     (
         r"(?<![a-df-z])(?<!token )(?<!tokens )(?<!low )(?<!lowest )(?<!total )(?<!normali[sz]ed )"
@@ -54,7 +58,7 @@ _DURATIONS: tuple[tuple[str, str], ...] = (
     (r"torch\.compile|compil(?!\w* cache)", "compile_s"),
     (r"engine init|引擎初始化", "engine_init_s"),
     (r"weights? load(?:ing)?|load(?:ing|ed)? weights?|權重載入", "weights_load_s"),
-    (r"model loading|模型載入", "model_load_s"),
+    (r"\bmodel load(?:ing)?\b|模型載入", "model_load_s"),
     (r"\bready\b|就緒", "time_to_ready_s"),
     (
         r"\bwall\b|wall[- ]?(?:time|clock)|執行時間|duration|^(?:run |total )?dur\b"
@@ -62,6 +66,7 @@ _DURATIONS: tuple[tuple[str, str], ...] = (
         "duration_s",
     ),
 )
+LATENCY_NAMES = words("|".join(pattern for pattern, _ in _LATENCIES))
 # (unit, pattern, metric): the first match counts, so specific rules come before general ones.
 RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     (
@@ -108,6 +113,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
         words(r"(?<!token[ -])(?<!tokens[ -])(?<!long )(?<!short )(?<!same )(?<!\dk )(?<!\ba )prompt(?!s\b|ing)"),
         MetricName("prompt_tps"),
     ),
+    ("requests/s", words(r"\bgoodput\b"), MetricName("goodput_rps")),
     ("requests/s", words(r""), MetricName("request_tps")),
     ("requests", words(r"fail|error"), MetricName("failed_requests")),
     ("requests", words(r"(?:request|completed|successful)(?! latency)"), MetricName("requests")),
@@ -187,6 +193,12 @@ FORECAST = words(  # heading of a table that nobody measured
     r"|results?|throughput|speeds?|improvements?|numbers|outcomes?|latenc(?:y|ies))\b|\bprojections?\b"
     r"|^\W*(?:[\d.]{1,8} )?(?:expected|projected|predicted|anticipated|estimated|theoretical|simulated)\b"
     r"|预估|預估|估算|预测值|理论(?:性能|峰值|上限|值)"
+)
+OF_MACHINE = words(  # heading of a table without results
+    r"\W*(?:[\d.]{1,8} )?(?:(?:test|benchmark|our|the|host) )?"
+    r"(?:hardware|machine|environment|software|system|test ?bed|specs?|specifications?)"
+    r"(?: (?:and|&) (?:hardware|software|environment))?"
+    r"(?: (?:setup|used|specs?|specifications?|configuration|details|info(?:rmation)?|environment|under test))?\W*"
 )
 TASK = words(
     r"(?<![a-z0-9])(?:gsm8k|mmlu(?:[_-]pro)?|hellaswag|arc[_-](?:challenge|easy)|winogrande|truthfulqa|gpqa|ifeval"

@@ -6,169 +6,164 @@ names its point where it varies.
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import Any
 
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.heads import CONCURRENCY_HEAD, OUTPUT_HEAD, PROMPT_HEAD
-from collectors.imports.results.prose.metric_names import DERIVED, MetricName, metric_of, statistic_of
-from collectors.imports.results.prose.number_text import MEMORY, has_no_value, states_failure
-from collectors.imports.results.prose.units import named_unit
+from collectors.imports.results.prose.metric_names import DERIVED, MetricName, statistic_of, words
+from collectors.imports.results.prose.number_text import states_failure
+from collectors.imports.results.prose.record_files import Record, csv_names, records_of
+from collectors.imports.results.prose.stated_figures import NEVER_ZERO, ZERO_NOTE
+from collectors.imports.results.prose.value_names import ValueName, is_number, leaf_words, value_name_of
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.values import count, cut, text
 
 TOOL = "records"
 KEY = re.compile(r'"([A-Za-z][\w .%/()-]{1,60})"\s{0,9}:')
-CSV_NAME = re.compile(r"[A-Za-z#%][\w .#%/()@-]{0,60}")
-WORD_BOUND = re.compile(r"[_\s.:-]+|(?<=[a-z\d])(?=[A-Z])")
-WARM_UP = re.compile(r"warm[-_ ]?up", re.IGNORECASE)
+NUMBERED_KEY = re.compile(  # of a number, or of its statistics
+    r'"([A-Za-z][\w .%/()-]{1,60})"\s{0,9}:\s{0,99}'
+    r'(?:\{\s{0,99}"(?:mean|avg|average|median|min|max|std|p\d\d)"\s{0,9}:\s{0,9})?-?\d'
+)
+WARM_UP = re.compile(r"(?:is )?warm[-_ ]?up", re.IGNORECASE)
+TIMED_STATISTICS = re.compile(  # {"cold_ms": {"p50": 236.5}}
+    r'"[A-Za-z][\w .-]{0,60}_(?:ms|s|sec|seconds)"\s{0,9}:\s{0,9}\{\s{0,99}"(?:mean|avg|median|min|p\d\d)"\s{0,9}:'
+)
 INNER_STATISTIC = re.compile(r"mean|avg|median|min|max|p\d{2}")
 LEVEL_WORD = re.compile(r"np|n parallel|c")  # beside the heads of tables
 MODELS = ("model", "model id", "model name", "model path", "model tag", "base model")
-OF_MACHINE = re.compile(r"\b(?:system|host|total|installed|machine|hardware|specs?)\b.*\b(?:ram|memory|vram)\b|^ram$")
-TIMES = ("ts", "timestamp", "date", "datetime", "started at")
+TIMES = (
+    "ts", "timestamp", "date", "datetime", "started at", "started", "started utc", "start time", "start time utc",
+    "timestamp utc", "generated at", "created at", "run at",
+)  # fmt: skip
 ERRORS = ("error", "error message")
-MAX_DEPTH = 6
+OF_TOKENS = words(r"(?:^|[^a-z])(?:tok(?:en)?s?|output[ _]chars|ttft|tpot|itl|llm)(?:[^a-z]|$)")
+OF_KERNEL = words(r"(?:^|[^a-z])(?:[gt]flops|gbps|gb[_/]s|kernel|gemm|matmul|bytes[_ ]per|bandwidth)(?:[^a-z]|$)")
+SENT_RATE = words(
+    r"(?:\S{1,40} ){0,5}(?:(?:target|offered|configured|request)_)?(?:qps|rps|rate(?:_(?:qps|rps|req_s))?)"
+)
+OF_LOAD = words(r"conc|users|vus?|clients|streams|flight")  # 'parallel' beside them are the server's slots
+COUNTS_OF_LOAD = (  # in the record of a load
+    (words(r"(?:num )?(?:completed|successful|succeeded)"), "requests"),
+    (words(r"(?:num )?(?:failed|errors)"), "failed_requests"),
+)
+SINGLE = words(r"\bsingle (?:stream|user|request|client)\b")
+DECODING = words(r"^(?!.*\b(?:agg(?:regate)?|total|batch|all)\b).*\b(?:decod(?:e|ing)|tg)\b")
+SINGLE_TOKEN_NOTE = "Speeds of decoding were left out where the answer is a single token: nothing was decoded after it."
 MAX_NAME_CHARS = 200
+MOST_NAME_CHARS = 100  # of one value
 LEAST_METRICS = 2
 
 
-class ValueName(NamedTuple):
-    """What a name states: its words without the unit, the unit, and the metric, None if Pitwall has none."""
-
-    words: str
-    unit: str | None
-    metric_name: MetricName | None
-
-
-def value_name_of(name: str) -> ValueName:
-    """Return what the name of a value states: 'itl_p99_ms' is `itl_ms` in milliseconds."""
-    words = " ".join(word for word in WORD_BOUND.split(name) if word).lower()
-    if named := named_unit(words):
-        unit, remaining_words = named
-        return ValueName(remaining_words, unit, metric_of(remaining_words, unit))
-    return ValueName(words, None, metric_of(words, None))
-
-
 def recognise(head: str) -> bool:
-    """Return whether JSON or CSV begins so and names two metrics with their units."""
-    start = head.lstrip()[:1]
-    names = set(KEY.findall(head)) if start in ("{", "[") else set(_csv_names(head))
+    """Return whether JSON or CSV begins so and names two metrics with their units, or one beside a model's output."""
+    names = _names_in(head)
     columns = [column for name in names if (column := value_name_of(name)).unit is not None]
     has_inner_statistic = any(INNER_STATISTIC.fullmatch(column.words) for column in columns)  # {"ttft": {"p99_ms": 81}}
+    has_inner_statistic = has_inner_statistic or TIMED_STATISTICS.search(head) is not None
     metrics = [column for column in columns if column.metric_name is not None or column.unit == "tok/s"]
-    return len(metrics) + has_inner_statistic >= LEAST_METRICS
+    has_speed = has_inner_statistic or _metrics_of(columns) - {"duration_s"}  # what only took its time is no benchmark
+    is_of_tokens = any(map(OF_TOKENS.search, names))
+    is_enough = len(metrics) + has_inner_statistic >= (1 if is_of_tokens else LEAST_METRICS)
+    return bool(has_speed) and is_enough and not times_kernels(head)
+
+
+def times_kernels(head: str) -> bool:
+    """Return whether JSON or CSV begins so and times copies of memory or kernels, which are no requests."""
+    names = _names_in(head)
+    is_of_kernels = any(map(OF_KERNEL.search, names))
+    return is_of_kernels and _metrics_of(map(value_name_of, names)) <= {"e2e_ms", "duration_s"}
+
+
+def _names_in(head: str) -> list[str]:
+    names = KEY.findall(head) if head.lstrip()[:1] in ("{", "[") else csv_names(head)
+    return list(dict.fromkeys(names))
+
+
+def _metrics_of(columns: Iterable[ValueName]) -> set[str]:
+    """Return the metrics of names with a unit; STATED for a speed that Pitwall has no metric for."""
+    return {
+        column.metric_name.metric if column.metric_name else STATED for column in columns
+        if column.unit is not None and (column.metric_name is not None or column.unit == "tok/s")
+    }  # fmt: skip
+
+
+def names_without_unit(head: str) -> list[str]:
+    """Return the names of JSON or CSV that begins so which name a latency or a speed, but no unit."""
+    names = NUMBERED_KEY.findall(head) if head.lstrip()[:1] in ("{", "[") else csv_names(head)
+    return [name for name in dict.fromkeys(names) if value_name_of(name).lacks_unit]
 
 
 def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     """Return the load of such a file; raises ImportRefusedError if it has no result."""
-    common, records = _records_of(source)
+    records = records_of(source)
     load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date)
-    warm_ups = [record for _, record in records if _is_warm_up(record)]
+    warm_ups = [record for record in records if _is_warm_up(record)]
     if warm_ups:
-        records = [(number, record) for number, record in records if not _is_warm_up(record)]
+        records = [record for record in records if not _is_warm_up(record)]
         load.notes.append(f"The warm-up was left out: {len(warm_ups)} of its records.")
-    failures = [record for _, record in records if _is_failed(record)]
+    failures = [record for record in records if _is_failed(record)]
     if failures:
-        records = [(number, record) for number, record in records if not _is_failed(record)]
+        records = [record for record in records if not _is_failed(record)]
         load.notes.append(f"Failed requests were left out: {len(failures)} of its records.")
-    constants = _constants([record for _, record in records])
-    load.params |= {name: cut(value) for name, value in {**common, **constants}.items()}
-    load.model = _model_of({**common, **constants})
-    times = [time for _, record in records if (time := _time_of(record))]
+    constants = _constants(records)
+    load.params |= {name: cut(value) for name, value in constants.items()}
+    load.model = _model_of(constants)
+    times = [time for record in records if (time := _time_of(record))]
     load.ts = min(times, default=load.ts)
-    for number, record in records:
-        _add_record(load, number, record, {**common, **constants})
+    for record in records:
+        _add_record(load, record, constants)
     if not load.result_rows:
-        raise ImportRefusedError(f"{source.name} has no value whose name states its metric and unit.")
+        raise ImportRefusedError(
+            f"{source.name} has no measured value whose name states its metric and unit; limits, aims and settings are "
+            "none."
+        )
+    open_names = dict.fromkeys(name for record in records for name in _names_without_unit(record))
+    if open_names:
+        load.notes.append(f"Left out, since no unit is stated: {', '.join(open_names)[:MAX_NAME_CHARS]}.")
     return [load]
 
 
-# --- records ----------------------------------------------------------------------------------------------------------
-def _records_of(source: ResultFile) -> tuple[dict[str, Any], list[tuple[int, dict[str, Any]]]]:
-    """Return the values that hold for all records, and the records with their numbers or lines."""
-    if source.head.lstrip()[:1] not in ("{", "["):
-        return {}, list(_csv_records(source))
-    if "}" in source.head.strip().partition("\n")[0] and "\n{" in source.head.strip():
-        return {}, [(number, _flat(value)) for number, value in source.json_lines()]
-    value = source.json()
-    if isinstance(value, list):
-        return {}, [(number, _flat(item)) for number, item in enumerate(value, 1)]
-    lists = {name: items for name, items in value.items() if _is_records(items)}
-    if not lists:
-        return {}, [(1, _flat(value))]
-    common = _flat({name: item for name, item in value.items() if name not in lists})
-    names = [({"list": name} if len(lists) > 1 else {}, item) for name, items in lists.items() for item in items]
-    return common, [(number, list_name | _flat(item)) for number, (list_name, item) in enumerate(names, 1)]
-
-
-def _is_records(items: Any) -> bool:
-    return isinstance(items, list) and bool(items) and all(isinstance(item, dict) for item in items)
-
-
-def _flat(value: Any, prefix: str = "", depth: int = 1) -> dict[str, Any]:
-    """Return the values of an object by their names; those of an inner object bear its name before their own."""
-    if not isinstance(value, dict):
-        return {prefix or "value": value}
-    values: dict[str, Any] = {}
-    for name, item in value.items():
-        full_name = f"{prefix} {name}".strip()
-        values |= (
-            _flat(item, full_name, depth + 1) if isinstance(item, dict) and depth < MAX_DEPTH else {full_name: item}
-        )
-    return values
-
-
-def _csv_names(head: str) -> list[str]:
-    first_line, _, other_lines = head.lstrip().partition("\n")
-    names = [name.strip().strip('"') for name in first_line.split(",")]
-    is_head = len(names) > 2 and all(CSV_NAME.fullmatch(name) for name in names)
-    first_row = next(csv.reader([other_lines.partition("\n")[0]]), []) if is_head else []
-    cells = [cell for name, cell in zip(names, first_row, strict=False) if value_name_of(name).unit is not None]
-    has_words = any(isinstance(_cell(cell), str) and not (has_no_value(cell) or states_failure(cell)) for cell in cells)
-    return names if is_head and len(first_row) >= len(names) and not has_words else []
-
-
-def _csv_records(source: ResultFile) -> Iterator[tuple[int, dict[str, Any]]]:
-    with source.refusing_bad_csv():
-        for number, row in enumerate(csv.DictReader(source.text().splitlines()), 2):
-            yield number, {name.strip(): _cell(cell) for name, cell in row.items() if name and isinstance(cell, str)}
-
-
-def _cell(cell: str) -> Any:
-    try:
-        return float(cell)
-    except ValueError:
-        return cell.strip() or None
+def _names_without_unit(record: Record) -> list[str]:
+    return [name for name, value in record.values.items() if value_name_of(name).lacks_unit and is_number(value)]
 
 
 # --- values -----------------------------------------------------------------------------------------------------------
-def _is_warm_up(record: Mapping[str, Any]) -> bool:
-    return any(isinstance(value, str) and WARM_UP.fullmatch(value) for value in record.values())
+def _is_warm_up(record: Record) -> bool:
+    return any(
+        WARM_UP.fullmatch(value) is not None if isinstance(value, str)
+        else value is True and WARM_UP.fullmatch(value_name_of(name).words) is not None
+        for name, value in record.values.items()
+    )  # fmt: skip
 
 
-def _is_failed(record: Mapping[str, Any]) -> bool:
+def _is_failed(record: Record) -> bool:
     """Return whether a record is that of a request that failed, whose times are those of the failure."""
-    values = {value_name_of(name).words: value for name, value in record.items()}
+    values = {value_name_of(name).words: value for name, value in record.values.items()}
     is_denied = any(values.get(name) is False for name in ("ok", "success", "succeeded"))
-    return is_denied or any(isinstance(values.get(name), str) and values[name].strip() for name in ERRORS)
+    status = values.get("status")
+    has_failed = isinstance(status, str) and states_failure(status)
+    return is_denied or has_failed or any(isinstance(values.get(name), str) and values[name].strip() for name in ERRORS)
 
 
 def _model_of(values: Mapping[str, Any]) -> str | None:
     """Return the model that a name such as 'model', 'modelID' or 'model_path' states."""
-    return next(
-        (name for key, value in values.items() if value_name_of(key).words in MODELS and (name := text(value))), None
-    )
+    return next((name for key, value in values.items() if _names_model(key) and (name := text(value))), None)
 
 
-def _time_of(record: Mapping[str, Any]) -> datetime | None:
+def _names_model(name: str) -> bool:
+    return value_name_of(name).words in MODELS or leaf_words(name) in MODELS
+
+
+def _time_of(record: Record) -> datetime | None:
     """Return when a record was measured, where it states the zone."""
-    written = next((value for name, value in record.items() if value_name_of(name).words in TIMES), None)
+    values = (*record.values.items(), *record.settings.items())
+    written = next((value for name, value in values if value_name_of(name).words in TIMES), None)
     try:
         time = datetime.fromisoformat(written) if isinstance(written, str) else None
     except ValueError:
@@ -176,40 +171,44 @@ def _time_of(record: Mapping[str, Any]) -> datetime | None:
     return time if time and time.tzinfo else None
 
 
-def _is_result(column: ValueName, value: Any) -> bool:
-    is_of_machine = column.unit in MEMORY and OF_MACHINE.search(column.words) is not None
-    has_metric = (column.unit is not None or column.metric_name is not None) and not is_of_machine
-    return has_metric and (value is None or (isinstance(value, int | float) and not isinstance(value, bool)))
-
-
-def _constants(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the values other than results that all records share; all those of a single record."""
-    first = records[0] if records else {}
+def _constants(records: Sequence[Record]) -> dict[str, Any]:
+    """Return the values other than results that all records share, summaries aside; all those of a single record."""
+    records = [record for record in records if not record.is_summary] or records
+    first = {**records[0].settings, **records[0].values} if records else {}
     return {
         name: value for name, value in first.items()
-        if not _is_result(value_name_of(name), value) and value is not None
-        and all(record.get(name) == value for record in records)
+        if not value_name_of(name).is_of_result(value) and value is not None
+        and all(record.stated(name) == value for record in records)
     }  # fmt: skip
 
 
-def _add_record(load: LoadBuilder, number: int, record: Mapping[str, Any], constants: Mapping[str, Any]) -> None:
-    columns = {name: value_name_of(name) for name in record}
-    names = [
-        f"{name}={value if not isinstance(value, float) else f'{value:g}'}"[:60]
-        for name, value in record.items()
-        if name not in constants and value is not None and not _is_result(columns[name], value)
-        and columns[name].words not in TIMES
-    ]  # fmt: skip
-    level, prompt_tokens, output_tokens = (
-        _level({**record, **constants}, pattern) for pattern in (CONCURRENCY_HEAD, PROMPT_HEAD, OUTPUT_HEAD)
-    )
-    point_name = ", ".join(names)[:MAX_NAME_CHARS] or "all requests"
-    for name, value in record.items():
+def _add_record(load: LoadBuilder, record: Record, constants: Mapping[str, Any]) -> None:
+    columns = {name: value_name_of(name) for name in record.values}
+    counts = _counts_of_load(record.values)
+    levels = [
+        _level((record.values, record.settings, constants), pattern)
+        for pattern in (CONCURRENCY_HEAD, PROMPT_HEAD, OUTPUT_HEAD)
+    ]
+    rates = _rates_of_load(record, levels[0])
+    own_names = [f"{name}={record.values[name]:g}" for name in rates]
+    own_names += _names_of_point({k: v for k, v in record.values.items() if k not in counts}, constants)
+    point_name = ", ".join([*own_names, *_names_of_point(record.settings, constants)])[:MAX_NAME_CHARS]
+    outputs = _outputs_in(record.values)
+    for name, value in record.values.items():
         column = columns[name]
-        if not _is_result(column, value) or DERIVED.search(column.words):
+        is_result = column.is_of_result(value) and not DERIVED.search(column.words) and name not in rates
+        if name not in counts and not is_result:
             continue
-        metric_name = column.metric_name or MetricName(STATED)
-        point = MeasurementPoint(f"{point_name}: {name} (record {number})", level, prompt_tokens, output_tokens)
+        metric_name = counts.get(name) or _metric_name_in(column, value, levels[0], outputs)
+        if metric_name.metric in NEVER_ZERO and value == 0:
+            load.notes += [ZERO_NOTE] if ZERO_NOTE not in load.notes else []
+            continue
+        if metric_name.metric in ("output_tps", "decode_tps") and levels[2] == 1 and DECODING.search(column.words):
+            load.notes += [SINGLE_TOKEN_NOTE] if SINGLE_TOKEN_NOTE not in load.notes else []
+            continue
+        point_words = f"{point_name or 'all requests'}: {name} (record {record.number})"
+        own_level = 1 if SINGLE.search(column.words) else levels[0]
+        point = MeasurementPoint(point_words, own_level, *levels[1:])
         load.result(
             point, metric_name.metric, statistic_of(column.words, None, metric_name.metric),
             value if value is None else round(value * metric_name.factor, 9),
@@ -217,12 +216,80 @@ def _add_record(load: LoadBuilder, number: int, record: Mapping[str, Any], const
         )  # fmt: skip
 
 
-def _level(record: Mapping[str, Any], pattern: re.Pattern[str]) -> int | None:
-    """Return the level or length that a record states, or all records together."""
-    is_level = pattern is CONCURRENCY_HEAD
-    names = [
-        name for name in record
-        if (words := value_name_of(name).words)
-        and (pattern.fullmatch(words) or (is_level and LEVEL_WORD.fullmatch(words)))
+def _counts_of_load(values: Mapping[str, Any]) -> dict[str, MetricName]:
+    """Return the counts of requests in the record of a load, which has a rate of them, or what failed and what not."""
+    counts = {
+        name: MetricName(metric) for name, value in values.items() for pattern, metric in COUNTS_OF_LOAD
+        if count(value) is not None and pattern.fullmatch(value_name_of(name).words)
+    }  # fmt: skip
+    is_of_load = len(set(counts.values())) > 1 or any(value_name_of(name).unit == "requests/s" for name in values)
+    return counts if is_of_load else {}
+
+
+def _rates_of_load(record: Record, level: int | None) -> list[str]:
+    """Return the names of rates at which the load sent its requests: 'qps' without a level, or beside another rate."""
+    rates = [
+        name for name, value in record.values.items() if value_name_of(name).unit == "requests/s" and is_number(value)
+    ]
+    sent_rates = [name for name in rates if SENT_RATE.fullmatch(name)]
+    return sent_rates if level is None or len(rates) > len(sent_rates) else []
+
+
+def _names_of_point(values: Mapping[str, Any], constants: Mapping[str, Any]) -> list[str]:
+    """Return what tells a record apart, its model first: 'np=4'; latencies and speeds without a unit are no names."""
+    return [
+        f"{name}={value if not isinstance(value, float) else f'{value:g}'}"[:60]
+        for name, value in sorted(values.items(), key=lambda item: not _names_model(item[0]))
+        if name not in constants and value is not None and not isinstance(value, list) and not _is_text(value)
+        and not (column := value_name_of(name)).is_of_result(value)
+        and not (column.lacks_unit and is_number(value)) and column.words not in TIMES
     ]  # fmt: skip
-    return next((value for name in names if (value := count(record[name])) is not None), None)
+
+
+def _is_text(value: Any) -> bool:
+    """Return whether a value is a text, as an answer or code are, and no name."""
+    return isinstance(value, str) and (len(value) > MOST_NAME_CHARS or "\n" in value)
+
+
+def _metric_name_in(
+    column: ValueName, value: float | None, level: int | None, outputs: Mapping[str, float]
+) -> MetricName:
+    """Return the metric of a column; 'decode' beside another speed of the output is that of a stream after its prompt.
+
+    `outputs`: the largest speed of the output for each statistic. All streams of a load decode faster together than it
+    puts out tokens, so what is faster may be either.
+    """
+    metric_name = column.metric_name or MetricName(STATED)
+    output = outputs.get(statistic_of(column.words, None))
+    if metric_name.metric != "output_tps" or output is None or not DECODING.search(column.words):
+        return metric_name
+    is_slower = value is None or value < output
+    return MetricName("decode_tps") if level == 1 or is_slower else MetricName(STATED)
+
+
+def _outputs_in(values: Mapping[str, Any]) -> dict[str, float]:
+    """Return the largest speed of the output, that of decoding aside, for each statistic of a record."""
+    outputs: dict[str, float] = {}
+    for name, value in values.items():
+        column = value_name_of(name)
+        is_output = column.metric_name is not None and column.metric_name.metric == "output_tps"
+        if is_output and not DECODING.search(column.words):
+            statistic = statistic_of(column.words, None)
+            outputs[statistic] = max(outputs.get(statistic, 0.0), value if is_number(value) else 0.0)
+    return outputs
+
+
+def _level(sources: Iterable[Mapping[str, Any]], pattern: re.Pattern[str]) -> int | None:
+    """Return the level or length that a record states, or the objects around it, or all records together."""
+    names = [(values, name) for values in sources for name in values if _states_level(name, pattern)]
+    names.sort(key=lambda item: pattern is CONCURRENCY_HEAD and not OF_LOAD.search(item[1]))
+    return next((value for values, name in names if (value := count(values[name])) is not None), None)
+
+
+@lru_cache(maxsize=4096)
+def _states_level(name: str, pattern: re.Pattern[str]) -> bool:
+    column = value_name_of(name)
+    if column.unit is not None:
+        return False  # 'output_tok_s' is a speed
+    patterns = [pattern, *([LEVEL_WORD] if pattern is CONCURRENCY_HEAD else [])]
+    return any(head.fullmatch(plain) for head in patterns for plain in (column.words, leaf_words(name)) if plain)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 MAX_TEXT_CHARS = 400_000
@@ -14,6 +14,8 @@ _LABELLED_MODEL = re.compile(
     r"(?:^|[\s*|])model(?: name| path| id)?[`*]{0,4} ?[:=][`* ]{0,6}(?P<model>[^\n|,;()*`\"']{2,80})",
     re.IGNORECASE | re.MULTILINE,
 )
+_TAG = re.compile(r"[a-z][\w./-]{1,80}:[\w.-]{1,60}")  # as Ollama names models
+_NEXT_SETTING = re.compile(r"\s\w{1,40}=")  # 'model=gpt2 prompt=512'
 _SERVED_MODEL = re.compile(
     rf"(?:(?<!\S)--model(?:-path)?(?:=| {{1,4}})|\bvllm serve |\btrtllm-serve )[\"']?(?P<model>{_NAME})"
 )
@@ -71,7 +73,10 @@ def read_settings(text: str, models_in_tables: Iterable[str] = (), words_around:
     gpu_counts = {match["count"] for match in _GPU_COUNT.finditer(text)}  # several are compared with each other
     tensor_parallel = degrees.pop() if len(degrees) == 1 and len(gpu_counts) < 2 else None
     model = _model_of(text)
-    is_compared = model is not None and any(_names_other(cell, model) for cell in models_in_tables)
+    cells = {cell.strip("*` ").lower() for cell in models_in_tables}
+    is_compared = model is not None and (
+        any(_names_other(cell, model) for cell in cells) or _are_others(cells, model.rpartition("/")[2].lower())
+    )
     return StatedSettings(None if is_compared else model, _engine_of(text), tensor_parallel)
 
 
@@ -80,6 +85,12 @@ def _names_other(cell: str, model: str) -> bool:
     match = _NAMED_MODEL.search(cell)
     name, known_name = (text.rpartition("/")[2].lower() for text in (match["model"] if match else "", model))
     return bool(name) and name not in known_name and known_name not in name
+
+
+def _are_others(cells: Collection[str], model: str) -> bool:
+    """Whether several models stand in a column, one of them another, as 'gemma3:12b' beside 'qwen3:8b' is."""
+    tags = [cell for cell in cells if _TAG.fullmatch(cell)]
+    return len(tags) > 1 and any(model not in tag and tag.partition(":")[0] not in model for tag in tags)
 
 
 def _model_of(text: str) -> str | None:
@@ -94,7 +105,7 @@ def _model_of(text: str) -> str | None:
 def _distinct(names: Iterable[str]) -> list[str]:
     """The names that have a digit, once each: 'o/Llama-3.1-8B' is the same as 'Llama-3.1-8B', and is kept."""
     by_short_name: dict[str, str] = {}
-    for name in (name.strip().rstrip("./-_") for name in names):
+    for name in (_NEXT_SETTING.split(name)[0].strip().rstrip("./-_") for name in names):
         if (
             len(name.split()) > MOST_WORDS
             or not re.search(r"\d", name)

@@ -109,9 +109,9 @@ _NAMED_UNITS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\b(?:t|tok|toks|token|tokens)(?: per | ?/ ?| )s(?:ec|econd)?\b|\btps\b"), "tok/s"),
     (re.compile(r"\b(?:req|reqs|request|requests)(?: per | ?/ ?| )s(?:ec|econd)?\b|\brps\b|\bqps\b"), "requests/s"),
     (re.compile(r"\b(?:ms|millis|milliseconds)\b"), "ms"),
-    (re.compile(r"\b(?:s|sec|secs|seconds)\b"), "s"),
+    (re.compile(r"(?<!\bper )(?<!\b[kmgt]b )(?<!/)\b(?:s|sec|secs|seconds)\b"), "s"),  # no 'jobs per s', 'gb s'
     (re.compile(r"\b(?:pct|percent)\b|%"), "%"),
-    *((re.compile(rf"\b{unit.lower()}\b"), unit) for unit in ("GiB", "GB", "MiB", "MB")),
+    *((re.compile(rf"\b{unit.lower()}\b(?! (?:per )?s(?:ec)?\b|/)"), unit) for unit in ("GiB", "GB", "MiB", "MB")),
 )
 
 

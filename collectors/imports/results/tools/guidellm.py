@@ -82,8 +82,8 @@ def _read_json(source: ResultFile, ticket: Ticket) -> LoadBuilder:
     benchmarks = [dict_of(benchmark) for benchmark in list_of(report.get("benchmarks"))]
     if not benchmarks:
         raise ImportRefusedError(f"{source.name} has no benchmark.")
-    spec = dict_of(dict_of(report.get("config")).get("spec"))
-    backend = dict_of(spec.get("backend"))
+    spec = dict_of(dict_of(report.get("config")).get("spec")) or dict_of(report.get("args"))  # before 0.8
+    backend = dict_of(spec.get("backend")) or dict_of(dict_of(benchmarks[0].get("config")).get("backend"))
     started_at = time_of(benchmarks[0].get("start_time")) or ticket.file_date
     load = LoadBuilder(
         ticket, TOOL, text(dict_of(report.get("metadata")).get("guidellm_version")), TOOL, started_at,
@@ -212,6 +212,9 @@ def _read_csv(source: ResultFile, ticket: Ticket) -> LoadBuilder:
     columns = list(zip(*rows[:3], strict=True))
     tables = [dict(zip(columns, row, strict=True)) for row in rows[3:]]
     load = LoadBuilder(ticket, TOOL, _version(tables[0]), TOOL, _stamp(tables[0]) or ticket.file_date)
+    backends = [dict_of(_value(table.get(("Run Info", "Backend", "")))) for table in tables]
+    models = {model for backend in backends if (model := text(backend.get("model")))}
+    load.model = models.pop() if len(models) == 1 else None
     for table in tables:
         _add_row(load, table)
     return load

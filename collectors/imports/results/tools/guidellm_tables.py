@@ -19,9 +19,14 @@ EDGE = re.compile(r"\s{0,12}\|=+\|(?:=+\|)*\s*")
 RULE = re.compile(r"\s{0,12}\|-+\|(?:-+\|)*\s*")
 TITLE = re.compile(r"\s{0,12}(?:ℹ\s{1,4})?(?P<title>[A-Z][\w ]{2,60} Statistics|Run Summary Info)\b.{0,60}")
 NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,9})?")
-STATISTICS = {"Mdn": "median", "Mean": "mean"}
+STATISTICS = {"Mdn": "median", "Mean": "mean", "Tot": "total", "Sec": "total"}
+SUMMARY = "Run Summary Info"
+MODEL = re.compile(r"backend validated with model (?P<model>\S{1,200})")
 SERVER = "Server Throughput Statistics"
 COLUMNS = {  # title of the table, group and name of the column -> metric, factor
+    (SUMMARY, "Timings", "Dur"): ("duration_s", 1.0),
+    (SUMMARY, "Input Tokens", "Comp"): ("prompt_tokens", 1.0),
+    (SUMMARY, "Output Tokens", "Comp"): ("completion_tokens", 1.0),
     ("Request Latency Statistics", "Request Latency", "Sec"): ("e2e_ms", 1e3),
     ("Request Latency Statistics", "TTFT", "ms"): ("ttft_ms", 1.0),
     ("Request Latency Statistics", "ITL", "ms"): ("tpot_ms", 1.0),
@@ -76,6 +81,9 @@ def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[
             reports.append([])
         reports[-1].append(table)
     loads = [_load_of(report, ticket, number) for number, report in enumerate(reports, first_number)]
+    models = {match["model"] for match in MODEL.finditer(content)}
+    for load in loads if len(models) == 1 else ():
+        load.model = next(iter(models))
     return loads, without_blocks(lines, [(table.start, table.end) for table in tables])
 
 
@@ -180,4 +188,4 @@ def _unit_of(column: PrintedColumn) -> str:
     is_tokens = "Tok" in column.group
     if column.name in PER_SECOND:
         return "tok/s" if is_tokens else "1/s"
-    return UNITS.get(column.name, "tokens" if is_tokens else "1")
+    return UNITS.get(column.name) or UNITS.get(column.statistic, "tokens" if is_tokens else "1")

@@ -68,6 +68,7 @@ COUNTS = {  # without a unit in the label
     "total input vision tokens": "tokens", "total cached tokens": "tokens", "drafts": "drafts",
     "draft tokens": "tokens", "accepted tokens": "tokens",
 }  # fmt: skip
+TOKENS_PER_S = ("tok/s", "token/s", "tokens/s")
 FACTORS = {"ms": 1.0, "s": 1e3, "sec": 1e3}
 CONCURRENCY_NAMES = ("max request concurrency", "max reqeuest concurrency", "maximum request concurrency")
 RATE_NAMES = ("traffic request rate", "request rate configured")
@@ -217,6 +218,8 @@ def _add_line(
     load: LoadBuilder, point: MeasurementPoint, line: PrintedLine, by_name: Mapping[str, PrintedLine], n: int | None
 ) -> None:
     total_name = line.name.removeprefix("mean ")
+    if total_name == "total throughput" and line.unit in TOKENS_PER_S:  # older SGLang
+        total_name = "total token throughput"
     if total_name in METRICS and line.value is not None:
         metric, statistic = METRICS[total_name]
         reasons = [Reason(Code.COUNTS_PIECES)] if metric == "peak_output_tps" else []

@@ -1,0 +1,217 @@
+"""Finds the records of JSON and CSV files: objects with measurements, wherever they stand."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import ChainMap
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from collectors.imports.results.prose.heads import DERIVED_HEAD, METRIC_HEAD, UNIT_HEAD
+from collectors.imports.results.prose.metric_names import DERIVED
+from collectors.imports.results.prose.number_text import MEMORY, TIMED, has_no_value, read_cell, states_failure
+from collectors.imports.results.prose.value_names import is_number, names_settings, value_name_of
+from collectors.imports.results.source import ResultFile
+
+CSV_NAME = re.compile(r"[A-Za-z#%][\w .#%/()@-]{0,60}")
+MAX_DEPTH = 6
+LIST, GROUP, COLUMN = "list", "group", "column"  # names of what tells the records of several lists and objects apart
+
+
+class Record(NamedTuple):
+    """An object with measurements; `number`: its own, or its line, from 1; `settings`: of the objects around it.
+
+    `is_summary`: other records stand below it.
+    """
+
+    number: int
+    values: dict[str, Any]
+    settings: Mapping[str, Any] = MappingProxyType({})
+    is_summary: bool = False
+
+    def stated(self, name: str) -> Any:
+        """Return a value of its own, or else one of the objects around it."""
+        return self.values[name] if name in self.values else self.settings.get(name)
+
+
+class _Parts(NamedTuple):
+    """The values of an object by their full names, and the lists of objects and the alike objects within it."""
+
+    values: dict[str, Any]
+    lists: dict[str, list[dict[str, Any]]]
+    groups: dict[str, dict[str, Any]]
+
+
+def records_of(source: ResultFile) -> list[Record]:
+    """Return the records of a file."""
+    head = source.head.strip()
+    if head[:1] not in ("{", "["):
+        return list(_csv_records(source))
+    if "}" in head.partition("\n")[0] and "\n{" in head:
+        items = list(source.json_lines())
+    else:
+        value = source.json()
+        if not isinstance(value, list):
+            records = _records_in(1, value, {})
+            return [record._replace(number=number) for number, record in enumerate(records, 1)]
+        items = list(enumerate(value, 1))
+    return [record for number, item in items for record in _records_in(number, item, {})]
+
+
+def has_result(values: Mapping[str, Any]) -> bool:
+    """Return whether one of the values is a measurement."""
+    return any(value is not None and value_name_of(name).is_of_result(value) for name, value in values.items())
+
+
+def _has_more_than_duration(values: Mapping[str, Any]) -> bool:
+    """Return whether one of the values is a measurement other than how long it took, as the calls of a tool state."""
+    columns = (value_name_of(name) for name, value in values.items() if value is not None and has_result({name: value}))
+    return any(column.metric_name is None or column.metric_name.metric != "duration_s" for column in columns)
+
+
+def _records_in(number: int, value: Any, inherited: MutableMapping[str, Any], depth: int = 1) -> list[Record]:
+    """Return the records of a value; `inherited`: settings of the objects around it."""
+    parts = _parts_of(value)
+    settings = {
+        name: item for name, item in parts.values.items()
+        if item is not None and not value_name_of(name).is_of_result(item)
+    }  # fmt: skip
+    nested = [
+        *((LIST, name, items) for name, items in parts.lists.items()),
+        *((GROUP, name, [item]) for name, item in parts.groups.items()),
+    ]
+    below: list[Record] = []
+    for kind, name, items in nested if depth < MAX_DEPTH else ():
+        is_told = kind == GROUP or len(parts.lists) > 1
+        path = f"{inherited.get(kind, '')} {name}".strip()
+        around: ChainMap[str, Any] = ChainMap({kind: path} if is_told else {}, settings, inherited)
+        records = [record for item in items for record in _records_in(number, item, around, depth + 1)]
+        if any(_has_more_than_duration(record.values) for record in records):
+            below += records
+        else:
+            parts.values[name] = settings[name] = items
+    is_summary = bool(below)
+    own = [Record(number, parts.values, inherited, is_summary)] if not is_summary or has_result(parts.values) else []
+    return [*own, *below]
+
+
+def _parts_of(value: Any, prefix: str = "", depth: int = 1) -> _Parts:
+    """Return the parts of an object; the values of an inner object bear its name before their own."""
+    if not isinstance(value, dict):
+        return _Parts({prefix or "value": value}, {}, {})
+    parts = _Parts({}, {}, {})
+    groups = _alike_objects(value)
+    for name, item in value.items():
+        full_name = f"{prefix} {name}".strip()
+        if name in groups:
+            parts.groups[full_name] = item
+        elif _is_list_of_objects(item):
+            parts.lists[full_name] = item
+        elif isinstance(item, dict) and depth < MAX_DEPTH:
+            inner = _parts_of(item, full_name, depth + 1)
+            parts.values.update(inner.values)
+            parts.lists.update(inner.lists)
+            parts.groups.update(inner.groups)
+        else:
+            parts.values[full_name] = item
+    return parts
+
+
+def _is_list_of_objects(items: Any) -> bool:
+    return isinstance(items, list) and bool(items) and all(isinstance(item, dict) for item in items)
+
+
+def _alike_objects(value: Mapping[str, Any]) -> set[str]:
+    """Return the names of objects that hold the same measurements of several arms: {"off": {...}, "on": {...}}.
+
+    Objects whose names state the metric, {"ttft": {"p50_ms": 81}}, are none.
+    """
+    names = {
+        name: set(_metrics_in(item))
+        for name, item in value.items()
+        if isinstance(item, dict) and not names_settings(name)
+    }
+    names = {name: metrics for name, metrics in names.items() if metrics}
+    return set(names) if len(names) > 1 and set.intersection(*names.values()) else set()
+
+
+def _metrics_in(item: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Iterator[str]:
+    """Yield the names of an object's measurements that state their metric themselves."""
+    for name, value in item.items():
+        full_name = f"{prefix} {name}".strip()
+        if isinstance(value, dict):
+            yield from _metrics_in(value, full_name, depth + 1) if depth < MAX_DEPTH else ()
+        elif (
+            (column := value_name_of(full_name)).metric_name is not None
+            and column.is_of_result(value)
+            and is_number(value)
+        ):
+            yield full_name
+
+
+def csv_names(head: str) -> list[str]:
+    """Return the columns of CSV that begins so, or its rows if each is a metric.
+
+    Nothing for another text, or if words stand below units.
+    """
+    first_line, _, other_lines = head.lstrip().partition("\n")
+    names = [name.strip().strip('"') for name in first_line.split(",")]
+    if len(names) < 2 or not all(CSV_NAME.fullmatch(name) for name in names):
+        return []
+    if METRIC_HEAD.fullmatch(names[0]):
+        rows = [
+            row for row in csv.reader(other_lines.splitlines()) if len(row) > 1 and CSV_NAME.fullmatch(row[0].strip())
+        ]
+        return [_metric_label(names, row) for row in rows]
+    first_row = next(csv.reader([other_lines.partition("\n")[0]]), [])
+    cells = [cell for name, cell in zip(names, first_row, strict=False) if value_name_of(name).unit in TIMED]
+    has_words = any(isinstance(_cell(cell), str) and not (has_no_value(cell) or states_failure(cell)) for cell in cells)
+    has_row = len(first_row) == 2 and bool(cells) if len(names) == 2 else len(first_row) >= len(names)
+    return names if has_row and not has_words else []
+
+
+def _csv_records(source: ResultFile) -> Iterator[Record]:
+    """Yield the rows of CSV, or the columns if each row is a metric."""
+    with source.refusing_bad_csv():
+        rows = list(csv.reader(source.text().splitlines()))
+    heads = [head.strip() for head in rows[0]]
+    if not METRIC_HEAD.fullmatch(heads[0]):
+        for number, row in enumerate(rows[1:], 2):
+            if row:
+                yield Record(
+                    number, dict(_csv_value(name, cell) for name, cell in zip(heads, row, strict=False) if name)
+                )
+        return
+    arms = [head for head in heads[1:] if not UNIT_HEAD.fullmatch(head)]
+    for column, head in enumerate(heads[1:], 1):
+        if head not in arms or DERIVED_HEAD.fullmatch(head) or DERIVED.search(head):
+            continue
+        values = dict(
+            _csv_value(_metric_label(heads, row), row[column])
+            for row in rows[1:] if column < len(row) and row[0].strip()
+        )  # fmt: skip
+        yield Record(column, values | ({COLUMN: head} if len(arms) > 1 else {}))
+
+
+def _metric_label(heads: Sequence[str], row: Sequence[str]) -> str:
+    """Return the name of a row's metric, with its unit if a column has that: 'ttft p50 ms'."""
+    units = [cell for head, cell in zip(heads, row, strict=False) if UNIT_HEAD.fullmatch(head)]
+    return " ".join([row[0].strip(), *units])
+
+
+def _csv_value(name: str, cell: str) -> tuple[str, Any]:
+    """Return the name and the value of a cell; a unit in the cell is that of the name."""
+    value = _cell(cell)
+    stated = read_cell(value) if isinstance(value, str) else None
+    if stated is None or stated.unit not in (*TIMED, *MEMORY, "%") or stated.high is not None or stated.bound:
+        return name, value
+    return (name, stated.low) if value_name_of(name).unit else (f"{name} {stated.unit}", stated.low)
+
+
+def _cell(cell: str) -> Any:
+    try:
+        return float(cell)
+    except ValueError:
+        return cell.strip() or None

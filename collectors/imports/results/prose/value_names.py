@@ -1,0 +1,115 @@
+"""Reads what the name of a value states, as scripts name their measurements: `ttft_p50_s`, `decode_tok_s`."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from collectors.imports.results.prose.heads import COUNT_HEADS
+from collectors.imports.results.prose.metric_names import AIMED_AT, LATENCY_NAMES, MetricName, metric_of, words
+from collectors.imports.results.prose.number_text import MEMORY
+from collectors.imports.results.prose.units import named_unit
+
+WORD_BOUND = re.compile(r"[_\s.:-]+|(?<=[a-z\d])(?=[A-Z])")
+OF_MACHINE = re.compile(
+    r"\b(?:system|host|total|installed|machine|hardware|specs?)\b.*\b(?:ram|memory|vram)\b|^ram$"
+    r"|\b(?:ram|memory|vram)\b.*\btotal\b"
+)
+_COUNTED = ("requests", "failed_requests")  # other counts of a script are lengths and settings
+_QUALIFIER = words(r"\b(?:mean|avg|average|median|min|max|peak|target|total|actual|effective|achieved)$")
+_COMPARED = words(
+    r"\b(?:reductions?|increase|decrease|change|comparison|vs|relative|faster|slower|overhead|gap|sav(?:ed|ings?))\b"
+)
+_LOAD = words(r"load(?:ing)? (?:time|duration)")
+_COUNT = words(r"\b(?:counts?|samples|n)\b")
+_SETTINGS = words(
+    r"(?:\w{1,40}_)?(?:config|configuration|args|arguments|params|parameters|settings|options|hardware|environment|env)"
+    r"|(?:hardware|system|machine|device|gpu)_info|metadata"
+)
+_OF_REQUESTS = words(
+    r"^(?!.*\b(?:agg|aggregate|total|throughput)\b)(?=.*\bconcurrent\b).*\b(?:mean|avg|average|median|p\d\d)\b"
+)
+_SPEED = words(r"\b(?:throughput|speed|tput)\b")
+
+
+class ValueName(NamedTuple):
+    """What a name states: its words without the unit, the unit, and the metric, None if Pitwall has none.
+
+    `lacks_unit`: it names a latency or a speed without the unit, as 'latency p50' does. `is_setting`: it names an aim,
+    a comparison in per cent, or what stands in an object of settings.
+    """
+
+    words: str
+    unit: str | None
+    metric_name: MetricName | None
+    lacks_unit: bool = False
+    is_setting: bool = False
+
+    def is_of_result(self, value: Any) -> bool:
+        """Return whether a value of this name is a measurement, known or not."""
+        is_of_machine = self.unit in MEMORY and OF_MACHINE.search(self.words) is not None
+        is_named = self.unit is not None or self.metric_name is not None
+        has_metric = is_named and not is_of_machine and not self.is_setting
+        return has_metric and (value is None or is_number(value))
+
+
+@lru_cache(maxsize=4096)  # the records of a file share their names
+def value_name_of(name: str) -> ValueName:
+    """Return what the name of a value states: 'itl_p99_ms' is `itl_ms` in milliseconds."""
+    plain_words = " ".join(word for word in WORD_BOUND.split(name) if word).lower()
+    if named := named_unit(plain_words):
+        unit, remaining_words = named
+        is_compared = unit == "%" and _COMPARED.search(plain_words) is not None
+        is_setting = is_compared or _is_setting(name, plain_words)
+        is_of_requests = (
+            unit == "tok/s" and _OF_REQUESTS.search(remaining_words) is not None
+        )  # not all streams together
+        metric_name = (
+            None if is_of_requests else metric_of(remaining_words, unit) or _of_model_load(remaining_words, unit)
+        )
+        return ValueName(remaining_words, unit, metric_name, is_setting=is_setting)
+    metric_name = metric_of(plain_words, None) or _counted(plain_words) or _counted(leaf_words(name))
+    is_open = metric_name is None and not _COUNT.search(plain_words)
+    lacks_unit = is_open and any(pattern.search(plain_words) for pattern in (LATENCY_NAMES, _SPEED))
+    return ValueName(plain_words, None, metric_name, lacks_unit, _is_setting(name, plain_words))
+
+
+def _of_model_load(plain_words: str, unit: str) -> MetricName | None:
+    """Return the metric of `load_time_s`, which in a record of a model's answer is that of the model."""
+    factor = {"s": 1.0, "ms": 1e-3}.get(unit)
+    is_load = factor is not None and _LOAD.fullmatch(plain_words) is not None
+    return MetricName("model_load_s", factor or 1.0) if is_load else None
+
+
+def _is_setting(name: str, plain_words: str) -> bool:
+    """Return whether a name states an aim, or stands in an object of settings: 'slo ttftMs', 'config qps'."""
+    is_aim = AIMED_AT.search(plain_words) is not None and "goodput" not in plain_words  # what met its aim was measured
+    return is_aim or any(map(names_settings, name.split(" ")[:-1]))
+
+
+def names_settings(name: str) -> bool:
+    """Return whether an object of this name holds settings: 'config', 'server_args'."""
+    return _SETTINGS.fullmatch(name) is not None
+
+
+def _counted(plain_words: str) -> MetricName | None:
+    """Return the metric of a count of requests."""
+    count = next((metric for pattern, metric in COUNT_HEADS if pattern.fullmatch(plain_words)), None)
+    return MetricName(count) if count in _COUNTED else None
+
+
+@lru_cache(maxsize=4096)
+def leaf_words(name: str) -> str:
+    """Return the words of a value's own name, without those of the objects around it: 'workload input_length'.
+
+    A word in front that names a statistic or an aim, as in 'mean concurrency', belongs to it.
+    """
+    around, _, leaf = name.rpartition(" ")
+    is_own = "_" in leaf or not _QUALIFIER.search(around)
+    return " ".join(word for word in WORD_BOUND.split(leaf if is_own else name) if word).lower()
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a number, and no boolean."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
