@@ -247,3 +247,38 @@ def test_a_table_with_many_rows_of_levels(tmp_path: Path) -> None:
     rows = "".join("| Concurrency | 1 |\n" for _ in range(2000))
     (row,) = results_of_text(tmp_path, f"| Metric | A |\n|---|---|\n{rows}| TTFT (ms) | 81.5 |\n")
     assert (row.metric, row.value, row.concurrency) == ("ttft_ms", 81.5, 1)
+
+
+def test_labels_that_state_settings(tmp_path: Path) -> None:
+    text = "".join(
+        f"DRAFT ({setting}):\n#prompts: 40, Throughput: {speed} token/s, Acceptance length: 2.5\n\n"
+        for setting, speed in (("steps=4", 91.5), ("steps=2, topk=1", 84.25))
+    )
+    assert [row.point.partition(" (line")[0] for row in results_of_text(tmp_path, text)] == [
+        "DRAFT (steps=4): Throughput", "DRAFT (steps=4): Acceptance length",
+        "DRAFT (steps=2, topk=1): Throughput", "DRAFT (steps=2, topk=1): Acceptance length",
+    ]  # fmt: skip
+
+
+def test_the_name_behind_a_bracket_begins_with_its_words(tmp_path: Path) -> None:
+    text = "* k=3: [00:51<00:00, output: 70.5 toks/s] **Accept Len: 1.75**"
+    assert [row.point for row in results_of_text(tmp_path, text)] == [
+        "k=3: output (line 1)",
+        "k=3: Accept Len (line 1)",
+    ]
+
+
+SWEEP = """|    PP |     TG |   N_KV |   T_PP s | S_PP t/s |   T_TG s | S_TG t/s |
+|-------|--------|--------|----------|----------|----------|----------|
+|   256 |     64 |      0 |    0.500 |   512.00 |    2.000 |    32.00 |
+
+"""
+
+
+@pytest.mark.parametrize("heading", ["## {}", "**{}**", "<details>\n<summary>{}</summary>", "{}"])
+def test_sweeps_stand_under_their_headings(tmp_path: Path, heading: str) -> None:
+    path = tmp_path / "a.md"
+    path.write_text("".join(f"{heading.format(name)}\n\n{SWEEP}" for name in ("Main branch", "This PR")))
+    assert [load.params.get("heading") for load in loads_of(path)] == ["Main branch", "This PR"]
+    path.write_text(f"{heading.format('Main branch')}\n\n{SWEEP}")
+    assert [load.params.get("heading") for load in loads_of(path)] == ["Main branch"]

@@ -234,3 +234,14 @@ def test_what_stands_behind_a_semicolon_has_a_subject_of_its_own(tmp_path: Path)
 def test_sentences_that_state_a_measurement(sentence: str, wanted: list[float]) -> None:
     values = [statement.value for statement in read_sentences(sentence)]
     assert [end for value in values for end in (value.low, value.high) if end is not None] == wanted
+
+
+def test_an_answer_that_lm_studio_shows_on_several_lines(tmp_path: Path) -> None:
+    text = "\n".join(
+        f"{card}:\n{speed} tok/sec\n300 tokens\n0.25s to first token\nStop reason: EOS Token Found\n"
+        for card, speed in (("Small card", 41.5), ("Large card", 81.5))
+    )
+    assert [(metric, value, name.partition(":")[0]) for metric, value, name in points_of(tmp_path, text)] == [
+        ("decode_tps", 41.5, "Small card"), ("ttft_ms", 250.0, "Small card"),
+        ("decode_tps", 81.5, "Large card"), ("ttft_ms", 250.0, "Large card"),
+    ]  # fmt: skip

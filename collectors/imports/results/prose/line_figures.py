@@ -247,7 +247,7 @@ def _label(before: str, value: StatedNumber) -> str:
     """Return the words that name a number: those of its line, or of the whole sentence if these name no metric."""
     sentence = re.split(r"[.。!?]\s|\n\s*\n", before)[-1]
     last_line = sentence.rsplit("\n", 1)[-1]
-    line = last_line.strip(" -*•`,;")
+    line = last_line.lstrip(")] ").strip(" -*•`,;")
     is_item = BULLET.match(last_line) is not None  # of a list, no part of the sentence before it
     return (
         line

@@ -20,6 +20,11 @@ _GOES_ON = re.compile(r"\s*(?:[^\W\dA-Z]|[\d(`~≈+±→/—–-])")
 _IS_UNFINISHED = re.compile(
     r"(?:[,;(/→—–]|\b(?:an?|the|of|to|at|in|and|or|with|for|on|by|from|vs|is|are|was|were|than|per|only|about))\s*$"
 )
+_SHOWN_ANSWER = (  # by LM Studio, a line for each
+    re.compile(r"\s{0,8}[\d.,]{1,12} tok/s(?:ec)?\s*"),
+    re.compile(r"\s{0,8}[\d,]{1,9} tokens\s*"),
+    re.compile(r"\s{0,8}[\d.,]{1,9} ?s to first token\s*"),
+)
 
 
 class Paragraph(NamedTuple):
@@ -51,6 +56,19 @@ def read_paragraphs(lines: Sequence[str]) -> Iterator[Paragraph]:
         if number > 1:
             yield Paragraph(text, first_line, tuple(starts))
         text, starts, first_line = line, [0], number
+
+
+def with_joined_answers(lines: Sequence[str]) -> list[str]:
+    """Return lines with the speed, the tokens and the time to the first one that a chat shows below each other as one.
+
+    Alone a speed has no words that tell whose it is.
+    """
+    joined_lines, count = [*lines], len(_SHOWN_ANSWER)
+    for index in range(len(lines) - count + 1):
+        shown = lines[index : index + count]
+        if all(pattern.fullmatch(line) for pattern, line in zip(_SHOWN_ANSWER, shown, strict=True)):
+            joined_lines[index : index + count] = [" • ".join(map(str.strip, shown)), *[""] * (count - 1)]
+    return joined_lines
 
 
 def _width_of(lines: Sequence[str], index: int) -> int:

@@ -16,8 +16,9 @@ HEADING = re.compile(
     r" {1,4}(?:={3,60}|-{3,60}|─{2,60})"
 )
 BARS = re.compile(r"\s{0,8}(?:\w{1,20}: )?(?:===|---|───)")
-LABEL = re.compile(  # 'tip:', '**Setup:** two GPUs', 'With speculation:'
-    r"\*\*(?P<bold>[^*|]{1,80}?):?\*\*:? ?(?P<more>[^|*]{0,80})|(?P<words>[\w(~][^|:=]{0,60}):", re.IGNORECASE
+LABEL = re.compile(  # 'tip:', '**Setup:** two GPUs', 'With speculation (steps=4):'
+    r"\*\*(?P<bold>[^*|]{1,80}?):?\*\*:? ?(?P<more>[^|*]{0,80})|(?P<words>[\w(~](?:[^|:=]|(?<=\w)=(?=\w)){0,60}):",
+    re.IGNORECASE,
 )
 BULLET = re.compile(r"\s{0,16}(?:[-*•+] |\d{1,2}[.)] )\s{0,4}")
 TAG = re.compile(r"</?[a-z][^<>]{0,60}>")

@@ -23,7 +23,7 @@ from collectors.imports.results.prose.metric_names import (
     statistic_of,
 )
 from collectors.imports.results.prose.number_text import MEMORY, StatedNumber, with_shared_unit, with_unit_first
-from collectors.imports.results.prose.paragraphs import Paragraph, read_paragraphs
+from collectors.imports.results.prose.paragraphs import Paragraph, read_paragraphs, with_joined_answers
 from collectors.imports.results.prose.units import may_have_figure, pattern_of
 from collectors.imports.results.prose.unmeasured import is_hypothetical, is_unmeasured
 
@@ -125,7 +125,7 @@ def read_sentences(text: str) -> list[Statement]:
 
     What nobody measured is none: what is asked, wished, assumed or denied, and the rate at which a load is sent.
     """
-    lines = [_running_text(line) for line in text.splitlines()]
+    lines = with_joined_answers([_running_text(line) for line in text.splitlines()])
     return [
         statement for paragraph in read_paragraphs(lines) if may_have_figure(paragraph.text)
         for start, sentence in _sentences(with_unit_first(paragraph.text))
