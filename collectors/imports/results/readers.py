@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collectors.imports.results.looks import looks_of
+from collectors.imports.results.looks import looks_of, metrics_without_unit
 from collectors.imports.results.prose import document, records
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tool_readers import READERS, ResultReader
@@ -50,7 +50,8 @@ RESULT_FORMATS = ", ".join(
 
 def unknown_file_reason(source: ResultFile) -> str:
     """Return the sentences of a refusal: what the file looks like, and which results are read."""
-    return f"{source.name} looks like {looks_of(source)}. The results that are read are those of {RESULT_FORMATS}."
+    reason = f"{looks_of(source)}.{metrics_without_unit(source)}"
+    return f"{source.name} looks like {reason} The results that are read are those of {RESULT_FORMATS}."
 
 
 def reader_of(source: ResultFile) -> ResultReader | None:

@@ -754,3 +754,15 @@ def test_a_mark_behind_a_value_is_no_part_of_it(mark: str, tmp_path: Path) -> No
     )
     values = {(row.metric, row.statistic): row.value for row in results_of(load_of(path))}
     assert (values["ttft_ms", "median"], values["ttft_ms", "p99"]) == (27.44, 97.69)
+
+
+def test_the_settings_that_a_tool_prints_first_are_no_heading(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    settings = (
+        "Traffic request rate: 4.0\nBurstiness factor: 1.0 (Poisson process)\nMaximum request concurrency: None\n"
+    )
+    path.write_text(
+        f"New kernel\n```\n{settings}============ Serving Benchmark Result ============\n"
+        "Successful requests:                     10\nOutput token throughput (tok/s):         252.5\n```\n"
+    )
+    assert load_of(path).params["heading"] == "New kernel"

@@ -245,3 +245,13 @@ def test_an_answer_that_lm_studio_shows_on_several_lines(tmp_path: Path) -> None
         ("decode_tps", 41.5, "Small card"), ("ttft_ms", 250.0, "Small card"),
         ("decode_tps", 81.5, "Large card"), ("ttft_ms", 250.0, "Large card"),
     ]  # fmt: skip
+
+
+def test_the_words_behind_two_compared_figures_are_those_of_the_last(tmp_path: Path) -> None:
+    text = "Three warm code runs reached 11.25-11.5 tok/s versus 19.5-19.75 tok/s without speculation."
+    assert {(value, point) for _, value, point in points_of(tmp_path, text)} == {
+        (11.25, "Three warm code runs reached: value 1 (line 1)"),
+        (11.5, "Three warm code runs reached: value 1 (line 1)"),
+        (19.5, "Three warm code runs reached without speculation: value 2 (line 1)"),
+        (19.75, "Three warm code runs reached without speculation: value 2 (line 1)"),
+    }

@@ -21,7 +21,7 @@ def words(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
-_PER_STREAM = r"(?:per[- ]|/ ?)(?:req(?:uest)?|user|stream)\b"
+_PER_STREAM = r"(?:per[- ]|/ ?)(?:req(?:uest)?|user|stream|u)\b"
 OWN_STREAM = words(_PER_STREAM)
 _PP = r"\bpp(?!\d\b)\d*\b"  # 'PP2' is a pipeline of two GPUs
 PROMPT = rf"prefill|{_PP}|prompt|\binput\b|预填充|預填充"
@@ -134,8 +134,16 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     ("", words(rf"{_ACCEPTED_LENGTH}|^al$|(?:mean|average|avg\.?) accept(?:ance|ed)? tokens"),
      MetricName("acceptance_length")),
     ("tokens", words(_ACCEPTED_LENGTH), MetricName("acceptance_length")),
-    ("tokens", words(r"(?:output|completion|generated)(?: tokens)? per request"), MetricName("completion_tokens")),
-    ("tokens", words(r"(?:input|prompt)(?: tokens)? per request"), MetricName("prompt_tokens")),
+    (
+        "tokens",
+        words(r"(?:output|completion|generated)(?: tokens)? per request|\brequest (?:output|completion) tokens"),
+        MetricName("completion_tokens"),
+    ),
+    (
+        "tokens",
+        words(r"(?:input|prompt)(?: tokens)? per request|\brequest (?:input|prompt) tokens"),
+        MetricName("prompt_tokens"),
+    ),
     ("%", words(r"accept"), MetricName("acceptance_rate", 0.01)),
     ("", words(r"accept(?:ance)?[ _]rate|draft accept(?:ance)?\b"), MetricName("acceptance_rate")),
     ("", words(r"^full_layer_tokens|^max_total_num_tokens"), MetricName("kv_cache_tokens")),
@@ -157,7 +165,7 @@ MINIMUM = words(r"(?<![/(])(?<!per )(?<!p-)(?<!top-)\bmin(?:imum)?\b(?!\)|[-_ ]p
 MAXIMUM = words(
     r"最高|最大|峰值|\bpeak(?:s|ed)?\b|\bbest\b(?! of all)"
     # neither 'M4 Max', 'RTX PRO 6000 Max-Q' nor 'n_max:16', 'max tokens'
-    r"|(?<![ma]\d )(?<!ai )(?<!n )(?<![-:])(?<!under )\bmax(?:imum)?\b"
+    r"|(?<![ma]\d )(?<!ai )(?<!n )(?<![-:])(?<!under )(?<!for )\bmax(?:imum)?\b"
     r"(?![-+:=]| ?\d| (?:new )?(?:tokens|batch|num|model|context|ctx|seq|conc|parallel|len|requests|load))"
 )
 _BEST = words(r"\bbest\b(?! of all)")

@@ -37,7 +37,9 @@ _BOUNDARY = re.compile(
     r"|(?<![\w-])(?:and|with|while|but|whereas|vs|versus|because|since|although|though|which|when)(?![\w-])",
     re.IGNORECASE,
 )
-_LOG_LINE = re.compile(r"\d\d:\d\d:\d\d|^\W{0,3}(?:INFO|DEBUG|WARN|ERROR|TRACE)\b")
+_LOG_LINE = re.compile(
+    r"\d\d:\d\d:\d\d|^\W{0,3}(?:INFO|DEBUG|WARN|ERROR|TRACE)\b|^\s*(?:ggml_\w{1,40}|Device \d{1,3}):"
+)
 _CODE = re.compile(r"^\s*--\w|[{}]|<[a-z/]|(?<![-=\s])>(?!\s)|://|^\s*(?:\$|#!|import|def|from|for|if|def)\s")
 _LINK = re.compile(r"(?<=\])\([^()\s]{1,400}\)|<?https?://[^\s<>)]{1,400}>?")
 _FLAG = re.compile(r"\s--\w")
@@ -76,7 +78,7 @@ _TOKENS_IN_TIME = (["tokens", "s", "tok/s"], ["tokens", "ms", "tok/s"])
 _IN = re.compile(r"\s*(?:in|over|took|→|->|=>|=)\s*", re.IGNORECASE)
 _USED_MEMORY = re.compile(
     r"\b(?:weights|resident|us(?:e[sd]?|ing|age)|consum(?:es?|ed|ing|ption)|tak(?:es?|ing)|took|peak\w*|footprint|occup\w+|allocat\w+"
-    r"|vram(?= ?[:=]))\b",
+    r"|(?<!total )vram(?= ?[:=]))\b",
     re.IGNORECASE,
 )
 _WORDS_OF_METRIC = (
@@ -118,6 +120,7 @@ class _Place(NamedTuple):
     start: int = 0  # of the number in its sentence
     former_end: int = 0  # of the number before it
     is_of_tokens: bool = False  # the time that '256 tokens in 3.1 s = 82 tok/s' took
+    is_former: bool = False  # of two in '45 versus 60 tok/s with a draft'
 
 
 def read_sentences(text: str) -> list[Statement]:
@@ -211,7 +214,7 @@ def _is_no_result(place: _Place, sentence: str) -> bool:
     unit, words = place.value.unit, f"{place.before} {place.after}"
     is_of_load = unit == "requests/s" and not _SERVED.search(words)
     is_summed = unit in ("ms", "s") and (place.after.lstrip()[:1] == "+" or " + " in place.before)
-    is_change = unit == "%" and place.before.endswith(("+", "−"))
+    is_change = unit in ("%", "ms", "s") and place.before.endswith(("+", "−"))
     is_condition = place.value.words != "" and _AT.search(place.before) is not None  # 'throughput at 40 tok/s/user'
     is_other = is_of_load or is_summed or is_change or is_condition
     return is_other or is_unmeasured(place.before, place.value.bound, sentence, place.clause_end)
@@ -224,7 +227,8 @@ def _label_and_subject(place: _Place, sentence: str, subject: str) -> tuple[str,
     """
     words_between = sentence[place.former_end : place.start]
     own_words = place.subject or _since_clause(words_between) or place.before
-    label = " ".join(_EMPTY_BRACKETS.sub(" ", f"{own_words} {place.after}").split()).strip(" -•*=→:.,/")
+    after = "" if place.is_former and any(map(str.isalpha, own_words)) else place.after
+    label = " ".join(_EMPTY_BRACKETS.sub(" ", f"{own_words} {after}").split()).strip(" -•*=→:.,/")
     label = label.rstrip(" (") if "(" in label else label.rstrip(" )")  # 'at c=1 TPOT )' of '(TPOT 81 ms)'
     if label == "" or place.is_only:
         label = _words_about(sentence, place.start)
@@ -340,6 +344,7 @@ def _places(sentence: str) -> Iterator[_Place]:
                 group.start,
                 former_end,
                 is_of_tokens,
+                group.is_versus and rank == 1,
             )
         takes_all = end == len(following) and _takes_all(own, group, following, following_group)
         start = boundary.end() if boundary and boundary.start() == end else end + (own_bracket is None)

@@ -11,14 +11,14 @@ PERCENTILES = {50, 75, 90, 95, 98, 99}  # 'TP99' is the 99th percentile, too
 MOST_WORDS = 4  # of a model's name
 _NAME = r"[\w./-]{2,200}"
 _LABELLED_MODEL = re.compile(
-    r"(?:^|[\s*|])model(?: name| path| id)?[`*]{0,4} ?[:=][`* ]{0,6}(?P<model>[^\n|,;()*`\"']{2,80})",
+    r"(?:^|[\s*|])model(?: name| path| id)?[`*]{0,4} ?[:=][`* ]{0,40}(?P<model>[^\n|,;()*`\"']{2,200})",
     re.IGNORECASE | re.MULTILINE,
 )
 _SERVED_MODEL = re.compile(
     rf"(?:(?<!\S)--model(?:-path)?(?:=| {{1,4}})|\bvllm serve |\btrtllm-serve )[\"']?(?P<model>{_NAME})"
 )
 _NAMED_MODEL = re.compile(
-    r"(?<![\w./-])(?P<model>(?:[A-Za-z][\w-]{1,40}/)?(?:Qwen|QwQ|Llama|DeepSeek|Gemma|Mistral|Mixtral|Ministral|Devstral|"
+    r"(?<![A-Za-z\d_./-])(?P<model>(?:[A-Za-z][\w-]{1,40}/)?(?:Qwen|QwQ|Llama|DeepSeek|Gemma|Mistral|Mixtral|Ministral|Devstral|"
     r"Magistral|GLM|gpt-oss|Kimi|MiniMax|Nemotron|Phi|Granite|Falcon|OLMo|ERNIE|Hunyuan|InternLM|Seed-OSS|LFM2|SmolLM|"
     r"EXAONE|Apertus|Jamba)[\w.]{0,20}(?:-[\w.-]{1,100}(?: \d{1,4}B\b)?|(?: \d\.\d)? \d{1,4}(?:\.\d)?B\b))",
     re.IGNORECASE,
@@ -28,8 +28,8 @@ _NO_MODEL = re.compile(
     re.IGNORECASE,
 )
 _TENSOR_PARALLEL = re.compile(
-    r"(?<![\w-])(?:TP ?[=:]? ?|--?tp(?:-size)?[ =]|(?:--)?tensor[-_ ]parallel(?:ism)?(?:[-_ ]size)?"
-    r"(?: ?[=:] ?| (?:of )?))(?P<degree>\d{1,3})(?![\w.])",
+    r"(?<![\w-])(?:TP ?[=:]? ?|TP size ?[=:] {0,40}|--?tp(?:-size)?[ =]"
+    r"|(?:--)?tensor[-_ ]parallel(?:ism)?(?:[-_ ]size)?(?: ?[=:] ?| (?:of )?))(?P<degree>\d{1,3})(?![\w.])",
     re.IGNORECASE,
 )
 _GPU_COUNT = re.compile(r"(?<![\w.])(?P<count>\d{1,3}) ?[x×]? ?GPUs?\b", re.IGNORECASE)

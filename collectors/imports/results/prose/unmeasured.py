@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _NOT_MEASURED = re.compile(
-    r"\b(?:expect(?:ed|ing|s)?|should|(?<!I )(?<!we )could(?! only)|would|target(?:s|ed|ing)?|goals?"
+    r"\b(?:(?<!as )expect(?:ed|ing|s)?|should|(?<!I )(?<!we )could(?! only)|would|target(?:s|ed|ing)?|goals?"
     r"|theoretical(?:ly)?|claim(?:s|ed)?|advertised|limit(?:ed|s)?|timeout|(?<!-)budget|slo|sla|threshold"
     r"|require[sd]?|hop(?:e|ing)|bandwidth|interval|anything"
     r"|if|poll|sleep|audio|codec|frame rate|wait(?:s|ed)? for)\b"
@@ -32,6 +32,7 @@ _PUBLISHED = re.compile(  # by others, where it stands before a figure or in its
     r"|(?<!summary )(?<!summaries )(?<!log )(?<!logs )(?<!server )(?<!bench )"
     r"(?<!benchmark )(?<!script )(?<!EvalScope )(?<!AIPerf )(?<!GuideLLM )"
     r"reported(?:ly)?(?! (?:in|by) (?:the (?:run|bench|log|server)|my|our)))\b"
+    r"|(?:readme|官方|文档|教程|论文)[^\d,;。，；]{0,8}(?:给出|描述|说|写|宣称|标称|数据)"
     r"|@[\w-]{2,40} (?:observed|reported|measured|gets?|got)\b"
     r"|\b(?:Red Hat|NVIDIA|AMD|Intel|Google|Meta|LMSYS|MLPerf|Anyscale|Databricks|vendors?|others|the community)"
     r" (?:[\w-]+ ){0,5}(?:measured|measures|reports?|clocked|quotes?|lists?|publish\w*|states?)\b",

@@ -1,0 +1,121 @@
+"""Passages that stand in another form than they were written in: diffs, a logger's lines, what an engine prints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from collectors.imports.log_file import ImportRefusedError
+from collectors.imports.results.readers import unknown_file_reason
+from collectors.imports.results.source import ResultFile
+from tests.collectors.imports.captured import load_of, loads_of
+from tests.collectors.imports.test_prose_figures import figures_of, results_of_text
+
+TABLE_OF_DIFF = """+
++## Measured
++
++| Recipe | Concurrency | Throughput (tok/s) |
++|---|---|---|
++| small | 4 | 251.5 |
++| large | 6 | 120 |
+"""
+
+
+@pytest.mark.parametrize("text", [TABLE_OF_DIFF, f"```diff\n@@ -1,3 +1,9 @@\n{TABLE_OF_DIFF}```\n"])
+def test_tables_that_a_diff_adds(tmp_path: Path, text: str) -> None:
+    rows = results_of_text(tmp_path, text)
+    assert [(row.metric, row.value, row.concurrency) for row in rows] == [
+        ("output_tps", 251.5, 4),
+        ("output_tps", 120.0, 6),
+    ]
+
+
+def test_what_a_diff_takes_away_is_no_result(tmp_path: Path) -> None:
+    text = "```diff\n | Run | TTFT (ms) |\n |---|---|\n-| cold | 350 |\n+| cold | 305 |\n | warm | 81 |\n```\n"
+    assert figures_of(tmp_path, text) == [("ttft_ms", "stated", 305.0), ("ttft_ms", "stated", 81.0)]
+
+
+def test_frames_and_bullets_of_plus_signs_are_no_diff(tmp_path: Path) -> None:
+    text = "+-----+-----------+\n| Run | TTFT (ms) |\n+-----+-----------+\n| one | 350       |\n+-----+-----------+\n"
+    assert figures_of(tmp_path, text) == [("ttft_ms", "stated", 350.0)]
+    bullets = "+ TTFT: 81 ms\n+ TPOT: 12.5 ms\n+ E2E latency: 900 ms\n+ Decode: 80 tok/s\n"
+    assert [metric for metric, _, _ in figures_of(tmp_path, bullets)] == ["ttft_ms", "tpot_ms", "e2e_ms", "output_tps"]
+
+
+LOGGED = """WARNING:root:End-to-End Latency (s) Statistics: Average = 9.5, Median = 8.25, 99th Percentile = 26.5
+WARNING:root:Throughput (per request, toks/s) Statistics: Average = 14.5, Median = 15.25, 99th Percentile = 16.5
+WARNING:root:Request Prompt Tokens Statistics: Average = 2196.5, Median = 1774.5, 99th Percentile = 5336.5
+WARNING:root:Request Output Tokens Statistics: Average = 121.5, Median = 128.0, 99th Percentile = 128.0
+"""
+
+
+def test_statistics_that_a_logger_writes(tmp_path: Path) -> None:
+    assert figures_of(tmp_path, LOGGED) == [
+        ("e2e_ms", "mean", 9500.0), ("e2e_ms", "median", 8250.0), ("e2e_ms", "p99", 26500.0),
+        ("decode_tps", "mean", 14.5), ("decode_tps", "median", 15.25), ("decode_tps", "p99", 16.5),
+        ("prompt_tokens", "mean", 2196.5), ("prompt_tokens", "median", 1774.5), ("prompt_tokens", "p99", 5336.5),
+        ("completion_tokens", "mean", 121.5), ("completion_tokens", "median", 128.0),
+        ("completion_tokens", "p99", 128.0),
+    ]  # fmt: skip
+
+
+BENCH = """    ggml_cuda_init: found 1 ROCm devices (Total VRAM: 12272 MiB):
+    Device 0: Some Radeon, gfx1030 (0x1030), VMM: no, Wave Size: 32, VRAM: 12272 MiB
+    | model         |     size |  params | backend | ngl |  test |            t/s |
+    | ------------- | -------: | ------: | ------- | --: | ----: | -------------: |
+    | llama 8B Q4_0 | 4.33 GiB |  8.03 B | ROCm    |  99 | pp512 | 653.25 ± 0.50 |
+"""
+
+
+def test_the_memory_of_a_device_is_none_in_use(tmp_path: Path) -> None:
+    assert figures_of(tmp_path, BENCH) == [("prompt_tps", "mean", 653.25)]
+    assert figures_of(tmp_path, "Decode 45 tok/s, total VRAM: 12272 MiB") == [("output_tps", "stated", 45.0)]
+
+
+def test_figures_of_a_document_are_published(tmp_path: Path) -> None:
+    text = (
+        "1000token输出只能达到6.5 token/s\n\nreadme里给出的数据32cores就可以达到8token/s\n\n官方文档说可以到12 token/s"
+    )
+    assert figures_of(tmp_path, text) == [("output_tps", "stated", 6.5)]
+
+
+def test_a_cost_that_is_added_is_no_latency(tmp_path: Path) -> None:
+    text = "batch-1 TTFT is 391 ms and includes the +200 ms latency of the script."
+    assert figures_of(tmp_path, text) == [("ttft_ms", "stated", 391.0)]
+
+
+def test_words_behind_for_max_name_no_statistic(tmp_path: Path) -> None:
+    text = "The cache used 16.5 GiB for max tokens here, decode 45 tok/s."
+    assert [statistic for _, statistic, _ in figures_of(tmp_path, text)] == ["stated", "stated"]
+
+
+@pytest.mark.parametrize("written", ["15 t/s/u", "15 tok/s/u", "15 tokens/s/user"])
+def test_speeds_per_user(tmp_path: Path, written: str) -> None:
+    assert figures_of(tmp_path, f"Decode rates are all as expected in the {written} range.") == [
+        ("decode_tps", "stated", 15.0)
+    ]
+
+
+def test_settings_behind_many_blanks(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_text(
+        "Model:                  Some-Model-8B-FP8\nTP Size:                8\n\nDecode throughput: 45 tok/s\n"
+    )
+    load = load_of(path)
+    assert (load.model, load.server_config) == ("Some-Model-8B-FP8", {"tensor_parallel": 8})
+    path.write_text("部署DeepSeek-R1-671B 的性能：输出速度 6.5 token/s")
+    assert load_of(path).model == "DeepSeek-R1-671B"
+
+
+def test_numbers_without_units_are_refused_with_that_reason(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(
+        "model     concurrency     首字延迟TTFT(AVG/P99)     token time TPOT(AVG/P99)\n"
+        "m-8b     4     0.759/4.01     0.029/0.3\n"
+    )
+    assert "It names TTFT and TPOT, but states no unit for their numbers." in unknown_file_reason(
+        ResultFile(path, "a.txt")
+    )
+    with pytest.raises((ImportRefusedError, AssertionError)):
+        loads_of(path)
