@@ -119,3 +119,53 @@ def test_numbers_without_units_are_refused_with_that_reason(tmp_path: Path) -> N
     )
     with pytest.raises((ImportRefusedError, AssertionError)):
         loads_of(path)
+
+
+RUN_SUMMARY = """\u2139 Run Summary Info
+|===========|==========|==========|======|======|======|=======|=======|=====|=======|======|=====|
+| Benchmark | Timings                              ||||| Input Tokens      ||| Output Tokens    |||
+| Strategy  | Start    | End      | Dur  | Warm | Cool | Comp  | Inc   | Err | Comp  | Inc  | Err |
+|           |          |          | Sec  | Sec  | Sec  | Tot   | Tot   | Tot | Tot   | Tot  | Tot |
+|-----------|----------|----------|------|------|------|-------|-------|-----|-------|------|-----|
+| constant  | 08:15:12 | 08:15:42 | 30.5 | 0.0  | 0.0  | 950.0 | 600.0 | 0.0 | 930.0 | 60.0 | 0.0 |
+|===========|==========|==========|======|======|======|=======|=======|=====|=======|======|=====|
+"""
+
+
+def test_run_summary_of_guidellm(tmp_path: Path) -> None:
+    rows = results_of_text(tmp_path, RUN_SUMMARY)
+    assert [(row.metric, row.statistic, row.value) for row in rows if row.metric != "stated"] == [
+        ("duration_s", "total", 30.5), ("prompt_tokens", "total", 950.0), ("completion_tokens", "total", 930.0),
+    ]  # fmt: skip
+    assert {(row.statistic, row.unit) for row in rows} == {("total", "s"), ("total", "tokens")}
+
+
+def test_the_legend_of_cells_with_a_speed_per_gpu(tmp_path: Path) -> None:
+    text = (
+        "Rerun of both, first / second run. Each cell: tps/GPU · TTFT ms · TPOT ms.\n\n"
+        "| conc | first | second |\n|---|---|---|\n| 16 | 3975 · 217 · 14.5 | 3960 · 219 · 14.75 |\n"
+    )
+    rows = results_of_text(tmp_path, text)
+    assert [(row.metric, row.unit, row.value, row.concurrency) for row in rows] == [
+        ("stated", "tok/s", 3975.0, 16), ("ttft_ms", "ms", 217.0, 16), ("tpot_ms", "ms", 14.5, 16),
+        ("stated", "tok/s", 3960.0, 16), ("ttft_ms", "ms", 219.0, 16), ("tpot_ms", "ms", 14.75, 16),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("for bs=1 the server outputs around 26.5 tok/s:", [26.5]),
+        ("from our logs, decode is 26.5 tok/s", [26.5]),
+        ("for speed in range(26): print('26.5 tok/s')", []),
+        ("from tools import speed  # 26.5 tok/s", []),
+    ],
+)
+def test_sentences_that_begin_like_code(tmp_path: Path, text: str, wanted: list[float]) -> None:
+    assert [value for _, _, value in figures_of(tmp_path, f"Prefill: 900 tok/s\n\n{text}\n")][1:] == wanted
+
+
+def test_a_commented_figure_has_the_level_behind_it(tmp_path: Path) -> None:
+    rows = results_of_text(tmp_path, "# 131.5 TPS with concurrency 16, 4K input, TTFT of 874 ms\n")
+    assert [(row.value, row.concurrency) for row in rows] == [(131.5, 16), (874.0, 16)]
+    assert not any("#" in row.point for row in rows)

@@ -221,7 +221,7 @@ def add_statements(load: LoadBuilder, text: str, sections: Sections) -> None:
                 f"{sections.prefix_of(statement.line)}{lead}{statement.words[:MAX_NAME_CHARS]} (line {statement.line})"
             )
             headings = (sections.heading_of(statement.line), sections.level_of(statement.line))
-            point = point_of_words(name, f"{lead}{statement.words}", *headings)
+            point = point_of_words(name, f"{lead}{statement.words}", statement.condition, *headings)
             add_stated(load, point, statement.value, metric, factor, unit, statement.statistic)
 
 

@@ -40,7 +40,9 @@ _BOUNDARY = re.compile(
 _LOG_LINE = re.compile(
     r"\d\d:\d\d:\d\d|^\W{0,3}(?:INFO|DEBUG|WARN|ERROR|TRACE)\b|^\s*(?:ggml_\w{1,40}|Device \d{1,3}):"
 )
-_CODE = re.compile(r"^\s*--\w|[{}]|<[a-z/]|(?<![-=\s])>(?!\s)|://|^\s*(?:\$|#!|import|def|from|for|if|def)\s")
+_CODE = re.compile(
+    r"^\s*--\w|[{}]|<[a-z/]|(?<![-=\s])>(?!\s)|://|^\s*(?:(?:\$|#!|import|def|if)\s|from\s[\w.]+\simport\s|for\s.{1,60}\sin\s.{1,200}:)"
+)
 _LINK = re.compile(r"(?<=\])\([^()\s]{1,400}\)|<?https?://[^\s<>)]{1,400}>?")
 _FLAG = re.compile(r"\s--\w")
 _PUNCTUATION = re.compile(r"[a-z)][.,] [A-Za-z]")  # of a sentence: no command has it
@@ -63,6 +65,7 @@ _PREFILL_TAKES = re.compile(  # 'prefill drops from 49 s to 2 s'
 _VERSUS = re.compile(r"\b(?:vs|versus|against|compared)\b", re.IGNORECASE)
 _WHOLE = re.compile(r"\b(?:complete|whole|entire|total|end-to-end|errors?)\b", re.IGNORECASE)  # no first token's
 _OPEN_BRACKET = re.compile(r"\s{0,9}\([^()]*$")
+_CONDITION = re.compile(r"\s?with [^\d,;.]{1,30}\d{1,6}\b(?!\.?\d)", re.IGNORECASE)
 _EMPTY_BRACKETS = re.compile(r"\( {0,9}\)")  # of a number alone
 _MARKUP = re.compile(r"[`*]{1,3}")
 _MEMORY_OF_CARD = re.compile(
@@ -104,6 +107,7 @@ class Statement(NamedTuple):
     metric_name: MetricName
     statistic: str
     paragraph: str  # that it stands in
+    condition: str = ""  # 'with concurrency 16' right behind it
 
 
 class _Place(NamedTuple):
@@ -118,6 +122,7 @@ class _Place(NamedTuple):
     subject: str = ""  # of a listed number
     clause_end: int = 0  # where the words after it end in the sentence
     start: int = 0  # of the number in its sentence
+    end: int = 0  # of the numbers that it is compared with
     former_end: int = 0  # of the number before it
     is_of_tokens: bool = False  # the time that '256 tokens in 3.1 s = 82 tok/s' took
     is_former: bool = False  # of two in '45 versus 60 tok/s with a draft'
@@ -206,7 +211,8 @@ def _statements(paragraph: Paragraph, start: int, sentence: str) -> Iterator[Sta
         if name:
             label, subject = _label_and_subject(place, sentence, subject)
             line = paragraph.line_at(start + place.start)
-            yield Statement(line, label, place.value, name, statistic, paragraph.text)
+            condition = match[0] if (match := _CONDITION.match(sentence, place.end)) else ""
+            yield Statement(line, label, place.value, name, statistic, paragraph.text, condition)
 
 
 def _is_no_result(place: _Place, sentence: str) -> bool:
@@ -228,7 +234,7 @@ def _label_and_subject(place: _Place, sentence: str, subject: str) -> tuple[str,
     words_between = sentence[place.former_end : place.start]
     own_words = place.subject or _since_clause(words_between) or place.before
     after = "" if place.is_former and any(map(str.isalpha, own_words)) else place.after
-    label = " ".join(_EMPTY_BRACKETS.sub(" ", f"{own_words} {after}").split()).strip(" -•*=→:.,/")
+    label = " ".join(_EMPTY_BRACKETS.sub(" ", f"{own_words} {after}").split()).strip(" -•*=→:.,/#")
     label = label.rstrip(" (") if "(" in label else label.rstrip(" )")  # 'at c=1 TPOT )' of '(TPOT 81 ms)'
     if label == "" or place.is_only:
         label = _words_about(sentence, place.start)
@@ -249,14 +255,14 @@ def _since_clause(words: str) -> str:
 
 def _subject_of(words: str) -> str:
     """Return what the words before a figure speak of, without its metric and what a bracket adds."""
-    return _OPEN_BRACKET.sub("", _METRIC_AT_END.sub("", words)).strip(" -•*>:,")[-MAX_LABEL_CHARS:]
+    return _OPEN_BRACKET.sub("", _METRIC_AT_END.sub("", words)).strip(" -•*>:,#")[-MAX_LABEL_CHARS:]
 
 
 def _words_about(sentence: str, position: int) -> str:
     """Return a sentence, of a long one what stands about a figure."""
     start = max(0, min(position - MAX_SENTENCE_CHARS // 2, len(sentence) - MAX_SENTENCE_CHARS))
     start = sentence.find(" ", start) if start else 0
-    return " ".join(sentence[start : start + MAX_SENTENCE_CHARS].split())
+    return " ".join(sentence[start : start + MAX_SENTENCE_CHARS].split()).lstrip("# ")
 
 
 def _as_rate(place: _Place) -> _Place:
@@ -342,6 +348,7 @@ def _places(sentence: str) -> Iterator[_Place]:
                 subject,
                 clause_end,
                 group.start,
+                group.end,
                 former_end,
                 is_of_tokens,
                 group.is_versus and rank == 1,

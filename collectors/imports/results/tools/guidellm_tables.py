@@ -19,7 +19,8 @@ EDGE = re.compile(r"\s{0,12}\|=+\|(?:=+\|)*\s*")
 RULE = re.compile(r"\s{0,12}\|-+\|(?:-+\|)*\s*")
 TITLE = re.compile(r"\s{0,12}(?:ℹ\s{1,4})?(?P<title>[A-Z][\w ]{2,60} Statistics|Run Summary Info)\b.{0,60}")
 NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,9})?")
-STATISTICS = {"Mdn": "median", "Mean": "mean"}
+STATISTICS = {"Mdn": "median", "Mean": "mean", "Tot": "total", "Sec": "total"}
+SUMMARY = "Run Summary Info"
 SERVER = "Server Throughput Statistics"
 COLUMNS = {  # title of the table, group and name of the column -> metric, factor
     ("Request Latency Statistics", "Request Latency", "Sec"): ("e2e_ms", 1e3),
@@ -29,6 +30,9 @@ COLUMNS = {  # title of the table, group and name of the column -> metric, facto
     ("Request Token Statistics", "Input Tok", "Per Req"): ("prompt_tokens", 1.0),
     ("Request Token Statistics", "Output Tok", "Per Req"): ("completion_tokens", 1.0),
     ("Request Token Statistics", "Output Tok", "Per Stream Iter"): ("tokens_per_piece", 1.0),
+    (SUMMARY, "Timings", "Dur"): ("duration_s", 1.0),
+    (SUMMARY, "Input Tokens", "Comp"): ("prompt_tokens", 1.0),
+    (SUMMARY, "Output Tokens", "Comp"): ("completion_tokens", 1.0),
     (SERVER, "Requests", "Per Sec"): ("request_tps", 1.0),
     (SERVER, "Requests", "Concurrency"): ("mean_concurrency", 1.0),
     (SERVER, "Input Tokens", "Per Sec"): ("prompt_tps", 1.0),
@@ -180,4 +184,4 @@ def _unit_of(column: PrintedColumn) -> str:
     is_tokens = "Tok" in column.group
     if column.name in PER_SECOND:
         return "tok/s" if is_tokens else "1/s"
-    return UNITS.get(column.name, "tokens" if is_tokens else "1")
+    return UNITS.get(column.name) or UNITS.get(column.statistic) or ("tokens" if is_tokens else "1")
