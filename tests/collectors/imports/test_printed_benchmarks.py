@@ -766,3 +766,23 @@ def test_the_settings_that_a_tool_prints_first_are_no_heading(tmp_path: Path) ->
         "Successful requests:                     10\nOutput token throughput (tok/s):         252.5\n```\n"
     )
     assert load_of(path).params["heading"] == "New kernel"
+
+
+def test_offline_throughput_of_sglang(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(
+        "====== Offline Throughput Benchmark Result =======\n"
+        "Backend:                                 engine\n"
+        "Successful requests:                     2\n"
+        "Benchmark duration (s):                  6.50\n"
+        "Total generated tokens:                  240\n"
+        "Last generation throughput (tok/s):      37.25\n"
+        "Output token throughput (tok/s):         36.50\n"
+        "==================================================\n"
+    )
+    load = load_of(path)
+    assert load.tool == "sglang.bench_offline_throughput"
+    assert [(row.metric, row.statistic, row.value) for row in load.result_rows] == [
+        ("requests", "total", 2.0), ("duration_s", "total", 6.5), ("completion_tokens", "total", 240.0),
+        ("stated", "stated", 37.25), ("output_tps", "mean", 36.5),
+    ]  # fmt: skip

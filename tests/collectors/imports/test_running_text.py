@@ -255,3 +255,20 @@ def test_the_words_behind_two_compared_figures_are_those_of_the_last(tmp_path: P
         (19.5, "Three warm code runs reached without speculation: value 2 (line 1)"),
         (19.75, "Three warm code runs reached without speculation: value 2 (line 1)"),
     }
+
+
+def test_figures_that_went_from_one_to_another_bear_their_own_words(tmp_path: Path) -> None:
+    text = "With q8_0, input processing increased from 130.5 tok/s on v6.4 to 218.25 tok/s on v6.6, decode stayed."
+    assert points_of(tmp_path, text) == [
+        ("prompt_tps", 130.5, "input processing increased from on v6.4 (line 1)"),
+        ("prompt_tps", 218.25, "input processing increased on v6.6 (line 1)"),
+    ]
+
+
+def test_labels_begin_with_a_whole_word(tmp_path: Path) -> None:
+    text = (
+        "The same configuration was also qualified with a larger allocation and an exceptionally cold"
+        " retrieval prompt: 146.5 tok/s input processing"
+    )
+    ((_, _, point),) = points_of(tmp_path, text)
+    assert f" {point.partition(' ')[0]} " in text

@@ -50,3 +50,20 @@ def test_an_arm_behind_a_mark_is_no_verdict(tmp_path: Path) -> None:
     assert [row.point for row in results_of_text(tmp_path, text)] == [
         "a, \u274c Off: Gen (t/s) (line 3)", "a, \u2705 ngram: Gen (t/s) (line 4)",
     ]  # fmt: skip
+
+
+def test_the_ratio_of_two_columns_is_no_measurement(tmp_path: Path) -> None:
+    text = "| batch | eager tok/s | graph tok/s | graph/eager | hit rate |\n|---|---|---|---|---|\n"
+    assert figures_of(tmp_path, f"{text}| 1 | 30 | 26.5 | 88% | 71% |\n") == [
+        ("stated", "stated", 30.0), ("stated", "stated", 26.5), ("stated", "stated", 71.0),
+    ]  # fmt: skip
+
+
+def test_the_total_of_one_request_is_none_of_the_server(tmp_path: Path) -> None:
+    text = (
+        "| concurrence | per_request_total_tps | per_request_output_tps | total_throughout_tps |\n|---|---|---|---|\n"
+    )
+    rows = results_of_text(tmp_path, f"{text}| 4 | 25.5 | 10.5 | 90.5 |\n")
+    assert [(row.metric, row.value, row.concurrency) for row in rows] == [
+        ("stated", 25.5, 4), ("decode_tps", 10.5, 4), ("total_tps", 90.5, 4),
+    ]  # fmt: skip

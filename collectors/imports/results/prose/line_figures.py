@@ -167,6 +167,8 @@ def _labelled_numbers(text: str) -> Iterator[LabelledNumber]:
     end = 0
     for match in VALUE.finditer(text):
         start = max(end, match.start() - MAX_LABEL_CHARS)
+        if start > end and not text[start - 1].isspace():
+            start = next((at for at in range(start, match.start()) if text[at].isspace()), start)  # of a whole word
         before = NO_LABEL.split(text[start : match.start()])[-1]
         if len(before) >= MIN_LABEL_CHARS:
             number = LabelledNumber(before, parse_number(match), match.start() - len(before), match.end())

@@ -85,7 +85,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     (
         "tok/s",
         words(
-            r"total (?:token )?(?:throughput|tput|tps|tok(?:ens)?[/ ]s)|^total$"
+            r"total (?:token )?(?:throughput|throughout|tput|tps|tok(?:ens)?[/ ]s)|^total$"
             r"|(?:prompt|input) ?\+ ?(?:completion|output|gen)|[總总]吞吐"
         ),
         MetricName("total_tps"),
@@ -207,6 +207,7 @@ _OF_PART = words(  # of a request's work: no latency of the request
     r"|schedul(?:er|ing)|routing|transfer|communication|verification|draft(?:ing)?|sampling|host|swap)"
     r"[- ]latenc(?:y|ies)\b"
 )
+_TOTAL_OF_ONE = words(r"\b(?:per[- ](?:request|user|stream)) total\b|\btotal (?:\w+ )?per[- ](?:request|user|stream)\b")
 _OF_WORKLOAD = words(r"\b(?:on|with|for|from) (?:an?|the|this|that|each|my|our) (?:[\w-]{1,20} ){0,3}prompts?\b")
 
 
@@ -215,7 +216,7 @@ def metric_of(text: str, unit: str | None) -> MetricName | None:
     """Return Pitwall's metric for a text and unit; None if there is none."""
     if unit == "tok/s" and PER_GPU.search(text):
         return next((name for pattern, name in PER_GPU_RULES if pattern.search(text)), None)
-    if OF_DRAFTS.search(text):
+    if OF_DRAFTS.search(text) or (unit == "tok/s" and _TOTAL_OF_ONE.search(text)):
         return None
     text = _OF_WORKLOAD.sub("", _OF_PART.sub("", text))
     return next(

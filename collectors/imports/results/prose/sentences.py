@@ -64,6 +64,8 @@ _PREFILL_TAKES = re.compile(  # 'prefill drops from 49 s to 2 s'
 )
 _VERSUS = re.compile(r"\b(?:vs|versus|against|compared)\b", re.IGNORECASE)
 _WHOLE = re.compile(r"\b(?:complete|whole|entire|total|end-to-end|errors?)\b", re.IGNORECASE)  # no first token's
+_FROM = re.compile(r"\bfrom\s*$", re.IGNORECASE)
+_TO = re.compile(r"(?P<of_former>\s[^,;.]{0,20}?\w.{0,60}?)\sto\s*", re.IGNORECASE)  # '45 tok/s on one to 60 on two'
 _OPEN_BRACKET = re.compile(r"\s{0,9}\([^()]*$")
 _CONDITION = re.compile(r"\s?with [^\d,;.]{1,30}\d{1,6}\b(?!\.?\d)", re.IGNORECASE)
 _EMPTY_BRACKETS = re.compile(r"\( {0,9}\)")  # of a number alone
@@ -321,6 +323,8 @@ def _places(sentence: str) -> Iterator[_Place]:
         boundary = _BOUNDARY.search(following, own_bracket.end() if own_bracket else 0)
         bracket = own_bracket.end() if own_bracket else following.find("(") if following_group else -1
         end = min((at for at in (boundary.start() if boundary else -1, bracket) if at >= 0), default=len(following))
+        moved = _TO.fullmatch(following) if following_group and _FROM.search(sentence[: group.start]) else None
+        end = moved.end("of_former") if moved else end
         after = following[:end]
         last_boundary = max((cut.end() for cut in _BOUNDARY.finditer(before)), default=0)
         is_of_former = index > 0 and sentence[groups[index - 1].end : group.start].strip() == "/"
@@ -351,11 +355,12 @@ def _places(sentence: str) -> Iterator[_Place]:
                 group.end,
                 former_end,
                 is_of_tokens,
-                group.is_versus and rank == 1,
+                is_former=group.is_versus and rank == 1,
             )
         takes_all = end == len(following) and _takes_all(own, group, following, following_group)
         start = boundary.end() if boundary and boundary.start() == end else end + (own_bracket is None)
         before = "" if takes_all else following[start:] if end < len(following) else following
+        before = _FROM.sub("", own) if moved else before
         former_end = group.end
 
 

@@ -100,7 +100,8 @@ def _add_cell(load: LoadBuilder, table: Table, row_number: int, column: int, lab
     """Add what a cell states: a number, a failure, or several numbers."""
     row, cell = table.rows[row_number], with_bracket_as_part(table.rows[row_number][column])
     column_name = table.heads[column] if column < len(table.heads) else f"column {column + 1}"
-    if _is_no_measurement(column_name) or _is_no_measurement(label) or UNIT_HEAD.fullmatch(column_name.strip("*` ")):
+    is_compared = _is_no_measurement(column_name) or _is_ratio(column_name, table.heads) or _is_no_measurement(label)
+    if is_compared or UNIT_HEAD.fullmatch(column_name.strip("*` ")):
         return
     if NOT_MEASURED.search(cell):
         return
@@ -160,12 +161,21 @@ def _is_no_measurement(name: str) -> bool:
     return bool(DERIVED.search(plain(name)) or DERIVED_HEAD.fullmatch(name) or AIMED_AT.search(plain(name)))
 
 
+def _is_ratio(name: str, heads: Sequence[str]) -> bool:
+    """Return whether a column divides two others: 'graph/eager' beside 'eager tok/s' and 'graph tok/s'."""
+    parts = [part.strip().lower() for part in name.strip("*` ").split("/")]
+    names = [head.strip("*` ").lower() for head in heads]
+    is_other = len(parts) == 2 and all(len(part) > 1 and unit_in(part) is None for part in parts)
+    return is_other and all(any(head.startswith(f"{part} ") for head in names) for part in parts)
+
+
 def _note_what_is_left_out(load: LoadBuilder, table: Table) -> None:
     """Note the rows and columns that compare others or state an aim."""
     columns = [[row[column] for row in table.rows if column < len(row)] for column in range(len(table.heads))]
     lines = [*zip(table.heads, columns, strict=True), *((_label(table, row), row[1:]) for row in table.rows)]
     names = [name for name, cells in lines if any(map(read_cell, cells))]
-    if left_out := dict.fromkeys(name.strip("*` ")[:MAX_NAME_CHARS] for name in names if _is_no_measurement(name)):
+    names = [name for name in names if _is_no_measurement(name) or _is_ratio(name, table.heads)]
+    if left_out := dict.fromkeys(name.strip("*` ")[:MAX_NAME_CHARS] for name in names):
         listed = ", ".join(map(repr, list(left_out)[:MOST_NAMES_IN_NOTE]))
         load.notes.append(f"What compares others or states an aim was left out: {listed}.")
 
