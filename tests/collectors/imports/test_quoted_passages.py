@@ -169,3 +169,30 @@ def test_a_commented_figure_has_the_level_behind_it(tmp_path: Path) -> None:
     rows = results_of_text(tmp_path, "# 131.5 TPS with concurrency 16, 4K input, TTFT of 874 ms\n")
     assert [(row.value, row.concurrency) for row in rows] == [(131.5, 16), (874.0, 16)]
     assert not any("#" in row.point for row in rows)
+
+
+def test_timings_of_koboldcpp(tmp_path: Path) -> None:
+    line = (
+        "CtxLimit:7980/32768, Amt:198/512, Init:0.00s, Process:10.5s (712.5T/s), Generate:25.25s (7.75T/s), Total:36s\n"
+    )
+    assert figures_of(tmp_path, line) == [
+        ("prompt_tps", "stated", 712.5), ("prompt_ms", "stated", 10500.0), ("decode_tps", "stated", 7.75),
+        ("decode_ms", "stated", 25250.0),
+    ]  # fmt: skip
+    report = (
+        "ProcessingTime: 9.5s\nProcessingSpeed: 406.75T/s\nGenerationTime: 26.5s\nGenerationSpeed: 3.75T/s\n"
+        "TotalTime: 36.25s\nOutput: 1 1 1 1\n"
+    )
+    assert figures_of(tmp_path, report) == [
+        ("prompt_ms", "stated", 9500.0), ("prompt_tps", "stated", 406.75), ("decode_ms", "stated", 26500.0),
+        ("decode_tps", "stated", 3.75), ("e2e_ms", "stated", 36250.0),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("written", ["20 ～ 30 token/s", "20～30 token/s", "20 ~ 30 token/s"])
+def test_ranges_with_a_wide_tilde(tmp_path: Path, written: str) -> None:
+    assert figures_of(tmp_path, f"910B 单卡维持在{written},似乎慢了不少") == [
+        ("stated", "min", 20.0),
+        ("stated", "max", 30.0),
+    ]
+    assert [value for _, _, value in figures_of(tmp_path, "With 4 streams ~30 tok/s.")] == [30.0]

@@ -272,3 +272,11 @@ def test_labels_begin_with_a_whole_word(tmp_path: Path) -> None:
     )
     ((_, _, point),) = points_of(tmp_path, text)
     assert f" {point.partition(' ')[0]} " in text
+
+
+def test_figures_in_brackets_that_are_compared_bear_their_own_words(tmp_path: Path) -> None:
+    text = "The new backend has a much lower generation speed (~7.5 t/s) compared to the old backend (~20.5 t/s) here."
+    assert points_of(tmp_path, text) == [
+        ("output_tps", 7.5, "The new backend has a much lower generation speed (line 1)"),
+        ("output_tps", 20.5, "the old backend here (line 1)"),
+    ]

@@ -34,7 +34,8 @@ _BAR = re.compile(r"\|")
 _SENTENCE_END = re.compile(r"(?<=[.!?。])\s+(?=[^\da-z])")
 _BOUNDARY = re.compile(
     r",(?!\d\d\d)|[;•·→。，；|]|\.\s"
-    r"|(?<![\w-])(?:and|with|while|but|whereas|vs|versus|because|since|although|though|which|when)(?![\w-])",
+    r"|(?<![\w-])(?:and|with|while|but|whereas|vs|versus|because|since|although|though|which|when"
+    r"|compared (?:to|with))(?![\w-])",
     re.IGNORECASE,
 )
 _LOG_LINE = re.compile(
