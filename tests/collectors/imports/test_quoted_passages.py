@@ -196,3 +196,48 @@ def test_ranges_with_a_wide_tilde(tmp_path: Path, written: str) -> None:
         ("stated", "max", 30.0),
     ]
     assert [value for _, _, value in figures_of(tmp_path, "With 4 streams ~30 tok/s.")] == [30.0]
+
+
+def test_long_arrows_between_figures_below_a_linked_name(tmp_path: Path) -> None:
+    text = "".join(
+        f"{name}: https://example.org/o/{name.replace(' ', '-')} --> QAT ~optimised Q4\n"
+        f"PP {prompt}.04 --> 1091.75 tok/s\nTG 81.5 --> 83.5 tok/s\n\n"
+        for name, prompt in (("Model 26B", 1201), ("Other 35B", 1104))
+    )
+    rows = results_of_text(tmp_path, text)
+    assert [(row.metric, row.value, row.prompt_tokens) for row in rows[:4]] == [
+        ("prompt_tps", 1201.04, None), ("prompt_tps", 1091.75, None), ("output_tps", 81.5, None),
+        ("output_tps", 83.5, None),
+    ]  # fmt: skip
+    assert [row.point.partition(":")[0] for row in rows] == ["Model 26B"] * 4 + ["Other 35B"] * 4
+
+
+GERMAN = """Die Läufe sind nicht doppelt gezählt und mit der alten Einstellung gemessen.
+
+| Lauf | TTFT | E2E |
+|---|---:|---:|
+| 1 | 32.641 ms | {} ms |
+| 2 | 31.179 ms | 99.032 ms |
+"""
+
+
+def test_points_of_german_thousands(tmp_path: Path) -> None:
+    assert figures_of(tmp_path, GERMAN.format("98.138")) == [
+        ("ttft_ms", "stated", 32641.0), ("e2e_ms", "stated", 98138.0), ("ttft_ms", "stated", 31179.0),
+        ("e2e_ms", "stated", 99032.0),
+    ]  # fmt: skip
+    assert figures_of(tmp_path, GERMAN.format("98.5"))[0] == ("ttft_ms", "stated", 32.641)  # a decimal point elsewhere
+    english = GERMAN.format("98.138").replace("Die Läufe sind nicht doppelt gezählt und mit der", "The runs of the")
+    assert figures_of(tmp_path, english.replace("alten Einstellung gemessen", "old setting"))[0][2] == 32.641
+
+
+def test_titles_of_a_page_that_begin_with_the_name_of_a_model(tmp_path: Path) -> None:
+    table = "| Setup | tok/s |\n|---|---|\n| one | 17.5 |\n"
+    text = f"All results are of this lab.\nBig-235B — Two nodes\nDate: 2026-05-03\n{table}"
+    text += f"Prefix cache: on\nvs what is published\n{table}small-oss-120b — Single node\nDate: 2026-05-02\n"
+    text += "| Metric | Value |\n|---|---|\n| Pure decode | 57.5 tok/s |\n"
+    rows = results_of_text(tmp_path, text)
+    assert [(row.point.partition(":")[0], row.value) for row in rows] == [
+        ("Big-235B — Two nodes", 17.5), ("Big-235B — Two nodes, vs what is published", 17.5),
+        ("small-oss-120b — Single node", 57.5),
+    ]  # fmt: skip

@@ -11,7 +11,9 @@ from collectors.imports.results.prose.units import pattern_of, unit_of
 
 LONGEST_ACCEPTANCE = 10  # tokens
 SENTENCE_NUMBER = re.compile(rf"(?<![\w.,/=$#-])(?:{NUMBER})", re.IGNORECASE | re.ASCII)  # '得到25t/s的速度'
-_COMPARED = re.compile(r"\s*(?:\([^()]{1,40}\)\s*)?(?:→|->|=>|⇒|➜|vs\.?|versus|against|/|\||to|of)\s*", re.IGNORECASE)
+_COMPARED = re.compile(
+    r"\s*(?:\([^()]{1,40}\)\s*)?(?:→|-{1,2}>|=>|⇒|➜|vs\.?|versus|against|/|\||to|of)\s*", re.IGNORECASE
+)
 _VERSUS = re.compile(r"\s*(?:vs\.?|versus|against|compared (?:to|with))\s*", re.IGNORECASE)
 _COMPARED_WITH = re.compile(  # '45 tok/s against mlx-lm's 44', '140 tok/s vs llama.cpp (old) ~202'
     r"\s*(?:vs\.?|versus|against|compared (?:to|with)) (?P<words>[^\d,;.()]{1,40}(?:\.[a-z]{2,3}\b[^\d,;.()]{0,20})?"

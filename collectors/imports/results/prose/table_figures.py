@@ -58,7 +58,7 @@ QUANTILE = re.compile(r"\d{1,2}(?:\.\d)?%")
 SETTINGS = re.compile(r"(?:^|\s)--\w|\w=\w")
 LEVEL_OF_ROW = re.compile(r"(?:c ?=? ?|[×x])?\d[\d.,]{0,12}[KM]?[×x]?(?: ?(?:tokens|tok|users))?", re.IGNORECASE)
 UNIT_AT_END = re.compile(r"(?<=\d) ?(?:[a-zµ]{1,6}(?:/[a-z]{1,4})?|%)$", re.IGNORECASE)
-PARTS_OF_CELL = re.compile(r"/| \+ | ?(?:→|->|⇒|➜) ?|, (?=[`*]{0,3}\d)")
+PARTS_OF_CELL = re.compile(r"/| \+ | ?(?:→|-{1,2}>|⇒|➜) ?|, (?=[`*]{0,3}\d)")
 MAX_LEVEL_ROWS = 20
 MOST_NAMES_IN_NOTE = 8
 VALUES_OF_FIRST_COLUMN = ("tok/s", "ms")
