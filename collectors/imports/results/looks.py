@@ -49,7 +49,7 @@ def looks_of(source: ResultFile) -> str:
 
 def metrics_without_unit(source: ResultFile) -> str:
     """Return a sentence on the metrics that a text names if none of its lines states a unit; empty otherwise."""
-    lines = source.head.splitlines()
+    lines = source.head.replace("%", " ").splitlines()  # a share of a speed is no unit of it
     names = list(dict.fromkeys(name for line in lines for name in MEASURED.findall(line)))[:MAX_NAMES]
     if not names or any(unit_in(line) or FIGURE.search(line) for line in lines):
         return ""

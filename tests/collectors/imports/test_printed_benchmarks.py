@@ -13,6 +13,7 @@ from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder
 from collectors.imports.results.readers import reader_of
 from collectors.imports.results.source import ResultFile
+from load_records import Accuracy
 from reasons import Code
 from tests.collectors.imports.captured import accuracies_of, captured, load_of, loads_of, results_of
 from tests.collectors.imports.test_posted_benchmarks import written
@@ -786,3 +787,13 @@ def test_offline_throughput_of_sglang(tmp_path: Path) -> None:
         ("requests", "total", 2.0), ("duration_s", "total", 6.5), ("completion_tokens", "total", 240.0),
         ("stated", "stated", 37.25), ("output_tps", "mean", 36.5),
     ]  # fmt: skip
+
+
+def test_tasks_of_sglangs_evaluations_are_those_of_the_command(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    command = "python3 benchmark/gsm8k/bench_sglang.py --num-questions 20 --parallel 20"
+    block = "```shell\nAccuracy: 0.955\nInvalid: 0.000\nLatency: 57.5 s\nOutput throughput: 2430.5 token/s\n```\n\n"
+    path.write_text(f"```shell\n{command}\n```\n\nmain branch:\n\n{block}pr:\n\n{block}")
+    first, second = loads_of(path)
+    assert (first.params["heading"], second.params["heading"]) == ("main branch", "pr")
+    assert [row.task for load in (first, second) for row in load.rows if isinstance(row, Accuracy)] == ["gsm8k"] * 2

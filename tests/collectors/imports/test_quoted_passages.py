@@ -241,3 +241,14 @@ def test_titles_of_a_page_that_begin_with_the_name_of_a_model(tmp_path: Path) ->
         ("Big-235B — Two nodes", 17.5), ("Big-235B — Two nodes, vs what is published", 17.5),
         ("small-oss-120b — Single node", 57.5),
     ]  # fmt: skip
+
+
+def test_what_a_test_pins_is_not_measured(tmp_path: Path) -> None:
+    text = "Measured: 221.5 tok/s generation.\n\nA new test pins the contract: 221.5 = healthy, fallback 12 t/s = bad."
+    assert figures_of(tmp_path, text) == [("output_tps", "stated", 221.5)]
+
+
+def test_per_cents_are_no_unit_of_a_throughput(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("Two cards have a total token throughput of 36.9, four 41.5. So they are 12% faster.\n")
+    assert "It names throughput, but states no unit" in unknown_file_reason(ResultFile(path, "a.txt"))

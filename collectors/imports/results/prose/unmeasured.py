@@ -20,6 +20,7 @@ _HYPOTHETICAL = re.compile(
     r"|assum\w+|suppos\w+|imagine"
     r"|(?:fake|mock) (?:provider|server|backend|engine)"
     r"|hypothetical\w*|synthetic (?:fixtures?|numbers|results)|in theory|on paper|estimat\w+|calculat\w+|rumou?r\w*"
+    r"|tests? (?:pins?|asserts?|expects?)"
     r"|(?:you|one|they|people|users?) can(?! (?:see|tell|notice|find|confirm))|humans?)\b"
     r"|\b(?:(?:un)?acceptable|feels?|considered)\b"
     r"|^\W*an? .{0,40} of \S+ .{0,12}\b(?:is|means|makes|counts)\b",
