@@ -282,3 +282,26 @@ def test_sweeps_stand_under_their_headings(tmp_path: Path, heading: str) -> None
     assert [load.params.get("heading") for load in loads_of(path)] == ["Main branch", "This PR"]
     path.write_text(f"{heading.format('Main branch')}\n\n{SWEEP}")
     assert [load.params.get("heading") for load in loads_of(path)] == ["Main branch"]
+
+
+def test_plus_signs_and_dashes_within_a_label(tmp_path: Path) -> None:
+    text = "".join(f"{name}:\n```\naccept len: 2.5, throughput: 91.5 tok/s\n```\n\n" for name in ("A + B - C", "- D"))
+    assert {row.point.partition(":")[0] for row in results_of_text(tmp_path, text)} == {"A + B - C", "D"}
+
+
+TWO_HEADS = """| Concurrency | Req/s |  | Tok/s |  | TTFT (ms) |  |
+|---|---|---|---|---|---|---|
+| | **main** | **#12** | **main** | **#12** | **main** | **#12** |
+| 1 | 2.25 | 2.5 | 290.5 | 307.25 | 13.5 | 13.25 |
+| 2 | 4.25 | 4.5 | 562.5 | 593.75 | 19.75 | 18.75 |
+"""
+
+
+def test_arms_in_a_second_row_of_heads(tmp_path: Path) -> None:
+    rows = results_of_text(tmp_path, TWO_HEADS)
+    assert [(row.point.partition(" (line")[0], row.metric, row.value, row.concurrency) for row in rows[:6]] == [
+        ("1: Req/s main", "request_tps", 2.25, 1), ("1: Req/s #12", "request_tps", 2.5, 1),
+        ("1: Tok/s main", "stated", 290.5, 1), ("1: Tok/s #12", "stated", 307.25, 1),
+        ("1: TTFT main (ms)", "ttft_ms", 13.5, 1), ("1: TTFT #12 (ms)", "ttft_ms", 13.25, 1),
+    ]  # fmt: skip
+    assert [row.point.endswith("(line 5)") for row in rows[6:]] == [True] * 6

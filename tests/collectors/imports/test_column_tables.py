@@ -338,3 +338,21 @@ def test_heads_without_rows_are_read_in_linear_time() -> None:
     started = time.process_time()
     tables, _ = read_column_tables("a,ttft_ms,tok_s\n" * 150_000, lambda cell: "_" in cell)
     assert (tables, time.process_time() - started < 20) == ([], True)
+
+
+def test_levels_below_the_only_head_with_a_unit(tmp_path: Path) -> None:
+    text = (
+        "  throughput(token/s)      batch=4        batch=16      batch=64\n"
+        "eagle3-chat                     1142             3549            5840\n"
+        "flash-chat                      1527             3844            4486\n\n"
+        "  throughput(token/s)      batch=4        batch=16      batch=64\n"
+        "eagle3-math                     1018             2311            3226\n"
+    )
+    rows = [(name.partition(":")[0], metric, value) for name, metric, _, value in figures(tmp_path, text)]
+    assert rows == [
+        ("eagle3-chat", "output_tps", 1142.0), ("eagle3-chat", "output_tps", 3549.0),
+        ("eagle3-chat", "output_tps", 5840.0), ("flash-chat", "output_tps", 1527.0),
+        ("flash-chat", "output_tps", 3844.0), ("flash-chat", "output_tps", 4486.0),
+        ("eagle3-math", "output_tps", 1018.0), ("eagle3-math", "output_tps", 2311.0),
+        ("eagle3-math", "output_tps", 3226.0),
+    ]  # fmt: skip

@@ -97,7 +97,8 @@ class Sections:
 
 def label_of(line: str) -> str:
     """Return the words of a line that names what stands below it, without its colon; empty for any other line."""
-    words = BULLET.sub("", line.strip(), count=1) if len(line) <= MAX_LINE_CHARS else ""
+    words = line.strip() if len(line) <= MAX_LINE_CHARS else ""
+    words = words[bullet.end() :] if (bullet := BULLET.match(words)) else words
     if "://" in words and (match := LINKED_NAME.fullmatch(words)) and not FIGURE.search(words):
         return match["words"]
     match = LABEL.fullmatch(words)

@@ -66,6 +66,7 @@ VALUES_OF_FIRST_COLUMN = ("tok/s", "ms")
 
 def add_table(load: LoadBuilder, table: Table) -> None:
     """Add the figures of a table."""
+    table = _with_second_heads(table)
     is_statement = table.title.endswith(".") and FIGURE.search(table.title) is not None
     title = "" if is_statement or SETTINGS.search(table.title) else table.title  # settings name no metric
     heads, rows = split_columns(table.heads, _with_statistics(_filled(table)), title)
@@ -139,6 +140,24 @@ def _add_cell(load: LoadBuilder, table: Table, row_number: int, column: int, lab
         is_metric = metric_of(name, stated_value.unit) is not None  # then no other word of the row changes it
         words = ("", name) if is_metric else (label, f"{name} {column_name}")
         add_number(load, stated_value, part, *words, title)
+
+
+def _with_second_heads(table: Table) -> Table:
+    """Return a table with the first row as a second one of heads, if empty heads follow others and it names arms.
+
+    Below 'Req/s' and an empty head stand 'main' and 'this PR'.
+    """
+    names = table.rows[0] if table.rows else []
+    has_groups = len(names) == len(table.heads) and sum(not head for head in table.heads[1:]) > 1
+    if not has_groups or names[0] or not all(names[1:]) or any(map(read_cell, names)) or not table.heads[1]:
+        return table
+    heads, group = [table.heads[0]], ""
+    for head, name in zip(table.heads[1:], names[1:], strict=True):
+        group = head or group
+        subject, bracket, unit = group.partition(" (")
+        heads.append(f"{subject} {plain(name)}{bracket}{unit}")
+    row_lines = [table.line_of(row_number) for row_number in range(1, len(table.rows))]
+    return table._replace(heads=heads, rows=table.rows[1:], row_lines=row_lines)
 
 
 def _note_columns_without_unit(load: LoadBuilder, table: Table, title: str) -> None:
