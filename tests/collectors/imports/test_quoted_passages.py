@@ -252,3 +252,20 @@ def test_per_cents_are_no_unit_of_a_throughput(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("Two cards have a total token throughput of 36.9, four 41.5. So they are 12% faster.\n")
     assert "It names throughput, but states no unit" in unknown_file_reason(ResultFile(path, "a.txt"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The weights are 78.5 GiB that cannot be resident on a small machine.",
+        "plan: ~12 tok/s warm decode (est. from the larger one)",
+        "Your 65 t/s is plausibly structured-prompt acceptance.",
+        "Headline vs your video (65 t/s on the larger one)",
+    ],
+)
+def test_what_the_author_did_not_measure(tmp_path: Path, text: str) -> None:
+    assert figures_of(tmp_path, f"Decode: 45 tok/s\n\n{text}\n") == [("output_tps", "stated", 45.0)]
+
+
+def test_a_prompt_within_a_compound_names_no_metric(tmp_path: Path) -> None:
+    assert figures_of(tmp_path, "The server gives 65 t/s in structured-prompt runs.") == [("stated", "stated", 65.0)]

@@ -67,3 +67,8 @@ def test_the_total_of_one_request_is_none_of_the_server(tmp_path: Path) -> None:
     assert [(row.metric, row.value, row.concurrency) for row in rows] == [
         ("stated", 25.5, 4), ("decode_tps", 10.5, 4), ("total_tps", 90.5, 4),
     ]  # fmt: skip
+
+
+def test_the_time_of_an_output_token(tmp_path: Path) -> None:
+    text = "| Metric | one | two |\n|---|---|---|\n| Time/output token (ms) | 70.5 | 67.5 |\n"
+    assert figures_of(tmp_path, text) == [("tpot_ms", "stated", 70.5), ("tpot_ms", "stated", 67.5)]

@@ -87,6 +87,7 @@ _USED_MEMORY = re.compile(
     r"|(?<!total )vram(?= ?[:=]))\b",
     re.IGNORECASE,
 )
+_NOT_USED = re.compile(r"\b(?:cannot|not|never|can['\u2019]?t)\b.{0,20}\b(?:resident|use|allocat)", re.IGNORECASE)
 _WORDS_OF_METRIC = (
     r"(?:\W*\b(?:an?|the|of|at|in|to|is|was|about|and|with|for|from|by|i|drops?|then|overall|peaks?|peaked|tokens?|second|first"
     r"|(?:single|multi)[- ]?stream|inter[- ]token|time[- ]to[- ]first[- ]token"
@@ -278,7 +279,8 @@ def _is_used_memory(place: _Place, words: str) -> bool:
     """Return whether a number is memory in use; '≥20 GB VRAM' is what a card needs, 'A100 80GB' what it has."""
     is_of_card = place.value.bound is not None or _MEMORY_OF_CARD.search(place.before) is not None
     is_of_card |= _CARD_BEHIND.match(place.after) is not None
-    return place.value.unit in MEMORY and not is_of_card and _USED_MEMORY.search(words) is not None
+    is_used = _USED_MEMORY.search(words) is not None and not _NOT_USED.search(words)
+    return place.value.unit in MEMORY and not is_of_card and is_used
 
 
 def _of_unit(name: MetricName, unit: str | None) -> MetricName:

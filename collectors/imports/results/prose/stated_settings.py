@@ -39,6 +39,7 @@ _ENGINE = re.compile(
     r"(?! ?(?:\w{1,12} )?(?:tok|t/s|tps|ms\b|s\b)))?",
     re.IGNORECASE,
 )
+_OTHER_PROGRAM = re.compile(r"(?<![\w-])(?:LM ?Studio|KoboldCpp|TabbyAPI|oMLX)\b", re.IGNORECASE)
 ENGINE_HEAD = re.compile(
     rf"(?:{_ENGINE_NAMES}|llama\.cpp|TRT-LLM|TGI|Transformers|MLX)(?: v?[\d.]{{1,20}}| ?\([^()]{{1,40}}\))?",
     re.IGNORECASE,
@@ -112,4 +113,5 @@ def _engine_of(text: str) -> str | None:
     matches = list(_ENGINE.finditer(text))
     names = {match["name"].lower(): match["name"] for match in matches}
     versions = {match["version"].rstrip(".") for match in matches if match["version"]}
-    return f"{next(iter(names.values()))} {versions.pop()}" if len(names) == len(versions) == 1 else None
+    is_alone = len(names) == len(versions) == 1 and not _OTHER_PROGRAM.search(text)
+    return f"{next(iter(names.values()))} {versions.pop()}" if is_alone else None

@@ -11,7 +11,9 @@ _NOT_MEASURED = re.compile(
     r"|if|poll|sleep|audio|codec|frame rate|wait(?:s|ed)? for)\b"
     r"|(?:\bby(?: only| just| about)?|every"
     r"|faster|slower|another|extra|beyond(?: the)?|exceed\w*|adds?|added|adding|saves?|saved) $|多付?\s*$"
-    r"|\b(?:ceiling|roofline|bound) (?:is|of|drops|falls|goes)\b|\bin your (?:tests?|benchmarks?|case|post)\b",
+    r"|\b(?:ceiling|roofline|bound) (?:is|of|drops|falls|goes)\b"
+    r"|\byour\W{0,3}$|\byour (?:video|post|numbers?|results?|report|figures?|table)\b"
+    r"|\bin your (?:tests?|benchmarks?|case|post)\b",
     re.IGNORECASE,
 )
 # Of the whole sentence: a question, a wish, a condition, a calculation, what is true of people.
@@ -20,6 +22,7 @@ _HYPOTHETICAL = re.compile(
     r"|assum\w+|suppos\w+|imagine"
     r"|(?:fake|mock) (?:provider|server|backend|engine)"
     r"|hypothetical\w*|synthetic (?:fixtures?|numbers|results)|in theory|on paper|estimat\w+|calculat\w+|rumou?r\w*"
+    r"|est(?=\. (?:from|based)|\.\))"
     r"|tests? (?:pins?|asserts?|expects?)"
     r"|(?:you|one|they|people|users?) can(?! (?:see|tell|notice|find|confirm))|humans?)\b"
     r"|\b(?:(?:un)?acceptable|feels?|considered)\b"

@@ -24,14 +24,13 @@ from collectors.imports.results.tools.printed_block import (
     heading_params,
     served_model,
 )
-from collectors.imports.results.tools.serving import SGLANG, VLLM
+from collectors.imports.results.tools.serving import SGLANG, SGLANG_OFFLINE, VLLM
 from collectors.imports.results.values import after, count, text
 from domain import JsonValue
 from reasons import Code, Reason
 
 OTHER_TOOL = "serving benchmark"
 STAMP = re.compile(r"\s{0,12}\[?(?P<date>20\d\d[-/]\d\d[-/]\d\d)[ T](?P<time>\d\d:\d\d:\d\d)(?:[.,]\d{1,9})?\]? ")
-OFFLINE = "sglang.bench_offline_throughput"
 OPENING = re.compile(
     r"\s{0,12}={3,60} (?P<heading>(?:[\w.-]{1,30} ){0,4})(?:Serving|(?P<offline>Offline Throughput)) Benchmark Result"
     r" ={3,60}\s*"
@@ -114,7 +113,7 @@ def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[
         block = list(printed_lines(enumerate(lines[opening + 1 : end], opening + 2)))
         load = _load_of(block, arguments, ticket, first_number + len(loads))
         if (match := OPENING.fullmatch(lines[opening])) and match["offline"]:
-            load.tool = load.workload = OFFLINE
+            load.tool = load.workload = SGLANG_OFFLINE
         load.params |= heading
         load.model = load.model or model
         load.ts = _started_at(stamped_lines[opening], load)
