@@ -12,6 +12,7 @@ from collectors.imports.results.source import ResultFile
 from redaction import mask_text
 
 NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,15})?")
+PART_OF_OBJECT = re.compile(r'"(?P<name>[^"]{1,60})"\s{0,9}:')
 MAX_NAMES = 6
 MAX_NAME_CHARS = 40
 MAX_LINE_CHARS = 80
@@ -31,6 +32,8 @@ def looks_of(source: ResultFile) -> str:
         return "a binary file"
     if first_line.startswith(("{", "[")) and (description := _json_looks(head, first_line)):
         return description
+    if part := PART_OF_OBJECT.match(first_line):
+        return f"a part of a JSON object, which begins with “{mask_text(part['name'])}”"
     if len(lines) > 1 and all(_is_headless_row(line) for line in lines[:2]):
         return "comma-separated values without a line that names their columns"
     columns = [name.strip().strip('"') for name in first_line.split(",")]

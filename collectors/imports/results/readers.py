@@ -10,6 +10,7 @@ from collectors.imports.results.tools import (
     batched_bench,
     evalplus,
     inference_perf,
+    llama_response,
     mlperf,
     mlx_lm,
     offline_bench,
@@ -39,7 +40,8 @@ PRINTED_FORMATS = tuple(
 RESULT_FORMATS = ", ".join(
     (
         "llama-bench (CSV, JSON, JSON lines, SQL, Markdown)", "llama-batched-bench", "llama-sweep-bench",
-        "llama-spec-bench", "llama-benchy", serving.VLLM, offline_bench.LATENCY, offline_bench.THROUGHPUT,
+        f"{llama_response.TOOL} (timings of responses)", "llama-spec-bench", "llama-benchy",
+        serving.VLLM, offline_bench.LATENCY, offline_bench.THROUGHPUT,
         serving.SWEEP, serving.SGLANG, trtllm_bench.TOOL, "GuideLLM", "AIPerf", "EvalScope", "LLMPerf",
         "InferenceX", inference_perf.TOOL, vllm_mlx.TOOL, "MLPerf's LoadGen summary", "lm-eval", "BFCL",
         *PRINTED_FORMATS, "JSON or CSV whose names state metric and unit (`ttft_p50_ms`)",

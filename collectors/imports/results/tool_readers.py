@@ -17,6 +17,7 @@ from collectors.imports.results.tools import (
     inference_perf,
     inferencex,
     llama_bench,
+    llama_response,
     llmperf,
     lm_eval,
     mlperf,
@@ -42,4 +43,5 @@ class ResultReader(Protocol):
 READERS: tuple[ResultReader, ...] = (
     benchy_progress, benchy, serving, guidellm, aiperf, lm_eval, bfcl, evalscope, llama_bench, batched_bench,
     inferencex, llmperf, trtllm_bench, mlperf, offline_bench, inference_perf, vllm_mlx,
+    llama_response,
 )  # fmt: skip
