@@ -21,7 +21,7 @@ _NAMED_MODEL = re.compile(
     r"(?<![A-Za-z\d_./-])(?P<model>(?:[A-Za-z][\w-]{1,40}/)?(?:Qwen|QwQ|Llama|DeepSeek|Gemma|Mistral|Mixtral|Ministral|Devstral|"
     r"Magistral|GLM|gpt-oss|Kimi|MiniMax|Nemotron|Phi|Granite|Falcon|OLMo|ERNIE|Hunyuan|InternLM|Seed-OSS|LFM2|SmolLM|"
     r"EXAONE|Apertus|Jamba)[\w.]{0,20}(?:-[\w.-]{1,100}(?: \d{1,4}B\b)?|(?: \d\.\d)? \d{1,4}(?:\.\d)?B\b))",
-    re.IGNORECASE,
+    re.IGNORECASE | re.ASCII,
 )
 _NO_MODEL = re.compile(
     r"\.(?:cpp|log|sh|json|jsonl|py|ya?ml|txt|csv|md)$|^llama\.?cpp|^llama-(?:b\d|bench|server|cli|swap|spec|batched|sweep|perplexity|box)",
