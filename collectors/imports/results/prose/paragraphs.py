@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import islice, takewhile
+from itertools import takewhile
 from typing import NamedTuple
 
 from collectors.imports.results.prose.consoles import FENCE
@@ -73,7 +73,7 @@ def with_joined_answers(lines: Sequence[str]) -> list[str]:
 
 def _width_of(lines: Sequence[str], index: int) -> int:
     """Return the length of the longest line down to the next empty one, of three or more that of the second longest."""
-    lengths = [len(line) for line in takewhile(str.strip, islice(lines, index, None))]
+    lengths = [len(line) for line in takewhile(str.strip, map(lines.__getitem__, range(index, len(lines))))]
     return 0 if not lengths else sorted(lengths)[-2 if len(lengths) > 2 else -1]
 
 
