@@ -6,13 +6,19 @@ import json
 import re
 from typing import Any
 
+from collectors.imports.results.prose.sections import FIGURE
+from collectors.imports.results.prose.units import unit_in
 from collectors.imports.results.source import ResultFile
 from redaction import mask_text
 
 NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,15})?")
+PART_OF_OBJECT = re.compile(r'"(?P<name>[^"]{1,60})"\s{0,9}:')
 MAX_NAMES = 6
 MAX_NAME_CHARS = 40
 MAX_LINE_CHARS = 80
+MEASURED = re.compile(
+    r"(?<![A-Za-z\d])(?:TTFT|TPOT|ITL|latency|throughput|tokens per second)(?![A-Za-z\d])", re.IGNORECASE
+)
 
 
 def looks_of(source: ResultFile) -> str:
@@ -26,6 +32,8 @@ def looks_of(source: ResultFile) -> str:
         return "a binary file"
     if first_line.startswith(("{", "[")) and (description := _json_looks(head, first_line)):
         return description
+    if part := PART_OF_OBJECT.match(first_line):
+        return f"a part of a JSON object, which begins with “{mask_text(part['name'])}”"
     if len(lines) > 1 and all(_is_headless_row(line) for line in lines[:2]):
         return "comma-separated values without a line that names their columns"
     columns = [name.strip().strip('"') for name in first_line.split(",")]
@@ -40,6 +48,16 @@ def looks_of(source: ResultFile) -> str:
     if first_line.startswith("<"):
         return "HTML or XML"
     return f"a text that begins “{mask_text(first_line)[:MAX_LINE_CHARS]}”"
+
+
+def metrics_without_unit(source: ResultFile) -> str:
+    """Return a sentence on the metrics that a text names if none of its lines states a unit; empty otherwise."""
+    lines = source.head.replace("%", " ").splitlines()  # a share of a speed is no unit of it
+    names = list(dict.fromkeys(name for line in lines for name in MEASURED.findall(line)))[:MAX_NAMES]
+    if not names or any(unit_in(line) or FIGURE.search(line) for line in lines):
+        return ""
+    listed = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    return f" It names {listed}, but states no unit for their numbers."
 
 
 def _is_headless_row(line: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collectors.imports.results.looks import listed_names, looks_of
+from collectors.imports.results.looks import listed_names, looks_of, metrics_without_unit
 from collectors.imports.results.prose import document, records
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tool_readers import READERS, ResultReader
@@ -10,6 +10,7 @@ from collectors.imports.results.tools import (
     batched_bench,
     evalplus,
     inference_perf,
+    llama_response,
     mlperf,
     mlx_lm,
     offline_bench,
@@ -39,7 +40,8 @@ PRINTED_FORMATS = tuple(
 RESULT_FORMATS = ", ".join(
     (
         "llama-bench (CSV, JSON, JSON lines, SQL, Markdown)", "llama-batched-bench", "llama-sweep-bench",
-        "llama-spec-bench", "llama-benchy", serving.VLLM, offline_bench.LATENCY, offline_bench.THROUGHPUT,
+        f"{llama_response.TOOL} (timings of responses)", "llama-spec-bench", "llama-benchy",
+        serving.VLLM, offline_bench.LATENCY, offline_bench.THROUGHPUT,
         serving.SWEEP, serving.SGLANG, trtllm_bench.TOOL, "GuideLLM", "AIPerf", "EvalScope", "LLMPerf",
         "InferenceX", inference_perf.TOOL, vllm_mlx.TOOL, "MLPerf's LoadGen summary",
         "Locust's statistics of a model's endpoint", "lm-eval", "BFCL",
@@ -52,7 +54,7 @@ RESULT_FORMATS = ", ".join(
 def unknown_file_reason(source: ResultFile) -> str:
     """Return the sentences of a refusal: what the file looks like, and which results are read."""
     names = records.names_without_unit(source.head)
-    no_unit = f" No unit is stated by {listed_names(names)}." if names else ""
+    no_unit = f" No unit is stated by {listed_names(names)}." if names else metrics_without_unit(source)
     of_kernels = " It times copies or kernels, no answers of a model." if records.times_kernels(source.head) else ""
     looks = f"{source.name} looks like {looks_of(source)}.{no_unit}{of_kernels}"
     return f"{looks} The results that are read are those of {RESULT_FORMATS}."

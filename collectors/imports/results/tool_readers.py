@@ -17,6 +17,7 @@ from collectors.imports.results.tools import (
     inference_perf,
     inferencex,
     llama_bench,
+    llama_response,
     llmperf,
     lm_eval,
     locust,
@@ -43,4 +44,5 @@ class ResultReader(Protocol):
 READERS: tuple[ResultReader, ...] = (
     benchy_progress, benchy, serving, guidellm, aiperf, lm_eval, bfcl, evalscope, llama_bench, batched_bench,
     inferencex, llmperf, trtllm_bench, mlperf, offline_bench, inference_perf, vllm_mlx, locust,
+    llama_response,
 )  # fmt: skip

@@ -247,3 +247,61 @@ def test_a_table_with_many_rows_of_levels(tmp_path: Path) -> None:
     rows = "".join("| Concurrency | 1 |\n" for _ in range(2000))
     (row,) = results_of_text(tmp_path, f"| Metric | A |\n|---|---|\n{rows}| TTFT (ms) | 81.5 |\n")
     assert (row.metric, row.value, row.concurrency) == ("ttft_ms", 81.5, 1)
+
+
+def test_labels_that_state_settings(tmp_path: Path) -> None:
+    text = "".join(
+        f"DRAFT ({setting}):\n#prompts: 40, Throughput: {speed} token/s, Acceptance length: 2.5\n\n"
+        for setting, speed in (("steps=4", 91.5), ("steps=2, topk=1", 84.25))
+    )
+    assert [row.point.partition(" (line")[0] for row in results_of_text(tmp_path, text)] == [
+        "DRAFT (steps=4): Throughput", "DRAFT (steps=4): Acceptance length",
+        "DRAFT (steps=2, topk=1): Throughput", "DRAFT (steps=2, topk=1): Acceptance length",
+    ]  # fmt: skip
+
+
+def test_the_name_behind_a_bracket_begins_with_its_words(tmp_path: Path) -> None:
+    text = "* k=3: [00:51<00:00, output: 70.5 toks/s] **Accept Len: 1.75**"
+    assert [row.point for row in results_of_text(tmp_path, text)] == [
+        "k=3: output (line 1)",
+        "k=3: Accept Len (line 1)",
+    ]
+
+
+SWEEP = """|    PP |     TG |   N_KV |   T_PP s | S_PP t/s |   T_TG s | S_TG t/s |
+|-------|--------|--------|----------|----------|----------|----------|
+|   256 |     64 |      0 |    0.500 |   512.00 |    2.000 |    32.00 |
+
+"""
+
+
+@pytest.mark.parametrize("heading", ["## {}", "**{}**", "<details>\n<summary>{}</summary>", "{}"])
+def test_sweeps_stand_under_their_headings(tmp_path: Path, heading: str) -> None:
+    path = tmp_path / "a.md"
+    path.write_text("".join(f"{heading.format(name)}\n\n{SWEEP}" for name in ("Main branch", "This PR")))
+    assert [load.params.get("heading") for load in loads_of(path)] == ["Main branch", "This PR"]
+    path.write_text(f"{heading.format('Main branch')}\n\n{SWEEP}")
+    assert [load.params.get("heading") for load in loads_of(path)] == ["Main branch"]
+
+
+def test_plus_signs_and_dashes_within_a_label(tmp_path: Path) -> None:
+    text = "".join(f"{name}:\n```\naccept len: 2.5, throughput: 91.5 tok/s\n```\n\n" for name in ("A + B - C", "- D"))
+    assert {row.point.partition(":")[0] for row in results_of_text(tmp_path, text)} == {"A + B - C", "D"}
+
+
+TWO_HEADS = """| Concurrency | Req/s |  | Tok/s |  | TTFT (ms) |  |
+|---|---|---|---|---|---|---|
+| | **main** | **#12** | **main** | **#12** | **main** | **#12** |
+| 1 | 2.25 | 2.5 | 290.5 | 307.25 | 13.5 | 13.25 |
+| 2 | 4.25 | 4.5 | 562.5 | 593.75 | 19.75 | 18.75 |
+"""
+
+
+def test_arms_in_a_second_row_of_heads(tmp_path: Path) -> None:
+    rows = results_of_text(tmp_path, TWO_HEADS)
+    assert [(row.point.partition(" (line")[0], row.metric, row.value, row.concurrency) for row in rows[:6]] == [
+        ("1: Req/s main", "request_tps", 2.25, 1), ("1: Req/s #12", "request_tps", 2.5, 1),
+        ("1: Tok/s main", "stated", 290.5, 1), ("1: Tok/s #12", "stated", 307.25, 1),
+        ("1: TTFT main (ms)", "ttft_ms", 13.5, 1), ("1: TTFT #12 (ms)", "ttft_ms", 13.25, 1),
+    ]  # fmt: skip
+    assert [row.point.endswith("(line 5)") for row in rows[6:]] == [True] * 6

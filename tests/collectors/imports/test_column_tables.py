@@ -352,3 +352,21 @@ qwen2.5-coder:14b  a.md   ok       76%   19.5   1205
     assert "gemma3:12b" in rows[0].point
     (load,) = loads_of(tmp_path / "a.md")
     assert load.model is None
+
+
+def test_levels_below_the_only_head_with_a_unit(tmp_path: Path) -> None:
+    text = (
+        "  throughput(token/s)      batch=4        batch=16      batch=64\n"
+        "eagle3-chat                     1142             3549            5840\n"
+        "flash-chat                      1527             3844            4486\n\n"
+        "  throughput(token/s)      batch=4        batch=16      batch=64\n"
+        "eagle3-math                     1018             2311            3226\n"
+    )
+    rows = [(name.partition(":")[0], metric, value) for name, metric, _, value in figures(tmp_path, text)]
+    assert rows == [
+        ("eagle3-chat", "output_tps", 1142.0), ("eagle3-chat", "output_tps", 3549.0),
+        ("eagle3-chat", "output_tps", 5840.0), ("flash-chat", "output_tps", 1527.0),
+        ("flash-chat", "output_tps", 3844.0), ("flash-chat", "output_tps", 4486.0),
+        ("eagle3-math", "output_tps", 1018.0), ("eagle3-math", "output_tps", 2311.0),
+        ("eagle3-math", "output_tps", 3226.0),
+    ]  # fmt: skip

@@ -13,6 +13,7 @@ from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder
 from collectors.imports.results.readers import reader_of
 from collectors.imports.results.source import ResultFile
+from load_records import Accuracy
 from reasons import Code
 from tests.collectors.imports.captured import accuracies_of, captured, load_of, loads_of, results_of
 from tests.collectors.imports.test_posted_benchmarks import written
@@ -782,3 +783,45 @@ def test_total_throughput_of_older_versions(tmp_path: Path) -> None:
     text = SERVED.replace("Output token throughput (tok/s):", "Total throughput (tok/s):       ")
     (load,) = written(tmp_path, "post.txt", text)
     assert told(load) == [("requests", "total", 8.0), ("total_tps", "mean", 90.5)]
+
+
+def test_the_settings_that_a_tool_prints_first_are_no_heading(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    settings = (
+        "Traffic request rate: 4.0\nBurstiness factor: 1.0 (Poisson process)\nMaximum request concurrency: None\n"
+    )
+    path.write_text(
+        f"New kernel\n```\n{settings}============ Serving Benchmark Result ============\n"
+        "Successful requests:                     10\nOutput token throughput (tok/s):         252.5\n```\n"
+    )
+    assert load_of(path).params["heading"] == "New kernel"
+
+
+def test_offline_throughput_of_sglang(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(
+        "====== Offline Throughput Benchmark Result =======\n"
+        "Backend:                                 engine\n"
+        "Successful requests:                     2\n"
+        "Benchmark duration (s):                  6.50\n"
+        "Total generated tokens:                  240\n"
+        "Last generation throughput (tok/s):      37.25\n"
+        "Output token throughput (tok/s):         36.50\n"
+        "==================================================\n"
+    )
+    load = load_of(path)
+    assert load.tool == "sglang.bench_offline_throughput"
+    assert [(row.metric, row.statistic, row.value) for row in load.result_rows] == [
+        ("requests", "total", 2.0), ("duration_s", "total", 6.5), ("completion_tokens", "total", 240.0),
+        ("stated", "stated", 37.25), ("output_tps", "mean", 36.5),
+    ]  # fmt: skip
+
+
+def test_tasks_of_sglangs_evaluations_are_those_of_the_command(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    command = "python3 benchmark/gsm8k/bench_sglang.py --num-questions 20 --parallel 20"
+    block = "```shell\nAccuracy: 0.955\nInvalid: 0.000\nLatency: 57.5 s\nOutput throughput: 2430.5 token/s\n```\n\n"
+    path.write_text(f"```shell\n{command}\n```\n\nmain branch:\n\n{block}pr:\n\n{block}")
+    first, second = loads_of(path)
+    assert (first.params["heading"], second.params["heading"]) == ("main branch", "pr")
+    assert [row.task for load in (first, second) for row in load.rows if isinstance(row, Accuracy)] == ["gsm8k"] * 2

@@ -234,3 +234,49 @@ def test_what_stands_behind_a_semicolon_has_a_subject_of_its_own(tmp_path: Path)
 def test_sentences_that_state_a_measurement(sentence: str, wanted: list[float]) -> None:
     values = [statement.value for statement in read_sentences(sentence)]
     assert [end for value in values for end in (value.low, value.high) if end is not None] == wanted
+
+
+def test_an_answer_that_lm_studio_shows_on_several_lines(tmp_path: Path) -> None:
+    text = "\n".join(
+        f"{card}:\n{speed} tok/sec\n300 tokens\n0.25s to first token\nStop reason: EOS Token Found\n"
+        for card, speed in (("Small card", 41.5), ("Large card", 81.5))
+    )
+    assert [(metric, value, name.partition(":")[0]) for metric, value, name in points_of(tmp_path, text)] == [
+        ("decode_tps", 41.5, "Small card"), ("ttft_ms", 250.0, "Small card"),
+        ("decode_tps", 81.5, "Large card"), ("ttft_ms", 250.0, "Large card"),
+    ]  # fmt: skip
+
+
+def test_the_words_behind_two_compared_figures_are_those_of_the_last(tmp_path: Path) -> None:
+    text = "Three warm code runs reached 11.25-11.5 tok/s versus 19.5-19.75 tok/s without speculation."
+    assert {(value, point) for _, value, point in points_of(tmp_path, text)} == {
+        (11.25, "Three warm code runs reached: value 1 (line 1)"),
+        (11.5, "Three warm code runs reached: value 1 (line 1)"),
+        (19.5, "Three warm code runs reached without speculation: value 2 (line 1)"),
+        (19.75, "Three warm code runs reached without speculation: value 2 (line 1)"),
+    }
+
+
+def test_figures_that_went_from_one_to_another_bear_their_own_words(tmp_path: Path) -> None:
+    text = "With q8_0, input processing increased from 130.5 tok/s on v6.4 to 218.25 tok/s on v6.6, decode stayed."
+    assert points_of(tmp_path, text) == [
+        ("prompt_tps", 130.5, "input processing increased from on v6.4 (line 1)"),
+        ("prompt_tps", 218.25, "input processing increased on v6.6 (line 1)"),
+    ]
+
+
+def test_labels_begin_with_a_whole_word(tmp_path: Path) -> None:
+    text = (
+        "The same configuration was also qualified with a larger allocation and an exceptionally cold"
+        " retrieval prompt: 146.5 tok/s input processing"
+    )
+    ((_, _, point),) = points_of(tmp_path, text)
+    assert f" {point.partition(' ')[0]} " in text
+
+
+def test_figures_in_brackets_that_are_compared_bear_their_own_words(tmp_path: Path) -> None:
+    text = "The new backend has a much lower generation speed (~7.5 t/s) compared to the old backend (~20.5 t/s) here."
+    assert points_of(tmp_path, text) == [
+        ("output_tps", 7.5, "The new backend has a much lower generation speed (line 1)"),
+        ("output_tps", 20.5, "the old backend here (line 1)"),
+    ]

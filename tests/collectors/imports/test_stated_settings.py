@@ -72,3 +72,12 @@ def test_a_labelled_model_is_unknown_if_a_table_has_another(cell: str, model: st
     path = tmp_path / "post.md"
     path.write_text(f"- Model: Qwen3-0.6B (BF16)\n\n| Model | Decode (tok/s) |\n|---|---|\n| {cell} | 31.98 |\n")
     assert load_of(path).model == model
+
+
+def test_an_engine_beside_a_program_that_is_none_of_the_list() -> None:
+    assert read_settings("Ollama 0.9.5 (ROCm) vs LM Studio (Vulkan)").engine is None
+    assert read_settings("Ollama 0.9.5 (ROCm)").engine == "Ollama 0.9.5"
+
+
+def test_letters_of_another_script_end_the_name_of_a_model() -> None:
+    assert read_settings("目前安装完DeepSeek-R1-671B后，速度 6.5 tokens/s").model == "DeepSeek-R1-671B"

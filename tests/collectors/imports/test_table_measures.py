@@ -58,3 +58,25 @@ def test_parts_of_the_machine_are_no_results(tmp_path: Path) -> None:
     assert [value for *_, value in figures_of(tmp_path, hardware + results)] == [45.5, 21.5]
     speeds = results.replace("Results", "Hardware")
     assert [value for *_, value in figures_of(tmp_path, speeds)] == [45.5, 21.5]
+
+
+def test_the_ratio_of_two_columns_is_no_measurement(tmp_path: Path) -> None:
+    text = "| batch | eager tok/s | graph tok/s | graph/eager | hit rate |\n|---|---|---|---|---|\n"
+    assert figures_of(tmp_path, f"{text}| 1 | 30 | 26.5 | 88% | 71% |\n") == [
+        ("stated", "stated", 30.0), ("stated", "stated", 26.5), ("stated", "stated", 71.0),
+    ]  # fmt: skip
+
+
+def test_the_total_of_one_request_is_none_of_the_server(tmp_path: Path) -> None:
+    text = (
+        "| concurrence | per_request_total_tps | per_request_output_tps | total_throughout_tps |\n|---|---|---|---|\n"
+    )
+    rows = results_of_text(tmp_path, f"{text}| 4 | 25.5 | 10.5 | 90.5 |\n")
+    assert [(row.metric, row.value, row.concurrency) for row in rows] == [
+        ("stated", 25.5, 4), ("decode_tps", 10.5, 4), ("total_tps", 90.5, 4),
+    ]  # fmt: skip
+
+
+def test_the_time_of_an_output_token(tmp_path: Path) -> None:
+    text = "| Metric | one | two |\n|---|---|---|\n| Time/output token (ms) | 70.5 | 67.5 |\n"
+    assert figures_of(tmp_path, text) == [("tpot_ms", "stated", 70.5), ("tpot_ms", "stated", 67.5)]

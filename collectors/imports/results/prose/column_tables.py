@@ -102,6 +102,7 @@ def _block(lines: Sequence[str], index: int, is_head: IsHead) -> _AlignedBlock |
     first_cells = _without_remark(_cells(lines[end])) if end < len(lines) else []
     has_index = bool(index_names) or (not has_rule and len(first_cells) == width + 1)
     heads = [*(index_names or ([""] if has_index else [])), *heads]
+    heads = heads if has_index or has_rule else _with_unit_of_first(heads, is_head)
     full_width = len(heads) - is_continued
     is_possible = full_width >= MIN_CELLS - is_continued and (has_rule or is_continued or any(map(is_head, heads)))
     if not is_possible:
@@ -124,6 +125,13 @@ def _block(lines: Sequence[str], index: int, is_head: IsHead) -> _AlignedBlock |
         row_lines.append(at + 1)
         end = at + 1
     return _AlignedBlock(heads, rows, first, end, has_rule, has_index, row_lines) if rows else None
+
+
+def _with_unit_of_first(heads: list[str], is_head: IsHead) -> list[str]:
+    """Return heads that are levels, such as 'batch=4', with the unit that only the head of their rows states."""
+    first, levels = heads[0], heads[1:]
+    is_of_levels = is_head(first) and all(any(map(str.isdigit, level)) and not is_head(level) for level in levels)
+    return ["", *(f"{level}: {first}" for level in levels)] if is_of_levels else heads
 
 
 def _counted_block(lines: Sequence[str], index: int) -> _AlignedBlock | None:

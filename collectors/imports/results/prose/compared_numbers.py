@@ -11,7 +11,10 @@ from collectors.imports.results.prose.units import pattern_of, unit_of
 
 LONGEST_ACCEPTANCE = 10  # tokens
 SENTENCE_NUMBER = re.compile(rf"(?<![\w.,/=$#-])(?:{NUMBER})", re.IGNORECASE | re.ASCII)  # '得到25t/s的速度'
-_COMPARED = re.compile(r"\s*(?:\([^()]{1,40}\)\s*)?(?:→|->|=>|⇒|➜|vs\.?|versus|against|/|\||to|of)\s*", re.IGNORECASE)
+_COMPARED = re.compile(
+    r"\s*(?:\([^()]{1,40}\)\s*)?(?:→|-{1,2}>|=>|⇒|➜|vs\.?|versus|against|/|\||to|of)\s*", re.IGNORECASE
+)
+_VERSUS = re.compile(r"\s*(?:vs\.?|versus|against|compared (?:to|with))\s*", re.IGNORECASE)
 _COMPARED_WITH = re.compile(  # '45 tok/s against mlx-lm's 44', '140 tok/s vs llama.cpp (old) ~202'
     r"\s*(?:vs\.?|versus|against|compared (?:to|with)) (?P<words>[^\d,;.()]{1,40}(?:\.[a-z]{2,3}\b[^\d,;.()]{0,20})?"
     r"(?:\([^()]{1,40}\) ?)?)",
@@ -39,6 +42,7 @@ class NumberGroup(NamedTuple):
     start: int
     end: int
     is_listed: bool = False  # '28 and 80 tok/s respectively', not compared
+    is_versus: bool = False  # '45 versus 60 tok/s with a draft': the words behind are those of the last
 
     @property
     def ranked_values(self) -> list[tuple[int | None, StatedNumber]]:
@@ -106,7 +110,9 @@ def _group_of(sentence: str, matches: Sequence[re.Match[str]]) -> NumberGroup | 
         for value in map(parse_number, matches)
     ]
     is_share = unit in MEMORY and len(matches) == 2 and _OF_TOTAL.search(sentence, matches[0].end(), matches[1].start())
-    return NumberGroup(values[:1] if is_share else values, matches[0].start(), matches[-1].end())
+    is_versus = len(matches) == 2 and _VERSUS.fullmatch(sentence, matches[0].end(), matches[1].start()) is not None
+    values = values[:1] if is_share else values
+    return NumberGroup(values, matches[0].start(), matches[-1].end(), is_versus=is_versus)
 
 
 def _unit_at_end(words: str) -> str | None:

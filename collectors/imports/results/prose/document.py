@@ -37,6 +37,7 @@ from collectors.imports.results.prose.stated_settings import read_settings
 from collectors.imports.results.prose.statistic_lines import read_statistic_lines
 from collectors.imports.results.prose.table_figures import add_table, models_in
 from collectors.imports.results.prose.tables import RULE, Table, read_flattened_tables, read_tables
+from collectors.imports.results.prose.thousands import without_thousands_points
 from collectors.imports.results.prose.units import test_unit, unit_in
 from collectors.imports.results.prose.warm_ups import without_warm_ups
 from collectors.imports.results.source import ResultFile
@@ -124,7 +125,7 @@ def has_benchmark(head: str) -> bool:
 
 def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     """Return the loads of a text; raises ImportRefusedError if it has none."""
-    text = without_line_marks(source.text())
+    text = without_thousands_points(without_line_marks(source.text()))
     if len(text) > MAX_CHARS:
         raise ImportRefusedError(
             f"{source.name} is longer than the limit of {MAX_CHARS:,} characters for published texts."

@@ -11,8 +11,8 @@ from collectors.imports.results.prose.shared_columns import TIGHT, split_parts
 from collectors.imports.results.prose.units import unit_in, unit_of_latencies
 
 CONCURRENCY_HEAD = words(
-    r"併發數?|并发数?|(?:max(?:imum)? |num(?:ber of)? |# ?|n[ _])?(?:requests? )?"
-    r"(?:conc(?:ur(?:rent|rency)?)?\.?|parallel(?:ism)?)"
+    r"併發數?|并发数?|(?:max(?:imum)? |real |num(?:ber of)? |# ?|n[ _])?(?:requests? )?"
+    r"(?:conc(?:ur(?:rent|rency|rence)?)?\.?|parallel(?:ism)?)"
     r"(?: (?:requests?|reqs?|users?|streams?|clients?|sessions?|workers?|level|slots?))?"
     r"|(?:# ?|n |num(?:ber of)? )?(?:users|streams|clients|sessions)|in[- ]flight(?: requests)?|c|np|vus?"
 )

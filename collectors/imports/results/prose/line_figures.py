@@ -34,7 +34,7 @@ from collectors.imports.results.prose.units import may_have_figure, unit_in
 from load_records import Result
 
 VALUE = re.compile(
-    rf"`?[:=]`?[ \n]{{0,2}}`?(?:{NUMBER})(?! ?(?:→|->|=>|vs\b|[/*×] ?\w))", re.IGNORECASE
+    rf"`?[:=]`?[ \n]{{0,2}}`?(?:{NUMBER})(?! ?(?:→|-{1, 2}>|=>|vs\b|[/*×] ?\w))", re.IGNORECASE
 )  # compared numbers are read as a sentence
 SECOND_VALUE = re.compile(
     rf"[`*]{{0,3}}(?:,| and| /) [`*]{{0,3}}(?:{NUMBER})(?=[`*]{{0,3}}(?:[\n.;)]|, |$))", re.IGNORECASE
@@ -167,6 +167,8 @@ def _labelled_numbers(text: str) -> Iterator[LabelledNumber]:
     end = 0
     for match in VALUE.finditer(text):
         start = max(end, match.start() - MAX_LABEL_CHARS)
+        if start > end and not text[start - 1].isspace():
+            start = next((at for at in range(start, match.start()) if text[at].isspace()), start)  # of a whole word
         before = NO_LABEL.split(text[start : match.start()])[-1]
         if len(before) >= MIN_LABEL_CHARS:
             number = LabelledNumber(before, parse_number(match), match.start() - len(before), match.end())
@@ -221,7 +223,7 @@ def add_statements(load: LoadBuilder, text: str, sections: Sections) -> None:
                 f"{sections.prefix_of(statement.line)}{lead}{statement.words[:MAX_NAME_CHARS]} (line {statement.line})"
             )
             headings = (sections.heading_of(statement.line), sections.level_of(statement.line))
-            point = point_of_words(name, f"{lead}{statement.words}", *headings)
+            point = point_of_words(name, f"{lead}{statement.words}", statement.condition, *headings)
             add_stated(load, point, statement.value, metric, factor, unit, statement.statistic)
 
 
@@ -247,7 +249,7 @@ def _label(before: str, value: StatedNumber) -> str:
     """Return the words that name a number: those of its line, or of the whole sentence if these name no metric."""
     sentence = re.split(r"[.。!?]\s|\n\s*\n", before)[-1]
     last_line = sentence.rsplit("\n", 1)[-1]
-    line = last_line.strip(" -*•`,;")
+    line = last_line.lstrip(")] ").strip(" -*•`,;")
     is_item = BULLET.match(last_line) is not None  # of a list, no part of the sentence before it
     return (
         line

@@ -1,17 +1,23 @@
-"""Takes off what stands before every line of a passage: a comment's mark, a quotation's, a container's name."""
+"""Takes off what stands before every line of a passage: a comment's mark, a diff's, a logger's, a container's name."""
 
 from __future__ import annotations
 
 import re
 from itertools import groupby
 
+from collectors.imports.results.prose.consoles import FENCE
+
 MARK = re.compile(
     r"(?P<kind>#|//|;)(?: |$)"
     r"|(?P<quote>>) ?(?![=\d])"
     r"|(?P<container>[\w.-]{1,60}-\d{1,3} {1,20}\| ?)(?!-)"  # as `docker compose logs` prints
     r"|(?P<pod>\[pod/[^\]\s]{1,200}\] )"  # as `kubectl logs --prefix` prints
+    r"|(?P<added>\+)(?![-=+\d])"  # of a diff; '+---+' is a frame
+    r"|(?P<logger>(?:DEBUG|INFO|WARNING|ERROR):[\w.]{1,60}: ?)"  # as Python prints without a format
 )
 QUOTE = ">"
+DIFF_FENCE = re.compile(r"\s{0,12}`{3,8}diff\s*")
+REMOVED, OF_DIFF = ("-", "@@"), ("+", " ")
 WIDE_MARKS = str.maketrans("：（），；％", ":(),;%")  # of Chinese texts
 MIN_LINES = 4  # a single line that begins so is a heading, a prompt or a cell
 MIN_QUOTED_LINES = 2
@@ -20,13 +26,28 @@ MOST_QUOTES = 3  # within each other
 
 def without_line_marks(text: str) -> str:
     """Return a text without the marks of passages in which every line has the same, and with marks of narrow width."""
-    lines = text.splitlines()
+    lines = _without_diffs(text.splitlines())
     for _ in range(MOST_QUOTES):
         unmarked_lines = _without_marks(lines)
         if unmarked_lines == lines:
             break
         lines = unmarked_lines
     return "\n".join(lines).translate(WIDE_MARKS)
+
+
+def _without_diffs(lines: list[str]) -> list[str]:
+    """Return lines with the new text of each fenced diff; empty lines at its end stand for those it takes away."""
+    new_lines: list[str] = []
+    removed: int | None = None  # lines of the diff so far; None outside
+    for line in lines:
+        if removed is None or line.lstrip()[:3] == FENCE:
+            new_lines += [*[""] * (removed or 0), line]
+            removed = 0 if removed is None and DIFF_FENCE.fullmatch(line[:40]) else None
+        elif line.startswith(REMOVED):
+            removed += 1
+        else:
+            new_lines.append(line[1:] if line.startswith(OF_DIFF) else line)
+    return [*new_lines, *[""] * (removed or 0)]
 
 
 def _without_marks(lines: list[str]) -> list[str]:
@@ -41,4 +62,4 @@ def _without_marks(lines: list[str]) -> list[str]:
 
 def _mark(line: str) -> str | None:
     match = MARK.match(line)
-    return (match["kind"] or match["quote"] or match["container"] or match["pod"]) if match else None
+    return next(filter(None, match.groups()), None) if match else None

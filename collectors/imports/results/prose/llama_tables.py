@@ -11,6 +11,7 @@ from collectors.imports.results.prose.metric_names import DERIVED
 from collectors.imports.results.prose.tables import Table, cells_of
 from collectors.imports.results.tools import batched_bench
 from collectors.imports.results.tools.llama_bench import BenchTest, loads_of_tests
+from collectors.imports.results.tools.printed_block import heading_params
 from domain import JsonValue
 
 SETTINGS = {  # head of a column -> name in llama-bench's CSV
@@ -181,7 +182,8 @@ def _batched_load(table: Table, before: Sequence[str], ticket: Ticket, number: i
     matches = [match for line in before if (match := BENCH_CONFIG.match(line[:1000]))]
     settings = dict(_pairs(matches[-1]["settings"])) if matches else {}
     facts = _surroundings(before)
-    load = batched_bench.new_load(ticket, "pl" in names, facts | settings, number)
+    heading = {"heading": table.heading} if table.heading else heading_params(before, len(before))
+    load = batched_bench.new_load(ticket, "pl" in names, heading | facts | settings, number)
     path = facts.get("model_filename")
     load.model = path if isinstance(path, str) else None
     for line, row in enumerate(table.rows, table.line + 2):

@@ -20,6 +20,9 @@ _KOBOLD = re.compile(
     rf"\b(?P<name>Process(?:ing)?|Generat(?:e|ion)|Total): ?(?P<s>{_NUMBER})s"
     rf" \((?:{_NUMBER}ms/T)?(?: = )?(?:(?P<tps>{_NUMBER})T/s)?\)"
 )
+_KOBOLD_REPORT = re.compile(  # 'ProcessingSpeed: 406.84T/s' of its own benchmark
+    rf"\s{{0,8}}(?P<name>Processing|Generation|Total)(?:Time: ?(?P<s>{_NUMBER})s|Speed: ?(?P<tps>{_NUMBER})T/s)\s*"
+)
 _KOBOLD_METRICS = {"P": ("prompt_tps", "prompt_ms"), "G": ("decode_tps", "decode_ms"), "T": ("e2e_tps", "e2e_ms")}
 _METRICS = {
     "prompt eval": ("prompt_tps", "prompt_ms"),
@@ -30,13 +33,16 @@ _METRICS = {
 
 def add_llama_timings(load: LoadBuilder, text: str, sections: Sections) -> str:
     """Add the timings of prompts and answers to a load, and return the text with their lines left empty."""
-    if "tokens per second)" not in text and "/T" not in text:
+    if "tokens per second)" not in text and "/T" not in text and "T/s" not in text:
         return text
     lines = text.splitlines()
     for number, line in enumerate(lines, 1):
         is_short = len(line) <= MAX_LINE_CHARS
         if is_short and (parts := list(_KOBOLD.finditer(line))):
             _add_kobold_timings(load, parts, f"{sections.prefix_of(number)}{{}} (line {number})")
+            lines[number - 1] = ""
+        if is_short and (report := _KOBOLD_REPORT.fullmatch(line)):
+            _add_kobold_report(load, report, f"{sections.prefix_of(number)}{report['name']} (line {number})")
             lines[number - 1] = ""
         match = _TIMING.search(line) if is_short else None
         if match is None:
@@ -50,6 +56,14 @@ def add_llama_timings(load: LoadBuilder, text: str, sections: Sections) -> str:
             load.result(point, speed, STATED, float(match["tps"]))
             load.result(point, duration, STATED, float(match["ms"]))
     return "\n".join(lines)
+
+
+def _add_kobold_report(load: LoadBuilder, report: re.Match[str], name: str) -> None:
+    speed, duration = _KOBOLD_METRICS[report["name"][0]]
+    if report["tps"]:
+        load.result(MeasurementPoint(name), speed, STATED, float(report["tps"]))
+    else:
+        load.result(MeasurementPoint(name), duration, STATED, round(1e3 * float(report["s"]), 9))
 
 
 def _add_kobold_timings(load: LoadBuilder, parts: Sequence[re.Match[str]], name: str) -> None:

@@ -21,7 +21,7 @@ def words(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
-_PER_STREAM = r"(?:per[- ]|/ ?)(?:req(?:uest)?|user|stream)\b"
+_PER_STREAM = r"(?:per[- ]|/ ?)(?:req(?:uest)?|user|stream|u)\b"
 OWN_STREAM = words(_PER_STREAM)
 _PP = r"\bpp(?!\d\b)\d*\b"  # 'PP2' is a pipeline of two GPUs
 PROMPT = rf"prefill|{_PP}|prompt|\binput\b|预填充|預填充"
@@ -37,7 +37,7 @@ _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
     (r"first response|ttfr|first byte|ttfb", "ttfr_ms"),
     (_FIRST_TOKEN, "ttft_ms"),
     (r"\bitl\b|inter[- ]token|\btbt\b|time between tokens", "itl_ms"),
-    (r"\btpot\b|per[- ]output[- ]token|time per token|per[- ]token latency", "tpot_ms"),
+    (r"\btpot\b|(?:per[- ]|time ?/ ?)output[- ]token|time per token|per[- ]token latency", "tpot_ms"),
     (
         r"(?:prefill|\binput|prompt(?: (?:processing|eval(?:uation)?))?) (?:time|duration|latency)"
         r"|\bprefill(?=(?: \(m?s\))?\W*$)",
@@ -90,7 +90,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     (
         "tok/s",
         words(
-            r"total (?:token )?(?:throughput|tput|tps|tok(?:ens)?[/ ]s)|^total$"
+            r"total (?:token )?(?:throughput|throughout|tput|tps|tok(?:ens)?[/ ]s)|^total$"
             r"|(?:prompt|input) ?\+ ?(?:completion|output|gen)|[總总]吞吐"
         ),
         MetricName("total_tps"),
@@ -110,7 +110,8 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     ("tok/s", words(GENERATION), MetricName("output_tps")),
     (
         "tok/s",
-        words(r"(?<!token[ -])(?<!tokens[ -])(?<!long )(?<!short )(?<!same )(?<!\dk )(?<!\ba )prompt(?!s\b|ing)"),
+        words(r"(?<!token[ -])(?<!tokens[ -])(?<!long )(?<!short )(?<!same )(?<!\dk )(?<!\ba )(?<!\w-)"
+              r"prompt(?!s\b|ing)"),
         MetricName("prompt_tps"),
     ),
     ("requests/s", words(r"\bgoodput\b"), MetricName("goodput_rps")),
@@ -140,8 +141,16 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     ("", words(rf"{_ACCEPTED_LENGTH}|^al$|(?:mean|average|avg\.?) accept(?:ance|ed)? tokens"),
      MetricName("acceptance_length")),
     ("tokens", words(_ACCEPTED_LENGTH), MetricName("acceptance_length")),
-    ("tokens", words(r"(?:output|completion|generated)(?: tokens)? per request"), MetricName("completion_tokens")),
-    ("tokens", words(r"(?:input|prompt)(?: tokens)? per request"), MetricName("prompt_tokens")),
+    (
+        "tokens",
+        words(r"(?:output|completion|generated)(?: tokens)? per request|\brequest (?:output|completion) tokens"),
+        MetricName("completion_tokens"),
+    ),
+    (
+        "tokens",
+        words(r"(?:input|prompt)(?: tokens)? per request|\brequest (?:input|prompt) tokens"),
+        MetricName("prompt_tokens"),
+    ),
     ("%", words(r"accept"), MetricName("acceptance_rate", 0.01)),
     ("", words(r"accept(?:ance)?[ _]rate|draft accept(?:ance)?\b"), MetricName("acceptance_rate")),
     ("", words(r"^full_layer_tokens|^max_total_num_tokens"), MetricName("kv_cache_tokens")),
@@ -163,7 +172,7 @@ MINIMUM = words(r"(?<![/(])(?<!per )(?<!p-)(?<!top-)\bmin(?:imum)?\b(?!\)|[-_ ]p
 MAXIMUM = words(
     r"最高|最大|峰值|\bpeak(?:s|ed)?\b|\bbest\b(?! of all)"
     # neither 'M4 Max', 'RTX PRO 6000 Max-Q' nor 'n_max:16', 'max tokens'
-    r"|(?<![ma]\d )(?<!ai )(?<!n )(?<![-:])(?<!under )\bmax(?:imum)?\b"
+    r"|(?<![ma]\d )(?<!ai )(?<!n )(?<![-:])(?<!under )(?<!for )\bmax(?:imum)?\b"
     r"(?![-+:=]| ?\d| (?:new )?(?:tokens|batch|num|model|context|ctx|seq|conc|parallel|len|requests|load))"
 )
 _BEST = words(r"\bbest\b(?! of all)")
@@ -211,6 +220,7 @@ _OF_PART = words(  # of a request's work: no latency of the request
     r"|schedul(?:er|ing)|routing|transfer|communication|verification|draft(?:ing)?|sampling|host|swap)"
     r"[- ]latenc(?:y|ies)\b"
 )
+_TOTAL_OF_ONE = words(r"\b(?:per[- ](?:request|user|stream)) total\b|\btotal (?:\w+ )?per[- ](?:request|user|stream)\b")
 _OF_WORKLOAD = words(r"\b(?:on|with|for|from) (?:an?|the|this|that|each|my|our) (?:[\w-]{1,20} ){0,3}prompts?\b")
 
 
@@ -219,7 +229,7 @@ def metric_of(text: str, unit: str | None) -> MetricName | None:
     """Return Pitwall's metric for a text and unit; None if there is none."""
     if unit == "tok/s" and PER_GPU.search(text):
         return next((name for pattern, name in PER_GPU_RULES if pattern.search(text)), None)
-    if OF_DRAFTS.search(text):
+    if OF_DRAFTS.search(text) or (unit == "tok/s" and _TOTAL_OF_ONE.search(text)):
         return None
     text = _OF_WORKLOAD.sub("", _OF_PART.sub("", text))
     return next(

@@ -16,7 +16,8 @@ _MOST = r"(?P<most>up to|max(?:imum)?|<=?|≤|under|below|less than)?"
 _LEAST = r"(?P<least>>=?|≥|over|above|at least|more than)?"
 NUMBER = (
     rf"{_MOST}{_LEAST} ?{ABOUT} ?(?P<low>{_N})(?P<kilo>K)?(?P<plus>\+(?! ?[/\d]))?"
-    rf" ?(?:(?:(?:-|–|—|to) ?~?|(?<=\d)[~〜～](?=\d))(?P<high>{_N})(?P<high_kilo>K)?|(?:±|\+/-|\+-) ?(?P<spread>{_N}))?"
+    r" ?(?:(?:(?:-|–|—|to) ?~?|(?<=\d)[~〜～](?=\d)|(?<= )[~〜～] (?=\d))"
+    rf"(?P<high>{_N})(?P<high_kilo>K)?|(?:±|\+/-|\+-) ?(?P<spread>{_N}))?"
     rf" ?(?P<unit>{_UNIT})?(?: ?(?:±|\+/-) ?(?P<late_spread>{_N}))?(?![\w/×%=])(?!\.?\d){NOT_PER}"
 )
 _FREE_WORDS = r"[^\d|<>():=]{1,60}"

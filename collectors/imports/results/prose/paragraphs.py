@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import islice, takewhile
+from itertools import takewhile
 from typing import NamedTuple
 
 from collectors.imports.results.prose.consoles import FENCE
@@ -19,6 +19,11 @@ _STARTS_ANEW = re.compile(r"\s*(?:#{1,6} |[|>]|\*\*|</?[a-z]|[-=─]{3}|[\w(][^:
 _GOES_ON = re.compile(r"\s*(?:[^\W\dA-Z]|[\d(`~≈+±→/—–-])")
 _IS_UNFINISHED = re.compile(
     r"(?:[,;(/→—–]|\b(?:an?|the|of|to|at|in|and|or|with|for|on|by|from|vs|is|are|was|were|than|per|only|about))\s*$"
+)
+_SHOWN_ANSWER = (  # by LM Studio, a line for each
+    re.compile(r"\s{0,8}[\d.,]{1,12} tok/s(?:ec)?\s*"),
+    re.compile(r"\s{0,8}[\d,]{1,9} tokens\s*"),
+    re.compile(r"\s{0,8}[\d.,]{1,9} ?s to first token\s*"),
 )
 
 
@@ -53,9 +58,22 @@ def read_paragraphs(lines: Sequence[str]) -> Iterator[Paragraph]:
         text, starts, first_line = line, [0], number
 
 
+def with_joined_answers(lines: Sequence[str]) -> list[str]:
+    """Return lines with the speed, the tokens and the time to the first one that a chat shows below each other as one.
+
+    Alone a speed has no words that tell whose it is.
+    """
+    joined_lines, count = [*lines], len(_SHOWN_ANSWER)
+    for index in range(len(lines) - count + 1):
+        shown = lines[index : index + count]
+        if all(pattern.fullmatch(line) for pattern, line in zip(_SHOWN_ANSWER, shown, strict=True)):
+            joined_lines[index : index + count] = [" • ".join(map(str.strip, shown)), *[""] * (count - 1)]
+    return joined_lines
+
+
 def _width_of(lines: Sequence[str], index: int) -> int:
     """Return the length of the longest line down to the next empty one, of three or more that of the second longest."""
-    lengths = [len(line) for line in takewhile(str.strip, islice(lines, index, None))]
+    lengths = [len(line) for line in takewhile(str.strip, map(lines.__getitem__, range(index, len(lines))))]
     return 0 if not lengths else sorted(lengths)[-2 if len(lengths) > 2 else -1]
 
 

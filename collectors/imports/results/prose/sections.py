@@ -16,8 +16,12 @@ HEADING = re.compile(
     r" {1,4}(?:={3,60}|-{3,60}|─{2,60})"
 )
 BARS = re.compile(r"\s{0,8}(?:\w{1,20}: )?(?:===|---|───)")
-LABEL = re.compile(  # 'tip:', '**Setup:** two GPUs', 'With speculation:'
-    r"\*\*(?P<bold>[^*|]{1,80}?):?\*\*:? ?(?P<more>[^|*]{0,80})|(?P<words>[\w(~][^|:=]{0,60}):", re.IGNORECASE
+LABEL = re.compile(  # 'tip:', '**Setup:** two GPUs', 'With speculation (steps=4):'
+    r"\*\*(?P<bold>[^*|]{1,80}?):?\*\*:? ?(?P<more>[^|*]{0,80})|(?P<words>[\w(~](?:[^|:=]|(?<=\w)=(?=\w)){0,60}):",
+    re.IGNORECASE,
+)
+LINKED_NAME = re.compile(  # 'Model 26B: https://... (Q4)', above its figures
+    r"(?P<words>[\w(~][^|:=]{0,60}): ?<?https?://[^\s|]{1,300}[^|]{0,60}"
 )
 BULLET = re.compile(r"\s{0,16}(?:[-*•+] |\d{1,2}[.)] )\s{0,4}")
 TAG = re.compile(r"</?[a-z][^<>]{0,60}>")
@@ -30,6 +34,7 @@ STATEMENT = re.compile(r"(?:for|if|elif|else|def|class|try|except|finally|with|w
 FIGURE_LINE = re.compile(r"[\s*•+-]{0,12}[A-Za-z][^:=|.]{1,60}[:=]")
 BUILD = re.compile(r"build: [\da-f]{7}")  # ends what llama-bench prints
 ENDS_OF_TEXT = tuple(".!?:|)")
+SETTING_LINE = re.compile(r"[A-Z][\w ]{1,20}: \S")  # 'Date: 2026-05-03'
 MAX_TITLE_CHARS = 60
 PLAIN_NUMBER = re.compile(r"(?<!\S)\d[\d.,]{0,12}(?!\S)")
 NO_LABEL_ENDS = tuple(".:?!,;")
@@ -92,7 +97,11 @@ class Sections:
 
 def label_of(line: str) -> str:
     """Return the words of a line that names what stands below it, without its colon; empty for any other line."""
-    match = LABEL.fullmatch(BULLET.sub("", line.strip(), count=1)) if len(line) <= MAX_LINE_CHARS else None
+    words = line.strip() if len(line) <= MAX_LINE_CHARS else ""
+    words = words[bullet.end() :] if (bullet := BULLET.match(words)) else words
+    if "://" in words and (match := LINKED_NAME.fullmatch(words)) and not FIGURE.search(words):
+        return match["words"]
+    match = LABEL.fullmatch(words)
     if match is None:
         return ""
     bold, more = match["bold"], (match["more"] or "").strip()
@@ -149,12 +158,14 @@ def _page_title(lines: Sequence[str], index: int) -> _Heading | None:
     """Return a short line of words above a paragraph, a table or another such line, as a copied page has headings."""
     line, above, below = lines[index], "".join(lines[max(0, index - 1) : index]), "".join(lines[index + 1 : index + 2])
     is_above_text = len(below) > MAX_TITLE_CHARS or _is_short_title(below) or below.startswith("|")
+    is_above_text = is_above_text or (SETTING_LINE.match(below) is not None and not FIGURE.search(below))
     is_below_text = not above.strip() or above.rstrip()[-1:] in ENDS_OF_TEXT or _is_short_title(above)
     return _Heading(BOLD_LEVEL, line.strip()) if _is_short_title(line) and is_above_text and is_below_text else None
 
 
 def _is_short_title(line: str) -> bool:
-    has_name = any(map(str.isupper, line.partition(" ")[0]))  # 'Results', 'vLLM'
+    first_word = line.partition(" ")[0]
+    has_name = any(map(str.isupper, first_word)) or any(map(str.isdigit, first_word))  # 'vLLM', 'gpt-oss-20b'
     is_possible = 0 < len(line) <= MAX_TITLE_CHARS and has_name and line[0].isalpha() and line.rstrip()[-1:].isalnum()
     is_row = len(PLAIN_NUMBER.findall(line)) > 1 if is_possible else False
     return is_possible and not is_row and not set("|:=\t`") & set(line) and "  " not in line and not FIGURE.search(line)

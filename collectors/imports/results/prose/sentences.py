@@ -23,7 +23,7 @@ from collectors.imports.results.prose.metric_names import (
     statistic_of,
 )
 from collectors.imports.results.prose.number_text import MEMORY, StatedNumber, with_shared_unit, with_unit_first
-from collectors.imports.results.prose.paragraphs import Paragraph, read_paragraphs
+from collectors.imports.results.prose.paragraphs import Paragraph, read_paragraphs, with_joined_answers
 from collectors.imports.results.prose.units import may_have_figure, pattern_of
 from collectors.imports.results.prose.unmeasured import is_hypothetical, is_unmeasured
 
@@ -34,11 +34,16 @@ _BAR = re.compile(r"\|")
 _SENTENCE_END = re.compile(r"(?<=[.!?。])\s+(?=[^\da-z])")
 _BOUNDARY = re.compile(
     r",(?!\d\d\d)|[;•·→。，；|]|\.\s"
-    r"|(?<![\w-])(?:and|with|while|but|whereas|vs|versus|because|since|although|though|which|when)(?![\w-])",
+    r"|(?<![\w-])(?:and|with|while|but|whereas|vs|versus|because|since|although|though|which|when"
+    r"|compared (?:to|with))(?![\w-])",
     re.IGNORECASE,
 )
-_LOG_LINE = re.compile(r"\d\d:\d\d:\d\d|^\W{0,3}(?:INFO|DEBUG|WARN|ERROR|TRACE)\b")
-_CODE = re.compile(r"^\s*--\w|[{}]|<[a-z/]|(?<![-=\s])>(?!\s)|://|^\s*(?:\$|#!|import|def|from|for|if|def)\s")
+_LOG_LINE = re.compile(
+    r"\d\d:\d\d:\d\d|^\W{0,3}(?:INFO|DEBUG|WARN|ERROR|TRACE)\b|^\s*(?:ggml_\w{1,40}|Device \d{1,3}):"
+)
+_CODE = re.compile(
+    r"^\s*--\w|[{}]|<[a-z/]|(?<![-=\s])>(?!\s)|://|^\s*(?:(?:\$|#!|import|def|if)\s|from\s[\w.]+\simport\s|for\s.{1,60}\sin\s.{1,200}:)"
+)
 _LINK = re.compile(r"(?<=\])\([^()\s]{1,400}\)|<?https?://[^\s<>)]{1,400}>?")
 _FLAG = re.compile(r"\s--\w")
 _PUNCTUATION = re.compile(r"[a-z)][.,] [A-Za-z]")  # of a sentence: no command has it
@@ -60,7 +65,10 @@ _PREFILL_TAKES = re.compile(  # 'prefill drops from 49 s to 2 s'
 )
 _VERSUS = re.compile(r"\b(?:vs|versus|against|compared)\b", re.IGNORECASE)
 _WHOLE = re.compile(r"\b(?:complete|whole|entire|total|end-to-end|errors?)\b", re.IGNORECASE)  # no first token's
+_FROM = re.compile(r"\bfrom\s*$", re.IGNORECASE)
+_TO = re.compile(r"(?P<of_former>\s[^,;.]{0,20}?\w.{0,60}?)\sto\s*", re.IGNORECASE)  # '45 tok/s on one to 60 on two'
 _OPEN_BRACKET = re.compile(r"\s{0,9}\([^()]*$")
+_CONDITION = re.compile(r"\s?with [^\d,;.]{1,30}\d{1,6}\b(?!\.?\d)", re.IGNORECASE)
 _EMPTY_BRACKETS = re.compile(r"\( {0,9}\)")  # of a number alone
 _MARKUP = re.compile(r"[`*]{1,3}")
 _MEMORY_OF_CARD = re.compile(
@@ -76,9 +84,10 @@ _TOKENS_IN_TIME = (["tokens", "s", "tok/s"], ["tokens", "ms", "tok/s"])
 _IN = re.compile(r"\s*(?:in|over|took|→|->|=>|=)\s*", re.IGNORECASE)
 _USED_MEMORY = re.compile(
     r"\b(?:weights|resident|us(?:e[sd]?|ing|age)|consum(?:es?|ed|ing|ption)|tak(?:es?|ing)|took|peak\w*|footprint|occup\w+|allocat\w+"
-    r"|vram(?= ?[:=]))\b",
+    r"|(?<!total )vram(?= ?[:=]))\b",
     re.IGNORECASE,
 )
+_NOT_USED = re.compile(r"\b(?:cannot|not|never|can['\u2019]?t)\b.{0,20}\b(?:resident|use|allocat)", re.IGNORECASE)
 _WORDS_OF_METRIC = (
     r"(?:\W*\b(?:an?|the|of|at|in|to|is|was|about|and|with|for|from|by|i|drops?|then|overall|peaks?|peaked|tokens?|second|first"
     r"|(?:single|multi)[- ]?stream|inter[- ]token|time[- ]to[- ]first[- ]token"
@@ -102,6 +111,7 @@ class Statement(NamedTuple):
     metric_name: MetricName
     statistic: str
     paragraph: str  # that it stands in
+    condition: str = ""  # 'with concurrency 16' right behind it
 
 
 class _Place(NamedTuple):
@@ -116,8 +126,10 @@ class _Place(NamedTuple):
     subject: str = ""  # of a listed number
     clause_end: int = 0  # where the words after it end in the sentence
     start: int = 0  # of the number in its sentence
+    end: int = 0  # of the numbers that it is compared with
     former_end: int = 0  # of the number before it
     is_of_tokens: bool = False  # the time that '256 tokens in 3.1 s = 82 tok/s' took
+    is_former: bool = False  # of two in '45 versus 60 tok/s with a draft'
 
 
 def read_sentences(text: str) -> list[Statement]:
@@ -125,7 +137,7 @@ def read_sentences(text: str) -> list[Statement]:
 
     What nobody measured is none: what is asked, wished, assumed or denied, and the rate at which a load is sent.
     """
-    lines = [_running_text(line) for line in text.splitlines()]
+    lines = with_joined_answers([_running_text(line) for line in text.splitlines()])
     return [
         statement for paragraph in read_paragraphs(lines) if may_have_figure(paragraph.text)
         for start, sentence in _sentences(with_unit_first(paragraph.text))
@@ -203,7 +215,8 @@ def _statements(paragraph: Paragraph, start: int, sentence: str) -> Iterator[Sta
         if name:
             label, subject = _label_and_subject(place, sentence, subject)
             line = paragraph.line_at(start + place.start)
-            yield Statement(line, label, place.value, name, statistic, paragraph.text)
+            condition = match[0] if (match := _CONDITION.match(sentence, place.end)) else ""
+            yield Statement(line, label, place.value, name, statistic, paragraph.text, condition)
 
 
 def _is_no_result(place: _Place, sentence: str) -> bool:
@@ -211,7 +224,7 @@ def _is_no_result(place: _Place, sentence: str) -> bool:
     unit, words = place.value.unit, f"{place.before} {place.after}"
     is_of_load = unit == "requests/s" and not _SERVED.search(words)
     is_summed = unit in ("ms", "s") and (place.after.lstrip()[:1] == "+" or " + " in place.before)
-    is_change = unit == "%" and place.before.endswith(("+", "−"))
+    is_change = unit in ("%", "ms", "s") and place.before.endswith(("+", "−"))
     is_condition = place.value.words != "" and _AT.search(place.before) is not None  # 'throughput at 40 tok/s/user'
     is_other = is_of_load or is_summed or is_change or is_condition
     return is_other or is_unmeasured(place.before, place.value.bound, sentence, place.clause_end)
@@ -224,7 +237,8 @@ def _label_and_subject(place: _Place, sentence: str, subject: str) -> tuple[str,
     """
     words_between = sentence[place.former_end : place.start]
     own_words = place.subject or _since_clause(words_between) or place.before
-    label = " ".join(_EMPTY_BRACKETS.sub(" ", f"{own_words} {place.after}").split()).strip(" -•*=→:.,/")
+    after = "" if place.is_former and any(map(str.isalpha, own_words)) else place.after
+    label = " ".join(_EMPTY_BRACKETS.sub(" ", f"{own_words} {after}").split()).strip(" -•*=→:.,/#")
     label = label.rstrip(" (") if "(" in label else label.rstrip(" )")  # 'at c=1 TPOT )' of '(TPOT 81 ms)'
     if label == "" or place.is_only:
         label = _words_about(sentence, place.start)
@@ -245,14 +259,14 @@ def _since_clause(words: str) -> str:
 
 def _subject_of(words: str) -> str:
     """Return what the words before a figure speak of, without its metric and what a bracket adds."""
-    return _OPEN_BRACKET.sub("", _METRIC_AT_END.sub("", words)).strip(" -•*>:,")[-MAX_LABEL_CHARS:]
+    return _OPEN_BRACKET.sub("", _METRIC_AT_END.sub("", words)).strip(" -•*>:,#")[-MAX_LABEL_CHARS:]
 
 
 def _words_about(sentence: str, position: int) -> str:
     """Return a sentence, of a long one what stands about a figure."""
     start = max(0, min(position - MAX_SENTENCE_CHARS // 2, len(sentence) - MAX_SENTENCE_CHARS))
     start = sentence.find(" ", start) if start else 0
-    return " ".join(sentence[start : start + MAX_SENTENCE_CHARS].split())
+    return " ".join(sentence[start : start + MAX_SENTENCE_CHARS].split()).lstrip("# ")
 
 
 def _as_rate(place: _Place) -> _Place:
@@ -265,7 +279,8 @@ def _is_used_memory(place: _Place, words: str) -> bool:
     """Return whether a number is memory in use; '≥20 GB VRAM' is what a card needs, 'A100 80GB' what it has."""
     is_of_card = place.value.bound is not None or _MEMORY_OF_CARD.search(place.before) is not None
     is_of_card |= _CARD_BEHIND.match(place.after) is not None
-    return place.value.unit in MEMORY and not is_of_card and _USED_MEMORY.search(words) is not None
+    is_used = _USED_MEMORY.search(words) is not None and not _NOT_USED.search(words)
+    return place.value.unit in MEMORY and not is_of_card and is_used
 
 
 def _of_unit(name: MetricName, unit: str | None) -> MetricName:
@@ -311,6 +326,8 @@ def _places(sentence: str) -> Iterator[_Place]:
         boundary = _BOUNDARY.search(following, own_bracket.end() if own_bracket else 0)
         bracket = own_bracket.end() if own_bracket else following.find("(") if following_group else -1
         end = min((at for at in (boundary.start() if boundary else -1, bracket) if at >= 0), default=len(following))
+        moved = _TO.fullmatch(following) if following_group and _FROM.search(sentence[: group.start]) else None
+        end = moved.end("of_former") if moved else end
         after = following[:end]
         last_boundary = max((cut.end() for cut in _BOUNDARY.finditer(before)), default=0)
         is_of_former = index > 0 and sentence[groups[index - 1].end : group.start].strip() == "/"
@@ -338,12 +355,15 @@ def _places(sentence: str) -> Iterator[_Place]:
                 subject,
                 clause_end,
                 group.start,
+                group.end,
                 former_end,
                 is_of_tokens,
+                is_former=group.is_versus and rank == 1,
             )
         takes_all = end == len(following) and _takes_all(own, group, following, following_group)
         start = boundary.end() if boundary and boundary.start() == end else end + (own_bracket is None)
         before = "" if takes_all else following[start:] if end < len(following) else following
+        before = _FROM.sub("", own) if moved else before
         former_end = group.end
 
 

@@ -14,10 +14,10 @@ AT_ONCE = re.compile(
     re.IGNORECASE,
 )
 PROMPT = re.compile(
-    r"\bpp ?(\d{2,7})\b|\b(?:isl|input(?:[ _-]len(?:gth)?)?) ?[=:] ?(\d{1,7})\b(?!k|[.,]?\d)", re.IGNORECASE
+    r"\bpp ?(\d{2,7})\b(?!\.\d)|\b(?:isl|input(?:[ _-]len(?:gth)?)?) ?[=:] ?(\d{1,7})\b(?!k|[.,]?\d)", re.IGNORECASE
 )
 OUTPUT = re.compile(
-    r"\btg ?(\d{1,7})\b|\b(?:osl|output(?:[ _-]len(?:gth)?)?) ?[=:] ?(\d{1,7})\b(?!k|[.,]?\d)", re.IGNORECASE
+    r"\btg ?(\d{1,7})\b(?!\.\d)|\b(?:osl|output(?:[ _-]len(?:gth)?)?) ?[=:] ?(\d{1,7})\b(?!k|[.,]?\d)", re.IGNORECASE
 )
 IN_AND_OUT = re.compile(
     r"\b(\d{1,7}) ?(?:in|input)\b(?: tokens)? ?[/,+x×&] ?(\d{1,7}) ?(?:out|output)\b"

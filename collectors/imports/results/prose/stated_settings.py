@@ -11,7 +11,7 @@ PERCENTILES = {50, 75, 90, 95, 98, 99}  # 'TP99' is the 99th percentile, too
 MOST_WORDS = 4  # of a model's name
 _NAME = r"[\w./-]{2,200}"
 _LABELLED_MODEL = re.compile(
-    r"(?:^|[\s*|])model(?: name| path| id)?[`*]{0,4} ?[:=][`* ]{0,6}(?P<model>[^\n|,;()*`\"']{2,80})",
+    r"(?:^|[\s*|])model(?: name| path| id)?[`*]{0,4} ?[:=][`* ]{0,40}(?P<model>[^\n|,;()*`\"']{2,200})",
     re.IGNORECASE | re.MULTILINE,
 )
 _TAG = re.compile(r"[a-z][\w./-]{1,80}:[\w.-]{1,60}")  # as Ollama names models
@@ -20,18 +20,18 @@ _SERVED_MODEL = re.compile(
     rf"(?:(?<!\S)--model(?:-path)?(?:=| {{1,4}})|\bvllm serve |\btrtllm-serve )[\"']?(?P<model>{_NAME})"
 )
 _NAMED_MODEL = re.compile(
-    r"(?<![\w./-])(?P<model>(?:[A-Za-z][\w-]{1,40}/)?(?:Qwen|QwQ|Llama|DeepSeek|Gemma|Mistral|Mixtral|Ministral|Devstral|"
+    r"(?<![A-Za-z\d_./-])(?P<model>(?:[A-Za-z][\w-]{1,40}/)?(?:Qwen|QwQ|Llama|DeepSeek|Gemma|Mistral|Mixtral|Ministral|Devstral|"
     r"Magistral|GLM|gpt-oss|Kimi|MiniMax|Nemotron|Phi|Granite|Falcon|OLMo|ERNIE|Hunyuan|InternLM|Seed-OSS|LFM2|SmolLM|"
     r"EXAONE|Apertus|Jamba)[\w.]{0,20}(?:-[\w.-]{1,100}(?: \d{1,4}B\b)?|(?: \d\.\d)? \d{1,4}(?:\.\d)?B\b))",
-    re.IGNORECASE,
+    re.IGNORECASE | re.ASCII,
 )
 _NO_MODEL = re.compile(
     r"\.(?:cpp|log|sh|json|jsonl|py|ya?ml|txt|csv|md)$|^llama\.?cpp|^llama-(?:b\d|bench|server|cli|swap|spec|batched|sweep|perplexity|box)",
     re.IGNORECASE,
 )
 _TENSOR_PARALLEL = re.compile(
-    r"(?<![\w-])(?:TP ?[=:]? ?|--?tp(?:-size)?[ =]|(?:--)?tensor[-_ ]parallel(?:ism)?(?:[-_ ]size)?"
-    r"(?: ?[=:] ?| (?:of )?))(?P<degree>\d{1,3})(?![\w.])",
+    r"(?<![\w-])(?:TP ?[=:]? ?|TP size ?[=:] {0,40}|--?tp(?:-size)?[ =]"
+    r"|(?:--)?tensor[-_ ]parallel(?:ism)?(?:[-_ ]size)?(?: ?[=:] ?| (?:of )?))(?P<degree>\d{1,3})(?![\w.])",
     re.IGNORECASE,
 )
 _GPU_COUNT = re.compile(r"(?<![\w.])(?P<count>\d{1,3}) ?[x×]? ?GPUs?\b", re.IGNORECASE)
@@ -41,6 +41,7 @@ _ENGINE = re.compile(
     r"(?! ?(?:\w{1,12} )?(?:tok|t/s|tps|ms\b|s\b)))?",
     re.IGNORECASE,
 )
+_OTHER_PROGRAM = re.compile(r"(?<![\w-])(?:LM ?Studio|KoboldCpp|TabbyAPI|oMLX)\b", re.IGNORECASE)
 ENGINE_HEAD = re.compile(
     rf"(?:{_ENGINE_NAMES}|llama\.cpp|TRT-LLM|TGI|Transformers|MLX)(?: v?[\d.]{{1,20}}| ?\([^()]{{1,40}}\))?",
     re.IGNORECASE,
@@ -123,4 +124,5 @@ def _engine_of(text: str) -> str | None:
     matches = list(_ENGINE.finditer(text))
     names = {match["name"].lower(): match["name"] for match in matches}
     versions = {match["version"].rstrip(".") for match in matches if match["version"]}
-    return f"{next(iter(names.values()))} {versions.pop()}" if len(names) == len(versions) == 1 else None
+    is_alone = len(names) == len(versions) == 1 and not _OTHER_PROGRAM.search(text)
+    return f"{next(iter(names.values()))} {versions.pop()}" if is_alone else None

@@ -13,7 +13,7 @@ from collectors.imports.results.prose.units import in_words, pattern_of, unit_of
 
 MAX_LINE_CHARS = 400
 MAX_LABEL_CHARS = 80
-_STATISTIC_NAME = r"mean|avg|ave|average|median|min|max|std(?:ev|dev)?|p\d{2}(?:\.\d{1,2}|\d)?"
+_STATISTIC_NAME = r"mean|avg|ave|average|median|min|max|std(?:ev|dev)?|p\d{2}(?:\.\d{1,2}|\d)?|\d{2}th percentile"
 _STATISTIC = re.compile(
     rf"\b(?P<name>{_STATISTIC_NAME})\b"
     rf" ?[=:]? {{0,8}}(?:{STATED_NUMBER})",
@@ -33,6 +33,8 @@ _PERCENT = re.compile(r"\d{2}(?:\.\d{1,2})?")
 _PERCENTILES = "percentile"
 _IN_BRACKETS = re.compile(rf"\((?:{_STATISTIC_NAME})\)", re.IGNORECASE)
 _NAMES = {"avg": "mean", "average": "mean", "ave": "mean"}
+_ORDINAL = "th percentile"
+_LABEL_END = re.compile(r" (?:statistics|stats)$", re.IGNORECASE)
 _UNIT_AT_END = re.compile(rf"[ _(/](?P<unit>{pattern_of()})\)?[:=]?$", re.IGNORECASE)
 _LEAST_STATISTICS = 2
 
@@ -67,6 +69,7 @@ def _statistic_lines(lines: list[str]) -> Iterator[StatisticLine]:
         label = line[: matches[0].start()].strip(" \t-*•`,;:=") if len(matches) >= _LEAST_STATISTICS else ""
         if not any(map(str.isalpha, label)) or len(label) > MAX_LABEL_CHARS:
             continue
+        label = _LABEL_END.sub("", label)
         unit_match = _UNIT_AT_END.search(f" {label}")
         unit = unit_of(unit_match["unit"])[0] if unit_match else None
         values = tuple((_statistic(match["name"]), parse_number(match)) for match in matches)
@@ -110,6 +113,8 @@ def _listed_number(match: re.Match[str], unit: str | None, factor: float) -> Sta
 def _statistic(name: str) -> str:
     """Pitwall's name of a statistic: 'p999' is the 99.9th percentile."""
     lowered_name = name.lower()
+    if lowered_name.endswith(_ORDINAL):
+        return percentile_name(lowered_name.removesuffix(_ORDINAL))
     if not lowered_name.startswith("p"):
         return _NAMES.get(lowered_name, lowered_name)
     digits = lowered_name[1:]

@@ -58,7 +58,7 @@ QUANTILE = re.compile(r"\d{1,2}(?:\.\d)?%")
 SETTINGS = re.compile(r"(?:^|\s)--\w|\w=\w")
 LEVEL_OF_ROW = re.compile(r"(?:c ?=? ?|[×x])?\d[\d.,]{0,12}[KM]?[×x]?(?: ?(?:tokens|tok|users))?", re.IGNORECASE)
 UNIT_AT_END = re.compile(r"(?<=\d) ?(?:[a-zµ]{1,6}(?:/[a-z]{1,4})?|%)$", re.IGNORECASE)
-PARTS_OF_CELL = re.compile(r"/| \+ | ?(?:→|->|⇒|➜) ?|, (?=[`*]{0,3}\d)")
+PARTS_OF_CELL = re.compile(r"/| \+ | ?(?:→|-{1,2}>|⇒|➜) ?|, (?=[`*]{0,3}\d)")
 MAX_LEVEL_ROWS = 20
 MOST_NAMES_IN_NOTE = 8
 VALUES_OF_FIRST_COLUMN = ("tok/s", "ms")
@@ -66,6 +66,7 @@ VALUES_OF_FIRST_COLUMN = ("tok/s", "ms")
 
 def add_table(load: LoadBuilder, table: Table) -> None:
     """Add the figures of a table."""
+    table = _with_second_heads(table)
     is_statement = table.title.endswith(".") and FIGURE.search(table.title) is not None
     title = "" if is_statement or SETTINGS.search(table.title) else table.title  # settings name no metric
     heads, rows = split_columns(table.heads, _with_statistics(_filled(table)), title)
@@ -100,7 +101,8 @@ def _add_cell(load: LoadBuilder, table: Table, row_number: int, column: int, lab
     """Add what a cell states: a number, a failure, or several numbers."""
     row, cell = table.rows[row_number], with_bracket_as_part(table.rows[row_number][column])
     column_name = table.heads[column] if column < len(table.heads) else f"column {column + 1}"
-    if _is_no_measurement(column_name) or _is_no_measurement(label) or UNIT_HEAD.fullmatch(column_name.strip("*` ")):
+    is_compared = _is_no_measurement(column_name) or _is_ratio(column_name, table.heads) or _is_no_measurement(label)
+    if is_compared or UNIT_HEAD.fullmatch(column_name.strip("*` ")):
         return
     if NOT_MEASURED.search(cell):
         return
@@ -140,6 +142,24 @@ def _add_cell(load: LoadBuilder, table: Table, row_number: int, column: int, lab
         add_number(load, stated_value, part, *words, title)
 
 
+def _with_second_heads(table: Table) -> Table:
+    """Return a table with the first row as a second one of heads, if empty heads follow others and it names arms.
+
+    Below 'Req/s' and an empty head stand 'main' and 'this PR'.
+    """
+    names = table.rows[0] if table.rows else []
+    has_groups = len(names) == len(table.heads) and sum(not head for head in table.heads[1:]) > 1
+    if not has_groups or names[0] or not all(names[1:]) or any(map(read_cell, names)) or not table.heads[1]:
+        return table
+    heads, group = [table.heads[0]], ""
+    for head, name in zip(table.heads[1:], names[1:], strict=True):
+        group = head or group
+        subject, bracket, unit = group.partition(" (")
+        heads.append(f"{subject} {plain(name)}{bracket}{unit}")
+    row_lines = [table.line_of(row_number) for row_number in range(1, len(table.rows))]
+    return table._replace(heads=heads, rows=table.rows[1:], row_lines=row_lines)
+
+
 def _note_columns_without_unit(load: LoadBuilder, table: Table, title: str) -> None:
     """Note the columns of plain numbers that name a latency or a speed but no unit, which is then not known."""
     rows_with_units = any(unit_in(_label(table, row)) for row in table.rows)
@@ -160,12 +180,21 @@ def _is_no_measurement(name: str) -> bool:
     return bool(DERIVED.search(plain(name)) or DERIVED_HEAD.fullmatch(name) or AIMED_AT.search(plain(name)))
 
 
+def _is_ratio(name: str, heads: Sequence[str]) -> bool:
+    """Return whether a column divides two others: 'graph/eager' beside 'eager tok/s' and 'graph tok/s'."""
+    parts = [part.strip().lower() for part in name.strip("*` ").split("/")]
+    names = [head.strip("*` ").lower() for head in heads]
+    is_other = len(parts) == 2 and all(len(part) > 1 and unit_in(part) is None for part in parts)
+    return is_other and all(any(head.startswith(f"{part} ") for head in names) for part in parts)
+
+
 def _note_what_is_left_out(load: LoadBuilder, table: Table) -> None:
     """Note the rows and columns that compare others or state an aim."""
     columns = [[row[column] for row in table.rows if column < len(row)] for column in range(len(table.heads))]
     lines = [*zip(table.heads, columns, strict=True), *((_label(table, row), row[1:]) for row in table.rows)]
     names = [name for name, cells in lines if any(map(read_cell, cells))]
-    if left_out := dict.fromkeys(name.strip("*` ")[:MAX_NAME_CHARS] for name in names if _is_no_measurement(name)):
+    names = [name for name in names if _is_no_measurement(name) or _is_ratio(name, table.heads)]
+    if left_out := dict.fromkeys(name.strip("*` ")[:MAX_NAME_CHARS] for name in names):
         listed = ", ".join(map(repr, list(left_out)[:MOST_NAMES_IN_NOTE]))
         load.notes.append(f"What compares others or states an aim was left out: {listed}.")
 

@@ -42,7 +42,7 @@ LEVEL = re.compile(
 MOST_OUTPUT_TOKENS = 1_000_000  # more 'max tokens' are those of a cache
 FOOTNOTES = " \u2020\u2021\u00a7\u00b6"
 VERDICT = re.compile(r"[\u2705\u274c\u2713\u2714\u2717\u2718]|pass(?:ed)?|fail(?:ed)?|ok", re.IGNORECASE)
-NUMBERS = re.compile(r"[\d.,]{1,12}(?: ?(?:[/+→]|->) ?[\d.,]{1,12}){1,20}(?: ?(?P<unit>ms|s|t(?:ok)?/s))?")
+NUMBERS = re.compile(r"[\d.,]{1,12}(?: ?(?:[/+→]|-{1,2}>) ?[\d.,]{1,12}){1,20}(?: ?(?P<unit>ms|s|t(?:ok)?/s))?")
 LENGTHS = re.compile(r"(?P<prompt>\d{1,7}) ?[/x×,+] ?(?P<output>\d{1,7})", re.IGNORECASE)
 
 

@@ -191,7 +191,9 @@ def _without_frame(line: str) -> str:
 
 def _heads(heads: list[str], rows: list[list[str]]) -> list[str]:
     """Return the heads, shifted back if their empty first cell was lost (then the last head is empty)."""
-    is_shifted = heads[0] and not heads[-1] and any(len(row) == len(heads) and row[-1] for row in rows)
+    is_shifted = (
+        heads[0] and not heads[-1] and heads.count("") == 1 and any(len(row) == len(heads) and row[-1] for row in rows)
+    )
     return ["", *heads[:-1]] if is_shifted else heads
 
 

@@ -19,9 +19,10 @@ def _rates(names: tuple[str, ...], unit: str) -> dict[str, tuple[str, float]]:
     return {f"{name}{per}{second}": (unit, 1.0) for name, per, second in product(names, _PER, seconds)}
 
 
-_SHARES = ("user", "req", "request", "stream", "gpu")
+_SHARES = ("user", "u", "req", "request", "stream", "gpu")
 UNITS: Mapping[str, tuple[str, float]] = {  # as written, in lower case -> Pitwall's unit and the factor to it
     **{f"{name}/{second}/{share}": ("tok/s", 1.0) for name, second, share in product(_TOKENS, _SECONDS, _SHARES)},
+    **{f"tps/{share}": ("tok/s", 1.0) for share in _SHARES},
     **{f"{name}/{share}/{second}": ("tok/s", 1.0) for name, second, share in product(_TOKENS, _SECONDS, _SHARES)},
     **_rates(_TOKENS, "tok/s"), "tps": ("tok/s", 1.0), **_rates(_REQUESTS, "requests/s"), "rps": ("requests/s", 1.0),
     "qps": ("requests/s", 1.0),

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 
 _NOT_MEASURED = re.compile(
-    r"\b(?:expect(?:ed|ing|s)?|should|(?<!I )(?<!we )could(?! only)|would|target(?:s|ed|ing)?|goals?"
+    r"\b(?:(?<!as )expect(?:ed|ing|s)?|should|(?<!I )(?<!we )could(?! only)|would|target(?:s|ed|ing)?|goals?"
     r"|theoretical(?:ly)?|claim(?:s|ed)?|advertised|limit(?:ed|s)?|timeout|(?<!-)budget|slo|sla|threshold"
     r"|require[sd]?|hop(?:e|ing)|bandwidth|interval|anything"
     r"|if|poll|sleep|audio|codec|frame rate|wait(?:s|ed)? for)\b"
     r"|(?:\bby(?: only| just| about)?|every"
     r"|faster|slower|another|extra|beyond(?: the)?|exceed\w*|adds?|added|adding|saves?|saved) $|多付?\s*$"
-    r"|\b(?:ceiling|roofline|bound) (?:is|of|drops|falls|goes)\b|\bin your (?:tests?|benchmarks?|case|post)\b",
+    r"|\b(?:ceiling|roofline|bound) (?:is|of|drops|falls|goes)\b"
+    r"|\byour\W{0,3}$|\byour (?:video|post|numbers?|results?|report|figures?|table)\b"
+    r"|\bin your (?:tests?|benchmarks?|case|post)\b",
     re.IGNORECASE,
 )
 # Of the whole sentence: a question, a wish, a condition, a calculation, what is true of people.
@@ -20,6 +22,8 @@ _HYPOTHETICAL = re.compile(
     r"|assum\w+|suppos\w+|imagine"
     r"|(?:fake|mock) (?:provider|server|backend|engine)"
     r"|hypothetical\w*|synthetic (?:fixtures?|numbers|results)|in theory|on paper|estimat\w+|calculat\w+|rumou?r\w*"
+    r"|est(?=\. (?:from|based)|\.\))"
+    r"|tests? (?:pins?|asserts?|expects?)"
     r"|(?:you|one|they|people|users?) can(?! (?:see|tell|notice|find|confirm))|humans?)\b"
     r"|\b(?:(?:un)?acceptable|feels?|considered)\b"
     r"|^\W*an? .{0,40} of \S+ .{0,12}\b(?:is|means|makes|counts)\b",
@@ -32,6 +36,7 @@ _PUBLISHED = re.compile(  # by others, where it stands before a figure or in its
     r"|(?<!summary )(?<!summaries )(?<!log )(?<!logs )(?<!server )(?<!bench )"
     r"(?<!benchmark )(?<!script )(?<!EvalScope )(?<!AIPerf )(?<!GuideLLM )"
     r"reported(?:ly)?(?! (?:in|by) (?:the (?:run|bench|log|server)|my|our)))\b"
+    r"|(?:readme|官方|文档|教程|论文)[^\d,;。，；]{0,8}(?:给出|描述|说|写|宣称|标称|数据)"
     r"|@[\w-]{2,40} (?:observed|reported|measured|gets?|got)\b"
     r"|\b(?:Red Hat|NVIDIA|AMD|Intel|Google|Meta|LMSYS|MLPerf|Anyscale|Databricks|vendors?|others|the community)"
     r" (?:[\w-]+ ){0,5}(?:measured|measures|reports?|clocked|quotes?|lists?|publish\w*|states?)\b",

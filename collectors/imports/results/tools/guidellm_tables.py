@@ -188,4 +188,4 @@ def _unit_of(column: PrintedColumn) -> str:
     is_tokens = "Tok" in column.group
     if column.name in PER_SECOND:
         return "tok/s" if is_tokens else "1/s"
-    return UNITS.get(column.name) or UNITS.get(column.statistic, "tokens" if is_tokens else "1")
+    return UNITS.get(column.name) or UNITS.get(column.statistic) or ("tokens" if is_tokens else "1")

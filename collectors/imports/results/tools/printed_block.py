@@ -15,6 +15,8 @@ FENCE = re.compile(r"\s{0,12}`{3,4}\w{0,20}\s{0,12}")
 PROGRESS_BAR = "%|"
 COMMAND_LINE = re.compile(r"\s{0,40}--?\w|.{0,4000} --\w|.{0,4000}\\\s{0,8}$")
 NO_HEADING = re.compile(r"[|{}]|\d%|https?://|: +[-+\d.]|\w=|^(?:INFO|WARNING|ERROR|DEBUG|\[|\$|>)")
+TAG = re.compile(r"</?[a-z][^<>]{0,60}>")
+PREAMBLE = re.compile(r"\s{0,8}(?:Traffic request rate|Burstiness factor|Max(?:imum)? request concurrency): ")
 MAX_LINES_ABOVE = 24
 MAX_HEADING_CHARS = 80
 FLAG = re.compile(r"(?<!\S)-{1,2}(?P<name>[A-Za-z][\w-]{0,40})(?:(?:=| {1,8})(?P<value>[^\s\\-][^\s\\]{0,300}))?")
@@ -59,10 +61,10 @@ def heading_above(lines: Sequence[str], start: int, end_above: int = 0) -> str |
     The command that printed the block may stand between.
     """
     for line in reversed(lines[max(end_above, start - MAX_LINES_ABOVE) : start]):
-        is_skipped = not line.strip() or FENCE.fullmatch(line[:40]) or PROGRESS_BAR in line
-        if is_skipped or COMMAND_LINE.match(line[:MAX_LINE_CHARS]):
+        is_skipped = not TAG.sub("", line).strip() or FENCE.fullmatch(line[:40]) or PROGRESS_BAR in line
+        if is_skipped or PREAMBLE.match(line) or COMMAND_LINE.match(line[:MAX_LINE_CHARS]):
             continue
-        heading = line.strip().strip("#*:`\"' ")
+        heading = TAG.sub("", line.strip()).strip("#*:`\"' ")
         is_heading = 0 < len(heading) <= MAX_HEADING_CHARS and any(map(str.isalpha, heading))
         return heading if is_heading and not NO_HEADING.search(heading) else None
     return None

@@ -24,14 +24,17 @@ from collectors.imports.results.tools.printed_block import (
     heading_params,
     served_model,
 )
-from collectors.imports.results.tools.serving import SGLANG, VLLM
+from collectors.imports.results.tools.serving import SGLANG, SGLANG_OFFLINE, VLLM
 from collectors.imports.results.values import after, count, text
 from domain import JsonValue
 from reasons import Code, Reason
 
 OTHER_TOOL = "serving benchmark"
 STAMP = re.compile(r"\s{0,12}\[?(?P<date>20\d\d[-/]\d\d[-/]\d\d)[ T](?P<time>\d\d:\d\d:\d\d)(?:[.,]\d{1,9})?\]? ")
-OPENING = re.compile(r"\s{0,12}={3,60} (?P<heading>(?:[\w.-]{1,30} ){0,4})Serving Benchmark Result ={3,60}\s*")
+OPENING = re.compile(
+    r"\s{0,12}={3,60} (?P<heading>(?:[\w.-]{1,30} ){0,4})(?:Serving|(?P<offline>Offline Throughput)) Benchmark Result"
+    r" ={3,60}\s*"
+)
 CLOSING = re.compile(r"\s{0,12}={20,80}\s*")
 METRICS = {
     "successful requests": ("requests", "total"),
@@ -89,7 +92,7 @@ MAX_LINES_ABOVE = 40
 
 def has_printed(head: str) -> bool:
     """Return whether a text contains such a summary."""
-    return "Serving Benchmark Result" in head and any(_opens(line) for line in head.splitlines())
+    return " Benchmark Result =" in head and any(_opens(line) for line in head.splitlines())
 
 
 def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[LoadBuilder], str]:
@@ -110,6 +113,8 @@ def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[
         end = following if closing is None else closing + 1
         block = list(printed_lines(enumerate(lines[opening + 1 : end], opening + 2)))
         load = _load_of(block, arguments, ticket, first_number + len(loads))
+        if (match := OPENING.fullmatch(lines[opening])) and match["offline"]:
+            load.tool = load.workload = SGLANG_OFFLINE
         load.params |= heading
         load.model = load.model or model
         load.ts = _started_at(stamped_lines[opening], load)

@@ -22,6 +22,7 @@ from collectors.imports.results.values import after, count, cut, dict_of, item, 
 from reasons import Code, Reason
 
 VLLM, SGLANG = "vllm bench serve", "sglang.bench_serving"
+SGLANG_OFFLINE = "sglang.bench_offline_throughput"
 SWEEP = "vllm bench sweep"
 LATENCIES = {"ttft": "ttft_ms", "tpot": "tpot_ms", "itl": "itl_ms", "e2el": "e2e_ms", "e2e_latency": "e2e_ms"}
 STATISTIC = re.compile(

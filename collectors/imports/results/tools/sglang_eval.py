@@ -16,7 +16,7 @@ from domain import JsonValue
 from reasons import Code, Reason
 
 TOOL = "sglang evaluation"
-PROGRAM = re.compile(r"\bbench_sglang\.py\b|\bsglang\.test\.(?:run_eval|few_shot_\w{1,20})\b")
+PROGRAM = re.compile(r"(?<![\w./-])[\w./-]{0,200}\bbench_sglang\.py\b|\bsglang\.test\.(?:run_eval|few_shot_\w{1,20})\b")
 TASK = re.compile(r"\b(?:benchmark/(?P<folder>\w{2,20})/|--eval-name[ =](?P<name>[\w.-]{2,30}))")
 SHARE, NUMBER = r"[01](?:\.\d{1,18})?", r"\d{1,12}(?:\.\d{1,9})?"
 LINE = re.compile(
@@ -26,7 +26,7 @@ LINE = re.compile(
     rf"Output throughput: (?P<tps>{NUMBER})(?: token/s)?|"
     r"\[METRIC\] (?P<metric>\w{1,60})=(?P<exact>[\d.e+-]{1,30}) labels=(?P<labels>\{.{0,400}\})|={10,80}"
 )
-TASK_NAME = re.compile(r"[\w.+-]{2,30}")
+TASK_NAME = re.compile(r"(?!(?:pr|main|master|before|after|base|baseline|new|old)$)[\w.+-]{2,30}", re.IGNORECASE)
 LABEL = re.compile(r'"(?P<name>model|eval)": "(?P<value>[^"]{1,300})"')
 SCORED = re.compile(r"(?:Accuracy|Score): [01]|Repeat: \d")
 TIMED = re.compile(r"(?:(?:Total|Mean) l|L)atency: \d")
@@ -64,7 +64,7 @@ def _load_of(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:
     load.model = labels.get("model", load.model)
     command_task = TASK.search(f"{command.program}{command.words}")
     heading_task = block.heading if block.heading and TASK_NAME.fullmatch(block.heading) else None
-    task = labels.get("eval") or heading_task or (command_task and (command_task["folder"] or command_task["name"]))
+    task = labels.get("eval") or (command_task and (command_task["folder"] or command_task["name"])) or heading_task
     exact = {match["metric"]: match["exact"] for match in matches if match["metric"]}
     for match in matches:
         _add_line(load, task or "", match, exact)
