@@ -6,7 +6,7 @@ import streamlit as st
 
 from web.actions import is_member
 from web.live.component import show_live_charts
-from web.live.early_charts import UNREAD, must_read_reports, read_reports
+from web.live.early_charts import UNREAD, read_reports
 from web.live.head import show_live_head
 from web.live.peers.picker import pick_peer_runs
 from web.live.ratio_refusals import ratio_refusals
@@ -22,14 +22,13 @@ GHOSTS_BY_DEFAULT = 3
 runs = visible_runs(MAX_PICKER_RUNS, st.query_params.get_all("run"))
 live = [run.id for run in runs if run.state.is_live]
 ghosts = [run.id for run in proposed_runs(runs)[-GHOSTS_BY_DEFAULT:]]
-picked = show_live_head(runs, live or ghosts)
+picked, must_read = show_live_head(runs, live or ghosts)
 sync_address(picked)
 show_title([run.name for run in picked.runs], "Live")
 peer_runs = pick_peer_runs()
 if picked.runs or peer_runs:
     names = {run.id: run.name for run in picked.runs}
-    is_early = must_read_reports(picked.runs)
-    reasons = dict.fromkeys(names, UNREAD) if is_early else ratio_refusals(picked.runs)
+    reasons = dict.fromkeys(names, UNREAD) if must_read else ratio_refusals(picked.runs)
     colors = with_free_hues([run.color for run in picked.runs], len(peer_runs))
     show_live_charts(
         dict(zip([*names, *(run.id for run in peer_runs)], colors, strict=True)),
@@ -38,7 +37,7 @@ if picked.runs or peer_runs:
         links={run.id: run.url for run in peer_runs},
     )
     show_live_agent_turns(picked.runs)
-    if is_early:
+    if must_read:
         read_reports(picked.runs)
 elif not runs and is_member():
     no_runs_yet("This page charts runs while they serve: decode speed, acceptance, KV cache, power and the log.")

@@ -30,17 +30,26 @@ MOST_COMPARED = 24
 KEPT_S = 60  # how long the answer about ended runs is cached, for all viewers
 
 
-def show_live_head(runs: Sequence[Run], default: Sequence[str]) -> RunSelection:
-    """Show the row and return the picked runs; the picker is behind its '+', or replaces the row if none is picked."""
+class LiveHead(NamedTuple):
+    """What the row shows. must_read: the reports of the picked runs are still to be read, so it has no answer yet."""
+
+    picked: RunSelection
+    must_read: bool
+
+
+def show_live_head(runs: Sequence[Run], default: Sequence[str]) -> LiveHead:
+    """Show the row and return its content; the picker is behind its '+', or replaces the row if none is picked."""
     run_ids = st.query_params.get_all("run") or default
     if not run_ids and not st.session_state.get(KEY):
         with page_head("Live"):
             pass
-        return pick_runs(runs, default, PROMPT, key=KEY)
+        picked = pick_runs(runs, default, PROMPT, key=KEY)
+        return LiveHead(picked, must_read_reports(picked.runs))
     with page_head("Live"):
         picked = _pick(runs, default)
+        must_read = must_read_reports(picked.runs)  # once: meanwhile another viewer may have them read
         mates = _batch_mates(runs, picked.runs)
-        answer = _answer_link(picked.runs, mates)
+        answer = _answer_link(picked.runs, mates, must_read)
         if answer and not answer.is_final:
             answer.show("live-compare")
         show_share_button(picked.runs, "live")
@@ -52,7 +61,7 @@ def show_live_head(runs: Sequence[Run], default: Sequence[str]) -> RunSelection:
         follow_demo(picked.runs, mates)
     if answer and answer.is_final:
         answer.show("live-done")
-    return picked
+    return LiveHead(picked, must_read)
 
 
 def _pick(runs: Sequence[Run], default: Sequence[str]) -> RunSelection:
@@ -76,15 +85,17 @@ class AnswerLink(NamedTuple):
             st.page_link(self.page, label=self.label, query_params={"run": self.run_ids})
 
 
-def _answer_link(shown_runs: Sequence[Run], mates: Sequence[Run]) -> AnswerLink | None:
-    """Return the link to the comparison of these runs with their batch, or to the only result."""
+def _answer_link(shown_runs: Sequence[Run], mates: Sequence[Run], must_read: bool) -> AnswerLink | None:
+    """Return the link to the comparison of these runs with their batch, or to the only result.
+
+    must_read: without the answer, which takes the reports of these runs.
+    """
     all_runs = [*shown_runs, *mates]
     comparable = [run for run in all_runs if run.shown_state not in (RunState.FAILED, CANCELLED)]
     is_final = all(has_ended(run) for run in all_runs)
     if len(comparable) > 1:
         compared_runs = baseline_first(comparable)[:MOST_COMPARED]
-        is_early = must_read_reports(shown_runs)
-        label = f"Done: {FALLBACK if is_early else _short_text(compared_runs)}" if is_final else "Compare"
+        label = f"Done: {FALLBACK if must_read else _short_text(compared_runs)}" if is_final else "Compare"
         return AnswerLink(label, page_paths.COMPARE, [run.id for run in compared_runs], is_final)
     if comparable and is_final:
         (run,) = comparable

@@ -136,10 +136,10 @@ class LiveHub:
                 for task in finished:
                     task.result()
         finally:
-            self._leave(viewer)
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            self._leave(viewer)  # last: a read that ends at this moment may still have it join
 
     def _pumping(self) -> asyncio.Task[None]:
         if self._pump is None or self._pump.done():
@@ -200,6 +200,7 @@ class LiveHub:
             return task.result()
         finally:
             task.cancel()
+            await asyncio.wait([task])
 
     async def _catch_up(self, viewer: _Viewer, requested: Mapping[str, str]) -> list[str]:
         """Return the messages that bring the viewer up to date, and subscribe it to what follows."""

@@ -18,8 +18,8 @@ function follow({ target }) {
 function passOn() {
   if (!focused || focused.isConnected || document.activeElement !== document.body) return;
   const name = focused.getAttribute("aria-label");
-  const successors = [...document.querySelectorAll(SLIDER)].filter((slider) => slider.ariaLabel === name);
-  if (successors[0] instanceof HTMLElement) successors[0].focus({ preventScroll: true });
+  const successor = [...document.querySelectorAll(SLIDER)].find((slider) => slider.ariaLabel === name);
+  if (successor instanceof HTMLElement) successor.focus({ preventScroll: true });
 }
 
 document.addEventListener("focusin", follow);

@@ -27,12 +27,12 @@ from workloads.process.prepare import PROGRESS_FILE
 
 PAGE = """
 import streamlit as st
-from web.live.early_charts import must_read_reports, read_reports
+from web.live.early_charts import read_reports
 from web.live.head import show_live_head
 from web.visibility import visible_runs
 
-picked = show_live_head(visible_runs(9), [])
-if must_read_reports(picked.runs):
+picked, must_read = show_live_head(visible_runs(9), [])
+if must_read:
     st.text("charts")
     read_reports(picked.runs)
 """
@@ -118,6 +118,16 @@ def test_charts_precede_the_answer(store: Store, links: list[Link], monkeypatch:
     assert not at.text, "the second run of the script is the whole page"
     at.run()
     assert links[-1].words == "Done: b is not ranked against a"
+
+
+def test_reports_that_another_viewer_reads_meanwhile(
+    store: Store, links: list[Link], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The head and the charts of one run of the script agree, so that the answer follows."""
+    is_held = iter([False])
+    monkeypatch.setattr("reports.cache.run_cache.RunCache.holds", lambda *_: next(is_held, True))
+    live(*(a_run(store, name, RunState.FINISHED) for name in ("a", "b")))
+    assert [link.words for link in links] == ["Done: compare them", "Done: b is not ranked against a"]
 
 
 def test_at_the_end_the_link_says_the_answer(store: Store, links: list[Link]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import random
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -223,6 +224,23 @@ def test_beats_come_while_long_runs_are_read(room: Room, monkeypatch: pytest.Mon
         while kinds[-1] == "beat":
             kinds.append(receive(socket)["type"])
         assert kinds[-1] == "snapshot"
+
+
+def test_a_viewer_that_leaves_as_its_read_ends_is_forgotten(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshots = room.reader.snapshots
+
+    def read(run_ids: Sequence[str]) -> dict[str, LivePart]:
+        time.sleep(random.uniform(0, 0.004))
+        return snapshots(run_ids)
+
+    monkeypatch.setattr(room.reader, "snapshots", read)
+    for _ in range(400):
+        with room.watch("a", "b"):
+            time.sleep(random.uniform(0, 0.006))
+    end = time.monotonic() + 10
+    while room.hub._channels and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not room.hub._channels
 
 
 @pytest.mark.wide
