@@ -3,41 +3,43 @@
 -- One row per scrape, and per engine rank if by_rank. progress: the name of a relation with the rows of `progress_since`.
 -- Most servers have one rank: where each row is its own scrape, grouping would take a quarter of a whole run's time.
 CREATE OR REPLACE MACRO scrape_sums_in(progress, by_rank, run_ids) AS TABLE
-WITH placed AS MATERIALIZED (
+WITH ungrouped AS (
+    SELECT run_id, source, definition FROM query_table(progress) GROUP BY ALL
+    HAVING min(engine_index) IS NOT DISTINCT FROM max(engine_index) AND count(engine_index) IN (0, count(*))
+), scrapes AS (
+    FROM query_table(progress) SEMI JOIN ungrouped USING (run_id, source, definition)
+    UNION ALL BY NAME
     SELECT
-        p.run_id, p.source, p.definition, CASE WHEN by_rank THEN p.engine_index END AS rank, p.ts, p.mono_s,
-        epoch(p.ts) - epoch(coalesce(r.ready_at, r.started_at, r.created_at)) AS since_ready_s,
-        p.dt_s, p.covered_s, p.decode_tokens, p.decode_s, p.step_tokens, p.steps, p.step_s, p.decode_steps,
-        p.drafts, p.draft_tokens, p.accepted, p.accepted_per_pos, p.prompt_tokens, p.preemptions,
-        p.running_before, p.requests_running, p.requests_waiting, p.kv_usage_ratio,
-        p.bridged.tokens AS bridged_tokens, p.bridged.s AS bridged_s, p.bridged.steps AS bridged_steps,
-        p.bridged.drafts AS bridged_drafts, p.bridged.accepted AS bridged_accepted, p.activity, p.reason
-    FROM query_table(progress) p LEFT JOIN stored_runs(run_ids) r ON r.id = p.run_id
-), ungrouped AS (
-    SELECT run_id, source, definition FROM placed GROUP BY ALL HAVING count(*) = count(DISTINCT mono_s)
+        run_id, source, definition, CASE WHEN by_rank THEN engine_index END AS engine_index, max(ts) AS ts, mono_s,
+        max(dt_s) AS dt_s, CASE WHEN count(covered_s) = count(*) THEN max(covered_s) END AS covered_s,
+        sum_of_all(decode_tokens) AS decode_tokens, max(decode_s) AS decode_s,
+        sum_of_all(step_tokens) AS step_tokens, sum_of_all(steps) AS steps, max(step_s) AS step_s,
+        sum_of_all(decode_steps) AS decode_steps,
+        sum_of_all(drafts) AS drafts, sum_of_all(draft_tokens) AS draft_tokens, sum_of_all(accepted) AS accepted,
+        CASE WHEN count(*) FILTER (accepted_per_pos IS NULL AND accepted > 0) = 0
+            THEN sum_of_lists(accepted_per_pos) END AS accepted_per_pos,
+        sum_of_all(prompt_tokens) AS prompt_tokens, sum_of_all(preemptions) AS preemptions,
+        sum_of_all(running_before) AS running_before,
+        sum_of_all(requests_running) AS requests_running, sum_of_all(requests_waiting) AS requests_waiting,
+        avg(kv_usage_ratio) AS kv_usage_ratio,
+        {
+            'tokens': sum_of_all(bridged.tokens), 's': max(bridged.s), 'steps': sum_of_all(bridged.steps),
+            'drafts': sum_of_all(bridged.drafts), 'accepted': sum_of_all(bridged.accepted)
+        } AS bridged,
+        rank_activity(activity) AS activity,
+        max(reason) AS reason
+    FROM query_table(progress) ANTI JOIN ungrouped USING (run_id, source, definition)
+    GROUP BY run_id, source, definition, CASE WHEN by_rank THEN engine_index END, mono_s
 )
-FROM placed SEMI JOIN ungrouped USING (run_id, source, definition)
-UNION ALL BY NAME
 SELECT
-    run_id, source, definition, rank, max(ts) AS ts, mono_s, max(since_ready_s) AS since_ready_s, max(dt_s) AS dt_s,
-    CASE WHEN count(covered_s) = count(*) THEN max(covered_s) END AS covered_s,
-    sum_of_all(decode_tokens) AS decode_tokens, max(decode_s) AS decode_s,
-    sum_of_all(step_tokens) AS step_tokens, sum_of_all(steps) AS steps, max(step_s) AS step_s,
-    sum_of_all(decode_steps) AS decode_steps,
-    sum_of_all(drafts) AS drafts, sum_of_all(draft_tokens) AS draft_tokens, sum_of_all(accepted) AS accepted,
-    CASE WHEN count(*) FILTER (accepted_per_pos IS NULL AND accepted > 0) = 0
-        THEN sum_of_lists(accepted_per_pos) END AS accepted_per_pos,
-    sum_of_all(prompt_tokens) AS prompt_tokens, sum_of_all(preemptions) AS preemptions,
-    sum_of_all(running_before) AS running_before,
-    sum_of_all(requests_running) AS requests_running, sum_of_all(requests_waiting) AS requests_waiting,
-    avg(kv_usage_ratio) AS kv_usage_ratio,
-    sum_of_all(bridged_tokens) AS bridged_tokens, max(bridged_s) AS bridged_s,
-    sum_of_all(bridged_steps) AS bridged_steps, sum_of_all(bridged_drafts) AS bridged_drafts,
-    sum_of_all(bridged_accepted) AS bridged_accepted,
-    rank_activity(activity) AS activity,
-    max(reason) AS reason
-FROM placed ANTI JOIN ungrouped USING (run_id, source, definition)
-GROUP BY run_id, source, definition, rank, mono_s;
+    s.run_id, s.source, s.definition, CASE WHEN by_rank THEN s.engine_index END AS rank, s.ts, s.mono_s,
+    epoch(s.ts) - epoch(coalesce(r.ready_at, r.started_at, r.created_at)) AS since_ready_s,
+    s.dt_s, s.covered_s, s.decode_tokens, s.decode_s, s.step_tokens, s.steps, s.step_s, s.decode_steps,
+    s.drafts, s.draft_tokens, s.accepted, s.accepted_per_pos, s.prompt_tokens, s.preemptions,
+    s.running_before, s.requests_running, s.requests_waiting, s.kv_usage_ratio,
+    s.bridged.tokens AS bridged_tokens, s.bridged.s AS bridged_s, s.bridged.steps AS bridged_steps,
+    s.bridged.drafts AS bridged_drafts, s.bridged.accepted AS bridged_accepted, s.activity, s.reason
+FROM scrapes s LEFT JOIN stored_runs(run_ids) r ON r.id = s.run_id;
 
 -- w: seconds of a window aligned to the time at which the run became ready; null: the intervals as measured.
 -- sums: the name of a relation with the rows of `scrape_sums_in`, with the same by_rank.

@@ -16,28 +16,32 @@ FROM stored_runs(run_ids);
 -- have no rank, which equals itself here.
 
 -- The scrapes that are used: of two that are too close, the later one is skipped. A scrape that lacks a rank is_short:
--- the next complete one covers the time since the last complete one.
+-- the next complete one covers the time since the last complete one. Only the columns that decide this are sorted, since
+-- sorting all of them takes most of the time.
 CREATE OR REPLACE MACRO looks_of(since, until, run_ids) AS TABLE
-WITH looks AS (
+WITH told AS (
     SELECT
-        *,
-        mono_s - lag(mono_s) OVER scrapes AS gap_s,
+        run_id, definition, engine_index, mono_s, mono_s - lag(mono_s) OVER scrapes AS gap_s,
         coalesce(generation_tokens_total, decode_tokens_total, requests_running, kv_usage_ratio) IS NOT NULL AS is_told
-    FROM counter_samples_of(run_ids) LEFT JOIN asked_of(run_ids) USING (run_id)
+    FROM counter_samples_of(run_ids)
     WHERE is_within(ts, led_in(since), until)
     WINDOW scrapes AS (PARTITION BY run_id, definition, engine_index ORDER BY mono_s)
 ), usual AS (
     SELECT run_id, definition, engine_index, median(gap_s) AS usual_gap_s, min(mono_s) AS first_s,
         count(*) OVER (PARTITION BY run_id, definition) AS ranks_ever
-    FROM looks GROUP BY run_id, definition, engine_index
+    FROM told GROUP BY run_id, definition, engine_index
 ), placed AS (
-    SELECT looks.*, usual_gap_s, first_s, ranks_ever
-    FROM looks JOIN usual ON usual.run_id = looks.run_id AND usual.definition = looks.definition
-        AND usual.engine_index IS NOT DISTINCT FROM looks.engine_index
+    SELECT told.*, ranks_ever, is_too_soon(gap_s, usual_gap_s) AS is_too_soon
+    FROM told JOIN usual ON usual.run_id = told.run_id AND usual.definition = told.definition
+        AND usual.engine_index IS NOT DISTINCT FROM told.engine_index
+    WHERE ranks_ever > 1 OR is_too_soon(gap_s, usual_gap_s)
 ), rank_counts AS (
     SELECT run_id, definition, mono_s, count(*) FILTER (is_told) AS ranks_told, count(*) AS ranks_here
     FROM placed WHERE ranks_ever > 1
-    GROUP BY ALL HAVING NOT bool_and(is_too_soon(gap_s, usual_gap_s))
+    GROUP BY ALL HAVING NOT bool_and(is_too_soon)
+), too_soon AS (
+    -- A scrape that is stored twice has no interval: neither of the two is skipped here, since both have this time.
+    SELECT run_id, definition, engine_index, mono_s FROM placed WHERE is_too_soon AND gap_s > 0
 ), expected AS (
     -- The least time so far is the first one.
     SELECT *, max(greatest(ranks_told, ranks_here)) OVER so_far AS ranks, mono_s > min(mono_s) OVER so_far AS is_later
@@ -46,11 +50,17 @@ WITH looks AS (
 )
 -- A server that only ever had one rank, as most, is told apart first: its rows need no sorting by scrape.
 SELECT
-    * EXCLUDE (ranks_ever, ranks_here, usual_gap_s, first_s, ranks_told, ranks, is_later),
-    coalesce(ranks_told, is_told::BIGINT) AS ranks_told, coalesce(ranks, 1) AS ranks,
-    coalesce(is_later, mono_s > first_s) AS is_later, coalesce(ranks_told BETWEEN 1 AND ranks - 1, false) AS is_short
-FROM placed LEFT JOIN expected USING (run_id, definition, mono_s)
-WHERE NOT is_too_soon(gap_s, usual_gap_s);
+    scrapes.*, asked.* EXCLUDE (run_id), ranks_told, ranks,
+    coalesce(is_later, scrapes.mono_s > first_s) AS is_later, coalesce(ranks_told BETWEEN 1 AND ranks - 1, false) AS is_short
+FROM counter_samples_of(run_ids) scrapes
+LEFT JOIN asked_of(run_ids) asked USING (run_id)
+JOIN usual ON usual.run_id = scrapes.run_id AND usual.definition = scrapes.definition
+    AND usual.engine_index IS NOT DISTINCT FROM scrapes.engine_index
+LEFT JOIN expected ON expected.run_id = scrapes.run_id AND expected.definition = scrapes.definition
+    AND expected.mono_s = scrapes.mono_s
+ANTI JOIN too_soon ON too_soon.run_id = scrapes.run_id AND too_soon.definition = scrapes.definition
+    AND too_soon.engine_index IS NOT DISTINCT FROM scrapes.engine_index AND too_soon.mono_s = scrapes.mono_s
+WHERE is_within(ts, led_in(since), until);
 
 -- For all engines at once, planned and read once. An engine's own macro gets the name of these rows as `looks`, and
 -- uses the rows with its definitions.

@@ -7,9 +7,10 @@ WITH own AS (
     SELECT *, drafts IS NULL AND accepted IS NULL AND speculates IS NOT TRUE AS draftless
     FROM query_table(looks) WHERE definition IN ('vllm.counter', 'vllm.v0.counter')
 ), usual AS (
+    -- From the given rows, since reading `own` twice would copy all of its columns.
     SELECT run_id, CASE WHEN count(*) >= 10
         THEN median(ratio(generation, inter_token_count + first_tokens)) END AS usual_per_step
-    FROM own GROUP BY run_id
+    FROM query_table(looks) WHERE definition IN ('vllm.counter', 'vllm.v0.counter') GROUP BY run_id
 )
 SELECT
     * EXCLUDE (broken, draftless, num_tokens, positions, usual_per_step),

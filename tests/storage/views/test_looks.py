@@ -106,6 +106,11 @@ def test_two_looks_2_ms_apart_are_one(store: Store) -> None:
     assert rates(store) == [50] * 5
 
 
+def test_a_scrape_that_is_stored_twice_counts_once(store: Store) -> None:
+    put(store, [look for s in range(6) for look in [vllm(s, 50.0 * s)] * 2])
+    assert rates(store) == [50] * 5
+
+
 def test_who_looks_often_on_purpose_sees_it(store: Store) -> None:
     put(store, [vllm(s / 10, 5.0 * s) for s in range(8)])
     assert rates(store) == [pytest.approx(50)] * 7

@@ -4,9 +4,10 @@
 -- engine_points).
 WITH counted_once AS MATERIALIZED (
     FROM counted(NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, $run_ids)
-), moved AS (
-    FROM progress_in('counted_once')
-    UNION ALL BY NAME FROM slot_progress(NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, $run_ids)
+), slots_moved AS MATERIALIZED (
+    FROM slot_progress(NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, $run_ids)
+), moved AS NOT MATERIALIZED (
+    FROM progress_in('counted_once') UNION ALL BY NAME FROM slots_moved
 ), logged AS (
     FROM run_log_rates(NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ, $run_ids)
 ), sums AS MATERIALIZED (
