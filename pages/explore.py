@@ -12,7 +12,7 @@ from web.explore.view import show_view
 from web.machines.machine_titles import machine_titles
 from web.page_head import page_head
 from web.picker import no_runs_yet
-from web.runs.table.run_filters import filters_in_use, run_filters
+from web.runs.table.run_filters import RunFilters
 from web.runs.table.run_listing import choices_of
 from web.saved_views import view_list
 
@@ -31,8 +31,9 @@ with page_head("Explore"):
     kind = choose_kind()
     view_list("explore")
 axes = st.container()  # filled last: the options depend on the runs selected below
-with runs_filter_section(filters_in_use(choices, titles, PAGE)):
-    run_filter = run_filters(choices, titles, PAGE)
+filters = RunFilters(choices, titles, PAGE)
+with runs_filter_section(filters.active_count):
+    run_filter = filters.show()
 run_ids = matching_ids(store, run_filter)
 results = result_metrics(store, run_ids, metrics_in_address())
 with axes:

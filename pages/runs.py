@@ -24,7 +24,7 @@ from web.runs.queue_panel import queue
 from web.runs.table.grouped_runs import choose_grouping, grouped_runs
 from web.runs.table.page_size import GROUPED_ROWS, ROWS, count_text, grouped_count_text, row_limit, show_more
 from web.runs.table.pending_lines import show_pending
-from web.runs.table.run_filters import choose_order, filter_rows, filters_in_use, run_filters, show_no_match
+from web.runs.table.run_filters import RunFilters, choose_order, filter_rows, show_no_match
 from web.runs.table.run_listing import choices_of, listing, titles_of
 from web.runs.table.run_table import choose_columns, run_table, shown_columns
 from web.runs.table.selection_bar import selection_bar
@@ -49,15 +49,14 @@ show_proposals()
 st.subheader("Finished runs")
 if choices.runs:
     machines = titles_of(scope)
-    with filter_rows(filters_in_use(choices, machines, "runs")):
-        filter_row = st.container()
+    filters = RunFilters(choices, machines)
+    with filter_rows(filters.active_count):
+        run_filter = filters.show()
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            order = choose_order("runs")
+            run_filter = choose_order(run_filter)
             by, speed = choose_grouping()
             columns = choose_columns(choices)
             view_list("runs")
-        with filter_row:
-            run_filter = run_filters(choices, machines, "runs", order)
     page_size = GROUPED_ROWS if by else ROWS
     listed_runs, lines, matching = listing(scope, run_filter, row_limit(page_size))
     columns = shown_columns(columns, choices, lines)

@@ -18,8 +18,6 @@ from web.visibility import current_share
 
 STATIC = Path(__file__).resolve().parent / "static"
 
-st.set_page_config(page_icon=str(STATIC / "icon.svg"), layout="wide", menu_items={"About": ABOUT})
-st.logo(str(STATIC / "icon.svg"), size="small")  # streamlit_dom.css sets the name beside it
 live = st.Page(page_paths.LIVE, title="Live", url_path="live")
 compare = st.Page(page_paths.COMPARE, title="Compare", url_path="compare")
 replay = st.Page(page_paths.REPLAY, title="Replay", url_path="replay", visibility="hidden")
@@ -47,13 +45,16 @@ GUEST_PAGES = [
 if (share := current_share()) and share.study_id:
     GUEST_PAGES.append(studies)
 
+page = st.navigation(MEMBER_PAGES if is_member() else GUEST_PAGES, position="top")
+ICON = str(STATIC / "icon.svg")
+TITLE = f"{page.title} · Pitwall"
+st.set_page_config(page_title=TITLE, page_icon=ICON, layout="wide", menu_items={"About": ABOUT})
+st.logo(ICON, size="small")  # streamlit_dom.css sets the name beside it
 if is_operator():
     for trouble in trouble_sentences():
         st.error(markdown_text(trouble))
 
 watch_sign_in()
-page = st.navigation(MEMBER_PAGES if is_member() else GUEST_PAGES, position="top")
-st.set_page_config(page_title=f"{page.title} · Pitwall")
 if is_member():
     with st.container(key="unseen-live-status"):  # it stands in the header and takes no room here
         show_live_status()

@@ -41,37 +41,40 @@ class Widget:
     @property
     def key(self) -> str:
         """The current Streamlit key."""
-        return f"{self.name}.{self._state.generation}" if self._state and self._state.generation else self.name
+        return self._key(_widget_states().get(self.name))
 
     def begin(self, url_value: Value, is_valid: Callable[[Value], bool] = lambda _: True) -> Value:
         """Return the initial value, before the widget is created: `url_value` if something else changed the URL.
 
         is_valid: whether an earlier initial value can still be used; its option may no longer exist.
         """
-        state = self._state
+        states = _widget_states()
+        state = states.get(self.name)
         # Streamlit forgets a widget when another page is shown.
-        is_forgotten = state is not None and state.is_rendered and self.key not in st.session_state
+        is_forgotten = state is not None and state.is_rendered and self._key(state) not in st.session_state
         if state is None or is_forgotten or state.url_value != url_value or not is_valid(state.initial_value):
-            state = _WidgetState(
+            states[self.name] = state = _WidgetState(
                 generation=state.generation + 1 if state else 0, initial_value=url_value, url_value=url_value
             )
-            _widget_states()[self.name] = state
         initial_value: Value = state.initial_value
         return initial_value
 
     def set_url_value(self, url_value: object) -> None:
         """Record what the URL means now, after the widget was created."""
-        if self._state:
-            _widget_states()[self.name] = replace(self._state, url_value=url_value, is_rendered=True)
+        states = _widget_states()
+        if state := states.get(self.name):
+            states[self.name] = replace(state, url_value=url_value, is_rendered=True)
 
-    @property
-    def is_rendered(self) -> bool:
-        """Whether Streamlit may hold a value of this widget."""
-        return self._state is not None and self._state.is_rendered
+    def shown_value(self, initial_value: Value) -> Value:
+        """Return the value that the widget will show, before it is created."""
+        state = _widget_states().get(self.name)
+        if state is None or not state.is_rendered:
+            return initial_value
+        value: Value = st.session_state.get(self._key(state), initial_value)
+        return value
 
-    @property
-    def _state(self) -> _WidgetState | None:
-        return _widget_states().get(self.name)
+    def _key(self, state: _WidgetState | None) -> str:
+        return f"{self.name}.{state.generation}" if state and state.generation else self.name
 
 
 def _widget_states() -> dict[str, _WidgetState]:
@@ -101,21 +104,21 @@ class UrlChoice(Generic[Value]):
 
     def current_value(self) -> Value:
         """Return the value that the widget will show, before it is created."""
-        initial_value = self.initial_value()
-        value: Value = st.session_state.get(self.key, initial_value) if self.widget.is_rendered else initial_value
-        return value
+        return self.widget.shown_value(self.initial_value())
 
     def save(self, selected: Value | None) -> Value:
         """Write the selected value to the URL and return it; None, as while a widget is recreated, means the URL's."""
         url_values = st.query_params.get_all(self.name)
-        value = self.parse(url_values) if selected is None else selected
+        url_value = self.parse(url_values)
+        value = url_value if selected is None else selected
         new_values = list(self.format(value))
-        if value != self.parse(url_values) and new_values != url_values:
+        if value != url_value and new_values != url_values:
             if new_values:
                 st.query_params[self.name] = new_values
             else:
                 del st.query_params[self.name]
-        self.widget.set_url_value(self.parse(st.query_params.get_all(self.name)))
+            url_value = self.parse(new_values)
+        self.widget.set_url_value(url_value)
         return value
 
 

@@ -23,12 +23,21 @@ CLOCK = "%H:%M"
 KNOWN_RUNS = 200  # the newest, from which the remaining time is estimated
 
 
-@st.fragment
 def queue() -> None:
     """Show the queue; nothing while it is empty, not on hold, and none of its runs is running."""
-    supervisor, (waiting, under_way) = services().supervisor, _queued_and_started()
-    if not waiting and not under_way and not supervisor.is_queue_on_hold:
+    if _is_in_use():
+        _show_queue()
+
+
+def _is_in_use() -> bool:
+    return any(_queued_and_started()) or services().supervisor.is_queue_on_hold
+
+
+@st.fragment
+def _show_queue() -> None:
+    if not _is_in_use():  # since it was emptied by its own buttons
         return
+    supervisor, (waiting, under_way) = services().supervisor, _queued_and_started()
     st.subheader("Queue")
     unheld = [run for run in waiting if run.batch_id not in supervisor.failed_starts()]
     outlook = _outlook(unheld, under_way) if unheld else NO_OUTLOOK

@@ -25,7 +25,7 @@ PAGE = """
 import streamlit as st
 from web.context import services
 from web.runs.table.grouped_runs import choose_grouping, grouped_runs
-from web.runs.table.run_filters import choose_order, run_filters
+from web.runs.table.run_filters import RunFilters, choose_order
 from web.runs.table.run_listing import choices_of, listing
 from web.runs.table.run_table import choose_columns, run_table, shown_columns
 from web.runs.table.selection_bar import selection_bar
@@ -33,7 +33,7 @@ from web.saved_views import view_list
 
 store = services().store
 choices = choices_of(store)
-wanted = run_filters(choices, {}, "runs", choose_order("runs"))
+wanted = choose_order(RunFilters(choices, {}).show())
 by, speed = choose_grouping()
 columns = choose_columns(choices)
 view_list("runs")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
-from typing import NamedTuple
 
 import streamlit as st
 
@@ -49,14 +49,6 @@ STARTED = {
 }
 
 
-class RunOrder(NamedTuple):
-    """The order of the listed runs. by: a key of ORDERS. is_reversed: against the order's own direction."""
-
-    by: str
-    is_reversed: bool
-
-
-NEWEST_FIRST = RunOrder("newest", False)
 ORDERS = {
     "newest": "Started",
     **{name: metric.title_with_unit for name, metric in LIST_COLUMNS.items()},
@@ -69,72 +61,79 @@ ORDERS = {
 ASCENDING_BY_DEFAULT = frozenset({"name", "state", "workload", "config"})
 
 
-def run_filters(
-    choices: RunChoices, machines: Mapping[str, str], page: str = "runs", order: RunOrder = NEWEST_FIRST
-) -> RunFilter:
-    """Show the filters of `page` in one row, the rarer ones in a popover, and return them with the order.
+class RunFilters:
+    """The filters of a page: their values before the widgets are created, then the widgets."""
 
-    machines: id -> title.
-    """
-    options = _options(choices, machines)
-    with st.container(horizontal=True, vertical_alignment="bottom"):  # two side by side on a phone
-        search = _choose_search(page)
-        selected = {name: _choose_values(name, options[name], page) for name in VISIBLE_FILTERS}
-        started = choose_one("Started", "started", page, STARTED, "", CHOICE_PX)
-        selected |= _further_filters({name: options[name] for name in options if name not in VISIBLE_FILTERS}, page)
-    return RunFilter(
-        words=tuple(search.lower().split()),
-        engines=tuple(selected["engine"]),
-        workloads=tuple(selected["workload"]),
-        kinds=tuple(selected["kind"]),
-        states=tuple(selected["state"]),
-        tags=tuple(selected["tag"]),
-        marks=tuple(selected["mark"]),
-        machines=tuple(selected.get("machine", ())),
-        fields=tuple((name, tuple(selected[name])) for name in FILTER_FIELDS if selected.get(name)),
-        since=utc_now() - timedelta(days=DAYS[started]) if started else None,
-        order_by=order.by,
-        is_reversed=order.is_reversed,
-    )
+    def __init__(self, choices: RunChoices, machines: Mapping[str, str], page: str = "runs") -> None:
+        """machines: id -> title."""
+        self._page = page
+        self._options = _options(choices, machines)
+        self._current = {
+            name: _filter_choice(name, options, page).current_value() for name, options in self._options.items()
+        }
+
+    @property
+    def active_count(self) -> int:
+        """The number of filters in use."""
+        started = single_choice("started", f"{self._page}-started", list(STARTED), "")
+        own = bool(_search_choice(self._page).current_value()) + bool(started.current_value())
+        return sum(map(bool, self._current.values())) + own
+
+    def show(self) -> RunFilter:
+        """Show the filters in one row, the rarer ones in a popover, and return their values."""
+        with st.container(horizontal=True, vertical_alignment="bottom"):  # two side by side on a phone
+            search = _choose_search(self._page)
+            selected = {name: self._choose(name) for name in VISIBLE_FILTERS}
+            started = choose_one("Started", "started", self._page, STARTED, "", CHOICE_PX)
+            selected |= self._show_further()
+        return RunFilter(
+            words=tuple(search.lower().split()),
+            engines=tuple(selected["engine"]),
+            workloads=tuple(selected["workload"]),
+            kinds=tuple(selected["kind"]),
+            states=tuple(selected["state"]),
+            tags=tuple(selected["tag"]),
+            marks=tuple(selected["mark"]),
+            machines=tuple(selected.get("machine", ())),
+            fields=tuple((name, tuple(selected[name])) for name in FILTER_FIELDS if selected.get(name)),
+            since=utc_now() - timedelta(days=DAYS[started]) if started else None,
+        )
+
+    def _show_further(self) -> dict[str, list[str]]:
+        """Show the rarer filters in a popover, and return all of them."""
+        selected = {name: value for name, value in self._current.items() if name not in VISIBLE_FILTERS}
+        active_count = sum(map(bool, selected.values()))
+        popover = open_popover("More filters", f"{self._page}-more-filters")
+        if active_count:
+            st.caption(f"{active_count} in use", width="content")
+        if not popover:
+            return selected
+        with popover, st.container(horizontal=True, width=POPOVER_PX, vertical_alignment="bottom"):
+            always_shown = {name: self._choose(name) for name in selected if name not in FURTHER_FIELDS}
+            return selected | always_shown | self._show_fields()
+
+    def _show_fields(self) -> dict[str, list[str]]:
+        """Show the filters of the requested field and of the fields in use."""
+        names = [name for name in self._options if name in FURTHER_FIELDS]
+        if not names:
+            return {}
+        titles = {"": "choose one"} | {name: NAMES[name] for name in names}
+        requested = choose_one("Another field", "field", self._page, titles, "", CHOICE_PX)
+        is_shown = {name: self._current[name] or st.query_params.get_all(name) or name == requested for name in names}
+        return {name: self._choose(name) for name in names if is_shown[name]}
+
+    def _choose(self, name: str) -> list[str]:
+        placeholder = "not archived" if name == "mark" else "all"
+        return choose_some(NAMES[name], name, self._page, self._options[name], placeholder, width=CHOICE_PX)
 
 
-def _further_filters(options: Mapping[str, Mapping[str, str]], page: str) -> dict[str, list[str]]:
-    """Show the rarer filters in a popover, and return all of them."""
-    selected = {name: _filter_choice(name, options[name], page).current_value() for name in options}
-    active_count = sum(map(bool, selected.values()))
-    popover = open_popover("More filters", f"{page}-more-filters")
-    if active_count:
-        st.caption(f"{active_count} in use", width="content")
-    if not popover:
-        return selected
-    with popover, st.container(horizontal=True, width=POPOVER_PX, vertical_alignment="bottom"):
-        names = [name for name in options if name not in FURTHER_FIELDS]
-        selected |= {name: _choose_values(name, options[name], page) for name in names}
-        return selected | _field_filters({name: options[name] for name in options if name in FURTHER_FIELDS}, page)
-
-
-def _field_filters(options: Mapping[str, Mapping[str, str]], page: str) -> dict[str, list[str]]:
-    """Show the filters of the requested field and of the fields in use."""
-    if not options:
-        return {}
-    active_names = [
-        name
-        for name in options
-        if _filter_choice(name, options[name], page).current_value() or st.query_params.get_all(name)
-    ]
-    titles = {"": "choose one"} | {name: NAMES[name] for name in options}
-    requested = choose_one("Another field", "field", page, titles, "", CHOICE_PX)
-    return {
-        name: _choose_values(name, options[name], page) for name in options if name in active_names or name == requested
-    }
-
-
-def choose_order(page: str) -> RunOrder:
-    """Show the choice of the order and return it; it applies to all runs, not only to those shown."""
+def choose_order(run_filter: RunFilter, page: str = "runs") -> RunFilter:
+    """Show the choice of the order and return the filter with it; it applies to all runs, not only to those shown."""
     order_by = choose_one("Sort by", "order", page, ORDERS, "newest", CHOICE_PX, "Unknown values come last.")
     choice = switch_choice("reversed", f"{page}-reversed")
     label = "Descending" if order_by in ASCENDING_BY_DEFAULT else "Ascending"
-    return RunOrder(order_by, choice.save(st.toggle(label, choice.initial_value(), key=choice.key)))
+    is_reversed = choice.save(st.toggle(label, choice.initial_value(), key=choice.key))
+    return replace(run_filter, order_by=order_by, is_reversed=is_reversed)
 
 
 def is_ascending(order_by: str, is_reversed: bool) -> bool:
@@ -165,19 +164,6 @@ def clear_filters() -> None:
         st.query_params.pop(name, None)
 
 
-def filters_in_use(choices: RunChoices, machines: Mapping[str, str], page: str) -> int:
-    """Return the number of active filters, before their widgets are created."""
-    options_by_name = _options(choices, machines)
-    active_count = sum(
-        bool(_filter_choice(name, options, page).current_value()) for name, options in options_by_name.items()
-    )
-    return (
-        active_count
-        + bool(_search_choice(page).current_value())
-        + bool(single_choice("started", f"{page}-started", list(STARTED), "").current_value())
-    )
-
-
 def _filter_choice(name: str, options: Mapping[str, str], page: str) -> UrlChoice[list[str]]:
     return multiple_choice(name, f"{page}-{name}", list(options))
 
@@ -193,11 +179,6 @@ def _choose_search(page: str) -> str:
         "Find", initial_text, key=choice.key, placeholder="name, model, flag, cause, note ...", width=FIND_PX
     )
     return choice.save(text)
-
-
-def _choose_values(name: str, options: Mapping[str, str], page: str) -> list[str]:
-    placeholder = "not archived" if name == "mark" else "all"
-    return choose_some(NAMES[name], name, page, options, placeholder, width=CHOICE_PX)
 
 
 def _options(choices: RunChoices, machines: Mapping[str, str]) -> dict[str, dict[str, str]]:

@@ -28,14 +28,14 @@ from web.runs.table.run_table import COLUMNS, proposed_columns
 PAGE = """
 from web.context import services
 from web.runs.table.grouped_runs import choose_grouping, grouped_runs
-from web.runs.table.run_filters import choose_order, run_filters
+from web.runs.table.run_filters import RunFilters, choose_order
 from web.runs.table.run_listing import choices_of, listing
 from web.runs.table.run_table import OPTIONAL_COLUMNS, run_table
 from web.runs.table.page_size import count_text, grouped_count_text, row_limit, show_more
 
 store = services().store
 choices = choices_of(store)
-wanted = run_filters(choices, {}, "runs", choose_order("runs"))
+wanted = choose_order(RunFilters(choices, {}).show())
 by, speed = choose_grouping()
 found, lines, matching = listing(store, wanted, row_limit((5, 10)))
 if by:
