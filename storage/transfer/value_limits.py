@@ -1,6 +1,7 @@
-"""Filters for the numbers of a foreign table, with the limits of Pitwall's own collectors.
+"""Filters for the values of a foreign table, with the limits of Pitwall's own collectors.
 
-Impossible values become unknown. A row is left out if a required value, such as its time, is impossible or missing.
+Impossible values become unknown; what should be a JSON object and is none becomes an empty one. A row is left out if a
+required value, such as its time, is impossible or missing.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from samples import LARGEST_COUNT, OPTIONAL_FIELDS, REQUIRED_FIELDS, SIGNED_FIEL
 from storage.rows import SAMPLE_TABLES
 
 NUMBER = re.compile(r"(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DOUBLE|FLOAT)(?P<is_list>\[\])?")
+EMPTY_OBJECT = "'{}'::JSON"
 STATED_TABLES = {"results", "accuracy", "accuracy_items"}  # from other tools: their values may be negative
 
 
@@ -49,22 +51,38 @@ def column_filters(table: str, columns: Mapping[str, str]) -> ColumnFilters:
     optional_fields, required_fields = OPTIONAL_FIELDS[sample_type], REQUIRED_FIELDS[sample_type]
     selected, needed, counts = [], list[str](), list[str]()
     for name, kind in columns.items():
-        match = NUMBER.fullmatch(kind)
         may_be_unknown = name in optional_fields
-        in_range = (
-            _range_condition(name, bool(match["is_list"]), may_be_unknown and table not in STATED_TABLES)
-            if match
-            else "true"
-        )
+        condition = _condition(table, name, kind, may_be_unknown)
+        other = EMPTY_OBJECT if kind == "JSON" and not may_be_unknown else "NULL"
+        is_replaced = may_be_unknown or kind == "JSON"
         selected.append(
-            f'CASE WHEN {in_range} THEN "{name}" END AS "{name}"' if may_be_unknown and match else f'"{name}"'
+            f'CASE WHEN {condition} THEN "{name}" ELSE {other} END AS "{name}"'
+            if condition and is_replaced
+            else f'"{name}"'
         )
-        needed += [in_range] if match and not may_be_unknown else []
-        counts += [f"count(*) FILTER (NOT {in_range})"] if match else []
+        needed += [condition] if condition and not is_replaced else []
+        counts += [f'count(*) FILTER ("{name}" IS NOT NULL AND NOT {condition})'] if condition else []
         if name in required_fields:
             needed.append(f'"{name}" IS NOT NULL')
             counts.append(f'count(*) FILTER ("{name}" IS NULL)')
     return ColumnFilters(", ".join(selected), " AND ".join(needed) or "true", " + ".join(counts) or "0")
+
+
+def _condition(table: str, name: str, kind: str, may_be_unknown: bool) -> str | None:
+    """SQL for whether a value is possible; None for types whose every value is."""
+    if kind == "JSON":
+        return _shape_condition(name, is_object=not may_be_unknown)
+    if match := NUMBER.fullmatch(kind):
+        return _range_condition(name, bool(match["is_list"]), may_be_unknown and table not in STATED_TABLES)
+    return None
+
+
+def _shape_condition(name: str, is_object: bool) -> str:
+    """SQL for whether a JSON value is an object, else whether it is a list of texts."""
+    if is_object:
+        return f"coalesce(json_type(\"{name}\") = 'OBJECT', false)"
+    texts = f"list_filter(json_extract(\"{name}\", '$[*]'), lambda item: json_type(item) <> 'VARCHAR')"
+    return f"coalesce(json_type(\"{name}\") = 'ARRAY' AND len({texts}) = 0, false)"
 
 
 def _range_condition(name: str, is_list: bool, is_measured: bool) -> str:

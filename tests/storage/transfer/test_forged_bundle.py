@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from settings import Settings
+from storage.queries.load_queries import read_loads
 from storage.store import Store
 from storage.transfer.archive import ArchiveError, Manifest, Member
 from storage.transfer.bundle_import import import_bundle
@@ -177,6 +178,20 @@ def test_negative_temperatures_are_accepted(bundle: Path, elsewhere: tuple[Store
     ]
     assert elsewhere[0].query("SELECT value FROM results ORDER BY value").to_pydict() == {"value": [-0.5, None]}
     assert "2 impossible values left out" in taken.text
+
+
+def test_json_of_another_shape_becomes_unknown(bundle: Path, elsewhere: tuple[Store, Settings]) -> None:
+    """Every page of a run reads the parameters of its loads as an object."""
+    loads = {name: ["x"] * 4 for name in ("tool", "workload")} | {"run_id": [ID] * 4, "ts": [NOW] * 4}
+    loads |= {"load_id": ["0", "1", "2", "3"], "params": ["null", "[1]", None, '{"n": 1}']}
+    loads["command"] = ['["a", 1]', '["a", "b"]', '{"a": "b"}', None]
+    forged = with_member(f"runs/{ID}/loads.parquet", parquet(**loads))
+    taken = import_bundle(*elsewhere, rewritten(bundle, forged))
+    stored = read_loads(elsewhere[0], [ID])[ID]
+    assert [(load.params, load.command) for load in stored] == [
+        ({}, None), ({}, ["a", "b"]), ({}, None), ({"n": 1}, None),
+    ]  # fmt: skip
+    assert "4 impossible values left out" in taken.text
 
 
 def test_member_unlike_manifest_is_refused(bundle: Path, untouched: tuple[Store, Settings]) -> None:
