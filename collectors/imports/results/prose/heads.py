@@ -37,7 +37,8 @@ LENGTHS_HEAD = words(r"(?:isl ?[/×x,+] ?osl|in(?:put)? ?[/×x,+] ?out(?:put)?)(
 LATENCY_HEAD = words(r"\b(?:ttft|tpot|itl|tbt|e2el?|latency|first token)\b")
 SPEED_HEAD = words(
     r"(?:prefill|prompt|decod(?:e|ing)|generation|output|total) (?:speed|throughput|rate)"
-    r"|aggregate|per[- ](?:stream|user|request)(?: (?:decode|generation|speed|throughput))?"
+    r"|prefill|decod(?:e|ing)|generation|aggregate"
+    r"|per[- ](?:stream|user|request)(?: (?:decode|generation|speed|throughput))?"
     r"|(?:decode|generation|output) ?/ ?(?:stream|user|request)"
 )
 _STATISTIC = r"(?:mean|avg|median|min|max|p\d{2}(?:\.\d)?)"

@@ -19,7 +19,7 @@ from collectors.imports.results.prose.used_memory import may_be_in_use
 
 MAX_LABEL_CHARS = 120
 _BOUNDARY = re.compile(
-    r",(?!\d\d\d)|[;•·→。，；|]|\.\s"
+    r",(?!\d\d\d)|[;•·→。，；|]|[-=]>|\.\s"
     r"|(?<![\w-])(?:and|with|while|but|whereas|vs|versus|because|since|although|though|which|when"
     r"|compared (?:to|with))(?![\w-])",
     re.IGNORECASE,

@@ -36,6 +36,11 @@ _PREFILL_TAKES = re.compile(  # 'prefill drops from 49 s to 2 s'
 )
 _VERSUS = re.compile(r"\b(?:vs|versus|against|compared)\b", re.IGNORECASE)
 _WHOLE = re.compile(r"\b(?:complete|whole|entire|total|end-to-end|errors?)\b", re.IGNORECASE)  # no first token's
+_OTHER_SPEED = re.compile(r"\b(?:test(?:s|ing|ed)?|bench\w*|overall|speeds?|chat\w*)\b|测试|实测|速度", re.IGNORECASE)
+_EACH = re.compile(r"\s{0,3}each\b", re.IGNORECASE)
+_STREAMS = re.compile(
+    r"\b(?:concurren\w+|parallel|users?|clients?|streams?|agents?|sessions?|requests?|slots?)\b", re.IGNORECASE
+)
 _CONDITION = re.compile(r"\s?with [^\d,;.]{1,30}\d{1,6}\b(?!\.?\d)", re.IGNORECASE)
 _RATE = re.compile(r"\b(?:rate|speed|throughput)\W*$", re.IGNORECASE)  # '14.6 toks' behind it are per second
 _AT = re.compile(r"\bat\s*$", re.IGNORECASE)
@@ -125,6 +130,8 @@ def _own_name_of(place: Place, sentence: str) -> MetricName | None:
 def _is_alike(place: Place, words_between: str) -> bool:
     """Return whether a number without a metric of its own may be one more of the former's."""
     is_plain = not place.value.words and place.value.bound != "min"
+    if place.value.unit == "tok/s" and _OTHER_SPEED.search(place.before):
+        return False  # 'prefill runs at 300 tok/s, testing gives 10 tok/s'
     return is_plain and not _WHOLE.search(place.before) and ": " not in words_between  # of another thing
 
 
@@ -166,6 +173,8 @@ def _metric_of(place: Place, sentence: str) -> MetricName | None:
     after = _LEVEL_IN_BRACKETS.sub(" ", place.after)
     names = [metric_of(_SETTING.sub(" ", words), unit) for words in (place.before, after)]
     name = names[0] or names[1]
+    if unit == "tok/s" and _EACH.match(place.after) and _STREAMS.search(sentence):
+        name = MetricName("decode_tps") if name in (None, MetricName("output_tps")) else name
     if name is None and unit in ("ms", "s") and _PREFILL_TAKES.search(place.before):
         return MetricName("prompt_ms", 1.0 if unit == "ms" else 1e3)
     is_known = name is not None and (unit in ("tok/s", "requests/s") or name.metric in _SPEED_OF_TOKENS)

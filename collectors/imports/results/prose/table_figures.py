@@ -70,7 +70,8 @@ def add_table(load: LoadBuilder, table: Table) -> None:
     is_statement = table.title.endswith(".") and FIGURE.search(table.title) is not None
     title = "" if is_statement or SETTINGS.search(table.title) else table.title  # settings name no metric
     heads, rows = split_columns(table.heads, _with_statistics(_filled(table)), title)
-    table = table._replace(heads=with_units_of_tests(heads), rows=_with_units(heads, rows))
+    rows = _with_unit_of_engines(heads, _with_units(heads, rows))
+    table = table._replace(heads=with_units_of_tests(heads), rows=rows)
     names = {plain(row[0]) for row in table.rows}
     level_rows = {number: row for number, row in enumerate(table.rows) if is_level_row(row, table.heads, names)}
     table = table._replace(level_rows=tuple(level_rows.values())[:MAX_LEVEL_ROWS])
@@ -260,6 +261,30 @@ def _with_units(heads: Sequence[str], rows: list[list[str]]) -> list[list[str]]:
             unit = UNIT_AT_END.search(numbers[0][0][column].replace("*", ""))
             for row, _ in numbers[1:] if unit else []:
                 row[column] = f"{row[column]} {unit[0].strip()}" if unit else row[column]
+    return filled_rows
+
+
+def _with_unit_of_engines(heads: Sequence[str], rows: list[list[str]]) -> list[list[str]]:
+    """Return the rows with the unit of one engine's numbers behind those of the other engines, if these have none.
+
+    The engines are the columns, and one of them is known as such.
+    """
+    is_engine = [ENGINE_HEAD.fullmatch(plain(head)) is not None for head in heads]
+    if not any(is_engine) or any(map(unit_in, heads)):
+        return rows
+    columns = [column for column, head in enumerate(heads) if column and not SETTING_HEAD.fullmatch(plain(head))]
+    cells = [(row, column, read_cell(row[column])) for row in rows for column in columns if column < len(row)]
+    numbers = [(row, column, value) for row, column, value in cells if value]
+    with_unit = [(row, column) for row, column, value in numbers if value.unit in TIMED]
+    is_of_one = len({column for _, column in with_unit}) == 1
+    unit = UNIT_AT_END.search(with_unit[0][0][with_unit[0][1]].replace("*", "")) if is_of_one else None
+    if unit is None or any(value.unit not in (None, *TIMED) for _, _, value in numbers):
+        return rows
+    filled_rows = [[*row] for row in rows]
+    for row in filled_rows:
+        for column in columns:
+            if column < len(row) and is_engine[column] and (value := read_cell(row[column])) and value.unit is None:
+                row[column] = f"{row[column]} {unit[0].strip()}"
     return filled_rows
 
 

@@ -6,7 +6,8 @@ import re
 
 _NOT_MEASURED = re.compile(
     r"\b(?:(?<!as )expect(?:ed|ing|s)?|should|(?<!I )(?<!we )could(?! only)|would|target(?:s|ed|ing)?|goals?"
-    r"|theoretical(?:ly)?|claim(?:s|ed)?|advertised|limit(?:ed|s)?|timeout|(?<!-)budget|slo|sla|threshold"
+    r"|theoretical(?:ly)?|claim(?:s|ed)?|advertised|limit(?:ed|s)?|timeout|(?<!-)budget|threshold"
+    r"|(?<!under )(?<!within )(?<!under the )(?<!within the )(?<!under this )(?<!within this )(?<!at this )sl[oa]s?"
     r"|require[sd]?|hop(?:e|ing)|bandwidth|interval|anything"
     r"|if|poll|sleep|audio|codec|frame rate|wait(?:s|ed)? for)\b"
     r"|(?:\bby(?: only| just| about)?|every"
@@ -42,6 +43,7 @@ _PUBLISHED = re.compile(  # by others, where it stands before a figure or in its
     r" (?:[\w-]+ ){0,5}(?:measured|measures|reports?|clocked|quotes?|lists?|publish\w*|states?)\b",
     re.IGNORECASE,
 )
+_LIMIT = re.compile(r"\b(?:sl[oa]s?|targets?|limits?|constraints?)\b", re.IGNORECASE)
 _DENIED = re.compile(
     r"(?:\bnot|\bnever|n['\u2019]t)(?:\W+\w+){0,3}\W*$|\bno(?: (?:stable|sustained|real|clean|measured))? $",
     re.IGNORECASE,
@@ -59,5 +61,7 @@ def is_unmeasured(before: str, bound: str | None, sentence: str, clause_end: int
 
     `bound`: 'min' or 'max' if the figure is one.
     """
+    is_limit = bound == "max" and _LIMIT.search(sentence[:clause_end]) is not None
     is_denied = _DENIED.search(before) is not None or (bound == "min" and _NEGATED.search(sentence) is not None)
+    is_denied = is_denied or is_limit
     return is_denied or _NOT_MEASURED.search(before) is not None or _PUBLISHED.search(sentence[:clause_end]) is not None
