@@ -92,10 +92,11 @@ def recognise(head: str) -> bool:
 def has_figures(head: str) -> bool:
     """Return whether a text contains a table, or lines or sentences with a speed or a latency of tokens."""
     unmarked = without_line_marks(head)
+    labels_above = Sections(unmarked).labels_of
     return (
         has_table(unmarked)
-        or any(figure.is_speed for figure in read_figure_lines(unmarked, Sections(unmarked).labels_of)[0])
-        or states_speed(unmarked)
+        or any(figure.is_speed for figure in read_figure_lines(unmarked, labels_above)[0])
+        or states_speed(unmarked, labels_above)
     )
 
 

@@ -9,6 +9,7 @@ from collectors.imports.results.prose.sentence_places import MAX_LABEL_CHARS, Pl
 MAX_SENTENCE_CHARS = 160  # as a label
 _CLAUSE = re.compile(r";|\b(?:while|whereas)\b", re.IGNORECASE)
 _OPEN_BRACKET = re.compile(r"\s{0,9}\([^()]*$")
+_CONDITION = re.compile(r"(?:at|in|with|from|of)\b", re.IGNORECASE)
 _EMPTY_BRACKETS = re.compile(r"\( {0,9}\)")  # of a number alone
 _WORDS_OF_METRIC = (
     r"(?:\W*\b(?:an?|the|of|at|in|to|is|was|about|and|with|for|from|by|i|drops?|then|overall|peaks?|peaked|tokens?|second|first"
@@ -34,7 +35,8 @@ def label_and_subject(place: Place, sentence: str, subject: str) -> tuple[str, s
         label = _words_about(sentence, place.start)
         subject = subject or label
     elif _METRIC_ALONE.fullmatch(label):  # behind an arrow it is of another subject, which has no words
-        label = _words_about(sentence, place.start) if "→" in words_between else f"{subject}: {label}"
+        is_of_other = "→" in words_between or (not subject and _CONDITION.match(label) is not None)
+        label = _words_about(sentence, place.start) if is_of_other else f"{subject}: {label}"
         label = label.removeprefix(": ")
     elif place.rank is None and ")" not in label:
         subject = subject_of(own_words) or subject

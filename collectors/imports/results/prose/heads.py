@@ -58,6 +58,7 @@ SETTING_HEAD = words(  # of a column of plain numbers that no title gives a unit
     rf"{CONCURRENCY_HEAD.pattern}|{PROMPT_HEAD.pattern}|{OUTPUT_HEAD.pattern}|{DEPTH_HEAD.pattern}"
     r"|(?:# ?|n |num |num(?:ber)? of |total )?(?:requests?|reqs?|prompts?|runs?|samples?|iterations?|trials?|gpus?"
     r"|cards?|nodes?|threads?|cores?|layers?|experts?|slots?|seqs?|sequences?|tokens?|questions?|tests?|drafts?|params?)"
+    r"|(?:build|version|revision|commit|driver)(?: (?:number|no\.?))?"
     r"|n|#|no\.?|id|rank|year|seed|step|ngl|ncmoe|tp|dp|ep|bits?|bpw|size|batch(?: size)?|m?bs|u?batch|context.*|ctx.*"
     r"|.*(?:length|size|tokens|count|rate|window|n[- ]max|draft[- ]max|spec(?:ulative)?[- ]tokens|steps|k)"
     r"|.*(?:\$|price|cost|power|watt|accept|accuracy|score|memory|vram|ram\b|bandwidth|utili[sz]ation).*"

@@ -34,7 +34,7 @@ from collectors.imports.results.prose.units import may_have_figure, unit_in
 from load_records import Result
 
 VALUE = re.compile(
-    rf"`?[:=]`?[ \n]{{0,2}}`?(?:{NUMBER})(?! ?(?:→|-{1, 2}>|=>|vs\b|[/*×] ?\w))", re.IGNORECASE
+    rf"(?:`?[:=]`?[ \n]{{0,2}}`?|(?<=[a-z]\)),(?=\d))(?:{NUMBER})(?! ?(?:→|-{1, 2}>|=>|vs\b|[/*×] ?\w))", re.IGNORECASE
 )  # compared numbers are read as a sentence
 SECOND_VALUE = re.compile(
     rf"[`*]{{0,3}}(?:,| and| /) [`*]{{0,3}}(?:{NUMBER})(?=[`*]{{0,3}}(?:[\n.;)]|, |$))", re.IGNORECASE
@@ -212,7 +212,7 @@ def add_statements(load: LoadBuilder, text: str, sections: Sections) -> None:
     """Add the figures of running text; those that repeat a value of a table or a line are left out."""
     results = [row for row in load.rows if isinstance(row, Result)]
     stored_values = {(name, row.value) for row in results for name in (row.metric, row.unit)}
-    for statement in read_sentences(text):
+    for statement in read_sentences(text, sections.labels_of):
         metric, factor = statement.metric_name
         unit = statement.value.unit if metric == STATED else None
         ends = (end for end in (statement.value.low, statement.value.high) if end is not None)

@@ -47,7 +47,6 @@ _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
     (
         r"(?<![a-df-z])(?<!token )(?<!tokens )(?<!low )(?<!lowest )(?<!total )(?<!normali[sz]ed )"
         r"latenc(?:y|ies\b)(?! per token|[- ](?:bound|optimi|sensitive|critical))"
-        r"|total latency(?! \(ms\))"  # trtllm-bench's is that of the load
         r"|response time|\breq(?:uest)?[ _]?lat\b|延遲|延迟|时延|時延|响应时间|響應時間"
         rf"|(?:\be2el?\b|end[- ]to[- ]end)(?!.{{0,9}}\bwall\b){_NO_BENCHMARK}",
         "e2e_ms",
@@ -72,7 +71,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     (
         "tok/s",
         words(
-            r"\b(?:prefill|prompt|input)(?: (?:speed|throughput|tok(?:ens)?/s(?:ec)?|t/s|tps))? ?"
+            rf"(?:\b(?:prefill|prompt|input)|{_PP})(?: (?:speed|throughput|tok(?:ens)?/s(?:ec)?|t/s|tps))? ?"
             rf"(?:{_PER_STREAM})"
         ),
         MetricName("prompt_tps_per_request"),
@@ -187,7 +186,7 @@ _OF_OTHER_NUMBER = words(
 )  # '(peak 39)'
 MEAN = words(r"\bavg\b|\baverage\b|\bmean\b|平均|평균|средн|média\b|\bmedia\b|moyenne|durchschnitt|mittelwert")
 DERIVED = words(
-    r"speed[- _]?up|\bdeltas?\b|Δ|savings|\bgains?\b|節省|增加|\bimprovement\b"
+    r"speed[- _]?up|\bdeltas?\b|Δ|savings|\bgains?\b|節省|增加|\bimprovement\b|\badvantage\b"
     r"|\bscaling\b(?! (?:factor|up|to|out|from))|\buplift\b"
     r"|\bcv\b|\bstd(?:ev|dev|\.)?\b|\bstandard deviation\b|\bvariance\b|\bdiff(?:erence)?\b"
 )

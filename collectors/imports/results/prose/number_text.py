@@ -59,7 +59,7 @@ _FAILED = re.compile(r"(?:FAIL(?:ED)?|OOM|ERROR|TIMEOUT|CRASH(?:ED)?|DNF)\b.{0,6
 # '5320.5 prefill tok/s' is '5320.5 tok/s prefill'.
 _NAMED_UNIT = re.compile(
     r"(\dk?) ((?:(?:effective|eff\.?|aggregate|total|mean|avg|average|median|peak|single-stream)? ?)"
-    r"(?:prefill|prompt|input|decode|decoding|output|generated|generation|gen|completion|new)?)"
+    r"(?:prefill|prompt|input|decode|decoding|output|generated|generation|gen|completion|new|pp|tg)?)"
     rf" ({pattern_of('tok/s')})(?![\w/])",
     re.IGNORECASE,
 )

@@ -35,6 +35,7 @@ FIGURE_LINE = re.compile(r"[\s*•+-]{0,12}[A-Za-z][^:=|.]{1,60}[:=]")
 BUILD = re.compile(r"build: [\da-f]{7}")  # ends what llama-bench prints
 ENDS_OF_TEXT = tuple(".!?:|)")
 SETTING_LINE = re.compile(r"[A-Z][\w ]{1,20}: \S")  # 'Date: 2026-05-03'
+NUMBERED = re.compile(r"\d{1,2}(?:\.\d{1,2})?[.)] ")  # '2. Finding the longest context'
 MAX_TITLE_CHARS = 60
 PLAIN_NUMBER = re.compile(r"(?<!\S)\d[\d.,]{0,12}(?!\S)")
 NO_LABEL_ENDS = tuple(".:?!,;")
@@ -116,6 +117,7 @@ def _paths_of(text: str, contexts: Sequence[ConsoleContext]) -> list[tuple[str, 
     stack: list[_Heading] = []
     label, has_content, is_code = "", False, False
     lines = text.splitlines()
+    has_passages = sum(line.lstrip()[:3] == FENCE for line in lines) > 2
     has_marks = any(line.startswith("#") and _heading(line) for line in lines)
     for index, line in enumerate(lines):
         is_fence = line.lstrip()[:3] == FENCE
@@ -123,6 +125,8 @@ def _paths_of(text: str, contexts: Sequence[ConsoleContext]) -> list[tuple[str, 
         bar_heading = _heading(line) if is_code and BARS.match(line) and not FIGURE.search(line) else None
         if is_fence:
             has_content |= not is_code
+            if is_code and has_passages and (not label or has_content) and (caption := _caption_above(lines, index)):
+                label, has_content = caption, False
             stack = [outer for outer in stack if not outer.is_printed]
         elif bar_heading:
             stack = [outer for outer in stack if not _ends_at(outer, bar_heading)]
@@ -146,6 +150,13 @@ def _paths_of(text: str, contexts: Sequence[ConsoleContext]) -> list[tuple[str, 
     return paths
 
 
+def _caption_above(lines: Sequence[str], index: int) -> str:
+    """Return the line of words above a quoted passage that tells what it is; empty for any other line."""
+    line = next((other.strip() for other in lines[max(0, index - 2) : index][::-1] if other.strip()), "")
+    is_possible = 0 < len(line) <= MAX_HEADING_CHARS and (line[0].isalnum() or line[0] == "`") and "|" not in line
+    return line if is_possible and not FIGURE.search(line) and not line.startswith(FENCE) else ""
+
+
 def _title(lines: Sequence[str], index: int) -> _Heading | None:
     """Return a short line between empty ones that names a unit and no figure, as a heading."""
     line, around = lines[index], (*lines[max(0, index - 1) : index], *lines[index + 1 : index + 2])
@@ -164,6 +175,7 @@ def _page_title(lines: Sequence[str], index: int) -> _Heading | None:
 
 
 def _is_short_title(line: str) -> bool:
+    line = NUMBERED.sub("", line)
     first_word = line.partition(" ")[0]
     has_name = any(map(str.isupper, first_word)) or any(map(str.isdigit, first_word))  # 'vLLM', 'gpt-oss-20b'
     is_possible = 0 < len(line) <= MAX_TITLE_CHARS and has_name and line[0].isalpha() and line.rstrip()[-1:].isalnum()

@@ -25,6 +25,7 @@ _BOUNDARY = re.compile(
     re.IGNORECASE,
 )
 _BRACKET = re.compile(r"\s{0,3}\([^()]{1,80}\)")  # '45 tok/s (chat, 8 concurrent)'
+_BRACKETED = re.compile(r"\([^()]{1,80}\)")
 _FROM = re.compile(r"\bfrom\s*$", re.IGNORECASE)
 _TO = re.compile(r"(?P<of_former>\s[^,;.]{0,20}?\w.{0,60}?)\sto\s*", re.IGNORECASE)  # '45 tok/s on one to 60 on two'
 _LISTED = re.compile(r",(?!\d)|\band\b|/", re.IGNORECASE)
@@ -73,7 +74,7 @@ def places_of(sentence: str) -> Iterator[Place]:
         following = sentence[group.end : following_group.start if following_group else None]
         gap = _gap_of(sentence[: group.start], following, following_group is not None)
         after = following[: gap.end]
-        last_boundary = max((cut.end() for cut in _BOUNDARY.finditer(before)), default=0)
+        last_boundary = max((cut.end() for cut in _BOUNDARY.finditer(_without_brackets(before))), default=0)
         is_of_former = index > 0 and sentence[groups[index - 1].end : group.start].strip() == "/"
         own = own if is_of_former else before[last_boundary:]  # '42 ms / 380 tok/s' are of one thing
         own = own if own.strip() or after.strip() else lead
@@ -83,10 +84,15 @@ def places_of(sentence: str) -> Iterator[Place]:
         before = _FROM.sub("", own) if gap.is_moved else before
 
 
+def _without_brackets(words: str) -> str:
+    """Return words of the same length in which no comma stands within brackets."""
+    return _BRACKETED.sub(lambda match: "_" * len(match[0]), words) if "(" in words else words
+
+
 def _gap_of(words_before: str, following: str, has_next: bool) -> _Gap:
     """Return how the words behind a number, up to the next one, are shared."""
     own_bracket = _BRACKET.match(following)
-    boundary = _BOUNDARY.search(following, own_bracket.end() if own_bracket else 0)
+    boundary = _BOUNDARY.search(_without_brackets(following), own_bracket.end() if own_bracket else 0)
     bracket = own_bracket.end() if own_bracket else following.find("(") if has_next else -1
     end = min((at for at in (boundary.start() if boundary else -1, bracket) if at >= 0), default=len(following))
     moved = _TO.fullmatch(following) if has_next and _FROM.search(words_before) else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from collectors.imports.results.metrics import STATED
@@ -45,6 +45,8 @@ _CONDITION = re.compile(r"\s?with [^\d,;.]{1,30}\d{1,6}\b(?!\.?\d)", re.IGNORECA
 _RATE = re.compile(r"\b(?:rate|speed|throughput)\W*$", re.IGNORECASE)  # '14.6 toks' behind it are per second
 _AT = re.compile(r"\bat\s*$", re.IGNORECASE)
 _TO_FIRST_TOKEN = re.compile(r"tokens?\b.{0,40}\bto first token", re.IGNORECASE)  # as LM Studio shows an answer
+MOST_WORDS_OF_LABEL = 4
+LabelsAbove = Callable[[int], Sequence[str]]
 _SPEED_OF_TOKENS = ("ttft_ms", "ttfr_ms", "itl_ms", "tpot_ms", "prompt_ms", "decode_ms", "e2e_ms", "acceptance_length",
                     "acceptance_rate", "duration_s")  # fmt: skip
 
@@ -69,8 +71,10 @@ class _Former(NamedTuple):
     statistic: str
 
 
-def read_sentences(text: str) -> list[Statement]:
+def read_sentences(text: str, labels_above: LabelsAbove = lambda line: ()) -> list[Statement]:
     """Return the figures of running text whose words name a metric; speeds and memory without one are 'stated'.
+
+    `labels_above`: the words that stand above a line, the nearest first; they may name the latency of its figures.
 
     What nobody measured is none: what is asked, wished, assumed or denied, and the rate at which a load is sent.
     """
@@ -78,19 +82,19 @@ def read_sentences(text: str) -> list[Statement]:
     return [
         statement for paragraph in read_paragraphs(lines) if may_have_figure(paragraph.text)
         for start, sentence in sentences_of(with_unit_first(paragraph.text))
-        for statement in _statements(paragraph, start, sentence)
+        for statement in _statements(paragraph, start, sentence, labels_above)
     ]  # fmt: skip
 
 
-def states_speed(text: str) -> bool:
+def states_speed(text: str, labels_above: LabelsAbove) -> bool:
     """Return whether a sentence states a speed or a latency of tokens."""
     return any(
         statement.value.unit == "tok/s" or statement.metric_name.metric in LATENCIES_OF_TOKENS
-        for statement in read_sentences(text)
+        for statement in read_sentences(text, labels_above)
     )
 
 
-def _statements(paragraph: Paragraph, start: int, sentence: str) -> Iterator[Statement]:
+def _statements(paragraph: Paragraph, start: int, sentence: str, labels_above: LabelsAbove) -> Iterator[Statement]:
     if not may_have_figure(sentence) or is_hypothetical(sentence):
         return
     former: _Former | None = None
@@ -104,7 +108,8 @@ def _statements(paragraph: Paragraph, start: int, sentence: str) -> Iterator[Sta
             former = None
             continue
         words_between = sentence[place.former_end : place.start]
-        own_name = _own_name_of(place, sentence)
+        line = paragraph.line_at(start + place.start)
+        own_name = _own_name_of(place, sentence) or _name_of_label(labels_above(line), place.value.unit)
         carried = former if own_name is None and former and _is_alike(place, words_between) else None
         unit = place.value.unit
         name = _of_unit(carried.name, unit) if carried and carried.dimension == dimension(unit) else own_name
@@ -116,7 +121,6 @@ def _statements(paragraph: Paragraph, start: int, sentence: str) -> Iterator[Sta
         former = _Former(dimension(unit), name, statistic) if name and name.metric != STATED else None
         if name:
             label, subject = label_and_subject(place, sentence, subject)
-            line = paragraph.line_at(start + place.start)
             condition = match[0] if (match := _CONDITION.match(sentence, place.end)) else ""
             yield Statement(line, label, place.value, name, statistic, paragraph.text, condition)
 
@@ -125,6 +129,13 @@ def _own_name_of(place: Place, sentence: str) -> MetricName | None:
     """Return the metric that a number's own words name; tokens over their time name a duration."""
     name = _metric_of(place, sentence)
     return _of_unit(MetricName("duration_s"), place.value.unit) if name is None and place.is_of_tokens else name
+
+
+def _name_of_label(labels: Sequence[str], unit: str | None) -> MetricName | None:
+    """Return the latency of tokens that the nearest label names: 'ITL' above 'from 17 ms to 12 ms'."""
+    is_time = unit in ("ms", "s") and len(labels) > 0 and len(labels[0].split()) <= MOST_WORDS_OF_LABEL
+    name = metric_of(labels[0], unit) if is_time else None
+    return name if name and name.metric in LATENCIES_OF_TOKENS else None
 
 
 def _is_alike(place: Place, words_between: str) -> bool:

@@ -33,6 +33,7 @@ from collectors.imports.results.prose.sections import FIGURE
 from collectors.imports.results.prose.sentences import read_sentences
 from collectors.imports.results.prose.shared_columns import names_of_parts, split_columns, split_parts, with_last_unit
 from collectors.imports.results.prose.stated_figures import (
+    COMPARED_HEAD,
     MAX_NAME_CHARS,
     TIMES,
     add_failure,
@@ -56,8 +57,10 @@ NO_STATISTICS = ("count", "n", "total", "sum")
 WITH_DEVIATION = re.compile(r"(?:±|\+/-) ?(?:population )?(?:std(?:ev|dev)?|sd|standard deviation)\b", re.IGNORECASE)
 QUANTILE = re.compile(r"\d{1,2}(?:\.\d)?%")
 SETTINGS = re.compile(r"(?:^|\s)--\w|\w=\w")
+SIBLING = re.compile(r"\d{1,6} (?P<word>[A-Za-z]{2,20}?)(?:y|ies|s)?")  # '4 replies'
 LEVEL_OF_ROW = re.compile(r"(?:c ?=? ?|[×x])?\d[\d.,]{0,12}[KM]?[×x]?(?: ?(?:tokens|tok|users))?", re.IGNORECASE)
 UNIT_AT_END = re.compile(r"(?<=\d) ?(?:[a-zµ]{1,6}(?:/[a-z]{1,4})?|%)$", re.IGNORECASE)
+DIFFERENCE = re.compile(r"\([^()]{1,20}%\)")
 PARTS_OF_CELL = re.compile(r"/| \+ | ?(?:→|-{1,2}>|⇒|➜) ?|, (?=[`*]{0,3}\d)")
 MAX_LEVEL_ROWS = 20
 MOST_NAMES_IN_NOTE = 8
@@ -68,9 +71,9 @@ def add_table(load: LoadBuilder, table: Table) -> None:
     """Add the figures of a table."""
     table = _with_second_heads(table)
     is_statement = table.title.endswith(".") and FIGURE.search(table.title) is not None
-    title = "" if is_statement or SETTINGS.search(table.title) else table.title  # settings name no metric
+    title = "" if is_statement else _without_settings(table.title)
     heads, rows = split_columns(table.heads, _with_statistics(_filled(table)), title)
-    rows = _with_unit_of_engines(heads, _with_units(heads, rows))
+    rows = _with_unit_of_siblings(heads, _with_unit_of_engines(heads, _with_units(heads, rows)))
     table = table._replace(heads=with_units_of_tests(heads), rows=rows)
     names = {plain(row[0]) for row in table.rows}
     level_rows = {number: row for number, row in enumerate(table.rows) if is_level_row(row, table.heads, names)}
@@ -96,6 +99,15 @@ def add_table(load: LoadBuilder, table: Table) -> None:
         has_verdict = any(cell.startswith((PASSED, NOT_PASSED)) for cell in row)
         if has_verdict and len(load.rows) == added_rows:
             _add_check(load, table.heads, row)
+
+
+def _without_settings(title: str) -> str:
+    """Return the words of a title before its settings, which name no metric; nothing if those before them do not."""
+    match = SETTINGS.search(title)
+    if match is None:
+        return title
+    words_before = title[: match.start()].rpartition(" ")[0]
+    return words_before if metric_of(words_before, "tok/s") else ""
 
 
 def _add_cell(load: LoadBuilder, table: Table, row_number: int, column: int, label: str, title: str) -> None:
@@ -167,11 +179,13 @@ def _note_columns_without_unit(load: LoadBuilder, table: Table, title: str) -> N
     if rows_with_units or unit_in(title):
         return
     for column, head in enumerate(table.heads):
-        is_metric = names_latency(head) or any(p.fullmatch(plain(head)) for p in (SPEED_HEAD, ENGINE_HEAD))
+        is_metric = names_latency(head) or any(
+            pattern.fullmatch(plain(head)) for pattern in (SPEED_HEAD, ENGINE_HEAD, COMPARED_HEAD)
+        )
         if not is_metric or unit_of_names(head, "", title):
             continue
         cells = [row[column] for row in table.rows if column < len(row) and any(map(str.isdigit, row[column]))]
-        if cells and not any(map(FIGURE.search, cells)):
+        if cells and not any(FIGURE.search(DIFFERENCE.sub("", cell)) for cell in cells):
             load.notes.append(f"The column {head!r} states no unit: its numbers were left out.")
 
 
@@ -273,6 +287,24 @@ def _with_unit_of_engines(heads: Sequence[str], rows: list[list[str]]) -> list[l
     if not any(is_engine) or any(map(unit_in, heads)):
         return rows
     columns = [column for column, head in enumerate(heads) if column and not SETTING_HEAD.fullmatch(plain(head))]
+    return _with_shared_unit(rows, columns, [column for column in columns if is_engine[column]])
+
+
+def _with_unit_of_siblings(heads: Sequence[str], rows: list[list[str]]) -> list[list[str]]:
+    """Return the rows with the unit of one column's numbers behind those of its siblings: '1 user', '4 users'."""
+    if any(map(unit_in, heads)):
+        return rows
+    siblings: dict[str, list[int]] = {}
+    for column, head in enumerate(heads):
+        if column and (match := SIBLING.fullmatch(plain(head))):
+            siblings.setdefault(match["word"].lower(), []).append(column)
+    for columns in siblings.values():
+        rows = _with_shared_unit(rows, columns, columns)
+    return rows
+
+
+def _with_shared_unit(rows: list[list[str]], columns: Sequence[int], open_columns: Sequence[int]) -> list[list[str]]:
+    """Return the rows with the unit that one of some columns states behind the plain numbers of others of them."""
     cells = [(row, column, read_cell(row[column])) for row in rows for column in columns if column < len(row)]
     numbers = [(row, column, value) for row, column, value in cells if value]
     with_unit = [(row, column) for row, column, value in numbers if value.unit in TIMED]
@@ -282,8 +314,8 @@ def _with_unit_of_engines(heads: Sequence[str], rows: list[list[str]]) -> list[l
         return rows
     filled_rows = [[*row] for row in rows]
     for row in filled_rows:
-        for column in columns:
-            if column < len(row) and is_engine[column] and (value := read_cell(row[column])) and value.unit is None:
+        for column in open_columns:
+            if column < len(row) and (value := read_cell(row[column])) and value.unit is None:
                 row[column] = f"{row[column]} {unit[0].strip()}"
     return filled_rows
 
