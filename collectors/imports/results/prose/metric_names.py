@@ -32,7 +32,7 @@ GENERATION = (
 )
 _NO_BENCHMARK = r"(?! (?:results?|benchmarks?|tests?|performance)\b)"  # 'End-to-end results' measures anything
 _ACCEPTED_LENGTH = r"\bacc(?:e?pt)?(?:ance|ed)?(?:\. ?| )len(?:gth)?"
-_FIRST_TOKEN = r"ttft|first[- ]token(?! decod)|首\s?(?:token|字|词)"
+_FIRST_TOKEN = r"ttft|first[- ](?:content )?token(?! decod)|首\s?(?:token|字|词)"
 _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
     (r"first response|ttfr|first byte|ttfb", "ttfr_ms"),
     (_FIRST_TOKEN, "ttft_ms"),

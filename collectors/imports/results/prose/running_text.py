@@ -12,7 +12,8 @@ MAX_LINE_CHARS = 2000
 _BAR = re.compile(r"\|")
 _SENTENCE_END = re.compile(r"(?<=[.!?。])\s+(?=[^\da-z])")
 _LOG_LINE = re.compile(
-    r"\d\d:\d\d:\d\d|^\W{0,3}(?:INFO|DEBUG|WARN|ERROR|TRACE)\b|^\s*(?:ggml_\w{1,40}|Device \d{1,3}):"
+    r"\d\d:\d\d:\d\d|^\W{0,3}(?:INFO|DEBUG|WARN|ERROR|TRACE)\b|^\s*(?:not )?ok \d{1,6} - "
+    r"|^\s*(?:ggml_\w{1,40}|Device \d{1,3}):"
 )
 _CODE = re.compile(
     r"^\s*--\w|[{}]|<[a-z/]|(?<![-=\s])>(?!\s)|://|^\s*(?:(?:\$|#!|import|def|if)\s|from\s[\w.]+\simport\s|for\s.{1,60}\sin\s.{1,200}:)"

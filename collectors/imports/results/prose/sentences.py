@@ -95,13 +95,13 @@ def states_speed(text: str, labels_above: LabelsAbove) -> bool:
 
 
 def _statements(paragraph: Paragraph, start: int, sentence: str, labels_above: LabelsAbove) -> Iterator[Statement]:
-    if not may_have_figure(sentence) or is_hypothetical(sentence):
+    if not may_have_figure(sentence) or all(map(is_hypothetical, sentence.split(";"))):
         return
     former: _Former | None = None
     places = [_as_rate(place) for place in places_of(sentence)]
     subject = subject_of(sentence[: places[0].start]) if places else ""
     for place in places:
-        if place.is_restated:
+        if place.is_restated or is_hypothetical(_clause_at(sentence, place.start)):
             continue
         near_words = f"{place.before} {' '.join(place.after.split()[:2])}"  # '350 ms median'
         if _is_no_result(place, sentence) or DERIVED.search(near_words):
@@ -123,6 +123,12 @@ def _statements(paragraph: Paragraph, start: int, sentence: str, labels_above: L
             label, subject = label_and_subject(place, sentence, subject)
             condition = match[0] if (match := _CONDITION.match(sentence, place.end)) else ""
             yield Statement(line, label, place.value, name, statistic, paragraph.text, condition)
+
+
+def _clause_at(sentence: str, position: int) -> str:
+    """Return the part of a sentence between semicolons: an estimate in one does not make guesses of the others."""
+    end = sentence.find(";", position)
+    return sentence[sentence.rfind(";", 0, position) + 1 : end if end >= 0 else None]
 
 
 def _own_name_of(place: Place, sentence: str) -> MetricName | None:

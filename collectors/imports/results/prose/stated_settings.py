@@ -132,7 +132,7 @@ def _names_other_family(text: str, model: str) -> bool:
 def _distinct(names: Iterable[str]) -> list[str]:
     """The names that have a digit, once each: 'o/Llama-3.1-8B' is the same as 'Llama-3.1-8B', and is kept."""
     by_short_name: dict[str, str] = {}
-    for name in (_NEXT_SETTING.split(name)[0].strip().rstrip("./-_") for name in names):
+    for name in (_NEXT_SETTING.split(name)[0].strip().rstrip("./-_=") for name in names):
         if (
             len(name.split()) > MOST_WORDS
             or not re.search(r"\d", name)

@@ -57,7 +57,10 @@ NO_STATISTICS = ("count", "n", "total", "sum")
 WITH_DEVIATION = re.compile(r"(?:±|\+/-) ?(?:population )?(?:std(?:ev|dev)?|sd|standard deviation)\b", re.IGNORECASE)
 QUANTILE = re.compile(r"\d{1,2}(?:\.\d)?%")
 SETTINGS = re.compile(r"(?:^|\s)--\w|\w=\w")
-SIBLING = re.compile(r"\d{1,6} (?P<word>[A-Za-z]{2,20}?)(?:y|ies|s)?")  # '4 replies'
+SIBLING = re.compile(
+    r"\d{1,6} (?P<word>[A-Za-z]{2,20}?)(?:y|ies|s)?|(?P<name>\w{1,20})=\d{1,6}(?: \([^()]{1,40}\))?"
+)  # '4 replies', 'limit=2'
+RUNS = re.compile(r"\d[\d.,]{0,12}(?: ?/ ?\d[\d.,]{0,12}){1,8}")
 LEVEL_OF_ROW = re.compile(r"(?:c ?=? ?|[×x])?\d[\d.,]{0,12}[KM]?[×x]?(?: ?(?:tokens|tok|users))?", re.IGNORECASE)
 UNIT_AT_END = re.compile(r"(?<=\d) ?(?:[a-zµ]{1,6}(?:/[a-z]{1,4})?|%)$", re.IGNORECASE)
 DIFFERENCE = re.compile(r"\([^()]{1,20}%\)")
@@ -297,7 +300,7 @@ def _with_unit_of_siblings(heads: Sequence[str], rows: list[list[str]]) -> list[
     siblings: dict[str, list[int]] = {}
     for column, head in enumerate(heads):
         if column and (match := SIBLING.fullmatch(plain(head))):
-            siblings.setdefault(match["word"].lower(), []).append(column)
+            siblings.setdefault((match["word"] or match["name"]).lower(), []).append(column)
     for columns in siblings.values():
         rows = _with_shared_unit(rows, columns, columns)
     return rows
@@ -315,7 +318,8 @@ def _with_shared_unit(rows: list[list[str]], columns: Sequence[int], open_column
     filled_rows = [[*row] for row in rows]
     for row in filled_rows:
         for column in open_columns:
-            if column < len(row) and (value := read_cell(row[column])) and value.unit is None:
+            value = read_cell(row[column]) if column < len(row) else None
+            if (value and value.unit is None) or (column < len(row) and RUNS.fullmatch(row[column])):
                 row[column] = f"{row[column]} {unit[0].strip()}"
     return filled_rows
 

@@ -1,0 +1,68 @@
+"""Estimates beside measurements, checks of a test, heads of aligned rows, tables that lost their rule."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.collectors.imports.captured import load_of, results_of
+from tests.collectors.imports.test_prose_figures import figures_of, results_of_text
+
+
+def test_an_estimate_behind_a_semicolon_does_not_hide_what_was_measured(tmp_path: Path) -> None:
+    text = "- The MoE at Q8_0: **85.5 t/s** single-stream, pp512 1,807 t/s; Q4 estimate ~100–110 t/s."
+    assert figures_of(tmp_path, text) == [("decode_tps", "stated", 85.5), ("prompt_tps", "stated", 1807.0)]
+
+
+def test_a_first_token_of_content(tmp_path: Path) -> None:
+    text = "The gateway got the first content token in 906ms on a cold connection and 814ms on a warm one."
+    assert figures_of(tmp_path, text) == [("ttft_ms", "stated", 906.0), ("ttft_ms", "stated", 814.0)]
+
+
+def test_heads_of_aligned_rows_and_checks_of_a_test(tmp_path: Path) -> None:
+    text = (
+        "-------------------------------------------\n"
+        "                      f16+f16     q8_0+q8_0\n"
+        "-------------------------------------------\n"
+        "KV cache (MiB)          64.00         34.00\n"
+        "Prompt eval (t/s)       812.5        1096.5\n"
+        "TTFT (ms)                44.5          32.5\n"
+        "-------------------------------------------\n\n"
+        "    ok 7 - at least 2 of 3 succeeded (3/3)\n"
+        "    ok 8 - q8_0 TTFT (32.5 ms) <= f16 TTFT (44.5 ms) + 15% margin (50.5 ms)\n"
+        "The TTFT has a margin of 51 ms.\n"
+    )
+    rows = results_of_text(tmp_path, text)
+    assert [(row.metric, row.value, row.point) for row in rows] == [
+        ("stated", 64.0, "KV cache (MiB): f16+f16 (line 4)"),
+        ("stated", 34.0, "KV cache (MiB): q8_0+q8_0 (line 4)"),
+        ("prompt_tps", 812.5, "Prompt eval (t/s): f16+f16 (line 5)"),
+        ("prompt_tps", 1096.5, "Prompt eval (t/s): q8_0+q8_0 (line 5)"),
+        ("ttft_ms", 44.5, "TTFT (ms): f16+f16 (line 6)"),
+        ("ttft_ms", 32.5, "TTFT (ms): q8_0+q8_0 (line 6)"),
+    ]
+
+
+def test_a_models_name_ends_before_a_bar(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("====Result for Model: o/Tiny-8B====\nAverage Time to First Token (s): 0.5\n")
+    assert load_of(path).model == "o/Tiny-8B"
+
+
+def test_a_table_of_llama_bench_without_its_rule(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(
+        "llama-bench\n| model | size | params | test | t/s |\n"
+        "| tiny 8B Q8_0 | 8.5 GiB | 8.03 B | pp2048 | 3610.5 ± 15.5 |\n"
+        "| tiny 8B Q8_0 | 8.5 GiB | 8.03 B | tg32 @ d4096 | 74.5 ± 0.5 |\n"
+    )
+    rows = results_of(load_of(path))
+    assert [(row.metric, row.value, row.prompt_tokens, row.depth_tokens) for row in rows] == [
+        ("prompt_tps", 3610.5, 2048, 0), ("decode_tps", 74.5, 0, 4096),
+    ]  # fmt: skip
+
+
+def test_several_runs_in_a_cell_have_the_unit_of_a_sibling_column(tmp_path: Path) -> None:
+    text = "| conc | limit=2 | limit=4 (3 samples) |\n|---|---|---|\n| c1 | 115.5 tok/s | 112.5 / 118.5 / 113 |\n"
+    assert [(row.value, row.concurrency) for row in results_of_text(tmp_path, text)] == [
+        (115.5, 1), (112.5, 1), (118.5, 1), (113.0, 1),
+    ]  # fmt: skip
