@@ -66,3 +66,21 @@ def test_several_runs_in_a_cell_have_the_unit_of_a_sibling_column(tmp_path: Path
     assert [(row.value, row.concurrency) for row in results_of_text(tmp_path, text)] == [
         (115.5, 1), (112.5, 1), (118.5, 1), (113.0, 1),
     ]  # fmt: skip
+
+
+def test_the_length_of_a_prompt_does_not_name_its_speed(tmp_path: Path) -> None:
+    text = "That is 57 / 49 / 26 tok/s at ~200 / ~2k / ~12k prompt tokens. It is 41 tok/s at 2k input tokens."
+    assert {(row.metric, row.value) for row in results_of_text(tmp_path, text)} == {
+        ("stated", 57.0), ("stated", 49.0), ("stated", 26.0), ("stated", 41.0),
+    }  # fmt: skip
+
+
+def test_a_unit_that_stands_once_in_a_list(tmp_path: Path) -> None:
+    text = "The A30 runs BF16 at 933.5 tok/s, FP8 at 747.5 and INT4 at 855.5; the A40 runs BF16 at 389.5."
+    rows = results_of_text(tmp_path, text)
+    assert [(row.value, row.unit, row.point) for row in rows] == [
+        (933.5, "tok/s", "The A30 runs BF16 at (line 1)"),
+        (747.5, "tok/s", "FP8 at (line 1)"),
+        (855.5, "tok/s", "INT4 at (line 1)"),
+        (389.5, "tok/s", "the A40 runs BF16 at (line 1)"),
+    ]

@@ -32,6 +32,11 @@ _AND = re.compile(r"\s*(?:,|,? and|,? or|/)\s*", re.IGNORECASE)
 _OF_TOTAL = re.compile(r"/|\bof\b")  # '30.6 / 32 GB'
 _UNIT_BEFORE = re.compile(rf"(?<![\w/])\(?(?P<unit>{pattern_of('tok/s', 'requests/s', 'ms')})\)?:?\s*$", re.IGNORECASE)
 _UNIT_OF_LIST = re.compile(rf"\((?P<unit>{pattern_of('tok/s')})\):[^:]*$", re.IGNORECASE)
+_UNIT_ONCE = re.compile(  # 'BF16 at 933.5 tok/s, FP8 at 747.5 and INT4 at'
+    rf"\bat ~?\d{{1,6}}\.\d{{1,3}} ?(?P<unit>{pattern_of('tok/s')})"
+    r"(?:(?:[,;]| and) [^.,;]{1,60} at ~?\d{1,6}\.\d{1,3}){0,12}(?:[,;]| and) [^.,;]{1,60} at ~?$",
+    re.IGNORECASE,
+)
 UNITLESS = re.compile(r"accept(?:ance|ed)? (?:len(?:gth)?|rate)\b(?:[^\d]{0,20}|.{1,80}(?:,|\band)\s)$", re.IGNORECASE)
 
 
@@ -117,7 +122,7 @@ def _group_of(sentence: str, matches: Sequence[re.Match[str]]) -> NumberGroup | 
 
 def _unit_at_end(words: str) -> str | None:
     """Return the unit that stands before a number: 'output tok/s 152.3', 'Speed (T/s): prefill 90, decode 12'."""
-    match = _UNIT_BEFORE.search(words) or _UNIT_OF_LIST.search(words)
+    match = _UNIT_BEFORE.search(words) or _UNIT_OF_LIST.search(words) or _UNIT_ONCE.search(words)
     return match["unit"] if match else None
 
 

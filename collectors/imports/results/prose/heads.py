@@ -66,6 +66,8 @@ SETTING_HEAD = words(  # of a column of plain numbers that no title gives a unit
 COUNT_HEADS = (  # head or label of a plain number -> metric
     (words(r"(?:# |num(?:ber of)? )?(?:successful|completed|succeeded) req(?:uest)?s?"), "requests"),
     (words(r"req(?:uest)?s? (?:completed|succeeded)"), "requests"),
+    (words(r"总请求数|總請求數"), "requests"),
+    (words(r"失败(?:请求数?)?|失敗(?:請求數?)?"), "failed_requests"),
     (words(r"(?:# |num(?:ber of)? )?(?:failed|errored|error) req(?:uest)?s?|req(?:uest)?s? failed"), "failed_requests"),
     (words(r"(?:total|number of) (?:input|prompt)(?: text)? tokens"), "prompt_tokens"),
     (words(r"(?:total|number of) (?:generated|output|completion) tokens"), "completion_tokens"),

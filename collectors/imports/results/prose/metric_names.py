@@ -47,7 +47,7 @@ _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
     (
         r"(?<![a-df-z])(?<!token )(?<!tokens )(?<!low )(?<!lowest )(?<!total )(?<!normali[sz]ed )"
         r"latenc(?:y|ies\b)(?! per token|[- ](?:bound|optimi|sensitive|critical))"
-        r"|response time|\breq(?:uest)?[ _]?lat\b|延遲|延迟|时延|時延|响应时间|響應時間"
+        r"|response time|\breq(?:uest)?[ _]?lat\b|延遲|延迟|时延|時延|响应时间|響應時間|请求耗时|請求耗時"
         rf"|(?:\be2el?\b|end[- ]to[- ]end)(?!.{{0,9}}\bwall\b){_NO_BENCHMARK}",
         "e2e_ms",
     ),
@@ -60,7 +60,7 @@ _DURATIONS: tuple[tuple[str, str], ...] = (
     (r"\bmodel load(?:ing)?\b|模型載入", "model_load_s"),
     (r"\bready\b|就緒", "time_to_ready_s"),
     (
-        r"\bwall\b|wall[- ]?(?:time|clock)|執行時間|duration|^(?:run |total )?dur\b"
+        r"\bwall\b|wall[- ]?(?:time|clock)|執行時間|总耗时|總耗時|总用时|duration|^(?:run |total )?dur\b"
         r"|total (?:\w+ )?time|execution time|elapsed",
         "duration_s",
     ),
@@ -80,9 +80,9 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
         "tok/s",
         words(
             rf"(?<!long[- _])prefill(?![- _]heavy)|{_PP}"
-            r"|\bprompts?[- ](?:tokens? )?(?:process|eval|ingest|throughput|tput|speed|rate|tok|tps|t/s)"
-            r"|^in (?:tok|tps|t/s)"
-            r"|\binput (?:token )?(?:throughput|tput|rate|speed|tok|tps|t/s|process)|\bspeed input\b|预填充|預填充"
+            r"|\bprompts?[- ](?:tokens? )?(?:process|eval|ingest|throughput|tput|speed|rate|tps|t/s)"
+            r"|(?<!\d )(?<!\dk )\b(?:prompts?[- ]|input (?:token )?)tok|^in (?:tok|tps|t/s)"
+            r"|\binput (?:token )?(?:throughput|tput|rate|speed|tps|t/s|process)|\bspeed input\b|预填充|預填充"
         ),
         MetricName("prompt_tps"),
     ),
@@ -167,7 +167,9 @@ OF_DRAFTS = words(r"\b(?:accepted|drafted) throughput\b|\bper[- ]position\b")  #
 _SIDES = (words(PROMPT), words(GENERATION))
 _BARE_SIDE = words(rf"\W*(?:{PROMPT}|{GENERATION})(?: (?:phase|stage|tokens?))?\W*")  # no workload: what was measured
 _THROUGHPUT = words(r"throughput|吞吐量?")
-MINIMUM = words(r"(?<![/(])(?<!per )(?<!p-)(?<!top-)\bmin(?:imum)?\b(?!\)|[-_ ]p\b)")  # no minutes, no 'min-p'
+MINIMUM = words(
+    r"最小|最低|(?<![/(])(?<!per )(?<!p-)(?<!top-)\bmin(?:imum)?\b(?!\)|[-_ ]p\b)"
+)  # no minutes, no 'min-p'
 MAXIMUM = words(
     r"最高|最大|峰值|\bpeak(?:s|ed)?\b|\bbest\b(?! of all)"
     # neither 'M4 Max', 'RTX PRO 6000 Max-Q' nor 'n_max:16', 'max tokens'

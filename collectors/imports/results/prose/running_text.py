@@ -18,6 +18,7 @@ _LOG_LINE = re.compile(
 _CODE = re.compile(
     r"^\s*--\w|[{}]|<[a-z/]|(?<![-=\s])>(?!\s)|://|^\s*(?:(?:\$|#!|import|def|if)\s|from\s[\w.]+\simport\s|for\s.{1,60}\sin\s.{1,200}:)"
 )
+_EACH_SECOND = re.compile(r"每秒(?:约|大概|只有|能)? ?(?P<count>[~≈]?\d[\d.,]{0,12}) ?个? ?tokens?", re.IGNORECASE)
 _LINK = re.compile(r"(?<=\])\([^()\s]{1,400}\)|<?https?://[^\s<>)]{1,400}>?")
 _FLAG = re.compile(r"\s--\w")
 _PUNCTUATION = re.compile(r"[a-z)][.,] [A-Za-z]")  # of a sentence: no command has it
@@ -32,6 +33,7 @@ def running_text(line: str) -> str:
     """Return a line without marks, compared numbers apart: '350 / 370 tok/s'; empty for a log's, a program's."""
     if len(line) > MAX_LINE_CHARS:
         return ""
+    line = _EACH_SECOND.sub(r" \g<count> token/s", line) if "每秒" in line else line
     line = _LINK.sub("", line) if "](" in line or "://" in line else line
     unquoted = _QUOTED.sub("", line)
     is_command = len(_FLAG.findall(unquoted)) > 1 and not _PUNCTUATION.search(unquoted)

@@ -19,7 +19,7 @@ from collectors.imports.results.prose.used_memory import may_be_in_use
 
 MAX_LABEL_CHARS = 120
 _BOUNDARY = re.compile(
-    r",(?!\d\d\d)|[;•·→。，；|]|[-=]>|\.\s"
+    r",(?!(?<=\d,)\d\d\d)|[;•·→。，；|]|[-=]>|\.\s"
     r"|(?<![\w-])(?:and|with|while|but|whereas|vs|versus|because|since|although|though|which|when"
     r"|compared (?:to|with))(?![\w-])",
     re.IGNORECASE,
@@ -110,8 +110,9 @@ def _places_of_group(sentence: str, groups: Sequence[NumberGroup], index: int, o
         _subjects(words_before, len(group.values)) if group.is_listed
         else _slashed_names(own, sentence, group)
     )  # fmt: skip
+    lead = "" if own.strip() else _last_clause(words_before)
     for number, (rank, value) in enumerate(group.ranked_values):
-        subject = subjects[number] if subjects else _words_around_bracket(words_before) if index else ""
+        subject = subjects[number] if subjects else _words_around_bracket(words_before) if index else lead
         yield Place(
             value,
             before=_words_of(subject, subjects, value.unit) if subjects else own,
@@ -133,6 +134,12 @@ def _may_be_stated(sentence: str, group: NumberGroup) -> bool:
     """Return whether numbers may be results: memory that nothing near says to be in use is a card's."""
     near_words = sentence[max(0, group.start - MAX_LABEL_CHARS) : group.end + MAX_LABEL_CHARS]
     return may_be_in_use(group.values[0], near_words)
+
+
+def _last_clause(words: str) -> str:
+    """Return the clause before a number that a comma parts from it: 'four cards here, 9 tok/s'."""
+    clause = words.rstrip(" ,;:")
+    return clause[max((cut.end() for cut in _BOUNDARY.finditer(_without_brackets(clause))), default=0) :].strip()
 
 
 def _words_around_bracket(words: str) -> str:

@@ -11,7 +11,7 @@ _SECONDS = ("s", "sec", "secs", "second", "seconds", "сек", "秒", "초")
 _CYRILLIC_S = "с"  # alone it is 'with' in a sentence: 'RTX 4090 с 24 ГБ'
 _PER = ("/", " per ", "-per-")
 _TOKENS = ("tok", "toks", "token", "tokens", "token(s)", "t", "токен", "токенов", "токена", "ток")
-_REQUESTS = ("req", "reqs", "request", "requests", "query", "queries", "запросов")
+_REQUESTS = ("req", "reqs", "request", "requests", "query", "queries", "запросов", "请求", "請求")
 
 
 def _rates(names: tuple[str, ...], unit: str) -> dict[str, tuple[str, float]]:

@@ -12,6 +12,7 @@ _NOT_MEASURED = re.compile(
     r"|if|poll|sleep|audio|codec|frame rate|wait(?:s|ed)? for)\b"
     r"|(?:\bby(?: only| just| about)?|every"
     r"|faster|slower|another|extra|beyond(?: the)?|exceed\w*|adds?|added|adding|saves?|saved) $|多付?\s*$"
+    r"|应该|應該|理应|理论|预期|预计|期望|目标|希望|想要|至少要"
     r"|\b(?:ceiling|roofline|bound) (?:is|of|drops|falls|goes)\b"
     r"|\byour\W{0,3}$|\byour (?:video|post|numbers?|results?|report|figures?|table)\b"
     r"|\bin your (?:tests?|benchmarks?|case|post)\b",
@@ -44,6 +45,7 @@ _PUBLISHED = re.compile(  # by others, where it stands before a figure or in its
     re.IGNORECASE,
 )
 _LIMIT = re.compile(r"\b(?:sl[oa]s?|targets?|limits?|constraints?)\b", re.IGNORECASE)
+_SUPPOSED = re.compile(r"(?:比如|例如|假如|如果|假设|要是)[^。;；\n]{0,60}$")  # '比如我把并发数改成10,速度提升到100'
 _DENIED = re.compile(
     r"(?:\bnot|\bnever|n['\u2019]t)(?:\W+\w+){0,3}\W*$|\bno(?: (?:stable|sustained|real|clean|measured))? $",
     re.IGNORECASE,
@@ -63,5 +65,5 @@ def is_unmeasured(before: str, bound: str | None, sentence: str, clause_end: int
     """
     is_limit = bound == "max" and _LIMIT.search(sentence[:clause_end]) is not None
     is_denied = _DENIED.search(before) is not None or (bound == "min" and _NEGATED.search(sentence) is not None)
-    is_denied = is_denied or is_limit
+    is_denied = is_denied or is_limit or _SUPPOSED.search(sentence[:clause_end]) is not None
     return is_denied or _NOT_MEASURED.search(before) is not None or _PUBLISHED.search(sentence[:clause_end]) is not None
