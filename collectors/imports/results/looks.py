@@ -21,7 +21,7 @@ MAX_LINES, MAX_CHARS, MAX_PASSAGES = 400, 1000, 3
 WORDS_BEFORE = r"(?<![\w.])(?:[^\W\d][^\s\d]{0,20} {1,3}){0,5}"
 FIGURE_WITH_WORDS = re.compile(  # 'cost: 24s'
     rf"{WORDS_BEFORE}[~≈<>]?\d[\d.,]{{0,12}} ?"
-    rf"(?:{pattern_of('tok/s', 'requests/s', 'ms', 's')})(?!\w)",
+    rf"(?:{pattern_of('tok/s', 'requests/s', 'ms', 's')})(?![A-Za-z\d_])",
     re.IGNORECASE,
 )
 TOKENS_WITHOUT_TIME = re.compile(

@@ -36,3 +36,8 @@ def test_the_log_of_a_script(tmp_path: Path) -> None:
         ("requests", "stated", 200.0), ("failed_requests", "stated", 2.0), ("duration_s", "stated", 135.5),
         ("request_tps", "mean", 1.5), ("e2e_ms", "min", 557.5), ("e2e_ms", "max", 12780.5),
     ]  # fmt: skip
+
+
+def test_a_bound_that_others_state_makes_no_code_of_a_sentence(tmp_path: Path) -> None:
+    text = "我在一块板上推理这个模型，只能得到25t/s的输出速度，官方给出的是>50t/s的评估结果，这个环境是如何的？"
+    assert figures_of(tmp_path, text) == [("output_tps", "stated", 25.0)]

@@ -84,3 +84,33 @@ def test_a_unit_that_stands_once_in_a_list(tmp_path: Path) -> None:
         (855.5, "tok/s", "INT4 at (line 1)"),
         (389.5, "tok/s", "the A40 runs BF16 at (line 1)"),
     ]
+
+
+def test_a_speed_that_falls_between_two_depths(tmp_path: Path) -> None:
+    text = "Summary: prefill 437 t/s @2k tapering to 359 @64k; generation 13.5 t/s @2k to 9.5 @64k."
+    assert [(metric, value) for metric, _, value in figures_of(tmp_path, text)] == [
+        ("prompt_tps", 437.0), ("prompt_tps", 359.0), ("output_tps", 13.5), ("output_tps", 9.5),
+    ]  # fmt: skip
+
+
+def test_runs_in_bold_and_a_level_behind_a_speed_in_a_cell(tmp_path: Path) -> None:
+    text = (
+        "| | A | B |\n|---|---|---|\n| **decode** | **7.15 / 7.25** t/s | 18.5 t/s |\n"
+        "| **prefill** | 45.5 t/s (1,853-tok, chunk 512) | 127.5 t/s @10K |\n"
+    )
+    assert [(row.metric, row.value) for row in results_of_text(tmp_path, text)] == [
+        ("output_tps", 7.15), ("output_tps", 7.25), ("output_tps", 18.5), ("prompt_tps", 45.5), ("prompt_tps", 127.5),
+    ]  # fmt: skip
+
+
+def test_json_of_a_tool_behind_a_line_of_text(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(
+        "max_prefill:8192,running:64,is_dp:False\n"
+        '{"backend": "sglang", "request_rate": Infinity, "sharegpt_output_len": null, "max_concurrency": 32,\n'
+        '"duration": 637.5, "completed": 300, "request_throughput": 0.5, "output_throughput": 470.5, '
+        '"mean_ttft_ms": 15507.5, "accept_length": null}\n'
+    )
+    load = load_of(path)
+    assert load.tool == "sglang.bench_serving"
+    assert {("output_tps", 470.5), ("ttft_ms", 15507.5)} <= {(row.metric, row.value) for row in results_of(load)}

@@ -34,7 +34,9 @@ from collectors.imports.results.prose.units import may_have_figure, unit_in
 from load_records import Result
 
 VALUE = re.compile(
-    rf"(?:`?[:=]`?[ \n]{{0,2}}`?|(?<=[a-z]\)),(?=\d))(?:{NUMBER})(?! ?(?:→|-{1, 2}>|=>|vs\b|[/*×] ?\w))", re.IGNORECASE
+    rf"(?:`?[:=]`?[ \n]{{0,2}}`?|(?<=[a-z]\)),(?=\d))(?:{NUMBER})"
+    rf"(?! ?(?:@ ?[\w. ]{{1,16}})?(?:→|-{{1,2}}>|=>|vs\b|[/*×] ?\w))",
+    re.IGNORECASE,
 )  # compared numbers are read as a sentence
 SECOND_VALUE = re.compile(
     rf"[`*]{{0,3}}(?:,| and| /) [`*]{{0,3}}(?:{NUMBER})(?=[`*]{{0,3}}(?:[\n.;)]|, |$))", re.IGNORECASE

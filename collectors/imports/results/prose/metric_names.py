@@ -31,7 +31,7 @@ GENERATION = (
     r"|выходн|генерац|생성|출력|디코드|디코딩|généra|génér|geração|generación|generierung|ausgabe"
 )
 _NO_BENCHMARK = r"(?! (?:results?|benchmarks?|tests?|performance)\b)"  # 'End-to-end results' measures anything
-_ACCEPTED_LENGTH = r"\bacc(?:e?pt)?(?:ance|ed)?(?:\. ?| )len(?:gth)?"
+_ACCEPTED_LENGTH = r"\bacc(?:e?pt)?(?:ance|ed)?(?:\. ?|[ -])len(?:gth)?"
 _FIRST_TOKEN = r"ttft|first[- ](?:content )?token(?! decod)|首\s?(?:token|字|词)"
 _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
     (r"first response|ttfr|first byte|ttfb", "ttfr_ms"),
@@ -60,7 +60,7 @@ _DURATIONS: tuple[tuple[str, str], ...] = (
     (r"\bmodel load(?:ing)?\b|模型載入", "model_load_s"),
     (r"\bready\b|就緒", "time_to_ready_s"),
     (
-        r"\bwall\b|wall[- ]?(?:time|clock)|執行時間|总耗时|總耗時|总用时|duration|^(?:run |total )?dur\b"
+        r"\bwall\b|wall[- ]?(?:time|clock)|time taken|執行時間|总耗时|總耗時|总用时|duration|^(?:run |total )?dur\b"
         r"|total (?:\w+ )?time|execution time|elapsed",
         "duration_s",
     ),

@@ -22,7 +22,7 @@ NUMBER = (
 )
 _FREE_WORDS = r"[^\d|<>():=]{1,60}"
 CELL = re.compile(
-    rf"`?(?:{NUMBER})`?(?: class)?(?P<rest> aggregate|,? equivalent to .{{1,40}}| ?\(.{{1,80}}\))?"
+    rf"`?(?:{NUMBER})`?(?: class)?(?P<rest> aggregate| ?@ ?[\w.]{{1,12}}|,? equivalent to .{{1,40}}| ?\(.{{1,80}}\))?"
     rf"(?P<words>,? {_FREE_WORDS})?",
     re.IGNORECASE,
 )
@@ -69,6 +69,7 @@ _SHARED_UNIT = re.compile(  # '900 tok/s prefill / 45 decode'
     rf" (?={_SIDE}\b)",
     re.IGNORECASE,
 )
+_LENGTH = re.compile(r"(?:mean |avg\.? )?acc(?:ept(?:ance|ed)?)?[-. ]len(?:gth)?", re.IGNORECASE)  # of drafts: no unit
 _BRACKETED = re.compile(r"(?P<value>[^()]{1,40}?) {0,2}\((?P<inner>[^()]{2,40})\)")
 _KINDS = {"tok/s": "tokens", "requests/s": "requests", "ms": "time", "s": "time"}
 MAX_CELL_CHARS = 300
@@ -159,7 +160,7 @@ def read_parts(cell: str) -> list[tuple[str, StatedNumber]]:
     matches = [match for part in parts if (match := WITH_LABEL.fullmatch(part.strip("*` ")))]
     values = [(_name_of_part(match), parse_number(match)) for match in matches]
     values = [(label, value._replace(unit=value.unit or unit_in(label) or test_unit(label))) for label, value in values]
-    is_complete = len(values) == len(parts) > 1 and all(value.unit for _, value in values)
+    is_complete = len(values) == len(parts) > 1 and all(value.unit or _LENGTH.fullmatch(name) for name, value in values)
     return values if is_complete else []
 
 

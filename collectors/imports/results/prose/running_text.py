@@ -16,7 +16,7 @@ _LOG_LINE = re.compile(
     r"|^\s*(?:ggml_\w{1,40}|Device \d{1,3}):"
 )
 _CODE = re.compile(
-    r"^\s*--\w|[{}]|<[a-z/]|(?<![-=\s])>(?!\s)|://|^\s*(?:(?:\$|#!|import|def|if)\s|from\s[\w.]+\simport\s|for\s.{1,60}\sin\s.{1,200}:)"
+    r"^\s*--\w|[{}]|<[a-z/]|(?<![-=\s])>(?!\s|=?\d[\d.,]{0,12} ?(?:t/s|tok|tps|ms|%))|://|^\s*(?:(?:\$|#!|import|def|if)\s|from\s[\w.]+\simport\s|for\s.{1,60}\sin\s.{1,200}:)"
 )
 _EACH_SECOND = re.compile(r"每秒(?:约|大概|只有|能)? ?(?P<count>[~≈]?\d[\d.,]{0,12}) ?个? ?tokens?", re.IGNORECASE)
 _LINK = re.compile(r"(?<=\])\([^()\s]{1,400}\)|<?https?://[^\s<>)]{1,400}>?")

@@ -23,6 +23,7 @@ LABEL = re.compile(  # 'tip:', '**Setup:** two GPUs', 'With speculation (steps=4
 LINKED_NAME = re.compile(  # 'Model 26B: https://... (Q4)', above its figures
     r"(?P<words>[\w(~][^|:=]{0,60}): ?<?https?://[^\s|]{1,300}[^|]{0,60}"
 )
+BOLD_LEAD = re.compile(r"\*\*(?P<words>[^*|]{1,80})\*\*:? [—–-] .{1,200}")  # '**Tiny MoE** — avg latency 44.5 ms'
 BULLET = re.compile(r"\s{0,16}(?:[-*•+] |\d{1,2}[.)] )\s{0,4}")
 TAG = re.compile(r"</?[a-z][^<>]{0,60}>")
 UNDERLINE = re.compile(r"(?:-{3,200}|={3,200})\s*")
@@ -190,7 +191,13 @@ def _label_among(lines: Sequence[str], index: int, is_code: bool) -> str:
         label = "" if line[:1].isspace() or STATEMENT.match(line) else label_of(line)
     else:
         label = label_of(line) or _name_of_indented(lines[index : index + 2])
-    return label or _bare_label(lines, index)
+    return label or _bold_lead(lines[index : index + 2]) or _bare_label(lines, index)
+
+
+def _bold_lead(lines: Sequence[str]) -> str:
+    """Return the words in bold that a dash parts from a remark, above the items of a list; empty for other lines."""
+    match = BOLD_LEAD.fullmatch(lines[0].strip()) if len(lines) > 1 and BULLET.match(lines[1]) else None
+    return match["words"] if match and not FIGURE.search(match["words"]) else ""
 
 
 def _bare_label(lines: Sequence[str], index: int) -> str:

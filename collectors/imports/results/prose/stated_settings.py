@@ -34,6 +34,9 @@ _NO_MODEL = re.compile(
 _TAGGED_MODEL = re.compile(
     r"(?<![\w./:-])(?P<model>[a-z][a-z\d.-]{1,40}:\d{1,4}(?:\.\d)?b(?:-[\w.-]{1,40})?)(?![\w:])", re.ASCII
 )  # as Ollama names models
+_COMPARISON = re.compile(
+    r"(?:和|与|跟|比|\b(?:than|as|vs\.?|versus|unlike|(?:compared|similar) (?:to|with)))\s*$", re.IGNORECASE
+)
 _FAMILIES = (
     "Qwen", "Llama", "DeepSeek", "Gemma", "Mistral", "Mixtral", "GLM", "Kimi", "MiniMax", "Nemotron", "Phi", "Granite",
 )  # fmt: skip
@@ -118,9 +121,16 @@ def _model_of(text: str) -> str | None:
     for pattern in (_LABELLED_MODEL, _SERVED_MODEL, _TAGGED_MODEL, _NAMED_MODEL):
         names = _distinct(match["model"] for match in pattern.finditer(text))
         if names:
-            is_alone = len(names) == 1 and not (pattern is _NAMED_MODEL and _names_other_family(text, names[0]))
+            is_weak = pattern is _NAMED_MODEL
+            is_alone = len(names) == 1 and not (is_weak and _names_other_family(text, names[0]))
+            is_alone = is_alone and not (is_weak and _is_compared_with(text))
             return names[0] if is_alone else None
     return None
+
+
+def _is_compared_with(text: str) -> bool:
+    """Whether a model is named only as what another is compared with: 'as fast as Qwen3 8B'."""
+    return any(_COMPARISON.search(text[max(0, m.start() - 16) : m.start()]) for m in _NAMED_MODEL.finditer(text))
 
 
 def _names_other_family(text: str, model: str) -> bool:

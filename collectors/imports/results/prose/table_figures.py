@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from collectors.imports.results.builder import LoadBuilder
+from collectors.imports.results.builder import LoadBuilder, MeasurementPoint
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.heads import (
     DERIVED_HEAD,
@@ -21,7 +21,6 @@ from collectors.imports.results.prose.heads import (
 from collectors.imports.results.prose.metric_names import AIMED_AT, DERIVED, metric_of
 from collectors.imports.results.prose.number_text import (
     MEMORY,
-    TIMED,
     StatedNumber,
     read_cell,
     read_parts,
@@ -32,6 +31,7 @@ from collectors.imports.results.prose.number_text import (
 from collectors.imports.results.prose.sections import FIGURE
 from collectors.imports.results.prose.sentences import read_sentences
 from collectors.imports.results.prose.shared_columns import names_of_parts, split_columns, split_parts, with_last_unit
+from collectors.imports.results.prose.shared_units import with_units_of_columns
 from collectors.imports.results.prose.stated_figures import (
     COMPARED_HEAD,
     MAX_NAME_CHARS,
@@ -57,12 +57,6 @@ NO_STATISTICS = ("count", "n", "total", "sum")
 WITH_DEVIATION = re.compile(r"(?:±|\+/-) ?(?:population )?(?:std(?:ev|dev)?|sd|standard deviation)\b", re.IGNORECASE)
 QUANTILE = re.compile(r"\d{1,2}(?:\.\d)?%")
 SETTINGS = re.compile(r"(?:^|\s)--\w|\w=\w")
-SIBLING = re.compile(
-    r"\d{1,6} (?P<word>[A-Za-z]{2,20}?)(?:y|ies|s)?|(?P<name>\w{1,20})=\d{1,6}(?: \([^()]{1,40}\))?"
-)  # '4 replies', 'limit=2'
-RUNS = re.compile(r"\d[\d.,]{0,12}(?: ?/ ?\d[\d.,]{0,12}){1,8}")
-LEVEL_OF_ROW = re.compile(r"(?:c ?=? ?|[×x])?\d[\d.,]{0,12}[KM]?[×x]?(?: ?(?:tokens|tok|users))?", re.IGNORECASE)
-UNIT_AT_END = re.compile(r"(?<=\d) ?(?:[a-zµ]{1,6}(?:/[a-z]{1,4})?|%)$", re.IGNORECASE)
 DIFFERENCE = re.compile(r"\([^()]{1,20}%\)")
 PARTS_OF_CELL = re.compile(r"/| \+ | ?(?:→|-{1,2}>|⇒|➜) ?|, (?=[`*]{0,3}\d)")
 MAX_LEVEL_ROWS = 20
@@ -76,8 +70,7 @@ def add_table(load: LoadBuilder, table: Table) -> None:
     is_statement = table.title.endswith(".") and FIGURE.search(table.title) is not None
     title = "" if is_statement else _without_settings(table.title)
     heads, rows = split_columns(table.heads, _with_statistics(_filled(table)), title)
-    rows = _with_unit_of_siblings(heads, _with_unit_of_engines(heads, _with_units(heads, rows)))
-    table = table._replace(heads=with_units_of_tests(heads), rows=rows)
+    table = table._replace(heads=with_units_of_tests(heads), rows=with_units_of_columns(heads, rows))
     names = {plain(row[0]) for row in table.rows}
     level_rows = {number: row for number, row in enumerate(table.rows) if is_level_row(row, table.heads, names)}
     table = table._replace(level_rows=tuple(level_rows.values())[:MAX_LEVEL_ROWS])
@@ -146,6 +139,11 @@ def _add_cell(load: LoadBuilder, table: Table, row_number: int, column: int, lab
         for run_name, run_words, run in runs:
             add_number(load, run, point._replace(name=f"{point.name}, {run_name}"), run_words, column_name, title)
         return
+    _add_parts(load, cell, point, label, column_name, title)
+
+
+def _add_parts(load: LoadBuilder, cell: str, point: MeasurementPoint, label: str, column_name: str, title: str) -> None:
+    """Add the statistics of a cell, else its numbers with names, else the figures of its sentence."""
     statistics = read_statistics(cell)
     for statistic, stated_value in statistics:
         add_number(load, stated_value, point, label, column_name, title, statistic)
@@ -222,9 +220,9 @@ def _runs_of(cell: str, label: str, column_name: str, title: str) -> list[tuple[
 
     Each has a name and the words that name its metric: a part of the label if that has as many ('TTFT p50/p99 (ms)').
     """
-    parts = with_last_unit(split_parts(cell, PARTS_OF_CELL))
+    parts = with_last_unit(split_parts(cell.replace("**", ""), PARTS_OF_CELL))
     values = [value for part in parts if (value := read_cell(part))]
-    if len(parts) < 2 or len(values) != len(parts):
+    if len(parts) < 2 or len(values) != len(parts) or "@" in cell:
         return []
     names = names_of_parts(label)
     if len(names) == len(values):
@@ -262,68 +260,6 @@ def _filled(table: Table) -> list[list[str]]:
     return rows
 
 
-def _with_units(heads: Sequence[str], rows: list[list[str]]) -> list[list[str]]:
-    """Return the rows with the unit of a column's first number behind its other numbers, if it alone has one.
-
-    The rows are levels, such as '4k' or 'c=8': the unit of a metric is not that of the metrics below it.
-    """
-    if not all(LEVEL_OF_ROW.fullmatch(plain(row[0])) for row in rows):
-        return rows
-    filled_rows = [[*row] for row in rows]
-    for column, head in enumerate(heads):
-        numbers = [(row, value) for row in filled_rows if column < len(row) and (value := read_cell(row[column]))]
-        units = [value.unit for _, value in numbers]
-        is_first_alone = len(units) > 1 and units[0] in TIMED and not any(units[1:])
-        if column and is_first_alone and unit_in(head) is None and not SETTING_HEAD.fullmatch(plain(head)):
-            unit = UNIT_AT_END.search(numbers[0][0][column].replace("*", ""))
-            for row, _ in numbers[1:] if unit else []:
-                row[column] = f"{row[column]} {unit[0].strip()}" if unit else row[column]
-    return filled_rows
-
-
-def _with_unit_of_engines(heads: Sequence[str], rows: list[list[str]]) -> list[list[str]]:
-    """Return the rows with the unit of one engine's numbers behind those of the other engines, if these have none.
-
-    The engines are the columns, and one of them is known as such.
-    """
-    is_engine = [ENGINE_HEAD.fullmatch(plain(head)) is not None for head in heads]
-    if not any(is_engine) or any(map(unit_in, heads)):
-        return rows
-    columns = [column for column, head in enumerate(heads) if column and not SETTING_HEAD.fullmatch(plain(head))]
-    return _with_shared_unit(rows, columns, [column for column in columns if is_engine[column]])
-
-
-def _with_unit_of_siblings(heads: Sequence[str], rows: list[list[str]]) -> list[list[str]]:
-    """Return the rows with the unit of one column's numbers behind those of its siblings: '1 user', '4 users'."""
-    if any(map(unit_in, heads)):
-        return rows
-    siblings: dict[str, list[int]] = {}
-    for column, head in enumerate(heads):
-        if column and (match := SIBLING.fullmatch(plain(head))):
-            siblings.setdefault((match["word"] or match["name"]).lower(), []).append(column)
-    for columns in siblings.values():
-        rows = _with_shared_unit(rows, columns, columns)
-    return rows
-
-
-def _with_shared_unit(rows: list[list[str]], columns: Sequence[int], open_columns: Sequence[int]) -> list[list[str]]:
-    """Return the rows with the unit that one of some columns states behind the plain numbers of others of them."""
-    cells = [(row, column, read_cell(row[column])) for row in rows for column in columns if column < len(row)]
-    numbers = [(row, column, value) for row, column, value in cells if value]
-    with_unit = [(row, column) for row, column, value in numbers if value.unit in TIMED]
-    is_of_one = len({column for _, column in with_unit}) == 1
-    unit = UNIT_AT_END.search(with_unit[0][0][with_unit[0][1]].replace("*", "")) if is_of_one else None
-    if unit is None or any(value.unit not in (None, *TIMED) for _, _, value in numbers):
-        return rows
-    filled_rows = [[*row] for row in rows]
-    for row in filled_rows:
-        for column in open_columns:
-            value = read_cell(row[column]) if column < len(row) else None
-            if (value and value.unit is None) or (column < len(row) and RUNS.fullmatch(row[column])):
-                row[column] = f"{row[column]} {unit[0].strip()}"
-    return filled_rows
-
-
 def _with_statistics(rows: list[list[str]]) -> list[list[str]]:
     """Return the rows of statistics, as pandas' `describe` prints them, by their names, and without counts and sums."""
     names = {row[0].lower() for row in rows if row}
@@ -341,7 +277,9 @@ def _label(table: Table, row: Sequence[str]) -> str:
     heads = [head.strip("*` ") for head in table.heads]
     unit = next((cell for head, cell in zip(heads, row, strict=False) if UNIT_HEAD.fullmatch(head)), "")
     named = next((cell for head, cell in zip(heads, row, strict=False) if METRIC_HEAD.fullmatch(head)), "")
-    texts = [cell for cell in row if not (read_cell(cell) or FIGURE.search(cell) or cell[:1].isdigit())]
+    texts = [
+        cell for cell in row if not (read_cell(cell) or FIGURE.search(cell.replace("**", "")) or cell[:1].isdigit())
+    ]
     label = named or next((cell for cell in texts if unit_in(cell) or implied_unit(cell)), row[0])
     return f"{label} ({unit})" if unit and unit_in(label) is None else label
 

@@ -111,10 +111,12 @@ def read_blocks(
     lines = content.splitlines()
     limits = list(find_blocks(lines))
     loads: list[LoadBuilder] = []
-    command, end_above = NO_COMMAND, 0
+    command, heading, end_above = NO_COMMAND, None, 0
     for number, (start, end) in enumerate(limits, first_number):
         command = command_among(lines[end_above:start], program) or command
-        block = PrintedBlock(lines[start:end], command, heading_above(lines, start, end_above))
+        is_next = 0 < end_above == start  # right below another block: both have its heading
+        heading = heading if is_next else heading_above(lines, start, end_above)
+        block = PrintedBlock(lines[start:end], command, heading)
         load = build(block, ticket, number)
         load.params |= {"heading": block.heading} if block.heading and "heading" not in load.params else {}
         load.ts = _time_above(lines[end_above:start]) or load.ts
