@@ -114,3 +114,9 @@ def test_json_of_a_tool_behind_a_line_of_text(tmp_path: Path) -> None:
     load = load_of(path)
     assert load.tool == "sglang.bench_serving"
     assert {("output_tps", 470.5), ("ttft_ms", 15507.5)} <= {(row.metric, row.value) for row in results_of(load)}
+
+
+def test_the_unit_behind_the_second_of_two_speeds_is_that_of_both(tmp_path: Path) -> None:
+    assert figures_of(tmp_path, "Alone: 3670.5 pp / 82.5 tg tok/s on one card.") == [
+        ("prompt_tps", "stated", 3670.5), ("output_tps", "stated", 82.5),
+    ]  # fmt: skip

@@ -114,6 +114,10 @@ def test_a_change_names_no_point(tmp_path: Path) -> None:
         ("Timed with **tiny3:4b** on one card.\n\nDecode: 51.5 tok/s\n", "tiny3:4b"),
         ("Gemma3 12B Q4_K_M gives 3.5 tps.\n\nWith Qwen3 I get 2.5 tps.\n", None),
         ("Gemma3 12B Q4_K_M gives 3.5 tps in llama.cpp.\n", "Gemma3 12B"),
+        (
+            "Tiny run of Qwen3.8-27B (Q4_K_M).\n\nResult: Qwen3.8-27B-Q4_K_M.gguf at 30.5 tok/s\n",
+            "Qwen3.8-27B-Q4_K_M.gguf",
+        ),
         ("My own one gives 3.5 tps, which is as slow as Qwen3 8B.\n", None),
     ],
 )

@@ -70,6 +70,11 @@ _SHARED_UNIT = re.compile(  # '900 tok/s prefill / 45 decode'
     re.IGNORECASE,
 )
 _LENGTH = re.compile(r"(?:mean |avg\.? )?acc(?:ept(?:ance|ed)?)?[-. ]len(?:gth)?", re.IGNORECASE)  # of drafts: no unit
+_UNIT_OF_SECOND = re.compile(  # '900 pp / 45 tok/s tg'
+    rf"(?P<number>\d[\d.,]{{0,12}}) (?P<side>{_SIDE})"
+    rf"(?P<rest>(?: ?[/,] ?| and )~?\d[\d.,]{{0,12}} (?P<unit>{pattern_of('tok/s')}) {_SIDE})\b",
+    re.IGNORECASE,
+)
 _BRACKETED = re.compile(r"(?P<value>[^()]{1,40}?) {0,2}\((?P<inner>[^()]{2,40})\)")
 _KINDS = {"tok/s": "tokens", "requests/s": "requests", "ms": "time", "s": "time"}
 MAX_CELL_CHARS = 300
@@ -112,6 +117,7 @@ def with_unit_first(text: str) -> str:
 
 def with_shared_unit(text: str) -> str:
     """Return a text with the unit of a speed behind the one beside it: '900 tok/s prefill / 45 tok/s decode'."""
+    text = _UNIT_OF_SECOND.sub(r"\g<number> \g<unit> \g<side>\g<rest>", with_unit_first(text))
     return _SHARED_UNIT.sub(r"\g<first> \g<unit> ", text)
 
 

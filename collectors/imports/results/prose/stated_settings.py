@@ -16,6 +16,7 @@ _LABELLED_MODEL = re.compile(
 )
 _TAG = re.compile(r"[a-z][\w./-]{1,80}:[\w.-]{1,60}")  # as Ollama names models
 _SIZE = re.compile(r"(?<![\w.])\d{1,4}(?:\.\d{1,2})?b\b")  # 'tiny-8b'
+_FILE_OF_MODEL = re.compile(r"(?:[-.](?:ud-)?i?q\d\w{0,8})?\.gguf$")  # 'tiny-8b-q4_k_m.gguf' is a file of tiny-8b
 _NEXT_SETTING = re.compile(r"\s\w{1,40}=")  # 'model=gpt2 prompt=512'
 _SERVED_MODEL = re.compile(
     rf"(?:(?<!\S)--model(?:-path)?(?:=| {{1,4}})|\bvllm serve |\btrtllm-serve )[\"']?(?P<model>{_NAME})"
@@ -150,7 +151,7 @@ def _distinct(names: Iterable[str]) -> list[str]:
             or _NO_MODEL.search(name)
         ):
             continue
-        short_name = name.rpartition("/")[2].lower()
+        short_name = _FILE_OF_MODEL.sub("", name.rpartition("/")[2].lower())
         by_short_name[short_name] = max(by_short_name.get(short_name, ""), name, key=len)
     return list(by_short_name.values())
 
