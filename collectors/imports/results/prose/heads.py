@@ -33,6 +33,7 @@ PROMPT_TEST_HEAD, OUTPUT_TEST_HEAD = (  # lengths beside columns of speeds, else
     words(rf"(?:(?:prompt|generat(?:e|ion|ed)|input|output) )?\(?{test}(?: \(?tokens\)?)?\)?") for test in ("pp", "tg")
 )
 LEVEL_HEADS = (CONCURRENCY_HEAD, PROMPT_HEAD, OUTPUT_HEAD, DEPTH_HEAD)
+RATE_HEAD = words(r"(?:target |configured |request |sent )?(?:qps|rps|request rate(?: \((?:req/s|rps|qps)\))?)")
 LENGTHS_HEAD = words(r"(?:isl ?[/×x,+] ?osl|in(?:put)? ?[/×x,+] ?out(?:put)?)(?: (?:tokens|len(?:gth)?|lengths))?")
 LATENCY_HEAD = words(r"\b(?:ttft|tpot|itl|tbt|e2el?|latency|first token)\b")
 SPEED_HEAD = words(
@@ -111,6 +112,13 @@ def with_unit_of_latencies(heads: Sequence[str], rows: Sequence[Sequence[str]], 
         is_listed = is_listed and all(len(split_parts(cell, TIGHT)) == statistics.count("/") + 1 for cell in cells)
         stated_heads.append(f"{head} {statistics if is_listed else ''} ({unit})" if is_open else head)
     return [" ".join(head.split()) for head in stated_heads]
+
+
+def with_rates_sent(heads: Sequence[str]) -> list[str]:
+    """Return heads with 'request rate' for the rate that is sent, where another column has the one that is served."""
+    is_sent = [RATE_HEAD.fullmatch(plain(head)) is not None for head in heads]
+    is_served = any(unit_in(head) == "requests/s" for head, sent in zip(heads, is_sent, strict=True) if not sent)
+    return ["request rate" if sent and is_served else head for head, sent in zip(heads, is_sent, strict=True)]
 
 
 def with_units_of_tests(heads: Sequence[str]) -> list[str]:

@@ -82,6 +82,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
             rf"(?<!long[- _])prefill(?![- _]heavy)|{_PP}"
             r"|\bprompts?[- ](?:tokens? )?(?:process|eval|ingest|throughput|tput|speed|rate|tps|t/s)"
             r"|(?<!\d )(?<!\dk )\b(?:prompts?[- ]|input (?:token )?)tok|^in (?:tok|tps|t/s)"
+            r"|throughput\W{0,3}(?:tok(?:en)?s?/s(?:ec)?)?\W{1,4}(?:input|prompt)\b(?! ?\+)"
             r"|\binput (?:token )?(?:throughput|tput|rate|speed|tps|t/s|process)|\bspeed input\b|预填充|預填充"
         ),
         MetricName("prompt_tps"),
@@ -90,7 +91,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
         "tok/s",
         words(
             r"total (?:token )?(?:throughput|throughout|tput|tps|tok(?:ens)?[/ ]s)|^total$"
-            r"|(?:prompt|input) ?\+ ?(?:completion|output|gen)|[總总]吞吐"
+            r"|(?:prompt|input) ?\+ ?(?:completion|out?put|ouput|gen)|[總总]吞吐"
         ),
         MetricName("total_tps"),
     ),
@@ -157,7 +158,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
 )  # fmt: skip
 LATENCIES_OF_TOKENS = ("ttft_ms", "itl_ms", "tpot_ms")
 OWN_WORDS = words(rf"{_PP}|\btg\d+\b|aggregate|\bagg\b|{_PER_STREAM}|\btotal\b|prefill")
-PER_GPU = words(r"(?:/ ?|\bper[- ])(?:gpu|chip|device|accelerator|node|card)\b")
+PER_GPU = words(r"(?:/ ?|\bper[- ])(?:gpu|chip|device|accelerator|node|card)\b|单卡|每卡")
 PER_GPU_RULES = (
     (words(r"\btot(?:al)?\b"), MetricName("total_tps_per_gpu")),
     (words(r"\bin(?:put)?\b|prefill|prompt"), MetricName("prompt_tps_per_gpu")),

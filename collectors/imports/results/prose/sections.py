@@ -37,6 +37,7 @@ BUILD = re.compile(r"build: [\da-f]{7}")  # ends what llama-bench prints
 ENDS_OF_TEXT = tuple(".!?:|)")
 SETTING_LINE = re.compile(r"[A-Z][\w ]{1,20}: \S")  # 'Date: 2026-05-03'
 NUMBERED = re.compile(r"\d{1,2}(?:\.\d{1,2})?[.)] ")  # '2. Finding the longest context'
+PAIR_LINE = re.compile(r"\w{1,40}: {1,8}\S")
 MAX_TITLE_CHARS = 60
 PLAIN_NUMBER = re.compile(r"(?<!\S)\d[\d.,]{0,12}(?!\S)")
 NO_LABEL_ENDS = tuple(".:?!,;")
@@ -169,8 +170,11 @@ def _title(lines: Sequence[str], index: int) -> _Heading | None:
 def _page_title(lines: Sequence[str], index: int) -> _Heading | None:
     """Return a short line of words above a paragraph, a table or another such line, as a copied page has headings."""
     line, above, below = lines[index], "".join(lines[max(0, index - 1) : index]), "".join(lines[index + 1 : index + 2])
+    if NUMBERED.match(line) and not below.strip():
+        below = "".join(lines[index + 2 : index + 3])
     is_above_text = len(below) > MAX_TITLE_CHARS or _is_short_title(below) or below.startswith("|")
     is_above_text = is_above_text or (SETTING_LINE.match(below) is not None and not FIGURE.search(below))
+    is_above_text = is_above_text or (NUMBERED.match(line) is not None and PAIR_LINE.match(below) is not None)
     is_below_text = not above.strip() or above.rstrip()[-1:] in ENDS_OF_TEXT or _is_short_title(above)
     return _Heading(BOLD_LEVEL, line.strip()) if _is_short_title(line) and is_above_text and is_below_text else None
 

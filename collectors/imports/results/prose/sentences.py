@@ -159,7 +159,8 @@ def _is_no_result(place: Place, sentence: str) -> bool:
     is_summed = unit in ("ms", "s") and (place.after.lstrip()[:1] == "+" or " + " in place.before)
     is_change = unit in ("%", "ms", "s") and place.before.endswith(("+", "−"))
     is_condition = place.value.words != "" and _AT.search(place.before) is not None  # 'throughput at 40 tok/s/user'
-    is_other = is_of_load or is_summed or is_change or is_condition
+    is_nothing = place.value.low == 0 and place.value.high is None and unit in ("tok/s", "ms", "s")
+    is_other = is_nothing or is_of_load or is_summed or is_change or is_condition
     return is_other or is_unmeasured(place.before, place.value.bound, sentence, place.clause_end)
 
 

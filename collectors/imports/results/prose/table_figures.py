@@ -16,6 +16,7 @@ from collectors.imports.results.prose.heads import (
     count_metric,
     names_latency,
     plain,
+    with_rates_sent,
     with_units_of_tests,
 )
 from collectors.imports.results.prose.metric_names import AIMED_AT, DERIVED, metric_of
@@ -70,6 +71,7 @@ def add_table(load: LoadBuilder, table: Table) -> None:
     is_statement = table.title.endswith(".") and FIGURE.search(table.title) is not None
     title = "" if is_statement else _without_settings(table.title)
     heads, rows = split_columns(table.heads, _with_statistics(_filled(table)), title)
+    heads = with_rates_sent(heads)
     table = table._replace(heads=with_units_of_tests(heads), rows=with_units_of_columns(heads, rows))
     names = {plain(row[0]) for row in table.rows}
     level_rows = {number: row for number, row in enumerate(table.rows) if is_level_row(row, table.heads, names)}
@@ -179,7 +181,7 @@ def _note_columns_without_unit(load: LoadBuilder, table: Table, title: str) -> N
     rows_with_units = any(unit_in(_label(table, row)) for row in table.rows)
     if rows_with_units or unit_in(title):
         return
-    for column, head in enumerate(table.heads):
+    for column, head in enumerate(table.heads[1:], 1):
         is_metric = names_latency(head) or any(
             pattern.fullmatch(plain(head)) for pattern in (SPEED_HEAD, ENGINE_HEAD, COMPARED_HEAD)
         )
