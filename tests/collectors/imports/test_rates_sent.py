@@ -40,7 +40,7 @@ def test_a_column_of_levels_is_not_noted(tmp_path: Path) -> None:
 
 def test_numbered_titles_tell_passages_apart(tmp_path: Path) -> None:
     passage = "\nruns: 3\n\nprefill_speed: 204.5 tokens/s\ndecode_speed:   8.5 tokens/s\ntime_to_first_token: 1.5 s\n\n"
-    text = f"Results\n1) GPU — Speculation OFF\n{passage}2) GPU — Speculation ON\n{passage}"
+    text = f"🚀 Results\n1) GPU — Speculation OFF\n{passage}2) GPU — Speculation ON\n{passage}"
     names = {row.point.partition(":")[0] for row in results_of_text(tmp_path, text)}
     assert names == {"1) GPU — Speculation OFF", "2) GPU — Speculation ON"}
 

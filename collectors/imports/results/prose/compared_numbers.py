@@ -10,6 +10,7 @@ from collectors.imports.results.prose.number_text import MEMORY, NUMBER, StatedN
 from collectors.imports.results.prose.units import pattern_of, unit_of
 
 LONGEST_ACCEPTANCE = 10  # tokens
+MAX_CHARS_TO_UNIT = 400  # before a number
 SENTENCE_NUMBER = re.compile(rf"(?<![\w.,/=$#-])(?:{NUMBER})", re.IGNORECASE | re.ASCII)  # '得到25t/s的速度'
 _COMPARED = re.compile(
     r"\s*(?:\([^()]{1,40}\)\s*)?(?:→|-{1,2}>|=>|⇒|➜|vs\.?|versus|against|/|\||to|of)\s*", re.IGNORECASE
@@ -131,6 +132,7 @@ def _group_of(sentence: str, matches: Sequence[re.Match[str]]) -> NumberGroup | 
 
 def _unit_at_end(words: str) -> str | None:
     """Return the unit that stands before a number: 'output tok/s 152.3', 'Speed (T/s): prefill 90, decode 12'."""
+    words = words[-MAX_CHARS_TO_UNIT:]
     match = _UNIT_BEFORE.search(words) or _UNIT_OF_LIST.search(words) or _UNIT_ONCE.search(words)
     return match["unit"] if match else None
 

@@ -175,7 +175,8 @@ def _page_title(lines: Sequence[str], index: int) -> _Heading | None:
     is_above_text = len(below) > MAX_TITLE_CHARS or _is_short_title(below) or below.startswith("|")
     is_above_text = is_above_text or (SETTING_LINE.match(below) is not None and not FIGURE.search(below))
     is_above_text = is_above_text or (NUMBERED.match(line) is not None and PAIR_LINE.match(below) is not None)
-    is_below_text = not above.strip() or above.rstrip()[-1:] in ENDS_OF_TEXT or _is_short_title(above)
+    is_below_text = NUMBERED.match(line) is not None and not FIGURE.search(above)
+    is_below_text = is_below_text or not above.strip() or above.rstrip()[-1:] in ENDS_OF_TEXT or _is_short_title(above)
     return _Heading(BOLD_LEVEL, line.strip()) if _is_short_title(line) and is_above_text and is_below_text else None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _NOT_MEASURED = re.compile(
     r"\b(?:(?<!as )expect(?:ed|ing|s)?|should|(?<!I )(?<!we )could(?! only)|would|target(?:s|ed|ing)?|goals?"
@@ -53,6 +54,7 @@ _DENIED = re.compile(
 _NEGATED = re.compile(r"\b(?:not|never|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
 
 
+@lru_cache(maxsize=64)  # asked for at every number of a sentence
 def is_hypothetical(sentence: str) -> bool:
     """Return whether a sentence asks, wishes, assumes or calculates."""
     return _HYPOTHETICAL.search(sentence) is not None
@@ -66,4 +68,11 @@ def is_unmeasured(before: str, bound: str | None, sentence: str, clause_end: int
     is_limit = bound == "max" and _LIMIT.search(sentence[:clause_end]) is not None
     is_denied = _DENIED.search(before) is not None or (bound == "min" and _NEGATED.search(sentence) is not None)
     is_denied = is_denied or is_limit or _SUPPOSED.search(sentence[:clause_end]) is not None
-    return is_denied or _NOT_MEASURED.search(before) is not None or _PUBLISHED.search(sentence[:clause_end]) is not None
+    return is_denied or _NOT_MEASURED.search(before) is not None or _end_of_publisher(sentence) <= clause_end
+
+
+@lru_cache(maxsize=64)  # asked for at every number of a sentence
+def _end_of_publisher(sentence: str) -> int:
+    """Return where the first words end that say that others published what follows; behind the sentence without any."""
+    match = _PUBLISHED.search(sentence)
+    return match.end() if match else len(sentence) + 1
