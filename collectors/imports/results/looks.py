@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from collectors.imports.results.prose.sections import FIGURE
-from collectors.imports.results.prose.units import unit_in
+from collectors.imports.results.prose.units import pattern_of, unit_in
 from collectors.imports.results.source import ResultFile
 from redaction import mask_text
 
@@ -16,6 +17,17 @@ PART_OF_OBJECT = re.compile(r'"(?P<name>[^"]{1,60})"\s{0,9}:')
 MAX_NAMES = 6
 MAX_NAME_CHARS = 40
 MAX_LINE_CHARS = 80
+MAX_LINES, MAX_CHARS, MAX_PASSAGES = 400, 1000, 3
+WORDS_BEFORE = r"(?<![\w.])(?:[^\W\d][^\s\d]{0,20} {1,3}){0,5}"
+FIGURE_WITH_WORDS = re.compile(  # 'cost: 24s'
+    rf"{WORDS_BEFORE}[~≈<>]?\d[\d.,]{{0,12}} ?"
+    rf"(?:{pattern_of('tok/s', 'requests/s', 'ms', 's')})(?![A-Za-z\d_])",
+    re.IGNORECASE,
+)
+TOKENS_WITHOUT_TIME = re.compile(
+    rf"{WORDS_BEFORE}\d[\d.,]{{0,12}} (?:\w{{1,12}} )?tokens(?: per){{1,2}} (?:user|request|gpu|card)\b(?! per|/)",
+    re.IGNORECASE,
+)
 MEASURED = re.compile(
     r"(?<![A-Za-z\d])(?:TTFT|TPOT|ITL|latency|throughput|tokens per second)(?![A-Za-z\d])", re.IGNORECASE
 )
@@ -58,6 +70,27 @@ def metrics_without_unit(source: ResultFile) -> str:
         return ""
     listed = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
     return f" It names {listed}, but states no unit for their numbers."
+
+
+def figures_left_out(source: ResultFile) -> str:
+    """Return a sentence on the figures of a text that are read as no results, or on the lack of any."""
+    lines = source.head.splitlines()[:MAX_LINES]
+    timeless = [match[0].strip() for line in lines for match in TOKENS_WITHOUT_TIME.finditer(line[:MAX_CHARS])]
+    if timeless:
+        return f" It states {_quoted(timeless)}, but not in how much time."
+    figures = [match[0].strip() for line in lines for match in FIGURE_WITH_WORDS.finditer(line[:MAX_CHARS])]
+    if figures:
+        return (
+            f" It states {_quoted(figures)}, but no words say that this is a speed or a latency of a model that was "
+            "measured: what is asked, wished, expected, or published by others is no result."
+        )
+    return " None of its numbers has a unit of a speed or a time (tok/s, requests/s, ms, s)."
+
+
+def _quoted(passages: Sequence[str]) -> str:
+    """Return the first passages in quotes, masked."""
+    shown = [f"“{mask_text(passage)}”" for passage in dict.fromkeys(passages)]
+    return ", ".join(shown[:MAX_PASSAGES]) + (" …" if len(shown) > MAX_PASSAGES else "")
 
 
 def _is_headless_row(line: str) -> bool:

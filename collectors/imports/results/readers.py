@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collectors.imports.results.looks import listed_names, looks_of, metrics_without_unit
+from collectors.imports.results.looks import figures_left_out, listed_names, looks_of, metrics_without_unit
 from collectors.imports.results.prose import document, records
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tool_readers import READERS, ResultReader
@@ -56,7 +56,9 @@ def unknown_file_reason(source: ResultFile) -> str:
     names = records.names_without_unit(source.head)
     no_unit = f" No unit is stated by {listed_names(names)}." if names else metrics_without_unit(source)
     of_kernels = " It times copies or kernels, no answers of a model." if records.times_kernels(source.head) else ""
-    looks = f"{source.name} looks like {looks_of(source)}.{no_unit}{of_kernels}"
+    kind = looks_of(source)
+    reason = f"{no_unit}{of_kernels}" or (figures_left_out(source) if kind.startswith("a text") else "")
+    looks = f"{source.name} looks like {kind}.{reason}"
     return f"{looks} The results that are read are those of {RESULT_FORMATS}."
 
 

@@ -237,9 +237,6 @@ def test_headings_between_bars(tmp_path: Path) -> None:
     assert points == [
         *["TEXT (prompt=65 chars), summary [text] (n=5): TTFT (line 7)"] * 3,
         *["CODE (prompt=80 chars), summary [code] (n=5): TTFT (line 11)"] * 3,
-        "TEXT (prompt=65 chars), warmups (1): warm-1 wall (line 5)",
-        "TEXT (prompt=65 chars), warmups (1): warm-1 ttft (line 5)",
-        "TEXT (prompt=65 chars), warmups (1): warm-1 wall TPS (line 5)",
     ]  # fmt: skip
 
 

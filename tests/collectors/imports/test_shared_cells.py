@@ -171,7 +171,7 @@ def test_arms_of_a_line_with_a_label_each(tmp_path: Path) -> None:
 
 
 def test_the_unit_of_a_columns_first_number_is_that_of_the_column(tmp_path: Path) -> None:
-    text = "| ctx | New one | vLLM |\n|---|---|---|\n| 4k | **94.5** tok/s | 87.5 |\n| 8k | **92.5** | 86.5 |\n"
+    text = "| ctx | New one | Cost |\n|---|---|---|\n| 4k | **94.5** tok/s | 87.5 |\n| 8k | **92.5** | 86.5 |\n"
     rows = results_of_text(tmp_path, text)
     assert [(row.value, row.unit) for row in rows] == [(94.5, "tok/s"), (92.5, "tok/s")]
 

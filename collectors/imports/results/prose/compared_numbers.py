@@ -10,6 +10,7 @@ from collectors.imports.results.prose.number_text import MEMORY, NUMBER, StatedN
 from collectors.imports.results.prose.units import pattern_of, unit_of
 
 LONGEST_ACCEPTANCE = 10  # tokens
+MAX_CHARS_TO_UNIT = 400  # before a number
 SENTENCE_NUMBER = re.compile(rf"(?<![\w.,/=$#-])(?:{NUMBER})", re.IGNORECASE | re.ASCII)  # '得到25t/s的速度'
 _COMPARED = re.compile(
     r"\s*(?:\([^()]{1,40}\)\s*)?(?:→|-{1,2}>|=>|⇒|➜|vs\.?|versus|against|/|\||to|of)\s*", re.IGNORECASE
@@ -20,6 +21,11 @@ _COMPARED_WITH = re.compile(  # '45 tok/s against mlx-lm's 44', '140 tok/s vs ll
     r"(?:\([^()]{1,40}\) ?)?)",
     re.IGNORECASE,
 )
+_DEPTH = re.compile(r"@ ?(?:(?:depth|ctx|context|d) ?)?\d[\d.]{0,8}[kKM]?(?![\w.])")  # '437 tok/s @2k'
+_LEVEL = re.compile(r"\s?(?:@|at) ?\d")
+_BETWEEN_LEVELS = re.compile(
+    r"\s?(?:@|at) ?\d[\d.]{0,8}[kKM]?(?: [a-z]{1,15})? ?(?:to|→|->|vs\.?)\s*"
+)  # '@2k falling to'
 _ENDS_OF_NAME = ("'s", "\u2019s", ")")  # no version: 'vs vLLM 0.10'
 _BRACKETED_LIST = re.compile(
     r"\((?:[~≈]?\d[\d.]{0,12}(?:,|,? and|,? or) ){1,12}[~≈]?\d[\d.]{0,12}"
@@ -32,6 +38,11 @@ _AND = re.compile(r"\s*(?:,|,? and|,? or|/)\s*", re.IGNORECASE)
 _OF_TOTAL = re.compile(r"/|\bof\b")  # '30.6 / 32 GB'
 _UNIT_BEFORE = re.compile(rf"(?<![\w/])\(?(?P<unit>{pattern_of('tok/s', 'requests/s', 'ms')})\)?:?\s*$", re.IGNORECASE)
 _UNIT_OF_LIST = re.compile(rf"\((?P<unit>{pattern_of('tok/s')})\):[^:]*$", re.IGNORECASE)
+_UNIT_ONCE = re.compile(  # 'BF16 at 933.5 tok/s, FP8 at 747.5 and INT4 at'
+    rf"\bat ~?\d{{1,6}}\.\d{{1,3}} ?(?P<unit>{pattern_of('tok/s')})"
+    r"(?:(?:[,;]| and) [^.,;]{1,60} at ~?\d{1,6}\.\d{1,3}){0,12}(?:[,;]| and) [^.,;]{1,60} at ~?$",
+    re.IGNORECASE,
+)
 UNITLESS = re.compile(r"accept(?:ance|ed)? (?:len(?:gth)?|rate)\b(?:[^\d]{0,20}|.{1,80}(?:,|\band)\s)$", re.IGNORECASE)
 
 
@@ -53,7 +64,8 @@ class NumberGroup(NamedTuple):
 
 def compared_numbers(sentence: str) -> Iterator[NumberGroup]:
     """Yield the numbers that have a unit, their own or that of the number that they are compared with."""
-    matches = list(SENTENCE_NUMBER.finditer(sentence))
+    without_depths = _DEPTH.sub(lambda match: "@".ljust(len(match[0]), "x"), sentence) if "@" in sentence else sentence
+    matches = list(SENTENCE_NUMBER.finditer(without_depths))
     has_list = _RESPECTIVELY.search(sentence) is not None
     brackets = [match.span() for match in _BRACKETED_LIST.finditer(sentence)]
     at = 0
@@ -86,6 +98,8 @@ def _are_compared(sentence: str, former: re.Match[str], following: re.Match[str]
         return False  # 'accept 3.5 / 80 %' are a length and a rate
     units = [dimension(unit_of(match["unit"])[0]) for match in (former, following) if match["unit"]]
     between = sentence[former.end() : following.start()]
+    if former["unit"] and following["unit"] is None and _BETWEEN_LEVELS.fullmatch(between):
+        return _LEVEL.match(sentence, following.end()) is not None
     if former["unit"] and following["unit"] is None and (match := _COMPARED_WITH.fullmatch(between)):
         return match["words"].rstrip().endswith(_ENDS_OF_NAME) or following["about"] is not None
     return len({*units}) < 2 and _COMPARED.fullmatch(between) is not None
@@ -110,14 +124,16 @@ def _group_of(sentence: str, matches: Sequence[re.Match[str]]) -> NumberGroup | 
         for value in map(parse_number, matches)
     ]
     is_share = unit in MEMORY and len(matches) == 2 and _OF_TOTAL.search(sentence, matches[0].end(), matches[1].start())
-    is_versus = len(matches) == 2 and _VERSUS.fullmatch(sentence, matches[0].end(), matches[1].start()) is not None
+    between = sentence[matches[0].end() : matches[1].start()] if len(matches) == 2 else ""
+    is_versus = _VERSUS.fullmatch(between) is not None or _BETWEEN_LEVELS.fullmatch(between) is not None
     values = values[:1] if is_share else values
     return NumberGroup(values, matches[0].start(), matches[-1].end(), is_versus=is_versus)
 
 
 def _unit_at_end(words: str) -> str | None:
     """Return the unit that stands before a number: 'output tok/s 152.3', 'Speed (T/s): prefill 90, decode 12'."""
-    match = _UNIT_BEFORE.search(words) or _UNIT_OF_LIST.search(words)
+    words = words[-MAX_CHARS_TO_UNIT:]
+    match = _UNIT_BEFORE.search(words) or _UNIT_OF_LIST.search(words) or _UNIT_ONCE.search(words)
     return match["unit"] if match else None
 
 

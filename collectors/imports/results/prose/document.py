@@ -92,10 +92,11 @@ def recognise(head: str) -> bool:
 def has_figures(head: str) -> bool:
     """Return whether a text contains a table, or lines or sentences with a speed or a latency of tokens."""
     unmarked = without_line_marks(head)
+    labels_above = Sections(unmarked).labels_of
     return (
         has_table(unmarked)
-        or any(figure.is_speed for figure in read_figure_lines(unmarked, Sections(unmarked).labels_of)[0])
-        or states_speed(unmarked)
+        or any(figure.is_speed for figure in read_figure_lines(unmarked, labels_above)[0])
+        or states_speed(unmarked, labels_above)
     )
 
 
@@ -130,74 +131,94 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
         raise ImportRefusedError(
             f"{source.name} is longer than the limit of {MAX_CHARS:,} characters for published texts."
         )
-    summaries: list[LoadBuilder] = []
-    text_between = text
-    for reader in PRINTED:
-        loads_of_tool, text_between = reader.read_printed(text_between, ticket, 3 + len(summaries))
-        summaries += loads_of_tool
-    loads_of_files, text_between = read_fenced_files(source, text_between, ticket, 3 + len(summaries))
-    summaries += loads_of_files
+    summaries, text_between = _read_summaries(source, text, ticket)
     text_between, warm_ups = without_warm_ups(text_between)
-    html_tables, remaining_text = read_html_tables(text_between)
-    charts, remaining_text = read_charts(remaining_text)
-    tables, remaining_text = read_tables(remaining_text)
-    column_tables, remaining_text = read_column_tables(remaining_text, _is_head)
-    glued_tables, remaining_text = read_glued_tables(remaining_text)
-    bare_tables, remaining_text = read_bare_tables(remaining_text)
-    flattened_tables, remaining_text = read_flattened_tables(remaining_text, _is_head)
-    words_around, sections = remaining_text, Sections(text)
-    all_tables = [*html_tables, *charts, *tables, *column_tables, *glued_tables, *bare_tables, *flattened_tables]
-    sections.tell_apart([*(table.line for table in all_tables), *lines_with_figures(remaining_text)])
-    tables = [table._replace(heading=sections.heading_of(table.line)) for table in all_tables]
+    tables, words_around = _read_all_tables(text_between)
+    sections = Sections(text)
+    sections.tell_apart([*(table.line for table in tables), *lines_with_figures(words_around)])
+    tables = [table._replace(heading=sections.heading_of(table.line)) for table in tables]
     benchy = [table for table in tables if benchy_table.is_benchy(table)]
     llama = [table for table in tables if llama_tables.is_printed_table(table)]
     speculated = [table for table in tables if spec_bench_table.is_spec_bench(table)]
+    tables_here = [table for table in tables if table not in (*benchy, *llama, *speculated)]
     load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date)
     load.notes += [f"The warm-up was left out: {warm_ups} of the lines."] if warm_ups else []
-    of_tools = (*benchy, *llama, *speculated)
-    lines = words_around.splitlines()
-    read_here = [table for table in tables if table not in of_tools]
-    for table in read_here:
-        headings = (*sections.labels_of(table.line)[:1], table.title)
-        if forecast := next(filter(FORECAST.search, headings), None):
-            load.notes.append(f"A table of what is expected was left out: {forecast!r}.")
-        elif not _is_of_machine(table, headings):
-            above = " ".join(lines[max(0, table.line - LINES_OF_UNIT - 1) : table.line - 1])
-            add_table(
-                load,
-                _in_section(table._replace(heads=with_unit_of_latencies(table.heads, table.rows, above)), sections),
-            )
-    if five_prompts.recognise(remaining_text):
-        printed_load, remaining_text = five_prompts.read(remaining_text, ticket, 2), ""
-    else:
-        printed_load = None
-    remaining_text = add_llama_timings(load, without_probes(remaining_text), sections)
-    statistic_lines, remaining_text = read_statistic_lines(remaining_text)
-    for statistic_line in statistic_lines:
-        add_statistic_line(load, statistic_line, sections)
-    figures, remaining_text = read_figure_lines(remaining_text, sections.labels_of)
-    stored_values: set[tuple[str, str, float]] = set()  # a p50 beside an equal median is the same value
-    for figure in figures:
-        add_figure(load, figure, stored_values, sections)
-    remaining_text = add_aligned(load, with_unit_first(remaining_text), sections)
-    remaining_text = add_lines(load, remaining_text, sections)
-    add_statements(load, remaining_text, sections)
-    _add_settings(load, text, words_around, models_in(read_here))
-    candidates = [load, benchy_table.read(benchy, text, ticket, 1) if benchy else None, printed_load]
+    _add_tables(load, tables_here, words_around, sections)
+    has_prompts = five_prompts.recognise(words_around)
+    _add_text(load, "" if has_prompts else words_around, sections)
+    _add_settings(load, text, words_around, models_in(tables_here))
+    candidates = [load, benchy_table.read(benchy, text, ticket, 1) if benchy else None]
+    candidates += [five_prompts.read(words_around, ticket, 2)] if has_prompts else []
     if speculated:
         summaries.append(spec_bench_table.read(speculated, text, ticket, 3 + len(summaries)))
     candidates += [*summaries, *llama_tables.read(llama, text, ticket, 3 + len(summaries))]
     loads = [load for load in candidates if load and load.rows]
     if not loads:
-        reason = (
+        raise ImportRefusedError(f"{source.name} looks like {looks_of(source)}. {_reason(tables)}")
+    return loads
+
+
+def _read_summaries(source: ResultFile, text: str, ticket: Ticket) -> tuple[list[LoadBuilder], str]:
+    """Return the loads of what tools printed into a text, and the text with their lines left empty."""
+    summaries: list[LoadBuilder] = []
+    for reader in PRINTED:
+        loads_of_tool, text = reader.read_printed(text, ticket, 3 + len(summaries))
+        summaries += loads_of_tool
+    loads_of_files, text = read_fenced_files(source, text, ticket, 3 + len(summaries))
+    return summaries + loads_of_files, text
+
+
+def _read_all_tables(text: str) -> tuple[list[Table], str]:
+    """Return the tables of a text of every form, and the text with their lines left empty."""
+    html_tables, text = read_html_tables(text)
+    charts, text = read_charts(text)
+    tables, text = read_tables(text)
+    column_tables, text = read_column_tables(text, _is_head)
+    glued_tables, text = read_glued_tables(text)
+    bare_tables, text = read_bare_tables(text)
+    flattened_tables, text = read_flattened_tables(text, _is_head)
+    return [*html_tables, *charts, *tables, *column_tables, *glued_tables, *bare_tables, *flattened_tables], text
+
+
+def _add_tables(load: LoadBuilder, tables: Sequence[Table], words_around: str, sections: Sections) -> None:
+    """Add the figures of tables, without those of a machine's parts and of what is expected."""
+    lines = words_around.splitlines()
+    for table in tables:
+        headings = (*sections.labels_of(table.line)[:1], table.title)
+        if forecast := next(filter(FORECAST.search, headings), None):
+            load.notes.append(f"A table of what is expected was left out: {forecast!r}.")
+        elif not _is_of_machine(table, headings):
+            above = " ".join(lines[max(0, table.line - LINES_OF_UNIT - 1) : table.line - 1])
+            heads = with_unit_of_latencies(table.heads, table.rows, above)
+            add_table(load, _in_section(table._replace(heads=heads), sections))
+
+
+def _add_text(load: LoadBuilder, text: str, sections: Sections) -> None:
+    """Add the figures of the lines and the sentences around tables."""
+    text = add_llama_timings(load, without_probes(text), sections)
+    statistic_lines, text = read_statistic_lines(text)
+    for statistic_line in statistic_lines:
+        add_statistic_line(load, statistic_line, sections)
+    figures, text = read_figure_lines(text, sections.labels_of)
+    stored_values: set[tuple[str, str, float]] = set()  # a p50 beside an equal median is the same value
+    for figure in figures:
+        add_figure(load, figure, stored_values, sections)
+    text = add_aligned(load, with_unit_first(text), sections)
+    text = add_lines(load, text, sections)
+    add_statements(load, text, sections)
+
+
+def _reason(tables: Sequence[Table]) -> str:
+    """Return why nothing of a text is read."""
+    if tables:
+        return (
             "Its tables have no figure with a unit: neither a head, nor a row, nor the line above a table states one "
             "(tok/s, ms), or what has one compares others or states an aim."
-            if all_tables
-            else "It has no table and no line with a result that is read: a figure with its unit, as in "
-            "'Decode: 95.9 tok/s', or what a known benchmark tool prints."
         )
-        raise ImportRefusedError(f"{source.name} looks like {looks_of(source)}. {reason}")
-    return loads
+    return (
+        "It has no table and no line with a result that is read: a figure with its unit, as in "
+        "'Decode: 95.9 tok/s', or what a known benchmark tool prints."
+    )
 
 
 def _is_of_machine(table: Table, headings: Sequence[str]) -> bool:

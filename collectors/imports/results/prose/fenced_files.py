@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 
@@ -15,6 +16,7 @@ from collectors.imports.results.tools.printed_block import heading_params
 FENCE = re.compile(r"\s{0,12}(?P<marks>`{3,8}|~{3,8})\s{0,4}[\w.+-]{0,20}\s{0,8}")
 MAX_HEAD_CHARS = 64 << 10
 LEAST_COMMAS = 2
+MOST_OBJECTS, MOST_LINES_OF_OBJECT = 40, 400  # without fences
 JSON_STARTS = ("{", "[")
 
 
@@ -49,9 +51,16 @@ def read_fenced_files(
 
 
 def _passages(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield where the lines between two fences begin and end, if they may be JSON or CSV."""
+    """Yield where the lines between two fences begin and end, if they may be JSON or CSV, and other JSON objects."""
     start: int | None = None
+    attempts, end = 0, 0
     for index, line in enumerate(lines):
+        if start is None and index >= end and line.startswith('{"') and attempts < MOST_OBJECTS:
+            attempts += 1
+            if count := _lines_of_object(lines[index : index + MOST_LINES_OF_OBJECT]):
+                end = index + count
+                yield index, end
+            continue
         if not (line.lstrip()[:3] in ("```", "~~~") and FENCE.fullmatch(line)):
             continue
         if start is None:
@@ -61,6 +70,17 @@ def _passages(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
         if first_line.startswith(JSON_STARTS) or first_line.count(",") >= LEAST_COMMAS:
             yield start, index
         start = None
+
+
+def _lines_of_object(lines: Sequence[str]) -> int:
+    """Return how many of the lines a JSON object takes up that begins with them; 0 if they are none."""
+    text = "\n".join(lines)[:MAX_HEAD_CHARS]
+    try:
+        _, end = json.JSONDecoder().raw_decode(text)
+    except (ValueError, RecursionError):
+        return 0
+    is_alone = not text[end:].partition("\n")[0].strip()
+    return text.count("\n", 0, end) + 1 if is_alone else 0
 
 
 def _reader_of(lines: Sequence[str]) -> ResultReader | None:

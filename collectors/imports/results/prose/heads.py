@@ -33,11 +33,13 @@ PROMPT_TEST_HEAD, OUTPUT_TEST_HEAD = (  # lengths beside columns of speeds, else
     words(rf"(?:(?:prompt|generat(?:e|ion|ed)|input|output) )?\(?{test}(?: \(?tokens\)?)?\)?") for test in ("pp", "tg")
 )
 LEVEL_HEADS = (CONCURRENCY_HEAD, PROMPT_HEAD, OUTPUT_HEAD, DEPTH_HEAD)
+RATE_HEAD = words(r"(?:target |configured |request |sent )?(?:qps|rps|request rate(?: \((?:req/s|rps|qps)\))?)")
 LENGTHS_HEAD = words(r"(?:isl ?[/×x,+] ?osl|in(?:put)? ?[/×x,+] ?out(?:put)?)(?: (?:tokens|len(?:gth)?|lengths))?")
 LATENCY_HEAD = words(r"\b(?:ttft|tpot|itl|tbt|e2el?|latency|first token)\b")
 SPEED_HEAD = words(
     r"(?:prefill|prompt|decod(?:e|ing)|generation|output|total) (?:speed|throughput|rate)"
-    r"|aggregate|per[- ](?:stream|user|request)(?: (?:decode|generation|speed|throughput))?"
+    r"|prefill|decod(?:e|ing)|generation|aggregate"
+    r"|per[- ](?:stream|user|request)(?: (?:decode|generation|speed|throughput))?"
     r"|(?:decode|generation|output) ?/ ?(?:stream|user|request)"
 )
 _STATISTIC = r"(?:mean|avg|median|min|max|p\d{2}(?:\.\d)?)"
@@ -57,6 +59,7 @@ SETTING_HEAD = words(  # of a column of plain numbers that no title gives a unit
     rf"{CONCURRENCY_HEAD.pattern}|{PROMPT_HEAD.pattern}|{OUTPUT_HEAD.pattern}|{DEPTH_HEAD.pattern}"
     r"|(?:# ?|n |num |num(?:ber)? of |total )?(?:requests?|reqs?|prompts?|runs?|samples?|iterations?|trials?|gpus?"
     r"|cards?|nodes?|threads?|cores?|layers?|experts?|slots?|seqs?|sequences?|tokens?|questions?|tests?|drafts?|params?)"
+    r"|(?:build|version|revision|commit|driver)(?: (?:number|no\.?))?"
     r"|n|#|no\.?|id|rank|year|seed|step|ngl|ncmoe|tp|dp|ep|bits?|bpw|size|batch(?: size)?|m?bs|u?batch|context.*|ctx.*"
     r"|.*(?:length|size|tokens|count|rate|window|n[- ]max|draft[- ]max|spec(?:ulative)?[- ]tokens|steps|k)"
     r"|.*(?:\$|price|cost|power|watt|accept|accuracy|score|memory|vram|ram\b|bandwidth|utili[sz]ation).*"
@@ -64,6 +67,8 @@ SETTING_HEAD = words(  # of a column of plain numbers that no title gives a unit
 COUNT_HEADS = (  # head or label of a plain number -> metric
     (words(r"(?:# |num(?:ber of)? )?(?:successful|completed|succeeded) req(?:uest)?s?"), "requests"),
     (words(r"req(?:uest)?s? (?:completed|succeeded)"), "requests"),
+    (words(r"总请求数|總請求數"), "requests"),
+    (words(r"失败(?:请求数?)?|失敗(?:請求數?)?"), "failed_requests"),
     (words(r"(?:# |num(?:ber of)? )?(?:failed|errored|error) req(?:uest)?s?|req(?:uest)?s? failed"), "failed_requests"),
     (words(r"(?:total|number of) (?:input|prompt)(?: text)? tokens"), "prompt_tokens"),
     (words(r"(?:total|number of) (?:generated|output|completion) tokens"), "completion_tokens"),
@@ -107,6 +112,13 @@ def with_unit_of_latencies(heads: Sequence[str], rows: Sequence[Sequence[str]], 
         is_listed = is_listed and all(len(split_parts(cell, TIGHT)) == statistics.count("/") + 1 for cell in cells)
         stated_heads.append(f"{head} {statistics if is_listed else ''} ({unit})" if is_open else head)
     return [" ".join(head.split()) for head in stated_heads]
+
+
+def with_rates_sent(heads: Sequence[str]) -> list[str]:
+    """Return heads with 'request rate' for the rate that is sent, where another column has the one that is served."""
+    is_sent = [RATE_HEAD.fullmatch(plain(head)) is not None for head in heads]
+    is_served = any(unit_in(head) == "requests/s" for head, sent in zip(heads, is_sent, strict=True) if not sent)
+    return ["request rate" if sent and is_served else head for head, sent in zip(heads, is_sent, strict=True)]
 
 
 def with_units_of_tests(heads: Sequence[str]) -> list[str]:

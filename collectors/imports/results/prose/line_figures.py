@@ -34,7 +34,9 @@ from collectors.imports.results.prose.units import may_have_figure, unit_in
 from load_records import Result
 
 VALUE = re.compile(
-    rf"`?[:=]`?[ \n]{{0,2}}`?(?:{NUMBER})(?! ?(?:→|-{1, 2}>|=>|vs\b|[/*×] ?\w))", re.IGNORECASE
+    rf"(?:`?[:=]`?[ \n]{{0,2}}`?|(?<=[a-z]\)),(?=\d))(?:{NUMBER})"
+    rf"(?! ?(?:@ ?[\w. ]{{1,16}})?(?:→|-{{1,2}}>|=>|vs\b|[/*×] ?\w))",
+    re.IGNORECASE,
 )  # compared numbers are read as a sentence
 SECOND_VALUE = re.compile(
     rf"[`*]{{0,3}}(?:,| and| /) [`*]{{0,3}}(?:{NUMBER})(?=[`*]{{0,3}}(?:[\n.;)]|, |$))", re.IGNORECASE
@@ -42,6 +44,8 @@ SECOND_VALUE = re.compile(
 NO_LABEL = re.compile(r"[:=|`\"]")
 MIN_LABEL_CHARS, MAX_LABEL_CHARS = 2, 70
 BARE_NUMBERS = re.compile(r"(?P<label>\S.{1,80}?)(?P<values>(?:[ \t]+(?:\d[\d,]*(?:\.\d+)?)\*?){2,12})", re.ASCII)
+RULE_BELOW = re.compile(r"\s{0,12}[-=─]{3,400}\s{0,12}")
+HEADS = re.compile(r"\s{2,200}|\t")
 ARROW = re.compile(r"→|->|=>")  # between figures of one sentence
 LEAD = re.compile(r"\s{0,12}(?:[-*•] |\d{1,2}[.)] )(?P<words>[^,:(\[]{1,40})[,:(\[]")
 LEAD_OF_LINE = re.compile(r"(?P<words>[\w\[][^,:(]{1,60}): ")
@@ -89,11 +93,14 @@ def add_figure(
 
 def aligned(line: str) -> tuple[str, list[StatedNumber]] | None:
     """Return label and numbers (all with units) of a row that lost its bars; None for any other line."""
-    if len(line) > 400 or "|" in line or not may_have_figure(line):
+    if len(line) > 400 or "|" in line or not line[-3:].strip():
         return None
-    if (match := BARE_NUMBERS.fullmatch(line.strip())) and unit_in(match["label"]):
+    is_bare = line.rstrip()[-1:].isdigit() or line.rstrip()[-1:] == "*"
+    if is_bare and (match := BARE_NUMBERS.fullmatch(line.strip())) and unit_in(match["label"]):
         cells = [read_cell(cell.rstrip("*")) for cell in match["values"].split()]
         return match["label"], [value for value in cells if value]
+    if not may_have_figure(line):
+        return None
     bare = re.sub(r" \([^()]{1,80}\)$", "", line.strip())
     matches = list(UNIT.finditer(bare))
     values: list[StatedNumber] = []
@@ -109,23 +116,22 @@ def aligned(line: str) -> tuple[str, list[StatedNumber]] | None:
 
 def add_aligned(load: LoadBuilder, text: str, sections: Sections) -> str:
     """Add the numbers of such rows, and return the text with them left empty."""
-    heading, lines = "", text.splitlines()
+    heading, heads, lines = "", [""], text.splitlines()
     for number, line in enumerate(lines, 1):
         row = aligned(line)
         if row is None:
-            heading = line.strip() or heading
+            is_rule = RULE_BELOW.fullmatch(line) is not None
+            heading = heading if is_rule else line.strip() or heading
+            heads = heads if is_rule or not line.strip() else HEADS.split(line.strip())
             continue
         lines[number - 1] = ""
         label, values = row
+        has_heads = len(heads) == len(values) and not any(map(read_cell, heads))
         for column, value in enumerate(values, 1):
             column_name = f"column {column} of {len(values)}"
-            add_number(
-                load,
-                value,
-                MeasurementPoint(f"{sections.prefix_of(number)}{label}: {column_name} ({heading[:80]}; line {number})"),
-                label,
-                column_name,
-            )
+            place = f"{heads[column - 1]} (" if has_heads else f"{column_name} ({heading[:80]}; "
+            name = f"{sections.prefix_of(number)}{label}: {place}line {number})"
+            add_number(load, value, MeasurementPoint(name), label, heads[column - 1] if has_heads else column_name)
     return "\n".join(lines)
 
 
@@ -212,7 +218,7 @@ def add_statements(load: LoadBuilder, text: str, sections: Sections) -> None:
     """Add the figures of running text; those that repeat a value of a table or a line are left out."""
     results = [row for row in load.rows if isinstance(row, Result)]
     stored_values = {(name, row.value) for row in results for name in (row.metric, row.unit)}
-    for statement in read_sentences(text):
+    for statement in read_sentences(text, sections.labels_of):
         metric, factor = statement.metric_name
         unit = statement.value.unit if metric == STATED else None
         ends = (end for end in (statement.value.low, statement.value.high) if end is not None)

@@ -13,6 +13,7 @@ MARK = re.compile(
     r"|(?P<container>[\w.-]{1,60}-\d{1,3} {1,20}\| ?)(?!-)"  # as `docker compose logs` prints
     r"|(?P<pod>\[pod/[^\]\s]{1,200}\] )"  # as `kubectl logs --prefix` prints
     r"|(?P<added>\+)(?![-=+\d])"  # of a diff; '+---+' is a frame
+    r"|(?P<date>\d{4}-\d\d-\d\d)[ T]\d\d:\d\d:\d\d[.,]?\d{0,6} - (?:[\w.]{1,60} - )?(?:DEBUG|INFO|WARNING|ERROR) - ?"
     r"|(?P<logger>(?:DEBUG|INFO|WARNING|ERROR):[\w.]{1,60}: ?)"  # as Python prints without a format
 )
 QUOTE = ">"
@@ -20,7 +21,8 @@ DIFF_FENCE = re.compile(r"\s{0,12}`{3,8}diff\s*")
 REMOVED, OF_DIFF = ("-", "@@"), ("+", " ")
 WIDE_MARKS = str.maketrans("：（），；％", ":(),;%")  # of Chinese texts
 MIN_LINES = 4  # a single line that begins so is a heading, a prompt or a cell
-MIN_QUOTED_LINES = 2
+DATED = "date"  # of a logger's line, which is nothing else
+MIN_LINES_OF = {QUOTE: 2, DATED: 1}
 MOST_QUOTES = 3  # within each other
 
 
@@ -54,7 +56,7 @@ def _without_marks(lines: list[str]) -> list[str]:
     unmarked_lines: list[str] = []
     for mark, passage in groupby(lines, _mark):
         marked_lines = list(passage)
-        if mark and len(marked_lines) >= (MIN_QUOTED_LINES if mark == QUOTE else MIN_LINES):
+        if mark and len(marked_lines) >= MIN_LINES_OF.get(mark, MIN_LINES):
             marked_lines = [line[match.end() :] if (match := MARK.match(line)) else line for line in marked_lines]
         unmarked_lines += marked_lines
     return unmarked_lines
@@ -62,4 +64,6 @@ def _without_marks(lines: list[str]) -> list[str]:
 
 def _mark(line: str) -> str | None:
     match = MARK.match(line)
+    if match and match.lastgroup == DATED:
+        return DATED
     return next(filter(None, match.groups()), None) if match else None

@@ -36,7 +36,7 @@ def add_llama_timings(load: LoadBuilder, text: str, sections: Sections) -> str:
     if "tokens per second)" not in text and "/T" not in text and "T/s" not in text:
         return text
     lines = text.splitlines()
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate((line.replace("*", "").replace("`", "") for line in text.splitlines()), 1):
         is_short = len(line) <= MAX_LINE_CHARS
         if is_short and (parts := list(_KOBOLD.finditer(line))):
             _add_kobold_timings(load, parts, f"{sections.prefix_of(number)}{{}} (line {number})")

@@ -31,8 +31,8 @@ GENERATION = (
     r"|выходн|генерац|생성|출력|디코드|디코딩|généra|génér|geração|generación|generierung|ausgabe"
 )
 _NO_BENCHMARK = r"(?! (?:results?|benchmarks?|tests?|performance)\b)"  # 'End-to-end results' measures anything
-_ACCEPTED_LENGTH = r"\bacc(?:e?pt)?(?:ance|ed)?(?:\. ?| )len(?:gth)?"
-_FIRST_TOKEN = r"ttft|first[- ]token(?! decod)|首\s?(?:token|字|词)"
+_ACCEPTED_LENGTH = r"\bacc(?:e?pt)?(?:ance|ed)?(?:\. ?|[ -])len(?:gth)?"
+_FIRST_TOKEN = r"ttft|first[- ](?:content )?token(?! decod)|首\s?(?:token|字|词)"
 _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
     (r"first response|ttfr|first byte|ttfb", "ttfr_ms"),
     (_FIRST_TOKEN, "ttft_ms"),
@@ -47,8 +47,7 @@ _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
     (
         r"(?<![a-df-z])(?<!token )(?<!tokens )(?<!low )(?<!lowest )(?<!total )(?<!normali[sz]ed )"
         r"latenc(?:y|ies\b)(?! per token|[- ](?:bound|optimi|sensitive|critical))"
-        r"|total latency(?! \(ms\))"  # trtllm-bench's is that of the load
-        r"|response time|\breq(?:uest)?[ _]?lat\b|延遲|延迟|时延|時延|响应时间|響應時間"
+        r"|response time|\breq(?:uest)?[ _]?lat\b|延遲|延迟|时延|時延|响应时间|響應時間|请求耗时|請求耗時"
         rf"|(?:\be2el?\b|end[- ]to[- ]end)(?!.{{0,9}}\bwall\b){_NO_BENCHMARK}",
         "e2e_ms",
     ),
@@ -61,7 +60,7 @@ _DURATIONS: tuple[tuple[str, str], ...] = (
     (r"\bmodel load(?:ing)?\b|模型載入", "model_load_s"),
     (r"\bready\b|就緒", "time_to_ready_s"),
     (
-        r"\bwall\b|wall[- ]?(?:time|clock)|執行時間|duration|^(?:run |total )?dur\b"
+        r"\bwall\b|wall[- ]?(?:time|clock)|time taken|執行時間|总耗时|總耗時|总用时|duration|^(?:run |total )?dur\b"
         r"|total (?:\w+ )?time|execution time|elapsed",
         "duration_s",
     ),
@@ -72,7 +71,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     (
         "tok/s",
         words(
-            r"\b(?:prefill|prompt|input)(?: (?:speed|throughput|tok(?:ens)?/s(?:ec)?|t/s|tps))? ?"
+            rf"(?:\b(?:prefill|prompt|input)|{_PP})(?: (?:speed|throughput|tok(?:ens)?/s(?:ec)?|t/s|tps))? ?"
             rf"(?:{_PER_STREAM})"
         ),
         MetricName("prompt_tps_per_request"),
@@ -81,9 +80,10 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
         "tok/s",
         words(
             rf"(?<!long[- _])prefill(?![- _]heavy)|{_PP}"
-            r"|\bprompts?[- ](?:tokens? )?(?:process|eval|ingest|throughput|tput|speed|rate|tok|tps|t/s)"
-            r"|^in (?:tok|tps|t/s)"
-            r"|\binput (?:token )?(?:throughput|tput|rate|speed|tok|tps|t/s|process)|\bspeed input\b|预填充|預填充"
+            r"|\bprompts?[- ](?:tokens? )?(?:process|eval|ingest|throughput|tput|speed|rate|tps|t/s)"
+            r"|(?<!\d )(?<!\dk )\b(?:prompts?[- ]|input (?:token )?)tok|^in (?:tok|tps|t/s)"
+            r"|throughput\W{0,3}(?:tok(?:en)?s?/s(?:ec)?)?\W{1,4}(?:input|prompt)\b(?! ?\+)"
+            r"|\binput (?:token )?(?:throughput|tput|rate|speed|tps|t/s|process)|\bspeed input\b|预填充|預填充"
         ),
         MetricName("prompt_tps"),
     ),
@@ -91,7 +91,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
         "tok/s",
         words(
             r"total (?:token )?(?:throughput|throughout|tput|tps|tok(?:ens)?[/ ]s)|^total$"
-            r"|(?:prompt|input) ?\+ ?(?:completion|output|gen)|[總总]吞吐"
+            r"|(?:prompt|input) ?\+ ?(?:completion|out?put|ouput|gen)|[總总]吞吐"
         ),
         MetricName("total_tps"),
     ),
@@ -158,7 +158,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
 )  # fmt: skip
 LATENCIES_OF_TOKENS = ("ttft_ms", "itl_ms", "tpot_ms")
 OWN_WORDS = words(rf"{_PP}|\btg\d+\b|aggregate|\bagg\b|{_PER_STREAM}|\btotal\b|prefill")
-PER_GPU = words(r"(?:/ ?|\bper[- ])(?:gpu|chip|device|accelerator|node|card)\b")
+PER_GPU = words(r"(?:/ ?|\bper[- ])(?:gpu|chip|device|accelerator|node|card)\b|单卡|每卡")
 PER_GPU_RULES = (
     (words(r"\btot(?:al)?\b"), MetricName("total_tps_per_gpu")),
     (words(r"\bin(?:put)?\b|prefill|prompt"), MetricName("prompt_tps_per_gpu")),
@@ -168,7 +168,9 @@ OF_DRAFTS = words(r"\b(?:accepted|drafted) throughput\b|\bper[- ]position\b")  #
 _SIDES = (words(PROMPT), words(GENERATION))
 _BARE_SIDE = words(rf"\W*(?:{PROMPT}|{GENERATION})(?: (?:phase|stage|tokens?))?\W*")  # no workload: what was measured
 _THROUGHPUT = words(r"throughput|吞吐量?")
-MINIMUM = words(r"(?<![/(])(?<!per )(?<!p-)(?<!top-)\bmin(?:imum)?\b(?!\)|[-_ ]p\b)")  # no minutes, no 'min-p'
+MINIMUM = words(
+    r"最小|最低|(?<![/(])(?<!per )(?<!p-)(?<!top-)\bmin(?:imum)?\b(?!\)|[-_ ]p\b)"
+)  # no minutes, no 'min-p'
 MAXIMUM = words(
     r"最高|最大|峰值|\bpeak(?:s|ed)?\b|\bbest\b(?! of all)"
     # neither 'M4 Max', 'RTX PRO 6000 Max-Q' nor 'n_max:16', 'max tokens'
@@ -187,7 +189,7 @@ _OF_OTHER_NUMBER = words(
 )  # '(peak 39)'
 MEAN = words(r"\bavg\b|\baverage\b|\bmean\b|平均|평균|средн|média\b|\bmedia\b|moyenne|durchschnitt|mittelwert")
 DERIVED = words(
-    r"speed[- _]?up|\bdeltas?\b|Δ|savings|\bgains?\b|節省|增加|\bimprovement\b"
+    r"speed[- _]?up|\bdeltas?\b|Δ|savings|\bgains?\b|節省|增加|\bimprovement\b|\badvantage\b"
     r"|\bscaling\b(?! (?:factor|up|to|out|from))|\buplift\b"
     r"|\bcv\b|\bstd(?:ev|dev|\.)?\b|\bstandard deviation\b|\bvariance\b|\bdiff(?:erence)?\b"
 )

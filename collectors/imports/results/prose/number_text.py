@@ -22,7 +22,7 @@ NUMBER = (
 )
 _FREE_WORDS = r"[^\d|<>():=]{1,60}"
 CELL = re.compile(
-    rf"`?(?:{NUMBER})`?(?: class)?(?P<rest> aggregate|,? equivalent to .{{1,40}}| ?\(.{{1,80}}\))?"
+    rf"`?(?:{NUMBER})`?(?: class)?(?P<rest> aggregate| ?@ ?[\w.]{{1,12}}|,? equivalent to .{{1,40}}| ?\(.{{1,80}}\))?"
     rf"(?P<words>,? {_FREE_WORDS})?",
     re.IGNORECASE,
 )
@@ -59,7 +59,7 @@ _FAILED = re.compile(r"(?:FAIL(?:ED)?|OOM|ERROR|TIMEOUT|CRASH(?:ED)?|DNF)\b.{0,6
 # '5320.5 prefill tok/s' is '5320.5 tok/s prefill'.
 _NAMED_UNIT = re.compile(
     r"(\dk?) ((?:(?:effective|eff\.?|aggregate|total|mean|avg|average|median|peak|single-stream)? ?)"
-    r"(?:prefill|prompt|input|decode|decoding|output|generated|generation|gen|completion|new)?)"
+    r"(?:prefill|prompt|input|decode|decoding|output|generated|generation|gen|completion|new|pp|tg)?)"
     rf" ({pattern_of('tok/s')})(?![\w/])",
     re.IGNORECASE,
 )
@@ -67,6 +67,12 @@ _SIDE = r"(?:prefill|prompt|pp|input|decod(?:e|ing)|generation|gen|tg|output)"
 _SHARED_UNIT = re.compile(  # '900 tok/s prefill / 45 decode'
     rf"(?P<first>\d ?(?P<unit>{pattern_of('tok/s')}) {_SIDE}(?: ?[/,] ?| and )~?\d[\d.]{{0,9}}(?:,\d{{3}})?)"
     rf" (?={_SIDE}\b)",
+    re.IGNORECASE,
+)
+_LENGTH = re.compile(r"(?:mean |avg\.? )?acc(?:ept(?:ance|ed)?)?[-. ]len(?:gth)?", re.IGNORECASE)  # of drafts: no unit
+_UNIT_OF_SECOND = re.compile(  # '900 pp / 45 tok/s tg'
+    rf"(?P<number>\d[\d.,]{{0,12}}) (?P<side>{_SIDE})"
+    rf"(?P<rest>(?: ?[/,] ?| and )~?\d[\d.,]{{0,12}} (?P<unit>{pattern_of('tok/s')}) {_SIDE})\b",
     re.IGNORECASE,
 )
 _BRACKETED = re.compile(r"(?P<value>[^()]{1,40}?) {0,2}\((?P<inner>[^()]{2,40})\)")
@@ -111,6 +117,7 @@ def with_unit_first(text: str) -> str:
 
 def with_shared_unit(text: str) -> str:
     """Return a text with the unit of a speed behind the one beside it: '900 tok/s prefill / 45 tok/s decode'."""
+    text = _UNIT_OF_SECOND.sub(r"\g<number> \g<unit> \g<side>\g<rest>", with_unit_first(text))
     return _SHARED_UNIT.sub(r"\g<first> \g<unit> ", text)
 
 
@@ -159,7 +166,7 @@ def read_parts(cell: str) -> list[tuple[str, StatedNumber]]:
     matches = [match for part in parts if (match := WITH_LABEL.fullmatch(part.strip("*` ")))]
     values = [(_name_of_part(match), parse_number(match)) for match in matches]
     values = [(label, value._replace(unit=value.unit or unit_in(label) or test_unit(label))) for label, value in values]
-    is_complete = len(values) == len(parts) > 1 and all(value.unit for _, value in values)
+    is_complete = len(values) == len(parts) > 1 and all(value.unit or _LENGTH.fullmatch(name) for name, value in values)
     return values if is_complete else []
 
 

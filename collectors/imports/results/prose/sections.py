@@ -23,6 +23,7 @@ LABEL = re.compile(  # 'tip:', '**Setup:** two GPUs', 'With speculation (steps=4
 LINKED_NAME = re.compile(  # 'Model 26B: https://... (Q4)', above its figures
     r"(?P<words>[\w(~][^|:=]{0,60}): ?<?https?://[^\s|]{1,300}[^|]{0,60}"
 )
+BOLD_LEAD = re.compile(r"\*\*(?P<words>[^*|]{1,80})\*\*:? [—–-] .{1,200}")  # '**Tiny MoE** — avg latency 44.5 ms'
 BULLET = re.compile(r"\s{0,16}(?:[-*•+] |\d{1,2}[.)] )\s{0,4}")
 TAG = re.compile(r"</?[a-z][^<>]{0,60}>")
 UNDERLINE = re.compile(r"(?:-{3,200}|={3,200})\s*")
@@ -35,6 +36,8 @@ FIGURE_LINE = re.compile(r"[\s*•+-]{0,12}[A-Za-z][^:=|.]{1,60}[:=]")
 BUILD = re.compile(r"build: [\da-f]{7}")  # ends what llama-bench prints
 ENDS_OF_TEXT = tuple(".!?:|)")
 SETTING_LINE = re.compile(r"[A-Z][\w ]{1,20}: \S")  # 'Date: 2026-05-03'
+NUMBERED = re.compile(r"\d{1,2}(?:\.\d{1,2})?[.)] ")  # '2. Finding the longest context'
+PAIR_LINE = re.compile(r"\w{1,40}: {1,8}\S")
 MAX_TITLE_CHARS = 60
 PLAIN_NUMBER = re.compile(r"(?<!\S)\d[\d.,]{0,12}(?!\S)")
 NO_LABEL_ENDS = tuple(".:?!,;")
@@ -116,6 +119,7 @@ def _paths_of(text: str, contexts: Sequence[ConsoleContext]) -> list[tuple[str, 
     stack: list[_Heading] = []
     label, has_content, is_code = "", False, False
     lines = text.splitlines()
+    has_passages = sum(line.lstrip()[:3] == FENCE for line in lines) > 2
     has_marks = any(line.startswith("#") and _heading(line) for line in lines)
     for index, line in enumerate(lines):
         is_fence = line.lstrip()[:3] == FENCE
@@ -123,6 +127,8 @@ def _paths_of(text: str, contexts: Sequence[ConsoleContext]) -> list[tuple[str, 
         bar_heading = _heading(line) if is_code and BARS.match(line) and not FIGURE.search(line) else None
         if is_fence:
             has_content |= not is_code
+            if is_code and has_passages and (not label or has_content) and (caption := _caption_above(lines, index)):
+                label, has_content = caption, False
             stack = [outer for outer in stack if not outer.is_printed]
         elif bar_heading:
             stack = [outer for outer in stack if not _ends_at(outer, bar_heading)]
@@ -146,6 +152,13 @@ def _paths_of(text: str, contexts: Sequence[ConsoleContext]) -> list[tuple[str, 
     return paths
 
 
+def _caption_above(lines: Sequence[str], index: int) -> str:
+    """Return the line of words above a quoted passage that tells what it is; empty for any other line."""
+    line = next((other.strip() for other in lines[max(0, index - 2) : index][::-1] if other.strip()), "")
+    is_possible = 0 < len(line) <= MAX_HEADING_CHARS and (line[0].isalnum() or line[0] == "`") and "|" not in line
+    return line if is_possible and not FIGURE.search(line) and not line.startswith(FENCE) else ""
+
+
 def _title(lines: Sequence[str], index: int) -> _Heading | None:
     """Return a short line between empty ones that names a unit and no figure, as a heading."""
     line, around = lines[index], (*lines[max(0, index - 1) : index], *lines[index + 1 : index + 2])
@@ -157,13 +170,18 @@ def _title(lines: Sequence[str], index: int) -> _Heading | None:
 def _page_title(lines: Sequence[str], index: int) -> _Heading | None:
     """Return a short line of words above a paragraph, a table or another such line, as a copied page has headings."""
     line, above, below = lines[index], "".join(lines[max(0, index - 1) : index]), "".join(lines[index + 1 : index + 2])
+    if NUMBERED.match(line) and not below.strip():
+        below = "".join(lines[index + 2 : index + 3])
     is_above_text = len(below) > MAX_TITLE_CHARS or _is_short_title(below) or below.startswith("|")
     is_above_text = is_above_text or (SETTING_LINE.match(below) is not None and not FIGURE.search(below))
-    is_below_text = not above.strip() or above.rstrip()[-1:] in ENDS_OF_TEXT or _is_short_title(above)
+    is_above_text = is_above_text or (NUMBERED.match(line) is not None and PAIR_LINE.match(below) is not None)
+    is_below_text = NUMBERED.match(line) is not None and not FIGURE.search(above)
+    is_below_text = is_below_text or not above.strip() or above.rstrip()[-1:] in ENDS_OF_TEXT or _is_short_title(above)
     return _Heading(BOLD_LEVEL, line.strip()) if _is_short_title(line) and is_above_text and is_below_text else None
 
 
 def _is_short_title(line: str) -> bool:
+    line = NUMBERED.sub("", line)
     first_word = line.partition(" ")[0]
     has_name = any(map(str.isupper, first_word)) or any(map(str.isdigit, first_word))  # 'vLLM', 'gpt-oss-20b'
     is_possible = 0 < len(line) <= MAX_TITLE_CHARS and has_name and line[0].isalpha() and line.rstrip()[-1:].isalnum()
@@ -178,7 +196,13 @@ def _label_among(lines: Sequence[str], index: int, is_code: bool) -> str:
         label = "" if line[:1].isspace() or STATEMENT.match(line) else label_of(line)
     else:
         label = label_of(line) or _name_of_indented(lines[index : index + 2])
-    return label or _bare_label(lines, index)
+    return label or _bold_lead(lines[index : index + 2]) or _bare_label(lines, index)
+
+
+def _bold_lead(lines: Sequence[str]) -> str:
+    """Return the words in bold that a dash parts from a remark, above the items of a list; empty for other lines."""
+    match = BOLD_LEAD.fullmatch(lines[0].strip()) if len(lines) > 1 and BULLET.match(lines[1]) else None
+    return match["words"] if match and not FIGURE.search(match["words"]) else ""
 
 
 def _bare_label(lines: Sequence[str], index: int) -> str:

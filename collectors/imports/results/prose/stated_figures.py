@@ -34,6 +34,7 @@ COMPARED_HEAD = re.compile(
     re.IGNORECASE,
 )
 _NAME_OF_TITLE = re.compile(r"[\W\d]{0,12}(?P<name>.*?)(?:[,;:。，；：]|\.(?:\s|$)|\s[-–—]+\s|$)")
+_PARTS_OF_TITLE = re.compile(r"[,;，；] ?")
 MOST_WORDS_OF_NAME = 10
 TIMES = ("ms", "s")
 NEVER_ZERO = ("ttft_ms", "e2e_ms")
@@ -129,6 +130,9 @@ def _name_of_title(title: str) -> str:
     is_better = title.endswith("is better.")
     is_sentence = title.endswith(".") and not is_better and (unit_in(title) is None or ". " in title)
     name = match["name"] if match and not is_sentence else ""
+    unit = None if is_sentence else unit_in(title)
+    if unit and metric_of(name, unit) is None:  # 'After a warm-up, the mean TTFT in ms:'
+        name = next((part for part in _PARTS_OF_TITLE.split(title) if unit_in(part) == unit), name)
     if title.startswith("<!--"):
         return ""
     if title[:1].islower() and not (unit_in(title) or test_unit(title)):

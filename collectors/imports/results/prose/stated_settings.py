@@ -15,6 +15,8 @@ _LABELLED_MODEL = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _TAG = re.compile(r"[a-z][\w./-]{1,80}:[\w.-]{1,60}")  # as Ollama names models
+_SIZE = re.compile(r"(?<![\w.])\d{1,4}(?:\.\d{1,2})?b\b")  # 'tiny-8b'
+_FILE_OF_MODEL = re.compile(r"(?:[-.](?:ud-)?i?q\d\w{0,8})?\.gguf$")  # 'tiny-8b-q4_k_m.gguf' is a file of tiny-8b
 _NEXT_SETTING = re.compile(r"\s\w{1,40}=")  # 'model=gpt2 prompt=512'
 _SERVED_MODEL = re.compile(
     rf"(?:(?<!\S)--model(?:-path)?(?:=| {{1,4}})|\bvllm serve |\btrtllm-serve )[\"']?(?P<model>{_NAME})"
@@ -22,13 +24,24 @@ _SERVED_MODEL = re.compile(
 _NAMED_MODEL = re.compile(
     r"(?<![A-Za-z\d_./-])(?P<model>(?:[A-Za-z][\w-]{1,40}/)?(?:Qwen|QwQ|Llama|DeepSeek|Gemma|Mistral|Mixtral|Ministral|Devstral|"
     r"Magistral|GLM|gpt-oss|Kimi|MiniMax|Nemotron|Phi|Granite|Falcon|OLMo|ERNIE|Hunyuan|InternLM|Seed-OSS|LFM2|SmolLM|"
-    r"EXAONE|Apertus|Jamba)[\w.]{0,20}(?:-[\w.-]{1,100}(?: \d{1,4}B\b)?|(?: \d\.\d)? \d{1,4}(?:\.\d)?B\b))",
+    r"EXAONE|Apertus|Jamba)[\w.]{0,20}(?:-[\w.-]{1,100}(?: \d{1,4}B\b)?|"
+    r"(?: \d\.\d)? \d{1,4}(?:\.\d)?B(?:-?A\d{1,3}(?:\.\d)?B)?\b))",
     re.IGNORECASE | re.ASCII,
 )
 _NO_MODEL = re.compile(
     r"\.(?:cpp|log|sh|json|jsonl|py|ya?ml|txt|csv|md)$|^llama\.?cpp|^llama-(?:b\d|bench|server|cli|swap|spec|batched|sweep|perplexity|box)",
     re.IGNORECASE,
 )
+_TAGGED_MODEL = re.compile(
+    r"(?<![\w./:-])(?P<model>[a-z][a-z\d.-]{1,40}:\d{1,4}(?:\.\d)?b(?:-[\w.-]{1,40})?)(?![\w:])", re.ASCII
+)  # as Ollama names models
+_COMPARISON = re.compile(
+    r"(?:和|与|跟|比|\b(?:than|as|vs\.?|versus|unlike|(?:compared|similar) (?:to|with)))\s*$", re.IGNORECASE
+)
+_FAMILIES = (
+    "Qwen", "Llama", "DeepSeek", "Gemma", "Mistral", "Mixtral", "GLM", "Kimi", "MiniMax", "Nemotron", "Phi", "Granite",
+)  # fmt: skip
+_FAMILY = re.compile(rf"(?<![A-Za-z])(?P<name>{'|'.join(_FAMILIES)})[- ]?(?=[VR]?\d)", re.IGNORECASE)
 _TENSOR_PARALLEL = re.compile(
     r"(?<![\w-])(?:TP ?[=:]? ?|TP size ?[=:] {0,40}|--?tp(?:-size)?[ =]"
     r"|(?:--)?tensor[-_ ]parallel(?:ism)?(?:[-_ ]size)?(?: ?[=:] ?| (?:of )?))(?P<degree>\d{1,3})(?![\w.])",
@@ -74,11 +87,21 @@ def read_settings(text: str, models_in_tables: Iterable[str] = (), words_around:
     gpu_counts = {match["count"] for match in _GPU_COUNT.finditer(text)}  # several are compared with each other
     tensor_parallel = degrees.pop() if len(degrees) == 1 and len(gpu_counts) < 2 else None
     model = _model_of(text)
-    cells = {cell.strip("*` ").lower() for cell in models_in_tables}
+    names = {name for cell in models_in_tables if (name := cell.strip("*` "))}
+    model = next(iter(names)) if model is None and len(names) == 1 and _is_name_of_model(*names) else model
+    cells = {name.lower() for name in names}
+    sizes = {match[0] for cell in cells for match in _SIZE.finditer(cell)}
     is_compared = model is not None and (
-        any(_names_other(cell, model) for cell in cells) or _are_others(cells, model.rpartition("/")[2].lower())
+        len(sizes) > 1
+        or any(_names_other(cell, model) for cell in cells)
+        or _are_others(cells, model.rpartition("/")[2].lower())
     )
     return StatedSettings(None if is_compared else model, _engine_of(text), tensor_parallel)
+
+
+def _is_name_of_model(cell: str) -> bool:
+    """Whether the only cell of a column of models is a model's name: 'o/Tiny-8B-Instruct'."""
+    return _SIZE.search(cell.lower()) is not None and len(_distinct([cell])) == 1
 
 
 def _names_other(cell: str, model: str) -> bool:
@@ -96,17 +119,31 @@ def _are_others(cells: Collection[str], model: str) -> bool:
 
 def _model_of(text: str) -> str | None:
     """The only model that the text names as one; what it calls the model comes before what merely looks like one."""
-    for pattern in (_LABELLED_MODEL, _SERVED_MODEL, _NAMED_MODEL):
+    for pattern in (_LABELLED_MODEL, _SERVED_MODEL, _TAGGED_MODEL, _NAMED_MODEL):
         names = _distinct(match["model"] for match in pattern.finditer(text))
         if names:
-            return names[0] if len(names) == 1 else None
+            is_weak = pattern is _NAMED_MODEL
+            is_alone = len(names) == 1 and not (is_weak and _names_other_family(text, names[0]))
+            is_alone = is_alone and not (is_weak and _is_compared_with(text))
+            return names[0] if is_alone else None
     return None
+
+
+def _is_compared_with(text: str) -> bool:
+    """Whether a model is named only as what another is compared with: 'as fast as Qwen3 8B'."""
+    return any(_COMPARISON.search(text[max(0, m.start() - 16) : m.start()]) for m in _NAMED_MODEL.finditer(text))
+
+
+def _names_other_family(text: str, model: str) -> bool:
+    """Whether a text names a version of another family: 'Qwen3' beside 'Gemma3 12B'."""
+    families = {match["name"].lower() for match in _FAMILY.finditer(text)}
+    return any(family not in model.lower() for family in families)
 
 
 def _distinct(names: Iterable[str]) -> list[str]:
     """The names that have a digit, once each: 'o/Llama-3.1-8B' is the same as 'Llama-3.1-8B', and is kept."""
     by_short_name: dict[str, str] = {}
-    for name in (_NEXT_SETTING.split(name)[0].strip().rstrip("./-_") for name in names):
+    for name in (_NEXT_SETTING.split(name)[0].strip().rstrip("./-_=") for name in names):
         if (
             len(name.split()) > MOST_WORDS
             or not re.search(r"\d", name)
@@ -114,7 +151,7 @@ def _distinct(names: Iterable[str]) -> list[str]:
             or _NO_MODEL.search(name)
         ):
             continue
-        short_name = name.rpartition("/")[2].lower()
+        short_name = _FILE_OF_MODEL.sub("", name.rpartition("/")[2].lower())
         by_short_name[short_name] = max(by_short_name.get(short_name, ""), name, key=len)
     return list(by_short_name.values())
 

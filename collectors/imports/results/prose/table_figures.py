@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from collectors.imports.results.builder import LoadBuilder
+from collectors.imports.results.builder import LoadBuilder, MeasurementPoint
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.heads import (
     DERIVED_HEAD,
@@ -16,12 +16,12 @@ from collectors.imports.results.prose.heads import (
     count_metric,
     names_latency,
     plain,
+    with_rates_sent,
     with_units_of_tests,
 )
 from collectors.imports.results.prose.metric_names import AIMED_AT, DERIVED, metric_of
 from collectors.imports.results.prose.number_text import (
     MEMORY,
-    TIMED,
     StatedNumber,
     read_cell,
     read_parts,
@@ -32,7 +32,9 @@ from collectors.imports.results.prose.number_text import (
 from collectors.imports.results.prose.sections import FIGURE
 from collectors.imports.results.prose.sentences import read_sentences
 from collectors.imports.results.prose.shared_columns import names_of_parts, split_columns, split_parts, with_last_unit
+from collectors.imports.results.prose.shared_units import with_units_of_columns
 from collectors.imports.results.prose.stated_figures import (
+    COMPARED_HEAD,
     MAX_NAME_CHARS,
     TIMES,
     add_failure,
@@ -56,8 +58,7 @@ NO_STATISTICS = ("count", "n", "total", "sum")
 WITH_DEVIATION = re.compile(r"(?:±|\+/-) ?(?:population )?(?:std(?:ev|dev)?|sd|standard deviation)\b", re.IGNORECASE)
 QUANTILE = re.compile(r"\d{1,2}(?:\.\d)?%")
 SETTINGS = re.compile(r"(?:^|\s)--\w|\w=\w")
-LEVEL_OF_ROW = re.compile(r"(?:c ?=? ?|[×x])?\d[\d.,]{0,12}[KM]?[×x]?(?: ?(?:tokens|tok|users))?", re.IGNORECASE)
-UNIT_AT_END = re.compile(r"(?<=\d) ?(?:[a-zµ]{1,6}(?:/[a-z]{1,4})?|%)$", re.IGNORECASE)
+DIFFERENCE = re.compile(r"\([^()]{1,20}%\)")
 PARTS_OF_CELL = re.compile(r"/| \+ | ?(?:→|-{1,2}>|⇒|➜) ?|, (?=[`*]{0,3}\d)")
 MAX_LEVEL_ROWS = 20
 MOST_NAMES_IN_NOTE = 8
@@ -68,9 +69,10 @@ def add_table(load: LoadBuilder, table: Table) -> None:
     """Add the figures of a table."""
     table = _with_second_heads(table)
     is_statement = table.title.endswith(".") and FIGURE.search(table.title) is not None
-    title = "" if is_statement or SETTINGS.search(table.title) else table.title  # settings name no metric
+    title = "" if is_statement else _without_settings(table.title)
     heads, rows = split_columns(table.heads, _with_statistics(_filled(table)), title)
-    table = table._replace(heads=with_units_of_tests(heads), rows=_with_units(heads, rows))
+    heads = with_rates_sent(heads)
+    table = table._replace(heads=with_units_of_tests(heads), rows=with_units_of_columns(heads, rows))
     names = {plain(row[0]) for row in table.rows}
     level_rows = {number: row for number, row in enumerate(table.rows) if is_level_row(row, table.heads, names)}
     table = table._replace(level_rows=tuple(level_rows.values())[:MAX_LEVEL_ROWS])
@@ -95,6 +97,15 @@ def add_table(load: LoadBuilder, table: Table) -> None:
         has_verdict = any(cell.startswith((PASSED, NOT_PASSED)) for cell in row)
         if has_verdict and len(load.rows) == added_rows:
             _add_check(load, table.heads, row)
+
+
+def _without_settings(title: str) -> str:
+    """Return the words of a title before its settings, which name no metric; nothing if those before them do not."""
+    match = SETTINGS.search(title)
+    if match is None:
+        return title
+    words_before = title[: match.start()].rpartition(" ")[0]
+    return words_before if metric_of(words_before, "tok/s") else ""
 
 
 def _add_cell(load: LoadBuilder, table: Table, row_number: int, column: int, label: str, title: str) -> None:
@@ -130,6 +141,11 @@ def _add_cell(load: LoadBuilder, table: Table, row_number: int, column: int, lab
         for run_name, run_words, run in runs:
             add_number(load, run, point._replace(name=f"{point.name}, {run_name}"), run_words, column_name, title)
         return
+    _add_parts(load, cell, point, label, column_name, title)
+
+
+def _add_parts(load: LoadBuilder, cell: str, point: MeasurementPoint, label: str, column_name: str, title: str) -> None:
+    """Add the statistics of a cell, else its numbers with names, else the figures of its sentence."""
     statistics = read_statistics(cell)
     for statistic, stated_value in statistics:
         add_number(load, stated_value, point, label, column_name, title, statistic)
@@ -165,12 +181,14 @@ def _note_columns_without_unit(load: LoadBuilder, table: Table, title: str) -> N
     rows_with_units = any(unit_in(_label(table, row)) for row in table.rows)
     if rows_with_units or unit_in(title):
         return
-    for column, head in enumerate(table.heads):
-        is_metric = names_latency(head) or any(p.fullmatch(plain(head)) for p in (SPEED_HEAD, ENGINE_HEAD))
+    for column, head in enumerate(table.heads[1:], 1):
+        is_metric = names_latency(head) or any(
+            pattern.fullmatch(plain(head)) for pattern in (SPEED_HEAD, ENGINE_HEAD, COMPARED_HEAD)
+        )
         if not is_metric or unit_of_names(head, "", title):
             continue
         cells = [row[column] for row in table.rows if column < len(row) and any(map(str.isdigit, row[column]))]
-        if cells and not any(map(FIGURE.search, cells)):
+        if cells and not any(FIGURE.search(DIFFERENCE.sub("", cell)) for cell in cells):
             load.notes.append(f"The column {head!r} states no unit: its numbers were left out.")
 
 
@@ -204,9 +222,9 @@ def _runs_of(cell: str, label: str, column_name: str, title: str) -> list[tuple[
 
     Each has a name and the words that name its metric: a part of the label if that has as many ('TTFT p50/p99 (ms)').
     """
-    parts = with_last_unit(split_parts(cell, PARTS_OF_CELL))
+    parts = with_last_unit(split_parts(cell.replace("**", ""), PARTS_OF_CELL))
     values = [value for part in parts if (value := read_cell(part))]
-    if len(parts) < 2 or len(values) != len(parts):
+    if len(parts) < 2 or len(values) != len(parts) or "@" in cell:
         return []
     names = names_of_parts(label)
     if len(names) == len(values):
@@ -244,25 +262,6 @@ def _filled(table: Table) -> list[list[str]]:
     return rows
 
 
-def _with_units(heads: Sequence[str], rows: list[list[str]]) -> list[list[str]]:
-    """Return the rows with the unit of a column's first number behind its other numbers, if it alone has one.
-
-    The rows are levels, such as '4k' or 'c=8': the unit of a metric is not that of the metrics below it.
-    """
-    if not all(LEVEL_OF_ROW.fullmatch(plain(row[0])) for row in rows):
-        return rows
-    filled_rows = [[*row] for row in rows]
-    for column, head in enumerate(heads):
-        numbers = [(row, value) for row in filled_rows if column < len(row) and (value := read_cell(row[column]))]
-        units = [value.unit for _, value in numbers]
-        is_first_alone = len(units) > 1 and units[0] in TIMED and not any(units[1:])
-        if column and is_first_alone and unit_in(head) is None and not SETTING_HEAD.fullmatch(plain(head)):
-            unit = UNIT_AT_END.search(numbers[0][0][column].replace("*", ""))
-            for row, _ in numbers[1:] if unit else []:
-                row[column] = f"{row[column]} {unit[0].strip()}" if unit else row[column]
-    return filled_rows
-
-
 def _with_statistics(rows: list[list[str]]) -> list[list[str]]:
     """Return the rows of statistics, as pandas' `describe` prints them, by their names, and without counts and sums."""
     names = {row[0].lower() for row in rows if row}
@@ -280,7 +279,9 @@ def _label(table: Table, row: Sequence[str]) -> str:
     heads = [head.strip("*` ") for head in table.heads]
     unit = next((cell for head, cell in zip(heads, row, strict=False) if UNIT_HEAD.fullmatch(head)), "")
     named = next((cell for head, cell in zip(heads, row, strict=False) if METRIC_HEAD.fullmatch(head)), "")
-    texts = [cell for cell in row if not (read_cell(cell) or FIGURE.search(cell) or cell[:1].isdigit())]
+    texts = [
+        cell for cell in row if not (read_cell(cell) or FIGURE.search(cell.replace("**", "")) or cell[:1].isdigit())
+    ]
     label = named or next((cell for cell in texts if unit_in(cell) or implied_unit(cell)), row[0])
     return f"{label} ({unit})" if unit and unit_in(label) is None else label
 

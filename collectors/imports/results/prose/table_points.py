@@ -43,6 +43,7 @@ MOST_OUTPUT_TOKENS = 1_000_000  # more 'max tokens' are those of a cache
 FOOTNOTES = " \u2020\u2021\u00a7\u00b6"
 VERDICT = re.compile(r"[\u2705\u274c\u2713\u2714\u2717\u2718]|pass(?:ed)?|fail(?:ed)?|ok", re.IGNORECASE)
 NUMBERS = re.compile(r"[\d.,]{1,12}(?: ?(?:[/+→]|-{1,2}>) ?[\d.,]{1,12}){1,20}(?: ?(?P<unit>ms|s|t(?:ok)?/s))?")
+CHANGE = re.compile(r"[*`]{0,3}[+−-]\d")  # '+4.5s (+129%)'
 LENGTHS = re.compile(r"(?P<prompt>\d{1,7}) ?[/x×,+] ?(?P<output>\d{1,7})", re.IGNORECASE)
 
 
@@ -146,5 +147,6 @@ def _is_name(table: Table, row: Sequence[str], column: int, label: str) -> bool:
     )
     is_other = has_no_value(cell) or states_failure(cell) or has_several or VERDICT.fullmatch(plain(cell)) is not None
     has_metric = has_metric or (value is not None and value.unit is None and names_latency(column_name))
+    is_other = is_other or (column > 0 and CHANGE.match(cell) is not None)
     is_compared = DERIVED.search(column_name) or DERIVED_HEAD.fullmatch(column_name)
     return not (is_compared or UNIT_HEAD.fullmatch(column_name) or is_other or has_metric)

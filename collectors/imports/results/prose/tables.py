@@ -8,6 +8,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from collectors.imports.results.prose.consoles import FENCE
+from collectors.imports.results.prose.units import unit_in
 
 RULE = re.compile(r"\s{0,40}\|?\s*:?-{1,200}:?\s*(?:\|\s*:?-{1,200}:?\s*){1,100}\|?\s*")
 BARS = str.maketrans("│┃║", "|||")
@@ -47,7 +48,8 @@ def read_tables(text: str) -> tuple[list[Table], str]:
     index = 0
     while index < len(lines) - 1:
         is_headless = not is_framed[index + 1] and _is_headless(lines, index)
-        if not (("|" in lines[index] or is_headless) and _is_rule(lines[index + 1])):
+        is_ruleless = _is_ruleless(lines, index)
+        if not is_ruleless and not (("|" in lines[index] or is_headless) and _is_rule(lines[index + 1])):
             index += 1
             continue
         if is_framed[index] and is_framed[index + 1] and len(cells_of(lines[index])) == 1:
@@ -58,7 +60,7 @@ def read_tables(text: str) -> tuple[list[Table], str]:
         if is_headless:
             count = len(cells_of(lines[index + 1])) - 1
             heads = ["", *(f"column {column} of {count}" for column in range(1, count + 1))]
-        rows, end = _rows(lines, index + 2, len(heads), is_framed[index + 1])
+        rows, end = _rows(lines, index + (1 if is_ruleless else 2), len(heads), is_framed[index + 1])
         above = [line for line in lines[max(0, start - 3) : start] if line.strip() and not line.startswith(FENCE)]
         title = "" if not above or _is_rule(above[-1]) else above[-1].strip()[:200]
         row_lines = [line for line, _ in rows]
@@ -77,6 +79,18 @@ def _is_headless(lines: Sequence[str], index: int) -> bool:
     """Return whether a table has lost its heads: its rule stands below an empty line, and no other below its row."""
     rows = lines[index + 2 : index + 4]
     return not lines[index].strip() and "|" in "".join(rows[:1]) and not any(map(_is_rule, rows))
+
+
+def _is_ruleless(lines: Sequence[str], index: int) -> bool:
+    """Return whether a line is the head of a table that lost its rule: it names a unit, and two rows follow at once."""
+    framed = [line.strip() for line in lines[index : index + 3]]
+    if len(framed) < 3 or not all(line[:1] == line[-1:] == "|" and len(line) < 4096 for line in framed):
+        return False
+    heads = cells_of(framed[0])
+    is_first = not index or "|" not in lines[index - 1]
+    is_head = len(heads) >= MIN_CELLS and all(heads) and not any(map(FLAT_NUMBER.fullmatch, heads))
+    has_rows = all(not _is_rule(line) and len(cells_of(line)) == len(heads) for line in framed[1:])
+    return is_first and is_head and has_rows and any(map(unit_in, heads))
 
 
 def _first_line_of_head(lines: Sequence[str], index: int) -> int:

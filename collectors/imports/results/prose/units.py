@@ -11,7 +11,7 @@ _SECONDS = ("s", "sec", "secs", "second", "seconds", "сек", "秒", "초")
 _CYRILLIC_S = "с"  # alone it is 'with' in a sentence: 'RTX 4090 с 24 ГБ'
 _PER = ("/", " per ", "-per-")
 _TOKENS = ("tok", "toks", "token", "tokens", "token(s)", "t", "токен", "токенов", "токена", "ток")
-_REQUESTS = ("req", "reqs", "request", "requests", "query", "queries", "запросов")
+_REQUESTS = ("req", "reqs", "request", "requests", "query", "queries", "запросов", "请求", "請求")
 
 
 def _rates(names: tuple[str, ...], unit: str) -> dict[str, tuple[str, float]]:
@@ -93,7 +93,7 @@ _OTHERS = f"{pattern_of('ms', 's', '%', factor=1.0)}|{_SIZES}"
 NOT_PER = r"(?! ?(?:per|/) ?(?:watts?|w|joules?|j|kwh|dollars?|\$|usd|€)(?!\w))"  # an efficiency is no speed
 HEADING_UNIT = re.compile(
     rf"(?<![\w/])({pattern_of(*RATES)})(?!\w){NOT_PER}"
-    rf"|(?<=\s)({pattern_of('ms', 's', '%', factor=1.0)})$|[,(\[] ?({_OTHERS})[)\]]"
+    rf"|(?<=\s)({pattern_of('ms', 's', '%', factor=1.0)}):?$|[,(\[] ?({_OTHERS})[)\]]"
     rf"|(?<=\s)(?<!\d\s)({_SIZES})$"  # 'RTX 6000 Pro 96 GB' names a GPU
     rf"|(?<=\s)(?<!\d\s)({pattern_of('ms', 'GiB', 'MiB', 'GB', 'MB', factor=1.0)})(?=\s)"  # 'memory GB before'
     r"|(?<=\s)(seconds|milliseconds)(?=\s)"

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _NOT_MEASURED = re.compile(
     r"\b(?:(?<!as )expect(?:ed|ing|s)?|should|(?<!I )(?<!we )could(?! only)|would|target(?:s|ed|ing)?|goals?"
-    r"|theoretical(?:ly)?|claim(?:s|ed)?|advertised|limit(?:ed|s)?|timeout|(?<!-)budget|slo|sla|threshold"
+    r"|theoretical(?:ly)?|claim(?:s|ed)?|advertised|limit(?:ed|s)?|timeout|(?<!-)budget|threshold|margin|tolerance"
+    r"|(?<!under )(?<!within )(?<!under the )(?<!within the )(?<!under this )(?<!within this )(?<!at this )sl[oa]s?"
     r"|require[sd]?|hop(?:e|ing)|bandwidth|interval|anything"
     r"|if|poll|sleep|audio|codec|frame rate|wait(?:s|ed)? for)\b"
     r"|(?:\bby(?: only| just| about)?|every"
     r"|faster|slower|another|extra|beyond(?: the)?|exceed\w*|adds?|added|adding|saves?|saved) $|多付?\s*$"
+    r"|应该|應該|理应|理论|预期|预计|期望|目标|希望|想要|至少要"
     r"|\b(?:ceiling|roofline|bound) (?:is|of|drops|falls|goes)\b"
     r"|\byour\W{0,3}$|\byour (?:video|post|numbers?|results?|report|figures?|table)\b"
     r"|\bin your (?:tests?|benchmarks?|case|post)\b",
@@ -42,6 +45,8 @@ _PUBLISHED = re.compile(  # by others, where it stands before a figure or in its
     r" (?:[\w-]+ ){0,5}(?:measured|measures|reports?|clocked|quotes?|lists?|publish\w*|states?)\b",
     re.IGNORECASE,
 )
+_LIMIT = re.compile(r"\b(?:sl[oa]s?|targets?|limits?|constraints?)\b", re.IGNORECASE)
+_SUPPOSED = re.compile(r"(?:比如|例如|假如|如果|假设|要是)[^。;；\n]{0,60}$")  # '比如我把并发数改成10,速度提升到100'
 _DENIED = re.compile(
     r"(?:\bnot|\bnever|n['\u2019]t)(?:\W+\w+){0,3}\W*$|\bno(?: (?:stable|sustained|real|clean|measured))? $",
     re.IGNORECASE,
@@ -49,6 +54,7 @@ _DENIED = re.compile(
 _NEGATED = re.compile(r"\b(?:not|never|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
 
 
+@lru_cache(maxsize=64)  # asked for at every number of a sentence
 def is_hypothetical(sentence: str) -> bool:
     """Return whether a sentence asks, wishes, assumes or calculates."""
     return _HYPOTHETICAL.search(sentence) is not None
@@ -59,5 +65,14 @@ def is_unmeasured(before: str, bound: str | None, sentence: str, clause_end: int
 
     `bound`: 'min' or 'max' if the figure is one.
     """
+    is_limit = bound == "max" and _LIMIT.search(sentence[:clause_end]) is not None
     is_denied = _DENIED.search(before) is not None or (bound == "min" and _NEGATED.search(sentence) is not None)
-    return is_denied or _NOT_MEASURED.search(before) is not None or _PUBLISHED.search(sentence[:clause_end]) is not None
+    is_denied = is_denied or is_limit or _SUPPOSED.search(sentence[:clause_end]) is not None
+    return is_denied or _NOT_MEASURED.search(before) is not None or _end_of_publisher(sentence) <= clause_end
+
+
+@lru_cache(maxsize=64)  # asked for at every number of a sentence
+def _end_of_publisher(sentence: str) -> int:
+    """Return where the first words end that say that others published what follows; behind the sentence without any."""
+    match = _PUBLISHED.search(sentence)
+    return match.end() if match else len(sentence) + 1

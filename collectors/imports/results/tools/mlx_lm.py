@@ -66,7 +66,8 @@ def _load_of(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:
     matches = [match for line in lines if (match := TIMES.fullmatch(line[:400]))]
     *trials, averages = matches
     title = averages["title"]
-    load.params |= {"heading": title} if title and title != AVERAGES else {}
+    names = (block.heading, title if title != AVERAGES else None)
+    load.params |= {"heading": ": ".join(filter(None, names))} if any(names) else {}
     decode = "decode_tps" if point.concurrency in (None, 1) else "batch_decode_tps"
     for name, metric in (("prompt", "prompt_tps"), ("generation", decode)):
         speeds = [float(trial[name]) for trial in trials]

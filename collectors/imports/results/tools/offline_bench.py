@@ -27,8 +27,9 @@ LATENCY_LINE = re.compile(
     rf"(?P<seconds>{NUMBER}) seconds\s*"
 )
 THROUGHPUT_LINE = re.compile(
-    rf"\s{{0,12}}Throughput: (?P<requests>{NUMBER}) requests/s, (?P<total>{NUMBER}) (?:total )?tokens/s"
-    rf"(?:, (?P<output>{NUMBER}) output tokens/s)?\s*"
+    rf"(?:\s{{0,12}}[-*>]){{0,3}}\s{{0,12}}Throughput: "
+    rf"(?P<requests>{NUMBER}) requests/s, (?P<total>{NUMBER}) (?:total )?tokens/s"
+    rf"(?:, (?P<output>{NUMBER}) output tokens/s)?(?P<setting> @ [^|]{{1,80}}?)?\s*"
 )
 TOTAL_LINE = re.compile(r"\s{0,12}Total num (?P<side>prompt|output) tokens: {1,8}(?P<tokens>\d{1,15})\s*")
 TOTAL_METRICS = {"prompt": "prompt_tokens", "output": "completion_tokens"}
@@ -151,6 +152,7 @@ def _point(flags: Mapping[str, JsonValue], is_batch: bool) -> MeasurementPoint:
 
 
 def _add_throughput(load: LoadBuilder, point: MeasurementPoint, match: re.Match[str]) -> None:
+    point = point._replace(name=f"{point.name}{match['setting'] or ''}")
     load.result(point, "request_tps", "mean", float(match["requests"]))
     load.result(point, "total_tps", "mean", float(match["total"]))
     if match["output"]:

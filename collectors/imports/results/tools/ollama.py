@@ -1,4 +1,7 @@
-"""Reads the timings that `ollama run --verbose` prints after an answer: one load per answer."""
+"""Reads the timings that `ollama run --verbose` prints after an answer: one load per answer.
+
+KTransformers prints the same lines, without the total and the time of loading.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +13,23 @@ from collectors.imports.results.metrics import STATED
 from collectors.imports.results.tools.printed_block import PrintedBlock, blocks_among, read_blocks
 
 TOOL = "ollama"
+TOOL_OR_OTHER = "ollama or KTransformers"
 PROGRAM = re.compile(r"\bollama run\b")
 LINE = re.compile(
     r"\s{0,12}(?P<name>(?:total|load|prompt eval|eval) duration|(?:prompt )?eval (?:count|rate)): {1,20}"
     r"(?P<value>\S.{0,40}?)\s*"
 )
-DURATION_PART = re.compile(r"(?P<number>\d{1,12}(?:\.\d{1,12})?)(?P<unit>h|ms|m|s|µs|μs|us|ns)")
+DURATION_PART = re.compile(r"(?P<number>\d{1,12}(?:\.\d{1,20})?)(?P<unit>h|ms|m|s|µs|μs|us|ns)")
 SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "µs": 1e-6, "μs": 1e-6, "us": 1e-6, "ns": 1e-9}
 COUNT = re.compile(r"(?P<tokens>\d{1,12}) token\(s\)")
-RATE = re.compile(r"(?P<tps>\d{1,12}(?:\.\d{1,9})?) tokens/s")
+RATE = re.compile(r"(?P<tps>\d{1,12}(?:\.\d{1,20})?) tokens/s")
 DURATIONS = {  # name -> metric and its factor from seconds
     "total duration": ("e2e_ms", 1e3),
     "load duration": ("model_load_s", 1.0),
     "prompt eval duration": ("prompt_ms", 1e3),
     "eval duration": ("decode_ms", 1e3),
 }
+OPENING = frozenset(("total duration", "prompt eval count"))
 COUNTS = {"prompt eval count": "prompt_tokens", "eval count": "completion_tokens"}
 RATES = {"prompt eval rate": "prompt_tps", "eval rate": "decode_tps"}
 
@@ -32,7 +37,7 @@ RATES = {"prompt eval rate": "prompt_tps", "eval rate": "decode_tps"}
 def has_printed(content: str) -> bool:
     """Return whether a text contains such timings."""
     lines = [match["name"] for line in content.splitlines() if (match := LINE.fullmatch(line[:100]))]
-    return "eval rate" in lines and "total duration" in lines
+    return "eval rate" in lines and not OPENING.isdisjoint(lines)
 
 
 def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[LoadBuilder], str]:
@@ -45,7 +50,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _is_opening(line: str) -> bool:
-    return _name_of(line) == "total duration"
+    return _name_of(line) in OPENING
 
 
 def _name_of(line: str) -> str | None:
@@ -56,8 +61,9 @@ def _name_of(line: str) -> str | None:
 def _load_of(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:
     lines, command = block.lines, block.command
     model = next((word for word in command.words.split() if not word.startswith("-")), None)
-    load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date, number=number, model=model, planned_requests=1)
     values = {match["name"]: match["value"] for line in lines if (match := LINE.fullmatch(line))}
+    tool = TOOL if "total duration" in values else TOOL_OR_OTHER
+    load = LoadBuilder(ticket, tool, None, tool, ticket.file_date, number=number, model=model, planned_requests=1)
     lengths = {name: int(match["tokens"]) for name in COUNTS if (match := COUNT.fullmatch(values.get(name, "")))}
     point = MeasurementPoint("one request", 1, lengths.get("prompt eval count"), lengths.get("eval count"))
     for name, value in values.items():

@@ -17,6 +17,7 @@ COMMAND_LINE = re.compile(r"\s{0,40}--?\w|.{0,4000} --\w|.{0,4000}\\\s{0,8}$")
 NO_HEADING = re.compile(r"[|{}]|\d%|https?://|: +[-+\d.]|\w=|^(?:INFO|WARNING|ERROR|DEBUG|\[|\$|>)")
 TAG = re.compile(r"</?[a-z][^<>]{0,60}>")
 PREAMBLE = re.compile(r"\s{0,8}(?:Traffic request rate|Burstiness factor|Max(?:imum)? request concurrency): ")
+BARRED = re.compile(r"\s{0,8}[=─-]{3,60} {1,4}(?P<words>\w[^=─]{0,20}.{0,140}?) {1,4}[=─-]{3,60}\s{0,8}")
 MAX_LINES_ABOVE = 24
 MAX_HEADING_CHARS = 80
 FLAG = re.compile(r"(?<!\S)-{1,2}(?P<name>[A-Za-z][\w-]{0,40})(?:(?:=| {1,8})(?P<value>[^\s\\-][^\s\\]{0,300}))?")
@@ -61,6 +62,8 @@ def heading_above(lines: Sequence[str], start: int, end_above: int = 0) -> str |
     The command that printed the block may stand between.
     """
     for line in reversed(lines[max(end_above, start - MAX_LINES_ABOVE) : start]):
+        if barred := BARRED.fullmatch(line[:MAX_LINE_CHARS]):
+            return barred["words"].strip()[:MAX_HEADING_CHARS]
         is_skipped = not TAG.sub("", line).strip() or FENCE.fullmatch(line[:40]) or PROGRESS_BAR in line
         if is_skipped or PREAMBLE.match(line) or COMMAND_LINE.match(line[:MAX_LINE_CHARS]):
             continue
@@ -111,10 +114,12 @@ def read_blocks(
     lines = content.splitlines()
     limits = list(find_blocks(lines))
     loads: list[LoadBuilder] = []
-    command, end_above = NO_COMMAND, 0
+    command, heading, end_above = NO_COMMAND, None, 0
     for number, (start, end) in enumerate(limits, first_number):
         command = command_among(lines[end_above:start], program) or command
-        block = PrintedBlock(lines[start:end], command, heading_above(lines, start, end_above))
+        is_next = 0 < end_above == start  # right below another block: both have its heading
+        heading = heading if is_next else heading_above(lines, start, end_above)
+        block = PrintedBlock(lines[start:end], command, heading)
         load = build(block, ticket, number)
         load.params |= {"heading": block.heading} if block.heading and "heading" not in load.params else {}
         load.ts = _time_above(lines[end_above:start]) or load.ts
