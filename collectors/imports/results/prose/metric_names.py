@@ -253,6 +253,13 @@ def without_workload(column_name: str, label: str, has_unit_in_column: bool) -> 
     return column_name, label
 
 
+def metric_of_test(test: str, column_name: str, unit: str | None) -> MetricName | None:
+    """Return the metric of a column in the test of one side of a request, 'pp512'; None if it names a side itself."""
+    if any(map(_names_side, _THROUGHPUT.split(column_name))):
+        return None
+    return metric_of(f"{test} {column_name}", unit)
+
+
 def names_side_alone(text: str) -> bool:
     """Return whether a text names the prompt's or the answer's side and nothing else: 'Prefill', 'Decode phase'."""
     return _BARE_SIDE.fullmatch(text) is not None

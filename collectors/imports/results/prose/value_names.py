@@ -19,14 +19,17 @@ OF_MACHINE = re.compile(
 _COUNTED = ("requests", "failed_requests")  # other counts of a script are lengths and settings
 _QUALIFIER = words(r"\b(?:mean|avg|average|median|min|max|peak|target|total|actual|effective|achieved)$")
 _COMPARED = words(
-    r"\b(?:reductions?|increase|decrease|change|comparison|vs|relative|faster|slower|overhead|gap|sav(?:ed|ings?))\b"
+    r"\b(?:reductions?|increase|decrease|change|improved?|comparison|vs|relative|faster|slower|overhead|gap"
+    r"|sav(?:ed|ings?))\b"
 )
+_RATIO = words(r"\b(?:ratio|multiple)\b")
 _LOAD = words(r"load(?:ing)? (?:time|duration)")
 _COUNT = words(r"\b(?:counts?|samples|n)\b")
 _SETTINGS = words(
     r"(?:\w{1,40}_)?(?:config|configuration|args|arguments|params|parameters|settings|options|hardware|environment|env)"
-    r"|(?:hardware|system|machine|device|gpu)_info|metadata"
+    r"|(?:hardware|system|machine|device|gpu)_info|meta|metadata|workload"
 )
+_RESULTS = words(r"metrics?|results?|summary|stat(?:istic)?s|measure(?:d|ments?)|performance|latency|throughput")
 _OF_REQUESTS = words(
     r"^(?!.*\b(?:agg|aggregate|total|throughput)\b)(?=.*\bconcurrent\b).*\b(?:mean|avg|average|median|p\d\d)\b"
 )
@@ -37,7 +40,7 @@ class ValueName(NamedTuple):
     """What a name states: its words without the unit, the unit, and the metric, None if Pitwall has none.
 
     `lacks_unit`: it names a latency or a speed without the unit, as 'latency p50' does. `is_setting`: it names an aim,
-    a comparison in per cent, or what stands in an object of settings.
+    or what stands in an object of settings. `is_comparison`: a difference in per cent, or a ratio of speeds.
     """
 
     words: str
@@ -45,12 +48,13 @@ class ValueName(NamedTuple):
     metric_name: MetricName | None
     lacks_unit: bool = False
     is_setting: bool = False
+    is_comparison: bool = False
 
     def is_of_result(self, value: Any) -> bool:
         """Return whether a value of this name is a measurement, known or not."""
         is_of_machine = self.unit in MEMORY and OF_MACHINE.search(self.words) is not None
         is_named = self.unit is not None or self.metric_name is not None
-        has_metric = is_named and not is_of_machine and not self.is_setting
+        has_metric = is_named and not (is_of_machine or self.is_setting or self.is_comparison)
         return has_metric and (value is None or is_number(value))
 
 
@@ -60,15 +64,15 @@ def value_name_of(name: str) -> ValueName:
     plain_words = " ".join(word for word in WORD_BOUND.split(name) if word).lower()
     if named := named_unit(plain_words):
         unit, remaining_words = named
-        is_compared = unit == "%" and _COMPARED.search(plain_words) is not None
-        is_setting = is_compared or _is_setting(name, plain_words)
+        is_comparison = (_COMPARED if unit == "%" else _RATIO).search(plain_words) is not None
         is_of_requests = (
             unit == "tok/s" and _OF_REQUESTS.search(remaining_words) is not None
         )  # not all streams together
         metric_name = (
             None if is_of_requests else metric_of(remaining_words, unit) or _of_model_load(remaining_words, unit)
         )
-        return ValueName(remaining_words, unit, metric_name, is_setting=is_setting)
+        is_setting = _is_setting(name, plain_words)
+        return ValueName(remaining_words, unit, metric_name, is_setting=is_setting, is_comparison=is_comparison)
     metric_name = metric_of(plain_words, None) or _counted(plain_words) or _counted(leaf_words(name))
     is_open = metric_name is None and not _COUNT.search(plain_words)
     lacks_unit = is_open and any(pattern.search(plain_words) for pattern in (LATENCY_NAMES, _SPEED))
@@ -85,7 +89,9 @@ def _of_model_load(plain_words: str, unit: str) -> MetricName | None:
 def _is_setting(name: str, plain_words: str) -> bool:
     """Return whether a name states an aim, or stands in an object of settings: 'slo ttftMs', 'config qps'."""
     is_aim = AIMED_AT.search(plain_words) is not None and "goodput" not in plain_words  # what met its aim was measured
-    return is_aim or any(map(names_settings, name.split(" ")[:-1]))
+    around = name.split(" ")[:-1]
+    last_settings = max((at for at, part in enumerate(around) if names_settings(part)), default=-1)
+    return is_aim or (last_settings >= 0 and not any(map(_RESULTS.fullmatch, around[last_settings:])))
 
 
 def names_settings(name: str) -> bool:

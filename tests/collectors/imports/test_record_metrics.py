@@ -1,0 +1,70 @@
+"""Measurements whose metric only the other values of a record tell: its test, its load, its other durations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.collectors.imports.captured import load_of, results_of
+
+
+def test_the_test_of_a_record_says_which_side_was_measured(tmp_path: Path) -> None:
+    path = tmp_path / "bench.csv"
+    path.write_text(
+        "model,test,n_prompt,n_gen,tps,note\na-7b,pp512,512,0,900.5,x\na-7b,tg128,0,128,61.5,x\na-7b,mixed,64,64,80,x\n"
+    )
+    assert [(r.metric, r.value, r.prompt_tokens, r.output_tokens) for r in results_of(load_of(path))] == [
+        ("prompt_tps", 900.5, 512, 0), ("decode_tps", 61.5, 0, 128), ("stated", 80.0, 64, 64),
+    ]  # fmt: skip
+
+
+def test_the_object_around_a_speed_says_which_side_was_measured(tmp_path: Path) -> None:
+    path = tmp_path / "bench.json"
+    path.write_text(
+        '{"runs": {"prefill": {"throughput_tok_s": 900.5, "latency_ms": 569, "total_tok_s": 950},'
+        ' "decode": {"throughput_tok_s": 61.5, "latency_ms": 16.5, "total_tok_s": 70}}}'
+    )
+    assert [(r.metric, r.value) for r in results_of(load_of(path))] == [
+        ("prompt_tps", 900.5), ("prompt_ms", 569.0), ("total_tps", 950.0),
+        ("output_tps", 61.5), ("e2e_ms", 16.5), ("total_tps", 70.0),
+    ]  # fmt: skip
+
+
+def test_lines_that_quote_rows_of_llama_bench(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    path.write_text(
+        '{"mode": "pp", "tokens_per_sec": 117.5, "fa": "", "bench_raw": {"model_filename": "/m/a.gguf", "n_prompt": 9,'
+        ' "n_gen": 0, "avg_ts": 117.5}, "build": "one"}\n'
+        '{"mode": "tg", "tokens_per_sec": 22.5, "fa": "-fa 1", "bench_raw": {"model_filename": "/m/a.gguf",'
+        ' "n_prompt": 0, "n_gen": 64, "avg_ts": 22.5}, "build": "two"}\n'
+    )
+    load = load_of(path)
+    assert load.model == "/m/a.gguf"
+    assert [(r.metric, r.value, r.prompt_tokens, r.output_tokens) for r in load.result_rows] == [
+        ("prompt_tps", 117.5, 9, 0), ("output_tps", 22.5, 0, 64),
+    ]  # fmt: skip
+    assert "build=two" in load.result_rows[1].point and "fa=-fa 1" in load.result_rows[1].point
+
+
+def test_a_load_has_one_duration_and_counts_its_tokens(tmp_path: Path) -> None:
+    path = tmp_path / "cell.json"
+    path.write_text(
+        '{"output_tok_s": 39.5, "request_throughput_req_s": 0.5, "completed": 10, "total_input_tokens": 640,'
+        ' "total_output_tokens": 790, "bench_elapsed_ms": 60550, "duration_s": 20.0}'
+    )
+    rows = [(r.metric, r.value, r.unit) for r in results_of(load_of(path))]
+    assert ("prompt_tokens", 640.0, "tokens") in rows and ("completion_tokens", 790.0, "tokens") in rows
+    assert ("duration_s", 20.0, "s") in rows and ("stated", 60550.0, "ms") in rows
+
+
+def test_ratios_and_planned_workloads_are_no_results(tmp_path: Path) -> None:
+    path = tmp_path / "point.json"
+    path.write_text(
+        '{"meta": {"gpu": {"name": "L4", "memory_mb": 23034}, "workload": {"concurrency": 10, "duration_s": 90}},'
+        ' "workload": {"name": "chat", "metrics": {"ttft_p50_ms": 112}},'
+        ' "old_tps": 40, "new_tps": 60, "old_to_new_tps_ratio": 1.5, "ttft_improve_pct": 33.1}'
+    )
+    load = load_of(path)
+    assert [(r.metric, r.value, r.unit, r.concurrency) for r in load.result_rows] == [
+        ("ttft_ms", 112.0, "ms", 10), ("stated", 40.0, "tok/s", 10), ("stated", 60.0, "tok/s", 10),
+    ]  # fmt: skip
+    assert not any("ratio" in row.point or "improve" in row.point for row in load.result_rows)
