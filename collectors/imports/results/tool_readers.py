@@ -16,6 +16,7 @@ from collectors.imports.results.tools import (
     guidellm,
     inference_perf,
     inferencex,
+    k6,
     llama_bench,
     llama_response,
     llmperf,
@@ -44,5 +45,5 @@ class ResultReader(Protocol):
 READERS: tuple[ResultReader, ...] = (
     benchy_progress, benchy, serving, guidellm, aiperf, lm_eval, bfcl, evalscope, llama_bench, batched_bench,
     inferencex, llmperf, trtllm_bench, mlperf, offline_bench, inference_perf, vllm_mlx, locust,
-    llama_response,
+    k6, llama_response,
 )  # fmt: skip

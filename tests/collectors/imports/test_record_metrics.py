@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from collectors.imports.results.readers import reader_of
+from collectors.imports.results.source import ResultFile
 from tests.collectors.imports.captured import load_of, results_of
 
 
@@ -68,3 +70,47 @@ def test_ratios_and_planned_workloads_are_no_results(tmp_path: Path) -> None:
         ("ttft_ms", 112.0, "ms", 10), ("stated", 40.0, "tok/s", 10), ("stated", 60.0, "tok/s", 10),
     ]  # fmt: skip
     assert not any("ratio" in row.point or "improve" in row.point for row in load.result_rows)
+
+
+def test_a_cell_names_the_metric_of_the_statistics_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "summaries.json"
+    path.write_text(
+        '{"summaries": [{"arm": "a", "metric": "tpot_ms", "median": 12.5, "max": 14.5, "n": 5},'
+        ' {"arm": "b", "metric": "ttft", "unit": "s", "mean": 0.25, "stdev": 0.1}]}'
+    )
+    assert [(r.metric, r.statistic, r.value) for r in results_of(load_of(path))] == [
+        ("tpot_ms", "median", 12.5), ("tpot_ms", "max", 14.5), ("ttft_ms", "mean", 250.0),
+    ]  # fmt: skip
+
+
+def test_counts_of_values_and_sizes_of_models_are_no_results(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    path.write_text(
+        '{"model": {"hf_id": "o/m-8b", "weights_gib": 15.0}, "ttft_s": {"count": 180, "mean": 0.25, "max": 0.5},'
+        ' "eval_tps_mean": 46.5, "tokens_evaluated": 512, "step_latency_max_ms": 9.5}'
+    )
+    load = load_of(path)
+    assert load.model == "o/m-8b"
+    assert [(r.metric, r.statistic, r.value, r.prompt_tokens) for r in load.result_rows] == [
+        ("ttft_ms", "mean", 250.0, 512), ("ttft_ms", "max", 500.0, 512), ("decode_tps", "mean", 46.5, 512),
+        ("stated", "max", 9.5, 512),
+    ]  # fmt: skip
+
+
+def test_units_smaller_and_larger_than_pitwalls(tmp_path: Path) -> None:
+    path = tmp_path / "units.csv"
+    path.write_text(
+        "arm,ttft_us,tpot_ns,e2e_minutes,ttfr_s,ttfr_minutes,queue_us\na,81500,12500000,1.5,32.1,0.54,2500\n"
+        "b,82500,13500000,2,42.1,0.7,3500\n"
+    )
+    assert [(r.metric, r.value, r.unit) for r in results_of(load_of(path))][:5] == [
+        ("ttft_ms", 81.5, "ms"), ("tpot_ms", 12.5, "ms"), ("e2e_ms", 90_000.0, "ms"), ("ttfr_ms", 32_100.0, "ms"),
+        ("stated", 2.5, "ms"),
+    ]  # fmt: skip
+
+
+def test_json_without_results_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "task.json"
+    lines = ['"model": "a-7b"', '"turns": 12', '"tool_calls": 11', '"errors": 0', '"wall_time_s": 270.25', '"end": 1']
+    path.write_text("{\n  " + ",\n  ".join(lines) + "\n}\n")
+    assert reader_of(ResultFile(path, path.name)) is None

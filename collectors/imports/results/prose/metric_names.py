@@ -33,6 +33,7 @@ GENERATION = (
 _NO_BENCHMARK = r"(?! (?:results?|benchmarks?|tests?|performance)\b)"  # 'End-to-end results' measures anything
 _ACCEPTED_LENGTH = r"\bacc(?:e?pt)?(?:ance|ed)?(?:\. ?| )len(?:gth)?"
 _FIRST_TOKEN = r"ttft|first[- ]token(?! decod)|首\s?(?:token|字|词)"
+_EVAL_ALONE = r"^eval(?: (?:mean|avg|median|min|max|p\d\d))?$"  # llama.cpp's word for decoding
 _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
     (r"first response|ttfr|first byte|ttfb", "ttfr_ms"),
     (_FIRST_TOKEN, "ttft_ms"),
@@ -43,7 +44,7 @@ _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
         r"|\bprefill(?=(?: \(m?s\))?\W*$)",
         "prompt_ms",
     ),
-    (r"(?:decod(?:e|ing)|(?<!prompt )eval) (?:time|duration)", "decode_ms"),
+    (rf"(?:decod(?:e|ing)|(?<!prompt )eval) (?:time|duration)|{_EVAL_ALONE}", "decode_ms"),
     (
         r"(?<![a-df-z])(?<!token )(?<!tokens )(?<!low )(?<!lowest )(?<!total )(?<!normali[sz]ed )"
         r"latenc(?:y|ies\b)(?! per token|[- ](?:bound|optimi|sensitive|critical))"
@@ -103,7 +104,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
         "tok/s",
         words(
             r"\bsingle(?:[- ](?:stream|user|req|client|seq|session|conc|batch)|\W*$|\W*[(:,])"
-            r"|\btg\d+\b|(?<!prompt )\beval (?:rate|speed)"
+            rf"|\btg\d+\b|(?<!prompt )\beval (?:rate|speed)|{_EVAL_ALONE}"
         ),
         MetricName("decode_tps"),
     ),
@@ -172,7 +173,7 @@ MINIMUM = words(r"(?<![/(])(?<!per )(?<!p-)(?<!top-)\bmin(?:imum)?\b(?!\)|[-_ ]p
 MAXIMUM = words(
     r"最高|最大|峰值|\bpeak(?:s|ed)?\b|\bbest\b(?! of all)"
     # neither 'M4 Max', 'RTX PRO 6000 Max-Q' nor 'n_max:16', 'max tokens'
-    r"|(?<![ma]\d )(?<!ai )(?<!n )(?<![-:])(?<!under )(?<!for )\bmax(?:imum)?\b"
+    r"|(?<![ma]\d )(?<!ai )(?<!\bn )(?<![-:])(?<!under )(?<!for )\bmax(?:imum)?\b"
     r"(?![-+:=]| ?\d| (?:new )?(?:tokens|batch|num|model|context|ctx|seq|conc|parallel|len|requests|load))"
 )
 _BEST = words(r"\bbest\b(?! of all)")

@@ -16,6 +16,7 @@ from collectors.imports.results.prose.value_names import is_number, names_settin
 from collectors.imports.results.source import ResultFile
 
 CSV_NAME = re.compile(r"[A-Za-z#%][\w .#%/()@-]{0,60}")
+STATISTIC = re.compile(r"value|mean|avg|average|median|min|max|std(?:ev|dev)?|p\d{2}", re.IGNORECASE)
 MAX_DEPTH = 6
 LIST, GROUP, COLUMN = "list", "group", "column"  # names of what tells the records of several lists and objects apart
 
@@ -74,6 +75,7 @@ def _has_more_than_duration(values: Mapping[str, Any]) -> bool:
 def _records_in(number: int, value: Any, inherited: MutableMapping[str, Any], depth: int = 1) -> list[Record]:
     """Return the records of a value; `inherited`: settings of the objects around it."""
     parts = _parts_of(value)
+    parts = parts._replace(values=_with_metric_of_cell(parts.values))
     settings = {
         name: item for name, item in parts.values.items()
         if item is not None and not value_name_of(name).is_of_result(item)
@@ -117,6 +119,21 @@ def _parts_of(value: Any, prefix: str = "", depth: int = 1) -> _Parts:
         else:
             parts.values[full_name] = item
     return parts
+
+
+def _with_metric_of_cell(values: dict[str, Any]) -> dict[str, Any]:
+    """Return values whose names are statistics under the metric that another value names: {"metric": "tpot_ms"}."""
+    metric = next(
+        (item for name, item in values.items() if METRIC_HEAD.fullmatch(name) and isinstance(item, str)), None
+    )
+    unit = next((item for name, item in values.items() if UNIT_HEAD.fullmatch(name) and isinstance(item, str)), "")
+    label = f"{metric} {unit}".strip()
+    if metric is None or not value_name_of(label).is_of_result(None):
+        return values
+    return {
+        f"{label} {name}".removesuffix(" value") if STATISTIC.fullmatch(name) else name: item
+        for name, item in values.items()
+    }
 
 
 def _is_list_of_objects(items: Any) -> bool:
@@ -180,9 +197,8 @@ def _csv_records(source: ResultFile) -> Iterator[Record]:
     if not METRIC_HEAD.fullmatch(heads[0]):
         for number, row in enumerate(rows[1:], 2):
             if row:
-                yield Record(
-                    number, dict(_csv_value(name, cell) for name, cell in zip(heads, row, strict=False) if name)
-                )
+                values = dict(_csv_value(name, cell) for name, cell in zip(heads, row, strict=False) if name)
+                yield Record(number, _with_metric_of_cell(values))
         return
     arms = [head for head in heads[1:] if not UNIT_HEAD.fullmatch(head)]
     for column, head in enumerate(heads[1:], 1):

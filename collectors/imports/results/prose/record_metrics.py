@@ -41,7 +41,7 @@ def measurements_in(record: Record, level: int | None) -> dict[str, MetricName]:
     rates = rates_of_load(record, level)
     outputs = _outputs_in(record.values)
     test = _test_of(record)
-    metrics = {}
+    metrics: dict[str, MetricName] = {}
     for name, value in record.values.items():
         column = value_name_of(name)
         is_result = column.is_of_result(value) and not DERIVED.search(column.words) and name not in rates
@@ -49,7 +49,7 @@ def measurements_in(record: Record, level: int | None) -> dict[str, MetricName]:
             metrics[name] = counts[name]
         elif is_result:
             metrics[name] = _metric_name_in(column, value, level, outputs, test)
-    return _with_single_duration(metrics, record.values)
+    return _with_single_duration(_without_coarse_units(metrics), record.values)
 
 
 def rates_of_load(record: Record, level: int | None) -> list[str]:
@@ -95,10 +95,10 @@ def _metric_name_in(
     `outputs`: the largest speed of the output for each statistic. All streams of a load decode faster together than it
     puts out tokens, so what is faster may be either. `test`: the side of a request that was measured alone.
     """
-    metric_name = column.metric_name or MetricName(STATED)
+    metric_name = column.metric_name or column.stated
     is_open = test is not None and metric_name.metric in OPEN_METRICS and column.unit in ("tok/s", "ms", "s")
     if test and is_open and (name_of_test := metric_of_test(test, column.words, column.unit)):
-        return name_of_test
+        return MetricName(name_of_test.metric, name_of_test.factor * column.factor)
     output = outputs.get(statistic_of(column.words, None))
     if metric_name.metric != "output_tps" or output is None or not DECODING.search(column.words):
         return metric_name
@@ -118,6 +118,18 @@ def _outputs_in(values: Mapping[str, Any]) -> dict[str, float]:
     return outputs
 
 
+def _without_coarse_units(metrics: Mapping[str, MetricName]) -> dict[str, MetricName]:
+    """Return the metrics without what stands there in a finer unit too: 'ttft_minutes' beside 'ttft_seconds'."""
+    finest: dict[tuple[str, str], float] = {}
+    for name, metric_name in metrics.items():
+        key = (metric_name.metric, value_name_of(name).words)
+        finest[key] = min(metric_name.factor, finest.get(key, metric_name.factor))
+    return {
+        name: metric_name for name, metric_name in metrics.items()
+        if metric_name.metric == STATED or metric_name.factor == finest[metric_name.metric, value_name_of(name).words]
+    }  # fmt: skip
+
+
 def _with_single_duration(metrics: Mapping[str, MetricName], values: Mapping[str, Any]) -> dict[str, MetricName]:
     """Return the metrics with one duration of the load: another one, of what stands around it, is stated only."""
     durations = {
@@ -130,4 +142,6 @@ def _with_single_duration(metrics: Mapping[str, MetricName], values: Mapping[str
         if first and statistic_of(value_name_of(name).words, None) == statistic_of(value_name_of(first).words, None)
         and abs(duration - durations[first]) > MOST_DIFFERENCE * durations[first]
     }  # fmt: skip
-    return {name: MetricName(STATED) if name in others else metric_name for name, metric_name in metrics.items()}
+    return {
+        name: value_name_of(name).stated if name in others else metric_name for name, metric_name in metrics.items()
+    }

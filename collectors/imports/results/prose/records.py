@@ -31,6 +31,7 @@ NUMBERED_KEY = re.compile(  # of a number, or of its statistics
     r'"([A-Za-z][\w .%/()-]{1,60})"\s{0,9}:\s{0,99}'
     r'(?:\{\s{0,99}"(?:mean|avg|average|median|min|max|std|p\d\d)"\s{0,9}:\s{0,9})?-?\d'
 )
+METRIC_OF_CELL = re.compile(r'"(?:metric|measure|kpi)"\s{0,9}:\s{0,9}"([A-Za-z][\w .%/()-]{1,60})"', re.IGNORECASE)
 WARM_UP = re.compile(r"(?:is )?warm[-_ ]?up", re.IGNORECASE)
 TIMED_STATISTICS = re.compile(  # {"cold_ms": {"p50": 236.5}}
     r'"[A-Za-z][\w .-]{0,60}_(?:ms|s|sec|seconds)"\s{0,9}:\s{0,9}\{\s{0,99}"(?:mean|avg|median|min|p\d\d)"\s{0,9}:'
@@ -38,10 +39,13 @@ TIMED_STATISTICS = re.compile(  # {"cold_ms": {"p50": 236.5}}
 INNER_STATISTIC = re.compile(r"mean|avg|median|min|max|p\d{2}")
 LEVEL_WORDS = {  # beside the heads of tables
     CONCURRENCY_HEAD: re.compile(r"np|n parallel|c"),
-    PROMPT_HEAD: re.compile(r"n prompt"),
-    OUTPUT_HEAD: re.compile(r"n gen|n predict"),
+    PROMPT_HEAD: re.compile(r"n prompt|prompt n|tokens evaluated(?: mean)?"),
+    OUTPUT_HEAD: re.compile(r"n gen|n predict|predicted n|tokens predicted(?: mean)?"),
 }
-MODELS = ("model", "model id", "model name", "model path", "model tag", "base model", "model filename", "model file")
+MODELS = (
+    "model", "model id", "model name", "model path", "model tag", "base model", "model filename", "model file",
+    "model hf id", "hf model", "hf model id", "model repo", "model name or path",
+)  # fmt: skip
 TIMES = (
     "ts", "timestamp", "date", "datetime", "started at", "started", "started utc", "start time", "start time utc",
     "timestamp utc", "generated at", "created at", "run at",
@@ -81,7 +85,8 @@ def times_kernels(head: str) -> bool:
 
 
 def _names_in(head: str) -> list[str]:
-    names = KEY.findall(head) if head.lstrip()[:1] in ("{", "[") else csv_names(head)
+    is_json = head.lstrip()[:1] in ("{", "[")
+    names = [*KEY.findall(head), *METRIC_OF_CELL.findall(head)] if is_json else csv_names(head)
     return list(dict.fromkeys(names))
 
 

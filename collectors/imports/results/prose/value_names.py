@@ -6,15 +6,16 @@ import re
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.heads import COUNT_HEADS
 from collectors.imports.results.prose.metric_names import AIMED_AT, LATENCY_NAMES, MetricName, metric_of, words
 from collectors.imports.results.prose.number_text import MEMORY
-from collectors.imports.results.prose.units import named_unit
+from collectors.imports.results.prose.units import NamedUnit, named_unit
 
 WORD_BOUND = re.compile(r"[_\s.:-]+|(?<=[a-z\d])(?=[A-Z])")
 OF_MACHINE = re.compile(
     r"\b(?:system|host|total|installed|machine|hardware|specs?)\b.*\b(?:ram|memory|vram)\b|^ram$"
-    r"|\b(?:ram|memory|vram)\b.*\btotal\b"
+    r"|\b(?:ram|memory|vram)\b.*\btotal\b|\bweights?$|^model(?: file)? size$"
 )
 _COUNTED = ("requests", "failed_requests")  # other counts of a script are lengths and settings
 _QUALIFIER = words(r"\b(?:mean|avg|average|median|min|max|peak|target|total|actual|effective|achieved)$")
@@ -25,6 +26,9 @@ _COMPARED = words(
 _RATIO = words(r"\b(?:ratio|multiple)\b")
 _LOAD = words(r"load(?:ing)? (?:time|duration)")
 _COUNT = words(r"\b(?:counts?|samples|n)\b")
+_COUNT_OF_VALUES = words(
+    r"counts?|samples|n|num|size|len(?:gth)?"
+)  # beside their statistics: {"ttft_s": {"count": 180}}
 _SETTINGS = words(
     r"(?:\w{1,40}_)?(?:config|configuration|args|arguments|params|parameters|settings|options|hardware|environment|env)"
     r"|(?:hardware|system|machine|device|gpu)_info|meta|metadata|workload"
@@ -46,9 +50,15 @@ class ValueName(NamedTuple):
     words: str
     unit: str | None
     metric_name: MetricName | None
+    factor: float = 1.0  # of the name's unit to Pitwall's
     lacks_unit: bool = False
     is_setting: bool = False
     is_comparison: bool = False
+
+    @property
+    def stated(self) -> MetricName:
+        """The metric of a figure of its unit that Pitwall has no name for."""
+        return MetricName(STATED, self.factor)
 
     def is_of_result(self, value: Any) -> bool:
         """Return whether a value of this name is a measurement, known or not."""
@@ -62,21 +72,22 @@ class ValueName(NamedTuple):
 def value_name_of(name: str) -> ValueName:
     """Return what the name of a value states: 'itl_p99_ms' is `itl_ms` in milliseconds."""
     plain_words = " ".join(word for word in WORD_BOUND.split(name) if word).lower()
-    if named := named_unit(plain_words):
-        unit, remaining_words = named
-        is_comparison = (_COMPARED if unit == "%" else _RATIO).search(plain_words) is not None
-        is_of_requests = (
-            unit == "tok/s" and _OF_REQUESTS.search(remaining_words) is not None
-        )  # not all streams together
-        metric_name = (
-            None if is_of_requests else metric_of(remaining_words, unit) or _of_model_load(remaining_words, unit)
-        )
-        is_setting = _is_setting(name, plain_words)
-        return ValueName(remaining_words, unit, metric_name, is_setting=is_setting, is_comparison=is_comparison)
+    if (named := named_unit(plain_words)) and not _COUNT_OF_VALUES.fullmatch(leaf_words(name)):
+        return _value_name_with(named, name, plain_words)
     metric_name = metric_of(plain_words, None) or _counted(plain_words) or _counted(leaf_words(name))
     is_open = metric_name is None and not _COUNT.search(plain_words)
     lacks_unit = is_open and any(pattern.search(plain_words) for pattern in (LATENCY_NAMES, _SPEED))
-    return ValueName(plain_words, None, metric_name, lacks_unit, _is_setting(name, plain_words))
+    return ValueName(plain_words, None, metric_name, lacks_unit=lacks_unit, is_setting=_is_setting(name, plain_words))
+
+
+def _value_name_with(named: NamedUnit, name: str, plain_words: str) -> ValueName:
+    unit, factor, remaining_words = named
+    is_comparison = (_COMPARED if unit == "%" else _RATIO).search(plain_words) is not None
+    is_of_requests = unit == "tok/s" and _OF_REQUESTS.search(remaining_words) is not None  # not all streams together
+    metric_name = None if is_of_requests else metric_of(remaining_words, unit) or _of_model_load(remaining_words, unit)
+    metric_name = metric_name and MetricName(metric_name.metric, metric_name.factor * factor)
+    is_setting = _is_setting(name, plain_words)
+    return ValueName(remaining_words, unit, metric_name, factor, is_setting=is_setting, is_comparison=is_comparison)
 
 
 def _of_model_load(plain_words: str, unit: str) -> MetricName | None:
