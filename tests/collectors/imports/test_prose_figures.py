@@ -413,3 +413,15 @@ Warm-up: 12.5 tok/s
     load = load_of(path)
     assert [(row.metric, row.value) for row in load.result_rows] == [("prompt_ms", 57.0), ("output_tps", 71.5)]
     assert load.notes == ["The warm-up was left out: 2 of the lines."]
+
+
+def test_variables_of_a_script_with_remarks(tmp_path: Path) -> None:
+    text = (
+        "# Model 1: o/m-0.5b\nM1_AUTO_TOKENS=3375104\nM1_AUTO_TPS=502.5\nM1_SMALL_TPS=47.5      # 10.5x slower\n"
+        "M1_TPS_RATIO=0.095\nM1_STORE=1     # loaded\n"
+    )
+    rows = results_of_text(tmp_path, text)
+    assert [(row.metric, row.value, row.unit) for row in rows] == [
+        ("stated", 502.5, "tok/s"),
+        ("stated", 47.5, "tok/s"),
+    ]

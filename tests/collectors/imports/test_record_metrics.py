@@ -6,6 +6,7 @@ from pathlib import Path
 
 from collectors.imports.results.readers import reader_of
 from collectors.imports.results.source import ResultFile
+from load_records import Accuracy
 from tests.collectors.imports.captured import load_of, results_of
 
 
@@ -114,3 +115,49 @@ def test_json_without_results_is_no_text(tmp_path: Path) -> None:
     lines = ['"model": "a-7b"', '"turns": 12', '"tool_calls": 11', '"errors": 0', '"wall_time_s": 270.25', '"end": 1']
     path.write_text("{\n  " + ",\n  ".join(lines) + "\n}\n")
     assert reader_of(ResultFile(path, path.name)) is None
+
+
+def test_tokens_of_a_load_that_counts_its_requests(tmp_path: Path) -> None:
+    path = tmp_path / "load.csv"
+    path.write_text("users,successful_requests,failed_requests,total_output_tokens,tps_mean\n1,8,0,280,320.5\n")
+    assert ("completion_tokens", 280.0) in [(r.metric, r.value) for r in results_of(load_of(path))]
+
+
+def test_numbers_in_strings_and_speeds_of_all_tokens(tmp_path: Path) -> None:
+    path = tmp_path / "suite.json"
+    path.write_text(
+        '{"runs": [{"bench": "a", "tok_s": "25.5", "wall_s": "134", "latency": "81 ms",'
+        ' "output": "300s"}, {"throughput": {"output_tokens_per_sec": 26.5, "total_tokens_per_sec": 27.5}}]}'
+    )
+    assert [(r.metric, r.value) for r in results_of(load_of(path))] == [
+        ("stated", 25.5), ("duration_s", 134.0), ("e2e_ms", 81.0), ("output_tps", 26.5), ("total_tps", 27.5),
+    ]  # fmt: skip
+
+
+def test_sizes_per_token_make_no_kernel_of_a_load(tmp_path: Path) -> None:
+    path = tmp_path / "turns.json"
+    path.write_text(
+        '{"config": {"kv_bytes_per_token": 512}, "by_turn": [{"turn": 1, "mean_latency_ms": 2195.5, "tokens": 341,'
+        ' "speed_degradation_pct": -5.5, "throughput_tasks_per_sec": 1.5}]}'
+    )
+    load = load_of(path)
+    assert [(r.metric, r.statistic, r.value) for r in load.result_rows] == [("e2e_ms", "mean", 2195.5)]
+    assert load.notes == ["Left out, since no unit that Pitwall knows is stated: throughput_tasks_per_sec."]
+
+
+def test_accuracies_of_known_tasks(tmp_path: Path) -> None:
+    path = tmp_path / "quality.json"
+    path.write_text(
+        '[{"arm": "a", "tok_s": 26.5, "quality": {"mmlu_accuracy": 0.74, "gsm8k": {"accuracy_pct": 81.5},'
+        ' "routing_accuracy": 0.5}}, {"arm": "b", "task": "ifeval", "tok_s": 25.5, "accuracy": 0.5, "correct": 1}]'
+    )
+    rows = [row for row in load_of(path).rows if isinstance(row, Accuracy)]
+    assert [(row.task.partition(":")[0], row.value) for row in rows] == [
+        ("mmlu", 0.74), ("gsm8k", 0.815), ("ifeval", 0.5),
+    ]  # fmt: skip
+
+
+def test_scores_of_single_answers_are_no_accuracies(tmp_path: Path) -> None:
+    path = tmp_path / "answers.csv"
+    path.write_text("prompt_idx,gsm8k_exact_match,tokens_per_sec,total_time_ms\n0,1.0,15.5,4085.5\n1,0.0,20.5,3183.5\n")
+    assert not any(isinstance(row, Accuracy) for row in load_of(path).rows)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.heads import LEVEL_HEADS, SETTING_HEAD, plain
 from collectors.imports.results.prose.metric_names import (
     AIMED_AT,
@@ -23,7 +24,7 @@ _LINE = re.compile(
     r"[\s>*•-]{0,12}(?:\d{1,2}[.)] {1,4})?[*`\"]{0,3}(?P<label>[^\W\d](?:[^:=|`\"]|=(?=\d)){1,60}?)"
     rf"[`*\"]{{0,3}} {{0,40}}[:=][`* \t]{{0,60}}(?:{NUMBER})"
     r"[`*]{0,3}(?: \([^()]{1,80}\))?(?:[,;] ?[^\d,;]{0,40}\d[\d.]{0,8} ?[x×%](?![\w]).{0,80})?"
-    r"[ \t,;]{0,80}",
+    r"[ \t,;]{0,80}(?:#.{0,160})?",
     re.IGNORECASE,
 )
 _PAIR = re.compile(
@@ -90,9 +91,10 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def _metrics_of(passage: Sequence[Figure]) -> set[str]:
-    """Return the metrics that a passage states."""
-    names = (metric_of(figure.words, figure.unit) for figure in passage if not DERIVED.search(figure.label))
-    return {name.metric for name in names if name}
+    """Return the metrics that a passage states; STATED for a speed of tokens that Pitwall has no metric for."""
+    figures = [figure for figure in passage if not DERIVED.search(figure.label)]
+    names = {name.metric for figure in figures if (name := metric_of(figure.words, figure.unit))}
+    return names | {STATED for figure in figures if figure.unit == "tok/s"}
 
 
 def _under(figure: Figure, labels: Sequence[str]) -> Figure:

@@ -49,7 +49,7 @@ _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
         r"(?<![a-df-z])(?<!token )(?<!tokens )(?<!low )(?<!lowest )(?<!total )(?<!normali[sz]ed )"
         r"latenc(?:y|ies\b)(?! per token|[- ](?:bound|optimi|sensitive|critical))"
         r"|total latency(?! \(ms\))"  # trtllm-bench's is that of the load
-        r"|response time|\breq(?:uest)?[ _]?lat\b|延遲|延迟|时延|時延|响应时间|響應時間"
+        r"|response time|^(?:avg |mean |p\d\d )?lat\b|\breq(?:uest)?[ _]?lat\b|延遲|延迟|时延|時延|响应时间|響應時間"
         rf"|(?:\be2el?\b|end[- ]to[- ]end)(?!.{{0,9}}\bwall\b){_NO_BENCHMARK}",
         "e2e_ms",
     ),
@@ -91,7 +91,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     (
         "tok/s",
         words(
-            r"total (?:token )?(?:throughput|throughout|tput|tps|tok(?:ens)?[/ ]s)|^total$"
+            r"total (?:token )?(?:throughput|throughout|tput|tps|tok(?:ens)?[/ ]s)|(?:^|\bthroughput )total$"
             r"|(?:prompt|input) ?\+ ?(?:completion|output|gen)|[總总]吞吐"
         ),
         MetricName("total_tps"),
@@ -188,7 +188,8 @@ _OF_OTHER_NUMBER = words(
 )  # '(peak 39)'
 MEAN = words(r"\bavg\b|\baverage\b|\bmean\b|平均|평균|средн|média\b|\bmedia\b|moyenne|durchschnitt|mittelwert")
 DERIVED = words(
-    r"speed[- _]?up|\bdeltas?\b|Δ|savings|\bgains?\b|節省|增加|\bimprovement\b"
+    r"speed[- _]?up|\b(?:tps|tok/s|speed|throughput|latency|ttft|tpot)[- _]ratio\b"
+    r"|\bdeltas?\b|Δ|savings|\bgains?\b|節省|增加|\bimprovement\b"
     r"|\bscaling\b(?! (?:factor|up|to|out|from))|\buplift\b"
     r"|\bcv\b|\bstd(?:ev|dev|\.)?\b|\bstandard deviation\b|\bvariance\b|\bdiff(?:erence)?\b"
 )

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from collectors.imports.results.prose.heads import DERIVED_HEAD, METRIC_HEAD, UNIT_HEAD
 from collectors.imports.results.prose.metric_names import DERIVED
 from collectors.imports.results.prose.number_text import MEMORY, TIMED, has_no_value, read_cell, states_failure
-from collectors.imports.results.prose.value_names import is_number, names_settings, value_name_of
+from collectors.imports.results.prose.value_names import is_number, names_figure, names_settings, value_name_of
 from collectors.imports.results.source import ResultFile
 
 CSV_NAME = re.compile(r"[A-Za-z#%][\w .#%/()@-]{0,60}")
@@ -117,7 +117,9 @@ def _parts_of(value: Any, prefix: str = "", depth: int = 1) -> _Parts:
             parts.lists.update(inner.lists)
             parts.groups.update(inner.groups)
         else:
-            parts.values[full_name] = item
+            is_figure = isinstance(item, str) and names_figure(full_name)
+            stated_name, figure = _csv_value(full_name, item) if is_figure else (full_name, item)
+            parts.values.update({stated_name: figure} if is_number(figure) else {full_name: item})
     return parts
 
 

@@ -25,6 +25,7 @@ COUNTS_OF_LOAD = (  # in the record of a load
     (words(r"(?:num )?(?:completed|successful|succeeded)"), "requests"),
     (words(r"(?:num )?(?:failed|errors)"), "failed_requests"),
 )
+REQUESTS = (MetricName("requests"), MetricName("failed_requests"))
 TOKENS_OF_LOAD = (
     (words(r"total (?:input|prompt) tokens"), "prompt_tokens"),
     (words(r"total (?:output|generated|completion) tokens"), "completion_tokens"),
@@ -64,7 +65,10 @@ def rates_of_load(record: Record, level: int | None) -> list[str]:
 def _counts_of_load(values: Mapping[str, Any]) -> dict[str, MetricName]:
     """Return the counts in the record of a load, which has a rate of requests, or counts what failed and what not."""
     counts = _counts_in(values, COUNTS_OF_LOAD)
-    is_of_load = len(set(counts.values())) > 1 or any(value_name_of(name).unit == "requests/s" for name in values)
+    others = {column.metric_name for column in map(value_name_of, values) if column.metric_name in REQUESTS}
+    is_of_load = len({*counts.values()} | others) > 1 or any(
+        value_name_of(name).unit == "requests/s" for name in values
+    )
     return counts | _counts_in(values, TOKENS_OF_LOAD) if is_of_load else {}
 
 

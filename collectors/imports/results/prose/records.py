@@ -7,7 +7,7 @@ names its point where it varies.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -16,8 +16,9 @@ from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.heads import CONCURRENCY_HEAD, OUTPUT_HEAD, PROMPT_HEAD
-from collectors.imports.results.prose.metric_names import MetricName, statistic_of, words
+from collectors.imports.results.prose.metric_names import statistic_of, words
 from collectors.imports.results.prose.number_text import states_failure
+from collectors.imports.results.prose.record_accuracies import add_accuracies, names_of_accuracies
 from collectors.imports.results.prose.record_files import Record, csv_names, records_of
 from collectors.imports.results.prose.record_metrics import DECODING, measurements_in, rates_of_load
 from collectors.imports.results.prose.stated_figures import NEVER_ZERO, ZERO_NOTE
@@ -55,7 +56,9 @@ ERRORS = ("error", "error message")
 OF_TOKENS = words(
     r"(?:^|[^a-z])(?:tok(?:en)?s?|output[ _]chars|ttft|tpot|itl|llm|n[ _](?:prompt|gen)|[io]sl)(?:[^a-z]|$)"
 )
-OF_KERNEL = words(r"(?:^|[^a-z])(?:[gt]flops|gbps|gb[_/]s|kernel|gemm|matmul|bytes[_ ]per|bandwidth)(?:[^a-z]|$)")
+OF_KERNEL = words(
+    r"(?:^|[^a-z])(?:[gt]flops|gbps|gb[_/]s|kernel|gemm|matmul|bytes[_ ]per(?![_ ]token)|bandwidth)(?:[^a-z]|$)"
+)
 OF_LOAD = words(r"conc|users|vus?|clients|streams|flight")  # 'parallel' beside them are the server's slots
 SINGLE = words(r"\bsingle (?:stream|user|request|client)\b")
 SINGLE_TOKEN_NOTE = "Speeds of decoding were left out where the answer is a single token: nothing was decoded after it."
@@ -121,8 +124,9 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     load.model = _model_of(constants)
     times = [time for record in records if (time := _time_of(record))]
     load.ts = min(times, default=load.ts)
+    accuracies = names_of_accuracies(records)
     for record in records:
-        _add_record(load, record, constants)
+        _add_record(load, record, constants, accuracies)
     if not load.result_rows:
         raise ImportRefusedError(
             f"{source.name} has no measured value whose name states its metric and unit; limits, aims and settings are "
@@ -130,7 +134,9 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
         )
     open_names = dict.fromkeys(name for record in records for name in _names_without_unit(record))
     if open_names:
-        load.notes.append(f"Left out, since no unit is stated: {', '.join(open_names)[:MAX_NAME_CHARS]}.")
+        load.notes.append(
+            f"Left out, since no unit that Pitwall knows is stated: {', '.join(open_names)[:MAX_NAME_CHARS]}."
+        )
     return [load]
 
 
@@ -187,13 +193,14 @@ def _constants(records: Sequence[Record]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _add_record(load: LoadBuilder, record: Record, constants: Mapping[str, Any]) -> None:
+def _add_record(load: LoadBuilder, record: Record, constants: Mapping[str, Any], accuracies: Collection[str]) -> None:
     levels = [
         _level((record.values, record.settings, constants), pattern)
         for pattern in (CONCURRENCY_HEAD, PROMPT_HEAD, OUTPUT_HEAD)
     ]
     metrics = measurements_in(record, levels[0])
-    point_name = _point_name(record, metrics, rates_of_load(record, levels[0]), constants)
+    point_name = _point_name(record, {*metrics, *accuracies}, rates_of_load(record, levels[0]), constants)
+    add_accuracies(load, record, accuracies, point_name)
     for name, metric_name in metrics.items():
         column, value, metric = value_name_of(name), record.values[name], metric_name.metric
         if metric in NEVER_ZERO and value == 0:
@@ -211,11 +218,9 @@ def _add_record(load: LoadBuilder, record: Record, constants: Mapping[str, Any])
         )  # fmt: skip
 
 
-def _point_name(
-    record: Record, metrics: Mapping[str, MetricName], rates: Sequence[str], constants: Mapping[str, Any]
-) -> str:
+def _point_name(record: Record, left_out: Collection[str], rates: Sequence[str], constants: Mapping[str, Any]) -> str:
     """Return what tells a record apart from the others; the rates of its load come first."""
-    own_values = {name: value for name, value in record.values.items() if name not in metrics and name not in rates}
+    own_values = {name: value for name, value in record.values.items() if name not in left_out and name not in rates}
     names = [f"{name}={record.values[name]:g}" for name in rates]
     parts = _names_of_point(own_values, constants) | _names_of_point(record.settings, constants)
     if sum(map(len, parts.values())) > MAX_NAME_CHARS:  # words tell more than numbers, whole numbers more than others

@@ -20,12 +20,12 @@ OF_MACHINE = re.compile(
 _COUNTED = ("requests", "failed_requests")  # other counts of a script are lengths and settings
 _QUALIFIER = words(r"\b(?:mean|avg|average|median|min|max|peak|target|total|actual|effective|achieved)$")
 _COMPARED = words(
-    r"\b(?:reductions?|increase|decrease|change|improved?|comparison|vs|relative|faster|slower|overhead|gap"
+    r"\b(?:reductions?|increase|decrease|degradation|change|improved?|comparison|vs|relative|faster|slower|overhead|gap"
     r"|sav(?:ed|ings?))\b"
 )
 _RATIO = words(r"\b(?:ratio|multiple)\b")
 _LOAD = words(r"load(?:ing)? (?:time|duration)")
-_COUNT = words(r"\b(?:counts?|samples|n)\b")
+_COUNT = words(r"\b(?:counts?|samples|n)\b|\b(?:tokens|ratio|requests|chars)$")
 _COUNT_OF_VALUES = words(
     r"counts?|samples|n|num|size|len(?:gth)?"
 )  # beside their statistics: {"ttft_s": {"count": 180}}
@@ -125,6 +125,12 @@ def leaf_words(name: str) -> str:
     around, _, leaf = name.rpartition(" ")
     is_own = "_" in leaf or not _QUALIFIER.search(around)
     return " ".join(word for word in WORD_BOUND.split(leaf if is_own else name) if word).lower()
+
+
+def names_figure(name: str) -> bool:
+    """Return whether a name states a unit, or a latency or a speed whose unit may stand beside its number."""
+    column = value_name_of(name)
+    return column.unit is not None or column.lacks_unit
 
 
 def is_number(value: Any) -> bool:

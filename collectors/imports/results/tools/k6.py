@@ -56,7 +56,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
             metric_name = column.metric_name or column.stated
             _add_times(load, point._replace(name=name), statistics, metric_name.metric, metric_name.factor, column.unit)
     if open_names:
-        load.notes.append(f"Left out, since no unit is stated: {', '.join(open_names)[:200]}.")
+        load.notes.append(f"Left out, since no unit that Pitwall knows is stated: {', '.join(open_names)[:200]}.")
     return [load]
 
 
