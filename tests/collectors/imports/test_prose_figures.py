@@ -425,3 +425,11 @@ def test_variables_of_a_script_with_remarks(tmp_path: Path) -> None:
         ("stated", 502.5, "tok/s"),
         ("stated", 47.5, "tok/s"),
     ]
+
+
+def test_pairs_of_several_contexts(tmp_path: Path) -> None:
+    text = "QUANT=Q4_K_M CTX=98304 tok/s=44.5 vram=21743 MiB\nQUANT=Q4_K_M CTX=81920 tok/s=51.5 vram=21869 MiB\n"
+    rows = [row for row in results_of_text(tmp_path, text) if row.unit == "tok/s"]
+    assert [(row.value, "CTX=98304" in row.point, "CTX=81920" in row.point) for row in rows] == [
+        (44.5, True, False), (51.5, False, True),
+    ]  # fmt: skip

@@ -161,3 +161,33 @@ def test_scores_of_single_answers_are_no_accuracies(tmp_path: Path) -> None:
     path = tmp_path / "answers.csv"
     path.write_text("prompt_idx,gsm8k_exact_match,tokens_per_sec,total_time_ms\n0,1.0,15.5,4085.5\n1,0.0,20.5,3183.5\n")
     assert not any(isinstance(row, Accuracy) for row in load_of(path).rows)
+
+
+def test_requests_of_a_load_without_failures(tmp_path: Path) -> None:
+    path = tmp_path / "levels.json"
+    path.write_text(
+        '{"rows": [{"concurrency": 4, "requests": 16, "batch_completion_time_seconds": 5.5, "throughput_tok_s": 640.5,'
+        ' "prompt_tokens_per_request": 1024}, {"concurrency": 8, "requests": 9, "ttft_ms": 81.5}]}'
+    )
+    assert [(r.metric, r.value, r.prompt_tokens) for r in results_of(load_of(path))] == [
+        ("requests", 16.0, 1024), ("duration_s", 5.5, 1024), ("output_tps", 640.5, 1024), ("ttft_ms", 81.5, None),
+    ]  # fmt: skip
+
+
+def test_latencies_of_a_cache_and_what_it_saved(tmp_path: Path) -> None:
+    path = tmp_path / "cache.json"
+    path.write_text(
+        '[{"cold_ttft_ms": 1589.5, "warm_ttft_ms": 1249.5, "ttft_saved_ms": 340, "save_latency_ms": 53.5,'
+        ' "load_latency_ms": 21.5, "load_seconds": 20.5}]'
+    )
+    assert [(r.metric, r.value) for r in results_of(load_of(path))] == [
+        ("ttft_ms", 1589.5), ("ttft_ms", 1249.5), ("stated", 53.5), ("stated", 21.5), ("model_load_s", 20.5),
+    ]  # fmt: skip
+
+
+def test_a_speed_in_short_and_a_bare_share(tmp_path: Path) -> None:
+    path = tmp_path / "tasks.json"
+    path.write_text('[{"task": "edit", "tokIn": 990, "tokOut": 897, "pct": 1, "ttft": 0.872, "tokps": 212.5}]')
+    assert [(r.metric, r.value, r.unit, r.prompt_tokens, r.output_tokens) for r in results_of(load_of(path))] == [
+        ("stated", 212.5, "tok/s", 990, 897)
+    ]

@@ -30,6 +30,7 @@ _LINE = re.compile(
 _PAIR = re.compile(
     rf"(?<!\S)(?P<label>(?:avail )?[A-Za-z][\w/%.-]{{0,40}})= {{0,6}}(?:{NUMBER})(?=[\s,;)]|$)", re.IGNORECASE
 )
+_CONTEXT = re.compile(r"n?[_ ]?ctx(?:[_ ](?:size|len))?|context(?:[_ ](?:size|len(?:gth)?|tokens))?", re.IGNORECASE)
 _OF_DRAFTS = ({"draft", "acc"}, {"drafted", "accepted"}, {"draft", "accepted"})  # then 'rate' is that of acceptance
 SETTING = re.compile(  # of the load
     r"rps|qps|(?:target |configured |traffic )?(?:request )?rate(?: configured)?(?: \((?:rps|req/s)\))?", re.IGNORECASE
@@ -135,7 +136,8 @@ def _pair_lines(lines: Sequence[str]) -> Iterator[list[Figure]]:
             words = line[: matches[0].start()].strip(" \t-*•`,;:=[]")
             labels = {match["label"].lower() for match in matches}
             is_of_drafts = any(names <= labels for names in _OF_DRAFTS)
-            levels = [match for match in matches if any(head.fullmatch(plain(match["label"])) for head in LEVEL_HEADS)]
+            heads = (*LEVEL_HEADS, _CONTEXT)
+            levels = [match for match in matches if any(head.fullmatch(plain(match["label"])) for head in heads)]
             words = " ".join([words, *(match[0].strip(" ,;") for match in levels if match["unit"] is None)]).strip()
             results = [match for match in matches if match not in levels or match["unit"]] or matches
             figures = [_figure(number, words, match)._replace(is_pair=True) for match in results]

@@ -18,12 +18,12 @@ CONCURRENCY_HEAD = words(
 )
 PROMPT_HEAD = words(
     r"isl|(?:avg |mean |random |actual )?(?:input|prompt|prefill|in(?=len)) ?(?:seq(?:uence)? )?"
-    r"(?:len|length|size|tokens|toks?)(?: \(tokens\))?|tokens (?:prompt|input|in)|输入长度|輸入長度|input"
+    r"(?:len|length|size|tokens|toks?)(?: \(tokens\))?|tok(?:en)?s? (?:prompt|input|in)|输入长度|輸入長度|input"
 )
 OUTPUT_HEAD = words(
     r"osl|(?:avg |mean |random |actual )?(?:output|completion|generation|decode|out(?=len)) ?(?:seq(?:uence)? )?"
     r"(?:len|length|size|tokens|toks?)(?: \(tokens\))?|max(?: new)? tokens|gen(?:erated)? tok(?:en)?s?"
-    r"|tokens (?:output|completion|generated|out)"
+    r"|tok(?:en)?s? (?:output|completion|generated|out)"
     r"|输出长度|輸出長度|output"
 )
 DEPTH_HEAD = words(

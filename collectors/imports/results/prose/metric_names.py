@@ -63,7 +63,7 @@ _DURATIONS: tuple[tuple[str, str], ...] = (
     (r"\bready\b|就緒", "time_to_ready_s"),
     (
         r"\bwall\b|wall[- ]?(?:time|clock)|執行時間|duration|^(?:run |total )?dur\b"
-        r"|total (?:\w+ )?time|execution time|elapsed",
+        r"|\bbatch (?:completion )?time|total (?:\w+ )?time|execution time|elapsed",
         "duration_s",
     ),
 )
@@ -219,6 +219,7 @@ TASK = words(
 ACCURACY = words(rf"accuracy|mmlu|gpqa|準確率|{TASK.pattern}")
 _OF_PART = words(  # of a request's work: no latency of the request
     r"\b(?:decod(?:e|ing)|kernel|step|iteration|queu(?:e|ing)|attention|layer|network|tool|retrieval|search|embedding"
+    r"|save|load|restore|store|fetch|evict(?:ion)?|lookup|write|read|dispatch|prefetch|offload|reload"
     r"|schedul(?:er|ing)|routing|transfer|communication|verification|draft(?:ing)?|sampling|host|swap)"
     r"[- ]latenc(?:y|ies)\b"
 )

@@ -25,7 +25,7 @@ COUNTS_OF_LOAD = (  # in the record of a load
     (words(r"(?:num )?(?:completed|successful|succeeded)"), "requests"),
     (words(r"(?:num )?(?:failed|errors)"), "failed_requests"),
 )
-REQUESTS = (MetricName("requests"), MetricName("failed_requests"))
+ALL_REQUESTS = ((words(r"(?:total |n )?requests|request count"), "requests"),)
 TOKENS_OF_LOAD = (
     (words(r"total (?:input|prompt) tokens"), "prompt_tokens"),
     (words(r"total (?:output|generated|completion) tokens"), "completion_tokens"),
@@ -63,12 +63,16 @@ def rates_of_load(record: Record, level: int | None) -> list[str]:
 
 
 def _counts_of_load(values: Mapping[str, Any]) -> dict[str, MetricName]:
-    """Return the counts in the record of a load, which has a rate of requests, or counts what failed and what not."""
+    """Return the counts in the record of a load.
+
+    That has a rate of requests, or the duration and the speed of their output, or counts what failed and what not.
+    """
     counts = _counts_in(values, COUNTS_OF_LOAD)
-    others = {column.metric_name for column in map(value_name_of, values) if column.metric_name in REQUESTS}
-    is_of_load = len({*counts.values()} | others) > 1 or any(
-        value_name_of(name).unit == "requests/s" for name in values
-    )
+    metrics = {column.metric_name.metric for column in map(value_name_of, values) if column.metric_name}
+    counted = {name.metric for name in counts.values()} | (metrics & {"requests", "failed_requests"})
+    is_of_load = len(counted) > 1 or "request_tps" in metrics or metrics >= {"duration_s", "output_tps"}
+    if not counted:
+        counts = _counts_in(values, ALL_REQUESTS)
     return counts | _counts_in(values, TOKENS_OF_LOAD) if is_of_load else {}
 
 

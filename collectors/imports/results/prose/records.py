@@ -40,8 +40,10 @@ TIMED_STATISTICS = re.compile(  # {"cold_ms": {"p50": 236.5}}
 INNER_STATISTIC = re.compile(r"mean|avg|median|min|max|p\d{2}")
 LEVEL_WORDS = {  # beside the heads of tables
     CONCURRENCY_HEAD: re.compile(r"np|n parallel|c"),
-    PROMPT_HEAD: re.compile(r"n prompt|prompt n|tokens evaluated(?: mean)?"),
-    OUTPUT_HEAD: re.compile(r"n gen|n predict|predicted n|tokens predicted(?: mean)?"),
+    PROMPT_HEAD: re.compile(r"n prompt|prompt n|tokens evaluated(?: mean)?|(?:prompt|input) tokens per req(?:uest)?"),
+    OUTPUT_HEAD: re.compile(
+        r"n gen|n predict|predicted n|tokens predicted(?: mean)?|(?:output|completion) tokens per req(?:uest)?"
+    ),
 }
 MODELS = (
     "model", "model id", "model name", "model path", "model tag", "base model", "model filename", "model file",

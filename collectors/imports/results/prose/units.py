@@ -108,7 +108,7 @@ _QUANTISATION = re.compile(r"\b(?:UD-)?[IT]?Q\d_\w{1,12}", re.IGNORECASE)  # the
 _CYRILLIC_SECONDS = re.compile(rf"(?<=, ){_CYRILLIC_S}$|(?<=\(){_CYRILLIC_S}(?=\))")
 _UNDERSCORE = re.compile(r"(?<=[A-Za-z\d])_(?=[A-Za-z\d])")
 _NAMED_UNITS: tuple[tuple[re.Pattern[str], str, float], ...] = (
-    (re.compile(r"\b(?:t|tok|toks|token|tokens)(?: per | ?/ ?| )s(?:ec|econd)?\b|\btps\b"), "tok/s", 1.0),
+    (re.compile(r"\b(?:t|tok|toks|token|tokens)(?: per | ?/ ?| )s(?:ec|econd)?\b|\b(?:tok|t)ps\b"), "tok/s", 1.0),
     (
         re.compile(r"\b(?:req|reqs|request|requests)(?: per | ?/ ?| )s(?:ec|econd)?\b|\brps\b|\bqps\b"),
         "requests/s",

@@ -23,8 +23,8 @@ _COMPARED = words(
     r"\b(?:reductions?|increase|decrease|degradation|change|improved?|comparison|vs|relative|faster|slower|overhead|gap"
     r"|sav(?:ed|ings?))\b"
 )
-_RATIO = words(r"\b(?:ratio|multiple)\b")
-_LOAD = words(r"load(?:ing)? (?:time|duration)")
+_RATIO = words(r"\b(?:ratio|multiple|saved|savings?|reduction|gap)\b")
+_LOAD = words(r"load(?:ing)?(?: time| duration)?")
 _COUNT = words(r"\b(?:counts?|samples|n)\b|\b(?:tokens|ratio|requests|chars)$")
 _COUNT_OF_VALUES = words(
     r"counts?|samples|n|num|size|len(?:gth)?"
@@ -86,7 +86,7 @@ def _value_name_with(named: NamedUnit, name: str, plain_words: str) -> ValueName
     is_of_requests = unit == "tok/s" and _OF_REQUESTS.search(remaining_words) is not None  # not all streams together
     metric_name = None if is_of_requests else metric_of(remaining_words, unit) or _of_model_load(remaining_words, unit)
     metric_name = metric_name and MetricName(metric_name.metric, metric_name.factor * factor)
-    is_setting = _is_setting(name, plain_words)
+    is_setting = _is_setting(name, plain_words) or (unit == "%" and not remaining_words)  # a share of what?
     return ValueName(remaining_words, unit, metric_name, factor, is_setting=is_setting, is_comparison=is_comparison)
 
 
