@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.readers import reader_of
 from collectors.imports.results.source import ResultFile
 from load_records import Accuracy
@@ -191,3 +194,57 @@ def test_a_speed_in_short_and_a_bare_share(tmp_path: Path) -> None:
     assert [(r.metric, r.value, r.unit, r.prompt_tokens, r.output_tokens) for r in results_of(load_of(path))] == [
         ("stated", 212.5, "tok/s", 990, 897)
     ]
+
+
+def test_cells_of_several_lines(tmp_path: Path) -> None:
+    path = tmp_path / "prompts.csv"
+    path.write_text(
+        "prompt_id,input_token_count,output_token_count,latency_sec,tokens_per_sec,generated_text\n"
+        'p1,7,64,1.5,58.5,"What?\n\n\nNothing."\np2,10,64,0.5,65.5,"b\n"\n'
+    )
+    assert [(r.metric, r.value, r.prompt_tokens, r.output_tokens) for r in results_of(load_of(path))] == [
+        ("e2e_ms", 1500.0, 7, 64), ("stated", 58.5, 7, 64), ("e2e_ms", 500.0, 10, 64), ("stated", 65.5, 10, 64),
+    ]  # fmt: skip
+
+
+def test_a_load_that_failed_completely(tmp_path: Path) -> None:
+    path = tmp_path / "failed.json"
+    path.write_text(
+        '{"summary": {"n_success": 0, "n_failed": 4, "wall_clock_s": 0.5, "aggregate_decode_tps": 0.0,'
+        ' "ttft_p50_s": null, "load_time_ms": 0.0}}'
+    )
+    load = load_of(path)
+    assert [(r.metric, r.value) for r in load.result_rows] == [
+        ("requests", 0.0), ("failed_requests", 4.0), ("duration_s", 0.5), ("ttft_ms", None),
+    ]  # fmt: skip
+    assert load.notes == ["Speeds and loading times of 0 were left out: nothing was generated or loaded."]
+
+
+def test_a_length_of_one_part_is_that_of_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "parts.json"
+    path.write_text(
+        '{"avg_tok_per_s": 1.5, "total_eval_time_s": 148.5, "runs": [{"tok_per_s": 3.5, "prompt_eval_s": 0.5,'
+        ' "gen_eval_ms": 540}], "needle": {"input_tokens": 2063, "prompt_eval_s": 10}}'
+    )
+    rows = [(r.metric, r.value, r.prompt_tokens) for r in results_of(load_of(path))]
+    assert ("stated", 3.5, None) in rows and ("prompt_ms", 500.0, None) in rows and ("decode_ms", 540.0, None) in rows
+    assert {row[2] for row in rows} == {None}
+
+
+def test_scores_plans_and_cards_are_no_results(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    path.write_text(
+        '{"hardware": {"gpu_info": [{"name": "A", "vram_mb": 16376}]}, "scenarios": [{"metric": "tg32", "tps": 86.5,'
+        ' "score_tps": 100.0, "stagger_ms": 25, "completion": "Short words."}]}'
+    )
+    (row,) = results_of(load_of(path))
+    assert (row.metric, row.value) == ("decode_tps", 86.5) and "Short words" not in row.point
+
+
+def test_what_nobody_measured(tmp_path: Path) -> None:
+    path = tmp_path / "simulated.json"
+    path.write_text('{"evidence_type": "SIMULATED", "ttft_ms": 12.5, "tpot_us": 93}')
+    with pytest.raises(ImportRefusedError, match="its values are simulated"):
+        load_of(path)
+    path.write_text('{"meta": {"synthetic": true}, "ttft_ms": 12.5, "tpot_ms": 9.5}')
+    assert "marked as synthetic" in load_of(path).notes[0]

@@ -33,7 +33,8 @@ GENERATION = (
 _NO_BENCHMARK = r"(?! (?:results?|benchmarks?|tests?|performance)\b)"  # 'End-to-end results' measures anything
 _ACCEPTED_LENGTH = r"\bacc(?:e?pt)?(?:ance|ed)?(?:\. ?| )len(?:gth)?"
 _FIRST_TOKEN = r"ttft|first[- ]token(?! decod)|首\s?(?:token|字|词)"
-_EVAL_ALONE = r"^eval(?: (?:mean|avg|median|min|max|p\d\d))?$"  # llama.cpp's word for decoding
+_STATISTIC = r"(?: (?:mean|avg|median|min|max|p\d\d))?$"
+_EVAL_ALONE = rf"^(?:gen(?:eration)? )?eval{_STATISTIC}"  # llama.cpp's word for decoding
 _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
     (r"first response|ttfr|first byte|ttfb", "ttfr_ms"),
     (_FIRST_TOKEN, "ttft_ms"),
@@ -41,7 +42,7 @@ _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
     (r"\btpot\b|(?:per[- ]|time ?/ ?)output[- ]token|time per token|per[- ]token latency", "tpot_ms"),
     (
         r"(?:prefill|\binput|prompt(?: (?:processing|eval(?:uation)?))?) (?:time|duration|latency)"
-        r"|\bprefill(?=(?: \(m?s\))?\W*$)",
+        rf"|\bprefill(?=(?: \(m?s\))?\W*$)|\bprompt (?:eval(?:uation)?|processing){_STATISTIC}",
         "prompt_ms",
     ),
     (rf"(?:decod(?:e|ing)|(?<!prompt )eval) (?:time|duration)|{_EVAL_ALONE}", "decode_ms"),

@@ -12,7 +12,13 @@ from typing import Any, NamedTuple
 from collectors.imports.results.prose.heads import DERIVED_HEAD, METRIC_HEAD, UNIT_HEAD
 from collectors.imports.results.prose.metric_names import DERIVED
 from collectors.imports.results.prose.number_text import MEMORY, TIMED, has_no_value, read_cell, states_failure
-from collectors.imports.results.prose.value_names import is_number, names_figure, names_settings, value_name_of
+from collectors.imports.results.prose.value_names import (
+    is_number,
+    names_figure,
+    names_settings,
+    names_summary,
+    value_name_of,
+)
 from collectors.imports.results.source import ResultFile
 
 CSV_NAME = re.compile(r"[A-Za-z#%][\w .#%/()@-]{0,60}")
@@ -79,9 +85,10 @@ def _records_in(number: int, value: Any, inherited: MutableMapping[str, Any], de
     settings = {
         name: item for name, item in parts.values.items()
         if item is not None and not value_name_of(name).is_of_result(item)
+        and not is_of_part(name, parts.values)
     }  # fmt: skip
     nested = [
-        *((LIST, name, items) for name, items in parts.lists.items()),
+        *((LIST, name, items) for name, items in parts.lists.items() if not any(map(names_settings, name.split(" ")))),
         *((GROUP, name, [item]) for name, item in parts.groups.items()),
     ]
     below: list[Record] = []
@@ -97,6 +104,18 @@ def _records_in(number: int, value: Any, inherited: MutableMapping[str, Any], de
     is_summary = bool(below)
     own = [Record(number, parts.values, inherited, is_summary)] if not is_summary or has_result(parts.values) else []
     return [*own, *below]
+
+
+def is_of_part(name: str, values: Mapping[str, Any]) -> bool:
+    """Return whether a value stands beside metrics in one of several inner objects, so that it is theirs alone."""
+    around = name.rpartition(" ")[0]
+    if not around or names_summary(around.rpartition(" ")[2]):
+        return False
+    metrics = [
+        other for other, item in values.items()
+        if (column := value_name_of(other)).metric_name is not None and item is not None and column.is_of_result(item)
+    ]  # fmt: skip
+    return len({other.startswith(f"{around} ") for other in metrics}) > 1
 
 
 def _parts_of(value: Any, prefix: str = "", depth: int = 1) -> _Parts:
@@ -184,7 +203,7 @@ def csv_names(head: str) -> list[str]:
             row for row in csv.reader(other_lines.splitlines()) if len(row) > 1 and CSV_NAME.fullmatch(row[0].strip())
         ]
         return [_metric_label(names, row) for row in rows]
-    first_row = next(csv.reader([other_lines.partition("\n")[0]]), [])
+    first_row = next(filter(None, csv.reader(other_lines.splitlines())), [])  # a cell may have several lines
     cells = [cell for name, cell in zip(names, first_row, strict=False) if value_name_of(name).unit in TIMED]
     has_words = any(isinstance(_cell(cell), str) and not (has_no_value(cell) or states_failure(cell)) for cell in cells)
     has_row = len(first_row) == 2 and bool(cells) if len(names) == 2 else len(first_row) >= len(names)

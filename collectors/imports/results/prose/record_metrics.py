@@ -22,8 +22,8 @@ SENT_RATE = words(
     r"(?:\S{1,40} ){0,5}(?:(?:target|offered|configured|request)_)?(?:qps|rps|rate(?:_(?:qps|rps|req_s))?)"
 )
 COUNTS_OF_LOAD = (  # in the record of a load
-    (words(r"(?:num )?(?:completed|successful|succeeded)"), "requests"),
-    (words(r"(?:num )?(?:failed|errors)"), "failed_requests"),
+    (words(r"(?:num |n )?(?:completed|success(?:ful|es)?|succeeded|ok)"), "requests"),
+    (words(r"(?:num |n )?(?:failed|failures|errors)"), "failed_requests"),
 )
 ALL_REQUESTS = ((words(r"(?:total |n )?requests|request count"), "requests"),)
 TOKENS_OF_LOAD = (
@@ -31,7 +31,7 @@ TOKENS_OF_LOAD = (
     (words(r"total (?:output|generated|completion) tokens"), "completion_tokens"),
 )
 DECODING = words(r"^(?!.*\b(?:agg(?:regate)?|total|batch|all)\b).*\b(?:decod(?:e|ing)|tg)\b")
-TEST = words(r"(?:test|bench(?:mark)?|run)?(?: ?(?:name|type|mode|kind|phase))?|workload|stage|op(?:eration)?")
+TEST = words(r"metric|(?:test|bench(?:mark)?|run)?(?: ?(?:name|type|mode|kind|phase))?|workload|stage|op(?:eration)?")
 MOST_DIFFERENCE = 0.02  # between two clocks of the same load
 OPEN_METRICS = ("output_tps", "e2e_ms", STATED)  # of a test, which says what was measured
 
@@ -79,7 +79,8 @@ def _counts_of_load(values: Mapping[str, Any]) -> dict[str, MetricName]:
 def _counts_in(values: Mapping[str, Any], patterns: tuple[tuple[Any, str], ...]) -> dict[str, MetricName]:
     return {
         name: MetricName(metric) for name, value in values.items() for pattern, metric in patterns
-        if count(value) is not None and pattern.fullmatch(value_name_of(name).words)
+        if count(value) is not None and not value_name_of(name).is_setting
+        and any(map(pattern.fullmatch, (value_name_of(name).words, leaf_words(name))))
     }  # fmt: skip
 
 

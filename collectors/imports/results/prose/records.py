@@ -19,7 +19,7 @@ from collectors.imports.results.prose.heads import CONCURRENCY_HEAD, OUTPUT_HEAD
 from collectors.imports.results.prose.metric_names import statistic_of, words
 from collectors.imports.results.prose.number_text import states_failure
 from collectors.imports.results.prose.record_accuracies import add_accuracies, names_of_accuracies
-from collectors.imports.results.prose.record_files import Record, csv_names, records_of
+from collectors.imports.results.prose.record_files import Record, csv_names, is_of_part, records_of
 from collectors.imports.results.prose.record_metrics import DECODING, measurements_in, rates_of_load
 from collectors.imports.results.prose.stated_figures import NEVER_ZERO, ZERO_NOTE
 from collectors.imports.results.prose.value_names import ValueName, is_number, leaf_words, value_name_of
@@ -40,9 +40,12 @@ TIMED_STATISTICS = re.compile(  # {"cold_ms": {"p50": 236.5}}
 INNER_STATISTIC = re.compile(r"mean|avg|median|min|max|p\d{2}")
 LEVEL_WORDS = {  # beside the heads of tables
     CONCURRENCY_HEAD: re.compile(r"np|n parallel|c"),
-    PROMPT_HEAD: re.compile(r"n prompt|prompt n|tokens evaluated(?: mean)?|(?:prompt|input) tokens per req(?:uest)?"),
+    PROMPT_HEAD: re.compile(
+        r"n prompt|prompt n|tokens evaluated(?: mean)?|(?:prompt|input) token(?:s per req(?:uest)?| count)"
+    ),
     OUTPUT_HEAD: re.compile(
-        r"n gen|n predict|predicted n|tokens predicted(?: mean)?|(?:output|completion) tokens per req(?:uest)?"
+        r"n gen|n predict|predicted n|tokens predicted(?: mean)?"
+        r"|(?:output|completion) token(?:s per req(?:uest)?| count)"
     ),
 }
 MODELS = (
@@ -54,6 +57,9 @@ TIMES = (
     "timestamp utc", "generated at", "created at", "run at",
 )  # fmt: skip
 TIMES_OF_END = ("end time", "ended at", "end time utc", "finished at", "completed at")
+EVIDENCE = words(r"evidence(?: type)?|provenance|data (?:source|type|kind)|label")
+SIMULATED = words(r"(?:is )?(?:simulat(?:ed|ion)|synthetic|mock(?:ed)?|fake)(?: data)?")
+ANSWER = words(r"(?:\w{1,20} )?(?:completion|output|answer|response|reply|content|text|preview|sample)")
 ERRORS = ("error", "error message")
 OF_TOKENS = words(
     r"(?:^|[^a-z])(?:tok(?:en)?s?|output[ _]chars|ttft|tpot|itl|llm|n[ _](?:prompt|gen)|[io]sl)(?:[^a-z]|$)"
@@ -63,6 +69,8 @@ OF_KERNEL = words(
 )
 OF_LOAD = words(r"conc|users|vus?|clients|streams|flight")  # 'parallel' beside them are the server's slots
 SINGLE = words(r"\bsingle (?:stream|user|request|client)\b")
+ZERO_SPEED_NOTE = "Speeds and loading times of 0 were left out: nothing was generated or loaded."
+MARKED_NOTE = "The file is marked as synthetic or simulated; whether its prompts or its numbers are, it does not say."
 SINGLE_TOKEN_NOTE = "Speeds of decoding were left out where the answer is a single token: nothing was decoded after it."
 MAX_NAME_CHARS = 200
 MOST_NAME_CHARS = 100  # of one value
@@ -112,7 +120,10 @@ def names_without_unit(head: str) -> list[str]:
 def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     """Return the load of such a file; raises ImportRefusedError if it has no result."""
     records = records_of(source)
+    if any(map(_is_simulated, records)):
+        raise ImportRefusedError(f"{source.name} says that its values are simulated: nothing was measured.")
     load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date)
+    load.notes += [MARKED_NOTE] if any(map(_is_marked, records)) else []
     warm_ups = [record for record in records if _is_warm_up(record)]
     if warm_ups:
         records = [record for record in records if not _is_warm_up(record)]
@@ -153,6 +164,21 @@ def _is_warm_up(record: Record) -> bool:
         else value is True and WARM_UP.fullmatch(value_name_of(name).words) is not None
         for name, value in record.values.items()
     )  # fmt: skip
+
+
+def _is_simulated(record: Record) -> bool:
+    """Return whether a record says that nobody measured it: {"evidence_type": "simulated"}."""
+    values = (*record.values.items(), *record.settings.items())
+    return any(
+        isinstance(value, str) and SIMULATED.fullmatch(value) and EVIDENCE.fullmatch(leaf_words(name))
+        for name, value in values
+    )
+
+
+def _is_marked(record: Record) -> bool:
+    """Return whether a record is marked as synthetic, as its prompts or its numbers may be."""
+    values = (*record.values.items(), *record.settings.items())
+    return any(value is True and SIMULATED.fullmatch(leaf_words(name)) for name, value in values)
 
 
 def _is_failed(record: Record) -> bool:
@@ -205,8 +231,9 @@ def _add_record(load: LoadBuilder, record: Record, constants: Mapping[str, Any],
     add_accuracies(load, record, accuracies, point_name)
     for name, metric_name in metrics.items():
         column, value, metric = value_name_of(name), record.values[name], metric_name.metric
-        if metric in NEVER_ZERO and value == 0:
-            load.notes += [ZERO_NOTE] if ZERO_NOTE not in load.notes else []
+        zero_note = _zero_note(metric, column.unit) if value == 0 else None
+        if zero_note:
+            load.notes += [zero_note] if zero_note not in load.notes else []
             continue
         if metric in ("output_tps", "decode_tps") and levels[2] == 1 and DECODING.search(column.words):
             load.notes += [SINGLE_TOKEN_NOTE] if SINGLE_TOKEN_NOTE not in load.notes else []
@@ -218,6 +245,13 @@ def _add_record(load: LoadBuilder, record: Record, constants: Mapping[str, Any],
             value if value is None else round(value * metric_name.factor, 9),
             unit=column.unit if metric == STATED else None,
         )  # fmt: skip
+
+
+def _zero_note(metric: str, unit: str | None) -> str | None:
+    """Return why a value of 0 is left out; None for what may be 0."""
+    if unit == "tok/s" or metric == "model_load_s":
+        return ZERO_SPEED_NOTE
+    return ZERO_NOTE if metric in NEVER_ZERO else None
 
 
 def _point_name(record: Record, left_out: Collection[str], rates: Sequence[str], constants: Mapping[str, Any]) -> str:
@@ -236,21 +270,25 @@ def _names_of_point(values: Mapping[str, Any], constants: Mapping[str, Any]) -> 
     return {
         name: f"{name}={value if not isinstance(value, float) else f'{value:g}'}"[:60]
         for name, value in sorted(values.items(), key=lambda item: not _names_model(item[0]))
-        if name not in constants and value is not None and not isinstance(value, list) and not _is_text(value)
+        if name not in constants and value is not None and not isinstance(value, list) and not _is_text(name, value)
         and not (column := value_name_of(name)).is_of_result(value)
         and not (column.lacks_unit and is_number(value)) and not column.is_comparison
         and column.words not in (*TIMES, *TIMES_OF_END)
     }  # fmt: skip
 
 
-def _is_text(value: Any) -> bool:
+def _is_text(name: str, value: Any) -> bool:
     """Return whether a value is a text, as an answer or code are, and no name."""
-    return isinstance(value, str) and (len(value) > MOST_NAME_CHARS or "\n" in value)
+    is_answer = ANSWER.fullmatch(leaf_words(name)) is not None and " " in str(value)
+    return isinstance(value, str) and (is_answer or len(value) > MOST_NAME_CHARS or "\n" in value)
 
 
 def _level(sources: Iterable[Mapping[str, Any]], pattern: re.Pattern[str]) -> int | None:
     """Return the level or length that a record states, or the objects around it, or all records together."""
-    names = [(values, name) for values in sources for name in values if _states_level(name, pattern)]
+    names = [
+        (values, name) for values in sources for name in values
+        if _states_level(name, pattern) and not is_of_part(name, values)
+    ]  # fmt: skip
     names.sort(key=lambda item: pattern is CONCURRENCY_HEAD and not OF_LOAD.search(item[1]))
     return next((value for values, name in names if (value := count(values[name])) is not None), None)
 

@@ -23,9 +23,12 @@ _COMPARED = words(
     r"\b(?:reductions?|increase|decrease|degradation|change|improved?|comparison|vs|relative|faster|slower|overhead|gap"
     r"|sav(?:ed|ings?))\b"
 )
-_RATIO = words(r"\b(?:ratio|multiple|saved|savings?|reduction|gap)\b")
-_LOAD = words(r"load(?:ing)?(?: time| duration)?")
+_RATIO = words(r"\b(?:score|ratio|multiple|saved|savings?|reduction|gap)\b")
+_LOAD = words(r"load(?:ing)?(?: time| duration)?(?: (?:mean|avg|median|min|max|p\d\d))?")
 _COUNT = words(r"\b(?:counts?|samples|n)\b|\b(?:tokens|ratio|requests|chars)$")
+_PLANNED = words(
+    r"\b(?:stagger|interval|ramp(?: up)?|think time|cool ?down|warm ?up|sleep|delay|window)$"
+)  # of the load
 _COUNT_OF_VALUES = words(
     r"counts?|samples|n|num|size|len(?:gth)?"
 )  # beside their statistics: {"ttft_s": {"count": 180}}
@@ -33,7 +36,8 @@ _SETTINGS = words(
     r"(?:\w{1,40}_)?(?:config|configuration|args|arguments|params|parameters|settings|options|hardware|environment|env)"
     r"|(?:hardware|system|machine|device|gpu)_info|meta|metadata|workload"
 )
-_RESULTS = words(r"metrics?|results?|summary|stat(?:istic)?s|measure(?:d|ments?)|performance|latency|throughput")
+_SUMMARY = words(r"metrics?|results?|summary|stat(?:istic)?s|measure(?:d|ments?)|performance")
+_RESULTS = words(rf"{_SUMMARY.pattern}|latency|throughput")
 _OF_REQUESTS = words(
     r"^(?!.*\b(?:agg|aggregate|total|throughput)\b)(?=.*\bconcurrent\b).*\b(?:mean|avg|average|median|p\d\d)\b"
 )
@@ -84,16 +88,20 @@ def _value_name_with(named: NamedUnit, name: str, plain_words: str) -> ValueName
     unit, factor, remaining_words = named
     is_comparison = (_COMPARED if unit == "%" else _RATIO).search(plain_words) is not None
     is_of_requests = unit == "tok/s" and _OF_REQUESTS.search(remaining_words) is not None  # not all streams together
-    metric_name = None if is_of_requests else metric_of(remaining_words, unit) or _of_model_load(remaining_words, unit)
+    metric_name = None if is_of_requests else metric_of(remaining_words, unit) or _of_model_load(name, unit)
     metric_name = metric_name and MetricName(metric_name.metric, metric_name.factor * factor)
-    is_setting = _is_setting(name, plain_words) or (unit == "%" and not remaining_words)  # a share of what?
+    is_planned = unit in ("ms", "s") and _PLANNED.search(remaining_words) is not None
+    is_setting = (
+        is_planned or _is_setting(name, plain_words) or (unit == "%" and not remaining_words)
+    )  # a share of what?
     return ValueName(remaining_words, unit, metric_name, factor, is_setting=is_setting, is_comparison=is_comparison)
 
 
-def _of_model_load(plain_words: str, unit: str) -> MetricName | None:
+def _of_model_load(name: str, unit: str) -> MetricName | None:
     """Return the metric of `load_time_s`, which in a record of a model's answer is that of the model."""
     factor = {"s": 1.0, "ms": 1e-3}.get(unit)
-    is_load = factor is not None and _LOAD.fullmatch(plain_words) is not None
+    named = named_unit(leaf_words(name))
+    is_load = factor is not None and named is not None and _LOAD.fullmatch(named.words) is not None
     return MetricName("model_load_s", factor or 1.0) if is_load else None
 
 
@@ -125,6 +133,11 @@ def leaf_words(name: str) -> str:
     around, _, leaf = name.rpartition(" ")
     is_own = "_" in leaf or not _QUALIFIER.search(around)
     return " ".join(word for word in WORD_BOUND.split(leaf if is_own else name) if word).lower()
+
+
+def names_summary(name: str) -> bool:
+    """Return whether an object of this name holds all that was measured: 'metrics', 'results'."""
+    return _SUMMARY.fullmatch(name) is not None
 
 
 def names_figure(name: str) -> bool:
