@@ -433,3 +433,10 @@ def test_pairs_of_several_contexts(tmp_path: Path) -> None:
     assert [(row.value, "CTX=98304" in row.point, "CTX=81920" in row.point) for row in rows] == [
         (44.5, True, False), (51.5, False, True),
     ]  # fmt: skip
+
+
+def test_the_number_of_a_minute_is_no_minimum(tmp_path: Path) -> None:
+    text = "min  1:  202.5 tok/s  req=95\nmin 10:  268.5 tok/s  req=126\n\nDecode min 45 tok/s.\n"
+    assert [(row.statistic, row.value) for row in results_of_text(tmp_path, text)] == [
+        ("stated", 202.5), ("stated", 268.5), ("min", 45.0),
+    ]  # fmt: skip

@@ -248,3 +248,24 @@ def test_what_nobody_measured(tmp_path: Path) -> None:
         load_of(path)
     path.write_text('{"meta": {"synthetic": true}, "ttft_ms": 12.5, "tpot_ms": 9.5}')
     assert "marked as synthetic" in load_of(path).notes[0]
+
+
+def test_statistics_of_times_beside_the_duration_of_the_load(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.json"
+    path.write_text(
+        '{"successful_requests": 4462, "requests_per_second": 14.5, "avg_total_time_ms": 2150.5,'
+        ' "p95_total_time_ms": 2974.5, "total_duration_sec": 300.5, "total_tokens_generated": 285568}'
+    )
+    assert [(r.metric, r.statistic, r.value) for r in results_of(load_of(path))] == [
+        ("requests", "stated", 4462.0), ("request_tps", "stated", 14.5), ("e2e_ms", "mean", 2150.5),
+        ("e2e_ms", "p95", 2974.5), ("duration_s", "stated", 300.5), ("completion_tokens", "stated", 285568.0),
+    ]  # fmt: skip
+
+
+def test_times_of_a_local_server(tmp_path: Path) -> None:
+    path = tmp_path / "fill.csv"
+    path.write_text("chunk,prompt_n,prompt_ms,prefill_tps,load_duration_s,timestamp_offset_s\n")
+    path.write_text(f"{path.read_text()}1,19567,73286,267.5,12.5,6.5\n")
+    assert [(r.metric, r.value, r.prompt_tokens) for r in results_of(load_of(path))] == [
+        ("prompt_ms", 73_286.0, 19567), ("prompt_tps", 267.5, 19567), ("model_load_s", 12.5, 19567),
+    ]  # fmt: skip

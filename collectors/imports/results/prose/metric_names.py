@@ -42,7 +42,8 @@ _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
     (r"\btpot\b|(?:per[- ]|time ?/ ?)output[- ]token|time per token|per[- ]token latency", "tpot_ms"),
     (
         r"(?:prefill|\binput|prompt(?: (?:processing|eval(?:uation)?))?) (?:time|duration|latency)"
-        rf"|\bprefill(?=(?: \(m?s\))?\W*$)|\bprompt (?:eval(?:uation)?|processing){_STATISTIC}",
+        rf"|\bprefill(?=(?: \(m?s\))?\W*$)|\bprompt (?:eval(?:uation)?|processing){_STATISTIC}"
+        rf"|^prompt{_STATISTIC}",
         "prompt_ms",
     ),
     (rf"(?:decod(?:e|ing)|(?<!prompt )eval) (?:time|duration)|{_EVAL_ALONE}", "decode_ms"),
@@ -170,7 +171,9 @@ OF_DRAFTS = words(r"\b(?:accepted|drafted) throughput\b|\bper[- ]position\b")  #
 _SIDES = (words(PROMPT), words(GENERATION))
 _BARE_SIDE = words(rf"\W*(?:{PROMPT}|{GENERATION})(?: (?:phase|stage|tokens?))?\W*")  # no workload: what was measured
 _THROUGHPUT = words(r"throughput|吞吐量?")
-MINIMUM = words(r"(?<![/(])(?<!per )(?<!p-)(?<!top-)\bmin(?:imum)?\b(?!\)|[-_ ]p\b)")  # no minutes, no 'min-p'
+MINIMUM = words(
+    r"(?<![/(])(?<!per )(?<!p-)(?<!top-)\bmin(?:imum)?\b(?!\)|[-_ ]p\b| {1,4}\d{1,4} ?:)"
+)  # no minutes, no 'min-p'
 MAXIMUM = words(
     r"最高|最大|峰值|\bpeak(?:s|ed)?\b|\bbest\b(?! of all)"
     # neither 'M4 Max', 'RTX PRO 6000 Max-Q' nor 'n_max:16', 'max tokens'

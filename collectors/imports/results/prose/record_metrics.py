@@ -27,11 +27,13 @@ COUNTS_OF_LOAD = (  # in the record of a load
 )
 ALL_REQUESTS = ((words(r"(?:total |n )?requests|request count"), "requests"),)
 TOKENS_OF_LOAD = (
-    (words(r"total (?:input|prompt) tokens"), "prompt_tokens"),
-    (words(r"total (?:output|generated|completion) tokens"), "completion_tokens"),
+    (words(r"total (?:input|prompt) tokens|(?:in(?:put)?|prompt) tokens total"), "prompt_tokens"),
+    (words(r"total (?:output|generated|completion|new) tokens|total tokens generated"), "completion_tokens"),
+    (words(r"out(?:put)? tokens total"), "completion_tokens"),
 )
 DECODING = words(r"^(?!.*\b(?:agg(?:regate)?|total|batch|all)\b).*\b(?:decod(?:e|ing)|tg)\b")
 TEST = words(r"metric|(?:test|bench(?:mark)?|run)?(?: ?(?:name|type|mode|kind|phase))?|workload|stage|op(?:eration)?")
+OF_REQUESTS = words(r"mean|median|p\d\d(?:\.\d)?")  # statistics of their times
 MOST_DIFFERENCE = 0.02  # between two clocks of the same load
 OPEN_METRICS = ("output_tps", "e2e_ms", STATED)  # of a test, which says what was measured
 
@@ -50,7 +52,7 @@ def measurements_in(record: Record, level: int | None) -> dict[str, MetricName]:
             metrics[name] = counts[name]
         elif is_result:
             metrics[name] = _metric_name_in(column, value, level, outputs, test)
-    return _with_single_duration(_without_coarse_units(metrics), record.values)
+    return _with_single_duration(_with_times_of_requests(_without_coarse_units(metrics)), record.values)
 
 
 def rates_of_load(record: Record, level: int | None) -> list[str]:
@@ -137,6 +139,18 @@ def _without_coarse_units(metrics: Mapping[str, MetricName]) -> dict[str, Metric
         name: metric_name for name, metric_name in metrics.items()
         if metric_name.metric == STATED or metric_name.factor == finest[metric_name.metric, value_name_of(name).words]
     }  # fmt: skip
+
+
+def _with_times_of_requests(metrics: Mapping[str, MetricName]) -> dict[str, MetricName]:
+    """Return the metrics with statistics of times beside the duration of the load as those of its requests."""
+    durations = [name for name, metric_name in metrics.items() if metric_name.metric == "duration_s"]
+    of_requests = [name for name in durations if OF_REQUESTS.fullmatch(statistic_of(value_name_of(name).words, None))]
+    if len(of_requests) == len(durations):
+        return dict(metrics)
+    return {
+        name: MetricName("e2e_ms", metric_name.factor * 1e3) if name in of_requests else metric_name
+        for name, metric_name in metrics.items()
+    }
 
 
 def _with_single_duration(metrics: Mapping[str, MetricName], values: Mapping[str, Any]) -> dict[str, MetricName]:

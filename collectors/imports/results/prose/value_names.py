@@ -27,7 +27,8 @@ _RATIO = words(r"\b(?:score|ratio|multiple|saved|savings?|reduction|gap)\b")
 _LOAD = words(r"load(?:ing)?(?: time| duration)?(?: (?:mean|avg|median|min|max|p\d\d))?")
 _COUNT = words(r"\b(?:counts?|samples|n)\b|\b(?:tokens|ratio|requests|chars)$")
 _PLANNED = words(
-    r"\b(?:stagger|interval|ramp(?: up)?|think time|cool ?down|warm ?up|sleep|delay|window)$"
+    r"\b(?:stagger|interval|ramp(?: up)?|think time|cool ?down|warm ?up|sleep|delay|window"
+    r"|offset)$"
 )  # of the load
 _COUNT_OF_VALUES = words(
     r"counts?|samples|n|num|size|len(?:gth)?"
@@ -88,7 +89,7 @@ def _value_name_with(named: NamedUnit, name: str, plain_words: str) -> ValueName
     unit, factor, remaining_words = named
     is_comparison = (_COMPARED if unit == "%" else _RATIO).search(plain_words) is not None
     is_of_requests = unit == "tok/s" and _OF_REQUESTS.search(remaining_words) is not None  # not all streams together
-    metric_name = None if is_of_requests else metric_of(remaining_words, unit) or _of_model_load(name, unit)
+    metric_name = None if is_of_requests else _of_model_load(name, unit) or metric_of(remaining_words, unit)
     metric_name = metric_name and MetricName(metric_name.metric, metric_name.factor * factor)
     is_planned = unit in ("ms", "s") and _PLANNED.search(remaining_words) is not None
     is_setting = (
