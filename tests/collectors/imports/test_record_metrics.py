@@ -228,7 +228,7 @@ def test_a_length_of_one_part_is_that_of_no_other(tmp_path: Path) -> None:
     )
     rows = [(r.metric, r.value, r.prompt_tokens) for r in results_of(load_of(path))]
     assert ("stated", 3.5, None) in rows and ("prompt_ms", 500.0, None) in rows and ("decode_ms", 540.0, None) in rows
-    assert {row[2] for row in rows} == {None}
+    assert [row for row in rows if row[2]] == [("prompt_ms", 10_000.0, 2063)]
 
 
 def test_scores_plans_and_cards_are_no_results(tmp_path: Path) -> None:
@@ -268,4 +268,15 @@ def test_times_of_a_local_server(tmp_path: Path) -> None:
     path.write_text(f"{path.read_text()}1,19567,73286,267.5,12.5,6.5\n")
     assert [(r.metric, r.value, r.prompt_tokens) for r in results_of(load_of(path))] == [
         ("prompt_ms", 73_286.0, 19567), ("prompt_tps", 267.5, 19567), ("model_load_s", 12.5, 19567),
+    ]  # fmt: skip
+
+
+def test_each_part_has_its_own_length(tmp_path: Path) -> None:
+    path = tmp_path / "systems.json"
+    path.write_text(
+        '{"workloads": {"deep": {"input_tokens": 122880}}, "systems": [{"name": "a", "deep": {"prefill_tok_s": 218.5},'
+        ' "short": {"input_tokens": 2040, "generated_tok_s": 40.5}}]}'
+    )
+    assert [(r.metric, r.value, r.prompt_tokens) for r in results_of(load_of(path))] == [
+        ("prompt_tps", 218.5, None), ("output_tps", 40.5, 2040),
     ]  # fmt: skip

@@ -70,6 +70,7 @@ COUNT_HEADS = (  # head or label of a plain number -> metric
     (words(r"peak concurrent requests|peak concurrency"), "peak_concurrency"),
     (words(r"(?:draft )?accept(?:ance|ed|)(?: rate)?|acc\.? rate"), "acceptance_rate"),
 )  # fmt: skip
+_ACCEPTED = words(r"accept(?:ed)?")
 COUNT_LABELS = (  # of a row: as a column's head a setting
     (words(r"failed|failures|errors"), "failed_requests"),
     (words(r"total requests|request count|requests|(?:number|num) of requests"), "requests"),
@@ -83,6 +84,8 @@ def count_metric(value: StatedNumber, label: str, column_name: str = "") -> str 
         return None
     metric = _count_metric_of(label, column_name)
     is_share, is_mean = metric == "acceptance_rate", metric == "mean_concurrency"
+    if is_share and value.low in (0, 1) and _ACCEPTED.fullmatch(plain(column_name)):
+        return None  # a count
     return metric if (value.low <= 1 if is_share else is_mean or value.low % 1 == 0) else None
 
 

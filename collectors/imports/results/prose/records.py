@@ -22,7 +22,7 @@ from collectors.imports.results.prose.record_accuracies import add_accuracies, n
 from collectors.imports.results.prose.record_files import Record, csv_names, is_of_part, records_of
 from collectors.imports.results.prose.record_metrics import DECODING, measurements_in, rates_of_load
 from collectors.imports.results.prose.stated_figures import NEVER_ZERO, ZERO_NOTE
-from collectors.imports.results.prose.value_names import ValueName, is_number, leaf_words, value_name_of
+from collectors.imports.results.prose.value_names import ValueName, is_number, leaf_words, names_summary, value_name_of
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.values import count, cut, text
 
@@ -222,15 +222,16 @@ def _constants(records: Sequence[Record]) -> dict[str, Any]:
 
 
 def _add_record(load: LoadBuilder, record: Record, constants: Mapping[str, Any], accuracies: Collection[str]) -> None:
-    levels = [
-        _level((record.values, record.settings, constants), pattern)
-        for pattern in (CONCURRENCY_HEAD, PROMPT_HEAD, OUTPUT_HEAD)
-    ]
-    metrics = measurements_in(record, levels[0])
-    point_name = _point_name(record, {*metrics, *accuracies}, rates_of_load(record, levels[0]), constants)
+    patterns = (CONCURRENCY_HEAD, PROMPT_HEAD, OUTPUT_HEAD)
+    shared_levels = [_level((record.values, record.settings, constants), pattern) for pattern in patterns]
+    levels_of_parts = [_levels_of_parts(record.values, pattern) for pattern in patterns]
+    metrics = measurements_in(record, shared_levels[0])
+    point_name = _point_name(record, {*metrics, *accuracies}, rates_of_load(record, shared_levels[0]), constants)
     add_accuracies(load, record, accuracies, point_name)
     for name, metric_name in metrics.items():
         column, value, metric = value_name_of(name), record.values[name], metric_name.metric
+        part = name.rpartition(" ")[0]
+        levels = [of_parts.get(part, shared) for of_parts, shared in zip(levels_of_parts, shared_levels, strict=True)]
         zero_note = _zero_note(metric, column.unit) if value == 0 else None
         if zero_note:
             load.notes += [zero_note] if zero_note not in load.notes else []
@@ -283,8 +284,23 @@ def _is_text(name: str, value: Any) -> bool:
     return isinstance(value, str) and (is_answer or len(value) > MOST_NAME_CHARS or "\n" in value)
 
 
-def _level(sources: Iterable[Mapping[str, Any]], pattern: re.Pattern[str]) -> int | None:
-    """Return the level or length that a record states, or the objects around it, or all records together."""
+def _levels_of_parts(values: Mapping[str, Any], pattern: re.Pattern[str]) -> dict[str, int]:
+    """Return the level or length of each inner object that states one."""
+    parts = [(name.rpartition(" ")[0], name) for name in values if " " in name and _states_level(name, pattern)]
+    return {
+        part: level for part, name in parts
+        if not names_summary(part.rpartition(" ")[2]) and (level := count(values[name])) is not None
+    }  # fmt: skip
+
+
+def _level(sources: Sequence[Mapping[str, Any]], pattern: re.Pattern[str]) -> int | None:
+    """Return the level or length that a record states, or the objects around it, or all records together.
+
+    Where only parts of the record state theirs, those around it are of no use for the others.
+    """
+    own_names = [name for name in sources[0] if _states_level(name, pattern)]
+    if own_names and all(is_of_part(name, sources[0]) for name in own_names):
+        return None
     names = [
         (values, name) for values in sources for name in values
         if _states_level(name, pattern) and not is_of_part(name, values)
