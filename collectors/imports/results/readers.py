@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from collectors.imports.results.looks import figures_left_out, listed_names, looks_of, metrics_without_unit
 from collectors.imports.results.prose import document, records
 from collectors.imports.results.source import ResultFile
@@ -21,6 +23,7 @@ from collectors.imports.results.tools import (
     vllm_mlx,
 )
 
+JSON_START = re.compile(r'\s{0,99}(?:\{\s{0,99}"|\[\s{0,99}[{"])')
 PRINTED: tuple[ResultReader, ...] = (trtllm_bench, mlperf, batched_bench)  # they may stand behind a long log
 RECORDS: ResultReader = records  # a tool's own reader knows more of its names, so it is tried after those
 TEXTS: ResultReader = document  # logs may contain tables too, so it is tried last
@@ -44,7 +47,7 @@ RESULT_FORMATS = ", ".join(
         serving.VLLM, offline_bench.LATENCY, offline_bench.THROUGHPUT,
         serving.SWEEP, serving.SGLANG, trtllm_bench.TOOL, "GuideLLM", "AIPerf", "EvalScope", "LLMPerf",
         "InferenceX", inference_perf.TOOL, vllm_mlx.TOOL, "MLPerf's LoadGen summary",
-        "Locust's statistics of a model's endpoint", "lm-eval", "BFCL",
+        "Locust's statistics of a model's endpoint", "k6's summary", "lm-eval", "BFCL",
         *PRINTED_FORMATS, "JSON or CSV whose names state metric and unit (`ttft_p50_ms`)",
         "and texts with tables or lines like 'Decode: 95.9 tok/s'",
     )
@@ -69,6 +72,11 @@ def reader_of(source: ResultFile) -> ResultReader | None:
         reader = next((reader for reader in PRINTED if reader.recognise(source.tail)), None)
     if reader is None and RECORDS.recognise(source.head):
         return RECORDS
-    if reader is None and records.times_kernels(source.head):
+    if reader is None and (records.times_kernels(source.head) or _is_json(source)):
         return None
     return reader or (TEXTS if TEXTS.recognise(source.head) or document.has_benchmark(source.tail) else None)
+
+
+def _is_json(source: ResultFile) -> bool:
+    """Return whether a file is JSON as far as its ends tell, so that its lines are none of a text."""
+    return JSON_START.match(source.head) is not None and (source.tail or source.head).rstrip()[-1:] in ("}", "]")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from collectors.imports.results.builder import LoadBuilder, Ticket
+from collectors.imports.results.prose import k6_summary
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tools import (
     aiperf,
@@ -44,5 +45,5 @@ class ResultReader(Protocol):
 READERS: tuple[ResultReader, ...] = (
     benchy_progress, benchy, serving, guidellm, aiperf, lm_eval, bfcl, evalscope, llama_bench, batched_bench,
     inferencex, llmperf, trtllm_bench, mlperf, offline_bench, inference_perf, vllm_mlx, locust,
-    llama_response,
+    k6_summary, llama_response,
 )  # fmt: skip

@@ -370,3 +370,28 @@ def test_levels_below_the_only_head_with_a_unit(tmp_path: Path) -> None:
         ("eagle3-math", "output_tps", 1018.0), ("eagle3-math", "output_tps", 2311.0),
         ("eagle3-math", "output_tps", 3226.0),
     ]  # fmt: skip
+
+
+def test_bars_above_a_rule_in_one_piece(tmp_path: Path) -> None:
+    text = (
+        "=== Benchmarking an arm ===\n\n"
+        "  C |    Tok/s |  Req/s |     Lat |  Reqs\n"
+        "------------------------------------------\n"
+        "  1 |      7.5 |   0.04 |   23.5s |     4\n"
+        " 16 |     36.5 |   0.19 |   66.5s |    32\n"
+    )
+    rows = results_of_text(tmp_path, text)
+    assert [(row.metric, row.value, row.concurrency) for row in rows] == [
+        ("stated", 7.5, 1), ("request_tps", 0.04, 1), ("e2e_ms", 23_500.0, 1),
+        ("stated", 36.5, 16), ("request_tps", 0.19, 16), ("e2e_ms", 66_500.0, 16),
+    ]  # fmt: skip
+
+
+def test_a_count_of_accepted_tokens_is_no_rate(tmp_path: Path) -> None:
+    text = (
+        "  Prompt  Wall(s)      TPS    Draft   Accept\n  ------ -------- -------- -------- --------\n"
+        "       0    1.077     20.5     5.00       22\n       1    0.043      4.5     5.00        0\n"
+    )
+    assert [(row.metric, row.value) for row in results_of_text(tmp_path, text)] == [
+        ("duration_s", 1.077), ("stated", 20.5), ("duration_s", 0.043), ("stated", 4.5),
+    ]  # fmt: skip

@@ -413,3 +413,30 @@ Warm-up: 12.5 tok/s
     load = load_of(path)
     assert [(row.metric, row.value) for row in load.result_rows] == [("prompt_ms", 57.0), ("output_tps", 71.5)]
     assert load.notes == ["The warm-up was left out: 2 of the lines."]
+
+
+def test_variables_of_a_script_with_remarks(tmp_path: Path) -> None:
+    text = (
+        "# Model 1: o/m-0.5b\nM1_AUTO_TOKENS=3375104\nM1_AUTO_TPS=502.5\nM1_SMALL_TPS=47.5      # 10.5x slower\n"
+        "M1_TPS_RATIO=0.095\nM1_STORE=1     # loaded\n"
+    )
+    rows = results_of_text(tmp_path, text)
+    assert [(row.metric, row.value, row.unit) for row in rows] == [
+        ("stated", 502.5, "tok/s"),
+        ("stated", 47.5, "tok/s"),
+    ]
+
+
+def test_pairs_of_several_contexts(tmp_path: Path) -> None:
+    text = "QUANT=Q4_K_M CTX=98304 tok/s=44.5 vram=21743 MiB\nQUANT=Q4_K_M CTX=81920 tok/s=51.5 vram=21869 MiB\n"
+    rows = [row for row in results_of_text(tmp_path, text) if row.unit == "tok/s"]
+    assert [(row.value, "CTX=98304" in row.point, "CTX=81920" in row.point) for row in rows] == [
+        (44.5, True, False), (51.5, False, True),
+    ]  # fmt: skip
+
+
+def test_the_number_of_a_minute_is_no_minimum(tmp_path: Path) -> None:
+    text = "min  1:  202.5 tok/s  req=95\nmin 10:  268.5 tok/s  req=126\n\nDecode min 45 tok/s.\n"
+    assert [(row.statistic, row.value) for row in results_of_text(tmp_path, text)] == [
+        ("stated", 202.5), ("stated", 268.5), ("min", 45.0),
+    ]  # fmt: skip

@@ -211,7 +211,7 @@ def test_latencies_without_a_unit_are_named_in_a_note(tmp_path: Path) -> None:
     records = [{"users": n, "tokens_per_second": 45.5 * n, "rps": 1.5, "latency": {"p50": 2.5 * n}} for n in (1, 2)]
     path.write_text(json.dumps(records))
     load = load_of(path)
-    assert "Left out, since no unit is stated: latency p50." in load.notes
+    assert "Left out, since no unit that Pitwall knows is stated: latency p50." in load.notes
     assert load.result_rows[0].point == "users=1: tokens_per_second (record 1)"
 
 

@@ -267,8 +267,11 @@ def _separated_block(lines: Sequence[str], index: int, is_head: IsHead) -> _Alig
     heads = _separated_cells(line, separator)
     if not all(map(NAME.fullmatch, heads)) or sum(map(is_head, heads)) < 2:
         return None
+    first = index + 1
+    has_rule = first < len(lines) and WHOLE_RULE.fullmatch(lines[first][:MAX_CHARS]) is not None
+    first += has_rule
     rows: list[list[str]] = []
-    for row_line in (lines[at] for at in range(index + 1, len(lines))):  # a slice would be copied at every line
+    for row_line in (lines[at] for at in range(first, len(lines))):  # a slice would be copied at every line
         cells = _separated_cells(row_line, separator) if separator in row_line else []
         is_row = len(cells) == len(heads) and all(
             NUMBER.fullmatch(cell) or _is_blank(cell)
@@ -277,7 +280,7 @@ def _separated_block(lines: Sequence[str], index: int, is_head: IsHead) -> _Alig
         if not is_row:
             break
         rows.append(cells)
-    return _AlignedBlock(heads, rows, index + 1, index + 1 + len(rows)) if rows else None
+    return _AlignedBlock(heads, rows, first, first + len(rows)) if rows else None
 
 
 def _separated_cells(line: str, separator: str) -> list[str]:

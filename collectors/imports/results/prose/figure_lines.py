@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.heads import LEVEL_HEADS, SETTING_HEAD, plain
 from collectors.imports.results.prose.metric_names import (
     AIMED_AT,
@@ -23,12 +24,13 @@ _LINE = re.compile(
     r"[\s>*•-]{0,12}(?:\d{1,2}[.)] {1,4})?[*`\"]{0,3}(?P<label>[^\W\d](?:[^:=|`\"]|=(?=\d)){1,60}?)"
     rf"[`*\"]{{0,3}} {{0,40}}[:=][`* \t]{{0,60}}(?:{NUMBER})"
     r"[`*]{0,3}(?: \([^()]{1,80}\))?(?:[,;] ?[^\d,;]{0,40}\d[\d.]{0,8} ?[x×%](?![\w]).{0,80})?"
-    r"[ \t,;]{0,80}",
+    r"[ \t,;]{0,80}(?:#.{0,160})?",
     re.IGNORECASE,
 )
 _PAIR = re.compile(
     rf"(?<!\S)(?P<label>(?:avail )?[A-Za-z][\w/%.-]{{0,40}})= {{0,6}}(?:{NUMBER})(?=[\s,;)]|$)", re.IGNORECASE
 )
+_CONTEXT = re.compile(r"n?[_ ]?ctx(?:[_ ](?:size|len))?|context(?:[_ ](?:size|len(?:gth)?|tokens))?", re.IGNORECASE)
 _OF_DRAFTS = ({"draft", "acc"}, {"drafted", "accepted"}, {"draft", "accepted"})  # then 'rate' is that of acceptance
 SETTING = re.compile(  # of the load
     r"rps|qps|(?:target |configured |traffic )?(?:request )?rate(?: configured)?(?: \((?:rps|req/s)\))?", re.IGNORECASE
@@ -90,9 +92,10 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def _metrics_of(passage: Sequence[Figure]) -> set[str]:
-    """Return the metrics that a passage states."""
-    names = (metric_of(figure.words, figure.unit) for figure in passage if not DERIVED.search(figure.label))
-    return {name.metric for name in names if name}
+    """Return the metrics that a passage states; STATED for a speed of tokens that Pitwall has no metric for."""
+    figures = [figure for figure in passage if not DERIVED.search(figure.label)]
+    names = {name.metric for figure in figures if (name := metric_of(figure.words, figure.unit))}
+    return names | {STATED for figure in figures if figure.unit == "tok/s"}
 
 
 def _under(figure: Figure, labels: Sequence[str]) -> Figure:
@@ -133,7 +136,8 @@ def _pair_lines(lines: Sequence[str]) -> Iterator[list[Figure]]:
             words = line[: matches[0].start()].strip(" \t-*•`,;:=[]")
             labels = {match["label"].lower() for match in matches}
             is_of_drafts = any(names <= labels for names in _OF_DRAFTS)
-            levels = [match for match in matches if any(head.fullmatch(plain(match["label"])) for head in LEVEL_HEADS)]
+            heads = (*LEVEL_HEADS, _CONTEXT)
+            levels = [match for match in matches if any(head.fullmatch(plain(match["label"])) for head in heads)]
             words = " ".join([words, *(match[0].strip(" ,;") for match in levels if match["unit"] is None)]).strip()
             results = [match for match in matches if match not in levels or match["unit"]] or matches
             figures = [_figure(number, words, match)._replace(is_pair=True) for match in results]

@@ -18,12 +18,12 @@ CONCURRENCY_HEAD = words(
 )
 PROMPT_HEAD = words(
     r"isl|(?:avg |mean |random |actual )?(?:input|prompt|prefill|in(?=len)) ?(?:seq(?:uence)? )?"
-    r"(?:len|length|size|tokens|toks?)(?: \(tokens\))?|tokens (?:prompt|input|in)|输入长度|輸入長度|input"
+    r"(?:len|length|size|tokens|toks?)(?: \(tokens\))?|tok(?:en)?s? (?:prompt|input|in)|输入长度|輸入長度|input"
 )
 OUTPUT_HEAD = words(
     r"osl|(?:avg |mean |random |actual )?(?:output|completion|generation|decode|out(?=len)) ?(?:seq(?:uence)? )?"
     r"(?:len|length|size|tokens|toks?)(?: \(tokens\))?|max(?: new)? tokens|gen(?:erated)? tok(?:en)?s?"
-    r"|tokens (?:output|completion|generated|out)"
+    r"|tok(?:en)?s? (?:output|completion|generated|out)"
     r"|输出长度|輸出長度|output"
 )
 DEPTH_HEAD = words(
@@ -75,6 +75,7 @@ COUNT_HEADS = (  # head or label of a plain number -> metric
     (words(r"peak concurrent requests|peak concurrency"), "peak_concurrency"),
     (words(r"(?:draft )?accept(?:ance|ed|)(?: rate)?|acc\.? rate"), "acceptance_rate"),
 )  # fmt: skip
+_ACCEPTED = words(r"accept(?:ed)?")
 COUNT_LABELS = (  # of a row: as a column's head a setting
     (words(r"failed|failures|errors"), "failed_requests"),
     (words(r"total requests|request count|requests|(?:number|num) of requests"), "requests"),
@@ -88,6 +89,8 @@ def count_metric(value: StatedNumber, label: str, column_name: str = "") -> str 
         return None
     metric = _count_metric_of(label, column_name)
     is_share, is_mean = metric == "acceptance_rate", metric == "mean_concurrency"
+    if is_share and value.low in (0, 1) and _ACCEPTED.fullmatch(plain(column_name)):
+        return None  # a count
     return metric if (value.low <= 1 if is_share else is_mean or value.low % 1 == 0) else None
 
 

@@ -33,6 +33,8 @@ GENERATION = (
 _NO_BENCHMARK = r"(?! (?:results?|benchmarks?|tests?|performance)\b)"  # 'End-to-end results' measures anything
 _ACCEPTED_LENGTH = r"\bacc(?:e?pt)?(?:ance|ed)?(?:\. ?|[ -])len(?:gth)?"
 _FIRST_TOKEN = r"ttft|first[- ](?:content )?token(?! decod)|首\s?(?:token|字|词)"
+_STATISTIC = r"(?: (?:mean|avg|median|min|max|p\d\d))?$"
+_EVAL_ALONE = rf"^(?:gen(?:eration)? )?eval{_STATISTIC}"  # llama.cpp's word for decoding
 _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
     (r"first response|ttfr|first byte|ttfb", "ttfr_ms"),
     (_FIRST_TOKEN, "ttft_ms"),
@@ -40,14 +42,16 @@ _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
     (r"\btpot\b|(?:per[- ]|time ?/ ?)output[- ]token|time per token|per[- ]token latency", "tpot_ms"),
     (
         r"(?:prefill|\binput|prompt(?: (?:processing|eval(?:uation)?))?) (?:time|duration|latency)"
-        r"|\bprefill(?=(?: \(m?s\))?\W*$)",
+        rf"|\bprefill(?=(?: \(m?s\))?\W*$)|\bprompt (?:eval(?:uation)?|processing){_STATISTIC}"
+        rf"|^prompt{_STATISTIC}",
         "prompt_ms",
     ),
-    (r"(?:decod(?:e|ing)|(?<!prompt )eval) (?:time|duration)", "decode_ms"),
+    (rf"(?:decod(?:e|ing)|(?<!prompt )eval) (?:time|duration)|{_EVAL_ALONE}", "decode_ms"),
     (
         r"(?<![a-df-z])(?<!token )(?<!tokens )(?<!low )(?<!lowest )(?<!total )(?<!normali[sz]ed )"
         r"latenc(?:y|ies\b)(?! per token|[- ](?:bound|optimi|sensitive|critical))"
-        r"|response time|\breq(?:uest)?[ _]?lat\b|延遲|延迟|时延|時延|响应时间|響應時間|请求耗时|請求耗時"
+        r"|response time|^(?:avg |mean |p\d\d )?lat\b|\breq(?:uest)?[ _]?lat\b|延遲|延迟|时延|時延|响应时间|響應時間"
+        r"|请求耗时|請求耗時"
         rf"|(?:\be2el?\b|end[- ]to[- ]end)(?!.{{0,9}}\bwall\b){_NO_BENCHMARK}",
         "e2e_ms",
     ),
@@ -61,7 +65,7 @@ _DURATIONS: tuple[tuple[str, str], ...] = (
     (r"\bready\b|就緒", "time_to_ready_s"),
     (
         r"\bwall\b|wall[- ]?(?:time|clock)|time taken|執行時間|总耗时|總耗時|总用时|duration|^(?:run |total )?dur\b"
-        r"|total (?:\w+ )?time|execution time|elapsed",
+        r"|\bbatch (?:completion )?time|total (?:\w+ )?time|execution time|elapsed",
         "duration_s",
     ),
 )
@@ -90,7 +94,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     (
         "tok/s",
         words(
-            r"total (?:token )?(?:throughput|throughout|tput|tps|tok(?:ens)?[/ ]s)|^total$"
+            r"total (?:token )?(?:throughput|throughout|tput|tps|tok(?:ens)?[/ ]s)|(?:^|\bthroughput )total$"
             r"|(?:prompt|input) ?\+ ?(?:completion|out?put|ouput|gen)|[總总]吞吐"
         ),
         MetricName("total_tps"),
@@ -103,7 +107,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
         "tok/s",
         words(
             r"\bsingle(?:[- ](?:stream|user|req|client|seq|session|conc|batch)|\W*$|\W*[(:,])"
-            r"|\btg\d+\b|(?<!prompt )\beval (?:rate|speed)"
+            rf"|\btg\d+\b|(?<!prompt )\beval (?:rate|speed)|{_EVAL_ALONE}"
         ),
         MetricName("decode_tps"),
     ),
@@ -169,12 +173,12 @@ _SIDES = (words(PROMPT), words(GENERATION))
 _BARE_SIDE = words(rf"\W*(?:{PROMPT}|{GENERATION})(?: (?:phase|stage|tokens?))?\W*")  # no workload: what was measured
 _THROUGHPUT = words(r"throughput|吞吐量?")
 MINIMUM = words(
-    r"最小|最低|(?<![/(])(?<!per )(?<!p-)(?<!top-)\bmin(?:imum)?\b(?!\)|[-_ ]p\b)"
+    r"最小|最低|(?<![/(])(?<!per )(?<!p-)(?<!top-)\bmin(?:imum)?\b(?!\)|[-_ ]p\b| {1,4}\d{1,4} ?:)"
 )  # no minutes, no 'min-p'
 MAXIMUM = words(
     r"最高|最大|峰值|\bpeak(?:s|ed)?\b|\bbest\b(?! of all)"
     # neither 'M4 Max', 'RTX PRO 6000 Max-Q' nor 'n_max:16', 'max tokens'
-    r"|(?<![ma]\d )(?<!ai )(?<!n )(?<![-:])(?<!under )(?<!for )\bmax(?:imum)?\b"
+    r"|(?<![ma]\d )(?<!ai )(?<!\bn )(?<![-:])(?<!under )(?<!for )\bmax(?:imum)?\b"
     r"(?![-+:=]| ?\d| (?:new )?(?:tokens|batch|num|model|context|ctx|seq|conc|parallel|len|requests|load))"
 )
 _BEST = words(r"\bbest\b(?! of all)")
@@ -189,7 +193,8 @@ _OF_OTHER_NUMBER = words(
 )  # '(peak 39)'
 MEAN = words(r"\bavg\b|\baverage\b|\bmean\b|平均|평균|средн|média\b|\bmedia\b|moyenne|durchschnitt|mittelwert")
 DERIVED = words(
-    r"speed[- _]?up|\bdeltas?\b|Δ|savings|\bgains?\b|節省|增加|\bimprovement\b|\badvantage\b"
+    r"speed[- _]?up|\b(?:tps|tok/s|speed|throughput|latency|ttft|tpot)[- _]ratio\b"
+    r"|\bdeltas?\b|Δ|savings|\bgains?\b|節省|增加|\bimprovement\b|\badvantage\b"
     r"|\bscaling\b(?! (?:factor|up|to|out|from))|\buplift\b"
     r"|\bcv\b|\bstd(?:ev|dev|\.)?\b|\bstandard deviation\b|\bvariance\b|\bdiff(?:erence)?\b"
 )
@@ -219,6 +224,7 @@ TASK = words(
 ACCURACY = words(rf"accuracy|mmlu|gpqa|準確率|{TASK.pattern}")
 _OF_PART = words(  # of a request's work: no latency of the request
     r"\b(?:decod(?:e|ing)|kernel|step|iteration|queu(?:e|ing)|attention|layer|network|tool|retrieval|search|embedding"
+    r"|save|load|restore|store|fetch|evict(?:ion)?|lookup|write|read|dispatch|prefetch|offload|reload"
     r"|schedul(?:er|ing)|routing|transfer|communication|verification|draft(?:ing)?|sampling|host|swap)"
     r"[- ]latenc(?:y|ies)\b"
 )
@@ -253,6 +259,13 @@ def without_workload(column_name: str, label: str, has_unit_in_column: bool) -> 
         cleaned = _SIDES[0].sub("", _SIDES[1].sub("", workload))
         return (measured, cleaned) if has_unit_in_column else (cleaned, measured)
     return column_name, label
+
+
+def metric_of_test(test: str, column_name: str, unit: str | None) -> MetricName | None:
+    """Return the metric of a column in the test of one side of a request, 'pp512'; None if it names a side itself."""
+    if any(map(_names_side, _THROUGHPUT.split(column_name))):
+        return None
+    return metric_of(f"{test} {column_name}", unit)
 
 
 def names_side_alone(text: str) -> bool:

@@ -12,10 +12,17 @@ from typing import Any, NamedTuple
 from collectors.imports.results.prose.heads import DERIVED_HEAD, METRIC_HEAD, UNIT_HEAD
 from collectors.imports.results.prose.metric_names import DERIVED
 from collectors.imports.results.prose.number_text import MEMORY, TIMED, has_no_value, read_cell, states_failure
-from collectors.imports.results.prose.value_names import is_number, names_settings, value_name_of
+from collectors.imports.results.prose.value_names import (
+    is_number,
+    names_figure,
+    names_settings,
+    names_summary,
+    value_name_of,
+)
 from collectors.imports.results.source import ResultFile
 
 CSV_NAME = re.compile(r"[A-Za-z#%][\w .#%/()@-]{0,60}")
+STATISTIC = re.compile(r"value|mean|avg|average|median|min|max|std(?:ev|dev)?|p\d{2}", re.IGNORECASE)
 MAX_DEPTH = 6
 LIST, GROUP, COLUMN = "list", "group", "column"  # names of what tells the records of several lists and objects apart
 
@@ -74,12 +81,14 @@ def _has_more_than_duration(values: Mapping[str, Any]) -> bool:
 def _records_in(number: int, value: Any, inherited: MutableMapping[str, Any], depth: int = 1) -> list[Record]:
     """Return the records of a value; `inherited`: settings of the objects around it."""
     parts = _parts_of(value)
+    parts = parts._replace(values=_with_metric_of_cell(parts.values))
     settings = {
         name: item for name, item in parts.values.items()
         if item is not None and not value_name_of(name).is_of_result(item)
+        and not is_of_part(name, parts.values)
     }  # fmt: skip
     nested = [
-        *((LIST, name, items) for name, items in parts.lists.items()),
+        *((LIST, name, items) for name, items in parts.lists.items() if not any(map(names_settings, name.split(" ")))),
         *((GROUP, name, [item]) for name, item in parts.groups.items()),
     ]
     below: list[Record] = []
@@ -95,6 +104,18 @@ def _records_in(number: int, value: Any, inherited: MutableMapping[str, Any], de
     is_summary = bool(below)
     own = [Record(number, parts.values, inherited, is_summary)] if not is_summary or has_result(parts.values) else []
     return [*own, *below]
+
+
+def is_of_part(name: str, values: Mapping[str, Any]) -> bool:
+    """Return whether a value stands beside metrics in one of several inner objects, so that it is theirs alone."""
+    around = name.rpartition(" ")[0]
+    if not around or names_summary(around.rpartition(" ")[2]):
+        return False
+    metrics = [
+        other for other, item in values.items()
+        if (column := value_name_of(other)).metric_name is not None and item is not None and column.is_of_result(item)
+    ]  # fmt: skip
+    return len({other.startswith(f"{around} ") for other in metrics}) > 1
 
 
 def _parts_of(value: Any, prefix: str = "", depth: int = 1) -> _Parts:
@@ -115,8 +136,25 @@ def _parts_of(value: Any, prefix: str = "", depth: int = 1) -> _Parts:
             parts.lists.update(inner.lists)
             parts.groups.update(inner.groups)
         else:
-            parts.values[full_name] = item
+            is_figure = isinstance(item, str) and names_figure(full_name)
+            stated_name, figure = _csv_value(full_name, item) if is_figure else (full_name, item)
+            parts.values.update({stated_name: figure} if is_number(figure) else {full_name: item})
     return parts
+
+
+def _with_metric_of_cell(values: dict[str, Any]) -> dict[str, Any]:
+    """Return values whose names are statistics under the metric that another value names: {"metric": "tpot_ms"}."""
+    metric = next(
+        (item for name, item in values.items() if METRIC_HEAD.fullmatch(name) and isinstance(item, str)), None
+    )
+    unit = next((item for name, item in values.items() if UNIT_HEAD.fullmatch(name) and isinstance(item, str)), "")
+    label = f"{metric} {unit}".strip()
+    if metric is None or not value_name_of(label).is_of_result(None):
+        return values
+    return {
+        f"{label} {name}".removesuffix(" value") if STATISTIC.fullmatch(name) else name: item
+        for name, item in values.items()
+    }
 
 
 def _is_list_of_objects(items: Any) -> bool:
@@ -165,7 +203,7 @@ def csv_names(head: str) -> list[str]:
             row for row in csv.reader(other_lines.splitlines()) if len(row) > 1 and CSV_NAME.fullmatch(row[0].strip())
         ]
         return [_metric_label(names, row) for row in rows]
-    first_row = next(csv.reader([other_lines.partition("\n")[0]]), [])
+    first_row = next(filter(None, csv.reader(other_lines.splitlines())), [])  # a cell may have several lines
     cells = [cell for name, cell in zip(names, first_row, strict=False) if value_name_of(name).unit in TIMED]
     has_words = any(isinstance(_cell(cell), str) and not (has_no_value(cell) or states_failure(cell)) for cell in cells)
     has_row = len(first_row) == 2 and bool(cells) if len(names) == 2 else len(first_row) >= len(names)
@@ -180,9 +218,8 @@ def _csv_records(source: ResultFile) -> Iterator[Record]:
     if not METRIC_HEAD.fullmatch(heads[0]):
         for number, row in enumerate(rows[1:], 2):
             if row:
-                yield Record(
-                    number, dict(_csv_value(name, cell) for name, cell in zip(heads, row, strict=False) if name)
-                )
+                values = dict(_csv_value(name, cell) for name, cell in zip(heads, row, strict=False) if name)
+                yield Record(number, _with_metric_of_cell(values))
         return
     arms = [head for head in heads[1:] if not UNIT_HEAD.fullmatch(head)]
     for column, head in enumerate(heads[1:], 1):

@@ -7,7 +7,7 @@ names its point where it varies.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -16,11 +16,13 @@ from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.heads import CONCURRENCY_HEAD, OUTPUT_HEAD, PROMPT_HEAD
-from collectors.imports.results.prose.metric_names import DERIVED, MetricName, statistic_of, words
+from collectors.imports.results.prose.metric_names import statistic_of, words
 from collectors.imports.results.prose.number_text import states_failure
-from collectors.imports.results.prose.record_files import Record, csv_names, records_of
+from collectors.imports.results.prose.record_accuracies import add_accuracies, names_of_accuracies
+from collectors.imports.results.prose.record_files import Record, csv_names, is_of_part, records_of
+from collectors.imports.results.prose.record_metrics import DECODING, measurements_in, rates_of_load
 from collectors.imports.results.prose.stated_figures import NEVER_ZERO, ZERO_NOTE
-from collectors.imports.results.prose.value_names import ValueName, is_number, leaf_words, value_name_of
+from collectors.imports.results.prose.value_names import ValueName, is_number, leaf_words, names_summary, value_name_of
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.values import count, cut, text
 
@@ -30,30 +32,45 @@ NUMBERED_KEY = re.compile(  # of a number, or of its statistics
     r'"([A-Za-z][\w .%/()-]{1,60})"\s{0,9}:\s{0,99}'
     r'(?:\{\s{0,99}"(?:mean|avg|average|median|min|max|std|p\d\d)"\s{0,9}:\s{0,9})?-?\d'
 )
+METRIC_OF_CELL = re.compile(r'"(?:metric|measure|kpi)"\s{0,9}:\s{0,9}"([A-Za-z][\w .%/()-]{1,60})"', re.IGNORECASE)
 WARM_UP = re.compile(r"(?:is )?warm[-_ ]?up", re.IGNORECASE)
 TIMED_STATISTICS = re.compile(  # {"cold_ms": {"p50": 236.5}}
     r'"[A-Za-z][\w .-]{0,60}_(?:ms|s|sec|seconds)"\s{0,9}:\s{0,9}\{\s{0,99}"(?:mean|avg|median|min|p\d\d)"\s{0,9}:'
 )
 INNER_STATISTIC = re.compile(r"mean|avg|median|min|max|p\d{2}")
-LEVEL_WORD = re.compile(r"np|n parallel|c")  # beside the heads of tables
-MODELS = ("model", "model id", "model name", "model path", "model tag", "base model")
+LEVEL_WORDS = {  # beside the heads of tables
+    CONCURRENCY_HEAD: re.compile(r"np|n parallel|c"),
+    PROMPT_HEAD: re.compile(
+        r"n prompt|prompt n|tokens evaluated(?: mean)?|(?:prompt|input) token(?:s per req(?:uest)?| count)"
+    ),
+    OUTPUT_HEAD: re.compile(
+        r"n gen|n predict|predicted n|tokens predicted(?: mean)?"
+        r"|(?:output|completion) token(?:s per req(?:uest)?| count)"
+    ),
+}
+MODELS = (
+    "model", "model id", "model name", "model path", "model tag", "base model", "model filename", "model file",
+    "model hf id", "hf model", "hf model id", "model repo", "model name or path",
+)  # fmt: skip
 TIMES = (
     "ts", "timestamp", "date", "datetime", "started at", "started", "started utc", "start time", "start time utc",
     "timestamp utc", "generated at", "created at", "run at",
 )  # fmt: skip
+TIMES_OF_END = ("end time", "ended at", "end time utc", "finished at", "completed at")
+EVIDENCE = words(r"evidence(?: type)?|provenance|data (?:source|type|kind)|label")
+SIMULATED = words(r"(?:is )?(?:simulat(?:ed|ion)|synthetic|mock(?:ed)?|fake)(?: data)?")
+ANSWER = words(r"(?:\w{1,20} )?(?:completion|output|answer|response|reply|content|text|preview|sample)")
 ERRORS = ("error", "error message")
-OF_TOKENS = words(r"(?:^|[^a-z])(?:tok(?:en)?s?|output[ _]chars|ttft|tpot|itl|llm)(?:[^a-z]|$)")
-OF_KERNEL = words(r"(?:^|[^a-z])(?:[gt]flops|gbps|gb[_/]s|kernel|gemm|matmul|bytes[_ ]per|bandwidth)(?:[^a-z]|$)")
-SENT_RATE = words(
-    r"(?:\S{1,40} ){0,5}(?:(?:target|offered|configured|request)_)?(?:qps|rps|rate(?:_(?:qps|rps|req_s))?)"
+OF_TOKENS = words(
+    r"(?:^|[^a-z])(?:tok(?:en)?s?|output[ _]chars|ttft|tpot|itl|llm|n[ _](?:prompt|gen)|[io]sl)(?:[^a-z]|$)"
+)
+OF_KERNEL = words(
+    r"(?:^|[^a-z])(?:[gt]flops|gbps|gb[_/]s|kernel|gemm|matmul|bytes[_ ]per(?![_ ]token)|bandwidth)(?:[^a-z]|$)"
 )
 OF_LOAD = words(r"conc|users|vus?|clients|streams|flight")  # 'parallel' beside them are the server's slots
-COUNTS_OF_LOAD = (  # in the record of a load
-    (words(r"(?:num )?(?:completed|successful|succeeded)"), "requests"),
-    (words(r"(?:num )?(?:failed|errors)"), "failed_requests"),
-)
 SINGLE = words(r"\bsingle (?:stream|user|request|client)\b")
-DECODING = words(r"^(?!.*\b(?:agg(?:regate)?|total|batch|all)\b).*\b(?:decod(?:e|ing)|tg)\b")
+ZERO_SPEED_NOTE = "Speeds and loading times of 0 were left out: nothing was generated or loaded."
+MARKED_NOTE = "The file is marked as synthetic or simulated; whether its prompts or its numbers are, it does not say."
 SINGLE_TOKEN_NOTE = "Speeds of decoding were left out where the answer is a single token: nothing was decoded after it."
 MAX_NAME_CHARS = 200
 MOST_NAME_CHARS = 100  # of one value
@@ -81,7 +98,8 @@ def times_kernels(head: str) -> bool:
 
 
 def _names_in(head: str) -> list[str]:
-    names = KEY.findall(head) if head.lstrip()[:1] in ("{", "[") else csv_names(head)
+    is_json = head.lstrip()[:1] in ("{", "[")
+    names = [*KEY.findall(head), *METRIC_OF_CELL.findall(head)] if is_json else csv_names(head)
     return list(dict.fromkeys(names))
 
 
@@ -102,7 +120,10 @@ def names_without_unit(head: str) -> list[str]:
 def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     """Return the load of such a file; raises ImportRefusedError if it has no result."""
     records = records_of(source)
+    if any(map(_is_simulated, records)):
+        raise ImportRefusedError(f"{source.name} says that its values are simulated: nothing was measured.")
     load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date)
+    load.notes += [MARKED_NOTE] if any(map(_is_marked, records)) else []
     warm_ups = [record for record in records if _is_warm_up(record)]
     if warm_ups:
         records = [record for record in records if not _is_warm_up(record)]
@@ -116,8 +137,9 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     load.model = _model_of(constants)
     times = [time for record in records if (time := _time_of(record))]
     load.ts = min(times, default=load.ts)
+    accuracies = names_of_accuracies(records)
     for record in records:
-        _add_record(load, record, constants)
+        _add_record(load, record, constants, accuracies)
     if not load.result_rows:
         raise ImportRefusedError(
             f"{source.name} has no measured value whose name states its metric and unit; limits, aims and settings are "
@@ -125,7 +147,9 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
         )
     open_names = dict.fromkeys(name for record in records for name in _names_without_unit(record))
     if open_names:
-        load.notes.append(f"Left out, since no unit is stated: {', '.join(open_names)[:MAX_NAME_CHARS]}.")
+        load.notes.append(
+            f"Left out, since no unit that Pitwall knows is stated: {', '.join(open_names)[:MAX_NAME_CHARS]}."
+        )
     return [load]
 
 
@@ -140,6 +164,21 @@ def _is_warm_up(record: Record) -> bool:
         else value is True and WARM_UP.fullmatch(value_name_of(name).words) is not None
         for name, value in record.values.items()
     )  # fmt: skip
+
+
+def _is_simulated(record: Record) -> bool:
+    """Return whether a record says that nobody measured it: {"evidence_type": "simulated"}."""
+    values = (*record.values.items(), *record.settings.items())
+    return any(
+        isinstance(value, str) and SIMULATED.fullmatch(value) and EVIDENCE.fullmatch(leaf_words(name))
+        for name, value in values
+    )
+
+
+def _is_marked(record: Record) -> bool:
+    """Return whether a record is marked as synthetic, as its prompts or its numbers may be."""
+    values = (*record.values.items(), *record.settings.items())
+    return any(value is True and SIMULATED.fullmatch(leaf_words(name)) for name, value in values)
 
 
 def _is_failed(record: Record) -> bool:
@@ -182,106 +221,90 @@ def _constants(records: Sequence[Record]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _add_record(load: LoadBuilder, record: Record, constants: Mapping[str, Any]) -> None:
-    columns = {name: value_name_of(name) for name in record.values}
-    counts = _counts_of_load(record.values)
-    levels = [
-        _level((record.values, record.settings, constants), pattern)
-        for pattern in (CONCURRENCY_HEAD, PROMPT_HEAD, OUTPUT_HEAD)
-    ]
-    rates = _rates_of_load(record, levels[0])
-    own_names = [f"{name}={record.values[name]:g}" for name in rates]
-    own_names += _names_of_point({k: v for k, v in record.values.items() if k not in counts}, constants)
-    point_name = ", ".join([*own_names, *_names_of_point(record.settings, constants)])[:MAX_NAME_CHARS]
-    outputs = _outputs_in(record.values)
-    for name, value in record.values.items():
-        column = columns[name]
-        is_result = column.is_of_result(value) and not DERIVED.search(column.words) and name not in rates
-        if name not in counts and not is_result:
+def _add_record(load: LoadBuilder, record: Record, constants: Mapping[str, Any], accuracies: Collection[str]) -> None:
+    patterns = (CONCURRENCY_HEAD, PROMPT_HEAD, OUTPUT_HEAD)
+    shared_levels = [_level((record.values, record.settings, constants), pattern) for pattern in patterns]
+    levels_of_parts = [_levels_of_parts(record.values, pattern) for pattern in patterns]
+    metrics = measurements_in(record, shared_levels[0])
+    point_name = _point_name(record, {*metrics, *accuracies}, rates_of_load(record, shared_levels[0]), constants)
+    add_accuracies(load, record, accuracies, point_name)
+    for name, metric_name in metrics.items():
+        column, value, metric = value_name_of(name), record.values[name], metric_name.metric
+        part = name.rpartition(" ")[0]
+        levels = [of_parts.get(part, shared) for of_parts, shared in zip(levels_of_parts, shared_levels, strict=True)]
+        zero_note = _zero_note(metric, column.unit) if value == 0 else None
+        if zero_note:
+            load.notes += [zero_note] if zero_note not in load.notes else []
             continue
-        metric_name = counts.get(name) or _metric_name_in(column, value, levels[0], outputs)
-        if metric_name.metric in NEVER_ZERO and value == 0:
-            load.notes += [ZERO_NOTE] if ZERO_NOTE not in load.notes else []
-            continue
-        if metric_name.metric in ("output_tps", "decode_tps") and levels[2] == 1 and DECODING.search(column.words):
+        if metric in ("output_tps", "decode_tps") and levels[2] == 1 and DECODING.search(column.words):
             load.notes += [SINGLE_TOKEN_NOTE] if SINGLE_TOKEN_NOTE not in load.notes else []
             continue
-        point_words = f"{point_name or 'all requests'}: {name} (record {record.number})"
         own_level = 1 if SINGLE.search(column.words) else levels[0]
-        point = MeasurementPoint(point_words, own_level, *levels[1:])
+        point = MeasurementPoint(f"{point_name}: {name} (record {record.number})", own_level, *levels[1:])
         load.result(
-            point, metric_name.metric, statistic_of(column.words, None, metric_name.metric),
+            point, metric, statistic_of(column.words, None, metric),
             value if value is None else round(value * metric_name.factor, 9),
-            unit=column.unit if metric_name.metric == STATED else None,
+            unit=column.unit if metric == STATED else None,
         )  # fmt: skip
 
 
-def _counts_of_load(values: Mapping[str, Any]) -> dict[str, MetricName]:
-    """Return the counts of requests in the record of a load, which has a rate of them, or what failed and what not."""
-    counts = {
-        name: MetricName(metric) for name, value in values.items() for pattern, metric in COUNTS_OF_LOAD
-        if count(value) is not None and pattern.fullmatch(value_name_of(name).words)
-    }  # fmt: skip
-    is_of_load = len(set(counts.values())) > 1 or any(value_name_of(name).unit == "requests/s" for name in values)
-    return counts if is_of_load else {}
+def _zero_note(metric: str, unit: str | None) -> str | None:
+    """Return why a value of 0 is left out; None for what may be 0."""
+    if unit == "tok/s" or metric == "model_load_s":
+        return ZERO_SPEED_NOTE
+    return ZERO_NOTE if metric in NEVER_ZERO else None
 
 
-def _rates_of_load(record: Record, level: int | None) -> list[str]:
-    """Return the names of rates at which the load sent its requests: 'qps' without a level, or beside another rate."""
-    rates = [
-        name for name, value in record.values.items() if value_name_of(name).unit == "requests/s" and is_number(value)
-    ]
-    sent_rates = [name for name in rates if SENT_RATE.fullmatch(name)]
-    return sent_rates if level is None or len(rates) > len(sent_rates) else []
+def _point_name(record: Record, left_out: Collection[str], rates: Sequence[str], constants: Mapping[str, Any]) -> str:
+    """Return what tells a record apart from the others; the rates of its load come first."""
+    own_values = {name: value for name, value in record.values.items() if name not in left_out and name not in rates}
+    names = [f"{name}={record.values[name]:g}" for name in rates]
+    parts = _names_of_point(own_values, constants) | _names_of_point(record.settings, constants)
+    if sum(map(len, parts.values())) > MAX_NAME_CHARS:  # words tell more than numbers, whole numbers more than others
+        kinds = {name: is_number(record.stated(name)) + (count(record.stated(name)) is None) for name in parts}
+        parts = dict(sorted(parts.items(), key=lambda part: kinds[part[0]]))
+    return ", ".join([*names, *parts.values()])[:MAX_NAME_CHARS] or "all requests"
 
 
-def _names_of_point(values: Mapping[str, Any], constants: Mapping[str, Any]) -> list[str]:
+def _names_of_point(values: Mapping[str, Any], constants: Mapping[str, Any]) -> dict[str, str]:
     """Return what tells a record apart, its model first: 'np=4'; latencies and speeds without a unit are no names."""
-    return [
-        f"{name}={value if not isinstance(value, float) else f'{value:g}'}"[:60]
+    return {
+        name: f"{name}={value if not isinstance(value, float) else f'{value:g}'}"[:60]
         for name, value in sorted(values.items(), key=lambda item: not _names_model(item[0]))
-        if name not in constants and value is not None and not isinstance(value, list) and not _is_text(value)
+        if name not in constants and value is not None and not isinstance(value, list) and not _is_text(name, value)
         and not (column := value_name_of(name)).is_of_result(value)
-        and not (column.lacks_unit and is_number(value)) and column.words not in TIMES
-    ]  # fmt: skip
+        and not (column.lacks_unit and is_number(value)) and not column.is_comparison
+        and column.words not in (*TIMES, *TIMES_OF_END)
+    }  # fmt: skip
 
 
-def _is_text(value: Any) -> bool:
+def _is_text(name: str, value: Any) -> bool:
     """Return whether a value is a text, as an answer or code are, and no name."""
-    return isinstance(value, str) and (len(value) > MOST_NAME_CHARS or "\n" in value)
+    is_answer = ANSWER.fullmatch(leaf_words(name)) is not None and " " in str(value)
+    return isinstance(value, str) and (is_answer or len(value) > MOST_NAME_CHARS or "\n" in value)
 
 
-def _metric_name_in(
-    column: ValueName, value: float | None, level: int | None, outputs: Mapping[str, float]
-) -> MetricName:
-    """Return the metric of a column; 'decode' beside another speed of the output is that of a stream after its prompt.
+def _levels_of_parts(values: Mapping[str, Any], pattern: re.Pattern[str]) -> dict[str, int]:
+    """Return the level or length of each inner object that states one."""
+    parts = [(name.rpartition(" ")[0], name) for name in values if " " in name and _states_level(name, pattern)]
+    return {
+        part: level for part, name in parts
+        if not names_summary(part.rpartition(" ")[2]) and (level := count(values[name])) is not None
+    }  # fmt: skip
 
-    `outputs`: the largest speed of the output for each statistic. All streams of a load decode faster together than it
-    puts out tokens, so what is faster may be either.
+
+def _level(sources: Sequence[Mapping[str, Any]], pattern: re.Pattern[str]) -> int | None:
+    """Return the level or length that a record states, or the objects around it, or all records together.
+
+    Where only parts of the record state theirs, those around it are of no use for the others.
     """
-    metric_name = column.metric_name or MetricName(STATED)
-    output = outputs.get(statistic_of(column.words, None))
-    if metric_name.metric != "output_tps" or output is None or not DECODING.search(column.words):
-        return metric_name
-    is_slower = value is None or value < output
-    return MetricName("decode_tps") if level == 1 or is_slower else MetricName(STATED)
-
-
-def _outputs_in(values: Mapping[str, Any]) -> dict[str, float]:
-    """Return the largest speed of the output, that of decoding aside, for each statistic of a record."""
-    outputs: dict[str, float] = {}
-    for name, value in values.items():
-        column = value_name_of(name)
-        is_output = column.metric_name is not None and column.metric_name.metric == "output_tps"
-        if is_output and not DECODING.search(column.words):
-            statistic = statistic_of(column.words, None)
-            outputs[statistic] = max(outputs.get(statistic, 0.0), value if is_number(value) else 0.0)
-    return outputs
-
-
-def _level(sources: Iterable[Mapping[str, Any]], pattern: re.Pattern[str]) -> int | None:
-    """Return the level or length that a record states, or the objects around it, or all records together."""
-    names = [(values, name) for values in sources for name in values if _states_level(name, pattern)]
+    own_names = [name for name in sources[0] if _states_level(name, pattern)]
+    if own_names and all(is_of_part(name, sources[0]) for name in own_names):
+        return None
+    names = [
+        (values, name) for values in sources for name in values
+        if _states_level(name, pattern) and not is_of_part(name, values)
+    ]  # fmt: skip
     names.sort(key=lambda item: pattern is CONCURRENCY_HEAD and not OF_LOAD.search(item[1]))
     return next((value for values, name in names if (value := count(values[name])) is not None), None)
 
@@ -291,5 +314,5 @@ def _states_level(name: str, pattern: re.Pattern[str]) -> bool:
     column = value_name_of(name)
     if column.unit is not None:
         return False  # 'output_tok_s' is a speed
-    patterns = [pattern, *([LEVEL_WORD] if pattern is CONCURRENCY_HEAD else [])]
+    patterns = (pattern, LEVEL_WORDS[pattern])
     return any(head.fullmatch(plain) for head in patterns for plain in (column.words, leaf_words(name)) if plain)

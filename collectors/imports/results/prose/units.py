@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import product
+from typing import NamedTuple
 
 _SECONDS = ("s", "sec", "secs", "second", "seconds", "сек", "秒", "초")
 _CYRILLIC_S = "с"  # alone it is 'with' in a sentence: 'RTX 4090 с 24 ГБ'
@@ -106,21 +107,36 @@ _NAME = re.compile(r"[A-Za-z]\w*")  # of a script's variable
 _QUANTISATION = re.compile(r"\b(?:UD-)?[IT]?Q\d_\w{1,12}", re.IGNORECASE)  # the 'S' of 'Q4_K_S' are no seconds
 _CYRILLIC_SECONDS = re.compile(rf"(?<=, ){_CYRILLIC_S}$|(?<=\(){_CYRILLIC_S}(?=\))")
 _UNDERSCORE = re.compile(r"(?<=[A-Za-z\d])_(?=[A-Za-z\d])")
-_NAMED_UNITS: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"\b(?:t|tok|toks|token|tokens)(?: per | ?/ ?| )s(?:ec|econd)?\b|\btps\b"), "tok/s"),
-    (re.compile(r"\b(?:req|reqs|request|requests)(?: per | ?/ ?| )s(?:ec|econd)?\b|\brps\b|\bqps\b"), "requests/s"),
-    (re.compile(r"\b(?:ms|millis|milliseconds)\b"), "ms"),
-    (re.compile(r"(?<!\bper )(?<!\b[kmgt]b )(?<!/)\b(?:s|sec|secs|seconds)\b"), "s"),  # no 'jobs per s', 'gb s'
-    (re.compile(r"\b(?:pct|percent)\b|%"), "%"),
-    *((re.compile(rf"\b{unit.lower()}\b(?! (?:per )?s(?:ec)?\b|/)"), unit) for unit in ("GiB", "GB", "MiB", "MB")),
+_NAMED_UNITS: tuple[tuple[re.Pattern[str], str, float], ...] = (
+    (re.compile(r"\b(?:t|tok|toks|token|tokens)(?: per | ?/ ?| )s(?:ec|econd)?\b|\b(?:tok|t)ps\b"), "tok/s", 1.0),
+    (
+        re.compile(r"\b(?:req|reqs|request|requests)(?: per | ?/ ?| )s(?:ec|econd)?\b|\brps\b|\bqps\b"),
+        "requests/s",
+        1.0,
+    ),
+    (re.compile(r"\b(?:ms|millis|milliseconds)\b"), "ms", 1.0),
+    (re.compile(r"\b(?:us|µs|micros|microseconds)\b"), "ms", 1e-3),
+    (re.compile(r"\b(?:ns|nanos|nanoseconds)\b"), "ms", 1e-6),
+    (re.compile(r"(?<!\bper )(?<!\b[kmgt]b )(?<!/)\b(?:s|sec|secs|seconds)\b"), "s", 1.0),  # no 'jobs per s', 'gb s'
+    (re.compile(r"(?<!\bper )\b(?:minutes|mins)\b"), "s", 60.0),
+    (re.compile(r"\b(?:pct|percent)\b|%"), "%", 1.0),
+    *((re.compile(rf"\b{unit.lower()}\b(?! (?:per )?s(?:ec)?\b|/)"), unit, 1.0) for unit in ("GiB", "GB", "MiB", "MB")),
 )
 
 
-def named_unit(words: str) -> tuple[str, str] | None:
-    """Return the unit in the words of a variable's name, and the words without it: 'ttft p99 ms'; None without any."""
-    for pattern, unit in _NAMED_UNITS:
+class NamedUnit(NamedTuple):
+    """The unit that the words of a variable's name state, the factor to it, and the words without it."""
+
+    unit: str
+    factor: float
+    words: str
+
+
+def named_unit(words: str) -> NamedUnit | None:
+    """Return the unit in the words of a variable's name: 'ttft p99 ms'; None without any."""
+    for pattern, unit, factor in _NAMED_UNITS:
         if match := pattern.search(words):
-            return unit, " ".join(f"{words[: match.start()]} {words[match.end() :]}".split())
+            return NamedUnit(unit, factor, " ".join(f"{words[: match.start()]} {words[match.end() :]}".split()))
     return None
 
 
@@ -165,7 +181,7 @@ def unit_in(text: str) -> str | None:
     text = _CYRILLIC_SECONDS.sub("s", _QUANTISATION.sub("", text))
     variable = text.strip("`*")
     if "_" in variable and _NAME.fullmatch(variable) and (named := named_unit(in_words(variable).lower())):
-        return named[0]
+        return named.unit if named.factor == 1.0 else None
     match = HEADING_UNIT.search(text) or (HEADING_UNIT.search(in_words(text)) if "_" in text else None)
     if match is None:
         return None

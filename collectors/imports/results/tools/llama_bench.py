@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -52,7 +53,17 @@ def recognise(head: str) -> bool:
     """Return whether a file has the columns of llama-bench; messages of the engine may stand before them."""
     if "n_gen" not in head or "avg_ts" not in head:
         return False
-    return _header_line(head) is not None or "INSERT INTO" in head or '"n_prompt"' in head
+    return _header_line(head) is not None or "INSERT INTO" in head or ('"n_prompt"' in head and not _is_wrapped(head))
+
+
+def _is_wrapped(head: str) -> bool:
+    """Return whether a script wrote lines of JSON of its own, which quote the rows of llama-bench in an object."""
+    first_line = head.lstrip().partition("\n")[0]
+    try:
+        row = json.loads(first_line) if first_line.startswith("{") else None
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(row, dict) and not row.keys() >= NEEDED
 
 
 def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:

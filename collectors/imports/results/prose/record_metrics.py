@@ -1,0 +1,170 @@
+"""Says which values of a record are measurements, and of which metric, as far as its other values decide it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from collectors.imports.results.metrics import STATED
+from collectors.imports.results.prose.metric_names import (
+    DERIVED,
+    MetricName,
+    metric_of_test,
+    names_side_alone,
+    statistic_of,
+    words,
+)
+from collectors.imports.results.prose.record_files import COLUMN, GROUP, LIST, Record
+from collectors.imports.results.prose.value_names import ValueName, is_number, leaf_words, value_name_of
+from collectors.imports.results.values import count
+
+SENT_RATE = words(
+    r"(?:\S{1,40} ){0,5}(?:(?:target|offered|configured|request)_)?(?:qps|rps|rate(?:_(?:qps|rps|req_s))?)"
+)
+COUNTS_OF_LOAD = (  # in the record of a load
+    (words(r"(?:num |n )?(?:completed|success(?:ful|es)?|succeeded|ok)"), "requests"),
+    (words(r"(?:num |n )?(?:failed|failures|errors)"), "failed_requests"),
+)
+ALL_REQUESTS = ((words(r"(?:total |n )?requests|request count"), "requests"),)
+TOKENS_OF_LOAD = (
+    (words(r"total (?:input|prompt) tokens|(?:in(?:put)?|prompt) tokens total"), "prompt_tokens"),
+    (words(r"total (?:output|generated|completion|new) tokens|total tokens generated"), "completion_tokens"),
+    (words(r"out(?:put)? tokens total"), "completion_tokens"),
+)
+DECODING = words(r"^(?!.*\b(?:agg(?:regate)?|total|batch|all)\b).*\b(?:decod(?:e|ing)|tg)\b")
+TEST = words(r"metric|(?:test|bench(?:mark)?|run)?(?: ?(?:name|type|mode|kind|phase))?|workload|stage|op(?:eration)?")
+OF_REQUESTS = words(r"mean|median|p\d\d(?:\.\d)?")  # statistics of their times
+MOST_DIFFERENCE = 0.02  # between two clocks of the same load
+OPEN_METRICS = ("output_tps", "e2e_ms", STATED)  # of a test, which says what was measured
+
+
+def measurements_in(record: Record, level: int | None) -> dict[str, MetricName]:
+    """Return the metrics of a record's measurements by their names; `level`: its concurrency."""
+    counts = _counts_of_load(record.values)
+    rates = rates_of_load(record, level)
+    outputs = _outputs_in(record.values)
+    test = _test_of(record)
+    metrics: dict[str, MetricName] = {}
+    for name, value in record.values.items():
+        column = value_name_of(name)
+        is_result = column.is_of_result(value) and not DERIVED.search(column.words) and name not in rates
+        if name in counts:
+            metrics[name] = counts[name]
+        elif is_result:
+            metrics[name] = _metric_name_in(column, value, level, outputs, test)
+    return _with_single_duration(_with_times_of_requests(_without_coarse_units(metrics)), record.values)
+
+
+def rates_of_load(record: Record, level: int | None) -> list[str]:
+    """Return the names of rates at which the load sent its requests: 'qps' without a level, or beside another rate."""
+    rates = [
+        name for name, value in record.values.items() if value_name_of(name).unit == "requests/s" and is_number(value)
+    ]
+    sent_rates = [name for name in rates if SENT_RATE.fullmatch(name)]
+    return sent_rates if level is None or len(rates) > len(sent_rates) else []
+
+
+def _counts_of_load(values: Mapping[str, Any]) -> dict[str, MetricName]:
+    """Return the counts in the record of a load.
+
+    That has a rate of requests, or the duration and the speed of their output, or counts what failed and what not.
+    """
+    counts = _counts_in(values, COUNTS_OF_LOAD)
+    metrics = {column.metric_name.metric for column in map(value_name_of, values) if column.metric_name}
+    counted = {name.metric for name in counts.values()} | (metrics & {"requests", "failed_requests"})
+    is_of_load = len(counted) > 1 or "request_tps" in metrics or metrics >= {"duration_s", "output_tps"}
+    if not counted:
+        counts = _counts_in(values, ALL_REQUESTS)
+    return counts | _counts_in(values, TOKENS_OF_LOAD) if is_of_load else {}
+
+
+def _counts_in(values: Mapping[str, Any], patterns: tuple[tuple[Any, str], ...]) -> dict[str, MetricName]:
+    return {
+        name: MetricName(metric) for name, value in values.items() for pattern, metric in patterns
+        if count(value) is not None and not value_name_of(name).is_setting
+        and any(map(pattern.fullmatch, (value_name_of(name).words, leaf_words(name))))
+    }  # fmt: skip
+
+
+def _test_of(record: Record) -> str | None:
+    """Return the side of a request that was tested, as a mode or the object around it says: 'pp512', 'decode'."""
+    values = (*record.values.items(), *record.settings.items())
+    tests = [str(value).replace("_", " ") for name, value in values if _names_test(name) and isinstance(value, str)]
+    tests += [test.rpartition(" ")[2] for test in tests]  # of a path of objects
+    return next((test for test in tests if names_side_alone(test)), None)
+
+
+def _names_test(name: str) -> bool:
+    return name in (LIST, GROUP, COLUMN) or TEST.fullmatch(leaf_words(name)) is not None
+
+
+def _metric_name_in(
+    column: ValueName, value: float | None, level: int | None, outputs: Mapping[str, float], test: str | None
+) -> MetricName:
+    """Return the metric of a column; 'decode' beside another speed of the output is that of a stream after its prompt.
+
+    `outputs`: the largest speed of the output for each statistic. All streams of a load decode faster together than it
+    puts out tokens, so what is faster may be either. `test`: the side of a request that was measured alone.
+    """
+    metric_name = column.metric_name or column.stated
+    is_open = test is not None and metric_name.metric in OPEN_METRICS and column.unit in ("tok/s", "ms", "s")
+    if test and is_open and (name_of_test := metric_of_test(test, column.words, column.unit)):
+        return MetricName(name_of_test.metric, name_of_test.factor * column.factor)
+    output = outputs.get(statistic_of(column.words, None))
+    if metric_name.metric != "output_tps" or output is None or not DECODING.search(column.words):
+        return metric_name
+    is_slower = value is None or value < output
+    return MetricName("decode_tps") if level == 1 or is_slower else MetricName(STATED)
+
+
+def _outputs_in(values: Mapping[str, Any]) -> dict[str, float]:
+    """Return the largest speed of the output, that of decoding aside, for each statistic of a record."""
+    outputs: dict[str, float] = {}
+    for name, value in values.items():
+        column = value_name_of(name)
+        is_output = column.metric_name is not None and column.metric_name.metric == "output_tps"
+        if is_output and not DECODING.search(column.words):
+            statistic = statistic_of(column.words, None)
+            outputs[statistic] = max(outputs.get(statistic, 0.0), value if is_number(value) else 0.0)
+    return outputs
+
+
+def _without_coarse_units(metrics: Mapping[str, MetricName]) -> dict[str, MetricName]:
+    """Return the metrics without what stands there in a finer unit too: 'ttft_minutes' beside 'ttft_seconds'."""
+    finest: dict[tuple[str, str], float] = {}
+    for name, metric_name in metrics.items():
+        key = (metric_name.metric, value_name_of(name).words)
+        finest[key] = min(metric_name.factor, finest.get(key, metric_name.factor))
+    return {
+        name: metric_name for name, metric_name in metrics.items()
+        if metric_name.metric == STATED or metric_name.factor == finest[metric_name.metric, value_name_of(name).words]
+    }  # fmt: skip
+
+
+def _with_times_of_requests(metrics: Mapping[str, MetricName]) -> dict[str, MetricName]:
+    """Return the metrics with statistics of times beside the duration of the load as those of its requests."""
+    durations = [name for name, metric_name in metrics.items() if metric_name.metric == "duration_s"]
+    of_requests = [name for name in durations if OF_REQUESTS.fullmatch(statistic_of(value_name_of(name).words, None))]
+    if len(of_requests) == len(durations):
+        return dict(metrics)
+    return {
+        name: MetricName("e2e_ms", metric_name.factor * 1e3) if name in of_requests else metric_name
+        for name, metric_name in metrics.items()
+    }
+
+
+def _with_single_duration(metrics: Mapping[str, MetricName], values: Mapping[str, Any]) -> dict[str, MetricName]:
+    """Return the metrics with one duration of the load: another one, of what stands around it, is stated only."""
+    durations = {
+        name: values[name] * metric_name.factor for name, metric_name in metrics.items()
+        if metric_name.metric == "duration_s" and is_number(values[name])
+    }  # fmt: skip
+    first = next((name for name in durations if leaf_words(name).startswith("duration")), next(iter(durations), None))
+    others = {
+        name for name, duration in durations.items()
+        if first and statistic_of(value_name_of(name).words, None) == statistic_of(value_name_of(first).words, None)
+        and abs(duration - durations[first]) > MOST_DIFFERENCE * durations[first]
+    }  # fmt: skip
+    return {
+        name: value_name_of(name).stated if name in others else metric_name for name, metric_name in metrics.items()
+    }

@@ -1,0 +1,282 @@
+"""Measurements whose metric only the other values of a record tell: its test, its load, its other durations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from collectors.imports.log_file import ImportRefusedError
+from collectors.imports.results.readers import reader_of
+from collectors.imports.results.source import ResultFile
+from load_records import Accuracy
+from tests.collectors.imports.captured import load_of, results_of
+
+
+def test_the_test_of_a_record_says_which_side_was_measured(tmp_path: Path) -> None:
+    path = tmp_path / "bench.csv"
+    path.write_text(
+        "model,test,n_prompt,n_gen,tps,note\na-7b,pp512,512,0,900.5,x\na-7b,tg128,0,128,61.5,x\na-7b,mixed,64,64,80,x\n"
+    )
+    assert [(r.metric, r.value, r.prompt_tokens, r.output_tokens) for r in results_of(load_of(path))] == [
+        ("prompt_tps", 900.5, 512, 0), ("decode_tps", 61.5, 0, 128), ("stated", 80.0, 64, 64),
+    ]  # fmt: skip
+
+
+def test_the_object_around_a_speed_says_which_side_was_measured(tmp_path: Path) -> None:
+    path = tmp_path / "bench.json"
+    path.write_text(
+        '{"runs": {"prefill": {"throughput_tok_s": 900.5, "latency_ms": 569, "total_tok_s": 950},'
+        ' "decode": {"throughput_tok_s": 61.5, "latency_ms": 16.5, "total_tok_s": 70}}}'
+    )
+    assert [(r.metric, r.value) for r in results_of(load_of(path))] == [
+        ("prompt_tps", 900.5), ("prompt_ms", 569.0), ("total_tps", 950.0),
+        ("output_tps", 61.5), ("e2e_ms", 16.5), ("total_tps", 70.0),
+    ]  # fmt: skip
+
+
+def test_lines_that_quote_rows_of_llama_bench(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    path.write_text(
+        '{"mode": "pp", "tokens_per_sec": 117.5, "fa": "", "bench_raw": {"model_filename": "/m/a.gguf", "n_prompt": 9,'
+        ' "n_gen": 0, "avg_ts": 117.5}, "build": "one"}\n'
+        '{"mode": "tg", "tokens_per_sec": 22.5, "fa": "-fa 1", "bench_raw": {"model_filename": "/m/a.gguf",'
+        ' "n_prompt": 0, "n_gen": 64, "avg_ts": 22.5}, "build": "two"}\n'
+    )
+    load = load_of(path)
+    assert load.model == "/m/a.gguf"
+    assert [(r.metric, r.value, r.prompt_tokens, r.output_tokens) for r in load.result_rows] == [
+        ("prompt_tps", 117.5, 9, 0), ("output_tps", 22.5, 0, 64),
+    ]  # fmt: skip
+    assert "build=two" in load.result_rows[1].point and "fa=-fa 1" in load.result_rows[1].point
+
+
+def test_a_load_has_one_duration_and_counts_its_tokens(tmp_path: Path) -> None:
+    path = tmp_path / "cell.json"
+    path.write_text(
+        '{"output_tok_s": 39.5, "request_throughput_req_s": 0.5, "completed": 10, "total_input_tokens": 640,'
+        ' "total_output_tokens": 790, "bench_elapsed_ms": 60550, "duration_s": 20.0}'
+    )
+    rows = [(r.metric, r.value, r.unit) for r in results_of(load_of(path))]
+    assert ("prompt_tokens", 640.0, "tokens") in rows and ("completion_tokens", 790.0, "tokens") in rows
+    assert ("duration_s", 20.0, "s") in rows and ("stated", 60550.0, "ms") in rows
+
+
+def test_ratios_and_planned_workloads_are_no_results(tmp_path: Path) -> None:
+    path = tmp_path / "point.json"
+    path.write_text(
+        '{"meta": {"gpu": {"name": "L4", "memory_mb": 23034}, "workload": {"concurrency": 10, "duration_s": 90}},'
+        ' "workload": {"name": "chat", "metrics": {"ttft_p50_ms": 112}},'
+        ' "old_tps": 40, "new_tps": 60, "old_to_new_tps_ratio": 1.5, "ttft_improve_pct": 33.1}'
+    )
+    load = load_of(path)
+    assert [(r.metric, r.value, r.unit, r.concurrency) for r in load.result_rows] == [
+        ("ttft_ms", 112.0, "ms", 10), ("stated", 40.0, "tok/s", 10), ("stated", 60.0, "tok/s", 10),
+    ]  # fmt: skip
+    assert not any("ratio" in row.point or "improve" in row.point for row in load.result_rows)
+
+
+def test_a_cell_names_the_metric_of_the_statistics_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "summaries.json"
+    path.write_text(
+        '{"summaries": [{"arm": "a", "metric": "tpot_ms", "median": 12.5, "max": 14.5, "n": 5},'
+        ' {"arm": "b", "metric": "ttft", "unit": "s", "mean": 0.25, "stdev": 0.1}]}'
+    )
+    assert [(r.metric, r.statistic, r.value) for r in results_of(load_of(path))] == [
+        ("tpot_ms", "median", 12.5), ("tpot_ms", "max", 14.5), ("ttft_ms", "mean", 250.0),
+    ]  # fmt: skip
+
+
+def test_counts_of_values_and_sizes_of_models_are_no_results(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    path.write_text(
+        '{"model": {"hf_id": "o/m-8b", "weights_gib": 15.0}, "ttft_s": {"count": 180, "mean": 0.25, "max": 0.5},'
+        ' "eval_tps_mean": 46.5, "tokens_evaluated": 512, "step_latency_max_ms": 9.5}'
+    )
+    load = load_of(path)
+    assert load.model == "o/m-8b"
+    assert [(r.metric, r.statistic, r.value, r.prompt_tokens) for r in load.result_rows] == [
+        ("ttft_ms", "mean", 250.0, 512), ("ttft_ms", "max", 500.0, 512), ("decode_tps", "mean", 46.5, 512),
+        ("stated", "max", 9.5, 512),
+    ]  # fmt: skip
+
+
+def test_units_smaller_and_larger_than_pitwalls(tmp_path: Path) -> None:
+    path = tmp_path / "units.csv"
+    path.write_text(
+        "arm,ttft_us,tpot_ns,e2e_minutes,ttfr_s,ttfr_minutes,queue_us\na,81500,12500000,1.5,32.1,0.54,2500\n"
+        "b,82500,13500000,2,42.1,0.7,3500\n"
+    )
+    assert [(r.metric, r.value, r.unit) for r in results_of(load_of(path))][:5] == [
+        ("ttft_ms", 81.5, "ms"), ("tpot_ms", 12.5, "ms"), ("e2e_ms", 90_000.0, "ms"), ("ttfr_ms", 32_100.0, "ms"),
+        ("stated", 2.5, "ms"),
+    ]  # fmt: skip
+
+
+def test_json_without_results_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "task.json"
+    lines = ['"model": "a-7b"', '"turns": 12', '"tool_calls": 11', '"errors": 0', '"wall_time_s": 270.25', '"end": 1']
+    path.write_text("{\n  " + ",\n  ".join(lines) + "\n}\n")
+    assert reader_of(ResultFile(path, path.name)) is None
+
+
+def test_tokens_of_a_load_that_counts_its_requests(tmp_path: Path) -> None:
+    path = tmp_path / "load.csv"
+    path.write_text("users,successful_requests,failed_requests,total_output_tokens,tps_mean\n1,8,0,280,320.5\n")
+    assert ("completion_tokens", 280.0) in [(r.metric, r.value) for r in results_of(load_of(path))]
+
+
+def test_numbers_in_strings_and_speeds_of_all_tokens(tmp_path: Path) -> None:
+    path = tmp_path / "suite.json"
+    path.write_text(
+        '{"runs": [{"bench": "a", "tok_s": "25.5", "wall_s": "134", "latency": "81 ms",'
+        ' "output": "300s"}, {"throughput": {"output_tokens_per_sec": 26.5, "total_tokens_per_sec": 27.5}}]}'
+    )
+    assert [(r.metric, r.value) for r in results_of(load_of(path))] == [
+        ("stated", 25.5), ("duration_s", 134.0), ("e2e_ms", 81.0), ("output_tps", 26.5), ("total_tps", 27.5),
+    ]  # fmt: skip
+
+
+def test_sizes_per_token_make_no_kernel_of_a_load(tmp_path: Path) -> None:
+    path = tmp_path / "turns.json"
+    path.write_text(
+        '{"config": {"kv_bytes_per_token": 512}, "by_turn": [{"turn": 1, "mean_latency_ms": 2195.5, "tokens": 341,'
+        ' "speed_degradation_pct": -5.5, "throughput_tasks_per_sec": 1.5}]}'
+    )
+    load = load_of(path)
+    assert [(r.metric, r.statistic, r.value) for r in load.result_rows] == [("e2e_ms", "mean", 2195.5)]
+    assert load.notes == ["Left out, since no unit that Pitwall knows is stated: throughput_tasks_per_sec."]
+
+
+def test_accuracies_of_known_tasks(tmp_path: Path) -> None:
+    path = tmp_path / "quality.json"
+    path.write_text(
+        '[{"arm": "a", "tok_s": 26.5, "quality": {"mmlu_accuracy": 0.74, "gsm8k": {"accuracy_pct": 81.5},'
+        ' "routing_accuracy": 0.5}}, {"arm": "b", "task": "ifeval", "tok_s": 25.5, "accuracy": 0.5, "correct": 1}]'
+    )
+    rows = [row for row in load_of(path).rows if isinstance(row, Accuracy)]
+    assert [(row.task.partition(":")[0], row.value) for row in rows] == [
+        ("mmlu", 0.74), ("gsm8k", 0.815), ("ifeval", 0.5),
+    ]  # fmt: skip
+
+
+def test_scores_of_single_answers_are_no_accuracies(tmp_path: Path) -> None:
+    path = tmp_path / "answers.csv"
+    path.write_text("prompt_idx,gsm8k_exact_match,tokens_per_sec,total_time_ms\n0,1.0,15.5,4085.5\n1,0.0,20.5,3183.5\n")
+    assert not any(isinstance(row, Accuracy) for row in load_of(path).rows)
+
+
+def test_requests_of_a_load_without_failures(tmp_path: Path) -> None:
+    path = tmp_path / "levels.json"
+    path.write_text(
+        '{"rows": [{"concurrency": 4, "requests": 16, "batch_completion_time_seconds": 5.5, "throughput_tok_s": 640.5,'
+        ' "prompt_tokens_per_request": 1024}, {"concurrency": 8, "requests": 9, "ttft_ms": 81.5}]}'
+    )
+    assert [(r.metric, r.value, r.prompt_tokens) for r in results_of(load_of(path))] == [
+        ("requests", 16.0, 1024), ("duration_s", 5.5, 1024), ("output_tps", 640.5, 1024), ("ttft_ms", 81.5, None),
+    ]  # fmt: skip
+
+
+def test_latencies_of_a_cache_and_what_it_saved(tmp_path: Path) -> None:
+    path = tmp_path / "cache.json"
+    path.write_text(
+        '[{"cold_ttft_ms": 1589.5, "warm_ttft_ms": 1249.5, "ttft_saved_ms": 340, "save_latency_ms": 53.5,'
+        ' "load_latency_ms": 21.5, "load_seconds": 20.5}]'
+    )
+    assert [(r.metric, r.value) for r in results_of(load_of(path))] == [
+        ("ttft_ms", 1589.5), ("ttft_ms", 1249.5), ("stated", 53.5), ("stated", 21.5), ("model_load_s", 20.5),
+    ]  # fmt: skip
+
+
+def test_a_speed_in_short_and_a_bare_share(tmp_path: Path) -> None:
+    path = tmp_path / "tasks.json"
+    path.write_text('[{"task": "edit", "tokIn": 990, "tokOut": 897, "pct": 1, "ttft": 0.872, "tokps": 212.5}]')
+    assert [(r.metric, r.value, r.unit, r.prompt_tokens, r.output_tokens) for r in results_of(load_of(path))] == [
+        ("stated", 212.5, "tok/s", 990, 897)
+    ]
+
+
+def test_cells_of_several_lines(tmp_path: Path) -> None:
+    path = tmp_path / "prompts.csv"
+    path.write_text(
+        "prompt_id,input_token_count,output_token_count,latency_sec,tokens_per_sec,generated_text\n"
+        'p1,7,64,1.5,58.5,"What?\n\n\nNothing."\np2,10,64,0.5,65.5,"b\n"\n'
+    )
+    assert [(r.metric, r.value, r.prompt_tokens, r.output_tokens) for r in results_of(load_of(path))] == [
+        ("e2e_ms", 1500.0, 7, 64), ("stated", 58.5, 7, 64), ("e2e_ms", 500.0, 10, 64), ("stated", 65.5, 10, 64),
+    ]  # fmt: skip
+
+
+def test_a_load_that_failed_completely(tmp_path: Path) -> None:
+    path = tmp_path / "failed.json"
+    path.write_text(
+        '{"summary": {"n_success": 0, "n_failed": 4, "wall_clock_s": 0.5, "aggregate_decode_tps": 0.0,'
+        ' "ttft_p50_s": null, "load_time_ms": 0.0}}'
+    )
+    load = load_of(path)
+    assert [(r.metric, r.value) for r in load.result_rows] == [
+        ("requests", 0.0), ("failed_requests", 4.0), ("duration_s", 0.5), ("ttft_ms", None),
+    ]  # fmt: skip
+    assert load.notes == ["Speeds and loading times of 0 were left out: nothing was generated or loaded."]
+
+
+def test_a_length_of_one_part_is_that_of_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "parts.json"
+    path.write_text(
+        '{"avg_tok_per_s": 1.5, "total_eval_time_s": 148.5, "runs": [{"tok_per_s": 3.5, "prompt_eval_s": 0.5,'
+        ' "gen_eval_ms": 540}], "needle": {"input_tokens": 2063, "prompt_eval_s": 10}}'
+    )
+    rows = [(r.metric, r.value, r.prompt_tokens) for r in results_of(load_of(path))]
+    assert ("stated", 3.5, None) in rows and ("prompt_ms", 500.0, None) in rows and ("decode_ms", 540.0, None) in rows
+    assert [row for row in rows if row[2]] == [("prompt_ms", 10_000.0, 2063)]
+
+
+def test_scores_plans_and_cards_are_no_results(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    path.write_text(
+        '{"hardware": {"gpu_info": [{"name": "A", "vram_mb": 16376}]}, "scenarios": [{"metric": "tg32", "tps": 86.5,'
+        ' "score_tps": 100.0, "stagger_ms": 25, "completion": "Short words."}]}'
+    )
+    (row,) = results_of(load_of(path))
+    assert (row.metric, row.value) == ("decode_tps", 86.5) and "Short words" not in row.point
+
+
+def test_what_nobody_measured(tmp_path: Path) -> None:
+    path = tmp_path / "simulated.json"
+    path.write_text('{"evidence_type": "SIMULATED", "ttft_ms": 12.5, "tpot_us": 93}')
+    with pytest.raises(ImportRefusedError, match="its values are simulated"):
+        load_of(path)
+    path.write_text('{"meta": {"synthetic": true}, "ttft_ms": 12.5, "tpot_ms": 9.5}')
+    assert "marked as synthetic" in load_of(path).notes[0]
+
+
+def test_statistics_of_times_beside_the_duration_of_the_load(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.json"
+    path.write_text(
+        '{"successful_requests": 4462, "requests_per_second": 14.5, "avg_total_time_ms": 2150.5,'
+        ' "p95_total_time_ms": 2974.5, "total_duration_sec": 300.5, "total_tokens_generated": 285568}'
+    )
+    assert [(r.metric, r.statistic, r.value) for r in results_of(load_of(path))] == [
+        ("requests", "stated", 4462.0), ("request_tps", "stated", 14.5), ("e2e_ms", "mean", 2150.5),
+        ("e2e_ms", "p95", 2974.5), ("duration_s", "stated", 300.5), ("completion_tokens", "stated", 285568.0),
+    ]  # fmt: skip
+
+
+def test_times_of_a_local_server(tmp_path: Path) -> None:
+    path = tmp_path / "fill.csv"
+    path.write_text("chunk,prompt_n,prompt_ms,prefill_tps,load_duration_s,timestamp_offset_s\n")
+    path.write_text(f"{path.read_text()}1,19567,73286,267.5,12.5,6.5\n")
+    assert [(r.metric, r.value, r.prompt_tokens) for r in results_of(load_of(path))] == [
+        ("prompt_ms", 73_286.0, 19567), ("prompt_tps", 267.5, 19567), ("model_load_s", 12.5, 19567),
+    ]  # fmt: skip
+
+
+def test_each_part_has_its_own_length(tmp_path: Path) -> None:
+    path = tmp_path / "systems.json"
+    path.write_text(
+        '{"workloads": {"deep": {"input_tokens": 122880}}, "systems": [{"name": "a", "deep": {"prefill_tok_s": 218.5},'
+        ' "short": {"input_tokens": 2040, "generated_tok_s": 40.5}}]}'
+    )
+    assert [(r.metric, r.value, r.prompt_tokens) for r in results_of(load_of(path))] == [
+        ("prompt_tps", 218.5, None), ("output_tps", 40.5, 2040),
+    ]  # fmt: skip
