@@ -43,6 +43,11 @@ def test_the_prompts_speed_of_each_request(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_the_speed_per_prompt_is_none_of_the_prompt(tmp_path: Path) -> None:
+    text = "3. PER-PROMPT TPS ANALYSIS\n| Tokens | TPS |\n|---|---|\n| 22 | 20.5 |\n| 26 | 41.5 |\n"
+    assert [figure for figure in figures_of(tmp_path, text) if figure[0] == "prompt_tps"] == []
+
+
 def test_a_numbered_title_ends_the_section_above(tmp_path: Path) -> None:
     text = (
         "Results\nA40 — Tiny-8B\n| c | tok/s |\n|---|---|\n| 1 | 51.5 |\n\n"

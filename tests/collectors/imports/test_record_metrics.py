@@ -188,6 +188,15 @@ def test_latencies_of_a_cache_and_what_it_saved(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_a_total_latency_with_percentiles_is_that_of_requests(tmp_path: Path) -> None:
+    path = tmp_path / "load.json"
+    latencies = '"ttft_ms": {"p50": 212.5}, "total_latency_ms": {"p50": 4612.5, "p95": 4730.5}'
+    path.write_text(f'[{{"concurrency": 10, "metrics": {{{latencies}}}}}]')
+    assert [(r.metric, r.statistic, r.value) for r in results_of(load_of(path))] == [
+        ("ttft_ms", "median", 212.5), ("e2e_ms", "median", 4612.5), ("e2e_ms", "p95", 4730.5),
+    ]  # fmt: skip
+
+
 def test_a_speed_in_short_and_a_bare_share(tmp_path: Path) -> None:
     path = tmp_path / "tasks.json"
     path.write_text('[{"task": "edit", "tokIn": 990, "tokOut": 897, "pct": 1, "ttft": 0.872, "tokps": 212.5}]')

@@ -50,6 +50,7 @@ _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
     (
         r"(?<![a-df-z])(?<!token )(?<!tokens )(?<!low )(?<!lowest )(?<!total )(?<!normali[sz]ed )"
         r"latenc(?:y|ies\b)(?! per token|[- ](?:bound|optimi|sensitive|critical))"
+        r"|total latency (?:\(?ms\)? )?(?:mean|avg|average|median|p\d\d)\b"  # alone it is that of the load
         r"|response time|^(?:avg |mean |p\d\d )?lat\b|\breq(?:uest)?[ _]?lat\b|延遲|延迟|时延|時延|响应时间|響應時間"
         r"|请求耗时|請求耗時"
         rf"|(?:\be2el?\b|end[- ]to[- ]end)(?!.{{0,9}}\bwall\b){_NO_BENCHMARK}",
@@ -84,7 +85,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
         "tok/s",
         words(
             rf"(?<!long[- _])prefill(?![- _]heavy)|{_PP}"
-            r"|\bprompts?[- ](?:tokens? )?(?:process|eval|ingest|throughput|tput|speed|rate|tps|t/s)"
+            r"|(?<!per[- ])\bprompts?[- ](?:tokens? )?(?:process|eval|ingest|throughput|tput|speed|rate|tps|t/s)"
             r"|(?<!\d )(?<!\dk )\b(?:prompts?[- ]|input (?:token )?)tok|^in (?:tok|tps|t/s)"
             r"|throughput\W{0,3}(?:tok(?:en)?s?/s(?:ec)?)?\W{1,4}(?:input|prompt)\b(?! ?\+)"
             r"|\binput (?:token )?(?:throughput|tput|rate|speed|tps|t/s|process)|\bspeed input\b|预填充|預填充"
