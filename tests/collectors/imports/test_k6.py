@@ -51,3 +51,13 @@ def test_a_summary_without_requests_is_refused(tmp_path: Path) -> None:
     path.write_text('{"metrics": {"http_req_duration": {}, "http_reqs": {"count": 0}}}')
     with pytest.raises(ImportRefusedError, match="summary of k6, but timed no request"):
         load_of(path)
+
+
+def test_a_share_of_failures_above_one_counts_nothing(tmp_path: Path) -> None:
+    metrics = {
+        "http_req_duration": TIMES, "http_reqs": {"count": 20, "rate": 1.85}, "http_req_failed": {"value": 5},
+    }  # fmt: skip
+    path = tmp_path / "summary.json"
+    path.write_text(json.dumps({"metrics": metrics}))
+    values = [(row.metric, row.statistic, row.value) for row in load_of(path).result_rows]
+    assert values == EXPECTED[2:]

@@ -65,7 +65,7 @@ def _add_counts(load: LoadBuilder, point: MeasurementPoint, values: Mapping[str,
     requests = count(values["http_reqs"].get("count"))
     share = dict_of(values.get("http_req_failed"))
     failed = number(share.get("value", share.get("rate")))
-    if requests is not None and failed is not None:
+    if requests is not None and failed is not None and failed <= 1:
         load.result(point, "failed_requests", "total", round(requests * failed))
         load.result(point, "requests", "total", requests - round(requests * failed))
     load.result(point, "request_tps", "mean", values["http_reqs"].get("rate"))
