@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 import streamlit as st
 
 from web.assets import STATIC, assets_url
+from web.url_presses import current_path
 
 _PENDING = "pending-redirect"
 _navigator = st.components.v2.component("pitwall_go_to", js=(STATIC / "component_loader.js").read_text())
@@ -39,7 +40,7 @@ def go_to(address: str, replaces: bool = False) -> None:
 
     replaces: Back skips this page, which would only redirect again. The script runs to its end first.
     """
-    redirect = Redirect(secrets.token_hex(8), _path(), address, replaces)
+    redirect = Redirect(secrets.token_hex(8), current_path(), address, replaces)
     st.session_state[_PENDING] = redirect
     _send(redirect, "unseen-go-to")
 
@@ -52,15 +53,10 @@ def resume_redirect() -> None:
     redirect = st.session_state.get(_PENDING)
     if redirect is None:
         return
-    if redirect.is_pending(_path(), {name: st.query_params.get_all(name) for name in st.query_params}):
+    if redirect.is_pending(current_path(), {name: st.query_params.get_all(name) for name in st.query_params}):
         _send(redirect, "unseen-go-on")
     else:
         del st.session_state[_PENDING]
-
-
-def _path() -> str | None:
-    url = st.context.url
-    return urlsplit(url).path if url else None
 
 
 def _send(redirect: Redirect, key: str) -> None:

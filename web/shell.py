@@ -14,6 +14,7 @@ from web.markup import markdown_text
 from web.redirects import resume_redirect
 from web.runs.troubles import trouble_sentences
 from web.sharing.share_expiry import watch_sign_in
+from web.url_presses import restore_url_press
 from web.visibility import current_share
 
 STATIC = Path(__file__).resolve().parent / "static"
@@ -45,6 +46,7 @@ GUEST_PAGES = [
 if (share := current_share()) and share.study_id:
     GUEST_PAGES.append(studies)
 
+restore_url_press()
 page = st.navigation(MEMBER_PAGES if is_member() else GUEST_PAGES, position="top")
 ICON = str(STATIC / "icon.svg")
 TITLE = f"{page.title} · Pitwall"

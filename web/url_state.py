@@ -14,6 +14,8 @@ import streamlit as st
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 from streamlit.elements.lib.mutable_popover_container import PopoverContainer
 
+from web.url_presses import set_url_params
+
 Value = TypeVar("Value")
 FOLD = "fold"  # URL parameter: the sections that are not in their initial state
 
@@ -168,7 +170,7 @@ def address_button(label: str, key: str, params: Mapping[str, Sequence[str]], re
 def set_address(params: Mapping[str, Sequence[str]], retained: Collection[str] = ()) -> None:
     """Set the URL's parameters to `params`, keeping only the current values of `retained_params`."""
     retained_params = {name: st.query_params.get_all(name) for name in retained if name in st.query_params}
-    st.query_params.from_dict({**{name: list(values) for name, values in params.items()}, **retained_params})
+    set_url_params({**params, **retained_params})
 
 
 def choose_one(

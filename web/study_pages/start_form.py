@@ -24,6 +24,7 @@ from web.study_pages import study_draft, study_form
 from web.study_pages.arm_sources import MAX_RUNS, source_of_run, with_arms
 from web.study_pages.race_words import rough_duration
 from web.study_pages.study_draft import StudyDraft
+from web.url_presses import set_url_params
 from workloads import REGISTRY
 from workloads.agent_tasks.task_params import task_title
 from workloads.forecast import forecast
@@ -167,4 +168,4 @@ def _begin(plan: StudyPlan) -> None:
     audit.record("study", [], study.id)
     study_draft.clear()
     st.session_state.pop(ADDRESS_KEY, None)
-    st.query_params.from_dict({"study": study.id})
+    set_url_params({"study": [study.id]})

@@ -16,7 +16,9 @@ SCRIPT = """
 from datetime import UTC, datetime
 from domain import Config, Run
 from web.runs.page.server_log import server_log
+from web.url_presses import restore_url_press
 
+restore_url_press()
 about = dict(name="r", color=0, machine_id="m", created_at=datetime.now(UTC), config=Config())
 server_log(Run(id="{name}", log_path="{log}", **about))
 """
@@ -105,7 +107,7 @@ def test_a_press_is_forgotten_after_a_while(tmp_path: Path, monkeypatch: pytest.
     page.button(key=key_of(tmp_path, "Beginning")).click().run()
     del page.query_params["log"]
     assert shown(page.run()) == (0, 399)
-    monkeypatch.setattr("web.runs.page.server_log.PRESS_LASTS_S", 0.0)
+    monkeypatch.setattr("web.url_presses.PRESS_LASTS_S", 0.0)
     del page.query_params["log"]  # a link leads back to the run, to the end of its log
     assert shown(page.run()) == (LINES - 400, LINES - 1)
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from collectors.logs.log_view import ByteRange, ViewLine
 from domain import Run
@@ -14,11 +12,11 @@ from web import markup
 from web.actions import is_member
 from web.live.log_reads import LogEnd, LogReads
 from web.markup import markdown_text
+from web.url_presses import change_url_params
 
 LINES = 400
 LINES_BEFORE, LINES_AFTER = 8, 8  # of the line of a failure, without scrolling
 LOG_PARAMETER = "log"  # URL parameter: a byte offset in the log file
-PRESS_LASTS_S = 10.0  # later the same URL is that of a link
 MOST_DIGITS = 15  # of that offset
 _LOGS = LogReads(limit=LINES)
 
@@ -30,7 +28,6 @@ def server_log(run: Run) -> None:
     if not run.log_path:
         st.info("This run has no log that Pitwall can read.")
         return
-    _follow_press(run)
     piece = _read(run)
     if piece.shown_range and piece.shown_range.end - piece.shown_range.start < piece.shown_range.size:
         _show_navigation(run, piece.shown_range)
@@ -92,45 +89,21 @@ def _show_navigation(run: Run, position: ByteRange) -> None:
         st.markdown(f"{position.start / 1e6:,.1f} to {position.end / 1e6:,.1f} of {position.size / 1e6:,.1f} MB")
     # Under one key for all positions a browser could send what the slider showed before a press, with the URL after it.
     percent, key = round(100 * min(position.start / last, 1)), f"log-since-{run.id}-{position.start}"
-    args = (run.id, key, last, _since())
+    args = (key, last, _since())
     st.slider("Position in the log", 0, 100, percent, format="%d %%", key=key, on_change=_slide, args=args)
 
 
 def _jump_button(label: str, run: Run, since: int | None, is_off: bool) -> None:
     key = f"log-since-{run.id}-{label}"
-    st.button(label, key=key, on_click=_press, args=(run.id, _since(), since), disabled=is_off)
+    st.button(label, key=key, on_click=_press, args=(since,), disabled=is_off)
 
 
-def _slide(run_id: str, key: str, last_start: int, shown_since: int | None) -> None:
+def _slide(key: str, last_start: int, shown_since: int | None) -> None:
     """Move to the slider's position, unless a browser sends the value of a slider that the page has replaced."""
     if shown_since == _since():
-        _press(run_id, shown_since, last_start * st.session_state[key] // 100)
+        _press(last_start * st.session_state[key] // 100)
 
 
-def _press(run_id: str, shown_since: int | None, since: int | None) -> None:
-    """Keep where a press leads, with the offset in the URL before it and the time."""
-    st.session_state[_pressed_key(run_id)] = (shown_since, since, time.monotonic())
-
-
-def _follow_press(run: Run) -> None:
-    """Write the offset of the last press to the URL until the browser's URL has changed, for a few seconds.
-
-    A press and a rerun of the whole page at the same moment run in two threads: the messages of the first are lost,
-    and the second still has the URL from before the press.
-    """
-    key = _pressed_key(run.id)
-    if key not in st.session_state:
-        return
-    shown_since, since, pressed_s = st.session_state[key]
-    context = get_script_run_ctx()
-    is_old = time.monotonic() - pressed_s > PRESS_LASTS_S
-    if is_old or shown_since != _since() or (context and context.is_history_navigation):
-        del st.session_state[key]
-    elif since is not None:
-        st.query_params[LOG_PARAMETER] = str(since)
-    else:
-        st.query_params.pop(LOG_PARAMETER, None)
-
-
-def _pressed_key(run_id: str) -> str:
-    return f"log-pressed-{run_id}"
+def _press(since: int | None) -> None:
+    """Write the offset to the URL, or remove it for the end of the log."""
+    change_url_params({LOG_PARAMETER: [] if since is None else [str(since)]})

@@ -24,6 +24,7 @@ from web.runs.table.field_words import field_value_text
 from web.runs.table.run_table import run_table
 from web.runs.table.ticked_runs import set_ticked, ticked_ids
 from web.theme import three_digits
+from web.url_presses import change_url_params
 from web.url_state import choose_one
 
 NOT_GROUPED, ARM = "", "arm"
@@ -142,11 +143,10 @@ def _follow_box(key: str, run_ids: Sequence[str]) -> None:
 def _fold(key: str) -> None:
     """Add the group to the URL or remove it, so that Back undoes it."""
     open_keys = st.query_params.get_all("open")
-    remaining = [open_key for open_key in open_keys if open_key != key] if key in open_keys else [*open_keys, key]
-    if remaining:
-        st.query_params["open"] = remaining
-    else:
-        del st.query_params["open"]
+    is_open = key in open_keys
+    change_url_params(
+        {"open": [open_key for open_key in open_keys if open_key != key] if is_open else [*open_keys, key]}
+    )
 
 
 def _numbers(group: RunGroup, unit: str, middle: float, span: float) -> str:

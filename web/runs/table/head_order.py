@@ -5,9 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from web.runs.table.run_filters import ORDERS, is_ascending
+from web.url_presses import change_url_params
 
 # Other orders have the name of their column.
 COLUMN_ORDERS = {"when": "newest", "when_exact": "newest", "when_utc": "newest"}
+_PRESSES = "head-presses"  # session state
 
 
 def head_arrow(column: str) -> str:
@@ -18,27 +20,22 @@ def head_arrow(column: str) -> str:
     return " \u2191" if is_ascending(order, st.query_params.get("reversed") == "1") else " \u2193"
 
 
-def follow_heads(table: str) -> None:
-    """Write the order to the URL if a head was pressed since the last rerun. table: its widget key.
+def head_presses() -> int:
+    """How many heads were pressed; a table is shown under a new key after each press, with no head selected."""
+    count: int = st.session_state.get(_PRESSES, 0)
+    return count
 
-    Streamlit reports the selected head; a second press on it reports no selection.
+
+def follow_heads(table: str, presses: int) -> None:
+    """Write the order to the URL if a head was pressed, unless the table has been replaced since.
+
+    table: its widget key. presses: `head_presses()` when the table was shown.
     """
-    selected_heads, state_key = st.session_state[table]["selection"]["columns"], f"{table}-head"
-    selected, previous = (selected_heads[0] if selected_heads else None), st.session_state.get(state_key)
-    if selected == previous:
+    selected_heads = st.session_state[table]["selection"]["columns"]
+    if not selected_heads or presses != head_presses():
         return
-    st.session_state[state_key] = selected
-    column = str(selected or previous)
-    order = COLUMN_ORDERS.get(column, column)
+    order = COLUMN_ORDERS.get(selected_heads[0], selected_heads[0])
     if order in ORDERS:
-        is_same_order = st.query_params.get("order", "newest") == order
-        st.query_params.from_dict(_order_params(order, is_same_order and "reversed" not in st.query_params))
-
-
-def _order_params(order: str, is_reversed: bool) -> dict[str, list[str]]:
-    other_params = {
-        name: st.query_params.get_all(name) for name in st.query_params if name not in ("order", "reversed")
-    }
-    return (
-        other_params | ({} if order == "newest" else {"order": [order]}) | ({"reversed": ["1"]} if is_reversed else {})
-    )
+        st.session_state[_PRESSES] = presses + 1
+        is_reversed = st.query_params.get("order", "newest") == order and "reversed" not in st.query_params
+        change_url_params({"order": [] if order == "newest" else [order], "reversed": ["1"] if is_reversed else []})

@@ -14,6 +14,7 @@ from domain import CANCELLED, utc_now
 from storage.queries.run_fields import FIELDS, FILTER_FIELDS, FURTHER_FIELDS
 from storage.queries.run_queries import RunChoices, RunFilter
 from web.runs.table.field_words import field_value_text
+from web.url_presses import change_url_params
 from web.url_state import (
     UrlChoice,
     choose_one,
@@ -160,8 +161,7 @@ def show_no_match() -> None:
 
 def clear_filters() -> None:
     """Remove every filter from the URL; the order, the groups and the columns stay."""
-    for name in ("find", "started", "field", *NAMES):
-        st.query_params.pop(name, None)
+    change_url_params(dict.fromkeys(("find", "started", "field", *NAMES), ()))
 
 
 def _filter_choice(name: str, options: Mapping[str, str], page: str) -> UrlChoice[list[str]]:

@@ -26,7 +26,7 @@ from web.charts import ground, is_phone
 from web.context import services
 from web.loop_words import MEANING, loop_text
 from web.run_chips import chips_of
-from web.runs.table.head_order import follow_heads, head_arrow
+from web.runs.table.head_order import follow_heads, head_arrow, head_presses
 from web.runs.table.run_listing import PENDING_NOTE, notes_on
 from web.runs.table.ticked_runs import follow_ticks, table_key, ticks_on_arrival
 from web.theme import DASH, MUTED, Ground, run_color, three_digits
@@ -179,8 +179,8 @@ def run_table(
     whether a press on a head sorts all runs, unknown values last (Streamlit's own sorting puts them first).
     """
     shown = [*FIXED_COLUMNS, *columns]
-    rows_key = _rows_key(runs, group)
-    key = table_key(f"ended-runs-{rows_key}", runs)
+    rows_key, presses = _rows_key(runs, group), head_presses()
+    key = table_key(f"ended-runs-{rows_key}-{presses}", runs)
     # As tall as its rows, but no taller than the window (pitwall.css).
     with st.container(height=HEAD_PX + ROW_PX * max(len(runs), LEAST_ROWS), border=False, key=f"run-rows-{rows_key}"):
         st.dataframe(
@@ -188,7 +188,7 @@ def run_table(
             hide_index=True,
             column_config=_column_config(runs, has_order, shown),
             column_order=shown,
-            on_select=partial(_follow, key, [run.id for run in runs]),
+            on_select=partial(_follow, key, presses, [run.id for run in runs]),
             selection_mode=["multi-row", "single-column"] if has_order else "multi-row",
             selection_default={"selection": {"rows": ticks_on_arrival(key, runs)}},
             key=key,
@@ -199,10 +199,10 @@ def run_table(
     st.caption(caption, help=KEYS)
 
 
-def _follow(key: str, run_ids: Sequence[str]) -> None:
+def _follow(key: str, presses: int, run_ids: Sequence[str]) -> None:
     """Take over what was ticked, and the order of the head that was pressed."""
     follow_ticks(key, run_ids)
-    follow_heads(key)
+    follow_heads(key, presses)
 
 
 def _column_config(runs: Sequence[Run], has_order: bool, shown: Sequence[str]) -> dict[str, ColumnConfig]:
