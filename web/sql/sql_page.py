@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
 import streamlit as st
 
-from storage.sandbox.job import SqlAnswer, SqlRefusedError
+from storage.sandbox.job import SqlAnswer
 from storage.user_sql.saved_queries import SavedQueries
 from storage.user_sql.schema import read_macros, read_views
 from web import audit, markup
@@ -19,13 +18,13 @@ from web.context import services
 from web.fleet import ALL, SCOPE, SCOPES
 from web.markup import markdown_text
 from web.sql.completion import completions
-from web.sql.data_source import choose_scope, current_scope, sandbox_of
+from web.sql.data_source import choose_scope, current_scope
 from web.sql.display_options import PANEL_PARAMS, VIEW, current_params, known_params, take_saved
 from web.sql.downloads import show_downloads
 from web.sql.editor import current_text, put_text, show_sql_editor
-from web.sql.history import HistoryEntry
 from web.sql.questions import QUESTIONS
 from web.sql.sql_chart import TABLE, choose_kind, show_chart
+from web.sql.sql_request import SqlRequest, describe_result
 from web.times import SECONDS, format_time, utc_help
 from web.url_state import address_button, choose_one, set_address, url_expander
 
@@ -35,8 +34,9 @@ EXAMPLE = (
 LONGEST_LABEL = 60
 VIEW_PX = 460  # a view may have sixty columns: they scroll beside the result
 MOST_SHOWN = 5_000  # rows sent to the browser; downloads contain all of them
-ADDRESS, ANSWER, NAME = "sql-address", "sql-answer", "sql-name"
-ANSWERED = "sql-answered"  # the statement and its scope
+ADDRESS, NAME = "sql-address", "sql-name"
+REQUEST = "sql-request"  # session state: the statement whose rows are shown
+UNSAVED = "sql-unsaved"  # session state: why the statement was not saved
 CHOICES = ("sql-draw", "sql-x", "sql-y", "sql-color", "sql-machines")  # widget keys, reset from the address
 PLAN = ["explain_key", "explain_value"]  # the result columns of EXPLAIN
 EXPLAIN = "EXPLAIN "
@@ -44,14 +44,13 @@ RUN_ID, RUN_NAME = "run_id", "name"  # result columns that name a run
 
 
 def load_address() -> None:
-    """Run the address's `?query=<saved name>` or `?sql=<statement>`; without either, show an example."""
+    """Take over the address's `?query=<saved name>` or `?sql=<statement>`; without either, show an example."""
     name, sql = st.query_params.get("query"), st.query_params.get("sql")
     if st.session_state.get(ADDRESS) == (name, sql):
         return
     saved_query = _saved().read(name) if name else None
-    st.session_state[ADDRESS] = (name, sql)
     st.session_state[NAME] = name or ""
-    for key in (ANSWER, *CHOICES):
+    for key in (REQUEST, *CHOICES):
         st.session_state.pop(key, None)
     take_saved(saved_query.display if saved_query else {})
     statement = saved_query.sql if saved_query else sql
@@ -59,7 +58,8 @@ def load_address() -> None:
     if name and saved_query is None:
         st.warning(f"No query is saved as {markdown_text(name)}.")
     elif statement:
-        _run_statement(statement)
+        st.session_state[REQUEST] = SqlRequest(statement, current_scope())
+    st.session_state[ADDRESS] = (name, sql)  # last: a rerun may interrupt this one anywhere before
 
 
 def show_editor() -> None:
@@ -81,7 +81,7 @@ def _run(before: str = "") -> None:
     require_member()
     text = current_text()
     sql = text if text.lstrip().upper().startswith(EXPLAIN) else before + text
-    _run_statement(sql)
+    st.session_state[REQUEST] = SqlRequest(sql, current_scope())
     name = str(st.session_state.get(NAME) or "")
     saved_query = _saved().read(name) if name else None
     is_saved = saved_query is not None and saved_query.sql == sql
@@ -92,31 +92,13 @@ def _run(before: str = "") -> None:
         take_saved(saved_query.display if saved_query and is_saved else {})
 
 
-def _run_statement(sql: str) -> None:
-    scope = current_scope()
-    st.session_state[ANSWERED] = (sql, scope)
-    try:
-        result = sandbox_of(scope).ask(sql)
-        st.session_state[ANSWER] = result
-        outcome = describe_result(result)
-    except SqlRefusedError as refusal:
-        st.session_state[ANSWER] = outcome = str(refusal)
-    services().sql_history.add(current_session_id() or "", HistoryEntry(sql, datetime.now(UTC), outcome, scope))
-
-
-def describe_result(result: SqlAnswer) -> str:
-    """Return a summary such as '12 rows in 8 ms'."""
-    rows = result.table.num_rows
-    return f"{rows:,} {'row' if rows == 1 else 'rows'} in {result.elapsed_ms:,.0f} ms"
-
-
 def _save() -> None:
     require_editor()
     name, sql, params = st.session_state[NAME].strip(), current_text(), current_params()
     try:
         _saved().save(name, sql, params)
     except (ValueError, OSError) as error:
-        st.session_state[ANSWER] = str(error)
+        st.session_state[UNSAVED] = str(error)
         return
     audit.record("save query", detail=name)
     put_text(sql)
@@ -126,15 +108,17 @@ def _save() -> None:
 
 
 def show_answer() -> None:
-    """Show the last result as a table or a chart, or the reason why there is none."""
-    result = st.session_state.get(ANSWER)
-    if isinstance(result, str):
-        st.error(markdown_text(result))
-    elif isinstance(result, SqlAnswer):
-        _show_rows(result)
-    else:
+    """Run the statement and show its rows as a table or a chart, or the reason why there are none."""
+    if unsaved_reason := st.session_state.pop(UNSAVED, None):
+        st.error(markdown_text(unsaved_reason))
+    request: SqlRequest | None = st.session_state.get(REQUEST)
+    if request is None:
         st.caption("The rows appear here, as a table, a chart or a file. Ctrl+Enter runs the statement.")
         _show_questions()
+    elif isinstance(outcome := request.outcome(), str):
+        st.error(markdown_text(outcome))
+    else:
+        _show_rows(request, outcome)
 
 
 def _show_questions() -> None:
@@ -154,7 +138,7 @@ def linked_names(table: pa.Table) -> pa.Table:
     return table.set_column(table.column_names.index(RUN_NAME), RUN_NAME, pa.array(links, pa.string()))
 
 
-def _show_rows(result: SqlAnswer) -> None:
+def _show_rows(request: SqlRequest, result: SqlAnswer) -> None:
     if result.table.column_names == PLAN:
         for plan in result.table[PLAN[1]].to_pylist():
             st.html(markup.preformatted(plan, "plan"))
@@ -163,8 +147,7 @@ def _show_rows(result: SqlAnswer) -> None:
     shown_note = f" The first {MOST_SHOWN:,} are shown." if result.table.num_rows > MOST_SHOWN else ""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"{describe_result(result)}.{cut}{shown_note}")
-        sql, scope = st.session_state[ANSWERED]
-        show_downloads(result, sql, scope, st.session_state.get(NAME) or "query")
+        show_downloads(result, request.sql, request.scope, st.session_state.get(NAME) or "query")
     if (kind := choose_kind()) == TABLE:
         shown = linked_names(result.table.slice(0, MOST_SHOWN))
         columns = (

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 import pyarrow as pa
 import pytest
+from streamlit.runtime.scriptrunner import StopException
 from streamlit.testing.v1 import AppTest
 
 from machine.run_with_timeout import run_bounded
@@ -98,6 +99,19 @@ def test_editor_finds_view_columns_once(folder: tuple[Store, Settings], monkeypa
 def test_without_an_address_nothing_is_asked() -> None:
     at = page()
     assert "rows in" not in said(at) and dict(at.query_params) == {}
+
+
+def test_a_statement_outlives_the_rerun_that_it_ran_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A press ends the script at its next use of the session, in the middle of a statement too."""
+    sandbox = services().sandbox
+    monkeypatch.setattr(services(), "sandbox", SimpleNamespace(ask=ended_by_a_press))
+    at = page(sql="SELECT 1 AS one")
+    monkeypatch.setattr(services(), "sandbox", sandbox)
+    assert "1 row in" in said(at.run())
+
+
+def ended_by_a_press(_sql: str) -> SqlAnswer:
+    raise StopException
 
 
 def test_query_goes_to_address_and_keeps_chart() -> None:
@@ -191,7 +205,8 @@ def test_what_was_asked_before_is_one_press_away() -> None:
 
 
 def test_what_was_asked_is_there_after_a_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("web.sql.sql_page.current_session_id", lambda: "ann")
+    for module in ("sql_page", "sql_request"):
+        monkeypatch.setattr(f"web.sql.{module}.current_session_id", lambda: "ann")
     kept = tmp_path / "asked.json"
     for label in ("", "SELECT 1 AS one"):
         monkeypatch.setattr(services(), "sql_history", QueryHistory(kept))
