@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Never
 
 import pytest
 from streamlit.proto.WidgetStates_pb2 import WidgetStates
+from streamlit.runtime.scriptrunner import StopException
 from streamlit.testing.v1 import AppTest
 
 from analysis.physics.money import StatedPrices
@@ -218,6 +220,17 @@ def test_address_names_the_arms(store: Store) -> None:
     assert [arm.name for arm in begin(at, store).arms] == ["seqs", "plain"]
     at = form(against=["r0", "gone"])
     assert "not known here" in at.warning[0].value
+
+
+def test_arms_of_the_address_outlive_a_press_while_they_are_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("web.study_pages.start_form.source_of_run", ended_by_a_press)
+        at = form(against=["r1"])
+    assert field(at.run(), "Arm 1") == "seqs"
+
+
+def ended_by_a_press(_run: Run) -> Never:
+    raise StopException
 
 
 LAUNCH = """

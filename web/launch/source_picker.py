@@ -38,7 +38,6 @@ def follow_address() -> None:
     requested = tuple(st.query_params.get(name) for name in (RUN_PARAMETER, PRESET_PARAMETER, ADOPTED_PARAMETER))
     if requested == (None, None, None) or st.session_state.get("launch-address") == requested:
         return
-    st.session_state["launch-address"] = requested
     run = services().store.run(requested[0]) if requested[0] else None
     if run:
         draft.start_from_run(run)
@@ -52,6 +51,7 @@ def follow_address() -> None:
     else:
         kind = "run" if requested[0] else "preset" if requested[1] else "adopted point"
         st.warning(f"Unknown {kind} `{markdown_text(str(requested[0] or requested[1] or requested[2]))}`.")
+    st.session_state["launch-address"] = requested  # last: a press may end this run of the script anywhere before
 
 
 def _show_source(kind: str, title: str, name: str) -> None:

@@ -76,11 +76,11 @@ def _follow_address() -> bool:
     """Take the runs of `/studies?against=<run>&against=<run>` as arms, once; return whether there are any."""
     run_ids = st.query_params.get_all(AGAINST)
     if run_ids and st.session_state.get(ADDRESS_KEY) != run_ids:
-        st.session_state[ADDRESS_KEY] = run_ids
         runs = [run for run_id in run_ids if (run := services().store.run(run_id))]
         sources = [source_of_run(run) for run in runs]
         workloads = [source.workload for source in sources if source.workload]
         study_draft.begin_with(with_arms([], [source.arm for source in sources]), next(iter(workloads), None))
+        st.session_state[ADDRESS_KEY] = run_ids  # last: a press may end this run of the script anywhere before
         if len(runs) < len(run_ids):
             st.warning("A run of this link is not known here: it may belong to another Pitwall.")
     return bool(run_ids)

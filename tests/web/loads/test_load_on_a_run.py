@@ -6,9 +6,10 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Never
 
 import pytest
+from streamlit.runtime.scriptrunner import StopException
 from streamlit.testing.v1 import AppTest
 
 from domain import Config, Run, RunState, WorkloadSpec
@@ -65,6 +66,22 @@ def save(store: Store, **fields: Any) -> Run:
     run = Run(id="r1", name="first", color=0, config=config, machine_id="m", created_at=T0, **fields)
     store.save_run(run)
     return run
+
+
+def test_the_form_is_filled_though_a_press_came_between(
+    services: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(services.store, state=RunState.FINISHED, workload=LADDER)
+    at = AppTest.from_string(RELAUNCH, default_timeout=60)
+    at.query_params["run"] = "r1"
+    with monkeypatch.context() as patch:
+        patch.setattr("web.launch.draft.start_from_run", ended_by_a_press)
+        at.run()
+    assert at.run().session_state["kept"] == LADDER
+
+
+def ended_by_a_press(_run: Run) -> Never:
+    raise StopException
 
 
 def test_relaunch_with_a_change_keeps_the_load(services: SimpleNamespace) -> None:
