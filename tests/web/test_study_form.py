@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Never
+from typing import Any, Never
 
 import pytest
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.runtime.scriptrunner import StopException
 from streamlit.testing.v1 import AppTest
@@ -211,6 +212,23 @@ def test_commands_are_pasted_and_removed(store: Store) -> None:
     assert "under Five prompts" in captions(at)
     next(button for button in at.button if button.help == "Remove arm 1").click().run()
     assert field(at, "Command of arm 1") == COMMANDS["seqs"] and "1 arm yet" in captions(at)
+
+
+def test_a_press_that_is_seen_twice_removes_one_arm(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Streamlit may run a callback for the press, and for the timer of a part of the page at the same moment."""
+    button = DeltaGenerator.button
+
+    def seen_twice(self: DeltaGenerator, *args: Any, **options: Any) -> bool:
+        act = options.pop("on_click", lambda: None)
+        return button(self, *args, on_click=lambda: (act(), act()), **options)
+
+    at = form()
+    for command in COMMANDS.values():
+        at.text_area(key="study-paste-0").set_value(command).run()
+    monkeypatch.setattr(DeltaGenerator, "button", seen_twice)
+    at.run()
+    next(button for button in at.button if button.help == "Remove arm 1").click().run()
+    assert "1 arm yet" in captions(at)
 
 
 def test_address_names_the_arms(store: Store) -> None:

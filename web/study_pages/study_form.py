@@ -21,6 +21,7 @@ from commands.study_file import (
     arm_of,
 )
 from commands.study_workloads import WorkloadText
+from web.actions import Once
 from web.loads.forms.load_choice import choose_workload, is_complete
 from web.markup import markdown_text
 from web.study_pages import study_draft
@@ -194,7 +195,7 @@ def _show_arm(draft: StudyDraft, number: int, arm: ArmText) -> None:
             type="tertiary",
             key=keys["remove"],
             help=f"Remove arm {number + 1}",
-            on_click=remove,
+            on_click=Once(remove),
         )
 
 
