@@ -440,3 +440,8 @@ def test_the_number_of_a_minute_is_no_minimum(tmp_path: Path) -> None:
     assert [(row.statistic, row.value) for row in results_of_text(tmp_path, text)] == [
         ("stated", 202.5), ("stated", 268.5), ("min", 45.0),
     ]  # fmt: skip
+
+
+def test_decoding_latency_per_token(tmp_path: Path) -> None:
+    text = "paged:\n  decode_latency_per_token_ms: 11.5\n  decode_speed: 87 tok/s\n  ttft_ms: 240\n"
+    assert ("tpot_ms", 11.5) in [(row.metric, row.value) for row in results_of_text(tmp_path, text)]

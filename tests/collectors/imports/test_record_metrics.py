@@ -289,3 +289,17 @@ def test_each_part_has_its_own_length(tmp_path: Path) -> None:
     assert [(r.metric, r.value, r.prompt_tokens) for r in results_of(load_of(path))] == [
         ("prompt_tps", 218.5, None), ("output_tps", 40.5, 2040),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("answered", "failed"), [("success_count", "failure_count"), ("ok_requests", "num_errors")])
+def test_counts_of_requests_by_other_names(tmp_path: Path, answered: str, failed: str) -> None:
+    path = tmp_path / "levels.json"
+    path.write_text(f'[{{"concurrency": 2, "{answered}": 9, "{failed}": 1, "output_tok_s": 41.5, "duration_s": 20.5}}]')
+    rows = {row.metric: row.value for row in results_of(load_of(path))}
+    assert rows == {"requests": 9.0, "failed_requests": 1.0, "output_tps": 41.5, "duration_s": 20.5}
+
+
+def test_lengths_by_the_names_of_ollama(tmp_path: Path) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_text("model,prompt_eval_count,eval_count,tokens_per_second\na:7b,25,298,41.5\na:7b,25,301,40.5\n")
+    assert [(row.prompt_tokens, row.output_tokens) for row in results_of(load_of(path))] == [(25, 298), (25, 301)]

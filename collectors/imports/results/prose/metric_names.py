@@ -57,7 +57,7 @@ _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
         "e2e_ms",
     ),
 )
-_TIME_PER_TOKEN = r"^(?!.*(?:prefill|prompt|inter[- ]token)).*(?:\(ms/tok|(?<!latency) per tok(?:en)?$)"
+_TIME_PER_TOKEN = r"^(?!.*(?:prefill|prompt|inter[- ]token)).*(?:\(ms/tok|(?<!latency) per tok(?:en)?(?: m?s)?$)"
 _DURATIONS: tuple[tuple[str, str], ...] = (
     (r"torch\.compile|compil(?!\w* cache)", "compile_s"),
     (r"engine init|引擎初始化", "engine_init_s"),

@@ -21,11 +21,12 @@ from collectors.imports.results.values import count
 SENT_RATE = words(
     r"(?:\S{1,40} ){0,5}(?:(?:target|offered|configured|request)_)?(?:qps|rps|rate(?:_(?:qps|rps|req_s))?)"
 )
+_QUANTITY, _COUNTED = r"(?:num |n |number of |total )?", r"(?: (?:req(?:uest)?s?|count))?"
 COUNTS_OF_LOAD = (  # in the record of a load
-    (words(r"(?:num |n )?(?:completed|success(?:ful|es)?|succeeded|ok)"), "requests"),
-    (words(r"(?:num |n )?(?:failed|failures|errors)"), "failed_requests"),
+    (words(rf"{_QUANTITY}(?:completed|success(?:ful|es)?|succeeded|ok){_COUNTED}"), "requests"),
+    (words(rf"{_QUANTITY}(?:fail(?:ed|ures?)?|errors?){_COUNTED}"), "failed_requests"),
 )
-ALL_REQUESTS = ((words(r"(?:total |n )?requests|request count"), "requests"),)
+ALL_REQUESTS = ((words(r"(?:total |n |num )?req(?:uest)?s|req(?:uest)? count|n req"), "requests"),)
 TOKENS_OF_LOAD = (
     (words(r"total (?:input|prompt) tokens|(?:in(?:put)?|prompt) tokens total"), "prompt_tokens"),
     (words(r"total (?:output|generated|completion|new) tokens|total tokens generated"), "completion_tokens"),

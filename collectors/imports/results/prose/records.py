@@ -42,9 +42,11 @@ LEVEL_WORDS = {  # beside the heads of tables
     CONCURRENCY_HEAD: re.compile(r"np|n parallel|c"),
     PROMPT_HEAD: re.compile(
         r"n prompt|prompt n|tokens evaluated(?: mean)?|(?:prompt|input) token(?:s per req(?:uest)?| count)"
+        r"|prompt eval (?:count|tokens)"
     ),
     OUTPUT_HEAD: re.compile(
-        r"n gen|n predict|predicted n|tokens predicted(?: mean)?"
+        r"n gen|n predict|predicted n|tokens predicted(?: mean)?|eval (?:count|tokens)"
+        r"|(?:(?:avg|mean) )?(?:tokens generated|(?:new|generated) tokens)"
         r"|(?:output|completion) token(?:s per req(?:uest)?| count)"
     ),
 }
