@@ -149,22 +149,16 @@ def _with_metric_of_cell(values: dict[str, Any]) -> dict[str, Any]:
     """Return values whose names are statistics under the metric that another value names: {"metric": "tpot_ms"}."""
     texts = {name: item for name, item in values.items() if isinstance(item, str)}
     unit = next((item for name, item in texts.items() if UNIT_HEAD.fullmatch(name)), "")
-    named = [item for name, item in texts.items() if METRIC_HEAD.fullmatch(name)]
-    named = named[:1] or ([item for item in texts.values() if item != unit] if unit else [])
-    labels = [f"{item} {unit}".strip() for item in named]
-    label = next((label for label in labels if _names_metric(label)), None)
+    named = [f"{item} {unit}".strip() for name, item in texts.items() if METRIC_HEAD.fullmatch(name)][:1]
+    others = [f"{item} {unit}" for item in texts.values() if item != unit] if unit and not named else []
+    labels = [*named, *(other for other in others if value_name_of(other).metric_name is not None)]
+    label = next((label for label in labels if value_name_of(label).is_of_result(None)), None)
     if label is None:
         return values
     return {
         f"{label} {name}".removesuffix(" value") if STATISTIC.fullmatch(name) else name: item
         for name, item in values.items()
     }
-
-
-def _names_metric(label: str) -> bool:
-    """Return whether a label states a measurement; beside a unit, one that Pitwall knows."""
-    column = value_name_of(label)
-    return column.is_of_result(None) and (column.metric_name is not None or " " not in label)
 
 
 def _with_names_of_decoding(values: dict[str, Any]) -> dict[str, Any]:
