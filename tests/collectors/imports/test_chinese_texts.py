@@ -41,3 +41,10 @@ def test_the_log_of_a_script(tmp_path: Path) -> None:
 def test_a_bound_that_others_state_makes_no_code_of_a_sentence(tmp_path: Path) -> None:
     text = "我在一块板上推理这个模型，只能得到25t/s的输出速度，官方给出的是>50t/s的评估结果，这个环境是如何的？"
     assert figures_of(tmp_path, text) == [("output_tps", "stated", 25.0)]
+
+
+def test_medians_and_durations_in_short_words(tmp_path: Path) -> None:
+    text = "| 指标 | 甲 |\n|---|---|\n| 中位 TTFT (ms) | 198.5 |\n| 测试持续时间 (s) | 20.5 |\n"
+    assert [(row.metric, row.statistic) for row in results_of_text(tmp_path, text)] == [
+        ("ttft_ms", "median"), ("duration_s", "stated"),
+    ]  # fmt: skip

@@ -440,3 +440,27 @@ def test_the_number_of_a_minute_is_no_minimum(tmp_path: Path) -> None:
     assert [(row.statistic, row.value) for row in results_of_text(tmp_path, text)] == [
         ("stated", 202.5), ("stated", 268.5), ("min", 45.0),
     ]  # fmt: skip
+
+
+def test_decoding_latency_per_token(tmp_path: Path) -> None:
+    text = "paged:\n  decode_latency_per_token_ms: 11.5\n  decode_speed: 87 tok/s\n  ttft_ms: 240\n"
+    assert ("tpot_ms", 11.5) in [(row.metric, row.value) for row in results_of_text(tmp_path, text)]
+
+
+def test_pairs_with_several_statistics_and_lengths(tmp_path: Path) -> None:
+    text = (
+        "deep  in= 31458  out= 256  ttft= 51.5s  decode= 61.5 tok/s\nSummary\n"
+        "deep decode=61.5 tok/s  itl p50/p95=24/27ms\n"
+    )
+    rows = results_of_text(tmp_path, text)
+    assert [(row.prompt_tokens, row.output_tokens) for row in rows if row.metric == "ttft_ms"] == [(31458, 256)]
+    assert [(row.statistic, row.value) for row in rows if row.metric == "itl_ms"] == [("median", 24.0), ("p95", 27.0)]
+
+
+def test_speeds_of_zero_in_tables_are_left_out(tmp_path: Path) -> None:
+    text = "| Case | Score | tok/s |\n|---|---|---|\n| a | 1.0 | 41.5 |\n| b | 0.0 | 0.00 |\n"
+    path = tmp_path / "post.md"
+    path.write_text(text)
+    load = load_of(path)
+    assert [row.value for row in load.result_rows] == [41.5]
+    assert load.notes == ["Speeds and loading times of 0 were left out: nothing was generated or loaded."]

@@ -343,3 +343,21 @@ def test_what_a_table_calls_invalid_is_left_out(tmp_path: Path) -> None:
 def test_memory_in_the_name_of_a_gpu_is_no_unit(tmp_path: Path) -> None:
     text = "Decode speed in tok/s\n\n| Model | RTX 5090 | RTX 6000 Pro 96 GB |\n|---|---|---|\n| 70B | 62 | 95 |\n"
     assert {row.unit for row in results_of_text(tmp_path, text)} == {"tok/s"}
+
+
+def test_numbers_as_heads_below_a_metric(tmp_path: Path) -> None:
+    text = "Online mode\n\nMedian TTFT (ms, lower better)\nrequest rate\t1\t2\t4\nbox-7, aiter\t195.5\t134.5\t166.5\n"
+    rows = results_of_text(tmp_path, text)
+    assert [(row.metric, row.statistic, row.value) for row in rows] == [
+        ("ttft_ms", "median", 195.5), ("ttft_ms", "median", 134.5), ("ttft_ms", "median", 166.5),
+    ]  # fmt: skip
+    rates = [next(part for part in row.point.split(": ") if "rate" in part) for row in rows]
+    assert rates == ["request rate 1", "request rate 2", "request rate 4"]
+
+
+def test_a_column_of_versions_below_the_unit_of_the_title(tmp_path: Path) -> None:
+    text = (
+        "## Generation\n\nMedian generated tokens per second:\n\n| Model | Turbo | Short | Code |\n|---|---|---|---|\n"
+        "| a | 3 | 9.25 | 8.25 |\n| a | 4 | 6.5 | 6.25 |\n| b | 3 | 36.5 | 38.25 |\n| b | 4 | 38.5 | 40.25 |\n"
+    )
+    assert [row.value for row in results_of_text(tmp_path, text)] == [9.25, 8.25, 6.5, 6.25, 36.5, 38.25, 38.5, 40.25]

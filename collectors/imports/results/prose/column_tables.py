@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from collectors.imports.results.prose.heads import LEVEL_HEADS, RATE_HEAD, plain
 from collectors.imports.results.prose.number_text import has_no_value, read_cell, states_failure
 from collectors.imports.results.prose.tables import Table, cells_of
 
@@ -92,6 +93,7 @@ def _block(lines: Sequence[str], index: int, is_head: IsHead) -> _AlignedBlock |
         return block
     grouped_heads = [cell.name for cell in _grouped_heads(lines, index)]
     heads, end = grouped_heads or _cells(lines[index]), index + 1 + bool(grouped_heads)
+    heads = _with_metric_above(heads, lines[index - 1] if index else "", is_head)
     if len(heads) < MIN_CELLS - 1 or any(map(NUMBER.fullmatch, heads)):
         return None
     has_rule = end < len(lines) and any(rule.fullmatch(lines[end][:MAX_CHARS]) for rule in (RULE, WHOLE_RULE))
@@ -125,6 +127,16 @@ def _block(lines: Sequence[str], index: int, is_head: IsHead) -> _AlignedBlock |
         row_lines.append(at + 1)
         end = at + 1
     return _AlignedBlock(heads, rows, first, end, has_rule, has_index, row_lines) if rows else None
+
+
+def _with_metric_above(heads: list[str], line_above: str, is_head: IsHead) -> list[str]:
+    """Return heads that are the levels of a load, 'request rate' and numbers, with the metric of the line above."""
+    is_of_load = any(pattern.fullmatch(plain(heads[0])) for pattern in (*LEVEL_HEADS, RATE_HEAD))
+    if not is_of_load or len(heads) < MIN_CELLS or not all(map(NUMBER.fullmatch, heads[1:])):
+        return heads
+    metric = line_above.strip()
+    is_metric = len(metric) <= MAX_CHARS and is_head(metric)
+    return ["", *(f"{heads[0]} {level}: {metric}" for level in heads[1:])] if is_metric else heads
 
 
 def _with_unit_of_first(heads: list[str], is_head: IsHead) -> list[str]:

@@ -30,6 +30,10 @@ _LINE = re.compile(
 _PAIR = re.compile(
     rf"(?<!\S)(?P<label>(?:avail )?[A-Za-z][\w/%.-]{{0,40}})= {{0,6}}(?:{NUMBER})(?=[\s,;)]|$)", re.IGNORECASE
 )
+_LISTED = re.compile(  # 'itl p50/p95=24/25ms'
+    r"(?<!\S)(?P<name>[A-Za-z]\w{0,20}) (?P<statistics>(?:mean|avg|median|min|max|p\d\d)(?:/(?:max|p\d\d)){1,4})"
+    r"[=:] ?(?P<values>\d[\d.]{0,12}(?:/\d[\d.]{0,12}){1,4}) ?(?P<unit>ms|s)\b"
+)
 _CONTEXT = re.compile(r"n?[_ ]?ctx(?:[_ ](?:size|len))?|context(?:[_ ](?:size|len(?:gth)?|tokens))?", re.IGNORECASE)
 _OF_DRAFTS = ({"draft", "acc"}, {"drafted", "accepted"}, {"draft", "accepted"})  # then 'rate' is that of acceptance
 SETTING = re.compile(  # of the load
@@ -73,7 +77,7 @@ def read_figure_lines(
     A passage has a figure of a known metric: other lines with a colon and a number are no benchmark's. A duration
     beside a limit is that of a load's settings, and no result.
     """
-    lines, figures = text.splitlines(), []
+    lines, figures = _LISTED.sub(_told_apart, text).splitlines(), []
     for passage in (*_pair_lines(lines), *_passages(lines)):
         passage = [_under(figure, labels_above(figure.line)) for figure in passage]
         is_short = len(passage) < (_LEAST_PAIRS if passage[0].is_pair else _LEAST_LINES)
@@ -85,6 +89,14 @@ def read_figure_lines(
             line = lines[figure.line - 1]
             lines[figure.line - 1] = _PAIR.sub(_blank, line) if figure.is_pair else ""
     return figures, "\n".join(lines)
+
+
+def _told_apart(match: re.Match[str]) -> str:
+    """Return a pair for each of several statistics: 'itl_p50=24ms itl_p95=25ms'."""
+    names, values = match["statistics"].split("/"), match["values"].split("/")
+    if len(names) != len(values):
+        return match[0]
+    return " ".join(f"{match['name']}_{name}={value}{match['unit']}" for name, value in zip(names, values, strict=True))
 
 
 def _blank(match: re.Match[str]) -> str:
@@ -139,6 +151,10 @@ def _pair_lines(lines: Sequence[str]) -> Iterator[list[Figure]]:
             heads = (*LEVEL_HEADS, _CONTEXT)
             levels = [match for match in matches if any(head.fullmatch(plain(match["label"])) for head in heads)]
             words = " ".join([words, *(match[0].strip(" ,;") for match in levels if match["unit"] is None)]).strip()
+            lengths = {match["label"]: match for match in matches if match["label"] in ("in", "out")}
+            if len(lengths) == 2 and all(match["unit"] is None for match in lengths.values()):
+                words += " in {:g} / out {:g}".format(*(parse_number(lengths[name]).low for name in ("in", "out")))
+                levels += lengths.values()
             results = [match for match in matches if match not in levels or match["unit"]] or matches
             figures = [_figure(number, words, match)._replace(is_pair=True) for match in results]
             yield [

@@ -57,7 +57,7 @@ _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
         "e2e_ms",
     ),
 )
-_TIME_PER_TOKEN = r"^(?!.*(?:prefill|prompt|inter[- ]token)).*(?:\(ms/tok|(?<!latency) per tok(?:en)?$)"
+_TIME_PER_TOKEN = r"^(?!.*(?:prefill|prompt|inter[- ]token)).*(?:\(ms/tok|(?<!latency) per tok(?:en)?(?: m?s)?$)"
 _DURATIONS: tuple[tuple[str, str], ...] = (
     (r"torch\.compile|compil(?!\w* cache)", "compile_s"),
     (r"engine init|引擎初始化", "engine_init_s"),
@@ -65,8 +65,9 @@ _DURATIONS: tuple[tuple[str, str], ...] = (
     (r"\bmodel load(?:ing)?\b|模型載入", "model_load_s"),
     (r"\bready\b|就緒", "time_to_ready_s"),
     (
-        r"\bwall\b|wall[- ]?(?:time|clock)|time taken|執行時間|总耗时|總耗時|总用时|duration|^(?:run |total )?dur\b"
-        r"|\bbatch (?:completion )?time|total (?:\w+ )?time|execution time|elapsed",
+        r"\bwall\b|wall[- ]?(?:time|clock)|time taken|執行時間|总耗时|總耗時|总用时|持续时间"
+        r"|duration|^(?:run |total )?dur\b"
+        r"|\bbench(?:mark)? time|\bbatch (?:completion )?time|total (?:\w+ )?time|execution time|elapsed",
         "duration_s",
     ),
 )
@@ -187,7 +188,7 @@ _PERCENT = r"5|10|20|25|50|70|75|80|85|90|95|97|98|99(?:\.\d{1,2})?"  # 'P40' an
 PERCENTILE = words(rf"\bp(?P<percent>{_PERCENT})\b(?!\.?\d)|\b(?P<ordinal>\d{{2}}(?:\.\d{{1,2}})?)th percentile")
 MEDIAN = words(  # 'med' alone may be the medium load
     r"\bmedian\b|\bmdn\b|(?:(?<=ttft )|(?<=tpot )|(?<=itl )|(?<=latency ))med\b"
-    r"|中央値|中位数|중앙값|медиан|\bmediana\b|\bmédiane\b"
+    r"|中央値|中位|중앙값|медиан|\bmediana\b|\bmédiane\b"
 )
 _OF_OTHER_NUMBER = words(
     r"\((?:peak|max|min|best|avg|average|mean|median|p\d\d)[ :=~≈]{0,3}\d[^()]{0,40}\)"

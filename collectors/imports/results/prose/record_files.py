@@ -21,9 +21,12 @@ from collectors.imports.results.prose.value_names import (
 )
 from collectors.imports.results.source import ResultFile
 
-CSV_NAME = re.compile(r"[A-Za-z#%][\w .#%/()@-]{0,60}")
+CSV_NAME = re.compile(r"[A-Za-z#%][\w .#%/()@-]{0,60}|[A-Za-z]\w{0,40}:[\w:]{1,60}")
 STATISTIC = re.compile(r"value|mean|avg|average|median|min|max|std(?:ev|dev)?|p\d{2}", re.IGNORECASE)
+MOST_NAME_CHARS = 60  # of an arm
 MAX_DEPTH = 6
+PREDICTED_TOKENS = re.compile(r"(?:.{0,60} )?predicted_n")  # of llama-server, beside its timings
+PREDICTED = re.compile(r"(?<![^ ])predicted_(?=(?:ms|tps|tok_s|tokens_per_second)$)")
 LIST, GROUP, COLUMN = "list", "group", "column"  # names of what tells the records of several lists and objects apart
 
 
@@ -81,7 +84,7 @@ def _has_more_than_duration(values: Mapping[str, Any]) -> bool:
 def _records_in(number: int, value: Any, inherited: MutableMapping[str, Any], depth: int = 1) -> list[Record]:
     """Return the records of a value; `inherited`: settings of the objects around it."""
     parts = _parts_of(value)
-    parts = parts._replace(values=_with_metric_of_cell(parts.values))
+    parts = parts._replace(values=_with_names_of_decoding(_with_metric_of_cell(parts.values)))
     settings = {
         name: item for name, item in parts.values.items()
         if item is not None and not value_name_of(name).is_of_result(item)
@@ -144,17 +147,25 @@ def _parts_of(value: Any, prefix: str = "", depth: int = 1) -> _Parts:
 
 def _with_metric_of_cell(values: dict[str, Any]) -> dict[str, Any]:
     """Return values whose names are statistics under the metric that another value names: {"metric": "tpot_ms"}."""
-    metric = next(
-        (item for name, item in values.items() if METRIC_HEAD.fullmatch(name) and isinstance(item, str)), None
-    )
-    unit = next((item for name, item in values.items() if UNIT_HEAD.fullmatch(name) and isinstance(item, str)), "")
-    label = f"{metric} {unit}".strip()
-    if metric is None or not value_name_of(label).is_of_result(None):
+    texts = {name: item for name, item in values.items() if isinstance(item, str)}
+    unit = next((item for name, item in texts.items() if UNIT_HEAD.fullmatch(name)), "")
+    named = [f"{item} {unit}".strip() for name, item in texts.items() if METRIC_HEAD.fullmatch(name)][:1]
+    others = [f"{item} {unit}" for item in texts.values() if item != unit] if unit and not named else []
+    labels = [*named, *(other for other in others if value_name_of(other).metric_name is not None)]
+    label = next((label for label in labels if value_name_of(label).is_of_result(None)), None)
+    if label is None:
         return values
     return {
         f"{label} {name}".removesuffix(" value") if STATISTIC.fullmatch(name) else name: item
         for name, item in values.items()
     }
+
+
+def _with_names_of_decoding(values: dict[str, Any]) -> dict[str, Any]:
+    """Return values with other names for those that llama-server calls 'predicted', which are no forecasts."""
+    if not any(PREDICTED_TOKENS.fullmatch(name) for name in values):
+        return values
+    return {PREDICTED.sub("decode_time_" if name.endswith("ms") else "decode_", name): values[name] for name in values}
 
 
 def _is_list_of_objects(items: Any) -> bool:
@@ -196,18 +207,21 @@ def csv_names(head: str) -> list[str]:
     """
     first_line, _, other_lines = head.lstrip().partition("\n")
     names = [name.strip().strip('"') for name in first_line.split(",")]
-    if len(names) < 2 or not all(CSV_NAME.fullmatch(name) for name in names):
-        return []
-    if METRIC_HEAD.fullmatch(names[0]):
+    if len(names) > 1 and METRIC_HEAD.fullmatch(names[0]) and all(0 < len(name) <= MOST_NAME_CHARS for name in names):
         rows = [
             row for row in csv.reader(other_lines.splitlines()) if len(row) > 1 and CSV_NAME.fullmatch(row[0].strip())
         ]
         return [_metric_label(names, row) for row in rows]
+    if len(names) < 2 or not all(CSV_NAME.fullmatch(name) for name in names):
+        return []
     first_row = next(filter(None, csv.reader(other_lines.splitlines())), [])  # a cell may have several lines
     cells = [cell for name, cell in zip(names, first_row, strict=False) if value_name_of(name).unit in TIMED]
     has_words = any(isinstance(_cell(cell), str) and not (has_no_value(cell) or states_failure(cell)) for cell in cells)
     has_row = len(first_row) == 2 and bool(cells) if len(names) == 2 else len(first_row) >= len(names)
-    return names if has_row and not has_words else []
+    if not has_row or has_words:
+        return []
+    values = {name: _cell(cell) for name, cell in zip(names, first_row, strict=False)}
+    return list(dict.fromkeys([*names, *_with_metric_of_cell(values)]))
 
 
 def _csv_records(source: ResultFile) -> Iterator[Record]:
@@ -219,7 +233,7 @@ def _csv_records(source: ResultFile) -> Iterator[Record]:
         for number, row in enumerate(rows[1:], 2):
             if row:
                 values = dict(_csv_value(name, cell) for name, cell in zip(heads, row, strict=False) if name)
-                yield Record(number, _with_metric_of_cell(values))
+                yield Record(number, _with_names_of_decoding(_with_metric_of_cell(values)))
         return
     arms = [head for head in heads[1:] if not UNIT_HEAD.fullmatch(head)]
     for column, head in enumerate(heads[1:], 1):
@@ -229,7 +243,8 @@ def _csv_records(source: ResultFile) -> Iterator[Record]:
             _csv_value(_metric_label(heads, row), row[column])
             for row in rows[1:] if column < len(row) and row[0].strip()
         )  # fmt: skip
-        yield Record(column, values | ({COLUMN: head} if len(arms) > 1 else {}))
+        arm = head if heads.count(head) == 1 else f"{head} (column {column + 1})"
+        yield Record(column, values | ({COLUMN: arm} if len(arms) > 1 else {}))
 
 
 def _metric_label(heads: Sequence[str], row: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.metric_names import (
     DERIVED,
+    LATENCIES_OF_TOKENS,
     MetricName,
     metric_of_test,
     names_side_alone,
@@ -19,13 +20,15 @@ from collectors.imports.results.prose.value_names import ValueName, is_number, l
 from collectors.imports.results.values import count
 
 SENT_RATE = words(
-    r"(?:\S{1,40} ){0,5}(?:(?:target|offered|configured|request)_)?(?:qps|rps|rate(?:_(?:qps|rps|req_s))?)"
+    r"(?:\S{1,40} ){0,5}(?:(?:target|offered|configured|requested|request|planned|sent)_)?"
+    r"(?:qps|rps|rate(?:_(?:qps|rps|req_s))?)"
 )
+_QUANTITY, _COUNTED = r"(?:num |n |number of |total )?", r"(?: (?:req(?:uest)?s?|count))?"
 COUNTS_OF_LOAD = (  # in the record of a load
-    (words(r"(?:num |n )?(?:completed|success(?:ful|es)?|succeeded|ok)"), "requests"),
-    (words(r"(?:num |n )?(?:failed|failures|errors)"), "failed_requests"),
+    (words(rf"{_QUANTITY}(?:completed|success(?:ful|es)?|succeeded|ok){_COUNTED}"), "requests"),
+    (words(rf"{_QUANTITY}(?:fail(?:ed|ures?)?|errors?){_COUNTED}"), "failed_requests"),
 )
-ALL_REQUESTS = ((words(r"(?:total |n )?requests|request count"), "requests"),)
+ALL_REQUESTS = ((words(r"(?:total |n |num )?req(?:uest)?s|req(?:uest)? count|n req"), "requests"),)
 TOKENS_OF_LOAD = (
     (words(r"total (?:input|prompt) tokens|(?:in(?:put)?|prompt) tokens total"), "prompt_tokens"),
     (words(r"total (?:output|generated|completion|new) tokens|total tokens generated"), "completion_tokens"),
@@ -34,6 +37,7 @@ TOKENS_OF_LOAD = (
 DECODING = words(r"^(?!.*\b(?:agg(?:regate)?|total|batch|all)\b).*\b(?:decod(?:e|ing)|tg)\b")
 TEST = words(r"metric|(?:test|bench(?:mark)?|run)?(?: ?(?:name|type|mode|kind|phase))?|workload|stage|op(?:eration)?")
 OF_REQUESTS = words(r"mean|median|p\d\d(?:\.\d)?")  # statistics of their times
+TOTAL_TIME = words(r"\btotal (?:\w{1,20} )?time")
 MOST_DIFFERENCE = 0.02  # between two clocks of the same load
 OPEN_METRICS = ("output_tps", "e2e_ms", STATED)  # of a test, which says what was measured
 
@@ -142,15 +146,31 @@ def _without_coarse_units(metrics: Mapping[str, MetricName]) -> dict[str, Metric
 
 
 def _with_times_of_requests(metrics: Mapping[str, MetricName]) -> dict[str, MetricName]:
-    """Return the metrics with statistics of times beside the duration of the load as those of its requests."""
+    """Return the metrics with statistics of times beside the duration of the load as those of its requests.
+
+    Without that duration, beside a time to the first token, they may be of the load or of its requests.
+    """
     durations = [name for name, metric_name in metrics.items() if metric_name.metric == "duration_s"]
     of_requests = [name for name in durations if OF_REQUESTS.fullmatch(statistic_of(value_name_of(name).words, None))]
     if len(of_requests) == len(durations):
-        return dict(metrics)
+        is_of_answers = any(metric_name.metric in LATENCIES_OF_TOKENS for metric_name in metrics.values())
+        return {
+            name: value_name_of(name).stated if is_of_answers and _is_total_of_requests(name) else metric_name
+            for name, metric_name in metrics.items()
+        }
     return {
         name: MetricName("e2e_ms", metric_name.factor * 1e3) if name in of_requests else metric_name
         for name, metric_name in metrics.items()
     }
+
+
+def _is_total_of_requests(name: str) -> bool:
+    """Return whether a name is that of a statistic of total times."""
+    plain_words = value_name_of(name).words
+    return (
+        TOTAL_TIME.search(plain_words) is not None
+        and OF_REQUESTS.fullmatch(statistic_of(plain_words, None)) is not None
+    )
 
 
 def _with_single_duration(metrics: Mapping[str, MetricName], values: Mapping[str, Any]) -> dict[str, MetricName]:

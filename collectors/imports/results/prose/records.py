@@ -19,9 +19,10 @@ from collectors.imports.results.prose.heads import CONCURRENCY_HEAD, OUTPUT_HEAD
 from collectors.imports.results.prose.metric_names import statistic_of, words
 from collectors.imports.results.prose.number_text import states_failure
 from collectors.imports.results.prose.record_accuracies import add_accuracies, names_of_accuracies
-from collectors.imports.results.prose.record_files import Record, csv_names, is_of_part, records_of
+from collectors.imports.results.prose.record_files import COLUMN, Record, csv_names, is_of_part, records_of
 from collectors.imports.results.prose.record_metrics import DECODING, measurements_in, rates_of_load
-from collectors.imports.results.prose.stated_figures import NEVER_ZERO, ZERO_NOTE
+from collectors.imports.results.prose.stated_figures import zero_note
+from collectors.imports.results.prose.stated_points import point_of_words
 from collectors.imports.results.prose.value_names import ValueName, is_number, leaf_words, names_summary, value_name_of
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.values import count, cut, text
@@ -42,9 +43,11 @@ LEVEL_WORDS = {  # beside the heads of tables
     CONCURRENCY_HEAD: re.compile(r"np|n parallel|c"),
     PROMPT_HEAD: re.compile(
         r"n prompt|prompt n|tokens evaluated(?: mean)?|(?:prompt|input) token(?:s per req(?:uest)?| count)"
+        r"|prompt eval (?:count|tokens)"
     ),
     OUTPUT_HEAD: re.compile(
-        r"n gen|n predict|predicted n|tokens predicted(?: mean)?"
+        r"n gen|n predict|predicted n|tokens predicted(?: mean)?|eval (?:count|tokens)"
+        r"|(?:(?:avg|mean) )?(?:tokens generated|(?:new|generated) tokens)"
         r"|(?:output|completion) token(?:s per req(?:uest)?| count)"
     ),
 }
@@ -59,7 +62,7 @@ TIMES = (
 TIMES_OF_END = ("end time", "ended at", "end time utc", "finished at", "completed at")
 EVIDENCE = words(r"evidence(?: type)?|provenance|data (?:source|type|kind)|label")
 SIMULATED = words(r"(?:is )?(?:simulat(?:ed|ion)|synthetic|mock(?:ed)?|fake)(?: data)?")
-ANSWER = words(r"(?:\w{1,20} )?(?:completion|output|answer|response|reply|content|text|preview|sample)")
+ANSWER = words(r"(?:\w{1,20} )?(?:completion|output|answer|response|reply|reference|content|text|preview|sample)")
 ERRORS = ("error", "error message")
 OF_TOKENS = words(
     r"(?:^|[^a-z])(?:tok(?:en)?s?|output[ _]chars|ttft|tpot|itl|llm|n[ _](?:prompt|gen)|[io]sl)(?:[^a-z]|$)"
@@ -68,8 +71,9 @@ OF_KERNEL = words(
     r"(?:^|[^a-z])(?:[gt]flops|gbps|gb[_/]s|kernel|gemm|matmul|bytes[_ ]per(?![_ ]token)|bandwidth)(?:[^a-z]|$)"
 )
 OF_LOAD = words(r"conc|users|vus?|clients|streams|flight")  # 'parallel' beside them are the server's slots
+OF_PERPLEXITY = words(r"\b(?:perplexity|ppl)\b")
+CONVERSATIONS = words(r"\b(?:n|num|number of|total) sessions$")  # of a workload, one after the other or at once
 SINGLE = words(r"\bsingle (?:stream|user|request|client)\b")
-ZERO_SPEED_NOTE = "Speeds and loading times of 0 were left out: nothing was generated or loaded."
 MARKED_NOTE = "The file is marked as synthetic or simulated; whether its prompts or its numbers are, it does not say."
 SINGLE_TOKEN_NOTE = "Speeds of decoding were left out where the answer is a single token: nothing was decoded after it."
 MAX_NAME_CHARS = 200
@@ -85,7 +89,8 @@ def recognise(head: str) -> bool:
     has_inner_statistic = has_inner_statistic or TIMED_STATISTICS.search(head) is not None
     metrics = [column for column in columns if column.metric_name is not None or column.unit == "tok/s"]
     has_speed = has_inner_statistic or _metrics_of(columns) - {"duration_s"}  # what only took its time is no benchmark
-    is_of_tokens = any(map(OF_TOKENS.search, names))
+    has_model = any(map(_names_model, names)) and any(column.unit == "tok/s" for column in columns)
+    is_of_tokens = has_model or any(map(OF_TOKENS.search, names))
     is_enough = len(metrics) + has_inner_statistic >= (1 if is_of_tokens else LEAST_METRICS)
     return bool(has_speed) and is_enough and not times_kernels(head)
 
@@ -232,27 +237,30 @@ def _add_record(load: LoadBuilder, record: Record, constants: Mapping[str, Any],
         column, value, metric = value_name_of(name), record.values[name], metric_name.metric
         part = name.rpartition(" ")[0]
         levels = [of_parts.get(part, shared) for of_parts, shared in zip(levels_of_parts, shared_levels, strict=True)]
-        zero_note = _zero_note(metric, column.unit) if value == 0 else None
-        if zero_note:
-            load.notes += [zero_note] if zero_note not in load.notes else []
+        if value == 0 and (note := zero_note(metric, column.unit)):
+            load.notes += [note] if note not in load.notes else []
             continue
         if metric in ("output_tps", "decode_tps") and levels[2] == 1 and DECODING.search(column.words):
             load.notes += [SINGLE_TOKEN_NOTE] if SINGLE_TOKEN_NOTE not in load.notes else []
             continue
-        own_level = 1 if SINGLE.search(column.words) else levels[0]
-        point = MeasurementPoint(f"{point_name}: {name} (record {record.number})", own_level, *levels[1:])
+        named, arm = point_of_words("", column.words), point_of_words("", str(record.values.get(COLUMN, "")))
+        level = 1 if SINGLE.search(column.words) else arm.concurrency
+        own_levels = (level, named.prompt_tokens, named.output_tokens)
+        levels = [shared if own is None else own for own, shared in zip(own_levels, levels, strict=True)]
+        point = MeasurementPoint(f"{point_name}: {name} (record {record.number})", *levels)
         load.result(
-            point, metric, statistic_of(column.words, None, metric),
+            point, metric, _statistic_of(name, metric),
             value if value is None else round(value * metric_name.factor, 9),
             unit=column.unit if metric == STATED else None,
         )  # fmt: skip
 
 
-def _zero_note(metric: str, unit: str | None) -> str | None:
-    """Return why a value of 0 is left out; None for what may be 0."""
-    if unit == "tok/s" or metric == "model_load_s":
-        return ZERO_SPEED_NOTE
-    return ZERO_NOTE if metric in NEVER_ZERO else None
+def _statistic_of(name: str, metric: str) -> str:
+    """Return the statistic that a value's own name states, or else the objects around it: 'gpu_avg peak_memory_mb'."""
+    column = value_name_of(name)
+    kind = "stated_ms" if metric == STATED and column.unit in ("ms", "s") else metric  # the best time is the shortest
+    statistics = (statistic_of(part, None, kind) for part in (leaf_words(name), column.words))
+    return next((statistic for statistic in statistics if statistic != STATED), STATED)
 
 
 def _point_name(record: Record, left_out: Collection[str], rates: Sequence[str], constants: Mapping[str, Any]) -> str:
@@ -312,7 +320,8 @@ def _level(sources: Sequence[Mapping[str, Any]], pattern: re.Pattern[str]) -> in
 @lru_cache(maxsize=4096)
 def _states_level(name: str, pattern: re.Pattern[str]) -> bool:
     column = value_name_of(name)
-    if column.unit is not None:
+    is_other = CONVERSATIONS if pattern is CONCURRENCY_HEAD else OF_PERPLEXITY
+    if column.unit is not None or is_other.search(column.words):
         return False  # 'output_tok_s' is a speed
     patterns = (pattern, LEVEL_WORDS[pattern])
     return any(head.fullmatch(plain) for head in patterns for plain in (column.words, leaf_words(name)) if plain)

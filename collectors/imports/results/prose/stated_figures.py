@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint
-from collectors.imports.results.metrics import STATED
+from collectors.imports.results.metrics import STATED, UNITS
 from collectors.imports.results.prose.heads import names_latency
 from collectors.imports.results.prose.metric_names import (
     ACCURACY,
@@ -37,7 +37,8 @@ _NAME_OF_TITLE = re.compile(r"[\W\d]{0,12}(?P<name>.*?)(?:[,;:。，；：]|\.(?
 _PARTS_OF_TITLE = re.compile(r"[,;，；] ?")
 MOST_WORDS_OF_NAME = 10
 TIMES = ("ms", "s")
-NEVER_ZERO = ("ttft_ms", "e2e_ms")
+NEVER_ZERO = ("ttft_ms", "e2e_ms", "tpot_ms")
+ZERO_SPEED_NOTE = "Speeds and loading times of 0 were left out: nothing was generated or loaded."
 ZERO_NOTE = "Latencies of 0 were left out: nothing answers in no time, so nothing was measured."
 MAX_NAME_CHARS = 200
 RATIO = "1"  # '1.5x' compares two figures
@@ -147,6 +148,13 @@ def add_failure(load: LoadBuilder, cell: str, point: MeasurementPoint, label: st
         load.result(point, metric_name.metric, statistic_of(description, None, metric_name.metric), cell)
 
 
+def zero_note(metric: str, unit: str | None) -> str | None:
+    """Return why a value of 0 is left out; None for what may be 0."""
+    if unit == "tok/s" or metric == "model_load_s":
+        return ZERO_SPEED_NOTE
+    return ZERO_NOTE if metric in NEVER_ZERO else None
+
+
 def add_stated(
     load: LoadBuilder,
     point: MeasurementPoint,
@@ -156,9 +164,9 @@ def add_stated(
     unit: str | None,
     statistic: str,
 ) -> None:
-    """Add a number or the two ends of a range; a latency of 0 is that of a measurement that failed."""
-    if metric in NEVER_ZERO and value.low == 0 and not value.high:
-        load.notes += [ZERO_NOTE] if ZERO_NOTE not in load.notes else []
+    """Add a number or the two ends of a range; a latency or a speed of 0 is that of a measurement that failed."""
+    if value.low == 0 and not value.high and (note := zero_note(metric, unit or UNITS[metric])):
+        load.notes += [note] if note not in load.notes else []
         return
     reasons = [Reason(Code.STATED_AS_ABOUT)] if value.is_approximate else []
     if value.spread is not None:

@@ -290,10 +290,22 @@ def _columns_of_title(table: Table) -> frozenset[int]:
     """Return the columns of plain numbers that no head and no row gives a unit: they have that of the title."""
     if any(map(unit_in, table.heads)) or any(unit_in(row[0]) for row in table.rows):
         return frozenset()
-    return frozenset(
+    columns = [
         column for column, head in enumerate(table.heads)
         if column and not SETTING_HEAD.fullmatch(head.replace("_", " ").strip("*` "))
-    )  # fmt: skip
+    ]  # fmt: skip
+    return frozenset(columns) - _columns_of_versions(table, columns)
+
+
+def _columns_of_versions(table: Table, columns: Sequence[int]) -> set[int]:
+    """Return the columns of few whole numbers, each again and again, before others that have decimals: '3', '4'."""
+    cells = {column: [row[column].strip("*` ") for row in table.rows if column < len(row)] for column in columns}
+    has_decimals = {column for column in columns if any("." in cell for cell in cells[column])}
+    return {
+        column for column in columns
+        if column not in has_decimals and any(other > column for other in has_decimals)
+        and all(cell.isdecimal() for cell in cells[column]) and 2 * len(set(cells[column])) <= len(cells[column])
+    }  # fmt: skip
 
 
 def _add_check(load: LoadBuilder, heads: Sequence[str], row: Sequence[str]) -> None:

@@ -94,7 +94,8 @@ _OTHERS = f"{pattern_of('ms', 's', '%', factor=1.0)}|{_SIZES}"
 NOT_PER = r"(?! ?(?:per|/) ?(?:watts?|w|joules?|j|kwh|dollars?|\$|usd|€)(?!\w))"  # an efficiency is no speed
 HEADING_UNIT = re.compile(
     rf"(?<![\w/])({pattern_of(*RATES)})(?!\w){NOT_PER}"
-    rf"|(?<=\s)({pattern_of('ms', 's', '%', factor=1.0)}):?$|[,(\[] ?({_OTHERS})[)\]]"
+    rf"|(?<=\s)({pattern_of('ms', 's', '%', factor=1.0)}):?$"
+    rf"|[,(\[] ?({_OTHERS})(?:[)\]]|, (?:lower|higher)(?: is)? better\b)"
     rf"|(?<=\s)(?<!\d\s)({_SIZES})$"  # 'RTX 6000 Pro 96 GB' names a GPU
     rf"|(?<=\s)(?<!\d\s)({pattern_of('ms', 'GiB', 'MiB', 'GB', 'MB', factor=1.0)})(?=\s)"  # 'memory GB before'
     r"|(?<=\s)(seconds|milliseconds)(?=\s)"

@@ -17,7 +17,7 @@ OF_MACHINE = re.compile(
     r"\b(?:system|host|total|installed|machine|hardware|specs?)\b.*\b(?:ram|memory|vram)\b|^ram$"
     r"|\b(?:ram|memory|vram)\b.*\btotal\b|\bweights?$|^model(?: file)? size$"
 )
-_COUNTED = ("requests", "failed_requests")  # other counts of a script are lengths and settings
+_COUNTED = ("requests", "failed_requests", "peak_concurrency")  # other counts of a script are lengths and settings
 _QUALIFIER = words(r"\b(?:mean|avg|average|median|min|max|peak|target|total|actual|effective|achieved)$")
 _COMPARED = words(
     r"\b(?:reductions?|increase|decrease|degradation|change|improved?|comparison|vs|relative|faster|slower|overhead|gap"
@@ -33,6 +33,7 @@ _PLANNED = words(
 _COUNT_OF_VALUES = words(
     r"counts?|samples|n|num|size|len(?:gth)?"
 )  # beside their statistics: {"ttft_s": {"count": 180}}
+_SUM_OF_VALUES = words(r"\b(?:m?s|seconds|milliseconds) (?:sum|count|bucket)$")  # as Prometheus names them
 _SETTINGS = words(
     r"(?:\w{1,40}_)?(?:config|configuration|args|arguments|params|parameters|settings|options|hardware|environment|env)"
     r"|(?:hardware|system|machine|device|gpu)_info|meta|metadata|workload"
@@ -77,7 +78,8 @@ class ValueName(NamedTuple):
 def value_name_of(name: str) -> ValueName:
     """Return what the name of a value states: 'itl_p99_ms' is `itl_ms` in milliseconds."""
     plain_words = " ".join(word for word in WORD_BOUND.split(name) if word).lower()
-    if (named := named_unit(plain_words)) and not _COUNT_OF_VALUES.fullmatch(leaf_words(name)):
+    is_of_values = _COUNT_OF_VALUES.fullmatch(leaf_words(name)) or _SUM_OF_VALUES.search(plain_words)
+    if (named := named_unit(plain_words)) and not is_of_values:
         return _value_name_with(named, name, plain_words)
     metric_name = metric_of(plain_words, None) or _counted(plain_words) or _counted(leaf_words(name))
     is_open = metric_name is None and not _COUNT.search(plain_words)

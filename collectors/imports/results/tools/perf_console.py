@@ -19,7 +19,7 @@ from collectors.imports.results.tools.printed_block import (
 from collectors.imports.results.values import count
 
 GENAI_PERF = "GenAI-Perf"
-PROGRAM = re.compile(r"\b(?:aiperf|genai-perf)(?: profile\b|(?= {1,8}-))")
+PROGRAM = re.compile(r"\b(?:aiperf|genai-perf|perf_analyzer)(?: profile\b|(?= {1,8}-))")
 BAR = re.compile(r"[│┃]")
 TOP, BOTTOM = "┏", "└"
 FIRST_HEADS = ("metric", "statistic")
@@ -122,7 +122,8 @@ def _load_of(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:
         ticket, tool, None, tool, ticket.file_date, number=number,
         model=model_of(command), planned_requests=count(command.values(["request_count"]).get("request_count")),
     )  # fmt: skip
-    concurrency = count(command.values(["concurrency"]).get("concurrency"))
+    levels = command.values(["concurrency", "concurrency_range"]).values()  # perf_analyzer's is that of GenAI-Perf
+    concurrency = next((level for value in levels if (level := count(value)) is not None), None)
     point = MeasurementPoint(f"{concurrency} at once" if concurrency else "all requests", concurrency)
     totals = [_number(row.cells["avg"]) for row in rows if _metric_name(row) == "request_count"]
     n = count(totals[0]) if totals else None

@@ -57,6 +57,8 @@ LISTS = {"input_lens", "output_lens", "ttfts", "itls", "latencies", "start_times
          "errors", "server_info", POSITIONS}  # fmt: skip
 MAX_OBJECT_LINES = 400
 CSV_MARKS = {"max_concurrency", "request_throughput", "completed"}
+WITHOUT_ANSWERS = ("duration_s", "requests", "failed_requests")
+NO_ANSWERS_NOTE = "No request was answered: speeds and latencies of 0 were left out."
 
 
 def recognise(head: str) -> bool:
@@ -200,15 +202,18 @@ def _load_with_results(result: Mapping[str, Any], ticket: Ticket, index: int) ->
     load = _load_of(result, ticket, index)
     concurrency = count(result.get("max_concurrency"))
     point = _point(result, concurrency)
+    has_answers = count(result.get("completed")) != 0
+    load.notes += [] if has_answers else [NO_ANSWERS_NOTE]
     for name, (metric, statistic) in TOTALS.items():
-        if result.get(name) is not None:
+        if result.get(name) is not None and (has_answers or metric in WITHOUT_ANSWERS):
             reasons = [Reason(Code.COUNTS_PIECES)] if metric == "peak_output_tps" else []
             factor = 0.01 if name == PERCENT else 1.0
             load.result(point, metric, statistic, result[name], factor=factor, reasons=reasons)
-    for position, rate in enumerate(list_of(result.get(POSITIONS))):
+    for position, rate in enumerate(list_of(result.get(POSITIONS)) if has_answers else []):
         position_point = point._replace(name=f"{point.name}, draft position {position}")
         load.result(position_point, "position_acceptance_rate", "mean", rate)
-    _add_latencies(load, point, result)
+    if has_answers:
+        _add_latencies(load, point, result)
     _add_requests(load, result, concurrency)
     return load
 
