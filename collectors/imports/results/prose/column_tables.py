@@ -277,7 +277,8 @@ def _separated_block(lines: Sequence[str], index: int, is_head: IsHead) -> _Alig
     if separator is None or len(line) > 4 * MAX_CHARS:
         return None
     heads = _separated_cells(line, separator)
-    if not all(map(NAME.fullmatch, heads)) or sum(map(is_head, heads)) < 2:
+    units = sum(map(is_head, heads))
+    if not all(map(NAME.fullmatch, heads)) or units < (1 if separator == "|" else 2):
         return None
     first = index + 1
     has_rule = first < len(lines) and WHOLE_RULE.fullmatch(lines[first][:MAX_CHARS]) is not None
@@ -292,7 +293,7 @@ def _separated_block(lines: Sequence[str], index: int, is_head: IsHead) -> _Alig
         if not is_row:
             break
         rows.append(cells)
-    return _AlignedBlock(heads, rows, first, first + len(rows)) if rows else None
+    return _AlignedBlock(heads, rows, first, first + len(rows)) if len(rows) > (units == 1) else None
 
 
 def _separated_cells(line: str, separator: str) -> list[str]:

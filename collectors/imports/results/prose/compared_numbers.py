@@ -32,12 +32,24 @@ _BRACKETED_LIST = re.compile(
     rf" ?(?:{pattern_of('tok/s', 'ms', 's')})\)",
     re.IGNORECASE,
 )
+_BARE_LIST = re.compile(  # 'TTFT of 81.5 90.2 77.1 ms'
+    r"(?<![\w.,/-])\d{1,9}\.\d{1,6}(?: {1,3}\d{1,9}\.\d{1,6}){2,30} ?"
+    rf"(?:{pattern_of('tok/s', 'ms', 's')})(?!\w)",
+    re.IGNORECASE,
+)
 _CARD = re.compile(r"\b(?:RTX|GTX|RX|Arc|Tesla|Radeon|Quadro|EPYC|Xeon|Ryzen|Ultra|PRO)\s*$", re.IGNORECASE)
 _RESPECTIVELY = re.compile(r"\brespectively\b", re.IGNORECASE)
 _AND = re.compile(r"\s*(?:,|,? and|,? or|/)\s*", re.IGNORECASE)
 _OF_TOTAL = re.compile(r"/|\bof\b")  # '30.6 / 32 GB'
 _UNIT_BEFORE = re.compile(rf"(?<![\w/])\(?(?P<unit>{pattern_of('tok/s', 'requests/s', 'ms')})\)?:?\s*$", re.IGNORECASE)
-_UNIT_OF_LIST = re.compile(rf"\((?P<unit>{pattern_of('tok/s')})\):[^:]*$", re.IGNORECASE)
+_UNIT_OF_LIST = re.compile(  # '(s)' behind other words is their plural
+    rf"(?:\((?P<unit>{pattern_of('tok/s')})"
+    r"|\b(?:times?|durations?|latenc(?:y|ies)) ?\((?P<unit_of_time>ms|s|sec)(?!\w))\):[^:]*$",
+    re.IGNORECASE,
+)
+_UNIT_OF_SUBJECT = re.compile(  # 'tokens per second fell from 20 to 10'
+    rf"(?<![\w/])(?P<unit>{pattern_of('tok/s')})(?!\w)[^\d.;:,()]{{1,60}}\bfrom ~?$", re.IGNORECASE
+)
 _UNIT_ONCE = re.compile(  # 'BF16 at 933.5 tok/s, FP8 at 747.5 and INT4 at'
     rf"\bat ~?\d{{1,6}}\.\d{{1,3}} ?(?P<unit>{pattern_of('tok/s')})"
     r"(?:(?:[,;]| and) [^.,;]{1,60} at ~?\d{1,6}\.\d{1,3}){0,12}(?:[,;]| and) [^.,;]{1,60} at ~?$",
@@ -67,7 +79,7 @@ def compared_numbers(sentence: str) -> Iterator[NumberGroup]:
     without_depths = _DEPTH.sub(lambda match: "@".ljust(len(match[0]), "x"), sentence) if "@" in sentence else sentence
     matches = list(SENTENCE_NUMBER.finditer(without_depths))
     has_list = _RESPECTIVELY.search(sentence) is not None
-    brackets = [match.span() for match in _BRACKETED_LIST.finditer(sentence)]
+    lists = [match.span() for pattern in (_BRACKETED_LIST, _BARE_LIST) for match in pattern.finditer(sentence)]
     at = 0
     while at < len(matches):
         end = at + 1
@@ -80,7 +92,7 @@ def compared_numbers(sentence: str) -> Iterator[NumberGroup]:
         end = at + 1
         while end < len(matches) and (
             _are_compared(sentence, *matches[end - 1 : end + 1])
-            or any(start < matches[end - 1].start() and matches[end].end() < stop for start, stop in brackets)
+            or any(start <= matches[end - 1].start() and matches[end].end() <= stop for start, stop in lists)
         ):
             end += 1
         if group := _group_of(sentence, matches[at:end]):
@@ -133,7 +145,9 @@ def _group_of(sentence: str, matches: Sequence[re.Match[str]]) -> NumberGroup | 
 def _unit_at_end(words: str) -> str | None:
     """Return the unit that stands before a number: 'output tok/s 152.3', 'Speed (T/s): prefill 90, decode 12'."""
     words = words[-MAX_CHARS_TO_UNIT:]
-    match = _UNIT_BEFORE.search(words) or _UNIT_OF_LIST.search(words) or _UNIT_ONCE.search(words)
+    if match := _UNIT_OF_LIST.search(words):
+        return match["unit"] or match["unit_of_time"]
+    match = _UNIT_BEFORE.search(words) or _UNIT_ONCE.search(words) or _UNIT_OF_SUBJECT.search(words)
     return match["unit"] if match else None
 
 

@@ -8,7 +8,14 @@ from typing import Protocol
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, Ticket
 from collectors.imports.results.looks import looks_of
-from collectors.imports.results.prose import benchy_table, five_prompts, llama_tables, lm_eval_table, spec_bench_table
+from collectors.imports.results.prose import (
+    benchy_table,
+    five_prompts,
+    llama_tables,
+    lm_eval_dict,
+    lm_eval_table,
+    spec_bench_table,
+)
 from collectors.imports.results.prose.bare_tables import read_bare_tables
 from collectors.imports.results.prose.charts import read_charts
 from collectors.imports.results.prose.column_tables import read_column_tables
@@ -33,6 +40,7 @@ from collectors.imports.results.prose.metric_names import FORECAST, OF_MACHINE
 from collectors.imports.results.prose.number_text import TIMED, read_cell, with_unit_first
 from collectors.imports.results.prose.sections import FIGURE, Sections, lines_with_figures
 from collectors.imports.results.prose.sentences import states_speed
+from collectors.imports.results.prose.split_tables import read_split_tables
 from collectors.imports.results.prose.stated_settings import read_settings
 from collectors.imports.results.prose.statistic_lines import read_statistic_lines
 from collectors.imports.results.prose.table_figures import add_table, models_in
@@ -70,8 +78,8 @@ class PrintedReader(Protocol):
 
 
 PRINTED: tuple[PrintedReader, ...] = (
-    printed_serving, serving, offline_bench, one_batch, ollama, mlx_lm, lm_eval_table, evalplus, sglang_eval,
-    perf_console, guidellm_tables, guidellm_summary, llama_speculative,
+    printed_serving, serving, offline_bench, one_batch, ollama, mlx_lm, lm_eval_table, lm_eval_dict, evalplus,
+    sglang_eval, perf_console, guidellm_tables, guidellm_summary, llama_speculative,
 )  # fmt: skip
 TOOL = "document"
 MAX_CHARS = 4_000_000
@@ -172,12 +180,14 @@ def _read_all_tables(text: str) -> tuple[list[Table], str]:
     """Return the tables of a text of every form, and the text with their lines left empty."""
     html_tables, text = read_html_tables(text)
     charts, text = read_charts(text)
+    split_tables, text = read_split_tables(text)
     tables, text = read_tables(text)
     column_tables, text = read_column_tables(text, _is_head)
     glued_tables, text = read_glued_tables(text)
     bare_tables, text = read_bare_tables(text)
     flattened_tables, text = read_flattened_tables(text, _is_head)
-    return [*html_tables, *charts, *tables, *column_tables, *glued_tables, *bare_tables, *flattened_tables], text
+    tables = [*html_tables, *charts, *split_tables, *tables, *column_tables, *glued_tables, *bare_tables]
+    return [*tables, *flattened_tables], text
 
 
 def _add_tables(load: LoadBuilder, tables: Sequence[Table], words_around: str, sections: Sections) -> None:

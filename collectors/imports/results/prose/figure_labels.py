@@ -10,6 +10,9 @@ MAX_SENTENCE_CHARS = 160  # as a label
 _CLAUSE = re.compile(r";|\b(?:while|whereas)\b", re.IGNORECASE)
 _OPEN_BRACKET = re.compile(r"\s{0,9}\([^()]*$")
 _CONDITION = re.compile(r"(?:at|in|with|from|of)\b", re.IGNORECASE)
+_WITH = re.compile(
+    r"(?:^|[,;:.•·→。]\s)(?P<words>[^,;:.•·→。]{3,90}\bwith\s?)$", re.IGNORECASE
+)  # 'Before it I ran with'
 _EMPTY_BRACKETS = re.compile(r"\( {0,9}\)")  # of a number alone
 _WORDS_OF_METRIC = (
     r"(?:\W*\b(?:an?|the|of|at|in|to|is|was|about|and|with|for|from|by|i|drops?|then|overall|peaks?|peaked|tokens?|second|first"
@@ -27,7 +30,7 @@ def label_and_subject(place: Place, sentence: str, subject: str) -> tuple[str, s
     subject: what it speaks of up to there, which a figure bears whose own words name only its metric.
     """
     words_between = sentence[place.former_end : place.start]
-    own_words = place.subject or _since_clause(words_between) or place.before
+    own_words = place.subject or _since_clause(words_between) or f"{_words_before_with(sentence, place)}{place.before}"
     after = "" if place.is_former and any(map(str.isalpha, own_words)) else place.after
     label = " ".join(_EMPTY_BRACKETS.sub(" ", f"{own_words} {after}").split()).strip(" -•*=→:.,/#")
     label = label.rstrip(" (") if "(" in label else label.rstrip(" )")  # 'at c=1 TPOT )' of '(TPOT 81 ms)'
@@ -41,6 +44,13 @@ def label_and_subject(place: Place, sentence: str, subject: str) -> tuple[str, s
     elif place.rank is None and ")" not in label:
         subject = subject_of(own_words) or subject
     return label + (f": value {place.rank}" if place.rank else ""), subject
+
+
+def _words_before_with(sentence: str, place: Place) -> str:
+    """Return the words up to a 'with' before those of the first figure: they tell of what it is; else nothing."""
+    end = sentence.rfind(place.before, 0, place.start) if not place.former_end and place.before.strip() else 0
+    match = _WITH.search(sentence[max(0, end - MAX_LABEL_CHARS) : end]) if end > 0 else None
+    return match["words"] if match else ""
 
 
 def _since_clause(words: str) -> str:

@@ -37,11 +37,12 @@ RATE_HEAD = words(r"(?:target |configured |request |sent )?(?:qps|rps|request ra
 LENGTHS_HEAD = words(r"(?:isl ?[/×x,+] ?osl|in(?:put)? ?[/×x,+] ?out(?:put)?)(?: (?:tokens|len(?:gth)?|lengths))?")
 LATENCY_HEAD = words(r"\b(?:ttft|tpot|itl|tbt|e2el?|latency|first token)\b")
 SPEED_HEAD = words(
-    r"(?:prefill|prompt|decod(?:e|ing)|generation|output|total) (?:speed|throughput|rate)"
+    r"(?:prefill|prompt|input|decod(?:e|ing)|generation|output|total) (?:speed|throughput|rate)"
     r"|prefill|decod(?:e|ing)|generation|aggregate"
     r"|per[- ](?:stream|user|request)(?: (?:decode|generation|speed|throughput))?"
     r"|(?:decode|generation|output) ?/ ?(?:stream|user|request)"
 )
+DURATION_HEAD = words(r"(?:total |run )?duration|elapsed(?: time)?|(?:wall|total)(?:[- ]clock)? time")
 _STATISTIC = r"(?:mean|avg|median|min|max|p\d{2}(?:\.\d)?)"
 _LISTED_STATISTICS = words(  # of the latencies of cells such as '81.5 / 120'
     rf"(?:\b(?P<unit>ms|s),? (?:\w+ )?\(?)?\b(?P<statistics>{_STATISTIC}(?: ?/ ?{_STATISTIC}){{1,3}})"
@@ -53,6 +54,8 @@ METRIC_HEAD = words(r"(?:performance )?(?:metrics?|parameters?|measure(?:ment)?s
 DERIVED_HEAD = words(  # of a column that compares others
     r"\W*(?:(?:%|pct|percent|relative|rel\.?|net) )?(?:changes?|gap|ratio|increase|decrease|reduction|improvement"
     r"|overhead|spread|regression|factor|boost|faster|slower|Δ|±|\+/-|%)(?: \(?%\)?)?\W*"
+    r"|\W*(?:%|pct|percent) of (?:the )?(?:base(?:line)?|main|master|stock|vanilla|reference|original|native|peak"
+    r"|bf16|fp16)(?: .{0,40})?"
     r"|\W*(?:% |change |relative |\w{1,12} )?vs\.? .*|\W*(?:compared|relative) to .*"
 )
 SETTING_HEAD = words(  # of a column of plain numbers that no title gives a unit

@@ -34,7 +34,7 @@ from collectors.imports.results.prose.units import may_have_figure, unit_in
 from load_records import Result
 
 VALUE = re.compile(
-    rf"(?:`?[:=]`?[ \n]{{0,2}}`?|(?<=[a-z]\)),(?=\d))(?:{NUMBER})"
+    rf"(?:`?[:=]`?[ \n]{{0,2}}`?|= ?\*\*|(?<=[a-z]\)),(?=\d))(?:{NUMBER})"
     rf"(?! ?(?:@ ?[\w. ]{{1,16}})?(?:→|-{{1,2}}>|=>|vs\b|[/*×] ?\w))",
     re.IGNORECASE,
 )  # compared numbers are read as a sentence
@@ -48,6 +48,9 @@ RULE_BELOW = re.compile(r"\s{0,12}[-=─]{3,400}\s{0,12}")
 HEADS = re.compile(r"\s{2,200}|\t")
 ARROW = re.compile(r"→|->|=>")  # between figures of one sentence
 LEAD = re.compile(r"\s{0,12}(?:[-*•] |\d{1,2}[.)] )(?P<words>[^,:(\[]{1,40})[,:(\[]")
+CODE_LEAD = re.compile(  # of an item: '`serve -O3`: 4 req/s'
+    r"\s{0,12}(?:[-*•] |\d{1,2}[.)] )`(?P<words>[^`]{1,120})`[^:`]{0,40}:"
+)
 LEAD_OF_LINE = re.compile(r"(?P<words>[\w\[][^,:(]{1,60}): ")
 FIRST_LABEL = re.compile(r"[^:,]{1,80}: {1,4}[~≈`*]{0,4}\d")
 UNIT = re.compile(rf"{NUMBER}", re.IGNORECASE)
@@ -235,7 +238,7 @@ def add_statements(load: LoadBuilder, text: str, sections: Sections) -> None:
 
 def _lead_of(line: str, label: str) -> str:
     """Return the words that an item of a list begins with: 'k=2' of '* k=2: TTFT: 81 ms'; empty if known."""
-    match = LEAD.match(line) or LEAD_OF_LINE.match(line)
+    match = CODE_LEAD.match(line) or LEAD.match(line) or LEAD_OF_LINE.match(line)
     lead = match["words"].strip(" *`") if match else ""
     return f"{lead}: " if lead and lead not in label and not FIGURE.search(lead) else ""
 

@@ -14,6 +14,7 @@ MARK = re.compile(
     r"|(?P<pod>\[pod/[^\]\s]{1,200}\] )"  # as `kubectl logs --prefix` prints
     r"|(?P<added>\+)(?![-=+\d])"  # of a diff; '+---+' is a frame
     r"|(?P<date>\d{4}-\d\d-\d\d)[ T]\d\d:\d\d:\d\d[.,]?\d{0,6} - (?:[\w.]{1,60} - )?(?:DEBUG|INFO|WARNING|ERROR) - ?"
+    r"|(?P<stamp>\[20\d\d-\d\d-\d\d\|\d\d:\d\d:\d\d[.,]?\d{0,6}\]) {1,2}(?:DEBUG|INFO|WARNING|ERROR) {1,8}(?=\S)"
     r"|(?P<logger>(?:DEBUG|INFO|WARNING|ERROR):[\w.]{1,60}: ?)"  # as Python prints without a format
 )
 QUOTE = ">"
@@ -22,6 +23,7 @@ REMOVED, OF_DIFF = ("-", "@@"), ("+", " ")
 WIDE_MARKS = str.maketrans("：（），；％", ":(),;%")  # of Chinese texts
 MIN_LINES = 4  # a single line that begins so is a heading, a prompt or a cell
 DATED = "date"  # of a logger's line, which is nothing else
+STAMPS = (DATED, "stamp")
 MIN_LINES_OF = {QUOTE: 2, DATED: 1}
 MOST_QUOTES = 3  # within each other
 
@@ -64,6 +66,6 @@ def _without_marks(lines: list[str]) -> list[str]:
 
 def _mark(line: str) -> str | None:
     match = MARK.match(line)
-    if match and match.lastgroup == DATED:
+    if match and match.lastgroup in STAMPS:
         return DATED
     return next(filter(None, match.groups()), None) if match else None

@@ -12,8 +12,8 @@ from collectors.imports.results.prose.sections import Sections
 MAX_LINE_CHARS = 400
 _NUMBER = r"\d{1,12}(?:\.\d{1,9})?"
 _TIMING = re.compile(
-    rf"\b(?P<name>prompt eval|generation eval|eval|sampling) time *= *(?P<ms>{_NUMBER}) ms */ *(?P<tokens>\d{{1,12}})"
-    rf" (?:tokens|runs) *\( *{_NUMBER} ms per token, *(?P<tps>{_NUMBER}) tokens per second\)"
+    rf"\b(?P<name>prompt eval|generation eval|eval|sampl(?:e|ing)) time *= *(?P<ms>{_NUMBER}) ms */ *"
+    rf"(?P<tokens>\d{{1,12}}) (?:tokens|runs) *\( *{_NUMBER} ms per token, *(?P<tps>{_NUMBER}) tokens per second\)"
 )
 # 'Process:0.44s (442.0ms/T = 2.26T/s), Generate:3.62s (55.8ms/T = 17.92T/s), Total:4.06s (16.02T/s)', also shorter
 _KOBOLD = re.compile(

@@ -19,7 +19,9 @@ from domain import JsonValue
 from reasons import Code, Reason
 
 LIGHTEVAL = "lighteval"
-PROGRAM = re.compile(r"\blm[_-]eval\b|\blighteval\b")
+PROGRAM = re.compile(  # its command, or the line that it prints above the table: 'vllm (pretrained=...'
+    r"\blm[_-]eval\b|\blighteval\b|^\s{0,8}[\w-]{2,30} \((?=(?:pretrained|model)=)"
+)
 NEEDED = {"metric", "value", "stderr"}
 TASK_HEADS = ("tasks", "task", "groups")
 MODEL_ARGUMENT = re.compile(r"(?:\b|\")(?:pretrained|model|model_name)=(?P<model>[^\s,\"']{1,300})")

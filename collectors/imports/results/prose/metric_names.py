@@ -27,7 +27,8 @@ _PP = r"\bpp(?!\d\b)\d*\b"  # 'PP2' is a pipeline of two GPUs
 PROMPT = rf"prefill|{_PP}|prompt|\binput\b|预填充|預填充"
 GENERATION = (
     r"\btg\d*\b|\bgen(?:erat(?:ion|ing|e[ds]?))?\b|decod(?:e|ing)|(?<!prompt )\beval (?:rate|time|duration|speed)"
-    r"|throughput|\boutput\b|\bout(?= (?:tok|tps|t/s)|$)|\bcompletion\b|解码|解碼|生成|吞吐|输出|輸出"
+    r"|throughput|\boutput\b|\bout(?= (?:tok|tps|t/s)|$| \d[\d.]{0,8}[kKM]? ?/ ?\d[\d.]{0,8} ?s\b)"
+    r"|\bcompletion\b|解码|解碼|生成|吞吐|输出|輸出"
     r"|выходн|генерац|생성|출력|디코드|디코딩|généra|génér|geração|generación|generierung|ausgabe"
 )
 _NO_BENCHMARK = r"(?! (?:results?|benchmarks?|tests?|performance)\b)"  # 'End-to-end results' measures anything
@@ -67,7 +68,7 @@ _DURATIONS: tuple[tuple[str, str], ...] = (
     (
         r"\bwall\b|wall[- ]?(?:time|clock)|time taken|執行時間|总耗时|總耗時|总用时|持续时间"
         r"|duration|^(?:run |total )?dur\b"
-        r"|\bbench(?:mark)? time|\bbatch (?:completion )?time|total (?:\w+ )?time|execution time|elapsed",
+        r"|\bbench(?:mark)? time|\b(?:batch|round) (?:completion )?time|total (?:\w+ )?time|execution time|elapsed",
         "duration_s",
     ),
 )

@@ -10,7 +10,11 @@ from collectors.imports.results.prose.units import pattern_of
 
 MAX_LINE_CHARS = 2000
 _BAR = re.compile(r"\|")
-_SENTENCE_END = re.compile(r"(?<=[.!?。])\s+(?=[^\da-z])")
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?。])\s+(?=[^\da-z])"
+    # '... 600 tok/s. is there anything wrong?'
+    r"|(?<=[a-z\d)][.!])\s+(?=(?:is|are|does|do|did|can|could|why|what|how|any|should)\b[^.?!]{1,160}\?)"
+)
 _LOG_LINE = re.compile(
     r"\d\d:\d\d:\d\d|^\W{0,3}(?:INFO|DEBUG|WARN|ERROR|TRACE)\b|^\s*(?:not )?ok \d{1,6} - "
     r"|^\s*(?:ggml_\w{1,40}|Device \d{1,3}):"

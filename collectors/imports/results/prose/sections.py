@@ -43,6 +43,9 @@ PLAIN_NUMBER = re.compile(r"(?<!\S)\d[\d.,]{0,12}(?!\S)")
 NO_LABEL_ENDS = tuple(".:?!,;")
 BOLD_LEVEL = 7  # below the headings of Markdown
 SHORT_BARS = 4  # '=== measured ===' below '===== narrative ====='
+LATENCY_OF_LEAD = re.compile(r"\b(?:TTFT|ITL|TPOT|time to first token|inter-token latency)\b", re.IGNORECASE)
+MAX_LINES_OF_LIST = 40
+MOST_WORDS_OF_LABEL = 5  # a longer one is a sentence
 MAX_HEADING_CHARS = 80
 MAX_LINE_CHARS = 240
 
@@ -60,7 +63,8 @@ class Sections:
     """Headings of the lines of a text; those that all its figures share tell nothing apart and are left out."""
 
     def __init__(self, text: str) -> None:
-        self._contexts = list(contexts_of(text.splitlines()))
+        self._lines = text.splitlines()
+        self._contexts = list(contexts_of(self._lines))
         self._paths = _paths_of(text, self._contexts)
         self._common = 0
 
@@ -78,8 +82,11 @@ class Sections:
         return ", ".join(dict.fromkeys(self._path(line)[self._common :]))
 
     def labels_of(self, line: int) -> tuple[str, ...]:
-        """Return all headings and labels of a line, the innermost first."""
-        return self._path(line)[::-1]
+        """Return all headings and labels of a line, the innermost first, after the latency that leads its list."""
+        labels = self._path(line)[::-1]
+        latency = _latency_of_list(self._lines, line)
+        is_known = any(latency in label and len(label.split()) <= MOST_WORDS_OF_LABEL for label in labels[:1])
+        return (latency, *labels) if latency and not is_known else labels
 
     def unit_heading_of(self, line: int) -> str:
         """Return the innermost heading of a line that states a unit; empty without any."""
@@ -96,6 +103,21 @@ class Sections:
 
     def _path(self, line: int) -> tuple[str, ...]:
         return self._paths[line - 1] if 0 < line <= len(self._paths) else ()
+
+
+def _latency_of_list(lines: Sequence[str], line: int) -> str:
+    """Return the only latency that the sentence above the list of a line (from 1) names, without a figure of its own.
+
+    'The TTFT grows with the load:' stands above '- 4 users: 200 ms'.
+    """
+    if not 0 < line <= len(lines) or not BULLET.match(lines[line - 1]):
+        return ""
+    above = lines[max(0, line - 1 - MAX_LINES_OF_LIST) : line - 1][::-1]
+    lead = next((other.strip() for other in above if other.strip() and not BULLET.match(other)), "")
+    if not lead.endswith(":") or len(lead) > MAX_LINE_CHARS or FIGURE.search(lead):
+        return ""
+    names = {name.lower(): name for name in LATENCY_OF_LEAD.findall(lead)}
+    return names.popitem()[1] if len(names) == 1 else ""
 
 
 def label_of(line: str) -> str:

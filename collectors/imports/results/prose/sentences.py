@@ -34,6 +34,7 @@ _PREFILL_TAKES = re.compile(  # 'prefill drops from 49 s to 2 s'
     r"(?: (?:drop(?:s|ped)?|falls?|fell|goes|went|takes?|took|is|was|of|from|in|to|p\d\d|median|mean))*\W*$",
     re.IGNORECASE,
 )
+_DECODE_TAKES = re.compile(r"\bdecod(?:e|ing)(?: (?:takes?|took|is|was|in|p\d\d|median|mean))*\W*$", re.IGNORECASE)
 _VERSUS = re.compile(r"\b(?:vs|versus|against|compared)\b", re.IGNORECASE)
 _WHOLE = re.compile(r"\b(?:complete|whole|entire|total|end-to-end|errors?)\b", re.IGNORECASE)  # no first token's
 _OTHER_SPEED = re.compile(r"\b(?:test(?:s|ing|ed)?|bench\w*|overall|speeds?|chat\w*)\b|测试|实测|速度", re.IGNORECASE)
@@ -193,7 +194,9 @@ def _metric_of(place: Place, sentence: str) -> MetricName | None:
     name = names[0] or names[1]
     if unit == "tok/s" and _EACH.match(place.after) and _STREAMS.search(sentence):
         name = MetricName("decode_tps") if name in (None, MetricName("output_tps")) else name
-    if name is None and unit in ("ms", "s") and _PREFILL_TAKES.search(place.before):
-        return MetricName("prompt_ms", 1.0 if unit == "ms" else 1e3)
+    if name is None and unit in ("ms", "s"):
+        takes = ((_PREFILL_TAKES, "prompt_ms"), (_DECODE_TAKES, "decode_ms"))
+        metric = next((metric for pattern, metric in takes if pattern.search(place.before)), None)
+        return MetricName(metric, 1.0 if unit == "ms" else 1e3) if metric else None
     is_known = name is not None and (unit in ("tok/s", "requests/s") or name.metric in _SPEED_OF_TOKENS)
     return name if is_known else None

@@ -21,6 +21,8 @@ MAX_NAME_CHARS = 200
 _RATE = re.compile(rf"(?<!\w)(?:{pattern_of(*RATES)}|ms/tok(?:en)?)(?!\w)|(?<=\w)/s(?:ec)?\b", re.IGNORECASE)
 _SLASH_OF_UNIT = "\x1f"
 _BRACKETS = re.compile(r"(?P<before>[^()]{0,80})\((?P<names>[^()]{3,80})\)(?P<after>[^()]{0,40})")
+_ARMS = re.compile(r"(?P<before>[^()]{1,80})\((?P<arms>[^()]{3,90})\)(?P<after>[^()]{0,40})")  # 'TTFT (old → new)'
+_ARROW = re.compile(r" ?(?:→|-{1,2}>|=>|⇒|➜) ?")
 _LEGEND = re.compile(r".*(?::| (?:are|is|show|shows|in) |=) ?(?=\S)")
 _PHASE = re.compile(r"\bprefill\b|\bdecod(?:e|ing)\b|\b(?:pp|tg)\d*\b", re.IGNORECASE)
 _LEVEL_AT_END = re.compile(r"(?P<subject>[A-Za-z][A-Za-z -]{1,30}) \d[\d.,]{0,8}[kKmM]?(?: \([^()]{1,20}\))?")
@@ -107,6 +109,15 @@ def names_of_parts(label: str, bound: re.Pattern[str] = TIGHT) -> tuple[str, ...
         if len(inner) > 1 and len(split_parts(match["before"] + match["after"], bound)) == 1:
             return tuple(" ".join(f"{match['before']} {name} {match['after']}".split()) for name in inner)
     return tuple(_shared_names(split_parts(label, bound)))
+
+
+def names_of_arms(head: str) -> list[str]:
+    """Return a name for each of the arms that a head compares: 'TTFT old', 'TTFT new' of 'TTFT (old → new)'."""
+    match = _ARMS.fullmatch(head.strip("*` ")[:MAX_NAME_CHARS])
+    arms = _ARROW.split(match["arms"]) if match else []
+    if match is None or len(arms) < 2:
+        return []
+    return [" ".join(f"{match['before']} {arm} {match['after']}".split()) for arm in arms]
 
 
 def _shared_names(parts: Sequence[str]) -> list[str]:

@@ -34,6 +34,7 @@ COMPARED_HEAD = re.compile(
     re.IGNORECASE,
 )
 _NAME_OF_TITLE = re.compile(r"[\W\d]{0,12}(?P<name>.*?)(?:[,;:。，；：]|\.(?:\s|$)|\s[-–—]+\s|$)")
+_BEST_ARM = re.compile(r"(?<=\w) best$", re.IGNORECASE)
 _PARTS_OF_TITLE = re.compile(r"[,;，；] ?")
 MOST_WORDS_OF_NAME = 10
 TIMES = ("ms", "s")
@@ -84,6 +85,8 @@ def _names_measurement(names: str, column_name: str, label: str) -> bool:
 
 def _statistic_of(words: str, label: str, value: StatedNumber, metric: str = STATED) -> str:
     """Return the statistic that words name; a description such as 'B, max throughput, fixed model' names none."""
+    if _BEST_ARM.search(label) and not any(metric_of(label, unit) for unit in ("tok/s", "ms")):
+        words = words.replace(label, _BEST_ARM.sub("", label))  # 'tuned best' beside 'default' is no statistic
     is_described = "," in label and (MAXIMUM.search(label) or MINIMUM.search(label)) is not None
     return statistic_of(words.replace(label, "") if is_described else words, value.bound, metric)
 

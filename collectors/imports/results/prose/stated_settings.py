@@ -19,7 +19,7 @@ _SIZE = re.compile(r"(?<![\w.])\d{1,4}(?:\.\d{1,2})?b\b")  # 'tiny-8b'
 _FILE_OF_MODEL = re.compile(r"(?:[-.](?:ud-)?i?q\d\w{0,8})?\.gguf$")  # 'tiny-8b-q4_k_m.gguf' is a file of tiny-8b
 _NEXT_SETTING = re.compile(r"\s\w{1,40}=")  # 'model=gpt2 prompt=512'
 _SERVED_MODEL = re.compile(
-    rf"(?:(?<!\S)--model(?:-path)?(?:=| {{1,4}})|\bvllm serve |\btrtllm-serve )[\"']?(?P<model>{_NAME})"
+    rf"(?:(?<!\S)--model(?:[-_]path)?(?:=| {{1,4}})|\bvllm serve |\btrtllm-serve )[\"']?(?P<model>{_NAME})"
 )
 _NAMED_MODEL = re.compile(
     r"(?<![A-Za-z\d_./-])(?P<model>(?:[A-Za-z][\w-]{1,40}/)?(?:Qwen|QwQ|Llama|DeepSeek|Gemma|Mistral|Mixtral|Ministral|Devstral|"
@@ -59,6 +59,9 @@ ENGINE_HEAD = re.compile(
     rf"(?:{_ENGINE_NAMES}|llama\.cpp|TRT-LLM|TGI|Transformers|MLX)(?: v?[\d.]{{1,20}}| ?\([^()]{{1,40}}\))?",
     re.IGNORECASE,
 )  # of a column
+
+
+_TAG_OF_IMAGE = re.compile(r"\d\d\.\d\d-py\d")  # of NVIDIA's containers, no version of the engine
 
 
 class StatedSettings(NamedTuple):
@@ -160,6 +163,7 @@ def _engine_of(text: str) -> str | None:
     """The only engine of a text, with its only version; several engines or versions are compared with each other."""
     matches = list(_ENGINE.finditer(text))
     names = {match["name"].lower(): match["name"] for match in matches}
-    versions = {match["version"].rstrip(".") for match in matches if match["version"]}
+    written = (match["version"].rstrip(".") for match in matches if match["version"])
+    versions = {version for version in written if not _TAG_OF_IMAGE.match(version)}
     is_alone = len(names) == len(versions) == 1 and not _OTHER_PROGRAM.search(text)
     return f"{next(iter(names.values()))} {versions.pop()}" if is_alone else None

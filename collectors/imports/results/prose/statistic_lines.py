@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.metric_names import percentile_name
 from collectors.imports.results.prose.number_text import NUMBER as STATED_NUMBER
 from collectors.imports.results.prose.number_text import StatedNumber, parse_number
@@ -32,6 +33,9 @@ _LISTED_NUMBER = re.compile(r"(?P<number>\d{1,12}(?:\.\d{1,9})?)(?P<unit>[a-zµ]
 _PERCENT = re.compile(r"\d{2}(?:\.\d{1,2})?")
 _PERCENTILES = "percentile"
 _IN_BRACKETS = re.compile(rf"\((?:{_STATISTIC_NAME})\)", re.IGNORECASE)
+_LEADING = re.compile(
+    rf"(?P<label>[^:()]{{2,60}}): {{0,8}}(?:{STATED_NUMBER}) ?\(", re.IGNORECASE
+)  # 'TTFT: 98 ms (p50: 94 ms'
 _NAMES = {"avg": "mean", "average": "mean", "ave": "mean"}
 _ORDINAL = "th percentile"
 _LABEL_END = re.compile(r" (?:statistics|stats)$", re.IGNORECASE)
@@ -67,12 +71,15 @@ def _statistic_lines(lines: list[str]) -> Iterator[StatisticLine]:
         if is_short and len(matches) < _LEAST_STATISTICS and _IN_BRACKETS.search(line):
             matches = list(_STATISTIC_BEHIND.finditer(line))
         label = line[: matches[0].start()].strip(" \t-*•`,;:=") if len(matches) >= _LEAST_STATISTICS else ""
+        leading = _LEADING.fullmatch(label)
+        label = leading["label"] if leading else label
         if not any(map(str.isalpha, label)) or len(label) > MAX_LABEL_CHARS:
             continue
         label = _LABEL_END.sub("", label)
         unit_match = _UNIT_AT_END.search(f" {label}")
         unit = unit_of(unit_match["unit"])[0] if unit_match else None
         values = tuple((_statistic(match["name"]), parse_number(match)) for match in matches)
+        values = ((STATED, parse_number(leading)), *values) if leading else values
         values = tuple(pair for pair in values if not pair[0].startswith("std"))
         is_of_one = len({name for name, _ in values}) == len(values)  # else of several measurements
         if values and is_of_one and (unit or all(value.unit for _, value in values)):

@@ -9,6 +9,7 @@ from collectors.imports.results.builder import LoadBuilder, MeasurementPoint
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.heads import (
     DERIVED_HEAD,
+    DURATION_HEAD,
     METRIC_HEAD,
     SETTING_HEAD,
     SPEED_HEAD,
@@ -31,7 +32,13 @@ from collectors.imports.results.prose.number_text import (
 )
 from collectors.imports.results.prose.sections import FIGURE
 from collectors.imports.results.prose.sentences import read_sentences
-from collectors.imports.results.prose.shared_columns import names_of_parts, split_columns, split_parts, with_last_unit
+from collectors.imports.results.prose.shared_columns import (
+    names_of_arms,
+    names_of_parts,
+    split_columns,
+    split_parts,
+    with_last_unit,
+)
 from collectors.imports.results.prose.shared_units import with_units_of_columns
 from collectors.imports.results.prose.stated_figures import (
     COMPARED_HEAD,
@@ -183,7 +190,7 @@ def _note_columns_without_unit(load: LoadBuilder, table: Table, title: str) -> N
         return
     for column, head in enumerate(table.heads[1:], 1):
         is_metric = names_latency(head) or any(
-            pattern.fullmatch(plain(head)) for pattern in (SPEED_HEAD, ENGINE_HEAD, COMPARED_HEAD)
+            pattern.fullmatch(plain(head)) for pattern in (SPEED_HEAD, DURATION_HEAD, ENGINE_HEAD, COMPARED_HEAD)
         )
         if not is_metric or unit_of_names(head, "", title):
             continue
@@ -226,7 +233,7 @@ def _runs_of(cell: str, label: str, column_name: str, title: str) -> list[tuple[
     values = [value for part in parts if (value := read_cell(part))]
     if len(parts) < 2 or len(values) != len(parts) or "@" in cell:
         return []
-    names = names_of_parts(label)
+    names: Sequence[str] = names_of_arms(column_name) or names_of_parts(label)
     if len(names) == len(values):
         return list(zip(names, names, values, strict=True))
     unit = values[-1].unit or unit_of_names(column_name, label, title)

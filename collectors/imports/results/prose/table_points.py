@@ -35,10 +35,11 @@ from collectors.imports.results.prose.tables import Table
 from collectors.imports.results.prose.units import RATES, unit_in
 
 LEVEL = re.compile(
-    r"(?:[×x]|c ?=? ?)?(?P<level>\d{1,3}(?:,\d{3})+|\d{1,9})[×x]?(?: (?:tokens|tok|users?|requests?|reqs?))?"
-    r"(?: \([^()]{1,40}\))?",
+    r"(?:[×x]|c ?=? ?)?(?P<level>\d{1,3}(?:,\d{3})+|\d{1,9})[×x]?"
+    r"(?: (?:tokens|tok|users?|requests?|reqs?))?(?: \([^()]{1,40}\))?",
     re.IGNORECASE,
 )
+WHOLE_DECIMALS = re.compile(r"(?<=\d)\.0{1,6}$")  # '4.000' at once
 MOST_OUTPUT_TOKENS = 1_000_000  # more 'max tokens' are those of a cache
 FOOTNOTES = " \u2020\u2021\u00a7\u00b6"
 VERDICT = re.compile(r"[\u2705\u274c\u2713\u2714\u2717\u2718]|pass(?:ed)?|fail(?:ed)?|ok", re.IGNORECASE)
@@ -82,7 +83,11 @@ def _lengths(table: Table, row: Sequence[str], column: int) -> tuple[int | None,
 
 def _level(table: Table, row: Sequence[str], column: int, pattern: re.Pattern[str]) -> int | None:
     """Return the number in the column with such a head, or in the row with such a name: '4', '×4', '**c=4**'."""
-    index = next((index for index, head in enumerate(table.heads) if pattern.fullmatch(plain(head))), None)
+    indexes = [index for index, head in enumerate(table.heads) if pattern.fullmatch(plain(head))]
+    named = [index for index in indexes if "conc" in table.heads[index].lower()]  # 'concurrency' beside 'parallel'
+    index = next(iter([*named, *indexes]), None)
+    if index is not None and index < len(row) and pattern is CONCURRENCY_HEAD:
+        row = [*row[:index], WHOLE_DECIMALS.sub("", row[index]), *row[index + 1 :]]
     if index is not None and not _is_letter_of_arm(table.heads[index], map(plain, table.heads)):
         is_of_columns = index == 0 < column < len(table.heads) and _count(row[0]) is None
         return _count(table.heads[column]) if is_of_columns else _count(row[index]) if index < len(row) else None

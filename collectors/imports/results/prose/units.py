@@ -32,7 +32,7 @@ UNITS: Mapping[str, tuple[str, float]] = {  # as written, in lower case -> Pitwa
     **{
         f"{second}{per}{token}": (unit, 1.0)
         for unit, seconds in (("ms", ("ms",)), ("s", ("s", "sec")))
-        for second, per, token in product(seconds, ("/", " per "), ("tok", "token"))
+        for second, per, token in product(seconds, ("/", " per "), ("tok", "token", "req", "request"))
     },
     "microseconds": ("ms", 1e-3), **dict.fromkeys(("мс", "毫秒", "ミリ秒", "밀리초"), ("ms", 1.0)),
     **dict.fromkeys(_SECONDS, ("s", 1.0)), "min": ("s", 60.0), "mins": ("s", 60.0), "minutes": ("s", 60.0),

@@ -15,7 +15,8 @@ _NOT_MEASURED = re.compile(
     r"|faster|slower|another|extra|beyond(?: the)?|exceed\w*|adds?|added|adding|saves?|saved) $|多付?\s*$"
     r"|应该|應該|理应|理论|预期|预计|期望|目标|希望|想要|至少要"
     r"|\b(?:ceiling|roofline|bound) (?:is|of|drops|falls|goes)\b"
-    r"|\byour\W{0,3}$|\byour (?:video|post|numbers?|results?|report|figures?|table)\b"
+    r"|\byour(?: (?:own|measured|reported|published|stated|posted|quoted|claimed))?\W{0,3}$"
+    r"|\byour (?:video|post|numbers?|results?|report|figures?|table)\b"
     r"|\bin your (?:tests?|benchmarks?|case|post)\b",
     re.IGNORECASE,
 )
@@ -29,6 +30,12 @@ _HYPOTHETICAL = re.compile(
     r"|tests? (?:pins?|asserts?|expects?)"
     r"|(?:you|one|they|people|users?) can(?! (?:see|tell|notice|find|confirm))|humans?)\b"
     r"|\b(?:(?:un)?acceptable|feels?|considered)\b"
+    # '60 tok/s is OK for chats'
+    r"|^\W*(?:(?:anything|everything) )?(?:below |under |above |over |around |about )?[~≈<>]?\d[\d.,]{0,9}"
+    r"(?:[-–]\d{1,5})? ?"
+    r"(?:t/s|tok(?:en)?s?/s(?:ec)?|tps|tokens per second|ms|s|seconds)(?: (?:and|or) (?:more|less|up|above|below)|\+)?"
+    r" (?:is|are|seems?) (?:(?:already|still|just|really|very|quite|not|an?) ){0,2}"
+    r"(?:too|ok(?:ay)?|fine|good|great|enough|usable|comfortable|readable|elite|slow|fast|acceptable|instant)\b"
     r"|^\W*an? .{0,40} of \S+ .{0,12}\b(?:is|means|makes|counts)\b",
     re.IGNORECASE,
 )

@@ -22,8 +22,9 @@ TOOL = "mlx_lm.benchmark"
 PROGRAM = re.compile(r"\bmlx_lm[. ]benchmark\b")
 NUMBER = r"\d{1,9}(?:\.\d{1,9})?"
 TIMES = re.compile(
-    rf"\s{{0,12}}(?:(?P<title>[^:=]{{1,60}}): {{1,8}})?prompt_tps=(?P<prompt>{NUMBER}), "
-    rf"generation_tps=(?P<generation>{NUMBER}), peak_memory=(?P<memory>{NUMBER})(?:, [\w=., ]{{1,200}})?\s*"
+    r"\s{0,12}(?:(?P<arm>[^:=]{1,60}): {1,8})??(?:(?P<title>[^:=]{1,60}): {1,8})?"
+    rf"prompt_tps=(?P<prompt>{NUMBER}), generation_tps=(?P<generation>{NUMBER}), "
+    rf"peak_memory=(?P<memory>{NUMBER})(?:, [\w=., ]{{1,200}})?\s*"
 )
 TRIAL, AVERAGES = re.compile(r"Trial \d{1,6}"), "Averages"
 TIMING = re.compile(
@@ -66,7 +67,7 @@ def _load_of(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:
     matches = [match for line in lines if (match := TIMES.fullmatch(line[:400]))]
     *trials, averages = matches
     title = averages["title"]
-    names = (block.heading, title if title != AVERAGES else None)
+    names = (block.heading, averages["arm"], title if title != AVERAGES else None)
     load.params |= {"heading": ": ".join(filter(None, names))} if any(names) else {}
     decode = "decode_tps" if point.concurrency in (None, 1) else "batch_decode_tps"
     for name, metric in (("prompt", "prompt_tps"), ("generation", decode)):

@@ -25,6 +25,7 @@ TOP, BOTTOM = "┏", "└"
 FIRST_HEADS = ("metric", "statistic")
 LABEL = re.compile(r"(?P<name>[^()]{1,80}?) ?(?:\((?P<unit>[\w/ ]{1,24})\))?")
 NUMBER = re.compile(r"-?\d{1,3}(?:,\d{3})*(?:\.\d{1,9})?|-?\d{1,15}(?:\.\d{1,9})?")
+ARROW = re.compile(r"[-=]{1,4}> {0,4}")  # of the person who pasted the table, before a number
 NO_VALUE = ("", "N/A", "-")
 STATISTICS = {"avg": "mean", "p50": "median"}
 OTHER_NAMES = {  # as GenAI-Perf printed them once
@@ -178,6 +179,7 @@ def _metric_name(row: Row) -> str:
 
 def _number(cell: str) -> Any:
     """Return the number of a cell; any other text as it is."""
+    cell = ARROW.sub("", cell, count=1) if ARROW.match(cell) else cell
     return float(cell.replace(",", "")) if NUMBER.fullmatch(cell) else cell
 
 

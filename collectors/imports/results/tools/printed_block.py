@@ -21,6 +21,7 @@ BARRED = re.compile(r"\s{0,8}[=─-]{3,60} {1,4}(?P<words>\w[^=─]{0,20}.{0,140
 MAX_LINES_ABOVE = 24
 MAX_HEADING_CHARS = 80
 FLAG = re.compile(r"(?<!\S)-{1,2}(?P<name>[A-Za-z][\w-]{0,40})(?:(?:=| {1,8})(?P<value>[^\s\\-][^\s\\]{0,300}))?")
+PLACEHOLDER = re.compile(r"[A-Z]|\$\{?\w{1,60}\}?|<[\w -]{1,60}>|\{\w{1,60}\}")  # of a command's template
 MAX_COMMAND_LINES = 60
 MAX_LINE_CHARS = 4_000
 STAMP = re.compile(r"\s{0,12}\[?(?P<date>20\d\d-\d\d-\d\d)[ T:](?P<time>\d\d:\d\d:\d\d)\b(?!\.?\d{0,9}(?:Z|[+-]\d))")
@@ -91,11 +92,12 @@ def command_among(lines: Sequence[str], program: re.Pattern[str]) -> BenchmarkCo
         parts.append(line[:MAX_LINE_CHARS])
     command_line = " ".join(part.rstrip().rstrip("\\") for part in parts)
     match = program.search(command_line)
-    flags = {
+    values = {
         match["name"].replace("-", "_"): match["value"].strip("\"'`,)")
         for match in FLAG.finditer(command_line)
         if match["value"]
     }
+    flags = {name: value for name, value in values.items() if not PLACEHOLDER.fullmatch(value)}
     return BenchmarkCommand(match[0] if match else "", command_line[match.end() :] if match else "", flags)
 
 
@@ -170,7 +172,8 @@ def served_model(lines: Sequence[str]) -> str | None:
     if command is None or model_of(command):
         return model_of(command) if command else None
     match = POSITIONAL_MODEL.match(command.words)
-    return match["model"].strip("\"'") if match else None
+    model = match["model"].strip("\"'") if match else ""
+    return model if model and not PLACEHOLDER.fullmatch(model) else None
 
 
 def shape_of(prompt_tokens: int | None, output_tokens: int | None) -> str:
