@@ -13,7 +13,8 @@ from contextlib import closing, contextmanager, suppress
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 from unittest.mock import Mock
 
 import pytest
@@ -32,6 +33,7 @@ from service.core import Core, opened_core
 from service.fleet import Fleet
 from settings import Settings
 from storage.sandbox.client import Sandbox
+from storage.sandbox.job import SqlAnswer
 from storage.store import Store
 from storage.transfer.bundle import export_runs
 from storage.transfer.bundle_import import import_bundle
@@ -43,10 +45,13 @@ from tests.test_threads_document import LOCK_TYPES, LOCKS, lock_lines, rows_of
 from web.access.sessions import SessionBook
 from web.access.tokens import Scope, TokenBook
 from web.actions import Once
+from web.context import provided_services
 from web.live.hub import LiveHub
 from web.live.log_reads import LogReads
 from web.live.reader import StoreReader
-from web.sql.history import HistoryEntry, QueryHistory
+from web.sql.data_source import OWN_RUNS
+from web.sql.history import QueryHistory
+from web.sql.sql_request import SqlRequest
 
 pytestmark = pytest.mark.publishes
 
@@ -246,10 +251,9 @@ def a_result_and_a_bundle_are_imported(store: Store, settings: Settings, run: Ru
 
 
 def pages_ask(store: Store, settings: Settings, run: Run) -> None:
-    assert Sandbox(settings, run_bounded).ask("SELECT 1 AS one").table.num_rows == 1
+    a_statement_is_run(Sandbox(settings, run_bounded))
     assert store.query_cache.get("runs", lambda: len(store.runs()))
     assert LogReads().ends([run])[run.id]
-    QueryHistory().add("browser", HistoryEntry("SELECT 1", NOW, "1 row"))
     tokens = TokenBook(settings.tokens_path)
     kept, text = tokens.make([Scope.SQL], None, timedelta(days=1), "", "operator")
     assert tokens.find(text) == kept
@@ -257,6 +261,14 @@ def pages_ask(store: Store, settings: Settings, run: Run) -> None:
     cookies = [sessions.make("browser", token_id=kept.id) for _ in range(2)]
     assert all(map(sessions.use, cookies))
     sessions.end_all()
+
+
+def a_statement_is_run(sandbox: Sandbox) -> None:
+    history = QueryHistory()
+    with provided_services(cast(Any, SimpleNamespace(sandbox=sandbox, lake_sandbox=None, sql_history=history))):
+        outcome = SqlRequest("SELECT 1 AS one", OWN_RUNS).outcome()
+    assert isinstance(outcome, SqlAnswer) and outcome.table.num_rows == 1
+    assert [entry.sql for entry in history.entries("")] == ["SELECT 1 AS one"]
 
 
 def a_page_reads_the_lake(store: Store, settings: Settings, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
