@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 
-import { mount } from "../../web/static/go_to.js";
+Object.assign(globalThis, { location: {}, history: { pushState() {} }, addEventListener() {} });
+const { mount } = await import("../../web/static/go_to.js");
 
 const FROM = "http://pitwall.test/";
 let timers, went, isAtRest;

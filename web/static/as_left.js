@@ -1,6 +1,8 @@
 // A link that names a page alone, as those of the navigation do, leads to the page as this tab left it: with its query.
 // On the page itself it leads to the page afresh; Streamlit would do nothing.
 
+import { lead } from "./lead.js";
+
 const AFRESH = ["runs", "compare", "explore"];
 const AS_LEFT = [...AFRESH, "sql"]; // the other pages show what is now
 
@@ -19,8 +21,7 @@ function keep() {
  */
 export function show(target) {
   keep();
-  history.pushState({}, "", target);
-  dispatchEvent(new PopStateEvent("popstate")); // Streamlit follows the address as after the browser's Back
+  lead(target);
 }
 
 /** @param {MouseEvent} event */

@@ -2,6 +2,7 @@
 // Streamlit's way there adds an entry of the page left under the new page's query first; and so it does where it hears
 // of a further run of that page's script after the address has changed: the script comes to rest first.
 
+import { lead } from "./lead.js";
 import { SCRIPT_HAS_RUN } from "./streamlit_dom.js";
 
 const LOOK_EVERY_MS = 50;
@@ -26,14 +27,4 @@ export function mount({ data }) {
     } else setTimeout(look, LOOK_EVERY_MS);
   };
   setTimeout(look);
-}
-
-/**
- * @param {URL} target
- * @param {boolean} replaces
- */
-function lead(target, replaces) {
-  if (replaces) history.replaceState({}, "", target);
-  else history.pushState({}, "", target);
-  dispatchEvent(new PopStateEvent("popstate")); // Streamlit follows the address as after the browser's Back
 }
