@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 import streamlit as st
 
 from web.assets import STATIC, assets_url
-from web.url_presses import current_path
+from web.url_presses import current_path, url_params
 
 _PENDING = "pending-redirect"
 _navigator = st.components.v2.component("pitwall_go_to", js=(STATIC / "component_loader.js").read_text())
@@ -53,7 +53,7 @@ def resume_redirect() -> None:
     redirect = st.session_state.get(_PENDING)
     if redirect is None:
         return
-    if redirect.is_pending(current_path(), {name: st.query_params.get_all(name) for name in st.query_params}):
+    if redirect.is_pending(current_path(), url_params()):
         _send(redirect, "unseen-go-on")
     else:
         del st.session_state[_PENDING]

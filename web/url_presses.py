@@ -36,14 +36,14 @@ class UrlPress:
 
 def set_url_params(params: Mapping[str, Sequence[str]]) -> None:
     """Replace the parameters of the URL; to be called from a callback."""
-    before, after = _current_params(), {name: list(values) for name, values in params.items() if values}
+    before, after = url_params(), {name: list(values) for name, values in params.items() if values}
     st.session_state[_PRESS] = UrlPress(current_path(), before, after, time.monotonic())
     st.query_params.from_dict(after)
 
 
 def change_url_params(changes: Mapping[str, Sequence[str]]) -> None:
     """Replace some parameters of the URL, or remove those without values; to be called from a callback."""
-    set_url_params(_current_params() | {name: list(values) for name, values in changes.items()})
+    set_url_params(url_params() | {name: list(values) for name, values in changes.items()})
 
 
 def restore_url_press() -> None:
@@ -54,7 +54,7 @@ def restore_url_press() -> None:
     press: UrlPress | None = st.session_state.get(_PRESS)
     if press is None:
         return
-    params, context = _current_params(), get_script_run_ctx()
+    params, context = url_params(), get_script_run_ctx()
     is_over = time.monotonic() - press.pressed_s > PRESS_LASTS_S or press.path != current_path()
     is_stale = params == press.before and not is_over and not (context and context.is_history_navigation)
     if is_stale:
@@ -71,5 +71,6 @@ def current_path() -> str | None:
     return urlsplit(url).path if url else None
 
 
-def _current_params() -> Params:
+def url_params() -> Params:
+    """Return the parameters of the URL, each with its values in order."""
     return {name: st.query_params.get_all(name) for name in st.query_params}
