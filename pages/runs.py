@@ -9,18 +9,19 @@ from web.actions import is_operator
 from web.compare.arms.adopt import adopted_section
 from web.compare.sources.published import published_section
 from web.fleet import choose_scope
-from web.guided_demo.start import show_demo_section, show_first_demo
+from web.guided_demo.start import demo_section, show_first_demo
 from web.guided_demo.welcome import WELCOME
-from web.machines.lake_panel import show_lake_panel
-from web.machines.machine_list import show_machine_list
-from web.machines.peer_panel import show_peer_panel
-from web.notifications.channel_panel import show_channel_panel
+from web.machines.lake_panel import lake_section
+from web.machines.machine_list import machine_section
+from web.machines.peer_panel import peer_section
+from web.notifications.channel_panel import channel_section
 from web.page_head import page_head
 from web.proposal_panel import show_proposals
 from web.runs.change_list import links_and_changes
-from web.runs.delete_runs import disk_and_rule, show_deleted_runs
+from web.runs.delete_runs import DISK, deleted_section, disk_section
 from web.runs.live_runs import show_live_runs
 from web.runs.queue_panel import queue
+from web.runs.table.disk_list import forget_disk_usage
 from web.runs.table.grouped_runs import choose_grouping, grouped_runs
 from web.runs.table.page_size import GROUPED_ROWS, ROWS, count_text, grouped_count_text, row_limit, show_more
 from web.runs.table.pending_lines import show_pending
@@ -30,6 +31,8 @@ from web.runs.table.run_table import choose_columns, run_table, shown_columns
 from web.runs.table.selection_bar import selection_bar
 from web.runs.undo_notice import undo_notice
 from web.saved_views import view_list
+from web.sections import show_sections
+from web.sharing.session_list import show_own_sign_in
 
 scope = choose_scope()
 choices = choices_of(scope)
@@ -76,14 +79,22 @@ else:
     st.info("No run has ended yet. Ended runs are listed here with their speed, configuration and workload.")
 undo_notice()
 
-adopted_section()
-published_section()
-if choices.runs:
-    show_demo_section()
-show_deleted_runs()
-disk_and_rule()
-show_machine_list(scope)
-show_peer_panel(scope)
-show_lake_panel()
-show_channel_panel()
-links_and_changes()
+open_sections = show_sections(
+    "runs",
+    [
+        adopted_section(),
+        published_section(),
+        demo_section() if choices.runs else None,
+        deleted_section(),
+        disk_section(),
+        machine_section(scope),
+        peer_section(scope),
+        lake_section(),
+        channel_section(),
+        links_and_changes(),
+    ],
+)
+if DISK not in open_sections:
+    forget_disk_usage()
+if not is_operator():
+    show_own_sign_in()

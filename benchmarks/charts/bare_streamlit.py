@@ -73,8 +73,7 @@ def runs():
     st.text_input("Find", key="find")
     rows = [{"run": f"run {n}", "decode tok/s": 100.0 + n, "TTFT ms": 20.0 + n} for n in range(34)]
     st.dataframe(rows, on_select="rerun", selection_mode="multi-row", key="table")
-    for number in range(7):
-        st.expander(f"Section {number}", key=f"section-{number}", on_change="rerun")
+    st.pills("More", [f"Section {number}" for number in range(7)], selection_mode="multi", key="sections")
     st.html("<p>34 runs</p>")
 
 st.set_page_config(layout="wide")

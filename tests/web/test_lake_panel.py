@@ -14,7 +14,12 @@ from settings import Settings
 from tests.web.conftest import ProvideServices
 from web.markup import markdown_text
 
-PANEL = "from web.machines.lake_panel import show_lake_panel\nshow_lake_panel()\n"
+PANEL = """
+from web.machines.lake_panel import lake_section
+from web.sections import show_sections
+
+show_sections("runs", [lake_section()])
+"""
 LAKE_TOML = """catalogue = "host=127.0.0.1 port=1 dbname=lake"
 data_path = "s3://bucket/pitwall/"
 [s3]
@@ -38,7 +43,9 @@ def warnings(monkeypatch: pytest.MonkeyPatch, provide_services: ProvideServices,
     provide_services(provided)
     for room in ("web.actions", "web.access.roles"):
         monkeypatch.setattr(f"{room}.current_role", lambda: "operator")
-    page = AppTest.from_string(PANEL, default_timeout=60).run()
+    page = AppTest.from_string(PANEL, default_timeout=60)
+    page.query_params["fold"] = "lake"
+    page.run()
     assert not page.exception
     return [warning.value for warning in page.warning]
 

@@ -15,7 +15,7 @@ from web.guided_demo.pace import FULL_TOKENS, tokens_for_this_machine
 from web.guided_demo.tour import tour_address
 from web.markup import markdown_text
 from web.redirects import go_to
-from web.url_state import open_section
+from web.sections import Section
 from workloads import spec_for
 
 WORKLOAD = "demo-stream"
@@ -38,15 +38,15 @@ def show_first_demo() -> None:
     st.caption(ABOUT)
 
 
-def show_demo_section() -> None:
-    """Show the same in a folded section once there are runs."""
-    if not is_operator():
-        return
-    if section := open_section("The demo", "demo", "runs"):
-        with section:
-            st.caption(ABOUT)
-            with st.container(horizontal=True, vertical_alignment="center"):
-                _show_buttons()
+def demo_section() -> Section | None:
+    """Return the operator's section with the same, for once there are runs."""
+    return Section("demo", "The demo", _show) if is_operator() else None
+
+
+def _show() -> None:
+    st.caption(ABOUT)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        _show_buttons()
 
 
 def _show_buttons() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from service.lake_shipping import ShippingState
@@ -9,26 +11,29 @@ from web import markup
 from web.actions import is_operator
 from web.context import services
 from web.markup import markdown_text
+from web.sections import Section
 from web.theme import DASH
 from web.times import SECONDS, time_html
-from web.url_state import url_expander
 
 NOT_YET = "the lake has not responded since Pitwall started"
 
 
-def show_lake_panel() -> None:
-    """Show a folded section if a lake is configured; its title says if the last attempt failed."""
+def lake_section() -> Section | None:
+    """Return the operator's section if a lake is configured; its title says if the last attempt failed."""
     shipping = services().shipping
     if not is_operator() or shipping is None or not shipping.state.is_configured:
-        return
-    state = shipping.state
-    with url_expander("Lake: the last attempt failed" if state.failure else "Lake", "lake", "runs"):
-        if state.failure:
-            st.warning(f"{markdown_text(state.failure)} Pitwall retries; nothing else waits for it.")
-        for sentence in state.in_clear:
-            st.warning(markdown_text(sentence))
-        st.html(markup.tiles(_tiles(state)))
-        st.caption("`./pitwall lake status` shows more, and how others can read the lake.")
+        return None
+    title = "Lake: the last attempt failed" if shipping.state.failure else "Lake"
+    return Section("lake", title, partial(_show, shipping.state))
+
+
+def _show(state: ShippingState) -> None:
+    if state.failure:
+        st.warning(f"{markdown_text(state.failure)} Pitwall retries; nothing else waits for it.")
+    for sentence in state.in_clear:
+        st.warning(markdown_text(sentence))
+    st.html(markup.tiles(_tiles(state)))
+    st.caption("`./pitwall lake status` shows more, and how others can read the lake.")
 
 
 def _tiles(state: ShippingState) -> list[tuple[str, str]]:

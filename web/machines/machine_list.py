@@ -13,8 +13,8 @@ from web import audit, markup
 from web.actions import is_operator, require_operator
 from web.context import services
 from web.machines.machine_titles import known_machines
+from web.sections import Section
 from web.theme import DASH
-from web.url_state import open_section
 from web.words import reasons_text
 
 LONGEST_LABEL = 60
@@ -22,13 +22,9 @@ GIB = 1 << 30
 UNIFIED = "unified with the host's"
 
 
-def show_machine_list(store: Queryable) -> None:
-    """Show a folded section with one row per machine and a form for its label; `store`: this store or the lake."""
-    if not is_operator():
-        return
-    if section := open_section("Machines", "machines", "runs"):
-        with section:
-            _show_machines(known_machines(store))
+def machine_section(store: Queryable) -> Section | None:
+    """Return the operator's section: a row per machine and a form for its label. `store`: this store or the lake."""
+    return Section("machines", "Machines", lambda: _show_machines(known_machines(store))) if is_operator() else None
 
 
 def _show_machines(machines: Sequence[MachineRow]) -> None:

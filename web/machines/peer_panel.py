@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from urllib.parse import urlsplit
 
 import streamlit as st
@@ -22,9 +23,9 @@ from web.live.peers.peer_look import PeerState
 from web.live.peers.peers import Peer, PeerError, describe
 from web.machines.machine_titles import known_machines
 from web.markup import markdown_text
+from web.sections import Section
 from web.theme import DASH
 from web.times import time_html
-from web.url_state import open_section
 
 REFRESH_S = 5.0
 HEAD = ["name", "address", "state", "last request", "confirmed"]
@@ -34,16 +35,16 @@ CONFIRMED = "peer-confirmed"  # session state: the next script run clears the fo
 TOKEN = "peer-token"
 
 
-def show_peer_panel(store: Queryable) -> None:
-    """Show a folded section for members; the operator can also confirm and remove. `store`: this store or the lake."""
-    if not is_member():
-        return
-    if section := open_section("Other Pitwalls", "peers", "runs"):
-        with section:
-            _show_states()
-            if is_operator():
-                _show_proposals(store)
-                _show_form()
+def peer_section(store: Queryable) -> Section | None:
+    """Return the section for members; the operator can also confirm and remove. `store`: this store or the lake."""
+    return Section("peers", "Other Pitwalls", partial(_show, store)) if is_member() else None
+
+
+def _show(store: Queryable) -> None:
+    _show_states()
+    if is_operator():
+        _show_proposals(store)
+        _show_form()
 
 
 @st.fragment(run_every=REFRESH_S)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from functools import partial
 
 import streamlit as st
 from pydantic import ValidationError
@@ -26,8 +27,8 @@ from web.access.roles import current_person
 from web.actions import Once, is_operator, require_operator
 from web.context import services
 from web.markup import markdown_text
+from web.sections import Section
 from web.times import time_html
-from web.url_state import open_section
 
 REFRESH_S = 5.0
 HEAD = ["name", "kind", "to", "events", "quiet", "sent", "waiting", "state"]
@@ -44,15 +45,15 @@ KIND_NAMES = {
 }
 
 
-def show_channel_panel() -> None:
-    """Show the folded section to the operator."""
+def channel_section() -> Section | None:
+    """Return the operator's section; None for others, and where nothing is ever sent."""
     notifier = services().notifier
-    if not is_operator() or notifier is None:
-        return
-    if section := open_section("Notifications", "notifications", "runs"):
-        with section:
-            _show_channels(notifier)
-            _show_form()
+    return Section("notifications", "Notifications", partial(_show, notifier)) if is_operator() and notifier else None
+
+
+def _show(notifier: Notifier) -> None:
+    _show_channels(notifier)
+    _show_form()
 
 
 @st.fragment(run_every=REFRESH_S)

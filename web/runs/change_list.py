@@ -10,26 +10,25 @@ from domain import AuditEntry
 from web import markup
 from web.actions import is_operator
 from web.context import services
-from web.sharing.session_list import show_own_sign_in, show_session_list
+from web.sections import Section
+from web.sharing.session_list import show_session_list
 from web.sharing.share_dialog import show_share_list
 from web.sharing.token_list import show_token_list
 from web.times import time_html
-from web.url_state import open_section
 
 MAX_ENTRIES = 50
 
 
-def links_and_changes() -> None:
-    """Show the collapsed section to the operator; others see their own sign-in."""
-    if not is_operator():
-        show_own_sign_in()
-        return
-    if section := open_section("Links and changes", "changes", "runs"):
-        with section:
-            show_share_list(services().shares.all())
-            show_session_list()
-            show_token_list()
-            _show_changes(services().store.audit(MAX_ENTRIES))
+def links_and_changes() -> Section | None:
+    """Return the section; None for viewers other than the operator."""
+    return Section("changes", "Links and changes", _show) if is_operator() else None
+
+
+def _show() -> None:
+    show_share_list(services().shares.all())
+    show_session_list()
+    show_token_list()
+    _show_changes(services().store.audit(MAX_ENTRIES))
 
 
 def _show_changes(entries: Sequence[AuditEntry]) -> None:

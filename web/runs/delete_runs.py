@@ -8,17 +8,19 @@ from functools import partial
 import streamlit as st
 
 from domain import Run
+from storage.files.deletions import DeletedRun
 from web import page_paths
 from web.access.roles import current_person
 from web.actions import Once, is_operator, require_operator
 from web.context import services
 from web.markup import markdown_text
-from web.runs.table.disk_list import forget_disk_usage, show_disk_list
+from web.runs.table.disk_list import show_disk_list
 from web.runs.table.ticked_runs import set_ticked
 from web.runs.undo_notice import offer_undo
+from web.sections import Section
 from web.times import format_time, utc_help
-from web.url_state import url_expander
 
+DISK = "disk"  # the section's name in the URL
 MAX_NAMED = 10
 ABOUT = (
     "They are hidden at once. For one day Runs can restore them; then samples, logs, notes and links are gone for good."
@@ -75,28 +77,30 @@ def delete(run_ids: Sequence[str]) -> dict[str, str]:
     return services().store.bin.delete(run_ids, current_person())
 
 
-def show_deleted_runs() -> None:
-    """Show the runs that can still be restored; nothing if there are none."""
+def deleted_section() -> Section | None:
+    """Return the operator's section with the runs that can still be restored; None if there are none."""
     store = services().store
     restorable = store.query_cache.get("deleted runs", store.bin.restorable) if is_operator() else []
-    if not restorable:
-        return
-    with url_expander(f"Deleted runs: {len(restorable)}", "deleted", "runs"):
-        st.button("Restore all", on_click=Once(_bring_back), args=([deleted_run.run.id for deleted_run in restorable],))
-        for deleted_run in restorable:
-            with st.container(horizontal=True, vertical_alignment="center"):
-                name, deleted_at = markdown_text(deleted_run.run.name), format_time(deleted_run.deleted_at)
-                st.markdown(
-                    f"{name}, deleted {deleted_at} by the {deleted_run.role}, "
-                    f"gone for good after {format_time(deleted_run.goes_at)}",
-                    help=utc_help(deleted=deleted_run.deleted_at, gone_after=deleted_run.goes_at),
-                )
-                st.button(
-                    "Restore",
-                    key=f"back-{deleted_run.run.id}",
-                    on_click=Once(_bring_back),
-                    args=([deleted_run.run.id],),
-                )
+    title = f"Deleted runs: {len(restorable)}"
+    return Section("deleted", title, partial(_show_deleted, restorable)) if restorable else None
+
+
+def _show_deleted(restorable: Sequence[DeletedRun]) -> None:
+    st.button("Restore all", on_click=Once(_bring_back), args=([deleted_run.run.id for deleted_run in restorable],))
+    for deleted_run in restorable:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            name, deleted_at = markdown_text(deleted_run.run.name), format_time(deleted_run.deleted_at)
+            st.markdown(
+                f"{name}, deleted {deleted_at} by the {deleted_run.role}, "
+                f"gone for good after {format_time(deleted_run.goes_at)}",
+                help=utc_help(deleted=deleted_run.deleted_at, gone_after=deleted_run.goes_at),
+            )
+            st.button(
+                "Restore",
+                key=f"back-{deleted_run.run.id}",
+                on_click=Once(_bring_back),
+                args=([deleted_run.run.id],),
+            )
 
 
 def _bring_back(run_ids: Sequence[str]) -> None:
@@ -104,17 +108,14 @@ def _bring_back(run_ids: Sequence[str]) -> None:
     services().store.bin.restore(run_ids, current_person())
 
 
-def disk_and_rule() -> None:
-    """Show disk use by run, largest first, and the retention rule; measured only when the section is open."""
-    if not is_operator():
-        return
-    section = url_expander("Disk use and retention", "disk", "runs")
-    if section.open:
-        with section:
-            _rule()
-            show_disk_list()
-    else:
-        forget_disk_usage()
+def disk_section() -> Section | None:
+    """Return the operator's section with disk use by run, largest first, and the retention rule."""
+    return Section(DISK, "Disk use and retention", _show_disk) if is_operator() else None
+
+
+def _show_disk() -> None:
+    _rule()
+    show_disk_list()
 
 
 def _rule() -> None:

@@ -38,7 +38,7 @@ def said_by(pitwall: Pitwall, *words: str) -> str:
 def panel(page: Page, pitwall: Pitwall) -> Locator:
     page.goto(pitwall.url)
     press(page.get_by_text("Other Pitwalls"))
-    return page.get_by_test_id("stExpander").filter(has_text="Other Pitwalls")
+    return page.locator(".st-key-section-peers")
 
 
 def confirm(page: Page, name: str, address: str, token: str) -> None:

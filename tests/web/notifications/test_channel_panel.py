@@ -22,9 +22,10 @@ from web.notifications.channel_panel import KIND_NAMES, add_channel, remove_chan
 ROOT = Path(__file__).resolve().parents[3]
 SECRET = "https://hooks.example/services/verysecretpath"
 PANEL = """
-from web.notifications.channel_panel import show_channel_panel
+from web.notifications.channel_panel import channel_section
+from web.sections import show_sections
 
-show_channel_panel()
+show_sections("runs", [channel_section()])
 """
 
 
@@ -127,4 +128,4 @@ def test_every_kind_and_event_is_in_the_document() -> None:
 def test_a_closed_section_costs_nothing(notifier: Notifier, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type(notifier.channels), "all", lambda self: pytest.fail("read while the section is closed"))
     at = script_at(PANEL)
-    assert [section.label for section in at.expander] == ["Notifications"] and not at.text_input
+    assert [pills.options for pills in at.button_group] == [["Notifications"]] and not at.text_input

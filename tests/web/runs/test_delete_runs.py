@@ -64,7 +64,11 @@ else:
 QUESTION_AND_NOTICE = (
     QUESTION.format(is_their_page=False) + "\nfrom web.runs.undo_notice import undo_notice\nundo_notice()"
 )
-WAITING = "from web.runs.delete_runs import show_deleted_runs\nshow_deleted_runs()"
+WAITING = """
+from web.runs.delete_runs import deleted_section
+from web.sections import show_sections
+show_sections("runs", [deleted_section()])
+"""
 
 
 def test_the_question_says_what_stays_and_why(store: Store) -> None:
@@ -91,10 +95,12 @@ def test_deletion_keeps_list_and_leaves_run_page(
 
 
 def test_deleted_run_is_listed_and_restored(store: Store) -> None:
-    assert page(WAITING).button == []
+    assert page(WAITING).button_group == []
     delete(["r1"])
     at = page(WAITING)
-    assert "gone for good after" in at.markdown[0].value and at.expander[0].label == "Deleted runs: 1"
+    assert at.button_group[0].options == ["Deleted runs: 1"] and at.button == []
+    at.button_group[0].set_value(["deleted"]).run()
+    assert "gone for good after" in at.markdown[0].value
     at.button[1].click().run()
     assert not at.exception and {run.id for run in store.runs()} == {"r1", "r2"} and at.button == []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 
 import streamlit as st
 
@@ -17,8 +18,8 @@ from web.access.roles import current_person
 from web.actions import is_operator, require_operator
 from web.context import services
 from web.markup import markdown_text
+from web.sections import Section
 from web.times import DAYS, format_time
-from web.url_state import url_expander
 
 NOTHING = "nothing"
 MAX_CHARS = 500
@@ -114,17 +115,20 @@ def adopt(
     return point
 
 
-def adopted_section() -> None:
-    """All points on the Runs page, current ones first, with links to start from them and to their evidence."""
+def adopted_section() -> Section | None:
+    """Return the operator's section of Runs with all points; None if there are none."""
     store = services().store
     points = store.query_cache.get("adopted points", store.adopted) if is_operator() else []
-    if not points:
-        return
-    with url_expander(f"Adopted operating points: {len(active_points(points))}", "adopted", "runs"):
-        current_ids = {point.id for point in active_points(points)}
-        for point in sorted(points, key=lambda point: point.id not in current_ids):
-            with st.container(horizontal=True, vertical_alignment="center", key=f"adopted-{point.id}"):
-                st.markdown(markdown_text(describe_point(point, points)))
-                st.page_link(page_paths.LAUNCH, label="Start from it", query_params={"adopted": point.id})
-                page = page_paths.COMPARE if len(point.run_ids) > 1 else page_paths.RUN
-                st.page_link(page, label="Its evidence", query_params={"run": list(point.run_ids)})
+    title = f"Adopted operating points: {len(active_points(points))}"
+    return Section("adopted", title, partial(_show_points, points)) if points else None
+
+
+def _show_points(points: Sequence[AdoptedPoint]) -> None:
+    """Show the points, current ones first, with links to start from them and to their evidence."""
+    current_ids = {point.id for point in active_points(points)}
+    for point in sorted(points, key=lambda point: point.id not in current_ids):
+        with st.container(horizontal=True, vertical_alignment="center", key=f"adopted-{point.id}"):
+            st.markdown(markdown_text(describe_point(point, points)))
+            st.page_link(page_paths.LAUNCH, label="Start from it", query_params={"adopted": point.id})
+            page = page_paths.COMPARE if len(point.run_ids) > 1 else page_paths.RUN
+            st.page_link(page, label="Its evidence", query_params={"run": list(point.run_ids)})

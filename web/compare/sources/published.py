@@ -13,8 +13,9 @@ from reference.tables import CellItem, PublishedTable, published_tables
 from reports.arms.claims import doubts
 from web import markup
 from web.actions import is_operator
+from web.sections import Section
 from web.theme import DASH
-from web.url_state import open_section, url_expander
+from web.url_state import url_expander
 
 TITLE = "Published, not measured here"
 PARAMETER = "published"
@@ -50,23 +51,20 @@ class Footnotes:
         return f'<ol class="pw-muted">{items}</ol>' if items else ""
 
 
-def published_section() -> None:
-    """Every published configuration with its headline numbers, collapsed below the runs."""
-    count, table = _published_table(is_operator())
-    if section := open_section(f"{TITLE}: {count} configurations", "published", "runs"):
-        with section:
-            st.html(table)
+def published_section() -> Section:
+    """Return the section of Runs with every published configuration and its headline numbers."""
+    return Section("published", TITLE, lambda: st.html(_published_table(is_operator())))
 
 
 @functools.cache
-def _published_table(can_launch: bool) -> tuple[int, str]:
-    """Return the number of published configurations and their table; cached, since they ship with Pitwall."""
+def _published_table(can_launch: bool) -> str:
+    """Return the table of published configurations; cached, since they ship with Pitwall."""
     entries = [entry for entry in load_published().values() if entry.numbers]
     notes = Footnotes()
     presets = {preset.published: stem for stem, preset in read_presets([SHIPPED]).presets.items()}
     head = ["configuration", *(["preset"] if can_launch else []), "hardware", *HEADLINES, "source"]
     rows = [_row(entry, notes, presets.get(entry.id), can_launch) for entry in entries]
-    return len(entries), markup.table(head, rows) + notes.below()
+    return markup.table(head, rows) + notes.below()
 
 
 def _row(entry: PublishedConfig, notes: Footnotes, preset: str | None, can_launch: bool) -> list[str]:

@@ -25,9 +25,10 @@ from web.machines.peer_panel import _fill_in, proposed_machines, remove_peer
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 PANEL = """
 from web.context import services
-from web.machines.peer_panel import show_peer_panel
+from web.machines.peer_panel import peer_section
+from web.sections import show_sections
 
-show_peer_panel(services().fleet)
+show_sections("runs", [peer_section(services().fleet)])
 """
 
 
@@ -137,7 +138,7 @@ def test_team_sees_read_only_guests_see_nothing(store: Store, monkeypatch: pytes
         with pytest.raises(PermissionError):
             remove_peer("box-2")
     be(monkeypatch, None)
-    assert not panel().expander
+    assert not panel().button_group
     assert book(store).all()
 
 
