@@ -20,6 +20,7 @@ def parts() -> None:
     st.code('{"number": 1, "boolean": true, "text": "x"}', language="json")
     st.tabs(["One", "Two"])
     st.segmented_control("Start from", ["a preset", "a command"], default="a preset")
+    st.pills("More", ["Machines", "Deleted runs"], selection_mode="multi", default=["Machines"])
     st.multiselect("Runs", ["a", "b"], default=["a"])
     st.date_input("Day")
     st.text_area("Command")
