@@ -58,10 +58,12 @@ from collectors.imports.results.tools import (
     offline_bench,
     ollama,
     one_batch,
+    optimum_benchmark,
     perf_console,
     printed_serving,
     serving,
     sglang_eval,
+    vegeta,
 )
 
 
@@ -79,7 +81,8 @@ class PrintedReader(Protocol):
 
 PRINTED: tuple[PrintedReader, ...] = (
     printed_serving, serving, offline_bench, one_batch, ollama, mlx_lm, lm_eval_table, lm_eval_dict, evalplus,
-    sglang_eval, perf_console, guidellm_tables, guidellm_summary, llama_speculative,
+    sglang_eval, perf_console, guidellm_tables, guidellm_summary, llama_speculative, vegeta,
+    optimum_benchmark,
 )  # fmt: skip
 TOOL = "document"
 MAX_CHARS = 4_000_000
