@@ -43,12 +43,14 @@ LEVEL_WORDS = {  # beside the heads of tables
     CONCURRENCY_HEAD: re.compile(r"np|n parallel|c"),
     PROMPT_HEAD: re.compile(
         r"n prompt|prompt n|tokens evaluated(?: mean)?|(?:prompt|input) token(?:s per req(?:uest)?| count)"
-        r"|prompt eval (?:count|tokens)"
+        r"|prompt eval (?:count|tokens)|(?:mean|avg|average) (?:prompt|input) tokens"
+        r"|(?:prompt|input) (?:tokens|len(?:gth)?) (?:mean|avg)"
     ),
     OUTPUT_HEAD: re.compile(
         r"n gen|n predict|predicted n|tokens predicted(?: mean)?|eval (?:count|tokens)"
         r"|(?:(?:avg|mean) )?(?:tokens generated|(?:new|generated) tokens)"
         r"|(?:output|completion) token(?:s per req(?:uest)?| count)"
+        r"|(?:mean|avg|average) (?:output|completion) tokens|(?:output|completion) (?:tokens|len(?:gth)?) (?:mean|avg)"
     ),
 }
 MODELS = (
@@ -145,12 +147,13 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     accuracies = names_of_accuracies(records)
     for record in records:
         _add_record(load, record, constants, accuracies)
+    open_names = dict.fromkeys(name for record in records for name in _names_without_unit(record))
     if not load.result_rows:
+        lacking = f" No unit is stated by {', '.join(open_names)[:MAX_NAME_CHARS]}." if open_names else ""
         raise ImportRefusedError(
             f"{source.name} has no measured value whose name states its metric and unit; limits, aims and settings are "
-            "none."
+            f"none.{lacking}"
         )
-    open_names = dict.fromkeys(name for record in records for name in _names_without_unit(record))
     if open_names:
         load.notes.append(
             f"Left out, since no unit that Pitwall knows is stated: {', '.join(open_names)[:MAX_NAME_CHARS]}."

@@ -44,6 +44,7 @@ _OF_REQUESTS = words(
     r"^(?!.*\b(?:agg|aggregate|total|throughput)\b)(?=.*\bconcurrent\b).*\b(?:mean|avg|average|median|p\d\d)\b"
 )
 _SPEED = words(r"\b(?:throughput|speed|tput)\b")
+_TIME = words(r"^(?:(?:total|elapsed|run) )?time$|^(?:elapsed|runtime)$")
 
 
 class ValueName(NamedTuple):
@@ -83,7 +84,7 @@ def value_name_of(name: str) -> ValueName:
         return _value_name_with(named, name, plain_words)
     metric_name = metric_of(plain_words, None) or _counted(plain_words) or _counted(leaf_words(name))
     is_open = metric_name is None and not _COUNT.search(plain_words)
-    lacks_unit = is_open and any(pattern.search(plain_words) for pattern in (LATENCY_NAMES, _SPEED))
+    lacks_unit = is_open and any(pattern.search(plain_words) for pattern in (LATENCY_NAMES, _SPEED, _TIME))
     return ValueName(plain_words, None, metric_name, lacks_unit=lacks_unit, is_setting=_is_setting(name, plain_words))
 
 
