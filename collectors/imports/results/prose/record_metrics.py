@@ -37,9 +37,13 @@ TOKENS_OF_LOAD = (
     (words(r"total (?:output|generated|completion|new) tokens|total tokens generated"), "completion_tokens"),
     (words(r"out(?:put)? tokens total"), "completion_tokens"),
 )
+TOKENS = (
+    (words(r"(?:input|prompt) tokens"), "prompt_tokens"),
+    (words(r"(?:output|completion|generated) tokens"), "completion_tokens"),
+)
 DECODING = words(r"^(?!.*\b(?:agg(?:regate)?|total|batch|all)\b).*\b(?:decod(?:e|ing)|tg)\b")
 TEST = words(r"metric|(?:test|bench(?:mark)?|run)?(?: ?(?:name|type|mode|kind|phase))?|workload|stage|op(?:eration)?")
-OF_REQUESTS = words(r"mean|median|p\d\d(?:\.\d)?")  # statistics of their times
+OF_REQUESTS = words(r"mean|median|min|max|p\d\d(?:\.\d)?")  # statistics of their times
 TOTAL_TIME = words(r"\btotal (?:\w{1,20} )?time")
 DURATION_FACTORS = {"ms": 1e-3, "s": 1.0}
 MOST_DIFFERENCE = 0.02  # between two clocks of the same load
@@ -48,7 +52,7 @@ OPEN_METRICS = ("output_tps", "e2e_ms", STATED)  # of a test, which says what wa
 
 def measurements_in(record: Record, level: int | None) -> dict[str, MetricName]:
     """Return the metrics of a record's measurements by their names; `level`: its concurrency."""
-    counts = _counts_of_load(record.values)
+    counts = _counts_of_load(record.values) | tokens_of_whole_load(record.values)
     rates = rates_of_load(record, level)
     outputs = _outputs_in(record.values)
     test = _test_of(record)
@@ -100,6 +104,26 @@ def _counts_of_load(values: Mapping[str, Any]) -> dict[str, MetricName]:
     if not counted or (counted == {"failed_requests"} and _has_no_failure(values)):
         counts |= _counts_in(values, ALL_REQUESTS)
     return counts | _counts_in(values, TOKENS_OF_LOAD) if is_of_load else {}
+
+
+def tokens_of_whole_load(values: Mapping[str, Any]) -> dict[str, MetricName]:
+    """Return the counts of tokens that are those of the whole load: its output is the speed of the output for its time.
+
+    'output_tokens' alone may be the length of an answer, too.
+    """
+    tokens = _counts_in(values, TOKENS)
+    figures: dict[str, float] = {}
+    for name, value in values.items():
+        column = value_name_of(name)
+        is_total = column.words == "total" and column.unit in DURATION_FACTORS
+        metric = "duration_s" if is_total else column.metric_name.metric if column.metric_name else ""
+        if is_number(value) and metric in ("duration_s", "output_tps"):
+            factor = DURATION_FACTORS[column.unit or "s"] if is_total else (column.metric_name or column.stated).factor
+            figures.setdefault(metric, value * factor)
+    output = figures.get("duration_s", 0.0) * figures.get("output_tps", 0.0)
+    outputs = [values[name] for name, metric_name in tokens.items() if metric_name.metric == "completion_tokens"]
+    is_whole = any(output and abs(count - output) <= MOST_DIFFERENCE * output for count in outputs)
+    return tokens if is_whole and _counts_in(values, ALL_REQUESTS) | _counts_in(values, COUNTS_OF_LOAD) else {}
 
 
 def _has_no_failure(values: Mapping[str, Any]) -> bool:

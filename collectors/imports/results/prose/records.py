@@ -19,8 +19,22 @@ from collectors.imports.results.prose.heads import CONCURRENCY_HEAD, OUTPUT_HEAD
 from collectors.imports.results.prose.metric_names import statistic_of, words
 from collectors.imports.results.prose.number_text import states_failure
 from collectors.imports.results.prose.record_accuracies import add_accuracies, names_of_accuracies
-from collectors.imports.results.prose.record_files import COLUMN, Record, csv_names, is_of_part, records_of
-from collectors.imports.results.prose.record_metrics import DECODING, measurements_in, rates_of_load
+from collectors.imports.results.prose.record_files import (
+    COLUMN,
+    LENGTHS_OF_ROW,
+    NAMED_SPEED,
+    SPEED_OF_ROW,
+    Record,
+    csv_names,
+    is_of_part,
+    records_of,
+)
+from collectors.imports.results.prose.record_metrics import (
+    DECODING,
+    measurements_in,
+    rates_of_load,
+    tokens_of_whole_load,
+)
 from collectors.imports.results.prose.stated_figures import zero_note
 from collectors.imports.results.prose.stated_points import point_of_words
 from collectors.imports.results.prose.value_names import ValueName, is_number, leaf_words, names_summary, value_name_of
@@ -107,6 +121,7 @@ def times_kernels(head: str) -> bool:
 def _names_in(head: str) -> list[str]:
     is_json = head.lstrip()[:1] in ("{", "[")
     names = [*KEY.findall(head), *METRIC_OF_CELL.findall(head)] if is_json else csv_names(head)
+    names += [NAMED_SPEED] if {SPEED_OF_ROW, *LENGTHS_OF_ROW} <= set(names) else []
     return list(dict.fromkeys(names))
 
 
@@ -231,8 +246,12 @@ def _constants(records: Sequence[Record]) -> dict[str, Any]:
 
 def _add_record(load: LoadBuilder, record: Record, constants: Mapping[str, Any], accuracies: Collection[str]) -> None:
     patterns = (CONCURRENCY_HEAD, PROMPT_HEAD, OUTPUT_HEAD)
-    shared_levels = [_level((record.values, record.settings, constants), pattern) for pattern in patterns]
-    levels_of_parts = [_levels_of_parts(record.values, pattern) for pattern in patterns]
+    totals = tokens_of_whole_load(record.values)
+    values, shared = (
+        {name: value for name, value in source.items() if name not in totals} for source in (record.values, constants)
+    )
+    shared_levels = [_level((values, record.settings, shared), pattern) for pattern in patterns]
+    levels_of_parts = [_levels_of_parts(values, pattern) for pattern in patterns]
     metrics = measurements_in(record, shared_levels[0])
     point_name = _point_name(record, {*metrics, *accuracies}, rates_of_load(record, shared_levels[0]), constants)
     add_accuracies(load, record, accuracies, point_name)
