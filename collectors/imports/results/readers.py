@@ -37,7 +37,7 @@ PRINTED_FORMATS = tuple(
     f"what {tool} prints"
     for tool in (
         one_batch.TOOL,
-        "ollama run --verbose",
+        "ollama run --verbose (and its responses as JSON)",
         mlx_lm.TOOL,
         perf_console.GENAI_PERF,
         "lighteval",

@@ -362,3 +362,10 @@ def test_a_time_without_a_unit_is_noted(tmp_path: Path) -> None:
     load = load_of(path)
     assert [row.point.partition(":")[0] for row in load.result_rows] == ["batch_size=1", "batch_size=2"]
     assert load.notes == ["Left out, since no unit that Pitwall knows is stated: time."]
+
+
+def test_the_test_of_a_record_states_its_length(tmp_path: Path) -> None:
+    path = tmp_path / "bench.csv"
+    path.write_text("cache_type,test,depth,tokens_per_sec\nf16,pp512,0,807.5\nf16,tg32,0,45.5\n")
+    rows = [(r.metric, r.value, r.prompt_tokens, r.output_tokens) for r in results_of(load_of(path))]
+    assert rows == [("prompt_tps", 807.5, 512, None), ("decode_tps", 45.5, None, 32)]

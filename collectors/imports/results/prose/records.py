@@ -33,6 +33,7 @@ from collectors.imports.results.prose.record_metrics import (
     DECODING,
     measurements_in,
     rates_of_load,
+    test_of,
     tokens_of_whole_load,
 )
 from collectors.imports.results.prose.stated_figures import zero_note
@@ -253,6 +254,7 @@ def _add_record(load: LoadBuilder, record: Record, constants: Mapping[str, Any],
     shared_levels = [_level((values, record.settings, shared), pattern) for pattern in patterns]
     levels_of_parts = [_levels_of_parts(values, pattern) for pattern in patterns]
     metrics = measurements_in(record, shared_levels[0])
+    tested = point_of_words("", test_of(record) or "")  # 'pp512'
     point_name = _point_name(record, {*metrics, *accuracies}, rates_of_load(record, shared_levels[0]), constants)
     add_accuracies(load, record, accuracies, point_name)
     for name, metric_name in metrics.items():
@@ -267,7 +269,8 @@ def _add_record(load: LoadBuilder, record: Record, constants: Mapping[str, Any],
             continue
         named, arm = point_of_words("", column.words), point_of_words("", str(record.values.get(COLUMN, "")))
         level = 1 if SINGLE.search(column.words) else arm.concurrency
-        own_levels = (level, named.prompt_tokens, named.output_tokens)
+        lengths = (named.prompt_tokens or tested.prompt_tokens, named.output_tokens or tested.output_tokens)
+        own_levels = (level, *lengths)
         levels = [shared if own is None else own for own, shared in zip(own_levels, levels, strict=True)]
         point = MeasurementPoint(f"{point_name}: {name} (record {record.number})", *levels)
         load.result(
