@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from collectors.imports.results import yaml_files
 from collectors.imports.results.looks import figures_left_out, listed_names, looks_of, metrics_without_unit
 from collectors.imports.results.prose import document, records
 from collectors.imports.results.source import ResultFile
@@ -13,13 +14,16 @@ from collectors.imports.results.tools import (
     evalplus,
     inference_perf,
     llama_response,
+    llm_load_test,
     mlperf,
     mlx_lm,
     offline_bench,
     one_batch,
+    optimum_benchmark,
     perf_console,
     serving,
     trtllm_bench,
+    vegeta,
     vllm_mlx,
 )
 
@@ -33,7 +37,7 @@ PRINTED_FORMATS = tuple(
     f"what {tool} prints"
     for tool in (
         one_batch.TOOL,
-        "ollama run --verbose",
+        "ollama run --verbose (and its responses as JSON)",
         mlx_lm.TOOL,
         perf_console.GENAI_PERF,
         "lighteval",
@@ -47,8 +51,9 @@ RESULT_FORMATS = ", ".join(
         serving.VLLM, offline_bench.LATENCY, offline_bench.THROUGHPUT,
         serving.SWEEP, serving.SGLANG, trtllm_bench.TOOL, "GuideLLM", "AIPerf", "EvalScope", "LLMPerf",
         "InferenceX", inference_perf.TOOL, vllm_mlx.TOOL, "MLPerf's LoadGen summary",
-        "Locust's statistics of a model's endpoint", "k6's summary", "lm-eval", "BFCL",
-        *PRINTED_FORMATS, "JSON or CSV whose names state metric and unit (`ttft_p50_ms`)",
+        "Locust's statistics of a model's endpoint", "k6's summary", vegeta.TOOL, optimum_benchmark.TOOL,
+        llm_load_test.TOOL, "lm-eval", "BFCL",
+        *PRINTED_FORMATS, "JSON, YAML or CSV whose names state metric and unit (`ttft_p50_ms`)",
         "and texts with tables or lines like 'Decode: 95.9 tok/s'",
     )
 )  # fmt: skip
@@ -72,6 +77,8 @@ def reader_of(source: ResultFile) -> ResultReader | None:
         reader = next((reader for reader in PRINTED if reader.recognise(source.tail)), None)
     if reader is None and RECORDS.recognise(source.head):
         return RECORDS
+    if reader is None and yaml_files.is_yaml(source):
+        return yaml_files
     if reader is None and (records.times_kernels(source.head) or _is_json(source)):
         return None
     return reader or (TEXTS if TEXTS.recognise(source.head) or document.has_benchmark(source.tail) else None)

@@ -6,6 +6,7 @@ import csv
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,6 +25,10 @@ MAX_BYTES = 256 << 20
 MAX_WHOLE_BYTES = 128 << 20  # of a single JSON value or table, which needs several times this memory
 MAX_LINE_BYTES = 64 << 20
 MAX_LINES = 2_000_000
+ESCAPE = "\x1b"
+TERMINAL_MARKS = re.compile(  # escape sequences, and the wheels that turn while a program waits
+    r"\x1b(?:\[[0-9;?]{0,40}[ -/]{0,4}[@-~]|[()][0-9A-B]|\][^\x07\x1b]{0,400}(?:\x07|\x1b\\)|[=>78])|[\u2800-\u28ff] ?"
+)
 
 
 @dataclass(frozen=True)
@@ -65,7 +70,7 @@ class ResultFile:
         """
         with self.open() as file:
             data = file.read(HEAD_BYTES)
-        return data.decode(utf16_by_mark(data) or "utf-8", "replace").removeprefix("\ufeff")
+        return without_terminal_marks(data.decode(utf16_by_mark(data) or "utf-8", "replace").removeprefix("\ufeff"))
 
     @cached_property
     def tail(self) -> str:
@@ -76,7 +81,7 @@ class ResultFile:
             file.seek(0)
             encoding = utf16_by_mark(file.read(2))
             file.seek(-HEAD_BYTES, os.SEEK_END)
-            return file.read(HEAD_BYTES).decode(encoding or "utf-8", "replace")
+            return without_terminal_marks(file.read(HEAD_BYTES).decode(encoding or "utf-8", "replace"))
 
     def text(self) -> str:
         """Return the complete text; raises ImportRefusedError if it is too large or not UTF-8."""
@@ -87,7 +92,7 @@ class ResultFile:
                 f"{self.name} is larger than the {MAX_WHOLE_BYTES >> 20} MiB limit for result files."
             )
         try:
-            return data.decode(utf16_by_mark(data) or "utf-8-sig").removeprefix("\ufeff")
+            return without_terminal_marks(data.decode(utf16_by_mark(data) or "utf-8-sig").removeprefix("\ufeff"))
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
             raise ImportRefusedError(f"{self.name}, line {line}: these bytes are not UTF-8 text.") from error
@@ -156,6 +161,11 @@ class ResultPassage(ResultFile):
     def open(self) -> Iterator[BinaryIO]:
         """Open the passage's bytes."""
         yield BytesIO(self.content)
+
+
+def without_terminal_marks(text: str) -> str:
+    """Return what a recorded console shows of a text: without what moves its cursor and colours its words."""
+    return TERMINAL_MARKS.sub("", text) if ESCAPE in text else text
 
 
 def parse_json(text: str, name: str, first_line: int) -> Any:

@@ -19,13 +19,17 @@ from collectors.imports.results.tools import (
     inferencex,
     llama_bench,
     llama_response,
+    llm_load_test,
     llmperf,
     lm_eval,
     locust,
     mlperf,
     offline_bench,
+    ollama_response,
+    optimum_benchmark,
     serving,
     trtllm_bench,
+    vegeta,
     vllm_mlx,
 )
 
@@ -45,5 +49,6 @@ class ResultReader(Protocol):
 READERS: tuple[ResultReader, ...] = (
     benchy_progress, benchy, serving, guidellm, aiperf, lm_eval, bfcl, evalscope, llama_bench, batched_bench,
     inferencex, llmperf, trtllm_bench, mlperf, offline_bench, inference_perf, vllm_mlx, locust,
-    k6_summary, llama_response,
+    k6_summary, vegeta, optimum_benchmark, llm_load_test, llama_response,
+    ollama_response,
 )  # fmt: skip

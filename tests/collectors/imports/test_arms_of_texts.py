@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from load_records import Result
-from tests.collectors.imports.captured import loads_of
+from tests.collectors.imports.captured import load_of, loads_of, results_of
 
 
 def results_of_text(tmp_path: Path, text: str) -> list[Result]:
@@ -302,3 +302,30 @@ def test_arms_in_a_second_row_of_heads(tmp_path: Path) -> None:
         ("1: TTFT main (ms)", "ttft_ms", 13.5, 1), ("1: TTFT #12 (ms)", "ttft_ms", 13.25, 1),
     ]  # fmt: skip
     assert [row.point.endswith("(line 5)") for row in rows[6:]] == [True] * 6
+
+
+def test_a_line_that_names_a_model_heads_the_lines_below(tmp_path: Path) -> None:
+    path = tmp_path / "bench.log"
+    path.write_text(
+        "model_name =    a:7b\nprompt = Write a guide\neval rate:            67.5 tokens/s\n"
+        "Average of eval rate:  66.5  tokens/s\n-----\n"
+        "model_name =    b:14b\nprompt = Write a guide\neval rate:            32.5 tokens/s\n"
+        "Average of eval rate:  31.5  tokens/s\n"
+    )
+    rows = sorted((row.value, row.point.partition(": ")[0]) for row in results_of(load_of(path)))
+    assert rows == [(31.5, "b:14b"), (32.5, "b:14b"), (66.5, "a:7b"), (67.5, "a:7b")]
+
+
+def test_headings_between_hyphens_stand_below_those_between_equals_signs(tmp_path: Path) -> None:
+    path = tmp_path / "bench.log"
+    path.write_text(
+        "".join(
+            f"=== arm {arm} ===\n\n--- repetition {n} ---\n  decode DURING prefill:    {speed} tok/s  (5.0 % of it)\n\n"
+            for arm, n, speed in (("small", 1, 1.5), ("small", 2, 2.5), ("large", 1, 3.5))
+        )
+    )
+    rows = [(row.metric, row.value, row.point.partition(":")[0]) for row in results_of(load_of(path))]
+    assert rows == [
+        ("output_tps", 1.5, "arm small, repetition 1"), ("output_tps", 2.5, "arm small, repetition 2"),
+        ("output_tps", 3.5, "arm large, repetition 1"),
+    ]  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from load_records import Accuracy
-from tests.collectors.imports.captured import loads_of
+from tests.collectors.imports.captured import load_of, loads_of
 from tests.collectors.imports.test_prose_figures import figures_of, results_of_text
 
 
@@ -207,3 +207,16 @@ def test_a_table_with_a_cell_and_its_bar_on_each_line(tmp_path: Path) -> None:
         ("ttft_ms", 368.5, 1), ("output_tps", 48.25, 1), ("ttft_ms", 446.5, 5), ("output_tps", 199.5, 5),
     ] * 2  # fmt: skip
     assert rows[0].point == "1: TTFT (ms) (line 5)"
+
+
+def test_statistics_under_a_heading_that_names_their_latency(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(
+        "=== (1) TTFT DISTRIBUTION (short prompt, 20 tokens, 30 requests) ===\nWARM_N=29 P50_S=1.105 P95_S=1.125\n\n"
+        "=== (2) THROUGHPUT ===\nCTX=2048 WALL_S=10.5 GEN_TPS=2.5\n"
+    )
+    rows = [(row.metric, row.statistic, row.value) for row in load_of(path).result_rows]
+    assert rows == [
+        ("ttft_ms", "median", 1105.0), ("ttft_ms", "p95", 1125.0), ("duration_s", "stated", 10.5),
+        ("output_tps", "stated", 2.5),
+    ]  # fmt: skip

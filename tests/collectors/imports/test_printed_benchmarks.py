@@ -825,3 +825,21 @@ def test_tasks_of_sglangs_evaluations_are_those_of_the_command(tmp_path: Path) -
     first, second = loads_of(path)
     assert (first.params["heading"], second.params["heading"]) == ("main branch", "pr")
     assert [row.task for load in (first, second) for row in load.rows if isinstance(row, Accuracy)] == ["gsm8k"] * 2
+
+
+def test_an_early_line_of_sglang_states_the_speed_of_the_output_alone(tmp_path: Path) -> None:
+    path = tmp_path / "online.jsonl"
+    line = (
+        '{"backend": "sglang", "dataset_name": "NAME", "request_rate": 2.0, "max_concurrency": null,'
+        ' "total_input_tokens": 152, "total_output_tokens": 160, "median_ttft_ms": 218.5, "output_throughput": 504.5,'
+        ' "sharegpt_output_len": null, "random_input_len": 1024, "random_output_len": 512, "duration": 3.5,'
+        ' "completed": 300}\n'
+    )
+    path.write_text(line.replace("NAME", "random") + line.replace("NAME", "sharegpt"))
+    loads = loads_of(path)
+    for load in loads:
+        assert [(row.metric, row.value) for row in load.result_rows] == [
+            ("output_tps", 504.5), ("duration_s", 3.5), ("requests", 300.0), ("prompt_tokens", 152.0),
+            ("completion_tokens", 160.0), ("ttft_ms", 218.5),
+        ]  # fmt: skip
+    assert [load.result_rows[0].prompt_tokens for load in loads] == [1024, None]

@@ -289,3 +289,83 @@ def test_each_part_has_its_own_length(tmp_path: Path) -> None:
     assert [(r.metric, r.value, r.prompt_tokens) for r in results_of(load_of(path))] == [
         ("prompt_tps", 218.5, None), ("output_tps", 40.5, 2040),
     ]  # fmt: skip
+
+
+def test_what_timed_out_has_failed_where_no_other_failures_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "load.json"
+    path.write_text('{"ok": 28, "timeouts": 5, "timeout": 30, "achieved_rps": 2.5, "p95_latency_ms": 900}')
+    assert [(r.metric, r.value) for r in results_of(load_of(path))] == [
+        ("requests", 28.0), ("failed_requests", 5.0), ("request_tps", 2.5), ("e2e_ms", 900.0),
+    ]  # fmt: skip
+    path.write_text('{"ok": 28, "failed": 7, "timeouts": 5, "achieved_rps": 2.5, "p95_latency_ms": 900}')
+    assert [r.value for r in results_of(load_of(path)) if r.metric == "failed_requests"] == [7.0]
+
+
+def test_all_requests_have_succeeded_where_none_failed(tmp_path: Path) -> None:
+    path = tmp_path / "load.csv"
+    path.write_text("num_requests,num_failed_requests,request_throughput_req_s,ttft_ms\n100,0,2.5,80\n100,40,1.5,90\n")
+    counts = [(r.metric, r.value) for r in results_of(load_of(path)) if r.unit == "requests"]
+    assert counts == [("requests", 100.0), ("failed_requests", 0.0), ("failed_requests", 40.0)]
+
+
+def test_first_time_to_token_is_the_time_to_the_first(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('{"first-time-to-token_mean_in_ms": 158.5, "throughput_token_per_s": 30.5}')
+    assert [(r.metric, r.statistic, r.value) for r in results_of(load_of(path))] == [
+        ("ttft_ms", "mean", 158.5), ("output_tps", "stated", 30.5),
+    ]  # fmt: skip
+
+
+def test_a_test_whose_name_ends_in_a_side_measures_no_side(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('[{"test_name": "short_prompt", "input_tokens": 14, "tokens_per_second": 163.5, "ttft_ms": 80}]')
+    assert [r.metric for r in results_of(load_of(path))] == ["stated", "ttft_ms"]
+
+
+def test_a_refusal_names_the_latencies_that_state_no_unit(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("input_tokens,qps,mean_latency,p90_latency\n256,1.0,2.1,2.5\n512,1.0,2.3,2.9\n")
+    with pytest.raises(ImportRefusedError, match="No unit is stated by mean_latency, p90_latency"):
+        load_of(path)
+
+
+def test_mean_lengths_and_queries_of_a_load(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('{"num_queries": 384, "requests_per_s": 4.5, "output_tps": 2206.5, "prompt_tokens_mean": 264.0,'
+                    ' "output_len_avg": 500.0}')  # fmt: skip
+    rows = results_of(load_of(path))
+    assert [(r.metric, r.value) for r in rows] == [("requests", 384.0), ("request_tps", 4.5), ("output_tps", 2206.5)]
+    assert {(r.prompt_tokens, r.output_tokens) for r in rows} == {(264, 500)}
+
+
+def test_seconds_of_decoding_are_those_of_an_answer(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(
+        '{"prefill_seconds": 0.125, "decode_seconds": 14.5, "decode_ms": 16.5, "decode_tokens_per_sec": 18}'
+    )
+    assert [(r.metric, r.value) for r in results_of(load_of(path))] == [
+        ("prompt_ms", 125.0), ("decode_ms", 14_500.0), ("stated", 16.5), ("output_tps", 18.0),
+    ]  # fmt: skip
+
+
+def test_total_seconds_of_a_load_are_its_duration(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('{"requests": 200, "total_seconds": 82.5, "requests_per_second": 2.5, "output_tps": 296}')
+    assert [(r.metric, r.value) for r in results_of(load_of(path))] == [
+        ("requests", 200.0), ("duration_s", 82.5), ("request_tps", 2.5), ("output_tps", 296.0),
+    ]  # fmt: skip
+
+
+def test_a_time_without_a_unit_is_noted(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("batch_size,tokens_per_sec,time\n1,11.5,0.0885\n2,16.5,0.1195\n")
+    load = load_of(path)
+    assert [row.point.partition(":")[0] for row in load.result_rows] == ["batch_size=1", "batch_size=2"]
+    assert load.notes == ["Left out, since no unit that Pitwall knows is stated: time."]
+
+
+def test_the_test_of_a_record_states_its_length(tmp_path: Path) -> None:
+    path = tmp_path / "bench.csv"
+    path.write_text("cache_type,test,depth,tokens_per_sec\nf16,pp512,0,807.5\nf16,tg32,0,45.5\n")
+    rows = [(r.metric, r.value, r.prompt_tokens, r.output_tokens) for r in results_of(load_of(path))]
+    assert rows == [("prompt_tps", 807.5, 512, None), ("decode_tps", 45.5, None, 32)]

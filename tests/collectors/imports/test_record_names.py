@@ -139,3 +139,43 @@ def test_a_named_speed_of_no_known_metric_beside_its_unit(tmp_path: Path) -> Non
     path.write_text('{"model": "a-7b", "metric": "mean_speed", "unit": "tok/s", "value": 41.5, "ttft_ms": 81.5}')
     rows = [(row.metric, row.value, row.unit) for row in results_of(load_of(path))]
     assert rows == [("stated", 41.5, "tok/s"), ("ttft_ms", 81.5, "ms")]
+
+
+def test_the_load_time_of_a_summary_is_that_of_the_model(tmp_path: Path) -> None:
+    path = tmp_path / "summary.json"
+    path.write_text(
+        '{"eval_tokens_per_sec": {"mean": 74.5}, "load_duration_sec": {"min": 0.25, "mean": 0.75},'
+        ' "total_duration_sec": {"min": 12.5, "mean": 13.5}}'
+    )
+    assert [(row.metric, row.statistic, row.value) for row in load_of(path).result_rows] == [
+        ("decode_tps", "mean", 74.5), ("model_load_s", "min", 0.25), ("model_load_s", "mean", 0.75),
+        ("duration_s", "min", 12.5), ("duration_s", "mean", 13.5),
+    ]  # fmt: skip
+
+
+def test_tokens_of_a_whole_load_are_no_lengths(tmp_path: Path) -> None:
+    path = tmp_path / "load.json"
+    text = (
+        '{"num_requests": 20, "duration_seconds": 10.0, "input_tokens": 9000, "output_tokens": OUT,'
+        ' "requests_per_second": 2.0, "output_tokens_per_second": 250.0}'
+    )
+    path.write_text(text.replace("OUT", "2500"))
+    rows = load_of(path).result_rows
+    assert [(row.metric, row.value) for row in rows if row.unit == "tokens"] == [
+        ("prompt_tokens", 9000.0), ("completion_tokens", 2500.0),
+    ]  # fmt: skip
+    assert {(row.prompt_tokens, row.output_tokens) for row in rows} == {(None, None)}
+    path.write_text(text.replace("OUT", "125"))  # the length of an answer
+    assert {(row.prompt_tokens, row.output_tokens) for row in load_of(path).result_rows} == {(9000, 125)}
+
+
+def test_speeds_of_quoted_rows_of_llama_bench(tmp_path: Path) -> None:
+    path = tmp_path / "bench.jsonl"
+    path.write_text(
+        '{"point": {"kind": "decode"}, "wall_seconds": 16.5,'
+        ' "row": {"n_prompt": 0, "n_gen": 512, "avg_ts": 286.5, "stddev_ts": 1.5}}\n'
+        '{"point": {"kind": "prefill"}, "wall_seconds": 8.5,'
+        ' "row": {"n_prompt": 512, "n_gen": 0, "avg_ts": 5400.5, "stddev_ts": 9.5}}\n'
+    )
+    rows = [(row.metric, row.statistic, row.value) for row in load_of(path).result_rows if row.unit == "tok/s"]
+    assert rows == [("output_tps", "mean", 286.5), ("prompt_tps", "mean", 5400.5)]

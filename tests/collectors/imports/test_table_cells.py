@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from collectors.imports.log_file import ImportRefusedError
+from tests.collectors.imports.captured import load_of
 from tests.collectors.imports.test_prose_figures import figures_of, results_of_text
 
 
@@ -94,3 +96,35 @@ def test_levels_and_lengths_in_words(tmp_path: Path) -> None:
 def test_the_prefill_of_each_user_is_not_that_of_the_server(tmp_path: Path) -> None:
     text = "| c | Prefill tok/s/user | Prefill (tok/s) |\n|---|---|---|\n| 8 | 62.5 | 500 |\n"
     assert figures_of(tmp_path, text) == [("prompt_tps_per_request", "stated", 62.5), ("prompt_tps", "stated", 500.0)]
+
+
+def test_the_notes_of_a_row_give_its_numbers_no_unit(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_text(
+        "| card | ctx_size | concurrency | wall_p50_s | decode_tps_p50 | notes |\n|---|---|---|---|---|---|\n"
+        "| A | 200000 | 2 | 29.5 | 35.5 | TTFT discarded. Decode t/s from another table |\n"
+    )
+    rows = [(row.metric, row.statistic, row.value, row.concurrency) for row in load_of(path).result_rows]
+    assert rows == [("duration_s", "median", 29.5, 2), ("output_tps", "median", 35.5, 2)]
+
+
+def test_shares_alone_are_no_benchmark(tmp_path: Path) -> None:
+    path = tmp_path / "cpu.csv"
+    path.write_text(
+        "timestamp,cpu_user_percent,cpu_idle_percent,load\n1754586662,0.9,98.4,1.83\n1754586667,11,87,4.3\n"
+    )
+    with pytest.raises(ImportRefusedError, match="All its figures are shares in per cent"):
+        load_of(path)
+
+
+def test_units_in_a_second_row_of_heads(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_text(
+        "| | | Card 16G |\n|---|---|---|\n| | Memory | TPS |\n| a:1b | 2.5 GB | 130.5 |\n| a:70b | | N/A |\n"
+        "| b:7b | 5.5 GB | 48.5 |\n"
+    )
+    rows = [(row.metric, row.value, row.unit, row.point.partition(": ")[0]) for row in load_of(path).result_rows]
+    assert [row for row in rows if row[2] == "tok/s" and row[1]] == [
+        ("stated", 130.5, "tok/s", "a:1b"), ("stated", 48.5, "tok/s", "b:7b"),
+    ]  # fmt: skip
+    assert [row[1] for row in rows if row[2] == "GB"] == [2.5, 5.5]

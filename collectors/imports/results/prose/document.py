@@ -8,6 +8,7 @@ from typing import Protocol
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, Ticket
 from collectors.imports.results.looks import looks_of
+from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose import (
     benchy_table,
     five_prompts,
@@ -58,11 +59,14 @@ from collectors.imports.results.tools import (
     offline_bench,
     ollama,
     one_batch,
+    optimum_benchmark,
     perf_console,
     printed_serving,
     serving,
     sglang_eval,
+    vegeta,
 )
+from load_records import Result
 
 
 class PrintedReader(Protocol):
@@ -79,10 +83,12 @@ class PrintedReader(Protocol):
 
 PRINTED: tuple[PrintedReader, ...] = (
     printed_serving, serving, offline_bench, one_batch, ollama, mlx_lm, lm_eval_table, lm_eval_dict, evalplus,
-    sglang_eval, perf_console, guidellm_tables, guidellm_summary, llama_speculative,
+    sglang_eval, perf_console, guidellm_tables, guidellm_summary, llama_speculative, vegeta,
+    optimum_benchmark,
 )  # fmt: skip
 TOOL = "document"
 MAX_CHARS = 4_000_000
+SHARES_REASON = "All its figures are shares in per cent: it has no speed and no latency."
 LINES_OF_UNIT = 6  # above a table, that may state the unit of its latencies
 
 
@@ -161,8 +167,9 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
         summaries.append(spec_bench_table.read(speculated, text, ticket, 3 + len(summaries)))
     candidates += [*summaries, *llama_tables.read(llama, text, ticket, 3 + len(summaries))]
     loads = [load for load in candidates if load and load.rows]
-    if not loads:
-        raise ImportRefusedError(f"{source.name} looks like {looks_of(source)}. {_reason(tables)}")
+    if all(map(_has_shares_alone, loads)):
+        reason = SHARES_REASON if loads else _reason(tables)
+        raise ImportRefusedError(f"{source.name} looks like {looks_of(source)}. {reason}")
     return loads
 
 
@@ -216,6 +223,11 @@ def _add_text(load: LoadBuilder, text: str, sections: Sections) -> None:
     text = add_aligned(load, with_unit_first(text), sections)
     text = add_lines(load, text, sections)
     add_statements(load, text, sections)
+
+
+def _has_shares_alone(load: LoadBuilder) -> bool:
+    """Return whether all figures of a load are shares in per cent that Pitwall has no metric for."""
+    return all(isinstance(row, Result) and (row.metric, row.unit) == (STATED, "%") for row in load.rows)
 
 
 def _reason(tables: Sequence[Table]) -> str:

@@ -40,6 +40,7 @@ SETTING = re.compile(  # of the load
     r"rps|qps|(?:target |configured |traffic )?(?:request )?rate(?: configured)?(?: \((?:rps|req/s)\))?", re.IGNORECASE
 )
 _SPEED_ALONE = re.compile(r"(?:(?:mean|median|avg|average) )?(?:throughput|speed|rate)", re.IGNORECASE)
+_BRACKETS = re.compile(r"\([^()]{0,80}\)")
 _UNIT_AT_END = re.compile(r"_(?P<unit>ms|s)$")
 _LEAST_LINES, _LEAST_PAIRS = 3, 2
 
@@ -78,13 +79,17 @@ def read_figure_lines(
     beside a limit is that of a load's settings, and no result.
     """
     lines, figures = _LISTED.sub(_told_apart, text).splitlines(), []
+    lines_of_pairs: set[int] = set()  # of a heading's metric, so that their last pair is no line of its own
     for passage in (*_pair_lines(lines), *_passages(lines)):
-        passage = [_under(figure, labels_above(figure.line)) for figure in passage]
+        passage = [_under(figure, labels_above(figure.line)) for figure in passage if figure.line not in lines_of_pairs]
+        if not passage:
+            continue
         is_short = len(passage) < (_LEAST_PAIRS if passage[0].is_pair else _LEAST_LINES)
         passage = [figure for figure in passage if figure.heading] if is_short else passage
         metrics = _metrics_of(passage)
         is_of_load = metrics == {"duration_s"} and any(AIMED_AT.search(figure.label) for figure in passage)
         figures += passage if metrics and not is_of_load else []
+        lines_of_pairs |= {figure.line for figure in passage if metrics and figure.is_pair and figure.heading}
         for figure in passage if metrics else []:
             line = lines[figure.line - 1]
             lines[figure.line - 1] = _PAIR.sub(_blank, line) if figure.is_pair else ""
@@ -121,7 +126,8 @@ def _under(figure: Figure, labels: Sequence[str]) -> Figure:
         return figure
     for label in labels:
         unit = figure.unit or unit_in(label)
-        is_name = unit_in(label) is not None or (label == labels[0] and len(label.split()) <= MOST_WORDS)
+        own_words = _BRACKETS.sub("", label)  # '(1) TTFT (short prompt, 30 requests)'
+        is_name = unit_in(label) is not None or (label == labels[0] and len(own_words.split()) <= MOST_WORDS)
         if is_name and unit is not None and metric_of(label, unit) is not None and not DERIVED.search(label):
             return figure._replace(heading=label, unit=unit)
     return figure

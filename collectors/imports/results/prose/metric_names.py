@@ -33,7 +33,7 @@ GENERATION = (
 )
 _NO_BENCHMARK = r"(?! (?:results?|benchmarks?|tests?|performance)\b)"  # 'End-to-end results' measures anything
 _ACCEPTED_LENGTH = r"\bacc(?:e?pt)?(?:ance|ed)?(?:\. ?|[ -])len(?:gth)?"
-_FIRST_TOKEN = r"ttft|first[- ](?:content )?token(?! decod)|首\s?(?:token|字|词)"
+_FIRST_TOKEN = r"ttft|first[- ](?:content |time[- ]to[- ])?token(?! decod)|首\s?(?:token|字|词)"
 _STATISTIC = r"(?: (?:mean|avg|median|min|max|p\d\d))?$"
 _EVAL_ALONE = rf"^(?:gen(?:eration)? )?eval{_STATISTIC}"  # llama.cpp's word for decoding
 _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
@@ -125,6 +125,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     ("requests/s", words(r""), MetricName("request_tps")),
     ("requests", words(r"fail|error"), MetricName("failed_requests")),
     ("requests", words(r"(?:request|completed|successful)(?! latency)"), MetricName("requests")),
+    ("s", words(r"^decod(?:e|ing)$"), MetricName("decode_ms", 1e3)),  # in milliseconds it may be that of a token
     *(
         (unit, words(_TIME_PER_TOKEN), MetricName("tpot_ms", factor))
         for unit, factor in (("ms", 1.0), ("s", 1e3))
@@ -232,7 +233,10 @@ _OF_PART = words(  # of a request's work: no latency of the request
     r"[- ]latenc(?:y|ies)\b"
 )
 _TOTAL_OF_ONE = words(r"\b(?:per[- ](?:request|user|stream)) total\b|\btotal (?:\w+ )?per[- ](?:request|user|stream)\b")
-_OF_WORKLOAD = words(r"\b(?:on|with|for|from) (?:an?|the|this|that|each|my|our) (?:[\w-]{1,20} ){0,3}prompts?\b")
+_OF_WORKLOAD = words(
+    r"\b(?:on|with|for|from) (?:an?|the|this|that|each|my|our) (?:[\w-]{1,20} ){0,3}prompts?\b"
+    r"|\b(?:during|while) (?:[\w-]{1,20} ){0,2}(?:prefill(?:ing)?|decod(?:e|ing)|prompt processing)\b"
+)
 
 
 @lru_cache(maxsize=1024)  # the names of a table are asked for at every cell

@@ -27,6 +27,7 @@ MOST_NAME_CHARS = 60  # of an arm
 MAX_DEPTH = 6
 PREDICTED_TOKENS = re.compile(r"(?:.{0,60} )?predicted_n")  # of llama-server, beside its timings
 PREDICTED = re.compile(r"(?<![^ ])predicted_(?=(?:ms|tps|tok_s|tokens_per_second)$)")
+SPEED_OF_ROW, LENGTHS_OF_ROW, NAMED_SPEED = "avg_ts", ("n_prompt", "n_gen"), "tokens_per_second_mean"
 LIST, GROUP, COLUMN = "list", "group", "column"  # names of what tells the records of several lists and objects apart
 
 
@@ -84,7 +85,8 @@ def _has_more_than_duration(values: Mapping[str, Any]) -> bool:
 def _records_in(number: int, value: Any, inherited: MutableMapping[str, Any], depth: int = 1) -> list[Record]:
     """Return the records of a value; `inherited`: settings of the objects around it."""
     parts = _parts_of(value)
-    parts = parts._replace(values=_with_names_of_decoding(_with_metric_of_cell(parts.values)))
+    named_values = _with_names_of_llama_bench(_with_metric_of_cell(parts.values))
+    parts = parts._replace(values=_with_names_of_decoding(named_values))
     settings = {
         name: item for name, item in parts.values.items()
         if item is not None and not value_name_of(name).is_of_result(item)
@@ -166,6 +168,15 @@ def _with_names_of_decoding(values: dict[str, Any]) -> dict[str, Any]:
     if not any(PREDICTED_TOKENS.fullmatch(name) for name in values):
         return values
     return {PREDICTED.sub("decode_time_" if name.endswith("ms") else "decode_", name): values[name] for name in values}
+
+
+def _with_names_of_llama_bench(values: dict[str, Any]) -> dict[str, Any]:
+    """Return values with the unit of the speed that llama-bench calls 'avg_ts', where no other name states a speed."""
+    names = {name: name.removesuffix(SPEED_OF_ROW) for name in values if name.endswith(SPEED_OF_ROW)}
+    of_rows = {name for name, around in names.items() if all(f"{around}{other}" in values for other in LENGTHS_OF_ROW)}
+    if not of_rows or any(value_name_of(name).unit == "tok/s" for name in values):
+        return values
+    return {f"{names[name]}{NAMED_SPEED}" if name in of_rows else name: values[name] for name in values}
 
 
 def _is_list_of_objects(items: Any) -> bool:

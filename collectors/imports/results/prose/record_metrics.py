@@ -28,26 +28,34 @@ COUNTS_OF_LOAD = (  # in the record of a load
     (words(rf"{_QUANTITY}(?:completed|success(?:ful|es)?|succeeded|ok){_COUNTED}"), "requests"),
     (words(rf"{_QUANTITY}(?:fail(?:ed|ures?)?|errors?){_COUNTED}"), "failed_requests"),
 )
-ALL_REQUESTS = ((words(r"(?:total |n |num )?req(?:uest)?s|req(?:uest)? count|n req"), "requests"),)
+TIMED_OUT = (  # counted where no other failures are; 'timeout' alone is a setting
+    (words(rf"{_QUANTITY}(?:timeouts|timed out(?: requests)?|timeout count)"), "failed_requests"),
+)
+ALL_REQUESTS = ((words(r"(?:total |n |num )?(?:req(?:uest)?s|queries)|req(?:uest)? count|n req"), "requests"),)
 TOKENS_OF_LOAD = (
     (words(r"total (?:input|prompt) tokens|(?:in(?:put)?|prompt) tokens total"), "prompt_tokens"),
     (words(r"total (?:output|generated|completion|new) tokens|total tokens generated"), "completion_tokens"),
     (words(r"out(?:put)? tokens total"), "completion_tokens"),
 )
+TOKENS = (
+    (words(r"(?:input|prompt) tokens"), "prompt_tokens"),
+    (words(r"(?:output|completion|generated) tokens"), "completion_tokens"),
+)
 DECODING = words(r"^(?!.*\b(?:agg(?:regate)?|total|batch|all)\b).*\b(?:decod(?:e|ing)|tg)\b")
 TEST = words(r"metric|(?:test|bench(?:mark)?|run)?(?: ?(?:name|type|mode|kind|phase))?|workload|stage|op(?:eration)?")
-OF_REQUESTS = words(r"mean|median|p\d\d(?:\.\d)?")  # statistics of their times
+OF_REQUESTS = words(r"mean|median|min|max|p\d\d(?:\.\d)?")  # statistics of their times
 TOTAL_TIME = words(r"\btotal (?:\w{1,20} )?time")
+DURATION_FACTORS = {"ms": 1e-3, "s": 1.0}
 MOST_DIFFERENCE = 0.02  # between two clocks of the same load
 OPEN_METRICS = ("output_tps", "e2e_ms", STATED)  # of a test, which says what was measured
 
 
 def measurements_in(record: Record, level: int | None) -> dict[str, MetricName]:
     """Return the metrics of a record's measurements by their names; `level`: its concurrency."""
-    counts = _counts_of_load(record.values)
+    counts = _counts_of_load(record.values) | tokens_of_whole_load(record.values)
     rates = rates_of_load(record, level)
     outputs = _outputs_in(record.values)
-    test = _test_of(record)
+    test = test_of(record)
     metrics: dict[str, MetricName] = {}
     for name, value in record.values.items():
         column = value_name_of(name)
@@ -56,7 +64,21 @@ def measurements_in(record: Record, level: int | None) -> dict[str, MetricName]:
             metrics[name] = counts[name]
         elif is_result:
             metrics[name] = _metric_name_in(column, value, level, outputs, test)
+    metrics = _with_total_of_load(metrics) if counts else metrics
     return _with_single_duration(_with_times_of_requests(_without_coarse_units(metrics)), record.values)
+
+
+def _with_total_of_load(metrics: Mapping[str, MetricName]) -> dict[str, MetricName]:
+    """Return the metrics of a load with `total_seconds` as its duration, if it states a rate and no other duration."""
+    known = {metric_name.metric for metric_name in metrics.values()}
+    if "duration_s" in known or not known & {"request_tps", "output_tps"}:
+        return dict(metrics)
+    return {
+        name: MetricName("duration_s", DURATION_FACTORS[column.unit])
+        if (column := value_name_of(name)).words == "total" and column.unit in DURATION_FACTORS
+        else metric_name
+        for name, metric_name in metrics.items()
+    }
 
 
 def rates_of_load(record: Record, level: int | None) -> list[str]:
@@ -74,12 +96,43 @@ def _counts_of_load(values: Mapping[str, Any]) -> dict[str, MetricName]:
     That has a rate of requests, or the duration and the speed of their output, or counts what failed and what not.
     """
     counts = _counts_in(values, COUNTS_OF_LOAD)
+    if "failed_requests" not in {name.metric for name in counts.values()}:
+        counts |= _counts_in(values, TIMED_OUT)
     metrics = {column.metric_name.metric for column in map(value_name_of, values) if column.metric_name}
     counted = {name.metric for name in counts.values()} | (metrics & {"requests", "failed_requests"})
     is_of_load = len(counted) > 1 or "request_tps" in metrics or metrics >= {"duration_s", "output_tps"}
-    if not counted:
-        counts = _counts_in(values, ALL_REQUESTS)
+    if not counted or (counted == {"failed_requests"} and _has_no_failure(values)):
+        counts |= _counts_in(values, ALL_REQUESTS)
     return counts | _counts_in(values, TOKENS_OF_LOAD) if is_of_load else {}
+
+
+def tokens_of_whole_load(values: Mapping[str, Any]) -> dict[str, MetricName]:
+    """Return the counts of tokens that are those of the whole load: its output is the speed of the output for its time.
+
+    'output_tokens' alone may be the length of an answer, too.
+    """
+    tokens = _counts_in(values, TOKENS)
+    figures: dict[str, float] = {}
+    for name, value in values.items():
+        column = value_name_of(name)
+        is_total = column.words == "total" and column.unit in DURATION_FACTORS
+        metric = "duration_s" if is_total else column.metric_name.metric if column.metric_name else ""
+        if is_number(value) and metric in ("duration_s", "output_tps"):
+            factor = DURATION_FACTORS[column.unit or "s"] if is_total else (column.metric_name or column.stated).factor
+            figures.setdefault(metric, value * factor)
+    output = figures.get("duration_s", 0.0) * figures.get("output_tps", 0.0)
+    outputs = [values[name] for name, metric_name in tokens.items() if metric_name.metric == "completion_tokens"]
+    is_whole = any(output and abs(count - output) <= MOST_DIFFERENCE * output for count in outputs)
+    return tokens if is_whole and _counts_in(values, ALL_REQUESTS) | _counts_in(values, COUNTS_OF_LOAD) else {}
+
+
+def _has_no_failure(values: Mapping[str, Any]) -> bool:
+    """Return whether the only counts of failed requests are 0, so that all requests have succeeded."""
+    failures = [
+        value for name, value in values.items()
+        if (metric_name := value_name_of(name).metric_name) and metric_name.metric == "failed_requests"
+    ] + [values[name] for name in _counts_in(values, COUNTS_OF_LOAD)]  # fmt: skip
+    return all(value == 0 for value in failures)
 
 
 def _counts_in(values: Mapping[str, Any], patterns: tuple[tuple[Any, str], ...]) -> dict[str, MetricName]:
@@ -90,12 +143,12 @@ def _counts_in(values: Mapping[str, Any], patterns: tuple[tuple[Any, str], ...])
     }  # fmt: skip
 
 
-def _test_of(record: Record) -> str | None:
+def test_of(record: Record) -> str | None:
     """Return the side of a request that was tested, as a mode or the object around it says: 'pp512', 'decode'."""
     values = (*record.values.items(), *record.settings.items())
-    tests = [str(value).replace("_", " ") for name, value in values if _names_test(name) and isinstance(value, str)]
-    tests += [test.rpartition(" ")[2] for test in tests]  # of a path of objects
-    return next((test for test in tests if names_side_alone(test)), None)
+    named = [(name, value) for name, value in values if _names_test(name) and isinstance(value, str)]
+    tests = [value for _, value in named] + [value.rpartition(" ")[2] for name, value in named if name in (LIST, GROUP)]
+    return next((test for value in tests if names_side_alone(test := value.replace("_", " "))), None)
 
 
 def _names_test(name: str) -> bool:

@@ -19,8 +19,23 @@ from collectors.imports.results.prose.heads import CONCURRENCY_HEAD, OUTPUT_HEAD
 from collectors.imports.results.prose.metric_names import statistic_of, words
 from collectors.imports.results.prose.number_text import states_failure
 from collectors.imports.results.prose.record_accuracies import add_accuracies, names_of_accuracies
-from collectors.imports.results.prose.record_files import COLUMN, Record, csv_names, is_of_part, records_of
-from collectors.imports.results.prose.record_metrics import DECODING, measurements_in, rates_of_load
+from collectors.imports.results.prose.record_files import (
+    COLUMN,
+    LENGTHS_OF_ROW,
+    NAMED_SPEED,
+    SPEED_OF_ROW,
+    Record,
+    csv_names,
+    is_of_part,
+    records_of,
+)
+from collectors.imports.results.prose.record_metrics import (
+    DECODING,
+    measurements_in,
+    rates_of_load,
+    test_of,
+    tokens_of_whole_load,
+)
 from collectors.imports.results.prose.stated_figures import zero_note
 from collectors.imports.results.prose.stated_points import point_of_words
 from collectors.imports.results.prose.value_names import ValueName, is_number, leaf_words, names_summary, value_name_of
@@ -43,12 +58,14 @@ LEVEL_WORDS = {  # beside the heads of tables
     CONCURRENCY_HEAD: re.compile(r"np|n parallel|c"),
     PROMPT_HEAD: re.compile(
         r"n prompt|prompt n|tokens evaluated(?: mean)?|(?:prompt|input) token(?:s per req(?:uest)?| count)"
-        r"|prompt eval (?:count|tokens)"
+        r"|prompt eval (?:count|tokens)|(?:mean|avg|average) (?:prompt|input) tokens"
+        r"|(?:prompt|input) (?:tokens|len(?:gth)?) (?:mean|avg)"
     ),
     OUTPUT_HEAD: re.compile(
         r"n gen|n predict|predicted n|tokens predicted(?: mean)?|eval (?:count|tokens)"
         r"|(?:(?:avg|mean) )?(?:tokens generated|(?:new|generated) tokens)"
         r"|(?:output|completion) token(?:s per req(?:uest)?| count)"
+        r"|(?:mean|avg|average) (?:output|completion) tokens|(?:output|completion) (?:tokens|len(?:gth)?) (?:mean|avg)"
     ),
 }
 MODELS = (
@@ -105,6 +122,7 @@ def times_kernels(head: str) -> bool:
 def _names_in(head: str) -> list[str]:
     is_json = head.lstrip()[:1] in ("{", "[")
     names = [*KEY.findall(head), *METRIC_OF_CELL.findall(head)] if is_json else csv_names(head)
+    names += [NAMED_SPEED] if {SPEED_OF_ROW, *LENGTHS_OF_ROW} <= set(names) else []
     return list(dict.fromkeys(names))
 
 
@@ -145,12 +163,13 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     accuracies = names_of_accuracies(records)
     for record in records:
         _add_record(load, record, constants, accuracies)
+    open_names = dict.fromkeys(name for record in records for name in _names_without_unit(record))
     if not load.result_rows:
+        lacking = f" No unit is stated by {', '.join(open_names)[:MAX_NAME_CHARS]}." if open_names else ""
         raise ImportRefusedError(
             f"{source.name} has no measured value whose name states its metric and unit; limits, aims and settings are "
-            "none."
+            f"none.{lacking}"
         )
-    open_names = dict.fromkeys(name for record in records for name in _names_without_unit(record))
     if open_names:
         load.notes.append(
             f"Left out, since no unit that Pitwall knows is stated: {', '.join(open_names)[:MAX_NAME_CHARS]}."
@@ -228,9 +247,14 @@ def _constants(records: Sequence[Record]) -> dict[str, Any]:
 
 def _add_record(load: LoadBuilder, record: Record, constants: Mapping[str, Any], accuracies: Collection[str]) -> None:
     patterns = (CONCURRENCY_HEAD, PROMPT_HEAD, OUTPUT_HEAD)
-    shared_levels = [_level((record.values, record.settings, constants), pattern) for pattern in patterns]
-    levels_of_parts = [_levels_of_parts(record.values, pattern) for pattern in patterns]
+    totals = tokens_of_whole_load(record.values)
+    values, shared = (
+        {name: value for name, value in source.items() if name not in totals} for source in (record.values, constants)
+    )
+    shared_levels = [_level((values, record.settings, shared), pattern) for pattern in patterns]
+    levels_of_parts = [_levels_of_parts(values, pattern) for pattern in patterns]
     metrics = measurements_in(record, shared_levels[0])
+    tested = point_of_words("", test_of(record) or "")  # 'pp512'
     point_name = _point_name(record, {*metrics, *accuracies}, rates_of_load(record, shared_levels[0]), constants)
     add_accuracies(load, record, accuracies, point_name)
     for name, metric_name in metrics.items():
@@ -245,7 +269,8 @@ def _add_record(load: LoadBuilder, record: Record, constants: Mapping[str, Any],
             continue
         named, arm = point_of_words("", column.words), point_of_words("", str(record.values.get(COLUMN, "")))
         level = 1 if SINGLE.search(column.words) else arm.concurrency
-        own_levels = (level, named.prompt_tokens, named.output_tokens)
+        lengths = (named.prompt_tokens or tested.prompt_tokens, named.output_tokens or tested.output_tokens)
+        own_levels = (level, *lengths)
         levels = [shared if own is None else own for own, shared in zip(own_levels, levels, strict=True)]
         point = MeasurementPoint(f"{point_name}: {name} (record {record.number})", *levels)
         load.result(

@@ -39,9 +39,11 @@ SETTING_LINE = re.compile(r"[A-Z][\w ]{1,20}: \S")  # 'Date: 2026-05-03'
 NUMBERED = re.compile(r"\d{1,2}(?:\.\d{1,2})?[.)] ")  # '2. Finding the longest context'
 PAIR_LINE = re.compile(r"\w{1,40}: {1,8}\S")
 MAX_TITLE_CHARS = 60
+MODEL_LINE = re.compile(r"\s{0,8}model(?:[ _]?(?:name|id))? ?[:=] {0,12}(?P<model>[\w./:@+-]{2,80})\s*", re.IGNORECASE)
 PLAIN_NUMBER = re.compile(r"(?<!\S)\d[\d.,]{0,12}(?!\S)")
 NO_LABEL_ENDS = tuple(".:?!,;")
 BOLD_LEVEL = 7  # below the headings of Markdown
+MODEL_LEVEL = 12  # below the headings between bars
 SHORT_BARS = 4  # '=== measured ===' below '===== narrative ====='
 LATENCY_OF_LEAD = re.compile(r"\b(?:TTFT|ITL|TPOT|time to first token|inter-token latency)\b", re.IGNORECASE)
 MAX_LINES_OF_LIST = 40
@@ -141,12 +143,14 @@ def _paths_of(text: str, contexts: Sequence[ConsoleContext]) -> list[tuple[str, 
     stack: list[_Heading] = []
     label, has_content, is_code = "", False, False
     lines = text.splitlines()
+    models = _model_lines(lines)
     has_passages = sum(line.lstrip()[:3] == FENCE for line in lines) > 2
     has_marks = any(line.startswith("#") and _heading(line) for line in lines)
     for index, line in enumerate(lines):
         is_fence = line.lstrip()[:3] == FENCE
         is_code ^= is_fence
         bar_heading = _heading(line) if is_code and BARS.match(line) and not FIGURE.search(line) else None
+        bar_heading = bar_heading or (models.get(index) if is_code else None)
         if is_fence:
             has_content |= not is_code
             if is_code and has_passages and (not label or has_content) and (caption := _caption_above(lines, index)):
@@ -157,7 +161,10 @@ def _paths_of(text: str, contexts: Sequence[ConsoleContext]) -> list[tuple[str, 
             stack.append(bar_heading._replace(is_printed=True))
             label, has_content = "", False
         elif not is_code and (
-            heading := _heading(line) or _title(lines, index) or (None if has_marks else _page_title(lines, index))
+            heading := models.get(index)
+            or _heading(line)
+            or _title(lines, index)
+            or (None if has_marks else _page_title(lines, index))
         ):
             stack = [outer for outer in stack if not _ends_at(outer, heading)] + [heading]
             label, has_content = "", False
@@ -260,9 +267,23 @@ def _heading(line: str) -> _Heading | None:
     if match is None:
         return None
     words = TAG.sub("", match["words"] or match["bold"] or match["summary"] or match["barred"]).strip("#*:` ")
-    bars_level = BOLD_LEVEL + (len(match["bars"]) <= SHORT_BARS) if match["bars"] else BOLD_LEVEL
+    bars_level = BOLD_LEVEL + _depth_of_bars(match["bars"]) if match["bars"] else BOLD_LEVEL
     level = len(match["marks"]) if match["marks"] else bars_level
     return _Heading(level, words[:MAX_HEADING_CHARS]) if words else None
+
+
+def _depth_of_bars(bars: str) -> int:
+    """Return how deep a heading between such bars stands: '--- run 2 ---' is below '=== arm A ==='."""
+    return 2 * (len(bars) <= SHORT_BARS) + (bars[0] != "=")
+
+
+def _model_lines(lines: Sequence[str]) -> dict[int, _Heading]:
+    """Return the lines that name a model alone, as headings of what stands below; nothing for fewer than two models."""
+    models = {
+        index: _Heading(MODEL_LEVEL, match["model"]) for index, line in enumerate(lines)
+        if len(line) <= MAX_LINE_CHARS and (match := MODEL_LINE.fullmatch(line))
+    }  # fmt: skip
+    return models if len({heading.words for heading in models.values()}) > 1 else {}
 
 
 def lines_with_figures(text: str) -> list[int]:

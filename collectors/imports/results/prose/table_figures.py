@@ -60,6 +60,7 @@ PREFILL_HEAD = re.compile(r"^\W*prefill\b", re.IGNORECASE)  # 'Prefill ctx' besi
 NOT_MEASURED = re.compile(
     r"\((?:target|goal|expected|estimated?|est\.?|theoretical|projected)\)|\binvalid\b", re.IGNORECASE
 )
+NOTE_HEAD = re.compile(r"(?:notes?|comments?|remarks?|caveats?|observations?)", re.IGNORECASE)
 STATISTIC = re.compile(r"mean|average|avg\.?|median|min|max|best|worst|p\d{2}(?:\.\d)?", re.IGNORECASE)
 NO_STATISTICS = ("count", "n", "total", "sum")
 WITH_DEVIATION = re.compile(r"(?:±|\+/-) ?(?:population )?(?:std(?:ev|dev)?|sd|standard deviation)\b", re.IGNORECASE)
@@ -171,6 +172,9 @@ def _with_second_heads(table: Table) -> Table:
     Below 'Req/s' and an empty head stand 'main' and 'this PR'.
     """
     names = table.rows[0] if table.rows else []
+    if _has_units_below(table.heads, names):
+        heads = [f"{head} {name}".strip() for head, name in zip(table.heads, names, strict=True)]
+        return _without_first_row(table, heads)
     has_groups = len(names) == len(table.heads) and sum(not head for head in table.heads[1:]) > 1
     if not has_groups or names[0] or not all(names[1:]) or any(map(read_cell, names)) or not table.heads[1]:
         return table
@@ -179,6 +183,17 @@ def _with_second_heads(table: Table) -> Table:
         group = head or group
         subject, bracket, unit = group.partition(" (")
         heads.append(f"{subject} {plain(name)}{bracket}{unit}")
+    return _without_first_row(table, heads)
+
+
+def _has_units_below(heads: Sequence[str], names: Sequence[str]) -> bool:
+    """Return whether the units stand in a second row of heads: 'Memory' and 'TPS' below an empty head and a card's."""
+    is_row_of_heads = len(names) == len(heads) and not names[0] and all(names[1:]) and not any(map(read_cell, names))
+    has_unit = is_row_of_heads and any(unit_in(name) or implied_unit(name) for name in names[1:])
+    return has_unit and not heads[0] and not all(heads[1:]) and not any(map(unit_in, heads))
+
+
+def _without_first_row(table: Table, heads: list[str]) -> Table:
     row_lines = [table.line_of(row_number) for row_number in range(1, len(table.rows))]
     return table._replace(heads=heads, rows=table.rows[1:], row_lines=row_lines)
 
@@ -287,8 +302,10 @@ def _label(table: Table, row: Sequence[str]) -> str:
     unit = next((cell for head, cell in zip(heads, row, strict=False) if UNIT_HEAD.fullmatch(head)), "")
     named = next((cell for head, cell in zip(heads, row, strict=False) if METRIC_HEAD.fullmatch(head)), "")
     texts = [
-        cell for cell in row if not (read_cell(cell) or FIGURE.search(cell.replace("**", "")) or cell[:1].isdigit())
-    ]
+        cell for column, cell in enumerate(row)
+        if not (read_cell(cell) or FIGURE.search(cell.replace("**", "")) or cell[:1].isdigit())
+        and not (column < len(heads) and NOTE_HEAD.fullmatch(heads[column]))
+    ]  # fmt: skip
     label = named or next((cell for cell in texts if unit_in(cell) or implied_unit(cell)), row[0])
     return f"{label} ({unit})" if unit and unit_in(label) is None else label
 

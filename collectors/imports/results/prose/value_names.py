@@ -44,6 +44,8 @@ _OF_REQUESTS = words(
     r"^(?!.*\b(?:agg|aggregate|total|throughput)\b)(?=.*\bconcurrent\b).*\b(?:mean|avg|average|median|p\d\d)\b"
 )
 _SPEED = words(r"\b(?:throughput|speed|tput)\b")
+_TIME = words(r"^(?:(?:total|elapsed|run|generation|inference) )?time$|^(?:elapsed|runtime)$")
+_STATISTIC = words(r"mean|avg|average|median|min|max|p\d\d")
 
 
 class ValueName(NamedTuple):
@@ -83,7 +85,7 @@ def value_name_of(name: str) -> ValueName:
         return _value_name_with(named, name, plain_words)
     metric_name = metric_of(plain_words, None) or _counted(plain_words) or _counted(leaf_words(name))
     is_open = metric_name is None and not _COUNT.search(plain_words)
-    lacks_unit = is_open and any(pattern.search(plain_words) for pattern in (LATENCY_NAMES, _SPEED))
+    lacks_unit = is_open and any(pattern.search(plain_words) for pattern in (LATENCY_NAMES, _SPEED, _TIME))
     return ValueName(plain_words, None, metric_name, lacks_unit=lacks_unit, is_setting=_is_setting(name, plain_words))
 
 
@@ -103,7 +105,8 @@ def _value_name_with(named: NamedUnit, name: str, plain_words: str) -> ValueName
 def _of_model_load(name: str, unit: str) -> MetricName | None:
     """Return the metric of `load_time_s`, which in a record of a model's answer is that of the model."""
     factor = {"s": 1.0, "ms": 1e-3}.get(unit)
-    named = named_unit(leaf_words(name))
+    around, _, leaf = name.rpartition(" ")
+    named = named_unit(leaf_words(around if around and _STATISTIC.fullmatch(leaf) else name))
     is_load = factor is not None and named is not None and _LOAD.fullmatch(named.words) is not None
     return MetricName("model_load_s", factor or 1.0) if is_load else None
 

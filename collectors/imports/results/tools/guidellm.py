@@ -64,12 +64,13 @@ GROUPS = {  # (group, column) in the CSV -> name in the JSON
     ("Token Streaming", "Successful Output Tokens/Iter"): "output_tokens_per_iteration",
 }
 NO_CLASS = "-"
+EARLY_MARK = '"generative_benchmark"'  # before 0.4 a report does not state its version
 
 
 def recognise(head: str) -> bool:
     """Return whether a file has the first bytes of a GuideLLM report."""
-    is_json = head.lstrip().startswith("{") and '"guidellm_version"' in head
-    return is_json or head.startswith("Run Info,Run Info,")
+    has_marks = '"guidellm_version"' in head or ('"benchmarks"' in head and EARLY_MARK in head)
+    return (head.lstrip().startswith("{") and has_marks) or head.startswith("Run Info,Run Info,")
 
 
 def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
@@ -84,11 +85,13 @@ def _read_json(source: ResultFile, ticket: Ticket) -> LoadBuilder:
         raise ImportRefusedError(f"{source.name} has no benchmark.")
     spec = dict_of(dict_of(report.get("config")).get("spec")) or dict_of(report.get("args"))  # before 0.8
     backend = dict_of(spec.get("backend")) or dict_of(dict_of(benchmarks[0].get("config")).get("backend"))
+    worker = dict_of(benchmarks[0].get("worker"))  # of early reports
     started_at = time_of(benchmarks[0].get("start_time")) or ticket.file_date
     load = LoadBuilder(
         ticket, TOOL, text(dict_of(report.get("metadata")).get("guidellm_version")), TOOL, started_at,
         params={name: spec.get(name) for name in ("profile", "constraints", "data", "seed")},
-        model=text(backend.get("model")), base_url=text(backend.get("target")),
+        model=text(backend.get("model") or worker.get("backend_model")),
+        base_url=text(backend.get("target") or worker.get("backend_target")),
     )  # fmt: skip
     prompt_hashes = [
         _add_benchmark(load, level_index, benchmark, _requested_tokens(spec))
@@ -118,10 +121,12 @@ def _add_benchmark(
     load: LoadBuilder, level_index: int, benchmark: Mapping[str, Any], requested_tokens: tuple[int | None, int | None]
 ) -> list[str | None]:
     """Add a benchmark's values, requests and phase; returns its prompt hashes in the order in which they were sent."""
-    point = _point(dict_of(dict_of(benchmark.get("config")).get("strategy")), requested_tokens)
+    settings = dict_of(benchmark.get("config")) or dict_of(benchmark.get("args"))
+    point = _point(dict_of(settings.get("strategy")), requested_tokens)
     metrics = dict_of(benchmark.get("metrics"))
+    totals = dict_of(metrics.get("request_totals")) or dict_of(benchmark.get("request_totals"))
     for name, metric in COUNTS.items():
-        load.result(point, metric, "total", dict_of(metrics.get("request_totals")).get(name))
+        load.result(point, metric, "total", totals.get(name))
     for name in DISTRIBUTIONS:
         values = dict_of(dict_of(metrics.get(name)).get("successful"))
         if values:
@@ -148,7 +153,7 @@ def _add_requests(
 ) -> list[str | None]:
     requests = dict_of(benchmark.get("requests"))
     rows = [(dict_of(row), status) for status in COUNTS for row in list_of(requests.get(status))]
-    rows.sort(key=lambda row: number(row[0].get("request_start_time")) or 0.0)
+    rows.sort(key=lambda row: _sent_s(row[0]) or 0.0)
     started_at, duration = time_of(benchmark.get("start_time")) or load.ts, number(benchmark.get("duration")) or 0.0
     hashes = [
         _add_request(load, level_index, sequence, started_at, row, status, point)
@@ -173,10 +178,10 @@ def _add_request(
     point: MeasurementPoint,
 ) -> str | None:
     info = dict_of(row.get("info"))
-    sent_at = time_of(row.get("request_start_time")) or started_at
-    error_text = text(info.get("error"))
+    sent_at = time_of(_sent_s(row)) or started_at
+    error_text = text(info.get("error") or row.get("error"))
     ttft_ms, total_ms = number(row.get("time_to_first_token_ms")), scaled(row.get("request_latency"), 1e3)
-    prompt_hash = _prompt_hash(row.get("request_args"))
+    prompt_hash = _prompt_hash(row.get("request_args")) or (digest(row["prompt"]) if text(row.get("prompt")) else None)
     cached_tokens = count(row.get("cached_tokens"))
     load.request(
         phase="measure", prompt_class=NO_CLASS, stream=0, concurrency=point.concurrency or 1, sent_at=sent_at,
@@ -190,6 +195,11 @@ def _add_request(
         error_text=error_text, extra={} if cached_tokens is None else {"cached_prompt_tokens": cached_tokens},
     )  # fmt: skip
     return prompt_hash
+
+
+def _sent_s(row: Mapping[str, Any]) -> float | None:
+    """Return when a request was sent; early reports call it its start."""
+    return number(row.get("request_start_time")) or number(row.get("start_time"))
 
 
 def _prompt_hash(request: Any) -> str | None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
 from collectors.imports.results.metrics import STATED
+from collectors.imports.results.tools.go_durations import seconds_of
 from collectors.imports.results.tools.printed_block import PrintedBlock, blocks_among, read_blocks
 
 TOOL = "ollama"
@@ -19,8 +20,6 @@ LINE = re.compile(
     r"\s{0,12}(?P<name>(?:total|load|prompt eval|eval) duration|(?:prompt )?eval (?:count|rate)): {1,20}"
     r"(?P<value>\S.{0,40}?)\s*"
 )
-DURATION_PART = re.compile(r"(?P<number>\d{1,12}(?:\.\d{1,20})?)(?P<unit>h|ms|m|s|µs|μs|us|ns)")
-SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "µs": 1e-6, "μs": 1e-6, "us": 1e-6, "ns": 1e-9}
 COUNT = re.compile(r"(?P<tokens>\d{1,12}) token\(s\)")
 RATE = re.compile(r"(?P<tps>\d{1,12}(?:\.\d{1,20})?) tokens/s")
 DURATIONS = {  # name -> metric and its factor from seconds
@@ -69,7 +68,7 @@ def _load_of(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:
     for name, value in values.items():
         if name in DURATIONS:
             metric, factor = DURATIONS[name]
-            seconds = _seconds(value)
+            seconds = seconds_of(value)
             load.result(point, metric, STATED, value if seconds is None else round(seconds * factor, 9))
         elif name in COUNTS:
             load.result(point, COUNTS[name], "total", lengths.get(name, value))
@@ -77,10 +76,3 @@ def _load_of(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:
             match = RATE.fullmatch(value)
             load.result(point, RATES[name], STATED, float(match["tps"]) if match else value)
     return load
-
-
-def _seconds(duration: str) -> float | None:
-    """Return the seconds of a duration as Go writes it: '1m2.5s', '750.5µs'; None for another text."""
-    parts = list(DURATION_PART.finditer(duration))
-    is_complete = "".join(part[0] for part in parts) == duration
-    return sum(float(part["number"]) * SECONDS[part["unit"]] for part in parts) if parts and is_complete else None

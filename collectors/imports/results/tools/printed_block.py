@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from collectors.imports.results.builder import LoadBuilder, Ticket
+from collectors.imports.results.prose.sections import MODEL_LINE
 from collectors.imports.results.tools.printed import number_or_text
 from domain import JsonValue
 
@@ -116,7 +117,7 @@ def read_blocks(
     lines = content.splitlines()
     limits = list(find_blocks(lines))
     loads: list[LoadBuilder] = []
-    command, heading, end_above = NO_COMMAND, None, 0
+    command, heading, model, end_above = NO_COMMAND, None, None, 0
     for number, (start, end) in enumerate(limits, first_number):
         command = command_among(lines[end_above:start], program) or command
         is_next = 0 < end_above == start  # right below another block: both have its heading
@@ -124,10 +125,18 @@ def read_blocks(
         block = PrintedBlock(lines[start:end], command, heading)
         load = build(block, ticket, number)
         load.params |= {"heading": block.heading} if block.heading and "heading" not in load.params else {}
+        model = _model_among(lines[end_above:start]) or model
+        load.model = load.model or model
         load.ts = _time_above(lines[end_above:start]) or load.ts
         loads.append(load)
         end_above = end
     return loads, without_blocks(lines, limits)
+
+
+def _model_among(lines: Sequence[str]) -> str | None:
+    """Return the model that the last of the lines which names one alone names: 'model_name = acme:7b'."""
+    matches = (MODEL_LINE.fullmatch(line) for line in reversed(lines) if len(line) <= MAX_HEADING_CHARS)
+    return next((match["model"] for match in matches if match), None)
 
 
 def _time_above(lines: Sequence[str]) -> datetime | None:

@@ -195,7 +195,8 @@ def _renamed(result: Mapping[str, Any]) -> Mapping[str, Any]:
 def _is_complete(result: Mapping[str, Any]) -> bool:
     if "max_concurrency" not in result and number(result.get("output_throughput")) is not None:
         return number(result.get("total_output_tokens")) is not None  # the old lines have no more
-    return number(result.get("request_throughput")) is not None and count(result.get("completed")) is not None
+    has_speed = any(number(result.get(name)) is not None for name in ("request_throughput", "output_throughput"))
+    return has_speed and count(result.get("completed")) is not None  # early ones state that of the output alone
 
 
 def _load_with_results(result: Mapping[str, Any], ticket: Ticket, index: int) -> LoadBuilder:
