@@ -1,40 +1,41 @@
-// A link that names a page alone, as those of the navigation do, leads to the page as this tab left it: with its query.
-// On the page itself it leads to the page afresh; Streamlit would do nothing.
+// Makes a link without a query, such as one in the navigation, reopen its page with the query that it last had in this
+// tab. A link to the page that is already shown resets it to no query instead, where Streamlit would do nothing.
 
-import { lead } from "./lead.js";
+import { navigate } from "./lead.js";
 
-const AFRESH = ["runs", "compare", "explore"];
-const AS_LEFT = [...AFRESH, "sql"]; // the other pages show what is now
+const RESETTABLE_PAGES = ["runs", "compare", "explore"];
+const RESTORED_PAGES = [...RESETTABLE_PAGES, "sql"]; // the other pages show the current state
 
-/** @param {URL | Location} address */
+/** @param {URL | Location} url */
 const pageOf = ({ pathname }) => pathname.split("/").at(-1) || "runs";
 /** @param {string} page */
-const place = (page) => `pitwall-left-${page}`;
+const storageKey = (page) => `pitwall-left-${page}`;
 
-function keep() {
-  if (!history.state?.isProposed) sessionStorage.setItem(place(pageOf(location)), location.search);
+function saveQuery() {
+  if (!history.state?.isProposed) sessionStorage.setItem(storageKey(pageOf(location)), location.search);
 }
 
 /**
- * In this tab, with one step back to what is shown now.
+ * Opens a URL in this tab; Back returns to the current page.
  * @param {URL} target
  */
-export function show(target) {
-  keep();
-  lead(target);
+export function openPage(target) {
+  saveQuery();
+  navigate(target);
 }
 
 /** @param {MouseEvent} event */
-function follow(event) {
-  keep();
+function handleClick(event) {
+  saveQuery();
   const link = event.target instanceof Element && event.target.closest("a[href]");
   if (!(link instanceof HTMLAnchorElement) || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
   const target = new URL(link.href);
   const page = pageOf(target);
-  const isHere = page === pageOf(location);
-  if (target.origin !== location.origin || target.search || !(isHere ? AFRESH : AS_LEFT).includes(page)) return;
-  if (!isHere) target.search = sessionStorage.getItem(place(page)) ?? "";
-  if (target.search || (isHere && location.search)) setTimeout(show, 0, target);
+  const isCurrent = page === pageOf(location);
+  const pages = isCurrent ? RESETTABLE_PAGES : RESTORED_PAGES;
+  if (target.origin !== location.origin || target.search || !pages.includes(page)) return;
+  if (!isCurrent) target.search = sessionStorage.getItem(storageKey(page)) ?? "";
+  if (target.search || (isCurrent && location.search)) setTimeout(openPage, 0, target);
 }
 
-document.addEventListener("click", follow, { capture: true });
+document.addEventListener("click", handleClick, { capture: true });

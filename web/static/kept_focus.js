@@ -1,26 +1,26 @@
-// The keyboard's focus on a slider that the page replaces by another of the same name, as it does with that of a log at
-// each of its positions: the focus passes on, so that several steps can be taken.
+// Keeps the keyboard focus on a slider when the page replaces it with another of the same name, so that the user can
+// take several steps with the arrow keys. The slider of a log is replaced at each of its positions.
 
 import { PAGE, SLIDER } from "./streamlit_dom.js";
 
 /** @type {HTMLElement | undefined} */
-let focused;
-const replacements = new MutationObserver(passOn);
+let focusedSlider;
+const pageObserver = new MutationObserver(focusReplacement);
 
 /** @param {Event} event */
-function follow({ target }) {
-  replacements.disconnect();
-  focused = target instanceof HTMLElement && target.matches(SLIDER) ? target : undefined;
-  const page = focused?.closest(PAGE);
-  if (page) replacements.observe(page, { childList: true, subtree: true });
+function trackFocus({ target }) {
+  pageObserver.disconnect();
+  focusedSlider = target instanceof HTMLElement && target.matches(SLIDER) ? target : undefined;
+  const page = focusedSlider?.closest(PAGE);
+  if (page) pageObserver.observe(page, { childList: true, subtree: true });
 }
 
-function passOn() {
-  if (!focused || focused.isConnected || document.activeElement !== document.body) return;
-  const name = focused.getAttribute("aria-label");
-  const successor = [...document.querySelectorAll(SLIDER)].find((slider) => slider.ariaLabel === name);
-  if (successor instanceof HTMLElement) successor.focus({ preventScroll: true });
+function focusReplacement() {
+  if (!focusedSlider || focusedSlider.isConnected || document.activeElement !== document.body) return;
+  const name = focusedSlider.getAttribute("aria-label");
+  const replacement = [...document.querySelectorAll(SLIDER)].find((slider) => slider.ariaLabel === name);
+  if (replacement instanceof HTMLElement) replacement.focus({ preventScroll: true });
 }
 
-document.addEventListener("focusin", follow);
-document.addEventListener("pointerdown", follow, { capture: true, passive: true });
+document.addEventListener("focusin", trackFocus);
+document.addEventListener("pointerdown", trackFocus, { capture: true, passive: true });

@@ -1,85 +1,88 @@
-// Where a page and its table were scrolled to: there again by Back, Forward and a reload. By a link a page begins at its
-// top; in Streamlit it does so only where the page before it was cleared away first.
+// Saves the scroll positions of a page and its table and restores them after Back, Forward and a reload. A page that is
+// opened by a link starts at the top; Streamlit scrolls there only if it cleared the previous page first.
 
-import { PAGE_SCROLLS, SCRIPT_HAS_RUN, TABLE_SCROLLS } from "./streamlit_dom.js";
+import { IDLE_APP, PAGE_SCROLLER, TABLE_SCROLLER } from "./streamlit_dom.js";
 
-const SCROLLS = [PAGE_SCROLLS, TABLE_SCROLLS]; // the first of each
-const LOOK_EVERY_MS = 50;
-const BEGINS_WITHIN_MS = 500; // the script of the page that is led to
-const HOLDS_MS = 500; // a table is drawn, and takes its height, after the script
+const SCROLLERS = [PAGE_SCROLLER, TABLE_SCROLLER]; // restored on the first element that matches each
+const CHECK_EVERY_MS = 50;
+const SCRIPT_STARTS_WITHIN_MS = 500;
+const HOLD_MS = 500; // a table is drawn, and gets its height, after the script has finished
 const GIVE_UP_MS = 10_000;
-const TAKES_OVER = ["wheel", "touchstart", "pointerdown", "keydown"]; // what somebody does is not undone
+const USER_INPUT_EVENTS = ["wheel", "touchstart", "pointerdown", "keydown"]; // these end a restore: the user scrolls
 
-let looking = 0;
-let pressedAt = ""; // the address where something was pressed: the page may be cleared before that address changes
-let page = location.pathname;
+let restoreTimer = 0;
+let pressedUrl = ""; // where the last press was: Streamlit may clear the page before the URL changes
+let shownPath = location.pathname;
 
 /** @param {string} selector */
-const place = (selector) => `pitwall-scroll-${selector}-${location.pathname}${location.search}`;
+const storageKey = (selector) => `pitwall-scroll-${selector}-${location.pathname}${location.search}`;
 
 /** @param {Event} event */
-function keep({ target }) {
-  const selector = target instanceof Element && SCROLLS.find((one) => target.matches(one));
-  if (looking || pressedAt === location.href || !selector || !(target instanceof Element)) return;
-  if (target.scrollTop) sessionStorage.setItem(place(selector), String(target.scrollTop));
-  else sessionStorage.removeItem(place(selector));
+function savePosition({ target }) {
+  if (restoreTimer || pressedUrl === location.href || !(target instanceof Element)) return;
+  const scroller = SCROLLERS.find((selector) => target.matches(selector));
+  if (!scroller) return;
+  if (target.scrollTop) sessionStorage.setItem(storageKey(scroller), String(target.scrollTop));
+  else sessionStorage.removeItem(storageKey(scroller));
 }
 
-function takeOver() {
-  pressedAt = "";
-  stop();
+function handleUserInput() {
+  pressedUrl = "";
+  stopRestoring();
 }
 
-function stop() {
-  clearInterval(looking);
-  looking = 0;
+function stopRestoring() {
+  clearInterval(restoreTimer);
+  restoreTimer = 0;
 }
 
 /**
- * @param {{ selector: string, top: number }} wanted
- * @returns {boolean} whether it is scrolled as far: a page that is still drawn is too short
+ * @param {{ selector: string, top: number }} position
+ * @returns {boolean} whether the element is at the position: a page that is still being drawn is too short
  */
-function scroll({ selector, top }) {
-  const found = document.querySelector(selector);
-  found?.scrollTo({ top });
-  return Math.abs((found?.scrollTop ?? 0) - top) < 1;
+function scrollToPosition({ selector, top }) {
+  const element = document.querySelector(selector);
+  element?.scrollTo({ top });
+  return Math.abs((element?.scrollTop ?? 0) - top) < 1;
 }
 
-/** @param {boolean} hasBegun whether the script that runs is that of the page that is led to */
-function restore(hasBegun) {
-  stop();
-  const kept = SCROLLS.map((selector) => ({ selector, top: Number(sessionStorage.getItem(place(selector))) }));
-  const wanted = kept.filter(({ top }) => top);
-  if (!wanted.length) return;
-  const began = performance.now();
-  let since = 0; // when all stood where it should
-  const look = () => {
+/** @param {boolean} hasStarted whether the script that runs is already that of the page to restore */
+function restorePositions(hasStarted) {
+  stopRestoring();
+  const saved = SCROLLERS.map((selector) => ({ selector, top: Number(sessionStorage.getItem(storageKey(selector))) }));
+  const positions = saved.filter(({ top }) => top);
+  if (!positions.length) return;
+  const startedAt = performance.now();
+  let restoredAt = 0; // 0 while an element is not at its position
+  const check = () => {
     const now = performance.now();
-    const isAtRest = Boolean(document.querySelector(SCRIPT_HAS_RUN));
-    hasBegun ||= !isAtRest || now - began > BEGINS_WITHIN_MS;
-    const isThere = hasBegun && isAtRest && wanted.map(scroll).every(Boolean);
-    since = isThere ? since || now : 0;
-    if (now - (since || now) > HOLDS_MS || now - began > GIVE_UP_MS) stop();
+    const isIdle = Boolean(document.querySelector(IDLE_APP));
+    hasStarted ||= !isIdle || now - startedAt > SCRIPT_STARTS_WITHIN_MS;
+    const isRestored = hasStarted && isIdle && positions.map(scrollToPosition).every(Boolean);
+    restoredAt = isRestored ? restoredAt || now : 0;
+    if (now - (restoredAt || now) > HOLD_MS || now - startedAt > GIVE_UP_MS) stopRestoring();
   };
-  looking = setInterval(look, LOOK_EVERY_MS);
+  restoreTimer = setInterval(check, CHECK_EVERY_MS);
 }
 
-function beginAtTop() {
-  if (page !== location.pathname) document.querySelector(PAGE_SCROLLS)?.scrollTo({ top: 0 });
-  page = location.pathname;
+function scrollNewPageToTop() {
+  if (shownPath !== location.pathname) document.querySelector(PAGE_SCROLLER)?.scrollTo({ top: 0 });
+  shownPath = location.pathname;
 }
 
-for (const event of TAKES_OVER) document.addEventListener(event, takeOver, { capture: true, passive: true });
-document.addEventListener("click", () => (pressedAt = location.href), { capture: true });
-document.addEventListener("scroll", keep, { capture: true, passive: true });
-const push = history.pushState.bind(history);
-history.pushState = (...address) => {
-  push(...address);
-  beginAtTop();
+for (const event of USER_INPUT_EVENTS) {
+  document.addEventListener(event, handleUserInput, { capture: true, passive: true });
+}
+document.addEventListener("click", () => (pressedUrl = location.href), { capture: true });
+document.addEventListener("scroll", savePosition, { capture: true, passive: true });
+const pushState = history.pushState.bind(history);
+history.pushState = (...entry) => {
+  pushState(...entry);
+  scrollNewPageToTop();
 };
 addEventListener("popstate", ({ isTrusted }) => {
-  beginAtTop();
-  if (isTrusted) restore(false); // not where a link leads by our hand
+  scrollNewPageToTop();
+  if (isTrusted) restorePositions(false); // an untrusted event is Pitwall's own, from a link (lead.js)
 });
-const [opened] = performance.getEntriesByType("navigation");
-if (opened instanceof PerformanceNavigationTiming && opened.type !== "navigate") restore(true);
+const [pageLoad] = performance.getEntriesByType("navigation");
+if (pageLoad instanceof PerformanceNavigationTiming && pageLoad.type !== "navigate") restorePositions(true);

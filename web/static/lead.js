@@ -1,39 +1,47 @@
-// The way to another address in this tab, as a link leads there: Streamlit follows it as after the browser's Back.
-// A message of the left page's script may arrive after that, as it may after Back itself. Streamlit then adds an entry
-// of the left page under the query of the new one, and what lay ahead is lost: that entry is not added.
+// Opens another of Pitwall's URLs in this tab without a reload: it changes the URL, and Streamlit follows as it does
+// after the browser's Back button. A message from the previous page's script may still arrive afterwards (after Back as
+// well); Streamlit then pushes a history entry with the previous page's path and the new page's query, which would
+// destroy the forward history. That entry is blocked.
 
-const LATE_WITHIN_MS = 10_000;
-const PRESSES = ["pointerdown", "keydown"]; // what somebody opens afterwards may have the same address
+const BLOCK_MS = 10_000;
+const USER_INPUT_EVENTS = ["pointerdown", "keydown"]; // a URL that the user opens later may equal the blocked one
 
-let path = location.pathname; // of the page that is shown
-/** @type {{ href: string, until: number } | null} the entry of the left page that is not to be added */
-let late = null;
+let shownPath = location.pathname;
+/** @type {{ href: string, until: number } | null} the history entry of the previous page that must not be pushed */
+let blockedEntry = null;
 
 /**
  * @param {URL} target
- * @param {boolean} [replaces] whether Back passes over the page that is left
+ * @param {boolean} [replaces] replace the current history entry, so that Back skips the current page
  */
-export function lead(target, replaces = false) {
-  leave(target);
+export function navigate(target, replaces = false) {
+  blockLateEntry(target);
   if (replaces) history.replaceState({}, "", target);
   else history.pushState({}, "", target);
   dispatchEvent(new PopStateEvent("popstate"));
 }
 
-/** @param {URL | Location} target where the browser goes, or has gone, without a message of Streamlit */
-function leave(target) {
-  const { href } = Object.assign(new URL(target.href), { pathname: path, hash: "" });
-  late = path === target.pathname ? null : { href, until: performance.now() + LATE_WITHIN_MS };
-  path = target.pathname;
+/** @param {URL | Location} target the URL that the browser goes to, or has gone to, unknown to Streamlit */
+function blockLateEntry(target) {
+  const { href } = Object.assign(new URL(target.href), { pathname: shownPath, hash: "" });
+  blockedEntry = shownPath === target.pathname ? null : { href, until: performance.now() + BLOCK_MS };
+  shownPath = target.pathname;
 }
 
-const push = history.pushState.bind(history);
+/** @param {string} href */
+function isBlocked(href) {
+  return blockedEntry !== null && performance.now() < blockedEntry.until && href === blockedEntry.href;
+}
+
+const pushState = history.pushState.bind(history);
 history.pushState = (state, title, url) => {
-  if (late && performance.now() < late.until && new URL(url ?? "", location.href).href === late.href) return;
-  push(state, title, url);
-  path = location.pathname;
+  if (isBlocked(new URL(url ?? "", location.href).href)) return;
+  pushState(state, title, url);
+  shownPath = location.pathname;
 };
-for (const event of PRESSES) addEventListener(event, () => (late = null), { capture: true, passive: true });
+for (const event of USER_INPUT_EVENTS) {
+  addEventListener(event, () => (blockedEntry = null), { capture: true, passive: true });
+}
 addEventListener("popstate", ({ isTrusted }) => {
-  if (isTrusted) leave(location);
+  if (isTrusted) blockLateEntry(location);
 });

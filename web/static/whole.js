@@ -1,57 +1,58 @@
-// On every page: what it shows comes into sight when it has its place, not piece by piece while the pieces move each
-// other: Streamlit puts a line of one height in the place of each widget whose code is still on its way.
+// Hides the content of every page until its layout is final, so that widgets do not push each other around while they
+// load: Streamlit shows a one-line skeleton in place of each widget whose code has not arrived yet.
 
-import { PAGE, PIECE_ON_ITS_WAY, ROOT, SCRIPT_HAS_RUN } from "./streamlit_dom.js";
+import { IDLE_APP, PAGE, ROOT, SKELETON } from "./streamlit_dom.js";
 
-export const WHOLE = "pw-whole"; // a class of the root from then on
-const SETTLED_MS = 100;
-const NO_LONGER_MS = 250; // a chart that is still drawn has its size
-const GIVE_UP_MS = 5000; // after that a slow page shows what it has
-const BARS = ["0 0 / 32% 1.6rem", "0 2.7rem / 64% 1rem", "0 5rem / 100% 17rem", "0 23.5rem / 100% 17rem"];
-const BAR = "linear-gradient(var(--pw-panel), var(--pw-panel))";
-// Nothing has its place before the page's script has run through.
-const COMING = `
+export const COMPLETE_CLASS = "pw-whole"; // on the root element once the page is shown in full
+const SETTLE_MS = 100;
+const SETTLE_LIMIT_MS = 250; // a chart that is still being drawn already has its final size
+const GIVE_UP_MS = 5000; // then a slow page shows what it has
+const PLACEHOLDER_BARS = ["0 0 / 32% 1.6rem", "0 2.7rem / 64% 1rem", "0 5rem / 100% 17rem", "0 23.5rem / 100% 17rem"];
+const BAR_FILL = "linear-gradient(var(--pw-panel), var(--pw-panel))";
+// Until the page's script has finished, no position is final: placeholder bars stand in for the page.
+const HIDE_PAGE_CSS = `
   :root :is(${PAGE}, ${PAGE} *) { visibility: hidden; }
   ${PAGE}::before { content: ""; visibility: visible; position: absolute; top: 4.95rem; height: 42rem;
     left: max(1rem, min(5rem, 5vw)); right: max(1rem, min(5rem, 5vw));
-    background: ${BARS.map((bar) => `${BAR} ${bar} no-repeat`).join(", ")}; }`;
-// Then what is above the first piece on its way has it.
-const BELOW = `:is(${PIECE_ON_ITS_WAY}, :has(${PIECE_ON_ITS_WAY})) ~ *`;
-const READABLE = `:root :is(${PAGE} ${BELOW}, ${PAGE} ${BELOW} *) { visibility: hidden; }`;
+    background: ${PLACEHOLDER_BARS.map((bar) => `${BAR_FILL} ${bar} no-repeat`).join(", ")}; }`;
+// After that, everything above the first skeleton is in its final position.
+const BELOW_SKELETON = `:is(${SKELETON}, :has(${SKELETON})) ~ *`;
+const HIDE_BELOW_CSS = `:root :is(${PAGE} ${BELOW_SKELETON}, ${PAGE} ${BELOW_SKELETON} *) { visibility: hidden; }`;
 
 /** @param {Element} root */
-function watch(root) {
-  const coming = new CSSStyleSheet();
-  coming.replaceSync(COMING);
-  document.adoptedStyleSheets.push(coming);
-  let settling = 0;
-  let isReadable = false;
-  let since = 0; // when it was first found whole
-  const look = () => {
-    clearTimeout(settling);
-    const hasRun = document.querySelector(SCRIPT_HAS_RUN);
-    if (hasRun && !isReadable) read();
-    const isWhole = hasRun && !root.querySelector(PIECE_ON_ITS_WAY);
-    since = isWhole ? since || performance.now() : 0;
-    if (isWhole) settling = setTimeout(show, Math.min(SETTLED_MS, since + NO_LONGER_MS - performance.now()));
+function hideUntilComplete(root) {
+  const hidingSheet = new CSSStyleSheet();
+  hidingSheet.replaceSync(HIDE_PAGE_CSS);
+  document.adoptedStyleSheets.push(hidingSheet);
+  let settleTimer = 0;
+  let isTopShown = false;
+  let completeAt = 0; // 0 while the page is incomplete
+  const check = () => {
+    clearTimeout(settleTimer);
+    const hasRun = document.querySelector(IDLE_APP);
+    if (hasRun && !isTopShown) showTop();
+    const isComplete = hasRun && !root.querySelector(SKELETON);
+    completeAt = isComplete ? completeAt || performance.now() : 0;
+    const delay = Math.min(SETTLE_MS, completeAt + SETTLE_LIMIT_MS - performance.now());
+    if (isComplete) settleTimer = setTimeout(showAll, delay);
   };
-  const watching = new MutationObserver(look);
-  watching.observe(root, { subtree: true, childList: true, attributes: true });
-  let givingUp = setTimeout(show, GIVE_UP_MS);
-  function read() {
-    isReadable = true;
-    coming.replaceSync(READABLE);
-    clearTimeout(givingUp);
-    givingUp = setTimeout(show, GIVE_UP_MS);
+  const observer = new MutationObserver(check);
+  observer.observe(root, { subtree: true, childList: true, attributes: true });
+  let giveUpTimer = setTimeout(showAll, GIVE_UP_MS);
+  function showTop() {
+    isTopShown = true;
+    hidingSheet.replaceSync(HIDE_BELOW_CSS);
+    clearTimeout(giveUpTimer);
+    giveUpTimer = setTimeout(showAll, GIVE_UP_MS);
   }
-  function show() {
-    watching.disconnect();
-    clearTimeout(settling);
-    clearTimeout(givingUp);
-    document.adoptedStyleSheets = document.adoptedStyleSheets.filter((one) => one !== coming);
-    root.classList.add(WHOLE);
+  function showAll() {
+    observer.disconnect();
+    clearTimeout(settleTimer);
+    clearTimeout(giveUpTimer);
+    document.adoptedStyleSheets = document.adoptedStyleSheets.filter((sheet) => sheet !== hidingSheet);
+    root.classList.add(COMPLETE_CLASS);
   }
 }
 
 const root = document.querySelector(ROOT);
-if (root) watch(root);
+if (root) hideUntilComplete(root);
