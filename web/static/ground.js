@@ -1,26 +1,26 @@
-// On every page: the root's colour scheme is that of Streamlit's app, which changes with the system's or by its menu.
-// Popovers and dialogs lie beside the app, so that light-dark() in them asks the root.
+// Copies the colour scheme of Streamlit's app to the document's root element on every page, and follows its changes.
+// Popovers and dialogs are outside the app element, so light-dark() in them takes the scheme from the root element.
 
 import { APP, ROOT } from "./streamlit_dom.js";
 
 /** @param {Element} app */
-function follow(app) {
-  const take = () => {
+function copyColorScheme(app) {
+  const copy = () => {
     document.documentElement.style.colorScheme = getComputedStyle(app).colorScheme;
   };
-  new MutationObserver(take).observe(app, { attributes: true, attributeFilter: ["class"] });
-  take();
+  new MutationObserver(copy).observe(app, { attributes: true, attributeFilter: ["class"] });
+  copy();
 }
 
 /** @param {Element} root */
 function awaitApp(root) {
-  const waiting = new MutationObserver(() => {
+  const observer = new MutationObserver(() => {
     const app = root.querySelector(APP);
     if (!app) return;
-    waiting.disconnect();
-    follow(app);
+    observer.disconnect();
+    copyColorScheme(app);
   });
-  waiting.observe(root, { childList: true, subtree: true });
+  observer.observe(root, { childList: true, subtree: true });
 }
 
 const root = document.querySelector(ROOT);

@@ -1,4 +1,5 @@
-// Below which address Streamlit's own routes are: the assets lie two steps below it. A module has no currentScript.
+// Tells Streamlit the base URL of its routes, which it would otherwise look for with requests that fail. The assets are
+// two levels below that URL. This is a classic script because a module has no document.currentScript.
 
-const own = /** @type {HTMLScriptElement} */ (document.currentScript);
-Object.assign(window, { __streamlit: { BACKEND_BASE_URL: new URL("../..", own.src).href } });
+const ownScript = /** @type {HTMLScriptElement} */ (document.currentScript);
+Object.assign(window, { __streamlit: { BACKEND_BASE_URL: new URL("../..", ownScript.src).href } });
