@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 
-import { addressOf, readAddress } from "../../web/static/live/address.js";
-import { csvOf } from "../../web/static/live/chart_files.js";
+import { searchOf, readSearch } from "../../web/static/live/address.js";
+import { timeChartCsv } from "../../web/static/live/chart_files.js";
 import { CHARTS, TimeChart } from "../../web/static/live/charts.js";
 import { FlagLane } from "../../web/static/live/flags.js";
 import { heights, logHeights, logTicks } from "../../web/static/live/heights.js";
@@ -44,19 +44,19 @@ const choices = ({ zoom, windowSeconds, smoothSeconds, onWallClock, isLog, hidde
 test("what is chosen goes into the address and comes back from it; what others keep there stays", () => {
   const view = new View();
   Object.assign(view, { zoom: [10.123456, 80], windowSeconds: 120, smoothSeconds: 30, onWallClock: true, isLog: true, hidden: new Set(["a", "b&c"]) });
-  const said = addressOf(view, "?run=a&run=b%26c&from=1&scale=log");
+  const said = searchOf(view, "?run=a&run=b%26c&from=1&scale=log");
   const again = new View();
-  readAddress(again, said);
+  readSearch(again, said);
   assert.deepEqual(choices(again), [[10.12, 80], 120, 30, true, true, ["a", "b&c"]]);
   assert.deepEqual(new URLSearchParams(said).getAll("run"), ["a", "b&c"]);
-  assert.equal(addressOf(new View(), said), "?run=a&run=b%26c");
-  assert.equal(addressOf(new View(), ""), "");
+  assert.equal(searchOf(new View(), said), "?run=a&run=b%26c");
+  assert.equal(searchOf(new View(), ""), "");
 });
 
 test("an address that says nonsense chooses nothing", () => {
   for (const said of ["?from=9&to=1", "?from=&to=5", "?from=1", "?to=NaN&from=0", "?stretch=-5", "?smooth=x", "?stretch=1e308", "?smooth=1e12", "?from=-1e308&to=1e308", "?from=100000000000000000&to=100000000000000016", "?scale=cubic"]) {
     const view = new View();
-    readAddress(view, said);
+    readSearch(view, said);
     assert.deepEqual(choices(view), choices(new View()), said);
   }
 });
@@ -80,7 +80,7 @@ test("the mean of a thinned series is that of its samples, not of the extremes t
   page.view.smoothSeconds = 60;
   const lines = drawn(page, POWER).frame.plot.data.filter((trace) => trace.y?.length);
   assert.deepEqual(lines.map(({ y }) => y), [[300, 100], [210, 135]]);
-  const cells = csvOf(POWER, page).trimEnd().split("\r\n").slice(1).map((row) => row.split(",").slice(5));
+  const cells = timeChartCsv(POWER, page).trimEnd().split("\r\n").slice(1).map((row) => row.split(",").slice(5));
   assert.deepEqual(cells, [["300", "0", "10", "210"], ["100", "0", "30", "110"]]);
 });
 
@@ -219,7 +219,7 @@ test("a mark that comes redraws the chart", () => {
 test("the CSV has the points of the stretch shown as they were measured, and no cell that a spreadsheet would run", () => {
   const page = pageOf(modelOf("a", { series: series("gpu_power_w", [1001, 1002, 1003], [300, null, -5]) }, { name: '=1+"1"' }));
   Object.assign(page.view, { zoom: [1.5, 5], smoothSeconds: 30 });
-  const rows = csvOf(POWER, page).trimEnd().split("\r\n");
+  const rows = timeChartCsv(POWER, page).trimEnd().split("\r\n");
   assert.deepEqual(rows, [
     "run_id,name,time,since_ready_s,series,value,excluded,samples,mean_of_samples",
     `a,"'=1+""1""",1970-01-01T00:16:42.000Z,2.000,gpu_power_w,,0,0,`,

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 
 import { CHARTS, TimeChart } from "../../web/static/live/charts.js";
-import { fit } from "../../web/static/live/frame.js";
+import { resizePlot } from "../../web/static/live/frame.js";
 import { DASH } from "../../web/static/live/format.js";
 import { RunModel } from "../../web/static/live/model.js";
 import { PositionChart, positionsCsv } from "../../web/static/live/position_chart.js";
 import { View } from "../../web/static/live/view.js";
-import { ZoomButtons, stretched } from "../../web/static/live/zoom_buttons.js";
+import { ZoomButtons, scaleRange } from "../../web/static/live/zoom_buttons.js";
 import { part, series, snapshot } from "./messages.js";
 import { PlotlyStandIn, openPage } from "./page_stand_in.js";
 
@@ -259,7 +259,7 @@ test("the acceptance of each position is a bar of percent a run, and said in wor
 test("where a finger scrolls, one bar zooms all charts and moves along; where a mouse drags it is hidden", () => {
   /** @type {[number, number] | null} */
   let zoom = null;
-  const make = () => new ZoomButtons((factor) => (zoom = factor ? stretched(zoom ?? [0, 100], factor) : null), (part) => (zoom = stretched(zoom ?? [0, 100], 1, part)));
+  const make = () => new ZoomButtons((factor) => (zoom = factor ? scaleRange(zoom ?? [0, 100], factor) : null), (part) => (zoom = scaleRange(zoom ?? [0, 100], 1, part)));
   assert.equal(make().root.hidden, true);
   globalThis.matchMedia = () => ({ matches: true });
   const bar = make();
@@ -280,9 +280,9 @@ test("where a finger scrolls, one bar zooms all charts and moves along; where a 
 
 test("a plot that is no longer on the page is not fitted to its place", () => {
   const plot = document.createElement("div");
-  fit(Plotly, plot);
+  resizePlot(Plotly, plot);
   assert.deepEqual(Plotly.calls, []);
   document.body.append(plot);
-  fit(Plotly, plot);
+  resizePlot(Plotly, plot);
   assert.deepEqual(Plotly.calls, ["resize"]);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, mock, test } from "node:test";
 
-import { csvOf } from "../../web/static/live/chart_files.js";
+import { timeChartCsv } from "../../web/static/live/chart_files.js";
 import { CHARTS, TimeChart } from "../../web/static/live/charts.js";
 import { Closer, fetchSeries } from "../../web/static/live/closer.js";
 import { Legend } from "../../web/static/live/legend.js";
@@ -48,24 +48,24 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 test("what is drawn of a stretch is joined once, and again when a point or another stretch has come", () => {
   const model = modelOf("a", { series: series("gpu_power_w", [1001, 1010, 1020], [300, 310, 320]) });
   model.detail = { series: series("gpu_power_w", [1009, 1010], [1, 2]) };
-  const first = model.drawn("gpu_power_w");
-  assert.equal(model.drawn("gpu_power_w"), first);
+  const first = model.drawnSeries("gpu_power_w");
+  assert.equal(model.drawnSeries("gpu_power_w"), first);
   model.apply(part("delta", 5, { series: series("gpu_power_w", [1030], [330]) }));
-  assert.deepEqual(model.drawn("gpu_power_w").t, [1001, 1009, 1010, 1020, 1030]);
+  assert.deepEqual(model.drawnSeries("gpu_power_w").t, [1001, 1009, 1010, 1020, 1030]);
   model.detail = { series: series("gpu_power_w", [1019, 1020], [3, 4]) };
-  assert.deepEqual(model.drawn("gpu_power_w").t, [1001, 1010, 1019, 1020, 1030]);
+  assert.deepEqual(model.drawnSeries("gpu_power_w").t, [1001, 1010, 1019, 1020, 1030]);
 });
 
 test("within the stretch that is looked at closely its detail is drawn, elsewhere the whole", () => {
   const model = modelOf("a");
   model.detail = { series: series("gpu_power_w", [1009, 1010, 1011], [1, 2, 3]) };
-  const { t, v, excluded, mean, count } = model.drawn("gpu_power_w");
+  const { t, v, excluded, mean, count } = model.drawnSeries("gpu_power_w");
   assert.deepEqual([t, v, excluded], [[1000, 1009, 1010, 1011, 1020, 1030], [300, 1, 2, 3, 320, 330], [0, 0, 0, 0, 0, 0]]);
   assert.deepEqual([mean, count], [v, [1, 1, 1, 1, 1, 1]]);
   assert.equal(model.valueAt("gpu_power_w", 1011), 3);
-  assert.equal(model.drawn("decode_tps"), undefined);
+  assert.equal(model.drawnSeries("decode_tps"), undefined);
   model.detail = { series: series("gpu_power_w", [], []) };
-  assert.equal(model.drawn("gpu_power_w"), model.series.gpu_power_w);
+  assert.equal(model.drawnSeries("gpu_power_w"), model.series.gpu_power_w);
 });
 
 test("what comes while a stretch is looked at closely is added once behind it", () => {
@@ -90,9 +90,9 @@ test("a zoom asks for the stretch of each run that is drawn, in its own time, on
   mock.timers.tick(1000);
   await settled();
   assert.deepEqual(asked, ["/below/series?run=a&from=1010&to=1020&run=b&from=910&to=920"]);
-  assert.deepEqual([page.models()[0].drawn("gpu_power_w").v, changes], [[300, 310, 7, 320, 330], 1]);
+  assert.deepEqual([page.models()[0].drawnSeries("gpu_power_w").v, changes], [[300, 310, 7, 320, 330], 1]);
   closer.look((page.view.zoom = null));
-  assert.deepEqual(page.models()[0].drawn("gpu_power_w").v, [300, 310, 320, 330]);
+  assert.deepEqual(page.models()[0].drawnSeries("gpu_power_w").v, [300, 310, 320, 330]);
 });
 
 test("an answer that comes after the reader went on, or none at all, changes nothing", async () => {
@@ -120,7 +120,7 @@ test("a chart's samples are those that are drawn", () => {
   model.detail = { series: series("gpu_power_w", [1010.5], [7]) };
   const page = pageOf(model);
   page.view.zoom = [10, 11];
-  assert.deepEqual(csvOf(POWER, page).trim().split("\r\n").slice(1).map((row) => row.split(",")[5]), ["310", "7"]);
+  assert.deepEqual(timeChartCsv(POWER, page).trim().split("\r\n").slice(1).map((row) => row.split(",")[5]), ["310", "7"]);
 });
 
 test("the legend hides an arm's runs together, shows one arm alone, and all again", () => {

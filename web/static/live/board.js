@@ -3,7 +3,7 @@
 /** @import { BoardData, BoardHooks, ChartSpec, KnownModel, Page, Range } from "../../types/live_page.js" */
 /** @import { RunModel } from "./model.js" */
 
-import { addressOf, keepSearch, readAddress } from "./address.js";
+import { searchOf, replaceSearch, readSearch } from "./address.js";
 import { TimeChart } from "./charts.js";
 import { Closer } from "./closer.js";
 import { element, setText } from "./format.js";
@@ -14,7 +14,7 @@ import { PositionChart } from "./position_chart.js";
 import { Theme } from "./theme.js";
 import { Toolbar } from "./toolbar.js";
 import { View } from "./view.js";
-import { ZoomButtons, isCoarse, stretched } from "./zoom_buttons.js";
+import { ZoomButtons, isTouchScreen, scaleRange } from "./zoom_buttons.js";
 
 const DRAW_MS = 200;
 const LATE_MS = 300; // later than this, numbers leave the browser time to load the charts' library before them
@@ -56,7 +56,7 @@ export class Board {
     this.data = data;
     this.root = root;
     this.hooks = hooks;
-    readAddress(this.view, location.search);
+    readSearch(this.view, location.search);
     this.toolbar = new Toolbar(this, hooks.isLive);
     this.chartGrid = element("div", "lv-charts lv-waiting");
     this.zooms = new ZoomButtons((factor) => this.#stretch(factor), (part) => this.#stretch(1, part));
@@ -157,7 +157,7 @@ export class Board {
    * @param {number} [part] of what is shown, by which it moves
    */
   #stretch(factor, part) {
-    this.onZoom(factor ? stretched(this.view.range(this.models()), factor, part) : null);
+    this.onZoom(factor ? scaleRange(this.view.range(this.models()), factor, part) : null);
   }
 
   /** What shows what is chosen. */
@@ -203,13 +203,13 @@ export class Board {
 
   /** The address says what is chosen, without an entry of its own in the history. */
   remember() {
-    keepSearch(this.path, addressOf(this.view, location.search));
+    replaceSearch(this.path, searchOf(this.view, location.search));
   }
 
   /** Back or Forward: the entry's own choice counts. */
   #takeAddress() {
     if (location.pathname !== this.path) return;
-    readAddress(this.view, location.search);
+    readSearch(this.view, location.search);
     this.onHide([...this.view.hidden]);
   }
 
@@ -271,7 +271,7 @@ export class Board {
   #arrange() {
     const isWaiting = this.models().filter(isKnown).every((model) => model.meta.state === "queued");
     this.chartGrid.hidden = this.toolbar.root.hidden = this.absences.hidden = isWaiting;
-    this.zooms.root.hidden = isWaiting || !isCoarse();
+    this.zooms.root.hidden = isWaiting || !isTouchScreen();
     /** @type {Map<string, string[]>} */
     const missing = new Map(); // what one reason keeps off the page stands together
     for (const chart of this.allCharts) {

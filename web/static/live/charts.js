@@ -5,15 +5,15 @@
 /** @import { Line } from "./lines.js" */
 
 import { bandTraces, bandsOf, beneath } from "./bands.js";
-import { fileMenu } from "./chart_files.js";
+import { createTimeChartMenu } from "./chart_files.js";
 import { DASH, element, setText, threeDigits } from "./format.js";
-import { CONFIG, Frame, baseAxis, baseLayout, changesOf, commonAbsence, fit } from "./frame.js";
+import { CONFIG, Frame, baseAxis, baseLayout, axisChanges, commonAbsence, resizePlot } from "./frame.js";
 import { heights, logHeights, logTicks } from "./heights.js";
 import { FlagLane } from "./flags.js";
 import { LineNames, roomFor } from "./line_names.js";
 import { held, linesOf, pointsOf, traceOf, withDashes } from "./lines.js";
 import { isKnown } from "./model.js";
-import { isCoarse } from "./zoom_buttons.js";
+import { isTouchScreen } from "./zoom_buttons.js";
 
 const GIB = 1 / 2 ** 30;
 /** @type {Record<string, number | undefined>} */
@@ -56,10 +56,10 @@ export class TimeChart {
     this.frame = new Frame(spec.title, spec.unit, spec.isWide ? "lv-wide" : "");
     this.frame.plot.tabIndex = 0;
     this.frame.plot.setAttribute("role", "group");
-    this.frame.plot.setAttribute("aria-label", `${spec.title}. The left and right arrow keys move the marker, Escape removes it. ${isCoarse() ? "" : BY_MOUSE}`);
+    this.frame.plot.setAttribute("aria-label", `${spec.title}. The left and right arrow keys move the marker, Escape removes it. ${isTouchScreen() ? "" : BY_MOUSE}`);
     const title = /** @type {HTMLElement} */ (this.frame.head.querySelector("h3"));
-    if (!isCoarse()) title.title = BY_MOUSE;
-    this.frame.head.append(fileMenu(spec, this.frame, page));
+    if (!isTouchScreen()) title.title = BY_MOUSE;
+    this.frame.head.append(createTimeChartMenu(spec, this.frame, page));
     this.flags = new FlagLane(page);
     this.lineNames = new LineNames();
     this.frame.readout.after(this.flags.root);
@@ -114,12 +114,12 @@ export class TimeChart {
   moveAxis() {
     this.#isStale ||= !this.isInSight;
     if (this.#isStale) return;
-    const change = changesOf(this.frame.plot.layout, { xaxis: this.#axis(), yaxis: this.#heights(this.frame.plot.data ?? []) });
+    const change = axisChanges(this.frame.plot.layout, { xaxis: this.#axis(), yaxis: this.#heights(this.frame.plot.data ?? []) });
     if (Object.keys(change).length) Plotly.relayout(this.frame.plot, change);
   }
 
   resize() {
-    if (this.#isDrawn && this.isInSight) fit(Plotly, this.frame.plot);
+    if (this.#isDrawn && this.isInSight) resizePlot(Plotly, this.frame.plot);
   }
 
   /** Whether no run of these can ever have a value here, and why: null, or the reasons. */
@@ -153,7 +153,7 @@ export class TimeChart {
       setText(node, isNamed ? named[index] : values[index]);
       node.title = model.meta.name;
     });
-    this.frame.tellEmpty(this.#emptiness());
+    this.frame.showEmptyReason(this.#emptiness());
     this.#drawMoment(this.page.view.moment);
     this.flags.refresh(this.frame.plot._fullLayout?.xaxis);
     this.#nameLines();
@@ -261,7 +261,7 @@ export class TimeChart {
       ...base,
       margin: { ...base.margin, r: Math.max(base.margin.r, named.length ? roomFor(named) : 0) },
       hovermode: false,
-      dragmode: isCoarse() ? false : "zoom",
+      dragmode: isTouchScreen() ? false : "zoom",
       xaxis: { ...axis, tickmode: "array", autorange: false, ...this.#axis() },
       yaxis: { ...axis, type: this.#isLog ? "log" : "linear", rangemode: "tozero", fixedrange: true, nticks: 5, separatethousands: true, ...this.#heights(traces) },
       shapes: this.spec.hasCeiling ? this.#ceilings() : [],

@@ -16,7 +16,7 @@ const BRIEF = 2; // of `excluded`: as web/live/series.py tells a stretch shorter
 
 /** @param {Pick<Line, "model" | "series">} line */
 export function held({ model, series }) {
-  return model.drawn(series)?.t.length ?? 0;
+  return model.drawnSeries(series)?.t.length ?? 0;
 }
 
 /**
@@ -54,7 +54,7 @@ function isMean({ kind }, spec, page) {
  */
 export function pointsOf(line, spec, page, start) {
   const { model, series } = line;
-  const one = model.drawn(series) ?? EMPTY;
+  const one = model.drawnSeries(series) ?? EMPTY;
   const y = yOf(line, spec, page, start);
   const isDrawn = (/** @type {unknown} */ _, /** @type {number} */ index) => y[index] !== null || one.excluded[start + index] !== BRIEF;
   const times = one.t.slice(start).filter(isDrawn);
@@ -69,7 +69,7 @@ export function pointsOf(line, spec, page, start) {
  * @param {number} start the first of its points
  */
 function yOf(line, spec, page, start) {
-  const one = line.model.drawn(line.series) ?? EMPTY;
+  const one = line.model.drawnSeries(line.series) ?? EMPTY;
   if (isMean(line, spec, page)) return trailingMeans(one.t, shownOf(one.mean, one, line, spec), one.count, page.view.smoothSeconds, start);
   return shownOf(one.v, one, line, spec).slice(start);
 }
@@ -95,7 +95,7 @@ function shownOf(values, { excluded }, { kind }, spec) {
  * @returns {Places & { counts: number[] }}
  */
 export function meansOf(line, spec, page) {
-  const one = line.model.drawn(line.series) ?? EMPTY;
+  const one = line.model.drawnSeries(line.series) ?? EMPTY;
   const y = isMean(line, spec, page) ? yOf(line, spec, page, 0) : shownOf(one.mean, one, line, spec);
   return { x: one.t.map((time) => page.view.toX(line.model, time)), y, counts: one.count };
 }

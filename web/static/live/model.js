@@ -125,7 +125,7 @@ export class RunModel {
    * A series as it is drawn: as it came, and in the stretch that is looked at closely in its detail.
    * @param {string} name
    */
-  drawn(name) {
+  drawnSeries(name) {
     const [held, close] = [this.series[name], this.detail?.series[name]];
     if (!held || !close?.t.length) return held;
     const known = this.#joined.get(name);
@@ -141,7 +141,7 @@ export class RunModel {
    * @param {number} time
    */
   valueAt(name, time) {
-    const one = this.drawn(name);
+    const one = this.drawnSeries(name);
     if (!one?.t.length) return null;
     const spacing = (one.t[one.t.length - 1] - one.t[0]) / one.t.length;
     const reach = Math.max(15, 3 * spacing); // a long run comes in wide steps

@@ -2,8 +2,8 @@
 
 /** @import { KnownModel, Page } from "../../types/live_page.js" */
 
-import { csvText, menuOf } from "./chart_files.js";
-import { CONFIG, Frame, baseAxis, baseLayout, commonAbsence, fit } from "./frame.js";
+import { csvText, createDownloadMenu } from "./chart_files.js";
+import { CONFIG, Frame, baseAxis, baseLayout, commonAbsence, resizePlot } from "./frame.js";
 import { isKnown } from "./model.js";
 
 const TITLE = "Acceptance by draft position";
@@ -16,7 +16,7 @@ export class PositionChart {
     this.frame = new Frame(TITLE, "%", "");
     this.frame.plot.setAttribute("role", "img");
     this.frame.plot.setAttribute("aria-label", `${TITLE}: not drawn yet`);
-    this.frame.head.append(menuOf({ title: TITLE, name: "pitwall-positions", frame: this.frame, csv: () => positionsCsv(this.#known()) }));
+    this.frame.head.append(createDownloadMenu({ title: TITLE, name: "pitwall-positions", frame: this.frame, csv: () => positionsCsv(this.#known()) }));
     this.isInSight = false;
     this.isDrawn = false;
   }
@@ -51,13 +51,13 @@ export class PositionChart {
       yaxis: { ...axis, range: [0, 100], nticks: 5 },
     };
     Plotly.react(this.frame.plot, traces, layout, CONFIG);
-    this.frame.tellEmpty(drafting.length ? null : "no sample yet");
+    this.frame.showEmptyReason(drafting.length ? null : "no sample yet");
     const said = drafting.map(({ model, percents }) => `${model.meta.name}: ${percents.map((percent) => `${Math.round(percent)} %`).join(", ")}`);
     this.frame.plot.setAttribute("aria-label", said.join("; ") || "No acceptance yet");
   }
 
   resize() {
-    if (this.isDrawn && this.isInSight) fit(Plotly, this.frame.plot);
+    if (this.isDrawn && this.isInSight) resizePlot(Plotly, this.frame.plot);
   }
 }
 
