@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 
-import { bandTraces, bandsOf, station } from "../../web/static/live/bands.js";
+import { bandTraces, bandsOf, intervalAt } from "../../web/static/live/bands.js";
 import { CHARTS, TimeChart } from "../../web/static/live/charts.js";
 import { RunModel } from "../../web/static/live/model.js";
 import { View } from "../../web/static/live/view.js";
@@ -30,16 +30,16 @@ function modelOf(id, value) {
 function pageOf(values, arms) {
   const models = Object.entries(values).map(([id, value]) => modelOf(id, value));
   const named = arms.map((runs) => ({ name: runs[0], color: 0, runs }));
-  return { view: new View(), models: () => models, label: ({ meta }) => meta.name, theme: () => THEME, arms: () => named, quantiles: () => T, onMoment: () => undefined };
+  return { view: new View(), models: () => models, label: ({ meta }) => meta.name, theme: () => THEME, arms: () => named, quantiles: () => T, onMark: () => undefined };
 }
 
 test("the interval is Student's over the runs: more samples of each do not narrow it", () => {
-  const { mean, low, high } = station(5, [90, 110], T);
+  const { mean, low, high } = intervalAt(5, [90, 110], T);
   assert.equal(mean, 100);
   assert.ok(Math.abs(high - (100 + 12.706 * 10)) < 1e-9 && low > 0, "nothing is below 0, nor on a log scale");
-  const [{ stations }] = bandsOf(POWER, pageOf({ a: 90, b: 110 }, [["a", "b"]]));
-  for (const one of stations) assert.ok(Math.abs(one.high - high) < 1e-9 && one.mean === 100);
-  assert.ok(stations.length > 30);
+  const [{ intervals }] = bandsOf(POWER, pageOf({ a: 90, b: 110 }, [["a", "b"]]));
+  for (const one of intervals) assert.ok(Math.abs(one.high - high) < 1e-9 && one.mean === 100);
+  assert.ok(intervals.length > 30);
 });
 
 test("of a thinned run a band has the mean of all samples, not that of the extremes that were kept", () => {
@@ -48,7 +48,7 @@ test("of a thinned run a band has the mean of all samples, not that of the extre
     const { v, mean, count } = model.series.gpu_power_w;
     v.forEach((value, index) => ([v[index], mean[index], count[index]] = [value + 400, index % 2 ? value + 6 : value - 2, index % 2 ? 1 : 3]));
   }
-  const means = new Set(bandsOf(POWER, page)[0].stations.map(({ mean }) => mean));
+  const means = new Set(bandsOf(POWER, page)[0].intervals.map(({ mean }) => mean));
   assert.deepEqual([...means].sort((a, b) => a - b), [98, 100, 106]); // one point of three samples, both, one of a single
 });
 
@@ -56,14 +56,14 @@ test("one run has no band, on the wall clock none has, and a hidden repeat is no
   assert.deepEqual(bandsOf(POWER, pageOf({ a: 90 }, [["a"]])), []);
   const page = pageOf({ a: 90, b: 100, c: 200 }, [["a", "b", "c"]]);
   page.view.hide(["c"], page.models());
-  assert.equal(bandsOf(POWER, page)[0].stations[0].mean, 95);
-  page.view.onWallClock = true;
+  assert.equal(bandsOf(POWER, page)[0].intervals[0].mean, 95);
+  page.view.usesWallClock = true;
   assert.deepEqual(bandsOf(POWER, page), []);
 });
 
 test("a chart draws the runs faint, then the band and the mean, and is no higher for a wide band", () => {
   const chart = new TimeChart(POWER, pageOf({ a: 90, b: 110 }, [["a", "b"]]));
-  chart.isInSight = true;
+  chart.isInView = true;
   chart.react();
   const { data, layout } = chart.frame.plot;
   assert.deepEqual(data.map(({ opacity, fill }) => [opacity, fill]), [[0.35, undefined], [0.35, undefined], [0.18, "toself"], [undefined, undefined]]);
@@ -71,7 +71,7 @@ test("a chart draws the runs faint, then the band and the mean, and is no higher
 });
 
 test("a band is one closed outline", () => {
-  const stations = [{ x: 1, mean: 2, low: 1, high: 3 }, { x: 2, mean: 3, low: 2, high: 4 }];
-  const [band] = bandTraces({ color: "blue", name: "a", runs: new Set(), stations });
+  const intervals = [{ x: 1, mean: 2, low: 1, high: 3 }, { x: 2, mean: 3, low: 2, high: 4 }];
+  const [band] = bandTraces({ color: "blue", name: "a", runs: new Set(), intervals });
   assert.deepEqual([band.x, band.y], [[1, 2, 2, 1], [3, 4, 2, 1]]);
 });

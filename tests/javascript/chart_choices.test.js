@@ -5,9 +5,9 @@ import { searchOf, readSearch } from "../../web/static/live/address.js";
 import { timeChartCsv } from "../../web/static/live/chart_files.js";
 import { CHARTS, TimeChart } from "../../web/static/live/charts.js";
 import { FlagLane } from "../../web/static/live/flags.js";
-import { heights, logHeights, logTicks } from "../../web/static/live/heights.js";
-import { apart } from "../../web/static/live/line_names.js";
-import { flagsOf, markWords } from "../../web/static/live/marks.js";
+import { yRange, logYRange, logTicks } from "../../web/static/live/y_range.js";
+import { spreadOut } from "../../web/static/live/line_names.js";
+import { flagsOf, markText } from "../../web/static/live/marks.js";
 import { RunModel } from "../../web/static/live/model.js";
 import { trailingMeans } from "../../web/static/live/smoothing.js";
 import { View } from "../../web/static/live/view.js";
@@ -23,7 +23,7 @@ beforeEach(() => {
 });
 
 function pageOf(...models) {
-  return { view: new View(), models: () => models, label: ({ meta }) => meta.name, theme: () => THEME, onMoment: () => undefined };
+  return { view: new View(), models: () => models, label: ({ meta }) => meta.name, theme: () => THEME, onMark: () => undefined };
 }
 
 function modelOf(id, fields, meta = {}) {
@@ -34,16 +34,16 @@ function modelOf(id, fields, meta = {}) {
 
 function drawn(page, spec = POWER) {
   const chart = new TimeChart(spec, page);
-  chart.isInSight = true;
+  chart.isInView = true;
   chart.react();
   return chart;
 }
 
-const choices = ({ zoom, windowSeconds, smoothSeconds, onWallClock, isLog, hidden }) => [zoom, windowSeconds, smoothSeconds, onWallClock, isLog, [...hidden]];
+const choices = ({ zoom, windowSeconds, smoothSeconds, usesWallClock, isLog, hiddenIds }) => [zoom, windowSeconds, smoothSeconds, usesWallClock, isLog, [...hiddenIds]];
 
 test("what is chosen goes into the address and comes back from it; what others keep there stays", () => {
   const view = new View();
-  Object.assign(view, { zoom: [10.123456, 80], windowSeconds: 120, smoothSeconds: 30, onWallClock: true, isLog: true, hidden: new Set(["a", "b&c"]) });
+  Object.assign(view, { zoom: [10.123456, 80], windowSeconds: 120, smoothSeconds: 30, usesWallClock: true, isLog: true, hiddenIds: new Set(["a", "b&c"]) });
   const said = searchOf(view, "?run=a&run=b%26c&from=1&scale=log");
   const again = new View();
   readSearch(again, said);
@@ -70,7 +70,7 @@ test("a mean is of the seconds before each point, as if each were alone, and a g
   for (let start = 1; start < times.length; start += 1) assert.deepEqual(trailingMeans(times, values, counts, 3, start), whole.slice(start));
 });
 
-test("a mean of less time than a number tells apart is the value itself", () => {
+test("a mean of less time than a number tells spreadOut is the value itself", () => {
   for (const start of [0, 1]) assert.deepEqual(trailingMeans([1.79e9, 1.79e9 + 1], [4, 2], [1, 1], 1e-9, start), [4, 2].slice(start));
 });
 
@@ -100,11 +100,11 @@ test("a smoothed chart keeps what was measured, faint beneath, and grows as it w
 
 test("few outliers do not flatten the rest, and are told; a chart of few points shows all", () => {
   const line = (count, top) => [{ x: [...Array(count).keys()], y: [...Array(count - 1).fill(100), top] }];
-  assert.deepEqual(heights(line(200, 9000), [0, 300]), { range: [0, 318], above: 1, highest: 9000 });
-  assert.deepEqual(heights(line(200, 290), [0, 300]).above, 0);
-  assert.deepEqual(heights(line(50, 9000), [0, 300]), { range: [0, 9540], above: 0, highest: 9000 });
-  assert.deepEqual(heights(line(200, 9000), [0, 100]).highest, 100);
-  assert.equal(heights([{ x: [1], y: [0] }], [0, 2]), null);
+  assert.deepEqual(yRange(line(200, 9000), [0, 300]), { range: [0, 318], above: 1, highest: 9000 });
+  assert.deepEqual(yRange(line(200, 290), [0, 300]).above, 0);
+  assert.deepEqual(yRange(line(50, 9000), [0, 300]), { range: [0, 9540], above: 0, highest: 9000 });
+  assert.deepEqual(yRange(line(200, 9000), [0, 100]).highest, 100);
+  assert.equal(yRange([{ x: [1], y: [0] }], [0, 2]), null);
 });
 
 test("the chart's head says how many points lie above it", () => {
@@ -124,9 +124,9 @@ test("a measurement above is counted once, however it is drawn, and a mean is no
 });
 
 test("a logarithmic axis goes from the lowest to the highest above 0", () => {
-  const [low, high] = logHeights([{ x: [1, 2, 3], y: [0, 10, 1000] }], [0, 5]);
+  const [low, high] = logYRange([{ x: [1, 2, 3], y: [0, 10, 1000] }], [0, 5]);
   assert.ok(low < 1 && low > 0.8 && high > 3 && high < 3.2);
-  assert.equal(logHeights([{ x: [1], y: [0] }], [0, 5]), null);
+  assert.equal(logYRange([{ x: [1], y: [0] }], [0, 5]), null);
   const page = pageOf(modelOf("a", { series: series("gpu_power_w", [1001, 1002], [10, 1000]) }));
   page.view.isLog = true;
   const { type, range } = drawn(page).frame.plot.layout.yaxis;
@@ -136,12 +136,12 @@ test("a logarithmic axis goes from the lowest to the highest above 0", () => {
 test("a hidden run is not drawn, told or measured by; hiding all would leave nothing and hides none", () => {
   const long = { series: series("gpu_power_w", [1001, 1500], [300, 310]) };
   const page = pageOf(modelOf("a", long), modelOf("b", { series: series("gpu_power_w", [1001, 1100], [200, 210]) }));
-  page.view.hidden = new Set(["a"]);
+  page.view.hiddenIds = new Set(["a"]);
   const chart = drawn(page);
   assert.deepEqual(chart.frame.plot.data.map(({ name }) => name), ["b"]);
   assert.deepEqual(chart.frame.plot.layout.xaxis.range, [1, 100]);
   assert.equal(chart.frame.readout.textContent, "210");
-  page.view.hidden = new Set(["a", "b"]);
+  page.view.hiddenIds = new Set(["a", "b"]);
   chart.react();
   assert.equal(chart.frame.plot.data.length, 2);
 });
@@ -150,11 +150,11 @@ const MARKS = [{ t: 1010, kind: "load", text: "ladder" }, { t: 1020, kind: "phas
 
 test("loads, phases, outages and ends are flags in the run's colour, troubles in amber, and words at the moment", () => {
   const page = pageOf(modelOf("a", { series: series("gpu_power_w", [1001, 1070], [1, 1]), marks: MARKS }, { ended_t: 1060, state: "finished" }));
-  const seen = flagsOf(page, 1).map(({ x, texts, color, isTrouble }) => [x, texts.join(), color, isTrouble]);
+  const seen = flagsOf(page, 1).map(({ x, texts, color, isProblem }) => [x, texts.join(), color, isProblem]);
   assert.deepEqual(seen, [[10, "load ladder begins", "color of a", false], [20, "phase 8 at once", "color of a", false], [30, "no answer for 4 s", "amber", true], [40, "an answer loops", "amber", true], [60, "finished", "color of a", false]]);
-  assert.deepEqual([10, 20.2, 30, 25, 40, 60].map((moment) => markWords(page, moment)), ["load ladder begins", "phase 8 at once", "no answer for 4 s", "", "an answer loops", "finished"]);
-  page.view.onWallClock = true;
-  assert.equal(markWords(page, 1000), "ready");
+  assert.deepEqual([10, 20.2, 30, 25, 40, 60].map((moment) => markText(page, moment)), ["load ladder begins", "phase 8 at once", "no answer for 4 s", "", "an answer loops", "finished"]);
+  page.view.usesWallClock = true;
+  assert.equal(markText(page, 1000), "ready");
 });
 
 test("what happened at about one moment shares a flag, of no run's colour where it is several runs'", () => {
@@ -171,7 +171,7 @@ test("of a thousand marks each run has its share, the newest; a kind nobody know
   assert.deepEqual(flagsOf(page, 0.5).map(({ texts }) => texts).at(-1), ["a, b: phase 899"]);
   assert.equal(flagsOf(page, 0.5).length, 500);
   const odd = pageOf(modelOf("a", { marks: [{ t: 1010, kind: "__proto__", text: "x" }, { t: 1010, kind: "constructor", text: "y" }] }));
-  assert.equal(markWords(odd, 10), "x; y");
+  assert.equal(markText(odd, 10), "x; y");
 });
 
 /** An axis of a hundred pixels for as many seconds. */
@@ -180,7 +180,7 @@ const AXIS = { range: [0, 100], _offset: 0, _length: 100, l2p: (place) => place 
 test("a flag tells what happened while it is pointed at or focused, and marks its moment on all charts", () => {
   const page = pageOf(modelOf("a", { series: series("gpu_power_w", [1000, 1100], [1, 1]), marks: MARKS }));
   const moments = [];
-  page.onMoment = (moment) => moments.push(moment);
+  page.onMark = (moment) => moments.push(moment);
   const lane = new FlagLane(page);
   lane.root.hidden = false;
   lane.refresh(AXIS);
@@ -206,13 +206,13 @@ test("a line's name stands at its end; names that would cover each other are mov
 
 test("names are moved apart within the chart", () => {
   const end = (/** @type {number} */ y) => ({ name: "", color: "", x: 0, y });
-  assert.deepEqual(apart([end(99), end(98), end(20)], 100).map(({ y }) => y), [20, 77.5, 92.5]);
+  assert.deepEqual(spreadOut([end(99), end(98), end(20)], 100).map(({ y }) => y), [20, 77.5, 92.5]);
 });
 
 test("a mark that comes redraws the chart", () => {
   const model = modelOf("a", {});
-  assert.equal(model.apply(part("delta", 5, { marks: [{ t: 1010, kind: "load", text: "ladder" }] })).whole, true);
-  assert.equal(model.apply(part("delta", 6, {})).whole, false);
+  assert.equal(model.apply(part("delta", 5, { marks: [{ t: 1010, kind: "load", text: "ladder" }] })).redrawAll, true);
+  assert.equal(model.apply(part("delta", 6, {})).redrawAll, false);
   assert.equal(model.marks.length, 1);
 });
 

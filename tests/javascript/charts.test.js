@@ -20,7 +20,7 @@ beforeEach(() => {
 
 function pageOf(...models) {
   const page = { view: new View(), models: () => models, label: ({ meta }) => meta.name, theme: () => THEME, onZoom: () => undefined, onView: () => undefined };
-  return Object.assign(page, { onMoment: (x) => (page.view.moment = x) });
+  return Object.assign(page, { onMark: (x) => (page.view.markedX = x) });
 }
 
 function modelOf(id, fields, meta = {}) {
@@ -30,9 +30,9 @@ function modelOf(id, fields, meta = {}) {
 }
 
 /** The chart with this id of a page, in sight but for what a test says. */
-function chartOf(id, page, isInSight = true) {
+function chartOf(id, page, isInView = true) {
   const chart = new TimeChart(CHARTS.find((spec) => spec.id === id), page);
-  chart.isInSight = isInSight;
+  chart.isInView = isInView;
   return chart;
 }
 
@@ -44,9 +44,9 @@ test("a chart that comes into sight between two ticks draws each point once", ()
   const model = modelOf("a", { series: POWER });
   const chart = chartOf("power", pageOf(model));
   chart.react();
-  chart.isInSight = false;
+  chart.isInView = false;
   model.apply(part("delta", 5, MORE_POWER));
-  chart.isInSight = true;
+  chart.isInView = true;
   chart.react(); // as it comes into sight
   chart.extend(); // the tick that was on its way
   assert.deepEqual(points(chart), [[[1, 300], [2, 310], [3, 320]]]);
@@ -57,9 +57,9 @@ test("a chart out of sight draws nothing; the tick after it came back does not a
   const chart = chartOf("power", pageOf(model), false);
   chart.react();
   chart.extend();
-  chart.moveAxis();
+  chart.moveAxes();
   assert.deepEqual(Plotly.calls, []);
-  chart.isInSight = true;
+  chart.isInView = true;
   chart.extend();
   assert.deepEqual(Plotly.calls, [], "it is drawn whole first");
   chart.react();
@@ -70,11 +70,11 @@ test("what comes while a chart is scrolled away is drawn when it comes back", ()
   const model = modelOf("a", { series: POWER });
   const chart = chartOf("power", pageOf(model));
   chart.react();
-  chart.isInSight = false;
+  chart.isInView = false;
   model.apply(part("delta", 5, MORE_POWER));
   chart.extend();
   assert.deepEqual(Plotly.calls, ["react"]);
-  chart.isInSight = true;
+  chart.isInView = true;
   chart.react();
   assert.deepEqual(points(chart), [[[1, 300], [2, 310], [3, 320]]]);
 });
@@ -97,7 +97,7 @@ test("an axis that moves names what is another of it: given as a whole, Plotly c
   chart.react();
   for (const zoom of [[2, 42], [2, 42], [2, 22]]) {
     page.view.zoom = zoom;
-    chart.moveAxis();
+    chart.moveAxes();
   }
   assert.deepEqual(Plotly.changes, [["xaxis.range"], ["xaxis.range", "xaxis.tickvals", "xaxis.ticktext", "yaxis.range"]]);
 });
@@ -166,7 +166,7 @@ test("the readout tells names and the newest values, or those of the marked mome
   const page = pageOf(modelOf("a", given), modelOf("b", given, { state: "finished" }));
   const chart = chartOf("power", page);
   const told = [null, 1.5, -1].map((moment) => {
-    page.onMoment(moment);
+    page.onMark(moment);
     chart.react();
     return [...chart.frame.readout.children].map((node) => node.textContent);
   });
@@ -220,7 +220,7 @@ test("the height is that of the stretch shown, and of everything again without a
   chart.react();
   const heights = [[0, 10], [1.5, 10], [5, 10], null].map((zoom) => {
     page.view.zoom = zoom;
-    chart.moveAxis();
+    chart.moveAxes();
     const { autorange, range } = chart.frame.plot.layout.yaxis;
     return autorange ? "all" : range.map(Math.round);
   });
@@ -236,7 +236,7 @@ test("the keys move the marked moment, and Escape takes it away", () => {
   plot._fullLayout = { xaxis: { range: [0, 60] } };
   const moments = ["ArrowLeft", "ArrowLeft", "ArrowRight", "Escape"].map((key) => {
     plot.dispatchEvent(Object.assign(new document.defaultView.Event("keydown", { cancelable: true }), { key }));
-    return page.view.moment;
+    return page.view.markedX;
   });
   assert.deepEqual(moments, [59, 58, 59, null]);
 });
@@ -245,7 +245,7 @@ test("the acceptance of each position is a bar of percent a run, and said in wor
   const drafting = modelOf("a", { per_position: { v: [0.81, 0.5], why: null } });
   const none = modelOf("b", { per_position: { v: null, why: "no draft" } }, { absent: { per_position: "speculation is off" } });
   const chart = new PositionChart(pageOf(drafting, none));
-  chart.isInSight = true;
+  chart.isInView = true;
   chart.react();
   assert.deepEqual(chart.frame.plot.data.map(({ type, x, y }) => [type, x, y]), [["bar", [1, 2], [81, 50]]]);
   assert.equal(chart.frame.plot.getAttribute("aria-label"), "a: 81 %, 50 %");

@@ -3,7 +3,7 @@ import { beforeEach, mock, test } from "node:test";
 
 import { timeChartCsv } from "../../web/static/live/chart_files.js";
 import { CHARTS, TimeChart } from "../../web/static/live/charts.js";
-import { Closer, fetchSeries } from "../../web/static/live/closer.js";
+import { DetailLoader, fetchSeries } from "../../web/static/live/detail_loader.js";
 import { Legend } from "../../web/static/live/legend.js";
 import { RunModel } from "../../web/static/live/model.js";
 import { Toolbar } from "../../web/static/live/toolbar.js";
@@ -22,7 +22,7 @@ beforeEach(() => {
 });
 
 function pageOf(...models) {
-  const page = { view: new View(), models: () => models, label: ({ meta }) => meta.name, theme: () => THEME, onMoment: () => undefined, onView: () => undefined, onStyle: () => undefined, onZoom: () => undefined };
+  const page = { view: new View(), models: () => models, label: ({ meta }) => meta.name, theme: () => THEME, onMark: () => undefined, onView: () => undefined, onStyle: () => undefined, onZoom: () => undefined };
   return Object.assign(page, { onHide: (ids) => page.view.hide(ids, models) });
 }
 
@@ -72,7 +72,7 @@ test("what comes while a stretch is looked at closely is added once behind it", 
   const model = modelOf("a");
   model.detail = { series: series("gpu_power_w", [1029, 1030, 1031], [1, 2, 3]) };
   const chart = new TimeChart(POWER, pageOf(model));
-  chart.isInSight = true;
+  chart.isInView = true;
   chart.react();
   model.apply(part("delta", 5, { series: series("gpu_power_w", [1031, 1032], [3, 4]) }));
   chart.extend();
@@ -82,16 +82,16 @@ test("what comes while a stretch is looked at closely is added once behind it", 
 test("a zoom asks for the stretch of each run that is drawn, in its own time, once the reader rests", async () => {
   mock.timers.enable({ apis: ["setTimeout"] });
   const page = pageOf(modelOf("a"), modelOf("b", WHOLE, { ready_t: 900 }), modelOf("c"));
-  page.view.hidden = new Set(["c"]);
+  page.view.hiddenIds = new Set(["c"]);
   const asked = answers([part("snapshot", 0, { series: series("gpu_power_w", [1010.5], [7]) })]);
   let changes = 0;
-  const closer = new Closer("/below", page, () => (changes += 1));
-  for (const zoom of [[1, 2], [10, 20]]) closer.look((page.view.zoom = zoom));
+  const loader = new DetailLoader("/below", page, () => (changes += 1));
+  for (const zoom of [[1, 2], [10, 20]]) loader.load((page.view.zoom = zoom));
   mock.timers.tick(1000);
   await settled();
   assert.deepEqual(asked, ["/below/series?run=a&from=1010&to=1020&run=b&from=910&to=920"]);
   assert.deepEqual([page.models()[0].drawnSeries("gpu_power_w").v, changes], [[300, 310, 7, 320, 330], 1]);
-  closer.look((page.view.zoom = null));
+  loader.load((page.view.zoom = null));
   assert.deepEqual(page.models()[0].drawnSeries("gpu_power_w").v, [300, 310, 320, 330]);
 });
 
@@ -99,12 +99,12 @@ test("an answer that comes after the reader went on, or none at all, changes not
   mock.timers.enable({ apis: ["setTimeout"] });
   const page = pageOf(modelOf("a"));
   answers([part("snapshot", 0, { series: series("gpu_power_w", [1010.5], [7]) })], undefined);
-  const closer = new Closer("", page, () => assert.fail("nothing is to be drawn anew"));
-  closer.look((page.view.zoom = [10, 20]));
+  const loader = new DetailLoader("", page, () => assert.fail("nothing is to be drawn anew"));
+  loader.load((page.view.zoom = [10, 20]));
   mock.timers.tick(1000);
   page.view.zoom = [11, 12];
   await settled();
-  closer.look(page.view.zoom);
+  loader.load(page.view.zoom);
   mock.timers.tick(1000);
   await settled();
   assert.equal(page.models()[0].detail, null);
@@ -130,7 +130,7 @@ test("the legend hides an arm's runs together, shows one arm alone, and all agai
   const press = (name) => {
     legend.refresh(page);
     [...legend.root.querySelectorAll("button")].find((one) => one.getAttribute("aria-label") === name).onclick();
-    return page.view.shown(page.models()).map((model) => model.id).join("");
+    return page.view.visibleRuns(page.models()).map((model) => model.id).join("");
   };
   const shown = ["Hide A in the charts", "Show A in the charts", "Show only A in the charts", "Show only C in the charts"].map(press);
   assert.deepEqual(shown, ["c", "abc", "ab", "c"]);
@@ -147,7 +147,7 @@ test("one arm alone needs no legend", () => {
 test("where nothing goes on there is nothing to follow, and what failed is said", () => {
   const toolbar = new Toolbar(pageOf(modelOf("a")), false);
   assert.equal(toolbar.root.querySelectorAll("fieldset").length, 0);
-  assert.equal(toolbar.follow.textContent, "Reset zoom");
+  assert.equal(toolbar.followButton.textContent, "Reset zoom");
   const said = [["loaded"], ["refused", "The charts could not be loaded"]].map((status) => {
     toolbar.setStatus(...status);
     return [toolbar.status.hidden, toolbar.status.textContent];

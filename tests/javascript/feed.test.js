@@ -53,7 +53,7 @@ test("it asks this server for its runs, and says that it has nothing yet", () =>
 test("what is sent of a run reaches its model; of another run nothing does", () => {
   const { models, changes, feed } = liveFeed();
   SocketStandIn.last.saidByServer({ ...part("delta", 5), run: "another" });
-  assert.deepEqual(changes.map(([id, { whole }]) => [id, whole]), [[RUN, true]]);
+  assert.deepEqual(changes.map(([id, { redrawAll }]) => [id, redrawAll]), [[RUN, true]]);
   assert.deepEqual(models.get(RUN).series.decode_tps.v, [10, 20]);
   assert.equal(feed.serverNow, 1100);
 });

@@ -149,10 +149,10 @@ test("all that wait are one line, and no chips", () => {
   const chips = [...waiting, modelOf()].map((model) => chipOf(model));
   strip.show(chips);
   strip.refresh([...waiting, modelOf()], ({ meta }) => meta.name);
-  assert.equal(strip.waiting.textContent, "2 wait: a, b");
+  assert.equal(strip.queueLine.textContent, "2 wait: a, b");
   assert.deepEqual(chips.map((chip) => chip.root.hidden), [true, true, false]);
   strip.refresh([modelOf()], ({ meta }) => meta.name);
-  assert.equal(strip.waiting.hidden, true);
+  assert.equal(strip.queueLine.hidden, true);
 });
 
 test("a load under way is a bar of its share, until the run has ended", () => {
@@ -162,7 +162,7 @@ test("a load under way is a bar of its share, until the run has ended", () => {
 });
 
 function logOf(model) {
-  const page = { view: new View(), label: ({ meta }) => meta.name, theme: () => ({ color: () => "#0072B2" }), onMoment: () => undefined };
+  const page = { view: new View(), label: ({ meta }) => meta.name, theme: () => ({ color: () => "#0072B2" }), onMark: () => undefined };
   const log = new LogTail(page, model, "given");
   log.lines.matches = () => true; // linkedom knows no :hover
   return log;
@@ -171,7 +171,7 @@ function logOf(model) {
 test("log lines are text and nothing else, marked as the server marked them", () => {
   const model = modelOf({ log: [line(0, 1001, "<b>107 tok/s</b>", "throughput"), line(9, 1002, "W full", "warning", "The context was full.")] });
   const log = logOf(model);
-  log.refresh({ whole: true, log: [] });
+  log.refresh({ redrawAll: true, log: [] });
   const nodes = [...log.lines.children];
   assert.deepEqual(nodes.map((node) => node.querySelector("code").textContent), ["<b>107 tok/s</b>", "W full"]);
   assert.equal(log.lines.querySelector("b"), null);
@@ -182,7 +182,7 @@ test("log lines are text and nothing else, marked as the server marked them", ()
 test("before the run has answered its log says nothing, and afterwards that there is no line", () => {
   const model = new RunModel("a");
   const log = logOf(model);
-  log.refresh({ whole: true, log: [] });
+  log.refresh({ redrawAll: true, log: [] });
   assert.deepEqual([log.title.textContent, log.lines.textContent], ["Log of given", ""]);
   log.refresh(model.apply(snapshot()));
   assert.equal(log.lines.textContent, "No log line yet.");
@@ -191,7 +191,7 @@ test("before the run has answered its log says nothing, and afterwards that ther
 test("new lines are added below; the line of the marked moment is the last one before it", () => {
   const model = modelOf({ log: [line(0, 1001, "one"), line(3, null, "two"), line(6, 1003, "three")] });
   const log = logOf(model);
-  log.refresh({ whole: true, log: [] });
+  log.refresh({ redrawAll: true, log: [] });
   log.refresh(model.apply(part("delta", 5, { log: [line(9, 1005, "four")] })));
   const marked = [1000, 1004, 1005, null].map((time) => {
     log.mark(time);

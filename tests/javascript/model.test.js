@@ -27,7 +27,7 @@ test("points and lines that a backfill repeats are taken once", () => {
   const changes = model.apply(part("backfill", 12, { series: series("decode_tps", [2, 3, 4], [20, 30, 40]), log: [line(9), line(20)] }));
   assert.deepEqual(model.series.decode_tps, { t: [1, 2, 3, 4], v: [10, 20, 30, 40], excluded: [0, 0, 0, 0], mean: [10, 20, 30, 40], count: [1, 1, 1, 1] });
   assert.deepEqual(changes.log.map((one) => one.at), [20]);
-  assert.equal(changes.whole, false);
+  assert.equal(changes.redrawAll, false);
 });
 
 test("a gap stays null and what is excluded is marked", () => {
@@ -70,8 +70,8 @@ test("a run's own time starts when it was ready, else started, else made", () =>
 
 test("news of the run itself means that all is drawn anew", () => {
   const model = modelOf(snapshot());
-  assert.equal(model.apply(part("delta", 5)).whole, false);
-  assert.equal(model.apply(part("delta", 6, { meta: { ...META, state: "finished" } })).whole, true);
+  assert.equal(model.apply(part("delta", 5)).redrawAll, false);
+  assert.equal(model.apply(part("delta", 6, { meta: { ...META, state: "finished" } })).redrawAll, true);
   assert.ok(model.isFinal);
   assert.equal(model.apply(part("delta", 7, { per_position: { v: [0.8], why: null } })).positions, true);
 });
@@ -80,11 +80,11 @@ test("no more than 300 log lines are kept, and too many points are noticed", () 
   const numbers = Array.from({ length: 4000 }, (_, index) => index);
   const model = modelOf(snapshot({ log: numbers.map((number) => line(number)), series: series("decode_tps", numbers, numbers) }));
   assert.deepEqual([model.log.length, model.log[0].at], [300, 3700]);
-  assert.equal(model.holdsTooMuch, false);
+  assert.equal(model.hasTooManyPoints, false);
   model.apply(part("delta", 5, { log: [line(4000)] }));
   assert.deepEqual([model.log.length, model.log[0].at], [300, 3701]);
   model.apply(part("delta", 6, { series: series("decode_tps", [4000], [1]) }));
-  assert.equal(model.holdsTooMuch, true);
+  assert.equal(model.hasTooManyPoints, true);
 });
 
 test("a run of another Pitwall is away until something comes of it again, and keeps what it had", () => {

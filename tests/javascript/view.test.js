@@ -36,7 +36,7 @@ test("a window follows the live run, not the longer one that ended; all shows bo
   assert.deepEqual(view.range(runs), [0, 900]);
 });
 
-test("a range in which numbers no longer tell seconds apart ends", () => {
+test("a range in which numbers no longer tell seconds spreadOut ends", () => {
   const { tickvals } = new View().axis([1e17, 1e17 + 16], 960);
   assert.ok(tickvals.length <= 8);
 });
@@ -45,11 +45,11 @@ test("runs that are not here do not count as hidden ones; all that are here hidd
   const view = new View();
   const models = ["a", "b"].map((id) => new RunModel(id));
   view.hide(["x", "y", "a"], models);
-  assert.deepEqual([...view.hidden], ["x", "y", "a"]);
+  assert.deepEqual([...view.hiddenIds], ["x", "y", "a"]);
   view.hide(["x", "b", "a"], models);
-  assert.deepEqual([...view.hidden], []);
+  assert.deepEqual([...view.hiddenIds], []);
   view.hide(["a"], []); // nothing is known yet
-  assert.deepEqual([...view.hidden], ["a"]);
+  assert.deepEqual([...view.hiddenIds], ["a"]);
 });
 
 test("what the reader zoomed to stays", () => {
@@ -63,7 +63,7 @@ test("an x is seconds since ready or of the wall clock, and leads back to its ti
   const run = runOf(300);
   assert.equal(view.toX(run, 1007), 7);
   assert.equal(view.toTime(run, 7), 1007);
-  view.onWallClock = true;
+  view.usesWallClock = true;
   assert.equal(view.toX(run, 1007), 1007);
   assert.equal(view.toTime(run, 1007), 1007);
   assert.deepEqual(view.range([run]), [1000, 1300]);
@@ -76,7 +76,7 @@ test("ticks stand at round times, as many as fit", () => {
 
 test("a wall clock over other days is dated, and never has more than eight labels", () => {
   const view = new View();
-  view.onWallClock = true;
+  view.usesWallClock = true;
   const at = new Date(2025, 2, 3, 9, 30).getTime() / 1000;
   const spans = [600, 86400, 90 * 86400, 5 * 365 * 86400].map((span) => view.axis([at, at + span], 1300).ticktext);
   for (const labels of spans) assert.ok(labels.length >= 2 && labels.length <= 8, labels.join());

@@ -1,7 +1,7 @@
 // Makes a link without a query, such as one in the navigation, reopen its page with the query that it last had in this
 // tab. A link to the page that is already shown resets it to no query instead, where Streamlit would do nothing.
 
-import { navigate } from "./lead.js";
+import { navigate } from "./navigate.js";
 
 const RESETTABLE_PAGES = ["runs", "compare", "explore"];
 const RESTORED_PAGES = [...RESETTABLE_PAGES, "sql"]; // the other pages show the current state

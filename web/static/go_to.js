@@ -3,7 +3,7 @@
 // the same for a rerun of the old page that it hears of after the URL has changed, so the redirect waits until the
 // script is idle.
 
-import { navigate } from "./lead.js";
+import { navigate } from "./navigate.js";
 import { IDLE_APP } from "./streamlit_dom.js";
 
 const CHECK_EVERY_MS = 50;

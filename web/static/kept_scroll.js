@@ -82,7 +82,7 @@ history.pushState = (...entry) => {
 };
 addEventListener("popstate", ({ isTrusted }) => {
   scrollNewPageToTop();
-  if (isTrusted) restorePositions(false); // an untrusted event is Pitwall's own, from a link (lead.js)
+  if (isTrusted) restorePositions(false); // an untrusted event is Pitwall's own, from a link (navigate.js)
 });
 const [pageLoad] = performance.getEntriesByType("navigation");
 if (pageLoad instanceof PerformanceNavigationTiming && pageLoad.type !== "navigate") restorePositions(true);

@@ -16,9 +16,9 @@ export function readSearch(view, search) {
   view.zoom = from !== null && to !== null && from < to ? [from, to] : null;
   view.windowSeconds = Math.max(0, parseSeconds(params.get("stretch")) ?? 0);
   view.smoothSeconds = Math.max(0, parseSeconds(params.get("smooth")) ?? 0);
-  view.onWallClock = params.get("clock") === "wall";
+  view.usesWallClock = params.get("clock") === "wall";
   view.isLog = params.get("scale") === "log";
-  view.hidden = new Set(params.getAll("hide"));
+  view.hiddenIds = new Set(params.getAll("hide"));
 }
 
 /**
@@ -31,10 +31,10 @@ export function searchOf(view, search) {
   PARAM_NAMES.forEach((name) => params.delete(name));
   if (view.zoom) [params.set("from", formatSeconds(view.zoom[0])), params.set("to", formatSeconds(view.zoom[1]))];
   if (view.windowSeconds) params.set("stretch", String(view.windowSeconds));
-  if (view.onWallClock) params.set("clock", "wall");
+  if (view.usesWallClock) params.set("clock", "wall");
   if (view.isLog) params.set("scale", "log");
   if (view.smoothSeconds) params.set("smooth", String(view.smoothSeconds));
-  view.hidden.forEach((runId) => params.append("hide", runId));
+  view.hiddenIds.forEach((runId) => params.append("hide", runId));
   return params.size ? `?${params}` : "";
 }
 

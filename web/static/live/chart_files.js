@@ -1,4 +1,5 @@
-// Saves a chart as a file: PNG and SVG as it is drawn, with a title and a legend; CSV with the samples in the shown range.
+// Saves a chart as a file: PNG or SVG as it is drawn, with a title and a legend, or CSV with the samples in the shown
+// time range.
 
 /** @import { ChartSpec, Page } from "../../types/live_page.js" */
 /** @import { Frame } from "./frame.js" */
@@ -84,7 +85,7 @@ export function imageGeometry({ margin = {} }) {
 }
 
 /**
- * A CSV file with a row for each drawn point: the value, the number of samples that it stands for, and their mean.
+ * A CSV file with a row for each drawn point: its value, the number of samples behind it, and their mean.
  * @param {ChartSpec} spec
  * @param {Page} page
  */
@@ -92,7 +93,7 @@ export function timeChartCsv(spec, page) {
   const { view } = page;
   const [start, end] = view.range(page.models());
   const rows = [["run_id", "name", "time", "since_ready_s", "series", "value", "excluded", "samples", "mean_of_samples"]];
-  for (const model of view.shown(page.models()).filter(isKnown)) {
+  for (const model of view.visibleRuns(page.models()).filter(isKnown)) {
     for (const name of spec.lines) {
       const series = model.drawnSeries(name);
       series?.t.forEach((time, index) => {

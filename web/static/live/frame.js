@@ -36,7 +36,7 @@ export function baseLayout(plot, theme) {
 }
 
 /**
- * The argument for Plotly's relayout with only the axis settings that change; given a whole axis, Plotly would recompute
+ * The argument for Plotly's relayout with only the axis settings that change; for a whole axis, Plotly would recompute
  * everything.
  * @param {Plotly.Layout} layout
  * @param {{ xaxis: Plotly.Axis, yaxis: Plotly.Axis }} axes
@@ -83,12 +83,12 @@ export class Frame {
     this.head.append(element("h3", "", title), this.unit);
     this.readout = element("p", "lv-readout"); // on a line of its own, so that its text moves nothing
     this.plot = /** @type {Plotly.Plot} */ (element("div", "lv-plot"));
-    this.line = element("div", "lv-moment");
-    this.line.hidden = true;
+    this.markLine = element("div", "lv-moment");
+    this.markLine.hidden = true;
     this.empty = element("p", "lv-empty");
     this.empty.hidden = true;
     const body = element("div", "lv-plot-body");
-    body.append(this.plot, this.line, this.empty);
+    body.append(this.plot, this.markLine, this.empty);
     this.root.append(this.head, this.readout, body);
   }
 

@@ -4,7 +4,7 @@ import { createEditor } from "./codemirror.min.js";
 import { columnsAt } from "./columns.js";
 
 /** @import { Editor, EditorData, EditorState, EditorTriggers } from "../../types/sql_editor.js" */
-/** @typedef {ComponentArgs<EditorData> & SentBack<EditorState, EditorTriggers>} Component */
+/** @typedef {ComponentArgs<EditorData> & ValueSetters<EditorState, EditorTriggers>} Component */
 /** @typedef {{ editor: Editor, component: Component, schema: string, put: string }} Held */
 
 /** @type {WeakMap<HTMLElement, Held>} */

@@ -2,7 +2,7 @@
 // colour scheme of Streamlit's theme; mounted by web/charts.py.
 
 /** @import { StillData } from "../../types/still_chart.js" */
-/** @typedef {ComponentArgs<StillData> & SentBack<object, { pressed: string[] }>} Component */
+/** @typedef {ComponentArgs<StillData> & ValueSetters<object, { pressed: string[] }>} Component */
 
 import { replaceSearch } from "../live/address.js";
 import { createDownloadMenu } from "../live/chart_files.js";

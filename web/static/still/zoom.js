@@ -1,4 +1,4 @@
-// Stores the zoomed ranges of a still chart's axes in the page's URL, with one query parameter per chart, so that a link
+// Stores the zoomed ranges of a still chart's axes in the page's URL, with one query parameter per chart, so that links
 // and the Back button restore them.
 
 /** @import { Zoom, ZoomedAxis } from "../../types/still_chart.js" */

@@ -21,7 +21,7 @@ Object.assign(globalThis, {
   dispatchEvent: () => undefined,
   PopStateEvent: class {},
 });
-const { navigate } = await import("../../web/static/lead.js");
+const { navigate } = await import("../../web/static/navigate.js");
 const { history } = globalThis;
 
 beforeEach(() => {
