@@ -1,4 +1,4 @@
-// The band over an arm's repeats: of runs, not of samples.
+// The interval band of an arm's repeats: over runs, not over samples.
 
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
@@ -33,26 +33,26 @@ function pageOf(values, arms) {
   return { view: new View(), models: () => models, label: ({ meta }) => meta.name, theme: () => THEME, arms: () => named, quantiles: () => T, onMark: () => undefined };
 }
 
-test("the interval is Student's over the runs: more samples of each do not narrow it", () => {
+test("the interval is by Student's t over the runs: more samples per run do not narrow it", () => {
   const { mean, low, high } = intervalAt(5, [90, 110], T);
   assert.equal(mean, 100);
-  assert.ok(Math.abs(high - (100 + 12.706 * 10)) < 1e-9 && low > 0, "nothing is below 0, nor on a log scale");
+  assert.ok(Math.abs(high - (100 + 12.706 * 10)) < 1e-9 && low > 0, "it ends above 0, for logarithmic axes");
   const [{ intervals }] = bandsOf(POWER, pageOf({ a: 90, b: 110 }, [["a", "b"]]));
-  for (const one of intervals) assert.ok(Math.abs(one.high - high) < 1e-9 && one.mean === 100);
+  for (const interval of intervals) assert.ok(Math.abs(interval.high - high) < 1e-9 && interval.mean === 100);
   assert.ok(intervals.length > 30);
 });
 
-test("of a thinned run a band has the mean of all samples, not that of the extremes that were kept", () => {
+test("a band over thinned runs averages all samples, not the remaining extremes", () => {
   const page = pageOf({ a: 90, b: 110 }, [["a", "b"]]);
   for (const model of page.models()) {
     const { v, mean, count } = model.series.gpu_power_w;
     v.forEach((value, index) => ([v[index], mean[index], count[index]] = [value + 400, index % 2 ? value + 6 : value - 2, index % 2 ? 1 : 3]));
   }
   const means = new Set(bandsOf(POWER, page)[0].intervals.map(({ mean }) => mean));
-  assert.deepEqual([...means].sort((a, b) => a - b), [98, 100, 106]); // one point of three samples, both, one of a single
+  assert.deepEqual([...means].sort((a, b) => a - b), [98, 100, 106]); // bins with points of three samples, of one, or both
 });
 
-test("one run has no band, on the wall clock none has, and a hidden repeat is not in it", () => {
+test("a single run has no band, nor has any run on the wall clock, and a hidden repeat does not count", () => {
   assert.deepEqual(bandsOf(POWER, pageOf({ a: 90 }, [["a"]])), []);
   const page = pageOf({ a: 90, b: 100, c: 200 }, [["a", "b", "c"]]);
   page.view.hide(["c"], page.models());
@@ -61,7 +61,7 @@ test("one run has no band, on the wall clock none has, and a hidden repeat is no
   assert.deepEqual(bandsOf(POWER, page), []);
 });
 
-test("a chart draws the runs faint, then the band and the mean, and is no higher for a wide band", () => {
+test("a chart draws the runs faintly, then the band and the mean, and a wide band does not extend the y axis", () => {
   const chart = new TimeChart(POWER, pageOf({ a: 90, b: 110 }, [["a", "b"]]));
   chart.isInView = true;
   chart.react();
@@ -70,8 +70,8 @@ test("a chart draws the runs faint, then the band and the mean, and is no higher
   assert.ok(layout.yaxis.range[1] < 120);
 });
 
-test("a band is one closed outline", () => {
+test("a band is a closed outline", () => {
   const intervals = [{ x: 1, mean: 2, low: 1, high: 3 }, { x: 2, mean: 3, low: 2, high: 4 }];
-  const [band] = bandTraces({ color: "blue", name: "a", runs: new Set(), intervals });
+  const [band] = bandTraces({ color: "blue", name: "a", runIds: new Set(), intervals });
   assert.deepEqual([band.x, band.y], [[1, 2, 2, 1], [3, 4, 2, 1]]);
 });
