@@ -2,7 +2,7 @@
 // once the page itself is drawn or after a timeout.
 
 import { ROOT } from "./streamlit_dom.js";
-import { COMPLETE_CLASS } from "./whole.js";
+import { COMPLETE_CLASS } from "./reveal_page.js";
 
 const GIVE_UP_MS = 15000;
 

@@ -1,7 +1,7 @@
 // Makes rows of the Runs table behave like links: a click on a run's name opens the run in this tab, where Streamlit's
 // table would open a new one; Enter opens the run of the focused row, and Space selects the row.
 
-import { openPage } from "./as_left.js";
+import { openPage } from "./page_links.js";
 import { TABLE_CELL } from "./streamlit_dom.js";
 
 const TABLE = "[class*=st-key-run-rows-]"; // web/runs/table/run_table.py

@@ -98,7 +98,7 @@ export interface LegendEntry {
 }
 
 /** The data for a page that does not update by itself. */
-export interface CourseData extends BoardData {
+export interface RunChartsData extends BoardData {
   legend: LegendEntry[];
   quantiles: number[];
   charts: string[]; // ids of the charts to draw; empty: all

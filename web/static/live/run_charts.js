@@ -1,7 +1,7 @@
 // Shows the time charts of the Live page on pages that do not update by themselves, drawn once; mounted by
 // web/live/component.py.
 
-/** @import { CourseData } from "../../types/live_page.js" */
+/** @import { RunChartsData } from "../../types/live_page.js" */
 
 import { Board } from "./board.js";
 import { CHARTS } from "./charts.js";
@@ -10,12 +10,12 @@ import { element } from "./format.js";
 import { Legend } from "./legend.js";
 import { RunModel } from "./model.js";
 
-/** @type {WeakMap<HTMLElement, CoursePage>} */
+/** @type {WeakMap<HTMLElement, RunChartsPage>} */
 const pages = new WeakMap(); // by parent element: a rerun of the script updates the page it created
 
-/** @param {ComponentArgs<CourseData>} component */
+/** @param {ComponentArgs<RunChartsData>} component */
 export function mount({ parentElement, data }) {
-  const page = pages.get(parentElement) ?? new CoursePage(parentElement, data);
+  const page = pages.get(parentElement) ?? new RunChartsPage(parentElement, data);
   pages.set(parentElement, page);
   page.update(data);
   return () => {
@@ -24,14 +24,14 @@ export function mount({ parentElement, data }) {
   };
 }
 
-class CoursePage {
+class RunChartsPage {
   /** @type {Map<string, RunModel>} */
   #models = new Map();
   #request = new AbortController();
 
   /**
    * @param {HTMLElement} parent
-   * @param {CourseData} data
+   * @param {RunChartsData} data
    */
   constructor(parent, data) {
     const root = element("div", "lv-live");
@@ -45,7 +45,7 @@ class CoursePage {
 
   /**
    * Shows the script's new data; if the runs are the same and all have ended, they are not loaded again.
-   * @param {CourseData} data
+   * @param {RunChartsData} data
    */
   update(data) {
     const isSame = [...this.#models.keys()].join() === data.runs.join();
@@ -63,7 +63,7 @@ class CoursePage {
     this.board.close();
   }
 
-  /** @param {CourseData} data */
+  /** @param {RunChartsData} data */
   async #load({ base, runs }) {
     const { toolbar } = this.board;
     this.#request.abort();

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 
 Object.assign(globalThis, { location: {}, history: { pushState() {} }, addEventListener() {} });
-const { mount } = await import("../../web/static/go_to.js");
+const { mount } = await import("../../web/static/redirect.js");
 
 const FROM = "http://pitwall.test/";
 let timers, changes, isIdle;
