@@ -28,14 +28,15 @@ function blockLateEntry(target) {
   shownPath = target.pathname;
 }
 
-/** @param {string} href */
-function isBlocked(href) {
-  return blockedEntry !== null && performance.now() < blockedEntry.until && href === blockedEntry.href;
+/** @param {string | URL | null | undefined} url */
+function isBlocked(url) {
+  if (!blockedEntry || performance.now() >= blockedEntry.until) return false;
+  return new URL(url ?? "", location.href).href === blockedEntry.href;
 }
 
 const pushState = history.pushState.bind(history);
 history.pushState = (state, title, url) => {
-  if (isBlocked(new URL(url ?? "", location.href).href)) return;
+  if (isBlocked(url)) return;
   pushState(state, title, url);
   shownPath = location.pathname;
 };

@@ -80,7 +80,7 @@ function axisShare(layout, name) {
 }
 
 /**
- * A text without the little markup that Plotly understands; names are escaped because of it.
+ * A text without Plotly's markup: line breaks become commas, and escaped characters are restored.
  * @param {unknown} text
  */
 export function plainText(text) {
