@@ -1,7 +1,7 @@
 import js from "@eslint/js";
 import globals from "globals";
 
-const STOOD_IN = { Plotly: "readonly", document: "readonly", window: "readonly" }; // tests/javascript/page_stand_in.js
+const STAND_INS = { Plotly: "readonly", document: "readonly", window: "readonly" }; // tests/javascript/page_stand_in.js
 
 export default [
   { ignores: [".venv/", ".build/", "node_modules/", "**/*.min.js"] },
@@ -9,5 +9,5 @@ export default [
   js.configs.recommended,
   { files: ["web/static/**/*.js"], languageOptions: { globals: { ...globals.browser, Plotly: "readonly" } } },
   { files: ["web/sql_editor/build.js"], languageOptions: { globals: globals.nodeBuiltin } },
-  { files: ["tests/javascript/**/*.js"], languageOptions: { globals: { ...globals.nodeBuiltin, ...STOOD_IN } } },
+  { files: ["tests/javascript/**/*.js"], languageOptions: { globals: { ...globals.nodeBuiltin, ...STAND_INS } } },
 ];

@@ -61,7 +61,7 @@ def resume_redirect() -> None:
 
 def _send(redirect: Redirect, key: str) -> None:
     base = st.get_option("server.baseUrlPath").strip("/")
-    module = {"assets": assets_url(f"/{base}" if base else ""), "module": "go_to.js"}
+    module = {"assets": assets_url(f"/{base}" if base else ""), "module": "redirect.js"}
     data = {"id": redirect.id, "address": redirect.address, "replaces": redirect.replaces}
     with st.container(key=key):  # takes no room: web/static/pitwall.css
         _navigator(key=f"{key}-{redirect.address}", data=data | module)

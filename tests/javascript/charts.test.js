@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 
 import { CHARTS, TimeChart } from "../../web/static/live/charts.js";
-import { fit } from "../../web/static/live/frame.js";
+import { resizePlot } from "../../web/static/live/frame.js";
 import { DASH } from "../../web/static/live/format.js";
 import { RunModel } from "../../web/static/live/model.js";
 import { PositionChart, positionsCsv } from "../../web/static/live/position_chart.js";
 import { View } from "../../web/static/live/view.js";
-import { ZoomButtons, stretched } from "../../web/static/live/zoom_buttons.js";
+import { ZoomButtons, scaleRange } from "../../web/static/live/zoom_buttons.js";
 import { part, series, snapshot } from "./messages.js";
 import { PlotlyStandIn, openPage } from "./page_stand_in.js";
 
@@ -20,7 +20,7 @@ beforeEach(() => {
 
 function pageOf(...models) {
   const page = { view: new View(), models: () => models, label: ({ meta }) => meta.name, theme: () => THEME, onZoom: () => undefined, onView: () => undefined };
-  return Object.assign(page, { onMoment: (x) => (page.view.moment = x) });
+  return Object.assign(page, { onMark: (x) => (page.view.markedX = x) });
 }
 
 function modelOf(id, fields, meta = {}) {
@@ -29,57 +29,57 @@ function modelOf(id, fields, meta = {}) {
   return model;
 }
 
-/** The chart with this id of a page, in sight but for what a test says. */
-function chartOf(id, page, isInSight = true) {
+/** The chart of a page with this id. */
+function chartOf(id, page, isInView = true) {
   const chart = new TimeChart(CHARTS.find((spec) => spec.id === id), page);
-  chart.isInSight = isInSight;
+  chart.isInView = isInView;
   return chart;
 }
 
-const points = (chart) => chart.frame.plot.data.map(({ x, y }) => x.map((one, index) => [one, y[index]]));
+const points = (chart) => chart.frame.plot.data.map(({ x, y }) => x.map((value, index) => [value, y[index]]));
 const POWER = series("gpu_power_w", [1001, 1002], [300, 310]);
 const MORE_POWER = { series: series("gpu_power_w", [1003], [320]) };
 
-test("a chart that comes into sight between two ticks draws each point once", () => {
+test("a chart that becomes visible between two updates draws each point once", () => {
   const model = modelOf("a", { series: POWER });
   const chart = chartOf("power", pageOf(model));
   chart.react();
-  chart.isInSight = false;
+  chart.isInView = false;
   model.apply(part("delta", 5, MORE_POWER));
-  chart.isInSight = true;
-  chart.react(); // as it comes into sight
-  chart.extend(); // the tick that was on its way
+  chart.isInView = true;
+  chart.react(); // because it became visible
+  chart.extend(); // the update that was already scheduled
   assert.deepEqual(points(chart), [[[1, 300], [2, 310], [3, 320]]]);
 });
 
-test("a chart out of sight draws nothing; the tick after it came back does not add to what is old", () => {
+test("an invisible chart draws nothing, and the update after it became visible does not extend an outdated chart", () => {
   const model = modelOf("a", { series: POWER });
   const chart = chartOf("power", pageOf(model), false);
   chart.react();
   chart.extend();
-  chart.moveAxis();
+  chart.moveAxes();
   assert.deepEqual(Plotly.calls, []);
-  chart.isInSight = true;
+  chart.isInView = true;
   chart.extend();
-  assert.deepEqual(Plotly.calls, [], "it is drawn whole first");
+  assert.deepEqual(Plotly.calls, [], "the whole chart is drawn first");
   chart.react();
   assert.deepEqual(points(chart), [[[1, 300], [2, 310]]]);
 });
 
-test("what comes while a chart is scrolled away is drawn when it comes back", () => {
+test("points that arrive while a chart is off the screen are drawn when it becomes visible again", () => {
   const model = modelOf("a", { series: POWER });
   const chart = chartOf("power", pageOf(model));
   chart.react();
-  chart.isInSight = false;
+  chart.isInView = false;
   model.apply(part("delta", 5, MORE_POWER));
   chart.extend();
   assert.deepEqual(Plotly.calls, ["react"]);
-  chart.isInSight = true;
+  chart.isInView = true;
   chart.react();
   assert.deepEqual(points(chart), [[[1, 300], [2, 310], [3, 320]]]);
 });
 
-test("each tick adds what is new of each run; without anything new nothing is drawn", () => {
+test("each update adds the new points of each run; without new points nothing is drawn", () => {
   const models = ["a", "b"].map((id) => modelOf(id, { series: POWER }));
   const chart = chartOf("power", pageOf(...models));
   chart.react();
@@ -90,19 +90,19 @@ test("each tick adds what is new of each run; without anything new nothing is dr
   assert.deepEqual(Plotly.calls, ["react", "extendTraces"]);
 });
 
-test("an axis that moves names what is another of it: given as a whole, Plotly computes every point anew", () => {
+test("moving an axis passes only the changed settings to Plotly, which would recompute every point for a whole axis", () => {
   const page = pageOf(modelOf("a", { series: series("gpu_power_w", [1001, 1002, 1030, 1031], [300, 200, 900, 900]) }));
   const chart = chartOf("power", page);
   page.view.zoom = [1, 41];
   chart.react();
   for (const zoom of [[2, 42], [2, 42], [2, 22]]) {
     page.view.zoom = zoom;
-    chart.moveAxis();
+    chart.moveAxes();
   }
   assert.deepEqual(Plotly.changes, [["xaxis.range"], ["xaxis.range", "xaxis.tickvals", "xaxis.ticktext", "yaxis.range"]]);
 });
 
-test("what is left out too briefly to be told at this detail breaks no line; what is long or not known does", () => {
+test("a gap that is too short for this resolution does not break a line; a longer gap or an unknown value does", () => {
   const values = series("decode_tps", [1001, 1002, 1003, 1004, 1005, 1006, 1007], [100, 10, null, 101, 11, 102, null], [0, 2, 2, 0, 1, 0, 0]);
   const chart = chartOf("decode", pageOf(modelOf("a", { series: values })));
   chart.react();
@@ -112,7 +112,7 @@ test("what is left out too briefly to be told at this detail breaks no line; wha
   ]);
 });
 
-test("a gap is drawn as a gap, a zero as a zero", () => {
+test("a gap is drawn as a gap, and a zero as a zero", () => {
   const model = modelOf("a", { series: series("gpu_power_w", [1001, 1002, 1003], [300, null, 0]) });
   const chart = chartOf("power", pageOf(model));
   chart.react();
@@ -121,18 +121,18 @@ test("a gap is drawn as a gap, a zero as a zero", () => {
   assert.deepEqual(points(chart), [[[1, 300], [1.5, 300], [2, null], [3, 0], [3.5, 0], [4, null], [5, 310]]]);
 });
 
-test("a value between two gaps is drawn half the way to the next, the last of a run that ended back to the one before it", () => {
+test("a single value between two gaps is a dash to the next point, or to the previous one at the end of an ended run", () => {
   const given = { series: series("gpu_power_w", [1001, 1002, 1003, 1004], [null, 310, null, 320]) };
-  const drawn = [{}, { state: "finished" }].map((meta) => {
+  const lines = [{}, { state: "finished" }].map((meta) => {
     const chart = chartOf("power", pageOf(modelOf("a", given, meta)));
     chart.react();
     return points(chart)[0];
   });
-  assert.deepEqual(drawn[0], [[1, null], [2, 310], [2.5, 310], [3, null], [4, 320]]);
-  assert.deepEqual(drawn[1], [[1, null], [2, 310], [2.5, 310], [3, null], [3.5, 320], [4, 320]]);
+  assert.deepEqual(lines[0], [[1, null], [2, 310], [2.5, 310], [3, null], [4, 320]]);
+  assert.deepEqual(lines[1], [[1, null], [2, 310], [2.5, 310], [3, null], [3.5, 320], [4, 320]]);
 });
 
-test("what is excluded is grey below the run's own line, which has a gap there", () => {
+test("excluded values are grey below the run's main line, which has a gap there", () => {
   const model = modelOf("a", { series: series("decode_tps", [1001, 1002], [100, 10], [0, 1]) });
   const chart = chartOf("decode", pageOf(model));
   chart.react();
@@ -142,7 +142,7 @@ test("what is excluded is grey below the run's own line, which has a gap there",
   assert.deepEqual(chart.frame.plot.data.map((trace) => trace.line.color), ["#aaa", "color of a"]);
 });
 
-test("a chart's second line is dotted, and a run that ended is dashed beside a live one", () => {
+test("the second line of a chart is dotted, and an ended run is dashed if there is a live one", () => {
   const given = { series: { ...series("requests_running", [1001], [1]), ...series("requests_waiting", [1001], [2]) } };
   const chart = chartOf("requests", pageOf(modelOf("a", given), modelOf("b", given, { state: "finished" })));
   chart.react();
@@ -150,46 +150,46 @@ test("a chart's second line is dotted, and a run that ended is dashed beside a l
   assert.deepEqual(chart.frame.plot.data.map((trace) => trace.opacity), [1, 1, 0.6, 0.6]);
 });
 
-test("values are drawn and told in the chart's unit", () => {
+test("lines and readout have the chart's unit", () => {
   const given = { ...series("kv_usage_ratio", [1001], [0.032]), ...series("server_rss_bytes", [1001], [3 * 2 ** 30]), ...series("requests_running", [1001], [1]) };
   const page = pageOf(modelOf("a", { series: given }));
-  const said = ["kv", "memory", "requests"].map((id) => {
+  const shown = ["kv", "memory", "requests"].map((id) => {
     const chart = chartOf(id, page);
     chart.react();
     return [chart.frame.plot.data[0].y[0], chart.frame.readout.textContent, chart.frame.root.querySelector(".lv-unit").textContent];
   });
-  assert.deepEqual(said, [[3.2, "3.20", "%"], [3, "3.00", "GiB; dotted: whole host"], [1, "1", "dotted: waiting"]]);
+  assert.deepEqual(shown, [[3.2, "3.20", "%"], [3, "3.00", "GiB; dotted: whole host"], [1, "1", "dotted: waiting"]]);
 });
 
-test("the readout tells names and the newest values, or those of the marked moment; of a run that ended the moment's alone", () => {
+test("the readout has the names with the latest values, or those at the marked time; an ended run has only the latter", () => {
   const given = { series: series("gpu_power_w", [1001, 1002], [300, 310]) };
   const page = pageOf(modelOf("a", given), modelOf("b", given, { state: "finished" }));
   const chart = chartOf("power", page);
-  const told = [null, 1.5, -1].map((moment) => {
-    page.onMoment(moment);
+  const readouts = [null, 1.5, -1].map((markedX) => {
+    page.onMark(markedX);
     chart.react();
     return [...chart.frame.readout.children].map((node) => node.textContent);
   });
-  assert.deepEqual(told, [["a 310", ""], ["a 300", "b 300"], [`a ${DASH}`, `b ${DASH}`]]);
+  assert.deepEqual(readouts, [["a 310", ""], ["a 300", "b 300"], [`a ${DASH}`, `b ${DASH}`]]);
 });
 
-test("an empty chart says why: never of a run, or not yet", () => {
-  const never = { absent: { gpu_power_w: "no NVIDIA driver" } };
+test("an empty chart says whether it will stay empty or is only empty so far", () => {
+  const withoutGpu = { absent: { gpu_power_w: "no NVIDIA driver" } };
   const waiting = modelOf("b", {});
-  const reasons = [[modelOf("a", {}, never)], [modelOf("a", {}, never), waiting], [waiting], [modelOf("c", {}, { state: "finished" })]].map((models) => {
+  const reasons = [[modelOf("a", {}, withoutGpu)], [modelOf("a", {}, withoutGpu), waiting], [waiting], [modelOf("c", {}, { state: "finished" })]].map((models) => {
     const chart = chartOf("power", pageOf(...models));
     chart.react();
     return [chart.absence(), chart.frame.empty.hidden ? null : chart.frame.empty.textContent];
   });
   assert.deepEqual(reasons, [
     ["no NVIDIA driver", "no NVIDIA driver"],
-    [null, "no sample yet"], // the other run may have one
+    [null, "no sample yet"], // the other run may still get one
     [null, "no sample yet"],
     ["not measured", "no sample yet"],
   ]);
 });
 
-test("a series of gaps alone is an empty chart, and one value fills it", () => {
+test("a series of nothing but gaps is an empty chart, until a value arrives", () => {
   const model = modelOf("a", { series: series("gpu_power_w", [1001], [null]) });
   const chart = chartOf("power", pageOf(model));
   chart.react();
@@ -199,13 +199,13 @@ test("a series of gaps alone is an empty chart, and one value fills it", () => {
   assert.equal(chart.frame.empty.hidden, true);
 });
 
-test("of a run that waits in the queue nothing is known: the others' reasons count", () => {
+test("a queued run, of which nothing is known, does not hide the reasons of the others", () => {
   const absent = { absent: { gpu_power_w: "no NVIDIA driver" } };
   const chart = chartOf("power", pageOf(modelOf("a", {}, absent), modelOf("b", {}, { state: "queued" })));
   assert.equal(chart.absence(), "no NVIDIA driver");
 });
 
-test("the ceiling of the acceptance length is drawn once for all runs that share it", () => {
+test("a ceiling of the acceptance length is drawn once for all runs with the same one", () => {
   const given = { series: series("acceptance_length", [1001], [4.2]) };
   const models = [5, 5, null, 3].map((ceiling, index) => modelOf(String(index), given, { ceiling }));
   const chart = chartOf("tokens", pageOf(...models));
@@ -214,75 +214,76 @@ test("the ceiling of the acceptance length is drawn once for all runs that share
   assert.equal(chart.frame.unit.textContent, "tokens; dotted: tokens per step; dashed: at most 5, 3");
 });
 
-test("the height is that of the stretch shown, and of everything again without a zoom", () => {
+test("the y axis covers the zoomed time range, and everything again without a zoom", () => {
   const page = pageOf(modelOf("a", { series: series("gpu_power_w", [1001, 1002, 1030], [300, 200, 900]) }));
   const chart = chartOf("power", page);
   chart.react();
-  const heights = [[0, 10], [1.5, 10], [5, 10], null].map((zoom) => {
+  const ranges = [[0, 10], [1.5, 10], [5, 10], null].map((zoom) => {
     page.view.zoom = zoom;
-    chart.moveAxis();
+    chart.moveAxes();
     const { autorange, range } = chart.frame.plot.layout.yaxis;
     return autorange ? "all" : range.map(Math.round);
   });
-  assert.deepEqual(heights, [[0, 318], [0, 212], "all", [0, 954]]);
+  assert.deepEqual(ranges, [[0, 318], [0, 212], "all", [0, 954]]);
   page.view.zoom = [0, 10];
   chart.react();
   assert.deepEqual(chart.frame.plot.layout.yaxis.range.map(Math.round), [0, 318]);
 });
 
-test("the keys move the marked moment, and Escape takes it away", () => {
+test("the arrow keys move the mark, and Escape removes it", () => {
   const page = pageOf(modelOf("a", { series: POWER }));
   const { plot } = chartOf("power", page).frame;
   plot._fullLayout = { xaxis: { range: [0, 60] } };
-  const moments = ["ArrowLeft", "ArrowLeft", "ArrowRight", "Escape"].map((key) => {
+  const marks = ["ArrowLeft", "ArrowLeft", "ArrowRight", "Escape"].map((key) => {
     plot.dispatchEvent(Object.assign(new document.defaultView.Event("keydown", { cancelable: true }), { key }));
-    return page.view.moment;
+    return page.view.markedX;
   });
-  assert.deepEqual(moments, [59, 58, 59, null]);
+  assert.deepEqual(marks, [59, 58, 59, null]);
 });
 
-test("the acceptance of each position is a bar of percent a run, and said in words", () => {
+test("the acceptance of each position is a bar per run, and part of the accessible name", () => {
   const drafting = modelOf("a", { per_position: { v: [0.81, 0.5], why: null } });
-  const none = modelOf("b", { per_position: { v: null, why: "no draft" } }, { absent: { per_position: "speculation is off" } });
-  const chart = new PositionChart(pageOf(drafting, none));
-  chart.isInSight = true;
+  const withoutDrafts = modelOf("b", { per_position: { v: null, why: "no draft" } }, { absent: { per_position: "speculation is off" } });
+  const chart = new PositionChart(pageOf(drafting, withoutDrafts));
+  chart.isInView = true;
   chart.react();
   assert.deepEqual(chart.frame.plot.data.map(({ type, x, y }) => [type, x, y]), [["bar", [1, 2], [81, 50]]]);
   assert.equal(chart.frame.plot.getAttribute("aria-label"), "a: 81 %, 50 %");
   assert.equal(chart.absence(), null);
-  assert.equal(new PositionChart(pageOf(none)).absence(), "speculation is off");
-  const offered = [...chart.frame.head.querySelectorAll(".lv-files button")].map((button) => button.textContent);
-  assert.deepEqual(offered, ["PNG", "SVG", "CSV"]);
-  assert.equal(positionsCsv([drafting, none]), "run_id,name,position,accepted_ratio\r\na,a,1,0.81\r\na,a,2,0.5\r\n");
+  assert.equal(new PositionChart(pageOf(withoutDrafts)).absence(), "speculation is off");
+  const fileTypes = [...chart.frame.head.querySelectorAll(".lv-files button")].map((button) => button.textContent);
+  assert.deepEqual(fileTypes, ["PNG", "SVG", "CSV"]);
+  assert.equal(positionsCsv([drafting, withoutDrafts]), "run_id,name,position,accepted_ratio\r\na,a,1,0.81\r\na,a,2,0.5\r\n");
 });
 
-test("where a finger scrolls, one bar zooms all charts and moves along; where a mouse drags it is hidden", () => {
+test("on a touch screen, buttons zoom and move all charts; with a mouse they are hidden", () => {
   /** @type {[number, number] | null} */
   let zoom = null;
-  const make = () => new ZoomButtons((factor) => (zoom = factor ? stretched(zoom ?? [0, 100], factor) : null), (part) => (zoom = stretched(zoom ?? [0, 100], 1, part)));
-  assert.equal(make().root.hidden, true);
+  const zoomBy = (factor) => (zoom = factor ? scaleRange(zoom ?? [0, 100], factor) : null);
+  const moveBy = (fraction) => (zoom = scaleRange(zoom ?? [0, 100], 1, fraction));
+  assert.equal(new ZoomButtons(zoomBy, moveBy).root.hidden, true);
   globalThis.matchMedia = () => ({ matches: true });
-  const bar = make();
+  const bar = new ZoomButtons(zoomBy, moveBy);
   const buttons = () => [...bar.root.querySelectorAll(".lv-pick")];
-  assert.deepEqual(buttons().filter((one) => one.disabled).length, 2, "before it is drawn too");
+  assert.deepEqual(buttons().filter(({ disabled }) => disabled).length, 2, "also before the first refresh");
   const zooms = ["Zoom in", "Earlier", "Zoom out", "Later", "Show all"].map((name) => {
-    buttons().find((one) => one.textContent === name).onclick();
+    buttons().find(({ textContent }) => textContent === name).onclick();
     bar.refresh(zoom !== null);
-    return [zoom, buttons().filter((one) => one.disabled).map((one) => one.textContent)];
+    return [zoom, buttons().filter(({ disabled }) => disabled).map(({ textContent }) => textContent)];
   });
   assert.deepEqual(zooms, [[[25, 75], []], [[0, 50], []], [[-25, 75], []], [[25, 125], []], [null, ["Earlier", "Later"]]]);
   const chart = chartOf("power", pageOf(modelOf("a", { series: series("gpu_power_w", [1000, 1100], [300, 310]) }, { state: "finished" })));
   chart.react();
-  assert.equal(chart.frame.head.querySelectorAll(".lv-pick").length, 0, "no chart has its own");
+  assert.equal(chart.frame.head.querySelectorAll(".lv-pick").length, 0, "the charts have no zoom buttons of their own");
   assert.equal(chart.frame.plot.layout.dragmode, false);
   assert.ok(!chart.frame.plot.getAttribute("aria-label").includes("Drag"));
 });
 
-test("a plot that is no longer on the page is not fitted to its place", () => {
+test("a plot that was removed from the page is not resized", () => {
   const plot = document.createElement("div");
-  fit(Plotly, plot);
+  resizePlot(Plotly, plot);
   assert.deepEqual(Plotly.calls, []);
   document.body.append(plot);
-  fit(Plotly, plot);
+  resizePlot(Plotly, plot);
   assert.deepEqual(Plotly.calls, ["resize"]);
 });

@@ -25,20 +25,20 @@ function laneOf(model) {
   return lane;
 }
 
-/** The chip of a model at this time of the server's clock. */
-function chipOf(model, compared = null, serverNow = 1005) {
+/** The chip of a model at a time of the server's clock. */
+function chipOf(model, baseline = null, serverNow = 1005) {
   const chip = new Chip("given", "/run?run=a");
-  chip.refresh(model, model.meta?.name ?? "", "#0072B2", serverNow, compared);
+  chip.refresh(model, model.meta?.name ?? "", "#0072B2", serverNow, baseline);
   return chip;
 }
 
-/** What the tile with this label reads. */
+/** The text of the tile with this label. */
 function tileText(lane, label) {
-  const box = [...lane.tiles.children].find((one) => one.querySelector("dt").textContent === label);
+  const box = [...lane.tiles.children].find((node) => node.querySelector("dt").textContent === label);
   return box.querySelector("dd").textContent.replaceAll("\u2009", " ").trim();
 }
 
-test("each tile has its number and its unit", () => {
+test("each tile has a number and a unit", () => {
   const now = {
     decode_tps: tile(107.3), tokens_per_step: tile(4.1), acceptance_length: tile(4.28), steps_per_s: tile(25), requests_running: tile(1),
     requests_waiting: tile(0), kv_usage_ratio: tile(0.032), server_cpu_cores: tile(3.2), server_ttft_ms: tile(120), server_itl_ms: tile(9.5), server_e2e_ms: tile(2400), server_rss_bytes: tile(1.3e9), gpu_power_w: tile(412), gpu_sm_clock_mhz: tile(2400),
@@ -49,38 +49,38 @@ test("each tile has its number and its unit", () => {
   assert.deepEqual(labels.map((label) => tileText(lane, label)), ["4.10", "4.28 of 5", "25.0 /s", "1 0", "3.20 %", "120 9.50 2,400", "3.20 cores", "1.21 GiB", "412 W2,400 MHz"]);
 });
 
-test("the unknown is a dash with its reason, and never a zero", () => {
+test("an unknown value is a dash with its reason, never a zero", () => {
   const now = { tokens_per_step: tile(null, "no request yet"), acceptance_length: tile(null, "no sample yet"), steps_per_s: tile(0) };
   const lane = laneOf(modelOf({ now }, { absent: { acceptance_length: "speculation is off" } }));
-  const said = ["Tokens/step", "Acceptance", "KV cache", "Steps"].map((label) => tileText(lane, label));
-  assert.deepEqual(said, ["\u2013 unknown: no request yet", "\u2013 unknown: speculation is off", "\u2013 unknown: no sample yet", "0 /s"]);
+  const texts = ["Tokens/step", "Acceptance", "KV cache", "Steps"].map((label) => tileText(lane, label));
+  assert.deepEqual(texts, ["\u2013 unknown: no request yet", "\u2013 unknown: speculation is off", "\u2013 unknown: no sample yet", "0 /s"]);
   assert.equal(lane.tiles.querySelector(".lv-dash").dataset.why, "no request yet");
 });
 
-test("two GPU tiles with one reason say it once", () => {
+test("two GPU values with the same reason show it once", () => {
   const absent = { gpu_power_w: "no NVIDIA driver", gpu_sm_clock_mhz: "no NVIDIA driver" };
   assert.equal(tileText(laneOf(modelOf({}, { absent })), "GPU"), "no NVIDIA driver");
 });
 
-test("a number that came becomes a dash when it goes, and the other way round", () => {
+test("a number becomes a dash when it is no longer known, and a dash becomes a number", () => {
   const model = modelOf({ now: { steps_per_s: tile(25) } });
   const lane = laneOf(model);
-  const told = [tile(null, "no request yet"), tile(26)].map((steps_per_s, index) => {
+  const texts = [tile(null, "no request yet"), tile(26)].map((steps_per_s, index) => {
     model.apply(part("delta", 5 + index, { now: { steps_per_s } }));
     lane.refresh(model, model.meta?.name ?? "", "#0072B2");
     return tileText(lane, "Steps");
   });
-  assert.deepEqual(told, ["\u2013 unknown: no request yet", "26.0 /s"]);
+  assert.deepEqual(texts, ["\u2013 unknown: no request yet", "26.0 /s"]);
 });
 
-test("a run that serves and sends nothing is said to be silent", () => {
+test("a serving run without new samples is shown as silent", () => {
   const model = modelOf({ series: series("decode_tps", [1010], [100]) });
   const states = [1020, 1021].map((now) => chipOf(model, null, now));
   assert.deepEqual(states.map((chip) => chip.state.textContent), ["running 0:20", "no samples for 0:11"]);
   assert.deepEqual(states.map((chip) => chip.root.classList.contains("lv-silent")), [false, true]);
 });
 
-test("the state tells how long, or the phase of a start", () => {
+test("the state has its duration, or the phase of the start", () => {
   const metas = [
     { state: "starting", phase: "loading weights 34 %", ready_t: null },
     { state: "finished", ended_t: 1134 },
@@ -90,7 +90,7 @@ test("the state tells how long, or the phase of a start", () => {
   assert.deepEqual(metas.map((meta) => chipOf(modelOf({}, meta)).state.textContent), ["loading weights 34 % 0:10", "finished 2:14", "failed", "queued"]);
 });
 
-test("a failure tells its cause and the line that proves it", () => {
+test("a failed run shows the cause and the log line that proves it", () => {
   const lane = laneOf(modelOf({}, { state: "failed", cause: "no room for the KV cache", cause_line: "CUDA error: out of memory" }));
   assert.equal(lane.cause.hidden, false);
   assert.equal(lane.cause.querySelector("p").textContent, "mtp4: no room for the KV cache");
@@ -98,35 +98,35 @@ test("a failure tells its cause and the line that proves it", () => {
   assert.equal(laneOf(modelOf()).cause.hidden, true);
 });
 
-test("a run that ended without a sample says why it was not measured", () => {
+test("a run that ended without samples says why it was not measured", () => {
   const lane = laneOf(modelOf({ now: { decode_tps: tile(null, "no request came") } }, { state: "finished" }));
   assert.equal(lane.cause.textContent, "mtp4: Not measured: no request came.");
 });
 
-test("the speed is held against the baseline's, unless that may not be said", () => {
-  const [mine, baseline] = [120, 100].map((speed) => modelOf({ now: { decode_tps: tile(speed) } }, { name: `run of ${speed}` }));
-  const notes = [{ model: baseline, label: "… 100", reason: undefined }, { model: baseline, label: "… 100", reason: "another model" }, { model: mine, label: "… 120", reason: undefined }, null];
-  const said = notes.map((compared) => chipOf(mine, compared).speedNote.textContent);
-  assert.deepEqual(said, ["1.20\u00d7 … 100", "not compared: another model", "", ""]);
+test("the speed is compared with the baseline's, unless they are not comparable", () => {
+  const [run, baseline] = [120, 100].map((speed) => modelOf({ now: { decode_tps: tile(speed) } }, { name: `run of ${speed}` }));
+  const baselines = [{ model: baseline, label: "… 100", reason: undefined }, { model: baseline, label: "… 100", reason: "another model" }, { model: run, label: "… 120", reason: undefined }, null];
+  const notes = baselines.map((compared) => chipOf(run, compared).speedNote.textContent);
+  assert.deepEqual(notes, ["1.20\u00d7 … 100", "not compared: another model", "", ""]);
   assert.equal(chipOf(modelOf(), { model: baseline, label: "", reason: undefined }).speedNote.textContent, "", "no speed, no ratio");
 });
 
-test("where the server tells no speed, the chip has the client's and says so", () => {
-  const none = { decode_tps: tile(null, "no counters") };
-  const said = [{ client_stream_tps: tile(205.4) }, { client_stream_tps: tile(205.4), decode_tps: tile(300) }, {}].map((now) => {
-    const chip = chipOf(modelOf({ now: { ...none, ...now } }));
+test("if the server reports no speed, the chip shows the client's and says so", () => {
+  const noSpeed = { decode_tps: tile(null, "no counters") };
+  const texts = [{ client_stream_tps: tile(205.4) }, { client_stream_tps: tile(205.4), decode_tps: tile(300) }, {}].map((now) => {
+    const chip = chipOf(modelOf({ now: { ...noSpeed, ...now } }));
     return [chip.speed.textContent.replace("\u2009", " "), chip.speedNote.textContent];
   });
-  assert.deepEqual(said, [["205 tok/s", "one stream, by the client"], ["300 tok/s", ""], [`\u2013 unknown: no counters`, ""]]);
+  assert.deepEqual(texts, [["205 tok/s", "one stream, by the client"], ["300 tok/s", ""], [`\u2013 unknown: no counters`, ""]]);
 });
 
-test("a chip and a lane have the part of the name that tells it apart, and the whole name where it is asked for", () => {
+test("a chip shows the unique part of the name, and has the full name in its tooltip and its accessible name", () => {
   const chip = new Chip("given", "/run?run=a");
   chip.refresh(modelOf({}, { name: "Demo: plain" }), "plain", "#0072B2", 1005, null);
   assert.deepEqual([chip.name.textContent, chip.name.title, chip.root.getAttribute("aria-label")], ["plain", "Demo: plain", "Run Demo: plain"]);
 });
 
-test("a run that is gone says so", () => {
+test("a run that no longer exists is shown as such", () => {
   const model = new RunModel("a");
   model.apply({ type: "gone", run: "a", server_t: 1, reason: "no run has this id" });
   const chip = chipOf(model);
@@ -135,7 +135,7 @@ test("a run that is gone says so", () => {
   assert.equal(laneOf(model).root.hidden, true);
 });
 
-test("what has nothing yet shows its name and that it starts, without a dash", () => {
+test("a run without data shows its name and that it is starting, without a dash", () => {
   const unanswered = chipOf(new RunModel("20261122-030405-006-abcd"));
   assert.deepEqual([unanswered.name.textContent, unanswered.state.textContent, unanswered.speed.textContent], ["given", "starting", ""]);
   const starting = modelOf({}, { state: "starting", phase: null, ready_t: null });
@@ -143,35 +143,35 @@ test("what has nothing yet shows its name and that it starts, without a dash", (
   assert.equal(laneOf(starting).root.hidden, true);
 });
 
-test("all that wait are one line, and no chips", () => {
-  const waiting = ["a", "b"].map((name) => modelOf({}, { state: "queued", name, ready_t: null }));
+test("the queued runs share one line and have no chips", () => {
+  const queued = ["a", "b"].map((name) => modelOf({}, { state: "queued", name, ready_t: null }));
   const strip = new Strip();
-  const chips = [...waiting, modelOf()].map((model) => chipOf(model));
+  const chips = [...queued, modelOf()].map((model) => chipOf(model));
   strip.show(chips);
-  strip.refresh([...waiting, modelOf()], ({ meta }) => meta.name);
-  assert.equal(strip.waiting.textContent, "2 wait: a, b");
+  strip.refresh([...queued, modelOf()], ({ meta }) => meta.name);
+  assert.equal(strip.queueLine.textContent, "2 wait: a, b");
   assert.deepEqual(chips.map((chip) => chip.root.hidden), [true, true, false]);
   strip.refresh([modelOf()], ({ meta }) => meta.name);
-  assert.equal(strip.waiting.hidden, true);
+  assert.equal(strip.queueLine.hidden, true);
 });
 
-test("a load under way is a bar of its share, until the run has ended", () => {
+test("the progress of a load is a bar, until the run has ended", () => {
   const now = { load_done_ratio: tile(0.4) };
   const bars = [modelOf({ now }), modelOf(), modelOf({ now }, { state: "finished" })].map((model) => chipOf(model).progress);
   assert.deepEqual(bars.map((bar) => [bar.hidden, Number(bar.value)]), [[false, 0.4], [true, 0], [true, 0]]);
 });
 
 function logOf(model) {
-  const page = { view: new View(), label: ({ meta }) => meta.name, theme: () => ({ color: () => "#0072B2" }), onMoment: () => undefined };
+  const page = { view: new View(), label: ({ meta }) => meta.name, theme: () => ({ color: () => "#0072B2" }), onMark: () => undefined };
   const log = new LogTail(page, model, "given");
   log.lines.matches = () => true; // linkedom knows no :hover
   return log;
 }
 
-test("log lines are text and nothing else, marked as the server marked them", () => {
+test("log lines are plain text, with the server's marks", () => {
   const model = modelOf({ log: [line(0, 1001, "<b>107 tok/s</b>", "throughput"), line(9, 1002, "W full", "warning", "The context was full.")] });
   const log = logOf(model);
-  log.refresh({ whole: true, log: [] });
+  log.refresh({ redrawAll: true, log: [] });
   const nodes = [...log.lines.children];
   assert.deepEqual(nodes.map((node) => node.querySelector("code").textContent), ["<b>107 tok/s</b>", "W full"]);
   assert.equal(log.lines.querySelector("b"), null);
@@ -179,31 +179,31 @@ test("log lines are text and nothing else, marked as the server marked them", ()
   assert.equal(nodes[1].querySelector(".lv-line-why").textContent, "The context was full.");
 });
 
-test("before the run has answered its log says nothing, and afterwards that there is no line", () => {
+test("a log is blank until the run's data has arrived, and then says that there is no line yet", () => {
   const model = new RunModel("a");
   const log = logOf(model);
-  log.refresh({ whole: true, log: [] });
+  log.refresh({ redrawAll: true, log: [] });
   assert.deepEqual([log.title.textContent, log.lines.textContent], ["Log of given", ""]);
   log.refresh(model.apply(snapshot()));
   assert.equal(log.lines.textContent, "No log line yet.");
 });
 
-test("new lines are added below; the line of the marked moment is the last one before it", () => {
+test("new lines are added at the end; the last line up to the marked time is highlighted", () => {
   const model = modelOf({ log: [line(0, 1001, "one"), line(3, null, "two"), line(6, 1003, "three")] });
   const log = logOf(model);
-  log.refresh({ whole: true, log: [] });
+  log.refresh({ redrawAll: true, log: [] });
   log.refresh(model.apply(part("delta", 5, { log: [line(9, 1005, "four")] })));
-  const marked = [1000, 1004, 1005, null].map((time) => {
+  const highlighted = [1000, 1004, 1005, null].map((time) => {
     log.mark(time);
     return [...log.lines.querySelectorAll(".lv-at-moment code")].map((code) => code.textContent);
   });
-  assert.deepEqual(marked, [[], ["three"], ["four"], []]);
+  assert.deepEqual(highlighted, [[], ["three"], ["four"], []]);
 });
 
-test("a run whose answers loop is marked beside its speed, on its chip and its lane", () => {
+test("a run whose answers loop has a warning next to its speed, on its chip and its lane", () => {
   const speed = { decode_tps: tile(96.5) };
-  const marks = [{}, { looping_ratio: tile(0.2) }, { looping_ratio: tile(0.2), looping_streams: tile(1) }, { looping_streams: tile(2) }, { looping_streams: tile(0) }];
-  const models = marks.map((mark) => modelOf({ now: { ...speed, ...mark } }));
+  const counts = [{}, { looping_ratio: tile(0.2) }, { looping_ratio: tile(0.2), looping_streams: tile(1) }, { looping_streams: tile(2) }, { looping_streams: tile(0) }];
+  const models = counts.map((looping) => modelOf({ now: { ...speed, ...looping } }));
   const expected = ["", "\u27f2 20 % of answers loop", "\u27f2 1 stream loops now", "\u27f2 2 streams loop now", ""];
   assert.deepEqual(models.map((model) => chipOf(model).speedNote.textContent), expected);
   assert.deepEqual(models.map((model) => laneOf(model).note.textContent), expected);

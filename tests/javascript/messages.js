@@ -1,4 +1,4 @@
-// Messages as web/live/protocol.py words them, about one run.
+// Messages about one run, in the format of web/live/protocol.py.
 
 export const RUN = "a";
 
@@ -15,12 +15,12 @@ export function part(type, seq, fields = {}) {
   return { type, run: RUN, seq, server_t: 1100, cursor: `after ${seq}`, ...fields };
 }
 
-/** A snapshot with its meta, changed as said. */
+/** A snapshot with these fields, and with these changes to its metadata. */
 export function snapshot(fields = {}, meta = {}) {
   return part("snapshot", 4, { meta: { ...META, ...meta }, ...fields });
 }
 
-/** One series by name. */
+/** A series by its name. */
 export function series(name, t, v, excluded) {
   return { [name]: excluded ? { t, v, excluded } : { t, v } };
 }

@@ -1,10 +1,10 @@
-// Stand-ins for what a browser gives: linkedom's document, a WebSocket that records, and a Plotly that only keeps data.
+// Stand-ins for browser APIs: linkedom's document, a WebSocket that records messages, a Plotly that stores data.
 
 import { parseHTML } from "linkedom";
 
-const WIDTH_PX = 960; // of every element: linkedom lays nothing out
+const WIDTH_PX = 960; // of every element, because linkedom has no layout
 
-/** Makes `document` and `Element` as a page has them; returns the document's body. */
+/** Sets the globals `document` and `Element`; returns the document's body. */
 export function openPage() {
   const { document, Element } = parseHTML("<html><head></head><body></body></html>");
   Object.defineProperty(Element.prototype, "clientWidth", { value: WIDTH_PX, configurable: true });
@@ -12,16 +12,16 @@ export function openPage() {
   return document.body;
 }
 
-/** In Plotly's place: keeps what was drawn where, and counts the calls. */
+/** Replaces Plotly: stores the drawn data in the plot, and records the calls. */
 export class PlotlyStandIn {
   calls = [];
-  changes = []; // of each relayout, what it named
+  changes = []; // the setting names of each relayout
   Plots = { resize: () => this.calls.push("resize") };
 
   react(plot, traces, layout) {
     this.calls.push("react");
-    const copied = traces.map((trace) => ({ ...trace, x: [...trace.x], y: [...trace.y] }));
-    Object.assign(plot, { data: copied, layout: structuredClone(layout), on: () => undefined });
+    const data = traces.map((trace) => ({ ...trace, x: [...trace.x], y: [...trace.y] }));
+    Object.assign(plot, { data, layout: structuredClone(layout), on: () => undefined });
   }
 
   extendTraces(plot, points, indices) {
@@ -42,21 +42,21 @@ export class PlotlyStandIn {
   }
 }
 
-/** In WebSocket's place: connects to nothing; the test says what the server does. */
+/** Replaces WebSocket: it has no connection, and the test plays the server. */
 export class SocketStandIn {
   static OPEN = 1;
-  static made = [];
+  static sockets = [];
   readyState = 0;
   sent = [];
-  closed = false;
+  isClosed = false;
 
   constructor(url) {
     this.url = new URL(url);
-    SocketStandIn.made.push(this);
+    SocketStandIn.sockets.push(this);
   }
 
   static get last() {
-    return SocketStandIn.made.at(-1);
+    return SocketStandIn.sockets.at(-1);
   }
 
   send(text) {
@@ -64,20 +64,20 @@ export class SocketStandIn {
   }
 
   close() {
-    this.closed = true;
+    this.isClosed = true;
     this.readyState = 3;
   }
 
-  acceptedByServer() {
+  serverAccepts() {
     this.readyState = SocketStandIn.OPEN;
     this.onopen();
   }
 
-  saidByServer(message) {
+  serverSends(message) {
     this.onmessage({ data: JSON.stringify(message) });
   }
 
-  closedByServer(code = 1006, reason = "") {
+  serverCloses(code = 1006, reason = "") {
     this.readyState = 3;
     this.onclose({ code, reason });
   }

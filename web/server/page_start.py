@@ -15,20 +15,20 @@ from web.server.streamlit_code import UNUSED_FONT
 
 STYLES = ("fonts.css", "pitwall.css", "streamlit_dom.css")
 TEXT_FONT = "fonts/inter.woff2"  # on every page; a font that only the styles name would be loaded after them
-EARLY = ("known_base.js",)  # runs before Streamlit's scripts, which are deferred
+EARLY = ("base_url.js",)  # runs before Streamlit's scripts, which are deferred
 DEFERRED = (  # need its root
-    "whole.js",
-    "ground.js",
-    "as_left.js",
+    "reveal_page.js",
+    "color_scheme.js",
+    "page_links.js",
     "run_rows.js",
-    "kept_scroll.js",
-    "kept_focus.js",
+    "scroll_restoration.js",
+    "slider_focus.js",
     "read_paste.js",
     "connection_notice.js",
     "drawer.js",
 )
 # Modules of web/static/live that a page's charts begin with; what these import is requested with them.
-CHARTS = {"live": ("main.js",), "compare": ("courses.js",), "run": ("courses.js",)}
+CHARTS = {"live": ("main.js",), "compare": ("run_charts.js",), "run": ("run_charts.js",)}
 _IMPORT = re.compile(r"""(?:from|import)\s*["']\./([\w.-]+\.js)["']""")
 
 

@@ -1,9 +1,10 @@
-// What Streamlit is given for a component: its module proper comes by URL, so that the browser caches it.
+// The only code that Streamlit gets for a component: it imports the component's module by URL, so that the browser can
+// cache the module.
 
-/** @typedef {{ assets: string, module: string }} Loaded where the module is, below the URL of the assets */
-/** @typedef {{ mount(component: ComponentArgs<Loaded>): () => void }} ComponentModule */
+/** @typedef {{ assets: string, module: string }} ModuleLocation the module's path below the URL of the assets */
+/** @typedef {{ mount(component: ComponentArgs<ModuleLocation>): () => void }} ComponentModule */
 
-/** @param {ComponentArgs<Loaded>} component */
+/** @param {ComponentArgs<ModuleLocation>} component */
 export default async function (component) {
   const { assets, module } = component.data;
   const { mount } = /** @type {ComponentModule} */ (await import(new URL(`${assets}/${module}`, location.href).href));

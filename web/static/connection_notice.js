@@ -1,55 +1,57 @@
-// On every page: an amber bar while Pitwall does not answer, in place of Streamlit's dialog about the reader's internet.
+// Shows an amber bar on every page while Pitwall does not answer. It replaces Streamlit's dialog, which blames the
+// user's internet connection.
 
-import { APP, CONNECTED, DIALOG_CLOSES } from "./streamlit_dom.js";
+import { APP, CONNECTED_APP, DIALOG_CLOSE_BUTTON } from "./streamlit_dom.js";
 
-const LOOK_EVERY_MS = 500;
-const PATIENCE_MS = 1500; // a connection that is back sooner was never missed
-const ANSWER_MS = 4000; // a network that swallows packets refuses nothing
-const NOT_THERE = new Set([502, 504]); // what a proxy says for a server that is gone
-const WORDS = "Pitwall does not answer. Your servers keep running. This page continues by itself.";
-const LOST = "pw-lost"; // a class of the root: streamlit_dom.css hides the dialog
-const health = new URL("../../healthz", import.meta.url);
+const CHECK_EVERY_MS = 500;
+const PATIENCE_MS = 1500; // shorter interruptions are not reported
+const REQUEST_TIMEOUT_MS = 4000; // a network that drops packets never refuses the request
+const SERVER_DOWN_STATUSES = new Set([502, 504]); // a proxy's answers if the server is down
+const MESSAGE = "Pitwall does not answer. Your servers keep running. This page continues by itself.";
+const LOST_CLASS = "pw-lost"; // on the root element: streamlit_dom.css hides the dialog
+const healthUrl = new URL("../../healthz", import.meta.url);
 
-let since = 0; // when the connection was first missed
-let isAsking = false;
+let lostAt = 0; // 0 while connected
+let isChecking = false;
 
 const bar = document.createElement("p");
 bar.className = "pw-lost-bar";
 bar.setAttribute("role", "status");
 bar.hidden = true;
 
-/** Whether Pitwall is gone: a connection that was refused has its own answer (share_end.js). */
-async function isGone() {
+/** Whether Pitwall does not answer. If it refuses the viewer, share_end.js handles that. */
+async function isUnreachable() {
   try {
-    return NOT_THERE.has((await fetch(health, { cache: "no-store", signal: AbortSignal.timeout(ANSWER_MS) })).status);
+    const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
+    return SERVER_DOWN_STATUSES.has((await fetch(healthUrl, { cache: "no-store", signal })).status);
   } catch {
     return true;
   }
 }
 
 /** @param {boolean} isLost */
-function tell(isLost) {
+function showBar(isLost) {
   if (bar.hidden !== isLost) return;
   bar.hidden = !isLost;
-  bar.textContent = isLost ? WORDS : "";
-  document.documentElement.classList.toggle(LOST, isLost);
+  bar.textContent = isLost ? MESSAGE : "";
+  document.documentElement.classList.toggle(LOST_CLASS, isLost);
 }
 
-async function look() {
-  if (!document.querySelector(APP)) return; // Streamlit has not begun
-  if (document.querySelector(CONNECTED)) {
-    since = 0;
-    tell(false);
+async function checkConnection() {
+  if (!document.querySelector(APP)) return; // Streamlit has not started yet
+  if (document.querySelector(CONNECTED_APP)) {
+    lostAt = 0;
+    showBar(false);
     return;
   }
-  since ||= performance.now();
-  if (isAsking || performance.now() - since < PATIENCE_MS) return;
-  isAsking = true;
-  if (bar.hidden && (await isGone()) && !document.querySelector(CONNECTED)) tell(true);
-  isAsking = false;
-  // Hidden alone it would still keep the page from being scrolled and read.
-  if (!bar.hidden) /** @type {HTMLElement | null} */ (document.querySelector(DIALOG_CLOSES))?.click();
+  lostAt ||= performance.now();
+  if (isChecking || performance.now() - lostAt < PATIENCE_MS) return;
+  isChecking = true;
+  if (bar.hidden && (await isUnreachable()) && !document.querySelector(CONNECTED_APP)) showBar(true);
+  isChecking = false;
+  // The dialog is closed, not only hidden: even hidden, it would block scrolling and reading the page.
+  if (!bar.hidden) /** @type {HTMLElement | null} */ (document.querySelector(DIALOG_CLOSE_BUTTON))?.click();
 }
 
 document.body.append(bar);
-setInterval(look, LOOK_EVERY_MS);
+setInterval(checkConnection, CHECK_EVERY_MS);

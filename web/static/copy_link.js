@@ -1,7 +1,7 @@
-// A button that copies a link. The clipboard is a browser's only over https and on this machine: elsewhere the link is
-// selected, and the button says with which keys it is copied.
+// A button that copies a link. A browser allows access to the clipboard only over HTTPS or on localhost; elsewhere an
+// older command is tried, and if it fails, the button's label says how to copy the link by hand.
 
-const SAID_MS = 2000;
+const RESULT_SHOWN_MS = 2000;
 
 /** @param {ComponentArgs<{ link: string }>} component */
 export default function ({ data, parentElement }) {
@@ -13,9 +13,9 @@ export default function ({ data, parentElement }) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
   button.onclick = async () => {
-    button.textContent = (await copied(data.link)) ? "Copied" : "Select the link and press Ctrl+C";
+    button.textContent = (await copyToClipboard(data.link)) ? "Copied" : "Select the link and press Ctrl+C";
     clearTimeout(timer);
-    timer = setTimeout(() => (button.textContent = "Copy link"), SAID_MS);
+    timer = setTimeout(() => (button.textContent = "Copy link"), RESULT_SHOWN_MS);
   };
   parentElement.append(button);
   return () => {
@@ -26,9 +26,9 @@ export default function ({ data, parentElement }) {
 
 /**
  * @param {string} link
- * @returns {Promise<boolean>}
+ * @returns {Promise<boolean>} whether the link was copied
  */
-async function copied(link) {
+async function copyToClipboard(link) {
   if (navigator.clipboard) {
     return navigator.clipboard.writeText(link).then(() => true, () => false);
   }

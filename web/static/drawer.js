@@ -1,18 +1,20 @@
-// On a narrow screen the navigation is a drawer: it closes after its link was followed, and a page begins without it.
+// On a narrow screen the navigation is a drawer. This closes the drawer after one of its links is clicked, and keeps
+// Streamlit from opening a page with the drawer still open.
 
-import { DRAWER_CLOSES, DRAWER_LINK } from "./streamlit_dom.js";
+import { DRAWER_CLOSE_BUTTON, DRAWER_LINK } from "./streamlit_dom.js";
 
-const REMEMBERED = "stSidebarCollapsed"; // Streamlit's keys of whether the drawer is open begin so
+const STORAGE_KEY_PREFIX = "stSidebarCollapsed"; // under such keys Streamlit stores whether the drawer is open
 
 /** @param {MouseEvent} event */
-function close({ target }) {
+function closeDrawer({ target }) {
   if (!(target instanceof Element) || !target.closest(DRAWER_LINK)) return;
-  setTimeout(() => /** @type {HTMLElement | null} */ (document.querySelector(DRAWER_CLOSES))?.click()); // the link first
+  const clickClose = () => /** @type {HTMLElement | null} */ (document.querySelector(DRAWER_CLOSE_BUTTON))?.click();
+  setTimeout(clickClose); // after the click on the link
 }
 
-function forget() {
-  for (const name of Object.keys(localStorage)) if (name.startsWith(REMEMBERED)) localStorage.removeItem(name);
+function clearSavedState() {
+  for (const key of Object.keys(localStorage)) if (key.startsWith(STORAGE_KEY_PREFIX)) localStorage.removeItem(key);
 }
 
-document.addEventListener("click", close);
-addEventListener("pagehide", forget);
+document.addEventListener("click", closeDrawer);
+addEventListener("pagehide", clearSavedState);

@@ -1,27 +1,28 @@
-// Takes the first look (web/server/first_look.py) off the page once the page itself shows what it announced, or cannot.
+// Removes the overlay with the newest numbers that is visible before Streamlit has started (web/server/first_look.py),
+// once the page itself is drawn or after a timeout.
 
 import { ROOT } from "./streamlit_dom.js";
-import { WHOLE } from "./whole.js";
+import { COMPLETE_CLASS } from "./reveal_page.js";
 
 const GIVE_UP_MS = 15000;
 
 /**
- * @param {HTMLElement} look
+ * @param {HTMLElement} overlay
  * @param {Element} root
  */
-function watch(look, root) {
-  const drawn = `:is(${look.dataset.drawn})`;
-  const isDrawn = () => root.classList.contains(WHOLE) && root.querySelector(drawn) !== null;
-  const watching = new MutationObserver(() => isDrawn() && leave());
-  watching.observe(root, { subtree: true, childList: true, attributes: true });
-  const leave = () => {
-    watching.disconnect();
-    look.remove();
+function removeWhenDrawn(overlay, root) {
+  const drawnSelector = `:is(${overlay.dataset.drawn})`;
+  const isDrawn = () => root.classList.contains(COMPLETE_CLASS) && root.querySelector(drawnSelector) !== null;
+  const observer = new MutationObserver(() => isDrawn() && remove());
+  observer.observe(root, { subtree: true, childList: true, attributes: true });
+  const remove = () => {
+    observer.disconnect();
+    overlay.remove();
   };
-  setTimeout(leave, GIVE_UP_MS);
+  setTimeout(remove, GIVE_UP_MS);
 }
 
-const look = document.querySelector(".pw-first");
+const overlay = document.querySelector(".pw-first");
 const root = document.querySelector(ROOT);
-if (look instanceof HTMLElement && root) watch(look, root);
-else look?.remove();
+if (overlay instanceof HTMLElement && root) removeWhenDrawn(overlay, root);
+else overlay?.remove();

@@ -1,89 +1,89 @@
-// In the table of Runs: a name leads to its run in this tab, as a link does, where the table itself would open another;
-// Enter leads to the run of the row, Space ticks it.
+// Makes rows of the Runs table behave like links: a click on a run's name opens the run in this tab, where Streamlit's
+// table would open a new one; Enter opens the run of the focused row, and Space selects the row.
 
-import { show } from "./as_left.js";
-import { CELL } from "./streamlit_dom.js";
+import { openPage } from "./page_links.js";
+import { TABLE_CELL } from "./streamlit_dom.js";
 
 const TABLE = "[class*=st-key-run-rows-]"; // web/runs/table/run_table.py
-const ADDRESS = /^run\?run=[^#]+/; // of a run, before its name
+const RUN_URL = /^run\?run=[^#]+/; // a cell's text is the run's URL, then its name
 
-let isPlain = false; // the last press: with a key held down or another button a link opens beside
-let isOver = false; // it was let go
+let isPlainPress = false; // whether the last press had no modifier key and the main button; others open a new tab
+let isReleased = false;
 /** @type {string | undefined} */
-let focused; // the run whose name has the focus
+let focusedHref; // of the run whose name cell has the focus
 /** @type {URL | undefined} */
-let pressed; // the run on whose name the press has put the focus
+let pressedRun; // the run to whose name cell the press moved the focus
 
 /**
  * @param {string | null | undefined} text
  * @returns {URL | undefined}
  */
-function addressIn(text) {
-  const found = ADDRESS.exec(text ?? "");
-  return found ? new URL(found[0], document.baseURI) : undefined;
+function runUrlIn(text) {
+  const match = RUN_URL.exec(text ?? "");
+  return match ? new URL(match[0], document.baseURI) : undefined;
 }
 
 /**
  * @param {EventTarget | null} cell
- * @returns {URL | undefined} of the run of its row
+ * @returns {URL | undefined} the URL of the run in the cell's row
  */
-function runOf(cell) {
-  if (!(cell instanceof HTMLTableCellElement) || !cell.matches(CELL) || !cell.closest(TABLE)) return undefined;
+function runUrlOfRow(cell) {
+  if (!(cell instanceof HTMLTableCellElement) || !cell.matches(TABLE_CELL) || !cell.closest(TABLE)) return undefined;
   const cells = [...(cell.parentElement?.children ?? [])];
-  return cells.map(({ textContent }) => addressIn(textContent)).find(Boolean);
+  return cells.map(({ textContent }) => runUrlIn(textContent)).find(Boolean);
 }
 
 /** @param {URL} run */
-function lead(run) {
-  if (location.pathname !== run.pathname) show(run); // else it has led there: of a press on a name both tell below
+function openRun(run) {
+  if (location.pathname !== run.pathname) openPage(run); // a click on a name arrives twice, by focus and by window.open
 }
 
 /** @param {KeyboardEvent} event */
-function pressKey(event) {
-  isPlain = false;
-  const run = runOf(event.target);
+function handleKeyDown(event) {
+  isPlainPress = false;
+  const run = runUrlOfRow(event.target);
   const { key, ctrlKey, metaKey, altKey, shiftKey } = event;
   if (!run || ![" ", "Enter"].includes(key) || ctrlKey || metaKey || altKey || shiftKey) return;
   event.preventDefault();
   event.stopPropagation();
-  if (key === "Enter") lead(run);
+  if (key === "Enter") openRun(run);
   else event.target?.dispatchEvent(new KeyboardEvent("keydown", { key, code: "Space", shiftKey: true, bubbles: true }));
 }
 
 /** @param {PointerEvent} event */
-function press(event) {
-  isPlain = !event.button && !event.ctrlKey && !event.metaKey && !event.shiftKey;
-  isOver = false;
-  pressed = undefined;
+function handlePointerDown(event) {
+  isPlainPress = !event.button && !event.ctrlKey && !event.metaKey && !event.shiftKey;
+  isReleased = false;
+  pressedRun = undefined;
 }
 
 /** @param {Event} event */
-function focus({ target }) {
-  const run = target instanceof Element && addressIn(target.textContent) ? runOf(target) : undefined;
-  if (run?.href !== focused) pressed = run; // the table gives a name its focus back after other presses
-  focused = run?.href;
-  follow();
+function handleFocusIn({ target }) {
+  const run = target instanceof Element && runUrlIn(target.textContent) ? runUrlOfRow(target) : undefined;
+  if (run?.href !== focusedHref) pressedRun = run; // the table also refocuses a name after presses elsewhere
+  focusedHref = run?.href;
+  openPressedRun();
 }
 
-function release() {
-  isOver = true;
-  follow(); // the table moves the focus before or after it
+function handleClick() {
+  isReleased = true;
+  openPressedRun(); // the table moves the focus before or after the click, so both handlers try
 }
 
-function follow() {
-  if (pressed && isPlain && isOver) lead(pressed);
+function openPressedRun() {
+  if (pressedRun && isPlainPress && isReleased) openRun(pressedRun);
 }
 
-document.addEventListener("keydown", pressKey, { capture: true });
-document.addEventListener("pointerdown", press, { capture: true });
-document.addEventListener("focusin", focus, { capture: true });
-document.addEventListener("click", release, { capture: true });
+document.addEventListener("keydown", handleKeyDown, { capture: true });
+document.addEventListener("pointerdown", handlePointerDown, { capture: true });
+document.addEventListener("focusin", handleFocusIn, { capture: true });
+document.addEventListener("click", handleClick, { capture: true });
 
-const openBeside = window.open.bind(window);
+const openWindow = window.open.bind(window);
 /** @type {typeof window.open} */
-window.open = (address, target, features) => {
-  const run = isPlain && typeof address === "string" && addressIn(address);
-  if (!run) return openBeside(address, target, features);
-  lead(run);
+window.open = (url, target, features) => {
+  const run = isPlainPress && typeof url === "string" && runUrlIn(url);
+  if (!run) return openWindow(url, target, features);
+  openRun(run);
   return null;
 };

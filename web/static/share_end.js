@@ -1,12 +1,12 @@
-// On every page: when the share or the session is over, the access check's own page takes this one's place.
+// Reloads the page once the viewer's share link or session has expired, so that the access check shows its own page.
 
-const LOOK_EVERY_MS = 2000;
+const CHECK_EVERY_MS = 2000;
 
 /** @param {ComponentArgs<{ health: string }>} component */
 export default function ({ data }) {
   const timer = setInterval(async () => {
-    const answer = await fetch(data.health, { cache: "no-store" }).catch(() => null);
-    if (answer?.status === 401) location.reload();
-  }, LOOK_EVERY_MS);
+    const response = await fetch(data.health, { cache: "no-store" }).catch(() => null);
+    if (response?.status === 401) location.reload();
+  }, CHECK_EVERY_MS);
   return () => clearInterval(timer);
 }

@@ -1,31 +1,32 @@
-// What Pitwall's scripts take for granted of Streamlit's own page; its styles do so in streamlit_dom.css alone.
-// tests/web/server/test_streamlit_dom.py tells which of these a new Streamlit has changed.
+// The selectors through which Pitwall's scripts find elements of Streamlit's own page, kept in this one file because a
+// new version of Streamlit may break them; streamlit_dom.css has those of Pitwall's styles.
+// tests/web/server/test_streamlit_dom.py shows which ones a new version has broken.
 
-/** What Streamlit draws the page into; its index.html brings it. */
+/** The element of Streamlit's index.html into which Streamlit renders the page. */
 export const ROOT = "#root";
-/** The same once the script of the page has run through to its end. */
-export const SCRIPT_HAS_RUN = "#root [data-testid=stApp][data-test-script-state=notRunning]";
-/** What has the colour scheme of the theme that Streamlit shows, and a class that changes with it. */
+/** The app element while no script runs: the script of the page has finished. */
+export const IDLE_APP = "#root [data-testid=stApp][data-test-script-state=notRunning]";
+/** The app element: it has the colour scheme of the current theme, and a class that changes with the theme. */
 export const APP = "[data-testid=stApp]";
-/** What holds everything that a page's script shows, below the navigation. */
+/** The container of everything that a page's script shows, below the navigation. */
 export const PAGE = "[data-testid=stMainBlockContainer]";
-/** In the place of a widget whose code has not come yet. */
-export const PIECE_ON_ITS_WAY = "[data-testid=stSkeleton]";
-/** Of a table that is drawn on a canvas: within it is the part in sight as a table for screen readers, and the keyboard's focus. */
-export const CELL = "[data-testid=stDataFrame] canvas td";
-/** What scrolls where a page is taller than its window. */
-export const PAGE_SCROLLS = "[data-testid=stMain]";
-/** What scrolls of a table that is taller than its place. */
-export const TABLE_SCROLLS = "[data-testid=stDataFrame] .dvn-scroller";
-/** A box of several lines; Ctrl+Enter in it has the page's script read it. */
+/** The placeholder of a widget whose code has not arrived yet. */
+export const SKELETON = "[data-testid=stSkeleton]";
+/** A cell of the HTML table inside a canvas table: it mirrors the visible part for screen readers and has the focus. */
+export const TABLE_CELL = "[data-testid=stDataFrame] canvas td";
+/** The element that scrolls a page that is taller than its window. */
+export const PAGE_SCROLLER = "[data-testid=stMain]";
+/** The element that scrolls a table that is taller than its container. */
+export const TABLE_SCROLLER = "[data-testid=stDataFrame] .dvn-scroller";
+/** A multi-line text input; Ctrl+Enter in it submits its text to the page's script. */
 export const TEXT_AREA = "[data-testid=stTextArea] textarea";
-/** Streamlit's page while its server answers. */
-export const CONNECTED = "#root [data-testid=stApp][data-test-connection-state=CONNECTED]";
-/** What closes a dialog, such as Streamlit's own about a lost connection. */
-export const DIALOG_CLOSES = "[data-testid=stDialog] [aria-label=Close]";
-/** A link of the navigation where it is a drawer. */
+/** The app element while Streamlit is connected to its server. */
+export const CONNECTED_APP = "#root [data-testid=stApp][data-test-connection-state=CONNECTED]";
+/** The close button of a dialog, such as Streamlit's own about a lost connection. */
+export const DIALOG_CLOSE_BUTTON = "[data-testid=stDialog] [aria-label=Close]";
+/** A link of the navigation. */
 export const DRAWER_LINK = "[data-testid=stSidebarNav] a";
-/** What closes the drawer. */
-export const DRAWER_CLOSES = "[data-testid=stSidebarCollapseButton] button";
-/** What the keyboard moves of a slider. */
+/** The close button of the drawer that the navigation becomes on a narrow screen. */
+export const DRAWER_CLOSE_BUTTON = "[data-testid=stSidebarCollapseButton] button";
+/** The element of a slider that takes the keyboard focus. */
 export const SLIDER = "[data-testid=stSlider] input[type=range]";

@@ -1,19 +1,19 @@
-// What others put on the page: Streamlit's call of a component, and plotly.js as far as it is used here.
+// Types of code that is not ours: Streamlit's calls of components, and the parts of plotly.js that are used here.
 
-/** What Streamlit hands to the default export of a component. */
+/** The argument that Streamlit passes to the default export of a component. */
 interface ComponentArgs<Data> {
   parentElement: HTMLElement;
   data: Data;
 }
 
-/** And to one that tells the script something: state stays, a trigger is told once. */
-interface SentBack<State, Triggers> {
+/** The functions to send values to the script: a state value stays, a trigger value is sent once. */
+interface ValueSetters<State, Triggers> {
   setStateValue<Name extends keyof State>(name: Name, value: State[Name]): void;
   setTriggerValue<Name extends keyof Triggers>(name: Name, value: Triggers[Name]): void;
 }
 
 interface Window {
-  Plotly?: typeof Plotly; // the smallest bundle's
+  Plotly?: typeof Plotly; // of the smallest bundle
 }
 
 declare namespace Plotly {
@@ -39,7 +39,7 @@ declare namespace Plotly {
     [setting: string]: unknown;
   }
 
-  /** An axis as drawn, in pixels of the plot. */
+  /** An axis as drawn, with conversions between its values and pixels. */
   interface DrawnAxis {
     range: [number, number];
     autorange?: boolean | string;
@@ -47,8 +47,8 @@ declare namespace Plotly {
     _length: number;
     l2p(x: number): number;
     p2l(pixel: number): number;
-    r2l(end: number): number; // from what a range says, such as a moment
-    l2r(place: number): number;
+    r2l(end: number): number; // from the end of a range, such as a date, to a number on the axis
+    l2r(position: number): number;
   }
 
   interface Plot extends HTMLDivElement {

@@ -1,40 +1,40 @@
-// What the parts of the Live page give each other.
+// The types that the parts of the Live page exchange.
 
 import type { RunModel } from "../static/live/model.js";
 import type { Theme } from "../static/live/theme.js";
 import type { View } from "../static/live/view.js";
 import type { ByName, LiveMeta, LogLine, Series } from "./live_protocol.js";
 
-/** A run of which a snapshot has come. */
+/** A run for which a snapshot has arrived. */
 export type KnownModel = RunModel & { meta: LiveMeta };
 
-/** From and to, in seconds since ready or of the wall clock. */
-export type Range = [from: number, to: number];
+/** A range on the x axis, in seconds since ready or wall-clock seconds. */
+export type Range = [start: number, end: number];
 
-/** What a message changed of a model. */
+/** What a message changed in a model. */
 export interface Changes {
-  whole: boolean;
+  redrawAll: boolean;
   positions: boolean;
   log: LogLine[];
 }
 
-/** A stretch of a run as the server has it, finer than the whole. */
+/** A time range of a run in more detail than the overview of the whole run. */
 export interface Detail {
   series: Record<string, Series>;
 }
 
 export type Status = "connecting" | "live" | "stuck" | "reconnecting" | "refused" | "loaded";
 
-/** What a chart, a log or the toolbar needs of the page it is on. */
+/** The interface through which charts, logs and the toolbar use their page. */
 export interface Page {
   view: View;
   models(): RunModel[];
   theme(): Theme;
-  label(model: KnownModel): string; // its name, without what all names begin with
-  arms?(): LegendEntry[]; // runs that repeat each other, where the page knows of arms
-  quantiles?(): number[]; // Student's, of two sides at 95 %, from one degree of freedom on
+  label(model: KnownModel): string; // its name without the beginning that all names share
+  arms?(): LegendEntry[]; // groups of repeated runs, if the page has any
+  quantiles?(): number[]; // of Student's t, two-sided at 95 %, from one degree of freedom on
   onZoom(range: Range | null): void;
-  onMoment(x: number | null): void;
+  onMark(markedX: number | null): void;
   onView(): void;
   onStyle(): void;
   onHide(runIds: string[]): void;
@@ -52,21 +52,21 @@ export interface ChartSpec {
   showsExcluded?: boolean;
 }
 
-type OnGrounds<Value> = { light: Value; dark: Value };
+type ByScheme<Value> = { light: Value; dark: Value };
 
 /** The colours of web/theme.py. */
 export interface Palette {
-  runs: OnGrounds<string[]>;
-  dashes: OnGrounds<string[]>; // Plotly's pattern of the lines of each hue
-  text: OnGrounds<string>;
-  muted: OnGrounds<string>;
-  grid: OnGrounds<string>;
-  excluded: OnGrounds<string>;
-  doubt: OnGrounds<string>;
-  failure: OnGrounds<string>;
+  runs: ByScheme<string[]>;
+  dashes: ByScheme<string[]>; // Plotly's dash pattern for the lines of each hue
+  text: ByScheme<string>;
+  muted: ByScheme<string>;
+  grid: ByScheme<string>;
+  excluded: ByScheme<string>;
+  doubt: ByScheme<string>;
+  failure: ByScheme<string>;
 }
 
-/** What web/live/component.py says of every board of charts. */
+/** The data that web/live/component.py sends to every board of charts. */
 export interface BoardData {
   runs: string[];
   colors: Record<string, number>;
@@ -75,38 +75,38 @@ export interface BoardData {
   module: string;
   palette: Palette;
   names?: Record<string, string>;
-  labels?: Record<string, string>; // the part of each name that tells it apart
+  labels?: Record<string, string>; // the part of each name that is unique
   legend?: LegendEntry[];
   quantiles?: number[];
 }
 
-/** And of the Live page. */
+/** The data for the Live page. */
 export interface LiveData extends BoardData {
   names: Record<string, string>;
   labels: Record<string, string>;
   baseline: string;
   not_comparable: Record<string, string>;
-  links: ByName<string>; // of runs of other Pitwalls
+  links: ByName<string>; // to runs of other Pitwalls
   run_url: string;
 }
 
-/** Runs that are drawn in one colour under one name. */
+/** Runs that are drawn in the same colour under the same name. */
 export interface LegendEntry {
   name: string;
   color: number;
   runs: string[];
 }
 
-/** And of a page that stands still. */
-export interface CourseData extends BoardData {
+/** The data for a page that does not update by itself. */
+export interface RunChartsData extends BoardData {
   legend: LegendEntry[];
   quantiles: number[];
-  charts: string[]; // ids of those that are drawn; none: all
+  charts: string[]; // ids of the charts to draw; empty: all
 }
 
-/** What the page around a board does. */
+/** The callbacks of the page around a board. */
 export interface BoardHooks {
   isLive: boolean;
   refresh(): void; // before each drawing
-  point(moment: number | null): void; // the marked x
+  onMark(markedX: number | null): void;
 }

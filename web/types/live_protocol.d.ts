@@ -1,4 +1,4 @@
-// The messages of web/live/protocol.py as the browser reads them; tests/web/live/test_live_types.py holds the two together.
+// The messages of web/live/protocol.py as types; tests/web/live/test_live_types.py checks that the two agree.
 
 export interface Series {
   t: number[];
@@ -75,7 +75,7 @@ export interface LivePart {
   log?: LogLine[];
 }
 
-/** By the name of a series or tile; none is sure to be there. */
+/** Values by the name of a series or tile; any of them may be missing. */
 export type ByName<Value> = { [name: string]: Value | undefined };
 
 export interface RunPart extends LivePart {
@@ -92,7 +92,7 @@ export interface Gone {
   server_t: number;
 }
 
-/** The run is another Pitwall's, of which nothing comes now. */
+/** The run belongs to another Pitwall, which sends nothing at the moment. */
 export interface Away {
   type: "away";
   run: string;

@@ -1,11 +1,11 @@
-// What web/replay/component.py says, and what the parts of the Replay page give each other.
+// The data that web/replay/component.py sends, and the types that the parts of the Replay page exchange.
 
-/** One answer; seconds since the scene began. */
+/** One answer; times are seconds since the start of the replayed scene. */
 export interface ReplayAnswer {
   sent_s: number;
   stream: number;
-  at_s: number[]; // when each piece came
-  tokens: number[] | null; // of each piece; null where the server did not count them as they came
+  at_s: number[]; // when each piece arrived
+  tokens: number[] | null; // of each piece; null if the server did not count them
 }
 
 export interface ReplayLane {
@@ -19,20 +19,20 @@ export interface ReplayLane {
 export interface ReplayData {
   lanes: ReplayLane[];
   speed: number;
-  plays_at_once: boolean; // without a press of Play
+  plays_at_once: boolean; // starts without a click on Play
   assets: string;
   module: string;
 }
 
-/** A piece of an answer, in the order in which all pieces of a lane came. */
+/** A piece of an answer; the pieces of a lane are in the order of their arrival. */
 export interface Piece {
   at_s: number;
   tokens: number;
   stream: number;
-  total: number; // tokens up to and with it
+  total: number; // tokens up to and including this piece
 }
 
-/** Where a piece is drawn, in cells. */
+/** Where a piece is drawn, in units of cells. */
 export interface Cell {
   row: number;
   column: number;

@@ -1,6 +1,6 @@
-// What the SQL page, its component and the bundled editor tell each other; web/sql/editor.py has the other end.
+// The types that the SQL page (web/sql/editor.py), its component and the bundled editor exchange.
 
-/** Views and macros with their columns, for the completion. */
+/** Views and macros with their columns, for completion. */
 export type Schema = Record<string, string[]>;
 
 export interface EditorData {
@@ -9,21 +9,21 @@ export interface EditorData {
   label: string;
   schema: Schema;
   text: string;
-  version: number; // of the text: it is put into the editor when this has changed
+  version: number; // the text is put into the editor only when this number has changed
 }
 
-/** The text as it stands in the editor, and of which of the page's texts it was made. */
-export interface Said {
+/** The text in the editor, and the version of the page's text that it is based on. */
+export interface EditedText {
   text: string;
   version: number;
 }
 
 export interface EditorState {
-  said: Said;
+  said: EditedText;
 }
 
 export interface EditorTriggers {
-  run: Said;
+  run: EditedText;
 }
 
 export interface EditorSetup {
@@ -31,7 +31,7 @@ export interface EditorSetup {
   text: string;
   label: string;
   schema: Schema;
-  columnsAt(text: string, at: number, tables: Schema): string[];
+  columnsAt(text: string, position: number, tables: Schema): string[];
   onRun(text: string): void;
 }
 

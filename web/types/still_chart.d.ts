@@ -1,9 +1,9 @@
-// What web/charts.py says of a chart that stands still, and what it hears of it.
+// The data that web/charts.py sends to a still chart.
 
 import type { Bundle } from "../static/live/plotly.js";
 import type { Palette } from "./live_page.js";
 
-/** As plotly.js takes it, in the colours of the light ground. */
+/** A figure for plotly.js, in the colours of the light colour scheme. */
 export interface Figure {
   data: StillTrace[];
   layout: Plotly.Layout & { height: number };
@@ -14,47 +14,47 @@ export interface Spread {
   arrayminus?: (number | null)[];
 }
 
-/** A trace with the parts that are read here. */
+/** A trace, with the fields that are used here. */
 export interface StillTrace {
   type: "scatter" | "bar" | "box" | "heatmap";
   name?: string;
   x?: (string | number | null)[];
   y?: (string | number | null)[];
   z?: (number | null)[][];
-  customdata?: string[][] | string[][][]; // what each point, or each cell of a map, says when it is pressed
-  hovertext?: string[] | string[][]; // of each point, or of each cell
+  customdata?: string[][] | string[][][]; // sent back when the point, or the cell of a heat map, is pressed
+  hovertext?: string[] | string[][]; // for each point, or for each cell
   text?: string[] | string[][]; // likewise
   textfont?: { size?: number };
-  xaxis?: string; // "x2" of the second of small charts
+  xaxis?: string; // "x2" for the second of small multiples
   yaxis?: string;
   error_x?: Spread;
   error_y?: Spread;
   showlegend?: boolean;
   fill?: string;
-  meta?: string; // which small chart it is on
+  meta?: string; // the title of its chart in small multiples
 }
 
-type End = string | number; // a moment is a text
+type End = string | number; // a date and time is a string
 
-/** What is shown of each axis; null: all. */
+/** The range that each axis is zoomed to; null: not zoomed. */
 export interface Zoom {
-  xaxis: [from: End, to: End] | null;
-  yaxis: [from: End, to: End] | null;
+  xaxis: [start: End, end: End] | null;
+  yaxis: [start: End, end: End] | null;
 }
 
 export interface ZoomedAxis {
   autorange?: boolean | string;
-  range: [from: End, to: End];
+  range: [start: End, end: End];
 }
 
 export interface StillData {
-  name: string; // in the address
+  name: string; // in the URL
   title: string;
-  about: string; // its accessible name
+  about: string; // the accessible name
   file: string;
   figure: Figure;
   bundle: Bundle;
-  opens: boolean; // a press on a point is told
+  opens: boolean; // whether pressing a point opens something
   palette: Palette;
   assets: string;
   module: string;

@@ -49,7 +49,7 @@ def test_nothing_jumps_while_it_comes(
     context = signed_in(browser, pitwall, **PHONE)
     page = context.new_page()
     page.add_init_script(WATCH)
-    page.route("**/whole.js", waiting_for_ever(PATIENCE))
+    page.route("**/reveal_page.js", waiting_for_ever(PATIENCE))
     page.goto(f"{pitwall.url}/{path}?" + "&".join(f"run={run_id}" for run_id in runs))
     expect(page.get_by_text(last, exact=True).first).to_be_visible()
     shifts = page.evaluate("window.shifts")
@@ -60,7 +60,7 @@ def test_nothing_jumps_while_it_comes(
 def test_content_above_a_loading_piece_readable(browser: Browser, pitwall: Pitwall) -> None:
     context = signed_in(browser, pitwall)
     page = context.new_page()
-    page.route("**/whole.js", waiting_for_ever(PATIENCE))
+    page.route("**/reveal_page.js", waiting_for_ever(PATIENCE))
     held: list[Route] = []
     page.route(TABLE_CODE, lambda route: held.append(route))
     page.goto(pitwall.url)
@@ -81,7 +81,7 @@ def test_late_charts_move_nothing_in_sight(browser: Browser, pitwall: Pitwall, r
     page = context.new_page()
     page.add_init_script(WATCH)
     held: list[Route] = []
-    page.route("**/live/courses.js", lambda route: held.append(route))
+    page.route("**/live/run_charts.js", lambda route: held.append(route))
     page.goto(f"{pitwall.url}/run?run={runs[0]}")
     expect(page.get_by_role("heading", name="Physics")).to_be_attached()
     expect(page.get_by_role("heading", name="Configuration")).to_be_attached()

@@ -1,60 +1,60 @@
-// What the reader chose about the charts, as the page's address keeps it: a link shows the same stretch in the same way.
+// Stores the user's choices for the charts in the page's URL, so that a link shows the same time range in the same way.
 
 /** @import { View } from "./view.js" */
 
-const FARTHEST_SECONDS = 1e11; // beyond any date: numbers that large no longer tell seconds apart
-const NAMES = ["from", "to", "stretch", "clock", "scale", "smooth", "hide"];
+const MAX_SECONDS = 1e11; // beyond any date; much larger numbers can no longer represent single seconds
+const PARAM_NAMES = ["from", "to", "stretch", "clock", "scale", "smooth", "hide"];
 
 /**
- * Takes what an address says; what it does not say, or says wrongly, is as it is at first.
+ * Sets the view from a URL's query; a missing or invalid choice gets its default.
  * @param {View} view
  * @param {string} search
  */
-export function readAddress(view, search) {
-  const said = new URLSearchParams(search);
-  const [from, to] = [numberOf(said.get("from")), numberOf(said.get("to"))];
+export function readSearch(view, search) {
+  const params = new URLSearchParams(search);
+  const [from, to] = [parseSeconds(params.get("from")), parseSeconds(params.get("to"))];
   view.zoom = from !== null && to !== null && from < to ? [from, to] : null;
-  view.windowSeconds = Math.max(0, numberOf(said.get("stretch")) ?? 0);
-  view.smoothSeconds = Math.max(0, numberOf(said.get("smooth")) ?? 0);
-  view.onWallClock = said.get("clock") === "wall";
-  view.isLog = said.get("scale") === "log";
-  view.hidden = new Set(said.getAll("hide"));
+  view.windowSeconds = Math.max(0, parseSeconds(params.get("stretch")) ?? 0);
+  view.smoothSeconds = Math.max(0, parseSeconds(params.get("smooth")) ?? 0);
+  view.usesWallClock = params.get("clock") === "wall";
+  view.isLog = params.get("scale") === "log";
+  view.hiddenIds = new Set(params.getAll("hide"));
 }
 
 /**
- * The address with what the reader chose; what others keep in it stays.
+ * The URL's query with the user's choices; other parameters stay.
  * @param {View} view
  * @param {string} search
  */
-export function addressOf(view, search) {
-  const said = new URLSearchParams(search);
-  NAMES.forEach((name) => said.delete(name));
-  if (view.zoom) [said.set("from", short(view.zoom[0])), said.set("to", short(view.zoom[1]))];
-  if (view.windowSeconds) said.set("stretch", String(view.windowSeconds));
-  if (view.onWallClock) said.set("clock", "wall");
-  if (view.isLog) said.set("scale", "log");
-  if (view.smoothSeconds) said.set("smooth", String(view.smoothSeconds));
-  view.hidden.forEach((runId) => said.append("hide", runId));
-  return said.size ? `?${said}` : "";
+export function searchOf(view, search) {
+  const params = new URLSearchParams(search);
+  PARAM_NAMES.forEach((name) => params.delete(name));
+  if (view.zoom) [params.set("from", formatSeconds(view.zoom[0])), params.set("to", formatSeconds(view.zoom[1]))];
+  if (view.windowSeconds) params.set("stretch", String(view.windowSeconds));
+  if (view.usesWallClock) params.set("clock", "wall");
+  if (view.isLog) params.set("scale", "log");
+  if (view.smoothSeconds) params.set("smooth", String(view.smoothSeconds));
+  view.hiddenIds.forEach((runId) => params.append("hide", runId));
+  return params.size ? `?${params}` : "";
 }
 
 /**
- * Has the address say it, without an entry of its own in the history, while the page of this path is shown.
+ * Replaces the URL's query without adding a history entry, if the page of this path is still shown.
  * @param {string} path
  * @param {string} search
  */
-export function keepSearch(path, search) {
+export function replaceSearch(path, search) {
   if (location.pathname !== path || search === location.search) return;
   history.replaceState(history.state, "", `${location.pathname}${search}${location.hash}`);
 }
 
 /** @param {string | null} text */
-function numberOf(text) {
+function parseSeconds(text) {
   const number = text?.trim() ? Number(text) : NaN;
-  return Math.abs(number) <= FARTHEST_SECONDS ? number : null;
+  return Math.abs(number) <= MAX_SECONDS ? number : null;
 }
 
 /** @param {number} seconds */
-function short(seconds) {
+function formatSeconds(seconds) {
   return String(Number(seconds.toFixed(2)));
 }

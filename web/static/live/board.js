@@ -1,25 +1,27 @@
-// Charts on one time axis and what a reader chooses about them: of Live, and of the pages that show runs which have ended.
+// The charts that share a time axis, with the user's choices for them. The Live page uses it, and so do the pages that
+// show ended runs.
 
 /** @import { BoardData, BoardHooks, ChartSpec, KnownModel, Page, Range } from "../../types/live_page.js" */
 /** @import { RunModel } from "./model.js" */
 
-import { addressOf, keepSearch, readAddress } from "./address.js";
+import { searchOf, replaceSearch, readSearch } from "./address.js";
 import { TimeChart } from "./charts.js";
-import { Closer } from "./closer.js";
+import { DetailLoader } from "./detail_loader.js";
 import { element, setText } from "./format.js";
 import { isKnown } from "./model.js";
-import { Paced } from "./paced.js";
+import { PacedQueue } from "./paced_queue.js";
 import { loadPlotly } from "./plotly.js";
 import { PositionChart } from "./position_chart.js";
 import { Theme } from "./theme.js";
 import { Toolbar } from "./toolbar.js";
 import { View } from "./view.js";
-import { ZoomButtons, isCoarse, stretched } from "./zoom_buttons.js";
+import { ZoomButtons, isTouchScreen, scaleRange } from "./zoom_buttons.js";
 
-const DRAW_MS = 200;
-const LATE_MS = 300; // later than this, numbers leave the browser time to load the charts' library before them
-export const MANY = 4; // runs: more stand closer together
+const DRAW_EVERY_MS = 200;
+const LOAD_PLOTLY_AFTER_MS = 300; // if no numbers have arrived by then, plotly.js is loaded before them
+export const MANY_RUNS = 4; // more runs are shown closer together
 
+/** Resolves once the browser has painted. */
 function afterPaint() {
   return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
 }
@@ -29,22 +31,22 @@ export class Board {
   view = new View();
   #mustReact = true;
   #mustDrawPositions = true;
-  #isReady = false; // plotly.js is there
+  #isReady = false; // whether plotly.js has been loaded
   /** @type {Map<string, RunModel>} */
   #models = new Map();
   /** @type {Theme} */
   #theme;
-  #drawnAt = 0;
+  #lastDrawTime = 0;
   /** @type {number | null} */
-  #drawing = null;
+  #drawTimer = null;
   /** @type {number | null} */
-  #pointing = null;
+  #markFrame = null; // the animation frame that will show the mark
   #isLoading = false;
   #hasNumbers = false;
   /** @type {number | undefined} */
-  #late;
+  #loadTimer;
   /** @type {HTMLElement | undefined} */
-  #alone; // the chart that has a whole row
+  #fullRowChart;
 
   /**
    * @param {HTMLElement} root
@@ -56,26 +58,28 @@ export class Board {
     this.data = data;
     this.root = root;
     this.hooks = hooks;
-    readAddress(this.view, location.search);
+    readSearch(this.view, location.search);
     this.toolbar = new Toolbar(this, hooks.isLive);
     this.chartGrid = element("div", "lv-charts lv-waiting");
-    this.zooms = new ZoomButtons((factor) => this.#stretch(factor), (part) => this.#stretch(1, part));
-    this.zooms.root.classList.add("lv-zoom-bar");
+    this.zoomButtons = new ZoomButtons((factor) => this.#zoomBy(factor), (fraction) => this.#zoomBy(1, fraction));
+    this.zoomButtons.root.classList.add("lv-zoom-bar");
     this.absences = element("p", "lv-absences");
     this.#theme = new Theme(root, data.palette, data.colors);
-    this.closer = new Closer(data.base, this, () => this.onStyle());
+    this.detailLoader = new DetailLoader(data.base, this, () => this.onStyle());
     this.charts = specs.map((spec) => new TimeChart(spec, this));
-    this.positions = hooks.isLive ? [new PositionChart(this)] : [];
-    this.moving = new Paced((/** @type {TimeChart} */ chart) => chart.moveAxis());
-    this.allCharts = [...this.charts.slice(0, 2), ...this.positions, ...this.charts.slice(2)];
+    this.positionCharts = hooks.isLive ? [new PositionChart(this)] : [];
+    this.axisQueue = new PacedQueue((/** @type {TimeChart} */ chart) => chart.moveAxes());
+    this.allCharts = [...this.charts.slice(0, 2), ...this.positionCharts, ...this.charts.slice(2)];
     this.chartGrid.append(...this.allCharts.map((chart) => chart.frame.root));
-    this.seeing = new IntersectionObserver((entries) => entries.forEach((entry) => this.#see(entry)), { rootMargin: "200px" });
-    this.allCharts.forEach((chart) => this.seeing.observe(chart.frame.plot));
-    this.resizing = new ResizeObserver(() => this.allCharts.forEach((chart) => chart.resize()));
-    this.resizing.observe(root);
+    const handleEntries = (/** @type {IntersectionObserverEntry[]} */ entries) =>
+      entries.forEach((entry) => this.#handleVisibility(entry));
+    this.visibilityObserver = new IntersectionObserver(handleEntries, { rootMargin: "200px" });
+    this.allCharts.forEach((chart) => this.visibilityObserver.observe(chart.frame.plot));
+    this.resizeObserver = new ResizeObserver(() => this.allCharts.forEach((chart) => chart.resize()));
+    this.resizeObserver.observe(root);
     this.path = location.pathname;
-    this.returning = () => this.#takeAddress();
-    addEventListener("popstate", this.returning);
+    this.handlePopState = () => this.#restoreFromUrl();
+    addEventListener("popstate", this.handlePopState);
   }
 
   models() {
@@ -91,7 +95,7 @@ export class Board {
   }
 
   /**
-   * The run's name, without what all runs' names begin with.
+   * The run's name without the beginning that all runs' names share.
    * @param {KnownModel} model
    */
   label({ id, meta }) {
@@ -104,7 +108,7 @@ export class Board {
   }
 
   /**
-   * Takes what the script says.
+   * Shows the script's new data.
    * @param {BoardData} data
    */
   update(data) {
@@ -118,144 +122,145 @@ export class Board {
    * Draws these runs from now on.
    * @param {Map<string, RunModel>} models
    */
-  watch(models) {
+  setModels(models) {
     this.#models = models;
-    this.view.hide([...this.view.hidden], this.models());
-    this.root.classList.toggle("lv-many", models.size > MANY);
+    this.view.hide([...this.view.hiddenIds], this.models());
+    this.root.classList.toggle("lv-many", models.size > MANY_RUNS);
     this.allCharts.forEach((chart) => chart.frame.readout.replaceChildren());
-    this.#late ??= setTimeout(() => this.#loadCharts(), LATE_MS);
+    this.#loadTimer ??= setTimeout(() => this.#loadPlotly(), LOAD_PLOTLY_AFTER_MS);
   }
 
   /**
-   * Something came.
-   * @param {{ whole: boolean, positions: boolean }} changes
+   * Draws what a message has changed.
+   * @param {{ redrawAll: boolean, positions: boolean }} changes
    */
-  take(changes) {
+  handleChanges(changes) {
     if (!this.#hasNumbers) this.hooks.refresh();
     this.#hasNumbers = true;
-    this.#loadCharts();
-    this.#mustReact ||= changes.whole;
+    this.#loadPlotly();
+    this.#mustReact ||= changes.redrawAll;
     this.#mustDrawPositions ||= changes.positions;
     this.#schedule();
   }
 
   close() {
-    this.closer.close();
-    this.moving.drop();
-    removeEventListener("popstate", this.returning);
-    clearTimeout(this.#drawing ?? undefined);
-    clearTimeout(this.#late);
-    cancelAnimationFrame(this.#pointing ?? 0);
-    this.resizing.disconnect();
-    this.seeing.disconnect();
+    this.detailLoader.close();
+    this.axisQueue.clear();
+    removeEventListener("popstate", this.handlePopState);
+    clearTimeout(this.#drawTimer ?? undefined);
+    clearTimeout(this.#loadTimer);
+    cancelAnimationFrame(this.#markFrame ?? 0);
+    this.resizeObserver.disconnect();
+    this.visibilityObserver.disconnect();
     if (this.#isReady) this.allCharts.forEach((chart) => Plotly.purge(chart.frame.plot));
     this.root.remove();
   }
 
   /**
-   * @param {number} factor of what is shown; 0: all
-   * @param {number} [part] of what is shown, by which it moves
+   * @param {number} factor of the shown range; 0: show all
+   * @param {number} [fraction] of the shown range, by which it moves
    */
-  #stretch(factor, part) {
-    this.onZoom(factor ? stretched(this.view.range(this.models()), factor, part) : null);
+  #zoomBy(factor, fraction) {
+    this.onZoom(factor ? scaleRange(this.view.range(this.models()), factor, fraction) : null);
   }
 
-  /** What shows what is chosen. */
-  #refreshChoices() {
+  #refreshControls() {
     this.toolbar.refresh();
-    this.zooms.refresh(this.view.zoom !== null);
+    this.zoomButtons.refresh(this.view.zoom !== null);
   }
 
   /** @param {Range | null} range */
   onZoom(range) {
     this.view.zoom = range;
-    this.remember();
-    this.#refreshChoices();
-    this.closer.look(range);
-    if (range) this.moving.ask(this.charts);
-    else this.onStyle(); // without the details
-    this.onMoment(this.view.moment);
+    this.saveToUrl();
+    this.#refreshControls();
+    this.detailLoader.load(range);
+    if (range) this.axisQueue.add(this.charts);
+    else this.onStyle(); // draws the charts without the detail
+    this.onMark(this.view.markedX);
   }
 
-  /** The reader chose another window or another kind of time. */
+  /** Handles another choice of time window or time axis. */
   onView() {
     this.view.zoom = null;
-    this.view.moment = null;
-    this.closer.look(null);
+    this.view.markedX = null;
+    this.detailLoader.load(null);
     this.onStyle();
   }
 
-  /** The reader chose how lines are drawn. */
+  /** Handles another choice of how lines are drawn. */
   onStyle() {
-    this.remember();
+    this.saveToUrl();
     this.#mustReact = this.#mustDrawPositions = true;
-    this.#refreshChoices();
+    this.#refreshControls();
     this.#schedule();
   }
 
-  /** @param {string[]} runIds which are not drawn */
+  /** @param {string[]} runIds of all runs to hide */
   onHide(runIds) {
     this.view.hide(runIds, this.models());
     this.allCharts.forEach((chart) => chart.frame.readout.replaceChildren());
-    this.closer.look(this.view.zoom);
+    this.detailLoader.load(this.view.zoom);
     this.onStyle();
   }
 
-  /** The address says what is chosen, without an entry of its own in the history. */
-  remember() {
-    keepSearch(this.path, addressOf(this.view, location.search));
+  /** Writes the user's choices into the URL, without a new history entry. */
+  saveToUrl() {
+    replaceSearch(this.path, searchOf(this.view, location.search));
   }
 
-  /** Back or Forward: the entry's own choice counts. */
-  #takeAddress() {
+  /** Applies the choices of a history entry after Back or Forward. */
+  #restoreFromUrl() {
     if (location.pathname !== this.path) return;
-    readAddress(this.view, location.search);
-    this.onHide([...this.view.hidden]);
+    readSearch(this.view, location.search);
+    this.onHide([...this.view.hiddenIds]);
   }
 
-  /** @param {number | null} moment */
-  onMoment(moment) {
-    this.view.moment = moment;
-    if (this.#pointing !== null) return;
-    this.#pointing = requestAnimationFrame(() => {
-      this.#pointing = null;
+  /** @param {number | null} markedX */
+  onMark(markedX) {
+    this.view.markedX = markedX;
+    if (this.#markFrame !== null) return;
+    this.#markFrame = requestAnimationFrame(() => {
+      this.#markFrame = null;
       this.toolbar.refresh();
       this.charts.forEach((chart) => chart.refreshReadout());
-      this.hooks.point(this.view.moment);
+      this.hooks.onMark(this.view.markedX);
     });
   }
 
   /** @param {IntersectionObserverEntry} entry */
-  #see({ target, isIntersecting }) {
-    const chart = this.allCharts.find((one) => one.frame.plot === target);
+  #handleVisibility({ target, isIntersecting }) {
+    const chart = this.allCharts.find(({ frame }) => frame.plot === target);
     if (!chart) return;
-    chart.isInSight = isIntersecting;
+    chart.isInView = isIntersecting;
     if (isIntersecting && this.#isReady) chart.react();
   }
 
-  /** Numbers that come soon are on the page before the charts' library is requested. */
-  #loadCharts() {
+  /** Loads plotly.js, after the next paint so that numbers which have arrived are shown first. */
+  #loadPlotly() {
     if (this.#isLoading) return;
     this.#isLoading = true;
     afterPaint()
       .then(() => loadPlotly(this.data.assets))
       .then(() => {
         this.#isReady = true;
-        if (this.view.zoom) this.closer.look(this.view.zoom); // an address says so
+        if (this.view.zoom) this.detailLoader.load(this.view.zoom); // from the URL
         this.#schedule();
       });
   }
 
-  /** The runs of a page come one by one, within moments: their charts are drawn once for all of them. */
+  /** Schedules a drawing. The data of a page's runs arrive one after another; a short delay draws them all at once. */
   #schedule() {
-    const isPartial = [...this.#models.values()].some((model) => !isKnown(model) && model.goneReason === null && model.awayReason === null);
-    const pause = Math.max(isPartial ? DRAW_MS : 0, this.#drawnAt + DRAW_MS - performance.now());
-    this.#drawing ??= setTimeout(() => requestAnimationFrame(() => this.#draw()), pause);
+    const isAwaited = (/** @type {RunModel} */ model) =>
+      !isKnown(model) && model.goneReason === null && model.awayReason === null;
+    const minDelay = this.models().some(isAwaited) ? DRAW_EVERY_MS : 0;
+    const delay = Math.max(minDelay, this.#lastDrawTime + DRAW_EVERY_MS - performance.now());
+    this.#drawTimer ??= setTimeout(() => requestAnimationFrame(() => this.#draw()), delay);
   }
 
   #draw() {
-    this.#drawing = null;
-    this.#drawnAt = performance.now();
+    this.#drawTimer = null;
+    this.#lastDrawTime = performance.now();
     this.hooks.refresh();
     if (!this.models().some((model) => model.meta)) return;
     if (this.#mustReact) this.#arrange();
@@ -263,38 +268,39 @@ export class Board {
     this.chartGrid.classList.remove("lv-waiting");
     if (this.#mustReact) this.charts.forEach((chart) => chart.react());
     else this.charts.forEach((chart) => chart.extend());
-    if (this.#mustReact || this.#mustDrawPositions) this.positions.forEach((chart) => chart.react());
+    if (this.#mustReact || this.#mustDrawPositions) this.positionCharts.forEach((chart) => chart.react());
     this.#mustReact = this.#mustDrawPositions = false;
   }
 
-  /** Takes charts that can have nothing off the page, and says which and why instead; all if every run still waits. */
+  /** Hides charts that cannot have any values, and tells which and why instead; hides all while every run is queued. */
   #arrange() {
-    const isWaiting = this.models().filter(isKnown).every((model) => model.meta.state === "queued");
-    this.chartGrid.hidden = this.toolbar.root.hidden = this.absences.hidden = isWaiting;
-    this.zooms.root.hidden = isWaiting || !isCoarse();
+    const areAllQueued = this.models().filter(isKnown).every((model) => model.meta.state === "queued");
+    this.chartGrid.hidden = this.toolbar.root.hidden = this.absences.hidden = areAllQueued;
+    this.zoomButtons.root.hidden = areAllQueued || !isTouchScreen();
     /** @type {Map<string, string[]>} */
-    const missing = new Map(); // what one reason keeps off the page stands together
+    const titlesByReason = new Map();
     for (const chart of this.allCharts) {
       const reason = chart.absence();
       chart.frame.root.hidden = reason !== null;
-      chart.isInSight &&= reason === null; // the observer tells it only later
-      if (reason !== null) missing.set(reason, [...(missing.get(reason) ?? []), chart.frame.title]);
+      chart.isInView &&= reason === null; // the observer reports it only later
+      if (reason !== null) titlesByReason.set(reason, [...(titlesByReason.get(reason) ?? []), chart.frame.title]);
     }
-    this.#fillColumns();
-    const told = [...missing].map(([reason, titles]) => `${titles.join(", ")} (${reason})`);
-    setText(this.absences, told.length ? `Not available: ${told.join("; ")}.` : "");
+    this.#arrangeColumns();
+    const texts = [...titlesByReason].map(([reason, titles]) => `${titles.join(", ")} (${reason})`);
+    setText(this.absences, texts.length ? `Not available: ${texts.join("; ")}.` : "");
   }
 
-  /** The first chart over time has the flags, and the last one the whole row where it would stand there alone. */
-  #fillColumns() {
+  /** Shows the flags above the first time chart, and gives the last chart a full row if it would be alone in it. */
+  #arrangeColumns() {
     const first = this.charts.find((chart) => !chart.frame.root.hidden);
     for (const chart of this.charts) chart.flags.root.hidden = chart !== first;
-    const narrow = this.allCharts.map(({ frame }) => frame.root).filter((root) => !root.hidden && !root.classList.contains("lv-wide"));
-    const alone = narrow.length % 2 ? narrow.at(-1) : undefined;
-    if (alone === this.#alone) return;
-    this.#alone?.classList.remove("lv-alone");
-    alone?.classList.add("lv-alone");
-    this.#alone = alone;
+    const roots = this.allCharts.map(({ frame }) => frame.root);
+    const narrow = roots.filter((root) => !root.hidden && !root.classList.contains("lv-wide"));
+    const single = narrow.length % 2 ? narrow.at(-1) : undefined;
+    if (single === this.#fullRowChart) return;
+    this.#fullRowChart?.classList.remove("lv-alone");
+    single?.classList.add("lv-alone");
+    this.#fullRowChart = single;
     this.allCharts.forEach((chart) => chart.resize());
   }
 }

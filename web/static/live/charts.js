@@ -1,30 +1,31 @@
-// The charts over time: which there are, how a run is drawn in them, and the two ways to bring them up to date.
+// The time charts: which ones there are, how runs are drawn in them, and two ways to update them: drawing everything
+// again, or adding only the new points.
 
 /** @import { ChartSpec, KnownModel, Page } from "../../types/live_page.js" */
-/** @import { Points } from "./heights.js" */
 /** @import { Line } from "./lines.js" */
+/** @import { Points } from "./y_range.js" */
 
-import { bandTraces, bandsOf, beneath } from "./bands.js";
-import { fileMenu } from "./chart_files.js";
+import { bandTraces, bandsOf, fadeBehindBand } from "./bands.js";
+import { createTimeChartMenu } from "./chart_files.js";
 import { DASH, element, setText, threeDigits } from "./format.js";
-import { CONFIG, Frame, baseAxis, baseLayout, changesOf, commonAbsence, fit } from "./frame.js";
-import { heights, logHeights, logTicks } from "./heights.js";
 import { FlagLane } from "./flags.js";
-import { LineNames, roomFor } from "./line_names.js";
-import { held, linesOf, pointsOf, traceOf, withDashes } from "./lines.js";
+import { CONFIG, Frame, axisChanges, baseAxis, baseLayout, commonAbsence, resizePlot } from "./frame.js";
+import { LineNames, namesWidth } from "./line_names.js";
+import { linesOf, pointCountOf, pointsOf, traceOf, withDashes } from "./lines.js";
 import { isKnown } from "./model.js";
-import { isCoarse } from "./zoom_buttons.js";
+import { logTicks, logYRange, yRange } from "./y_range.js";
+import { isTouchScreen } from "./zoom_buttons.js";
 
-const GIB = 1 / 2 ** 30;
+const GIB_PER_BYTE = 1 / 2 ** 30;
 /** @type {Record<string, number | undefined>} */
 const DIRECTIONS = { ArrowLeft: -1, ArrowRight: 1 };
-const BY_MOUSE = "Drag to zoom, Shift-drag to pan, double-click to show all";
-const LETTER_PX = 7.5; // of the read-out
-const LEAST_NAMED_PX = 640; // a narrower chart has no room for names
-const MOST_NAMED = 10; // lines: the names of more cover each other
+const MOUSE_HELP = "Drag to zoom, Shift-drag to pan, double-click to show all";
+const LETTER_PX = 7.5; // in the readout
+const MIN_WIDTH_FOR_NAMES_PX = 640;
+const MAX_NAMES = 10; // more names would overlap
 
 /**
- * The first line of a chart is drawn solid, the second dotted.
+ * All time charts. The first line of a chart is drawn solid, the second dotted.
  * @type {ChartSpec[]}
  */
 export const CHARTS = [
@@ -36,15 +37,15 @@ export const CHARTS = [
   { id: "power", title: "GPU power", unit: "W", lines: ["gpu_power_w"] },
   { id: "sm_clock", title: "GPU clock", unit: "MHz", lines: ["gpu_sm_clock_mhz"] },
   { id: "cpu", title: "CPU of the server", unit: "cores; dotted: whole host", lines: ["server_cpu_cores", "host_cpu_cores"] },
-  { id: "memory", title: "Memory of the server", unit: "GiB; dotted: whole host", lines: ["server_rss_bytes", "host_memory_used_bytes"], scale: GIB },
+  { id: "memory", title: "Memory of the server", unit: "GiB; dotted: whole host", lines: ["server_rss_bytes", "host_memory_used_bytes"], scale: GIB_PER_BYTE },
 ];
 
 export class TimeChart {
-  isInSight = false;
+  isInView = false;
   #isStale = true;
   #isDrawn = false;
   /** @type {Line[]} */
-  #drawn = [];
+  #lines = [];
 
   /**
    * @param {ChartSpec} spec
@@ -56,10 +57,11 @@ export class TimeChart {
     this.frame = new Frame(spec.title, spec.unit, spec.isWide ? "lv-wide" : "");
     this.frame.plot.tabIndex = 0;
     this.frame.plot.setAttribute("role", "group");
-    this.frame.plot.setAttribute("aria-label", `${spec.title}. The left and right arrow keys move the marker, Escape removes it. ${isCoarse() ? "" : BY_MOUSE}`);
+    const keyHelp = "The left and right arrow keys move the marker, Escape removes it.";
+    this.frame.plot.setAttribute("aria-label", `${spec.title}. ${keyHelp} ${isTouchScreen() ? "" : MOUSE_HELP}`);
     const title = /** @type {HTMLElement} */ (this.frame.head.querySelector("h3"));
-    if (!isCoarse()) title.title = BY_MOUSE;
-    this.frame.head.append(fileMenu(spec, this.frame, page));
+    if (!isTouchScreen()) title.title = MOUSE_HELP;
+    this.frame.head.append(createTimeChartMenu(spec, this.frame, page));
     this.flags = new FlagLane(page);
     this.lineNames = new LineNames();
     this.frame.readout.after(this.flags.root);
@@ -67,62 +69,66 @@ export class TimeChart {
     this.#listen();
   }
 
-  /** Draws everything anew from the models; keeps the plot's node. */
+  /** Draws the whole chart from the models, in the existing plot element. */
   react() {
-    this.#isStale = !this.isInSight;
+    this.#isStale = !this.isInView;
     if (this.#isStale) return;
     const isFirst = !this.#isDrawn;
     this.#isDrawn = true;
     const { view } = this.page;
-    this.#drawn = linesOf(this.spec, view.shown(this.page.models()), view.smoothSeconds > 0);
+    this.#lines = linesOf(this.spec, view.visibleRuns(this.page.models()), view.smoothSeconds > 0);
     const bands = bandsOf(this.spec, this.page);
-    const lines = this.#drawn.map((one) => beneath(traceOf(one, this.spec, this.page), one, bands));
-    const traces = [...lines, ...bands.flatMap(bandTraces)]; // behind the lines, whose places extend() knows
+    const lineTraces = this.#lines.map((line) => fadeBehindBand(traceOf(line, this.spec, this.page), line, bands));
+    const traces = [...lineTraces, ...bands.flatMap(bandTraces)]; // lines first: extend() uses their indexes
     Plotly.react(this.frame.plot, traces, this.#layout(traces), CONFIG);
     if (isFirst) this.#listenToPlotly();
     this.refreshReadout();
   }
 
-  /** Adds the points that came since it was last drawn. */
+  /** Adds the points that arrived since the chart was last drawn. */
   extend() {
-    if (!this.isInSight || this.#isStale) {
+    if (!this.isInView || this.#isStale) {
       this.#isStale = true;
       return;
     }
     /** @type {{ x: Plotly.Point[][], y: Plotly.Point[][] }} */
     const points = { x: [], y: [] };
     /** @type {number[]} */
-    const indices = [];
-    this.#drawn.forEach((drawn, index) => {
-      if (held(drawn) === drawn.points) return;
-      indices.push(index);
-      const { x, y } = withDashes(pointsOf(drawn, this.spec, this.page, drawn.points), /** @type {import("./lines.js").Places | undefined} */ (this.frame.plot.data?.[index]));
+    const indexes = [];
+    const { plot } = this.frame;
+    this.#lines.forEach((line, index) => {
+      if (pointCountOf(line) === line.pointCount) return;
+      indexes.push(index);
+      const drawnPoints = /** @type {import("./lines.js").Points | undefined} */ (plot.data?.[index]);
+      const { x, y } = withDashes(pointsOf(line, this.spec, this.page, line.pointCount), drawnPoints);
       points.x.push(x);
       points.y.push(y);
-      drawn.points = held(drawn);
+      line.pointCount = pointCountOf(line);
     });
-    if (indices.length) {
-      Object.assign(this.frame.plot.layout.xaxis, this.#axis());
-      const fresh = points.x.map((x, index) => ({ x, y: points.y[index], meta: this.frame.plot.data?.[indices[index]].meta }));
-      Object.assign(this.frame.plot.layout.yaxis, this.#heights([...(this.frame.plot.data ?? []), ...fresh])); // drawn by extendTraces, in one go with the points
-      Plotly.extendTraces(this.frame.plot, points, indices);
-    } else this.moveAxis();
+    if (indexes.length) {
+      const newPoints = points.x.map((x, index) => ({ x, y: points.y[index], meta: plot.data?.[indexes[index]].meta }));
+      // extendTraces draws these axes together with the points.
+      Object.assign(plot.layout.xaxis, this.#xAxis());
+      Object.assign(plot.layout.yaxis, this.#yAxis([...(plot.data ?? []), ...newPoints]));
+      Plotly.extendTraces(plot, points, indexes);
+    } else this.moveAxes();
     this.refreshReadout();
   }
 
-  /** Moves the axes, and nothing else. */
-  moveAxis() {
-    this.#isStale ||= !this.isInSight;
+  /** Updates only the axes. */
+  moveAxes() {
+    this.#isStale ||= !this.isInView;
     if (this.#isStale) return;
-    const change = changesOf(this.frame.plot.layout, { xaxis: this.#axis(), yaxis: this.#heights(this.frame.plot.data ?? []) });
-    if (Object.keys(change).length) Plotly.relayout(this.frame.plot, change);
+    const { plot } = this.frame;
+    const change = axisChanges(plot.layout, { xaxis: this.#xAxis(), yaxis: this.#yAxis(plot.data ?? []) });
+    if (Object.keys(change).length) Plotly.relayout(plot, change);
   }
 
   resize() {
-    if (this.#isDrawn && this.isInSight) fit(Plotly, this.frame.plot);
+    if (this.#isDrawn && this.isInView) resizePlot(Plotly, this.frame.plot);
   }
 
-  /** Whether no run of these can ever have a value here, and why: null, or the reasons. */
+  /** Why no run can ever have a value in this chart; null if a run can. */
   absence() {
     return commonAbsence(this.page.models(), (model) => {
       const [name] = this.spec.lines;
@@ -131,72 +137,79 @@ export class TimeChart {
     });
   }
 
-  /** Why nothing is drawn yet, or null where something is. What some run cannot have is no reason where another can. */
-  #emptiness() {
-    const shown = this.page.view.shown(this.page.models()).filter(isKnown);
-    const able = shown.filter((model) => model.meta.absent[this.spec.lines[0]] === undefined);
-    const models = able.length ? able : shown;
-    if (models.some((model) => this.spec.lines.some((name) => model.series[name]?.v.some((value) => value !== null)))) return null;
+  /** Why the chart is still empty; null if it is not. Runs that can have values take precedence over other runs. */
+  #emptyReason() {
     const [name] = this.spec.lines;
+    const visible = this.page.view.visibleRuns(this.page.models()).filter(isKnown);
+    const measurable = visible.filter((model) => model.meta.absent[name] === undefined);
+    const models = measurable.length ? measurable : visible;
+    const hasValues = (/** @type {KnownModel} */ model) =>
+      this.spec.lines.some((line) => model.series[line]?.v.some((value) => value !== null));
+    if (models.some(hasValues)) return null;
     return [...new Set(models.map((model) => model.meta.absent[name] ?? model.now[name]?.why ?? "no sample yet"))].join("; ");
   }
 
-  /** The values at the marked moment, or the newest, in the runs' colours; the mark itself. */
+  /** Shows the values at the marked time, or the latest ones, in the runs' colours, and the mark itself. */
   refreshReadout() {
-    const models = this.page.view.shown(this.page.models()).filter(isKnown);
+    const models = this.page.view.visibleRuns(this.page.models()).filter(isKnown);
     const values = models.map((model) => this.#valueText(model));
-    const named = models.map((model, index) => (values[index] ? `${this.page.label(model)} ${values[index]}` : ""));
-    const isNamed = models.length > 1 && named.join("  ").length * LETTER_PX < this.frame.root.clientWidth;
+    const namedValues = values.map((value, index) => (value ? `${this.page.label(models[index])} ${value}` : ""));
+    const hasRoom = namedValues.join("  ").length * LETTER_PX < this.frame.root.clientWidth;
+    const texts = models.length > 1 && hasRoom ? namedValues : values;
     models.forEach((model, index) => {
       const node = this.#readoutNode(index);
       node.style.color = this.page.theme().color(model);
-      setText(node, isNamed ? named[index] : values[index]);
+      setText(node, texts[index]);
       node.title = model.meta.name;
     });
-    this.frame.tellEmpty(this.#emptiness());
-    this.#drawMoment(this.page.view.moment);
+    this.frame.showEmptyReason(this.#emptyReason());
+    this.#drawMark(this.page.view.markedX);
     this.flags.refresh(this.frame.plot._fullLayout?.xaxis);
-    this.#nameLines();
+    this.#refreshLineNames();
   }
 
-  /** The lines that are named at their ends: those of each arm, where the page knows of arms, else of each run. */
-  #namedLines() {
-    const models = this.page.view.shown(this.page.models()).filter(isKnown);
-    const arms = this.page.arms?.() ?? [];
-    const named = arms.length
-      ? arms.map(({ name, runs }) => ({ name, models: models.filter((model) => runs.includes(model.id)) })).filter((arm) => arm.models.length)
+  /** The names to write at line ends, with their runs: the arms if the page has any, otherwise the single runs. */
+  #lineLabels() {
+    const models = this.page.view.visibleRuns(this.page.models()).filter(isKnown);
+    const arms = (this.page.arms?.() ?? []).map(({ name, runs }) => ({
+      name,
+      models: models.filter((model) => runs.includes(model.id)),
+    }));
+    const labels = arms.length
+      ? arms.filter((arm) => arm.models.length)
       : models.map((model) => ({ name: this.page.label(model), models: [model] }));
-    const hasRoom = this.spec.isWide && this.frame.plot.clientWidth >= LEAST_NAMED_PX;
-    return hasRoom && named.length > 1 && named.length <= MOST_NAMED ? named : [];
+    const hasRoom = this.spec.isWide && this.frame.plot.clientWidth >= MIN_WIDTH_FOR_NAMES_PX;
+    return hasRoom && labels.length > 1 && labels.length <= MAX_NAMES ? labels : [];
   }
 
-  #nameLines() {
+  #refreshLineNames() {
     const layout = this.frame.plot._fullLayout;
     if (!layout) return;
     const { xaxis, yaxis } = layout;
-    const ends = this.#namedLines().flatMap(({ name, models }) => {
-      const places = models.flatMap((model) => this.#lastPlace(model, xaxis.range) ?? []);
-      if (!places.length) return [];
-      const height = places.reduce((sum, { y }) => sum + y, 0) / places.length;
-      const end = Math.max(...places.map(({ x }) => x));
-      return [{ name, color: this.page.theme().color(models[0]), x: xaxis._offset + xaxis.l2p(end), y: yaxis._offset + yaxis.l2p(this.#isLog ? Math.log10(height) : height) }];
+    const ends = this.#lineLabels().flatMap(({ name, models }) => {
+      const points = models.flatMap((model) => this.#lastPoint(model, xaxis.range) ?? []);
+      if (!points.length) return [];
+      const meanY = points.reduce((sum, { y }) => sum + y, 0) / points.length;
+      const x = xaxis._offset + xaxis.l2p(Math.max(...points.map((point) => point.x)));
+      const y = yaxis._offset + yaxis.l2p(this.#isLog ? Math.log10(meanY) : meanY);
+      return [{ name, color: this.page.theme().color(models[0]), x, y }];
     });
     this.lineNames.show(ends, yaxis._offset + yaxis._length);
   }
 
   /**
-   * The last place of the run's first line that is in sight, grey or not.
+   * The last visible point of the run's first line, excluded (grey) or not.
    * @param {KnownModel} model
-   * @param {[number, number]} range
+   * @param {[number, number]} xRange
    */
-  #lastPlace(model, [from, to]) {
-    const places = this.#drawn.flatMap((line, index) => {
+  #lastPoint(model, [start, end]) {
+    const points = this.#lines.flatMap((line, index) => {
       if (line.model !== model || line.rank || line.kind === "raw") return [];
-      const { x = [], y = [] } = this.frame.plot.data?.[index] ?? {};
-      const last = x.findLastIndex((at, place) => at !== null && at >= from && at <= to && y[place] !== null);
-      return last < 0 ? [] : [{ x: Number(x[last]), y: Number(y[last]) }];
+      const { x: xs = [], y: ys = [] } = this.frame.plot.data?.[index] ?? {};
+      const last = xs.findLastIndex((x, position) => x !== null && x >= start && x <= end && ys[position] !== null);
+      return last < 0 ? [] : [{ x: Number(xs[last]), y: Number(ys[last]) }];
     });
-    return places.sort((one, other) => one.x - other.x).at(-1);
+    return points.sort((a, b) => a.x - b.x).at(-1);
   }
 
   /** @param {number} index */
@@ -207,45 +220,45 @@ export class TimeChart {
 
   /** @param {KnownModel} model */
   #valueText(model) {
-    const { moment } = this.page.view;
+    const { markedX } = this.page.view;
     if (model.meta.state === "queued") return "";
-    if (model.isFinal && moment === null) return ""; // its last value says nothing of it
-    const at = moment === null ? model.lastPointTime : this.page.view.toTime(model, moment);
-    const value = at === null ? null : model.valueAt(this.spec.lines[0], at);
+    if (model.isFinal && markedX === null) return ""; // the last value of an ended run does not characterize it
+    const time = markedX === null ? model.lastPointTime : this.page.view.toTime(model, markedX);
+    const value = time === null ? null : model.valueAt(this.spec.lines[0], time);
     if (value === null) return DASH;
     return this.spec.isCount ? String(value) : threeDigits(value * (this.spec.scale ?? 1));
   }
 
-  /** @param {number | null} moment */
-  #drawMoment(moment) {
+  /** @param {number | null} markedX */
+  #drawMark(markedX) {
     const axis = this.frame.plot._fullLayout?.xaxis;
-    this.frame.line.hidden = true;
-    if (!axis || moment === null || moment < axis.range[0] || moment > axis.range[1]) return;
-    this.frame.line.hidden = false;
-    this.frame.line.style.transform = `translateX(${axis._offset + axis.l2p(moment)}px)`;
+    this.frame.markLine.hidden = true;
+    if (!axis || markedX === null || markedX < axis.range[0] || markedX > axis.range[1]) return;
+    this.frame.markLine.hidden = false;
+    this.frame.markLine.style.transform = `translateX(${axis._offset + axis.l2p(markedX)}px)`;
   }
 
-  #axis() {
+  #xAxis() {
     const width = this.frame.plot.clientWidth - 60;
     const { view } = this.page;
     return view.axis(view.range(this.page.models()), width);
   }
 
-  /** A count has zeros, which have no place on a logarithmic axis. */
+  /** A count is never logarithmic: it has zeros, which a logarithmic axis cannot show. */
   get #isLog() {
     return this.page.view.isLog && !this.spec.isCount;
   }
 
   /**
-   * The height of the stretch that is shown, and of the ceilings: Plotly's own is that of all points.
+   * The y axis for the values in the shown time range and for the ceilings; Plotly's own range covers all points.
    * @param {Points[]} lines
    */
-  #heights(lines) {
-    const shown = this.page.view.range(this.page.models());
-    const least = Math.max(0, ...(this.spec.hasCeiling ? this.#limits() : []));
-    const found = this.#isLog ? null : heights(lines, shown, least);
-    this.#tellUnit(found?.above ? `${found.above} above, up to ${threeDigits(found.highest)}` : "");
-    const range = this.#isLog ? logHeights(lines, shown, least) : found?.range;
+  #yAxis(lines) {
+    const xRange = this.page.view.range(this.page.models());
+    const minTop = Math.max(0, ...(this.spec.hasCeiling ? this.#ceilings() : []));
+    const linear = this.#isLog ? null : yRange(lines, xRange, minTop);
+    this.#refreshUnit(linear?.above ? `${linear.above} above, up to ${threeDigits(linear.highest)}` : "");
+    const range = this.#isLog ? logYRange(lines, xRange, minTop) : linear?.range;
     if (!range) return { autorange: true, tickmode: "auto" };
     const tickvals = this.#isLog ? logTicks(range) : [];
     return { autorange: false, range, tickvals, tickmode: tickvals.length > 1 ? "array" : "auto" };
@@ -256,46 +269,50 @@ export class TimeChart {
     const theme = this.page.theme();
     const axis = baseAxis(theme);
     const base = baseLayout(this.frame.plot, theme);
-    const named = this.#namedLines().map(({ name }) => name);
+    const names = this.#lineLabels().map(({ name }) => name);
+    const yType = this.#isLog ? "log" : "linear";
+    const yStyle = { rangemode: "tozero", fixedrange: true, nticks: 5, separatethousands: true };
     return {
       ...base,
-      margin: { ...base.margin, r: Math.max(base.margin.r, named.length ? roomFor(named) : 0) },
+      margin: { ...base.margin, r: Math.max(base.margin.r, names.length ? namesWidth(names) : 0) },
       hovermode: false,
-      dragmode: isCoarse() ? false : "zoom",
-      xaxis: { ...axis, tickmode: "array", autorange: false, ...this.#axis() },
-      yaxis: { ...axis, type: this.#isLog ? "log" : "linear", rangemode: "tozero", fixedrange: true, nticks: 5, separatethousands: true, ...this.#heights(traces) },
-      shapes: this.spec.hasCeiling ? this.#ceilings() : [],
+      dragmode: isTouchScreen() ? false : "zoom",
+      xaxis: { ...axis, tickmode: "array", autorange: false, ...this.#xAxis() },
+      yaxis: { ...axis, type: yType, ...yStyle, ...this.#yAxis(traces) },
+      shapes: this.spec.hasCeiling ? this.#ceilingLines() : [],
     };
   }
 
-  /** The most that each number of drafts allows. */
-  #limits() {
-    return [...new Set(this.page.view.shown(this.page.models()).map((model) => model.meta?.ceiling ?? 0).filter(Boolean))];
+  /** The highest possible values of the visible runs, given their numbers of draft tokens. */
+  #ceilings() {
+    const models = this.page.view.visibleRuns(this.page.models());
+    return [...new Set(models.map((model) => model.meta?.ceiling ?? 0).filter(Boolean))];
   }
 
-  #ceilings() {
+  #ceilingLines() {
     const line = { color: this.page.theme().muted, width: 1, dash: "dash" };
-    return this.#limits().map((height) => ({ type: "line", xref: "paper", x0: 0, x1: 1, y0: height, y1: height, line }));
+    return this.#ceilings().map((y) => ({ type: "line", xref: "paper", x0: 0, x1: 1, y0: y, y1: y, line }));
   }
 
   /**
-   * What the dashed lines are stands in the head, where no line runs through it; what lies above the chart too.
+   * Writes the unit into the header, with the meaning of the dashed lines, which would be crossed by lines in the plot,
+   * and with the outliers above the chart.
    * @param {string} outliers
    */
-  #tellUnit(outliers) {
-    const limits = this.spec.hasCeiling ? this.#limits() : [];
-    const ceilings = limits.length ? `dashed: at most ${limits.join(", ")}` : "";
-    setText(this.frame.unit, [this.spec.unit, ceilings, outliers].filter(Boolean).join("; "));
+  #refreshUnit(outliers) {
+    const ceilings = this.spec.hasCeiling ? this.#ceilings() : [];
+    const dashedLines = ceilings.length ? `dashed: at most ${ceilings.join(", ")}` : "";
+    setText(this.frame.unit, [this.spec.unit, dashedLines, outliers].filter(Boolean).join("; "));
   }
 
   /** @param {Record<string, number | undefined>} change */
-  #takeZoom({ "xaxis.range[0]": from, "xaxis.range[1]": to }) {
-    if (from !== undefined && to !== undefined) this.page.onZoom([from, to]);
+  #handleRelayout({ "xaxis.range[0]": start, "xaxis.range[1]": end }) {
+    if (start !== undefined && end !== undefined) this.page.onZoom([start, end]);
   }
 
-  /** Plotly keeps the browser's own dblclick for itself. */
+  /** Plotly's own events, because it does not pass on the browser's dblclick. */
   #listenToPlotly() {
-    this.frame.plot.on("plotly_relayout", (change) => this.#takeZoom(change));
+    this.frame.plot.on("plotly_relayout", (change) => this.#handleRelayout(change));
     this.frame.plot.on("plotly_doubleclick", () => this.page.onZoom(null));
   }
 
@@ -305,19 +322,21 @@ export class TimeChart {
       const axis = plot._fullLayout?.xaxis;
       if (!axis) return;
       const pixel = event.clientX - plot.getBoundingClientRect().left - axis._offset;
-      if (pixel >= 0 && pixel <= axis._length) this.page.onMoment(axis.p2l(pixel));
+      if (pixel >= 0 && pixel <= axis._length) this.page.onMark(axis.p2l(pixel));
     });
-    plot.addEventListener("pointerleave", () => this.page.onMoment(null));
-    plot.addEventListener("keydown", (event) => this.#takeKey(event));
+    plot.addEventListener("pointerleave", () => this.page.onMark(null));
+    plot.addEventListener("keydown", (event) => this.#handleKey(event));
   }
 
   /** @param {KeyboardEvent} event */
-  #takeKey(event) {
+  #handleKey(event) {
     const axis = this.frame.plot._fullLayout?.xaxis;
     const direction = DIRECTIONS[event.key];
-    if (event.key === "Escape") this.page.onMoment(null);
-    else if (direction && axis) this.page.onMoment((this.page.view.moment ?? axis.range[1]) + (direction * (axis.range[1] - axis.range[0])) / 60);
-    else return;
+    if (event.key === "Escape") this.page.onMark(null);
+    else if (direction && axis) {
+      const [start, end] = axis.range;
+      this.page.onMark((this.page.view.markedX ?? end) + (direction * (end - start)) / 60);
+    } else return;
     event.preventDefault();
   }
 }

@@ -1,4 +1,4 @@
-// Numbers, durations and elements as every part of the Live page writes them.
+// Formats numbers and times, and creates elements, in the same way for all charts and all parts of the Live page.
 
 export const DASH = "\u2013";
 
@@ -27,19 +27,19 @@ export function byteSize(value) {
 }
 
 /**
- * Seconds as a clock: 0:07, 2:14, 1:02:14, −0:05.
+ * A duration as text: 0:07, 2:14, 1:02:14, −0:05.
  * @param {number} seconds
  */
 export function clock(seconds) {
-  const whole = Math.round(Math.abs(seconds));
-  const two = (/** @type {number} */ number) => String(number).padStart(2, "0");
-  const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
-  const text = hours ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
-  return seconds < 0 && whole ? `\u2212${text}` : text;
+  const rounded = Math.round(Math.abs(seconds));
+  const twoDigits = (/** @type {number} */ number) => String(number).padStart(2, "0");
+  const [hours, minutes, rest] = [Math.floor(rounded / 3600), Math.floor(rounded / 60) % 60, rounded % 60];
+  const text = hours ? `${hours}:${twoDigits(minutes)}:${twoDigits(rest)}` : `${minutes}:${twoDigits(rest)}`;
+  return seconds < 0 && rounded ? `\u2212${text}` : text;
 }
 
 /**
- * The wall clock of the reader's own place.
+ * The time of day in the user's time zone.
  * @param {number} seconds since the epoch
  */
 export function wallClock(seconds) {
@@ -47,7 +47,7 @@ export function wallClock(seconds) {
 }
 
 /**
- * The day of a moment: 3 Sept 2025; of this year too, for a picture of the chart is looked at in another.
+ * A date: 3 Sept 2025. It always has the year, because a saved image of the chart may be viewed in another year.
  * @param {number} seconds since the epoch
  */
 export function date(seconds) {
@@ -65,20 +65,20 @@ export function isToday(seconds) {
 }
 
 /**
- * An element with a class and text; text is only ever text, whoever wrote it.
+ * Creates an element with a class and a text; the text is never interpreted as HTML.
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
  * @param {string | null} [text]
  */
 export function element(tag, className = "", text = null) {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  if (text !== null) made.textContent = text;
-  return made;
+  const node = document.createElement(tag);
+  if (className) node.className = className;
+  if (text !== null) node.textContent = text;
+  return node;
 }
 
 /**
- * Set text only where it differs, so that what is read or selected is left alone.
+ * Sets the text of an element only if it differs, so that a selection or a screen reader is not disturbed.
  * @param {Element} node
  * @param {string} text
  */

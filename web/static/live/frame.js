@@ -1,4 +1,4 @@
-// What all charts share: the frame around a plot, the layout, and how an empty one explains itself.
+// The parts that all charts share: the frame around a plot, Plotly's basic settings, and the message in an empty chart.
 
 /** @import { RunModel } from "./model.js" */
 /** @import { Theme } from "./theme.js" */
@@ -10,9 +10,9 @@ import { isKnown } from "./model.js";
 export const CONFIG = { displayModeBar: false, showTips: false, displaylogo: false, showSendToCloud: false, doubleClick: false, responsive: false };
 
 /**
- * The reasons why no run of these can have it, or null where one can. Of a run that waits in the queue nothing is known.
+ * The reasons why none of the runs can have a value, or null if one can. Queued runs are ignored: nothing is known yet.
  * @param {RunModel[]} models
- * @param {(model: KnownModel) => string | null} reasonOf null: it can
+ * @param {(model: KnownModel) => string | null} reasonOf null: the run can have one
  */
 export function commonAbsence(models, reasonOf) {
   const reasons = models.filter(isKnown).filter((model) => model.meta.state !== "queued").map(reasonOf);
@@ -20,7 +20,7 @@ export function commonAbsence(models, reasonOf) {
 }
 
 /**
- * What the layouts of all charts share.
+ * The part of Plotly's layout that all charts share.
  * @param {Plotly.Plot} plot
  * @param {Theme} theme
  */
@@ -36,15 +36,16 @@ export function baseLayout(plot, theme) {
 }
 
 /**
- * What of the axes is another, by the names of Plotly's relayout: an axis given as a whole has everything computed anew.
+ * The argument for Plotly's relayout with only the axis settings that change; for a whole axis, Plotly would recompute
+ * everything.
  * @param {Plotly.Layout} layout
- * @param {{ xaxis: Plotly.Axis, yaxis: Plotly.Axis }} wanted
+ * @param {{ xaxis: Plotly.Axis, yaxis: Plotly.Axis }} axes
  */
-export function changesOf(layout, wanted) {
+export function axisChanges(layout, axes) {
   /** @type {Record<string, unknown>} */
   const changes = {};
   for (const axis of /** @type {const} */ (["xaxis", "yaxis"])) {
-    for (const [name, value] of Object.entries(wanted[axis])) {
+    for (const [name, value] of Object.entries(axes[axis])) {
       if (JSON.stringify(layout[axis][name]) !== JSON.stringify(value)) changes[`${axis}.${name}`] = value;
     }
   }
@@ -52,11 +53,11 @@ export function changesOf(layout, wanted) {
 }
 
 /**
- * Fits a drawn plot to its place, if it has one: of a plot that was just taken off the page plotly.js makes an error.
+ * Resizes a plot to its container, if it is visible: for a plot that was just removed from the page plotly.js throws.
  * @param {typeof Plotly} plotly
  * @param {Plotly.Plot} plot
  */
-export function fit(plotly, plot) {
+export function resizePlot(plotly, plot) {
   if (plot.isConnected && plot.clientWidth) plotly.Plots.resize(plot);
 }
 
@@ -65,9 +66,9 @@ export function baseAxis(theme) {
   return { color: theme.muted, gridcolor: theme.grid, zeroline: false, linecolor: theme.grid, tickfont: { size: 11 } };
 }
 
-/** A frame with a title, a readout, room for a plot and the line that marks the moment. */
+/** A frame with a title, a readout, a plot and the line that marks a time in it. */
 export class Frame {
-  plotly = () => Plotly; // what draws in it
+  plotly = () => Plotly; // the bundle that draws this plot
 
   /**
    * @param {string} title
@@ -80,22 +81,22 @@ export class Frame {
     this.head = element("header");
     this.unit = element("span", "lv-unit", unit);
     this.head.append(element("h3", "", title), this.unit);
-    this.readout = element("p", "lv-readout"); // a line of its own: what it says moves nothing
+    this.readout = element("p", "lv-readout"); // on a line of its own, so that its text moves nothing
     this.plot = /** @type {Plotly.Plot} */ (element("div", "lv-plot"));
-    this.line = element("div", "lv-moment");
-    this.line.hidden = true;
+    this.markLine = element("div", "lv-moment");
+    this.markLine.hidden = true;
     this.empty = element("p", "lv-empty");
     this.empty.hidden = true;
     const body = element("div", "lv-plot-body");
-    body.append(this.plot, this.line, this.empty);
+    body.append(this.plot, this.markLine, this.empty);
     this.root.append(this.head, this.readout, body);
   }
 
   /**
-   * Says over the plot why nothing is in it; null takes the words away.
+   * Shows over the plot why it is empty; null removes the message.
    * @param {string | null} reason
    */
-  tellEmpty(reason) {
+  showEmptyReason(reason) {
     this.empty.hidden = reason === null;
     setText(this.empty, reason ?? "");
   }

@@ -1,13 +1,13 @@
-// Whose line is which, where no strip of runs says so: a colour and a name for the runs of an arm.
+// The legend of the time charts on pages without a strip of runs: a colour and a name for the runs of each arm.
 
 /** @import { LegendEntry, Page } from "../../types/live_page.js" */
 
 import { element } from "./format.js";
-import { Picks } from "./picks.js";
+import { VisibilityButtons } from "./visibility_buttons.js";
 
 export class Legend {
-  /** @type {{ entry: LegendEntry, root: HTMLElement, picks: Picks }[]} */
-  #keys = [];
+  /** @type {{ entry: LegendEntry, root: HTMLElement, visibility: VisibilityButtons }[]} */
+  #items = [];
 
   constructor() {
     this.root = element("div", "lv-legend");
@@ -18,27 +18,28 @@ export class Legend {
    * @param {Page} page
    */
   show(entries, page) {
-    this.#keys = entries.map((entry) => {
-      const [root, picks] = [element("span", "lv-key"), new Picks()];
-      picks.offer(entry.runs, page);
-      const about = element("span", "lv-unit", aboutRepeats(entry.runs.length));
-      root.append(element("span", "lv-swatch"), element("span", "lv-key-name", entry.name), about, picks.hide, picks.only);
-      return { entry, root, picks };
+    this.#items = entries.map((entry) => {
+      const [root, visibility] = [element("span", "lv-key"), new VisibilityButtons()];
+      visibility.connect(entry.runs, page);
+      const name = element("span", "lv-key-name", entry.name);
+      const note = element("span", "lv-unit", repeatsNote(entry.runs.length));
+      root.append(element("span", "lv-swatch"), name, note, visibility.hideButton, visibility.onlyButton);
+      return { entry, root, visibility };
     });
-    this.root.replaceChildren(...this.#keys.map(({ root }) => root));
+    this.root.replaceChildren(...this.#items.map(({ root }) => root));
     this.root.hidden = entries.length < 2 && entries.every(({ runs }) => runs.length < 2);
   }
 
   /** @param {Page} page */
   refresh(page) {
-    for (const { entry, root, picks } of this.#keys) {
+    for (const { entry, root, visibility } of this.#items) {
       root.style.setProperty("--lv-run", page.theme().runs[entry.color]);
-      root.classList.toggle("lv-off", picks.tell(entry.name, page));
+      root.classList.toggle("lv-off", visibility.refresh(entry.name, page));
     }
   }
 }
 
-/** @param {number} runs */
-function aboutRepeats(runs) {
-  return runs > 1 ? `mean of ${runs} runs; band: 95 % interval over runs` : "one run: no band";
+/** @param {number} runCount */
+function repeatsNote(runCount) {
+  return runCount > 1 ? `mean of ${runCount} runs; band: 95 % interval over runs` : "one run: no band";
 }

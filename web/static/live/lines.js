@@ -1,26 +1,32 @@
-// The lines of a chart: which there are, their points, and how each is drawn.
+// Decides which lines a time chart has, and turns each into a Plotly trace: its points, its colour and its dashes.
 
 /** @import { ChartSpec, KnownModel, Page } from "../../types/live_page.js" */
 /** @import { Series } from "../../types/live_protocol.js" */
 /** @import { RunModel } from "./model.js" */
-/** @typedef {"excluded" | "raw" | "own"} LineKind grey beneath the run's line; faint beneath its mean; the line itself */
-/** @typedef {{ model: KnownModel, series: string, rank: number, kind: LineKind, points: number }} Line `points` of the series are drawn */
-/** @typedef {{ x: number[], y: (number | null)[] }} Places */
+/**
+ * Excluded values are grey below the main line; raw values are faint below their moving mean.
+ * @typedef {"excluded" | "raw" | "main"} LineKind
+ */
+/**
+ * `rank`: index in the chart's `lines`; `pointCount`: how many points of the series are drawn already.
+ * @typedef {{ model: KnownModel, series: string, rank: number, kind: LineKind, pointCount: number }} Line
+ */
+/** @typedef {{ x: number[], y: (number | null)[] }} Points */
 
 import { isKnown } from "./model.js";
 import { trailingMeans } from "./smoothing.js";
 
 /** @type {Required<Series>} */
-const EMPTY = { t: [], v: [], excluded: [], mean: [], count: [] };
-const BRIEF = 2; // of `excluded`: as web/live/series.py tells a stretch shorter than what it kept can show
+const EMPTY_SERIES = { t: [], v: [], excluded: [], mean: [], count: [] };
+const BRIEFLY_EXCLUDED = 2; // a value of `excluded` in web/live/series.py: too short to be seen at this resolution
 
 /** @param {Pick<Line, "model" | "series">} line */
-export function held({ model, series }) {
-  return model.drawn(series)?.t.length ?? 0;
+export function pointCountOf({ model, series }) {
+  return model.drawnSeries(series)?.t.length ?? 0;
 }
 
 /**
- * What there is to draw, bottom first.
+ * The lines of a chart in drawing order, the bottom one first.
  * @param {ChartSpec} spec
  * @param {RunModel[]} models
  * @param {boolean} isSmooth
@@ -28,107 +34,111 @@ export function held({ model, series }) {
  */
 export function linesOf(spec, models, isSmooth) {
   return models.filter(isKnown).flatMap((model) => {
-    const lines = (/** @type {LineKind} */ kind) => spec.lines.map((series, rank) => ({ model, series, rank, kind, points: held({ model, series }) }));
-    const grey = spec.showsExcluded ? lines("excluded").slice(0, 1) : [];
-    return [...grey, ...(isSmooth && !spec.isCount ? lines("raw") : []), ...lines("own")];
+    const linesOfKind = (/** @type {LineKind} */ kind) =>
+      spec.lines.map((series, rank) => ({ model, series, rank, kind, pointCount: pointCountOf({ model, series }) }));
+    const excluded = spec.showsExcluded ? linesOfKind("excluded").slice(0, 1) : [];
+    return [...excluded, ...(isSmooth && !spec.isCount ? linesOfKind("raw") : []), ...linesOfKind("main")];
   });
 }
 
-
 /**
- * Whether a line shows means of what was measured.
+ * Whether a line shows moving means instead of the measured values.
  * @param {Pick<Line, "kind">} line
  * @param {ChartSpec} spec
  * @param {Page} page
  */
 function isMean({ kind }, spec, page) {
-  return kind === "own" && page.view.smoothSeconds > 0 && !spec.isCount;
+  return kind === "main" && page.view.smoothSeconds > 0 && !spec.isCount;
 }
 
 /**
- * Its places, in the chart's unit; what is left out too briefly to be told at this detail breaks no line: each piece costs Plotly a path.
+ * A line's points in the chart's unit. Gaps that are too short to be seen at this resolution do not break the line,
+ * because Plotly draws a path for each piece.
  * @param {Line} line
  * @param {ChartSpec} spec
  * @param {Page} page
- * @param {number} start the first of its points
+ * @param {number} start index of the first point
  */
 export function pointsOf(line, spec, page, start) {
-  const { model, series } = line;
-  const one = model.drawn(series) ?? EMPTY;
+  const { model, series: name } = line;
+  const series = model.drawnSeries(name) ?? EMPTY_SERIES;
   const y = yOf(line, spec, page, start);
-  const isDrawn = (/** @type {unknown} */ _, /** @type {number} */ index) => y[index] !== null || one.excluded[start + index] !== BRIEF;
-  const times = one.t.slice(start).filter(isDrawn);
+  const isDrawn = (/** @type {unknown} */ _, /** @type {number} */ index) =>
+    y[index] !== null || series.excluded[start + index] !== BRIEFLY_EXCLUDED;
+  const times = series.t.slice(start).filter(isDrawn);
   return { x: times.map((time) => page.view.toX(model, time)), y: y.filter(isDrawn) };
 }
 
 /**
- * In the chart's unit.
+ * A line's values in the chart's unit.
  * @param {Line} line
  * @param {ChartSpec} spec
  * @param {Page} page
- * @param {number} start the first of its points
+ * @param {number} start index of the first point
  */
 function yOf(line, spec, page, start) {
-  const one = line.model.drawn(line.series) ?? EMPTY;
-  if (isMean(line, spec, page)) return trailingMeans(one.t, shownOf(one.mean, one, line, spec), one.count, page.view.smoothSeconds, start);
-  return shownOf(one.v, one, line, spec).slice(start);
+  const series = line.model.drawnSeries(line.series) ?? EMPTY_SERIES;
+  if (!isMean(line, spec, page)) return lineValues(series.v, series, line, spec).slice(start);
+  const means = lineValues(series.mean, series, line, spec);
+  return trailingMeans(series.t, means, series.count, page.view.smoothSeconds, start);
 }
 
 /**
- * Values in the chart's unit, null where the line leaves them out.
+ * Values in the chart's unit; null where the line does not show them.
  * @param {(number | null)[]} values
- * @param {Required<Series>} one whose values they are
+ * @param {Required<Series>} series that the values belong to
  * @param {Pick<Line, "kind">} line
  * @param {ChartSpec} spec
  */
-function shownOf(values, { excluded }, { kind }, spec) {
-  const hides = spec.showsExcluded && kind !== "excluded";
+function lineValues(values, { excluded }, { kind }, spec) {
+  const hidesExcluded = spec.showsExcluded && kind !== "excluded";
   const scale = spec.scale ?? 1;
-  return values.map((known, index) => (known === null || (hides && excluded[index]) ? null : known * scale));
+  return values.map((value, index) => (value === null || (hidesExcluded && excluded[index]) ? null : value * scale));
 }
 
 /**
- * The mean of the samples that each point stands for, and how many: a point of a thinned series is an extreme.
+ * The mean and number of the samples behind each point; in a thinned series the point itself is an extreme.
  * @param {Line} line
  * @param {ChartSpec} spec
  * @param {Page} page
- * @returns {Places & { counts: number[] }}
+ * @returns {Points & { counts: number[] }}
  */
 export function meansOf(line, spec, page) {
-  const one = line.model.drawn(line.series) ?? EMPTY;
-  const y = isMean(line, spec, page) ? yOf(line, spec, page, 0) : shownOf(one.mean, one, line, spec);
-  return { x: one.t.map((time) => page.view.toX(line.model, time)), y, counts: one.count };
+  const series = line.model.drawnSeries(line.series) ?? EMPTY_SERIES;
+  const y = isMean(line, spec, page) ? yOf(line, spec, page, 0) : lineValues(series.mean, series, line, spec);
+  return { x: series.t.map((time) => page.view.toX(line.model, time)), y, counts: series.count };
 }
 
 /**
- * The same places, with a value between two gaps drawn half the way to the next: a line of one place has no length.
- * @param {Places} places
- * @param {Places} before what the line has already
- * @returns {Places}
+ * The points with a short dash for each single value between two gaps, because a line of one point is invisible. The
+ * dash ends halfway to the next point.
+ * @param {Points} points
+ * @param {Points} drawnPoints that the line has already
+ * @returns {Points}
  */
-export function withDashes(places, before = { x: [], y: [] }) {
-  const x = [...before.x.slice(-2), ...places.x];
-  const y = [...before.y.slice(-2), ...places.y];
-  /** @type {Places} */
-  const drawn = { x: [], y: [] };
-  for (let index = x.length - places.x.length; index < x.length; index += 1) {
-    const isAlone = index > 0 && y[index] === null && y[index - 1] !== null && (y[index - 2] ?? null) === null;
-    if (isAlone) {
-      drawn.x.push((x[index - 1] + x[index]) / 2);
-      drawn.y.push(y[index - 1]);
+export function withDashes(points, drawnPoints = { x: [], y: [] }) {
+  const x = [...drawnPoints.x.slice(-2), ...points.x];
+  const y = [...drawnPoints.y.slice(-2), ...points.y];
+  /** @type {Points} */
+  const dashed = { x: [], y: [] };
+  for (let index = x.length - points.x.length; index < x.length; index += 1) {
+    const isAfterSingle = index > 0 && y[index] === null && y[index - 1] !== null && (y[index - 2] ?? null) === null;
+    if (isAfterSingle) {
+      dashed.x.push((x[index - 1] + x[index]) / 2);
+      dashed.y.push(y[index - 1]);
     }
-    drawn.x.push(x[index]);
-    drawn.y.push(y[index]);
+    dashed.x.push(x[index]);
+    dashed.y.push(y[index]);
   }
-  return drawn;
+  return dashed;
 }
 
 /**
- * Likewise of a last value, once nothing comes after it: towards the gap before it, for the axis ends there.
- * @param {Places} places
- * @returns {Places}
+ * The points of an ended run with a dash for a single last value; it goes backwards, because the axis ends there.
+ * @param {Points} points
+ * @returns {Points}
  */
-function endedWithDash({ x, y }) {
+function withFinalDash({ x, y }) {
   const last = x.length - 1;
   if (last < 1 || y[last] === null || y[last - 1] !== null) return { x, y };
   return { x: [...x.slice(0, -1), (x[last - 1] + x[last]) / 2, x[last]], y: [...y, y[last]] };
@@ -141,16 +151,16 @@ function endedWithDash({ x, y }) {
  * @returns {Plotly.Trace}
  */
 export function traceOf(line, spec, page) {
-  const places = withDashes(pointsOf(line, spec, page, 0));
-  const isGhost = line.model.isFinal && page.models().some((other) => !other.isFinal);
+  const points = withDashes(pointsOf(line, spec, page, 0));
+  const isBackground = line.model.isFinal && page.models().some((other) => !other.isFinal);
   return {
     type: "scatter",
     mode: "lines",
     name: line.model.meta.name,
-    ...(line.model.isFinal ? endedWithDash(places) : places),
+    ...(line.model.isFinal ? withFinalDash(points) : points),
     meta: isMean(line, spec, page) ? null : `${line.model.id} ${line.series}`,
-    opacity: line.kind === "raw" ? 0.3 : isGhost ? 0.6 : 1,
-    line: strokeOf(line, page, isGhost),
+    opacity: line.kind === "raw" ? 0.3 : isBackground ? 0.6 : 1,
+    line: lineStyle(line, page, isBackground),
     hoverinfo: "skip",
   };
 }
@@ -158,11 +168,12 @@ export function traceOf(line, spec, page) {
 /**
  * @param {Line} line
  * @param {Page} page
- * @param {boolean} isGhost
+ * @param {boolean} isBackground
  */
-function strokeOf({ model, rank, kind }, page, isGhost) {
+function lineStyle({ model, rank, kind }, page, isBackground) {
   const theme = page.theme();
   if (kind === "excluded") return { color: theme.excluded, width: 1 };
   if (kind === "raw") return { color: theme.color(model), width: 1 };
-  return { color: theme.color(model), width: rank ? 1.2 : 1.8, dash: rank ? "dot" : isGhost ? "dash" : theme.dash(model) };
+  const dash = rank ? "dot" : isBackground ? "dash" : theme.dash(model);
+  return { color: theme.color(model), width: rank ? 1.2 : 1.8, dash };
 }

@@ -1,11 +1,14 @@
-// What the browser knows of one run, built from the messages of web/live/protocol.py.
+// The browser's model of one run, built from the messages of web/live/protocol.py.
 
 /** @import { Changes, Detail, KnownModel } from "../../types/live_page.js" */
 /** @import { ByName, LiveMark, LiveMeta, LiveNode, LogLine, PerPosition, RunMessage, Series, Tile } from "../../types/live_protocol.js" */
-/** @typedef {{ held: Series, close: Series, count: number, series: Required<Series> }} Joined `count` of what was held when it was joined */
+/**
+ * A series with its detail merged in, and what it was merged from.
+ * @typedef {{ overview: Series, detail: Series, overviewLength: number, merged: Required<Series> }} MergedSeries
+ */
 
-const LOG_LINES = 300;
-const POINTS_HELD = 4000; // beyond it a fresh snapshot says the same in fewer
+const MAX_LOG_LINES = 300;
+const MAX_POINTS = 4000; // beyond this, a new snapshot has the same in fewer points
 
 /**
  * @param {RunModel} model
@@ -18,19 +21,19 @@ export function isKnown(model) {
 const FINAL_STATES = new Set(["finished", "failed", "cancelled"]);
 
 export class RunModel {
-  cursor = ""; // after the last message
-  seq = 0; // of the last message
+  cursor = ""; // the position after the last message
+  seq = 0; // sequence number of the last message
   /** @type {LiveMeta | null} */
   meta = null;
   /** @type {string | null} */
   goneReason = null;
   /** @type {string | null} */
-  awayReason = null; // of a run of another Pitwall, while nothing comes of it
-  ahead = 0; // of the clock of the Pitwall that has the run, of the one that serves this page; seconds
+  awayReason = null; // why another Pitwall, which has the run, sends nothing at the moment
+  clockOffset = 0; // clock of the Pitwall that has the run minus clock of the one that serves this page; seconds
   /** @type {ByName<Required<Series>>} */
   series = {};
   /** @type {Detail | null} */
-  detail = null; // of the stretch that the reader looks at closely
+  detail = null; // the zoomed range in more detail
   /** @type {ByName<Tile>} */
   now = {};
   /** @type {PerPosition | null} */
@@ -43,15 +46,15 @@ export class RunModel {
   log = [];
   /** @type {number | null} */
   lastPointTime = null;
-  /** @type {Map<string, Joined>} */
-  #joined = new Map();
+  /** @type {Map<string, MergedSeries>} */
+  #mergedSeries = new Map();
 
   /** @param {string} id */
   constructor(id) {
     this.id = id;
   }
 
-  /** Forgets what a snapshot says anew. */
+  /** Removes everything that a snapshot contains. */
   #clear() {
     this.series = {};
     this.now = {};
@@ -63,18 +66,18 @@ export class RunModel {
   }
 
   /**
-   * Takes a message in; says what changed.
+   * Updates the model from a message.
    * @param {RunMessage} message
-   * @returns {Changes}
+   * @returns {Changes} what the message changed
    */
   apply(message) {
     if (message.type === "gone") {
       this.goneReason = message.reason;
-      return { whole: true, positions: true, log: [] };
+      return { redrawAll: true, positions: true, log: [] };
     }
     if (message.type === "away") {
       this.awayReason = message.reason;
-      return { whole: false, positions: false, log: [] };
+      return { redrawAll: false, positions: false, log: [] };
     }
     if (message.type === "snapshot") this.#clear();
     const anchor = this.anchor;
@@ -89,21 +92,21 @@ export class RunModel {
     if (message.per_position) this.perPosition = message.per_position;
     this.#addSeries(message.series ?? {});
     return {
-      whole: message.type === "snapshot" || anchor !== this.anchor || Boolean(message.meta ?? message.marks),
+      redrawAll: message.type === "snapshot" || anchor !== this.anchor || Boolean(message.meta ?? message.marks),
       positions: Boolean(message.per_position),
       log: this.#addLog(message.log ?? []),
     };
   }
 
   /**
-   * Whether this delta is the one after the last message; else something was lost on the way.
+   * Whether this delta directly follows the last message; if not, a message was lost.
    * @param {RunMessage} message
    */
   follows(message) {
     return message.type !== "delta" || message.seq === this.seq + 1;
   }
 
-  /** Where the run's own time starts: when it was ready, until then when it was started. */
+  /** The zero of the run's own time axis: when it was ready, or until then when it was started. */
   get anchor() {
     return this.meta?.ready_t ?? this.meta?.started_t ?? this.meta?.created_t ?? 0;
   }
@@ -114,60 +117,62 @@ export class RunModel {
 
   /** Infinity before any point. */
   get firstPointTime() {
-    return Math.min(...Object.values(this.series).map((one) => one?.t[0] ?? Infinity));
+    return Math.min(...Object.values(this.series).map((series) => series?.t[0] ?? Infinity));
   }
 
-  get holdsTooMuch() {
-    return Object.values(this.series).some((one) => one && one.t.length > POINTS_HELD);
+  get hasTooManyPoints() {
+    return Object.values(this.series).some((series) => series && series.t.length > MAX_POINTS);
   }
 
   /**
-   * A series as it is drawn: as it came, and in the stretch that is looked at closely in its detail.
+   * A series as it is drawn, with the zoomed range in more detail.
    * @param {string} name
    */
-  drawn(name) {
-    const [held, close] = [this.series[name], this.detail?.series[name]];
-    if (!held || !close?.t.length) return held;
-    const known = this.#joined.get(name);
-    if (known?.held === held && known.close === close && known.count === held.t.length) return known.series;
-    const series = joinedOf(held, close);
-    this.#joined.set(name, { held, close, count: held.t.length, series });
-    return series;
+  drawnSeries(name) {
+    const [overview, detail] = [this.series[name], this.detail?.series[name]];
+    if (!overview || !detail?.t.length) return overview;
+    const overviewLength = overview.t.length;
+    const cached = this.#mergedSeries.get(name);
+    const isCurrent = cached?.overview === overview && cached.detail === detail;
+    if (isCurrent && cached.overviewLength === overviewLength) return cached.merged;
+    const merged = mergeDetail(overview, detail);
+    this.#mergedSeries.set(name, { overview, detail, overviewLength, merged });
+    return merged;
   }
 
   /**
-   * The last known value of a series at or before a time, if there is one near enough to be its value.
+   * The last known value of a series at or before a time; null if it is too old to count as the value at that time.
    * @param {string} name
    * @param {number} time
    */
   valueAt(name, time) {
-    const one = this.drawn(name);
-    if (!one?.t.length) return null;
-    const spacing = (one.t[one.t.length - 1] - one.t[0]) / one.t.length;
-    const reach = Math.max(15, 3 * spacing); // a long run comes in wide steps
-    let [low, high] = [0, one.t.length];
+    const series = this.drawnSeries(name);
+    if (!series?.t.length) return null;
+    const spacing = (series.t[series.t.length - 1] - series.t[0]) / series.t.length;
+    const maxAge = Math.max(15, 3 * spacing); // the points of a long run are far apart
+    let [low, high] = [0, series.t.length];
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (one.t[middle] <= time) low = middle + 1;
+      if (series.t[middle] <= time) low = middle + 1;
       else high = middle;
     }
-    return low && time - one.t[low - 1] <= reach ? one.v[low - 1] : null;
+    return low && time - series.t[low - 1] <= maxAge ? series.v[low - 1] : null;
   }
 
-  /** @param {Record<string, Series>} given */
-  #addSeries(given) {
-    for (const [name, came] of Object.entries(given)) {
-      const { t, v, excluded, mean, count } = whole(came);
-      const held = (this.series[name] ??= { t: [], v: [], excluded: [], mean: [], count: [] });
-      const last = held.t.at(-1) ?? -Infinity;
-      const start = t.findIndex((time) => time > last);
+  /** @param {Record<string, Series>} newSeries */
+  #addSeries(newSeries) {
+    for (const [name, points] of Object.entries(newSeries)) {
+      const { t, v, excluded, mean, count } = completeSeries(points);
+      const series = (this.series[name] ??= { t: [], v: [], excluded: [], mean: [], count: [] });
+      const lastTime = series.t.at(-1) ?? -Infinity;
+      const start = t.findIndex((time) => time > lastTime);
       if (start < 0) continue;
       for (let index = start; index < t.length; index += 1) {
-        held.t.push(t[index]);
-        held.v.push(v[index]);
-        held.excluded.push(excluded[index]);
-        held.mean.push(mean[index]);
-        held.count.push(count[index]);
+        series.t.push(t[index]);
+        series.v.push(v[index]);
+        series.excluded.push(excluded[index]);
+        series.mean.push(mean[index]);
+        series.count.push(count[index]);
       }
       this.lastPointTime = Math.max(this.lastPointTime ?? -Infinity, t[t.length - 1]);
     }
@@ -175,38 +180,42 @@ export class RunModel {
 
   /** @param {LogLine[]} lines */
   #addLog(lines) {
-    const last = this.log.at(-1)?.at ?? -1;
-    const fresh = lines.filter((line) => line.at > last).slice(-LOG_LINES);
-    this.log = [...this.log, ...fresh].slice(-LOG_LINES);
-    return fresh;
+    const lastPosition = this.log.at(-1)?.at ?? -1;
+    const newLines = lines.filter((line) => line.at > lastPosition).slice(-MAX_LOG_LINES);
+    this.log = [...this.log, ...newLines].slice(-MAX_LOG_LINES);
+    return newLines;
   }
 }
 
 /**
- * A series in which nothing is left out: where it was not thinned, each sample stands for itself.
+ * A series with its optional columns filled in: if it was not thinned, each point is a single sample.
  * @param {Series} series
  * @returns {Required<Series>}
  */
-function whole({ t, v, excluded, mean, count }) {
-  return { t, v, excluded: excluded ?? t.map(() => 0), mean: mean ?? v, count: count ?? v.map((value) => (value === null ? 0 : 1)) };
+function completeSeries({ t, v, excluded, mean, count }) {
+  const single = v.map((value) => (value === null ? 0 : 1));
+  return { t, v, excluded: excluded ?? t.map(() => 0), mean: mean ?? v, count: count ?? single };
 }
 
 /**
- * A series with the stretch that came in more detail in its place.
- * @param {Required<Series>} held
- * @param {Series} close of which something came
+ * An overview series in which the points of the detail replace those of the same time range.
+ * @param {Required<Series>} overview
+ * @param {Series} detail with at least one point
  * @returns {Required<Series>}
  */
-function joinedOf(held, close) {
-  const before = held.t.filter((time) => time < close.t[0]).length;
-  const after = held.t.findIndex((time) => time > /** @type {number} */ (close.t.at(-1)));
-  const joined = (/** @type {any[]} */ mine, /** @type {any[]} */ closer) => [...mine.slice(0, before), ...closer, ...(after < 0 ? [] : mine.slice(after))];
-  const closer = whole(close);
+function mergeDetail(overview, detail) {
+  const detailStart = overview.t.filter((time) => time < detail.t[0]).length;
+  const detailEnd = overview.t.findIndex((time) => time > /** @type {number} */ (detail.t.at(-1)));
+  const merge = (/** @type {any[]} */ coarse, /** @type {any[]} */ fine) => {
+    const after = detailEnd < 0 ? [] : coarse.slice(detailEnd);
+    return [...coarse.slice(0, detailStart), ...fine, ...after];
+  };
+  const fine = completeSeries(detail);
   return {
-    t: joined(held.t, closer.t),
-    v: joined(held.v, closer.v),
-    excluded: joined(held.excluded, closer.excluded),
-    mean: joined(held.mean, closer.mean),
-    count: joined(held.count, closer.count),
+    t: merge(overview.t, fine.t),
+    v: merge(overview.v, fine.v),
+    excluded: merge(overview.excluded, fine.excluded),
+    mean: merge(overview.mean, fine.mean),
+    count: merge(overview.count, fine.count),
   };
 }

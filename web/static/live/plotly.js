@@ -1,20 +1,21 @@
-// plotly.js, in the bundle that a chart needs: its smallest draws lines and bars, a fuller one maps and boxes too.
+// Loads plotly.js in the bundle that a chart needs: the smallest one draws lines and bars, a larger one also heat maps
+// and boxes.
 
 /** @typedef {"basic" | "cartesian"} Bundle */
 
 /** @type {Map<string, Promise<typeof Plotly>>} */
-const loads = new Map(); // under way or loaded, once for all components of the page
+const bundles = new Map(); // loaded or loading, shared by all components of the page
 
 /**
- * The library; the global one is the smallest's alone, whichever comes first.
- * @param {string} assets the URL it is below
+ * Loads a bundle once. Only the smallest bundle becomes the global `Plotly`, whichever is loaded first.
+ * @param {string} assets base URL of the assets
  * @param {Bundle} bundle
  */
 export function loadPlotly(assets, bundle = "basic") {
   const src = `${assets}/plotly/plotly-${bundle}.min.js`;
-  const load = loads.get(bundle) ?? loaded(src, bundle);
-  loads.set(bundle, load);
-  return load;
+  const loading = bundles.get(bundle) ?? loadScript(src, bundle);
+  bundles.set(bundle, loading);
+  return loading;
 }
 
 /**
@@ -22,19 +23,19 @@ export function loadPlotly(assets, bundle = "basic") {
  * @param {Bundle} bundle
  * @returns {Promise<typeof Plotly>}
  */
-function loaded(src, bundle) {
+function loadScript(src, bundle) {
   return new Promise((resolve, reject) => {
     const script = document.createElement("script");
     /** @type {typeof Plotly | undefined} */
-    let before;
+    let previous;
     script.onload = () => {
-      const made = window.Plotly;
-      if (bundle !== "basic") Object.assign(window, { Plotly: before });
-      if (made) resolve(made);
+      const plotly = window.Plotly;
+      if (bundle !== "basic") Object.assign(window, { Plotly: previous });
+      if (plotly) resolve(plotly);
     };
     script.onerror = () => reject(new Error(`${src} could not be loaded`));
     script.src = src;
-    before = window.Plotly;
+    previous = window.Plotly;
     document.head.append(script);
   });
 }

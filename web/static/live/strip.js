@@ -1,16 +1,20 @@
-// The strip above the charts: a chip a run (who it is, its newest speed, its state, how far its load is), and who waits.
+// The strip above the charts: a chip for each run with its name, latest speed, state and load progress, and a line with
+// the queued runs.
 
 /** @import { KnownModel, Page } from "../../types/live_page.js" */
 /** @import { RunModel } from "./model.js" */
 
 import { clock, element, setText, threeDigits } from "./format.js";
 import { isKnown } from "./model.js";
-import { Picks } from "./picks.js";
-import { plain, writeValue } from "./tile_value.js";
+import { withUnit, writeValue } from "./tile_value.js";
+import { VisibilityButtons } from "./visibility_buttons.js";
 
-const SILENT_SECONDS = 10; // a live run without samples for longer is said to be silent
+const SILENT_AFTER_SECONDS = 10; // a live run without samples for longer is shown as silent
 
-/** @typedef {{ model: KnownModel, label: string, reason: string | undefined }} Compared the baseline, and why it cannot be compared with */
+/**
+ * The baseline; `reason`: why a run cannot be baseline with it.
+ * @typedef {{ model: KnownModel, label: string, reason: string | undefined }} Baseline
+ */
 
 export class Chip {
   /**
@@ -25,8 +29,8 @@ export class Chip {
     this.name.href = runUrl;
     this.name.title = name;
     this.state = element("span", "lv-state", "starting");
-    this.picks = new Picks();
-    head.append(this.name, this.picks.hide, this.picks.only);
+    this.visibility = new VisibilityButtons();
+    head.append(this.name, this.visibility.hideButton, this.visibility.onlyButton);
     const line = element("p", "lv-headline");
     this.speed = element("span", "lv-speed");
     this.speedNote = element("span", "lv-speed-note");
@@ -38,23 +42,23 @@ export class Chip {
   }
 
   /** @param {Page} page */
-  tellHidden(page) {
-    this.root.classList.toggle("lv-off", this.picks.tell(this.name.textContent ?? "", page));
+  refreshVisibility(page) {
+    this.root.classList.toggle("lv-off", this.visibility.refresh(this.name.textContent ?? "", page));
   }
 
   /**
-   * Writes what the model says.
+   * Updates the chip from the model.
    * @param {RunModel} model
-   * @param {string} label its name, without what all names begin with
+   * @param {string} label the run's name without the beginning that all names share
    * @param {string} color
    * @param {number} serverNow seconds since the epoch
-   * @param {Compared | null} compared
+   * @param {Baseline | null} baseline
    */
-  refresh(model, label, color, serverNow, compared) {
+  refresh(model, label, color, serverNow, baseline) {
     this.root.style.setProperty("--lv-run", color);
     this.root.classList.toggle("lv-away", model.awayReason !== null);
     if (model.goneReason !== null) this.#refreshGone(model.goneReason);
-    else if (isKnown(model)) this.#refreshKnown(model, label, serverNow, compared);
+    else if (isKnown(model)) this.#refreshKnown(model, label, serverNow, baseline);
     else if (model.awayReason !== null) setText(this.state, model.awayReason);
   }
 
@@ -62,11 +66,11 @@ export class Chip {
    * @param {KnownModel} model
    * @param {string} label
    * @param {number} serverNow
-   * @param {Compared | null} compared
+   * @param {Baseline | null} baseline
    */
-  #refreshKnown(model, label, serverNow, compared) {
+  #refreshKnown(model, label, serverNow, baseline) {
     const { meta } = model;
-    const isSilent = silence(model, serverNow) !== null;
+    const isSilent = silentSeconds(model, serverNow) !== null;
     this.root.classList.remove("lv-waiting");
     this.root.classList.toggle("lv-failed", meta.state === "failed");
     this.root.classList.toggle("lv-silent", isSilent);
@@ -76,9 +80,9 @@ export class Chip {
     this.name.title = meta.name;
     setText(this.state, stateText(model, serverNow));
     this.state.title = this.state.textContent ?? "";
-    if (isMeasured(model)) writeValue(this.speed, shownSpeed(model), plain("tok/s"), meta.absent.decode_tps);
+    if (isMeasured(model)) writeValue(this.speed, shownSpeed(model), withUnit("tok/s"), meta.absent.decode_tps);
     this.root.classList.toggle("lv-loops", loopText(model) !== "");
-    setText(this.speedNote, speedNote(model, isSilent ? null : compared));
+    setText(this.speedNote, speedNote(model, isSilent ? null : baseline));
     this.speedNote.title = this.speedNote.textContent ?? "";
     this.#refreshProgress(model);
   }
@@ -102,30 +106,30 @@ export class Chip {
 export class Strip {
   constructor() {
     this.root = element("div", "lv-strip");
-    this.waiting = element("p", "lv-wait-line");
-    this.waiting.hidden = true;
+    this.queueLine = element("p", "lv-wait-line");
+    this.queueLine.hidden = true;
   }
 
   /** @param {Iterable<Chip>} chips */
   show(chips) {
-    this.root.replaceChildren(...[...chips].map((chip) => chip.root), this.waiting);
+    this.root.replaceChildren(...[...chips].map((chip) => chip.root), this.queueLine);
   }
 
   /**
-   * All that wait in the queue are one line.
+   * Updates the line with the queued runs.
    * @param {RunModel[]} models
    * @param {(model: KnownModel) => string} label
    */
   refresh(models, label) {
     const names = models.filter(isKnown).filter((model) => model.meta.state === "queued").map(label);
-    this.waiting.hidden = names.length === 0;
-    setText(this.waiting, `${names.length} ${names.length === 1 ? "waits" : "wait"}: ${names.join(", ")}`);
-    this.waiting.title = this.waiting.textContent ?? "";
+    this.queueLine.hidden = names.length === 0;
+    setText(this.queueLine, `${names.length} ${names.length === 1 ? "waits" : "wait"}: ${names.join(", ")}`);
+    this.queueLine.title = this.queueLine.textContent ?? "";
   }
 }
 
 /**
- * Whether a dash would say something: what waits or starts has no numbers to explain yet.
+ * Whether the run's missing numbers need a reason: a queued or starting run has no numbers yet.
  * @param {KnownModel} model
  */
 export function isMeasured(model) {
@@ -133,15 +137,15 @@ export function isMeasured(model) {
 }
 
 /**
- * For how many seconds a run that serves has said nothing, where that is too long; else null.
+ * For how many seconds a serving run has sent no samples, if that is too long; otherwise null.
  * @param {KnownModel} model
  * @param {number} serverNow
  */
-function silence(model, serverNow) {
+function silentSeconds(model, serverNow) {
   const isServing = model.meta.state === "ready" || model.meta.state === "running";
   if (!isServing || model.lastPointTime === null) return null;
   const seconds = serverNow - model.lastPointTime;
-  return seconds > SILENT_SECONDS ? seconds : null;
+  return seconds > SILENT_AFTER_SECONDS ? seconds : null;
 }
 
 /**
@@ -151,15 +155,15 @@ function silence(model, serverNow) {
 function stateText(model, serverNow) {
   const { state, phase, started_t: started, ready_t: ready, ended_t: ended } = model.meta;
   if (model.awayReason !== null) return model.awayReason;
-  const silent = silence(model, serverNow);
-  if (silent !== null) return `no samples for ${clock(silent)}`;
+  const seconds = silentSeconds(model, serverNow);
+  if (seconds !== null) return `no samples for ${clock(seconds)}`;
   if (state === "starting") return `${phase ?? "starting"} ${clock(serverNow - (started ?? serverNow))}`;
   if (model.isFinal) return ready && ended ? `${state} ${clock(ended - ready)}` : state;
   return ready ? `${state} ${clock(serverNow - ready)}` : state;
 }
 
 /**
- * The mark of a run whose answers loop, or "": repeated text is fast, but useless.
+ * The warning for a run whose answers loop, or "": repeated text is fast, but useless.
  * @param {KnownModel} model
  */
 export function loopText({ now }) {
@@ -169,33 +173,33 @@ export function loopText({ now }) {
 }
 
 /**
- * The speed by the server, or by the client where the server tells none.
+ * The speed measured by the server, or by the client if the server reports none.
  * @param {KnownModel} model
  */
 function shownSpeed({ now }) {
-  const isToldByClient = (now.decode_tps?.v ?? null) === null && (now.client_stream_tps?.v ?? null) !== null;
-  return isToldByClient ? now.client_stream_tps : now.decode_tps;
+  const isOnlyFromClient = (now.decode_tps?.v ?? null) === null && (now.client_stream_tps?.v ?? null) !== null;
+  return isOnlyFromClient ? now.client_stream_tps : now.decode_tps;
 }
 
 /**
- * What stands beside the speed: a mark, the ratio to the baseline, and of what the speed is.
+ * The text beside the speed: the loop warning, the ratio to the baseline, and what the speed was measured on.
  * @param {KnownModel} model
- * @param {Compared | null} compared
+ * @param {Baseline | null} baseline
  */
-export function speedNote(model, compared) {
-  const isOfClient = shownSpeed(model) !== model.now.decode_tps;
-  const basis = isOfClient ? "one stream, by the client" : ratioNote(model, compared);
+export function speedNote(model, baseline) {
+  const isFromClient = shownSpeed(model) !== model.now.decode_tps;
+  const basis = isFromClient ? "one stream, by the client" : ratioNote(model, baseline);
   return [loopText(model), basis].filter(Boolean).join(" \u00b7 ");
 }
 
 /**
  * @param {KnownModel} model
- * @param {Compared | null} compared
+ * @param {Baseline | null} baseline
  */
-function ratioNote(model, compared) {
-  const [mine, theirs] = [model.now.decode_tps?.v, compared?.model.now.decode_tps?.v];
-  const basis = model.meta.tile_basis === "now" || !mine ? "" : model.meta.tile_basis;
-  if (!compared || compared.model === model || !mine || !theirs) return basis;
-  const said = compared.reason ? `not compared: ${compared.reason}` : `${threeDigits(mine / theirs)}\u00d7 ${compared.label}`;
-  return [said, basis].filter(Boolean).join(" \u00b7 ");
+function ratioNote(model, baseline) {
+  const [speed, baselineSpeed] = [model.now.decode_tps?.v, baseline?.model.now.decode_tps?.v];
+  const basis = model.meta.tile_basis === "now" || !speed ? "" : model.meta.tile_basis;
+  if (!baseline || baseline.model === model || !speed || !baselineSpeed) return basis;
+  const ratio = `${threeDigits(speed / baselineSpeed)}\u00d7 ${baseline.label}`;
+  return [baseline.reason ? `not compared: ${baseline.reason}` : ratio, basis].filter(Boolean).join(" \u00b7 ");
 }

@@ -1,4 +1,4 @@
-// The colours of web/theme.py on the ground that Streamlit shows now.
+// The colours of web/theme.py for the colour scheme that Streamlit shows now.
 
 /** @import { RunModel } from "./model.js" */
 /** @import { Palette } from "../../types/live_page.js" */
@@ -9,22 +9,22 @@ export class Theme {
   /**
    * @param {HTMLElement} root
    * @param {Palette} palette
-   * @param {Record<string, number>} colors indices into the palette by run id
+   * @param {Record<string, number>} colors indexes into the palette by run id
    */
   constructor(root, palette, colors) {
     this.colors = colors;
     const style = getComputedStyle(root);
-    const ground = isDark(style.backgroundColor) ? "dark" : "light";
+    const scheme = isDark(style.backgroundColor) ? "dark" : "light";
     /** @type {"light" | "dark"} */
-    this.ground = ground;
-    this.runs = palette.runs[ground];
-    this.dashes = palette.dashes[ground];
+    this.scheme = scheme;
+    this.runs = palette.runs[scheme];
+    this.dashes = palette.dashes[scheme];
     this.font = style.fontFamily;
-    this.muted = palette.muted[ground];
-    this.grid = palette.grid[ground];
-    this.doubt = palette.doubt[ground];
-    this.excluded = palette.excluded[ground];
-    for (const name of NAMES) root.style.setProperty(`--lv-${name}`, palette[name][ground]);
+    this.muted = palette.muted[scheme];
+    this.grid = palette.grid[scheme];
+    this.doubt = palette.doubt[scheme];
+    this.excluded = palette.excluded[scheme];
+    for (const name of NAMES) root.style.setProperty(`--lv-${name}`, palette[name][scheme]);
   }
 
   /** @param {RunModel} model */
@@ -33,7 +33,7 @@ export class Theme {
   }
 
   /**
-   * Plotly's pattern of the run's lines: those of further hues are dashed, since not everybody tells them apart.
+   * Plotly's dash pattern for the run's lines: later hues are dashed, because not everyone can tell all hues apart.
    * @param {RunModel} model
    */
   dash(model) {

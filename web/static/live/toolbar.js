@@ -1,17 +1,18 @@
-// What the reader chooses about time, and how the line to the server is.
+// The toolbar of the time charts: the user's choices for the time axis and the lines, and the state of the connection
+// to the server.
 
 /** @import { Page, Status } from "../../types/live_page.js" */
 /** @import { View } from "./view.js" */
 
 import { element, setText } from "./format.js";
-import { markWords } from "./marks.js";
+import { markText } from "./marks.js";
 
 /** @type {[title: string, seconds: number][]} */
-const WINDOWS = [["2 min", 120], ["10 min", 600], ["All", 0]];
+const TIME_WINDOWS = [["2 min", 120], ["10 min", 600], ["All", 0]];
 /** @type {[title: string, seconds: number][]} */
-const MEANS = [["as measured", 0], ["mean of 10 s", 10], ["mean of 30 s", 30], ["mean of 2 min", 120]];
+const SMOOTHINGS = [["as measured", 0], ["mean of 10 s", 10], ["mean of 30 s", 30], ["mean of 2 min", 120]];
 /** @type {Record<Status, string>} */
-const STATUS = {
+const STATUS_TEXTS = {
   connecting: "Connecting\u2026",
   live: "Live",
   stuck: "Pitwall cannot store data at the moment; gaps will be filled later",
@@ -19,27 +20,29 @@ const STATUS = {
   refused: "The server refused without giving a reason",
   loaded: "",
 };
-let made = 0;
+let radioGroups = 0;
 
 export class Toolbar {
   /** @type {((view: View) => void)[]} */
-  #choices = []; // each shows what is chosen, for Back changes it too
+  #refreshers = []; // each updates a control from the view, which the Back button changes too
 
   /**
    * @param {Page} page
-   * @param {boolean} isLive whether there is something to follow
+   * @param {boolean} isLive whether the charts can follow live runs
    */
   constructor(page, isLive = true) {
     this.page = page;
     this.root = element("div", "lv-toolbar");
-    this.status = element("span", "lv-status", STATUS.connecting);
+    this.status = element("span", "lv-status", STATUS_TEXTS.connecting);
     this.status.setAttribute("role", "status");
-    this.moment = element("span", "lv-at");
+    this.markLabel = element("span", "lv-at");
     this.isLive = isLive;
-    this.follow = element("button", "lv-follow");
-    this.follow.type = "button";
-    this.follow.onclick = () => page.onZoom(null);
-    this.root.append(...(isLive ? [this.#windows()] : []), this.#clockChoice(), this.#scaleChoice(), this.#meanChoice(), this.follow, this.moment, this.status);
+    this.followButton = element("button", "lv-follow");
+    this.followButton.type = "button";
+    this.followButton.onclick = () => page.onZoom(null);
+    if (isLive) this.root.append(this.#windowControl());
+    this.root.append(this.#clockControl(), this.#scaleControl(), this.#smoothingControl());
+    this.root.append(this.followButton, this.markLabel, this.status);
     this.refresh();
   }
 
@@ -48,73 +51,91 @@ export class Toolbar {
    * @param {string} [reason]
    */
   setStatus(status, reason) {
-    setText(this.status, reason || STATUS[status]);
+    setText(this.status, reason || STATUS_TEXTS[status]);
     this.status.hidden = !this.status.textContent;
     this.status.dataset.status = status;
   }
 
   refresh() {
     const { view } = this.page;
-    this.#choices.forEach((show) => show(view));
-    this.follow.hidden = view.zoom === null;
-    const goesOn = this.isLive && this.page.models().some((model) => !model.isFinal);
-    setText(this.follow, goesOn ? "Follow live" : "Reset zoom");
-    setText(this.moment, view.moment === null ? "" : [`at ${view.label(view.moment)}`, markWords(this.page, view.moment)].filter(Boolean).join(": "));
-    this.moment.title = this.moment.textContent ?? "";
+    this.#refreshers.forEach((refresh) => refresh(view));
+    this.followButton.hidden = view.zoom === null;
+    const hasLiveRun = this.isLive && this.page.models().some((model) => !model.isFinal);
+    setText(this.followButton, hasLiveRun ? "Follow live" : "Reset zoom");
+    setText(this.markLabel, view.markedX === null ? "" : this.#markText(view.markedX));
+    this.markLabel.title = this.markLabel.textContent ?? "";
   }
 
-  #windows() {
+  /** @param {number} markedX */
+  #markText(markedX) {
+    return [`at ${this.page.view.label(markedX)}`, markText(this.page, markedX)].filter(Boolean).join(": ");
+  }
+
+  #windowControl() {
     const set = element("fieldset");
     set.append(element("legend", "lv-sr", "Time range"));
-    made += 1;
-    for (const [title, seconds] of WINDOWS) {
+    radioGroups += 1;
+    for (const [title, seconds] of TIME_WINDOWS) {
       const input = element("input");
-      Object.assign(input, { type: "radio", name: `lv-window-${made}` });
-      this.#choices.push((view) => (input.checked = seconds === view.windowSeconds));
+      Object.assign(input, { type: "radio", name: `lv-window-${radioGroups}` });
+      this.#refreshers.push((view) => (input.checked = seconds === view.windowSeconds));
       input.onchange = () => {
         this.page.view.windowSeconds = seconds;
         this.page.onView();
       };
-      set.append(labelled(input, title));
+      set.append(createLabel(input, title));
     }
     return set;
   }
 
-  #clockChoice() {
+  #clockControl() {
     const { page } = this;
-    const take = (/** @type {boolean} */ isChosen) => [(page.view.onWallClock = isChosen), page.onView()];
-    return this.#checkbox("Wall clock", "instead of the time since each run was ready", (view) => view.onWallClock, take);
+    const choose = (/** @type {boolean} */ isChosen) => {
+      page.view.usesWallClock = isChosen;
+      page.onView();
+    };
+    const help = "instead of the time since each run was ready";
+    return this.#checkbox("Wall clock", help, (view) => view.usesWallClock, choose);
   }
 
-  #scaleChoice() {
+  #scaleControl() {
     const { page } = this;
-    const take = (/** @type {boolean} */ isChosen) => [(page.view.isLog = isChosen), page.onStyle()];
-    return this.#checkbox("Log scale", "equal ratios have equal heights; zeros are not drawn", (view) => view.isLog, take);
+    const choose = (/** @type {boolean} */ isChosen) => {
+      page.view.isLog = isChosen;
+      page.onStyle();
+    };
+    const help = "equal ratios have equal heights; zeros are not drawn";
+    return this.#checkbox("Log scale", help, (view) => view.isLog, choose);
   }
 
   /**
    * @param {string} title
    * @param {string} help
    * @param {(view: View) => boolean} isChosen
-   * @param {(isChosen: boolean) => void} take
+   * @param {(isChosen: boolean) => void} choose
    */
-  #checkbox(title, help, isChosen, take) {
+  #checkbox(title, help, isChosen, choose) {
     const input = element("input");
     input.type = "checkbox";
-    input.onchange = () => take(input.checked);
-    this.#choices.push((view) => (input.checked = isChosen(view)));
-    const label = labelled(input, title);
+    input.onchange = () => choose(input.checked);
+    this.#refreshers.push((view) => (input.checked = isChosen(view)));
+    const label = createLabel(input, title);
     label.title = help;
     return label;
   }
 
-  #meanChoice() {
+  #smoothingControl() {
     const select = element("select");
     const { view } = this.page;
-    const offered = new Map(MEANS.map(([title, seconds]) => [seconds, title]));
-    if (!offered.has(view.smoothSeconds)) offered.set(view.smoothSeconds, `mean of ${view.smoothSeconds} s`); // an address says so
-    offered.forEach((title, seconds) => select.append(Object.assign(element("option", "", title), { value: String(seconds) })));
-    this.#choices.push(({ smoothSeconds }) => [...select.options].forEach((one) => (one.selected = one.value === String(smoothSeconds))));
+    const options = new Map(SMOOTHINGS.map(([title, seconds]) => [seconds, title]));
+    const { smoothSeconds } = view; // the URL may have another value than those of the menu
+    if (!options.has(smoothSeconds)) options.set(smoothSeconds, `mean of ${smoothSeconds} s`);
+    options.forEach((title, seconds) => {
+      select.append(Object.assign(element("option", "", title), { value: String(seconds) }));
+    });
+    this.#refreshers.push(({ smoothSeconds: chosen }) => {
+      for (const option of [...select.options]) option.selected = option.value === String(chosen);
+    });
     select.onchange = () => {
       view.smoothSeconds = Number(select.value);
       this.page.onStyle();
@@ -130,7 +151,7 @@ export class Toolbar {
  * @param {HTMLInputElement} input
  * @param {string} title
  */
-function labelled(input, title) {
+function createLabel(input, title) {
   const label = element("label");
   label.append(input, element("span", "", title));
   return label;

@@ -1,59 +1,61 @@
-// A finger scrolls the page, so that it can drag no stretch: there buttons zoom, and move what is shown.
+// Zoom buttons for touch screens, where dragging scrolls the page and so cannot select a range in a chart.
 
 import { element } from "./format.js";
 
-/** @typedef {[name: string, press: () => void]} Offer */
+const STEP = 0.5; // of the shown range
 
-const STEP = 0.5; // of what is shown
+export const isTouchScreen = () => matchMedia("(pointer: coarse)").matches;
 
-export const isCoarse = () => matchMedia("(pointer: coarse)").matches;
-
-/** The buttons of a chart, or of all charts on one axis; none where a mouse drags. */
+/** The buttons of a chart, or of all charts on one axis; hidden if there is a mouse to drag with. */
 export class ZoomButtons {
   /** @type {HTMLButtonElement[]} */
-  #moving = [];
+  #moveButtons = [];
 
   /**
-   * @param {(factor: number) => void} zoom by a factor of what is shown; 0: all
-   * @param {(part: number) => void} [move] by a part of what is shown
+   * @param {(factor: number) => void} zoom by a factor of the shown range; 0: show all
+   * @param {(fraction: number) => void} [move] by a fraction of the shown range
    */
   constructor(zoom, move) {
     this.root = element("span", "lv-zooms");
-    this.root.hidden = !isCoarse();
+    this.root.hidden = !isTouchScreen();
     if (this.root.hidden) return;
-    this.root.append(button("Zoom in", () => zoom(STEP)), button("Zoom out", () => zoom(1 / STEP)), button("Show all", () => zoom(0)));
+    this.root.append(
+      createButton("Zoom in", () => zoom(STEP)),
+      createButton("Zoom out", () => zoom(1 / STEP)),
+      createButton("Show all", () => zoom(0)),
+    );
     if (!move) return;
-    this.#moving = [button("Earlier", () => move(-STEP)), button("Later", () => move(STEP))];
-    this.root.append(...this.#moving);
+    this.#moveButtons = [createButton("Earlier", () => move(-STEP)), createButton("Later", () => move(STEP))];
+    this.root.append(...this.#moveButtons);
     this.refresh(false);
   }
 
-  /** @param {boolean} isZoomed where all is shown there is nowhere to go */
+  /** @param {boolean} isZoomed the full range cannot be moved */
   refresh(isZoomed) {
-    for (const one of this.#moving) one.disabled = !isZoomed;
+    for (const button of this.#moveButtons) button.disabled = !isZoomed;
   }
 }
 
 /**
- * A stretch that is `factor` times as long about the same middle, moved by a part of itself.
- * @param {[from: number, to: number]} range
+ * A range that is `factor` times as long around the same centre, moved by a fraction of the original length.
+ * @param {[start: number, end: number]} range
  * @param {number} factor
- * @param {number} [part]
- * @returns {[from: number, to: number]}
+ * @param {number} [fraction]
+ * @returns {[start: number, end: number]}
  */
-export function stretched([from, to], factor, part = 0) {
-  const middle = (from + to) / 2 + part * (to - from);
-  const half = ((to - from) / 2) * factor;
-  return [middle - half, middle + half];
+export function scaleRange([start, end], factor, fraction = 0) {
+  const center = (start + end) / 2 + fraction * (end - start);
+  const halfLength = ((end - start) / 2) * factor;
+  return [center - halfLength, center + halfLength];
 }
 
 /**
- * @param {string} name
- * @param {() => void} press
+ * @param {string} label
+ * @param {() => void} onClick
  */
-function button(name, press) {
-  const made = element("button", "lv-pick", name);
-  made.type = "button";
-  made.onclick = press;
-  return made;
+function createButton(label, onClick) {
+  const button = element("button", "lv-pick", label);
+  button.type = "button";
+  button.onclick = onClick;
+  return button;
 }

@@ -1,23 +1,23 @@
-// One run as it plays: its name, what has come by now, and each piece as a block.
+// One run of the replay: its name, its counts and rate so far, and a block for each piece that has arrived.
 
 /** @import { Cell, ReplayLane } from "../../types/replay_page.js" */
 
 import { DASH, element, setText, threeDigits } from "../live/format.js";
-import { Tape, laidOut } from "./tape.js";
+import { Tape, arrangePieces } from "./tape.js";
 
-const CELL_PX = 8;
-const BLOCK_PX = 10; // high
-const ROW_PX = 14;
+const CELL_WIDTH_PX = 8;
+const BLOCK_HEIGHT_PX = 10;
+const ROW_HEIGHT_PX = 14;
 const [ROWS, ROWS_ON_PHONE] = [6, 12];
-const PHONE_PX = 640;
+const MAX_PHONE_WIDTH_PX = 640;
 const GAP_PX = 2;
-const SHADES = [1, 0.7, 0.5, 0.85]; // of streams side by side
+const STREAM_OPACITIES = [1, 0.7, 0.5, 0.85]; // to tell concurrent streams apart
 
-/** @typedef {{ place: number, gap_s: number }} Finish which lane ended as how manyth, and how long after the first */
+/** @typedef {{ place: number, gap_s: number }} Finish the place in the race, and the time after the first lane */
 
 export class Lane {
   /** @type {Finish | null} */
-  finish = null; // null: no other lane to compare with
+  finish = null; // null if there is no other lane to compare with, or the lane has no times
   #rows = ROWS;
   /** @type {Cell[]} */
   #cells = [];
@@ -42,16 +42,16 @@ export class Lane {
     this.canvas.setAttribute("aria-label", `The answers of ${lane.name}, one block per token`);
   }
 
-  /** After the page has given it a width, or another one. */
-  measure() {
+  /** Adapts the lane to its width, after the page has set or changed it. */
+  resize() {
     const ratio = window.devicePixelRatio || 1;
     const width = this.root.clientWidth;
-    this.#rows = width > PHONE_PX ? ROWS : ROWS_ON_PHONE;
-    this.#columns = Math.max(1, Math.floor(width / CELL_PX));
-    this.#cells = laidOut(this.tape.pieces, this.#columns);
+    this.#rows = width > MAX_PHONE_WIDTH_PX ? ROWS : ROWS_ON_PHONE;
+    this.#columns = Math.max(1, Math.floor(width / CELL_WIDTH_PX));
+    this.#cells = arrangePieces(this.tape.pieces, this.#columns);
     this.#color = getComputedStyle(this.root).getPropertyValue("color");
-    Object.assign(this.canvas, { width: width * ratio, height: this.#rows * ROW_PX * ratio });
-    Object.assign(this.canvas.style, { width: `${width}px`, height: `${this.#rows * ROW_PX}px` });
+    Object.assign(this.canvas, { width: width * ratio, height: this.#rows * ROW_HEIGHT_PX * ratio });
+    Object.assign(this.canvas.style, { width: `${width}px`, height: `${this.#rows * ROW_HEIGHT_PX}px` });
     this.canvas.getContext("2d")?.scale(ratio, ratio);
   }
 
@@ -63,7 +63,7 @@ export class Lane {
     const perSecond = `${this.tape.isCounted ? "tok" : "pieces"}/s${t_s >= this.tape.end_s ? " mean" : ""}`;
     setText(this.rate, rate === null ? DASH : `${threeDigits(rate)} ${perSecond}`);
     setText(this.state, this.#stateAt(t_s));
-    this.#draw(this.tape.come(t_s));
+    this.#draw(this.tape.pieceCount(t_s));
   }
 
   /** @param {number} t_s */
@@ -74,18 +74,19 @@ export class Lane {
     return t_s < this.tape.end_s ? "decoding" : finishText(this.tape.end_s, this.finish);
   }
 
-  /** @param {number} come pieces */
-  #draw(come) {
+  /** @param {number} count of pieces to draw */
+  #draw(count) {
     const context = this.canvas.getContext("2d");
     if (!context) return;
-    context.clearRect(0, 0, this.#columns * CELL_PX, this.#rows * ROW_PX);
+    context.clearRect(0, 0, this.#columns * CELL_WIDTH_PX, this.#rows * ROW_HEIGHT_PX);
     context.fillStyle = this.#color;
-    const last = come ? this.#cells[come - 1].row : 0;
-    const from = Math.max(0, last - this.#rows + 1);
-    for (let index = come - 1; index >= 0 && this.#cells[index].row >= from; index -= 1) {
+    const lastRow = count ? this.#cells[count - 1].row : 0;
+    const firstRow = Math.max(0, lastRow - this.#rows + 1);
+    for (let index = count - 1; index >= 0 && this.#cells[index].row >= firstRow; index -= 1) {
       const { row, column, width } = this.#cells[index];
-      context.globalAlpha = SHADES[this.tape.pieces[index].stream % SHADES.length];
-      context.fillRect(column * CELL_PX, (row - from) * ROW_PX, width * CELL_PX - GAP_PX, BLOCK_PX);
+      context.globalAlpha = STREAM_OPACITIES[this.tape.pieces[index].stream % STREAM_OPACITIES.length];
+      const [x, y] = [column * CELL_WIDTH_PX, (row - firstRow) * ROW_HEIGHT_PX];
+      context.fillRect(x, y, width * CELL_WIDTH_PX - GAP_PX, BLOCK_HEIGHT_PX);
     }
   }
 }
@@ -107,12 +108,15 @@ function ordinal(place) {
 }
 
 /**
- * In which order lanes end; lanes that end at the same time share a place, and one without times has none.
+ * The finishes of all lanes. Lanes that end at the same time share a place; a lane without times has no finish.
  * @param {number[]} ends_s
  * @returns {(Finish | null)[]}
  */
-export function finishes(ends_s) {
-  const timed = ends_s.filter((end_s) => end_s > 0);
-  const first_s = Math.min(...timed);
-  return ends_s.map((end_s) => (timed.length < 2 || end_s <= 0 ? null : { place: 1 + timed.filter((other_s) => other_s < end_s).length, gap_s: end_s - first_s }));
+export function rankFinishes(ends_s) {
+  const known_s = ends_s.filter((end_s) => end_s > 0);
+  const first_s = Math.min(...known_s);
+  return ends_s.map((end_s) => {
+    if (known_s.length < 2 || end_s <= 0) return null;
+    return { place: 1 + known_s.filter((other_s) => other_s < end_s).length, gap_s: end_s - first_s };
+  });
 }

@@ -1,8 +1,9 @@
-// The pieces of a lane's answers in the order in which they came, and what is true of them at a moment.
+// The recorded pieces of a lane's answers in the order of their arrival, with the counts and rates at any time of the
+// replay.
 
 /** @import { Cell, Piece, ReplayAnswer } from "../../types/replay_page.js" */
 
-const RATE_OVER_S = 1;
+const RATE_WINDOW_S = 1;
 
 export class Tape {
   /** @param {ReplayAnswer[]} answers */
@@ -17,7 +18,7 @@ export class Tape {
         total: 0,
       })),
     );
-    this.pieces.sort((one, other) => one.at_s - other.at_s);
+    this.pieces.sort((a, b) => a.at_s - b.at_s);
     let total = 0;
     for (const piece of this.pieces) piece.total = total += piece.tokens;
   }
@@ -26,8 +27,8 @@ export class Tape {
     return this.pieces.at(-1)?.at_s ?? 0;
   }
 
-  /** How many pieces had come. @param {number} t_s */
-  come(t_s) {
+  /** How many pieces had arrived at a time. @param {number} t_s */
+  pieceCount(t_s) {
     let [low, high] = [0, this.pieces.length];
     while (low < high) {
       const middle = (low + high) >> 1;
@@ -37,37 +38,37 @@ export class Tape {
     return low;
   }
 
-  /** Tokens that had come, or pieces where tokens are not known. @param {number} t_s */
+  /** How many tokens had arrived at a time, or pieces if tokens were not counted. @param {number} t_s */
   total(t_s) {
-    const come = this.come(t_s);
-    return come ? this.pieces[come - 1].total : 0;
+    const count = this.pieceCount(t_s);
+    return count ? this.pieces[count - 1].total : 0;
   }
 
-  /** Tokens per second after the first piece, over the time since it; null if all came at once. */
-  get mean() {
+  /** Tokens per second after the first piece, over the time since it; null if all arrived at once. */
+  get meanRate() {
     const first = this.pieces.at(0);
     const seconds = first ? this.end_s - first.at_s : 0;
     return first && seconds > 0 ? (this.total(this.end_s) - first.tokens) / seconds : null;
   }
 
   /**
-   * Tokens per second: of the last second, and from the last piece on the mean of all; null before a second has passed.
+   * Tokens per second over the last second, or the mean once the last piece has arrived; null during the first second.
    * @param {number} t_s
    */
   rate(t_s) {
-    if (this.pieces.length && t_s >= this.end_s) return this.mean;
-    if (t_s < RATE_OVER_S) return null;
-    return (this.total(t_s) - this.total(t_s - RATE_OVER_S)) / RATE_OVER_S;
+    if (this.pieces.length && t_s >= this.end_s) return this.meanRate;
+    if (t_s < RATE_WINDOW_S) return null;
+    return (this.total(t_s) - this.total(t_s - RATE_WINDOW_S)) / RATE_WINDOW_S;
   }
 }
 
 /**
- * Each piece as a block as wide as its tokens, row after row; one that is wider than a row fills it.
+ * Arranges the pieces in rows of blocks, each as wide as its number of tokens; a wider piece than a row fills the row.
  * @param {Piece[]} pieces
- * @param {number} columns of a row
+ * @param {number} columns in a row
  * @returns {Cell[]}
  */
-export function laidOut(pieces, columns) {
+export function arrangePieces(pieces, columns) {
   let [row, column] = [0, 0];
   return pieces.map((piece) => {
     const width = Math.min(Math.max(piece.tokens, 1), columns);

@@ -1,76 +1,86 @@
-// The SQL page's editor as a Streamlit component: the page sets its text, and hears it when the editor is left or asked.
+// The editor of the SQL page as a Streamlit component: the page sets its text, and gets the text when the editor loses
+// the focus or the user runs the statement.
 
 import { createEditor } from "./codemirror.min.js";
 import { columnsAt } from "./columns.js";
 
 /** @import { Editor, EditorData, EditorState, EditorTriggers } from "../../types/sql_editor.js" */
-/** @typedef {ComponentArgs<EditorData> & SentBack<EditorState, EditorTriggers>} Component */
-/** @typedef {{ editor: Editor, component: Component, schema: string, put: string }} Held */
+/** @typedef {ComponentArgs<EditorData> & ValueSetters<EditorState, EditorTriggers>} Component */
+/**
+ * `schema`: as JSON; `pageText`: the last text that the page set.
+ * @typedef {{ editor: Editor, component: Component, schema: string, pageText: string }} MountedEditor
+ */
 
-/** @type {WeakMap<HTMLElement, Held>} */
-const editors = new WeakMap(); // by parent element: a rerun of the script meets the editor it made
-const DRAFT = "pitwall-sql-draft"; // what stood here when the page was left, and of which texts of the page's it was made
+/** @type {WeakMap<HTMLElement, MountedEditor>} */
+const editors = new WeakMap(); // by parent element: a rerun of the script updates the editor it created
+const DRAFT_KEY = "pitwall-sql-draft"; // the text at the time the page was left, and the page's texts it was based on
 
 /** @param {Component} component */
 export function mount(component) {
   const { parentElement, data } = component;
-  const held = editors.get(parentElement) ?? open(component);
-  if (held.component.data.version !== data.version) held.editor.setText((held.put = data.text));
-  if (held.schema !== JSON.stringify(data.schema)) {
-    held.schema = JSON.stringify(data.schema);
-    held.editor.setSchema(data.schema);
+  const mounted = editors.get(parentElement) ?? mountEditor(component);
+  if (mounted.component.data.version !== data.version) {
+    mounted.pageText = data.text;
+    mounted.editor.setText(data.text);
   }
-  held.component = component;
+  if (mounted.schema !== JSON.stringify(data.schema)) {
+    mounted.schema = JSON.stringify(data.schema);
+    mounted.editor.setSchema(data.schema);
+  }
+  mounted.component = component;
   return () => {
-    keepDraft(held);
-    held.editor.destroy();
+    saveDraft(mounted);
+    mounted.editor.destroy();
     editors.delete(parentElement);
   };
 }
 
 /** @param {Component} component */
-function open(component) {
+function mountEditor(component) {
   const { parentElement, data } = component;
   const host = document.createElement("div");
   host.className = "pw-sql-editor";
   parentElement.append(host);
   /** @param {string} text */
-  const said = (text) => ({ text, version: held.component.data.version });
-  const draft = draftOf(data.text);
+  const withVersion = (text) => ({ text, version: mounted.component.data.version });
+  const draft = takeDraft(data.text);
   const editor = createEditor({
     parent: host,
     text: draft ?? data.text,
     label: data.label,
     schema: data.schema,
     columnsAt,
-    onRun: (text) => held.component.setTriggerValue("run", said(text)),
+    onRun: (text) => mounted.component.setTriggerValue("run", withVersion(text)),
   });
-  /** @type {Held} */
-  const held = { editor, component, schema: JSON.stringify(data.schema), put: data.text };
-  // Whatever is pressed next, the page knows the text before it hears of the press. Not so of a link to another page: the run of
-  // this one that it brings would begin after the other's, and lead back here.
+  /** @type {MountedEditor} */
+  const mounted = { editor, component, schema: JSON.stringify(data.schema), pageText: data.text };
+  // The page gets the text before it hears of whatever the user clicks next. A link to another page is the exception:
+  // the rerun of this page's script would start after the other page's script, and lead back here.
   host.addEventListener("focusout", ({ relatedTarget }) => {
-    const isLeft = relatedTarget instanceof Element && relatedTarget.closest("a[href]");
-    if (!isLeft) held.component.setStateValue("said", said(editor.text()));
+    const isLeavingPage = relatedTarget instanceof Element && relatedTarget.closest("a[href]");
+    if (!isLeavingPage) mounted.component.setStateValue("said", withVersion(editor.text()));
   });
-  addEventListener("pagehide", () => host.isConnected && keepDraft(held));
-  editors.set(parentElement, held);
-  if (draft !== undefined) component.setStateValue("said", said(draft));
-  return held;
+  addEventListener("pagehide", () => host.isConnected && saveDraft(mounted));
+  editors.set(parentElement, mounted);
+  if (draft !== undefined) component.setStateValue("said", withVersion(draft));
+  return mounted;
 }
 
-/** @param {Held} held */
-function keepDraft({ editor, component, put }) {
-  // The page puts again what it was told last; after a reload, what its address says.
-  sessionStorage.setItem(DRAFT, JSON.stringify({ made: [put, component.data.text], typed: editor.text() }));
+/** @param {MountedEditor} mounted */
+function saveDraft({ editor, component, pageText }) {
+  // When the page returns, it sets either the last text that it was sent or, after a reload, the text in its URL.
+  const draft = { made: [pageText, component.data.text], typed: editor.text() };
+  sessionStorage.setItem(DRAFT_KEY, JSON.stringify(draft));
 }
 
 /**
- * @param {string} put
+ * The saved draft, if it was based on the text that the page sets now. It is removed, because it is only for the next
+ * visit: a later link to the same statement must show the statement.
+ * @param {string} pageText
  * @returns {string | undefined}
  */
-function draftOf(put) {
-  const { made, typed } = JSON.parse(sessionStorage.getItem(DRAFT) ?? '{"made":[]}');
-  sessionStorage.removeItem(DRAFT); // it is for the next look alone: a link to the same statement means the statement
-  return made.includes(put) && typed !== put ? typed : undefined;
+function takeDraft(pageText) {
+  const { made: baseTexts, typed } = JSON.parse(sessionStorage.getItem(DRAFT_KEY) ?? '{"made":[]}');
+  sessionStorage.removeItem(DRAFT_KEY);
+  return baseTexts.includes(pageText) && typed !== pageText ? typed : undefined;
 }

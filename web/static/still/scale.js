@@ -1,58 +1,62 @@
-// The logarithmic scale of a still chart's height, as the page's address keeps it: of each chart under a name of its own.
+// Lets a user switch a still chart's y axes to a logarithmic scale, and stores the choice in the page's URL, with one
+// query parameter per chart.
 
 /** @import { Figure } from "../../types/still_chart.js" */
 
-const HEIGHT = /^yaxis\d*$/;
+const Y_AXIS = /^yaxis\d*$/;
 /** @type {(string | undefined)[]} */
-const LINEAR = ["linear", undefined]; // Plotly's own choice for numbers
-const OF_POINTS = ["scatter", "box"]; // a bar begins at 0, which has no place on it
+const LINEAR_TYPES = ["linear", undefined]; // undefined: Plotly's own choice for numbers
+const POINT_TRACE_TYPES = ["scatter", "box"]; // a bar starts at 0, which a logarithmic axis cannot show
 
-// With a format of its own a tick between two powers of ten is written as a number, not as its first digit.
-const LOG = { type: "log", range: undefined, dtick: undefined, rangemode: "normal", nticks: 6, tickformat: ",.4~r" };
+// With a tick format, a tick between two powers of ten is written as a number; by default only as its first digit.
+const LOG_AXIS = { type: "log", range: undefined, dtick: undefined, rangemode: "normal", nticks: 6, tickformat: ",.4~r" };
 
 /** @param {string} name */
-const keyOf = (name) => `scale-${name}`;
+const paramName = (name) => `scale-${name}`;
 
 /**
- * Whether all that is drawn has a place on a logarithmic scale.
+ * Whether a logarithmic scale can show everything in the figure.
  * @param {Figure} figure
  */
 export function canBeLog({ data, layout }) {
-  const isNumeric = Object.entries(layout).every(([name, axis]) => !HEIGHT.test(name) || LINEAR.includes(/** @type {{ type?: string }} */ (axis).type));
-  const heights = data.flatMap(({ y }) => y ?? []).filter((value) => value !== null);
-  const isAbove = heights.length > 0 && heights.every((value) => typeof value === "number" && value > 0);
-  return isNumeric && isAbove && data.every(({ type, fill }) => OF_POINTS.includes(type) && !fill?.startsWith("tozero"));
+  const yAxes = Object.entries(layout).filter(([name]) => Y_AXIS.test(name));
+  const isNumeric = yAxes.every(([, axis]) => LINEAR_TYPES.includes(/** @type {{ type?: string }} */ (axis).type));
+  const values = data.flatMap(({ y }) => y ?? []).filter((value) => value !== null);
+  const isPositive = values.length > 0 && values.every((value) => typeof value === "number" && value > 0);
+  const isOfPoints = data.every(({ type, fill }) => POINT_TRACE_TYPES.includes(type) && !fill?.startsWith("tozero"));
+  return isNumeric && isPositive && isOfPoints;
 }
 
 /**
- * The layout with every height on a logarithmic scale, its ticks where Plotly puts them.
+ * The layout with every y axis logarithmic; Plotly chooses the range and the ticks.
  * @template {object} L
  * @param {L} layout
  * @returns {L}
  */
-export function onLog(layout) {
-  const axes = Object.entries(layout).filter(([name]) => HEIGHT.test(name));
-  const changed = axes.map(([name, axis]) => [name, { ...axis, ...LOG }]);
-  return { ...layout, ...Object.fromEntries(changed) };
+export function withLogAxes(layout) {
+  const axes = Object.entries(layout).filter(([name]) => Y_AXIS.test(name));
+  const logAxes = axes.map(([name, axis]) => [name, { ...axis, ...LOG_AXIS }]);
+  return { ...layout, ...Object.fromEntries(logAxes) };
 }
 
 /**
+ * Whether a URL's query asks for a logarithmic scale of the chart of this name.
  * @param {string} search
  * @param {string} name
  */
 export function isLogIn(search, name) {
-  return new URLSearchParams(search).get(keyOf(name)) === "log";
+  return new URLSearchParams(search).get(paramName(name)) === "log";
 }
 
 /**
- * The address with the scale of the chart of this name; what others keep in it stays.
+ * The URL's query with the scale of the chart of this name; other parameters stay.
  * @param {string} search
  * @param {string} name
  * @param {boolean} isLog
  */
-export function searchOnScale(search, name, isLog) {
-  const said = new URLSearchParams(search);
-  if (isLog) said.set(keyOf(name), "log");
-  else said.delete(keyOf(name));
-  return said.size ? `?${said}` : "";
+export function searchWithScale(search, name, isLog) {
+  const params = new URLSearchParams(search);
+  if (isLog) params.set(paramName(name), "log");
+  else params.delete(paramName(name));
+  return params.size ? `?${params}` : "";
 }

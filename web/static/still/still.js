@@ -1,24 +1,25 @@
-// A chart that stands still: drawn as the script says, on the ground that Streamlit shows; mounted by web/charts.py.
+// Draws a still chart, one that shows a figure from the page's Python script and does not update by itself, in the
+// colour scheme of Streamlit's theme; mounted by web/charts.py.
 
 /** @import { StillData } from "../../types/still_chart.js" */
-/** @typedef {ComponentArgs<StillData> & SentBack<object, { pressed: string[] }>} Component */
+/** @typedef {ComponentArgs<StillData> & ValueSetters<object, { pressed: string[] }>} Component */
 
-import { keepSearch } from "../live/address.js";
-import { menuOf } from "../live/chart_files.js";
+import { replaceSearch } from "../live/address.js";
+import { createDownloadMenu } from "../live/chart_files.js";
 import { element, setText } from "../live/format.js";
-import { CONFIG, Frame, fit } from "../live/frame.js";
+import { CONFIG, Frame, resizePlot } from "../live/frame.js";
 import { loadPlotly } from "../live/plotly.js";
 import { Theme } from "../live/theme.js";
-import { ZoomButtons, isCoarse, stretched } from "../live/zoom_buttons.js";
-import { figureCsv, onGround, stations, within } from "./figure.js";
-import { canBeLog, isLogIn, onLog, searchOnScale } from "./scale.js";
-import { changesFor, isOfAxes, searchWith, zoomIn, zoomOf } from "./zoom.js";
+import { ZoomButtons, isTouchScreen, scaleRange } from "../live/zoom_buttons.js";
+import { figureCsv, fitToWidth, inScheme, keyboardStops } from "./figure.js";
+import { canBeLog, isLogIn, searchWithScale, withLogAxes } from "./scale.js";
+import { changesRange, relayoutFor, searchWithZoom, zoomIn, zoomOf } from "./zoom.js";
 
 /** @type {Record<string, number | undefined>} */
 const DIRECTIONS = { ArrowLeft: -1, ArrowRight: 1 };
 
 /** @type {WeakMap<HTMLElement, StillChart>} */
-const charts = new WeakMap(); // by parent element: a rerun of the script meets the chart it made
+const charts = new WeakMap(); // by parent element: a rerun of the script updates the chart it created
 
 /** @param {Component} component */
 export function mount(component) {
@@ -35,11 +36,11 @@ export function mount(component) {
 export class StillChart {
   /** @type {typeof Plotly | null} */
   #plotly = null;
-  #station = -1; // the point that the keyboard has come to
-  #drawn = "";
-  #name = ""; // of what is drawn, in the address
+  #stopIndex = -1; // of the point that the keyboard has reached; -1: none
+  #drawnJson = "";
+  #name = ""; // of the drawn chart, in the URL
   /** @type {StillData["figure"]["layout"] | null} */
-  #layout = null; // as it was drawn, before a zoom
+  #initialLayout = null; // before any zoom
 
   /** @param {Component} component */
   constructor(component) {
@@ -51,33 +52,35 @@ export class StillChart {
     const { plot, head, root } = this.frame;
     plot.tabIndex = 0;
     plot.setAttribute("role", "group");
-    plot.addEventListener("keydown", (event) => this.#takeKey(event));
-    plot.addEventListener("blur", () => this.#walkTo(-1));
-    this.saved = { title: "", name: "", frame: this.frame, csv: () => figureCsv(this.component.data.figure) };
-    this.log = element("button", "lv-pick", "Log");
-    Object.assign(this.log, { type: "button", hidden: true, title: "Logarithmic y axis", onclick: () => this.#changeScale() });
-    head.append(this.log, new ZoomButtons((factor) => this.#zoom(factor)).root, menuOf(this.saved));
+    plot.addEventListener("keydown", (event) => this.#handleKey(event));
+    plot.addEventListener("blur", () => this.#moveTo(-1));
+    this.download = { title: "", name: "", frame: this.frame, csv: () => figureCsv(this.component.data.figure) };
+    this.logButton = element("button", "lv-pick", "Log");
+    const onclick = () => this.#toggleScale();
+    Object.assign(this.logButton, { type: "button", hidden: true, title: "Logarithmic y axis", onclick });
+    head.append(this.logButton, new ZoomButtons((factor) => this.#zoom(factor)).root, createDownloadMenu(this.download));
     this.root.append(root);
     component.parentElement.append(this.root);
-    this.resizing = new ResizeObserver(() => this.#plotly && fit(this.#plotly, plot));
-    this.resizing.observe(this.root);
+    this.resizeObserver = new ResizeObserver(() => this.#plotly && resizePlot(this.#plotly, plot));
+    this.resizeObserver.observe(this.root);
     this.path = location.pathname;
-    this.returning = () => this.#return();
-    addEventListener("popstate", this.returning);
+    this.handlePopState = () => this.#restoreFromUrl();
+    addEventListener("popstate", this.handlePopState);
   }
 
   /**
-   * Takes what the script says; the page's ground may be another too.
+   * Shows the script's new data; the page's colour scheme may have changed as well.
    * @param {Component} component
    */
   async update(component) {
     this.component = component;
     const { data } = component;
     const { root, head, plot } = this.frame;
-    Object.assign(this.saved, { title: data.title, name: data.file });
+    Object.assign(this.download, { title: data.title, name: data.file });
     setText(/** @type {HTMLElement} */ (head.querySelector("h3")), data.title);
     head.querySelector("summary")?.setAttribute("aria-label", `Save the chart ${data.title}`);
-    plot.setAttribute("aria-label", data.about + (data.opens ? ". The left and right arrow keys move between points, Enter opens one." : ""));
+    const keyHelp = data.opens ? ". The left and right arrow keys move between points, Enter opens one." : "";
+    plot.setAttribute("aria-label", data.about + keyHelp);
     plot.style.cursor = data.opens ? "pointer" : "";
     const body = /** @type {HTMLElement} */ (root.querySelector(".lv-plot-body"));
     body.style.height = `${data.figure.layout.height}px`;
@@ -86,8 +89,8 @@ export class StillChart {
   }
 
   close() {
-    removeEventListener("popstate", this.returning);
-    this.resizing.disconnect();
+    removeEventListener("popstate", this.handlePopState);
+    this.resizeObserver.disconnect();
     this.#plotly?.purge(this.frame.plot);
     this.root.remove();
   }
@@ -98,105 +101,109 @@ export class StillChart {
    */
   #draw(plotly, data) {
     const theme = new Theme(this.root, data.palette, {});
-    const { data: traces, layout: linear } = within(onGround(data.figure, data.palette, theme.ground), this.root.clientWidth);
-    this.log.hidden = !canBeLog(data.figure);
-    const isLog = !this.log.hidden && isLogIn(location.search, data.name);
-    this.log.setAttribute("aria-pressed", String(isLog));
-    const layout = isLog ? onLog(linear) : linear;
-    const told = JSON.stringify([traces, layout]);
-    if (told === this.#drawn) return;
-    const isFirst = !this.#drawn;
-    this.#drawn = told;
-    this.#layout = structuredClone(layout); // Plotly writes into what it draws
+    const figure = inScheme(data.figure, data.palette, theme.scheme);
+    const { data: traces, layout: linearLayout } = fitToWidth(figure, this.root.clientWidth);
+    this.logButton.hidden = !canBeLog(data.figure);
+    const isLog = !this.logButton.hidden && isLogIn(location.search, data.name);
+    this.logButton.setAttribute("aria-pressed", String(isLog));
+    const layout = isLog ? withLogAxes(linearLayout) : linearLayout;
+    const json = JSON.stringify([traces, layout]);
+    if (json === this.#drawnJson) return;
+    const isFirst = !this.#drawnJson;
+    this.#drawnJson = json;
+    this.#initialLayout = structuredClone(layout); // Plotly changes the layout that it is given
     const font = { .../** @type {object} */ (layout.font), family: theme.font };
-    const drawn = /** @type {Plotly.Trace[]} */ (/** @type {unknown} */ (traces));
-    plotly.react(this.frame.plot, drawn, { ...layout, font, dragmode: isCoarse() ? false : "zoom" }, { ...CONFIG, doubleClick: "reset" });
-    if (isFirst) this.#listen();
-    if (this.#name !== data.name) this.#forget(this.#name); // other axes were chosen
+    const plotlyTraces = /** @type {Plotly.Trace[]} */ (/** @type {unknown} */ (traces));
+    const plotlyLayout = { ...layout, font, dragmode: isTouchScreen() ? false : "zoom" };
+    plotly.react(this.frame.plot, plotlyTraces, plotlyLayout, { ...CONFIG, doubleClick: "reset" });
+    if (isFirst) this.#listenToPlotly();
+    if (this.#name !== data.name) this.#removeFromUrl(this.#name); // the user chose other axes
     this.#name = data.name;
-    this.#takeAddress();
+    this.#applyUrlZoom();
   }
 
   /** @param {string} name of a chart that is no longer drawn */
-  #forget(name) {
-    keepSearch(this.path, searchOnScale(searchWith(location.search, name, null), name, false));
+  #removeFromUrl(name) {
+    replaceSearch(this.path, searchWithScale(searchWithZoom(location.search, name, null), name, false));
   }
 
-  /** To the other scale, of which a zoom of the height says nothing. */
-  #changeScale() {
+  /** Switches the y axes to the other scale and resets their zoom, which is meaningless on it. */
+  #toggleScale() {
     const { name } = this.component.data;
     const zoom = { ...zoomIn(location.search, name), yaxis: null };
-    keepSearch(this.path, searchOnScale(searchWith(location.search, name, zoom), name, !isLogIn(location.search, name)));
+    const search = searchWithZoom(location.search, name, zoom);
+    replaceSearch(this.path, searchWithScale(search, name, !isLogIn(location.search, name)));
     if (this.#plotly) this.#draw(this.#plotly, this.component.data);
   }
 
-  #listen() {
+  #listenToPlotly() {
     const { plot } = this.frame;
     plot.on("plotly_click", ({ points }) => this.#press(points.flatMap(({ customdata }) => customdata ?? [])));
-    plot.on("plotly_relayout", (change) => isOfAxes(change) && this.#remember());
+    plot.on("plotly_relayout", (change) => changesRange(change) && this.#saveZoom());
   }
 
-  /** The address says what is zoomed into. */
-  #remember() {
-    if (!this.frame.plot._fullLayout || !this.#layout) return;
-    const zoom = zoomOf(this.frame.plot._fullLayout, this.#layout);
-    keepSearch(this.path, searchWith(location.search, this.#name, zoom));
+  /** Writes the zoom into the URL. */
+  #saveZoom() {
+    if (!this.frame.plot._fullLayout || !this.#initialLayout) return;
+    const zoom = zoomOf(this.frame.plot._fullLayout, this.#initialLayout);
+    replaceSearch(this.path, searchWithZoom(location.search, this.#name, zoom));
   }
 
-  /** After Back and Forward. */
-  #return() {
+  /** Shows the scale and the zoom of the URL after Back and Forward. */
+  #restoreFromUrl() {
     if (location.pathname === this.path && this.#plotly) this.#draw(this.#plotly, this.component.data);
-    this.#takeAddress();
+    this.#applyUrlZoom();
   }
 
-  /** What the address says counts. */
-  #takeAddress() {
+  #applyUrlZoom() {
     const { plot } = this.frame;
-    if (location.pathname !== this.path || !plot._fullLayout || !this.#plotly || !this.#layout) return;
-    const layout = this.#layout;
-    const wanted = zoomIn(location.search, this.#name);
-    const isShown = searchWith("", "", wanted) === searchWith("", "", zoomOf(plot._fullLayout, layout));
-    if (!isShown) this.#plotly.relayout(plot, changesFor(wanted, layout));
+    if (location.pathname !== this.path || !plot._fullLayout || !this.#plotly || !this.#initialLayout) return;
+    const zoom = zoomIn(location.search, this.#name);
+    const shownZoom = zoomOf(plot._fullLayout, this.#initialLayout);
+    const isShown = searchWithZoom("", "", zoom) === searchWithZoom("", "", shownZoom);
+    if (!isShown) this.#plotly.relayout(plot, relayoutFor(zoom, this.#initialLayout));
   }
 
-  /** @param {unknown[]} says what the point or cell says of itself */
-  #press(says) {
-    if (this.component.data.opens && says.length) this.component.setTriggerValue("pressed", [...new Set(says.map(String))]);
+  /** @param {unknown[]} targets the custom data of the pressed point or cell */
+  #press(targets) {
+    if (!this.component.data.opens || !targets.length) return;
+    this.component.setTriggerValue("pressed", [...new Set(targets.map(String))]);
   }
 
   /** @param {KeyboardEvent} event */
-  #takeKey(event) {
-    const points = stations(this.component.data.figure);
+  #handleKey(event) {
+    const stops = keyboardStops(this.component.data.figure);
     const direction = DIRECTIONS[event.key];
-    if (direction) this.#walkTo(Math.min(points.length - 1, Math.max(0, this.#station + direction)));
-    else if (event.key === "Escape") this.#walkTo(-1);
-    else if (event.key === "Enter" && this.#station >= 0) this.#press(points[this.#station].says);
+    if (direction) this.#moveTo(Math.min(stops.length - 1, Math.max(0, this.#stopIndex + direction)));
+    else if (event.key === "Escape") this.#moveTo(-1);
+    else if (event.key === "Enter" && this.#stopIndex >= 0) this.#press(stops[this.#stopIndex].targets);
     else return;
     event.preventDefault();
   }
 
-  /** @param {number} place -1: nowhere */
-  #walkTo(place) {
-    this.#station = place;
-    setText(this.frame.readout, stations(this.component.data.figure)[place]?.words ?? "");
+  /** @param {number} index of a keyboard stop; -1: none */
+  #moveTo(index) {
+    this.#stopIndex = index;
+    setText(this.frame.readout, keyboardStops(this.component.data.figure)[index]?.text ?? "");
   }
 
-  /** @param {number} factor of what is shown; 0: all */
+  /** @param {number} factor of the shown ranges; 0: reset the zoom */
   #zoom(factor) {
     const axes = this.frame.plot._fullLayout;
     if (!axes || !this.#plotly) return;
-    const change = { ...zoomed("xaxis", axes.xaxis, factor), ...zoomed("yaxis", axes.yaxis, factor) };
+    const change = { ...zoomChange("xaxis", axes.xaxis, factor), ...zoomChange("yaxis", axes.yaxis, factor) };
     this.#plotly.relayout(this.frame.plot, change);
   }
 }
 
 /**
+ * The argument for Plotly's relayout that zooms an axis.
  * @param {string} name
  * @param {Plotly.DrawnAxis} axis
- * @param {number} factor of what is shown; 0: all
+ * @param {number} factor of the shown range; 0: reset the zoom
  */
-function zoomed(name, axis, factor) {
+function zoomChange(name, axis, factor) {
   if (!factor) return { [`${name}.autorange`]: true };
-  const [from, to] = stretched([axis.r2l(axis.range[0]), axis.r2l(axis.range[1])], factor);
-  return { [`${name}.range`]: [axis.l2r(from), axis.l2r(to)] };
+  const [start, end] = scaleRange([axis.r2l(axis.range[0]), axis.r2l(axis.range[1])], factor);
+  return { [`${name}.range`]: [axis.l2r(start), axis.l2r(end)] };
 }

@@ -1,82 +1,86 @@
-// What part of a still chart is shown, as the page's address keeps it: of each chart under a name of its own.
+// Stores the zoomed ranges of a still chart's axes in the page's URL, with one query parameter per chart, so that links
+// and the Back button restore them.
 
 /** @import { Zoom, ZoomedAxis } from "../../types/still_chart.js" */
 
 const AXES = /** @type {const} */ (["xaxis", "yaxis"]);
-const MOMENT = /^\d{4}-\d\d-\d\d[\d:. ]*$/; // as Plotly writes one
-const DIGITS = 9;
-const ALL = ["", ""]; // of an axis
-const OF_AXES = /^[xy]axis\d*\.(auto)?range/;
+const DATE_TIME = /^\d{4}-\d\d-\d\d[\d:. ]*$/; // as Plotly writes it
+const SIGNIFICANT_DIGITS = 9;
+const FULL_RANGE = ["", ""];
+const RANGE_CHANGE = /^[xy]axis\d*\.(auto)?range/;
 
 /** @param {string} name */
-const keyOf = (name) => `zoom-${name}`;
+const paramName = (name) => `zoom-${name}`;
 
 /**
- * What an address says of the chart of this name; an axis of which it says nothing, or nothing that can be, is shown whole.
+ * The zoom of the chart of this name in a URL's query; an axis with no range or an invalid range is not zoomed.
  * @param {string} search
  * @param {string} name
  * @returns {Zoom}
  */
 export function zoomIn(search, name) {
-  const ends = (new URLSearchParams(search).get(keyOf(name)) ?? "").split("_").map(endOf);
+  const ends = (new URLSearchParams(search).get(paramName(name)) ?? "").split("_").map(parseEnd);
   const [x, y] = [ends.slice(0, 2), ends.slice(2)];
-  return { xaxis: rangeOf(x), yaxis: rangeOf(y) };
+  return { xaxis: validRange(x), yaxis: validRange(y) };
 }
 
 /**
- * The address with what is shown of the chart of this name; what others keep in it stays.
+ * The URL's query with the zoom of the chart of this name; other parameters stay.
  * @param {string} search
  * @param {string} name
- * @param {Zoom | null} zoom null: all
+ * @param {Zoom | null} zoom null: not zoomed
  */
-export function searchWith(search, name, zoom) {
-  const said = new URLSearchParams(search);
-  said.delete(keyOf(name));
-  if (zoom?.xaxis || zoom?.yaxis) said.set(keyOf(name), [...(zoom.xaxis ?? ALL), ...(zoom.yaxis ?? ALL)].map(short).join("_"));
-  return said.size ? `?${said}` : "";
+export function searchWithZoom(search, name, zoom) {
+  const params = new URLSearchParams(search);
+  params.delete(paramName(name));
+  if (zoom?.xaxis || zoom?.yaxis) {
+    const ends = [...(zoom.xaxis ?? FULL_RANGE), ...(zoom.yaxis ?? FULL_RANGE)];
+    params.set(paramName(name), ends.map(shorten).join("_"));
+  }
+  return params.size ? `?${params}` : "";
 }
 
 /**
- * What a reader has zoomed into; an axis that is as it was drawn first is whole.
- * @param {Record<"xaxis" | "yaxis", ZoomedAxis>} drawn
- * @param {Record<"xaxis" | "yaxis", Plotly.Axis>} first
+ * The current zoom of a chart; an axis that still has its initial range is not zoomed.
+ * @param {Record<"xaxis" | "yaxis", ZoomedAxis>} axes as drawn now
+ * @param {Record<"xaxis" | "yaxis", Plotly.Axis>} initialLayout
  * @returns {Zoom}
  */
-export function zoomOf(drawn, first) {
+export function zoomOf(axes, initialLayout) {
   const [xaxis, yaxis] = AXES.map((axis) => {
-    const { autorange, range } = drawn[axis];
-    return autorange || JSON.stringify(range) === JSON.stringify(first[axis].range) ? null : range;
+    const { autorange, range } = axes[axis];
+    return autorange || JSON.stringify(range) === JSON.stringify(initialLayout[axis].range) ? null : range;
   });
   return { xaxis, yaxis };
 }
 
 /**
- * What Plotly's relayout is told to show it.
+ * The argument for Plotly's relayout that shows a zoom.
  * @param {Zoom} zoom
- * @param {Record<"xaxis" | "yaxis", Plotly.Axis>} first
+ * @param {Record<"xaxis" | "yaxis", Plotly.Axis>} initialLayout
  */
-export function changesFor(zoom, first) {
+export function relayoutFor(zoom, initialLayout) {
   const changes = AXES.map((axis) => {
-    const range = zoom[axis] ?? first[axis].range;
+    const range = zoom[axis] ?? initialLayout[axis].range;
     return range ? [`${axis}.range`, range] : [`${axis}.autorange`, true];
   });
   return Object.fromEntries(changes);
 }
 
 /**
- * Whether what Plotly tells of a change may have been a zoom.
+ * Whether a change that Plotly reports may be a zoom.
  * @param {object} change
  */
-export function isOfAxes(change) {
-  return Object.keys(change).some((name) => OF_AXES.test(name));
+export function changesRange(change) {
+  return Object.keys(change).some((name) => RANGE_CHANGE.test(name));
 }
 
 /**
  * @param {string} text
  * @returns {string | number | null}
  */
-function endOf(text) {
-  if (MOMENT.test(text)) return text;
+function parseEnd(text) {
+  if (DATE_TIME.test(text)) return text;
   return text.trim() && Number.isFinite(Number(text)) ? Number(text) : null;
 }
 
@@ -84,11 +88,11 @@ function endOf(text) {
  * @param {(string | number | null)[]} ends
  * @returns {[string | number, string | number] | null}
  */
-function rangeOf([from, to]) {
-  return from === null || to === null || from === undefined || to === undefined || from === to ? null : [from, to];
+function validRange([start, end]) {
+  return start === null || end === null || start === undefined || end === undefined || start === end ? null : [start, end];
 }
 
 /** @param {string | number} end */
-function short(end) {
-  return typeof end === "number" ? String(Number(end.toPrecision(DIGITS))) : end;
+function shorten(end) {
+  return typeof end === "number" ? String(Number(end.toPrecision(SIGNIFICANT_DIGITS))) : end;
 }
