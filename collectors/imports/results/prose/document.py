@@ -161,6 +161,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
         summaries.append(spec_bench_table.read(speculated, text, ticket, 3 + len(summaries)))
     candidates += [*summaries, *llama_tables.read(llama, text, ticket, 3 + len(summaries))]
     loads = [load for load in candidates if load and load.rows]
+    _name_models(loads, load.model)
     if not loads:
         raise ImportRefusedError(f"{source.name} looks like {looks_of(source)}. {_reason(tables)}")
     return loads
@@ -254,6 +255,14 @@ def _add_settings(load: LoadBuilder, text: str, words_around: str, models_in_tab
     load.params |= {"engine": settings.engine} if settings.engine else {}
     load.server_config |= {"tensor_parallel": settings.tensor_parallel} if settings.tensor_parallel else {}
     load.notes += [settings.sentence] if settings.sentence else []
+
+
+def _name_models(loads: Sequence[LoadBuilder], model: str | None) -> None:
+    """Give the loads of tools that print no model the only one that the text names."""
+    for load in loads if model else ():
+        if load.model is None:
+            load.model = model
+            load.notes.append(f"Read from the words around the results: {model}.")
 
 
 def _is_head(cell: str) -> bool:

@@ -103,7 +103,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
         MetricName("total_tps"),
     ),
     ("tok/s", words(rf"completion (?:throughput|吞吐量)|(?:end-to-end|\be2e\b){_NO_BENCHMARK}"), MetricName("e2e_tps")),
-    ("tok/s", words(rf"{_PER_STREAM}|tput user"), MetricName("decode_tps")),
+    ("tok/s", words(rf"{_PER_STREAM}|tput user|\b1(?:000)? ?/ ?tpot\b"), MetricName("decode_tps")),
     ("tok/s", words(r"^\W*input\W*$"), MetricName("prompt_tps")),
     ("tok/s", words(r"aggregate|\bagg\b|batched|concurrent|聚合"), MetricName("output_tps")),
     (

@@ -35,6 +35,11 @@ _PREFILL_TAKES = re.compile(  # 'prefill drops from 49 s to 2 s'
     re.IGNORECASE,
 )
 _DECODE_TAKES = re.compile(r"\bdecod(?:e|ing)(?: (?:takes?|took|is|was|in|p\d\d|median|mean))*\W*$", re.IGNORECASE)
+_PHASE = (
+    r"(?P<phase>prompt (?:eval(?:uation)?|processing)|prefill|decod(?:e|ing)|(?:token |text )?generation)(?: speed)?"
+)
+_PHASE_BEFORE_BRACKET = re.compile(rf"\b{_PHASE}\s*\(\s*$", re.IGNORECASE)  # 'as slow as decode (66 tok/s)'
+_PHASE_WITH = re.compile(rf"\b{_PHASE} with\s*$", re.IGNORECASE)
 _VERSUS = re.compile(r"\b(?:vs|versus|against|compared)\b", re.IGNORECASE)
 _WHOLE = re.compile(r"\b(?:complete|whole|entire|total|end-to-end|errors?)\b", re.IGNORECASE)  # no first token's
 _OTHER_SPEED = re.compile(r"\b(?:test(?:s|ing|ed)?|bench\w*|overall|speeds?|chat\w*)\b|测试|实测|速度", re.IGNORECASE)
@@ -134,8 +139,18 @@ def _clause_at(sentence: str, position: int) -> str:
 
 def _own_name_of(place: Place, sentence: str) -> MetricName | None:
     """Return the metric that a number's own words name; tokens over their time name a duration."""
-    name = _metric_of(place, sentence)
+    name = _metric_of(place, sentence) or _name_of_phase(place, sentence)
     return _of_unit(MetricName("duration_s"), place.value.unit) if name is None and place.is_of_tokens else name
+
+
+def _name_of_phase(place: Place, sentence: str) -> MetricName | None:
+    """Return the metric of the phase before a number's bracket, or of what runs with its words: 'prefill with X: 9'."""
+    if place.value.unit != "tok/s" or place.value.words:
+        return None
+    bracket = _PHASE_BEFORE_BRACKET.search(sentence[place.former_end : place.start])
+    own_start = sentence.rfind(place.before, 0, place.start) if place.before.strip() else -1
+    match = bracket or (_PHASE_WITH.search(sentence[:own_start]) if own_start > 0 else None)
+    return metric_of(match["phase"], "tok/s") if match else None
 
 
 def _name_of_label(labels: Sequence[str], unit: str | None) -> MetricName | None:

@@ -11,7 +11,7 @@ _NOT_MEASURED = re.compile(
     r"|(?<!under )(?<!within )(?<!under the )(?<!within the )(?<!under this )(?<!within this )(?<!at this )sl[oa]s?"
     r"|require[sd]?|hop(?:e|ing)|bandwidth|interval|anything"
     r"|if|poll|sleep|audio|codec|frame rate|wait(?:s|ed)? for)\b"
-    r"|(?:\bby(?: only| just| about)?|every"
+    r"|(?:\bby(?: only| just| about)?|every|rises|rose|grows|grew"
     r"|faster|slower|another|extra|beyond(?: the)?|exceed\w*|adds?|added|adding|saves?|saved) $|多付?\s*$"
     r"|应该|應該|理应|理论|预期|预计|期望|目标|希望|想要|至少要"
     r"|\b(?:ceiling|roofline|bound) (?:is|of|drops|falls|goes)\b"

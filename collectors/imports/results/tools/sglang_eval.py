@@ -16,8 +16,10 @@ from domain import JsonValue
 from reasons import Code, Reason
 
 TOOL = "sglang evaluation"
-PROGRAM = re.compile(r"(?<![\w./-])[\w./-]{0,200}\bbench_sglang\.py\b|\bsglang\.test\.(?:run_eval|few_shot_\w{1,20})\b")
-TASK = re.compile(r"\b(?:benchmark/(?P<folder>\w{2,20})/|--eval-name[ =](?P<name>[\w.-]{2,30}))")
+PROGRAM = re.compile(r"(?<![\w./-])[\w./-]{0,200}\bbench_sglang\.py\b|\bsglang\.test\.run_eval\b|\bfew_shot_\w{1,20}\b")
+TASK = re.compile(
+    r"\b(?:benchmark/(?P<folder>\w{2,20})/|--eval-name[ =](?P<name>[\w.-]{2,30})|few_shot_(?P<script>[a-z\d]{2,20}))"
+)
 SHARE, NUMBER = r"[01](?:\.\d{1,18})?", r"\d{1,12}(?:\.\d{1,9})?"
 LINE = re.compile(
     rf"(?P<score>Accuracy|Score): (?P<accuracy>{SHARE})|Invalid: (?P<invalid>{SHARE})|"
@@ -64,7 +66,7 @@ def _load_of(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:
     load.model = labels.get("model", load.model)
     command_task = TASK.search(f"{command.program}{command.words}")
     heading_task = block.heading if block.heading and TASK_NAME.fullmatch(block.heading) else None
-    task = labels.get("eval") or (command_task and (command_task["folder"] or command_task["name"])) or heading_task
+    task = labels.get("eval") or (command_task and next(filter(None, command_task.groups()))) or heading_task
     exact = {match["metric"]: match["exact"] for match in matches if match["metric"]}
     for match in matches:
         _add_line(load, task or "", match, exact)
