@@ -121,6 +121,102 @@ def test_task_of_a_few_shot_script_of_sglang(tmp_path: Path) -> None:
     assert value(results_of(load), "output_tps", "mean") == 482.5
 
 
+EVALUATION = "Accuracy: 0.955\nInvalid: 0.000\nLatency: 57.5 s\nOutput throughput: 2430.5 token/s\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "between"),
+    [
+        ("- ", "", "\n"),
+        ("**", "", "\n"),
+        ("", "", ", "),
+        ("2026-10-10 10:00:00,250 INFO ", "", "\n"),
+        ("2026-10-10T10:00:00.1234567Z ", "", "\n"),
+    ],
+)
+def test_evaluation_of_sglang_as_it_was_pasted(tmp_path: Path, before: str, after: str, between: str) -> None:
+    lines = [f"{before}{line}{after}" for line in EVALUATION.splitlines()]
+    path = tmp_path / "post.md"
+    path.write_text(between.join(line.replace(":", ":**", 1) if before == "**" else line for line in lines))
+    load = load_of(path)
+    assert [row.value for row in accuracies_of(load)] == [0.955]
+    rows = results_of(load)
+    assert (value(rows, "duration_s", "total"), value(rows, "output_tps", "mean")) == (57.5, 2430.5)
+    assert "e2e_ms" not in {row.metric for row in rows}
+
+
+def test_times_of_bench_multiturn_are_seconds(tmp_path: Path) -> None:
+    path = tmp_path / "post.md"
+    path.write_text(
+        "Performance metrics summary:\n  Total requests: 640 at 2.0 requests per second\n"
+        "  Average Prompt Length: 2050.50 tokens\n  Average TTFT: 0.35\n  P90 TTFT: 0.75\n  Median ITL: 0.0125\n"
+        "  Average latency: 1.25\n  Output token throughput: 410.50 tokens per second\n\nAverage TTFT: 0.95\n"
+    )
+    rows = results_of(load_of(path))
+    assert [(row.metric, row.statistic, row.value) for row in rows] == [
+        ("prompt_tokens", "mean", 2050.5), ("ttft_ms", "mean", 350), ("ttft_ms", "p90", 750),
+        ("itl_ms", "median", 12.5), ("e2e_ms", "mean", 1250), ("output_tps", "stated", 410.5),
+    ]  # fmt: skip
+
+
+def test_times_of_the_load_test_of_fireworks_are_milliseconds(tmp_path: Path) -> None:
+    path = tmp_path / "post.md"
+    path.write_text(
+        f"{'=' * 35} Summary {'=' * 36}\nProvider           : openai\nModel              : /models/baichuan2-13b\n"
+        "Prompt Tokens      : 39.0\nConcurrency        : QPS 50.0 constant\nTime To First Token: 5.75\n"
+        f"Latency Per Token  : 135.5\nTotal Latency      : 28838.5\nQps                : 2.25\n{'=' * 80}\n"
+    )
+    assert [(row.metric, row.value, row.unit) for row in results_of(load_of(path))] == [
+        ("ttft_ms", 5.75, "ms"), ("stated", 135.5, "ms"), ("stated", 28838.5, "ms"),
+    ]  # fmt: skip
+
+
+def test_numbered_warm_ups_beside_a_heading_of_warm_ups(tmp_path: Path) -> None:
+    path = tmp_path / "post.txt"
+    path.write_text(
+        "  warm-2     wall= 11.25s  ttft=   109ms  wall_TPS= 90.75  decode_TPS= 91.65\n\n=== measured (2) ===\n"
+        "  run-1      wall= 10.95s  ttft=    81ms  wall_TPS= 91.45  decode_TPS= 92.15\n\n=== warmups (1) ===\n"
+        "  warm-1     wall=  3.15s  ttft=    86ms  wall_TPS=128.15  decode_TPS=131.75\n"
+    )
+    load = load_of(path)
+    assert [(row.metric, row.value) for row in results_of(load)] == [
+        ("duration_s", 10.95), ("ttft_ms", 81), ("e2e_tps", 91.45), ("output_tps", 92.15),
+    ]  # fmt: skip
+    assert load.notes == ["The warm-up was left out: 2 of the lines."]
+
+
+def test_runs_with_a_warm_cache_are_no_warm_ups(tmp_path: Path) -> None:
+    path = tmp_path / "post.txt"
+    path.write_text("cold-1  ttft=  950ms  decode_TPS= 91.65\nwarm-1  ttft=  109ms  decode_TPS= 92.65\n")
+    assert [row.value for row in results_of(load_of(path)) if row.metric == "ttft_ms"] == [950, 109]
+
+
+def test_total_time_of_a_slot(tmp_path: Path) -> None:
+    lead = "[39625] 1.18.129.551 I slot print_timing: id  0 | task 28 | "
+    path = tmp_path / "post.md"
+    path.write_text(
+        f"```\n{lead}prompt eval time = 20002.25 ms / 27277 tokens (   0.73 ms per token,  1363.75 tokens per second)\n"
+        f"{lead}       eval time =    1969.95 ms /   128 tokens (   15.39 ms per token,    64.95 tokens per second)\n"
+        f"{lead}      total time =   21972.25 ms / 27405 tokens\n{lead}   graphs reused =         45\n```\n"
+    )
+    rows = [(row.metric, row.value) for row in results_of(load_of(path))]
+    assert rows[-1] == ("duration_s", 21.97225)
+    assert len(rows) == 5
+
+
+def test_shares_in_the_columns_of_tasks(tmp_path: Path) -> None:
+    path = tmp_path / "post.md"
+    path.write_text(
+        "Method | arc_easy | piqa | avg | % recovery\n-- | -- | -- | -- | --\n"
+        "bf16 | 0.7985 | 0.8145 | 0.8065 | 100.00%\nrtn | 0.7635 | - | 0.7635 | 99.82%\n"
+    )
+    load = load_of(path)
+    assert [(row.task, row.value) for row in accuracies_of(load)] == [
+        ("arc_easy: bf16", 0.7985), ("piqa: bf16", 0.8145), ("arc_easy: rtn", 0.7635),
+    ]  # fmt: skip
+    assert results_of(load) == []
+
+
 @pytest.mark.parametrize("wrap", [", \n", ",\n ", ', "mean_\n'])
 def test_json_that_a_terminal_wrapped(tmp_path: Path, wrap: str) -> None:
     first, rest = '{"backend": "sglang", "sharegpt_output_len": null, "max_concurrency": 4, "duration": 20.5', (

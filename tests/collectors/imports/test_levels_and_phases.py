@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from collectors.imports.results.prose.sentences import read_sentences
 from tests.collectors.imports.captured import load_of, results_of
 from tests.collectors.imports.test_prose_figures import figures_of, results_of_text
 
@@ -75,3 +76,35 @@ def test_tag_of_a_model_in_a_command(tmp_path: Path) -> None:
     path = tmp_path / "post.md"
     path.write_text("`evalscope perf --model tiny-r1:7b --number 10`\n\nIt runs at 2.5 t/s.\n")
     assert load_of(path).model == "tiny-r1:7b"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "figures"),
+    [
+        ("I'm only getting 20.5 tok/s, is that expected?", [("stated", "stated", 20.5)]),
+        ("Why am I only getting 20.5 tok/s of decode?", [("output_tps", "stated", 20.5)]),
+        ("With my card decoding reaches 45.5 t/s - what do you get?", [("output_tps", "stated", 45.5)]),
+        ("Qwen3-8B @ 85.5 tok/s", [("stated", "stated", 85.5)]),
+        ("generation throughput on the fork, approximately 155 tokens/s.", [("output_tps", "stated", 155.0)]),
+        ("同样的情况下 TPOT也是20.5ms左右", [("tpot_ms", "stated", 20.5)]),
+        ("Peak output token throughput: 1450.5 tok/s", [("peak_output_tps", "max", 1450.5)]),
+    ],
+)
+def test_sentences_that_ask_about_a_result_or_name_it_in_passing(
+    tmp_path: Path, sentence: str, figures: list[tuple[str, str, float]]
+) -> None:
+    assert figures_of(tmp_path, sentence) == figures
+
+
+def test_a_difference_is_no_latency(tmp_path: Path) -> None:
+    text = "TTFT was 81.5 ms. TTFT (start of response) is ~52 ms faster with vLLM, and TPOT about 6 ms longer."
+    assert figures_of(tmp_path, text) == [("ttft_ms", "stated", 81.5)]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["Can I get 20 tok/s with my card, is that possible?", "Why do I need 20 tok/s?", "Is my 20 tok/s ok?",
+     "Would we reach 20 tok/s, or is it slower?"],
+)  # fmt: skip
+def test_questions_state_no_result(sentence: str) -> None:
+    assert read_sentences(sentence) == []

@@ -16,6 +16,9 @@ MARK = re.compile(
     r"|(?P<added>\+)(?![-=+\d])"  # of a diff; '+---+' is a frame
     r"|(?P<date>\d{4}-\d\d-\d\d)[ T]\d\d:\d\d:\d\d[.,]?\d{0,6} - (?:[\w.]{1,60} - )?(?:DEBUG|INFO|WARNING|ERROR) - ?"
     r"|(?P<stamp>\[20\d\d-\d\d-\d\d\|\d\d:\d\d:\d\d[.,]?\d{0,6}\]) {1,2}(?:DEBUG|INFO|WARNING|ERROR) {1,8}(?=\S)"
+    r"|(?P<plain>20\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d[.,]?\d{0,9}Z? {1,3}"
+    r"\[?(?:DEBUG|INFO|WARNING|ERROR)\]?:? {1,8}(?=\S))"
+    r"|(?P<actions>20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z(?: |$))"  # as GitHub Actions prints
     r"|(?P<logger>(?:DEBUG|INFO|WARNING|ERROR):[\w.]{1,60}: ?)"  # as Python prints without a format
 )
 QUOTE = ">"
@@ -29,7 +32,7 @@ PAIR_IN_BARS = re.compile(r"\s{0,12}\|?[^|]{1,110}?: *[^|\s][^|]{0,60}\|\s*|\s{0
 CELL_IN_BARS = re.compile(r"\s{0,12}\|[^|]{1,200}\|?\s*|[^|]{1,200}\|\s*")  # the only one of its row
 MIN_LINES = 4  # a single line that begins so is a heading, a prompt or a cell
 DATED = "date"  # of a logger's line, which is nothing else
-STAMPS = (DATED, "stamp")
+STAMPS = (DATED, "stamp", "plain", "actions")
 MIN_LINES_OF = {QUOTE: 2, DATED: 1}
 MOST_QUOTES = 3  # within each other
 
