@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from collectors.imports.results.prose.number_text import with_joined_thousands
 from collectors.imports.results.prose.sections import FIGURE
 from collectors.imports.results.prose.units import pattern_of, unit_in
 from collectors.imports.results.source import ResultFile
@@ -74,7 +75,7 @@ def metrics_without_unit(source: ResultFile) -> str:
 
 def figures_left_out(source: ResultFile) -> str:
     """Return a sentence on the figures of a text that are read as no results, or on the lack of any."""
-    lines = source.head.splitlines()[:MAX_LINES]
+    lines = with_joined_thousands(source.head).splitlines()[:MAX_LINES]
     timeless = [match[0].strip() for line in lines for match in TOKENS_WITHOUT_TIME.finditer(line[:MAX_CHARS])]
     if timeless:
         return f" It states {_quoted(timeless)}, but not in how much time."

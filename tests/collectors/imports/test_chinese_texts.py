@@ -48,3 +48,20 @@ def test_medians_and_durations_in_short_words(tmp_path: Path) -> None:
     assert [(row.metric, row.statistic) for row in results_of_text(tmp_path, text)] == [
         ("ttft_ms", "median"), ("duration_s", "stated"),
     ]  # fmt: skip
+
+
+def test_columns_without_a_unit_are_noted(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_text("| 并发 | QPS | 首token时延 | 出字率 |\n|---|---|---|---|\n| 96 | 2.45 | 570.5 | 622.05 |\n")
+    load = load_of(path)
+    assert [(row.metric, row.value) for row in results_of(load)] == [("request_tps", 2.45)]
+    assert load.notes == [
+        "The column '首token时延' states no unit: its numbers were left out.",
+        "The column '出字率' states no unit: its numbers were left out.",
+    ]
+
+
+def test_the_inverse_of_the_time_per_token_is_the_speed_of_a_stream(tmp_path: Path) -> None:
+    text = "| 框架 | 环境 | 1000/tpot |\n|---|---|---|\n| vllm | 8卡，16并发 | 14tok/s |\n"
+    (row,) = results_of_text(tmp_path, text)
+    assert (row.metric, row.value, row.concurrency) == ("decode_tps", 14.0, 16)

@@ -94,7 +94,7 @@ def _block(lines: Sequence[str], index: int, is_head: IsHead) -> _AlignedBlock |
     grouped_heads = [cell.name for cell in _grouped_heads(lines, index)]
     heads, end = grouped_heads or _cells(lines[index]), index + 1 + bool(grouped_heads)
     heads = _with_metric_above(heads, lines[index - 1] if index else "", is_head)
-    if len(heads) < MIN_CELLS - 1 or any(map(NUMBER.fullmatch, heads)):
+    if len(heads) < MIN_CELLS - 1 or (any(map(NUMBER.fullmatch, heads)) and not _are_statistics(heads)):
         return None
     has_rule = end < len(lines) and any(rule.fullmatch(lines[end][:MAX_CHARS]) for rule in (RULE, WHOLE_RULE))
     is_continued = heads[-1] == CONTINUED
@@ -106,7 +106,8 @@ def _block(lines: Sequence[str], index: int, is_head: IsHead) -> _AlignedBlock |
     heads = [*(index_names or ([""] if has_index else [])), *heads]
     heads = heads if has_index or has_rule else _with_unit_of_first(heads, is_head)
     full_width = len(heads) - is_continued
-    is_possible = full_width >= MIN_CELLS - is_continued and (has_rule or is_continued or any(map(is_head, heads)))
+    has_names = has_rule or is_continued or any(map(is_head, heads)) or _are_statistics(heads)
+    is_possible = full_width >= MIN_CELLS - is_continued and has_names
     if not is_possible:
         return None  # before any row is read: rows of no table are asked for at every line
     starts = [match.start() for match in DASHES.finditer(lines[end - 1])] if has_rule else []
@@ -253,9 +254,16 @@ def _is_table(block: _AlignedBlock, is_head: IsHead) -> bool:
     count, width = sum(map(is_head, block.heads)), len(block.heads)
     if width < MIN_CELLS:
         return False
+    if _are_statistics(block.heads):
+        return any(is_head(row[0]) for row in block.rows)
     is_certain = block.has_rule or block.has_index or len(block.rows) > 1
     has_figures = any((value := read_cell(cell)) and value.unit for cell in block.rows[0][1:])
     return count > 1 or (count > 0 and is_certain) or (block.has_rule and (is_head(block.rows[0][0]) or has_figures))
+
+
+def _are_statistics(heads: Sequence[str]) -> bool:
+    """Return whether heads are the statistics that pandas' `describe` prints, of measurements that are the rows."""
+    return {"mean", "50%"} <= {head.lower() for head in heads}
 
 
 def _without_index(block: _AlignedBlock) -> _AlignedBlock:

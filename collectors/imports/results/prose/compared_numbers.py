@@ -21,7 +21,9 @@ _COMPARED_WITH = re.compile(  # '45 tok/s against mlx-lm's 44', '140 tok/s vs ll
     r"(?:\([^()]{1,40}\) ?)?)",
     re.IGNORECASE,
 )
-_DEPTH = re.compile(r"@ ?(?:(?:depth|ctx|context|d) ?)?\d[\d.]{0,8}[kKM]?(?![\w.])")  # '437 tok/s @2k'
+_DEPTH = re.compile(
+    r"@ ?(?:(?:depth|ctx|context|d) ?)?\d[\d.]{0,8}[kKM]?(?![\w.])(?! ?(?:tok|t/s|tps))"
+)  # '437 tok/s @2k'
 _LEVEL = re.compile(r"\s?(?:@|at) ?\d")
 _BETWEEN_LEVELS = re.compile(
     r"\s?(?:@|at) ?\d[\d.]{0,8}[kKM]?(?: [a-z]{1,15})? ?(?:to|→|->|vs\.?)\s*"

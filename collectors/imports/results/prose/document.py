@@ -46,7 +46,9 @@ from collectors.imports.results.prose.stated_settings import read_settings
 from collectors.imports.results.prose.statistic_lines import read_statistic_lines
 from collectors.imports.results.prose.table_figures import add_table, models_in
 from collectors.imports.results.prose.tables import RULE, Table, read_flattened_tables, read_tables
+from collectors.imports.results.prose.task_columns import with_shares_of_tasks
 from collectors.imports.results.prose.thousands import without_thousands_points
+from collectors.imports.results.prose.unitless_summaries import with_units
 from collectors.imports.results.prose.units import test_unit, unit_in
 from collectors.imports.results.prose.warm_ups import without_warm_ups
 from collectors.imports.results.source import ResultFile
@@ -94,7 +96,7 @@ LINES_OF_UNIT = 6  # above a table, that may state the unit of its latencies
 
 def recognise(head: str) -> bool:
     """Return whether a text contains a table, a printed benchmark, columns of numbers, or a line with a result."""
-    unmarked = without_line_marks(head)
+    unmarked = with_units(without_line_marks(head))
     return (
         has_benchmark(unmarked)
         or states_result(unmarked)
@@ -140,7 +142,7 @@ def has_benchmark(head: str) -> bool:
 
 def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     """Return the loads of a text; raises ImportRefusedError if it has none."""
-    text = without_thousands_points(without_line_marks(source.text()))
+    text = with_units(without_thousands_points(without_line_marks(source.text())))
     if len(text) > MAX_CHARS:
         raise ImportRefusedError(
             f"{source.name} is longer than the limit of {MAX_CHARS:,} characters for published texts."
@@ -150,7 +152,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     tables, words_around = _read_all_tables(text_between)
     sections = Sections(text)
     sections.tell_apart([*(table.line for table in tables), *lines_with_figures(words_around)])
-    tables = [table._replace(heading=sections.heading_of(table.line)) for table in tables]
+    tables = [with_shares_of_tasks(table)._replace(heading=sections.heading_of(table.line)) for table in tables]
     benchy = [table for table in tables if benchy_table.is_benchy(table)]
     llama = [table for table in tables if llama_tables.is_printed_table(table)]
     speculated = [table for table in tables if spec_bench_table.is_spec_bench(table)]
@@ -167,6 +169,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
         summaries.append(spec_bench_table.read(speculated, text, ticket, 3 + len(summaries)))
     candidates += [*summaries, *llama_tables.read(llama, text, ticket, 3 + len(summaries))]
     loads = [load for load in candidates if load and load.rows]
+    _name_models(loads, load.model)
     if all(map(_has_shares_alone, loads)):
         reason = SHARES_REASON if loads else _reason(tables)
         raise ImportRefusedError(f"{source.name} looks like {looks_of(source)}. {reason}")
@@ -266,6 +269,14 @@ def _add_settings(load: LoadBuilder, text: str, words_around: str, models_in_tab
     load.params |= {"engine": settings.engine} if settings.engine else {}
     load.server_config |= {"tensor_parallel": settings.tensor_parallel} if settings.tensor_parallel else {}
     load.notes += [settings.sentence] if settings.sentence else []
+
+
+def _name_models(loads: Sequence[LoadBuilder], model: str | None) -> None:
+    """Give the loads of tools that print no model the only one that the text names."""
+    for load in loads if model else ():
+        if load.model is None:
+            load.model = model
+            load.notes.append(f"Read from the words around the results: {model}.")
 
 
 def _is_head(cell: str) -> bool:

@@ -33,14 +33,19 @@ PROMPT_TEST_HEAD, OUTPUT_TEST_HEAD = (  # lengths beside columns of speeds, else
     words(rf"(?:(?:prompt|generat(?:e|ion|ed)|input|output) )?\(?{test}(?: \(?tokens\)?)?\)?") for test in ("pp", "tg")
 )
 LEVEL_HEADS = (CONCURRENCY_HEAD, PROMPT_HEAD, OUTPUT_HEAD, DEPTH_HEAD)
+LENGTH_HEAD = words(  # of plain numbers that are no results, whatever the row measures
+    rf"(?=.*(?:tok|len|size|isl|osl|conc|parallel|users|clients|streams|depth))"
+    rf"(?:{'|'.join(head.pattern for head in LEVEL_HEADS)})"
+)
 RATE_HEAD = words(r"(?:target |configured |request |sent )?(?:qps|rps|request rate(?: \((?:req/s|rps|qps)\))?)")
 LENGTHS_HEAD = words(r"(?:isl ?[/×x,+] ?osl|in(?:put)? ?[/×x,+] ?out(?:put)?)(?: (?:tokens|len(?:gth)?|lengths))?")
-LATENCY_HEAD = words(r"\b(?:ttft|tpot|itl|tbt|e2el?|latency|first token)\b")
+LATENCY_HEAD = words(r"\b(?:ttft|tpot|itl|tbt|e2el?|latency|first token)\b|时延|時延|延迟|延遲|首 ?(?:token|字|词)")
 SPEED_HEAD = words(
     r"(?:prefill|prompt|input|decod(?:e|ing)|generation|output|total) (?:speed|throughput|rate)"
     r"|prefill|decod(?:e|ing)|generation|aggregate"
     r"|per[- ](?:stream|user|request)(?: (?:decode|generation|speed|throughput))?"
     r"|(?:decode|generation|output) ?/ ?(?:stream|user|request)"
+    r"|出字率|吞吐[量率]?|(?:生成|输出|解码|推理)速度"
 )
 DURATION_HEAD = words(r"(?:total |run )?duration|elapsed(?: time)?|(?:wall|total)(?:[- ]clock)? time")
 _STATISTIC = r"(?:mean|avg|median|min|max|p\d{2}(?:\.\d)?)"

@@ -15,6 +15,10 @@ _TIMING = re.compile(
     rf"\b(?P<name>prompt eval|generation eval|eval|sampl(?:e|ing)) time *= *(?P<ms>{_NUMBER}) ms */ *"
     rf"(?P<tokens>\d{{1,12}}) (?:tokens|runs) *\( *{_NUMBER} ms per token, *(?P<tps>{_NUMBER}) tokens per second\)"
 )
+_TOTAL_OF_SLOT = re.compile(
+    rf"\bprint_timing: id {{1,4}}\d{{1,4}} \| task -?\d{{1,9}} \| *total time *= *"
+    rf"(?P<ms>{_NUMBER}) ms */ *\d{{1,12}} tokens"
+)
 # 'Process:0.44s (442.0ms/T = 2.26T/s), Generate:3.62s (55.8ms/T = 17.92T/s), Total:4.06s (16.02T/s)', also shorter
 _KOBOLD = re.compile(
     rf"\b(?P<name>Process(?:ing)?|Generat(?:e|ion)|Total): ?(?P<s>{_NUMBER})s"
@@ -43,6 +47,10 @@ def add_llama_timings(load: LoadBuilder, text: str, sections: Sections) -> str:
             lines[number - 1] = ""
         if is_short and (report := _KOBOLD_REPORT.fullmatch(line)):
             _add_kobold_report(load, report, f"{sections.prefix_of(number)}{report['name']} (line {number})")
+            lines[number - 1] = ""
+        if is_short and (total := _TOTAL_OF_SLOT.search(line)):
+            point = MeasurementPoint(f"{sections.prefix_of(number)}total time (line {number})")
+            load.result(point, "duration_s", STATED, round(float(total["ms"]) / 1e3, 9))
             lines[number - 1] = ""
         match = _TIMING.search(line) if is_short else None
         if match is None:

@@ -39,8 +39,11 @@ _EVAL_ALONE = rf"^(?:gen(?:eration)? )?eval{_STATISTIC}"  # llama.cpp's word for
 _LATENCIES: tuple[tuple[str, str], ...] = (  # the first match counts
     (r"first response|ttfr|first byte|ttfb", "ttfr_ms"),
     (_FIRST_TOKEN, "ttft_ms"),
-    (r"\bitl\b|inter[- ]token|\btbt\b|time between tokens", "itl_ms"),
-    (r"\btpot\b|(?:per[- ]|time ?/ ?)output[- ]token|time per token|per[- ]token latency", "tpot_ms"),
+    (r"(?<![a-z0-9_])itl(?![a-z0-9_])|inter[- ]token|\btbt\b|time between tokens", "itl_ms"),
+    (
+        r"(?<![a-z0-9_])tpot(?![a-z0-9_])|(?:per[- ]|time ?/ ?)output[- ]token|time per token|per[- ]token latency",
+        "tpot_ms",
+    ),
     (
         r"(?:prefill|\binput|prompt(?: (?:processing|eval(?:uation)?))?) (?:time|duration|latency)"
         rf"|\bprefill(?=(?: \(m?s\))?\W*$)|\bprompt (?:eval(?:uation)?|processing){_STATISTIC}"
@@ -75,6 +78,7 @@ _DURATIONS: tuple[tuple[str, str], ...] = (
 LATENCY_NAMES = words("|".join(pattern for pattern, _ in _LATENCIES))
 # (unit, pattern, metric): the first match counts, so specific rules come before general ones.
 RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
+    ("tok/s", words(r"\bpeak output token throughput\b"), MetricName("peak_output_tps")),
     (
         "tok/s",
         words(
@@ -102,8 +106,14 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
         ),
         MetricName("total_tps"),
     ),
-    ("tok/s", words(rf"completion (?:throughput|吞吐量)|(?:end-to-end|\be2e\b){_NO_BENCHMARK}"), MetricName("e2e_tps")),
-    ("tok/s", words(rf"{_PER_STREAM}|tput user"), MetricName("decode_tps")),
+    (
+        "tok/s",
+        words(
+            rf"completion (?:throughput|吞吐量)|\bwall (?:tps|tok/s|t/s)\b|(?:end-to-end|\be2e\b){_NO_BENCHMARK}"
+        ),
+        MetricName("e2e_tps"),
+    ),
+    ("tok/s", words(rf"{_PER_STREAM}|tput user|\b1(?:000)? ?/ ?tpot\b"), MetricName("decode_tps")),
     ("tok/s", words(r"^\W*input\W*$"), MetricName("prompt_tps")),
     ("tok/s", words(r"aggregate|\bagg\b|batched|concurrent|聚合"), MetricName("output_tps")),
     (
@@ -143,7 +153,7 @@ RULES: tuple[tuple[str, re.Pattern[str], MetricName], ...] = (
     ("GiB", words(r"available KV|可用 KV"), MetricName("kv_cache_gib")),
     ("GiB", words(r"model load|loading memory|GPU memory|載入記憶體"), MetricName("model_load_gib")),
     ("tokens", words(r"output (?:sequence )?len"), MetricName("completion_tokens")),
-    ("tokens", words(r"input (?:sequence )?len"), MetricName("prompt_tokens")),
+    ("tokens", words(r"(?:input|prompt) (?:sequence )?len"), MetricName("prompt_tokens")),
     ("tokens", words(r"KV"), MetricName("kv_cache_tokens")),
     ("1", words(r"max\w* concurrency|concurrency (?:for|at|of)|平行處理"), MetricName("full_context_concurrency")),
     ("", words(rf"{_ACCEPTED_LENGTH}|^al$|(?:mean|average|avg\.?) accept(?:ance|ed)? tokens"),

@@ -11,13 +11,13 @@ from collectors.imports.results.prose.units import DIVIDED_RATE, NOT_PER, patter
 _DECIMAL_COMMA = r"\d{1,4},(?:\d{1,2}|\d{4,6})(?= ?(?:t(?:ok\w{0,4})?/s|ms|s\b|sec|Gi?B|%))"
 _N = rf"\d{{1,3}}(?:,\d{{3}})+(?:\.\d{{1,9}})?|{_DECIMAL_COMMA}|\d{{1,15}}(?:\.\d{{1,20}})?"
 _UNIT = pattern_of()
-ABOUT = r"(?P<about>~|≈|about|around|roughly|approx(?:\.|imately)?|ca\.|circa|nearly|almost|some)?"
-_MOST = r"(?P<most>up to|max(?:imum)?|<=?|≤|under|below|less than)?"
-_LEAST = r"(?P<least>>=?|≥|over|above|at least|more than)?"
+ABOUT = r"(?P<about>~|≈|about|around|roughly|approx(?:\.|imately)?|ca\.|circa|nearly|almost|some|大约|大概|约)?"
+_MOST = r"(?P<most>up to|max(?:imum)?|<=?|≤|under|below|less than|不到|不足|低于|少于)?"
+_LEAST = r"(?P<least>>=?|≥|over|above|at least|more than|超过|高于|多于)?"
 NUMBER = (
     rf"{_MOST}{_LEAST} ?{ABOUT} ?(?P<low>{_N})(?P<kilo>K)?(?P<plus>\+(?! ?[/\d]))?"
     r" ?(?:(?:(?:-|–|—|to) ?~?|(?<=\d)[~〜～](?=\d)|(?<= )[~〜～] (?=\d))"
-    rf"(?P<high>{_N})(?P<high_kilo>K)?|(?:±|\+/-|\+-) ?(?P<spread>{_N}))?"
+    rf"(?P<high>{_N})(?P<high_kilo>K)?(?:\+(?= ?t(?:ok\w{{0,4}}|ps)?))?|(?:±|\+/-|\+-) ?(?P<spread>{_N}))?"
     rf" ?(?P<unit>{_UNIT})?(?: ?(?:±|\+/-) ?(?P<late_spread>{_N}))?(?![\w/×%=])(?!\.?\d){NOT_PER}"
 )
 _FREE_WORDS = r"[^\d|<>():=]{1,60}"
@@ -50,6 +50,9 @@ _SYMBOLS = r"\u26a1\u2b50\U0001f300-\U0001faff\ufe0f"
 _DECORATION = re.compile(  # '\u26a1 45 tok/s \u2b50', '16.4\u00b9'
     rf"^[{_SYMBOLS}]{{1,4}} | [\u2190-\u2bff{_SYMBOLS}]{{1,6}}$"
     r"|(?<=\.\d)[\u00b9\u00b2\u00b3\u2070-\u2079]{1,2}(?= |$)|(?<=\d) ?[†‡§¶]{1,3}(?= |$)"
+)
+_SPACED_IN_WORDS = re.compile(  # '~9 700 ms', '23 000 ms', but no '8 350 ms' behind 'at'
+    r"(?P<before>[~≈]|(?<![\w.,]))(?P<first>\d{1,3})[ \u00a0](?P<rest>\d{3})(?= ?(?:ms|tok\w{0,4}/s|t/s)\b)"
 )
 _REMARK = re.compile(r"(?<=[^\s]) {1,4}(?:\u2190|<-{1,2}) .{1,120}")  # '45.5 <- the old one'
 _EXPONENT = re.compile(r"<sup\b[^<>]{0,200}>(?=\s{0,4}\d)", re.IGNORECASE)
@@ -108,6 +111,16 @@ def states_failure(cell: str) -> bool:
 def without_note_marks(text: str) -> str:
     """Return a text without the raised marks of footnotes, which are no digits of a number, and '10^3' for a power."""
     return _EXPONENT.sub("^", _NOTE_MARK.sub("", text)) if "<" in text else text
+
+
+def with_joined_thousands(text: str) -> str:
+    """Return a text without blanks between thousands, where a mark or zeros say so: '~9 700 ms', '23 000 ms'."""
+
+    def joined(match: re.Match[str]) -> str:
+        is_one = match["before"] != "" or match["rest"] == "000"
+        return f"{match['before']}{match['first']}{match['rest']}" if is_one else match[0]
+
+    return _SPACED_IN_WORDS.sub(joined, text)
 
 
 def with_unit_first(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from collectors.imports.results.prose.number_text import with_shared_unit
+from collectors.imports.results.prose.number_text import with_joined_thousands, with_shared_unit
 from collectors.imports.results.prose.units import pattern_of
 
 MAX_LINE_CHARS = 2000
@@ -42,7 +42,9 @@ def running_text(line: str) -> str:
     unquoted = _QUOTED.sub("", line)
     is_command = len(_FLAG.findall(unquoted)) > 1 and not _PUNCTUATION.search(unquoted)
     is_other = is_command or _LOG_LINE.search(line) or _CODE.search(unquoted)
-    return "" if is_other else with_shared_unit(_TIGHT_SLASH.sub(r"\1 / ", _MARKUP.sub("", line)))
+    return (
+        "" if is_other else with_shared_unit(_TIGHT_SLASH.sub(r"\1 / ", with_joined_thousands(_MARKUP.sub("", line))))
+    )
 
 
 def sentences_of(text: str) -> Iterator[tuple[int, str]]:

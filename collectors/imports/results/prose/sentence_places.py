@@ -132,6 +132,8 @@ def _places_of_group(sentence: str, groups: Sequence[NumberGroup], index: int, o
 
 def _may_be_stated(sentence: str, group: NumberGroup) -> bool:
     """Return whether numbers may be results: memory that nothing near says to be in use is a card's."""
+    if group.values[0].unit == "1":
+        return False  # '5x faster'
     near_words = sentence[max(0, group.start - MAX_LABEL_CHARS) : group.end + MAX_LABEL_CHARS]
     return may_be_in_use(group.values[0], near_words)
 

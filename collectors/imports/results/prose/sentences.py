@@ -35,6 +35,14 @@ _PREFILL_TAKES = re.compile(  # 'prefill drops from 49 s to 2 s'
     re.IGNORECASE,
 )
 _DECODE_TAKES = re.compile(r"\bdecod(?:e|ing)(?: (?:takes?|took|is|was|in|p\d\d|median|mean))*\W*$", re.IGNORECASE)
+_PHASE = (
+    r"(?P<phase>prompt (?:eval(?:uation)?|processing)|prefill|decod(?:e|ing)|(?:token |text )?generation)(?: speed)?"
+)
+_PHASE_BEFORE_BRACKET = re.compile(rf"\b{_PHASE}\s*\(\s*$", re.IGNORECASE)  # 'as slow as decode (66 tok/s)'
+_PHASE_WITH = re.compile(rf"\b{_PHASE} with\s*$", re.IGNORECASE)
+_PHASE_OF_SUBJECT = re.compile(  # 'generation throughput on the fork, approximately 155 tok/s'
+    rf"^\W*(?:the )?{_PHASE}(?: throughput| rate)? (?:on|with|for|of|in) [^,;\d]{{1,80}},\s*$", re.IGNORECASE
+)
 _VERSUS = re.compile(r"\b(?:vs|versus|against|compared)\b", re.IGNORECASE)
 _WHOLE = re.compile(r"\b(?:complete|whole|entire|total|end-to-end|errors?)\b", re.IGNORECASE)  # no first token's
 _OTHER_SPEED = re.compile(r"\b(?:test(?:s|ing|ed)?|bench\w*|overall|speeds?|chat\w*)\b|测试|实测|速度", re.IGNORECASE)
@@ -43,6 +51,9 @@ _STREAMS = re.compile(
     r"\b(?:concurren\w+|parallel|users?|clients?|streams?|agents?|sessions?|requests?|slots?)\b", re.IGNORECASE
 )
 _CONDITION = re.compile(r"\s?with [^\d,;.]{1,30}\d{1,6}\b(?!\.?\d)", re.IGNORECASE)
+_COMPARATIVE = re.compile(  # '52 ms faster with vLLM'
+    r"\s{0,3}(?:faster|slower|quicker|shorter|longer|lower|higher|less|more|better|worse)\b(?! or\b)", re.IGNORECASE
+)
 _RATE = re.compile(r"\b(?:rate|speed|throughput)\W*$", re.IGNORECASE)  # '14.6 toks' behind it are per second
 _AT = re.compile(r"\bat\s*$", re.IGNORECASE)
 _TO_FIRST_TOKEN = re.compile(r"tokens?\b.{0,40}\bto first token", re.IGNORECASE)  # as LM Studio shows an answer
@@ -134,8 +145,19 @@ def _clause_at(sentence: str, position: int) -> str:
 
 def _own_name_of(place: Place, sentence: str) -> MetricName | None:
     """Return the metric that a number's own words name; tokens over their time name a duration."""
-    name = _metric_of(place, sentence)
+    name = _metric_of(place, sentence) or _name_of_phase(place, sentence)
     return _of_unit(MetricName("duration_s"), place.value.unit) if name is None and place.is_of_tokens else name
+
+
+def _name_of_phase(place: Place, sentence: str) -> MetricName | None:
+    """Return the metric of the phase before a number's bracket, or of what runs with its words: 'prefill with X: 9'."""
+    if place.value.unit != "tok/s" or place.value.words:
+        return None
+    bracket = _PHASE_BEFORE_BRACKET.search(sentence[place.former_end : place.start])
+    own_start = sentence.rfind(place.before, 0, place.start) if place.before.strip() else -1
+    match = bracket or (_PHASE_WITH.search(sentence[:own_start]) if own_start > 0 else None)
+    match = match or _PHASE_OF_SUBJECT.search(sentence[: place.start])
+    return metric_of(match["phase"], "tok/s") if match else None
 
 
 def _name_of_label(labels: Sequence[str], unit: str | None) -> MetricName | None:
@@ -158,7 +180,9 @@ def _is_no_result(place: Place, sentence: str) -> bool:
     unit, words = place.value.unit, f"{place.before} {place.after}"
     is_of_load = unit == "requests/s" and not _SERVED.search(words)
     is_summed = unit in ("ms", "s") and (place.after.lstrip()[:1] == "+" or " + " in place.before)
-    is_change = unit in ("%", "ms", "s") and place.before.endswith(("+", "−"))
+    is_change = unit in ("%", "ms", "s") and (
+        place.before.endswith(("+", "−")) or _COMPARATIVE.match(place.after) is not None
+    )
     is_condition = place.value.words != "" and _AT.search(place.before) is not None  # 'throughput at 40 tok/s/user'
     is_nothing = place.value.low == 0 and place.value.high is None and unit in ("tok/s", "ms", "s")
     is_other = is_nothing or is_of_load or is_summed or is_change or is_condition

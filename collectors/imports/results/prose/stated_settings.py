@@ -9,7 +9,7 @@ from typing import NamedTuple
 MAX_TEXT_CHARS = 400_000
 PERCENTILES = {50, 75, 90, 95, 98, 99}  # 'TP99' is the 99th percentile, too
 MOST_WORDS = 4  # of a model's name
-_NAME = r"[\w./-]{2,200}"
+_NAME = r"[\w./-]{2,200}(?::\d[\w.-]{0,40})?"  # 'tiny:8b'
 _LABELLED_MODEL = re.compile(
     r"(?:^|[\s*|])model(?: name| path| id)?[`*]{0,4} ?[:=][`* ]{0,40}(?P<model>[^\n|,;()*`\"']{2,200})",
     re.IGNORECASE | re.MULTILINE,
@@ -53,6 +53,10 @@ _ENGINE = re.compile(
     rf"(?<![\w-])(?P<name>{_ENGINE_NAMES})\b(?:[` :(*]{{1,4}}v?(?P<version>\d{{1,3}}\.\d{{1,3}}[\w.+-]{{0,60}})"
     r"(?! ?(?:\w{1,12} )?(?:tok|t/s|tps|ms\b|s\b)))?",
     re.IGNORECASE,
+)
+_OTHER_VERSION = re.compile(  # without the engine's name
+    r"\b(?:on|to|from|than|with|in|vs\.?|versus|version) v?(\d{1,3}\.\d{1,3}\.\d{1,4})(?![\w.%])"
+    r"|\*\*v?(\d{1,3}\.\d{1,3}\.\d{1,4}):?\*\*"
 )
 _OTHER_PROGRAM = re.compile(r"(?<![\w-])(?:LM ?Studio|KoboldCpp|TabbyAPI|oMLX)\b", re.IGNORECASE)
 ENGINE_HEAD = re.compile(
@@ -166,4 +170,12 @@ def _engine_of(text: str) -> str | None:
     written = (match["version"].rstrip(".") for match in matches if match["version"])
     versions = {version for version in written if not _TAG_OF_IMAGE.match(version)}
     is_alone = len(names) == len(versions) == 1 and not _OTHER_PROGRAM.search(text)
-    return f"{next(iter(names.values()))} {versions.pop()}" if is_alone else None
+    version = versions.pop() if is_alone else ""
+    return f"{next(iter(names.values()))} {version}" if is_alone and not _names_other_version(text, version) else None
+
+
+def _names_other_version(text: str, version: str) -> bool:
+    """Whether a text speaks of another version without the engine's name: '0.7 is slower, I went back to 0.6.8'."""
+    others = (match[1] or match[2] for match in _OTHER_VERSION.finditer(text))
+    major = version.partition(".")[0]
+    return any(other.partition(".")[0] == major and other != version for other in others)

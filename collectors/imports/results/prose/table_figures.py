@@ -10,6 +10,7 @@ from collectors.imports.results.metrics import STATED
 from collectors.imports.results.prose.heads import (
     DERIVED_HEAD,
     DURATION_HEAD,
+    LENGTH_HEAD,
     METRIC_HEAD,
     SETTING_HEAD,
     SPEED_HEAD,
@@ -78,7 +79,7 @@ def add_table(load: LoadBuilder, table: Table) -> None:
     table = _with_second_heads(table)
     is_statement = table.title.endswith(".") and FIGURE.search(table.title) is not None
     title = "" if is_statement else _without_settings(table.title)
-    heads, rows = split_columns(table.heads, _with_statistics(_filled(table)), title)
+    heads, rows = split_columns(_with_quantiles(table.heads), _with_statistics(_filled(table)), title)
     heads = with_rates_sent(heads)
     table = table._replace(heads=with_units_of_tests(heads), rows=with_units_of_columns(heads, rows))
     names = {plain(row[0]) for row in table.rows}
@@ -120,7 +121,8 @@ def _add_cell(load: LoadBuilder, table: Table, row_number: int, column: int, lab
     """Add what a cell states: a number, a failure, or several numbers."""
     row, cell = table.rows[row_number], with_bracket_as_part(table.rows[row_number][column])
     column_name = table.heads[column] if column < len(table.heads) else f"column {column + 1}"
-    is_compared = _is_no_measurement(column_name) or _is_ratio(column_name, table.heads) or _is_no_measurement(label)
+    is_compared = _is_count_of_values(column_name, table.heads) or _is_no_measurement(column_name)
+    is_compared = is_compared or _is_ratio(column_name, table.heads) or _is_no_measurement(label)
     if is_compared or UNIT_HEAD.fullmatch(column_name.strip("*` ")):
         return
     if NOT_MEASURED.search(cell):
@@ -128,6 +130,8 @@ def _add_cell(load: LoadBuilder, table: Table, row_number: int, column: int, lab
     value = read_cell(cell)
     if value is None and not any(map(str.isdigit, cell)) and not states_failure(cell):
         return
+    if value and value.unit is None and LENGTH_HEAD.fullmatch(plain(column_name)):
+        return  # '1000' below 'Output tokens', in a row that states the unit of its own
     point = point_of(table, row, column, table.line_of(row_number), label)
     if value:
         is_of_title = column in table.title_columns and value.unit is None
@@ -294,6 +298,19 @@ def _with_statistics(rows: list[list[str]]) -> list[list[str]]:
         if row[0].lower() not in NO_STATISTICS else [row[0], *[""] * (len(row) - 1)]
         for row in rows
     ]  # fmt: skip
+
+
+def _with_quantiles(heads: Sequence[str]) -> list[str]:
+    """Return the heads of pandas' `describe` by Pitwall's names: 'p50' for '50%'; others as they are."""
+    lowered = [head.lower() for head in heads]
+    if "mean" not in lowered or "50%" not in lowered:
+        return [*heads]
+    return [f"p{head[:-1]}" if QUANTILE.fullmatch(head) else head for head in heads]
+
+
+def _is_count_of_values(column_name: str, heads: Sequence[str]) -> bool:
+    """Return whether a column beside that of a mean counts the values that it is the mean of."""
+    return plain(column_name).lower() in ("count", "n") and any(plain(head).lower() == "mean" for head in heads)
 
 
 def _label(table: Table, row: Sequence[str]) -> str:

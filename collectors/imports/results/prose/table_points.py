@@ -55,6 +55,7 @@ def point_of(table: Table, row: Sequence[str], column: int, line: int, label: st
     point = point_of_words(
         f"{heading}{_name(table, row, column, line, label)}",
         f"{row[0]} | {column_name}",
+        " | ".join(cell for n, cell in enumerate(row) if n not in (0, column) and read_cell(cell) is None),
         f"{table.title} | {table.heading}",
     )
     prompt_tokens, output_tokens = _lengths(table, row, column)

@@ -11,7 +11,7 @@ _NOT_MEASURED = re.compile(
     r"|(?<!under )(?<!within )(?<!under the )(?<!within the )(?<!under this )(?<!within this )(?<!at this )sl[oa]s?"
     r"|require[sd]?|hop(?:e|ing)|bandwidth|interval|anything"
     r"|if|poll|sleep|audio|codec|frame rate|wait(?:s|ed)? for)\b"
-    r"|(?:\bby(?: only| just| about)?|every"
+    r"|(?:\bby(?: only| just| about)?|every|rises|rose|grows|grew"
     r"|faster|slower|another|extra|beyond(?: the)?|exceed\w*|adds?|added|adding|saves?|saved) $|多付?\s*$"
     r"|应该|應該|理应|理论|预期|预计|期望|目标|希望|想要|至少要"
     r"|\b(?:ceiling|roofline|bound) (?:is|of|drops|falls|goes)\b"
@@ -39,6 +39,19 @@ _HYPOTHETICAL = re.compile(
     r"|^\W*an? .{0,40} of \S+ .{0,12}\b(?:is|means|makes|counts)\b",
     re.IGNORECASE,
 )
+_QUESTION_BEHIND = re.compile(  # 'I only get 20 tok/s, is that expected?'
+    r"(?:,|\.{2,3}| [-\u2013\u2014]) ?(?:is|are|does|am|should|any|what|how|why|anyone|do|right|correct)\b"
+    r"[^,;?\d]{0,80}\?\W{0,4}$",
+    re.IGNORECASE,
+)
+_OF_ONESELF = re.compile(r"\b(?:I|we|my|our)\b", re.IGNORECASE)
+_ASKED_WHY = re.compile(  # 'Why am I only getting 20 tok/s?'
+    r"\W*(?:so |but |and )?why (?P<stated>(?:am I|do I|are we|do we|is my|is our|does my)\b[^?]{1,200})\?\W*",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(  # the whole is a question
+    r"\W*(?:can|could|is|are|do|does|did|will|would|how|what|why|which|has|have|should|anyone)\b", re.IGNORECASE
+)
 _PUBLISHED = re.compile(  # by others, where it stands before a figure or in its clause
     r"\b(?:(?:widely|often|commonly)[- ](?:cited|quoted)|according to|headline numbers?|third[- ]party"
     r"|(?:the|this|your|official) (?:\w+ )?(?:docs?|document(?:ation)?|page|paper|readme|website|leaderboard)"
@@ -64,7 +77,17 @@ _NEGATED = re.compile(r"\b(?:not|never|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
 @lru_cache(maxsize=64)  # asked for at every number of a sentence
 def is_hypothetical(sentence: str) -> bool:
     """Return whether a sentence asks, wishes, assumes or calculates."""
-    return _HYPOTHETICAL.search(sentence) is not None
+    return _HYPOTHETICAL.search(_without_question(sentence)) is not None
+
+
+def _without_question(sentence: str) -> str:
+    """Return a sentence without the question that takes its figures as measured: 'I get 20 tok/s, is that ok?'."""
+    if "?" not in sentence:
+        return sentence
+    if match := _ASKED_WHY.fullmatch(sentence):
+        return match["stated"]
+    match = None if _ASKS.match(sentence) else _QUESTION_BEHIND.search(sentence)
+    return sentence[: match.start()] if match and _OF_ONESELF.search(sentence[: match.start()]) else sentence
 
 
 def is_unmeasured(before: str, bound: str | None, sentence: str, clause_end: int) -> bool:

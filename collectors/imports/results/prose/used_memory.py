@@ -10,7 +10,9 @@ _MEMORY_OF_CARD = re.compile(
     r"\b(?:[ABHLV]\d{1,3}S?|GB\d{2,3}|MI\d{2,3}X?|[2-9]0[5-9]0(?: Ti| Super)?|Max|PRO \d{4}|Spark|Mac\w*)[\s(-]{0,3}$",
     re.IGNORECASE,
 )
-_CARD_BEHIND = re.compile(r"\s*(?:cards?|GPUs?|boxe?s?|machines?|devices?|laptops?|boards?|systems?)\b", re.IGNORECASE)
+_CARD_BEHIND = re.compile(
+    r"\s*(?:cards?|GPUs?|boxe?s?|machines?|devices?|laptops?|boards?|systems?|using(?=\s*$))\b", re.IGNORECASE
+)
 _USED_MEMORY = re.compile(
     r"\b(?:weights|resident|us(?:e[sd]?|ing|age)|consum(?:es?|ed|ing|ption)|tak(?:es?|ing)|took|peak\w*|footprint|occup\w+|allocat\w+"
     r"|(?<!total )vram(?= ?[:=]))\b",

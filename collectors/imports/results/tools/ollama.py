@@ -11,15 +11,16 @@ from collections.abc import Iterator, Sequence
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.tools.go_durations import seconds_of
-from collectors.imports.results.tools.printed_block import PrintedBlock, blocks_among, read_blocks
+from collectors.imports.results.tools.printed_block import PrintedBlock, read_blocks
 
 TOOL = "ollama"
 TOOL_OR_OTHER = "ollama or KTransformers"
 PROGRAM = re.compile(r"\bollama run\b")
 LINE = re.compile(
-    r"\s{0,12}(?P<name>(?:total|load|prompt eval|eval) duration|(?:prompt )?eval (?:count|rate)): {1,20}"
+    r"\s{0,12}(?:[-•] )?(?P<name>(?:total|load|prompt eval|eval) duration|(?:prompt )?eval (?:count|rate)):[ \t]{0,40}"
     r"(?P<value>\S.{0,40}?)\s*"
 )
+MARKS = str.maketrans("", "", "*`")  # of Markdown
 COUNT = re.compile(r"(?P<tokens>\d{1,12}) token\(s\)")
 RATE = re.compile(r"(?P<tps>\d{1,12}(?:\.\d{1,20})?) tokens/s")
 DURATIONS = {  # name -> metric and its factor from seconds
@@ -28,15 +29,15 @@ DURATIONS = {  # name -> metric and its factor from seconds
     "prompt eval duration": ("prompt_ms", 1e3),
     "eval duration": ("decode_ms", 1e3),
 }
-OPENING = frozenset(("total duration", "prompt eval count"))
+SPEEDS = frozenset(("eval rate", "prompt eval rate"))
+LEAST_LINES = 2  # a rate alone is a line of any text
 COUNTS = {"prompt eval count": "prompt_tokens", "eval count": "completion_tokens"}
 RATES = {"prompt eval rate": "prompt_tps", "eval rate": "decode_tps"}
 
 
 def has_printed(content: str) -> bool:
-    """Return whether a text contains such timings."""
-    lines = [match["name"] for line in content.splitlines() if (match := LINE.fullmatch(line[:100]))]
-    return "eval rate" in lines and not OPENING.isdisjoint(lines)
+    """Return whether a text contains such timings, or a part of them with a speed."""
+    return "eval rate" in content and any(True for _ in _blocks(content.splitlines()))
 
 
 def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[LoadBuilder], str]:
@@ -45,22 +46,28 @@ def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    return blocks_among(lines, _is_opening, lambda line: _name_of(line) not in (None, "total duration"))
+    """Yield the lines of each answer; the next one begins with a name that stood already, or with the total."""
+    start, names = 0, set[str]()
+    for index, line in enumerate([*lines, ""]):
+        match = _match(line)
+        name = match["name"] if match else None
+        if name is None or name in names or name == "total duration":
+            if len(names) >= LEAST_LINES and not SPEEDS.isdisjoint(names):
+                yield start, index
+            names.clear()
+        if name:
+            start = start if names else index
+            names.add(name)
 
 
-def _is_opening(line: str) -> bool:
-    return _name_of(line) in OPENING
-
-
-def _name_of(line: str) -> str | None:
-    match = LINE.fullmatch(line[:100])
-    return match["name"] if match else None
+def _match(line: str) -> re.Match[str] | None:
+    return LINE.fullmatch(line[:100].translate(MARKS))
 
 
 def _load_of(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:
     lines, command = block.lines, block.command
     model = next((word for word in command.words.split() if not word.startswith("-")), None)
-    values = {match["name"]: match["value"] for line in lines if (match := LINE.fullmatch(line))}
+    values = {match["name"]: match["value"] for line in lines if (match := _match(line))}
     tool = TOOL if "total duration" in values else TOOL_OR_OTHER
     load = LoadBuilder(ticket, tool, None, tool, ticket.file_date, number=number, model=model, planned_requests=1)
     lengths = {name: int(match["tokens"]) for name in COUNTS if (match := COUNT.fullmatch(values.get(name, "")))}

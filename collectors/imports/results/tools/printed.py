@@ -25,6 +25,9 @@ LABEL = re.compile(
     r"(?: (?P<statistic>avg|mean|median|min|max|p\d{1,2}(?:\.\d{1,3})?))?)?"
 )
 NUMBER = re.compile(r"[-+]?\d{1,18}(?:\.\d{1,15})?(?:[eE][-+]?\d{1,3})?")
+BULLET = re.compile(r"\s{0,12}[-*•] {1,4}")
+MARKDOWN = "*` \t"
+THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d{1,15})?")
 MARK = re.compile(r"(?<=\d)[ \t]+(?:<[-=]|[←⬅⇐↑↓⬆⬇▲▼✅🔥#*]|\([-+]\d).{0,200}")  # of the person who pasted the line
 
 
@@ -47,9 +50,10 @@ def printed_text(source: ResultFile) -> str:
 
 
 def printed_line(number: int, line: str) -> PrintedLine | None:
-    """Return the parts of a line; None for a line of another form."""
-    before, colon, after = line[:MAX_LINE_CHARS].partition(":")
-    label, value = before.strip(), MARK.sub("", after.strip())
+    """Return the parts of a line, without marks of Markdown; None for a line of another form."""
+    before, colon, after = BULLET.sub("", line[:MAX_LINE_CHARS], count=1).partition(":")
+    label, value = before.strip().strip(MARKDOWN), MARK.sub("", after.strip().strip(MARKDOWN))
+    value = value.replace(",", "") if THOUSANDS.fullmatch(value) else value
     match = LABEL.fullmatch(label) if colon and len(label) <= MAX_LABEL_CHARS else None
     if match is None:
         return None

@@ -16,6 +16,7 @@ FENCE = re.compile(r"\s{0,12}`{3,4}\w{0,20}\s{0,12}")
 PROGRESS_BAR = "%|"
 COMMAND_LINE = re.compile(r"\s{0,40}--?\w|.{0,4000} --\w|.{0,4000}\\\s{0,8}$")
 NO_HEADING = re.compile(r"[|{}]|\d%|https?://|: +[-+\d.]|\w=|^(?:INFO|WARNING|ERROR|DEBUG|\[|\$|>)")
+VERSION = re.compile(r"\d{1,4}(?:\.\d{1,6}){1,3}")
 TAG = re.compile(r"</?[a-z][^<>]{0,60}>")
 PREAMBLE = re.compile(r"\s{0,8}(?:Traffic request rate|Burstiness factor|Max(?:imum)? request concurrency): ")
 BARRED = re.compile(r"\s{0,8}[=─-]{3,60} {1,4}(?P<words>\w[^=─]{0,20}.{0,140}?) {1,4}[=─-]{3,60}\s{0,8}")
@@ -70,7 +71,8 @@ def heading_above(lines: Sequence[str], start: int, end_above: int = 0) -> str |
         if is_skipped or PREAMBLE.match(line) or COMMAND_LINE.match(line[:MAX_LINE_CHARS]):
             continue
         heading = TAG.sub("", line.strip()).strip("#*:`\"' ")
-        is_heading = 0 < len(heading) <= MAX_HEADING_CHARS and any(map(str.isalpha, heading))
+        is_name = any(map(str.isalpha, heading)) or VERSION.fullmatch(heading) is not None
+        is_heading = 0 < len(heading) <= MAX_HEADING_CHARS and is_name
         return heading if is_heading and not NO_HEADING.search(heading) else None
     return None
 

@@ -25,6 +25,7 @@ from collectors.imports.results.tools.printed_block import (
     served_model,
 )
 from collectors.imports.results.tools.serving import SGLANG, SGLANG_OFFLINE, VLLM
+from collectors.imports.results.tools.side_by_side import parted_columns
 from collectors.imports.results.values import after, count, text
 from domain import JsonValue
 from reasons import Code, Reason
@@ -92,12 +93,28 @@ MAX_LINES_ABOVE = 40
 
 def has_printed(head: str) -> bool:
     """Return whether a text contains such a summary."""
-    return " Benchmark Result =" in head and any(_opens(line) for line in head.splitlines())
+    lines = head.splitlines() if " Benchmark Result =" in head else []
+    return any(map(_opens, lines)) or bool(parted_columns(lines, _opens)[0])
 
 
 def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[LoadBuilder], str]:
     """Return one load per summary of a text, and the text with their lines left empty."""
-    stamped_lines = content.splitlines()
+    if " Benchmark Result =" not in content:
+        return [], content
+    columns, lines = parted_columns(content.splitlines(), _opens)
+    loads, lines = _read_summaries(lines, ticket, first_number)
+    for column in columns:
+        loads_of_column, _ = _read_summaries(column.lines, ticket, first_number + len(loads))
+        for load in loads_of_column if column.heading else []:
+            load.params["heading"] = column.heading
+        loads += loads_of_column
+    return loads, "\n".join(lines)
+
+
+def _read_summaries(
+    stamped_lines: Sequence[str], ticket: Ticket, first_number: int
+) -> tuple[list[LoadBuilder], list[str]]:
+    """Return the loads of the summaries below each other, and the lines with theirs left empty."""
     lines = [STAMP.sub("", line, count=1) if STAMP.match(line) else line for line in stamped_lines]
     openings = [index for index, line in enumerate(lines) if _opens(line)]
     loads: list[LoadBuilder] = []
@@ -122,7 +139,7 @@ def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[
             load.notes.append("The summary has no closing line: it may be cut off.")
         loads.append(load)
         remaining_lines[opening:end] = [""] * (end - opening)
-    return loads, "\n".join(remaining_lines)
+    return loads, remaining_lines
 
 
 def _opens(line: str) -> bool:

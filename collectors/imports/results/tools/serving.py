@@ -55,7 +55,7 @@ OLD_TOTALS = {  # of the lines that sglang.bench_serving wrote in 2024 for sever
 }  # fmt: skip
 LISTS = {"input_lens", "output_lens", "ttfts", "itls", "latencies", "start_times", "queue_times", "generated_texts",
          "errors", "server_info", POSITIONS}  # fmt: skip
-MAX_OBJECT_LINES = 400
+MAX_OBJECT_LINES, MAX_WRAPPED_LINES = 400, 40
 CSV_MARKS = {"max_concurrency", "request_throughput", "completed"}
 WITHOUT_ANSWERS = ("duration_s", "requests", "failed_requests")
 NO_ANSWERS_NOTE = "No request was answered: speeds and latencies of 0 were left out."
@@ -106,8 +106,8 @@ def _json_blocks(lines: Sequence[str]) -> list[tuple[int, int, Mapping[str, Any]
         if not line.lstrip().startswith("{"):
             continue
         end = start + 1 if line.rstrip().endswith("}") else _closing_line(lines, start)
-        block = "\n".join(lines[start:end])
-        if recognise(block) and _is_json(block):
+        block = next(filter(_is_json, ("\n".join(lines[start:end]), "".join(lines[start:end]))), "")
+        if block and recognise(block):
             result = dict_of(json.loads(block, parse_constant=str))
             if _is_complete(result):
                 blocks.append((start, end, result))
@@ -115,10 +115,13 @@ def _json_blocks(lines: Sequence[str]) -> list[tuple[int, int, Mapping[str, Any]
 
 
 def _closing_line(lines: Sequence[str], start: int) -> int:
-    """Return the index behind the brace that closes the object opened on a line of its own; else behind the line."""
+    """Return the index behind the line that closes the object of a line, alone on it or wrapped by a terminal."""
     closing = lines[start].rstrip().replace("{", "}")
     if closing.strip() != "}":
-        return start + 1
+        wrapped = range(start + 1, min(len(lines), start + MAX_WRAPPED_LINES))
+        opened = next((index for index in wrapped if lines[index].lstrip().startswith("{")), wrapped.stop)
+        ends = (index + 1 for index in wrapped if index < opened and lines[index].rstrip().endswith("}"))
+        return next(ends, start + 1)
     following = range(start + 1, min(len(lines), start + MAX_OBJECT_LINES))
     return next((index + 1 for index in following if lines[index].rstrip() == closing), start + 1)
 

@@ -10,14 +10,17 @@ from collections.abc import Iterator, Sequence
 
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
 from collectors.imports.results.metrics import STATED
+from collectors.imports.results.tools.printed import BULLET
 from collectors.imports.results.tools.printed_block import PrintedBlock, blocks_among, model_of, read_blocks
 from collectors.imports.results.values import cut
 from domain import JsonValue
 from reasons import Code, Reason
 
 TOOL = "sglang evaluation"
-PROGRAM = re.compile(r"(?<![\w./-])[\w./-]{0,200}\bbench_sglang\.py\b|\bsglang\.test\.(?:run_eval|few_shot_\w{1,20})\b")
-TASK = re.compile(r"\b(?:benchmark/(?P<folder>\w{2,20})/|--eval-name[ =](?P<name>[\w.-]{2,30}))")
+PROGRAM = re.compile(r"(?<![\w./-])[\w./-]{0,200}\bbench_sglang\.py\b|\bsglang\.test\.run_eval\b|\bfew_shot_\w{1,20}\b")
+TASK = re.compile(
+    r"\b(?:benchmark/(?P<folder>\w{2,20})/|--eval-name[ =](?P<name>[\w.-]{2,30})|few_shot_(?P<script>[a-z\d]{2,20}))"
+)
 SHARE, NUMBER = r"[01](?:\.\d{1,18})?", r"\d{1,12}(?:\.\d{1,9})?"
 LINE = re.compile(
     rf"(?P<score>Accuracy|Score): (?P<accuracy>{SHARE})|Invalid: (?P<invalid>{SHARE})|"
@@ -30,13 +33,14 @@ TASK_NAME = re.compile(r"(?!(?:pr|main|master|before|after|base|baseline|new|old
 LABEL = re.compile(r'"(?P<name>model|eval)": "(?P<value>[^"]{1,300})"')
 SCORED = re.compile(r"(?:Accuracy|Score): [01]|Repeat: \d")
 TIMED = re.compile(r"(?:(?:Total|Mean) l|L)atency: \d")
+NEXT_PART = re.compile(r"[,;] {1,3}(?=(?:Accuracy|Score|Invalid|(?:Total |Mean )?[Ll]atency|Output throughput): )")
 POINT = MeasurementPoint("all items")
 NOT_NAMED = "not named"
 
 
 def has_printed(content: str) -> bool:
     """Return whether a text contains the score of an evaluation and its time."""
-    return any(True for _ in _blocks(content.splitlines())) if "atency: " in content else False
+    return any(True for _ in _blocks(content.splitlines())) if "atency:" in content else False
 
 
 def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[LoadBuilder], str]:
@@ -47,24 +51,30 @@ def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yield the runs of such lines that have both a score and a time."""
     for start, end in blocks_among(lines, _is_line, _is_line):
-        block = [line.strip() for line in lines[start:end]]
+        block = [part for line in lines[start:end] for part in _parts(line)]
         if any(map(SCORED.match, block)) and any(map(TIMED.match, block)):
             yield start, end
 
 
 def _is_line(line: str) -> bool:
-    return LINE.fullmatch(line.strip()[:2_500]) is not None
+    return all(map(LINE.fullmatch, _parts(line)))
+
+
+def _parts(line: str) -> list[str]:
+    """Return the lines of an evaluation that a line consists of, without the marks of a list and of bold words."""
+    line = line[match.end() :] if (match := BULLET.match(line)) else line
+    return NEXT_PART.split(line[:2_600].replace("**", "").replace("`", "").strip()[:2_500])
 
 
 def _load_of(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:
     lines, command = block.lines, block.command
     load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date, number=number, model=model_of(command))
-    matches = [match for line in lines if (match := LINE.fullmatch(line.strip()[:2_500]))]
+    matches = [match for line in lines for part in _parts(line) if (match := LINE.fullmatch(part))]
     labels = {match["name"]: match["value"] for line in lines for match in LABEL.finditer(line)}
     load.model = labels.get("model", load.model)
     command_task = TASK.search(f"{command.program}{command.words}")
     heading_task = block.heading if block.heading and TASK_NAME.fullmatch(block.heading) else None
-    task = labels.get("eval") or (command_task and (command_task["folder"] or command_task["name"])) or heading_task
+    task = labels.get("eval") or (command_task and next(filter(None, command_task.groups()))) or heading_task
     exact = {match["metric"]: match["exact"] for match in matches if match["metric"]}
     for match in matches:
         _add_line(load, task or "", match, exact)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from collectors.imports.log_file import ImportRefusedError
@@ -16,6 +16,7 @@ from collectors.imports.results.tools.printed import (
     printed_line,
     printed_text,
 )
+from collectors.imports.results.tools.printed_block import heading_params
 from collectors.imports.results.values import count, cut, dict_of, number, text
 
 TOOL = "trtllm-bench"
@@ -88,25 +89,57 @@ def recognise(head: str) -> bool:
 
 
 def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
-    """Return the load of a report; raises ImportRefusedError."""
-    load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date)
+    """Return the loads of a file, one for each report; raises ImportRefusedError."""
     if source.head.lstrip().startswith("{"):
-        _read_json(load, dict_of(source.json()))
+        loads = [LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date)]
+        _read_json(loads[0], dict_of(source.json()))
     else:
-        _read_printed(load, printed_text(source))
-    if not load.rows:
+        loads = _printed_loads(printed_text(source).splitlines(), ticket)
+    loads = [load for load in loads if load.rows]
+    if not loads:
         raise ImportRefusedError(f"{source.name} is a report of trtllm-bench, but has no result.")
-    return [load]
+    return loads
 
 
 # --- printed ----------------------------------------------------------------------------------------------------------
-def _read_printed(load: LoadBuilder, content: str) -> None:
-    """Add the lines of the report; lines of the engine before it have no such form or name."""
-    is_report = False
-    lines = content.splitlines()
+def _printed_loads(lines: Sequence[str], ticket: Ticket) -> list[LoadBuilder]:
+    """Return a load for each report among the lines; of several each has the heading above it."""
+    starts = _starts_of_reports(lines)
+    loads: list[LoadBuilder] = []
+    end_above = 0
+    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+        load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date, number=len(loads))
+        if len(starts) > 1:
+            load.params |= heading_params(lines, start, end_above)
+        end_above = _read_printed(load, lines, start if loads else 0, end)
+        loads.append(load)
+    return loads
+
+
+def _starts_of_reports(lines: Sequence[str]) -> list[int]:
+    """Return the lines above the first section of each report: a section that stood already begins another one."""
+    starts: list[int] = []
+    sections: set[str] = set()
     for index, line in enumerate(lines):
-        is_heading = line.strip().startswith("= ") and index > 0 and lines[index - 1].strip().startswith("=====")
-        is_report = is_report or is_heading or line.strip().startswith("Issue Rate")
+        if not _is_section(lines, index):
+            continue
+        if not starts or line.strip() in sections:
+            starts.append(index - 1)
+            sections.clear()
+        sections.add(line.strip())
+    return starts or [0]
+
+
+def _is_section(lines: Sequence[str], index: int) -> bool:
+    return lines[index].strip().startswith("= ") and index > 0 and lines[index - 1].strip().startswith("=====")
+
+
+def _read_printed(load: LoadBuilder, lines: Sequence[str], start: int, end: int) -> int:
+    """Add the lines of a report and return the index behind the last; the engine's before it have no such form."""
+    is_report, last = False, start
+    for index in range(start, end):
+        line = lines[index]
+        is_report = is_report or _is_section(lines, index) or line.strip().startswith("Issue Rate")
         if is_report and (lengths := LENGTHS.fullmatch(line[:200])):
             cells = dict(zip(("input", "output", "total"), lengths["lengths"].split(), strict=True))
             load.params[f"dataset {lengths['statistic']}"] = {
@@ -114,8 +147,10 @@ def _read_printed(load: LoadBuilder, content: str) -> None:
             }
         elif is_report and not STAMP.match(line) and (parts := printed_line(index + 1, line)):
             _add_line(load, parts)
+            last = last if parts.value is None else index + 1
     load.model = text(load.params.get("Model"))
     load.tool_version = text(load.params.get("TensorRT LLM Version")) or text(load.params.get("TensorRT-LLM Version"))
+    return last
 
 
 def _add_line(load: LoadBuilder, line: PrintedLine) -> None:
