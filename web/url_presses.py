@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-PRESS_LASTS_S = 10.0  # later the same URL is that of a link
+PRESS_LASTS_S = 60.0  # on a busy machine the rerun may come late; later still the same URL is that of a link
 _PRESS = "url-press"  # session state: the last one
 Params = dict[str, list[str]]
 
@@ -49,7 +49,7 @@ def change_url_params(changes: Mapping[str, Sequence[str]]) -> None:
 def restore_url_press() -> None:
     """Restore the parameters of the last press if this run began without them; to be called before the page reads any.
 
-    After `Back`, on another page or some seconds later, a URL from before the press is meant as such.
+    After `Back`, on another page or a minute later, a URL from before the press is meant as such.
     """
     press: UrlPress | None = st.session_state.get(_PRESS)
     if press is None:
