@@ -66,3 +66,8 @@ def sample_sd(population_sd: float | None, n: int | None) -> tuple[float | None,
     if n < 2:
         return None, Reason(Code.SD_OF_ONE_VALUE)
     return population_sd * sqrt(n / (n - 1)), None
+
+
+def percentile_name(percent: str) -> str:
+    """Return Pitwall's name of a percentile; the 50th is the median."""
+    return "median" if percent == "50" else f"p{percent}"

@@ -12,8 +12,7 @@ from typing import Any
 
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
-from collectors.imports.results.metrics import STATED
-from collectors.imports.results.prose.metric_names import percentile_name
+from collectors.imports.results.metrics import STATED, percentile_name
 from collectors.imports.results.prose.value_names import ValueName, value_name_of
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.values import count, dict_of, number

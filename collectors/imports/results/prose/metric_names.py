@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from collectors.imports.results.metrics import STATED
+from collectors.imports.results.metrics import STATED, percentile_name
 
 
 class MetricName(NamedTuple):
@@ -318,8 +318,3 @@ def statistic_of(text: str, bound: str | None, metric: str = STATED) -> str:
     if MAXIMUM.search(text) and metric != "full_context_concurrency":
         return "max"
     return "min" if MINIMUM.search(text) else STATED
-
-
-def percentile_name(percent: str) -> str:
-    """Return Pitwall's name of a percentile; the 50th is the median."""
-    return "median" if percent == "50" else f"p{percent}"

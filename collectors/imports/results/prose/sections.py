@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from collectors.imports.results.prose.consoles import FENCE, ConsoleContext, contexts_of
 from collectors.imports.results.prose.units import RATES, may_have_figure, pattern_of, unit_in
+from collectors.imports.results.tools.printed_block import MODEL_LINE
 
 HEADING = re.compile(
     r"(?P<marks>#{1,6}) {1,8}(?P<words>.{1,160})|\*\*(?P<bold>[^*]{1,160})\*\*:?"
@@ -39,7 +40,6 @@ SETTING_LINE = re.compile(r"[A-Z][\w ]{1,20}: \S")  # 'Date: 2026-05-03'
 NUMBERED = re.compile(r"\d{1,2}(?:\.\d{1,2})?[.)] ")  # '2. Finding the longest context'
 PAIR_LINE = re.compile(r"\w{1,40}: {1,8}\S")
 MAX_TITLE_CHARS = 60
-MODEL_LINE = re.compile(r"\s{0,8}model(?:[ _]?(?:name|id))? ?[:=] {0,12}(?P<model>[\w./:@+-]{2,80})\s*", re.IGNORECASE)
 PLAIN_NUMBER = re.compile(r"(?<!\S)\d[\d.,]{0,12}(?!\S)")
 NO_LABEL_ENDS = tuple(".:?!,;")
 BOLD_LEVEL = 7  # below the headings of Markdown

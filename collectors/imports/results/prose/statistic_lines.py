@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from collectors.imports.results.metrics import STATED
-from collectors.imports.results.prose.metric_names import percentile_name
+from collectors.imports.results.metrics import STATED, percentile_name
 from collectors.imports.results.prose.number_text import NUMBER as STATED_NUMBER
 from collectors.imports.results.prose.number_text import StatedNumber, parse_number
 from collectors.imports.results.prose.units import in_words, pattern_of, unit_of

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from collectors.imports.results.builder import LoadBuilder, Ticket
-from collectors.imports.results.prose.sections import MODEL_LINE
 from collectors.imports.results.tools.printed import number_or_text
 from domain import JsonValue
 
@@ -28,6 +27,7 @@ MAX_COMMAND_LINES = 60
 MAX_LINE_CHARS = 4_000
 STAMP = re.compile(r"\s{0,12}\[?(?P<date>20\d\d-\d\d-\d\d)[ T:](?P<time>\d\d:\d\d:\d\d)\b(?!\.?\d{0,9}(?:Z|[+-]\d))")
 MAX_LINES_TO_TIME = 200
+MODEL_LINE = re.compile(r"\s{0,8}model(?:[ _]?(?:name|id))? ?[:=] {0,12}(?P<model>[\w./:@+-]{2,80})\s*", re.IGNORECASE)
 MODEL_FLAGS = ("model", "model_path", "m")
 SERVER = re.compile(
     r"\bsglang\.launch_server\b|\bsglang serve\b|\bvllm serve\b|\bvllm\.entrypoints\.openai\.api_server\b"

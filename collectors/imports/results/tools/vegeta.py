@@ -12,7 +12,7 @@ from typing import Any
 
 from collectors.imports.log_file import ImportRefusedError
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
-from collectors.imports.results.prose.metric_names import percentile_name
+from collectors.imports.results.metrics import percentile_name
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tools.go_durations import seconds_of
 from collectors.imports.results.tools.printed import number_or_text
