@@ -11,7 +11,7 @@ from web.url_state import FOLD, multiple_choice
 
 
 @dataclass(frozen=True)
-class Section:
+class PageSection:
     """A section that is closed at first. name: its value in the URL. show: draws its content, only while it is open."""
 
     name: str
@@ -19,10 +19,10 @@ class Section:
     show: Callable[[], object]
 
 
-def show_sections(page: str, sections: Iterable[Section | None]) -> list[str]:
+def show_sections(page: str, sections: Iterable[PageSection | None]) -> list[str]:
     """Show the row and the open sections, which the URL names; return the names of those. None: not for this viewer.
 
-    One row costs a seventh of seven folded sections, each of which is a message and a widget of Streamlit's.
+    The row is a single widget and message of Streamlit's, which costs less than an expander per section.
     """
     by_name = {section.name: section for section in sections if section is not None}
     if not by_name:

@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 
 PAGE = """
 import streamlit as st
-from web.sections import Section, show_sections
+from web.sections import PageSection, show_sections
 
 def draw(name):
     st.session_state.setdefault("drawn", []).append(name)
@@ -14,9 +14,9 @@ def draw(name):
 
 count = st.session_state.get("count", 1)
 sections = [
-    Section("machines", "Machines", lambda: draw("machines")),
+    PageSection("machines", "Machines", lambda: draw("machines")),
     None,
-    Section("deleted", f"Deleted runs: {count}", lambda: draw("deleted")),
+    PageSection("deleted", f"Deleted runs: {count}", lambda: draw("deleted")),
 ]
 st.session_state.open = show_sections("runs", sections[: st.session_state.get("most", 3)])
 """

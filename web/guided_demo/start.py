@@ -15,7 +15,7 @@ from web.guided_demo.pace import FULL_TOKENS, tokens_for_this_machine
 from web.guided_demo.tour import tour_address
 from web.markup import markdown_text
 from web.redirects import go_to
-from web.sections import Section
+from web.sections import PageSection
 from workloads import spec_for
 
 WORKLOAD = "demo-stream"
@@ -38,9 +38,9 @@ def show_first_demo() -> None:
     st.caption(ABOUT)
 
 
-def demo_section() -> Section | None:
+def demo_section() -> PageSection | None:
     """Return the operator's section with the same, for once there are runs."""
-    return Section("demo", "The demo", _show) if is_operator() else None
+    return PageSection("demo", "The demo", _show) if is_operator() else None
 
 
 def _show() -> None:

@@ -11,20 +11,20 @@ from web import markup
 from web.actions import is_operator
 from web.context import services
 from web.markup import markdown_text
-from web.sections import Section
+from web.sections import PageSection
 from web.theme import DASH
 from web.times import SECONDS, time_html
 
 NOT_YET = "the lake has not responded since Pitwall started"
 
 
-def lake_section() -> Section | None:
+def lake_section() -> PageSection | None:
     """Return the operator's section if a lake is configured; its title says if the last attempt failed."""
     shipping = services().shipping
     if not is_operator() or shipping is None or not shipping.state.is_configured:
         return None
     title = "Lake: the last attempt failed" if shipping.state.failure else "Lake"
-    return Section("lake", title, partial(_show, shipping.state))
+    return PageSection("lake", title, partial(_show, shipping.state))
 
 
 def _show(state: ShippingState) -> None:

@@ -13,7 +13,7 @@ from web import audit, markup
 from web.actions import is_operator, require_operator
 from web.context import services
 from web.machines.machine_titles import known_machines
-from web.sections import Section
+from web.sections import PageSection
 from web.theme import DASH
 from web.words import reasons_text
 
@@ -22,9 +22,9 @@ GIB = 1 << 30
 UNIFIED = "unified with the host's"
 
 
-def machine_section(store: Queryable) -> Section | None:
+def machine_section(store: Queryable) -> PageSection | None:
     """Return the operator's section: a row per machine and a form for its label. `store`: this store or the lake."""
-    return Section("machines", "Machines", lambda: _show_machines(known_machines(store))) if is_operator() else None
+    return PageSection("machines", "Machines", lambda: _show_machines(known_machines(store))) if is_operator() else None
 
 
 def _show_machines(machines: Sequence[MachineRow]) -> None:

@@ -23,7 +23,7 @@ from web.live.peers.peer_look import PeerState
 from web.live.peers.peers import Peer, PeerError, describe
 from web.machines.machine_titles import known_machines
 from web.markup import markdown_text
-from web.sections import Section
+from web.sections import PageSection
 from web.theme import DASH
 from web.times import time_html
 
@@ -35,9 +35,9 @@ CONFIRMED = "peer-confirmed"  # session state: the next script run clears the fo
 TOKEN = "peer-token"
 
 
-def peer_section(store: Queryable) -> Section | None:
+def peer_section(store: Queryable) -> PageSection | None:
     """Return the section for members; the operator can also confirm and remove. `store`: this store or the lake."""
-    return Section("peers", "Other Pitwalls", partial(_show, store)) if is_member() else None
+    return PageSection("peers", "Other Pitwalls", partial(_show, store)) if is_member() else None
 
 
 def _show(store: Queryable) -> None:

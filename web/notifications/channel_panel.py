@@ -27,7 +27,7 @@ from web.access.roles import current_person
 from web.actions import Once, is_operator, require_operator
 from web.context import services
 from web.markup import markdown_text
-from web.sections import Section
+from web.sections import PageSection
 from web.times import time_html
 
 REFRESH_S = 5.0
@@ -45,10 +45,12 @@ KIND_NAMES = {
 }
 
 
-def channel_section() -> Section | None:
+def channel_section() -> PageSection | None:
     """Return the operator's section; None for others, and where nothing is ever sent."""
     notifier = services().notifier
-    return Section("notifications", "Notifications", partial(_show, notifier)) if is_operator() and notifier else None
+    return (
+        PageSection("notifications", "Notifications", partial(_show, notifier)) if is_operator() and notifier else None
+    )
 
 
 def _show(notifier: Notifier) -> None:

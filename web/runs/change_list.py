@@ -10,7 +10,7 @@ from domain import AuditEntry
 from web import markup
 from web.actions import is_operator
 from web.context import services
-from web.sections import Section
+from web.sections import PageSection
 from web.sharing.session_list import show_session_list
 from web.sharing.share_dialog import show_share_list
 from web.sharing.token_list import show_token_list
@@ -19,9 +19,9 @@ from web.times import time_html
 MAX_ENTRIES = 50
 
 
-def links_and_changes() -> Section | None:
+def links_and_changes() -> PageSection | None:
     """Return the section; None for viewers other than the operator."""
-    return Section("changes", "Links and changes", _show) if is_operator() else None
+    return PageSection("changes", "Links and changes", _show) if is_operator() else None
 
 
 def _show() -> None:

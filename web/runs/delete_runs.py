@@ -17,7 +17,7 @@ from web.markup import markdown_text
 from web.runs.table.disk_list import show_disk_list
 from web.runs.table.ticked_runs import set_ticked
 from web.runs.undo_notice import offer_undo
-from web.sections import Section
+from web.sections import PageSection
 from web.times import format_time, utc_help
 
 DISK = "disk"  # the section's name in the URL
@@ -77,12 +77,12 @@ def delete(run_ids: Sequence[str]) -> dict[str, str]:
     return services().store.bin.delete(run_ids, current_person())
 
 
-def deleted_section() -> Section | None:
+def deleted_section() -> PageSection | None:
     """Return the operator's section with the runs that can still be restored; None if there are none."""
     store = services().store
     restorable = store.query_cache.get("deleted runs", store.bin.restorable) if is_operator() else []
     title = f"Deleted runs: {len(restorable)}"
-    return Section("deleted", title, partial(_show_deleted, restorable)) if restorable else None
+    return PageSection("deleted", title, partial(_show_deleted, restorable)) if restorable else None
 
 
 def _show_deleted(restorable: Sequence[DeletedRun]) -> None:
@@ -108,9 +108,9 @@ def _bring_back(run_ids: Sequence[str]) -> None:
     services().store.bin.restore(run_ids, current_person())
 
 
-def disk_section() -> Section | None:
+def disk_section() -> PageSection | None:
     """Return the operator's section with disk use by run, largest first, and the retention rule."""
-    return Section(DISK, "Disk use and retention", _show_disk) if is_operator() else None
+    return PageSection(DISK, "Disk use and retention", _show_disk) if is_operator() else None
 
 
 def _show_disk() -> None:

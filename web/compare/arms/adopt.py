@@ -18,7 +18,7 @@ from web.access.roles import current_person
 from web.actions import is_operator, require_operator
 from web.context import services
 from web.markup import markdown_text
-from web.sections import Section
+from web.sections import PageSection
 from web.times import DAYS, format_time
 
 NOTHING = "nothing"
@@ -115,12 +115,12 @@ def adopt(
     return point
 
 
-def adopted_section() -> Section | None:
+def adopted_section() -> PageSection | None:
     """Return the operator's section of Runs with all points; None if there are none."""
     store = services().store
     points = store.query_cache.get("adopted points", store.adopted) if is_operator() else []
     title = f"Adopted operating points: {len(active_points(points))}"
-    return Section("adopted", title, partial(_show_points, points)) if points else None
+    return PageSection("adopted", title, partial(_show_points, points)) if points else None
 
 
 def _show_points(points: Sequence[AdoptedPoint]) -> None:

@@ -13,7 +13,7 @@ from reference.tables import CellItem, PublishedTable, published_tables
 from reports.arms.claims import doubts
 from web import markup
 from web.actions import is_operator
-from web.sections import Section
+from web.sections import PageSection
 from web.theme import DASH
 from web.url_state import url_expander
 
@@ -51,9 +51,9 @@ class Footnotes:
         return f'<ol class="pw-muted">{items}</ol>' if items else ""
 
 
-def published_section() -> Section:
+def published_section() -> PageSection:
     """Return the section of Runs with every published configuration and its headline numbers."""
-    return Section("published", TITLE, lambda: st.html(_published_table(is_operator())))
+    return PageSection("published", TITLE, lambda: st.html(_published_table(is_operator())))
 
 
 @functools.cache

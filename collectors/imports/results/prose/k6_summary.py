@@ -15,13 +15,13 @@ from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ti
 from collectors.imports.results.metrics import STATED, percentile_name
 from collectors.imports.results.prose.value_names import ValueName, value_name_of
 from collectors.imports.results.source import ResultFile
+from collectors.imports.results.tools.http_testers import assumption_note
 from collectors.imports.results.values import count, dict_of, number
 
 TOOL = "k6"
 REQUEST_TIME = "http_req_duration"
 NEEDED = ('"metrics"', f'"{REQUEST_TIME}', '"http_reqs"')
 OWN = re.compile(r"http_|iteration|data_(?:sent|received)|vus|checks|group_duration|dropped_|ws_|grpc_")  # of k6 itself
-ASSUMED_NOTE = "k6 does not say what it asked: its requests are taken for those of a language model."
 STATISTICS = {"avg": "mean", "med": "median", "min": "min", "max": "max"}
 PERCENTILE = re.compile(r"p\((?P<percent>\d{1,2}(?:\.\d{1,3})?)\)")
 
@@ -39,7 +39,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
     }
     if not values.get(REQUEST_TIME):
         raise ImportRefusedError(f"{source.name} is a summary of k6, but timed no request ({REQUEST_TIME}).")
-    load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date, notes=[ASSUMED_NOTE])
+    load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date, notes=[assumption_note(TOOL)])
     users = count(dict_of(values.get("vus_max")).get("max"))
     point = MeasurementPoint("all requests", users)
     _add_counts(load, point, values)

@@ -70,8 +70,8 @@ def measurements_in(record: Record, level: int | None) -> dict[str, MetricName]:
 
 def _with_total_of_load(metrics: Mapping[str, MetricName]) -> dict[str, MetricName]:
     """Return the metrics of a load with `total_seconds` as its duration, if it states a rate and no other duration."""
-    known = {metric_name.metric for metric_name in metrics.values()}
-    if "duration_s" in known or not known & {"request_tps", "output_tps"}:
+    measured = {metric_name.metric for metric_name in metrics.values()}
+    if "duration_s" in measured or not measured & {"request_tps", "output_tps"}:
         return dict(metrics)
     return {
         name: MetricName("duration_s", DURATION_FACTORS[column.unit])

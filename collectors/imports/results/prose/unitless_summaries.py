@@ -6,8 +6,8 @@ import re
 from typing import NamedTuple
 
 
-class _Tool(NamedTuple):
-    """How a summary begins, what tells it from others, and the lines whose unit is known."""
+class UnitlessTool(NamedTuple):
+    """A tool whose summaries state no units: how one begins, what tells it from others, and the unit of each line."""
 
     opening: re.Pattern[str]
     mark: str
@@ -15,12 +15,12 @@ class _Tool(NamedTuple):
 
 
 _TOOLS = (
-    _Tool(
+    UnitlessTool(
         re.compile(r"\s{0,12}Total requests: \d{1,9} at [\d.]{1,20} requests per second\s*"),
         " requests per second",
         ((re.compile(r"\s{0,12}(?:Average|Median|Max|P\d\d) (?:TTFT|ITL|latency): \d{1,9}\.\d{1,9}"), "s"),),
     ),
-    _Tool(
+    UnitlessTool(
         re.compile(r"Provider {1,20}: .{1,80}"),
         "Latency Per Token",
         ((re.compile(r"(?:Time To First Token|Latency Per Token|Total Latency) {0,20}: \d{1,9}\.\d{1,18}"), "ms"),),
@@ -36,7 +36,7 @@ def with_units(text: str) -> str:
     return text
 
 
-def _with_units_of(text: str, tool: _Tool) -> str:
+def _with_units_of(text: str, tool: UnitlessTool) -> str:
     lines, is_summary = text.splitlines(), False
     for index, line in enumerate(lines):
         is_summary = len(line) < 200 and (

@@ -11,19 +11,19 @@ MAX_LINES = 200
 GAP = re.compile(r"\t{1,9}| {3,400}| {1,9}\| {1,9}")
 
 
-class Column(NamedTuple):
+class SummaryColumn(NamedTuple):
     """A summary of several beside each other: its lines, and the words above it."""
 
     heading: str
     lines: Sequence[str]
 
 
-def parted_columns(lines: Sequence[str], opens: Callable[[str], bool]) -> tuple[list[Column], list[str]]:
+def parted_columns(lines: Sequence[str], opens: Callable[[str], bool]) -> tuple[list[SummaryColumn], list[str]]:
     """Return the summaries that stand beside each other, and the lines with theirs left empty.
 
     `opens`: whether a text is the opening line of a summary.
     """
-    columns: list[Column] = []
+    columns: list[SummaryColumn] = []
     remaining_lines = [*lines]
     for index, line in enumerate(lines):
         starts = _starts(line, opens)
@@ -35,7 +35,7 @@ def parted_columns(lines: Sequence[str], opens: Callable[[str], bool]) -> tuple[
         above = lines[index - 1] if index and _is_row(lines[index - 1], starts) else ""
         for start, stop in zip(starts, [*starts[1:], None], strict=True):
             heading = above[start:stop].strip()
-            columns.append(Column(heading, [row[start:stop].rstrip(" |") for row in lines[index:end]]))
+            columns.append(SummaryColumn(heading, [row[start:stop].rstrip(" |") for row in lines[index:end]]))
         remaining_lines[index:end] = [""] * (end - index)
     return columns, remaining_lines
 

@@ -15,6 +15,7 @@ from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ti
 from collectors.imports.results.metrics import percentile_name
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tools.go_durations import seconds_of
+from collectors.imports.results.tools.http_testers import assumption_note
 from collectors.imports.results.tools.printed import number_or_text
 from collectors.imports.results.tools.printed_block import PrintedBlock, blocks_among, read_blocks
 from collectors.imports.results.values import count, dict_of, number, scaled
@@ -30,7 +31,6 @@ NEEDED = ('"latencies"', '"50th"', '"status_codes"')
 STATISTIC = re.compile(r"(?P<percent>\d{2}(?:\.\d{1,3})?)(?:th)?")
 STATISTICS = ("mean", "min", "max")
 POINT = MeasurementPoint("all requests")
-ASSUMED_NOTE = "vegeta does not say what it asked: its requests are taken for those of a language model."
 
 
 # --- JSON -------------------------------------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ def _add(
         if success is not None and success <= 1:
             load.result(POINT, "requests", "total", round(sent * success))
             load.result(POINT, "failed_requests", "total", sent - round(sent * success))
-        load.notes.append(ASSUMED_NOTE)
+        load.notes.append(assumption_note(TOOL))
         load.params |= {"rate": totals["rate"]} if totals.get("rate") is not None else {}
         load.result(POINT, "request_tps", "mean", totals.get("throughput"))
         if duration_s is not None:
