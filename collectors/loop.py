@@ -91,6 +91,15 @@ class CollectorLoop:
                 if workers is None:
                     worker.start()
 
+    def next_samples(self, run_id: str) -> Callable[[], bool]:
+        """Return a function that says whether all of a live run's collectors have collected once more since this call.
+
+        Those that fail or hang are not waited for.
+        """
+        with self._lock:
+            ticks = [(worker, worker.next_tick()) for worker in self._workers.get(run_id, ())]
+        return lambda: all(has_ticked() or worker in self._hanging for worker, has_ticked in ticks)
+
     def freshness(self) -> list[Freshness]:
         """Return the progress of each live run; takes no lock that a hanging collector could hold."""
         groups = {**self._leaving, **self._workers}

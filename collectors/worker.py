@@ -32,6 +32,8 @@ class Worker:
         self.collector = collector
         self._waker = waker
         self.busy_since: float | None = None
+        self._started_ticks = 0
+        self._newest_complete_tick = 0  # its number, from 1
         self.run = run
         self._sink = sink
         self._clock = clock
@@ -56,6 +58,11 @@ class Worker:
         has_changed, self.run = run != self.run, run
         if has_changed and isinstance(self._trouble, UnavailableError):
             self.wake()
+
+    def next_tick(self) -> Callable[[], bool]:
+        """Return a function that says whether a tick has begun after this call and ended; of a failing worker, True."""
+        earlier_ticks = self._started_ticks
+        return lambda: self._newest_complete_tick > earlier_ticks or self._trouble is not None
 
     def wake(self) -> None:
         """Trigger the next tick now."""
@@ -97,6 +104,7 @@ class Worker:
 
     def _tick(self, collect: Callable[[Run], Iterable[Batch]], *, is_last: bool = False) -> None:
         began = self.busy_since = self._clock.mono_s()
+        self._started_ticks += 1
         trouble: Exception | None = None
         try:
             for batch in collect(self.run):
@@ -107,6 +115,7 @@ class Worker:
         except Exception as problem:  # any failure of a collector ends its tick only
             trouble = problem
         self.busy_since = None
+        self._newest_complete_tick = self._started_ticks
         if trouble is not None or not (is_last or self._is_expected_outage()):
             self._record_health(trouble, self._clock.mono_s() - began)
 

@@ -118,6 +118,7 @@ def _start_runs(
         gpus=read_gpu_status,
         hosts=HostBook(settings.hosts_path),
         save_machine=store.save_machine,
+        next_samples=lambda run_id: loop.next_samples(run_id),
     )
     loop = CollectorLoop(
         lambda batch: store_batch(store, supervisor, batch),

@@ -23,7 +23,7 @@ from launcher.runs.recorders import RequestRecorders
 from launcher.runs.run_factory import RunFactory, SilentStoreError
 from launcher.runs.state_log import RunStateStore, StateLog
 from launcher.runs.supervised_runs.attached_run import AttachedRun
-from launcher.runs.supervised_runs.dependencies import Dependencies, ExplainFailure
+from launcher.runs.supervised_runs.dependencies import Dependencies, ExplainFailure, NextSamples
 from launcher.runs.supervised_runs.launched_run import LaunchedRun
 from launcher.runs.supervised_runs.run_loads import check_can_load
 from launcher.runs.ticker import TICK_S, Ticker
@@ -46,7 +46,8 @@ class Supervisor:
     `prepare_workload(run, directory)` returns the argv of the run's load generator; `explain_failure(run, exit_code)` a
     better cause than the exit code, with the log line that shows it; `gpus()` the driver's current state, recorded with
     each run, and read at its end to check that memory was released. `hosts` are the machines for launches over ssh;
-    `save_machine(machine)` stores the description that one of them sends.
+    `save_machine(machine)` stores the description that one of them sends. `next_samples(run_id)` begins to wait for
+    the run's next samples, after which a server is stopped at the end of its last load.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class Supervisor:
         stop_grace_s: float = 30.0,
         hosts: HostBook | None = None,
         save_machine: Callable[[Machine], object] = lambda machine: None,
+        next_samples: NextSamples = lambda run_id: lambda: True,
     ) -> None:
         machine = machine or machine_id()
         self._clock = clock
@@ -81,6 +83,7 @@ class Supervisor:
             save_machine,
             DetachedCalls("look", 1024),
             self._ticker.wake,
+            next_samples,
         )
         self._live = LiveRunRegistry(store, self._deps, runs_dir, machine)
         self._queue = self._live.queue

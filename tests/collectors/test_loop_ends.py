@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -60,3 +61,26 @@ def test_final_outage_is_not_called_over(loops: Any, kept: Any, make_run: Callab
     kept.wait_for(lambda: said(kept, "outage"))
     assert loop.finish(make_run())
     assert said(kept, "outage") == ["gone"]
+
+
+def test_next_samples_are_those_of_a_tick_that_begins_later(
+    loops: Any, kept: Any, make_run: Callable[..., Run]
+) -> None:
+    """One that fails, hangs or does not exist is not waited for."""
+    goes_on, never = threading.Event(), threading.Event()
+
+    def fail() -> None:
+        raise OutageError("gone")
+
+    slow, failing = Scripted("slow", goes_on.wait), Scripted("failing", fail)
+    loop = loops(kept, lambda: [make_run()], [slow, failing, Scripted("stuck", never.wait)])
+    kept.wait_for(lambda: slow.ticks == 1 and said(kept, "outage"))
+    has_samples = loop.next_samples(make_run().id)
+    assert not has_samples(), "the tick in progress has begun before"
+    goes_on.set()
+    kept.wait_for(lambda: slow.ticks > 2)
+    assert not has_samples(), "one may still answer"
+    loop._hanging.update(worker for workers in loop._workers.values() for worker in workers if worker.busy_since)
+    assert has_samples()
+    assert loop.next_samples("another run")()
+    never.set()

@@ -120,6 +120,11 @@ def test_all_three_finish_and_count_lines_once(pitwall: Pitwall) -> None:
     planned = sum(request.max_tokens for phase in plan for request in phase.requests)
     count = len(NAMES) * REQUESTS
     assert rows == [(count, count, 0, len(NAMES) * planned)]
+    counted = (
+        "SELECT run_id, max(accepted_tokens_total) FROM counter_samples GROUP BY run_id HAVING max(drafts_total) > 0"
+    )
+    drafted = "SELECT run_id, sum(accepted_tokens) FROM requests GROUP BY run_id HAVING sum(accepted_tokens) > 0"
+    assert sorted(pitwall.sql(counted)) == sorted(pitwall.sql(drafted)), "the counters have seen the last request"
     assert pitwall.sql("SELECT DISTINCT exit_code FROM runs") == [(0,)]
     for run_id, path in pitwall.sql("SELECT run_id, log_path FROM runs"):
         parsed = [sample["line"] for sample in parsed_log(Path(path))["samples"]]

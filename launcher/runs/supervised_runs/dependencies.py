@@ -16,6 +16,10 @@ from machine.detached_calls import DetachedCalls
 ExplainFailure = Callable[[Run, int | None], tuple[str, str | None] | None]
 
 
+# From a run's id: a function that says whether the run has been sampled once more since.
+NextSamples = Callable[[str], Callable[[], bool]]
+
+
 @dataclass(frozen=True, slots=True)
 class Dependencies:
     """Services shared by all supervised runs of one supervisor."""
@@ -30,3 +34,4 @@ class Dependencies:
     save_machine: Callable[[Machine], object]  # stores the description of another machine
     file_reads: DetachedCalls  # of files that may hang
     wake: Callable[[], None]  # triggers a check of all runs
+    next_samples: NextSamples

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,6 +50,7 @@ from redaction import KNOWN
 SCRIPT_ENDED = "the script has ended, waiting for the server"
 LEFT_ALONE = "Its script started the server elsewhere and ended: Pitwall watches the server and does not stop it."
 STORED_WITHIN_S = 4.0  # before a server may start; long enough for a busy machine
+SAMPLED_WITHIN_S = 3.0  # after the last load; counters are read once a second
 NO_SECRET = "It was not started: the value of {} is a secret that was not entered. Launch again and enter it."
 
 
@@ -67,6 +68,8 @@ class LaunchedRun(SupervisedRun):
     _stop: Future[StopResult | None] | None = None
     _provenance: Future[dict[str, Any] | None] | None = None
     _contact: ServerContact | None = None
+    _is_sampled: Callable[[], bool] | None = None  # since the last load ended
+    _sample_deadline_s: float = 0.0  # monotonic; after it the server is stopped without
 
     def __post_init__(self) -> None:
         self.loads = RunLoads(self.deps, self.directory)
@@ -283,10 +286,23 @@ class LaunchedRun(SupervisedRun):
             return self._begin_workload()
         if status.state == "ended":
             is_due = self.run.state is RunState.RUNNING or (self._is_planned and self.run.stop_when_done)
-            return self._workload_ended(status) if is_due else None
+            return self._workload_ended(status) if is_due and self._may_stop() else None
         if self.run.state is RunState.READY:
             self._change(LOAD_RUNS, state=RunState.RUNNING)
         return None
+
+    def _may_stop(self) -> bool:
+        """Whether the server was sampled after its last load, if it is stopped then; always True otherwise.
+
+        Without these samples its counters would lack what they counted since the scrape before, up to a second.
+        """
+        is_last = self.loads.index + 1 == len(self._planned_loads)
+        if not (is_last and self.run.stop_when_done):
+            return True
+        if self._is_sampled is None:
+            self._is_sampled = self.deps.next_samples(self.run.id)
+            self._sample_deadline_s = self.deps.mono_s() + SAMPLED_WITHIN_S
+        return self._is_sampled() or self.deps.mono_s() > self._sample_deadline_s
 
     @property
     def has_workload(self) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,10 +14,11 @@ from domain import Config, Run, RunState, WorkloadSpec
 from launcher.checks.launch_request import LaunchRefusedError
 from launcher.processes.process import load_directories, process_status
 from launcher.processes.workload_signals import LoadSignal
+from launcher.runs.supervised_runs import launched_run
 from launcher.runs.supervisor import Supervisor
 from tests.launcher.runs.test_attached import Foreign, foreign
 from tests.launcher.runs.test_supervisor import FINAL
-from tests.launcher.servers import DictStore, request_for, wait_for, wait_for_state
+from tests.launcher.servers import DictStore, marked, request_for, wait_for, wait_for_state
 
 __all__ = ["foreign"]
 SHORT, LONG, BROKEN = (WorkloadSpec(name=name) for name in ("short", "long", "broken"))
@@ -149,3 +152,32 @@ def test_staying_server_takes_further_loads(loading: Supervisor, store: DictStor
     assert said(run) == ["went through"] * 2
     loading.start_load(run.id, SHORT)
     wait_for(lambda: len(ended_loads(loading, run)) == 3 and is_ready(loading, run))
+
+
+@pytest.mark.parametrize("is_sampled", [True, False])
+def test_a_server_is_stopped_after_the_samples_that_follow_its_load(
+    make_supervisor: Callable[..., Supervisor],
+    store: DictStore,
+    monkeypatch: pytest.MonkeyPatch,
+    is_sampled: bool,
+) -> None:
+    """Or some seconds later without them; after an earlier load nothing is waited for."""
+    monkeypatch.setattr(launched_run, "SAMPLED_WITHIN_S", 600.0)
+    samples, waiting_runs = threading.Event(), list[str]()
+
+    def next_samples(run_id: str) -> Callable[[], bool]:
+        waiting_runs.append(run_id)
+        return samples.is_set
+
+    supervisor = make_supervisor(prepare_workload=load_argv, stop_grace_s=3.0, next_samples=next_samples)
+    run = supervisor.launch(request_for(workload=SHORT, later_workloads=(SHORT,)))
+    wait_for(lambda: waiting_runs)
+    assert len(ended_loads(supervisor, run)) == 2
+    time.sleep(1.0)
+    assert store.states(run.id)[-1] is RunState.RUNNING and marked(run.id), "its server lives"
+    if is_sampled:
+        samples.set()
+    else:
+        monkeypatch.setattr(supervisor._live.get(run.id), "_sample_deadline_s", 0.0)
+    assert wait_for_state(store, run.id, *FINAL).state is RunState.FINISHED
+    assert waiting_runs == [run.id]
