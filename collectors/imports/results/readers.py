@@ -10,6 +10,7 @@ from collectors.imports.results.prose import document, records
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tool_readers import READERS, ResultReader
 from collectors.imports.results.tools import (
+    batch_server,
     batched_bench,
     evalplus,
     inference_perf,
@@ -17,6 +18,7 @@ from collectors.imports.results.tools import (
     llm_load_test,
     mlperf,
     mlx_lm,
+    multi_turn,
     offline_bench,
     one_batch,
     optimum_benchmark,
@@ -37,6 +39,8 @@ PRINTED_FORMATS = tuple(
     f"what {tool} prints"
     for tool in (
         one_batch.TOOL,
+        batch_server.TOOL,
+        multi_turn.TOOL,
         "ollama run --verbose (and its responses as JSON)",
         mlx_lm.TOOL,
         perf_console.GENAI_PERF,

@@ -28,6 +28,7 @@ from collectors.imports.results.tools import (
     ollama_response,
     optimum_benchmark,
     serving,
+    sglang_records,
     trtllm_bench,
     vegeta,
     vllm_mlx,
@@ -50,5 +51,5 @@ READERS: tuple[ResultReader, ...] = (
     benchy_progress, benchy, serving, guidellm, aiperf, lm_eval, bfcl, evalscope, llama_bench, batched_bench,
     inferencex, llmperf, trtllm_bench, mlperf, offline_bench, inference_perf, vllm_mlx, locust,
     k6_summary, vegeta, optimum_benchmark, llm_load_test, llama_response,
-    ollama_response,
+    ollama_response, sglang_records,
 )  # fmt: skip

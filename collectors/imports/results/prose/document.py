@@ -53,17 +53,20 @@ from collectors.imports.results.prose.units import test_unit, unit_in
 from collectors.imports.results.prose.warm_ups import without_warm_ups
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tools import (
+    batch_server,
     evalplus,
     guidellm_summary,
     guidellm_tables,
     llama_speculative,
     mlx_lm,
+    multi_turn,
     offline_bench,
     ollama,
     one_batch,
     optimum_benchmark,
     perf_console,
     printed_serving,
+    send_one,
     serving,
     sglang_eval,
     vegeta,
@@ -86,7 +89,7 @@ class PrintedReader(Protocol):
 PRINTED: tuple[PrintedReader, ...] = (
     printed_serving, serving, offline_bench, one_batch, ollama, mlx_lm, lm_eval_table, lm_eval_dict, evalplus,
     sglang_eval, perf_console, guidellm_tables, guidellm_summary, llama_speculative, vegeta,
-    optimum_benchmark,
+    optimum_benchmark, batch_server, send_one, multi_turn,
 )  # fmt: skip
 TOOL = "document"
 MAX_CHARS = 4_000_000
