@@ -84,4 +84,5 @@ def add_unknown(load: LoadBuilder, point: MeasurementPoint, line: PrintedLine) -
         named_point = point._replace(name=f"{point.name}: {line.label} (line {line.line})")
         load.result(named_point, STATED, STATED, line.value, unit=line.unit)
     elif line.value is not None:
-        load.params[line.label] = line.value
+        is_repeated = load.params.get(line.label, line.value) != line.value
+        load.params[f"{line.label} (line {line.line})" if is_repeated else line.label] = line.value

@@ -14,6 +14,9 @@ from domain import JsonValue
 FENCE = re.compile(r"\s{0,12}`{3,4}\w{0,20}\s{0,12}")
 PROGRESS_BAR = "%|"
 COMMAND_LINE = re.compile(r"\s{0,40}--?\w|.{0,4000} --\w|.{0,4000}\\\s{0,8}$")
+COMMENT = re.compile(
+    r"\s{0,8}#{1,6} (?!(?:[\w./~-]{0,80}/)?(?:\w+=|python|vllm\b|sglang\b|trtllm|genai-perf|aiperf|guidellm|\S{1,80}\.(?:py|sh)\b))"
+)
 NO_HEADING = re.compile(r"[|{}]|\d%|https?://|: +[-+\d.]|\w=|^(?:INFO|WARNING|ERROR|DEBUG|\[|\$|>)")
 VERSION = re.compile(r"\d{1,4}(?:\.\d{1,6}){1,3}")
 TAG = re.compile(r"</?[a-z][^<>]{0,60}>")
@@ -68,7 +71,8 @@ def heading_above(lines: Sequence[str], start: int, end_above: int = 0) -> str |
         if barred := BARRED.fullmatch(line[:MAX_LINE_CHARS]):
             return barred["words"].strip()[:MAX_HEADING_CHARS]
         is_skipped = not TAG.sub("", line).strip() or FENCE.fullmatch(line[:40]) or PROGRESS_BAR in line
-        if is_skipped or PREAMBLE.match(line) or COMMAND_LINE.match(line[:MAX_LINE_CHARS]):
+        is_command = COMMAND_LINE.match(line[:MAX_LINE_CHARS]) is not None and not COMMENT.match(line)
+        if is_skipped or is_command or PREAMBLE.match(line):
             continue
         heading = TAG.sub("", line.strip()).strip("#*:`\"' ")
         is_name = any(map(str.isalpha, heading)) or VERSION.fullmatch(heading) is not None

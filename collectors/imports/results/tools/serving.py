@@ -22,6 +22,7 @@ from collectors.imports.results.values import after, count, cut, dict_of, item, 
 from reasons import Code, Reason
 
 VLLM, SGLANG = "vllm bench serve", "sglang.bench_serving"
+TENSORRT = "TensorRT-LLM benchmark_serving"
 SGLANG_OFFLINE = "sglang.bench_offline_throughput"
 SWEEP = "vllm bench sweep"
 LATENCIES = {"ttft": "ttft_ms", "tpot": "tpot_ms", "itl": "itl_ms", "e2el": "e2e_ms", "e2e_latency": "e2e_ms"}
@@ -37,6 +38,8 @@ TOTALS = {
     "input_throughput": ("prompt_tps", "mean"),
     "request_throughput": ("request_tps", "mean"),
     "request_goodput": ("goodput_rps", "mean"),
+    "request_goodput:": ("goodput_rps", "mean"),  # as TensorRT-LLM writes it
+    "user_throughput": ("e2e_tps", "mean"),
     "duration": ("duration_s", "total"),
     "completed": ("requests", "total"),
     "failed": ("failed_requests", "total"),
@@ -53,7 +56,8 @@ OLD_TOTALS = {  # of the lines that sglang.bench_serving wrote in 2024 for sever
     "total_input": "total_input_tokens", "total_output": "total_output_tokens",
     "output_token_throughput": "output_throughput",
 }  # fmt: skip
-LISTS = {"input_lens", "output_lens", "ttfts", "itls", "latencies", "start_times", "queue_times", "generated_texts",
+TOKENS_PER_STEP = "avg_decoded_tokens_per_iter"  # of TensorRT-LLM, by statistic
+LISTS = {"input_lens", "output_lens", "ttfts", "itls", "latencies", "e2els", TOKENS_PER_STEP, "start_times", "queue_times", "generated_texts",
          "errors", "server_info", POSITIONS}  # fmt: skip
 MAX_OBJECT_LINES, MAX_WRAPPED_LINES = 400, 40
 CSV_MARKS = {"max_concurrency", "request_throughput", "completed"}
@@ -216,21 +220,25 @@ def _load_with_results(result: Mapping[str, Any], ticket: Ticket, index: int) ->
     for position, rate in enumerate(list_of(result.get(POSITIONS)) if has_answers else []):
         position_point = point._replace(name=f"{point.name}, draft position {position}")
         load.result(position_point, "position_acceptance_rate", "mean", rate)
+    steps = dict_of(result.get(TOKENS_PER_STEP))
     if has_answers:
         _add_latencies(load, point, result)
+        for statistic, value in {**steps, **dict_of(steps.get("percentiles"))}.items():
+            if statistic != "std" and number(value):  # 0: the server states none
+                load.result(point, "acceptance_length", statistic, value)
     _add_requests(load, result, concurrency)
     return load
 
 
 def _load_of(result: Mapping[str, Any], ticket: Ticket, index: int) -> LoadBuilder:
-    is_vllm = "tokenizer_id" in result
+    tool = TENSORRT if "user_throughput" in result else VLLM if "tokenizer_id" in result else SGLANG
     server = dict_of(result.get("server_info"))
     ended_at = _ended_at(result.get("date"), ticket)
     started_at = after(ended_at, -(number(result.get("duration")) or 0.0))
     params = {name: cut(value) for name, value in result.items() if name not in LISTS and name not in TOTALS
               and not STATISTIC.fullmatch(name) and value is not None}  # fmt: skip
     return LoadBuilder(
-        ticket, VLLM if is_vllm else SGLANG, None, VLLM if is_vllm else SGLANG, started_at, number=index,
+        ticket, tool, None, tool, started_at, number=index,
         params={name: value for name, value in params.items() if name != "date"},
         planned_requests=count(result.get("num_prompts")),
         model=text(result.get("model_id")) or text(server.get("model_path")),
