@@ -43,7 +43,8 @@ def test_summary_without_its_first_lines(tmp_path: Path, lost: int) -> None:
     (load,) = written(tmp_path, "post.md", "\n".join(["Now:", "```", *lines, "```"]))
     expected = [
         ("requests", "total", 8), ("duration_s", "total", 12.5), ("prompt_tokens", "total", 4096),
-        ("request_tps", "mean", 0.64), ("output_tps", "mean", 90), ("ttft_ms", "mean", 210.5), ("ttft_ms", "p99", 400.5),
+        ("request_tps", "mean", 0.64), ("output_tps", "mean", 90), ("ttft_ms", "mean", 210.5),
+        ("ttft_ms", "p99", 400.5),
     ]  # fmt: skip
     assert told(load) == (expected if lost == 1 else expected[1:])
     assert load.tool == "vllm bench serve" and "first lines" in load.notes[0]

@@ -58,6 +58,7 @@ from collectors.imports.results.tools import (
     guidellm_summary,
     guidellm_tables,
     llama_speculative,
+    lmdeploy,
     mlx_lm,
     multi_turn,
     offline_bench,
@@ -69,6 +70,7 @@ from collectors.imports.results.tools import (
     send_one,
     serving,
     sglang_eval,
+    startup_bench,
     vegeta,
 )
 from load_records import Result
@@ -89,7 +91,7 @@ class PrintedReader(Protocol):
 PRINTED: tuple[PrintedReader, ...] = (
     printed_serving, serving, offline_bench, one_batch, ollama, mlx_lm, lm_eval_table, lm_eval_dict, evalplus,
     sglang_eval, perf_console, guidellm_tables, guidellm_summary, llama_speculative, vegeta,
-    optimum_benchmark, batch_server, send_one, multi_turn,
+    optimum_benchmark, batch_server, send_one, multi_turn, startup_bench, lmdeploy,
 )  # fmt: skip
 TOOL = "document"
 MAX_CHARS = 4_000_000
@@ -172,7 +174,7 @@ def read(source: ResultFile, ticket: Ticket) -> list[LoadBuilder]:
         summaries.append(spec_bench_table.read(speculated, text, ticket, 3 + len(summaries)))
     candidates += [*summaries, *llama_tables.read(llama, text, ticket, 3 + len(summaries))]
     loads = [load for load in candidates if load and load.rows]
-    _name_models(loads, load.model)
+    _share_settings(loads, load)
     if all(map(_has_shares_alone, loads)):
         reason = SHARES_REASON if loads else _reason(tables)
         raise ImportRefusedError(f"{source.name} looks like {looks_of(source)}. {reason}")
@@ -274,12 +276,13 @@ def _add_settings(load: LoadBuilder, text: str, words_around: str, models_in_tab
     load.notes += [settings.sentence] if settings.sentence else []
 
 
-def _name_models(loads: Sequence[LoadBuilder], model: str | None) -> None:
-    """Give the loads of tools that print no model the only one that the text names."""
-    for load in loads if model else ():
-        if load.model is None:
-            load.model = model
-            load.notes.append(f"Read from the words around the results: {model}.")
+def _share_settings(loads: Sequence[LoadBuilder], document: LoadBuilder) -> None:
+    """Give the loads of tools that print no model, and no parallelism, the only ones that the text names."""
+    for load in loads:
+        load.server_config = document.server_config | load.server_config
+        if document.model and load.model is None:
+            load.model = document.model
+            load.notes.append(f"Read from the words around the results: {document.model}.")
 
 
 def _is_head(cell: str) -> bool:

@@ -15,23 +15,26 @@ NUMBER = r"\d{1,12}(?:\.\d{1,12})?"
 OPENING = re.compile(
     rf"\s{{0,12}}Total requests: (?P<requests>\d{{1,9}})(?: at (?P<rate>{NUMBER}|inf) requests per second)?\s*"
 )
-LATENCY = re.compile(
-    rf"\s{{0,12}}(?P<statistic>Average|Median|Max|P\d\d) (?P<what>TTFT|ITL|latency): (?P<seconds>{NUMBER})\s*"
+DISTRIBUTION = re.compile(
+    rf"\s{{0,12}}(?P<statistic>Average|Median|Max|P\d\d) (?P<what>TTFT|ITL|latency|Prompt Length|Output Length): "
+    rf"(?P<number>{NUMBER})(?: tokens)?\s*"
 )
 LINE = re.compile(rf"\s{{0,12}}(?P<label>[A-Z][\w ()]{{2,60}}): (?P<value>{NUMBER})(?: (?P<unit>[a-z ]{{1,30}}))?\s*")
 ROUNDS = re.compile(r"\s{0,12}(?:Per-round|Round) metrics:\s*")
 ROUND = re.compile(rf"\s{{0,12}}Round (?P<round>\d{{1,4}}): Average TTFT = (?P<seconds>{NUMBER})s, .{{1,120}}")
-LATENCIES = {"TTFT": "ttft_ms", "ITL": "itl_ms", "latency": "e2e_ms"}
+DISTRIBUTIONS = {  # metric, factor
+    "TTFT": ("ttft_ms", 1e3), "ITL": ("itl_ms", 1e3), "latency": ("e2e_ms", 1e3),
+    "Prompt Length": ("prompt_tokens", 1.0), "Output Length": ("completion_tokens", 1.0),
+}  # fmt: skip
+TITLE = "Performance metrics summary:"
 STATISTICS = {"Average": "mean", "Median": "median", "Max": "max"}
 METRICS = {
-    "Average Prompt Length": "prompt_tokens",
-    "Average Output Length": "completion_tokens",
     "Input token throughput": "prompt_tps",
     "Output token throughput": "output_tps",
     "Request Throughput": "request_tps",
     "Throughput": "request_tps",
 }
-LEAST_LATENCIES = 2
+LEAST_DISTRIBUTIONS = 2
 
 
 def has_printed(content: str) -> bool:
@@ -52,9 +55,9 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
         if opening := OPENING.fullmatch(lines[index][:120]):
             while end < len(lines) and _is_following(lines[end]):
                 end += 1
-            latencies = sum(LATENCY.fullmatch(line[:120]) is not None for line in lines[index:end])
-            if latencies >= (1 if opening["rate"] else LEAST_LATENCIES):
-                yield index, end
+            latencies = sum(DISTRIBUTION.fullmatch(line[:120]) is not None for line in lines[index:end])
+            if latencies >= (1 if opening["rate"] else LEAST_DISTRIBUTIONS):
+                yield index - bool(index and lines[index - 1].strip() == TITLE), end
         index = end
 
 
@@ -64,20 +67,21 @@ def _is_following(line: str) -> bool:
 
 def _load_of(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:
     load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date, number=number, model=model_of(block.command))
-    opening = OPENING.fullmatch(block.lines[0])
+    opening = next((match for line in block.lines if (match := OPENING.fullmatch(line))), None)
     rate = opening["rate"] if opening else None
     point = MeasurementPoint(f"{rate} requests/s" if rate else "all requests")
     load.params |= {"request_rate": number_or_text(rate)} if rate else {}
     load.result(point, "requests", "total", number_or_text(opening["requests"] if opening else None))
-    for line in block.lines[1:]:
-        if match := LATENCY.fullmatch(line):
+    for line in block.lines:
+        if match := DISTRIBUTION.fullmatch(line):
             statistic = STATISTICS.get(match["statistic"], match["statistic"].lower())
-            load.result(point, LATENCIES[match["what"]], statistic, round(1e3 * float(match["seconds"]), 9))
+            metric, factor = DISTRIBUTIONS[match["what"]]
+            load.result(point, metric, statistic, round(factor * float(match["number"]), 9))
         elif match := ROUND.fullmatch(line):
             round_point = point._replace(name=f"{point.name}, round {match['round']}")
             load.result(round_point, "ttft_ms", "mean", round(1e3 * float(match["seconds"]), 9))
         elif (match := LINE.fullmatch(line)) and match["label"] in METRICS:
             load.result(point, METRICS[match["label"]], "mean", float(match["value"]))
-        elif match:
+        elif match and not OPENING.fullmatch(line):
             load.params[match["label"]] = number_or_text(match["value"])
     return load

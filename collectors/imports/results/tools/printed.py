@@ -16,7 +16,7 @@ MAX_CHARS = 4_000_000
 MAX_LINE_CHARS = 1_000
 MAX_LABEL_CHARS = 120
 UNITS = (
-    "ms", "s", "sec", "ns", "%", "req/s", "req/sec", "tok/s", "tokens/s", "tokens/sec", "tokens/sec/user",
+    "ms", "s", "sec", "seconds", "ns", "%", "req/s", "req/sec", "tok/s", "tokens/s", "tokens/sec", "tokens/sec/user",
     "tokens/sec/gpu", "tokens/second",
     "tps", "tps/user", "tps/gpu", "tokens", "RPS", "MiB", "GiB", "W", "J",
 )  # fmt: skip

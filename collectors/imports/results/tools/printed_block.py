@@ -14,8 +14,9 @@ from domain import JsonValue
 FENCE = re.compile(r"\s{0,12}`{3,4}\w{0,20}\s{0,12}")
 PROGRESS_BAR = "%|"
 COMMAND_LINE = re.compile(r"\s{0,40}--?\w|.{0,4000} --\w|.{0,4000}\\\s{0,8}$")
-COMMENT = re.compile(
-    r"\s{0,8}#{1,6} (?!(?:[\w./~-]{0,80}/)?(?:\w+=|python|vllm\b|sglang\b|trtllm|genai-perf|aiperf|guidellm|\S{1,80}\.(?:py|sh)\b))"
+COMMENT = re.compile(  # a prompt of root has a command behind it
+    r"\s{0,8}#{1,6} (?!(?:[\w./~-]{0,80}/)?"
+    r"(?:\w+=|python|vllm\b|sglang\b|trtllm|genai-perf|aiperf|guidellm|\S{1,80}\.(?:py|sh)\b))"
 )
 NO_HEADING = re.compile(r"[|{}]|\d%|https?://|: +[-+\d.]|\w=|^(?:INFO|WARNING|ERROR|DEBUG|\[|\$|>)")
 VERSION = re.compile(r"\d{1,4}(?:\.\d{1,6}){1,3}")

@@ -33,8 +33,8 @@ from reasons import Code, Reason
 OTHER_TOOL = "serving benchmark"
 STAMP = re.compile(r"\s{0,12}\[?(?P<date>20\d\d[-/]\d\d[-/]\d\d)[ T](?P<time>\d\d:\d\d:\d\d)(?:[.,]\d{1,9})?\]? ")
 OPENING = re.compile(
-    r"\s{0,12}={3,60} (?:(?P<heading>(?:[\w.-]{1,30} ){0,4})(?:Serving|(?P<offline>Offline Throughput)) Benchmark Result"
-    r"|(?P<steady>Steady-State Result)) ={3,60}\s*"
+    r"\s{0,12}={3,60} (?:(?P<heading>(?:[\w.-]{1,30} ){0,4})"
+    r"(?:Serving|(?P<offline>Offline Throughput)) Benchmark Result|(?P<steady>Steady-State Result)) ={3,60}\s*"
 )
 PART = re.compile(
     r"\s{0,12}-{3,40} ?(?:Time to First Token|Time per Output Token \(excl\. 1st token\)|Inter-[Tt]oken Latency"
@@ -87,7 +87,7 @@ COUNTS = {  # without a unit in the label
     "draft tokens": "tokens", "accepted tokens": "tokens",
 }  # fmt: skip
 TOKENS_PER_S = ("tok/s", "token/s", "tokens/s")
-FACTORS = {"ms": 1.0, "s": 1e3, "sec": 1e3}
+FACTORS = {"ms": 1.0, "s": 1e3, "sec": 1e3, "seconds": 1e3}
 CONCURRENCY_NAMES = ("max request concurrency", "max reqeuest concurrency", "maximum request concurrency")
 RATE_NAMES = ("traffic request rate", "request rate configured")
 ARGUMENT = re.compile(r"\b(?P<name>[a-z_]{3,40})=(?:'(?P<text>[^']{0,400})'|(?P<plain>True|False|[\d.]{1,20}|inf))")

@@ -57,8 +57,8 @@ OLD_TOTALS = {  # of the lines that sglang.bench_serving wrote in 2024 for sever
     "output_token_throughput": "output_throughput",
 }  # fmt: skip
 TOKENS_PER_STEP = "avg_decoded_tokens_per_iter"  # of TensorRT-LLM, by statistic
-LISTS = {"input_lens", "output_lens", "ttfts", "itls", "latencies", "e2els", TOKENS_PER_STEP, "start_times", "queue_times", "generated_texts",
-         "errors", "server_info", POSITIONS}  # fmt: skip
+LISTS = {"input_lens", "output_lens", "ttfts", "itls", "latencies", "e2els", "start_times", "queue_times",
+         "generated_texts", "errors", "server_info", POSITIONS, TOKENS_PER_STEP}  # fmt: skip
 MAX_OBJECT_LINES, MAX_WRAPPED_LINES = 400, 40
 CSV_MARKS = {"max_concurrency", "request_throughput", "completed"}
 WITHOUT_ANSWERS = ("duration_s", "requests", "failed_requests")
@@ -96,7 +96,7 @@ def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[
     blocks = _json_blocks(lines) if "request_throughput" in content else []
     end_above = 0
     for start, end, result in blocks:
-        load = _load_with_results(result, ticket, first_number + len(loads))
+        load = load_with_results(result, ticket, first_number + len(loads))
         load.params |= heading_params(lines, start, end_above)
         loads.append(load)
         end_above = end
@@ -113,7 +113,7 @@ def _json_blocks(lines: Sequence[str]) -> list[tuple[int, int, Mapping[str, Any]
         block = next(filter(_is_json, ("\n".join(lines[start:end]), "".join(lines[start:end]))), "")
         if block and recognise(block):
             result = dict_of(json.loads(block, parse_constant=str))
-            if _is_complete(result):
+            if is_complete(result):
                 blocks.append((start, end, result))
     return blocks
 
@@ -184,9 +184,9 @@ def _is_json(line: str) -> bool:
 
 
 def _read_one(source: ResultFile, line: int, result: Mapping[str, Any], ticket: Ticket, index: int) -> LoadBuilder:
-    if not _is_complete(result):
+    if not is_complete(result):
         raise source.refusal(line, "this is not a complete result: requests or throughput are missing")
-    return _load_with_results(result, ticket, index)
+    return load_with_results(result, ticket, index)
 
 
 def _renamed(result: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -199,14 +199,16 @@ def _renamed(result: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
-def _is_complete(result: Mapping[str, Any]) -> bool:
+def is_complete(result: Mapping[str, Any]) -> bool:
+    """Return whether a measurement has a speed and the number of requests."""
     if "max_concurrency" not in result and number(result.get("output_throughput")) is not None:
         return number(result.get("total_output_tokens")) is not None  # the old lines have no more
     has_speed = any(number(result.get(name)) is not None for name in ("request_throughput", "output_throughput"))
     return has_speed and count(result.get("completed")) is not None  # early ones state that of the output alone
 
 
-def _load_with_results(result: Mapping[str, Any], ticket: Ticket, index: int) -> LoadBuilder:
+def load_with_results(result: Mapping[str, Any], ticket: Ticket, index: int) -> LoadBuilder:
+    """Return the load of a measurement."""
     load = _load_of(result, ticket, index)
     concurrency = count(result.get("max_concurrency"))
     point = _point(result, concurrency)
