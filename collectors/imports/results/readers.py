@@ -10,6 +10,7 @@ from collectors.imports.results.prose import document, records
 from collectors.imports.results.source import ResultFile
 from collectors.imports.results.tool_readers import READERS, ResultReader
 from collectors.imports.results.tools import (
+    aiperf,
     batch_server,
     batched_bench,
     evalplus,
@@ -23,7 +24,7 @@ from collectors.imports.results.tools import (
     offline_bench,
     one_batch,
     optimum_benchmark,
-    perf_console,
+    perf_analyzer,
     serving,
     startup_bench,
     trtllm_bench,
@@ -47,7 +48,7 @@ PRINTED_FORMATS = tuple(
         lmdeploy.TOOL,
         "ollama run --verbose (and its responses as JSON)",
         mlx_lm.TOOL,
-        perf_console.GENAI_PERF,
+        perf_analyzer.TOOL,
         "lighteval",
         evalplus.TOOL,
     )
@@ -57,7 +58,7 @@ RESULT_FORMATS = ", ".join(
         "llama-bench (CSV, JSON, JSON lines, SQL, Markdown)", "llama-batched-bench", "llama-sweep-bench",
         f"{llama_response.TOOL} (timings of responses)", "llama-spec-bench", "llama-benchy",
         serving.VLLM, offline_bench.LATENCY, offline_bench.THROUGHPUT,
-        serving.SWEEP, serving.SGLANG, trtllm_bench.TOOL, "GuideLLM", "AIPerf", "EvalScope", "LLMPerf",
+        serving.SWEEP, serving.SGLANG, trtllm_bench.TOOL, "GuideLLM", "AIPerf", aiperf.GENAI_PERF, "EvalScope", "LLMPerf",
         "InferenceX", inference_perf.TOOL, vllm_mlx.TOOL, "MLPerf's LoadGen summary",
         "Locust's statistics of a model's endpoint", "k6's summary", vegeta.TOOL, optimum_benchmark.TOOL,
         llm_load_test.TOOL, "lm-eval", "BFCL",

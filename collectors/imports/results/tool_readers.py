@@ -51,7 +51,7 @@ class ResultReader(Protocol):
 
 
 READERS: tuple[ResultReader, ...] = (
-    benchy_progress, benchy, pytorch_records, serving, guidellm, aiperf, lm_eval, bfcl, evalscope, llama_bench,
+    benchy_progress, benchy, aiperf, pytorch_records, serving, guidellm, lm_eval, bfcl, evalscope, llama_bench,
     batched_bench, inferencex, llmperf, trtllm_bench, mlperf, offline_bench, inference_perf, vllm_mlx, locust,
     k6_summary, vegeta, optimum_benchmark, llm_load_test, llama_response,
     ollama_response, sglang_records, startup_bench, lmdeploy,

@@ -65,6 +65,7 @@ from collectors.imports.results.tools import (
     ollama,
     one_batch,
     optimum_benchmark,
+    perf_analyzer,
     perf_console,
     printed_serving,
     send_one,
@@ -91,7 +92,7 @@ class PrintedReader(Protocol):
 PRINTED: tuple[PrintedReader, ...] = (
     printed_serving, serving, offline_bench, one_batch, ollama, mlx_lm, lm_eval_table, lm_eval_dict, evalplus,
     sglang_eval, perf_console, guidellm_tables, guidellm_summary, llama_speculative, vegeta,
-    optimum_benchmark, batch_server, send_one, multi_turn, startup_bench, lmdeploy,
+    optimum_benchmark, batch_server, send_one, multi_turn, startup_bench, lmdeploy, perf_analyzer,
 )  # fmt: skip
 TOOL = "document"
 MAX_CHARS = 4_000_000
