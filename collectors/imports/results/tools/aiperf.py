@@ -109,7 +109,9 @@ def read_profile(source: ResultFile, ticket: Ticket) -> LoadBuilder:
     load = LoadBuilder(
         ticket, tool, text(profile.get("aiperf_version")), tool, _started_at(profile) or ticket.file_date,
         params=params if is_aiperf else {name: cut(value) for name, value in config.items() if value is not None},
-        planned_requests=count(phase.get("requests") or early_phase.get("request_count") or config.get("request_count")),
+        planned_requests=next(filter(None, map(count, (
+            phase.get("requests"), early_phase.get("request_count"), config.get("request_count"),
+        ))), None),
         model=_model_of(config, endpoint),
         base_url=text(_first(endpoint.get("urls")) or endpoint.get("url") or config.get("url") or config.get("u")),
     )  # fmt: skip
