@@ -135,3 +135,18 @@ def test_steady_part_of_a_load_is_a_load_of_its_own(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert steady.tool == "sglang.bench_serving" and steady.params["heading"] == "Steady-State Result"
     assert points_of(first) == {("4 at once", 4, None, None)}
+
+
+def test_module_of_a_command_is_no_model(tmp_path: Path) -> None:
+    text = "python3 -m sglang.test.send_one --max-new-tokens 64\nacc_length=2.50\nspeed=200.50 token/s\n"
+    (load,) = written(tmp_path, "post.txt", text)
+    assert load.model is None
+
+
+@pytest.mark.parametrize(
+    "stamp", ["2026-10-01T10:11:12.123456789Z ", "[pod/bench-x2/main] 2026-10-01T10:11:12.123456Z "]
+)
+def test_times_that_kubectl_prints_before_a_summary(tmp_path: Path, stamp: str) -> None:
+    text = "".join(f"{stamp}{line}\n" for line in SUMMARY.format(speed=90).splitlines())
+    (load,) = written(tmp_path, "job.log", text)
+    assert ("output_tps", "mean", 90) in told(load) and load.tool == "vllm bench serve"

@@ -100,13 +100,12 @@ def command_among(lines: Sequence[str], program: re.Pattern[str]) -> BenchmarkCo
         parts.append(line[:MAX_LINE_CHARS])
     command_line = " ".join(part.rstrip().rstrip("\\") for part in parts)
     match = program.search(command_line)
+    words = command_line[match.end() :] if match else ""  # before them stands what starts it: 'python -m'
     values = {
-        match["name"].replace("-", "_"): match["value"].strip("\"'`,)")
-        for match in FLAG.finditer(command_line)
-        if match["value"]
+        flag["name"].replace("-", "_"): flag["value"].strip("\"'`,)") for flag in FLAG.finditer(words) if flag["value"]
     }
     flags = {name: value for name, value in values.items() if not PLACEHOLDER.fullmatch(value)}
-    return BenchmarkCommand(match[0] if match else "", command_line[match.end() :] if match else "", flags)
+    return BenchmarkCommand(match[0] if match else "", words, flags)
 
 
 def read_blocks(
