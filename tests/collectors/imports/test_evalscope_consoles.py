@@ -172,3 +172,53 @@ def test_later_report_with_metrics_below_each_other(tmp_path: Path) -> None:
     ]  # fmt: skip
     rows = results_of(load)
     assert {row.concurrency for row in rows} == {8} and value(rows, "decode_tps", "mean") == 54.5
+
+
+LOGGED = """Processing:  90%|###  | 9/10 [01:21<00:05]2025-07-17 15:11:32,377 - evalscope - INFO - {
+  "Time taken for tests (s)": 60.5,
+  "Number of concurrency": 8,
+  "Total requests": 90,
+  "Succeed requests": 90,
+  "Failed requests": 0,
+  "Average latency (s)": 4.5,
+  "Average package latency (s)": 0.0525
+}
+"""
+
+
+def test_state_of_a_load_before_its_summary_is_no_result(tmp_path: Path) -> None:
+    table = frame(["Key", "Value"], *([name, str(v)] for name, v in EARLY.items()))
+    (load,) = written(tmp_path, "post.txt", f"{LOGGED}Benchmarking summary:\n{table}")
+    assert told(load) == EXPECTED
+
+
+def test_logged_state_without_a_summary(tmp_path: Path) -> None:
+    """The last of several counts."""
+    (load,) = written(tmp_path, "post.txt", LOGGED.replace("90", "40") + LOGGED)
+    assert told(load) == [
+        ("duration_s", "total", 60.5), ("requests", "total", 90), ("failed_requests", "total", 0),
+        ("e2e_ms", "mean", 4500), ("stated", "mean", 0.0525),
+    ]  # fmt: skip
+    assert {row.concurrency for row in results_of(load)} == {8}
+
+
+def test_oldest_printed_summary(tmp_path: Path) -> None:
+    """Its times are seconds without saying so."""
+    text = (
+        "Benchmarking summary: \n Time taken for tests: 22.512 seconds\n Expected number of requests: 100\n"
+        " Number of concurrency: 128\n Total requests: 100\n Succeed requests: 99\n Failed requests: 1\n"
+        " Average QPS: 4.5\n Average latency: 14.25\n Throughput(average output tokens per second): 891.25\n"
+        " Average time to first token: 2.75\n Average output tokens per request: 200.5\n"
+        " Average time per output token: 0.0112\n Average package latency: 0.06\n"
+        " Percentile of time to first token: \n     p50: 2.7\n     p99: 2.95\n"
+        " Percentile of request latency: \n     p50: 14.5\n     p98: 21.5\n\nWhat do they mean?\n"
+    )
+    (load,) = written(tmp_path, "post.txt", text)
+    assert load.tool == "evalscope" and told(load) == [
+        ("duration_s", "total", 22.512), ("requests", "total", 99), ("failed_requests", "total", 1),
+        ("request_tps", "mean", 4.5), ("e2e_ms", "mean", 14250), ("output_tps", "mean", 891.25),
+        ("ttft_ms", "mean", 2750), ("completion_tokens", "mean", 200.5), ("tpot_ms", "mean", 11.2),
+        ("stated", "mean", 0.06), ("ttft_ms", "median", 2700), ("ttft_ms", "p99", 2950), ("e2e_ms", "median", 14500),
+        ("e2e_ms", "p98", 21500),
+    ]  # fmt: skip
+    assert {row.concurrency for row in results_of(load)} == {128}

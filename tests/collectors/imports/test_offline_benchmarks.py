@@ -219,3 +219,35 @@ def test_command_above_a_report_of_trtllm_bench_has_its_level(tmp_path: Path) ->
     text = f"trtllm-bench --model org/model throughput --dataset d.txt --concurrency 64\n{EARLY_TRTLLM}"
     (load,) = written(tmp_path, "post.txt", text)
     assert {row.concurrency for row in results_of(load)} == {64}
+
+
+def test_commands_above_reports_of_trtllm_bench_name_their_models(tmp_path: Path) -> None:
+    report = EARLY_TRTLLM[EARLY_TRTLLM.index("= STATISTICS") - 60 :]
+    text = (
+        f"trtllm-bench --model org/one throughput --tp 8 --concurrency 1\n```\n{report}```\n"
+        f"trtllm-bench -m org/two \\\n  throughput --tp 4\n```\n{report}```\n"
+    )
+    first, second = written(tmp_path, "post.md", text)
+    assert (first.model, second.model) == ("org/one", "org/two")
+    assert (first.server_config, second.server_config) == ({"tensor_parallel": 8}, {"tensor_parallel": 4})
+    assert {row.concurrency for row in results_of(second)} == {None}
+
+
+def test_early_profile_of_lmdeploy(tmp_path: Path) -> None:
+    (load,) = written(
+        tmp_path, "post.txt",
+        f"{'-' * 50}\nconcurrency: 256\nelapsed_time: 295.5s\n\n"
+        "first token latency(s)(min, max, ave): 0.625, 12.5, 4.5\n"
+        "per-token latency(s) percentile(50, 75, 95, 99): [0, 0.25, 0.75, 0.875]\n\n"
+        "number of prompt tokens: 740656\nnumber of completion tokens: 695134\n"
+        "token throughput (completion token): 2353.5 token/s\n"
+        "token throughput (prompt + completion token): 4862.5 token/s\n"
+        f"RPS (request per second): 10.25 req/s\nRPM (request per minute): 615.0 req/min\n{'-' * 50}\n",
+    )  # fmt: skip
+    assert load.tool == "lmdeploy profiler" and told(load) == [
+        ("duration_s", "total", 295.5), ("ttft_ms", "min", 625), ("ttft_ms", "max", 12500), ("ttft_ms", "mean", 4500),
+        ("itl_ms", "p75", 250), ("itl_ms", "p95", 750), ("itl_ms", "p99", 875),
+        ("prompt_tokens", "total", 740656), ("completion_tokens", "total", 695134), ("output_tps", "mean", 2353.5),
+        ("total_tps", "mean", 4862.5), ("request_tps", "mean", 10.25),
+    ]  # fmt: skip
+    assert {row.concurrency for row in results_of(load)} == {256} and "rounded to 0" in load.notes[0]

@@ -141,3 +141,16 @@ def test_perf_analyzer_of_triton(tmp_path: Path) -> None:
         ("e2e_ms", "median", 1502.5), ("e2e_ms", "p99", 1702.5), ("stated", "mean", 1.5),
     ]  # fmt: skip
     assert [row.concurrency for row in results_of(load)] == [8] * 6 + [16] * 6
+
+
+def test_speeds_below_a_table_of_early_genai_perf(tmp_path: Path) -> None:
+    text = table("LLM Metrics", "Request latency (ms) │ 1,500.50").replace("Metric ┃", "Statistic ┃")
+    below = (
+        "Output token throughput (per sec): 184.50\nRequest throughput (per sec): 0.75\n"
+        "Request goodput (per sec): 0.5\n"
+    )
+    (load,) = written(tmp_path, "post.txt", text + below)
+    assert told(load) == [
+        ("e2e_ms", "mean", 1500.5), ("output_tps", "mean", 184.5), ("request_tps", "mean", 0.75),
+        ("goodput_rps", "mean", 0.5),
+    ]  # fmt: skip

@@ -56,6 +56,7 @@ from collectors.imports.results.tools import (
     batch_server,
     evalplus,
     evalscope_console,
+    evalscope_lines,
     guidellm_summary,
     guidellm_tables,
     llama_speculative,
@@ -94,7 +95,7 @@ PRINTED: tuple[PrintedReader, ...] = (
     printed_serving, serving, offline_bench, one_batch, ollama, mlx_lm, lm_eval_table, lm_eval_dict, evalplus,
     sglang_eval, perf_console, guidellm_tables, guidellm_summary, llama_speculative, vegeta,
     optimum_benchmark, batch_server, send_one, multi_turn, startup_bench, lmdeploy, perf_analyzer,
-    evalscope_console,
+    evalscope_lines, evalscope_console,
 )  # fmt: skip
 TOOL = "document"
 MAX_CHARS = 4_000_000

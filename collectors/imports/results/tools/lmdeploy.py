@@ -39,7 +39,27 @@ LATENCIES = {
     "Inter-token Latency (ITL)": ("itl_ms", 1e3),
     "Tokens per Tick": ("tokens_per_piece", 1.0),
 }
+ZERO_NOTE = "Latencies that were rounded to 0 were left out."
 ALL_REQUESTS = "Total requests"
+EARLY_NUMBER = re.compile(r"\d{1,12}(?:\.\d{1,9})?")
+EARLY_OPENING = re.compile(r"\s{0,12}concurrency: (?P<level>\d{1,6})\s*")
+EARLY_LINE = re.compile(  # its latencies are seconds, whether or not their unit stands behind them
+    r"\s{0,12}(?P<label>elapsed_time|first[_ ]token latency(?:\(s\))?\(min, max, ave\)|number of \w{4,12} tokens"
+    r"|per-token latency\(s\) percentile\(50, 75, 95, 99\)|token throughput \((?:prompt \+ )?completion token\)"
+    r"|RP[SM] \(request per \w{6}\)): \[?(?P<numbers>\d[\d., s]{0,80})\]?(?: ?(?:token/s|req/s|req/min))?\s*"
+)
+EARLY_TOTALS = {
+    "elapsed time": ("duration_s", "total"),
+    "number of prompt tokens": ("prompt_tokens", "total"),
+    "number of completion tokens": ("completion_tokens", "total"),
+    "token throughput (completion token)": ("output_tps", "mean"),
+    "token throughput (prompt + completion token)": ("total_tps", "mean"),
+    "RPS (request per second)": ("request_tps", "mean"),
+}
+EARLY_LATENCIES = {  # the beginning of a label -> metric, statistics
+    "first token latency": ("ttft_ms", ("min", "max", "mean")),
+    "per-token latency": ("itl_ms", ("median", "p75", "p95", "p99")),
+}
 LEVELS = ("Concurrency", "concurrency", "bs", "batch")
 COLUMNS = {  # of the tables -> metric, statistic, factor
     "completed": ("requests", "total", 1.0),
@@ -112,15 +132,49 @@ def _point(
     )
 
 
+# --- printed before 0.6 -----------------------------------------------------------------------------------------------
+def _early_blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    index = 0
+    while index < len(lines):
+        end = index + 1
+        if EARLY_OPENING.fullmatch(lines[index][:60]):
+            while end < len(lines) and (not lines[end].strip() or EARLY_LINE.fullmatch(lines[end][:300])):
+                end += 1
+            if any("token throughput" in line for line in lines[index:end]):
+                yield index, end
+        index = end
+
+
+def _early_load(block: PrintedBlock, ticket: Ticket, index: int) -> LoadBuilder:
+    load = LoadBuilder(ticket, TOOL, None, TOOL, ticket.file_date, number=index, model=model_of(block.command))
+    opening = EARLY_OPENING.fullmatch(block.lines[0])
+    point = _point(int(opening["level"]) if opening else None)
+    for match in filter(None, map(EARLY_LINE.fullmatch, block.lines)):
+        label = match["label"].strip().replace("_", " ")
+        numbers = [float(text) for text in EARLY_NUMBER.findall(match["numbers"])]
+        if label in EARLY_TOTALS:
+            load.result(point, *EARLY_TOTALS[label], numbers[0])
+        for start, (metric, statistics) in EARLY_LATENCIES.items():
+            for statistic, seconds in zip(statistics, numbers, strict=False) if label.startswith(start) else ():
+                if seconds:
+                    load.result(point, metric, statistic, round(1e3 * seconds, 9))
+                elif ZERO_NOTE not in load.notes:
+                    load.notes.append(ZERO_NOTE)
+    return load
+
+
 # --- printed ----------------------------------------------------------------------------------------------------------
 def has_printed(content: str) -> bool:
     """Return whether a text contains what a profiler prints."""
-    return FIRST_LABEL in content and any(True for _ in _blocks(content.splitlines()))
+    lines = content.splitlines() if FIRST_LABEL in content or "token throughput (completion" in content else []
+    return any(True for _ in (*_blocks(lines), *_early_blocks(lines)))
 
 
 def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[LoadBuilder], str]:
     """Return a load for each printed profile of a text, and the text with their lines left empty."""
-    return read_blocks(content, _blocks, PROGRAM, _load_of, ticket, first_number)
+    loads, text = read_blocks(content, _blocks, PROGRAM, _load_of, ticket, first_number)
+    early_loads, text = read_blocks(text, _early_blocks, PROGRAM, _early_load, ticket, first_number + len(loads))
+    return loads + early_loads, text
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:

@@ -26,6 +26,10 @@ ARROW = re.compile(r"[-=]{1,4}> {0,4}")  # of the person who pasted the table, b
 NO_VALUE = ("", "N/A", "-")
 PER_REQUEST = ("request_latency", "time_to_first_token", "output_sequence_length", "input_sequence_length")
 DURATION = re.compile(r"\s{0,12}Benchmark Duration: (?P<seconds>\d{1,9}(?:\.\d{1,9})?) sec\s*")
+BELOW = re.compile(  # a speed that GenAI-Perf printed below its table once
+    r"\s{0,12}(?P<name>(?:Output token|Request) (?:throughput|goodput)) \(per sec\): "
+    r"(?P<speed>\d{1,12}(?:\.\d{1,9})?)\s*"
+)
 COMMAND_LINE = re.compile(r"\s{0,12}CLI Command: ")
 MAX_LINES_BELOW = 24
 MOST_EMPTY_LINES = 3
@@ -64,6 +68,8 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
             while (title := _title_below(lines, end)) is not None and _is_of_run(lines[title].strip(), titles):
                 titles.add(lines[title].strip())
                 end = _table_end(lines, title + 1)
+            while end < len(lines) and BELOW.fullmatch(lines[end][:120]):
+                end += 1
             end = _end_below(lines, end)
             yield index, end
         index = max(end, index + 1)
@@ -137,6 +143,9 @@ def _load_of(block: PrintedBlock, ticket: Ticket, number: int) -> LoadBuilder:
         if row.name not in names:  # several tables may show it
             _add_row(load, point, row, n)
         names.add(row.name)
+    for below_table in filter(None, (BELOW.fullmatch(line[:120]) for line in block.lines)):
+        speed_name, values = below_table["name"], {"avg": float(below_table["speed"])}
+        aiperf.add_metric(load, point, aiperf.name_of(speed_name), values, "per sec", None, speed_name)
     duration = next((match for line in block.lines if (match := DURATION.fullmatch(line[:100]))), None)
     if duration:
         load.result(point, "duration_s", "total", float(duration["seconds"]))

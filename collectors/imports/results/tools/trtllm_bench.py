@@ -16,7 +16,7 @@ from collectors.imports.results.tools.printed import (
     printed_line,
     printed_text,
 )
-from collectors.imports.results.tools.printed_block import NO_COMMAND, command_among, heading_params
+from collectors.imports.results.tools.printed_block import NO_COMMAND, command_among, heading_params, model_of
 from collectors.imports.results.values import count, cut, dict_of, number, text
 
 TOOL = "trtllm-bench"
@@ -117,6 +117,9 @@ def _printed_loads(lines: Sequence[str], ticket: Ticket) -> list[LoadBuilder]:
         concurrency = count(command.values(["concurrency"]).get("concurrency"))
         point = MeasurementPoint(f"{concurrency} at once", concurrency) if concurrency else POINT
         end_above = _read_printed(load, point, lines, start if loads else 0, end)
+        load.model = load.model or model_of(command)
+        stated_parallel = count(command.values(["tp"]).get("tp"))
+        load.server_config = ({"tensor_parallel": stated_parallel} if stated_parallel else {}) | load.server_config
         loads.append(load)
     return loads
 
