@@ -59,7 +59,9 @@ from collectors.imports.results.tools import (
     evalscope_lines,
     guidellm_summary,
     guidellm_tables,
+    inference_benchmarker,
     llama_speculative,
+    llmperf_console,
     lmdeploy,
     mlx_lm,
     multi_turn,
@@ -75,6 +77,7 @@ from collectors.imports.results.tools import (
     sglang_eval,
     startup_bench,
     vegeta,
+    vllm_multi_turn,
 )
 from load_records import Result
 
@@ -95,7 +98,7 @@ PRINTED: tuple[PrintedReader, ...] = (
     printed_serving, serving, offline_bench, one_batch, ollama, mlx_lm, lm_eval_table, lm_eval_dict, evalplus,
     sglang_eval, perf_console, guidellm_tables, guidellm_summary, llama_speculative, vegeta,
     optimum_benchmark, batch_server, send_one, multi_turn, startup_bench, lmdeploy, perf_analyzer,
-    evalscope_lines, evalscope_console,
+    evalscope_lines, evalscope_console, llmperf_console, vllm_multi_turn, inference_benchmarker,
 )  # fmt: skip
 TOOL = "document"
 MAX_CHARS = 4_000_000

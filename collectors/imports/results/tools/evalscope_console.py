@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from collectors.imports.results.builder import LoadBuilder, MeasurementPoint, Ticket
 from collectors.imports.results.metrics import STATED
 from collectors.imports.results.tools import evalscope
+from collectors.imports.results.tools.framed_tables import FramedTable, framed_tables
 from collectors.imports.results.tools.printed import number_or_text
 from collectors.imports.results.tools.printed_block import NO_COMMAND, command_among, model_of, without_blocks
 from collectors.imports.results.values import count, number
 from load_records import Result
 
 PROGRAM = re.compile(r"\bevalscope perf\b|\bevalscope\b.{0,40}\bperf\b")
-BARS = re.compile(r"[│┃|]")
-EDGES = ("┏", "┡", "├", "└", "┌", "╞", "╘", "╒", "+")
-STARTS = (*EDGES, "│", "┃", "|")
 SUM_LABELS = {"time taken for tests (s)", "test duration (s)"}
 COUNTS, COUNT_CELLS = "total / success / failed", re.compile(r"(\d{1,9}) / (\d{1,9}) / (\d{1,9})")
 LEVEL, RATE, METRIC = "conc.", "rate", "metric"
@@ -25,22 +22,12 @@ SPEEDS = {"gen. toks/s", "gen/s"}
 STATISTICS = {"avg": "mean", "mean": "mean", "p50": "median", "p90": "p90", "p99": "p99", "max": "max"}
 SHARE = re.compile(r"(?P<number>\d{1,3}(?:\.\d{1,3})?)%")
 BEST = re.compile(r"\s{0,12}(?:Highest RPS|Lowest Latency) {1,40}Concurrency \d{1,9} \(.{1,40}\)\s*")
-MAX_TABLE_LINES, MAX_LINE_CHARS = 400, 2_000
-
-
-class FramedTable(NamedTuple):
-    """A table in a frame: its first line, the line behind its last, its heads in lower case, and its rows."""
-
-    start: int
-    end: int
-    heads: list[str]
-    rows: list[list[str]]
 
 
 def has_printed(content: str) -> bool:
     """Return whether a text contains such a table."""
     is_possible = any(mark in content for mark in ("Time taken for tests", "Test Duration", "Conc."))
-    return is_possible and any(map(_is_known, _tables(content.splitlines())))
+    return is_possible and any(map(_is_known, framed_tables(content.splitlines())))
 
 
 def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[LoadBuilder], str]:
@@ -48,7 +35,7 @@ def read_printed(content: str, ticket: Ticket, first_number: int) -> tuple[list[
     if not has_printed(content):
         return [], content
     lines = content.splitlines()
-    tables = list(_tables(lines))
+    tables = list(framed_tables(lines))
     loads: list[LoadBuilder] = []
     used: list[tuple[int, int]] = [(index, index + 1) for index, line in enumerate(lines) if BEST.fullmatch(line[:120])]
     point, is_report, model = MeasurementPoint("all requests"), False, None
@@ -89,33 +76,6 @@ def _without_repetitions(loads: Sequence[LoadBuilder]) -> list[LoadBuilder]:
 
 
 # --- tables -----------------------------------------------------------------------------------------------------------
-def _tables(lines: Sequence[str]) -> Iterator[FramedTable]:
-    index = 0
-    while index < len(lines):
-        end = index
-        while end < min(len(lines), index + MAX_TABLE_LINES) and lines[end].lstrip()[:1] in STARTS:
-            end += 1
-        if end > index + 2:
-            yield _table(lines, index, end)
-        index = max(end, index + 1)
-
-
-def _table(lines: Sequence[str], start: int, end: int) -> FramedTable:
-    """Return a table; the lines above its second edge are heads if rows stand below that."""
-    edges = [index for index in range(start, end) if lines[index].lstrip().startswith(EDGES)]
-    first_edge_below = next((index for index in edges if index > start), end)
-    is_headed = first_edge_below < end - 1
-    head_lines = [_cells(lines[index]) for index in range(start, first_edge_below) if index not in edges]
-    heads = [" ".join(filter(None, cells)).lower() for cells in zip(*head_lines, strict=False)] if is_headed else []
-    first_row = first_edge_below if is_headed else start
-    rows = [_cells(lines[index]) for index in range(first_row, end) if index not in edges]
-    return FramedTable(start, end, heads, rows)
-
-
-def _cells(line: str) -> list[str]:
-    return [cell.strip() for cell in BARS.split(line[:MAX_LINE_CHARS].strip())[1:-1]]
-
-
 def _is_known(table: FramedTable) -> bool:
     return _is_sum(table) or _is_level(table)
 
