@@ -150,3 +150,19 @@ def test_times_that_kubectl_prints_before_a_summary(tmp_path: Path, stamp: str) 
     text = "".join(f"{stamp}{line}\n" for line in SUMMARY.format(speed=90).splitlines())
     (load,) = written(tmp_path, "job.log", text)
     assert ("output_tps", "mean", 90) in told(load) and load.tool == "vllm bench serve"
+
+
+def test_fractional_concurrency_of_a_cut_summary_is_a_mean(tmp_path: Path) -> None:
+    text = (
+        "Total generated tokens (retokenized):    24859\nOutput token throughput (tok/s):         426.50\n"
+        "Concurrency:                             48.06\n----------------End-to-End Latency----------------\n"
+        f"Mean E2E Latency (ms):                   560.50\n{'=' * 50}\n"
+    )
+    (load,) = written(tmp_path, "post.txt", text)
+    assert load.tool == "sglang.bench_serving"
+    assert told(load)[1:] == [
+        ("output_tps", "mean", 426.5), ("mean_concurrency", "mean", 48.06), ("e2e_ms", "mean", 560.5),
+    ]  # fmt: skip
+    other = text.replace(" (retokenized)", "").replace("Total generated tokens", "Total tokens out")
+    (load,) = written(tmp_path, "other.txt", other)
+    assert ("mean_concurrency", "mean", 48.06) in told(load)

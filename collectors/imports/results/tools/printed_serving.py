@@ -70,6 +70,7 @@ METRICS = {
     "prompt throughput": ("prompt_tps", "mean"),
     "generation throughput": ("output_tps", "mean"),
 }
+SGLANG_NAMES = {"backend", "traffic request rate", "total generated tokens (retokenized)"}
 ALL_REQUESTS, SUCCESS_PERCENT = "number of total requests", "success rate (percent)"
 LATENCIES = {
     "ttft": "ttft_ms", "tpot": "tpot_ms", "itl": "itl_ms", "e2el": "e2e_ms", "e2e latency": "e2e_ms",
@@ -256,7 +257,7 @@ def _load_of(
 ) -> LoadBuilder:
     block = [line._replace(name=line.name.replace("std dev ", "std ")) for line in block]
     by_name = {line.name: line for line in block}
-    is_sglang = "backend" in by_name or "traffic request rate" in by_name
+    is_sglang = not SGLANG_NAMES.isdisjoint(by_name)
     is_vllm = "total input tokens" in by_name or "successful requests" in by_name
     is_tensorrt = "user throughput" in by_name
     tool = SGLANG if is_sglang else TENSORRT if is_tensorrt else VLLM if is_vllm else OTHER_TOOL
@@ -266,11 +267,12 @@ def _load_of(
         model=text(arguments.get("model")),
         planned_requests=count(_value(by_name.get(ALL_REQUESTS))) or count(arguments.get("num_prompts")),
     )  # fmt: skip
-    if tool == OTHER_TOOL and "concurrency" in by_name:
+    is_level = tool == OTHER_TOOL and count(_value(by_name.get("concurrency"))) is not None  # a fraction is a mean
+    if is_level:
         arguments = {**arguments, "max_concurrency": by_name["concurrency"].value}
     point = _point(by_name, arguments)
     for line in block:
-        if line.name != "concurrency" or tool != OTHER_TOOL:
+        if line.name != "concurrency" or not is_level:
             _add_line(load, point, line, by_name, requests)
     if "successful requests" not in by_name and requests is not None:
         load.result(point, "requests", "total", requests)
