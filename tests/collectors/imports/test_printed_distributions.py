@@ -47,6 +47,17 @@ def test_printed_summary_of_llmperf(tmp_path: Path) -> None:
     assert results_of(load)[2].sd == 1.5
 
 
+def test_codes_of_errors_between_the_totals_of_llmperf(tmp_path: Path) -> None:
+    text = LLMPERF.replace("Requests: 1\n", "Requests: 1\nError Code Frequency\n{429: 1}\n").replace(
+        "181.25", "181.25 tok/s"
+    )
+    (load,) = written(tmp_path, "post.txt", text)
+    assert told(load)[-4:] == [
+        ("failed_requests", "total", 1), ("output_tps", "mean", 181.25), ("requests", "total", 9),
+        ("request_tps", "mean", 1.25),
+    ]  # fmt: skip
+
+
 TURNS = """2025-08-01 10:11:12,123 [INFO] - All 2 clients finished
 ----------------------------------------------------------------------------------------------------
 Statistics summary:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from tests.collectors.imports.captured import results_of
@@ -39,6 +40,30 @@ def test_passes_of_a_sweep_without_a_command(tmp_path: Path) -> None:
     assert [points_of(load) for load in loads] == [
         {("4 at once", 4, None, None)}, {("8 at once", 8, None, None)},
     ]  # fmt: skip
+
+
+def test_early_steps_name_neither_number_nor_batch(tmp_path: Path) -> None:
+    steps = re.sub(r"Decode \d\. Batch size: 4, ", "Decode.  ", ONE_BATCH)
+    text = steps.replace("--batch-size 4 --input-len 128 --output-len 8", "--batch 2 4 --input 128 --output 8")
+    (load,) = written(tmp_path, "post.txt", text)
+    assert ("batch_decode_tps", "median", 320.0) in told(load) and len(told(load)) == 6
+    assert load.params["decode_tps_by_step"] == [400.0, 250.0]
+    assert points_of(load) == {("pp128 tg8 4 at once", 4, 128, 8)}
+
+
+def test_messages_of_a_log_between_the_passes(tmp_path: Path) -> None:
+    message = "[2025-12-29 18:33:04 TP0] Reset HybridReqToTokenPool\n"
+    text = ONE_BATCH.replace("Prefill", f"{message}Prefill").replace("\nBenchmark", "\n\nBenchmark")
+    (load,) = written(tmp_path, "post.txt", text)
+    assert ("prompt_tps", "stated", 4096.0) in told(load) and len(told(load)) == 6
+    assert "warm-up" in load.notes[0]
+
+
+def test_heading_of_a_measured_pass_stands_above_its_word(tmp_path: Path) -> None:
+    measured = ONE_BATCH[ONE_BATCH.index("Benchmark ...") :]
+    loads = written(tmp_path, "post.txt", f"Eager\n\n{measured}\nCompiled\n\n{measured}\nBenchmark ...\n")
+    assert [load.params["heading"] for load in loads] == ["Eager", "Compiled"]
+    assert [load.notes for load in loads] == [[], []]
 
 
 def test_records_of_one_batch(tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ PROGRAM = re.compile(r"\btoken_benchmark_ray\b")
 NUMBER = r"\d{1,12}(?:\.\d{1,20})?(?:[eE][-+]?\d{1,3})?"
 NAME = re.compile(rf"\s{{0,12}}(?P<name>{'|'.join(llmperf.METRICS)})\s*")
 STATISTIC = re.compile(rf"\s{{1,12}}(?P<statistic>p\d{{1,2}}|mean|min|max|stddev) = (?P<value>{NUMBER}|nan)\s*")
-TOTAL = re.compile(rf"\s{{0,12}}(?P<label>[A-Z][\w ]{{5,60}}): (?P<value>{NUMBER})\s*")
+TOTAL = re.compile(rf"\s{{0,12}}(?P<label>[A-Z][\w ]{{5,60}}): (?P<value>{NUMBER})(?: tok(?:en)?s?/s)?\s*")
+ERRORS = re.compile(r"\s{0,12}(?:Error Code Frequency|\{[^{}]{1,100}\})\s*")
 TOTALS = {
     "Number Of Errored Requests": "results_number_errors",
     "Overall Output Throughput": "results_mean_output_throughput_token_per_s",
@@ -40,7 +41,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
     while index < len(lines):
         end = index + 1
         if NAME.fullmatch(lines[index][:80]):
-            patterns = (NAME, STATISTIC, TOTAL)
+            patterns = (NAME, STATISTIC, TOTAL, ERRORS)
             while end < len(lines) and any(pattern.fullmatch(lines[end][:120]) for pattern in patterns):
                 end += 1
             if end > index + 1 and STATISTIC.fullmatch(lines[index + 1][:120]):
